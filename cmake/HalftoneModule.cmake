@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+# How every module of the house is declared: one library, one test program, explicit links.
+include(GoogleTest)
+
+add_library(halftone_flags INTERFACE)
+target_include_directories(halftone_flags INTERFACE ${PROJECT_SOURCE_DIR})
+# No contraction of a*b+c: results must be the same bits on every target and compiler.
+target_compile_options(halftone_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
+  -Woverloaded-virtual -ffp-contract=off
+  $<$<BOOL:${HALFTONE_WERROR}>:-Werror>)
+target_compile_definitions(halftone_flags INTERFACE $<$<CONFIG:Debug>:HALFTONE_DEBUG>)
+if(HALFTONE_SANITIZE)
+  target_compile_options(halftone_flags INTERFACE
+    -fsanitize=${HALFTONE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(halftone_flags INTERFACE -fsanitize=${HALFTONE_SANITIZE})
+  target_compile_definitions(halftone_flags INTERFACE HALFTONE_DEBUG)
+endif()
+
+# halftone_library(name SOURCES a.cc ... [PUBLIC lib ...] [PRIVATE lib ...])
+# Declares the module `name` as target halftone_<name>, alias halftone::<name>.
+function(halftone_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  add_library(halftone_${name} STATIC ${ARG_SOURCES})
+  add_library(halftone::${name} ALIAS halftone_${name})
+  target_link_libraries(halftone_${name} PUBLIC ${ARG_PUBLIC} PRIVATE halftone_flags ${ARG_PRIVATE})
+  target_include_directories(halftone_${name} PUBLIC ${PROJECT_SOURCE_DIR})
+endfunction()
+
+# halftone_test(name SOURCES a_test.cc ... LINK lib ... [LABEL unit])
+# Declares the test program `name`; each of its tests becomes a CTest case with the label.
+function(halftone_test name)
+  if(NOT HALFTONE_BUILD_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "LABEL" "SOURCES;LINK" ${ARGN})
+  if(NOT ARG_LABEL)
+    set(ARG_LABEL unit)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE halftone_flags ${ARG_LINK} GTest::gmock GTest::gtest_main)
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}/"
+    PROPERTIES LABELS ${ARG_LABEL} ENVIRONMENT "OMP_WAIT_POLICY=passive" TIMEOUT 300)
+endfunction()
+
+# halftone_benchmark(name SOURCES a_bench.cc ... LINK lib ...)
+function(halftone_benchmark name)
+  if(NOT HALFTONE_BUILD_BENCHMARKS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE halftone_flags ${ARG_LINK} benchmark::benchmark_main)
+endfunction()

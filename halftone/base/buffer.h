@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Owner of kernel memory.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+namespace halftone {
+
+/// Owns `size` zero-initialised bytes, aligned to 64 and followed by at least 64 readable zero
+/// bytes, so that a kernel may load a whole vector at the last element.
+class AlignedBuffer {
+ public:
+  static constexpr std::size_t kAlignment = 64;
+
+  AlignedBuffer() = default;
+  /// @throws Error kShape if the memory cannot be had
+  explicit AlignedBuffer(std::size_t size_bytes);
+
+  [[nodiscard]] std::size_t size_bytes() const { return size_bytes_; }
+  [[nodiscard]] std::byte* data() { return data_.get(); }
+  [[nodiscard]] const std::byte* data() const { return data_.get(); }
+  [[nodiscard]] std::span<std::byte> bytes() { return {data_.get(), size_bytes_}; }
+  [[nodiscard]] std::span<const std::byte> bytes() const { return {data_.get(), size_bytes_}; }
+
+  /// The bytes as whole elements of T; a remainder is left out.
+  template <typename T>
+  [[nodiscard]] std::span<T> as() {
+    return {reinterpret_cast<T*>(data_.get()), size_bytes_ / sizeof(T)};
+  }
+  template <typename T>
+  [[nodiscard]] std::span<const T> as() const {
+    return {reinterpret_cast<const T*>(data_.get()), size_bytes_ / sizeof(T)};
+  }
+
+ private:
+  struct Free {
+    void operator()(std::byte* data) const noexcept;
+  };
+  std::unique_ptr<std::byte[], Free> data_;
+  std::size_t size_bytes_ = 0;
+};
+
+}  // namespace halftone

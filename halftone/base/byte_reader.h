@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Little-endian and big-endian numbers out of bytes from outside, never past their end.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <string>
+
+#include "halftone/base/error.h"
+
+namespace halftone {
+
+/// Reads a byte sequence from front to back.
+class ByteReader {
+ public:
+  explicit ByteReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+  [[nodiscard]] std::size_t position() const { return position_; }
+  [[nodiscard]] std::size_t remaining() const { return bytes_.size() - position_; }
+
+  /// The next `count` bytes.
+  /// @throws Error kFormat if fewer are left
+  std::span<const std::byte> take(std::size_t count) {
+    if (count > remaining()) {
+      fail(ErrorKind::kFormat, "truncated: expected " + std::to_string(count) +
+                                   " more bytes at offset " + std::to_string(position_) +
+                                   ", found " + std::to_string(remaining()));
+    }
+    position_ += count;
+    return bytes_.subspan(position_ - count, count);
+  }
+
+  template <typename T>
+  T little_endian() {
+    return read<T>(std::endian::native != std::endian::little);
+  }
+  template <typename T>
+  T big_endian() {
+    return read<T>(std::endian::native != std::endian::big);
+  }
+
+ private:
+  template <typename T>
+  T read(bool swap) {
+    std::byte raw[sizeof(T)];
+    std::memcpy(raw, take(sizeof(T)).data(), sizeof(T));
+    if (swap) {
+      for (std::size_t i = 0; i < sizeof(T) / 2; ++i) std::swap(raw[i], raw[sizeof(T) - 1 - i]);
+    }
+    T value;
+    std::memcpy(&value, raw, sizeof(T));
+    return value;
+  }
+
+  std::span<const std::byte> bytes_;
+  std::size_t position_ = 0;
+};
+
+}  // namespace halftone

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one way Halftone reports that the world or the user is wrong.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace halftone {
+
+/// What kind of thing went wrong; the command line derives its exit code from it.
+enum class ErrorKind {
+  kUsage,        ///< an option or argument the caller must change
+  kIo,           ///< a file or device of the operating system: missing, unreadable, full
+  kFormat,       ///< bytes that are not what their format promises
+  kUnsupported,  ///< valid input that Halftone does not handle
+  kShape,        ///< extents that do not fit together
+  kDevice,       ///< an accelerator failed or is absent
+  kInternal,     ///< an invariant of Halftone itself is broken: a bug
+};
+
+/// The name of a kind as shown in messages: "usage", "io", ...
+std::string_view to_string(ErrorKind kind);
+
+/// The exception every public function of Halftone throws.
+/// Its text says what, where, expected and found, in one line.
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+  [[nodiscard]] ErrorKind kind() const noexcept { return kind_; }
+
+ private:
+  ErrorKind kind_;
+};
+
+/// @throws Error of the given kind, always
+[[noreturn]] void fail(ErrorKind kind, const std::string& message);
+
+/// Runs `body`; an Error that leaves it gets "context: " in front. For module borders.
+template <typename Body>
+auto with_context(std::string_view context, Body&& body) -> decltype(std::forward<Body>(body)()) {
+  try {
+    return std::forward<Body>(body)();
+  } catch (const Error& error) {
+    fail(error.kind(), std::string(context) + ": " + error.what());
+  }
+}
+
+namespace internal {
+[[noreturn]] void assertion_failed(const char* expression, const char* file, int line);
+}
+
+}  // namespace halftone
+
+/// A precondition or invariant of the programmer; checked in debug and sanitizer builds only.
+#ifdef HALFTONE_DEBUG
+#define HALFTONE_ASSERT(condition) \
+  ((condition) ? void() : ::halftone::internal::assertion_failed(#condition, __FILE__, __LINE__))
+#else
+#define HALFTONE_ASSERT(condition) void(sizeof((condition) ? 1 : 0))
+#endif

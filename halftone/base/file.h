@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole files in and out; an output is complete or absent.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace halftone {
+
+/// The bytes of a file.
+/// @throws Error kIo if it cannot be opened or read, is no regular file, or exceeds 16 GiB
+std::vector<std::byte> read_file(const std::filesystem::path& path);
+
+/// Writes the bytes to a temporary file beside `path`, flushes it to disk, and renames it, so
+/// that a reader sees the old content or the new, never a part.
+/// @throws Error kIo if any step fails (no such folder, no permission, full disk); the temporary
+///         file is removed and `path` is as it was
+void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
+void write_file(const std::filesystem::path& path, std::string_view text);
+
+}  // namespace halftone

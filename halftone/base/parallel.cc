@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/base/parallel.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <limits>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "halftone/base/error.h"
+
+#ifdef HALFTONE_OPENMP
+#include <omp.h>
+#else
+#include <vector>
+#endif
+
+namespace halftone {
+namespace {
+
+std::atomic<int> configured_threads{0};
+thread_local bool inside_parallel_for = false;
+
+/// Hands out indices, and remembers the failure with the smallest one.
+class Loop {
+ public:
+  Loop(std::size_t count, const std::function<void(std::size_t)>& body)
+      : count_(count), body_(body) {}
+
+  /// One thread's share: indices until none is left or a body has thrown.
+  void work() noexcept {
+    inside_parallel_for = true;
+    for (;;) {
+      const std::size_t i = next_.fetch_add(1);
+      if (i >= count_ || failed_.load()) break;
+      try {
+        body_(i);
+      } catch (...) {
+        const std::lock_guard lock(mutex_);
+        failed_ = true;
+        if (i < first_failure_) {
+          first_failure_ = i;
+          exception_ = std::current_exception();
+        }
+      }
+    }
+    inside_parallel_for = false;
+  }
+
+  void rethrow() const {
+    if (exception_) std::rethrow_exception(exception_);
+  }
+
+ private:
+  const std::size_t count_;
+  const std::function<void(std::size_t)>& body_;
+  std::atomic<std::size_t> next_{0};
+  std::atomic<bool> failed_{false};
+  std::mutex mutex_;
+  std::size_t first_failure_ = std::numeric_limits<std::size_t>::max();
+  std::exception_ptr exception_;
+};
+
+void run_on_threads(Loop& loop, int threads) {
+#ifdef HALFTONE_OPENMP
+#pragma omp parallel num_threads(threads)
+  loop.work();
+#else
+  std::vector<std::jthread> others;
+  for (int t = 1; t < threads; ++t) others.emplace_back([&loop] { loop.work(); });
+  loop.work();
+#endif
+}
+
+}  // namespace
+
+void set_num_threads(int count) {
+  constexpr int kMost = 1024;
+  if (count < 0 || count > kMost) {
+    fail(ErrorKind::kUsage,
+         "threads: expected 0 to " + std::to_string(kMost) + ", found " + std::to_string(count));
+  }
+  configured_threads = count;
+#ifdef HALFTONE_OPENMP
+  omp_set_num_threads(num_threads());
+#endif
+}
+
+int num_threads() {
+  const int count = configured_threads;
+  return count > 0 ? count : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+void parallel_for(std::size_t count, const std::function<void(std::size_t)>& body) {
+  const int threads =
+      static_cast<int>(std::min<std::size_t>(count, static_cast<std::size_t>(num_threads())));
+  if (threads <= 1 || inside_parallel_for) {
+    for (std::size_t i = 0; i < count; ++i) body(i);
+    return;
+  }
+  Loop loop(count, body);
+  run_on_threads(loop, threads);
+  loop.rethrow();
+}
+
+}  // namespace halftone

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one pool of threads. OpenMP carries it (shared with oneDNN); std::thread where OpenMP is off.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace halftone {
+
+/// Sets how many threads parallel_for() may use; 0 means one per available core.
+/// @throws Error kUsage if count is negative or above 1024
+void set_num_threads(int count);
+/// How many threads parallel_for() may use; >= 1.
+[[nodiscard]] int num_threads();
+
+/// Calls body(i) once for every i in [0, count), on several threads, in no promised order.
+/// A body that wants the same result for any number of threads writes only to what belongs to i.
+/// The first exception by index is rethrown after all threads have stopped. Nested calls run on
+/// the calling thread.
+void parallel_for(std::size_t count, const std::function<void(std::size_t)>& body);
+
+}  // namespace halftone

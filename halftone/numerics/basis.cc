@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/numerics/basis.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+
+#include "halftone/base/error.h"
+
+namespace halftone::numerics {
+namespace {
+
+void check_bits(int bits) {
+  if (bits < 1 || bits > kMaxBits) {
+    fail(ErrorKind::kUsage, "bits of a basis: expected 1 to " + std::to_string(kMaxBits) +
+                                ", found " + std::to_string(bits));
+  }
+}
+
+void check_finite(float number, const char* what) {
+  if (!std::isfinite(number)) {
+    fail(ErrorKind::kUsage, std::string(what) + " of a basis: expected a finite number, found " +
+                                std::to_string(number));
+  }
+}
+
+}  // namespace
+
+float Basis::value(Code code) const {
+  float sum = (code & 1) != 0 ? coefficients[0] : -coefficients[0];
+  for (std::size_t i = 1; i < static_cast<std::size_t>(bits); ++i) {
+    sum += (code >> i & 1) != 0 ? coefficients[i] : -coefficients[i];
+  }
+  return sum + offset;
+}
+
+Basis make_basis(std::span<const float> a, float offset) {
+  check_bits(static_cast<int>(std::min<std::size_t>(a.size(), kMaxBits + 1)));
+  for (const float coefficient : a) check_finite(coefficient, "coefficient");
+  check_finite(offset, "offset");
+  Basis basis;
+  basis.bits = static_cast<int>(a.size());
+  std::copy(a.begin(), a.end(), basis.coefficients.begin());
+  basis.offset = offset;
+  return basis;
+}
+
+Basis affine_basis(int bits, float scale, float zero_point) {
+  check_bits(bits);
+  check_finite(scale, "scale");
+  check_finite(zero_point, "zero point");
+  Basis basis;
+  basis.bits = bits;
+  for (int i = 0; i < bits; ++i) {
+    basis.coefficients[static_cast<std::size_t>(i)] = std::ldexp(scale, i - 1);
+  }
+  const float middle = static_cast<float>(basis.num_levels() - 1) / 2;
+  basis.offset = scale * (middle - zero_point);
+  return basis;
+}
+
+Basis range_basis(int bits, float low, float high) {
+  HALFTONE_ASSERT(low <= high);
+  check_bits(bits);
+  check_finite(low, "low end");
+  check_finite(high, "high end");
+  const auto steps = static_cast<float>((1 << bits) - 1);
+  Basis basis = affine_basis(bits, high / steps - low / steps, 0);
+  basis.offset = low / 2 + high / 2;
+  return basis;
+}
+
+Basis symmetric_basis(int bits, float scale) {
+  Basis basis = affine_basis(bits, scale, 0);
+  basis.offset = 0;
+  return basis;
+}
+
+Basis fixed_point_basis(int bits, int fraction_bits) {
+  check_bits(bits);
+  return affine_basis(bits, std::ldexp(1.0F, -fraction_bits), static_cast<float>(1 << (bits - 1)));
+}
+
+LevelTable::LevelTable(const Basis& basis) {
+  check_bits(basis.bits);
+  codes_.resize(basis.num_levels());
+  std::iota(codes_.begin(), codes_.end(), Code{0});
+  std::stable_sort(codes_.begin(), codes_.end(),
+                   [&](Code x, Code y) { return basis.value(x) < basis.value(y); });
+  for (const Code code : codes_) levels_.push_back(basis.value(code));
+  for (std::size_t l = 0; l + 1 < levels_.size(); ++l) {
+    thresholds_.push_back((levels_[l] + levels_[l + 1]) / 2);
+  }
+}
+
+std::size_t LevelTable::index(float x) const {
+  // Thresholds strictly below x; the comparison is false for NaN, which so gets level 0.
+  const auto first_not_below =
+      std::partition_point(thresholds_.begin(), thresholds_.end(), [x](float t) { return t < x; });
+  return static_cast<std::size_t>(first_not_below - thresholds_.begin());
+}
+
+}  // namespace halftone::numerics

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far numbers moved: the statistics by which every number system is judged.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace halftone::numerics {
+
+/// Streaming distortion between a reference and an approximation; sums in float64, index order.
+class Distortion {
+ public:
+  /// @pre reference.size() == approximation.size()
+  void add(std::span<const float> reference, std::span<const float> approximation);
+
+  [[nodiscard]] std::size_t count() const { return count_; }
+  /// Mean of (x - y)^2; 0 when nothing was added.
+  [[nodiscard]] double mse() const;
+  /// Signal to quantization noise, 10 log10(sum x^2 / sum (x - y)^2), in decibels; +infinity where
+  /// nothing was lost, -infinity where there is noise but no signal.
+  [[nodiscard]] double sqnr_db() const;
+  /// Largest |x - y|.
+  [[nodiscard]] double max_abs_error() const { return max_abs_error_; }
+
+ private:
+  std::size_t count_ = 0;
+  double signal_ = 0;
+  double noise_ = 0;
+  double max_abs_error_ = 0;
+};
+
+}  // namespace halftone::numerics
