@@ -18,10 +18,16 @@ void BitMatrix::clear_tails() {
   for (std::size_t r = 0; r < rows_; ++r) words_[(r + 1) * row_words_ - 1] &= mask;
 }
 
+namespace {
+
+std::size_t bytes_for_bits(std::size_t bits) { return bits / 8 + (bits % 8 != 0); }
+
+}  // namespace
+
 std::vector<std::uint8_t> to_bytes(const BitMatrix& bits, std::size_t row_bytes) {
-  HALFTONE_ASSERT(row_bytes >= (bits.cols() + 7) / 8);
+  const std::size_t used_bytes = bytes_for_bits(bits.cols());
+  HALFTONE_ASSERT(row_bytes >= used_bytes);
   std::vector<std::uint8_t> bytes(bits.rows() * row_bytes);
-  const std::size_t used_bytes = (bits.cols() + 7) / 8;
   for (std::size_t r = 0; r < bits.rows(); ++r) {
     const auto words = bits.row(r);
     for (std::size_t b = 0; b < used_bytes; ++b) {
@@ -33,7 +39,7 @@ std::vector<std::uint8_t> to_bytes(const BitMatrix& bits, std::size_t row_bytes)
 
 BitMatrix bits_from_bytes(std::span<const std::uint8_t> bytes, std::size_t rows, std::size_t cols,
                           std::size_t row_bytes) {
-  const std::size_t used_bytes = (cols + 7) / 8;
+  const std::size_t used_bytes = bytes_for_bits(cols);
   const bool too_few = rows != 0 && bytes.size() / rows < row_bytes;
   if (row_bytes < used_bytes || too_few || bytes.size() != rows * row_bytes) {
     fail(ErrorKind::kFormat, "bit matrix of " + std::to_string(rows) + " x " +

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <utility>
 
 namespace halftone {
 
@@ -17,6 +18,14 @@ class AlignedBuffer {
   AlignedBuffer() = default;
   /// @throws Error kShape if the memory cannot be had
   explicit AlignedBuffer(std::size_t size_bytes);
+  /// A moved-from buffer is empty.
+  AlignedBuffer(AlignedBuffer&& other) noexcept
+      : data_(std::move(other.data_)), size_bytes_(std::exchange(other.size_bytes_, 0)) {}
+  AlignedBuffer& operator=(AlignedBuffer&& other) noexcept {
+    data_ = std::move(other.data_);
+    size_bytes_ = std::exchange(other.size_bytes_, 0);
+    return *this;
+  }
 
   [[nodiscard]] std::size_t size_bytes() const { return size_bytes_; }
   [[nodiscard]] std::byte* data() { return data_.get(); }

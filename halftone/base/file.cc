@@ -70,7 +70,8 @@ void write_all(int fd, std::span<const std::byte> bytes, const std::filesystem::
 
 std::vector<std::byte> read_file(const std::filesystem::path& path) {
   constexpr off_t kMostBytes = off_t{1} << 34;
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Non-blocking, or opening a pipe would wait for its writer; regular files do not care.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) fail_errno(path, "open", errno);
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) fail_errno(path, "read", errno);

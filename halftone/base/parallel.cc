@@ -29,17 +29,17 @@ class Loop {
   Loop(std::size_t count, const std::function<void(std::size_t)>& body)
       : count_(count), body_(body) {}
 
-  /// One thread's share: indices until none is left or a body has thrown.
+  /// One thread's share: indices until none is left or one before them has failed. Indices are
+  /// handed out in order, so whatever comes before the first failure does run.
   void work() noexcept {
     inside_parallel_for = true;
     for (;;) {
       const std::size_t i = next_.fetch_add(1);
-      if (i >= count_ || failed_.load()) break;
+      if (i >= count_ || i > first_failure_.load()) break;
       try {
         body_(i);
       } catch (...) {
         const std::lock_guard lock(mutex_);
-        failed_ = true;
         if (i < first_failure_) {
           first_failure_ = i;
           exception_ = std::current_exception();
@@ -57,9 +57,8 @@ class Loop {
   const std::size_t count_;
   const std::function<void(std::size_t)>& body_;
   std::atomic<std::size_t> next_{0};
-  std::atomic<bool> failed_{false};
+  std::atomic<std::size_t> first_failure_{std::numeric_limits<std::size_t>::max()};
   std::mutex mutex_;
-  std::size_t first_failure_ = std::numeric_limits<std::size_t>::max();
   std::exception_ptr exception_;
 };
 

@@ -56,8 +56,8 @@ Basis affine_basis(int bits, float scale, float zero_point) {
     basis.coefficients[static_cast<std::size_t>(i)] = std::ldexp(scale, i - 1);
   }
   const float middle = static_cast<float>(basis.num_levels() - 1) / 2;
-  basis.offset = scale * (middle - zero_point);
-  return basis;
+  // Through make_basis(), since the largest coefficients of a large scale overflow.
+  return make_basis(basis.a(), scale * (middle - zero_point));
 }
 
 Basis range_basis(int bits, float low, float high) {

@@ -40,6 +40,8 @@ Basis make_basis(std::span<const float> a, float offset = 0);
 
 /// Unsigned integers q in [0, 2^K) with x = scale (q - zero_point), as a basis:
 /// a_i = scale 2^(i-1), c = scale ((2^K - 1) / 2 - zero_point); the code is q.
+/// @throws Error kUsage if bits are out of range or a parameter or coefficient is not finite (also
+///         below)
 Basis affine_basis(int bits, float scale, float zero_point);
 /// The affine basis whose lowest level is `low` and whose highest is `high`.
 /// @pre low <= high; equal bounds give the one level `low`

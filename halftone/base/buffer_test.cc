@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/base/buffer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+
+#include "halftone/base/error.h"
+
+namespace halftone {
+namespace {
+
+TEST(AlignedBuffer, IsAlignedZeroedAndReadablePastItsEnd) {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{63}, std::size_t{64},
+                                 std::size_t{65}, std::size_t{1000}}) {
+    const AlignedBuffer buffer(size);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer.data()) % AlignedBuffer::kAlignment, 0u);
+    EXPECT_EQ(buffer.bytes().size(), size);
+    // The address sanitizer watches these reads of the padding.
+    for (std::size_t i = 0; i < size + AlignedBuffer::kAlignment; ++i) {
+      ASSERT_EQ(buffer.data()[i], std::byte{0}) << "byte " << i << " of " << size;
+    }
+  }
+}
+
+TEST(AlignedBuffer, ElementsLeaveOutARemainder) {
+  AlignedBuffer buffer(11);
+  EXPECT_EQ(buffer.as<float>().size(), 2u);
+  buffer.as<std::uint16_t>()[4] = 0x0201;
+  EXPECT_NE(buffer.bytes()[8], std::byte{0});
+}
+
+TEST(AlignedBuffer, DefaultIsEmpty) {
+  const AlignedBuffer buffer;
+  EXPECT_TRUE(buffer.bytes().empty());
+  EXPECT_TRUE(buffer.as<float>().empty());
+}
+
+TEST(AlignedBuffer, MovedFromIsEmpty) {
+  AlignedBuffer source(8);
+  AlignedBuffer target = std::move(source);
+  EXPECT_EQ(target.size_bytes(), 8u);
+  EXPECT_TRUE(source.bytes().empty());  // NOLINT(bugprone-use-after-move): that is the claim
+  source = std::move(target);
+  EXPECT_EQ(source.size_bytes(), 8u);
+}
+
+TEST(AlignedBuffer, RefusesWhatMemoryCannotHold) {
+  constexpr std::size_t kMax = std::numeric_limits<std::size_t>::max();
+  for (const std::size_t size : {kMax, kMax / 2}) {
+    try {
+      const AlignedBuffer buffer(size);
+      FAIL() << size << " bytes were to be had";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kShape);
+      EXPECT_THAT(error.what(), testing::HasSubstr(std::to_string(size) + " bytes is too large"));
+    }
+  }
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(__clang__)
+// The sanitizers abort on such an allocation instead of failing it.
+TEST(AlignedBuffer, ReportsMemoryThatIsNotToBeHad) {
+  try {
+    const AlignedBuffer buffer(std::size_t{1} << 62);
+    FAIL() << "2^62 bytes were to be had";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kShape);
+    EXPECT_THAT(error.what(), testing::HasSubstr("out of memory"));
+  }
+}
+#endif
+
+}  // namespace
+}  // namespace halftone

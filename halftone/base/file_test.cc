@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/base/file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <functional>
+
+#include "halftone/base/error.h"
+
+namespace halftone {
+namespace {
+
+namespace fs = std::filesystem;
+
+class File : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "halftone_file_test.XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  [[nodiscard]] fs::path path(const char* name = "file") const { return folder_ / name; }
+  [[nodiscard]] std::ptrdiff_t num_entries() const {
+    return std::distance(fs::directory_iterator(folder_), fs::directory_iterator());
+  }
+
+  fs::path folder_;
+};
+
+std::string text_of(const fs::path& path) {
+  const std::vector<std::byte> bytes = read_file(path);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+void expect_io_error(const std::function<void()>& action, const std::string& text) {
+  try {
+    action();
+    ADD_FAILURE() << "no error; expected one with '" << text << "'";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kIo);
+    EXPECT_THAT(error.what(), testing::HasSubstr(text));
+  }
+}
+
+/// Lets files grow to `bytes` only, as a full disk would.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    old_handler_ = std::signal(SIGXFSZ, SIG_IGN);
+    ::getrlimit(RLIMIT_FSIZE, &old_);
+    const rlimit limit{bytes, old_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &old_);
+    std::signal(SIGXFSZ, old_handler_);
+  }
+
+ private:
+  rlimit old_{};
+  void (*old_handler_)(int) = nullptr;
+};
+
+TEST_F(File, ReadsBackWhatWasWritten) {
+  std::string text(100000, 'x');
+  text[5] = '\0';
+  write_file(path(), text);
+  EXPECT_EQ(text_of(path()), text);
+  write_file(path(), std::string_view());
+  EXPECT_EQ(text_of(path()), "");
+  EXPECT_EQ(num_entries(), 1);
+}
+
+TEST_F(File, NewFilesFollowTheUmaskAndReplacedOnesKeepTheirMode) {
+  const mode_t old_mask = ::umask(027);
+  write_file(path(), "new");
+  ::umask(old_mask);
+  struct stat status {};
+  ASSERT_EQ(::stat(path().c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0640u);
+  ASSERT_EQ(::chmod(path().c_str(), 0604), 0);
+  write_file(path(), "newer");
+  ASSERT_EQ(::stat(path().c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0604u);
+}
+
+TEST_F(File, AFullDiskKeepsTheTargetAndLeavesNothingBehind) {
+  write_file(path(), "old content");
+  {
+    const FileSizeLimit limit(1000);
+    expect_io_error([&] { write_file(path(), std::string(5000, 'x')); }, "file: cannot write: ");
+    expect_io_error([&] { write_file(path("other"), std::string(5000, 'x')); }, "other: cannot");
+  }
+  EXPECT_EQ(text_of(path()), "old content");
+  EXPECT_EQ(num_entries(), 1);
+}
+
+TEST_F(File, WritingIntoAMissingFolderFails) {
+  expect_io_error([&] { write_file(path("no/such/folder"), "x"); },
+                  "no/such/folder: cannot write: No such file or directory");
+  EXPECT_EQ(num_entries(), 0);
+}
+
+TEST_F(File, WritingOverADirectoryOrDeviceFails) {
+  expect_io_error([&] { write_file(folder_, "x"); }, "is not a regular file");
+  expect_io_error([] { write_file("/dev/full", "x"); }, "/dev/full: cannot write");
+  EXPECT_EQ(num_entries(), 0);
+}
+
+TEST_F(File, ReadingWhatIsNoRegularFileFails) {
+  expect_io_error([&] { read_file(path("missing")); },
+                  "missing: cannot open: No such file or directory");
+  expect_io_error([&] { read_file(folder_); }, "is not a regular file");
+  // A pipe without a writer must not make the reader wait for one.
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  expect_io_error([&] { read_file(path("pipe")); }, "is not a regular file");
+}
+
+TEST_F(File, ReadingRefusesMoreThan16GiB) {
+  std::ofstream(path()).put('x');
+  std::error_code error;
+  fs::resize_file(path(), (std::uintmax_t{1} << 34) + 1, error);  // sparse: takes no space
+  if (error) GTEST_SKIP() << "this file system has no sparse files of 16 GiB";
+  expect_io_error([&] { read_file(path()); }, "expected at most 16 GiB, found 17179869185 bytes");
+}
+
+}  // namespace
+}  // namespace halftone
