@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// A network: values linked by nodes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "halftone/ir/operator.h"
+#include "halftone/ir/tensor.h"
+
+namespace halftone::ir {
+
+/// Names of values and nodes; they stay valid while other values and nodes come and go.
+enum class ValueId : std::uint32_t {};
+enum class NodeId : std::uint32_t {};
+
+/// Stands for an optional input that is not there.
+inline constexpr ValueId kAbsent{0xffffffff};
+
+/// Something that flows: a graph input, a constant, or the output of one node.
+struct Value {
+  std::string name;
+  ValueType type;
+  /// Set for constants. Shared, since a graph and its rewritten copies hold the same weights.
+  std::shared_ptr<const Constant> constant;
+};
+
+/// One step of the computation.
+struct Node {
+  std::string name;
+  Operator op;
+  std::vector<ValueId> inputs;  ///< kAbsent where an optional input is not there
+  ValueId output = kAbsent;
+};
+
+/// A directed acyclic graph of operators with one symbolic extent, the batch. Copies are cheap:
+/// constants are shared and immutable.
+class Graph {
+ public:
+  ValueId add_input(std::string name, ValueType type);
+  ValueId add_constant(std::string name, Constant constant);
+  ValueId add_constant(std::string name, std::shared_ptr<const Constant> constant);
+  /// Appends a node and infers the type of its output, a new value with the node's name unless
+  /// `output_name` is given.
+  /// @throws Error kShape "node 'NAME' (OPERATOR): ..." if the inputs do not fit
+  ValueId add_node(std::string name, Operator op, std::vector<ValueId> inputs,
+                   std::string output_name = "");
+  void add_output(ValueId value) { outputs_.push_back(value); }
+
+  [[nodiscard]] std::span<const ValueId> inputs() const { return inputs_; }
+  [[nodiscard]] std::span<const ValueId> outputs() const { return outputs_; }
+  [[nodiscard]] const Value& value(ValueId id) const { return values_.at(index(id)); }
+  [[nodiscard]] const Node& node(NodeId id) const;
+  /// Every id below this one is or was a value of the graph.
+  [[nodiscard]] std::size_t num_values() const { return values_.size(); }
+  /// The constant a value holds, or null.
+  [[nodiscard]] const Constant* constant(ValueId id) const;
+
+  /// The nodes so that each comes after those it depends on; among the ready ones the oldest
+  /// first.
+  /// @throws Error kFormat "the graph has a cycle through node 'NAME'"
+  [[nodiscard]] std::vector<NodeId> topological_order() const;
+  /// The node that computes a value; none for inputs and constants.
+  [[nodiscard]] std::optional<NodeId> producer(ValueId id) const;
+  /// The nodes that read a value, each once, in order of age.
+  [[nodiscard]] std::vector<NodeId> consumers(ValueId id) const;
+  /// How often a value is read: by inputs of nodes and as an output of the graph.
+  [[nodiscard]] std::size_t num_uses(ValueId id) const;
+
+  void rename(ValueId id, std::string name) { values_.at(index(id)).name = std::move(name); }
+  /// Gives a node another operator and inputs; its output is inferred anew and may change type.
+  /// @throws Error kShape as add_node()
+  void replace_node(NodeId id, Operator op, std::vector<ValueId> inputs);
+  /// Makes every reader of `from`, outputs of the graph included, read `to`.
+  void replace_uses(ValueId from, ValueId to);
+  /// Gives a graph input another type; call infer_all() afterwards.
+  void set_input_type(ValueId id, ValueType type);
+  /// Infers the types of all nodes' outputs anew.
+  /// @throws Error kShape as add_node()
+  void infer_all();
+  /// Removes the nodes that no output of the graph depends on; inputs of the graph stay. Returns
+  /// how many.
+  std::size_t remove_unused_nodes();
+
+ private:
+  static std::size_t index(ValueId id) { return static_cast<std::size_t>(id); }
+  static std::size_t index(NodeId id) { return static_cast<std::size_t>(id); }
+  [[nodiscard]] ValueType infer(const Node& node) const;
+
+  std::vector<Value> values_;
+  std::vector<std::optional<NodeId>> producers_;  ///< by value
+  std::vector<std::optional<Node>> nodes_;        ///< empty where a node was removed
+  std::vector<ValueId> inputs_;
+  std::vector<ValueId> outputs_;
+};
+
+/// "node 'dense1' (FullyConnected)", as messages name a node.
+std::string describe(const Node& node);
+
+}  // namespace halftone::ir

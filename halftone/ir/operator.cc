@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/ir/operator.h"
+
+#include <vector>
+
+namespace halftone::ir {
+namespace {
+
+template <typename Op>
+void check_inputs(const Op& /*op*/, InputTypes inputs) {
+  require(inputs.size() >= Op::kMinInputs && inputs.size() <= Op::kMaxInputs,
+          "expected " + std::to_string(Op::kMinInputs) + " to " + std::to_string(Op::kMaxInputs) +
+              " inputs, found " + std::to_string(inputs.size()));
+  for (std::size_t i = 0; i < Op::kMinInputs; ++i) {
+    require(inputs[i] != nullptr, "input " + std::to_string(i) + " is absent");
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(const Operator& op) {
+  if (const auto* unary = std::get_if<Unary>(&op)) return to_string(unary->activation.kind);
+  if (const auto* binary = std::get_if<Binary>(&op)) return to_string(binary->kind);
+  return std::visit([](const auto& held) { return std::string_view(held.kName); }, op);
+}
+
+std::string attributes_of(const Operator& op) {
+  return std::visit([](const auto& held) { return attributes(held); }, op);
+}
+
+ValueType infer_output(const Operator& op, InputTypes inputs) {
+  return std::visit(
+      [&](const auto& held) {
+        check_inputs(held, inputs);
+        return infer_types(held, inputs);
+      },
+      op);
+}
+
+Tensor evaluate_operator(const Operator& op, InputTensors inputs) {
+  std::vector<ValueType> types;
+  types.reserve(inputs.size());
+  for (const Tensor* input : inputs) types.push_back(input ? input->type() : ValueType{});
+  std::vector<const ValueType*> pointers;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    pointers.push_back(inputs[i] != nullptr ? &types[i] : nullptr);
+  }
+  infer_output(op, pointers);
+  return std::visit([&](const auto& held) { return evaluate(held, inputs); }, op);
+}
+
+}  // namespace halftone::ir

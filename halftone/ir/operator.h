@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of operators: to add one, write its struct and rules in a family under ops/ and name it
+// here.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "halftone/ir/ops/elementwise.h"
+#include "halftone/ir/ops/encoding.h"
+#include "halftone/ir/ops/layout.h"
+#include "halftone/ir/ops/linear.h"
+#include "halftone/ir/ops/normalize.h"
+
+namespace halftone::ir {
+
+using Operator = std::variant<FullyConnected, MatMul, Unary, Binary, Cast, Reshape, Transpose,
+                              Concat, Slice, Softmax, Encode, QuantizeLinear, DequantizeLinear>;
+
+/// "FullyConnected"; for Unary and Binary the function's name: "Tanh", "Add".
+std::string_view name_of(const Operator& op);
+/// The attributes as text; empty if there are none worth a word.
+std::string attributes_of(const Operator& op);
+
+/// The type of an operator's output.
+/// @param inputs  one entry per input, null where an optional one is absent
+/// @throws Error kShape if the number of inputs, their types or shapes do not fit
+ValueType infer_output(const Operator& op, InputTypes inputs);
+
+/// The operator's meaning, slow and plain: the oracle of every fast kernel, and what constant
+/// folding uses. Encoded inputs come decoded to float32.
+/// @throws Error kShape as infer_output()
+Tensor evaluate_operator(const Operator& op, InputTensors inputs);
+
+}  // namespace halftone::ir

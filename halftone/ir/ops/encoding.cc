@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/ir/ops/encoding.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace halftone::ir {
+namespace {
+
+bool is_affine_element(ElementType element) {
+  return element == ElementType::kInt8 || element == ElementType::kUint8 ||
+         element == ElementType::kInt32;
+}
+
+void check_parameters(const AffineParameters& parameters, const Shape& shape) {
+  const std::size_t count = parameters.scales.size();
+  require(count >= 1 && parameters.zero_points.size() == count,
+          "expected a zero point for each of " + std::to_string(count) + " scales, found " +
+              std::to_string(parameters.zero_points.size()));
+  require(count == 1 ||
+              (parameters.axis < shape.rank() && shape[parameters.axis] == static_cast<Dim>(count)),
+          std::to_string(count) + " scales do not fit axis " + std::to_string(parameters.axis) +
+              " of " + shape.to_string());
+  for (const float scale : parameters.scales) {
+    require(std::isfinite(scale) && scale > 0,
+            "scale: expected a positive number, found " + std::to_string(scale));
+  }
+}
+
+/// Calls visit(element_index, parameter_index) for every element in order.
+template <typename Visit>
+void for_each_element(const AffineParameters& parameters, const Shape& shape, Visit&& visit) {
+  std::size_t inner = 1;
+  for (std::size_t i = parameters.axis + 1; i < shape.rank(); ++i) {
+    inner *= static_cast<std::size_t>(shape[i]);
+  }
+  const std::size_t count = parameters.scales.size();
+  for (std::size_t i = 0; i < shape.element_count(); ++i) {
+    visit(i, count == 1 ? 0 : i / inner % count);
+  }
+}
+
+std::string parameters_text(const AffineParameters& parameters) {
+  if (parameters.scales.size() > 1) {
+    return std::to_string(parameters.scales.size()) + " scales along axis " +
+           std::to_string(parameters.axis);
+  }
+  return "scale=" + std::to_string(parameters.scales[0]) +
+         " zero_point=" + std::to_string(parameters.zero_points[0]);
+}
+
+}  // namespace
+
+ValueType infer_types(const Encode& op, InputTypes inputs) {
+  require_float(inputs, 0);
+  require(inputs[0]->shape.rank() >= 1, "expected at least one axis, found a scalar");
+  require(op.encoding != nullptr && op.encoding->granularity == numerics::Granularity::kTensor,
+          "activations take one basis for the tensor");
+  op.encoding->check(1, 1);
+  return {inputs[0]->shape, {ElementType::kFloat32, op.encoding}};
+}
+
+ValueType infer_types(const QuantizeLinear& op, InputTypes inputs) {
+  require_float(inputs, 0);
+  require(is_affine_element(op.element),
+          "expected int8, uint8 or int32 codes, found " + std::string(to_string(op.element)));
+  check_parameters(op.parameters, inputs[0]->shape);
+  return dense_type(op.element, inputs[0]->shape);
+}
+
+ValueType infer_types(const DequantizeLinear& op, InputTypes inputs) {
+  require(inputs[0]->encoding.is_dense() && is_affine_element(inputs[0]->encoding.element),
+          "expected int8, uint8 or int32 codes, found " + inputs[0]->to_string());
+  check_parameters(op.parameters, inputs[0]->shape);
+  return dense_type(ElementType::kFloat32, inputs[0]->shape);
+}
+
+Tensor evaluate(const Encode& op, InputTensors inputs) {
+  Tensor result(ElementType::kFloat32, inputs[0]->shape());
+  const numerics::LevelTable table(op.encoding->bases.front());
+  const auto x = inputs[0]->as<float>();
+  std::transform(x.begin(), x.end(), result.as<float>().begin(),
+                 [&table](float value) { return table.nearest(value); });
+  return result;
+}
+
+Tensor evaluate(const QuantizeLinear& op, InputTensors inputs) {
+  Tensor wide(ElementType::kFloat32, inputs[0]->shape());
+  const auto x = inputs[0]->as<float>();
+  const auto q = wide.as<float>();
+  for_each_element(op.parameters, wide.shape(), [&](std::size_t i, std::size_t p) {
+    q[i] = std::nearbyint(x[i] / op.parameters.scales[p]) +
+           static_cast<float>(op.parameters.zero_points[p]);
+  });
+  return wide.cast(op.element);
+}
+
+Tensor evaluate(const DequantizeLinear& op, InputTensors inputs) {
+  const Tensor wide = inputs[0]->cast(ElementType::kInt32);
+  Tensor result(ElementType::kFloat32, inputs[0]->shape());
+  const auto q = wide.as<std::int32_t>();
+  const auto x = result.as<float>();
+  for_each_element(op.parameters, result.shape(), [&](std::size_t i, std::size_t p) {
+    x[i] = op.parameters.scales[p] *
+           static_cast<float>(std::int64_t{q[i]} - op.parameters.zero_points[p]);
+  });
+  return result;
+}
+
+std::string attributes(const Encode& op) {
+  return Encoding{ElementType::kFloat32, op.encoding}.to_string();
+}
+
+std::string attributes(const QuantizeLinear& op) {
+  return std::string(to_string(op.element)) + " " + parameters_text(op.parameters);
+}
+
+std::string attributes(const DequantizeLinear& op) { return parameters_text(op.parameters); }
+
+}  // namespace halftone::ir

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators that change how numbers are represented.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "halftone/ir/ops/rules.h"
+
+namespace halftone::ir {
+
+/// Codes of the levels nearest to each number, in one basis for the whole tensor.
+/// Input float32 [..., n], output the same shape in that basis.
+struct Encode {
+  static constexpr std::string_view kName = "Encode";
+  static constexpr std::size_t kMinInputs = 1;
+  static constexpr std::size_t kMaxInputs = 1;
+  std::shared_ptr<const numerics::BasisEncoding> encoding;
+  bool operator==(const Encode& other) const { return *encoding == *other.encoding; }
+};
+
+/// Affine integers: x = scale (q - zero_point), per tensor (one scale) or along an axis.
+struct AffineParameters {
+  std::vector<float> scales;              ///< > 0
+  std::vector<std::int32_t> zero_points;  ///< as many as scales
+  std::size_t axis = 0;                   ///< counts only with several scales
+
+  bool operator==(const AffineParameters&) const = default;
+};
+
+/// q = saturate(round_half_even(x / scale) + zero_point), float32 to int8, uint8 or int32.
+struct QuantizeLinear {
+  static constexpr std::string_view kName = "QuantizeLinear";
+  static constexpr std::size_t kMinInputs = 1;
+  static constexpr std::size_t kMaxInputs = 1;
+  AffineParameters parameters;
+  ElementType element = ElementType::kInt8;
+  bool operator==(const QuantizeLinear&) const = default;
+};
+
+/// x = scale (q - zero_point), int8, uint8 or int32 to float32.
+struct DequantizeLinear {
+  static constexpr std::string_view kName = "DequantizeLinear";
+  static constexpr std::size_t kMinInputs = 1;
+  static constexpr std::size_t kMaxInputs = 1;
+  AffineParameters parameters;
+  bool operator==(const DequantizeLinear&) const = default;
+};
+
+ValueType infer_types(const Encode& op, InputTypes inputs);
+ValueType infer_types(const QuantizeLinear& op, InputTypes inputs);
+ValueType infer_types(const DequantizeLinear& op, InputTypes inputs);
+/// The levels themselves, as float32: decode(encode(x)).
+Tensor evaluate(const Encode& op, InputTensors inputs);
+Tensor evaluate(const QuantizeLinear& op, InputTensors inputs);
+Tensor evaluate(const DequantizeLinear& op, InputTensors inputs);
+std::string attributes(const Encode& op);
+std::string attributes(const QuantizeLinear& op);
+std::string attributes(const DequantizeLinear& op);
+
+}  // namespace halftone::ir

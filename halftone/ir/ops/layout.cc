@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/ir/ops/layout.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace halftone::ir {
+namespace {
+
+void require_dense(InputTypes inputs, std::size_t index) {
+  require(inputs[index]->encoding.is_dense(), "input " + std::to_string(index) +
+                                                  ": expected dense elements, found " +
+                                                  inputs[index]->to_string());
+}
+
+/// Extents before, at and after an axis, as counts of elements.
+struct AxisView {
+  std::size_t outer = 1;
+  std::size_t extent = 1;
+  std::size_t inner = 1;
+};
+
+AxisView axis_view(const Shape& shape, std::size_t axis) {
+  AxisView view;
+  for (std::size_t i = 0; i < shape.rank(); ++i) {
+    const auto dim = static_cast<std::size_t>(shape[i]);
+    (i < axis ? view.outer : i == axis ? view.extent : view.inner) *= dim;
+  }
+  return view;
+}
+
+/// Infers the output of an operator whose rule only needs the tensors' types.
+template <typename Op>
+Tensor output_tensor(const Op& op, InputTensors inputs) {
+  std::vector<ValueType> types;
+  for (const Tensor* input : inputs) types.push_back(input->type());
+  std::vector<const ValueType*> pointers;
+  for (const ValueType& type : types) pointers.push_back(&type);
+  const ValueType type = infer_types(op, pointers);
+  return {type.encoding.element, type.shape};
+}
+
+void copy_bytes(std::span<const std::byte> src, std::span<std::byte> dst, std::size_t from,
+                std::size_t to, std::size_t count) {
+  if (count != 0) std::memcpy(dst.data() + to, src.data() + from, count);
+}
+
+}  // namespace
+
+ValueType infer_types(const Reshape& op, InputTypes inputs) {
+  require_dense(inputs, 0);
+  const Shape resolved = resolve_reshape(inputs[0]->shape, op.shape.dims(), false);
+  require(resolved == op.shape,
+          "cannot reshape " + inputs[0]->shape.to_string() + " to " + op.shape.to_string());
+  return {op.shape, inputs[0]->encoding};
+}
+
+ValueType infer_types(const Transpose& op, InputTypes inputs) {
+  require_dense(inputs, 0);
+  const Shape& x = inputs[0]->shape;
+  std::vector<bool> seen(x.rank(), false);
+  require(op.permutation.size() == x.rank(), "a permutation of " +
+                                                 std::to_string(op.permutation.size()) +
+                                                 " axes does not fit " + x.to_string());
+  Shape y = x;
+  for (std::size_t i = 0; i < x.rank(); ++i) {
+    const std::size_t axis = op.permutation[i];
+    require(axis < x.rank() && !seen[axis], "expected a permutation, found axis " +
+                                                std::to_string(axis) + " twice or out of range");
+    seen[axis] = true;
+    y[i] = x[axis];
+  }
+  return {y, inputs[0]->encoding};
+}
+
+ValueType infer_types(const Concat& op, InputTypes inputs) {
+  require_dense(inputs, 0);
+  Shape y = inputs[0]->shape;
+  require(op.axis < y.rank(), "axis " + std::to_string(op.axis) + " does not fit " + y.to_string());
+  for (std::size_t i = 1; i < inputs.size(); ++i) {
+    require_dense(inputs, i);
+    Shape other = inputs[i]->shape;
+    const std::string found = other.to_string();
+    const bool fits = inputs[i]->encoding == inputs[0]->encoding && other.rank() == y.rank() &&
+                      y[op.axis] != kBatch && other[op.axis] != kBatch;
+    if (fits) {
+      const Dim extent = other[op.axis];
+      other[op.axis] = y[op.axis];
+      require(other == y, "inputs " + y.to_string() + " and " + found + " do not line up");
+      y[op.axis] += extent;
+    }
+    require(fits, "inputs " + inputs[0]->to_string() + " and " + inputs[i]->to_string() +
+                      " cannot be joined along axis " + std::to_string(op.axis));
+  }
+  return {y, inputs[0]->encoding};
+}
+
+ValueType infer_types(const Slice& op, InputTypes inputs) {
+  require_dense(inputs, 0);
+  Shape y = inputs[0]->shape;
+  require(op.axis < y.rank() && y[op.axis] != kBatch,
+          "axis " + std::to_string(op.axis) + " of " + y.to_string() + " cannot be sliced");
+  const auto extent = y[op.axis];
+  const auto begin = static_cast<Dim>(op.begin);
+  const auto count = static_cast<Dim>(op.count);
+  const bool step_fits = op.step != 0 && op.step > -extent - 1 && op.step < extent + 1;
+  const bool fits = count == 0 || (begin >= 0 && begin < extent && count > 0 && count <= extent &&
+                                   (count == 1 || step_fits));
+  const Dim last = fits && count > 1 ? begin + (count - 1) * op.step : begin;
+  require(fits && (count == 0 || (last >= 0 && last < extent)),
+          "a slice of " + std::to_string(count) + " from " + std::to_string(begin) + " by " +
+              std::to_string(op.step) + " does not fit an extent of " + std::to_string(extent));
+  y[op.axis] = count;
+  return {y, inputs[0]->encoding};
+}
+
+Tensor evaluate(const Reshape& op, InputTensors inputs) { return inputs[0]->reshaped(op.shape); }
+
+Tensor evaluate(const Transpose& op, InputTensors inputs) {
+  Tensor result = output_tensor(op, inputs);
+  const Shape& x = inputs[0]->shape();
+  std::vector<std::size_t> strides(x.rank(), 1);
+  for (std::size_t i = x.rank(); i-- > 1;) {
+    strides[i - 1] = strides[i] * static_cast<std::size_t>(x[i]);
+  }
+  const std::size_t bytes = size_bytes(result.element());
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    std::size_t rest = i;
+    std::size_t from = 0;
+    for (std::size_t axis = x.rank(); axis-- > 0;) {
+      const auto extent = static_cast<std::size_t>(result.shape()[axis]);
+      from += rest % extent * strides[op.permutation[axis]];
+      rest /= extent;
+    }
+    copy_bytes(inputs[0]->bytes(), result.bytes(), from * bytes, i * bytes, bytes);
+  }
+  return result;
+}
+
+Tensor evaluate(const Concat& op, InputTensors inputs) {
+  Tensor result = output_tensor(op, inputs);
+  const std::size_t element = size_bytes(result.element());
+  const AxisView to = axis_view(result.shape(), op.axis);
+  std::size_t at = 0;
+  for (const Tensor* input : inputs) {
+    const AxisView from = axis_view(input->shape(), op.axis);
+    const std::size_t chunk = from.extent * from.inner * element;
+    for (std::size_t outer = 0; outer < from.outer; ++outer) {
+      copy_bytes(input->bytes(), result.bytes(), outer * chunk,
+                 (outer * to.extent + at) * to.inner * element, chunk);
+    }
+    at += from.extent;
+  }
+  return result;
+}
+
+Tensor evaluate(const Slice& op, InputTensors inputs) {
+  Tensor result = output_tensor(op, inputs);
+  const AxisView from = axis_view(inputs[0]->shape(), op.axis);
+  const std::size_t chunk = from.inner * size_bytes(result.element());
+  for (std::size_t outer = 0; outer < from.outer; ++outer) {
+    for (std::size_t i = 0; i < op.count; ++i) {
+      const auto source =
+          static_cast<std::size_t>(static_cast<Dim>(op.begin) + static_cast<Dim>(i) * op.step);
+      copy_bytes(inputs[0]->bytes(), result.bytes(), (outer * from.extent + source) * chunk,
+                 (outer * op.count + i) * chunk, chunk);
+    }
+  }
+  return result;
+}
+
+std::string attributes(const Reshape& op) { return op.shape.to_string(); }
+
+std::string attributes(const Transpose& op) {
+  std::string text;
+  for (const std::size_t axis : op.permutation) {
+    text += (text.empty() ? "" : " ") + std::to_string(axis);
+  }
+  return text;
+}
+
+std::string attributes(const Concat& op) { return "axis=" + std::to_string(op.axis); }
+
+std::string attributes(const Slice& op) {
+  return "axis=" + std::to_string(op.axis) + " begin=" + std::to_string(op.begin) +
+         " step=" + std::to_string(op.step) + " count=" + std::to_string(op.count);
+}
+
+}  // namespace halftone::ir

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products with matrices.
+#pragma once
+
+#include "halftone/ir/ops/activation.h"
+#include "halftone/ir/ops/rules.h"
+
+namespace halftone::ir {
+
+/// y[..., o] = activation(sum_k x[..., k] w[o, k] + bias[o]).
+/// Inputs: x [..., n], float32 or codes of one basis; w [o, n], float32 or codes of a basis at any
+/// granularity; bias [o] float32, optional. Output float32 [..., o].
+struct FullyConnected {
+  static constexpr std::string_view kName = "FullyConnected";
+  static constexpr std::size_t kMinInputs = 2;
+  static constexpr std::size_t kMaxInputs = 3;
+  Activation activation;
+  bool operator==(const FullyConnected&) const = default;
+};
+
+/// y[..., i, j] = sum_k a[..., i, k] b[..., k, j], leading axes broadcast, float32; a transposed
+/// operand has its last two axes exchanged first. A vector counts as a row (a) or column (b), as in
+/// NumPy.
+struct MatMul {
+  static constexpr std::string_view kName = "MatMul";
+  static constexpr std::size_t kMinInputs = 2;
+  static constexpr std::size_t kMaxInputs = 2;
+  bool transpose_a = false;
+  bool transpose_b = false;
+  bool operator==(const MatMul&) const = default;
+};
+
+ValueType infer_types(const FullyConnected& op, InputTypes inputs);
+ValueType infer_types(const MatMul& op, InputTypes inputs);
+Tensor evaluate(const FullyConnected& op, InputTensors inputs);
+Tensor evaluate(const MatMul& op, InputTensors inputs);
+std::string attributes(const FullyConnected& op);
+std::string attributes(const MatMul& op);
+
+}  // namespace halftone::ir

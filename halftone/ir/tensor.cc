@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/ir/tensor.h"
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+
+#include "halftone/base/error.h"
+
+namespace halftone::ir {
+namespace {
+
+/// Calls visit(T{}) with the C++ type of an element.
+template <typename Visit>
+auto with_element(ElementType type, Visit&& visit) {
+  switch (type) {
+    case ElementType::kFloat32:
+      return visit(float{});
+    case ElementType::kInt8:
+      return visit(std::int8_t{});
+    case ElementType::kUint8:
+    case ElementType::kBool:
+      return visit(std::uint8_t{});
+    case ElementType::kInt32:
+      return visit(std::int32_t{});
+    case ElementType::kInt64:
+      return visit(std::int64_t{});
+  }
+  fail(ErrorKind::kInternal, "unknown element type");
+}
+
+/// static_cast with the values outside the target's range brought to its nearest end, NaN to 0.
+template <typename To, typename From>
+To saturated(From x) {
+  if constexpr (std::is_integral_v<To>) {
+    if (x != x) return 0;
+    constexpr auto kLow = std::numeric_limits<To>::lowest();
+    constexpr auto kHigh = std::numeric_limits<To>::max();
+    if (static_cast<double>(x) <= static_cast<double>(kLow)) return kLow;
+    if (static_cast<double>(x) >= static_cast<double>(kHigh)) return kHigh;
+  }
+  return static_cast<To>(x);
+}
+
+}  // namespace
+
+std::string_view to_string(ElementType type) {
+  switch (type) {
+    case ElementType::kFloat32:
+      return "float32";
+    case ElementType::kInt8:
+      return "int8";
+    case ElementType::kUint8:
+      return "uint8";
+    case ElementType::kInt32:
+      return "int32";
+    case ElementType::kInt64:
+      return "int64";
+    case ElementType::kBool:
+      return "bool";
+  }
+  return "unknown";
+}
+
+std::size_t size_bytes(ElementType type) {
+  return with_element(type, [](auto zero) { return sizeof(zero); });
+}
+
+std::string Encoding::to_string() const {
+  if (is_dense()) return std::string(ir::to_string(element));
+  std::string text = "basis(" + std::to_string(basis->bits) + (basis->bits == 1 ? " bit" : " bits");
+  if (basis->granularity == numerics::Granularity::kGroup) {
+    text += ", groups of " + std::to_string(basis->group_size);
+  } else {
+    text += ", " + std::string(numerics::to_string(basis->granularity));
+  }
+  return text + (basis->has_offset ? ", offset)" : ")");
+}
+
+bool Encoding::operator==(const Encoding& other) const {
+  if (element != other.element || is_dense() != other.is_dense()) return false;
+  return is_dense() || basis == other.basis || *basis == *other.basis;
+}
+
+std::string ValueType::to_string() const { return encoding.to_string() + shape.to_string(); }
+
+ValueType dense_type(ElementType element, Shape shape) {
+  return {std::move(shape), {element, nullptr}};
+}
+
+Tensor::Tensor(ElementType element, Shape shape)
+    : element_(element),
+      shape_(std::move(shape)),
+      size_(shape_.element_count()),
+      buffer_(size_ * ir::size_bytes(element)) {}
+
+void Tensor::check_element(ElementType wanted) const {
+  const bool bytes = wanted == ElementType::kUint8 && element_ == ElementType::kBool;
+  if (wanted != element_ && !bytes) {
+    fail(ErrorKind::kInternal, "tensor: expected elements of " +
+                                   std::string(ir::to_string(wanted)) + ", found " +
+                                   std::string(ir::to_string(element_)));
+  }
+}
+
+void Tensor::fail_count(const Shape& shape, std::size_t found) {
+  fail(ErrorKind::kShape, "tensor of shape " + shape.to_string() + ": expected " +
+                              std::to_string(shape.element_count()) + " elements, found " +
+                              std::to_string(found));
+}
+
+Tensor Tensor::clone() const { return reshaped(shape_); }
+
+Tensor Tensor::reshaped(Shape shape) const {
+  if (shape.element_count() != size_) fail_count(shape, size_);
+  Tensor copy(element_, std::move(shape));
+  std::copy(bytes().begin(), bytes().end(), copy.bytes().begin());
+  return copy;
+}
+
+Tensor Tensor::cast(ElementType element) const {
+  Tensor result(element, shape_);
+  with_element(element_, [&](auto source) {
+    const auto from = as<decltype(source)>();
+    with_element(element, [&](auto target) {
+      const auto to = result.as<decltype(target)>();
+      for (std::size_t i = 0; i < size_; ++i) {
+        using Target = decltype(target);
+        to[i] = element == ElementType::kBool ? static_cast<Target>(from[i] != 0)
+                                              : saturated<Target>(from[i]);
+      }
+    });
+  });
+  return result;
+}
+
+ValueType type_of(const Constant& constant) {
+  return std::visit([](const auto& held) { return held.type(); }, constant);
+}
+
+Tensor to_float(const Constant& constant) {
+  if (const auto* dense = std::get_if<Tensor>(&constant)) {
+    if (dense->element() == ElementType::kBool) {
+      fail(ErrorKind::kUnsupported, "expected numbers, found bool" + dense->shape().to_string());
+    }
+    return dense->cast(ElementType::kFloat32);
+  }
+  const auto& encoded = std::get<EncodedTensor>(constant);
+  return Tensor::from<float>(encoded.shape, numerics::decode(encoded.codes, *encoded.encoding));
+}
+
+std::size_t storage_bytes(const Constant& constant) {
+  if (const auto* dense = std::get_if<Tensor>(&constant)) return dense->bytes().size();
+  const auto& encoded = std::get<EncodedTensor>(constant);
+  const auto [rows, cols] = matrix_extent(encoded.shape);
+  const numerics::BasisEncoding& encoding = *encoded.encoding;
+  const auto bits = static_cast<std::size_t>(encoding.bits);
+  const std::size_t numbers_per_basis = bits + (encoding.has_offset ? 1 : 0);
+  return rows * bits * ((cols + 7) / 8) + encoding.bases.size() * numbers_per_basis * sizeof(float);
+}
+
+}  // namespace halftone::ir

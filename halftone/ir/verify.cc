@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/ir/verify.h"
+
+#include <string>
+
+#include "halftone/base/error.h"
+
+namespace halftone::ir {
+namespace {
+
+void check(bool holds, const std::string& message) {
+  if (!holds) fail(ErrorKind::kFormat, message);
+}
+
+void verify_codes(const EncodedTensor& encoded) {
+  const auto [rows, cols] = matrix_extent(encoded.shape);
+  encoded.encoding->check(rows, cols);
+  const numerics::BitPlanes& codes = encoded.codes;
+  check(codes.rows == rows && codes.cols == cols && codes.bits == encoded.encoding->bits &&
+            codes.planes.rows() == rows * static_cast<std::size_t>(codes.bits) &&
+            codes.planes.cols() == cols,
+        "codes do not fit " + encoded.type().to_string());
+  BitMatrix cleared = codes.planes;
+  cleared.clear_tails();
+  check(cleared == codes.planes, "bits past the last column are not zero");
+}
+
+void verify_constant(const Value& value) {
+  with_context("constant '" + value.name + "'", [&] {
+    check(type_of(*value.constant) == value.type,
+          "holds " + type_of(*value.constant).to_string() + ", declared " + value.type.to_string());
+    if (const auto* encoded = std::get_if<EncodedTensor>(value.constant.get())) {
+      verify_codes(*encoded);
+    }
+  });
+}
+
+void verify_readable(const Graph& graph, ValueId id, const std::string& reader) {
+  check(static_cast<std::size_t>(id) < graph.num_values(),
+        reader + " reads a value that is not there");
+  const bool is_input = std::ranges::count(graph.inputs(), id) > 0;
+  check(is_input || graph.constant(id) != nullptr || graph.producer(id).has_value(),
+        reader + " reads '" + graph.value(id).name + "', which nothing computes");
+}
+
+}  // namespace
+
+void verify(const Graph& graph) {
+  check(!graph.inputs().empty(), "the graph has no inputs");
+  check(!graph.outputs().empty(), "the graph has no outputs");
+  for (const ValueId id : graph.inputs()) {
+    check(graph.constant(id) == nullptr && !graph.producer(id),
+          "input '" + graph.value(id).name + "' is also computed");
+  }
+  for (const ValueId id : graph.outputs()) verify_readable(graph, id, "an output of the graph");
+  for (std::size_t v = 0; v < graph.num_values(); ++v) {
+    const Value& value = graph.value(ValueId{static_cast<std::uint32_t>(v)});
+    if (value.constant) verify_constant(value);
+  }
+  for (const NodeId id : graph.topological_order()) {
+    const Node& node = graph.node(id);
+    std::vector<const ValueType*> types;
+    for (const ValueId input : node.inputs) {
+      if (input != kAbsent) verify_readable(graph, input, describe(node));
+      types.push_back(input == kAbsent ? nullptr : &graph.value(input).type);
+    }
+    check(graph.producer(node.output) == id, describe(node) + " does not own its output");
+    const ValueType inferred =
+        with_context(describe(node), [&] { return infer_output(node.op, types); });
+    check(inferred == graph.value(node.output).type, describe(node) + ": output: expected " +
+                                                         inferred.to_string() + ", found " +
+                                                         graph.value(node.output).type.to_string());
+  }
+}
+
+}  // namespace halftone::ir
