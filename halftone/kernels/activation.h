@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Element-wise functions of float rows.
+//
+// Each has the same result, bit for bit, on every target: that of its scalar reference. NaN gives
+// the quiet NaN 0x7FC00000 in exp, sigmoid and tanh, and itself in the others. The bounds on the
+// error hold for every float32 argument and are tested over a dense sweep.
+#pragma once
+
+#include <span>
+
+namespace halftone::kernels {
+
+// In all functions x and y have the same length and may be the same memory.
+
+/// y = e^x, within 2 units in the last place (1.5e-45 where the result is denormal).
+void exp(std::span<const float> x, std::span<float> y) noexcept;
+/// y = 1 / (1 + e^-x), within 4 units in the last place (1.5e-45 where it is denormal).
+void sigmoid(std::span<const float> x, std::span<float> y) noexcept;
+/// y = tanh x, within 3 units in the last place and 1.2e-7; odd, and never outside [-1, 1].
+void tanh(std::span<const float> x, std::span<float> y) noexcept;
+/// y = low where x < low, high where x > high, else x. ReLU6 is clamp to [0, 6]. @pre low <= high
+void clamp(std::span<const float> x, float low, float high, std::span<float> y) noexcept;
+/// y = 0 where x < 0, else x.
+void relu(std::span<const float> x, std::span<float> y) noexcept;
+/// y = slope x where x < 0, else x.
+void leaky_relu(std::span<const float> x, float slope, std::span<float> y) noexcept;
+
+/// The definitions, for one number.
+float exp_reference(float x);
+float sigmoid_reference(float x);
+float tanh_reference(float x);
+
+}  // namespace halftone::kernels

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <benchmark/benchmark.h>
+
+#include "halftone/kernels/activation.h"
+#include "halftone/kernels/softmax.h"
+#include "halftone/kernels/test_data.h"
+
+namespace halftone::kernels {
+namespace {
+
+using Function = void (*)(std::span<const float>, std::span<float>) noexcept;
+
+/// Argument: numbers.
+void BM_Activation(benchmark::State& state, Function function) {
+  Random random(2);
+  const std::vector<float> x = random_floats(random, static_cast<std::size_t>(state.range(0)));
+  std::vector<float> y(x.size());
+  for (auto _ : state) {
+    function(x, y);
+    benchmark::ClobberMemory();
+  }
+}
+BENCHMARK_CAPTURE(BM_Activation, tanh, tanh)->Arg(700);
+BENCHMARK_CAPTURE(BM_Activation, exp, exp)->Arg(700);
+BENCHMARK_CAPTURE(BM_Activation, sigmoid, sigmoid)->Arg(700);
+BENCHMARK_CAPTURE(BM_Activation, relu, relu)->Arg(700);
+
+/// Argument: columns of one row.
+void BM_Softmax(benchmark::State& state) {
+  Random random(3);
+  const auto n = static_cast<std::size_t>(state.range(0));
+  const std::vector<float> x = random_floats(random, n);
+  std::vector<float> y(n);
+  for (auto _ : state) {
+    softmax(MatrixView<const float>(x, 1, n), MatrixView<float>(y, 1, n));
+    benchmark::ClobberMemory();
+  }
+}
+BENCHMARK(BM_Softmax)->Arg(10)->Arg(1000);
+
+}  // namespace
+}  // namespace halftone::kernels

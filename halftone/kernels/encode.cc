@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "halftone/kernels/encode.cc"
+#include "halftone/kernels/encode.h"
+
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "halftone/base/bits.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halftone::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using DFloat = hn::ScalableTag<float>;
+using DInt = hn::RebindToSigned<DFloat>;
+constexpr std::size_t kLanes = hn::MaxLanes(DFloat());
+
+/// The lanes of a mask as the low kLanes bits.
+template <class D, class M>
+HWY_INLINE std::uint64_t MaskToBits(D d, M mask) {
+  std::uint8_t bytes[8] = {};
+  hn::StoreMaskBits(d, mask, bytes);
+  std::uint64_t bits;
+  std::memcpy(&bits, bytes, sizeof(bits));
+  return bits;
+}
+
+/// One bit for each of 64 floats: the xor over all thresholds of x > threshold. Four vectors at a
+/// time keep their masks in registers while the thresholds pass by.
+HWY_INLINE std::uint64_t CompareWord(const float* HWY_RESTRICT x, std::span<const float> flips) {
+  constexpr std::size_t kStep = std::min<std::size_t>(4 * kLanes, 64);
+  const DFloat d;
+  std::uint64_t word = 0;
+  for (std::size_t c = 0; c < 64; c += kStep) {
+    const auto x0 = hn::LoadU(d, x + c);
+    const auto x1 = hn::LoadU(d, x + c + kLanes);
+    const auto x2 = hn::LoadU(d, x + c + 2 * kLanes);
+    const auto x3 = hn::LoadU(d, x + c + 3 * kLanes);
+    auto m0 = hn::FirstN(d, 0);
+    auto m1 = m0;
+    auto m2 = m0;
+    auto m3 = m0;
+    for (const float flip : flips) {
+      const auto t = hn::Set(d, flip);
+      m0 = hn::Xor(m0, hn::Gt(x0, t));
+      m1 = hn::Xor(m1, hn::Gt(x1, t));
+      m2 = hn::Xor(m2, hn::Gt(x2, t));
+      m3 = hn::Xor(m3, hn::Gt(x3, t));
+    }
+    const std::uint64_t bits = MaskToBits(d, m0) | MaskToBits(d, m1) << kLanes |
+                               MaskToBits(d, m2) << (2 * kLanes) |
+                               MaskToBits(d, m3) << (3 * kLanes);
+    word |= bits << c;
+  }
+  return word;
+}
+
+/// The codes of 64 floats, transposed to one word per plane. The search halves the sorted
+/// thresholds K times: 2^K - 1 of them divide evenly all the way down.
+HWY_INLINE void SearchWord(const float* HWY_RESTRICT x, const EncodeTable& table,
+                           std::uint64_t* HWY_RESTRICT words) {
+  const DFloat d;
+  const DInt di;
+  const float* thresholds = table.thresholds().data();
+  for (std::size_t j = 0; j < table.bits(); ++j) words[j] = 0;
+  for (std::size_t c = 0; c < 64; c += kLanes) {
+    const auto value = hn::LoadU(d, x + c);
+    auto level = hn::Zero(di);
+    for (std::int32_t step = 1 << (table.bits() - 1); step != 0; step /= 2) {
+      const auto middle = hn::Add(level, hn::Set(di, step - 1));
+      const auto above = hn::Gt(value, hn::GatherIndex(d, thresholds, middle));
+      level = hn::Add(level, hn::IfThenElseZero(hn::RebindMask(di, above), hn::Set(di, step)));
+    }
+    const auto code = hn::GatherIndex(di, table.codes().data(), level);
+    for (std::size_t j = 0; j < table.bits(); ++j) {
+      words[j] |= MaskToBits(di, hn::TestBit(code, hn::Set(di, 1 << j))) << c;
+    }
+  }
+}
+
+/// Encodes 64 floats to `word` of each plane of a row; `valid` has a bit for each float that
+/// counts.
+HWY_INLINE void EncodeWord(const float* HWY_RESTRICT x, const EncodeTable& table,
+                           std::uint64_t valid, std::size_t words,
+                           std::uint64_t* HWY_RESTRICT word) {
+  if (table.by_comparison()) {
+    for (std::size_t j = 0; j < table.bits(); ++j) {
+      word[j * words] = (CompareWord(x, table.flips(j)) ^ table.lowest(j)) & valid;
+    }
+    return;
+  }
+  std::uint64_t found[numerics::kMaxBits];
+  SearchWord(x, table, found);
+  for (std::size_t j = 0; j < table.bits(); ++j) word[j * words] = found[j] & valid;
+}
+
+void Encode(MatrixView<const float> values, const EncodeTable& table, std::uint64_t* planes) {
+  const std::size_t n = values.cols();
+  const std::size_t words = words_for_bits(n);
+  const std::size_t whole = n / 64;
+  for (std::size_t r = 0; r < values.rows(); ++r) {
+    const float* x = values.data_handle() + r * values.stride();
+    std::uint64_t* row = planes + r * table.bits() * words;
+    for (std::size_t w = 0; w < whole; ++w) {
+      EncodeWord(x + 64 * w, table, ~std::uint64_t{0}, words, row + w);
+    }
+    if (whole != words) {
+      alignas(64) float tail[64] = {};
+      std::memcpy(tail, x + 64 * whole, (n % 64) * sizeof(float));
+      EncodeWord(tail, table, (std::uint64_t{1} << (n % 64)) - 1, words, row + whole);
+    }
+  }
+}
+
+}  // namespace halftone::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace halftone::kernels {
+
+HWY_EXPORT(Encode);
+
+void encode(MatrixView<const float> values, const EncodeTable& table,
+            std::span<std::uint64_t> planes) noexcept {
+  HALFTONE_ASSERT(planes.size() == values.rows() * table.bits() * words_for_bits(values.cols()));
+  HWY_DYNAMIC_DISPATCH(Encode)(values, table, planes.data());
+}
+
+}  // namespace halftone::kernels
+#endif  // HWY_ONCE

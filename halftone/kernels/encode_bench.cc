@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <benchmark/benchmark.h>
+
+#include "halftone/base/bits.h"
+#include "halftone/kernels/encode.h"
+#include "halftone/kernels/test_data.h"
+
+namespace halftone::kernels {
+namespace {
+
+/// Arguments: numbers, bits.
+void BM_Encode(benchmark::State& state) {
+  Random random(1);
+  const auto n = static_cast<std::size_t>(state.range(0));
+  const auto bits = static_cast<int>(state.range(1));
+  const EncodeTable table(random_basis(random, bits, true));
+  const std::vector<float> x = random_floats(random, n);
+  std::vector<std::uint64_t> planes(table.bits() * words_for_bits(n));
+  for (auto _ : state) {
+    encode(MatrixView<const float>(x, 1, n), table, planes);
+    benchmark::ClobberMemory();
+  }
+}
+BENCHMARK(BM_Encode)->ArgsProduct({{784, 700}, {1, 2, 3, 4, 5, 8}});
+
+}  // namespace
+}  // namespace halftone::kernels

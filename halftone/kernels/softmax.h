@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Softmax over the rows of a matrix.
+#pragma once
+
+#include "halftone/base/view.h"
+
+namespace halftone::kernels {
+
+/// y[r, c] = e_c / (e_0 + ... + e_(n-1)) with e_c = exp(x[r, c] - max of the row), exp as in
+/// activation.h. The sum does not depend on the length of a vector: term c is added to the partial
+/// sum c mod 16, in ascending order; then partial sum l takes up partial sum l + h, for
+/// h = 8, 4, 2, 1. A row with NaN, with +infinity, or with nothing but -infinity becomes NaN.
+/// @param x  [m, n]
+/// @param y  [m, n]; may be the memory of x
+void softmax(MatrixView<const float> x, MatrixView<float> y) noexcept;
+
+/// The definition of softmax(), in plain loops.
+void softmax_reference(MatrixView<const float> x, MatrixView<float> y) noexcept;
+
+}  // namespace halftone::kernels

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which instruction set the kernels run on: chosen at the first call, restricted for tests and bug
+// reports by `--simd` or the environment variable HALFTONE_SIMD.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace halftone::kernels {
+
+/// Names of the targets that were compiled in and that this processor runs, best first, e.g.
+/// {"AVX2", "SSE4"}; whatever restriction is in force.
+std::vector<std::string> simd_targets();
+
+/// The target the kernels run on now.
+std::string current_simd_target();
+
+/// Makes every kernel run on the named target from the next call on; "auto" is the best there is.
+/// Call it before the threads start.
+/// @throws Error kUsage if no such target is compiled in or this processor lacks it; the text
+///         lists the choices
+void use_simd_target(std::string_view name);
+
+/// use_simd_target() with the value of HALFTONE_SIMD, if that is set and not empty.
+/// @throws Error kUsage as use_simd_target()
+void use_simd_target_from_environment();
+
+}  // namespace halftone::kernels

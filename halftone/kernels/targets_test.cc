@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/kernels/targets.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "halftone/base/error.h"
+
+namespace halftone::kernels {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+/// Leaves the choice of target, and the environment, as it found them.
+class Targets : public testing::Test {
+ protected:
+  void TearDown() override {
+    unsetenv("HALFTONE_SIMD");
+    use_simd_target("auto");
+  }
+};
+
+TEST_F(Targets, BestIsCurrentUntilRestricted) {
+  ASSERT_FALSE(simd_targets().empty());
+  EXPECT_EQ(current_simd_target(), simd_targets().front());
+}
+
+TEST_F(Targets, EveryListedTargetCanBeChosen) {
+  const auto names = simd_targets();
+  for (const auto& name : names) {
+    use_simd_target(name);
+    EXPECT_EQ(current_simd_target(), name);
+    EXPECT_EQ(simd_targets(), names) << "the list does not shrink by choosing";
+  }
+  use_simd_target("auto");
+  EXPECT_EQ(current_simd_target(), names.front());
+}
+
+TEST_F(Targets, UnknownNameIsRefusedAndChangesNothing) {
+  use_simd_target(simd_targets().back());
+  try {
+    use_simd_target("MMX");
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+    EXPECT_THAT(error.what(), HasSubstr("found 'MMX'"));
+    for (const auto& name : simd_targets()) EXPECT_THAT(error.what(), HasSubstr(name));
+  }
+  EXPECT_EQ(current_simd_target(), simd_targets().back());
+}
+
+TEST_F(Targets, EnvironmentChooses) {
+  use_simd_target_from_environment();
+  EXPECT_EQ(current_simd_target(), simd_targets().front());
+  setenv("HALFTONE_SIMD", simd_targets().back().c_str(), 1);
+  use_simd_target_from_environment();
+  EXPECT_EQ(current_simd_target(), simd_targets().back());
+  setenv("HALFTONE_SIMD", "", 1);
+  use_simd_target("auto");
+  use_simd_target_from_environment();
+  EXPECT_EQ(current_simd_target(), simd_targets().front());
+}
+
+TEST_F(Targets, EnvironmentErrorsNameTheVariable) {
+  setenv("HALFTONE_SIMD", "fastest", 1);
+  try {
+    use_simd_target_from_environment();
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+    EXPECT_THAT(error.what(), HasSubstr("HALFTONE_SIMD"));
+  }
+}
+
+}  // namespace
+}  // namespace halftone::kernels
