@@ -16,6 +16,15 @@ if(HALFTONE_SANITIZE)
   target_link_options(halftone_flags INTERFACE -fsanitize=${HALFTONE_SANITIZE})
   target_compile_definitions(halftone_flags INTERFACE HALFTONE_DEBUG)
 endif()
+if(HALFTONE_BUILD_FUZZERS)
+  # Coverage counters in the libraries are what guides a fuzzer through them.
+  target_compile_options(halftone_flags INTERFACE -fsanitize=fuzzer-no-link)
+  target_link_options(halftone_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+if(CMAKE_CXX_CLANG_TIDY)
+  # Generated code is not ours to tidy: one check that finds nothing, since none at all is an error.
+  file(WRITE ${PROJECT_BINARY_DIR}/.clang-tidy "Checks: '-*,llvm-twine-local'\n")
+endif()
 
 # halftone_library(name SOURCES a.cc ... [PUBLIC lib ...] [PRIVATE lib ...])
 # Declares the module `name` as target halftone_<name>, alias halftone::<name>.
@@ -39,16 +48,33 @@ function(halftone_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE halftone_flags ${ARG_LINK} GTest::gmock GTest::gtest_main)
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}/"
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
+    TEST_PREFIX "${name}/"
     PROPERTIES LABELS ${ARG_LABEL} ENVIRONMENT "OMP_WAIT_POLICY=passive" TIMEOUT 300)
 endfunction()
 
 # halftone_benchmark(name SOURCES a_bench.cc ... LINK lib ...)
+# Declares the benchmark program benchmarks/<name>, built by the target `benchmarks` only.
 function(halftone_benchmark name)
   if(NOT HALFTONE_BUILD_BENCHMARKS)
     return()
   endif()
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
-  add_executable(${name} ${ARG_SOURCES})
+  add_executable(${name} EXCLUDE_FROM_ALL ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE halftone_flags ${ARG_LINK} benchmark::benchmark_main)
+  set_target_properties(${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/benchmarks)
+  add_dependencies(benchmarks ${name})
+endfunction()
+
+# halftone_fuzzer(name SOURCES a_fuzz.cc ... LINK lib ...)
+# Declares the libFuzzer program fuzzers/<name>; its seeds lie in fuzz/seeds/<name>/, where it has any.
+function(halftone_fuzzer name)
+  if(NOT HALFTONE_BUILD_FUZZERS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE halftone_flags ${ARG_LINK} -fsanitize=fuzzer)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzzers)
 endfunction()

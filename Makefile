@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+# Short names for the usual jobs. CMakePresets.json says how things are built, scripts/ what a job does.
+
+MAKEFLAGS += --no-print-directory
+RELEASE := build/release
+
+.DEFAULT_GOAL := build
+.PHONY: build demo test check lint format bench setup clean help
+
+build:  ## Build the program: build/release/halftone (the default)
+	@scripts/setup.sh --verify
+	@cmake --preset release > /dev/null
+	@cmake --build --preset release --target halftone
+
+demo: setup  ## Set up, build, and take the bundled network to 3, 2 and 1 bits
+	@$(MAKE) build
+	@scripts/demo.sh
+
+test: setup  ## Set up, build, and run every test
+	@scripts/test.sh
+
+check:  ## What a change must pass: both compilers, sanitizers, fuzzers, lint (see CONTRIBUTING.md)
+	@scripts/setup.sh --check-tools
+	@scripts/check.sh
+
+lint:  ## House rules, layers, format, clang-tidy
+	@scripts/setup.sh --check-tools
+	@scripts/check.sh rules format tidy
+
+format:  ## Rewrite the sources in the house format
+	@scripts/setup.sh --check-tools
+	@scripts/format.sh --write
+
+bench:  ## Build and run the benchmarks of the kernels (FILTER=regex narrows)
+	@scripts/setup.sh
+	@scripts/bench.sh "$(FILTER)"
+
+setup:  ## Install the Debian packages that are missing
+	@scripts/setup.sh
+
+clean:  ## Remove everything that was built
+	rm -rf build
+
+help:  ## Show this list
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 16

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What a change must pass before it lands. Arguments choose steps; without, all, in this order.
+. "$(dirname "$0")/lib.sh"
+
+# The sanitizers of Clang 14 want the old, narrower address randomisation; not every container lets us ask.
+plain_addresses=(setarch "$(uname -m)" -R)
+"${plain_addresses[@]}" true 2> /dev/null || plain_addresses=()
+
+check_rules() {
+  scripts/check_rules.sh
+  scripts/check_layers.sh
+}
+
+check_format() { scripts/format.sh; }
+
+# The build that `make test` and `make bench` use; with GCC's warnings as errors from here on.
+check_gcc() {
+  cmake --preset release -DHALFTONE_WERROR=ON > /dev/null
+  cmake --build --preset release --target all benchmarks
+}
+
+# One build is the second compiler, the sanitizers and the fuzzers.
+check_asan() {
+  cmake --preset asan > /dev/null
+  cmake --build --preset asan
+  "${plain_addresses[@]}" ctest --preset asan -j "$(cores)"
+}
+
+check_fuzz() { "${plain_addresses[@]}" scripts/fuzz_smoke.sh 10; }
+
+check_tsan() {
+  cmake --preset tsan > /dev/null
+  cmake --build --preset tsan
+  "${plain_addresses[@]}" ctest --preset tsan -j "$(cores)"
+}
+
+check_tidy() {
+  cmake --preset tidy > /dev/null
+  cmake --build --preset tidy
+}
+
+steps=("$@")
+if [ "${#steps[@]}" -eq 0 ]; then steps=(rules format gcc asan fuzz tsan tidy); fi
+timings=""
+for step in "${steps[@]}"; do
+  declare -F "check_$step" > /dev/null || die "unknown step $step; there are: rules format gcc asan fuzz tsan tidy"
+  say "== check: $step"
+  begin=$SECONDS
+  "check_$step"
+  timings+=" $step $((SECONDS - begin)) s;"
+done
+say "== check passed:${timings%;}"

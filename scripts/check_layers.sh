@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Includes go down the house only: each module may use itself and what its line names.
+# With arguments, looks at these files; without, at every source under halftone/.
+. "$(dirname "$0")/lib.sh"
+
+if [ "$#" -gt 0 ]; then files=$(printf '%s\n' "$@"); else files=$(sources halftone); fi
+[ -n "$files" ] || die "no sources found under halftone/"
+
+# shellcheck disable=SC2086 # our file names hold no spaces
+awk '
+  BEGIN {
+    may["base"] = ""
+    may["numerics"] = "base"
+    may["kernels"] = "base numerics"
+    may["ir"] = "base numerics"
+    may["formats"] = may["passes"] = "base numerics ir"
+    may["runtime"] = "base numerics ir kernels"
+    may["compress"] = may["runtime"] " formats passes runtime"
+    may["report"] = may["compress"] " compress"
+    may["cli"] = may["report"] " report"
+  }
+  match($0, /^[ \t]*#[ \t]*include[ \t]*"halftone\/[a-z_]+\//) {
+    split(FILENAME, path, "/")
+    from = path[2]
+    target = substr($0, RSTART, RLENGTH - 1)
+    sub(/.*\//, "", target)
+    if (!(from in may)) {
+      print FILENAME ": module " from " has no line in scripts/check_layers.sh"
+      bad = 1
+      nextfile
+    }
+    if (target != from && index(" " may[from] " ", " " target " ") == 0) {
+      print FILENAME ":" FNR ": " from " must not include " target
+      bad = 1
+    }
+  }
+  END { exit bad }
+' $files >&2 || die "a layer reaches up or sideways; see docs/architecture.md"

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+# Shared by the scripts, which source it: the repository root as working folder, and a few words.
+# shellcheck shell=bash
+set -euo pipefail
+export LC_ALL=C
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+say() { printf '%s\n' "$*" >&2; }
+
+die() {
+  say "$(basename "$0"): $*"
+  exit 1
+}
+
+# Every C++ source of ours, tracked or about to be; further arguments narrow it to folders.
+sources() {
+  if git rev-parse --is-inside-work-tree > /dev/null 2>&1; then
+    git ls-files --cached --others --exclude-standard -- "$@"
+  else
+    find "${@:-.}" -path ./build -prune -o -type f -print | sed 's|^\./||'
+  fi | grep -E '\.(cc|h|cu|cuh)$' | while IFS= read -r file; do
+    # A deleted file stays in the index until it is committed.
+    if [ -f "$file" ]; then printf '%s\n' "$file"; fi
+  done
+}
+
+cores() { nproc 2> /dev/null || echo 2; }

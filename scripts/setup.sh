@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs the Debian packages Halftone needs, those only that are missing.
+#   scripts/setup.sh                what building, running and testing need
+#   scripts/setup.sh --check-tools  also what `make check` needs
+#   scripts/setup.sh --verify       installs nothing; fails and names what is missing
+# HALFTONE_SKIP_SETUP=1 skips it, for other systems, where the libraries come from elsewhere.
+. "$(dirname "$0")/lib.sh"
+
+build_packages=(
+  g++ make cmake ninja-build pkg-config          # compile
+  libdnnl-dev ocl-icd-opencl-dev                 # float operators; oneDNN's CMake files ask for OpenCL
+  libhwy-dev libeigen3-dev libopenblas-dev       # SIMD, dense algebra
+  libflatbuffers-dev flatbuffers-compiler flatbuffers-compiler-dev  # TFLite, circle
+  libprotobuf-dev protobuf-compiler              # ONNX
+  libhdf5-dev zlib1g-dev                         # data sets
+  libcli11-dev libfmt-dev nlohmann-json3-dev libtomlplusplus-dev    # command line, text, recipes
+  libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata       # tests, benchmarks
+)
+check_packages=(
+  clang-14 libclang-rt-14-dev                    # second compiler, sanitizers, libFuzzer
+  clang-format-14 clang-tidy-14 git
+)
+
+packages=("${build_packages[@]}")
+verify=0
+for argument in "$@"; do
+  case "$argument" in
+    --check-tools) packages+=("${check_packages[@]}") ;;
+    --verify) verify=1 ;;
+    *) die "unknown option $argument; see the head of scripts/setup.sh" ;;
+  esac
+done
+
+if [ "${HALFTONE_SKIP_SETUP:-0}" = 1 ]; then exit 0; fi
+if ! command -v dpkg-query > /dev/null || ! command -v apt-get > /dev/null; then
+  die "needs Debian 12 or a relative (no apt-get here); install the equivalents of: ${packages[*]}; then set HALFTONE_SKIP_SETUP=1"
+fi
+
+installed=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' "${packages[@]}" 2> /dev/null |
+  awk '$2 == "installed" { print $1 }' || true)
+missing=()
+for package in "${packages[@]}"; do
+  if ! grep -qxF -- "$package" <<< "$installed"; then missing+=("$package"); fi
+done
+if [ "${#missing[@]}" -eq 0 ]; then exit 0; fi
+if [ "$verify" = 1 ]; then die "missing packages: ${missing[*]}; 'make setup' installs them"; fi
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  command -v sudo > /dev/null ||
+    die "not root and no sudo; ask an administrator for: apt-get install ${missing[*]}"
+  as_root=(sudo)
+fi
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+apt() {
+  if ! "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q "$@" > "$log" 2>&1 < /dev/null; then
+    tail -n 20 "$log" >&2
+    die "apt-get $1 failed (its last lines are above)"
+  fi
+}
+say "Installing ${#missing[@]} Debian packages: ${missing[*]}"
+# A half-reachable list of packages may do; whether it did, the installation tells.
+"${as_root[@]}" apt-get -q update > "$log" 2>&1 < /dev/null || tail -n 3 "$log" >&2
+apt install --yes --no-install-recommends "${missing[@]}"
