@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/compress/fit/basis_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "halftone/base/error.h"
+
+namespace halftone::compress {
+namespace {
+
+using numerics::Basis;
+using numerics::LevelTable;
+
+/// The numbers in ascending order with running sums, so that what a level's cell contributes to
+/// the least-squares problem is a difference of two sums.
+class SortedSample {
+ public:
+  SortedSample(std::span<const float> x, std::span<const float> targets,
+               std::span<const float> weights)
+      : values_(x.size()), weight_sums_(x.size() + 1), target_sums_(x.size() + 1) {
+    std::vector<std::size_t> order(x.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, [x](std::size_t i, std::size_t j) { return x[i] < x[j]; });
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const double weight = weights.empty() ? 1 : static_cast<double>(weights[order[i]]);
+      const double target = targets.empty() ? x[order[i]] : targets[order[i]];
+      values_[i] = x[order[i]];
+      weight_sums_[i + 1] = weight_sums_[i] + weight;
+      target_sums_[i + 1] = target_sums_[i] + weight * target;
+      squares_ += weight * target * target;
+    }
+  }
+
+  [[nodiscard]] float low() const { return values_.front(); }
+  [[nodiscard]] float high() const { return values_.back(); }
+  [[nodiscard]] double total_weight() const { return weight_sums_.back(); }
+  [[nodiscard]] double target_squares() const { return squares_; }
+  /// How many numbers lie at or below a threshold.
+  [[nodiscard]] std::size_t count_to(float threshold) const {
+    return static_cast<std::size_t>(std::ranges::upper_bound(values_, threshold) -
+                                    values_.begin());
+  }
+  /// The position that has a fraction of the weight before it.
+  [[nodiscard]] std::size_t quantile(double fraction) const {
+    const double wanted = fraction * total_weight();
+    const auto at = std::ranges::lower_bound(weight_sums_, wanted) - weight_sums_.begin();
+    return std::min(static_cast<std::size_t>(at), values_.size());
+  }
+  [[nodiscard]] double weight(std::size_t begin, std::size_t end) const {
+    return weight_sums_[end] - weight_sums_[begin];
+  }
+  [[nodiscard]] double target(std::size_t begin, std::size_t end) const {
+    return target_sums_[end] - target_sums_[begin];
+  }
+
+ private:
+  std::vector<float> values_;
+  std::vector<double> weight_sums_;
+  std::vector<double> target_sums_;
+  double squares_ = 0;
+};
+
+/// Which numbers carry which code: cell l holds positions [bounds[l], bounds[l + 1]).
+struct Assignment {
+  std::vector<numerics::Code> codes;
+  std::vector<std::size_t> bounds;
+  bool operator==(const Assignment&) const = default;
+};
+
+Assignment assign(const SortedSample& sample, const Basis& basis, std::size_t count) {
+  const LevelTable table(basis);
+  Assignment result;
+  result.codes.assign(table.codes().begin(), table.codes().end());
+  result.bounds.push_back(0);
+  for (const float threshold : table.thresholds()) {
+    result.bounds.push_back(sample.count_to(threshold));
+  }
+  result.bounds.push_back(count);
+  return result;
+}
+
+/// The normal equations of the parameters for fixed codes.
+struct NormalEquations {
+  Matrix gram;
+  Vector rhs;
+};
+
+NormalEquations normal_equations(const ParameterSpace& space, const SortedSample& sample,
+                                 const Assignment& assignment) {
+  NormalEquations equations{Matrix::Zero(space.size(), space.size()), Vector::Zero(space.size())};
+  for (std::size_t l = 0; l < assignment.codes.size(); ++l) {
+    const std::size_t begin = assignment.bounds[l];
+    const std::size_t end = assignment.bounds[l + 1];
+    if (begin == end) continue;
+    const Vector features = space.features().row(assignment.codes[l]);
+    equations.gram += sample.weight(begin, end) * features * features.transpose();
+    equations.rhs += sample.target(begin, end) * features;
+  }
+  return equations;
+}
+
+double squared_error(const SortedSample& sample, const Basis& basis, const Assignment& assignment) {
+  double error = sample.target_squares();
+  for (std::size_t l = 0; l < assignment.codes.size(); ++l) {
+    const double level = basis.value(assignment.codes[l]);
+    const std::size_t begin = assignment.bounds[l];
+    const std::size_t end = assignment.bounds[l + 1];
+    error += level * (level * sample.weight(begin, end) - 2 * sample.target(begin, end));
+  }
+  return std::max(error, 0.0);
+}
+
+/// One fit in progress: improves parameters until codes stop changing.
+class Alternation {
+ public:
+  Alternation(const ParameterSpace& space, const SortedSample& sample, std::size_t count,
+              const BasisFitOptions& options)
+      : space_(space), sample_(sample), count_(count), options_(options) {}
+
+  /// Starts from codes: the first parameters are their least-squares solution.
+  void run_from(const Assignment& start) {
+    const NormalEquations equations = normal_equations(space_, sample_, start);
+    run_from(solve_ridge(equations.gram, equations.rhs));
+  }
+
+  void run_from(Vector parameters) {
+    std::optional<Assignment> previous;
+    for (int i = 0; i <= options_.iterations; ++i) {
+      const Basis basis = space_.to_basis(parameters);
+      const Assignment codes = assign(sample_, basis, count_);
+      keep_if_better(basis, codes);
+      if (options_.solver == BasisSolver::kLeastSquares && previous == codes) return;
+      const NormalEquations equations = normal_equations(space_, sample_, codes);
+      if (options_.solver == BasisSolver::kLeastSquares) {
+        parameters = solve_ridge(equations.gram, equations.rhs);
+      } else {
+        parameters -= options_.learning_rate * gradient(equations, parameters);
+      }
+      previous = codes;
+    }
+  }
+
+  /// Lets a finished basis take part as it is and as a start.
+  void run_from(const Basis& basis) {
+    const Assignment codes = assign(sample_, basis, count_);
+    keep_if_better(basis, codes);
+    run_from(codes);
+  }
+
+  [[nodiscard]] const BasisFit& best() const { return best_; }
+
+ private:
+  /// Of the mean squared error plus lambda |p|^2.
+  [[nodiscard]] Vector gradient(const NormalEquations& equations, const Vector& p) const {
+    const double weight = std::max(sample_.total_weight(), std::numeric_limits<double>::min());
+    return 2 / weight * (equations.gram * p - equations.rhs) + 2 * options_.l2_penalty * p;
+  }
+
+  void keep_if_better(const Basis& basis, const Assignment& codes) {
+    const double error = squared_error(sample_, basis, codes);
+    if (error < best_.error) best_ = {basis, error};
+  }
+
+  const ParameterSpace& space_;
+  const SortedSample& sample_;
+  std::size_t count_;
+  const BasisFitOptions& options_;
+  BasisFit best_{{}, std::numeric_limits<double>::infinity()};
+};
+
+/// Cells of equal width over [low, high], in the order of the codes as integers.
+Assignment even_start(const SortedSample& sample, const ParameterSpace& space, float low,
+                      float high, std::size_t count) {
+  return assign(sample, numerics::range_basis(space.bits(), low, high), count);
+}
+
+/// Cells of equal weight.
+Assignment quantile_start(const SortedSample& sample, const ParameterSpace& space,
+                          std::size_t count) {
+  const std::size_t levels = std::size_t{1} << space.bits();
+  Assignment start;
+  for (std::size_t l = 0; l < levels; ++l) {
+    start.codes.push_back(static_cast<numerics::Code>(l));
+    start.bounds.push_back(
+        sample.quantile(static_cast<double>(l) / static_cast<double>(levels)));
+  }
+  start.bounds.front() = 0;
+  start.bounds.push_back(count);
+  return start;
+}
+
+/// Bit by bit: the mean absolute residual becomes the next smaller coefficient.
+Basis greedy_basis(const SortedSample& sample, std::span<const float> x, int bits, bool offset) {
+  const double mean =
+      offset ? sample.target(0, x.size()) / std::max(sample.total_weight(), 1e-300) : 0;
+  std::vector<double> rest(x.begin(), x.end());
+  for (double& value : rest) value -= mean;
+  Basis basis;
+  basis.bits = bits;
+  basis.offset = static_cast<float>(mean);
+  for (int i = bits; i-- > 0;) {
+    double size = 0;
+    for (const double value : rest) size += std::abs(value);
+    size /= static_cast<double>(rest.size());
+    for (double& value : rest) value -= value < 0 ? -size : size;
+    basis.coefficients[static_cast<std::size_t>(i)] = static_cast<float>(size);
+  }
+  return basis;
+}
+
+}  // namespace
+
+BasisFit fit_basis(const ParameterSpace& space, std::span<const float> x,
+                   std::span<const float> targets, std::span<const float> weights,
+                   const BasisFitOptions& options) {
+  HALFTONE_ASSERT(targets.empty() || targets.size() == x.size());
+  HALFTONE_ASSERT(weights.empty() || weights.size() == x.size());
+  if (x.empty()) return {space.to_basis(Vector::Zero(space.size())), 0};
+  const SortedSample sample(x, targets, weights);
+  Alternation alternation(space, sample, x.size(), options);
+  const float low = sample.low();
+  const float high = sample.high();
+  for (const float part : {1.0F, 0.75F, 0.5F, 0.3F}) {
+    // Shrinks towards the middle: rare extremes may share the outer level.
+    const float cut = (high / 2 - low / 2) * (1 - part);
+    alternation.run_from(even_start(sample, space, low + cut, high - cut, x.size()));
+  }
+  alternation.run_from(quantile_start(sample, space, x.size()));
+  if (space.scheme() == Scheme::kBasis) {
+    alternation.run_from(greedy_basis(sample, x, space.bits(), space.has_offset()));
+    // The evenly spaced systems are bases too, so a basis never ends worse than they do.
+    const Scheme even = space.has_offset() ? Scheme::kAffine : Scheme::kSymmetric;
+    const ParameterSpace evenly_spaced(even, space.bits(), space.has_offset());
+    alternation.run_from(fit_basis(evenly_spaced, x, targets, weights, options).basis);
+  }
+  return alternation.best();
+}
+
+}  // namespace halftone::compress

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/compress/fit/code_search.h"
+
+#include <algorithm>
+
+#include "halftone/base/parallel.h"
+#include "halftone/compress/fit/weight_fit.h"
+
+namespace halftone::compress {
+namespace {
+
+using Eigen::Index;
+
+/// Ridge on the closed-form basis, of the mean diagonal of its Gram matrix.
+constexpr double kBasisRidge = 1e-6;
+
+numerics::BasisEncoding empty_encoding(const WeightFormat& format, const ParameterSpace& space,
+                                       std::size_t rows, std::size_t cols) {
+  numerics::BasisEncoding encoding;
+  encoding.bits = format.bits;
+  encoding.has_offset = space.has_offset();
+  encoding.granularity = format.granularity;
+  if (format.granularity == numerics::Granularity::kGroup) encoding.group_size = format.group_size;
+  const numerics::Basis zero = space.to_basis(Vector::Zero(space.size()));
+  encoding.bases.assign(encoding.num_bases(rows, cols), zero);
+  return encoding;
+}
+
+}  // namespace
+
+CodeSearch::CodeSearch(const WeightFormat& format, std::size_t rows, std::size_t cols)
+    : space_(format.scheme, format.bits, format.offset),
+      rows_(rows),
+      cols_(cols),
+      encoding_(empty_encoding(format, space_, rows, cols)),
+      codes_(rows * cols),
+      values_(Matrix::Zero(static_cast<Index>(rows), static_cast<Index>(cols))) {
+  for (const numerics::Basis& basis : encoding_.bases) tables_.emplace_back(basis);
+}
+
+std::size_t CodeSearch::basis_of(std::size_t row, std::size_t col) const {
+  switch (encoding_.granularity) {
+    case numerics::Granularity::kTensor:
+      return 0;
+    case numerics::Granularity::kChannel:
+      return row;
+    case numerics::Granularity::kGroup:
+      return row * groups() + col / encoding_.group_size;
+  }
+  return 0;
+}
+
+std::vector<Block> CodeSearch::blocks_of_row(std::size_t row) const {
+  std::vector<Block> blocks;
+  for (std::size_t col = 0; col < cols_;) {
+    const std::size_t width = encoding_.group_size == 0 ? cols_ : encoding_.group_size;
+    const std::size_t count = std::min(width, cols_ - col);
+    blocks.push_back({basis_of(row, col), col, count});
+    col += count;
+  }
+  return blocks;
+}
+
+numerics::BitPlanes CodeSearch::codes() const {
+  numerics::BitPlanes planes(rows_, cols_, encoding_.bits);
+  for (std::size_t i = 0; i < codes_.size(); ++i) {
+    planes.set_code(i / cols_, i % cols_, codes_[i]);
+  }
+  return planes;
+}
+
+void CodeSearch::set_basis(std::size_t basis, const numerics::Basis& numbers) {
+  encoding_.bases[basis] = numbers;
+  tables_[basis] = numerics::LevelTable(numbers);
+}
+
+double CodeSearch::encode(std::size_t row, std::size_t col, double x) {
+  const numerics::LevelTable& table = tables_[basis_of(row, col)];
+  const std::size_t level = table.index(static_cast<float>(x));
+  codes_[row * cols_ + col] = table.codes()[level];
+  return values_(static_cast<Index>(row), static_cast<Index>(col)) = table.levels()[level];
+}
+
+CodeSearch::Equations CodeSearch::row_equations(std::size_t row, const Matrix& hessian,
+                                                const Matrix& goal) const {
+  const Index p = space_.size();
+  const std::vector<Block> blocks = blocks_of_row(row);
+  const Index unknowns = p * static_cast<Index>(blocks.size());
+  const auto n = static_cast<Index>(cols_);
+  // Features of block b occupy rows [b p, (b + 1) p); F' H, then its product with F, block by block.
+  std::vector<Matrix> features;
+  for (const Block& block : blocks) {
+    Matrix f(p, static_cast<Index>(block.num_cols));
+    for (std::size_t c = 0; c < block.num_cols; ++c) {
+      const numerics::Code code = codes_[row * cols_ + block.first_col + c];
+      f.col(static_cast<Index>(c)) = space_.features().row(code).transpose();
+    }
+    features.push_back(std::move(f));
+  }
+  Equations equations{Matrix(unknowns, unknowns), Vector(unknowns)};
+  Matrix product(p, n);
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    const auto first = static_cast<Index>(blocks[b].first_col);
+    const auto count = static_cast<Index>(blocks[b].num_cols);
+    const Index at = static_cast<Index>(b) * p;
+    product.noalias() = features[b] * hessian.middleRows(first, count);
+    equations.rhs.segment(at, p).noalias() =
+        features[b] * goal.row(static_cast<Index>(row)).segment(first, count).transpose();
+    for (std::size_t c = 0; c < blocks.size(); ++c) {
+      equations.gram.block(at, static_cast<Index>(c) * p, p, p).noalias() =
+          product.middleCols(static_cast<Index>(blocks[c].first_col),
+                             static_cast<Index>(blocks[c].num_cols)) *
+          features[c].transpose();
+    }
+  }
+  return equations;
+}
+
+void CodeSearch::solve_row(std::size_t row, const Equations& equations) {
+  const Index p = space_.size();
+  const Vector solution = solve_ridge(equations.gram, equations.rhs, kBasisRidge);
+  const std::vector<Block> blocks = blocks_of_row(row);
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    set_basis(blocks[b].basis, space_.to_basis(solution.segment(static_cast<Index>(b) * p, p)));
+  }
+}
+
+void CodeSearch::solve_shared_basis(const Matrix& hessian, const Matrix& goal) {
+  // One basis for all rows: their equations add up, in the order of the rows.
+  std::vector<Equations> by_row(rows_);
+  parallel_for(rows_, [&](std::size_t row) { by_row[row] = row_equations(row, hessian, goal); });
+  Equations sum = std::move(by_row.front());
+  for (std::size_t row = 1; row < rows_; ++row) {
+    sum.gram += by_row[row].gram;
+    sum.rhs += by_row[row].rhs;
+  }
+  solve_row(0, sum);
+}
+
+void CodeSearch::revalue_row(std::size_t row) {
+  for (std::size_t col = 0; col < cols_; ++col) {
+    values_(static_cast<Index>(row), static_cast<Index>(col)) =
+        encoding_.bases[basis_of(row, col)].value(codes_[row * cols_ + col]);
+  }
+}
+
+bool CodeSearch::descend_row(std::size_t row, const Matrix& hessian, const Matrix& goal) {
+  revalue_row(row);
+  const auto r = static_cast<Index>(row);
+  Vector residual = hessian * values_.row(r).transpose() - goal.row(r).transpose();
+  bool changed = false;
+  for (std::size_t col = 0; col < cols_; ++col) {
+    const auto c = static_cast<Index>(col);
+    const double curvature = hessian(c, c);
+    const double old = values_(r, c);
+    // Moving by s changes the objective by 2 s residual + s^2 curvature: a parabola whose nearest
+    // level to its minimum is the best one.
+    const numerics::LevelTable& table = tables_[basis_of(row, col)];
+    const std::size_t level = table.index(static_cast<float>(old - residual[c] / curvature));
+    const double step = table.levels()[level] - old;
+    if (!(step * (2 * residual[c] + step * curvature) < -1e-12 * curvature * old * old)) continue;
+    codes_[row * cols_ + col] = table.codes()[level];
+    values_(r, c) = table.levels()[level];
+    residual += step * hessian.row(c).transpose();
+    changed = true;
+  }
+  return changed;
+}
+
+void CodeSearch::refine(const Matrix& hessian, const Matrix& goal, int sweeps) {
+  if (encoding_.granularity == numerics::Granularity::kTensor) {
+    refine_together(hessian, goal, sweeps);
+    return;
+  }
+  parallel_for(rows_, [&](std::size_t row) {
+    bool changed = true;
+    for (int sweep = 0; sweep < sweeps && changed; ++sweep) {
+      solve_row(row, row_equations(row, hessian, goal));
+      changed = descend_row(row, hessian, goal);
+    }
+  });
+}
+
+void CodeSearch::refine_together(const Matrix& hessian, const Matrix& goal, int sweeps) {
+  std::vector<char> changed(rows_, 1);
+  const auto any_changed = [&] { return std::ranges::count(changed, 1) > 0; };
+  for (int sweep = 0; sweep < sweeps && any_changed(); ++sweep) {
+    solve_shared_basis(hessian, goal);
+    parallel_for(rows_, [&](std::size_t row) {
+      changed[row] = descend_row(row, hessian, goal) ? 1 : 0;
+    });
+  }
+}
+
+}  // namespace halftone::compress

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/compress/fit/layer_statistics.h"
+
+namespace halftone::compress {
+namespace {
+
+Matrix to_matrix(MatrixView<const float> view) {
+  using Rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  const auto stride = static_cast<Eigen::Index>(view.stride());
+  return Eigen::Map<const Rows, 0, Eigen::OuterStride<>>(
+             view.data_handle(), static_cast<Eigen::Index>(view.rows()),
+             static_cast<Eigen::Index>(view.cols()), Eigen::OuterStride<>(stride))
+      .cast<double>();
+}
+
+}  // namespace
+
+LayerStatistics::LayerStatistics(std::size_t num_inputs) {
+  const auto n = static_cast<Eigen::Index>(num_inputs);
+  actual_sum_ = Vector::Zero(n);
+  original_sum_ = Vector::Zero(n);
+  actual_products_ = Matrix::Zero(n, n);
+  cross_products_ = Matrix::Zero(n, n);
+}
+
+void LayerStatistics::add(MatrixView<const float> actual, MatrixView<const float> original) {
+  HALFTONE_ASSERT(actual.rows() == original.rows() && actual.cols() == original.cols());
+  const Matrix q = to_matrix(actual);
+  const Matrix x = to_matrix(original);
+  actual_sum_ += q.colwise().sum();
+  original_sum_ += x.colwise().sum();
+  actual_products_.noalias() += q.transpose() * q;
+  cross_products_.noalias() += q.transpose() * x;
+  count_ += actual.rows();
+}
+
+Matrix LayerStatistics::hessian(bool centred) const {
+  Matrix result = actual_products_ / divisor();
+  if (centred) result.noalias() -= actual_mean() * actual_mean().transpose();
+  return result;
+}
+
+Matrix LayerStatistics::cross(bool centred) const {
+  Matrix result = cross_products_ / divisor();
+  if (centred) result.noalias() -= actual_mean() * original_mean().transpose();
+  return result;
+}
+
+}  // namespace halftone::compress

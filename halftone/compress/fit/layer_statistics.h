@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What calibration remembers of a layer's inputs: second moments, of fixed size.
+#pragma once
+
+#include <cstddef>
+
+#include "halftone/base/view.h"
+#include "halftone/compress/fit/parameters.h"
+
+namespace halftone::compress {
+
+/// Moments of the inputs x a layer sees in the float network and of the inputs q it actually gets,
+/// from the already quantized layers before it. Sums in float64 in the order of add(), so the same
+/// batches in the same order give the same bits. Memory 16 n^2 bytes.
+class LayerStatistics {
+ public:
+  explicit LayerStatistics(std::size_t num_inputs);
+
+  /// Adds a batch.
+  /// @param actual    [rows, n] q
+  /// @param original  [rows, n] x
+  /// @pre the extents agree
+  void add(MatrixView<const float> actual, MatrixView<const float> original);
+
+  [[nodiscard]] Eigen::Index num_inputs() const { return actual_sum_.size(); }
+  [[nodiscard]] std::size_t count() const { return count_; }
+  /// [n] means of q and of x.
+  [[nodiscard]] Vector actual_mean() const { return actual_sum_ / divisor(); }
+  [[nodiscard]] Vector original_mean() const { return original_sum_ / divisor(); }
+  /// [n, n] E[q q'], less the product of the means if `centred`.
+  [[nodiscard]] Matrix hessian(bool centred) const;
+  /// [n, n] E[q x'], less the product of the means if `centred`.
+  [[nodiscard]] Matrix cross(bool centred) const;
+
+ private:
+  [[nodiscard]] double divisor() const { return count_ == 0 ? 1 : static_cast<double>(count_); }
+
+  std::size_t count_ = 0;
+  Vector actual_sum_;
+  Vector original_sum_;
+  Matrix actual_products_;
+  Matrix cross_products_;
+};
+
+}  // namespace halftone::compress

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is free in a number system: the parameters a fit solves for.
+#pragma once
+
+#include <Eigen/Core>
+#include <cstddef>
+#include <string_view>
+
+#include "halftone/numerics/basis.h"
+
+namespace halftone::compress {
+
+/// Number systems that can be fitted; all are bases with more or less freedom.
+enum class Scheme {
+  kBasis,      ///< K free coefficients, and an offset if wanted
+  kAffine,     ///< evenly spaced levels: scale and (real) offset
+  kSymmetric,  ///< evenly spaced about zero: scale
+  kFixed,      ///< two's complement with a step that is a power of two
+};
+
+std::string_view to_string(Scheme scheme);
+/// @throws Error kUsage that lists the names, if there is no such scheme
+Scheme scheme_from(std::string_view name);
+
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using Vector = Eigen::VectorXd;
+
+/// The free parameters p of a number system: the level of a code is features(code) . p, so that
+/// for given codes the best p is a linear least-squares problem, for every scheme alike.
+///
+///     basis      features = (b_1, ..., b_K [, 1])        p = (a_1, ..., a_K [, c])
+///     affine     features = (sum_i 2^(i-1) b_i, 1)       p = (scale, c)
+///     symmetric  features = (sum_i 2^(i-1) b_i)          p = (scale)
+///     fixed      features = (sum_i 2^(i-1) b_i - 1/2)    p = (scale), a power of two
+class ParameterSpace {
+ public:
+  /// @pre 1 <= bits <= numerics::kMaxBits
+  /// @param offset  whether a basis has an offset; the other schemes decide that themselves
+  ParameterSpace(Scheme scheme, int bits, bool offset);
+
+  [[nodiscard]] int bits() const { return bits_; }
+  [[nodiscard]] Scheme scheme() const { return scheme_; }
+  [[nodiscard]] Eigen::Index size() const { return features_.cols(); }
+  /// Whether levels may have an offset, so that the encoding must store one.
+  [[nodiscard]] bool has_offset() const;
+  /// [2^K, size()]: a row of features for every code.
+  [[nodiscard]] const Matrix& features() const { return features_; }
+
+  /// The basis with these parameters, rounded to what the scheme can hold and to numbers that
+  /// binary16 represents exactly where they lie in its normal range (files store bases as
+  /// binary16 then).
+  [[nodiscard]] numerics::Basis to_basis(const Vector& parameters) const;
+
+ private:
+  Scheme scheme_;
+  int bits_;
+  bool offset_;
+  Matrix features_;
+};
+
+/// The parameters p that minimise p' G p - 2 p' r, with a ridge of `relative_ridge` times the mean
+/// diagonal of G, so that codes that do not determine a parameter leave it finite.
+/// @param gram  [P, P] symmetric, positive semidefinite
+/// @param rhs   [P]
+Vector solve_ridge(Matrix gram, const Vector& rhs, double relative_ridge = 1e-9);
+
+}  // namespace halftone::compress

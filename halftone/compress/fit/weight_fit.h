@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps 1 to 3 of fitting a layer's weights.
+#pragma once
+
+#include <cstddef>
+
+#include "halftone/base/view.h"
+#include "halftone/compress/fit/basis_fit.h"
+#include "halftone/compress/fit/layer_statistics.h"
+#include "halftone/numerics/encoding.h"
+
+namespace halftone::compress {
+
+/// Which steps run, and how far. Each may be left out, so that their worth can be compared.
+struct WeightFitOptions {
+  BasisFitOptions basis;
+  bool input_weighted = true;    ///< step 1: weigh each input by its second moment
+  bool error_feedback = true;    ///< step 2
+  bool refine = true;            ///< step 3: match the float layer's output
+  bool bias_correction = true;   ///< remove the mean output error through the bias
+  int refine_sweeps = 30;        ///< of step 3, at most; a fixed point ends it sooner
+  double damping = 0.01;         ///< ridge towards the float weights, of the mean second moment
+};
+
+/// The number system the weights get.
+struct WeightFormat {
+  Scheme scheme = Scheme::kBasis;
+  int bits = 2;
+  bool offset = true;
+  numerics::Granularity granularity = numerics::Granularity::kChannel;
+  std::size_t group_size = 0;
+};
+
+struct WeightFit {
+  numerics::BasisEncoding encoding;
+  numerics::BitPlanes codes;
+  Vector bias_correction;  ///< [o] to add to the bias; zero if the step is off
+};
+
+/// Fits codes and bases for a linear layer.
+///
+/// With H = E[q q'] over the layer's actual inputs q and W the float weights [o, n]:
+///  1. a basis for each block of weights by fit_basis(), input k weighted by H_kk;
+///  2. error feedback: columns are encoded in order, and the error of column k is pushed onto the
+///     columns to come by the Cholesky factor U of H^-1 (H^-1 = U'U): w_j -= (w_k - q_k) U_kj / U_kk;
+///  3. refinement for the output: the target becomes w* = (H + dI)^-1 (E[q x'] w + d w), which makes
+///     the layer on its actual inputs q come closest to the float layer on x (d the damping); then
+///     alternate the closed-form basis (F' H F)^-1 F' H w* for fixed codes (F the features of the
+///     codes) with coordinate descent on the codes for a fixed basis.
+/// With bias_correction, H and E[q x'] are centred, and what the means miss goes to the bias:
+/// E[W x] - E[V q], V the quantized weights.
+/// Rows are fitted independently of each other and in parallel; the result does not depend on the
+/// number of threads.
+/// @param weights  [o, n] finite
+/// @throws Error kShape if the statistics are of another n
+/// Source: step 2, Frantar et al., GPTQ, ICLR 2023 (arXiv:2210.17323), Algorithm 1.
+/// Differs: real-valued bases instead of integers, natural column order, a target that accounts for
+/// the quantized layers before; steps 1 and 3 are ours.
+WeightFit fit_weights(MatrixView<const float> weights, const WeightFormat& format,
+                      const LayerStatistics& statistics, const WeightFitOptions& options);
+
+}  // namespace halftone::compress
