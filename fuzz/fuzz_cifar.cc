@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fuzz/fuzz_dataset.h"
+#include "halftone/formats/data/open_dataset.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace halftone::formats;
+  exercise_dataset([&] { return dataset_from_cifar("fuzz", {nullptr, as_bytes(data, size)}, {}); });
+  return 0;
+}
