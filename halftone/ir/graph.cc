@@ -12,12 +12,16 @@ std::string describe(const Node& node) {
   return "node '" + node.name + "' (" + std::string(name_of(node.op)) + ")";
 }
 
-ValueId Graph::add_input(std::string name, ValueType type) {
-  const ValueId id{static_cast<std::uint32_t>(values_.size())};
-  values_.push_back({std::move(name), std::move(type), nullptr});
+ValueId Graph::add_value(Value value) {
+  values_.push_back(std::move(value));
   producers_.emplace_back();
-  inputs_.push_back(id);
-  return id;
+  readers_.emplace_back();
+  return ValueId{static_cast<std::uint32_t>(values_.size() - 1)};
+}
+
+ValueId Graph::add_input(std::string name, ValueType type) {
+  inputs_.push_back(add_value({std::move(name), std::move(type), nullptr}));
+  return inputs_.back();
 }
 
 ValueId Graph::add_constant(std::string name, Constant constant) {
@@ -26,29 +30,62 @@ ValueId Graph::add_constant(std::string name, Constant constant) {
 }
 
 ValueId Graph::add_constant(std::string name, std::shared_ptr<const Constant> constant) {
-  const ValueId id{static_cast<std::uint32_t>(values_.size())};
   ValueType type = type_of(*constant);
-  values_.push_back({std::move(name), std::move(type), std::move(constant)});
-  producers_.emplace_back();
-  return id;
+  return add_value({std::move(name), std::move(type), std::move(constant)});
 }
 
 ValueId Graph::add_node(std::string name, Operator op, std::vector<ValueId> inputs,
                         std::string output_name) {
   Node node{std::move(name), std::move(op), std::move(inputs), kAbsent};
   ValueType type = infer(node);
-  node.output = ValueId{static_cast<std::uint32_t>(values_.size())};
-  values_.push_back(
+  const NodeId id{static_cast<std::uint32_t>(nodes_.size())};
+  node.output = add_value(
       {output_name.empty() ? node.name : std::move(output_name), std::move(type), nullptr});
-  producers_.emplace_back(NodeId{static_cast<std::uint32_t>(nodes_.size())});
+  producers_.back() = id;
   nodes_.emplace_back(std::move(node));
+  link(id);
   return nodes_.back()->output;
 }
 
-const Node& Graph::node(NodeId id) const {
-  if (index(id) >= nodes_.size() || !nodes_[index(id)]) {
-    fail(ErrorKind::kInternal, "graph: no node " + std::to_string(index(id)));
+void Graph::link(NodeId id) {
+  for (const ValueId input : node(id).inputs) {
+    if (input != kAbsent) readers_[index(input)].push_back(id);
   }
+}
+
+void Graph::unlink(NodeId id) {
+  for (const ValueId input : node(id).inputs) {
+    if (input != kAbsent) std::erase(readers_[index(input)], id);
+  }
+}
+
+bool Graph::contains(NodeId id) const {
+  return index(id) < nodes_.size() && nodes_[index(id)].has_value();
+}
+
+void Graph::append(const Graph& other) {
+  std::vector<ValueId> copies(other.num_values(), kAbsent);
+  for (const ValueId id : other.inputs()) {
+    copies[index(id)] = add_input(other.value(id).name, other.value(id).type);
+  }
+  for (std::size_t v = 0; v < copies.size(); ++v) {
+    const Value& value = other.values_[v];
+    if (value.constant) copies[v] = add_constant(value.name, value.constant);
+  }
+  for (const NodeId id : other.topological_order()) {
+    const Node& node = other.node(id);
+    std::vector<ValueId> inputs = node.inputs;
+    for (ValueId& input : inputs) {
+      if (input != kAbsent) input = copies[index(input)];
+    }
+    copies[index(node.output)] =
+        add_node(node.name, node.op, std::move(inputs), other.value(node.output).name);
+  }
+  for (const ValueId id : other.outputs()) add_output(copies[index(id)]);
+}
+
+const Node& Graph::node(NodeId id) const {
+  if (!contains(id)) fail(ErrorKind::kInternal, "graph: no node " + std::to_string(index(id)));
   return *nodes_[index(id)];
 }
 
@@ -80,47 +117,62 @@ std::vector<NodeId> Graph::topological_order() const {
       if (--missing[reader] == 0) ready.push(reader);
     }
   }
-  if (order.size() != alive) {
-    const auto stuck =
-        std::find_if(missing.begin(), missing.end(), [](std::size_t m) { return m > 0; });
-    fail(ErrorKind::kFormat, "the graph has a cycle through node '" +
-                                 nodes_[static_cast<std::size_t>(stuck - missing.begin())]->name +
-                                 "'");
-  }
+  if (order.size() != alive) fail_cycle(missing);
   return order;
+}
+
+void Graph::fail_cycle(std::span<const std::size_t> missing) const {
+  const auto is_stuck = [](std::size_t m) { return m > 0; };
+  auto n = static_cast<std::size_t>(std::ranges::find_if(missing, is_stuck) - missing.begin());
+  // A stuck node lies on a cycle or behind one; upstream among the stuck ones there is no way out.
+  for (std::size_t steps = 0; steps < nodes_.size(); ++steps) {
+    for (const ValueId input : nodes_[n]->inputs) {
+      if (input == kAbsent || !producers_[index(input)]) continue;
+      if (!is_stuck(missing[index(*producers_[index(input)])])) continue;
+      n = index(*producers_[index(input)]);
+      break;
+    }
+  }
+  fail(ErrorKind::kFormat, "the graph has a cycle through node '" + nodes_[n]->name + "'");
 }
 
 std::optional<NodeId> Graph::producer(ValueId id) const { return producers_.at(index(id)); }
 
 std::vector<NodeId> Graph::consumers(ValueId id) const {
-  std::vector<NodeId> result;
-  for (std::size_t n = 0; n < nodes_.size(); ++n) {
-    if (nodes_[n] && std::ranges::count(nodes_[n]->inputs, id) > 0) {
-      result.push_back(NodeId{static_cast<std::uint32_t>(n)});
-    }
-  }
+  std::vector<NodeId> result = readers_.at(index(id));
+  std::ranges::sort(result);
+  result.erase(std::unique(result.begin(), result.end()), result.end());
   return result;
 }
 
 std::size_t Graph::num_uses(ValueId id) const {
-  auto uses = static_cast<std::size_t>(std::ranges::count(outputs_, id));
-  for (const auto& node : nodes_) {
-    if (node) uses += static_cast<std::size_t>(std::ranges::count(node->inputs, id));
-  }
-  return uses;
+  return readers_.at(index(id)).size() + static_cast<std::size_t>(std::ranges::count(outputs_, id));
 }
 
 void Graph::replace_node(NodeId id, Operator op, std::vector<ValueId> inputs) {
   const Node& old = node(id);
   Node replacement{old.name, std::move(op), std::move(inputs), old.output};
   values_[index(replacement.output)].type = infer(replacement);
+  unlink(id);
   nodes_[index(id)] = std::move(replacement);
+  link(id);
+}
+
+void Graph::remove_node(NodeId id) {
+  const ValueId output = node(id).output;
+  if (num_uses(output) != 0) fail(ErrorKind::kInternal, describe(node(id)) + " is still read");
+  unlink(id);
+  producers_[index(output)].reset();
+  nodes_[index(id)].reset();
 }
 
 void Graph::replace_uses(ValueId from, ValueId to) {
-  for (auto& node : nodes_) {
-    if (node) std::ranges::replace(node->inputs, from, to);
-  }
+  if (from == to) return;
+  std::vector<NodeId>& readers = readers_.at(index(from));
+  std::vector<NodeId>& more = readers_.at(index(to));
+  for (const NodeId reader : readers) std::ranges::replace(nodes_[index(reader)]->inputs, from, to);
+  more.insert(more.end(), readers.begin(), readers.end());
+  readers.clear();
   std::ranges::replace(outputs_, from, to);
 }
 
@@ -141,8 +193,7 @@ std::size_t Graph::remove_unused_nodes() {
   std::size_t removed = 0;
   for (auto id = order.rbegin(); id != order.rend(); ++id) {
     if (!needed[index(node(*id).output)]) {
-      producers_[index(node(*id).output)].reset();
-      nodes_[index(*id)].reset();
+      remove_node(*id);
       ++removed;
       continue;
     }

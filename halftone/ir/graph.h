@@ -50,11 +50,18 @@ class Graph {
   ValueId add_node(std::string name, Operator op, std::vector<ValueId> inputs,
                    std::string output_name = "");
   void add_output(ValueId value) { outputs_.push_back(value); }
+  /// Adds a copy of another graph beside what is here: its inputs, nodes and outputs follow this
+  /// one's. Constants are shared.
+  void append(const Graph& other);
+  void set_outputs(std::vector<ValueId> values) { outputs_ = std::move(values); }
 
   [[nodiscard]] std::span<const ValueId> inputs() const { return inputs_; }
   [[nodiscard]] std::span<const ValueId> outputs() const { return outputs_; }
   [[nodiscard]] const Value& value(ValueId id) const { return values_.at(index(id)); }
+  /// @throws Error kInternal if it was removed or never there
   [[nodiscard]] const Node& node(NodeId id) const;
+  /// Whether a node is there; false once it was removed.
+  [[nodiscard]] bool contains(NodeId id) const;
   /// Every id below this one is or was a value of the graph.
   [[nodiscard]] std::size_t num_values() const { return values_.size(); }
   /// The constant a value holds, or null.
@@ -75,6 +82,8 @@ class Graph {
   /// Gives a node another operator and inputs; its output is inferred anew and may change type.
   /// @throws Error kShape as add_node()
   void replace_node(NodeId id, Operator op, std::vector<ValueId> inputs);
+  /// Removes a node. @throws Error kInternal if its output is still read
+  void remove_node(NodeId id);
   /// Makes every reader of `from`, outputs of the graph included, read `to`.
   void replace_uses(ValueId from, ValueId to);
   /// Gives a graph input another type; call infer_all() afterwards.
@@ -82,17 +91,24 @@ class Graph {
   /// Infers the types of all nodes' outputs anew.
   /// @throws Error kShape as add_node()
   void infer_all();
-  /// Removes the nodes that no output of the graph depends on; inputs of the graph stay. Returns
-  /// how many.
+  /// Removes the nodes that no output of the graph depends on and lets go of the constants only
+  /// they read; inputs of the graph stay. Returns how many nodes went.
   std::size_t remove_unused_nodes();
 
  private:
   static std::size_t index(ValueId id) { return static_cast<std::size_t>(id); }
   static std::size_t index(NodeId id) { return static_cast<std::size_t>(id); }
   [[nodiscard]] ValueType infer(const Node& node) const;
+  /// @param missing  by node, how many of its inputs a topological order could not compute
+  [[noreturn]] void fail_cycle(std::span<const std::size_t> missing) const;
+
+  ValueId add_value(Value value);
+  void link(NodeId id);
+  void unlink(NodeId id);
 
   std::vector<Value> values_;
   std::vector<std::optional<NodeId>> producers_;  ///< by value
+  std::vector<std::vector<NodeId>> readers_;      ///< by value, once for each time it is read
   std::vector<std::optional<Node>> nodes_;        ///< empty where a node was removed
   std::vector<ValueId> inputs_;
   std::vector<ValueId> outputs_;

@@ -6,6 +6,9 @@
 namespace halftone::ir {
 namespace {
 
+/// Bounds every extent, so that the arithmetic of the shape rules cannot overflow.
+void check_extents(const ValueType& type) { (void)type.shape.with_batch(1).element_count(); }
+
 template <typename Op>
 void check_inputs(const Op& /*op*/, InputTypes inputs) {
   require(inputs.size() >= Op::kMinInputs && inputs.size() <= Op::kMaxInputs,
@@ -13,6 +16,9 @@ void check_inputs(const Op& /*op*/, InputTypes inputs) {
               " inputs, found " + std::to_string(inputs.size()));
   for (std::size_t i = 0; i < Op::kMinInputs; ++i) {
     require(inputs[i] != nullptr, "input " + std::to_string(i) + " is absent");
+  }
+  for (const ValueType* input : inputs) {
+    if (input != nullptr) check_extents(*input);
   }
 }
 
@@ -32,7 +38,9 @@ ValueType infer_output(const Operator& op, InputTypes inputs) {
   return std::visit(
       [&](const auto& held) {
         check_inputs(held, inputs);
-        return infer_types(held, inputs);
+        ValueType output = infer_types(held, inputs);
+        check_extents(output);
+        return output;
       },
       op);
 }

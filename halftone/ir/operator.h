@@ -25,7 +25,8 @@ std::string attributes_of(const Operator& op);
 
 /// The type of an operator's output.
 /// @param inputs  one entry per input, null where an optional one is absent
-/// @throws Error kShape if the number of inputs, their types or shapes do not fit
+/// @throws Error kShape if the number of inputs, their types or shapes do not fit, or a tensor has
+///         a negative extent or more than 2^40 elements per sample
 ValueType infer_output(const Operator& op, InputTypes inputs);
 
 /// The operator's meaning, slow and plain: the oracle of every fast kernel, and what constant

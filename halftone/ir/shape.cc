@@ -21,15 +21,18 @@ struct SymbolicCount {
 
 SymbolicCount symbolic_count(const Shape& shape) {
   SymbolicCount count;
+  // Zeros are left out of what is bounded, so that no partial product overflows elsewhere.
+  std::size_t bounded = 1;
   for (const Dim dim : shape.dims()) {
     if (dim == kBatch) {
       ++count.batch_dims;
       continue;
     }
-    if (dim < 0 || (dim != 0 && count.known > kMostElements / static_cast<std::size_t>(dim))) {
+    if (dim < 0 || (dim != 0 && bounded > kMostElements / static_cast<std::size_t>(dim))) {
       fail(ErrorKind::kShape, "shape " + shape.to_string() + ": expected at most 2^40 elements");
     }
     count.known *= static_cast<std::size_t>(dim);
+    if (dim != 0) bounded *= static_cast<std::size_t>(dim);
   }
   return count;
 }
@@ -100,6 +103,10 @@ Shape broadcast(const Shape& lhs, const Shape& rhs) {
   return Shape(std::move(dims));
 }
 
+bool same_element_count(const Shape& lhs, const Shape& rhs) {
+  return symbolic_count(lhs) == symbolic_count(rhs);
+}
+
 Shape resolve_reshape(const Shape& input, std::span<const std::int64_t> request, bool zero_copies) {
   const auto mismatch = [&] {
     fail(ErrorKind::kShape,
@@ -123,11 +130,9 @@ Shape resolve_reshape(const Shape& input, std::span<const std::int64_t> request,
   Shape result(std::move(dims));
   const SymbolicCount have = symbolic_count(input);
   const SymbolicCount want = symbolic_count(result);
+  if (open && want.known == 0) mismatch();  // anything would do
   if (have == want) return result;
-  if (!open || want.batch_dims > have.batch_dims || want.known == 0 ||
-      have.known % want.known != 0) {
-    mismatch();
-  }
+  if (!open || want.batch_dims > have.batch_dims || have.known % want.known != 0) mismatch();
   const std::size_t rest = have.known / want.known;
   const std::size_t batch_dims = have.batch_dims - want.batch_dims;
   // One extent can stand for N or for a number, not for a product with N.

@@ -34,7 +34,8 @@ class Shape {
   /// The same with every kBatch replaced.
   [[nodiscard]] Shape with_batch(std::size_t batch) const;
   /// Product of the extents.
-  /// @throws Error kShape if an extent is kBatch or negative, or the product exceeds 2^40
+  /// @throws Error kShape if an extent is kBatch or negative, or the product of those that are not
+  ///         zero exceeds 2^40
   [[nodiscard]] std::size_t element_count() const;
   /// "[N, 784]".
   [[nodiscard]] std::string to_string() const;
@@ -60,6 +61,12 @@ std::size_t normalized_axis(std::int64_t axis, std::size_t rank);
 /// The shape both operands broadcast to, by NumPy's rule; kBatch goes with kBatch and 1.
 /// @throws Error kShape if they do not fit
 Shape broadcast(const Shape& lhs, const Shape& rhs);
+
+/// Whether both hold as many elements for every batch: the same number of batch axes and the same
+/// product of the other extents.
+/// @throws Error kShape if an extent is negative or the product exceeds the limit of
+///         Shape::element_count()
+bool same_element_count(const Shape& lhs, const Shape& rhs);
 
 /// What a reshape request means for an input: -1 takes what is left, 0 copies the input's extent
 /// if `zero_copies`. The batch symbol is carried over to wherever the counts put it.

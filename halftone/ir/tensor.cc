@@ -2,8 +2,10 @@
 #include "halftone/ir/tensor.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "halftone/base/error.h"
 
@@ -33,11 +35,17 @@ auto with_element(ElementType type, Visit&& visit) {
 template <typename To, typename From>
 To saturated(From x) {
   if constexpr (std::is_integral_v<To>) {
-    if (x != x) return 0;
     constexpr auto kLow = std::numeric_limits<To>::lowest();
     constexpr auto kHigh = std::numeric_limits<To>::max();
-    if (static_cast<double>(x) <= static_cast<double>(kLow)) return kLow;
-    if (static_cast<double>(x) >= static_cast<double>(kHigh)) return kHigh;
+    if constexpr (std::is_integral_v<From>) {
+      if (std::cmp_less(x, kLow)) return kLow;
+      if (std::cmp_greater(x, kHigh)) return kHigh;
+    } else {
+      if (std::isnan(x)) return 0;
+      // As double, kHigh of int64 is 2^63, which no int64 holds: hence >=.
+      if (static_cast<double>(x) <= static_cast<double>(kLow)) return kLow;
+      if (static_cast<double>(x) >= static_cast<double>(kHigh)) return kHigh;
+    }
   }
   return static_cast<To>(x);
 }

@@ -8,6 +8,7 @@ namespace halftone::ir {
 namespace {
 
 void require_dense(InputTypes inputs, std::size_t index) {
+  require(inputs[index] != nullptr, "input " + std::to_string(index) + " is absent");
   require(inputs[index]->encoding.is_dense(), "input " + std::to_string(index) +
                                                   ": expected dense elements, found " +
                                                   inputs[index]->to_string());
@@ -49,8 +50,7 @@ void copy_bytes(std::span<const std::byte> src, std::span<std::byte> dst, std::s
 
 ValueType infer_types(const Reshape& op, InputTypes inputs) {
   require_dense(inputs, 0);
-  const Shape resolved = resolve_reshape(inputs[0]->shape, op.shape.dims(), false);
-  require(resolved == op.shape,
+  require(same_element_count(inputs[0]->shape, op.shape),
           "cannot reshape " + inputs[0]->shape.to_string() + " to " + op.shape.to_string());
   return {op.shape, inputs[0]->encoding};
 }
@@ -103,11 +103,13 @@ ValueType infer_types(const Slice& op, InputTypes inputs) {
   const auto extent = y[op.axis];
   const auto begin = static_cast<Dim>(op.begin);
   const auto count = static_cast<Dim>(op.count);
-  const bool step_fits = op.step != 0 && op.step > -extent - 1 && op.step < extent + 1;
-  const bool fits = count == 0 || (begin >= 0 && begin < extent && count > 0 && count <= extent &&
-                                   (count == 1 || step_fits));
-  const Dim last = fits && count > 1 ? begin + (count - 1) * op.step : begin;
-  require(fits && (count == 0 || (last >= 0 && last < extent)),
+  // The most steps that stay inside; a product of count and step could overflow.
+  const auto most_steps = [&] {
+    if (op.step == 0 || op.step < -extent) return Dim{0};
+    return op.step > 0 ? (extent - 1 - begin) / op.step : begin / -op.step;
+  };
+  const bool begins_inside = begin >= 0 && begin < extent;
+  require(count == 0 || (begins_inside && count > 0 && count - 1 <= most_steps()),
           "a slice of " + std::to_string(count) + " from " + std::to_string(begin) + " by " +
               std::to_string(op.step) + " does not fit an extent of " + std::to_string(extent));
   y[op.axis] = count;

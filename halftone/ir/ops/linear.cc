@@ -25,6 +25,8 @@ Shape leading(const Shape& shape) {
 MatMulShapes matmul_shapes(const MatMul& op, const Shape& lhs, const Shape& rhs) {
   require(lhs.rank() >= 1 && rhs.rank() >= 1,
           "expected matrices or vectors, found " + lhs.to_string() + " and " + rhs.to_string());
+  require((lhs.rank() > 1 || !op.transpose_a) && (rhs.rank() > 1 || !op.transpose_b),
+          "a vector cannot be transposed, found " + lhs.to_string() + " and " + rhs.to_string());
   MatMulShapes shapes;
   shapes.a = lhs.rank() == 1 ? Shape{1, lhs[0]} : lhs;
   shapes.b = rhs.rank() == 1 ? Shape{rhs[0], 1} : rhs;
@@ -67,6 +69,9 @@ ValueType infer_types(const FullyConnected& /*op*/, InputTypes inputs) {
               inputs[1]->encoding.element == ElementType::kFloat32,
           "expected numbers of float32, found " + inputs[0]->to_string() + " and " +
               inputs[1]->to_string());
+  require(inputs[0]->encoding.is_dense() ||
+              inputs[0]->encoding.basis->granularity == numerics::Granularity::kTensor,
+          "input 0: expected one basis for the tensor, found " + inputs[0]->to_string());
   require(w.rank() == 2, "weights: expected [outputs, inputs], found " + w.to_string());
   require(x.rank() >= 1 && x.back() == w[1],
           "input " + x.to_string() + " does not fit weights " + w.to_string());

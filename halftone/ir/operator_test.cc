@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/ir/operator.h"
+
+#include "halftone/ir/test_support.h"
+
+namespace halftone::ir {
+namespace {
+
+using test::expect_error;
+using test::float_type;
+using test::infer;
+
+struct Row {
+  Operator op;
+  std::string name;
+  std::string attributes;
+  std::size_t min_inputs;
+  std::size_t max_inputs;
+};
+
+/// One row per operator, in the order of the variant.
+std::vector<Row> table() {
+  const Activation tanh{ActivationKind::kTanh};
+  const AffineParameters per_tensor{{0.5F}, {3}, 0};
+  return {
+      {FullyConnected{tanh}, "FullyConnected", "activation=Tanh", 2, 3},
+      {MatMul{true, true}, "MatMul", "transpose_a transpose_b", 2, 2},
+      {Unary{tanh}, "Tanh", "Tanh", 1, 1},
+      {Binary{BinaryKind::kMul, tanh}, "Mul", "Mul activation=Tanh", 2, 2},
+      {Cast{ElementType::kInt8}, "Cast", "int8", 1, 1},
+      {Reshape{{kBatch, 4}}, "Reshape", "[N, 4]", 1, 1},
+      {Transpose{{1, 0}}, "Transpose", "1 0", 1, 1},
+      {Concat{1}, "Concat", "axis=1", 1, 1024},
+      {Slice{1, 2, -1, 3}, "Slice", "axis=1 begin=2 step=-1 count=3", 1, 1},
+      {Softmax{1, 2, true}, "Softmax", "axis=1 beta=2.000000 log", 1, 1},
+      {Encode{test::odd_encoding()}, "Encode", "basis(2 bits, tensor)", 1, 1},
+      {QuantizeLinear{per_tensor, ElementType::kUint8}, "QuantizeLinear",
+       "uint8 scale=0.500000 zero_point=3", 1, 1},
+      {DequantizeLinear{{{1, 2}, {0, 0}, 1}}, "DequantizeLinear", "2 scales along axis 1", 1, 1},
+  };
+}
+
+TEST(Operator, TableCoversEveryAlternativeOnce) {
+  const std::vector<Row> rows = table();
+  ASSERT_EQ(rows.size(), std::variant_size_v<Operator>);
+  for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(rows[i].op.index(), i);
+}
+
+TEST(Operator, HasNameAndAttributes) {
+  for (const Row& row : table()) {
+    EXPECT_EQ(name_of(row.op), row.name);
+    EXPECT_EQ(attributes_of(row.op), row.attributes);
+  }
+  EXPECT_EQ(attributes_of(FullyConnected{}), "");
+  EXPECT_EQ(attributes_of(Binary{BinaryKind::kAdd, {}}), "Add");
+  EXPECT_EQ(attributes_of(Unary{{ActivationKind::kClip, -1, 2}}), "Clip(-1.000000, 2.000000)");
+  EXPECT_EQ(attributes_of(Softmax{2}), "axis=2");
+}
+
+TEST(Operator, EqualityComparesAttributes) {
+  const std::vector<Row> rows = table();
+  const std::vector<Row> again = table();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t j = 0; j < rows.size(); ++j) EXPECT_EQ(rows[i].op == again[j].op, i == j);
+  }
+  EXPECT_NE(Operator(Slice{0, 1, 1, 2}), Operator(Slice{0, 1, 1, 3}));
+  EXPECT_NE(Operator(Unary{{ActivationKind::kLeakyRelu, 0.1F}}),
+            Operator(Unary{{ActivationKind::kLeakyRelu, 0.2F}}));
+}
+
+TEST(Operator, RefusesWrongNumbersOfInputs) {
+  for (const Row& row : table()) {
+    for (const std::size_t count : {std::size_t{0}, row.min_inputs - 1, row.max_inputs + 1}) {
+      const std::vector<ValueType> types(count, float_type({2, 2}));
+      expect_error(ErrorKind::kShape,
+                   "expected " + std::to_string(row.min_inputs) + " to " +
+                       std::to_string(row.max_inputs) + " inputs, found " + std::to_string(count),
+                   [&] { infer(row.op, types); });
+    }
+    const std::vector<const ValueType*> absent(row.min_inputs, nullptr);
+    expect_error(ErrorKind::kShape, "input 0 is absent", [&] { infer_output(row.op, absent); });
+  }
+  const ValueType type = float_type({2, 2});
+  const std::vector<const ValueType*> hole = {&type, nullptr};
+  expect_error(ErrorKind::kShape, "input 1 is absent", [&] { infer_output(Concat{0}, hole); });
+}
+
+TEST(Operator, BoundsEveryExtent) {
+  const Dim huge = Dim{1} << 62;
+  for (const Row& row : table()) {
+    for (const Shape& shape : {Shape{huge, huge}, Shape{-7, 2}, Shape{0, huge}}) {
+      const std::vector<ValueType> types(row.min_inputs, float_type(shape));
+      expect_error(ErrorKind::kShape, "expected at most 2^40 elements",
+                   [&] { infer(row.op, types); });
+    }
+  }
+  expect_error(ErrorKind::kShape, "expected at most 2^40 elements", [] {
+    infer(MatMul{}, {float_type({Dim{1} << 30, 1}), float_type({1, Dim{1} << 30})});
+  });
+  EXPECT_EQ(test::infer_shape(Softmax{1}, {{kBatch, Dim{1} << 40}}).rank(), 2u);
+}
+
+TEST(Operator, EvaluateChecksItsInputs) {
+  const Tensor x = test::counting({2, 3});
+  const Tensor y = test::counting({4});
+  expect_error(ErrorKind::kShape, "do not broadcast", [&] {
+    test::evaluate(Binary{BinaryKind::kAdd, {}}, x, y);
+  });
+  expect_error(ErrorKind::kShape, "input 1 is absent", [&] {
+    evaluate_operator(Binary{}, std::vector<const Tensor*>{&x, nullptr});
+  });
+}
+
+}  // namespace
+}  // namespace halftone::ir

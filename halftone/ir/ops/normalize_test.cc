@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/ir/ops/normalize.h"
+
+#include <cmath>
+
+#include "halftone/ir/test_support.h"
+
+namespace halftone::ir {
+namespace {
+
+using test::counting;
+using test::evaluate;
+using test::expect_error;
+using test::floats;
+
+TEST(Softmax, SumsToOneAlongItsAxis) {
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const Tensor x = counting({2, 3, 4});
+    const Tensor y = evaluate(Softmax{axis}, x);
+    std::vector<std::size_t> order = {0, 1, 2};
+    std::swap(order[axis], order[2]);
+    const Tensor lines = evaluate(Transpose{order}, y);
+    const auto extent = static_cast<std::size_t>(lines.shape()[2]);
+    for (std::size_t line = 0; line < lines.size() / extent; ++line) {
+      double sum = 0;
+      for (std::size_t i = 0; i < extent; ++i) {
+        sum += static_cast<double>(lines.as<float>()[line * extent + i]);
+      }
+      EXPECT_NEAR(sum, 1, 1e-6) << "axis " << axis << " line " << line;
+    }
+  }
+}
+
+TEST(Softmax, HasTheValuesOfItsFormula) {
+  const Tensor x = floats({1, 2}, {0, std::log(3.0F)});
+  EXPECT_NEAR(evaluate(Softmax{1}, x).as<float>()[1], 0.75, 1e-6);
+  EXPECT_NEAR(evaluate(Softmax{1, 2}, x).as<float>()[1], 0.9, 1e-6);
+  EXPECT_NEAR(evaluate(Softmax{1, 1, true}, x).as<float>()[1], std::log(0.75), 1e-6);
+}
+
+TEST(Softmax, StandsLargeNumbersAndNoNumbers) {
+  const Tensor y = evaluate(Softmax{0}, floats({3}, {1e30F, 1e30F, -1e30F}));
+  EXPECT_THAT(test::elements<float>(y), testing::ElementsAre(0.5F, 0.5F, 0));
+  EXPECT_EQ(evaluate(Softmax{1}, counting({2, 0})).shape(), (Shape{2, 0}));
+  EXPECT_EQ(evaluate(Softmax{1}, counting({0, 2})).shape(), (Shape{0, 2}));
+}
+
+TEST(Softmax, WantsFloatsAndAnAxisThatIsThere) {
+  EXPECT_EQ(test::infer_shape(Softmax{1}, {{kBatch, 5}}), (Shape{kBatch, 5}));
+  expect_error(ErrorKind::kShape, "axis 2 does not fit [2, 2]", [] {
+    test::infer_shape(Softmax{2}, {{2, 2}});
+  });
+  expect_error(ErrorKind::kShape, "axis 0 does not fit []",
+               [] { test::infer_shape(Softmax{0}, {{}}); });
+  expect_error(ErrorKind::kShape, "input 0: expected float32, found int8[2]",
+               [] { test::infer(Softmax{0}, {dense_type(ElementType::kInt8, {2})}); });
+}
+
+}  // namespace
+}  // namespace halftone::ir

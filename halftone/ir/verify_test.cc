@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/ir/verify.h"
+
+#include <limits>
+
+#include "halftone/ir/test_support.h"
+
+namespace halftone::ir {
+namespace {
+
+using test::expect_error;
+using test::float_type;
+
+const Unary kRelu{{ActivationKind::kRelu}};
+
+EncodedTensor encoded_weights() {
+  const std::vector<float> values = {-3, -1, 1, 3, 3, 1};
+  EncodedTensor encoded{{2, 3}, test::odd_encoding(), {}};
+  encoded.codes = numerics::encode(MatrixView<const float>(values, 2, 3), *encoded.encoding);
+  return encoded;
+}
+
+/// x [N, 3] -> fully connected -> relu.
+struct Network {
+  Graph graph;
+  ValueId x = graph.add_input("x", float_type({kBatch, 3}));
+  ValueId w;
+  ValueId hidden;
+  ValueId y;
+
+  explicit Network(Constant weights = encoded_weights())
+      : w(graph.add_constant("w", std::move(weights))),
+        hidden(graph.add_node("dense", FullyConnected{}, {x, w})),
+        y(graph.add_node("relu", kRelu, {hidden})) {
+    graph.add_output(y);
+  }
+};
+
+void expect_rejected(const Graph& graph, ErrorKind kind, const std::string& text) {
+  expect_error(kind, text, [&] { verify(graph); });
+}
+
+TEST(Verify, AcceptsWhatIsWhole) {
+  verify(Network().graph);
+  verify(Network(test::counting({2, 3})).graph);
+  Network direct;
+  direct.graph.add_output(direct.x);
+  direct.graph.add_output(direct.graph.add_constant("c", test::counting({2})));
+  verify(direct.graph);
+}
+
+TEST(Verify, WantsInputsAndOutputs) {
+  Graph graph;
+  expect_rejected(graph, ErrorKind::kFormat, "the graph has no inputs");
+  graph.add_input("x", float_type({1}));
+  expect_rejected(graph, ErrorKind::kFormat, "the graph has no outputs");
+}
+
+TEST(Verify, WantsInputsOfPossibleExtents) {
+  Network network;
+  network.graph.add_input("wide", float_type({kBatch, Dim{1} << 62}));
+  expect_rejected(network.graph, ErrorKind::kShape, "input 'wide': shape [1, 4611686018427387904]");
+}
+
+TEST(Verify, WantsEveryValueComputed) {
+  Network network;
+  network.graph.add_output(ValueId{99});
+  expect_rejected(network.graph, ErrorKind::kFormat,
+                  "an output of the graph reads a value that is not there");
+  Network removed;
+  const ValueId dead = removed.graph.add_node("dead", kRelu, {removed.x});
+  removed.graph.remove_unused_nodes();
+  Graph as_output = removed.graph;
+  as_output.add_output(dead);
+  expect_rejected(as_output, ErrorKind::kFormat,
+                  "an output of the graph reads 'dead', which nothing computes");
+  removed.graph.add_output(removed.graph.add_node("late", kRelu, {dead}));
+  expect_rejected(removed.graph, ErrorKind::kFormat,
+                  "node 'late' (Relu) reads 'dead', which nothing computes");
+}
+
+TEST(Verify, FindsCycles) {
+  Network network;
+  network.graph.replace_node(*network.graph.producer(network.y), kRelu, {network.y});
+  expect_rejected(network.graph, ErrorKind::kFormat, "cycle through node 'relu'");
+}
+
+TEST(Verify, WantsTypesTheRulesInfer) {
+  Network changed;
+  changed.graph.set_input_type(changed.x, float_type({5, 3}));
+  expect_rejected(changed.graph, ErrorKind::kFormat,
+                  "node 'dense' (FullyConnected): output: expected float32[5, 2], found "
+                  "float32[N, 2]");
+  changed.graph.set_input_type(changed.x, float_type({5, 4}));
+  expect_rejected(changed.graph, ErrorKind::kShape,
+                  "node 'dense' (FullyConnected): input [5, 4] does not fit weights [2, 3]");
+  Network constant;
+  constant.graph.set_input_type(constant.w, float_type({2, 3}));
+  expect_rejected(constant.graph, ErrorKind::kFormat,
+                  "constant 'w': holds basis(2 bits, tensor)[2, 3], declared float32[2, 3]");
+}
+
+TEST(Verify, WantsCodesThatFit) {
+  EncodedTensor other_extent = encoded_weights();
+  other_extent.codes = numerics::BitPlanes(3, 2, 2);
+  expect_rejected(Network(std::move(other_extent)).graph, ErrorKind::kFormat,
+                  "constant 'w': codes do not fit basis(2 bits, tensor)[2, 3]");
+  EncodedTensor other_planes = encoded_weights();
+  other_planes.codes.planes = BitMatrix(3, 3);
+  expect_rejected(Network(std::move(other_planes)).graph, ErrorKind::kFormat, "codes do not fit");
+  EncodedTensor loose = encoded_weights();
+  loose.codes.planes.row(1)[0] |= std::uint64_t{1} << 3;
+  expect_rejected(Network(std::move(loose)).graph, ErrorKind::kFormat,
+                  "constant 'w': bits past the last column are not zero");
+  EncodedTensor bare = encoded_weights();
+  bare.encoding = nullptr;
+  expect_rejected(Network(std::move(bare)).graph, ErrorKind::kFormat,
+                  "constant 'w': codes without a basis");
+}
+
+TEST(Verify, WantsBasesThatFit) {
+  EncodedTensor endless = encoded_weights();
+  numerics::BasisEncoding basis = *endless.encoding;
+  basis.bases[0].coefficients[0] = std::numeric_limits<float>::infinity();
+  endless.encoding = std::make_shared<const numerics::BasisEncoding>(basis);
+  expect_rejected(Network(std::move(endless)).graph, ErrorKind::kShape,
+                  "constant 'w': basis encoding: a coefficient that is not finite");
+}
+
+}  // namespace
+}  // namespace halftone::ir
