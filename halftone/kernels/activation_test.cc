@@ -67,19 +67,19 @@ void expect_within(Kernel kernel, Reference reference, Exact exact, double max_u
   testing::Test::RecordProperty("worst_ulps", std::to_string(worst));
 }
 
-TEST_P(Activation, ExpStaysWithinTwoUlps) {
+TEST_P(Activation, ExpStaysWithinItsUlps) {
   expect_within([](auto x, auto& y) { exp(x, y); }, exp_reference,
-                [](double x) { return std::exp(x); }, 2);
+                [](double x) { return std::exp(x); }, 1.1);
 }
 
-TEST_P(Activation, SigmoidStaysWithinFourUlps) {
+TEST_P(Activation, SigmoidStaysWithinItsUlps) {
   expect_within([](auto x, auto& y) { sigmoid(x, y); }, sigmoid_reference,
-                [](double x) { return 1 / (1 + std::exp(-x)); }, 4);
+                [](double x) { return 1 / (1 + std::exp(-x)); }, 2.5);
 }
 
-TEST_P(Activation, TanhStaysWithinThreeUlps) {
+TEST_P(Activation, TanhStaysWithinItsUlps) {
   expect_within([](auto x, auto& y) { tanh(x, y); }, tanh_reference,
-                [](double x) { return std::tanh(x); }, 3);
+                [](double x) { return std::tanh(x); }, 1.5);
 }
 
 TEST_P(Activation, TanhStaysWithinItsAbsoluteBoundAndRange) {
@@ -88,18 +88,18 @@ TEST_P(Activation, TanhStaysWithinItsAbsoluteBoundAndRange) {
   tanh(x, y);
   for (std::size_t i = 0; i < x.size(); ++i) {
     if (std::isnan(x[i])) continue;
-    ASSERT_NEAR(y[i], std::tanh(double{x[i]}), 1.2e-7) << "at x = " << x[i];
+    ASSERT_NEAR(y[i], std::tanh(double{x[i]}), 9e-8) << "at x = " << x[i];
     ASSERT_LE(std::abs(y[i]), 1.0F) << "at x = " << x[i];
   }
 }
 
-TEST_P(Activation, TanhIsMonotoneButForOneUlp) {
+TEST_P(Activation, TanhIsMonotone) {
   std::vector<float> x;
   for (int i = 0; i <= 1000000; ++i) x.push_back(static_cast<float>(i) * 1.1e-5F);
   std::vector<float> y(x.size());
   tanh(x, y);
   for (std::size_t i = 1; i < y.size(); ++i) {
-    ASSERT_GE(y[i], std::nextafter(y[i - 1], -kInfinity)) << "at x = " << x[i];
+    ASSERT_GE(y[i], y[i - 1]) << "at x = " << x[i];
   }
 }
 

@@ -10,7 +10,7 @@
 namespace halftone::kernels {
 
 /// Names of the targets that were compiled in and that this processor runs, best first, e.g.
-/// {"AVX2", "SSE4"}; whatever restriction is in force.
+/// {"AVX2", "SSE4"}; whatever restriction is in force. Call it while no kernel runs.
 std::vector<std::string> simd_targets();
 
 /// The target the kernels run on now.
