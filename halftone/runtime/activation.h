@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+
+#include "halftone/ir/ops/activation.h"
+
+namespace halftone::runtime {
+
+/// Whether halftone/kernels has a vector function for this activation. Such a function gives the
+/// same bits on every target.
+bool has_vector_function(const ir::Activation& activation);
+
+/// y = activation(x); the vector function where there is one, else ir::apply() element by element.
+/// @param y  as long as x; may be the same memory
+void apply_activation(const ir::Activation& activation, std::span<const float> x,
+                      std::span<float> y) noexcept;
+
+}  // namespace halftone::runtime

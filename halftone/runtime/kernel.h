@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a plan is made of: kernels, and the ordered lists they are chosen from.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "halftone/ir/graph.h"
+
+namespace halftone::runtime {
+
+/// The memory of a session that a kernel works on, in the layout of value.h.
+struct Buffers {
+  /// One per input; null where an input is absent or an encoded constant (the kernel packed it).
+  std::vector<const std::byte*> inputs;
+  std::byte* output = nullptr;
+  std::byte* scratch = nullptr;  ///< Kernel::scratch_bytes of them
+};
+
+/// One execution of a kernel on the memory it was bound to.
+using Call = std::function<void()>;
+
+/// A node made ready to run: its weights are packed, its shapes are known. Immutable, so that any
+/// number of sessions may run it at once; whatever a run writes lies in their buffers.
+struct Kernel {
+  /// Binds the kernel to memory; null for a step that has nothing to do.
+  std::function<Call(const Buffers&)> bind;
+  std::size_t scratch_bytes = 0;
+  std::size_t packed_bytes = 0;  ///< memory the kernel holds: packed weights, decoded constants
+};
+
+/// What an implementation may look at. All extents are known.
+struct NodeContext {
+  const ir::Graph& graph;
+  const ir::Node& node;
+  int threads = 1;
+
+  [[nodiscard]] bool has_input(std::size_t i) const {
+    return i < node.inputs.size() && node.inputs[i] != ir::kAbsent;
+  }
+  [[nodiscard]] const ir::ValueType& input(std::size_t i) const {
+    return graph.value(node.inputs[i]).type;
+  }
+  [[nodiscard]] const ir::ValueType& output() const { return graph.value(node.output).type; }
+  /// The constant an input holds; null where it is computed or absent.
+  [[nodiscard]] const ir::Constant* constant(std::size_t i) const {
+    return has_input(i) ? graph.constant(node.inputs[i]) : nullptr;
+  }
+  template <typename Op>
+  [[nodiscard]] const Op& op() const {
+    return std::get<Op>(node.op);
+  }
+};
+
+/// Whether an implementation takes a node, and why or why not.
+struct Verdict {
+  bool accepted = false;
+  std::string reason;
+};
+inline Verdict accept(std::string reason) { return {true, std::move(reason)}; }
+inline Verdict refuse(std::string reason) { return {false, std::move(reason)}; }
+
+/// One way to compute an operator.
+struct Implementation {
+  std::string_view name;
+  Verdict (*judge)(const NodeContext&);
+  Kernel (*create)(const NodeContext&);  ///< @pre judge() accepted
+};
+
+/// The ways to compute an operator, in the order they are asked; the last one takes every node.
+std::span<const Implementation> implementations(const ir::Operator& op);
+
+}  // namespace halftone::runtime

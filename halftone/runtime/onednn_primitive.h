@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// oneDNN as our kernels use it: primitives with user-managed scratch, so that several sessions may
+// run one at once.
+#pragma once
+
+#include <memory>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "halftone/base/buffer.h"
+#include "halftone/base/error.h"
+#include "halftone/runtime/kernel.h"
+
+namespace halftone::runtime::onednn {
+
+/// The processor.
+const dnnl::engine& engine();
+
+/// Memory in a role (DNNL_ARG_SRC, ...) of a primitive. oneDNN takes no pointers to const; what it
+/// reads and what it writes follows from the role.
+struct Argument {
+  int role = 0;
+  dnnl::memory::desc desc;
+  void* data = nullptr;
+};
+inline void* mutable_data(const std::byte* data) { return const_cast<std::byte*>(data); }
+
+/// The primitive on the memory of one session.
+Call bind(const dnnl::primitive& primitive, std::span<const Argument> arguments);
+
+/// Constant numbers in the layout a primitive prefers.
+struct PackedMatrix {
+  dnnl::memory::desc desc;
+  std::shared_ptr<AlignedBuffer> buffer;  ///< shared by the plan and the calls bound to it
+};
+PackedMatrix pack(const dnnl::memory::desc& from, const float* data, const dnnl::memory::desc& to);
+
+/// A function of one number as oneDNN has it.
+struct Eltwise {
+  dnnl::algorithm algorithm;
+  float alpha = 0;
+  float beta = 0;
+};
+std::optional<Eltwise> eltwise(const ir::Activation& activation);
+
+/// User-managed scratch, and the function applied to the result.
+dnnl::primitive_attr attributes(const std::optional<Eltwise>& fused = std::nullopt);
+
+/// Dense float32 with these extents, row-major or in the layout of `tag`.
+inline dnnl::memory::desc floats(const dnnl::memory::dims& dims, dnnl::memory::format_tag tag) {
+  return {dims, dnnl::memory::data_type::f32, tag};
+}
+
+/// Runs `body`; oneDNN's exceptions leave as ours.
+template <typename Body>
+auto translated(Body&& body) -> decltype(std::forward<Body>(body)()) {
+  try {
+    return std::forward<Body>(body)();
+  } catch (const dnnl::error& error) {
+    fail(ErrorKind::kInternal, std::string("oneDNN: ") + error.what());
+  }
+}
+
+}  // namespace halftone::runtime::onednn

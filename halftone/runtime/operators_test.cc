@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every other operator through the runtime, against its definition.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "halftone/runtime/oracle.h"
+
+namespace halftone::runtime {
+namespace {
+
+using ir::ActivationKind;
+using ir::ElementType;
+using ir::Shape;
+
+/// One node on inputs of these types, the last ones constant if wanted.
+struct Case {
+  std::string name;
+  ir::Operator op;
+  std::vector<ir::ValueType> inputs;
+  std::string kernel;
+  std::size_t constants = 0;
+  float tolerance = 0;
+};
+
+ir::ValueType floats(Shape shape) {
+  return ir::dense_type(ElementType::kFloat32, std::move(shape));
+}
+
+ir::Graph graph_of(const Case& test) {
+  Random random(23);
+  ir::Graph graph;
+  std::vector<ir::ValueId> inputs;
+  for (std::size_t i = 0; i < test.inputs.size(); ++i) {
+    const std::string name = "x" + std::to_string(i);
+    if (i + test.constants >= test.inputs.size()) {
+      inputs.push_back(
+          graph.add_constant(name, testing::random_tensor(test.inputs[i].shape, random)));
+    } else {
+      inputs.push_back(graph.add_input(name, test.inputs[i]));
+    }
+  }
+  graph.add_output(graph.add_node("node", test.op, inputs));
+  return graph;
+}
+
+class Operators : public ::testing::TestWithParam<Case> {};
+
+TEST_P(Operators, AreTheirDefinition) {
+  const Case& test = GetParam();
+  for (const std::size_t batch : {std::size_t{1}, std::size_t{3}, std::size_t{16}}) {
+    const auto plan =
+        testing::expect_defined_result(graph_of(test), {.batch = batch}, test.tolerance, batch);
+    ASSERT_EQ(plan->steps().size(), 1U);
+    EXPECT_EQ(plan->steps()[0].kernel, test.kernel);
+    EXPECT_EQ(plan->steps()[0].op, ir::name_of(test.op));
+  }
+}
+
+std::string case_name(const ::testing::TestParamInfo<Case>& info) { return info.param.name; }
+
+std::vector<Case> unary_cases() {
+  std::vector<Case> cases;
+  const auto kernel_of = [](ActivationKind kind) -> std::string {
+    switch (kind) {
+      case ActivationKind::kIdentity:
+      case ActivationKind::kRelu:
+      case ActivationKind::kReluN1To1:
+      case ActivationKind::kRelu6:
+      case ActivationKind::kClip:
+      case ActivationKind::kLeakyRelu:
+      case ActivationKind::kTanh:
+      case ActivationKind::kSigmoid:
+      case ActivationKind::kExp:
+        return "vector_f32";
+      case ActivationKind::kElu:
+      case ActivationKind::kHardSwish:
+      case ActivationKind::kSilu:
+      case ActivationKind::kGelu:
+      case ActivationKind::kGeluTanh:
+      case ActivationKind::kSoftplus:
+      case ActivationKind::kLog:
+      case ActivationKind::kSqrt:
+      case ActivationKind::kAbs:
+      case ActivationKind::kNeg:
+      case ActivationKind::kSquare:
+        return "onednn_f32";
+      default:
+        return "reference";
+    }
+  };
+  for (int kind = 0; kind <= static_cast<int>(ActivationKind::kRound); ++kind) {
+    const ir::Activation activation{static_cast<ActivationKind>(kind), 0.25F, 0.75F};
+    cases.push_back({"Unary" + std::string(ir::to_string(activation.kind)),
+                     ir::Unary{activation},
+                     {floats({ir::kBatch, 3, 35})},
+                     kernel_of(activation.kind),
+                     0,
+                     2e-5F});
+  }
+  return cases;
+}
+
+std::vector<Case> binary_cases() {
+  std::vector<Case> cases;
+  const auto add = [&](const std::string& name, ir::BinaryKind kind, Shape a, Shape b,
+                       const std::string& kernel, std::size_t constants = 0,
+                       ActivationKind activation = ActivationKind::kIdentity) {
+    cases.push_back({std::string(ir::to_string(kind)) + name,
+                     ir::Binary{kind, {activation}},
+                     {floats(std::move(a)), floats(std::move(b))},
+                     kernel,
+                     constants,
+                     1e-6F});
+  };
+  const auto n = ir::kBatch;
+  for (int kind = 0; kind <= static_cast<int>(ir::BinaryKind::kPRelu); ++kind) {
+    const auto each = static_cast<ir::BinaryKind>(kind);
+    add("Equal", each, {n, 5, 7}, {n, 5, 7}, "rows_f32");
+    add("Row", each, {n, 5, 7}, {7}, "rows_f32", 1);
+    add("RowLeft", each, {1, 7}, {n, 5, 7}, "rows_f32");
+    add("Matrix", each, {n, 5, 7}, {1, 5, 7}, "rows_f32", 1);
+    add("Number", each, {n, 5, 7}, {1}, "rows_f32", 1);
+    add("NumberLeft", each, Shape{}, {n, 5, 7}, "rows_f32");
+    add("Column", each, {n, 5, 7}, {5, 1}, "reference", 1);
+    add("Outer", each, {5, 1}, {7}, "reference");
+  }
+  add("Tanh", ir::BinaryKind::kAdd, {n, 7}, {7}, "rows_f32", 1, ActivationKind::kTanh);
+  add("Numbers", ir::BinaryKind::kAdd, Shape{}, Shape{1}, "rows_f32");
+  return cases;
+}
+
+std::vector<Case> matmul_cases() {
+  std::vector<Case> cases;
+  const auto add = [&](const std::string& name, const ir::MatMul& op, Shape a, Shape b,
+                       const std::string& kernel = "onednn_f32") {
+    for (const std::size_t constants : {std::size_t{0}, std::size_t{1}}) {
+      cases.push_back({"MatMul" + name + (constants != 0 ? "Constant" : ""),
+                       op,
+                       {floats(a), floats(b)},
+                       kernel,
+                       constants,
+                       2e-5F});
+    }
+  };
+  const auto n = ir::kBatch;
+  add("Plain", {}, {n, 33}, {33, 17});
+  add("TransposedB", {false, true}, {n, 33}, {17, 33});
+  add("TransposedA", {true, false}, {33, n}, {33, 17});
+  add("BothTransposed", {true, true}, {33, n}, {17, 33});
+  add("Batched", {}, {n, 4, 9, 8}, {1, 4, 8, 5});
+  add("BatchedOneMatrix", {}, {n, 9, 8}, {8, 5});
+  add("BroadcastLeft", {false, true}, {9, 8}, {3, 5, 8});
+  add("BroadcastBoth", {}, {n, 1, 9, 8}, {4, 8, 5});
+  add("VectorLeft", {}, {33}, {33, 17});
+  add("VectorRight", {}, {n, 33}, {33});
+  add("Vectors", {}, {33}, {33});
+  add("VectorBatched", {}, {33}, {2, 33, 17});
+  add("Empty", {}, {n, 0}, {0, 4}, "reference");
+  add("ManyAxes", {}, {1, 1, 1, 1, 1, n, 4}, {4, 3}, "reference");
+  return cases;
+}
+
+std::vector<Case> layout_and_other_cases() {
+  const auto n = ir::kBatch;
+  const ir::AffineParameters one{{0.25F}, {3}, 0};
+  const ir::AffineParameters many{{0.25F, 0.5F, 1}, {3, 0, -2}, 1};
+  const auto integers = ir::dense_type(ElementType::kInt8, {n, 3, 4});
+  return {
+      {"Softmax", ir::Softmax{1}, {floats({n, 10})}, "vector_f32", 0, 1e-6F},
+      {"SoftmaxDeep", ir::Softmax{2}, {floats({n, 4, 33})}, "vector_f32", 0, 1e-6F},
+      {"SoftmaxMiddle", ir::Softmax{1}, {floats({n, 4, 33})}, "reference"},
+      {"SoftmaxLog", ir::Softmax{1, 1, true}, {floats({n, 10})}, "reference"},
+      {"SoftmaxBeta", ir::Softmax{1, 2}, {floats({n, 10})}, "reference"},
+      {"Reshape", ir::Reshape{{n, 12}}, {floats({n, 3, 4})}, "alias"},
+      {"ReshapeIntegers", ir::Reshape{{n, 4, 3}}, {integers}, "alias"},
+      {"Transpose", ir::Transpose{{2, 0, 1}}, {floats({n, 3, 4})}, "reference"},
+      {"Concat", ir::Concat{1}, {floats({n, 3}), floats({n, 5})}, "reference"},
+      {"Slice", ir::Slice{1, 1, 2, 3}, {floats({n, 7})}, "reference"},
+      {"SliceOfNothing", ir::Slice{1, 0, 1, 0}, {floats({n, 7})}, "reference"},
+      {"CastToIntegers", ir::Cast{ElementType::kInt32}, {floats({n, 7})}, "reference"},
+      {"CastToFloats", ir::Cast{ElementType::kFloat32}, {integers}, "reference"},
+      {"QuantizeLinear",
+       ir::QuantizeLinear{one, ElementType::kInt8},
+       {floats({n, 9})},
+       "reference"},
+      {"QuantizeLinearAxis",
+       ir::QuantizeLinear{many, ElementType::kUint8},
+       {floats({n, 3, 4})},
+       "reference"},
+      {"DequantizeLinear", ir::DequantizeLinear{one}, {integers}, "reference"},
+      {"DequantizeLinearAxis", ir::DequantizeLinear{many}, {integers}, "reference"},
+  };
+}
+
+std::vector<Case> encode_cases() {
+  std::vector<Case> cases;
+  Random random(9);
+  for (int bits = 1; bits <= numerics::kMaxBits; ++bits) {
+    for (const Shape& shape : {Shape{ir::kBatch, 70}, Shape{ir::kBatch, 2, 3, 64}, Shape{65}}) {
+      cases.push_back({"Encode" + std::to_string(bits) + "Rank" + std::to_string(shape.rank()),
+                       ir::Encode{testing::activation_encoding(bits, bits % 2 == 0, random)},
+                       {floats(shape)},
+                       "bit_planes"});
+    }
+  }
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Unary, Operators, ::testing::ValuesIn(unary_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Binary, Operators, ::testing::ValuesIn(binary_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(MatMul, Operators, ::testing::ValuesIn(matmul_cases()), case_name);
+INSTANTIATE_TEST_SUITE_P(Others, Operators, ::testing::ValuesIn(layout_and_other_cases()),
+                         case_name);
+INSTANTIATE_TEST_SUITE_P(Encode, Operators, ::testing::ValuesIn(encode_cases()), case_name);
+
+}  // namespace
+}  // namespace halftone::runtime

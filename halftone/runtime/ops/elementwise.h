@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ways to compute Unary, Binary, Softmax and Encode.
+#pragma once
+
+#include "halftone/runtime/kernel.h"
+
+namespace halftone::runtime {
+
+/// Unary by the vector functions of halftone/kernels.
+Verdict judge_unary_vector(const NodeContext& context);
+Kernel create_unary_vector(const NodeContext& context);
+/// Unary by oneDNN.
+Verdict judge_unary_onednn(const NodeContext& context);
+Kernel create_unary_onednn(const NodeContext& context);
+
+/// Binary where each operand is the whole result, one row that repeats, or one number.
+Verdict judge_binary_rows(const NodeContext& context);
+Kernel create_binary_rows(const NodeContext& context);
+
+/// Softmax over the last axis, beta 1, by halftone/kernels.
+Verdict judge_softmax_rows(const NodeContext& context);
+Kernel create_softmax_rows(const NodeContext& context);
+
+/// Encode to bit planes.
+Verdict judge_encode(const NodeContext& context);
+Kernel create_encode(const NodeContext& context);
+
+}  // namespace halftone::runtime

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+
+#include "halftone/runtime/activation.h"
+#include "halftone/runtime/onednn_primitive.h"
+#include "halftone/runtime/ops/elementwise.h"
+
+namespace halftone::runtime {
+
+Verdict judge_unary_vector(const NodeContext& context) {
+  const ir::Activation& activation = context.op<ir::Unary>().activation;
+  if (!has_vector_function(activation)) {
+    return refuse("no vector function for " + ir::to_string(activation));
+  }
+  return accept("vector function");
+}
+
+Kernel create_unary_vector(const NodeContext& context) {
+  const ir::Activation activation = context.op<ir::Unary>().activation;
+  const std::size_t count = context.output().shape.element_count();
+  Kernel kernel;
+  kernel.bind = [activation, count](const Buffers& buffers) -> Call {
+    const std::span x(reinterpret_cast<const float*>(buffers.inputs[0]), count);
+    const std::span y(reinterpret_cast<float*>(buffers.output), count);
+    return [activation, x, y] { apply_activation(activation, x, y); };
+  };
+  return kernel;
+}
+
+Verdict judge_unary_onednn(const NodeContext& context) {
+  const ir::Activation& activation = context.op<ir::Unary>().activation;
+  if (!onednn::eltwise(activation)) {
+    return refuse("oneDNN has no " + ir::to_string(activation));
+  }
+  if (context.output().shape.element_count() == 0) return refuse("there is nothing to compute");
+  return accept("oneDNN has it");
+}
+
+Kernel create_unary_onednn(const NodeContext& context) {
+  const auto function = *onednn::eltwise(context.op<ir::Unary>().activation);
+  const auto count = static_cast<dnnl::memory::dim>(context.output().shape.element_count());
+  using Eltwise = dnnl::eltwise_forward;
+  return onednn::translated([&] {
+    const auto row = onednn::floats({count}, dnnl::memory::format_tag::a);
+    const auto desc = std::make_shared<const Eltwise::primitive_desc>(
+        Eltwise::desc{dnnl::prop_kind::forward_inference, function.algorithm, row, function.alpha,
+                      function.beta},
+        onednn::attributes(), onednn::engine());
+    Kernel kernel;
+    kernel.scratch_bytes = desc->scratchpad_desc().get_size();
+    kernel.bind = [desc, primitive = Eltwise(*desc)](const Buffers& buffers) {
+      const onednn::Argument arguments[] = {
+          {DNNL_ARG_SRC, desc->src_desc(), onednn::mutable_data(buffers.inputs[0])},
+          {DNNL_ARG_DST, desc->dst_desc(), buffers.output},
+          {DNNL_ARG_SCRATCHPAD, desc->scratchpad_desc(), buffers.scratch}};
+      return onednn::translated([&] { return onednn::bind(primitive, arguments); });
+    };
+    return kernel;
+  });
+}
+
+}  // namespace halftone::runtime

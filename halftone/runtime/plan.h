@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a graph to the list of kernels that compute it.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "halftone/ir/graph.h"
+#include "halftone/runtime/kernel.h"
+
+namespace halftone::runtime {
+
+struct PlanOptions {
+  std::size_t batch = 1;  ///< samples per run: the extent of ir::kBatch; no matter where that is
+                          ///< nowhere in the graph
+  int threads = 1;        ///< threads one run may use; with one, results are the same bits wherever
+                          ///< and however often the plan runs
+};
+
+/// An implementation that was asked before the chosen one.
+struct Refusal {
+  std::string kernel;
+  std::string reason;
+};
+
+/// One node of a plan.
+struct Step {
+  ir::NodeId node{};
+  std::string name;              ///< of the node
+  std::string op;                ///< "FullyConnected", "Tanh", ...
+  std::string kernel;            ///< name of the implementation: "xnor_popcount", "onednn_f32", ...
+  std::string reason;            ///< why it took the node
+  std::vector<Refusal> refused;  ///< who was asked before, and why they did not
+  Kernel body;
+  std::size_t scratch_offset = 0;  ///< of body.scratch_bytes in the arena
+};
+
+/// Where a value lies: in the arena of a session, or in a constant of the graph.
+struct Storage {
+  const std::byte* constant = nullptr;
+  std::size_t offset = 0;  ///< in the arena, where `constant` is null
+  std::size_t bytes = 0;   ///< 0 for constants that only their kernel knows: codes
+};
+
+/// A graph made ready to run: a kernel for every node, weights packed, one arena laid out.
+/// Immutable and shared by the sessions that run it. What is chosen depends on the graph and the
+/// options alone, never on a measurement.
+class Plan {
+ public:
+  /// @throws Error kUsage if an option is out of range; kFormat or kShape as ir::verify(), or if
+  ///         the shapes do not fit the batch; kUnsupported if a graph input is encoded
+  Plan(ir::Graph graph, const PlanOptions& options);
+
+  [[nodiscard]] const PlanOptions& options() const { return options_; }
+  /// The graph with the batch filled in, unused nodes removed and equal encodings merged; ids of
+  /// values are those of the graph the plan was made from.
+  [[nodiscard]] const ir::Graph& graph() const { return graph_; }
+  /// In the order they run.
+  [[nodiscard]] std::span<const Step> steps() const { return steps_; }
+  [[nodiscard]] const Storage& storage(ir::ValueId value) const {
+    return storage_[static_cast<std::size_t>(value)];
+  }
+  /// Memory of the kernels, once per plan.
+  [[nodiscard]] std::size_t packed_weight_bytes() const;
+  /// Memory of the values and of scratch, once per session.
+  [[nodiscard]] std::size_t arena_bytes() const { return arena_bytes_; }
+
+ private:
+  void choose_kernels();
+  void lay_out_memory();
+
+  PlanOptions options_;
+  ir::Graph graph_;
+  std::vector<Step> steps_;
+  std::vector<Storage> storage_;  ///< by value
+  std::size_t arena_bytes_ = 0;
+};
+
+/// Makes a plan. Throws as Plan's constructor.
+std::shared_ptr<const Plan> make_plan(ir::Graph graph, const PlanOptions& options = {});
+
+}  // namespace halftone::runtime

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Graphs and numbers for the tests and benchmarks of this folder; everything follows from seeds.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "halftone/base/random.h"
+#include "halftone/ir/graph.h"
+
+namespace halftone::runtime::testing {
+
+inline std::vector<float> random_floats(std::size_t count, Random& random) {
+  std::vector<float> values(count);
+  for (float& value : values) value = static_cast<float>(random.normal());
+  return values;
+}
+
+inline ir::Tensor random_tensor(const ir::Shape& shape, Random& random) {
+  return ir::Tensor::from<float>(shape, random_floats(shape.element_count(), random));
+}
+
+/// A basis with coefficients near 1, 1/2, 1/4 ... times `scale`.
+inline numerics::Basis random_basis(int bits, bool offset, Random& random, float scale = 1) {
+  std::vector<float> a;
+  for (int i = 0; i < bits; ++i) {
+    a.push_back(scale * std::ldexp(0.8F + 0.4F * static_cast<float>(random.uniform()), -i));
+  }
+  const float c = offset ? 0.1F + 0.2F * static_cast<float>(random.uniform()) : 0.0F;
+  return numerics::make_basis(a, c);
+}
+
+inline std::shared_ptr<const numerics::BasisEncoding> activation_encoding(int bits, bool offset,
+                                                                          Random& random) {
+  return std::make_shared<numerics::BasisEncoding>(
+      numerics::tensor_encoding(random_basis(bits, offset, random)));
+}
+
+struct WeightFormat {
+  int bits = 1;
+  bool offset = false;
+  numerics::Granularity granularity = numerics::Granularity::kChannel;
+  std::size_t group_size = 0;
+};
+
+/// Random weights [o, n] encoded in random bases.
+inline ir::EncodedTensor random_weights(std::size_t o, std::size_t n, const WeightFormat& format,
+                                        Random& random) {
+  numerics::BasisEncoding encoding;
+  encoding.bits = format.bits;
+  encoding.has_offset = format.offset;
+  encoding.granularity = format.granularity;
+  encoding.group_size = format.group_size;
+  const std::size_t count = encoding.num_bases(o, n);
+  for (std::size_t i = 0; i < count; ++i) {
+    encoding.bases.push_back(random_basis(format.bits, format.offset, random, 0.5F));
+  }
+  const std::vector<float> values = random_floats(o * n, random);
+  numerics::BitPlanes codes = numerics::encode({values, o, n}, encoding);
+  return {{static_cast<ir::Dim>(o), static_cast<ir::Dim>(n)},
+          std::make_shared<numerics::BasisEncoding>(std::move(encoding)),
+          std::move(codes)};
+}
+
+/// Extents and number systems of a perceptron; without bits everything is float32.
+struct Perceptron {
+  std::size_t inputs = 784;
+  std::size_t hidden = 700;
+  std::size_t outputs = 10;
+  std::optional<int> bits = std::nullopt;
+};
+
+inline ir::ValueId add_dense_layer(ir::Graph& graph, const std::string& name, ir::ValueId x,
+                                   std::size_t outputs, std::optional<int> bits,
+                                   ir::ActivationKind activation, Random& random) {
+  const auto n = static_cast<std::size_t>(graph.value(x).type.shape.back());
+  ir::ValueId w{};
+  if (bits) {
+    x = graph.add_node(name + ".encode", ir::Encode{activation_encoding(*bits, true, random)}, {x});
+    w = graph.add_constant(name + ".kernel", random_weights(outputs, n, {*bits, true}, random));
+  } else {
+    w = graph.add_constant(
+        name + ".kernel",
+        random_tensor({static_cast<ir::Dim>(outputs), static_cast<ir::Dim>(n)}, random));
+  }
+  const auto bias =
+      graph.add_constant(name + ".bias", random_tensor({static_cast<ir::Dim>(outputs)}, random));
+  return graph.add_node(name, ir::FullyConnected{{activation}}, {x, w, bias});
+}
+
+/// input -> dense1 (tanh) -> dense2 -> softmax, with random weights.
+inline ir::Graph make_perceptron(const Perceptron& shape, std::uint64_t seed = 1) {
+  Random random(seed);
+  ir::Graph graph;
+  auto x = graph.add_input(
+      "pixels",
+      ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, static_cast<ir::Dim>(shape.inputs)}));
+  x = add_dense_layer(graph, "dense1", x, shape.hidden, shape.bits, ir::ActivationKind::kTanh,
+                      random);
+  x = add_dense_layer(graph, "dense2", x, shape.outputs, shape.bits, ir::ActivationKind::kIdentity,
+                      random);
+  graph.add_output(graph.add_node("probabilities", ir::Softmax{1}, {x}));
+  return graph;
+}
+
+}  // namespace halftone::runtime::testing

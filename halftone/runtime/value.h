@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// How values lie in the memory of a session.
+//
+// Dense values are row-major elements. Codes are bit planes as kernels::encode() writes them: for
+// each row (the last axis) K planes of whole 64-bit words.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "halftone/base/view.h"
+#include "halftone/ir/tensor.h"
+
+namespace halftone::runtime {
+
+/// A tensor as rows of its last axis; a scalar is one row of one element.
+ir::MatrixExtent row_extent(const ir::Shape& shape);
+
+/// Bytes a value of this type takes in a session. @pre codes have one basis for the tensor
+std::size_t value_bytes(const ir::ValueType& type);
+
+/// A value in the memory of a session, valid until the session runs on.
+struct ValueView {
+  const ir::ValueType& type;
+  std::span<const std::byte> bytes;
+};
+
+/// Writes the levels of codes as float32. @pre one basis for the tensor
+/// @param values  as many as the value has elements
+void decode_value(const ir::ValueType& type, const std::byte* planes, float* values) noexcept;
+
+/// A copy of a value; codes are decoded to float32.
+ir::Tensor to_tensor(const ValueView& view);
+
+/// Memory as a matrix of float32.
+inline MatrixView<const float> float_matrix(const std::byte* data, ir::MatrixExtent extent) {
+  return {reinterpret_cast<const float*>(data), extent.rows, extent.cols, extent.cols};
+}
+inline MatrixView<float> float_matrix(std::byte* data, ir::MatrixExtent extent) {
+  return {reinterpret_cast<float*>(data), extent.rows, extent.cols, extent.cols};
+}
+
+}  // namespace halftone::runtime
