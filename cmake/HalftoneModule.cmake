@@ -48,6 +48,8 @@ function(halftone_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE halftone_flags ${ARG_LINK} GTest::gmock GTest::gtest_main)
+  # Optimising a test costs more than running it; what it tests keeps the flags of the build type.
+  target_compile_options(${name} PRIVATE $<IF:$<CONFIG:Debug>,-O0,-O1>)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
     TEST_PREFIX "${name}/"
     PROPERTIES LABELS ${ARG_LABEL} ENVIRONMENT "OMP_WAIT_POLICY=passive" TIMEOUT 300)
@@ -67,14 +69,13 @@ function(halftone_benchmark name)
   add_dependencies(benchmarks ${name})
 endfunction()
 
-# halftone_fuzzer(name SOURCES a_fuzz.cc ... LINK lib ...)
-# Declares the libFuzzer program fuzzers/<name>; its seeds lie in fuzz/seeds/<name>/, where it has any.
+# halftone_fuzzer(name LINK lib ...)
+# Declares the libFuzzer program fuzzers/fuzz_<name> from fuzz_<name>.cc. Its seeds lie in
+# fuzz/corpus/<name>/, where it has any.
 function(halftone_fuzzer name)
-  if(NOT HALFTONE_BUILD_FUZZERS)
-    return()
-  endif()
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
-  add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE halftone_flags ${ARG_LINK} -fsanitize=fuzzer)
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzzers)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_executable(fuzz_${name} fuzz_${name}.cc)
+  target_link_libraries(fuzz_${name} PRIVATE halftone_flags ${ARG_LINK} -fsanitize=fuzzer)
+  set_target_properties(fuzz_${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzzers)
 endfunction()

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs every fuzzer of the asan build for some seconds (default 10). It starts from the seeds in
-# fuzz/seeds/<fuzzer>, keeps what it finds in build/asan/corpus and what breaks in build/asan/artifacts.
+# fuzz/corpus/<format>, keeps what it finds in build/asan/corpus and what breaks in build/asan/artifacts.
 . "$(dirname "$0")/lib.sh"
 
 export SECONDS_EACH=${1:-10}
@@ -16,7 +16,7 @@ run_one() {
   log=build/asan/corpus/$name.log
   mkdir -p "$corpus" build/asan/artifacts
   local folders=("$corpus")
-  if [ -d "fuzz/seeds/$name" ]; then folders+=("fuzz/seeds/$name"); fi
+  if [ -d "fuzz/corpus/${name#fuzz_}" ]; then folders+=("fuzz/corpus/${name#fuzz_}"); fi
   if ! "$1" -max_total_time="$SECONDS_EACH" -timeout=20 -rss_limit_mb=3072 -seed=1 \
     -artifact_prefix="build/asan/artifacts/$name-" "${folders[@]}" > "$log" 2>&1; then
     printf '%s failed:\n' "$name"
