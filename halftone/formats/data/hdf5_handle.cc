@@ -6,12 +6,14 @@
 
 #include "halftone/base/error.h"
 #include "halftone/formats/data/file_bytes.h"
+#include "halftone/formats/data/hdf5_chunks.h"
 
 namespace halftone::formats {
 namespace {
 
 /// The most numbers one HDF5 data set may claim to have; keeps every product from overflowing.
 constexpr std::size_t kMostElements = std::size_t{1} << 40;
+constexpr std::size_t kMostElementBytes = std::size_t{1} << 23;
 constexpr std::size_t kMostChunkBytes = std::size_t{1} << 30;
 
 std::recursive_mutex& library_mutex() {
@@ -63,7 +65,7 @@ void check_chunks(const Hdf5Handle& properties, std::size_t element_bytes) {
 }
 
 /// Storage that would reach into other files, or make the library run or allocate anything.
-void check_storage(const Hdf5Handle& table, std::size_t element_bytes) {
+void check_storage(const Hdf5Handle& table, std::size_t num_elements, std::size_t element_bytes) {
   const Hdf5Handle properties(::H5Dget_create_plist(table.get()), ::H5Pclose,
                               "data set properties");
   const H5D_layout_t layout = ::H5Pget_layout(properties.get());
@@ -73,7 +75,17 @@ void check_storage(const Hdf5Handle& table, std::size_t element_bytes) {
   if (::H5Pget_external_count(properties.get()) != 0) {
     fail(ErrorKind::kUnsupported, "expected data in this file, found external storage");
   }
-  if (layout == H5D_CHUNKED) check_chunks(properties, element_bytes);
+  if (layout == H5D_CHUNKED) return check_chunks(properties, element_bytes);
+  // The library trusts the extents and reads past the end of storage that is smaller. Contiguous
+  // storage may be absent: then every element is the fill value.
+  const std::size_t stored = ::H5Dget_storage_size(table.get());
+  const bool absent = layout == H5D_CONTIGUOUS && stored == 0;
+  const bool fits = stored % element_bytes == 0 && stored / element_bytes == num_elements;
+  if (!absent && !fits) {
+    fail(ErrorKind::kFormat, "expected storage for " + std::to_string(num_elements) +
+                                 " elements of " + std::to_string(element_bytes) +
+                                 " bytes, found " + std::to_string(stored) + " bytes");
+  }
 }
 
 std::vector<std::size_t> table_extents(const Hdf5Handle& table) {
@@ -116,7 +128,9 @@ Scalar scalar_of_type(const Hdf5Handle& type) {
   const std::size_t bytes = ::H5Tget_size(type.get());
   switch (::H5Tget_class(type.get())) {
     case H5T_FLOAT:
-      return Scalar::kFloat32;
+      if (bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16) return Scalar::kFloat32;
+      fail(ErrorKind::kUnsupported,
+           "expected floats of 2, 4, 8 or 16 bytes, found " + std::to_string(bytes));
     case H5T_INTEGER:
       return integer_type(bytes, ::H5Tget_sign(type.get()) == H5T_SGN_2);
     case H5T_ENUM:
@@ -247,16 +261,19 @@ Hdf5Handle open_table(const Hdf5Handle& parent, const std::string& name) {
 TableFacts table_facts(const Hdf5Handle& table, bool raw) {
   const Hdf5Handle type(::H5Dget_type(table.get()), ::H5Tclose, "element type");
   const std::size_t stored_bytes = ::H5Tget_size(type.get());
-  check_storage(table, stored_bytes);
+  if (stored_bytes == 0 || stored_bytes > kMostElementBytes) {
+    fail(ErrorKind::kFormat,
+         "expected elements of 1 byte to 8 MiB, found " + std::to_string(stored_bytes) + " bytes");
+  }
   TableFacts facts{Scalar::kFloat32, table_extents(table), raw && holds_bytes(type)};
   const std::size_t elements = product(facts.extents);
+  check_storage(table, elements, stored_bytes);
   if (!facts.raw) {
     facts.type = scalar_of_type(type);
     if (raw) facts.extents = {elements};
     return facts;
   }
-  if (stored_bytes == 0 || stored_bytes > kMostElements ||
-      elements > kMostElements / stored_bytes || elements * stored_bytes % sizeof(float) != 0) {
+  if (elements * stored_bytes % sizeof(float) != 0) {
     fail(ErrorKind::kFormat, "expected raw bytes of whole float32 numbers, found " +
                                  std::to_string(elements) + " elements of " +
                                  std::to_string(stored_bytes) + " bytes");
@@ -267,6 +284,7 @@ TableFacts table_facts(const Hdf5Handle& table, bool raw) {
 
 void read_table(const Hdf5Handle& table, const TableFacts& facts, std::span<std::byte> dst) {
   check_room(facts, product(facts.extents), dst.size());
+  check_stored_chunks(table, 0, kMostElements);
   const Hdf5Handle stored(::H5Dget_type(table.get()), ::H5Tclose, "element type");
   const hid_t wanted = facts.raw ? stored.get() : memory_type(facts.type);
   check_read(::H5Dread(table.get(), wanted, H5S_ALL, H5S_ALL, H5P_DEFAULT, dst.data()));
@@ -281,6 +299,7 @@ void read_table_rows(const Hdf5Handle& table, const TableFacts& facts, std::size
   extents[0] = count;
   const hsize_t elements = count * product(std::span(facts.extents).subspan(1));
   check_room(facts, elements, dst.size());
+  check_stored_chunks(table, first, count);
   const Hdf5Handle in_file(::H5Dget_space(table.get()), ::H5Sclose, "data space");
   const Hdf5Handle in_memory(::H5Screate_simple(1, &elements, nullptr), ::H5Sclose, "data space");
   check_read(::H5Sselect_hyperslab(in_file.get(), H5S_SELECT_SET, start.data(), nullptr,

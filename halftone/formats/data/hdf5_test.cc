@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/formats/data/hdf5.h"
 
+#include <zlib.h>
+
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <limits>
@@ -204,7 +207,15 @@ TEST_F(Hdf5, RefusesTypesThatAreNoNumbers) {
     writer.mark_raw("/value");
   }
   expect_failure(ErrorKind::kFormat, "whole float32 numbers, found 5 elements of 1 bytes");
-  for (const hid_t type : {text, variable, wide}) H5Tclose(type);
+  const hid_t padded = H5Tcopy(H5T_NATIVE_FLOAT);
+  H5Tset_size(padded, 5);
+  Hdf5Writer(file()).table("/x", padded, {4}, nullptr);
+  expect_failure(ErrorKind::kUnsupported, "expected floats of 2, 4, 8 or 16 bytes, found 5");
+  H5Tclose(padded);
+  const hid_t vast = H5Tcreate(H5T_OPAQUE, (std::size_t{1} << 23) + 1);
+  Hdf5Writer(file()).table("/x", vast, {1}, nullptr);
+  expect_failure(ErrorKind::kFormat, "expected elements of 1 byte to 8 MiB, found 8388609 bytes");
+  for (const hid_t type : {text, variable, wide, vast}) H5Tclose(type);
 }
 
 TEST_F(Hdf5, RefusesRecordsThatDifferFromTheFirst) {
@@ -311,13 +322,31 @@ TEST_F(Hdf5, RefusesMoreThanAMillionRecords) {
   {
     const Hdf5Writer writer(file());
     writer.floats("/value/0/0", {1}, {1});
-    const hid_t value = H5Gopen2(writer.file(), "/value", H5P_DEFAULT);
+    const hid_t value = H5Gopen2(writer.file(), "/value", H5P_DEFAULT);  // a million entries: 5 s
     for (int i = 1; i <= 1'000'000; ++i) {
       H5Lcreate_soft("0", value, std::to_string(i).c_str(), H5P_DEFAULT, H5P_DEFAULT);
     }
     H5Gclose(value);
   }
   expect_failure(ErrorKind::kFormat, "value: expected at most 1000000 records, found 1000001");
+}
+
+// Found by the fuzzer: the library would read past the end of the two numbers.
+TEST_F(Hdf5, RefusesStorageSmallerThanTheExtents) {
+  const hid_t compact = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_layout(compact, H5D_COMPACT);
+  const std::array<float, 2> numbers = {1, 2};
+  Hdf5Writer(file()).table("/x", H5T_NATIVE_FLOAT, {2, 1}, numbers.data(), compact);
+  H5Pclose(compact);
+  std::vector<std::byte> image = read_file(file());
+  // The data space: extents 2 and 1, each of 8 bytes, little-endian.
+  const std::array<std::uint64_t, 2> extents = {2, 1};
+  const auto wanted = std::as_bytes(std::span(extents));
+  const auto found = std::search(image.begin(), image.end(), wanted.begin(), wanted.end());
+  ASSERT_NE(found, image.end());
+  found[8] = std::byte{0x51};
+  expect_error(ErrorKind::kFormat, "expected storage for 162 elements of 4 bytes, found 8 bytes",
+               [&] { open_hdf5_image("image", image, {}); });
 }
 
 TEST_F(Hdf5, DamagedDataAreAnError) {
@@ -332,8 +361,42 @@ TEST_F(Hdf5, DamagedDataAreAnError) {
     if (image[i] == std::byte{0x78} && image[i + 1] == std::byte{0xda}) image[i] = std::byte{0};
   }
   const Dataset dataset = open_hdf5_image("image", image, {});
-  expect_error(ErrorKind::kFormat, "image: the HDF5 library cannot read the data",
+  expect_error(ErrorKind::kFormat, "image: gzip: damaged",
                [&] { read_samples(dataset, 0, 0, 1000); });
+}
+
+// Found by the fuzzer: the library would read past the end of what a short chunk unpacks to.
+TEST_F(Hdf5, RefusesChunksSmallerThanTheyShouldBe) {
+  const std::vector<std::byte> twelve(12);
+  std::vector<Bytef> packed(compressBound(12));
+  uLongf packed_bytes = packed.size();
+  compress(packed.data(), &packed_bytes, reinterpret_cast<const Bytef*>(twelve.data()), 12);
+  const hid_t properties = chunked({500});
+  H5Pset_deflate(properties, 9);
+  {
+    const Hdf5Writer writer(file());
+    writer.table("/x", H5T_NATIVE_FLOAT, {1000}, nullptr, properties);
+    const hid_t dataset = H5Dopen2(writer.file(), "/x", H5P_DEFAULT);
+    const hsize_t second = 500;
+    H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, &second, packed_bytes, packed.data());
+    H5Dclose(dataset);
+  }
+  const Dataset dataset = open_hdf5(file(), {});
+  EXPECT_EQ(read_samples(dataset, 0, 0, 500), std::vector<float>(500));
+  expect_error(ErrorKind::kFormat, "expected a chunk of 2000 bytes, found 12",
+               [&] { read_samples(dataset, 0, 499, 2); });
+  {
+    const Hdf5Writer writer(path("large.h5"));
+    writer.table("/x", H5T_NATIVE_FLOAT, {1000}, nullptr, properties);
+    const hid_t dataset_id = H5Dopen2(writer.file(), "/x", H5P_DEFAULT);
+    const hsize_t first = 0;
+    const std::vector<std::byte> large(5000);
+    H5Dwrite_chunk(dataset_id, H5P_DEFAULT, 0, &first, large.size(), large.data());
+    H5Dclose(dataset_id);
+  }
+  H5Pclose(properties);
+  expect_error(ErrorKind::kFormat, "expected a chunk of about 2000 bytes, found 5000",
+               [&] { read_samples(open_hdf5(path("large.h5"), {}), 0, 0, 1); });
 }
 
 }  // namespace
