@@ -42,8 +42,7 @@ class SortedSample {
   [[nodiscard]] double target_squares() const { return squares_; }
   /// How many numbers lie at or below a threshold.
   [[nodiscard]] std::size_t count_to(float threshold) const {
-    return static_cast<std::size_t>(std::ranges::upper_bound(values_, threshold) -
-                                    values_.begin());
+    return static_cast<std::size_t>(std::ranges::upper_bound(values_, threshold) - values_.begin());
   }
   /// The position that has a fraction of the weight before it.
   [[nodiscard]] std::size_t quantile(double fraction) const {
@@ -186,8 +185,7 @@ Assignment quantile_start(const SortedSample& sample, const ParameterSpace& spac
   Assignment start;
   for (std::size_t l = 0; l < levels; ++l) {
     start.codes.push_back(static_cast<numerics::Code>(l));
-    start.bounds.push_back(
-        sample.quantile(static_cast<double>(l) / static_cast<double>(levels)));
+    start.bounds.push_back(sample.quantile(static_cast<double>(l) / static_cast<double>(levels)));
   }
   start.bounds.front() = 0;
   start.bounds.push_back(count);

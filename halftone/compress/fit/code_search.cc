@@ -87,7 +87,8 @@ CodeSearch::Equations CodeSearch::row_equations(std::size_t row, const Matrix& h
   const std::vector<Block> blocks = blocks_of_row(row);
   const Index unknowns = p * static_cast<Index>(blocks.size());
   const auto n = static_cast<Index>(cols_);
-  // Features of block b occupy rows [b p, (b + 1) p); F' H, then its product with F, block by block.
+  // Features of block b occupy rows [b p, (b + 1) p); F' H, then its product with F, block by
+  // block.
   std::vector<Matrix> features;
   for (const Block& block : blocks) {
     Matrix f(p, static_cast<Index>(block.num_cols));
@@ -186,9 +187,8 @@ void CodeSearch::refine_together(const Matrix& hessian, const Matrix& goal, int 
   const auto any_changed = [&] { return std::ranges::count(changed, 1) > 0; };
   for (int sweep = 0; sweep < sweeps && any_changed(); ++sweep) {
     solve_shared_basis(hessian, goal);
-    parallel_for(rows_, [&](std::size_t row) {
-      changed[row] = descend_row(row, hessian, goal) ? 1 : 0;
-    });
+    parallel_for(rows_,
+                 [&](std::size_t row) { changed[row] = descend_row(row, hessian, goal) ? 1 : 0; });
   }
 }
 

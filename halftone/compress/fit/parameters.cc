@@ -55,7 +55,7 @@ Scheme scheme_from(std::string_view name) {
 ParameterSpace::ParameterSpace(Scheme scheme, int bits, bool offset)
     : scheme_(scheme), bits_(bits), offset_(offset) {
   const Eigen::Index codes = Eigen::Index{1} << bits;
-  const Eigen::Index free = scheme == Scheme::kBasis ? bits + (offset ? 1 : 0)
+  const Eigen::Index free = scheme == Scheme::kBasis    ? bits + (offset ? 1 : 0)
                             : scheme == Scheme::kAffine ? 2
                                                         : 1;
   features_ = Matrix::Ones(codes, free);

@@ -79,8 +79,8 @@ void encode_with_feedback(CodeSearch& search, std::size_t first_row, Matrix work
   for (Index k = 0; k < cols; ++k) {
     const Index rest = cols - k - 1;
     for (Index r = 0; r < work.rows(); ++r) {
-      const double level =
-          search.encode(first_row + static_cast<std::size_t>(r), static_cast<std::size_t>(k), work(r, k));
+      const double level = search.encode(first_row + static_cast<std::size_t>(r),
+                                         static_cast<std::size_t>(k), work(r, k));
       const double error = (work(r, k) - level) / u(k, k);
       work.row(r).tail(rest) -= error * u.row(k).tail(rest);
     }
@@ -94,15 +94,15 @@ void encode_rows(CodeSearch& search, const Matrix& target, const Matrix& hessian
   parallel_for((rows + kRowBlock - 1) / kRowBlock, [&](std::size_t b) {
     const std::size_t first = b * kRowBlock;
     const std::size_t count = std::min(kRowBlock, rows - first);
-    const Matrix block =
-        target.middleRows(static_cast<Index>(first), static_cast<Index>(count));
+    const Matrix block = target.middleRows(static_cast<Index>(first), static_cast<Index>(count));
     if (error_feedback) {
       encode_with_feedback(search, first, block, u);
       return;
     }
     for (Index r = 0; r < block.rows(); ++r) {
       for (Index k = 0; k < block.cols(); ++k) {
-        search.encode(first + static_cast<std::size_t>(r), static_cast<std::size_t>(k), block(r, k));
+        search.encode(first + static_cast<std::size_t>(r), static_cast<std::size_t>(k),
+                      block(r, k));
       }
     }
   });

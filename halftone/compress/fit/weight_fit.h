@@ -14,12 +14,12 @@ namespace halftone::compress {
 /// Which steps run, and how far. Each may be left out, so that their worth can be compared.
 struct WeightFitOptions {
   BasisFitOptions basis;
-  bool input_weighted = true;    ///< step 1: weigh each input by its second moment
-  bool error_feedback = true;    ///< step 2
-  bool refine = true;            ///< step 3: match the float layer's output
-  bool bias_correction = true;   ///< remove the mean output error through the bias
-  int refine_sweeps = 30;        ///< of step 3, at most; a fixed point ends it sooner
-  double damping = 0.01;         ///< ridge towards the float weights, of the mean second moment
+  bool input_weighted = true;   ///< step 1: weigh each input by its second moment
+  bool error_feedback = true;   ///< step 2
+  bool refine = true;           ///< step 3: match the float layer's output
+  bool bias_correction = true;  ///< remove the mean output error through the bias
+  int refine_sweeps = 30;       ///< of step 3, at most; a fixed point ends it sooner
+  double damping = 0.01;        ///< ridge towards the float weights, of the mean second moment
 };
 
 /// The number system the weights get.
@@ -42,8 +42,10 @@ struct WeightFit {
 /// With H = E[q q'] over the layer's actual inputs q and W the float weights [o, n]:
 ///  1. a basis for each block of weights by fit_basis(), input k weighted by H_kk;
 ///  2. error feedback: columns are encoded in order, and the error of column k is pushed onto the
-///     columns to come by the Cholesky factor U of H^-1 (H^-1 = U'U): w_j -= (w_k - q_k) U_kj / U_kk;
-///  3. refinement for the output: the target becomes w* = (H + dI)^-1 (E[q x'] w + d w), which makes
+///     columns to come by the Cholesky factor U of H^-1 (H^-1 = U'U): w_j -= (w_k - q_k) U_kj /
+///     U_kk;
+///  3. refinement for the output: the target becomes w* = (H + dI)^-1 (E[q x'] w + d w), which
+///  makes
 ///     the layer on its actual inputs q come closest to the float layer on x (d the damping); then
 ///     alternate the closed-form basis (F' H F)^-1 F' H w* for fixed codes (F the features of the
 ///     codes) with coordinate descent on the codes for a fixed basis.

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tests of every module share. Only tests include this.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+
+#include "halftone/base/error.h"
+
+namespace halftone {
+
+/// Checks that the action fails with this kind and a one-line text that has this part.
+template <typename Action>
+void expect_error(ErrorKind kind, const std::string& text, Action&& action) {
+  try {
+    action();
+    ADD_FAILURE() << "no error; expected one with '" << text << "'";
+  } catch (const Error& error) {
+    EXPECT_EQ(to_string(error.kind()), to_string(kind)) << error.what();
+    EXPECT_THAT(error.what(), testing::HasSubstr(text));
+    EXPECT_THAT(error.what(), testing::Not(testing::HasSubstr("\n")));
+  }
+}
+
+/// A temporary folder of its own for each test.
+class WithFolder : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (std::filesystem::temp_directory_path() / "halftone_test.XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  [[nodiscard]] std::string path(const std::string& name) const {
+    return (folder_ / name).string();
+  }
+
+  std::filesystem::path folder_;
+};
+
+}  // namespace halftone

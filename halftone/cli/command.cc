@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/cli/command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <iostream>
+
+#include "halftone/base/parallel.h"
+#include "halftone/formats/data/open_dataset.h"
+#include "halftone/formats/model.h"
+#include "halftone/kernels/targets.h"
+#include "halftone/passes/simplify.h"
+
+namespace halftone::cli {
+CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& description,
+                   const std::string& example, CommonOptions& common) {
+  CLI::App* verb = app.add_subcommand(name, description);
+  verb->footer("\nExample: " + example);
+  verb->add_option("--threads", common.threads, "Threads to use; 0: all cores")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  verb->add_option("--seed", common.seed, "Seed of everything random")->capture_default_str();
+  verb->add_option("--simd", common.simd, "Restrict the kernels to an instruction set, e.g. AVX2");
+  verb->add_flag("--quiet,-q", common.quiet, "No progress bar");
+  verb->add_flag("--json", common.json, "Result as JSON");
+  return verb;
+}
+
+void add_data_options(CLI::App& verb, DataOptions& data, const std::string& default_split) {
+  data.split = default_split;
+  verb.add_option("--data", data.path,
+                  "Samples: a folder with IDX files, CIFAR-10 *.bin, x.npy or x.npy,y.npy, HDF5")
+      ->required();
+  verb.add_option("--split", data.split, "Which part of a folder with IDX files")
+      ->check(CLI::IsMember({"train", "test"}))
+      ->capture_default_str();
+  verb.add_option("--limit", data.limit, "Use only so many samples, from the front")
+      ->check(CLI::PositiveNumber);
+  verb.add_option("--scale", data.scale, "Factor on uint8 pixels (default 1/255)");
+  verb.add_option("--batch", data.batch, "Samples per run")
+      ->check(CLI::Range(1, 65536))
+      ->capture_default_str();
+}
+
+void apply(const CommonOptions& common) {
+  set_num_threads(common.threads);
+  kernels::use_simd_target_from_environment();
+  if (!common.simd.empty()) kernels::use_simd_target(common.simd);
+}
+
+formats::Dataset open_data(const DataOptions& data) {
+  formats::DatasetOptions options;
+  options.split = data.split;
+  options.limit = data.limit;
+  options.scale = data.scale;
+  return formats::open_dataset(data.path, options);
+}
+
+ir::Graph load_network(const std::string& path) {
+  ir::Graph graph = formats::load_model(path);
+  passes::simplify(graph);
+  return graph;
+}
+
+Progress::Progress(const CommonOptions& common)
+    : visible_(!common.quiet && ::isatty(STDERR_FILENO) == 1) {}
+
+Progress::~Progress() {
+  if (visible_) std::cerr << "\r\033[K" << std::flush;
+}
+
+ProgressSink Progress::sink() {
+  if (!visible_) return {};
+  return [this](double fraction, std::string_view activity) { show(fraction, activity); };
+}
+
+void Progress::show(double fraction, std::string_view activity) {
+  const std::lock_guard lock(mutex_);
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last_ < std::chrono::milliseconds(100)) return;
+  last_ = now;
+  constexpr int kWidth = 30;
+  const int filled = static_cast<int>(fraction * kWidth);
+  const double elapsed = std::chrono::duration<double>(now - start_).count();
+  std::string left;
+  if (fraction > 0.05) left = fmt::format(", {:.0f} s left", elapsed / fraction * (1 - fraction));
+  std::cerr << fmt::format("\r\033[K[{:#<{}}{:.<{}}] {:3.0f} %{} {}", "", filled, "",
+                           kWidth - filled, 100 * fraction, left, activity)
+            << std::flush;
+}
+
+}  // namespace halftone::cli

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every verb shares: the common options, and how work is handed to main().
+#pragma once
+
+#include <CLI/App.hpp>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "halftone/base/progress.h"
+#include "halftone/formats/data/dataset.h"
+#include "halftone/ir/graph.h"
+
+namespace halftone::cli {
+
+/// Options that every verb takes.
+struct CommonOptions {
+  int threads = 0;  ///< 0: all cores
+  std::uint64_t seed = 0;
+  std::string simd;
+  bool quiet = false;
+  bool json = false;
+};
+
+/// Options of the verbs that read samples.
+struct DataOptions {
+  std::string path;
+  std::string split;
+  std::optional<std::size_t> limit;
+  double scale = 1.0 / 255;
+  std::size_t batch = 64;
+};
+
+/// What parsing leaves behind for main() to run: parse errors and work errors stay apart.
+using Action = std::function<void()>;
+
+/// Declares a verb with the common options. `run` becomes the action once the verb is chosen.
+/// @param example  a command line, shown at the end of the help text
+CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& description,
+                   const std::string& example, CommonOptions& common);
+void add_data_options(CLI::App& verb, DataOptions& data, const std::string& default_split);
+
+/// Puts threads and SIMD target into force.
+/// @throws Error kUsage if one is out of range
+void apply(const CommonOptions& common);
+/// @throws Error as formats::open_dataset()
+formats::Dataset open_data(const DataOptions& data);
+/// Loads and simplifies a network. @throws Error as formats::load_model()
+ir::Graph load_network(const std::string& path);
+
+/// A progress bar on stderr where that is a terminal, nothing elsewhere or if quiet; gone from the
+/// terminal when this goes.
+class Progress {
+ public:
+  explicit Progress(const CommonOptions& common);
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  ~Progress();
+
+  /// For the library; must not outlive this.
+  [[nodiscard]] ProgressSink sink();
+
+ private:
+  void show(double fraction, std::string_view activity);
+
+  const bool visible_;
+  std::mutex mutex_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point last_ = start_;
+};
+
+// One file per verb.
+void add_inspect(CLI::App& app, Action& action);
+void add_convert(CLI::App& app, Action& action);
+void add_quantize(CLI::App& app, Action& action);
+void add_eval(CLI::App& app, Action& action);
+void add_run(CLI::App& app, Action& action);
+void add_bench(CLI::App& app, Action& action);
+
+}  // namespace halftone::cli

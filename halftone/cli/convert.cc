@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iostream>
+
+#include "halftone/cli/command.h"
+#include "halftone/formats/model.h"
+#include "halftone/report/report.h"
+
+namespace halftone::cli {
+namespace {
+
+struct Options {
+  CommonOptions common;
+  std::string input;
+  std::string output;
+};
+
+void run(const Options& options) {
+  apply(options.common);
+  const auto format = to_string(formats::model_format(options.output));
+  const ir::Graph graph = load_network(options.input);
+  formats::save_model(graph, options.output);
+  const auto inspection =
+      report::inspect(graph, std::string(format), std::filesystem::file_size(options.output));
+  std::cout << (options.common.json ? report::to_json(inspection) : report::to_text(inspection));
+}
+
+}  // namespace
+
+void add_convert(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* verb = add_verb(app, "convert", "Convert a network between formats, by file name",
+                            "halftone convert model.onnx model.tflite", options->common);
+  verb->add_option("input", options->input, "ONNX, TFLite or circle file")->required();
+  verb->add_option("output", options->output, "File to write: .onnx, .tflite or .circle")
+      ->required();
+  verb->final_callback([options, &action] { action = [options] { run(*options); }; });
+}
+
+}  // namespace halftone::cli

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "halftone/cli/command.h"
+#include "halftone/compress/evaluate.h"
+#include "halftone/report/report.h"
+
+namespace halftone::cli {
+namespace {
+
+struct Options {
+  CommonOptions common;
+  DataOptions data;
+  std::string model;
+  std::string reference;
+};
+
+void run(const Options& options) {
+  apply(options.common);
+  const ir::Graph graph = load_network(options.model);
+  std::optional<ir::Graph> reference;
+  if (!options.reference.empty()) reference = load_network(options.reference);
+  const formats::Dataset data = open_data(options.data);
+  const compress::Evaluation evaluation = [&] {
+    Progress progress(options.common);
+    return compress::evaluate(graph, data, reference ? &*reference : nullptr,
+                              {options.data.batch, progress.sink()});
+  }();
+  std::cout << (options.common.json ? report::to_json(evaluation) : report::to_text(evaluation));
+}
+
+}  // namespace
+
+void add_eval(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* verb = add_verb(app, "eval", "Measure accuracy, and closeness to another network",
+                            "halftone eval model.circle --data examples/mnist "
+                            "--reference model.onnx",
+                            options->common);
+  verb->add_option("model", options->model, "ONNX, TFLite or circle file")->required();
+  add_data_options(*verb, options->data, "test");
+  verb->add_option("--reference", options->reference, "Network to compare with");
+  verb->final_callback([options, &action] { action = [options] { run(*options); }; });
+}
+
+}  // namespace halftone::cli

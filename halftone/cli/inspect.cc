@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iostream>
+
+#include "halftone/cli/command.h"
+#include "halftone/formats/model.h"
+#include "halftone/report/report.h"
+
+namespace halftone::cli {
+namespace {
+
+struct Options {
+  CommonOptions common;
+  std::string model;
+};
+
+void run(const Options& options) {
+  apply(options.common);
+  const ir::Graph graph = formats::load_model(options.model);
+  const auto format = to_string(formats::model_format(options.model));
+  const auto inspection =
+      report::inspect(graph, std::string(format), std::filesystem::file_size(options.model));
+  std::cout << (options.common.json ? report::to_json(inspection) : report::to_text(inspection));
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* verb = add_verb(app, "inspect", "Show what a network is made of",
+                            "halftone inspect model.onnx", options->common);
+  verb->add_option("model", options->model, "ONNX, TFLite or circle file")->required();
+  verb->final_callback([options, &action] { action = [options] { run(*options); }; });
+}
+
+}  // namespace halftone::cli

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/compress/quantize.h"
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+
+#include "halftone/base/file.h"
+#include "halftone/cli/command.h"
+#include "halftone/formats/model.h"
+#include "halftone/report/report.h"
+
+namespace halftone::cli {
+namespace {
+
+struct Options {
+  CommonOptions common;
+  DataOptions data;
+  std::string input;
+  std::string output;
+  std::optional<int> weight_bits;
+  std::string activation_bits;  ///< a number or "none"
+  std::string scheme;
+  std::string recipe;
+};
+
+compress::Recipe make_recipe(const Options& options) {
+  compress::Recipe recipe;
+  if (!options.recipe.empty()) {
+    const std::vector<std::byte> bytes = read_file(options.recipe);
+    recipe = compress::parse_recipe({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
+                                    options.recipe);
+  }
+  if (options.weight_bits) recipe.defaults.weight_bits = options.weight_bits;
+  if (!options.activation_bits.empty()) {
+    recipe.defaults.activation_bits =
+        options.activation_bits == "none" ? 0 : std::stoi(options.activation_bits);
+  }
+  if (options.scheme == "float") {
+    recipe.defaults.skip = true;
+  } else if (!options.scheme.empty()) {
+    recipe.defaults.scheme = compress::scheme_from(options.scheme);
+  }
+  return recipe;
+}
+
+void run(const Options& options) {
+  const auto start = std::chrono::steady_clock::now();
+  apply(options.common);
+  // What can be wrong with the request is found before the work, not after it.
+  formats::model_format(options.output);
+  const compress::Recipe recipe = make_recipe(options);
+  const ir::Graph graph = load_network(options.input);
+  const formats::Dataset data = open_data(options.data);
+  const compress::QuantizeResult result = [&] {
+    Progress progress(options.common);
+    return compress::quantize(graph, data, recipe, {options.common.seed, progress.sink()});
+  }();
+  formats::save_model(result.graph, options.output);
+
+  report::QuantizeSummary summary;
+  summary.input_bytes = std::filesystem::file_size(options.input);
+  summary.output_bytes = std::filesystem::file_size(options.output);
+  const auto elapsed = std::chrono::steady_clock::now() - start;
+  summary.seconds = std::chrono::duration<double>(elapsed).count();
+  std::cout << (options.common.json ? report::to_json(result.layers, summary)
+                                    : report::to_text(result.layers, summary));
+}
+
+}  // namespace
+
+void add_quantize(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* verb =
+      add_verb(app, "quantize", "Learn few-bit weights and activations from unlabelled samples",
+               "halftone quantize model.onnx -o model.circle --data examples/mnist "
+               "--weight-bits 2 --activation-bits 2",
+               options->common);
+  verb->add_option("model", options->input, "ONNX, TFLite or circle file")->required();
+  verb->add_option("-o,--output", options->output, "File to write: .circle, .tflite or .onnx")
+      ->required();
+  add_data_options(*verb, options->data, "train");
+  verb->add_option("--weight-bits", options->weight_bits, "Bits per weight (default 3)")
+      ->check(CLI::Range(1, 8));
+  verb->add_option("--activation-bits", options->activation_bits,
+                   "Bits per activation, or none for float32 (default 3)")
+      ->check(CLI::IsMember({"1", "2", "3", "4", "5", "6", "7", "8", "none"}));
+  verb->add_option("--scheme", options->scheme, "Number system (default basis)")
+      ->check(CLI::IsMember({"basis", "affine", "symmetric", "fixed", "float"}));
+  verb->add_option("--recipe", options->recipe,
+                   "TOML file with settings per layer and for the fitting");
+  verb->final_callback([options, &action] { action = [options] { run(*options); }; });
+}
+
+}  // namespace halftone::cli

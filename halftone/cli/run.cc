@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iostream>
+
+#include "halftone/base/error.h"
+#include "halftone/base/parallel.h"
+#include "halftone/cli/command.h"
+#include "halftone/formats/data/npy.h"
+#include "halftone/runtime/session.h"
+
+namespace halftone::cli {
+namespace {
+
+struct Options {
+  CommonOptions common;
+  std::string model;
+  std::vector<std::string> inputs;
+  std::string output;
+};
+
+/// An array as the element type that a graph input wants.
+ir::Tensor to_tensor(const formats::NpyArray& array, ir::ElementType element) {
+  const ir::Shape shape(std::vector<ir::Dim>(array.shape.begin(), array.shape.end()));
+  if (element == ir::ElementType::kFloat32) {
+    return ir::Tensor::from<float>(shape, array.floats());
+  }
+  return ir::Tensor::from<std::int64_t>(shape, array.integers()).cast(element);
+}
+
+formats::NpyArray to_array(const ir::Tensor& tensor) {
+  const auto dims = tensor.shape().dims();
+  std::vector<std::size_t> shape(dims.begin(), dims.end());
+  switch (tensor.element()) {
+    case ir::ElementType::kFloat32:
+      return formats::make_npy(tensor.as<float>(), shape);
+    case ir::ElementType::kInt8:
+      return formats::make_npy(tensor.as<std::int8_t>(), shape);
+    case ir::ElementType::kInt32:
+      return formats::make_npy(tensor.as<std::int32_t>(), shape);
+    case ir::ElementType::kInt64:
+      return formats::make_npy(tensor.as<std::int64_t>(), shape);
+    case ir::ElementType::kUint8:
+    case ir::ElementType::kBool:
+      break;
+  }
+  return formats::make_npy(tensor.as<std::uint8_t>(), shape);
+}
+
+std::vector<ir::Tensor> read_inputs(const Options& options, const ir::Graph& graph) {
+  if (options.inputs.size() != graph.inputs().size()) {
+    fail(ErrorKind::kUsage, options.model + ": expected " + std::to_string(graph.inputs().size()) +
+                                " --input files, found " + std::to_string(options.inputs.size()));
+  }
+  std::vector<ir::Tensor> tensors;
+  for (std::size_t i = 0; i < options.inputs.size(); ++i) {
+    const formats::NpyArray array = formats::read_npy(options.inputs[i]);
+    const ir::ValueType& type = graph.value(graph.inputs()[i]).type;
+    tensors.push_back(
+        with_context(options.inputs[i], [&] { return to_tensor(array, type.encoding.element); }));
+  }
+  return tensors;
+}
+
+/// The extent that stands for the batch in the first input with one.
+std::size_t batch_of(const ir::Graph& graph, const std::vector<ir::Tensor>& inputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const ir::Shape& wanted = graph.value(graph.inputs()[i]).type.shape;
+    for (std::size_t axis = 0; axis < wanted.rank(); ++axis) {
+      if (wanted[axis] == ir::kBatch && axis < inputs[i].shape().rank()) {
+        return static_cast<std::size_t>(inputs[i].shape()[axis]);
+      }
+    }
+  }
+  return 1;
+}
+
+void run(const Options& options) {
+  apply(options.common);
+  const ir::Graph graph = load_network(options.model);
+  const std::vector<ir::Tensor> inputs = read_inputs(options, graph);
+  const runtime::PlanOptions plan{batch_of(graph, inputs), num_threads()};
+  runtime::Session session(runtime::make_plan(graph, plan));
+  const std::vector<ir::Tensor> outputs = session.run(inputs);
+
+  const std::filesystem::path folder = options.output;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) fail(ErrorKind::kIo, options.output + ": cannot create: " + error.message());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const std::filesystem::path path = folder / ("out" + std::to_string(i) + ".npy");
+    formats::write_npy(path, to_array(outputs[i]));
+    std::cout << path.string() << " " << outputs[i].type().to_string() << "\n";
+  }
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* verb = add_verb(app, "run", "Run a network once on NumPy files",
+                            "halftone run model.onnx --input x.npy -o results", options->common);
+  verb->add_option("model", options->model, "ONNX, TFLite or circle file")->required();
+  verb->add_option("--input", options->inputs, "A .npy file for each input, in order")->required();
+  verb->add_option("-o,--output", options->output, "Folder for out0.npy, out1.npy, ...")
+      ->required();
+  verb->final_callback([options, &action] { action = [options] { run(*options); }; });
+}
+
+}  // namespace halftone::cli

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/compress/calibration.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "halftone/base/error.h"
+#include "halftone/compress/feed.h"
+#include "halftone/runtime/stream.h"
+
+namespace halftone::compress {
+namespace {
+
+/// Samples per run. Fixed, since the order of summation follows from it.
+constexpr std::size_t kBatch = 64;
+
+/// Streams the data through what computes the pairs; consume(pair index, original, actual).
+template <typename Consume>
+void stream_pairs(const formats::Dataset& data, const ir::Graph& graph,
+                  std::span<const ValuePair> pairs, const ProgressSink& progress,
+                  Consume&& consume) {
+  ir::Graph tapped = graph;
+  std::vector<ir::ValueId> outputs;
+  for (const ValuePair& pair : pairs) {
+    outputs.push_back(pair.original);
+    outputs.push_back(pair.actual);
+  }
+  tapped.set_outputs(std::move(outputs));
+  tapped.remove_unused_nodes();
+  const runtime::StreamOptions options{data.size(), kBatch, progress};
+  runtime::run_stream(tapped, options, make_feed(data, tapped),
+                      [&](std::size_t, std::size_t, std::span<const ir::Tensor> values) {
+                        for (std::size_t p = 0; p < pairs.size(); ++p) {
+                          consume(p, values[2 * p], values[2 * p + 1]);
+                        }
+                      });
+}
+
+void check_finite(std::span<const float> values, const ir::Value& value) {
+  if (!std::ranges::all_of(values, [](float x) { return std::isfinite(x); })) {
+    fail(ErrorKind::kFormat, "calibration: value '" + value.name +
+                                 "' becomes NaN or infinite; check the network and --scale");
+  }
+}
+
+std::size_t elements_per_sample(const ir::Shape& shape) {
+  const ir::Shape batch_of_one = shape.with_batch(1);
+  return batch_of_one.element_count() /
+         static_cast<std::size_t>(std::max<ir::Dim>(batch_of_one[0], 1));
+}
+
+MatrixView<const float> as_rows(std::span<const float> values, std::size_t cols) {
+  return {values, cols == 0 ? 0 : values.size() / cols, cols};
+}
+
+}  // namespace
+
+ValueSample Calibration::sample(const ir::Graph& graph, ValuePair pair, std::size_t most,
+                                std::uint64_t seed, const ProgressSink& progress) const {
+  const ir::Value& value = graph.value(pair.original);
+  ValueSample result(data_.size() * elements_per_sample(value.type.shape), most, seed);
+  stream_pairs(data_, graph, std::span(&pair, 1), progress,
+               [&](std::size_t, const ir::Tensor& original, const ir::Tensor& actual) {
+                 check_finite(original.as<float>(), value);
+                 check_finite(actual.as<float>(), graph.value(pair.actual));
+                 result.add(actual.as<float>(), original.as<float>());
+               });
+  return result;
+}
+
+LayerStatistics Calibration::statistics(const ir::Graph& graph, ValuePair pair,
+                                        const numerics::BasisEncoding* encoding,
+                                        const ProgressSink& progress) const {
+  const ir::Value& value = graph.value(pair.original);
+  const auto cols = static_cast<std::size_t>(value.type.shape.back());
+  LayerStatistics result(cols);
+  std::optional<numerics::LevelTable> table;
+  if (encoding != nullptr) table.emplace(encoding->bases.front());
+  std::vector<float> levels;
+  stream_pairs(data_, graph, std::span(&pair, 1), progress,
+               [&](std::size_t, const ir::Tensor& original, const ir::Tensor& actual) {
+                 check_finite(original.as<float>(), value);
+                 const auto values = actual.as<float>();
+                 levels.assign(values.begin(), values.end());
+                 if (table) {
+                   std::ranges::transform(levels, levels.begin(),
+                                          [&](float x) { return table->nearest(x); });
+                 }
+                 check_finite(levels, graph.value(pair.actual));
+                 result.add(as_rows(levels, cols), as_rows(original.as<float>(), cols));
+               });
+  return result;
+}
+
+std::vector<numerics::Distortion> Calibration::distortions(const ir::Graph& graph,
+                                                           std::span<const ValuePair> pairs,
+                                                           const ProgressSink& progress) const {
+  std::vector<numerics::Distortion> result(pairs.size());
+  stream_pairs(data_, graph, pairs, progress,
+               [&](std::size_t p, const ir::Tensor& original, const ir::Tensor& actual) {
+                 result[p].add(original.as<float>(), actual.as<float>());
+               });
+  return result;
+}
+
+}  // namespace halftone::compress

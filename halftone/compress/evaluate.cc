@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/compress/evaluate.h"
+
+#include <algorithm>
+#include <span>
+
+#include "halftone/base/error.h"
+#include "halftone/compress/feed.h"
+#include "halftone/numerics/distortion.h"
+#include "halftone/runtime/stream.h"
+
+namespace halftone::compress {
+namespace {
+
+/// The class a network answers with.
+std::int64_t answer(std::span<const float> scores) {
+  if (scores.size() == 1) return scores[0] > 0.5F ? 1 : 0;
+  return std::ranges::max_element(scores) - scores.begin();
+}
+
+/// Numbers per sample of a network's first output.
+std::size_t scores_per_sample(const ir::Graph& graph, const std::string& what) {
+  const ir::Value& output = graph.value(graph.outputs()[0]);
+  const ir::Shape shape = output.type.shape.with_batch(1);
+  const bool usable =
+      shape.rank() >= 1 && output.type.encoding.element == ir::ElementType::kFloat32;
+  const std::size_t count =
+      usable ? shape.element_count() / static_cast<std::size_t>(std::max<ir::Dim>(shape[0], 1)) : 0;
+  if (count == 0) {
+    fail(ErrorKind::kShape, what + ": output '" + output.name +
+                                "': expected float32 scores for every sample, found " +
+                                output.type.to_string());
+  }
+  return count;
+}
+
+/// Both networks side by side, or the one; their inputs one after another.
+struct Contest {
+  ir::Graph graph;
+  runtime::FillInput fill;
+};
+
+Contest prepare(const ir::Graph& graph, const formats::Dataset& data, const ir::Graph* reference) {
+  Contest contest;
+  contest.graph = graph;
+  contest.graph.set_outputs({graph.outputs()[0]});
+  const runtime::FillInput own = make_feed(data, graph);
+  contest.fill = own;
+  if (reference == nullptr) return contest;
+  ir::Graph other = *reference;
+  other.set_outputs({reference->outputs()[0]});
+  contest.graph.append(other);
+  const std::size_t own_inputs = graph.inputs().size();
+  contest.fill = [own, own_inputs, theirs = make_feed(data, other)](
+                     std::size_t first, std::size_t count, std::size_t input,
+                     std::span<float> values) {
+    if (input < own_inputs) {
+      own(first, count, input, values);
+    } else {
+      theirs(first, count, input - own_inputs, values);
+    }
+  };
+  return contest;
+}
+
+/// Counts over the samples seen so far.
+class Score {
+ public:
+  Score(const formats::Dataset& data, std::size_t classes) : data_(data), classes_(classes) {}
+
+  void add(std::size_t sample, std::span<const float> scores, std::span<const float> reference) {
+    const std::int64_t found = answer(scores);
+    if (data_.has_labels()) {
+      const std::int64_t label = checked_label(sample);
+      right_ += static_cast<std::size_t>(found == label);
+      if (!reference.empty()) {
+        reference_right_ += static_cast<std::size_t>(answer(reference) == label);
+      }
+    }
+    if (!reference.empty()) {
+      agreed_ += static_cast<std::size_t>(answer(reference) == found);
+      distortion_.add(reference, scores);
+    }
+    ++samples_;
+  }
+
+  [[nodiscard]] Evaluation result(bool with_reference) const {
+    const auto fraction = [this](std::size_t count) {
+      return static_cast<double>(count) / static_cast<double>(samples_);
+    };
+    Evaluation evaluation;
+    evaluation.samples = samples_;
+    evaluation.metric = data_.has_labels() ? "accuracy" : "agreement";
+    evaluation.value = fraction(data_.has_labels() ? right_ : agreed_);
+    if (with_reference) {
+      evaluation.reference = Comparison{{}, fraction(agreed_), distortion_.sqnr_db()};
+      if (data_.has_labels()) evaluation.reference->value = fraction(reference_right_);
+    }
+    return evaluation;
+  }
+
+ private:
+  [[nodiscard]] std::int64_t checked_label(std::size_t sample) const {
+    const std::int64_t label = data_.label(sample);
+    const auto classes = static_cast<std::int64_t>(std::max<std::size_t>(classes_, 2));
+    if (label < 0 || label >= classes) {
+      fail(ErrorKind::kFormat, data_.name() + ": label of sample " + std::to_string(sample) +
+                                   ": expected 0 to " + std::to_string(classes - 1) + ", found " +
+                                   std::to_string(label));
+    }
+    return label;
+  }
+
+  const formats::Dataset& data_;
+  std::size_t classes_;
+  std::size_t samples_ = 0;
+  std::size_t right_ = 0;
+  std::size_t reference_right_ = 0;
+  std::size_t agreed_ = 0;
+  numerics::Distortion distortion_;
+};
+
+}  // namespace
+
+Evaluation evaluate(const ir::Graph& graph, const formats::Dataset& data,
+                    const ir::Graph* reference, const EvaluateOptions& options) {
+  if (!data.has_labels() && reference == nullptr) {
+    fail(ErrorKind::kUsage,
+         data.name() + ": has no labels; give a reference network to compare with (--reference)");
+  }
+  const std::size_t classes = scores_per_sample(graph, "network");
+  if (reference != nullptr && scores_per_sample(*reference, "reference") != classes) {
+    fail(ErrorKind::kShape, "reference: expected " + std::to_string(classes) +
+                                " scores per sample, found " +
+                                std::to_string(scores_per_sample(*reference, "reference")));
+  }
+  const Contest contest = prepare(graph, data, reference);
+  Score score(data, classes);
+  const auto consume = [&](std::size_t first, std::size_t count,
+                           std::span<const ir::Tensor> outputs) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto scores = [&](std::size_t output) {
+        return outputs[output].as<float>().subspan(i * classes, classes);
+      };
+      score.add(first + i, scores(0), reference == nullptr ? std::span<const float>() : scores(1));
+    }
+  };
+  const runtime::StreamOptions stream{data.size(), options.batch, options.progress};
+  runtime::run_stream(contest.graph, stream, contest.fill, consume);
+  return score.result(reference != nullptr);
+}
+
+}  // namespace halftone::compress

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the samples of a data set to the inputs of a graph.
+#pragma once
+
+#include "halftone/formats/data/dataset.h"
+#include "halftone/ir/graph.h"
+#include "halftone/runtime/stream.h"
+
+namespace halftone::compress {
+
+/// Pairs the inputs of a data set with those of a graph, in order, and adapts each sample to the
+/// shape the graph wants (flattened, CHW or HWC). `data` must outlive the result.
+/// @throws Error kShape that names data set, input and both shapes, if they do not fit or differ in
+///         number
+runtime::FillInput make_feed(const formats::Dataset& data, const ir::Graph& graph);
+
+}  // namespace halftone::compress

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/compress/fit/weight_fit.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "halftone/base/parallel.h"
+#include "halftone/base/random.h"
+#include "halftone/base/testing.h"
+#include "halftone/numerics/distortion.h"
+
+namespace halftone::compress {
+namespace {
+
+constexpr std::size_t kSamples = 400;
+
+/// A layer with correlated inputs, some of them always zero, and slightly disturbed actual inputs.
+struct LayerCase {
+  std::size_t rows;
+  std::size_t cols;
+  std::vector<float> weights;
+  std::vector<float> original;  ///< [kSamples, cols]
+  std::vector<float> actual;
+  LayerStatistics statistics;
+
+  LayerCase(std::size_t num_rows, std::size_t num_cols, std::uint64_t seed,
+            double disturbance = 0.2)
+      : rows(num_rows), cols(num_cols), statistics(num_cols) {
+    Random random(seed);
+    for (std::size_t i = 0; i < rows * cols; ++i) {
+      weights.push_back(static_cast<float>(random.normal()));
+    }
+    for (std::size_t s = 0; s < kSamples; ++s) {
+      const double common = random.normal();
+      for (std::size_t c = 0; c < cols; ++c) {
+        const double x = c % 7 == 3 ? 0 : common + 0.5 * random.normal() + 0.3;
+        original.push_back(static_cast<float>(x));
+        actual.push_back(static_cast<float>(c % 7 == 3 ? 0 : x + disturbance * random.normal()));
+      }
+    }
+    statistics.add({std::span<const float>(actual), kSamples, cols},
+                   {std::span<const float>(original), kSamples, cols});
+  }
+
+  [[nodiscard]] MatrixView<const float> view() const {
+    return {std::span<const float>(weights), rows, cols};
+  }
+
+  /// Mean squared error of the quantized layer's output against the float layer's.
+  [[nodiscard]] double output_error(const WeightFit& fit) const {
+    const std::vector<float> decoded = numerics::decode(fit.codes, fit.encoding);
+    double sum = 0;
+    for (std::size_t s = 0; s < kSamples; ++s) {
+      for (std::size_t r = 0; r < rows; ++r) {
+        double difference = fit.bias_correction[static_cast<Eigen::Index>(r)];
+        for (std::size_t c = 0; c < cols; ++c) {
+          difference += static_cast<double>(decoded[r * cols + c]) * actual[s * cols + c] -
+                        static_cast<double>(weights[r * cols + c]) * original[s * cols + c];
+        }
+        sum += difference * difference;
+      }
+    }
+    return sum / static_cast<double>(kSamples * rows);
+  }
+};
+
+WeightFormat format_of(int bits,
+                       numerics::Granularity granularity = numerics::Granularity::kChannel,
+                       std::size_t group_size = 0) {
+  WeightFormat format;
+  format.bits = bits;
+  format.granularity = granularity;
+  format.group_size = group_size;
+  return format;
+}
+
+WeightFitOptions only_step_one() {
+  WeightFitOptions options;
+  options.error_feedback = false;
+  options.refine = false;
+  options.bias_correction = false;
+  options.input_weighted = false;
+  return options;
+}
+
+TEST(FitWeights, GainsByEveryStep) {
+  const LayerCase layer(6, 45, 1, 0.02);
+  for (int bits = 1; bits <= 3; ++bits) {
+    WeightFitOptions options = only_step_one();
+    const double one =
+        layer.output_error(fit_weights(layer.view(), format_of(bits), layer.statistics, options));
+    options.bias_correction = true;
+    const double corrected =
+        layer.output_error(fit_weights(layer.view(), format_of(bits), layer.statistics, options));
+    options.error_feedback = true;
+    const double two =
+        layer.output_error(fit_weights(layer.view(), format_of(bits), layer.statistics, options));
+    options.refine = true;
+    const double three =
+        layer.output_error(fit_weights(layer.view(), format_of(bits), layer.statistics, options));
+    EXPECT_LT(corrected, one) << bits;
+    EXPECT_LT(two, corrected) << bits;
+    EXPECT_LT(three, two) << bits;
+  }
+}
+
+TEST(FitWeights, TakesEveryGranularityAndFinerOnesFitBetter) {
+  const LayerCase layer(5, 40, 2);
+  const auto error = [&](numerics::Granularity granularity, std::size_t group_size) {
+    const WeightFit fit =
+        fit_weights(layer.view(), format_of(2, granularity, group_size), layer.statistics, {});
+    fit.encoding.check(5, 40);
+    EXPECT_EQ(fit.encoding.granularity, granularity);
+    return layer.output_error(fit);
+  };
+  const double tensor = error(numerics::Granularity::kTensor, 0);
+  const double channel = error(numerics::Granularity::kChannel, 0);
+  const double group = error(numerics::Granularity::kGroup, 16);
+  EXPECT_LT(channel, tensor);
+  EXPECT_LT(group, channel);
+}
+
+TEST(FitWeights, RemovesTheMeanErrorThroughTheBias) {
+  const LayerCase layer(4, 30, 3);
+  const WeightFit fit = fit_weights(layer.view(), format_of(1), layer.statistics, {});
+  const std::vector<float> decoded = numerics::decode(fit.codes, fit.encoding);
+  for (std::size_t r = 0; r < 4; ++r) {
+    double mean = fit.bias_correction[static_cast<Eigen::Index>(r)];
+    for (std::size_t c = 0; c < 30; ++c) {
+      const auto i = static_cast<Eigen::Index>(c);
+      mean += decoded[r * 30 + c] * layer.statistics.actual_mean()[i] -
+              layer.weights[r * 30 + c] * layer.statistics.original_mean()[i];
+    }
+    EXPECT_NEAR(mean, 0, 1e-5);
+  }
+}
+
+TEST(FitWeights, GivesTheSameBitsForAnyNumberOfThreads) {
+  const LayerCase layer(37, 50, 4);
+  for (const auto granularity : {numerics::Granularity::kTensor, numerics::Granularity::kChannel}) {
+    set_num_threads(1);
+    const WeightFit one =
+        fit_weights(layer.view(), format_of(2, granularity), layer.statistics, {});
+    set_num_threads(4);
+    const WeightFit four =
+        fit_weights(layer.view(), format_of(2, granularity), layer.statistics, {});
+    set_num_threads(0);
+    EXPECT_EQ(one.encoding, four.encoding);
+    EXPECT_EQ(one.codes, four.codes);
+    EXPECT_EQ(one.bias_correction, four.bias_correction);
+  }
+}
+
+TEST(FitWeights, KeepsEverySchemeWithinItsFreedom) {
+  const LayerCase layer(3, 25, 5);
+  for (const Scheme scheme : {Scheme::kAffine, Scheme::kSymmetric, Scheme::kFixed}) {
+    WeightFormat format = format_of(4);
+    format.scheme = scheme;
+    const WeightFit fit = fit_weights(layer.view(), format, layer.statistics, {});
+    for (const numerics::Basis& basis : fit.encoding.bases) {
+      for (std::size_t i = 1; i < 4; ++i) {
+        EXPECT_FLOAT_EQ(basis.coefficients[i], 2 * basis.coefficients[i - 1]);
+      }
+      if (scheme == Scheme::kSymmetric) {
+        EXPECT_EQ(basis.offset, 0);
+      }
+      if (scheme == Scheme::kFixed) {
+        EXPECT_EQ(basis.offset, -basis.coefficients[0]);
+      }
+    }
+  }
+}
+
+TEST(FitWeights, ReproducesAConstantLayer) {
+  LayerCase layer(3, 20, 6);
+  std::ranges::fill(layer.weights, 0.5F);
+  const WeightFit fit = fit_weights(layer.view(), format_of(2), layer.statistics, only_step_one());
+  for (const float weight : numerics::decode(fit.codes, fit.encoding)) {
+    EXPECT_NEAR(weight, 0.5, 1e-3);
+  }
+}
+
+TEST(FitWeights, TakesALayerWhoseInputsAreAlwaysZero) {
+  const LayerCase layer(3, 20, 7);
+  const std::vector<float> zeros(10 * 20, 0.0F);
+  LayerStatistics statistics(20);
+  statistics.add({std::span<const float>(zeros), 10, 20}, {std::span<const float>(zeros), 10, 20});
+  const WeightFit fit = fit_weights(layer.view(), format_of(3), statistics, {});
+  numerics::Distortion distortion;
+  distortion.add(layer.weights, numerics::decode(fit.codes, fit.encoding));
+  EXPECT_GT(distortion.sqnr_db(), 10)
+      << "without a word from the data the weights themselves count";
+}
+
+TEST(FitWeights, TakesOneOutputAndOneInput) {
+  const LayerCase layer(1, 1, 8);
+  const WeightFit fit = fit_weights(layer.view(), format_of(2), layer.statistics, {});
+  EXPECT_NEAR(numerics::decode(fit.codes, fit.encoding)[0], layer.weights[0], 0.3);
+}
+
+TEST(FitWeights, RefusesStatisticsOfAnotherLayer) {
+  const LayerCase layer(2, 8, 9);
+  expect_error(ErrorKind::kShape, "expected 8 inputs, found 9",
+               [&] { fit_weights(layer.view(), format_of(2), LayerStatistics(9), {}); });
+}
+
+TEST(LayerStatistics, GivesMomentsWithAndWithoutTheMean) {
+  const std::vector<float> actual = {1, 2, 3, 6};
+  const std::vector<float> original = {1, 1, 3, 5};
+  LayerStatistics statistics(2);
+  statistics.add({std::span<const float>(actual), 2, 2}, {std::span<const float>(original), 2, 2});
+  EXPECT_EQ(statistics.count(), 2u);
+  EXPECT_EQ(statistics.hessian(false)(0, 1), (1.0 * 2 + 3 * 6) / 2);
+  EXPECT_EQ(statistics.hessian(true)(0, 1), 10.0 - 2 * 4);
+  EXPECT_EQ(statistics.cross(false)(1, 0), (2.0 * 1 + 6 * 3) / 2);
+  EXPECT_EQ(statistics.cross(true)(1, 0), 10.0 - 4 * 2);
+}
+
+}  // namespace
+}  // namespace halftone::compress

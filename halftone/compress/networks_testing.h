@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small networks and data sets for the tests of this folder.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "halftone/base/random.h"
+#include "halftone/formats/data/npy.h"
+#include "halftone/formats/data/open_dataset.h"
+#include "halftone/ir/graph.h"
+
+namespace halftone::compress {
+
+inline ir::Tensor random_tensor(ir::Shape shape, Random& random, float scale = 1) {
+  ir::Tensor tensor(ir::ElementType::kFloat32, std::move(shape));
+  for (float& value : tensor.as<float>()) value = scale * static_cast<float>(random.normal());
+  return tensor;
+}
+
+inline ir::ValueId add_layer(ir::Graph& graph, const std::string& name, ir::ValueId x,
+                             ir::Tensor weights, Random& random,
+                             ir::ActivationKind activation = ir::ActivationKind::kIdentity) {
+  const ir::Dim outputs = weights.shape()[0];
+  const ir::ValueId w = graph.add_constant(name + ".w", std::move(weights));
+  const ir::ValueId b =
+      graph.add_constant(name + ".b", random_tensor(ir::Shape{outputs}, random, 0.1F));
+  return graph.add_node(name, ir::FullyConnected{{activation, 0, 0}}, {x, w, b});
+}
+
+/// n - hidden - outputs with tanh between.
+inline ir::Graph perceptron(ir::Dim n, ir::Dim hidden, ir::Dim outputs, std::uint64_t seed) {
+  Random random(seed);
+  ir::Graph graph;
+  const auto x = graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, n}));
+  const auto h = add_layer(graph, "first", x, random_tensor({hidden, n}, random, 0.3F), random,
+                           ir::ActivationKind::kTanh);
+  graph.add_output(
+      add_layer(graph, "second", h, random_tensor({outputs, hidden}, random, 0.3F), random));
+  return graph;
+}
+
+/// Normal numbers; element i of a sample is zero where i % 5 == 4.
+inline formats::Dataset random_dataset(std::size_t samples, std::size_t n, std::uint64_t seed,
+                                       std::vector<std::int64_t> labels = {}) {
+  Random random(seed);
+  std::vector<float> x(samples * n);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] = i % n % 5 == 4 ? 0 : static_cast<float>(random.normal());
+  }
+  std::optional<formats::FileBytes> y;
+  if (!labels.empty()) {
+    const auto array = formats::make_npy(std::span<const std::int64_t>(labels), {labels.size()});
+    y = formats::own_bytes(formats::npy_bytes(array));
+  }
+  const auto array = formats::make_npy(std::span<const float>(x), {samples, n});
+  return formats::dataset_from_npy("random", formats::own_bytes(formats::npy_bytes(array)), y, {});
+}
+
+}  // namespace halftone::compress

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/compress/quantize.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "halftone/base/error.h"
+#include "halftone/compress/calibration.h"
+#include "halftone/compress/fit/blas.h"
+#include "halftone/ir/verify.h"
+
+namespace halftone::compress {
+namespace {
+
+using ir::NodeId;
+using ir::ValueId;
+
+/// The job as stages of equal length, so that each reports its share of the whole.
+class Stages {
+ public:
+  Stages(const ProgressSink& sink, std::size_t count) : sink_(sink), count_(count) {}
+
+  /// A sink for the next stage, which maps its own [0, 1] into the stage's share.
+  ProgressSink next(std::string activity) {
+    const std::size_t stage = std::min(done_++, count_ - 1);
+    if (!sink_) return {};
+    return [this, stage, activity = std::move(activity)](double fraction, std::string_view) {
+      sink_((static_cast<double>(stage) + fraction) / static_cast<double>(count_), activity);
+    };
+  }
+
+ private:
+  const ProgressSink& sink_;
+  std::size_t count_;
+  std::size_t done_ = 0;
+};
+
+void check_weights(MatrixView<const float> weights, const ir::Node& node) {
+  for (std::size_t r = 0; r < weights.rows(); ++r) {
+    if (!std::ranges::all_of(weights.row(r), [](float w) { return std::isfinite(w); })) {
+      fail(ErrorKind::kFormat, describe(node) + ": output " + std::to_string(r) +
+                                   " has a weight that is NaN or infinite");
+    }
+  }
+}
+
+/// The float network and, growing beside it in the same graph, its quantized twin.
+class Quantizer {
+ public:
+  Quantizer(const ir::Graph& graph, const formats::Dataset& data, const Recipe& recipe,
+            const QuantizeOptions& options)
+      : graph_(graph),
+        layers_(quantizable_layers(graph)),
+        outputs_(graph.outputs().begin(), graph.outputs().end()),
+        calibration_(data),
+        recipe_(recipe),
+        options_(options),
+        stages_(options_.progress, 3 * layers_.size() + 1) {}
+
+  QuantizeResult run() {
+    check_layers();
+    const bool phases = recipe_.fit.schedule == Schedule::kPhases;
+    build_twin(/*activations=*/!phases);
+    if (phases) encode_afterwards();
+    return finish();
+  }
+
+ private:
+  void check_layers() const {
+    if (layers_.empty()) {
+      fail(ErrorKind::kUnsupported,
+           "no layer to quantize: expected FullyConnected layers with constant float weights");
+    }
+    std::vector<std::string> names;
+    for (const NodeId id : layers_) names.push_back(graph_.node(id).name);
+    recipe_.check_patterns(names);
+  }
+
+  [[nodiscard]] ValueId twin(ValueId id) const {
+    const auto found = twins_.find(id);
+    return found == twins_.end() ? id : found->second;
+  }
+
+  /// Gives every node that depends on a quantized layer, and those layers, a twin.
+  void build_twin(bool activations) {
+    for (const NodeId id : graph_.topological_order()) {
+      if (std::ranges::count(layers_, id) > 0) {
+        twin_layer(id, recipe_.for_layer(graph_.node(id).name), activations);
+      } else {
+        twin_node(id);
+      }
+    }
+  }
+
+  void twin_node(NodeId id) {
+    const ir::Node node = graph_.node(id);
+    std::vector<ValueId> inputs = node.inputs;
+    for (ValueId& input : inputs) {
+      if (input != ir::kAbsent) input = twin(input);
+    }
+    if (inputs == node.inputs) return;
+    twins_[node.output] =
+        graph_.add_node(node.name, node.op, inputs, graph_.value(node.output).name);
+  }
+
+  /// @param activations  whether its input is encoded now, or later
+  void twin_layer(NodeId id, const LayerRecipe& recipe, bool activations) {
+    const ir::Node node = graph_.node(id);
+    std::vector<ValueId> inputs = node.inputs;
+    inputs[0] = twin(inputs[0]);
+    if (activations && recipe.activations) {
+      inputs[0] = encoded(node.inputs[0], inputs[0], *recipe.activations, node.name);
+    }
+    if (recipe.weights) quantize_weights(id, inputs, *recipe.weights);
+    if (inputs == node.inputs && !recipe.activations) return;
+    twins_[node.output] =
+        graph_.add_node(node.name, node.op, inputs, graph_.value(node.output).name);
+    twin_layers_[id] = *graph_.producer(twins_[node.output]);
+  }
+
+  /// The twin of an activation, encoded; layers that share it share the codes.
+  ValueId encoded(ValueId original, ValueId actual, const ActivationFormat& format,
+                  const std::string& layer) {
+    for (const auto& [key, value] : encoded_) {
+      if (key.first == actual && key.second == format) return value;
+    }
+    const bool own_target = recipe_.fit.schedule == Schedule::kPhases;
+    const ValuePair pair = own_target                      ? ValuePair{actual, actual}
+                           : recipe_.fit.refit_activations ? ValuePair{original, actual}
+                                                           : ValuePair{original, original};
+    const ValueSample sample =
+        calibration_.sample(graph_, pair, recipe_.fit.activation_samples, options_.seed,
+                            stages_.next("activations of " + layer));
+    const ParameterSpace space(format.scheme, format.bits, format.offset);
+    const BasisFit fit =
+        fit_basis(space, sample.actual(), sample.original(), {}, recipe_.fit.weights.basis);
+    numerics::BasisEncoding encoding = numerics::tensor_encoding(fit.basis);
+    encoding.has_offset = space.has_offset();
+    const ValueId value = graph_.add_node(
+        layer + "/encode",
+        ir::Encode{std::make_shared<const numerics::BasisEncoding>(std::move(encoding))}, {actual});
+    encoded_.push_back({{actual, format}, value});
+    return value;
+  }
+
+  /// Replaces weights and bias among the inputs of a layer's twin.
+  void quantize_weights(NodeId id, std::vector<ValueId>& inputs, const WeightFormat& format) {
+    const ir::Node& node = graph_.node(id);
+    const auto& dense = std::get<ir::Tensor>(*graph_.constant(node.inputs[1]));
+    const auto [rows, cols] = matrix_extent(dense.shape());
+    const MatrixView<const float> weights(dense.as<float>(), rows, cols);
+    check_weights(weights, node);
+    const ir::Encoding& encoding = graph_.value(inputs[0]).type.encoding;
+    const ValueId actual =
+        encoding.is_dense() ? inputs[0] : graph_.node(*graph_.producer(inputs[0])).inputs[0];
+    const LayerStatistics statistics =
+        calibration_.statistics(graph_, {node.inputs[0], actual}, encoding.basis.get(),
+                                stages_.next("inputs of " + node.name));
+    const ProgressSink progress = stages_.next("fitting " + node.name);
+    if (progress) progress(0, "");
+    WeightFitOptions fit_options = recipe_.fit.weights;
+    const bool has_bias = inputs.size() > 2 && inputs[2] != ir::kAbsent;
+    // A bias that is computed cannot be corrected.
+    if (has_bias && graph_.constant(inputs[2]) == nullptr) fit_options.bias_correction = false;
+    WeightFit fit = fit_weights(weights, format, statistics, fit_options);
+
+    const std::string name = graph_.value(node.inputs[1]).name;
+    const std::vector<float> decoded = numerics::decode(fit.codes, fit.encoding);
+    numerics::Distortion distortion;
+    distortion.add(dense.as<float>(), decoded);
+    weight_sqnr_db_[id] = distortion.sqnr_db();
+    inputs[1] = graph_.add_constant(
+        name,
+        ir::EncodedTensor{dense.shape(),
+                          std::make_shared<const numerics::BasisEncoding>(std::move(fit.encoding)),
+                          std::move(fit.codes)});
+    correct_bias(node, inputs, fit.bias_correction);
+  }
+
+  void correct_bias(const ir::Node& node, std::vector<ValueId>& inputs, const Vector& correction) {
+    if (correction.isZero(0)) return;
+    const ir::Constant* bias = inputs.size() > 2 ? graph_.constant(inputs[2]) : nullptr;
+    ir::Tensor corrected(ir::ElementType::kFloat32, ir::Shape{correction.size()});
+    const auto values = corrected.as<float>();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double old = bias == nullptr ? 0 : std::get<ir::Tensor>(*bias).as<float>()[i];
+      values[i] = static_cast<float>(old + correction[static_cast<Eigen::Index>(i)]);
+    }
+    inputs.resize(3, ir::kAbsent);
+    inputs[2] = graph_.add_constant(
+        bias == nullptr ? node.name + "/bias" : graph_.value(node.inputs[2]).name,
+        std::move(corrected));
+  }
+
+  /// Phase 2: the twin has quantized weights; now its layers' inputs are encoded, front to back.
+  void encode_afterwards() {
+    for (const NodeId id : layers_) {
+      const LayerRecipe recipe = recipe_.for_layer(graph_.node(id).name);
+      if (!recipe.activations) continue;
+      const ir::Node node = graph_.node(twin_layers_[id]);
+      std::vector<ValueId> inputs = node.inputs;
+      inputs[0] = encoded(inputs[0], inputs[0], *recipe.activations, node.name);
+      graph_.replace_node(twin_layers_[id], node.op, inputs);
+    }
+  }
+
+  QuantizeResult finish() {
+    QuantizeResult result;
+    result.layers = report();
+    for (ValueId& output : outputs_) output = twin(output);
+    graph_.set_outputs(outputs_);
+    graph_.remove_unused_nodes();
+    ir::verify(graph_);
+    result.graph = std::move(graph_);
+    return result;
+  }
+
+  std::vector<LayerReport> report() {
+    std::vector<ValuePair> pairs;
+    for (const NodeId id : layers_) {
+      const ValueId output = graph_.node(id).output;
+      pairs.push_back({output, twin(output)});
+    }
+    const auto distortions = calibration_.distortions(graph_, pairs, stages_.next("measuring"));
+    std::vector<LayerReport> reports;
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      reports.push_back(report_layer(layers_[i]));
+      reports.back().sqnr_db = distortions[i].sqnr_db();
+    }
+    return reports;
+  }
+
+  LayerReport report_layer(NodeId id) const {
+    const ir::Node& node = graph_.node(id);
+    LayerReport report;
+    report.name = node.name;
+    report.op = name_of(node.op);
+    report.float_bytes = storage_bytes(*graph_.constant(node.inputs[1]));
+    report.encoded_bytes = report.float_bytes;
+    report.weight_sqnr_db = std::numeric_limits<double>::infinity();
+    const auto found = twin_layers_.find(id);
+    if (found == twin_layers_.end()) return report;
+    const ir::Node& layer = graph_.node(found->second);
+    const auto bits = [&](ValueId value) {
+      const ir::Encoding& encoding = graph_.value(value).type.encoding;
+      return encoding.is_dense() ? 32 : encoding.basis->bits;
+    };
+    report.activation_bits = bits(layer.inputs[0]);
+    report.weight_bits = bits(layer.inputs[1]);
+    if (report.weight_bits < 32) {
+      report.encoded_bytes = storage_bytes(*graph_.constant(layer.inputs[1]));
+      report.weight_sqnr_db = weight_sqnr_db_.at(id);
+    }
+    return report;
+  }
+
+  ir::Graph graph_;
+  std::vector<NodeId> layers_;
+  std::vector<ValueId> outputs_;
+  Calibration calibration_;
+  const Recipe& recipe_;
+  const QuantizeOptions& options_;
+  Stages stages_;
+  std::map<ValueId, ValueId> twins_;         ///< by value of the float network, where they differ
+  std::map<NodeId, NodeId> twin_layers_;     ///< by layer of the float network
+  std::map<NodeId, double> weight_sqnr_db_;  ///< by layer of the float network
+  std::vector<std::pair<std::pair<ValueId, ActivationFormat>, ValueId>> encoded_;
+};
+
+}  // namespace
+
+std::vector<NodeId> quantizable_layers(const ir::Graph& graph) {
+  std::vector<NodeId> layers;
+  for (const NodeId id : graph.topological_order()) {
+    const ir::Node& node = graph.node(id);
+    if (!std::holds_alternative<ir::FullyConnected>(node.op)) continue;
+    const ir::Constant* weights = graph.constant(node.inputs[1]);
+    const auto* dense = weights == nullptr ? nullptr : std::get_if<ir::Tensor>(weights);
+    const bool float_input = graph.value(node.inputs[0]).type.encoding.is_dense();
+    if (dense != nullptr && dense->element() == ir::ElementType::kFloat32 && dense->size() > 0 &&
+        float_input) {
+      layers.push_back(id);
+    }
+  }
+  return layers;
+}
+
+QuantizeResult quantize(const ir::Graph& graph, const formats::Dataset& data, const Recipe& recipe,
+                        const QuantizeOptions& options) {
+  use_single_threaded_blas();
+  return Quantizer(graph, data, recipe, options).run();
+}
+
+}  // namespace halftone::compress

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The main job: a float network in, a network of few bits out.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "halftone/base/progress.h"
+#include "halftone/compress/recipe.h"
+#include "halftone/formats/data/dataset.h"
+#include "halftone/ir/graph.h"
+
+namespace halftone::compress {
+
+struct QuantizeOptions {
+  std::uint64_t seed = 0;  ///< of the choice which activations are kept for fitting
+  ProgressSink progress;   ///< may be empty
+};
+
+/// What became of one layer.
+struct LayerReport {
+  std::string name;
+  std::string_view op;
+  int weight_bits = 32;
+  int activation_bits = 32;
+  std::size_t float_bytes = 0;    ///< of the float weights
+  std::size_t encoded_bytes = 0;  ///< of codes and bases, or of the float weights if they stay
+  double weight_sqnr_db = 0;      ///< of the weights; +infinity if they stay
+  double sqnr_db = 0;  ///< of the layer's output, on the calibration data, in the quantized network
+};
+
+struct QuantizeResult {
+  ir::Graph graph;
+  std::vector<LayerReport> layers;  ///< every linear layer, in order of execution
+};
+
+/// Quantizes the linear layers of a network by a recipe, with unlabelled calibration data.
+///
+/// Walks the graph in order of execution and builds, beside every float value, its twin in the
+/// quantized network. A layer's activation basis is fitted on pairs (value in the quantized
+/// network, value in the float network), its weights by fit_weights() on what its encoded twin
+/// inputs and float inputs are over the calibration set; see Schedule for the other order. Layers
+/// that share an input share its basis. Memory: one batch per thread and the second moments of one
+/// layer. The result depends on graph, data, recipe and seed alone, not on the number of threads.
+/// @param graph  simplified (passes::simplify); batch norm and biases are in the layers then
+/// @throws Error kUnsupported if there is no layer to quantize; kUsage from the recipe; kFormat
+///         if weights or activations are not finite; kShape if the data does not fit
+QuantizeResult quantize(const ir::Graph& graph, const formats::Dataset& data, const Recipe& recipe,
+                        const QuantizeOptions& options = {});
+
+/// The layers that quantize() can treat: FullyConnected nodes with constant float weights.
+std::vector<ir::NodeId> quantizable_layers(const ir::Graph& graph);
+
+}  // namespace halftone::compress

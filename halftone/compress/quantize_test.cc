@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/compress/quantize.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "halftone/base/parallel.h"
+#include "halftone/base/testing.h"
+#include "halftone/compress/networks_testing.h"
+#include "halftone/ir/text.h"
+#include "halftone/ir/verify.h"
+
+namespace halftone::compress {
+namespace {
+
+Recipe recipe_of(int weight_bits, int activation_bits) {
+  Recipe recipe;
+  recipe.defaults.weight_bits = weight_bits;
+  recipe.defaults.activation_bits = activation_bits;
+  return recipe;
+}
+
+std::size_t count_operators(const ir::Graph& graph, std::string_view name) {
+  std::size_t count = 0;
+  for (const ir::NodeId id : graph.topological_order()) {
+    if (name_of(graph.node(id).op) == name) ++count;
+  }
+  return count;
+}
+
+/// Codes, bases and biases of every constant, for comparing graphs.
+std::string fingerprint(const ir::Graph& graph) {
+  std::string text = ir::to_text(graph);
+  for (std::size_t v = 0; v < graph.num_values(); ++v) {
+    const ir::Constant* constant = graph.constant(ir::ValueId{static_cast<std::uint32_t>(v)});
+    if (constant == nullptr) continue;
+    const ir::Tensor values = to_float(*constant);
+    for (const float value : values.as<float>()) text += std::to_string(value) + " ";
+  }
+  return text;
+}
+
+TEST(Quantize, EncodesWeightsAndInputsOfEveryLayer) {
+  const formats::Dataset data = random_dataset(200, 20, 1);
+  const QuantizeResult result = quantize(perceptron(20, 16, 4, 2), data, recipe_of(3, 4));
+  EXPECT_EQ(count_operators(result.graph, "Encode"), 2u);
+  ASSERT_EQ(result.layers.size(), 2u);
+  for (const LayerReport& layer : result.layers) {
+    EXPECT_EQ(layer.weight_bits, 3);
+    EXPECT_EQ(layer.activation_bits, 4);
+    EXPECT_GT(layer.sqnr_db, 8) << layer.name;
+    EXPECT_LT(layer.encoded_bytes, layer.float_bytes);
+  }
+  EXPECT_EQ(result.graph.value(result.graph.outputs()[0]).name, "second");
+}
+
+TEST(Quantize, LosesLessWithMoreBits) {
+  const formats::Dataset data = random_dataset(300, 20, 3);
+  double last = -1;
+  for (int bits = 1; bits <= 6; ++bits) {
+    const QuantizeResult result = quantize(perceptron(20, 16, 4, 4), data, recipe_of(bits, bits));
+    EXPECT_GT(result.layers.back().sqnr_db, last) << bits;
+    last = result.layers.back().sqnr_db;
+  }
+  EXPECT_GT(last, 25);
+}
+
+TEST(Quantize, GivesTheSameNetworkForAnyNumberOfThreadsAndTwice) {
+  const formats::Dataset data = random_dataset(150, 30, 5);
+  const auto once = [&](int threads) {
+    set_num_threads(threads);
+    return fingerprint(quantize(perceptron(30, 40, 5, 6), data, recipe_of(2, 2)).graph);
+  };
+  const std::string one = once(1);
+  EXPECT_TRUE(once(2) == one);
+  EXPECT_TRUE(once(4) == one);
+  EXPECT_TRUE(once(1) == one);
+  set_num_threads(0);
+}
+
+TEST(Quantize, SharesTheCodesOfASharedInput) {
+  Random random(7);
+  ir::Graph graph;
+  const auto x = graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 12}));
+  const auto a = add_layer(graph, "a", x, random_tensor({6, 12}, random), random);
+  const auto b = add_layer(graph, "b", x, random_tensor({6, 12}, random), random);
+  graph.add_output(graph.add_node("sum", ir::Binary{}, {a, b}));
+  const QuantizeResult result = quantize(graph, random_dataset(100, 12, 8), recipe_of(4, 4));
+  EXPECT_EQ(count_operators(result.graph, "Encode"), 1u);
+  for (const LayerReport& layer : result.layers) EXPECT_GT(layer.sqnr_db, 12);
+}
+
+TEST(Quantize, TakesConstantLayersDeadInputsAndOneOutput) {
+  Random random(9);
+  ir::Graph graph;
+  const auto x = graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 10}));
+  ir::Tensor constant(ir::ElementType::kFloat32, {8, 10});
+  std::ranges::fill(constant.as<float>(), 0.25F);
+  const auto h = add_layer(graph, "constant", x, std::move(constant), random);
+  graph.add_output(add_layer(graph, "single", h, random_tensor({1, 8}, random), random));
+  const QuantizeResult result = quantize(graph, random_dataset(100, 10, 10), recipe_of(4, 4));
+  ir::verify(result.graph);
+  for (const LayerReport& layer : result.layers) EXPECT_GT(layer.sqnr_db, 6) << layer.name;
+}
+
+TEST(Quantize, LeavesSkippedLayersAndFloatSidesAlone) {
+  const formats::Dataset data = random_dataset(100, 10, 11);
+  const auto recipe = parse_recipe(
+      "[default]\nweight_bits = 2\nactivation_bits = \"none\"\n[[layer]]\nname = \"second\"\nskip "
+      "= true",
+      "test");
+  const QuantizeResult result = quantize(perceptron(10, 8, 3, 12), data, recipe);
+  EXPECT_EQ(count_operators(result.graph, "Encode"), 0u);
+  EXPECT_EQ(result.layers[0].weight_bits, 2);
+  EXPECT_EQ(result.layers[0].activation_bits, 32);
+  EXPECT_EQ(result.layers[1].weight_bits, 32);
+  const QuantizeResult only_inputs = quantize(perceptron(10, 8, 3, 12), data, recipe_of(0, 4));
+  EXPECT_EQ(only_inputs.layers[0].weight_bits, 32);
+  EXPECT_EQ(only_inputs.layers[0].activation_bits, 4);
+  EXPECT_GT(only_inputs.layers[1].sqnr_db, 15);
+}
+
+TEST(Quantize, AlsoWorksInPhases) {
+  const formats::Dataset data = random_dataset(200, 20, 13);
+  Recipe recipe = recipe_of(3, 3);
+  const double layerwise = quantize(perceptron(20, 16, 4, 14), data, recipe).layers[1].sqnr_db;
+  recipe.fit.schedule = Schedule::kPhases;
+  recipe.fit.weights.basis.solver = BasisSolver::kGradient;
+  recipe.fit.weights.error_feedback = false;
+  recipe.fit.weights.refine = false;
+  recipe.fit.weights.bias_correction = false;
+  const QuantizeResult phases = quantize(perceptron(20, 16, 4, 14), data, recipe);
+  EXPECT_EQ(count_operators(phases.graph, "Encode"), 2u);
+  EXPECT_EQ(phases.layers[1].weight_bits, 3);
+  EXPECT_GT(phases.layers[1].sqnr_db, 2);
+  EXPECT_LT(phases.layers[1].sqnr_db, layerwise);
+}
+
+TEST(Quantize, TakesInputsWithMoreAxes) {
+  Random random(15);
+  ir::Graph graph;
+  const auto x =
+      graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 3, 5}));
+  graph.add_output(add_layer(graph, "rows", x, random_tensor({4, 5}, random), random));
+  const QuantizeResult result = quantize(graph, random_dataset(60, 15, 16), recipe_of(4, 4));
+  EXPECT_GT(result.layers[0].sqnr_db, 12);
+}
+
+TEST(Quantize, RefusesNetworksWithoutLinearLayers) {
+  ir::Graph graph;
+  const auto x = graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 4}));
+  graph.add_output(graph.add_node("t", ir::Unary{{ir::ActivationKind::kTanh, 0, 0}}, {x}));
+  expect_error(ErrorKind::kUnsupported, "no layer to quantize",
+               [&] { quantize(graph, random_dataset(10, 4, 17), recipe_of(2, 2)); });
+}
+
+TEST(Quantize, RefusesNumbersThatAreNotFinite) {
+  ir::Graph graph = perceptron(6, 4, 2, 18);
+  ir::Tensor weights(ir::ElementType::kFloat32, {2, 4});
+  weights.as<float>()[5] = std::numeric_limits<float>::quiet_NaN();
+  const auto w = graph.add_constant("bad", std::move(weights));
+  const ir::NodeId second = *graph.producer(graph.outputs()[0]);
+  std::vector<ir::ValueId> inputs = graph.node(second).inputs;
+  inputs[1] = w;
+  graph.replace_node(second, graph.node(second).op, inputs);
+  expect_error(ErrorKind::kFormat, "node 'second' (FullyConnected): output 1 has a weight",
+               [&] { quantize(graph, random_dataset(10, 6, 19), recipe_of(2, 2)); });
+
+  ir::Graph overflow;
+  const auto x =
+      overflow.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 6}));
+  const auto log = overflow.add_node("log", ir::Unary{{ir::ActivationKind::kLog, 0, 0}}, {x});
+  Random random(20);
+  overflow.add_output(add_layer(overflow, "layer", log, random_tensor({2, 6}, random), random));
+  expect_error(ErrorKind::kFormat, "value 'log' becomes NaN or infinite",
+               [&] { quantize(overflow, random_dataset(10, 6, 21), recipe_of(2, 2)); });
+}
+
+TEST(Quantize, RefusesDataOfAnotherShape) {
+  expect_error(ErrorKind::kShape, "network input 'x'", [&] {
+    quantize(perceptron(6, 4, 2, 22), random_dataset(10, 7, 23), recipe_of(2, 2));
+  });
+}
+
+TEST(Quantize, ReportsProgressUpwards) {
+  const formats::Dataset data = random_dataset(100, 10, 24);
+  double last = 0;
+  QuantizeOptions options;
+  options.progress = [&](double fraction, std::string_view activity) {
+    EXPECT_GE(fraction, last);
+    EXPECT_LE(fraction, 1);
+    EXPECT_FALSE(activity.empty());
+    last = fraction;
+  };
+  quantize(perceptron(10, 8, 3, 25), data, recipe_of(2, 2), options);
+  EXPECT_GT(last, 0.9);
+}
+
+}  // namespace
+}  // namespace halftone::compress

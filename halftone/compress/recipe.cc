@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/compress/recipe.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+
+#include "halftone/base/error.h"
+
+namespace halftone::compress {
+namespace {
+
+void check_bits(int bits, const char* what) {
+  if (bits < 0 || bits > numerics::kMaxBits) {
+    fail(ErrorKind::kUsage, std::string(what) + ": expected 1 to " +
+                                std::to_string(numerics::kMaxBits) + ", or none, found " +
+                                std::to_string(bits));
+  }
+}
+
+bool matches(const std::string& pattern, std::string_view name) {
+  return ::fnmatch(pattern.c_str(), std::string(name).c_str(), 0) == 0;
+}
+
+}  // namespace
+
+LayerSettings LayerSettings::over(const LayerSettings& others) const {
+  LayerSettings result = *this;
+  const auto fill = [](auto& mine, const auto& theirs) {
+    if (!mine) mine = theirs;
+  };
+  fill(result.weight_bits, others.weight_bits);
+  fill(result.activation_bits, others.activation_bits);
+  fill(result.scheme, others.scheme);
+  fill(result.granularity, others.granularity);
+  fill(result.group_size, others.group_size);
+  fill(result.weight_offset, others.weight_offset);
+  fill(result.activation_offset, others.activation_offset);
+  fill(result.skip, others.skip);
+  return result;
+}
+
+LayerRecipe Recipe::for_layer(std::string_view name) const {
+  LayerSettings settings = defaults;
+  for (const LayerOverride& each : overrides) {
+    if (matches(each.pattern, name)) settings = each.settings.over(settings);
+  }
+  LayerRecipe recipe;
+  if (settings.skip.value_or(false)) return recipe;
+  constexpr int kDefaultBits = 3;
+  const int weight_bits = settings.weight_bits.value_or(kDefaultBits);
+  const int activation_bits = settings.activation_bits.value_or(kDefaultBits);
+  check_bits(weight_bits, "weight bits");
+  check_bits(activation_bits, "activation bits");
+  const Scheme scheme = settings.scheme.value_or(Scheme::kBasis);
+  if (weight_bits > 0) {
+    WeightFormat format;
+    format.scheme = scheme;
+    format.bits = weight_bits;
+    format.offset = settings.weight_offset.value_or(true);
+    // A group size alone asks for groups.
+    const auto implied =
+        settings.group_size ? numerics::Granularity::kGroup : numerics::Granularity::kChannel;
+    format.granularity = settings.granularity.value_or(implied);
+    format.group_size = settings.group_size.value_or(128);
+    if (format.group_size == 0) {
+      fail(ErrorKind::kUsage, "group size: expected at least 1, found 0");
+    }
+    recipe.weights = format;
+  }
+  if (activation_bits > 0) {
+    recipe.activations =
+        ActivationFormat{scheme, activation_bits, settings.activation_offset.value_or(true)};
+  }
+  return recipe;
+}
+
+void Recipe::check_patterns(std::span<const std::string> layer_names) const {
+  for (const LayerOverride& each : overrides) {
+    const bool used = std::ranges::any_of(
+        layer_names, [&](const std::string& name) { return matches(each.pattern, name); });
+    if (used) continue;
+    std::string list;
+    for (const std::string& name : layer_names) list += (list.empty() ? "" : ", ") + name;
+    fail(ErrorKind::kUsage,
+         "recipe: pattern '" + each.pattern + "' matches no layer; the layers are: " + list);
+  }
+}
+
+}  // namespace halftone::compress

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// A recipe says which layer gets which number system and how it is fitted.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "halftone/compress/fit/weight_fit.h"
+
+namespace halftone::compress {
+
+/// What may be said about a layer; what is not said comes from settings with less priority.
+struct LayerSettings {
+  std::optional<int> weight_bits;      ///< 1 to 8, or 0: float32
+  std::optional<int> activation_bits;  ///< of the layer's input: 1 to 8, or 0: float32
+  std::optional<Scheme> scheme;
+  std::optional<numerics::Granularity> granularity;
+  std::optional<std::size_t> group_size;
+  std::optional<bool> weight_offset;
+  std::optional<bool> activation_offset;
+  std::optional<bool> skip;  ///< the layer stays as it is
+
+  /// These settings where they say something, else the others.
+  [[nodiscard]] LayerSettings over(const LayerSettings& others) const;
+};
+
+/// The number system of activations: one basis for the tensor.
+struct ActivationFormat {
+  Scheme scheme = Scheme::kBasis;
+  int bits = 2;
+  bool offset = true;
+
+  bool operator==(const ActivationFormat&) const = default;
+};
+
+/// What a layer gets: nothing where its numbers stay float32.
+struct LayerRecipe {
+  std::optional<WeightFormat> weights;
+  std::optional<ActivationFormat> activations;
+};
+
+/// In which order weights and activations are fitted.
+enum class Schedule {
+  kLayerwise,  ///< layer by layer, each on what the quantized layers before it really give
+  kPhases,     ///< all weights on float activations, then all activations: the reference experiment
+};
+
+struct FitOptions {
+  WeightFitOptions weights;
+  Schedule schedule = Schedule::kLayerwise;
+  /// Fit activation bases on the quantized network's values with the float ones as targets; else
+  /// on the float network's alone. (Step 4; in phases the values of the network with quantized
+  /// weights are always used, as their own target.)
+  bool refit_activations = true;
+  std::size_t activation_samples = std::size_t{1} << 18;  ///< values kept per activation
+};
+
+/// Settings for the layers whose name matches a pattern of the shell: * ? [...].
+struct LayerOverride {
+  std::string pattern;
+  LayerSettings settings;
+};
+
+struct Recipe {
+  LayerSettings defaults;
+  std::vector<LayerOverride> overrides;  ///< a later one wins
+  FitOptions fit;
+
+  /// The recipe of one layer. Without any word: 3 bits for weights and activations, a basis per
+  /// channel, with offsets.
+  /// @throws Error kUsage if bits or the group size are out of range
+  [[nodiscard]] LayerRecipe for_layer(std::string_view name) const;
+  /// @throws Error kUsage that lists the layers, if a pattern matches none of them
+  void check_patterns(std::span<const std::string> layer_names) const;
+};
+
+/// Reads a recipe in TOML; docs/recipes.md has every key.
+/// @param name  what messages call it
+/// @throws Error kUsage with line and key on a syntax error, an unknown key, a value of another
+///         type or out of range
+Recipe parse_recipe(std::string_view toml, const std::string& name);
+
+}  // namespace halftone::compress

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/compress/recipe.h"
+
+#include <gtest/gtest.h>
+
+#include "halftone/base/testing.h"
+
+namespace halftone::compress {
+namespace {
+
+TEST(Recipe, HasDefaultsWithoutAWord) {
+  const LayerRecipe recipe = Recipe().for_layer("dense1");
+  ASSERT_TRUE(recipe.weights && recipe.activations);
+  EXPECT_EQ(recipe.weights->bits, 3);
+  EXPECT_EQ(recipe.weights->scheme, Scheme::kBasis);
+  EXPECT_EQ(recipe.weights->granularity, numerics::Granularity::kChannel);
+  EXPECT_TRUE(recipe.weights->offset);
+  EXPECT_EQ(recipe.activations->bits, 3);
+}
+
+TEST(Recipe, ReadsEveryKey) {
+  const Recipe recipe = parse_recipe(R"(
+    [default]
+    weight_bits = 2
+    activation_bits = "none"
+    scheme = "affine"
+    granularity = "tensor"
+    weight_offset = false
+    activation_offset = false
+    [fit]
+    basis_solver = "gradient"
+    iterations = 7
+    learning_rate = 0.25
+    l2_penalty = 1e-3
+    input_weighted = false
+    error_feedback = false
+    refine = false
+    refine_sweeps = 9
+    bias_correction = false
+    damping = 0.5
+    schedule = "phases"
+    refit_activations = false
+    activation_samples = 1000
+    [[layer]]
+    name = "head"
+    skip = true
+    [[layer]]
+    name = "g*"
+    group_size = 32
+    weight_bits = "none"
+    activation_bits = 8
+    scheme = "float"
+  )",
+                                     "test");
+  EXPECT_EQ(recipe.defaults.weight_bits, 2);
+  EXPECT_EQ(recipe.defaults.activation_bits, 0);
+  EXPECT_EQ(recipe.defaults.scheme, Scheme::kAffine);
+  EXPECT_EQ(recipe.defaults.granularity, numerics::Granularity::kTensor);
+  EXPECT_EQ(recipe.defaults.weight_offset, false);
+  EXPECT_EQ(recipe.defaults.activation_offset, false);
+  const WeightFitOptions& weights = recipe.fit.weights;
+  EXPECT_EQ(weights.basis.solver, BasisSolver::kGradient);
+  EXPECT_EQ(weights.basis.iterations, 7);
+  EXPECT_EQ(weights.basis.learning_rate, 0.25);
+  EXPECT_EQ(weights.basis.l2_penalty, 1e-3);
+  EXPECT_FALSE(weights.input_weighted || weights.error_feedback || weights.refine ||
+               weights.bias_correction || recipe.fit.refit_activations);
+  EXPECT_EQ(weights.refine_sweeps, 9);
+  EXPECT_EQ(weights.damping, 0.5);
+  EXPECT_EQ(recipe.fit.schedule, Schedule::kPhases);
+  EXPECT_EQ(recipe.fit.activation_samples, 1000u);
+  ASSERT_EQ(recipe.overrides.size(), 2u);
+  EXPECT_EQ(recipe.overrides[0].settings.skip, true);
+  EXPECT_EQ(recipe.overrides[1].settings.skip, true);
+  EXPECT_EQ(recipe.overrides[1].settings.group_size, 32u);
+  EXPECT_EQ(recipe.overrides[1].settings.weight_bits, 0);
+  EXPECT_EQ(recipe.overrides[1].settings.activation_bits, 8);
+}
+
+TEST(Recipe, LetsTheLastMatchingPatternWin) {
+  const Recipe recipe = parse_recipe(
+      "[default]\nweight_bits = 2\n"
+      "[[layer]]\nname = \"dense*\"\nweight_bits = 4\nactivation_bits = 5\n"
+      "[[layer]]\nname = \"dense[23]\"\nweight_bits = 8\n"
+      "[[layer]]\nname = \"head\"\nskip = true\n",
+      "test");
+  EXPECT_EQ(recipe.for_layer("conv").weights->bits, 2);
+  EXPECT_EQ(recipe.for_layer("dense1").weights->bits, 4);
+  EXPECT_EQ(recipe.for_layer("dense2").weights->bits, 8);
+  EXPECT_EQ(recipe.for_layer("dense2").activations->bits, 5);
+  EXPECT_FALSE(recipe.for_layer("head").weights);
+  EXPECT_FALSE(recipe.for_layer("head").activations);
+}
+
+TEST(Recipe, TakesAGroupSizeForAWishForGroups) {
+  const Recipe recipe = parse_recipe("[default]\ngroup_size = 32", "test");
+  EXPECT_EQ(recipe.for_layer("a").weights->granularity, numerics::Granularity::kGroup);
+  EXPECT_EQ(recipe.for_layer("a").weights->group_size, 32u);
+}
+
+TEST(Recipe, NamesThePatternThatMatchesNothing) {
+  const Recipe recipe = parse_recipe("[[layer]]\nname = \"dnse1\"\nskip = true", "test");
+  const std::vector<std::string> layers = {"dense1", "dense2"};
+  expect_error(ErrorKind::kUsage, "'dnse1' matches no layer; the layers are: dense1, dense2",
+               [&] { recipe.check_patterns(layers); });
+  const Recipe fits = parse_recipe("[[layer]]\nname = \"d*2\"", "test");
+  fits.check_patterns(layers);
+}
+
+struct BadRecipe {
+  const char* toml;
+  const char* message;
+};
+
+class RecipeError : public testing::TestWithParam<BadRecipe> {};
+
+TEST_P(RecipeError, NamesLineAndKey) {
+  expect_error(ErrorKind::kUsage, GetParam().message,
+               [] { parse_recipe(GetParam().toml, "r.toml"); });
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, RecipeError,
+    testing::Values(
+        BadRecipe{"[default", "r.toml: line 1: "},
+        BadRecipe{"[defaults]", "unknown key 'defaults' in the recipe"},
+        BadRecipe{"\n[default]\nbits = 2", "line 3: unknown key 'bits' in [default]; known are: "},
+        BadRecipe{"[default]\nweight_bits = 0", "'weight_bits': expected 1 to 8, found 0"},
+        BadRecipe{"[default]\nweight_bits = 9", "'weight_bits': expected 1 to 8, found 9"},
+        BadRecipe{"[default]\nweight_bits = \"two\"", "expected 1 to 8, or \"none\""},
+        BadRecipe{"[default]\nweight_bits = 2.5", "'weight_bits': expected a whole number"},
+        BadRecipe{"[default]\nscheme = \"int4\"", "found 'int4'"},
+        BadRecipe{"[default]\nscheme = 4", "'scheme': expected a string, found integer"},
+        BadRecipe{"[default]\ngranularity = \"row\"", "expected one of tensor, channel, group"},
+        BadRecipe{"[default]\ngroup_size = 0", "'group_size': expected 1 to"},
+        BadRecipe{"[default]\nskip = 1", "'skip': expected true or false, found integer"},
+        BadRecipe{"[fit]\ndamping = -1", "'damping': expected"},
+        BadRecipe{"[fit]\ndamping = \"x\"", "'damping': expected a number"},
+        BadRecipe{"[fit]\nschedule = \"random\"", "expected one of layerwise, phases"},
+        BadRecipe{"[fit]\nbasis_solver = \"adam\"", "expected one of least-squares, gradient"},
+        BadRecipe{"fit = 3", "'fit': expected a table"},
+        BadRecipe{"layer = 3", "'layer': expected [[layer]] tables"},
+        BadRecipe{"layer = [3]", "'layer': expected a table"},
+        BadRecipe{"[[layer]]\nskip = true", "[[layer]] needs a name"}));
+
+TEST(Recipe, RefusesBitsOutOfRangeFromElsewhere) {
+  Recipe recipe;
+  recipe.defaults.weight_bits = 9;
+  expect_error(ErrorKind::kUsage, "weight bits: expected 1 to 8, or none, found 9",
+               [&] { (void)recipe.for_layer("a"); });
+  recipe.defaults.weight_bits = 2;
+  recipe.defaults.activation_bits = -1;
+  expect_error(ErrorKind::kUsage, "activation bits", [&] { (void)recipe.for_layer("a"); });
+  recipe.defaults.activation_bits = 2;
+  recipe.defaults.group_size = 0;
+  expect_error(ErrorKind::kUsage, "group size: expected at least 1",
+               [&] { (void)recipe.for_layer("a"); });
+}
+
+}  // namespace
+}  // namespace halftone::compress

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#define TOML_HEADER_ONLY 0
+#define TOML_ENABLE_FORMATTERS 0
+#include <toml++/toml.h>
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "halftone/base/error.h"
+#include "halftone/compress/recipe.h"
+
+namespace halftone::compress {
+namespace {
+
+[[noreturn]] void fail_at(const toml::node& node, const std::string& message) {
+  fail(ErrorKind::kUsage, "line " + std::to_string(node.source().begin.line) + ": " + message);
+}
+
+/// What a key may hold and where it goes. One table of these per section is the whole grammar.
+struct Key {
+  std::string_view name;
+  std::function<void(const toml::node&)> read;
+};
+
+[[noreturn]] void fail_type(const toml::node& node, std::string_view key, const char* expected) {
+  std::ostringstream found;
+  found << node.type();
+  fail_at(node, "'" + std::string(key) + "': expected " + expected + ", found " + found.str());
+}
+
+Key flag(std::string_view key, std::function<void(bool)> store) {
+  return {key, [key, store = std::move(store)](const toml::node& node) {
+            if (!node.is_boolean()) fail_type(node, key, "true or false");
+            store(node.as_boolean()->get());
+          }};
+}
+
+Key whole(std::string_view key, std::int64_t low, std::int64_t high,
+          std::function<void(std::int64_t)> store) {
+  return {key, [key, low, high, store = std::move(store)](const toml::node& node) {
+            if (!node.is_integer()) fail_type(node, key, "a whole number");
+            const std::int64_t value = node.as_integer()->get();
+            if (value < low || value > high) {
+              fail_at(node, "'" + std::string(key) + "': expected " + std::to_string(low) + " to " +
+                                std::to_string(high) + ", found " + std::to_string(value));
+            }
+            store(value);
+          }};
+}
+
+Key real(std::string_view key, double low, double high, std::function<void(double)> store) {
+  return {key, [key, low, high, store = std::move(store)](const toml::node& node) {
+            if (!node.is_number()) fail_type(node, key, "a number");
+            const double value = *node.value<double>();
+            if (!(value >= low && value <= high)) {
+              fail_at(node, "'" + std::string(key) + "': expected " + std::to_string(low) + " to " +
+                                std::to_string(high) + ", found " + std::to_string(value));
+            }
+            store(value);
+          }};
+}
+
+Key word(std::string_view key, std::function<void(const std::string&)> store) {
+  return {key, [key, store = std::move(store)](const toml::node& node) {
+            if (!node.is_string()) fail_type(node, key, "a string");
+            try {
+              store(node.as_string()->get());
+            } catch (const Error& error) {
+              fail_at(node, "'" + std::string(key) + "': " + error.what());
+            }
+          }};
+}
+
+/// Bits, where the word "none" means float32.
+Key bits(std::string_view key, std::optional<int>& store) {
+  const Key number = whole(key, 1, numerics::kMaxBits,
+                           [&store](std::int64_t value) { store = static_cast<int>(value); });
+  return {key, [read = number.read, key, &store](const toml::node& node) {
+            if (!node.is_string()) return read(node);
+            if (node.as_string()->get() != "none") fail_type(node, key, "1 to 8, or \"none\"");
+            store = 0;
+          }};
+}
+
+template <typename T>
+T choice(const std::string& found, std::initializer_list<std::pair<const char*, T>> choices) {
+  std::string list;
+  for (const auto& [name, value] : choices) {
+    if (found == name) return value;
+    list += (list.empty() ? "" : ", ") + std::string(name);
+  }
+  fail(ErrorKind::kUsage, "expected one of " + list + ", found '" + found + "'");
+}
+
+void read_table(const toml::table& table, const std::vector<Key>& keys, const std::string& where) {
+  for (const auto& [name, node] : table) {
+    const auto known = std::ranges::find(keys, name.str(), &Key::name);
+    if (known == keys.end()) {
+      std::string list;
+      for (const Key& key : keys) list += (list.empty() ? "" : ", ") + std::string(key.name);
+      fail_at(node,
+              "unknown key '" + std::string(name.str()) + "' in " + where + "; known are: " + list);
+    }
+    known->read(node);
+  }
+}
+
+std::vector<Key> layer_keys(LayerSettings& settings) {
+  using numerics::Granularity;
+  return {
+      bits("weight_bits", settings.weight_bits),
+      bits("activation_bits", settings.activation_bits),
+      word("scheme",
+           [&](const std::string& name) {
+             if (name == "float") {
+               settings.skip = true;
+             } else {
+               settings.scheme = scheme_from(name);
+             }
+           }),
+      word("granularity",
+           [&](const std::string& name) {
+             settings.granularity = choice<Granularity>(name, {{"tensor", Granularity::kTensor},
+                                                               {"channel", Granularity::kChannel},
+                                                               {"group", Granularity::kGroup}});
+           }),
+      whole("group_size", 1, std::int64_t{1} << 31,
+            [&](std::int64_t size) { settings.group_size = static_cast<std::size_t>(size); }),
+      flag("weight_offset", [&](bool value) { settings.weight_offset = value; }),
+      flag("activation_offset", [&](bool value) { settings.activation_offset = value; }),
+      flag("skip", [&](bool value) { settings.skip = value; }),
+  };
+}
+
+std::vector<Key> fit_keys(FitOptions& fit) {
+  WeightFitOptions& weights = fit.weights;
+  return {
+      word("basis_solver",
+           [&](const std::string& name) {
+             weights.basis.solver =
+                 choice<BasisSolver>(name, {{"least-squares", BasisSolver::kLeastSquares},
+                                            {"gradient", BasisSolver::kGradient}});
+           }),
+      whole("iterations", 1, 100000,
+            [&](std::int64_t value) { weights.basis.iterations = static_cast<int>(value); }),
+      real("learning_rate", 1e-9, 1, [&](double value) { weights.basis.learning_rate = value; }),
+      real("l2_penalty", 0, 1e3, [&](double value) { weights.basis.l2_penalty = value; }),
+      flag("input_weighted", [&](bool value) { weights.input_weighted = value; }),
+      flag("error_feedback", [&](bool value) { weights.error_feedback = value; }),
+      flag("refine", [&](bool value) { weights.refine = value; }),
+      whole("refine_sweeps", 1, 10000,
+            [&](std::int64_t value) { weights.refine_sweeps = static_cast<int>(value); }),
+      flag("bias_correction", [&](bool value) { weights.bias_correction = value; }),
+      real("damping", 1e-9, 1e3, [&](double value) { weights.damping = value; }),
+      word("schedule",
+           [&](const std::string& name) {
+             fit.schedule = choice<Schedule>(
+                 name, {{"layerwise", Schedule::kLayerwise}, {"phases", Schedule::kPhases}});
+           }),
+      flag("refit_activations", [&](bool value) { fit.refit_activations = value; }),
+      whole("activation_samples", 256, std::int64_t{1} << 28,
+            [&](std::int64_t value) { fit.activation_samples = static_cast<std::size_t>(value); }),
+  };
+}
+
+const toml::table& as_table(const toml::node& node, std::string_view key) {
+  if (!node.is_table()) fail_type(node, key, "a table");
+  return *node.as_table();
+}
+
+LayerOverride read_override(const toml::node& node) {
+  LayerOverride result;
+  std::vector<Key> keys = layer_keys(result.settings);
+  keys.push_back(word("name", [&](const std::string& name) { result.pattern = name; }));
+  read_table(as_table(node, "layer"), keys, "[[layer]]");
+  if (result.pattern.empty()) fail_at(node, "[[layer]] needs a name, e.g. name = \"dense1\"");
+  return result;
+}
+
+Recipe read_recipe(const toml::table& root) {
+  Recipe recipe;
+  const std::vector<Key> sections = {
+      {"default",
+       [&](const toml::node& node) {
+         read_table(as_table(node, "default"), layer_keys(recipe.defaults), "[default]");
+       }},
+      {"fit",
+       [&](const toml::node& node) {
+         read_table(as_table(node, "fit"), fit_keys(recipe.fit), "[fit]");
+       }},
+      {"layer",
+       [&](const toml::node& node) {
+         if (!node.is_array()) fail_type(node, "layer", "[[layer]] tables");
+         for (const toml::node& each : *node.as_array()) {
+           recipe.overrides.push_back(read_override(each));
+         }
+       }},
+  };
+  read_table(root, sections, "the recipe");
+  return recipe;
+}
+
+}  // namespace
+
+Recipe parse_recipe(std::string_view toml_text, const std::string& name) {
+  return with_context(name, [&] {
+    try {
+      return read_recipe(toml::parse(toml_text));
+    } catch (const toml::parse_error& error) {
+      fail(ErrorKind::kUsage, "line " + std::to_string(error.source().begin.line) + ": " +
+                                  std::string(error.description()));
+    }
+  });
+}
+
+}  // namespace halftone::compress

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/formats/model.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+
+#include "halftone/base/error.h"
+#include "halftone/base/file.h"
+#include "halftone/formats/circle/export.h"
+#include "halftone/formats/circle/import.h"
+#include "halftone/formats/onnx/export.h"
+#include "halftone/formats/onnx/import.h"
+
+namespace halftone::formats {
+
+std::string_view to_string(ModelFormat format) {
+  switch (format) {
+    case ModelFormat::kOnnx:
+      return "onnx";
+    case ModelFormat::kTflite:
+      return "tflite";
+    case ModelFormat::kCircle:
+      return "circle";
+  }
+  return "unknown";
+}
+
+ModelFormat model_format(const std::filesystem::path& path) {
+  std::string extension = path.extension().string();
+  std::ranges::transform(extension, extension.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (const ModelFormat format :
+       {ModelFormat::kOnnx, ModelFormat::kTflite, ModelFormat::kCircle}) {
+    if (extension == "." + std::string(to_string(format))) return format;
+  }
+  fail(ErrorKind::kUnsupported, path.string() +
+                                    ": expected a name that ends in .onnx, .tflite or .circle, "
+                                    "found '" +
+                                    extension + "'");
+}
+
+ir::Graph load_model(const std::filesystem::path& path) {
+  const ModelFormat format = model_format(path);
+  const std::vector<std::byte> bytes = read_file(path);
+  return with_context(path.string(), [&] {
+    return format == ModelFormat::kOnnx ? import_onnx(bytes, path.parent_path())
+                                        : import_circle(bytes);
+  });
+}
+
+void save_model(const ir::Graph& graph, const std::filesystem::path& path) {
+  const ModelFormat format = model_format(path);
+  const std::vector<std::byte> bytes = with_context(path.string(), [&] {
+    switch (format) {
+      case ModelFormat::kTflite:
+        return export_circle(graph, CircleFlavor::kTflite);
+      case ModelFormat::kCircle:
+        return export_circle(graph, CircleFlavor::kCircle);
+      case ModelFormat::kOnnx:
+        break;
+    }
+    return export_onnx(graph);
+  });
+  write_file(path, bytes);
+}
+
+}  // namespace halftone::formats

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Networks in files: the format is what the file's name says.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+#include "halftone/ir/graph.h"
+
+namespace halftone::formats {
+
+enum class ModelFormat { kOnnx, kTflite, kCircle };
+
+std::string_view to_string(ModelFormat format);  ///< "onnx", "tflite", "circle"
+
+/// By extension: .onnx, .tflite, .circle.
+/// @throws Error kUnsupported that lists them, for any other
+ModelFormat model_format(const std::filesystem::path& path);
+
+/// Reads a network.
+/// @throws Error kIo if the file cannot be read; kFormat if it is malformed; kUnsupported if it
+///         has operators Halftone does not know, all of them named; messages start with the path
+ir::Graph load_model(const std::filesystem::path& path);
+
+/// Writes a network, whole or not at all; the same graph gives the same bytes.
+/// @throws Error kUnsupported if the format has no words for something in the graph; kIo if the
+/// file
+///         cannot be written; messages start with the path
+void save_model(const ir::Graph& graph, const std::filesystem::path& path);
+
+}  // namespace halftone::formats
