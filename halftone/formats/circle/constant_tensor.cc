@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/formats/circle/constant_tensor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "halftone/base/error.h"
+#include "halftone/base/half.h"
+
+namespace halftone::formats::circle {
+namespace {
+
+using schema::TensorType;
+
+void check(bool holds, const std::string& message) {
+  if (!holds) fail(ErrorKind::kFormat, message);
+}
+
+std::size_t size_bytes(TensorType type) {
+  if (type == TensorType::FLOAT16 || type == TensorType::BFLOAT16) return sizeof(std::uint16_t);
+  const auto element = element_type(type);
+  if (!element) {
+    fail(ErrorKind::kUnsupported, "elements of type " + std::to_string(static_cast<int>(type)) +
+                                      " (" + schema::EnumNameTensorType(type) + ")");
+  }
+  return ir::size_bytes(*element);
+}
+
+/// Widens 16-bit floats with `widen`.
+template <typename Widen>
+ir::Tensor widened(const ir::Shape& shape, std::span<const std::byte> bytes, Widen widen) {
+  ir::Tensor tensor(ir::ElementType::kFloat32, shape);
+  const auto numbers = tensor.as<float>();
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    std::uint16_t half = 0;
+    std::memcpy(&half, bytes.data() + i * sizeof(half), sizeof(half));
+    numbers[i] = widen(half);
+  }
+  return tensor;
+}
+
+ir::Tensor decoded(TensorType type, const ir::Shape& shape, std::span<const std::byte> bytes) {
+  if (type == TensorType::FLOAT16) return widened(shape, bytes, float_from_half);
+  if (type == TensorType::BFLOAT16) return widened(shape, bytes, float_from_bfloat16);
+  ir::Tensor tensor(*element_type(type), shape);
+  std::ranges::copy(bytes, tensor.bytes().begin());
+  return tensor;
+}
+
+}  // namespace
+
+std::optional<ir::ElementType> element_type(TensorType type) {
+  switch (type) {
+    case TensorType::FLOAT32:
+      return ir::ElementType::kFloat32;
+    case TensorType::INT8:
+      return ir::ElementType::kInt8;
+    case TensorType::UINT8:
+      return ir::ElementType::kUint8;
+    case TensorType::INT32:
+      return ir::ElementType::kInt32;
+    case TensorType::INT64:
+      return ir::ElementType::kInt64;
+    case TensorType::BOOL:
+      return ir::ElementType::kBool;
+    default:
+      return std::nullopt;
+  }
+}
+
+TensorType tensor_type(ir::ElementType type) {
+  switch (type) {
+    case ir::ElementType::kFloat32:
+      return TensorType::FLOAT32;
+    case ir::ElementType::kInt8:
+      return TensorType::INT8;
+    case ir::ElementType::kUint8:
+      return TensorType::UINT8;
+    case ir::ElementType::kInt32:
+      return TensorType::INT32;
+    case ir::ElementType::kInt64:
+      return TensorType::INT64;
+    case ir::ElementType::kBool:
+      return TensorType::BOOL;
+  }
+  fail(ErrorKind::kInternal, "unknown element type");
+}
+
+bool is_quantized(TensorType type) {
+  return type == TensorType::INT8 || type == TensorType::UINT8 || type == TensorType::INT32;
+}
+
+ir::Tensor read_tensor(TensorType type, const ir::Shape& shape, std::span<const std::byte> bytes) {
+  // The element count is at most 2^40, so that this product cannot overflow.
+  const std::size_t expected = shape.element_count() * size_bytes(type);
+  check(bytes.size() == expected, "shape " + shape.to_string() + ": expected " +
+                                      std::to_string(expected) + " bytes, found " +
+                                      std::to_string(bytes.size()));
+  ir::Tensor tensor = decoded(type, shape, bytes);
+  if (tensor.element() == ir::ElementType::kFloat32) {
+    const auto numbers = tensor.as<float>();
+    const auto bad = std::ranges::find_if(numbers, [](float x) { return !std::isfinite(x); });
+    check(bad == numbers.end(),
+          "expected finite numbers, found " + (bad == numbers.end() ? "" : std::to_string(*bad)));
+  }
+  return tensor;
+}
+
+FloatBytes narrowest_floats(std::span<const float> numbers) {
+  const auto fits = [](float x) { return float_from_half(half_from_float(x)) == x; };
+  if (!std::ranges::all_of(numbers, fits)) {
+    const auto bytes = std::as_bytes(numbers);
+    return {TensorType::FLOAT32, {bytes.begin(), bytes.end()}};
+  }
+  FloatBytes narrow{TensorType::FLOAT16, {}};
+  for (const float x : numbers) {
+    const std::uint16_t half = half_from_float(x);
+    const auto bytes = std::as_bytes(std::span(&half, 1));
+    narrow.bytes.insert(narrow.bytes.end(), bytes.begin(), bytes.end());
+  }
+  return narrow;
+}
+
+}  // namespace halftone::formats::circle

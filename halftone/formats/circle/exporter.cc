@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/formats/circle/exporter.h"
+
+#include <algorithm>
+#include <limits>
+#include <string_view>
+
+#include "halftone/base/error.h"
+#include "halftone/formats/circle/constant_tensor.h"
+#include "halftone/formats/circle/listing.h"
+
+namespace halftone::formats::circle {
+namespace {
+
+constexpr std::uint32_t kTfliteVersion = 3;
+constexpr std::uint32_t kCircleVersion = 0;
+
+std::vector<std::int32_t> extents(const ir::Shape& shape, ir::Dim batch) {
+  std::vector<std::int32_t> result;
+  for (const ir::Dim dim : shape.dims()) {
+    if (dim > std::numeric_limits<std::int32_t>::max()) {
+      fail(ErrorKind::kUnsupported, "an extent of " + std::to_string(dim) + " in " +
+                                        shape.to_string() + ": expected less than 2^31");
+    }
+    result.push_back(static_cast<std::int32_t>(dim == ir::kBatch ? batch : dim));
+  }
+  return result;
+}
+
+bool moves_elements(const ir::Operator& op) {
+  return std::holds_alternative<ir::Reshape>(op) || std::holds_alternative<ir::Transpose>(op) ||
+         std::holds_alternative<ir::Concat>(op) || std::holds_alternative<ir::Slice>(op);
+}
+
+}  // namespace
+
+Exporter::Exporter(const ir::Graph& graph, CircleFlavor flavor) : graph_(graph), flavor_(flavor) {
+  model_.version = flavor == CircleFlavor::kTflite ? kTfliteVersion : kCircleVersion;
+  model_.subgraphs.push_back(std::make_unique<schema::SubGraphT>());
+  model_.buffers.push_back(std::make_unique<schema::BufferT>());  // 0 is empty
+}
+
+std::vector<std::byte> Exporter::run() {
+  collect_quantization();
+  schema::SubGraphT& graph = *model_.subgraphs[0];
+  for (const ir::ValueId id : graph_.inputs()) graph.inputs.push_back(tensor(id));
+  add_operators();
+  for (const ir::ValueId id : graph_.outputs()) graph.outputs.push_back(tensor(id));
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(schema::Model::Pack(builder, &model_),
+                 flavor_ == CircleFlavor::kTflite ? "TFL3" : "CIR0");
+  const auto bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
+  return {bytes.begin(), bytes.end()};
+}
+
+void Exporter::add_operators() {
+  std::vector<std::string> refusals;
+  for (const ir::NodeId id : graph_.topological_order()) {
+    try {
+      export_node(*this, graph_.node(id));
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kUnsupported) throw;
+      refusals.emplace_back(error.what());
+    }
+  }
+  if (!refusals.empty()) {
+    fail(ErrorKind::kUnsupported, "cannot be written: " + listing(refusals));
+  }
+}
+
+void Exporter::quantize(ir::ValueId value, const ir::AffineParameters& parameters) {
+  const auto [found, is_new] = quantization_.try_emplace(value, parameters);
+  if (!is_new && found->second != parameters) {
+    fail(ErrorKind::kUnsupported,
+         "'" + graph_.value(value).name + "': integers that are read with different scales");
+  }
+}
+
+/// In files the scale belongs to the tensor of integers, in graphs to the nodes at its ends.
+void Exporter::collect_quantization() {
+  const std::vector<ir::NodeId> order = graph_.topological_order();
+  for (const ir::NodeId id : order) {
+    const ir::Node& node = graph_.node(id);
+    if (const auto* op = std::get_if<ir::QuantizeLinear>(&node.op)) {
+      quantize(node.output, op->parameters);
+    } else if (const auto* read = std::get_if<ir::DequantizeLinear>(&node.op)) {
+      quantize(node.inputs[0], read->parameters);
+    }
+  }
+  // Moving elements keeps their scale: forwards to those after, backwards to those before.
+  const auto spread = [this](ir::ValueId from, ir::ValueId to) {
+    const auto found = quantization_.find(from);
+    if (found != quantization_.end() && found->second.scales.size() == 1) {
+      quantization_.try_emplace(to, found->second);
+    }
+  };
+  for (const ir::NodeId id : order) {
+    const ir::Node& node = graph_.node(id);
+    if (moves_elements(node.op)) spread(node.inputs[0], node.output);
+  }
+  for (auto id = order.rbegin(); id != order.rend(); ++id) {
+    const ir::Node& node = graph_.node(*id);
+    if (!moves_elements(node.op)) continue;
+    for (const ir::ValueId input : node.inputs) spread(node.output, input);
+  }
+}
+
+std::unique_ptr<schema::TensorT> Exporter::describe(const std::string& name,
+                                                    schema::TensorType type,
+                                                    const ir::Shape& shape) {
+  auto tensor = std::make_unique<schema::TensorT>();
+  tensor->name = name;
+  tensor->type = type;
+  tensor->shape = extents(shape, 1);
+  if (!shape.is_static()) tensor->shape_signature = extents(shape, -1);
+  return tensor;
+}
+
+TensorIndex Exporter::append(std::unique_ptr<schema::TensorT> tensor) {
+  auto& tensors = model_.subgraphs[0]->tensors;
+  tensors.push_back(std::move(tensor));
+  return static_cast<TensorIndex>(tensors.size() - 1);
+}
+
+TensorIndex Exporter::tensor(ir::ValueId id) {
+  if (id == ir::kAbsent) return kNoTensor;
+  const auto known = tensors_.find(id);
+  if (known != tensors_.end()) return known->second;
+  const ir::Value& value = graph_.value(id);
+  if (!value.type.encoding.is_dense()) {
+    fail(ErrorKind::kUnsupported,
+         "'" + value.name + "': codes of a basis that are no FullyConnected's own");
+  }
+  auto tensor = describe(value.name, tensor_type(value.type.encoding.element), value.type.shape);
+  if (value.constant) tensor->buffer = buffer(std::get<ir::Tensor>(*value.constant).bytes());
+  const auto found = quantization_.find(id);
+  if (found != quantization_.end()) {
+    const ir::AffineParameters& parameters = found->second;
+    tensor->quantization = std::make_unique<schema::QuantizationParametersT>();
+    tensor->quantization->scale = parameters.scales;
+    tensor->quantization->zero_point.assign(parameters.zero_points.begin(),
+                                            parameters.zero_points.end());
+    tensor->quantization->quantized_dimension =
+        parameters.scales.size() > 1 ? static_cast<std::int32_t>(parameters.axis) : 0;
+  }
+  return tensors_[id] = append(std::move(tensor));
+}
+
+TensorIndex Exporter::constant(const std::string& name, schema::TensorType type,
+                               const ir::Shape& shape, std::span<const std::byte> bytes) {
+  auto tensor = describe(name, type, shape);
+  tensor->buffer = buffer(bytes);
+  return append(std::move(tensor));
+}
+
+TensorIndex Exporter::integers(std::span<const std::int64_t> numbers) {
+  std::vector<std::int32_t> narrow;
+  for (const std::int64_t number : numbers) {
+    if (number < std::numeric_limits<std::int32_t>::min() ||
+        number > std::numeric_limits<std::int32_t>::max()) {
+      fail(ErrorKind::kUnsupported,
+           "the number " + std::to_string(number) + ": expected one of 32 bits");
+    }
+    narrow.push_back(static_cast<std::int32_t>(number));
+  }
+  return constant("", schema::TensorType::INT32, {static_cast<ir::Dim>(narrow.size())},
+                  std::as_bytes(std::span(narrow)));
+}
+
+std::uint32_t Exporter::buffer(std::span<const std::byte> bytes) {
+  if (bytes.empty()) return 0;
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::size_t hash = std::hash<std::string_view>{}(text);
+  const auto [first, last] = buffers_.equal_range(hash);
+  for (auto candidate = first; candidate != last; ++candidate) {
+    const auto& data = model_.buffers[candidate->second]->data;
+    if (std::ranges::equal(std::as_bytes(std::span(data)), bytes)) return candidate->second;
+  }
+  data_bytes_ += bytes.size();
+  check_data_size(data_bytes_);
+  const auto index = static_cast<std::uint32_t>(model_.buffers.size());
+  const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  model_.buffers.push_back(std::make_unique<schema::BufferT>());
+  model_.buffers.back()->data.assign(data, data + bytes.size());
+  buffers_.emplace(hash, index);
+  return index;
+}
+
+std::uint32_t Exporter::operator_code(OperatorCode code, const std::string& custom_name) {
+  const auto [found, is_new] = codes_.try_emplace(
+      {code, custom_name}, static_cast<std::uint32_t>(model_.operator_codes.size()));
+  if (!is_new) return found->second;
+  auto entry = std::make_unique<schema::OperatorCodeT>();
+  const auto number = static_cast<std::int32_t>(code);
+  entry->deprecated_builtin_code =
+      number > kSeeExtendedCode ? kSeeExtendedCode : static_cast<std::int8_t>(number);
+  // Circle's rule takes small codes from the byte, and its first readers know no other field.
+  if (flavor_ == CircleFlavor::kTflite || number > kSeeExtendedCode) entry->builtin_code = number;
+  entry->custom_code = custom_name;
+  model_.operator_codes.push_back(std::move(entry));
+  return found->second;
+}
+
+schema::OperatorT& Exporter::append_operator(std::vector<TensorIndex> inputs, ir::ValueId output) {
+  auto op = std::make_unique<schema::OperatorT>();
+  op->inputs = std::move(inputs);
+  op->outputs = {tensor(output)};
+  auto& operators = model_.subgraphs[0]->operators;
+  operators.push_back(std::move(op));
+  return *operators.back();
+}
+
+void Exporter::add(OperatorCode code, std::vector<TensorIndex> inputs, ir::ValueId output,
+                   schema::BuiltinOptionsUnion options) {
+  schema::OperatorT& op = append_operator(std::move(inputs), output);
+  op.opcode_index = operator_code(code, "");
+  op.builtin_options = std::move(options);
+}
+
+void Exporter::add_custom(const std::string& name, std::vector<TensorIndex> inputs,
+                          ir::ValueId output, std::span<const std::byte> options) {
+  schema::OperatorT& op = append_operator(std::move(inputs), output);
+  op.opcode_index = operator_code(OperatorCode::kCustom, name);
+  const auto* data = reinterpret_cast<const std::uint8_t*>(options.data());
+  op.custom_options.assign(data, data + options.size());
+}
+
+void check_data_size(std::size_t data_bytes) {
+  constexpr std::size_t kTables = std::size_t{64} << 20;
+  constexpr std::size_t kMost = FLATBUFFERS_MAX_BUFFER_SIZE - kTables;
+  if (data_bytes > kMost) {
+    fail(ErrorKind::kUnsupported, "expected at most " + std::to_string(kMost) +
+                                      " bytes of weights in one file, found " +
+                                      std::to_string(data_bytes));
+  }
+}
+
+}  // namespace halftone::formats::circle

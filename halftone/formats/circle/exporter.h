@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of an export, and what the families of operators see of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "circle_generated.h"
+#include "halftone/formats/circle/flavor.h"
+#include "halftone/formats/circle/operator_code.h"
+#include "halftone/ir/graph.h"
+
+namespace halftone::formats::circle {
+
+/// Index of a tensor in the file; kNoTensor where an optional input is absent.
+using TensorIndex = std::int32_t;
+inline constexpr TensorIndex kNoTensor = -1;
+
+/// Turns a lowered graph into a file, node by node in the order of execution.
+class Exporter {
+ public:
+  /// @param graph  as lowered() gives it; stays alive as long as this
+  Exporter(const ir::Graph& graph, CircleFlavor flavor);
+
+  /// @throws Error as export_circle()
+  std::vector<std::byte> run();
+
+  [[nodiscard]] const ir::Graph& graph() const { return graph_; }
+  [[nodiscard]] CircleFlavor flavor() const { return flavor_; }
+
+  /// The tensor of a value, added when first asked for.
+  /// @throws Error kUnsupported if the file has no such tensor
+  TensorIndex tensor(ir::ValueId value);
+  /// A tensor of constant numbers that is no value of the graph.
+  TensorIndex constant(const std::string& name, schema::TensorType type, const ir::Shape& shape,
+                       std::span<const std::byte> bytes);
+  /// A vector of integers that parameterises an operator.
+  TensorIndex integers(std::span<const std::int64_t> numbers);
+
+  void add(OperatorCode code, std::vector<TensorIndex> inputs, ir::ValueId output,
+           schema::BuiltinOptionsUnion options = {});
+  void add_custom(const std::string& name, std::vector<TensorIndex> inputs, ir::ValueId output,
+                  std::span<const std::byte> options);
+
+ private:
+  void collect_quantization();
+  void quantize(ir::ValueId value, const ir::AffineParameters& parameters);
+  void add_operators();
+  std::unique_ptr<schema::TensorT> describe(const std::string& name, schema::TensorType type,
+                                            const ir::Shape& shape);
+  std::uint32_t buffer(std::span<const std::byte> bytes);
+  std::uint32_t operator_code(OperatorCode code, const std::string& custom_name);
+  TensorIndex append(std::unique_ptr<schema::TensorT> tensor);
+  schema::OperatorT& append_operator(std::vector<TensorIndex> inputs, ir::ValueId output);
+
+  const ir::Graph& graph_;
+  CircleFlavor flavor_;
+  schema::ModelT model_;
+  std::map<ir::ValueId, TensorIndex> tensors_;
+  std::map<ir::ValueId, ir::AffineParameters> quantization_;
+  std::unordered_multimap<std::size_t, std::uint32_t> buffers_;  ///< by hash of the bytes
+  std::map<std::pair<OperatorCode, std::string>, std::uint32_t> codes_;
+  std::size_t data_bytes_ = 0;
+};
+
+/// @throws Error kUnsupported if this many bytes of numbers do not fit a FlatBuffer with its tables
+void check_data_size(std::size_t data_bytes);
+
+/// Adds the operators of one node. @throws Error kUnsupported if the file has none for it
+void export_node(Exporter& exporter, const ir::Node& node);
+
+/// The number of a fused activation. @throws Error kUnsupported if it has none
+schema::ActivationFunctionType activation_type(const ir::Activation& activation);
+
+/// A FullyConnected whose weights, input or both are in a basis.
+void export_lowbit(Exporter& exporter, const ir::Node& node);
+
+}  // namespace halftone::formats::circle

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file's tables behind checks: whatever is asked for here exists and lies within the file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "circle_generated.h"
+#include "halftone/base/buffer.h"
+#include "halftone/formats/circle/flavor.h"
+#include "halftone/formats/circle/operator_code.h"
+#include "halftone/ir/ops/encoding.h"
+#include "halftone/ir/shape.h"
+
+namespace halftone::formats::circle {
+
+/// The elements of a FlatBuffers vector that may be absent.
+template <typename T>
+std::span<const T> elements(const flatbuffers::Vector<T>* vector) {
+  return vector == nullptr ? std::span<const T>() : std::span(vector->data(), vector->size());
+}
+
+/// A verified file and its first subgraph.
+class FileModel {
+ public:
+  /// @param bytes  stay alive as long as this
+  /// @throws Error kFormat if the bytes are no sound file, or tables are missing
+  explicit FileModel(std::span<const std::byte> bytes);
+
+  [[nodiscard]] std::size_t size_bytes() const { return bytes_.size(); }
+  [[nodiscard]] std::size_t num_tensors() const { return graph_->tensors()->size(); }
+  [[nodiscard]] std::size_t num_operators() const;
+  [[nodiscard]] const schema::Operator& table(std::size_t op) const;
+  /// Indices of tensors; @throws Error kFormat if one is out of range
+  [[nodiscard]] std::vector<std::size_t> graph_inputs() const;
+  [[nodiscard]] std::vector<std::size_t> graph_outputs() const;
+  /// The tensors an operator reads, empty where one is absent (-1).
+  /// @throws Error kFormat if an index is out of range or there are more than kMostOperands
+  [[nodiscard]] std::vector<std::optional<std::size_t>> inputs(std::size_t op) const;
+  [[nodiscard]] std::vector<std::size_t> outputs(std::size_t op) const;
+
+  /// @throws Error kFormat if the operator's index of its code is out of range
+  [[nodiscard]] OperatorCode code(std::size_t op) const;
+  /// The name of a custom operator; empty for others.
+  [[nodiscard]] std::string custom_name(std::size_t op) const;
+
+  [[nodiscard]] const schema::Tensor& tensor(std::size_t index) const;
+  /// Its name without control characters; "tensor 12" if it has none.
+  [[nodiscard]] std::string tensor_name(std::size_t index) const;
+  /// The declared extents. @throws Error kFormat if one is negative or there are over kMostAxes
+  [[nodiscard]] ir::Shape shape(std::size_t index) const;
+  /// Whether the signature leads with -1.
+  [[nodiscard]] bool has_symbolic_batch(std::size_t index) const;
+  /// The tensor's own numbers; empty if it has none.
+  /// @throws Error kFormat if its buffer is out of range
+  [[nodiscard]] std::span<const std::byte> data(std::size_t index) const;
+  /// Its affine parameters, if it is quantized.
+  /// @throws Error kFormat if they are not sound; kUnsupported if they follow another rule
+  [[nodiscard]] std::optional<ir::AffineParameters> quantization(std::size_t index) const;
+
+  static constexpr std::size_t kMostOperands = 4096;
+  static constexpr std::size_t kMostAxes = 32;
+
+ private:
+  [[nodiscard]] const schema::OperatorCode& code_table(std::size_t op) const;
+  [[nodiscard]] std::vector<std::size_t> tensors(std::span<const std::int32_t> indices,
+                                                 const char* what) const;
+
+  AlignedBuffer copy_;  ///< where the caller's bytes are not aligned
+  std::span<const std::byte> bytes_;
+  CircleFlavor flavor_;
+  const schema::Model* model_ = nullptr;
+  const schema::SubGraph* graph_ = nullptr;
+};
+
+}  // namespace halftone::formats::circle

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/formats/circle/import.h"
+
+#include <optional>
+
+#include "halftone/formats/circle/importer.h"
+#include "halftone/formats/circle/symbolic_batch.h"
+#include "halftone/ir/verify.h"
+
+namespace halftone::formats {
+namespace {
+
+/// A file may declare a batch and then, say, reshape it into other axes. Its graph then only fits
+/// the extents the file was made with.
+ir::Graph import_any_batch(const circle::FileModel& file) {
+  try {
+    return circle::Importer(file).run(true);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kShape) throw;
+  }
+  return circle::Importer(file).run(false);
+}
+
+}  // namespace
+
+ir::Graph import_circle(std::span<const std::byte> bytes) {
+  const circle::FileModel file(bytes);
+  ir::Graph graph = import_any_batch(file);
+  circle::try_symbolic_batch(graph);
+  ir::verify(graph);
+  return graph;
+}
+
+}  // namespace halftone::formats

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
+#include "halftone/formats/circle/constant_tensor.h"
+#include "halftone/formats/circle/importer.h"
+
+namespace halftone::formats::circle {
+namespace {
+
+using ir::ActivationKind;
+using ir::BinaryKind;
+
+void import_unary(OperatorImport& op, ir::Activation activation) {
+  op.emit(ir::Unary{activation}, {op.number(0)});
+}
+
+template <ActivationKind kind>
+void import_plain(OperatorImport& op) {
+  import_unary(op, {kind, 0, 0});
+}
+
+void import_elu(OperatorImport& op) { import_unary(op, {ActivationKind::kElu, 1, 0}); }
+
+void import_relu_0_to_1(OperatorImport& op) { import_unary(op, {ActivationKind::kClip, 0, 1}); }
+
+void import_leaky_relu(OperatorImport& op) {
+  const auto* options = op.options<schema::LeakyReluOptions>();
+  import_unary(op, {ActivationKind::kLeakyRelu,
+                    options ? OperatorImport::finite(options->alpha(), "alpha") : 0, 0});
+}
+
+void import_gelu(OperatorImport& op) {
+  const auto* options = op.options<schema::GeluOptions>();
+  const bool approximate = options != nullptr && options->approximate();
+  import_unary(op, {approximate ? ActivationKind::kGeluTanh : ActivationKind::kGelu, 0, 0});
+}
+
+void import_rsqrt(OperatorImport& op) {
+  const ir::ValueId root =
+      op.step(ir::Unary{{ActivationKind::kSqrt, 0, 0}}, {op.number(0)}, "sqrt");
+  op.emit(ir::Unary{{ActivationKind::kReciprocal, 0, 0}}, {root});
+}
+
+void import_pair(OperatorImport& op, BinaryKind kind, ir::Activation activation = {}) {
+  op.emit(ir::Binary{kind, activation}, {op.number(0), op.number(1)});
+}
+
+template <BinaryKind kind>
+void import_binary(OperatorImport& op) {
+  import_pair(op, kind);
+}
+
+/// ADD, SUB, MUL and DIV: the ones that fuse an activation.
+template <BinaryKind kind, typename Options>
+void import_arithmetic(OperatorImport& op) {
+  const auto* options = op.options<Options>();
+  import_pair(op, kind,
+              options ? fused_activation(options->fused_activation_function()) : ir::Activation{});
+}
+
+void import_squared_difference(OperatorImport& op) {
+  const ir::ValueId difference =
+      op.step(ir::Binary{BinaryKind::kSub, {}}, {op.number(0), op.number(1)}, "difference");
+  op.emit(ir::Unary{{ActivationKind::kSquare, 0, 0}}, {difference});
+}
+
+void import_cast(OperatorImport& op) {
+  const schema::TensorType type = op.importer().file().tensor(op.output_tensor(0)).type();
+  const auto element = element_type(type);
+  if (!element) {
+    fail(ErrorKind::kUnsupported, std::string("a cast to ") + schema::EnumNameTensorType(type));
+  }
+  op.emit(ir::Cast{*element}, {op.raw(0)});
+}
+
+/// Float to integers, or integers to others of another scale: the output's own rule says how.
+void import_quantize(OperatorImport& op) { op.alias(op.number(0)); }
+
+void import_dequantize(OperatorImport& op) {
+  const std::size_t input = op.input_tensor(0);
+  const ir::ValueId value = op.raw(0);
+  auto parameters = op.importer().file().quantization(input);
+  if (parameters && !op.graph().value(value).type.is_dense(ir::ElementType::kFloat32)) {
+    op.importer().charge(parameters->scales.size() * sizeof(float));
+    return op.emit(ir::DequantizeLinear{std::move(*parameters)}, {value});
+  }
+  op.alias(op.number(0));
+}
+
+constexpr ImportEntry kEntries[] = {
+    {OperatorCode::kRelu, import_plain<ActivationKind::kRelu>},
+    {OperatorCode::kReluN1To1, import_plain<ActivationKind::kReluN1To1>},
+    {OperatorCode::kRelu6, import_plain<ActivationKind::kRelu6>},
+    {OperatorCode::kRelu0To1, import_relu_0_to_1},
+    {OperatorCode::kTanh, import_plain<ActivationKind::kTanh>},
+    {OperatorCode::kLogistic, import_plain<ActivationKind::kSigmoid>},
+    {OperatorCode::kElu, import_elu},
+    {OperatorCode::kLeakyRelu, import_leaky_relu},
+    {OperatorCode::kHardSwish, import_plain<ActivationKind::kHardSwish>},
+    {OperatorCode::kGelu, import_gelu},
+    {OperatorCode::kExp, import_plain<ActivationKind::kExp>},
+    {OperatorCode::kLog, import_plain<ActivationKind::kLog>},
+    {OperatorCode::kSqrt, import_plain<ActivationKind::kSqrt>},
+    {OperatorCode::kRsqrt, import_rsqrt},
+    {OperatorCode::kSquare, import_plain<ActivationKind::kSquare>},
+    {OperatorCode::kNeg, import_plain<ActivationKind::kNeg>},
+    {OperatorCode::kAbs, import_plain<ActivationKind::kAbs>},
+    {OperatorCode::kSign, import_plain<ActivationKind::kSign>},
+    {OperatorCode::kFloor, import_plain<ActivationKind::kFloor>},
+    {OperatorCode::kCeil, import_plain<ActivationKind::kCeil>},
+    {OperatorCode::kRound, import_plain<ActivationKind::kRound>},
+    {OperatorCode::kAdd, import_arithmetic<BinaryKind::kAdd, schema::AddOptions>},
+    {OperatorCode::kSub, import_arithmetic<BinaryKind::kSub, schema::SubOptions>},
+    {OperatorCode::kMul, import_arithmetic<BinaryKind::kMul, schema::MulOptions>},
+    {OperatorCode::kDiv, import_arithmetic<BinaryKind::kDiv, schema::DivOptions>},
+    {OperatorCode::kMaximum, import_binary<BinaryKind::kMax>},
+    {OperatorCode::kMinimum, import_binary<BinaryKind::kMin>},
+    {OperatorCode::kPow, import_binary<BinaryKind::kPow>},
+    {OperatorCode::kPrelu, import_binary<BinaryKind::kPRelu>},
+    {OperatorCode::kSquaredDifference, import_squared_difference},
+    {OperatorCode::kCast, import_cast},
+    {OperatorCode::kQuantize, import_quantize},
+    {OperatorCode::kDequantize, import_dequantize},
+};
+
+}  // namespace
+
+std::span<const ImportEntry> elementwise_imports() { return kEntries; }
+
+}  // namespace halftone::formats::circle

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <map>
+
+#include "halftone/formats/circle/importer.h"
+
+namespace halftone::formats::circle {
+namespace {
+
+std::map<OperatorCode, ImportFunction> all_imports() {
+  std::map<OperatorCode, ImportFunction> table;
+  for (const auto family :
+       {elementwise_imports(), layout_imports(), linear_imports(), lowbit_imports()}) {
+    for (const ImportEntry& entry : family) table.emplace(entry.code, entry.import);
+  }
+  return table;
+}
+
+}  // namespace
+
+ImportFunction find_import(OperatorCode code) {
+  static const std::map<OperatorCode, ImportFunction> kTable = all_imports();
+  const auto found = kTable.find(code);
+  return found == kTable.end() ? nullptr : found->second;
+}
+
+}  // namespace halftone::formats::circle

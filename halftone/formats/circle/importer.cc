@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/formats/circle/importer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "halftone/formats/circle/constant_tensor.h"
+#include "halftone/formats/circle/custom_options.h"
+#include "halftone/formats/circle/listing.h"
+
+namespace halftone::formats::circle {
+namespace {
+
+void check(bool holds, const std::string& message) {
+  if (!holds) fail(ErrorKind::kFormat, message);
+}
+
+std::string label(const FileModel& file, std::size_t op) {
+  const OperatorCode code = file.code(op);
+  std::string name = name_of(code);
+  if (code == OperatorCode::kCustom) name += " '" + file.custom_name(op) + "'";
+  if (code == OperatorCode::kBcqFullyConnected || code == OperatorCode::kBcqGather) {
+    name += " (weight-only binary coding whose cluster order is not public)";
+  }
+  return name;
+}
+
+ImportFunction importer_of(const FileModel& file, std::size_t op) {
+  const OperatorCode code = file.code(op);
+  if (code == OperatorCode::kCustom && file.custom_name(op) != kCustomName) return nullptr;
+  return find_import(code);
+}
+
+}  // namespace
+
+Importer::Importer(const FileModel& file)
+    : file_(file),
+      states_(file.num_tensors(), State::kUnknown),
+      values_(file.num_tensors(), ir::kAbsent),
+      numbers_(file.num_tensors(), ir::kAbsent) {}
+
+ir::Graph Importer::run(bool symbolic_batch) {
+  add_inputs(symbolic_batch);
+  claim_outputs();
+  for (std::size_t op = 0; op < file_.num_operators(); ++op) import_operator(op);
+  if (!unsupported_.empty() || !refusals_.empty()) fail_unsupported();
+  for (const std::size_t tensor : file_.graph_outputs()) graph_.add_output(raw(tensor));
+  return std::move(graph_);
+}
+
+void Importer::add_inputs(bool symbolic_batch) {
+  for (const std::size_t tensor : file_.graph_inputs()) {
+    const std::string name = file_.tensor_name(tensor);
+    check(states_[tensor] == State::kUnknown, "input '" + name + "' appears twice");
+    const auto element = element_type(file_.tensor(tensor).type());
+    if (!element) fail(ErrorKind::kUnsupported, "input '" + name + "': an unknown element type");
+    ir::Shape shape = file_.shape(tensor);
+    if (symbolic_batch && file_.has_symbolic_batch(tensor)) {
+      check(!file_batch_ || *file_batch_ == shape[0],
+            "input '" + name + "': another batch than the inputs before");
+      file_batch_ = shape[0];
+      shape[0] = ir::kBatch;
+    }
+    define(tensor, graph_.add_input(name, ir::dense_type(*element, std::move(shape))));
+  }
+}
+
+void Importer::claim_outputs() {
+  for (std::size_t op = 0; op < file_.num_operators(); ++op) {
+    for (const std::size_t tensor : file_.outputs(op)) {
+      check(states_[tensor] == State::kUnknown && file_.data(tensor).empty(),
+            "tensor '" + file_.tensor_name(tensor) + "': computed, but known already");
+      states_[tensor] = State::kAwaited;
+    }
+  }
+}
+
+void Importer::import_operator(std::size_t op) {
+  const ImportFunction import = importer_of(file_, op);
+  const auto give_up = [&] {
+    for (const std::size_t tensor : file_.outputs(op)) states_[tensor] = State::kUnavailable;
+  };
+  if (import == nullptr) {
+    ++unsupported_[label(file_, op)];
+    return give_up();
+  }
+  try {
+    with_context("operator " + std::to_string(op) + " (" + name_of(file_.code(op)) + ")", [&] {
+      OperatorImport site(*this, op);
+      import(site);
+      for (const std::size_t tensor : file_.outputs(op)) {
+        check(states_[tensor] == State::kDefined, "has more outputs than it can compute");
+      }
+    });
+  } catch (const Unavailable&) {
+    give_up();  // the operator at fault is reported already
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kUnsupported) throw;
+    refusals_.emplace_back(error.what());
+    give_up();
+  }
+}
+
+void Importer::fail_unsupported() const {
+  std::string names;
+  for (const auto& [name, count] : unsupported_) {
+    names += (names.empty() ? "" : ", ") + name +
+             (count == 1 ? "" : ", " + std::to_string(count) + " times");
+  }
+  std::string text = names.empty() ? "" : "unsupported operators: " + names;
+  if (!names.empty() && !refusals_.empty()) text += "; ";
+  fail(ErrorKind::kUnsupported, text + listing(refusals_));
+}
+
+ir::ValueId Importer::raw(std::size_t tensor) {
+  switch (states_[tensor]) {
+    case State::kDefined:
+      return values_[tensor];
+    case State::kUnavailable:
+      throw Unavailable{};
+    case State::kAwaited:
+      fail(ErrorKind::kFormat, "tensor '" + file_.tensor_name(tensor) +
+                                   "' is read before it is computed: a cycle or a wrong order");
+    case State::kUnknown:
+      break;
+  }
+  define(tensor, add_constant(tensor));
+  return values_[tensor];
+}
+
+ir::ValueId Importer::number(std::size_t tensor) {
+  if (numbers_[tensor] != ir::kAbsent) return numbers_[tensor];
+  const ir::ValueId value = raw(tensor);
+  const std::string name = file_.tensor_name(tensor);
+  const ir::ValueType type = graph_.value(value).type;
+  if (type.is_dense(ir::ElementType::kFloat32)) return numbers_[tensor] = value;
+  auto parameters = file_.quantization(tensor);
+  if (!parameters || !is_quantized(file_.tensor(tensor).type())) {
+    fail(ErrorKind::kUnsupported, "tensor '" + name + "': expected float32 or quantized numbers, " +
+                                      "found " + type.to_string());
+  }
+  charge(parameters->scales.size() * (sizeof(float) + sizeof(std::int32_t)));
+  numbers_[tensor] =
+      graph_.add_node(name + "/dequantize", ir::DequantizeLinear{std::move(*parameters)}, {value});
+  return numbers_[tensor];
+}
+
+void Importer::define(std::size_t tensor, ir::ValueId value) {
+  check(states_[tensor] != State::kDefined,
+        "tensor '" + file_.tensor_name(tensor) + "' is computed twice");
+  states_[tensor] = State::kDefined;
+  values_[tensor] = value;
+}
+
+void Importer::charge(std::size_t bytes) {
+  constexpr std::size_t kSlack = 65536;
+  const std::size_t most = 16 * file_.size_bytes() + kSlack;
+  check(bytes <= most - charged_bytes_,
+        "the tensors of the file add up to more than 16 times its size");
+  charged_bytes_ += bytes;
+}
+
+ir::ValueId Importer::add_constant(std::size_t tensor) {
+  const schema::Tensor& table = file_.tensor(tensor);
+  const std::string name = file_.tensor_name(tensor);
+  const auto data = file_.data(tensor);
+  const ir::Shape shape = file_.shape(tensor);
+  if (table.is_variable()) {
+    fail(ErrorKind::kUnsupported, "tensor '" + name + "': a variable, kept between inferences");
+  }
+  if (table.sparsity() != nullptr) {
+    fail(ErrorKind::kUnsupported, "tensor '" + name + "': sparse numbers");
+  }
+  check(!data.empty() || shape.element_count() == 0,
+        "tensor '" + name + "' is read, but nothing computes it and it has no numbers");
+  const ConstantKey key{data.data(), table.type(), {shape.dims().begin(), shape.dims().end()}};
+  std::shared_ptr<const ir::Constant>& constant = constants_[key];
+  if (!constant) {
+    charge(2 * data.size());  // float16 grows to float32
+    constant = std::make_shared<const ir::Constant>(with_context(
+        "tensor '" + name + "'", [&] { return read_tensor(table.type(), shape, data); }));
+  }
+  return graph_.add_constant(name, constant);
+}
+
+}  // namespace halftone::formats::circle

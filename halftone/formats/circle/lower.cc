@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/formats/circle/lower.h"
+
+#include <array>
+#include <map>
+#include <numeric>
+#include <span>
+#include <utility>
+
+namespace halftone::formats::circle {
+namespace {
+
+using ir::Activation;
+using ir::ActivationKind;
+using ir::BinaryKind;
+using ir::ValueId;
+
+/// Replaces one node by others that together compute its output.
+class Rewrite {
+ public:
+  Rewrite(ir::Graph& graph, ir::NodeId id) : graph_(graph), node_(graph.node(id)) {}
+
+  void run() {
+    const ValueId result = std::visit([this](const auto& op) { return replacement(op); }, node_.op);
+    if (result == node_.output) return;
+    graph_.rename(result, graph_.value(node_.output).name);
+    graph_.replace_uses(node_.output, result);
+  }
+
+ private:
+  template <typename Op>
+  ValueId replacement(const Op& /*op*/) {
+    return node_.output;
+  }
+  ValueId replacement(const ir::Unary& op);
+  ValueId replacement(const ir::Binary& op);
+  ValueId replacement(const ir::FullyConnected& op);
+  ValueId replacement(const ir::Softmax& op);
+  ValueId replacement(const ir::MatMul& op);
+  ValueId replacement(const ir::DequantizeLinear& op);
+
+  /// The function of x in operators of the file, if there is a way.
+  std::optional<ValueId> composed(const Activation& activation, ValueId x);
+  /// The same, or else as a node that the exporter will report.
+  ValueId activated(const Activation& activation, ValueId x) {
+    const auto value = composed(activation, x);
+    return value ? *value : add(ir::Unary{activation}, {x});
+  }
+  ValueId expm1_below_zero(ValueId x) {
+    return unary(ActivationKind::kElu, binary(BinaryKind::kMin, x, scalar(0)), 1);
+  }
+
+  ValueId add(ir::Operator op, std::vector<ValueId> inputs) {
+    const std::string& name = graph_.value(node_.output).name;
+    return graph_.add_node(name + "/" + std::to_string(++steps_), std::move(op), std::move(inputs));
+  }
+  ValueId unary(ActivationKind kind, ValueId x, float alpha = 0) {
+    return add(ir::Unary{{kind, alpha, 0}}, {x});
+  }
+  ValueId binary(BinaryKind kind, ValueId a, ValueId b) {
+    return add(ir::Binary{kind, {}}, {a, b});
+  }
+  ValueId scalar(float number) {
+    const auto [found, is_new] = scalars_.try_emplace(number, ir::kAbsent);
+    if (is_new) {
+      const std::array<float, 1> numbers = {number};
+      found->second = graph_.add_constant(std::to_string(number),
+                                          ir::Tensor::from<float>({}, std::span(numbers)));
+    }
+    return found->second;
+  }
+  /// The node without its activation, named so that a reader finds the layer again.
+  ValueId without_activation(ir::Operator op) {
+    const std::string& output = graph_.value(node_.output).name;
+    const std::string name = node_.name == output ? output + "/linear" : node_.name;
+    return graph_.add_node(name, std::move(op), node_.inputs);
+  }
+
+  ir::Graph& graph_;
+  const ir::Node node_;  // a copy: nodes move while others are added
+  std::map<float, ValueId> scalars_;
+  int steps_ = 0;
+};
+
+std::optional<ValueId> Rewrite::composed(const Activation& activation, ValueId x) {
+  const float alpha = activation.alpha;
+  const float beta = activation.beta;
+  const auto relu = [&] { return unary(ActivationKind::kRelu, x); };
+  const auto times = [&](float factor, ValueId value) {
+    return factor == 1 ? value : binary(BinaryKind::kMul, value, scalar(factor));
+  };
+  const auto clipped = [&](ValueId value, float low, float high) {
+    return binary(BinaryKind::kMin, binary(BinaryKind::kMax, value, scalar(low)), scalar(high));
+  };
+  if (builtin_unary(activation)) return add(ir::Unary{activation}, {x});
+  switch (activation.kind) {
+    case ActivationKind::kClip:
+      return clipped(x, alpha, beta);
+    case ActivationKind::kElu:
+      return binary(BinaryKind::kAdd, relu(), times(alpha, expm1_below_zero(x)));
+    case ActivationKind::kSelu:
+      return times(beta, binary(BinaryKind::kAdd, relu(), times(alpha, expm1_below_zero(x))));
+    case ActivationKind::kCelu:
+      if (!(alpha > 0)) return std::nullopt;
+      return binary(BinaryKind::kAdd, relu(), times(alpha, expm1_below_zero(times(1 / alpha, x))));
+    case ActivationKind::kHardSigmoid:
+      return clipped(binary(BinaryKind::kAdd, times(alpha, x), scalar(beta)), 0, 1);
+    case ActivationKind::kSilu:
+      return binary(BinaryKind::kMul, x, unary(ActivationKind::kSigmoid, x));
+    case ActivationKind::kSoftplus: {
+      const ValueId size = unary(ActivationKind::kAbs, x);
+      const ValueId power = unary(ActivationKind::kExp, unary(ActivationKind::kNeg, size));
+      const ValueId rest = unary(ActivationKind::kLog, binary(BinaryKind::kAdd, power, scalar(1)));
+      return binary(BinaryKind::kAdd, relu(), rest);
+    }
+    case ActivationKind::kSoftsign: {
+      const ValueId size = unary(ActivationKind::kAbs, x);
+      return binary(BinaryKind::kDiv, x, binary(BinaryKind::kAdd, size, scalar(1)));
+    }
+    case ActivationKind::kReciprocal:
+      return binary(BinaryKind::kDiv, scalar(1), x);
+    default:
+      return std::nullopt;
+  }
+}
+
+ValueId Rewrite::replacement(const ir::Unary& op) {
+  if (builtin_unary(op.activation)) return node_.output;
+  if (op.activation.kind == ActivationKind::kIdentity) {
+    return add(ir::Reshape{graph_.value(node_.output).type.shape}, node_.inputs);
+  }
+  return composed(op.activation, node_.inputs[0]).value_or(node_.output);
+}
+
+bool is_one_of(ActivationKind kind, std::span<const ActivationKind> kinds) {
+  for (const ActivationKind each : kinds) {
+    if (kind == each) return true;
+  }
+  return false;
+}
+
+ValueId Rewrite::replacement(const ir::Binary& op) {
+  constexpr std::array kFused = {ActivationKind::kIdentity, ActivationKind::kRelu,
+                                 ActivationKind::kReluN1To1, ActivationKind::kRelu6};
+  const bool can_fuse = op.kind == BinaryKind::kAdd || op.kind == BinaryKind::kSub ||
+                        op.kind == BinaryKind::kMul || op.kind == BinaryKind::kDiv;
+  const ActivationKind kind = op.activation.kind;
+  if (kind == ActivationKind::kIdentity || (can_fuse && is_one_of(kind, kFused))) {
+    return node_.output;
+  }
+  return activated(op.activation, without_activation(ir::Binary{op.kind, {}}));
+}
+
+ValueId Rewrite::replacement(const ir::FullyConnected& op) {
+  // Plain TFLite runtimes fuse the RELU family only; an operator in a basis takes all that the
+  // format has numbers for, and SIGN_BIT has no operator of its own.
+  constexpr std::array kFused = {ActivationKind::kIdentity,  ActivationKind::kRelu,
+                                 ActivationKind::kReluN1To1, ActivationKind::kRelu6,
+                                 ActivationKind::kSignBit,   ActivationKind::kTanh};
+  const bool in_basis = !graph_.value(node_.inputs[0]).type.encoding.is_dense() ||
+                        !graph_.value(node_.inputs[1]).type.encoding.is_dense();
+  if (is_one_of(op.activation.kind, std::span(kFused).first(in_basis ? 6 : 5))) {
+    return node_.output;
+  }
+  return activated(op.activation, without_activation(ir::FullyConnected{}));
+}
+
+ValueId Rewrite::replacement(const ir::Softmax& op) {
+  const std::size_t rank = graph_.value(node_.output).type.shape.rank();
+  const bool scales = op.log && op.beta != 1;
+  if (op.axis + 1 == rank && !scales) return node_.output;
+  ValueId x = node_.inputs[0];
+  if (scales) x = binary(BinaryKind::kMul, x, scalar(op.beta));
+  const float beta = scales ? 1 : op.beta;
+  if (op.axis + 1 == rank) return add(ir::Softmax{op.axis, beta, op.log}, {x});
+  std::vector<std::size_t> exchange(rank);
+  std::iota(exchange.begin(), exchange.end(), std::size_t{0});
+  std::swap(exchange[op.axis], exchange[rank - 1]);
+  x = add(ir::Transpose{exchange}, {x});
+  x = add(ir::Softmax{rank - 1, beta, op.log}, {x});
+  return add(ir::Transpose{exchange}, {x});
+}
+
+ValueId Rewrite::replacement(const ir::MatMul& op) {
+  const ir::Shape a = graph_.value(node_.inputs[0]).type.shape;
+  const ir::Shape b = graph_.value(node_.inputs[1]).type.shape;
+  if (a.rank() > 1 && b.rank() > 1) return node_.output;
+  const auto matrix = [&](std::size_t input, const ir::Shape& shape, ir::Shape target) {
+    const ValueId value = node_.inputs[input];
+    return shape.rank() > 1 ? value : add(ir::Reshape{std::move(target)}, {value});
+  };
+  const ValueId lhs = matrix(0, a, {1, a[0]});
+  const ValueId rhs = matrix(1, b, {b[0], 1});
+  const ir::MatMul product{a.rank() > 1 && op.transpose_a, b.rank() > 1 && op.transpose_b};
+  return add(ir::Reshape{graph_.value(node_.output).type.shape}, {add(product, {lhs, rhs})});
+}
+
+ValueId Rewrite::replacement(const ir::DequantizeLinear& op) {
+  const ir::Constant* constant = graph_.constant(node_.inputs[0]);
+  const auto* codes = constant == nullptr ? nullptr : std::get_if<ir::Tensor>(constant);
+  if (codes == nullptr || codes->element() != ir::ElementType::kInt32) return node_.output;
+  const std::array inputs = {codes};
+  return graph_.add_constant(node_.name, ir::evaluate_operator(op, inputs));
+}
+
+}  // namespace
+
+std::optional<OperatorCode> builtin_unary(const Activation& activation) {
+  switch (activation.kind) {
+    case ActivationKind::kRelu:
+      return OperatorCode::kRelu;
+    case ActivationKind::kReluN1To1:
+      return OperatorCode::kReluN1To1;
+    case ActivationKind::kRelu6:
+      return OperatorCode::kRelu6;
+    case ActivationKind::kLeakyRelu:
+      return OperatorCode::kLeakyRelu;
+    case ActivationKind::kElu:
+      return activation.alpha == 1 ? std::optional(OperatorCode::kElu) : std::nullopt;
+    case ActivationKind::kTanh:
+      return OperatorCode::kTanh;
+    case ActivationKind::kSigmoid:
+      return OperatorCode::kLogistic;
+    case ActivationKind::kHardSwish:
+      return OperatorCode::kHardSwish;
+    case ActivationKind::kGelu:
+    case ActivationKind::kGeluTanh:
+      return OperatorCode::kGelu;
+    case ActivationKind::kSign:
+      return OperatorCode::kSign;
+    case ActivationKind::kExp:
+      return OperatorCode::kExp;
+    case ActivationKind::kLog:
+      return OperatorCode::kLog;
+    case ActivationKind::kSqrt:
+      return OperatorCode::kSqrt;
+    case ActivationKind::kAbs:
+      return OperatorCode::kAbs;
+    case ActivationKind::kNeg:
+      return OperatorCode::kNeg;
+    case ActivationKind::kSquare:
+      return OperatorCode::kSquare;
+    case ActivationKind::kFloor:
+      return OperatorCode::kFloor;
+    case ActivationKind::kCeil:
+      return OperatorCode::kCeil;
+    case ActivationKind::kRound:
+      return OperatorCode::kRound;
+    default:
+      return std::nullopt;
+  }
+}
+
+ir::Graph lowered(ir::Graph graph) {
+  for (const ir::NodeId id : graph.topological_order()) Rewrite(graph, id).run();
+  graph.remove_unused_nodes();
+  return graph;
+}
+
+}  // namespace halftone::formats::circle

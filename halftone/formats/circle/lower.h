@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "halftone/formats/circle/operator_code.h"
+#include "halftone/ir/graph.h"
+
+namespace halftone::formats::circle {
+
+/// The builtin operator that computes exactly this function of one number, if there is one.
+std::optional<OperatorCode> builtin_unary(const ir::Activation& activation);
+
+/// Rewrites a graph so that each node has one operator in the file, as far as there is one:
+///
+///     FullyConnected activation=Silu     ->  FullyConnected -> Sigmoid -> Mul
+///     Clip(a, b)                         ->  Max a -> Min b
+///     Selu, Celu, Elu(alpha), Softplus, Softsign, HardSigmoid, Reciprocal  ->  arithmetic
+///     Softmax along an inner axis        ->  Transpose -> Softmax -> Transpose
+///     Softmax log with beta              ->  Mul -> Softmax log
+///     MatMul with a vector               ->  Reshape -> MatMul -> Reshape
+///     DequantizeLinear of int32 weights  ->  the float32 numbers
+///
+/// What has no such form stays, for the exporter to report. Values keep their names.
+ir::Graph lowered(ir::Graph graph);
+
+}  // namespace halftone::formats::circle

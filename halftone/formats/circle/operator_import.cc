@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "halftone/formats/circle/constant_tensor.h"
+#include "halftone/formats/circle/importer.h"
+
+namespace halftone::formats::circle {
+namespace {
+
+void check(bool holds, const std::string& message) {
+  if (!holds) fail(ErrorKind::kFormat, message);
+}
+
+}  // namespace
+
+OperatorImport::OperatorImport(Importer& importer, std::size_t op)
+    : importer_(importer),
+      op_(op),
+      code_(importer.file().code(op)),
+      inputs_(importer.file().inputs(op)),
+      outputs_(importer.file().outputs(op)) {
+  check(!outputs_.empty(), "has no outputs");
+}
+
+bool OperatorImport::has_input(std::size_t i) const {
+  return i < inputs_.size() && inputs_[i].has_value();
+}
+
+std::size_t OperatorImport::input_tensor(std::size_t i) const {
+  check(has_input(i), "input " + std::to_string(i) + " is absent");
+  return *inputs_[i];
+}
+
+std::size_t OperatorImport::output_tensor(std::size_t i) const {
+  check(i < outputs_.size(), "output " + std::to_string(i) + " is absent");
+  return outputs_[i];
+}
+
+std::string OperatorImport::output_name(std::size_t i) const {
+  return importer_.file().tensor_name(output_tensor(i));
+}
+
+std::vector<ir::ValueId> OperatorImport::elements(std::size_t first, std::size_t count) {
+  const FileModel& file = importer_.file();
+  const auto system = [&file](std::size_t tensor) {
+    return std::pair(file.tensor(tensor).type(), file.quantization(tensor));
+  };
+  const auto common = system(output_tensor(0));
+  bool same = std::ranges::all_of(outputs_, [&](std::size_t t) { return system(t) == common; });
+  // Parameters along an axis would have to move with it.
+  same = same && (!common.second || common.second->scales.size() == 1);
+  for (std::size_t i = first; i < first + count; ++i) {
+    same = same && system(input_tensor(i)) == common;
+  }
+  std::vector<ir::ValueId> values;
+  for (std::size_t i = first; i < first + count; ++i) {
+    values.push_back(same ? raw(i) : number(i));
+  }
+  return values;
+}
+
+std::vector<std::int64_t> OperatorImport::integers(std::size_t i) {
+  const ir::Constant* constant = graph().constant(raw(i));
+  const auto* tensor = constant == nullptr ? nullptr : std::get_if<ir::Tensor>(constant);
+  if (tensor == nullptr || (tensor->element() != ir::ElementType::kInt32 &&
+                            tensor->element() != ir::ElementType::kInt64)) {
+    fail(ErrorKind::kUnsupported,
+         "input " + std::to_string(i) + ": expected constant integers of 32 or 64 bits");
+  }
+  check(tensor->size() <= FileModel::kMostOperands, "input " + std::to_string(i) +
+                                                        ": expected a few integers, found " +
+                                                        std::to_string(tensor->size()));
+  const ir::Tensor wide = tensor->cast(ir::ElementType::kInt64);
+  return {wide.as<std::int64_t>().begin(), wide.as<std::int64_t>().end()};
+}
+
+ir::ValueId OperatorImport::step(ir::Operator op, std::vector<ir::ValueId> inputs,
+                                 const std::string& suffix) {
+  return graph().add_node(output_name(0) + "/" + suffix, std::move(op), std::move(inputs));
+}
+
+void OperatorImport::emit(ir::Operator op, std::vector<ir::ValueId> inputs, std::size_t output) {
+  const std::string name = output_name(output);
+  const ir::ValueId value = graph().add_node(name, std::move(op), std::move(inputs));
+  finish(value, output);
+  if (importer_.raw(output_tensor(output)) != value) graph().rename(value, name + "/float");
+}
+
+void OperatorImport::finish(ir::ValueId value, std::size_t output) {
+  const FileModel& file = importer_.file();
+  const std::size_t tensor = output_tensor(output);
+  const std::string name = output_name(output);
+  const schema::TensorType type = file.tensor(tensor).type();
+  const ir::ValueType computed = graph().value(value).type;
+  const auto element = element_type(type);
+  if (element && computed.is_dense(*element)) return importer_.define(tensor, value);
+  auto parameters = file.quantization(tensor);
+  if (!is_quantized(type) || !parameters || !computed.is_dense(ir::ElementType::kFloat32)) {
+    fail(ErrorKind::kUnsupported, "tensor '" + name + "': computed as " + computed.to_string() +
+                                      ", stored as " + schema::EnumNameTensorType(type));
+  }
+  importer_.charge(parameters->scales.size() * (sizeof(float) + sizeof(std::int32_t)));
+  ir::QuantizeLinear quantize{std::move(*parameters), *element};
+  importer_.define(tensor,
+                   graph().add_node(name + "/quantize", std::move(quantize), {value}, name));
+}
+
+void OperatorImport::alias(ir::ValueId value, std::size_t output) {
+  const std::size_t tensor = output_tensor(output);
+  const auto element = element_type(importer_.file().tensor(tensor).type());
+  const bool same = element && graph().value(value).type.is_dense(*element);
+  const auto outputs = importer_.file().graph_outputs();
+  if (same && std::ranges::count(outputs, tensor) > 0) {
+    return emit(ir::Reshape{shape(value)}, {value}, output);  // keeps the output's own name
+  }
+  finish(value, output);
+}
+
+float OperatorImport::finite(float number, const char* what) {
+  check(std::isfinite(number), std::string(what) + ": expected a finite number");
+  return number;
+}
+
+ir::Shape OperatorImport::reshape_target(ir::ValueId input, std::span<const std::int64_t> request) {
+  const ir::Shape& from = shape(input);
+  const auto batch = importer_.file_batch();
+  if (from.is_static() || !batch) return ir::resolve_reshape(from, request, false);
+  try {
+    ir::Shape target =
+        ir::resolve_reshape(from.with_batch(static_cast<std::size_t>(*batch)), request, false);
+    if (target.rank() > 0 && target[0] == *batch) {
+      target[0] = ir::kBatch;
+      return ir::resolve_reshape(from, target.dims(), false);
+    }
+  } catch (const Error&) {
+    // Not a reshape of one example batch; perhaps it is one of any batch.
+  }
+  return ir::resolve_reshape(from, request, false);
+}
+
+ir::Activation fused_activation(schema::ActivationFunctionType type) {
+  constexpr std::array kKinds = {ir::ActivationKind::kIdentity,  ir::ActivationKind::kRelu,
+                                 ir::ActivationKind::kReluN1To1, ir::ActivationKind::kRelu6,
+                                 ir::ActivationKind::kTanh,      ir::ActivationKind::kSignBit};
+  const auto number = static_cast<std::int8_t>(type);
+  check(number >= 0 && static_cast<std::size_t>(number) < kKinds.size(),
+        "fused activation: expected 0 to 5, found " + std::to_string(number));
+  return {kKinds[static_cast<std::size_t>(number)], 0, 0};
+}
+
+}  // namespace halftone::formats::circle

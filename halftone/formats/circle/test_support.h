@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tests of this folder share.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "circle_generated.h"
+#include "halftone/base/error.h"
+#include "halftone/base/random.h"
+#include "halftone/formats/circle/export.h"
+#include "halftone/formats/circle/import.h"
+#include "halftone/ir/graph.h"
+
+namespace halftone::formats::circle {
+
+/// Runs a graph by the definitions of its operators.
+std::vector<ir::Tensor> interpret(const ir::Graph& graph, const std::vector<ir::Tensor>& inputs);
+
+/// Numbers uniform in [low, high).
+std::vector<float> random_floats(Random& random, std::size_t count, double low = -2,
+                                 double high = 2);
+ir::Tensor random_tensor(Random& random, const ir::Shape& shape, double low = -2, double high = 2);
+ir::Tensor floats(const ir::Shape& shape, std::vector<float> numbers);
+
+/// Random codes in random bases.
+ir::EncodedTensor random_encoded(Random& random, ir::Dim rows, ir::Dim cols,
+                                 numerics::BasisEncoding encoding);
+
+/// A float perceptron [N, 6] -> 5 (Relu) -> 3 -> Softmax with names of its own.
+ir::Graph small_network();
+/// Both layers in bases: the first fits LQ_FULLY_CONNECTED, the second is custom (offsets, groups).
+ir::Graph small_lowbit_network();
+
+/// Expects the same outputs of both graphs for random inputs of `batch` samples.
+void expect_same_function(const ir::Graph& expected, const ir::Graph& actual, std::size_t batch = 3,
+                          double low = -2, double high = 2);
+
+/// Exports and imports.
+ir::Graph round_trip(const ir::Graph& graph, CircleFlavor flavor);
+
+/// A file as objects, and back.
+schema::ModelT unpacked(std::span<const std::byte> bytes);
+std::vector<std::byte> packed(const schema::ModelT& model, const char* identifier = "TFL3");
+/// The file with a change made to it.
+std::vector<std::byte> edited(std::span<const std::byte> bytes,
+                              const std::function<void(schema::ModelT&)>& edit);
+
+/// A TFLite file of one operator, for what the exporter never writes.
+struct FileTensor {
+  std::vector<std::int32_t> shape;
+  schema::TensorType type = schema::TensorType::FLOAT32;
+  std::vector<std::byte> data = {};  ///< empty: not a constant
+};
+template <typename T>
+FileTensor constant_tensor(std::vector<std::int32_t> shape, schema::TensorType type,
+                           const std::vector<T>& numbers) {
+  const auto bytes = std::as_bytes(std::span(numbers));
+  return {std::move(shape), type, {bytes.begin(), bytes.end()}};
+}
+/// Tensor 0 is the input of the graph; the operator reads `inputs` and computes `outputs`, which
+/// are the graph's.
+schema::ModelT one_operator(std::int32_t code, const std::vector<FileTensor>& tensors,
+                            std::vector<std::int32_t> inputs, std::vector<std::int32_t> outputs,
+                            schema::BuiltinOptionsUnion options = {});
+
+/// The error a call throws; fails the test if it throws none.
+Error error_of(const std::function<void()>& call);
+
+}  // namespace halftone::formats::circle
