@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a network is made of.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "halftone/ir/graph.h"
+
+namespace halftone::report {
+
+struct PortInfo {
+  std::string name;
+  ir::ValueType type;
+};
+
+/// A layer with weights.
+struct LayerInfo {
+  std::string name;
+  std::string op;
+  std::string weights;  ///< their type: "basis(2 bits, channel, offset)[700, 784]"
+  int weight_bits = 32;
+  int activation_bits = 32;
+  std::size_t weight_bytes = 0;
+};
+
+struct Inspection {
+  std::string format;
+  std::size_t file_bytes = 0;
+  std::size_t parameters = 0;  ///< numbers in constants that nodes read, bases not counted
+  std::vector<PortInfo> inputs;
+  std::vector<PortInfo> outputs;
+  std::map<std::string, std::size_t> operators;  ///< how often each occurs
+  std::vector<LayerInfo> layers;
+  std::string text;  ///< the whole graph, as ir::to_text() shows it
+};
+
+Inspection inspect(const ir::Graph& graph, std::string format, std::size_t file_bytes);
+
+}  // namespace halftone::report

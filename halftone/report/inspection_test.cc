@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/report/inspection.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace halftone::report {
+namespace {
+
+using ir::ElementType;
+
+ir::Graph small_network() {
+  ir::Graph graph;
+  const auto x = graph.add_input("x", ir::dense_type(ElementType::kFloat32, {ir::kBatch, 4}));
+  numerics::BasisEncoding bases;
+  bases.bits = 2;
+  bases.granularity = numerics::Granularity::kChannel;
+  const std::vector<float> a = {0.5F, 1.0F};
+  bases.bases.assign(3, numerics::make_basis(a));
+  ir::EncodedTensor encoded{
+      {3, 4}, std::make_shared<const numerics::BasisEncoding>(bases), numerics::BitPlanes(3, 4, 2)};
+  const auto w = graph.add_constant("w", std::move(encoded));
+  const auto hidden = graph.add_node("first", ir::FullyConnected{}, {x, w});
+  ir::Tensor integers(ElementType::kInt8, {2, 3});
+  const auto q = graph.add_constant("q", std::move(integers));
+  const auto scaled = graph.add_node("dequantize", ir::DequantizeLinear{{{0.5F}, {0}, 0}}, {q});
+  graph.add_output(graph.add_node("second", ir::FullyConnected{}, {hidden, scaled}));
+  return graph;
+}
+
+TEST(Inspect, CountsParametersOperatorsAndBits) {
+  const Inspection inspection = inspect(small_network(), "circle", 1234);
+  EXPECT_EQ(inspection.parameters, 12u + 6u);
+  EXPECT_THAT(inspection.operators, testing::ElementsAre(testing::Pair("DequantizeLinear", 1u),
+                                                         testing::Pair("FullyConnected", 2u)));
+  ASSERT_EQ(inspection.layers.size(), 2u);
+  EXPECT_EQ(inspection.layers[0].weight_bits, 2);
+  EXPECT_EQ(inspection.layers[0].activation_bits, 32);
+  EXPECT_EQ(inspection.layers[1].weight_bits, 8) << "integers count through DequantizeLinear";
+  EXPECT_EQ(inspection.inputs[0].type.shape, (ir::Shape{ir::kBatch, 4}));
+  EXPECT_EQ(inspection.outputs[0].name, "second");
+}
+
+}  // namespace
+}  // namespace halftone::report

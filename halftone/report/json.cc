@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include "halftone/report/report.h"
+
+namespace halftone::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Two spaces of indent; names from files may hold bytes that are not UTF-8.
+std::string dump(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+/// Extents, with the batch as the string "N".
+Json shape_json(const ir::Shape& shape) {
+  Json dims = Json::array();
+  for (const ir::Dim dim : shape.dims()) {
+    dims.push_back(dim == ir::kBatch ? Json("N") : Json(dim));
+  }
+  return dims;
+}
+
+Json ports_json(const std::vector<PortInfo>& ports) {
+  Json list = Json::array();
+  for (const PortInfo& port : ports) {
+    list.push_back({{"name", port.name},
+                    {"shape", shape_json(port.type.shape)},
+                    {"type", port.type.encoding.to_string()}});
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string to_json(const Inspection& inspection) {
+  Json operators = Json::object();
+  for (const auto& [name, count] : inspection.operators) operators[name] = count;
+  Json layers = Json::array();
+  for (const LayerInfo& layer : inspection.layers) {
+    layers.push_back({{"name", layer.name},
+                      {"operator", layer.op},
+                      {"weight_bits", layer.weight_bits},
+                      {"activation_bits", layer.activation_bits},
+                      {"weights", layer.weights},
+                      {"weight_bytes", layer.weight_bytes}});
+  }
+  return dump({{"format", inspection.format},
+               {"parameters", inspection.parameters},
+               {"bytes", inspection.file_bytes},
+               {"inputs", ports_json(inspection.inputs)},
+               {"outputs", ports_json(inspection.outputs)},
+               {"operators", operators},
+               {"layers", layers}});
+}
+
+std::string to_json(const std::vector<compress::LayerReport>& layers,
+                    const QuantizeSummary& summary) {
+  Json list = Json::array();
+  for (const compress::LayerReport& layer : layers) {
+    list.push_back({{"name", layer.name},
+                    {"operator", layer.op},
+                    {"weight_bits", layer.weight_bits},
+                    {"activation_bits", layer.activation_bits},
+                    {"sqnr_db", layer.sqnr_db},
+                    {"weight_sqnr_db", layer.weight_sqnr_db},
+                    {"float_bytes", layer.float_bytes},
+                    {"encoded_bytes", layer.encoded_bytes}});
+  }
+  return dump({{"input_bytes", summary.input_bytes},
+               {"output_bytes", summary.output_bytes},
+               {"seconds", summary.seconds},
+               {"layers", list}});
+}
+
+std::string to_json(const compress::Evaluation& evaluation) {
+  Json json = {
+      {"metric", evaluation.metric}, {"value", evaluation.value}, {"samples", evaluation.samples}};
+  if (evaluation.reference) {
+    const compress::Comparison& reference = *evaluation.reference;
+    json["reference"] = {{"value", reference.value ? Json(*reference.value) : Json()},
+                         {"agreement", reference.agreement},
+                         {"sqnr_db", reference.sqnr_db}};
+  }
+  return dump(json);
+}
+
+std::string to_json(const runtime::Plan& plan, const runtime::Profile& profile) {
+  Json layers = Json::array();
+  for (std::size_t i = 0; i < plan.steps().size(); ++i) {
+    const runtime::Step& step = plan.steps()[i];
+    Json refused = Json::array();
+    for (const runtime::Refusal& refusal : step.refused) {
+      refused.push_back({{"kernel", refusal.kernel}, {"reason", refusal.reason}});
+    }
+    layers.push_back({{"name", step.name},
+                      {"operator", step.op},
+                      {"kernel", step.kernel},
+                      {"median_us", profile.step_median_us[i]},
+                      {"reason", step.reason},
+                      {"refused", refused}});
+  }
+  return dump({{"batch", plan.options().batch},
+               {"threads", plan.options().threads},
+               {"latency_us",
+                {{"median", profile.median_us}, {"p10", profile.p10_us}, {"p99", profile.p99_us}}},
+               {"memory", {{"weights", plan.packed_weight_bytes()}, {"arena", plan.arena_bytes()}}},
+               {"layers", layers}});
+}
+
+}  // namespace halftone::report

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Results for people (to_text) and for scripts (to_json; the keys are a contract, see docs/cli.md).
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "halftone/compress/evaluate.h"
+#include "halftone/compress/quantize.h"
+#include "halftone/report/inspection.h"
+#include "halftone/runtime/plan.h"
+#include "halftone/runtime/profile.h"
+
+namespace halftone::report {
+
+/// What `quantize` did, beside the layers.
+struct QuantizeSummary {
+  std::size_t input_bytes = 0;   ///< of the file
+  std::size_t output_bytes = 0;  ///< of the file
+  double seconds = 0;
+};
+
+std::string to_text(const Inspection& inspection);
+std::string to_json(const Inspection& inspection);
+
+std::string to_text(const std::vector<compress::LayerReport>& layers,
+                    const QuantizeSummary& summary);
+std::string to_json(const std::vector<compress::LayerReport>& layers,
+                    const QuantizeSummary& summary);
+
+std::string to_text(const compress::Evaluation& evaluation);
+std::string to_json(const compress::Evaluation& evaluation);
+
+/// @param explain  also says why each kernel was chosen and why others were not
+std::string to_text(const runtime::Plan& plan, const runtime::Profile& profile, bool explain);
+std::string to_json(const runtime::Plan& plan, const runtime::Profile& profile);
+
+}  // namespace halftone::report

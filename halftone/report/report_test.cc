@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/report/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace halftone::report {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+std::vector<std::string> keys(const json& object) {
+  std::vector<std::string> result;
+  for (const auto& item : object.items()) result.push_back(item.key());
+  return result;
+}
+
+ir::Graph tanh_network() {
+  ir::Graph graph;
+  const auto x =
+      graph.add_input("x\xff", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 4}));
+  graph.add_output(graph.add_node("t", ir::Unary{{ir::ActivationKind::kTanh, 0, 0}}, {x}));
+  return graph;
+}
+
+TEST(InspectionReport, HasTheKeysOfTheContract) {
+  const json found = json::parse(to_json(inspect(tanh_network(), "onnx", 99)));
+  for (const char* key :
+       {"format", "parameters", "bytes", "inputs", "outputs", "operators", "layers"}) {
+    EXPECT_TRUE(found.contains(key)) << key;
+  }
+  EXPECT_EQ(found["bytes"], 99);
+  EXPECT_EQ(found["inputs"][0]["shape"], json::parse(R"(["N", 4])"));
+  EXPECT_EQ(found["inputs"][0]["type"], "float32");
+  EXPECT_EQ(found["operators"]["Tanh"], 1);
+  EXPECT_THAT(to_text(inspect(tanh_network(), "onnx", 99)), HasSubstr("t: float32[N, 4] = Tanh("));
+}
+
+TEST(QuantizeReport, HasTheKeysOfTheContractAndNullForInfinity) {
+  compress::LayerReport layer;
+  layer.name = "dense1";
+  layer.op = "FullyConnected";
+  layer.weight_bits = 2;
+  layer.sqnr_db = 12.5;
+  layer.weight_sqnr_db = std::numeric_limits<double>::infinity();
+  const json found = json::parse(to_json({layer}, {1000, 100, 1.5}));
+  EXPECT_EQ(found["input_bytes"], 1000);
+  EXPECT_EQ(found["output_bytes"], 100);
+  EXPECT_EQ(found["seconds"], 1.5);
+  EXPECT_EQ(found["layers"][0]["name"], "dense1");
+  EXPECT_EQ(found["layers"][0]["weight_bits"], 2);
+  EXPECT_EQ(found["layers"][0]["activation_bits"], 32);
+  EXPECT_EQ(found["layers"][0]["sqnr_db"], 12.5);
+  EXPECT_TRUE(found["layers"][0]["weight_sqnr_db"].is_null());
+  const std::string text = to_text(std::vector{layer}, {1000, 100, 1.5});
+  EXPECT_THAT(text, HasSubstr("10.0x smaller"));
+  EXPECT_THAT(text, HasSubstr("float"));
+}
+
+TEST(EvaluationReport, ShowsAReferenceOnlyIfThereIsOne) {
+  compress::Evaluation evaluation{"accuracy", 0.9768, 10000, {}};
+  EXPECT_THAT(keys(json::parse(to_json(evaluation))),
+              testing::UnorderedElementsAre("metric", "value", "samples"));
+  EXPECT_THAT(to_text(evaluation), HasSubstr("accuracy 97.68 % of 10000 samples"));
+  evaluation.reference = compress::Comparison{{}, 0.5, 20};
+  const json found = json::parse(to_json(evaluation));
+  EXPECT_TRUE(found["reference"]["value"].is_null());
+  EXPECT_EQ(found["reference"]["agreement"], 0.5);
+  EXPECT_EQ(found["reference"]["sqnr_db"], 20);
+  EXPECT_THAT(to_text(evaluation), HasSubstr("same answer as the reference 50.00 %"));
+}
+
+TEST(BenchReport, HasTheKeysOfTheContractAndReasonsOnRequest) {
+  const auto plan = runtime::make_plan(tanh_network(), {2, 1});
+  runtime::Profile profile;
+  profile.median_us = 3;
+  profile.step_median_us.assign(plan->steps().size(), 1.0);
+  const json found = json::parse(to_json(*plan, profile));
+  EXPECT_EQ(found["batch"], 2);
+  EXPECT_EQ(found["threads"], 1);
+  EXPECT_EQ(found["latency_us"]["median"], 3);
+  EXPECT_TRUE(found["latency_us"].contains("p10") && found["latency_us"].contains("p99"));
+  EXPECT_TRUE(found["memory"].contains("weights") && found["memory"].contains("arena"));
+  for (const char* key : {"name", "operator", "kernel", "median_us"}) {
+    EXPECT_TRUE(found["layers"][0].contains(key)) << key;
+  }
+  EXPECT_THAT(to_text(*plan, profile, true), HasSubstr(" because "));
+  EXPECT_THAT(to_text(*plan, profile, false), testing::Not(HasSubstr(" because ")));
+}
+
+}  // namespace
+}  // namespace halftone::report

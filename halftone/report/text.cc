@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "halftone/report/report.h"
+#include "halftone/report/table.h"
+
+namespace halftone::report {
+namespace {
+
+using Align = Table::Align;
+
+std::string bits_text(int bits) { return bits == 32 ? "float" : std::to_string(bits); }
+
+}  // namespace
+
+std::string to_text(const Inspection& inspection) {
+  std::string text =
+      fmt::format("{} file, {}, {} parameters\n\n{}", inspection.format,
+                  format_bytes(inspection.file_bytes), inspection.parameters, inspection.text);
+  if (inspection.layers.empty()) return text;
+  Table table({{"layer", Align::kLeft},
+               {"operator", Align::kLeft},
+               {"weights", Align::kLeft},
+               {"bits"},
+               {"input bits"},
+               {"bytes"}});
+  for (const LayerInfo& layer : inspection.layers) {
+    table.add_row({layer.name, layer.op, layer.weights, bits_text(layer.weight_bits),
+                   bits_text(layer.activation_bits), format_bytes(layer.weight_bytes)});
+  }
+  return text + "\n" + table.to_text();
+}
+
+std::string to_text(const std::vector<compress::LayerReport>& layers,
+                    const QuantizeSummary& summary) {
+  Table table({{"layer", Align::kLeft},
+               {"operator", Align::kLeft},
+               {"weight bits"},
+               {"input bits"},
+               {"float"},
+               {"now"},
+               {"weights dB"},
+               {"output dB"}});
+  for (const compress::LayerReport& layer : layers) {
+    table.add_row({layer.name, std::string(layer.op), bits_text(layer.weight_bits),
+                   bits_text(layer.activation_bits), format_bytes(layer.float_bytes),
+                   format_bytes(layer.encoded_bytes), format_number(layer.weight_sqnr_db, 1),
+                   format_number(layer.sqnr_db, 1)});
+  }
+  const double ratio = static_cast<double>(summary.input_bytes) /
+                       static_cast<double>(std::max<std::size_t>(summary.output_bytes, 1));
+  return table.to_text() + fmt::format("\n{} -> {} ({:.1f}x smaller) in {:.1f} s\n",
+                                       format_bytes(summary.input_bytes),
+                                       format_bytes(summary.output_bytes), ratio, summary.seconds);
+}
+
+std::string to_text(const compress::Evaluation& evaluation) {
+  std::string text = fmt::format("{} {:.2f} % of {} samples\n", evaluation.metric,
+                                 100 * evaluation.value, evaluation.samples);
+  if (!evaluation.reference) return text;
+  const compress::Comparison& reference = *evaluation.reference;
+  if (reference.value) {
+    text += fmt::format("reference {:.2f} %\n", 100 * *reference.value);
+  }
+  text += fmt::format("same answer as the reference {:.2f} %, output SQNR {} dB\n",
+                      100 * reference.agreement, format_number(reference.sqnr_db, 1));
+  return text;
+}
+
+std::string to_text(const runtime::Plan& plan, const runtime::Profile& profile, bool explain) {
+  std::string text = fmt::format(
+      "batch {}, {} thread{}: median {:.1f} us, fastest tenth {:.1f}, slowest hundredth {:.1f} ({} "
+      "runs)\n"
+      "memory: packed weights {}, arena {}\n\n",
+      plan.options().batch, plan.options().threads, plan.options().threads == 1 ? "" : "s",
+      profile.median_us, profile.p10_us, profile.p99_us, profile.runs,
+      format_bytes(plan.packed_weight_bytes()), format_bytes(plan.arena_bytes()));
+  Table table({{"layer", Align::kLeft},
+               {"operator", Align::kLeft},
+               {"kernel", Align::kLeft},
+               {"median us"}});
+  for (std::size_t i = 0; i < plan.steps().size(); ++i) {
+    const runtime::Step& step = plan.steps()[i];
+    table.add_row({step.name, step.op, step.kernel, format_number(profile.step_median_us[i], 2)});
+  }
+  text += table.to_text();
+  if (!explain) return text;
+  for (const runtime::Step& step : plan.steps()) {
+    text += fmt::format("\n{}: {} because {}\n", step.name, step.kernel, step.reason);
+    for (const runtime::Refusal& refusal : step.refused) {
+      text += fmt::format("  not {}: {}\n", refusal.kernel, refusal.reason);
+    }
+  }
+  return text;
+}
+
+}  // namespace halftone::report

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program as a user or script runs it: results, exit codes, messages, and nothing half-written.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "halftone/base/testing.h"
+#include "halftone/formats/data/npy.h"
+
+namespace halftone {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+const std::string kExample = std::string(HALFTONE_SOURCE_DIR) + "/examples/mnist";
+const std::string kModel = kExample + "/mnist_mlp_700.onnx";
+
+struct Outcome {
+  int code = -1;
+  std::string out;
+  std::string err;
+};
+
+std::string text_of(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+class Program : public WithFolder {
+ protected:
+  /// Runs the program through the shell.
+  [[nodiscard]] Outcome run(const std::string& arguments) const {
+    const std::string command = std::string("'") + HALFTONE_PROGRAM + "' " + arguments + " > '" +
+                                path("stdout") + "' 2> '" + path("stderr") + "'";
+    const int status = std::system(command.c_str());
+    EXPECT_TRUE(WIFEXITED(status)) << command << " ended by signal";
+    return {WEXITSTATUS(status), text_of(path("stdout")), text_of(path("stderr"))};
+  }
+
+  /// Runs what must fail: one line on stderr, nothing on stdout.
+  void expect_failure(const std::string& arguments, int code, const std::string& message) const {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.code, code) << arguments << "\n" << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr(message)) << arguments;
+    EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+  }
+};
+
+TEST_F(Program, QuantizesEvaluatesInspectsAndMeasures) {
+  const std::string file = path("m.circle");
+  const Outcome quantize = run("quantize " + kModel + " -o " + file + " --data " + kExample +
+                               " --limit 300 --weight-bits 2 --activation-bits 2 --json");
+  ASSERT_EQ(quantize.code, 0) << quantize.err;
+  const json report = json::parse(quantize.out);
+  EXPECT_EQ(report["output_bytes"], std::filesystem::file_size(file));
+  EXPECT_EQ(report["layers"].size(), 2u);
+  EXPECT_EQ(report["layers"][0]["weight_bits"], 2);
+
+  const Outcome eval = run("eval " + file + " --data " + kExample + " --limit 500 --reference " +
+                           kModel + " --json");
+  ASSERT_EQ(eval.code, 0) << eval.err;
+  EXPECT_EQ(json::parse(eval.out)["samples"], 500);
+  EXPECT_GT(json::parse(eval.out)["reference"]["agreement"], 0.85);
+
+  const Outcome inspect = run("inspect " + file + " --json");
+  ASSERT_EQ(inspect.code, 0) << inspect.err;
+  EXPECT_EQ(json::parse(inspect.out)["format"], "circle");
+  EXPECT_EQ(json::parse(inspect.out)["layers"][1]["activation_bits"], 2);
+
+  const Outcome bench = run("bench " + file + " --threads 1 --seconds 0.01 --json");
+  ASSERT_EQ(bench.code, 0) << bench.err;
+  EXPECT_THAT(bench.out, HasSubstr("xnor_popcount"));
+}
+
+TEST_F(Program, ConvertsAndRunsToTheSameNumbers) {
+  const std::vector<float> x(3 * 784, 0.25F);
+  formats::write_npy(path("x.npy"), formats::make_npy(std::span<const float>(x), {3, 784}));
+  ASSERT_EQ(run("convert " + kModel + " " + path("m.tflite")).code, 0);
+  ASSERT_EQ(run("run " + kModel + " --input " + path("x.npy") + " -o " + path("a")).code, 0);
+  ASSERT_EQ(run("run " + path("m.tflite") + " --input " + path("x.npy") + " -o " + path("b")).code,
+            0);
+  const formats::NpyArray a = formats::read_npy(path("a/out0.npy"));
+  const formats::NpyArray b = formats::read_npy(path("b/out0.npy"));
+  EXPECT_THAT(a.shape, testing::ElementsAre(3u, 10u));
+  EXPECT_EQ(a.floats(), b.floats());
+}
+
+TEST_F(Program, GivesTheSameFileTwiceAndForAnyNumberOfThreads) {
+  const auto quantize = [&](const std::string& name, const std::string& options) {
+    EXPECT_EQ(run("quantize " + kModel + " -o " + path(name) + " --data " + kExample +
+                  " --limit 100 --weight-bits 1 --activation-bits 2 " + options)
+                  .code,
+              0);
+    return text_of(path(name));
+  };
+  const std::string one = quantize("one.circle", "--threads 1");
+  EXPECT_TRUE(one == quantize("two.circle", "--threads 2"));
+  EXPECT_TRUE(one == quantize("again.circle", "--threads 1"));
+}
+
+TEST_F(Program, HelpsWithAnExampleForEveryVerb) {
+  EXPECT_EQ(run("--help").code, 0);
+  EXPECT_EQ(run("--version").code, 0);
+  for (const char* verb : {"inspect", "convert", "quantize", "eval", "run", "bench"}) {
+    const Outcome help = run(std::string(verb) + " --help");
+    EXPECT_EQ(help.code, 0);
+    EXPECT_THAT(help.out, HasSubstr(std::string("Example: halftone ") + verb));
+  }
+}
+
+TEST_F(Program, AnswersWrongUseWithTwo) {
+  EXPECT_EQ(run("").code, 2);
+  EXPECT_EQ(run("frobnicate").code, 2);
+  EXPECT_EQ(run("inspect").code, 2);
+  EXPECT_EQ(run("inspect a.onnx --threads -1").code, 2);
+  const std::string quantize =
+      "quantize " + kModel + " -o " + path("q.circle") + " --data " + kExample;
+  EXPECT_EQ(run(quantize + " --weight-bits 0").code, 2);
+  EXPECT_EQ(run(quantize + " --weight-bits 9").code, 2);
+  EXPECT_EQ(run(quantize + " --activation-bits 9").code, 2);
+  EXPECT_EQ(run(quantize + " --scheme int4").code, 2);
+  EXPECT_EQ(run(quantize + " --limit 0").code, 2);
+  expect_failure("inspect " + kModel + " --simd MMX", 2, "MMX");
+  std::ofstream(path("r.toml")) << "[[layer]]\nname = \"nothing\"\nskip = true\n";
+  expect_failure(quantize + " --recipe " + path("r.toml"), 2, "matches no layer");
+  EXPECT_FALSE(std::filesystem::exists(path("q.circle")));
+}
+
+TEST_F(Program, AnswersUnreadableAndMalformedFilesWithThree) {
+  expect_failure("inspect " + path("none.onnx"), 3, "No such file");
+  std::ofstream(path("empty.onnx")).flush();
+  expect_failure("inspect " + path("empty.onnx"), 3, path("empty.onnx"));
+  std::ofstream(path("text.circle")) << "not a model at all, just some text in a file";
+  expect_failure("inspect " + path("text.circle"), 3, path("text.circle"));
+  const std::string whole = text_of(kModel);
+  std::ofstream(path("cut.onnx")) << whole.substr(0, whole.size() / 2);
+  expect_failure("eval " + path("cut.onnx") + " --data " + kExample, 3, path("cut.onnx"));
+  expect_failure("eval " + kModel + " --data " + path("none"), 3, path("none"));
+  std::ofstream(path("bad.npy")) << "\x93NUMPY";
+  expect_failure("eval " + kModel + " --data " + path("bad.npy"), 3, path("bad.npy"));
+}
+
+TEST_F(Program, AnswersTheUnsupportedAndTheImpossibleWithFour) {
+  expect_failure("inspect model.pt", 4, "found '.pt'");
+  std::ofstream(path("data.txt")) << "words";
+  expect_failure("eval " + kModel + " --data " + path("data.txt"), 4, "data.txt");
+  const std::vector<float> x(4, 0);
+  formats::write_npy(path("x.npy"), formats::make_npy(std::span<const float>(x), {2, 2}));
+  expect_failure("run " + kModel + " --input " + path("x.npy") + " -o " + path("o"), 4,
+                 "input 'pixels'");
+  EXPECT_FALSE(std::filesystem::exists(path("o")));
+}
+
+TEST_F(Program, RefusesNumbersThatAreNotFiniteInData) {
+  std::vector<float> x(2 * 784, 0.5F);
+  x[784 + 3] = std::numeric_limits<float>::quiet_NaN();
+  formats::write_npy(path("x.npy"), formats::make_npy(std::span<const float>(x), {2, 784}));
+  expect_failure("quantize " + kModel + " -o " + path("q.circle") + " --data " + path("x.npy"), 3,
+                 "sample 1");
+  EXPECT_FALSE(std::filesystem::exists(path("q.circle")));
+}
+
+TEST_F(Program, WritesAllOrNothing) {
+  const std::string arguments =
+      " --data " + kExample + " --limit 64 --weight-bits 1 --activation-bits 1";
+  expect_failure("quantize " + kModel + " -o " + path("none/q.circle") + arguments, 3,
+                 "cannot write");
+  std::filesystem::create_directory(path("folder.circle"));
+  expect_failure("quantize " + kModel + " -o " + path("folder.circle") + arguments, 3,
+                 "not a regular file");
+  // A limit on the size of files stands in for a full disk.
+  const std::string command = "bash -c \"trap '' XFSZ; ulimit -f 16; '" +
+                              std::string(HALFTONE_PROGRAM) + "' convert " + kModel + " " +
+                              path("big.circle") + "\" > /dev/null 2> '" + path("err") + "'";
+  const int status = std::system(command.c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 3);
+  EXPECT_THAT(text_of(path("err")), HasSubstr("cannot write"));
+  for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+    EXPECT_THAT(entry.path().filename().string(), testing::Not(HasSubstr("big.circle")));
+  }
+}
+
+}  // namespace
+}  // namespace halftone
