@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/passes/fold_constants.h"
+
+#include "halftone/passes/test_support.h"
+
+namespace halftone::passes {
+namespace {
+
+using ir::Graph;
+using ir::kBatch;
+using ir::ValueId;
+using ir::test::floats;
+using testing::ElementsAre;
+
+const ir::Binary kAdd{ir::BinaryKind::kAdd, {}};
+const ir::DequantizeLinear kDequantize{{{0.5F}, {0}, 0}};
+
+/// x [N, 2] + f(constants).
+struct Sum {
+  Graph graph;
+  ValueId x = graph.add_input("x", ir::test::float_type({kBatch, 2}));
+
+  void finish(ValueId constants) { graph.add_output(graph.add_node("y", kAdd, {x, constants})); }
+};
+
+bool fold(Graph& graph) { return fold_constants(graph); }
+
+TEST(FoldConstants, ComputesWhatDependsOnConstantsOnly) {
+  Sum sum;
+  const ValueId a = sum.graph.add_constant("a", floats({2}, {1, 2}));
+  const ValueId b = sum.graph.add_constant("b", floats({1}, {10}));
+  const ValueId both = sum.graph.add_node("both", kAdd, {a, b});
+  sum.finish(sum.graph.add_node("tail", ir::Slice{0, 1, 1, 1}, {both}));
+  EXPECT_TRUE(test::run_checked(sum.graph, fold));
+  EXPECT_THAT(test::operators(sum.graph), ElementsAre("Add"));
+  const ValueId folded = test::output_node(sum.graph).inputs[1];
+  EXPECT_THAT(test::constant_floats(sum.graph, folded), ElementsAre(12));
+  EXPECT_EQ(sum.graph.value(folded).name, "tail");
+  EXPECT_EQ(sum.graph.constant(a), nullptr) << "kept a constant nobody reads";
+  EXPECT_FALSE(test::run_checked(sum.graph, fold));
+}
+
+TEST(FoldConstants, AnOutputBecomesAConstantOfItsName) {
+  Sum sum;
+  const ValueId a = sum.graph.add_constant("a", floats({2}, {1, 2}));
+  sum.finish(a);
+  sum.graph.add_output(sum.graph.add_node("twice", kAdd, {a, a}));
+  EXPECT_TRUE(test::run_checked(sum.graph, fold));
+  EXPECT_THAT(test::constant_floats(sum.graph, sum.graph.outputs()[1]), ElementsAre(2, 4));
+}
+
+TEST(FoldConstants, IntegersStayIntegersUnlessAsked) {
+  Sum sum;
+  const ValueId q = sum.graph.add_constant("q", ir::test::tensor<std::int8_t>({2}, {3, -4}));
+  sum.finish(sum.graph.add_node("w", kDequantize, {q}));
+  EXPECT_FALSE(test::run_checked(sum.graph, fold));
+  EXPECT_TRUE(test::run_checked(
+      sum.graph, [](Graph& graph) { return fold_constants(graph, {.dequantize = true}); }));
+  EXPECT_THAT(test::constant_floats(sum.graph, test::output_node(sum.graph).inputs[1]),
+              ElementsAre(1.5F, -2));
+}
+
+TEST(FoldConstants, NumbersBecomeIntegers) {
+  Sum sum;
+  const ValueId f = sum.graph.add_constant("f", floats({2}, {1, 2}));
+  const ir::QuantizeLinear quantize{kDequantize.parameters, ir::ElementType::kInt8};
+  const ValueId q = sum.graph.add_node("q", quantize, {f});
+  sum.finish(sum.graph.add_node("w", kDequantize, {q}));
+  EXPECT_TRUE(test::run_checked(sum.graph, fold));
+  EXPECT_THAT(test::operators(sum.graph), ElementsAre("DequantizeLinear", "Add"));
+}
+
+TEST(FoldConstants, CodesStayCodes) {
+  Sum sum;
+  const ValueId f = sum.graph.add_constant("f", floats({1, 2}, {1, 3}));
+  const ValueId codes = sum.graph.add_node("codes", ir::Encode{ir::test::odd_encoding()}, {f});
+  const ValueId w = sum.graph.add_constant("w", floats({2, 2}, {1, 2, 3, 4}));
+  sum.finish(sum.graph.add_node("dense", ir::FullyConnected{}, {codes, w}));
+  EXPECT_FALSE(test::run_checked(sum.graph, fold));
+}
+
+TEST(FoldConstants, RefusesResultsThatGrowTooMuch) {
+  Sum sum;
+  const ValueId column = sum.graph.add_constant("column", test::normals({100, 1}, 1));
+  const ValueId row = sum.graph.add_constant("row", test::normals({1, 100}, 2));
+  const ValueId outer = sum.graph.add_node("outer", kAdd, {column, row});
+  const ValueId corner = sum.graph.add_node("corner", ir::Slice{0, 0, 1, 1}, {outer});
+  sum.finish(sum.graph.add_node("tail", ir::Slice{1, 0, 1, 1}, {corner}));
+  const auto limited = [](std::size_t bytes) {
+    return [bytes](Graph& graph) { return fold_constants(graph, {.most_growth_bytes = bytes}); };
+  };
+  EXPECT_FALSE(test::run_checked(sum.graph, limited(40000 - 800 - 1)));
+  EXPECT_TRUE(test::run_checked(sum.graph, limited(40000 - 800)));
+}
+
+TEST(FoldConstants, IsSafeOnRandomGraphs) { test::expect_safe_on_random_graphs(fold); }
+
+}  // namespace
+}  // namespace halftone::passes

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/passes/fuse_activation.h"
+
+#include "halftone/passes/rewrite.h"
+
+namespace halftone::passes {
+namespace {
+
+/// The operator with an activation; none if it takes none or has one.
+std::optional<ir::Operator> with_activation(const ir::Operator& op, ir::Activation activation) {
+  if (const auto* layer = std::get_if<ir::FullyConnected>(&op)) {
+    if (layer->activation == ir::Activation{}) return ir::FullyConnected{activation};
+  }
+  if (const auto* binary = std::get_if<ir::Binary>(&op)) {
+    if (binary->activation == ir::Activation{}) return ir::Binary{binary->kind, activation};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool fuse_activation(ir::Graph& graph) {
+  bool changed = false;
+  for (const ir::NodeId id : graph.topological_order()) {
+    if (!graph.contains(id)) continue;
+    const ir::Node node = graph.node(id);
+    const auto reader = only_reader(graph, node.output);
+    const auto* unary = reader ? std::get_if<ir::Unary>(&graph.node(*reader).op) : nullptr;
+    if (unary == nullptr) continue;
+    auto fused = with_activation(node.op, unary->activation);
+    if (!fused) continue;
+    absorb(graph, id, *reader, std::move(*fused), node.inputs);
+    changed = true;
+  }
+  if (changed) graph.remove_unused_nodes();
+  return changed;
+}
+
+}  // namespace halftone::passes

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/passes/fuse_activation.h"
+
+#include "halftone/passes/test_support.h"
+
+namespace halftone::passes {
+namespace {
+
+using ir::Graph;
+using ir::kBatch;
+using ir::ValueId;
+using testing::ElementsAre;
+
+const ir::Activation kTanh{ir::ActivationKind::kTanh};
+
+/// x [N, 2] -> FullyConnected -> Add of itself -> what the test adds.
+struct Chain {
+  Graph graph;
+  ValueId x = graph.add_input("x", ir::test::float_type({kBatch, 2}));
+  ValueId w = graph.add_constant("w", test::normals({3, 2}, 1));
+  ValueId dense = graph.add_node("dense", ir::FullyConnected{}, {x, w});
+};
+
+TEST(FuseActivation, TheLayerAppliesIt) {
+  Chain chain;
+  chain.graph.add_output(chain.graph.add_node("tanh", ir::Unary{kTanh}, {chain.dense}, "y"));
+  EXPECT_TRUE(test::run_checked(chain.graph, fuse_activation));
+  EXPECT_THAT(test::operators(chain.graph), ElementsAre("FullyConnected"));
+  EXPECT_EQ(test::output_node(chain.graph).name, "dense");
+  EXPECT_EQ(test::output_node(chain.graph).op, ir::Operator(ir::FullyConnected{kTanh}));
+  EXPECT_FALSE(test::run_checked(chain.graph, fuse_activation));
+}
+
+TEST(FuseActivation, SoDoOperatorsOfTwoOperandsAndOnlyOnce) {
+  Chain chain;
+  const ir::Binary max{ir::BinaryKind::kMax, {}};
+  const ValueId largest = chain.graph.add_node("max", max, {chain.dense, chain.dense});
+  const ValueId tanh = chain.graph.add_node("tanh", ir::Unary{kTanh}, {largest});
+  chain.graph.add_output(chain.graph.add_node("again", ir::Unary{kTanh}, {tanh}));
+  EXPECT_TRUE(test::run_checked(chain.graph, fuse_activation));
+  EXPECT_THAT(test::operators(chain.graph), ElementsAre("FullyConnected", "Max", "Tanh"));
+}
+
+TEST(FuseActivation, LeavesAloneWhatOthersRead) {
+  Chain read;
+  read.graph.add_output(read.graph.add_node("tanh", ir::Unary{kTanh}, {read.dense}));
+  read.graph.add_output(read.graph.add_node("exp", ir::Softmax{1}, {read.dense}));
+  EXPECT_FALSE(test::run_checked(read.graph, fuse_activation));
+  Chain output;
+  output.graph.add_output(output.dense);
+  output.graph.add_output(output.graph.add_node("tanh", ir::Unary{kTanh}, {output.dense}));
+  EXPECT_FALSE(test::run_checked(output.graph, fuse_activation));
+}
+
+TEST(FuseActivation, IsSafeOnRandomGraphs) { test::expect_safe_on_random_graphs(fuse_activation); }
+
+}  // namespace
+}  // namespace halftone::passes

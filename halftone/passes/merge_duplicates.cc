@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/passes/merge_duplicates.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "halftone/passes/rewrite.h"
+
+namespace halftone::passes {
+namespace {
+
+/// Larger constants are not compared by content: reading all weights each time costs too much, and
+/// layers that share a weight cannot have it scaled by fuse_bias().
+constexpr std::size_t kSmallBytes = 64;
+
+/// Type and bytes of a small dense constant; empty for others.
+std::string content(const ir::Constant& constant) {
+  const auto* tensor = std::get_if<ir::Tensor>(&constant);
+  if (tensor == nullptr || tensor->bytes().size() > kSmallBytes) return {};
+  std::string text = tensor->type().to_string();
+  std::ranges::transform(tensor->bytes(), std::back_inserter(text),
+                         [](std::byte byte) { return static_cast<char>(byte); });
+  return text;
+}
+
+bool merge_constants(ir::Graph& graph) {
+  bool changed = false;
+  std::map<const ir::Constant*, ir::ValueId> by_storage;
+  std::map<std::string, ir::ValueId> by_content;
+  for (std::size_t v = 0; v < graph.num_values(); ++v) {
+    const ir::ValueId id{static_cast<std::uint32_t>(v)};
+    const ir::Constant* constant = graph.constant(id);
+    if (constant == nullptr || graph.num_uses(id) == 0) continue;
+    ir::ValueId first = by_storage.try_emplace(constant, id).first->second;
+    std::string key = content(*constant);
+    if (first == id && !key.empty())
+      first = by_content.try_emplace(std::move(key), id).first->second;
+    if (first != id) changed = replace_value(graph, id, first) || changed;
+  }
+  return changed;
+}
+
+bool merge_nodes(ir::Graph& graph) {
+  bool changed = false;
+  // The operator itself has no order: its kind and its inputs bring the candidates together.
+  using Key = std::pair<std::size_t, std::vector<ir::ValueId>>;
+  std::map<Key, std::vector<ir::NodeId>> seen;
+  for (const ir::NodeId id : graph.topological_order()) {
+    const ir::Node& node = graph.node(id);
+    std::vector<ir::NodeId>& candidates = seen[{node.op.index(), node.inputs}];
+    const auto same = std::ranges::find_if(
+        candidates, [&](ir::NodeId other) { return graph.node(other).op == node.op; });
+    if (same == candidates.end()) {
+      candidates.push_back(id);
+    } else {
+      changed = replace_value(graph, node.output, graph.node(*same).output) || changed;
+    }
+  }
+  return changed;
+}
+
+}  // namespace
+
+bool merge_duplicates(ir::Graph& graph) {
+  const bool constants = merge_constants(graph);
+  const bool nodes = merge_nodes(graph);
+  if (constants || nodes) graph.remove_unused_nodes();
+  return constants || nodes;
+}
+
+}  // namespace halftone::passes

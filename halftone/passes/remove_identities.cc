@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/passes/remove_identities.h"
+
+#include <algorithm>
+
+#include "halftone/passes/rewrite.h"
+
+namespace halftone::passes {
+namespace {
+
+bool all_are(const ir::Tensor* tensor, float number) {
+  return tensor != nullptr &&
+         std::ranges::all_of(tensor->as<float>(), [number](float x) { return x == number; });
+}
+
+/// The operand a Binary gives back before its activation; kAbsent if it does something.
+ir::ValueId neutral_operand(const ir::Graph& graph, const ir::Binary& op, const ir::Node& node) {
+  const bool sums = op.kind == ir::BinaryKind::kAdd || op.kind == ir::BinaryKind::kSub;
+  const bool scales = op.kind == ir::BinaryKind::kMul || op.kind == ir::BinaryKind::kDiv;
+  if (!sums && !scales) return ir::kAbsent;
+  const bool commutes = op.kind == ir::BinaryKind::kAdd || op.kind == ir::BinaryKind::kMul;
+  for (const std::size_t kept : {std::size_t{0}, std::size_t{1}}) {
+    if (kept == 1 && !commutes) break;
+    const bool same_type = graph.value(node.inputs[kept]).type == graph.value(node.output).type;
+    if (same_type && all_are(float_constant(graph, node.inputs[1 - kept]), sums ? 0 : 1)) {
+      return node.inputs[kept];
+    }
+  }
+  return ir::kAbsent;
+}
+
+/// Whether the node gives back its first input.
+bool gives_back_input(const ir::Graph& graph, const ir::Node& node) {
+  const ir::ValueType& input = graph.value(node.inputs[0]).type;
+  if (input != graph.value(node.output).type) return false;
+  if (const auto* unary = std::get_if<ir::Unary>(&node.op)) {
+    return unary->activation.kind == ir::ActivationKind::kIdentity;
+  }
+  if (const auto* transpose = std::get_if<ir::Transpose>(&node.op)) {
+    return is_identity(transpose->permutation);
+  }
+  if (const auto* slice = std::get_if<ir::Slice>(&node.op)) {
+    return slice->count == 0 || (slice->begin == 0 && (slice->step == 1 || slice->count == 1));
+  }
+  if (std::holds_alternative<ir::Concat>(node.op)) return node.inputs.size() == 1;
+  // Between equal types these two do nothing.
+  return std::holds_alternative<ir::Cast>(node.op) || std::holds_alternative<ir::Reshape>(node.op);
+}
+
+bool simplify_node(ir::Graph& graph, ir::NodeId id) {
+  const ir::Node node = graph.node(id);
+  if (gives_back_input(graph, node)) return replace_value(graph, node.output, node.inputs[0]);
+  if (const auto* binary = std::get_if<ir::Binary>(&node.op)) {
+    const ir::ValueId operand = neutral_operand(graph, *binary, node);
+    if (operand == ir::kAbsent) return false;
+    if (binary->activation == ir::Activation{}) return replace_value(graph, node.output, operand);
+    graph.replace_node(id, ir::Unary{binary->activation}, {operand});
+    return true;
+  }
+  if (std::holds_alternative<ir::Reshape>(node.op) &&
+      computed_by<ir::Reshape>(graph, node.inputs[0]) != nullptr) {
+    graph.replace_node(id, node.op, graph.node(*graph.producer(node.inputs[0])).inputs);
+    simplify_node(graph, id);  // there and back again is an identity
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool remove_identities(ir::Graph& graph) {
+  bool changed = false;
+  for (const ir::NodeId id : graph.topological_order()) {
+    changed = simplify_node(graph, id) || changed;
+  }
+  if (changed) graph.remove_unused_nodes();
+  return changed;
+}
+
+}  // namespace halftone::passes

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "halftone/ir/graph.h"
+
+namespace halftone::passes {
+
+/// Moves transposes towards the outputs until they meet and cancel.
+///
+///     x                                               x
+///     |                                               |
+///     Transpose  [c]      x   [c']                    Relu(x + c')
+///           \    /         \  /                       |
+///            Add      ->    Add      ->  ...   ->     |
+///             |              |                        |
+///            Relu           Transpose                 |
+///             |              |                        |
+///         Transpose         Relu                      |
+///             |              |                        |
+///             y             Transpose                 y
+///                            |
+///                            y
+///
+/// A transpose passes an operator if all that is transposed comes in by the same permutation and is
+/// read nowhere else: functions of one number, operators of two operands (constants are transposed
+/// the other way), Cast, Softmax, Concat, Slice, QuantizeLinear and DequantizeLinear. Two in a row
+/// become one, one that only moves axes of extent 1 becomes a Reshape, and one behind a
+/// DequantizeLinear of a constant is applied to the constant.
+/// @return whether the graph changed
+bool remove_transposes(ir::Graph& graph);
+
+}  // namespace halftone::passes

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/passes/remove_transposes.h"
+
+#include "halftone/passes/test_support.h"
+
+namespace halftone::passes {
+namespace {
+
+using ir::Graph;
+using ir::kBatch;
+using ir::Transpose;
+using ir::ValueId;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+const ir::Unary kTanh{{ir::ActivationKind::kTanh}};
+const ir::Binary kAdd{ir::BinaryKind::kAdd, {}};
+const Transpose kThere{{2, 0, 1}};
+const Transpose kBack{{1, 2, 0}};
+
+/// x and z, [N, 2, 3] each.
+struct Pair {
+  Graph graph;
+  ValueId x = graph.add_input("x", ir::test::float_type({kBatch, 2, 3}));
+  ValueId z = graph.add_input("z", ir::test::float_type({kBatch, 2, 3}));
+
+  ValueId node(ir::Operator op, std::vector<ValueId> inputs) {
+    return graph.add_node("n" + std::to_string(graph.num_values()), std::move(op),
+                          std::move(inputs));
+  }
+  /// Ends with a transpose back and a Tanh, so that all transposes may go.
+  bool run(ValueId transposed) {
+    graph.add_output(node(kTanh, {node(kBack, {transposed})}));
+    bool changed = false;
+    while (test::run_checked(graph, remove_transposes)) changed = true;
+    return changed;
+  }
+};
+
+TEST(RemoveTransposes, TwoInARowBecomeOneOrNone) {
+  Pair none;
+  EXPECT_TRUE(none.run(none.node(kThere, {none.x})));
+  EXPECT_THAT(test::operators(none.graph), ElementsAre("Tanh"));
+  Pair one;
+  EXPECT_TRUE(one.run(one.node(kBack, {one.node(kTanh, {one.x})})));
+  EXPECT_THAT(test::operators(one.graph), ElementsAre("Tanh", "Tanh", "Transpose"));
+  EXPECT_EQ(test::output_node(one.graph).op, ir::Operator(kThere));
+}
+
+TEST(RemoveTransposes, PassesOperatorsThatMapAxes) {
+  const ir::AffineParameters along_first{{0.5F, 1, 2}, {0, 1, 2}, 0};
+  const std::vector<std::vector<ir::Operator>> chains = {
+      {kTanh},
+      {ir::Softmax{0}},
+      {ir::Softmax{2}},
+      {ir::Slice{0, 2, -1, 2}},
+      {ir::Concat{2}},
+      {ir::QuantizeLinear{along_first, ir::ElementType::kInt8}, ir::DequantizeLinear{along_first}},
+      {ir::QuantizeLinear{{{1}, {0}, 7}, ir::ElementType::kInt8}, ir::Cast{}},
+  };
+  for (const auto& chain : chains) {
+    Pair pair;
+    ValueId y = pair.node(kThere, {pair.x});
+    for (const ir::Operator& op : chain) y = pair.node(op, {y});
+    EXPECT_TRUE(pair.run(y));
+    EXPECT_THAT(test::operators(pair.graph), testing::Not(testing::Contains("Transpose")))
+        << ir::name_of(chain[0]);
+  }
+}
+
+TEST(RemoveTransposes, OperandsTransposedAlikeMeet) {
+  Pair alike;
+  const ValueId x = alike.node(kThere, {alike.x});
+  const ValueId z = alike.node(kThere, {alike.z});
+  EXPECT_TRUE(alike.run(alike.node(ir::Concat{2}, {alike.node(kAdd, {x, z}), x})));
+  EXPECT_THAT(test::operators(alike.graph), testing::Contains("Transpose"))
+      << "moved a transpose two nodes read";
+  Pair joined;
+  EXPECT_TRUE(joined.run(joined.node(
+      ir::Concat{2}, {joined.node(kThere, {joined.x}), joined.node(kThere, {joined.z})})));
+  EXPECT_THAT(test::operators(joined.graph), ElementsAre("Concat", "Tanh"));
+  Pair twice;
+  const ValueId t = twice.node(kThere, {twice.x});
+  EXPECT_TRUE(twice.run(twice.node(kAdd, {t, t})));
+  EXPECT_THAT(test::operators(twice.graph), ElementsAre("Add", "Tanh"));
+}
+
+TEST(RemoveTransposes, ConstantsAreTransposedTheOtherWay) {
+  for (const ir::Shape& shape : {ir::Shape{}, ir::Shape{1}, ir::Shape{2}, ir::Shape{3, 1, 1},
+                                 ir::Shape{3, 1, 2}, ir::Shape{1, 2}}) {
+    for (const bool first : {false, true}) {
+      Pair pair;
+      const ValueId c = pair.graph.add_constant("c", test::normals(shape, 9));
+      const ValueId t = pair.node(kThere, {pair.x});
+      EXPECT_TRUE(pair.run(pair.node(kAdd, first ? std::vector{c, t} : std::vector{t, c})));
+      EXPECT_THAT(test::operators(pair.graph), ElementsAre("Add", "Tanh")) << shape.to_string();
+    }
+  }
+}
+
+TEST(RemoveTransposes, StaysWhereItCannotPass) {
+  Pair broadcast;
+  const ValueId c = broadcast.graph.add_constant("c", test::normals({2, 1, 1, 1}, 9));
+  const ValueId t = broadcast.node(kThere, {broadcast.x});
+  broadcast.graph.add_output(broadcast.node(kAdd, {t, c}));
+  EXPECT_FALSE(test::run_checked(broadcast.graph, remove_transposes));
+
+  Pair apart;
+  const ValueId there = apart.node(kThere, {apart.x});
+  const ValueId other =
+      apart.node(Transpose{{2, 1, 0}}, {apart.node(Transpose{{0, 2, 1}}, {apart.z})});
+  apart.graph.add_output(apart.node(
+      ir::FullyConnected{}, {there, apart.graph.add_constant("w", test::normals({4, 2}, 1))}));
+  apart.graph.add_output(other);
+  EXPECT_TRUE(test::run_checked(apart.graph, remove_transposes));
+  EXPECT_THAT(test::operators(apart.graph),
+              ElementsAre("Transpose", "Transpose", "FullyConnected"));
+}
+
+TEST(RemoveTransposes, OnesThatMoveNothingBecomeReshapes) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", ir::test::float_type({kBatch, 1, 4, 3}));
+  graph.add_output(graph.add_node("nhwc", Transpose{{0, 2, 3, 1}}, {x}));
+  EXPECT_TRUE(test::run_checked(graph, remove_transposes));
+  EXPECT_THAT(test::operators(graph), ElementsAre("Reshape"));
+}
+
+TEST(RemoveTransposes, DequantizedConstantsAreTransposedThemselves) {
+  for (const ir::AffineParameters& parameters :
+       {ir::AffineParameters{{0.5F}, {1}, 0}, ir::AffineParameters{{0.5F, 1, 2}, {0, 1, 2}, 1}}) {
+    Graph graph;
+    const ValueId x = graph.add_input("x", ir::test::float_type({kBatch, 2}));
+    const ValueId q =
+        graph.add_constant("q", test::normals({2, 3}, 5).cast(ir::ElementType::kInt8));
+    const ValueId w = graph.add_node("w", ir::DequantizeLinear{parameters}, {q});
+    const ValueId wt = graph.add_node("wt", Transpose{{1, 0}}, {w});
+    graph.add_output(graph.add_node("y", ir::FullyConnected{}, {x, wt}));
+    EXPECT_TRUE(test::run_checked(graph, remove_transposes));
+    EXPECT_THAT(test::operators(graph), ElementsAre("DequantizeLinear", "FullyConnected"));
+    EXPECT_FALSE(test::run_checked(graph, remove_transposes));
+  }
+}
+
+TEST(RemoveTransposes, OutputsKeepTheirNames) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", ir::test::float_type({kBatch, 2, 3}));
+  const ValueId there = graph.add_node("there", kThere, {x});
+  graph.add_output(graph.add_node("back", kBack, {there}));
+  EXPECT_TRUE(test::run_checked(graph, remove_transposes));
+  EXPECT_THAT(test::operators(graph), ElementsAre("Transpose")) << "x and back are both named";
+  EXPECT_FALSE(test::run_checked(graph, remove_transposes));
+}
+
+TEST(RemoveTransposes, IsSafeOnRandomGraphs) {
+  test::expect_safe_on_random_graphs(remove_transposes);
+}
+
+}  // namespace
+}  // namespace halftone::passes

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/passes/simplify.h"
+
+#include "halftone/ir/verify.h"
+#include "halftone/passes/fuse_activation.h"
+#include "halftone/passes/fuse_bias.h"
+#include "halftone/passes/match_fully_connected.h"
+#include "halftone/passes/merge_duplicates.h"
+#include "halftone/passes/remove_identities.h"
+#include "halftone/passes/remove_transposes.h"
+
+namespace halftone::passes {
+namespace {
+
+/// Real graphs settle in three or four; a bound, in case two passes should ever undo each other.
+constexpr int kMostRounds = 32;
+
+}  // namespace
+
+bool simplify(ir::Graph& graph, const FoldOptions& options) {
+  ir::verify(graph);
+  bool changed = graph.remove_unused_nodes() != 0;
+  for (int round = 0; round < kMostRounds; ++round) {
+    bool found = fold_constants(graph, options);
+    found = merge_duplicates(graph) || found;
+    found = remove_identities(graph) || found;
+    found = remove_transposes(graph) || found;
+    found = match_fully_connected(graph) || found;
+    found = fuse_bias(graph) || found;
+    found = fuse_activation(graph) || found;
+    if (!found) break;
+    changed = true;
+  }
+  ir::verify(graph);
+  return changed;
+}
+
+}  // namespace halftone::passes

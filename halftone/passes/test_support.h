@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tests of passes share: an interpreter, random graphs, and the promise every pass makes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "halftone/ir/test_support.h"
+#include "halftone/ir/verify.h"
+
+namespace halftone::passes::test {
+
+/// A pass with its default options.
+using Pass = std::function<bool(ir::Graph&)>;
+
+/// A tensor of normal numbers.
+ir::Tensor normals(ir::Shape shape, std::uint64_t seed);
+
+/// Computes the outputs of a graph operator by operator, codes as the levels they stand for.
+/// Inputs are normal numbers drawn from `seed`, kBatch is `batch`.
+std::vector<ir::Tensor> interpret(const ir::Graph& graph, std::size_t batch, std::uint64_t seed);
+
+/// Runs the pass and checks that the graph stays whole, keeps its inputs and outputs by name and
+/// type, and computes the same up to 1e-5 of the largest output.
+/// @return what the pass returned
+bool run_checked(ir::Graph& graph, const Pass& pass);
+
+/// A graph of about `steps` nodes with everything the passes look for; batch first, float32 in and
+/// out, no operator that turns a rounding error into another level.
+ir::Graph random_graph(std::uint64_t seed, int steps);
+
+/// Runs the pass on random graphs until it finds nothing more; fails if it never found anything.
+void expect_safe_on_random_graphs(const Pass& pass);
+
+/// The nodes' operators by name, in the order of execution.
+std::vector<std::string> operators(const ir::Graph& graph);
+/// The numbers of a float32 constant.
+std::vector<float> constant_floats(const ir::Graph& graph, ir::ValueId id);
+/// The node that computes the first output of the graph.
+const ir::Node& output_node(const ir::Graph& graph);
+
+}  // namespace halftone::passes::test
