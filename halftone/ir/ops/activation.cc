@@ -80,7 +80,8 @@ std::string_view to_string(ActivationKind kind) {
 std::string to_string(const Activation& activation) {
   std::string text(to_string(activation.kind));
   if (activation.alpha != 0 || activation.beta != 0) {
-    text += "(" + std::to_string(activation.alpha) + ", " + std::to_string(activation.beta) + ")";
+    text.append("(").append(std::to_string(activation.alpha)).append(", ");
+    text.append(std::to_string(activation.beta)).append(")");
   }
   return text;
 }

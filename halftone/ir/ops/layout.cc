@@ -176,7 +176,7 @@ std::string attributes(const Reshape& op) { return op.shape.to_string(); }
 std::string attributes(const Transpose& op) {
   std::string text;
   for (const std::size_t axis : op.permutation) {
-    text += (text.empty() ? "" : " ") + std::to_string(axis);
+    text.append(text.empty() ? "" : " ").append(std::to_string(axis));
   }
   return text;
 }
