@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "halftone/base/error.h"
+#include "halftone/formats/onnx/exporter.h"
+#include "halftone/formats/onnx/tensors.h"
+
+namespace halftone::formats::onnx {
+namespace {
+
+using ir::ActivationKind;
+using ir::Node;
+using ir::ValueId;
+using onnx_pb::NodeProto;
+
+[[noreturn]] void unsupported(const std::string& what) { fail(ErrorKind::kUnsupported, what); }
+
+/// The operator that is an activation without parameters; empty if there is none.
+std::string_view plain_operator(ActivationKind kind) {
+  switch (kind) {
+    case ActivationKind::kIdentity:
+    case ActivationKind::kRelu:
+    case ActivationKind::kTanh:
+    case ActivationKind::kSigmoid:
+    case ActivationKind::kHardSwish:
+    case ActivationKind::kSoftplus:
+    case ActivationKind::kSoftsign:
+    case ActivationKind::kSign:
+    case ActivationKind::kExp:
+    case ActivationKind::kLog:
+    case ActivationKind::kSqrt:
+    case ActivationKind::kAbs:
+    case ActivationKind::kNeg:
+    case ActivationKind::kReciprocal:
+    case ActivationKind::kErf:
+    case ActivationKind::kFloor:
+    case ActivationKind::kCeil:
+    case ActivationKind::kRound:
+      return to_string(kind);
+    default:
+      return "";
+  }
+}
+
+void export_clip(Exporter& exporter, float low, float high, const std::string& input,
+                 const std::string& output) {
+  std::vector<std::string> inputs{input};
+  const bool has_high = std::isfinite(high);
+  if (std::isfinite(low)) {
+    inputs.push_back(exporter.add_scalar(output + "/min", low));
+  } else if (has_high) {
+    inputs.emplace_back();
+  }
+  if (has_high) inputs.push_back(exporter.add_scalar(output + "/max", high));
+  exporter.add_node("Clip", inputs, output);
+}
+
+// One overload per operator of the graph; the linear ones are in export_linear.cc.
+
+void export_operator(Exporter& exporter, const Node& node, const ir::Unary& op) {
+  export_activation(exporter, op.activation, exporter.read(node.inputs[0]),
+                    exporter.name(node.output));
+}
+
+void export_operator(Exporter& exporter, const Node& node, const ir::Binary& op) {
+  if (op.kind == ir::BinaryKind::kPRelu &&
+      exporter.type(node.output).shape != exporter.type(node.inputs[0]).shape) {
+    unsupported("a slope of more extents than the input");
+  }
+  const bool fused = op.activation != ir::Activation{};
+  const std::string& output = exporter.name(node.output);
+  const std::string result = fused ? exporter.fresh(output + "/linear") : output;
+  exporter.add_node(to_string(op.kind),
+                    {exporter.read(node.inputs[0]), exporter.read(node.inputs[1])}, result);
+  if (fused) export_activation(exporter, op.activation, result, output);
+}
+
+void export_operator(Exporter& exporter, const Node& node, const ir::Cast& op) {
+  NodeProto& proto =
+      exporter.add_node("Cast", {exporter.read(node.inputs[0])}, exporter.name(node.output));
+  set_attribute(proto, "to", std::int64_t{data_type_of(op.element)});
+}
+
+void export_operator(Exporter& exporter, const Node& node, const ir::Reshape& op) {
+  const ir::Shape& input = exporter.type(node.inputs[0]).shape;
+  std::vector<std::int64_t> request;
+  bool has_zero = false;
+  for (std::size_t i = 0; i < op.shape.rank(); ++i) {
+    const bool copies = i < input.rank() && input[i] == op.shape[i];
+    // The batch is copied from where it was, or it is what the others leave.
+    request.push_back(op.shape[i] == ir::kBatch && copies ? 0 : op.shape[i]);
+    has_zero = has_zero || op.shape[i] == 0;
+  }
+  if (std::ranges::count(request, -1) > 1 || (has_zero && !op.shape.is_static())) {
+    unsupported("a reshape of " + input.to_string() + " to " + op.shape.to_string());
+  }
+  const std::string shape = exporter.add_integers(exporter.name(node.output) + "/shape", request);
+  NodeProto& proto = exporter.add_node("Reshape", {exporter.read(node.inputs[0]), shape},
+                                       exporter.name(node.output));
+  if (has_zero) set_attribute(proto, "allowzero", std::int64_t{1});
+}
+
+void export_operator(Exporter& exporter, const Node& node, const ir::Transpose& op) {
+  NodeProto& proto =
+      exporter.add_node("Transpose", {exporter.read(node.inputs[0])}, exporter.name(node.output));
+  set_attribute(proto, "perm",
+                std::vector<std::int64_t>(op.permutation.begin(), op.permutation.end()));
+}
+
+void export_operator(Exporter& exporter, const Node& node, const ir::Concat& op) {
+  std::vector<std::string> inputs;
+  for (const ValueId id : node.inputs) inputs.push_back(exporter.read(id));
+  NodeProto& proto = exporter.add_node("Concat", inputs, exporter.name(node.output));
+  set_attribute(proto, "axis", static_cast<std::int64_t>(op.axis));
+}
+
+void export_operator(Exporter& exporter, const Node& node, const ir::Slice& op) {
+  const auto begin = static_cast<std::int64_t>(op.begin);
+  std::int64_t end = begin + static_cast<std::int64_t>(op.count) * op.step;
+  // An end before the first element: -1 would count from the back.
+  if (end < 0) end = std::numeric_limits<std::int64_t>::min();
+  const std::string& output = exporter.name(node.output);
+  std::vector<std::string> inputs{exporter.read(node.inputs[0])};
+  inputs.push_back(exporter.add_integers(output + "/begin", {begin}));
+  inputs.push_back(exporter.add_integers(output + "/end", {end}));
+  inputs.push_back(exporter.add_integers(output + "/axis", {static_cast<std::int64_t>(op.axis)}));
+  inputs.push_back(exporter.add_integers(output + "/step", {op.step}));
+  exporter.add_node("Slice", inputs, output);
+}
+
+void export_operator(Exporter& exporter, const Node& node, const ir::Softmax& op) {
+  std::string input = exporter.read(node.inputs[0]);
+  const std::string& output = exporter.name(node.output);
+  if (op.beta != 1) {
+    const std::string scaled = exporter.fresh(output + "/scaled");
+    exporter.add_node("Mul", {input, exporter.add_scalar(output + "/beta", op.beta)}, scaled);
+    input = scaled;
+  }
+  NodeProto& proto = exporter.add_node(op.log ? "LogSoftmax" : "Softmax", {input}, output);
+  set_attribute(proto, "axis", static_cast<std::int64_t>(op.axis));
+}
+
+/// Codes of a basis are no values of ONNX: the layers that read them write the basis themselves.
+void export_operator(Exporter& /*exporter*/, const Node& /*node*/, const ir::Encode& /*op*/) {}
+
+/// Scale and zero point as initializers, scalars where there is one.
+std::vector<std::string> affine_inputs(Exporter& exporter, const Node& node,
+                                       const ir::AffineParameters& parameters,
+                                       ir::ElementType element) {
+  const auto count = static_cast<ir::Dim>(parameters.scales.size());
+  const ir::Shape shape = count == 1 ? ir::Shape{} : ir::Shape{count};
+  const ir::Tensor zeros = ir::Tensor::from<std::int32_t>(shape, std::span(parameters.zero_points));
+  const ir::Tensor narrow = zeros.cast(element);
+  if (!std::ranges::equal(narrow.cast(ir::ElementType::kInt32).as<std::int32_t>(),
+                          zeros.as<std::int32_t>())) {
+    unsupported("zero points out of the range of " + std::string(to_string(element)));
+  }
+  const std::string& output = exporter.name(node.output);
+  const ir::Tensor scales = ir::Tensor::from<float>(shape, std::span(parameters.scales));
+  std::vector<std::string> inputs{exporter.read(node.inputs[0])};
+  inputs.push_back(exporter.add_initializer(output + "/scale", encode_tensor(scales)));
+  // Codes of 32 bits have no zero point in ONNX.
+  if (element != ir::ElementType::kInt32) {
+    inputs.push_back(exporter.add_initializer(output + "/zero", encode_tensor(narrow)));
+  } else if (std::ranges::any_of(parameters.zero_points, [](auto zero) { return zero != 0; })) {
+    unsupported("a zero point of int32 codes");
+  }
+  return inputs;
+}
+
+void export_affine(Exporter& exporter, const Node& node, const ir::AffineParameters& parameters,
+                   ir::ElementType element) {
+  const auto inputs = affine_inputs(exporter, node, parameters, element);
+  NodeProto& proto = exporter.add_node(name_of(node.op), inputs, exporter.name(node.output));
+  if (parameters.scales.size() > 1) {
+    set_attribute(proto, "axis", static_cast<std::int64_t>(parameters.axis));
+  }
+}
+
+void export_operator(Exporter& exporter, const Node& node, const ir::QuantizeLinear& op) {
+  if (op.element == ir::ElementType::kInt32) unsupported("codes of int32");
+  export_affine(exporter, node, op.parameters, op.element);
+}
+
+void export_operator(Exporter& exporter, const Node& node, const ir::DequantizeLinear& op) {
+  export_affine(exporter, node, op.parameters, exporter.type(node.inputs[0]).encoding.element);
+}
+
+}  // namespace
+
+void export_activation(Exporter& exporter, const ir::Activation& activation,
+                       const std::string& input, const std::string& output) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const auto with_alpha = [&](std::string_view op_type) -> NodeProto& {
+    NodeProto& proto = exporter.add_node(op_type, {input}, output);
+    set_attribute(proto, "alpha", activation.alpha);
+    return proto;
+  };
+  if (const auto op_type = plain_operator(activation.kind); !op_type.empty()) {
+    exporter.add_node(op_type, {input}, output);
+    return;
+  }
+  switch (activation.kind) {
+    case ActivationKind::kReluN1To1:
+      return export_clip(exporter, -1, 1, input, output);
+    case ActivationKind::kRelu6:
+      return export_clip(exporter, 0, 6, input, output);
+    case ActivationKind::kClip:
+      if (activation.alpha == kInfinity || activation.beta == -kInfinity) break;
+      return export_clip(exporter, activation.alpha, activation.beta, input, output);
+    case ActivationKind::kLeakyRelu:
+    case ActivationKind::kElu:
+    case ActivationKind::kCelu:
+    case ActivationKind::kThresholded:
+      with_alpha(to_string(activation.kind));
+      return;
+    case ActivationKind::kSelu:
+      set_attribute(with_alpha("Selu"), "gamma", activation.beta);
+      return;
+    case ActivationKind::kHardSigmoid:
+      set_attribute(with_alpha("HardSigmoid"), "beta", activation.beta);
+      return;
+    case ActivationKind::kSilu: {
+      const std::string sigmoid = exporter.fresh(output + "/sigmoid");
+      exporter.add_node("Sigmoid", {input}, sigmoid);
+      exporter.add_node("Mul", {input, sigmoid}, output);
+      return;
+    }
+    case ActivationKind::kGelu:
+    case ActivationKind::kGeluTanh: {
+      exporter.require_opset(20);
+      NodeProto& proto = exporter.add_node("Gelu", {input}, output);
+      const bool tanh = activation.kind == ActivationKind::kGeluTanh;
+      set_attribute(proto, "approximate", std::string_view(tanh ? "tanh" : "none"));
+      return;
+    }
+    case ActivationKind::kSquare:
+      exporter.add_node("Mul", {input, input}, output);
+      return;
+    default:
+      break;
+  }
+  unsupported("activation " + to_string(activation));
+}
+
+void export_node(Exporter& exporter, const Node& node) {
+  exporter.set_node_name(node.name);
+  std::visit([&](const auto& op) { export_operator(exporter, node, op); }, node.op);
+}
+
+}  // namespace halftone::formats::onnx

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/formats/onnx/exporter.h"
+
+#include <algorithm>
+
+#include "halftone/base/error.h"
+#include "halftone/formats/onnx/registry.h"
+#include "halftone/formats/onnx/tensors.h"
+
+namespace halftone::formats::onnx {
+namespace {
+
+using onnx_pb::AttributeProto;
+using onnx_pb::NodeProto;
+
+/// The format's own version: 8 came with operator set 15, 9 with 19.
+constexpr std::int64_t kIrVersion = 8;
+constexpr std::int64_t kLaterIrVersion = 9;
+constexpr std::int64_t kLaterOpset = 19;
+
+std::string unique(std::unordered_set<std::string>& taken, const std::string& wanted) {
+  std::string name = wanted.empty() ? "v" : wanted;
+  for (int number = 1; !taken.insert(name).second; ++number) {
+    name = wanted + "_" + std::to_string(number);
+  }
+  return name;
+}
+
+AttributeProto& add_attribute(NodeProto& node, const std::string& name,
+                              AttributeProto::AttributeType type) {
+  AttributeProto& attribute = *node.add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(type);
+  return attribute;
+}
+
+}  // namespace
+
+Exporter::Exporter(const ir::Graph& graph) : graph_(graph) {
+  // Inputs and outputs of the graph keep their names whatever else has them.
+  for (const ir::ValueId id : graph.inputs()) names_[id] = fresh(graph.value(id).name);
+  for (const ir::ValueId id : graph.outputs()) {
+    if (!names_.contains(id)) names_[id] = fresh(graph.value(id).name);
+  }
+  for (std::size_t v = 0; v < graph.num_values(); ++v) {
+    const ir::ValueId id{static_cast<std::uint32_t>(v)};
+    const bool lives = graph.constant(id) != nullptr || graph.producer(id).has_value();
+    if (lives && !names_.contains(id)) names_[id] = fresh(graph.value(id).name);
+  }
+}
+
+std::string Exporter::fresh(const std::string& wanted) { return unique(taken_, wanted); }
+
+std::string Exporter::read(ir::ValueId id) {
+  if (!type(id).encoding.is_dense()) {
+    fail(ErrorKind::kUnsupported, "reads '" + graph_.value(id).name +
+                                      "', codes of a basis: only a FullyConnected can in ONNX");
+  }
+  const std::string& known = names_.at(id);
+  const ir::Constant* constant = graph_.constant(id);
+  if (constant != nullptr && initialized_.insert(known).second) {
+    onnx_pb::TensorProto& proto = *model_.mutable_graph()->add_initializer();
+    proto = encode_tensor(std::get<ir::Tensor>(*constant));
+    proto.set_name(known);
+  }
+  return known;
+}
+
+std::string Exporter::add_initializer(const std::string& wanted, onnx_pb::TensorProto proto) {
+  const std::string added = fresh(wanted);
+  proto.set_name(added);
+  *model_.mutable_graph()->add_initializer() = std::move(proto);
+  return added;
+}
+
+std::string Exporter::add_scalar(const std::string& wanted, float value) {
+  return add_initializer(wanted, encode_tensor(ir::Tensor::from<float>({}, std::span(&value, 1))));
+}
+
+std::string Exporter::add_integers(const std::string& wanted,
+                                   const std::vector<std::int64_t>& values) {
+  const ir::Shape shape{static_cast<ir::Dim>(values.size())};
+  return add_initializer(wanted, encode_tensor(ir::Tensor::from<std::int64_t>(shape, values)));
+}
+
+NodeProto& Exporter::add_node(std::string_view op_type, const std::vector<std::string>& inputs,
+                              const std::string& output) {
+  NodeProto& node = *model_.mutable_graph()->add_node();
+  node.set_op_type(std::string(op_type));
+  node.set_name(unique(node_names_, node_name_));
+  for (const std::string& input : inputs) node.add_input(input);
+  node.add_output(output);
+  return node;
+}
+
+void Exporter::require_opset(std::int64_t version) { opset_ = std::max(opset_, version); }
+
+onnx_pb::ValueInfoProto Exporter::value_info(const std::string& name,
+                                             const ir::ValueType& type) const {
+  onnx_pb::ValueInfoProto info;
+  info.set_name(name);
+  auto& tensor = *info.mutable_type()->mutable_tensor_type();
+  tensor.set_elem_type(data_type_of(type.encoding.element));
+  auto& shape = *tensor.mutable_shape();
+  for (const ir::Dim dim : type.shape.dims()) {
+    auto& extent = *shape.add_dim();
+    if (dim == ir::kBatch) {
+      extent.set_dim_param("N");
+    } else {
+      extent.set_dim_value(dim);
+    }
+  }
+  return info;
+}
+
+void Exporter::add_input(ir::ValueId id) {
+  if (!type(id).encoding.is_dense()) {
+    fail(ErrorKind::kUnsupported, "input '" + name(id) + "' in a basis");
+  }
+  *model_.mutable_graph()->add_input() = value_info(name(id), type(id));
+}
+
+void Exporter::add_output(ir::ValueId id) {
+  const std::string source = read(id);
+  const auto& outputs = model_.graph().output();
+  const bool listed =
+      std::ranges::find(outputs, source, &onnx_pb::ValueInfoProto::name) != outputs.end();
+  std::string target = source;
+  // An output is what a node computes, under a name of its own.
+  if (listed || !graph_.producer(id)) {
+    target = fresh(source);
+    set_node_name(target);
+    add_node("Identity", {source}, target);
+  }
+  *model_.mutable_graph()->add_output() = value_info(target, type(id));
+}
+
+std::vector<std::byte> Exporter::finish() {
+  model_.set_ir_version(opset_ < kLaterOpset ? kIrVersion : kLaterIrVersion);
+  model_.set_producer_name("halftone");
+  model_.mutable_graph()->set_name("main");
+  auto& standard = *model_.add_opset_import();
+  standard.set_domain("");
+  standard.set_version(opset_);
+  if (uses_halftone_domain_) {
+    auto& own = *model_.add_opset_import();
+    own.set_domain(std::string(kHalftoneDomain));
+    own.set_version(1);
+  }
+  const std::size_t size = model_.ByteSizeLong();
+  constexpr std::size_t kMostBytes = (std::size_t{1} << 31) - 1;
+  if (size > kMostBytes) {
+    fail(ErrorKind::kUnsupported,
+         "a model of " + std::to_string(size) + " bytes: expected at most 2 GiB in one file");
+  }
+  std::vector<std::byte> bytes(size);
+  if (!model_.SerializeToArray(bytes.data(), static_cast<int>(size))) {
+    fail(ErrorKind::kInternal, "the model could not be serialized");
+  }
+  return bytes;
+}
+
+void set_attribute(NodeProto& node, const std::string& name, std::int64_t value) {
+  add_attribute(node, name, AttributeProto::INT).set_i(value);
+}
+
+void set_attribute(NodeProto& node, const std::string& name, float value) {
+  add_attribute(node, name, AttributeProto::FLOAT).set_f(value);
+}
+
+void set_attribute(NodeProto& node, const std::string& name, std::string_view value) {
+  add_attribute(node, name, AttributeProto::STRING).set_s(std::string(value));
+}
+
+void set_attribute(NodeProto& node, const std::string& name,
+                   const std::vector<std::int64_t>& values) {
+  auto& ints = *add_attribute(node, name, AttributeProto::INTS).mutable_ints();
+  ints.Assign(values.begin(), values.end());
+}
+
+}  // namespace halftone::formats::onnx

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/formats/onnx/external_data.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <system_error>
+
+#include "halftone/base/error.h"
+
+namespace halftone::formats::onnx {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Tensors may share a range of a file (tied weights), but a small file must not become a large
+/// model by being read over and over.
+constexpr std::uintmax_t kMostReadsPerByte = 4;
+
+std::optional<std::string> entry(const onnx_pb::TensorProto& tensor, const std::string& key) {
+  for (const auto& pair : tensor.external_data()) {
+    if (pair.key() == key) return pair.value();
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> number(const onnx_pb::TensorProto& tensor, const std::string& key) {
+  const auto text = entry(tensor, key);
+  if (!text) return std::nullopt;
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (error != std::errc{} || end != text->data() + text->size()) {
+    fail(ErrorKind::kFormat,
+         "external data: expected a number as " + key + ", found '" + *text + "'");
+  }
+  return value;
+}
+
+std::vector<std::byte> read_range(const fs::path& path, std::uint64_t offset, std::size_t count) {
+  std::vector<std::byte> bytes(count);
+  std::ifstream file(path, std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(offset));
+  file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(count));
+  if (!file) fail(ErrorKind::kIo, path.string() + ": cannot read the external data");
+  return bytes;
+}
+
+}  // namespace
+
+std::vector<std::byte> ExternalData::read(const onnx_pb::TensorProto& tensor, std::size_t needed) {
+  const fs::path path = resolve(entry(tensor, "location").value_or(""));
+  std::error_code error;
+  const std::uintmax_t file_bytes = fs::file_size(path, error);
+  if (error) fail(ErrorKind::kIo, path.string() + ": " + error.message());
+  const std::uint64_t offset = number(tensor, "offset").value_or(0);
+  const std::uint64_t length = number(tensor, "length").value_or(needed);
+  if (length != needed) {
+    fail(ErrorKind::kFormat, path.string() + ": expected " + std::to_string(needed) +
+                                 " bytes of external data, found a length of " +
+                                 std::to_string(length));
+  }
+  if (offset > file_bytes || length > file_bytes - offset) {
+    fail(ErrorKind::kFormat, path.string() + ": external data of " + std::to_string(length) +
+                                 " bytes at offset " + std::to_string(offset) +
+                                 " leave the file of " + std::to_string(file_bytes) + " bytes");
+  }
+  std::uintmax_t& read = bytes_read_[path];
+  if (read + length > kMostReadsPerByte * file_bytes) {
+    fail(ErrorKind::kFormat, path.string() +
+                                 ": external data: expected each byte to be used at most " +
+                                 std::to_string(kMostReadsPerByte) + " times");
+  }
+  read += length;
+  return read_range(path, offset, needed);
+}
+
+fs::path ExternalData::resolve(const std::string& location) const {
+  const fs::path relative(location);
+  const auto refuse = [&](const std::string& reason) {
+    fail(ErrorKind::kFormat, "external data '" + location + "': " + reason);
+  };
+  if (folder_.empty()) refuse("the model was given without a folder");
+  if (location.empty() || location.find('\0') != std::string::npos) refuse("expected a file name");
+  if (relative.is_absolute())
+    refuse("expected a file in the model's folder, found an absolute path");
+  if (std::ranges::count(relative, fs::path("..")) > 0) {
+    refuse("expected a file in the model's folder, found '..'");
+  }
+  std::error_code error;
+  const fs::path root = fs::canonical(folder_, error);
+  if (error) fail(ErrorKind::kIo, folder_.string() + ": " + error.message());
+  const fs::path path = fs::canonical(root / relative, error);
+  if (error) fail(ErrorKind::kIo, (folder_ / relative).string() + ": " + error.message());
+  const auto [end, unused] = std::mismatch(root.begin(), root.end(), path.begin(), path.end());
+  if (end != root.end()) refuse("a symbolic link leads out of the model's folder");
+  if (!fs::is_regular_file(path, error)) refuse("expected a regular file");
+  return path;
+}
+
+}  // namespace halftone::formats::onnx

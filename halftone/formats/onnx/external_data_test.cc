@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/formats/onnx/external_data.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "halftone/base/error.h"
+#include "halftone/base/file.h"
+#include "halftone/formats/onnx/onnx_testing.h"
+
+namespace halftone::formats::onnx {
+namespace {
+
+namespace fs = std::filesystem;
+using onnx_pb::TensorProto;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// A folder with weights.bin (64 bytes: 0, 1, 2 ... as float32), removed with the test.
+class ExternalDataTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "halftone_onnx_XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    parent_ = pattern;
+    folder_ = parent_ / "model";
+    fs::create_directories(folder_ / "sub");
+    std::vector<float> numbers(16);
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i);
+    write_file(folder_ / "weights.bin", std::as_bytes(std::span(numbers)));
+    write_file(parent_ / "secret.bin", std::as_bytes(std::span(numbers)));
+  }
+  void TearDown() override { fs::remove_all(parent_); }
+
+  static TestModel model(const std::vector<std::pair<std::string, std::string>>& entries) {
+    TensorProto proto;
+    proto.set_data_type(TensorProto::FLOAT);
+    proto.add_dims(2);
+    proto.set_data_location(TensorProto::EXTERNAL);
+    for (const auto& [key, value] : entries) {
+      auto& entry = *proto.add_external_data();
+      entry.set_key(key);
+      entry.set_value(value);
+    }
+    TestModel result;
+    result.input("x", {-1, 2}).initializer("w", proto).output("y");
+    result.node("Add", {"x", "w"}, {"y"});
+    return result;
+  }
+
+  void expect_refused(const std::vector<std::pair<std::string, std::string>>& entries,
+                      ErrorKind kind, const std::string& text) {
+    try {
+      static_cast<void>(model(entries).import(folder_));
+      ADD_FAILURE() << "expected: " << text;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr(text));
+      EXPECT_EQ(error.kind(), kind);
+    }
+  }
+
+  fs::path parent_;
+  fs::path folder_;
+};
+
+TEST_F(ExternalDataTest, IsReadFromTheModelsFolder) {
+  const auto graph =
+      model({{"location", "weights.bin"}, {"offset", "12"}, {"length", "8"}}).import(folder_);
+  EXPECT_THAT(values_of(run(graph, list(tensor({1, 2}, {0, 0})))[0]), ElementsAre(3, 4));
+}
+
+TEST_F(ExternalDataTest, LengthMayBeLeftOut) {
+  expect_refused({{"location", "sub/../weights.bin"}}, ErrorKind::kFormat, "found '..'");
+  const auto plain = model({{"location", "./weights.bin"}}).import(folder_);
+  EXPECT_THAT(values_of(run(plain, list(tensor({1, 2}, {0, 0})))[0]), ElementsAre(0, 1));
+}
+
+TEST_F(ExternalDataTest, OutsideTheFolderIsRefused) {
+  expect_refused({{"location", "../secret.bin"}}, ErrorKind::kFormat, "found '..'");
+  expect_refused({{"location", (parent_ / "secret.bin").string()}}, ErrorKind::kFormat,
+                 "found an absolute path");
+  fs::create_symlink(parent_ / "secret.bin", folder_ / "link.bin");
+  expect_refused({{"location", "link.bin"}}, ErrorKind::kFormat,
+                 "a symbolic link leads out of the model's folder");
+  fs::create_directory_symlink(parent_, folder_ / "up");
+  expect_refused({{"location", "up/secret.bin"}}, ErrorKind::kFormat, "leads out");
+}
+
+TEST_F(ExternalDataTest, LinksInsideTheFolderAreFollowed) {
+  fs::create_symlink("weights.bin", folder_ / "inside.bin");
+  const auto graph = model({{"location", "inside.bin"}}).import(folder_);
+  EXPECT_THAT(values_of(run(graph, list(tensor({1, 2}, {0, 0})))[0]), ElementsAre(0, 1));
+}
+
+TEST_F(ExternalDataTest, RangesOutsideTheFileAreRefused) {
+  expect_refused({{"location", "weights.bin"}, {"offset", "60"}}, ErrorKind::kFormat,
+                 "external data of 8 bytes at offset 60 leave the file of 64 bytes");
+  expect_refused({{"location", "weights.bin"}, {"offset", "18446744073709551612"}},
+                 ErrorKind::kFormat, "leave the file");
+  expect_refused({{"location", "weights.bin"}, {"length", "12"}}, ErrorKind::kFormat,
+                 "expected 8 bytes of external data, found a length of 12");
+  expect_refused({{"location", "weights.bin"}, {"offset", "-4"}}, ErrorKind::kFormat,
+                 "expected a number as offset, found '-4'");
+}
+
+TEST_F(ExternalDataTest, WhatIsNoFileIsRefused) {
+  expect_refused({{"location", "absent.bin"}}, ErrorKind::kIo, "absent.bin: No such file");
+  expect_refused({{"location", "sub"}}, ErrorKind::kFormat, "expected a regular file");
+  expect_refused({}, ErrorKind::kFormat, "expected a file name");
+  ErrorKind kind{};
+  EXPECT_THAT(import_failure(model({{"location", "weights.bin"}}).bytes(), kind),
+              HasSubstr("the model was given without a folder"));
+}
+
+TEST_F(ExternalDataTest, SmallFileCannotBecomeALargeModel) {
+  TensorProto proto;
+  proto.set_data_type(TensorProto::FLOAT);
+  proto.add_dims(16);
+  proto.set_data_location(TensorProto::EXTERNAL);
+  auto& entry = *proto.add_external_data();
+  entry.set_key("location");
+  entry.set_value("weights.bin");
+  TestModel result;
+  result.input("x", {-1, 16}).output("x");
+  for (int i = 0; i < 5; ++i) result.initializer("w" + std::to_string(i), proto);
+  EXPECT_THROW(static_cast<void>(result.import(folder_)), Error);
+}
+
+}  // namespace
+}  // namespace halftone::formats::onnx

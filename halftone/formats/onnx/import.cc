@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/formats/onnx/import.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "halftone/base/error.h"
+#include "halftone/formats/onnx/external_data.h"
+#include "halftone/formats/onnx/node_builder.h"
+#include "halftone/formats/onnx/registry.h"
+#include "halftone/ir/verify.h"
+
+namespace halftone::formats {
+namespace {
+
+using onnx::ImportState;
+using onnx_pb::GraphProto;
+using onnx_pb::ModelProto;
+using onnx_pb::NodeProto;
+using onnx_pb::TensorProto;
+using onnx_pb::ValueInfoProto;
+
+/// Constants made during the import may take this much, and as much again as
+constexpr std::size_t kBudgetBytes = std::size_t{64} << 20;
+/// the model's own size times this: enough for a transposed and a scaled copy of every weight.
+constexpr std::size_t kBudgetPerModelByte = 4;
+
+constexpr int kMostAxes = 32;
+constexpr int kMostNodesNamed = 8;
+
+ModelProto parse(std::span<const std::byte> bytes) {
+  if (bytes.empty()) fail(ErrorKind::kFormat, "expected an ONNX model, found no bytes");
+  if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+    fail(ErrorKind::kFormat, "expected an ONNX model of at most 2 GiB, found " +
+                                 std::to_string(bytes.size()) + " bytes");
+  }
+  ModelProto model;
+  if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    fail(ErrorKind::kFormat, "expected an ONNX model, found " + std::to_string(bytes.size()) +
+                                 " bytes that are no such protobuf message or only a part of one");
+  }
+  if (!model.has_graph()) fail(ErrorKind::kFormat, "expected an ONNX model, found no graph");
+  return model;
+}
+
+std::map<std::string, std::int64_t> opsets_of(const ModelProto& model) {
+  // Version 3 of the format brought the list; without it the first operator set is meant.
+  if (model.ir_version() >= 3 && model.opset_import_size() == 0) {
+    fail(ErrorKind::kFormat, "expected operator sets in a model of IR version " +
+                                 std::to_string(model.ir_version()) + ", found none");
+  }
+  std::map<std::string, std::int64_t> opsets;
+  for (const auto& opset : model.opset_import()) {
+    if (opset.version() < 1) {
+      fail(ErrorKind::kFormat, "operator set '" + opset.domain() +
+                                   "': expected a version from 1 on, found " +
+                                   std::to_string(opset.version()));
+    }
+    opsets[opset.domain() == "ai.onnx" ? "" : opset.domain()] = opset.version();
+  }
+  return opsets;
+}
+
+/// Fails with every operator that has no builder, each with the nodes that use it.
+void check_operators(const GraphProto& graph) {
+  std::map<std::string, std::vector<std::string>> missing;
+  for (const NodeProto& node : graph.node()) {
+    if (onnx::find_builder(node.domain(), node.op_type()) != nullptr) continue;
+    const std::string domain = node.domain().empty() ? "" : node.domain() + ".";
+    missing[domain + node.op_type()].push_back(onnx::name_of(node));
+  }
+  if (missing.empty()) return;
+  std::string text;
+  for (const auto& [op, nodes] : missing) {
+    text += (text.empty() ? "" : "; ") + op + " (";
+    for (std::size_t i = 0; i < std::min<std::size_t>(nodes.size(), kMostNodesNamed); ++i) {
+      text += (i == 0 ? "'" : ", '") + nodes[i] + "'";
+    }
+    if (nodes.size() > kMostNodesNamed) {
+      text += " and " + std::to_string(nodes.size() - kMostNodesNamed) + " more";
+    }
+    text += ")";
+  }
+  fail(ErrorKind::kUnsupported, "operators that are not supported: " + text);
+}
+
+void add_initializers(ImportState& state, GraphProto& graph) {
+  if (graph.sparse_initializer_size() > 0) {
+    fail(ErrorKind::kUnsupported,
+         "sparse initializer '" + graph.sparse_initializer(0).values().name() + "'");
+  }
+  for (TensorProto& proto : *graph.mutable_initializer()) {
+    with_context("initializer '" + proto.name() + "'",
+                 [&] { state.bind(proto.name(), state.add_constant(proto.name(), proto)); });
+    // The graph has its own copy now.
+    proto.clear_raw_data();
+  }
+}
+
+/// Names that the file gives to open first extents: wherever they stand, they mean the batch.
+std::set<std::string> batch_names(const GraphProto& graph) {
+  std::set<std::string> names;
+  for (const ValueInfoProto& input : graph.input()) {
+    const auto& shape = input.type().tensor_type().shape();
+    if (shape.dim_size() > 0 && shape.dim(0).has_dim_param()) {
+      names.insert(shape.dim(0).dim_param());
+    }
+  }
+  names.erase("");
+  return names;
+}
+
+ir::Shape input_shape(const onnx_pb::TensorShapeProto& proto, const std::set<std::string>& batch) {
+  if (proto.dim_size() > kMostAxes) {
+    fail(ErrorKind::kUnsupported, "expected at most " + std::to_string(kMostAxes) +
+                                      " axes, found " + std::to_string(proto.dim_size()));
+  }
+  std::vector<ir::Dim> dims;
+  for (const auto& dim : proto.dim()) {
+    const bool is_known = dim.has_dim_value() && dim.dim_value() > 0;
+    if (is_known) {
+      dims.push_back(dim.dim_value());
+    } else if (dims.empty() || batch.contains(dim.dim_param())) {
+      dims.push_back(ir::kBatch);
+    } else {
+      fail(ErrorKind::kUnsupported,
+           "axis " + std::to_string(dims.size()) + ": expected a known extent, found '" +
+               (dim.has_dim_value() ? std::to_string(dim.dim_value()) : dim.dim_param()) +
+               "' (only the first, the batch, may be open)");
+    }
+  }
+  ir::Shape shape(std::move(dims));
+  onnx::check_extents(shape);
+  return shape;
+}
+
+void add_input(ImportState& state, const ValueInfoProto& input,
+               const std::set<std::string>& batch) {
+  if (!input.type().has_tensor_type() || !input.type().tensor_type().has_shape()) {
+    fail(ErrorKind::kUnsupported, "expected a tensor with a shape");
+  }
+  const auto& type = input.type().tensor_type();
+  const auto element = onnx::element_of(type.elem_type());
+  const bool exact = element && (*element == ir::ElementType::kFloat32 ||
+                                 onnx::data_type_of(*element) == type.elem_type());
+  if (!exact) {
+    fail(ErrorKind::kUnsupported, "elements of type " + onnx::data_type_name(type.elem_type()));
+  }
+  ir::ValueType value_type = ir::dense_type(*element, input_shape(type.shape(), batch));
+  state.bind(input.name(), state.graph.add_input(input.name(), std::move(value_type)));
+}
+
+void add_inputs(ImportState& state, const GraphProto& graph) {
+  std::set<std::string> initialized;
+  for (const TensorProto& proto : graph.initializer()) initialized.insert(proto.name());
+  const std::set<std::string> batch = batch_names(graph);
+  for (const ValueInfoProto& input : graph.input()) {
+    // Before IR version 4 every initializer had to be listed as an input as well.
+    if (initialized.contains(input.name())) continue;
+    with_context("input '" + input.name() + "'", [&] { add_input(state, input, batch); });
+  }
+}
+
+void add_node(ImportState& state, const NodeProto& proto) {
+  with_context(onnx::describe(proto), [&] {
+    onnx::NodeBuilder node(state, proto);
+    if (!onnx::evaluate_integers(node)) onnx::find_builder(proto.domain(), proto.op_type())(node);
+    for (const std::string& output : proto.output()) {
+      if (output.empty() || state.bindings.contains(output)) continue;
+      state.bind(output, onnx::Unavailable{"an output of " + onnx::describe(proto) +
+                                           " that is not supported"});
+    }
+  });
+}
+
+/// Before a node is built none of its outputs may have a value: what the node does not set itself
+/// would pass for set.
+void check_outputs(const ImportState& state, const NodeProto& proto) {
+  std::set<std::string> names;
+  for (const std::string& output : proto.output()) {
+    if (output.empty()) continue;
+    if (state.bindings.contains(output) || !names.insert(output).second) {
+      fail(ErrorKind::kFormat, onnx::describe(proto) + ": value '" + output + "' is defined twice");
+    }
+  }
+}
+
+void add_outputs(ImportState& state, const GraphProto& graph) {
+  std::set<std::string> names;
+  for (const ValueInfoProto& output : graph.output()) {
+    ir::ValueId id =
+        with_context("output '" + output.name() + "'", [&] { return state.value(output.name()); });
+    if (!names.insert(output.name()).second) {
+      fail(ErrorKind::kFormat, "output '" + output.name() + "' is listed twice");
+    }
+    if (state.graph.value(id).name != output.name() && state.graph.producer(id)) {
+      const bool taken = std::ranges::count(state.graph.outputs(), id) > 0;
+      if (!taken) state.graph.rename(id, output.name());
+    }
+    state.graph.add_output(id);
+  }
+}
+
+bool is_bound(const ir::Graph& graph, ir::ValueId id) {
+  return std::ranges::all_of(graph.consumers(id), [&](ir::NodeId consumer) {
+    const auto* binary = std::get_if<ir::Binary>(&graph.node(consumer).op);
+    return binary != nullptr &&
+           (binary->kind == ir::BinaryKind::kMax || binary->kind == ir::BinaryKind::kMin);
+  });
+}
+
+/// Weights must be numbers; only the bounds of a Max or Min may be infinite.
+void check_finite(const ir::Graph& graph) {
+  for (std::size_t v = 0; v < graph.num_values(); ++v) {
+    const ir::ValueId id{static_cast<std::uint32_t>(v)};
+    const auto* tensor =
+        graph.constant(id) == nullptr ? nullptr : std::get_if<ir::Tensor>(graph.constant(id));
+    if (tensor == nullptr || tensor->element() != ir::ElementType::kFloat32) continue;
+    const auto values = tensor->as<float>();
+    const auto bad = std::ranges::find_if(values, [](float x) { return !std::isfinite(x); });
+    if (bad == values.end() || (!std::isnan(*bad) && values.size() == 1 && is_bound(graph, id))) {
+      continue;
+    }
+    fail(ErrorKind::kFormat, "constant '" + graph.value(id).name +
+                                 "': expected finite numbers, found " + std::to_string(*bad) +
+                                 " at element " + std::to_string(bad - values.begin()));
+  }
+}
+
+ir::Graph build(std::span<const std::byte> bytes, const std::filesystem::path& folder) {
+  ModelProto model = parse(bytes);
+  GraphProto& proto = *model.mutable_graph();
+  check_operators(proto);
+  ImportState state;
+  state.opsets = opsets_of(model);
+  state.budget_bytes = kBudgetBytes + kBudgetPerModelByte * bytes.size();
+  onnx::ExternalData files(folder);
+  state.external = [&](const TensorProto& tensor, std::size_t needed) {
+    std::vector<std::byte> data = files.read(tensor, needed);
+    state.budget_bytes += kBudgetPerModelByte * needed;
+    return data;
+  };
+  add_initializers(state, proto);
+  add_inputs(state, proto);
+  for (const NodeProto& node : proto.node()) {
+    check_outputs(state, node);
+    add_node(state, node);
+  }
+  add_outputs(state, proto);
+  state.graph.remove_unused_nodes();
+  check_finite(state.graph);
+  ir::verify(state.graph);
+  return std::move(state.graph);
+}
+
+}  // namespace
+
+ir::Graph import_onnx(std::span<const std::byte> bytes, const std::filesystem::path& folder) {
+  try {
+    return build(bytes, folder);
+  } catch (const Error& error) {
+    // Names in the file may hold anything; a message is one line of it.
+    std::string text = error.what();
+    std::ranges::replace_if(
+        text, [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }, '?');
+    fail(error.kind(), text);
+  }
+}
+
+}  // namespace halftone::formats

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/formats/onnx/integers.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <string_view>
+
+#include "halftone/formats/onnx/node_builder.h"
+#include "halftone/formats/onnx/slicing.h"
+
+namespace halftone::formats::onnx {
+namespace {
+
+/// Longer vectors are data, not shapes.
+constexpr std::size_t kMostIntegers = 1024;
+
+using Known = std::vector<Integers>;
+
+// Each of the functions below computes one operator, or gives up with nothing.
+
+std::optional<Extent> add(Extent a, Extent b) {
+  if (a.is_batch || b.is_batch) {
+    if (b == Extent{}) return a;
+    return a == Extent{} ? std::optional(b) : std::nullopt;
+  }
+  Extent sum;
+  if (__builtin_add_overflow(a.value, b.value, &sum.value)) return std::nullopt;
+  return sum;
+}
+
+std::optional<Extent> subtract(Extent a, Extent b) {
+  if (a.is_batch || b.is_batch) {
+    if (a == b) return Extent{};
+    return b == Extent{} ? std::optional(a) : std::nullopt;
+  }
+  Extent difference;
+  if (__builtin_sub_overflow(a.value, b.value, &difference.value)) return std::nullopt;
+  return difference;
+}
+
+std::optional<Extent> multiply(Extent a, Extent b) {
+  if (a.is_batch || b.is_batch) {
+    if (b == Extent{1, false}) return a;
+    return a == Extent{1, false} ? std::optional(b) : std::nullopt;
+  }
+  Extent product;
+  if (__builtin_mul_overflow(a.value, b.value, &product.value)) return std::nullopt;
+  return product;
+}
+
+std::optional<Extent> divide(Extent a, Extent b) {
+  if (b == Extent{1, false}) return a;
+  if (a.is_batch && a == b) return Extent{1, false};
+  if (a.is_batch || b.is_batch || b.value == 0) return std::nullopt;
+  if (b.value == -1) return subtract({}, a);
+  return Extent{a.value / b.value, false};
+}
+
+std::optional<Extent> largest(Extent a, Extent b) {
+  if (a == b) return a;
+  if (a.is_batch || b.is_batch) return std::nullopt;
+  return Extent{std::max(a.value, b.value), false};
+}
+
+std::optional<Extent> smallest(Extent a, Extent b) {
+  if (a == b) return a;
+  if (a.is_batch || b.is_batch) return std::nullopt;
+  return Extent{std::min(a.value, b.value), false};
+}
+
+std::optional<Extent> equal(Extent a, Extent b) {
+  if (a.is_batch == b.is_batch) return Extent{a.value == b.value ? 1 : 0, false};
+  // A batch is at least one sample, so it equals no number below; with others it might.
+  const std::int64_t number = a.is_batch ? b.value : a.value;
+  return number < 1 ? std::optional(Extent{}) : std::nullopt;
+}
+
+using BinaryRule = std::optional<Extent> (*)(Extent, Extent);
+
+/// The vectors' common length, scalars and vectors of one stretched; none if they do not fit.
+std::optional<std::size_t> common_length(const Known& inputs) {
+  std::size_t length = 1;
+  for (const Integers& input : inputs) {
+    if (input.values.size() == 1) continue;
+    if (length != 1 && input.values.size() != length) return std::nullopt;
+    length = input.values.size();
+  }
+  return length;
+}
+
+bool all_scalars(const Known& inputs) {
+  return std::ranges::all_of(inputs, [](const Integers& input) { return input.is_scalar; });
+}
+
+Extent at(const Integers& input, std::size_t i) {
+  return input.values[input.values.size() == 1 ? 0 : i];
+}
+
+std::optional<Integers> elementwise(const Known& inputs, BinaryRule rule) {
+  const auto length = common_length(inputs);
+  if (!length || inputs.size() < 2) return std::nullopt;
+  Integers result{all_scalars(inputs), inputs[0].element, {}};
+  for (std::size_t i = 0; i < *length; ++i) {
+    Extent value = at(inputs[0], i);
+    for (std::size_t k = 1; k < inputs.size(); ++k) {
+      const auto next = rule(value, at(inputs[k], i));
+      if (!next) return std::nullopt;
+      value = *next;
+    }
+    result.values.push_back(value);
+  }
+  return result;
+}
+
+std::optional<Integers> where(const Known& inputs) {
+  const auto length = common_length(inputs);
+  if (!length || inputs.size() != 3) return std::nullopt;
+  Integers result{all_scalars(inputs), inputs[1].element, {}};
+  for (std::size_t i = 0; i < *length; ++i) {
+    const Extent condition = at(inputs[0], i);
+    if (condition.is_batch) return std::nullopt;
+    result.values.push_back(at(inputs[condition.value != 0 ? 1 : 2], i));
+  }
+  return result;
+}
+
+std::optional<Integers> gather(const NodeBuilder& node, const Known& inputs) {
+  if (inputs.size() != 2 || inputs[0].is_scalar) return std::nullopt;
+  const std::int64_t axis = node.int_attribute("axis", 0);
+  const auto indices = inputs[1].numbers();
+  if ((axis != 0 && axis != -1) || !indices) return std::nullopt;
+  Integers result{inputs[1].is_scalar, inputs[0].element, {}};
+  for (const std::int64_t index : *indices) {
+    const std::size_t i = ir::normalized_axis(index, inputs[0].values.size());
+    result.values.push_back(inputs[0].values[i]);
+  }
+  return result;
+}
+
+std::optional<Integers> concat(const Known& inputs) {
+  Integers result{false, inputs[0].element, {}};
+  for (const Integers& input : inputs) {
+    if (input.is_scalar) return std::nullopt;
+    result.values.insert(result.values.end(), input.values.begin(), input.values.end());
+  }
+  return result;
+}
+
+std::optional<Integers> slice(NodeBuilder& node, const Known& inputs) {
+  if (inputs[0].is_scalar) return std::nullopt;
+  const auto requests = slice_requests(node, 1);
+  Integers result = inputs[0];
+  for (const SliceRequest& request : requests) {
+    const ir::Slice cut = resolve_slice(request, static_cast<ir::Dim>(result.values.size()));
+    std::vector<Extent> values;
+    for (std::size_t i = 0; i < cut.count; ++i) {
+      const auto from =
+          static_cast<std::int64_t>(cut.begin) + static_cast<std::int64_t>(i) * cut.step;
+      values.push_back(result.values[static_cast<std::size_t>(from)]);
+    }
+    result.values = std::move(values);
+  }
+  return result;
+}
+
+/// Squeeze, Unsqueeze and Reshape between scalars and vectors of one.
+std::optional<Integers> relabel(const NodeBuilder& node, const Known& inputs) {
+  Integers result = inputs[0];
+  if (node.op_type() == "Unsqueeze") {
+    if (!result.is_scalar) return std::nullopt;
+    result.is_scalar = false;
+    return result;
+  }
+  if (node.op_type() == "Squeeze") {
+    if (result.is_scalar || result.values.size() != 1) return std::nullopt;
+    result.is_scalar = true;
+    return result;
+  }
+  if (inputs.size() != 2 || inputs[1].values.size() > 1) return std::nullopt;
+  const auto count = static_cast<std::int64_t>(result.values.size());
+  result.is_scalar = inputs[1].values.empty();
+  if (result.is_scalar) return count == 1 ? std::optional(result) : std::nullopt;
+  const Extent wanted = inputs[1].values[0];
+  const bool fits = !wanted.is_batch && (wanted.value == -1 || wanted.value == count);
+  return fits ? std::optional(result) : std::nullopt;
+}
+
+std::optional<Integers> reduce_product(const NodeBuilder& node, const Known& inputs) {
+  Integers result{node.int_attribute("keepdims", 1) == 0, inputs[0].element, {}};
+  if (inputs[0].is_scalar) return std::nullopt;
+  Extent product{1, false};
+  for (const Extent value : inputs[0].values) {
+    const auto next = multiply(product, value);
+    if (!next) return std::nullopt;
+    product = *next;
+  }
+  result.values = {product};
+  return result;
+}
+
+std::optional<Integers> range(const Known& inputs) {
+  if (inputs.size() != 3 || !all_scalars(inputs)) return std::nullopt;
+  const Integers joined{
+      false, inputs[0].element, {inputs[0].values[0], inputs[1].values[0], inputs[2].values[0]}};
+  const auto numbers = joined.numbers();
+  if (!numbers || (*numbers)[2] == 0) return std::nullopt;
+  Integers result{false, inputs[0].element, {}};
+  const std::int64_t step = (*numbers)[2];
+  std::int64_t value = (*numbers)[0];
+  while (step > 0 ? value < (*numbers)[1] : value > (*numbers)[1]) {
+    if (result.values.size() == kMostIntegers) return std::nullopt;
+    result.values.push_back({value, false});
+    if (__builtin_add_overflow(value, step, &value)) break;
+  }
+  return result;
+}
+
+std::optional<Integers> filled(const NodeBuilder& node, const Known& inputs) {
+  const auto value = node.tensor_attribute("value");
+  const auto known = value ? integers_of(*value) : std::nullopt;
+  if (!known || known->values.size() != 1 || inputs[0].values.size() > 1) return std::nullopt;
+  const Extent count = inputs[0].values.empty() ? Extent{1, false} : inputs[0].values[0];
+  if (count.is_batch || count.value < 0 || count.value > static_cast<std::int64_t>(kMostIntegers)) {
+    return std::nullopt;
+  }
+  return Integers{inputs[0].values.empty(), known->element,
+                  std::vector<Extent>(static_cast<std::size_t>(count.value), known->values[0])};
+}
+
+std::optional<Integers> cast(const NodeBuilder& node, const Known& inputs) {
+  const auto element = element_of(static_cast<std::int32_t>(
+      std::clamp<std::int64_t>(node.opset() < 6 ? 0 : node.int_attribute("to", 0), 0, 100)));
+  if (element != ir::ElementType::kInt64 && element != ir::ElementType::kInt32) {
+    return std::nullopt;
+  }
+  Integers result = inputs[0];
+  result.element = *element;
+  return result;
+}
+
+/// Shape and Size, which need a type and no numbers.
+std::optional<Integers> shape_of(NodeBuilder& node) {
+  const auto known = node.integers(0);
+  if (known && !known->numbers()) {
+    return Integers{
+        false, ir::ElementType::kInt64, {{static_cast<std::int64_t>(known->values.size()), false}}};
+  }
+  Integers shape = integers_of(node.input_type(0).shape);
+  if (node.op_type() == "Size") {
+    Integers result{true, ir::ElementType::kInt64, {{1, false}}};
+    for (const Extent extent : shape.values) {
+      const auto product = multiply(result.values[0], extent);
+      if (!product) return std::nullopt;
+      result.values[0] = *product;
+    }
+    return result;
+  }
+  const auto rank = static_cast<std::int64_t>(shape.values.size());
+  const auto position = [rank](std::int64_t p) {
+    return std::clamp<std::int64_t>(p < 0 ? p + rank : p, 0, rank);
+  };
+  const std::int64_t begin = position(node.int_attribute("start", 0));
+  const std::int64_t end = std::max(begin, position(node.int_attribute("end", rank)));
+  shape.values = {shape.values.begin() + begin, shape.values.begin() + end};
+  return shape;
+}
+
+std::optional<Integers> evaluate(NodeBuilder& node, const Known& inputs) {
+  const std::string_view op = node.op_type();
+  if (op == "Add") return elementwise(inputs, add);
+  if (op == "Sub") return elementwise(inputs, subtract);
+  if (op == "Mul") return elementwise(inputs, multiply);
+  if (op == "Div") return elementwise(inputs, divide);
+  if (op == "Max") return elementwise(inputs, largest);
+  if (op == "Min") return elementwise(inputs, smallest);
+  if (op == "Equal") {
+    auto result = elementwise(inputs, equal);
+    if (result) result->element = ir::ElementType::kBool;
+    return result;
+  }
+  if (op == "Where") return where(inputs);
+  if (op == "Gather") return gather(node, inputs);
+  if (op == "Concat") return concat(inputs);
+  if (op == "Slice") return slice(node, inputs);
+  if (op == "Squeeze" || op == "Unsqueeze" || op == "Reshape") return relabel(node, inputs);
+  if (op == "ReduceProd" && inputs.size() == 1) return reduce_product(node, inputs);
+  if (op == "Range") return range(inputs);
+  if (op == "ConstantOfShape") return filled(node, inputs);
+  if (op == "Cast") return cast(node, inputs);
+  if (op == "Identity") return inputs[0];
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::vector<std::int64_t>> Integers::numbers() const {
+  std::vector<std::int64_t> result;
+  for (const Extent extent : values) {
+    if (extent.is_batch) return std::nullopt;
+    result.push_back(extent.value);
+  }
+  return result;
+}
+
+std::optional<Integers> integers_of(const ir::Tensor& tensor) {
+  const bool is_shape_like = tensor.element() == ir::ElementType::kInt64 ||
+                             tensor.element() == ir::ElementType::kInt32 ||
+                             tensor.element() == ir::ElementType::kBool;
+  if (!is_shape_like || tensor.shape().rank() > 1 || tensor.size() > kMostIntegers) {
+    return std::nullopt;
+  }
+  const ir::Tensor wide = tensor.cast(ir::ElementType::kInt64);
+  Integers result{tensor.shape().rank() == 0, tensor.element(), {}};
+  for (const std::int64_t value : wide.as<std::int64_t>()) result.values.push_back({value, false});
+  return result;
+}
+
+Integers integers_of(const ir::Shape& shape) {
+  Integers result;
+  for (const ir::Dim dim : shape.dims()) {
+    result.values.push_back(dim == ir::kBatch ? Extent{0, true} : Extent{dim, false});
+  }
+  return result;
+}
+
+ir::Tensor to_tensor(const Integers& integers) {
+  const std::vector<std::int64_t> numbers = integers.numbers().value();
+  const ir::Shape shape =
+      integers.is_scalar ? ir::Shape{} : ir::Shape{static_cast<ir::Dim>(numbers.size())};
+  return ir::Tensor::from<std::int64_t>(shape, numbers).cast(integers.element);
+}
+
+bool evaluate_integers(NodeBuilder& node) {
+  std::optional<Integers> result;
+  if (node.op_type() == "Shape" || node.op_type() == "Size") {
+    result = shape_of(node);
+  } else {
+    Known inputs;
+    for (std::size_t i = 0; i < node.num_inputs(); ++i) {
+      if (!node.has_input(i)) continue;
+      auto known = node.integers(i);
+      if (!known) return false;
+      inputs.push_back(std::move(*known));
+    }
+    if (!inputs.empty()) result = evaluate(node, inputs);
+  }
+  if (!result || result->values.size() > kMostIntegers) return false;
+  node.set_output(std::move(*result));
+  return true;
+}
+
+}  // namespace halftone::formats::onnx

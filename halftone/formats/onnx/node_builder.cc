@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/formats/onnx/node_builder.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "halftone/base/error.h"
+
+namespace halftone::formats::onnx {
+namespace {
+
+using onnx_pb::AttributeProto;
+
+constexpr ir::Dim kMostExtent = ir::Dim{1} << 40;
+
+/// Operators that compute on numbers, and only on float32.
+bool is_arithmetic(const ir::Operator& op) {
+  return std::holds_alternative<ir::Unary>(op) || std::holds_alternative<ir::Binary>(op) ||
+         std::holds_alternative<ir::MatMul>(op) || std::holds_alternative<ir::FullyConnected>(op) ||
+         std::holds_alternative<ir::Softmax>(op) || std::holds_alternative<ir::QuantizeLinear>(op);
+}
+
+/// Operators worth carrying out during the import: their cost is that of their output. Dequantized
+/// weights stay operators, so that what the file holds in integers stays in integers.
+bool is_foldable(const ir::Operator& op) {
+  return std::holds_alternative<ir::Unary>(op) || std::holds_alternative<ir::Binary>(op) ||
+         std::holds_alternative<ir::Cast>(op) || std::holds_alternative<ir::Reshape>(op) ||
+         std::holds_alternative<ir::Transpose>(op) || std::holds_alternative<ir::Concat>(op) ||
+         std::holds_alternative<ir::Slice>(op) || std::holds_alternative<ir::QuantizeLinear>(op);
+}
+
+bool holds_field(const AttributeProto& attribute, AttributeProto::AttributeType type) {
+  switch (type) {
+    case AttributeProto::FLOAT:
+      return attribute.has_f();
+    case AttributeProto::INT:
+      return attribute.has_i();
+    case AttributeProto::STRING:
+      return attribute.has_s();
+    case AttributeProto::TENSOR:
+      return attribute.has_t();
+    case AttributeProto::FLOATS:
+      return attribute.floats_size() > 0;
+    case AttributeProto::INTS:
+      return attribute.ints_size() > 0;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+bool ImportState::try_charge(std::size_t bytes) {
+  if (bytes > budget_bytes) return false;
+  budget_bytes -= bytes;
+  return true;
+}
+
+void ImportState::charge(std::size_t bytes) {
+  if (!try_charge(bytes)) {
+    fail(ErrorKind::kUnsupported,
+         "constants of " + std::to_string(bytes) +
+             " bytes that the model does not hold itself: expected at most " +
+             std::to_string(budget_bytes) + " more");
+  }
+}
+
+void ImportState::bind(const std::string& name, Binding binding) {
+  if (name.empty()) fail(ErrorKind::kFormat, "a value without a name");
+  if (!bindings.emplace(name, std::move(binding)).second) {
+    fail(ErrorKind::kFormat, "value '" + name + "' is defined twice");
+  }
+}
+
+ir::ValueId ImportState::add_constant(const std::string& name, const onnx_pb::TensorProto& proto) {
+  ir::Tensor tensor = decode_tensor(proto, external);
+  check_extents(tensor.shape());
+  const ir::ValueId id = graph.add_constant(name, std::move(tensor));
+  if (proto.data_type() == onnx_pb::TensorProto::INT4 ||
+      proto.data_type() == onnx_pb::TensorProto::UINT4) {
+    narrow.insert(id);
+  }
+  return id;
+}
+
+ir::ValueId ImportState::value(const std::string& name) {
+  const auto found = bindings.find(name);
+  if (found == bindings.end()) {
+    fail(ErrorKind::kFormat,
+         "reads '" + name +
+             "', which nothing before it defines: a missing value, a cycle, or nodes out of order");
+  }
+  if (const auto* unavailable = std::get_if<Unavailable>(&found->second)) {
+    fail(ErrorKind::kUnsupported, "reads '" + name + "': " + unavailable->reason);
+  }
+  if (const auto* integers = std::get_if<Integers>(&found->second)) {
+    if (!integers->numbers()) {
+      fail(ErrorKind::kUnsupported, "reads '" + name +
+                                        "', which depends on the batch, for more than the "
+                                        "arithmetic on shapes that is done during the import");
+    }
+    found->second = graph.add_constant(name, to_tensor(*integers));
+  }
+  return std::get<ir::ValueId>(found->second);
+}
+
+void check_extents(const ir::Shape& shape) {
+  for (const ir::Dim dim : shape.dims()) {
+    if (dim > kMostExtent) {
+      fail(ErrorKind::kShape, "shape " + shape.to_string() + ": expected extents up to 2^40");
+    }
+  }
+  static_cast<void>(shape.with_batch(1).element_count());
+}
+
+std::string name_of(const onnx_pb::NodeProto& proto) {
+  if (!proto.name().empty() || proto.output_size() == 0) return proto.name();
+  return proto.output(0);
+}
+
+std::string describe(const onnx_pb::NodeProto& proto) {
+  return "node '" + name_of(proto) + "' (" + proto.op_type() + ")";
+}
+
+NodeBuilder::NodeBuilder(ImportState& state, const onnx_pb::NodeProto& proto)
+    : state_(state), proto_(proto), first_value_(state.graph.num_values()) {
+  const auto found = state.opsets.find(proto.domain() == "ai.onnx" ? "" : proto.domain());
+  if (found != state.opsets.end()) opset_ = found->second;
+}
+
+std::size_t NodeBuilder::num_inputs() const {
+  return static_cast<std::size_t>(proto_.input_size());
+}
+
+std::size_t NodeBuilder::num_outputs() const {
+  return static_cast<std::size_t>(proto_.output_size());
+}
+
+bool NodeBuilder::has_input(std::size_t i) const {
+  return i < num_inputs() && !proto_.input(static_cast<int>(i)).empty();
+}
+
+ir::ValueId NodeBuilder::input(std::size_t i) {
+  if (!has_input(i)) fail(ErrorKind::kFormat, "input " + std::to_string(i) + " is missing");
+  return state_.value(proto_.input(static_cast<int>(i)));
+}
+
+std::vector<ir::ValueId> NodeBuilder::inputs() {
+  std::vector<ir::ValueId> result;
+  for (std::size_t i = 0; i < num_inputs(); ++i) result.push_back(input(i));
+  return result;
+}
+
+const ir::ValueType& NodeBuilder::type(ir::ValueId id) const { return state_.graph.value(id).type; }
+
+const ir::Tensor* NodeBuilder::constant(ir::ValueId id) const {
+  const ir::Constant* held = state_.graph.constant(id);
+  return held == nullptr ? nullptr : std::get_if<ir::Tensor>(held);
+}
+
+const ir::Tensor& NodeBuilder::constant_input(std::size_t i) {
+  const ir::Tensor* tensor = constant(input(i));
+  if (tensor == nullptr) unsupported("input " + std::to_string(i) + ": expected a constant");
+  return *tensor;
+}
+
+std::vector<float> NodeBuilder::float_input(std::size_t i) {
+  const ir::Tensor wide = constant_input(i).cast(ir::ElementType::kFloat32);
+  return {wide.as<float>().begin(), wide.as<float>().end()};
+}
+
+float NodeBuilder::scalar_input(std::size_t i) {
+  const std::vector<float> values = float_input(i);
+  if (values.size() != 1) {
+    fail(ErrorKind::kShape, "input " + std::to_string(i) + ": expected one number, found " +
+                                std::to_string(values.size()));
+  }
+  return values[0];
+}
+
+std::optional<Integers> NodeBuilder::integers(std::size_t i) {
+  if (!has_input(i)) return std::nullopt;
+  const auto found = state_.bindings.find(proto_.input(static_cast<int>(i)));
+  if (found == state_.bindings.end()) return std::nullopt;
+  if (const auto* known = std::get_if<Integers>(&found->second)) return *known;
+  const auto* id = std::get_if<ir::ValueId>(&found->second);
+  const ir::Tensor* tensor = id == nullptr ? nullptr : constant(*id);
+  return tensor == nullptr ? std::nullopt : integers_of(*tensor);
+}
+
+std::vector<std::int64_t> NodeBuilder::numbers_input(std::size_t i) {
+  const auto known = integers(i);
+  const auto numbers = known ? known->numbers() : std::nullopt;
+  if (!numbers) {
+    unsupported("input " + std::to_string(i) + ": expected integers known during the import");
+  }
+  return *numbers;
+}
+
+const AttributeProto* NodeBuilder::find(const std::string& name,
+                                        AttributeProto::AttributeType type) const {
+  const auto found = std::ranges::find(proto_.attribute(), name, &AttributeProto::name);
+  if (found == proto_.attribute().end()) return nullptr;
+  // Writers of the other protobuf dialect leave out a field that is zero, old ones the type.
+  if (found->type() != type && !holds_field(*found, type)) {
+    fail(ErrorKind::kFormat, "attribute '" + name + "': expected type " +
+                                 std::to_string(static_cast<int>(type)) + ", found type " +
+                                 std::to_string(static_cast<int>(found->type())));
+  }
+  return &*found;
+}
+
+bool NodeBuilder::has_attribute(const std::string& name) const {
+  return std::ranges::find(proto_.attribute(), name, &AttributeProto::name) !=
+         proto_.attribute().end();
+}
+
+float NodeBuilder::float_attribute(const std::string& name, float otherwise) const {
+  const AttributeProto* attribute = find(name, AttributeProto::FLOAT);
+  if (attribute == nullptr) return otherwise;
+  if (std::isnan(attribute->f())) {
+    fail(ErrorKind::kFormat, "attribute '" + name + "': expected a number, found NaN");
+  }
+  return attribute->f();
+}
+
+std::int64_t NodeBuilder::int_attribute(const std::string& name, std::int64_t otherwise) const {
+  const AttributeProto* attribute = find(name, AttributeProto::INT);
+  return attribute == nullptr ? otherwise : attribute->i();
+}
+
+std::string NodeBuilder::string_attribute(const std::string& name,
+                                          const std::string& otherwise) const {
+  const AttributeProto* attribute = find(name, AttributeProto::STRING);
+  return attribute == nullptr ? otherwise : attribute->s();
+}
+
+std::optional<std::vector<std::int64_t>> NodeBuilder::ints_attribute(
+    const std::string& name) const {
+  const AttributeProto* attribute = find(name, AttributeProto::INTS);
+  if (attribute == nullptr) return std::nullopt;
+  return std::vector<std::int64_t>(attribute->ints().begin(), attribute->ints().end());
+}
+
+std::optional<std::vector<float>> NodeBuilder::floats_attribute(const std::string& name) const {
+  const AttributeProto* attribute = find(name, AttributeProto::FLOATS);
+  if (attribute == nullptr) return std::nullopt;
+  return std::vector<float>(attribute->floats().begin(), attribute->floats().end());
+}
+
+const onnx_pb::TensorProto* NodeBuilder::proto_attribute(const std::string& name) const {
+  const AttributeProto* attribute = find(name, AttributeProto::TENSOR);
+  return attribute == nullptr ? nullptr : &attribute->t();
+}
+
+std::optional<ir::Tensor> NodeBuilder::tensor_attribute(const std::string& name) const {
+  const onnx_pb::TensorProto* proto = proto_attribute(name);
+  if (proto == nullptr) return std::nullopt;
+  return decode_tensor(*proto, state_.external);
+}
+
+ir::ValueId NodeBuilder::emit(ir::Operator op, std::vector<ir::ValueId> inputs,
+                              const std::string& role) {
+  std::vector<const ir::ValueType*> types;
+  for (const ir::ValueId id : inputs) {
+    types.push_back(id == ir::kAbsent ? nullptr : &type(id));
+    if (id != ir::kAbsent && is_arithmetic(op) &&
+        type(id).encoding.element != ir::ElementType::kFloat32) {
+      unsupported("computes on " + type(id).to_string() + ", expected float32");
+    }
+  }
+  const ir::ValueType result = ir::infer_output(op, types);
+  check_extents(result.shape);
+  if (auto folded = fold(op, inputs, result)) {
+    return state_.graph.add_constant(state_.graph.value(inputs[0]).name, std::move(*folded));
+  }
+  return state_.graph.add_node(next_name(role), std::move(op), std::move(inputs));
+}
+
+std::optional<ir::Tensor> NodeBuilder::fold(const ir::Operator& op,
+                                            const std::vector<ir::ValueId>& inputs,
+                                            const ir::ValueType& result) {
+  if (!is_foldable(op) || !result.shape.is_static()) return std::nullopt;
+  std::vector<const ir::Tensor*> tensors;
+  for (const ir::ValueId id : inputs) {
+    tensors.push_back(constant(id));
+    if (tensors.back() == nullptr) return std::nullopt;
+  }
+  const std::size_t bytes = result.shape.element_count() * ir::size_bytes(result.encoding.element);
+  if (!state_.try_charge(bytes)) return std::nullopt;
+  return ir::evaluate_operator(op, tensors);
+}
+
+std::string NodeBuilder::next_name(const std::string& role) {
+  const std::string name = onnx::name_of(proto_);
+  if (!role.empty()) return name + "/" + role;
+  const std::size_t number = num_emitted_++;
+  return number == 0 ? name : name + "/" + std::to_string(number);
+}
+
+ir::Tensor NodeBuilder::allocate(ir::ElementType element, const ir::Shape& shape) {
+  check_extents(shape);
+  state_.charge(shape.element_count() * ir::size_bytes(element));
+  return {element, shape};
+}
+
+ir::ValueId NodeBuilder::add_constant(ir::Tensor tensor) {
+  return state_.graph.add_constant(onnx::name_of(proto_), std::move(tensor));
+}
+
+ir::ValueId NodeBuilder::add_scalar(float value) {
+  return add_constant(ir::Tensor::from<float>({}, std::span(&value, 1)));
+}
+
+ir::ValueId NodeBuilder::reshape(ir::ValueId id, const ir::Shape& shape) {
+  return type(id).shape == shape ? id : emit(ir::Reshape{shape}, {id});
+}
+
+ir::ValueId NodeBuilder::as_float(ir::ValueId id) {
+  return type(id).encoding.element == ir::ElementType::kFloat32
+             ? id
+             : emit(ir::Cast{ir::ElementType::kFloat32}, {id});
+}
+
+void NodeBuilder::set_output(std::size_t i, ir::ValueId id) {
+  if (i >= num_outputs() || proto_.output(static_cast<int>(i)).empty()) return;
+  const std::string& name = proto_.output(static_cast<int>(i));
+  if (static_cast<std::size_t>(id) >= first_value_) state_.graph.rename(id, name);
+  state_.bind(name, id);
+}
+
+void NodeBuilder::set_output(Integers integers) {
+  state_.charge(integers.values.size() * sizeof(Extent));
+  if (num_outputs() > 0) state_.bind(proto_.output(0), std::move(integers));
+}
+
+void NodeBuilder::unsupported(const std::string& what) { fail(ErrorKind::kUnsupported, what); }
+
+}  // namespace halftone::formats::onnx

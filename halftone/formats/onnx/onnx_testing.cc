@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/formats/onnx/onnx_testing.h"
+
+#include <map>
+
+#include "halftone/base/error.h"
+#include "halftone/base/random.h"
+#include "halftone/formats/onnx/import.h"
+#include "halftone/formats/onnx/tensors.h"
+
+namespace halftone::formats::onnx {
+namespace {
+
+onnx_pb::AttributeProto& add(onnx_pb::NodeProto& node, const std::string& name,
+                             onnx_pb::AttributeProto::AttributeType type) {
+  onnx_pb::AttributeProto& attribute = *node.add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(type);
+  return attribute;
+}
+
+}  // namespace
+
+TestModel::TestModel(std::int64_t opset) {
+  proto_.set_ir_version(8);
+  proto_.add_opset_import()->set_version(opset);
+  proto_.mutable_graph()->set_name("test");
+}
+
+TestModel& TestModel::input(const std::string& name, const std::vector<std::int64_t>& dims,
+                            std::int32_t data_type) {
+  auto& info = *proto_.mutable_graph()->add_input();
+  info.set_name(name);
+  auto& type = *info.mutable_type()->mutable_tensor_type();
+  type.set_elem_type(data_type);
+  type.mutable_shape();
+  for (const std::int64_t dim : dims) {
+    auto& extent = *type.mutable_shape()->add_dim();
+    if (dim == -1) {
+      extent.set_dim_param("N");
+    } else {
+      extent.set_dim_value(dim);
+    }
+  }
+  return *this;
+}
+
+TestModel& TestModel::output(const std::string& name) {
+  proto_.mutable_graph()->add_output()->set_name(name);
+  return *this;
+}
+
+TestModel& TestModel::floats(const std::string& name, const std::vector<std::int64_t>& dims,
+                             const std::vector<float>& values) {
+  return initializer(name, encode_tensor(tensor(ir::Shape(dims), values)));
+}
+
+TestModel& TestModel::integers(const std::string& name, const std::vector<std::int64_t>& values) {
+  const ir::Shape shape{static_cast<ir::Dim>(values.size())};
+  return initializer(name, encode_tensor(ir::Tensor::from<std::int64_t>(shape, values)));
+}
+
+TestModel& TestModel::initializer(const std::string& name, onnx_pb::TensorProto proto) {
+  proto.set_name(name);
+  *proto_.mutable_graph()->add_initializer() = std::move(proto);
+  return *this;
+}
+
+onnx_pb::NodeProto& TestModel::node(const std::string& op_type,
+                                    const std::vector<std::string>& inputs,
+                                    const std::vector<std::string>& outputs) {
+  onnx_pb::NodeProto& node = *proto_.mutable_graph()->add_node();
+  node.set_op_type(op_type);
+  for (const std::string& name : inputs) node.add_input(name);
+  for (const std::string& name : outputs) node.add_output(name);
+  return node;
+}
+
+std::vector<std::byte> TestModel::bytes() const {
+  std::vector<std::byte> bytes(proto_.ByteSizeLong());
+  proto_.SerializeToArray(bytes.data(), static_cast<int>(bytes.size()));
+  return bytes;
+}
+
+ir::Graph TestModel::import(const std::filesystem::path& folder) const {
+  return import_onnx(bytes(), folder);
+}
+
+void set(onnx_pb::NodeProto& node, const std::string& name, std::int64_t value) {
+  add(node, name, onnx_pb::AttributeProto::INT).set_i(value);
+}
+
+void set(onnx_pb::NodeProto& node, const std::string& name, float value) {
+  add(node, name, onnx_pb::AttributeProto::FLOAT).set_f(value);
+}
+
+void set(onnx_pb::NodeProto& node, const std::string& name, const std::string& value) {
+  add(node, name, onnx_pb::AttributeProto::STRING).set_s(value);
+}
+
+void set(onnx_pb::NodeProto& node, const std::string& name,
+         const std::vector<std::int64_t>& values) {
+  auto& attribute = add(node, name, onnx_pb::AttributeProto::INTS);
+  for (const std::int64_t value : values) attribute.add_ints(value);
+}
+
+ir::Tensor tensor(const ir::Shape& shape, const std::vector<float>& values) {
+  return ir::Tensor::from<float>(shape, std::span(values));
+}
+
+ir::Tensor random_tensor(const ir::Shape& shape, std::uint64_t seed) {
+  Random random(seed);
+  ir::Tensor result(ir::ElementType::kFloat32, shape);
+  for (float& value : result.as<float>()) value = static_cast<float>(random.normal());
+  return result;
+}
+
+std::vector<float> values_of(const ir::Tensor& tensor) {
+  const ir::Tensor wide = tensor.cast(ir::ElementType::kFloat32);
+  return {wide.as<float>().begin(), wide.as<float>().end()};
+}
+
+std::vector<ir::Tensor> run(const ir::Graph& graph, const std::vector<ir::Tensor>& inputs) {
+  std::map<ir::ValueId, ir::Tensor> values;
+  std::size_t batch = 1;
+  for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+    const ir::ValueId id = graph.inputs()[i];
+    if (!graph.value(id).type.shape.is_static()) {
+      batch = static_cast<std::size_t>(inputs.at(i).shape()[0]);
+    }
+    values.emplace(id, inputs.at(i).clone());
+  }
+  for (std::size_t v = 0; v < graph.num_values(); ++v) {
+    const ir::ValueId id{static_cast<std::uint32_t>(v)};
+    const ir::Constant* constant = graph.constant(id);
+    if (constant == nullptr) continue;
+    const auto* dense = std::get_if<ir::Tensor>(constant);
+    values.emplace(id, dense == nullptr ? ir::to_float(*constant) : dense->clone());
+  }
+  for (const ir::NodeId id : graph.topological_order()) {
+    const ir::Node& node = graph.node(id);
+    ir::Operator op = node.op;
+    if (auto* reshape = std::get_if<ir::Reshape>(&op)) {
+      reshape->shape = reshape->shape.with_batch(batch);
+    }
+    std::vector<const ir::Tensor*> operands;
+    for (const ir::ValueId input : node.inputs) {
+      operands.push_back(input == ir::kAbsent ? nullptr : &values.at(input));
+    }
+    values.emplace(node.output, ir::evaluate_operator(op, operands));
+  }
+  std::vector<ir::Tensor> outputs;
+  for (const ir::ValueId id : graph.outputs()) outputs.push_back(values.at(id).clone());
+  return outputs;
+}
+
+std::string import_failure(std::span<const std::byte> bytes, ErrorKind& kind) {
+  try {
+    static_cast<void>(import_onnx(bytes, {}));
+  } catch (const Error& error) {
+    kind = error.kind();
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace halftone::formats::onnx

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tests of this folder share: models built by hand, and an interpreter for graphs.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "halftone/base/error.h"
+#include "halftone/ir/graph.h"
+#include "onnx.pb.h"
+
+namespace halftone::formats::onnx {
+
+/// An ONNX model under construction.
+class TestModel {
+ public:
+  explicit TestModel(std::int64_t opset = 17);
+
+  /// A graph input; -1 stands for the dim_param "N".
+  TestModel& input(const std::string& name, const std::vector<std::int64_t>& dims,
+                   std::int32_t data_type = onnx_pb::TensorProto::FLOAT);
+  TestModel& output(const std::string& name);
+  TestModel& floats(const std::string& name, const std::vector<std::int64_t>& dims,
+                    const std::vector<float>& values);
+  TestModel& integers(const std::string& name, const std::vector<std::int64_t>& values);
+  TestModel& scalar(const std::string& name, float value) { return floats(name, {}, {value}); }
+  TestModel& initializer(const std::string& name, onnx_pb::TensorProto proto);
+  onnx_pb::NodeProto& node(const std::string& op_type, const std::vector<std::string>& inputs,
+                           const std::vector<std::string>& outputs);
+
+  onnx_pb::ModelProto& proto() { return proto_; }
+  [[nodiscard]] std::vector<std::byte> bytes() const;
+  /// @throws Error as import_onnx()
+  [[nodiscard]] ir::Graph import(const std::filesystem::path& folder = {}) const;
+
+ private:
+  onnx_pb::ModelProto proto_;
+};
+
+void set(onnx_pb::NodeProto& node, const std::string& name, std::int64_t value);
+void set(onnx_pb::NodeProto& node, const std::string& name, float value);
+void set(onnx_pb::NodeProto& node, const std::string& name, const std::string& value);
+void set(onnx_pb::NodeProto& node, const std::string& name,
+         const std::vector<std::int64_t>& values);
+
+ir::Tensor tensor(const ir::Shape& shape, const std::vector<float>& values);
+/// A list of them; an initializer list cannot hold what only moves.
+template <typename... Tensors>
+std::vector<ir::Tensor> list(Tensors... tensors) {
+  std::vector<ir::Tensor> result;
+  (result.push_back(std::move(tensors)), ...);
+  return result;
+}
+/// Normally distributed numbers. @param shape static
+ir::Tensor random_tensor(const ir::Shape& shape, std::uint64_t seed);
+std::vector<float> values_of(const ir::Tensor& tensor);
+
+/// The graph's outputs by ir::evaluate_operator(). The batch is the first extent of the inputs.
+std::vector<ir::Tensor> run(const ir::Graph& graph, const std::vector<ir::Tensor>& inputs);
+
+/// The message of the Error that the import throws.
+/// @param kind  set to the error's kind
+std::string import_failure(std::span<const std::byte> bytes, ErrorKind& kind);
+
+}  // namespace halftone::formats::onnx

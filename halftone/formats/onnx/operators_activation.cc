@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of one number.
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <string_view>
+
+#include "halftone/base/error.h"
+#include "halftone/formats/onnx/node_builder.h"
+#include "halftone/formats/onnx/registry.h"
+
+namespace halftone::formats::onnx {
+namespace {
+
+using ir::ActivationKind;
+using ir::ValueId;
+
+/// An operator that is one activation: the attributes that give alpha and beta and their defaults.
+struct Entry {
+  std::string_view op_type;
+  ActivationKind kind;
+  const char* alpha = nullptr;
+  float alpha_default = 0;
+  const char* beta = nullptr;
+  float beta_default = 0;
+};
+
+constexpr Entry kActivations[] = {
+    {"Abs", ActivationKind::kAbs},
+    {"Ceil", ActivationKind::kCeil},
+    {"Celu", ActivationKind::kCelu, "alpha", 1.0F},
+    {"Elu", ActivationKind::kElu, "alpha", 1.0F},
+    {"Erf", ActivationKind::kErf},
+    {"Exp", ActivationKind::kExp},
+    {"Floor", ActivationKind::kFloor},
+    {"HardSigmoid", ActivationKind::kHardSigmoid, "alpha", 0.2F, "beta", 0.5F},
+    {"HardSwish", ActivationKind::kHardSwish},
+    {"LeakyRelu", ActivationKind::kLeakyRelu, "alpha", 0.01F},
+    {"Log", ActivationKind::kLog},
+    {"Neg", ActivationKind::kNeg},
+    {"Reciprocal", ActivationKind::kReciprocal},
+    {"Relu", ActivationKind::kRelu},
+    {"Round", ActivationKind::kRound},
+    {"Selu", ActivationKind::kSelu, "alpha", 1.67326319217681884765625F, "gamma",
+     1.05070102214813232421875F},
+    {"Sigmoid", ActivationKind::kSigmoid},
+    {"Sign", ActivationKind::kSign},
+    {"Softplus", ActivationKind::kSoftplus},
+    {"Softsign", ActivationKind::kSoftsign},
+    {"Sqrt", ActivationKind::kSqrt},
+    {"Tanh", ActivationKind::kTanh},
+    {"ThresholdedRelu", ActivationKind::kThresholded, "alpha", 1.0F},
+};
+
+ir::Unary unary(ActivationKind kind, float alpha = 0, float beta = 0) {
+  return {{kind, alpha, beta}};
+}
+
+ValueId product(NodeBuilder& node, ValueId a, ValueId b) {
+  return node.emit(ir::Binary{ir::BinaryKind::kMul, {}}, {a, b});
+}
+
+/// The bound a Clip has from an attribute or input, or `otherwise`.
+float bound(NodeBuilder& node, std::size_t i, const char* name, float otherwise) {
+  if (node.opset() < 11) return node.float_attribute(name, otherwise);
+  return node.has_input(i) ? node.scalar_input(i) : otherwise;
+}
+
+bool is_known(NodeBuilder& node, std::size_t i) {
+  return node.opset() < 11 || !node.has_input(i) || node.constant(node.input(i)) != nullptr;
+}
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+/// The activation with a name of its own where there is one: fewer kinds for passes and kernels.
+ir::Unary clip(float low, float high) {
+  if (low == 0 && high == 6) return unary(ActivationKind::kRelu6);
+  if (low == -1 && high == 1) return unary(ActivationKind::kReluN1To1);
+  if (low == 0 && high == kInfinity) return unary(ActivationKind::kRelu);
+  return unary(ActivationKind::kClip, low, high);
+}
+
+}  // namespace
+
+void build_activation(NodeBuilder& node) {
+  const auto* entry = std::ranges::find(kActivations, node.op_type(), &Entry::op_type);
+  if (entry == std::end(kActivations)) {
+    fail(ErrorKind::kInternal, "no activation for " + node.op_type());
+  }
+  // The first operator set rounded Selu's two numbers.
+  const bool rounded = entry->kind == ActivationKind::kSelu && node.opset() < 6;
+  const float alpha_default = rounded ? 1.6732F : entry->alpha_default;
+  const float beta_default = rounded ? 1.0507F : entry->beta_default;
+  const float alpha =
+      entry->alpha == nullptr ? 0 : node.float_attribute(entry->alpha, alpha_default);
+  const float beta = entry->beta == nullptr ? 0 : node.float_attribute(entry->beta, beta_default);
+  node.set_output(0, node.emit(unary(entry->kind, alpha, beta), {node.input(0)}));
+}
+
+void build_clip(NodeBuilder& node) {
+  ValueId x = node.input(0);
+  if (is_known(node, 1) && is_known(node, 2)) {
+    const float low = bound(node, 1, "min", -kInfinity);
+    const float high = bound(node, 2, "max", kInfinity);
+    node.set_output(0, node.emit(clip(low, high), {x}));
+    return;
+  }
+  if (node.has_input(1)) {
+    x = node.emit(ir::Binary{ir::BinaryKind::kMax, {}}, {x, node.input(1)});
+  }
+  if (node.has_input(2)) {
+    x = node.emit(ir::Binary{ir::BinaryKind::kMin, {}}, {x, node.input(2)});
+  }
+  node.set_output(0, x);
+}
+
+void build_gelu(NodeBuilder& node) {
+  const std::string approximate = node.string_attribute("approximate", "none");
+  if (approximate != "none" && approximate != "tanh") {
+    fail(ErrorKind::kFormat, "approximate: expected none or tanh, found '" + approximate + "'");
+  }
+  const auto kind = approximate == "tanh" ? ActivationKind::kGeluTanh : ActivationKind::kGelu;
+  node.set_output(0, node.emit(unary(kind), {node.input(0)}));
+}
+
+void build_mish(NodeBuilder& node) {
+  const ValueId x = node.input(0);
+  const ValueId softplus = node.emit(unary(ActivationKind::kSoftplus), {x});
+  const ValueId tanh = node.emit(unary(ActivationKind::kTanh), {softplus});
+  node.set_output(0, product(node, x, tanh));
+}
+
+void build_swish(NodeBuilder& node) {
+  const ValueId x = node.input(0);
+  const float alpha = node.float_attribute("alpha", 1);
+  if (alpha == 1) {
+    node.set_output(0, node.emit(unary(ActivationKind::kSilu), {x}));
+    return;
+  }
+  const ValueId scaled = product(node, x, node.add_scalar(alpha));
+  const ValueId sigmoid = node.emit(unary(ActivationKind::kSigmoid), {scaled});
+  node.set_output(0, product(node, x, sigmoid));
+}
+
+}  // namespace halftone::formats::onnx

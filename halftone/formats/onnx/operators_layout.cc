@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Other shapes and orders for the same elements.
+#include <algorithm>
+#include <numeric>
+
+#include "halftone/base/error.h"
+#include "halftone/formats/onnx/extents.h"
+#include "halftone/formats/onnx/node_builder.h"
+#include "halftone/formats/onnx/registry.h"
+
+namespace halftone::formats::onnx {
+namespace {
+
+using ir::ValueId;
+
+/// The shape a request with the batch in it stands for: -1 takes what the other extents leave.
+ir::Shape resolve_symbolic(const ir::Shape& input, const Integers& request, bool zero_copies) {
+  std::vector<ir::Dim> dims;
+  std::vector<ir::Dim> known;
+  std::optional<std::size_t> open;
+  for (const Extent extent : request.values) {
+    ir::Dim dim = extent.is_batch ? ir::kBatch : extent.value;
+    if (!extent.is_batch && dim < 0) {
+      if (dim != -1 || open) fail(ErrorKind::kShape, "expected at most one -1 in a shape");
+      open = dims.size();
+    } else {
+      if (!extent.is_batch && dim == 0 && zero_copies && dims.size() < input.rank()) {
+        dim = input[dims.size()];
+      }
+      if (dim != ir::kBatch) known.push_back(dim);
+    }
+    dims.push_back(dim);
+  }
+  if (open) {
+    std::vector<ir::Dim> numbers(input.dims().begin(), input.dims().end());
+    std::erase(numbers, ir::kBatch);
+    const std::size_t have = ir::Shape(numbers).element_count();
+    const std::size_t want = ir::Shape(known).element_count();
+    if (want == 0 || have % want != 0) {
+      fail(ErrorKind::kShape, "cannot reshape " + input.to_string());
+    }
+    dims[*open] = static_cast<ir::Dim>(have / want);
+  }
+  return ir::Shape(std::move(dims));
+}
+
+/// The axes of a Squeeze or Unsqueeze: an attribute below operator set 13, an input since.
+std::optional<std::vector<std::int64_t>> axes_of(NodeBuilder& node) {
+  if (node.opset() < 13) return node.ints_attribute("axes");
+  if (!node.has_input(1)) return std::nullopt;
+  return node.numbers_input(1);
+}
+
+/// Which of `rank` axes are named. @throws Error kShape for one named twice
+std::vector<bool> marked(std::span<const std::int64_t> axes, std::size_t rank) {
+  std::vector<bool> marks(rank, false);
+  for (const std::int64_t axis : axes) {
+    const std::size_t at = ir::normalized_axis(axis, rank);
+    if (marks[at]) fail(ErrorKind::kShape, "axis " + std::to_string(axis) + " is named twice");
+    marks[at] = true;
+  }
+  return marks;
+}
+
+}  // namespace
+
+void build_reshape(NodeBuilder& node) {
+  const ValueId x = node.input(0);
+  const ir::Shape& shape = node.type(x).shape;
+  const bool zero_copies = node.opset() < 14 || node.int_attribute("allowzero", 0) == 0;
+  if (node.opset() < 5) {
+    const auto request = node.ints_attribute("shape").value_or(std::vector<std::int64_t>{});
+    node.set_output(0, node.reshape(x, ir::resolve_reshape(shape, request, zero_copies)));
+    return;
+  }
+  const auto request = node.integers(1);
+  if (!request) NodeBuilder::unsupported("input 1: expected a shape known during the import");
+  const auto numbers = request->numbers();
+  node.set_output(0, node.reshape(x, numbers ? ir::resolve_reshape(shape, *numbers, zero_copies)
+                                             : resolve_symbolic(shape, *request, zero_copies)));
+}
+
+void build_flatten(NodeBuilder& node) {
+  const ValueId x = node.input(0);
+  const ir::Shape& shape = node.type(x).shape;
+  const auto rank = static_cast<std::int64_t>(shape.rank());
+  const std::int64_t axis = node.int_attribute("axis", 1);
+  // Unlike other axes this one may also be the rank itself.
+  const std::size_t split = axis == rank ? shape.rank() : ir::normalized_axis(axis, shape.rank());
+  node.set_output(0, node.reshape(x, {product_of(shape.dims().first(split)),
+                                      product_of(shape.dims().subspan(split))}));
+}
+
+void build_squeeze(NodeBuilder& node) {
+  const ValueId x = node.input(0);
+  const ir::Shape& shape = node.type(x).shape;
+  const auto axes = axes_of(node);
+  const auto marks = marked(axes.value_or(std::vector<std::int64_t>{}), shape.rank());
+  std::vector<ir::Dim> dims;
+  for (std::size_t i = 0; i < shape.rank(); ++i) {
+    if (marks[i] && shape[i] != 1) {
+      fail(ErrorKind::kShape, "axis " + std::to_string(i) + " of " + shape.to_string() +
+                                  ": expected an extent of 1 to squeeze");
+    }
+    if (axes ? !marks[i] : shape[i] != 1) dims.push_back(shape[i]);
+  }
+  node.set_output(0, node.reshape(x, ir::Shape(std::move(dims))));
+}
+
+void build_unsqueeze(NodeBuilder& node) {
+  const ValueId x = node.input(0);
+  const ir::Shape& shape = node.type(x).shape;
+  const auto axes = axes_of(node);
+  if (!axes) fail(ErrorKind::kFormat, "expected axes, found none");
+  const auto marks = marked(*axes, shape.rank() + axes->size());
+  std::vector<ir::Dim> dims;
+  std::size_t next = 0;
+  for (const bool is_new : marks) dims.push_back(is_new ? 1 : shape[next++]);
+  node.set_output(0, node.reshape(x, ir::Shape(std::move(dims))));
+}
+
+void build_transpose(NodeBuilder& node) {
+  const ValueId x = node.input(0);
+  const std::size_t rank = node.type(x).shape.rank();
+  std::vector<std::size_t> permutation(rank);
+  std::iota(permutation.rbegin(), permutation.rend(), std::size_t{0});
+  if (const auto perm = node.ints_attribute("perm")) {
+    permutation.clear();
+    for (const std::int64_t axis : *perm) {
+      permutation.push_back(ir::normalized_axis(axis, rank));
+    }
+  }
+  node.set_output(0, node.emit(ir::Transpose{std::move(permutation)}, {x}));
+}
+
+void build_concat(NodeBuilder& node) {
+  const std::vector<ValueId> inputs = node.inputs();
+  if (inputs.empty()) fail(ErrorKind::kFormat, "expected at least one input, found none");
+  if (node.opset() >= 4 && !node.has_attribute("axis")) {
+    fail(ErrorKind::kFormat, "expected the attribute axis, found none");
+  }
+  const std::size_t axis =
+      ir::normalized_axis(node.int_attribute("axis", 1), node.type(inputs[0]).shape.rank());
+  node.set_output(0, node.emit(ir::Concat{axis}, inputs));
+}
+
+}  // namespace halftone::formats::onnx

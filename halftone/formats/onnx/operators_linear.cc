@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products: with a constant matrix a FullyConnected, else a MatMul.
+#include <optional>
+#include <string>
+
+#include "halftone/base/error.h"
+#include "halftone/formats/onnx/node_builder.h"
+#include "halftone/formats/onnx/registry.h"
+
+namespace halftone::formats::onnx {
+namespace {
+
+using ir::ValueId;
+
+/// The DequantizeLinear of a constant that a value comes from, or null.
+const ir::Node* dequantized_constant(NodeBuilder& node, ValueId id) {
+  const ir::Graph& graph = node.state().graph;
+  const auto producer = graph.producer(id);
+  if (!producer) return nullptr;
+  const ir::Node& found = graph.node(*producer);
+  return std::holds_alternative<ir::DequantizeLinear>(found.op) &&
+                 node.constant(found.inputs[0]) != nullptr
+             ? &found
+             : nullptr;
+}
+
+/// True for a matrix [a, b] that the file holds, as numbers or as integers with scales.
+bool is_weight(NodeBuilder& node, ValueId id) {
+  return node.type(id).shape.rank() == 2 &&
+         (node.constant(id) != nullptr || dequantized_constant(node, id) != nullptr);
+}
+
+/// The weight with its axes exchanged, made once however many nodes ask for it. Integers with
+/// scales stay integers: their constant is transposed and dequantized anew.
+ValueId transposed(NodeBuilder& node, ValueId weight) {
+  auto& known = node.state().transposed;
+  if (const auto found = known.find(weight); found != known.end()) return found->second;
+  ValueId result = ir::kAbsent;
+  if (const ir::Node* dequantize = dequantized_constant(node, weight)) {
+    auto op = std::get<ir::DequantizeLinear>(dequantize->op);
+    if (op.parameters.scales.size() > 1) op.parameters.axis = 1 - op.parameters.axis;
+    const ValueId codes = node.emit(ir::Transpose{{1, 0}}, {dequantize->inputs[0]});
+    result = node.emit(op, {codes}, "weight");
+  } else {
+    result = node.emit(ir::Transpose{{1, 0}}, {weight});
+  }
+  known.emplace(weight, result);
+  return result;
+}
+
+ValueId scaled(NodeBuilder& node, ValueId id, float factor) {
+  if (factor == 1) return id;
+  return node.emit(ir::Binary{ir::BinaryKind::kMul, {}}, {id, node.add_scalar(factor)});
+}
+
+/// Gemm's third operand as a bias [outputs], if it is the same for every row.
+std::optional<ValueId> as_bias(NodeBuilder& node, ValueId c, ir::Dim outputs) {
+  const ir::Shape& shape = node.type(c).shape;
+  if (shape == ir::Shape{outputs}) return c;
+  if (shape == ir::Shape{1, outputs} || (outputs == 1 && shape.rank() == 0)) {
+    return node.reshape(c, {outputs});
+  }
+  const ir::Tensor* constant = node.constant(c);
+  if (constant == nullptr || constant->size() != 1 || shape.rank() > 2 ||
+      constant->element() != ir::ElementType::kFloat32) {
+    return std::nullopt;
+  }
+  const float value = constant->as<float>()[0];
+  ir::Tensor bias = node.allocate(ir::ElementType::kFloat32, {outputs});
+  std::ranges::fill(bias.as<float>(), value);
+  return node.add_constant(std::move(bias));
+}
+
+ValueId add(NodeBuilder& node, ValueId product, ValueId c) {
+  const ir::Shape shape = node.type(product).shape;
+  const ValueId sum = node.emit(ir::Binary{ir::BinaryKind::kAdd, {}}, {product, c});
+  if (node.type(sum).shape != shape) {
+    fail(ErrorKind::kShape,
+         "C " + node.type(c).shape.to_string() + " does not broadcast to " + shape.to_string());
+  }
+  return sum;
+}
+
+void require_matrix(NodeBuilder& node, std::size_t i) {
+  if (node.input_type(i).shape.rank() != 2) {
+    fail(ErrorKind::kShape, "input " + std::to_string(i) + ": expected a matrix, found " +
+                                node.input_type(i).shape.to_string());
+  }
+}
+
+/// Gemm with weights: alpha goes into the weights and beta into the bias where they are constant.
+ValueId gemm_with_weights(NodeBuilder& node, float alpha, std::optional<ValueId> c) {
+  ValueId x = node.input(0);
+  if (node.int_attribute("transA", 0) != 0) x = node.emit(ir::Transpose{{1, 0}}, {x}, "transpose");
+  ValueId weight = node.input(1);
+  if (node.int_attribute("transB", 0) == 0) weight = transposed(node, weight);
+  const bool scale_weight = node.constant(weight) != nullptr;
+  if (scale_weight) weight = scaled(node, weight, alpha);
+  const bool is_scaled = scale_weight || alpha == 1;
+  const auto bias = c && is_scaled ? as_bias(node, *c, node.type(weight).shape[0]) : std::nullopt;
+  if (bias) return node.emit(ir::FullyConnected{}, {x, weight, *bias});
+  ValueId product = node.emit(ir::FullyConnected{}, {x, weight});
+  if (!is_scaled) product = scaled(node, product, alpha);
+  return c ? add(node, product, *c) : product;
+}
+
+}  // namespace
+
+void build_gemm(NodeBuilder& node) {
+  require_matrix(node, 0);
+  require_matrix(node, 1);
+  const float alpha = node.float_attribute("alpha", 1);
+  const float beta = node.float_attribute("beta", 1);
+  std::optional<ValueId> c;
+  if (node.has_input(2) && beta != 0) c = scaled(node, node.input(2), beta);
+  if (is_weight(node, node.input(1))) {
+    node.set_output(0, gemm_with_weights(node, alpha, c));
+    return;
+  }
+  const ir::MatMul op{node.int_attribute("transA", 0) != 0, node.int_attribute("transB", 0) != 0};
+  ValueId product = node.emit(op, {node.input(0), node.input(1)});
+  product = scaled(node, product, alpha);
+  node.set_output(0, c ? add(node, product, *c) : product);
+}
+
+void build_matmul(NodeBuilder& node) {
+  const ValueId lhs = node.input(0);
+  const ValueId rhs = node.input(1);
+  if (is_weight(node, rhs) && node.type(lhs).shape.rank() > 0) {
+    node.set_output(0, node.emit(ir::FullyConnected{}, {lhs, transposed(node, rhs)}));
+  } else {
+    node.set_output(0, node.emit(ir::MatMul{}, {lhs, rhs}));
+  }
+}
+
+}  // namespace halftone::formats::onnx

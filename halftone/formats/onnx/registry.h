@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of ONNX operators: to add one, write its builder in a family and name it here.
+#pragma once
+
+#include <string_view>
+
+namespace halftone::formats::onnx {
+
+class NodeBuilder;
+
+/// Adds the operators that a node of the file stands for to the graph.
+using Builder = void (*)(NodeBuilder& node);
+
+/// The builder of an operator, or null. "ai.onnx" is the same domain as "".
+Builder find_builder(std::string_view domain, std::string_view op_type);
+
+/// The domain of Halftone's own operators.
+inline constexpr std::string_view kHalftoneDomain = "ai.halftone";
+
+// operators_linear.cc
+void build_gemm(NodeBuilder& node);
+void build_matmul(NodeBuilder& node);
+
+// operators_elementwise.cc
+void build_binary(NodeBuilder& node);
+void build_prelu(NodeBuilder& node);
+void build_variadic(NodeBuilder& node);
+void build_mean(NodeBuilder& node);
+void build_cast(NodeBuilder& node);
+void build_cast_like(NodeBuilder& node);
+void build_identity(NodeBuilder& node);
+void build_expand(NodeBuilder& node);
+
+// operators_activation.cc
+void build_activation(NodeBuilder& node);
+void build_clip(NodeBuilder& node);
+void build_gelu(NodeBuilder& node);
+void build_mish(NodeBuilder& node);
+void build_swish(NodeBuilder& node);
+
+// operators_normalize.cc
+void build_softmax(NodeBuilder& node);
+void build_batch_normalization(NodeBuilder& node);
+void build_dropout(NodeBuilder& node);
+
+// operators_layout.cc
+void build_reshape(NodeBuilder& node);
+void build_flatten(NodeBuilder& node);
+void build_squeeze(NodeBuilder& node);
+void build_unsqueeze(NodeBuilder& node);
+void build_transpose(NodeBuilder& node);
+void build_concat(NodeBuilder& node);
+
+// slicing.cc
+void build_slice(NodeBuilder& node);
+void build_split(NodeBuilder& node);
+void build_gather(NodeBuilder& node);
+
+// operators_constant.cc
+void build_constant(NodeBuilder& node);
+void build_constant_of_shape(NodeBuilder& node);
+void build_shape_arithmetic(NodeBuilder& node);
+
+// operators_encoding.cc
+void build_quantize_linear(NodeBuilder& node);
+void build_dequantize_linear(NodeBuilder& node);
+void build_fully_connected(NodeBuilder& node);
+
+}  // namespace halftone::formats::onnx

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// ONNX's Slice, read into the graph's.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "halftone/ir/ops/layout.h"
+
+namespace halftone::formats::onnx {
+
+class NodeBuilder;
+
+/// One axis of a Slice as the file states it: ends may be negative or out of range.
+struct SliceRequest {
+  std::size_t axis = 0;
+  std::int64_t start = 0;
+  std::int64_t end = 0;
+  std::int64_t step = 1;
+};
+
+/// The requests of a Slice node, from its attributes (operator sets below 10) or inputs.
+/// @throws Error kUnsupported if they are not known; kFormat or kShape if they contradict
+std::vector<SliceRequest> slice_requests(NodeBuilder& node, std::size_t rank);
+
+/// A request applied to an extent: negative positions count from the end, others are clamped.
+ir::Slice resolve_slice(const SliceRequest& request, ir::Dim extent);
+
+}  // namespace halftone::formats::onnx

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/formats/onnx/tensors.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "halftone/base/error.h"
+#include "halftone/base/half.h"
+
+namespace halftone::formats::onnx {
+namespace {
+
+using onnx_pb::TensorProto;
+
+static_assert(std::endian::native == std::endian::little, "files are little-endian");
+
+/// The limit on axes keeps hostile files from making every shape operation slow.
+constexpr int kMostAxes = 32;
+
+ir::Shape shape_of(const TensorProto& proto) {
+  if (proto.dims_size() > kMostAxes) {
+    fail(ErrorKind::kUnsupported, "expected at most " + std::to_string(kMostAxes) +
+                                      " axes, found " + std::to_string(proto.dims_size()));
+  }
+  for (const std::int64_t dim : proto.dims()) {
+    if (dim < 0) fail(ErrorKind::kFormat, "expected extents >= 0, found " + std::to_string(dim));
+  }
+  return ir::Shape(std::vector<ir::Dim>(proto.dims().begin(), proto.dims().end()));
+}
+
+void check_count(const char* field, std::size_t expected, std::size_t found) {
+  if (expected != found) {
+    fail(ErrorKind::kFormat, std::string(field) + ": expected " + std::to_string(expected) +
+                                 " for these extents, found " + std::to_string(found));
+  }
+}
+
+/// The typed field that holds elements of type T where there are no raw bytes.
+template <typename T>
+const auto& typed_field(const TensorProto& proto) {
+  if constexpr (std::is_same_v<T, float>) {
+    return proto.float_data();
+  } else if constexpr (std::is_same_v<T, double>) {
+    return proto.double_data();
+  } else if constexpr (std::is_same_v<T, std::int64_t>) {
+    return proto.int64_data();
+  } else if constexpr (std::is_same_v<T, std::uint32_t> || std::is_same_v<T, std::uint64_t>) {
+    return proto.uint64_data();
+  } else {
+    return proto.int32_data();
+  }
+}
+
+/// The elements as they are stored, `count` of them.
+template <typename Stored>
+std::vector<Stored> stored_elements(const TensorProto& proto, std::size_t count,
+                                    const ReadExternal& external) {
+  const bool is_external = proto.data_location() == TensorProto::EXTERNAL;
+  std::vector<Stored> elements;
+  if (is_external || proto.has_raw_data()) {
+    const std::size_t needed = count * sizeof(Stored);
+    if (is_external) {
+      const std::vector<std::byte> bytes = external(proto, needed);
+      elements.resize(count);
+      if (needed != 0) std::memcpy(elements.data(), bytes.data(), needed);
+    } else {
+      check_count("bytes of raw data", needed, proto.raw_data().size());
+      elements.resize(count);
+      if (needed != 0) std::memcpy(elements.data(), proto.raw_data().data(), needed);
+    }
+    return elements;
+  }
+  const auto& field = typed_field<Stored>(proto);
+  check_count("elements", count, static_cast<std::size_t>(field.size()));
+  elements.reserve(count);
+  for (const auto value : field) {
+    const auto narrow = static_cast<Stored>(value);
+    if constexpr (std::is_integral_v<Stored>) {
+      if (static_cast<std::remove_cv_t<decltype(value)>>(narrow) != value) {
+        fail(ErrorKind::kFormat, "element " + std::to_string(value) + " is out of range");
+      }
+    }
+    elements.push_back(narrow);
+  }
+  return elements;
+}
+
+template <typename Stored, typename Value, typename Convert>
+ir::Tensor decode_as(const TensorProto& proto, const ReadExternal& external,
+                     ir::ElementType element, Convert&& convert) {
+  const ir::Shape shape = shape_of(proto);
+  const std::vector<Stored> stored =
+      stored_elements<Stored>(proto, shape.element_count(), external);
+  ir::Tensor result(element, shape);
+  std::ranges::transform(stored, result.as<Value>().begin(), convert);
+  return result;
+}
+
+template <typename Stored, typename Value = Stored>
+ir::Tensor decode_widened(const TensorProto& proto, const ReadExternal& external) {
+  return decode_as<Stored, Value>(proto, external, ir::ElementTypeOf<Value>::value,
+                                  [](Stored value) { return static_cast<Value>(value); });
+}
+
+ir::Tensor decode_uint64(const TensorProto& proto, const ReadExternal& external) {
+  return decode_as<std::uint64_t, std::int64_t>(
+      proto, external, ir::ElementType::kInt64, [](std::uint64_t value) {
+        if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+          fail(ErrorKind::kUnsupported,
+               "uint64 element " + std::to_string(value) + " exceeds the range of int64");
+        }
+        return static_cast<std::int64_t>(value);
+      });
+}
+
+/// Two numbers of four bits in a byte, the first in the low half.
+template <typename Value>
+ir::Tensor decode_nibbles(const TensorProto& proto, const ReadExternal& external) {
+  const ir::Shape shape = shape_of(proto);
+  const std::size_t count = shape.element_count();
+  const auto packed = stored_elements<std::uint8_t>(proto, count / 2 + count % 2, external);
+  ir::Tensor result(ir::ElementTypeOf<Value>::value, shape);
+  const auto values = result.as<Value>();
+  for (std::size_t i = 0; i < count; ++i) {
+    const int nibble = packed[i / 2] >> (i % 2 * 4) & 0xf;
+    const bool negative = std::is_signed_v<Value> && nibble >= 8;
+    values[i] = static_cast<Value>(negative ? nibble - 16 : nibble);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string data_type_name(std::int32_t data_type) {
+  static constexpr const char* kNames[] = {
+      "undefined",      "float32",    "uint8",          "int8",       "uint16",   "int16",
+      "int32",          "int64",      "string",         "bool",       "float16",  "float64",
+      "uint32",         "uint64",     "complex64",      "complex128", "bfloat16", "float8e4m3fn",
+      "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4",      "int4",     "float4e2m1"};
+  if (data_type < 0 || static_cast<std::size_t>(data_type) >= std::size(kNames)) {
+    return "data type " + std::to_string(data_type);
+  }
+  return kNames[data_type];
+}
+
+std::optional<ir::ElementType> element_of(std::int32_t data_type) {
+  switch (data_type) {
+    case TensorProto::FLOAT:
+    case TensorProto::FLOAT16:
+    case TensorProto::BFLOAT16:
+    case TensorProto::DOUBLE:
+      return ir::ElementType::kFloat32;
+    case TensorProto::INT8:
+    case TensorProto::INT4:
+      return ir::ElementType::kInt8;
+    case TensorProto::UINT8:
+    case TensorProto::UINT4:
+      return ir::ElementType::kUint8;
+    case TensorProto::INT16:
+    case TensorProto::UINT16:
+    case TensorProto::INT32:
+      return ir::ElementType::kInt32;
+    case TensorProto::UINT32:
+    case TensorProto::INT64:
+    case TensorProto::UINT64:
+      return ir::ElementType::kInt64;
+    case TensorProto::BOOL:
+      return ir::ElementType::kBool;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::int32_t data_type_of(ir::ElementType element) {
+  switch (element) {
+    case ir::ElementType::kFloat32:
+      return TensorProto::FLOAT;
+    case ir::ElementType::kInt8:
+      return TensorProto::INT8;
+    case ir::ElementType::kUint8:
+      return TensorProto::UINT8;
+    case ir::ElementType::kInt32:
+      return TensorProto::INT32;
+    case ir::ElementType::kInt64:
+      return TensorProto::INT64;
+    case ir::ElementType::kBool:
+      return TensorProto::BOOL;
+  }
+  return TensorProto::UNDEFINED;
+}
+
+ir::Tensor decode_tensor(const TensorProto& proto, const ReadExternal& external) {
+  if (proto.has_segment()) fail(ErrorKind::kUnsupported, "a tensor in segments");
+  switch (proto.data_type()) {
+    case TensorProto::FLOAT:
+      return decode_widened<float>(proto, external);
+    case TensorProto::FLOAT16:
+      return decode_as<std::uint16_t, float>(proto, external, ir::ElementType::kFloat32,
+                                             float_from_half);
+    case TensorProto::BFLOAT16:
+      return decode_as<std::uint16_t, float>(proto, external, ir::ElementType::kFloat32,
+                                             float_from_bfloat16);
+    case TensorProto::DOUBLE:
+      return decode_widened<double, float>(proto, external);
+    case TensorProto::INT8:
+      return decode_widened<std::int8_t>(proto, external);
+    case TensorProto::UINT8:
+      return decode_widened<std::uint8_t>(proto, external);
+    case TensorProto::INT16:
+      return decode_widened<std::int16_t, std::int32_t>(proto, external);
+    case TensorProto::UINT16:
+      return decode_widened<std::uint16_t, std::int32_t>(proto, external);
+    case TensorProto::INT32:
+      return decode_widened<std::int32_t>(proto, external);
+    case TensorProto::UINT32:
+      return decode_widened<std::uint32_t, std::int64_t>(proto, external);
+    case TensorProto::INT64:
+      return decode_widened<std::int64_t>(proto, external);
+    case TensorProto::UINT64:
+      return decode_uint64(proto, external);
+    case TensorProto::BOOL:
+      return decode_as<std::uint8_t, std::uint8_t>(
+          proto, external, ir::ElementType::kBool,
+          [](std::uint8_t value) { return static_cast<std::uint8_t>(value != 0); });
+    case TensorProto::INT4:
+      return decode_nibbles<std::int8_t>(proto, external);
+    case TensorProto::UINT4:
+      return decode_nibbles<std::uint8_t>(proto, external);
+    default:
+      fail(ErrorKind::kUnsupported, "elements of type " + data_type_name(proto.data_type()));
+  }
+}
+
+TensorProto encode_tensor(const ir::Tensor& tensor) {
+  TensorProto proto;
+  proto.set_data_type(data_type_of(tensor.element()));
+  for (const ir::Dim dim : tensor.shape().dims()) proto.add_dims(dim);
+  const auto bytes = tensor.bytes();
+  proto.set_raw_data(bytes.data(), bytes.size());
+  return proto;
+}
+
+TensorProto encode_compact(const ir::Tensor& tensor) {
+  const auto values = tensor.as<float>();
+  std::vector<std::uint16_t> halves(values.size());
+  std::ranges::transform(values, halves.begin(), half_from_float);
+  const bool exact = std::ranges::equal(values, halves, [](float value, std::uint16_t half) {
+    return std::bit_cast<std::uint32_t>(value) ==
+           std::bit_cast<std::uint32_t>(float_from_half(half));
+  });
+  TensorProto proto = encode_tensor(tensor);
+  if (exact) {
+    proto.set_data_type(TensorProto::FLOAT16);
+    proto.set_raw_data(halves.data(), halves.size() * sizeof(std::uint16_t));
+  }
+  return proto;
+}
+
+}  // namespace halftone::formats::onnx
