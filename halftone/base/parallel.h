@@ -15,8 +15,9 @@ void set_num_threads(int count);
 
 /// Calls body(i) once for every i in [0, count), on several threads, in no promised order.
 /// A body that wants the same result for any number of threads writes only to what belongs to i.
-/// The first exception by index is rethrown after all threads have stopped. Nested calls run on
-/// the calling thread.
+/// The first exception by index is rethrown after all threads have stopped. Calls nested in a loop
+/// that runs on several threads run on the calling thread; a loop of one index leaves the threads
+/// to those inside it.
 void parallel_for(std::size_t count, const std::function<void(std::size_t)>& body);
 
 }  // namespace halftone
