@@ -2,35 +2,16 @@
 // What the tests of this folder share.
 #pragma once
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <unistd.h>
-
 #include <cstddef>
-#include <filesystem>
-#include <functional>
-#include <string>
+#include <span>
 #include <string_view>
 #include <vector>
 
-#include "halftone/base/error.h"
+#include "halftone/base/testing.h"
 #include "halftone/formats/data/dataset.h"
 #include "halftone/formats/data/file_bytes.h"
 
 namespace halftone::formats {
-
-/// Checks that the action fails with this kind and a text that has this part.
-inline void expect_error(ErrorKind kind, const std::string& text,
-                         const std::function<void()>& action) {
-  try {
-    action();
-    ADD_FAILURE() << "no error; expected one with '" << text << "'";
-  } catch (const Error& error) {
-    EXPECT_EQ(to_string(error.kind()), to_string(kind)) << error.what();
-    EXPECT_THAT(error.what(), testing::HasSubstr(text));
-    EXPECT_THAT(error.what(), testing::Not(testing::HasSubstr("\n")));
-  }
-}
 
 inline std::vector<std::byte> bytes_of(std::string_view text) {
   const auto bytes = std::as_bytes(std::span(text.data(), text.size()));
@@ -44,21 +25,5 @@ inline std::vector<float> read_samples(const Dataset& dataset, std::size_t input
   dataset.read(input, first, count, result);
   return result;
 }
-
-/// A folder of its own for each test.
-class WithFolder : public testing::Test {
- protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "halftone_test.XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  [[nodiscard]] std::string path(const std::string& name) const {
-    return (folder_ / name).string();
-  }
-
-  std::filesystem::path folder_;
-};
 
 }  // namespace halftone::formats
