@@ -59,9 +59,9 @@ formats::Dataset open_data(const DataOptions& data) {
   return formats::open_dataset(data.path, options);
 }
 
-ir::Graph load_network(const std::string& path) {
+ir::Graph load_network(const std::string& path, const passes::FoldOptions& folding) {
   ir::Graph graph = formats::load_model(path);
-  passes::simplify(graph);
+  passes::simplify(graph, folding);
   return graph;
 }
 

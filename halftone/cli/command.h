@@ -14,6 +14,7 @@
 #include "halftone/base/progress.h"
 #include "halftone/formats/data/dataset.h"
 #include "halftone/ir/graph.h"
+#include "halftone/passes/fold_constants.h"
 
 namespace halftone::cli {
 
@@ -50,7 +51,7 @@ void apply(const CommonOptions& common);
 /// @throws Error as formats::open_dataset()
 formats::Dataset open_data(const DataOptions& data);
 /// Loads and simplifies a network. @throws Error as formats::load_model()
-ir::Graph load_network(const std::string& path);
+ir::Graph load_network(const std::string& path, const passes::FoldOptions& folding = {});
 
 /// A progress bar on stderr where that is a terminal, nothing elsewhere or if quiet; gone from the
 /// terminal when this goes.

@@ -51,7 +51,8 @@ void run(const Options& options) {
   // What can be wrong with the request is found before the work, not after it.
   formats::model_format(options.output);
   const compress::Recipe recipe = make_recipe(options);
-  const ir::Graph graph = load_network(options.input);
+  // Integer weights are fitted anew, from the numbers they stand for.
+  const ir::Graph graph = load_network(options.input, {.dequantize = true});
   const formats::Dataset data = open_data(options.data);
   const compress::QuantizeResult result = [&] {
     Progress progress(options.common);

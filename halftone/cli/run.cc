@@ -7,6 +7,7 @@
 #include "halftone/base/parallel.h"
 #include "halftone/cli/command.h"
 #include "halftone/formats/data/npy.h"
+#include "halftone/report/report.h"
 #include "halftone/runtime/session.h"
 
 namespace halftone::cli {
@@ -87,11 +88,13 @@ void run(const Options& options) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) fail(ErrorKind::kIo, options.output + ": cannot create: " + error.message());
+  std::vector<report::OutputFile> files;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const std::filesystem::path path = folder / ("out" + std::to_string(i) + ".npy");
     formats::write_npy(path, to_array(outputs[i]));
-    std::cout << path.string() << " " << outputs[i].type().to_string() << "\n";
+    files.push_back({path.string(), outputs[i].type()});
   }
+  std::cout << (options.common.json ? report::to_json(files) : report::to_text(files));
 }
 
 }  // namespace

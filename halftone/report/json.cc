@@ -86,6 +86,16 @@ std::string to_json(const compress::Evaluation& evaluation) {
   return dump(json);
 }
 
+std::string to_json(const std::vector<OutputFile>& outputs) {
+  Json list = Json::array();
+  for (const OutputFile& output : outputs) {
+    list.push_back({{"file", output.file},
+                    {"type", output.type.encoding.to_string()},
+                    {"shape", shape_json(output.type.shape)}});
+  }
+  return dump({{"outputs", list}});
+}
+
 std::string to_json(const runtime::Plan& plan, const runtime::Profile& profile) {
   Json layers = Json::array();
   for (std::size_t i = 0; i < plan.steps().size(); ++i) {

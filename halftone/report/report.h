@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "halftone/compress/evaluate.h"
 #include "halftone/compress/quantize.h"
@@ -20,6 +21,12 @@ struct QuantizeSummary {
   double seconds = 0;
 };
 
+/// A file that `run` wrote.
+struct OutputFile {
+  std::string file;
+  ir::ValueType type;
+};
+
 std::string to_text(const Inspection& inspection);
 std::string to_json(const Inspection& inspection);
 
@@ -30,6 +37,9 @@ std::string to_json(const std::vector<compress::LayerReport>& layers,
 
 std::string to_text(const compress::Evaluation& evaluation);
 std::string to_json(const compress::Evaluation& evaluation);
+
+std::string to_text(const std::vector<OutputFile>& outputs);
+std::string to_json(const std::vector<OutputFile>& outputs);
 
 /// @param explain  also says why each kernel was chosen and why others were not
 std::string to_text(const runtime::Plan& plan, const runtime::Profile& profile, bool explain);

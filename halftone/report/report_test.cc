@@ -74,6 +74,15 @@ TEST(EvaluationReport, ShowsAReferenceOnlyIfThereIsOne) {
   EXPECT_THAT(to_text(evaluation), HasSubstr("same answer as the reference 50.00 %"));
 }
 
+TEST(RunReport, NamesTheFiles) {
+  const std::vector<OutputFile> outputs = {
+      {"o/out0.npy", ir::dense_type(ir::ElementType::kFloat32, {3, 10})}};
+  EXPECT_EQ(
+      json::parse(to_json(outputs)),
+      json::parse(R"({"outputs": [{"file": "o/out0.npy", "type": "float32", "shape": [3, 10]}]})"));
+  EXPECT_EQ(to_text(outputs), "o/out0.npy float32[3, 10]\n");
+}
+
 TEST(BenchReport, HasTheKeysOfTheContractAndReasonsOnRequest) {
   const auto plan = runtime::make_plan(tanh_network(), {2, 1});
   runtime::Profile profile;

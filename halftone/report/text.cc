@@ -67,6 +67,14 @@ std::string to_text(const compress::Evaluation& evaluation) {
   return text;
 }
 
+std::string to_text(const std::vector<OutputFile>& outputs) {
+  std::string text;
+  for (const OutputFile& output : outputs) {
+    text += output.file + " " + output.type.to_string() + "\n";
+  }
+  return text;
+}
+
 std::string to_text(const runtime::Plan& plan, const runtime::Profile& profile, bool explain) {
   std::string text = fmt::format(
       "batch {}, {} thread{}: median {:.1f} us, fastest tenth {:.1f}, slowest hundredth {:.1f} ({} "
