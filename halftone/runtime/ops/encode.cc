@@ -2,6 +2,7 @@
 #include "halftone/kernels/encode.h"
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 
 #include "halftone/base/bits.h"
@@ -31,7 +32,8 @@ struct Encoder {
 
   void run(const std::byte* x, std::byte* planes) const {
     if (shares == 1) return run_share(0, x, planes);
-    parallel_for(shares, [&](std::size_t share) { run_share(share, x, planes); });
+    const auto body = [&](std::size_t share) { run_share(share, x, planes); };
+    parallel_for(shares, std::ref(body));  // a reference, so that nothing is allocated
   }
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <functional>
 #include <memory>
 
 #include "halftone/base/parallel.h"
@@ -44,7 +45,8 @@ struct BitLayer {
 
   void run(const std::byte* x, std::byte* y) const {
     if (shares == 1) return run_share(0, x, y);
-    parallel_for(shares, [&](std::size_t share) { run_share(share, x, y); });
+    const auto body = [&](std::size_t share) { run_share(share, x, y); };
+    parallel_for(shares, std::ref(body));  // a reference, so that nothing is allocated
   }
 };
 
