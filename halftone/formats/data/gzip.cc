@@ -15,8 +15,9 @@ namespace {
 /// zlib's decompressor over bytes in memory.
 class Inflater {
  public:
-  Inflater(std::span<const std::byte> bytes, int window) : bytes_(bytes) {
-    if (::inflateInit2(&stream_, window) != Z_OK) {
+  explicit Inflater(std::span<const std::byte> bytes) : bytes_(bytes) {
+    constexpr int kGzipOnly = 16;  // zlib's flag beside the size of the window
+    if (::inflateInit2(&stream_, MAX_WBITS + kGzipOnly) != Z_OK) {
       fail(ErrorKind::kInternal, "zlib does not start");
     }
   }
@@ -60,10 +61,15 @@ class Inflater {
   bool at_end_ = false;
 };
 
-std::vector<std::byte> unpack(std::span<const std::byte> bytes, int window,
-                              std::size_t most_bytes) {
+}  // namespace
+
+bool is_gzip(std::span<const std::byte> bytes) {
+  return bytes.size() >= 2 && bytes[0] == std::byte{0x1f} && bytes[1] == std::byte{0x8b};
+}
+
+std::vector<std::byte> gunzip(std::span<const std::byte> bytes, std::size_t most_bytes) {
   constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
-  Inflater inflater(bytes, window);
+  Inflater inflater(bytes);
   std::vector<std::byte> result;
   while (result.size() < most_bytes) {
     const std::size_t wanted = std::min(kChunkBytes, most_bytes - result.size());
@@ -74,21 +80,6 @@ std::vector<std::byte> unpack(std::span<const std::byte> bytes, int window,
     if (got < wanted) break;
   }
   return result;
-}
-
-}  // namespace
-
-bool is_gzip(std::span<const std::byte> bytes) {
-  return bytes.size() >= 2 && bytes[0] == std::byte{0x1f} && bytes[1] == std::byte{0x8b};
-}
-
-std::vector<std::byte> gunzip(std::span<const std::byte> bytes, std::size_t most_bytes) {
-  constexpr int kGzipOnly = 16;  // zlib's flag beside the size of the window
-  return unpack(bytes, MAX_WBITS + kGzipOnly, most_bytes);
-}
-
-std::vector<std::byte> inflate_zlib(std::span<const std::byte> bytes, std::size_t most_bytes) {
-  return unpack(bytes, MAX_WBITS, most_bytes);
 }
 
 }  // namespace halftone::formats

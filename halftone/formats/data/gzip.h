@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gzip and zlib streams of which no more is unpacked than asked for.
+// gzip streams of which no more is unpacked than asked for.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,5 @@ namespace halftone::formats {
 /// `most_bytes`.
 /// @throws Error kFormat if the stream is damaged or ends early
 std::vector<std::byte> gunzip(std::span<const std::byte> bytes, std::size_t most_bytes);
-
-/// The same for a bare zlib stream.
-std::vector<std::byte> inflate_zlib(std::span<const std::byte> bytes, std::size_t most_bytes);
 
 }  // namespace halftone::formats

@@ -5,8 +5,6 @@
 #include <utility>
 
 #include "halftone/base/error.h"
-#include "halftone/formats/data/file_bytes.h"
-#include "halftone/formats/data/hdf5_chunks.h"
 
 namespace halftone::formats {
 namespace {
@@ -16,9 +14,16 @@ constexpr std::size_t kMostElements = std::size_t{1} << 40;
 constexpr std::size_t kMostElementBytes = std::size_t{1} << 23;
 constexpr std::size_t kMostChunkBytes = std::size_t{1} << 30;
 
-std::recursive_mutex& library_mutex() {
-  static std::recursive_mutex mutex;
-  return mutex;
+void start_library() {
+  // No filter plug-ins: a data file must not choose code to run. No printing.
+  if (::H5PLset_loading_state(0) < 0 || ::H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) < 0) {
+    fail(ErrorKind::kInternal, "the HDF5 library does not start");
+  }
+}
+
+Hdf5Handle access_properties() {
+  start_library();
+  return {::H5Pcreate(H5P_FILE_ACCESS), ::H5Pclose, "access properties"};
 }
 
 Hdf5Handle open_child(const Hdf5Handle& parent, const std::string& name, H5I_type_t kind) {
@@ -89,7 +94,7 @@ void check_storage(const Hdf5Handle& table, std::size_t num_elements, std::size_
 }
 
 std::vector<std::size_t> table_extents(const Hdf5Handle& table) {
-  const Hdf5Handle space(::H5Dget_space(table.get()), ::H5Sclose, "data space");
+  const Hdf5Handle space(::H5Dget_space(table.get()), ::H5Sclose, "a data space");
   const int rank = ::H5Sget_simple_extent_ndims(space.get());
   if (rank < 0 || ::H5Sget_simple_extent_type(space.get()) == H5S_NULL) {
     fail(ErrorKind::kFormat, "expected an array, found an empty data space");
@@ -190,22 +195,11 @@ void check_room(const TableFacts& facts, std::size_t elements, std::size_t found
 
 }  // namespace
 
-Hdf5Lock::Hdf5Lock() : lock_(library_mutex()) {
-  static const bool started = [] {
-    // No filter plug-ins: a data file must not choose code to run.
-    return ::H5PLset_loading_state(0) >= 0;
-  }();
-  if (!started) fail(ErrorKind::kInternal, "the HDF5 library does not start");
-  ::H5Eget_auto2(H5E_DEFAULT, &printer_, &printer_data_);
-  ::H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-}
-
-Hdf5Lock::~Hdf5Lock() { ::H5Eset_auto2(H5E_DEFAULT, printer_, printer_data_); }
-
 Hdf5Handle::Hdf5Handle(hid_t id, herr_t (*close)(hid_t), const std::string& what)
     : id_(id), close_(close) {
-  if (id < 0)
-    fail(ErrorKind::kFormat, what + ": expected HDF5, found what its library cannot open");
+  if (id < 0) {
+    fail(ErrorKind::kFormat, "expected " + what + ", found what the HDF5 library cannot open");
+  }
 }
 
 Hdf5Handle::Hdf5Handle(Hdf5Handle&& other) noexcept
@@ -218,24 +212,19 @@ Hdf5Handle& Hdf5Handle::operator=(Hdf5Handle&& other) noexcept {
 }
 
 Hdf5Handle::~Hdf5Handle() {
-  if (id_ < 0) return;
-  const Hdf5Lock lock;
-  close_(id_);
+  if (id_ >= 0) close_(id_);
 }
 
 Hdf5Handle open_hdf5_file(const std::filesystem::path& path) {
-  map_file(path);  // says why a file cannot be read; the library only says that it cannot
-  const Hdf5Lock lock;
-  const Hdf5Handle access(::H5Pcreate(H5P_FILE_ACCESS), ::H5Pclose, "access properties");
+  const Hdf5Handle access = access_properties();
   // Locks fail on read-only file systems, and readers need none.
   ::H5Pset_file_locking(access.get(), 0, 1);
-  return {::H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), ::H5Fclose, path.string()};
+  return {::H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), ::H5Fclose, "an HDF5 file"};
 }
 
 Hdf5Handle open_hdf5_bytes(std::span<const std::byte> image) {
   constexpr std::size_t kGrowBytes = 4096;
-  const Hdf5Lock lock;
-  const Hdf5Handle access(::H5Pcreate(H5P_FILE_ACCESS), ::H5Pclose, "access properties");
+  const Hdf5Handle access = access_properties();
   // The library copies the image and does not write to it, const or not.
   void* bytes = const_cast<std::byte*>(image.data());
   if (::H5Pset_fapl_core(access.get(), kGrowBytes, 0) < 0 || image.empty() ||
@@ -243,7 +232,7 @@ Hdf5Handle open_hdf5_bytes(std::span<const std::byte> image) {
     fail(ErrorKind::kFormat,
          "expected an HDF5 file, found " + std::to_string(image.size()) + " bytes");
   }
-  return {::H5Fopen("image", H5F_ACC_RDONLY, access.get()), ::H5Fclose, "image"};
+  return {::H5Fopen("image", H5F_ACC_RDONLY, access.get()), ::H5Fclose, "an HDF5 file"};
 }
 
 bool has_child(const Hdf5Handle& parent, const std::string& name) {
@@ -259,7 +248,7 @@ Hdf5Handle open_table(const Hdf5Handle& parent, const std::string& name) {
 }
 
 TableFacts table_facts(const Hdf5Handle& table, bool raw) {
-  const Hdf5Handle type(::H5Dget_type(table.get()), ::H5Tclose, "element type");
+  const Hdf5Handle type(::H5Dget_type(table.get()), ::H5Tclose, "an element type");
   const std::size_t stored_bytes = ::H5Tget_size(type.get());
   if (stored_bytes == 0 || stored_bytes > kMostElementBytes) {
     fail(ErrorKind::kFormat,
@@ -284,8 +273,7 @@ TableFacts table_facts(const Hdf5Handle& table, bool raw) {
 
 void read_table(const Hdf5Handle& table, const TableFacts& facts, std::span<std::byte> dst) {
   check_room(facts, product(facts.extents), dst.size());
-  check_stored_chunks(table, 0, kMostElements);
-  const Hdf5Handle stored(::H5Dget_type(table.get()), ::H5Tclose, "element type");
+  const Hdf5Handle stored(::H5Dget_type(table.get()), ::H5Tclose, "an element type");
   const hid_t wanted = facts.raw ? stored.get() : memory_type(facts.type);
   check_read(::H5Dread(table.get(), wanted, H5S_ALL, H5S_ALL, H5P_DEFAULT, dst.data()));
 }
@@ -299,9 +287,8 @@ void read_table_rows(const Hdf5Handle& table, const TableFacts& facts, std::size
   extents[0] = count;
   const hsize_t elements = count * product(std::span(facts.extents).subspan(1));
   check_room(facts, elements, dst.size());
-  check_stored_chunks(table, first, count);
-  const Hdf5Handle in_file(::H5Dget_space(table.get()), ::H5Sclose, "data space");
-  const Hdf5Handle in_memory(::H5Screate_simple(1, &elements, nullptr), ::H5Sclose, "data space");
+  const Hdf5Handle in_file(::H5Dget_space(table.get()), ::H5Sclose, "a data space");
+  const Hdf5Handle in_memory(::H5Screate_simple(1, &elements, nullptr), ::H5Sclose, "a data space");
   check_read(::H5Sselect_hyperslab(in_file.get(), H5S_SELECT_SET, start.data(), nullptr,
                                    extents.data(), nullptr));
   check_read(::H5Dread(table.get(), memory_type(facts.type), in_memory.get(), in_file.get(),

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The HDF5 library behind a lock (it is not thread safe) and handles that close themselves.
-// Private to this folder.
+// The HDF5 library behind handles that close themselves. It is neither thread safe nor safe with
+// hostile files: only the child of an Hdf5Worker calls this. Private to this folder.
 #pragma once
 
 #include <hdf5.h>
 
 #include <cstddef>
 #include <filesystem>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,25 +15,11 @@
 
 namespace halftone::formats {
 
-/// Holds the library for the calling thread, and keeps it from printing; may be nested.
-class Hdf5Lock {
- public:
-  Hdf5Lock();
-  Hdf5Lock(const Hdf5Lock&) = delete;
-  Hdf5Lock& operator=(const Hdf5Lock&) = delete;
-  ~Hdf5Lock();
-
- private:
-  std::unique_lock<std::recursive_mutex> lock_;
-  H5E_auto2_t printer_ = nullptr;
-  void* printer_data_ = nullptr;
-};
-
 /// Owns one identifier of the library.
 class Hdf5Handle {
  public:
   Hdf5Handle() = default;
-  /// @param what  what failed to open, for the message
+  /// @param what  what is being opened, for the message: "a data space"
   /// @throws Error kFormat if id is negative
   Hdf5Handle(hid_t id, herr_t (*close)(hid_t), const std::string& what);
   Hdf5Handle(Hdf5Handle&& other) noexcept;
@@ -48,7 +33,7 @@ class Hdf5Handle {
   herr_t (*close_)(hid_t) = nullptr;
 };
 
-/// Opens a file for reading. @throws Error kIo if it cannot be read; kFormat if it is not HDF5
+/// Opens a file for reading. @throws Error kFormat if it is not HDF5
 Hdf5Handle open_hdf5_file(const std::filesystem::path& path);
 /// Opens a copy of a file's bytes. @throws Error kFormat if they are not HDF5
 Hdf5Handle open_hdf5_bytes(std::span<const std::byte> image);

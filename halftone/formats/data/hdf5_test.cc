@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/formats/data/hdf5.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -11,6 +9,7 @@
 #include "halftone/base/file.h"
 #include "halftone/base/parallel.h"
 #include "halftone/formats/data/dataset_testing.h"
+#include "halftone/formats/data/hdf5_reader.h"
 #include "halftone/formats/data/hdf5_testing.h"
 
 namespace halftone::formats {
@@ -159,11 +158,12 @@ TEST_F(Hdf5, RefusesFilesThatAreNotHdf5) {
   expect_failure(ErrorKind::kIo, "data.h5: cannot open");
   for (const std::size_t size : {0u, 8u, 5000u}) {
     write_file(file(), std::string(size, 'x'));
-    expect_failure(ErrorKind::kFormat, "data.h5: expected HDF5");
+    expect_failure(ErrorKind::kFormat,
+                   "data.h5: expected an HDF5 file, found what the HDF5 library");
   }
   Hdf5Writer(file()).floats("/x", {1000}, std::vector<float>(1000));
   std::filesystem::resize_file(file(), 3000);
-  expect_failure(ErrorKind::kFormat, "data.h5: expected HDF5");
+  expect_failure(ErrorKind::kFormat, "data.h5: expected an HDF5 file, found what the HDF5 library");
 }
 
 TEST_F(Hdf5, RefusesMissingAndMisplacedObjects) {
@@ -318,18 +318,21 @@ TEST_F(Hdf5, RefusesLinksToOtherFiles) {
   expect_failure(ErrorKind::kUnsupported, "'x': expected a hard link, found another kind");
 }
 
-TEST_F(Hdf5, RefusesMoreThanAMillionRecords) {
+TEST_F(Hdf5, RefusesTooManyRecords) {
+  EXPECT_EQ(Hdf5Reader::kMostRecords, 1'000'000u);
   {
     const Hdf5Writer writer(file());
-    writer.floats("/value/0/0", {1}, {1});
-    const hid_t value = H5Gopen2(writer.file(), "/value", H5P_DEFAULT);  // a million entries: 5 s
-    for (int i = 1; i <= 1'000'000; ++i) {
-      H5Lcreate_soft("0", value, std::to_string(i).c_str(), H5P_DEFAULT, H5P_DEFAULT);
+    for (const char* record : {"0", "1", "2"}) {
+      writer.floats(std::string("/value/") + record + "/0", {1}, {1});
     }
-    H5Gclose(value);
   }
-  expect_failure(ErrorKind::kFormat, "value: expected at most 1000000 records, found 1000001");
+  EXPECT_EQ(Hdf5Reader(open_hdf5_file(file()), 3).contents().num_samples, 3u);
+  expect_error(ErrorKind::kFormat, "value: expected at most 2 records, found 3",
+               [&] { Hdf5Reader(open_hdf5_file(file()), 2); });
 }
+
+// Found by the fuzzer: reading the local heap, where names are, the library copies from nowhere.
+TEST_F(Hdf5, ACrashOfTheLibraryIsAnError) { Hdf5Writer(file()).floats("/value/0/0", {2}, {1, 2}); }
 
 // Found by the fuzzer: the library would read past the end of the two numbers.
 TEST_F(Hdf5, RefusesStorageSmallerThanTheExtents) {
@@ -361,42 +364,8 @@ TEST_F(Hdf5, DamagedDataAreAnError) {
     if (image[i] == std::byte{0x78} && image[i + 1] == std::byte{0xda}) image[i] = std::byte{0};
   }
   const Dataset dataset = open_hdf5_image("image", image, {});
-  expect_error(ErrorKind::kFormat, "image: gzip: damaged",
+  expect_error(ErrorKind::kFormat, "image: the HDF5 library cannot read the data",
                [&] { read_samples(dataset, 0, 0, 1000); });
-}
-
-// Found by the fuzzer: the library would read past the end of what a short chunk unpacks to.
-TEST_F(Hdf5, RefusesChunksSmallerThanTheyShouldBe) {
-  const std::vector<std::byte> twelve(12);
-  std::vector<Bytef> packed(compressBound(12));
-  uLongf packed_bytes = packed.size();
-  compress(packed.data(), &packed_bytes, reinterpret_cast<const Bytef*>(twelve.data()), 12);
-  const hid_t properties = chunked({500});
-  H5Pset_deflate(properties, 9);
-  {
-    const Hdf5Writer writer(file());
-    writer.table("/x", H5T_NATIVE_FLOAT, {1000}, nullptr, properties);
-    const hid_t dataset = H5Dopen2(writer.file(), "/x", H5P_DEFAULT);
-    const hsize_t second = 500;
-    H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, &second, packed_bytes, packed.data());
-    H5Dclose(dataset);
-  }
-  const Dataset dataset = open_hdf5(file(), {});
-  EXPECT_EQ(read_samples(dataset, 0, 0, 500), std::vector<float>(500));
-  expect_error(ErrorKind::kFormat, "expected a chunk of 2000 bytes, found 12",
-               [&] { read_samples(dataset, 0, 499, 2); });
-  {
-    const Hdf5Writer writer(path("large.h5"));
-    writer.table("/x", H5T_NATIVE_FLOAT, {1000}, nullptr, properties);
-    const hid_t dataset_id = H5Dopen2(writer.file(), "/x", H5P_DEFAULT);
-    const hsize_t first = 0;
-    const std::vector<std::byte> large(5000);
-    H5Dwrite_chunk(dataset_id, H5P_DEFAULT, 0, &first, large.size(), large.data());
-    H5Dclose(dataset_id);
-  }
-  H5Pclose(properties);
-  expect_error(ErrorKind::kFormat, "expected a chunk of about 2000 bytes, found 5000",
-               [&] { read_samples(open_hdf5(path("large.h5"), {}), 0, 0, 1); });
 }
 
 }  // namespace
