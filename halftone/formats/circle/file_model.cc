@@ -52,6 +52,15 @@ const T& element(const flatbuffers::Vector<flatbuffers::Offset<T>>* vector, std:
   return *vector->Get(static_cast<flatbuffers::uoffset_t>(index));
 }
 
+/// Elements that may lie at any address; see elements().
+std::vector<std::int64_t> copied(const flatbuffers::Vector<std::int64_t>* vector) {
+  std::vector<std::int64_t> result(vector == nullptr ? 0 : vector->size());
+  if (!result.empty()) {
+    std::memcpy(result.data(), vector->Data(), result.size() * sizeof(std::int64_t));
+  }
+  return result;
+}
+
 }  // namespace
 
 FileModel::FileModel(std::span<const std::byte> bytes)
@@ -188,7 +197,6 @@ std::optional<ir::AffineParameters> FileModel::quantization(std::size_t index) c
   }
   const auto scales = elements(stored->scale());
   if (scales.empty()) return std::nullopt;
-  const auto zero_points = elements(stored->zero_point());
   const ir::Shape extents = shape(index);
   const std::int64_t axis = stored->quantized_dimension();
   const auto fits_axis = [&] {
@@ -198,9 +206,11 @@ std::optional<ir::AffineParameters> FileModel::quantization(std::size_t index) c
   check(scales.size() == 1 || fits_axis(), where + std::to_string(scales.size()) +
                                                " scales do not fit axis " + std::to_string(axis) +
                                                " of " + extents.to_string());
-  check(zero_points.empty() || zero_points.size() == scales.size(),
+  const std::size_t num_zero_points = stored->zero_point() ? stored->zero_point()->size() : 0;
+  check(num_zero_points == 0 || num_zero_points == scales.size(),
         where + "expected a zero point for each of " + std::to_string(scales.size()) +
-            " scales, found " + std::to_string(zero_points.size()));
+            " scales, found " + std::to_string(num_zero_points));
+  const std::vector<std::int64_t> zero_points = copied(stored->zero_point());
   for (const float scale : scales) {
     check(std::isfinite(scale) && scale > 0,
           where + "scale: expected a positive number, found " + std::to_string(scale));

@@ -21,6 +21,8 @@ namespace halftone::formats::circle {
 /// The elements of a FlatBuffers vector that may be absent.
 template <typename T>
 std::span<const T> elements(const flatbuffers::Vector<T>* vector) {
+  // The verifier checks the alignment of a vector's length, which is 4, and not of its elements.
+  static_assert(sizeof(T) <= sizeof(flatbuffers::uoffset_t), "copy wider elements");
   return vector == nullptr ? std::span<const T>() : std::span(vector->data(), vector->size());
 }
 

@@ -10,13 +10,13 @@
 namespace halftone::formats {
 namespace {
 
-/// A file may declare a batch and then, say, reshape it into other axes. Its graph then only fits
-/// the extents the file was made with.
+/// A file may declare a batch and then, say, reshape or unpack it. Its graph then only fits the
+/// extents the file was made with; a file that is unsound is so either way.
 ir::Graph import_any_batch(const circle::FileModel& file) {
   try {
     return circle::Importer(file).run(true);
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::kShape) throw;
+    if (error.kind() == ErrorKind::kUnsupported) throw;
   }
   return circle::Importer(file).run(false);
 }

@@ -43,7 +43,7 @@ class Importer {
 
   /// Accounts for memory that the file makes the import take. Tensors may share buffers, so that
   /// a small file could ask for any amount of it.
-  /// @throws Error kFormat beyond 16 times the file's size
+  /// @throws Error kFormat beyond 64 times the file's size
   void charge(std::size_t bytes);
 
   /// Thrown when an operator reads what an unsupported one computes.

@@ -2,6 +2,9 @@
 #include "halftone/formats/circle/lower.h"
 
 #include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
 #include <map>
 #include <numeric>
 #include <span>
@@ -61,7 +64,8 @@ class Rewrite {
     return add(ir::Binary{kind, {}}, {a, b});
   }
   ValueId scalar(float number) {
-    const auto [found, is_new] = scalars_.try_emplace(number, ir::kAbsent);
+    const auto [found, is_new] =
+        scalars_.try_emplace(std::bit_cast<std::uint32_t>(number), ir::kAbsent);
     if (is_new) {
       const std::array<float, 1> numbers = {number};
       found->second = graph_.add_constant(std::to_string(number),
@@ -77,8 +81,8 @@ class Rewrite {
   }
 
   ir::Graph& graph_;
-  const ir::Node node_;  // a copy: nodes move while others are added
-  std::map<float, ValueId> scalars_;
+  const ir::Node node_;                       // a copy: nodes move while others are added
+  std::map<std::uint32_t, ValueId> scalars_;  ///< by the number's bits
   int steps_ = 0;
 };
 
@@ -90,11 +94,16 @@ std::optional<ValueId> Rewrite::composed(const Activation& activation, ValueId x
     return factor == 1 ? value : binary(BinaryKind::kMul, value, scalar(factor));
   };
   const auto clipped = [&](ValueId value, float low, float high) {
-    return binary(BinaryKind::kMin, binary(BinaryKind::kMax, value, scalar(low)), scalar(high));
+    // An open end needs no operator, and files hold no infinities.
+    if (std::isfinite(low)) value = binary(BinaryKind::kMax, value, scalar(low));
+    return std::isfinite(high) ? binary(BinaryKind::kMin, value, scalar(high)) : value;
   };
   if (builtin_unary(activation)) return add(ir::Unary{activation}, {x});
   switch (activation.kind) {
+    case ActivationKind::kIdentity:
+      return add(ir::Reshape{graph_.value(x).type.shape}, {x});
     case ActivationKind::kClip:
+      if (!std::isfinite(alpha) && !std::isfinite(beta)) return composed({}, x);
       return clipped(x, alpha, beta);
     case ActivationKind::kElu:
       return binary(BinaryKind::kAdd, relu(), times(alpha, expm1_below_zero(x)));
@@ -126,9 +135,6 @@ std::optional<ValueId> Rewrite::composed(const Activation& activation, ValueId x
 
 ValueId Rewrite::replacement(const ir::Unary& op) {
   if (builtin_unary(op.activation)) return node_.output;
-  if (op.activation.kind == ActivationKind::kIdentity) {
-    return add(ir::Reshape{graph_.value(node_.output).type.shape}, node_.inputs);
-  }
   return composed(op.activation, node_.inputs[0]).value_or(node_.output);
 }
 

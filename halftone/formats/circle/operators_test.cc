@@ -4,6 +4,7 @@
 
 #include <array>
 #include <functional>
+#include <limits>
 #include <string>
 
 #include "halftone/formats/circle/test_support.h"
@@ -97,6 +98,10 @@ std::vector<Case> unary_cases() {
   cases.push_back(unary(ActivationKind::kSqrt, 0, 0, 0));
   cases.push_back(unary(ActivationKind::kReciprocal, 0, 0, 0.1));
   cases.push_back(unary(ActivationKind::kClip, -0.5F, 0.75F));
+  constexpr float kOpen = std::numeric_limits<float>::infinity();
+  cases.push_back(unary(ActivationKind::kClip, -0.5F, kOpen));
+  cases.push_back(unary(ActivationKind::kClip, -kOpen, 0.75F));
+  cases.push_back(unary(ActivationKind::kClip, -kOpen, kOpen));
   cases.push_back(unary(ActivationKind::kLeakyRelu, 0.125F));
   cases.push_back(unary(ActivationKind::kElu, 1));
   cases.push_back(unary(ActivationKind::kElu, 0.5F));
