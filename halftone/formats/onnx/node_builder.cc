@@ -75,10 +75,10 @@ void ImportState::bind(const std::string& name, Binding binding) {
 ir::ValueId ImportState::add_constant(const std::string& name, const onnx_pb::TensorProto& proto) {
   ir::Tensor tensor = decode_tensor(proto, external);
   check_extents(tensor.shape());
+  const ir::ElementType element = tensor.element();
   const ir::ValueId id = graph.add_constant(name, std::move(tensor));
-  if (proto.data_type() == onnx_pb::TensorProto::INT4 ||
-      proto.data_type() == onnx_pb::TensorProto::UINT4) {
-    narrow.insert(id);
+  if (element != ir::ElementType::kFloat32 && data_type_of(element) != proto.data_type()) {
+    widened.insert(id);
   }
   return id;
 }

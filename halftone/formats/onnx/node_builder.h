@@ -32,7 +32,8 @@ struct ImportState {
   std::map<std::string, std::int64_t> opsets;  ///< by domain, "" for the standard operators
   std::unordered_map<std::string, Binding> bindings;
   std::map<ir::ValueId, ir::ValueId> transposed;  ///< weights whose transpose is there already
-  std::set<ir::ValueId> narrow;                   ///< constants that the file holds in four bits
+  /// Constants of integer types that have no equal here and were widened.
+  std::set<ir::ValueId> widened;
   ReadExternal external;
   std::size_t budget_bytes = 0;  ///< what constants made during the import may still take
 

@@ -121,7 +121,12 @@ void build_cast(NodeBuilder& node) {
   set_cast(node, *element);
 }
 
-void build_cast_like(NodeBuilder& node) { set_cast(node, node.input_type(1).encoding.element); }
+void build_cast_like(NodeBuilder& node) {
+  if (node.state().widened.contains(node.input(1))) {
+    NodeBuilder::unsupported("conversion to integers of other widths than 8, 32 and 64 bits");
+  }
+  set_cast(node, node.input_type(1).encoding.element);
+}
 
 void build_identity(NodeBuilder& node) { node.set_output(0, node.input(0)); }
 

@@ -139,8 +139,8 @@ void build_quantize_linear(NodeBuilder& node) {
   ir::QuantizeLinear op{affine_parameters(node), ElementType::kUint8};
   if (node.has_input(2)) {
     op.element = node.input_type(2).encoding.element;
-    if (node.state().narrow.contains(node.input(2))) {
-      NodeBuilder::unsupported("codes of four bits");
+    if (node.state().widened.contains(node.input(2))) {
+      NodeBuilder::unsupported("codes that are neither int8 nor uint8");
     }
   } else if (const std::int64_t type = node.int_attribute("output_dtype", 0); type != 0) {
     const bool is_signed = type == onnx_pb::TensorProto::INT8;

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the builders of operators do not take, and what they say then.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "halftone/base/error.h"
+#include "halftone/formats/onnx/onnx_testing.h"
+
+namespace halftone::formats::onnx {
+namespace {
+
+using onnx_pb::NodeProto;
+using onnx_pb::TensorProto;
+using testing::HasSubstr;
+using Ints = std::vector<std::int64_t>;
+
+struct Refusal {
+  std::string op_type;
+  std::vector<std::string> operands;
+  std::function<void(TestModel&, NodeProto&)> fill;
+  ErrorKind kind;
+  std::string text;
+};
+
+TEST(Operators, RefuseWhatTheyCannotDoWithAReason) {
+  const auto none = [](TestModel&, NodeProto&) {};
+  const std::vector<Refusal> refusals{
+      {"Reshape",
+       {"i"},
+       [](TestModel& m, NodeProto&) {
+         m.integers("i", {5, -1});
+       },
+       ErrorKind::kShape,
+       "cannot reshape [N, 3]"},
+      {"Reshape", {"x"}, none, ErrorKind::kUnsupported, "input 1: expected a shape known"},
+      {"Add", {}, none, ErrorKind::kFormat, "input 1 is missing"},
+      {"Concat", {}, none, ErrorKind::kFormat, "expected the attribute axis"},
+      {"Flatten",
+       {},
+       [](TestModel&, NodeProto& n) { set(n, "axis", std::int64_t{0}); },
+       ErrorKind::kUnsupported,
+       "merges the batch with other axes: [N, 3]"},
+      {"Squeeze",
+       {"i"},
+       [](TestModel& m, NodeProto&) { m.integers("i", {1}); },
+       ErrorKind::kShape,
+       "expected an extent of 1 to squeeze"},
+      {"Unsqueeze",
+       {"i"},
+       [](TestModel& m, NodeProto&) {
+         m.integers("i", {0, 0});
+       },
+       ErrorKind::kShape,
+       "axis 0 is named twice"},
+      {"Unsqueeze", {}, none, ErrorKind::kFormat, "expected axes, found none"},
+      {"Transpose",
+       {},
+       [](TestModel&, NodeProto& n) {
+         set(n, "perm", Ints{0, 2});
+       },
+       ErrorKind::kShape,
+       "axis: expected a value from -2 to 1, found 2"},
+      {"Slice",
+       {"i", "i"},
+       [](TestModel& m, NodeProto&) { m.integers("i", {1}); },
+       ErrorKind::kUnsupported,
+       "takes a part of the batch"},
+      {"Slice",
+       {"i", "i", "i", "z"},
+       [](TestModel& m, NodeProto&) { m.integers("i", {1}).integers("z", {0}); },
+       ErrorKind::kFormat,
+       "expected a step other than 0"},
+      {"Slice",
+       {"i", "z"},
+       [](TestModel& m, NodeProto&) {
+         m.integers("i", {1}).integers("z", {0, 1});
+       },
+       ErrorKind::kFormat,
+       "differ in length"},
+      {"Split", {}, none, ErrorKind::kUnsupported, "takes a part of the batch"},
+      {"Split",
+       {"i"},
+       [](TestModel& m, NodeProto& n) {
+         m.integers("i", {2});
+         set(n, "axis", std::int64_t{1});
+       },
+       ErrorKind::kShape,
+       "parts do not add up"},
+      {"Split",
+       {"i"},
+       [](TestModel& m, NodeProto& n) {
+         m.integers("i", {2, 1});
+         set(n, "axis", std::int64_t{1});
+       },
+       ErrorKind::kFormat,
+       "expected 2 outputs, found 1"},
+      {"Gather",
+       {"i"},
+       [](TestModel& m, NodeProto& n) {
+         m.integers("i", {0, 1, 0});
+         set(n, "axis", std::int64_t{1});
+       },
+       ErrorKind::kUnsupported,
+       "not evenly spaced"},
+      {"Gather", {"x"}, none, ErrorKind::kUnsupported, "expected constant indices"},
+      {"Where", {"x", "x"}, none, ErrorKind::kUnsupported, "not known during the import"},
+      {"Cast",
+       {},
+       [](TestModel&, NodeProto& n) { set(n, "to", std::int64_t{8}); },
+       ErrorKind::kUnsupported,
+       "conversion to string"},
+      {"CastLike",
+       {"like"},
+       [](TestModel& m, NodeProto&) {
+         TensorProto like;
+         like.set_data_type(TensorProto::UINT16);
+         like.add_int32_data(0);
+         like.add_dims(1);
+         m.initializer("like", like);
+       },
+       ErrorKind::kUnsupported,
+       "other widths than 8, 32 and 64 bits"},
+      {"Gelu",
+       {},
+       [](TestModel&, NodeProto& n) { set(n, "approximate", std::string("fast")); },
+       ErrorKind::kFormat,
+       "expected none or tanh"},
+      {"Elu",
+       {},
+       [](TestModel&, NodeProto& n) { set(n, "alpha", std::int64_t{1}); },
+       ErrorKind::kFormat,
+       "attribute 'alpha': expected type 1, found type 2"},
+      {"Elu",
+       {},
+       [](TestModel&, NodeProto& n) { set(n, "alpha", std::nanf("")); },
+       ErrorKind::kFormat,
+       "attribute 'alpha': expected a number, found NaN"},
+      {"Clip",
+       {"low"},
+       [](TestModel& m, NodeProto&) {
+         m.floats("low", {2}, {1, 2});
+       },
+       ErrorKind::kShape,
+       "input 1: expected one number, found 2"},
+      {"Dropout",
+       {"r", "t"},
+       [](TestModel& m, NodeProto&) { m.scalar("r", 0.5F).integers("t", {1}); },
+       ErrorKind::kUnsupported,
+       "training mode"},
+      {"BatchNormalization",
+       {"s", "s", "s", "s"},
+       [](TestModel& m, NodeProto& n) {
+         m.floats("s", {3}, {1, 1, 1});
+         set(n, "training_mode", std::int64_t{1});
+       },
+       ErrorKind::kUnsupported,
+       "training mode"},
+      {"BatchNormalization",
+       {"s", "s", "s", "s"},
+       [](TestModel& m, NodeProto&) {
+         m.floats("s", {2}, {1, 1});
+       },
+       ErrorKind::kShape,
+       "input 1: expected [3], found [2]"},
+      {"QuantizeLinear", {"x"}, none, ErrorKind::kUnsupported, "input 1: expected a constant"},
+      {"QuantizeLinear",
+       {"s"},
+       [](TestModel& m, NodeProto& n) {
+         m.scalar("s", 1);
+         set(n, "output_dtype", std::int64_t{TensorProto::INT16});
+       },
+       ErrorKind::kUnsupported,
+       "neither int8 nor uint8"},
+      {"QuantizeLinear",
+       {"s", "z"},
+       [](TestModel& m, NodeProto&) {
+         TensorProto zero;
+         zero.set_data_type(TensorProto::INT4);
+         zero.add_int32_data(0);
+         zero.add_dims(1);
+         m.scalar("s", 1).initializer("z", zero);
+       },
+       ErrorKind::kUnsupported,
+       "neither int8 nor uint8"},
+      {"QuantizeLinear",
+       {"s"},
+       [](TestModel& m, NodeProto& n) {
+         m.scalar("s", 1);
+         set(n, "block_size", std::int64_t{2});
+       },
+       ErrorKind::kUnsupported,
+       "scales of blocks"},
+      {"QuantizeLinear",
+       {"s"},
+       [](TestModel& m, NodeProto&) { m.scalar("s", -1); },
+       ErrorKind::kShape,
+       "scale: expected a positive number"},
+      {"Expand",
+       {"i"},
+       [](TestModel& m, NodeProto&) {
+         m.integers("i", {-5, 3});
+       },
+       ErrorKind::kShape,
+       "expected extents >= 0"},
+      {"Gemm",
+       {"w", "c"},
+       [](TestModel& m, NodeProto&) {
+         m.floats("w", {3, 1}, {1, 1, 1}).floats("c", {2, 3}, {1, 2, 3, 4, 5, 6});
+       },
+       ErrorKind::kShape,
+       "do not broadcast"},
+      {"Gemm",
+       {"w"},
+       [](TestModel& m, NodeProto&) {
+         m.floats("w", {3}, {1, 1, 1});
+       },
+       ErrorKind::kShape,
+       "input 1: expected a matrix, found [3]"},
+      {"Max",
+       {"i"},
+       [](TestModel& m, NodeProto&) { m.integers("i", {1}); },
+       ErrorKind::kUnsupported,
+       "computes on int64[1], expected float32"}};
+  for (const Refusal& refusal : refusals) {
+    TestModel model(22);
+    model.input("x", {-1, 3}).output("y");
+    std::vector<std::string> inputs{"x"};
+    inputs.insert(inputs.end(), refusal.operands.begin(), refusal.operands.end());
+    NodeProto& node = model.node(refusal.op_type, inputs, {"y"});
+    node.set_name("n");
+    refusal.fill(model, node);
+    ErrorKind kind{};
+    const std::string message = import_failure(model.bytes(), kind);
+    EXPECT_THAT(message, HasSubstr("node 'n' (" + refusal.op_type + ")"));
+    EXPECT_THAT(message, HasSubstr(refusal.text));
+    EXPECT_EQ(kind, refusal.kind) << message;
+  }
+}
+
+}  // namespace
+}  // namespace halftone::formats::onnx
