@@ -18,9 +18,9 @@ std::map<OperatorCode, ImportFunction> all_imports() {
 }  // namespace
 
 ImportFunction find_import(OperatorCode code) {
-  static const std::map<OperatorCode, ImportFunction> kTable = all_imports();
-  const auto found = kTable.find(code);
-  return found == kTable.end() ? nullptr : found->second;
+  static const std::map<OperatorCode, ImportFunction> table = all_imports();
+  const auto found = table.find(code);
+  return found == table.end() ? nullptr : found->second;
 }
 
 }  // namespace halftone::formats::circle

@@ -145,7 +145,7 @@ ir::Activation fused_activation(schema::ActivationFunctionType type) {
   constexpr std::array kKinds = {ir::ActivationKind::kIdentity,  ir::ActivationKind::kRelu,
                                  ir::ActivationKind::kReluN1To1, ir::ActivationKind::kRelu6,
                                  ir::ActivationKind::kTanh,      ir::ActivationKind::kSignBit};
-  const auto number = static_cast<std::int8_t>(type);
+  const auto number = static_cast<int>(type);
   check(number >= 0 && static_cast<std::size_t>(number) < kKinds.size(),
         "fused activation: expected 0 to 5, found " + std::to_string(number));
   return {kKinds[static_cast<std::size_t>(number)], 0, 0};
