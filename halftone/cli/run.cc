@@ -4,7 +4,6 @@
 #include <iostream>
 
 #include "halftone/base/error.h"
-#include "halftone/base/parallel.h"
 #include "halftone/cli/command.h"
 #include "halftone/formats/data/npy.h"
 #include "halftone/report/report.h"
@@ -80,7 +79,8 @@ void run(const Options& options) {
   apply(options.common);
   const ir::Graph graph = load_network(options.model);
   const std::vector<ir::Tensor> inputs = read_inputs(options, graph);
-  const runtime::PlanOptions plan{batch_of(graph, inputs), num_threads()};
+  // One thread, so that the numbers do not depend on how many there are.
+  const runtime::PlanOptions plan{batch_of(graph, inputs), 1};
   runtime::Session session(runtime::make_plan(graph, plan));
   const std::vector<ir::Tensor> outputs = session.run(inputs);
 

@@ -12,14 +12,25 @@
 namespace halftone::compress {
 namespace {
 
-/// The nearest binary16 number where that costs at most half a unit in its last place, else x.
-float rounded_to_half(double x) {
-  constexpr double kSmallestNormal = 0x1p-14;
-  constexpr double kLargest = 65504;
-  const auto single = static_cast<float>(x);
-  const bool normal = std::abs(x) >= kSmallestNormal && std::abs(x) <= kLargest;
-  return normal ? float_from_half(half_from_float(single)) : single;
-}
+/// Rounds the numbers of one basis to binary16 if that costs at most 2^-11 of the largest of them.
+class BasisRounding {
+ public:
+  explicit BasisRounding(const Vector& numbers) {
+    // Below 2^-14 binary16 has a fixed step of 2^-24: no matter beside a number of 2^-13.
+    constexpr double kSmallest = 0x1p-13;
+    constexpr double kLargest = 65504;
+    const double largest = numbers.size() == 0 ? 0 : numbers.cwiseAbs().maxCoeff();
+    to_half_ = largest >= kSmallest && largest <= kLargest;
+  }
+
+  [[nodiscard]] float operator()(double x) const {
+    const auto single = static_cast<float>(x);
+    return to_half_ ? float_from_half(half_from_float(single)) : single;
+  }
+
+ private:
+  bool to_half_;
+};
 
 /// The power of two nearest to x on the logarithmic scale; the smallest normal one for x <= 0.
 double nearest_power_of_two(double x) {
@@ -76,21 +87,22 @@ bool ParameterSpace::has_offset() const {
 
 numerics::Basis ParameterSpace::to_basis(const Vector& parameters) const {
   HALFTONE_ASSERT(parameters.size() == size());
+  const BasisRounding rounded(parameters);
   numerics::Basis basis;
   switch (scheme_) {
     case Scheme::kBasis:
       basis.bits = bits_;
       for (int i = 0; i < bits_; ++i) {
-        basis.coefficients[static_cast<std::size_t>(i)] = rounded_to_half(parameters[i]);
+        basis.coefficients[static_cast<std::size_t>(i)] = rounded(parameters[i]);
       }
-      basis.offset = offset_ ? rounded_to_half(parameters[bits_]) : 0;
+      basis.offset = offset_ ? rounded(parameters[bits_]) : 0;
       return basis;
     case Scheme::kAffine:
-      basis = numerics::symmetric_basis(bits_, rounded_to_half(parameters[0]));
-      basis.offset = rounded_to_half(parameters[1]);
+      basis = numerics::symmetric_basis(bits_, rounded(parameters[0]));
+      basis.offset = rounded(parameters[1]);
       return basis;
     case Scheme::kSymmetric:
-      return numerics::symmetric_basis(bits_, rounded_to_half(parameters[0]));
+      return numerics::symmetric_basis(bits_, rounded(parameters[0]));
     case Scheme::kFixed: {
       const auto scale = static_cast<float>(nearest_power_of_two(parameters[0]));
       basis = numerics::symmetric_basis(bits_, scale);

@@ -46,9 +46,8 @@ class ParameterSpace {
   /// [2^K, size()]: a row of features for every code.
   [[nodiscard]] const Matrix& features() const { return features_; }
 
-  /// The basis with these parameters, rounded to what the scheme can hold and to numbers that
-  /// binary16 represents exactly where they lie in its normal range (files store bases as
-  /// binary16 then).
+  /// The basis with these parameters, rounded to what the scheme can hold, and to binary16 where
+  /// that costs at most 2^-11 of the largest parameter: files store such bases in half the bytes.
   [[nodiscard]] numerics::Basis to_basis(const Vector& parameters) const;
 
  private:
