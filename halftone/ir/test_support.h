@@ -2,31 +2,18 @@
 // Short words for tests of graphs and operators; no part of the library.
 #pragma once
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <initializer_list>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "halftone/base/error.h"
+#include "halftone/base/testing.h"
 #include "halftone/ir/graph.h"
 
 namespace halftone::ir::test {
 
-/// Fails the test unless `action` throws an Error of the kind whose text contains `text`.
-template <typename Action>
-void expect_error(ErrorKind kind, const std::string& text, Action&& action) {
-  try {
-    std::forward<Action>(action)();
-    ADD_FAILURE() << "no error; expected '" << text << "'";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.what();
-    EXPECT_THAT(error.what(), ::testing::HasSubstr(text));
-  }
-}
+using halftone::expect_error;
 
 template <typename T>
 Tensor tensor(Shape shape, std::initializer_list<T> values) {

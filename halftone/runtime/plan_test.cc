@@ -6,24 +6,13 @@
 
 #include <algorithm>
 
-#include "halftone/base/error.h"
+#include "halftone/base/testing.h"
 #include "halftone/runtime/oracle.h"
 
 namespace halftone::runtime {
 namespace {
 
 using ::testing::HasSubstr;
-
-template <typename Body>
-void expect_error(ErrorKind kind, const std::string& text, Body&& body) {
-  try {
-    body();
-    FAIL() << "expected an error: " << text;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.what();
-    EXPECT_THAT(error.what(), HasSubstr(text));
-  }
-}
 
 ir::ValueType floats(ir::Shape shape) {
   return ir::dense_type(ir::ElementType::kFloat32, std::move(shape));

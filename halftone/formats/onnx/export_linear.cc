@@ -98,7 +98,7 @@ void export_in_basis(Exporter& exporter, const Node& node, const Node* encode,
   if (weight != nullptr) {
     const std::string& name = exporter.name(node.inputs[1]);
     inputs[2] = add_bases(exporter, name + "/basis", *w_basis, false);
-    inputs[3] = add_planes(exporter, name + "/bits", weight->codes);
+    inputs[3] = add_planes(exporter, name, weight->codes);
   } else {
     inputs[3] = exporter.read(node.inputs[1]);
   }
