@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/formats/data/hdf5_chunks.h"
 
 namespace halftone::formats {
 namespace {
@@ -273,6 +274,7 @@ TableFacts table_facts(const Hdf5Handle& table, bool raw) {
 
 void read_table(const Hdf5Handle& table, const TableFacts& facts, std::span<std::byte> dst) {
   check_room(facts, product(facts.extents), dst.size());
+  check_stored_chunks(table, 0, kMostElements);
   const Hdf5Handle stored(::H5Dget_type(table.get()), ::H5Tclose, "an element type");
   const hid_t wanted = facts.raw ? stored.get() : memory_type(facts.type);
   check_read(::H5Dread(table.get(), wanted, H5S_ALL, H5S_ALL, H5P_DEFAULT, dst.data()));
@@ -287,6 +289,7 @@ void read_table_rows(const Hdf5Handle& table, const TableFacts& facts, std::size
   extents[0] = count;
   const hsize_t elements = count * product(std::span(facts.extents).subspan(1));
   check_room(facts, elements, dst.size());
+  check_stored_chunks(table, first, count);
   const Hdf5Handle in_file(::H5Dget_space(table.get()), ::H5Sclose, "a data space");
   const Hdf5Handle in_memory(::H5Screate_simple(1, &elements, nullptr), ::H5Sclose, "a data space");
   check_read(::H5Sselect_hyperslab(in_file.get(), H5S_SELECT_SET, start.data(), nullptr,

@@ -60,7 +60,7 @@ struct TableFacts {
 TableFacts table_facts(const Hdf5Handle& table, bool raw);
 
 /// Reads all elements. @param dst  [product of extents * size_bytes(type)]
-/// @throws Error kFormat if the library cannot
+/// @throws Error kFormat if the library cannot, or a chunk is not of the size of a chunk
 void read_table(const Hdf5Handle& table, const TableFacts& facts, std::span<std::byte> dst);
 /// Reads items [first, first + count) along the first extent.
 void read_table_rows(const Hdf5Handle& table, const TableFacts& facts, std::size_t first,

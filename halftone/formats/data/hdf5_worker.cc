@@ -26,6 +26,7 @@ constexpr std::size_t kMostTextBytes = std::size_t{1} << 16;
 constexpr std::size_t kMostContentsBytes = std::size_t{1} << 27;  // 10^7 labels take 80 MB
 constexpr rlim_t kMostMemoryBytes = rlim_t{1} << 33;  // beyond what the child starts with
 constexpr rlim_t kMostSeconds = 60;                   // of computing, for one answer
+constexpr const char* kWrongSize = "the wrong number of bytes";
 
 /// Comes before every answer of the child.
 struct AnswerHead {
@@ -161,7 +162,9 @@ Hdf5Worker::Hdf5Worker(const std::function<std::unique_ptr<Hdf5Service>()>& open
   if (pid_ < 0) fail(ErrorKind::kIo, "cannot start a process: " + message);
   const std::string doing = "opening it";
   const std::size_t size = receive_size(doing);
-  if (size > kMostContentsBytes) fail_stopped(doing);
+  if (size > kMostContentsBytes || size % sizeof(std::uint64_t) != 0) {
+    fail_nonsense(kWrongSize, doing);
+  }
   std::vector<std::uint64_t> numbers(size / sizeof(std::uint64_t));
   receive(std::as_writable_bytes(std::span(numbers)), doing);
   contents_ = decode(numbers);
@@ -174,9 +177,8 @@ void Hdf5Worker::read(const Hdf5Range& range, std::span<std::byte> dst) {
                             std::to_string(range.first) + " on";
   const std::lock_guard lock(mutex_);
   Hdf5Range request = range;
-  if (!send_all(socket_, bytes_of(request)) || receive_size(doing) != dst.size()) {
-    fail_stopped(doing);
-  }
+  if (!send_all(socket_, bytes_of(request))) fail_stopped(doing);
+  if (receive_size(doing) != dst.size()) fail_nonsense(kWrongSize, doing);
   receive(dst, doing);
 }
 
@@ -185,10 +187,10 @@ std::size_t Hdf5Worker::receive_size(const std::string& doing) {
   AnswerHead head;
   receive(bytes_of(head), doing);
   if (head.failure == 0) return head.num_bytes;
-  if (head.failure > 1 + static_cast<std::uint64_t>(ErrorKind::kInternal) ||
-      head.num_bytes > kMostTextBytes) {
-    fail_stopped(doing);
+  if (head.failure > 1 + static_cast<std::uint64_t>(ErrorKind::kInternal)) {
+    fail_nonsense("an unknown error", doing);
   }
+  if (head.num_bytes > kMostTextBytes) fail_nonsense(kWrongSize, doing);
   std::string text(head.num_bytes, '\0');
   receive(std::as_writable_bytes(std::span(text)), doing);
   fail(static_cast<ErrorKind>(head.failure - 1), text);
@@ -210,14 +212,21 @@ void Hdf5Worker::stop() {
     ended = ::waitpid(pid_, &status, 0);
   } while (ended < 0 && errno == EINTR);
   const bool by_signal = ended == pid_ && WIFSIGNALED(status);
-  cause_ = by_signal ? " with signal " + std::to_string(WTERMSIG(status)) : "";
+  cause_ = by_signal ? "stopped with signal " + std::to_string(WTERMSIG(status)) : "stopped";
   pid_ = -1;
 }
 
 void Hdf5Worker::fail_stopped(const std::string& doing) {
   stop();
   fail(ErrorKind::kFormat,
-       "not a readable HDF5 file (the HDF5 library stopped" + cause_ + " while " + doing + ")");
+       "not a readable HDF5 file (the HDF5 library " + cause_ + " while " + doing + ")");
+}
+
+/// For a child that lives but cannot be trusted any more.
+void Hdf5Worker::fail_nonsense(const std::string& answer, const std::string& doing) {
+  stop();
+  cause_ = "answered with " + answer;
+  fail_stopped(doing);
 }
 
 }  // namespace halftone::formats

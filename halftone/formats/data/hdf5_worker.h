@@ -77,11 +77,12 @@ class Hdf5Worker {
   void receive(std::span<std::byte> dst, const std::string& doing);
   void stop();
   [[noreturn]] void fail_stopped(const std::string& doing);
+  [[noreturn]] void fail_nonsense(const std::string& answer, const std::string& doing);
 
   std::mutex mutex_;
   int socket_ = -1;
   pid_t pid_ = -1;
-  std::string cause_;  ///< why the child stopped, once it has
+  std::string cause_;  ///< what the child did at last, once it has stopped
   Hdf5Contents contents_;
 };
 

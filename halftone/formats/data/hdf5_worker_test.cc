@@ -3,9 +3,11 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -144,9 +146,39 @@ TEST(Hdf5Worker, AChildThatLeavesIsAnError) {
 TEST(Hdf5Worker, AnAnswerOfTheWrongSizeIsAnError) {
   Hdf5Worker worker(open_fake);
   std::vector<std::byte> room(3);
-  expect_error(ErrorKind::kFormat, "library stopped with signal 9 while reading 2 samples", [&] {
-    worker.read({0, 0, 2}, room);
-  });
+  for (int i = 0; i < 2; ++i) {  // the second time, from a worker that is gone
+    expect_error(ErrorKind::kFormat,
+                 "not a readable HDF5 file (the HDF5 library answered with the wrong number of "
+                 "bytes while reading 2 samples from 0 on)",
+                 [&] {
+                   worker.read({0, 0, 2}, room);
+                 });
+  }
+  expect_no_children();
+}
+
+TEST(Hdf5Worker, AnAnswerThatMakesNoSenseIsAnError) {
+  using Head = std::array<std::uint64_t, 2>;  // a failure and a number of bytes
+  const std::vector<std::pair<Head, std::string>> cases = {
+      {{99, 0}, "answered with an unknown error while"},
+      {{1, 1 << 17}, "answered with the wrong number of bytes while"},
+      {{0, 9}, "answered with the wrong number of bytes while"},
+      {{0, std::uint64_t{1} << 60}, "answered with the wrong number of bytes while"}};
+  for (const auto& [head, text] : cases) {
+    const auto send = [&answer = head] {
+      for (int socket = 3; socket < 100; ++socket) {  // one of them
+        ::send(socket, answer.data(), sizeof(answer), MSG_NOSIGNAL);
+      }
+    };
+    expect_error(ErrorKind::kFormat, text + " opening it", [&] {
+      Hdf5Worker([&] {
+        send();
+        return open_fake();
+      });
+    });
+    const auto worker = worker_that(send);
+    expect_error(ErrorKind::kFormat, text + " reading 1 samples", [&] { read(*worker, 0, 1); });
+  }
 }
 
 TEST(Hdf5Worker, AChildThatComputesForEverIsStopped) {
