@@ -76,14 +76,12 @@ std::string add_bases(Exporter& exporter, const std::string& wanted, const Basis
 }
 
 /// uint8 [outputs, bits, bytes], bit c of a row in bit c mod 8 of byte c / 8.
-std::string add_planes(Exporter& exporter, const std::string& wanted,
-                       const numerics::BitPlanes& codes) {
+onnx_pb::TensorProto encode_planes(const numerics::BitPlanes& codes) {
   const std::size_t row_bytes = (codes.cols + 7) / 8;
   const auto bytes = to_bytes(codes.planes, row_bytes);
   const ir::Shape shape{static_cast<ir::Dim>(codes.rows), codes.bits,
                         static_cast<ir::Dim>(row_bytes)};
-  return exporter.add_initializer(wanted,
-                                  encode_tensor(ir::Tensor::from<std::uint8_t>(shape, bytes)));
+  return encode_tensor(ir::Tensor::from<std::uint8_t>(shape, bytes));
 }
 
 void export_in_basis(Exporter& exporter, const Node& node, const Node* encode,
@@ -98,7 +96,7 @@ void export_in_basis(Exporter& exporter, const Node& node, const Node* encode,
   if (weight != nullptr) {
     const std::string& name = exporter.name(node.inputs[1]);
     inputs[2] = add_bases(exporter, name + "/basis", *w_basis, false);
-    inputs[3] = add_planes(exporter, name, weight->codes);
+    inputs[3] = exporter.read_as(node.inputs[1], [&] { return encode_planes(weight->codes); });
   } else {
     inputs[3] = exporter.read(node.inputs[1]);
   }

@@ -56,11 +56,17 @@ std::string Exporter::read(ir::ValueId id) {
     fail(ErrorKind::kUnsupported, "reads '" + graph_.value(id).name +
                                       "', codes of a basis: only a FullyConnected can in ONNX");
   }
-  const std::string& known = names_.at(id);
   const ir::Constant* constant = graph_.constant(id);
-  if (constant != nullptr && initialized_.insert(known).second) {
+  if (constant == nullptr) return names_.at(id);
+  return read_as(id, [&] { return encode_tensor(std::get<ir::Tensor>(*constant)); });
+}
+
+std::string Exporter::read_as(ir::ValueId id,
+                              const std::function<onnx_pb::TensorProto()>& make_tensor) {
+  const std::string& known = names_.at(id);
+  if (initialized_.insert(known).second) {
     onnx_pb::TensorProto& proto = *model_.mutable_graph()->add_initializer();
-    proto = encode_tensor(std::get<ir::Tensor>(*constant));
+    proto = make_tensor();
     proto.set_name(known);
   }
   return known;

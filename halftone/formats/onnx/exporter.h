@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -26,6 +27,8 @@ class Exporter {
   /// reader.
   /// @throws Error kUnsupported for codes of a basis
   std::string read(ir::ValueId id);
+  /// The same for a constant whose initializer the caller makes, when it is the first reader.
+  std::string read_as(ir::ValueId id, const std::function<onnx_pb::TensorProto()>& make_tensor);
   /// The name a node writes its output to.
   [[nodiscard]] const std::string& name(ir::ValueId id) const { return names_.at(id); }
   /// The name, or with a number behind it if it is taken.
