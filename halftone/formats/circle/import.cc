@@ -26,6 +26,8 @@ ir::Graph import_any_batch(const circle::FileModel& file) {
 ir::Graph import_circle(std::span<const std::byte> bytes) {
   const circle::FileModel file(bytes);
   ir::Graph graph = import_any_batch(file);
+  // Codes and bases of low-bit layers were tensors of the file; nothing reads them now.
+  graph.remove_unused_nodes();
   circle::try_symbolic_batch(graph);
   ir::verify(graph);
   return graph;
