@@ -222,6 +222,7 @@ TEST(ImportCircle, SharesConstantsThatShareABuffer) {
   second->inputs = {2, 3};
   second->outputs = {4};
   model.subgraphs[0]->operators.push_back(std::move(second));
+  model.subgraphs[0]->outputs = {4};
   const ir::Graph graph = import_circle(packed(model));
   std::vector<const ir::Constant*> constants;
   for (std::uint32_t v = 0; v < graph.num_values(); ++v) {
