@@ -67,7 +67,7 @@ TEST_P(Mnist, KeepsItsPromise) {
 INSTANTIATE_TEST_SUITE_P(Bits, Mnist,
                          testing::Values(Promise{3, 0.976, 218.3}, Promise{2, 0.973, 147.2},
                                          Promise{1, 0.954, 76.2}),
-                         [](const auto& info) { return std::to_string(info.param.bits); });
+                         [](const auto& test) { return std::to_string(test.param.bits); });
 
 using MnistFile = WithFolder;
 
