@@ -99,6 +99,8 @@ std::vector<numerics::Distortion> Calibration::distortions(const ir::Graph& grap
   std::vector<numerics::Distortion> result(pairs.size());
   stream_pairs(data_, graph, pairs, progress,
                [&](std::size_t p, const ir::Tensor& original, const ir::Tensor& actual) {
+                 check_finite(original.as<float>(), graph.value(pairs[p].original));
+                 check_finite(actual.as<float>(), graph.value(pairs[p].actual));
                  result[p].add(original.as<float>(), actual.as<float>());
                });
   return result;

@@ -178,6 +178,20 @@ TEST(Quantize, RefusesNumbersThatAreNotFinite) {
                [&] { quantize(overflow, random_dataset(10, 6, 21), recipe_of(2, 2)); });
 }
 
+TEST(Quantize, RefusesANetworkWhoseAnswersOverflow) {
+  ir::Graph graph;
+  auto value = graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 6}));
+  Random random(26);
+  for (const char* name : {"large", "huge"}) {
+    ir::Tensor weights = random_tensor({6, 6}, random);
+    for (float& weight : weights.as<float>()) weight *= 1e30F;
+    value = add_layer(graph, name, value, std::move(weights), random);
+  }
+  graph.add_output(value);
+  expect_error(ErrorKind::kFormat, "calibration: value 'huge' becomes NaN or infinite",
+               [&] { quantize(graph, random_dataset(10, 6, 27), recipe_of(2, 2)); });
+}
+
 TEST(Quantize, RefusesDataOfAnotherShape) {
   expect_error(ErrorKind::kShape, "network input 'x'", [&] {
     quantize(perceptron(6, 4, 2, 22), random_dataset(10, 7, 23), recipe_of(2, 2));
