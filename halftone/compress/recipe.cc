@@ -83,7 +83,7 @@ void Recipe::check_patterns(std::span<const std::string> layer_names) const {
     std::string list;
     for (const std::string& name : layer_names) list += (list.empty() ? "" : ", ") + name;
     fail(ErrorKind::kUsage,
-         "recipe: pattern '" + each.pattern + "' matches no layer; the layers are: " + list);
+         each.where + ": pattern '" + each.pattern + "' matches no layer; the layers are: " + list);
   }
 }
 

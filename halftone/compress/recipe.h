@@ -64,6 +64,7 @@ struct FitOptions {
 struct LayerOverride {
   std::string pattern;
   LayerSettings settings;
+  std::string where = "recipe";  ///< for messages: file and line
 };
 
 struct Recipe {

@@ -99,9 +99,13 @@ TEST(Recipe, TakesAGroupSizeForAWishForGroups) {
 }
 
 TEST(Recipe, NamesThePatternThatMatchesNothing) {
-  const Recipe recipe = parse_recipe("[[layer]]\nname = \"dnse1\"\nskip = true", "test");
+  Recipe recipe = parse_recipe("\n[[layer]]\nname = \"dnse1\"\nskip = true", "r.toml");
   const std::vector<std::string> layers = {"dense1", "dense2"};
-  expect_error(ErrorKind::kUsage, "'dnse1' matches no layer; the layers are: dense1, dense2",
+  expect_error(ErrorKind::kUsage,
+               "r.toml: line 2: pattern 'dnse1' matches no layer; the layers are: dense1, dense2",
+               [&] { recipe.check_patterns(layers); });
+  recipe.overrides = {{"none", {}}};
+  expect_error(ErrorKind::kUsage, "recipe: pattern 'none' matches no layer",
                [&] { recipe.check_patterns(layers); });
   const Recipe fits = parse_recipe("[[layer]]\nname = \"d*2\"", "test");
   fits.check_patterns(layers);
@@ -134,7 +138,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRecipe{"[default]\ngranularity = \"row\"", "expected one of tensor, channel, group"},
         BadRecipe{"[default]\ngroup_size = 0", "'group_size': expected 1 to"},
         BadRecipe{"[default]\nskip = 1", "'skip': expected true or false, found integer"},
-        BadRecipe{"[fit]\ndamping = -1", "'damping': expected"},
+        BadRecipe{"[fit]\ndamping = 0", "'damping': expected 1e-09 to 1000, found 0"},
         BadRecipe{"[fit]\ndamping = \"x\"", "'damping': expected a number"},
         BadRecipe{"[fit]\nschedule = \"random\"", "expected one of layerwise, phases"},
         BadRecipe{"[fit]\nbasis_solver = \"adam\"", "expected one of least-squares, gradient"},

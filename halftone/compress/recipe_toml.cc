@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <functional>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -50,13 +51,20 @@ Key whole(std::string_view key, std::int64_t low, std::int64_t high,
           }};
 }
 
+/// As short as it can be read: 1e-09, not 0.000000.
+std::string text_of(double value) {
+  std::ostringstream text;
+  text << value;
+  return text.str();
+}
+
 Key real(std::string_view key, double low, double high, std::function<void(double)> store) {
   return {key, [key, low, high, store = std::move(store)](const toml::node& node) {
             if (!node.is_number()) fail_type(node, key, "a number");
             const double value = *node.value<double>();
             if (!(value >= low && value <= high)) {
-              fail_at(node, "'" + std::string(key) + "': expected " + std::to_string(low) + " to " +
-                                std::to_string(high) + ", found " + std::to_string(value));
+              fail_at(node, "'" + std::string(key) + "': expected " + text_of(low) + " to " +
+                                text_of(high) + ", found " + text_of(value));
             }
             store(value);
           }};
@@ -176,6 +184,7 @@ LayerOverride read_override(const toml::node& node) {
   keys.push_back(word("name", [&](const std::string& name) { result.pattern = name; }));
   read_table(as_table(node, "layer"), keys, "[[layer]]");
   if (result.pattern.empty()) fail_at(node, "[[layer]] needs a name, e.g. name = \"dense1\"");
+  result.where = "line " + std::to_string(node.source().begin.line);
   return result;
 }
 
@@ -207,7 +216,9 @@ Recipe read_recipe(const toml::table& root) {
 Recipe parse_recipe(std::string_view toml_text, const std::string& name) {
   return with_context(name, [&] {
     try {
-      return read_recipe(toml::parse(toml_text));
+      Recipe recipe = read_recipe(toml::parse(toml_text));
+      for (LayerOverride& each : recipe.overrides) each.where = name + ": " + each.where;
+      return recipe;
     } catch (const toml::parse_error& error) {
       fail(ErrorKind::kUsage, "line " + std::to_string(error.source().begin.line) + ": " +
                                   std::string(error.description()));
