@@ -1,16 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/ir/text.h"
 
+#include <algorithm>
+#include <cctype>
+
 namespace halftone::ir {
 namespace {
 
+/// Names come from files: none may break the line or steer a terminal.
+std::string shown(std::string name) {
+  std::ranges::replace_if(
+      name, [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }, '?');
+  return name;
+}
+
 std::string node_line(const Graph& graph, const Node& node) {
   const Value& output = graph.value(node.output);
-  std::string line =
-      output.name + ": " + output.type.to_string() + " = " + std::string(name_of(node.op)) + "(";
+  std::string line = shown(output.name) + ": " + output.type.to_string() + " = " +
+                     std::string(name_of(node.op)) + "(";
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     line += i == 0 ? "" : ", ";
-    line += node.inputs[i] == kAbsent ? "-" : graph.value(node.inputs[i]).name;
+    line += node.inputs[i] == kAbsent ? "-" : shown(graph.value(node.inputs[i]).name);
   }
   const std::string attributes = attributes_of(node.op);
   return line + ")" + (attributes.empty() ? "" : " " + attributes) + "\n";
@@ -22,16 +32,16 @@ std::string to_text(const Graph& graph) {
   std::string text;
   for (const ValueId id : graph.inputs()) {
     const Value& value = graph.value(id);
-    text += "input    " + value.name + ": " + value.type.to_string() + "\n";
+    text += "input    " + shown(value.name) + ": " + value.type.to_string() + "\n";
   }
   for (std::size_t v = 0; v < graph.num_values(); ++v) {
     const Value& value = graph.value(ValueId{static_cast<std::uint32_t>(v)});
     if (!value.constant) continue;
-    text += "constant " + value.name + ": " + value.type.to_string() + ", " +
+    text += "constant " + shown(value.name) + ": " + value.type.to_string() + ", " +
             std::to_string(storage_bytes(*value.constant)) + " bytes\n";
   }
   for (const NodeId id : graph.topological_order()) text += node_line(graph, graph.node(id));
-  for (const ValueId id : graph.outputs()) text += "output   " + graph.value(id).name + "\n";
+  for (const ValueId id : graph.outputs()) text += "output   " + shown(graph.value(id).name) + "\n";
   return text;
 }
 

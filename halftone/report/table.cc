@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "halftone/base/error.h"
@@ -12,6 +13,11 @@ namespace halftone::report {
 
 void Table::add_row(std::vector<std::string> cells) {
   HALFTONE_ASSERT(cells.size() == columns_.size());
+  // Names come from files: none may break the line or steer the terminal.
+  for (std::string& cell : cells) {
+    std::ranges::replace_if(
+        cell, [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }, '?');
+  }
   rows_.push_back(std::move(cells));
 }
 

@@ -19,6 +19,12 @@ TEST(Table, AlignsColumnsAndDropsTrailingBlanks) {
             "dense     2  x\n");
 }
 
+TEST(Table, ShowsControlCharactersAsQuestionMarks) {
+  Table table({{"layer", Table::Align::kLeft}});
+  table.add_row({"a\n\x1b[31mb"});
+  EXPECT_EQ(table.to_text(), "layer\n--------\na??[31mb\n");
+}
+
 TEST(FormatBytes, ChoosesTheUnit) {
   EXPECT_EQ(format_bytes(0), "0 B");
   EXPECT_EQ(format_bytes(10239), "10239 B");
