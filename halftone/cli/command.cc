@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <iostream>
+#include <limits>
 
 #include "halftone/base/parallel.h"
 #include "halftone/formats/data/open_dataset.h"
@@ -38,7 +39,7 @@ void add_data_options(CLI::App& verb, DataOptions& data, const std::string& defa
       ->check(CLI::IsMember({"train", "test"}))
       ->capture_default_str();
   verb.add_option("--limit", data.limit, "Use only so many samples, from the front")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(std::size_t{1}, std::numeric_limits<std::size_t>::max()));
   verb.add_option("--scale", data.scale, "Factor on uint8 pixels (default 1/255)");
   verb.add_option("--batch", data.batch, "Samples per run")
       ->check(CLI::Range(1, 65536))

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <csignal>
 #include <cstdio>
 #include <iostream>
 #include <new>
+#include <string>
+#include <vector>
 
 #include "halftone/base/error.h"
 #include "halftone/cli/command.h"
@@ -32,17 +37,24 @@ int exit_code(ErrorKind kind) {
   return kInternalExit;
 }
 
-int report_error(const std::string& message, int code) {
+/// One line, whatever characters file names, options and libraries bring.
+int report_error(std::string message, int code) {
+  std::ranges::replace_if(
+      message, [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }, ' ');
   std::cerr << "halftone: " << message << "\n";
   return code;
+}
+
+/// 0, or the failure if standard output could not take what was written to it.
+int finish_output() {
+  std::cout << std::flush;
+  return std::cout ? 0 : report_error("cannot write the result to standard output", 3);
 }
 
 int run_action(const Action& action) {
   try {
     action();
-    std::cout << std::flush;
-    if (!std::cout) return report_error("cannot write the result to standard output", 3);
-    return 0;
+    return finish_output();
   } catch (const Error& error) {
     return report_error(error.what(), exit_code(error.kind()));
   } catch (const std::bad_alloc&) {
@@ -52,7 +64,23 @@ int run_action(const Action& action) {
   }
 }
 
+/// Help and version are results; everything else is a usage error, of one line like any other.
+int report_parse_error(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() == 0) {
+    app.exit(error);
+    return finish_output();
+  }
+  const auto chosen = app.get_subcommands();
+  const std::vector<std::string> unknown = app.remaining();
+  std::string message = error.what();
+  if (chosen.empty() && !unknown.empty()) message = "unknown verb '" + unknown.front() + "'";
+  const std::string verb = chosen.empty() ? "" : chosen.front()->get_name() + " ";
+  return report_error(message + "; see halftone " + verb + "--help", kUsageExit);
+}
+
 int main_with(int argc, char** argv) {
+  // A file over the size limit is then an error like a full disk, not the end of the process.
+  std::signal(SIGXFSZ, SIG_IGN);
   CLI::App app("Halftone: neural networks in a few bits per weight and activation", "halftone");
   app.set_version_flag("--version", HALFTONE_VERSION);
   app.require_subcommand(1);
@@ -67,8 +95,7 @@ int main_with(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    // Help and version are results; everything else is a usage error.
-    return app.exit(error) == 0 ? 0 : kUsageExit;
+    return report_parse_error(app, error);
   }
   return run_action(action);
 }

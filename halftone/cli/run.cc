@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
@@ -55,6 +56,11 @@ std::vector<ir::Tensor> read_inputs(const Options& options, const ir::Graph& gra
   std::vector<ir::Tensor> tensors;
   for (std::size_t i = 0; i < options.inputs.size(); ++i) {
     const formats::NpyArray array = formats::read_npy(options.inputs[i]);
+    if (std::ranges::count(array.shape, 0U) > 0) {
+      const ir::Shape found(std::vector<ir::Dim>(array.shape.begin(), array.shape.end()));
+      fail(ErrorKind::kShape,
+           options.inputs[i] + ": expected at least one sample, found shape " + found.to_string());
+    }
     const ir::ValueType& type = graph.value(graph.inputs()[i]).type;
     tensors.push_back(
         with_context(options.inputs[i], [&] { return to_tensor(array, type.encoding.element); }));
@@ -82,7 +88,8 @@ void run(const Options& options) {
   // One thread, so that the numbers do not depend on how many there are.
   const runtime::PlanOptions plan{batch_of(graph, inputs), 1};
   runtime::Session session(runtime::make_plan(graph, plan));
-  const std::vector<ir::Tensor> outputs = session.run(inputs);
+  const std::vector<ir::Tensor> outputs =
+      with_context(options.model, [&] { return session.run(inputs); });
 
   const std::filesystem::path folder = options.output;
   std::error_code error;
