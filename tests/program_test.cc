@@ -137,7 +137,10 @@ TEST_F(Program, AnswersWrongUseWithTwo) {
   expect_failure(quantize + " --weight-bits 9", 2, "--weight-bits: Value 9");
   expect_failure(quantize + " --activation-bits 9", 2, "--activation-bits: 9");
   expect_failure(quantize + " --scheme int4", 2, "--scheme: int4");
-  expect_failure(quantize + " --limit 0", 2, "--limit: Value 0 not in range 1 to");
+  expect_failure(quantize + " --limit 0", 2, "--limit: expected a whole number from 1 to");
+  expect_failure(quantize + " --limit -5", 2, "found '-5'");
+  expect_failure(quantize + " --seed -1", 2, "--seed: expected a whole number from 0 to");
+  expect_failure(quantize + " --seed 18446744073709551616", 2, "found '18446744073709551616'");
   expect_failure("inspect " + kModel + " --simd MMX", 2, "MMX");
   std::ofstream(path("r.toml")) << "[[layer]]\nname = \"nothing\"\nskip = true\n";
   expect_failure(quantize + " --recipe " + path("r.toml"), 2, "matches no layer");

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <chrono>
 #include <iostream>
 #include <limits>
@@ -16,6 +17,23 @@
 #include "halftone/passes/simplify.h"
 
 namespace halftone::cli {
+namespace {
+
+/// A whole number of 64 bits from `low` up. CLI11 alone takes -1 for the largest one.
+CLI::Validator whole_from(std::uint64_t low) {
+  const auto check = [low](const std::string& text) -> std::string {
+    std::uint64_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, value);
+    if (error == std::errc() && rest == end && value >= low) return "";
+    return fmt::format("expected a whole number from {} to {}, found '{}'", low,
+                       std::numeric_limits<std::uint64_t>::max(), text);
+  };
+  return {check, ""};
+}
+
+}  // namespace
+
 CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& description,
                    const std::string& example, CommonOptions& common) {
   CLI::App* verb = app.add_subcommand(name, description);
@@ -23,7 +41,9 @@ CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& de
   verb->add_option("--threads", common.threads, "Threads to use; 0: all cores")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
-  verb->add_option("--seed", common.seed, "Seed of everything random")->capture_default_str();
+  verb->add_option("--seed", common.seed, "Seed of everything random")
+      ->check(whole_from(0))
+      ->capture_default_str();
   verb->add_option("--simd", common.simd, "Restrict the kernels to an instruction set, e.g. AVX2");
   verb->add_flag("--quiet,-q", common.quiet, "No progress bar");
   verb->add_flag("--json", common.json, "Result as JSON");
@@ -39,7 +59,7 @@ void add_data_options(CLI::App& verb, DataOptions& data, const std::string& defa
       ->check(CLI::IsMember({"train", "test"}))
       ->capture_default_str();
   verb.add_option("--limit", data.limit, "Use only so many samples, from the front")
-      ->check(CLI::Range(std::size_t{1}, std::numeric_limits<std::size_t>::max()));
+      ->check(whole_from(1));
   verb.add_option("--scale", data.scale, "Factor on uint8 pixels (default 1/255)");
   verb.add_option("--batch", data.batch, "Samples per run")
       ->check(CLI::Range(1, 65536))
