@@ -48,11 +48,11 @@ compress::Recipe make_recipe(const Options& options) {
 void run(const Options& options) {
   const auto start = std::chrono::steady_clock::now();
   apply(options.common);
-  // What can be wrong with the request is found before the work, not after it.
-  formats::model_format(options.output);
   const compress::Recipe recipe = make_recipe(options);
   // Integer weights are fitted anew, from the numbers they stand for.
   const ir::Graph graph = load_network(options.input, {.dequantize = true});
+  // What can be wrong with the request is found before the work, not after it.
+  formats::check_model(graph, options.output);
   const formats::Dataset data = open_data(options.data);
   const compress::QuantizeResult result = [&] {
     Progress progress(options.common);

@@ -47,6 +47,16 @@ void check_weights(MatrixView<const float> weights, const ir::Node& node) {
   }
 }
 
+/// Runs a fit; numbers that no basis can hold are the network's fault.
+template <typename Fit>
+auto fitted(const ir::Node& node, Fit&& fit) {
+  try {
+    return fit();
+  } catch (const Error& error) {
+    fail(ErrorKind::kFormat, describe(node) + ": cannot be fitted: " + error.what());
+  }
+}
+
 /// The float network and, growing beside it in the same graph, its quantized twin.
 class Quantizer {
  public:
@@ -165,7 +175,8 @@ class Quantizer {
     const bool has_bias = inputs.size() > 2 && inputs[2] != ir::kAbsent;
     // A bias that is computed cannot be corrected.
     if (has_bias && graph_.constant(inputs[2]) == nullptr) fit_options.bias_correction = false;
-    WeightFit fit = fit_weights(weights, format, statistics, fit_options);
+    WeightFit fit =
+        fitted(node, [&] { return fit_weights(weights, format, statistics, fit_options); });
 
     const std::string name = graph_.value(node.inputs[1]).name;
     const std::vector<float> decoded = numerics::decode(fit.codes, fit.encoding);

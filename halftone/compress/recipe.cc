@@ -18,6 +18,16 @@ void check_bits(int bits, const char* what) {
   }
 }
 
+/// Only a basis leaves the choice; the other schemes have offsets or not.
+void check_offset(Scheme scheme, std::optional<bool> wanted, const char* what) {
+  if (scheme == Scheme::kBasis || !wanted) return;
+  const bool has = scheme != Scheme::kSymmetric;
+  if (*wanted != has) {
+    fail(ErrorKind::kUsage, std::string(what) + ": the scheme " + std::string(to_string(scheme)) +
+                                (has ? " always has one" : " never has one"));
+  }
+}
+
 bool matches(const std::string& pattern, std::string_view name) {
   return ::fnmatch(pattern.c_str(), std::string(name).c_str(), 0) == 0;
 }
@@ -53,6 +63,8 @@ LayerRecipe Recipe::for_layer(std::string_view name) const {
   check_bits(weight_bits, "weight bits");
   check_bits(activation_bits, "activation bits");
   const Scheme scheme = settings.scheme.value_or(Scheme::kBasis);
+  check_offset(scheme, settings.weight_offset, "weight offset");
+  check_offset(scheme, settings.activation_offset, "activation offset");
   if (weight_bits > 0) {
     WeightFormat format;
     format.scheme = scheme;

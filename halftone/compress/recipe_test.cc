@@ -147,6 +147,19 @@ INSTANTIATE_TEST_SUITE_P(
         BadRecipe{"layer = [3]", "'layer': expected a table"},
         BadRecipe{"[[layer]]\nskip = true", "[[layer]] needs a name"}));
 
+TEST(Recipe, RefusesOffsetsThatTheSchemeDoesNotLeaveOpen) {
+  Recipe recipe;
+  recipe.defaults.scheme = Scheme::kAffine;
+  recipe.defaults.weight_offset = false;
+  expect_error(ErrorKind::kUsage, "weight offset: the scheme affine always has one",
+               [&] { (void)recipe.for_layer("a"); });
+  recipe.defaults.weight_offset = true;
+  (void)recipe.for_layer("a");
+  recipe.defaults.scheme = Scheme::kSymmetric;
+  expect_error(ErrorKind::kUsage, "weight offset: the scheme symmetric never has one",
+               [&] { (void)recipe.for_layer("a"); });
+}
+
 TEST(Recipe, RefusesBitsOutOfRangeFromElsewhere) {
   Recipe recipe;
   recipe.defaults.weight_bits = 9;

@@ -11,6 +11,7 @@
 #include "halftone/formats/circle/import.h"
 #include "halftone/formats/onnx/export.h"
 #include "halftone/formats/onnx/import.h"
+#include "halftone/ir/symbolic_batch.h"
 
 namespace halftone::formats {
 
@@ -44,14 +45,19 @@ ir::Graph load_model(const std::filesystem::path& path) {
   const ModelFormat format = model_format(path);
   const std::vector<std::byte> bytes = read_file(path);
   return with_context(path.string(), [&] {
-    return format == ModelFormat::kOnnx ? import_onnx(bytes, path.parent_path())
-                                        : import_circle(bytes);
+    if (format != ModelFormat::kOnnx) return import_circle(bytes);
+    ir::Graph graph = import_onnx(bytes, path.parent_path());
+    // As import_circle() does: a network traced with one sample takes any number of them.
+    ir::try_symbolic_batch(graph);
+    return graph;
   });
 }
 
-void save_model(const ir::Graph& graph, const std::filesystem::path& path) {
+namespace {
+
+std::vector<std::byte> encode_model(const ir::Graph& graph, const std::filesystem::path& path) {
   const ModelFormat format = model_format(path);
-  const std::vector<std::byte> bytes = with_context(path.string(), [&] {
+  return with_context(path.string(), [&] {
     switch (format) {
       case ModelFormat::kTflite:
         return export_circle(graph, CircleFlavor::kTflite);
@@ -62,7 +68,16 @@ void save_model(const ir::Graph& graph, const std::filesystem::path& path) {
     }
     return export_onnx(graph);
   });
-  write_file(path, bytes);
+}
+
+}  // namespace
+
+void check_model(const ir::Graph& graph, const std::filesystem::path& path) {
+  encode_model(graph, path);
+}
+
+void save_model(const ir::Graph& graph, const std::filesystem::path& path) {
+  write_file(path, encode_model(graph, path));
 }
 
 }  // namespace halftone::formats

@@ -39,6 +39,26 @@ TEST_F(Model, ReadsWhatItWroteInEveryFormat) {
   }
 }
 
+TEST_F(Model, TakesAnyNumberOfSamplesWhereOneWasTraced) {
+  ir::Graph traced;
+  const auto x = traced.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {1, 3}));
+  traced.add_output(traced.add_node("y", ir::Unary{{ir::ActivationKind::kTanh, 0, 0}}, {x}));
+  for (const char* name : {"t.onnx", "t.tflite", "t.circle"}) {
+    save_model(traced, path(name));
+    const ir::Graph graph = load_model(path(name));
+    EXPECT_EQ(graph.value(graph.inputs()[0]).type.shape, (ir::Shape{ir::kBatch, 3})) << name;
+  }
+}
+
+TEST_F(Model, SaysWhetherItCanBeWrittenWithoutWriting) {
+  check_model(scaled_tanh(), path("m.tflite"));
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+  ir::Graph erf;
+  const auto x = erf.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 3}));
+  erf.add_output(erf.add_node("y", ir::Unary{{ir::ActivationKind::kErf, 0, 0}}, {x}));
+  expect_error(ErrorKind::kUnsupported, "Erf", [&] { check_model(erf, path("m.tflite")); });
+}
+
 TEST_F(Model, NamesTheFileInMessages) {
   expect_error(ErrorKind::kIo, path("none.onnx"), [&] { load_model(path("none.onnx")); });
   for (const char* name : {"empty.onnx", "empty.tflite", "empty.circle"}) {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "halftone/formats/circle/importer.h"
-#include "halftone/formats/circle/symbolic_batch.h"
+#include "halftone/ir/symbolic_batch.h"
 #include "halftone/ir/verify.h"
 
 namespace halftone::formats {
@@ -28,7 +28,7 @@ ir::Graph import_circle(std::span<const std::byte> bytes) {
   ir::Graph graph = import_any_batch(file);
   // Codes and bases of low-bit layers were tensors of the file; nothing reads them now.
   graph.remove_unused_nodes();
-  circle::try_symbolic_batch(graph);
+  ir::try_symbolic_batch(graph);
   ir::verify(graph);
   return graph;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/formats/circle/symbolic_batch.h"
+#include "halftone/ir/symbolic_batch.h"
 
 #include <algorithm>
 #include <optional>
@@ -8,36 +8,34 @@
 
 #include "halftone/base/error.h"
 
-namespace halftone::formats::circle {
+namespace halftone::ir {
 namespace {
 
-using ir::kBatch;
-
-std::optional<std::size_t> batch_axis(const ir::Shape& shape) {
+std::optional<std::size_t> batch_axis(const Shape& shape) {
   const auto found = std::ranges::find(shape.dims(), kBatch);
   if (found == shape.dims().end()) return std::nullopt;
   return static_cast<std::size_t>(found - shape.dims().begin());
 }
 
-ir::Dim extent_before(const ir::Shape& shape, std::size_t axis) {
-  ir::Dim product = 1;
+Dim extent_before(const Shape& shape, std::size_t axis) {
+  Dim product = 1;
   for (std::size_t i = 0; i < axis; ++i) product *= shape[i];
   return product;
 }
 
 /// Whether an operator treats samples apart, given that its types fit.
-bool keeps_samples_apart(const ir::Graph& graph, const ir::Node& node) {
-  const ir::Shape& output = graph.value(node.output).type.shape;
+bool keeps_samples_apart(const Graph& graph, const Node& node) {
+  const Shape& output = graph.value(node.output).type.shape;
   if (std::ranges::count(output.dims(), kBatch) > 1) return false;
-  const ir::Shape& input = graph.value(node.inputs[0]).type.shape;
+  const Shape& input = graph.value(node.inputs[0]).type.shape;
   const auto axis = batch_axis(input);
   if (!axis) return true;
-  if (const auto* softmax = std::get_if<ir::Softmax>(&node.op)) return softmax->axis != *axis;
-  if (const auto* product = std::get_if<ir::MatMul>(&node.op)) {
+  if (const auto* softmax = std::get_if<Softmax>(&node.op)) return softmax->axis != *axis;
+  if (const auto* product = std::get_if<MatMul>(&node.op)) {
     return *axis != input.rank() - (product->transpose_a && input.rank() > 1 ? 2 : 1);
   }
-  if (std::holds_alternative<ir::FullyConnected>(node.op)) return *axis + 1 != input.rank();
-  if (std::holds_alternative<ir::Reshape>(node.op)) {
+  if (std::holds_alternative<FullyConnected>(node.op)) return *axis + 1 != input.rank();
+  if (std::holds_alternative<Reshape>(node.op)) {
     const auto to = batch_axis(output);
     return to && extent_before(input, *axis) == extent_before(output, *to);
   }
@@ -45,18 +43,18 @@ bool keeps_samples_apart(const ir::Graph& graph, const ir::Node& node) {
 }
 
 /// Infers all types in order; a reshape of a batch to a leading 1 becomes one to a leading batch.
-bool infer_with_batch(ir::Graph& graph) {
-  for (const ir::NodeId id : graph.topological_order()) {
-    const ir::Node& node = graph.node(id);
-    ir::Operator op = node.op;
-    if (auto* reshape = std::get_if<ir::Reshape>(&op)) {
+bool infer_with_batch(Graph& graph) {
+  for (const NodeId id : graph.topological_order()) {
+    const Node& node = graph.node(id);
+    Operator op = node.op;
+    if (auto* reshape = std::get_if<Reshape>(&op)) {
       const bool leads_with_one = reshape->shape.rank() > 0 && reshape->shape[0] == 1;
       if (leads_with_one && batch_axis(graph.value(node.inputs[0]).type.shape)) {
         reshape->shape[0] = kBatch;
       }
     }
     // Replacing a node infers its output anew, and throws where the batch does not fit.
-    std::vector<ir::ValueId> inputs = node.inputs;
+    std::vector<ValueId> inputs = node.inputs;
     graph.replace_node(id, std::move(op), std::move(inputs));
     if (!keeps_samples_apart(graph, graph.node(id))) return false;
   }
@@ -65,10 +63,10 @@ bool infer_with_batch(ir::Graph& graph) {
 
 }  // namespace
 
-bool try_symbolic_batch(ir::Graph& graph) {
-  ir::Graph attempt = graph;
-  for (const ir::ValueId id : graph.inputs()) {
-    ir::ValueType type = graph.value(id).type;
+bool try_symbolic_batch(Graph& graph) {
+  Graph attempt = graph;
+  for (const ValueId id : graph.inputs()) {
+    ValueType type = graph.value(id).type;
     if (type.shape.rank() == 0 || type.shape[0] != 1) return false;
     type.shape[0] = kBatch;
     attempt.set_input_type(id, std::move(type));
@@ -82,4 +80,4 @@ bool try_symbolic_batch(ir::Graph& graph) {
   return true;
 }
 
-}  // namespace halftone::formats::circle
+}  // namespace halftone::ir

@@ -3,12 +3,12 @@
 
 #include "halftone/ir/graph.h"
 
-namespace halftone::formats::circle {
+namespace halftone::ir {
 
 /// Makes the leading 1 of every input the batch, if the whole graph then means the same for each
 /// sample: reshapes to a leading 1 become reshapes to a leading batch, every type is inferred
 /// anew, and no operator mixes samples. Else the graph stays as it is.
 /// @return whether the batch is symbolic now
-bool try_symbolic_batch(ir::Graph& graph);
+bool try_symbolic_batch(Graph& graph);
 
-}  // namespace halftone::formats::circle
+}  // namespace halftone::ir

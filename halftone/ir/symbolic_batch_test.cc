@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/ir/symbolic_batch.h"
+
+#include <gtest/gtest.h>
+
+#include "halftone/ir/test_support.h"
+#include "halftone/ir/text.h"
+
+namespace halftone::ir {
+namespace {
+
+Graph with_input(const Shape& shape) {
+  Graph graph;
+  graph.add_input("x", dense_type(ElementType::kFloat32, shape));
+  return graph;
+}
+
+/// Expects that the batch stays 1 and nothing changes.
+void expect_unchanged(Graph graph) {
+  const std::string before = to_text(graph);
+  EXPECT_FALSE(try_symbolic_batch(graph));
+  EXPECT_EQ(to_text(graph), before);
+}
+
+TEST(TrySymbolicBatch, ReachesTheOutputThroughReshapes) {
+  Graph graph = with_input({1, 2, 3});
+  const auto flat = graph.add_node("flat", Reshape{{1, 6}}, {ValueId{0}});
+  const auto w = graph.add_constant("w", test::counting({4, 6}));
+  const auto y = graph.add_node("y", FullyConnected{}, {flat, w});
+  graph.add_output(graph.add_node("z", Softmax{1, 1, false}, {y}));
+  EXPECT_TRUE(try_symbolic_batch(graph));
+  EXPECT_EQ(graph.value(flat).type.shape, (Shape{kBatch, 6}));
+  EXPECT_EQ(graph.value(graph.outputs()[0]).type.shape, (Shape{kBatch, 4}));
+}
+
+TEST(TrySymbolicBatch, RefusesInputsThatDoNotLeadWithOne) {
+  Graph two = with_input({2, 3});
+  two.add_output(ValueId{0});
+  expect_unchanged(two);
+  Graph scalar = with_input({});
+  scalar.add_output(ValueId{0});
+  expect_unchanged(scalar);
+}
+
+TEST(TrySymbolicBatch, RefusesAReshapeThatLosesTheLeadingOne) {
+  Graph graph = with_input({1, 4});
+  graph.add_output(graph.add_node("y", Reshape{{4}}, {ValueId{0}}));
+  expect_unchanged(graph);
+}
+
+TEST(TrySymbolicBatch, RefusesAReshapeThatWouldShuffleSamples) {
+  Graph graph = with_input({1, 4});
+  const auto turned = graph.add_node("turned", Transpose{{1, 0}}, {ValueId{0}});
+  graph.add_output(graph.add_node("y", Reshape{{1, 4}}, {turned}));
+  expect_unchanged(graph);
+}
+
+TEST(TrySymbolicBatch, RefusesSoftmaxOverTheBatch) {
+  Graph graph = with_input({1, 4});
+  graph.add_output(graph.add_node("y", Softmax{0, 1, false}, {ValueId{0}}));
+  expect_unchanged(graph);
+}
+
+TEST(TrySymbolicBatch, RefusesProductsAcrossSamples) {
+  Graph inner = with_input({1, 4});
+  inner.add_output(inner.add_node("y", MatMul{true, false}, {ValueId{0}, ValueId{0}}));
+  expect_unchanged(inner);
+  Graph outer = with_input({1, 4});
+  outer.add_output(outer.add_node("y", MatMul{false, true}, {ValueId{0}, ValueId{0}}));
+  expect_unchanged(outer);
+}
+
+TEST(TrySymbolicBatch, RefusesToSliceTheBatch) {
+  Graph graph = with_input({1, 4});
+  graph.add_output(graph.add_node("y", Slice{0, 0, 1, 1}, {ValueId{0}}));
+  expect_unchanged(graph);
+}
+
+}  // namespace
+}  // namespace halftone::ir
