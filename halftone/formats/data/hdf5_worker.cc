@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <exception>
 #include <fstream>
 #include <limits>
@@ -145,7 +146,7 @@ int isolate(int socket) {
   ::_exit(0);
 }
 
-std::string system_message() { return std::generic_category().message(errno); }
+std::string system_message() { return std::strerror(errno); }
 
 }  // namespace
 
