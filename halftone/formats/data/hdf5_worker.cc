@@ -16,7 +16,6 @@
 #include <exception>
 #include <fstream>
 #include <limits>
-#include <system_error>
 
 #include "halftone/base/error.h"
 
