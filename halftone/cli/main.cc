@@ -103,4 +103,11 @@ int main_with(int argc, char** argv) {
 }  // namespace
 }  // namespace halftone::cli
 
-int main(int argc, char** argv) { return halftone::cli::main_with(argc, argv); }
+int main(int argc, char** argv) {
+  try {
+    return halftone::cli::main_with(argc, argv);
+  } catch (...) {
+    // Only what a failing message itself throws gets here.
+    return halftone::cli::kInternalExit;
+  }
+}

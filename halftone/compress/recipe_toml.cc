@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#define TOML_HEADER_ONLY 0
-#define TOML_ENABLE_FORMATTERS 0
 #include <toml++/toml.h>
 
 #include <cmath>
@@ -107,7 +105,7 @@ void read_table(const toml::table& table, const std::vector<Key>& keys, const st
     const auto known = std::ranges::find(keys, name.str(), &Key::name);
     if (known == keys.end()) {
       std::string list;
-      for (const Key& key : keys) list += (list.empty() ? "" : ", ") + std::string(key.name);
+      for (const Key& key : keys) list.append(list.empty() ? "" : ", ").append(key.name);
       fail_at(node,
               "unknown key '" + std::string(name.str()) + "' in " + where + "; known are: " + list);
     }
