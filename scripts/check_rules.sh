@@ -44,7 +44,7 @@ forbid '-m(arch|tune|avx|sse)[0-9a-z.]*\b' 'no machine flags: kernels choose the
 forbid '-march=|__attribute__\(\(target|#pragma GCC target' 'only kernels choose a machine target' "${no_kernels[@]}"
 todo=$(grep -nHE '\b(TODO|FIXME|XXX)\b' "${code[@]}" "${build_files[@]}" | grep -vE 'TODO\(#[0-9]+\):' || true)
 if [ -n "$todo" ]; then breach "$(sed 's|$|    <- needs an issue number: TODO(#12): ...|' <<< "$todo")"; fi
-forbid '(/home/|/root/|/Users/|/work/)[A-Za-z0-9_]' 'a path of one machine' "${code[@]}" "${build_files[@]}" "${documents[@]}"
+forbid '(/home/|/root/|/Users/)[A-Za-z0-9_]' 'a path of one machine' "${code[@]}" "${build_files[@]}" "${documents[@]}"
 forbid 'std::(cout|cerr|clog)\b|\b(std::)?(printf|puts)\(|fmt::print\(' 'a library does not print' "${library[@]}"
 # _exit is another matter: it ends a child process that a library made.
 forbid '\b(std::)?(exit|quick_exit|abort)\(' 'a library does not exit' "${library[@]}"
