@@ -52,6 +52,8 @@ function(halftone_test name)
   target_link_libraries(${name} PRIVATE halftone_flags ${ARG_LINK} GTest::gmock GTest::gtest_main)
   # Optimising a test costs more than running it; what it tests keeps the flags of the build type.
   target_compile_options(${name} PRIVATE $<IF:$<CONFIG:Debug>,-O0,-O1>)
+  # Most of what compiling a test costs is reading GoogleTest again.
+  target_precompile_headers(${name} PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
     TEST_PREFIX "${name}/"
     PROPERTIES LABELS ${ARG_LABEL} ENVIRONMENT "OMP_WAIT_POLICY=passive" TIMEOUT 300)
