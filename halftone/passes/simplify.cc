@@ -4,6 +4,7 @@
 #include "halftone/ir/verify.h"
 #include "halftone/passes/fuse_activation.h"
 #include "halftone/passes/fuse_bias.h"
+#include "halftone/passes/fuse_gelu.h"
 #include "halftone/passes/match_fully_connected.h"
 #include "halftone/passes/merge_duplicates.h"
 #include "halftone/passes/remove_identities.h"
@@ -25,6 +26,7 @@ bool simplify(ir::Graph& graph, const FoldOptions& options) {
     found = merge_duplicates(graph) || found;
     found = remove_identities(graph) || found;
     found = remove_transposes(graph) || found;
+    found = fuse_gelu(graph) || found;
     found = match_fully_connected(graph) || found;
     found = fuse_bias(graph) || found;
     found = fuse_activation(graph) || found;

@@ -32,7 +32,7 @@ class Grower {
   void step() {
     // Mostly the newest value, so that chains form.
     const ValueId x = below(3) != 0 ? pool_.back() : pool_[below(pool_.size())];
-    switch (below(17)) {
+    switch (below(18)) {
       case 0:
         return push(add(ir::FullyConnected{activation()}, layer_inputs(x)));
       case 1:
@@ -65,6 +65,8 @@ class Grower {
         return push(twins(x));
       case 15:
         return push(add(ir::Unary{activation()}, {add(ir::FullyConnected{}, layer_inputs(x))}));
+      case 16:
+        return push(written_gelu(x));
       default:
         return push(with_constant(add(ir::FullyConnected{}, layer_inputs(x))));
     }
@@ -171,6 +173,20 @@ class Grower {
   ValueId twins(ValueId x) {
     const ir::Unary unary{activation()};
     return add(ir::Concat{shape(x).rank() - 1}, {add(unary, {x}), add(unary, {x})});
+  }
+  /// x (1 + erf(x / sqrt 2)) / 2, step by step.
+  ValueId written_gelu(ValueId x) {
+    const auto with = [&](BinaryKind kind, ValueId a, float number) {
+      const ValueId c = graph_.add_constant("c" + std::to_string(graph_.num_values()),
+                                            ir::test::floats({}, {number}));
+      return add(ir::Binary{kind, {}},
+                 below(2) == 0 ? std::vector<ValueId>{a, c} : std::vector<ValueId>{c, a});
+    };
+    const ValueId scaled = with(BinaryKind::kMul, x, 0.70710678F);
+    const ValueId sum = with(BinaryKind::kAdd, add(ir::Unary{{ActivationKind::kErf}}, {scaled}), 1);
+    if (below(2) == 0)
+      return add(ir::Binary{BinaryKind::kMul, {}}, {with(BinaryKind::kMul, x, 0.5F), sum});
+    return with(BinaryKind::kMul, add(ir::Binary{BinaryKind::kMul, {}}, {x, sum}), 0.5F);
   }
 
   Graph graph_;
