@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/base/half.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 namespace halftone {
 
@@ -32,6 +34,16 @@ float float_from_half(std::uint16_t half) {
   }
   const std::uint32_t wide = exponent == 0x1f ? 0xff : exponent + 112;
   return std::bit_cast<float>(sign | wide << 23 | mantissa << 13);
+}
+
+std::optional<std::vector<std::uint16_t>> exact_halves(std::span<const float> numbers) {
+  std::vector<std::uint16_t> halves(numbers.size());
+  std::ranges::transform(numbers, halves.begin(), half_from_float);
+  const bool exact = std::ranges::equal(numbers, halves, [](float number, std::uint16_t half) {
+    return std::bit_cast<std::uint32_t>(number) ==
+           std::bit_cast<std::uint32_t>(float_from_half(half));
+  });
+  return exact ? std::optional(std::move(halves)) : std::nullopt;
 }
 
 float float_from_bfloat16(std::uint16_t bits) {

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
 
 namespace halftone {
 
@@ -10,6 +13,8 @@ namespace halftone {
 std::uint16_t half_from_float(float x);
 /// Exact.
 float float_from_half(std::uint16_t half);
+/// All numbers as binary16 if every one of them comes back bit for bit; else none.
+std::optional<std::vector<std::uint16_t>> exact_halves(std::span<const float> numbers);
 /// Exact.
 float float_from_bfloat16(std::uint16_t bits);
 

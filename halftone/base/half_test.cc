@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -58,6 +59,16 @@ TEST(Half, OverflowBecomesInfinityAndUnderflowSignedZero) {
   EXPECT_EQ(half_from_float(-kInfinity), 0xfc00);
   EXPECT_EQ(half_from_float(-0.0F), 0x8000);
   EXPECT_EQ(half_from_float(-std::numeric_limits<float>::denorm_min()), 0x8000);
+}
+
+TEST(Half, ListsAreExactOnlyWhereEveryNumberIs) {
+  const std::array exact = {0.5F, -0.0F, -1024.0F};
+  EXPECT_EQ(exact_halves(exact), (std::vector<std::uint16_t>{0x3800, 0x8000, 0xe400}));
+  const std::array inexact = {0.5F, 0.1F};
+  EXPECT_EQ(exact_halves(inexact), std::nullopt);
+  const std::array too_large = {65536.0F};
+  EXPECT_EQ(exact_halves(too_large), std::nullopt);
+  EXPECT_TRUE(exact_halves({}).has_value());
 }
 
 TEST(Bfloat16, IsTheUpperHalfOfAFloat) {

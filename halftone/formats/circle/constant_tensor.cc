@@ -110,18 +110,9 @@ ir::Tensor read_tensor(TensorType type, const ir::Shape& shape, std::span<const 
 }
 
 FloatBytes narrowest_floats(std::span<const float> numbers) {
-  const auto fits = [](float x) { return float_from_half(half_from_float(x)) == x; };
-  if (!std::ranges::all_of(numbers, fits)) {
-    const auto bytes = std::as_bytes(numbers);
-    return {TensorType::FLOAT32, {bytes.begin(), bytes.end()}};
-  }
-  FloatBytes narrow{TensorType::FLOAT16, {}};
-  for (const float x : numbers) {
-    const std::uint16_t half = half_from_float(x);
-    const auto bytes = std::as_bytes(std::span(&half, 1));
-    narrow.bytes.insert(narrow.bytes.end(), bytes.begin(), bytes.end());
-  }
-  return narrow;
+  const auto halves = exact_halves(numbers);
+  const auto bytes = halves ? std::as_bytes(std::span(*halves)) : std::as_bytes(numbers);
+  return {halves ? TensorType::FLOAT16 : TensorType::FLOAT32, {bytes.begin(), bytes.end()}};
 }
 
 }  // namespace halftone::formats::circle

@@ -13,61 +13,53 @@
 namespace halftone::formats::circle {
 namespace {
 
-constexpr std::int64_t kVersion = 1;
+constexpr const char* kVersionKey = "version";
 constexpr std::size_t kMostBytes = 4096;
-constexpr std::int64_t kMostInputs = std::int64_t{1} << 40;
-constexpr int kMostActivations = 5;
 
 void check(bool holds, const std::string& message) {
-  if (!holds) fail(ErrorKind::kFormat, "options: " + message);
+  if (!holds) fail(ErrorKind::kFormat, message);
 }
 
-std::int64_t integer(const flexbuffers::Map& map, const char* key, std::int64_t most) {
-  const flexbuffers::Reference entry = map[key];
-  check(entry.IsInt() || entry.IsUInt(), std::string(key) + ": expected an integer");
-  const std::int64_t value = entry.AsInt64();
-  check(value >= 0 && value <= most, std::string(key) + ": expected 0 to " + std::to_string(most) +
-                                         ", found " + std::to_string(value));
-  return value;
-}
+/// Reads a field off the entry of its name.
+class FieldReader {
+ public:
+  explicit FieldReader(const flexbuffers::Map& map) : map_(map) {}
 
-bool boolean(const flexbuffers::Map& map, const char* key) {
-  const flexbuffers::Reference entry = map[key];
-  check(entry.IsBool(), std::string(key) + ": expected true or false");
-  return entry.AsBool();
-}
-
-numerics::Granularity granularity(const flexbuffers::Map& map) {
-  const flexbuffers::Reference entry = map["granularity"];
-  const std::string found = entry.IsString() ? entry.AsString().str() : "";
-  for (const auto each : {numerics::Granularity::kTensor, numerics::Granularity::kChannel,
-                          numerics::Granularity::kGroup}) {
-    if (found == to_string(each)) return each;
+  void operator()(const char* key, std::int64_t& value) const {
+    const flexbuffers::Reference entry = map_[key];
+    check(entry.IsInt() || entry.IsUInt(), std::string(key) + ": expected an integer");
+    value = entry.AsInt64();
   }
-  fail(ErrorKind::kFormat, "options: granularity: expected tensor, channel or group");
-}
+  void operator()(const char* key, bool& value) const {
+    const flexbuffers::Reference entry = map_[key];
+    check(entry.IsBool(), std::string(key) + ": expected true or false");
+    value = entry.AsBool();
+  }
+  void operator()(const char* key, numerics::Granularity& value) const {
+    const flexbuffers::Reference entry = map_[key];
+    value = granularity_of(entry.IsString() ? entry.AsString().str() : "");
+  }
 
-}  // namespace
+ private:
+  const flexbuffers::Map& map_;
+};
 
-std::vector<std::byte> write_custom_options(const CustomOptions& options) {
-  flexbuffers::Builder builder;
-  builder.Map([&] {
-    builder.Int("version", kVersion);
-    builder.Int("inputs", static_cast<std::int64_t>(options.inputs));
-    builder.Int("weight_bits", options.weight_bits);
-    builder.Int("activation_bits", options.activation_bits);
-    builder.Bool("weight_offset", options.weight_offset);
-    builder.Bool("activation_offset", options.activation_offset);
-    builder.String("granularity", std::string(to_string(options.granularity)));
-    builder.Int("group_size", static_cast<std::int64_t>(options.group_size));
-    builder.Int("activation", options.activation);
-  });
-  builder.Finish();
-  const auto bytes = std::as_bytes(std::span(builder.GetBuffer()));
-  return {bytes.begin(), bytes.end()};
-}
+/// Writes a field under its name.
+class FieldWriter {
+ public:
+  explicit FieldWriter(flexbuffers::Builder& builder) : builder_(builder) {}
 
-CustomOptions read_custom_options(std::span<const std::byte> bytes) {
+  void operator()(const char* key, std::int64_t value) { builder_.Int(key, value); }
+  void operator()(const char* key, bool value) { builder_.Bool(key, value); }
+  void operator()(const char* key, numerics::Granularity value) {
+    builder_.String(key, std::string(to_string(value)));
+  }
+
+ private:
+  flexbuffers::Builder& builder_;
+};
+
+LowBitFields read_map(std::span<const std::byte> bytes) {
   check(!bytes.empty() && bytes.size() <= kMostBytes,
         "expected at most " + std::to_string(kMostBytes) + " bytes, found " +
             std::to_string(bytes.size()));
@@ -79,23 +71,32 @@ CustomOptions read_custom_options(std::span<const std::byte> bytes) {
   const flexbuffers::Reference root = flexbuffers::GetRoot(data, bytes.size());
   check(root.IsMap(), "expected a map");
   const flexbuffers::Map map = root.AsMap();
-  const std::int64_t version = integer(map, "version", kMostInputs);
-  if (version != kVersion) {
-    fail(ErrorKind::kUnsupported, "options: expected version 1, found " + std::to_string(version));
-  }
-  CustomOptions options;
-  options.inputs = static_cast<std::size_t>(integer(map, "inputs", kMostInputs));
-  options.weight_bits = static_cast<int>(integer(map, "weight_bits", numerics::kMaxBits));
-  options.activation_bits = static_cast<int>(integer(map, "activation_bits", numerics::kMaxBits));
-  options.weight_offset = boolean(map, "weight_offset");
-  options.activation_offset = boolean(map, "activation_offset");
-  options.granularity = granularity(map);
-  options.group_size = static_cast<std::size_t>(integer(map, "group_size", kMostInputs));
-  options.activation = static_cast<int>(integer(map, "activation", kMostActivations));
-  check((options.granularity == numerics::Granularity::kGroup) == (options.group_size != 0),
-        "group_size " + std::to_string(options.group_size) + " does not go with granularity " +
-            std::string(to_string(options.granularity)));
-  return options;
+  const FieldReader read(map);
+  std::int64_t version = 0;
+  read(kVersionKey, version);
+  check_low_bit_version(version);
+  LowBitFields fields;
+  for_each_field(fields, read);
+  fields.check();
+  return fields;
+}
+
+}  // namespace
+
+std::vector<std::byte> write_custom_options(const LowBitFields& fields) {
+  flexbuffers::Builder builder;
+  builder.Map([&] {
+    FieldWriter write(builder);
+    write(kVersionKey, kLowBitVersion);
+    for_each_field(fields, write);
+  });
+  builder.Finish();
+  const auto bytes = std::as_bytes(std::span(builder.GetBuffer()));
+  return {bytes.begin(), bytes.end()};
+}
+
+LowBitFields read_custom_options(std::span<const std::byte> bytes) {
+  return with_context("options", [&] { return read_map(bytes); });
 }
 
 }  // namespace halftone::formats::circle

@@ -7,6 +7,7 @@
 #include "halftone/formats/circle/constant_tensor.h"
 #include "halftone/formats/circle/exporter.h"
 #include "halftone/formats/circle/lower.h"
+#include "halftone/formats/low_bit_layer.h"
 
 namespace halftone::formats::circle {
 namespace {
@@ -190,23 +191,9 @@ void NodeExport::add_strided_slice(const ir::Slice& op) const {
 }  // namespace
 
 schema::ActivationFunctionType activation_type(const ir::Activation& activation) {
-  using Type = schema::ActivationFunctionType;
-  switch (activation.kind) {
-    case ir::ActivationKind::kIdentity:
-      return Type::NONE;
-    case ir::ActivationKind::kRelu:
-      return Type::RELU;
-    case ir::ActivationKind::kReluN1To1:
-      return Type::RELU_N1_TO_1;
-    case ir::ActivationKind::kRelu6:
-      return Type::RELU6;
-    case ir::ActivationKind::kTanh:
-      return Type::TANH;
-    case ir::ActivationKind::kSignBit:
-      return Type::SIGN_BIT;
-    default:
-      fail(ErrorKind::kUnsupported, to_string(activation) + " cannot be fused in the file");
-  }
+  const auto code = activation_code(activation.kind);
+  if (!code) fail(ErrorKind::kUnsupported, to_string(activation) + " cannot be fused in the file");
+  return static_cast<schema::ActivationFunctionType>(*code);
 }
 
 void export_node(Exporter& exporter, const ir::Node& node) {

@@ -191,7 +191,7 @@ TEST(MalformedFile, ShapesAndBuffersThatDisagreeAreRefused) {
         [](auto& m) { tensor(m, "dense1").type = schema::TensorType::INT64; }},
        {"options of another operator", ErrorKind::kFormat,
         [](auto& m) { op(m, 0).builtin_options.Set(schema::SoftmaxOptionsT()); }},
-       {"fused activation: expected 0 to 5, found 9", ErrorKind::kFormat,
+       {"activation: expected 0 to 5, found 9", ErrorKind::kFormat,
         [](auto& m) {
           op(m, 0).builtin_options.AsFullyConnectedOptions()->fused_activation_function =
               schema::ActivationFunctionType{9};
@@ -252,7 +252,7 @@ TEST(MalformedFile, DamagedLowBitLayersAreRefused) {
   const auto options = [](auto set) {
     return [set](schema::ModelT& m) {
       const auto raw = std::as_bytes(std::span(op(m, 1).custom_options));
-      CustomOptions changed = read_custom_options(raw);
+      LowBitFields changed = read_custom_options(raw);
       set(changed);
       const auto written = write_custom_options(changed);
       const auto* data = reinterpret_cast<const std::uint8_t*>(written.data());
@@ -285,14 +285,14 @@ TEST(MalformedFile, DamagedLowBitLayersAreRefused) {
                   [](auto& m) { op(m, 0).inputs[1] = op(m, 0).inputs[3]; }},
                  {"options: expected at most 4096 bytes, found 0", kind,
                   [](auto& m) { op(m, 1).custom_options.clear(); }},
-                 {"bit planes [4, 3, 2] do not fit 2 bits of 9 inputs", kind,
-                  options([](CustomOptions& o) { o.weight_bits = 2; })},
-                 {"bit planes [4, 3, 2] do not fit 3 bits of 17 inputs", kind,
-                  options([](CustomOptions& o) { o.inputs = 17; })},
+                 {"bit planes: expected uint8 [outputs, 2, 2] for 9 inputs, found uint8[4, 3, 2]",
+                  kind, options([](LowBitFields& o) { o.weight_bits = 2; })},
+                 {"bit planes: expected uint8 [outputs, 3, 3] for 17 inputs, found uint8[4, 3, 2]",
+                  kind, options([](LowBitFields& o) { o.inputs = 17; })},
                  {"a matrix of 4 x 9 needs 8 bases, found 12", ErrorKind::kShape,
-                  options([](CustomOptions& o) { o.group_size = 8; })},
-                 {"bases: expected rows of 2 numbers, found 3 in all", kind,
-                  options([](CustomOptions& o) { o.activation_offset = false; })}});
+                  options([](LowBitFields& o) { o.group_size = 8; })},
+                 {"basis of the input: expected rows of 2 numbers, found [3]", kind,
+                  options([](LowBitFields& o) { o.activation_offset = false; })}});
 }
 
 TEST(MalformedFile, CannotMakeTheImportTakeMemoryWithoutBound) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
 #include "halftone/formats/circle/constant_tensor.h"
 #include "halftone/formats/circle/importer.h"
+#include "halftone/formats/low_bit_layer.h"
 
 namespace halftone::formats::circle {
 namespace {
@@ -142,13 +142,7 @@ ir::Shape OperatorImport::reshape_target(ir::ValueId input, std::span<const std:
 }
 
 ir::Activation fused_activation(schema::ActivationFunctionType type) {
-  constexpr std::array kKinds = {ir::ActivationKind::kIdentity,  ir::ActivationKind::kRelu,
-                                 ir::ActivationKind::kReluN1To1, ir::ActivationKind::kRelu6,
-                                 ir::ActivationKind::kTanh,      ir::ActivationKind::kSignBit};
-  const auto number = static_cast<int>(type);
-  check(number >= 0 && static_cast<std::size_t>(number) < kKinds.size(),
-        "fused activation: expected 0 to 5, found " + std::to_string(number));
-  return {kKinds[static_cast<std::size_t>(number)], 0, 0};
+  return activation_of_code(static_cast<int>(type));
 }
 
 }  // namespace halftone::formats::circle

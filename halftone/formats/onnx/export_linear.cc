@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "halftone/formats/low_bit_layer.h"
 #include "halftone/formats/onnx/exporter.h"
-#include "halftone/formats/onnx/fully_connected.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/tensors.h"
 
@@ -13,16 +13,7 @@ namespace {
 
 using ir::Node;
 using ir::ValueId;
-using numerics::BasisEncoding;
 using onnx_pb::NodeProto;
-
-/// The Encode that a value comes from, or null.
-const Node* encode_of(const Exporter& exporter, ValueId id) {
-  const auto producer = exporter.graph().producer(id);
-  if (!producer) return nullptr;
-  const Node& node = exporter.graph().node(*producer);
-  return std::holds_alternative<ir::Encode>(node.op) ? &node : nullptr;
-}
 
 bool has_bias(const Node& node) { return node.inputs.size() > 2 && node.inputs[2] != ir::kAbsent; }
 
@@ -61,80 +52,65 @@ void export_dense(Exporter& exporter, const Node& node, const std::string& outpu
   }
 }
 
-/// [num_bases, bits], or one more with an offset behind.
-std::string add_bases(Exporter& exporter, const std::string& wanted, const BasisEncoding& encoding,
-                      bool as_vector) {
-  std::vector<float> numbers;
-  for (const numerics::Basis& basis : encoding.bases) {
-    numbers.insert(numbers.end(), basis.a().begin(), basis.a().end());
-    if (encoding.has_offset) numbers.push_back(basis.offset);
+/// Sets the attribute of a field.
+class FieldWriter {
+ public:
+  explicit FieldWriter(NodeProto& node) : node_(node) {}
+
+  void operator()(const char* name, std::int64_t value) { set_attribute(node_, name, value); }
+  void operator()(const char* name, bool value) {
+    set_attribute(node_, name, std::int64_t{value ? 1 : 0});
   }
-  const ir::Dim width = encoding.bits + (encoding.has_offset ? 1 : 0);
-  const auto count = static_cast<ir::Dim>(encoding.bases.size());
-  const ir::Shape shape = as_vector ? ir::Shape{width} : ir::Shape{count, width};
-  return exporter.add_initializer(wanted, encode_compact(ir::Tensor::from<float>(shape, numbers)));
-}
+  void operator()(const char* name, numerics::Granularity value) {
+    set_attribute(node_, name, to_string(value));
+  }
 
-/// uint8 [outputs, bits, bytes], bit c of a row in bit c mod 8 of byte c / 8.
-onnx_pb::TensorProto encode_planes(const numerics::BitPlanes& codes) {
-  const std::size_t row_bytes = (codes.cols + 7) / 8;
-  const auto bytes = to_bytes(codes.planes, row_bytes);
-  const ir::Shape shape{static_cast<ir::Dim>(codes.rows), codes.bits,
-                        static_cast<ir::Dim>(row_bytes)};
-  return encode_tensor(ir::Tensor::from<std::uint8_t>(shape, bytes));
-}
+ private:
+  NodeProto& node_;
+};
 
-void export_in_basis(Exporter& exporter, const Node& node, const Node* encode,
-                     const ir::EncodedTensor* weight, std::int64_t activation,
+void export_in_basis(Exporter& exporter, const Node& node, const LowBitLayer& layer,
                      const std::string& output) {
-  const BasisEncoding* x_basis =
-      encode == nullptr ? nullptr : std::get<ir::Encode>(encode->op).encoding.get();
-  const BasisEncoding* w_basis = weight == nullptr ? nullptr : weight->encoding.get();
   std::vector<std::string> inputs(4);
-  inputs[0] = exporter.read(encode == nullptr ? node.inputs[0] : encode->inputs[0]);
-  if (x_basis != nullptr) inputs[1] = add_bases(exporter, output + "/x", *x_basis, true);
-  if (weight != nullptr) {
-    const std::string& name = exporter.name(node.inputs[1]);
-    inputs[2] = add_bases(exporter, name + "/basis", *w_basis, false);
-    inputs[3] = exporter.read_as(node.inputs[1], [&] { return encode_planes(weight->codes); });
-  } else {
-    inputs[3] = exporter.read(node.inputs[1]);
+  inputs[0] = exporter.read(layer.x);
+  if (layer.activations != nullptr) {
+    inputs[1] = exporter.add_initializer(output + "/x",
+                                         encode_compact(activation_basis(*layer.activations)));
   }
-  if (has_bias(node)) inputs.push_back(exporter.read(node.inputs[2]));
+  if (layer.weights != nullptr) {
+    inputs[2] = exporter.add_initializer(exporter.name(layer.weights_id) + "/basis",
+                                         encode_compact(weight_bases(*layer.weights->encoding)));
+    inputs[3] = exporter.read_as(layer.weights_id, [&] {
+      const numerics::BitPlanes& codes = layer.weights->codes;
+      return encode_tensor(weight_planes(codes, (codes.cols + 7) / 8));
+    });
+  } else {
+    inputs[3] = exporter.read(layer.weights_id);
+  }
+  if (layer.bias != ir::kAbsent) inputs.push_back(exporter.read(layer.bias));
   NodeProto& proto = exporter.add_node("FullyConnected", inputs, output);
   proto.set_domain(std::string(kHalftoneDomain));
   exporter.require_halftone_domain();
-  const auto flag = [](bool set) { return std::int64_t{set ? 1 : 0}; };
-  set_attribute(proto, "version", std::int64_t{1});
-  set_attribute(proto, "inputs", exporter.type(node.inputs[1]).shape[1]);
-  set_attribute(proto, "weight_bits", std::int64_t{w_basis == nullptr ? 0 : w_basis->bits});
-  set_attribute(proto, "activation_bits", std::int64_t{x_basis == nullptr ? 0 : x_basis->bits});
-  set_attribute(proto, "weight_offset", flag(w_basis != nullptr && w_basis->has_offset));
-  set_attribute(proto, "activation_offset", flag(x_basis != nullptr && x_basis->has_offset));
-  set_attribute(proto, "granularity",
-                w_basis == nullptr ? "tensor" : to_string(w_basis->granularity));
-  set_attribute(proto, "group_size",
-                static_cast<std::int64_t>(w_basis == nullptr ? 0 : w_basis->group_size));
-  set_attribute(proto, "activation", activation);
+  set_attribute(proto, "version", kLowBitVersion);
+  const LowBitFields fields = fields_of(exporter.graph(), node);
+  for_each_field(fields, FieldWriter(proto));
 }
 
 }  // namespace
 
 void export_operator(Exporter& exporter, const Node& node, const ir::FullyConnected& op) {
-  const ir::Constant* constant = exporter.graph().constant(node.inputs[1]);
-  const auto* weight = constant == nullptr ? nullptr : std::get_if<ir::EncodedTensor>(constant);
-  const Node* encode = encode_of(exporter, node.inputs[0]);
-  const bool in_basis = weight != nullptr || encode != nullptr;
-  const auto code = in_basis ? code_of_activation(op.activation) : std::nullopt;
-  const bool separate = code ? false : op.activation != ir::Activation{};
+  const LowBitLayer layer = take_apart(exporter.graph(), node);
+  const bool in_basis = layer.in_basis();
+  const bool fused = in_basis ? activation_code(op.activation.kind).has_value()
+                              : op.activation == ir::Activation{};
   const std::string& output = exporter.name(node.output);
-  const std::string result = separate ? exporter.fresh(output + "/linear") : output;
+  const std::string result = fused ? output : exporter.fresh(output + "/linear");
   if (in_basis) {
-    export_in_basis(exporter, node, encode, weight, code.value_or(0), result);
+    export_in_basis(exporter, node, layer, result);
   } else {
     export_dense(exporter, node, result);
   }
-  if (separate) export_activation(exporter, op.activation, result, output);
+  if (!fused) export_activation(exporter, op.activation, result, output);
 }
 
 void export_operator(Exporter& exporter, const Node& node, const ir::MatMul& op) {

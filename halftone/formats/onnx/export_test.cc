@@ -343,16 +343,18 @@ TEST(FullyConnectedInABasis, DamagedNodesAreRefused) {
     return [name, value](onnx_pb::GraphProto& graph) { set_int(graph, name, value); };
   };
   const std::vector<Damage> damages{
-      {attribute("version", 2), "version 2 of the operator"},
+      {attribute("version", 2), "version: expected 1, found 2"},
       {attribute("weight_bits", 9), "weight_bits: expected 0 to 8, found 9"},
       {attribute("activation_bits", -1), "activation_bits: expected 0 to 8, found -1"},
-      {attribute("inputs", std::int64_t{1} << 40), "inputs: expected 0 to 2147483647"},
-      {attribute("inputs", 30), "weight planes: expected [5, 2, 4], found [5, 2, 2]"},
+      {attribute("inputs", std::int64_t{1} << 41), "inputs: expected 0 to 1099511627776"},
+      {attribute("inputs", 30),
+       "bit planes: expected uint8 [outputs, 2, 4] for 30 inputs, found uint8[5, 2, 2]"},
       {attribute("inputs", 12), "does not fit weights [5, 12]"},
-      {attribute("group_size", 0), "group_size: expected 1 to 2147483647, found 0"},
+      {attribute("group_size", 0), "group_size 0 does not go with granularity group"},
       {attribute("group_size", 3), "bases"},
       {attribute("activation", 6), "activation: expected 0 to 5, found 6"},
-      {attribute("weight_offset", 0), "expected rows of 2, found [15, 3]"},
+      {attribute("weight_offset", 0),
+       "bases of the weights: expected rows of 2 numbers, found [15, 3]"},
       {[](onnx_pb::GraphProto& graph) {
          graph.mutable_node(0)->mutable_attribute(6)->set_s("row");
        },
@@ -363,18 +365,18 @@ TEST(FullyConnectedInABasis, DamagedNodesAreRefused) {
          basis = encode_tensor(tensor({dims}, std::vector<float>(4, std::nanf(""))));
          basis.set_name(graph.node(0).input(1));
        },
-       "input 1: expected finite bases, found nan"},
+       "basis of the input: expected finite numbers, found nan"},
       {[](onnx_pb::GraphProto& graph) {
          TensorProto& planes = initializer(graph, 3);
          planes.set_data_type(TensorProto::INT8);
        },
-       "input 3: expected uint8 [outputs, bits, bytes], found int8[5, 2, 2]"},
+       "bit planes: expected uint8 [outputs, 2, 2] for 11 inputs, found int8[5, 2, 2]"},
       {[](onnx_pb::GraphProto& graph) {
          TensorProto& basis = initializer(graph, 1);
          basis = encode_tensor(tensor({2, 4}, std::vector<float>(8, 1)));
          basis.set_name(graph.node(0).input(1));
        },
-       "input 1: expected one basis"}};
+       "basis of the input: expected one, found [2, 4]"}};
   for (const Damage& damage : damages) {
     ErrorKind kind{};
     EXPECT_THAT(damaged(damage.apply, kind), HasSubstr(damage.text));

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "halftone/base/error.h"
-#include "halftone/formats/onnx/fully_connected.h"
+#include "halftone/formats/low_bit_layer.h"
 #include "halftone/formats/onnx/node_builder.h"
 #include "halftone/formats/onnx/registry.h"
 
@@ -15,8 +15,6 @@ namespace {
 
 using ir::ElementType;
 using ir::ValueId;
-using numerics::Basis;
-using numerics::BasisEncoding;
 
 ir::AffineParameters affine_parameters(NodeBuilder& node) {
   if (node.int_attribute("block_size", 0) != 0) NodeBuilder::unsupported("scales of blocks");
@@ -35,102 +33,36 @@ ir::AffineParameters affine_parameters(NodeBuilder& node) {
   return parameters;
 }
 
-// The custom operator; the README says what its inputs and attributes are.
+/// Reads a field off the attribute of its name; without one it keeps its default.
+class FieldReader {
+ public:
+  explicit FieldReader(const NodeBuilder& node) : node_(node) {}
 
-/// @throws Error kFormat unless the attribute is from low to high
-std::size_t count_attribute(NodeBuilder& node, const char* name, std::int64_t low,
-                            std::int64_t high) {
-  const std::int64_t value = node.int_attribute(name, 0);
-  if (value < low || value > high) {
-    fail(ErrorKind::kFormat, std::string(name) + ": expected " + std::to_string(low) + " to " +
-                                 std::to_string(high) + ", found " + std::to_string(value));
+  void operator()(const char* name, std::int64_t& value) const {
+    value = node_.int_attribute(name, value);
   }
-  return static_cast<std::size_t>(value);
-}
+  void operator()(const char* name, bool& value) const {
+    value = node_.int_attribute(name, value ? 1 : 0) != 0;
+  }
+  void operator()(const char* name, numerics::Granularity& value) const {
+    value = granularity_of(node_.string_attribute(name, std::string(to_string(value))));
+  }
 
-void require_shape(const ir::Shape& found, const ir::Shape& expected, const char* what) {
-  if (found != expected) {
-    fail(ErrorKind::kShape,
-         std::string(what) + ": expected " + expected.to_string() + ", found " + found.to_string());
-  }
-}
+ private:
+  const NodeBuilder& node_;
+};
 
-/// The bases in a tensor [count, bits or bits + 1], an offset last.
-std::vector<Basis> decode_bases(NodeBuilder& node, std::size_t input, std::size_t bits,
-                                bool has_offset) {
-  const std::vector<float> numbers = node.float_input(input);
-  const std::size_t width = bits + (has_offset ? 1 : 0);
-  if (numbers.empty() || numbers.size() % width != 0) {
-    fail(ErrorKind::kShape, "input " + std::to_string(input) + ": expected rows of " +
-                                std::to_string(width) + ", found " +
-                                node.input_type(input).shape.to_string());
-  }
-  std::vector<Basis> bases;
-  for (std::size_t at = 0; at < numbers.size(); at += width) {
-    const std::span<const float> row(numbers.data() + at, width);
-    for (const float number : row) {
-      if (!std::isfinite(number)) {
-        fail(ErrorKind::kFormat, "input " + std::to_string(input) +
-                                     ": expected finite bases, found " + std::to_string(number));
-      }
-    }
-    bases.push_back(numerics::make_basis(row.first(bits), has_offset ? row[bits] : 0.0F));
-  }
-  return bases;
-}
-
-BasisEncoding weight_encoding(NodeBuilder& node, std::size_t bits) {
-  BasisEncoding encoding;
-  encoding.bits = static_cast<int>(bits);
-  encoding.has_offset = node.int_attribute("weight_offset", 0) != 0;
-  const std::string granularity = node.string_attribute("granularity", "tensor");
-  if (granularity == "tensor") {
-    encoding.granularity = numerics::Granularity::kTensor;
-  } else if (granularity == "channel") {
-    encoding.granularity = numerics::Granularity::kChannel;
-  } else if (granularity == "group") {
-    encoding.granularity = numerics::Granularity::kGroup;
-    encoding.group_size =
-        count_attribute(node, "group_size", 1, std::numeric_limits<std::int32_t>::max());
-  } else {
-    fail(ErrorKind::kFormat,
-         "granularity: expected tensor, channel or group, found '" + granularity + "'");
-  }
-  encoding.bases = decode_bases(node, 2, bits, encoding.has_offset);
-  return encoding;
-}
-
-ValueId encoded_weight(NodeBuilder& node, std::size_t bits, std::size_t cols) {
+ValueId encoded_weight(NodeBuilder& node, const LowBitFields& fields) {
   const ir::Tensor& planes = node.constant_input(3);
-  if (planes.element() != ElementType::kUint8 || planes.shape().rank() != 3) {
-    fail(ErrorKind::kFormat,
-         "input 3: expected uint8 [outputs, bits, bytes], found " + planes.type().to_string());
-  }
-  const auto row_bytes = (cols + 7) / 8;
-  require_shape(planes.shape(),
-                {planes.shape()[0], static_cast<ir::Dim>(bits), static_cast<ir::Dim>(row_bytes)},
-                "weight planes");
-  const auto rows = static_cast<std::size_t>(planes.shape()[0]);
-  const BasisEncoding encoding = weight_encoding(node, bits);
-  encoding.check(rows, cols);
-  numerics::BitPlanes codes(rows, cols, static_cast<int>(bits));
-  codes.planes = bits_from_bytes(planes.as<std::uint8_t>(), rows * bits, cols, row_bytes);
-  ir::EncodedTensor weight{{planes.shape()[0], static_cast<ir::Dim>(cols)},
-                           std::make_shared<const BasisEncoding>(encoding),
-                           std::move(codes)};
+  check_planes(fields, planes.type());
+  auto encoding = read_weight_bases(fields, node.constant_input(2).cast(ElementType::kFloat32));
   const std::string name = node.state().graph.value(node.input(3)).name;
-  return node.state().graph.add_constant(name, std::move(weight));
+  return node.state().graph.add_constant(name, read_planes(fields, std::move(encoding), planes));
 }
 
-ValueId encoded_input(NodeBuilder& node, std::size_t bits) {
-  const ValueId x = node.input(0);
-  if (bits == 0) return x;
-  const bool has_offset = node.int_attribute("activation_offset", 0) != 0;
-  const auto bases = decode_bases(node, 1, bits, has_offset);
-  if (bases.size() != 1) fail(ErrorKind::kShape, "input 1: expected one basis");
-  BasisEncoding encoding = numerics::tensor_encoding(bases[0]);
-  encoding.has_offset = has_offset;
-  return node.emit(ir::Encode{std::make_shared<const BasisEncoding>(encoding)}, {x}, "encode");
+ValueId encoded_input(NodeBuilder& node, const LowBitFields& fields) {
+  const ir::Tensor basis = node.constant_input(1).cast(ElementType::kFloat32);
+  return node.emit(ir::Encode{read_activation_basis(fields, basis)}, {node.input(0)}, "encode");
 }
 
 }  // namespace
@@ -160,18 +92,15 @@ void build_dequantize_linear(NodeBuilder& node) {
 }
 
 void build_fully_connected(NodeBuilder& node) {
-  if (const std::int64_t version = node.int_attribute("version", 1); version != 1) {
-    NodeBuilder::unsupported("version " + std::to_string(version) + " of the operator");
-  }
-  const std::size_t cols =
-      count_attribute(node, "inputs", 0, std::numeric_limits<std::int32_t>::max());
-  const std::size_t weight_bits = count_attribute(node, "weight_bits", 0, numerics::kMaxBits);
-  const std::size_t input_bits = count_attribute(node, "activation_bits", 0, numerics::kMaxBits);
-  const ir::FullyConnected op{{activation_of_code(node.int_attribute("activation", 0))}};
-  const ValueId x = encoded_input(node, input_bits);
-  const ValueId weight = weight_bits == 0 ? node.input(3) : encoded_weight(node, weight_bits, cols);
+  check_low_bit_version(node.int_attribute("version", kLowBitVersion));
+  LowBitFields fields;
+  for_each_field(fields, FieldReader(node));
+  fields.check();
+  const ValueId x = fields.activation_bits == 0 ? node.input(0) : encoded_input(node, fields);
+  const ValueId weight = fields.weight_bits == 0 ? node.input(3) : encoded_weight(node, fields);
   std::vector<ValueId> inputs{x, weight};
   if (node.has_input(4)) inputs.push_back(node.input(4));
+  const ir::FullyConnected op{activation_of_code(fields.activation)};
   node.set_output(0, node.emit(op, std::move(inputs)));
 }
 

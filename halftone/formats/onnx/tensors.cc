@@ -244,17 +244,10 @@ TensorProto encode_tensor(const ir::Tensor& tensor) {
 }
 
 TensorProto encode_compact(const ir::Tensor& tensor) {
-  const auto values = tensor.as<float>();
-  std::vector<std::uint16_t> halves(values.size());
-  std::ranges::transform(values, halves.begin(), half_from_float);
-  const bool exact = std::ranges::equal(values, halves, [](float value, std::uint16_t half) {
-    return std::bit_cast<std::uint32_t>(value) ==
-           std::bit_cast<std::uint32_t>(float_from_half(half));
-  });
   TensorProto proto = encode_tensor(tensor);
-  if (exact) {
+  if (const auto halves = exact_halves(tensor.as<float>())) {
     proto.set_data_type(TensorProto::FLOAT16);
-    proto.set_raw_data(halves.data(), halves.size() * sizeof(std::uint16_t));
+    proto.set_raw_data(halves->data(), halves->size() * sizeof(std::uint16_t));
   }
   return proto;
 }

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/formats/low_bit_layer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "halftone/base/error.h"
+
+namespace halftone::formats {
+namespace {
+
+using numerics::BasisEncoding;
+using numerics::Granularity;
+
+/// No extent of a graph is larger.
+constexpr std::int64_t kMostInputs = std::int64_t{1} << 40;
+
+/// By code.
+constexpr ir::ActivationKind kActivations[] = {
+    ir::ActivationKind::kIdentity, ir::ActivationKind::kRelu, ir::ActivationKind::kReluN1To1,
+    ir::ActivationKind::kRelu6,    ir::ActivationKind::kTanh, ir::ActivationKind::kSignBit};
+
+void check_that(bool holds, const std::string& message) {
+  if (!holds) fail(ErrorKind::kFormat, message);
+}
+
+void check_range(const char* name, std::int64_t value, std::int64_t most) {
+  check_that(value >= 0 && value <= most, std::string(name) + ": expected 0 to " +
+                                              std::to_string(most) + ", found " +
+                                              std::to_string(value));
+}
+
+std::size_t row_width(const BasisEncoding& encoding) {
+  return static_cast<std::size_t>(encoding.bits) + (encoding.has_offset ? 1 : 0);
+}
+
+/// The numbers of the bases one after the other, an offset behind each.
+std::vector<float> to_rows(const BasisEncoding& encoding) {
+  std::vector<float> rows;
+  for (const numerics::Basis& basis : encoding.bases) {
+    rows.insert(rows.end(), basis.a().begin(), basis.a().end());
+    if (encoding.has_offset) rows.push_back(basis.offset);
+  }
+  return rows;
+}
+
+/// The inverse: fills in the bases of an encoding that is otherwise complete.
+void fill_bases(BasisEncoding& encoding, const ir::Tensor& tensor) {
+  const std::size_t width = row_width(encoding);
+  const ir::Shape& shape = tensor.shape();
+  check_that(shape.rank() > 0 && static_cast<std::size_t>(shape.back()) == width,
+             "expected rows of " + std::to_string(width) + " numbers, found " + shape.to_string());
+  const auto numbers = tensor.as<float>();
+  const auto bad = std::ranges::find_if(numbers, [](float x) { return !std::isfinite(x); });
+  check_that(bad == numbers.end(), "expected finite numbers, found " +
+                                       (bad == numbers.end() ? "" : std::to_string(*bad)));
+  const auto bits = static_cast<std::size_t>(encoding.bits);
+  encoding.bases.reserve(numbers.size() / width);
+  for (std::size_t first = 0; first < numbers.size(); first += width) {
+    encoding.bases.push_back(numerics::make_basis(
+        numbers.subspan(first, bits), encoding.has_offset ? numbers[first + bits] : 0.0F));
+  }
+}
+
+}  // namespace
+
+void check_low_bit_version(std::int64_t version) {
+  if (version == kLowBitVersion) return;
+  fail(ErrorKind::kUnsupported, "version: expected " + std::to_string(kLowBitVersion) + ", found " +
+                                    std::to_string(version));
+}
+
+void LowBitFields::check() const {
+  check_range("inputs", inputs, kMostInputs);
+  check_range("weight_bits", weight_bits, numerics::kMaxBits);
+  check_range("activation_bits", activation_bits, numerics::kMaxBits);
+  check_range("group_size", group_size, kMostInputs);
+  check_that((granularity == Granularity::kGroup) == (group_size != 0),
+             "group_size " + std::to_string(group_size) + " does not go with granularity " +
+                 std::string(to_string(granularity)));
+  activation_of_code(activation);
+}
+
+Granularity granularity_of(std::string_view name) {
+  for (const auto each : {Granularity::kTensor, Granularity::kChannel, Granularity::kGroup}) {
+    if (name == to_string(each)) return each;
+  }
+  fail(ErrorKind::kFormat,
+       "granularity: expected tensor, channel or group, found '" + std::string(name) + "'");
+}
+
+std::optional<std::int64_t> activation_code(ir::ActivationKind kind) {
+  const auto* found = std::ranges::find(kActivations, kind);
+  if (found == std::end(kActivations)) return std::nullopt;
+  return std::distance(std::begin(kActivations), found);
+}
+
+ir::Activation activation_of_code(std::int64_t code) {
+  check_range("activation", code, std::ssize(kActivations) - 1);
+  return {kActivations[code], 0, 0};
+}
+
+LowBitLayer take_apart(const ir::Graph& graph, const ir::Node& node) {
+  LowBitLayer layer;
+  layer.x = node.inputs[0];
+  layer.weights_id = node.inputs[1];
+  if (node.inputs.size() > 2) layer.bias = node.inputs[2];
+  const ir::Constant* constant = graph.constant(layer.weights_id);
+  if (constant != nullptr) layer.weights = std::get_if<ir::EncodedTensor>(constant);
+  const auto producer = graph.producer(layer.x);
+  if (!producer) return layer;
+  const ir::Node& before = graph.node(*producer);
+  if (const auto* encode = std::get_if<ir::Encode>(&before.op)) {
+    layer.activations = encode->encoding.get();
+    layer.x = before.inputs[0];
+  }
+  return layer;
+}
+
+LowBitFields fields_of(const ir::Graph& graph, const ir::Node& node) {
+  const LowBitLayer layer = take_apart(graph, node);
+  const ir::ActivationKind activation = std::get<ir::FullyConnected>(node.op).activation.kind;
+  LowBitFields fields;
+  fields.inputs = graph.value(layer.weights_id).type.shape[1];
+  fields.activation = activation_code(activation).value_or(0);
+  if (layer.activations != nullptr) {
+    fields.activation_bits = layer.activations->bits;
+    fields.activation_offset = layer.activations->has_offset;
+  }
+  if (layer.weights != nullptr) {
+    const BasisEncoding& encoding = *layer.weights->encoding;
+    fields.weight_bits = encoding.bits;
+    fields.weight_offset = encoding.has_offset;
+    fields.granularity = encoding.granularity;
+    fields.group_size = static_cast<std::int64_t>(encoding.group_size);
+  }
+  return fields;
+}
+
+ir::Tensor activation_basis(const BasisEncoding& encoding) {
+  const auto width = static_cast<ir::Dim>(row_width(encoding));
+  return ir::Tensor::from<float>({width}, to_rows(encoding));
+}
+
+ir::Tensor weight_bases(const BasisEncoding& encoding) {
+  const auto count = static_cast<ir::Dim>(encoding.bases.size());
+  const auto width = static_cast<ir::Dim>(row_width(encoding));
+  return ir::Tensor::from<float>({count, width}, to_rows(encoding));
+}
+
+ir::Tensor weight_planes(const numerics::BitPlanes& codes, std::size_t row_bytes) {
+  const ir::Shape shape{static_cast<ir::Dim>(codes.rows), codes.bits,
+                        static_cast<ir::Dim>(row_bytes)};
+  return ir::Tensor::from<std::uint8_t>(shape, to_bytes(codes.planes, row_bytes));
+}
+
+std::shared_ptr<const BasisEncoding> read_activation_basis(const LowBitFields& fields,
+                                                           const ir::Tensor& basis) {
+  BasisEncoding encoding;
+  encoding.bits = static_cast<int>(fields.activation_bits);
+  encoding.has_offset = fields.activation_offset;
+  with_context("basis of the input", [&] {
+    fill_bases(encoding, basis);
+    check_that(encoding.bases.size() == 1, "expected one, found " + basis.shape().to_string());
+  });
+  return std::make_shared<const BasisEncoding>(std::move(encoding));
+}
+
+std::shared_ptr<const BasisEncoding> read_weight_bases(const LowBitFields& fields,
+                                                       const ir::Tensor& bases) {
+  BasisEncoding encoding;
+  encoding.bits = static_cast<int>(fields.weight_bits);
+  encoding.has_offset = fields.weight_offset;
+  encoding.granularity = fields.granularity;
+  encoding.group_size = static_cast<std::size_t>(fields.group_size);
+  with_context("bases of the weights", [&] { fill_bases(encoding, bases); });
+  return std::make_shared<const BasisEncoding>(std::move(encoding));
+}
+
+void check_planes(const LowBitFields& fields, const ir::ValueType& type) {
+  const ir::Shape& shape = type.shape;
+  const std::int64_t row_bytes = (fields.inputs + 7) / 8;
+  check_that(type.encoding.element == ir::ElementType::kUint8 && fields.inputs > 0 &&
+                 shape.rank() == 3 && shape[1] == fields.weight_bits && shape[2] == row_bytes,
+             "bit planes: expected uint8 [outputs, " + std::to_string(fields.weight_bits) + ", " +
+                 std::to_string(row_bytes) + "] for " + std::to_string(fields.inputs) +
+                 " inputs, found " + type.to_string());
+}
+
+ir::EncodedTensor read_planes(const LowBitFields& fields,
+                              std::shared_ptr<const BasisEncoding> encoding,
+                              const ir::Tensor& planes) {
+  const ir::Dim outputs = planes.shape()[0];
+  const auto rows = static_cast<std::size_t>(outputs);
+  const auto cols = static_cast<std::size_t>(fields.inputs);
+  encoding->check(rows, cols);
+  numerics::BitPlanes codes(rows, cols, encoding->bits);
+  const std::size_t bit_rows = rows * static_cast<std::size_t>(encoding->bits);
+  const std::size_t row_bytes = bit_rows == 0 ? (cols + 7) / 8 : planes.bytes().size() / bit_rows;
+  const std::span bytes(reinterpret_cast<const std::uint8_t*>(planes.bytes().data()),
+                        planes.bytes().size());
+  codes.planes = bits_from_bytes(bytes, bit_rows, cols, row_bytes);
+  return {{outputs, fields.inputs}, std::move(encoding), std::move(codes)};
+}
+
+}  // namespace halftone::formats

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fully connected layer in a basis, as all our formats keep it: one definition for every codec.
+//
+//     y[.., o] = activation(sum_k x[.., k] w[o, k] + bias[o])
+//
+// with inputs
+//     0  x, float32 [.., n]
+//     1  basis of x [Kx], or [Kx + 1] with the offset last; absent: x stays float
+//     2  bases of the weights [num_bases, Kw], or [num_bases, Kw + 1]; absent: float weights
+//     3  bit planes of the weights, uint8 [o, Kw, ceil(n / 8)], bit c of a row is bit c mod 8 of
+//        byte c / 8, 1 means +a; or float32 weights [o, n]
+//     4  bias, float32 [o], or absent
+// Bases are float16 where that holds every number exactly, else float32.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "halftone/ir/graph.h"
+
+namespace halftone::formats {
+
+/// The version of this definition, which files name beside the fields.
+inline constexpr std::int64_t kLowBitVersion = 1;
+/// @throws Error kUnsupported for another version
+void check_low_bit_version(std::int64_t version);
+
+/// What files say about the operator besides its inputs; float weights have the defaults.
+struct LowBitFields {
+  std::int64_t inputs = 0;           ///< n
+  std::int64_t weight_bits = 0;      ///< Kw; 0: float weights
+  std::int64_t activation_bits = 0;  ///< Kx; 0: float input
+  bool weight_offset = false;
+  bool activation_offset = false;
+  numerics::Granularity granularity = numerics::Granularity::kTensor;  ///< of the weights
+  std::int64_t group_size = 0;                                         ///< 0 unless kGroup
+  std::int64_t activation = 0;                                         ///< see activation_code()
+
+  /// @throws Error kFormat if a number is out of range or two do not go together
+  void check() const;
+
+  bool operator==(const LowBitFields&) const = default;
+};
+
+/// Calls visit(name, field) for every field, with its name in files and in their order.
+template <typename Fields, typename Visit>
+void for_each_field(Fields& fields, Visit&& visit) {
+  visit("inputs", fields.inputs);
+  visit("weight_bits", fields.weight_bits);
+  visit("activation_bits", fields.activation_bits);
+  visit("weight_offset", fields.weight_offset);
+  visit("activation_offset", fields.activation_offset);
+  visit("granularity", fields.granularity);
+  visit("group_size", fields.group_size);
+  visit("activation", fields.activation);
+}
+
+/// The granularity of a name in a file. @throws Error kFormat if it is none
+numerics::Granularity granularity_of(std::string_view name);
+
+/// The number of a fused activation, as TFLite and circle count them: 0 none, 1 relu,
+/// 2 relu -1 to 1, 3 relu 6, 4 tanh, 5 sign bit; none for any other function.
+std::optional<std::int64_t> activation_code(ir::ActivationKind kind);
+/// @throws Error kFormat for a number that has no function
+ir::Activation activation_of_code(std::int64_t code);
+
+// To files.
+
+/// A FullyConnected of a graph and the Encode before it, taken apart.
+struct LowBitLayer {
+  const numerics::BasisEncoding* activations = nullptr;  ///< null: x stays float
+  const ir::EncodedTensor* weights = nullptr;            ///< null: float weights
+  ir::ValueId x = ir::kAbsent;                           ///< before it is encoded
+  ir::ValueId weights_id = ir::kAbsent;
+  ir::ValueId bias = ir::kAbsent;
+
+  [[nodiscard]] bool in_basis() const { return activations != nullptr || weights != nullptr; }
+};
+/// @param node  a FullyConnected; what is returned points into the graph
+LowBitLayer take_apart(const ir::Graph& graph, const ir::Node& node);
+/// An activation that has no number counts as none.
+LowBitFields fields_of(const ir::Graph& graph, const ir::Node& node);
+
+/// Input 1, float32 [Kx] or [Kx + 1].
+ir::Tensor activation_basis(const numerics::BasisEncoding& encoding);
+/// Input 2, float32 [num_bases, Kw] or [num_bases, Kw + 1].
+ir::Tensor weight_bases(const numerics::BasisEncoding& encoding);
+/// Input 3, with rows of this many bytes.
+ir::Tensor weight_planes(const numerics::BitPlanes& codes, std::size_t row_bytes);
+
+// From files. The fields have passed their check.
+
+/// @param basis  input 1 as float32
+/// @throws Error kFormat if it is not one basis of the fields' bits, or a number is not finite
+std::shared_ptr<const numerics::BasisEncoding> read_activation_basis(const LowBitFields& fields,
+                                                                     const ir::Tensor& basis);
+/// @param bases  input 2 as float32
+/// @throws Error kFormat if it is not rows of the fields' bits, or a number is not finite
+std::shared_ptr<const numerics::BasisEncoding> read_weight_bases(const LowBitFields& fields,
+                                                                 const ir::Tensor& bases);
+/// @throws Error kFormat unless this may be the type of input 3
+void check_planes(const LowBitFields& fields, const ir::ValueType& type);
+/// @param planes  [outputs, Kw, ...], rows of whole bytes that hold n bits
+/// @throws Error kShape if the bases do not fit the weights
+ir::EncodedTensor read_planes(const LowBitFields& fields,
+                              std::shared_ptr<const numerics::BasisEncoding> encoding,
+                              const ir::Tensor& planes);
+
+}  // namespace halftone::formats

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/formats/low_bit_layer.h"
+
+#include <array>
+#include <limits>
+
+#include "halftone/base/random.h"
+#include "halftone/base/testing.h"
+
+namespace halftone::formats {
+namespace {
+
+using numerics::Granularity;
+
+ir::Tensor rows(const ir::Shape& shape, const std::vector<float>& numbers) {
+  return ir::Tensor::from<float>(shape, numbers);
+}
+
+LowBitFields group_fields() { return {9, 3, 2, true, false, Granularity::kGroup, 4, 4}; }
+
+TEST(LowBitFields, AreNamedOnceInTheOrderOfFiles) {
+  std::string names;
+  LowBitFields fields;
+  for_each_field(fields, [&](const char* name, auto&) { names += std::string(name) + " "; });
+  EXPECT_EQ(names,
+            "inputs weight_bits activation_bits weight_offset activation_offset granularity "
+            "group_size activation ");
+}
+
+TEST(LowBitFields, OutOfRangeAreRefused) {
+  EXPECT_NO_THROW(group_fields().check());
+  EXPECT_NO_THROW(LowBitFields().check());
+  const auto expect = [](const std::string& text, const auto& change) {
+    LowBitFields fields = group_fields();
+    change(fields);
+    expect_error(ErrorKind::kFormat, text, [&] { fields.check(); });
+  };
+  expect("inputs: expected 0 to 1099511627776, found -1", [](auto& f) { f.inputs = -1; });
+  expect("weight_bits: expected 0 to 8, found 9", [](auto& f) { f.weight_bits = 9; });
+  expect("activation_bits: expected 0 to 8, found -1", [](auto& f) { f.activation_bits = -1; });
+  expect("group_size: expected 0 to 1099511627776, found -4", [](auto& f) { f.group_size = -4; });
+  expect("group_size 0 does not go with granularity group", [](auto& f) { f.group_size = 0; });
+  expect("group_size 4 does not go with granularity channel",
+         [](auto& f) { f.granularity = Granularity::kChannel; });
+  expect("activation: expected 0 to 5, found 6", [](auto& f) { f.activation = 6; });
+}
+
+TEST(LowBitFields, NamesAndNumbersMapBothWays) {
+  for (const auto each : {Granularity::kTensor, Granularity::kChannel, Granularity::kGroup}) {
+    EXPECT_EQ(granularity_of(to_string(each)), each);
+  }
+  expect_error(ErrorKind::kFormat, "granularity: expected tensor, channel or group, found 'row'",
+               [] { granularity_of("row"); });
+  for (std::int64_t code = 0; code <= 5; ++code) {
+    EXPECT_EQ(activation_code(activation_of_code(code).kind), code);
+  }
+  EXPECT_EQ(activation_of_code(4).kind, ir::ActivationKind::kTanh);
+  EXPECT_EQ(activation_code(ir::ActivationKind::kSilu), std::nullopt);
+  EXPECT_NO_THROW(check_low_bit_version(1));
+  expect_error(ErrorKind::kUnsupported, "version: expected 1, found 2",
+               [] { check_low_bit_version(2); });
+}
+
+TEST(LowBitLayer, PartsComeBackForEveryTailAndGranularity) {
+  Random random(3);
+  for (const auto granularity :
+       {Granularity::kTensor, Granularity::kChannel, Granularity::kGroup}) {
+    for (std::int64_t n = 1; n <= 70; ++n) {
+      LowBitFields fields{n, 2, 0, n % 2 == 0, false, granularity, 0, 0};
+      if (granularity == Granularity::kGroup) fields.group_size = 8;
+      numerics::BasisEncoding encoding{
+          2, fields.weight_offset, granularity, static_cast<std::size_t>(fields.group_size), {}};
+      for (std::size_t i = encoding.num_bases(5, static_cast<std::size_t>(n)); i > 0; --i) {
+        const std::array a = {static_cast<float>(random.normal()), 0.25F};
+        encoding.bases.push_back(numerics::make_basis(a, fields.weight_offset ? 0.1F : 0.0F));
+      }
+      numerics::BitPlanes codes(5, static_cast<std::size_t>(n), 2);
+      for (auto& word : codes.planes.words()) word = random.next();
+      codes.planes.clear_tails();
+      const ir::Tensor planes = weight_planes(codes, static_cast<std::size_t>(n + 7) / 8);
+      ASSERT_NO_THROW(check_planes(fields, planes.type()));
+      const auto bases = read_weight_bases(fields, weight_bases(encoding));
+      EXPECT_EQ(*bases, encoding);
+      const ir::EncodedTensor weights = read_planes(fields, bases, planes);
+      EXPECT_EQ(weights.shape, (ir::Shape{5, n}));
+      EXPECT_EQ(weights.codes, codes);
+    }
+  }
+}
+
+TEST(LowBitLayer, BasesThatAreNoWholeRowsOrNotFiniteAreRefused) {
+  const LowBitFields fields{5, 2, 2, false, true, Granularity::kChannel, 0, 0};
+  expect_error(ErrorKind::kFormat, "bases of the weights: expected rows of 2 numbers, found [1, 3]",
+               [&] {
+                 read_weight_bases(fields, rows({1, 3}, {1, 2, 3}));
+               });
+  expect_error(ErrorKind::kFormat, "bases of the weights: expected rows of 2 numbers, found []",
+               [&] { read_weight_bases(fields, rows({}, {1})); });
+  const float infinity = std::numeric_limits<float>::infinity();
+  expect_error(ErrorKind::kFormat, "bases of the weights: expected finite numbers, found inf", [&] {
+    read_weight_bases(fields, rows({1, 2}, {1, infinity}));
+  });
+  expect_error(ErrorKind::kFormat, "basis of the input: expected one, found [2, 3]", [&] {
+    read_activation_basis(fields, rows({2, 3}, {1, 2, 3, 4, 5, 6}));
+  });
+  const auto encoding = read_activation_basis(fields, rows({3}, {1, 2, 0}));
+  EXPECT_TRUE(encoding->has_offset);
+  EXPECT_EQ(activation_basis(*encoding).shape(), (ir::Shape{3}));
+}
+
+TEST(LowBitLayer, PlanesThatDoNotFitAreRefused) {
+  const LowBitFields fields = group_fields();
+  const auto expect = [&](const ir::ValueType& type, const std::string& found) {
+    expect_error(ErrorKind::kFormat,
+                 "bit planes: expected uint8 [outputs, 3, 2] for 9 inputs, found " + found,
+                 [&] { check_planes(fields, type); });
+  };
+  expect(ir::dense_type(ir::ElementType::kInt8, {4, 3, 2}), "int8[4, 3, 2]");
+  expect(ir::dense_type(ir::ElementType::kUint8, {12, 2}), "uint8[12, 2]");
+  expect(ir::dense_type(ir::ElementType::kUint8, {4, 2, 2}), "uint8[4, 2, 2]");
+  expect(ir::dense_type(ir::ElementType::kUint8, {4, 3, 3}), "uint8[4, 3, 3]");
+  const ir::Tensor planes(ir::ElementType::kUint8, {4, 3, 2});
+  const auto few = read_weight_bases(fields, rows({1, 4}, {1, 2, 3, 4}));
+  expect_error(ErrorKind::kShape, "a matrix of 4 x 9 needs 12 bases, found 1",
+               [&] { read_planes(fields, few, planes); });
+}
+
+}  // namespace
+}  // namespace halftone::formats
