@@ -30,6 +30,10 @@ constexpr std::size_t kBudgetBytes = std::size_t{64} << 20;
 /// the model's own size times this: enough for a transposed and a scaled copy of every weight.
 constexpr std::size_t kBudgetPerModelByte = 4;
 
+/// What ONNX 1.23 defines. A later version may give an operator another meaning.
+constexpr std::int64_t kNewestIrVersion = 14;
+constexpr std::int64_t kNewestOpset = 28;
+
 constexpr int kMostAxes = 32;
 constexpr int kMostNodesNamed = 8;
 
@@ -48,6 +52,12 @@ ModelProto parse(std::span<const std::byte> bytes) {
   return model;
 }
 
+void check_known(const std::string& what, std::int64_t found, std::int64_t newest) {
+  if (found <= newest) return;
+  fail(ErrorKind::kUnsupported, what + ": expected at most " + std::to_string(newest) +
+                                    ", the newest known, found " + std::to_string(found));
+}
+
 std::map<std::string, std::int64_t> opsets_of(const ModelProto& model) {
   // Version 3 of the format brought the list; without it the first operator set is meant.
   if (model.ir_version() >= 3 && model.opset_import_size() == 0) {
@@ -62,6 +72,9 @@ std::map<std::string, std::int64_t> opsets_of(const ModelProto& model) {
                                    std::to_string(opset.version()));
     }
     opsets[opset.domain() == "ai.onnx" ? "" : opset.domain()] = opset.version();
+  }
+  if (const auto standard = opsets.find(""); standard != opsets.end()) {
+    check_known("operator set version", standard->second, kNewestOpset);
   }
   return opsets;
 }
@@ -234,10 +247,11 @@ void check_finite(const ir::Graph& graph) {
 
 ir::Graph build(std::span<const std::byte> bytes, const std::filesystem::path& folder) {
   ModelProto model = parse(bytes);
-  GraphProto& proto = *model.mutable_graph();
-  check_operators(proto);
+  check_known("IR version", model.ir_version(), kNewestIrVersion);
   ImportState state;
   state.opsets = opsets_of(model);
+  GraphProto& proto = *model.mutable_graph();
+  check_operators(proto);
   state.budget_bytes = kBudgetBytes + kBudgetPerModelByte * bytes.size();
   onnx::ExternalData files(folder);
   state.external = [&](const TensorProto& tensor, std::size_t needed) {

@@ -10,7 +10,7 @@
 
 namespace halftone::formats {
 
-/// Parses, validates, builds and verifies the graph of an ONNX model of any operator set from 1 on.
+/// Parses, validates, builds and verifies the graph of an ONNX model of operator set 1 to 28.
 ///
 /// - float16, bfloat16 and double become float32; narrow integers the next wider type there is.
 /// - The first extent of an input becomes the batch if the file leaves it open (a name, no value, 0
@@ -23,7 +23,8 @@ namespace halftone::formats {
 /// @param bytes   a whole ModelProto
 /// @param folder  where the model's external data lie; empty: it may have none
 /// @throws Error kFormat if the bytes are no valid model (also: NaN or infinity in a weight);
-///         kUnsupported with all operators that are not handled, each with its nodes, in one line;
+///         kUnsupported for a newer operator set or IR version, and with all operators that are not
+///         handled, each with its nodes, in one line;
 ///         kShape if operands do not fit; kIo if an external file cannot be read
 ir::Graph import_onnx(std::span<const std::byte> bytes, const std::filesystem::path& folder);
 

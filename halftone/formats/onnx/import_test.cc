@@ -214,6 +214,26 @@ TEST(ImportOnnx, FilesBeforeIrVersion3HaveNoOperatorSets) {
   EXPECT_EQ(model.import().topological_order().size(), 1U);
 }
 
+TEST(ImportOnnx, VersionsNewerThanKnownAreRefused) {
+  TestModel model = small_model();
+  model.proto().set_ir_version(14);
+  model.proto().mutable_opset_import(0)->set_version(28);
+  EXPECT_EQ(model.import().topological_order().size(), 1U);
+  auto& other = *model.proto().add_opset_import();
+  other.set_domain("com.example");
+  other.set_version(999);  // no node is of it
+  EXPECT_EQ(model.import().topological_order().size(), 1U);
+  for (const char* domain : {"", "ai.onnx"}) {
+    model.proto().mutable_opset_import(0)->set_domain(domain);
+    model.proto().mutable_opset_import(0)->set_version(29);
+    expect_failure(model, ErrorKind::kUnsupported,
+                   "operator set version: expected at most 28, the newest known, found 29");
+  }
+  model.proto().set_ir_version(15);
+  expect_failure(model, ErrorKind::kUnsupported,
+                 "IR version: expected at most 14, the newest known, found 15");
+}
+
 TEST(ImportOnnx, FlippedBitsNeverCrash) {
   const auto bytes = small_model().bytes();
   std::size_t refused = 0;
