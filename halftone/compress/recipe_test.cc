@@ -142,6 +142,11 @@ INSTANTIATE_TEST_SUITE_P(
         BadRecipe{"[fit]\ndamping = \"x\"", "'damping': expected a number"},
         BadRecipe{"[fit]\nschedule = \"random\"", "expected one of layerwise, phases"},
         BadRecipe{"[fit]\nbasis_solver = \"adam\"", "expected one of least-squares, gradient"},
+        BadRecipe{"[fit]\nlearning_rate = 0.1",
+                  "line 2: 'learning_rate' is for basis_solver = \"gradient\" only: set that, or "
+                  "leave the key out"},
+        BadRecipe{"[fit]\nl2_penalty = 0.1\nbasis_solver = \"least-squares\"",
+                  "line 2: 'l2_penalty' is for basis_solver"},
         BadRecipe{"fit = 3", "'fit': expected a table"},
         BadRecipe{"layer = 3", "'layer': expected [[layer]] tables"},
         BadRecipe{"layer = [3]", "'layer': expected a table"},

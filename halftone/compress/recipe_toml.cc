@@ -171,6 +171,18 @@ std::vector<Key> fit_keys(FitOptions& fit) {
   };
 }
 
+/// Refuses keys of a solver that was not chosen.
+void check_solver_keys(const toml::table& table, const FitOptions& fit) {
+  if (fit.weights.basis.solver == BasisSolver::kGradient) return;
+  for (const char* key : {"learning_rate", "l2_penalty"}) {
+    if (const toml::node* node = table.get(key)) {
+      fail_at(*node, "'" + std::string(key) +
+                         "' is for basis_solver = \"gradient\" only: set that, or leave the key "
+                         "out");
+    }
+  }
+}
+
 const toml::table& as_table(const toml::node& node, std::string_view key) {
   if (!node.is_table()) fail_type(node, key, "a table");
   return *node.as_table();
@@ -195,7 +207,9 @@ Recipe read_recipe(const toml::table& root) {
        }},
       {"fit",
        [&](const toml::node& node) {
-         read_table(as_table(node, "fit"), fit_keys(recipe.fit), "[fit]");
+         const toml::table& table = as_table(node, "fit");
+         read_table(table, fit_keys(recipe.fit), "[fit]");
+         check_solver_keys(table, recipe.fit);
        }},
       {"layer",
        [&](const toml::node& node) {
