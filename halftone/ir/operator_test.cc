@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/ir/operator.h"
 
-#include "halftone/ir/test_support.h"
+#include "halftone/ir/testing.h"
 
 namespace halftone::ir {
 namespace {
@@ -25,8 +25,8 @@ std::vector<Row> table() {
   return {
       {FullyConnected{tanh}, "FullyConnected", "activation=Tanh", 2, 3},
       {MatMul{true, true}, "MatMul", "transpose_a transpose_b", 2, 2},
-      {Unary{tanh}, "Tanh", "Tanh", 1, 1},
-      {Binary{BinaryKind::kMul, tanh}, "Mul", "Mul activation=Tanh", 2, 2},
+      {Unary{tanh}, "Tanh", "", 1, 1},
+      {Binary{BinaryKind::kMul, tanh}, "Mul", "activation=Tanh", 2, 2},
       {Cast{ElementType::kInt8}, "Cast", "int8", 1, 1},
       {Reshape{{kBatch, 4}}, "Reshape", "[N, 4]", 1, 1},
       {Transpose{{1, 0}}, "Transpose", "1 0", 1, 1},
@@ -52,8 +52,8 @@ TEST(Operator, HasNameAndAttributes) {
     EXPECT_EQ(attributes_of(row.op), row.attributes);
   }
   EXPECT_EQ(attributes_of(FullyConnected{}), "");
-  EXPECT_EQ(attributes_of(Binary{BinaryKind::kAdd, {}}), "Add");
-  EXPECT_EQ(attributes_of(Unary{{ActivationKind::kClip, -1, 2}}), "Clip(-1.000000, 2.000000)");
+  EXPECT_EQ(attributes_of(Binary{BinaryKind::kAdd, {}}), "");
+  EXPECT_EQ(attributes_of(Unary{{ActivationKind::kClip, -1, 2}}), "alpha=-1.000000 beta=2.000000");
   EXPECT_EQ(attributes_of(Softmax{2}), "axis=2");
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/ir/text.h"
 
-#include "halftone/ir/test_support.h"
+#include "halftone/ir/testing.h"
 
 namespace halftone::ir {
 namespace {
@@ -22,7 +22,7 @@ TEST(Text, ShowsTheGraphInTheOrderOfExecution) {
             "constant kernel: float32[2, 3], 24 bytes\n"
             "codes: basis(2 bits, tensor)[N, 3] = Encode(pixels) basis(2 bits, tensor)\n"
             "probabilities: float32[N, 2] = FullyConnected(codes, kernel, -) activation=Tanh\n"
-            "late: float32[N, 2] = Exp(probabilities) Exp\n"
+            "late: float32[N, 2] = Exp(probabilities)\n"
             "output   probabilities\n"
             "output   late\n");
 }

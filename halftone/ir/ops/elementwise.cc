@@ -115,12 +115,15 @@ Tensor evaluate(const Binary& op, InputTensors inputs) {
 
 Tensor evaluate(const Cast& op, InputTensors inputs) { return inputs[0]->cast(op.element); }
 
-std::string attributes(const Unary& op) { return to_string(op.activation); }
+// The kind of function is the name of the operator.
+std::string attributes(const Unary& op) {
+  const auto& [kind, alpha, beta] = op.activation;
+  if (alpha == 0 && beta == 0) return "";
+  return "alpha=" + std::to_string(alpha) + " beta=" + std::to_string(beta);
+}
 
 std::string attributes(const Binary& op) {
-  std::string text(to_string(op.kind));
-  if (op.activation != Activation{}) text += " activation=" + to_string(op.activation);
-  return text;
+  return op.activation == Activation{} ? "" : "activation=" + to_string(op.activation);
 }
 
 std::string attributes(const Cast& op) { return std::string(to_string(op.element)); }
