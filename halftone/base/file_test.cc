@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/base/file.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,28 +9,18 @@
 #include <fstream>
 #include <functional>
 
-#include "halftone/base/error.h"
+#include "halftone/base/testing.h"
 
 namespace halftone {
 namespace {
 
 namespace fs = std::filesystem;
 
-class File : public testing::Test {
+class File : public WithFolder {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "halftone_file_test.XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  [[nodiscard]] fs::path path(const char* name = "file") const { return folder_ / name; }
   [[nodiscard]] std::ptrdiff_t num_entries() const {
     return std::distance(fs::directory_iterator(folder_), fs::directory_iterator());
   }
-
-  fs::path folder_;
 };
 
 std::string text_of(const fs::path& path) {
@@ -41,13 +29,7 @@ std::string text_of(const fs::path& path) {
 }
 
 void expect_io_error(const std::function<void()>& action, const std::string& text) {
-  try {
-    action();
-    ADD_FAILURE() << "no error; expected one with '" << text << "'";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kIo);
-    EXPECT_THAT(error.what(), testing::HasSubstr(text));
-  }
+  expect_error(ErrorKind::kIo, text, action);
 }
 
 /// Lets files grow to `bytes` only, as a full disk would.
@@ -74,34 +56,35 @@ class FileSizeLimit {
 TEST_F(File, ReadsBackWhatWasWritten) {
   std::string text(100000, 'x');
   text[5] = '\0';
-  write_file(path(), text);
-  EXPECT_EQ(text_of(path()), text);
-  write_file(path(), std::string_view());
-  EXPECT_EQ(text_of(path()), "");
+  write_file(path("file"), text);
+  EXPECT_EQ(text_of(path("file")), text);
+  write_file(path("file"), std::string_view());
+  EXPECT_EQ(text_of(path("file")), "");
   EXPECT_EQ(num_entries(), 1);
 }
 
 TEST_F(File, NewFilesFollowTheUmaskAndReplacedOnesKeepTheirMode) {
   const mode_t old_mask = ::umask(027);
-  write_file(path(), "new");
+  write_file(path("file"), "new");
   ::umask(old_mask);
   struct stat status {};
-  ASSERT_EQ(::stat(path().c_str(), &status), 0);
+  ASSERT_EQ(::stat(path("file").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0640u);
-  ASSERT_EQ(::chmod(path().c_str(), 0604), 0);
-  write_file(path(), "newer");
-  ASSERT_EQ(::stat(path().c_str(), &status), 0);
+  ASSERT_EQ(::chmod(path("file").c_str(), 0604), 0);
+  write_file(path("file"), "newer");
+  ASSERT_EQ(::stat(path("file").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0604u);
 }
 
 TEST_F(File, AFullDiskKeepsTheTargetAndLeavesNothingBehind) {
-  write_file(path(), "old content");
+  write_file(path("file"), "old content");
   {
     const FileSizeLimit limit(1000);
-    expect_io_error([&] { write_file(path(), std::string(5000, 'x')); }, "file: cannot write: ");
+    expect_io_error([&] { write_file(path("file"), std::string(5000, 'x')); },
+                    "file: cannot write: ");
     expect_io_error([&] { write_file(path("other"), std::string(5000, 'x')); }, "other: cannot");
   }
-  EXPECT_EQ(text_of(path()), "old content");
+  EXPECT_EQ(text_of(path("file")), "old content");
   EXPECT_EQ(num_entries(), 1);
 }
 
@@ -127,11 +110,12 @@ TEST_F(File, ReadingWhatIsNoRegularFileFails) {
 }
 
 TEST_F(File, ReadingRefusesMoreThan16GiB) {
-  std::ofstream(path()).put('x');
+  std::ofstream(path("file")).put('x');
   std::error_code error;
-  fs::resize_file(path(), (std::uintmax_t{1} << 34) + 1, error);  // sparse: takes no space
+  fs::resize_file(path("file"), (std::uintmax_t{1} << 34) + 1, error);  // sparse: takes no space
   if (error) GTEST_SKIP() << "this file system has no sparse files of 16 GiB";
-  expect_io_error([&] { read_file(path()); }, "expected at most 16 GiB, found 17179869185 bytes");
+  expect_io_error([&] { read_file(path("file")); },
+                  "expected at most 16 GiB, found 17179869185 bytes");
 }
 
 }  // namespace

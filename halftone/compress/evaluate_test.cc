@@ -7,7 +7,7 @@
 
 #include "halftone/base/parallel.h"
 #include "halftone/base/testing.h"
-#include "halftone/compress/networks_testing.h"
+#include "halftone/compress/testing.h"
 
 namespace halftone::compress {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "halftone/base/parallel.h"
 #include "halftone/base/testing.h"
-#include "halftone/compress/networks_testing.h"
+#include "halftone/compress/testing.h"
 #include "halftone/ir/text.h"
 #include "halftone/ir/verify.h"
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "halftone/ir/test_support.h"
+#include "halftone/ir/testing.h"
 #include "halftone/ir/text.h"
 
 namespace halftone::ir {

@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "halftone/ir/test_support.h"
+#include "halftone/ir/testing.h"
 
 namespace halftone::ir {
 namespace {

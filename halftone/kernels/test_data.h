@@ -2,48 +2,13 @@
 // For tests and benchmarks: random bases, codes and numbers from fixed seeds.
 #pragma once
 
-#include <cstddef>
-#include <vector>
-
-#include "halftone/base/random.h"
-#include "halftone/numerics/encoding.h"
+#include "halftone/numerics/test_data.h"
 
 namespace halftone::kernels {
 
-inline std::vector<float> random_floats(Random& random, std::size_t count) {
-  std::vector<float> values(count);
-  for (float& value : values) value = static_cast<float>(random.normal());
-  return values;
-}
-
-/// Coefficients of both signs, so that codes are not monotone in the level.
-inline numerics::Basis random_basis(Random& random, int bits, bool offset) {
-  std::vector<float> a = random_floats(random, static_cast<std::size_t>(bits));
-  return numerics::make_basis(a, offset ? static_cast<float>(random.normal()) : 0.0F);
-}
-
-inline numerics::BitPlanes random_planes(Random& random, std::size_t rows, std::size_t cols,
-                                         int bits) {
-  numerics::BitPlanes codes(rows, cols, bits);
-  for (auto& word : codes.planes.words()) word = random.next();
-  codes.planes.clear_tails();
-  return codes;
-}
-
-inline numerics::BasisEncoding random_encoding(Random& random, std::size_t rows, std::size_t cols,
-                                               int bits, bool offset,
-                                               numerics::Granularity granularity,
-                                               std::size_t group_size = 0) {
-  numerics::BasisEncoding encoding;
-  encoding.bits = bits;
-  encoding.has_offset = offset;
-  encoding.granularity = granularity;
-  encoding.group_size = group_size;
-  const std::size_t count = encoding.num_bases(rows, cols);
-  for (std::size_t i = 0; i < count; ++i) {
-    encoding.bases.push_back(random_basis(random, bits, offset));
-  }
-  return encoding;
-}
+using numerics::random_basis;
+using numerics::random_encoding;
+using numerics::random_floats;
+using numerics::random_planes;
 
 }  // namespace halftone::kernels

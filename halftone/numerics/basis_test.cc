@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/numerics/basis.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
 
-#include "halftone/base/error.h"
-#include "halftone/base/random.h"
+#include "halftone/base/testing.h"
+#include "halftone/numerics/test_data.h"
 
 namespace halftone::numerics {
 namespace {
@@ -18,20 +15,8 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-Basis random_basis(int bits, Random& random) {
-  std::vector<float> a(static_cast<std::size_t>(bits));
-  for (float& coefficient : a) coefficient = static_cast<float>(random.normal());
-  return make_basis(a, static_cast<float>(random.normal()));
-}
-
 void expect_usage_error(const std::function<void()>& action, const char* text) {
-  try {
-    action();
-    ADD_FAILURE() << "no error; expected '" << text << "'";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kUsage);
-    EXPECT_THAT(error.what(), testing::HasSubstr(text));
-  }
+  expect_error(ErrorKind::kUsage, text, action);
 }
 
 class PerBits : public testing::TestWithParam<int> {};
@@ -87,7 +72,7 @@ TEST_P(PerBits, FixedPointLevelsAreTwosComplement) {
 TEST_P(PerBits, ValueIsTheSignedSum) {
   Random random(11);
   for (int repeat = 0; repeat < 10; ++repeat) {
-    const Basis basis = random_basis(GetParam(), random);
+    const Basis basis = random_basis(random, GetParam(), true);
     for (std::size_t code = 0; code < basis.num_levels(); ++code) {
       double sum = basis.offset;
       double magnitude = std::abs(basis.offset);
@@ -103,7 +88,7 @@ TEST_P(PerBits, ValueIsTheSignedSum) {
 
 TEST_P(PerBits, TableIsSortedWithThresholdsInTheMiddle) {
   Random random(12);
-  const Basis basis = random_basis(GetParam(), random);
+  const Basis basis = random_basis(random, GetParam(), true);
   const LevelTable table(basis);
   ASSERT_EQ(table.thresholds().size() + 1, table.size());
   EXPECT_TRUE(std::is_sorted(table.levels().begin(), table.levels().end()));
@@ -117,7 +102,7 @@ TEST_P(PerBits, TableIsSortedWithThresholdsInTheMiddle) {
 
 TEST_P(PerBits, EncodeFindsTheNearestLevel) {
   Random random(13);
-  const LevelTable table(random_basis(GetParam(), random));
+  const LevelTable table(random_basis(random, GetParam(), true));
   for (int repeat = 0; repeat < 500; ++repeat) {
     const auto x = static_cast<float>(4 * random.normal());
     float nearest = kInfinity;
@@ -130,13 +115,13 @@ TEST_P(PerBits, EncodeFindsTheNearestLevel) {
 
 TEST_P(PerBits, EncodingALevelAgainChangesNothing) {
   Random random(14);
-  const LevelTable table(random_basis(GetParam(), random));
+  const LevelTable table(random_basis(random, GetParam(), true));
   for (const float level : table.levels()) EXPECT_EQ(table.nearest(level), level);
 }
 
 TEST_P(PerBits, TiesOnThresholdsGoDown) {
   Random random(15);
-  const LevelTable table(random_basis(GetParam(), random));
+  const LevelTable table(random_basis(random, GetParam(), true));
   for (std::size_t l = 0; l < table.thresholds().size(); ++l) {
     const float threshold = table.thresholds()[l];
     EXPECT_EQ(table.index(threshold), l);

@@ -1,45 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/numerics/encoding.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <limits>
 #include <string>
 
-#include "halftone/base/error.h"
-#include "halftone/base/random.h"
+#include "halftone/base/testing.h"
+#include "halftone/numerics/test_data.h"
 
 namespace halftone::numerics {
 namespace {
 
-Basis random_basis(int bits, Random& random) {
-  std::vector<float> a(static_cast<std::size_t>(bits));
-  for (float& coefficient : a) coefficient = static_cast<float>(random.normal());
-  return make_basis(a, static_cast<float>(random.normal()));
-}
-
-BasisEncoding random_encoding(int bits, Granularity granularity, std::size_t rows, std::size_t cols,
-                              Random& random) {
-  BasisEncoding encoding;
-  encoding.bits = bits;
-  encoding.has_offset = true;
-  encoding.granularity = granularity;
-  encoding.group_size = granularity == Granularity::kGroup ? 4 : 0;
-  const std::size_t count = encoding.num_bases(rows, cols);
-  for (std::size_t i = 0; i < count; ++i) encoding.bases.push_back(random_basis(bits, random));
-  return encoding;
-}
-
-/// Kind and text of the error check() gives for a matrix of 2 x 10; fails if it gives none.
 void expect_shape_error(const BasisEncoding& encoding, const std::string& text) {
-  try {
-    encoding.check(2, 10);
-    ADD_FAILURE() << "no error; expected '" << text << "'";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kShape);
-    EXPECT_THAT(error.what(), testing::HasSubstr(text));
-  }
+  expect_error(ErrorKind::kShape, text, [&] { encoding.check(2, 10); });
 }
 
 using Case = std::tuple<int, Granularity>;
@@ -60,7 +32,8 @@ TEST_P(Encode, GivesEachNumberTheCodeOfItsOwnBasis) {
   Random random(21);
   for (const std::size_t cols : {0u, 1u, 3u, 4u, 5u, 63u, 64u, 65u, 130u}) {
     const std::size_t rows = 3;
-    const BasisEncoding encoding = random_encoding(bits, granularity, rows, cols, random);
+    const BasisEncoding encoding = random_encoding(random, rows, cols, bits, true, granularity,
+                                                   granularity == Granularity::kGroup ? 4 : 0);
     std::vector<float> values(rows * cols);
     for (float& value : values) value = static_cast<float>(2 * random.normal());
     const BitPlanes codes = encode(MatrixView<const float>(values, rows, cols), encoding);
@@ -85,7 +58,7 @@ TEST_P(Encode, GivesEachNumberTheCodeOfItsOwnBasis) {
 
 TEST(BasisEncoding, OrdersBasesByRowThenGroup) {
   Random random(22);
-  const BasisEncoding encoding = random_encoding(2, Granularity::kGroup, 3, 10, random);
+  const BasisEncoding encoding = random_encoding(random, 3, 10, 2, true, Granularity::kGroup, 4);
   ASSERT_EQ(encoding.groups_per_row(10), 3u);
   ASSERT_EQ(encoding.bases.size(), 9u);
   EXPECT_EQ(encoding.basis(1, 2, 10), encoding.bases[5]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/passes/fold_constants.h"
 
-#include "halftone/passes/test_support.h"
+#include "halftone/passes/testing.h"
 
 namespace halftone::passes {
 namespace {
@@ -81,8 +81,8 @@ TEST(FoldConstants, CodesStayCodes) {
 
 TEST(FoldConstants, RefusesResultsThatGrowTooMuch) {
   Sum sum;
-  const ValueId column = sum.graph.add_constant("column", test::normals({100, 1}, 1));
-  const ValueId row = sum.graph.add_constant("row", test::normals({1, 100}, 2));
+  const ValueId column = sum.graph.add_constant("column", test::random_tensor({100, 1}, 1));
+  const ValueId row = sum.graph.add_constant("row", test::random_tensor({1, 100}, 2));
   const ValueId outer = sum.graph.add_node("outer", kAdd, {column, row});
   const ValueId corner = sum.graph.add_node("corner", ir::Slice{0, 0, 1, 1}, {outer});
   sum.finish(sum.graph.add_node("tail", ir::Slice{1, 0, 1, 1}, {corner}));

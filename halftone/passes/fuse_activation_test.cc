@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/passes/fuse_activation.h"
 
-#include "halftone/passes/test_support.h"
+#include "halftone/passes/testing.h"
 
 namespace halftone::passes {
 namespace {
@@ -17,7 +17,7 @@ const ir::Activation kTanh{ir::ActivationKind::kTanh};
 struct Chain {
   Graph graph;
   ValueId x = graph.add_input("x", ir::test::float_type({kBatch, 2}));
-  ValueId w = graph.add_constant("w", test::normals({3, 2}, 1));
+  ValueId w = graph.add_constant("w", test::random_tensor({3, 2}, 1));
   ValueId dense = graph.add_node("dense", ir::FullyConnected{}, {x, w});
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/passes/fuse_bias.h"
 
-#include "halftone/passes/test_support.h"
+#include "halftone/passes/testing.h"
 
 namespace halftone::passes {
 namespace {

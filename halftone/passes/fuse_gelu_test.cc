@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "halftone/passes/test_support.h"
+#include "halftone/passes/testing.h"
 
 namespace halftone::passes {
 namespace {
@@ -23,7 +23,7 @@ struct Formula {
   Graph graph;
   ValueId x = graph.add_node("layer", ir::FullyConnected{},
                              {graph.add_input("in", ir::test::float_type({kBatch, 3})),
-                              graph.add_constant("w", test::normals({4, 3}, 1))});
+                              graph.add_constant("w", test::random_tensor({4, 3}, 1))});
   int num_nodes = 0;
 
   ValueId number(float value, const ir::Shape& shape = {}) {
@@ -149,7 +149,7 @@ TEST(FuseGelu, LeavesAloneWhatIsAnotherFunction) {
         return f.mul(f.mul(other, f.erf_factor()), f.number(0.5F));
       },
       [](Formula& f) {
-        const ValueId each = f.graph.add_constant("each", test::normals({4}, 3));
+        const ValueId each = f.graph.add_constant("each", test::random_tensor({4}, 3));
         return f.mul(f.mul(f.x, f.erf_factor()), each);
       },
       // An axis more than x has.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/passes/match_fully_connected.h"
 
-#include "halftone/passes/test_support.h"
+#include "halftone/passes/testing.h"
 
 namespace halftone::passes {
 namespace {
@@ -19,7 +19,7 @@ struct Product {
 
   explicit Product(Shape input) : x(graph.add_input("x", ir::test::float_type(std::move(input)))) {}
   ValueId stored(Shape shape) {
-    return graph.add_constant("w", test::normals(std::move(shape), 3));
+    return graph.add_constant("w", test::random_tensor(std::move(shape), 3));
   }
   void finish(MatMul op, ValueId matrix) { graph.add_output(graph.add_node("y", op, {x, matrix})); }
 };
@@ -52,7 +52,7 @@ TEST(MatchFullyConnected, SharedMatricesStayShared) {
 TEST(MatchFullyConnected, DequantizedMatricesStayIntegers) {
   Product product({kBatch, 3});
   const ValueId q =
-      product.graph.add_constant("q", test::normals({3, 4}, 5).cast(ir::ElementType::kInt8));
+      product.graph.add_constant("q", test::random_tensor({3, 4}, 5).cast(ir::ElementType::kInt8));
   const ir::DequantizeLinear dequantize{{{0.5F, 1, 2, 4}, {0, 1, 2, 3}, 1}};
   product.finish({}, product.graph.add_node("w", dequantize, {q}));
   EXPECT_TRUE(test::run_checked(product.graph, match_fully_connected));

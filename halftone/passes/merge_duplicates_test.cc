@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/passes/merge_duplicates.h"
 
-#include "halftone/passes/test_support.h"
+#include "halftone/passes/testing.h"
 
 namespace halftone::passes {
 namespace {
@@ -25,7 +25,7 @@ TEST(MergeDuplicates, EqualEncodesOfAValueBecomeOne) {
   Fixture f;
   for (const std::string name : {"a", "b"}) {
     const ValueId codes = f.graph.add_node(name, ir::Encode{ir::test::odd_encoding()}, {f.x});
-    const ValueId w = f.graph.add_constant("w" + name, test::normals({3, 2}, 4));
+    const ValueId w = f.graph.add_constant("w" + name, test::random_tensor({3, 2}, 4));
     f.graph.add_output(f.graph.add_node("dense" + name, ir::FullyConnected{}, {codes, w}));
   }
   EXPECT_TRUE(f.run());
@@ -50,7 +50,7 @@ TEST(MergeDuplicates, OtherAttributesOrInputsAreNoDuplicates) {
   Fixture f;
   const auto other = std::make_shared<const numerics::BasisEncoding>(
       numerics::tensor_encoding(numerics::symmetric_basis(2, 3)));
-  const ValueId w = f.graph.add_constant("w", test::normals({2, 2}, 1));
+  const ValueId w = f.graph.add_constant("w", test::random_tensor({2, 2}, 1));
   for (const auto& encoding : {ir::test::odd_encoding(), other}) {
     const ValueId codes = f.graph.add_node("codes", ir::Encode{encoding}, {f.x});
     const ValueId y = f.graph.add_node("y", ir::FullyConnected{}, {codes, w});
@@ -96,9 +96,9 @@ TEST(MergeDuplicates, SmallEqualConstantsBecomeOne) {
 TEST(MergeDuplicates, LargeConstantsBecomeOneIfTheyShareStorage) {
   for (const bool shared : {true, false}) {
     Fixture f;
-    const ValueId a = f.graph.add_constant("a", test::normals({2000, 2}, 1));
+    const ValueId a = f.graph.add_constant("a", test::random_tensor({2000, 2}, 1));
     const ValueId b = shared ? f.graph.add_constant("b", f.graph.value(a).constant)
-                             : f.graph.add_constant("b", test::normals({2000, 2}, 1));
+                             : f.graph.add_constant("b", test::random_tensor({2000, 2}, 1));
     for (const ValueId w : {a, b}) {
       const ValueId y = f.graph.add_node("y", ir::FullyConnected{}, {f.x, w});
       f.graph.add_output(f.graph.add_node("tanh", kTanh, {y}));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/passes/remove_transposes.h"
 
-#include "halftone/passes/test_support.h"
+#include "halftone/passes/testing.h"
 
 namespace halftone::passes {
 namespace {
@@ -90,7 +90,7 @@ TEST(RemoveTransposes, ConstantsAreTransposedTheOtherWay) {
                                  ir::Shape{3, 1, 2}, ir::Shape{1, 2}}) {
     for (const bool first : {false, true}) {
       Pair pair;
-      const ValueId c = pair.graph.add_constant("c", test::normals(shape, 9));
+      const ValueId c = pair.graph.add_constant("c", test::random_tensor(shape, 9));
       const ValueId t = pair.node(kThere, {pair.x});
       EXPECT_TRUE(pair.run(pair.node(kAdd, first ? std::vector{c, t} : std::vector{t, c})));
       EXPECT_THAT(test::operators(pair.graph), ElementsAre("Add", "Tanh")) << shape.to_string();
@@ -100,7 +100,7 @@ TEST(RemoveTransposes, ConstantsAreTransposedTheOtherWay) {
 
 TEST(RemoveTransposes, StaysWhereItCannotPass) {
   Pair broadcast;
-  const ValueId c = broadcast.graph.add_constant("c", test::normals({2, 1, 1, 1}, 9));
+  const ValueId c = broadcast.graph.add_constant("c", test::random_tensor({2, 1, 1, 1}, 9));
   const ValueId t = broadcast.node(kThere, {broadcast.x});
   broadcast.graph.add_output(broadcast.node(kAdd, {t, c}));
   EXPECT_FALSE(test::run_checked(broadcast.graph, remove_transposes));
@@ -109,8 +109,9 @@ TEST(RemoveTransposes, StaysWhereItCannotPass) {
   const ValueId there = apart.node(kThere, {apart.x});
   const ValueId other =
       apart.node(Transpose{{2, 1, 0}}, {apart.node(Transpose{{0, 2, 1}}, {apart.z})});
-  apart.graph.add_output(apart.node(
-      ir::FullyConnected{}, {there, apart.graph.add_constant("w", test::normals({4, 2}, 1))}));
+  apart.graph.add_output(
+      apart.node(ir::FullyConnected{},
+                 {there, apart.graph.add_constant("w", test::random_tensor({4, 2}, 1))}));
   apart.graph.add_output(other);
   EXPECT_TRUE(test::run_checked(apart.graph, remove_transposes));
   EXPECT_THAT(test::operators(apart.graph),
@@ -131,7 +132,7 @@ TEST(RemoveTransposes, DequantizedConstantsAreTransposedThemselves) {
     Graph graph;
     const ValueId x = graph.add_input("x", ir::test::float_type({kBatch, 2}));
     const ValueId q =
-        graph.add_constant("q", test::normals({2, 3}, 5).cast(ir::ElementType::kInt8));
+        graph.add_constant("q", test::random_tensor({2, 3}, 5).cast(ir::ElementType::kInt8));
     const ValueId w = graph.add_node("w", ir::DequantizeLinear{parameters}, {q});
     const ValueId wt = graph.add_node("wt", Transpose{{1, 0}}, {w});
     graph.add_output(graph.add_node("y", ir::FullyConnected{}, {x, wt}));

@@ -4,7 +4,7 @@
 #include <ctime>
 
 #include "halftone/ir/text.h"
-#include "halftone/passes/test_support.h"
+#include "halftone/passes/testing.h"
 
 namespace halftone::passes {
 namespace {
@@ -24,7 +24,8 @@ const ir::Unary kRelu{{ir::ActivationKind::kRelu}};
 ValueId exported_layer(Graph& graph, ValueId x, ir::Dim outputs, const std::string& name) {
   const ir::Dim inputs = graph.value(x).type.shape.back();
   const auto constant = [&](const char* what, ir::Shape shape) {
-    return graph.add_constant(name + what, test::normals(std::move(shape), graph.num_values()));
+    return graph.add_constant(name + what,
+                              test::random_tensor(std::move(shape), graph.num_values()));
   };
   ValueId y = graph.add_node(name, ir::MatMul{}, {x, constant(".w", {inputs, outputs})});
   y = graph.add_node(name + "/add", ir::Binary{BinaryKind::kAdd, {}},
@@ -52,7 +53,8 @@ TEST(Simplify, AnExportedNetworkBecomesItsLayers) {
 TEST(Simplify, QuantizedWeightsStaySmall) {
   Graph graph;
   const ValueId x = graph.add_input("x", float_type({kBatch, 3}));
-  const ValueId q = graph.add_constant("q", test::normals({3, 4}, 5).cast(ir::ElementType::kInt8));
+  const ValueId q =
+      graph.add_constant("q", test::random_tensor({3, 4}, 5).cast(ir::ElementType::kInt8));
   const ValueId w = graph.add_node("w", ir::DequantizeLinear{{{0.5F}, {0}, 0}}, {q});
   graph.add_output(graph.add_node("relu", kRelu, {graph.add_node("y", ir::MatMul{}, {x, w})}));
   Graph as_float = graph;
@@ -67,7 +69,7 @@ TEST(Simplify, OutputsMayBeInputsOrConstants) {
   Graph graph;
   const ValueId x = graph.add_input("x", float_type({kBatch, 3}));
   graph.add_output(x);
-  graph.add_output(graph.add_constant("c", test::normals({3}, 1)));
+  graph.add_output(graph.add_constant("c", test::random_tensor({3}, 1)));
   graph.add_output(x);
   EXPECT_FALSE(test::run_checked(graph, simplified));
 }

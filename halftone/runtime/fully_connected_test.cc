@@ -5,7 +5,7 @@
 #include <string>
 
 #include "halftone/base/parallel.h"
-#include "halftone/runtime/oracle.h"
+#include "halftone/runtime/testing.h"
 
 namespace halftone::runtime {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "halftone/runtime/oracle.h"
+#include "halftone/runtime/testing.h"
 
 namespace halftone::runtime {
 namespace {
@@ -12,6 +12,7 @@ namespace {
 using ir::ActivationKind;
 using ir::ElementType;
 using ir::Shape;
+using ir::test::float_type;
 
 /// One node on inputs of these types, the last ones constant if wanted.
 struct Case {
@@ -22,10 +23,6 @@ struct Case {
   std::size_t constants = 0;
   float tolerance = 0;
 };
-
-ir::ValueType floats(Shape shape) {
-  return ir::dense_type(ElementType::kFloat32, std::move(shape));
-}
 
 ir::Graph graph_of(const Case& test) {
   Random random(23);
@@ -93,7 +90,7 @@ std::vector<Case> unary_cases() {
     const ir::Activation activation{static_cast<ActivationKind>(kind), 0.25F, 0.75F};
     cases.push_back({"Unary" + std::string(ir::to_string(activation.kind)),
                      ir::Unary{activation},
-                     {floats({ir::kBatch, 3, 35})},
+                     {float_type({ir::kBatch, 3, 35})},
                      kernel_of(activation.kind),
                      0,
                      2e-5F});
@@ -108,7 +105,7 @@ std::vector<Case> binary_cases() {
                        ActivationKind activation = ActivationKind::kIdentity) {
     cases.push_back({std::string(ir::to_string(kind)) + name,
                      ir::Binary{kind, {activation}},
-                     {floats(std::move(a)), floats(std::move(b))},
+                     {float_type(std::move(a)), float_type(std::move(b))},
                      kernel,
                      constants,
                      1e-6F});
@@ -137,7 +134,7 @@ std::vector<Case> matmul_cases() {
     for (const std::size_t constants : {std::size_t{0}, std::size_t{1}}) {
       cases.push_back({"MatMul" + name + (constants != 0 ? "Constant" : ""),
                        op,
-                       {floats(a), floats(b)},
+                       {float_type(a), float_type(b)},
                        kernel,
                        constants,
                        2e-5F});
@@ -167,26 +164,26 @@ std::vector<Case> layout_and_other_cases() {
   const ir::AffineParameters many{{0.25F, 0.5F, 1}, {3, 0, -2}, 1};
   const auto integers = ir::dense_type(ElementType::kInt8, {n, 3, 4});
   return {
-      {"Softmax", ir::Softmax{1}, {floats({n, 10})}, "vector_f32", 0, 1e-6F},
-      {"SoftmaxDeep", ir::Softmax{2}, {floats({n, 4, 33})}, "vector_f32", 0, 1e-6F},
-      {"SoftmaxMiddle", ir::Softmax{1}, {floats({n, 4, 33})}, "reference"},
-      {"SoftmaxLog", ir::Softmax{1, 1, true}, {floats({n, 10})}, "reference"},
-      {"SoftmaxBeta", ir::Softmax{1, 2}, {floats({n, 10})}, "reference"},
-      {"Reshape", ir::Reshape{{n, 12}}, {floats({n, 3, 4})}, "alias"},
+      {"Softmax", ir::Softmax{1}, {float_type({n, 10})}, "vector_f32", 0, 1e-6F},
+      {"SoftmaxDeep", ir::Softmax{2}, {float_type({n, 4, 33})}, "vector_f32", 0, 1e-6F},
+      {"SoftmaxMiddle", ir::Softmax{1}, {float_type({n, 4, 33})}, "reference"},
+      {"SoftmaxLog", ir::Softmax{1, 1, true}, {float_type({n, 10})}, "reference"},
+      {"SoftmaxBeta", ir::Softmax{1, 2}, {float_type({n, 10})}, "reference"},
+      {"Reshape", ir::Reshape{{n, 12}}, {float_type({n, 3, 4})}, "alias"},
       {"ReshapeIntegers", ir::Reshape{{n, 4, 3}}, {integers}, "alias"},
-      {"Transpose", ir::Transpose{{2, 0, 1}}, {floats({n, 3, 4})}, "reference"},
-      {"Concat", ir::Concat{1}, {floats({n, 3}), floats({n, 5})}, "reference"},
-      {"Slice", ir::Slice{1, 1, 2, 3}, {floats({n, 7})}, "reference"},
-      {"SliceOfNothing", ir::Slice{1, 0, 1, 0}, {floats({n, 7})}, "reference"},
-      {"CastToIntegers", ir::Cast{ElementType::kInt32}, {floats({n, 7})}, "reference"},
+      {"Transpose", ir::Transpose{{2, 0, 1}}, {float_type({n, 3, 4})}, "reference"},
+      {"Concat", ir::Concat{1}, {float_type({n, 3}), float_type({n, 5})}, "reference"},
+      {"Slice", ir::Slice{1, 1, 2, 3}, {float_type({n, 7})}, "reference"},
+      {"SliceOfNothing", ir::Slice{1, 0, 1, 0}, {float_type({n, 7})}, "reference"},
+      {"CastToIntegers", ir::Cast{ElementType::kInt32}, {float_type({n, 7})}, "reference"},
       {"CastToFloats", ir::Cast{ElementType::kFloat32}, {integers}, "reference"},
       {"QuantizeLinear",
        ir::QuantizeLinear{one, ElementType::kInt8},
-       {floats({n, 9})},
+       {float_type({n, 9})},
        "reference"},
       {"QuantizeLinearAxis",
        ir::QuantizeLinear{many, ElementType::kUint8},
-       {floats({n, 3, 4})},
+       {float_type({n, 3, 4})},
        "reference"},
       {"DequantizeLinear", ir::DequantizeLinear{one}, {integers}, "reference"},
       {"DequantizeLinearAxis", ir::DequantizeLinear{many}, {integers}, "reference"},
@@ -200,7 +197,7 @@ std::vector<Case> encode_cases() {
     for (const Shape& shape : {Shape{ir::kBatch, 70}, Shape{ir::kBatch, 2, 3, 64}, Shape{65}}) {
       cases.push_back({"Encode" + std::to_string(bits) + "Rank" + std::to_string(shape.rank()),
                        ir::Encode{testing::activation_encoding(bits, bits % 2 == 0, random)},
-                       {floats(shape)},
+                       {float_type(shape)},
                        "bit_planes"});
     }
   }

@@ -7,16 +7,13 @@
 #include <algorithm>
 
 #include "halftone/base/testing.h"
-#include "halftone/runtime/oracle.h"
+#include "halftone/runtime/testing.h"
 
 namespace halftone::runtime {
 namespace {
 
+using ir::test::float_type;
 using ::testing::HasSubstr;
-
-ir::ValueType floats(ir::Shape shape) {
-  return ir::dense_type(ir::ElementType::kFloat32, std::move(shape));
-}
 
 /// Adds a random node that reads `pool`, whose values are all float32 [N, 8].
 ir::ValueId add_random_node(ir::Graph& graph, const std::vector<ir::ValueId>& pool,
@@ -59,8 +56,8 @@ ir::ValueId add_random_node(ir::Graph& graph, const std::vector<ir::ValueId>& po
 ir::Graph random_graph(std::uint64_t seed) {
   Random random(seed);
   ir::Graph graph;
-  std::vector<ir::ValueId> pool{graph.add_input("x", floats({ir::kBatch, 8}))};
-  if (random.below(2) == 0) pool.push_back(graph.add_input("y", floats({ir::kBatch, 8})));
+  std::vector<ir::ValueId> pool{graph.add_input("x", float_type({ir::kBatch, 8}))};
+  if (random.below(2) == 0) pool.push_back(graph.add_input("y", float_type({ir::kBatch, 8})));
   const std::size_t count = 1 + random.below(14);
   for (std::size_t i = 0; i < count; ++i) {
     pool.push_back(add_random_node(graph, pool, "node" + std::to_string(i), random));
@@ -141,7 +138,7 @@ TEST(Plan, SaysWhyPopcountDoesNotTakeALayer) {
   Random random(1);
   const auto refusal = [&](int x_bits, const testing::WeightFormat& format) {
     ir::Graph graph;
-    const auto x = graph.add_input("x", floats({1, 40}));
+    const auto x = graph.add_input("x", float_type({1, 40}));
     const auto encoded = graph.add_node(
         "encode", ir::Encode{testing::activation_encoding(x_bits, true, random)}, {x});
     const auto w = graph.add_constant("w", testing::random_weights(3, 40, format, random));
@@ -159,7 +156,7 @@ TEST(Plan, EncodesOnceForSeveralLayers) {
   const auto same = std::make_shared<const numerics::BasisEncoding>(*encoding);
   const auto other = testing::activation_encoding(2, true, random);
   ir::Graph graph;
-  const auto x = graph.add_input("x", floats({ir::kBatch, 20}));
+  const auto x = graph.add_input("x", float_type({ir::kBatch, 20}));
   int layers = 0;
   for (const auto& each : {encoding, same, other}) {
     const std::string name = "dense" + std::to_string(layers++);
@@ -173,7 +170,7 @@ TEST(Plan, EncodesOnceForSeveralLayers) {
 
 TEST(Plan, LeavesOutWhatNoOutputNeeds) {
   ir::Graph graph;
-  const auto x = graph.add_input("x", floats({ir::kBatch, 4}));
+  const auto x = graph.add_input("x", float_type({ir::kBatch, 4}));
   graph.add_node("unused", ir::Unary{{ir::ActivationKind::kExp}}, {x});
   graph.add_output(graph.add_node("used", ir::Unary{{ir::ActivationKind::kTanh}}, {x}));
   const auto plan = make_plan(graph);
@@ -199,8 +196,8 @@ TEST(Plan, ReportsItsMemory) {
 
 TEST(Plan, FillsInTheBatch) {
   const auto plan = make_plan(testing::make_perceptron({}), {.batch = 3});
-  EXPECT_EQ(plan->graph().value(plan->graph().inputs()[0]).type, floats({3, 784}));
-  EXPECT_EQ(plan->graph().value(plan->graph().outputs()[0]).type, floats({3, 10}));
+  EXPECT_EQ(plan->graph().value(plan->graph().inputs()[0]).type, float_type({3, 784}));
+  EXPECT_EQ(plan->graph().value(plan->graph().outputs()[0]).type, float_type({3, 10}));
 }
 
 TEST(Plan, IsTheSameEveryTime) {
@@ -234,10 +231,11 @@ TEST(Plan, RefusesAGraphThatIsNotWhole) {
 
 TEST(Plan, RefusesABatchThatDoesNotFit) {
   ir::Graph graph;
-  const auto x = graph.add_input("x", floats({ir::kBatch, 4}));
-  const auto y = graph.add_input("y", floats({3, ir::kBatch, 4}));
+  const auto x = graph.add_input("x", float_type({ir::kBatch, 4}));
+  const auto y = graph.add_input("y", float_type({3, ir::kBatch, 4}));
   const auto flat = graph.add_node("flat", ir::Reshape{{ir::kBatch, 12}}, {y});
-  const auto sum = graph.add_node("both", ir::MatMul{}, {x, graph.add_input("w", floats({4, 12}))});
+  const auto sum =
+      graph.add_node("both", ir::MatMul{}, {x, graph.add_input("w", float_type({4, 12}))});
   graph.add_output(graph.add_node("sum", ir::Binary{}, {flat, sum}));
   EXPECT_NO_THROW(make_plan(graph, {.batch = 5}));
   expect_error(ErrorKind::kShape, "2^40",
@@ -257,7 +255,7 @@ TEST(Plan, RefusesEncodedInputsOfTheGraph) {
 
 TEST(Plan, NamesTheNodeWhoseKernelCannotBeMade) {
   ir::Graph graph;
-  const auto x = graph.add_input("x", floats({1, 8}));
+  const auto x = graph.add_input("x", float_type({1, 8}));
   const float a[] = {3e38F, 3e38F};
   graph.add_output(graph.add_node("huge",
                                   ir::Encode{std::make_shared<numerics::BasisEncoding>(

@@ -8,43 +8,28 @@
 #include <thread>
 
 #include "halftone/base/error.h"
-#include "halftone/runtime/oracle.h"
+#include "halftone/runtime/testing.h"
 
 namespace halftone::runtime {
 namespace {
 
+using ir::test::float_type;
 using ::testing::HasSubstr;
-
-ir::ValueType floats(ir::Shape shape) {
-  return ir::dense_type(ir::ElementType::kFloat32, std::move(shape));
-}
-
-std::vector<ir::Tensor> one_tensor(ir::Tensor tensor) {
-  std::vector<ir::Tensor> tensors;
-  tensors.push_back(std::move(tensor));
-  return tensors;
-}
 
 void expect_shape_error(Session& session, const std::vector<ir::Tensor>& inputs,
                         const std::string& text) {
-  try {
-    session.run(inputs);
-    FAIL() << "expected an error: " << text;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kShape);
-    EXPECT_THAT(error.what(), HasSubstr(text));
-  }
+  expect_error(ErrorKind::kShape, text, [&] { session.run(inputs); });
 }
 
 TEST(Session, RefusesInputsThatDoNotFit) {
   Session session(make_plan(testing::make_perceptron({.inputs = 6, .hidden = 5}), {.batch = 2}));
   Random random(1);
   expect_shape_error(session, {}, "inputs of the graph: expected 1, found 0");
-  expect_shape_error(session, one_tensor(testing::random_tensor({2, 7}, random)),
+  expect_shape_error(session, ir::test::list(testing::random_tensor({2, 7}, random)),
                      "input 'pixels': expected float32[2, 6], found float32[2, 7]");
-  expect_shape_error(session, one_tensor(testing::random_tensor({1, 6}, random)),
+  expect_shape_error(session, ir::test::list(testing::random_tensor({1, 6}, random)),
                      "input 'pixels': expected float32[2, 6], found float32[1, 6]");
-  expect_shape_error(session, one_tensor(ir::Tensor(ir::ElementType::kInt8, {2, 6})),
+  expect_shape_error(session, ir::test::list(ir::Tensor(ir::ElementType::kInt8, {2, 6})),
                      "input 'pixels': expected float32[2, 6], found int8[2, 6]");
 }
 
@@ -52,7 +37,7 @@ TEST(Session, RunsOnItsOwnBuffers) {
   const ir::Graph graph = testing::make_perceptron({.inputs = 30, .hidden = 20, .bits = 2});
   const auto plan = make_plan(graph, {.batch = 2});
   Random random(1);
-  const auto inputs = one_tensor(testing::random_tensor({2, 30}, random));
+  const auto inputs = ir::test::list(testing::random_tensor({2, 30}, random));
   const auto expected = Session(plan).run(inputs);
   Session session(plan);
   std::ranges::copy(inputs[0].as<float>(), session.input_as<float>(0).begin());
@@ -61,13 +46,13 @@ TEST(Session, RunsOnItsOwnBuffers) {
     session.run();
     EXPECT_TRUE(std::ranges::equal(session.output(0).bytes, expected[0].bytes()));
   }
-  EXPECT_EQ(session.output(0).type, floats({2, 10}));
+  EXPECT_EQ(session.output(0).type, float_type({2, 10}));
 }
 
 TEST(Session, DecodesEncodedOutputs) {
   Random random(4);
   ir::Graph graph;
-  const auto x = graph.add_input("x", floats({ir::kBatch, 70}));
+  const auto x = graph.add_input("x", float_type({ir::kBatch, 70}));
   graph.add_output(
       graph.add_node("codes", ir::Encode{testing::activation_encoding(3, true, random)}, {x}));
   graph.add_output(graph.add_constant("weights", testing::random_weights(5, 9, {2, true}, random)));
@@ -77,7 +62,7 @@ TEST(Session, DecodesEncodedOutputs) {
 TEST(Session, PassesInputsConstantsAndAliasesThrough) {
   Random random(4);
   ir::Graph graph;
-  const auto x = graph.add_input("x", floats({ir::kBatch, 6}));
+  const auto x = graph.add_input("x", float_type({ir::kBatch, 6}));
   const auto c = graph.add_constant("c", testing::random_tensor({3, 2}, random));
   graph.add_output(x);
   graph.add_output(c);
@@ -103,7 +88,7 @@ TEST(Session, TellsObserversEveryStepInOrder) {
       make_plan(testing::make_perceptron({.inputs = 30, .hidden = 20, .bits = 1}), {.batch = 2});
   Session session(plan);
   Random random(1);
-  const auto inputs = one_tensor(testing::random_tensor({2, 30}, random));
+  const auto inputs = ir::test::list(testing::random_tensor({2, 30}, random));
   const auto unobserved = session.run(inputs);
   std::vector<std::string> names;
   std::size_t second_observer = 0;
@@ -136,7 +121,7 @@ TEST(Session, ManyRunOnePlanAtOnce) {
     const auto plan =
         make_plan(testing::make_perceptron({.inputs = 100, .hidden = 60, .bits = bits}));
     Random random(1);
-    const auto inputs = one_tensor(testing::random_tensor({1, 100}, random));
+    const auto inputs = ir::test::list(testing::random_tensor({1, 100}, random));
     const auto expected = Session(plan).run(inputs);
     std::vector<int> failures(4, 0);
     std::vector<std::thread> threads;

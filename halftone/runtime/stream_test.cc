@@ -9,16 +9,13 @@
 
 #include "halftone/base/error.h"
 #include "halftone/base/parallel.h"
-#include "halftone/runtime/oracle.h"
+#include "halftone/runtime/testing.h"
 
 namespace halftone::runtime {
 namespace {
 
+using ir::test::float_type;
 using ::testing::HasSubstr;
-
-ir::ValueType floats(ir::Shape shape) {
-  return ir::dense_type(ir::ElementType::kFloat32, std::move(shape));
-}
 
 /// Runs with several threads end as they began.
 class RunStream : public ::testing::Test {
@@ -102,8 +99,8 @@ TEST_F(RunStream, ASampleInTheLastBatchIsNoDifferent) {
 
 TEST_F(RunStream, GoesByTheBatchOfAGraphThatHasOne) {
   ir::Graph graph;
-  const auto x = graph.add_input("x", floats({4, 30}));
-  const auto y = graph.add_input("y", floats({4, 30}));
+  const auto x = graph.add_input("x", float_type({4, 30}));
+  const auto y = graph.add_input("y", float_type({4, 30}));
   graph.add_output(graph.add_node("sum", ir::Binary{}, {x, y}));
   const Record record = stream(graph, {.num_samples = 10, .batch = 64});
   EXPECT_EQ(record.counts, (std::vector<std::size_t>{4, 4, 2}));
@@ -184,13 +181,7 @@ TEST_F(RunStream, ReportsProgressToTheEndOnTheStartingThread) {
 
 void expect_refused(const ir::Graph& graph, const StreamOptions& options, ErrorKind kind,
                     const std::string& text) {
-  try {
-    stream(graph, options);
-    FAIL() << "expected an error: " << text;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind);
-    EXPECT_THAT(error.what(), HasSubstr(text));
-  }
+  expect_error(kind, text, [&] { stream(graph, options); });
 }
 
 TEST_F(RunStream, RefusesWhatItCannotCut) {
@@ -204,13 +195,13 @@ TEST_F(RunStream, RefusesWhatItCannotCut) {
   expect_refused(integers, options, ErrorKind::kUnsupported,
                  "input 'tokens': expected float32, found int64[N, 5]");
   ir::Graph turned;
-  const auto x = turned.add_input("x", floats({ir::kBatch, 5}));
+  const auto x = turned.add_input("x", float_type({ir::kBatch, 5}));
   turned.add_output(turned.add_node("turn", ir::Transpose{{1, 0}}, {x}));
   expect_refused(turned, options, ErrorKind::kUnsupported,
                  "output 'turn': expected the batch (N) as first extent, found float32[5, N]");
   ir::Graph fixed;
-  const auto a = fixed.add_input("a", floats({4, 5}));
-  const auto b = fixed.add_input("b", floats({5}));
+  const auto a = fixed.add_input("a", float_type({4, 5}));
+  const auto b = fixed.add_input("b", float_type({5}));
   fixed.add_output(fixed.add_node("sum", ir::Binary{}, {a, b}));
   expect_refused(fixed, options, ErrorKind::kUnsupported,
                  "input 'b': expected the batch (4) as first extent, found float32[5]");

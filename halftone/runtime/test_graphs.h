@@ -9,20 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "halftone/base/random.h"
 #include "halftone/ir/graph.h"
+#include "halftone/ir/test_data.h"
 
 namespace halftone::runtime::testing {
 
-inline std::vector<float> random_floats(std::size_t count, Random& random) {
-  std::vector<float> values(count);
-  for (float& value : values) value = static_cast<float>(random.normal());
-  return values;
-}
-
-inline ir::Tensor random_tensor(const ir::Shape& shape, Random& random) {
-  return ir::Tensor::from<float>(shape, random_floats(shape.element_count(), random));
-}
+using ir::test::random_tensor;
 
 /// A basis with coefficients near 1, 1/2, 1/4 ... times `scale`.
 inline numerics::Basis random_basis(int bits, bool offset, Random& random, float scale = 1) {
@@ -59,11 +51,10 @@ inline ir::EncodedTensor random_weights(std::size_t o, std::size_t n, const Weig
   for (std::size_t i = 0; i < count; ++i) {
     encoding.bases.push_back(random_basis(format.bits, format.offset, random, 0.5F));
   }
-  const std::vector<float> values = random_floats(o * n, random);
-  numerics::BitPlanes codes = numerics::encode({values, o, n}, encoding);
-  return {{static_cast<ir::Dim>(o), static_cast<ir::Dim>(n)},
-          std::make_shared<numerics::BasisEncoding>(std::move(encoding)),
-          std::move(codes)};
+  const ir::Shape shape{static_cast<ir::Dim>(o), static_cast<ir::Dim>(n)};
+  const ir::Tensor values = random_tensor(shape, random);
+  numerics::BitPlanes codes = numerics::encode({values.as<float>(), o, n}, encoding);
+  return {shape, std::make_shared<numerics::BasisEncoding>(std::move(encoding)), std::move(codes)};
 }
 
 /// Extents and number systems of a perceptron; without bits everything is float32.

@@ -10,27 +10,13 @@
 #include "halftone/formats/circle/custom_options.h"
 #include "halftone/formats/circle/exporter.h"
 #include "halftone/formats/circle/operator_code.h"
-#include "halftone/formats/circle/test_support.h"
+#include "halftone/formats/circle/testing.h"
 
 namespace halftone::formats::circle {
 namespace {
 
 using ir::kBatch;
 using schema::TensorType;
-using testing::HasSubstr;
-using Ints = std::vector<std::int32_t>;
-
-template <typename Options>
-schema::BuiltinOptionsUnion united(Options options) {
-  schema::BuiltinOptionsUnion result;
-  result.Set(std::move(options));
-  return result;
-}
-
-FileTensor ints(const Ints& numbers) {
-  return constant_tensor(Ints{static_cast<std::int32_t>(numbers.size())}, TensorType::INT32,
-                         numbers);
-}
 
 /// The error for an operator that reads tensor 0, float32 [2, 4], then `parameters`, and has
 /// `outputs` outputs [2, 4].
@@ -55,17 +41,16 @@ Error error_for(OperatorCode code, const std::vector<FileTensor>& parameters,
 }
 
 void expect_error(const Error& error, ErrorKind kind, const char* text) {
-  EXPECT_EQ(to_string(error.kind()), to_string(kind)) << error.what();
-  EXPECT_THAT(error.what(), HasSubstr(text));
+  halftone::expect_error(kind, text, [&] { throw Error(error); });
 }
 
 TEST(BadReshape, IsRefused) {
   using enum OperatorCode;
   expect_error(error_for(kReshape, {}), ErrorKind::kFormat, "has no new shape");
-  expect_error(error_for(kReshape, {ints(Ints(33, 1))}), ErrorKind::kFormat,
+  expect_error(error_for(kReshape, {integers(Ints(33, 1))}), ErrorKind::kFormat,
                "the new shape has too many axes");
-  expect_error(error_for(kReshape, {ints({3, 4})}), ErrorKind::kShape, "cannot reshape [2, 4]");
-  expect_error(error_for(kReshape, {ints(Ints(5000, 1))}), ErrorKind::kFormat,
+  expect_error(error_for(kReshape, {integers({3, 4})}), ErrorKind::kShape, "cannot reshape [2, 4]");
+  expect_error(error_for(kReshape, {integers(Ints(5000, 1))}), ErrorKind::kFormat,
                "input 1: expected a few integers, found 5000");
   expect_error(error_for(kReshape, {constant_tensor<float>({2}, TensorType::FLOAT32, {2, 4})}),
                ErrorKind::kUnsupported, "input 1: expected constant integers");
@@ -75,21 +60,21 @@ TEST(BadReshape, IsRefused) {
                "axis 1 of [2, 4] cannot be squeezed");
   axes.squeeze_dims = {7};
   expect_error(error_for(kSqueeze, {}, united(axes)), ErrorKind::kShape, "axis: expected");
-  expect_error(error_for(kExpandDims, {ints({1, 2})}), ErrorKind::kFormat,
+  expect_error(error_for(kExpandDims, {integers({1, 2})}), ErrorKind::kFormat,
                "expected one integer, found 2");
 }
 
 TEST(BadSplit, IsRefused) {
   using enum OperatorCode;
-  expect_error(error_for(kSplit, {ints({1})}, {}, 3), ErrorKind::kFormat,
+  expect_error(error_for(kSplit, {integers({1})}, {}, 3), ErrorKind::kFormat,
                "an extent of 4 does not make 3 equal parts");
-  expect_error(error_for(kSplitV, {ints({1, 1}), ints({1})}, {}, 2), ErrorKind::kFormat,
+  expect_error(error_for(kSplitV, {integers({1, 1}), integers({1})}, {}, 2), ErrorKind::kFormat,
                "parts do not fill an extent of 4");
-  expect_error(error_for(kSplitV, {ints({1, 9}), ints({1})}, {}, 2), ErrorKind::kFormat,
+  expect_error(error_for(kSplitV, {integers({1, 9}), integers({1})}, {}, 2), ErrorKind::kFormat,
                "parts do not fit an extent of 4");
-  expect_error(error_for(kSplitV, {ints({9, -1}), ints({1})}, {}, 2), ErrorKind::kFormat,
+  expect_error(error_for(kSplitV, {integers({9, -1}), integers({1})}, {}, 2), ErrorKind::kFormat,
                "parts do not fit the extent");
-  expect_error(error_for(kSplitV, {ints({4}), ints({1})}, {}, 2), ErrorKind::kFormat,
+  expect_error(error_for(kSplitV, {integers({4}), integers({1})}, {}, 2), ErrorKind::kFormat,
                "expected a size for each of 2 outputs, found 1");
   expect_error(error_for(kUnpack, {}, {}, 3), ErrorKind::kFormat,
                "axis 0 of [2, 4] does not make 3 outputs");
@@ -108,22 +93,25 @@ TEST(BadPack, IsRefused) {
 
 TEST(BadSlice, IsRefused) {
   using enum OperatorCode;
-  expect_error(error_for(kSlice, {ints({0}), ints({1})}), ErrorKind::kFormat,
+  expect_error(error_for(kSlice, {integers({0}), integers({1})}), ErrorKind::kFormat,
                "expected a begin and a size for each axis of [2, 4]");
-  expect_error(error_for(kSlice, {ints({0, -1}), ints({1, 1})}), ErrorKind::kFormat,
+  expect_error(error_for(kSlice, {integers({0, -1}), integers({1, 1})}), ErrorKind::kFormat,
                "begin is out of range");
-  expect_error(error_for(kSlice, {ints({0, 2}), ints({1, 3})}), ErrorKind::kFormat,
+  expect_error(error_for(kSlice, {integers({0, 2}), integers({1, 3})}), ErrorKind::kFormat,
                "size is out of range");
-  expect_error(error_for(kStridedSlice, {ints({0, 0, 0}), ints({1, 1, 1}), ints({1, 1, 1})}),
-               ErrorKind::kFormat, "expected a begin, an end and a step for the axes of [2, 4]");
-  expect_error(error_for(kStridedSlice, {ints({0, 0}), ints({1, 1}), ints({1, 0})}),
+  expect_error(
+      error_for(kStridedSlice, {integers({0, 0, 0}), integers({1, 1, 1}), integers({1, 1, 1})}),
+      ErrorKind::kFormat, "expected a begin, an end and a step for the axes of [2, 4]");
+  expect_error(error_for(kStridedSlice, {integers({0, 0}), integers({1, 1}), integers({1, 0})}),
                ErrorKind::kFormat, "a begin, end or step is out of range");
   schema::StridedSliceOptionsT masks;
   masks.shrink_axis_mask = 2;
-  expect_error(error_for(kStridedSlice, {ints({0, -9}), ints({1, 1}), ints({1, 1})}, united(masks)),
+  expect_error(error_for(kStridedSlice, {integers({0, -9}), integers({1, 1}), integers({1, 1})},
+                         united(masks)),
                ErrorKind::kFormat, "begin is out of range");
   masks.ellipsis_mask = 1;
-  expect_error(error_for(kStridedSlice, {ints({0, 0}), ints({1, 1}), ints({1, 1})}, united(masks)),
+  expect_error(error_for(kStridedSlice, {integers({0, 0}), integers({1, 1}), integers({1, 1})},
+                         united(masks)),
                ErrorKind::kUnsupported, "an ellipsis, new axes or offsets as ends");
 }
 
@@ -138,7 +126,8 @@ TEST(BadElementwise, IsRefused) {
                "alpha: expected a finite number");
   expect_error(error_for(kAdd, {constant_tensor<float>({3}, TensorType::FLOAT32, {1, 2, 3})}),
                ErrorKind::kShape, "do not broadcast");
-  expect_error(error_for(kTranspose, {ints({0, 0})}), ErrorKind::kShape, "expected a permutation");
+  expect_error(error_for(kTranspose, {integers({0, 0})}), ErrorKind::kShape,
+               "expected a permutation");
 }
 
 TEST(BadInputs, OfDifferentBatchesFallBackToTheirOwnExtents) {

@@ -5,7 +5,7 @@
 
 #include "halftone/base/half.h"
 #include "halftone/formats/circle/exporter.h"
-#include "halftone/formats/circle/test_support.h"
+#include "halftone/formats/circle/testing.h"
 #include "halftone/ir/text.h"
 
 namespace halftone::formats::circle {
@@ -24,15 +24,15 @@ TEST(ExportCircle, FloatNetworkComputesTheSameFromCircleToTflite) {
   const ir::Graph graph = small_network();
   const ir::Graph circle = round_trip(graph, CircleFlavor::kCircle);
   const ir::Graph tflite = round_trip(circle, CircleFlavor::kTflite);
-  expect_same_function(graph, circle);
-  expect_same_function(graph, tflite, 7);
+  expect_same_function(circle, graph);
+  expect_same_function(tflite, graph, {.batch = 7});
 }
 
 TEST(ExportCircle, LowBitNetworkComputesTheSameFromCircleToTflite) {
   const ir::Graph graph = small_lowbit_network();
   const ir::Graph circle = round_trip(graph, CircleFlavor::kCircle);
-  expect_same_function(graph, circle);
-  expect_same_function(graph, round_trip(circle, CircleFlavor::kTflite));
+  expect_same_function(circle, graph);
+  expect_same_function(round_trip(circle, CircleFlavor::kTflite), graph);
 }
 
 TEST(ExportCircle, WritesTheSameBytesEveryTime) {
@@ -60,21 +60,21 @@ TEST(ExportCircle, StoresEqualConstantsOnce) {
   Random random(3);
   ir::Graph graph;
   const auto x = graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {kBatch, 8}));
-  auto shared = std::make_shared<const ir::Constant>(random_tensor(random, {8, 8}));
+  auto shared = std::make_shared<const ir::Constant>(random_tensor({8, 8}, random));
   const auto w1 = graph.add_constant("w1", shared);
   const auto w2 = graph.add_constant("w2", shared);
   const auto y = graph.add_node("a", ir::FullyConnected{}, {x, w1});
   graph.add_output(graph.add_node("b", ir::FullyConnected{}, {y, w2}));
   const auto model = unpacked(export_circle(graph, CircleFlavor::kTflite));
   EXPECT_EQ(model.buffers.size(), 2U);
-  expect_same_function(graph, round_trip(graph, CircleFlavor::kTflite));
+  expect_same_function(round_trip(graph, CircleFlavor::kTflite), graph);
 }
 
 TEST(ExportCircle, WritesFusedTanhAsItsOwnOperator) {
   Random random(3);
   ir::Graph graph;
   const auto x = graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {kBatch, 8}));
-  const auto w = graph.add_constant("w", random_tensor(random, {4, 8}));
+  const auto w = graph.add_constant("w", random_tensor({4, 8}, random));
   graph.add_output(graph.add_node("dense", ir::FullyConnected{{ir::ActivationKind::kTanh, 0, 0}},
                                   {x, w}, "activations"));
   const auto model = unpacked(export_circle(graph, CircleFlavor::kTflite));
@@ -106,7 +106,7 @@ ir::ValueId add_layer(ir::Graph& graph, Random& random, ir::ValueId x, int bits,
   const auto basis = rounded(*random_encoded(random, 1, 1, weights).encoding);
   const auto encoded = graph.add_node(name + "/input", ir::Encode{basis}, {x});
   const auto w = graph.add_constant(name + ".weight", std::move(codes));
-  const auto b = graph.add_constant(name + ".bias", random_tensor(random, {outputs}));
+  const auto b = graph.add_constant(name + ".bias", random_tensor({outputs}, random));
   const auto kind = outputs == 10 ? ir::ActivationKind::kIdentity : ir::ActivationKind::kTanh;
   return graph.add_node(name, ir::FullyConnected{{kind, 0, 0}}, {encoded, w, b});
 }

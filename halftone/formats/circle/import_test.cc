@@ -9,7 +9,7 @@
 
 #include "halftone/base/half.h"
 #include "halftone/formats/circle/operator_code.h"
-#include "halftone/formats/circle/test_support.h"
+#include "halftone/formats/circle/testing.h"
 #include "halftone/ir/text.h"
 
 namespace halftone::formats::circle {
@@ -18,37 +18,17 @@ namespace {
 using ir::kBatch;
 using schema::TensorType;
 using testing::HasSubstr;
-using Ints = std::vector<std::int32_t>;
-
-template <typename Options>
-schema::BuiltinOptionsUnion united(Options options) {
-  schema::BuiltinOptionsUnion result;
-  result.Set(std::move(options));
-  return result;
-}
-
-FileTensor integers(const Ints& numbers) {
-  return constant_tensor(Ints{static_cast<std::int32_t>(numbers.size())}, TensorType::INT32,
-                         numbers);
-}
 
 std::int32_t number(OperatorCode code) { return static_cast<std::int32_t>(code); }
-
-ir::Tensor counting(const ir::Shape& shape) {
-  std::vector<float> numbers(shape.element_count());
-  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i);
-  return floats(shape, numbers);
-}
 
 /// The outputs for the input 0, 1, 2, ...
 std::vector<std::vector<float>> outputs_of(const schema::ModelT& model, const ir::Shape& input) {
   const ir::Graph graph = import_circle(packed(model));
   std::vector<ir::Tensor> inputs;
-  inputs.push_back(counting(input));
+  inputs.push_back(ir::test::counting(input));
   std::vector<std::vector<float>> results;
-  for (const ir::Tensor& output : interpret(graph, inputs)) {
-    const auto numbers = output.as<float>();
-    results.emplace_back(numbers.begin(), numbers.end());
+  for (const ir::Tensor& output : run_by_definition(graph, inputs)) {
+    results.push_back(ir::test::elements<float>(output));
   }
   return results;
 }
@@ -204,9 +184,9 @@ TEST(ImportCircle, ReadsQuantizedOperatorsAsFloatOnesBetweenConversions) {
   quantize(3, 1, -5);
   const ir::Graph graph = import_circle(packed(model));
   std::vector<ir::Tensor> inputs;
-  inputs.push_back(counting({1, 2}).cast(ir::ElementType::kInt8));
+  inputs.push_back(ir::test::counting({1, 2}).cast(ir::ElementType::kInt8));
   // x = 0.5 {-1, 0}, w = {0.5, -1}, b = 12.5: -0.25 + 12.5 = 12.25 -> 12 - 5.
-  EXPECT_EQ(interpret(graph, inputs)[0].as<std::int8_t>()[0], 7);
+  EXPECT_EQ(run_by_definition(graph, inputs)[0].as<std::int8_t>()[0], 7);
   EXPECT_EQ(graph.value(graph.outputs()[0]).name, "t3");
   EXPECT_THAT(ir::to_text(graph), HasSubstr("t3/float: float32[N, 1] = FullyConnected"));
 }
@@ -246,8 +226,8 @@ TEST(ImportCircle, ReadsNumbersBehindTheTables) {
   std::ranges::copy(std::as_bytes(std::span(numbers)), bytes.begin() + 4096);
   const ir::Graph graph = import_circle(bytes);
   std::vector<ir::Tensor> inputs;
-  inputs.push_back(counting({2}));
-  EXPECT_EQ(interpret(graph, inputs)[0].as<float>()[1], 7);
+  inputs.push_back(ir::test::counting({2}));
+  EXPECT_EQ(run_by_definition(graph, inputs)[0].as<float>()[1], 7);
   bytes.pop_back();
   EXPECT_STREQ(error_of([&] { import_circle(bytes); }).what(),
                "operator 0 (ADD): tensor 't1': its numbers lie past the end of the file");

@@ -6,7 +6,7 @@
 #include "halftone/base/half.h"
 #include "halftone/formats/circle/custom_options.h"
 #include "halftone/formats/circle/operator_code.h"
-#include "halftone/formats/circle/test_support.h"
+#include "halftone/formats/circle/testing.h"
 
 namespace halftone::formats::circle {
 namespace {
@@ -98,7 +98,7 @@ TEST(LqFullyConnected, ComputesTheGoldenOutputsAfterImport) {
         round_trip(golden_network(each.bias, each.activation), CircleFlavor::kCircle);
     std::vector<ir::Tensor> inputs;
     inputs.push_back(floats({1, 5}, {0.5F, 1.2F, 2.3F, -1, 0}));
-    const auto outputs = interpret(graph, inputs);
+    const auto outputs = run_by_definition(graph, inputs);
     for (std::size_t o = 0; o < 4; ++o) {
       EXPECT_NEAR(outputs[0].as<float>()[o], each.expected[o], 1e-5F);
     }
@@ -137,7 +137,7 @@ ir::Graph one_layer(const BasisEncoding& weights, int activation_bits, bool acti
   }
   const auto w = weights.bits > 0
                      ? graph.add_constant("w", random_encoded(random, 6, extent, weights))
-                     : graph.add_constant("w", random_tensor(random, {6, extent}));
+                     : graph.add_constant("w", random_tensor({6, extent}, random));
   graph.add_output(
       graph.add_node("y", ir::FullyConnected{{ir::ActivationKind::kTanh, 0, 0}}, {x, w}));
   return graph;
@@ -150,7 +150,7 @@ void expect_same_layer(const ir::Graph& expected, const ir::Graph& found) {
                       graph.value(node.inputs[1]).type);
   };
   EXPECT_EQ(parts(expected), parts(found));
-  expect_same_function(expected, found);
+  expect_same_function(found, expected);
 }
 
 std::vector<BasisEncoding> weight_encodings(bool has_offset) {
@@ -235,7 +235,7 @@ TEST(CustomFullyConnected, TensorBasisComesBackPerChannelFromLq) {
   const ir::Node& node = back.node(*back.producer(back.outputs()[0]));
   const auto& encoding = back.value(node.inputs[1]).type.encoding;
   EXPECT_EQ(encoding.basis->granularity, Granularity::kChannel);
-  expect_same_function(graph, back);
+  expect_same_function(back, graph);
 }
 
 TEST(CustomFullyConnected, RefusesCodesThatNoLayerReads) {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <string>
 
-#include "halftone/formats/circle/test_support.h"
+#include "halftone/formats/circle/testing.h"
 #include "halftone/ir/verify.h"
 
 namespace halftone::formats::circle {
@@ -40,7 +40,8 @@ Case binary(BinaryKind kind, ActivationKind activation = ActivationKind::kIdenti
   return {"Binary" + std::string(to_string(kind)) + std::string(to_string(activation)),
           [=](ir::Graph& graph, ValueId x) {
             Random random(5);
-            const auto other = graph.add_constant("other", random_tensor(random, {3, 1}, 0.5, 2));
+            const auto other =
+                graph.add_constant("other", ir::test::uniform_tensor({3, 1}, random, 0.5, 2));
             return graph.add_node("y", ir::Binary{kind, {activation, 0, 0}}, {x, other});
           },
           {kBatch, 3, 4},
@@ -57,8 +58,8 @@ Case fully_connected(const std::string& name, ir::Shape input, ir::Activation ac
       "FullyConnected" + name,
       [=](ir::Graph& graph, ValueId x) {
         Random random(6);
-        std::vector<ValueId> inputs = {x, graph.add_constant("w", random_tensor(random, {5, 4}))};
-        if (bias) inputs.push_back(graph.add_constant("b", random_tensor(random, {5})));
+        std::vector<ValueId> inputs = {x, graph.add_constant("w", random_tensor({5, 4}, random))};
+        if (bias) inputs.push_back(graph.add_constant("b", random_tensor({5}, random)));
         return graph.add_node("y", ir::FullyConnected{activation}, inputs);
       },
       std::move(input)};
@@ -69,7 +70,7 @@ Case matmul(const std::string& name, const ir::Shape& input, const ir::Shape& ot
   return {"MatMul" + name,
           [=](ir::Graph& graph, ValueId x) {
             Random random(8);
-            const auto b = graph.add_constant("other", random_tensor(random, other));
+            const auto b = graph.add_constant("other", random_tensor(other, random));
             return graph.add_node("y", op, swapped ? std::vector{b, x} : std::vector{x, b});
           },
           input};
@@ -187,15 +188,19 @@ ir::Graph build(const Case& each) {
   return graph;
 }
 
+ir::test::SameFunction inputs_of(const Case& each) {
+  const std::size_t batch = each.input.is_static() ? static_cast<std::size_t>(each.input[0]) : 3;
+  return {.batch = batch, .low = each.low, .high = each.high};
+}
+
 TEST(Operators, ComputeTheSameAfterARoundTripThroughEitherFormat) {
   for (const Case& each : all_cases()) {
     SCOPED_TRACE(each.name);
     const ir::Graph graph = build(each);
-    const std::size_t batch = each.input.is_static() ? static_cast<std::size_t>(each.input[0]) : 3;
     for (const auto flavor : {CircleFlavor::kTflite, CircleFlavor::kCircle}) {
       const ir::Graph back = round_trip(graph, flavor);
       EXPECT_NO_THROW(ir::verify(back));
-      expect_same_function(graph, back, batch, each.low, each.high);
+      expect_same_function(back, graph, inputs_of(each));
       EXPECT_EQ(back.value(back.outputs()[0]).name, "y");
     }
   }
@@ -208,9 +213,7 @@ TEST(Operators, AreWrittenAgainWithoutChange) {
     const auto twice = export_circle(import_circle(once), CircleFlavor::kTflite);
     EXPECT_EQ(unpacked(twice).subgraphs[0]->operators.size(),
               unpacked(once).subgraphs[0]->operators.size());
-    expect_same_function(import_circle(once), import_circle(twice),
-                         each.input.is_static() ? static_cast<std::size_t>(each.input[0]) : 3,
-                         each.low, each.high);
+    expect_same_function(import_circle(twice), import_circle(once), inputs_of(each));
   }
 }
 
@@ -226,7 +229,7 @@ TEST(Operators, QuantizedConstantsBecomeNumbersAgain) {
   const auto bf = graph.add_node("bf", ir::DequantizeLinear{{{0.001F}, {0}, 0}}, {b});
   graph.add_output(graph.add_node("y", ir::FullyConnected{}, {x, wf, bf}));
   for (const auto flavor : {CircleFlavor::kTflite, CircleFlavor::kCircle}) {
-    expect_same_function(graph, round_trip(graph, flavor));
+    expect_same_function(round_trip(graph, flavor), graph);
   }
 }
 
@@ -245,7 +248,7 @@ TEST(Operators, ScalesFollowTheIntegersThroughLayout) {
     ASSERT_NE(tensor->quantization, nullptr) << tensor->name;
     EXPECT_EQ(tensor->quantization->scale, affine.scales);
   }
-  expect_same_function(graph, import_circle(bytes));
+  expect_same_function(import_circle(bytes), graph);
 }
 
 TEST(Operators, WithoutACounterpartAreAllNamedAtOnce) {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "halftone/base/file.h"
-#include "halftone/formats/circle/test_support.h"
+#include "halftone/formats/circle/testing.h"
 
 namespace halftone::formats::circle {
 namespace {
@@ -61,7 +61,7 @@ TEST_F(RealFile, ToycarAutoencoderIsTenFullyConnectedLayers) {
 
 TEST_F(RealFile, ToycarAutoencoderComputesTheSameAfterARoundTrip) {
   const ir::Graph graph = import_model("toycar_autoencoder.tflite");
-  expect_same_function(graph, round_trip(graph, CircleFlavor::kCircle));
+  expect_same_function(round_trip(graph, CircleFlavor::kCircle), graph);
 }
 
 TEST_F(RealFile, ToycarInt8IsFloatLayersBetweenConversions) {
@@ -79,7 +79,8 @@ TEST_F(RealFile, ToycarInt8IsFloatLayersBetweenConversions) {
   EXPECT_EQ(layers, 10U);
   EXPECT_EQ(quantizes, 10U);
   EXPECT_EQ(dequantizes, 30U);  // input, weights and bias of every layer
-  expect_same_function(graph, round_trip(graph, CircleFlavor::kTflite), 1, -128, 127);
+  expect_same_function(round_trip(graph, CircleFlavor::kTflite), graph,
+                       {.batch = 1, .low = -128, .high = 127});
 }
 
 TEST_F(RealFile, ToycarInt8FollowsTheFloatNetwork) {
@@ -87,13 +88,13 @@ TEST_F(RealFile, ToycarInt8FollowsTheFloatNetwork) {
   const ir::Graph narrow = import_model("toycar_autoencoder_int8.tflite");
   Random random(4);
   std::vector<ir::Tensor> codes;
-  codes.push_back(random_tensor(random, {1, 640}, 60, 100).cast(ir::ElementType::kInt8));
+  codes.push_back(ir::test::uniform_tensor({1, 640}, random, 60, 100).cast(ir::ElementType::kInt8));
   std::vector<ir::Tensor> numbers;
   const ir::Node& input = narrow.node(narrow.consumers(narrow.inputs()[0])[0]);
   const std::array arguments = {&std::as_const(codes[0])};
   numbers.push_back(ir::evaluate_operator(input.op, arguments));
-  const ir::Tensor want = std::move(interpret(wide, numbers)[0]);
-  const ir::Tensor output = std::move(interpret(narrow, codes)[0]);
+  const ir::Tensor want = std::move(run_by_definition(wide, numbers)[0]);
+  const ir::Tensor output = std::move(run_by_definition(narrow, codes)[0]);
   const auto& last =
       std::get<ir::QuantizeLinear>(narrow.node(*narrow.producer(narrow.outputs()[0])).op);
   double error = 0;
@@ -113,7 +114,7 @@ TEST_F(RealFile, SpeechDenoiserMatchesTheOnnxNetworksOutputs) {
   std::vector<ir::Tensor> inputs;
   inputs.push_back(expected("dtln_1.in0.npy", {1, 1, 257}));
   inputs.push_back(expected("dtln_1.in1.npy", {1, 2, 128, 2}));
-  const auto outputs = interpret(graph, inputs);
+  const auto outputs = run_by_definition(graph, inputs);
   const std::array wanted = {expected("dtln_1.out0.npy", {1, 1, 257}),
                              expected("dtln_1.out1.npy", {1, 2, 128, 2})};
   for (std::size_t o = 0; o < 2; ++o) {

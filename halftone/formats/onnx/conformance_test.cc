@@ -11,8 +11,8 @@
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
 #include "halftone/formats/onnx/import.h"
-#include "halftone/formats/onnx/onnx_testing.h"
 #include "halftone/formats/onnx/tensors.h"
+#include "halftone/formats/onnx/testing.h"
 
 namespace halftone::formats::onnx {
 namespace {
@@ -58,8 +58,8 @@ bool matches(const ir::Tensor& found, const TensorProto& expected_proto) {
   const bool narrow = expected_proto.data_type() == TensorProto::FLOAT16 ||
                       expected_proto.data_type() == TensorProto::BFLOAT16;
   if (found.shape() != expected.shape() || found.element() != expected.element()) return false;
-  const auto x = values_of(found);
-  const auto y = values_of(expected);
+  const auto x = numbers(found);
+  const auto y = numbers(expected);
   for (std::size_t i = 0; i < x.size(); ++i) {
     const float tolerance = (narrow ? 1e-2F : 1e-4F) * std::abs(y[i]) + 1e-6F;
     const bool same = x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i]));
@@ -94,7 +94,7 @@ Outcome run_case(const fs::path& folder, bool constant_operands) {
   }
   std::vector<ir::Tensor> tensors;
   for (const TensorProto& input : inputs) tensors.push_back(decode_tensor(input, nullptr));
-  const auto found = run(graph, tensors);
+  const auto found = run_by_definition(graph, tensors);
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (!matches(found[i], outputs.at(i))) return Outcome::kWrong;
   }

@@ -11,8 +11,8 @@
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
 #include "halftone/formats/onnx/import.h"
-#include "halftone/formats/onnx/onnx_testing.h"
 #include "halftone/formats/onnx/tensors.h"
+#include "halftone/formats/onnx/testing.h"
 #include "halftone/ir/text.h"
 
 namespace halftone::formats::onnx {
@@ -41,20 +41,9 @@ Graph expect_round_trip(const Graph& graph, const Shape& input_shape = {2, 6}) {
   const auto bytes = export_onnx(graph);
   EXPECT_EQ(bytes, export_onnx(graph));
   Graph again = import_onnx(bytes, {});
-  const auto expected = run(graph, list(random_tensor(input_shape, 3)));
-  const auto found = run(again, list(random_tensor(input_shape, 3)));
-  EXPECT_EQ(found.size(), expected.size());
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    EXPECT_EQ(found[i].type(), expected[i].type());
-    const auto x = values_of(found[i]);
-    const auto y = values_of(expected[i]);
-    for (std::size_t k = 0; k < x.size(); ++k) {
-      const bool both_nan = std::isnan(x[k]) && std::isnan(y[k]);
-      EXPECT_TRUE(both_nan || std::abs(x[k] - y[k]) <= 1e-6F * (1 + std::abs(y[k])))
-          << x[k] << " " << y[k] << "\n"
-          << ir::to_text(graph) << ir::to_text(again);
-    }
-  }
+  const auto expected = run_by_definition(graph, list(random_tensor(input_shape, 3)));
+  const auto found = run_by_definition(again, list(random_tensor(input_shape, 3)));
+  ir::test::expect_near(found, expected, 1e-6F, "\n" + ir::to_text(graph) + ir::to_text(again));
   return again;
 }
 
@@ -362,7 +351,7 @@ TEST(FullyConnectedInABasis, DamagedNodesAreRefused) {
       {[](onnx_pb::GraphProto& graph) {
          TensorProto& basis = initializer(graph, 1);
          const auto dims = basis.dims(0);
-         basis = encode_tensor(tensor({dims}, std::vector<float>(4, std::nanf(""))));
+         basis = encode_tensor(floats({dims}, std::vector<float>(4, std::nanf(""))));
          basis.set_name(graph.node(0).input(1));
        },
        "basis of the input: expected finite numbers, found nan"},
@@ -373,7 +362,7 @@ TEST(FullyConnectedInABasis, DamagedNodesAreRefused) {
        "bit planes: expected uint8 [outputs, 2, 2] for 11 inputs, found int8[5, 2, 2]"},
       {[](onnx_pb::GraphProto& graph) {
          TensorProto& basis = initializer(graph, 1);
-         basis = encode_tensor(tensor({2, 4}, std::vector<float>(8, 1)));
+         basis = encode_tensor(floats({2, 4}, std::vector<float>(8, 1)));
          basis.set_name(graph.node(0).input(1));
        },
        "basis of the input: expected one, found [2, 4]"}};
@@ -384,13 +373,7 @@ TEST(FullyConnectedInABasis, DamagedNodesAreRefused) {
 }
 
 void expect_unsupported(const Graph& graph, const std::string& text) {
-  try {
-    static_cast<void>(export_onnx(graph));
-    ADD_FAILURE() << "expected: " << text;
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr(text));
-    EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
-  }
+  expect_error(ErrorKind::kUnsupported, text, [&] { export_onnx(graph); });
 }
 
 TEST(ExportOnnx, NamesEverythingThatHasNoOperator) {

@@ -6,9 +6,8 @@
 
 #include <cstdlib>
 
-#include "halftone/base/error.h"
 #include "halftone/base/file.h"
-#include "halftone/formats/onnx/onnx_testing.h"
+#include "halftone/formats/onnx/testing.h"
 
 namespace halftone::formats::onnx {
 namespace {
@@ -19,20 +18,17 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 /// A folder with weights.bin (64 bytes: 0, 1, 2 ... as float32), removed with the test.
-class ExternalDataTest : public testing::Test {
+class ExternalDataTest : public WithFolder {
  protected:
   void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "halftone_onnx_XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    parent_ = pattern;
-    folder_ = parent_ / "model";
-    fs::create_directories(folder_ / "sub");
+    WithFolder::SetUp();
+    model_ = folder_ / "model";
+    fs::create_directories(model_ / "sub");
     std::vector<float> numbers(16);
     for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i);
-    write_file(folder_ / "weights.bin", std::as_bytes(std::span(numbers)));
-    write_file(parent_ / "secret.bin", std::as_bytes(std::span(numbers)));
+    write_file(model_ / "weights.bin", std::as_bytes(std::span(numbers)));
+    write_file(folder_ / "secret.bin", std::as_bytes(std::span(numbers)));
   }
-  void TearDown() override { fs::remove_all(parent_); }
 
   static TestModel model(const std::vector<std::pair<std::string, std::string>>& entries) {
     TensorProto proto;
@@ -52,46 +48,42 @@ class ExternalDataTest : public testing::Test {
 
   void expect_refused(const std::vector<std::pair<std::string, std::string>>& entries,
                       ErrorKind kind, const std::string& text) {
-    try {
-      static_cast<void>(model(entries).import(folder_));
-      ADD_FAILURE() << "expected: " << text;
-    } catch (const Error& error) {
-      EXPECT_THAT(error.what(), HasSubstr(text));
-      EXPECT_EQ(error.kind(), kind);
-    }
+    expect_error(kind, text, [&] { static_cast<void>(model(entries).import(model_)); });
   }
 
-  fs::path parent_;
-  fs::path folder_;
+  fs::path model_;
 };
 
 TEST_F(ExternalDataTest, IsReadFromTheModelsFolder) {
   const auto graph =
-      model({{"location", "weights.bin"}, {"offset", "12"}, {"length", "8"}}).import(folder_);
-  EXPECT_THAT(values_of(run(graph, list(tensor({1, 2}, {0, 0})))[0]), ElementsAre(3, 4));
+      model({{"location", "weights.bin"}, {"offset", "12"}, {"length", "8"}}).import(model_);
+  EXPECT_THAT(numbers(run_by_definition(graph, list(floats({1, 2}, {0, 0})))[0]),
+              ElementsAre(3, 4));
 }
 
 TEST_F(ExternalDataTest, LengthMayBeLeftOut) {
   expect_refused({{"location", "sub/../weights.bin"}}, ErrorKind::kFormat, "found '..'");
-  const auto plain = model({{"location", "./weights.bin"}}).import(folder_);
-  EXPECT_THAT(values_of(run(plain, list(tensor({1, 2}, {0, 0})))[0]), ElementsAre(0, 1));
+  const auto plain = model({{"location", "./weights.bin"}}).import(model_);
+  EXPECT_THAT(numbers(run_by_definition(plain, list(floats({1, 2}, {0, 0})))[0]),
+              ElementsAre(0, 1));
 }
 
 TEST_F(ExternalDataTest, OutsideTheFolderIsRefused) {
   expect_refused({{"location", "../secret.bin"}}, ErrorKind::kFormat, "found '..'");
-  expect_refused({{"location", (parent_ / "secret.bin").string()}}, ErrorKind::kFormat,
+  expect_refused({{"location", (folder_ / "secret.bin").string()}}, ErrorKind::kFormat,
                  "found an absolute path");
-  fs::create_symlink(parent_ / "secret.bin", folder_ / "link.bin");
+  fs::create_symlink(folder_ / "secret.bin", model_ / "link.bin");
   expect_refused({{"location", "link.bin"}}, ErrorKind::kFormat,
                  "a symbolic link leads out of the model's folder");
-  fs::create_directory_symlink(parent_, folder_ / "up");
+  fs::create_directory_symlink(folder_, model_ / "up");
   expect_refused({{"location", "up/secret.bin"}}, ErrorKind::kFormat, "leads out");
 }
 
 TEST_F(ExternalDataTest, LinksInsideTheFolderAreFollowed) {
-  fs::create_symlink("weights.bin", folder_ / "inside.bin");
-  const auto graph = model({{"location", "inside.bin"}}).import(folder_);
-  EXPECT_THAT(values_of(run(graph, list(tensor({1, 2}, {0, 0})))[0]), ElementsAre(0, 1));
+  fs::create_symlink("weights.bin", model_ / "inside.bin");
+  const auto graph = model({{"location", "inside.bin"}}).import(model_);
+  EXPECT_THAT(numbers(run_by_definition(graph, list(floats({1, 2}, {0, 0})))[0]),
+              ElementsAre(0, 1));
 }
 
 TEST_F(ExternalDataTest, RangesOutsideTheFileAreRefused) {
@@ -125,7 +117,7 @@ TEST_F(ExternalDataTest, SmallFileCannotBecomeALargeModel) {
   TestModel result;
   result.input("x", {-1, 16}).output("x");
   for (int i = 0; i < 5; ++i) result.initializer("w" + std::to_string(i), proto);
-  EXPECT_THROW(static_cast<void>(result.import(folder_)), Error);
+  EXPECT_THROW(static_cast<void>(result.import(model_)), Error);
 }
 
 }  // namespace

@@ -11,8 +11,8 @@
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
 #include "halftone/base/random.h"
-#include "halftone/formats/onnx/onnx_testing.h"
 #include "halftone/formats/onnx/tensors.h"
+#include "halftone/formats/onnx/testing.h"
 #include "halftone/ir/text.h"
 
 namespace halftone::formats::onnx {
@@ -48,9 +48,9 @@ TEST(ImportOnnx, ReadsTheBundledNetwork) {
   EXPECT_THAT(text, HasSubstr("float32[N, 10] = FullyConnected"));
   EXPECT_THAT(text, HasSubstr("Tanh"));
   EXPECT_THAT(text, HasSubstr("Softmax"));
-  const auto y = run(graph, list(random_tensor({2, 784}, 1)));
+  const auto y = run_by_definition(graph, list(random_tensor({2, 784}, 1)));
   float sum = 0;
-  for (const float value : values_of(y[0])) sum += value;
+  for (const float value : numbers(y[0])) sum += value;
   EXPECT_NEAR(sum, 2, 1e-5);
 }
 
@@ -141,7 +141,7 @@ TEST(ImportOnnx, InitializersOfEveryTypeAreWidened) {
     TestModel model;
     model.input("x", {-1, 2}).initializer("w", weight).output("y");
     model.node("MatMul", {"x", "w"}, {"y"});
-    EXPECT_THAT(values_of(run(model.import(), list(tensor({1, 2}, {1, 10})))[0]),
+    EXPECT_THAT(numbers(run_by_definition(model.import(), list(floats({1, 2}, {1, 10})))[0]),
                 ElementsAre(31, 42));
   }
 }
@@ -300,7 +300,8 @@ TEST(ImportOnnx, BoundsMayBeInfinite) {
   TestModel model;
   model.input("x", {-1, 2}).scalar("s", std::numeric_limits<float>::infinity()).output("y");
   model.node("Min", {"x", "s"}, {"y"});
-  EXPECT_THAT(values_of(run(model.import(), list(tensor({1, 2}, {1, -1})))[0]), ElementsAre(1, -1));
+  EXPECT_THAT(numbers(run_by_definition(model.import(), list(floats({1, 2}, {1, -1})))[0]),
+              ElementsAre(1, -1));
 }
 
 TEST(ImportOnnx, ShapesBeyondReasonAreRefusedBeforeAnythingIsAllocated) {

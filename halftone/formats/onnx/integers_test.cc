@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "halftone/base/error.h"
-#include "halftone/formats/onnx/onnx_testing.h"
 #include "halftone/formats/onnx/tensors.h"
+#include "halftone/formats/onnx/testing.h"
 
 namespace halftone::formats::onnx {
 namespace {

@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "halftone/base/error.h"
-#include "halftone/formats/onnx/onnx_testing.h"
+#include "halftone/formats/onnx/testing.h"
 
 namespace halftone::formats::onnx {
 namespace {

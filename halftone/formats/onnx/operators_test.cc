@@ -8,8 +8,8 @@
 #include <limits>
 
 #include "halftone/base/error.h"
-#include "halftone/formats/onnx/onnx_testing.h"
 #include "halftone/formats/onnx/tensors.h"
+#include "halftone/formats/onnx/testing.h"
 #include "halftone/ir/text.h"
 
 namespace halftone::formats::onnx {
@@ -43,8 +43,9 @@ TEST_P(OneNode, GivesTheNumbersOfTheSpecification) {
   inputs.insert(inputs.end(), tested.operands.begin(), tested.operands.end());
   NodeProto& node = model.node(tested.op_type, inputs, {"y"});
   if (tested.fill) tested.fill(model, node);
-  const auto outputs = run(model.import(), list(tensor({2, 3}, {1, -2, 3, 4, 5, -6})));
-  const Vector found = values_of(outputs.at(0));
+  const auto outputs =
+      run_by_definition(model.import(), list(floats({2, 3}, {1, -2, 3, 4, 5, -6})));
+  const Vector found = numbers(outputs.at(0));
   ASSERT_EQ(found.size(), tested.expected.size());
   for (std::size_t i = 0; i < found.size(); ++i) {
     EXPECT_NEAR(found[i], tested.expected[i], 1e-4) << "element " << i;
@@ -239,7 +240,7 @@ TEST(Gemm, WithConstantWeightBecomesOneFullyConnected) {
     set(node, "beta", 0.5F);
     const ir::Graph graph = model.import();
     EXPECT_THAT(ir::to_text(graph), HasSubstr("y: float32[N, 3] = FullyConnected(x, w, c)"));
-    EXPECT_THAT(values_of(run(graph, list(tensor({1, 2}, {1, 10})))[0]),
+    EXPECT_THAT(numbers(run_by_definition(graph, list(floats({1, 2}, {1, 10})))[0]),
                 ElementsAre(2 * 41 + 5, 2 * 52 + 10, 2 * 63 + 15));
   }
 }
@@ -252,15 +253,16 @@ TEST(Gemm, OfTwoInputsBecomesAMatMul) {
   set(node, "alpha", 3.0F);
   const ir::Graph graph = model.import();
   EXPECT_THAT(ir::to_text(graph), HasSubstr("MatMul"));
-  const auto y = run(graph, list(tensor({2, 1}, {1, 2}), tensor({2, 3}, {1, 2, 3, 4, 5, 6})));
-  EXPECT_THAT(values_of(y[0]), ElementsAre(27, 36, 45));
+  const auto y =
+      run_by_definition(graph, list(floats({2, 1}, {1, 2}), floats({2, 3}, {1, 2, 3, 4, 5, 6})));
+  EXPECT_THAT(numbers(y[0]), ElementsAre(27, 36, 45));
 }
 
 TEST(Gemm, ThirdOperandThatVariesByRowIsAdded) {
   TestModel model;
   model.input("x", {2, 1}).floats("w", {1, 2}, {1, 2}).floats("c", {2, 1}, {10, 20}).output("y");
   model.node("Gemm", {"x", "w", "c"}, {"y"});
-  EXPECT_THAT(values_of(run(model.import(), list(tensor({2, 1}, {1, 3})))[0]),
+  EXPECT_THAT(numbers(run_by_definition(model.import(), list(floats({2, 1}, {1, 3})))[0]),
               ElementsAre(11, 12, 23, 26));
 }
 
@@ -273,7 +275,8 @@ TEST(MatMul, WeightUsedTwiceIsTransposedOnce) {
   const auto nodes = graph.topological_order();
   ASSERT_EQ(nodes.size(), 2U);
   EXPECT_EQ(graph.node(nodes[0]).inputs[1], graph.node(nodes[1]).inputs[1]);
-  EXPECT_THAT(values_of(run(graph, list(tensor({1, 2}, {1, 1})))[0]), ElementsAre(22, 32));
+  EXPECT_THAT(numbers(run_by_definition(graph, list(floats({1, 2}, {1, 1})))[0]),
+              ElementsAre(22, 32));
 }
 
 TEST(MatMul, IntegerWeightWithScalesStaysInteger) {
@@ -289,7 +292,8 @@ TEST(MatMul, IntegerWeightWithScalesStaysInteger) {
   EXPECT_THAT(text, HasSubstr("int8[3, 2]"));
   EXPECT_THAT(text, HasSubstr("3 scales along axis 0"));
   EXPECT_THAT(text, HasSubstr("FullyConnected"));
-  EXPECT_THAT(values_of(run(graph, list(tensor({1, 2}, {1, 1})))[0]), ElementsAre(5, 70, 900));
+  EXPECT_THAT(numbers(run_by_definition(graph, list(floats({1, 2}, {1, 1})))[0]),
+              ElementsAre(5, 70, 900));
 }
 
 TEST(Clip, BoundsWithANameOfTheirOwnGetIt) {
@@ -310,17 +314,18 @@ TEST(Softmax, BelowOperatorSet13TakesAllLaterAxesForOne) {
   TestModel model(11);
   model.input("x", {-1, 2, 2}).output("y");
   model.node("Softmax", {"x"}, {"y"});
-  const auto y = run(model.import(), list(tensor({1, 2, 2}, {0, 0, 0, 0})));
+  const auto y = run_by_definition(model.import(), list(floats({1, 2, 2}, {0, 0, 0, 0})));
   EXPECT_EQ(y[0].shape(), (ir::Shape{1, 2, 2}));
-  EXPECT_THAT(values_of(y[0]), ElementsAre(0.25F, 0.25F, 0.25F, 0.25F));
+  EXPECT_THAT(numbers(y[0]), ElementsAre(0.25F, 0.25F, 0.25F, 0.25F));
 }
 
 TEST(PRelu, BelowOperatorSet7HasASlopePerChannel) {
   TestModel model(6);
   model.input("x", {-1, 2, 2}).floats("s", {2}, {10, 100}).output("y");
   model.node("PRelu", {"x", "s"}, {"y"});
-  EXPECT_THAT(values_of(run(model.import(), list(tensor({1, 2, 2}, {-1, -1, -1, 1})))[0]),
-              ElementsAre(-10, -10, -100, 1));
+  EXPECT_THAT(
+      numbers(run_by_definition(model.import(), list(floats({1, 2, 2}, {-1, -1, -1, 1})))[0]),
+      ElementsAre(-10, -10, -100, 1));
 }
 
 TEST(Split, ByNumOutputsLeavesASmallerLastPart) {
@@ -329,17 +334,17 @@ TEST(Split, ByNumOutputsLeavesASmallerLastPart) {
   NodeProto& node = model.node("Split", {"x"}, {"a", "b"});
   set(node, "axis", std::int64_t{1});
   set(node, "num_outputs", std::int64_t{2});
-  const auto parts = run(model.import(), list(tensor({1, 3}, {1, 2, 3})));
-  EXPECT_THAT(values_of(parts[0]), ElementsAre(3));
-  EXPECT_THAT(values_of(parts[1]), ElementsAre(1, 2));
+  const auto parts = run_by_definition(model.import(), list(floats({1, 3}, {1, 2, 3})));
+  EXPECT_THAT(numbers(parts[0]), ElementsAre(3));
+  EXPECT_THAT(numbers(parts[1]), ElementsAre(1, 2));
 }
 
 TEST(Constants, OfAllFormsAreRead) {
   TestModel model;
   model.input("x", {-1, 2}).output("y");
   set(model.node("Constant", {}, {"a"}), "value_float", 2.0F);
-  NodeProto& floats = model.node("Constant", {}, {"b"});
-  auto& attribute_b = *floats.add_attribute();
+  NodeProto& several = model.node("Constant", {}, {"b"});
+  auto& attribute_b = *several.add_attribute();
   attribute_b.set_name("value_floats");
   attribute_b.set_type(onnx_pb::AttributeProto::FLOATS);
   attribute_b.add_floats(10);
@@ -350,13 +355,13 @@ TEST(Constants, OfAllFormsAreRead) {
   auto& attribute = *value.add_attribute();
   attribute.set_name("value");
   attribute.set_type(onnx_pb::AttributeProto::TENSOR);
-  *attribute.mutable_t() = encode_tensor(tensor({1}, {100}));
+  *attribute.mutable_t() = encode_tensor(floats({1}, {100}));
   model.node("Mul", {"x", "a"}, {"x1"});
   model.node("Add", {"x1", "b"}, {"x2"});
   model.node("Pow", {"x2", "c"}, {"x3"});
   model.node("Reshape", {"x3", "d"}, {"x4"});
   model.node("Div", {"x4", "e"}, {"y"});
-  EXPECT_THAT(values_of(run(model.import(), list(tensor({1, 2}, {0, 5})))[0]),
+  EXPECT_THAT(numbers(run_by_definition(model.import(), list(floats({1, 2}, {0, 5})))[0]),
               ElementsAre(10, 270));
 }
 

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "halftone/base/error.h"
-#include "halftone/formats/onnx/onnx_testing.h"
+#include "halftone/formats/onnx/testing.h"
 
 namespace halftone::formats::onnx {
 namespace {
@@ -52,22 +52,22 @@ TEST(DecodeTensor, ReadsIntegersOfEveryWidth) {
     }
     const ir::Tensor tensor = decode_tensor(proto, nullptr);
     EXPECT_EQ(tensor.element(), element);
-    EXPECT_THAT(values_of(tensor), ElementsAre(5, 100)) << data_type_name(data_type);
+    EXPECT_THAT(numbers(tensor), ElementsAre(5, 100)) << data_type_name(data_type);
   }
 }
 
 TEST(DecodeTensor, ReadsRawBytesAsLittleEndian) {
   TensorProto proto = typed(TensorProto::INT16, {2});
   proto.set_raw_data(std::string("\x01\x02\xff\xff", 4));
-  EXPECT_THAT(values_of(decode_tensor(proto, nullptr)), ElementsAre(0x201, -1));
+  EXPECT_THAT(numbers(decode_tensor(proto, nullptr)), ElementsAre(0x201, -1));
 }
 
 TEST(DecodeTensor, UnpacksFourBits) {
   TensorProto proto = typed(TensorProto::INT4, {3});
   proto.set_raw_data(std::string("\x81\x0f", 2));
-  EXPECT_THAT(values_of(decode_tensor(proto, nullptr)), ElementsAre(1, -8, -1));
+  EXPECT_THAT(numbers(decode_tensor(proto, nullptr)), ElementsAre(1, -8, -1));
   proto.set_data_type(TensorProto::UINT4);
-  EXPECT_THAT(values_of(decode_tensor(proto, nullptr)), ElementsAre(1, 8, 15));
+  EXPECT_THAT(numbers(decode_tensor(proto, nullptr)), ElementsAre(1, 8, 15));
 }
 
 TEST(DecodeTensor, TruthValuesAreZeroOrOne) {
@@ -75,7 +75,7 @@ TEST(DecodeTensor, TruthValuesAreZeroOrOne) {
   proto.set_raw_data(std::string("\x00\x01\x07", 3));
   const ir::Tensor tensor = decode_tensor(proto, nullptr);
   EXPECT_EQ(tensor.element(), ir::ElementType::kBool);
-  EXPECT_THAT(values_of(tensor), ElementsAre(0, 1, 1));
+  EXPECT_THAT(numbers(tensor), ElementsAre(0, 1, 1));
 }
 
 TEST(DecodeTensor, DataThatDoNotMatchTheExtentsAreRefused) {
@@ -120,13 +120,13 @@ TEST(EncodeTensor, IsTheInverseOfDecode) {
 }
 
 TEST(EncodeCompact, TakesHalfTheBytesWhereNothingIsLost) {
-  const TensorProto exact = encode_compact(tensor({2}, {0.5F, -1024}));
+  const TensorProto exact = encode_compact(floats({2}, {0.5F, -1024}));
   EXPECT_EQ(exact.data_type(), TensorProto::FLOAT16);
   EXPECT_EQ(exact.raw_data().size(), 4U);
-  EXPECT_THAT(values_of(decode_tensor(exact, nullptr)), ElementsAre(0.5F, -1024));
-  const TensorProto inexact = encode_compact(tensor({2}, {0.1F, 1}));
+  EXPECT_THAT(numbers(decode_tensor(exact, nullptr)), ElementsAre(0.5F, -1024));
+  const TensorProto inexact = encode_compact(floats({2}, {0.1F, 1}));
   EXPECT_EQ(inexact.data_type(), TensorProto::FLOAT);
-  EXPECT_THAT(values_of(decode_tensor(inexact, nullptr)), ElementsAre(0.1F, 1));
+  EXPECT_THAT(numbers(decode_tensor(inexact, nullptr)), ElementsAre(0.1F, 1));
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "halftone/base/random.h"
-#include "halftone/ir/test_support.h"
+#include "halftone/ir/testing.h"
 
 namespace halftone::ir {
 namespace {

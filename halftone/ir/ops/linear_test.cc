@@ -2,7 +2,7 @@
 #include "halftone/ir/ops/linear.h"
 
 #include "halftone/base/random.h"
-#include "halftone/ir/test_support.h"
+#include "halftone/ir/testing.h"
 
 namespace halftone::ir {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of this folder share: models built by hand, and an interpreter for graphs.
+// What the tests of this folder share: models built by hand.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "halftone/base/error.h"
-#include "halftone/ir/graph.h"
+#include "halftone/ir/testing.h"
 #include "onnx.pb.h"
 
 namespace halftone::formats::onnx {
@@ -45,20 +45,11 @@ void set(onnx_pb::NodeProto& node, const std::string& name, const std::string& v
 void set(onnx_pb::NodeProto& node, const std::string& name,
          const std::vector<std::int64_t>& values);
 
-ir::Tensor tensor(const ir::Shape& shape, const std::vector<float>& values);
-/// A list of them; an initializer list cannot hold what only moves.
-template <typename... Tensors>
-std::vector<ir::Tensor> list(Tensors... tensors) {
-  std::vector<ir::Tensor> result;
-  (result.push_back(std::move(tensors)), ...);
-  return result;
-}
-/// Normally distributed numbers. @param shape static
-ir::Tensor random_tensor(const ir::Shape& shape, std::uint64_t seed);
-std::vector<float> values_of(const ir::Tensor& tensor);
-
-/// The graph's outputs by ir::evaluate_operator(). The batch is the first extent of the inputs.
-std::vector<ir::Tensor> run(const ir::Graph& graph, const std::vector<ir::Tensor>& inputs);
+using ir::test::floats;
+using ir::test::list;
+using ir::test::numbers;
+using ir::test::random_tensor;
+using ir::test::run_by_definition;
 
 /// The message of the Error that the import throws.
 /// @param kind  set to the error's kind

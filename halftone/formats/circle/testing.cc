@@ -1,60 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/formats/circle/test_support.h"
+#include "halftone/formats/circle/testing.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <map>
+
+#include "halftone/numerics/test_data.h"
 
 namespace halftone::formats::circle {
-
-std::vector<ir::Tensor> interpret(const ir::Graph& graph, const std::vector<ir::Tensor>& inputs) {
-  std::map<ir::ValueId, ir::Tensor> values;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    values[graph.inputs()[i]] = inputs[i].clone();
-  }
-  const auto batch = static_cast<std::size_t>(
-      inputs.empty() || inputs[0].shape().rank() == 0 ? 1 : inputs[0].shape()[0]);
-  const auto value = [&](ir::ValueId id) -> const ir::Tensor* {
-    if (id == ir::kAbsent) return nullptr;
-    if (const ir::Constant* constant = graph.constant(id); constant != nullptr) {
-      const auto* dense = std::get_if<ir::Tensor>(constant);
-      values.try_emplace(id, dense != nullptr ? dense->clone() : ir::to_float(*constant));
-    }
-    return &values.at(id);
-  };
-  for (const ir::NodeId id : graph.topological_order()) {
-    const ir::Node& node = graph.node(id);
-    std::vector<const ir::Tensor*> arguments;
-    for (const ir::ValueId input : node.inputs) arguments.push_back(value(input));
-    ir::Operator op = node.op;
-    if (auto* reshape = std::get_if<ir::Reshape>(&op)) {
-      reshape->shape = reshape->shape.with_batch(batch);
-    }
-    values[node.output] = ir::evaluate_operator(op, arguments);
-  }
-  std::vector<ir::Tensor> outputs;
-  for (const ir::ValueId id : graph.outputs()) outputs.push_back(value(id)->clone());
-  return outputs;
-}
-
-std::vector<float> random_floats(Random& random, std::size_t count, double low, double high) {
-  std::vector<float> numbers(count);
-  for (float& number : numbers) {
-    number = static_cast<float>(low + (high - low) * random.uniform());
-  }
-  return numbers;
-}
-
-ir::Tensor random_tensor(Random& random, const ir::Shape& shape, double low, double high) {
-  return floats(shape, random_floats(random, shape.element_count(), low, high));
-}
-
-ir::Tensor floats(const ir::Shape& shape, std::vector<float> numbers) {
-  return ir::Tensor::from<float>(shape, std::span<const float>(numbers));
-}
 
 ir::EncodedTensor random_encoded(Random& random, ir::Dim rows, ir::Dim cols,
                                  numerics::BasisEncoding encoding) {
@@ -62,19 +16,13 @@ ir::EncodedTensor random_encoded(Random& random, ir::Dim rows, ir::Dim cols,
   const auto c = static_cast<std::size_t>(cols);
   encoding.bases.clear();
   for (std::size_t i = 0; i < encoding.num_bases(r, c); ++i) {
-    const auto a = random_floats(random, static_cast<std::size_t>(encoding.bits), 0.1, 1);
-    const float offset = encoding.has_offset ? random_floats(random, 1)[0] : 0;
-    encoding.bases.push_back(numerics::make_basis(a, offset));
+    const ir::Tensor a = ir::test::uniform_tensor({encoding.bits}, random, 0.1, 1);
+    const float offset = encoding.has_offset ? static_cast<float>(random.normal()) : 0;
+    encoding.bases.push_back(numerics::make_basis(a.as<float>(), offset));
   }
   ir::EncodedTensor tensor;
   tensor.shape = {rows, cols};
-  tensor.codes = numerics::BitPlanes(r, c, encoding.bits);
-  for (std::size_t row = 0; row < r; ++row) {
-    for (std::size_t col = 0; col < c; ++col) {
-      const auto code = random.below(std::uint64_t{1} << encoding.bits);
-      tensor.codes.set_code(row, col, static_cast<numerics::Code>(code));
-    }
-  }
+  tensor.codes = numerics::random_planes(random, r, c, encoding.bits);
   tensor.encoding = std::make_shared<const numerics::BasisEncoding>(std::move(encoding));
   return tensor;
 }
@@ -84,9 +32,9 @@ ir::Graph small_network() {
   ir::Graph graph;
   const auto x =
       graph.add_input("pixels", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 6}));
-  const auto w1 = graph.add_constant("dense1.kernel", random_tensor(random, {5, 6}));
-  const auto b1 = graph.add_constant("dense1.bias", random_tensor(random, {5}));
-  const auto w2 = graph.add_constant("dense2.kernel", random_tensor(random, {3, 5}));
+  const auto w1 = graph.add_constant("dense1.kernel", random_tensor({5, 6}, random));
+  const auto b1 = graph.add_constant("dense1.bias", random_tensor({5}, random));
+  const auto w2 = graph.add_constant("dense2.kernel", random_tensor({3, 5}, random));
   const auto hidden =
       graph.add_node("dense1", ir::FullyConnected{{ir::ActivationKind::kRelu, 0, 0}}, {x, w1, b1});
   const auto scores = graph.add_node("dense2", ir::FullyConnected{}, {hidden, w2});
@@ -113,7 +61,7 @@ ir::Graph small_lowbit_network() {
     return graph.add_node(name, ir::Encode{encoding}, {value});
   };
   const auto w1 = graph.add_constant("w1", random_encoded(random, 9, 37, channel));
-  const auto b1 = graph.add_constant("b1", random_tensor(random, {9}));
+  const auto b1 = graph.add_constant("b1", random_tensor({9}, random));
   const auto w2 = graph.add_constant("w2", random_encoded(random, 4, 9, group));
   const auto hidden =
       graph.add_node("layer1", ir::FullyConnected{{ir::ActivationKind::kTanh, 0, 0}},
@@ -121,32 +69,6 @@ ir::Graph small_lowbit_network() {
   graph.add_output(
       graph.add_node("layer2", ir::FullyConnected{}, {encode(hidden, "encode2", 0.25F), w2}));
   return graph;
-}
-
-void expect_same_function(const ir::Graph& expected, const ir::Graph& actual, std::size_t batch,
-                          double low, double high) {
-  ASSERT_EQ(expected.inputs().size(), actual.inputs().size());
-  ASSERT_EQ(expected.outputs().size(), actual.outputs().size());
-  Random random(21);
-  std::vector<ir::Tensor> inputs;
-  for (std::size_t i = 0; i < expected.inputs().size(); ++i) {
-    const ir::ValueType& type = expected.value(expected.inputs()[i]).type;
-    EXPECT_EQ(type.to_string(), actual.value(actual.inputs()[i]).type.to_string());
-    inputs.push_back(
-        random_tensor(random, type.shape.with_batch(batch), low, high).cast(type.encoding.element));
-  }
-  const auto want = interpret(expected, inputs);
-  const auto found = interpret(actual, inputs);
-  for (std::size_t o = 0; o < want.size(); ++o) {
-    ASSERT_EQ(want[o].type().to_string(), found[o].type().to_string()) << "output " << o;
-    const ir::Tensor want_numbers = want[o].cast(ir::ElementType::kFloat32);
-    const ir::Tensor found_numbers = found[o].cast(ir::ElementType::kFloat32);
-    for (std::size_t i = 0; i < want_numbers.size(); ++i) {
-      const float number = want_numbers.as<float>()[i];
-      EXPECT_NEAR(found_numbers.as<float>()[i], number, 2e-6F * (1 + std::abs(number)))
-          << "output " << o << ", element " << i;
-    }
-  }
 }
 
 ir::Graph round_trip(const ir::Graph& graph, CircleFlavor flavor) {

@@ -5,18 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "halftone/base/random.h"
 #include "halftone/formats/data/npy.h"
 #include "halftone/formats/data/open_dataset.h"
 #include "halftone/ir/graph.h"
+#include "halftone/ir/test_data.h"
 
 namespace halftone::compress {
 
-inline ir::Tensor random_tensor(ir::Shape shape, Random& random, float scale = 1) {
-  ir::Tensor tensor(ir::ElementType::kFloat32, std::move(shape));
-  for (float& value : tensor.as<float>()) value = scale * static_cast<float>(random.normal());
-  return tensor;
-}
+using ir::test::random_tensor;
 
 inline ir::ValueId add_layer(ir::Graph& graph, const std::string& name, ir::ValueId x,
                              ir::Tensor weights, Random& random,

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of passes share: an interpreter, random graphs, and the promise every pass makes.
+// What tests of passes share: random graphs and the promise every pass makes.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
-#include "halftone/ir/test_support.h"
+#include "halftone/ir/testing.h"
 #include "halftone/ir/verify.h"
 
 namespace halftone::passes::test {
@@ -16,12 +15,7 @@ namespace halftone::passes::test {
 /// A pass with its default options.
 using Pass = std::function<bool(ir::Graph&)>;
 
-/// A tensor of normal numbers.
-ir::Tensor normals(ir::Shape shape, std::uint64_t seed);
-
-/// Computes the outputs of a graph operator by operator, codes as the levels they stand for.
-/// Inputs are normal numbers drawn from `seed`, kBatch is `batch`.
-std::vector<ir::Tensor> interpret(const ir::Graph& graph, std::size_t batch, std::uint64_t seed);
+using ir::test::random_tensor;
 
 /// Runs the pass and checks that the graph stays whole, keeps its inputs and outputs by name and
 /// type, and computes the same up to 1e-5 of the largest output.

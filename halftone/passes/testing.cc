@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/passes/test_support.h"
+#include "halftone/passes/testing.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <utility>
 
-#include "halftone/base/random.h"
 #include "halftone/ir/text.h"
 
 namespace halftone::passes::test {
@@ -98,7 +97,7 @@ class Grower {
   }
   ValueId constant(const Shape& extents) {
     return graph_.add_constant("c" + std::to_string(graph_.num_values()),
-                               normals(extents, random_.next()));
+                               random_tensor(extents, random_.next()));
   }
   Activation activation() {
     const Activation choices[] = {
@@ -121,7 +120,7 @@ class Grower {
     }
     const ValueId codes =
         graph_.add_constant("q" + std::to_string(graph_.num_values()),
-                            normals(extents, random_.next()).cast(ir::ElementType::kInt8));
+                            random_tensor(extents, random_.next()).cast(ir::ElementType::kInt8));
     return add(ir::DequantizeLinear{parameters}, {codes});
   }
   /// x combined with a constant on either side: random, neutral, or itself computed.
@@ -194,17 +193,6 @@ class Grower {
   Random random_;
 };
 
-/// An operator for a known batch.
-ir::Operator with_batch(const ir::Operator& op, std::size_t batch) {
-  const auto* reshape = std::get_if<ir::Reshape>(&op);
-  return reshape != nullptr ? ir::Operator(ir::Reshape{reshape->shape.with_batch(batch)}) : op;
-}
-
-ir::Tensor dense(const ir::Constant& constant) {
-  const auto* tensor = std::get_if<ir::Tensor>(&constant);
-  return tensor != nullptr ? tensor->clone() : ir::to_float(constant);
-}
-
 std::vector<std::string> names_and_types(const Graph& graph) {
   std::vector<std::string> result;
   for (const auto ids : {graph.inputs(), graph.outputs()}) {
@@ -226,48 +214,29 @@ void expect_close(const ir::Tensor& found, const ir::Tensor& expected, const std
   }
 }
 
-}  // namespace
-
-ir::Tensor normals(Shape shape, std::uint64_t seed) {
-  Random random(seed);
-  ir::Tensor result(ir::ElementType::kFloat32, std::move(shape));
-  for (float& number : result.as<float>()) number = static_cast<float>(random.normal());
-  return result;
-}
-
-std::vector<ir::Tensor> interpret(const Graph& graph, std::size_t batch, std::uint64_t seed) {
-  std::map<ValueId, ir::Tensor> values;
+/// The outputs for normal numbers.
+std::vector<ir::Tensor> outputs_of(const Graph& graph) {
+  Random random(100);
+  std::vector<ir::Tensor> inputs;
   for (const ValueId id : graph.inputs()) {
-    values[id] = normals(graph.value(id).type.shape.with_batch(batch), seed++);
+    inputs.push_back(random_tensor(graph.value(id).type.shape.with_batch(3), random));
   }
-  for (std::size_t v = 0; v < graph.num_values(); ++v) {
-    const ValueId id{static_cast<std::uint32_t>(v)};
-    if (graph.constant(id) != nullptr) values[id] = dense(*graph.constant(id));
-  }
-  for (const ir::NodeId id : graph.topological_order()) {
-    const ir::Node& node = graph.node(id);
-    std::vector<const ir::Tensor*> inputs;
-    for (const ValueId input : node.inputs) {
-      inputs.push_back(input == ir::kAbsent ? nullptr : &values.at(input));
-    }
-    values[node.output] = ir::evaluate_operator(with_batch(node.op, batch), inputs);
-  }
-  std::vector<ir::Tensor> outputs;
-  for (const ValueId id : graph.outputs()) outputs.push_back(values.at(id).clone());
-  return outputs;
+  return ir::test::run_by_definition(graph, inputs);
 }
+
+}  // namespace
 
 bool run_checked(Graph& graph, const Pass& pass) {
   const std::string before = ir::to_text(graph);
   const std::vector<std::string> names = names_and_types(graph);
-  const std::vector<ir::Tensor> expected = interpret(graph, 3, 100);
+  const std::vector<ir::Tensor> expected = outputs_of(graph);
   const bool changed = pass(graph);
   ir::verify(graph);
   const std::string after = ir::to_text(graph);
   const std::string context = "\nbefore:\n" + before + "after:\n" + after;
   EXPECT_EQ(names_and_types(graph), names) << context;
   EXPECT_EQ(changed, before != after) << context;
-  const std::vector<ir::Tensor> found = interpret(graph, 3, 100);
+  const std::vector<ir::Tensor> found = outputs_of(graph);
   for (std::size_t i = 0; i < expected.size(); ++i) expect_close(found[i], expected[i], context);
   return changed;
 }

@@ -10,22 +10,16 @@
 #include <vector>
 
 #include "circle_generated.h"
-#include "halftone/base/error.h"
-#include "halftone/base/random.h"
 #include "halftone/formats/circle/export.h"
 #include "halftone/formats/circle/import.h"
-#include "halftone/ir/graph.h"
+#include "halftone/ir/testing.h"
 
 namespace halftone::formats::circle {
 
-/// Runs a graph by the definitions of its operators.
-std::vector<ir::Tensor> interpret(const ir::Graph& graph, const std::vector<ir::Tensor>& inputs);
-
-/// Numbers uniform in [low, high).
-std::vector<float> random_floats(Random& random, std::size_t count, double low = -2,
-                                 double high = 2);
-ir::Tensor random_tensor(Random& random, const ir::Shape& shape, double low = -2, double high = 2);
-ir::Tensor floats(const ir::Shape& shape, std::vector<float> numbers);
+using ir::test::expect_same_function;
+using ir::test::floats;
+using ir::test::random_tensor;
+using ir::test::run_by_definition;
 
 /// Random codes in random bases.
 ir::EncodedTensor random_encoded(Random& random, ir::Dim rows, ir::Dim cols,
@@ -35,10 +29,6 @@ ir::EncodedTensor random_encoded(Random& random, ir::Dim rows, ir::Dim cols,
 ir::Graph small_network();
 /// Both layers in bases: the first fits LQ_FULLY_CONNECTED, the second is custom (offsets, groups).
 ir::Graph small_lowbit_network();
-
-/// Expects the same outputs of both graphs for random inputs of `batch` samples.
-void expect_same_function(const ir::Graph& expected, const ir::Graph& actual, std::size_t batch = 3,
-                          double low = -2, double high = 2);
 
 /// Exports and imports.
 ir::Graph round_trip(const ir::Graph& graph, CircleFlavor flavor);
@@ -61,6 +51,18 @@ FileTensor constant_tensor(std::vector<std::int32_t> shape, schema::TensorType t
                            const std::vector<T>& numbers) {
   const auto bytes = std::as_bytes(std::span(numbers));
   return {std::move(shape), type, {bytes.begin(), bytes.end()}};
+}
+/// A constant list of int32.
+using Ints = std::vector<std::int32_t>;
+inline FileTensor integers(const Ints& numbers) {
+  return constant_tensor(Ints{static_cast<std::int32_t>(numbers.size())}, schema::TensorType::INT32,
+                         numbers);
+}
+template <typename Options>
+schema::BuiltinOptionsUnion united(Options options) {
+  schema::BuiltinOptionsUnion result;
+  result.Set(std::move(options));
+  return result;
 }
 /// Tensor 0 is the input of the graph; the operator reads `inputs` and computes `outputs`, which
 /// are the graph's.

@@ -2,7 +2,7 @@
 // Short words for tests of graphs and operators; no part of the library.
 #pragma once
 
-#include <initializer_list>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,16 +10,17 @@
 
 #include "halftone/base/testing.h"
 #include "halftone/ir/graph.h"
+#include "halftone/ir/test_data.h"
 
 namespace halftone::ir::test {
 
 using halftone::expect_error;
 
 template <typename T>
-Tensor tensor(Shape shape, std::initializer_list<T> values) {
-  return Tensor::from<T>(std::move(shape), std::vector<T>(values));
+Tensor tensor(Shape shape, const std::vector<T>& values) {
+  return Tensor::from<T>(std::move(shape), values);
 }
-inline Tensor floats(Shape shape, std::initializer_list<float> values) {
+inline Tensor floats(Shape shape, const std::vector<float>& values) {
   return tensor<float>(std::move(shape), values);
 }
 /// 0, 1, 2, ... as float32.
@@ -30,11 +31,22 @@ inline Tensor counting(Shape shape) {
   return result;
 }
 
+/// A list of them; an initializer list cannot hold what only moves.
+template <typename... Tensors>
+std::vector<Tensor> list(Tensors... tensors) {
+  std::vector<Tensor> result;
+  (result.push_back(std::move(tensors)), ...);
+  return result;
+}
+
 template <typename T>
 std::vector<T> elements(const Tensor& tensor) {
   const auto values = tensor.as<T>();
   return {values.begin(), values.end()};
 }
+
+/// The elements of any type as float32.
+std::vector<float> numbers(const Tensor& tensor);
 
 inline ValueType float_type(Shape shape) {
   return dense_type(ElementType::kFloat32, std::move(shape));
@@ -63,5 +75,25 @@ template <typename... Tensors>
 Tensor evaluate(const Operator& op, const Tensors&... inputs) {
   return evaluate_operator(op, std::vector<const Tensor*>{&inputs...});
 }
+
+/// The outputs of a graph by the definitions of its operators, node by node, codes as the levels
+/// they stand for. The batch is the leading extent of the inputs.
+std::vector<Tensor> run_by_definition(const Graph& graph, const std::vector<Tensor>& inputs);
+
+/// Equal types, and numbers that differ by at most tolerance (1 + |expected|); NaN equals NaN.
+/// @param context  what a failure says besides
+void expect_near(const std::vector<Tensor>& found, const std::vector<Tensor>& expected,
+                 float tolerance, const std::string& context = "");
+bool same_bytes(const std::vector<Tensor>& a, const std::vector<Tensor>& b);
+
+/// What graphs are compared on: inputs uniform in [low, high).
+struct SameFunction {
+  std::size_t batch = 3;
+  double low = -2;
+  double high = 2;
+  float tolerance = 2e-6F;
+};
+/// Expects inputs of the same types, and the same outputs for random ones.
+void expect_same_function(const Graph& found, const Graph& expected, const SameFunction& how = {});
 
 }  // namespace halftone::ir::test

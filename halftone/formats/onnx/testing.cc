@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/formats/onnx/onnx_testing.h"
-
-#include <map>
+#include "halftone/formats/onnx/testing.h"
 
 #include "halftone/base/error.h"
-#include "halftone/base/random.h"
 #include "halftone/formats/onnx/import.h"
 #include "halftone/formats/onnx/tensors.h"
 
@@ -52,7 +49,7 @@ TestModel& TestModel::output(const std::string& name) {
 
 TestModel& TestModel::floats(const std::string& name, const std::vector<std::int64_t>& dims,
                              const std::vector<float>& values) {
-  return initializer(name, encode_tensor(tensor(ir::Shape(dims), values)));
+  return initializer(name, encode_tensor(ir::test::floats(ir::Shape(dims), values)));
 }
 
 TestModel& TestModel::integers(const std::string& name, const std::vector<std::int64_t>& values) {
@@ -102,56 +99,6 @@ void set(onnx_pb::NodeProto& node, const std::string& name,
          const std::vector<std::int64_t>& values) {
   auto& attribute = add(node, name, onnx_pb::AttributeProto::INTS);
   for (const std::int64_t value : values) attribute.add_ints(value);
-}
-
-ir::Tensor tensor(const ir::Shape& shape, const std::vector<float>& values) {
-  return ir::Tensor::from<float>(shape, std::span(values));
-}
-
-ir::Tensor random_tensor(const ir::Shape& shape, std::uint64_t seed) {
-  Random random(seed);
-  ir::Tensor result(ir::ElementType::kFloat32, shape);
-  for (float& value : result.as<float>()) value = static_cast<float>(random.normal());
-  return result;
-}
-
-std::vector<float> values_of(const ir::Tensor& tensor) {
-  const ir::Tensor wide = tensor.cast(ir::ElementType::kFloat32);
-  return {wide.as<float>().begin(), wide.as<float>().end()};
-}
-
-std::vector<ir::Tensor> run(const ir::Graph& graph, const std::vector<ir::Tensor>& inputs) {
-  std::map<ir::ValueId, ir::Tensor> values;
-  std::size_t batch = 1;
-  for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
-    const ir::ValueId id = graph.inputs()[i];
-    if (!graph.value(id).type.shape.is_static()) {
-      batch = static_cast<std::size_t>(inputs.at(i).shape()[0]);
-    }
-    values.emplace(id, inputs.at(i).clone());
-  }
-  for (std::size_t v = 0; v < graph.num_values(); ++v) {
-    const ir::ValueId id{static_cast<std::uint32_t>(v)};
-    const ir::Constant* constant = graph.constant(id);
-    if (constant == nullptr) continue;
-    const auto* dense = std::get_if<ir::Tensor>(constant);
-    values.emplace(id, dense == nullptr ? ir::to_float(*constant) : dense->clone());
-  }
-  for (const ir::NodeId id : graph.topological_order()) {
-    const ir::Node& node = graph.node(id);
-    ir::Operator op = node.op;
-    if (auto* reshape = std::get_if<ir::Reshape>(&op)) {
-      reshape->shape = reshape->shape.with_batch(batch);
-    }
-    std::vector<const ir::Tensor*> operands;
-    for (const ir::ValueId input : node.inputs) {
-      operands.push_back(input == ir::kAbsent ? nullptr : &values.at(input));
-    }
-    values.emplace(node.output, ir::evaluate_operator(op, operands));
-  }
-  std::vector<ir::Tensor> outputs;
-  for (const ir::ValueId id : graph.outputs()) outputs.push_back(values.at(id).clone());
-  return outputs;
 }
 
 std::string import_failure(std::span<const std::byte> bytes, ErrorKind& kind) {

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// For tests: what a plan must compute.
+#pragma once
+
+#include <vector>
+
+#include "halftone/ir/testing.h"
+#include "halftone/runtime/session.h"
+#include "halftone/runtime/test_graphs.h"
+
+namespace halftone::runtime::testing {
+
+using ir::test::expect_near;
+using ir::test::run_by_definition;
+using ir::test::same_bytes;
+
+/// Inputs of the types a plan wants: normal numbers, or small integers.
+inline std::vector<ir::Tensor> random_inputs(const ir::Graph& graph, Random& random) {
+  std::vector<ir::Tensor> inputs;
+  for (const ir::ValueId id : graph.inputs()) {
+    const ir::ValueType& type = graph.value(id).type;
+    ir::Tensor tensor = random_tensor(type.shape, random);
+    if (type.encoding.element != ir::ElementType::kFloat32) {
+      for (float& value : tensor.as<float>()) value *= 20;
+      tensor = tensor.cast(type.encoding.element);
+    }
+    inputs.push_back(std::move(tensor));
+  }
+  return inputs;
+}
+
+/// Runs a graph on random inputs and compares it with its definition; returns the plan.
+inline std::shared_ptr<const Plan> expect_defined_result(const ir::Graph& graph,
+                                                         const PlanOptions& options,
+                                                         float tolerance, std::uint64_t seed = 7) {
+  Random random(seed);
+  auto plan = make_plan(graph, options);
+  Session session(plan);
+  const auto inputs = random_inputs(plan->graph(), random);
+  expect_near(session.run(inputs), run_by_definition(plan->graph(), inputs), tolerance);
+  return plan;
+}
+
+}  // namespace halftone::runtime::testing
