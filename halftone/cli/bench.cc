@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <optional>
 
+#include "halftone/base/error.h"
 #include "halftone/base/parallel.h"
 #include "halftone/cli/command.h"
+#include "halftone/ir/symbolic_batch.h"
 #include "halftone/report/report.h"
 #include "halftone/runtime/profile.h"
 
@@ -13,15 +16,27 @@ namespace {
 struct Options {
   CommonOptions common;
   std::string model;
-  std::size_t batch = 1;
+  std::optional<std::size_t> batch;
   double seconds = 0.5;
   bool explain = false;
 };
 
+/// The samples of a run. @throws Error kUsage for another number than a network is fixed to
+std::size_t batch_of(const Options& options, const ir::Graph& graph) {
+  const auto fixed = ir::fixed_batch(graph);
+  if (fixed && options.batch && *options.batch != *fixed) {
+    fail(ErrorKind::kUsage, options.model + ": --batch: expected " + std::to_string(*fixed) +
+                                ", which the network is fixed to, found " +
+                                std::to_string(*options.batch));
+  }
+  return fixed.value_or(options.batch.value_or(1));
+}
+
 void run(const Options& options) {
   apply(options.common);
-  const runtime::PlanOptions plan_options{options.batch, num_threads()};
-  const auto plan = runtime::make_plan(load_network(options.model), plan_options);
+  const ir::Graph graph = load_network(options.model);
+  const runtime::PlanOptions plan_options{batch_of(options, graph), num_threads()};
+  const auto plan = runtime::make_plan(graph, plan_options);
   const runtime::Profile profile = runtime::profile(plan, {.min_seconds = options.seconds});
   std::cout << (options.common.json ? report::to_json(*plan, profile)
                                     : report::to_text(*plan, profile, options.explain));
@@ -34,10 +49,11 @@ void add_bench(CLI::App& app, Action& action) {
   CLI::App* verb =
       add_verb(app, "bench", "Measure the latency of a network and of each layer",
                "halftone bench model.circle --batch 1 --threads 1 --explain", options->common);
-  verb->add_option("model", options->model, "ONNX, TFLite or circle file")->required();
-  verb->add_option("--batch", options->batch, "Samples per run")
-      ->check(CLI::Range(1, 65536))
-      ->capture_default_str();
+  verb->add_option("model", options->model, "ONNX, TFLite or circle file")
+      ->required()
+      ->check(some_path());
+  verb->add_option("--batch", options->batch, "Samples per run (default 1)")
+      ->check(CLI::Range(1, 65536));
   verb->add_option("--seconds", options->seconds, "Measure at least so long")
       ->check(CLI::Range(0.0, 3600.0))
       ->capture_default_str();

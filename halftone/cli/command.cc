@@ -50,11 +50,19 @@ CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& de
   return verb;
 }
 
+CLI::Validator some_path() {
+  const auto check = [](const std::string& text) -> std::string {
+    return text.empty() ? "expected a path, found an empty one" : "";
+  };
+  return {check, ""};
+}
+
 void add_data_options(CLI::App& verb, DataOptions& data, const std::string& default_split) {
   data.split = default_split;
   verb.add_option("--data", data.path,
                   "Samples: a folder with IDX files, CIFAR-10 *.bin, x.npy or x.npy,y.npy, HDF5")
-      ->required();
+      ->required()
+      ->check(some_path());
   verb.add_option("--split", data.split, "Which part of a folder with IDX files")
       ->check(CLI::IsMember({"train", "test"}))
       ->capture_default_str();

@@ -43,6 +43,8 @@ using Action = std::function<void()>;
 /// @param example  a command line, shown at the end of the help text
 CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& description,
                    const std::string& example, CommonOptions& common);
+/// Refuses an empty path.
+CLI::Validator some_path();
 void add_data_options(CLI::App& verb, DataOptions& data, const std::string& default_split);
 
 /// Puts threads and SIMD target into force.

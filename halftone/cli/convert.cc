@@ -32,9 +32,12 @@ void add_convert(CLI::App& app, Action& action) {
   const auto options = std::make_shared<Options>();
   CLI::App* verb = add_verb(app, "convert", "Convert a network between formats, by file name",
                             "halftone convert model.onnx model.tflite", options->common);
-  verb->add_option("input", options->input, "ONNX, TFLite or circle file")->required();
+  verb->add_option("input", options->input, "ONNX, TFLite or circle file")
+      ->required()
+      ->check(some_path());
   verb->add_option("output", options->output, "File to write: .onnx, .tflite or .circle")
-      ->required();
+      ->required()
+      ->check(some_path());
   verb->final_callback([options, &action] { action = [options] { run(*options); }; });
 }
 

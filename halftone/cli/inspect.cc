@@ -30,7 +30,9 @@ void add_inspect(CLI::App& app, Action& action) {
   const auto options = std::make_shared<Options>();
   CLI::App* verb = add_verb(app, "inspect", "Show what a network is made of",
                             "halftone inspect model.onnx", options->common);
-  verb->add_option("model", options->model, "ONNX, TFLite or circle file")->required();
+  verb->add_option("model", options->model, "ONNX, TFLite or circle file")
+      ->required()
+      ->check(some_path());
   verb->final_callback([options, &action] { action = [options] { run(*options); }; });
 }
 

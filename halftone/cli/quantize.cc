@@ -78,9 +78,12 @@ void add_quantize(CLI::App& app, Action& action) {
                "halftone quantize model.onnx -o model.circle --data examples/mnist "
                "--weight-bits 2 --activation-bits 2",
                options->common);
-  verb->add_option("model", options->input, "ONNX, TFLite or circle file")->required();
+  verb->add_option("model", options->input, "ONNX, TFLite or circle file")
+      ->required()
+      ->check(some_path());
   verb->add_option("-o,--output", options->output, "File to write: .circle, .tflite or .onnx")
-      ->required();
+      ->required()
+      ->check(some_path());
   add_data_options(*verb, options->data, "train");
   verb->add_option("--weight-bits", options->weight_bits, "Bits per weight (default 3)")
       ->check(CLI::Range(1, 8));
@@ -90,7 +93,8 @@ void add_quantize(CLI::App& app, Action& action) {
   verb->add_option("--scheme", options->scheme, "Number system (default basis)")
       ->check(CLI::IsMember({"basis", "affine", "symmetric", "fixed", "float"}));
   verb->add_option("--recipe", options->recipe,
-                   "TOML file with settings per layer and for the fitting");
+                   "TOML file with settings per layer and for the fitting")
+      ->check(some_path());
   verb->final_callback([options, &action] { action = [options] { run(*options); }; });
 }
 

@@ -110,10 +110,15 @@ void add_run(CLI::App& app, Action& action) {
   const auto options = std::make_shared<Options>();
   CLI::App* verb = add_verb(app, "run", "Run a network once on NumPy files",
                             "halftone run model.onnx --input x.npy -o results", options->common);
-  verb->add_option("model", options->model, "ONNX, TFLite or circle file")->required();
-  verb->add_option("--input", options->inputs, "A .npy file for each input, in order")->required();
+  verb->add_option("model", options->model, "ONNX, TFLite or circle file")
+      ->required()
+      ->check(some_path());
+  verb->add_option("--input", options->inputs, "A .npy file for each input, in order")
+      ->required()
+      ->check(some_path());
   verb->add_option("-o,--output", options->output, "Folder for out0.npy, out1.npy, ...")
-      ->required();
+      ->required()
+      ->check(some_path());
   verb->final_callback([options, &action] { action = [options] { run(*options); }; });
 }
 

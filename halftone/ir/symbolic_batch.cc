@@ -63,6 +63,14 @@ bool infer_with_batch(Graph& graph) {
 
 }  // namespace
 
+std::optional<std::size_t> fixed_batch(const Graph& graph) {
+  const auto is_static = [&](ValueId id) { return graph.value(id).type.shape.is_static(); };
+  if (!std::ranges::all_of(graph.inputs(), is_static)) return std::nullopt;
+  if (graph.inputs().empty()) return 1;
+  const Shape& shape = graph.value(graph.inputs()[0]).type.shape;
+  return shape.rank() == 0 ? 1 : static_cast<std::size_t>(std::max<Dim>(shape[0], 1));
+}
+
 bool try_symbolic_batch(Graph& graph) {
   Graph attempt = graph;
   for (const ValueId id : graph.inputs()) {

@@ -13,6 +13,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/base/parallel.h"
+#include "halftone/ir/symbolic_batch.h"
 #include "halftone/runtime/session.h"
 
 namespace halftone::runtime {
@@ -72,18 +73,10 @@ class SessionPool {
   std::vector<std::unique_ptr<Session>> free_;
 };
 
-bool has_symbolic_batch(const ir::Graph& graph) {
-  return std::ranges::any_of(
-      graph.inputs(), [&](ir::ValueId id) { return !graph.value(id).type.shape.is_static(); });
-}
-
 /// The samples of one run.
 std::size_t batch_of(const ir::Graph& graph, const StreamOptions& options) {
   if (options.batch == 0) fail(ErrorKind::kUsage, "batch: expected at least 1, found 0");
-  if (has_symbolic_batch(graph)) return std::min(options.batch, options.num_samples);
-  if (graph.inputs().empty()) return 1;
-  const ir::Shape& shape = graph.value(graph.inputs()[0]).type.shape;
-  return shape.rank() == 0 ? 1 : static_cast<std::size_t>(std::max<ir::Dim>(shape[0], 1));
+  return ir::fixed_batch(graph).value_or(std::min(options.batch, options.num_samples));
 }
 
 void check_batch_first(const ir::Value& value, const std::string& what, ir::Dim batch) {
@@ -96,7 +89,7 @@ void check_batch_first(const ir::Value& value, const std::string& what, ir::Dim 
 }
 
 void check_streamable(const ir::Graph& graph, std::size_t batch) {
-  const ir::Dim extent = has_symbolic_batch(graph) ? ir::kBatch : static_cast<ir::Dim>(batch);
+  const ir::Dim extent = ir::fixed_batch(graph) ? static_cast<ir::Dim>(batch) : ir::kBatch;
   for (const ir::ValueId id : graph.inputs()) {
     const ir::Value& value = graph.value(id);
     if (!value.type.is_dense(ir::ElementType::kFloat32)) {
