@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "halftone/base/error.h"
 
@@ -22,8 +23,11 @@ namespace {
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
   ~Descriptor() {
     if (fd_ >= 0) ::close(fd_);
   }
@@ -39,20 +43,73 @@ class Descriptor {
   int fd_;
 };
 
-/// Removes the temporary file unless it was renamed into place.
-class TemporaryFile {
+/// Where writing to a path leads: links are followed, to a file that need not be there.
+std::filesystem::path follow_links(std::filesystem::path path) {
+  constexpr int kMostLinks = 40;  // as Linux
+  for (int i = 0; i < kMostLinks; ++i) {
+    std::error_code error;
+    if (!std::filesystem::is_symlink(path, error)) return path;
+    path = path.parent_path() / std::filesystem::read_symlink(path, error);
+  }
+  fail_errno(path, "write", ELOOP);
+}
+
+/// A file being written. It has no name while it is incomplete, so that nothing is left behind
+/// whatever ends the process; only where the file system has no such files, a temporary one.
+class UnfinishedFile {
  public:
-  explicit TemporaryFile(std::string name) : name_(std::move(name)) {}
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  ~TemporaryFile() {
+  /// @param path  what the file will be called
+  explicit UnfinishedFile(const std::filesystem::path& path)
+      : path_(path), file_(open_unnamed(path)) {
+    if (file_.get() >= 0) return;
+    name_ = path.string() + ".XXXXXX";
+    file_ = Descriptor(::mkostemp(name_.data(), O_CLOEXEC));
+    if (file_.get() >= 0) return;
+    name_.clear();
+    fail_errno(path_, "write", errno);
+  }
+  UnfinishedFile(const UnfinishedFile&) = delete;
+  UnfinishedFile& operator=(const UnfinishedFile&) = delete;
+  ~UnfinishedFile() {
     if (!name_.empty()) ::unlink(name_.c_str());
   }
-  [[nodiscard]] const std::string& name() const { return name_; }
-  void release() { name_.clear(); }
+
+  [[nodiscard]] int get() const { return file_.get(); }
+
+  /// Flushes the file to disk and gives it its name, in place of a file that has it.
+  void finish() {
+    if (::fsync(file_.get()) != 0) fail_errno(path_, "write", errno);
+    if (name_.empty()) link_temporary();
+    if (!file_.close()) fail_errno(path_, "write", errno);
+    if (::rename(name_.c_str(), path_.c_str()) != 0) fail_errno(path_, "write", errno);
+    name_.clear();
+  }
 
  private:
-  std::string name_;
+  static Descriptor open_unnamed(const std::filesystem::path& path) {
+    const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
+    return Descriptor(::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
+  }
+
+  /// A link cannot take the place of a file, a rename can: so a name for just that long.
+  void link_temporary() {
+    constexpr int kMostAttempts = 1000;
+    const std::string open_file = "/proc/self/fd/" + std::to_string(file_.get());
+    for (int i = 0; i < kMostAttempts; ++i) {
+      const std::string name =
+          path_.string() + "." + std::to_string(::getpid()) + "." + std::to_string(i);
+      if (::linkat(AT_FDCWD, open_file.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+        name_ = name;
+        return;
+      }
+      if (errno != EEXIST) break;
+    }
+    fail_errno(path_, "write", errno);
+  }
+
+  std::filesystem::path path_;
+  std::string name_;  ///< empty while there is none
+  Descriptor file_;
 };
 
 void write_all(int fd, std::span<const std::byte> bytes, const std::filesystem::path& path) {
@@ -101,20 +158,14 @@ void write_file(const std::filesystem::path& path, std::span<const std::byte> by
   if (exists && !S_ISREG(status.st_mode)) {
     fail(ErrorKind::kIo, path.string() + ": cannot write: is not a regular file");
   }
-  std::string name = path.string() + ".XXXXXX";
-  Descriptor file(::mkostemp(name.data(), O_CLOEXEC));
-  if (file.get() < 0) fail_errno(path, "write", errno);
-  TemporaryFile temporary(name);
-  // mkostemp makes the file private; give it what a plain open() would have given.
+  UnfinishedFile file(follow_links(path));
+  // It is private so far; give it what a plain open() would have given.
   const mode_t mask = ::umask(0);
   ::umask(mask);
   const mode_t mode = exists ? status.st_mode & 0777 : 0666 & ~mask;
   if (::fchmod(file.get(), mode) != 0) fail_errno(path, "write", errno);
   write_all(file.get(), bytes, path);
-  if (::fsync(file.get()) != 0) fail_errno(path, "write", errno);
-  if (!file.close()) fail_errno(path, "write", errno);
-  if (::rename(temporary.name().c_str(), path.c_str()) != 0) fail_errno(path, "write", errno);
-  temporary.release();
+  file.finish();
 }
 
 void write_file(const std::filesystem::path& path, std::string_view text) {

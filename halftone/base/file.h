@@ -14,10 +14,12 @@ namespace halftone {
 /// @throws Error kIo if it cannot be opened or read, is no regular file, or exceeds 16 GiB
 std::vector<std::byte> read_file(const std::filesystem::path& path);
 
-/// Writes the bytes to a temporary file beside `path`, flushes it to disk, and renames it, so
-/// that a reader sees the old content or the new, never a part.
-/// @throws Error kIo if any step fails (no such folder, no permission, full disk); the temporary
-///         file is removed and `path` is as it was
+/// Writes the bytes to a file without a name in the folder of `path`, flushes it to disk, and puts
+/// it in the place of `path`, so that a reader sees the old content or the new, never a part, even
+/// if the process is killed. Where the file system has no files without a name (NFS), a process
+/// that is killed may leave one named `path`.XXXXXX. A symbolic link is followed.
+/// @throws Error kIo if any step fails (no such folder, no permission, full disk); nothing is left
+///         behind and `path` is as it was
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 void write_file(const std::filesystem::path& path, std::string_view text);
 

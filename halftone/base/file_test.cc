@@ -88,6 +88,42 @@ TEST_F(File, AFullDiskKeepsTheTargetAndLeavesNothingBehind) {
   EXPECT_EQ(num_entries(), 1);
 }
 
+TEST_F(File, WritingFollowsSymbolicLinks) {
+  fs::create_directory(path("folder"));
+  write_file(path("folder/target"), "old");
+  fs::create_symlink("folder/target", path("relative"));
+  fs::create_symlink(path("relative"), path("absolute"));
+  write_file(path("absolute"), "new");
+  EXPECT_EQ(text_of(path("folder/target")), "new");
+  EXPECT_TRUE(fs::is_symlink(path("relative")) && fs::is_symlink(path("absolute")));
+  fs::create_symlink("folder/not yet", path("dangling"));
+  write_file(path("dangling"), "made");
+  EXPECT_EQ(text_of(path("folder/not yet")), "made");
+  fs::create_symlink("b", path("a"));
+  fs::create_symlink("a", path("b"));
+  expect_io_error([&] { write_file(path("a"), "x"); }, "Too many levels of symbolic links");
+  EXPECT_EQ(num_entries(), 6);
+}
+
+TEST_F(File, WritesToAPathWithoutAFolder) {
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_);
+  write_file("file", "here");
+  write_file("file", "again");
+  fs::current_path(before);
+  EXPECT_EQ(text_of(path("file")), "again");
+  EXPECT_EQ(num_entries(), 1);
+}
+
+// Another process may have left one, or be at work.
+TEST_F(File, AvoidsTemporaryNamesThatAreTaken) {
+  const std::string taken = path("file") + "." + std::to_string(::getpid()) + ".0";
+  write_file(taken, "other");
+  write_file(path("file"), "mine");
+  EXPECT_EQ(text_of(path("file")), "mine");
+  EXPECT_EQ(text_of(taken), "other");
+}
+
 TEST_F(File, WritingIntoAMissingFolderFails) {
   expect_io_error([&] { write_file(path("no/such/folder"), "x"); },
                   "no/such/folder: cannot write: No such file or directory");
