@@ -24,8 +24,9 @@ void run(const Options& options) {
   const formats::Dataset data = open_data(options.data);
   const compress::Evaluation evaluation = [&] {
     Progress progress(options.common);
-    return compress::evaluate(graph, data, reference ? &*reference : nullptr,
-                              {options.data.batch, progress.sink()});
+    return compress::evaluate(
+        graph, data, reference ? &*reference : nullptr,
+        {options.data.batch, progress.sink(), options.model, options.reference});
   }();
   std::cout << (options.common.json ? report::to_json(evaluation) : report::to_text(evaluation));
 }
@@ -38,9 +39,12 @@ void add_eval(CLI::App& app, Action& action) {
                             "halftone eval model.circle --data examples/mnist "
                             "--reference model.onnx",
                             options->common);
-  verb->add_option("model", options->model, "ONNX, TFLite or circle file")->required();
+  verb->add_option("model", options->model, "ONNX, TFLite or circle file")
+      ->required()
+      ->check(some_path());
   add_data_options(*verb, options->data, "test");
-  verb->add_option("--reference", options->reference, "Network to compare with");
+  verb->add_option("--reference", options->reference, "Network to compare with")
+      ->check(some_path());
   verb->final_callback([options, &action] { action = [options] { run(*options); }; });
 }
 

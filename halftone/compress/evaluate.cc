@@ -40,20 +40,23 @@ struct Contest {
   runtime::FillInput fill;
 };
 
-Contest prepare(const ir::Graph& graph, const formats::Dataset& data, const ir::Graph* reference) {
+Contest prepare(const ir::Graph& graph, const formats::Dataset& data, const ir::Graph* reference,
+                const EvaluateOptions& options) {
   Contest contest;
   contest.graph = graph;
   contest.graph.set_outputs({graph.outputs()[0]});
-  const runtime::FillInput own = make_feed(data, graph);
+  const runtime::FillInput own =
+      with_context(options.network, [&] { return make_feed(data, graph); });
   contest.fill = own;
   if (reference == nullptr) return contest;
   ir::Graph other = *reference;
   other.set_outputs({reference->outputs()[0]});
   contest.graph.append(other);
   const std::size_t own_inputs = graph.inputs().size();
-  contest.fill = [own, own_inputs, theirs = make_feed(data, other)](
-                     std::size_t first, std::size_t count, std::size_t input,
-                     std::span<float> values) {
+  const runtime::FillInput theirs =
+      with_context(options.reference, [&] { return make_feed(data, other); });
+  contest.fill = [own, own_inputs, theirs](std::size_t first, std::size_t count, std::size_t input,
+                                           std::span<float> values) {
     if (input < own_inputs) {
       own(first, count, input, values);
     } else {
@@ -128,13 +131,15 @@ Evaluation evaluate(const ir::Graph& graph, const formats::Dataset& data,
     fail(ErrorKind::kUsage,
          data.name() + ": has no labels; give a reference network to compare with (--reference)");
   }
-  const std::size_t classes = scores_per_sample(graph, "network");
-  if (reference != nullptr && scores_per_sample(*reference, "reference") != classes) {
-    fail(ErrorKind::kShape, "reference: expected " + std::to_string(classes) +
-                                " scores per sample, found " +
-                                std::to_string(scores_per_sample(*reference, "reference")));
+  const std::size_t classes = scores_per_sample(graph, options.network);
+  if (reference != nullptr) {
+    const std::size_t theirs = scores_per_sample(*reference, options.reference);
+    if (theirs != classes) {
+      fail(ErrorKind::kShape, options.reference + ": expected " + std::to_string(classes) +
+                                  " scores per sample, found " + std::to_string(theirs));
+    }
   }
-  const Contest contest = prepare(graph, data, reference);
+  const Contest contest = prepare(graph, data, reference, options);
   Score score(data, classes);
   const auto consume = [&](std::size_t first, std::size_t count,
                            std::span<const ir::Tensor> outputs) {

@@ -15,6 +15,9 @@ namespace halftone::compress {
 struct EvaluateOptions {
   std::size_t batch = 64;
   ProgressSink progress;  ///< may be empty
+  // What messages call the two.
+  std::string network = "network";
+  std::string reference = "reference";
 };
 
 /// What a network and its reference gave on the same samples.
@@ -36,8 +39,7 @@ struct Evaluation {
 /// exceeds 1/2.
 /// @param reference  a network to compare with, or null; it may want its inputs in another shape
 /// @throws Error kShape if data, network and reference do not fit; kFormat if a label is no class
-/// of
-///         the network; kUsage if there are neither labels nor a reference
+///         of the network; kUsage if there are neither labels nor a reference
 Evaluation evaluate(const ir::Graph& graph, const formats::Dataset& data,
                     const ir::Graph* reference = nullptr, const EvaluateOptions& options = {});
 

@@ -102,6 +102,21 @@ TEST(Evaluate, RefusesAReferenceWithOtherOutputs) {
                [&] { evaluate(identity(3), data, &other); });
 }
 
+TEST(Evaluate, NamesTheNetworkThatTheSamplesDoNotFit) {
+  const formats::Dataset data = one_hot({0, 1}, 3, {0, 1});
+  const EvaluateOptions options{64, {}, "net.onnx", "ref.onnx"};
+  const ir::Graph wide = perceptron(4, 8, 3, 1);
+  const ir::Graph fits = perceptron(3, 8, 3, 1);
+  const std::string rest = ": network input 'x': samples of shape [3] do not fit";
+  expect_error(ErrorKind::kShape, "net.onnx: " + data.name() + rest,
+               [&] { evaluate(wide, data, &fits, options); });
+  expect_error(ErrorKind::kShape, "ref.onnx: " + data.name() + rest,
+               [&] { evaluate(fits, data, &wide, options); });
+  const ir::Graph many = perceptron(3, 8, 5, 1);
+  expect_error(ErrorKind::kShape, "ref.onnx: expected 3 scores per sample, found 5",
+               [&] { evaluate(fits, data, &many, options); });
+}
+
 TEST(Evaluate, GivesTheSameFiguresForAnyNumberOfThreadsAndBatch) {
   const ir::Graph graph = perceptron(20, 16, 4, 1);
   const ir::Graph reference = perceptron(20, 16, 4, 2);

@@ -116,7 +116,11 @@ void check_options(const DatasetOptions& options) {
 
 Dataset dataset_from_idx(const std::string& name, const FileBytes& images,
                          const std::optional<FileBytes>& labels, const DatasetOptions& options) {
-  const IdxArray pixels = with_context(name, [&] { return parse_idx(images, 3, options.limit); });
+  const IdxArray pixels = with_context(name, [&] {
+    IdxArray array = parse_idx(images, 3, options.limit);
+    if (array.shape[0] == 0) fail(ErrorKind::kFormat, "expected samples, found none");
+    return array;
+  });
   std::vector<std::int64_t> classes;
   if (labels) {
     classes = with_context(name + ": labels", [&] {

@@ -73,6 +73,9 @@ TEST_F(OpenDataset, RefusesIdxFilesThatDoNotBelongTogether) {
   write("train-labels-idx1-ubyte", {});
   expect_error(ErrorKind::kFormat, "labels: truncated", [&] { open_dataset(folder_.string()); });
   write("train-images-idx3-ubyte", make_idx({0, 2, 2}, 0));
+  write("train-labels-idx1-ubyte", make_idx({0}, 0));
+  expect_error(ErrorKind::kFormat, "train-images-idx3-ubyte: expected samples, found none",
+               [&] { open_dataset(folder_.string()); });
   std::filesystem::remove(path("train-labels-idx1-ubyte"));
   expect_error(ErrorKind::kFormat, "expected samples, found none",
                [&] { open_dataset(folder_.string()); });
