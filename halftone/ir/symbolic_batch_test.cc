@@ -22,6 +22,18 @@ void expect_unchanged(Graph graph) {
   EXPECT_EQ(to_text(graph), before);
 }
 
+TEST(FixedBatch, IsTheFirstExtentUnlessItIsSymbolic) {
+  EXPECT_EQ(fixed_batch(with_input({kBatch, 4})), std::nullopt);
+  EXPECT_EQ(fixed_batch(with_input({4, kBatch})), std::nullopt);
+  EXPECT_EQ(fixed_batch(with_input({3, 4})), 3u);
+  EXPECT_EQ(fixed_batch(with_input({0, 4})), 1u);
+  EXPECT_EQ(fixed_batch(with_input({})), 1u);
+  EXPECT_EQ(fixed_batch(Graph()), 1u);
+  Graph second = with_input({3, 4});
+  second.add_input("symbolic", dense_type(ElementType::kFloat32, {kBatch}));
+  EXPECT_EQ(fixed_batch(second), std::nullopt);
+}
+
 TEST(TrySymbolicBatch, ReachesTheOutputThroughReshapes) {
   Graph graph = with_input({1, 2, 3});
   const auto flat = graph.add_node("flat", Reshape{{1, 6}}, {ValueId{0}});
