@@ -3,6 +3,7 @@
 # Installs the Debian packages Halftone needs, those only that are missing.
 #   scripts/setup.sh                what building, running and testing need
 #   scripts/setup.sh --check-tools  also what `make check` needs
+#   scripts/setup.sh --emulator-tools  also what scripts/test_avx512.sh needs
 #   scripts/setup.sh --verify       installs nothing; fails and names what is missing
 # HALFTONE_SKIP_SETUP=1 skips it, for other systems, where the libraries come from elsewhere.
 . "$(dirname "$0")/lib.sh"
@@ -21,12 +22,21 @@ check_packages=(
   clang-14 libclang-rt-14-dev                    # second compiler, sanitizers, libFuzzer
   clang-format-14 clang-tidy-14 git
 )
+emulator_packages=(
+  bochs bochs-term                               # a processor with AVX-512
+  busybox-static isolinux syslinux-common cpio xorriso  # a system for it
+)
 
 packages=("${build_packages[@]}")
+options=""
 verify=0
 for argument in "$@"; do
   case "$argument" in
     --check-tools) packages+=("${check_packages[@]}") ;;
+    --emulator-tools)
+      packages+=("${emulator_packages[@]}")
+      options=" $argument"
+      ;;
     --verify) verify=1 ;;
     *) die "unknown option $argument; see the head of scripts/setup.sh" ;;
   esac
@@ -44,7 +54,7 @@ for package in "${packages[@]}"; do
   if ! grep -qxF -- "$package" <<< "$installed"; then missing+=("$package"); fi
 done
 if [ "${#missing[@]}" -eq 0 ]; then exit 0; fi
-if [ "$verify" = 1 ]; then die "missing packages: ${missing[*]}; 'make setup' installs them"; fi
+if [ "$verify" = 1 ]; then die "missing packages: ${missing[*]}; 'scripts/setup.sh$options' installs them"; fi
 
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
