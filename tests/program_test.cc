@@ -3,15 +3,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "halftone/base/testing.h"
 #include "halftone/formats/data/npy.h"
+#include "halftone/formats/model.h"
 
 namespace halftone {
 namespace {
@@ -107,6 +112,50 @@ TEST_F(Program, GivesTheSameFileTwiceAndForAnyNumberOfThreads) {
   EXPECT_TRUE(one == quantize("again.circle", "--threads 1"));
 }
 
+/// x [batch, 3] -> FullyConnected [batch, 2]
+ir::ValueId add_layer(ir::Graph& graph, ir::Dim batch) {
+  const auto x = graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {batch, 3}));
+  const std::vector<float> weights = {1, 2, 3, 4, 5, 6};
+  const auto w = graph.add_constant("w", ir::Tensor::from<float>({2, 3}, weights));
+  return graph.add_node("layer", ir::FullyConnected{}, {x, w});
+}
+
+TEST_F(Program, ConvertsAGeluThatWasWrittenStepByStep) {
+  ir::Graph graph;
+  const ir::ValueId x = add_layer(graph, ir::kBatch);
+  const auto with = [&](ir::BinaryKind kind, ir::ValueId value, float number) {
+    const std::string name = "n" + std::to_string(graph.num_values());
+    const auto c =
+        graph.add_constant(name + ".c", ir::Tensor::from<float>({}, std::vector{number}));
+    return graph.add_node(name, ir::Binary{kind, {}}, {value, c});
+  };
+  const auto scaled = with(ir::BinaryKind::kDiv, x, 1.41421356F);
+  const auto erf = graph.add_node("erf", ir::Unary{{ir::ActivationKind::kErf}}, {scaled});
+  const auto sum = with(ir::BinaryKind::kAdd, erf, 1);
+  const auto product = graph.add_node("product", ir::Binary{ir::BinaryKind::kMul, {}}, {x, sum});
+  graph.add_output(with(ir::BinaryKind::kMul, product, 0.5F));
+  formats::save_model(graph, path("steps.onnx"));
+  // TFLite has no Erf.
+  const Outcome convert = run("convert " + path("steps.onnx") + " " + path("m.tflite"));
+  ASSERT_EQ(convert.code, 0) << convert.err;
+  const Outcome inspect = run("inspect " + path("m.tflite") + " --json");
+  EXPECT_EQ(json::parse(inspect.out)["operators"], json({{"FullyConnected", 1}, {"Gelu", 1}}));
+}
+
+TEST_F(Program, MeasuresANetworkWithItsFixedBatch) {
+  ir::Graph graph;
+  graph.add_output(add_layer(graph, 4));
+  formats::save_model(graph, path("four.onnx"));
+  const std::string bench = "bench " + path("four.onnx") + " --seconds 0.001 --json";
+  for (const std::string options : {"", " --batch 4"}) {
+    const Outcome outcome = run(bench + options);
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(json::parse(outcome.out)["batch"], 4);
+  }
+  expect_failure(bench + " --batch 8", 2,
+                 "four.onnx: --batch: expected 4, which the network is fixed to, found 8");
+}
+
 TEST_F(Program, HelpsWithAnExampleForEveryVerb) {
   EXPECT_EQ(run("--help").code, 0);
   EXPECT_EQ(run("--version").code, 0);
@@ -145,6 +194,21 @@ TEST_F(Program, AnswersWrongUseWithTwo) {
   std::ofstream(path("r.toml")) << "[[layer]]\nname = \"nothing\"\nskip = true\n";
   expect_failure(quantize + " --recipe " + path("r.toml"), 2, "matches no layer");
   EXPECT_FALSE(std::filesystem::exists(path("q.circle")));
+}
+
+TEST_F(Program, RefusesEmptyPaths) {
+  const std::string complaint = ": expected a path, found an empty one; see halftone ";
+  const std::string data = " --data " + kExample;
+  expect_failure("inspect ''", 2, "model" + complaint);
+  expect_failure("convert '' a.onnx", 2, "input" + complaint);
+  expect_failure("convert " + kModel + " ''", 2, "output" + complaint);
+  expect_failure("quantize " + kModel + " -o ''" + data, 2, "--output" + complaint);
+  expect_failure("quantize " + kModel + " -o q.circle --recipe ''" + data, 2,
+                 "--recipe" + complaint);
+  expect_failure("eval " + kModel + " --data ''", 2, "--data" + complaint);
+  expect_failure("eval " + kModel + " --reference ''" + data, 2, "--reference" + complaint);
+  expect_failure("run " + kModel + " --input '' -o out", 2, "--input" + complaint);
+  expect_failure("bench ''", 2, "model" + complaint);
 }
 
 TEST_F(Program, AnswersUnreadableAndMalformedFilesWithThree) {
@@ -202,6 +266,37 @@ TEST_F(Program, WritesAllOrNothing) {
   EXPECT_THAT(text_of(path("err")), HasSubstr("cannot write"));
   for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
     EXPECT_THAT(entry.path().filename().string(), testing::Not(HasSubstr("big.circle")));
+  }
+}
+
+TEST_F(Program, EndsByASignalAndLeavesNothing) {
+  // Takes minutes, if it is let.
+  std::ofstream(path("long.toml")) << "[fit]\nbasis_solver = \"gradient\"\niterations = 100000\n";
+  std::ofstream(path("old.circle")) << "old";
+  const std::vector<std::string> arguments = {HALFTONE_PROGRAM,   "quantize", kModel,   "-o",
+                                              path("old.circle"), "--data",   kExample, "--recipe",
+                                              path("long.toml")};
+  std::vector<char*> argv;
+  for (const std::string& each : arguments) argv.push_back(const_cast<char*>(each.c_str()));
+  argv.push_back(nullptr);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      std::signal(signal, SIG_DFL);  // a shell may have started this test without SIGINT
+      ::execv(argv[0], argv.data());
+      ::_exit(127);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    const auto start = std::chrono::steady_clock::now();
+    ::kill(child, signal);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
+    ASSERT_TRUE(WIFSIGNALED(status)) << status;
+    EXPECT_EQ(WTERMSIG(status), signal);
+    EXPECT_EQ(text_of(path("old.circle")), "old");
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 2);
   }
 }
 
