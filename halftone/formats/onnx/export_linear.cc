@@ -30,7 +30,7 @@ std::string transposed(Exporter& exporter, ValueId id, const std::string& wanted
     const ir::Tensor turned = ir::evaluate_operator(ir::Transpose{permutation}, {&tensor, 1});
     return exporter.add_initializer(exporter.name(id), encode_tensor(turned));
   }
-  const std::string result = exporter.fresh(wanted);
+  std::string result = exporter.fresh(wanted);
   NodeProto& proto = exporter.add_node("Transpose", {exporter.read(id)}, result);
   set_attribute(proto, "perm", std::vector<std::int64_t>(permutation.begin(), permutation.end()));
   return result;
@@ -104,7 +104,7 @@ void export_operator(Exporter& exporter, const Node& node, const ir::FullyConnec
   const bool fused = in_basis ? activation_code(op.activation.kind).has_value()
                               : op.activation == ir::Activation{};
   const std::string& output = exporter.name(node.output);
-  const std::string result = fused ? output : exporter.fresh(output + "/linear");
+  std::string result = fused ? output : exporter.fresh(output + "/linear");
   if (in_basis) {
     export_in_basis(exporter, node, layer, result);
   } else {

@@ -73,7 +73,7 @@ std::string Exporter::read_as(ir::ValueId id,
 }
 
 std::string Exporter::add_initializer(const std::string& wanted, onnx_pb::TensorProto proto) {
-  const std::string added = fresh(wanted);
+  std::string added = fresh(wanted);
   proto.set_name(added);
   *model_.mutable_graph()->add_initializer() = std::move(proto);
   return added;

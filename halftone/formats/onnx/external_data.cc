@@ -91,7 +91,7 @@ fs::path ExternalData::resolve(const std::string& location) const {
   std::error_code error;
   const fs::path root = fs::canonical(folder_, error);
   if (error) fail(ErrorKind::kIo, folder_.string() + ": " + error.message());
-  const fs::path path = fs::canonical(root / relative, error);
+  fs::path path = fs::canonical(root / relative, error);
   if (error) fail(ErrorKind::kIo, (folder_ / relative).string() + ": " + error.message());
   const auto [end, unused] = std::mismatch(root.begin(), root.end(), path.begin(), path.end());
   if (end != root.end()) refuse("a symbolic link leads out of the model's folder");
