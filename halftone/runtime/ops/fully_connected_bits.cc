@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "halftone/base/parallel.h"
-#include "halftone/kernels/bit_matmul.h"
+#include "halftone/kernels/bit_matmul/bit_matmul.h"
 #include "halftone/runtime/activation.h"
 #include "halftone/runtime/ops/linear.h"
 #include "halftone/runtime/value.h"
@@ -35,8 +35,8 @@ struct BitLayer {
     const std::size_t x_words = rows * static_cast<std::size_t>(x_basis.bits) * weights.words();
     kernels::bit_matmul({reinterpret_cast<const std::uint64_t*>(x), x_words}, x_basis, weights,
                         range, out);
-    const std::size_t first = range.begin * kernels::kOutputBlock;
-    const std::size_t last = std::min(range.end * kernels::kOutputBlock, weights.outputs());
+    const std::size_t first = range.begin * weights.block_outputs();
+    const std::size_t last = std::min(range.end * weights.block_outputs(), weights.outputs());
     for (std::size_t r = 0; r < rows; ++r) {
       const auto row = out.row(r).subspan(first, last - first);
       apply_activation(activation, row, row);

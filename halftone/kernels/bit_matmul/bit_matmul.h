@@ -12,19 +12,33 @@
 
 namespace halftone::kernels {
 
-/// Outputs that the kernel computes together; ranges of outputs start at multiples of it.
-inline constexpr std::size_t kOutputBlock = 8;
+/// How BitMatmulWeights lie in memory, and with it how their bits are counted. Outputs form blocks
+/// in which they lie beside each other piece by piece, so that each lane of a vector works for an
+/// output of its own; outputs missing in the last block are zero.
+enum class BitLayout {
+  /// Blocks of 8 outputs, pieces of 64 inputs: xor and popcount. For processors that count the
+  /// bits of a vector at once.
+  kWords,
+  /// Blocks of 32 outputs, pieces of 8 inputs: two look-ups in tables of 16 bytes that the
+  /// activations made. For processors that would look up to count the bits anyhow.
+  kLookup,
+};
 
-/// Encoded weights [o, n] in the layout of bit_matmul(). Eight outputs form a block and lie beside
-/// each other word by word, so that each lane of a vector works for an output of its own:
+/// Pieces of BitLayout::kLookup that are looked up in one go; the last ones may be padding.
+inline constexpr std::size_t kLookupStep = 4;
+
+/// The layout that bit_matmul() is fastest with on the current target.
+BitLayout preferred_bit_layout(std::size_t outputs, std::size_t inputs);
+
+/// Encoded weights [o, n] as bit_matmul() reads them:
 ///
-///     block 0:  plane 0:     word 0 [output 0 ... 7]  word 1 [output 0 ... 7]  ...
+///     block 0:  plane 0:     piece 0 [output 0, 1, ...]  piece 1 [output 0, 1, ...]  ...
 ///               ...
 ///               plane Kw-1
-///     block 1:  ...                                  missing outputs of the last block are zero
+///     block 1:  ...
 ///
-/// and beside them, per block, the rows of eight floats the epilogue reads:
-/// a_0 ... a_(Kw-1), the offset c, t = sum_j a_j T_j, the bias.
+/// and beside them, per block, the rows of floats the epilogue reads: a_0 ... a_(Kw-1),
+/// the offset c, t = sum_j a_j T_j, the bias.
 class BitMatmulWeights {
  public:
   /// @param codes     [o, n], Kw planes
@@ -34,14 +48,21 @@ class BitMatmulWeights {
   ///         or n exceeds 2^24 (a dot product would not be exact in float32);
   ///         kShape as BasisEncoding::check(), or if bits or the length of the bias differ
   BitMatmulWeights(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
-                   std::span<const float> bias = {});
+                   std::span<const float> bias, BitLayout layout);
+  BitMatmulWeights(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
+                   std::span<const float> bias = {})
+      : BitMatmulWeights(codes, encoding, bias, preferred_bit_layout(codes.rows, codes.cols)) {}
 
+  [[nodiscard]] BitLayout layout() const { return layout_; }
   [[nodiscard]] std::size_t outputs() const { return outputs_; }
   [[nodiscard]] std::size_t inputs() const { return inputs_; }
   [[nodiscard]] std::size_t bits() const { return bits_; }
+  /// 64-bit words of a plane of activations.
   [[nodiscard]] std::size_t words() const { return words_; }
+  /// Outputs that the kernel computes together; ranges of outputs start at multiples of it.
+  [[nodiscard]] std::size_t block_outputs() const { return layout_ == BitLayout::kWords ? 8 : 32; }
   [[nodiscard]] std::size_t num_blocks() const {
-    return outputs_ / kOutputBlock + (outputs_ % kOutputBlock != 0);
+    return outputs_ / block_outputs() + (outputs_ % block_outputs() != 0);
   }
   [[nodiscard]] bool has_offset() const { return has_offset_; }
   [[nodiscard]] bool has_bias() const { return has_bias_; }
@@ -49,16 +70,32 @@ class BitMatmulWeights {
     return planes_.size_bytes() + floats_.size_bytes();
   }
 
-  /// [Kw, words, 8] of a block.
-  [[nodiscard]] const std::uint64_t* planes(std::size_t block) const {
-    return planes_.as<std::uint64_t>().data() + block * bits_ * words_ * kOutputBlock;
+  /// [Kw, plane_bytes()] of a block: pieces of all its outputs, one after the other.
+  [[nodiscard]] const std::byte* planes(std::size_t block) const {
+    return planes_.as<std::byte>().data() + block * bits_ * plane_bytes();
   }
-  /// [Kw + 3, 8] of a block: a, c, t, bias.
+  /// Bytes of a plane of a block.
+  [[nodiscard]] std::size_t plane_bytes() const { return pieces() * piece_bytes(); }
+  /// [Kw + 3, block_outputs()] of a block: a, c, t, bias.
   [[nodiscard]] const float* floats(std::size_t block) const {
-    return floats_.as<float>().data() + block * (bits_ + 3) * kOutputBlock;
+    return floats_.as<float>().data() + block * (bits_ + 3) * block_outputs();
   }
 
  private:
+  [[nodiscard]] std::size_t pieces() const {
+    if (layout_ == BitLayout::kWords) return words_;
+    constexpr std::size_t kStepInputs = 8 * kLookupStep;
+    return (inputs_ / kStepInputs + (inputs_ % kStepInputs != 0)) * kLookupStep;
+  }
+  /// Of a piece of all outputs of a block.
+  [[nodiscard]] std::size_t piece_bytes() const {
+    return block_outputs() * (layout_ == BitLayout::kWords ? sizeof(std::uint64_t) : 1);
+  }
+  void pack_planes(const numerics::BitPlanes& codes);
+  void pack_floats(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
+                   std::span<const float> bias);
+
+  BitLayout layout_ = BitLayout::kWords;
   std::size_t outputs_ = 0;
   std::size_t inputs_ = 0;
   std::size_t bits_ = 0;
@@ -84,7 +121,7 @@ struct BlockRange {
 ///     acc += cx (sum_j aw_j T_j)               if cx != 0
 ///     acc += bias                              if there is one
 ///
-/// The result is the same, bit for bit, on every target.
+/// The result is the same, bit for bit, on every target and for every layout.
 /// @param x        [m, Kx, words] bit planes of the activations, as encode() writes them
 /// @param x_basis  of all activations; Kx = x_basis.bits
 /// @param blocks   which blocks of outputs to compute, within weights.num_blocks()

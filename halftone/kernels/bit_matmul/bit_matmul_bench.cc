@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <benchmark/benchmark.h>
 
-#include "halftone/kernels/bit_matmul.h"
+#include "halftone/kernels/bit_matmul/bit_matmul.h"
 #include "halftone/kernels/test_data.h"
 
 namespace halftone::kernels {
 namespace {
 
-/// Arguments: rows, inputs, outputs, bits of activations and of weights; offsets and bias on.
+/// Arguments: rows, inputs, outputs, bits of activations and of weights, and whether the weights
+/// lie for look-ups; offsets and bias on.
 void BM_BitMatmul(benchmark::State& state) {
   Random random(4);
   const auto m = static_cast<std::size_t>(state.range(0));
@@ -20,7 +21,8 @@ void BM_BitMatmul(benchmark::State& state) {
   const auto codes = random_planes(random, o, n, w_bits);
   const auto encoding =
       random_encoding(random, o, n, w_bits, true, numerics::Granularity::kChannel);
-  const BitMatmulWeights weights(codes, encoding, random_floats(random, o));
+  const auto layout = state.range(5) != 0 ? BitLayout::kLookup : BitLayout::kWords;
+  const BitMatmulWeights weights(codes, encoding, random_floats(random, o), layout);
   std::vector<float> y(m * o);
   for (auto _ : state) {
     bit_matmul(x.planes.words(), x_basis, weights, {0, weights.num_blocks()},
@@ -32,18 +34,14 @@ void BM_BitMatmul(benchmark::State& state) {
                          benchmark::Counter::kIsIterationInvariantRate);
 }
 BENCHMARK(BM_BitMatmul)
-    ->ArgNames({"m", "n", "o", "x", "w"})
-    ->Args({1, 784, 700, 1, 1})
-    ->Args({1, 784, 700, 2, 2})
-    ->Args({1, 784, 700, 3, 3})
-    ->Args({1, 700, 10, 1, 1})
-    ->Args({32, 784, 700, 1, 1})
-    ->Args({32, 784, 700, 2, 2})
-    ->Args({32, 784, 700, 3, 3})
-    ->Args({1, 4096, 4096, 1, 1})
-    ->Args({1, 4096, 4096, 2, 2})
-    ->Args({1, 4096, 4096, 3, 3})
-    ->Args({256, 4096, 4096, 1, 1})
+    ->ArgNames({"m", "n", "o", "x", "w", "lookup"})
+    ->ArgsProduct({{1, 32}, {784}, {700}, {1}, {1}, {0, 1}})
+    ->ArgsProduct({{1, 32}, {784}, {700}, {2}, {2}, {0, 1}})
+    ->ArgsProduct({{1, 32}, {784}, {700}, {3}, {3}, {0, 1}})
+    ->ArgsProduct({{1}, {700}, {10}, {1}, {1}, {0, 1}})
+    ->ArgsProduct({{1, 256}, {4096}, {4096}, {1}, {1}, {0, 1}})
+    ->ArgsProduct({{1}, {4096}, {4096}, {2}, {2}, {0, 1}})
+    ->ArgsProduct({{1}, {4096}, {4096}, {3}, {3}, {0, 1}})
     ->Unit(benchmark::kMicrosecond);
 
 }  // namespace

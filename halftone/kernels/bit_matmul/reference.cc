@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <bit>
 
-#include "halftone/kernels/bit_matmul.h"
+#include "halftone/kernels/bit_matmul/bit_matmul.h"
 
 namespace halftone::kernels {
 namespace {

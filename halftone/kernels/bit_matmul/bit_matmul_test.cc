@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/kernels/bit_matmul.h"
+#include "halftone/kernels/bit_matmul/bit_matmul.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,6 +16,8 @@ namespace {
 
 using BitMatmul = PerTarget;
 using numerics::Granularity;
+
+constexpr BitLayout kLayouts[] = {BitLayout::kWords, BitLayout::kLookup};
 
 struct Case {
   std::size_t rows, inputs, outputs;
@@ -40,23 +42,28 @@ void expect_matches(Random& random, const Case& c) {
   std::vector<float> expected(c.rows * c.outputs);
   bit_matmul_reference(x, x_basis, w, encoding, bias,
                        MatrixView<float>(expected, c.rows, c.outputs));
-  const BitMatmulWeights weights(w, encoding, bias);
-  std::vector<float> y(c.rows * c.outputs, -1.0F);
-  bit_matmul(x.planes.words(), x_basis, weights, {0, weights.num_blocks()},
-             MatrixView<float>(y, c.rows, c.outputs));
-  EXPECT_EQ(bit_patterns(y), bit_patterns(expected))
-      << c.rows << " x " << c.inputs << " x " << c.outputs << ", bits " << c.x_bits << " x "
-      << c.w_bits << ", offsets " << c.x_offset << c.w_offset << ", bias " << c.bias;
+  for (const BitLayout layout : kLayouts) {
+    const BitMatmulWeights weights(w, encoding, bias, layout);
+    std::vector<float> y(c.rows * c.outputs, -1.0F);
+    bit_matmul(x.planes.words(), x_basis, weights, {0, weights.num_blocks()},
+               MatrixView<float>(y, c.rows, c.outputs));
+    EXPECT_EQ(bit_patterns(y), bit_patterns(expected))
+        << c.rows << " x " << c.inputs << " x " << c.outputs << ", bits " << c.x_bits << " x "
+        << c.w_bits << ", offsets " << c.x_offset << c.w_offset << ", bias " << c.bias
+        << ", layout " << static_cast<int>(layout);
+  }
 }
 
 TEST_P(BitMatmul, MatchesReferenceForEveryNumberOfInputs) {
   Random random(10);
   for (std::size_t inputs = 0; inputs <= 200; ++inputs)
     expect_matches(random, {2, inputs, 5, 2, 1});
-  // Around the 31 words after which byte counts are widened, and multiples.
-  for (const std::size_t words : {30U, 31U, 32U, 61U, 62U, 63U, 93U, 94U}) {
-    for (const std::size_t inputs : {64 * words - 1, 64 * words, 64 * words + 1}) {
-      expect_matches(random, {3, inputs, 9, 1, 2});
+  // Around the 31 words or bytes after which byte counts are widened, and multiples.
+  for (const std::size_t count : {30U, 31U, 32U, 61U, 62U, 63U, 93U, 94U, 123U, 124U, 125U, 249U}) {
+    for (const std::size_t bits : {8U, 64U}) {
+      for (const std::size_t inputs : {bits * count - 1, bits * count, bits * count + 1}) {
+        expect_matches(random, {3, inputs, 9, 1, 2});
+      }
     }
   }
 }
@@ -64,12 +71,15 @@ TEST_P(BitMatmul, MatchesReferenceForEveryNumberOfInputs) {
 TEST_P(BitMatmul, MatchesReferenceForEveryBatchAndOutputTail) {
   Random random(11);
   for (std::size_t rows = 0; rows <= 9; ++rows) {
-    for (std::size_t outputs = 0; outputs <= 2 * kOutputBlock + 3; ++outputs) {
+    for (const std::size_t outputs : {0U, 1U, 7U, 8U, 9U, 15U, 16U, 17U, 31U, 32U, 33U, 65U}) {
       expect_matches(random, {rows, 100, outputs, 1, 1});
       expect_matches(random, {rows, 70, outputs, 3, 2});
     }
   }
   expect_matches(random, {131, 33, 10, 2, 2});
+  // More blocks than are gathered at a time.
+  expect_matches(random, {5, 40, 17 * 32 + 1, 1, 1});
+  expect_matches(random, {5, 40, 6 * 32 + 1, 8, 8});
 }
 
 TEST_P(BitMatmul, MatchesReferenceForEveryPairOfBits) {
@@ -102,29 +112,36 @@ TEST_P(BitMatmul, ExtremeDotProductsAreExact) {
     for (std::size_t c = 0; c < n; ++c) w.set_code(1, c, 1);
     const float one[] = {1.0F};
     const auto basis = numerics::make_basis(one);
-    const BitMatmulWeights weights(w, numerics::tensor_encoding(basis));
-    std::vector<float> y(2);
-    bit_matmul(x.planes.words(), basis, weights, {0, 1}, MatrixView<float>(y, 1, 2));
-    EXPECT_THAT(y, testing::ElementsAre(-static_cast<float>(n), static_cast<float>(n)));
+    for (const BitLayout layout : kLayouts) {
+      const BitMatmulWeights weights(w, numerics::tensor_encoding(basis), {}, layout);
+      std::vector<float> y(2);
+      bit_matmul(x.planes.words(), basis, weights, {0, 1}, MatrixView<float>(y, 1, 2));
+      EXPECT_THAT(y, testing::ElementsAre(-static_cast<float>(n), static_cast<float>(n)));
+    }
   }
 }
 
 TEST_P(BitMatmul, WritesOnlyTheBlocksAskedFor) {
+  constexpr std::size_t kOutputs = 110;
+  constexpr std::size_t kStride = 120;  // the gap stays untouched too
   Random random(14);
   const auto x = random_planes(random, 3, 50, 2);
   const auto x_basis = random_basis(random, 2, true);
-  const auto w = random_planes(random, 30, 50, 2);
-  const auto encoding = random_encoding(random, 30, 50, 2, true, Granularity::kChannel);
-  std::vector<float> expected(3 * 30);
-  bit_matmul_reference(x, x_basis, w, encoding, {}, MatrixView<float>(expected, 3, 30));
-  const BitMatmulWeights weights(w, encoding);
-  // Rows 40 apart; the gap stays untouched too.
-  std::vector<float> y(3 * 40, -1.0F);
-  bit_matmul(x.planes.words(), x_basis, weights, {1, 3}, MatrixView<float>(y.data(), 3, 30, 40));
-  for (std::size_t r = 0; r < 3; ++r) {
-    for (std::size_t o = 0; o < 40; ++o) {
-      const bool inside = o >= kOutputBlock && o < 3 * kOutputBlock;
-      EXPECT_EQ(y[r * 40 + o], inside ? expected[r * 30 + o] : -1.0F) << r << ", " << o;
+  const auto w = random_planes(random, kOutputs, 50, 2);
+  const auto encoding = random_encoding(random, kOutputs, 50, 2, true, Granularity::kChannel);
+  std::vector<float> expected(3 * kOutputs);
+  bit_matmul_reference(x, x_basis, w, encoding, {}, MatrixView<float>(expected, 3, kOutputs));
+  for (const BitLayout layout : kLayouts) {
+    const BitMatmulWeights weights(w, encoding, {}, layout);
+    const std::size_t block = weights.block_outputs();
+    std::vector<float> y(3 * kStride, -1.0F);
+    bit_matmul(x.planes.words(), x_basis, weights, {1, 3},
+               MatrixView<float>(y.data(), 3, kOutputs, kStride));
+    for (std::size_t r = 0; r < 3; ++r) {
+      for (std::size_t o = 0; o < kStride; ++o) {
+        const bool inside = o >= block && o < 3 * block;
+        EXPECT_EQ(y[r * kStride + o], inside ? expected[r * kOutputs + o] : -1.0F) << r << " " << o;
+      }
     }
   }
 }
@@ -222,9 +239,11 @@ TEST(BitMatmulWeights, RefusesWhatTheKernelCannotDo) {
 TEST(BitMatmulWeights, TakesOneBitPerWeightAndAFewFloatsPerOutput) {
   Random random(17);
   const auto codes = random_planes(random, 64, 640, 2);
-  const BitMatmulWeights weights(codes,
-                                 random_encoding(random, 64, 640, 2, true, Granularity::kChannel));
-  EXPECT_EQ(weights.size_bytes(), 64 * 640 * 2 / 8 + 64 * (2 + 3) * sizeof(float));
+  const auto encoding = random_encoding(random, 64, 640, 2, true, Granularity::kChannel);
+  for (const BitLayout layout : kLayouts) {
+    const BitMatmulWeights weights(codes, encoding, {}, layout);
+    EXPECT_EQ(weights.size_bytes(), 64 * 640 * 2 / 8 + 64 * (2 + 3) * sizeof(float));
+  }
 }
 
 }  // namespace

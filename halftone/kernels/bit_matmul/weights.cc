@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
+#include <bit>
+#include <cstring>
 #include <string>
 
-#include "halftone/kernels/bit_matmul.h"
+#include "halftone/kernels/bit_matmul/bit_matmul.h"
 
 namespace halftone::kernels {
 namespace {
@@ -48,36 +49,58 @@ float weighted_plane_sum(const numerics::BitPlanes& codes, std::size_t row,
   return sum;
 }
 
+/// Where a piece of output `o` of a block lies among the others. Look-ups find outputs 0 to 15 in
+/// the even bytes and 16 to 31 in the odd ones, which is how sums of bytes are widened in place.
+std::size_t lane_of(BitLayout layout, std::size_t o) {
+  return layout == BitLayout::kWords ? o : o % 16 * 2 + o / 16;
+}
+
 }  // namespace
 
 BitMatmulWeights::BitMatmulWeights(const numerics::BitPlanes& codes,
                                    const numerics::BasisEncoding& encoding,
-                                   std::span<const float> bias)
-    : outputs_(codes.rows),
+                                   std::span<const float> bias, BitLayout layout)
+    : layout_(layout),
+      outputs_(codes.rows),
       inputs_(codes.cols),
       bits_(static_cast<std::size_t>(codes.bits)),
       words_(codes.planes.row_words()),
       has_offset_(encoding.has_offset),
       has_bias_(!bias.empty()) {
   check(codes, encoding, bias);
-  planes_ = AlignedBuffer(num_blocks() * bits_ * words_ * kOutputBlock * sizeof(std::uint64_t));
-  floats_ = AlignedBuffer(num_blocks() * (bits_ + 3) * kOutputBlock * sizeof(float));
-  const auto planes = planes_.as<std::uint64_t>();
+  planes_ = AlignedBuffer(num_blocks() * bits_ * plane_bytes());
+  floats_ = AlignedBuffer(num_blocks() * (bits_ + 3) * block_outputs() * sizeof(float));
+  pack_planes(codes);
+  pack_floats(codes, encoding, bias);
+}
+
+void BitMatmulWeights::pack_planes(const numerics::BitPlanes& codes) {
+  static_assert(std::endian::native == std::endian::little, "pieces of words are their low bytes");
+  const std::size_t piece = piece_bytes() / block_outputs();
+  std::byte* planes = planes_.as<std::byte>().data();
+  for (std::size_t o = 0; o < outputs_; ++o) {
+    const std::size_t lane = lane_of(layout_, o % block_outputs());
+    for (std::size_t j = 0; j < bits_; ++j) {
+      const auto plane = std::as_bytes(codes.planes.row(o * bits_ + j));
+      std::byte* to = planes + (o / block_outputs() * bits_ + j) * plane_bytes() + lane * piece;
+      for (std::size_t p = 0; p < pieces(); ++p) {  // the padding of a plane is zero
+        std::memcpy(to + p * piece_bytes(), plane.data() + p * piece, piece);
+      }
+    }
+  }
+}
+
+void BitMatmulWeights::pack_floats(const numerics::BitPlanes& codes,
+                                   const numerics::BasisEncoding& encoding,
+                                   std::span<const float> bias) {
   const auto floats = floats_.as<float>();
   for (std::size_t o = 0; o < outputs_; ++o) {
-    const std::size_t block = o / kOutputBlock;
-    const std::size_t lane = o % kOutputBlock;
     const numerics::Basis& basis = encoding.basis(o, 0, inputs_);
     const auto float_row = [&](std::size_t row) -> float& {
-      return floats[(block * (bits_ + 3) + row) * kOutputBlock + lane];
+      return floats[(o / block_outputs() * (bits_ + 3) + row) * block_outputs() +
+                    o % block_outputs()];
     };
-    for (std::size_t j = 0; j < bits_; ++j) {
-      const auto plane = codes.planes.row(o * bits_ + j);
-      for (std::size_t w = 0; w < words_; ++w) {
-        planes[((block * bits_ + j) * words_ + w) * kOutputBlock + lane] = plane[w];
-      }
-      float_row(j) = basis.a()[j];
-    }
+    for (std::size_t j = 0; j < bits_; ++j) float_row(j) = basis.a()[j];
     float_row(bits_) = basis.offset;
     float_row(bits_ + 1) = weighted_plane_sum(codes, o, basis);
     float_row(bits_ + 2) = has_bias_ ? bias[o] : 0;
