@@ -55,7 +55,7 @@ std::filesystem::path follow_links(std::filesystem::path path) {
 }
 
 /// A file being written. It has no name while it is incomplete, so that nothing is left behind
-/// whatever ends the process; only where the file system has no such files, a temporary one.
+/// whatever ends the process; only where the system has no such files, a temporary one.
 class UnfinishedFile {
  public:
   /// @param path  what the file will be called
@@ -86,7 +86,10 @@ class UnfinishedFile {
   }
 
  private:
+  static constexpr const char* kOpenFiles = "/proc/self/fd/";
+
   static Descriptor open_unnamed(const std::filesystem::path& path) {
+    if (::access(kOpenFiles, X_OK) != 0) return Descriptor(-1);  // no way to name it later
     const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
     return Descriptor(::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
   }
@@ -94,7 +97,7 @@ class UnfinishedFile {
   /// A link cannot take the place of a file, a rename can: so a name for just that long.
   void link_temporary() {
     constexpr int kMostAttempts = 1000;
-    const std::string open_file = "/proc/self/fd/" + std::to_string(file_.get());
+    const std::string open_file = kOpenFiles + std::to_string(file_.get());
     for (int i = 0; i < kMostAttempts; ++i) {
       const std::string name =
           path_.string() + "." + std::to_string(::getpid()) + "." + std::to_string(i);

@@ -3,7 +3,7 @@
 
 #include "halftone/kernels/activation.h"
 #include "halftone/kernels/softmax.h"
-#include "halftone/kernels/test_data.h"
+#include "halftone/numerics/test_data.h"
 
 namespace halftone::kernels {
 namespace {
@@ -13,7 +13,8 @@ using Function = void (*)(std::span<const float>, std::span<float>) noexcept;
 /// Argument: numbers.
 void BM_Activation(benchmark::State& state, Function function) {
   Random random(2);
-  const std::vector<float> x = random_floats(random, static_cast<std::size_t>(state.range(0)));
+  const std::vector<float> x =
+      numerics::random_floats(random, static_cast<std::size_t>(state.range(0)));
   std::vector<float> y(x.size());
   for (auto _ : state) {
     function(x, y);
@@ -29,7 +30,7 @@ BENCHMARK_CAPTURE(BM_Activation, relu, relu)->Arg(700);
 void BM_Softmax(benchmark::State& state) {
   Random random(3);
   const auto n = static_cast<std::size_t>(state.range(0));
-  const std::vector<float> x = random_floats(random, n);
+  const std::vector<float> x = numerics::random_floats(random, n);
   std::vector<float> y(n);
   for (auto _ : state) {
     softmax(MatrixView<const float>(x, 1, n), MatrixView<float>(y, 1, n));

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "halftone/kernels/per_target.h"
-#include "halftone/kernels/test_data.h"
+#include "halftone/numerics/test_data.h"
 
 namespace halftone::kernels {
 namespace {
@@ -128,7 +128,7 @@ TEST_P(Activation, SpecialNumbersHaveTheirExactValues) {
 TEST_P(Activation, EveryLengthWritesItsElementsOnly) {
   Random random(18);
   for (std::size_t n = 0; n <= 35; ++n) {
-    const std::vector<float> x = random_floats(random, n);
+    const std::vector<float> x = numerics::random_floats(random, n);
     std::vector<float> y(n + 1, 7.0F);
     const std::span<float> out(y.data(), n);
     const auto expect = [&](auto function) {
@@ -150,7 +150,7 @@ TEST_P(Activation, EveryLengthWritesItsElementsOnly) {
 
 TEST_P(Activation, WorksInPlace) {
   Random random(19);
-  const std::vector<float> x = random_floats(random, 37);
+  const std::vector<float> x = numerics::random_floats(random, 37);
   std::vector<float> y = x;
   tanh(y, y);
   for (std::size_t i = 0; i < x.size(); ++i) EXPECT_EQ(y[i], tanh_reference(x[i]));

@@ -5,7 +5,7 @@
 
 #include "halftone/kernels/encode.h"
 #include "halftone/kernels/per_target.h"
-#include "halftone/kernels/test_data.h"
+#include "halftone/numerics/test_data.h"
 
 namespace halftone::kernels {
 namespace {
@@ -15,9 +15,9 @@ using numerics::Granularity;
 
 void expect_matches(Random& random, std::size_t rows, std::size_t cols, int bits,
                     Granularity granularity, std::size_t group_size) {
-  const auto codes = random_planes(random, rows, cols, bits);
+  const auto codes = numerics::random_planes(random, rows, cols, bits);
   const auto encoding =
-      random_encoding(random, rows, cols, bits, bits % 2 == 0, granularity, group_size);
+      numerics::random_encoding(random, rows, cols, bits, bits % 2 == 0, granularity, group_size);
   std::vector<float> values(rows * cols, -1.0F);
   decode(codes, encoding, 0, MatrixView<float>(values, rows, cols));
   EXPECT_EQ(values, numerics::decode(codes, encoding))
@@ -40,8 +40,8 @@ TEST_P(Decode, MatchesNumericsForEveryTailAndGranularity) {
 
 TEST_P(Decode, PicksTheRowsAskedFor) {
   Random random(8);
-  const auto codes = random_planes(random, 5, 33, 2);
-  const auto encoding = random_encoding(random, 5, 33, 2, true, Granularity::kChannel);
+  const auto codes = numerics::random_planes(random, 5, 33, 2);
+  const auto encoding = numerics::random_encoding(random, 5, 33, 2, true, Granularity::kChannel);
   const auto all = numerics::decode(codes, encoding);
   std::vector<float> values(2 * 33);
   decode(codes, encoding, 3, MatrixView<float>(values, 2, 33));
@@ -50,8 +50,8 @@ TEST_P(Decode, PicksTheRowsAskedFor) {
 
 TEST_P(Decode, EncodedActivationsBecomeTheirNearestLevels) {
   Random random(9);
-  const auto basis = random_basis(random, 3, true);
-  const auto x = random_floats(random, 4 * 75);
+  const auto basis = numerics::random_basis(random, 3, true);
+  const auto x = numerics::random_floats(random, 4 * 75);
   std::vector<std::uint64_t> planes(4 * 3 * 2);
   encode(MatrixView<const float>(x, 4, 75), EncodeTable(basis), planes);
   std::vector<float> values(4 * 75);

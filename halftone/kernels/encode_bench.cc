@@ -3,7 +3,7 @@
 
 #include "halftone/base/bits.h"
 #include "halftone/kernels/encode.h"
-#include "halftone/kernels/test_data.h"
+#include "halftone/numerics/test_data.h"
 
 namespace halftone::kernels {
 namespace {
@@ -13,8 +13,8 @@ void BM_Encode(benchmark::State& state) {
   Random random(1);
   const auto n = static_cast<std::size_t>(state.range(0));
   const auto bits = static_cast<int>(state.range(1));
-  const EncodeTable table(random_basis(random, bits, true));
-  const std::vector<float> x = random_floats(random, n);
+  const EncodeTable table(numerics::random_basis(random, bits, true));
+  const std::vector<float> x = numerics::random_floats(random, n);
   std::vector<std::uint64_t> planes(table.bits() * words_for_bits(n));
   for (auto _ : state) {
     encode(MatrixView<const float>(x, 1, n), table, planes);

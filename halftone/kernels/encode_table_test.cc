@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "halftone/base/error.h"
-#include "halftone/kernels/test_data.h"
+#include "halftone/numerics/test_data.h"
 
 namespace halftone::kernels {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 TEST(EncodeTable, FlipsRebuildEveryCode) {
   Random random(1);
   for (int bits = 1; bits <= numerics::kMaxBits; ++bits) {
-    const numerics::Basis basis = random_basis(random, bits, true);
+    const numerics::Basis basis = numerics::random_basis(random, bits, true);
     const EncodeTable table(basis);
     const numerics::LevelTable levels(basis);
     for (std::size_t l = 0; l < levels.size(); ++l) {
@@ -34,8 +34,8 @@ TEST(EncodeTable, FlipsRebuildEveryCode) {
 TEST(EncodeTable, FourBitsAreComparedAndEightSearched) {
   Random random(2);
   for (int trial = 0; trial < 100; ++trial) {
-    EXPECT_TRUE(EncodeTable(random_basis(random, 4, true)).by_comparison());
-    EXPECT_FALSE(EncodeTable(random_basis(random, 8, true)).by_comparison());
+    EXPECT_TRUE(EncodeTable(numerics::random_basis(random, 4, true)).by_comparison());
+    EXPECT_FALSE(EncodeTable(numerics::random_basis(random, 8, true)).by_comparison());
   }
 }
 

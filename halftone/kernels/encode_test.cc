@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "halftone/kernels/per_target.h"
-#include "halftone/kernels/test_data.h"
+#include "halftone/numerics/test_data.h"
 
 namespace halftone::kernels {
 namespace {
@@ -19,7 +19,7 @@ using Encode = PerTarget;
 std::vector<float> hard_numbers(Random& random, const EncodeTable& table, std::size_t count) {
   const float infinity = std::numeric_limits<float>::infinity();
   const float special[] = {0.0F, -0.0F, infinity, -infinity, std::nanf(""), 1e-40F, -1e-40F};
-  std::vector<float> values = random_floats(random, count);
+  std::vector<float> values = numerics::random_floats(random, count);
   const auto thresholds = table.thresholds();
   for (float& value : values) {
     const float t = thresholds[random.below(thresholds.size())];
@@ -62,7 +62,7 @@ void expect_matches(Random& random, const numerics::Basis& basis, std::size_t ro
 TEST_P(Encode, MatchesLevelTableForEveryTail) {
   Random random(3);
   for (int bits = 1; bits <= numerics::kMaxBits; ++bits) {
-    const numerics::Basis basis = random_basis(random, bits, bits % 2 == 0);
+    const numerics::Basis basis = numerics::random_basis(random, bits, bits % 2 == 0);
     for (std::size_t cols = 0; cols <= 130; ++cols) expect_matches(random, basis, 2, cols);
   }
 }
@@ -71,7 +71,7 @@ TEST_P(Encode, MatchesLevelTableForManyBases) {
   Random random(4);
   for (int trial = 0; trial < 200; ++trial) {
     const int bits = 1 + static_cast<int>(random.below(numerics::kMaxBits));
-    expect_matches(random, random_basis(random, bits, trial % 3 == 0), 3, 100);
+    expect_matches(random, numerics::random_basis(random, bits, trial % 3 == 0), 3, 100);
   }
 }
 
@@ -87,8 +87,8 @@ TEST_P(Encode, EqualLevelsAndZeroCoefficientsAgree) {
 
 TEST_P(Encode, RowsFurtherApartThanTheirLength) {
   Random random(6);
-  const EncodeTable table(random_basis(random, 2, false));
-  const std::vector<float> values = random_floats(random, 3 * 100);
+  const EncodeTable table(numerics::random_basis(random, 2, false));
+  const std::vector<float> values = numerics::random_floats(random, 3 * 100);
   const MatrixView<const float> view(values.data(), 3, 70, 100);
   std::vector<std::uint64_t> planes(3 * 2 * 2);
   std::vector<std::uint64_t> expected(planes.size());

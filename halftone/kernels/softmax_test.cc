@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "halftone/kernels/per_target.h"
-#include "halftone/kernels/test_data.h"
+#include "halftone/numerics/test_data.h"
 
 namespace halftone::kernels {
 namespace {
@@ -33,7 +33,7 @@ void expect_matches(const std::vector<float>& x, std::size_t rows) {
 TEST_P(Softmax, MatchesReferenceForEveryLength) {
   Random random(20);
   for (std::size_t cols = 0; cols <= 70; ++cols) {
-    expect_matches(random_floats(random, 3 * cols), 3);
+    expect_matches(numerics::random_floats(random, 3 * cols), 3);
   }
 }
 
@@ -53,7 +53,7 @@ TEST_P(Softmax, MatchesReferenceOnExtremeRows) {
 TEST_P(Softmax, ApproximatesTheExactQuotient) {
   Random random(21);
   const std::size_t n = 1000;
-  std::vector<float> x = random_floats(random, n);
+  std::vector<float> x = numerics::random_floats(random, n);
   for (float& value : x) value *= 5;
   std::vector<float> y(n);
   softmax(MatrixView<const float>(x, 1, n), MatrixView<float>(y, 1, n));
@@ -70,7 +70,7 @@ TEST_P(Softmax, ApproximatesTheExactQuotient) {
 
 TEST_P(Softmax, WorksInPlaceOnRowsFurtherApart) {
   Random random(22);
-  const std::vector<float> x = random_floats(random, 3 * 30);
+  const std::vector<float> x = numerics::random_floats(random, 3 * 30);
   std::vector<float> y = x;
   std::vector<float> expected = x;
   const MatrixView<float> view(y.data(), 3, 21, 30);

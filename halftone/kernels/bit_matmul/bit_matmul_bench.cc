@@ -2,7 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include "halftone/kernels/bit_matmul/bit_matmul.h"
-#include "halftone/kernels/test_data.h"
+#include "halftone/numerics/test_data.h"
 
 namespace halftone::kernels {
 namespace {
@@ -16,13 +16,13 @@ void BM_BitMatmul(benchmark::State& state) {
   const auto o = static_cast<std::size_t>(state.range(2));
   const auto x_bits = static_cast<int>(state.range(3));
   const auto w_bits = static_cast<int>(state.range(4));
-  const auto x = random_planes(random, m, n, x_bits);
-  const auto x_basis = random_basis(random, x_bits, true);
-  const auto codes = random_planes(random, o, n, w_bits);
+  const auto x = numerics::random_planes(random, m, n, x_bits);
+  const auto x_basis = numerics::random_basis(random, x_bits, true);
+  const auto codes = numerics::random_planes(random, o, n, w_bits);
   const auto encoding =
-      random_encoding(random, o, n, w_bits, true, numerics::Granularity::kChannel);
+      numerics::random_encoding(random, o, n, w_bits, true, numerics::Granularity::kChannel);
   const auto layout = state.range(5) != 0 ? BitLayout::kLookup : BitLayout::kWords;
-  const BitMatmulWeights weights(codes, encoding, random_floats(random, o), layout);
+  const BitMatmulWeights weights(codes, encoding, numerics::random_floats(random, o), layout);
   std::vector<float> y(m * o);
   for (auto _ : state) {
     bit_matmul(x.planes.words(), x_basis, weights, {0, weights.num_blocks()},

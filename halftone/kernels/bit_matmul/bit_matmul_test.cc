@@ -9,7 +9,7 @@
 #include "halftone/base/error.h"
 #include "halftone/kernels/encode.h"
 #include "halftone/kernels/per_target.h"
-#include "halftone/kernels/test_data.h"
+#include "halftone/numerics/test_data.h"
 
 namespace halftone::kernels {
 namespace {
@@ -33,12 +33,12 @@ std::vector<std::uint32_t> bit_patterns(const std::vector<float>& values) {
 }
 
 void expect_matches(Random& random, const Case& c) {
-  const auto x = random_planes(random, c.rows, c.inputs, c.x_bits);
-  const auto x_basis = random_basis(random, c.x_bits, c.x_offset);
-  const auto w = random_planes(random, c.outputs, c.inputs, c.w_bits);
+  const auto x = numerics::random_planes(random, c.rows, c.inputs, c.x_bits);
+  const auto x_basis = numerics::random_basis(random, c.x_bits, c.x_offset);
+  const auto w = numerics::random_planes(random, c.outputs, c.inputs, c.w_bits);
   const auto encoding =
-      random_encoding(random, c.outputs, c.inputs, c.w_bits, c.w_offset, c.granularity);
-  const auto bias = random_floats(random, c.bias ? c.outputs : 0);
+      numerics::random_encoding(random, c.outputs, c.inputs, c.w_bits, c.w_offset, c.granularity);
+  const auto bias = numerics::random_floats(random, c.bias ? c.outputs : 0);
   std::vector<float> expected(c.rows * c.outputs);
   bit_matmul_reference(x, x_basis, w, encoding, bias,
                        MatrixView<float>(expected, c.rows, c.outputs));
@@ -125,10 +125,11 @@ TEST_P(BitMatmul, WritesOnlyTheBlocksAskedFor) {
   constexpr std::size_t kOutputs = 110;
   constexpr std::size_t kStride = 120;  // the gap stays untouched too
   Random random(14);
-  const auto x = random_planes(random, 3, 50, 2);
-  const auto x_basis = random_basis(random, 2, true);
-  const auto w = random_planes(random, kOutputs, 50, 2);
-  const auto encoding = random_encoding(random, kOutputs, 50, 2, true, Granularity::kChannel);
+  const auto x = numerics::random_planes(random, 3, 50, 2);
+  const auto x_basis = numerics::random_basis(random, 2, true);
+  const auto w = numerics::random_planes(random, kOutputs, 50, 2);
+  const auto encoding =
+      numerics::random_encoding(random, kOutputs, 50, 2, true, Granularity::kChannel);
   std::vector<float> expected(3 * kOutputs);
   bit_matmul_reference(x, x_basis, w, encoding, {}, MatrixView<float>(expected, 3, kOutputs));
   for (const BitLayout layout : kLayouts) {
@@ -148,10 +149,10 @@ TEST_P(BitMatmul, WritesOnlyTheBlocksAskedFor) {
 
 TEST_P(BitMatmul, AgreesWithTheProductOfTheLevels) {
   Random random(15);
-  const auto x = random_planes(random, 4, 300, 2);
-  const auto x_basis = random_basis(random, 2, true);
-  const auto w = random_planes(random, 20, 300, 3);
-  const auto encoding = random_encoding(random, 20, 300, 3, true, Granularity::kChannel);
+  const auto x = numerics::random_planes(random, 4, 300, 2);
+  const auto x_basis = numerics::random_basis(random, 2, true);
+  const auto w = numerics::random_planes(random, 20, 300, 3);
+  const auto encoding = numerics::random_encoding(random, 20, 300, 3, true, Granularity::kChannel);
   const auto x_levels = numerics::decode(x, numerics::tensor_encoding(x_basis));
   const auto w_levels = numerics::decode(w, encoding);
   const BitMatmulWeights weights(w, encoding);
@@ -221,25 +222,25 @@ void expect_refused(const numerics::BitPlanes& codes, const numerics::BasisEncod
 
 TEST(BitMatmulWeights, RefusesWhatTheKernelCannotDo) {
   Random random(16);
-  const auto codes = random_planes(random, 4, 20, 2);
-  const auto channel = random_encoding(random, 4, 20, 2, true, Granularity::kChannel);
-  expect_refused(codes, random_encoding(random, 4, 20, 2, true, Granularity::kGroup, 8), {},
-                 ErrorKind::kUnsupported, "groups of 8");
+  const auto codes = numerics::random_planes(random, 4, 20, 2);
+  const auto channel = numerics::random_encoding(random, 4, 20, 2, true, Granularity::kChannel);
+  expect_refused(codes, numerics::random_encoding(random, 4, 20, 2, true, Granularity::kGroup, 8),
+                 {}, ErrorKind::kUnsupported, "groups of 8");
   expect_refused(numerics::BitPlanes(0, (1 << 24) + 1, 1),
-                 random_encoding(random, 0, 1, 1, false, Granularity::kChannel), {},
+                 numerics::random_encoding(random, 0, 1, 1, false, Granularity::kChannel), {},
                  ErrorKind::kUnsupported, "at most 16777216 inputs");
-  expect_refused(codes, random_encoding(random, 3, 20, 2, true, Granularity::kChannel), {},
-                 ErrorKind::kShape, "bases");
-  expect_refused(codes, random_encoding(random, 4, 20, 3, true, Granularity::kChannel), {},
-                 ErrorKind::kShape, "expected codes of 3 bits");
+  expect_refused(codes, numerics::random_encoding(random, 3, 20, 2, true, Granularity::kChannel),
+                 {}, ErrorKind::kShape, "bases");
+  expect_refused(codes, numerics::random_encoding(random, 4, 20, 3, true, Granularity::kChannel),
+                 {}, ErrorKind::kShape, "expected codes of 3 bits");
   const float bias[] = {1.0F};
   expect_refused(codes, channel, bias, ErrorKind::kShape, "a bias for each output");
 }
 
 TEST(BitMatmulWeights, TakesOneBitPerWeightAndAFewFloatsPerOutput) {
   Random random(17);
-  const auto codes = random_planes(random, 64, 640, 2);
-  const auto encoding = random_encoding(random, 64, 640, 2, true, Granularity::kChannel);
+  const auto codes = numerics::random_planes(random, 64, 640, 2);
+  const auto encoding = numerics::random_encoding(random, 64, 640, 2, true, Granularity::kChannel);
   for (const BitLayout layout : kLayouts) {
     const BitMatmulWeights weights(codes, encoding, {}, layout);
     EXPECT_EQ(weights.size_bytes(), 64 * 640 * 2 / 8 + 64 * (2 + 3) * sizeof(float));
