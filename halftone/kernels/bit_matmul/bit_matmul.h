@@ -8,6 +8,7 @@
 
 #include "halftone/base/buffer.h"
 #include "halftone/base/view.h"
+#include "halftone/kernels/block_range.h"
 #include "halftone/numerics/encoding.h"
 
 namespace halftone::kernels {
@@ -104,12 +105,6 @@ class BitMatmulWeights {
   bool has_bias_ = false;
   AlignedBuffer planes_;
   AlignedBuffer floats_;
-};
-
-/// Blocks [begin, end) of outputs: the share of one caller.
-struct BlockRange {
-  std::size_t begin = 0;
-  std::size_t end = 0;
 };
 
 /// y[r, o] = dot product of activation row r and weight row o, plus bias.

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fully connected layer on encoded weights and 8-bit activations, one bit plane of the weights at a
+// time: exact for any basis, per tensor, channel or group.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "halftone/base/buffer.h"
+#include "halftone/base/view.h"
+#include "halftone/kernels/block_range.h"
+#include "halftone/numerics/encoding.h"
+
+namespace halftone::kernels {
+
+/// Activations as integers: row r stands for scales[r] q[r, :]. What quantize_rows() makes.
+struct Int8Rows {
+  MatrixView<const std::int8_t> q;  ///< [m, n], within +-127
+  std::span<const float> scales;    ///< [m]
+};
+
+/// Some inputs whose tables fit the first-level cache: either whole groups, or a part of one.
+struct PlaneChunk {
+  std::size_t first_group = 0;
+  std::size_t num_groups = 0;
+  std::size_t first_piece = 0;  ///< of each of these groups
+  std::size_t pieces = 0;       ///< of each of these groups, in whole steps
+  bool ends_groups = false;     ///< whether they are the last pieces of their groups
+  std::size_t planes = 0;       ///< where the chunk begins among the planes, in bytes
+};
+
+/// Encoded weights [o, n] as plane_matmul() reads them, in the order it reads them:
+///
+///     chunk 0:  block 0:  group 0:  plane 0:     piece 0 [output 0, 1, ...]  piece 1 ...
+///                                   ...
+///                                   plane Kw-1
+///                         group 1:  ...
+///               block 1:  ...
+///     chunk 1:  ...
+///
+/// A piece is 8 inputs of the 32 outputs of a block; missing inputs and outputs are zero bits.
+/// A granularity of channel or tensor is one group of n inputs. Beside the planes, in the order
+/// group, block: the rows of floats a_0 ... a_(Kw-1) and, if there are offsets, c.
+class PlaneMatmulWeights {
+ public:
+  /// Outputs that are computed together; ranges of outputs start at multiples of it.
+  static constexpr std::size_t kBlock = 32;
+  /// Inputs of a piece.
+  static constexpr std::size_t kPiece = 8;
+  /// Pieces that are looked up in one go; groups are padded to whole steps.
+  static constexpr std::size_t kStep = 4;
+  /// Most pieces of all groups of a chunk.
+  static constexpr std::size_t kMostPieces = 256;
+
+  /// @param codes     [o, n], Kw planes
+  /// @param encoding  of `codes`, any granularity
+  /// @param bias      [o], or empty for none
+  /// @throws Error kUnsupported if n exceeds 2^24 (a sum would not fit 32 bits);
+  ///         kShape as BasisEncoding::check(), or if bits or the length of the bias differ, or if
+  ///         the memory cannot be had
+  PlaneMatmulWeights(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
+                     std::span<const float> bias = {});
+
+  [[nodiscard]] std::size_t outputs() const { return outputs_; }
+  [[nodiscard]] std::size_t inputs() const { return inputs_; }
+  [[nodiscard]] std::size_t bits() const { return bits_; }
+  [[nodiscard]] bool has_offset() const { return has_offset_; }
+  [[nodiscard]] std::size_t num_blocks() const {
+    return outputs_ / kBlock + (outputs_ % kBlock != 0);
+  }
+  [[nodiscard]] std::size_t size_bytes() const {
+    return planes_.size_bytes() + floats_.size_bytes() + bias_.size_bytes();
+  }
+
+  /// Inputs of a group; the last one may have fewer.
+  [[nodiscard]] std::size_t group_inputs() const { return group_inputs_; }
+  [[nodiscard]] std::span<const PlaneChunk> chunks() const { return chunks_; }
+  /// [groups, Kw, pieces, 32] of a chunk and block.
+  [[nodiscard]] const std::uint8_t* planes(const PlaneChunk& chunk, std::size_t block) const {
+    return planes_.as<std::uint8_t>().data() + chunk.planes + block * block_bytes(chunk);
+  }
+  /// [float_rows(), 32] of a group and block: a, c.
+  [[nodiscard]] const float* floats(std::size_t group, std::size_t block) const {
+    return floats_.as<float>().data() + (group * num_blocks() + block) * float_rows() * kBlock;
+  }
+  [[nodiscard]] std::size_t float_rows() const { return bits_ + (has_offset_ ? 1 : 0); }
+  /// [32] of a block; null if there is none.
+  [[nodiscard]] const float* bias(std::size_t block) const {
+    return bias_.size_bytes() == 0 ? nullptr : bias_.as<float>().data() + block * kBlock;
+  }
+
+ private:
+  /// Of a chunk and block.
+  [[nodiscard]] std::size_t block_bytes(const PlaneChunk& chunk) const {
+    return chunk.num_groups * bits_ * chunk.pieces * kBlock;
+  }
+  void make_chunks(std::size_t num_groups);
+  void pack_planes(const numerics::BitPlanes& codes);
+  void pack_floats(const numerics::BasisEncoding& encoding);
+
+  std::size_t outputs_ = 0;
+  std::size_t inputs_ = 0;
+  std::size_t bits_ = 0;
+  std::size_t group_inputs_ = 0;
+  bool has_offset_ = false;
+  std::vector<PlaneChunk> chunks_;
+  AlignedBuffer planes_;
+  AlignedBuffer floats_;
+  AlignedBuffer bias_;
+};
+
+/// y[r, o] = dot product of activation row r and weight row o, plus bias.
+/// With b_ij = +-1 the bit j of weight i, G the inputs of a group and, all exact integers,
+/// P_j = sum_(i in G) b_ij q_i and Q = sum_(i in G) q_i, and all else in float32, in this order,
+/// without contraction:
+///
+///     acc = 0;  for each group G:
+///                 for j < Kw: acc += a_j P_j
+///                 acc += c Q             if the weights have offsets
+///     y = acc scale
+///     y += bias                          if there is one
+///
+/// The result is the same, bit for bit, on every target.
+/// @param blocks   which blocks of outputs to compute, within weights.num_blocks()
+/// @param y        [m, o]; only the columns of `blocks` are written
+void plane_matmul(const Int8Rows& x, const PlaneMatmulWeights& weights, BlockRange blocks,
+                  MatrixView<float> y) noexcept;
+
+/// The definition of plane_matmul(), in plain loops over the codes.
+/// @param w     [o, n]
+/// @param bias  [o], or empty for none
+void plane_matmul_reference(const Int8Rows& x, const numerics::BitPlanes& w,
+                            const numerics::BasisEncoding& w_encoding, std::span<const float> bias,
+                            MatrixView<float> y);
+
+}  // namespace halftone::kernels

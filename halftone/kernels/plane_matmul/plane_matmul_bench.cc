@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <benchmark/benchmark.h>
+
+#include "halftone/kernels/plane_matmul/plane_matmul.h"
+#include "halftone/kernels/quantize_rows.h"
+#include "halftone/numerics/test_data.h"
+
+namespace halftone::kernels {
+namespace {
+
+/// Arguments: rows, inputs, outputs, bits of the weights, inputs of a group (0: per channel).
+/// Offsets and bias on; quantizing the activations is included.
+void BM_PlaneMatmul(benchmark::State& state) {
+  Random random(4);
+  const auto m = static_cast<std::size_t>(state.range(0));
+  const auto n = static_cast<std::size_t>(state.range(1));
+  const auto o = static_cast<std::size_t>(state.range(2));
+  const auto bits = static_cast<int>(state.range(3));
+  const auto group = static_cast<std::size_t>(state.range(4));
+  const auto granularity =
+      group == 0 ? numerics::Granularity::kChannel : numerics::Granularity::kGroup;
+  const auto x = numerics::random_floats(random, m * n);
+  const auto codes = numerics::random_planes(random, o, n, bits);
+  const auto encoding = numerics::random_encoding(random, o, n, bits, true, granularity, group);
+  const PlaneMatmulWeights weights(codes, encoding, numerics::random_floats(random, o));
+  std::vector<std::int8_t> q(m * n);
+  std::vector<float> scales(m);
+  std::vector<float> y(m * o);
+  for (auto _ : state) {
+    quantize_rows(MatrixView<const float>(x, m, n), MatrixView<std::int8_t>(q, m, n), scales);
+    plane_matmul({MatrixView<const std::int8_t>(q, m, n), scales}, weights,
+                 {0, weights.num_blocks()}, MatrixView<float>(y, m, o));
+    benchmark::ClobberMemory();
+  }
+  state.counters["GB/s"] = benchmark::Counter(1e-9 * static_cast<double>(weights.size_bytes()),
+                                              benchmark::Counter::kIsIterationInvariantRate);
+}
+BENCHMARK(BM_PlaneMatmul)
+    ->ArgNames({"m", "n", "o", "bits", "group"})
+    ->ArgsProduct({{1}, {784}, {700}, {1, 2, 3}, {0}})
+    ->ArgsProduct({{1}, {4096}, {4096}, {1, 2, 3, 4}, {0, 128}})
+    ->Unit(benchmark::kMicrosecond);
+
+/// Argument: numbers in a row.
+void BM_QuantizeRows(benchmark::State& state) {
+  Random random(5);
+  const auto n = static_cast<std::size_t>(state.range(0));
+  const auto x = numerics::random_floats(random, n);
+  std::vector<std::int8_t> q(n);
+  float scale[1];
+  for (auto _ : state) {
+    quantize_rows(MatrixView<const float>(x, 1, n), MatrixView<std::int8_t>(q, 1, n), scale);
+    benchmark::ClobberMemory();
+  }
+}
+BENCHMARK(BM_QuantizeRows)->Arg(784)->Arg(4096);
+
+/// Packing 4096 x 4096 weights of so many bits.
+void BM_PackPlanes(benchmark::State& state) {
+  Random random(6);
+  const auto bits = static_cast<int>(state.range(0));
+  const auto codes = numerics::random_planes(random, 4096, 4096, bits);
+  const auto encoding =
+      numerics::random_encoding(random, 4096, 4096, bits, true, numerics::Granularity::kChannel);
+  for (auto _ : state) benchmark::DoNotOptimize(PlaneMatmulWeights(codes, encoding).outputs());
+}
+BENCHMARK(BM_PackPlanes)->Arg(2)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace halftone::kernels
