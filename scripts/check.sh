@@ -35,9 +35,12 @@ check_tsan() {
   "${plain_addresses[@]}" ctest --preset tsan -j "$(cores)"
 }
 
+# Everything but tests and benchmarks; what is generated must be there for those who include it.
 check_tidy() {
   cmake --preset tidy > /dev/null
   cmake --build --preset tidy
+  sources halftone | grep '\.cc$' | grep -vE '(_test|_bench|/testing)\.cc$' |
+    xargs -n 1 -P "$(cores)" clang-tidy-14 -p build/tidy --quiet 2> >(grep -v 'warnings generated' >&2)
 }
 
 steps=("$@")
