@@ -86,6 +86,30 @@ TEST_F(Program, QuantizesEvaluatesInspectsAndMeasures) {
   EXPECT_THAT(bench.out, HasSubstr("xnor_popcount"));
 }
 
+TEST_F(Program, QuantizesWeightsAloneAndRunsThemOnActivationsOf8BitsOrFloat) {
+  const std::string file = path("m.circle");
+  ASSERT_EQ(run("quantize " + kModel + " -o " + file + " --data " + kExample +
+                " --limit 100 --weight-bits 2 --activation-bits none")
+                .code,
+            0);
+  const auto agreement = [&](const std::string& options) {
+    const Outcome eval = run("eval " + file + " --data " + kExample + " --limit 500 --reference " +
+                             kModel + " --json" + options);
+    EXPECT_EQ(eval.code, 0) << eval.err;
+    return json::parse(eval.out)["reference"]["agreement"].get<double>();
+  };
+  const auto kernel = [&](const std::string& options) {
+    const Outcome bench = run("bench " + file + " --seconds 0.001 --json" + options);
+    EXPECT_EQ(bench.code, 0) << bench.err;
+    return json::parse(bench.out)["layers"][0]["kernel"].get<std::string>();
+  };
+  const double as_float = agreement(" --float-activations");
+  EXPECT_GT(as_float, 0.95);
+  EXPECT_NEAR(agreement(""), as_float, 0.005);
+  EXPECT_EQ(kernel(""), "int8_planes");
+  EXPECT_EQ(kernel(" --float-activations"), "decoded_f32");
+}
+
 TEST_F(Program, ConvertsAndRunsToTheSameNumbers) {
   const std::vector<float> x(3 * 784, 0.25F);
   formats::write_npy(path("x.npy"), formats::make_npy(std::span<const float>(x), {3, 784}));

@@ -19,6 +19,7 @@ struct Options {
   std::optional<std::size_t> batch;
   double seconds = 0.5;
   bool explain = false;
+  bool int8_activations = true;
 };
 
 /// The samples of a run. @throws Error kUsage for another number than a network is fixed to
@@ -35,7 +36,8 @@ std::size_t batch_of(const Options& options, const ir::Graph& graph) {
 void run(const Options& options) {
   apply(options.common);
   const ir::Graph graph = load_network(options.model);
-  const runtime::PlanOptions plan_options{batch_of(options, graph), num_threads()};
+  const runtime::PlanOptions plan_options{batch_of(options, graph), num_threads(),
+                                          options.int8_activations};
   const auto plan = runtime::make_plan(graph, plan_options);
   const runtime::Profile profile = runtime::profile(plan, {.min_seconds = options.seconds});
   std::cout << (options.common.json ? report::to_json(*plan, profile)
@@ -58,6 +60,7 @@ void add_bench(CLI::App& app, Action& action) {
       ->check(CLI::Range(0.0, 3600.0))
       ->capture_default_str();
   verb->add_flag("--explain", options->explain, "Say why each kernel was chosen");
+  add_activation_option(*verb, options->int8_activations);
   verb->final_callback([options, &action] { action = [options] { run(*options); }; });
 }
 

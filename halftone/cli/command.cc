@@ -57,6 +57,11 @@ CLI::Validator some_path() {
   return {check, ""};
 }
 
+void add_activation_option(CLI::App& verb, bool& int8_activations) {
+  verb.add_flag("--float-activations{false}", int8_activations,
+                "Never round float32 activations to 8 bits, as layers with encoded weights may");
+}
+
 void add_data_options(CLI::App& verb, DataOptions& data, const std::string& default_split) {
   data.split = default_split;
   verb.add_option("--data", data.path,

@@ -45,6 +45,8 @@ CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& de
                    const std::string& example, CommonOptions& common);
 /// Refuses an empty path.
 CLI::Validator some_path();
+/// --float-activations, which turns `int8_activations` off.
+void add_activation_option(CLI::App& verb, bool& int8_activations);
 void add_data_options(CLI::App& verb, DataOptions& data, const std::string& default_split);
 
 /// Puts threads and SIMD target into force.

@@ -14,6 +14,7 @@ struct Options {
   DataOptions data;
   std::string model;
   std::string reference;
+  bool int8_activations = true;
 };
 
 void run(const Options& options) {
@@ -24,9 +25,9 @@ void run(const Options& options) {
   const formats::Dataset data = open_data(options.data);
   const compress::Evaluation evaluation = [&] {
     Progress progress(options.common);
-    return compress::evaluate(
-        graph, data, reference ? &*reference : nullptr,
-        {options.data.batch, progress.sink(), options.model, options.reference});
+    return compress::evaluate(graph, data, reference ? &*reference : nullptr,
+                              {options.data.batch, progress.sink(), options.model,
+                               options.reference, options.int8_activations});
   }();
   std::cout << (options.common.json ? report::to_json(evaluation) : report::to_text(evaluation));
 }
@@ -45,6 +46,7 @@ void add_eval(CLI::App& app, Action& action) {
   add_data_options(*verb, options->data, "test");
   verb->add_option("--reference", options->reference, "Network to compare with")
       ->check(some_path());
+  add_activation_option(*verb, options->int8_activations);
   verb->final_callback([options, &action] { action = [options] { run(*options); }; });
 }
 

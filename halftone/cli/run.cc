@@ -18,6 +18,7 @@ struct Options {
   std::string model;
   std::vector<std::string> inputs;
   std::string output;
+  bool int8_activations = true;
 };
 
 /// An array as the element type that a graph input wants.
@@ -86,7 +87,7 @@ void run(const Options& options) {
   const ir::Graph graph = load_network(options.model);
   const std::vector<ir::Tensor> inputs = read_inputs(options, graph);
   // One thread, so that the numbers do not depend on how many there are.
-  const runtime::PlanOptions plan{batch_of(graph, inputs), 1};
+  const runtime::PlanOptions plan{batch_of(graph, inputs), 1, options.int8_activations};
   runtime::Session session(runtime::make_plan(graph, plan));
   const std::vector<ir::Tensor> outputs =
       with_context(options.model, [&] { return session.run(inputs); });
@@ -119,6 +120,7 @@ void add_run(CLI::App& app, Action& action) {
   verb->add_option("-o,--output", options->output, "Folder for out0.npy, out1.npy, ...")
       ->required()
       ->check(some_path());
+  add_activation_option(*verb, options->int8_activations);
   verb->final_callback([options, &action] { action = [options] { run(*options); }; });
 }
 

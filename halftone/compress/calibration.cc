@@ -28,7 +28,8 @@ void stream_pairs(const formats::Dataset& data, const ir::Graph& graph,
   }
   tapped.set_outputs(std::move(outputs));
   tapped.remove_unused_nodes();
-  const runtime::StreamOptions options{data.size(), kBatch, progress};
+  // What is fitted must not depend on how a machine runs it.
+  const runtime::StreamOptions options{data.size(), kBatch, progress, false};
   runtime::run_stream(tapped, options, make_feed(data, tapped),
                       [&](std::size_t, std::size_t, std::span<const ir::Tensor> values) {
                         for (std::size_t p = 0; p < pairs.size(); ++p) {

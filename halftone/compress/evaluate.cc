@@ -150,7 +150,8 @@ Evaluation evaluate(const ir::Graph& graph, const formats::Dataset& data,
       score.add(first + i, scores(0), reference == nullptr ? std::span<const float>() : scores(1));
     }
   };
-  const runtime::StreamOptions stream{data.size(), options.batch, options.progress};
+  const runtime::StreamOptions stream{data.size(), options.batch, options.progress,
+                                      options.int8_activations};
   runtime::run_stream(contest.graph, stream, contest.fill, consume);
   return score.result(reference != nullptr);
 }

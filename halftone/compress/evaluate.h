@@ -18,6 +18,7 @@ struct EvaluateOptions {
   // What messages call the two.
   std::string network = "network";
   std::string reference = "reference";
+  bool int8_activations = true;  ///< as in runtime::PlanOptions
 };
 
 /// What a network and its reference gave on the same samples.

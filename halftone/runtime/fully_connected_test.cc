@@ -75,13 +75,35 @@ INSTANTIATE_TEST_SUITE_P(Encodings, QuantizedFullyConnected,
                                                               Granularity::kChannel,
                                                               Granularity::kGroup)));
 
-TEST(FullyConnected, WeightsAloneInABasisAreDecoded) {
+TEST(FullyConnected, WeightsAloneInABasisMeetActivationsOf8Bits) {
+  for (int bits = 1; bits <= numerics::kMaxBits; ++bits) {
+    for (const auto granularity :
+         {Granularity::kTensor, Granularity::kChannel, Granularity::kGroup}) {
+      for (const std::size_t batch : {1U, 5U}) {
+        Layer layer;
+        const std::size_t group = granularity == Granularity::kGroup ? 32 : 0;
+        layer.w = WeightFormat{bits, true, granularity, group};
+        // Half a step, 1/254 of the largest input, in each of 70 products.
+        const auto plan =
+            testing::expect_defined_result(layer_graph(layer), {.batch = batch}, 0.25F);
+        const bool planes = batch == 1 || bits <= 2;
+        EXPECT_EQ(kernel_of(*plan), planes ? "int8_planes" : "int8_levels");
+        EXPECT_EQ(plan->steps().back().reason,
+                  (batch == 1 ? "1 row, " : "5 rows, ") + std::to_string(bits) + "-bit weights");
+      }
+    }
+  }
+}
+
+TEST(FullyConnected, WeightsAloneInABasisAreDecodedWhereActivationsStayFloat) {
   for (int bits = 1; bits <= numerics::kMaxBits; ++bits) {
     Layer layer;
     layer.w = WeightFormat{bits, true, Granularity::kGroup, 32};
-    const auto plan = testing::expect_defined_result(layer_graph(layer), {.batch = 3}, 2e-5F);
+    const PlanOptions options{.batch = 3, .int8_activations = false};
+    const auto plan = testing::expect_defined_result(layer_graph(layer), options, 2e-5F);
     EXPECT_EQ(kernel_of(*plan), "decoded_f32");
     EXPECT_EQ(plan->steps().back().reason, "the weights are decoded");
+    EXPECT_EQ(plan->steps().back().refused.at(1).reason, "activations are to stay float32");
   }
 }
 
@@ -127,7 +149,7 @@ TEST(FullyConnected, KeepsLeadingAxes) {
     }
     const auto w = graph.add_constant("w", testing::random_weights(9, 20, {2, true}, random));
     graph.add_output(graph.add_node("dense", ir::FullyConnected{}, {x, w}));
-    const auto plan = testing::expect_defined_result(graph, {.batch = 4}, 2e-5F);
+    const auto plan = testing::expect_defined_result(graph, {.batch = 4}, encoded ? 2e-5F : 0.05F);
     EXPECT_EQ(plan->graph().value(plan->graph().outputs()[0]).type.shape, (ir::Shape{4, 3, 2, 9}));
   }
 }
@@ -150,7 +172,7 @@ TEST(FullyConnected, ComputedWeightsAndBiasGoToTheReference) {
   for (const Step& step : plan->steps()) {
     if (step.op != "FullyConnected") continue;
     EXPECT_EQ(step.kernel, "reference");
-    ASSERT_EQ(step.refused.size(), 3U);
+    ASSERT_EQ(step.refused.size(), 5U);
     EXPECT_EQ(step.refused[0].kernel, "xnor_popcount");
   }
 }
@@ -200,20 +222,24 @@ TEST(FullyConnected, ReadsLearnedQuantizationAsItsGoldenCase) {
 
 TEST(FullyConnected, TwoThreadsGiveTheBitsOfOne) {
   set_num_threads(2);
-  Layer layer;
-  layer.n = 700;
-  layer.o = 811;
-  layer.x_bits = 2;
-  layer.x_offset = true;
-  layer.w = WeightFormat{3, true};
-  layer.activation = {ir::ActivationKind::kTanh};
   Random random(2);
   std::vector<ir::Tensor> inputs;
   inputs.push_back(testing::random_tensor({256, 700}, random));
-  const ir::Graph graph = layer_graph(layer);
-  Session one(make_plan(graph, {.batch = 256, .threads = 1}));
-  Session two(make_plan(graph, {.batch = 256, .threads = 2}));
-  EXPECT_TRUE(testing::same_bytes(one.run(inputs), two.run(inputs)));
+  for (const auto& [x_bits, w_bits] :
+       {std::pair(std::optional(2), 3), std::pair(std::optional<int>(), 2),
+        std::pair(std::optional<int>(), 4)}) {
+    Layer layer;
+    layer.n = 700;
+    layer.o = 811;
+    layer.x_bits = x_bits;
+    layer.x_offset = true;
+    layer.w = WeightFormat{w_bits, true};
+    layer.activation = {ir::ActivationKind::kTanh};
+    const ir::Graph graph = layer_graph(layer);
+    Session one(make_plan(graph, {.batch = 256, .threads = 1}));
+    Session two(make_plan(graph, {.batch = 256, .threads = 2}));
+    EXPECT_TRUE(testing::same_bytes(one.run(inputs), two.run(inputs)));
+  }
   set_num_threads(0);
 }
 

@@ -39,6 +39,7 @@ struct NodeContext {
   const ir::Graph& graph;
   const ir::Node& node;
   int threads = 1;
+  bool int8_activations = true;  ///< as in PlanOptions
 
   [[nodiscard]] bool has_input(std::size_t i) const {
     return i < node.inputs.size() && node.inputs[i] != ir::kAbsent;

@@ -113,7 +113,8 @@ Plan::Plan(ir::Graph graph, const PlanOptions& options)
 void Plan::choose_kernels() {
   const OneDnnThreads guard(options_.threads);
   for (const ir::NodeId id : graph_.topological_order()) {
-    steps_.push_back(make_step({graph_, graph_.node(id), options_.threads}, id));
+    steps_.push_back(
+        make_step({graph_, graph_.node(id), options_.threads, options_.int8_activations}, id));
   }
 }
 

@@ -128,10 +128,11 @@ TEST(Plan, SaysWhatItChoseAndWhyNotTheOthers) {
   const Step& step = dense->steps()[0];
   EXPECT_EQ(step.kernel, "onednn_f32");
   EXPECT_EQ(step.reason, "dense input, constant weights");
-  ASSERT_EQ(step.refused.size(), 2U);
+  ASSERT_EQ(step.refused.size(), 4U);
   EXPECT_EQ(step.refused[0].kernel, "xnor_popcount");
   EXPECT_EQ(step.refused[0].reason, "the input is not encoded");
-  EXPECT_EQ(step.refused[1].reason, "neither input nor weights are encoded");
+  EXPECT_EQ(step.refused[1].reason, "the weights are not encoded");
+  EXPECT_EQ(step.refused[3].reason, "neither input nor weights are encoded");
 }
 
 TEST(Plan, SaysWhyPopcountDoesNotTakeALayer) {

@@ -16,8 +16,11 @@ constexpr Implementation kReference{"reference", judge_reference, create_referen
 
 constexpr std::array kFullyConnected = {
     Implementation{"xnor_popcount", judge_xnor, create_xnor},
+    Implementation{"int8_planes", judge_int8_planes, create_int8_planes},
+    Implementation{"int8_levels", judge_int8_levels, create_int8_levels},
     Implementation{"decoded_f32", judge_decoded, create_inner_product},
-    Implementation{"onednn_f32", judge_dense, create_inner_product}, kReference};
+    Implementation{"onednn_f32", judge_dense, create_inner_product},
+    kReference};
 constexpr std::array kMatMul = {Implementation{"onednn_f32", judge_matmul, create_matmul},
                                 kReference};
 constexpr std::array kUnary = {

@@ -185,7 +185,9 @@ void run_stream(const ir::Graph& graph, const StreamOptions& options, const Fill
   const std::size_t batch = batch_of(graph, options);
   check_streamable(graph, batch);
   if (options.num_samples == 0) return;
-  Stream(make_plan(graph, {.batch = batch}), batch, options, fill, consume).run();
+  Stream(make_plan(graph, {.batch = batch, .int8_activations = options.int8_activations}), batch,
+         options, fill, consume)
+      .run();
   if (options.progress) options.progress(1, "running the network");
 }
 

@@ -15,6 +15,7 @@ struct StreamOptions {
   std::size_t num_samples = 0;
   std::size_t batch = 64;  ///< samples per run; a graph without symbolic batch goes by its own
   ProgressSink progress = nullptr;  ///< may be empty
+  bool int8_activations = true;     ///< as in PlanOptions
 };
 
 /// Writes samples [first, first + count) of a graph input, in row-major order.

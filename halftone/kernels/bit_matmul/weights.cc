@@ -3,37 +3,23 @@
 #include <cstring>
 #include <string>
 
+#include "halftone/base/error.h"
 #include "halftone/kernels/bit_matmul/bit_matmul.h"
+#include "halftone/kernels/check_weights.h"
 
 namespace halftone::kernels {
 namespace {
 
-constexpr std::size_t kMaxInputs = std::size_t{1} << 24;
+/// A dot product beyond would not be exact in float32.
+constexpr std::size_t kMostInputs = std::size_t{1} << 24;
 
 void check(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
            std::span<const float> bias) {
-  const auto context = [&] {
-    return "bit_matmul weights of " + std::to_string(codes.rows) + " x " +
-           std::to_string(codes.cols) + ": ";
-  };
+  check_weights("bit_matmul", codes, encoding, bias, kMostInputs);
   if (encoding.granularity == numerics::Granularity::kGroup) {
-    fail(ErrorKind::kUnsupported, context() +
-                                      "expected one basis per tensor or channel, found "
-                                      "groups of " +
-                                      std::to_string(encoding.group_size));
-  }
-  if (codes.cols > kMaxInputs) {
     fail(ErrorKind::kUnsupported,
-         context() + "expected at most " + std::to_string(kMaxInputs) + " inputs");
-  }
-  with_context("bit_matmul weights", [&] { encoding.check(codes.rows, codes.cols); });
-  if (codes.bits != encoding.bits) {
-    fail(ErrorKind::kShape, context() + "expected codes of " + std::to_string(encoding.bits) +
-                                " bits, found " + std::to_string(codes.bits));
-  }
-  if (!bias.empty() && bias.size() != codes.rows) {
-    fail(ErrorKind::kShape,
-         context() + "expected a bias for each output, found " + std::to_string(bias.size()));
+         "bit_matmul weights: expected one basis per tensor or channel, found groups of " +
+             std::to_string(encoding.group_size));
   }
 }
 

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <functional>
 #include <memory>
 
-#include "halftone/base/parallel.h"
 #include "halftone/kernels/bit_matmul/bit_matmul.h"
-#include "halftone/runtime/activation.h"
 #include "halftone/runtime/ops/linear.h"
+#include "halftone/runtime/ops/output_shares.h"
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
@@ -23,38 +20,20 @@ constexpr std::size_t kParallelWords = std::size_t{1} << 20;
 struct BitLayer {
   kernels::BitMatmulWeights weights;
   numerics::Basis x_basis;
-  std::size_t rows = 0;
+  std::size_t rows;
   ir::Activation activation;
-  std::size_t shares = 1;  ///< parts of the outputs, computed in parallel
-
-  /// The part of the outputs that belongs to one share; the same bits whatever the shares.
-  void run_share(std::size_t share, const std::byte* x, std::byte* y) const {
-    const std::size_t blocks = weights.num_blocks();
-    const kernels::BlockRange range{blocks * share / shares, blocks * (share + 1) / shares};
-    const MatrixView<float> out = float_matrix(y, {rows, weights.outputs()});
-    const std::size_t x_words = rows * static_cast<std::size_t>(x_basis.bits) * weights.words();
-    kernels::bit_matmul({reinterpret_cast<const std::uint64_t*>(x), x_words}, x_basis, weights,
-                        range, out);
-    const std::size_t first = range.begin * weights.block_outputs();
-    const std::size_t last = std::min(range.end * weights.block_outputs(), weights.outputs());
-    for (std::size_t r = 0; r < rows; ++r) {
-      const auto row = out.row(r).subspan(first, last - first);
-      apply_activation(activation, row, row);
-    }
-  }
+  OutputShares shares;
 
   void run(const std::byte* x, std::byte* y) const {
-    if (shares == 1) return run_share(0, x, y);
-    const auto body = [&](std::size_t share) { run_share(share, x, y); };
-    parallel_for(shares, std::ref(body));  // a reference, so that nothing is allocated
+    const MatrixView<float> out = float_matrix(y, {rows, weights.outputs()});
+    const std::size_t x_words = rows * static_cast<std::size_t>(x_basis.bits) * weights.words();
+    const std::span planes(reinterpret_cast<const std::uint64_t*>(x), x_words);
+    const auto compute = [&](kernels::BlockRange blocks) {
+      kernels::bit_matmul(planes, x_basis, weights, blocks, out);
+    };
+    shares.run(compute, activation, out);
   }
 };
-
-std::span<const float> constant_floats(const NodeContext& context, std::size_t input) {
-  const ir::Constant* constant = context.constant(input);
-  if (constant == nullptr) return {};
-  return std::get<ir::Tensor>(*constant).as<float>();
-}
 
 }  // namespace
 
@@ -84,16 +63,15 @@ Verdict judge_xnor(const NodeContext& context) {
 
 Kernel create_xnor(const NodeContext& context) {
   const auto& codes = std::get<ir::EncodedTensor>(*context.constant(1));
+  kernels::BitMatmulWeights weights(codes.codes, *codes.encoding, constant_floats(context, 2));
+  const numerics::Basis& x_basis = context.input(0).encoding.basis->bases.front();
+  const std::size_t rows = row_extent(context.input(0).shape).rows;
+  const std::size_t work = rows * weights.outputs() * weights.words() * weights.bits() *
+                           static_cast<std::size_t>(x_basis.bits);
+  const OutputShares shares(weights.outputs(), weights.block_outputs(),
+                            work < kParallelWords ? 1 : static_cast<std::size_t>(context.threads));
   const auto layer = std::make_shared<BitLayer>(BitLayer{
-      kernels::BitMatmulWeights(codes.codes, *codes.encoding, constant_floats(context, 2)),
-      context.input(0).encoding.basis->bases.front(), row_extent(context.input(0).shape).rows,
-      context.op<ir::FullyConnected>().activation});
-  const std::size_t work = layer->rows * layer->weights.outputs() * layer->weights.words() *
-                           layer->weights.bits() * static_cast<std::size_t>(layer->x_basis.bits);
-  if (work >= kParallelWords) {
-    layer->shares = std::clamp<std::size_t>(layer->weights.num_blocks(), 1,
-                                            static_cast<std::size_t>(context.threads));
-  }
+      std::move(weights), x_basis, rows, context.op<ir::FullyConnected>().activation, shares});
   Kernel kernel;
   kernel.packed_bytes = layer->weights.size_bytes();
   kernel.bind = [layer](const Buffers& buffers) -> Call {

@@ -6,9 +6,21 @@
 
 namespace halftone::runtime {
 
+/// The float32 elements of a constant input; empty if the input is absent.
+std::span<const float> constant_floats(const NodeContext& context, std::size_t input);
+
 /// Encoded input and encoded constant weights: bit planes, xor and popcount.
 Verdict judge_xnor(const NodeContext& context);
 Kernel create_xnor(const NodeContext& context);
+
+/// Dense input and encoded constant weights: the input is quantized to 8 bits row by row, in every
+/// run, and multiplied by the bit planes of the weights.
+Verdict judge_int8_planes(const NodeContext& context);
+Kernel create_int8_planes(const NodeContext& context);
+/// The same, but multiplied by the levels of the weights, rounded to 8 bits where they are not
+/// evenly spaced.
+Verdict judge_int8_levels(const NodeContext& context);
+Kernel create_int8_levels(const NodeContext& context);
 
 /// Codes somewhere: weights are decoded once, the input in every run; then oneDNN.
 Verdict judge_decoded(const NodeContext& context);

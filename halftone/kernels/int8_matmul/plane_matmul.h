@@ -9,17 +9,11 @@
 #include <vector>
 
 #include "halftone/base/buffer.h"
-#include "halftone/base/view.h"
 #include "halftone/kernels/block_range.h"
+#include "halftone/kernels/int8_matmul/int8_rows.h"
 #include "halftone/numerics/encoding.h"
 
 namespace halftone::kernels {
-
-/// Activations as integers: row r stands for scales[r] q[r, :]. What quantize_rows() makes.
-struct Int8Rows {
-  MatrixView<const std::int8_t> q;  ///< [m, n], within +-127
-  std::span<const float> scales;    ///< [m]
-};
 
 /// Some inputs whose tables fit the first-level cache: either whole groups, or a part of one.
 struct PlaneChunk {
@@ -31,6 +25,29 @@ struct PlaneChunk {
   std::size_t planes = 0;       ///< where the chunk begins among the planes, in bytes
 };
 
+/// How the bits of a plane lie, and with it how they are looked up. Either way a lane of a vector
+/// works for an output of its own.
+enum class PlaneLayout {
+  /// Pieces of 8 inputs, a byte per output: tables of 4 inputs, in digits of one byte.
+  kFours,
+  /// Pieces of 15 inputs, 16 bits per output: tables of 5 inputs, in 16 bits. For processors that
+  /// look up 32 entries of 16 bits at once: AVX-512.
+  kFives,
+};
+
+/// The layout that plane_matmul() is fastest with on the current target.
+PlaneLayout preferred_plane_layout();
+
+/// The extents of a layout.
+struct PlaneFormat {
+  std::size_t piece_inputs;  ///< inputs of a piece
+  std::size_t lane_bytes;    ///< of a piece of one output
+  std::size_t step;  ///< pieces that are looked up in one go; groups are padded to whole ones
+  std::size_t most_pieces;  ///< of all groups of a chunk
+};
+inline constexpr PlaneFormat kFoursFormat{8, 1, 4, 256};
+inline constexpr PlaneFormat kFivesFormat{15, 2, 1, 160};
+
 /// Encoded weights [o, n] as plane_matmul() reads them, in the order it reads them:
 ///
 ///     chunk 0:  block 0:  group 0:  plane 0:     piece 0 [output 0, 1, ...]  piece 1 ...
@@ -40,29 +57,30 @@ struct PlaneChunk {
 ///               block 1:  ...
 ///     chunk 1:  ...
 ///
-/// A piece is 8 inputs of the 32 outputs of a block; missing inputs and outputs are zero bits.
+/// A piece is some inputs of the 32 outputs of a block; missing inputs and outputs are zero bits.
 /// A granularity of channel or tensor is one group of n inputs. Beside the planes, in the order
 /// group, block: the rows of floats a_0 ... a_(Kw-1) and, if there are offsets, c.
 class PlaneMatmulWeights {
  public:
   /// Outputs that are computed together; ranges of outputs start at multiples of it.
   static constexpr std::size_t kBlock = 32;
-  /// Inputs of a piece.
-  static constexpr std::size_t kPiece = 8;
-  /// Pieces that are looked up in one go; groups are padded to whole steps.
-  static constexpr std::size_t kStep = 4;
-  /// Most pieces of all groups of a chunk.
-  static constexpr std::size_t kMostPieces = 256;
+  /// Beyond, a sum would not fit 32 bits.
+  static constexpr std::size_t kMostInputs = std::size_t{1} << 24;
 
   /// @param codes     [o, n], Kw planes
   /// @param encoding  of `codes`, any granularity
   /// @param bias      [o], or empty for none
-  /// @throws Error kUnsupported if n exceeds 2^24 (a sum would not fit 32 bits);
-  ///         kShape as BasisEncoding::check(), or if bits or the length of the bias differ, or if
-  ///         the memory cannot be had
+  /// @throws Error as check_weights() with kMostInputs; kShape if the memory cannot be had
   PlaneMatmulWeights(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
-                     std::span<const float> bias = {});
+                     std::span<const float> bias, PlaneLayout layout);
+  PlaneMatmulWeights(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
+                     std::span<const float> bias = {})
+      : PlaneMatmulWeights(codes, encoding, bias, preferred_plane_layout()) {}
 
+  [[nodiscard]] PlaneLayout layout() const { return layout_; }
+  [[nodiscard]] const PlaneFormat& format() const {
+    return layout_ == PlaneLayout::kFours ? kFoursFormat : kFivesFormat;
+  }
   [[nodiscard]] std::size_t outputs() const { return outputs_; }
   [[nodiscard]] std::size_t inputs() const { return inputs_; }
   [[nodiscard]] std::size_t bits() const { return bits_; }
@@ -94,12 +112,13 @@ class PlaneMatmulWeights {
  private:
   /// Of a chunk and block.
   [[nodiscard]] std::size_t block_bytes(const PlaneChunk& chunk) const {
-    return chunk.num_groups * bits_ * chunk.pieces * kBlock;
+    return chunk.num_groups * bits_ * chunk.pieces * kBlock * format().lane_bytes;
   }
   void make_chunks(std::size_t num_groups);
   void pack_planes(const numerics::BitPlanes& codes);
   void pack_floats(const numerics::BasisEncoding& encoding);
 
+  PlaneLayout layout_ = PlaneLayout::kFours;
   std::size_t outputs_ = 0;
   std::size_t inputs_ = 0;
   std::size_t bits_ = 0;
@@ -122,7 +141,7 @@ class PlaneMatmulWeights {
 ///     y = acc scale
 ///     y += bias                          if there is one
 ///
-/// The result is the same, bit for bit, on every target.
+/// The result is the same, bit for bit, on every target and for every layout.
 /// @param blocks   which blocks of outputs to compute, within weights.num_blocks()
 /// @param y        [m, o]; only the columns of `blocks` are written
 void plane_matmul(const Int8Rows& x, const PlaneMatmulWeights& weights, BlockRange blocks,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/kernels/plane_matmul/plane_matmul.h"
+#include "halftone/kernels/int8_matmul/plane_matmul.h"
 
 namespace halftone::kernels {
 namespace {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <benchmark/benchmark.h>
 
-#include "halftone/kernels/plane_matmul/plane_matmul.h"
+#include "halftone/kernels/int8_matmul/level_matmul.h"
+#include "halftone/kernels/int8_matmul/plane_matmul.h"
 #include "halftone/kernels/quantize_rows.h"
 #include "halftone/numerics/test_data.h"
 
@@ -10,7 +11,8 @@ namespace {
 
 /// Arguments: rows, inputs, outputs, bits of the weights, inputs of a group (0: per channel).
 /// Offsets and bias on; quantizing the activations is included.
-void BM_PlaneMatmul(benchmark::State& state) {
+template <typename Weights, auto kMultiply>
+void BM_Int8Matmul(benchmark::State& state) {
   Random random(4);
   const auto m = static_cast<std::size_t>(state.range(0));
   const auto n = static_cast<std::size_t>(state.range(1));
@@ -22,23 +24,31 @@ void BM_PlaneMatmul(benchmark::State& state) {
   const auto x = numerics::random_floats(random, m * n);
   const auto codes = numerics::random_planes(random, o, n, bits);
   const auto encoding = numerics::random_encoding(random, o, n, bits, true, granularity, group);
-  const PlaneMatmulWeights weights(codes, encoding, numerics::random_floats(random, o));
+  const Weights weights(codes, encoding, numerics::random_floats(random, o));
   std::vector<std::int8_t> q(m * n);
   std::vector<float> scales(m);
   std::vector<float> y(m * o);
   for (auto _ : state) {
     quantize_rows(MatrixView<const float>(x, m, n), MatrixView<std::int8_t>(q, m, n), scales);
-    plane_matmul({MatrixView<const std::int8_t>(q, m, n), scales}, weights,
-                 {0, weights.num_blocks()}, MatrixView<float>(y, m, o));
+    kMultiply({MatrixView<const std::int8_t>(q, m, n), scales}, weights, {0, weights.num_blocks()},
+              MatrixView<float>(y, m, o));
     benchmark::ClobberMemory();
   }
   state.counters["GB/s"] = benchmark::Counter(1e-9 * static_cast<double>(weights.size_bytes()),
                                               benchmark::Counter::kIsIterationInvariantRate);
 }
-BENCHMARK(BM_PlaneMatmul)
+BENCHMARK_TEMPLATE(BM_Int8Matmul, PlaneMatmulWeights, plane_matmul)
+    ->Name("BM_PlaneMatmul")
     ->ArgNames({"m", "n", "o", "bits", "group"})
     ->ArgsProduct({{1}, {784}, {700}, {1, 2, 3}, {0}})
     ->ArgsProduct({{1}, {4096}, {4096}, {1, 2, 3, 4}, {0, 128}})
+    ->Args({256, 4096, 4096, 2, 0})
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK_TEMPLATE(BM_Int8Matmul, LevelMatmulWeights, level_matmul)
+    ->Name("BM_LevelMatmul")
+    ->ArgNames({"m", "n", "o", "bits", "group"})
+    ->ArgsProduct({{1, 32}, {784}, {700}, {4}, {0}})
+    ->ArgsProduct({{1, 256}, {4096}, {4096}, {4}, {0, 128}})
     ->Unit(benchmark::kMicrosecond);
 
 /// Argument: numbers in a row.
@@ -56,15 +66,23 @@ void BM_QuantizeRows(benchmark::State& state) {
 BENCHMARK(BM_QuantizeRows)->Arg(784)->Arg(4096);
 
 /// Packing 4096 x 4096 weights of so many bits.
-void BM_PackPlanes(benchmark::State& state) {
+template <typename Weights>
+void BM_PackInt8(benchmark::State& state) {
   Random random(6);
   const auto bits = static_cast<int>(state.range(0));
   const auto codes = numerics::random_planes(random, 4096, 4096, bits);
   const auto encoding =
       numerics::random_encoding(random, 4096, 4096, bits, true, numerics::Granularity::kChannel);
-  for (auto _ : state) benchmark::DoNotOptimize(PlaneMatmulWeights(codes, encoding).outputs());
+  for (auto _ : state) benchmark::DoNotOptimize(Weights(codes, encoding).outputs());
 }
-BENCHMARK(BM_PackPlanes)->Arg(2)->Unit(benchmark::kMillisecond);
+BENCHMARK_TEMPLATE(BM_PackInt8, PlaneMatmulWeights)
+    ->Name("BM_PackPlanes")
+    ->Arg(2)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_TEMPLATE(BM_PackInt8, LevelMatmulWeights)
+    ->Name("BM_PackLevels")
+    ->Arg(4)
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace halftone::kernels

@@ -1,63 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <bit>
 #include <cstring>
-#include <string>
 
-#include "halftone/kernels/plane_matmul/plane_matmul.h"
+#include "halftone/kernels/check_weights.h"
+#include "halftone/kernels/int8_matmul/plane_matmul.h"
 
 namespace halftone::kernels {
 namespace {
 
-constexpr std::size_t kMaxInputs = std::size_t{1} << 24;
-
-void check(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
-           std::span<const float> bias) {
-  const auto context = [&] {
-    return "plane_matmul weights of " + std::to_string(codes.rows) + " x " +
-           std::to_string(codes.cols) + ": ";
-  };
-  if (codes.cols > kMaxInputs) {
-    fail(ErrorKind::kUnsupported,
-         context() + "expected at most " + std::to_string(kMaxInputs) + " inputs");
-  }
-  with_context("plane_matmul weights", [&] { encoding.check(codes.rows, codes.cols); });
-  if (codes.bits != encoding.bits) {
-    fail(ErrorKind::kShape, context() + "expected codes of " + std::to_string(encoding.bits) +
-                                " bits, found " + std::to_string(codes.bits));
-  }
-  if (!bias.empty() && bias.size() != codes.rows) {
-    fail(ErrorKind::kShape,
-         context() + "expected a bias for each output, found " + std::to_string(bias.size()));
-  }
-}
-
-/// Bits [first, first + count) of a row, count <= 8; those past `end` are zero.
-std::uint8_t bits_at(std::span<const std::uint64_t> row, std::size_t first, std::size_t end) {
+/// `count` bits of a row from `first` on, count <= 16; those past `end` are zero.
+unsigned bits_at(std::span<const std::uint64_t> row, std::size_t first, std::size_t count,
+                 std::size_t end) {
   if (first >= end) return 0;
+  count = std::min(count, end - first);
   const std::size_t word = first / 64;
   const std::size_t shift = first % 64;
   std::uint64_t bits = row[word] >> shift;
-  if (shift > 56 && word + 1 < row.size()) bits |= row[word + 1] << (64 - shift);
-  const std::size_t count = std::min<std::size_t>(end - first, PlaneMatmulWeights::kPiece);
-  return static_cast<std::uint8_t>(bits & ((1U << count) - 1));
+  if (shift + count > 64) bits |= row[word + 1] << (64 - shift);
+  return static_cast<unsigned>(bits) & ((1U << count) - 1);
 }
 
-/// Where output `o` of a block lies in a piece: 0 to 15 in the even bytes, 16 to 31 in the odd
-/// ones, which is how sums of bytes are widened in place.
-std::size_t lane_of(std::size_t o) { return o % 16 * 2 + o / 16; }
+/// Where output `o` of a block lies in a piece. kFours: 0 to 15 in the even bytes, 16 to 31 in the
+/// odd ones, which is how sums of bytes are widened in place.
+std::size_t lane_of(PlaneLayout layout, std::size_t o) {
+  return layout == PlaneLayout::kFours ? o % 16 * 2 + o / 16 : o;
+}
 
 }  // namespace
 
 PlaneMatmulWeights::PlaneMatmulWeights(const numerics::BitPlanes& codes,
                                        const numerics::BasisEncoding& encoding,
-                                       std::span<const float> bias)
-    : outputs_(codes.rows),
+                                       std::span<const float> bias, PlaneLayout layout)
+    : layout_(layout),
+      outputs_(codes.rows),
       inputs_(codes.cols),
       bits_(static_cast<std::size_t>(codes.bits)),
       group_inputs_(encoding.granularity == numerics::Granularity::kGroup ? encoding.group_size
                                                                           : codes.cols),
       has_offset_(encoding.has_offset) {
-  check(codes, encoding, bias);
+  check_weights("plane_matmul", codes, encoding, bias, kMostInputs);
   const std::size_t num_groups = encoding.groups_per_row(inputs_);
   make_chunks(num_groups);
   std::size_t bytes = 0;
@@ -75,40 +57,45 @@ PlaneMatmulWeights::PlaneMatmulWeights(const numerics::BitPlanes& codes,
 }
 
 void PlaneMatmulWeights::make_chunks(std::size_t num_groups) {
-  constexpr std::size_t kStepInputs = kStep * kPiece;
+  const PlaneFormat& f = format();
+  const std::size_t step_inputs = f.step * f.piece_inputs;
   const std::size_t group_pieces =
-      (group_inputs_ / kStepInputs + (group_inputs_ % kStepInputs != 0)) * kStep;
-  if (group_pieces > kMostPieces) {
+      (group_inputs_ / step_inputs + (group_inputs_ % step_inputs != 0)) * f.step;
+  if (group_pieces > f.most_pieces) {
     for (std::size_t g = 0; g < num_groups; ++g) {
-      for (std::size_t first = 0; first < group_pieces; first += kMostPieces) {
-        const std::size_t pieces = std::min(kMostPieces, group_pieces - first);
+      for (std::size_t first = 0; first < group_pieces; first += f.most_pieces) {
+        const std::size_t pieces = std::min(f.most_pieces, group_pieces - first);
         chunks_.push_back({g, 1, first, pieces, first + pieces == group_pieces});
       }
     }
     return;
   }
-  const std::size_t most_groups = kMostPieces / std::max<std::size_t>(group_pieces, 1);
+  const std::size_t most_groups = f.most_pieces / std::max<std::size_t>(group_pieces, 1);
   for (std::size_t g = 0; g < num_groups; g += most_groups) {
     chunks_.push_back({g, std::min(most_groups, num_groups - g), 0, group_pieces, true});
   }
 }
 
 void PlaneMatmulWeights::pack_planes(const numerics::BitPlanes& codes) {
-  std::uint8_t* to = planes_.as<std::uint8_t>().data();
+  static_assert(std::endian::native == std::endian::little, "pieces are stored by their low bytes");
+  const PlaneFormat& f = format();
+  const std::size_t piece_bytes = kBlock * f.lane_bytes;
+  auto* to = planes_.as<std::uint8_t>().data();
   for (const PlaneChunk& chunk : chunks_) {
     for (std::size_t block = 0; block < num_blocks(); ++block) {
       const std::size_t outputs = std::min(kBlock, outputs_ - block * kBlock);
       for (std::size_t g = chunk.first_group; g < chunk.first_group + chunk.num_groups; ++g) {
-        const std::size_t first = g * group_inputs_ + chunk.first_piece * kPiece;
+        const std::size_t first = g * group_inputs_ + chunk.first_piece * f.piece_inputs;
         const std::size_t end = std::min((g + 1) * group_inputs_, inputs_);
-        for (std::size_t j = 0; j < bits_; ++j) {
+        for (std::size_t j = 0; j < bits_; ++j, to += chunk.pieces * piece_bytes) {
           for (std::size_t o = 0; o < outputs; ++o) {
             const auto row = codes.planes.row((block * kBlock + o) * bits_ + j);
+            std::uint8_t* lane = to + lane_of(layout_, o) * f.lane_bytes;
             for (std::size_t p = 0; p < chunk.pieces; ++p) {
-              to[p * kBlock + lane_of(o)] = bits_at(row, first + p * kPiece, end);
+              const unsigned bits = bits_at(row, first + p * f.piece_inputs, f.piece_inputs, end);
+              std::memcpy(lane + p * piece_bytes, &bits, f.lane_bytes);
             }
           }
-          to += chunk.pieces * kBlock;
         }
       }
     }

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "halftone/numerics/encoding.h"
+
+namespace halftone::kernels {
+
+/// Whether a kernel can pack the weights of a fully connected layer.
+/// @param kernel       its name, for messages
+/// @param codes        [o, n]
+/// @param bias         [o], or empty for none
+/// @param most_inputs  how large n may be
+/// @throws Error kUnsupported if n is larger; kShape as BasisEncoding::check(), or if bits or the
+///         length of the bias differ
+void check_weights(const std::string& kernel, const numerics::BitPlanes& codes,
+                   const numerics::BasisEncoding& encoding, std::span<const float> bias,
+                   std::size_t most_inputs);
+
+}  // namespace halftone::kernels

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+// Both ways to multiply encoded weights by 8-bit activations.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+
+#include "halftone/base/testing.h"
+#include "halftone/kernels/int8_matmul/level_matmul.h"
+#include "halftone/kernels/int8_matmul/plane_matmul.h"
+#include "halftone/kernels/per_target.h"
+#include "halftone/kernels/quantize_rows.h"
+#include "halftone/numerics/test_data.h"
+
+namespace halftone::kernels {
+namespace {
+
+using Int8Matmul = PerTarget;
+using numerics::Granularity;
+
+template <PlaneLayout kLayout>
+struct PlanesAs {
+  struct Weights : PlaneMatmulWeights {
+    Weights(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
+            std::span<const float> bias = {})
+        : PlaneMatmulWeights(codes, encoding, bias, kLayout) {}
+  };
+  static constexpr const char* kName =
+      kLayout == PlaneLayout::kFours ? "plane_matmul fours" : "plane_matmul fives";
+  static constexpr auto kMultiply = plane_matmul;
+  static constexpr auto kReference = plane_matmul_reference;
+};
+struct Levels {
+  using Weights = LevelMatmulWeights;
+  static constexpr const char* kName = "level_matmul";
+  static constexpr auto kMultiply = level_matmul;
+  static constexpr auto kReference = level_matmul_reference;
+};
+
+template <typename Body>
+void for_each_way(const Body& body) {
+  body(PlanesAs<PlaneLayout::kFours>());
+  body(PlanesAs<PlaneLayout::kFives>());
+  body(Levels());
+}
+
+struct Case {
+  std::size_t rows, inputs, outputs;
+  int bits;
+  bool offset = true, bias = true;
+  Granularity granularity = Granularity::kChannel;
+  std::size_t group_size = 0;
+};
+
+std::vector<std::uint32_t> bit_patterns(const std::vector<float>& values) {
+  std::vector<std::uint32_t> bits;
+  for (const float value : values) bits.push_back(std::bit_cast<std::uint32_t>(value));
+  return bits;
+}
+
+std::vector<std::int8_t> random_int8(Random& random, std::size_t count) {
+  std::vector<std::int8_t> values(count);
+  for (auto& value : values) {
+    value = static_cast<std::int8_t>(static_cast<int>(random.next() % 255) - 127);
+  }
+  return values;
+}
+
+void expect_matches(Random& random, const Case& c) {
+  const auto q = random_int8(random, c.rows * c.inputs);
+  const auto scales = numerics::random_floats(random, c.rows);
+  const Int8Rows x{MatrixView<const std::int8_t>(q, c.rows, c.inputs), scales};
+  const auto w = numerics::random_planes(random, c.outputs, c.inputs, c.bits);
+  const auto encoding = numerics::random_encoding(random, c.outputs, c.inputs, c.bits, c.offset,
+                                                  c.granularity, c.group_size);
+  const auto bias = numerics::random_floats(random, c.bias ? c.outputs : 0);
+  for_each_way([&](auto way) {
+    std::vector<float> expected(c.rows * c.outputs);
+    way.kReference(x, w, encoding, bias, MatrixView<float>(expected, c.rows, c.outputs));
+    const typename decltype(way)::Weights weights(w, encoding, bias);
+    std::vector<float> y(c.rows * c.outputs, -1.0F);
+    way.kMultiply(x, weights, {0, weights.num_blocks()}, MatrixView<float>(y, c.rows, c.outputs));
+    EXPECT_EQ(bit_patterns(y), bit_patterns(expected))
+        << way.kName << " " << c.rows << " x " << c.inputs << " x " << c.outputs << ", " << c.bits
+        << " bits, offset " << c.offset << ", bias " << c.bias << ", groups of " << c.group_size;
+  });
+}
+
+TEST_P(Int8Matmul, MatchesReferenceForEveryNumberOfInputs) {
+  Random random(10);
+  for (std::size_t inputs = 0; inputs <= 200; ++inputs) expect_matches(random, {2, inputs, 5, 2});
+  // Around the chunks of 2048 inputs.
+  for (const std::size_t inputs : {2047U, 2048U, 2049U, 2399U, 2400U, 2401U, 4095U, 4097U, 4801U}) {
+    expect_matches(random, {2, inputs, 9, 2});
+  }
+}
+
+TEST_P(Int8Matmul, MatchesReferenceForEveryBatchAndOutputTail) {
+  Random random(11);
+  for (std::size_t rows = 0; rows <= 14; ++rows) {
+    for (const std::size_t outputs : {0U, 1U, 15U, 16U, 17U, 31U, 32U, 33U, 65U}) {
+      expect_matches(random, {rows, 100, outputs, 1});
+      expect_matches(random, {rows, 70, outputs, 3});
+    }
+  }
+  // More blocks than are gathered at a time.
+  expect_matches(random, {2, 40, 64 * 32 + 1, 8});
+}
+
+TEST_P(Int8Matmul, MatchesReferenceForEveryNumberOfBits) {
+  Random random(12);
+  for (int bits = 1; bits <= numerics::kMaxBits; ++bits) {
+    for (const bool offset : {false, true}) {
+      for (const bool bias : {false, true}) {
+        expect_matches(random, {3, 97, 40, bits, offset, bias});
+        expect_matches(random, {3, 97, 40, bits, offset, bias, Granularity::kTensor});
+        expect_matches(random, {3, 97, 40, bits, offset, bias, Granularity::kGroup, 32});
+      }
+    }
+  }
+}
+
+TEST_P(Int8Matmul, MatchesReferenceForGroupsOfAnySize) {
+  Random random(13);
+  for (const std::size_t size : {1U, 2U, 3U, 7U, 8U, 9U, 20U, 31U, 32U, 33U, 64U, 100U, 128U}) {
+    expect_matches(random, {2, 301, 33, 2, true, true, Granularity::kGroup, size});
+  }
+  // Groups that are more than a chunk, and that end where a row does.
+  expect_matches(random, {2, 5000, 33, 2, true, true, Granularity::kGroup, 2100});
+  expect_matches(random, {2, 4096, 33, 2, true, true, Granularity::kGroup, 2048});
+  expect_matches(random, {1, 5000, 7, 1, true, true, Granularity::kGroup, 128});
+}
+
+TEST_P(Int8Matmul, ExtremeSumsAreExact) {
+  for (const std::size_t n : {2048U, 5000U, 65536U}) {
+    for (const int q : {-127, 127}) {
+      const std::vector<std::int8_t> x(n, static_cast<std::int8_t>(q));
+      const float scales[] = {1.0F};
+      numerics::BitPlanes w(2, n, 1);
+      for (std::size_t c = 0; c < n; ++c) w.set_code(1, c, 1);
+      const float one[] = {1.0F};
+      for_each_way([&](auto way) {
+        const typename decltype(way)::Weights weights(
+            w, numerics::tensor_encoding(numerics::make_basis(one)));
+        std::vector<float> y(2);
+        way.kMultiply({MatrixView<const std::int8_t>(x, 1, n), scales}, weights, {0, 1},
+                      MatrixView<float>(y, 1, 2));
+        const auto sum = static_cast<float>(static_cast<std::int64_t>(n) * q);
+        EXPECT_FLOAT_EQ(y[0], -sum);
+        EXPECT_FLOAT_EQ(y[1], sum);
+      });
+    }
+  }
+}
+
+TEST_P(Int8Matmul, WritesOnlyTheBlocksAskedForAndReadsStridedRows) {
+  constexpr std::size_t kOutputs = 110;
+  constexpr std::size_t kInputs = 50;
+  constexpr std::size_t kStride = 120;  // the gaps stay untouched too
+  Random random(14);
+  const auto q = random_int8(random, 3 * kStride);
+  const auto scales = numerics::random_floats(random, 3);
+  const Int8Rows x{MatrixView<const std::int8_t>(q.data() + 1, 3, kInputs, kStride - 1), scales};
+  const auto w = numerics::random_planes(random, kOutputs, kInputs, 2);
+  const auto encoding =
+      numerics::random_encoding(random, kOutputs, kInputs, 2, true, Granularity::kChannel);
+  for_each_way([&](auto way) {
+    std::vector<float> expected(3 * kOutputs);
+    way.kReference(x, w, encoding, {}, MatrixView<float>(expected, 3, kOutputs));
+    const typename decltype(way)::Weights weights(w, encoding);
+    std::vector<float> y(3 * kStride, -1.0F);
+    way.kMultiply(x, weights, {1, 3}, MatrixView<float>(y.data(), 3, kOutputs, kStride));
+    for (std::size_t r = 0; r < 3; ++r) {
+      for (std::size_t o = 0; o < kStride; ++o) {
+        const bool inside = o >= 32 && o < 96;
+        EXPECT_EQ(y[r * kStride + o], inside ? expected[r * kOutputs + o] : -1.0F) << r << " " << o;
+      }
+    }
+  });
+}
+
+TEST_P(Int8Matmul, IsNearTheProductOfTheNumbers) {
+  constexpr std::size_t kInputs = 300;
+  constexpr std::size_t kOutputs = 40;
+  Random random(15);
+  const auto values = numerics::random_floats(random, 2 * kInputs);
+  std::vector<std::int8_t> q(2 * kInputs);
+  std::vector<float> scales(2);
+  quantize_rows(MatrixView<const float>(values, 2, kInputs), MatrixView<std::int8_t>(q, 2, kInputs),
+                scales);
+  const auto w = numerics::random_planes(random, kOutputs, kInputs, 3);
+  const auto encoding =
+      numerics::random_encoding(random, kOutputs, kInputs, 3, true, Granularity::kGroup, 64);
+  const std::vector<float> levels = numerics::decode(w, encoding);
+  for_each_way([&](auto way) {
+    const typename decltype(way)::Weights weights(w, encoding);
+    std::vector<float> y(2 * kOutputs);
+    way.kMultiply({MatrixView<const std::int8_t>(q, 2, kInputs), scales}, weights,
+                  {0, weights.num_blocks()}, MatrixView<float>(y, 2, kOutputs));
+    for (std::size_t r = 0; r < 2; ++r) {
+      for (std::size_t o = 0; o < kOutputs; ++o) {
+        double exact = 0;
+        double bound = 1e-3;  // of float32 sums
+        for (std::size_t i = 0; i < kInputs; ++i) {
+          const float level = levels[o * kInputs + i];
+          const float value = values[r * kInputs + i];
+          exact += double{value} * level;
+          bound += scales[r] / 2 * std::abs(level);  // half a step of the activation
+          if (std::is_same_v<decltype(way), Levels>) {
+            // and of the grid of levels: 1/496 of their range
+            const auto& basis = encoding.basis(o, i / 64, kInputs);
+            for (const float a : basis.a()) bound += std::abs(value) * std::abs(a) * 2 / 496;
+          }
+        }
+        EXPECT_NEAR(y[r * kOutputs + o], exact, bound) << way.kName;
+      }
+    }
+  });
+}
+
+TEST_P(Int8Matmul, WaysAgreeOnEvenlySpacedLevels) {
+  constexpr std::size_t kInputs = 200;
+  constexpr std::size_t kOutputs = 33;
+  Random random(18);
+  const auto q = random_int8(random, kInputs);
+  const float scales[] = {0.01F};
+  const Int8Rows x{MatrixView<const std::int8_t>(q, 1, kInputs), scales};
+  for (int bits = 1; bits <= numerics::kMaxBits; ++bits) {
+    const auto w = numerics::random_planes(random, kOutputs, kInputs, bits);
+    const auto encoding = numerics::tensor_encoding(numerics::affine_basis(bits, 0.02F, 1.5F));
+    std::vector<std::vector<float>> results;
+    for_each_way([&](auto way) {
+      const typename decltype(way)::Weights weights(w, encoding);
+      std::vector<float> y(kOutputs);
+      way.kMultiply(x, weights, {0, weights.num_blocks()}, MatrixView<float>(y, 1, kOutputs));
+      results.push_back(y);
+    });
+    for (std::size_t o = 0; o < kOutputs; ++o) {
+      EXPECT_EQ(results[0][o], results[1][o]);
+      EXPECT_NEAR(results[0][o], results[2][o], 2e-6F * static_cast<float>(1 << bits)) << bits;
+    }
+  }
+}
+
+HALFTONE_INSTANTIATE_PER_TARGET(Int8Matmul);
+
+TEST(Int8MatmulWeights, RefuseWhatDoesNotFit) {
+  Random random(16);
+  const auto codes = numerics::random_planes(random, 4, 20, 2);
+  const auto encoding = numerics::random_encoding(random, 4, 20, 2, true, Granularity::kGroup, 8);
+  for_each_way([&](auto way) {
+    using Weights = typename decltype(way)::Weights;
+    const std::string name = std::is_same_v<decltype(way), Levels> ? "level" : "plane";
+    const auto pack = [](const numerics::BitPlanes& w, const numerics::BasisEncoding& e,
+                         std::span<const float> bias) {
+      return [&w, &e, bias] { const Weights weights(w, e, bias); };
+    };
+    const float bias[] = {1, 2, 3};
+    expect_error(ErrorKind::kShape,
+                 name + "_matmul weights of 4 x 20: expected a bias for each output",
+                 pack(codes, encoding, bias));
+    expect_error(
+        ErrorKind::kShape, name + "_matmul weights",
+        pack(codes, numerics::random_encoding(random, 3, 20, 2, true, Granularity::kChannel), {}));
+    expect_error(
+        ErrorKind::kShape, "expected codes of 3 bits, found 2",
+        pack(codes, numerics::random_encoding(random, 4, 20, 3, true, Granularity::kChannel), {}));
+    expect_error(
+        ErrorKind::kUnsupported,
+        "expected at most " + std::to_string(Weights::kMostInputs) + " inputs",
+        pack(numerics::BitPlanes(0, Weights::kMostInputs + 1, 1),
+             numerics::random_encoding(random, 0, 1, 1, false, Granularity::kChannel), {}));
+  });
+}
+
+TEST(Int8MatmulWeights, TakeLittleMoreMemoryThanTheCodes) {
+  Random random(17);
+  const auto codes = numerics::random_planes(random, 64, 640, 2);
+  const auto encoding = numerics::random_encoding(random, 64, 640, 2, true, Granularity::kChannel);
+  EXPECT_EQ(PlaneMatmulWeights(codes, encoding, {}, PlaneLayout::kFours).size_bytes(),
+            64 * 640 * 2 / 8 + 64 * 3 * sizeof(float));
+  // 640 inputs are 43 pieces of 15, in 16 bits each.
+  EXPECT_EQ(PlaneMatmulWeights(codes, encoding, {}, PlaneLayout::kFives).size_bytes(),
+            64 * 43 * 2 * 2 + 64 * 3 * sizeof(float));
+  EXPECT_EQ(LevelMatmulWeights(codes, encoding).size_bytes(), 64 * 640 + 64 * 2 * sizeof(float));
+}
+
+TEST(LevelGrid, IsExactForEvenlySpacedLevels) {
+  for (int bits = 1; bits <= numerics::kMaxBits; ++bits) {
+    std::array<std::uint8_t, 256> u{};
+    const LevelGrid grid(numerics::affine_basis(bits, 0.5F, 3), u);
+    const int last = (1 << bits) - 1;
+    const int steps = LevelGrid::steps(bits);
+    EXPECT_LE(steps, 255);
+    EXPECT_GE(steps, 248);
+    for (int code = 0; code <= last; ++code) {
+      EXPECT_EQ(u[static_cast<std::size_t>(code)], code * (steps / last)) << bits;
+    }
+    EXPECT_EQ(grid.center, 0.5F * (static_cast<float>(last) / 2 - 3));
+    EXPECT_EQ(grid.half_step, 0.25F * static_cast<float>(last) / static_cast<float>(steps));
+  }
+}
+
+TEST(LevelGrid, OfOneLevelIsThatLevel) {
+  std::array<std::uint8_t, 4> u{9, 9, 9, 9};
+  const LevelGrid grid(numerics::range_basis(2, 0.75F, 0.75F), u);
+  EXPECT_THAT(u, testing::Each(0));
+  EXPECT_EQ(grid.center, 0.75F);
+  EXPECT_EQ(grid.half_step, 0);
+}
+
+}  // namespace
+}  // namespace halftone::kernels

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "halftone/base/view.h"
+
+namespace halftone::kernels {
+
+/// Activations as integers: row r stands for scales[r] q[r, :]. What quantize_rows() makes.
+struct Int8Rows {
+  MatrixView<const std::int8_t> q;  ///< [m, n], within +-127
+  std::span<const float> scales;    ///< [m]
+};
+
+}  // namespace halftone::kernels

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// plane_matmul() for PlaneLayout::kFives. Five inputs have 32 sums of some of them, of 16 bits: the
+// table that AVX-512 looks five bits of the weights of 32 outputs up in.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "halftone/kernels/int8_matmul/plane_fives.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "halftone/kernels/int8_matmul/plane_layouts.h"
+#include "halftone/kernels/int8_matmul/plane_rows-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halftone::kernels::HWY_NAMESPACE {
+
+/// Inputs of a table, and its entries.
+constexpr std::size_t kTableInputs = 5;
+constexpr std::size_t kEntries = 32;
+/// For each five inputs of a piece: the sums of those whose bits are set in the index.
+using FivesTables = std::int16_t[3][kEntries];
+
+/// [i][b]: all ones if bit i of b is set.
+struct FivesMasks {
+  alignas(64) std::int16_t masks[kTableInputs][kEntries];
+};
+constexpr FivesMasks make_fives_masks() {
+  FivesMasks m{};
+  for (std::size_t i = 0; i < kTableInputs; ++i) {
+    for (std::size_t b = 0; b < kEntries; ++b) {
+      m.masks[i][b] = static_cast<std::int16_t>((b >> i & 1) != 0 ? -1 : 0);
+    }
+  }
+  return m;
+}
+constexpr FivesMasks kFivesMasks = make_fives_masks();
+
+HWY_INLINE void MakeFivesTable(const std::int8_t* q, std::int16_t* HWY_RESTRICT table) {
+  const hn::CappedTag<std::int16_t, kEntries> d;
+  for (std::size_t b = 0; b < kEntries; b += hn::Lanes(d)) {
+    auto sum = hn::Zero(d);
+    for (std::size_t i = 0; i < kTableInputs; ++i) {
+      const auto mask = hn::Load(d, kFivesMasks.masks[i] + b);
+      sum = hn::Add(sum, hn::And(mask, hn::Set(d, std::int16_t{q[i]})));
+    }
+    hn::Store(sum, d, table + b);
+  }
+}
+
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+
+/// Adds to the sums of 32 outputs what the tables say of their pieces. Per piece: four loads, two
+/// shifts, three look-ups, three additions; a run of sums fits 16 bits.
+/// @param tables  [pieces]
+/// @param panel   [pieces, 32]
+HWY_INLINE void AddSums(const FivesTables* HWY_RESTRICT tables,
+                        const std::uint8_t* HWY_RESTRICT panel, std::size_t pieces,
+                        std::uint32_t* HWY_RESTRICT sums) {
+  constexpr std::size_t kRun = 16;
+  static_assert(kRun * 3 * kTableInputs * 127 < 1 << 15);
+  __m512i low = _mm512_loadu_si512(sums);
+  __m512i high = _mm512_loadu_si512(sums + 16);
+  for (std::size_t begin = 0; begin < pieces; begin += kRun) {
+    const std::size_t end = std::min(begin + kRun, pieces);
+    __m512i run = _mm512_setzero_si512();
+    for (std::size_t p = begin; p < end; ++p) {
+      const __m512i bits = _mm512_loadu_si512(panel + p * 2 * kBlock);
+      const auto look_up = [&](__m512i index, std::size_t table) {
+        return _mm512_permutexvar_epi16(index, _mm512_load_si512(tables[p][table]));
+      };
+      const __m512i first = look_up(bits, 0);
+      const __m512i second = look_up(_mm512_srli_epi16(bits, 5), 1);
+      const __m512i third = look_up(_mm512_srli_epi16(bits, 10), 2);
+      run = _mm512_add_epi16(run, _mm512_add_epi16(first, _mm512_add_epi16(second, third)));
+    }
+    low = _mm512_add_epi32(low, _mm512_cvtepi16_epi32(_mm512_castsi512_si256(run)));
+    high = _mm512_add_epi32(high, _mm512_cvtepi16_epi32(_mm512_extracti64x4_epi64(run, 1)));
+  }
+  _mm512_storeu_si512(sums, low);
+  _mm512_storeu_si512(sums + 16, high);
+}
+
+#else
+
+/// As above, for tests: no other target prefers this layout.
+HWY_INLINE void AddSums(const FivesTables* tables, const std::uint8_t* panel, std::size_t pieces,
+                        std::uint32_t* sums) {
+  for (std::size_t p = 0; p < pieces; ++p) {
+    for (std::size_t o = 0; o < kBlock; ++o) {
+      std::uint16_t bits;
+      std::memcpy(&bits, panel + (p * kBlock + o) * sizeof(bits), sizeof(bits));
+      const int sum =
+          tables[p][0][bits & 31] + tables[p][1][bits >> 5 & 31] + tables[p][2][bits >> 10 & 31];
+      sums[o] += static_cast<std::uint32_t>(sum);
+    }
+  }
+}
+
+#endif
+
+struct Fives {
+  static constexpr const PlaneFormat& kFormat = kFivesFormat;
+  static constexpr std::size_t kTables = 3;
+  static constexpr std::uint32_t kBias = 0;
+  struct Tables {
+    alignas(64) FivesTables pieces[kFivesFormat.most_pieces];
+  };
+  static HWY_INLINE void MakePiece(const std::int8_t* q, std::size_t p, Tables& tables) {
+    for (std::size_t t = 0; t < 3; ++t) MakeFivesTable(q + t * kTableInputs, tables.pieces[p][t]);
+  }
+  static HWY_INLINE void AddSums(const Tables& tables, std::size_t first, const std::uint8_t* panel,
+                                 std::size_t pieces, std::uint32_t* sums) {
+    HWY_NAMESPACE::AddSums(tables.pieces + first, panel, pieces, sums);
+  }
+};
+
+void PlaneMatmulFives(const Int8Rows& x, const Weights& weights, BlockRange blocks,
+                      MatrixView<float> y) {
+  PlaneMatmul<Fives>(x, weights, blocks, y);
+}
+
+bool LooksUpFives() { return HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL; }
+
+}  // namespace halftone::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace halftone::kernels {
+
+HWY_EXPORT(PlaneMatmulFives);
+HWY_EXPORT(LooksUpFives);
+
+void plane_matmul_fives(const Int8Rows& x, const PlaneMatmulWeights& weights, BlockRange blocks,
+                        MatrixView<float> y) noexcept {
+  HWY_DYNAMIC_DISPATCH(PlaneMatmulFives)(x, weights, blocks, y);
+}
+
+bool looks_up_fives() noexcept { return HWY_DYNAMIC_DISPATCH(LooksUpFives)(); }
+
+}  // namespace halftone::kernels
+#endif  // HWY_ONCE

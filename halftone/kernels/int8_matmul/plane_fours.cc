@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// plane_matmul() for PlaneLayout::kFours. Four inputs have 16 sums of some of them. They fit 10
+// bits: two tables of 16 digits of 5 bits, in which four bits of the weights of 32 outputs are
+// looked up at once.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "halftone/kernels/int8_matmul/plane_fours.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "halftone/kernels/int8_matmul/plane_layouts.h"
+#include "halftone/kernels/int8_matmul/plane_rows-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halftone::kernels::HWY_NAMESPACE {
+
+/// Added to every entry, so that none is negative: at least 4 x 127.
+constexpr std::int16_t kFoursBias = 512;
+constexpr int kDigitBits = 5;
+constexpr std::int16_t kLowDigit = (1 << kDigitBits) - 1;
+
+/// For the lower and the upper four inputs of a piece: the lower and the upper digit of kFoursBias
+/// + the sum of those inputs whose bits are set in the index.
+using FoursTables = std::uint8_t[2][2][16];
+
+/// [i][b]: all ones if bit i of b is set.
+struct FoursMasks {
+  alignas(32) std::int16_t masks[4][16];
+};
+constexpr FoursMasks make_fours_masks() {
+  FoursMasks m{};
+  for (int i = 0; i < 4; ++i) {
+    for (int b = 0; b < 16; ++b) m.masks[i][b] = static_cast<std::int16_t>(-(b >> i & 1));
+  }
+  return m;
+}
+constexpr FoursMasks kFoursMasks = make_fours_masks();
+
+HWY_INLINE void MakeFoursTable(const std::int8_t* q, std::uint8_t* HWY_RESTRICT table) {
+  const hn::CappedTag<std::int16_t, 16> d;
+  const hn::Rebind<std::uint8_t, decltype(d)> d8;
+  for (std::size_t b = 0; b < 16; b += hn::Lanes(d)) {
+    auto sum = hn::Set(d, kFoursBias);
+    for (std::size_t i = 0; i < 4; ++i) {
+      const auto mask = hn::Load(d, kFoursMasks.masks[i] + b);
+      sum = hn::Add(sum, hn::And(mask, hn::Set(d, std::int16_t{q[i]})));
+    }
+    hn::StoreU(hn::DemoteTo(d8, hn::And(sum, hn::Set(d, kLowDigit))), d8, table + b);
+    hn::StoreU(hn::DemoteTo(d8, hn::ShiftRight<kDigitBits>(sum)), d8, table + 16 + b);
+  }
+}
+
+#if HWY_TARGET == HWY_SCALAR
+
+HWY_INLINE void AddSums(const FoursTables* tables, const std::uint8_t* panel, std::size_t pieces,
+                        std::uint32_t* sums) {
+  for (std::size_t p = 0; p < pieces; ++p) {
+    for (std::size_t lane = 0; lane < kBlock; ++lane) {
+      const unsigned bits = panel[p * kBlock + lane];
+      const unsigned low = tables[p][0][0][bits & 15] + unsigned{tables[p][1][0][bits >> 4]};
+      const unsigned high = tables[p][0][1][bits & 15] + unsigned{tables[p][1][1][bits >> 4]};
+      sums[lane / 2 + lane % 2 * 16] += low + (high << kDigitBits);
+    }
+  }
+}
+
+#else
+
+using DBytes = hn::CappedTag<std::uint8_t, kBlock>;
+using DShorts = hn::RepartitionToWide<DBytes>;
+using VBytes = hn::Vec<DBytes>;
+using VShorts = hn::Vec<DShorts>;
+
+/// Sums of digits of the even and the odd bytes of vectors.
+struct DigitSums {
+  VShorts both;  ///< even + 256 odd, modulo 2^16
+  VShorts odd;
+
+  HWY_INLINE DigitSums() : both(hn::Zero(DShorts())), odd(hn::Zero(DShorts())) {}
+  HWY_INLINE void Add(VBytes digits) {
+    const VShorts pairs = hn::BitCast(DShorts(), digits);
+    both = hn::Add(both, pairs);
+    odd = hn::Add(odd, hn::ShiftRight<8>(pairs));
+  }
+  [[nodiscard]] HWY_INLINE VShorts Even() const { return hn::Sub(both, hn::ShiftLeft<8>(odd)); }
+};
+
+/// sums[i] += lane i of low + 2^5 high.
+HWY_INLINE void AddTo(VShorts low, VShorts high, std::uint32_t* HWY_RESTRICT sums) {
+  const hn::Half<DShorts> half;
+  const hn::Rebind<std::uint32_t, decltype(half)> d;
+  constexpr std::size_t kHalf = hn::MaxLanes(half);
+  const auto add = [&](auto low_half, auto high_half, std::uint32_t* to) {
+    const auto digits = hn::ShiftLeft<kDigitBits>(hn::PromoteTo(d, high_half));
+    const auto sum = hn::Add(hn::PromoteTo(d, low_half), digits);
+    hn::StoreU(hn::Add(hn::LoadU(d, to), sum), d, to);
+  };
+  add(hn::LowerHalf(half, low), hn::LowerHalf(half, high), sums);
+  add(hn::UpperHalf(half, low), hn::UpperHalf(half, high), sums + kHalf);
+}
+
+/// Adds to `low` and `high` the digits of one piece.
+HWY_INLINE void LookUp(const std::uint8_t* HWY_RESTRICT bits,
+                       const std::uint8_t (*HWY_RESTRICT tables)[2][16], VBytes& low,
+                       VBytes& high) {
+  const DBytes d;
+  const VBytes low_bits = hn::Set(d, std::uint8_t{15});
+  const VBytes piece = hn::Load(d, bits);
+  const VBytes lower = hn::And(piece, low_bits);
+  const VBytes upper =
+      hn::And(hn::BitCast(d, hn::ShiftRight<4>(hn::BitCast(DShorts(), piece))), low_bits);
+  low = hn::Add(low, hn::TableLookupBytes(hn::LoadDup128(d, tables[0][0]), lower));
+  high = hn::Add(high, hn::TableLookupBytes(hn::LoadDup128(d, tables[0][1]), lower));
+  low = hn::Add(low, hn::TableLookupBytes(hn::LoadDup128(d, tables[1][0]), upper));
+  high = hn::Add(high, hn::TableLookupBytes(hn::LoadDup128(d, tables[1][1]), upper));
+}
+
+/// Adds to the sums of 32 outputs what the tables say of their pieces. Per piece: five loads, four
+/// look-ups, four additions; a step of digits fits a byte (8 x 31), a chunk of them 16 bits.
+/// @param tables  [pieces]
+/// @param panel   [pieces, 32]
+HWY_INLINE void AddSums(const FoursTables* HWY_RESTRICT tables,
+                        const std::uint8_t* HWY_RESTRICT panel, std::size_t pieces,
+                        std::uint32_t* HWY_RESTRICT sums) {
+  static_assert(2 * kFoursFormat.step * kLowDigit <= 255);
+  static_assert(2 * kFoursFormat.most_pieces * kLowDigit < 1 << 16);
+  constexpr std::size_t kLanes = hn::MaxLanes(DBytes());
+  for (std::size_t lane = 0; lane < kBlock; lane += kLanes) {
+    DigitSums low;
+    DigitSums high;
+    for (std::size_t p = 0; p < pieces; p += kFoursFormat.step) {
+      VBytes low_step = hn::Zero(DBytes());
+      VBytes high_step = hn::Zero(DBytes());
+      for (std::size_t i = 0; i < kFoursFormat.step; ++i) {
+        LookUp(panel + (p + i) * kBlock + lane, tables[p + i], low_step, high_step);
+      }
+      low.Add(low_step);
+      high.Add(high_step);
+    }
+    AddTo(low.Even(), high.Even(), sums + lane / 2);
+    AddTo(low.odd, high.odd, sums + kBlock / 2 + lane / 2);
+  }
+}
+
+#endif  // HWY_TARGET == HWY_SCALAR
+
+struct Fours {
+  static constexpr const PlaneFormat& kFormat = kFoursFormat;
+  static constexpr std::size_t kTables = 2;
+  static constexpr std::uint32_t kBias = kFoursBias;
+  struct Tables {
+    alignas(64) FoursTables pieces[kFoursFormat.most_pieces];
+  };
+  static HWY_INLINE void MakePiece(const std::int8_t* q, std::size_t p, Tables& tables) {
+    MakeFoursTable(q, tables.pieces[p][0][0]);
+    MakeFoursTable(q + 4, tables.pieces[p][1][0]);
+  }
+  static HWY_INLINE void AddSums(const Tables& tables, std::size_t first, const std::uint8_t* panel,
+                                 std::size_t pieces, std::uint32_t* sums) {
+    HWY_NAMESPACE::AddSums(tables.pieces + first, panel, pieces, sums);
+  }
+};
+
+void PlaneMatmulFours(const Int8Rows& x, const Weights& weights, BlockRange blocks,
+                      MatrixView<float> y) {
+  PlaneMatmul<Fours>(x, weights, blocks, y);
+}
+
+}  // namespace halftone::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace halftone::kernels {
+
+HWY_EXPORT(PlaneMatmulFours);
+
+void plane_matmul_fours(const Int8Rows& x, const PlaneMatmulWeights& weights, BlockRange blocks,
+                        MatrixView<float> y) noexcept {
+  HWY_DYNAMIC_DISPATCH(PlaneMatmulFours)(x, weights, blocks, y);
+}
+
+}  // namespace halftone::kernels
+#endif  // HWY_ONCE

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/kernels/int8_matmul/plane_matmul.h"
+
+#include "halftone/kernels/int8_matmul/plane_layouts.h"
+
+namespace halftone::kernels {
+
+PlaneLayout preferred_plane_layout() {
+  return looks_up_fives() ? PlaneLayout::kFives : PlaneLayout::kFours;
+}
+
+void plane_matmul(const Int8Rows& x, const PlaneMatmulWeights& weights, BlockRange blocks,
+                  MatrixView<float> y) noexcept {
+  HALFTONE_ASSERT(x.q.cols() == weights.inputs() && y.cols() == weights.outputs());
+  HALFTONE_ASSERT(x.q.rows() == y.rows() && x.scales.size() == y.rows());
+  HALFTONE_ASSERT(blocks.begin <= blocks.end && blocks.end <= weights.num_blocks());
+  const auto kernel =
+      weights.layout() == PlaneLayout::kFours ? plane_matmul_fours : plane_matmul_fives;
+  kernel(x, weights, blocks, y);
+}
+
+}  // namespace halftone::kernels
