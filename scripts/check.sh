@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # What a change must pass before it lands. Arguments choose steps; without, all, in this order.
+# CHECK_SECONDS, if set, bounds the time: the last step, tidy, stops when it is over.
 . "$(dirname "$0")/lib.sh"
 
 # The sanitizers of Clang 14 want the old, narrower address randomisation; not every container lets us ask.
@@ -35,12 +36,34 @@ check_tsan() {
   "${plain_addresses[@]}" ctest --preset tsan -j "$(cores)"
 }
 
-# Everything but tests and benchmarks; what is generated must be there for those who include it.
+# What clang-tidy looks at: everything but tests and benchmarks, what changed last first.
+tidy_sources() {
+  { git log --format= --name-only -- halftone 2> /dev/null; sources halftone; } | awk '!seen[$0]++' |
+    grep '\.cc$' | grep -vE '(_test|_bench|/testing)\.cc$' | while IFS= read -r file; do
+    if [ -f "$file" ]; then printf '%s\n' "$file"; fi
+  done
+}
+
+tidy_one() {
+  if clang-tidy-14 -p build/tidy --quiet "$1" 2> >(grep -v 'warnings generated' >&2); then
+    printf '.' >&2
+  else
+    touch build/tidy/findings
+  fi
+}
+
+# What is generated must be there for those who include it.
 check_tidy() {
   cmake --preset tidy > /dev/null
   cmake --build --preset tidy
-  sources halftone | grep '\.cc$' | grep -vE '(_test|_bench|/testing)\.cc$' |
-    xargs -n 1 -P "$(cores)" clang-tidy-14 -p build/tidy --quiet 2> >(grep -v 'warnings generated' >&2)
+  export -f tidy_one
+  rm -f build/tidy/findings
+  local left=$((${CHECK_SECONDS:-86400} - SECONDS))
+  tidy_sources | timeout "$((left > 1 ? left : 1))" \
+    xargs -I{} -P "$(cores)" bash -c 'tidy_one {}' ||
+    say "tidy: time is over: what changed longest ago was not looked at"
+  say
+  [ ! -e build/tidy/findings ]
 }
 
 steps=("$@")
