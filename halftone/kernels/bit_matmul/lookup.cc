@@ -13,6 +13,7 @@
 
 #include "halftone/kernels/bit_matmul/epilogue-inl.h"
 #include "halftone/kernels/bit_matmul/layouts.h"
+#include "halftone/kernels/keep-inl.h"
 
 #ifndef HALFTONE_KERNELS_BIT_MATMUL_LOOKUP_ONCE_
 #define HALFTONE_KERNELS_BIT_MATMUL_LOOKUP_ONCE_
@@ -115,7 +116,8 @@ HWY_INLINE void LookUp(const std::uint8_t* HWY_RESTRICT bits,
   const DBytes d;
   const DShorts d16;
   const VBytes low_bits = hn::Set(d, std::uint8_t{15});
-  const VBytes piece = hn::Load(d, bits);
+  VBytes piece = hn::Load(d, bits);
+  Keep(piece);
   const VBytes lower = hn::And(piece, low_bits);
   const VBytes upper =
       hn::And(hn::BitCast(d, hn::ShiftRight<4>(hn::BitCast(d16, piece))), low_bits);

@@ -47,17 +47,17 @@ HWY_INLINE void MakeFivesTable(const std::int8_t* q, std::int16_t* HWY_RESTRICT 
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
 
-/// Adds to the sums of 32 outputs what the tables say of their pieces. Per piece: four loads, two
-/// shifts, three look-ups, three additions; a run of sums fits 16 bits.
+/// The sums of 32 outputs, or what the tables say of their pieces added to them. Per piece: four
+/// loads, two shifts, three look-ups, three additions; a run of sums fits 16 bits.
 /// @param tables  [pieces]
 /// @param panel   [pieces, 32]
-HWY_INLINE void AddSums(const FivesTables* HWY_RESTRICT tables,
-                        const std::uint8_t* HWY_RESTRICT panel, std::size_t pieces,
-                        std::uint32_t* HWY_RESTRICT sums) {
+HWY_INLINE void SumUp(const FivesTables* HWY_RESTRICT tables,
+                      const std::uint8_t* HWY_RESTRICT panel, std::size_t pieces, bool add,
+                      std::uint32_t* HWY_RESTRICT sums) {
   constexpr std::size_t kRun = 16;
   static_assert(kRun * 3 * kTableInputs * 127 < 1 << 15);
-  __m512i low = _mm512_loadu_si512(sums);
-  __m512i high = _mm512_loadu_si512(sums + 16);
+  __m512i low = add ? _mm512_loadu_si512(sums) : _mm512_setzero_si512();
+  __m512i high = add ? _mm512_loadu_si512(sums + 16) : _mm512_setzero_si512();
   for (std::size_t begin = 0; begin < pieces; begin += kRun) {
     const std::size_t end = std::min(begin + kRun, pieces);
     __m512i run = _mm512_setzero_si512();
@@ -81,8 +81,9 @@ HWY_INLINE void AddSums(const FivesTables* HWY_RESTRICT tables,
 #else
 
 /// As above, for tests: no other target prefers this layout.
-HWY_INLINE void AddSums(const FivesTables* tables, const std::uint8_t* panel, std::size_t pieces,
-                        std::uint32_t* sums) {
+HWY_INLINE void SumUp(const FivesTables* tables, const std::uint8_t* panel, std::size_t pieces,
+                      bool add, std::uint32_t* sums) {
+  if (!add) std::fill_n(sums, kBlock, 0U);
   for (std::size_t p = 0; p < pieces; ++p) {
     for (std::size_t o = 0; o < kBlock; ++o) {
       std::uint16_t bits;
@@ -106,9 +107,9 @@ struct Fives {
   static HWY_INLINE void MakePiece(const std::int8_t* q, std::size_t p, Tables& tables) {
     for (std::size_t t = 0; t < 3; ++t) MakeFivesTable(q + t * kTableInputs, tables.pieces[p][t]);
   }
-  static HWY_INLINE void AddSums(const Tables& tables, std::size_t first, const std::uint8_t* panel,
-                                 std::size_t pieces, std::uint32_t* sums) {
-    HWY_NAMESPACE::AddSums(tables.pieces + first, panel, pieces, sums);
+  static HWY_INLINE void Sum(const Tables& tables, std::size_t first, const std::uint8_t* panel,
+                             std::size_t pieces, bool add, std::uint32_t* sums) {
+    SumUp(tables.pieces + first, panel, pieces, add, sums);
   }
 };
 

@@ -9,6 +9,7 @@
 
 #include "halftone/kernels/int8_matmul/plane_layouts.h"
 #include "halftone/kernels/int8_matmul/plane_rows-inl.h"
+#include "halftone/kernels/keep-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
@@ -51,8 +52,9 @@ HWY_INLINE void MakeFoursTable(const std::int8_t* q, std::uint8_t* HWY_RESTRICT 
 
 #if HWY_TARGET == HWY_SCALAR
 
-HWY_INLINE void AddSums(const FoursTables* tables, const std::uint8_t* panel, std::size_t pieces,
-                        std::uint32_t* sums) {
+HWY_INLINE void SumUp(const FoursTables* tables, const std::uint8_t* panel, std::size_t pieces,
+                      bool add, std::uint32_t* sums) {
+  if (!add) std::fill_n(sums, kBlock, 0U);
   for (std::size_t p = 0; p < pieces; ++p) {
     for (std::size_t lane = 0; lane < kBlock; ++lane) {
       const unsigned bits = panel[p * kBlock + lane];
@@ -84,18 +86,30 @@ struct DigitSums {
   [[nodiscard]] HWY_INLINE VShorts Even() const { return hn::Sub(both, hn::ShiftLeft<8>(odd)); }
 };
 
-/// sums[i] += lane i of low + 2^5 high.
-HWY_INLINE void AddTo(VShorts low, VShorts high, std::uint32_t* HWY_RESTRICT sums) {
+/// Pieces whose sums, digits put together, fit 16 bits.
+constexpr std::size_t kFewPieces = 32;
+static_assert(2 * kFewPieces * 1023 < 1 << 16);
+
+/// sums[i] = or += lane i of low + 2^5 high.
+HWY_INLINE void WidenTo(VShorts low, VShorts high, bool few, bool add,
+                        std::uint32_t* HWY_RESTRICT sums) {
   const hn::Half<DShorts> half;
   const hn::Rebind<std::uint32_t, decltype(half)> d;
   constexpr std::size_t kHalf = hn::MaxLanes(half);
-  const auto add = [&](auto low_half, auto high_half, std::uint32_t* to) {
-    const auto digits = hn::ShiftLeft<kDigitBits>(hn::PromoteTo(d, high_half));
-    const auto sum = hn::Add(hn::PromoteTo(d, low_half), digits);
-    hn::StoreU(hn::Add(hn::LoadU(d, to), sum), d, to);
-  };
-  add(hn::LowerHalf(half, low), hn::LowerHalf(half, high), sums);
-  add(hn::UpperHalf(half, low), hn::UpperHalf(half, high), sums + kHalf);
+  if (few) low = hn::Add(low, hn::ShiftLeft<kDigitBits>(high));
+  auto lower = hn::PromoteTo(d, hn::LowerHalf(half, low));
+  auto upper = hn::PromoteTo(d, hn::UpperHalf(half, low));
+  if (!few) {
+    const auto digits = [&](auto v) { return hn::ShiftLeft<kDigitBits>(hn::PromoteTo(d, v)); };
+    lower = hn::Add(lower, digits(hn::LowerHalf(half, high)));
+    upper = hn::Add(upper, digits(hn::UpperHalf(half, high)));
+  }
+  if (add) {
+    lower = hn::Add(lower, hn::LoadU(d, sums));
+    upper = hn::Add(upper, hn::LoadU(d, sums + kHalf));
+  }
+  hn::StoreU(lower, d, sums);
+  hn::StoreU(upper, d, sums + kHalf);
 }
 
 /// Adds to `low` and `high` the digits of one piece.
@@ -104,7 +118,8 @@ HWY_INLINE void LookUp(const std::uint8_t* HWY_RESTRICT bits,
                        VBytes& high) {
   const DBytes d;
   const VBytes low_bits = hn::Set(d, std::uint8_t{15});
-  const VBytes piece = hn::Load(d, bits);
+  VBytes piece = hn::Load(d, bits);
+  Keep(piece);
   const VBytes lower = hn::And(piece, low_bits);
   const VBytes upper =
       hn::And(hn::BitCast(d, hn::ShiftRight<4>(hn::BitCast(DShorts(), piece))), low_bits);
@@ -112,15 +127,18 @@ HWY_INLINE void LookUp(const std::uint8_t* HWY_RESTRICT bits,
   high = hn::Add(high, hn::TableLookupBytes(hn::LoadDup128(d, tables[0][1]), lower));
   low = hn::Add(low, hn::TableLookupBytes(hn::LoadDup128(d, tables[1][0]), upper));
   high = hn::Add(high, hn::TableLookupBytes(hn::LoadDup128(d, tables[1][1]), upper));
+  Keep(low);
+  Keep(high);
 }
 
-/// Adds to the sums of 32 outputs what the tables say of their pieces. Per piece: five loads, four
-/// look-ups, four additions; a step of digits fits a byte (8 x 31), a chunk of them 16 bits.
+/// The sums of 32 outputs, or what the tables say of their pieces added to them. Per piece: five
+/// loads, four look-ups, four additions; a step of digits fits a byte (8 x 31), a chunk of them 16
+/// bits.
 /// @param tables  [pieces]
 /// @param panel   [pieces, 32]
-HWY_INLINE void AddSums(const FoursTables* HWY_RESTRICT tables,
-                        const std::uint8_t* HWY_RESTRICT panel, std::size_t pieces,
-                        std::uint32_t* HWY_RESTRICT sums) {
+HWY_INLINE void SumUp(const FoursTables* HWY_RESTRICT tables,
+                      const std::uint8_t* HWY_RESTRICT panel, std::size_t pieces, bool add,
+                      std::uint32_t* HWY_RESTRICT sums) {
   static_assert(2 * kFoursFormat.step * kLowDigit <= 255);
   static_assert(2 * kFoursFormat.most_pieces * kLowDigit < 1 << 16);
   constexpr std::size_t kLanes = hn::MaxLanes(DBytes());
@@ -136,8 +154,9 @@ HWY_INLINE void AddSums(const FoursTables* HWY_RESTRICT tables,
       low.Add(low_step);
       high.Add(high_step);
     }
-    AddTo(low.Even(), high.Even(), sums + lane / 2);
-    AddTo(low.odd, high.odd, sums + kBlock / 2 + lane / 2);
+    const bool few = pieces <= kFewPieces;
+    WidenTo(low.Even(), high.Even(), few, add, sums + lane / 2);
+    WidenTo(low.odd, high.odd, few, add, sums + kBlock / 2 + lane / 2);
   }
 }
 
@@ -154,9 +173,9 @@ struct Fours {
     MakeFoursTable(q, tables.pieces[p][0][0]);
     MakeFoursTable(q + 4, tables.pieces[p][1][0]);
   }
-  static HWY_INLINE void AddSums(const Tables& tables, std::size_t first, const std::uint8_t* panel,
-                                 std::size_t pieces, std::uint32_t* sums) {
-    HWY_NAMESPACE::AddSums(tables.pieces + first, panel, pieces, sums);
+  static HWY_INLINE void Sum(const Tables& tables, std::size_t first, const std::uint8_t* panel,
+                             std::size_t pieces, bool add, std::uint32_t* sums) {
+    SumUp(tables.pieces + first, panel, pieces, add, sums);
   }
 };
 

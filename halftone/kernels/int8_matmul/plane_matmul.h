@@ -58,8 +58,9 @@ inline constexpr PlaneFormat kFivesFormat{15, 2, 1, 160};
 ///     chunk 1:  ...
 ///
 /// A piece is some inputs of the 32 outputs of a block; missing inputs and outputs are zero bits.
-/// A granularity of channel or tensor is one group of n inputs. Beside the planes, in the order
-/// group, block: the rows of floats a_0 ... a_(Kw-1) and, if there are offsets, c.
+/// A granularity of channel or tensor is one group of n inputs. Beside the planes, in the same
+/// order of chunks, blocks, groups: the rows of floats a_0 ... a_(Kw-1) and, if there are offsets,
+/// c.
 class PlaneMatmulWeights {
  public:
   /// Outputs that are computed together; ranges of outputs start at multiples of it.
@@ -99,9 +100,9 @@ class PlaneMatmulWeights {
   [[nodiscard]] const std::uint8_t* planes(const PlaneChunk& chunk, std::size_t block) const {
     return planes_.as<std::uint8_t>().data() + chunk.planes + block * block_bytes(chunk);
   }
-  /// [float_rows(), 32] of a group and block: a, c.
-  [[nodiscard]] const float* floats(std::size_t group, std::size_t block) const {
-    return floats_.as<float>().data() + (group * num_blocks() + block) * float_rows() * kBlock;
+  /// [groups, float_rows(), 32] of a chunk and block: a, c. Chunks of one group have the same.
+  [[nodiscard]] const float* floats(const PlaneChunk& chunk, std::size_t block) const {
+    return floats_.as<float>().data() + first_float(chunk, block);
   }
   [[nodiscard]] std::size_t float_rows() const { return bits_ + (has_offset_ ? 1 : 0); }
   /// [32] of a block; null if there is none.
@@ -110,6 +111,9 @@ class PlaneMatmulWeights {
   }
 
  private:
+  [[nodiscard]] std::size_t first_float(const PlaneChunk& chunk, std::size_t block) const {
+    return (chunk.first_group * num_blocks() + block * chunk.num_groups) * float_rows() * kBlock;
+  }
   /// Of a chunk and block.
   [[nodiscard]] std::size_t block_bytes(const PlaneChunk& chunk) const {
     return chunk.num_groups * bits_ * chunk.pieces * kBlock * format().lane_bytes;

@@ -10,10 +10,10 @@
 //       struct Tables;  // of kFormat.most_pieces pieces
 //       /// Makes the tables of piece p from its inputs.
 //       static void MakePiece(const std::int8_t* q, std::size_t p, Tables& tables);
-//       /// Adds to the sums [32] of a block what the tables from `first` on say of `pieces`
-//       pieces. static void AddSums(const Tables& tables, std::size_t first, const std::uint8_t*
-//       panel,
-//                           std::size_t pieces, std::uint32_t* sums);
+//       /// The sums [32] of a block over `pieces` pieces, by the tables from `first` on;
+//       /// `add`: on top of what the sums are.
+//       static void Sum(const Tables& tables, std::size_t first, const std::uint8_t* panel,
+//                       std::size_t pieces, bool add, std::uint32_t* sums);
 //     };
 //
 // Included once per target; no #pragma once.
@@ -65,15 +65,15 @@ void MakeTables(const Weights& weights, const PlaneChunk& chunk, std::span<const
 
 using DFloat = hn::CappedTag<float, kBlock>;
 
-/// acc += a_j P_j for every plane, then c Q, of a group and block; the sums are zeroed.
-/// @param sums  [Kw, 32] of biased table entries
-HWY_INLINE void FoldGroup(const Weights& weights, std::size_t group, std::size_t block,
+/// acc += a_j P_j for every plane, then c Q, of a group and block.
+/// @param floats  [float_rows(), 32] of them
+/// @param sums    [Kw, 32] of biased table entries
+HWY_INLINE void FoldGroup(const Weights& weights, const float* HWY_RESTRICT floats,
                           std::int32_t input_sum, std::uint32_t bias,
-                          std::uint32_t* HWY_RESTRICT sums, float* HWY_RESTRICT acc) {
+                          const std::uint32_t* HWY_RESTRICT sums, float* HWY_RESTRICT acc) {
   const DFloat d;
   const hn::RebindToUnsigned<DFloat> du;
   const hn::RebindToSigned<DFloat> di;
-  const float* floats = weights.floats(group, block);
   // b = +-1 is twice the bit less one.
   const auto less = hn::Set(du, 2 * bias + static_cast<std::uint32_t>(input_sum));
   for (std::size_t lane = 0; lane < kBlock; lane += hn::Lanes(d)) {
@@ -83,7 +83,6 @@ HWY_INLINE void FoldGroup(const Weights& weights, std::size_t group, std::size_t
       const auto p = hn::BitCast(di, hn::Sub(hn::Add(sum, sum), less));
       total =
           hn::Add(total, hn::Mul(hn::LoadU(d, floats + j * kBlock + lane), hn::ConvertTo(d, p)));
-      hn::StoreU(hn::Zero(du), du, sums + j * kBlock + lane);
     }
     if (weights.has_offset()) {
       const auto c = hn::LoadU(d, floats + weights.bits() * kBlock + lane);
@@ -111,7 +110,6 @@ void RowOfBlocks(const Weights& weights, std::span<const std::int8_t> q, float s
   alignas(64) float acc[kMostSums];
   typename Lookup::Tables tables;
   const std::size_t num_blocks = blocks.end - blocks.begin;
-  std::fill_n(sums, num_blocks * weights.bits() * kBlock, 0U);
   std::fill_n(acc, num_blocks * kBlock, 0.0F);
   for (const PlaneChunk& chunk : weights.chunks()) {
     MakeTables<Lookup>(weights, chunk, q, tables);
@@ -125,15 +123,17 @@ void RowOfBlocks(const Weights& weights, std::span<const std::int8_t> q, float s
     const auto bias = static_cast<std::uint32_t>(group_pieces * Lookup::kTables) * Lookup::kBias;
     for (std::size_t b = 0; b < num_blocks; ++b) {
       const std::uint8_t* panel = weights.planes(chunk, blocks.begin + b);
+      const float* floats = weights.floats(chunk, blocks.begin + b);
       std::uint32_t* block_sums = sums + b * weights.bits() * kBlock;
       for (std::size_t g = 0; g < chunk.num_groups; ++g) {
         for (std::size_t j = 0; j < weights.bits(); ++j) {
-          Lookup::AddSums(tables, g * chunk.pieces, panel, chunk.pieces, block_sums + j * kBlock);
+          Lookup::Sum(tables, g * chunk.pieces, panel, chunk.pieces, chunk.first_piece != 0,
+                      block_sums + j * kBlock);
           panel += chunk.pieces * kBlock * Lookup::kFormat.lane_bytes;
         }
         if (!chunk.ends_groups) continue;
-        FoldGroup(weights, chunk.first_group + g, blocks.begin + b, group_sums[g], bias, block_sums,
-                  acc + b * kBlock);
+        FoldGroup(weights, floats + g * weights.float_rows() * kBlock, group_sums[g], bias,
+                  block_sums, acc + b * kBlock);
       }
     }
   }

@@ -104,12 +104,14 @@ void PlaneMatmulWeights::pack_planes(const numerics::BitPlanes& codes) {
 
 void PlaneMatmulWeights::pack_floats(const numerics::BasisEncoding& encoding) {
   float* to = floats_.as<float>().data();
-  for (std::size_t g = 0; g < encoding.groups_per_row(inputs_); ++g) {
+  for (const PlaneChunk& chunk : chunks_) {
     for (std::size_t o = 0; o < outputs_; ++o) {
-      const numerics::Basis& basis = encoding.basis(o, g, inputs_);
-      float* column = to + (g * num_blocks() + o / kBlock) * float_rows() * kBlock + o % kBlock;
-      for (std::size_t j = 0; j < bits_; ++j) column[j * kBlock] = basis.a()[j];
-      if (has_offset_) column[bits_ * kBlock] = basis.offset;
+      float* column = to + first_float(chunk, o / kBlock) + o % kBlock;
+      for (std::size_t g = 0; g < chunk.num_groups; ++g, column += float_rows() * kBlock) {
+        const numerics::Basis& basis = encoding.basis(o, chunk.first_group + g, inputs_);
+        for (std::size_t j = 0; j < bits_; ++j) column[j * kBlock] = basis.a()[j];
+        if (has_offset_) column[bits_ * kBlock] = basis.offset;
+      }
     }
   }
 }

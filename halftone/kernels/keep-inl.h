@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Included once per target; no #pragma once.
+#if defined(HALFTONE_KERNELS_KEEP_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HALFTONE_KERNELS_KEEP_INL_H_
+#undef HALFTONE_KERNELS_KEEP_INL_H_
+#else
+#define HALFTONE_KERNELS_KEEP_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace halftone::kernels::HWY_NAMESPACE {
+
+/// Makes the compiler take a vector as it is at this point, in a register: it neither loads it
+/// again nor changes the order of what made it. GCC 12 otherwise folds a load into each of its
+/// uses and sums up in trees that do not fit the registers.
+template <class V>
+HWY_INLINE void Keep(V& v) {
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
+  asm("" : "+x"(v.raw));
+#else
+  (void)v;
+#endif
+}
+
+}  // namespace halftone::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard
