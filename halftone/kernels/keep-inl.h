@@ -12,16 +12,15 @@
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
 
-/// Makes the compiler take a vector as it is at this point, in a register: it neither loads it
-/// again nor changes the order of what made it. GCC 12 otherwise folds a load into each of its
-/// uses and sums up in trees that do not fit the registers.
+/// The vector itself, which the compiler has in a register from here on: it neither loads it again
+/// nor changes the order of what made it. GCC 12 otherwise folds a load into each of its uses and
+/// sums up in trees that do not fit the registers.
 template <class V>
-HWY_INLINE void Keep(V& v) {
+HWY_INLINE V Keep(V v) {
 #if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
   asm("" : "+x"(v.raw));
-#else
-  (void)v;
 #endif
+  return v;
 }
 
 }  // namespace halftone::kernels::HWY_NAMESPACE

@@ -116,8 +116,7 @@ HWY_INLINE void LookUp(const std::uint8_t* HWY_RESTRICT bits,
   const DBytes d;
   const DShorts d16;
   const VBytes low_bits = hn::Set(d, std::uint8_t{15});
-  VBytes piece = hn::Load(d, bits);
-  Keep(piece);
+  const VBytes piece = Keep(hn::Load(d, bits));
   const VBytes lower = hn::And(piece, low_bits);
   const VBytes upper =
       hn::And(hn::BitCast(d, hn::ShiftRight<4>(hn::BitCast(d16, piece))), low_bits);

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "halftone/kernels/int8_matmul/finish-inl.h"
+#include "halftone/kernels/keep-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
@@ -25,7 +26,7 @@ constexpr std::size_t kPiece = Weights::kPiece;
 /// Blocks of outputs that share a copy of the activations.
 constexpr std::size_t kMostBlocks = 4;
 /// Pieces of activations that are copied at a time: they stay in the first-level cache.
-constexpr std::size_t kChunk = 512;
+constexpr std::size_t kChunk = 256;
 
 #if HWY_TARGET == HWY_AVX3_DL
 
@@ -93,9 +94,10 @@ using VShorts = hn::Vec<DShorts>;
 using VInts = hn::Vec<DInts>;
 /// Outputs whose four inputs fill a vector.
 constexpr std::size_t kOutputs = hn::MaxLanes(DShorts()) / kPiece;
-/// Vectors of sums per row; rows are as many as fit the registers.
-constexpr std::size_t kVectors = 4;
-constexpr std::size_t kMostRows = 3;
+/// Vectors of sums per row; with these, two of levels, one of activations and one of products, all
+/// 16 registers of AVX2 are taken.
+constexpr std::size_t kVectors = 2;
+constexpr std::size_t kMostRows = 6;
 
 /// acc + the sums of the products of neighbouring lanes.
 HWY_INLINE VInts AddPairs(VInts acc, VShorts a, VShorts b) {
@@ -133,15 +135,17 @@ HWY_INLINE void AddProducts(const std::uint8_t* HWY_RESTRICT levels,
     }
     const std::uint8_t* HWY_RESTRICT w = levels + first * kPiece;
     for (std::size_t p = 0; p < pieces; ++p, w += kBlock * kPiece) {
-      VShorts inputs[kRows];
+      VShorts level[kVectors];
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        level[v] = Keep(hn::PromoteTo(d, hn::LoadU(d8, w + v * kOutputs * kPiece)));
+      }
       for (std::size_t r = 0; r < kRows; ++r) {
         std::int64_t four;
         std::memcpy(&four, x + (r * kChunk + p) * kPiece, sizeof(four));
-        inputs[r] = hn::BitCast(d, hn::Set(d64, four));
-      }
-      for (std::size_t v = 0; v < kVectors; ++v) {
-        const VShorts level = hn::PromoteTo(d, hn::LoadU(d8, w + v * kOutputs * kPiece));
-        for (std::size_t r = 0; r < kRows; ++r) acc[r][v] = AddPairs(acc[r][v], level, inputs[r]);
+        const VShorts inputs = Keep(hn::BitCast(d, hn::Set(d64, four)));
+        for (std::size_t v = 0; v < kVectors; ++v) {
+          acc[r][v] = Keep(AddPairs(acc[r][v], level[v], inputs));
+        }
       }
     }
     for (std::size_t r = 0; r < kRows; ++r) {

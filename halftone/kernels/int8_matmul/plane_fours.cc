@@ -118,17 +118,14 @@ HWY_INLINE void LookUp(const std::uint8_t* HWY_RESTRICT bits,
                        VBytes& high) {
   const DBytes d;
   const VBytes low_bits = hn::Set(d, std::uint8_t{15});
-  VBytes piece = hn::Load(d, bits);
-  Keep(piece);
+  const VBytes piece = Keep(hn::Load(d, bits));
   const VBytes lower = hn::And(piece, low_bits);
   const VBytes upper =
       hn::And(hn::BitCast(d, hn::ShiftRight<4>(hn::BitCast(DShorts(), piece))), low_bits);
   low = hn::Add(low, hn::TableLookupBytes(hn::LoadDup128(d, tables[0][0]), lower));
   high = hn::Add(high, hn::TableLookupBytes(hn::LoadDup128(d, tables[0][1]), lower));
-  low = hn::Add(low, hn::TableLookupBytes(hn::LoadDup128(d, tables[1][0]), upper));
-  high = hn::Add(high, hn::TableLookupBytes(hn::LoadDup128(d, tables[1][1]), upper));
-  Keep(low);
-  Keep(high);
+  low = Keep(hn::Add(low, hn::TableLookupBytes(hn::LoadDup128(d, tables[1][0]), upper)));
+  high = Keep(hn::Add(high, hn::TableLookupBytes(hn::LoadDup128(d, tables[1][1]), upper)));
 }
 
 /// The sums of 32 outputs, or what the tables say of their pieces added to them. Per piece: five
