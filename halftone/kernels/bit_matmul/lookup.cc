@@ -123,7 +123,7 @@ HWY_INLINE void LookUp(const std::uint8_t* HWY_RESTRICT bits,
   for (std::size_t s = 0; s < kCount; ++s) {
     const std::uint8_t* table = tables + s * sizeof(PlaneTables);
     sums[s] = hn::Add(sums[s], hn::TableLookupBytes(hn::LoadDup128(d, table), lower));
-    sums[s] = hn::Add(sums[s], hn::TableLookupBytes(hn::LoadDup128(d, table + 16), upper));
+    sums[s] = Keep(hn::Add(sums[s], hn::TableLookupBytes(hn::LoadDup128(d, table + 16), upper)));
   }
 }
 
