@@ -14,6 +14,24 @@ namespace halftone {
 /// 64-bit words that hold `bits` bits.
 constexpr std::size_t words_for_bits(std::size_t bits) { return bits / 64 + (bits % 64 != 0); }
 
+/// Bits [first, last) of a row of words, least significant first; at most 64.
+inline std::uint64_t bits_between(std::span<const std::uint64_t> row, std::size_t first,
+                                  std::size_t last) {
+  HALFTONE_ASSERT(first <= last && last - first <= 64 && last <= 64 * row.size());
+  if (first == last) return 0;
+  const std::size_t word = first / 64;
+  const std::size_t shift = first % 64;
+  std::uint64_t bits = row[word] >> shift;
+  if (shift + (last - first) > 64) bits |= row[word + 1] << (64 - shift);
+  return bits & ~std::uint64_t{0} >> (64 - (last - first));
+}
+
+/// Bit i of a byte as byte i: 0 or 1.
+constexpr std::uint64_t spread_bits(std::uint8_t bits) {
+  const std::uint64_t each = bits * 0x0101010101010101U & 0x8040201008040201U;  // byte i: bit i
+  return (each + 0x7f7f7f7f7f7f7f7fU) >> 7 & 0x0101010101010101U;
+}
+
 /// A matrix of bits. Column c of a row is bit c mod 64 of word c / 64, least significant first:
 ///
 ///     row r:  word 0 [c=0 ... c=63] | word 1 [c=64 ...] | last word [... c=cols-1, 0, 0, 0]

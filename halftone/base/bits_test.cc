@@ -28,6 +28,27 @@ TEST(WordsForBits, RoundsUpWithoutOverflow) {
   EXPECT_EQ(words_for_bits(std::numeric_limits<std::size_t>::max()), std::size_t{1} << 58);
 }
 
+TEST(BitsBetween, AreThoseOfTheRowWhereverTheyLie) {
+  const std::vector<std::uint64_t> row = {0x8000000000000001U, 0x123456789abcdef0U};
+  for (std::size_t first = 0; first <= 128; ++first) {
+    for (std::size_t last = first; last <= std::min<std::size_t>(first + 64, 128); ++last) {
+      std::uint64_t expected = 0;
+      for (std::size_t i = first; i < last; ++i) {
+        expected |= (row[i / 64] >> (i % 64) & 1) << (i - first);
+      }
+      EXPECT_EQ(bits_between(row, first, last), expected) << first << " to " << last;
+    }
+  }
+}
+
+TEST(SpreadBits, MakesAByteOfEachBit) {
+  for (unsigned bits = 0; bits < 256; ++bits) {
+    std::uint64_t expected = 0;
+    for (unsigned i = 0; i < 8; ++i) expected |= std::uint64_t{bits >> i & 1} << (8 * i);
+    EXPECT_EQ(spread_bits(static_cast<std::uint8_t>(bits)), expected) << bits;
+  }
+}
+
 TEST(BitMatrix, ColumnIsBitOfWordLeastSignificantFirst) {
   BitMatrix bits(2, 70);
   bits.set(1, 3, true);

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "halftone/base/bits.h"
 #include "halftone/kernels/check_weights.h"
 #include "halftone/kernels/int8_matmul/level_matmul.h"
 
@@ -60,9 +61,16 @@ void LevelMatmulWeights::pack(const numerics::BitPlanes& codes,
       std::uint8_t* to = levels + (block * num_groups_ + g) * group_pieces_ * kBlock * kPiece;
       const std::size_t begin = g * group_inputs_;
       const std::size_t end = std::min(begin + group_inputs_, inputs_);
-      for (std::size_t i = begin; i < end; ++i) {
-        to[((i - begin) / kPiece * kBlock + lane) * kPiece + (i - begin) % kPiece] =
-            u[codes.code(o, i)];
+      for (std::size_t first = begin; first < end; first += 8) {
+        const std::size_t last = std::min(first + 8, end);
+        std::uint64_t eight = 0;  // codes, a byte each
+        for (int j = 0; j < codes.bits; ++j) {
+          const auto row = codes.planes.row(codes.plane(o, j));
+          eight |= spread_bits(static_cast<std::uint8_t>(bits_between(row, first, last))) << j;
+        }
+        for (std::size_t i = first - begin; i < last - begin; ++i, eight >>= 8) {
+          to[(i / kPiece * kBlock + lane) * kPiece + i % kPiece] = u[eight & 255];
+        }
       }
     }
   }

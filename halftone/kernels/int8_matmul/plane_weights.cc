@@ -1,25 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <bit>
-#include <cstring>
 
+#include "halftone/base/bits.h"
 #include "halftone/kernels/check_weights.h"
 #include "halftone/kernels/int8_matmul/plane_matmul.h"
 
 namespace halftone::kernels {
 namespace {
-
-/// `count` bits of a row from `first` on, count <= 16; those past `end` are zero.
-unsigned bits_at(std::span<const std::uint64_t> row, std::size_t first, std::size_t count,
-                 std::size_t end) {
-  if (first >= end) return 0;
-  count = std::min(count, end - first);
-  const std::size_t word = first / 64;
-  const std::size_t shift = first % 64;
-  std::uint64_t bits = row[word] >> shift;
-  if (shift + count > 64) bits |= row[word + 1] << (64 - shift);
-  return static_cast<unsigned>(bits) & ((1U << count) - 1);
-}
 
 /// Where output `o` of a block lies in a piece. kFours: 0 to 15 in the even bytes, 16 to 31 in the
 /// odd ones, which is how sums of bytes are widened in place.
@@ -77,7 +64,6 @@ void PlaneMatmulWeights::make_chunks(std::size_t num_groups) {
 }
 
 void PlaneMatmulWeights::pack_planes(const numerics::BitPlanes& codes) {
-  static_assert(std::endian::native == std::endian::little, "pieces are stored by their low bytes");
   const PlaneFormat& f = format();
   const std::size_t piece_bytes = kBlock * f.lane_bytes;
   auto* to = planes_.as<std::uint8_t>().data();
@@ -92,8 +78,12 @@ void PlaneMatmulWeights::pack_planes(const numerics::BitPlanes& codes) {
             const auto row = codes.planes.row((block * kBlock + o) * bits_ + j);
             std::uint8_t* lane = to + lane_of(layout_, o) * f.lane_bytes;
             for (std::size_t p = 0; p < chunk.pieces; ++p) {
-              const unsigned bits = bits_at(row, first + p * f.piece_inputs, f.piece_inputs, end);
-              std::memcpy(lane + p * piece_bytes, &bits, f.lane_bytes);
+              const std::size_t begin = std::min(first + p * f.piece_inputs, end);
+              const auto bits = bits_between(row, begin, std::min(begin + f.piece_inputs, end));
+              lane[p * piece_bytes] = static_cast<std::uint8_t>(bits);
+              if (f.lane_bytes == 2) {
+                lane[p * piece_bytes + 1] = static_cast<std::uint8_t>(bits >> 8);
+              }
             }
           }
         }
