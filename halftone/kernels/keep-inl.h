@@ -17,7 +17,7 @@ namespace halftone::kernels::HWY_NAMESPACE {
 /// sums up in trees that do not fit the registers.
 template <class V>
 HWY_INLINE V Keep(V v) {
-#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
+#if HWY_COMPILER_GCC_ACTUAL && HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
   asm("" : "+x"(v.raw));
 #endif
   return v;
