@@ -59,11 +59,26 @@ TEST_P(QuantizedFullyConnected, IsItsDefinition) {
       layer.x_offset = x_offset;
       layer.w = WeightFormat{w_bits, w_offset, granularity, group};
       layer.bias = n != 5;
-      const auto plan =
-          testing::expect_defined_result(layer_graph(layer), {.batch = batch}, 3e-5F, n);
+      const PlanOptions exact{.batch = batch, .int8_activations = false};
+      const auto plan = testing::expect_defined_result(layer_graph(layer), exact, 3e-5F, n);
       const bool bits = granularity != Granularity::kGroup && x_bits * w_bits <= 16;
       EXPECT_EQ(kernel_of(*plan), bits ? "xnor_popcount" : "decoded_f32");
     }
+  }
+}
+
+TEST_P(QuantizedFullyConnected, IsNearItsDefinitionInIntegersOf8Bits) {
+  const auto [x_bits, w_bits, x_offset, w_offset, granularity] = GetParam();
+  const std::size_t group = granularity == Granularity::kGroup ? 16 : 0;
+  for (const std::size_t batch : {std::size_t{1}, std::size_t{5}}) {
+    Layer layer;
+    layer.x_bits = x_bits;
+    layer.x_offset = x_offset;
+    layer.w = WeightFormat{w_bits, w_offset, granularity, group};
+    const auto plan = testing::expect_defined_result(layer_graph(layer), {.batch = batch}, 0.1F);
+    const bool xnor = granularity != Granularity::kGroup && x_bits <= 2 && x_bits * w_bits <= 16;
+    const bool planes = batch <= 3 || w_bits <= 2;
+    EXPECT_EQ(kernel_of(*plan), xnor ? "xnor_popcount" : planes ? "int8_planes" : "int8_levels");
   }
 }
 
@@ -103,7 +118,7 @@ TEST(FullyConnected, WeightsAloneInABasisAreDecodedWhereActivationsStayFloat) {
     const auto plan = testing::expect_defined_result(layer_graph(layer), options, 2e-5F);
     EXPECT_EQ(kernel_of(*plan), "decoded_f32");
     EXPECT_EQ(plan->steps().back().reason, "the weights are decoded");
-    EXPECT_EQ(plan->steps().back().refused.at(1).reason, "activations are to stay float32");
+    EXPECT_EQ(plan->steps().back().refused.at(1).reason, "activations are not to be rounded");
   }
 }
 

@@ -18,8 +18,9 @@ struct PlanOptions {
                           ///< nowhere in the graph
   int threads = 1;        ///< threads one run may use; with one, results are the same bits wherever
                           ///< and however often the plan runs
-  bool int8_activations = true;  ///< whether the dense input of a layer with encoded weights may be
-                                 ///< rounded to 8 bits, row by row; see kernels::quantize_rows()
+  bool int8_activations =
+      true;  ///< whether the input of a layer with encoded weights may be rounded
+             ///< to 8 bits: see kernels::quantize_rows(), kernels::Int8Levels
 };
 
 /// An implementation that was asked before the chosen one.

@@ -17,16 +17,19 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// acc scale + bias into a row of y, which may end within the block.
+/// acc scale + offset totals + bias into a row of y, which may end within the block.
 /// @param acc  [Weights::kBlock], overwritten
 template <typename Weights>
-HWY_INLINE void FinishBlock(const Weights& weights, std::size_t block, float scale,
+HWY_INLINE void FinishBlock(const Weights& weights, std::size_t block, float scale, float offset,
                             float* HWY_RESTRICT acc, float* HWY_RESTRICT y) {
   constexpr std::size_t kOutputs = Weights::kBlock;
   const hn::CappedTag<float, kOutputs> d;
   const float* bias = weights.bias(block);
   for (std::size_t lane = 0; lane < kOutputs; lane += hn::Lanes(d)) {
     auto out = hn::Mul(hn::LoadU(d, acc + lane), hn::Set(d, scale));
+    if (offset != 0) {
+      out = hn::Add(out, hn::Mul(hn::Set(d, offset), hn::LoadU(d, weights.totals(block) + lane)));
+    }
     if (bias != nullptr) out = hn::Add(out, hn::LoadU(d, bias + lane));
     hn::StoreU(out, d, acc + lane);
   }

@@ -70,12 +70,14 @@ std::vector<std::int8_t> random_int8(Random& random, std::size_t count) {
 void expect_matches(Random& random, const Case& c) {
   const auto q = random_int8(random, c.rows * c.inputs);
   const auto scales = numerics::random_floats(random, c.rows);
-  const Int8Rows x{MatrixView<const std::int8_t>(q, c.rows, c.inputs), scales};
+  Int8Rows x{MatrixView<const std::int8_t>(q, c.rows, c.inputs), scales};
   const auto w = numerics::random_planes(random, c.outputs, c.inputs, c.bits);
   const auto encoding = numerics::random_encoding(random, c.outputs, c.inputs, c.bits, c.offset,
                                                   c.granularity, c.group_size);
   const auto bias = numerics::random_floats(random, c.bias ? c.outputs : 0);
   for_each_way([&](auto way) {
+    // With and without, in turns.
+    x.offset = x.offset == 0 ? static_cast<float>(random.normal()) : 0;
     std::vector<float> expected(c.rows * c.outputs);
     way.kReference(x, w, encoding, bias, MatrixView<float>(expected, c.rows, c.outputs));
     const typename decltype(way)::Weights weights(w, encoding, bias);
@@ -279,23 +281,22 @@ TEST(Int8MatmulWeights, TakeLittleMoreMemoryThanTheCodes) {
   const auto codes = numerics::random_planes(random, 64, 640, 2);
   const auto encoding = numerics::random_encoding(random, 64, 640, 2, true, Granularity::kChannel);
   EXPECT_EQ(PlaneMatmulWeights(codes, encoding, {}, PlaneLayout::kFours).size_bytes(),
-            64 * 640 * 2 / 8 + 64 * 3 * sizeof(float));
+            64 * 640 * 2 / 8 + 64 * 4 * sizeof(float));
   // 640 inputs are 43 pieces of 15, in 16 bits each.
   EXPECT_EQ(PlaneMatmulWeights(codes, encoding, {}, PlaneLayout::kFives).size_bytes(),
-            64 * 43 * 2 * 2 + 64 * 3 * sizeof(float));
-  EXPECT_EQ(LevelMatmulWeights(codes, encoding).size_bytes(), 64 * 640 + 64 * 2 * sizeof(float));
+            64 * 43 * 2 * 2 + 64 * 4 * sizeof(float));
+  EXPECT_EQ(LevelMatmulWeights(codes, encoding).size_bytes(), 64 * 640 + 64 * 3 * sizeof(float));
 }
 
 TEST(LevelGrid, IsExactForEvenlySpacedLevels) {
   for (int bits = 1; bits <= numerics::kMaxBits; ++bits) {
-    std::array<std::uint8_t, 256> u{};
-    const LevelGrid grid(numerics::affine_basis(bits, 0.5F, 3), u);
     const int last = (1 << bits) - 1;
-    const int steps = LevelGrid::steps(bits);
+    const int steps = weight_steps(bits);
+    const LevelGrid grid(numerics::affine_basis(bits, 0.5F, 3), steps);
     EXPECT_LE(steps, 255);
     EXPECT_GE(steps, 248);
     for (int code = 0; code <= last; ++code) {
-      EXPECT_EQ(u[static_cast<std::size_t>(code)], code * (steps / last)) << bits;
+      EXPECT_EQ(grid.u[static_cast<std::size_t>(code)], code * (steps / last)) << bits;
     }
     EXPECT_EQ(grid.center, 0.5F * (static_cast<float>(last) / 2 - 3));
     EXPECT_EQ(grid.half_step, 0.25F * static_cast<float>(last) / static_cast<float>(steps));
@@ -303,11 +304,48 @@ TEST(LevelGrid, IsExactForEvenlySpacedLevels) {
 }
 
 TEST(LevelGrid, OfOneLevelIsThatLevel) {
-  std::array<std::uint8_t, 4> u{9, 9, 9, 9};
-  const LevelGrid grid(numerics::range_basis(2, 0.75F, 0.75F), u);
-  EXPECT_THAT(u, testing::Each(0));
+  const LevelGrid grid(numerics::range_basis(2, 0.75F, 0.75F), weight_steps(2));
+  EXPECT_THAT(grid.u, testing::Each(0));
   EXPECT_EQ(grid.center, 0.75F);
   EXPECT_EQ(grid.half_step, 0);
+}
+
+TEST(Int8Levels, AreTheLevelsWithinHalfAStep) {
+  Random random(19);
+  for (int bits = 1; bits <= numerics::kMaxBits; ++bits) {
+    for (const auto& basis :
+         {numerics::random_basis(random, bits, true), numerics::random_basis(random, bits, false),
+          numerics::affine_basis(bits, 0.25F, 1)}) {
+      const Int8Levels levels(basis);
+      float range = 0;
+      for (const float a : basis.a()) range += 2 * std::abs(a);
+      EXPECT_LE(levels.scale, range / 239) << bits;
+      for (std::size_t code = 0; code < basis.num_levels(); ++code) {
+        const float level = basis.value(static_cast<numerics::Code>(code));
+        const float decoded = levels.offset + levels.scale * static_cast<float>(levels.q[code]);
+        EXPECT_GE(levels.q[code], -127);
+        EXPECT_NEAR(decoded, level, 0.5001F * levels.scale) << bits;
+        if (basis == numerics::affine_basis(bits, 0.25F, 1) && bits < 8) {
+          EXPECT_NEAR(decoded, level, 1e-6F * range) << bits;
+        }
+      }
+    }
+  }
+}
+
+TEST(Int8Levels, AreLookedUpForEveryLength) {
+  Random random(20);
+  for (const int bits : {1, 3, 8}) {
+    const Int8Levels levels(numerics::random_basis(random, bits, true));
+    for (std::size_t n = 0; n <= 130; ++n) {
+      const auto codes = numerics::random_planes(random, 2, n, bits);
+      std::vector<std::int8_t> q(2 * n, 99);
+      decode_int8(codes.planes.words(), bits, levels, MatrixView<std::int8_t>(q, 2, n));
+      for (std::size_t i = 0; i < 2 * n; ++i) {
+        EXPECT_EQ(q[i], levels.q[codes.code(i / n, i % n)]) << bits << " " << n << " " << i;
+      }
+    }
+  }
 }
 
 }  // namespace

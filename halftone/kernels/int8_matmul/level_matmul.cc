@@ -251,7 +251,7 @@ void ComputeTile(const Int8Rows& x, const Weights& weights, const Tile& tile,
   }
   for (std::size_t block = tile.blocks.begin; block < tile.blocks.end; ++block) {
     for (std::size_t r = 0; r < tile.rows; ++r) {
-      FinishBlock(weights, block, x.scales[tile.first_row + r],
+      FinishBlock(weights, block, x.scales[tile.first_row + r], x.offset,
                   acc[block - tile.blocks.begin] + r * kBlock, y.row(tile.first_row + r).data());
     }
   }

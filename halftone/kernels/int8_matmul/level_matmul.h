@@ -10,25 +10,13 @@
 #include "halftone/base/buffer.h"
 #include "halftone/kernels/block_range.h"
 #include "halftone/kernels/int8_matmul/int8_rows.h"
+#include "halftone/kernels/int8_matmul/level_grid.h"
 #include "halftone/numerics/encoding.h"
 
 namespace halftone::kernels {
 
-/// The levels of a basis on a grid of 8 bits: level ~ center + half_step (2 u - steps), u an
-/// integer from 0 to steps. Evenly spaced levels are on it exactly; others within half_step, which
-/// is at most 1/496 of their range.
-struct LevelGrid {
-  float center = 0;     ///< of the lowest and the highest level; 0 without offset
-  float half_step = 0;  ///< (highest - lowest) / (2 steps)
-
-  /// How many steps a grid has for K bits: the largest multiple of 2^K - 1 that fits 8 bits.
-  static int steps(int bits) { return 255 / ((1 << bits) - 1) * ((1 << bits) - 1); }
-
-  /// @param u  [2^K], written: the integer of each code
-  LevelGrid(const numerics::Basis& basis, std::span<std::uint8_t> u);
-};
-
-/// Encoded weights [o, n] as level_matmul() reads them: the integers of LevelGrid,
+/// Encoded weights [o, n] as level_matmul() reads them: the integers of a LevelGrid
+/// of weight_steps(),
 ///
 ///     block 0:  group 0:  piece 0 [output 0 [input 0, 1, 2, 3], output 1 [...], ...]  piece 1 ...
 ///               group 1:  ...
@@ -62,7 +50,7 @@ class LevelMatmulWeights {
     return outputs_ / kBlock + (outputs_ % kBlock != 0);
   }
   [[nodiscard]] std::size_t size_bytes() const {
-    return levels_.size_bytes() + floats_.size_bytes() + bias_.size_bytes();
+    return levels_.size_bytes() + floats_.size_bytes() + totals_.size_bytes() + bias_.size_bytes();
   }
 
   [[nodiscard]] std::size_t num_groups() const { return num_groups_; }
@@ -76,6 +64,10 @@ class LevelMatmulWeights {
   /// [1 or 2, 32] of a group and block: half_step, center.
   [[nodiscard]] const float* floats(std::size_t group, std::size_t block) const {
     return floats_.as<float>().data() + (group * num_blocks() + block) * float_rows() * kBlock;
+  }
+  /// [32] of a block: acc of activations that are all one.
+  [[nodiscard]] const float* totals(std::size_t block) const {
+    return totals_.as<float>().data() + block * kBlock;
   }
   /// [32] of a block; null if there is none.
   [[nodiscard]] const float* bias(std::size_t block) const {
@@ -95,6 +87,7 @@ class LevelMatmulWeights {
   bool has_center_ = false;
   AlignedBuffer levels_;
   AlignedBuffer floats_;
+  AlignedBuffer totals_;
   AlignedBuffer bias_;
 };
 
@@ -105,6 +98,7 @@ class LevelMatmulWeights {
 ///     acc = 0;  for each group G:  acc += half_step P
 ///                                  acc += center Q      if the weights have offsets
 ///     y = acc scale
+///     y += offset acc', where acc' is acc for q_i = 1, if the activations have an offset
 ///     y += bias                                         if there is one
 ///
 /// The result is the same, bit for bit, on every target.

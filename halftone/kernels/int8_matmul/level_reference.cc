@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
+#include <vector>
 
 #include "halftone/kernels/int8_matmul/level_matmul.h"
 
@@ -13,17 +13,16 @@ float dot(std::span<const std::int8_t> q, const numerics::BitPlanes& w, std::siz
   const std::size_t groups = encoding.groups_per_row(w.cols);
   const std::size_t width =
       encoding.granularity == numerics::Granularity::kGroup ? encoding.group_size : w.cols;
-  const int steps = LevelGrid::steps(w.bits);
+  const int steps = weight_steps(w.bits);
   float acc = 0;
   for (std::size_t g = 0; g < groups; ++g) {
-    std::array<std::uint8_t, std::size_t{1} << numerics::kMaxBits> u{};
-    const LevelGrid grid(encoding.basis(row, g, w.cols), u);
+    const LevelGrid grid(encoding.basis(row, g, w.cols), steps);
     const std::size_t begin = g * width;
     const std::size_t end = std::min(begin + width, w.cols);
     std::int32_t p = 0;
     std::int32_t sum = 0;
     for (std::size_t i = begin; i < end; ++i) {
-      p += (2 * u[w.code(row, i)] - steps) * q[i];
+      p += (2 * grid.u[w.code(row, i)] - steps) * q[i];
       sum += q[i];
     }
     acc += grid.half_step * static_cast<float>(p);
@@ -37,9 +36,11 @@ float dot(std::span<const std::int8_t> q, const numerics::BitPlanes& w, std::siz
 void level_matmul_reference(const Int8Rows& x, const numerics::BitPlanes& w,
                             const numerics::BasisEncoding& w_encoding, std::span<const float> bias,
                             MatrixView<float> y) {
+  const std::vector<std::int8_t> ones(w.cols, 1);
   for (std::size_t r = 0; r < x.q.rows(); ++r) {
     for (std::size_t o = 0; o < w.rows; ++o) {
       y(r, o) = dot(x.q.row(r), w, o, w_encoding) * x.scales[r];
+      if (x.offset != 0) y(r, o) += x.offset * dot(ones, w, o, w_encoding);
       if (!bias.empty()) y(r, o) += bias[o];
     }
   }

@@ -90,7 +90,7 @@ class PlaneMatmulWeights {
     return outputs_ / kBlock + (outputs_ % kBlock != 0);
   }
   [[nodiscard]] std::size_t size_bytes() const {
-    return planes_.size_bytes() + floats_.size_bytes() + bias_.size_bytes();
+    return planes_.size_bytes() + floats_.size_bytes() + totals_.size_bytes() + bias_.size_bytes();
   }
 
   /// Inputs of a group; the last one may have fewer.
@@ -105,6 +105,10 @@ class PlaneMatmulWeights {
     return floats_.as<float>().data() + first_float(chunk, block);
   }
   [[nodiscard]] std::size_t float_rows() const { return bits_ + (has_offset_ ? 1 : 0); }
+  /// [32] of a block: acc of activations that are all one.
+  [[nodiscard]] const float* totals(std::size_t block) const {
+    return totals_.as<float>().data() + block * kBlock;
+  }
   /// [32] of a block; null if there is none.
   [[nodiscard]] const float* bias(std::size_t block) const {
     return bias_.size_bytes() == 0 ? nullptr : bias_.as<float>().data() + block * kBlock;
@@ -121,6 +125,7 @@ class PlaneMatmulWeights {
   void make_chunks(std::size_t num_groups);
   void pack_planes(const numerics::BitPlanes& codes);
   void pack_floats(const numerics::BasisEncoding& encoding);
+  void sum_up(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding);
 
   PlaneLayout layout_ = PlaneLayout::kFours;
   std::size_t outputs_ = 0;
@@ -131,6 +136,7 @@ class PlaneMatmulWeights {
   std::vector<PlaneChunk> chunks_;
   AlignedBuffer planes_;
   AlignedBuffer floats_;
+  AlignedBuffer totals_;
   AlignedBuffer bias_;
 };
 
@@ -143,6 +149,7 @@ class PlaneMatmulWeights {
 ///                 for j < Kw: acc += a_j P_j
 ///                 acc += c Q             if the weights have offsets
 ///     y = acc scale
+///     y += offset acc', where acc' is acc for q_i = 1, if the activations have an offset
 ///     y += bias                          if there is one
 ///
 /// The result is the same, bit for bit, on every target and for every layout.

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <vector>
+
 #include "halftone/kernels/int8_matmul/plane_matmul.h"
 
 namespace halftone::kernels {
@@ -34,9 +36,11 @@ float dot(std::span<const std::int8_t> q, const numerics::BitPlanes& w, std::siz
 void plane_matmul_reference(const Int8Rows& x, const numerics::BitPlanes& w,
                             const numerics::BasisEncoding& w_encoding, std::span<const float> bias,
                             MatrixView<float> y) {
+  const std::vector<std::int8_t> ones(w.cols, 1);
   for (std::size_t r = 0; r < x.q.rows(); ++r) {
     for (std::size_t o = 0; o < w.rows; ++o) {
       y(r, o) = dot(x.q.row(r), w, o, w_encoding) * x.scales[r];
+      if (x.offset != 0) y(r, o) += x.offset * dot(ones, w, o, w_encoding);
       if (!bias.empty()) y(r, o) += bias[o];
     }
   }

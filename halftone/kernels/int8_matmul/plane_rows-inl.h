@@ -104,7 +104,7 @@ HWY_INLINE std::int32_t GroupSum(const Weights& weights, std::size_t group,
 
 /// One row of y, for blocks whose sums are gathered together.
 template <class Lookup>
-void RowOfBlocks(const Weights& weights, std::span<const std::int8_t> q, float scale,
+void RowOfBlocks(const Weights& weights, std::span<const std::int8_t> q, float scale, float offset,
                  BlockRange blocks, float* y) {
   alignas(64) std::uint32_t sums[kMostSums];
   alignas(64) float acc[kMostSums];
@@ -138,7 +138,7 @@ void RowOfBlocks(const Weights& weights, std::span<const std::int8_t> q, float s
     }
   }
   for (std::size_t b = 0; b < num_blocks; ++b) {
-    FinishBlock(weights, blocks.begin + b, scale, acc + b * kBlock, y);
+    FinishBlock(weights, blocks.begin + b, scale, offset, acc + b * kBlock, y);
   }
 }
 
@@ -149,7 +149,7 @@ void PlaneMatmul(const Int8Rows& x, const Weights& weights, BlockRange blocks,
   for (std::size_t block = blocks.begin; block < blocks.end; block += step) {
     const BlockRange some{block, std::min(block + step, blocks.end)};
     for (std::size_t r = 0; r < y.rows(); ++r) {
-      RowOfBlocks<Lookup>(weights, x.q.row(r), x.scales[r], some, y.row(r).data());
+      RowOfBlocks<Lookup>(weights, x.q.row(r), x.scales[r], x.offset, some, y.row(r).data());
     }
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <bit>
 
 #include "halftone/base/bits.h"
 #include "halftone/kernels/check_weights.h"
@@ -38,6 +39,8 @@ PlaneMatmulWeights::PlaneMatmulWeights(const numerics::BitPlanes& codes,
   floats_ = AlignedBuffer(num_groups * num_blocks() * float_rows() * kBlock * sizeof(float));
   pack_planes(codes);
   pack_floats(encoding);
+  totals_ = AlignedBuffer(num_blocks() * kBlock * sizeof(float));
+  sum_up(codes, encoding);
   if (bias.empty()) return;
   bias_ = AlignedBuffer(num_blocks() * kBlock * sizeof(float));
   std::copy(bias.begin(), bias.end(), bias_.as<float>().begin());
@@ -102,6 +105,28 @@ void PlaneMatmulWeights::pack_floats(const numerics::BasisEncoding& encoding) {
         for (std::size_t j = 0; j < bits_; ++j) column[j * kBlock] = basis.a()[j];
         if (has_offset_) column[bits_ * kBlock] = basis.offset;
       }
+    }
+  }
+}
+
+void PlaneMatmulWeights::sum_up(const numerics::BitPlanes& codes,
+                                const numerics::BasisEncoding& encoding) {
+  const std::size_t num_groups = encoding.groups_per_row(inputs_);
+  for (std::size_t o = 0; o < outputs_; ++o) {
+    float& total = totals_.as<float>()[o];
+    for (std::size_t g = 0; g < num_groups; ++g) {
+      const numerics::Basis& basis = encoding.basis(o, g, inputs_);
+      const std::size_t begin = g * group_inputs_;
+      const std::size_t end = std::min(begin + group_inputs_, inputs_);
+      for (std::size_t j = 0; j < bits_; ++j) {
+        const auto row = codes.planes.row(o * bits_ + j);
+        int ones = 0;
+        for (std::size_t first = begin; first < end; first += 64) {
+          ones += std::popcount(bits_between(row, first, std::min(first + 64, end)));
+        }
+        total += basis.a()[j] * static_cast<float>(2 * ones - static_cast<int>(end - begin));
+      }
+      if (has_offset_) total += basis.offset * static_cast<float>(end - begin);
     }
   }
 }

@@ -11,6 +11,8 @@ namespace {
 
 /// Above so many pairs of planes float32 is faster than one popcount pass per pair.
 constexpr int kMostPlanePairs = 16;
+/// Above so many planes of the input one pass per plane of the weights is faster, over integers.
+constexpr int kFewInputPlanes = 2;
 /// Dot products up to this length are exact in float32.
 constexpr std::size_t kMostInputs = std::size_t{1} << 24;
 /// Pairs of 64-bit words from which on a second thread is worth waking: some 50 us of work.
@@ -54,6 +56,10 @@ Verdict judge_xnor(const NodeContext& context) {
                            std::to_string(w.basis->bits) + "-bit weights";
   if (x.basis->bits * w.basis->bits > kMostPlanePairs) {
     return refuse(bits + ": more than " + std::to_string(kMostPlanePairs) + " pairs of planes");
+  }
+  if (x.basis->bits > kFewInputPlanes && context.int8_activations) {
+    return refuse(bits + ": more than " + std::to_string(kFewInputPlanes) +
+                  " bits of input are faster as integers of 8");
   }
   if (row_extent(context.input(0).shape).cols > kMostInputs) {
     return refuse("more than " + std::to_string(kMostInputs) + " inputs");

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <memory>
 #include <optional>
 
+#include "halftone/base/bits.h"
 #include "halftone/kernels/int8_matmul/level_matmul.h"
 #include "halftone/kernels/int8_matmul/plane_matmul.h"
 #include "halftone/kernels/quantize_rows.h"
@@ -31,11 +33,18 @@ void multiply(const kernels::Int8Rows& x, const LevelMatmulWeights& w, kernels::
   kernels::level_matmul(x, w, blocks, y);
 }
 
+/// How codes are turned into 8-bit integers.
+struct Codes {
+  int bits;
+  kernels::Int8Levels levels;
+};
+
 /// A layer whose weights are packed.
 template <typename Weights>
 struct Int8Layer {
   Weights weights;
   std::size_t rows;
+  std::optional<Codes> codes;  ///< what the input is; nothing: float32
   ir::Activation activation;
   OutputShares shares;
 
@@ -48,10 +57,19 @@ struct Int8Layer {
     const std::span scales(reinterpret_cast<float*>(scratch), rows);
     const MatrixView<std::int8_t> q(reinterpret_cast<std::int8_t*>(scratch + scales.size_bytes()),
                                     rows, weights.inputs(), weights.inputs());
-    kernels::quantize_rows(float_matrix(x, {rows, weights.inputs()}), q, scales);
+    if (codes) {
+      const std::size_t words =
+          words_for_bits(weights.inputs()) * static_cast<std::size_t>(codes->bits);
+      kernels::decode_int8({reinterpret_cast<const std::uint64_t*>(x), rows * words}, codes->bits,
+                           codes->levels, q);
+      std::fill(scales.begin(), scales.end(), codes->levels.scale);
+    } else {
+      kernels::quantize_rows(float_matrix(x, {rows, weights.inputs()}), q, scales);
+    }
+    const float offset = codes ? codes->levels.offset : 0;
     const MatrixView<float> out = float_matrix(y, {rows, weights.outputs()});
     const auto compute = [&](kernels::BlockRange blocks) {
-      multiply({q, scales}, weights, blocks, out);
+      multiply({q, scales, offset}, weights, blocks, out);
     };
     shares.run(compute, activation, out);
   }
@@ -66,8 +84,12 @@ Kernel create(const NodeContext& context) {
   const OutputShares shares(
       weights.outputs(), Weights::kBlock,
       products < kParallelProducts ? 1 : static_cast<std::size_t>(context.threads));
+  std::optional<Codes> codes_of_x;
+  if (const ir::Encoding& x = context.input(0).encoding; !x.is_dense()) {
+    codes_of_x = Codes{x.basis->bits, kernels::Int8Levels(x.basis->bases.front())};
+  }
   const auto layer = std::make_shared<Int8Layer<Weights>>(Int8Layer<Weights>{
-      std::move(weights), rows, context.op<ir::FullyConnected>().activation, shares});
+      std::move(weights), rows, codes_of_x, context.op<ir::FullyConnected>().activation, shares});
   Kernel kernel;
   kernel.packed_bytes = layer->weights.size_bytes();
   kernel.scratch_bytes = layer->scratch_bytes();
@@ -81,13 +103,12 @@ Kernel create(const NodeContext& context) {
 
 /// What both ways need.
 std::optional<Verdict> refuse_int8(const NodeContext& context, std::size_t most_inputs) {
-  if (!context.input(0).encoding.is_dense()) return refuse("the input is encoded");
   if (context.input(1).encoding.is_dense()) return refuse("the weights are not encoded");
   if (context.constant(1) == nullptr) return refuse("the weights are not constant");
   if (context.has_input(2) && context.constant(2) == nullptr) {
     return refuse("the bias is not constant");
   }
-  if (!context.int8_activations) return refuse("activations are to stay float32");
+  if (!context.int8_activations) return refuse("activations are not to be rounded");
   if (row_extent(context.input(0).shape).cols > most_inputs) {
     return refuse("more than " + std::to_string(most_inputs) + " inputs");
   }

@@ -13,8 +13,9 @@ std::span<const float> constant_floats(const NodeContext& context, std::size_t i
 Verdict judge_xnor(const NodeContext& context);
 Kernel create_xnor(const NodeContext& context);
 
-/// Dense input and encoded constant weights: the input is quantized to 8 bits row by row, in every
-/// run, and multiplied by the bit planes of the weights.
+/// Encoded constant weights: the input becomes integers of 8 bits in every run, dense rows each on
+/// a scale of their own, codes by their levels; they are multiplied by the bit planes of the
+/// weights.
 Verdict judge_int8_planes(const NodeContext& context);
 Kernel create_int8_planes(const NodeContext& context);
 /// The same, but multiplied by the levels of the weights, rounded to 8 bits where they are not

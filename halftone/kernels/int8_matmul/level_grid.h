@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Levels as integers of 8 bits.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "halftone/base/view.h"
+#include "halftone/numerics/basis.h"
+
+namespace halftone::kernels {
+
+/// The levels of a basis on a grid: level ~ center + half_step (2 u - steps), u an integer from 0
+/// to steps. If steps is a multiple of 2^K - 1, evenly spaced levels are on it exactly; others are
+/// within half_step.
+struct LevelGrid {
+  float center = 0;     ///< of the lowest and the highest level; 0 without offset
+  float half_step = 0;  ///< (highest - lowest) / (2 steps)
+  std::array<std::uint8_t, std::size_t{1} << numerics::kMaxBits> u{};  ///< of each code
+
+  LevelGrid(const numerics::Basis& basis, int steps);
+};
+
+/// Steps for weights of K bits, 248 to 255: the largest multiple of 2^K - 1 that fits 8 bits.
+constexpr int weight_steps(int bits) { return 255 / ((1 << bits) - 1) * ((1 << bits) - 1); }
+
+/// The levels of activations as 8-bit integers with a sign: level ~ offset + scale q, within
+/// scale / 2, at most 1/480 of the range of the levels; exact where they are evenly spaced and
+/// have at most 7 bits.
+struct Int8Levels {
+  float scale = 0;
+  float offset = 0;
+  std::array<std::int8_t, std::size_t{1} << numerics::kMaxBits>
+      q{};  ///< of each code, within +-127
+
+  explicit Int8Levels(const numerics::Basis& basis);
+};
+
+/// Looks the codes of encoded rows up.
+/// @param planes  [rows, bits, words] as encode() writes them
+/// @param q       [rows, n], all written
+void decode_int8(std::span<const std::uint64_t> planes, int bits, const Int8Levels& levels,
+                 MatrixView<std::int8_t> q) noexcept;
+
+}  // namespace halftone::kernels
