@@ -31,7 +31,7 @@ endif()
 # of the same flags reuse: much of what compiling costs is reading them again. Sources include what
 # they use all the same: the preset `tidy` precompiles nothing.
 function(halftone_precompile name)
-  file(WRITE ${PROJECT_BINARY_DIR}/${name}.cc "")
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/${name}.cc CONTENT "")
   add_library(${name} OBJECT ${PROJECT_BINARY_DIR}/${name}.cc)
   target_link_libraries(${name} PRIVATE halftone_flags)
   target_precompile_headers(${name} PRIVATE <algorithm> <array> <cmath> <cstring> <filesystem>
