@@ -16,8 +16,8 @@ std::vector<std::byte> read_file(const std::filesystem::path& path);
 
 /// Writes the bytes to a file without a name in the folder of `path`, flushes it to disk, and puts
 /// it in the place of `path`, so that a reader sees the old content or the new, never a part, even
-/// if the process is killed. Where the file system has no files without a name (NFS), a process
-/// that is killed may leave one named `path`.XXXXXX. A symbolic link is followed.
+/// if the process is killed. Where there are no files without a name (NFS, no /proc), a process
+/// that is killed may leave one whose name begins with that of `path`. A symbolic link is followed.
 /// @throws Error kIo if any step fails (no such folder, no permission, full disk); nothing is left
 ///         behind and `path` is as it was
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
