@@ -30,6 +30,14 @@ check_asan() {
 
 check_fuzz() { "${plain_addresses[@]}" scripts/fuzz_smoke.sh 10; }
 
+# The kernels on the other architecture: cross-compiled, run by an emulator.
+check_neon() {
+  scripts/arm64_libraries.sh
+  cmake --preset neon > /dev/null
+  cmake --build --preset neon
+  ctest --preset neon -j "$(cores)"
+}
+
 check_tsan() {
   cmake --preset tsan > /dev/null
   cmake --build --preset tsan
@@ -67,10 +75,10 @@ check_tidy() {
 }
 
 steps=("$@")
-if [ "${#steps[@]}" -eq 0 ]; then steps=(rules format gcc asan fuzz tsan tidy); fi
+if [ "${#steps[@]}" -eq 0 ]; then steps=(rules format gcc asan fuzz neon tsan tidy); fi
 timings=""
 for step in "${steps[@]}"; do
-  declare -F "check_$step" > /dev/null || die "unknown step $step; there are: rules format gcc asan fuzz tsan tidy"
+  declare -F "check_$step" > /dev/null || die "unknown step $step; there are: rules format gcc asan fuzz neon tsan tidy"
   say "== check: $step"
   begin=$SECONDS
   if [ "$begin" -gt "${CHECK_SECONDS:-86400}" ]; then

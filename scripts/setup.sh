@@ -21,6 +21,7 @@ build_packages=(
 check_packages=(
   clang-14 libclang-rt-14-dev                    # second compiler, sanitizers, libFuzzer
   clang-format-14 clang-tidy-14 git
+  g++-aarch64-linux-gnu qemu-user                # 64-bit Arm
 )
 emulator_packages=(
   bochs bochs-term                               # a processor with AVX-512
