@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Other tests compare a kernel with its reference in the same program: a compiler that rounds
+// otherwise (contracts a b + c, say) changes both alike. These compare architectures: the checksums
+// are what x86-64 and 64-bit Arm give, and change only with the definition of a kernel.
+#include <gtest/gtest.h>
+
+#include "halftone/kernels/activation.h"
+#include "halftone/kernels/bit_matmul/bit_matmul.h"
+#include "halftone/kernels/encode.h"
+#include "halftone/kernels/int8_matmul/level_matmul.h"
+#include "halftone/kernels/int8_matmul/plane_matmul.h"
+#include "halftone/kernels/per_target.h"
+#include "halftone/kernels/quantize_rows.h"
+#include "halftone/kernels/softmax.h"
+#include "halftone/numerics/test_data.h"
+
+namespace halftone::kernels {
+namespace {
+
+using SameBits = PerTarget;
+using numerics::Granularity;
+
+constexpr std::size_t kRows = 5;
+constexpr std::size_t kInputs = 301;
+constexpr std::size_t kOutputs = 70;
+
+constexpr std::uint64_t kEmptyChecksum = 0xcbf29ce484222325;
+
+/// FNV-1a of the bytes as they lie in memory, going on from `hash`.
+/// Source: Fowler, Noll, Vo, The FNV Non-Cryptographic Hash Algorithm (draft-eastlake-fnv).
+template <typename T>
+std::uint64_t checksum(const std::vector<T>& values, std::uint64_t hash = kEmptyChecksum) {
+  for (const std::byte byte : std::as_bytes(std::span(values))) {
+    hash = (hash ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3;
+  }
+  return hash;
+}
+
+/// Within +-2. Not normally distributed: logarithms and cosines differ between machines.
+std::vector<float> uniform_floats(Random& random, std::size_t count) {
+  std::vector<float> values(count);
+  for (float& value : values) value = static_cast<float>(4 * random.uniform() - 2);
+  return values;
+}
+
+numerics::Basis uniform_basis(Random& random, int bits) {
+  const auto a = uniform_floats(random, static_cast<std::size_t>(bits) + 1);
+  return numerics::make_basis(std::span(a).subspan(1), a[0]);
+}
+
+numerics::BasisEncoding uniform_encoding(Random& random, int bits, Granularity granularity) {
+  numerics::BasisEncoding encoding;
+  encoding.bits = bits;
+  encoding.has_offset = true;
+  encoding.granularity = granularity;
+  encoding.group_size = granularity == Granularity::kGroup ? 40 : 0;
+  encoding.bases.resize(encoding.num_bases(kOutputs, kInputs));
+  for (auto& basis : encoding.bases) basis = uniform_basis(random, bits);
+  return encoding;
+}
+
+TEST_P(SameBits, Encode) {
+  Random random(40);
+  std::uint64_t hash = kEmptyChecksum;
+  for (int bits = 1; bits <= numerics::kMaxBits; ++bits) {
+    const EncodeTable table(uniform_basis(random, bits));
+    const auto x = uniform_floats(random, kRows * kInputs);
+    std::vector<std::uint64_t> planes(kRows * table.bits() * words_for_bits(kInputs));
+    encode(MatrixView<const float>(x, kRows, kInputs), table, planes);
+    hash = checksum(planes, hash);
+  }
+  EXPECT_EQ(hash, 0x92a397b67f909c85u);
+}
+
+TEST_P(SameBits, QuantizeRows) {
+  Random random(41);
+  const auto x = uniform_floats(random, kRows * kInputs);
+  std::vector<std::int8_t> q(x.size());
+  std::vector<float> scales(kRows);
+  quantize_rows(MatrixView<const float>(x, kRows, kInputs),
+                MatrixView<std::int8_t>(q, kRows, kInputs), scales);
+  EXPECT_EQ(checksum(scales, checksum(q)), 0xc68a31aaab7a8576u);
+}
+
+TEST_P(SameBits, BitMatmul) {
+  Random random(42);
+  const auto x = numerics::random_planes(random, kRows, kInputs, 3);
+  const auto x_basis = uniform_basis(random, 3);
+  const auto codes = numerics::random_planes(random, kOutputs, kInputs, 2);
+  const auto encoding = uniform_encoding(random, 2, Granularity::kChannel);
+  const BitMatmulWeights weights(codes, encoding, uniform_floats(random, kOutputs));
+  std::vector<float> y(kRows * kOutputs);
+  bit_matmul(x.planes.words(), x_basis, weights, {0, weights.num_blocks()},
+             MatrixView<float>(y, kRows, kOutputs));
+  EXPECT_EQ(checksum(y), 0x64ba45fd12e7a451u);
+}
+
+/// Of the products of 8-bit activations and weights of 3 bits in groups, both with offsets.
+template <class Weights, class Multiply>
+std::uint64_t int8_checksum(Multiply multiply) {
+  Random random(43);
+  const auto values = uniform_floats(random, kRows * kInputs);
+  std::vector<std::int8_t> q(values.size());
+  std::vector<float> scales(kRows);
+  quantize_rows_reference(MatrixView<const float>(values, kRows, kInputs),
+                          MatrixView<std::int8_t>(q, kRows, kInputs), scales);
+  const Int8Rows x{MatrixView<const std::int8_t>(q, kRows, kInputs), scales, 0.3F};
+  const auto codes = numerics::random_planes(random, kOutputs, kInputs, 3);
+  const auto encoding = uniform_encoding(random, 3, Granularity::kGroup);
+  const Weights weights(codes, encoding, uniform_floats(random, kOutputs));
+  std::vector<float> y(kRows * kOutputs);
+  multiply(x, weights, {0, weights.num_blocks()}, MatrixView<float>(y, kRows, kOutputs));
+  return checksum(y);
+}
+
+TEST_P(SameBits, PlaneMatmul) {
+  EXPECT_EQ(int8_checksum<PlaneMatmulWeights>(plane_matmul), 0x4f8a043179489c5bu);
+}
+
+TEST_P(SameBits, LevelMatmul) {
+  EXPECT_EQ(int8_checksum<LevelMatmulWeights>(level_matmul), 0xe50447e2fa893915u);
+}
+
+TEST_P(SameBits, Activations) {
+  Random random(44);
+  auto x = uniform_floats(random, kRows * kInputs);
+  for (float& value : x) value *= 8;
+  std::vector<float> y(x.size());
+  exp(x, y);
+  std::uint64_t hash = checksum(y);
+  sigmoid(x, y);
+  hash = checksum(y, hash);
+  tanh(x, y);
+  hash = checksum(y, hash);
+  softmax(MatrixView<const float>(x, kRows, kInputs), MatrixView<float>(y, kRows, kInputs));
+  EXPECT_EQ(checksum(y, hash), 0xb43030e6a3c5c63eu);
+}
+
+HALFTONE_INSTANTIATE_PER_TARGET(SameBits);
+
+}  // namespace
+}  // namespace halftone::kernels
