@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # 64-bit Arm on another processor: Debian's cross compiler, and QEMU to run what it builds. The
-# libraries come from scripts/arm64_libraries.sh.
+# libraries come from scripts/arm64_libraries.sh. Not Clang 14: it replaces x < 0 ? 0 : x, which leaves
+# -0 alone, by an instruction that does not.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
