@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers and networks as users run them: a graph, a plan, a session.
+#pragma once
+
+#include <cstddef>
+
+#include "bench/case.h"
+
+namespace halftone::bench {
+
+/// y [m, o] = x [m, n] w [o, n]^T.
+struct LayerShape {
+  std::size_t m = 1;
+  std::size_t n = 0;
+  std::size_t o = 0;
+};
+
+/// Where weights are when a run begins.
+enum class Residence {
+  kHot,   ///< where the last run left them
+  kCold,  ///< in memory: runs take turns among copies that together exceed the last cache four
+          ///< times
+};
+/// How many copies of weights make runs cold, or 1.
+std::size_t num_copies(Residence residence, std::size_t weight_bytes);
+
+/// How the numbers of a layer are stored; 0 bits stand for float32.
+struct LayerFormat {
+  int weight_bits = 0;
+  int input_bits = 0;     ///< of the basis the float32 input is encoded in, inside the run
+  std::size_t group = 0;  ///< inputs that share a basis; 0: all of an output
+};
+
+/// A fully connected layer with random weights, bases and offsets.
+Prepared prepare_layer(const LayerShape& shape, const LayerFormat& format, Residence residence,
+                       int threads);
+
+/// 784-700-10: tanh between, softmax at the end; weights and inputs of both layers in `bits` bits
+/// with offsets, or float32 for 0 bits.
+Prepared prepare_network(int bits, std::size_t batch, int threads);
+
+/// The same network of `bits` bits computed by PlainNetwork, image by image, on one thread.
+Prepared prepare_plain_network(int bits, std::size_t batch);
+
+}  // namespace halftone::bench

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "bench/limits.cc"
+#include "bench/limits.h"
+
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <memory>
+#include <span>
+
+#include "halftone/base/buffer.h"
+
+#ifndef HALFTONE_BENCH_LIMITS_ONCE_
+#define HALFTONE_BENCH_LIMITS_ONCE_
+namespace halftone::bench {
+
+/// What a loop did, and a number that depends on all of it.
+struct Done {
+  double amount = 0;
+  double check = 0;
+};
+
+}  // namespace halftone::bench
+#endif  // once
+
+HWY_BEFORE_NAMESPACE();
+namespace halftone::bench::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using DWords = hn::ScalableTag<std::uint64_t>;
+using VWords = hn::Vec<DWords>;
+using DBytes = hn::ScalableTag<std::uint8_t>;
+using VBytes = hn::Vec<DBytes>;
+
+/// How often a loop over data in the first-level cache repeats.
+constexpr std::size_t kPasses = 64;
+
+double CheckOf(VWords v) { return static_cast<double>(hn::GetLane(v)); }
+
+/// Reads the data, small ones again and again: kStreams parts of them front to back, side by side.
+template <std::size_t kStreams>
+HWY_INLINE Done ReadStreams(std::span<const std::uint64_t> data) {
+  const DWords d;
+  constexpr std::size_t kVectors = 8 / kStreams;
+  VWords sums[kStreams][kVectors];
+  for (auto& stream : sums) {
+    for (VWords& sum : stream) sum = hn::Zero(d);
+  }
+  const std::size_t part = data.size() / kStreams;
+  const std::size_t step = kVectors * hn::Lanes(d);
+  const std::size_t passes = std::max<std::size_t>(1, (std::size_t{1} << 20) / data.size_bytes());
+  for (std::size_t pass = 0; pass < passes; ++pass) {
+    for (std::size_t i = 0; i + step <= part; i += step) {
+      for (std::size_t s = 0; s < kStreams; ++s) {
+        const std::uint64_t* from = data.data() + s * part + i;
+        for (std::size_t v = 0; v < kVectors; ++v) {
+          sums[s][v] = hn::Xor(sums[s][v], hn::LoadU(d, from + v * hn::Lanes(d)));
+        }
+      }
+    }
+  }
+  VWords sum = hn::Zero(d);
+  for (const auto& stream : sums) {
+    for (const VWords& v : stream) sum = hn::Xor(sum, v);
+  }
+  return {static_cast<double>(passes * data.size_bytes()), CheckOf(sum)};
+}
+
+Done Read(std::span<const std::uint64_t> data) { return ReadStreams<1>(data); }
+/// More requests are under way at once: on some machines memory is half as fast again.
+Done ReadFourStreams(std::span<const std::uint64_t> data) { return ReadStreams<4>(data); }
+
+Done MultiplyAddFloats(std::span<const std::uint64_t> data) {
+  const hn::ScalableTag<float> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr std::size_t kVectors = 12;
+  constexpr std::size_t kSteps = 4096;
+  const V factor = hn::Set(d, 0.5F + static_cast<float>(data[0] & 1) / 4);
+  V sums[kVectors];
+  for (V& sum : sums) sum = hn::Zero(d);
+  for (std::size_t i = 0; i < kSteps; ++i) {
+    for (V& sum : sums) sum = hn::MulAdd(sum, factor, factor);
+  }
+  for (std::size_t v = 1; v < kVectors; ++v) sums[0] = hn::Add(sums[0], sums[v]);
+  return {2.0 * static_cast<double>(kSteps * kVectors * hn::Lanes(d)), hn::GetLane(sums[0])};
+}
+
+/// Rows of activations that share a load of weights, and vectors of weights of a step.
+constexpr std::size_t kInt8Rows = 4;
+constexpr std::size_t kInt8Vectors = 2;
+
+#if HWY_TARGET == HWY_AVX3_DL
+
+__attribute__((target("avx512vnni"))) Done MultiplyAddInt8(std::span<const std::uint64_t> data) {
+  __m512i x[kInt8Rows];
+  __m512i sums[kInt8Rows][kInt8Vectors];
+  for (std::size_t r = 0; r < kInt8Rows; ++r) {
+    x[r] = _mm512_loadu_si512(data.data() + r);
+    for (__m512i& sum : sums[r]) sum = _mm512_setzero_si512();
+  }
+  constexpr std::size_t kStep = kInt8Vectors * 8;
+  for (std::size_t pass = 0; pass < kPasses; ++pass) {
+    for (std::size_t i = 0; i + kStep <= data.size(); i += kStep) {
+      for (std::size_t v = 0; v < kInt8Vectors; ++v) {
+        const __m512i w = _mm512_loadu_si512(data.data() + i + v * 8);
+        for (std::size_t r = 0; r < kInt8Rows; ++r) {
+          sums[r][v] = _mm512_dpbusd_epi32(sums[r][v], w, x[r]);
+        }
+      }
+    }
+  }
+  __m512i total = _mm512_setzero_si512();
+  for (const auto& row : sums) {
+    for (const __m512i sum : row) total = _mm512_add_epi32(total, sum);
+  }
+  const std::size_t products = kPasses * (data.size() / kStep * kStep) * 8 * kInt8Rows;
+  return {2.0 * static_cast<double>(products),
+          static_cast<double>(_mm_cvtsi128_si32(_mm512_castsi512_si128(total)))};
+}
+
+#elif HWY_TARGET == HWY_SCALAR
+
+Done MultiplyAddInt8(std::span<const std::uint64_t> data) {
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(data.data());
+  int sum = 0;
+  for (std::size_t i = 0; i < data.size_bytes(); ++i) sum += bytes[i] * bytes[i & 15];
+  return {2.0 * static_cast<double>(data.size_bytes()), static_cast<double>(sum)};
+}
+
+#else
+
+Done MultiplyAddInt8(std::span<const std::uint64_t> data) {
+  const hn::CappedTag<std::int16_t, 16> d;
+  const hn::RepartitionToWide<decltype(d)> d32;
+  const auto* shorts = reinterpret_cast<const std::int16_t*>(data.data());
+  hn::Vec<decltype(d)> x[kInt8Rows];
+  hn::Vec<decltype(d32)> sums[kInt8Rows][kInt8Vectors];
+  for (std::size_t r = 0; r < kInt8Rows; ++r) {
+    x[r] = hn::LoadU(d, shorts + r);
+    for (auto& sum : sums[r]) sum = hn::Zero(d32);
+  }
+  auto total = hn::Zero(d32);  // and where a target sums up in two vectors
+  const std::size_t size = data.size() * 4;
+  const std::size_t step = kInt8Vectors * hn::Lanes(d);
+  for (std::size_t pass = 0; pass < kPasses; ++pass) {
+    for (std::size_t i = 0; i + step <= size; i += step) {
+      for (std::size_t v = 0; v < kInt8Vectors; ++v) {
+        const auto w = hn::LoadU(d, shorts + i + v * hn::Lanes(d));
+        for (std::size_t r = 0; r < kInt8Rows; ++r) {
+          sums[r][v] = hn::ReorderWidenMulAccumulate(d32, w, x[r], sums[r][v], total);
+        }
+      }
+    }
+  }
+  for (const auto& row : sums) {
+    for (const auto& sum : row) total = hn::Add(total, sum);
+  }
+  const std::size_t products = kPasses * (size / step * step) * kInt8Rows;
+  return {2.0 * static_cast<double>(products), static_cast<double>(hn::GetLane(total))};
+}
+
+#endif
+
+#if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_SCALAR
+
+constexpr std::size_t kChunk = std::size_t{1} << 20;
+HWY_INLINE VWords Popcount(VWords v) { return hn::PopulationCount(v); }
+HWY_INLINE VWords AddCounts(VWords a, VWords b) { return hn::Add(a, b); }
+HWY_INLINE VWords WidenCounts(VWords v) { return v; }
+
+#else
+
+/// Counts are kept per byte, at most 8 a word, so 31 words fit before they are widened.
+constexpr std::size_t kChunk = 31;
+HWY_INLINE VWords Popcount(VWords v) {
+  return hn::BitCast(DWords(), hn::PopulationCount(hn::BitCast(DBytes(), v)));
+}
+HWY_INLINE VWords AddCounts(VWords a, VWords b) {
+  return hn::BitCast(DWords(), hn::Add(hn::BitCast(DBytes(), a), hn::BitCast(DBytes(), b)));
+}
+HWY_INLINE VWords WidenCounts(VWords v) { return hn::SumsOf8(hn::BitCast(DBytes(), v)); }
+
+#endif
+
+/// In how many bits four vectors differ from each of the data.
+Done CountBits(std::span<const std::uint64_t> data) {
+  const DWords d;
+  constexpr std::size_t kStreams = 4;
+  VWords x[kStreams];
+  VWords totals[kStreams];
+  for (std::size_t s = 0; s < kStreams; ++s) {
+    x[s] = hn::Set(d, data[s]);
+    totals[s] = hn::Zero(d);
+  }
+  const std::size_t vectors = data.size() / hn::Lanes(d);
+  for (std::size_t pass = 0; pass < kPasses; ++pass) {
+    for (std::size_t begin = 0; begin < vectors; begin += kChunk) {
+      const std::size_t end = std::min(begin + kChunk, vectors);
+      VWords sums[kStreams];
+      for (VWords& sum : sums) sum = hn::Zero(d);
+      for (std::size_t i = begin; i < end; ++i) {
+        const VWords w = hn::LoadU(d, data.data() + i * hn::Lanes(d));
+        for (std::size_t s = 0; s < kStreams; ++s) {
+          sums[s] = AddCounts(sums[s], Popcount(hn::Xor(w, x[s])));
+        }
+      }
+      for (std::size_t s = 0; s < kStreams; ++s) {
+        totals[s] = hn::Add(totals[s], WidenCounts(sums[s]));
+      }
+    }
+  }
+  for (std::size_t s = 1; s < kStreams; ++s) totals[0] = hn::Add(totals[0], totals[s]);
+  const std::size_t bits = kPasses * kStreams * vectors * hn::Lanes(d) * 64;
+  return {2.0 * static_cast<double>(bits), CheckOf(totals[0])};
+}
+
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+
+double LookUpsPerProduct() { return 0.2; }  // one for five inputs
+constexpr std::size_t kEntryBytes = 2;
+HWY_INLINE VBytes LookUpIn(VBytes table, VBytes indices) {
+  return VBytes{_mm512_permutexvar_epi16(indices.raw, table.raw)};
+}
+
+#else
+
+double LookUpsPerProduct() { return 0.5; }  // two digits for four inputs
+constexpr std::size_t kEntryBytes = 1;
+#if HWY_TARGET == HWY_SCALAR
+HWY_INLINE VBytes LookUpIn(VBytes table, VBytes indices) { return hn::Add(table, indices); }
+#else
+HWY_INLINE VBytes LookUpIn(VBytes table, VBytes indices) {
+  return hn::TableLookupBytes(table, indices);
+}
+#endif
+
+#endif
+
+/// Looks each vector of the data up in four tables; its bytes are below 16.
+Done LookUp(std::span<const std::uint64_t> data) {
+  const DBytes d;
+  constexpr std::size_t kTables = 4;
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(data.data());
+  VBytes tables[kTables];
+  VBytes sums[kTables];
+  for (std::size_t t = 0; t < kTables; ++t) {
+    tables[t] = hn::LoadU(d, bytes + t * hn::Lanes(d));
+    sums[t] = hn::Zero(d);
+  }
+  std::size_t count = 0;
+  for (std::size_t pass = 0; pass < kPasses; ++pass) {
+    for (std::size_t i = 0; i + hn::Lanes(d) <= data.size_bytes(); i += hn::Lanes(d), ++count) {
+      const VBytes indices = hn::LoadU(d, bytes + i);
+      for (std::size_t t = 0; t < kTables; ++t) {
+        sums[t] = hn::Add(sums[t], LookUpIn(tables[t], indices));
+      }
+    }
+  }
+  for (std::size_t t = 1; t < kTables; ++t) sums[0] = hn::Add(sums[0], sums[t]);
+  return {static_cast<double>(count * kTables * hn::Lanes(d) / kEntryBytes),
+          static_cast<double>(hn::GetLane(sums[0]))};
+}
+
+}  // namespace halftone::bench::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace halftone::bench {
+
+HWY_EXPORT(Read);
+HWY_EXPORT(ReadFourStreams);
+HWY_EXPORT(MultiplyAddFloats);
+HWY_EXPORT(MultiplyAddInt8);
+HWY_EXPORT(CountBits);
+HWY_EXPORT(LookUp);
+HWY_EXPORT(LookUpsPerProduct);
+
+namespace {
+
+/// The bytes a loop runs over: well inside a level of memory, or far outside every cache.
+std::size_t data_bytes(Limit limit) {
+  switch (limit) {
+    case Limit::kL2:
+      return caches().l2 / 2;
+    case Limit::kL3:
+      return caches().l3 / 4;
+    case Limit::kDram:
+      return 4 * caches().l3;
+    case Limit::kL1:
+      return caches().l1 / 2;
+    default:
+      return caches().l1 / 8;  // for what computes: safely there
+  }
+}
+
+Done run_loop(Limit limit, std::span<const std::uint64_t> data) {
+  switch (limit) {
+    case Limit::kFloat:
+      return HWY_DYNAMIC_DISPATCH(MultiplyAddFloats)(data);
+    case Limit::kInt8:
+      return HWY_DYNAMIC_DISPATCH(MultiplyAddInt8)(data);
+    case Limit::kBinary:
+      return HWY_DYNAMIC_DISPATCH(CountBits)(data);
+    case Limit::kLookUp:
+      return HWY_DYNAMIC_DISPATCH(LookUp)(data);
+    case Limit::kL3:
+    case Limit::kDram:
+      return HWY_DYNAMIC_DISPATCH(ReadFourStreams)(data);
+    default:
+      return HWY_DYNAMIC_DISPATCH(Read)(data);
+  }
+}
+
+}  // namespace
+
+Prepared prepare_limit(Limit limit) {
+  const auto buffer = std::make_shared<AlignedBuffer>(data_bytes(limit));
+  std::uint8_t next = 0;
+  for (std::uint8_t& byte : buffer->as<std::uint8_t>()) byte = next++ & 15;
+  const std::span<const std::uint64_t> data = buffer->as<std::uint64_t>();
+  const double amount = run_loop(limit, data).amount;
+  const bool reads = limit <= Limit::kDram;
+  const Work work =
+      reads ? Work{amount, limit, 0, std::nullopt} : Work{0, std::nullopt, amount, limit};
+  // The call goes through a table of targets: no compiler sees that its result is not used.
+  return {[buffer, data, limit] { run_loop(limit, data); }, "", work};
+}
+
+double look_ups_per_product() { return HWY_DYNAMIC_DISPATCH(LookUpsPerProduct)(); }
+
+}  // namespace halftone::bench
+#endif  // HWY_ONCE

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// How fast one core is at most: loops that do nothing but read, or nothing but compute.
+#pragma once
+
+#include "bench/case.h"
+
+namespace halftone::bench {
+
+/// The loop that measures a limit on the SIMD target in force, with the instructions that the
+/// kernels use there.
+/// Its work: bytes of a level of memory, or operations of a unit.
+/// - kFloat: a fused multiply-add is 2 operations;
+/// - kInt8: a product of 8-bit integers and its addition are 2 (vpdpbusd; elsewhere pmaddwd);
+/// - kBinary: xor and addition of one bit are 2 (vpopcntq; elsewhere pshufb);
+/// - kLookUp: one entry is 1 (vpermw on AVX-512; elsewhere pshufb).
+Prepared prepare_limit(Limit limit);
+
+/// How many entries a multiplication of one plane of weights by 8-bit activations looks up for
+/// each product, on the target in force.
+double look_ups_per_product();
+
+}  // namespace halftone::bench

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the suite must know of the machine, and what it runs on.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace halftone::bench {
+
+/// Bytes of the caches that one core sees.
+struct Caches {
+  std::size_t l1 = std::size_t{32} << 10;
+  std::size_t l2 = std::size_t{512} << 10;
+  std::size_t l3 = std::size_t{32} << 20;
+};
+/// As Linux tells for the first processor; the defaults above where it does not. (sysconf() has
+/// the third level of a whole package, of which a core may see an eighth.)
+const Caches& caches();
+
+/// "AMD EPYC", or "unknown".
+std::string processor_name();
+
+/// The levels of memory and the units of a core, each with a speed that bounds kernels.
+enum class Limit { kL1, kL2, kL3, kDram, kFloat, kInt8, kBinary, kLookUp };
+
+/// "L1", "DRAM", "f32", "int8", ...
+const char* to_string(Limit limit);
+
+/// The fastest level of memory in which so many bytes stay between runs, beside other things.
+Limit level_that_holds(std::size_t bytes);
+
+}  // namespace halftone::bench

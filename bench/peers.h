@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers as others compute them. bench/peers.md says how, and what is inside the time. oneDNN in
+// float32 is not here: prepare_layer() without bits runs it.
+#pragma once
+
+#include <string>
+
+#include "bench/layers.h"
+
+namespace halftone::bench {
+
+/// oneDNN's inner product of u8 activations and s8 weights with a scale per output, to float32.
+Prepared prepare_onednn_int8(const LayerShape& shape, Residence residence, int threads);
+
+/// OpenBLAS in float32: sgemv for one row, sgemm for more.
+Prepared prepare_openblas(const LayerShape& shape, Residence residence, int threads);
+
+/// Makes oneDNN use no instructions that the SIMD target of the kernels lacks. Call it before
+/// anything of oneDNN. "AVX2", ... or "auto" for no restriction.
+void restrict_onednn(const std::string& simd);
+
+/// "oneDNN 2.6.3, AVX2" and "OpenBLAS 0.3.21, Zen": versions, and what was chosen at run time.
+std::string describe_onednn();
+std::string describe_openblas();
+
+}  // namespace halftone::bench

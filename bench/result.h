@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// From times to tables: medians, ratios, fractions of what the machine can do.
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "bench/case.h"
+
+namespace halftone::bench {
+
+/// A case, measured.
+struct Row {
+  std::string name;
+  std::vector<std::string> baselines;  ///< as in Case
+  std::string kernel;
+  std::optional<Work> work;
+  std::vector<double> seconds;  ///< of a run, one per repetition; not empty
+  int threads = 1;
+};
+
+/// Bytes or operations per second.
+using Rates = std::map<Limit, double>;
+
+/// A suite, measured.
+struct Outcome {
+  std::string name;
+  std::string title;
+  std::vector<std::string> comparisons;
+  std::vector<Row> rows;
+  Rates rates;              ///< of the limits, measured between the rows
+  double wall_per_cpu = 1;  ///< of the rows on one thread: above 1 the machine did other things
+};
+
+/// The middle one of the sorted values, or the mean of the middle two. @pre not empty
+double median(std::vector<double> values);
+/// The median distance from the median, as a part of it.
+double spread(const std::vector<double>& values);
+
+/// The shortest time in which one core could do some work.
+struct Bound {
+  double seconds = 0;
+  Limit limit = Limit::kL1;  ///< what takes so long
+};
+/// The longer of the times to read the bytes and to do the operations, as far as both are known.
+std::optional<Bound> bound_of(const Work& work, const Rates& rates);
+
+/// A table, with a line of the limits below, and one about a busy machine.
+std::string to_text(const Outcome& outcome);
+nlohmann::ordered_json to_json(const Outcome& outcome);
+
+}  // namespace halftone::bench

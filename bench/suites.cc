@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/suites.h"
+
+#include "bench/layers.h"
+#include "bench/peers.h"
+
+namespace halftone::bench {
+namespace {
+
+constexpr LayerShape kVector{1, 4096, 4096};
+constexpr LayerShape kMatrix{256, 4096, 4096};
+
+/// "W2A8 g128": bits of weights and activations; float32 activations are rounded to 8 bits.
+std::string format_name(const LayerFormat& format) {
+  if (format.weight_bits == 0) return "oneDNN f32";
+  const int input_bits = format.input_bits == 0 ? 8 : format.input_bits;
+  return "W" + std::to_string(format.weight_bits) + "A" + std::to_string(input_bits) +
+         (format.group == 0 ? "" : " g" + std::to_string(format.group));
+}
+
+/// The same layer in several number systems, and by peers.
+class LayerCases {
+ public:
+  /// @param place  end of the names: "/hot"
+  LayerCases(std::vector<Case>& cases, std::string prefix, const LayerShape& shape,
+             Residence residence, int threads, std::string place)
+      : cases_(cases),
+        prefix_(std::move(prefix)),
+        shape_(shape),
+        residence_(residence),
+        threads_(threads),
+        place_(std::move(place)) {}
+
+  /// Float32 and int8 peers, which what is added later is compared with.
+  void add_peers() {
+    baselines_ = {name("oneDNN f32"), name("oneDNN u8s8")};
+    add(LayerFormat{});
+    add("oneDNN u8s8", [*this] { return prepare_onednn_int8(shape_, residence_, threads_); });
+    add("OpenBLAS f32", [*this] { return prepare_openblas(shape_, residence_, threads_); });
+  }
+  void compare_with(std::vector<std::string> baselines) { baselines_ = std::move(baselines); }
+  void add(const LayerFormat& format) {
+    add(format_name(format),
+        [*this, format] { return prepare_layer(shape_, format, residence_, threads_); });
+  }
+  [[nodiscard]] std::string name(const std::string& what) const { return prefix_ + what + place_; }
+
+ private:
+  void add(const std::string& what, std::function<Prepared()> prepare) {
+    cases_.push_back({name(what), baselines_, std::move(prepare), threads_});
+  }
+
+  std::vector<Case>& cases_;
+  std::string prefix_;
+  LayerShape shape_;
+  Residence residence_;
+  int threads_;
+  std::string place_;
+  std::vector<std::string> baselines_;
+};
+
+Suite gemv_suite(int threads) {
+  Suite suite{"gemv", "1 x 4096 x 4096, activations quantized inside", {"x f32", "x int8"}, {}};
+  for (const Residence residence : {Residence::kHot, Residence::kCold}) {
+    const std::string place = residence == Residence::kHot ? "/hot" : "/cold";
+    LayerCases cases(suite.cases, "gemv/", kVector, residence, threads, place);
+    cases.add_peers();
+    for (const std::size_t group : {0U, 128U}) {
+      for (const int bits : {1, 2, 3, 4, 8}) cases.add({bits, 0, group});
+    }
+    for (const int bits : {1, 2}) cases.add({bits, bits, 0});
+  }
+  return suite;
+}
+
+Suite threads_suite() {
+  Suite suite{"threads", "1 x 4096 x 4096, hot, on one thread and on two", {"x 1 thread"}, {}};
+  for (const int threads : {1, 2}) {
+    const std::string place = threads == 1 ? "/1 thread" : "/2 threads";
+    LayerCases cases(suite.cases, "threads/", kVector, Residence::kHot, threads, place);
+    for (const LayerFormat& format :
+         {LayerFormat{}, LayerFormat{1, 0, 0}, LayerFormat{2, 0, 0}, LayerFormat{3, 0, 0},
+          LayerFormat{4, 0, 0}, LayerFormat{1, 1, 0}, LayerFormat{2, 2, 0}}) {
+      cases.compare_with({"threads/" + format_name(format) + "/1 thread"});
+      cases.add(format);
+    }
+  }
+  return suite;
+}
+
+Suite gemm_suite(int threads) {
+  Suite suite{"gemm", "256 x 4096 x 4096, activations quantized inside", {"x f32", "x int8"}, {}};
+  LayerCases cases(suite.cases, "gemm/", kMatrix, Residence::kHot, threads, "");
+  cases.add_peers();
+  for (const int bits : {1, 2, 3}) cases.add({bits, bits, 0});
+  for (const int bits : {1, 2, 4, 8}) cases.add({bits, 0, 0});
+  return suite;
+}
+
+Suite small_suite(int threads) {
+  Suite suite{
+      "small", "1 and 32 x 784 x 700, activations quantized inside", {"x f32", "x int8"}, {}};
+  for (const std::size_t rows : {1U, 32U}) {
+    const std::string prefix = "small/" + std::to_string(rows) + " x ";
+    LayerCases cases(suite.cases, prefix, {rows, 784, 700}, Residence::kHot, threads, "");
+    cases.add_peers();
+    for (const int w : {1, 2, 3}) {
+      for (const int x : {1, 2, 3}) cases.add({w, x, 0});
+    }
+    cases.add({4, 0, 0});
+  }
+  return suite;
+}
+
+Suite network_suite(int threads) {
+  Suite suite{"network", "784-700-10: encode, tanh and softmax included", {"x f32", "x plain"}, {}};
+  for (const std::size_t batch : {1U, 32U, 64U}) {
+    const std::string prefix = "network/batch " + std::to_string(batch) + "/";
+    const std::string f32 = prefix + "float on oneDNN";
+    suite.cases.push_back(
+        {f32, {f32, ""}, [=] { return prepare_network(0, batch, threads); }, threads});
+    for (const int bits : {3, 2, 1}) {
+      const std::string name = prefix + std::to_string(bits) + (bits == 1 ? " bit" : " bits");
+      const std::string plain = name + " plain";
+      suite.cases.push_back(
+          {name, {f32, plain}, [=] { return prepare_network(bits, batch, threads); }, threads});
+      suite.cases.push_back(
+          {plain, {f32, plain}, [=] { return prepare_plain_network(bits, batch); }});
+    }
+  }
+  return suite;
+}
+
+}  // namespace
+
+std::vector<Suite> all_suites(int threads) {
+  return {network_suite(threads), small_suite(threads), gemv_suite(threads), threads_suite(),
+          gemm_suite(threads)};
+}
+
+}  // namespace halftone::bench
