@@ -114,6 +114,11 @@ LowBitLayer take_apart(const ir::Graph& graph, const ir::Node& node) {
   if (!producer) return layer;
   const ir::Node& before = graph.node(*producer);
   if (const auto* encode = std::get_if<ir::Encode>(&before.op)) {
+    if (encode->activation.kind != ir::ActivationKind::kIdentity) {
+      fail(ErrorKind::kUnsupported,
+           ir::describe(before) + ": no file format has a function before the encoding, found " +
+               ir::to_string(encode->activation));
+    }
     layer.activations = encode->encoding.get();
     layer.x = before.inputs[0];
   }

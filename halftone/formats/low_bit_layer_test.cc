@@ -125,5 +125,22 @@ TEST(LowBitLayer, PlanesThatDoNotFitAreRefused) {
                [&] { read_planes(fields, few, planes); });
 }
 
+TEST(LowBitLayer, RefusesAFunctionBeforeTheEncoding) {
+  const float one[] = {1};
+  const auto encoding = std::make_shared<const numerics::BasisEncoding>(
+      numerics::tensor_encoding(numerics::make_basis(one)));
+  ir::Graph graph;
+  const auto x = graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {1, 2}));
+  const auto codes =
+      graph.add_node("codes", ir::Encode{encoding, {ir::ActivationKind::kTanh}}, {x});
+  const auto w = graph.add_constant("w", rows({1, 2}, {1, 2}));
+  graph.add_output(graph.add_node("layer", ir::FullyConnected{}, {codes, w}));
+  const ir::Node& layer = graph.node(graph.topological_order().back());
+  expect_error(
+      ErrorKind::kUnsupported,
+      "node 'codes' (Encode): no file format has a function before the encoding, found Tanh",
+      [&] { take_apart(graph, layer); });
+}
+
 }  // namespace
 }  // namespace halftone::formats

@@ -3,6 +3,7 @@
 
 #include "halftone/base/bits.h"
 #include "halftone/kernels/encode.h"
+#include "halftone/kernels/encode_int8.h"
 #include "halftone/numerics/test_data.h"
 
 namespace halftone::kernels {
@@ -22,6 +23,21 @@ void BM_Encode(benchmark::State& state) {
   }
 }
 BENCHMARK(BM_Encode)->ArgsProduct({{784, 700}, {1, 2, 3, 4, 5, 8}});
+
+/// Arguments: numbers, bits.
+void BM_EncodeInt8(benchmark::State& state) {
+  Random random(1);
+  const auto n = static_cast<std::size_t>(state.range(0));
+  const EncodeTable table(numerics::random_basis(random, static_cast<int>(state.range(1)), true));
+  const Int8Levels levels(table.basis());
+  const std::vector<float> x = numerics::random_floats(random, n);
+  std::vector<std::int8_t> q(n);
+  for (auto _ : state) {
+    encode_int8(MatrixView<const float>(x, 1, n), table, levels, MatrixView<std::int8_t>(q, 1, n));
+    benchmark::ClobberMemory();
+  }
+}
+BENCHMARK(BM_EncodeInt8)->ArgsProduct({{784, 700}, {3, 4, 8}});
 
 }  // namespace
 }  // namespace halftone::kernels

@@ -3,8 +3,18 @@
 
 #include "halftone/base/bits.h"
 #include "halftone/kernels/encode.h"
+#include "halftone/kernels/encode_int8.h"
 
 namespace halftone::kernels {
+namespace {
+
+std::size_t code_of(float x, const EncodeTable& table) {
+  std::size_t level = 0;
+  for (const float t : table.thresholds()) level += x > t;
+  return static_cast<std::size_t>(table.codes()[level]);
+}
+
+}  // namespace
 
 void encode_reference(MatrixView<const float> values, const EncodeTable& table,
                       std::span<std::uint64_t> planes) noexcept {
@@ -12,12 +22,19 @@ void encode_reference(MatrixView<const float> values, const EncodeTable& table,
   std::fill(planes.begin(), planes.end(), 0);
   for (std::size_t r = 0; r < values.rows(); ++r) {
     for (std::size_t c = 0; c < values.cols(); ++c) {
-      std::size_t level = 0;
-      for (const float t : table.thresholds()) level += values(r, c) > t;
-      const auto code = static_cast<std::uint64_t>(table.codes()[level]);
+      const std::uint64_t code = code_of(values(r, c), table);
       for (std::size_t j = 0; j < table.bits(); ++j) {
         planes[(r * table.bits() + j) * words + c / 64] |= (code >> j & 1) << (c % 64);
       }
+    }
+  }
+}
+
+void encode_int8_reference(MatrixView<const float> values, const EncodeTable& table,
+                           const Int8Levels& levels, MatrixView<std::int8_t> q) noexcept {
+  for (std::size_t r = 0; r < values.rows(); ++r) {
+    for (std::size_t c = 0; c < values.cols(); ++c) {
+      q(r, c) = levels.q[code_of(values(r, c), table)];
     }
   }
 }

@@ -2,7 +2,9 @@
 #include "halftone/kernels/encode_table.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <limits>
 
 #include "halftone/base/error.h"
 
@@ -11,6 +13,24 @@ namespace {
 
 /// Comparisons per number up to which they beat a search; all bases of 4 bits stay below.
 constexpr std::size_t kMaxComparisons = 64;
+
+/// Numbers of float32 but NaN in ascending order: -infinity, ..., -0, 0, ..., infinity.
+constexpr std::int32_t kInfinity = 0x7F800000;
+float number_at(std::int32_t index) {
+  const auto magnitude = static_cast<std::uint32_t>(index < 0 ? ~index : index);
+  return std::bit_cast<float>(index < 0 ? magnitude | 0x80000000U : magnitude);
+}
+
+/// The largest x with f(x) <= t. @pre f(-infinity) <= t
+float largest_not_above(const std::function<float(float)>& f, float t) {
+  std::int64_t below = ~std::int64_t{kInfinity};
+  std::int64_t above = std::int64_t{kInfinity} + 1;
+  while (above - below > 1) {
+    const std::int64_t middle = (below + above) / 2;
+    (f(number_at(static_cast<std::int32_t>(middle))) <= t ? below : above) = middle;
+  }
+  return number_at(static_cast<std::int32_t>(below));
+}
 
 }  // namespace
 
@@ -23,6 +43,19 @@ EncodeTable::EncodeTable(const numerics::Basis& basis) : basis_(basis) {
   }
   thresholds_.assign(table.thresholds().begin(), table.thresholds().end());
   codes_.assign(table.codes().begin(), table.codes().end());
+  find_flips();
+}
+
+bool EncodeTable::move_before(const std::function<float(float)>& f) {
+  const float least = f(-std::numeric_limits<float>::infinity());
+  if (!thresholds_.empty() && !(least <= thresholds_.front())) return false;
+  for (float& t : thresholds_) t = largest_not_above(f, t);
+  find_flips();
+  return true;
+}
+
+void EncodeTable::find_flips() {
+  flips_.clear();
   for (std::size_t j = 0; j < bits(); ++j) {
     first_flip_[j] = flips_.size();
     lowest_[j] = (codes_[0] >> j & 1) != 0 ? ~std::uint64_t{0} : 0;

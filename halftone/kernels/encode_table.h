@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -26,6 +27,12 @@ class EncodeTable {
   /// @throws Error kUsage if bits are not 1 to 8 or a level or threshold overflows float32
   explicit EncodeTable(const numerics::Basis& basis);
 
+  /// Moves the thresholds so that x gets the code that f(x) had: the new threshold is the largest
+  /// x with f(x) <= t. Exact; saves computing f.
+  /// @param f  never decreasing from -infinity to infinity; NaN for NaN
+  /// @return whether it could; nothing has changed if not, since f(-infinity) is above a threshold
+  bool move_before(const std::function<float(float)>& f);
+
   [[nodiscard]] const numerics::Basis& basis() const { return basis_; }
   [[nodiscard]] std::size_t bits() const { return static_cast<std::size_t>(basis_.bits); }
 
@@ -45,6 +52,9 @@ class EncodeTable {
   [[nodiscard]] std::span<const std::int32_t> codes() const { return codes_; }
 
  private:
+  /// Sets the flips by the thresholds.
+  void find_flips();
+
   numerics::Basis basis_;
   std::vector<float> flips_;
   std::array<std::size_t, numerics::kMaxBits + 1> first_flip_{};

@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include "halftone/kernels/encode_int8.h"
 #include "halftone/kernels/per_target.h"
 #include "halftone/numerics/test_data.h"
 
@@ -57,6 +58,16 @@ void expect_matches(Random& random, const numerics::Basis& basis, std::size_t ro
       << "bits " << basis.bits << ", " << rows << " x " << cols;
   encode_reference(view, table, planes);
   EXPECT_EQ(planes, std::vector(words.begin(), words.end())) << "the reference itself";
+
+  const Int8Levels levels(basis);
+  std::vector<std::int8_t> q(rows * cols, 99);
+  encode_int8(view, table, levels, MatrixView<std::int8_t>(q, rows, cols));
+  for (std::size_t i = 0; i < q.size(); ++i) {
+    EXPECT_EQ(q[i], levels.q[expected.code(i / cols, i % cols)]) << values[i];
+  }
+  std::vector<std::int8_t> q_reference(q.size());
+  encode_int8_reference(view, table, levels, MatrixView<std::int8_t>(q_reference, rows, cols));
+  EXPECT_EQ(q, q_reference) << "the reference itself";
 }
 
 TEST_P(Encode, MatchesLevelTableForEveryTail) {
@@ -95,11 +106,20 @@ TEST_P(Encode, RowsFurtherApartThanTheirLength) {
   encode(view, table, planes);
   encode_reference(view, table, expected);
   EXPECT_EQ(planes, expected);
+
+  const Int8Levels levels(table.basis());
+  std::vector<std::int8_t> q(3 * 90, 99);
+  std::vector<std::int8_t> q_expected = q;  // the gaps stay as they are
+  encode_int8(view, table, levels, MatrixView<std::int8_t>(q.data(), 3, 70, 90));
+  encode_int8_reference(view, table, levels, MatrixView<std::int8_t>(q_expected.data(), 3, 70, 90));
+  EXPECT_EQ(q, q_expected);
 }
 
 TEST_P(Encode, NoRowsWriteNothing) {
   const EncodeTable table(numerics::symmetric_basis(3, 1.0F));
   encode(MatrixView<const float>({}, 0, 10), table, {});
+  encode_int8(MatrixView<const float>({}, 0, 10), table, Int8Levels(table.basis()),
+              MatrixView<std::int8_t>({}, 0, 10));
 }
 
 HALFTONE_INSTANTIATE_PER_TARGET(Encode);

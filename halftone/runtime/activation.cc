@@ -58,4 +58,17 @@ void apply_activation(const ir::Activation& activation, std::span<const float> x
                  [&](float value) { return ir::apply(activation, value); });
 }
 
+std::function<float(float)> never_decreasing(const ir::Activation& activation) {
+  switch (activation.kind) {
+    case ir::ActivationKind::kTanh:
+      return kernels::tanh_reference;
+    case ir::ActivationKind::kRelu:
+    case ir::ActivationKind::kReluN1To1:
+    case ir::ActivationKind::kRelu6:
+      return [activation](float x) { return ir::apply(activation, x); };
+    default:
+      return nullptr;
+  }
+}
+
 }  // namespace halftone::runtime

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <span>
 
 #include "halftone/ir/ops/activation.h"
@@ -15,5 +16,9 @@ bool has_vector_function(const ir::Activation& activation);
 /// @param y  as long as x; may be the same memory
 void apply_activation(const ir::Activation& activation, std::span<const float> x,
                       std::span<float> y) noexcept;
+
+/// The function that apply_activation() computes, if it never decreases from -infinity to infinity
+/// and is known to gain by not being computed; else nothing.
+std::function<float(float)> never_decreasing(const ir::Activation& activation);
 
 }  // namespace halftone::runtime

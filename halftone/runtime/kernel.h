@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "halftone/ir/graph.h"
+#include "halftone/runtime/code_layout.h"
 
 namespace halftone::runtime {
 
@@ -39,7 +41,8 @@ struct NodeContext {
   const ir::Graph& graph;
   const ir::Node& node;
   int threads = 1;
-  bool int8_activations = true;  ///< as in PlanOptions
+  bool int8_activations = true;           ///< as in PlanOptions
+  std::span<const CodeLayout> layouts{};  ///< by value
 
   [[nodiscard]] bool has_input(std::size_t i) const {
     return i < node.inputs.size() && node.inputs[i] != ir::kAbsent;
@@ -48,6 +51,12 @@ struct NodeContext {
     return graph.value(node.inputs[i]).type;
   }
   [[nodiscard]] const ir::ValueType& output() const { return graph.value(node.output).type; }
+  [[nodiscard]] CodeLayout input_layout(std::size_t i) const {
+    return layouts[static_cast<std::size_t>(node.inputs[i])];
+  }
+  [[nodiscard]] CodeLayout output_layout() const {
+    return layouts[static_cast<std::size_t>(node.output)];
+  }
   /// The constant an input holds; null where it is computed or absent.
   [[nodiscard]] const ir::Constant* constant(std::size_t i) const {
     return has_input(i) ? graph.constant(node.inputs[i]) : nullptr;
@@ -62,9 +71,12 @@ struct NodeContext {
 struct Verdict {
   bool accepted = false;
   std::string reason;
+  std::optional<double> cost_us;  ///< about what one thread takes; those who say compete
 };
-inline Verdict accept(std::string reason) { return {true, std::move(reason)}; }
-inline Verdict refuse(std::string reason) { return {false, std::move(reason)}; }
+inline Verdict accept(std::string reason, std::optional<double> cost_us = {}) {
+  return {true, std::move(reason), cost_us};
+}
+inline Verdict refuse(std::string reason) { return {false, std::move(reason), {}}; }
 
 /// One way to compute an operator.
 struct Implementation {
@@ -73,7 +85,8 @@ struct Implementation {
   Kernel (*create)(const NodeContext&);  ///< @pre judge() accepted
 };
 
-/// The ways to compute an operator, in the order they are asked; the last one takes every node.
+/// The ways to compute an operator, in the order they are asked: the cheapest of those that accept
+/// and know their cost, or the first that accepts. The last one takes every node.
 std::span<const Implementation> implementations(const ir::Operator& op);
 
 }  // namespace halftone::runtime

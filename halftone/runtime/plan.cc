@@ -2,6 +2,7 @@
 #include "halftone/runtime/plan.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <utility>
 
 #include "halftone/base/error.h"
@@ -23,24 +24,58 @@ const PlanOptions& checked(const PlanOptions& options) {
   return options;
 }
 
+std::string about(double us) {
+  char text[32];
+  std::snprintf(text, sizeof(text), us < 10 ? "about %.2f us" : "about %.0f us", us);
+  return text;
+}
+
+/// Of the candidates up to the first that accepts without a cost, the cheapest.
+const Implementation& choose(std::span<const Implementation> candidates, const NodeContext& context,
+                             Step& step) {
+  const Implementation* chosen = nullptr;
+  Verdict best;
+  const auto refuse_by = [&step](const Implementation& who, std::string reason) {
+    step.refused.push_back({std::string(who.name), std::move(reason)});
+  };
+  const auto dearer = [](const Verdict& verdict) {
+    return verdict.reason + ": " + about(*verdict.cost_us);
+  };
+  for (const Implementation& candidate : candidates) {
+    Verdict verdict = candidate.judge(context);
+    if (!verdict.accepted) {
+      refuse_by(candidate, std::move(verdict.reason));
+    } else if (chosen == nullptr) {
+      chosen = &candidate;
+      best = std::move(verdict);
+      if (!best.cost_us) break;
+    } else if (!verdict.cost_us) {
+      break;
+    } else if (*verdict.cost_us < *best.cost_us) {
+      refuse_by(*chosen, dearer(best));
+      chosen = &candidate;
+      best = std::move(verdict);
+    } else {
+      refuse_by(candidate, dearer(verdict));
+    }
+  }
+  if (chosen == nullptr) {
+    fail(ErrorKind::kInternal, ir::describe(context.node) + ": no implementation takes it");
+  }
+  step.kernel = std::string(chosen->name);
+  step.reason = best.cost_us ? dearer(best) : best.reason;
+  return *chosen;
+}
+
 Step make_step(const NodeContext& context, ir::NodeId id) {
   const ir::Node& node = context.node;
   Step step;
   step.node = id;
   step.name = node.name;
   step.op = std::string(ir::name_of(node.op));
-  for (const Implementation& candidate : implementations(node.op)) {
-    Verdict verdict = candidate.judge(context);
-    if (!verdict.accepted) {
-      step.refused.push_back({std::string(candidate.name), std::move(verdict.reason)});
-      continue;
-    }
-    step.kernel = std::string(candidate.name);
-    step.reason = std::move(verdict.reason);
-    step.body = with_context(ir::describe(node), [&] { return candidate.create(context); });
-    return step;
-  }
-  fail(ErrorKind::kInternal, ir::describe(node) + ": no implementation takes it");
+  const Implementation& chosen = choose(implementations(node.op), context, step);
+  step.body = with_context(ir::describe(node), [&] { return chosen.create(context); });
+  return step;
 }
 
 /// Whether a step's output is the memory of its first input.
@@ -49,7 +84,8 @@ bool is_alias(const ir::Node& node) { return std::holds_alternative<ir::Reshape>
 /// The lives of everything in the arena, in the order values first, then scratch of the steps.
 class Lives {
  public:
-  explicit Lives(const ir::Graph& graph) : graph_(graph), roots_(graph.num_values()) {
+  Lives(const ir::Graph& graph, std::span<const CodeLayout> layouts)
+      : graph_(graph), layouts_(layouts), roots_(graph.num_values()) {
     for (std::size_t v = 0; v < roots_.size(); ++v) roots_[v] = v;
     pieces_.resize(roots_.size());
   }
@@ -83,7 +119,7 @@ class Lives {
  private:
   static std::size_t index(ir::ValueId id) { return static_cast<std::size_t>(id); }
   void begin(ir::ValueId id, std::size_t step) {
-    pieces_[index(id)] = {value_bytes(graph_.value(id).type), step, step};
+    pieces_[index(id)] = {value_bytes(graph_.value(id).type, layouts_[index(id)]), step, step};
   }
   void extend(ir::ValueId id, std::size_t step) {
     Lifetime& piece = pieces_[roots_[index(id)]];
@@ -91,6 +127,7 @@ class Lives {
   }
 
   const ir::Graph& graph_;
+  std::span<const CodeLayout> layouts_;
   std::vector<std::size_t> roots_;
   std::vector<Lifetime> pieces_;
 };
@@ -98,7 +135,9 @@ class Lives {
 }  // namespace
 
 Plan::Plan(ir::Graph graph, const PlanOptions& options)
-    : options_(checked(options)), graph_(prepare(std::move(graph), options.batch)) {
+    : options_(checked(options)),
+      graph_(prepare(std::move(graph), options.batch)),
+      layouts_(choose_code_layouts(graph_, options.int8_activations)) {
   for (const ir::ValueId id : graph_.inputs()) {
     const ir::Value& value = graph_.value(id);
     if (!value.type.encoding.is_dense()) {
@@ -113,13 +152,13 @@ Plan::Plan(ir::Graph graph, const PlanOptions& options)
 void Plan::choose_kernels() {
   const OneDnnThreads guard(options_.threads);
   for (const ir::NodeId id : graph_.topological_order()) {
-    steps_.push_back(
-        make_step({graph_, graph_.node(id), options_.threads, options_.int8_activations}, id));
+    steps_.push_back(make_step(
+        {graph_, graph_.node(id), options_.threads, options_.int8_activations, layouts_}, id));
   }
 }
 
 void Plan::lay_out_memory() {
-  Lives lives(graph_);
+  Lives lives(graph_, layouts_);
   lives.collect(steps_);
   const ArenaLayout layout = plan_arena(lives.pieces());
   arena_bytes_ = layout.size_bytes;
@@ -129,9 +168,9 @@ void Plan::lay_out_memory() {
     const std::size_t root = lives.root(v);
     const ir::Constant* constant = graph_.constant(ir::ValueId{static_cast<std::uint32_t>(root)});
     if (constant == nullptr) {
-      storage_[v] = {nullptr, layout.offsets[root], lives.pieces()[root].bytes};
+      storage_[v] = {nullptr, layout.offsets[root], lives.pieces()[root].bytes, layouts_[root]};
     } else if (const auto* dense = std::get_if<ir::Tensor>(constant)) {
-      storage_[v] = {dense->bytes().data(), 0, dense->bytes().size()};
+      storage_[v] = {dense->bytes().data(), 0, dense->bytes().size(), CodeLayout::kPlanes};
     }
   }
   for (std::size_t s = 0; s < steps_.size(); ++s) {

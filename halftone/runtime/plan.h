@@ -23,7 +23,7 @@ struct PlanOptions {
              ///< to 8 bits: see kernels::quantize_rows(), kernels::Int8Levels
 };
 
-/// An implementation that was asked before the chosen one.
+/// An implementation that was asked and not chosen.
 struct Refusal {
   std::string kernel;
   std::string reason;
@@ -36,7 +36,7 @@ struct Step {
   std::string op;                ///< "FullyConnected", "Tanh", ...
   std::string kernel;            ///< name of the implementation: "xnor_popcount", "onednn_f32", ...
   std::string reason;            ///< why it took the node
-  std::vector<Refusal> refused;  ///< who was asked before, and why they did not
+  std::vector<Refusal> refused;  ///< who else was asked, and why they did not
   Kernel body;
   std::size_t scratch_offset = 0;  ///< of body.scratch_bytes in the arena
 };
@@ -46,6 +46,7 @@ struct Storage {
   const std::byte* constant = nullptr;
   std::size_t offset = 0;  ///< in the arena, where `constant` is null
   std::size_t bytes = 0;   ///< 0 for constants that only their kernel knows: codes
+  CodeLayout layout = CodeLayout::kPlanes;
 };
 
 /// A graph made ready to run: a kernel for every node, weights packed, one arena laid out.
@@ -77,6 +78,7 @@ class Plan {
 
   PlanOptions options_;
   ir::Graph graph_;
+  std::vector<CodeLayout> layouts_;  ///< by value
   std::vector<Step> steps_;
   std::vector<Storage> storage_;  ///< by value
   std::size_t arena_bytes_ = 0;

@@ -120,8 +120,12 @@ TEST(Plan, SaysWhatItChoseAndWhyNotTheOthers) {
   EXPECT_EQ(plan->steps()[0].op, "Encode");
   EXPECT_EQ(plan->steps()[0].kernel, "bit_planes");
   EXPECT_EQ(plan->steps()[1].kernel, "xnor_popcount");
-  EXPECT_EQ(plan->steps()[1].reason, "2-bit input, 2-bit weights");
-  EXPECT_TRUE(plan->steps()[1].refused.empty());
+  EXPECT_EQ(plan->steps()[1].reason, "2-bit input, 2-bit weights: about 6.81 us");
+  ASSERT_EQ(plan->steps()[1].refused.size(), 4U);
+  EXPECT_EQ(plan->steps()[1].refused[0].kernel, "int8_planes");
+  EXPECT_EQ(plan->steps()[1].refused[0].reason, "the input lies as bits");
+  EXPECT_EQ(plan->steps()[1].refused[2].kernel, "decoded_f32");
+  EXPECT_EQ(plan->steps()[1].refused[2].reason, "input and weights are decoded: about 42 us");
   EXPECT_EQ(plan->steps()[4].kernel, "vector_f32");
 
   const auto dense = make_plan(testing::make_perceptron({}));
@@ -146,9 +150,50 @@ TEST(Plan, SaysWhyPopcountDoesNotTakeALayer) {
     graph.add_output(graph.add_node("dense", ir::FullyConnected{}, {encoded, w}));
     return make_plan(graph)->steps().back().refused.at(0).reason;
   };
-  EXPECT_EQ(refusal(5, {4}), "5-bit input, 4-bit weights: more than 16 pairs of planes");
+  EXPECT_EQ(refusal(3, {4}), "3-bit input, 4-bit weights: faster as integers of 8 bits");
   EXPECT_EQ(refusal(2, {2, true, numerics::Granularity::kGroup, 8}),
             "weights have a basis per group of 8 inputs");
+}
+
+TEST(Plan, LeavesAnActivationToTheEncodingThatFollows) {
+  const auto plan = make_plan(testing::make_perceptron({.bits = 2}));
+  const ir::Graph& graph = plan->graph();
+  const auto& hidden = std::get<ir::FullyConnected>(graph.node(plan->steps()[1].node).op);
+  EXPECT_EQ(hidden.activation.kind, ir::ActivationKind::kIdentity);
+  const auto& encode = std::get<ir::Encode>(graph.node(plan->steps()[2].node).op);
+  EXPECT_EQ(encode.activation.kind, ir::ActivationKind::kTanh);
+
+  // Not if somebody else reads it.
+  ir::Graph watched = testing::make_perceptron({.bits = 2});
+  const ir::NodeId layer = watched.topological_order()[1];
+  watched.add_output(watched.node(layer).output);
+  const auto whole = make_plan(watched);
+  EXPECT_EQ(std::get<ir::FullyConnected>(whole->graph().node(layer).op).activation.kind,
+            ir::ActivationKind::kTanh);
+  Random random(3);
+  const std::vector<ir::Tensor> inputs = testing::random_inputs(plan->graph(), random);
+  std::vector<ir::Tensor> results = Session(whole).run(inputs);
+  results.pop_back();
+  EXPECT_TRUE(testing::same_bytes(Session(plan).run(inputs), results));
+}
+
+TEST(Plan, LeavesCodesAsIntegersWhereAllWhoReadThemMultiplyIntegers) {
+  const auto layout = [](const Plan& plan, std::size_t step) {
+    return plan.storage(plan.graph().node(plan.steps()[step].node).output).layout;
+  };
+  const auto two = make_plan(testing::make_perceptron({.bits = 2}));
+  EXPECT_EQ(layout(*two, 0), CodeLayout::kPlanes);
+  ir::Graph graph = testing::make_perceptron({.bits = 3});
+  const auto three = make_plan(graph);
+  EXPECT_EQ(three->steps()[0].kernel, "int8");
+  EXPECT_EQ(layout(*three, 0), CodeLayout::kInt8);
+  EXPECT_EQ(three->steps()[0].refused.at(0).reason, "its readers multiply integers");
+  EXPECT_EQ(layout(*make_plan(graph, {.int8_activations = false}), 0), CodeLayout::kPlanes);
+  // An output of the graph is what it says: levels, not what is near them.
+  graph.add_output(graph.node(graph.topological_order()[0]).output);
+  const auto watched = make_plan(graph);
+  EXPECT_EQ(layout(*watched, 0), CodeLayout::kPlanes);
+  EXPECT_EQ(watched->steps()[1].kernel, "xnor_popcount");
 }
 
 TEST(Plan, EncodesOnceForSeveralLayers) {

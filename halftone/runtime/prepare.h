@@ -10,6 +10,8 @@ namespace halftone::runtime {
 ///     x [N, 784] -> Encode -> dense1        x [32, 784] -> Encode -> dense1
 ///       \-> Encode (same basis) -> dense2                    \-----> dense2
 ///
+///     dense1 (Tanh) -> Encode               dense1 -> Encode (of Tanh: other thresholds)
+///
 /// @throws Error kFormat or kShape as ir::verify(), or if the shapes do not fit the batch
 ir::Graph prepare(ir::Graph graph, std::size_t batch);
 

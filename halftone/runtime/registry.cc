@@ -30,7 +30,9 @@ constexpr std::array kBinary = {Implementation{"rows_f32", judge_binary_rows, cr
                                 kReference};
 constexpr std::array kSoftmax = {
     Implementation{"vector_f32", judge_softmax_rows, create_softmax_rows}, kReference};
-constexpr std::array kEncode = {Implementation{"bit_planes", judge_encode, create_encode}};
+constexpr std::array kEncode = {
+    Implementation{"bit_planes", judge_encode_planes, create_encode_planes},
+    Implementation{"int8", judge_encode_int8, create_encode_int8}};
 constexpr std::array kReshape = {Implementation{"alias", judge_alias, create_alias}};
 constexpr std::array kOthers = {kReference};
 

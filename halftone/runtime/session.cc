@@ -21,7 +21,7 @@ ValueView Session::view(ir::ValueId id) const {
   const Storage& storage = plan_->storage(id);
   const std::byte* data =
       storage.constant != nullptr ? storage.constant : arena_.data() + storage.offset;
-  return {plan_->graph().value(id).type, {data, storage.bytes}};
+  return {plan_->graph().value(id).type, {data, storage.bytes}, storage.layout};
 }
 
 Buffers Session::buffers_of(const Step& step) {

@@ -116,6 +116,29 @@ TEST(Session, TellsObserversEveryStepInOrder) {
   EXPECT_EQ(second_observer, names.size());
 }
 
+TEST(Session, ShowsCodesThatAreIntegersAsTheirReadersSeeThem) {
+  const auto plan = make_plan(testing::make_perceptron({.bits = 3}));
+  Session session(plan);
+  Random random(4);
+  const auto inputs = testing::random_inputs(plan->graph(), random);
+  std::size_t seen = 0;
+  session.add_observer([&](const StepEvent& event) {
+    if (event.node.name != "dense1.encode") return;
+    ++seen;
+    const auto& op = std::get<ir::Encode>(event.node.op);
+    const ir::Tensor* operand = inputs.data();
+    const ir::Tensor exact = ir::evaluate_operator(op, {&operand, 1});
+    float range = 0;
+    for (const float a : op.encoding->bases.front().a()) range += 2 * std::abs(a);
+    const ir::Tensor levels = to_tensor(event.output);
+    for (std::size_t i = 0; i < exact.as<float>().size(); ++i) {
+      EXPECT_NEAR(levels.as<float>()[i], exact.as<float>()[i], range / 480);
+    }
+  });
+  session.run(inputs);
+  EXPECT_EQ(seen, 1U);
+}
+
 TEST(Session, ManyRunOnePlanAtOnce) {
   for (const std::optional<int> bits : {std::optional<int>(), std::optional<int>(2)}) {
     const auto plan =

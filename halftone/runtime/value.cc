@@ -5,6 +5,7 @@
 
 #include "halftone/base/bits.h"
 #include "halftone/kernels/decode.h"
+#include "halftone/kernels/int8_matmul/level_grid.h"
 
 namespace halftone::runtime {
 namespace {
@@ -23,15 +24,27 @@ ir::MatrixExtent row_extent(const ir::Shape& shape) {
   return {cols == 0 ? 0 : count / cols, cols};
 }
 
-std::size_t value_bytes(const ir::ValueType& type) {
-  if (!type.encoding.is_dense()) return plane_words(type) * sizeof(std::uint64_t);
+std::size_t value_bytes(const ir::ValueType& type, CodeLayout layout) {
+  if (!type.encoding.is_dense()) {
+    return layout == CodeLayout::kInt8 ? type.shape.element_count()
+                                       : plane_words(type) * sizeof(std::uint64_t);
+  }
   return type.shape.element_count() * ir::size_bytes(type.encoding.element);
 }
 
-void decode_value(const ir::ValueType& type, const std::byte* planes, float* values) noexcept {
-  const auto [rows, cols] = row_extent(type.shape);
-  kernels::decode({reinterpret_cast<const std::uint64_t*>(planes), plane_words(type)},
-                  type.encoding.basis->bases.front(), {values, rows, cols, cols});
+void decode_value(const ValueView& view, float* values) noexcept {
+  const numerics::Basis& basis = view.type.encoding.basis->bases.front();
+  if (view.layout == CodeLayout::kInt8) {
+    const kernels::Int8Levels levels(basis);
+    std::transform(view.bytes.begin(), view.bytes.end(), values, [&](std::byte q) {
+      return levels.offset + levels.scale * static_cast<float>(static_cast<std::int8_t>(q));
+    });
+    return;
+  }
+  const auto [rows, cols] = row_extent(view.type.shape);
+  kernels::decode(
+      {reinterpret_cast<const std::uint64_t*>(view.bytes.data()), plane_words(view.type)}, basis,
+      {values, rows, cols, cols});
 }
 
 ir::Tensor to_tensor(const ValueView& view) {
@@ -39,7 +52,7 @@ ir::Tensor to_tensor(const ValueView& view) {
   if (view.type.encoding.is_dense()) {
     std::copy(view.bytes.begin(), view.bytes.end(), tensor.bytes().begin());
   } else {
-    decode_value(view.type, view.bytes.data(), tensor.as<float>().data());
+    decode_value(view, tensor.as<float>().data());
   }
   return tensor;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How values lie in the memory of a session.
 //
-// Dense values are row-major elements. Codes are bit planes as kernels::encode() writes them: for
-// each row (the last axis) K planes of whole 64-bit words.
+// Dense values are row-major elements. Codes lie row by row (the last axis), as CodeLayout says: K
+// planes of whole 64-bit words, or a byte each.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,7 @@
 
 #include "halftone/base/view.h"
 #include "halftone/ir/tensor.h"
+#include "halftone/runtime/code_layout.h"
 
 namespace halftone::runtime {
 
@@ -17,17 +18,19 @@ namespace halftone::runtime {
 ir::MatrixExtent row_extent(const ir::Shape& shape);
 
 /// Bytes a value of this type takes in a session. @pre codes have one basis for the tensor
-std::size_t value_bytes(const ir::ValueType& type);
+std::size_t value_bytes(const ir::ValueType& type, CodeLayout layout = CodeLayout::kPlanes);
 
 /// A value in the memory of a session, valid until the session runs on.
 struct ValueView {
   const ir::ValueType& type;
   std::span<const std::byte> bytes;
+  CodeLayout layout = CodeLayout::kPlanes;
 };
 
-/// Writes the levels of codes as float32. @pre one basis for the tensor
+/// Writes the levels of codes as float32, those of CodeLayout::kInt8 as their readers see them.
+/// @pre one basis for the tensor
 /// @param values  as many as the value has elements
-void decode_value(const ir::ValueType& type, const std::byte* planes, float* values) noexcept;
+void decode_value(const ValueView& view, float* values) noexcept;
 
 /// A copy of a value; codes are decoded to float32.
 ir::Tensor to_tensor(const ValueView& view);

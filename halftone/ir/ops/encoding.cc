@@ -80,7 +80,7 @@ Tensor evaluate(const Encode& op, InputTensors inputs) {
   const numerics::LevelTable table(op.encoding->bases.front());
   const auto x = inputs[0]->as<float>();
   std::transform(x.begin(), x.end(), result.as<float>().begin(),
-                 [&table](float value) { return table.nearest(value); });
+                 [&](float value) { return table.nearest(apply(op.activation, value)); });
   return result;
 }
 
@@ -108,7 +108,9 @@ Tensor evaluate(const DequantizeLinear& op, InputTensors inputs) {
 }
 
 std::string attributes(const Encode& op) {
-  return Encoding{ElementType::kFloat32, op.encoding}.to_string();
+  const std::string encoding = Encoding{ElementType::kFloat32, op.encoding}.to_string();
+  if (op.activation.kind == ActivationKind::kIdentity) return encoding;
+  return encoding + " of " + to_string(op.activation);
 }
 
 std::string attributes(const QuantizeLinear& op) {

@@ -5,18 +5,23 @@
 #include <memory>
 #include <vector>
 
+#include "halftone/ir/ops/activation.h"
 #include "halftone/ir/ops/rules.h"
 
 namespace halftone::ir {
 
-/// Codes of the levels nearest to each number, in one basis for the whole tensor.
-/// Input float32 [..., n], output the same shape in that basis.
+/// Codes of the levels nearest to activation(x), in one basis for the whole tensor.
+/// Input float32 [..., n], output the same shape in that basis. No file format has the activation:
+/// it gets here when a graph is prepared to run.
 struct Encode {
   static constexpr std::string_view kName = "Encode";
   static constexpr std::size_t kMinInputs = 1;
   static constexpr std::size_t kMaxInputs = 1;
   std::shared_ptr<const numerics::BasisEncoding> encoding;
-  bool operator==(const Encode& other) const { return *encoding == *other.encoding; }
+  Activation activation{};
+  bool operator==(const Encode& other) const {
+    return *encoding == *other.encoding && activation == other.activation;
+  }
 };
 
 /// Affine integers: x = scale (q - zero_point), per tensor (one scale) or along an axis.

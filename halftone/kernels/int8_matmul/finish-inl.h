@@ -13,16 +13,17 @@
 #include <algorithm>
 #include <cstring>
 
+#include "halftone/kernels/int8_matmul/int8_weights.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// acc scale + offset totals + bias into a row of y, which may end within the block.
-/// @param acc  [Weights::kBlock], overwritten
-template <typename Weights>
-HWY_INLINE void FinishBlock(const Weights& weights, std::size_t block, float scale, float offset,
-                            float* HWY_RESTRICT acc, float* HWY_RESTRICT y) {
-  constexpr std::size_t kOutputs = Weights::kBlock;
+/// @param acc  [32], overwritten
+HWY_INLINE void FinishBlock(const Int8Weights& weights, std::size_t block, float scale,
+                            float offset, float* HWY_RESTRICT acc, float* HWY_RESTRICT y) {
+  constexpr std::size_t kOutputs = Int8Weights::kBlock;
   const hn::CappedTag<float, kOutputs> d;
   const float* bias = weights.bias(block);
   for (std::size_t lane = 0; lane < kOutputs; lane += hn::Lanes(d)) {

@@ -44,11 +44,26 @@ BENCHMARK_TEMPLATE(BM_Int8Matmul, PlaneMatmulWeights, plane_matmul)
     ->ArgsProduct({{1}, {4096}, {4096}, {1, 2, 3, 4}, {0, 128}})
     ->Args({256, 4096, 4096, 2, 0})
     ->Unit(benchmark::kMicrosecond);
-BENCHMARK_TEMPLATE(BM_Int8Matmul, LevelMatmulWeights, level_matmul)
-    ->Name("BM_LevelMatmul")
+template <LevelLayout kLayout>
+struct LevelsAs : LevelMatmulWeights {
+  LevelsAs(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
+           std::span<const float> bias = {})
+      : LevelMatmulWeights(codes, encoding, bias, kLayout) {}
+};
+using LevelBytes = LevelsAs<LevelLayout::kBytes>;
+using LevelNibbles = LevelsAs<LevelLayout::kNibbles>;
+
+BENCHMARK_TEMPLATE(BM_Int8Matmul, LevelBytes, level_matmul)
+    ->Name("BM_LevelBytes")
     ->ArgNames({"m", "n", "o", "bits", "group"})
-    ->ArgsProduct({{1, 32}, {784}, {700}, {4}, {0}})
+    ->ArgsProduct({{1, 2, 4, 32}, {784}, {700}, {4}, {0}})
     ->ArgsProduct({{1, 256}, {4096}, {4096}, {4}, {0, 128}})
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK_TEMPLATE(BM_Int8Matmul, LevelNibbles, level_matmul)
+    ->Name("BM_LevelNibbles")
+    ->ArgNames({"m", "n", "o", "bits", "group"})
+    ->ArgsProduct({{1, 2, 4}, {784}, {700}, {3, 4}, {0}})
+    ->ArgsProduct({{1}, {4096}, {4096}, {3, 4}, {0, 128}})
     ->Unit(benchmark::kMicrosecond);
 
 /// Argument: numbers in a row.
@@ -79,8 +94,12 @@ BENCHMARK_TEMPLATE(BM_PackInt8, PlaneMatmulWeights)
     ->Name("BM_PackPlanes")
     ->Arg(2)
     ->Unit(benchmark::kMillisecond);
-BENCHMARK_TEMPLATE(BM_PackInt8, LevelMatmulWeights)
-    ->Name("BM_PackLevels")
+BENCHMARK_TEMPLATE(BM_PackInt8, LevelBytes)
+    ->Name("BM_PackLevelBytes")
+    ->Arg(4)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_TEMPLATE(BM_PackInt8, LevelNibbles)
+    ->Name("BM_PackLevelNibbles")
     ->Arg(4)
     ->Unit(benchmark::kMillisecond);
 

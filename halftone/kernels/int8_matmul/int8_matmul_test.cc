@@ -28,21 +28,37 @@ struct PlanesAs {
   };
   static constexpr const char* kName =
       kLayout == PlaneLayout::kFours ? "plane_matmul fours" : "plane_matmul fives";
+  static constexpr bool kRoundsLevels = false;
+  static constexpr int kMostBits = numerics::kMaxBits;
   static constexpr auto kMultiply = plane_matmul;
   static constexpr auto kReference = plane_matmul_reference;
 };
-struct Levels {
-  using Weights = LevelMatmulWeights;
-  static constexpr const char* kName = "level_matmul";
+template <LevelLayout kLayout>
+struct LevelsAs {
+  struct Weights : LevelMatmulWeights {
+    Weights(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
+            std::span<const float> bias = {})
+        : LevelMatmulWeights(codes, encoding, bias, kLayout) {}
+  };
+  static constexpr const char* kName =
+      kLayout == LevelLayout::kBytes ? "level_matmul bytes" : "level_matmul nibbles";
+  static constexpr bool kRoundsLevels = true;
+  static constexpr int kMostBits =
+      kLayout == LevelLayout::kBytes ? numerics::kMaxBits : LevelMatmulWeights::kMostNibbleBits;
   static constexpr auto kMultiply = level_matmul;
   static constexpr auto kReference = level_matmul_reference;
 };
 
+/// Calls body(way) for every way that takes so many bits.
 template <typename Body>
-void for_each_way(const Body& body) {
-  body(PlanesAs<PlaneLayout::kFours>());
-  body(PlanesAs<PlaneLayout::kFives>());
-  body(Levels());
+void for_each_way(int bits, const Body& body) {
+  const auto call = [&](auto way) {
+    if (bits <= way.kMostBits) body(way);
+  };
+  call(PlanesAs<PlaneLayout::kFours>());
+  call(PlanesAs<PlaneLayout::kFives>());
+  call(LevelsAs<LevelLayout::kBytes>());
+  call(LevelsAs<LevelLayout::kNibbles>());
 }
 
 struct Case {
@@ -75,7 +91,7 @@ void expect_matches(Random& random, const Case& c) {
   const auto encoding = numerics::random_encoding(random, c.outputs, c.inputs, c.bits, c.offset,
                                                   c.granularity, c.group_size);
   const auto bias = numerics::random_floats(random, c.bias ? c.outputs : 0);
-  for_each_way([&](auto way) {
+  for_each_way(c.bits, [&](auto way) {
     // With and without, in turns.
     x.offset = x.offset == 0 ? static_cast<float>(random.normal()) : 0;
     std::vector<float> expected(c.rows * c.outputs);
@@ -142,7 +158,7 @@ TEST_P(Int8Matmul, ExtremeSumsAreExact) {
       numerics::BitPlanes w(2, n, 1);
       for (std::size_t c = 0; c < n; ++c) w.set_code(1, c, 1);
       const float one[] = {1.0F};
-      for_each_way([&](auto way) {
+      for_each_way(1, [&](auto way) {
         const typename decltype(way)::Weights weights(
             w, numerics::tensor_encoding(numerics::make_basis(one)));
         std::vector<float> y(2);
@@ -167,7 +183,7 @@ TEST_P(Int8Matmul, WritesOnlyTheBlocksAskedForAndReadsStridedRows) {
   const auto w = numerics::random_planes(random, kOutputs, kInputs, 2);
   const auto encoding =
       numerics::random_encoding(random, kOutputs, kInputs, 2, true, Granularity::kChannel);
-  for_each_way([&](auto way) {
+  for_each_way(2, [&](auto way) {
     std::vector<float> expected(3 * kOutputs);
     way.kReference(x, w, encoding, {}, MatrixView<float>(expected, 3, kOutputs));
     const typename decltype(way)::Weights weights(w, encoding);
@@ -195,7 +211,7 @@ TEST_P(Int8Matmul, IsNearTheProductOfTheNumbers) {
   const auto encoding =
       numerics::random_encoding(random, kOutputs, kInputs, 3, true, Granularity::kGroup, 64);
   const std::vector<float> levels = numerics::decode(w, encoding);
-  for_each_way([&](auto way) {
+  for_each_way(3, [&](auto way) {
     const typename decltype(way)::Weights weights(w, encoding);
     std::vector<float> y(2 * kOutputs);
     way.kMultiply({MatrixView<const std::int8_t>(q, 2, kInputs), scales}, weights,
@@ -209,10 +225,10 @@ TEST_P(Int8Matmul, IsNearTheProductOfTheNumbers) {
           const float value = values[r * kInputs + i];
           exact += double{value} * level;
           bound += scales[r] / 2 * std::abs(level);  // half a step of the activation
-          if (std::is_same_v<decltype(way), Levels>) {
-            // and of the grid of levels: 1/496 of their range
+          if (way.kRoundsLevels) {
+            // and of the grid of levels: 1/252 of their range
             const auto& basis = encoding.basis(o, i / 64, kInputs);
-            for (const float a : basis.a()) bound += std::abs(value) * std::abs(a) * 2 / 496;
+            for (const float a : basis.a()) bound += std::abs(value) * std::abs(a) * 2 / 252;
           }
         }
         EXPECT_NEAR(y[r * kOutputs + o], exact, bound) << way.kName;
@@ -232,7 +248,7 @@ TEST_P(Int8Matmul, WaysAgreeOnEvenlySpacedLevels) {
     const auto w = numerics::random_planes(random, kOutputs, kInputs, bits);
     const auto encoding = numerics::tensor_encoding(numerics::affine_basis(bits, 0.02F, 1.5F));
     std::vector<std::vector<float>> results;
-    for_each_way([&](auto way) {
+    for_each_way(bits, [&](auto way) {
       const typename decltype(way)::Weights weights(w, encoding);
       std::vector<float> y(kOutputs);
       way.kMultiply(x, weights, {0, weights.num_blocks()}, MatrixView<float>(y, 1, kOutputs));
@@ -240,6 +256,7 @@ TEST_P(Int8Matmul, WaysAgreeOnEvenlySpacedLevels) {
     });
     for (std::size_t o = 0; o < kOutputs; ++o) {
       EXPECT_EQ(results[0][o], results[1][o]);
+      EXPECT_EQ(results[2][o], results.back()[o]);
       EXPECT_NEAR(results[0][o], results[2][o], 2e-6F * static_cast<float>(1 << bits)) << bits;
     }
   }
@@ -251,9 +268,9 @@ TEST(Int8MatmulWeights, RefuseWhatDoesNotFit) {
   Random random(16);
   const auto codes = numerics::random_planes(random, 4, 20, 2);
   const auto encoding = numerics::random_encoding(random, 4, 20, 2, true, Granularity::kGroup, 8);
-  for_each_way([&](auto way) {
+  for_each_way(2, [&](auto way) {
     using Weights = typename decltype(way)::Weights;
-    const std::string name = std::is_same_v<decltype(way), Levels> ? "level" : "plane";
+    const std::string name = way.kRoundsLevels ? "level" : "plane";
     const auto pack = [](const numerics::BitPlanes& w, const numerics::BasisEncoding& e,
                          std::span<const float> bias) {
       return [&w, &e, bias] { const Weights weights(w, e, bias); };
@@ -274,6 +291,12 @@ TEST(Int8MatmulWeights, RefuseWhatDoesNotFit) {
         pack(numerics::BitPlanes(0, Weights::kMostInputs + 1, 1),
              numerics::random_encoding(random, 0, 1, 1, false, Granularity::kChannel), {}));
   });
+  const auto wide = numerics::random_planes(random, 4, 20, 5);
+  const auto wide_encoding =
+      numerics::random_encoding(random, 4, 20, 5, true, Granularity::kChannel);
+  expect_error(ErrorKind::kUnsupported, "in nibbles: expected at most 4 bits, found 5", [&] {
+    const LevelMatmulWeights weights(wide, wide_encoding, {}, LevelLayout::kNibbles);
+  });
 }
 
 TEST(Int8MatmulWeights, TakeLittleMoreMemoryThanTheCodes) {
@@ -285,7 +308,10 @@ TEST(Int8MatmulWeights, TakeLittleMoreMemoryThanTheCodes) {
   // 640 inputs are 43 pieces of 15, in 16 bits each.
   EXPECT_EQ(PlaneMatmulWeights(codes, encoding, {}, PlaneLayout::kFives).size_bytes(),
             64 * 43 * 2 * 2 + 64 * 4 * sizeof(float));
-  EXPECT_EQ(LevelMatmulWeights(codes, encoding).size_bytes(), 64 * 640 + 64 * 3 * sizeof(float));
+  EXPECT_EQ(LevelMatmulWeights(codes, encoding, {}, LevelLayout::kBytes).size_bytes(),
+            64 * 640 + 64 * 3 * sizeof(float));
+  EXPECT_EQ(LevelMatmulWeights(codes, encoding, {}, LevelLayout::kNibbles).size_bytes(),
+            64 * 640 / 2 + 64 * 16 + 64 * 3 * sizeof(float));
 }
 
 TEST(LevelGrid, IsExactForEvenlySpacedLevels) {
@@ -293,8 +319,8 @@ TEST(LevelGrid, IsExactForEvenlySpacedLevels) {
     const int last = (1 << bits) - 1;
     const int steps = weight_steps(bits);
     const LevelGrid grid(numerics::affine_basis(bits, 0.5F, 3), steps);
-    EXPECT_LE(steps, 255);
-    EXPECT_GE(steps, 248);
+    EXPECT_LE(steps, bits <= 4 ? 127 : 255);
+    EXPECT_GE(steps, bits <= 4 ? 120 : 248);
     for (int code = 0; code <= last; ++code) {
       EXPECT_EQ(grid.u[static_cast<std::size_t>(code)], code * (steps / last)) << bits;
     }
@@ -328,21 +354,6 @@ TEST(Int8Levels, AreTheLevelsWithinHalfAStep) {
         if (basis == numerics::affine_basis(bits, 0.25F, 1) && bits < 8) {
           EXPECT_NEAR(decoded, level, 1e-6F * range) << bits;
         }
-      }
-    }
-  }
-}
-
-TEST(Int8Levels, AreLookedUpForEveryLength) {
-  Random random(20);
-  for (const int bits : {1, 3, 8}) {
-    const Int8Levels levels(numerics::random_basis(random, bits, true));
-    for (std::size_t n = 0; n <= 130; ++n) {
-      const auto codes = numerics::random_planes(random, 2, n, bits);
-      std::vector<std::int8_t> q(2 * n, 99);
-      decode_int8(codes.planes.words(), bits, levels, MatrixView<std::int8_t>(q, 2, n));
-      for (std::size_t i = 0; i < 2 * n; ++i) {
-        EXPECT_EQ(q[i], levels.q[codes.code(i / n, i % n)]) << bits << " " << n << " " << i;
       }
     }
   }

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "halftone/base/bits.h"
-
 namespace halftone::kernels {
 namespace {
 
@@ -41,26 +39,6 @@ Int8Levels::Int8Levels(const numerics::Basis& basis) {
   offset = grid.center;
   for (std::size_t code = 0; code < basis.num_levels(); ++code) {
     q[code] = static_cast<std::int8_t>(grid.u[code] - steps / 2);
-  }
-}
-
-void decode_int8(std::span<const std::uint64_t> planes, int bits, const Int8Levels& levels,
-                 MatrixView<std::int8_t> q) noexcept {
-  const auto num_planes = static_cast<std::size_t>(bits);
-  const std::size_t words = words_for_bits(q.cols());
-  HALFTONE_ASSERT(planes.size() == q.rows() * num_planes * words);
-  for (std::size_t r = 0; r < q.rows(); ++r) {
-    const auto row = planes.subspan(r * num_planes * words, num_planes * words);
-    std::int8_t* to = q.row(r).data();
-    for (std::size_t first = 0; first < q.cols(); first += 8) {
-      std::uint64_t eight = 0;  // codes, a byte each
-      for (std::size_t j = 0; j < num_planes; ++j) {
-        const std::uint64_t word = row[j * words + first / 64];
-        eight |= spread_bits(static_cast<std::uint8_t>(word >> (first % 64))) << j;
-      }
-      const std::size_t last = std::min(first + 8, q.cols());
-      for (std::size_t i = first; i < last; ++i, eight >>= 8) to[i] = levels.q[eight & 255];
-    }
   }
 }
 

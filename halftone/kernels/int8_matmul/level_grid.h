@@ -4,9 +4,7 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 
-#include "halftone/base/view.h"
 #include "halftone/numerics/basis.h"
 
 namespace halftone::kernels {
@@ -22,8 +20,14 @@ struct LevelGrid {
   LevelGrid(const numerics::Basis& basis, int steps);
 };
 
-/// Steps for weights of K bits, 248 to 255: the largest multiple of 2^K - 1 that fits 8 bits.
-constexpr int weight_steps(int bits) { return 255 / ((1 << bits) - 1) * ((1 << bits) - 1); }
+/// Steps for weights of K bits: the largest multiple of 2^K - 1 that fits 7 bits (120 to 127), for
+/// more than 4 bits 8 bits (248 to 255). Products of 7 bits with activations need no wider
+/// registers, and four bits have 16 levels at most: half a step is a sixteenth of what lies between
+/// two of them, if they are about evenly spaced.
+constexpr int weight_steps(int bits) {
+  const int most = bits <= 4 ? 127 : 255;
+  return most / ((1 << bits) - 1) * ((1 << bits) - 1);
+}
 
 /// The levels of activations as 8-bit integers with a sign: level ~ offset + scale q, within
 /// scale / 2, at most 1/480 of the range of the levels; exact where they are evenly spaced and
@@ -36,11 +40,5 @@ struct Int8Levels {
 
   explicit Int8Levels(const numerics::Basis& basis);
 };
-
-/// Looks the codes of encoded rows up.
-/// @param planes  [rows, bits, words] as encode() writes them
-/// @param q       [rows, n], all written
-void decode_int8(std::span<const std::uint64_t> planes, int bits, const Int8Levels& levels,
-                 MatrixView<std::int8_t> q) noexcept;
 
 }  // namespace halftone::kernels

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fully connected layer on encoded weights and 8-bit activations through levels of 8 bits: the way
-// for many rows or many bits, where one pass per bit plane would take longer.
+// Fully connected layer on encoded weights and 8-bit activations through levels that are integers:
+// the way for many rows or many bits, where one pass per bit plane would take longer.
 #pragma once
 
 #include <cstddef>
@@ -10,85 +10,90 @@
 #include "halftone/base/buffer.h"
 #include "halftone/kernels/block_range.h"
 #include "halftone/kernels/int8_matmul/int8_rows.h"
+#include "halftone/kernels/int8_matmul/int8_weights.h"
 #include "halftone/kernels/int8_matmul/level_grid.h"
 #include "halftone/numerics/encoding.h"
 
 namespace halftone::kernels {
 
-/// Encoded weights [o, n] as level_matmul() reads them: the integers of a LevelGrid
-/// of weight_steps(),
+/// How the weights lie, and with it how they become levels.
+enum class LevelLayout {
+  /// A byte per weight: its level. Pieces of 4 inputs, in which a lane of a vector works for an
+  /// output of its own: for several rows of activations, which share the time it takes to read
+  /// the weights.
+  kBytes,
+  /// Half a byte per weight: its code, looked up in a table of its output and group. Pieces of 32
+  /// inputs, in which 16 bytes of a vector work for an output of their own: for one row of
+  /// activations, where reading the weights takes most of the time. At most 4 bits.
+  kNibbles,
+};
+
+/// Encoded weights [o, n] as level_matmul() reads them: on a LevelGrid of weight_steps(),
 ///
-///     block 0:  group 0:  piece 0 [output 0 [input 0, 1, 2, 3], output 1 [...], ...]  piece 1 ...
+///     block 0:  group 0:  [pieces of the group]
 ///               group 1:  ...
 ///     block 1:  ...
 ///
-/// A piece is 4 inputs of the 32 outputs of a block; missing ones are zero. A granularity of
-/// channel or tensor is one group of n inputs. Beside them, in the order group, block: the rows of
-/// floats half_step and, if there are offsets, center.
-class LevelMatmulWeights {
+///     kBytes:   piece: [output 0 [level of input 0, 1, 2, 3], output 1 [...], ... output 31]
+///     kNibbles: the pieces of outputs 0 to 7, those of outputs 8 to 15, ...
+///               piece: [output 0 [codes of inputs 0 and 16, 1 and 17, ...], ... output 7]
+///
+/// Missing inputs and outputs are zero. Beside them, in the order group, block: the rows of floats
+/// half_step and, if there are offsets, center; with kNibbles in the order block, group, output:
+/// the 16 levels of its codes.
+class LevelMatmulWeights : public Int8Weights {
  public:
-  /// Outputs that are computed together; ranges of outputs start at multiples of it.
-  static constexpr std::size_t kBlock = 32;
-  /// Inputs of a piece.
-  static constexpr std::size_t kPiece = 4;
   /// Beyond, a sum would not fit 32 bits.
   static constexpr std::size_t kMostInputs = std::size_t{1} << 16;
+  /// Of LevelLayout::kNibbles.
+  static constexpr int kMostNibbleBits = 4;
+  static constexpr std::size_t kNibbleInputs = 32;
+  static constexpr std::size_t kNibbleOutputs = 8;
+  static constexpr std::size_t kTableBytes = 16;
+  /// Inputs of a piece of LevelLayout::kBytes.
+  static constexpr std::size_t kByteInputs = 4;
 
   /// @param codes     [o, n], Kw planes
   /// @param encoding  of `codes`, any granularity
   /// @param bias      [o], or empty for none
-  /// @throws Error as check_weights() with kMostInputs; kShape if the memory cannot be had
+  /// @throws Error as check_weights() with kMostInputs; kUnsupported if there are more bits than
+  ///         the layout takes; kShape if the memory cannot be had
   LevelMatmulWeights(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
-                     std::span<const float> bias = {});
+                     std::span<const float> bias = {}, LevelLayout layout = LevelLayout::kBytes);
 
-  [[nodiscard]] std::size_t outputs() const { return outputs_; }
-  [[nodiscard]] std::size_t inputs() const { return inputs_; }
+  [[nodiscard]] LevelLayout layout() const { return layout_; }
   /// Of the grid.
   [[nodiscard]] std::int32_t steps() const { return steps_; }
-  [[nodiscard]] bool has_center() const { return has_center_; }
-  [[nodiscard]] std::size_t num_blocks() const {
-    return outputs_ / kBlock + (outputs_ % kBlock != 0);
-  }
   [[nodiscard]] std::size_t size_bytes() const {
-    return levels_.size_bytes() + floats_.size_bytes() + totals_.size_bytes() + bias_.size_bytes();
+    return weights_.size_bytes() + tables_.size_bytes() + floats_.size_bytes() + output_bytes();
   }
 
-  [[nodiscard]] std::size_t num_groups() const { return num_groups_; }
-  /// Inputs of a group; the last one may have fewer.
-  [[nodiscard]] std::size_t group_inputs() const { return group_inputs_; }
-  /// [pieces of the group, 32, 4]
-  [[nodiscard]] const std::uint8_t* levels(std::size_t block, std::size_t group) const {
-    return levels_.as<std::uint8_t>().data() +
-           (block * num_groups_ + group) * group_pieces_ * kBlock * kPiece;
+  /// The pieces of a block and group.
+  [[nodiscard]] const std::uint8_t* weights(std::size_t block, std::size_t group) const {
+    return weights_.as<std::uint8_t>().data() + (block * num_groups() + group) * group_bytes_;
+  }
+  /// [32, 16] of a block and group: the levels of each output, by code.
+  [[nodiscard]] const std::uint8_t* tables(std::size_t block, std::size_t group) const {
+    return tables_.as<std::uint8_t>().data() +
+           (block * num_groups() + group) * kBlock * kTableBytes;
   }
   /// [1 or 2, 32] of a group and block: half_step, center.
   [[nodiscard]] const float* floats(std::size_t group, std::size_t block) const {
     return floats_.as<float>().data() + (group * num_blocks() + block) * float_rows() * kBlock;
   }
-  /// [32] of a block: acc of activations that are all one.
-  [[nodiscard]] const float* totals(std::size_t block) const {
-    return totals_.as<float>().data() + block * kBlock;
-  }
-  /// [32] of a block; null if there is none.
-  [[nodiscard]] const float* bias(std::size_t block) const {
-    return bias_.size_bytes() == 0 ? nullptr : bias_.as<float>().data() + block * kBlock;
-  }
 
  private:
-  [[nodiscard]] std::size_t float_rows() const { return has_center_ ? 2 : 1; }
+  [[nodiscard]] std::size_t float_rows() const { return has_offset() ? 2 : 1; }
   void pack(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding);
+  void pack_group(const numerics::BitPlanes& codes, const LevelGrid& grid, std::size_t output,
+                  std::size_t group);
 
-  std::size_t outputs_ = 0;
-  std::size_t inputs_ = 0;
-  std::size_t num_groups_ = 0;
-  std::size_t group_inputs_ = 0;
-  std::size_t group_pieces_ = 0;
+  LevelLayout layout_;
+  std::size_t group_bytes_ = 0;  ///< of a block and group
   std::int32_t steps_ = 0;
-  bool has_center_ = false;
-  AlignedBuffer levels_;
+  AlignedBuffer weights_;
+  AlignedBuffer tables_;
   AlignedBuffer floats_;
-  AlignedBuffer totals_;
-  AlignedBuffer bias_;
 };
 
 /// y[r, o] = dot product of activation row r and weight row o, the weights on their grids, plus
@@ -101,7 +106,7 @@ class LevelMatmulWeights {
 ///     y += offset acc', where acc' is acc for q_i = 1, if the activations have an offset
 ///     y += bias                                         if there is one
 ///
-/// The result is the same, bit for bit, on every target.
+/// The result is the same, bit for bit, on every target and for every layout.
 /// @param blocks   which blocks of outputs to compute, within weights.num_blocks()
 /// @param y        [m, o]; only the columns of `blocks` are written
 void level_matmul(const Int8Rows& x, const LevelMatmulWeights& weights, BlockRange blocks,

@@ -11,6 +11,7 @@
 #include "halftone/base/buffer.h"
 #include "halftone/kernels/block_range.h"
 #include "halftone/kernels/int8_matmul/int8_rows.h"
+#include "halftone/kernels/int8_matmul/int8_weights.h"
 #include "halftone/numerics/encoding.h"
 
 namespace halftone::kernels {
@@ -58,13 +59,10 @@ inline constexpr PlaneFormat kFivesFormat{15, 2, 1, 160};
 ///     chunk 1:  ...
 ///
 /// A piece is some inputs of the 32 outputs of a block; missing inputs and outputs are zero bits.
-/// A granularity of channel or tensor is one group of n inputs. Beside the planes, in the same
-/// order of chunks, blocks, groups: the rows of floats a_0 ... a_(Kw-1) and, if there are offsets,
-/// c.
-class PlaneMatmulWeights {
+/// Beside the planes, in the same order of chunks, blocks, groups: the rows of floats
+/// a_0 ... a_(Kw-1) and, if there are offsets, c.
+class PlaneMatmulWeights : public Int8Weights {
  public:
-  /// Outputs that are computed together; ranges of outputs start at multiples of it.
-  static constexpr std::size_t kBlock = 32;
   /// Beyond, a sum would not fit 32 bits.
   static constexpr std::size_t kMostInputs = std::size_t{1} << 24;
 
@@ -82,19 +80,10 @@ class PlaneMatmulWeights {
   [[nodiscard]] const PlaneFormat& format() const {
     return layout_ == PlaneLayout::kFours ? kFoursFormat : kFivesFormat;
   }
-  [[nodiscard]] std::size_t outputs() const { return outputs_; }
-  [[nodiscard]] std::size_t inputs() const { return inputs_; }
-  [[nodiscard]] std::size_t bits() const { return bits_; }
-  [[nodiscard]] bool has_offset() const { return has_offset_; }
-  [[nodiscard]] std::size_t num_blocks() const {
-    return outputs_ / kBlock + (outputs_ % kBlock != 0);
-  }
   [[nodiscard]] std::size_t size_bytes() const {
-    return planes_.size_bytes() + floats_.size_bytes() + totals_.size_bytes() + bias_.size_bytes();
+    return planes_.size_bytes() + floats_.size_bytes() + output_bytes();
   }
 
-  /// Inputs of a group; the last one may have fewer.
-  [[nodiscard]] std::size_t group_inputs() const { return group_inputs_; }
   [[nodiscard]] std::span<const PlaneChunk> chunks() const { return chunks_; }
   /// [groups, Kw, pieces, 32] of a chunk and block.
   [[nodiscard]] const std::uint8_t* planes(const PlaneChunk& chunk, std::size_t block) const {
@@ -104,15 +93,7 @@ class PlaneMatmulWeights {
   [[nodiscard]] const float* floats(const PlaneChunk& chunk, std::size_t block) const {
     return floats_.as<float>().data() + first_float(chunk, block);
   }
-  [[nodiscard]] std::size_t float_rows() const { return bits_ + (has_offset_ ? 1 : 0); }
-  /// [32] of a block: acc of activations that are all one.
-  [[nodiscard]] const float* totals(std::size_t block) const {
-    return totals_.as<float>().data() + block * kBlock;
-  }
-  /// [32] of a block; null if there is none.
-  [[nodiscard]] const float* bias(std::size_t block) const {
-    return bias_.size_bytes() == 0 ? nullptr : bias_.as<float>().data() + block * kBlock;
-  }
+  [[nodiscard]] std::size_t float_rows() const { return bits() + (has_offset() ? 1 : 0); }
 
  private:
   [[nodiscard]] std::size_t first_float(const PlaneChunk& chunk, std::size_t block) const {
@@ -120,24 +101,17 @@ class PlaneMatmulWeights {
   }
   /// Of a chunk and block.
   [[nodiscard]] std::size_t block_bytes(const PlaneChunk& chunk) const {
-    return chunk.num_groups * bits_ * chunk.pieces * kBlock * format().lane_bytes;
+    return chunk.num_groups * bits() * chunk.pieces * kBlock * format().lane_bytes;
   }
-  void make_chunks(std::size_t num_groups);
+  void make_chunks();
   void pack_planes(const numerics::BitPlanes& codes);
   void pack_floats(const numerics::BasisEncoding& encoding);
   void sum_up(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding);
 
   PlaneLayout layout_ = PlaneLayout::kFours;
-  std::size_t outputs_ = 0;
-  std::size_t inputs_ = 0;
-  std::size_t bits_ = 0;
-  std::size_t group_inputs_ = 0;
-  bool has_offset_ = false;
   std::vector<PlaneChunk> chunks_;
   AlignedBuffer planes_;
   AlignedBuffer floats_;
-  AlignedBuffer totals_;
-  AlignedBuffer bias_;
 };
 
 /// y[r, o] = dot product of activation row r and weight row o, plus bias.

@@ -49,8 +49,8 @@ void MakeTables(const Weights& weights, const PlaneChunk& chunk, std::span<const
   constexpr std::size_t kInputs = Lookup::kFormat.piece_inputs;
   std::size_t table = 0;
   for (std::size_t g = chunk.first_group; g < chunk.first_group + chunk.num_groups; ++g) {
-    const std::size_t end = std::min((g + 1) * weights.group_inputs(), q.size());
-    std::size_t first = g * weights.group_inputs() + chunk.first_piece * kInputs;
+    const std::size_t end = weights.group_end(g);
+    std::size_t first = weights.group_begin(g) + chunk.first_piece * kInputs;
     for (std::size_t p = 0; p < chunk.pieces; ++p, ++table, first += kInputs) {
       std::int8_t rest[kInputs] = {};
       const std::int8_t* from = q.data() + first;
@@ -95,10 +95,9 @@ HWY_INLINE void FoldGroup(const Weights& weights, const float* HWY_RESTRICT floa
 /// Sum of the inputs of a group.
 HWY_INLINE std::int32_t GroupSum(const Weights& weights, std::size_t group,
                                  std::span<const std::int8_t> q) {
-  const std::size_t begin = group * weights.group_inputs();
-  const std::size_t end = std::min(begin + weights.group_inputs(), q.size());
+  const std::size_t end = weights.group_end(group);
   std::int32_t sum = 0;
-  for (std::size_t i = begin; i < end; ++i) sum += q[i];
+  for (std::size_t i = weights.group_begin(group); i < end; ++i) sum += q[i];
   return sum;
 }
 

@@ -22,7 +22,10 @@ Verdict judge_softmax_rows(const NodeContext& context);
 Kernel create_softmax_rows(const NodeContext& context);
 
 /// Encode to bit planes.
-Verdict judge_encode(const NodeContext& context);
-Kernel create_encode(const NodeContext& context);
+Verdict judge_encode_planes(const NodeContext& context);
+Kernel create_encode_planes(const NodeContext& context);
+/// Encode to levels as 8-bit integers.
+Verdict judge_encode_int8(const NodeContext& context);
+Kernel create_encode_int8(const NodeContext& context);
 
 }  // namespace halftone::runtime

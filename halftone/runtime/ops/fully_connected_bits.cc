@@ -3,20 +3,15 @@
 
 #include "halftone/kernels/bit_matmul/bit_matmul.h"
 #include "halftone/runtime/ops/linear.h"
+#include "halftone/runtime/ops/linear_cost.h"
 #include "halftone/runtime/ops/output_shares.h"
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
 namespace {
 
-/// Above so many pairs of planes float32 is faster than one popcount pass per pair.
-constexpr int kMostPlanePairs = 16;
-/// Above so many planes of the input one pass per plane of the weights is faster, over integers.
-constexpr int kFewInputPlanes = 2;
 /// Dot products up to this length are exact in float32.
 constexpr std::size_t kMostInputs = std::size_t{1} << 24;
-/// Pairs of 64-bit words from which on a second thread is worth waking: some 50 us of work.
-constexpr std::size_t kParallelWords = std::size_t{1} << 20;
 
 /// A layer whose weights are packed.
 struct BitLayer {
@@ -37,34 +32,36 @@ struct BitLayer {
   }
 };
 
+/// "3-bit input, 2-bit weights".
+std::string bits_text(const ir::Encoding& x, const ir::Encoding& w) {
+  return std::to_string(x.basis->bits) + "-bit input, " + std::to_string(w.basis->bits) +
+         "-bit weights";
+}
+
 }  // namespace
 
-Verdict judge_xnor(const NodeContext& context) {
-  const ir::Encoding& x = context.input(0).encoding;
-  const ir::Encoding& w = context.input(1).encoding;
-  if (x.is_dense()) return refuse("the input is not encoded");
-  if (w.is_dense()) return refuse("the weights are not encoded");
-  if (context.constant(1) == nullptr) return refuse("the weights are not constant");
-  if (context.has_input(2) && context.constant(2) == nullptr) {
-    return refuse("the bias is not constant");
-  }
+std::optional<std::string> why_not_bits(const ir::Graph& graph, const ir::Node& node) {
+  const ir::ValueType& x_type = graph.value(node.inputs[0]).type;
+  const ir::Encoding& x = x_type.encoding;
+  const ir::Encoding& w = graph.value(node.inputs[1]).type.encoding;
+  if (x.is_dense()) return "the input is not encoded";
+  if (const auto reason = why_not_packed(graph, node)) return reason;
   if (w.basis->granularity == numerics::Granularity::kGroup) {
-    return refuse("weights have a basis per group of " + std::to_string(w.basis->group_size) +
-                  " inputs");
+    return "weights have a basis per group of " + std::to_string(w.basis->group_size) + " inputs";
   }
-  const std::string bits = std::to_string(x.basis->bits) + "-bit input, " +
-                           std::to_string(w.basis->bits) + "-bit weights";
-  if (x.basis->bits * w.basis->bits > kMostPlanePairs) {
-    return refuse(bits + ": more than " + std::to_string(kMostPlanePairs) + " pairs of planes");
+  if (row_extent(x_type.shape).cols > kMostInputs) {
+    return "more than " + std::to_string(kMostInputs) + " inputs";
   }
-  if (x.basis->bits > kFewInputPlanes && context.int8_activations) {
-    return refuse(bits + ": more than " + std::to_string(kFewInputPlanes) +
-                  " bits of input are faster as integers of 8");
+  return std::nullopt;
+}
+
+Verdict judge_xnor(const NodeContext& context) {
+  if (auto reason = why_not_bits(context.graph, context.node)) return refuse(std::move(*reason));
+  const std::string bits = bits_text(context.input(0).encoding, context.input(1).encoding);
+  if (context.input_layout(0) == CodeLayout::kInt8) {
+    return refuse(bits + ": faster as integers of 8 bits");
   }
-  if (row_extent(context.input(0).shape).cols > kMostInputs) {
-    return refuse("more than " + std::to_string(kMostInputs) + " inputs");
-  }
-  return accept(bits);
+  return accept(bits, cost_us(Product::kBits, layer_extent(context.graph, context.node)));
 }
 
 Kernel create_xnor(const NodeContext& context) {
@@ -72,10 +69,9 @@ Kernel create_xnor(const NodeContext& context) {
   kernels::BitMatmulWeights weights(codes.codes, *codes.encoding, constant_floats(context, 2));
   const numerics::Basis& x_basis = context.input(0).encoding.basis->bases.front();
   const std::size_t rows = row_extent(context.input(0).shape).rows;
-  const std::size_t work = rows * weights.outputs() * weights.words() * weights.bits() *
-                           static_cast<std::size_t>(x_basis.bits);
+  const double us = cost_us(Product::kBits, layer_extent(context.graph, context.node));
   const OutputShares shares(weights.outputs(), weights.block_outputs(),
-                            work < kParallelWords ? 1 : static_cast<std::size_t>(context.threads));
+                            worthwhile_threads(us, context.threads));
   const auto layer = std::make_shared<BitLayer>(BitLayer{
       std::move(weights), x_basis, rows, context.op<ir::FullyConnected>().activation, shares});
   Kernel kernel;

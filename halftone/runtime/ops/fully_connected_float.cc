@@ -4,6 +4,7 @@
 #include "halftone/runtime/activation.h"
 #include "halftone/runtime/onednn_primitive.h"
 #include "halftone/runtime/ops/linear.h"
+#include "halftone/runtime/ops/linear_cost.h"
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
@@ -47,7 +48,8 @@ Call bind_layer(const std::shared_ptr<const FloatLayer>& layer, const Buffers& b
   auto* y = reinterpret_cast<float*>(buffers.output);
   return [layer, x, decoded, y, product = onednn::bind(layer->primitive, arguments)] {
     if (decoded != nullptr) {
-      decode_value(layer->input, x, reinterpret_cast<float*>(decoded));
+      decode_value({layer->input, {x, value_bytes(layer->input)}},
+                   reinterpret_cast<float*>(decoded));
     }
     product();
     if (layer->after.kind != ir::ActivationKind::kIdentity) {
@@ -97,10 +99,13 @@ Verdict judge_decoded(const NodeContext& context) {
   const bool x = !context.input(0).encoding.is_dense();
   const bool w = !context.input(1).encoding.is_dense();
   if (!x && !w) return refuse("neither input nor weights are encoded");
+  if (x && context.input_layout(0) == CodeLayout::kInt8) return refuse("the input is integers");
   if (const auto refusal = refuse_inner_product(context)) return *refusal;
+  const double us = cost_us(Product::kFloat, layer_extent(context.graph, context.node));
   return accept(x && w ? "input and weights are decoded"
                 : x    ? "the input is decoded"
-                       : "the weights are decoded");
+                       : "the weights are decoded",
+                us);
 }
 
 Verdict judge_dense(const NodeContext& context) {

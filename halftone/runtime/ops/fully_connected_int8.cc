@@ -3,11 +3,11 @@
 #include <memory>
 #include <optional>
 
-#include "halftone/base/bits.h"
 #include "halftone/kernels/int8_matmul/level_matmul.h"
 #include "halftone/kernels/int8_matmul/plane_matmul.h"
 #include "halftone/kernels/quantize_rows.h"
 #include "halftone/runtime/ops/linear.h"
+#include "halftone/runtime/ops/linear_cost.h"
 #include "halftone/runtime/ops/output_shares.h"
 #include "halftone/runtime/value.h"
 
@@ -16,13 +16,6 @@ namespace {
 
 using kernels::LevelMatmulWeights;
 using kernels::PlaneMatmulWeights;
-
-/// A pass over a plane takes about half as long as one over levels, of which several rows share
-/// the time it takes to read them.
-constexpr std::size_t kFewPlanes = 2;
-constexpr std::size_t kFewRows = 3;
-/// Products from which on a second thread is worth waking: some 50 us of work.
-constexpr std::size_t kParallelProducts = std::size_t{1} << 23;
 
 void multiply(const kernels::Int8Rows& x, const PlaneMatmulWeights& w, kernels::BlockRange blocks,
               MatrixView<float> y) {
@@ -33,63 +26,49 @@ void multiply(const kernels::Int8Rows& x, const LevelMatmulWeights& w, kernels::
   kernels::level_matmul(x, w, blocks, y);
 }
 
-/// How codes are turned into 8-bit integers.
-struct Codes {
-  int bits;
-  kernels::Int8Levels levels;
-};
-
 /// A layer whose weights are packed.
 template <typename Weights>
 struct Int8Layer {
   Weights weights;
   std::size_t rows;
-  std::optional<Codes> codes;  ///< what the input is; nothing: float32
+  std::optional<kernels::Int8Levels> levels;  ///< of the input; nothing: it is float32
   ir::Activation activation;
   OutputShares shares;
 
-  /// Scratch: scales [rows], then quantized activations [rows, n].
+  /// Scratch: scales [rows], then quantized activations [rows, n] of a float32 input.
   [[nodiscard]] std::size_t scratch_bytes() const {
-    return rows * (sizeof(float) + weights.inputs());
+    return rows * (sizeof(float) + (levels ? 0 : weights.inputs()));
   }
 
   void run(const std::byte* x, std::byte* scratch, std::byte* y) const {
+    const std::size_t n = weights.inputs();
     const std::span scales(reinterpret_cast<float*>(scratch), rows);
-    const MatrixView<std::int8_t> q(reinterpret_cast<std::int8_t*>(scratch + scales.size_bytes()),
-                                    rows, weights.inputs(), weights.inputs());
-    if (codes) {
-      const std::size_t words =
-          words_for_bits(weights.inputs()) * static_cast<std::size_t>(codes->bits);
-      kernels::decode_int8({reinterpret_cast<const std::uint64_t*>(x), rows * words}, codes->bits,
-                           codes->levels, q);
-      std::fill(scales.begin(), scales.end(), codes->levels.scale);
+    kernels::Int8Rows input{{reinterpret_cast<const std::int8_t*>(x), rows, n, n}, scales};
+    if (levels) {
+      std::fill(scales.begin(), scales.end(), levels->scale);
+      input.offset = levels->offset;
     } else {
-      kernels::quantize_rows(float_matrix(x, {rows, weights.inputs()}), q, scales);
+      auto* q = reinterpret_cast<std::int8_t*>(scratch + scales.size_bytes());
+      kernels::quantize_rows(float_matrix(x, {rows, n}), {q, rows, n, n}, scales);
+      input.q = {q, rows, n, n};
     }
-    const float offset = codes ? codes->levels.offset : 0;
     const MatrixView<float> out = float_matrix(y, {rows, weights.outputs()});
-    const auto compute = [&](kernels::BlockRange blocks) {
-      multiply({q, scales, offset}, weights, blocks, out);
-    };
+    const auto compute = [&](kernels::BlockRange blocks) { multiply(input, weights, blocks, out); };
     shares.run(compute, activation, out);
   }
 };
 
 template <typename Weights>
-Kernel create(const NodeContext& context) {
-  const auto& codes = std::get<ir::EncodedTensor>(*context.constant(1));
-  Weights weights(codes.codes, *codes.encoding, constant_floats(context, 2));
+Kernel create(const NodeContext& context, Weights weights, double us) {
   const std::size_t rows = row_extent(context.input(0).shape).rows;
-  const std::size_t products = rows * weights.outputs() * weights.inputs();
-  const OutputShares shares(
-      weights.outputs(), Weights::kBlock,
-      products < kParallelProducts ? 1 : static_cast<std::size_t>(context.threads));
-  std::optional<Codes> codes_of_x;
+  const OutputShares shares(weights.outputs(), Weights::kBlock,
+                            worthwhile_threads(us, context.threads));
+  std::optional<kernels::Int8Levels> levels;
   if (const ir::Encoding& x = context.input(0).encoding; !x.is_dense()) {
-    codes_of_x = Codes{x.basis->bits, kernels::Int8Levels(x.basis->bases.front())};
+    levels = kernels::Int8Levels(x.basis->bases.front());
   }
   const auto layer = std::make_shared<Int8Layer<Weights>>(Int8Layer<Weights>{
-      std::move(weights), rows, codes_of_x, context.op<ir::FullyConnected>().activation, shares});
+      std::move(weights), rows, levels, context.op<ir::FullyConnected>().activation, shares});
   Kernel kernel;
   kernel.packed_bytes = layer->weights.size_bytes();
   kernel.scratch_bytes = layer->scratch_bytes();
@@ -101,23 +80,24 @@ Kernel create(const NodeContext& context) {
   return kernel;
 }
 
+LayerExtent extent_of(const NodeContext& context) {
+  return layer_extent(context.graph, context.node);
+}
+
 /// What both ways need.
-std::optional<Verdict> refuse_int8(const NodeContext& context, std::size_t most_inputs) {
-  if (context.input(1).encoding.is_dense()) return refuse("the weights are not encoded");
-  if (context.constant(1) == nullptr) return refuse("the weights are not constant");
-  if (context.has_input(2) && context.constant(2) == nullptr) {
-    return refuse("the bias is not constant");
-  }
+std::optional<Verdict> refuse_int8(const NodeContext& context) {
+  if (auto reason = why_not_int8(context.graph, context.node)) return refuse(std::move(*reason));
   if (!context.int8_activations) return refuse("activations are not to be rounded");
-  if (row_extent(context.input(0).shape).cols > most_inputs) {
-    return refuse("more than " + std::to_string(most_inputs) + " inputs");
+  if (!context.input(0).encoding.is_dense() && context.input_layout(0) == CodeLayout::kPlanes) {
+    return refuse("the input lies as bits");
   }
   return std::nullopt;
 }
 
-std::string rows_and_bits(std::size_t rows, std::size_t bits) {
-  return std::to_string(rows) + (rows == 1 ? " row, " : " rows, ") + std::to_string(bits) +
-         "-bit weights";
+Verdict accept_int8(Product product, const LayerExtent& layer) {
+  return accept(std::to_string(layer.rows) + (layer.rows == 1 ? " row, " : " rows, ") +
+                    std::to_string(layer.weight_bits) + "-bit weights",
+                cost_us(product, layer));
 }
 
 }  // namespace
@@ -128,30 +108,50 @@ std::span<const float> constant_floats(const NodeContext& context, std::size_t i
   return std::get<ir::Tensor>(*constant).as<float>();
 }
 
-Verdict judge_int8_planes(const NodeContext& context) {
-  if (const auto refusal = refuse_int8(context, PlaneMatmulWeights::kMostInputs)) return *refusal;
-  const std::size_t rows = row_extent(context.input(0).shape).rows;
-  const auto bits = static_cast<std::size_t>(context.input(1).encoding.basis->bits);
-  const std::string found = rows_and_bits(rows, bits);
-  if (rows > kFewRows && bits > kFewPlanes) {
-    return refuse(found + ": more than " + std::to_string(kFewRows) + " rows and " +
-                  std::to_string(kFewPlanes) + " bits");
+std::optional<std::string> why_not_packed(const ir::Graph& graph, const ir::Node& node) {
+  const bool has_bias = node.inputs.size() > 2 && node.inputs[2] != ir::kAbsent;
+  if (graph.value(node.inputs[1]).type.encoding.is_dense()) return "the weights are not encoded";
+  if (graph.constant(node.inputs[1]) == nullptr) return "the weights are not constant";
+  if (has_bias && graph.constant(node.inputs[2]) == nullptr) return "the bias is not constant";
+  return std::nullopt;
+}
+
+std::optional<std::string> why_not_int8(const ir::Graph& graph, const ir::Node& node) {
+  if (auto reason = why_not_packed(graph, node)) return reason;
+  if (row_extent(graph.value(node.inputs[0]).type.shape).cols > LevelMatmulWeights::kMostInputs) {
+    return "more than " + std::to_string(LevelMatmulWeights::kMostInputs) + " inputs";
   }
-  return accept(found);
+  return std::nullopt;
+}
+
+Verdict judge_int8_planes(const NodeContext& context) {
+  if (auto refusal = refuse_int8(context)) return std::move(*refusal);
+  return accept_int8(Product::kPlanes, extent_of(context));
 }
 
 Kernel create_int8_planes(const NodeContext& context) {
-  return create<PlaneMatmulWeights>(context);
+  const auto& codes = std::get<ir::EncodedTensor>(*context.constant(1));
+  return create(context,
+                PlaneMatmulWeights(codes.codes, *codes.encoding, constant_floats(context, 2)),
+                cost_us(Product::kPlanes, extent_of(context)));
 }
 
 Verdict judge_int8_levels(const NodeContext& context) {
-  if (const auto refusal = refuse_int8(context, LevelMatmulWeights::kMostInputs)) return *refusal;
-  return accept(rows_and_bits(row_extent(context.input(0).shape).rows,
-                              static_cast<std::size_t>(context.input(1).encoding.basis->bits)));
+  if (auto refusal = refuse_int8(context)) return std::move(*refusal);
+  const LayerExtent layer = extent_of(context);
+  return accept_int8(cheapest_levels(layer), layer);
 }
 
 Kernel create_int8_levels(const NodeContext& context) {
-  return create<LevelMatmulWeights>(context);
+  const auto& codes = std::get<ir::EncodedTensor>(*context.constant(1));
+  const LayerExtent layer = extent_of(context);
+  const Product product = cheapest_levels(layer);
+  const auto layout =
+      product == Product::kNibbles ? kernels::LevelLayout::kNibbles : kernels::LevelLayout::kBytes;
+  return create(
+      context,
+      LevelMatmulWeights(codes.codes, *codes.encoding, constant_floats(context, 2), layout),
+      cost_us(product, layer));
 }
 
 }  // namespace halftone::runtime

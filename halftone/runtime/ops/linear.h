@@ -2,6 +2,9 @@
 // Ways to compute FullyConnected and MatMul.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "halftone/runtime/kernel.h"
 
 namespace halftone::runtime {
@@ -9,13 +12,20 @@ namespace halftone::runtime {
 /// The float32 elements of a constant input; empty if the input is absent.
 std::span<const float> constant_floats(const NodeContext& context, std::size_t input);
 
+/// Why the weights of a fully connected layer cannot be packed as codes; nothing if they can.
+std::optional<std::string> why_not_packed(const ir::Graph& graph, const ir::Node& node);
+/// Why a fully connected layer cannot multiply bits of an encoded input by bits of its weights;
+/// nothing if it can.
+std::optional<std::string> why_not_bits(const ir::Graph& graph, const ir::Node& node);
+/// Why it cannot multiply 8-bit integers by its weights; nothing if it can.
+std::optional<std::string> why_not_int8(const ir::Graph& graph, const ir::Node& node);
+
 /// Encoded input and encoded constant weights: bit planes, xor and popcount.
 Verdict judge_xnor(const NodeContext& context);
 Kernel create_xnor(const NodeContext& context);
 
-/// Encoded constant weights: the input becomes integers of 8 bits in every run, dense rows each on
-/// a scale of their own, codes by their levels; they are multiplied by the bit planes of the
-/// weights.
+/// Encoded constant weights: a dense input becomes integers of 8 bits in every run, each row on a
+/// scale of its own; codes come as integers. They are multiplied by the bit planes of the weights.
 Verdict judge_int8_planes(const NodeContext& context);
 Kernel create_int8_planes(const NodeContext& context);
 /// The same, but multiplied by the levels of the weights, rounded to 8 bits where they are not

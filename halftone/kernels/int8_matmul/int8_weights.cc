@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/kernels/int8_matmul/int8_weights.h"
+
+#include "halftone/kernels/check_weights.h"
+
+namespace halftone::kernels {
+
+Int8Weights::Int8Weights(const std::string& kernel, const numerics::BitPlanes& codes,
+                         const numerics::BasisEncoding& encoding, std::span<const float> bias,
+                         std::size_t most_inputs)
+    : outputs_(codes.rows),
+      inputs_(codes.cols),
+      bits_(static_cast<std::size_t>(codes.bits)),
+      group_inputs_(encoding.granularity == numerics::Granularity::kGroup ? encoding.group_size
+                                                                          : codes.cols),
+      has_offset_(encoding.has_offset) {
+  check_weights(kernel, codes, encoding, bias, most_inputs);
+  num_groups_ = encoding.groups_per_row(inputs_);
+  totals_ = AlignedBuffer(num_blocks() * kBlock * sizeof(float));
+  if (bias.empty()) return;
+  bias_ = AlignedBuffer(num_blocks() * kBlock * sizeof(float));
+  std::copy(bias.begin(), bias.end(), bias_.as<float>().begin());
+}
+
+}  // namespace halftone::kernels

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the packed weights of both ways to multiply by 8-bit activations have beside their codes.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "halftone/base/buffer.h"
+#include "halftone/numerics/encoding.h"
+
+namespace halftone::kernels {
+
+/// The extents of weights [o, n], their bias, and what they make of activations that are all one.
+/// A granularity of channel or tensor is one group of n inputs.
+class Int8Weights {
+ public:
+  /// Outputs that are computed together; ranges of outputs start at multiples of it.
+  static constexpr std::size_t kBlock = 32;
+
+  [[nodiscard]] std::size_t outputs() const { return outputs_; }
+  [[nodiscard]] std::size_t inputs() const { return inputs_; }
+  [[nodiscard]] std::size_t bits() const { return bits_; }
+  [[nodiscard]] bool has_offset() const { return has_offset_; }
+  [[nodiscard]] std::size_t num_blocks() const {
+    return outputs_ / kBlock + (outputs_ % kBlock != 0);
+  }
+  [[nodiscard]] std::size_t num_groups() const { return num_groups_; }
+  /// Inputs of a group; the last one may have fewer.
+  [[nodiscard]] std::size_t group_inputs() const { return group_inputs_; }
+  /// Where the inputs of a group begin and end.
+  [[nodiscard]] std::size_t group_begin(std::size_t group) const { return group * group_inputs_; }
+  [[nodiscard]] std::size_t group_end(std::size_t group) const {
+    return std::min((group + 1) * group_inputs_, inputs_);
+  }
+  /// [32] of a block: acc of activations that are all one.
+  [[nodiscard]] const float* totals(std::size_t block) const {
+    return totals_.as<float>().data() + block * kBlock;
+  }
+  /// [32] of a block; null if there is none.
+  [[nodiscard]] const float* bias(std::size_t block) const {
+    return bias_.size_bytes() == 0 ? nullptr : bias_.as<float>().data() + block * kBlock;
+  }
+
+ protected:
+  /// Takes the bias; the totals are zero.
+  /// @throws Error as check_weights(); kShape if the memory cannot be had
+  Int8Weights(const std::string& kernel, const numerics::BitPlanes& codes,
+              const numerics::BasisEncoding& encoding, std::span<const float> bias,
+              std::size_t most_inputs);
+
+  [[nodiscard]] std::span<float> totals() { return totals_.as<float>(); }
+  /// Of totals and bias.
+  [[nodiscard]] std::size_t output_bytes() const {
+    return totals_.size_bytes() + bias_.size_bytes();
+  }
+
+ private:
+  std::size_t outputs_ = 0;
+  std::size_t inputs_ = 0;
+  std::size_t bits_ = 0;
+  std::size_t num_groups_ = 0;
+  std::size_t group_inputs_ = 0;
+  bool has_offset_ = false;
+  AlignedBuffer totals_;
+  AlignedBuffer bias_;
+};
+
+}  // namespace halftone::kernels

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// level_matmul() for LevelLayout::kNibbles: 32 codes of an output in 16 bytes, looked up in the
+// table of that output, times 32 activations.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "halftone/kernels/int8_matmul/level_nibbles.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "halftone/kernels/int8_matmul/finish-inl.h"
+#include "halftone/kernels/int8_matmul/level_fold-inl.h"
+#include "halftone/kernels/int8_matmul/level_layouts.h"
+#include "halftone/kernels/keep-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halftone::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Weights = LevelMatmulWeights;
+
+constexpr std::size_t kBlock = Weights::kBlock;
+/// Outputs whose pieces follow each other.
+constexpr std::size_t kStrip = Weights::kNibbleOutputs;
+constexpr std::size_t kPiece = Weights::kNibbleInputs;
+/// Inputs in the lower, and in the upper halves of the bytes of a piece.
+constexpr std::size_t kHalf = kPiece / 2;
+constexpr std::size_t kTable = Weights::kTableBytes;
+/// Blocks of outputs that share the sum of the inputs of a group.
+constexpr std::size_t kMostBlocks = 4;
+
+/// Activations of a group: whole pieces, and one more that zeros fill up, if it is not null.
+struct Inputs {
+  const std::int8_t* whole;
+  std::size_t whole_pieces;
+  const std::int8_t* rest;
+};
+
+#if HWY_TARGET == HWY_SCALAR
+
+template <bool kFourBits>
+void SumStrip(const std::uint8_t* codes, const std::uint8_t* tables, const Inputs& x,
+              std::int32_t* sums) {
+  std::fill_n(sums, kStrip, 0);
+  const std::size_t pieces = x.whole_pieces + (x.rest != nullptr ? 1 : 0);
+  for (std::size_t p = 0; p < pieces; ++p) {
+    const std::int8_t* q = p < x.whole_pieces ? x.whole + p * kPiece : x.rest;
+    for (std::size_t o = 0; o < kStrip; ++o, codes += kHalf) {
+      for (std::size_t i = 0; i < kHalf; ++i) {
+        sums[o] += tables[o * kTable + (codes[i] & 15)] * q[i];
+        sums[o] += tables[o * kTable + (codes[i] >> 4)] * q[kHalf + i];
+      }
+    }
+  }
+}
+
+#else
+
+using DBytes = hn::CappedTag<std::uint8_t, 64>;
+using DSigned = hn::RebindToSigned<DBytes>;
+using DShorts = hn::RepartitionToWide<DBytes>;
+using DInts = hn::Repartition<std::int32_t, DBytes>;
+using VBytes = hn::Vec<DBytes>;
+using VSigned = hn::Vec<DSigned>;
+using VInts = hn::Vec<DInts>;
+/// Outputs of a vector, and vectors whose tables and sums are in registers together.
+constexpr std::size_t kOutputs = hn::MaxLanes(DBytes()) / kHalf;
+constexpr std::size_t kVectors = std::min<std::size_t>(4, kStrip / kOutputs);
+
+/// acc + the products of neighbouring bytes; levels are at most 127, so that those of two inputs
+/// fit 16 bits.
+HALFTONE_VNNI HWY_INLINE VInts AddProducts(VInts acc, VBytes levels, VSigned x) {
+#if HWY_TARGET == HWY_AVX3_DL
+  return VInts{_mm512_dpbusd_epi32(acc.raw, levels.raw, x.raw)};
+#elif HWY_TARGET == HWY_AVX3
+  const __m512i pairs = _mm512_maddubs_epi16(levels.raw, x.raw);
+  return hn::Add(acc, VInts{_mm512_madd_epi16(pairs, _mm512_set1_epi16(1))});
+#elif HWY_TARGET == HWY_AVX2
+  const __m256i pairs = _mm256_maddubs_epi16(levels.raw, x.raw);
+  return hn::Add(acc, VInts{_mm256_madd_epi16(pairs, _mm256_set1_epi16(1))});
+#elif HWY_TARGET == HWY_SSE4
+  const __m128i pairs = _mm_maddubs_epi16(levels.raw, x.raw);
+  return hn::Add(acc, VInts{_mm_madd_epi16(pairs, _mm_set1_epi16(1))});
+#else
+  const hn::RepartitionToWide<DSigned> d16;
+  const auto u = hn::BitCast(DShorts(), levels);
+  const auto q = hn::BitCast(d16, x);
+  const auto even = hn::Mul(hn::BitCast(d16, hn::And(u, hn::Set(DShorts(), 255))),
+                            hn::ShiftRight<8>(hn::ShiftLeft<8>(q)));
+  const auto odd = hn::Mul(hn::BitCast(d16, hn::ShiftRight<8>(u)), hn::ShiftRight<8>(q));
+  const auto pairs = hn::BitCast(DInts(), hn::Add(even, odd));
+  return hn::Add(acc,
+                 hn::Add(hn::ShiftRight<16>(hn::ShiftLeft<16>(pairs)), hn::ShiftRight<16>(pairs)));
+#endif
+}
+
+/// The entries of a table that the lower four bits of bytes name. With three bits per code the
+/// upper half of a byte is below 8, which pshufb ignores.
+template <bool kFourBits>
+HWY_INLINE VBytes LookUp(VBytes table, VBytes bytes) {
+  constexpr bool kIgnoresUpperHalf = HWY_ARCH_X86 && !kFourBits;
+  if constexpr (!kIgnoresUpperHalf) {
+    bytes = hn::And(bytes, hn::Set(DBytes(), std::uint8_t{15}));
+  }
+  return hn::TableLookupBytes(table, bytes);
+}
+
+/// sums[o] = sum of the lanes of output o.
+HWY_INLINE void AddLanes(const VInts* acc, std::int32_t* HWY_RESTRICT sums) {
+#if HWY_TARGET == HWY_AVX2
+  const __m256i lower = _mm256_hadd_epi32(acc[0].raw, acc[1].raw);
+  const __m256i upper = _mm256_hadd_epi32(acc[2].raw, acc[3].raw);
+  const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+  const __m256i all = _mm256_permutevar8x32_epi32(_mm256_hadd_epi32(lower, upper), order);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(sums), all);
+#else
+  for (std::size_t v = 0; v < kVectors; ++v) {
+    alignas(64) std::int32_t lanes[4 * kOutputs];
+    hn::Store(acc[v], DInts(), lanes);
+    for (std::size_t o = 0; o < kOutputs; ++o) {
+      const std::int32_t* four = lanes + 4 * o;
+      sums[v * kOutputs + o] = four[0] + four[1] + four[2] + four[3];
+    }
+  }
+#endif
+}
+
+/// sums[o] = the products of a group with 8 outputs. Per vector of codes one load, one shift (and
+/// two masks if the codes have four bits), two look-ups and two dot products.
+/// @param codes   [pieces, 8, 16]
+/// @param tables  [8, 16]
+template <bool kFourBits>
+HALFTONE_VNNI void SumStrip(const std::uint8_t* HWY_RESTRICT codes,
+                            const std::uint8_t* HWY_RESTRICT tables, const Inputs& x,
+                            std::int32_t* HWY_RESTRICT sums) {
+  const DBytes d;
+  const DSigned d8;
+  for (std::size_t first = 0; first < kStrip; first += kVectors * kOutputs) {
+    VBytes table[kVectors];
+    VInts acc[kVectors];
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      table[v] = hn::LoadU(d, tables + (first + v * kOutputs) * kTable);
+      acc[v] = hn::Zero(DInts());
+    }
+    const auto add_piece = [&](const std::uint8_t* piece, const std::int8_t* q)
+        __attribute__((always_inline)) HALFTONE_VNNI {
+      const VSigned lower = hn::LoadDup128(d8, q);
+      const VSigned upper = hn::LoadDup128(d8, q + kHalf);
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        const VBytes low = Keep(hn::LoadU(d, piece + v * kOutputs * kHalf));
+        const VBytes high = hn::BitCast(d, hn::ShiftRight<4>(hn::BitCast(DShorts(), low)));
+        acc[v] = AddProducts(acc[v], LookUp<kFourBits>(table[v], low), lower);
+        acc[v] = Keep(AddProducts(acc[v], LookUp<kFourBits>(table[v], high), upper));
+      }
+    };
+    const std::uint8_t* HWY_RESTRICT piece = codes + first * kHalf;
+    for (std::size_t p = 0; p < x.whole_pieces; ++p, piece += kStrip * kHalf) {
+      add_piece(piece, x.whole + p * kPiece);
+    }
+    if (x.rest != nullptr) add_piece(piece, x.rest);
+    AddLanes(acc, sums + first);
+  }
+}
+
+#endif
+
+/// The sums of a group and block.
+/// @param sums  [32]
+HWY_INLINE void SumBlock(const Weights& weights, std::size_t group, std::size_t block,
+                         const Inputs& x, std::int32_t* HWY_RESTRICT sums) {
+  const std::uint8_t* codes = weights.weights(block, group);
+  const std::uint8_t* tables = weights.tables(block, group);
+  const std::size_t group_pieces = (weights.group_inputs() + kPiece - 1) / kPiece;
+  const auto sum = weights.bits() == 4 ? SumStrip<true> : SumStrip<false>;
+  for (std::size_t o = 0; o < kBlock; o += kStrip) {
+    sum(codes, tables + o * kTable, x, sums + o);
+    codes += group_pieces * kStrip * kHalf;
+  }
+}
+
+/// Outputs of some blocks, for one row.
+void RowOfBlocks(const Int8Rows& x, std::size_t r, const Weights& weights, BlockRange blocks,
+                 float* y) {
+  alignas(64) float acc[kMostBlocks][kBlock] = {};
+  alignas(64) std::int32_t sums[kBlock];
+  const std::span<const std::int8_t> q = x.q.row(r);
+  for (std::size_t g = 0; g < weights.num_groups(); ++g) {
+    const auto group =
+        q.subspan(weights.group_begin(g), weights.group_end(g) - weights.group_begin(g));
+    std::int32_t input_sum = 0;
+    for (const std::int8_t v : group) input_sum += v;
+    const std::size_t whole = group.size() / kPiece;
+    const auto rest = group.subspan(whole * kPiece);
+    std::int8_t padded[kPiece] = {};
+    if (!rest.empty()) std::memcpy(padded, rest.data(), rest.size());
+    const Inputs inputs{group.data(), whole, rest.empty() ? nullptr : padded};
+    for (std::size_t block = blocks.begin; block < blocks.end; ++block) {
+      SumBlock(weights, g, block, inputs, sums);
+      FoldGroup(weights, g, block, input_sum, sums, acc[block - blocks.begin]);
+    }
+  }
+  for (std::size_t block = blocks.begin; block < blocks.end; ++block) {
+    FinishBlock(weights, block, x.scales[r], x.offset, acc[block - blocks.begin], y);
+  }
+}
+
+void LevelMatmulNibbles(const Int8Rows& x, const Weights& weights, BlockRange blocks,
+                        MatrixView<float> y) {
+  for (std::size_t block = blocks.begin; block < blocks.end; block += kMostBlocks) {
+    const BlockRange some{block, std::min(block + kMostBlocks, blocks.end)};
+    for (std::size_t r = 0; r < y.rows(); ++r) RowOfBlocks(x, r, weights, some, y.row(r).data());
+  }
+}
+
+}  // namespace halftone::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace halftone::kernels {
+
+HWY_EXPORT(LevelMatmulNibbles);
+
+void level_matmul_nibbles(const Int8Rows& x, const LevelMatmulWeights& weights, BlockRange blocks,
+                          MatrixView<float> y) noexcept {
+  HWY_DYNAMIC_DISPATCH(LevelMatmulNibbles)(x, weights, blocks, y);
+}
+
+}  // namespace halftone::kernels
+#endif  // HWY_ONCE
