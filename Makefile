@@ -31,9 +31,9 @@ format:  ## Rewrite the sources in the house format
 	@scripts/setup.sh --check-tools
 	@scripts/format.sh --write
 
-bench:  ## Build and run the benchmarks of the kernels (FILTER=regex narrows)
+bench:  ## Measure Halftone beside its peers (FILTER=regex narrows, ARGS='--simd AVX2 ...')
 	@scripts/setup.sh
-	@scripts/bench.sh "$(FILTER)"
+	@scripts/bench.sh $(if $(FILTER),'$(FILTER)') $(ARGS)
 
 setup:  ## Install the Debian packages that are missing
 	@scripts/setup.sh

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers as others compute them. bench/peers.md says how, and what is inside the time. oneDNN in
-// float32 is not here: prepare_layer() without bits runs it.
+// Layers as others compute them. bench/peers.md says how, and what is inside the time.
 #pragma once
 
 #include <string>
@@ -9,7 +8,10 @@
 
 namespace halftone::bench {
 
-/// oneDNN's inner product of u8 activations and s8 weights with a scale per output, to float32.
+/// oneDNN's inner product, weights in the fastest of three layouts: the one it asks for, row by
+/// row, column by column.
+Prepared prepare_onednn_f32(const LayerShape& shape, Residence residence, int threads);
+/// The same of u8 activations and s8 weights with a scale per output, to float32.
 Prepared prepare_onednn_int8(const LayerShape& shape, Residence residence, int threads);
 
 /// OpenBLAS in float32: sgemv for one row, sgemm for more.

@@ -12,7 +12,7 @@ constexpr LayerShape kMatrix{256, 4096, 4096};
 
 /// "W2A8 g128": bits of weights and activations; float32 activations are rounded to 8 bits.
 std::string format_name(const LayerFormat& format) {
-  if (format.weight_bits == 0) return "oneDNN f32";
+  if (format.weight_bits == 0) return "float32";
   const int input_bits = format.input_bits == 0 ? 8 : format.input_bits;
   return "W" + std::to_string(format.weight_bits) + "A" + std::to_string(input_bits) +
          (format.group == 0 ? "" : " g" + std::to_string(format.group));
@@ -34,9 +34,10 @@ class LayerCases {
   /// Float32 and int8 peers, which what is added later is compared with.
   void add_peers() {
     baselines_ = {name("oneDNN f32"), name("oneDNN u8s8")};
-    add(LayerFormat{});
+    add("oneDNN f32", [*this] { return prepare_onednn_f32(shape_, residence_, threads_); });
     add("oneDNN u8s8", [*this] { return prepare_onednn_int8(shape_, residence_, threads_); });
     add("OpenBLAS f32", [*this] { return prepare_openblas(shape_, residence_, threads_); });
+    add(LayerFormat{});
   }
   void compare_with(std::vector<std::string> baselines) { baselines_ = std::move(baselines); }
   void add(const LayerFormat& format) {
