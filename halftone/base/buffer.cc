@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/base/buffer.h"
 
+#if __has_include(<sys/mman.h>)
+#include <sys/mman.h>
+#endif
+
 #include <cstring>
 #include <limits>
 #include <new>
@@ -8,6 +12,25 @@
 #include "halftone/base/error.h"
 
 namespace halftone {
+namespace {
+
+/// Pages of this size make fewer misses in the processor's table of pages: weights are read from
+/// end to end in every run.
+constexpr std::size_t kHugePage = std::size_t{1} << 21;
+
+std::align_val_t alignment_of(std::size_t size_bytes) {
+  return std::align_val_t{size_bytes < kHugePage ? AlignedBuffer::kAlignment : kHugePage};
+}
+
+/// Asks for huge pages, as far as whole ones fit; a refusal changes nothing but speed.
+void advise_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t size_bytes) {
+#ifdef MADV_HUGEPAGE
+  const std::size_t whole = size_bytes / kHugePage * kHugePage;
+  if (whole != 0) static_cast<void>(madvise(memory, whole, MADV_HUGEPAGE));
+#endif
+}
+
+}  // namespace
 
 AlignedBuffer::AlignedBuffer(std::size_t size_bytes) : size_bytes_(size_bytes) {
   if (size_bytes > std::numeric_limits<std::ptrdiff_t>::max() - 2 * kAlignment) {
@@ -15,17 +38,18 @@ AlignedBuffer::AlignedBuffer(std::size_t size_bytes) : size_bytes_(size_bytes) {
   }
   const std::size_t padded_bytes =
       (size_bytes + kAlignment - 1) / kAlignment * kAlignment + kAlignment;
-  void* memory = ::operator new[](padded_bytes, std::align_val_t{kAlignment}, std::nothrow);
+  void* memory = ::operator new[](padded_bytes, alignment_of(size_bytes), std::nothrow);
   if (memory == nullptr) {
     fail(ErrorKind::kShape,
          "out of memory: " + std::to_string(size_bytes) + " bytes are not to be had");
   }
+  advise_huge_pages(memory, padded_bytes);
   std::memset(memory, 0, padded_bytes);
-  data_.reset(static_cast<std::byte*>(memory));
+  data_ = {static_cast<std::byte*>(memory), Free(alignment_of(size_bytes))};
 }
 
 void AlignedBuffer::Free::operator()(std::byte* data) const noexcept {
-  ::operator delete[](data, std::align_val_t{kAlignment});
+  ::operator delete[](data, alignment);
 }
 
 }  // namespace halftone

@@ -4,13 +4,15 @@
 
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <span>
 #include <utility>
 
 namespace halftone {
 
 /// Owns `size` zero-initialised bytes, aligned to 64 and followed by at least 64 readable zero
-/// bytes, so that a kernel may load a whole vector at the last element.
+/// bytes, so that a kernel may load a whole vector at the last element. Large ones lie on huge
+/// pages where the system has them.
 class AlignedBuffer {
  public:
   static constexpr std::size_t kAlignment = 64;
@@ -45,6 +47,9 @@ class AlignedBuffer {
 
  private:
   struct Free {
+    Free() : alignment(std::align_val_t{kAlignment}) {}
+    explicit Free(std::align_val_t a) : alignment(a) {}
+    std::align_val_t alignment;
     void operator()(std::byte* data) const noexcept;
   };
   std::unique_ptr<std::byte[], Free> data_;

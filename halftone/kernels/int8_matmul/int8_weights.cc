@@ -17,6 +17,9 @@ Int8Weights::Int8Weights(const std::string& kernel, const numerics::BitPlanes& c
   check_weights(kernel, codes, encoding, bias, most_inputs);
   num_groups_ = encoding.groups_per_row(inputs_);
   totals_ = AlignedBuffer(num_blocks() * kBlock * sizeof(float));
+}
+
+void Int8Weights::set_bias(std::span<const float> bias) {
   if (bias.empty()) return;
   bias_ = AlignedBuffer(num_blocks() * kBlock * sizeof(float));
   std::copy(bias.begin(), bias.end(), bias_.as<float>().begin());

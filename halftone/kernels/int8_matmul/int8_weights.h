@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "halftone/base/buffer.h"
+#include "halftone/base/view.h"
 #include "halftone/numerics/encoding.h"
 
 namespace halftone::kernels {
@@ -44,19 +46,30 @@ class Int8Weights {
   }
 
  protected:
-  /// Takes the bias; the totals are zero.
+  /// There is no bias yet, and the totals are zero.
   /// @throws Error as check_weights(); kShape if the memory cannot be had
   Int8Weights(const std::string& kernel, const numerics::BitPlanes& codes,
               const numerics::BasisEncoding& encoding, std::span<const float> bias,
               std::size_t most_inputs);
 
-  [[nodiscard]] std::span<float> totals() { return totals_.as<float>(); }
+  /// The last step of packing: the totals are what the product of ones comes to, without a bias.
+  /// @param multiply  plane_matmul or level_matmul
+  template <typename Weights, typename Multiply>
+  void finish(const Weights& weights, const Multiply& multiply, std::span<const float> bias) {
+    const std::vector<std::int8_t> ones(inputs_, 1);
+    const float scale[] = {1};
+    multiply({MatrixView<const std::int8_t>(ones, 1, inputs_), scale}, weights, {0, num_blocks()},
+             MatrixView<float>(totals_.as<float>().data(), 1, outputs_, outputs_));
+    set_bias(bias);
+  }
   /// Of totals and bias.
   [[nodiscard]] std::size_t output_bytes() const {
     return totals_.size_bytes() + bias_.size_bytes();
   }
 
  private:
+  void set_bias(std::span<const float> bias);
+
   std::size_t outputs_ = 0;
   std::size_t inputs_ = 0;
   std::size_t bits_ = 0;

@@ -12,13 +12,16 @@ std::size_t pieces_of(std::size_t inputs, std::size_t piece) {
   return inputs / piece + (inputs % piece != 0);
 }
 
-/// Codes of 8 inputs of an output, a byte each, the first one in the lowest.
+/// Codes of the 8 inputs of an output from `first` on, a byte each, the first one in the lowest;
+/// inputs from `end` on are zero.
 std::uint64_t eight_codes(const numerics::BitPlanes& codes, std::size_t output, std::size_t first,
-                          std::size_t last) {
+                          std::size_t end) {
+  if (first >= end) return 0;
   std::uint64_t eight = 0;
   for (int j = 0; j < codes.bits; ++j) {
     const auto row = codes.planes.row(codes.plane(output, j));
-    eight |= spread_bits(static_cast<std::uint8_t>(bits_between(row, first, last))) << j;
+    const std::uint64_t bits = bits_between(row, first, std::min(first + 8, end));
+    eight |= spread_bits(static_cast<std::uint8_t>(bits)) << j;
   }
   return eight;
 }
@@ -46,6 +49,7 @@ LevelMatmulWeights::LevelMatmulWeights(const numerics::BitPlanes& codes,
   weights_ = AlignedBuffer(num_blocks() * num_groups() * group_bytes_);
   floats_ = AlignedBuffer(entries * float_rows() * sizeof(float));
   pack(codes, encoding);
+  finish(*this, level_matmul, bias);
 }
 
 void LevelMatmulWeights::pack(const numerics::BitPlanes& codes,
@@ -72,34 +76,35 @@ void LevelMatmulWeights::pack_group(const numerics::BitPlanes& codes, const Leve
   const std::size_t end = group_end(group);
   std::uint8_t* to =
       weights_.as<std::uint8_t>().data() + (block * num_groups() + group) * group_bytes_;
-  const bool nibbles = layout_ == LevelLayout::kNibbles;
-  if (nibbles) {
-    std::copy_n(grid.u.begin(), kTableBytes,
-                tables_.as<std::uint8_t>().data() +
-                    ((block * num_groups() + group) * kBlock + lane) * kTableBytes);
-    to += lane / kNibbleOutputs * (group_bytes_ / (kBlock / kNibbleOutputs)) +
-          lane % kNibbleOutputs * (kNibbleInputs / 2);
-  } else {
+  if (layout_ == LevelLayout::kBytes) {
     to += lane * kByteInputs;
-  }
-  std::int32_t sum = 0;
-  for (std::size_t first = begin; first < end; first += 8) {
-    const std::size_t last = std::min(first + 8, end);
-    std::uint64_t eight = eight_codes(codes, output, first, last);
-    for (std::size_t i = first - begin; i < last - begin; ++i, eight >>= 8) {
-      const auto code = static_cast<std::uint8_t>(eight);
-      if (nibbles) {
-        constexpr std::size_t kHalf = kNibbleInputs / 2;
-        to[i / kNibbleInputs * kNibbleOutputs * kHalf + i % kHalf] |=
-            static_cast<std::uint8_t>(i % kNibbleInputs < kHalf ? code : code << 4);
-      } else {
-        to[i / kByteInputs * kBlock * kByteInputs + i % kByteInputs] = grid.u[code];
+    for (std::size_t i = begin; i < end; i += 8) {
+      std::uint64_t eight = eight_codes(codes, output, i, end);
+      for (std::size_t piece = 0; piece < 8 && i + piece < end; piece += kByteInputs) {
+        std::uint8_t* four = to + (i - begin + piece) * kBlock;
+        for (std::size_t j = 0; j < kByteInputs && i + piece + j < end; ++j, eight >>= 8) {
+          four[j] = grid.u[eight & 255];
+        }
       }
-      sum += 2 * grid.u[code] - steps_;
+    }
+    return;
+  }
+  std::copy_n(grid.u.begin(), kTableBytes,
+              tables_.as<std::uint8_t>().data() +
+                  ((block * num_groups() + group) * kBlock + lane) * kTableBytes);
+  constexpr std::size_t kHalf = kNibbleInputs / 2;
+  to += lane / kNibbleOutputs * (group_bytes_ / (kBlock / kNibbleOutputs)) +
+        lane % kNibbleOutputs * kHalf;
+  for (std::size_t i = begin; i < end; i += kNibbleInputs, to += kNibbleOutputs * kHalf) {
+    for (std::size_t j = 0; j < kHalf; j += 8) {
+      const std::uint64_t lower = eight_codes(codes, output, i + j, end);
+      const std::uint64_t upper = eight_codes(codes, output, i + j + kHalf, end);
+      const std::uint64_t both = lower | upper << 4;
+      for (std::size_t byte = 0; byte < 8; ++byte) {
+        to[j + byte] = static_cast<std::uint8_t>(both >> 8 * byte);
+      }
     }
   }
-  totals()[output] += grid.half_step * static_cast<float>(sum);
-  if (has_offset()) totals()[output] += grid.center * static_cast<float>(end - begin);
 }
 
 }  // namespace halftone::kernels

@@ -106,7 +106,6 @@ class PlaneMatmulWeights : public Int8Weights {
   void make_chunks();
   void pack_planes(const numerics::BitPlanes& codes);
   void pack_floats(const numerics::BasisEncoding& encoding);
-  void sum_up(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding);
 
   PlaneLayout layout_ = PlaneLayout::kFours;
   std::vector<PlaneChunk> chunks_;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <bit>
 
 #include "halftone/base/bits.h"
 #include "halftone/kernels/int8_matmul/plane_matmul.h"
@@ -30,7 +29,7 @@ PlaneMatmulWeights::PlaneMatmulWeights(const numerics::BitPlanes& codes,
   floats_ = AlignedBuffer(num_groups() * num_blocks() * float_rows() * kBlock * sizeof(float));
   pack_planes(codes);
   pack_floats(encoding);
-  sum_up(codes, encoding);
+  finish(*this, plane_matmul, bias);
 }
 
 void PlaneMatmulWeights::make_chunks() {
@@ -93,27 +92,6 @@ void PlaneMatmulWeights::pack_floats(const numerics::BasisEncoding& encoding) {
         for (std::size_t j = 0; j < bits(); ++j) column[j * kBlock] = basis.a()[j];
         if (has_offset()) column[bits() * kBlock] = basis.offset;
       }
-    }
-  }
-}
-
-void PlaneMatmulWeights::sum_up(const numerics::BitPlanes& codes,
-                                const numerics::BasisEncoding& encoding) {
-  for (std::size_t o = 0; o < outputs(); ++o) {
-    float& total = totals()[o];
-    for (std::size_t g = 0; g < num_groups(); ++g) {
-      const numerics::Basis& basis = encoding.basis(o, g, inputs());
-      const std::size_t begin = group_begin(g);
-      const std::size_t end = group_end(g);
-      for (std::size_t j = 0; j < bits(); ++j) {
-        const auto row = codes.planes.row(o * bits() + j);
-        int ones = 0;
-        for (std::size_t first = begin; first < end; first += 64) {
-          ones += std::popcount(bits_between(row, first, std::min(first + 64, end)));
-        }
-        total += basis.a()[j] * static_cast<float>(2 * ones - static_cast<int>(end - begin));
-      }
-      if (has_offset()) total += basis.offset * static_cast<float>(end - begin);
     }
   }
 }
