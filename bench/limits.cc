@@ -87,40 +87,7 @@ Done MultiplyAddFloats(std::span<const std::uint64_t> data) {
   return {2.0 * static_cast<double>(kSteps * kVectors * hn::Lanes(d)), hn::GetLane(sums[0])};
 }
 
-/// Rows of activations that share a load of weights, and vectors of weights of a step.
-constexpr std::size_t kInt8Rows = 4;
-constexpr std::size_t kInt8Vectors = 2;
-
-#if HWY_TARGET == HWY_AVX3_DL
-
-__attribute__((target("avx512vnni"))) Done MultiplyAddInt8(std::span<const std::uint64_t> data) {
-  __m512i x[kInt8Rows];
-  __m512i sums[kInt8Rows][kInt8Vectors];
-  for (std::size_t r = 0; r < kInt8Rows; ++r) {
-    x[r] = _mm512_loadu_si512(data.data() + r);
-    for (__m512i& sum : sums[r]) sum = _mm512_setzero_si512();
-  }
-  constexpr std::size_t kStep = kInt8Vectors * 8;
-  for (std::size_t pass = 0; pass < kPasses; ++pass) {
-    for (std::size_t i = 0; i + kStep <= data.size(); i += kStep) {
-      for (std::size_t v = 0; v < kInt8Vectors; ++v) {
-        const __m512i w = _mm512_loadu_si512(data.data() + i + v * 8);
-        for (std::size_t r = 0; r < kInt8Rows; ++r) {
-          sums[r][v] = _mm512_dpbusd_epi32(sums[r][v], w, x[r]);
-        }
-      }
-    }
-  }
-  __m512i total = _mm512_setzero_si512();
-  for (const auto& row : sums) {
-    for (const __m512i sum : row) total = _mm512_add_epi32(total, sum);
-  }
-  const std::size_t products = kPasses * (data.size() / kStep * kStep) * 8 * kInt8Rows;
-  return {2.0 * static_cast<double>(products),
-          static_cast<double>(_mm_cvtsi128_si32(_mm512_castsi512_si128(total)))};
-}
-
-#elif HWY_TARGET == HWY_SCALAR
+#if HWY_TARGET == HWY_SCALAR
 
 Done MultiplyAddInt8(std::span<const std::uint64_t> data) {
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(data.data());
@@ -131,33 +98,68 @@ Done MultiplyAddInt8(std::span<const std::uint64_t> data) {
 
 #else
 
-Done MultiplyAddInt8(std::span<const std::uint64_t> data) {
-  const hn::CappedTag<std::int16_t, 16> d;
-  const hn::RepartitionToWide<decltype(d)> d32;
-  const auto* shorts = reinterpret_cast<const std::int16_t*>(data.data());
-  hn::Vec<decltype(d)> x[kInt8Rows];
-  hn::Vec<decltype(d32)> sums[kInt8Rows][kInt8Vectors];
-  for (std::size_t r = 0; r < kInt8Rows; ++r) {
-    x[r] = hn::LoadU(d, shorts + r);
-    for (auto& sum : sums[r]) sum = hn::Zero(d32);
+using DInts = hn::Repartition<std::int32_t, DBytes>;
+using VInts = hn::Vec<DInts>;
+
+#undef HALFTONE_VNNI
+#if HWY_TARGET == HWY_AVX3_DL
+#define HALFTONE_VNNI __attribute__((target("avx512vnni")))
+#else
+#define HALFTONE_VNNI
+#endif
+
+/// Bytes of a vector for each product of AddProducts().
+constexpr std::size_t kBytesPerProduct = HWY_ARCH_X86 ? 1 : 2;
+
+/// acc + the products of neighbouring numbers. @param w  bytes small enough for sums of 16 bits
+HALFTONE_VNNI HWY_INLINE VInts AddProducts(VInts acc, VBytes w, VBytes x) {
+#if HWY_TARGET == HWY_AVX3_DL
+  return VInts{_mm512_dpbusd_epi32(acc.raw, w.raw, x.raw)};
+#elif HWY_TARGET == HWY_AVX3
+  const __m512i pairs = _mm512_maddubs_epi16(w.raw, x.raw);
+  return hn::Add(acc, VInts{_mm512_madd_epi16(pairs, _mm512_set1_epi16(1))});
+#elif HWY_TARGET == HWY_AVX2
+  const __m256i pairs = _mm256_maddubs_epi16(w.raw, x.raw);
+  return hn::Add(acc, VInts{_mm256_madd_epi16(pairs, _mm256_set1_epi16(1))});
+#elif HWY_TARGET == HWY_SSE4
+  const __m128i pairs = _mm_maddubs_epi16(w.raw, x.raw);
+  return hn::Add(acc, VInts{_mm_madd_epi16(pairs, _mm_set1_epi16(1))});
+#else
+  const hn::Repartition<std::int16_t, DBytes> d16;
+  auto other = acc;
+  acc =
+      hn::ReorderWidenMulAccumulate(DInts(), hn::BitCast(d16, w), hn::BitCast(d16, x), acc, other);
+  return hn::Add(acc, other);
+#endif
+}
+
+HALFTONE_VNNI Done MultiplyAddInt8(std::span<const std::uint64_t> data) {
+  const DBytes d;
+  /// Rows of activations that share a load of weights, and vectors of weights of a step.
+  constexpr std::size_t kRows = 4;
+  constexpr std::size_t kVectors = 2;
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(data.data());
+  VBytes x[kRows];
+  VInts sums[kRows][kVectors];
+  for (std::size_t r = 0; r < kRows; ++r) {
+    x[r] = hn::LoadU(d, bytes + r);
+    for (VInts& sum : sums[r]) sum = hn::Zero(DInts());
   }
-  auto total = hn::Zero(d32);  // and where a target sums up in two vectors
-  const std::size_t size = data.size() * 4;
-  const std::size_t step = kInt8Vectors * hn::Lanes(d);
+  const std::size_t step = kVectors * hn::Lanes(d);
   for (std::size_t pass = 0; pass < kPasses; ++pass) {
-    for (std::size_t i = 0; i + step <= size; i += step) {
-      for (std::size_t v = 0; v < kInt8Vectors; ++v) {
-        const auto w = hn::LoadU(d, shorts + i + v * hn::Lanes(d));
-        for (std::size_t r = 0; r < kInt8Rows; ++r) {
-          sums[r][v] = hn::ReorderWidenMulAccumulate(d32, w, x[r], sums[r][v], total);
-        }
+    for (std::size_t i = 0; i + step <= data.size_bytes(); i += step) {
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        const VBytes w = hn::LoadU(d, bytes + i + v * hn::Lanes(d));
+        for (std::size_t r = 0; r < kRows; ++r) sums[r][v] = AddProducts(sums[r][v], w, x[r]);
       }
     }
   }
+  VInts total = hn::Zero(DInts());
   for (const auto& row : sums) {
-    for (const auto& sum : row) total = hn::Add(total, sum);
+    for (const VInts& sum : row) total = hn::Add(total, sum);
   }
-  const std::size_t products = kPasses * (size / step * step) * kInt8Rows;
+  const std::size_t products =
+      kPasses * (data.size_bytes() / step * step) * kRows / kBytesPerProduct;
   return {2.0 * static_cast<double>(products), static_cast<double>(hn::GetLane(total))};
 }
 

@@ -10,7 +10,8 @@ namespace halftone::bench {
 /// kernels use there.
 /// Its work: bytes of a level of memory, or operations of a unit.
 /// - kFloat: a fused multiply-add is 2 operations;
-/// - kInt8: a product of 8-bit integers and its addition are 2 (vpdpbusd; elsewhere pmaddwd);
+/// - kInt8: a product of 8-bit integers and its addition are 2 (vpdpbusd; elsewhere
+///   pmaddubsw and pmaddwd);
 /// - kBinary: xor and addition of one bit are 2 (vpopcntq; elsewhere pshufb);
 /// - kLookUp: one entry is 1 (vpermw on AVX-512; elsewhere pshufb).
 Prepared prepare_limit(Limit limit);
