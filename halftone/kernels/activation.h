@@ -27,9 +27,27 @@ void relu(std::span<const float> x, std::span<float> y) noexcept;
 /// y = slope x where x < 0, else x.
 void leaky_relu(std::span<const float> x, float slope, std::span<float> y) noexcept;
 
+/// y = slope x + shift, but 0 where that is less and 1 where it is more; both steps rounded.
+void hard_sigmoid(std::span<const float> x, float slope, float shift, std::span<float> y) noexcept;
+void hard_swish(std::span<const float> x, std::span<float> y) noexcept;
+void silu(std::span<const float> x, std::span<float> y) noexcept;
+void elu(std::span<const float> x, float alpha, float scale, std::span<float> y) noexcept;
+void softplus(std::span<const float> x, std::span<float> y) noexcept;
+void erf(std::span<const float> x, std::span<float> y) noexcept;
+void gelu(std::span<const float> x, std::span<float> y) noexcept;
+void gelu_tanh(std::span<const float> x, std::span<float> y) noexcept;
+
 /// The definitions, for one number.
 float exp_reference(float x);
 float sigmoid_reference(float x);
 float tanh_reference(float x);
+float hard_sigmoid_reference(float x, float slope, float shift);
+float hard_swish_reference(float x);
+float silu_reference(float x);
+float elu_reference(float x, float alpha, float scale);
+float softplus_reference(float x);
+float erf_reference(float x);
+float gelu_reference(float x);
+float gelu_tanh_reference(float x);
 
 }  // namespace halftone::kernels

@@ -2,6 +2,8 @@
 // Numbers shared by the vector functions and their scalar references.
 #pragma once
 
+#include <cstdint>
+
 namespace halftone::kernels::math_constants {
 
 /// Adding and subtracting 1.5 2^23 rounds to an integer, ties to even, and leaves the integer in
@@ -28,5 +30,44 @@ inline constexpr float kTanh[] = {-6.6102277488e-3F, 2.1309388801e-2F, -5.390942
                                   1.3333113492e-1F, -3.3333331347e-1F};
 /// tanh x rounds to 1 from here on.
 inline constexpr float kTanhHigh = 10.0F;
+
+// The following polynomials are best approximations in the sense of Chebyshev, found by Remez'
+// exchange and rounded to float32; errors are those after rounding.
+
+/// log(1 + t) = t - t^2 P(t), 0 <= t <= 1, error 1e-8 of the logarithm.
+inline constexpr float kLog1P[] = {3.868146334e-3F,  -2.270654216e-2F, 6.241425499e-2F,
+                                   -1.116718352e-1F, 1.564595252e-1F,  -1.979707778e-1F,
+                                   2.497840077e-1F,  -3.333238959e-1F, 0.5F};
+
+/// e^x - 1 rounds to -1 below.
+inline constexpr float kExpMinus1Low = -25.0F;
+
+/// x / (1 + e^-x) rounds to 0 below the negative.
+inline constexpr float kSiluHigh = 110.0F;
+
+/// Below, erf x = x + x P(x^2), error 2.2e-8 of erf x. From there to kErfHigh, where it rounds to
+/// 1, erf x = 1 - e^Q(x), error 1.1e-8 of erf x.
+inline constexpr float kErfSplit = 0.85F;
+inline constexpr float kErfHigh = 4.0F;
+inline constexpr float kErf[] = {-6.332610501e-4F, 5.054271780e-3F,  -2.680457197e-2F,
+                                 1.128277034e-1F,  -3.761257529e-1F, 1.283791661e-1F};
+inline constexpr float kLogErfc[] = {2.036733058e-4F,  -3.117823740e-3F, 2.251894586e-2F,
+                                     -1.045257300e-1F, -6.365191340e-1F, -1.128060937F,
+                                     -1.045472600e-4F};
+
+/// The normal distribution's tail Phi(-a) = e^(-a^2 / 2) t P(t) with t = 1 / (1 + kTailScale a),
+/// 0 <= a <= kGeluHigh, error 4.2e-9 of it. -a Phi(-a) rounds to 0 from kGeluHigh on.
+inline constexpr float kTailScale = 0.3F;
+inline constexpr float kTail[] = {
+    -2.062885650e-2F, 1.124659926e-1F, -2.282878458e-1F, 1.918876469e-1F, -7.951303571e-2F,
+    9.620712698e-2F,  7.837141305e-2F, 1.102395356e-1F,  1.195712984e-1F, 1.196867228e-1F};
+inline constexpr float kGeluHigh = 15.0F;
+/// Keeps 12 of the 24 binary digits of a float: their square is exact.
+inline constexpr std::uint32_t kHighDigits = 0xFFFFF000;
+
+/// 2 sqrt(2 / pi), and 0.044715 times that; the function rounds to 0 below -kGeluTanhHigh.
+inline constexpr float kGeluTanhLinear = 1.595769122F;
+inline constexpr float kGeluTanhCubic = 7.135481283e-2F;
+inline constexpr float kGeluTanhHigh = 11.5F;
 
 }  // namespace halftone::kernels::math_constants

@@ -47,17 +47,18 @@ HWY_INLINE void MakeFivesTable(const std::int8_t* q, std::int16_t* HWY_RESTRICT 
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
 
-/// The sums of 32 outputs, or what the tables say of their pieces added to them. Per piece: four
-/// loads, two shifts, three look-ups, three additions; a run of sums fits 16 bits.
+/// The sums of 32 outputs. Per piece: four loads, two shifts, three look-ups, three additions; a
+/// run of sums fits 16 bits.
 /// @param tables  [pieces]
 /// @param panel   [pieces, 32]
+template <class Use>
 HWY_INLINE void SumUp(const FivesTables* HWY_RESTRICT tables,
-                      const std::uint8_t* HWY_RESTRICT panel, std::size_t pieces, bool add,
-                      std::uint32_t* HWY_RESTRICT sums) {
+                      const std::uint8_t* HWY_RESTRICT panel, std::size_t pieces, const Use& use) {
   constexpr std::size_t kRun = 16;
   static_assert(kRun * 3 * kTableInputs * 127 < 1 << 15);
-  __m512i low = add ? _mm512_loadu_si512(sums) : _mm512_setzero_si512();
-  __m512i high = add ? _mm512_loadu_si512(sums + 16) : _mm512_setzero_si512();
+  const hn::CappedTag<std::uint32_t, 16> d;
+  __m512i low = _mm512_setzero_si512();
+  __m512i high = _mm512_setzero_si512();
   for (std::size_t begin = 0; begin < pieces; begin += kRun) {
     const std::size_t end = std::min(begin + kRun, pieces);
     __m512i run = _mm512_setzero_si512();
@@ -74,16 +75,17 @@ HWY_INLINE void SumUp(const FivesTables* HWY_RESTRICT tables,
     low = _mm512_add_epi32(low, _mm512_cvtepi16_epi32(_mm512_castsi512_si256(run)));
     high = _mm512_add_epi32(high, _mm512_cvtepi16_epi32(_mm512_extracti64x4_epi64(run, 1)));
   }
-  _mm512_storeu_si512(sums, low);
-  _mm512_storeu_si512(sums + 16, high);
+  use(d, 0, hn::Vec<decltype(d)>{low});
+  use(d, 16, hn::Vec<decltype(d)>{high});
 }
 
 #else
 
 /// As above, for tests: no other target prefers this layout.
+template <class Use>
 HWY_INLINE void SumUp(const FivesTables* tables, const std::uint8_t* panel, std::size_t pieces,
-                      bool add, std::uint32_t* sums) {
-  if (!add) std::fill_n(sums, kBlock, 0U);
+                      const Use& use) {
+  std::uint32_t sums[kBlock] = {};
   for (std::size_t p = 0; p < pieces; ++p) {
     for (std::size_t o = 0; o < kBlock; ++o) {
       std::uint16_t bits;
@@ -93,6 +95,8 @@ HWY_INLINE void SumUp(const FivesTables* tables, const std::uint8_t* panel, std:
       sums[o] += static_cast<std::uint32_t>(sum);
     }
   }
+  const hn::CappedTag<std::uint32_t, kBlock> d;
+  for (std::size_t o = 0; o < kBlock; o += hn::Lanes(d)) use(d, o, hn::LoadU(d, sums + o));
 }
 
 #endif
@@ -107,9 +111,10 @@ struct Fives {
   static HWY_INLINE void MakePiece(const std::int8_t* q, std::size_t p, Tables& tables) {
     for (std::size_t t = 0; t < 3; ++t) MakeFivesTable(q + t * kTableInputs, tables.pieces[p][t]);
   }
+  template <class Use>
   static HWY_INLINE void Sum(const Tables& tables, std::size_t first, const std::uint8_t* panel,
-                             std::size_t pieces, bool add, std::uint32_t* sums) {
-    SumUp(tables.pieces + first, panel, pieces, add, sums);
+                             std::size_t pieces, const Use& use) {
+    SumUp(tables.pieces + first, panel, pieces, use);
   }
 };
 

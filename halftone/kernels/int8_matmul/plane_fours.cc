@@ -52,9 +52,10 @@ HWY_INLINE void MakeFoursTable(const std::int8_t* q, std::uint8_t* HWY_RESTRICT 
 
 #if HWY_TARGET == HWY_SCALAR
 
+template <class Use>
 HWY_INLINE void SumUp(const FoursTables* tables, const std::uint8_t* panel, std::size_t pieces,
-                      bool add, std::uint32_t* sums) {
-  if (!add) std::fill_n(sums, kBlock, 0U);
+                      const Use& use) {
+  std::uint32_t sums[kBlock] = {};
   for (std::size_t p = 0; p < pieces; ++p) {
     for (std::size_t lane = 0; lane < kBlock; ++lane) {
       const unsigned bits = panel[p * kBlock + lane];
@@ -63,6 +64,8 @@ HWY_INLINE void SumUp(const FoursTables* tables, const std::uint8_t* panel, std:
       sums[lane / 2 + lane % 2 * 16] += low + (high << kDigitBits);
     }
   }
+  const hn::CappedTag<std::uint32_t, 1> d;
+  for (std::size_t o = 0; o < kBlock; ++o) use(d, o, hn::Set(d, sums[o]));
 }
 
 #else
@@ -90,9 +93,9 @@ struct DigitSums {
 constexpr std::size_t kFewPieces = 32;
 static_assert(2 * kFewPieces * 1023 < 1 << 16);
 
-/// sums[i] = or += lane i of low + 2^5 high.
-HWY_INLINE void WidenTo(VShorts low, VShorts high, bool few, bool add,
-                        std::uint32_t* HWY_RESTRICT sums) {
+/// use(low + 2^5 high), the sums of the outputs from o on.
+template <class Use>
+HWY_INLINE void Widen(VShorts low, VShorts high, bool few, std::size_t o, const Use& use) {
   const hn::Half<DShorts> half;
   const hn::Rebind<std::uint32_t, decltype(half)> d;
   constexpr std::size_t kHalf = hn::MaxLanes(half);
@@ -104,12 +107,8 @@ HWY_INLINE void WidenTo(VShorts low, VShorts high, bool few, bool add,
     lower = hn::Add(lower, digits(hn::LowerHalf(half, high)));
     upper = hn::Add(upper, digits(hn::UpperHalf(half, high)));
   }
-  if (add) {
-    lower = hn::Add(lower, hn::LoadU(d, sums));
-    upper = hn::Add(upper, hn::LoadU(d, sums + kHalf));
-  }
-  hn::StoreU(lower, d, sums);
-  hn::StoreU(upper, d, sums + kHalf);
+  use(d, o, lower);
+  use(d, o + kHalf, upper);
 }
 
 /// Adds to `low` and `high` the digits of one piece.
@@ -128,14 +127,14 @@ HWY_INLINE void LookUp(const std::uint8_t* HWY_RESTRICT bits,
   high = Keep(hn::Add(high, hn::TableLookupBytes(hn::LoadDup128(d, tables[1][1]), upper)));
 }
 
-/// The sums of 32 outputs, or what the tables say of their pieces added to them. Per piece: five
+/// The sums of 32 outputs. Per piece: five
 /// loads, four look-ups, four additions; a step of digits fits a byte (8 x 31), a chunk of them 16
 /// bits.
 /// @param tables  [pieces]
 /// @param panel   [pieces, 32]
+template <class Use>
 HWY_INLINE void SumUp(const FoursTables* HWY_RESTRICT tables,
-                      const std::uint8_t* HWY_RESTRICT panel, std::size_t pieces, bool add,
-                      std::uint32_t* HWY_RESTRICT sums) {
+                      const std::uint8_t* HWY_RESTRICT panel, std::size_t pieces, const Use& use) {
   static_assert(2 * kFoursFormat.step * kLowDigit <= 255);
   static_assert(2 * kFoursFormat.most_pieces * kLowDigit < 1 << 16);
   constexpr std::size_t kLanes = hn::MaxLanes(DBytes());
@@ -152,8 +151,8 @@ HWY_INLINE void SumUp(const FoursTables* HWY_RESTRICT tables,
       high.Add(high_step);
     }
     const bool few = pieces <= kFewPieces;
-    WidenTo(low.Even(), high.Even(), few, add, sums + lane / 2);
-    WidenTo(low.odd, high.odd, few, add, sums + kBlock / 2 + lane / 2);
+    Widen(low.Even(), high.Even(), few, lane / 2, use);
+    Widen(low.odd, high.odd, few, kBlock / 2 + lane / 2, use);
   }
 }
 
@@ -170,9 +169,10 @@ struct Fours {
     MakeFoursTable(q, tables.pieces[p][0][0]);
     MakeFoursTable(q + 4, tables.pieces[p][1][0]);
   }
+  template <class Use>
   static HWY_INLINE void Sum(const Tables& tables, std::size_t first, const std::uint8_t* panel,
-                             std::size_t pieces, bool add, std::uint32_t* sums) {
-    SumUp(tables.pieces + first, panel, pieces, add, sums);
+                             std::size_t pieces, const Use& use) {
+    SumUp(tables.pieces + first, panel, pieces, use);
   }
 };
 

@@ -10,10 +10,10 @@
 //       struct Tables;  // of kFormat.most_pieces pieces
 //       /// Makes the tables of piece p from its inputs.
 //       static void MakePiece(const std::int8_t* q, std::size_t p, Tables& tables);
-//       /// The sums [32] of a block over `pieces` pieces, by the tables from `first` on;
-//       /// `add`: on top of what the sums are.
+//       /// The sums [32] of a block over `pieces` pieces, by the tables from `first` on: calls
+//       /// use(d, o, v) with a vector of those of the outputs from o on, until it had all.
 //       static void Sum(const Tables& tables, std::size_t first, const std::uint8_t* panel,
-//                       std::size_t pieces, bool add, std::uint32_t* sums);
+//                       std::size_t pieces, const Use& use);
 //     };
 //
 // Included once per target; no #pragma once.
@@ -63,32 +63,40 @@ void MakeTables(const Weights& weights, const PlaneChunk& chunk, std::span<const
   }
 }
 
-using DFloat = hn::CappedTag<float, kBlock>;
+/// sums = or += v.
+struct KeepSums {
+  bool add;
+  std::uint32_t* HWY_RESTRICT sums;  ///< [32]
 
-/// acc += a_j P_j for every plane, then c Q, of a group and block.
-/// @param floats  [float_rows(), 32] of them
-/// @param sums    [Kw, 32] of biased table entries
-HWY_INLINE void FoldGroup(const Weights& weights, const float* HWY_RESTRICT floats,
-                          std::int32_t input_sum, std::uint32_t bias,
-                          const std::uint32_t* HWY_RESTRICT sums, float* HWY_RESTRICT acc) {
-  const DFloat d;
-  const hn::RebindToUnsigned<DFloat> du;
-  const hn::RebindToSigned<DFloat> di;
-  // b = +-1 is twice the bit less one.
-  const auto less = hn::Set(du, 2 * bias + static_cast<std::uint32_t>(input_sum));
-  for (std::size_t lane = 0; lane < kBlock; lane += hn::Lanes(d)) {
-    auto total = hn::LoadU(d, acc + lane);
-    for (std::size_t j = 0; j < weights.bits(); ++j) {
-      const auto sum = hn::LoadU(du, sums + j * kBlock + lane);
-      const auto p = hn::BitCast(di, hn::Sub(hn::Add(sum, sum), less));
-      total =
-          hn::Add(total, hn::Mul(hn::LoadU(d, floats + j * kBlock + lane), hn::ConvertTo(d, p)));
-    }
-    if (weights.has_offset()) {
-      const auto c = hn::LoadU(d, floats + weights.bits() * kBlock + lane);
-      total = hn::Add(total, hn::Mul(c, hn::Set(d, static_cast<float>(input_sum))));
-    }
-    hn::StoreU(total, d, acc + lane);
+  template <class D, class V>
+  HWY_INLINE void operator()(D d, std::size_t o, V v) const {
+    hn::StoreU(add ? hn::Add(v, hn::LoadU(d, sums + o)) : v, d, sums + o);
+  }
+};
+
+/// acc += a P of a plane, a group and a block.
+struct FoldSums {
+  std::uint32_t less;           ///< P = 2 sum - less: b = +-1 is twice the bit less one
+  const float* HWY_RESTRICT a;  ///< [32]
+  float* HWY_RESTRICT acc;      ///< [32]
+
+  template <class D, class V>
+  HWY_INLINE void operator()(D du, std::size_t o, V sum) const {
+    const hn::RebindToFloat<D> d;
+    const hn::RebindToSigned<D> di;
+    const auto p = hn::BitCast(di, hn::Sub(hn::Add(sum, sum), hn::Set(du, less)));
+    const auto term = hn::Mul(hn::LoadU(d, a + o), hn::ConvertTo(d, p));
+    hn::StoreU(hn::Add(hn::LoadU(d, acc + o), term), d, acc + o);
+  }
+};
+
+/// acc += c Q of a group and a block.
+HWY_INLINE void FoldOffset(const float* HWY_RESTRICT c, std::int32_t input_sum,
+                           float* HWY_RESTRICT acc) {
+  const hn::CappedTag<float, kBlock> d;
+  const auto q = hn::Set(d, static_cast<float>(input_sum));
+  for (std::size_t o = 0; o < kBlock; o += hn::Lanes(d)) {
+    hn::StoreU(hn::Add(hn::LoadU(d, acc + o), hn::Mul(hn::LoadU(d, c + o), q)), d, acc + o);
   }
 }
 
@@ -99,6 +107,40 @@ HWY_INLINE std::int32_t GroupSum(const Weights& weights, std::size_t group,
   std::int32_t sum = 0;
   for (std::size_t i = weights.group_begin(group); i < end; ++i) sum += q[i];
   return sum;
+}
+
+/// All planes of a group of a chunk, for one block.
+/// @param panel      where the planes of the group and block begin
+/// @param floats     [float_rows(), 32]
+/// @param input_sum  of the group, if the chunk ends it
+/// @param sums       [Kw, 32] of a group that is more than a chunk
+template <class Lookup>
+HWY_INLINE void ComputeGroup(const Weights& weights, const PlaneChunk& chunk,
+                             const typename Lookup::Tables& tables, std::size_t group,
+                             const std::uint8_t* panel, const float* floats, std::int32_t input_sum,
+                             std::uint32_t* sums, float* acc) {
+  const std::size_t group_pieces = chunk.first_piece + chunk.pieces;  // so far
+  const auto bias = static_cast<std::uint32_t>(group_pieces * Lookup::kTables) * Lookup::kBias;
+  const std::uint32_t less = 2 * bias + static_cast<std::uint32_t>(input_sum);
+  const bool whole = chunk.ends_groups && chunk.first_piece == 0;
+  for (std::size_t j = 0; j < weights.bits(); ++j) {
+    const std::size_t first = group * chunk.pieces;
+    const FoldSums fold{less, floats + j * kBlock, acc};
+    if (whole) {
+      Lookup::Sum(tables, first, panel, chunk.pieces, fold);
+    } else {
+      std::uint32_t* plane_sums = sums + j * kBlock;
+      Lookup::Sum(tables, first, panel, chunk.pieces, KeepSums{chunk.first_piece != 0, plane_sums});
+      const hn::CappedTag<std::uint32_t, kBlock> du;
+      for (std::size_t o = 0; chunk.ends_groups && o < kBlock; o += hn::Lanes(du)) {
+        fold(du, o, hn::LoadU(du, plane_sums + o));
+      }
+    }
+    panel += chunk.pieces * kBlock * Lookup::kFormat.lane_bytes;
+  }
+  if (chunk.ends_groups && weights.has_offset()) {
+    FoldOffset(floats + weights.bits() * kBlock, input_sum, acc);
+  }
 }
 
 /// One row of y, for blocks whose sums are gathered together.
@@ -112,27 +154,20 @@ void RowOfBlocks(const Weights& weights, std::span<const std::int8_t> q, float s
   std::fill_n(acc, num_blocks * kBlock, 0.0F);
   for (const PlaneChunk& chunk : weights.chunks()) {
     MakeTables<Lookup>(weights, chunk, q, tables);
-    std::int32_t group_sums[Lookup::kFormat.most_pieces];
-    if (chunk.ends_groups) {
-      for (std::size_t g = 0; g < chunk.num_groups; ++g) {
-        group_sums[g] = GroupSum(weights, chunk.first_group + g, q);
-      }
+    std::int32_t group_sums[Lookup::kFormat.most_pieces] = {};
+    for (std::size_t g = 0; chunk.ends_groups && g < chunk.num_groups; ++g) {
+      group_sums[g] = GroupSum(weights, chunk.first_group + g, q);
     }
-    const std::size_t group_pieces = chunk.first_piece + chunk.pieces;  // so far
-    const auto bias = static_cast<std::uint32_t>(group_pieces * Lookup::kTables) * Lookup::kBias;
+    const std::size_t group_bytes =
+        weights.bits() * chunk.pieces * kBlock * Lookup::kFormat.lane_bytes;
     for (std::size_t b = 0; b < num_blocks; ++b) {
       const std::uint8_t* panel = weights.planes(chunk, blocks.begin + b);
       const float* floats = weights.floats(chunk, blocks.begin + b);
       std::uint32_t* block_sums = sums + b * weights.bits() * kBlock;
       for (std::size_t g = 0; g < chunk.num_groups; ++g) {
-        for (std::size_t j = 0; j < weights.bits(); ++j) {
-          Lookup::Sum(tables, g * chunk.pieces, panel, chunk.pieces, chunk.first_piece != 0,
-                      block_sums + j * kBlock);
-          panel += chunk.pieces * kBlock * Lookup::kFormat.lane_bytes;
-        }
-        if (!chunk.ends_groups) continue;
-        FoldGroup(weights, floats + g * weights.float_rows() * kBlock, group_sums[g], bias,
-                  block_sums, acc + b * kBlock);
+        ComputeGroup<Lookup>(weights, chunk, tables, g, panel + g * group_bytes,
+                             floats + g * weights.float_rows() * kBlock, group_sums[g], block_sums,
+                             acc + b * kBlock);
       }
     }
   }
