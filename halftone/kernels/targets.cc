@@ -43,7 +43,10 @@ std::vector<std::string> simd_targets() {
 }
 
 std::string current_simd_target() {
-  return hwy::TargetName(hwy::SupportedAndGeneratedTargets().front());
+  const std::int64_t target = hwy::SupportedAndGeneratedTargets().front();
+  // Asked, Highway forgets what is switched off until it chooses anew.
+  hwy::DisableTargets(disabled_targets);
+  return hwy::TargetName(target);
 }
 
 void use_simd_target(std::string_view name) {

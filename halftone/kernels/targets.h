@@ -13,7 +13,7 @@ namespace halftone::kernels {
 /// {"AVX2", "SSE4"}; whatever restriction is in force. Call it while no kernel runs.
 std::vector<std::string> simd_targets();
 
-/// The target the kernels run on now.
+/// The target the kernels run on now. Call it while no kernel runs.
 std::string current_simd_target();
 
 /// Makes every kernel run on the named target from the next call on; "auto" is the best there is.

@@ -3,10 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <hwy/highway.h>
 
 #include <cstdlib>
 
 #include "halftone/base/error.h"
+#include "halftone/kernels/activation.h"
 
 namespace halftone::kernels {
 namespace {
@@ -37,6 +39,19 @@ TEST_F(Targets, EveryListedTargetCanBeChosen) {
   }
   use_simd_target("auto");
   EXPECT_EQ(current_simd_target(), names.front());
+}
+
+TEST_F(Targets, AskingChangesNothing) {
+  // Which entry of Highway's tables a kernel takes.
+  const auto entry = [] {
+    float value[1] = {0};
+    tanh(value, value);
+    return hwy::GetChosenTarget().GetIndex();
+  };
+  use_simd_target(simd_targets().back());
+  const std::size_t chosen = entry();
+  EXPECT_EQ(current_simd_target(), simd_targets().back());
+  EXPECT_EQ(entry(), chosen);
 }
 
 TEST_F(Targets, UnknownNameIsRefusedAndChangesNothing) {
