@@ -32,6 +32,7 @@ nlohmann::ordered_json describe_machine(const Options& options) {
           {"l3_bytes", caches().l3},
           {"threads", options.threads},
           {"simd", kernels::current_simd_target()},
+          {"compiler", __VERSION__},
           {"onednn", describe_onednn()},
           {"openblas", describe_openblas()},
           {"repetitions", options.run.repetitions},
