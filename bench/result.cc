@@ -65,8 +65,8 @@ std::string describe_limits(const Rates& rates) {
 std::string describe_load(double wall_per_cpu) {
   constexpr double kBusy = 1.1;
   if (wall_per_cpu < kBusy) return "";
-  return "The machine was busy: waiting included, a run took " + three_digits(wall_per_cpu) +
-         " times as long.\n";
+  return "The machine was busy: on the wall, a run took " + three_digits(wall_per_cpu) +
+         " times as long as on its processor.\n";
 }
 
 void add_work(const Figures& figures, std::vector<std::string>& cells) {

@@ -64,7 +64,7 @@ TEST(OutcomeText, TellsOfABusyMachine) {
   Outcome outcome = make_outcome();
   EXPECT_THAT(to_text(outcome), Not(HasSubstr("busy")));
   outcome.wall_per_cpu = 2.5;
-  EXPECT_THAT(to_text(outcome), HasSubstr("a run took 2.50 times as long.\n"));
+  EXPECT_THAT(to_text(outcome), HasSubstr("a run took 2.50 times as long as"));
 }
 
 TEST(OutcomeText, HasNoFractionsForSeveralThreads) {

@@ -3,6 +3,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <array>
 #include <set>
 
@@ -37,13 +38,14 @@ class Collector : public benchmark::BenchmarkReporter {
   std::map<std::string, Times> times_;
 };
 
-void register_case(const std::string& name, std::function<void()> run, int threads = 1) {
+/// @param wall  the clock on the wall decides how many runs make a repetition
+void register_case(const std::string& name, std::function<void()> run, bool wall) {
   auto* registered =
       benchmark::RegisterBenchmark(name.c_str(), [run = std::move(run)](benchmark::State& state) {
         for (auto _ : state) run();
       });
   registered->MeasureProcessCPUTime();
-  if (threads > 1) registered->UseRealTime();
+  if (wall) registered->UseRealTime();
 }
 
 /// The chosen cases and their baselines, in the order of the suite.
@@ -78,10 +80,12 @@ void initialize(const RunOptions& options) {
 
 Outcome run_suite(const Suite& suite, const std::regex& filter) {
   Outcome outcome{suite.name, suite.title, suite.comparisons, {}, {}};
+  const std::vector<const Case*> chosen = choose(suite, filter);
+  const bool wall = std::ranges::any_of(chosen, [](const Case* c) { return c->threads > 1; });
   std::set<Limit> limits;
-  for (const Case* c : choose(suite, filter)) {
+  for (const Case* c : chosen) {
     Prepared prepared = with_context(c->name, c->prepare);
-    register_case(c->name, std::move(prepared.run), c->threads);
+    register_case(c->name, std::move(prepared.run), wall);
     outcome.rows.push_back({c->name, c->baselines, prepared.kernel, prepared.work, {}, c->threads});
     if (!prepared.work || c->threads > 1) continue;
     if (prepared.work->memory) limits.insert(*prepared.work->memory);
@@ -91,7 +95,7 @@ Outcome run_suite(const Suite& suite, const std::regex& filter) {
   for (const Limit limit : limits) {
     Prepared loop = prepare_limit(limit);
     amounts[limit] = loop.work->bytes + loop.work->operations;
-    register_case(limit_name(limit), std::move(loop.run));
+    register_case(limit_name(limit), std::move(loop.run), wall);
   }
   Collector collector;
   if (!outcome.rows.empty()) benchmark::RunSpecifiedBenchmarks(&collector, ".");
@@ -99,12 +103,13 @@ Outcome run_suite(const Suite& suite, const std::regex& filter) {
   std::vector<double> loads = {1};
   for (Row& row : outcome.rows) {
     const Times& times = collector.of(row.name);
-    row.seconds = row.threads == 1 ? times.cpu : times.wall;
+    row.seconds = wall ? times.wall : times.cpu;
     if (row.threads == 1) loads.push_back(median(times.wall) / median(times.cpu));
   }
   outcome.wall_per_cpu = median(std::move(loads));
   for (const auto& [limit, amount] : amounts) {
-    outcome.rates[limit] = amount / median(collector.of(limit_name(limit)).cpu);
+    const Times& times = collector.of(limit_name(limit));
+    outcome.rates[limit] = amount / median(wall ? times.wall : times.cpu);
   }
   return outcome;
 }

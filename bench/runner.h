@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Google Benchmark as the suites use it: the repetitions of all cases in random order, so that
-// whatever else a machine does falls on all of them. Runs on one thread are timed by what the
-// process used of a processor, runs on several by the clock on the wall.
+// whatever else a machine does falls on all of them. Suites on one thread are timed by what the
+// process used of a processor, suites with more in them by the clock on the wall.
 #pragma once
 
 #include <regex>
