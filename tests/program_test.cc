@@ -60,6 +60,19 @@ class Program : public WithFolder {
   }
 };
 
+TEST_F(Program, LetsIdleThreadsSleepUnlessToldOtherwise) {
+  const auto environment = [&](const std::string& set) {
+    const std::string command =
+        "env -u OMP_WAIT_POLICY -u GOMP_SPINCOUNT OMP_DISPLAY_ENV=VERBOSE " + set + " '" +
+        HALFTONE_PROGRAM + "' --version 2> '" + path("stderr") + "' > /dev/null";
+    EXPECT_EQ(std::system(command.c_str()), 0);
+    return text_of(path("stderr"));
+  };
+  EXPECT_THAT(environment(""), HasSubstr("GOMP_SPINCOUNT = '300'"));
+  EXPECT_THAT(environment("GOMP_SPINCOUNT=7"), HasSubstr("GOMP_SPINCOUNT = '7'"));
+  EXPECT_THAT(environment("OMP_WAIT_POLICY=active"), HasSubstr("OMP_WAIT_POLICY = 'ACTIVE'"));
+}
+
 TEST_F(Program, QuantizesEvaluatesInspectsAndMeasures) {
   const std::string file = path("m.circle");
   const Outcome quantize = run("quantize " + kModel + " -o " + file + " --data " + kExample +

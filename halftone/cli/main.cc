@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
 #include <new>
 #include <string>
@@ -78,6 +81,19 @@ int report_parse_error(const CLI::App& app, const CLI::ParseError& error) {
   return report_error(message + "; see halftone " + verb + "--help", kUsageExit);
 }
 
+/// Lets idle threads sleep. GNU's OpenMP, which also carries oneDNN's threads, has them spin for
+/// milliseconds in the hope of more work; where something else wants their core, each layer then
+/// takes as long as a slice of the scheduler. It reads the environment when it is loaded, so the
+/// program starts itself anew, once; whoever has decided otherwise is left alone.
+void let_idle_threads_sleep([[maybe_unused]] char** argv) {
+#ifdef __linux__
+  constexpr const char* kSpins = "GOMP_SPINCOUNT";
+  if (std::getenv(kSpins) != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) return;
+  // Some microseconds: what waking a thread takes. A run that fails goes on as it is.
+  if (setenv(kSpins, "300", 1) == 0) execv("/proc/self/exe", argv);
+#endif
+}
+
 int main_with(int argc, char** argv) {
   // A file over the size limit is then an error like a full disk, not the end of the process.
   std::signal(SIGXFSZ, SIG_IGN);
@@ -104,6 +120,7 @@ int main_with(int argc, char** argv) {
 }  // namespace halftone::cli
 
 int main(int argc, char** argv) {
+  halftone::cli::let_idle_threads_sleep(argv);
   try {
     return halftone::cli::main_with(argc, argv);
   } catch (...) {

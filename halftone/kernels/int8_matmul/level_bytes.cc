@@ -205,14 +205,15 @@ void ComputeTile(const Int8Rows& x, const Weights& weights, const Tile& tile,
       CopyInputs(x, tile, begin, end, copy, input_sums);
       const std::size_t pieces = (end - begin + kPiece - 1) / kPiece;
       for (std::size_t block = tile.blocks.begin; block < tile.blocks.end; ++block) {
-        const std::uint8_t* levels = weights.weights(block, g) + (begin - first) * kBlock;
+        const std::uint8_t* levels = weights.pieces(block, g) + (begin - first) * kBlock;
         AddRows(tile.rows, levels, copy, pieces, sums[block - tile.blocks.begin]);
       }
     }
     for (std::size_t block = tile.blocks.begin; block < tile.blocks.end; ++block) {
       const std::size_t b = block - tile.blocks.begin;
       for (std::size_t r = 0; r < tile.rows; ++r) {
-        FoldGroup(weights, g, block, input_sums[r], sums[b] + r * kBlock, acc[b] + r * kBlock);
+        FoldGroup(weights, weights.floats(block, g), input_sums[r], sums[b] + r * kBlock,
+                  acc[b] + r * kBlock);
       }
       std::fill_n(sums[b], tile.rows * kBlock, 0);
     }

@@ -26,14 +26,14 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 /// acc += half_step P + center Q of a group and block.
 /// @param sums  [32]: sums of u q
-HWY_INLINE void FoldGroup(const LevelMatmulWeights& weights, std::size_t group, std::size_t block,
+/// @param floats  [1 or 2, 32] of the group and block
+HWY_INLINE void FoldGroup(const LevelMatmulWeights& weights, const float* HWY_RESTRICT floats,
                           std::int32_t input_sum, const std::int32_t* HWY_RESTRICT sums,
                           float* HWY_RESTRICT acc) {
   constexpr std::size_t kBlock = LevelMatmulWeights::kBlock;
   const hn::CappedTag<float, kBlock> d;
   const hn::RebindToSigned<decltype(d)> di;
   const hn::RebindToUnsigned<decltype(d)> du;
-  const float* floats = weights.floats(group, block);
   const auto less = hn::Set(du, static_cast<std::uint32_t>(weights.steps() * input_sum));
   for (std::size_t lane = 0; lane < kBlock; lane += hn::Lanes(d)) {
     const auto sum = hn::BitCast(du, hn::LoadU(di, sums + lane));

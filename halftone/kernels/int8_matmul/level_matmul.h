@@ -30,7 +30,7 @@ enum class LevelLayout {
 
 /// Encoded weights [o, n] as level_matmul() reads them: on a LevelGrid of weight_steps(),
 ///
-///     block 0:  group 0:  [pieces of the group]
+///     block 0:  group 0:  [pieces of the group]  [tables]  [floats]
 ///               group 1:  ...
 ///     block 1:  ...
 ///
@@ -38,9 +38,9 @@ enum class LevelLayout {
 ///     kNibbles: the pieces of outputs 0 to 7, those of outputs 8 to 15, ...
 ///               piece: [output 0 [codes of inputs 0 and 16, 1 and 17, ...], ... output 7]
 ///
-/// Missing inputs and outputs are zero. Beside them, in the order group, block: the rows of floats
-/// half_step and, if there are offsets, center; with kNibbles in the order block, group, output:
-/// the 16 levels of its codes.
+/// Missing inputs and outputs are zero. The tables, with kNibbles alone, are [32, 16]: for each
+/// output the levels of its codes. The floats are [1 or 2, 32]: half_step and, if there are
+/// offsets, center.
 class LevelMatmulWeights : public Int8Weights {
  public:
   /// Beyond, a sum would not fit 32 bits.
@@ -64,36 +64,31 @@ class LevelMatmulWeights : public Int8Weights {
   [[nodiscard]] LevelLayout layout() const { return layout_; }
   /// Of the grid.
   [[nodiscard]] std::int32_t steps() const { return steps_; }
-  [[nodiscard]] std::size_t size_bytes() const {
-    return weights_.size_bytes() + tables_.size_bytes() + floats_.size_bytes() + output_bytes();
-  }
+  [[nodiscard]] std::size_t size_bytes() const { return groups_.size_bytes() + output_bytes(); }
 
   /// The pieces of a block and group.
-  [[nodiscard]] const std::uint8_t* weights(std::size_t block, std::size_t group) const {
-    return weights_.as<std::uint8_t>().data() + (block * num_groups() + group) * group_bytes_;
+  [[nodiscard]] const std::uint8_t* pieces(std::size_t block, std::size_t group) const {
+    return groups_.as<std::uint8_t>().data() + (block * num_groups() + group) * group_bytes_;
   }
-  /// [32, 16] of a block and group: the levels of each output, by code.
   [[nodiscard]] const std::uint8_t* tables(std::size_t block, std::size_t group) const {
-    return tables_.as<std::uint8_t>().data() +
-           (block * num_groups() + group) * kBlock * kTableBytes;
+    return pieces(block, group) + piece_bytes_;
   }
-  /// [1 or 2, 32] of a group and block: half_step, center.
-  [[nodiscard]] const float* floats(std::size_t group, std::size_t block) const {
-    return floats_.as<float>().data() + (group * num_blocks() + block) * float_rows() * kBlock;
+  [[nodiscard]] const float* floats(std::size_t block, std::size_t group) const {
+    return reinterpret_cast<const float*>(tables(block, group) + table_bytes_);
   }
 
  private:
-  [[nodiscard]] std::size_t float_rows() const { return has_offset() ? 2 : 1; }
   void pack(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding);
   void pack_group(const numerics::BitPlanes& codes, const LevelGrid& grid, std::size_t output,
                   std::size_t group);
 
   LevelLayout layout_;
-  std::size_t group_bytes_ = 0;  ///< of a block and group
   std::int32_t steps_ = 0;
-  AlignedBuffer weights_;
-  AlignedBuffer tables_;
-  AlignedBuffer floats_;
+  // Of a block and group:
+  std::size_t piece_bytes_ = 0;
+  std::size_t table_bytes_ = 0;
+  std::size_t group_bytes_ = 0;  ///< in all
+  AlignedBuffer groups_;
 };
 
 /// y[r, o] = dot product of activation row r and weight row o, the weights on their grids, plus

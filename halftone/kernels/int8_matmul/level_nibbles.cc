@@ -27,8 +27,9 @@ constexpr std::size_t kPiece = Weights::kNibbleInputs;
 /// Inputs in the lower, and in the upper halves of the bytes of a piece.
 constexpr std::size_t kHalf = kPiece / 2;
 constexpr std::size_t kTable = Weights::kTableBytes;
-/// Blocks of outputs that share the sum of the inputs of a group.
-constexpr std::size_t kMostBlocks = 4;
+/// Groups whose inputs are summed up once for some blocks of outputs.
+constexpr std::size_t kMostGroups = 256;
+constexpr std::size_t kMostBlocks = 64;
 
 /// Activations of a group: whole pieces, and one more that zeros fill up, if it is not null.
 struct Inputs {
@@ -165,11 +166,11 @@ HALFTONE_VNNI void SumStrip(const std::uint8_t* HWY_RESTRICT codes,
 
 #endif
 
-/// The sums of a group and block.
-/// @param sums  [32]
-HWY_INLINE void SumBlock(const Weights& weights, std::size_t group, std::size_t block,
-                         const Inputs& x, std::int32_t* HWY_RESTRICT sums) {
-  const std::uint8_t* codes = weights.weights(block, group);
+/// Adds the products of a group to acc [32] of a block.
+HWY_INLINE void ComputeGroup(const Weights& weights, std::size_t block, std::size_t group,
+                             const Inputs& x, std::int32_t input_sum, float* HWY_RESTRICT acc) {
+  alignas(64) std::int32_t sums[kBlock];
+  const std::uint8_t* codes = weights.pieces(block, group);
   const std::uint8_t* tables = weights.tables(block, group);
   const std::size_t group_pieces = (weights.group_inputs() + kPiece - 1) / kPiece;
   const auto sum = weights.bits() == 4 ? SumStrip<true> : SumStrip<false>;
@@ -177,27 +178,42 @@ HWY_INLINE void SumBlock(const Weights& weights, std::size_t group, std::size_t 
     sum(codes, tables + o * kTable, x, sums + o);
     codes += group_pieces * kStrip * kHalf;
   }
+  FoldGroup(weights, weights.floats(block, group), input_sum, sums, acc);
+}
+
+/// The activations of a group.
+/// @param padded  [32]: where its last piece goes if it is not whole
+HWY_INLINE Inputs GroupInputs(std::span<const std::int8_t> group, std::int8_t* padded) {
+  const std::size_t whole = group.size() / kPiece;
+  const auto rest = group.subspan(whole * kPiece);
+  if (rest.empty()) return {group.data(), whole, nullptr};
+  std::fill_n(padded, kPiece, std::int8_t{0});
+  std::memcpy(padded, rest.data(), rest.size());
+  return {group.data(), whole, padded};
 }
 
 /// Outputs of some blocks, for one row.
 void RowOfBlocks(const Int8Rows& x, std::size_t r, const Weights& weights, BlockRange blocks,
                  float* y) {
   alignas(64) float acc[kMostBlocks][kBlock] = {};
-  alignas(64) std::int32_t sums[kBlock];
   const std::span<const std::int8_t> q = x.q.row(r);
-  for (std::size_t g = 0; g < weights.num_groups(); ++g) {
-    const auto group =
-        q.subspan(weights.group_begin(g), weights.group_end(g) - weights.group_begin(g));
-    std::int32_t input_sum = 0;
-    for (const std::int8_t v : group) input_sum += v;
-    const std::size_t whole = group.size() / kPiece;
-    const auto rest = group.subspan(whole * kPiece);
-    std::int8_t padded[kPiece] = {};
-    if (!rest.empty()) std::memcpy(padded, rest.data(), rest.size());
-    const Inputs inputs{group.data(), whole, rest.empty() ? nullptr : padded};
+  const auto group = [&](std::size_t g) {
+    return q.subspan(weights.group_begin(g), weights.group_end(g) - weights.group_begin(g));
+  };
+  for (std::size_t first = 0; first < weights.num_groups(); first += kMostGroups) {
+    const std::size_t last = std::min(first + kMostGroups, weights.num_groups());
+    std::int32_t sums[kMostGroups];
+    for (std::size_t g = first; g < last; ++g) {
+      std::int32_t sum = 0;
+      for (const std::int8_t v : group(g)) sum += v;
+      sums[g - first] = sum;
+    }
     for (std::size_t block = blocks.begin; block < blocks.end; ++block) {
-      SumBlock(weights, g, block, inputs, sums);
-      FoldGroup(weights, g, block, input_sum, sums, acc[block - blocks.begin]);
+      for (std::size_t g = first; g < last; ++g) {
+        std::int8_t padded[kPiece];
+        ComputeGroup(weights, block, g, GroupInputs(group(g), padded), sums[g - first],
+                     acc[block - blocks.begin]);
+      }
     }
   }
   for (std::size_t block = blocks.begin; block < blocks.end; ++block) {

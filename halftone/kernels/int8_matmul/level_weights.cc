@@ -34,36 +34,29 @@ LevelMatmulWeights::LevelMatmulWeights(const numerics::BitPlanes& codes,
     : Int8Weights("level_matmul", codes, encoding, bias, kMostInputs),
       layout_(layout),
       steps_(weight_steps(codes.bits)) {
-  const std::size_t entries = num_blocks() * num_groups() * kBlock;
   if (layout == LevelLayout::kBytes) {
-    group_bytes_ = pieces_of(group_inputs(), kByteInputs) * kByteInputs * kBlock;
+    piece_bytes_ = pieces_of(group_inputs(), kByteInputs) * kByteInputs * kBlock;
   } else {
     if (codes.bits > kMostNibbleBits) {
       fail(ErrorKind::kUnsupported, "level_matmul weights in nibbles: expected at most " +
                                         std::to_string(kMostNibbleBits) + " bits, found " +
                                         std::to_string(codes.bits));
     }
-    group_bytes_ = pieces_of(group_inputs(), kNibbleInputs) * kNibbleInputs / 2 * kBlock;
-    tables_ = AlignedBuffer(entries * kTableBytes);
+    piece_bytes_ = pieces_of(group_inputs(), kNibbleInputs) * kNibbleInputs / 2 * kBlock;
+    table_bytes_ = kBlock * kTableBytes;
   }
-  weights_ = AlignedBuffer(num_blocks() * num_groups() * group_bytes_);
-  floats_ = AlignedBuffer(entries * float_rows() * sizeof(float));
+  const std::size_t float_rows = has_offset() ? 2 : 1;
+  group_bytes_ = piece_bytes_ + table_bytes_ + float_rows * kBlock * sizeof(float);
+  groups_ = AlignedBuffer(num_blocks() * num_groups() * group_bytes_);
   pack(codes, encoding);
   finish(*this, level_matmul, bias);
 }
 
 void LevelMatmulWeights::pack(const numerics::BitPlanes& codes,
                               const numerics::BasisEncoding& encoding) {
-  float* floats = floats_.as<float>().data();
   for (std::size_t o = 0; o < outputs(); ++o) {
-    const std::size_t block = o / kBlock;
-    const std::size_t lane = o % kBlock;
     for (std::size_t g = 0; g < num_groups(); ++g) {
-      const LevelGrid grid(encoding.basis(o, g, inputs()), steps_);
-      float* column = floats + (g * num_blocks() + block) * float_rows() * kBlock + lane;
-      column[0] = grid.half_step;
-      if (has_offset()) column[kBlock] = grid.center;
-      pack_group(codes, grid, o, g);
+      pack_group(codes, LevelGrid(encoding.basis(o, g, inputs()), steps_), o, g);
     }
   }
 }
@@ -75,7 +68,11 @@ void LevelMatmulWeights::pack_group(const numerics::BitPlanes& codes, const Leve
   const std::size_t begin = group_begin(group);
   const std::size_t end = group_end(group);
   std::uint8_t* to =
-      weights_.as<std::uint8_t>().data() + (block * num_groups() + group) * group_bytes_;
+      groups_.as<std::uint8_t>().data() + (block * num_groups() + group) * group_bytes_;
+  std::uint8_t* tables = to + piece_bytes_;
+  float* floats = reinterpret_cast<float*>(tables + table_bytes_) + lane;
+  floats[0] = grid.half_step;
+  if (has_offset()) floats[kBlock] = grid.center;
   if (layout_ == LevelLayout::kBytes) {
     to += lane * kByteInputs;
     for (std::size_t i = begin; i < end; i += 8) {
@@ -89,11 +86,9 @@ void LevelMatmulWeights::pack_group(const numerics::BitPlanes& codes, const Leve
     }
     return;
   }
-  std::copy_n(grid.u.begin(), kTableBytes,
-              tables_.as<std::uint8_t>().data() +
-                  ((block * num_groups() + group) * kBlock + lane) * kTableBytes);
+  std::copy_n(grid.u.begin(), kTableBytes, tables + lane * kTableBytes);
   constexpr std::size_t kHalf = kNibbleInputs / 2;
-  to += lane / kNibbleOutputs * (group_bytes_ / (kBlock / kNibbleOutputs)) +
+  to += lane / kNibbleOutputs * (piece_bytes_ / (kBlock / kNibbleOutputs)) +
         lane % kNibbleOutputs * kHalf;
   for (std::size_t i = begin; i < end; i += kNibbleInputs, to += kNibbleOutputs * kHalf) {
     for (std::size_t j = 0; j < kHalf; j += 8) {
