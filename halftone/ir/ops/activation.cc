@@ -93,6 +93,10 @@ float apply(const Activation& activation, float x) {
     return std::min(std::max(value, low), high);
   };
   const auto sigmoid = [](float value) { return 1.0F / (1.0F + std::exp(-value)); };
+  // The limit where the factor vanishes and x is -infinity.
+  const auto x_times = [x](float factor) {
+    return factor == 0 ? std::copysign(0.0F, x) : x * factor;
+  };
   switch (activation.kind) {
     case ActivationKind::kIdentity:
       return x;
@@ -121,13 +125,13 @@ float apply(const Activation& activation, float x) {
     case ActivationKind::kHardSigmoid:
       return clip(alpha * x + beta, 0, 1);
     case ActivationKind::kHardSwish:
-      return x * clip(x / 6 + 0.5F, 0, 1);
+      return x_times(clip(x / 6 + 0.5F, 0, 1));
     case ActivationKind::kSilu:
-      return x * sigmoid(x);
+      return x_times(sigmoid(x));
     case ActivationKind::kGelu:
-      return x * (1 + std::erf(x / std::numbers::sqrt2_v<float>)) / 2;
+      return x_times(std::erfc(-x / std::numbers::sqrt2_v<float>) / 2);
     case ActivationKind::kGeluTanh:
-      return x * (1 + std::tanh(0.7978845608F * (x + 0.044715F * x * x * x))) / 2;
+      return x_times(sigmoid(1.595769122F * (x + 0.044715F * x * x * x)));
     case ActivationKind::kSoftplus:
       return std::max(x, 0.0F) + std::log1p(std::exp(-std::abs(x)));
     case ActivationKind::kSoftsign:

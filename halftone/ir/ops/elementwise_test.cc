@@ -98,11 +98,22 @@ TEST(Activation, KindsHaveNamesOfTheirOwn) {
 }
 
 TEST(Activation, SaturatesWithoutNanAtTheEnds) {
-  for (const ActivationKind kind : {ActivationKind::kTanh, ActivationKind::kSigmoid,
-                                    ActivationKind::kSoftplus, ActivationKind::kRelu6}) {
+  for (const ActivationKind kind :
+       {ActivationKind::kTanh, ActivationKind::kSigmoid, ActivationKind::kSoftplus,
+        ActivationKind::kRelu6, ActivationKind::kHardSwish, ActivationKind::kSilu,
+        ActivationKind::kGelu, ActivationKind::kGeluTanh}) {
     EXPECT_FALSE(std::isnan(apply(Activation{kind}, kInfinity))) << to_string(kind);
     EXPECT_FALSE(std::isnan(apply(Activation{kind}, -kInfinity))) << to_string(kind);
     EXPECT_TRUE(std::isnan(apply(Activation{kind}, kNan))) << to_string(kind);
+  }
+}
+
+TEST(Activation, ProductsVanishAtMinusInfinity) {
+  for (const ActivationKind kind : {ActivationKind::kHardSwish, ActivationKind::kSilu,
+                                    ActivationKind::kGelu, ActivationKind::kGeluTanh}) {
+    EXPECT_EQ(apply(Activation{kind}, -kInfinity), 0.0F) << to_string(kind);
+    EXPECT_EQ(apply(Activation{kind}, -3e38F), 0.0F) << to_string(kind);
+    EXPECT_EQ(apply(Activation{kind}, 3e38F), 3e38F) << to_string(kind);
   }
 }
 
