@@ -3,11 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include <bit>
+#include <algorithm>
 #include <cmath>
-#include <limits>
+#include <numbers>
 #include <vector>
 
+#include "halftone/kernels/activation_testing.h"
 #include "halftone/kernels/per_target.h"
 #include "halftone/numerics/test_data.h"
 
@@ -15,58 +16,6 @@ namespace halftone::kernels {
 namespace {
 
 using Activation = PerTarget;
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-
-std::uint32_t bits_of(float x) { return std::bit_cast<std::uint32_t>(x); }
-
-/// Every 2,003rd of all float32 bit patterns (2,003 is prime), NaN and denormals among them, and
-/// what lies at the borders.
-const std::vector<float>& sweep() {
-  static const std::vector<float> values = [] {
-    std::vector<float> list = {0.0F,   -0.0F,   kInfinity, -kInfinity, kNan,    -kNan,
-                               1e-45F, -1e-45F, 0.55F,     -0.55F,     88.722F, -103.97F,
-                               88.73F, -104.5F, 10.0F,     -10.0F,     9.01F,   -9.01F};
-    for (std::uint64_t bits = 0; bits <= 0xFFFFFFFF; bits += 2003) {
-      list.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
-    }
-    // Most of the patterns are tiny or huge: half a million where the functions bend.
-    for (int i = -250000; i <= 250000; ++i) list.push_back(static_cast<float>(i) * 4.3e-4F);
-    return list;
-  }();
-  return values;
-}
-
-/// |y - exact| in units of the last place of a float32 of that size, 2^-149 where denormal.
-double error_in_ulps(float y, double exact) {
-  if (std::isnan(exact)) return std::isnan(y) ? 0 : HUGE_VAL;
-  // Half a unit past the largest number rounds to infinity.
-  if (std::abs(exact) >= 0x1.ffffffp127) return std::abs(y) == kInfinity ? 0 : HUGE_VAL;
-  const int exponent = std::max(std::ilogb(exact == 0 ? 0x1p-149 : exact), -126);
-  return std::abs(double{y} - exact) / std::ldexp(1.0, exponent - 23);
-}
-
-template <typename Kernel, typename Reference, typename Exact>
-void expect_within(Kernel kernel, Reference reference, Exact exact, double max_ulps) {
-  const std::vector<float>& x = sweep();
-  std::vector<float> y(x.size());
-  kernel(x, y);
-  double worst = 0;
-  float where = 0;
-  std::size_t differences = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    differences += bits_of(y[i]) != bits_of(reference(x[i]));
-    const double error = error_in_ulps(y[i], exact(double{x[i]}));
-    if (error > worst) {
-      worst = error;
-      where = x[i];
-    }
-  }
-  EXPECT_EQ(differences, 0U) << "from the reference";
-  EXPECT_LE(worst, max_ulps) << "at x = " << where;
-  testing::Test::RecordProperty("worst_ulps", std::to_string(worst));
-}
-
 TEST_P(Activation, ExpStaysWithinItsUlps) {
   expect_within([](auto x, auto& y) { exp(x, y); }, exp_reference,
                 [](double x) { return std::exp(x); }, 1.1);
@@ -83,24 +32,107 @@ TEST_P(Activation, TanhStaysWithinItsUlps) {
 }
 
 TEST_P(Activation, TanhStaysWithinItsAbsoluteBoundAndRange) {
-  const std::vector<float>& x = sweep();
-  std::vector<float> y(x.size());
-  tanh(x, y);
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (std::isnan(x[i])) continue;
-    ASSERT_NEAR(y[i], std::tanh(double{x[i]}), 9e-8) << "at x = " << x[i];
-    ASSERT_LE(std::abs(y[i]), 1.0F) << "at x = " << x[i];
+  expect_near([](auto x, auto& y) { tanh(x, y); }, [](double x) { return std::tanh(x); }, 9e-8);
+  std::vector<float> y(sweep().size());
+  tanh(sweep(), y);
+  for (const float value : y) ASSERT_FALSE(std::abs(value) > 1.0F);
+}
+
+TEST_P(Activation, SiluStaysWithinItsUlps) {
+  const auto exact = [](double x) { return x < -200 ? 0 : x / (1 + std::exp(-x)); };
+  expect_within([](auto x, auto& y) { silu(x, y); }, silu_reference, exact, 3.5);
+}
+
+TEST_P(Activation, HardSwishStaysWithinItsUlps) {
+  const auto exact = [](double x) { return x < -3 ? 0 : x > 3 ? x : x * (x + 3) / 6; };
+  expect_within([](auto x, auto& y) { hard_swish(x, y); }, hard_swish_reference, exact, 3);
+}
+
+TEST_P(Activation, HardSigmoidIsItsTwoRoundedSteps) {
+  const auto kernel = [](auto x, auto& y) { hard_sigmoid(x, 0.2F, 0.5F, y); };
+  const auto reference = [](float x) { return hard_sigmoid_reference(x, 0.2F, 0.5F); };
+  const auto exact = [](double x) { return std::min(std::max(double{0.2F} * x + 0.5, 0.0), 1.0); };
+  expect_near(kernel, exact, 6e-8);
+  std::vector<float> y(sweep().size());
+  kernel(sweep(), y);
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    ASSERT_EQ(bits_of(y[i]), bits_of(reference(sweep()[i]))) << "at x = " << sweep()[i];
   }
 }
 
-TEST_P(Activation, TanhIsMonotone) {
+TEST_P(Activation, EluStaysWithinItsUlps) {
+  const auto kernel = [](auto x, auto& y) { elu(x, 1, 1, y); };
+  const auto reference = [](float x) { return elu_reference(x, 1, 1); };
+  expect_within(
+      kernel, reference, [](double x) { return x < 0 ? std::expm1(x) : x; }, 1.2);
+}
+
+TEST_P(Activation, EluWithParametersStaysWithinItsUlps) {
+  const float alpha = 1.67326319F;
+  const float scale = 1.05070102F;
+  const auto kernel = [&](auto x, auto& y) { elu(x, alpha, scale, y); };
+  const auto reference = [&](float x) { return elu_reference(x, alpha, scale); };
+  const auto exact = [&](double x) {
+    return double{scale} * (x < 0 ? double{alpha} * std::expm1(x) : x);
+  };
+  expect_within(kernel, reference, exact, 3);
+}
+
+TEST_P(Activation, SoftplusStaysWithinItsUlps) {
+  const auto exact = [](double x) { return (x > 0 ? x : 0) + std::log1p(std::exp(-std::abs(x))); };
+  expect_within([](auto x, auto& y) { softplus(x, y); }, softplus_reference, exact, 3.5);
+}
+
+/// Numbers in ascending order: dense from -110 to 100, and runs of neighbours around `seams`.
+std::vector<float> ascending(const std::vector<float>& seams) {
   std::vector<float> x;
-  for (int i = 0; i <= 1000000; ++i) x.push_back(static_cast<float>(i) * 1.1e-5F);
+  for (int i = -1100000; i <= 1000000; ++i) x.push_back(static_cast<float>(i) * 1e-4F);
+  for (const float seam : seams) {
+    float below = seam;
+    float above = seam;
+    for (int i = 0; i < 20000; ++i) {
+      x.push_back(below = std::nextafter(below, -kInfinity));
+      x.push_back(above = std::nextafter(above, kInfinity));
+    }
+  }
+  std::sort(x.begin(), x.end());
+  return x;
+}
+
+/// Where round(x log2(e)) changes, for exponents that occur.
+std::vector<float> exponent_seams(float scale) {
+  std::vector<float> seams = {0.0F};
+  for (int k = -20; k <= 20; ++k) {
+    seams.push_back(scale * (static_cast<float>(k) + 0.5F) * 0.693147181F);
+  }
+  return seams;
+}
+
+template <typename Kernel>
+void expect_never_decreasing(Kernel kernel, const std::vector<float>& x) {
   std::vector<float> y(x.size());
-  tanh(x, y);
+  kernel(x, y);
   for (std::size_t i = 1; i < y.size(); ++i) {
     ASSERT_GE(y[i], y[i - 1]) << "at x = " << x[i];
   }
+}
+
+TEST_P(Activation, TanhNeverDecreases) {
+  std::vector<float> seams = exponent_seams(0.5F);
+  seams.insert(seams.end(), {-10.0F, -0.55F, 0.55F, 10.0F});
+  expect_never_decreasing([](auto x, auto& y) { tanh(x, y); }, ascending(seams));
+}
+
+TEST_P(Activation, ExpNeverDecreases) {
+  std::vector<float> seams = exponent_seams(1);
+  seams.insert(seams.end(), {-104.0F, -87.3F, 88.7F});
+  expect_never_decreasing([](auto x, auto& y) { exp(x, y); }, ascending(seams));
+}
+
+TEST_P(Activation, EluNeverDecreases) {
+  const std::vector<float> x = ascending(exponent_seams(1));
+  expect_never_decreasing([](auto in, auto& y) { elu(in, 1, 1, y); }, x);
+  expect_never_decreasing([](auto in, auto& y) { elu(in, 1.7F, 0.3F, y); }, x);
 }
 
 TEST_P(Activation, SpecialNumbersHaveTheirExactValues) {
@@ -123,6 +155,20 @@ TEST_P(Activation, SpecialNumbersHaveTheirExactValues) {
   expect({0.0F, -0.0F, 6, -1, kNan, -kNan, 1e-45F});
   leaky_relu(x, 0.5F, y);
   expect({0.0F, -0.0F, kInfinity, -kInfinity, kNan, -kNan, 1e-45F});
+  hard_sigmoid(x, 0.2F, 0.5F, y);
+  expect({0.5F, 0.5F, 1, 0, kNan, kNan, 0.5F});
+  hard_sigmoid(x, 0, 0.5F, y);
+  expect({0.5F, 0.5F, kNan, kNan, kNan, kNan, 0.5F});
+  hard_swish(x, y);
+  expect({0.0F, -0.0F, kInfinity, -0.0F, kNan, kNan, 0.0F});
+  silu(x, y);
+  expect({0.0F, -0.0F, kInfinity, -0.0F, kNan, kNan, 0.0F});
+  elu(x, 2, 1, y);
+  expect({0.0F, -0.0F, kInfinity, -2, kNan, kNan, 1e-45F});
+  softplus(x, y);
+  const float near_log_2 = softplus_reference(0);
+  EXPECT_NEAR(near_log_2, std::numbers::ln2, 1e-7);
+  expect({near_log_2, near_log_2, kInfinity, 0, kNan, kNan, near_log_2});
 }
 
 TEST_P(Activation, EveryLengthWritesItsElementsOnly) {
@@ -145,6 +191,16 @@ TEST_P(Activation, EveryLengthWritesItsElementsOnly) {
     expect([](float v) { return std::min(std::max(v, -0.5F), 1.0F); });
     leaky_relu(x, 0.25F, out);
     expect([](float v) { return v < 0 ? 0.25F * v : v; });
+    hard_sigmoid(x, 0.5F, 0.25F, out);
+    expect([](float v) { return hard_sigmoid_reference(v, 0.5F, 0.25F); });
+    hard_swish(x, out);
+    expect(hard_swish_reference);
+    silu(x, out);
+    expect(silu_reference);
+    elu(x, 1.5F, 2, out);
+    expect([](float v) { return elu_reference(v, 1.5F, 2); });
+    softplus(x, out);
+    expect(softplus_reference);
   }
 }
 

@@ -40,8 +40,8 @@ struct GeluOp {
     const V rest = hn::Mul(minus_half, hn::Mul(hn::Sub(a, high), hn::Add(a, high)));
     const Exponent<D> e = ExponentOf(d, hn::Add(square, rest));
     const V r = hn::Add(Reduced(d, square, e.whole), rest);
-    const V t = hn::Div(one, hn::Add(one, hn::Mul(hn::Set(d, c::kTailScale), a)));
-    const V tail = hn::Mul(hn::Mul(t, Polynomial(d, t, c::kTail)), ReducedExp(d, r));
+    const V ratio = hn::Div(Polynomial(d, a, c::kTailP), Polynomial(d, a, c::kTailQ));
+    const V tail = hn::Mul(ratio, ReducedExp(d, r));
     const auto negative = hn::Lt(x, hn::Zero(d));
     const V scaled =
         TimesPowerOfTwo(d, hn::IfThenElse(negative, hn::Mul(hn::Neg(a), tail), tail), e.k);

@@ -23,9 +23,9 @@ float gelu_reference(float x) {
   const float rest = -0.5F * ((a - high) * (a + high));
   const float whole = exponent_of(square + rest);
   const auto k = static_cast<std::int32_t>(whole);
-  const float t = 1 / (1 + c::kTailScale * a);
+  const float ratio = polynomial(a, c::kTailP) / polynomial(a, c::kTailQ);
   const float e = reduced_exp_minus_1(reduced(square, whole) + rest) + 1;
-  const float tail = (t * polynomial(t, c::kTail)) * e;
+  const float tail = ratio * e;
   return x < 0 ? times_power_of_two(-a * tail, k) : x * (1 - times_power_of_two(tail, k));
 }
 

@@ -55,12 +55,13 @@ inline constexpr float kLogErfc[] = {2.036733058e-4F,  -3.117823740e-3F, 2.25189
                                      -1.045257300e-1F, -6.365191340e-1F, -1.128060937F,
                                      -1.045472600e-4F};
 
-/// The normal distribution's tail Phi(-a) = e^(-a^2 / 2) t P(t) with t = 1 / (1 + kTailScale a),
-/// 0 <= a <= kGeluHigh, error 4.2e-9 of it. -a Phi(-a) rounds to 0 from kGeluHigh on.
-inline constexpr float kTailScale = 0.3F;
-inline constexpr float kTail[] = {
-    -2.062885650e-2F, 1.124659926e-1F, -2.282878458e-1F, 1.918876469e-1F, -7.951303571e-2F,
-    9.620712698e-2F,  7.837141305e-2F, 1.102395356e-1F,  1.195712984e-1F, 1.196867228e-1F};
+/// The normal distribution's tail Phi(-a) = e^(-a^2 / 2) P(a) / Q(a), 0 <= a <= kGeluHigh, error
+/// 5.5e-8 of it. No coefficient is negative: nothing cancels. -a Phi(-a) rounds to 0 from kGeluHigh
+/// on.
+inline constexpr float kTailP[] = {2.515075495e-3F, 3.037538379e-2F, 1.536713392e-1F,
+                                   3.997922242e-1F, 0.5F};
+inline constexpr float kTailQ[] = {6.304068957e-3F, 7.615431398e-2F, 3.911943138e-1F,
+                                   1.081954002F,    1.597467303F,    1.0F};
 inline constexpr float kGeluHigh = 15.0F;
 /// Keeps 12 of the 24 binary digits of a float: their square is exact.
 inline constexpr std::uint32_t kHighDigits = 0xFFFFF000;

@@ -136,6 +136,22 @@ TEST_P(SameBits, Activations) {
   EXPECT_EQ(checksum(y, hash), 0xb43030e6a3c5c63eu);
 }
 
+TEST_P(SameBits, ActivationsOfRecentNetworks) {
+  Random random(45);
+  auto x = uniform_floats(random, kRows * kInputs);
+  for (float& value : x) value *= 8;
+  std::vector<float> y(x.size());
+  std::uint64_t hash = kEmptyChecksum;
+  for (const auto function : {silu, hard_swish, softplus, erf, gelu, gelu_tanh}) {
+    function(x, y);
+    hash = checksum(y, hash);
+  }
+  hard_sigmoid(x, 0.2F, 0.5F, y);
+  hash = checksum(y, hash);
+  elu(x, 1.7F, 1.1F, y);
+  EXPECT_EQ(checksum(y, hash), 0xfa25454ab595a617u);
+}
+
 HALFTONE_INSTANTIATE_PER_TARGET(SameBits);
 
 }  // namespace

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// For tests of functions of one number.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace halftone::kernels {
+
+inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
+inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+inline std::uint32_t bits_of(float x) { return std::bit_cast<std::uint32_t>(x); }
+
+/// Every 2,003rd of all float32 bit patterns (2,003 is prime), NaN and denormals among them, and
+/// what lies at the borders.
+inline const std::vector<float>& sweep() {
+  static const std::vector<float> values = [] {
+    std::vector<float> list = {0.0F,   -0.0F,   kInfinity, -kInfinity, kNan,    -kNan,
+                               1e-45F, -1e-45F, 0.55F,     -0.55F,     88.722F, -103.97F,
+                               88.73F, -104.5F, 10.0F,     -10.0F,     9.01F,   -9.01F,
+                               0.85F,  -0.85F,  3.92F,     -3.92F,     -14.4F,  -15.1F,
+                               -11.5F, -108.7F, -3.0F,     3.0F,       -17.33F, -25.0F};
+    for (std::uint64_t bits = 0; bits <= 0xFFFFFFFF; bits += 2003) {
+      list.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+    }
+    // Most of the patterns are tiny or huge: half a million where the functions bend.
+    for (int i = -250000; i <= 250000; ++i) list.push_back(static_cast<float>(i) * 4.3e-4F);
+    return list;
+  }();
+  return values;
+}
+
+/// |y - exact| in units of the last place of a float32 of that size, 2^-149 where denormal.
+inline double error_in_ulps(float y, double exact) {
+  if (std::isnan(exact)) return std::isnan(y) ? 0 : HUGE_VAL;
+  // Half a unit past the largest number rounds to infinity.
+  if (std::abs(exact) >= 0x1.ffffffp127) return std::abs(y) == kInfinity ? 0 : HUGE_VAL;
+  const int exponent = std::max(std::ilogb(exact == 0 ? 0x1p-149 : exact), -126);
+  return std::abs(double{y} - exact) / std::ldexp(1.0, exponent - 23);
+}
+
+/// That kernel(x, y) over the sweep is its reference, bit for bit, and within max_ulps(x) of the
+/// exact function.
+template <typename Kernel, typename Reference, typename Exact, std::invocable<double> MaxUlps>
+void expect_within(Kernel kernel, Reference reference, Exact exact, MaxUlps max_ulps) {
+  const std::vector<float>& x = sweep();
+  std::vector<float> y(x.size());
+  kernel(x, y);
+  double worst = 0;
+  float where = 0;
+  std::size_t differences = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    differences += bits_of(y[i]) != bits_of(reference(x[i]));
+    const double error = error_in_ulps(y[i], exact(double{x[i]})) / max_ulps(double{x[i]});
+    if (error > worst) {
+      worst = error;
+      where = x[i];
+    }
+  }
+  EXPECT_EQ(differences, 0U) << "from the reference";
+  EXPECT_LE(worst, 1) << "of what is allowed, at x = " << where;
+  testing::Test::RecordProperty("worst_share", std::to_string(worst));
+}
+
+template <typename Kernel, typename Reference, typename Exact>
+void expect_within(Kernel kernel, Reference reference, Exact exact, double max_ulps) {
+  expect_within(kernel, reference, exact, [max_ulps](double) { return max_ulps; });
+}
+
+/// That no y[i] is further than `bound` from the exact function of a number x[i] of the sweep.
+template <typename Kernel, typename Exact>
+void expect_near(Kernel kernel, Exact exact, double bound) {
+  const std::vector<float>& x = sweep();
+  std::vector<float> y(x.size());
+  kernel(x, y);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double expected = exact(double{x[i]});
+    if (std::isfinite(expected)) {
+      ASSERT_NEAR(y[i], expected, bound) << "at x = " << x[i];
+    }
+  }
+}
+
+}  // namespace halftone::kernels
