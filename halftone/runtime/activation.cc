@@ -2,6 +2,7 @@
 #include "halftone/runtime/activation.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "halftone/kernels/activation.h"
 
@@ -40,6 +41,33 @@ bool run_vector_function(const ir::Activation& activation, std::span<const float
     case ir::ActivationKind::kExp:
       kernels::exp(x, y);
       return true;
+    case ir::ActivationKind::kElu:
+      kernels::elu(x, activation.alpha, 1, y);
+      return true;
+    case ir::ActivationKind::kSelu:
+      kernels::elu(x, activation.alpha, activation.beta, y);
+      return true;
+    case ir::ActivationKind::kHardSigmoid:
+      kernels::hard_sigmoid(x, activation.alpha, activation.beta, y);
+      return true;
+    case ir::ActivationKind::kHardSwish:
+      kernels::hard_swish(x, y);
+      return true;
+    case ir::ActivationKind::kSilu:
+      kernels::silu(x, y);
+      return true;
+    case ir::ActivationKind::kSoftplus:
+      kernels::softplus(x, y);
+      return true;
+    case ir::ActivationKind::kErf:
+      kernels::erf(x, y);
+      return true;
+    case ir::ActivationKind::kGelu:
+      kernels::gelu(x, y);
+      return true;
+    case ir::ActivationKind::kGeluTanh:
+      kernels::gelu_tanh(x, y);
+      return true;
     default:
       return false;
   }
@@ -59,16 +87,35 @@ void apply_activation(const ir::Activation& activation, std::span<const float> x
 }
 
 std::function<float(float)> never_decreasing(const ir::Activation& activation) {
-  switch (activation.kind) {
+  const auto [kind, alpha, beta] = activation;
+  const bool rises = alpha > 0 && std::isfinite(alpha) && std::isfinite(beta);
+  switch (kind) {
     case ir::ActivationKind::kTanh:
       return kernels::tanh_reference;
+    case ir::ActivationKind::kExp:
+      return kernels::exp_reference;
+    case ir::ActivationKind::kElu:
+      if (!rises) return nullptr;
+      return [slope = alpha](float x) { return kernels::elu_reference(x, slope, 1); };
+    case ir::ActivationKind::kHardSigmoid:
+      if (!rises) return nullptr;
+      return [slope = alpha, shift = beta](float x) {
+        return kernels::hard_sigmoid_reference(x, slope, shift);
+      };
+    case ir::ActivationKind::kLeakyRelu:
+      if (!rises) return nullptr;
+      break;
+    case ir::ActivationKind::kClip:
+      if (!(alpha <= beta)) return nullptr;
+      break;
     case ir::ActivationKind::kRelu:
     case ir::ActivationKind::kReluN1To1:
     case ir::ActivationKind::kRelu6:
-      return [activation](float x) { return ir::apply(activation, x); };
+      break;
     default:
       return nullptr;
   }
+  return [activation](float x) { return ir::apply(activation, x); };
 }
 
 }  // namespace halftone::runtime

@@ -18,7 +18,9 @@ void apply_activation(const ir::Activation& activation, std::span<const float> x
                       std::span<float> y) noexcept;
 
 /// The function that apply_activation() computes, if it never decreases from -infinity to infinity
-/// and is known to gain by not being computed; else nothing.
+/// and is known to gain by not being computed; else nothing. Tanh, Exp and Elu were compared at all
+/// neighbours in float32, where Sigmoid and Softplus fall by one unit in the last place here and
+/// there; the others are monotone in each of their steps, and so is the rounding of these.
 std::function<float(float)> never_decreasing(const ir::Activation& activation);
 
 }  // namespace halftone::runtime

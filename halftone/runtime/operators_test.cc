@@ -69,13 +69,16 @@ std::vector<Case> unary_cases() {
       case ActivationKind::kTanh:
       case ActivationKind::kSigmoid:
       case ActivationKind::kExp:
-        return "vector_f32";
       case ActivationKind::kElu:
+      case ActivationKind::kSelu:
+      case ActivationKind::kHardSigmoid:
       case ActivationKind::kHardSwish:
       case ActivationKind::kSilu:
       case ActivationKind::kGelu:
       case ActivationKind::kGeluTanh:
       case ActivationKind::kSoftplus:
+      case ActivationKind::kErf:
+        return "vector_f32";
       case ActivationKind::kLog:
       case ActivationKind::kSqrt:
       case ActivationKind::kAbs:
@@ -210,6 +213,19 @@ INSTANTIATE_TEST_SUITE_P(MatMul, Operators, ::testing::ValuesIn(matmul_cases()),
 INSTANTIATE_TEST_SUITE_P(Others, Operators, ::testing::ValuesIn(layout_and_other_cases()),
                          case_name);
 INSTANTIATE_TEST_SUITE_P(Encode, Operators, ::testing::ValuesIn(encode_cases()), case_name);
+
+TEST(Unary, OfManyNumbersIsTheSameOnAnyNumberOfThreads) {
+  ir::Graph graph;
+  const auto x = graph.add_input("x", float_type({ir::kBatch, 70001}));
+  graph.add_output(graph.add_node("gelu", ir::Unary{{ActivationKind::kGelu}}, {x}));
+  Random random(8);
+  const auto inputs = ir::test::list(testing::random_tensor({2, 70001}, random));
+  const auto expected = Session(make_plan(graph, {.batch = 2, .threads = 1})).run(inputs);
+  for (const int threads : {2, 3}) {
+    Session session(make_plan(graph, {.batch = 2, .threads = threads}));
+    EXPECT_TRUE(testing::same_bytes(session.run(inputs), expected)) << threads;
+  }
+}
 
 }  // namespace
 }  // namespace halftone::runtime

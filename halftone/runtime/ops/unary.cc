@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <functional>
 #include <memory>
 
+#include "halftone/base/parallel.h"
 #include "halftone/runtime/activation.h"
 #include "halftone/runtime/onednn_primitive.h"
 #include "halftone/runtime/ops/elementwise.h"
 
 namespace halftone::runtime {
+namespace {
+
+/// Numbers from which on a second thread is worth waking: some 50 us of work.
+constexpr std::size_t kParallelNumbers = std::size_t{1} << 17;
+
+}  // namespace
 
 Verdict judge_unary_vector(const NodeContext& context) {
   const ir::Activation& activation = context.op<ir::Unary>().activation;
@@ -18,11 +26,21 @@ Verdict judge_unary_vector(const NodeContext& context) {
 Kernel create_unary_vector(const NodeContext& context) {
   const ir::Activation activation = context.op<ir::Unary>().activation;
   const std::size_t count = context.output().shape.element_count();
+  const std::size_t shares =
+      count < kParallelNumbers ? 1 : static_cast<std::size_t>(context.threads);
   Kernel kernel;
-  kernel.bind = [activation, count](const Buffers& buffers) -> Call {
+  kernel.bind = [activation, count, shares](const Buffers& buffers) -> Call {
     const std::span x(reinterpret_cast<const float*>(buffers.inputs[0]), count);
     const std::span y(reinterpret_cast<float*>(buffers.output), count);
-    return [activation, x, y] { apply_activation(activation, x, y); };
+    if (shares == 1) return [activation, x, y] { apply_activation(activation, x, y); };
+    return [activation, x, y, shares] {
+      const auto body = [&](std::size_t share) {
+        const std::size_t first = x.size() * share / shares;
+        const std::size_t length = x.size() * (share + 1) / shares - first;
+        apply_activation(activation, x.subspan(first, length), y.subspan(first, length));
+      };
+      parallel_for(shares, std::ref(body));  // a reference, so that nothing is allocated
+    };
   };
   return kernel;
 }
