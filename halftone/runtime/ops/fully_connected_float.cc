@@ -74,7 +74,7 @@ std::shared_ptr<FloatLayer> make_layer(const NodeContext& context) {
   const bool has_bias = context.has_input(2);
   const auto bias_desc = has_bias ? onednn::floats({o}, Tag::a) : dnnl::memory::desc();
   layer->desc = {{dnnl::prop_kind::forward_inference, onednn::floats({m, n}, Tag::ab),
-                  onednn::floats({o, n}, Tag::any), bias_desc, onednn::floats({m, o}, Tag::ab)},
+                  onednn::floats({o, n}, Tag::ab), bias_desc, onednn::floats({m, o}, Tag::ab)},
                  onednn::attributes(fused),
                  onednn::engine()};
   layer->primitive = dnnl::inner_product_forward(layer->desc);
