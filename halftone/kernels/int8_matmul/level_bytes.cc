@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // level_matmul() for LevelLayout::kBytes: levels without sign times activations with one, four
-// inputs of an output beside each other, as the dot product of AVX-512 VNNI wants them. Elsewhere
-// they are widened to 16 bits and multiplied in pairs.
+// inputs of an output beside each other, as the dot product of AVX-512 VNNI wants them.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halftone/kernels/int8_matmul/level_bytes.cc"
 #include <hwy/foreach_target.h>
@@ -9,10 +8,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "halftone/kernels/int8_matmul/finish-inl.h"
-#include "halftone/kernels/int8_matmul/level_fold-inl.h"
 #include "halftone/kernels/int8_matmul/level_layouts.h"
+#include "halftone/kernels/int8_matmul/level_products-inl.h"
 #include "halftone/kernels/keep-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -25,174 +25,269 @@ constexpr std::size_t kBlock = Weights::kBlock;
 constexpr std::size_t kPiece = Weights::kByteInputs;
 /// Blocks of outputs that share a copy of the activations.
 constexpr std::size_t kMostBlocks = 4;
+/// Tiles of rows that share the levels while these are in the first-level cache.
+constexpr std::size_t kBandTiles = 4;
 /// Pieces of activations that are copied at a time: they stay in the first-level cache.
-constexpr std::size_t kChunk = 256;
+constexpr std::size_t kChunk = 128;
 
-#if HWY_TARGET == HWY_AVX3_DL
+// How to multiply is a class
+//
+//     struct Products {
+//       using Activation;       // as an activation is copied
+//       kMostRows;              // rows whose sums fit the registers
+//       /// sums[r][o] += products of `pieces` pieces.
+//       /// @param levels  [pieces, 32, 4]
+//       /// @param x       [kRows, kChunk, 4]
+//       /// @param sums    [kRows, 32]
+//       template <std::size_t kRows>
+//       static void Add(const std::uint8_t* levels, const Activation* x, std::size_t pieces,
+//                       std::int32_t* sums);
+//     };
 
-/// As an activation is copied.
-using Activation = std::int8_t;
-/// Rows whose sums fit the registers.
-constexpr std::size_t kMostRows = 12;
+#if HWY_TARGET == HWY_SCALAR
 
-/// sums[r][o] += products of `pieces` pieces. Per piece, row and 16 outputs one dot product.
-/// @param levels  [pieces, 32, 4]
-/// @param x       [kRows, kChunk, 4]
-/// @param sums    [kRows, 32]
-template <std::size_t kRows>
-HALFTONE_VNNI void AddProducts(const std::uint8_t* HWY_RESTRICT levels,
-                               const Activation* HWY_RESTRICT x, std::size_t pieces,
-                               std::int32_t* HWY_RESTRICT sums) {
-  __m512i acc[kRows][2];
-  for (std::size_t r = 0; r < kRows; ++r) {
-    acc[r][0] = _mm512_loadu_si512(sums + r * kBlock);
-    acc[r][1] = _mm512_loadu_si512(sums + r * kBlock + 16);
-  }
-  for (std::size_t p = 0; p < pieces; ++p) {
-    const __m512i low = _mm512_loadu_si512(levels + p * kBlock * kPiece);
-    const __m512i high = _mm512_loadu_si512(levels + p * kBlock * kPiece + 64);
-    for (std::size_t r = 0; r < kRows; ++r) {
-      std::int32_t four;
-      std::memcpy(&four, x + (r * kChunk + p) * kPiece, sizeof(four));
-      const __m512i inputs = _mm512_set1_epi32(four);
-      acc[r][0] = _mm512_dpbusd_epi32(acc[r][0], low, inputs);
-      acc[r][1] = _mm512_dpbusd_epi32(acc[r][1], high, inputs);
-    }
-  }
-  for (std::size_t r = 0; r < kRows; ++r) {
-    _mm512_storeu_si512(sums + r * kBlock, acc[r][0]);
-    _mm512_storeu_si512(sums + r * kBlock + 16, acc[r][1]);
-  }
-}
+struct PlainProducts {
+  using Activation = std::int16_t;
+  static constexpr std::size_t kMostRows = 1;
 
-#elif HWY_TARGET == HWY_SCALAR
-
-using Activation = std::int16_t;
-constexpr std::size_t kMostRows = 1;
-
-template <std::size_t kRows>
-void AddProducts(const std::uint8_t* HWY_RESTRICT levels, const Activation* HWY_RESTRICT x,
-                 std::size_t pieces, std::int32_t* HWY_RESTRICT sums) {
-  static_assert(kRows == 1);
-  for (std::size_t p = 0; p < pieces; ++p) {
-    for (std::size_t o = 0; o < kBlock; ++o) {
-      for (std::size_t i = 0; i < kPiece; ++i) {
-        sums[o] += levels[(p * kBlock + o) * kPiece + i] * x[p * kPiece + i];
+  template <std::size_t kRows>
+  static void Add(const std::uint8_t* HWY_RESTRICT levels, const Activation* HWY_RESTRICT x,
+                  std::size_t pieces, std::int32_t* HWY_RESTRICT sums) {
+    static_assert(kRows == 1);
+    for (std::size_t p = 0; p < pieces; ++p) {
+      for (std::size_t o = 0; o < kBlock; ++o) {
+        for (std::size_t i = 0; i < kPiece; ++i) {
+          sums[o] += levels[(p * kBlock + o) * kPiece + i] * x[p * kPiece + i];
+        }
       }
     }
   }
-}
+};
+using FewBits = PlainProducts;
+using ManyBits = PlainProducts;
 
 #else
 
-using Activation = std::int16_t;
-using DShorts = hn::CappedTag<std::int16_t, 16>;
-using DBytes = hn::Rebind<std::uint8_t, DShorts>;
-using DInts = hn::RepartitionToWide<DShorts>;
-using VShorts = hn::Vec<DShorts>;
-using VInts = hn::Vec<DInts>;
-/// Outputs whose four inputs fill a vector.
-constexpr std::size_t kOutputs = hn::MaxLanes(DShorts()) / kPiece;
-/// Vectors of sums per row; with these, two of levels, one of activations and one of products, all
-/// 16 registers of AVX2 are taken.
-constexpr std::size_t kVectors = 2;
-constexpr std::size_t kMostRows = 6;
+/// Bytes as they are. Per piece, row and vector of outputs one product of bytes.
+struct ByteProducts {
+  using Activation = std::int8_t;
+  /// Vectors of sums per row; beside them are as many of levels, one of activations, one of
+  /// products and one of ones: 15 registers, 27 of the 32 of AVX-512.
+  static constexpr std::size_t kVectors = 2;
+  static constexpr std::size_t kMostRows = HWY_TARGET <= HWY_AVX3 ? 11 : 5;
+  /// Outputs whose four inputs fill a vector.
+  static constexpr std::size_t kOutputs = hn::MaxLanes(DBytes()) / kPiece;
+
+  template <std::size_t kRows>
+  static HALFTONE_VNNI void Add(const std::uint8_t* HWY_RESTRICT levels,
+                                const Activation* HWY_RESTRICT x, std::size_t pieces,
+                                std::int32_t* HWY_RESTRICT sums) {
+    const DBytes d;
+    const DInts d32;
+    for (std::size_t first = 0; first < kBlock; first += kVectors * kOutputs) {
+      VInts acc[kRows][kVectors];
+      for (auto& row : acc) {
+        for (VInts& v : row) v = hn::Zero(d32);
+      }
+      const std::uint8_t* HWY_RESTRICT w = levels + first * kPiece;
+      for (std::size_t p = 0; p < pieces; ++p, w += kBlock * kPiece) {
+        VBytes level[kVectors];
+        for (std::size_t v = 0; v < kVectors; ++v) {
+          level[v] = Keep(hn::LoadU(d, w + v * kOutputs * kPiece));
+        }
+        for (std::size_t r = 0; r < kRows; ++r) {
+          std::int32_t four;
+          std::memcpy(&four, x + (r * kChunk + p) * kPiece, sizeof(four));
+          const VSigned inputs = Keep(hn::BitCast(DSigned(), hn::Set(d32, four)));
+          for (std::size_t v = 0; v < kVectors; ++v) {
+            acc[r][v] = Keep(AddByteProducts(acc[r][v], level[v], inputs));
+          }
+        }
+      }
+      for (std::size_t r = 0; r < kRows; ++r) {
+        for (std::size_t v = 0; v < kVectors; ++v) {
+          std::int32_t* to = sums + r * kBlock + first + v * kOutputs;
+          hn::StoreU(hn::Add(acc[r][v], hn::LoadU(d32, to)), d32, to);
+        }
+      }
+    }
+  }
+};
+using FewBits = ByteProducts;
+
+#if HWY_TARGET == HWY_AVX3_DL
+using ManyBits = ByteProducts;
+#else
+
+using DWide = hn::CappedTag<std::int16_t, 16>;
+using DWideSums = hn::RepartitionToWide<DWide>;
+using VWide = hn::Vec<DWide>;
+using VWideSums = hn::Vec<DWideSums>;
 
 /// acc + the sums of the products of neighbouring lanes.
-HWY_INLINE VInts AddPairs(VInts acc, VShorts a, VShorts b) {
+HWY_INLINE VWideSums AddPairs(VWideSums acc, VWide a, VWide b) {
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
-  return hn::Add(acc, VInts{_mm256_madd_epi16(a.raw, b.raw)});
+  return hn::Add(acc, VWideSums{_mm256_madd_epi16(a.raw, b.raw)});
 #elif HWY_TARGET == HWY_SSE4
-  return hn::Add(acc, VInts{_mm_madd_epi16(a.raw, b.raw)});
+  return hn::Add(acc, VWideSums{_mm_madd_epi16(a.raw, b.raw)});
 #else
-  const DInts d;
-  const auto even = [&](VShorts v) {
+  const DWideSums d;
+  const auto even = [&](VWide v) {
     return hn::ShiftRight<16>(hn::ShiftLeft<16>(hn::BitCast(d, v)));
   };
-  const auto odd = [&](VShorts v) { return hn::ShiftRight<16>(hn::BitCast(d, v)); };
+  const auto odd = [&](VWide v) { return hn::ShiftRight<16>(hn::BitCast(d, v)); };
   return hn::Add(acc, hn::Add(hn::Mul(even(a), even(b)), hn::Mul(odd(a), odd(b))));
 #endif
 }
 
-/// sums[r][o] += products of `pieces` pieces. Per piece, row and vector of outputs one product of
-/// pairs and one addition.
-/// @param levels  [pieces, 32, 4]
-/// @param x       [kRows, kChunk, 4]
-/// @param sums    [kRows, 32]
-template <std::size_t kRows>
-HWY_INLINE void AddProducts(const std::uint8_t* HWY_RESTRICT levels,
-                            const Activation* HWY_RESTRICT x, std::size_t pieces,
-                            std::int32_t* HWY_RESTRICT sums) {
-  const DShorts d;
-  const DInts d32;
-  const hn::Repartition<std::int64_t, DShorts> d64;
-  const DBytes d8;
-  for (std::size_t first = 0; first < kBlock; first += kVectors * kOutputs) {
-    VInts acc[kRows][kVectors];
-    for (auto& row : acc) {
-      for (VInts& v : row) v = hn::Zero(d32);
+/// Levels of 8 bits, widened to 16. Per piece, row and vector of outputs one product of pairs and
+/// one addition.
+struct WideProducts {
+  using Activation = std::int16_t;
+  /// Vectors of sums per row; with these, two of levels, one of activations and one of products,
+  /// all 16 registers of AVX2 are taken.
+  static constexpr std::size_t kVectors = 2;
+  static constexpr std::size_t kMostRows = 6;
+  /// Outputs whose four inputs fill a vector.
+  static constexpr std::size_t kOutputs = hn::MaxLanes(DWide()) / kPiece;
+
+  /// sums[o] += both lanes of output o.
+  static HWY_INLINE void AddLanes(const VWideSums (&acc)[kVectors],
+                                  std::int32_t* HWY_RESTRICT sums) {
+    const DWideSums d;
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+    const __m256i halves = _mm256_hadd_epi32(acc[0].raw, acc[1].raw);
+    const VWideSums ordered{_mm256_permute4x64_epi64(halves, 0xD8)};
+    hn::StoreU(hn::Add(ordered, hn::LoadU(d, sums)), d, sums);
+#elif HWY_TARGET == HWY_SSE4
+    const VWideSums ordered{_mm_hadd_epi32(acc[0].raw, acc[1].raw)};
+    hn::StoreU(hn::Add(ordered, hn::LoadU(d, sums)), d, sums);
+#else
+    for (std::size_t v = 0; v < kVectors; ++v, sums += kOutputs) {
+      alignas(32) std::int32_t pairs[2 * kOutputs];
+      hn::Store(acc[v], d, pairs);
+      for (std::size_t o = 0; o < kOutputs; ++o) sums[o] += pairs[2 * o] + pairs[2 * o + 1];
     }
-    const std::uint8_t* HWY_RESTRICT w = levels + first * kPiece;
-    for (std::size_t p = 0; p < pieces; ++p, w += kBlock * kPiece) {
-      VShorts level[kVectors];
-      for (std::size_t v = 0; v < kVectors; ++v) {
-        level[v] = Keep(hn::PromoteTo(d, hn::LoadU(d8, w + v * kOutputs * kPiece)));
+#endif
+  }
+
+  template <std::size_t kRows>
+  static HWY_INLINE void Add(const std::uint8_t* HWY_RESTRICT levels,
+                             const Activation* HWY_RESTRICT x, std::size_t pieces,
+                             std::int32_t* HWY_RESTRICT sums) {
+    const DWide d;
+    const hn::Repartition<std::int64_t, DWide> d64;
+    const hn::Rebind<std::uint8_t, DWide> d8;
+    for (std::size_t first = 0; first < kBlock; first += kVectors * kOutputs) {
+      VWideSums acc[kRows][kVectors];
+      for (auto& row : acc) {
+        for (VWideSums& v : row) v = hn::Zero(DWideSums());
       }
-      for (std::size_t r = 0; r < kRows; ++r) {
-        std::int64_t four;
-        std::memcpy(&four, x + (r * kChunk + p) * kPiece, sizeof(four));
-        const VShorts inputs = Keep(hn::BitCast(d, hn::Set(d64, four)));
+      const std::uint8_t* HWY_RESTRICT w = levels + first * kPiece;
+      for (std::size_t p = 0; p < pieces; ++p, w += kBlock * kPiece) {
+        VWide level[kVectors];
         for (std::size_t v = 0; v < kVectors; ++v) {
-          acc[r][v] = Keep(AddPairs(acc[r][v], level[v], inputs));
+          level[v] = Keep(hn::PromoteTo(d, hn::LoadU(d8, w + v * kOutputs * kPiece)));
+        }
+        for (std::size_t r = 0; r < kRows; ++r) {
+          std::int64_t four;
+          std::memcpy(&four, x + (r * kChunk + p) * kPiece, sizeof(four));
+          const VWide inputs = Keep(hn::BitCast(d, hn::Set(d64, four)));
+          for (std::size_t v = 0; v < kVectors; ++v) {
+            acc[r][v] = Keep(AddPairs(acc[r][v], level[v], inputs));
+          }
         }
       }
+      for (std::size_t r = 0; r < kRows; ++r) AddLanes(acc[r], sums + r * kBlock + first);
     }
-    for (std::size_t r = 0; r < kRows; ++r) {
-      for (std::size_t v = 0; v < kVectors; ++v) {
-        alignas(32) std::int32_t pairs[2 * kOutputs];
-        hn::Store(acc[r][v], d32, pairs);
-        std::int32_t* to = sums + r * kBlock + first + v * kOutputs;
-        for (std::size_t o = 0; o < kOutputs; ++o) to[o] += pairs[2 * o] + pairs[2 * o + 1];
-      }
-    }
+  }
+};
+using ManyBits = WideProducts;
+
+#endif
+#endif
+
+/// Products::Add of 1 to kRows rows.
+template <class Products, std::size_t kRows = Products::kMostRows>
+HWY_INLINE void AddTile(std::size_t rows, const std::uint8_t* levels,
+                        const typename Products::Activation* x, std::size_t pieces,
+                        std::int32_t* sums) {
+  if (rows == kRows) return Products::template Add<kRows>(levels, x, pieces, sums);
+  if constexpr (kRows > 1) AddTile<Products, kRows - 1>(rows, levels, x, pieces, sums);
+}
+
+/// Calls body(first, count) for parts of `rows` rows of at most `most`, about as many each.
+template <class Body>
+HWY_INLINE void ForEachPart(std::size_t rows, std::size_t most, const Body& body) {
+  std::size_t parts = (rows + most - 1) / most;
+  for (std::size_t first = 0; first < rows; --parts) {
+    const std::size_t count = (rows - first + parts - 1) / parts;
+    body(first, count);
+    first += count;
   }
 }
 
-#endif
-
-/// AddProducts of 1 to kRows rows.
-template <std::size_t kRows = kMostRows>
-HWY_INLINE void AddRows(std::size_t rows, const std::uint8_t* levels, const Activation* x,
-                        std::size_t pieces, std::int32_t* sums) {
-  if (rows == kRows) return AddProducts<kRows>(levels, x, pieces, sums);
-  if constexpr (kRows > 1) AddRows<kRows - 1>(rows, levels, x, pieces, sums);
+/// The same for any number of rows, while the levels are in the first-level cache.
+template <class Products>
+HWY_INLINE void AddRows(std::size_t rows, const std::uint8_t* levels,
+                        const typename Products::Activation* x, std::size_t pieces,
+                        std::int32_t* sums) {
+  ForEachPart(rows, Products::kMostRows, [&](std::size_t first, std::size_t count) HWY_ATTR {
+    AddTile<Products>(count, levels, x + first * kChunk * kPiece, pieces, sums + first * kBlock);
+  });
 }
 
 /// Rows of activations whose products are gathered together.
-struct Tile {
+struct Band {
   std::size_t first_row;
-  std::size_t rows;   ///< <= kMostRows
+  std::size_t rows;   ///< <= kBandTiles * Products::kMostRows
   BlockRange blocks;  ///< at most kMostBlocks
 };
 
-/// Copies inputs [begin, end) of the rows, with zeros up to a whole piece; adds them to their sums.
-HWY_INLINE void CopyInputs(const Int8Rows& x, const Tile& tile, std::size_t begin, std::size_t end,
-                           Activation* HWY_RESTRICT to, std::int32_t* HWY_RESTRICT sums) {
-  for (std::size_t r = 0; r < tile.rows; ++r, to += kChunk * kPiece) {
-    const std::int8_t* from = x.q.row(tile.first_row + r).data();
-    std::int32_t sum = 0;
-    for (std::size_t i = begin; i < end; ++i) {
-      to[i - begin] = from[i];
-      sum += from[i];
-    }
-    for (std::size_t i = end - begin; i % kPiece != 0; ++i) to[i] = 0;
-    sums[r] += sum;
-  }
+/// Stores as an activation is copied.
+template <class D, class V>
+HWY_INLINE void StoreCopy(D d, V wide, std::int16_t* HWY_RESTRICT to) {
+  hn::StoreU(wide, d, to);
+}
+template <class D, class V>
+HWY_INLINE void StoreCopy(D /*d*/, V wide, std::int8_t* HWY_RESTRICT to) {
+  const hn::Rebind<std::int8_t, D> d8;
+  hn::StoreU(hn::DemoteTo(d8, wide), d8, to);
 }
 
-void ComputeTile(const Int8Rows& x, const Weights& weights, const Tile& tile,
+/// Copies inputs of a row, with zeros up to a whole piece; returns their sum.
+/// @param from  at most kChunk pieces
+template <class Activation>
+HWY_INLINE std::int32_t CopyRow(std::span<const std::int8_t> from, Activation* HWY_RESTRICT to) {
+  // A lane of 16 bits sums up some hundred numbers of 8.
+  const hn::CappedTag<std::int16_t, 16> d;
+  const hn::Rebind<std::int8_t, decltype(d)> d8;
+  constexpr std::size_t kLanes = hn::MaxLanes(d);
+  auto sums = hn::Zero(d);
+  std::size_t i = 0;
+  for (; kLanes > 1 && i + kLanes <= from.size(); i += kLanes) {
+    const auto wide = hn::PromoteTo(d, hn::LoadU(d8, &from[i]));
+    sums = hn::Add(sums, wide);
+    StoreCopy(d, wide, to + i);
+  }
+  static_assert(kChunk * kPiece * 127 / kLanes < 1 << 15 || kLanes == 1);
+  std::int16_t lanes[kLanes];
+  hn::StoreU(sums, d, lanes);
+  std::int32_t sum = 0;
+  for (const std::int16_t lane : lanes) sum += lane;
+  for (; i < from.size(); ++i) {
+    to[i] = Activation{from[i]};
+    sum += from[i];
+  }
+  for (; i % kPiece != 0; ++i) to[i] = 0;
+  return sum;
+}
+
+template <class Products>
+void ComputeBand(const Int8Rows& x, const Weights& weights, const Band& band,
                  const MatrixView<float>& y) {
-  alignas(64) Activation copy[kMostRows * kChunk * kPiece];
+  constexpr std::size_t kMostRows = kBandTiles * Products::kMostRows;
+  alignas(64) typename Products::Activation copy[kMostRows * kChunk * kPiece];
   alignas(64) std::int32_t sums[kMostBlocks][kMostRows * kBlock] = {};
   alignas(64) float acc[kMostBlocks][kMostRows * kBlock] = {};
   constexpr std::size_t kChunkInputs = kChunk * kPiece;
@@ -202,42 +297,49 @@ void ComputeTile(const Int8Rows& x, const Weights& weights, const Tile& tile,
     std::int32_t input_sums[kMostRows] = {};
     for (std::size_t begin = first; begin < last; begin += kChunkInputs) {
       const std::size_t end = std::min(begin + kChunkInputs, last);
-      CopyInputs(x, tile, begin, end, copy, input_sums);
+      for (std::size_t r = 0; r < band.rows; ++r) {
+        const auto row = x.q.row(band.first_row + r).subspan(begin, end - begin);
+        input_sums[r] += CopyRow(row, copy + r * kChunk * kPiece);
+      }
       const std::size_t pieces = (end - begin + kPiece - 1) / kPiece;
-      for (std::size_t block = tile.blocks.begin; block < tile.blocks.end; ++block) {
+      for (std::size_t block = band.blocks.begin; block < band.blocks.end; ++block) {
         const std::uint8_t* levels = weights.pieces(block, g) + (begin - first) * kBlock;
-        AddRows(tile.rows, levels, copy, pieces, sums[block - tile.blocks.begin]);
+        AddRows<Products>(band.rows, levels, copy, pieces, sums[block - band.blocks.begin]);
       }
     }
-    for (std::size_t block = tile.blocks.begin; block < tile.blocks.end; ++block) {
-      const std::size_t b = block - tile.blocks.begin;
-      for (std::size_t r = 0; r < tile.rows; ++r) {
+    for (std::size_t block = band.blocks.begin; block < band.blocks.end; ++block) {
+      const std::size_t b = block - band.blocks.begin;
+      for (std::size_t r = 0; r < band.rows; ++r) {
         FoldGroup(weights, weights.floats(block, g), input_sums[r], sums[b] + r * kBlock,
                   acc[b] + r * kBlock);
       }
-      std::fill_n(sums[b], tile.rows * kBlock, 0);
+      std::fill_n(sums[b], band.rows * kBlock, 0);
     }
   }
-  for (std::size_t block = tile.blocks.begin; block < tile.blocks.end; ++block) {
-    for (std::size_t r = 0; r < tile.rows; ++r) {
-      FinishBlock(weights, block, x.scales[tile.first_row + r], x.offset,
-                  acc[block - tile.blocks.begin] + r * kBlock, y.row(tile.first_row + r).data());
+  for (std::size_t block = band.blocks.begin; block < band.blocks.end; ++block) {
+    for (std::size_t r = 0; r < band.rows; ++r) {
+      FinishBlock(weights, block, x.scales[band.first_row + r], x.offset,
+                  acc[block - band.blocks.begin] + r * kBlock, y.row(band.first_row + r).data());
     }
   }
 }
 
-/// Tiles of about as many rows each.
-void LevelMatmulBytes(const Int8Rows& x, const Weights& weights, BlockRange blocks,
-                      MatrixView<float> y) {
+template <class Products>
+void ComputeBands(const Int8Rows& x, const Weights& weights, BlockRange blocks,
+                  const MatrixView<float>& y) {
   for (std::size_t block = blocks.begin; block < blocks.end; block += kMostBlocks) {
     const BlockRange some{block, std::min(block + kMostBlocks, blocks.end)};
-    std::size_t tiles = (y.rows() + kMostRows - 1) / kMostRows;
-    for (std::size_t r = 0; r < y.rows(); --tiles) {
-      const std::size_t rows = (y.rows() - r + tiles - 1) / tiles;
-      ComputeTile(x, weights, {r, rows, some}, y);
-      r += rows;
-    }
+    ForEachPart(y.rows(), kBandTiles * Products::kMostRows,
+                [&](std::size_t first, std::size_t count) {
+                  ComputeBand<Products>(x, weights, {first, count, some}, y);
+                });
   }
+}
+
+void LevelMatmulBytes(const Int8Rows& x, const Weights& weights, BlockRange blocks,
+                      MatrixView<float> y) {
+  const auto compute = weights.steps() <= 127 ? ComputeBands<FewBits> : ComputeBands<ManyBits>;
+  compute(x, weights, blocks, y);
 }
 
 }  // namespace halftone::kernels::HWY_NAMESPACE

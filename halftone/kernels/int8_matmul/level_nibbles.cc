@@ -10,8 +10,8 @@
 #include <cstring>
 
 #include "halftone/kernels/int8_matmul/finish-inl.h"
-#include "halftone/kernels/int8_matmul/level_fold-inl.h"
 #include "halftone/kernels/int8_matmul/level_layouts.h"
+#include "halftone/kernels/int8_matmul/level_products-inl.h"
 #include "halftone/kernels/keep-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -58,43 +58,9 @@ void SumStrip(const std::uint8_t* codes, const std::uint8_t* tables, const Input
 
 #else
 
-using DBytes = hn::CappedTag<std::uint8_t, 64>;
-using DSigned = hn::RebindToSigned<DBytes>;
-using DShorts = hn::RepartitionToWide<DBytes>;
-using DInts = hn::Repartition<std::int32_t, DBytes>;
-using VBytes = hn::Vec<DBytes>;
-using VSigned = hn::Vec<DSigned>;
-using VInts = hn::Vec<DInts>;
 /// Outputs of a vector, and vectors whose tables and sums are in registers together.
 constexpr std::size_t kOutputs = hn::MaxLanes(DBytes()) / kHalf;
 constexpr std::size_t kVectors = std::min<std::size_t>(4, kStrip / kOutputs);
-
-/// acc + the products of neighbouring bytes; levels are at most 127, so that those of two inputs
-/// fit 16 bits.
-HALFTONE_VNNI HWY_INLINE VInts AddProducts(VInts acc, VBytes levels, VSigned x) {
-#if HWY_TARGET == HWY_AVX3_DL
-  return VInts{_mm512_dpbusd_epi32(acc.raw, levels.raw, x.raw)};
-#elif HWY_TARGET == HWY_AVX3
-  const __m512i pairs = _mm512_maddubs_epi16(levels.raw, x.raw);
-  return hn::Add(acc, VInts{_mm512_madd_epi16(pairs, _mm512_set1_epi16(1))});
-#elif HWY_TARGET == HWY_AVX2
-  const __m256i pairs = _mm256_maddubs_epi16(levels.raw, x.raw);
-  return hn::Add(acc, VInts{_mm256_madd_epi16(pairs, _mm256_set1_epi16(1))});
-#elif HWY_TARGET == HWY_SSE4
-  const __m128i pairs = _mm_maddubs_epi16(levels.raw, x.raw);
-  return hn::Add(acc, VInts{_mm_madd_epi16(pairs, _mm_set1_epi16(1))});
-#else
-  const hn::RepartitionToWide<DSigned> d16;
-  const auto u = hn::BitCast(DShorts(), levels);
-  const auto q = hn::BitCast(d16, x);
-  const auto even = hn::Mul(hn::BitCast(d16, hn::And(u, hn::Set(DShorts(), 255))),
-                            hn::ShiftRight<8>(hn::ShiftLeft<8>(q)));
-  const auto odd = hn::Mul(hn::BitCast(d16, hn::ShiftRight<8>(u)), hn::ShiftRight<8>(q));
-  const auto pairs = hn::BitCast(DInts(), hn::Add(even, odd));
-  return hn::Add(acc,
-                 hn::Add(hn::ShiftRight<16>(hn::ShiftLeft<16>(pairs)), hn::ShiftRight<16>(pairs)));
-#endif
-}
 
 /// The entries of a table that the lower four bits of bytes name. With three bits per code the
 /// upper half of a byte is below 8, which pshufb ignores.
@@ -151,8 +117,8 @@ HALFTONE_VNNI void SumStrip(const std::uint8_t* HWY_RESTRICT codes,
       for (std::size_t v = 0; v < kVectors; ++v) {
         const VBytes low = Keep(hn::LoadU(d, piece + v * kOutputs * kHalf));
         const VBytes high = hn::BitCast(d, hn::ShiftRight<4>(hn::BitCast(DShorts(), low)));
-        acc[v] = AddProducts(acc[v], LookUp<kFourBits>(table[v], low), lower);
-        acc[v] = Keep(AddProducts(acc[v], LookUp<kFourBits>(table[v], high), upper));
+        acc[v] = AddByteProducts(acc[v], LookUp<kFourBits>(table[v], low), lower);
+        acc[v] = Keep(AddByteProducts(acc[v], LookUp<kFourBits>(table[v], high), upper));
       }
     };
     const std::uint8_t* HWY_RESTRICT piece = codes + first * kHalf;
