@@ -66,6 +66,8 @@ class LevelMatmulWeights : public Int8Weights {
   [[nodiscard]] std::int32_t steps() const { return steps_; }
   [[nodiscard]] std::size_t size_bytes() const { return groups_.size_bytes() + output_bytes(); }
 
+  /// Of the pieces, tables and floats of a block and group.
+  [[nodiscard]] std::size_t group_bytes() const { return group_bytes_; }
   /// The pieces of a block and group.
   [[nodiscard]] const std::uint8_t* pieces(std::size_t block, std::size_t group) const {
     return groups_.as<std::uint8_t>().data() + (block * num_groups() + group) * group_bytes_;

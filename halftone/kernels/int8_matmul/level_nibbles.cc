@@ -12,6 +12,7 @@
 #include "halftone/kernels/int8_matmul/finish-inl.h"
 #include "halftone/kernels/int8_matmul/level_layouts.h"
 #include "halftone/kernels/int8_matmul/level_products-inl.h"
+#include "halftone/kernels/int8_matmul/prefetch-inl.h"
 #include "halftone/kernels/keep-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -30,6 +31,8 @@ constexpr std::size_t kTable = Weights::kTableBytes;
 /// Groups whose inputs are summed up once for some blocks of outputs.
 constexpr std::size_t kMostGroups = 256;
 constexpr std::size_t kMostBlocks = 64;
+/// How far ahead of its use memory is fetched, at most.
+constexpr std::size_t kMostAhead = 4096;
 
 /// Activations of a group: whole pieces, and one more that zeros fill up, if it is not null.
 struct Inputs {
@@ -42,7 +45,7 @@ struct Inputs {
 
 template <bool kFourBits>
 void SumStrip(const std::uint8_t* codes, const std::uint8_t* tables, const Inputs& x,
-              std::int32_t* sums) {
+              std::size_t /*ahead*/, std::int32_t* sums) {
   std::fill_n(sums, kStrip, 0);
   const std::size_t pieces = x.whole_pieces + (x.rest != nullptr ? 1 : 0);
   for (std::size_t p = 0; p < pieces; ++p) {
@@ -97,10 +100,11 @@ HWY_INLINE void AddLanes(const VInts* acc, std::int32_t* HWY_RESTRICT sums) {
 /// two masks if the codes have four bits), two look-ups and two dot products.
 /// @param codes   [pieces, 8, 16]
 /// @param tables  [8, 16]
+/// @param ahead   how many bytes before their time codes are fetched
 template <bool kFourBits>
 HALFTONE_VNNI void SumStrip(const std::uint8_t* HWY_RESTRICT codes,
                             const std::uint8_t* HWY_RESTRICT tables, const Inputs& x,
-                            std::int32_t* HWY_RESTRICT sums) {
+                            std::size_t ahead, std::int32_t* HWY_RESTRICT sums) {
   const DBytes d;
   const DSigned d8;
   for (std::size_t first = 0; first < kStrip; first += kVectors * kOutputs) {
@@ -112,6 +116,7 @@ HALFTONE_VNNI void SumStrip(const std::uint8_t* HWY_RESTRICT codes,
     }
     const auto add_piece = [&](const std::uint8_t* piece, const std::int8_t* q)
         __attribute__((always_inline)) HALFTONE_VNNI {
+      Prefetch(piece + ahead, kStrip * kHalf);
       const VSigned lower = hn::LoadDup128(d8, q);
       const VSigned upper = hn::LoadDup128(d8, q + kHalf);
       for (std::size_t v = 0; v < kVectors; ++v) {
@@ -139,9 +144,14 @@ HWY_INLINE void ComputeGroup(const Weights& weights, std::size_t block, std::siz
   const std::uint8_t* codes = weights.pieces(block, group);
   const std::uint8_t* tables = weights.tables(block, group);
   const std::size_t group_pieces = (weights.group_inputs() + kPiece - 1) / kPiece;
+  // The same place of the next group, or of what follows soon.
+  const std::size_t ahead = std::min(weights.group_bytes(), kMostAhead);
+  if (ahead == weights.group_bytes()) {
+    Prefetch(tables + ahead, kBlock * (kTable + (weights.has_offset() ? 2 : 1) * sizeof(float)));
+  }
   const auto sum = weights.bits() == 4 ? SumStrip<true> : SumStrip<false>;
   for (std::size_t o = 0; o < kBlock; o += kStrip) {
-    sum(codes, tables + o * kTable, x, sums + o);
+    sum(codes, tables + o * kTable, x, ahead, sums + o);
     codes += group_pieces * kStrip * kHalf;
   }
   FoldGroup(weights, weights.floats(block, group), input_sum, sums, acc);

@@ -9,6 +9,7 @@
 
 #include "halftone/kernels/int8_matmul/plane_layouts.h"
 #include "halftone/kernels/int8_matmul/plane_rows-inl.h"
+#include "halftone/kernels/int8_matmul/prefetch-inl.h"
 #include "halftone/kernels/keep-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -89,6 +90,8 @@ struct DigitSums {
   [[nodiscard]] HWY_INLINE VShorts Even() const { return hn::Sub(both, hn::ShiftLeft<8>(odd)); }
 };
 
+/// How far ahead of its use memory is fetched.
+constexpr std::size_t kAhead = 2048;
 /// Pieces whose sums, digits put together, fit 16 bits.
 constexpr std::size_t kFewPieces = 32;
 static_assert(2 * kFewPieces * 1023 < 1 << 16);
@@ -144,6 +147,7 @@ HWY_INLINE void SumUp(const FoursTables* HWY_RESTRICT tables,
     for (std::size_t p = 0; p < pieces; p += kFoursFormat.step) {
       VBytes low_step = hn::Zero(DBytes());
       VBytes high_step = hn::Zero(DBytes());
+      Prefetch(panel + p * kBlock + kAhead, kFoursFormat.step * kBlock);
       for (std::size_t i = 0; i < kFoursFormat.step; ++i) {
         LookUp(panel + (p + i) * kBlock + lane, tables[p + i], low_step, high_step);
       }
