@@ -10,6 +10,7 @@
 #include <new>
 
 #include "halftone/base/error.h"
+#include "halftone/base/memory.h"
 
 namespace halftone {
 namespace {
@@ -38,9 +39,10 @@ AlignedBuffer::AlignedBuffer(std::size_t size_bytes) : size_bytes_(size_bytes) {
   }
   const std::size_t padded_bytes =
       (size_bytes + kAlignment - 1) / kAlignment * kAlignment + kAlignment;
+  require_memory(padded_bytes, "a buffer");
   void* memory = ::operator new[](padded_bytes, alignment_of(size_bytes), std::nothrow);
   if (memory == nullptr) {
-    fail(ErrorKind::kShape,
+    fail(ErrorKind::kUnsupported,
          "out of memory: " + std::to_string(size_bytes) + " bytes are not to be had");
   }
   advise_huge_pages(memory, padded_bytes);

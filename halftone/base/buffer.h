@@ -18,7 +18,9 @@ class AlignedBuffer {
   static constexpr std::size_t kAlignment = 64;
 
   AlignedBuffer() = default;
-  /// @throws Error kShape if the memory cannot be had
+  /// @throws Error kShape if the size is no size of memory; kUnsupported as require_memory(),
+  /// before
+  ///         anything is taken, or if the memory cannot be had
   explicit AlignedBuffer(std::size_t size_bytes);
   /// A moved-from buffer is empty.
   AlignedBuffer(AlignedBuffer&& other) noexcept

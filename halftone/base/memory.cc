@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/base/memory.h"
+
+#if __has_include(<sys/resource.h>)
+#include <sys/resource.h>
+#include <unistd.h>
+#define HALFTONE_HAS_RLIMIT
+#endif
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+
+#include "halftone/base/error.h"
+
+namespace halftone {
+namespace {
+
+using Bytes = std::optional<std::uint64_t>;
+
+constexpr std::size_t kNeverRefused = std::size_t{1} << 24;
+
+Bytes least(Bytes a, Bytes b) {
+  if (!a || !b) return a ? a : b;
+  return std::min(*a, *b);
+}
+
+/// Nothing where there is no such file.
+std::string text_of(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+/// The number a text begins with, blanks aside.
+Bytes number_in(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() ? Bytes(number) : std::nullopt;
+}
+
+/// The number after a word at the start of a line.
+Bytes number_after(std::string_view word, std::string_view text) {
+  for (std::size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
+    if (at == 0 || text[at - 1] == '\n') return number_in(text.substr(at + word.size()));
+  }
+  return std::nullopt;
+}
+
+Bytes of_system(const std::string& root) {
+  constexpr std::uint64_t kKib = 1024;
+  const std::string text = text_of(root + "/proc/meminfo");
+  const Bytes memory = number_after("MemAvailable:", text);
+  if (!memory) return std::nullopt;
+  // An estimate, of which tables of pages and other processes take their part meanwhile.
+  const std::uint64_t sure = *memory - *memory / 16;
+  return (sure + number_after("SwapFree:", text).value_or(0)) * kKib;
+}
+
+/// How one of the two versions of control groups calls things.
+struct GroupFiles {
+  std::string_view folder;
+  std::string_view limit;
+  std::string_view usage;
+  std::string_view reclaimable;  ///< a word in memory.stat: pages of files, counted as used
+};
+constexpr GroupFiles kVersion1{"/sys/fs/cgroup/memory", "/memory.limit_in_bytes",
+                               "/memory.usage_in_bytes", "total_inactive_file"};
+constexpr GroupFiles kVersion2{"/sys/fs/cgroup", "/memory.max", "/memory.current", "inactive_file"};
+
+/// What one group leaves; nothing where it sets no limit ("max") or is not to be seen.
+Bytes left_in_group(const std::string& folder, const GroupFiles& files) {
+  const Bytes limit = number_in(text_of(folder + std::string(files.limit)));
+  const Bytes usage = number_in(text_of(folder + std::string(files.usage)));
+  if (!limit || !usage) return std::nullopt;
+  const Bytes reclaimable = number_after(files.reclaimable, text_of(folder + "/memory.stat"));
+  const std::uint64_t used = *usage - std::min(*usage, reclaimable.value_or(0));
+  return *limit - std::min(*limit, used);
+}
+
+/// The least that a group and those around it leave.
+Bytes left_in_groups(const std::string& root, std::string group, const GroupFiles& files) {
+  Bytes left;
+  while (true) {
+    left = least(left, left_in_group(root + std::string(files.folder) + group, files));
+    if (group.empty()) return left;
+    group.resize(std::min(group.rfind('/'), group.size() - 1));
+  }
+}
+
+/// Lines of /proc/self/cgroup are "number:controllers:/group"; version 2 names no controllers.
+Bytes of_control_groups(const std::string& root) {
+  std::istringstream lines(text_of(root + "/proc/self/cgroup"));
+  Bytes left;
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t first = line.find(':');
+    const std::size_t second = line.find(':', first + 1);
+    if (first == line.npos || second == line.npos) continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const std::string group = line.substr(second + 1);
+    if (controllers == ",,") left = least(left, left_in_groups(root, group, kVersion2));
+    if (controllers.find(",memory,") != controllers.npos) {
+      left = least(left, left_in_groups(root, group, kVersion1));
+    }
+  }
+  return left;
+}
+
+Bytes of_address_space([[maybe_unused]] const std::string& root) {
+#ifdef HALFTONE_HAS_RLIMIT
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  const Bytes pages = number_in(text_of(root + "/proc/self/statm"));
+  const auto page_bytes = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  const std::uint64_t used = pages.value_or(0) * page_bytes;
+  return limit.rlim_cur - std::min<std::uint64_t>(limit.rlim_cur, used);
+#else
+  return std::nullopt;
+#endif
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> available_memory(const std::string& root) {
+  return least(least(of_system(root), of_control_groups(root)), of_address_space(root));
+}
+
+void require_memory(std::size_t bytes, const std::string& what, const std::string& root) {
+  if (bytes < kNeverRefused) return;
+  const auto available = available_memory(root);
+  if (!available || bytes <= *available) return;
+  fail(ErrorKind::kUnsupported, what + ": " + std::to_string(bytes) +
+                                    " bytes of memory are needed, " + std::to_string(*available) +
+                                    " are available");
+}
+
+}  // namespace halftone
