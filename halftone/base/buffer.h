@@ -19,8 +19,7 @@ class AlignedBuffer {
 
   AlignedBuffer() = default;
   /// @throws Error kShape if the size is no size of memory; kUnsupported as require_memory(),
-  /// before
-  ///         anything is taken, or if the memory cannot be had
+  ///         before anything is taken, or if the memory cannot be had
   explicit AlignedBuffer(std::size_t size_bytes);
   /// A moved-from buffer is empty.
   AlignedBuffer(AlignedBuffer&& other) noexcept

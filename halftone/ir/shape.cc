@@ -44,6 +44,9 @@ bool Shape::is_static() const {
 }
 
 Shape Shape::with_batch(std::size_t batch) const {
+  if (batch > kMostElements) {
+    fail(ErrorKind::kShape, "batch: expected at most 2^40 samples, found " + std::to_string(batch));
+  }
   Shape result = *this;
   std::replace(result.dims_.begin(), result.dims_.end(), kBatch, static_cast<Dim>(batch));
   return result;

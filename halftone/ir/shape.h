@@ -31,7 +31,7 @@ class Shape {
 
   /// False if any extent is kBatch.
   [[nodiscard]] bool is_static() const;
-  /// The same with every kBatch replaced.
+  /// The same with every kBatch replaced. @throws Error kShape if the batch exceeds 2^40
   [[nodiscard]] Shape with_batch(std::size_t batch) const;
   /// Product of the extents.
   /// @throws Error kShape if an extent is kBatch or negative, or the product of those that are not

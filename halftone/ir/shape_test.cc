@@ -42,6 +42,13 @@ TEST(Shape, BatchIsReplacedEverywhere) {
   EXPECT_TRUE(Shape{}.is_static());
 }
 
+TEST(Shape, BatchesBeyondTheLimitAreRefused) {
+  const std::size_t most = std::size_t{1} << 40;
+  EXPECT_EQ(Shape({kBatch}).with_batch(most).element_count(), most);
+  expect_error(ErrorKind::kShape, "batch: expected at most 2^40 samples, found 1099511627777",
+               [&] { (void)Shape({kBatch}).with_batch(most + 1); });
+}
+
 TEST(Shape, TextNamesTheBatch) {
   EXPECT_EQ(Shape{}.to_string(), "[]");
   EXPECT_EQ((Shape{kBatch, 784}).to_string(), "[N, 784]");
