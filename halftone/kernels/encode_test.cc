@@ -96,11 +96,11 @@ TEST_P(Encode, EqualLevelsAndZeroCoefficientsAgree) {
   expect_matches(random, numerics::make_basis(partly), 2, 77);
 }
 
-TEST_P(Encode, RowsFurtherApartThanTheirLength) {
+TEST_P(Encode, RowsFurtherApartThanTheirLengthAtAnyAddress) {
   Random random(6);
   const EncodeTable table(numerics::random_basis(random, 2, false));
-  const std::vector<float> values = numerics::random_floats(random, 3 * 100);
-  const MatrixView<const float> view(values.data(), 3, 70, 100);
+  const std::vector<float> values = numerics::random_floats(random, 1 + 3 * 101);
+  const MatrixView<const float> view(values.data() + 1, 3, 70, 101);
   std::vector<std::uint64_t> planes(3 * 2 * 2);
   std::vector<std::uint64_t> expected(planes.size());
   encode(view, table, planes);
@@ -108,10 +108,13 @@ TEST_P(Encode, RowsFurtherApartThanTheirLength) {
   EXPECT_EQ(planes, expected);
 
   const Int8Levels levels(table.basis());
-  std::vector<std::int8_t> q(3 * 90, 99);
+  std::vector<std::int8_t> q(1 + 3 * 91, 99);
   std::vector<std::int8_t> q_expected = q;  // the gaps stay as they are
-  encode_int8(view, table, levels, MatrixView<std::int8_t>(q.data(), 3, 70, 90));
-  encode_int8_reference(view, table, levels, MatrixView<std::int8_t>(q_expected.data(), 3, 70, 90));
+  const auto rows_of = [](auto& codes) {
+    return MatrixView<std::int8_t>(codes.data() + 1, 3, 70, 91);
+  };
+  encode_int8(view, table, levels, rows_of(q));
+  encode_int8_reference(view, table, levels, rows_of(q_expected));
   EXPECT_EQ(q, q_expected);
 }
 

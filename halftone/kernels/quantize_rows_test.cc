@@ -45,6 +45,21 @@ TEST_P(QuantizeRows, MatchesReferenceForEveryLength) {
   }
 }
 
+TEST_P(QuantizeRows, RowsFurtherApartThanTheirLengthAtAnyAddress) {
+  Random random(22);
+  const auto values = numerics::random_floats(random, 1 + 3 * 101);
+  const MatrixView<const float> x(values.data() + 1, 3, 70, 101);
+  Quantized y{std::vector<std::int8_t>(1 + 3 * 91, 99), std::vector<float>(3)};
+  Quantized expected = y;  // the gaps stay as they are
+  const auto rows_of = [](Quantized& codes) {
+    return MatrixView<std::int8_t>(codes.q.data() + 1, 3, 70, 91);
+  };
+  quantize_rows(x, rows_of(y), y.scales);
+  quantize_rows_reference(x, rows_of(expected), expected.scales);
+  EXPECT_EQ(y.q, expected.q);
+  EXPECT_EQ(y.scales, expected.scales);
+}
+
 TEST_P(QuantizeRows, RoundsToNearestTiesToEven) {
   const auto y =
       quantize_with(quantize_rows, {127, 0.5, 1.5, 2.5, -0.5, -1.5, 0.49999997F, -127}, 1);

@@ -147,6 +147,29 @@ TEST_P(BitMatmul, WritesOnlyTheBlocksAskedFor) {
   }
 }
 
+TEST_P(BitMatmul, TakesPlanesAndWritesRowsAtAnyAddress) {
+  Random random(17);
+  const auto x = numerics::random_planes(random, 3, 150, 2);
+  const auto x_basis = numerics::random_basis(random, 2, true);
+  const auto w = numerics::random_planes(random, 37, 150, 3);
+  const auto encoding = numerics::random_encoding(random, 37, 150, 3, true, Granularity::kChannel);
+  std::vector<float> expected(3 * 37);
+  bit_matmul_reference(x, x_basis, w, encoding, {}, MatrixView<float>(expected, 3, 37));
+  const auto words = x.planes.words();
+  for (const BitLayout layout : kLayouts) {
+    const BitMatmulWeights weights(w, encoding, {}, layout);
+    for (std::size_t shift = 1; shift < 8; ++shift) {
+      std::vector<std::uint64_t> shifted(shift);
+      shifted.insert(shifted.end(), words.begin(), words.end());
+      std::vector<float> y(shift + expected.size());
+      bit_matmul(std::span(shifted).subspan(shift), x_basis, weights, {0, weights.num_blocks()},
+                 MatrixView<float>(y.data() + shift, 3, 37, 37));
+      y.erase(y.begin(), y.begin() + static_cast<std::ptrdiff_t>(shift));
+      EXPECT_EQ(bit_patterns(y), bit_patterns(expected)) << shift;
+    }
+  }
+}
+
 TEST_P(BitMatmul, AgreesWithTheProductOfTheLevels) {
   Random random(15);
   const auto x = numerics::random_planes(random, 4, 300, 2);
