@@ -193,6 +193,15 @@ TEST_F(Program, MeasuresANetworkWithItsFixedBatch) {
                  "four.onnx: --batch: expected 4, which the network is fixed to, found 8");
 }
 
+TEST_F(Program, RefusesABatchThatMemoryCannotHold) {
+  ir::Graph graph;
+  graph.add_output(add_layer(graph, ir::kBatch));
+  formats::save_model(graph, path("any.onnx"));
+  // 2^37 samples of three numbers and two.
+  expect_failure("bench " + path("any.onnx") + " --batch 137438953472", 4,
+                 "a session of batch 137438953472, its values: ");
+}
+
 TEST_F(Program, HelpsWithAnExampleForEveryVerb) {
   EXPECT_EQ(run("--help").code, 0);
   EXPECT_EQ(run("--version").code, 0);

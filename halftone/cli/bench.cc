@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <iostream>
 #include <optional>
 
@@ -12,6 +13,9 @@
 
 namespace halftone::cli {
 namespace {
+
+/// As many elements as a tensor may have; memory is the limit on the way there.
+constexpr std::int64_t kMostSamples = std::int64_t{1} << 40;
 
 struct Options {
   CommonOptions common;
@@ -55,7 +59,7 @@ void add_bench(CLI::App& app, Action& action) {
       ->required()
       ->check(some_path());
   verb->add_option("--batch", options->batch, "Samples per run (default 1)")
-      ->check(CLI::Range(1, 65536));
+      ->check(CLI::Range(std::int64_t{1}, kMostSamples));
   verb->add_option("--seconds", options->seconds, "Measure at least so long")
       ->check(CLI::Range(0.0, 3600.0))
       ->capture_default_str();

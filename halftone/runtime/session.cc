@@ -5,12 +5,23 @@
 #include <string>
 
 #include "halftone/base/error.h"
+#include "halftone/base/memory.h"
 #include "halftone/runtime/onednn.h"
 
 namespace halftone::runtime {
+namespace {
+
+/// The memory of a session, asked for before any of it is taken.
+AlignedBuffer make_arena(const Plan& plan) {
+  require_memory(plan.arena_bytes(),
+                 "a session of batch " + std::to_string(plan.options().batch) + ", its values");
+  return AlignedBuffer(plan.arena_bytes());
+}
+
+}  // namespace
 
 Session::Session(std::shared_ptr<const Plan> plan)
-    : plan_(std::move(plan)), arena_(plan_->arena_bytes()) {
+    : plan_(std::move(plan)), arena_(make_arena(*plan_)) {
   const OneDnnThreads guard(plan_->options().threads);
   for (const Step& step : plan_->steps()) {
     calls_.push_back(step.body.bind ? step.body.bind(buffers_of(step)) : Call());

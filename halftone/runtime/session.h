@@ -31,6 +31,8 @@ using Observer = std::function<void(const StepEvent&)>;
 /// and what oneDNN does inside.
 class Session {
  public:
+  /// @throws Error kUnsupported if the memory for the plan's batch is not available, before any of
+  ///         it is taken: "a session of batch N, its values: B bytes of memory are needed, ..."
   explicit Session(std::shared_ptr<const Plan> plan);
 
   [[nodiscard]] const Plan& plan() const { return *plan_; }

@@ -18,10 +18,13 @@ std::size_t plane_words(const ir::ValueType& type) {
 }  // namespace
 
 ir::MatrixExtent row_extent(const ir::Shape& shape) {
-  const std::size_t count = shape.element_count();
-  if (shape.rank() == 0) return {1, 1};
-  const auto cols = static_cast<std::size_t>(shape.back());
-  return {cols == 0 ? 0 : count / cols, cols};
+  static_cast<void>(shape.element_count());  // checks the extents: no product overflows
+  ir::MatrixExtent extent;
+  for (const ir::Dim dim : shape.dims()) {
+    extent.rows *= extent.cols;
+    extent.cols = static_cast<std::size_t>(dim);
+  }
+  return extent;
 }
 
 std::size_t value_bytes(const ir::ValueType& type, CodeLayout layout) {
