@@ -39,10 +39,10 @@ std::size_t batch_of(const Options& options, const ir::Graph& graph) {
 
 void run(const Options& options) {
   apply(options.common);
-  const ir::Graph graph = load_network(options.model);
+  ir::Graph graph = load_network(options.model);
   const runtime::PlanOptions plan_options{batch_of(options, graph), num_threads(),
                                           options.int8_activations};
-  const auto plan = runtime::make_plan(graph, plan_options);
+  const auto plan = runtime::make_plan(std::move(graph), plan_options);
   const runtime::Profile profile = runtime::profile(plan, {.min_seconds = options.seconds});
   std::cout << (options.common.json ? report::to_json(*plan, profile)
                                     : report::to_text(*plan, profile, options.explain));

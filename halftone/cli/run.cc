@@ -84,11 +84,11 @@ std::size_t batch_of(const ir::Graph& graph, const std::vector<ir::Tensor>& inpu
 
 void run(const Options& options) {
   apply(options.common);
-  const ir::Graph graph = load_network(options.model);
+  ir::Graph graph = load_network(options.model);
   const std::vector<ir::Tensor> inputs = read_inputs(options, graph);
   // One thread, so that the numbers do not depend on how many there are.
   const runtime::PlanOptions plan{batch_of(graph, inputs), 1, options.int8_activations};
-  runtime::Session session(runtime::make_plan(graph, plan));
+  runtime::Session session(runtime::make_plan(std::move(graph), plan));
   const std::vector<ir::Tensor> outputs =
       with_context(options.model, [&] { return session.run(inputs); });
 

@@ -91,6 +91,8 @@ class Graph {
   /// Infers the types of all nodes' outputs anew.
   /// @throws Error kShape as add_node()
   void infer_all();
+  /// Lets go of what a constant holds; its name and type stay. Other graphs keep it.
+  void release_constant(ValueId id) { values_.at(index(id)).constant.reset(); }
   /// Removes the nodes that no output of the graph depends on and lets go of the constants only
   /// they read; inputs of the graph stay. Returns how many nodes went.
   std::size_t remove_unused_nodes();

@@ -115,7 +115,10 @@ std::string to_json(const runtime::Plan& plan, const runtime::Profile& profile) 
                {"threads", plan.options().threads},
                {"latency_us",
                 {{"median", profile.median_us}, {"p10", profile.p10_us}, {"p99", profile.p99_us}}},
-               {"memory", {{"weights", plan.packed_weight_bytes()}, {"arena", plan.arena_bytes()}}},
+               {"memory",
+                {{"weights", plan.packed_weight_bytes()},
+                 {"arena", plan.arena_bytes()},
+                 {"constants", plan.constant_bytes()}}},
                {"layers", layers}});
 }
 

@@ -93,7 +93,9 @@ TEST(BenchReport, HasTheKeysOfTheContractAndReasonsOnRequest) {
   EXPECT_EQ(found["threads"], 1);
   EXPECT_EQ(found["latency_us"]["median"], 3);
   EXPECT_TRUE(found["latency_us"].contains("p10") && found["latency_us"].contains("p99"));
-  EXPECT_TRUE(found["memory"].contains("weights") && found["memory"].contains("arena"));
+  EXPECT_EQ(found["memory"]["weights"], plan->packed_weight_bytes());
+  EXPECT_EQ(found["memory"]["arena"], plan->arena_bytes());
+  EXPECT_EQ(found["memory"]["constants"], plan->constant_bytes());
   for (const char* key : {"name", "operator", "kernel", "median_us"}) {
     EXPECT_TRUE(found["layers"][0].contains(key)) << key;
   }

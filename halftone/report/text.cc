@@ -79,10 +79,11 @@ std::string to_text(const runtime::Plan& plan, const runtime::Profile& profile, 
   std::string text = fmt::format(
       "batch {}, {} thread{}: median {:.1f} us, fastest tenth {:.1f}, slowest hundredth {:.1f} ({} "
       "runs)\n"
-      "memory: packed weights {}, arena {}\n\n",
+      "memory: packed weights {}, arena {}, other constants {}\n\n",
       plan.options().batch, plan.options().threads, plan.options().threads == 1 ? "" : "s",
       profile.median_us, profile.p10_us, profile.p99_us, profile.runs,
-      format_bytes(plan.packed_weight_bytes()), format_bytes(plan.arena_bytes()));
+      format_bytes(plan.packed_weight_bytes()), format_bytes(plan.arena_bytes()),
+      format_bytes(plan.constant_bytes()));
   Table table({{"layer", Align::kLeft},
                {"operator", Align::kLeft},
                {"kernel", Align::kLeft},

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "halftone/base/parallel.h"
+#include "halftone/runtime/ops/linear_cost.h"
 #include "halftone/runtime/testing.h"
 
 namespace halftone::runtime {
@@ -85,7 +86,7 @@ TEST_P(QuantizedFullyConnected, IsNearItsDefinitionInIntegersOf8Bits) {
     const auto plan = testing::expect_defined_result(layer_graph(layer), {.batch = batch}, 0.1F);
     const bool xnor = granularity != Granularity::kGroup && x_bits <= 2 && w_bits <= 2;
     const bool planes = !xnor && w_bits <= 2;
-    const bool levels = x_bits >= 2 && w_bits >= 3;
+    const bool levels = granularity != Granularity::kGroup && x_bits >= 2 && w_bits >= 3;
     if (xnor) {
       EXPECT_EQ(kernel_of(*plan), "xnor_popcount");
     }
@@ -117,8 +118,8 @@ TEST(FullyConnected, WeightsAloneInABasisMeetActivationsOf8Bits) {
         // Half a step, 1/254 of the largest input, in each of 70 products.
         const auto plan =
             testing::expect_defined_result(layer_graph(layer), {.batch = batch}, 0.25F);
-        // Five and six bits do not fit nibbles, and one row does not repay widening bytes.
-        const bool planes = bits <= 2 || (batch == 1 && (bits == 5 || bits == 6));
+        const bool planes =
+            cheapest_int8({batch, layer.n, layer.o, 0, bits, group}) == Product::kPlanes;
         EXPECT_EQ(kernel_of(*plan), planes ? "int8_planes" : "int8_levels");
         EXPECT_THAT(plan->steps().back().reason,
                     ::testing::StartsWith((batch == 1 ? "1 row, " : "5 rows, ") +

@@ -18,7 +18,7 @@ namespace halftone::runtime {
 
 /// The memory of a session that a kernel works on, in the layout of value.h.
 struct Buffers {
-  /// One per input; null where an input is absent or an encoded constant (the kernel packed it).
+  /// One per input; null where an input is absent or among Kernel::packed_inputs.
   std::vector<const std::byte*> inputs;
   std::byte* output = nullptr;
   std::byte* scratch = nullptr;  ///< Kernel::scratch_bytes of them
@@ -34,6 +34,8 @@ struct Kernel {
   std::function<Call(const Buffers&)> bind;
   std::size_t scratch_bytes = 0;
   std::size_t packed_bytes = 0;  ///< memory the kernel holds: packed weights, decoded constants
+  /// The inputs of its node that lie packed in this memory: constants it reads nowhere else.
+  std::vector<std::size_t> packed_inputs;
 };
 
 /// What an implementation may look at. All extents are known.

@@ -146,6 +146,7 @@ Plan::Plan(ir::Graph graph, const PlanOptions& options)
     }
   }
   choose_kernels();
+  release_packed_constants();
   lay_out_memory();
 }
 
@@ -154,6 +155,22 @@ void Plan::choose_kernels() {
   for (const ir::NodeId id : graph_.topological_order()) {
     steps_.push_back(make_step(
         {graph_, graph_.node(id), options_.threads, options_.int8_activations, layouts_}, id));
+  }
+}
+
+void Plan::release_packed_constants() {
+  std::vector<std::size_t> packed(graph_.num_values());
+  for (const Step& step : steps_) {
+    const std::vector<ir::ValueId>& inputs = graph_.node(step.node).inputs;
+    for (const std::size_t i : step.body.packed_inputs) {
+      if (i < inputs.size() && inputs[i] != ir::kAbsent) {
+        ++packed[static_cast<std::size_t>(inputs[i])];
+      }
+    }
+  }
+  for (std::size_t v = 0; v < packed.size(); ++v) {
+    const ir::ValueId id{static_cast<std::uint32_t>(v)};
+    if (packed[v] != 0 && packed[v] == graph_.num_uses(id)) graph_.release_constant(id);
   }
 }
 
@@ -176,6 +193,18 @@ void Plan::lay_out_memory() {
   for (std::size_t s = 0; s < steps_.size(); ++s) {
     steps_[s].scratch_offset = layout.offsets[num_values + s];
   }
+}
+
+std::size_t Plan::constant_bytes() const {
+  std::size_t sum = 0;
+  for (std::size_t v = 0; v < graph_.num_values(); ++v) {
+    const ir::Constant* constant = graph_.constant(ir::ValueId{static_cast<std::uint32_t>(v)});
+    if (constant == nullptr) continue;
+    const auto* codes = std::get_if<ir::EncodedTensor>(constant);
+    sum += codes != nullptr ? codes->codes.planes.words().size_bytes()
+                            : std::get<ir::Tensor>(*constant).bytes().size();
+  }
+  return sum;
 }
 
 std::size_t Plan::packed_weight_bytes() const {

@@ -60,7 +60,8 @@ class Plan {
 
   [[nodiscard]] const PlanOptions& options() const { return options_; }
   /// The graph with the batch filled in, unused nodes removed and equal encodings merged; ids of
-  /// values are those of the graph the plan was made from.
+  /// values are those of the graph the plan was made from. Constants that kernels have packed are
+  /// gone, but for their names and types.
   [[nodiscard]] const ir::Graph& graph() const { return graph_; }
   /// In the order they run.
   [[nodiscard]] std::span<const Step> steps() const { return steps_; }
@@ -69,11 +70,14 @@ class Plan {
   }
   /// Memory of the kernels, once per plan.
   [[nodiscard]] std::size_t packed_weight_bytes() const;
+  /// Memory of the constants that no kernel packed, once per plan.
+  [[nodiscard]] std::size_t constant_bytes() const;
   /// Memory of the values and of scratch, once per session.
   [[nodiscard]] std::size_t arena_bytes() const { return arena_bytes_; }
 
  private:
   void choose_kernels();
+  void release_packed_constants();
   void lay_out_memory();
 
   PlanOptions options_;

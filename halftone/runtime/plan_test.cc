@@ -232,6 +232,14 @@ TEST(Plan, ReportsItsMemory) {
   const auto bits = make_plan(testing::make_perceptron({.bits = 2}));
   EXPECT_GE(bits->packed_weight_bytes(), kFloats / 4);
   EXPECT_LE(bits->packed_weight_bytes(), kFloats / 4 * 6 / 5);
+  // What is packed is not kept twice.
+  EXPECT_EQ(dense->constant_bytes(), 0U);
+  EXPECT_EQ(bits->constant_bytes(), 0U);
+  ir::Graph graph;
+  const auto one = graph.add_input("x", float_type({1, 3}));
+  const auto c = graph.add_constant("c", ir::Tensor(ir::ElementType::kFloat32, {1, 3}));
+  graph.add_output(graph.add_node("sum", ir::Binary{}, {one, c}));
+  EXPECT_EQ(make_plan(graph)->constant_bytes(), 3 * sizeof(float));
   // Input, encoded input and hidden layer at least; nothing near all values together.
   EXPECT_GE(bits->arena_bytes(), (784U + 700U) * 4U);
   EXPECT_LE(bits->arena_bytes(), 8192U);

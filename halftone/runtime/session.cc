@@ -39,9 +39,10 @@ Buffers Session::buffers_of(const Step& step) {
   const ir::Node& node = plan_->graph().node(step.node);
   Buffers buffers;
   for (const ir::ValueId id : node.inputs) {
-    const bool packed = id == ir::kAbsent || (plan_->graph().constant(id) != nullptr &&
-                                              !plan_->graph().value(id).type.encoding.is_dense());
-    buffers.inputs.push_back(packed ? nullptr : view(id).bytes.data());
+    buffers.inputs.push_back(id == ir::kAbsent ? nullptr : view(id).bytes.data());
+  }
+  for (const std::size_t i : step.body.packed_inputs) {
+    if (i < buffers.inputs.size()) buffers.inputs[i] = nullptr;
   }
   buffers.output = arena_.data() + plan_->storage(node.output).offset;
   buffers.scratch = arena_.data() + step.scratch_offset;

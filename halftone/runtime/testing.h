@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "halftone/ir/testing.h"
+#include "halftone/runtime/prepare.h"
 #include "halftone/runtime/session.h"
 #include "halftone/runtime/test_graphs.h"
 
@@ -37,7 +38,8 @@ inline std::shared_ptr<const Plan> expect_defined_result(const ir::Graph& graph,
   auto plan = make_plan(graph, options);
   Session session(plan);
   const auto inputs = random_inputs(plan->graph(), random);
-  expect_near(session.run(inputs), run_by_definition(plan->graph(), inputs), tolerance);
+  const ir::Graph whole = prepare(graph, options.batch);
+  expect_near(session.run(inputs), run_by_definition(whole, inputs), tolerance);
   return plan;
 }
 

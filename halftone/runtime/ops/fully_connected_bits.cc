@@ -76,6 +76,7 @@ Kernel create_xnor(const NodeContext& context) {
       std::move(weights), x_basis, rows, context.op<ir::FullyConnected>().activation, shares});
   Kernel kernel;
   kernel.packed_bytes = layer->weights.size_bytes();
+  kernel.packed_inputs = {1, 2};
   kernel.bind = [layer](const Buffers& buffers) -> Call {
     return [layer, x = buffers.inputs[0], y = buffers.output] { layer->run(x, y); };
   };

@@ -120,6 +120,7 @@ Kernel create_inner_product(const NodeContext& context) {
   Kernel kernel;
   kernel.packed_bytes = layer->weights.buffer->size_bytes() +
                         (layer->bias.buffer ? layer->bias.buffer->size_bytes() : 0);
+  kernel.packed_inputs = {1, 2};
   kernel.scratch_bytes = layer->decoded_bytes + layer->desc.scratchpad_desc().get_size();
   kernel.bind = [layer](const Buffers& buffers) {
     return onednn::translated([&] { return bind_layer(layer, buffers); });

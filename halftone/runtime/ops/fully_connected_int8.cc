@@ -71,6 +71,7 @@ Kernel create(const NodeContext& context, Weights weights, double us) {
       std::move(weights), rows, levels, context.op<ir::FullyConnected>().activation, shares});
   Kernel kernel;
   kernel.packed_bytes = layer->weights.size_bytes();
+  kernel.packed_inputs = {1, 2};
   kernel.scratch_bytes = layer->scratch_bytes();
   kernel.bind = [layer](const Buffers& buffers) -> Call {
     return [layer, x = buffers.inputs[0], scratch = buffers.scratch, y = buffers.output] {

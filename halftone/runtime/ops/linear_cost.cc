@@ -16,20 +16,27 @@ struct Picoseconds {
   double product;
 };
 
-/// Measured by `make bench` on layers of 784 x 700 and 4096 x 4096, 1 to 256 rows: kBits per pair
-/// of planes, kPlanes per plane, kNibbles for 3 and for 4 bits. On Zen 5 with AVX-512 prototypes of
-/// these kernels and oneDNN took (0.6, 0.5), (0, 1.4), (0, 4), (7, 2), (31, 7.5).
+/// Measured by `make bench` on layers of 784 x 700 and 4096 x 4096, 1 to 256 rows, the groups on
+/// 128 inputs: kBits per pair of planes, kPlanes per plane, kNibbles for 3 and for 4 bits, kBytes
+/// for up to 4 and for more. On Zen 5 with AVX-512 prototypes of these kernels and oneDNN took
+/// (0.6, 0.5), (0, 1.4), (0, 4), (7, 2), (31, 7.5).
 constexpr Picoseconds kBits{0.2, 2.9};
-constexpr Picoseconds kPlanes{0, 7};
+constexpr Picoseconds kPlanes{1.1, 5.9};
+constexpr Picoseconds kGroupedPlanes{1.1, 6.9};
 constexpr Picoseconds kThreeBitNibbles{0, 17};
-constexpr Picoseconds kNibbles{0, 23};
-constexpr Picoseconds kBytes{28, 16};
+constexpr Picoseconds kNibbles{0, 20};
+constexpr Picoseconds kGroupedNibbles{0, 36};
+constexpr Picoseconds kBytes{28, 12};
+constexpr Picoseconds kManyBitBytes{28, 16};
 constexpr Picoseconds kFloat{50, 27};
+/// Larger groups cost no more than one per output.
+constexpr std::size_t kSmallGroup = 512;
 
 /// Waking a thread and waiting for it costs some ten microseconds, more on a busy machine.
 constexpr double kWorthAThread = 50;
 
 Picoseconds table(Product product, const LayerExtent& layer) {
+  const bool grouped = layer.group_inputs != 0 && layer.group_inputs < kSmallGroup;
   const auto scaled = [](Picoseconds p, int times) {
     return Picoseconds{p.weight * times, p.product * times};
   };
@@ -37,11 +44,12 @@ Picoseconds table(Product product, const LayerExtent& layer) {
     case Product::kBits:
       return scaled(kBits, layer.input_bits * layer.weight_bits);
     case Product::kPlanes:
-      return scaled(kPlanes, layer.weight_bits);
+      return scaled(grouped ? kGroupedPlanes : kPlanes, layer.weight_bits);
     case Product::kNibbles:
+      if (grouped) return kGroupedNibbles;
       return layer.weight_bits < 4 ? kThreeBitNibbles : kNibbles;
     case Product::kBytes:
-      return kBytes;
+      return layer.weight_bits <= 4 ? kBytes : kManyBitBytes;
     case Product::kFloat:
       break;
   }
@@ -55,8 +63,10 @@ LayerExtent layer_extent(const ir::Graph& graph, const ir::Node& node) {
   const ir::ValueType& w = graph.value(node.inputs[1]).type;
   const ir::MatrixExtent extent = row_extent(x.shape);
   const auto bits = [](const ir::Encoding& e) { return e.is_dense() ? 0 : e.basis->bits; };
-  return {extent.rows, extent.cols, static_cast<std::size_t>(w.shape[0]), bits(x.encoding),
-          bits(w.encoding)};
+  const bool grouped =
+      !w.encoding.is_dense() && w.encoding.basis->granularity == numerics::Granularity::kGroup;
+  return {extent.rows,      extent.cols,      static_cast<std::size_t>(w.shape[0]),
+          bits(x.encoding), bits(w.encoding), grouped ? w.encoding.basis->group_size : 0};
 }
 
 double cost_us(Product product, const LayerExtent& layer) {

@@ -22,8 +22,9 @@ struct LayerExtent {
   std::size_t rows = 0;
   std::size_t inputs = 0;
   std::size_t outputs = 0;
-  int input_bits = 0;   ///< 0: float32
-  int weight_bits = 0;  ///< 0: float32
+  int input_bits = 0;            ///< 0: float32
+  int weight_bits = 0;           ///< 0: float32
+  std::size_t group_inputs = 0;  ///< that share a basis of the weights; 0: all of an output
 };
 
 LayerExtent layer_extent(const ir::Graph& graph, const ir::Node& node);

@@ -101,7 +101,10 @@ Verdict judge_matmul(const NodeContext& context) {
 Kernel create_matmul(const NodeContext& context) {
   const auto product = onednn::translated([&] { return make_product(context); });
   Kernel kernel;
-  if (product->packed.buffer) kernel.packed_bytes = product->packed.buffer->size_bytes();
+  if (product->packed.buffer) {
+    kernel.packed_bytes = product->packed.buffer->size_bytes();
+    kernel.packed_inputs = {1};
+  }
   kernel.scratch_bytes = product->desc.scratchpad_desc().get_size();
   kernel.bind = [product](const Buffers& buffers) {
     return onednn::translated([&] { return bind_product(*product, buffers); });

@@ -54,6 +54,7 @@ Kernel create_reference(const NodeContext& context) {
     if (constant != nullptr && std::holds_alternative<ir::EncodedTensor>(*constant)) {
       reference->decoded[i] = ir::to_float(*constant);
       kernel.packed_bytes += reference->decoded[i]->bytes().size();
+      kernel.packed_inputs.push_back(i);
     }
   }
   kernel.bind = [reference](const Buffers& buffers) -> Call {
