@@ -10,9 +10,9 @@
 
 namespace halftone {
 
-/// Bytes this process may still take: the least of fifteen sixteenths of what the system has free or
-/// can free, and its swap, of what the control groups of the process leave it, and of what is left
-/// of its address space (RLIMIT_AS). Nothing where none of them is known; Linux knows.
+/// Bytes this process may still take: the least of fifteen sixteenths of what the system has free
+/// or can free, and its swap, of what the control groups of the process leave it, and of what is
+/// left of its address space (RLIMIT_AS). Nothing where none of them is known; Linux knows.
 /// @param root  in front of /proc and /sys, for tests
 [[nodiscard]] std::optional<std::uint64_t> available_memory(const std::string& root = "");
 
