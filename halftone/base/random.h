@@ -19,7 +19,8 @@ class Random {
   std::uint64_t below(std::uint64_t bound);
   /// Uniform in [0, 1), a multiple of 2^-53.
   double uniform();
-  /// Standard normal (Box-Muller, one value per call).
+  /// Standard normal (Box-Muller, one value per call); through the logarithm and cosine of the C
+  /// library, whose last bit may differ between systems.
   double normal();
 
  private:

@@ -12,8 +12,8 @@
 #include "halftone/kernels/int8_matmul/finish-inl.h"
 #include "halftone/kernels/int8_matmul/level_layouts.h"
 #include "halftone/kernels/int8_matmul/level_products-inl.h"
-#include "halftone/kernels/int8_matmul/prefetch-inl.h"
 #include "halftone/kernels/keep-inl.h"
+#include "halftone/kernels/prefetch-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {

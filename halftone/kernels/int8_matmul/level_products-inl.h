@@ -15,7 +15,8 @@
 /// For functions that use the dot products of AVX-512 VNNI, which every processor of AVX3_DL has.
 #undef HALFTONE_VNNI
 #if HWY_TARGET == HWY_AVX3_DL
-#define HALFTONE_VNNI __attribute__((target("avx512vnni")))
+// Clang takes these for all the targets of a function, GCC for more of them.
+#define HALFTONE_VNNI __attribute__((target(HWY_TARGET_STR ",avx512vnni")))
 #else
 #define HALFTONE_VNNI
 #endif

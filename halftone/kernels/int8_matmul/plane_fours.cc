@@ -9,8 +9,8 @@
 
 #include "halftone/kernels/int8_matmul/plane_layouts.h"
 #include "halftone/kernels/int8_matmul/plane_rows-inl.h"
-#include "halftone/kernels/int8_matmul/prefetch-inl.h"
 #include "halftone/kernels/keep-inl.h"
+#include "halftone/kernels/prefetch-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Included once per target; no #pragma once.
-#if defined(HALFTONE_KERNELS_INT8_MATMUL_PREFETCH_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef HALFTONE_KERNELS_INT8_MATMUL_PREFETCH_INL_H_
-#undef HALFTONE_KERNELS_INT8_MATMUL_PREFETCH_INL_H_
+#if defined(HALFTONE_KERNELS_PREFETCH_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HALFTONE_KERNELS_PREFETCH_INL_H_
+#undef HALFTONE_KERNELS_PREFETCH_INL_H_
 #else
-#define HALFTONE_KERNELS_INT8_MATMUL_PREFETCH_INL_H_
+#define HALFTONE_KERNELS_PREFETCH_INL_H_
 #endif
 
 #include <hwy/cache_control.h>
