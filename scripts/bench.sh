@@ -6,7 +6,7 @@
 # REGEX narrows it to the cases with such names; options are those of halftone_bench --help.
 . "$(dirname "$0")/lib.sh"
 
-export OMP_WAIT_POLICY=passive # threads that spin for work would take it from others
+export GOMP_SPINCOUNT=3000 # as the program sets it for itself: idle threads soon sleep
 
 # OpenBLAS 0.3.21 takes newer processors for older ones; it is told before it is loaded.
 name_processor() {

@@ -68,7 +68,7 @@ TEST_F(Program, LetsIdleThreadsSleepUnlessToldOtherwise) {
     EXPECT_EQ(std::system(command.c_str()), 0);
     return text_of(path("stderr"));
   };
-  EXPECT_THAT(environment(""), HasSubstr("GOMP_SPINCOUNT = '300'"));
+  EXPECT_THAT(environment(""), HasSubstr("GOMP_SPINCOUNT = '3000'"));
   EXPECT_THAT(environment("GOMP_SPINCOUNT=7"), HasSubstr("GOMP_SPINCOUNT = '7'"));
   EXPECT_THAT(environment("OMP_WAIT_POLICY=active"), HasSubstr("OMP_WAIT_POLICY = 'ACTIVE'"));
 }

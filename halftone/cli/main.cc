@@ -89,8 +89,9 @@ void let_idle_threads_sleep([[maybe_unused]] char** argv) {
 #ifdef __linux__
   constexpr const char* kSpins = "GOMP_SPINCOUNT";
   if (std::getenv(kSpins) != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) return;
-  // Some microseconds: what waking a thread takes. A run that fails goes on as it is.
-  if (setenv(kSpins, "300", 1) == 0) execv("/proc/self/exe", argv);
+  // Some tens of microseconds: what waking a thread takes on a virtual machine. Where this fails
+  // the program goes on as it is.
+  if (setenv(kSpins, "3000", 1) == 0) execv("/proc/self/exe", argv);
 #endif
 }
 
