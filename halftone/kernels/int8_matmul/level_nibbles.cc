@@ -69,7 +69,7 @@ constexpr std::size_t kVectors = std::min<std::size_t>(4, kStrip / kOutputs);
 /// upper half of a byte is below 8, which pshufb ignores.
 template <bool kFourBits>
 HWY_INLINE VBytes LookUp(VBytes table, VBytes bytes) {
-  constexpr bool kIgnoresUpperHalf = HWY_ARCH_X86 && !kFourBits;
+  constexpr bool kIgnoresUpperHalf = HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128 && !kFourBits;
   if constexpr (!kIgnoresUpperHalf) {
     bytes = hn::And(bytes, hn::Set(DBytes(), std::uint8_t{15}));
   }
