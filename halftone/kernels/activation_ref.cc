@@ -8,7 +8,15 @@ namespace halftone::kernels {
 namespace {
 
 namespace c = math_constants;
-using namespace math_reference;
+using math_reference::capped_magnitude;
+using math_reference::exponent_of;
+using math_reference::kNan;
+using math_reference::polynomial;
+using math_reference::power_of_two;
+using math_reference::reduced;
+using math_reference::reduced_exp_minus_1;
+using math_reference::times_power_of_two;
+using math_reference::times_sigmoid;
 
 float clamp_reference(float x, float low, float high) {
   return x < low ? low : x > high ? high : x;

@@ -5,7 +5,14 @@
 namespace halftone::kernels {
 
 namespace c = math_constants;
-using namespace math_reference;
+using math_reference::capped_magnitude;
+using math_reference::exponent_of;
+using math_reference::kNan;
+using math_reference::polynomial;
+using math_reference::reduced;
+using math_reference::reduced_exp_minus_1;
+using math_reference::times_power_of_two;
+using math_reference::times_sigmoid;
 
 float erf_reference(float x) {
   if (std::isnan(x)) return kNan;

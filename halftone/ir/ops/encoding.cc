@@ -108,7 +108,7 @@ Tensor evaluate(const DequantizeLinear& op, InputTensors inputs) {
 }
 
 std::string attributes(const Encode& op) {
-  const std::string encoding = Encoding{ElementType::kFloat32, op.encoding}.to_string();
+  std::string encoding = Encoding{ElementType::kFloat32, op.encoding}.to_string();
   if (op.activation.kind == ActivationKind::kIdentity) return encoding;
   return encoding + " of " + to_string(op.activation);
 }

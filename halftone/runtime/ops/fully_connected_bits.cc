@@ -45,7 +45,7 @@ std::optional<std::string> why_not_bits(const ir::Graph& graph, const ir::Node& 
   const ir::Encoding& x = x_type.encoding;
   const ir::Encoding& w = graph.value(node.inputs[1]).type.encoding;
   if (x.is_dense()) return "the input is not encoded";
-  if (const auto reason = why_not_packed(graph, node)) return reason;
+  if (auto reason = why_not_packed(graph, node)) return reason;
   if (w.basis->granularity == numerics::Granularity::kGroup) {
     return "weights have a basis per group of " + std::to_string(w.basis->group_size) + " inputs";
   }
