@@ -11,6 +11,8 @@
 #include <span>
 
 #include "halftone/base/buffer.h"
+#include "halftone/kernels/byte_products-inl.h"
+#include "halftone/kernels/count_bits-inl.h"
 
 #ifndef HALFTONE_BENCH_LIMITS_ONCE_
 #define HALFTONE_BENCH_LIMITS_ONCE_
@@ -98,40 +100,10 @@ Done MultiplyAddInt8(std::span<const std::uint64_t> data) {
 
 #else
 
-using DInts = hn::Repartition<std::int32_t, DBytes>;
-using VInts = hn::Vec<DInts>;
-
-#undef HALFTONE_VNNI
-#if HWY_TARGET == HWY_AVX3_DL
-#define HALFTONE_VNNI __attribute__((target("avx512vnni")))
-#else
-#define HALFTONE_VNNI
-#endif
-
-/// Bytes of a vector for each product of AddProducts().
-constexpr std::size_t kBytesPerProduct = HWY_ARCH_X86 ? 1 : 2;
-
-/// acc + the products of neighbouring numbers. @param w  bytes small enough for sums of 16 bits
-HALFTONE_VNNI HWY_INLINE VInts AddProducts(VInts acc, VBytes w, VBytes x) {
-#if HWY_TARGET == HWY_AVX3_DL
-  return VInts{_mm512_dpbusd_epi32(acc.raw, w.raw, x.raw)};
-#elif HWY_TARGET == HWY_AVX3
-  const __m512i pairs = _mm512_maddubs_epi16(w.raw, x.raw);
-  return hn::Add(acc, VInts{_mm512_madd_epi16(pairs, _mm512_set1_epi16(1))});
-#elif HWY_TARGET == HWY_AVX2
-  const __m256i pairs = _mm256_maddubs_epi16(w.raw, x.raw);
-  return hn::Add(acc, VInts{_mm256_madd_epi16(pairs, _mm256_set1_epi16(1))});
-#elif HWY_TARGET == HWY_SSE4
-  const __m128i pairs = _mm_maddubs_epi16(w.raw, x.raw);
-  return hn::Add(acc, VInts{_mm_madd_epi16(pairs, _mm_set1_epi16(1))});
-#else
-  const hn::Repartition<std::int16_t, DBytes> d16;
-  auto other = acc;
-  acc =
-      hn::ReorderWidenMulAccumulate(DInts(), hn::BitCast(d16, w), hn::BitCast(d16, x), acc, other);
-  return hn::Add(acc, other);
-#endif
-}
+using kernels::HWY_NAMESPACE::AddByteProducts;
+using kernels::HWY_NAMESPACE::DInts;
+using kernels::HWY_NAMESPACE::VInts;
+using kernels::HWY_NAMESPACE::VSigned;
 
 HALFTONE_VNNI Done MultiplyAddInt8(std::span<const std::uint64_t> data) {
   const DBytes d;
@@ -139,10 +111,10 @@ HALFTONE_VNNI Done MultiplyAddInt8(std::span<const std::uint64_t> data) {
   constexpr std::size_t kRows = 4;
   constexpr std::size_t kVectors = 2;
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(data.data());
-  VBytes x[kRows];
+  VSigned x[kRows];
   VInts sums[kRows][kVectors];
   for (std::size_t r = 0; r < kRows; ++r) {
-    x[r] = hn::LoadU(d, bytes + r);
+    x[r] = hn::BitCast(hn::RebindToSigned<DBytes>(), hn::LoadU(d, bytes + r));
     for (VInts& sum : sums[r]) sum = hn::Zero(DInts());
   }
   const std::size_t step = kVectors * hn::Lanes(d);
@@ -150,7 +122,7 @@ HALFTONE_VNNI Done MultiplyAddInt8(std::span<const std::uint64_t> data) {
     for (std::size_t i = 0; i + step <= data.size_bytes(); i += step) {
       for (std::size_t v = 0; v < kVectors; ++v) {
         const VBytes w = hn::LoadU(d, bytes + i + v * hn::Lanes(d));
-        for (std::size_t r = 0; r < kRows; ++r) sums[r][v] = AddProducts(sums[r][v], w, x[r]);
+        for (std::size_t r = 0; r < kRows; ++r) sums[r][v] = AddByteProducts(sums[r][v], w, x[r]);
       }
     }
   }
@@ -158,33 +130,16 @@ HALFTONE_VNNI Done MultiplyAddInt8(std::span<const std::uint64_t> data) {
   for (const auto& row : sums) {
     for (const VInts& sum : row) total = hn::Add(total, sum);
   }
-  const std::size_t products =
-      kPasses * (data.size_bytes() / step * step) * kRows / kBytesPerProduct;
+  const std::size_t products = kPasses * (data.size_bytes() / step * step) * kRows;
   return {2.0 * static_cast<double>(products), static_cast<double>(hn::GetLane(total))};
 }
 
 #endif
 
-#if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_SCALAR
-
-constexpr std::size_t kChunk = std::size_t{1} << 20;
-HWY_INLINE VWords Popcount(VWords v) { return hn::PopulationCount(v); }
-HWY_INLINE VWords AddCounts(VWords a, VWords b) { return hn::Add(a, b); }
-HWY_INLINE VWords WidenCounts(VWords v) { return v; }
-
-#else
-
-/// Counts are kept per byte, at most 8 a word, so 31 words fit before they are widened.
-constexpr std::size_t kChunk = 31;
-HWY_INLINE VWords Popcount(VWords v) {
-  return hn::BitCast(DWords(), hn::PopulationCount(hn::BitCast(DBytes(), v)));
-}
-HWY_INLINE VWords AddCounts(VWords a, VWords b) {
-  return hn::BitCast(DWords(), hn::Add(hn::BitCast(DBytes(), a), hn::BitCast(DBytes(), b)));
-}
-HWY_INLINE VWords WidenCounts(VWords v) { return hn::SumsOf8(hn::BitCast(DBytes(), v)); }
-
-#endif
+using kernels::HWY_NAMESPACE::AddCounts;
+using kernels::HWY_NAMESPACE::kChunkWords;
+using kernels::HWY_NAMESPACE::Popcount;
+using kernels::HWY_NAMESPACE::WidenCounts;
 
 /// In how many bits four vectors differ from each of the data.
 Done CountBits(std::span<const std::uint64_t> data) {
@@ -198,8 +153,8 @@ Done CountBits(std::span<const std::uint64_t> data) {
   }
   const std::size_t vectors = data.size() / hn::Lanes(d);
   for (std::size_t pass = 0; pass < kPasses; ++pass) {
-    for (std::size_t begin = 0; begin < vectors; begin += kChunk) {
-      const std::size_t end = std::min(begin + kChunk, vectors);
+    for (std::size_t begin = 0, end = 0; begin < vectors; begin = end) {
+      end = begin + std::min(kChunkWords, vectors - begin);
       VWords sums[kStreams];
       for (VWords& sum : sums) sum = hn::Zero(d);
       for (std::size_t i = begin; i < end; ++i) {

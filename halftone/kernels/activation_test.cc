@@ -171,45 +171,29 @@ TEST_P(Activation, SpecialNumbersHaveTheirExactValues) {
   expect({near_log_2, near_log_2, kInfinity, 0, kNan, kNan, near_log_2});
 }
 
-TEST_P(Activation, EveryLengthWritesItsElementsOnly) {
+TEST_P(Activation, EveryLengthWritesItsElementsOnlyAndMayBeInPlace) {
+  using In = std::span<const float>;
+  using Out = std::span<float>;
   Random random(18);
-  for (std::size_t n = 0; n <= 35; ++n) {
-    const std::vector<float> x = numerics::random_floats(random, n);
-    std::vector<float> y(n + 1, 7.0F);
-    const std::span<float> out(y.data(), n);
-    const auto expect = [&](auto function) {
-      for (std::size_t i = 0; i < n; ++i) EXPECT_EQ(y[i], function(x[i])) << n << ", " << i;
-      EXPECT_EQ(y[n], 7.0F);
-    };
-    exp(x, out);
-    expect(exp_reference);
-    tanh(x, out);
-    expect(tanh_reference);
-    relu(x, out);
-    expect([](float v) { return v < 0 ? 0 : v; });
-    clamp(x, -0.5F, 1, out);
-    expect([](float v) { return std::min(std::max(v, -0.5F), 1.0F); });
-    leaky_relu(x, 0.25F, out);
-    expect([](float v) { return v < 0 ? 0.25F * v : v; });
-    hard_sigmoid(x, 0.5F, 0.25F, out);
-    expect([](float v) { return hard_sigmoid_reference(v, 0.5F, 0.25F); });
-    hard_swish(x, out);
-    expect(hard_swish_reference);
-    silu(x, out);
-    expect(silu_reference);
-    elu(x, 1.5F, 2, out);
-    expect([](float v) { return elu_reference(v, 1.5F, 2); });
-    softplus(x, out);
-    expect(softplus_reference);
-  }
-}
-
-TEST_P(Activation, WorksInPlace) {
-  Random random(19);
-  const std::vector<float> x = numerics::random_floats(random, 37);
-  std::vector<float> y = x;
-  tanh(y, y);
-  for (std::size_t i = 0; i < x.size(); ++i) EXPECT_EQ(y[i], tanh_reference(x[i]));
+  expect_every_length(random, exp, exp_reference);
+  expect_every_length(random, tanh, tanh_reference);
+  expect_every_length(random, relu, [](float v) { return v < 0 ? 0 : v; });
+  expect_every_length(
+      random, [](In x, Out y) { clamp(x, -0.5F, 1, y); },
+      [](float v) { return std::min(std::max(v, -0.5F), 1.0F); });
+  expect_every_length(
+      random, [](In x, Out y) { leaky_relu(x, 0.25F, y); },
+      [](float v) { return v < 0 ? 0.25F * v : v; });
+  expect_every_length(
+      random, [](In x, Out y) { hard_sigmoid(x, 0.5F, 0.25F, y); },
+      [](float v) { return hard_sigmoid_reference(v, 0.5F, 0.25F); });
+  expect_every_length(random, hard_swish, hard_swish_reference);
+  expect_every_length(random, silu, silu_reference);
+  expect_every_length(
+      random, [](In x, Out y) { elu(x, 1.5F, 2, y); },
+      [](float v) { return elu_reference(v, 1.5F, 2); });
+  expect_every_length(random, softplus, softplus_reference);
+  expect_every_length(random, sigmoid, sigmoid_reference);
 }
 
 HALFTONE_INSTANTIATE_PER_TARGET(Activation);

@@ -10,8 +10,11 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
+
+#include "halftone/numerics/test_data.h"
 
 namespace halftone::kernels {
 
@@ -87,6 +90,24 @@ void expect_near(Kernel kernel, Exact exact, double bound) {
     if (std::isfinite(expected)) {
       ASSERT_NEAR(y[i], expected, bound) << "at x = " << x[i];
     }
+  }
+}
+
+/// That kernel(x, y) writes as many elements as there are and no more, for every length up to some
+/// vectors, and that y may be x.
+template <typename Kernel, typename Reference>
+void expect_every_length(Random& random, Kernel kernel, Reference reference) {
+  for (std::size_t n = 0; n <= 35; ++n) {
+    const std::vector<float> x = numerics::random_floats(random, n);
+    std::vector<float> y(n + 1, 7.0F);
+    kernel(x, std::span(y.data(), n));
+    std::vector<float> in_place = x;
+    kernel(in_place, in_place);
+    for (std::size_t i = 0; i < n; ++i) {
+      EXPECT_EQ(y[i], reference(x[i])) << n << ", " << i;
+      EXPECT_EQ(in_place[i], y[i]) << n << ", " << i;
+    }
+    EXPECT_EQ(y[n], 7.0F);
   }
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/runtime/plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "halftone/base/error.h"
@@ -24,12 +25,6 @@ const PlanOptions& checked(const PlanOptions& options) {
   return options;
 }
 
-std::string about(double us) {
-  char text[32];
-  std::snprintf(text, sizeof(text), us < 10 ? "about %.2f us" : "about %.0f us", us);
-  return text;
-}
-
 /// Of the candidates up to the first that accepts without a cost, the cheapest.
 const Implementation& choose(std::span<const Implementation> candidates, const NodeContext& context,
                              Step& step) {
@@ -38,8 +33,9 @@ const Implementation& choose(std::span<const Implementation> candidates, const N
   const auto refuse_by = [&step](const Implementation& who, std::string reason) {
     step.refused.push_back({std::string(who.name), std::move(reason)});
   };
-  const auto dearer = [](const Verdict& verdict) {
-    return verdict.reason + ": " + about(*verdict.cost_us);
+  const auto with_cost = [](const Verdict& verdict) {
+    const double us = *verdict.cost_us;
+    return fmt::format("{}: about {:.{}f} us", verdict.reason, us, us < 10 ? 2 : 0);
   };
   for (const Implementation& candidate : candidates) {
     Verdict verdict = candidate.judge(context);
@@ -52,18 +48,18 @@ const Implementation& choose(std::span<const Implementation> candidates, const N
     } else if (!verdict.cost_us) {
       break;
     } else if (*verdict.cost_us < *best.cost_us) {
-      refuse_by(*chosen, dearer(best));
+      refuse_by(*chosen, with_cost(best));
       chosen = &candidate;
       best = std::move(verdict);
     } else {
-      refuse_by(candidate, dearer(verdict));
+      refuse_by(candidate, with_cost(verdict));
     }
   }
   if (chosen == nullptr) {
     fail(ErrorKind::kInternal, ir::describe(context.node) + ": no implementation takes it");
   }
   step.kernel = std::string(chosen->name);
-  step.reason = best.cost_us ? dearer(best) : best.reason;
+  step.reason = best.cost_us ? with_cost(best) : best.reason;
   return *chosen;
 }
 

@@ -10,6 +10,7 @@
 
 #include "halftone/kernels/bit_matmul/epilogue-inl.h"
 #include "halftone/kernels/bit_matmul/layouts.h"
+#include "halftone/kernels/count_bits-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
@@ -46,29 +47,6 @@ using VWords = hn::Vec<DWords>;
 constexpr std::size_t kVectors = kWordOutputs / hn::MaxLanes(DWords());
 /// Bit planes of activations counted together, as far as their sums fit in the registers.
 constexpr std::size_t kStreams = kVectors <= 2 ? 4 : 2;
-
-#if HWY_TARGET == HWY_AVX3_DL
-
-/// Words whose counts may be added up before they are widened: no limit, lanes are 64 bits.
-constexpr std::size_t kChunkWords = ~std::size_t{0};
-HWY_INLINE VWords Popcount(VWords v) { return hn::PopulationCount(v); }
-HWY_INLINE VWords AddCounts(VWords a, VWords b) { return hn::Add(a, b); }
-HWY_INLINE VWords WidenCounts(VWords v) { return v; }
-
-#else
-
-/// Counts are kept per byte, at most 8 a word, so 31 words fit before they are widened.
-constexpr std::size_t kChunkWords = 31;
-using DBytes = hn::Repartition<std::uint8_t, DWords>;
-HWY_INLINE VWords Popcount(VWords v) {
-  return hn::BitCast(DWords(), hn::PopulationCount(hn::BitCast(DBytes(), v)));
-}
-HWY_INLINE VWords AddCounts(VWords a, VWords b) {
-  return hn::BitCast(DWords(), hn::Add(hn::BitCast(DBytes(), a), hn::BitCast(DBytes(), b)));
-}
-HWY_INLINE VWords WidenCounts(VWords v) { return hn::SumsOf8(hn::BitCast(DBytes(), v)); }
-
-#endif
 
 /// Counts the bits in which kCount activation planes differ from the eight outputs of a panel.
 /// @param x       [kCount, words]

@@ -10,9 +10,10 @@
 #include <cstring>
 #include <span>
 
+#include "halftone/kernels/byte_products-inl.h"
 #include "halftone/kernels/int8_matmul/finish-inl.h"
+#include "halftone/kernels/int8_matmul/level_fold-inl.h"
 #include "halftone/kernels/int8_matmul/level_layouts.h"
-#include "halftone/kernels/int8_matmul/level_products-inl.h"
 #include "halftone/kernels/keep-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -9,9 +9,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "halftone/kernels/byte_products-inl.h"
 #include "halftone/kernels/int8_matmul/finish-inl.h"
+#include "halftone/kernels/int8_matmul/level_fold-inl.h"
 #include "halftone/kernels/int8_matmul/level_layouts.h"
-#include "halftone/kernels/int8_matmul/level_products-inl.h"
 #include "halftone/kernels/keep-inl.h"
 #include "halftone/kernels/prefetch-inl.h"
 

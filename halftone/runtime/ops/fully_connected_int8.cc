@@ -43,15 +43,16 @@ struct Int8Layer {
   void run(const std::byte* x, std::byte* scratch, std::byte* y) const {
     const std::size_t n = weights.inputs();
     const std::span scales(reinterpret_cast<float*>(scratch), rows);
-    kernels::Int8Rows input{{reinterpret_cast<const std::int8_t*>(x), rows, n, n}, scales};
+    auto* q = reinterpret_cast<std::int8_t*>(scratch + scales.size_bytes());
     if (levels) {
       std::fill(scales.begin(), scales.end(), levels->scale);
-      input.offset = levels->offset;
     } else {
-      auto* q = reinterpret_cast<std::int8_t*>(scratch + scales.size_bytes());
       kernels::quantize_rows(float_matrix(x, {rows, n}), {q, rows, n, n}, scales);
-      input.q = {q, rows, n, n};
     }
+    const kernels::Int8Rows input{
+        {levels ? reinterpret_cast<const std::int8_t*>(x) : q, rows, n, n},
+        scales,
+        levels ? levels->offset : 0};
     const MatrixView<float> out = float_matrix(y, {rows, weights.outputs()});
     const auto compute = [&](kernels::BlockRange blocks) { multiply(input, weights, blocks, out); };
     shares.run(compute, activation, out);
@@ -102,20 +103,6 @@ Verdict accept_int8(Product product, const LayerExtent& layer) {
 }
 
 }  // namespace
-
-std::span<const float> constant_floats(const NodeContext& context, std::size_t input) {
-  const ir::Constant* constant = context.constant(input);
-  if (constant == nullptr) return {};
-  return std::get<ir::Tensor>(*constant).as<float>();
-}
-
-std::optional<std::string> why_not_packed(const ir::Graph& graph, const ir::Node& node) {
-  const bool has_bias = node.inputs.size() > 2 && node.inputs[2] != ir::kAbsent;
-  if (graph.value(node.inputs[1]).type.encoding.is_dense()) return "the weights are not encoded";
-  if (graph.constant(node.inputs[1]) == nullptr) return "the weights are not constant";
-  if (has_bias && graph.constant(node.inputs[2]) == nullptr) return "the bias is not constant";
-  return std::nullopt;
-}
 
 std::optional<std::string> why_not_int8(const ir::Graph& graph, const ir::Node& node) {
   if (auto reason = why_not_packed(graph, node)) return reason;

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of bytes without sign and bytes with one.
+// Included once per target; no #pragma once.
+#if defined(HALFTONE_KERNELS_BYTE_PRODUCTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HALFTONE_KERNELS_BYTE_PRODUCTS_INL_H_
+#undef HALFTONE_KERNELS_BYTE_PRODUCTS_INL_H_
+#else
+#define HALFTONE_KERNELS_BYTE_PRODUCTS_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+/// For functions that use the dot products of AVX-512 VNNI, which every processor of AVX3_DL has.
+#undef HALFTONE_VNNI
+#if HWY_TARGET == HWY_AVX3_DL
+// Clang takes these for all the targets of a function, GCC for more of them.
+#define HALFTONE_VNNI __attribute__((target(HWY_TARGET_STR ",avx512vnni")))
+#else
+#define HALFTONE_VNNI
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace halftone::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_TARGET != HWY_SCALAR
+
+using DBytes = hn::CappedTag<std::uint8_t, 64>;
+using DSigned = hn::RebindToSigned<DBytes>;
+using DShorts = hn::RepartitionToWide<DBytes>;
+using DInts = hn::Repartition<std::int32_t, DBytes>;
+using VBytes = hn::Vec<DBytes>;
+using VSigned = hn::Vec<DSigned>;
+using VInts = hn::Vec<DInts>;
+
+/// acc + the sums of the products u x of four neighbouring bytes, exact where u is at most 127, so
+/// that those of two fit 16 bits; with AVX-512 VNNI u may be 255.
+HALFTONE_VNNI HWY_INLINE VInts AddByteProducts(VInts acc, VBytes u, VSigned x) {
+#if HWY_TARGET == HWY_AVX3_DL
+  return VInts{_mm512_dpbusd_epi32(acc.raw, u.raw, x.raw)};
+#elif HWY_TARGET == HWY_AVX3
+  const __m512i pairs = _mm512_maddubs_epi16(u.raw, x.raw);
+  return hn::Add(acc, VInts{_mm512_madd_epi16(pairs, _mm512_set1_epi16(1))});
+#elif HWY_TARGET == HWY_AVX2
+  const __m256i pairs = _mm256_maddubs_epi16(u.raw, x.raw);
+  return hn::Add(acc, VInts{_mm256_madd_epi16(pairs, _mm256_set1_epi16(1))});
+#elif HWY_TARGET == HWY_SSE4
+  const __m128i pairs = _mm_maddubs_epi16(u.raw, x.raw);
+  return hn::Add(acc, VInts{_mm_madd_epi16(pairs, _mm_set1_epi16(1))});
+#else
+  const hn::RepartitionToWide<DSigned> d16;
+  const auto shorts = hn::BitCast(DShorts(), u);
+  const auto q = hn::BitCast(d16, x);
+  const auto even = hn::Mul(hn::BitCast(d16, hn::And(shorts, hn::Set(DShorts(), 255))),
+                            hn::ShiftRight<8>(hn::ShiftLeft<8>(q)));
+  const auto odd = hn::Mul(hn::BitCast(d16, hn::ShiftRight<8>(shorts)), hn::ShiftRight<8>(q));
+  const auto pairs = hn::BitCast(DInts(), hn::Add(even, odd));
+  return hn::Add(acc,
+                 hn::Add(hn::ShiftRight<16>(hn::ShiftLeft<16>(pairs)), hn::ShiftRight<16>(pairs)));
+#endif
+}
+
+#endif
+
+}  // namespace halftone::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard
