@@ -40,6 +40,10 @@ class NodeExport {
   void operator()(const ir::Encode& /*op*/) const {}
   void operator()(const ir::QuantizeLinear& /*op*/) const { add(OperatorCode::kQuantize); }
   void operator()(const ir::DequantizeLinear& /*op*/) const { add(OperatorCode::kDequantize); }
+  template <typename Op>
+  void operator()(const Op& /*op*/) const {
+    fail(ErrorKind::kUnsupported, "no such operator in the file");
+  }
 
  private:
   [[nodiscard]] const ir::ValueType& input_type(std::size_t i) const {
@@ -102,6 +106,8 @@ void NodeExport::operator()(const ir::Binary& op) const {
       return add(OperatorCode::kPow);
     case ir::BinaryKind::kPRelu:
       return add(OperatorCode::kPrelu);
+    default:
+      fail(ErrorKind::kUnsupported, "no such operator in the file");
   }
 }
 
