@@ -45,6 +45,12 @@ formats::NpyArray to_array(const ir::Tensor& tensor) {
     case ir::ElementType::kUint8:
     case ir::ElementType::kBool:
       break;
+    case ir::ElementType::kInt16:
+    case ir::ElementType::kUint16:
+      return to_array(tensor.cast(ir::ElementType::kInt32));
+    case ir::ElementType::kUint32:
+    case ir::ElementType::kUint64:
+      return to_array(tensor.cast(ir::ElementType::kInt64));
   }
   return formats::make_npy(tensor.as<std::uint8_t>(), shape);
 }

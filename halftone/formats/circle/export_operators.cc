@@ -42,7 +42,7 @@ class NodeExport {
   void operator()(const ir::DequantizeLinear& /*op*/) const { add(OperatorCode::kDequantize); }
   template <typename Op>
   void operator()(const Op& /*op*/) const {
-    fail(ErrorKind::kUnsupported, "cannot be written to this format");
+    fail(ErrorKind::kUnsupported, "no such operator in the file");
   }
 
  private:
@@ -106,6 +106,8 @@ void NodeExport::operator()(const ir::Binary& op) const {
       return add(OperatorCode::kPow);
     case ir::BinaryKind::kPRelu:
       return add(OperatorCode::kPrelu);
+    default:
+      fail(ErrorKind::kUnsupported, "no such operator in the file");
   }
 }
 

@@ -13,22 +13,35 @@ using onnx_pb::AttributeProto;
 
 constexpr ir::Dim kMostExtent = ir::Dim{1} << 40;
 
-/// Operators that compute on numbers, and only on float32.
-bool is_arithmetic(const ir::Operator& op) {
-  return std::holds_alternative<ir::Unary>(op) || std::holds_alternative<ir::Binary>(op) ||
-         std::holds_alternative<ir::MatMul>(op) || std::holds_alternative<ir::FullyConnected>(op) ||
-         std::holds_alternative<ir::Conv>(op) || std::holds_alternative<ir::ConvTranspose>(op) ||
-         std::holds_alternative<ir::Pool>(op) || std::holds_alternative<ir::Softmax>(op) ||
-         std::holds_alternative<ir::QuantizeLinear>(op);
+template <typename... Ops>
+bool is_one_of(const ir::Operator& op) {
+  return (std::holds_alternative<Ops>(op) || ...);
 }
 
-/// Operators worth carrying out during the import: their cost is that of their output. Dequantized
-/// weights stay operators, so that what the file holds in integers stays in integers.
+/// Operators that compute on numbers, and only on float32.
+bool is_arithmetic(const ir::Operator& op) {
+  if (const auto* unary = std::get_if<ir::Unary>(&op)) {
+    const ir::ActivationKind kind = unary->activation.kind;
+    return kind != ir::ActivationKind::kAbs && kind != ir::ActivationKind::kNeg &&
+           kind != ir::ActivationKind::kSign && kind != ir::ActivationKind::kNot;
+  }
+  return is_one_of<ir::MatMul, ir::FullyConnected, ir::Conv, ir::ConvTranspose, ir::Pool,
+                   ir::Softmax, ir::QuantizeLinear, ir::Normalize, ir::LocalNormalize,
+                   ir::GridSample>(op);
+}
+
+/// Operators worth carrying out during the import: their cost is that of their output or input.
+/// Dequantized weights stay operators, so that what the file holds in integers stays in integers.
 bool is_foldable(const ir::Operator& op) {
-  return std::holds_alternative<ir::Unary>(op) || std::holds_alternative<ir::Binary>(op) ||
-         std::holds_alternative<ir::Cast>(op) || std::holds_alternative<ir::Reshape>(op) ||
-         std::holds_alternative<ir::Transpose>(op) || std::holds_alternative<ir::Concat>(op) ||
-         std::holds_alternative<ir::Slice>(op) || std::holds_alternative<ir::QuantizeLinear>(op);
+  return is_one_of<ir::Unary, ir::Binary, ir::Where, ir::Cast, ir::Reshape, ir::Transpose,
+                   ir::Concat, ir::Slice, ir::QuantizeLinear, ir::Reduce, ir::ArgReduce, ir::CumSum,
+                   ir::Gather, ir::GatherElements, ir::GatherND, ir::ScatterElements, ir::ScatterND,
+                   ir::OneHot, ir::TopK, ir::Pad, ir::BroadcastTo, ir::Tile>(op);
+}
+
+/// Those whose inputs may be larger than their output.
+bool costs_its_input(const ir::Operator& op) {
+  return is_one_of<ir::Reduce, ir::ArgReduce, ir::TopK>(op);
 }
 
 bool holds_field(const AttributeProto& attribute, AttributeProto::AttributeType type) {
@@ -45,6 +58,8 @@ bool holds_field(const AttributeProto& attribute, AttributeProto::AttributeType 
       return attribute.floats_size() > 0;
     case AttributeProto::INTS:
       return attribute.ints_size() > 0;
+    case AttributeProto::GRAPH:
+      return attribute.has_g();
     default:
       return false;
   }
@@ -72,6 +87,7 @@ void ImportState::bind(const std::string& name, Binding binding) {
   if (!bindings.emplace(name, std::move(binding)).second) {
     fail(ErrorKind::kFormat, "value '" + name + "' is defined twice");
   }
+  if (scope != nullptr) scope->push_back(name);
 }
 
 ir::ValueId ImportState::add_constant(const std::string& name, const onnx_pb::TensorProto& proto) {
@@ -140,6 +156,10 @@ std::size_t NodeBuilder::num_outputs() const {
 
 bool NodeBuilder::has_input(std::size_t i) const {
   return i < num_inputs() && !proto_.input(static_cast<int>(i)).empty();
+}
+
+bool NodeBuilder::has_output(std::size_t i) const {
+  return i < num_outputs() && !proto_.output(static_cast<int>(i)).empty();
 }
 
 ir::ValueId NodeBuilder::input(std::size_t i) {
@@ -255,6 +275,11 @@ const onnx_pb::TensorProto* NodeBuilder::proto_attribute(const std::string& name
   return attribute == nullptr ? nullptr : &attribute->t();
 }
 
+const onnx_pb::GraphProto* NodeBuilder::graph_attribute(const std::string& name) const {
+  const AttributeProto* attribute = find(name, AttributeProto::GRAPH);
+  return attribute == nullptr ? nullptr : &attribute->g();
+}
+
 std::optional<ir::Tensor> NodeBuilder::tensor_attribute(const std::string& name) const {
   const onnx_pb::TensorProto* proto = proto_attribute(name);
   if (proto == nullptr) return std::nullopt;
@@ -285,10 +310,11 @@ std::optional<ir::Tensor> NodeBuilder::fold(const ir::Operator& op,
   if (!is_foldable(op) || !result.shape.is_static()) return std::nullopt;
   std::vector<const ir::Tensor*> tensors;
   for (const ir::ValueId id : inputs) {
-    tensors.push_back(constant(id));
-    if (tensors.back() == nullptr) return std::nullopt;
+    tensors.push_back(id == ir::kAbsent ? nullptr : constant(id));
+    if (id != ir::kAbsent && tensors.back() == nullptr) return std::nullopt;
   }
-  const std::size_t bytes = result.shape.element_count() * ir::size_bytes(result.encoding.element);
+  std::size_t bytes = result.shape.element_count() * ir::size_bytes(result.encoding.element);
+  if (costs_its_input(op)) bytes += tensors[0]->bytes().size();
   if (!state_.try_charge(bytes)) return std::nullopt;
   return ir::evaluate_operator(op, tensors);
 }
@@ -314,6 +340,13 @@ ir::ValueId NodeBuilder::add_scalar(float value) {
   return add_constant(ir::Tensor::from<float>({}, std::span(&value, 1)));
 }
 
+ir::ValueId NodeBuilder::add_scalar(double value, ir::ElementType element) {
+  // Integers beyond 2^24 are no float32: they go through int64.
+  if (element == ir::ElementType::kFloat32) return add_scalar(static_cast<float>(value));
+  const auto whole = static_cast<std::int64_t>(value);
+  return add_constant(ir::Tensor::from<std::int64_t>({}, std::span(&whole, 1)).cast(element));
+}
+
 ir::ValueId NodeBuilder::reshape(ir::ValueId id, const ir::Shape& shape) {
   return type(id).shape == shape ? id : emit(ir::Reshape{shape}, {id});
 }
@@ -325,7 +358,7 @@ ir::ValueId NodeBuilder::as_float(ir::ValueId id) {
 }
 
 void NodeBuilder::set_output(std::size_t i, ir::ValueId id) {
-  if (i >= num_outputs() || proto_.output(static_cast<int>(i)).empty()) return;
+  if (!has_output(i)) return;
   const std::string& name = proto_.output(static_cast<int>(i));
   if (static_cast<std::size_t>(id) >= first_value_) state_.graph.rename(id, name);
   state_.bind(name, id);
@@ -334,6 +367,10 @@ void NodeBuilder::set_output(std::size_t i, ir::ValueId id) {
 void NodeBuilder::set_output(Integers integers) {
   state_.charge(integers.values.size() * sizeof(Extent));
   if (num_outputs() > 0) state_.bind(proto_.output(0), std::move(integers));
+}
+
+void NodeBuilder::bind_output(std::size_t i, Binding binding) {
+  if (has_output(i)) state_.bind(proto_.output(static_cast<int>(i)), std::move(binding));
 }
 
 void NodeBuilder::unsupported(const std::string& what) { fail(ErrorKind::kUnsupported, what); }
