@@ -12,11 +12,13 @@
 #include "halftone/ir/ops/layout.h"
 #include "halftone/ir/ops/linear.h"
 #include "halftone/ir/ops/normalize.h"
+#include "halftone/ir/ops/recurrent.h"
 
 namespace halftone::ir {
 
-using Operator = std::variant<FullyConnected, MatMul, Unary, Binary, Cast, Reshape, Transpose,
-                              Concat, Slice, Softmax, Encode, QuantizeLinear, DequantizeLinear>;
+using Operator =
+    std::variant<FullyConnected, MatMul, Unary, Binary, Cast, Reshape, Transpose, Concat, Slice,
+                 Softmax, Encode, QuantizeLinear, DequantizeLinear, Recurrent>;
 
 /// "FullyConnected"; for Unary and Binary the function's name: "Tanh", "Add".
 std::string_view name_of(const Operator& op);

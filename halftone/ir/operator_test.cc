@@ -37,6 +37,7 @@ std::vector<Row> table() {
       {QuantizeLinear{per_tensor, ElementType::kUint8}, "QuantizeLinear",
        "uint8 scale=0.500000 zero_point=3", 1, 1},
       {DequantizeLinear{{{1, 2}, {0, 0}, 1}}, "DequantizeLinear", "2 scales along axis 1", 1, 1},
+      {Recurrent{}, "Recurrent", "LSTM", 2, 7},
   };
 }
 

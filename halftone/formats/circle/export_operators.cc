@@ -36,6 +36,9 @@ class NodeExport {
   void operator()(const ir::Transpose& op) const;
   void operator()(const ir::Concat& op) const;
   void operator()(const ir::Slice& op) const;
+  void operator()(const ir::Recurrent& /*op*/) const {
+    fail(ErrorKind::kUnsupported, "a recurrent layer");
+  }
   /// Written by the FullyConnected that reads the codes.
   void operator()(const ir::Encode& /*op*/) const {}
   void operator()(const ir::QuantizeLinear& /*op*/) const { add(OperatorCode::kQuantize); }

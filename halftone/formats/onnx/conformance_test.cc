@@ -133,8 +133,8 @@ TEST_P(Conformance, EveryCaseThatImportsGivesTheRightOutputs) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Operands, Conformance,
-                         testing::Values(std::pair{false, std::size_t{193}},
-                                         std::pair{true, std::size_t{233}}),
+                         testing::Values(std::pair{false, std::size_t{205}},
+                                         std::pair{true, std::size_t{245}}),
                          [](const auto& instance) {
                            return instance.param.first ? "Constant" : "AsTheyAre";
                          });

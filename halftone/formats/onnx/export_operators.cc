@@ -142,6 +142,10 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Softmax& op
   set_attribute(proto, "axis", static_cast<std::int64_t>(op.axis));
 }
 
+void export_operator(Exporter& /*exporter*/, const Node& /*node*/, const ir::Recurrent& /*op*/) {
+  unsupported("a recurrent layer");
+}
+
 /// Codes of a basis are no values of ONNX: the layers that read them write the basis themselves.
 void export_operator(Exporter& /*exporter*/, const Node& /*node*/, const ir::Encode& /*op*/) {}
 

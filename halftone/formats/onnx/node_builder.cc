@@ -43,6 +43,8 @@ bool holds_field(const AttributeProto& attribute, AttributeProto::AttributeType 
       return attribute.floats_size() > 0;
     case AttributeProto::INTS:
       return attribute.ints_size() > 0;
+    case AttributeProto::STRINGS:
+      return attribute.strings_size() > 0;
     default:
       return false;
   }
@@ -138,6 +140,10 @@ std::size_t NodeBuilder::num_outputs() const {
 
 bool NodeBuilder::has_input(std::size_t i) const {
   return i < num_inputs() && !proto_.input(static_cast<int>(i)).empty();
+}
+
+bool NodeBuilder::has_output(std::size_t i) const {
+  return i < num_outputs() && !proto_.output(static_cast<int>(i)).empty();
 }
 
 ir::ValueId NodeBuilder::input(std::size_t i) {
@@ -248,6 +254,13 @@ std::optional<std::vector<float>> NodeBuilder::floats_attribute(const std::strin
   return std::vector<float>(attribute->floats().begin(), attribute->floats().end());
 }
 
+std::optional<std::vector<std::string>> NodeBuilder::strings_attribute(
+    const std::string& name) const {
+  const AttributeProto* attribute = find(name, AttributeProto::STRINGS);
+  if (attribute == nullptr) return std::nullopt;
+  return std::vector<std::string>(attribute->strings().begin(), attribute->strings().end());
+}
+
 const onnx_pb::TensorProto* NodeBuilder::proto_attribute(const std::string& name) const {
   const AttributeProto* attribute = find(name, AttributeProto::TENSOR);
   return attribute == nullptr ? nullptr : &attribute->t();
@@ -323,7 +336,7 @@ ir::ValueId NodeBuilder::as_float(ir::ValueId id) {
 }
 
 void NodeBuilder::set_output(std::size_t i, ir::ValueId id) {
-  if (i >= num_outputs() || proto_.output(static_cast<int>(i)).empty()) return;
+  if (!has_output(i)) return;
   const std::string& name = proto_.output(static_cast<int>(i));
   if (static_cast<std::size_t>(id) >= first_value_) state_.graph.rename(id, name);
   state_.bind(name, id);

@@ -66,6 +66,7 @@ class NodeBuilder {
   [[nodiscard]] std::size_t num_inputs() const;
   [[nodiscard]] std::size_t num_outputs() const;
   [[nodiscard]] bool has_input(std::size_t i) const;
+  [[nodiscard]] bool has_output(std::size_t i) const;
   /// @throws Error kFormat if the input is absent
   [[nodiscard]] ir::ValueId input(std::size_t i);
   [[nodiscard]] std::vector<ir::ValueId> inputs();
@@ -93,6 +94,8 @@ class NodeBuilder {
   [[nodiscard]] std::optional<std::vector<std::int64_t>> ints_attribute(
       const std::string& name) const;
   [[nodiscard]] std::optional<std::vector<float>> floats_attribute(const std::string& name) const;
+  [[nodiscard]] std::optional<std::vector<std::string>> strings_attribute(
+      const std::string& name) const;
   [[nodiscard]] std::optional<ir::Tensor> tensor_attribute(const std::string& name) const;
   [[nodiscard]] const onnx_pb::TensorProto* proto_attribute(const std::string& name) const;
 

@@ -17,6 +17,10 @@ constexpr Entry kOperators[] = {
     {"", "Gemm", build_gemm},
     {"", "MatMul", build_matmul},
 
+    {"", "GRU", build_recurrent},
+    {"", "LSTM", build_recurrent},
+    {"", "RNN", build_recurrent},
+
     {"", "Add", build_binary},
     {"", "Sub", build_binary},
     {"", "Mul", build_binary},

@@ -43,6 +43,9 @@ void build_softmax(NodeBuilder& node);
 void build_batch_normalization(NodeBuilder& node);
 void build_dropout(NodeBuilder& node);
 
+// operators_recurrent.cc
+void build_recurrent(NodeBuilder& node);
+
 // operators_layout.cc
 void build_reshape(NodeBuilder& node);
 void build_flatten(NodeBuilder& node);
