@@ -27,6 +27,7 @@ void check_inputs(const Op& /*op*/, InputTypes inputs) {
 std::string_view name_of(const Operator& op) {
   if (const auto* unary = std::get_if<Unary>(&op)) return to_string(unary->activation.kind);
   if (const auto* binary = std::get_if<Binary>(&op)) return to_string(binary->kind);
+  if (const auto* pool = std::get_if<Pool>(&op)) return to_string(pool->kind);
   return std::visit([](const auto& held) { return std::string_view(held.kName); }, op);
 }
 

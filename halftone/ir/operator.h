@@ -7,20 +7,23 @@
 #include <string_view>
 #include <variant>
 
+#include "halftone/ir/ops/convolution.h"
 #include "halftone/ir/ops/elementwise.h"
 #include "halftone/ir/ops/encoding.h"
+#include "halftone/ir/ops/integer.h"
 #include "halftone/ir/ops/layout.h"
 #include "halftone/ir/ops/linear.h"
 #include "halftone/ir/ops/normalize.h"
+#include "halftone/ir/ops/pooling.h"
 #include "halftone/ir/ops/recurrent.h"
 
 namespace halftone::ir {
 
-using Operator =
-    std::variant<FullyConnected, MatMul, Unary, Binary, Cast, Reshape, Transpose, Concat, Slice,
-                 Softmax, Encode, QuantizeLinear, DequantizeLinear, Recurrent>;
+using Operator = std::variant<FullyConnected, MatMul, Conv, ConvTranspose, Pool, Unary, Binary,
+                              Cast, Reshape, Transpose, Concat, Slice, Softmax, Encode,
+                              QuantizeLinear, DequantizeLinear, Recurrent, Requantize>;
 
-/// "FullyConnected"; for Unary and Binary the function's name: "Tanh", "Add".
+/// "FullyConnected"; for Unary, Binary and Pool the function's name: "Tanh", "Add", "MaxPool".
 std::string_view name_of(const Operator& op);
 /// The attributes as text; empty if there are none worth a word.
 std::string attributes_of(const Operator& op);

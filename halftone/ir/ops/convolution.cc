@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/ir/ops/convolution.h"
+
+#include <algorithm>
+
+namespace halftone::ir {
+namespace {
+
+/// The number of positions a list of extents has.
+std::size_t count_of(std::span<const Dim> extents) {
+  std::size_t count = 1;
+  for (const Dim extent : extents) count *= static_cast<std::size_t>(extent);
+  return count;
+}
+
+void require_one_basis(InputTypes inputs) {
+  require(inputs[0]->encoding.is_dense() ||
+              inputs[0]->encoding.basis->granularity == numerics::Granularity::kTensor,
+          "input 0: expected one basis for the tensor, found " + inputs[0]->to_string());
+}
+
+/// What both directions ask of their inputs.
+void check_inputs(const Window& window, Dim groups, InputTypes inputs) {
+  require_one_basis(inputs);
+  const Shape& x = inputs[0]->shape;
+  const Shape& w = inputs[1]->shape;
+  const std::size_t rank = spatial_extents(x).size();
+  require(w.rank() == rank + 2 && w.is_static(),
+          "weights: expected [outputs, kernel..., channels / groups] with " + std::to_string(rank) +
+              " extents of the kernel, found " + w.to_string());
+  check_window(window, rank);
+  require(groups >= 1 && w[0] % groups == 0, std::to_string(w[0]) + " outputs do not divide into " +
+                                                 std::to_string(groups) + " groups");
+  require(x.back() % groups == 0 && x.back() / groups == w.back(),
+          "input " + x.to_string() + " does not fit weights " + w.to_string() + " in " +
+              std::to_string(groups) + " groups");
+  check_bias(inputs, 2, w[0]);
+}
+
+ValueType image_type(const Shape& x, std::vector<Dim> extents, Dim channels, ElementType element) {
+  extents.insert(extents.begin(), x[0]);
+  extents.push_back(channels);
+  return dense_type(element, Shape(std::move(extents)));
+}
+
+std::vector<Dim> transposed_extents(const ConvTranspose& op, std::span<const Dim> extents,
+                                    std::span<const Dim> kernel) {
+  std::vector<Dim> result;
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    require(kernel[i] >= 1, "expected a kernel of at least one tap");
+    require(op.output_padding[i] >= 0 && op.output_padding[i] < (Dim{1} << 31),
+            "output padding: expected numbers from 0 on and below 2^31, found " +
+                std::to_string(op.output_padding[i]));
+    const Dim all = extents[i] == 0 ? 0
+                                    : (extents[i] - 1) * op.window.strides[i] +
+                                          covered(kernel[i], op.window.dilations[i]);
+    const Dim cut = op.window.pads_before[i] + op.window.pads_after[i];
+    require(all + op.output_padding[i] >= cut,
+            "padding of " + std::to_string(cut) + " exceeds an output of " + std::to_string(all));
+    result.push_back(all + op.output_padding[i] - cut);
+  }
+  return result;
+}
+
+/// A convolution seen as small matrices per tap.
+struct Extents {
+  std::size_t samples;
+  std::size_t inputs;          ///< positions of the input
+  std::size_t outputs;         ///< positions of the output
+  std::size_t channels;        ///< of the input
+  std::size_t group_channels;  ///< inputs of one output at one position
+  std::size_t filters;         ///< outputs at one position
+  std::size_t group_filters;   ///< of one group
+  std::size_t taps;
+};
+
+Extents extents_of(const Shape& x, const Shape& w, const Shape& y, Dim groups) {
+  return {static_cast<std::size_t>(x[0]),
+          count_of(spatial_extents(x)),
+          count_of(spatial_extents(y)),
+          static_cast<std::size_t>(x.back()),
+          static_cast<std::size_t>(w.back()),
+          static_cast<std::size_t>(w[0]),
+          static_cast<std::size_t>(w[0] / groups),
+          count_of(kernel_extents(w))};
+}
+
+/// sum over the group's channels of x w, at one position and tap.
+double product(const Extents& e, const float* x, const float* w, std::size_t tap, std::size_t o) {
+  const float* from = x + o / e.group_filters * e.group_channels;
+  const float* weights = w + (o * e.taps + tap) * e.group_channels;
+  double sum = 0;
+  for (std::size_t c = 0; c < e.group_channels; ++c) {
+    sum += static_cast<double>(from[c]) * static_cast<double>(weights[c]);
+  }
+  return sum;
+}
+
+/// Sums in double precision, then bias and activation.
+Tensor finished(const std::vector<double>& sums, Shape shape, const Tensor* bias,
+                const Activation& activation) {
+  Tensor result(ElementType::kFloat32, std::move(shape));
+  const auto y = result.as<float>();
+  const auto filters = static_cast<std::size_t>(result.shape().back());
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const double b = bias != nullptr ? static_cast<double>(bias->as<float>()[i % filters]) : 0;
+    y[i] = apply(activation, static_cast<float>(b + sums[i]));
+  }
+  return result;
+}
+
+const Tensor* bias_of(InputTensors inputs) { return inputs.size() > 2 ? inputs[2] : nullptr; }
+
+template <typename Op>
+Shape output_shape(const Op& op, InputTensors inputs) {
+  const ValueType x = inputs[0]->type();
+  const ValueType w = inputs[1]->type();
+  const std::vector<const ValueType*> types = {&x, &w};
+  return infer_types(op, types).shape;
+}
+
+/// Calls visit(sum, sample, output, tap) for each tap of each output, by position.
+template <typename Visit>
+void for_each_tap(const Conv& op, const Extents& e, const Shape& x, const Shape& w, const Shape& y,
+                  Visit&& visit) {
+  std::vector<Tap> taps;
+  for (std::size_t p = 0; p < e.outputs; ++p) {
+    find_taps(op.window, spatial_extents(x), kernel_extents(w), spatial_extents(y), p, taps);
+    for (std::size_t i = 0; i < e.samples * e.filters; ++i) {
+      const std::size_t n = i / e.filters;
+      const std::size_t o = i % e.filters;
+      for (const Tap& tap : taps) visit((n * e.outputs + p) * e.filters + o, n, o, tap);
+    }
+  }
+}
+
+Tensor evaluate_numbers(const Conv& op, InputTensors inputs) {
+  const Shape& x_shape = inputs[0]->shape();
+  const Shape& w_shape = inputs[1]->shape();
+  Shape shape = output_shape(op, inputs);
+  const Extents e = extents_of(x_shape, w_shape, shape, op.groups);
+  const float* x = inputs[0]->as<float>().data();
+  const float* w = inputs[1]->as<float>().data();
+  std::vector<double> sums(e.samples * e.outputs * e.filters, 0);
+  const auto add = [&](std::size_t sum, std::size_t n, std::size_t o, const Tap& tap) {
+    sums[sum] += product(e, x + (n * e.inputs + tap.position) * e.channels, w, tap.tap, o);
+  };
+  for_each_tap(op, e, x_shape, w_shape, shape, add);
+  return finished(sums, std::move(shape), bias_of(inputs), op.activation);
+}
+
+Tensor evaluate_integers(const Conv& op, InputTensors inputs) {
+  const Shape& x_shape = inputs[0]->shape();
+  const Shape& w_shape = inputs[1]->shape();
+  Shape shape = output_shape(op, inputs);
+  const Extents e = extents_of(x_shape, w_shape, shape, op.groups);
+  const Tensor x = inputs[0]->cast(ElementType::kInt32);
+  const Tensor w = inputs[1]->cast(ElementType::kInt32);
+  Tensor result(ElementType::kInt32, shape);
+  const auto y = result.as<std::int32_t>();
+  if (const Tensor* bias = bias_of(inputs)) {
+    const auto b = bias->as<std::int32_t>();
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] = b[i % e.filters];
+  }
+  const auto add = [&](std::size_t at, std::size_t n, std::size_t o, const Tap& tap) {
+    const std::size_t from = (n * e.inputs + tap.position) * e.channels;
+    const auto codes = x.as<std::int32_t>().subspan(from + o / e.group_filters * e.group_channels,
+                                                    e.group_channels);
+    const auto weights =
+        w.as<std::int32_t>().subspan((o * e.taps + tap.tap) * e.group_channels, e.group_channels);
+    auto sum = static_cast<std::uint32_t>(y[at]);  // unsigned, since sums may wrap around
+    for (std::size_t c = 0; c < e.group_channels; ++c) {
+      sum += static_cast<std::uint32_t>((codes[c] - op.zero_points.x) *
+                                        (weights[c] - op.zero_points.of_output(o)));
+    }
+    y[at] = static_cast<std::int32_t>(sum);
+  };
+  for_each_tap(op, e, x_shape, w_shape, shape, add);
+  return result;
+}
+
+std::string join(std::string window, Dim groups, const Activation& activation) {
+  if (groups != 1)
+    window.append(window.empty() ? "" : " ").append("groups=" + std::to_string(groups));
+  if (activation != Activation{}) {
+    window.append(window.empty() ? "" : " ").append("activation=" + to_string(activation));
+  }
+  return window;
+}
+
+}  // namespace
+
+std::span<const Dim> kernel_extents(const Shape& weights) {
+  return weights.dims().subspan(1, weights.rank() - 2);
+}
+
+ValueType infer_types(const Conv& op, InputTypes inputs) {
+  const Shape& x = inputs[0]->shape;
+  const Shape& w = inputs[1]->shape;
+  check_operands(inputs, op.zero_points, w.rank() == 0 ? 0 : w[0]);
+  check_inputs(op.window, op.groups, inputs);
+  const bool integers = are_integers(*inputs[0], *inputs[1]);
+  require(!integers || op.activation == Activation{}, "integers take no activation");
+  return image_type(x, window_counts(op.window, spatial_extents(x), kernel_extents(w)), w[0],
+                    integers ? ElementType::kInt32 : ElementType::kFloat32);
+}
+
+ValueType infer_types(const ConvTranspose& op, InputTypes inputs) {
+  const Shape& x = inputs[0]->shape;
+  const Shape& w = inputs[1]->shape;
+  require(inputs[0]->encoding.element == ElementType::kFloat32 &&
+              inputs[1]->encoding.element == ElementType::kFloat32,
+          "expected numbers of float32, found " + inputs[0]->to_string() + " and " +
+              inputs[1]->to_string());
+  check_inputs(op.window, op.groups, inputs);
+  require(op.output_padding.size() == op.window.rank(),
+          "output padding: expected " + std::to_string(op.window.rank()) + " numbers, found " +
+              std::to_string(op.output_padding.size()));
+  return image_type(x, transposed_extents(op, spatial_extents(x), kernel_extents(w)), w[0],
+                    ElementType::kFloat32);
+}
+
+Tensor evaluate(const Conv& op, InputTensors inputs) {
+  return inputs[0]->element() == ElementType::kFloat32 ? evaluate_numbers(op, inputs)
+                                                       : evaluate_integers(op, inputs);
+}
+
+Tensor evaluate(const ConvTranspose& op, InputTensors inputs) {
+  const Shape& x_shape = inputs[0]->shape();
+  const Shape& w_shape = inputs[1]->shape();
+  Shape shape = output_shape(op, inputs);
+  const Extents e = extents_of(x_shape, w_shape, shape, op.groups);
+  const float* x = inputs[0]->as<float>().data();
+  const float* w = inputs[1]->as<float>().data();
+  std::vector<double> sums(e.samples * e.outputs * e.filters, 0);
+  std::vector<Tap> taps;
+  for (std::size_t p = 0; p < e.inputs; ++p) {
+    // Where the window lies on the output is where a Conv over the output would read.
+    find_taps(op.window, spatial_extents(shape), kernel_extents(w_shape), spatial_extents(x_shape),
+              p, taps);
+    for (std::size_t i = 0; i < e.samples * e.filters; ++i) {
+      const std::size_t n = i / e.filters;
+      const std::size_t o = i % e.filters;
+      for (const Tap& tap : taps) {
+        sums[(n * e.outputs + tap.position) * e.filters + o] +=
+            product(e, x + (n * e.inputs + p) * e.channels, w, tap.tap, o);
+      }
+    }
+  }
+  return finished(sums, std::move(shape), bias_of(inputs), op.activation);
+}
+
+std::string attributes(const Conv& op) {
+  std::string text = join(to_string(op.window), op.groups, op.activation);
+  const std::string zero_points = to_string(op.zero_points);
+  if (!zero_points.empty()) text.append(text.empty() ? "" : " ").append(zero_points);
+  return text;
+}
+
+std::string attributes(const ConvTranspose& op) {
+  return join(to_string(op.window), op.groups, op.activation);
+}
+
+}  // namespace halftone::ir

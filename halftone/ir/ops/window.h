@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a small window slides over the spatial axes of an image [N, spatial..., C].
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "halftone/ir/shape.h"
+
+namespace halftone::ir {
+
+/// One number per spatial axis each; on axis i output position p and tap k meet at input position
+/// p strides[i] + k dilations[i] - pads_before[i]. What lies outside the input is padding.
+struct Window {
+  std::vector<Dim> strides;      ///< >= 1
+  std::vector<Dim> dilations;    ///< >= 1
+  std::vector<Dim> pads_before;  ///< >= 0
+  std::vector<Dim> pads_after;   ///< >= 0
+
+  [[nodiscard]] std::size_t rank() const { return strides.size(); }
+  bool operator==(const Window&) const = default;
+};
+
+/// Stride and dilation 1, no padding.
+Window plain_window(std::size_t rank);
+/// @throws Error kShape unless every list has `rank` numbers in range, each below 2^31
+void check_window(const Window& window, std::size_t rank);
+
+/// The extents between the batch and the channels.
+/// @throws Error kShape unless there is at least one, and only the first extent is the batch
+std::span<const Dim> spatial_extents(const Shape& image);
+
+/// (k - 1) dilation + 1: what a kernel of k taps covers.
+Dim covered(Dim taps, Dim dilation);
+
+/// How often the window fits: (extent + pads - covered) / stride + 1, rounded down. With
+/// `round_up` a last window may reach past the padding if it starts before its end.
+/// @throws Error kShape if it does not fit once
+std::vector<Dim> window_counts(const Window& window, std::span<const Dim> extents,
+                               std::span<const Dim> kernel, bool round_up = false);
+
+/// A tap that meets the input: row-major indices of the input's position and of the tap.
+struct Tap {
+  std::size_t position;
+  std::size_t tap;
+};
+/// The taps of the window at an output position (row-major index) that lie inside the input.
+/// @param counts  extents of the output
+void find_taps(const Window& window, std::span<const Dim> extents, std::span<const Dim> kernel,
+               std::span<const Dim> counts, std::size_t output, std::vector<Tap>& taps);
+
+/// "strides=2 2 pads=1 1 1 1", without what is 1 or 0 everywhere.
+std::string to_string(const Window& window);
+
+}  // namespace halftone::ir
