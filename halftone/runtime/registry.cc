@@ -5,6 +5,7 @@
 #include "halftone/runtime/kernel.h"
 #include "halftone/runtime/ops/elementwise.h"
 #include "halftone/runtime/ops/linear.h"
+#include "halftone/runtime/ops/recurrent.h"
 #include "halftone/runtime/ops/reference.h"
 
 namespace halftone::runtime {
@@ -34,6 +35,10 @@ constexpr std::array kEncode = {
     Implementation{"bit_planes", judge_encode_planes, create_encode_planes},
     Implementation{"int8", judge_encode_int8, create_encode_int8}};
 constexpr std::array kReshape = {Implementation{"alias", judge_alias, create_alias}};
+constexpr std::array kRecurrent = {
+    Implementation{"xnor_popcount", judge_recurrent_bits, create_recurrent_bits},
+    Implementation{"int8", judge_recurrent_int8, create_recurrent_int8},
+    Implementation{"packed_f32", judge_recurrent_float, create_recurrent_float}, kReference};
 constexpr std::array kOthers = {kReference};
 
 struct Lists {
@@ -44,6 +49,7 @@ struct Lists {
   List operator()(const ir::Softmax&) const { return kSoftmax; }
   List operator()(const ir::Encode&) const { return kEncode; }
   List operator()(const ir::Reshape&) const { return kReshape; }
+  List operator()(const ir::Recurrent&) const { return kRecurrent; }
   template <typename Op>
   List operator()(const Op&) const {
     return kOthers;

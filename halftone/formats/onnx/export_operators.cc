@@ -142,8 +142,9 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Softmax& op
   set_attribute(proto, "axis", static_cast<std::int64_t>(op.axis));
 }
 
-void export_operator(Exporter& /*exporter*/, const Node& /*node*/, const ir::Recurrent& /*op*/) {
-  unsupported("a recurrent layer");
+template <typename Op>
+void export_operator(Exporter& /*exporter*/, const Node& /*node*/, const Op& /*op*/) {
+  unsupported("cannot be written to this format");
 }
 
 /// Codes of a basis are no values of ONNX: the layers that read them write the basis themselves.
