@@ -22,6 +22,12 @@ bool is_arithmetic(const ir::Operator& op) {
          std::holds_alternative<ir::QuantizeLinear>(op);
 }
 
+/// Operators that take integers of 8 bits as well.
+bool is_product(const ir::Operator& op) {
+  return std::holds_alternative<ir::MatMul>(op) || std::holds_alternative<ir::FullyConnected>(op) ||
+         std::holds_alternative<ir::Conv>(op);
+}
+
 /// Operators worth carrying out during the import: their cost is that of their output. Dequantized
 /// weights stay operators, so that what the file holds in integers stays in integers.
 bool is_foldable(const ir::Operator& op) {
@@ -277,9 +283,11 @@ std::optional<ir::Tensor> NodeBuilder::tensor_attribute(const std::string& name)
 ir::ValueId NodeBuilder::emit(ir::Operator op, std::vector<ir::ValueId> inputs,
                               const std::string& role) {
   std::vector<const ir::ValueType*> types;
+  const bool integers = inputs.size() > 1 && inputs[1] != ir::kAbsent &&
+                        ir::are_integers(type(inputs[0]), type(inputs[1]));
   for (const ir::ValueId id : inputs) {
     types.push_back(id == ir::kAbsent ? nullptr : &type(id));
-    if (id != ir::kAbsent && is_arithmetic(op) &&
+    if (id != ir::kAbsent && is_arithmetic(op) && !(integers && is_product(op)) &&
         type(id).encoding.element != ir::ElementType::kFloat32) {
       unsupported("computes on " + type(id).to_string() + ", expected float32");
     }

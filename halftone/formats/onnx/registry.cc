@@ -95,6 +95,10 @@ constexpr Entry kOperators[] = {
     {"", "Range", build_shape_arithmetic},
     {"", "ReduceProd", build_shape_arithmetic},
 
+    {"", "ConvInteger", build_conv_integer},
+    {"", "MatMulInteger", build_matmul_integer},
+    {"", "QLinearConv", build_qlinear_conv},
+    {"", "QLinearMatMul", build_qlinear_matmul},
     {"", "QuantizeLinear", build_quantize_linear},
     {"", "DequantizeLinear", build_dequantize_linear},
     {kHalftoneDomain, "FullyConnected", build_fully_connected},

@@ -50,6 +50,12 @@ void build_softmax(NodeBuilder& node);
 void build_batch_normalization(NodeBuilder& node);
 void build_dropout(NodeBuilder& node);
 
+// operators_integer.cc
+void build_conv_integer(NodeBuilder& node);
+void build_matmul_integer(NodeBuilder& node);
+void build_qlinear_conv(NodeBuilder& node);
+void build_qlinear_matmul(NodeBuilder& node);
+
 // operators_recurrent.cc
 void build_recurrent(NodeBuilder& node);
 
