@@ -12,21 +12,23 @@
 #include "halftone/ir/ops/encoding.h"
 #include "halftone/ir/ops/extend.h"
 #include "halftone/ir/ops/indexing.h"
+#include "halftone/ir/ops/integer.h"
 #include "halftone/ir/ops/layout.h"
 #include "halftone/ir/ops/linear.h"
 #include "halftone/ir/ops/normalize.h"
 #include "halftone/ir/ops/pooling.h"
+#include "halftone/ir/ops/recurrent.h"
 #include "halftone/ir/ops/reduce.h"
 #include "halftone/ir/ops/resample.h"
 
 namespace halftone::ir {
 
 using Operator =
-    std::variant<FullyConnected, MatMul, Conv, ConvTranspose, Pool, Unary, Binary, Cast, Reshape,
-                 Transpose, Concat, Slice, Softmax, Encode, QuantizeLinear, DequantizeLinear, Where,
-                 Reduce, ArgReduce, CumSum, Gather, GatherElements, GatherND, ScatterElements,
-                 ScatterND, OneHot, TopK, Pad, BroadcastTo, Tile, ReverseSequence, Resize,
-                 GridSample, Normalize, LocalNormalize>;
+    std::variant<FullyConnected, MatMul, Conv, ConvTranspose, Pool, Recurrent, Unary, Binary, Cast,
+                 Reshape, Transpose, Concat, Slice, Softmax, Encode, QuantizeLinear,
+                 DequantizeLinear, Requantize, Where, Reduce, ArgReduce, CumSum, Gather,
+                 GatherElements, GatherND, ScatterElements, ScatterND, OneHot, TopK, Pad,
+                 BroadcastTo, Tile, ReverseSequence, Resize, GridSample, Normalize, LocalNormalize>;
 
 /// "FullyConnected"; for Unary, Binary and Pool the function's name: "Tanh", "Add", "MaxPool".
 std::string_view name_of(const Operator& op);

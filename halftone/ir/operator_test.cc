@@ -25,6 +25,9 @@ std::vector<Row> table() {
   return {
       {FullyConnected{tanh}, "FullyConnected", "activation=Tanh", 2, 3},
       {MatMul{true, true}, "MatMul", "transpose_a transpose_b", 2, 2},
+      {Conv{plain_window(2), 2}, "Conv", "groups=2", 2, 3},
+      {ConvTranspose{plain_window(1), {0}}, "ConvTranspose", "", 2, 3},
+      {Pool{PoolKind::kMax, {2}, plain_window(1)}, "MaxPool", "kernel=2", 1, 1},
       {Unary{tanh}, "Tanh", "", 1, 1},
       {Binary{BinaryKind::kMul, tanh}, "Mul", "activation=Tanh", 2, 2},
       {Cast{ElementType::kInt8}, "Cast", "int8", 1, 1},
@@ -58,6 +61,8 @@ std::vector<Row> table() {
       {Normalize{{1}, 0.5F, false}, "Normalize", "axes=1 epsilon=0.500000 around zero", 1, 1},
       {LocalNormalize{1, 2, 2}, "LocalNormalize",
        "axis=1 before=2 after=2 alpha=1.000000 beta=0.500000 bias=1.000000", 1, 1},
+      {Recurrent{}, "Recurrent", "LSTM", 2, 7},
+      {Requantize{{0.5}, 3}, "Requantize", "int8 multiplier=0.500000 zero_point=3", 1, 1},
   };
 }
 

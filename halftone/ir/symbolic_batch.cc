@@ -42,6 +42,7 @@ bool keeps_samples_apart(const Graph& graph, const Node& node) {
     return *axis != input.rank() - (product->transpose_a && input.rank() > 1 ? 2 : 1);
   }
   if (std::holds_alternative<FullyConnected>(node.op)) return *axis + 1 != input.rank();
+  if (const auto* layer = std::get_if<Recurrent>(&node.op)) return *axis == batch_axis(*layer);
   if (std::holds_alternative<Reshape>(node.op)) {
     const auto to = batch_axis(output);
     return to && extent_before(input, *axis) == extent_before(output, *to);

@@ -153,5 +153,20 @@ TEST(TrySymbolicBatch, RefusesToScatterSamplesIntoOneTensor) {
   expect_unchanged(graph);
 }
 
+TEST(TrySymbolicBatch, GoesThroughRecurrentLayersAlongTheirSamples) {
+  Graph graph = with_input({1, 5, 8});
+  const auto weights = graph.add_constant("r", test::counting({8, 2}));
+  const auto first = graph.add_constant("h", test::counting({1, 2}));
+  Recurrent layer;
+  layer.batch_major = true;
+  graph.add_output(graph.add_node("y", layer, {ValueId{0}, weights, kAbsent, first}));
+  EXPECT_TRUE(try_symbolic_batch(graph));
+  EXPECT_EQ(graph.value(graph.outputs()[0]).type.shape, (Shape{kBatch, 5, 2}));
+  Graph steps_first = with_input({1, 1, 8});
+  const auto r = steps_first.add_constant("r", test::counting({8, 2}));
+  steps_first.add_output(steps_first.add_node("y", Recurrent{}, {ValueId{0}, r}));
+  expect_unchanged(steps_first);
+}
+
 }  // namespace
 }  // namespace halftone::ir

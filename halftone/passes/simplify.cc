@@ -9,6 +9,7 @@
 #include "halftone/passes/merge_duplicates.h"
 #include "halftone/passes/remove_identities.h"
 #include "halftone/passes/remove_transposes.h"
+#include "halftone/passes/use_integers.h"
 
 namespace halftone::passes {
 namespace {
@@ -35,6 +36,12 @@ bool simplify(ir::Graph& graph, const FoldOptions& options) {
   }
   ir::verify(graph);
   return changed;
+}
+
+bool simplify_to_run(ir::Graph& graph) {
+  bool changed = simplify(graph);
+  changed = use_integers(graph) || changed;
+  return simplify(graph, {.dequantize = true}) || changed;
 }
 
 }  // namespace halftone::passes

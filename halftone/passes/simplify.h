@@ -12,4 +12,8 @@ namespace halftone::passes {
 /// @throws Error kFormat or kShape if the graph is not whole; see ir::verify()
 bool simplify(ir::Graph& graph, const FoldOptions& options = {});
 
+/// The same for a graph that is only to be run: layers between conversions compute with integers
+/// (use_integers()), and what is left of constants in integers becomes float32.
+bool simplify_to_run(ir::Graph& graph);
+
 }  // namespace halftone::passes

@@ -187,12 +187,12 @@ std::vector<Case> layout_and_other_cases() {
       {"QuantizeLinear",
        ir::QuantizeLinear{one, ElementType::kInt8},
        {float_type({n, 9})},
-       "reference"},
+       "codes"},
       {"QuantizeLinearAxis",
        ir::QuantizeLinear{many, ElementType::kUint8},
        {float_type({n, 3, 4})},
        "reference"},
-      {"DequantizeLinear", ir::DequantizeLinear{one}, {integers}, "reference"},
+      {"DequantizeLinear", ir::DequantizeLinear{one}, {integers}, "numbers"},
       {"DequantizeLinearAxis", ir::DequantizeLinear{many}, {integers}, "reference"},
   };
 }

@@ -5,7 +5,9 @@
 #include "halftone/runtime/kernel.h"
 #include "halftone/runtime/ops/convolution.h"
 #include "halftone/runtime/ops/elementwise.h"
+#include "halftone/runtime/ops/integer.h"
 #include "halftone/runtime/ops/linear.h"
+#include "halftone/runtime/ops/recurrent.h"
 #include "halftone/runtime/ops/reference.h"
 
 namespace halftone::runtime {
@@ -15,17 +17,20 @@ using List = std::span<const Implementation>;
 
 constexpr Implementation kReference{"reference", judge_reference, create_reference};
 
+constexpr Implementation kIntegers{"integers", judge_integer_layer, create_integer_layer};
+
 constexpr std::array kFullyConnected = {
     Implementation{"xnor_popcount", judge_xnor, create_xnor},
     Implementation{"int8_planes", judge_int8_planes, create_int8_planes},
     Implementation{"int8_levels", judge_int8_levels, create_int8_levels},
     Implementation{"decoded_f32", judge_decoded, create_inner_product},
     Implementation{"onednn_f32", judge_dense, create_inner_product},
+    kIntegers,
     kReference};
 constexpr std::array kMatMul = {Implementation{"onednn_f32", judge_matmul, create_matmul},
                                 kReference};
 constexpr std::array kConv = {Implementation{"onednn_f32", judge_conv_float, create_conv_float},
-                              kReference};
+                              kIntegers, kReference};
 constexpr std::array kConvTranspose = {
     Implementation{"onednn_f32", judge_conv_transpose_float, create_conv_transpose_float},
     kReference};
@@ -42,6 +47,16 @@ constexpr std::array kEncode = {
     Implementation{"bit_planes", judge_encode_planes, create_encode_planes},
     Implementation{"int8", judge_encode_int8, create_encode_int8}};
 constexpr std::array kReshape = {Implementation{"alias", judge_alias, create_alias}};
+constexpr std::array kRecurrent = {
+    Implementation{"xnor_popcount", judge_recurrent_bits, create_recurrent_bits},
+    Implementation{"int8", judge_recurrent_int8, create_recurrent_int8},
+    Implementation{"packed_f32", judge_recurrent_float, create_recurrent_float}, kReference};
+constexpr std::array kRequantize = {Implementation{"codes", judge_requantize, create_requantize},
+                                    kReference};
+constexpr std::array kQuantize = {Implementation{"codes", judge_quantize, create_quantize},
+                                  kReference};
+constexpr std::array kDequantize = {Implementation{"numbers", judge_dequantize, create_dequantize},
+                                    kReference};
 constexpr std::array kOthers = {kReference};
 
 struct Lists {
@@ -55,6 +70,10 @@ struct Lists {
   List operator()(const ir::Softmax&) const { return kSoftmax; }
   List operator()(const ir::Encode&) const { return kEncode; }
   List operator()(const ir::Reshape&) const { return kReshape; }
+  List operator()(const ir::Recurrent&) const { return kRecurrent; }
+  List operator()(const ir::Requantize&) const { return kRequantize; }
+  List operator()(const ir::QuantizeLinear&) const { return kQuantize; }
+  List operator()(const ir::DequantizeLinear&) const { return kDequantize; }
   template <typename Op>
   List operator()(const Op&) const {
     return kOthers;

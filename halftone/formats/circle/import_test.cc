@@ -236,7 +236,7 @@ TEST(ImportCircle, ReadsNumbersBehindTheTables) {
 TEST(ImportCircle, NamesAllUnsupportedOperatorsAtOnce) {
   auto bytes = export_circle(small_network(), CircleFlavor::kCircle);
   bytes = edited(bytes, [](schema::ModelT& model) {
-    model.operator_codes[0]->deprecated_builtin_code = 3;   // CONV_2D
+    model.operator_codes[0]->deprecated_builtin_code = 10;  // HASHTABLE_LOOKUP
     model.operator_codes[1]->deprecated_builtin_code = -3;  // BCQ_FULLY_CONNECTED
   });
   const Error error = error_of([&] { import_circle(bytes); });
@@ -244,7 +244,7 @@ TEST(ImportCircle, NamesAllUnsupportedOperatorsAtOnce) {
   EXPECT_STREQ(
       error.what(),
       "unsupported operators: BCQ_FULLY_CONNECTED (weight-only binary coding whose cluster "
-      "order is not public), CONV_2D, 2 times");
+      "order is not public), HASHTABLE_LOOKUP, 2 times");
 }
 
 TEST(ImportCircle, NamesUnknownCustomOperators) {

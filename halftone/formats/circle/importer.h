@@ -90,6 +90,9 @@ class OperatorImport {
 
   /// An input as float32.
   ir::ValueId number(std::size_t i) { return importer_.number(input_tensor(i)); }
+  /// An input as float32 with its axes in another order; integers that the file holds are turned
+  /// as they are.
+  ir::ValueId transposed_number(std::size_t i, const std::vector<std::size_t>& permutation);
   /// An input as the file holds it.
   ir::ValueId raw(std::size_t i) { return importer_.raw(input_tensor(i)); }
   /// An input as what layout operators move: the file's codes if inputs [first, first + count) and
@@ -146,10 +149,12 @@ struct ImportEntry {
 };
 
 /// The families; see import_registry.cc.
+std::span<const ImportEntry> convolution_imports();
 std::span<const ImportEntry> elementwise_imports();
 std::span<const ImportEntry> layout_imports();
 std::span<const ImportEntry> linear_imports();
 std::span<const ImportEntry> lowbit_imports();
+std::span<const ImportEntry> recurrent_imports();
 
 /// Null if Halftone does not import the operator.
 ImportFunction find_import(OperatorCode code);

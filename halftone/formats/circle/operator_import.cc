@@ -62,6 +62,35 @@ std::vector<ir::ValueId> OperatorImport::elements(std::size_t first, std::size_t
   return values;
 }
 
+ir::ValueId OperatorImport::transposed_number(std::size_t i,
+                                              const std::vector<std::size_t>& permutation) {
+  const std::size_t tensor = input_tensor(i);
+  const ir::ValueId value = raw(i);
+  const ir::Transpose transpose{permutation};
+  const ir::Constant* constant = graph().constant(value);
+  if (constant == nullptr) return step(transpose, {number(i)}, "transpose" + std::to_string(i));
+  const ir::Tensor* numbers = &std::get<ir::Tensor>(*constant);
+  check(numbers->shape().rank() == permutation.size(),
+        "input " + std::to_string(i) + ": expected " + std::to_string(permutation.size()) +
+            " axes, found " + numbers->shape().to_string());
+  importer_.charge(numbers->bytes().size());
+  const std::string name = importer_.file().tensor_name(tensor);
+  const ir::ValueId turned =
+      graph().add_constant(name, ir::evaluate_operator(transpose, {&numbers, 1}));
+  if (graph().value(turned).type.is_dense(ir::ElementType::kFloat32)) return turned;
+  auto parameters = importer_.file().quantization(tensor);
+  if (!parameters || !is_quantized(importer_.file().tensor(tensor).type())) {
+    fail(ErrorKind::kUnsupported, "tensor '" + name + "': expected float32 or quantized numbers");
+  }
+  importer_.charge(parameters->scales.size() * (sizeof(float) + sizeof(std::int32_t)));
+  const auto axis = std::ranges::find(permutation, parameters->axis);
+  if (axis != permutation.end()) {
+    parameters->axis = static_cast<std::size_t>(axis - permutation.begin());
+  }
+  return graph().add_node(name + "/dequantize", ir::DequantizeLinear{std::move(*parameters)},
+                          {turned});
+}
+
 std::vector<std::int64_t> OperatorImport::integers(std::size_t i) {
   const ir::Constant* constant = graph().constant(raw(i));
   const auto* tensor = constant == nullptr ? nullptr : std::get_if<ir::Tensor>(constant);

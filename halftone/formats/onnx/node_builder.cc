@@ -30,6 +30,11 @@ bool is_arithmetic(const ir::Operator& op) {
                    ir::GridSample>(op);
 }
 
+/// Operators that take integers of 8 bits as well.
+bool is_product(const ir::Operator& op) {
+  return is_one_of<ir::MatMul, ir::FullyConnected, ir::Conv>(op);
+}
+
 /// Operators worth carrying out during the import: their cost is that of their output or input.
 /// Dequantized weights stay operators, so that what the file holds in integers stays in integers.
 bool is_foldable(const ir::Operator& op) {
@@ -60,6 +65,8 @@ bool holds_field(const AttributeProto& attribute, AttributeProto::AttributeType 
       return attribute.ints_size() > 0;
     case AttributeProto::GRAPH:
       return attribute.has_g();
+    case AttributeProto::STRINGS:
+      return attribute.strings_size() > 0;
     default:
       return false;
   }
@@ -270,6 +277,13 @@ std::optional<std::vector<float>> NodeBuilder::floats_attribute(const std::strin
   return std::vector<float>(attribute->floats().begin(), attribute->floats().end());
 }
 
+std::optional<std::vector<std::string>> NodeBuilder::strings_attribute(
+    const std::string& name) const {
+  const AttributeProto* attribute = find(name, AttributeProto::STRINGS);
+  if (attribute == nullptr) return std::nullopt;
+  return std::vector<std::string>(attribute->strings().begin(), attribute->strings().end());
+}
+
 const onnx_pb::TensorProto* NodeBuilder::proto_attribute(const std::string& name) const {
   const AttributeProto* attribute = find(name, AttributeProto::TENSOR);
   return attribute == nullptr ? nullptr : &attribute->t();
@@ -289,9 +303,11 @@ std::optional<ir::Tensor> NodeBuilder::tensor_attribute(const std::string& name)
 ir::ValueId NodeBuilder::emit(ir::Operator op, std::vector<ir::ValueId> inputs,
                               const std::string& role) {
   std::vector<const ir::ValueType*> types;
+  const bool integers = inputs.size() > 1 && inputs[1] != ir::kAbsent &&
+                        ir::are_integers(type(inputs[0]), type(inputs[1]));
   for (const ir::ValueId id : inputs) {
     types.push_back(id == ir::kAbsent ? nullptr : &type(id));
-    if (id != ir::kAbsent && is_arithmetic(op) &&
+    if (id != ir::kAbsent && is_arithmetic(op) && !(integers && is_product(op)) &&
         type(id).encoding.element != ir::ElementType::kFloat32) {
       unsupported("computes on " + type(id).to_string() + ", expected float32");
     }

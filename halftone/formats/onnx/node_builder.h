@@ -100,6 +100,8 @@ class NodeBuilder {
   [[nodiscard]] std::optional<std::vector<std::int64_t>> ints_attribute(
       const std::string& name) const;
   [[nodiscard]] std::optional<std::vector<float>> floats_attribute(const std::string& name) const;
+  [[nodiscard]] std::optional<std::vector<std::string>> strings_attribute(
+      const std::string& name) const;
   [[nodiscard]] std::optional<ir::Tensor> tensor_attribute(const std::string& name) const;
   [[nodiscard]] const onnx_pb::TensorProto* proto_attribute(const std::string& name) const;
   [[nodiscard]] const onnx_pb::GraphProto* graph_attribute(const std::string& name) const;

@@ -31,20 +31,6 @@ std::vector<std::size_t> channels_first(std::size_t rank) {
   return permutation;
 }
 
-ValueId to_channels_last(NodeBuilder& node, ValueId id, const std::string& role) {
-  const std::size_t rank = node.type(id).shape.rank();
-  if (rank < 3) {
-    fail(ErrorKind::kShape,
-         "expected channels and spatial axes, found " + node.type(id).shape.to_string());
-  }
-  return node.emit(ir::Transpose{channels_last(rank)}, {id}, role);
-}
-
-void set_image(NodeBuilder& node, ValueId image) {
-  const std::size_t rank = node.type(image).shape.rank();
-  node.set_output(0, node.emit(ir::Transpose{channels_first(rank)}, {image}, "channels_first"));
-}
-
 std::vector<Dim> list(NodeBuilder& node, const std::string& name, std::size_t rank, Dim otherwise) {
   auto found = node.ints_attribute(name);
   if (!found) return std::vector<Dim>(rank, otherwise);
@@ -93,6 +79,22 @@ std::string padding_mode(NodeBuilder& node) {
   return mode;
 }
 
+}  // namespace
+
+ValueId to_channels_last(NodeBuilder& node, ValueId id, const std::string& role) {
+  const std::size_t rank = node.type(id).shape.rank();
+  if (rank < 3) {
+    fail(ErrorKind::kShape,
+         "expected channels and spatial axes, found " + node.type(id).shape.to_string());
+  }
+  return node.emit(ir::Transpose{channels_last(rank)}, {id}, role);
+}
+
+void set_image(NodeBuilder& node, ValueId image) {
+  const std::size_t rank = node.type(image).shape.rank();
+  node.set_output(0, node.emit(ir::Transpose{channels_first(rank)}, {image}, "channels_first"));
+}
+
 ir::Window window_of(NodeBuilder& node, std::span<const Dim> extents, std::span<const Dim> kernel) {
   ir::Window window = unpadded_window(node, extents.size());
   const std::string mode = padding_mode(node);
@@ -110,17 +112,19 @@ ir::Window window_of(NodeBuilder& node, std::span<const Dim> extents, std::span<
   return window;
 }
 
-std::vector<ValueId> with_bias(NodeBuilder& node, ValueId x, ValueId w) {
-  std::vector<ValueId> inputs = {x, w};
-  if (node.has_input(2)) inputs.push_back(node.input(2));
-  return inputs;
-}
-
 void check_kernel_shape(NodeBuilder& node, std::span<const Dim> kernel) {
   const auto stated = node.ints_attribute("kernel_shape");
   if (stated && !std::ranges::equal(*stated, kernel)) {
     fail(ErrorKind::kShape, "kernel_shape differs from the extents of the weights");
   }
+}
+
+namespace {
+
+std::vector<ValueId> with_bias(NodeBuilder& node, ValueId x, ValueId w) {
+  std::vector<ValueId> inputs = {x, w};
+  if (node.has_input(2)) inputs.push_back(node.input(2));
+  return inputs;
 }
 
 /// The weights [C, O / groups, kernel...] of a ConvTranspose as [O, kernel..., C / groups].

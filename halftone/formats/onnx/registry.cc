@@ -17,6 +17,10 @@ constexpr Entry kOperators[] = {
     {"", "Gemm", build_gemm},
     {"", "MatMul", build_matmul},
 
+    {"", "GRU", build_recurrent},
+    {"", "LSTM", build_recurrent},
+    {"", "RNN", build_recurrent},
+
     {"", "Conv", build_conv},
     {"", "ConvTranspose", build_conv_transpose},
     {"", "AveragePool", build_pool},
@@ -165,6 +169,10 @@ constexpr Entry kOperators[] = {
     {"", "HammingWindow", build_window},
     {"", "BlackmanWindow", build_window},
 
+    {"", "ConvInteger", build_conv_integer},
+    {"", "MatMulInteger", build_matmul_integer},
+    {"", "QLinearConv", build_qlinear_conv},
+    {"", "QLinearMatMul", build_qlinear_matmul},
     {"", "QuantizeLinear", build_quantize_linear},
     {"", "DequantizeLinear", build_dequantize_linear},
     {kHalftoneDomain, "FullyConnected", build_fully_connected},

@@ -96,6 +96,15 @@ void build_softmax_cross_entropy_loss(NodeBuilder& node);
 // operators_control.cc
 void build_if(NodeBuilder& node);
 
+// operators_integer.cc
+void build_conv_integer(NodeBuilder& node);
+void build_matmul_integer(NodeBuilder& node);
+void build_qlinear_conv(NodeBuilder& node);
+void build_qlinear_matmul(NodeBuilder& node);
+
+// operators_recurrent.cc
+void build_recurrent(NodeBuilder& node);
+
 // operators_layout.cc
 void build_reshape(NodeBuilder& node);
 void build_flatten(NodeBuilder& node);

@@ -13,11 +13,7 @@ std::size_t count_of(std::span<const Dim> extents) {
   return count;
 }
 
-void require_numbers(InputTypes inputs) {
-  require(inputs[0]->encoding.element == ElementType::kFloat32 &&
-              inputs[1]->encoding.element == ElementType::kFloat32,
-          "expected numbers of float32, found " + inputs[0]->to_string() + " and " +
-              inputs[1]->to_string());
+void require_one_basis(InputTypes inputs) {
   require(inputs[0]->encoding.is_dense() ||
               inputs[0]->encoding.basis->granularity == numerics::Granularity::kTensor,
           "input 0: expected one basis for the tensor, found " + inputs[0]->to_string());
@@ -25,7 +21,7 @@ void require_numbers(InputTypes inputs) {
 
 /// What both directions ask of their inputs.
 void check_inputs(const Window& window, Dim groups, InputTypes inputs) {
-  require_numbers(inputs);
+  require_one_basis(inputs);
   const Shape& x = inputs[0]->shape;
   const Shape& w = inputs[1]->shape;
   const std::size_t rank = spatial_extents(x).size();
@@ -38,17 +34,13 @@ void check_inputs(const Window& window, Dim groups, InputTypes inputs) {
   require(x.back() % groups == 0 && x.back() / groups == w.back(),
           "input " + x.to_string() + " does not fit weights " + w.to_string() + " in " +
               std::to_string(groups) + " groups");
-  if (inputs.size() > 2 && inputs[2] != nullptr) {
-    require_float(inputs, 2);
-    require(inputs[2]->shape == Shape{w[0]}, "bias: expected " + Shape{w[0]}.to_string() +
-                                                 ", found " + inputs[2]->shape.to_string());
-  }
+  check_bias(inputs, 2, w[0]);
 }
 
-ValueType image_type(const Shape& x, std::vector<Dim> extents, Dim channels) {
+ValueType image_type(const Shape& x, std::vector<Dim> extents, Dim channels, ElementType element) {
   extents.insert(extents.begin(), x[0]);
   extents.push_back(channels);
-  return dense_type(ElementType::kFloat32, Shape(std::move(extents)));
+  return dense_type(element, Shape(std::move(extents)));
 }
 
 std::vector<Dim> transposed_extents(const ConvTranspose& op, std::span<const Dim> extents,
@@ -127,6 +119,66 @@ Shape output_shape(const Op& op, InputTensors inputs) {
   return infer_types(op, types).shape;
 }
 
+/// Calls visit(sum, sample, output, tap) for each tap of each output, by position.
+template <typename Visit>
+void for_each_tap(const Conv& op, const Extents& e, const Shape& x, const Shape& w, const Shape& y,
+                  Visit&& visit) {
+  std::vector<Tap> taps;
+  for (std::size_t p = 0; p < e.outputs; ++p) {
+    find_taps(op.window, spatial_extents(x), kernel_extents(w), spatial_extents(y), p, taps);
+    for (std::size_t i = 0; i < e.samples * e.filters; ++i) {
+      const std::size_t n = i / e.filters;
+      const std::size_t o = i % e.filters;
+      for (const Tap& tap : taps) visit((n * e.outputs + p) * e.filters + o, n, o, tap);
+    }
+  }
+}
+
+Tensor evaluate_numbers(const Conv& op, InputTensors inputs) {
+  const Shape& x_shape = inputs[0]->shape();
+  const Shape& w_shape = inputs[1]->shape();
+  Shape shape = output_shape(op, inputs);
+  const Extents e = extents_of(x_shape, w_shape, shape, op.groups);
+  const float* x = inputs[0]->as<float>().data();
+  const float* w = inputs[1]->as<float>().data();
+  std::vector<double> sums(e.samples * e.outputs * e.filters, 0);
+  const auto add = [&](std::size_t sum, std::size_t n, std::size_t o, const Tap& tap) {
+    sums[sum] += product(e, x + (n * e.inputs + tap.position) * e.channels, w, tap.tap, o);
+  };
+  for_each_tap(op, e, x_shape, w_shape, shape, add);
+  return finished(sums, std::move(shape), bias_of(inputs), op.activation);
+}
+
+Tensor evaluate_integers(const Conv& op, InputTensors inputs) {
+  const Shape& x_shape = inputs[0]->shape();
+  const Shape& w_shape = inputs[1]->shape();
+  Shape shape = output_shape(op, inputs);
+  const Extents e = extents_of(x_shape, w_shape, shape, op.groups);
+  const Tensor x = inputs[0]->cast(ElementType::kInt32);
+  const Tensor w = inputs[1]->cast(ElementType::kInt32);
+  Tensor result(ElementType::kInt32, shape);
+  const auto y = result.as<std::int32_t>();
+  if (const Tensor* bias = bias_of(inputs)) {
+    const auto b = bias->as<std::int32_t>();
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] = b[i % e.filters];
+  }
+  const auto add = [&](std::size_t at, std::size_t n, std::size_t o, const Tap& tap) {
+    const std::size_t from = (n * e.inputs + tap.position) * e.channels;
+    const auto codes = x.as<std::int32_t>().subspan(from + o / e.group_filters * e.group_channels,
+                                                    e.group_channels);
+    const auto weights =
+        w.as<std::int32_t>().subspan((o * e.taps + tap.tap) * e.group_channels, e.group_channels);
+    auto sum = static_cast<std::uint32_t>(y[at]);  // unsigned, since sums may wrap around
+    for (std::size_t c = 0; c < e.group_channels; ++c) {
+      sum += static_cast<std::uint32_t>((codes[c] - op.zero_points.x) *
+                                        (weights[c] - op.zero_points.of_output(o)));
+    }
+    y[at] = static_cast<std::int32_t>(sum);
+  };
+  for_each_tap(op, e, x_shape, w_shape, shape, add);
+  return result;
+}
+
 std::string join(std::string window, Dim groups, const Activation& activation) {
   if (groups != 1)
     window.append(window.empty() ? "" : " ").append("groups=" + std::to_string(groups));
@@ -143,44 +195,34 @@ std::span<const Dim> kernel_extents(const Shape& weights) {
 }
 
 ValueType infer_types(const Conv& op, InputTypes inputs) {
-  check_inputs(op.window, op.groups, inputs);
   const Shape& x = inputs[0]->shape;
   const Shape& w = inputs[1]->shape;
-  return image_type(x, window_counts(op.window, spatial_extents(x), kernel_extents(w)), w[0]);
+  check_operands(inputs, op.zero_points, w.rank() == 0 ? 0 : w[0]);
+  check_inputs(op.window, op.groups, inputs);
+  const bool integers = are_integers(*inputs[0], *inputs[1]);
+  require(!integers || op.activation == Activation{}, "integers take no activation");
+  return image_type(x, window_counts(op.window, spatial_extents(x), kernel_extents(w)), w[0],
+                    integers ? ElementType::kInt32 : ElementType::kFloat32);
 }
 
 ValueType infer_types(const ConvTranspose& op, InputTypes inputs) {
-  check_inputs(op.window, op.groups, inputs);
   const Shape& x = inputs[0]->shape;
   const Shape& w = inputs[1]->shape;
+  require(inputs[0]->encoding.element == ElementType::kFloat32 &&
+              inputs[1]->encoding.element == ElementType::kFloat32,
+          "expected numbers of float32, found " + inputs[0]->to_string() + " and " +
+              inputs[1]->to_string());
+  check_inputs(op.window, op.groups, inputs);
   require(op.output_padding.size() == op.window.rank(),
           "output padding: expected " + std::to_string(op.window.rank()) + " numbers, found " +
               std::to_string(op.output_padding.size()));
-  return image_type(x, transposed_extents(op, spatial_extents(x), kernel_extents(w)), w[0]);
+  return image_type(x, transposed_extents(op, spatial_extents(x), kernel_extents(w)), w[0],
+                    ElementType::kFloat32);
 }
 
 Tensor evaluate(const Conv& op, InputTensors inputs) {
-  const Shape& x_shape = inputs[0]->shape();
-  const Shape& w_shape = inputs[1]->shape();
-  Shape shape = output_shape(op, inputs);
-  const Extents e = extents_of(x_shape, w_shape, shape, op.groups);
-  const float* x = inputs[0]->as<float>().data();
-  const float* w = inputs[1]->as<float>().data();
-  std::vector<double> sums(e.samples * e.outputs * e.filters, 0);
-  std::vector<Tap> taps;
-  for (std::size_t p = 0; p < e.outputs; ++p) {
-    find_taps(op.window, spatial_extents(x_shape), kernel_extents(w_shape), spatial_extents(shape),
-              p, taps);
-    for (std::size_t i = 0; i < e.samples * e.filters; ++i) {
-      const std::size_t n = i / e.filters;
-      const std::size_t o = i % e.filters;
-      double& sum = sums[(n * e.outputs + p) * e.filters + o];
-      for (const Tap& tap : taps) {
-        sum += product(e, x + (n * e.inputs + tap.position) * e.channels, w, tap.tap, o);
-      }
-    }
-  }
-  return finished(sums, std::move(shape), bias_of(inputs), op.activation);
+  return inputs[0]->element() == ElementType::kFloat32 ? evaluate_numbers(op, inputs)
+                                                       : evaluate_integers(op, inputs);
 }
 
 Tensor evaluate(const ConvTranspose& op, InputTensors inputs) {
@@ -209,7 +251,10 @@ Tensor evaluate(const ConvTranspose& op, InputTensors inputs) {
 }
 
 std::string attributes(const Conv& op) {
-  return join(to_string(op.window), op.groups, op.activation);
+  std::string text = join(to_string(op.window), op.groups, op.activation);
+  const std::string zero_points = to_string(op.zero_points);
+  if (!zero_points.empty()) text.append(text.empty() ? "" : " ").append(zero_points);
+  return text;
 }
 
 std::string attributes(const ConvTranspose& op) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "halftone/ir/ops/activation.h"
+#include "halftone/ir/ops/integer.h"
 #include "halftone/ir/ops/rules.h"
 #include "halftone/ir/ops/window.h"
 
@@ -13,7 +14,7 @@ namespace halftone::ir {
 /// its extents, and g = o / (O / groups). Depthwise: groups = C. Inputs: x [N, spatial..., C],
 /// float32 or codes of one basis; w [O, kernel..., C / groups], float32 or codes of a basis at any
 /// granularity, its matrix being [O, taps * C / groups]; bias [O] float32, optional. Output float32
-/// [N, counts..., O].
+/// [N, counts..., O]. Integers: see ZeroPoints.
 struct Conv {
   static constexpr std::string_view kName = "Conv";
   static constexpr std::size_t kMinInputs = 2;
@@ -21,14 +22,15 @@ struct Conv {
   Window window;
   Dim groups = 1;
   Activation activation{};
+  ZeroPoints zero_points{};
   bool operator==(const Conv&) const = default;
 };
 
 /// The gradient of a Conv by its input, also called deconvolution: each x[n, p, :] adds its product
 /// with all taps, y[n, p strides + k dilations - pads_before, o] += w[o, k, c] x[n, p, g C/groups +
 /// c]; then bias and activation.
-/// Inputs as Conv's. Output float32 [N, extents..., O], an extent being (spatial - 1) stride +
-/// covered - pads_before - pads_after + output_padding.
+/// Inputs as Conv's, but no integers. Output float32 [N, extents..., O], an extent being (spatial -
+/// 1) stride + covered - pads_before - pads_after + output_padding.
 struct ConvTranspose {
   static constexpr std::string_view kName = "ConvTranspose";
   static constexpr std::size_t kMinInputs = 2;

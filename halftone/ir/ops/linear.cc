@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace halftone::ir {
 namespace {
@@ -60,39 +61,120 @@ std::size_t operand_batch(std::size_t index, const Shape& batch, const Shape& op
   return result;
 }
 
+bool is_code(const Tensor& tensor) { return tensor.element() != ElementType::kFloat32; }
+
+/// float32, or for integers int32.
+ValueType product_type(InputTypes inputs, const Activation& activation, Shape shape) {
+  if (!are_integers(*inputs[0], *inputs[1])) {
+    return dense_type(ElementType::kFloat32, std::move(shape));
+  }
+  require(activation == Activation{}, "integers take no activation");
+  return dense_type(ElementType::kInt32, std::move(shape));
+}
+
+/// An operand of a product of integers, without its zero points.
+std::vector<std::int32_t> widened(const Tensor& tensor) {
+  const Tensor wide = tensor.cast(ElementType::kInt32);
+  return {wide.as<std::int32_t>().begin(), wide.as<std::int32_t>().end()};
+}
+
+/// Adds the product of two codes; unsigned, since sums may wrap around.
+void add_product(std::uint32_t& sum, std::int32_t x, std::int32_t w) {
+  sum += static_cast<std::uint32_t>(x * w);
+}
+
+Tensor evaluate_integers(const FullyConnected& op, InputTensors inputs) {
+  const std::vector<std::int32_t> x = widened(*inputs[0]);
+  const std::vector<std::int32_t> w = widened(*inputs[1]);
+  const auto [outputs, n] = matrix_extent(inputs[1]->shape());
+  const Tensor* bias = inputs.size() > 2 ? inputs[2] : nullptr;
+  Shape shape = inputs[0]->shape();
+  shape[shape.rank() - 1] = static_cast<Dim>(outputs);
+  Tensor result(ElementType::kInt32, shape);
+  const auto y = result.as<std::int32_t>();
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const std::size_t o = i % outputs;
+    auto sum = static_cast<std::uint32_t>(bias != nullptr ? bias->as<std::int32_t>()[o] : 0);
+    for (std::size_t k = 0; k < n; ++k) {
+      add_product(sum, x[i / outputs * n + k] - op.zero_points.x,
+                  w[o * n + k] - op.zero_points.of_output(o));
+    }
+    y[i] = static_cast<std::int32_t>(sum);
+  }
+  return result;
+}
+
+/// Calls visit(i, a_index, b_index) for each term of each element i of a product, in order.
+template <typename Visit>
+void for_each_term(const MatMul& op, const MatMulShapes& shapes, Visit&& visit) {
+  const auto rows = static_cast<std::size_t>(shapes.rows);
+  const auto inner = static_cast<std::size_t>(shapes.inner);
+  const auto cols = static_cast<std::size_t>(shapes.cols);
+  const std::size_t count = shapes.batch.element_count() * rows * cols;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t batch = i / (rows * cols);
+    const std::size_t row = i / cols % rows;
+    const std::size_t col = i % cols;
+    const std::size_t a_base = operand_batch(batch, shapes.batch, leading(shapes.a)) * rows * inner;
+    const std::size_t b_base = operand_batch(batch, shapes.batch, leading(shapes.b)) * inner * cols;
+    for (std::size_t k = 0; k < inner; ++k) {
+      visit(i, a_base + (op.transpose_a ? k * rows + row : row * inner + k),
+            b_base + (op.transpose_b ? col * inner + k : k * cols + col));
+    }
+  }
+}
+
+Tensor evaluate_integers(const MatMul& op, InputTensors inputs) {
+  const MatMulShapes shapes = matmul_shapes(op, inputs[0]->shape(), inputs[1]->shape());
+  const std::vector<std::int32_t> a = widened(*inputs[0]);
+  const std::vector<std::int32_t> b = widened(*inputs[1]);
+  const auto cols = static_cast<std::size_t>(shapes.cols);
+  std::vector<std::uint32_t> sums(shapes.result.element_count(), 0);
+  for_each_term(op, shapes, [&](std::size_t i, std::size_t at_a, std::size_t at_b) {
+    add_product(sums[i], a[at_a] - op.zero_points.x, b[at_b] - op.zero_points.of_output(i % cols));
+  });
+  Tensor result(ElementType::kInt32, shapes.result);
+  std::ranges::transform(sums, result.as<std::int32_t>().begin(),
+                         [](std::uint32_t sum) { return static_cast<std::int32_t>(sum); });
+  return result;
+}
+
+/// The attributes of a product that are set, one after the other.
+std::string joined(std::string first, const std::string& second) {
+  if (!first.empty() && !second.empty()) first += " ";
+  return first + second;
+}
+
 }  // namespace
 
-ValueType infer_types(const FullyConnected& /*op*/, InputTypes inputs) {
+ValueType infer_types(const FullyConnected& op, InputTypes inputs) {
   const Shape& x = inputs[0]->shape;
   const Shape& w = inputs[1]->shape;
-  require(inputs[0]->encoding.element == ElementType::kFloat32 &&
-              inputs[1]->encoding.element == ElementType::kFloat32,
-          "expected numbers of float32, found " + inputs[0]->to_string() + " and " +
-              inputs[1]->to_string());
+  check_operands(inputs, op.zero_points, w.rank() == 2 ? w[0] : 0);
   require(inputs[0]->encoding.is_dense() ||
               inputs[0]->encoding.basis->granularity == numerics::Granularity::kTensor,
           "input 0: expected one basis for the tensor, found " + inputs[0]->to_string());
   require(w.rank() == 2, "weights: expected [outputs, inputs], found " + w.to_string());
   require(x.rank() >= 1 && x.back() == w[1],
           "input " + x.to_string() + " does not fit weights " + w.to_string());
-  if (inputs.size() > 2 && inputs[2] != nullptr) {
-    require_float(inputs, 2);
-    require(inputs[2]->shape == Shape{w[0]}, "bias: expected " + Shape{w[0]}.to_string() +
-                                                 ", found " + inputs[2]->shape.to_string());
-  }
+  check_bias(inputs, 2, w[0]);
   Shape y = x;
   y[y.rank() - 1] = w[0];
-  return dense_type(ElementType::kFloat32, y);
+  return product_type(inputs, op.activation, std::move(y));
 }
 
 ValueType infer_types(const MatMul& op, InputTypes inputs) {
-  require_float(inputs, 0);
-  require_float(inputs, 1);
-  return dense_type(ElementType::kFloat32,
-                    matmul_shapes(op, inputs[0]->shape, inputs[1]->shape).result);
+  if (!are_integers(*inputs[0], *inputs[1])) {
+    require_float(inputs, 0);
+    require_float(inputs, 1);
+  }
+  MatMulShapes shapes = matmul_shapes(op, inputs[0]->shape, inputs[1]->shape);
+  check_operands(inputs, op.zero_points, shapes.cols);
+  return product_type(inputs, {}, std::move(shapes.result));
 }
 
 Tensor evaluate(const FullyConnected& op, InputTensors inputs) {
+  if (is_code(*inputs[0])) return evaluate_integers(op, inputs);
   const auto x = inputs[0]->as<float>();
   const auto w = inputs[1]->as<float>();
   const auto [outputs, n] = matrix_extent(inputs[1]->shape());
@@ -114,37 +196,29 @@ Tensor evaluate(const FullyConnected& op, InputTensors inputs) {
 }
 
 Tensor evaluate(const MatMul& op, InputTensors inputs) {
+  if (is_code(*inputs[0])) return evaluate_integers(op, inputs);
   const MatMulShapes shapes = matmul_shapes(op, inputs[0]->shape(), inputs[1]->shape());
-  const auto rows = static_cast<std::size_t>(shapes.rows);
-  const auto inner = static_cast<std::size_t>(shapes.inner);
-  const auto cols = static_cast<std::size_t>(shapes.cols);
   const auto a = inputs[0]->as<float>();
   const auto b = inputs[1]->as<float>();
+  std::vector<double> sums(shapes.result.element_count(), 0);
+  for_each_term(op, shapes, [&](std::size_t i, std::size_t at_a, std::size_t at_b) {
+    sums[i] += static_cast<double>(a[at_a]) * static_cast<double>(b[at_b]);
+  });
   Tensor result(ElementType::kFloat32, shapes.result);
-  const auto y = result.as<float>();
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    const std::size_t batch = i / (rows * cols);
-    const std::size_t row = i / cols % rows;
-    const std::size_t col = i % cols;
-    const std::size_t a_base = operand_batch(batch, shapes.batch, leading(shapes.a)) * rows * inner;
-    const std::size_t b_base = operand_batch(batch, shapes.batch, leading(shapes.b)) * inner * cols;
-    double sum = 0;
-    for (std::size_t k = 0; k < inner; ++k) {
-      const float left = a[a_base + (op.transpose_a ? k * rows + row : row * inner + k)];
-      const float right = b[b_base + (op.transpose_b ? col * inner + k : k * cols + col)];
-      sum += static_cast<double>(left) * static_cast<double>(right);
-    }
-    y[i] = static_cast<float>(sum);
-  }
+  std::ranges::transform(sums, result.as<float>().begin(),
+                         [](double sum) { return static_cast<float>(sum); });
   return result;
 }
 
 std::string attributes(const FullyConnected& op) {
-  return op.activation == Activation{} ? "" : "activation=" + to_string(op.activation);
+  return joined(op.activation == Activation{} ? "" : "activation=" + to_string(op.activation),
+                to_string(op.zero_points));
 }
 
 std::string attributes(const MatMul& op) {
-  return std::string(op.transpose_a ? "transpose_a " : "") + (op.transpose_b ? "transpose_b" : "");
+  return joined(
+      std::string(op.transpose_a ? "transpose_a " : "") + (op.transpose_b ? "transpose_b" : ""),
+      to_string(op.zero_points));
 }
 
 }  // namespace halftone::ir

@@ -3,30 +3,33 @@
 #pragma once
 
 #include "halftone/ir/ops/activation.h"
+#include "halftone/ir/ops/integer.h"
 #include "halftone/ir/ops/rules.h"
 
 namespace halftone::ir {
 
 /// y[..., o] = activation(sum_k x[..., k] w[o, k] + bias[o]).
 /// Inputs: x [..., n], float32 or codes of one basis; w [o, n], float32 or codes of a basis at any
-/// granularity; bias [o] float32, optional. Output float32 [..., o].
+/// granularity; bias [o] float32, optional. Output float32 [..., o]. Integers: see ZeroPoints.
 struct FullyConnected {
   static constexpr std::string_view kName = "FullyConnected";
   static constexpr std::size_t kMinInputs = 2;
   static constexpr std::size_t kMaxInputs = 3;
   Activation activation;
+  ZeroPoints zero_points{};
   bool operator==(const FullyConnected&) const = default;
 };
 
 /// y[..., i, j] = sum_k a[..., i, k] b[..., k, j], leading axes broadcast, float32; a transposed
 /// operand has its last two axes exchanged first. A vector counts as a row (a) or column (b), as in
-/// NumPy.
+/// NumPy. Integers: see ZeroPoints; a is x, b is w, the outputs are the columns of b.
 struct MatMul {
   static constexpr std::string_view kName = "MatMul";
   static constexpr std::size_t kMinInputs = 2;
   static constexpr std::size_t kMaxInputs = 2;
   bool transpose_a = false;
   bool transpose_b = false;
+  ZeroPoints zero_points{};
   bool operator==(const MatMul&) const = default;
 };
 

@@ -141,6 +141,7 @@ std::shared_ptr<FloatConv> make_conv(const NodeContext& context, dnnl::algorithm
 }
 
 Verdict judge(const NodeContext& context) {
+  if (ir::are_integers(context.input(0), context.input(1))) return refuse("integers");
   if (context.constant(1) == nullptr) return refuse("the weights are not constant");
   if (context.has_input(2) && context.constant(2) == nullptr) {
     return refuse("the bias is not constant");

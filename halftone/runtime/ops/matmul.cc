@@ -88,6 +88,7 @@ Call bind_product(const Product& product, const Buffers& buffers) {
 }  // namespace
 
 Verdict judge_matmul(const NodeContext& context) {
+  if (ir::are_integers(context.input(0), context.input(1))) return refuse("integers");
   if (context.input(0).shape.element_count() == 0 || context.input(1).shape.element_count() == 0) {
     return refuse("there is nothing to compute");
   }

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products with windows of images, and windows reduced to one number.
+#include <algorithm>
+#include <utility>
+
+#include "halftone/formats/circle/importer.h"
+
+namespace halftone::formats::circle {
+namespace {
+
+using ir::Dim;
+using ir::ValueId;
+
+void check(bool holds, const std::string& message) {
+  if (!holds) fail(ErrorKind::kFormat, message);
+}
+
+/// Strides and dilations along the height and the width.
+struct Pace {
+  std::int32_t stride_h = 1;
+  std::int32_t stride_w = 1;
+  std::int32_t dilation_h = 1;
+  std::int32_t dilation_w = 1;
+};
+
+template <typename Options>
+Pace pace_of(const Options& options) {
+  Pace pace{options.stride_h(), options.stride_w()};
+  if constexpr (requires { options.dilation_h_factor(); }) {
+    pace.dilation_h = options.dilation_h_factor();
+    pace.dilation_w = options.dilation_w_factor();
+  }
+  return pace;
+}
+
+/// @throws Error kFormat unless an image [N, h, w, C] with known extents
+void check_image(const ir::Shape& shape) {
+  check(shape.rank() == 4 && shape[1] >= 0 && shape[2] >= 0,
+        "expected an image [N, h, w, C], found " + shape.to_string());
+}
+
+ir::Window window_of(const Pace& pace) {
+  check(pace.stride_h > 0 && pace.stride_w > 0 && pace.dilation_h > 0 && pace.dilation_w > 0,
+        "expected positive strides and dilations");
+  return {{pace.stride_h, pace.stride_w}, {pace.dilation_h, pace.dilation_w}, {0, 0}, {0, 0}};
+}
+
+/// Divides what is missing on an axis: the larger half after the image.
+void pad(ir::Window& window, std::size_t axis, Dim missing) {
+  const Dim total = std::max<Dim>(missing, 0);
+  window.pads_before[axis] = total / 2;
+  window.pads_after[axis] = total - total / 2;
+}
+
+void check_padding(schema::Padding padding) {
+  check(padding == schema::Padding::SAME || padding == schema::Padding::VALID, "unknown padding");
+}
+
+/// SAME gives ceil(extent / stride) outputs; VALID does not pad.
+void pad_image(ir::Window& window, schema::Padding padding, const ir::Shape& image,
+               std::span<const Dim> kernel) {
+  check_padding(padding);
+  if (padding == schema::Padding::VALID) return;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Dim extent = image[i + 1];
+    const Dim stride = window.strides[i];
+    const Dim count = extent / stride + (extent % stride != 0 ? 1 : 0);
+    pad(window, i, (count - 1) * stride + ir::covered(kernel[i], window.dilations[i]) - extent);
+  }
+}
+
+void check_filter(const ir::Shape& filter) {
+  check(filter.rank() == 4 && filter.is_static() && filter[1] > 0 && filter[2] > 0,
+        "expected weights of four axes, found " + filter.to_string());
+}
+
+void import_conv(OperatorImport& op) {
+  const auto* options = op.options<schema::Conv2DOptions>();
+  check(options != nullptr, "has no options");
+  std::vector<ValueId> inputs = {op.number(0), op.number(1)};
+  const ir::Shape image = op.shape(inputs[0]);
+  const ir::Shape filter = op.shape(inputs[1]);
+  check_image(image);
+  check_filter(filter);
+  check(filter[3] > 0 && image[3] % filter[3] == 0,
+        "weights " + filter.to_string() + " do not fit " + image.to_string());
+  ir::Conv conv{window_of(pace_of(*options)), image[3] / filter[3],
+                fused_activation(options->fused_activation_function())};
+  pad_image(conv.window, options->padding(), image, filter.dims().subspan(1, 2));
+  if (op.has_input(2)) inputs.push_back(op.number(2));
+  op.emit(std::move(conv), std::move(inputs));
+}
+
+/// A filter of each channel: [1, h, w, O] in the file, output c m + i reading channel c.
+void import_depthwise_conv(OperatorImport& op) {
+  const auto* options = op.options<schema::DepthwiseConv2DOptions>();
+  check(options != nullptr, "has no options");
+  const ValueId x = op.number(0);
+  const ir::Shape image = op.shape(x);
+  check_image(image);
+  std::vector<ValueId> inputs = {x, op.transposed_number(1, {3, 1, 2, 0})};
+  const ir::Shape filter = op.shape(inputs[1]);
+  check_filter(filter);
+  check(filter[3] == 1 && image[3] > 0 && filter[0] % image[3] == 0,
+        "weights for " + std::to_string(filter[0]) + " outputs do not fit " + image.to_string());
+  ir::Conv conv{window_of(pace_of(*options)), image[3],
+                fused_activation(options->fused_activation_function())};
+  pad_image(conv.window, options->padding(), image, filter.dims().subspan(1, 2));
+  if (op.has_input(2)) inputs.push_back(op.number(2));
+  op.emit(std::move(conv), std::move(inputs));
+}
+
+void import_transpose_conv(OperatorImport& op) {
+  const auto* options = op.options<schema::TransposeConvOptions>();
+  check(options != nullptr, "has no options");
+  const std::vector<std::int64_t> target = op.integers(0);
+  std::vector<ValueId> inputs = {op.number(2), op.number(1)};
+  const ir::Shape image = op.shape(inputs[0]);
+  const ir::Shape filter = op.shape(inputs[1]);
+  check_image(image);
+  check_filter(filter);
+  check(target.size() == 4, "expected an output of four axes");
+  ir::ConvTranspose conv{window_of(pace_of(*options)),
+                         {0, 0},
+                         1,
+                         fused_activation(options->fused_activation_function())};
+  check_padding(options->padding());
+  for (std::size_t i = 0; i < 2; ++i) {
+    constexpr std::int64_t kFar = std::int64_t{1} << 31;
+    check(target[i + 1] >= 0 && target[i + 1] < kFar, "an extent of the output is out of range");
+    const Dim reached = (image[i + 1] - 1) * conv.window.strides[i] + filter[i + 1];
+    pad(conv.window, i, reached - target[i + 1]);
+    conv.output_padding[i] = std::max<Dim>(target[i + 1] - reached, 0);
+  }
+  if (op.has_input(3)) inputs.push_back(op.number(3));
+  op.emit(std::move(conv), std::move(inputs));
+}
+
+/// The pooling of an image, its fused activation as a node of its own.
+void emit_pool(OperatorImport& op, ir::PoolKind kind, ValueId x,
+               const schema::Pool2DOptions& options, ir::Activation last) {
+  const ir::Shape image = op.shape(x);
+  check_image(image);
+  const std::vector<Dim> kernel = {options.filter_height(), options.filter_width()};
+  check(kernel[0] > 0 && kernel[1] > 0, "expected a window of positive extents");
+  ir::Pool pool{kind, kernel, window_of(pace_of(options))};
+  pad_image(pool.window, options.padding(), image, kernel);
+  if (last == ir::Activation{}) return op.emit(std::move(pool), {x});
+  op.emit(ir::Unary{last}, {op.step(std::move(pool), {x}, "pool")});
+}
+
+template <ir::PoolKind kind>
+void import_pool(OperatorImport& op) {
+  const auto* options = op.options<schema::Pool2DOptions>();
+  check(options != nullptr, "has no options");
+  emit_pool(op, kind, op.number(0), *options,
+            fused_activation(options->fused_activation_function()));
+}
+
+/// The root of the mean square.
+void import_l2_pool(OperatorImport& op) {
+  const auto* options = op.options<schema::Pool2DOptions>();
+  check(options != nullptr, "has no options");
+  if (fused_activation(options->fused_activation_function()) != ir::Activation{}) {
+    fail(ErrorKind::kUnsupported, "a fused activation");
+  }
+  const ValueId squares =
+      op.step(ir::Unary{{ir::ActivationKind::kSquare, 0, 0}}, {op.number(0)}, "squares");
+  emit_pool(op, ir::PoolKind::kAverage, squares, *options, {ir::ActivationKind::kSqrt, 0, 0});
+}
+
+constexpr ImportEntry kEntries[] = {
+    {OperatorCode::kConv2d, import_conv},
+    {OperatorCode::kDepthwiseConv2d, import_depthwise_conv},
+    {OperatorCode::kTransposeConv, import_transpose_conv},
+    {OperatorCode::kAveragePool2d, import_pool<ir::PoolKind::kAverage>},
+    {OperatorCode::kMaxPool2d, import_pool<ir::PoolKind::kMax>},
+    {OperatorCode::kL2Pool2d, import_l2_pool},
+};
+
+}  // namespace
+
+std::span<const ImportEntry> convolution_imports() { return kEntries; }
+
+}  // namespace halftone::formats::circle

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of integers of 8 bits. Where a zero point is only known when the network runs, the
+// product is one of float32, which is exact as long as a sum is below 2^24.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "halftone/base/error.h"
+#include "halftone/formats/onnx/node_builder.h"
+#include "halftone/formats/onnx/registry.h"
+#include "halftone/formats/onnx/window.h"
+
+namespace halftone::formats::onnx {
+namespace {
+
+using ir::Dim;
+using ir::ElementType;
+using ir::ValueId;
+
+/// Where the operands of a product are among the inputs.
+struct Operands {
+  std::size_t x;
+  std::size_t x_zero;
+  std::size_t w;
+  std::size_t w_zero;
+};
+constexpr Operands kInteger = {0, 2, 1, 3};
+constexpr Operands kLinear = {0, 2, 3, 5};
+
+bool is_known(NodeBuilder& node, std::size_t i) {
+  return !node.has_input(i) || node.constant(node.input(i)) != nullptr;
+}
+
+/// The constant zero points of an input; empty for none.
+std::vector<std::int32_t> zeros_of(NodeBuilder& node, std::size_t i) {
+  if (!node.has_input(i)) return {};
+  const ir::Tensor wide = node.constant_input(i).cast(ElementType::kInt32);
+  if (wide.shape().rank() > 1) NodeBuilder::unsupported("zero points of several axes");
+  return {wide.as<std::int32_t>().begin(), wide.as<std::int32_t>().end()};
+}
+
+std::int32_t zero_of(NodeBuilder& node, std::size_t i) {
+  const auto zeros = zeros_of(node, i);
+  if (zeros.size() > 1) NodeBuilder::unsupported("a zero point for each row of the input");
+  return zeros.empty() ? 0 : zeros[0];
+}
+
+ir::ZeroPoints zero_points_of(NodeBuilder& node, const Operands& at) {
+  return {zero_of(node, at.x_zero), zeros_of(node, at.w_zero)};
+}
+
+void check_operands(NodeBuilder& node, const Operands& at) {
+  if (ir::are_integers(node.input_type(at.x), node.input_type(at.w))) return;
+  fail(ErrorKind::kShape, "expected int8 or uint8, found " + node.input_type(at.x).to_string() +
+                              " and " + node.input_type(at.w).to_string());
+}
+
+/// The product of x and w with these zero points, w being [n, outputs].
+ValueId emit_matmul(NodeBuilder& node, ValueId x, ValueId w, const ir::ZeroPoints& zero_points) {
+  const bool is_weight = node.constant(w) != nullptr && node.type(w).shape.rank() == 2 &&
+                         node.type(x).shape.rank() > 0;
+  if (!is_weight) return node.emit(ir::MatMul{false, false, zero_points}, {x, w}, "sums");
+  const ValueId turned = node.emit(ir::Transpose{{1, 0}}, {w}, "weights");
+  return node.emit(ir::FullyConnected{{}, zero_points}, {x, turned}, "sums");
+}
+
+/// An operand without its zero point, as float32.
+ValueId as_difference(NodeBuilder& node, std::size_t i, std::size_t zero) {
+  const ValueId x = node.as_float(node.input(i));
+  if (!node.has_input(zero)) return x;
+  if (node.input_type(zero).shape.element_count() != 1) {
+    NodeBuilder::unsupported("several zero points that are not constant");
+  }
+  const ValueId number = node.as_float(node.reshape(node.input(zero), {}));
+  return node.emit(ir::Binary{ir::BinaryKind::kSub, {}}, {x, number}, "difference");
+}
+
+ValueId to_sums(NodeBuilder& node, ValueId product) {
+  return node.emit(ir::Cast{ElementType::kInt32}, {product}, "sums");
+}
+
+/// The kernel and the image of a convolution, channels last, and how it slides.
+struct ConvParts {
+  ValueId x;
+  ValueId w;
+  ir::Conv op;
+};
+
+ConvParts conv_parts(NodeBuilder& node, ValueId x, ValueId w) {
+  ConvParts parts{
+      to_channels_last(node, x, "channels_last"), to_channels_last(node, w, "weights"), {}};
+  const ir::Shape image = node.type(parts.x).shape;
+  const ir::Shape kernel = node.type(parts.w).shape;
+  if (image.rank() != kernel.rank()) {
+    fail(ErrorKind::kShape,
+         "image " + image.to_string() + " does not fit weights " + kernel.to_string());
+  }
+  check_kernel_shape(node, ir::kernel_extents(kernel));
+  parts.op.window = window_of(node, ir::spatial_extents(image), ir::kernel_extents(kernel));
+  parts.op.groups = node.int_attribute("group", 1);
+  return parts;
+}
+
+/// The way from sums to the codes of a QLinear operator.
+struct LinearInputs {
+  std::size_t x_scale;
+  std::size_t w_scale;
+  std::size_t y_scale;
+  std::size_t y_zero;
+};
+constexpr LinearInputs kLinearInputs = {1, 4, 6, 7};
+
+ValueId emit_requantize(NodeBuilder& node, ValueId sums) {
+  const auto x_scale = static_cast<double>(node.scalar_input(kLinearInputs.x_scale));
+  const auto y_scale = static_cast<double>(node.scalar_input(kLinearInputs.y_scale));
+  ir::Requantize op;
+  for (const float w_scale : node.float_input(kLinearInputs.w_scale)) {
+    op.multipliers.push_back(x_scale * static_cast<double>(w_scale) / y_scale);
+  }
+  op.zero_point = zero_of(node, kLinearInputs.y_zero);
+  op.element = node.input_type(kLinearInputs.y_zero).encoding.element;
+  const auto [low, high] = ir::code_range(op.element);
+  op.low = low;
+  op.high = high;
+  return node.emit(std::move(op), {sums});
+}
+
+}  // namespace
+
+void build_matmul_integer(NodeBuilder& node) {
+  check_operands(node, kInteger);
+  if (is_known(node, kInteger.x_zero) && is_known(node, kInteger.w_zero)) {
+    node.set_output(0, emit_matmul(node, node.input(kInteger.x), node.input(kInteger.w),
+                                   zero_points_of(node, kInteger)));
+    return;
+  }
+  const ValueId product =
+      node.emit(ir::MatMul{}, {as_difference(node, 0, 2), as_difference(node, 1, 3)}, "product");
+  node.set_output(0, to_sums(node, product));
+}
+
+void build_conv_integer(NodeBuilder& node) {
+  check_operands(node, kInteger);
+  const bool known = is_known(node, kInteger.x_zero) && is_known(node, kInteger.w_zero);
+  ConvParts parts = known ? conv_parts(node, node.input(0), node.input(1))
+                          : conv_parts(node, as_difference(node, 0, 2), as_difference(node, 1, 3));
+  if (known) parts.op.zero_points = zero_points_of(node, kInteger);
+  const ValueId product = node.emit(std::move(parts.op), {parts.x, parts.w}, "product");
+  set_image(node, known ? product : to_sums(node, product));
+}
+
+void build_qlinear_matmul(NodeBuilder& node) {
+  check_operands(node, kLinear);
+  const ValueId sums = emit_matmul(node, node.input(kLinear.x), node.input(kLinear.w),
+                                   zero_points_of(node, kLinear));
+  node.set_output(0, emit_requantize(node, sums));
+}
+
+void build_qlinear_conv(NodeBuilder& node) {
+  constexpr std::size_t kBias = 8;
+  check_operands(node, kLinear);
+  ConvParts parts = conv_parts(node, node.input(kLinear.x), node.input(kLinear.w));
+  parts.op.zero_points = zero_points_of(node, kLinear);
+  std::vector<ValueId> inputs = {parts.x, parts.w};
+  if (node.has_input(kBias)) inputs.push_back(node.input(kBias));
+  const ValueId sums = node.emit(std::move(parts.op), std::move(inputs), "sums");
+  set_image(node, emit_requantize(node, sums));
+}
+
+}  // namespace halftone::formats::onnx

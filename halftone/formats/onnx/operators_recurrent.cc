@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// RNN, GRU and LSTM: a projection of the whole sequence and a recurrence for each direction.
+#include <array>
+#include <string>
+#include <vector>
+
+#include "halftone/base/error.h"
+#include "halftone/formats/onnx/node_builder.h"
+#include "halftone/formats/onnx/registry.h"
+
+namespace halftone::formats::onnx {
+namespace {
+
+using ir::ActivationKind;
+using ir::Dim;
+using ir::RecurrentKind;
+using ir::ValueId;
+
+enum Input : std::size_t { kX, kW, kR, kBias, kLengths, kInitialH, kInitialC, kPeepholes };
+
+/// What a node asks for, the same in all directions.
+struct Request {
+  RecurrentKind kind;
+  std::size_t directions = 1;
+  bool reverse = false;  ///< the first direction
+  bool batch_major = false;
+  Dim gates = 0;   ///< G H
+  Dim hidden = 0;  ///< H
+};
+
+void check(bool holds, const std::string& message) {
+  if (!holds) fail(ErrorKind::kShape, message);
+}
+
+RecurrentKind kind_of(const std::string& op_type) {
+  if (op_type == "LSTM") return RecurrentKind::kLstm;
+  return op_type == "GRU" ? RecurrentKind::kGru : RecurrentKind::kRnn;
+}
+
+void check_shape(NodeBuilder& node, std::size_t i, const ir::Shape& expected) {
+  const ir::Shape& found = node.input_type(i).shape;
+  check(found == expected, "input " + std::to_string(i) + ": expected " + expected.to_string() +
+                               ", found " + found.to_string());
+}
+
+Request read_request(NodeBuilder& node) {
+  Request request{kind_of(node.op_type())};
+  const std::string direction = node.string_attribute("direction", "forward");
+  if (direction == "bidirectional") {
+    request.directions = 2;
+  } else if (direction == "reverse") {
+    request.reverse = true;
+  } else if (direction != "forward") {
+    fail(ErrorKind::kFormat, "direction '" + direction + "'");
+  }
+  request.batch_major = node.int_attribute("layout", 0) != 0;
+  const ir::Shape& r = node.input_type(kR).shape;
+  const auto directions = static_cast<Dim>(request.directions);
+  check(node.input_type(kX).shape.rank() == 3,
+        "input 0: expected three axes, found " + node.input_type(kX).shape.to_string());
+  check(r.rank() == 3 && r[0] == directions && r[2] > 0,
+        "input 2: expected three axes, found " + r.to_string());
+  request.hidden = r[2];
+  request.gates = request.hidden * static_cast<Dim>(ir::num_gates(request.kind));
+  check(node.int_attribute("hidden_size", r[2]) == r[2],
+        "hidden_size: expected " + std::to_string(r[2]) + ", as the weights have");
+  check_shape(node, kR, {directions, request.gates, request.hidden});
+  check_shape(node, kW, {directions, request.gates, node.input_type(kX).shape[2]});
+  if (node.has_input(kBias)) check_shape(node, kBias, {directions, 2 * request.gates});
+  if (node.has_input(kPeepholes)) check_shape(node, kPeepholes, {directions, 3 * request.hidden});
+  return request;
+}
+
+/// Some of the elements along an axis.
+ValueId slice(NodeBuilder& node, ValueId x, std::size_t axis, Dim begin, Dim count) {
+  if (node.type(x).shape[axis] == count) return x;
+  return node.emit(
+      ir::Slice{axis, static_cast<std::size_t>(begin), 1, static_cast<std::size_t>(count)}, {x});
+}
+
+/// The part of an input that belongs to a direction, without the axis of directions.
+ValueId of_direction(NodeBuilder& node, std::size_t input, std::size_t axis,
+                     std::size_t direction) {
+  const ValueId part = slice(node, node.input(input), axis, static_cast<Dim>(direction), 1);
+  std::vector<Dim> dims(node.type(part).shape.dims().begin(), node.type(part).shape.dims().end());
+  dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
+  return node.reshape(part, ir::Shape(std::move(dims)));
+}
+
+/// The function of a name in the lists of the file; those parameters that a function has are taken
+/// from the front of theirs.
+class ActivationReader {
+ public:
+  explicit ActivationReader(const NodeBuilder& node)
+      : alphas_(node.floats_attribute("activation_alpha").value_or(std::vector<float>())),
+        betas_(node.floats_attribute("activation_beta").value_or(std::vector<float>())) {}
+
+  ir::Activation operator()(std::string name) {
+    for (char& c : name) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    if (name == "sigmoid") return {ActivationKind::kSigmoid, 0, 0};
+    if (name == "tanh") return {ActivationKind::kTanh, 0, 0};
+    if (name == "relu") return {ActivationKind::kRelu, 0, 0};
+    if (name == "softsign") return {ActivationKind::kSoftsign, 0, 0};
+    if (name == "softplus") return {ActivationKind::kSoftplus, 0, 0};
+    if (name == "leakyrelu") return {ActivationKind::kLeakyRelu, alpha(0.01F), 0};
+    if (name == "thresholdedrelu") return {ActivationKind::kThresholded, alpha(1), 0};
+    if (name == "elu") return {ActivationKind::kElu, alpha(1), 0};
+    if (name == "hardsigmoid") {
+      const float slope = alpha(0.2F);
+      return {ActivationKind::kHardSigmoid, slope, beta(0.5F)};
+    }
+    NodeBuilder::unsupported("activation '" + name + "'");
+  }
+
+ private:
+  float alpha(float otherwise) { return next(alphas_, num_alphas_, otherwise); }
+  float beta(float otherwise) { return next(betas_, num_betas_, otherwise); }
+  static float next(const std::vector<float>& list, std::size_t& taken, float otherwise) {
+    return taken < list.size() ? list[taken++] : otherwise;
+  }
+
+  std::vector<float> alphas_;
+  std::vector<float> betas_;
+  std::size_t num_alphas_ = 0;
+  std::size_t num_betas_ = 0;
+};
+
+std::size_t num_functions(RecurrentKind kind) {
+  if (kind == RecurrentKind::kLstm) return 3;
+  return kind == RecurrentKind::kGru ? 2 : 1;
+}
+
+/// The functions of every direction.
+std::vector<std::array<ir::Activation, 3>> read_activations(NodeBuilder& node,
+                                                            const Request& request) {
+  std::array<ir::Activation, 3> plain = ir::Recurrent{}.activations;
+  if (request.kind == RecurrentKind::kRnn) plain[0] = {ActivationKind::kTanh, 0, 0};
+  std::vector<std::array<ir::Activation, 3>> result(request.directions, plain);
+  const auto names = node.strings_attribute("activations");
+  if (!names) return result;
+  const std::size_t count = num_functions(request.kind);
+  check(names->size() == count * request.directions,
+        "activations: expected " + std::to_string(count * request.directions) + ", found " +
+            std::to_string(names->size()));
+  ActivationReader read(node);
+  for (std::size_t i = 0; i < names->size(); ++i) result[i / count][i % count] = read((*names)[i]);
+  return result;
+}
+
+/// What is added to the gates outside the recurrence, and what must stay within.
+struct Biases {
+  ValueId projection = ir::kAbsent;
+  ValueId recurrence = ir::kAbsent;
+};
+
+Biases read_biases(NodeBuilder& node, const Request& request, std::size_t direction, bool linear) {
+  if (!node.has_input(kBias)) return {};
+  const ValueId both = of_direction(node, kBias, 0, direction);
+  const ValueId outer = slice(node, both, 0, 0, request.gates);
+  ValueId inner = slice(node, both, 0, request.gates, request.gates);
+  Biases biases;
+  if (linear) {
+    const Dim early = request.gates - request.hidden;
+    biases.recurrence = slice(node, inner, 0, early, request.hidden);
+    const ValueId zeros =
+        node.add_constant(node.allocate(ir::ElementType::kFloat32, {request.hidden}));
+    inner = node.emit(ir::Concat{0}, {slice(node, inner, 0, 0, early), zeros});
+  }
+  biases.projection = node.emit(ir::Binary{ir::BinaryKind::kAdd, {}}, {outer, inner}, "bias");
+  return biases;
+}
+
+/// The layer of one direction: hidden states, and cells where `op` has them.
+ValueId emit_direction(NodeBuilder& node, const Request& request, std::size_t direction,
+                       const ir::Recurrent& op) {
+  const auto optional = [&](std::size_t input, std::size_t axis) {
+    return node.has_input(input) ? of_direction(node, input, axis, direction) : ir::kAbsent;
+  };
+  const Biases biases = read_biases(node, request, direction, op.linear_before_reset);
+  std::vector<ValueId> projection = {node.input(kX), of_direction(node, kW, 0, direction)};
+  if (biases.projection != ir::kAbsent) projection.push_back(biases.projection);
+  const std::string role = direction == 0 ? "gates" : "reverse/gates";
+  const ValueId gates = node.emit(ir::FullyConnected{}, std::move(projection), role);
+  const std::size_t state_axis = request.batch_major ? 1 : 0;
+  std::vector<ValueId> inputs = {
+      gates,
+      of_direction(node, kR, 0, direction),
+      biases.recurrence,
+      optional(kInitialH, state_axis),
+      op.kind == RecurrentKind::kLstm ? optional(kInitialC, state_axis) : ir::kAbsent,
+      node.has_input(kLengths) ? node.input(kLengths) : ir::kAbsent,
+      op.kind == RecurrentKind::kLstm ? optional(kPeepholes, 0) : ir::kAbsent};
+  return node.emit(op, std::move(inputs));
+}
+
+/// The states of one direction, as the outputs want them.
+struct States {
+  ValueId all = ir::kAbsent;     ///< hidden states of all steps [T, B, H] or [B, T, H]
+  ValueId hidden = ir::kAbsent;  ///< the last one [1, B, H] or [B, 1, H]
+  ValueId cell = ir::kAbsent;
+};
+
+States build_direction(NodeBuilder& node, const Request& request, std::size_t direction,
+                       ir::Recurrent op) {
+  op.reverse = request.reverse || direction == 1;
+  op.with_cell = node.has_output(2);
+  const std::size_t time = request.batch_major ? 1 : 0;
+  const Dim steps = node.input_type(kX).shape[time];
+  check(steps > 0,
+        "input 0: expected at least one step, found " + node.input_type(kX).shape.to_string());
+  const bool wants_last = node.has_output(1) || node.has_output(2);
+  const bool carries = node.has_input(kLengths) && !op.reverse;
+  States states;
+  ValueId found = ir::kAbsent;
+  if (node.has_output(0) || (wants_last && !carries)) {
+    found = emit_direction(node, request, direction, op);
+    states.all = slice(node, found, 2, 0, request.hidden);
+  }
+  if (!wants_last) return states;
+  if (carries) {
+    // Past the end the outputs are zero; only a layer that carries its states on has the last.
+    op.carry = true;
+    found = emit_direction(node, request, direction, op);
+  }
+  const ValueId last = slice(node, found, time, op.reverse ? 0 : steps - 1, 1);
+  states.hidden = slice(node, last, 2, 0, request.hidden);
+  if (op.with_cell) states.cell = slice(node, last, 2, request.hidden, request.hidden);
+  return states;
+}
+
+/// [T, B, H] of every direction as [T, D, B, H]; with batch_major [B, T, H] as [B, T, D, H].
+ValueId join_steps(NodeBuilder& node, const Request& request, const std::vector<States>& states) {
+  const std::size_t axis = request.batch_major ? 2 : 1;
+  std::vector<ValueId> parts;
+  for (const States& direction : states) {
+    const ir::Shape& shape = node.type(direction.all).shape;
+    std::vector<Dim> dims(shape.dims().begin(), shape.dims().end());
+    dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), 1);
+    parts.push_back(node.emit(ir::Reshape{ir::Shape(std::move(dims))}, {direction.all}));
+  }
+  return parts.size() == 1 ? parts[0] : node.emit(ir::Concat{axis}, std::move(parts));
+}
+
+/// [1, B, H] of every direction as [D, B, H]; with batch_major [B, 1, H] as [B, D, H].
+ValueId join_last(NodeBuilder& node, const Request& request, const std::vector<States>& states,
+                  ValueId States::*which) {
+  std::vector<ValueId> parts;
+  for (const States& direction : states) parts.push_back(direction.*which);
+  const std::size_t axis = request.batch_major ? 1 : 0;
+  return parts.size() == 1 ? parts[0] : node.emit(ir::Concat{axis}, std::move(parts));
+}
+
+}  // namespace
+
+void build_recurrent(NodeBuilder& node) {
+  const Request request = read_request(node);
+  ir::Recurrent op;
+  op.kind = request.kind;
+  op.batch_major = request.batch_major;
+  op.linear_before_reset =
+      request.kind == RecurrentKind::kGru && node.int_attribute("linear_before_reset", 0) != 0;
+  op.input_forget =
+      request.kind == RecurrentKind::kLstm && node.int_attribute("input_forget", 0) != 0;
+  op.clip = node.float_attribute("clip", 0);
+  const auto activations = read_activations(node, request);
+  std::vector<States> states;
+  for (std::size_t d = 0; d < request.directions; ++d) {
+    op.activations = activations[d];
+    states.push_back(build_direction(node, request, d, op));
+  }
+  if (node.has_output(0)) node.set_output(0, join_steps(node, request, states));
+  if (node.has_output(1)) node.set_output(1, join_last(node, request, states, &States::hidden));
+  if (node.has_output(2)) node.set_output(2, join_last(node, request, states, &States::cell));
+}
+
+}  // namespace halftone::formats::onnx

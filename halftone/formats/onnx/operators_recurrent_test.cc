@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+
+#include "halftone/base/file.h"
+#include "halftone/formats/onnx/import.h"
+#include "halftone/formats/onnx/tensors.h"
+#include "halftone/formats/onnx/testing.h"
+
+namespace halftone::formats::onnx {
+namespace {
+
+namespace fs = std::filesystem;
+using onnx_pb::TensorProto;
+
+constexpr const char* kFolder = "/usr/share/libonnx-testdata/data/node";
+
+/// The tensors PREFIX0.pb, PREFIX1.pb, ... of a case.
+std::vector<ir::Tensor> tensors_in(const fs::path& folder, const std::string& prefix) {
+  std::vector<ir::Tensor> tensors;
+  for (int i = 0;; ++i) {
+    const fs::path path = folder / (prefix + std::to_string(i) + ".pb");
+    if (!fs::exists(path)) return tensors;
+    const auto bytes = read_file(path);
+    TensorProto proto;
+    EXPECT_TRUE(proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
+    tensors.push_back(decode_tensor(proto, nullptr));
+  }
+}
+
+class RecurrentCase : public testing::TestWithParam<const char*> {};
+
+TEST_P(RecurrentCase, GivesTheExpectedOutputs) {
+  if (!fs::exists(kFolder)) GTEST_SKIP() << kFolder << " is absent (package libonnx-testdata)";
+  const fs::path folder = fs::path(kFolder) / GetParam();
+  const ir::Graph graph = import_onnx(read_file(folder / "model.onnx"), {});
+  const fs::path data = folder / "test_data_set_0";
+  ir::test::expect_near(run_by_definition(graph, tensors_in(data, "input_")),
+                        tensors_in(data, "output_"), 1e-5F);
+}
+
+INSTANTIATE_TEST_SUITE_P(Node, RecurrentCase,
+                         testing::Values("test_gru_batchwise", "test_gru_defaults",
+                                         "test_gru_seq_length", "test_gru_with_initial_bias",
+                                         "test_lstm_batchwise", "test_lstm_defaults",
+                                         "test_lstm_with_initial_bias", "test_lstm_with_peepholes",
+                                         "test_rnn_seq_length", "test_simple_rnn_batchwise",
+                                         "test_simple_rnn_defaults",
+                                         "test_simple_rnn_with_initial_bias"),
+                         [](const auto& instance) { return std::string(instance.param); });
+
+std::vector<float> ramp(std::size_t count, float step) {
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = step * static_cast<float>(i % 7) - 0.3F;
+  return values;
+}
+
+/// A layer of 2 units on [3, N, 2].
+struct Layer {
+  std::string op_type = "LSTM";
+  std::int64_t gates = 4;
+  std::string direction = "forward";
+  std::int64_t directions = 1;
+};
+
+TestModel model_of(const Layer& layer, const std::vector<std::string>& outputs) {
+  TestModel model;
+  model.input("x", {3, 2, 2});
+  const auto count = static_cast<std::size_t>(layer.directions * layer.gates * 4);
+  model.floats("w", {layer.directions, 2 * layer.gates, 2}, ramp(count, 0.1F));
+  model.floats("r", {layer.directions, 2 * layer.gates, 2}, ramp(count, 0.15F));
+  model.floats("b", {layer.directions, 4 * layer.gates}, ramp(count, 0.05F));
+  auto& node = model.node(layer.op_type, {"x", "w", "r", "b"}, outputs);
+  set(node, "direction", layer.direction);
+  set(node, "hidden_size", std::int64_t{2});
+  for (const std::string& name : outputs) {
+    if (!name.empty()) model.output(name);
+  }
+  return model;
+}
+
+std::vector<std::string> operators_of(const ir::Graph& graph) {
+  std::vector<std::string> names;
+  for (const ir::NodeId id : graph.topological_order()) {
+    names.emplace_back(ir::name_of(graph.node(id).op));
+  }
+  return names;
+}
+
+constexpr std::pair<const char*, std::int64_t> kLayers[] = {{"RNN", 1}, {"GRU", 3}, {"LSTM", 4}};
+
+TEST(RecurrentLayer, ProjectsAllStepsAtOnce) {
+  for (const auto& [op_type, gates] : kLayers) {
+    const ir::Graph graph = model_of({op_type, gates}, {"y"}).import();
+    EXPECT_THAT(operators_of(graph),
+                testing::ElementsAre("FullyConnected", "Recurrent", "Reshape"));
+  }
+}
+
+TEST(RecurrentLayer, RunsBothDirectionsApart) {
+  for (const auto& [op_type, gates] : kLayers) {
+    // Both directions have the weights of the first.
+    TestModel both = model_of({op_type, gates, "bidirectional", 2}, {"y", "h"});
+    for (TensorProto& proto : *both.proto().mutable_graph()->mutable_initializer()) {
+      const ir::Tensor whole = decode_tensor(proto, nullptr);
+      const auto half = static_cast<std::ptrdiff_t>(whole.size() / 2);
+      std::vector<float> twice(whole.as<float>().begin(), whole.as<float>().begin() + half);
+      twice.insert(twice.end(), twice.begin(), twice.begin() + half);
+      const std::string name = proto.name();
+      proto = encode_tensor(floats(whole.shape(), twice));
+      proto.set_name(name);
+    }
+    TestModel forward = model_of({op_type, gates}, {"y", "h"});
+    TestModel reverse = model_of({op_type, gates, "reverse"}, {"y", "h"});
+    Random random(1);
+    const auto x = list(random_tensor({3, 2, 2}, random));
+    const auto found = run_by_definition(both.import(), x);
+    const auto one = run_by_definition(forward.import(), x);
+    const auto other = run_by_definition(reverse.import(), x);
+    for (std::size_t t = 0; t < 3; ++t) {
+      for (std::size_t i = 0; i < 4; ++i) {
+        EXPECT_EQ(numbers(found[0])[t * 8 + i], numbers(one[0])[t * 4 + i]);
+        EXPECT_EQ(numbers(found[0])[t * 8 + 4 + i], numbers(other[0])[t * 4 + i]);
+      }
+    }
+    for (std::size_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(numbers(found[1])[i], numbers(one[0])[8 + i]);
+      EXPECT_EQ(numbers(found[1])[4 + i], numbers(other[0])[i]);
+    }
+  }
+}
+
+TEST(RecurrentLayer, GivesTheLastStatesAtEachSequencesEnd) {
+  TestModel model = model_of({}, {"y", "h", "c"});
+  TensorProto lengths;
+  lengths.set_data_type(TensorProto::INT32);
+  lengths.add_dims(2);
+  lengths.add_int32_data(1);
+  lengths.add_int32_data(3);
+  model.initializer("lengths", lengths);
+  model.proto().mutable_graph()->mutable_node(0)->add_input("lengths");
+  Random random(2);
+  const auto x = list(random_tensor({3, 2, 2}, random));
+  const auto found = run_by_definition(model.import(), x);
+  const auto whole = run_by_definition(model_of({}, {"y", "h", "c"}).import(), x);
+  EXPECT_EQ(found[1].shape(), (ir::Shape{1, 2, 2}));
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(numbers(found[1])[i], numbers(whole[0])[i]);
+    EXPECT_EQ(numbers(found[1])[2 + i], numbers(whole[1])[2 + i]);
+    EXPECT_EQ(numbers(found[2])[2 + i], numbers(whole[2])[2 + i]);
+    EXPECT_EQ(numbers(found[0])[4 + i], 0);
+  }
+}
+
+TEST(RecurrentLayer, TakesFunctionsWithTheirParameters) {
+  TestModel model = model_of({"RNN", 1, "bidirectional", 2}, {"y"});
+  auto& node = *model.proto().mutable_graph()->mutable_node(0);
+  auto& names = *node.add_attribute();
+  names.set_name("activations");
+  names.set_type(onnx_pb::AttributeProto::STRINGS);
+  names.add_strings("LeakyRelu");
+  names.add_strings("HardSigmoid");
+  auto& alphas = *node.add_attribute();
+  alphas.set_name("activation_alpha");
+  alphas.set_type(onnx_pb::AttributeProto::FLOATS);
+  alphas.add_floats(0.5F);
+  alphas.add_floats(0.25F);
+  const ir::Graph graph = model.import();
+  std::vector<ir::Activation> found;
+  for (const ir::NodeId id : graph.topological_order()) {
+    const auto* op = std::get_if<ir::Recurrent>(&graph.node(id).op);
+    if (op != nullptr) found.push_back(op->activations[0]);
+  }
+  EXPECT_EQ(found, (std::vector<ir::Activation>{{ir::ActivationKind::kLeakyRelu, 0.5F, 0},
+                                                {ir::ActivationKind::kHardSigmoid, 0.25F, 0.5F}}));
+  names.set_strings(0, "Affine");
+  ErrorKind kind{};
+  EXPECT_THAT(import_failure(model.bytes(), kind), testing::HasSubstr("activation 'affine'"));
+  EXPECT_EQ(kind, ErrorKind::kUnsupported);
+  names.add_strings("Tanh");
+  EXPECT_THAT(import_failure(model.bytes(), kind), testing::HasSubstr("expected 2, found 3"));
+}
+
+TEST(RecurrentLayer, RefusesWhatDoesNotFit) {
+  const auto message = [](TestModel model) {
+    ErrorKind kind{};
+    const std::string text = import_failure(model.bytes(), kind);
+    return text + (kind == ErrorKind::kShape    ? " (shape)"
+                   : kind == ErrorKind::kFormat ? " (format)"
+                                                : "");
+  };
+  EXPECT_THAT(message(model_of({"GRU", 4}, {"y"})),
+              testing::HasSubstr("expected [1, 6, 2], found [1, 8, 2] (shape)"));
+  EXPECT_THAT(message(model_of({"LSTM", 4, "sideways"}, {"y"})),
+              testing::HasSubstr("direction 'sideways' (format)"));
+  EXPECT_THAT(message(model_of({"LSTM", 4, "bidirectional", 1}, {"y"})),
+              testing::HasSubstr("input 2: expected three axes"));
+  TestModel size = model_of({}, {"y"});
+  set(*size.proto().mutable_graph()->mutable_node(0), "layout", std::int64_t{1});
+  EXPECT_EQ(message(size).find("(shape)"), std::string::npos);
+  TestModel hidden = model_of({}, {"y"});
+  hidden.proto().mutable_graph()->mutable_node(0)->mutable_attribute(1)->set_i(3);
+  EXPECT_THAT(message(hidden), testing::HasSubstr("hidden_size: expected 2"));
+}
+
+}  // namespace
+}  // namespace halftone::formats::onnx

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/passes/float_ends.h"
+
+#include "halftone/passes/testing.h"
+
+namespace halftone::passes {
+namespace {
+
+using ir::ElementType;
+
+/// Codes, numbers, their tanh, codes.
+ir::Graph narrow_network() {
+  ir::Graph graph;
+  const auto q = graph.add_input("x", ir::dense_type(ElementType::kInt8, {ir::kBatch, 3}));
+  const auto x = graph.add_node("numbers", ir::DequantizeLinear{{{0.5F}, {1}, 0}}, {q});
+  const auto y = graph.add_node("tanh", ir::Unary{{ir::ActivationKind::kTanh, 0, 0}}, {x});
+  graph.add_output(
+      graph.add_node("y", ir::QuantizeLinear{{{0.25F}, {0}, 0}, ElementType::kInt8}, {y}));
+  return graph;
+}
+
+TEST(GiveFloatEnds, ConvertsAtInputsAndOutputs) {
+  ir::Graph graph = narrow_network();
+  EXPECT_TRUE(give_float_ends(graph));
+  ir::verify(graph);
+  EXPECT_EQ(graph.value(graph.inputs()[0]).type, ir::test::float_type({ir::kBatch, 3}));
+  EXPECT_EQ(graph.value(graph.outputs()[0]).type, ir::test::float_type({ir::kBatch, 3}));
+  EXPECT_EQ(graph.value(graph.outputs()[0]).name, "y");
+  const auto inputs = ir::test::list(ir::test::floats({1, 3}, {0.6F, -0.4F, 90}));
+  const auto y = ir::test::run_by_definition(graph, inputs);
+  // 0.6 is read as 0.5, -0.4 as -0.5; the outputs are multiples of 0.25.
+  EXPECT_THAT(ir::test::elements<float>(y[0]), ::testing::ElementsAre(0.5F, -0.5F, 1));
+  EXPECT_FALSE(give_float_ends(graph));
+}
+
+TEST(GiveFloatEnds, LeavesOtherEndsAlone) {
+  ir::Graph graph;
+  const auto x = graph.add_input("x", ir::dense_type(ElementType::kInt8, {ir::kBatch, 3}));
+  const auto y = graph.add_input("y", ir::test::float_type({ir::kBatch, 3}));
+  graph.add_output(x);
+  graph.add_output(y);
+  EXPECT_FALSE(give_float_ends(graph));
+}
+
+}  // namespace
+}  // namespace halftone::passes

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of integers and what leads there and back, against their definition: the same numbers.
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+
+#include "halftone/base/parallel.h"
+#include "halftone/runtime/testing.h"
+
+namespace halftone::runtime {
+namespace {
+
+using ir::ElementType;
+using ir::Shape;
+
+/// Codes over the whole range of their type.
+ir::Tensor random_codes(ElementType element, const Shape& shape, Random& random) {
+  const bool is_signed = element == ElementType::kInt8;
+  return ir::test::uniform_tensor(shape, random, is_signed ? -128 : 0, is_signed ? 128 : 256)
+      .cast(element);
+}
+
+struct Layer {
+  ir::Operator op;
+  Shape x;
+  Shape w;
+  ElementType x_element = ElementType::kInt8;
+  ElementType w_element = ElementType::kInt8;
+  bool bias = true;
+};
+
+ir::Graph graph_of(const Layer& layer) {
+  Random random(61);
+  ir::Graph graph;
+  std::vector<ir::ValueId> inputs = {
+      graph.add_input("x", ir::dense_type(layer.x_element, layer.x)),
+      graph.add_constant("w", random_codes(layer.w_element, layer.w, random))};
+  if (layer.bias) {
+    const Shape shape{layer.w[0]};
+    inputs.push_back(graph.add_constant(
+        "b", ir::test::uniform_tensor(shape, random, -1e5, 1e5).cast(ElementType::kInt32)));
+  }
+  graph.add_output(graph.add_node("layer", layer.op, inputs));
+  return graph;
+}
+
+void expect_exact(const Layer& layer) {
+  for (const std::size_t batch : {std::size_t{1}, std::size_t{3}}) {
+    Random random(62);
+    const auto plan = make_plan(graph_of(layer), {.batch = batch});
+    EXPECT_EQ(plan->steps().back().kernel, "integers");
+    Session session(plan);
+    const Shape shape = layer.x.with_batch(batch);
+    const auto inputs = ir::test::list(random_codes(layer.x_element, shape, random));
+    const ir::Graph whole = prepare(graph_of(layer), batch);
+    EXPECT_TRUE(testing::same_bytes(session.run(inputs), testing::run_by_definition(whole, inputs)))
+        << ir::attributes_of(layer.op) << " on " << layer.x.to_string();
+  }
+}
+
+TEST(IntegerFullyConnected, IsItsDefinition) {
+  for (const auto x : {ElementType::kInt8, ElementType::kUint8}) {
+    for (const auto w : {ElementType::kInt8, ElementType::kUint8}) {
+      const std::int32_t low = x == ElementType::kInt8 ? -7 : 7;
+      for (const ir::Dim n : {1, 16, 35}) {
+        const Shape input{ir::kBatch, 2, n};
+        expect_exact({ir::FullyConnected{{}, {low, {5}}}, input, {19, n}, x, w, n != 16});
+        expect_exact({ir::FullyConnected{}, input, {70, n}, x, w});
+      }
+    }
+  }
+  std::vector<std::int32_t> zeros(19);
+  for (std::size_t o = 0; o < zeros.size(); ++o) zeros[o] = static_cast<std::int32_t>(o) - 9;
+  expect_exact({ir::FullyConnected{{}, {3, zeros}}, {ir::kBatch, 40}, {19, 40}});
+}
+
+ir::Conv conv(std::size_t rank, ir::Dim pad, ir::Dim stride, ir::Dim dilation, ir::Dim groups) {
+  ir::Conv op{ir::plain_window(rank), groups};
+  op.window.pads_before.assign(rank, pad);
+  op.window.pads_after.assign(rank, pad);
+  op.window.strides.assign(rank, stride);
+  op.window.dilations.assign(rank, dilation);
+  op.zero_points = {-11, {4}};
+  return op;
+}
+
+TEST(IntegerConv, IsItsDefinition) {
+  const ir::Dim n = ir::kBatch;
+  expect_exact({conv(2, 1, 1, 1, 1), {n, 7, 9, 3}, {5, 3, 3, 3}});
+  expect_exact({conv(2, 1, 2, 1, 1), {n, 9, 9, 16}, {70, 3, 3, 16}});
+  expect_exact({conv(2, 2, 1, 2, 1), {n, 6, 6, 4}, {8, 3, 3, 4}});
+  expect_exact({conv(2, 0, 1, 1, 1), {n, 5, 5, 8}, {9, 1, 1, 8}});
+  expect_exact({conv(2, 0, 1, 1, 1), {n, 5, 5, 7}, {9, 1, 1, 7}});
+  expect_exact({conv(2, 0, 2, 1, 1), {n, 5, 5, 8}, {9, 1, 1, 8}});
+  expect_exact({conv(2, 1, 1, 1, 2), {n, 5, 6, 6}, {8, 3, 2, 3}});
+  ir::Conv unsigned_codes = conv(2, 1, 1, 1, 1);
+  unsigned_codes.zero_points = {200, {}};
+  expect_exact({unsigned_codes, {n, 4, 4, 2}, {3, 3, 3, 2}, ElementType::kUint8});
+  expect_exact({conv(1, 1, 1, 1, 1), {n, 11, 5}, {6, 3, 5}});
+  expect_exact({conv(3, 1, 1, 1, 1), {n, 3, 4, 3, 2}, {4, 2, 2, 2, 2}});
+}
+
+TEST(IntegerConv, IsItsDefinitionDepthwise) {
+  const ir::Dim n = ir::kBatch;
+  expect_exact({conv(2, 1, 1, 1, 20), {n, 6, 6, 20}, {20, 3, 3, 1}});
+  expect_exact({conv(2, 1, 2, 1, 5), {n, 6, 6, 5}, {15, 3, 3, 1}});
+}
+
+TEST(IntegerConv, GivesTheSameForAnyNumberOfThreads) {
+  set_num_threads(3);
+  const Layer layer{conv(2, 1, 1, 1, 1), {ir::kBatch, 32, 32, 16}, {16, 3, 3, 16}};
+  Random random(63);
+  const auto inputs =
+      ir::test::list(random_codes(ElementType::kInt8, layer.x.with_batch(1), random));
+  Session one(make_plan(graph_of(layer), {.batch = 1, .threads = 1}));
+  Session three(make_plan(graph_of(layer), {.batch = 1, .threads = 3}));
+  EXPECT_TRUE(testing::same_bytes(one.run(inputs), three.run(inputs)));
+  set_num_threads(0);
+}
+
+/// Runs one operator on a tensor both ways.
+void expect_same(const ir::Operator& op, const ir::Tensor& x, const std::string& kernel) {
+  ir::Graph graph;
+  const auto in = graph.add_input("x", x.type());
+  graph.add_output(graph.add_node("y", op, {in}));
+  const auto plan = make_plan(graph, {});
+  EXPECT_EQ(plan->steps()[0].kernel, kernel);
+  Session session(plan);
+  const auto inputs = ir::test::list(x.clone());
+  EXPECT_TRUE(testing::same_bytes(session.run(inputs), testing::run_by_definition(graph, inputs)))
+      << ir::name_of(op) << " " << ir::attributes_of(op);
+}
+
+TEST(Requantize, IsItsDefinition) {
+  Random random(64);
+  const ir::Tensor sums =
+      ir::test::uniform_tensor({40, 7}, random, -3e5, 3e5).cast(ElementType::kInt32);
+  const ir::Requantize one{{0.0005}, 3, ElementType::kInt8, -100, 127};
+  expect_same(one, sums, "codes");
+  const ir::Requantize each{
+      {1e-4, 0.5, 1e-3, 3, 1e300, 1e-300, 2e-4}, 7, ElementType::kUint8, 7, 255};
+  expect_same(each, sums, "codes");
+  const ir::Tensor ties = ir::test::tensor<std::int32_t>({6}, {1, 3, 5, -1, -3, -5});
+  expect_same(ir::Requantize{{0.5}}, ties, "codes");
+}
+
+TEST(QuantizeLinear, IsItsDefinition) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  Random random(65);
+  const ir::Tensor x = testing::random_tensor({9, 33}, random, 40);
+  const ir::Tensor odd = ir::test::floats(
+      {10}, {0.5F, 1.5F, -0.5F, -2.5F, 1e30F, -1e30F, kInfinity, -kInfinity, nan, 127.5F});
+  for (const auto element : {ElementType::kInt8, ElementType::kUint8}) {
+    expect_same(ir::QuantizeLinear{{{0.3F}, {5}, 0}, element}, x, "codes");
+    expect_same(ir::QuantizeLinear{{{1}, {0}, 0}, element}, odd, "codes");
+  }
+  expect_same(ir::QuantizeLinear{{{1, 2}, {0, 0}, 0}, ElementType::kInt8},
+              ir::test::counting({2, 3}), "reference");
+}
+
+TEST(DequantizeLinear, IsItsDefinition) {
+  Random random(66);
+  for (const auto element : {ElementType::kInt8, ElementType::kUint8, ElementType::kInt32}) {
+    const ir::Tensor q = ir::test::uniform_tensor({5, 4}, random, 0, 127).cast(element);
+    expect_same(ir::DequantizeLinear{{{0.3F}, {5}, 0}}, q, "numbers");
+    expect_same(ir::DequantizeLinear{{{1, 2, 3, 4}, {0, 1, 2, 3}, 1}}, q, "numbers");
+    expect_same(ir::DequantizeLinear{{{1, 2, 3, 4, 5}, {0, 1, 2, 3, 4}, 0}}, q, "reference");
+  }
+}
+
+}  // namespace
+}  // namespace halftone::runtime

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ways to compute with integers of 8 bits, exactly, and to get there and back.
+#pragma once
+
+#include "halftone/runtime/kernel.h"
+
+namespace halftone::runtime {
+
+/// FullyConnected and Conv of int8 or uint8 with constant weights: exact sums of 32 bits.
+Verdict judge_integer_layer(const NodeContext& context);
+Kernel create_integer_layer(const NodeContext& context);
+
+Verdict judge_requantize(const NodeContext& context);
+Kernel create_requantize(const NodeContext& context);
+
+/// One scale for the tensor, to 8 bits.
+Verdict judge_quantize(const NodeContext& context);
+Kernel create_quantize(const NodeContext& context);
+/// One scale for the tensor, or one for each index of the last axis.
+Verdict judge_dequantize(const NodeContext& context);
+Kernel create_dequantize(const NodeContext& context);
+
+}  // namespace halftone::runtime

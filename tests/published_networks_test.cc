@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Networks that others published, where the data for development is at hand: they reproduce their
+// outputs and accuracies, in every format there is of them.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "halftone/base/testing.h"
+#include "halftone/compress/evaluate.h"
+#include "halftone/formats/data/npy.h"
+#include "halftone/formats/data/open_dataset.h"
+#include "halftone/formats/model.h"
+#include "halftone/passes/float_ends.h"
+#include "halftone/passes/simplify.h"
+#include "halftone/runtime/session.h"
+
+namespace halftone {
+namespace {
+
+std::filesystem::path data_folder() {
+  const char* set = std::getenv("HALFTONE_DATA");
+  return set != nullptr ? set : std::filesystem::path(HALFTONE_SOURCE_DIR) / "../shared/data";
+}
+
+ir::Graph load(const std::string& name) {
+  ir::Graph graph = formats::load_model(data_folder() / "models" / name);
+  passes::give_float_ends(graph);
+  passes::simplify_to_run(graph);
+  return graph;
+}
+
+/// A file among the expected inputs and outputs, in the shape of a value.
+ir::Tensor expected(const std::string& name, const ir::Shape& shape) {
+  const auto array = formats::read_npy(data_folder() / "expected" / name);
+  return ir::Tensor::from<float>(shape, array.floats());
+}
+
+class PublishedNetwork : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(data_folder() / "models")) {
+      GTEST_SKIP() << "no models in " << data_folder() << "; set HALFTONE_DATA";
+    }
+  }
+};
+
+struct Accuracy {
+  const char* model;
+  const char* data;  ///< below the folder; two for x and y
+  const char* labels;
+  double scale;
+  std::size_t limit;
+  double wanted;
+  double tolerance;
+};
+
+class PublishedAccuracy : public PublishedNetwork, public testing::WithParamInterface<Accuracy> {};
+
+TEST_P(PublishedAccuracy, IsReproduced) {
+  const Accuracy& wanted = GetParam();
+  std::string data = (data_folder() / wanted.data).string();
+  if (*wanted.labels != 0) data += "," + (data_folder() / wanted.labels).string();
+  formats::DatasetOptions options{.split = "test", .limit = {}, .scale = wanted.scale};
+  if (wanted.limit != 0) options.limit = wanted.limit;
+  const auto found = compress::evaluate(load(wanted.model), formats::open_dataset(data, options));
+  RecordProperty("accuracy", std::to_string(found.value));
+  EXPECT_NEAR(found.value, wanted.wanted, wanted.tolerance);
+}
+
+constexpr const char* kCifar = "cifar10/lossless_test_761.bin";
+// The integer files are held to the accuracy of their float twins.
+INSTANTIATE_TEST_SUITE_P(
+    Models, PublishedAccuracy,
+    testing::Values(Accuracy{"mnist_lstm.tflite", "mnist", "", 1.0 / 255, 1000, 0.978, 0.001},
+                    Accuracy{"resnet8_cifar10.tflite", kCifar, "", 1, 0, 0.884, 0.001},
+                    Accuracy{"resnet8_cifar10_int8.tflite", kCifar, "", 1, 0, 0.884, 0.005},
+                    Accuracy{"kws_dscnn.tflite", "kws/x.npy", "kws/y.npy", 1, 0, 0.91, 0.03},
+                    Accuracy{"kws_dscnn_int8.tflite", "kws/x.npy", "kws/y.npy", 1, 0, 0.91, 0.03}),
+    [](const auto& instance) {
+      return std::filesystem::path(instance.param.model).stem().string();
+    });
+
+using Denoiser = PublishedNetwork;
+
+TEST_F(Denoiser, GivesTheExpectedOutputsFromBothFormats) {
+  for (const std::string name : {"dtln_1", "dtln_2"}) {
+    for (const std::string extension : {".tflite", ".onnx"}) {
+      SCOPED_TRACE(name + extension);
+      runtime::Session session(runtime::make_plan(load(name + extension), {}));
+      const ir::Graph& graph = session.plan().graph();
+      std::vector<ir::Tensor> inputs;
+      for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+        inputs.push_back(expected(name + ".in" + std::to_string(i) + ".npy",
+                                  graph.value(graph.inputs()[i]).type.shape));
+      }
+      const auto outputs = session.run(inputs);
+      ASSERT_EQ(outputs.size(), 2U);
+      for (std::size_t o = 0; o < outputs.size(); ++o) {
+        const ir::Tensor wanted =
+            expected(name + ".out" + std::to_string(o) + ".npy", outputs[o].shape());
+        for (std::size_t i = 0; i < wanted.size(); ++i) {
+          ASSERT_NEAR(outputs[o].as<float>()[i], wanted.as<float>()[i], 1e-4) << o << ", " << i;
+        }
+      }
+    }
+  }
+}
+
+class TfliteNetwork : public PublishedNetwork, public testing::WithParamInterface<const char*> {};
+
+TEST_P(TfliteNetwork, IsReadAndRuns) {
+  runtime::Session session(runtime::make_plan(load(std::string(GetParam()) + ".tflite"), {}));
+  session.run();
+  for (const runtime::Step& step : session.plan().steps()) {
+    const bool has_weights =
+        step.op == "FullyConnected" || step.op == "Conv" || step.op == "Recurrent";
+    if (has_weights) {
+      EXPECT_NE(step.kernel, "reference") << step.name;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, TfliteNetwork,
+                         testing::Values("dtln_1", "dtln_2", "kws_dscnn", "kws_dscnn_int8",
+                                         "mnist_lstm", "resnet8_cifar10", "resnet8_cifar10_int8",
+                                         "toycar_autoencoder", "toycar_autoencoder_int8",
+                                         "vww_mobilenet", "vww_mobilenet_int8"),
+                         [](const auto& instance) { return std::string(instance.param); });
+
+}  // namespace
+}  // namespace halftone
