@@ -51,10 +51,6 @@ std::size_t elements_per_sample(const ir::Shape& shape) {
          static_cast<std::size_t>(std::max<ir::Dim>(batch_of_one[0], 1));
 }
 
-MatrixView<const float> as_rows(std::span<const float> values, std::size_t cols) {
-  return {values, cols == 0 ? 0 : values.size() / cols, cols};
-}
-
 }  // namespace
 
 ValueSample Calibration::sample(const ir::Graph& graph, ValuePair pair, std::size_t most,
@@ -70,18 +66,18 @@ ValueSample Calibration::sample(const ir::Graph& graph, ValuePair pair, std::siz
   return result;
 }
 
-LayerStatistics Calibration::statistics(const ir::Graph& graph, ValuePair pair,
-                                        const numerics::BasisEncoding* encoding,
-                                        const ProgressSink& progress) const {
-  const ir::Value& value = graph.value(pair.original);
-  const auto cols = static_cast<std::size_t>(value.type.shape.back());
-  LayerStatistics result(cols);
+std::vector<LayerStatistics> Calibration::statistics(const ir::Graph& graph, ValuePair pair,
+                                                     const Unfolding& unfolding,
+                                                     const numerics::BasisEncoding* encoding,
+                                                     const ProgressSink& progress) const {
+  std::vector<LayerStatistics> result(unfolding.num_groups(),
+                                      LayerStatistics(unfolding.num_cols()));
   std::optional<numerics::LevelTable> table;
   if (encoding != nullptr) table.emplace(encoding->bases.front());
   std::vector<float> levels;
   stream_pairs(data_, graph, std::span(&pair, 1), progress,
                [&](std::size_t, const ir::Tensor& original, const ir::Tensor& actual) {
-                 check_finite(original.as<float>(), value);
+                 check_finite(original.as<float>(), graph.value(pair.original));
                  const auto values = actual.as<float>();
                  levels.assign(values.begin(), values.end());
                  if (table) {
@@ -89,7 +85,11 @@ LayerStatistics Calibration::statistics(const ir::Graph& graph, ValuePair pair,
                                           [&](float x) { return table->nearest(x); });
                  }
                  check_finite(levels, graph.value(pair.actual));
-                 result.add(as_rows(levels, cols), as_rows(original.as<float>(), cols));
+                 unfolding.for_each_block(
+                     levels, original.as<float>(),
+                     [&](std::size_t group, auto actual_rows, auto original_rows) {
+                       result[group].add(actual_rows, original_rows);
+                     });
                });
   return result;
 }

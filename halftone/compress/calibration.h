@@ -9,6 +9,7 @@
 
 #include "halftone/base/progress.h"
 #include "halftone/compress/fit/layer_statistics.h"
+#include "halftone/compress/unfolding.h"
 #include "halftone/compress/value_sample.h"
 #include "halftone/formats/data/dataset.h"
 #include "halftone/ir/graph.h"
@@ -33,11 +34,12 @@ class Calibration {
   /// @param most  pairs to keep at most
   [[nodiscard]] ValueSample sample(const ir::Graph& graph, ValuePair pair, std::size_t most,
                                    std::uint64_t seed, const ProgressSink& progress) const;
-  /// Second moments of a layer's inputs [..., n]; the twin's values are first brought to the
-  /// nearest level of `encoding`, if there is one.
-  [[nodiscard]] LayerStatistics statistics(const ir::Graph& graph, ValuePair pair,
-                                           const numerics::BasisEncoding* encoding,
-                                           const ProgressSink& progress) const;
+  /// Second moments of the rows that a layer multiplies, one for each group of its outputs; the
+  /// twin's values are first brought to the nearest level of `encoding`, if there is one.
+  [[nodiscard]] std::vector<LayerStatistics> statistics(const ir::Graph& graph, ValuePair pair,
+                                                        const Unfolding& unfolding,
+                                                        const numerics::BasisEncoding* encoding,
+                                                        const ProgressSink& progress) const;
   /// How far the twins are from the originals.
   [[nodiscard]] std::vector<numerics::Distortion> distortions(const ir::Graph& graph,
                                                               std::span<const ValuePair> pairs,

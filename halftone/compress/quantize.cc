@@ -82,7 +82,8 @@ class Quantizer {
   void check_layers() const {
     if (layers_.empty()) {
       fail(ErrorKind::kUnsupported,
-           "no layer to quantize: expected FullyConnected layers with constant float weights");
+           "no layer to quantize: expected FullyConnected, Conv or ConvTranspose layers with "
+           "constant float weights");
     }
     std::vector<std::string> names;
     for (const NodeId id : layers_) names.push_back(graph_.node(id).name);
@@ -166,9 +167,9 @@ class Quantizer {
     const ir::Encoding& encoding = graph_.value(inputs[0]).type.encoding;
     const ValueId actual =
         encoding.is_dense() ? inputs[0] : graph_.node(*graph_.producer(inputs[0])).inputs[0];
-    const LayerStatistics statistics =
-        calibration_.statistics(graph_, {node.inputs[0], actual}, encoding.basis.get(),
-                                stages_.next("inputs of " + node.name));
+    const std::vector<LayerStatistics> statistics =
+        calibration_.statistics(graph_, {node.inputs[0], actual}, Unfolding(graph_, node),
+                                encoding.basis.get(), stages_.next("inputs of " + node.name));
     const ProgressSink progress = stages_.next("fitting " + node.name);
     if (progress) progress(0, "");
     WeightFitOptions fit_options = recipe_.fit.weights;
@@ -176,7 +177,7 @@ class Quantizer {
     // A bias that is computed cannot be corrected.
     if (has_bias && graph_.constant(inputs[2]) == nullptr) fit_options.bias_correction = false;
     WeightFit fit =
-        fitted(node, [&] { return fit_weights(weights, format, statistics, fit_options); });
+        fitted(node, [&] { return fit_grouped_weights(weights, format, statistics, fit_options); });
 
     const std::string name = graph_.value(node.inputs[1]).name;
     const std::vector<float> decoded = numerics::decode(fit.codes, fit.encoding);
@@ -287,7 +288,7 @@ std::vector<NodeId> quantizable_layers(const ir::Graph& graph) {
   std::vector<NodeId> layers;
   for (const NodeId id : graph.topological_order()) {
     const ir::Node& node = graph.node(id);
-    if (!std::holds_alternative<ir::FullyConnected>(node.op)) continue;
+    if (!is_layer(node.op)) continue;
     const ir::Constant* weights = graph.constant(node.inputs[1]);
     const auto* dense = weights == nullptr ? nullptr : std::get_if<ir::Tensor>(weights);
     const bool float_input = graph.value(node.inputs[0]).type.encoding.is_dense();

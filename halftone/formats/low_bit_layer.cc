@@ -103,6 +103,12 @@ ir::Activation activation_of_code(std::int64_t code) {
   return {kActivations[code], 0, 0};
 }
 
+ir::Activation activation_after(const ir::Operator& op) {
+  if (const auto* layer = std::get_if<ir::FullyConnected>(&op)) return layer->activation;
+  if (const auto* conv = std::get_if<ir::Conv>(&op)) return conv->activation;
+  return std::get<ir::ConvTranspose>(op).activation;
+}
+
 LowBitLayer take_apart(const ir::Graph& graph, const ir::Node& node) {
   LowBitLayer layer;
   layer.x = node.inputs[0];
@@ -127,10 +133,10 @@ LowBitLayer take_apart(const ir::Graph& graph, const ir::Node& node) {
 
 LowBitFields fields_of(const ir::Graph& graph, const ir::Node& node) {
   const LowBitLayer layer = take_apart(graph, node);
-  const ir::ActivationKind activation = std::get<ir::FullyConnected>(node.op).activation.kind;
   LowBitFields fields;
-  fields.inputs = graph.value(layer.weights_id).type.shape[1];
-  fields.activation = activation_code(activation).value_or(0);
+  const ir::MatrixExtent weights = matrix_extent(graph.value(layer.weights_id).type.shape);
+  fields.inputs = static_cast<std::int64_t>(weights.cols);
+  fields.activation = activation_code(activation_after(node.op).kind).value_or(0);
   if (layer.activations != nullptr) {
     fields.activation_bits = layer.activations->bits;
     fields.activation_offset = layer.activations->has_offset;

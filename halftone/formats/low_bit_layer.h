@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fully connected layer in a basis, as all our formats keep it: one definition for every codec.
+// The layer in a basis, as all our formats keep it: one definition for every codec.
 //
 //     y[.., o] = activation(sum_k x[.., k] w[o, k] + bias[o])
 //
-// with inputs
-//     0  x, float32 [.., n]
+// or ir::Conv or ir::ConvTranspose, channels last, whose weights are seen as the matrix [o, n], n
+// the taps times the channels of a group. Inputs:
+//     0  x, float32 [.., n], or [N, spatial.., C]
 //     1  basis of x [Kx], or [Kx + 1] with the offset last; absent: x stays float
 //     2  bases of the weights [num_bases, Kw], or [num_bases, Kw + 1]; absent: float weights
 //     3  bit planes of the weights, uint8 [o, Kw, ceil(n / 8)], bit c of a row is bit c mod 8 of
@@ -67,7 +68,10 @@ ir::Activation activation_of_code(std::int64_t code);
 
 // To files.
 
-/// A FullyConnected of a graph and the Encode before it, taken apart.
+/// What a layer applies to its sums. @pre a FullyConnected, Conv or ConvTranspose
+ir::Activation activation_after(const ir::Operator& op);
+
+/// A layer of a graph and the Encode before it, taken apart.
 struct LowBitLayer {
   const numerics::BasisEncoding* activations = nullptr;  ///< null: x stays float
   const ir::EncodedTensor* weights = nullptr;            ///< null: float weights
@@ -77,7 +81,7 @@ struct LowBitLayer {
 
   [[nodiscard]] bool in_basis() const { return activations != nullptr || weights != nullptr; }
 };
-/// @param node  a FullyConnected; what is returned points into the graph
+/// @param node  as activation_after(); what is returned points into the graph
 LowBitLayer take_apart(const ir::Graph& graph, const ir::Node& node);
 /// An activation that has no number counts as none.
 LowBitFields fields_of(const ir::Graph& graph, const ir::Node& node);

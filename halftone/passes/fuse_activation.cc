@@ -1,20 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/passes/fuse_activation.h"
 
+#include <type_traits>
+
 #include "halftone/passes/rewrite.h"
 
 namespace halftone::passes {
 namespace {
 
 /// The operator with an activation; none if it takes none or has one.
-std::optional<ir::Operator> with_activation(const ir::Operator& op, ir::Activation activation) {
-  if (const auto* layer = std::get_if<ir::FullyConnected>(&op)) {
-    if (layer->activation == ir::Activation{}) return ir::FullyConnected{activation};
-  }
-  if (const auto* binary = std::get_if<ir::Binary>(&op)) {
-    if (binary->activation == ir::Activation{}) return ir::Binary{binary->kind, activation};
-  }
-  return std::nullopt;
+std::optional<ir::Operator> with_activation(const ir::Operator& op,
+                                            const ir::Activation& activation) {
+  return std::visit(
+      [&](auto fused) -> std::optional<ir::Operator> {
+        // A Unary is its activation, and an Encode has one only when a graph is prepared to run.
+        using Op = decltype(fused);
+        if constexpr (!std::is_same_v<Op, ir::Unary> && !std::is_same_v<Op, ir::Encode> &&
+                      requires { fused.activation; }) {
+          if (fused.activation != ir::Activation{}) return std::nullopt;
+          fused.activation = activation;
+          return fused;
+        } else {
+          return std::nullopt;
+        }
+      },
+      op);
 }
 
 }  // namespace

@@ -96,12 +96,21 @@ std::string bias_name(const ir::Graph& graph, const ir::Node& layer, ir::ValueId
   return layer.name + "/bias";
 }
 
+/// The activation of a layer with weights and bias; null for any other operator.
+ir::Activation* activation_of(ir::Operator& op) {
+  if (auto* layer = std::get_if<ir::FullyConnected>(&op)) return &layer->activation;
+  if (auto* conv = std::get_if<ir::Conv>(&op)) return &conv->activation;
+  if (auto* conv = std::get_if<ir::ConvTranspose>(&op)) return &conv->activation;
+  return nullptr;
+}
+
 /// Fuses the only reader of a layer into it, if it can be.
 bool fuse_reader(ir::Graph& graph, ir::NodeId id) {
   const ir::Node layer = graph.node(id);
-  const auto* op = std::get_if<ir::FullyConnected>(&layer.op);
   const auto reader = only_reader(graph, layer.output);
-  if (op == nullptr || op->activation != ir::Activation{} || !reader) return false;
+  ir::Operator fused = layer.op;
+  ir::Activation* activation = activation_of(fused);
+  if (activation == nullptr || *activation != ir::Activation{} || !reader) return false;
   const auto map = output_map(graph, graph.node(*reader), layer.output);
   if (!map) return false;
   std::vector<ir::ValueId> inputs = layer.inputs;
@@ -124,7 +133,8 @@ bool fuse_reader(ir::Graph& graph, ir::NodeId id) {
   } else {
     inputs.pop_back();
   }
-  absorb(graph, id, *reader, ir::FullyConnected{map->activation}, std::move(inputs));
+  *activation = map->activation;
+  absorb(graph, id, *reader, std::move(fused), std::move(inputs));
   return true;
 }
 

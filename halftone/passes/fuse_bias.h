@@ -15,7 +15,8 @@ namespace halftone::passes {
 ///                 \  /
 ///                  Add
 ///
-/// s and t are constants that broadcast along the outputs: Add, Sub (either way round), Mul, Div
+/// The layer may as well be a Conv or ConvTranspose. s and t are constants that broadcast along the
+/// outputs: Add, Sub (either way round), Mul, Div
 /// by a constant; this is what a BatchNormalization behind a layer comes to. An activation of the
 /// Add or Mul goes to the layer. Left alone: a layer that is read elsewhere, scales of weights that
 /// are shared or not dense float32, and scales that would make a weight infinite.

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "halftone/runtime/kernel.h"
+#include "halftone/runtime/ops/convolution.h"
 #include "halftone/runtime/ops/elementwise.h"
 #include "halftone/runtime/ops/linear.h"
 #include "halftone/runtime/ops/reference.h"
@@ -23,6 +24,12 @@ constexpr std::array kFullyConnected = {
     kReference};
 constexpr std::array kMatMul = {Implementation{"onednn_f32", judge_matmul, create_matmul},
                                 kReference};
+constexpr std::array kConv = {Implementation{"onednn_f32", judge_conv_float, create_conv_float},
+                              kReference};
+constexpr std::array kConvTranspose = {
+    Implementation{"onednn_f32", judge_conv_transpose_float, create_conv_transpose_float},
+    kReference};
+constexpr std::array kPool = {Implementation{"onednn_f32", judge_pool, create_pool}, kReference};
 constexpr std::array kUnary = {
     Implementation{"vector_f32", judge_unary_vector, create_unary_vector},
     Implementation{"onednn_f32", judge_unary_onednn, create_unary_onednn}, kReference};
@@ -39,6 +46,9 @@ constexpr std::array kOthers = {kReference};
 struct Lists {
   List operator()(const ir::FullyConnected&) const { return kFullyConnected; }
   List operator()(const ir::MatMul&) const { return kMatMul; }
+  List operator()(const ir::Conv&) const { return kConv; }
+  List operator()(const ir::ConvTranspose&) const { return kConvTranspose; }
+  List operator()(const ir::Pool&) const { return kPool; }
   List operator()(const ir::Unary&) const { return kUnary; }
   List operator()(const ir::Binary&) const { return kBinary; }
   List operator()(const ir::Softmax&) const { return kSoftmax; }

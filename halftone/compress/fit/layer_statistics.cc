@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/compress/fit/layer_statistics.h"
 
+#include "halftone/base/parallel.h"
+
 namespace halftone::compress {
 namespace {
 
@@ -29,9 +31,24 @@ void LayerStatistics::add(MatrixView<const float> actual, MatrixView<const float
   const Matrix x = to_matrix(original);
   actual_sum_ += q.colwise().sum();
   original_sum_ += x.colwise().sum();
-  actual_products_.noalias() += q.transpose() * q;
-  cross_products_.noalias() += q.transpose() * x;
+  // Each product on one thread, so that its sums have one order.
+  parallel_for(2, [&](std::size_t product) {
+    if (product == 0) {
+      actual_products_.noalias() += q.transpose() * q;
+    } else {
+      cross_products_.noalias() += q.transpose() * x;
+    }
+  });
   count_ += actual.rows();
+}
+
+void LayerStatistics::add(const LayerStatistics& other) {
+  HALFTONE_ASSERT(num_inputs() == other.num_inputs());
+  count_ += other.count_;
+  actual_sum_ += other.actual_sum_;
+  original_sum_ += other.original_sum_;
+  actual_products_ += other.actual_products_;
+  cross_products_ += other.cross_products_;
 }
 
 Matrix LayerStatistics::hessian(bool centred) const {

@@ -22,6 +22,9 @@ class LayerStatistics {
   /// @pre the extents agree
   void add(MatrixView<const float> actual, MatrixView<const float> original);
 
+  /// Adds what another has counted. @pre the same number of inputs
+  void add(const LayerStatistics& other);
+
   [[nodiscard]] Eigen::Index num_inputs() const { return actual_sum_.size(); }
   [[nodiscard]] std::size_t count() const { return count_; }
   /// [n] means of q and of x.

@@ -108,6 +108,27 @@ void encode_rows(CodeSearch& search, const Matrix& target, const Matrix& hessian
   });
 }
 
+/// The fits of neighbouring rows as one.
+WeightFit joined(std::span<const WeightFit> parts, std::size_t rows, std::size_t cols) {
+  WeightFit whole;
+  whole.encoding = parts.front().encoding;
+  whole.encoding.bases.clear();
+  whole.codes = numerics::BitPlanes(rows, cols, whole.encoding.bits);
+  whole.bias_correction = Vector(static_cast<Index>(rows));
+  std::size_t row = 0;
+  for (const WeightFit& part : parts) {
+    const auto& bases = part.encoding.bases;
+    whole.encoding.bases.insert(whole.encoding.bases.end(), bases.begin(), bases.end());
+    whole.bias_correction.segment(static_cast<Index>(row), part.bias_correction.size()) =
+        part.bias_correction;
+    const auto words = part.codes.planes.words();
+    const std::size_t first_word = whole.codes.plane(row, 0) * whole.codes.planes.row_words();
+    std::ranges::copy(words, whole.codes.planes.words().subspan(first_word).begin());
+    row += part.codes.rows;
+  }
+  return whole;
+}
+
 }  // namespace
 
 WeightFit fit_weights(MatrixView<const float> weights, const WeightFormat& format,
@@ -141,6 +162,23 @@ WeightFit fit_weights(MatrixView<const float> weights, const WeightFormat& forma
         original * statistics.original_mean() - search.values() * statistics.actual_mean();
   }
   return result;
+}
+
+WeightFit fit_grouped_weights(MatrixView<const float> weights, const WeightFormat& format,
+                              std::span<const LayerStatistics> statistics,
+                              const WeightFitOptions& options) {
+  const bool is_shared = format.granularity == numerics::Granularity::kTensor;
+  if (statistics.size() == 1 || is_shared) {
+    LayerStatistics sum = statistics.front();
+    for (const LayerStatistics& group : statistics.subspan(1)) sum.add(group);
+    return fit_weights(weights, format, sum, options);
+  }
+  const std::size_t share = weights.rows() / statistics.size();
+  std::vector<WeightFit> parts(statistics.size());
+  parallel_for(parts.size(), [&](std::size_t g) {
+    parts[g] = fit_weights(weights.rows_from(g * share, share), format, statistics[g], options);
+  });
+  return joined(parts, weights.rows(), weights.cols());
 }
 
 }  // namespace halftone::compress

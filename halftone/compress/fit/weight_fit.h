@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 #include "halftone/base/view.h"
 #include "halftone/compress/fit/basis_fit.h"
@@ -60,5 +61,12 @@ struct WeightFit {
 /// the quantized layers before; steps 1 and 3 are ours.
 WeightFit fit_weights(MatrixView<const float> weights, const WeightFormat& format,
                       const LayerStatistics& statistics, const WeightFitOptions& options);
+
+/// The same for a layer whose outputs are in groups of equal size with inputs of their own. One
+/// basis for the whole matrix is fitted for the sum of the groups' statistics.
+/// @param statistics  one per group
+WeightFit fit_grouped_weights(MatrixView<const float> weights, const WeightFormat& format,
+                              std::span<const LayerStatistics> statistics,
+                              const WeightFitOptions& options);
 
 }  // namespace halftone::compress

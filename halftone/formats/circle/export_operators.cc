@@ -40,6 +40,10 @@ class NodeExport {
   void operator()(const ir::Encode& /*op*/) const {}
   void operator()(const ir::QuantizeLinear& /*op*/) const { add(OperatorCode::kQuantize); }
   void operator()(const ir::DequantizeLinear& /*op*/) const { add(OperatorCode::kDequantize); }
+  template <typename Op>
+  void operator()(const Op& /*op*/) const {
+    fail(ErrorKind::kUnsupported, "cannot be written to this format");
+  }
 
  private:
   [[nodiscard]] const ir::ValueType& input_type(std::size_t i) const {

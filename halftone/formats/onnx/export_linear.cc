@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fully connected layer in float is a Gemm or a MatMul; one in a basis an operator of our own.
+// A fully connected layer in float is a Gemm or a MatMul.
 #include <algorithm>
 #include <numeric>
 
 #include "halftone/formats/low_bit_layer.h"
 #include "halftone/formats/onnx/exporter.h"
-#include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/tensors.h"
 
 namespace halftone::formats::onnx {
@@ -52,50 +51,6 @@ void export_dense(Exporter& exporter, const Node& node, const std::string& outpu
   }
 }
 
-/// Sets the attribute of a field.
-class FieldWriter {
- public:
-  explicit FieldWriter(NodeProto& node) : node_(node) {}
-
-  void operator()(const char* name, std::int64_t value) { set_attribute(node_, name, value); }
-  void operator()(const char* name, bool value) {
-    set_attribute(node_, name, std::int64_t{value ? 1 : 0});
-  }
-  void operator()(const char* name, numerics::Granularity value) {
-    set_attribute(node_, name, to_string(value));
-  }
-
- private:
-  NodeProto& node_;
-};
-
-void export_in_basis(Exporter& exporter, const Node& node, const LowBitLayer& layer,
-                     const std::string& output) {
-  std::vector<std::string> inputs(4);
-  inputs[0] = exporter.read(layer.x);
-  if (layer.activations != nullptr) {
-    inputs[1] = exporter.add_initializer(output + "/x",
-                                         encode_compact(activation_basis(*layer.activations)));
-  }
-  if (layer.weights != nullptr) {
-    inputs[2] = exporter.add_initializer(exporter.name(layer.weights_id) + "/basis",
-                                         encode_compact(weight_bases(*layer.weights->encoding)));
-    inputs[3] = exporter.read_as(layer.weights_id, [&] {
-      const numerics::BitPlanes& codes = layer.weights->codes;
-      return encode_tensor(weight_planes(codes, (codes.cols + 7) / 8));
-    });
-  } else {
-    inputs[3] = exporter.read(layer.weights_id);
-  }
-  if (layer.bias != ir::kAbsent) inputs.push_back(exporter.read(layer.bias));
-  NodeProto& proto = exporter.add_node("FullyConnected", inputs, output);
-  proto.set_domain(std::string(kHalftoneDomain));
-  exporter.require_halftone_domain();
-  set_attribute(proto, "version", kLowBitVersion);
-  const LowBitFields fields = fields_of(exporter.graph(), node);
-  for_each_field(fields, FieldWriter(proto));
-}
-
 }  // namespace
 
 void export_operator(Exporter& exporter, const Node& node, const ir::FullyConnected& op) {
@@ -106,7 +61,7 @@ void export_operator(Exporter& exporter, const Node& node, const ir::FullyConnec
   const std::string& output = exporter.name(node.output);
   std::string result = fused ? output : exporter.fresh(output + "/linear");
   if (in_basis) {
-    export_in_basis(exporter, node, layer, result);
+    export_in_basis(exporter, node, "FullyConnected", result);
   } else {
     export_dense(exporter, node, result);
   }

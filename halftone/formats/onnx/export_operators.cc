@@ -57,7 +57,8 @@ void export_clip(Exporter& exporter, float low, float high, const std::string& i
   exporter.add_node("Clip", inputs, output);
 }
 
-// One overload per operator of the graph; the linear ones are in export_linear.cc.
+// One overload per operator of the graph; the linear ones are in export_linear.cc, those of
+// images in export_convolution.cc.
 
 void export_operator(Exporter& exporter, const Node& node, const ir::Unary& op) {
   export_activation(exporter, op.activation, exporter.read(node.inputs[0]),

@@ -84,6 +84,19 @@ void export_node(Exporter& exporter, const ir::Node& node);
 void export_activation(Exporter& exporter, const ir::Activation& activation,
                        const std::string& input, const std::string& output);
 
+// export_convolution.cc
+
+void export_operator(Exporter& exporter, const ir::Node& node, const ir::Conv& op);
+void export_operator(Exporter& exporter, const ir::Node& node, const ir::ConvTranspose& op);
+void export_operator(Exporter& exporter, const ir::Node& node, const ir::Pool& op);
+
+// export_lowbit.cc
+
+/// Adds a layer whose input or weights are in a basis as an operator of Halftone's own.
+/// @return the node, for what else the operator says
+onnx_pb::NodeProto& export_in_basis(Exporter& exporter, const ir::Node& node,
+                                    std::string_view op_type, const std::string& output);
+
 // export_linear.cc
 
 void export_operator(Exporter& exporter, const ir::Node& node, const ir::FullyConnected& op);

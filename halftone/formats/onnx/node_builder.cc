@@ -17,7 +17,9 @@ constexpr ir::Dim kMostExtent = ir::Dim{1} << 40;
 bool is_arithmetic(const ir::Operator& op) {
   return std::holds_alternative<ir::Unary>(op) || std::holds_alternative<ir::Binary>(op) ||
          std::holds_alternative<ir::MatMul>(op) || std::holds_alternative<ir::FullyConnected>(op) ||
-         std::holds_alternative<ir::Softmax>(op) || std::holds_alternative<ir::QuantizeLinear>(op);
+         std::holds_alternative<ir::Conv>(op) || std::holds_alternative<ir::ConvTranspose>(op) ||
+         std::holds_alternative<ir::Pool>(op) || std::holds_alternative<ir::Softmax>(op) ||
+         std::holds_alternative<ir::QuantizeLinear>(op);
 }
 
 /// Operators worth carrying out during the import: their cost is that of their output. Dequantized

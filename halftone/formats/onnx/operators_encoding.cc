@@ -9,6 +9,7 @@
 #include "halftone/formats/low_bit_layer.h"
 #include "halftone/formats/onnx/node_builder.h"
 #include "halftone/formats/onnx/registry.h"
+#include "halftone/formats/onnx/window.h"
 
 namespace halftone::formats::onnx {
 namespace {
@@ -52,17 +53,60 @@ class FieldReader {
   const NodeBuilder& node_;
 };
 
+/// The extents of the weights behind their planes: [outputs, n], or with the taps of a kernel
+/// [outputs, kernel..., n / taps].
+ir::Shape weight_shape(NodeBuilder& node, const LowBitFields& fields, ir::Dim outputs) {
+  const auto kernel = node.ints_attribute("kernel_shape");
+  if (!kernel) return {outputs, fields.inputs};
+  std::vector<ir::Dim> dims = {outputs};
+  ir::Dim taps = 1;
+  for (const ir::Dim extent : *kernel) {
+    if (extent < 1 || extent > fields.inputs / taps) {
+      fail(ErrorKind::kFormat, "kernel_shape: expected extents whose product divides " +
+                                   std::to_string(fields.inputs) + " inputs, found " +
+                                   std::to_string(extent));
+    }
+    taps *= extent;
+    dims.push_back(extent);
+  }
+  if (fields.inputs % taps != 0) {
+    fail(ErrorKind::kFormat, "kernel_shape: " + std::to_string(taps) + " taps do not divide " +
+                                 std::to_string(fields.inputs) + " inputs");
+  }
+  dims.push_back(fields.inputs / taps);
+  return ir::Shape(std::move(dims));
+}
+
 ValueId encoded_weight(NodeBuilder& node, const LowBitFields& fields) {
   const ir::Tensor& planes = node.constant_input(3);
   check_planes(fields, planes.type());
   auto encoding = read_weight_bases(fields, node.constant_input(2).cast(ElementType::kFloat32));
   const std::string name = node.state().graph.value(node.input(3)).name;
-  return node.state().graph.add_constant(name, read_planes(fields, std::move(encoding), planes));
+  ir::EncodedTensor weights = read_planes(fields, std::move(encoding), planes);
+  weights.shape = weight_shape(node, fields, weights.shape[0]);
+  return node.state().graph.add_constant(name, std::move(weights));
 }
 
 ValueId encoded_input(NodeBuilder& node, const LowBitFields& fields) {
   const ir::Tensor basis = node.constant_input(1).cast(ElementType::kFloat32);
   return node.emit(ir::Encode{read_activation_basis(fields, basis)}, {node.input(0)}, "encode");
+}
+
+LowBitFields fields_of(NodeBuilder& node) {
+  check_low_bit_version(node.int_attribute("version", kLowBitVersion));
+  LowBitFields fields;
+  for_each_field(fields, FieldReader(node));
+  fields.check();
+  return fields;
+}
+
+/// Input, weights and bias as the graph's operators have them.
+std::vector<ValueId> layer_inputs(NodeBuilder& node, const LowBitFields& fields) {
+  const ValueId x = fields.activation_bits == 0 ? node.input(0) : encoded_input(node, fields);
+  const ValueId weight = fields.weight_bits == 0 ? node.input(3) : encoded_weight(node, fields);
+  std::vector<ValueId> inputs{x, weight};
+  if (node.has_input(4)) inputs.push_back(node.input(4));
+  return inputs;
 }
 
 }  // namespace
@@ -92,16 +136,26 @@ void build_dequantize_linear(NodeBuilder& node) {
 }
 
 void build_fully_connected(NodeBuilder& node) {
-  check_low_bit_version(node.int_attribute("version", kLowBitVersion));
-  LowBitFields fields;
-  for_each_field(fields, FieldReader(node));
-  fields.check();
-  const ValueId x = fields.activation_bits == 0 ? node.input(0) : encoded_input(node, fields);
-  const ValueId weight = fields.weight_bits == 0 ? node.input(3) : encoded_weight(node, fields);
-  std::vector<ValueId> inputs{x, weight};
-  if (node.has_input(4)) inputs.push_back(node.input(4));
+  const LowBitFields fields = fields_of(node);
   const ir::FullyConnected op{activation_of_code(fields.activation)};
-  node.set_output(0, node.emit(op, std::move(inputs)));
+  node.set_output(0, node.emit(op, layer_inputs(node, fields)));
+}
+
+void build_conv_in_basis(NodeBuilder& node) {
+  const LowBitFields fields = fields_of(node);
+  const ir::Conv op{stated_window(node), node.int_attribute("group", 1),
+                    activation_of_code(fields.activation)};
+  node.set_output(0, node.emit(op, layer_inputs(node, fields)));
+}
+
+void build_conv_transpose_in_basis(NodeBuilder& node) {
+  const LowBitFields fields = fields_of(node);
+  const ir::Window window = stated_window(node);
+  const ir::ConvTranspose op{
+      window,
+      node.ints_attribute("output_padding").value_or(std::vector<ir::Dim>(window.rank(), 0)),
+      node.int_attribute("group", 1), activation_of_code(fields.activation)};
+  node.set_output(0, node.emit(op, layer_inputs(node, fields)));
 }
 
 }  // namespace halftone::formats::onnx

@@ -17,6 +17,13 @@ constexpr Entry kOperators[] = {
     {"", "Gemm", build_gemm},
     {"", "MatMul", build_matmul},
 
+    {"", "Conv", build_conv},
+    {"", "ConvTranspose", build_conv_transpose},
+    {"", "AveragePool", build_pool},
+    {"", "MaxPool", build_pool},
+    {"", "GlobalAveragePool", build_global_average_pool},
+    {"", "GlobalMaxPool", build_global_max_pool},
+
     {"", "Add", build_binary},
     {"", "Sub", build_binary},
     {"", "Mul", build_binary},
@@ -87,6 +94,8 @@ constexpr Entry kOperators[] = {
     {"", "QuantizeLinear", build_quantize_linear},
     {"", "DequantizeLinear", build_dequantize_linear},
     {kHalftoneDomain, "FullyConnected", build_fully_connected},
+    {kHalftoneDomain, "Conv", build_conv_in_basis},
+    {kHalftoneDomain, "ConvTranspose", build_conv_transpose_in_basis},
 };
 
 }  // namespace

@@ -21,6 +21,13 @@ inline constexpr std::string_view kHalftoneDomain = "ai.halftone";
 void build_gemm(NodeBuilder& node);
 void build_matmul(NodeBuilder& node);
 
+// operators_convolution.cc
+void build_conv(NodeBuilder& node);
+void build_conv_transpose(NodeBuilder& node);
+void build_pool(NodeBuilder& node);
+void build_global_average_pool(NodeBuilder& node);
+void build_global_max_pool(NodeBuilder& node);
+
 // operators_elementwise.cc
 void build_binary(NodeBuilder& node);
 void build_prelu(NodeBuilder& node);
@@ -65,5 +72,7 @@ void build_shape_arithmetic(NodeBuilder& node);
 void build_quantize_linear(NodeBuilder& node);
 void build_dequantize_linear(NodeBuilder& node);
 void build_fully_connected(NodeBuilder& node);
+void build_conv_in_basis(NodeBuilder& node);
+void build_conv_transpose_in_basis(NodeBuilder& node);
 
 }  // namespace halftone::formats::onnx

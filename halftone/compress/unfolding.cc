@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/compress/unfolding.h"
+
+#include <algorithm>
+
+namespace halftone::compress {
+namespace {
+
+std::size_t count_of(std::span<const ir::Dim> extents) {
+  std::size_t count = 1;
+  for (const ir::Dim extent : extents) count *= static_cast<std::size_t>(extent);
+  return count;
+}
+
+}  // namespace
+
+bool is_layer(const ir::Operator& op) {
+  return std::holds_alternative<ir::FullyConnected>(op) || std::holds_alternative<ir::Conv>(op) ||
+         std::holds_alternative<ir::ConvTranspose>(op);
+}
+
+Unfolding::Unfolding(const ir::Graph& graph, const ir::Node& layer) {
+  const ir::Shape& weights = graph.value(layer.inputs[1]).type.shape;
+  num_cols_ = matrix_extent(weights).cols;
+  if (const auto* conv = std::get_if<ir::Conv>(&layer.op)) find_positions(*conv, graph, layer);
+  if (const auto* conv = std::get_if<ir::ConvTranspose>(&layer.op)) {
+    find_positions(*conv, graph, layer);
+  }
+  if (positions_.empty()) return;
+  const ir::Shape& image = graph.value(layer.inputs[0]).type.shape;
+  channels_ = static_cast<std::size_t>(image.back());
+  group_channels_ = static_cast<std::size_t>(weights.back());
+  num_groups_ = channels_ / group_channels_;
+  sample_elements_ = count_of(ir::spatial_extents(image)) * channels_;
+}
+
+void Unfolding::find_positions(const ir::Conv& op, const ir::Graph& graph, const ir::Node& layer) {
+  const auto inputs = ir::spatial_extents(graph.value(layer.inputs[0]).type.shape);
+  const auto outputs = ir::spatial_extents(graph.value(layer.output).type.shape);
+  const auto kernel = ir::kernel_extents(graph.value(layer.inputs[1]).type.shape);
+  num_taps_ = count_of(kernel);
+  positions_.assign(count_of(outputs) * num_taps_, kPadding);
+  std::vector<ir::Tap> taps;
+  for (std::size_t p = 0; p < count_of(outputs); ++p) {
+    find_taps(op.window, inputs, kernel, outputs, p, taps);
+    for (const ir::Tap& tap : taps) positions_[p * num_taps_ + tap.tap] = tap.position;
+  }
+}
+
+void Unfolding::find_positions(const ir::ConvTranspose& op, const ir::Graph& graph,
+                               const ir::Node& layer) {
+  const auto inputs = ir::spatial_extents(graph.value(layer.inputs[0]).type.shape);
+  const auto outputs = ir::spatial_extents(graph.value(layer.output).type.shape);
+  const auto kernel = ir::kernel_extents(graph.value(layer.inputs[1]).type.shape);
+  num_taps_ = count_of(kernel);
+  positions_.assign(count_of(outputs) * num_taps_, kPadding);
+  std::vector<ir::Tap> taps;
+  for (std::size_t p = 0; p < count_of(inputs); ++p) {
+    find_taps(op.window, outputs, kernel, inputs, p, taps);
+    for (const ir::Tap& tap : taps) positions_[tap.position * num_taps_ + tap.tap] = p;
+  }
+}
+
+void Unfolding::gather(const float* sample, std::size_t group, std::vector<float>& rows) const {
+  rows.resize(positions_.size() * group_channels_);
+  float* to = rows.data();
+  for (const std::size_t position : positions_) {
+    if (position == kPadding) {
+      std::fill_n(to, group_channels_, 0.0F);
+    } else {
+      std::copy_n(sample + position * channels_ + group * group_channels_, group_channels_, to);
+    }
+    to += group_channels_;
+  }
+}
+
+void Unfolding::for_each_block(std::span<const float> a, std::span<const float> b,
+                               const Visit& visit) const {
+  if (num_cols_ == 0) return;
+  const auto as_rows = [&](std::span<const float> values) {
+    return MatrixView<const float>(values, values.size() / num_cols_, num_cols_);
+  };
+  if (positions_.empty()) {
+    visit(0, as_rows(a), as_rows(b));
+    return;
+  }
+  std::vector<float> a_rows;
+  std::vector<float> b_rows;
+  for (std::size_t first = 0; first < a.size(); first += sample_elements_) {
+    for (std::size_t group = 0; group < num_groups_; ++group) {
+      gather(a.data() + first, group, a_rows);
+      gather(b.data() + first, group, b_rows);
+      visit(group, as_rows(a_rows), as_rows(b_rows));
+    }
+  }
+}
+
+}  // namespace halftone::compress

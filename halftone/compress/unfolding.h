@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// A layer's inputs as the rows that its weights' matrix multiplies.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "halftone/base/view.h"
+#include "halftone/ir/graph.h"
+
+namespace halftone::compress {
+
+/// Whether an operator multiplies its input with a matrix of weights (input 1), one row per output,
+/// and adds a bias (input 2): FullyConnected, Conv, ConvTranspose.
+bool is_layer(const ir::Operator& op);
+
+/// For a fully connected layer the rows are its input's. For a convolution there is one row for
+/// each output position: what all taps see there, zero where they see padding (im2col); outputs are
+/// in groups of equal size, and each group sees channels of its own.
+class Unfolding {
+ public:
+  /// @pre is_layer(layer.op)
+  Unfolding(const ir::Graph& graph, const ir::Node& layer);
+
+  [[nodiscard]] std::size_t num_groups() const { return num_groups_; }
+  /// Columns of a row, and of the matrix of weights.
+  [[nodiscard]] std::size_t num_cols() const { return num_cols_; }
+
+  using Visit =
+      std::function<void(std::size_t group, MatrixView<const float> a, MatrixView<const float> b)>;
+  /// Visits the rows of two inputs of the layer side by side, a block of them at a time.
+  /// @param a  [N, ...] as the layer's input, b likewise
+  void for_each_block(std::span<const float> a, std::span<const float> b, const Visit& visit) const;
+
+ private:
+  static constexpr std::size_t kPadding = std::numeric_limits<std::size_t>::max();
+
+  void find_positions(const ir::Conv& op, const ir::Graph& graph, const ir::Node& layer);
+  void find_positions(const ir::ConvTranspose& op, const ir::Graph& graph, const ir::Node& layer);
+  void gather(const float* sample, std::size_t group, std::vector<float>& rows) const;
+
+  std::size_t num_groups_ = 1;
+  std::size_t num_cols_ = 0;
+  std::size_t channels_ = 0;         ///< of the input
+  std::size_t group_channels_ = 0;   ///< of the input, one group's
+  std::size_t sample_elements_ = 0;  ///< of the input
+  std::size_t num_taps_ = 0;
+  std::vector<std::size_t> positions_;  ///< [outputs, taps] of the input; kPadding outside it
+};
+
+}  // namespace halftone::compress

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// A layer in a basis: an operator of our own.
+#include "halftone/formats/low_bit_layer.h"
+#include "halftone/formats/onnx/exporter.h"
+#include "halftone/formats/onnx/registry.h"
+#include "halftone/formats/onnx/tensors.h"
+
+namespace halftone::formats::onnx {
+namespace {
+
+using ir::Node;
+using onnx_pb::NodeProto;
+
+/// Sets the attribute of a field.
+class FieldWriter {
+ public:
+  explicit FieldWriter(NodeProto& node) : node_(node) {}
+
+  void operator()(const char* name, std::int64_t value) { set_attribute(node_, name, value); }
+  void operator()(const char* name, bool value) {
+    set_attribute(node_, name, std::int64_t{value ? 1 : 0});
+  }
+  void operator()(const char* name, numerics::Granularity value) {
+    set_attribute(node_, name, to_string(value));
+  }
+
+ private:
+  NodeProto& node_;
+};
+
+}  // namespace
+
+NodeProto& export_in_basis(Exporter& exporter, const Node& node, std::string_view op_type,
+                           const std::string& output) {
+  const LowBitLayer layer = take_apart(exporter.graph(), node);
+  std::vector<std::string> inputs(4);
+  inputs[0] = exporter.read(layer.x);
+  if (layer.activations != nullptr) {
+    inputs[1] = exporter.add_initializer(output + "/x",
+                                         encode_compact(activation_basis(*layer.activations)));
+  }
+  if (layer.weights != nullptr) {
+    inputs[2] = exporter.add_initializer(exporter.name(layer.weights_id) + "/basis",
+                                         encode_compact(weight_bases(*layer.weights->encoding)));
+    inputs[3] = exporter.read_as(layer.weights_id, [&] {
+      const numerics::BitPlanes& codes = layer.weights->codes;
+      return encode_tensor(weight_planes(codes, (codes.cols + 7) / 8));
+    });
+  } else {
+    inputs[3] = exporter.read(layer.weights_id);
+  }
+  if (layer.bias != ir::kAbsent) inputs.push_back(exporter.read(layer.bias));
+  NodeProto& proto = exporter.add_node(op_type, inputs, output);
+  proto.set_domain(std::string(kHalftoneDomain));
+  exporter.require_halftone_domain();
+  set_attribute(proto, "version", kLowBitVersion);
+  const LowBitFields fields = fields_of(exporter.graph(), node);
+  for_each_field(fields, FieldWriter(proto));
+  return proto;
+}
+
+}  // namespace halftone::formats::onnx
