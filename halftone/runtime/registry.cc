@@ -24,7 +24,8 @@ constexpr std::array kFullyConnected = {
     kReference};
 constexpr std::array kMatMul = {Implementation{"onednn_f32", judge_matmul, create_matmul},
                                 kReference};
-constexpr std::array kConv = {Implementation{"onednn_f32", judge_conv_float, create_conv_float},
+constexpr std::array kConv = {Implementation{"bit_conv", judge_conv_bits, create_conv_bits},
+                              Implementation{"onednn_f32", judge_conv_float, create_conv_float},
                               kReference};
 constexpr std::array kConvTranspose = {
     Implementation{"onednn_f32", judge_conv_transpose_float, create_conv_transpose_float},
