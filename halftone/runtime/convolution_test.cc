@@ -59,6 +59,23 @@ TEST_P(CodedConv, IsItsDefinition) {
   }
 }
 
+TEST_P(CodedConv, IsNearItsDefinitionInIntegersOf8Bits) {
+  const auto [x_bits, w_bits, x_offset, w_offset, granularity] = GetParam();
+  Layer layer;
+  layer.x = {ir::kBatch, 5, 6, 64};
+  layer.w = {64, 3, 3, 64};
+  layer.x_bits = x_bits;
+  layer.x_offset = x_offset;
+  layer.format = {w_bits, w_offset, granularity, granularity == Granularity::kGroup ? 64U : 0U};
+  // Half a step, 1/240 of the range of the levels, in each of 576 products of some tenths.
+  const auto plan = testing::expect_defined_result(layer_graph(layer), {.batch = 2}, 0.5F);
+  if (granularity == Granularity::kGroup || x_bits * w_bits >= 9) {
+    EXPECT_EQ(kernel_of(*plan), "int8_conv");
+  } else if (x_bits * w_bits <= 4) {
+    EXPECT_EQ(kernel_of(*plan), "bit_conv");
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Encodings, CodedConv,
                          ::testing::Combine(::testing::Values(1, 2, 3, 8),
                                             ::testing::Values(1, 2, 3, 8), ::testing::Bool(),

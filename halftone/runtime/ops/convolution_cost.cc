@@ -37,8 +37,12 @@ double conv_cost_us(ConvProduct product, const ConvExtent& conv) {
       const double full = block_pixels * kBlock * static_cast<double>(conv.inputs);
       return 1e-6 * (1.8 * pairs * full + (5000 * pairs + 1000) * block_pixels + 20 * numbers);
     }
-    case ConvProduct::kLevels:
-      return 1e-6 * (14 * products + 300 * pixels * outputs + 100 * numbers);
+    case ConvProduct::kLevels: {
+      constexpr std::size_t kBlock = 32;
+      const std::size_t blocks = conv.groups * ((conv.group_outputs + kBlock - 1) / kBlock);
+      const double full = pixels * static_cast<double>(blocks * kBlock * conv.inputs);
+      return 1e-6 * (12 * full + 86000 * pixels * static_cast<double>(conv.groups));
+    }
     case ConvProduct::kFloat:
       break;
   }
