@@ -195,11 +195,6 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Softmax& op
   set_attribute(proto, "axis", static_cast<std::int64_t>(op.axis));
 }
 
-template <typename Op>
-void export_operator(Exporter& /*exporter*/, const Node& /*node*/, const Op& /*op*/) {
-  unsupported("cannot be written to this format");
-}
-
 /// Codes of a basis are no values of ONNX: the layers that read them write the basis themselves.
 void export_operator(Exporter& /*exporter*/, const Node& /*node*/, const ir::Encode& /*op*/) {}
 
