@@ -139,11 +139,33 @@ HWY_INLINE void EncodeWord(const float* HWY_RESTRICT x, const EncodeTable& table
   for (std::size_t j = 0; j < table.bits(); ++j) word[j * words] = found[j];
 }
 
+/// Encodes rows of n numbers that follow each other, as many at a time as fill a word; 64 is a
+/// multiple of n. Returns how many it encoded.
+std::size_t EncodeShortRows(MatrixView<const float> values, const EncodeTable& table,
+                            std::uint64_t* HWY_RESTRICT planes) {
+  const std::size_t n = values.cols();
+  const std::size_t bits = table.bits();
+  const std::size_t together = 64 / n;
+  const std::uint64_t valid = (std::uint64_t{1} << n) - 1;
+  const float* x = values.data_handle();
+  std::size_t r = 0;
+  for (; r + together <= values.rows(); r += together, x += 64) {
+    std::uint64_t words[numerics::kMaxBits];
+    EncodeWord(x, table, 1, words);
+    for (std::size_t s = 0; s < together; ++s) {
+      for (std::size_t j = 0; j < bits; ++j) *planes++ = words[j] >> (s * n) & valid;
+    }
+  }
+  return r;
+}
+
 void Encode(MatrixView<const float> values, const EncodeTable& table, std::uint64_t* planes) {
   const std::size_t n = values.cols();
   const std::size_t words = words_for_bits(n);
   const std::size_t whole = n / 64;
-  for (std::size_t r = 0; r < values.rows(); ++r) {
+  const bool short_rows = n != 0 && n < 64 && 64 % n == 0 && values.stride() == n;
+  std::size_t r = short_rows ? EncodeShortRows(values, table, planes) : 0;
+  for (; r < values.rows(); ++r) {
     const float* x = values.data_handle() + r * values.stride();
     std::uint64_t* row = planes + r * table.bits() * words;
     for (std::size_t w = 0; w < whole; ++w) {
