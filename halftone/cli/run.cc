@@ -45,6 +45,12 @@ formats::NpyArray to_array(const ir::Tensor& tensor) {
     case ir::ElementType::kUint8:
     case ir::ElementType::kBool:
       break;
+    case ir::ElementType::kInt16:
+    case ir::ElementType::kUint16:
+      return to_array(tensor.cast(ir::ElementType::kInt32));
+    case ir::ElementType::kUint32:
+    case ir::ElementType::kUint64:
+      return to_array(tensor.cast(ir::ElementType::kInt64));
   }
   return formats::make_npy(tensor.as<std::uint8_t>(), shape);
 }
@@ -84,7 +90,7 @@ std::size_t batch_of(const ir::Graph& graph, const std::vector<ir::Tensor>& inpu
 
 void run(const Options& options) {
   apply(options.common);
-  ir::Graph graph = load_network(options.model);
+  ir::Graph graph = load_to_run(options.model);
   const std::vector<ir::Tensor> inputs = read_inputs(options, graph);
   // One thread, so that the numbers do not depend on how many there are.
   const runtime::PlanOptions plan{batch_of(graph, inputs), 1, options.int8_activations};

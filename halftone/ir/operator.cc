@@ -35,6 +35,12 @@ std::string attributes_of(const Operator& op) {
   return std::visit([](const auto& held) { return attributes(held); }, op);
 }
 
+Operator with_batch(Operator op, std::size_t batch) {
+  if (auto* reshape = std::get_if<Reshape>(&op)) reshape->shape = reshape->shape.with_batch(batch);
+  if (auto* repeat = std::get_if<BroadcastTo>(&op)) repeat->shape = repeat->shape.with_batch(batch);
+  return op;
+}
+
 ValueType infer_output(const Operator& op, InputTypes inputs) {
   return std::visit(
       [&](const auto& held) {

@@ -10,23 +10,34 @@
 #include "halftone/ir/ops/convolution.h"
 #include "halftone/ir/ops/elementwise.h"
 #include "halftone/ir/ops/encoding.h"
+#include "halftone/ir/ops/extend.h"
+#include "halftone/ir/ops/indexing.h"
 #include "halftone/ir/ops/integer.h"
 #include "halftone/ir/ops/layout.h"
 #include "halftone/ir/ops/linear.h"
 #include "halftone/ir/ops/normalize.h"
 #include "halftone/ir/ops/pooling.h"
 #include "halftone/ir/ops/recurrent.h"
+#include "halftone/ir/ops/reduce.h"
+#include "halftone/ir/ops/resample.h"
 
 namespace halftone::ir {
 
-using Operator = std::variant<FullyConnected, MatMul, Conv, ConvTranspose, Pool, Unary, Binary,
-                              Cast, Reshape, Transpose, Concat, Slice, Softmax, Encode,
-                              QuantizeLinear, DequantizeLinear, Recurrent, Requantize>;
+using Operator =
+    std::variant<FullyConnected, MatMul, Conv, ConvTranspose, Pool, Recurrent, Unary, Binary, Where,
+                 Cast, Reshape, Transpose, Concat, Slice, Softmax, Encode, QuantizeLinear,
+                 DequantizeLinear, Requantize, Reduce, ArgReduce, CumSum, Gather, GatherElements,
+                 GatherND, ScatterElements, ScatterND, OneHot, TopK, Pad, BroadcastTo, Tile,
+                 ReverseSequence, Resize, GridSample, Normalize, LocalNormalize>;
 
 /// "FullyConnected"; for Unary, Binary and Pool the function's name: "Tanh", "Add", "MaxPool".
 std::string_view name_of(const Operator& op);
 /// The attributes as text; empty if there are none worth a word.
 std::string attributes_of(const Operator& op);
+
+/// The operator for batches of one size: every kBatch among its attributes is replaced.
+/// @throws Error kShape if the batch exceeds 2^40
+Operator with_batch(Operator op, std::size_t batch);
 
 /// The type of an operator's output.
 /// @param inputs  one entry per input, null where an optional one is absent

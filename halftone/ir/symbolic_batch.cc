@@ -23,10 +23,17 @@ Dim extent_before(const Shape& shape, std::size_t axis) {
   return product;
 }
 
-/// Whether an operator treats samples apart, given that its types fit.
+/// Whether an operator treats samples apart, given that its types fit: the shape rules of those
+/// that work along an axis refuse the batch there.
 bool keeps_samples_apart(const Graph& graph, const Node& node) {
   const Shape& output = graph.value(node.output).type.shape;
   if (std::ranges::count(output.dims(), kBatch) > 1) return false;
+  const auto has_batch = [&](ValueId id) {
+    return id != kAbsent && batch_axis(graph.value(id).type.shape).has_value();
+  };
+  // A result without the batch is one for all samples together.
+  if (std::ranges::any_of(node.inputs, has_batch) && !batch_axis(output)) return false;
+  if (std::holds_alternative<ScatterND>(node.op) && has_batch(node.inputs[1])) return false;
   const Shape& input = graph.value(node.inputs[0]).type.shape;
   const auto axis = batch_axis(input);
   if (!axis) return true;

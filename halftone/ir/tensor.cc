@@ -8,28 +8,10 @@
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/ir/element.h"
 
 namespace halftone::ir {
 namespace {
-
-/// Calls visit(T{}) with the C++ type of an element.
-template <typename Visit>
-auto with_element(ElementType type, Visit&& visit) {
-  switch (type) {
-    case ElementType::kFloat32:
-      return visit(float{});
-    case ElementType::kInt8:
-      return visit(std::int8_t{});
-    case ElementType::kUint8:
-    case ElementType::kBool:
-      return visit(std::uint8_t{});
-    case ElementType::kInt32:
-      return visit(std::int32_t{});
-    case ElementType::kInt64:
-      return visit(std::int64_t{});
-  }
-  fail(ErrorKind::kInternal, "unknown element type");
-}
 
 /// static_cast with the values outside the target's range brought to its nearest end, NaN to 0.
 template <typename To, typename From>
@@ -66,6 +48,14 @@ std::string_view to_string(ElementType type) {
       return "int64";
     case ElementType::kBool:
       return "bool";
+    case ElementType::kInt16:
+      return "int16";
+    case ElementType::kUint16:
+      return "uint16";
+    case ElementType::kUint32:
+      return "uint32";
+    case ElementType::kUint64:
+      return "uint64";
   }
   return "unknown";
 }

@@ -18,7 +18,18 @@
 
 namespace halftone::ir {
 
-enum class ElementType { kFloat32, kInt8, kUint8, kInt32, kInt64, kBool };
+enum class ElementType {
+  kFloat32,
+  kInt8,
+  kUint8,
+  kInt32,
+  kInt64,
+  kBool,
+  kInt16,
+  kUint16,
+  kUint32,
+  kUint64
+};
 
 std::string_view to_string(ElementType type);
 /// Bytes of one element; kBool takes one.
@@ -36,6 +47,14 @@ template <>
 struct ElementTypeOf<std::int32_t> : std::integral_constant<ElementType, ElementType::kInt32> {};
 template <>
 struct ElementTypeOf<std::int64_t> : std::integral_constant<ElementType, ElementType::kInt64> {};
+template <>
+struct ElementTypeOf<std::int16_t> : std::integral_constant<ElementType, ElementType::kInt16> {};
+template <>
+struct ElementTypeOf<std::uint16_t> : std::integral_constant<ElementType, ElementType::kUint16> {};
+template <>
+struct ElementTypeOf<std::uint32_t> : std::integral_constant<ElementType, ElementType::kUint32> {};
+template <>
+struct ElementTypeOf<std::uint64_t> : std::integral_constant<ElementType, ElementType::kUint64> {};
 
 /// How the numbers of a value are represented: dense elements, or codes of a basis.
 struct Encoding {

@@ -8,12 +8,6 @@
 namespace halftone::ir::test {
 namespace {
 
-/// The operator for batches of one size.
-Operator with_batch(Operator op, std::size_t batch) {
-  if (auto* reshape = std::get_if<Reshape>(&op)) reshape->shape = reshape->shape.with_batch(batch);
-  return op;
-}
-
 std::size_t batch_of(const Graph& graph, const std::vector<Tensor>& inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (graph.value(graph.inputs()[i]).type.shape.is_static()) continue;

@@ -49,7 +49,6 @@ void verify_readable(const Graph& graph, ValueId id, const std::string& reader) 
 }  // namespace
 
 void verify(const Graph& graph) {
-  check(!graph.inputs().empty(), "the graph has no inputs");
   check(!graph.outputs().empty(), "the graph has no outputs");
   for (const ValueId id : graph.inputs()) {
     with_context("input '" + graph.value(id).name + "'",

@@ -19,6 +19,7 @@ bool may_fold(const ir::Graph& graph, const ir::Node& node, const FoldOptions& o
     input_bytes += tensor->bytes().size();
   }
   const ir::ValueType& type = graph.value(node.output).type;
+  if (!type.shape.is_static()) return false;
   const std::size_t bytes = type.shape.element_count() * ir::size_bytes(type.encoding.element);
   return bytes <= input_bytes + options.most_growth_bytes;
 }

@@ -8,6 +8,8 @@
 namespace halftone::passes {
 namespace {
 
+constexpr auto kFloat = ir::ElementType::kFloat32;
+
 /// The operator with an activation; none if it takes none or has one.
 std::optional<ir::Operator> with_activation(const ir::Operator& op,
                                             const ir::Activation& activation) {
@@ -36,7 +38,9 @@ bool fuse_activation(ir::Graph& graph) {
     const ir::Node node = graph.node(id);
     const auto reader = only_reader(graph, node.output);
     const auto* unary = reader ? std::get_if<ir::Unary>(&graph.node(*reader).op) : nullptr;
-    if (unary == nullptr) continue;
+    const bool fits = unary != nullptr && graph.value(node.output).type.is_dense(kFloat) &&
+                      !ir::is_predicate(unary->activation.kind);
+    if (!fits) continue;
     auto fused = with_activation(node.op, unary->activation);
     if (!fused) continue;
     absorb(graph, id, *reader, std::move(*fused), node.inputs);

@@ -116,8 +116,6 @@ std::optional<Eltwise> eltwise(const ir::Activation& activation) {
       return Eltwise{algorithm::eltwise_soft_relu, 0, 0};
     case ir::ActivationKind::kExp:
       return Eltwise{algorithm::eltwise_exp, 0, 0};
-    case ir::ActivationKind::kLog:
-      return Eltwise{algorithm::eltwise_log, 0, 0};
     case ir::ActivationKind::kSqrt:
       return Eltwise{algorithm::eltwise_sqrt, 0, 0};
     case ir::ActivationKind::kAbs:

@@ -79,17 +79,21 @@ std::vector<Case> unary_cases() {
       case ActivationKind::kSoftplus:
       case ActivationKind::kErf:
         return "vector_f32";
-      case ActivationKind::kLog:
       case ActivationKind::kSqrt:
       case ActivationKind::kAbs:
       case ActivationKind::kNeg:
       case ActivationKind::kSquare:
         return "onednn_f32";
-      default:
+      case ActivationKind::kNot:
+      case ActivationKind::kIsNan:
+      case ActivationKind::kIsInf:
         return "reference";
+      default:
+        return "plain_f32";
     }
   };
-  for (int kind = 0; kind <= static_cast<int>(ActivationKind::kRound); ++kind) {
+  for (int kind = 0; kind <= static_cast<int>(ActivationKind::kIsInf); ++kind) {
+    if (kind == static_cast<int>(ActivationKind::kNot)) continue;  // takes no floats
     const ir::Activation activation{static_cast<ActivationKind>(kind), 0.25F, 0.75F};
     cases.push_back({"Unary" + std::string(ir::to_string(activation.kind)),
                      ir::Unary{activation},

@@ -280,7 +280,7 @@ TEST(Plan, RefusesOptionsOutOfRange) {
 }
 
 TEST(Plan, RefusesAGraphThatIsNotWhole) {
-  expect_error(ErrorKind::kFormat, "the graph has no inputs", [] { make_plan(ir::Graph()); });
+  expect_error(ErrorKind::kFormat, "the graph has no outputs", [] { make_plan(ir::Graph()); });
 }
 
 TEST(Plan, RefusesABatchThatDoesNotFit) {

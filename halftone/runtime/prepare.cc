@@ -18,10 +18,7 @@ void fill_in_batch(ir::Graph& graph, std::size_t batch) {
     graph.set_input_type(id, std::move(type));
   }
   for (const ir::NodeId id : graph.topological_order()) {
-    ir::Operator op = graph.node(id).op;
-    if (auto* reshape = std::get_if<ir::Reshape>(&op)) {
-      reshape->shape = reshape->shape.with_batch(batch);
-    }
+    ir::Operator op = ir::with_batch(graph.node(id).op, batch);
     std::vector<ir::ValueId> inputs = graph.node(id).inputs;
     graph.replace_node(id, std::move(op), std::move(inputs));
   }

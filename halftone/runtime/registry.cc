@@ -37,7 +37,8 @@ constexpr std::array kConvTranspose = {
 constexpr std::array kPool = {Implementation{"onednn_f32", judge_pool, create_pool}, kReference};
 constexpr std::array kUnary = {
     Implementation{"vector_f32", judge_unary_vector, create_unary_vector},
-    Implementation{"onednn_f32", judge_unary_onednn, create_unary_onednn}, kReference};
+    Implementation{"onednn_f32", judge_unary_onednn, create_unary_onednn},
+    Implementation{"plain_f32", judge_unary_plain, create_unary_plain}, kReference};
 constexpr std::array kBinary = {Implementation{"rows_f32", judge_binary_rows, create_binary_rows},
                                 kReference};
 constexpr std::array kSoftmax = {

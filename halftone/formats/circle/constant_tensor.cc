@@ -85,6 +85,14 @@ TensorType tensor_type(ir::ElementType type) {
       return TensorType::INT64;
     case ir::ElementType::kBool:
       return TensorType::BOOL;
+    case ir::ElementType::kInt16:
+      return TensorType::INT16;
+    case ir::ElementType::kUint16:
+      return TensorType::UINT16;
+    case ir::ElementType::kUint32:
+      return TensorType::UINT32;
+    case ir::ElementType::kUint64:
+      return TensorType::UINT64;
   }
   fail(ErrorKind::kInternal, "unknown element type");
 }

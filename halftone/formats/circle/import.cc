@@ -28,6 +28,7 @@ ir::Graph import_circle(std::span<const std::byte> bytes) {
   ir::Graph graph = import_any_batch(file);
   // Codes and bases of low-bit layers were tensors of the file; nothing reads them now.
   graph.remove_unused_nodes();
+  if (graph.inputs().empty()) fail(ErrorKind::kFormat, "the graph has no inputs");
   ir::try_symbolic_batch(graph);
   ir::verify(graph);
   return graph;

@@ -38,9 +38,43 @@ std::string_view plain_operator(ActivationKind kind) {
     case ActivationKind::kFloor:
     case ActivationKind::kCeil:
     case ActivationKind::kRound:
+    case ActivationKind::kSin:
+    case ActivationKind::kCos:
+    case ActivationKind::kTan:
+    case ActivationKind::kAsin:
+    case ActivationKind::kAcos:
+    case ActivationKind::kAtan:
+    case ActivationKind::kSinh:
+    case ActivationKind::kCosh:
+    case ActivationKind::kAsinh:
+    case ActivationKind::kAcosh:
+    case ActivationKind::kAtanh:
       return to_string(kind);
+    case ActivationKind::kIsNan:
+      return "IsNaN";
     default:
       return "";
+  }
+}
+
+/// The operator of a pair of a type.
+std::string binary_operator(Exporter& exporter, ir::BinaryKind kind, const ir::ValueType& type) {
+  const std::string name(to_string(kind));
+  switch (kind) {
+    case ir::BinaryKind::kMod:
+    case ir::BinaryKind::kFmod:
+      return "Mod";
+    case ir::BinaryKind::kShiftLeft:
+    case ir::BinaryKind::kShiftRight:
+      return "BitShift";
+    case ir::BinaryKind::kAnd:
+    case ir::BinaryKind::kOr:
+    case ir::BinaryKind::kXor:
+      if (type.is_dense(ir::ElementType::kBool)) return name;
+      exporter.require_opset(18);
+      return "Bitwise" + name;
+    default:
+      return name;
   }
 }
 
@@ -60,7 +94,19 @@ void export_clip(Exporter& exporter, float low, float high, const std::string& i
 // One overload per operator of the graph; the linear ones are in export_linear.cc, those of
 // images in export_convolution.cc.
 
+template <typename Op>
+void export_operator(Exporter& /*exporter*/, const Node& node, const Op& /*op*/) {
+  unsupported("operator " + std::string(name_of(node.op)));
+}
+
 void export_operator(Exporter& exporter, const Node& node, const ir::Unary& op) {
+  if (op.activation.kind == ActivationKind::kNot) {
+    const bool is_bool = exporter.type(node.inputs[0]).is_dense(ir::ElementType::kBool);
+    if (!is_bool) exporter.require_opset(18);
+    exporter.add_node(is_bool ? "Not" : "BitwiseNot", {exporter.read(node.inputs[0])},
+                      exporter.name(node.output));
+    return;
+  }
   export_activation(exporter, op.activation, exporter.read(node.inputs[0]),
                     exporter.name(node.output));
 }
@@ -73,8 +119,14 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Binary& op)
   const bool fused = op.activation != ir::Activation{};
   const std::string& output = exporter.name(node.output);
   const std::string result = fused ? exporter.fresh(output + "/linear") : output;
-  exporter.add_node(to_string(op.kind),
-                    {exporter.read(node.inputs[0]), exporter.read(node.inputs[1])}, result);
+  NodeProto& proto =
+      exporter.add_node(binary_operator(exporter, op.kind, exporter.type(node.inputs[0])),
+                        {exporter.read(node.inputs[0]), exporter.read(node.inputs[1])}, result);
+  const bool left = op.kind == ir::BinaryKind::kShiftLeft;
+  if (op.kind == ir::BinaryKind::kFmod) set_attribute(proto, "fmod", std::int64_t{1});
+  if (left || op.kind == ir::BinaryKind::kShiftRight) {
+    set_attribute(proto, "direction", std::string_view(left ? "LEFT" : "RIGHT"));
+  }
   if (fused) export_activation(exporter, op.activation, result, output);
 }
 
@@ -141,11 +193,6 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Softmax& op
   }
   NodeProto& proto = exporter.add_node(op.log ? "LogSoftmax" : "Softmax", {input}, output);
   set_attribute(proto, "axis", static_cast<std::int64_t>(op.axis));
-}
-
-template <typename Op>
-void export_operator(Exporter& /*exporter*/, const Node& /*node*/, const Op& /*op*/) {
-  unsupported("cannot be written to this format");
 }
 
 /// Codes of a basis are no values of ONNX: the layers that read them write the basis themselves.
@@ -252,6 +299,12 @@ void export_activation(Exporter& exporter, const ir::Activation& activation,
 }
 
 void export_node(Exporter& exporter, const Node& node) {
+  const bool is_product =
+      node.inputs.size() > 1 && node.inputs[1] != ir::kAbsent &&
+      ir::are_integers(exporter.type(node.inputs[0]), exporter.type(node.inputs[1])) &&
+      (std::holds_alternative<ir::FullyConnected>(node.op) ||
+       std::holds_alternative<ir::MatMul>(node.op) || std::holds_alternative<ir::Conv>(node.op));
+  if (is_product) unsupported("a product of integers");
   exporter.set_node_name(node.name);
   std::visit([&](const auto& op) { export_operator(exporter, node, op); }, node.op);
 }

@@ -13,6 +13,7 @@
 #include "halftone/formats/onnx/external_data.h"
 #include "halftone/formats/onnx/node_builder.h"
 #include "halftone/formats/onnx/registry.h"
+#include "halftone/formats/onnx/subgraph.h"
 #include "halftone/ir/verify.h"
 
 namespace halftone::formats {
@@ -79,14 +80,23 @@ std::map<std::string, std::int64_t> opsets_of(const ModelProto& model) {
   return opsets;
 }
 
-/// Fails with every operator that has no builder, each with the nodes that use it.
-void check_operators(const GraphProto& graph) {
-  std::map<std::string, std::vector<std::string>> missing;
-  for (const NodeProto& node : graph.node()) {
+/// Adds to the operators that have no builder the nodes that use them.
+template <typename Nodes>
+void find_missing(const ImportState& state, const Nodes& nodes,
+                  std::map<std::string, std::vector<std::string>>& missing) {
+  for (const NodeProto& node : nodes) {
     if (onnx::find_builder(node.domain(), node.op_type()) != nullptr) continue;
+    if (onnx::find_function(state, node) != nullptr) continue;
     const std::string domain = node.domain().empty() ? "" : node.domain() + ".";
     missing[domain + node.op_type()].push_back(onnx::name_of(node));
   }
+}
+
+/// Fails with every operator that has no builder, each with the nodes that use it.
+void check_operators(const ImportState& state, const ModelProto& model) {
+  std::map<std::string, std::vector<std::string>> missing;
+  find_missing(state, model.graph().node(), missing);
+  for (const auto& function : model.functions()) find_missing(state, function.node(), missing);
   if (missing.empty()) return;
   std::string text;
   for (const auto& [op, nodes] : missing) {
@@ -100,19 +110,6 @@ void check_operators(const GraphProto& graph) {
     text += ")";
   }
   fail(ErrorKind::kUnsupported, "operators that are not supported: " + text);
-}
-
-void add_initializers(ImportState& state, GraphProto& graph) {
-  if (graph.sparse_initializer_size() > 0) {
-    fail(ErrorKind::kUnsupported,
-         "sparse initializer '" + graph.sparse_initializer(0).values().name() + "'");
-  }
-  for (TensorProto& proto : *graph.mutable_initializer()) {
-    with_context("initializer '" + proto.name() + "'",
-                 [&] { state.bind(proto.name(), state.add_constant(proto.name(), proto)); });
-    // The graph has its own copy now.
-    proto.clear_raw_data();
-  }
 }
 
 /// Names that the file gives to open first extents: wherever they stand, they mean the batch.
@@ -168,37 +165,45 @@ void add_input(ImportState& state, const ValueInfoProto& input,
   state.bind(input.name(), state.graph.add_input(input.name(), std::move(value_type)));
 }
 
-void add_inputs(ImportState& state, const GraphProto& graph) {
+/// An input whose value the caller has fixed.
+void add_fixed_input(ImportState& state, const ValueInfoProto& input, const ir::Tensor& value) {
+  const auto& type = input.type().tensor_type();
+  bool fits = onnx::element_of(type.elem_type()) == value.element();
+  if (type.has_shape()) {
+    const auto rank = static_cast<std::size_t>(type.shape().dim_size());
+    fits = fits && rank == value.shape().rank();
+    for (std::size_t i = 0; fits && i < rank; ++i) {
+      const auto& dim = type.shape().dim(static_cast<int>(i));
+      fits = !dim.has_dim_value() || dim.dim_value() <= 0 || dim.dim_value() == value.shape()[i];
+    }
+  }
+  if (!fits) {
+    fail(ErrorKind::kShape, "the constant " + value.type().to_string() + " does not fit its type");
+  }
+  state.bind(input.name(), state.graph.add_constant(input.name(), value.clone()));
+}
+
+void add_inputs(ImportState& state, const GraphProto& graph, const OnnxOptions& options) {
   std::set<std::string> initialized;
   for (const TensorProto& proto : graph.initializer()) initialized.insert(proto.name());
   const std::set<std::string> batch = batch_names(graph);
   for (const ValueInfoProto& input : graph.input()) {
     // Before IR version 4 every initializer had to be listed as an input as well.
     if (initialized.contains(input.name())) continue;
-    with_context("input '" + input.name() + "'", [&] { add_input(state, input, batch); });
+    with_context("input '" + input.name() + "'", [&] {
+      const auto fixed = options.constants.find(input.name());
+      if (fixed != options.constants.end()) {
+        add_fixed_input(state, input, fixed->second);
+      } else {
+        add_input(state, input, batch);
+      }
+    });
   }
-}
-
-void add_node(ImportState& state, const NodeProto& proto) {
-  with_context(onnx::describe(proto), [&] {
-    onnx::NodeBuilder node(state, proto);
-    if (!onnx::evaluate_integers(node)) onnx::find_builder(proto.domain(), proto.op_type())(node);
-    for (const std::string& output : proto.output()) {
-      if (output.empty() || state.bindings.contains(output)) continue;
-      state.bind(output, onnx::Unavailable{"an output of " + onnx::describe(proto) +
-                                           " that is not supported"});
-    }
-  });
-}
-
-/// Before a node is built none of its outputs may have a value: what the node does not set itself
-/// would pass for set.
-void check_outputs(const ImportState& state, const NodeProto& proto) {
-  std::set<std::string> names;
-  for (const std::string& output : proto.output()) {
-    if (output.empty()) continue;
-    if (state.bindings.contains(output) || !names.insert(output).second) {
-      fail(ErrorKind::kFormat, onnx::describe(proto) + ": value '" + output + "' is defined twice");
+  for (const auto& [name, value] : options.constants) {
+    const bool is_input = std::ranges::any_of(
+        graph.input(), [&](const ValueInfoProto& input) { return input.name() == name; });
+    if (!is_input || initialized.contains(name)) {
+      fail(ErrorKind::kUsage, "constant '" + name + "': the model has no such input");
     }
   }
 }
@@ -245,13 +250,17 @@ void check_finite(const ir::Graph& graph) {
   }
 }
 
-ir::Graph build(std::span<const std::byte> bytes, const std::filesystem::path& folder) {
+ir::Graph build(std::span<const std::byte> bytes, const std::filesystem::path& folder,
+                const OnnxOptions& options) {
   ModelProto model = parse(bytes);
   check_known("IR version", model.ir_version(), kNewestIrVersion);
   ImportState state;
   state.opsets = opsets_of(model);
   GraphProto& proto = *model.mutable_graph();
-  check_operators(proto);
+  for (const auto& function : model.functions()) {
+    state.functions[{function.domain(), function.name()}] = &function;
+  }
+  check_operators(state, model);
   state.budget_bytes = kBudgetBytes + kBudgetPerModelByte * bytes.size();
   onnx::ExternalData files(folder);
   state.external = [&](const TensorProto& tensor, std::size_t needed) {
@@ -259,14 +268,14 @@ ir::Graph build(std::span<const std::byte> bytes, const std::filesystem::path& f
     state.budget_bytes += kBudgetPerModelByte * needed;
     return data;
   };
-  add_initializers(state, proto);
-  add_inputs(state, proto);
-  for (const NodeProto& node : proto.node()) {
-    check_outputs(state, node);
-    add_node(state, node);
-  }
+  onnx::add_initializers(state, proto);
+  add_inputs(state, proto, options);
+  for (const NodeProto& node : proto.node()) onnx::add_node(state, node);
   add_outputs(state, proto);
   state.graph.remove_unused_nodes();
+  if (state.graph.inputs().empty() && options.constants.empty()) {
+    fail(ErrorKind::kFormat, "the graph has no inputs");
+  }
   check_finite(state.graph);
   ir::verify(state.graph);
   return std::move(state.graph);
@@ -274,9 +283,10 @@ ir::Graph build(std::span<const std::byte> bytes, const std::filesystem::path& f
 
 }  // namespace
 
-ir::Graph import_onnx(std::span<const std::byte> bytes, const std::filesystem::path& folder) {
+ir::Graph import_onnx(std::span<const std::byte> bytes, const std::filesystem::path& folder,
+                      const OnnxOptions& options) {
   try {
-    return build(bytes, folder);
+    return build(bytes, folder, options);
   } catch (const Error& error) {
     // Names in the file may hold anything; a message is one line of it.
     std::string text = error.what();

@@ -13,28 +13,39 @@ using onnx_pb::AttributeProto;
 
 constexpr ir::Dim kMostExtent = ir::Dim{1} << 40;
 
-/// Operators that compute on numbers, and only on float32.
-bool is_arithmetic(const ir::Operator& op) {
-  return std::holds_alternative<ir::Unary>(op) || std::holds_alternative<ir::Binary>(op) ||
-         std::holds_alternative<ir::MatMul>(op) || std::holds_alternative<ir::FullyConnected>(op) ||
-         std::holds_alternative<ir::Conv>(op) || std::holds_alternative<ir::ConvTranspose>(op) ||
-         std::holds_alternative<ir::Pool>(op) || std::holds_alternative<ir::Softmax>(op) ||
-         std::holds_alternative<ir::QuantizeLinear>(op);
+template <typename... Ops>
+bool is_one_of(const ir::Operator& op) {
+  return (std::holds_alternative<Ops>(op) || ...);
 }
 
 /// Operators that take integers of 8 bits as well.
 bool is_product(const ir::Operator& op) {
-  return std::holds_alternative<ir::MatMul>(op) || std::holds_alternative<ir::FullyConnected>(op) ||
-         std::holds_alternative<ir::Conv>(op);
+  return is_one_of<ir::MatMul, ir::FullyConnected, ir::Conv>(op);
 }
 
-/// Operators worth carrying out during the import: their cost is that of their output. Dequantized
-/// weights stay operators, so that what the file holds in integers stays in integers.
+/// Operators that compute on numbers, and only on float32.
+bool is_arithmetic(const ir::Operator& op) {
+  if (const auto* unary = std::get_if<ir::Unary>(&op)) {
+    const ir::ActivationKind kind = unary->activation.kind;
+    return kind != ir::ActivationKind::kAbs && kind != ir::ActivationKind::kNeg &&
+           kind != ir::ActivationKind::kSign && kind != ir::ActivationKind::kNot;
+  }
+  return is_product(op) || is_one_of<ir::ConvTranspose, ir::Pool, ir::Softmax, ir::QuantizeLinear,
+                                     ir::Normalize, ir::LocalNormalize, ir::GridSample>(op);
+}
+
+/// Operators worth carrying out during the import: their cost is that of their output or input.
+/// Dequantized weights stay operators, so that what the file holds in integers stays in integers.
 bool is_foldable(const ir::Operator& op) {
-  return std::holds_alternative<ir::Unary>(op) || std::holds_alternative<ir::Binary>(op) ||
-         std::holds_alternative<ir::Cast>(op) || std::holds_alternative<ir::Reshape>(op) ||
-         std::holds_alternative<ir::Transpose>(op) || std::holds_alternative<ir::Concat>(op) ||
-         std::holds_alternative<ir::Slice>(op) || std::holds_alternative<ir::QuantizeLinear>(op);
+  return is_one_of<ir::Unary, ir::Binary, ir::Where, ir::Cast, ir::Reshape, ir::Transpose,
+                   ir::Concat, ir::Slice, ir::QuantizeLinear, ir::Reduce, ir::ArgReduce, ir::CumSum,
+                   ir::Gather, ir::GatherElements, ir::GatherND, ir::ScatterElements, ir::ScatterND,
+                   ir::OneHot, ir::TopK, ir::Pad, ir::BroadcastTo, ir::Tile>(op);
+}
+
+/// Those whose inputs may be larger than their output.
+bool costs_its_input(const ir::Operator& op) {
+  return is_one_of<ir::Reduce, ir::ArgReduce, ir::TopK>(op);
 }
 
 bool holds_field(const AttributeProto& attribute, AttributeProto::AttributeType type) {
@@ -53,6 +64,8 @@ bool holds_field(const AttributeProto& attribute, AttributeProto::AttributeType 
       return attribute.ints_size() > 0;
     case AttributeProto::STRINGS:
       return attribute.strings_size() > 0;
+    case AttributeProto::GRAPH:
+      return attribute.has_g();
     default:
       return false;
   }
@@ -80,6 +93,7 @@ void ImportState::bind(const std::string& name, Binding binding) {
   if (!bindings.emplace(name, std::move(binding)).second) {
     fail(ErrorKind::kFormat, "value '" + name + "' is defined twice");
   }
+  if (scope != nullptr) scope->push_back(name);
 }
 
 ir::ValueId ImportState::add_constant(const std::string& name, const onnx_pb::TensorProto& proto) {
@@ -274,6 +288,11 @@ const onnx_pb::TensorProto* NodeBuilder::proto_attribute(const std::string& name
   return attribute == nullptr ? nullptr : &attribute->t();
 }
 
+const onnx_pb::GraphProto* NodeBuilder::graph_attribute(const std::string& name) const {
+  const AttributeProto* attribute = find(name, AttributeProto::GRAPH);
+  return attribute == nullptr ? nullptr : &attribute->g();
+}
+
 std::optional<ir::Tensor> NodeBuilder::tensor_attribute(const std::string& name) const {
   const onnx_pb::TensorProto* proto = proto_attribute(name);
   if (proto == nullptr) return std::nullopt;
@@ -306,10 +325,11 @@ std::optional<ir::Tensor> NodeBuilder::fold(const ir::Operator& op,
   if (!is_foldable(op) || !result.shape.is_static()) return std::nullopt;
   std::vector<const ir::Tensor*> tensors;
   for (const ir::ValueId id : inputs) {
-    tensors.push_back(constant(id));
-    if (tensors.back() == nullptr) return std::nullopt;
+    tensors.push_back(id == ir::kAbsent ? nullptr : constant(id));
+    if (id != ir::kAbsent && tensors.back() == nullptr) return std::nullopt;
   }
-  const std::size_t bytes = result.shape.element_count() * ir::size_bytes(result.encoding.element);
+  std::size_t bytes = result.shape.element_count() * ir::size_bytes(result.encoding.element);
+  if (costs_its_input(op)) bytes += tensors[0]->bytes().size();
   if (!state_.try_charge(bytes)) return std::nullopt;
   return ir::evaluate_operator(op, tensors);
 }
@@ -335,6 +355,13 @@ ir::ValueId NodeBuilder::add_scalar(float value) {
   return add_constant(ir::Tensor::from<float>({}, std::span(&value, 1)));
 }
 
+ir::ValueId NodeBuilder::add_scalar(double value, ir::ElementType element) {
+  // Integers beyond 2^24 are no float32: they go through int64.
+  if (element == ir::ElementType::kFloat32) return add_scalar(static_cast<float>(value));
+  const auto whole = static_cast<std::int64_t>(value);
+  return add_constant(ir::Tensor::from<std::int64_t>({}, std::span(&whole, 1)).cast(element));
+}
+
 ir::ValueId NodeBuilder::reshape(ir::ValueId id, const ir::Shape& shape) {
   return type(id).shape == shape ? id : emit(ir::Reshape{shape}, {id});
 }
@@ -355,6 +382,10 @@ void NodeBuilder::set_output(std::size_t i, ir::ValueId id) {
 void NodeBuilder::set_output(Integers integers) {
   state_.charge(integers.values.size() * sizeof(Extent));
   if (num_outputs() > 0) state_.bind(proto_.output(0), std::move(integers));
+}
+
+void NodeBuilder::bind_output(std::size_t i, Binding binding) {
+  if (has_output(i)) state_.bind(proto_.output(static_cast<int>(i)), std::move(binding));
 }
 
 void NodeBuilder::unsupported(const std::string& what) { fail(ErrorKind::kUnsupported, what); }

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -35,6 +36,10 @@ struct ImportState {
   /// Constants of integer types that have no equal here and were widened.
   std::set<ir::ValueId> widened;
   ReadExternal external;
+  /// The model's own operators, by domain and name.
+  std::map<std::pair<std::string, std::string>, const onnx_pb::FunctionProto*> functions;
+  std::vector<std::string>* scope = nullptr;  ///< names bound within a graph of a node
+  int depth = 0;                              ///< of graphs and functions within each other
   std::size_t budget_bytes = 0;  ///< what constants made during the import may still take
 
   /// Takes bytes from the budget. Returns false, and takes none, if they exceed it.
@@ -66,6 +71,7 @@ class NodeBuilder {
   [[nodiscard]] std::size_t num_inputs() const;
   [[nodiscard]] std::size_t num_outputs() const;
   [[nodiscard]] bool has_input(std::size_t i) const;
+  /// Whether the file gives an output a name.
   [[nodiscard]] bool has_output(std::size_t i) const;
   /// @throws Error kFormat if the input is absent
   [[nodiscard]] ir::ValueId input(std::size_t i);
@@ -98,6 +104,7 @@ class NodeBuilder {
       const std::string& name) const;
   [[nodiscard]] std::optional<ir::Tensor> tensor_attribute(const std::string& name) const;
   [[nodiscard]] const onnx_pb::TensorProto* proto_attribute(const std::string& name) const;
+  [[nodiscard]] const onnx_pb::GraphProto* graph_attribute(const std::string& name) const;
 
   /// Adds an operator. Where all inputs are constants, cheap operators are carried out instead.
   /// @throws Error kShape if the inputs do not fit; kUnsupported if arithmetic is not on float32
@@ -108,6 +115,8 @@ class NodeBuilder {
   [[nodiscard]] ir::Tensor allocate(ir::ElementType element, const ir::Shape& shape);
   ir::ValueId add_constant(ir::Tensor tensor);
   ir::ValueId add_scalar(float value);
+  /// The number as a scalar of an element type.
+  ir::ValueId add_scalar(double value, ir::ElementType element);
   /// The value under another shape; itself if it has that shape.
   ir::ValueId reshape(ir::ValueId id, const ir::Shape& shape);
   /// The value as float32; itself if it is.
@@ -115,6 +124,7 @@ class NodeBuilder {
 
   void set_output(std::size_t i, ir::ValueId id);
   void set_output(Integers integers);
+  void bind_output(std::size_t i, Binding binding);
 
   /// @throws Error kUnsupported, always
   [[noreturn]] static void unsupported(const std::string& what);

@@ -6,8 +6,9 @@
 #include <string_view>
 
 #include "halftone/base/error.h"
-#include "halftone/formats/onnx/node_builder.h"
+#include "halftone/formats/onnx/emit.h"
 #include "halftone/formats/onnx/registry.h"
+#include "halftone/ir/element.h"
 
 namespace halftone::formats::onnx {
 namespace {
@@ -49,6 +50,20 @@ constexpr Entry kActivations[] = {
     {"Softsign", ActivationKind::kSoftsign},
     {"Sqrt", ActivationKind::kSqrt},
     {"Tanh", ActivationKind::kTanh},
+    {"Acos", ActivationKind::kAcos},
+    {"Acosh", ActivationKind::kAcosh},
+    {"Asin", ActivationKind::kAsin},
+    {"Asinh", ActivationKind::kAsinh},
+    {"Atan", ActivationKind::kAtan},
+    {"Atanh", ActivationKind::kAtanh},
+    {"Cos", ActivationKind::kCos},
+    {"Cosh", ActivationKind::kCosh},
+    {"Sin", ActivationKind::kSin},
+    {"Sinh", ActivationKind::kSinh},
+    {"Tan", ActivationKind::kTan},
+    {"Not", ActivationKind::kNot},
+    {"BitwiseNot", ActivationKind::kNot},
+    {"IsNaN", ActivationKind::kIsNan},
     {"ThresholdedRelu", ActivationKind::kThresholded, "alpha", 1.0F},
 };
 
@@ -87,6 +102,12 @@ void build_activation(NodeBuilder& node) {
   if (entry == std::end(kActivations)) {
     fail(ErrorKind::kInternal, "no activation for " + node.op_type());
   }
+  const ValueId x = node.input(0);
+  if (entry->kind == ActivationKind::kRelu && ir::is_integer(node.type(x).encoding.element)) {
+    const ValueId zero = node.add_scalar(0.0, node.type(x).encoding.element);
+    node.set_output(0, emit_binary(node, ir::BinaryKind::kMax, x, zero));
+    return;
+  }
   // The first operator set rounded Selu's two numbers.
   const bool rounded = entry->kind == ActivationKind::kSelu && node.opset() < 6;
   const float alpha_default = rounded ? 1.6732F : entry->alpha_default;
@@ -94,12 +115,37 @@ void build_activation(NodeBuilder& node) {
   const float alpha =
       entry->alpha == nullptr ? 0 : node.float_attribute(entry->alpha, alpha_default);
   const float beta = entry->beta == nullptr ? 0 : node.float_attribute(entry->beta, beta_default);
-  node.set_output(0, node.emit(unary(entry->kind, alpha, beta), {node.input(0)}));
+  node.set_output(0, node.emit(unary(entry->kind, alpha, beta), {x}));
+}
+
+void build_is_inf(NodeBuilder& node) {
+  const auto flag = [&](const char* name) {
+    return node.int_attribute(name, 1) != 0 ? 1.0F : 0.0F;
+  };
+  const ir::Unary op =
+      unary(ActivationKind::kIsInf, flag("detect_positive"), flag("detect_negative"));
+  node.set_output(0, node.emit(op, {node.input(0)}));
+}
+
+/// x + bias below -lambd, x - bias above lambd, 0 between.
+void build_shrink(NodeBuilder& node) {
+  const ValueId given = node.input(0);
+  const ValueId x = node.as_float(given);
+  const float lambda = node.float_attribute("lambd", 0.5F);
+  const ValueId bias = node.add_scalar(node.float_attribute("bias", 0));
+  const ValueId above = emit_binary(node, ir::BinaryKind::kGreater, x, node.add_scalar(lambda));
+  const ValueId below = emit_binary(node, ir::BinaryKind::kLess, x, node.add_scalar(-lambda));
+  const ValueId less = emit_binary(node, ir::BinaryKind::kSub, x, bias);
+  const ValueId more = emit_binary(node, ir::BinaryKind::kAdd, x, bias);
+  const ValueId outer = emit_where(node, above, less, node.add_scalar(0.0F));
+  const ValueId y = emit_where(node, below, more, outer);
+  node.set_output(0, emit_cast(node, node.type(given).encoding.element, y));
 }
 
 void build_clip(NodeBuilder& node) {
   ValueId x = node.input(0);
-  if (is_known(node, 1) && is_known(node, 2)) {
+  const bool is_float = node.type(x).is_dense(ir::ElementType::kFloat32);
+  if (is_float && is_known(node, 1) && is_known(node, 2)) {
     const float low = bound(node, 1, "min", -kInfinity);
     const float high = bound(node, 2, "max", kInfinity);
     node.set_output(0, node.emit(clip(low, high), {x}));

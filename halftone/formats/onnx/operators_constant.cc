@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers that the file holds or describes.
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstring>
+#include <numbers>
 
 #include "halftone/base/error.h"
 #include "halftone/formats/onnx/node_builder.h"
@@ -60,6 +63,69 @@ void build_constant_of_shape(NodeBuilder& node) {
 
 void build_shape_arithmetic(NodeBuilder& /*node*/) {
   NodeBuilder::unsupported("its inputs are not known during the import");
+}
+
+/// The numbers from a start on by a step: how many decides the shape.
+void build_range(NodeBuilder& node) {
+  const ir::ElementType element = node.input_type(0).encoding.element;
+  double ends[3];
+  for (std::size_t i = 0; i < 3; ++i) ends[i] = static_cast<double>(node.scalar_input(i));
+  const double count = std::ceil((ends[1] - ends[0]) / ends[2]);
+  if (std::isnan(count) || count > 1e12) {
+    fail(ErrorKind::kShape, "a range from " + std::to_string(ends[0]) + " to " +
+                                std::to_string(ends[1]) + " by " + std::to_string(ends[2]));
+  }
+  const auto length = static_cast<ir::Dim>(std::max(count, 0.0));
+  ir::Tensor places = node.allocate(ir::ElementType::kFloat32, {length});
+  const auto values = places.as<float>();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<float>(ends[0] + static_cast<double>(i) * ends[2]);
+  }
+  node.set_output(0, node.add_constant(places.cast(element)));
+}
+
+/// Ones on a diagonal of a matrix as large as the input.
+void build_eye_like(NodeBuilder& node) {
+  const ir::ValueType& like = node.input_type(0);
+  if (like.shape.rank() != 2 || !like.shape.is_static()) {
+    NodeBuilder::unsupported("expected a matrix of known extents, found " + like.to_string());
+  }
+  ir::ElementType element = like.encoding.element;
+  if (node.has_attribute("dtype")) {
+    const auto wanted = element_of(static_cast<std::int32_t>(
+        std::clamp<std::int64_t>(node.int_attribute("dtype", 0), 0, 1000)));
+    if (!wanted) NodeBuilder::unsupported("its element type");
+    element = *wanted;
+  }
+  const std::int64_t k = node.int_attribute("k", 0);
+  ir::Tensor eye = node.allocate(ir::ElementType::kFloat32, like.shape);
+  for (ir::Dim i = 0; i < like.shape[0]; ++i) {
+    if (k < -i || k >= like.shape[1] - i) continue;
+    eye.as<float>()[static_cast<std::size_t>(i * like.shape[1] + i + k)] = 1;
+  }
+  node.set_output(0, node.add_constant(eye.cast(element)));
+}
+
+/// The windows of signal processing: a sum of cosines over size (periodic) or size - 1 steps.
+void build_window(NodeBuilder& node) {
+  const std::vector<std::int64_t> size = node.numbers_input(0);
+  if (size.size() != 1 || size[0] < 0) fail(ErrorKind::kShape, "size: expected one number >= 0");
+  const bool periodic = node.int_attribute("periodic", 1) != 0;
+  std::array<double, 3> terms{0.5, 0.5, 0};
+  if (node.op_type() == "HammingWindow") terms = {25.0 / 46, 21.0 / 46, 0};
+  if (node.op_type() == "BlackmanWindow") terms = {0.42, 0.5, 0.08};
+  const double steps =
+      static_cast<double>(periodic ? size[0] : std::max<std::int64_t>(size[0] - 1, 1));
+  ir::Tensor window = node.allocate(ir::ElementType::kFloat32, {size[0]});
+  for (std::size_t i = 0; i < window.size(); ++i) {
+    const double angle = 2 * std::numbers::pi * static_cast<double>(i) / steps;
+    window.as<float>()[i] =
+        static_cast<float>(terms[0] - terms[1] * std::cos(angle) + terms[2] * std::cos(2 * angle));
+  }
+  const auto element = element_of(static_cast<std::int32_t>(
+      std::clamp<std::int64_t>(node.int_attribute("output_datatype", 1), 0, 1000)));
+  if (!element) NodeBuilder::unsupported("its element type");
+  node.set_output(0, node.add_constant(window.cast(*element)));
 }
 
 }  // namespace halftone::formats::onnx

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arithmetic on pairs, and conversions.
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include "halftone/base/error.h"
-#include "halftone/formats/onnx/node_builder.h"
+#include "halftone/formats/onnx/emit.h"
 #include "halftone/formats/onnx/registry.h"
+#include "halftone/ir/element.h"
 
 namespace halftone::formats::onnx {
 namespace {
@@ -13,18 +15,36 @@ namespace {
 using ir::BinaryKind;
 using ir::ValueId;
 
-BinaryKind binary_kind(std::string_view op_type) {
-  if (op_type == "Sub") return BinaryKind::kSub;
-  if (op_type == "Mul") return BinaryKind::kMul;
-  if (op_type == "Div") return BinaryKind::kDiv;
-  if (op_type == "Pow") return BinaryKind::kPow;
-  if (op_type == "Max") return BinaryKind::kMax;
-  if (op_type == "Min") return BinaryKind::kMin;
-  return BinaryKind::kAdd;
-}
+struct Entry {
+  std::string_view op_type;
+  BinaryKind kind;
+};
 
-ValueId pair(NodeBuilder& node, BinaryKind kind, ValueId a, ValueId b) {
-  return node.emit(ir::Binary{kind, {}}, {a, b});
+constexpr Entry kBinary[] = {
+    {"Add", BinaryKind::kAdd},         {"Sum", BinaryKind::kAdd},
+    {"Sub", BinaryKind::kSub},         {"Mul", BinaryKind::kMul},
+    {"Div", BinaryKind::kDiv},         {"Pow", BinaryKind::kPow},
+    {"Max", BinaryKind::kMax},         {"Min", BinaryKind::kMin},
+    {"Mod", BinaryKind::kMod},         {"And", BinaryKind::kAnd},
+    {"Or", BinaryKind::kOr},           {"Xor", BinaryKind::kXor},
+    {"BitwiseAnd", BinaryKind::kAnd},  {"BitwiseOr", BinaryKind::kOr},
+    {"BitwiseXor", BinaryKind::kXor},  {"Equal", BinaryKind::kEqual},
+    {"Less", BinaryKind::kLess},       {"LessOrEqual", BinaryKind::kLessOrEqual},
+    {"Greater", BinaryKind::kGreater}, {"GreaterOrEqual", BinaryKind::kGreaterOrEqual},
+};
+
+BinaryKind binary_kind(const NodeBuilder& node) {
+  if (node.op_type() == "BitShift") {
+    const std::string direction = node.string_attribute("direction", "");
+    if (direction != "LEFT" && direction != "RIGHT") {
+      fail(ErrorKind::kFormat, "direction: expected LEFT or RIGHT, found '" + direction + "'");
+    }
+    return direction == "LEFT" ? BinaryKind::kShiftLeft : BinaryKind::kShiftRight;
+  }
+  const auto* entry = std::ranges::find(kBinary, node.op_type(), &Entry::op_type);
+  if (entry == std::end(kBinary)) fail(ErrorKind::kInternal, "no pairs for " + node.op_type());
+  const bool truncates = entry->kind == BinaryKind::kMod && node.int_attribute("fmod", 0) != 0;
+  return truncates ? BinaryKind::kFmod : entry->kind;
 }
 
 /// Operator sets below 7 line the second operand up with the first from `axis` on, and NumPy's rule
@@ -68,11 +88,25 @@ std::int32_t cast_target(NodeBuilder& node) {
 }  // namespace
 
 void build_binary(NodeBuilder& node) {
-  const BinaryKind kind = binary_kind(node.op_type());
+  const BinaryKind kind = binary_kind(node);
   const ValueId a = node.input(0);
-  ValueId b = lined_up(node, a, node.input(1));
-  if (kind == BinaryKind::kPow) b = node.as_float(b);
-  node.set_output(0, pair(node, kind, a, b));
+  const ValueId b = lined_up(node, a, node.input(1));
+  const bool mixes = node.type(a).encoding.element != node.type(b).encoding.element;
+  if (kind != BinaryKind::kPow || !mixes) {
+    node.set_output(0, emit_binary(node, kind, a, b));
+    return;
+  }
+  // Base and exponent of different types: between integers the base's, else float32.
+  const ir::ElementType element = node.type(a).encoding.element;
+  const bool whole = ir::is_integer(element) && ir::is_integer(node.type(b).encoding.element);
+  const ir::ElementType common = whole ? element : ir::ElementType::kFloat32;
+  const ValueId power =
+      emit_binary(node, kind, emit_cast(node, common, a), emit_cast(node, common, b));
+  node.set_output(0, emit_cast(node, element, power));
+}
+
+void build_where(NodeBuilder& node) {
+  node.set_output(0, emit_where(node, node.input(0), node.input(1), node.input(2)));
 }
 
 void build_prelu(NodeBuilder& node) {
@@ -85,7 +119,7 @@ void build_prelu(NodeBuilder& node) {
     dims[0] = node.type(slope).shape[0];
     slope = node.reshape(slope, ir::Shape(std::move(dims)));
   }
-  node.set_output(0, pair(node, BinaryKind::kPRelu, x, slope));
+  node.set_output(0, emit_binary(node, BinaryKind::kPRelu, x, slope));
 }
 
 void build_variadic(NodeBuilder& node) {
@@ -93,7 +127,7 @@ void build_variadic(NodeBuilder& node) {
   if (inputs.empty()) fail(ErrorKind::kFormat, "expected at least one input, found none");
   ValueId result = inputs[0];
   for (std::size_t i = 1; i < inputs.size(); ++i) {
-    result = pair(node, binary_kind(node.op_type()), result, inputs[i]);
+    result = emit_binary(node, binary_kind(node), result, inputs[i]);
   }
   node.set_output(0, result);
 }
@@ -103,10 +137,11 @@ void build_mean(NodeBuilder& node) {
   if (inputs.empty()) fail(ErrorKind::kFormat, "expected at least one input, found none");
   ValueId sum = inputs[0];
   for (std::size_t i = 1; i < inputs.size(); ++i) {
-    sum = pair(node, BinaryKind::kAdd, sum, inputs[i]);
+    sum = emit_binary(node, BinaryKind::kAdd, sum, inputs[i]);
   }
   if (inputs.size() > 1) {
-    sum = pair(node, BinaryKind::kDiv, sum, node.add_scalar(static_cast<float>(inputs.size())));
+    sum = emit_binary(node, BinaryKind::kDiv, sum,
+                      node.add_scalar(static_cast<float>(inputs.size())));
   }
   node.set_output(0, sum);
 }
@@ -123,39 +158,11 @@ void build_cast(NodeBuilder& node) {
 
 void build_cast_like(NodeBuilder& node) {
   if (node.state().widened.contains(node.input(1))) {
-    NodeBuilder::unsupported("conversion to integers of other widths than 8, 32 and 64 bits");
+    NodeBuilder::unsupported("conversion to integers of four bits");
   }
   set_cast(node, node.input_type(1).encoding.element);
 }
 
 void build_identity(NodeBuilder& node) { node.set_output(0, node.input(0)); }
-
-void build_expand(NodeBuilder& node) {
-  const ValueId x = node.input(0);
-  const auto request = node.integers(1);
-  if (!request) NodeBuilder::unsupported("input 1: expected integers known during the import");
-  std::vector<ir::Dim> dims;
-  for (const Extent extent : request->values) {
-    if (extent.value < 0) {
-      fail(ErrorKind::kShape, "expected extents >= 0, found " + std::to_string(extent.value));
-    }
-    dims.push_back(extent.is_batch ? ir::kBatch : extent.value);
-  }
-  ir::Shape target(std::move(dims));
-  const ir::Shape result = ir::broadcast(node.type(x).shape, target);
-  if (result == node.type(x).shape) {
-    node.set_output(0, x);
-    return;
-  }
-  // The batch cannot be in a constant; it need not be where the input has it.
-  for (std::size_t i = 0; i < target.rank(); ++i)
-    target[i] = target[i] == ir::kBatch ? 1 : target[i];
-  if (ir::broadcast(node.type(x).shape, target) != result) {
-    NodeBuilder::unsupported("expands along the batch");
-  }
-  ir::Tensor ones = node.allocate(ir::ElementType::kFloat32, target);
-  std::ranges::fill(ones.as<float>(), 1.0F);
-  node.set_output(0, pair(node, BinaryKind::kMul, x, node.add_constant(std::move(ones))));
-}
 
 }  // namespace halftone::formats::onnx

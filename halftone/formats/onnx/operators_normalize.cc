@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax, and the operators that only do something in training.
+// Normalizations, and the operators that only do something in training.
 #include <cmath>
 
 #include "halftone/base/error.h"
+#include "halftone/formats/onnx/emit.h"
 #include "halftone/formats/onnx/extents.h"
-#include "halftone/formats/onnx/node_builder.h"
 #include "halftone/formats/onnx/registry.h"
 
 namespace halftone::formats::onnx {
@@ -33,6 +33,63 @@ void require_vector(NodeBuilder& node, std::size_t i, ir::Dim channels) {
   }
 }
 
+/// Numbers of the channels, which are axis 1, lined up with the axes of x.
+ValueId along_channels(NodeBuilder& node, ValueId numbers, std::size_t rank) {
+  std::vector<ir::Dim> dims(rank - 1, 1);
+  if (node.type(numbers).shape.rank() != 1) {
+    fail(ErrorKind::kShape,
+         "expected a number for each channel, found " + node.type(numbers).shape.to_string());
+  }
+  dims[0] = node.type(numbers).shape[0];
+  return node.reshape(numbers, ir::Shape(std::move(dims)));
+}
+
+/// x scale + bias, one number of each for a channel.
+ValueId scaled_by_channel(NodeBuilder& node, ValueId x, ValueId scale, ValueId bias) {
+  const ir::Shape shape = node.type(x).shape;
+  const ValueId y =
+      emit_binary(node, ir::BinaryKind::kMul, x, along_channels(node, scale, shape.rank()));
+  const ValueId sum =
+      emit_binary(node, ir::BinaryKind::kAdd, y, along_channels(node, bias, shape.rank()));
+  if (node.type(sum).shape != shape) {
+    fail(ErrorKind::kShape, "scale and bias do not fit the channels of " + shape.to_string());
+  }
+  return sum;
+}
+
+/// y = (x - mean) / sqrt(variance + epsilon) * scale + bias = x a + b, with one a and b a channel.
+ValueId normalized_by_constants(NodeBuilder& node, ValueId x, float epsilon) {
+  const auto scale = node.float_input(1);
+  const auto bias = node.float_input(2);
+  const auto mean = node.float_input(3);
+  const auto variance = node.float_input(4);
+  const ir::Shape channels{static_cast<ir::Dim>(scale.size())};
+  ir::Tensor a = node.allocate(ir::ElementType::kFloat32, channels);
+  ir::Tensor b = node.allocate(ir::ElementType::kFloat32, channels);
+  for (std::size_t c = 0; c < scale.size(); ++c) {
+    const double deviation =
+        std::sqrt(static_cast<double>(variance[c]) + static_cast<double>(epsilon));
+    const double factor = static_cast<double>(scale[c]) / deviation;
+    a.as<float>()[c] = static_cast<float>(factor);
+    b.as<float>()[c] =
+        static_cast<float>(static_cast<double>(bias[c]) - static_cast<double>(mean[c]) * factor);
+  }
+  const ValueId factor = node.add_constant(std::move(a));
+  return scaled_by_channel(node, x, factor, node.add_constant(std::move(b)));
+}
+
+/// The same with statistics that are only known when the network runs.
+ValueId normalized_by_values(NodeBuilder& node, ValueId x, float epsilon) {
+  const std::size_t rank = node.type(x).shape.rank();
+  const ValueId variance =
+      emit_binary(node, ir::BinaryKind::kAdd, node.input(4), node.add_scalar(epsilon));
+  const ValueId deviation = emit_unary(node, ir::ActivationKind::kSqrt, variance);
+  const ValueId factor = emit_binary(node, ir::BinaryKind::kDiv, node.input(1), deviation);
+  const ValueId centred =
+      emit_binary(node, ir::BinaryKind::kSub, x, along_channels(node, node.input(3), rank));
+  return scaled_by_channel(node, centred, factor, node.input(2));
+}
+
 }  // namespace
 
 void build_softmax(NodeBuilder& node) {
@@ -46,7 +103,6 @@ void build_softmax(NodeBuilder& node) {
   node.set_output(0, node.emit(ir::Softmax{axis, 1, log}, {node.input(0)}));
 }
 
-/// y = (x - mean) / sqrt(variance + epsilon) * scale + bias = x a + b, with one a and b a channel.
 void build_batch_normalization(NodeBuilder& node) {
   const ValueId x = node.input(0);
   const ir::Shape shape = node.type(x).shape;
@@ -55,34 +111,124 @@ void build_batch_normalization(NodeBuilder& node) {
   }
   if (node.int_attribute("training_mode", 0) != 0) NodeBuilder::unsupported("training mode");
   if (node.int_attribute("spatial", 1) == 0) NodeBuilder::unsupported("spatial=0");
-  for (std::size_t i = 1; i < 5; ++i) require_vector(node, i, shape[1]);
-  const auto scale = node.float_input(1);
-  const auto bias = node.float_input(2);
-  const auto mean = node.float_input(3);
-  const auto variance = node.float_input(4);
-  const auto epsilon = static_cast<double>(node.float_attribute("epsilon", 1e-5F));
-  std::vector<ir::Dim> dims(shape.rank() - 1, 1);
-  dims[0] = shape[1];
-  ir::Tensor a = node.allocate(ir::ElementType::kFloat32, ir::Shape(dims));
-  ir::Tensor b = node.allocate(ir::ElementType::kFloat32, ir::Shape(dims));
-  for (std::size_t c = 0; c < scale.size(); ++c) {
-    const double factor =
-        static_cast<double>(scale[c]) / std::sqrt(static_cast<double>(variance[c]) + epsilon);
-    a.as<float>()[c] = static_cast<float>(factor);
-    b.as<float>()[c] =
-        static_cast<float>(static_cast<double>(bias[c]) - static_cast<double>(mean[c]) * factor);
+  bool is_constant = true;
+  for (std::size_t i = 1; i < 5; ++i) {
+    require_vector(node, i, shape[1]);
+    is_constant = is_constant && node.constant(node.input(i)) != nullptr;
   }
-  const ValueId scaled =
-      node.emit(ir::Binary{ir::BinaryKind::kMul, {}}, {x, node.add_constant(std::move(a))});
-  node.set_output(0, node.emit(ir::Binary{ir::BinaryKind::kAdd, {}},
-                               {scaled, node.add_constant(std::move(b))}));
+  const float epsilon = node.float_attribute("epsilon", 1e-5F);
+  node.set_output(0, is_constant ? normalized_by_constants(node, x, epsilon)
+                                 : normalized_by_values(node, x, epsilon));
+}
+
+/// Also Y's statistics, which only training reads but a file may name.
+void build_layer_normalization(NodeBuilder& node) {
+  const ValueId x = node.input(0);
+  const std::size_t rank = node.type(x).shape.rank();
+  const std::size_t first = ir::normalized_axis(node.int_attribute("axis", -1), rank);
+  std::vector<std::size_t> axes = all_axes(rank);
+  axes.erase(axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(first));
+  const float epsilon = node.float_attribute("epsilon", 1e-5F);
+  const bool centres = node.op_type() != "RMSNormalization";
+  ValueId y = node.emit(ir::Normalize{axes, epsilon, centres}, {x});
+  y = emit_binary(node, ir::BinaryKind::kMul, y, node.input(1));
+  if (node.has_input(2)) y = emit_binary(node, ir::BinaryKind::kAdd, y, node.input(2));
+  node.set_output(0, y);
+  if (!node.has_output(1) && !node.has_output(2)) return;
+  const ValueId mean = emit_reduce(node, ir::ReduceKind::kMean, axes, true, x);
+  node.set_output(1, mean);
+  if (!node.has_output(2)) return;
+  const ValueId centred = emit_binary(node, ir::BinaryKind::kSub, x, mean);
+  const ValueId square = emit_unary(node, ir::ActivationKind::kSquare, centred);
+  const ValueId variance = emit_reduce(node, ir::ReduceKind::kMean, axes, true, square);
+  const ValueId shifted =
+      emit_binary(node, ir::BinaryKind::kAdd, variance, node.add_scalar(epsilon));
+  const ValueId deviation = emit_unary(node, ir::ActivationKind::kSqrt, shifted);
+  node.set_output(2, emit_unary(node, ir::ActivationKind::kReciprocal, deviation));
+}
+
+void build_instance_normalization(NodeBuilder& node) {
+  const ValueId x = node.input(0);
+  const std::size_t rank = node.type(x).shape.rank();
+  if (rank < 3) {
+    fail(ErrorKind::kShape, "expected spatial axes, found " + node.type(x).to_string());
+  }
+  std::vector<std::size_t> axes = all_axes(rank);
+  axes.erase(axes.begin(), axes.begin() + 2);
+  const float epsilon = node.float_attribute("epsilon", 1e-5F);
+  const ValueId y = node.emit(ir::Normalize{axes, epsilon, true}, {x});
+  node.set_output(0, scaled_by_channel(node, y, node.input(1), node.input(2)));
+}
+
+void build_group_normalization(NodeBuilder& node) {
+  const ValueId x = node.input(0);
+  const ir::Shape shape = node.type(x).shape;
+  const std::int64_t groups = node.int_attribute("num_groups", 0);
+  if (shape.rank() < 2 || groups < 1 || shape[1] < 0 || shape[1] % groups != 0) {
+    fail(ErrorKind::kShape,
+         std::to_string(groups) + " groups do not divide the channels of " + shape.to_string());
+  }
+  std::vector<ir::Dim> dims(shape.dims().begin(), shape.dims().end());
+  dims[1] = groups;
+  dims.insert(dims.begin() + 2, shape[1] / groups);
+  std::vector<std::size_t> axes = all_axes(dims.size());
+  axes.erase(axes.begin(), axes.begin() + 2);
+  const float epsilon = node.float_attribute("epsilon", 1e-5F);
+  const ValueId grouped = node.reshape(x, ir::Shape(std::move(dims)));
+  const ValueId y = node.emit(ir::Normalize{axes, epsilon, true}, {grouped});
+  // Operator sets below 21 have a scale for each group, later ones for each channel.
+  if (node.opset() < 21) {
+    const ValueId scaled = scaled_by_channel(node, y, node.input(1), node.input(2));
+    node.set_output(0, node.reshape(scaled, shape));
+  } else {
+    node.set_output(0,
+                    scaled_by_channel(node, node.reshape(y, shape), node.input(1), node.input(2)));
+  }
+}
+
+/// (x - mean) / (deviation + 1e-9): the small number is there for a deviation of zero.
+void build_mean_variance_normalization(NodeBuilder& node) {
+  const ValueId x = node.input(0);
+  const auto stated = node.ints_attribute("axes").value_or(std::vector<std::int64_t>{0, 2, 3});
+  const auto axes = sorted_axes(stated, node.type(x).shape.rank());
+  node.set_output(0, node.emit(ir::Normalize{axes, 1e-18F, true}, {x}));
+}
+
+void build_lrn(NodeBuilder& node) {
+  const std::int64_t size = node.int_attribute("size", 0);
+  if (size < 1) fail(ErrorKind::kFormat, "size: expected a number from 1 on");
+  ir::LocalNormalize op;
+  op.axis = 1;
+  op.before = static_cast<std::size_t>((size - 1) / 2);
+  op.after = static_cast<std::size_t>(size - 1) - op.before;
+  op.alpha = node.float_attribute("alpha", 1e-4F) / static_cast<float>(size);
+  op.beta = node.float_attribute("beta", 0.75F);
+  op.bias = node.float_attribute("bias", 1);
+  node.set_output(0, node.emit(op, {node.input(0)}));
+}
+
+void build_lp_normalization(NodeBuilder& node) {
+  const ValueId x = node.input(0);
+  const std::size_t axis =
+      ir::normalized_axis(node.int_attribute("axis", -1), node.type(x).shape.rank());
+  const std::int64_t p = node.int_attribute("p", 2);
+  if (p != 1 && p != 2) NodeBuilder::unsupported("p = " + std::to_string(p));
+  const auto kind = p == 1 ? ir::ReduceKind::kL1 : ir::ReduceKind::kL2;
+  const ValueId norm = emit_reduce(node, kind, {axis}, true, x);
+  node.set_output(0, emit_binary(node, ir::BinaryKind::kDiv, x, norm));
 }
 
 void build_dropout(NodeBuilder& node) {
   const bool trains = node.opset() >= 12 && node.has_input(2) && node.scalar_input(2) != 0;
   const bool drops = trains && (!node.has_input(1) || node.scalar_input(1) != 0);
   if (drops) NodeBuilder::unsupported("training mode");
-  node.set_output(0, node.input(0));
+  const ValueId x = node.input(0);
+  node.set_output(0, x);
+  if (!node.has_output(1)) return;
+  // The mask keeps everything.
+  const ValueId yes = node.add_scalar(
+      1.0, node.opset() < 10 ? node.type(x).encoding.element : ir::ElementType::kBool);
+  node.set_output(1, node.emit(ir::BroadcastTo{node.type(x).shape}, {yes}));
 }
 
 }  // namespace halftone::formats::onnx

@@ -36,28 +36,76 @@ void build_mean(NodeBuilder& node);
 void build_cast(NodeBuilder& node);
 void build_cast_like(NodeBuilder& node);
 void build_identity(NodeBuilder& node);
-void build_expand(NodeBuilder& node);
+void build_where(NodeBuilder& node);
 
 // operators_activation.cc
 void build_activation(NodeBuilder& node);
 void build_clip(NodeBuilder& node);
 void build_gelu(NodeBuilder& node);
+void build_is_inf(NodeBuilder& node);
 void build_mish(NodeBuilder& node);
+void build_shrink(NodeBuilder& node);
 void build_swish(NodeBuilder& node);
 
 // operators_normalize.cc
 void build_softmax(NodeBuilder& node);
 void build_batch_normalization(NodeBuilder& node);
+void build_layer_normalization(NodeBuilder& node);
+void build_instance_normalization(NodeBuilder& node);
+void build_group_normalization(NodeBuilder& node);
+void build_mean_variance_normalization(NodeBuilder& node);
+void build_lrn(NodeBuilder& node);
+void build_lp_normalization(NodeBuilder& node);
 void build_dropout(NodeBuilder& node);
 
 // operators_integer.cc
 void build_conv_integer(NodeBuilder& node);
+void build_dynamic_quantize_linear(NodeBuilder& node);
 void build_matmul_integer(NodeBuilder& node);
 void build_qlinear_conv(NodeBuilder& node);
 void build_qlinear_matmul(NodeBuilder& node);
 
 // operators_recurrent.cc
 void build_recurrent(NodeBuilder& node);
+void build_own_recurrent(NodeBuilder& node);
+
+// operators_reduce.cc
+void build_reduce(NodeBuilder& node);
+void build_arg_reduce(NodeBuilder& node);
+void build_cum_sum(NodeBuilder& node);
+void build_top_k(NodeBuilder& node);
+void build_hardmax(NodeBuilder& node);
+
+// operators_indexing.cc
+void build_gather_elements(NodeBuilder& node);
+void build_gather_nd(NodeBuilder& node);
+void build_scatter_elements(NodeBuilder& node);
+void build_scatter_nd(NodeBuilder& node);
+void build_one_hot(NodeBuilder& node);
+void build_compress(NodeBuilder& node);
+
+// operators_extend.cc
+void build_pad(NodeBuilder& node);
+void build_tile(NodeBuilder& node);
+void build_expand(NodeBuilder& node);
+void build_reverse_sequence(NodeBuilder& node);
+void build_trilu(NodeBuilder& node);
+
+// operators_resample.cc
+void build_resize(NodeBuilder& node);
+void build_upsample(NodeBuilder& node);
+void build_grid_sample(NodeBuilder& node);
+void build_depth_to_space(NodeBuilder& node);
+
+// operators_einsum.cc
+void build_einsum(NodeBuilder& node);
+
+// operators_loss.cc
+void build_negative_log_likelihood_loss(NodeBuilder& node);
+void build_softmax_cross_entropy_loss(NodeBuilder& node);
+
+// operators_control.cc
+void build_if(NodeBuilder& node);
 
 // operators_layout.cc
 void build_reshape(NodeBuilder& node);
@@ -76,6 +124,9 @@ void build_gather(NodeBuilder& node);
 void build_constant(NodeBuilder& node);
 void build_constant_of_shape(NodeBuilder& node);
 void build_shape_arithmetic(NodeBuilder& node);
+void build_range(NodeBuilder& node);
+void build_eye_like(NodeBuilder& node);
+void build_window(NodeBuilder& node);
 
 // operators_encoding.cc
 void build_quantize_linear(NodeBuilder& node);

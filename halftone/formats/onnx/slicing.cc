@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <string>
 
 #include "halftone/base/error.h"
-#include "halftone/formats/onnx/node_builder.h"
+#include "halftone/formats/onnx/emit.h"
 #include "halftone/formats/onnx/registry.h"
 
 namespace halftone::formats::onnx {
@@ -134,36 +135,41 @@ void build_split(NodeBuilder& node) {
   }
 }
 
-/// One index, or several that are evenly spaced: a Slice.
+namespace {
+
+/// The indices as a slice, where they are known, in range and evenly spaced.
+std::optional<ir::Slice> as_slice(const std::optional<Integers>& known, std::size_t axis,
+                                  ir::Dim extent) {
+  const auto indices = known ? known->numbers() : std::nullopt;
+  if (!indices || indices->empty() || extent == ir::kBatch) return std::nullopt;
+  Numbers at;
+  for (const std::int64_t index : *indices) {
+    at.push_back(
+        static_cast<std::int64_t>(ir::normalized_axis(index, static_cast<std::size_t>(extent))));
+  }
+  const std::int64_t step = at.size() > 1 ? at[1] - at[0] : 1;
+  for (std::size_t i = 1; i < at.size(); ++i) {
+    if (at[i] - at[i - 1] != step || step == 0) return std::nullopt;
+  }
+  return ir::Slice{axis, static_cast<std::size_t>(at[0]), step, at.size()};
+}
+
+}  // namespace
+
+/// One index, or several that are evenly spaced, are a Slice.
 void build_gather(NodeBuilder& node) {
   const ValueId x = node.input(0);
   const ir::Shape shape = node.type(x).shape;
   const std::size_t axis = ir::normalized_axis(node.int_attribute("axis", 0), shape.rank());
+  if (shape[axis] == ir::kBatch) NodeBuilder::unsupported("takes a part of the batch");
   const auto known = node.integers(1);
-  const auto indices = known ? known->numbers() : std::nullopt;
-  if (!indices || indices->empty() || shape[axis] == ir::kBatch) {
-    NodeBuilder::unsupported("expected constant indices into an axis other than the batch");
-  }
-  std::vector<std::int64_t> at;
-  for (const std::int64_t index : *indices) {
-    at.push_back(static_cast<std::int64_t>(
-        ir::normalized_axis(index, static_cast<std::size_t>(shape[axis]))));
-  }
-  const std::int64_t step = at.size() > 1 ? at[1] - at[0] : 1;
-  for (std::size_t i = 1; i < at.size(); ++i) {
-    if (at[i] - at[i - 1] != step || step == 0) {
-      NodeBuilder::unsupported("indices that are not evenly spaced");
-    }
-  }
-  const ir::Slice op{axis, static_cast<std::size_t>(at[0]), step, at.size()};
-  const ValueId taken = node.emit(op, {x});
-  if (!known->is_scalar) {
-    node.set_output(0, taken);
+  const auto slice = as_slice(known, axis, shape[axis]);
+  if (!slice) {
+    node.set_output(0, node.emit(ir::Gather{axis}, {x, node.input(1)}));
     return;
   }
-  std::vector<ir::Dim> dims(shape.dims().begin(), shape.dims().end());
-  dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
-  node.set_output(0, node.reshape(taken, ir::Shape(std::move(dims))));
+  const ValueId taken = node.emit(*slice, {x});
+  node.set_output(0, known->is_scalar ? squeezed(node, taken, axis) : taken);
 }
 
 }  // namespace halftone::formats::onnx

@@ -105,17 +105,6 @@ ir::Tensor decode_widened(const TensorProto& proto, const ReadExternal& external
                                   [](Stored value) { return static_cast<Value>(value); });
 }
 
-ir::Tensor decode_uint64(const TensorProto& proto, const ReadExternal& external) {
-  return decode_as<std::uint64_t, std::int64_t>(
-      proto, external, ir::ElementType::kInt64, [](std::uint64_t value) {
-        if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-          fail(ErrorKind::kUnsupported,
-               "uint64 element " + std::to_string(value) + " exceeds the range of int64");
-        }
-        return static_cast<std::int64_t>(value);
-      });
-}
-
 /// Two numbers of four bits in a byte, the first in the low half.
 template <typename Value>
 ir::Tensor decode_nibbles(const TensorProto& proto, const ReadExternal& external) {
@@ -160,13 +149,17 @@ std::optional<ir::ElementType> element_of(std::int32_t data_type) {
     case TensorProto::UINT4:
       return ir::ElementType::kUint8;
     case TensorProto::INT16:
+      return ir::ElementType::kInt16;
     case TensorProto::UINT16:
+      return ir::ElementType::kUint16;
     case TensorProto::INT32:
       return ir::ElementType::kInt32;
     case TensorProto::UINT32:
+      return ir::ElementType::kUint32;
     case TensorProto::INT64:
-    case TensorProto::UINT64:
       return ir::ElementType::kInt64;
+    case TensorProto::UINT64:
+      return ir::ElementType::kUint64;
     case TensorProto::BOOL:
       return ir::ElementType::kBool;
     default:
@@ -188,6 +181,14 @@ std::int32_t data_type_of(ir::ElementType element) {
       return TensorProto::INT64;
     case ir::ElementType::kBool:
       return TensorProto::BOOL;
+    case ir::ElementType::kInt16:
+      return TensorProto::INT16;
+    case ir::ElementType::kUint16:
+      return TensorProto::UINT16;
+    case ir::ElementType::kUint32:
+      return TensorProto::UINT32;
+    case ir::ElementType::kUint64:
+      return TensorProto::UINT64;
   }
   return TensorProto::UNDEFINED;
 }
@@ -210,17 +211,17 @@ ir::Tensor decode_tensor(const TensorProto& proto, const ReadExternal& external)
     case TensorProto::UINT8:
       return decode_widened<std::uint8_t>(proto, external);
     case TensorProto::INT16:
-      return decode_widened<std::int16_t, std::int32_t>(proto, external);
+      return decode_widened<std::int16_t>(proto, external);
     case TensorProto::UINT16:
-      return decode_widened<std::uint16_t, std::int32_t>(proto, external);
+      return decode_widened<std::uint16_t>(proto, external);
     case TensorProto::INT32:
       return decode_widened<std::int32_t>(proto, external);
     case TensorProto::UINT32:
-      return decode_widened<std::uint32_t, std::int64_t>(proto, external);
+      return decode_widened<std::uint32_t>(proto, external);
     case TensorProto::INT64:
       return decode_widened<std::int64_t>(proto, external);
     case TensorProto::UINT64:
-      return decode_uint64(proto, external);
+      return decode_widened<std::uint64_t>(proto, external);
     case TensorProto::BOOL:
       return decode_as<std::uint8_t, std::uint8_t>(
           proto, external, ir::ElementType::kBool,

@@ -73,6 +73,34 @@ std::string_view to_string(ActivationKind kind) {
       return "Ceil";
     case ActivationKind::kRound:
       return "Round";
+    case ActivationKind::kSin:
+      return "Sin";
+    case ActivationKind::kCos:
+      return "Cos";
+    case ActivationKind::kTan:
+      return "Tan";
+    case ActivationKind::kAsin:
+      return "Asin";
+    case ActivationKind::kAcos:
+      return "Acos";
+    case ActivationKind::kAtan:
+      return "Atan";
+    case ActivationKind::kSinh:
+      return "Sinh";
+    case ActivationKind::kCosh:
+      return "Cosh";
+    case ActivationKind::kAsinh:
+      return "Asinh";
+    case ActivationKind::kAcosh:
+      return "Acosh";
+    case ActivationKind::kAtanh:
+      return "Atanh";
+    case ActivationKind::kNot:
+      return "Not";
+    case ActivationKind::kIsNan:
+      return "IsNan";
+    case ActivationKind::kIsInf:
+      return "IsInf";
   }
   return "unknown";
 }
@@ -162,6 +190,34 @@ float apply(const Activation& activation, float x) {
       return std::ceil(x);
     case ActivationKind::kRound:
       return std::nearbyint(x);
+    case ActivationKind::kSin:
+      return std::sin(x);
+    case ActivationKind::kCos:
+      return std::cos(x);
+    case ActivationKind::kTan:
+      return std::tan(x);
+    case ActivationKind::kAsin:
+      return std::asin(x);
+    case ActivationKind::kAcos:
+      return std::acos(x);
+    case ActivationKind::kAtan:
+      return std::atan(x);
+    case ActivationKind::kSinh:
+      return std::sinh(x);
+    case ActivationKind::kCosh:
+      return std::cosh(x);
+    case ActivationKind::kAsinh:
+      return std::asinh(x);
+    case ActivationKind::kAcosh:
+      return std::acosh(x);
+    case ActivationKind::kAtanh:
+      return std::atanh(x);
+    case ActivationKind::kNot:
+      return x == 0 ? 1 : 0;
+    case ActivationKind::kIsNan:
+      return std::isnan(x) ? 1 : 0;
+    case ActivationKind::kIsInf:
+      return std::isinf(x) && (x > 0 ? alpha : beta) != 0 ? 1 : 0;
   }
   return x;
 }

@@ -41,6 +41,20 @@ enum class ActivationKind : std::uint8_t {
   kFloor,
   kCeil,
   kRound,  ///< to the nearest integer, ties to even
+  kSin,
+  kCos,
+  kTan,
+  kAsin,
+  kAcos,
+  kAtan,
+  kSinh,
+  kCosh,
+  kAsinh,
+  kAcosh,
+  kAtanh,
+  kNot,    ///< x == 0; of an integer all bits inverted
+  kIsNan,  ///< x != x
+  kIsInf,  ///< x = infinity where alpha != 0, x = -infinity where beta != 0
 };
 
 /// A function of one number with its parameters; those a kind does not use are zero.
@@ -54,6 +68,12 @@ struct Activation {
 
 std::string_view to_string(ActivationKind kind);  ///< "Tanh", "Relu", ...
 std::string to_string(const Activation& activation);
+
+/// Whether the function asks a question: as an operator its output is kBool.
+constexpr bool is_predicate(ActivationKind kind) {
+  return kind == ActivationKind::kNot || kind == ActivationKind::kIsNan ||
+         kind == ActivationKind::kIsInf;
+}
 
 /// The function's value by the C++ library: the definition that fast versions are held against.
 float apply(const Activation& activation, float x);

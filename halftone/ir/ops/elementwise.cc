@@ -1,78 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
+// Unary, Where and Cast; Binary is in binary.cc.
 #include "halftone/ir/ops/elementwise.h"
 
 #include <algorithm>
-#include <cmath>
+#include <type_traits>
+
+#include "halftone/ir/element.h"
+#include "halftone/ir/strides.h"
 
 namespace halftone::ir {
 namespace {
 
-/// Row-major strides of an operand along the axes of the result; 0 where it is broadcast.
-std::vector<std::size_t> broadcast_strides(const Shape& operand, const Shape& result) {
-  std::vector<std::size_t> strides(result.rank(), 0);
-  std::size_t stride = 1;
-  for (std::size_t i = operand.rank(); i-- > 0;) {
-    if (operand[i] != 1) strides[i + result.rank() - operand.rank()] = stride;
-    stride *= static_cast<std::size_t>(operand[i]);
+/// Abs, Neg, Sign or Not of an integer.
+template <typename T>
+T apply_integer(ActivationKind kind, T x) {
+  const T negated = static_cast<T>(std::uint64_t{0} - static_cast<std::uint64_t>(x));
+  switch (kind) {
+    case ActivationKind::kAbs:
+      return x < T{0} ? negated : x;
+    case ActivationKind::kNeg:
+      return negated;
+    case ActivationKind::kSign:
+      return static_cast<T>((x > T{0}) - (x < T{0}));
+    default:
+      return static_cast<T>(~static_cast<std::uint64_t>(x));
   }
-  return strides;
+}
+
+bool takes_integers(ActivationKind kind) {
+  return kind == ActivationKind::kAbs || kind == ActivationKind::kNeg ||
+         kind == ActivationKind::kSign || kind == ActivationKind::kNot;
+}
+
+template <typename T, typename Result, typename Function>
+void for_elements(const Tensor& x, Tensor& y, Function&& function) {
+  const auto from = x.as<T>();
+  std::transform(from.begin(), from.end(), y.as<Result>().begin(), function);
 }
 
 }  // namespace
 
-std::string_view to_string(BinaryKind kind) {
-  switch (kind) {
-    case BinaryKind::kAdd:
-      return "Add";
-    case BinaryKind::kSub:
-      return "Sub";
-    case BinaryKind::kMul:
-      return "Mul";
-    case BinaryKind::kDiv:
-      return "Div";
-    case BinaryKind::kMax:
-      return "Max";
-    case BinaryKind::kMin:
-      return "Min";
-    case BinaryKind::kPow:
-      return "Pow";
-    case BinaryKind::kPRelu:
-      return "PRelu";
+ValueType infer_types(const Unary& op, InputTypes inputs) {
+  require_dense(inputs, 0);
+  const ActivationKind kind = op.activation.kind;
+  const ElementType element = inputs[0]->encoding.element;
+  if (is_integer(element) && takes_integers(kind)) return *inputs[0];
+  if (kind == ActivationKind::kNot) {
+    require(element == ElementType::kBool,
+            "input 0: expected bool or integers, found " + inputs[0]->to_string());
+    return *inputs[0];
   }
-  return "unknown";
-}
-
-float apply(BinaryKind kind, float a, float b) {
-  switch (kind) {
-    case BinaryKind::kAdd:
-      return a + b;
-    case BinaryKind::kSub:
-      return a - b;
-    case BinaryKind::kMul:
-      return a * b;
-    case BinaryKind::kDiv:
-      return a / b;
-    case BinaryKind::kMax:
-      return std::max(a, b);
-    case BinaryKind::kMin:
-      return std::min(a, b);
-    case BinaryKind::kPow:
-      return std::pow(a, b);
-    case BinaryKind::kPRelu:
-      return a < 0 ? a * b : a;
-  }
-  return a;
-}
-
-ValueType infer_types(const Unary& /*op*/, InputTypes inputs) {
   require_float(inputs, 0);
-  return *inputs[0];
+  return is_predicate(kind) ? dense_type(ElementType::kBool, inputs[0]->shape) : *inputs[0];
 }
 
-ValueType infer_types(const Binary& /*op*/, InputTypes inputs) {
-  require_float(inputs, 0);
-  require_float(inputs, 1);
-  return dense_type(ElementType::kFloat32, broadcast(inputs[0]->shape, inputs[1]->shape));
+ValueType infer_types(const Where& /*op*/, InputTypes inputs) {
+  for (std::size_t i = 0; i < 3; ++i) require_dense(inputs, i);
+  require(inputs[0]->is_dense(ElementType::kBool),
+          "input 0: expected bool, found " + inputs[0]->to_string());
+  require(
+      inputs[1]->encoding == inputs[2]->encoding,
+      "operands " + inputs[1]->to_string() + " and " + inputs[2]->to_string() + " differ in type");
+  return {broadcast(broadcast(inputs[0]->shape, inputs[1]->shape), inputs[2]->shape),
+          inputs[1]->encoding};
 }
 
 ValueType infer_types(const Cast& op, InputTypes inputs) {
@@ -82,34 +72,45 @@ ValueType infer_types(const Cast& op, InputTypes inputs) {
 }
 
 Tensor evaluate(const Unary& op, InputTensors inputs) {
-  Tensor result(ElementType::kFloat32, inputs[0]->shape());
-  const auto x = inputs[0]->as<float>();
-  const auto y = result.as<float>();
-  std::transform(x.begin(), x.end(), y.begin(),
-                 [&op](float value) { return apply(op.activation, value); });
+  Tensor result = output_tensor(op, inputs);
+  const Tensor& x = *inputs[0];
+  const Activation& activation = op.activation;
+  with_element(x.element(), [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_same_v<T, float>) {
+      if (is_predicate(activation.kind)) {
+        for_elements<T, std::uint8_t>(x, result, [&](T value) {
+          return static_cast<std::uint8_t>(apply(activation, value));
+        });
+      } else {
+        for_elements<T, T>(x, result, [&](T value) { return apply(activation, value); });
+      }
+    } else if (x.element() == ElementType::kBool) {
+      for_elements<T, T>(x, result, [](T value) { return static_cast<T>(value == 0); });
+    } else {
+      for_elements<T, T>(x, result,
+                         [&](T value) { return apply_integer<T>(activation.kind, value); });
+    }
+  });
   return result;
 }
 
-Tensor evaluate(const Binary& op, InputTensors inputs) {
-  const Shape shape = broadcast(inputs[0]->shape(), inputs[1]->shape());
-  const auto a_strides = broadcast_strides(inputs[0]->shape(), shape);
-  const auto b_strides = broadcast_strides(inputs[1]->shape(), shape);
-  const auto a = inputs[0]->as<float>();
-  const auto b = inputs[1]->as<float>();
-  Tensor result(ElementType::kFloat32, shape);
-  const auto y = result.as<float>();
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    std::size_t rest = i;
-    std::size_t at_a = 0;
-    std::size_t at_b = 0;
-    for (std::size_t axis = shape.rank(); axis-- > 0;) {
-      const std::size_t at = rest % static_cast<std::size_t>(shape[axis]);
-      rest /= static_cast<std::size_t>(shape[axis]);
-      at_a += at * a_strides[axis];
-      at_b += at * b_strides[axis];
+Tensor evaluate(const Where& op, InputTensors inputs) {
+  Tensor result = output_tensor(op, inputs);
+  const Shape& shape = result.shape();
+  StridedWalk<3> walk(shape, {broadcast_strides(inputs[0]->shape(), shape),
+                              broadcast_strides(inputs[1]->shape(), shape),
+                              broadcast_strides(inputs[2]->shape(), shape)});
+  const auto condition = inputs[0]->as<std::uint8_t>();
+  with_element(result.element(), [&](auto zero) {
+    using T = decltype(zero);
+    const auto a = inputs[1]->as<T>();
+    const auto b = inputs[2]->as<T>();
+    for (T& y : result.as<T>()) {
+      y = condition[walk.offset(0)] != 0 ? a[walk.offset(1)] : b[walk.offset(2)];
+      walk.next();
     }
-    y[i] = apply(op.activation, apply(op.kind, a[at_a], b[at_b]));
-  }
+  });
   return result;
 }
 
@@ -122,9 +123,7 @@ std::string attributes(const Unary& op) {
   return "alpha=" + std::to_string(alpha) + " beta=" + std::to_string(beta);
 }
 
-std::string attributes(const Binary& op) {
-  return op.activation == Activation{} ? "" : "activation=" + to_string(op.activation);
-}
+std::string attributes(const Where& /*op*/) { return ""; }
 
 std::string attributes(const Cast& op) { return std::string(to_string(op.element)); }
 

@@ -7,7 +7,8 @@
 
 namespace halftone::ir {
 
-/// y = activation(x), float32 of any shape.
+/// y = activation(x), float32 of any shape. Abs, Neg and Sign also take integers, Not truth values
+/// and integers; what is_predicate() gives kBool, but for Not of integers.
 struct Unary {
   static constexpr std::string_view kName = "Unary";
   static constexpr std::size_t kMinInputs = 1;
@@ -16,10 +17,35 @@ struct Unary {
   bool operator==(const Unary&) const = default;
 };
 
-enum class BinaryKind : std::uint8_t { kAdd, kSub, kMul, kDiv, kMax, kMin, kPow, kPRelu };
+enum class BinaryKind : std::uint8_t {
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,  ///< of integers: towards zero; 0 for a divisor of 0
+  kMax,
+  kMin,
+  kPow,
+  kPRelu,       ///< a < 0 ? a b : a
+  kMod,         ///< a - b floor(a / b), with the sign of b; of integers 0 for b = 0
+  kFmod,        ///< a - b trunc(a / b), with the sign of a; of integers 0 for b = 0
+  kShiftLeft,   ///< of integers, as here and below; 0 from as many bits on as they have
+  kShiftRight,  ///< fills with zeros
+  kAnd,         ///< of truth values, or bit by bit of integers
+  kOr,
+  kXor,
+  kEqual,  ///< compares, as those below: the output is kBool
+  kLess,
+  kLessOrEqual,
+  kGreater,
+  kGreaterOrEqual,
+};
 std::string_view to_string(BinaryKind kind);
 
-/// y = activation(a (op) b) with NumPy broadcasting, float32. kPRelu: a < 0 ? a b : a.
+/// Whether the kind compares.
+constexpr bool is_comparison(BinaryKind kind) { return kind >= BinaryKind::kEqual; }
+
+/// y = activation(a (op) b) with NumPy broadcasting; both operands of one type. Integers wrap
+/// around. Only float32 results have an activation.
 struct Binary {
   static constexpr std::string_view kName = "Binary";
   static constexpr std::size_t kMinInputs = 2;
@@ -27,6 +53,14 @@ struct Binary {
   BinaryKind kind = BinaryKind::kAdd;
   Activation activation;
   bool operator==(const Binary&) const = default;
+};
+
+/// y = condition ? a : b with NumPy broadcasting; condition kBool, a and b dense of one type.
+struct Where {
+  static constexpr std::string_view kName = "Where";
+  static constexpr std::size_t kMinInputs = 3;
+  static constexpr std::size_t kMaxInputs = 3;
+  bool operator==(const Where&) const = default;
 };
 
 /// The elements converted to another type; see Tensor::cast().
@@ -38,17 +72,20 @@ struct Cast {
   bool operator==(const Cast&) const = default;
 };
 
-/// The value of one pair, before the activation.
+/// The value of one pair of float32, before the activation; comparisons give 0 or 1.
 float apply(BinaryKind kind, float a, float b);
 
 ValueType infer_types(const Unary& op, InputTypes inputs);
 ValueType infer_types(const Binary& op, InputTypes inputs);
+ValueType infer_types(const Where& op, InputTypes inputs);
 ValueType infer_types(const Cast& op, InputTypes inputs);
 Tensor evaluate(const Unary& op, InputTensors inputs);
 Tensor evaluate(const Binary& op, InputTensors inputs);
+Tensor evaluate(const Where& op, InputTensors inputs);
 Tensor evaluate(const Cast& op, InputTensors inputs);
 std::string attributes(const Unary& op);
 std::string attributes(const Binary& op);
+std::string attributes(const Where& op);
 std::string attributes(const Cast& op);
 
 }  // namespace halftone::ir

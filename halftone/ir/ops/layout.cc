@@ -7,40 +7,6 @@
 namespace halftone::ir {
 namespace {
 
-void require_dense(InputTypes inputs, std::size_t index) {
-  require(inputs[index] != nullptr, "input " + std::to_string(index) + " is absent");
-  require(inputs[index]->encoding.is_dense(), "input " + std::to_string(index) +
-                                                  ": expected dense elements, found " +
-                                                  inputs[index]->to_string());
-}
-
-/// Extents before, at and after an axis, as counts of elements.
-struct AxisView {
-  std::size_t outer = 1;
-  std::size_t extent = 1;
-  std::size_t inner = 1;
-};
-
-AxisView axis_view(const Shape& shape, std::size_t axis) {
-  AxisView view;
-  for (std::size_t i = 0; i < shape.rank(); ++i) {
-    const auto dim = static_cast<std::size_t>(shape[i]);
-    (i < axis ? view.outer : i == axis ? view.extent : view.inner) *= dim;
-  }
-  return view;
-}
-
-/// Infers the output of an operator whose rule only needs the tensors' types.
-template <typename Op>
-Tensor output_tensor(const Op& op, InputTensors inputs) {
-  std::vector<ValueType> types;
-  for (const Tensor* input : inputs) types.push_back(input->type());
-  std::vector<const ValueType*> pointers;
-  for (const ValueType& type : types) pointers.push_back(&type);
-  const ValueType type = infer_types(op, pointers);
-  return {type.encoding.element, type.shape};
-}
-
 void copy_bytes(std::span<const std::byte> src, std::span<std::byte> dst, std::size_t from,
                 std::size_t to, std::size_t count) {
   if (count != 0) std::memcpy(dst.data() + to, src.data() + from, count);
@@ -173,13 +139,7 @@ Tensor evaluate(const Slice& op, InputTensors inputs) {
 
 std::string attributes(const Reshape& op) { return op.shape.to_string(); }
 
-std::string attributes(const Transpose& op) {
-  std::string text;
-  for (const std::size_t axis : op.permutation) {
-    text.append(text.empty() ? "" : " ").append(std::to_string(axis));
-  }
-  return text;
-}
+std::string attributes(const Transpose& op) { return joined(op.permutation); }
 
 std::string attributes(const Concat& op) { return "axis=" + std::to_string(op.axis); }
 

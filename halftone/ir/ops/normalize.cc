@@ -5,7 +5,37 @@
 #include <cmath>
 #include <limits>
 
+#include "halftone/ir/strides.h"
+
 namespace halftone::ir {
+namespace {
+
+/// For each element in order, the group it is normalized with.
+std::vector<std::size_t> groups_of(const Normalize& op, const Shape& x) {
+  Shape kept = x;
+  for (const std::size_t axis : op.axes) kept[axis] = 1;
+  StridedWalk<1> walk(x, {broadcast_strides(kept, x)});
+  std::vector<std::size_t> groups(x.element_count());
+  for (std::size_t& group : groups) {
+    group = walk.offset(0);
+    walk.next();
+  }
+  return groups;
+}
+
+/// Means over the groups.
+template <typename Term>
+std::vector<double> means(std::span<const float> x, std::span<const std::size_t> groups,
+                          Term&& term) {
+  const std::size_t count = groups.empty() ? 0 : *std::ranges::max_element(groups) + 1;
+  std::vector<double> sums(count, 0);
+  for (std::size_t i = 0; i < x.size(); ++i) sums[groups[i]] += term(i);
+  const double per_group = static_cast<double>(x.size()) / static_cast<double>(count);
+  for (double& sum : sums) sum /= per_group;
+  return sums;
+}
+
+}  // namespace
 
 ValueType infer_types(const Softmax& op, InputTypes inputs) {
   require_float(inputs, 0);
@@ -38,6 +68,71 @@ Tensor evaluate(const Softmax& op, InputTensors inputs) {
     }
   }
   return result;
+}
+
+ValueType infer_types(const Normalize& op, InputTypes inputs) {
+  require_float(inputs, 0);
+  require_axes(inputs[0]->shape, op.axes);
+  return *inputs[0];
+}
+
+ValueType infer_types(const LocalNormalize& op, InputTypes inputs) {
+  require_float(inputs, 0);
+  require_axis(inputs[0]->shape, op.axis);
+  return *inputs[0];
+}
+
+Tensor evaluate(const Normalize& op, InputTensors inputs) {
+  Tensor result(ElementType::kFloat32, inputs[0]->shape());
+  const auto x = inputs[0]->as<float>();
+  const auto y = result.as<float>();
+  const std::vector<std::size_t> groups = groups_of(op, result.shape());
+  std::vector<double> centres(x.size(), 0);
+  if (op.subtract_mean) {
+    centres = means(x, groups, [&](std::size_t i) { return static_cast<double>(x[i]); });
+  }
+  const auto centred = [&](std::size_t i) {
+    return static_cast<double>(x[i]) - centres[groups[i]];
+  };
+  const std::vector<double> variances =
+      means(x, groups, [&](std::size_t i) { return centred(i) * centred(i); });
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double deviation = std::sqrt(variances[groups[i]] + static_cast<double>(op.epsilon));
+    y[i] = static_cast<float>(centred(i) / deviation);
+  }
+  return result;
+}
+
+Tensor evaluate(const LocalNormalize& op, InputTensors inputs) {
+  Tensor result(ElementType::kFloat32, inputs[0]->shape());
+  const auto x = inputs[0]->as<float>();
+  const auto y = result.as<float>();
+  const auto [outer, extent, inner] = axis_view(result.shape(), op.axis);
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const std::size_t at = i / inner % extent;
+    const std::size_t first = at - std::min(op.before, at);
+    const std::size_t last = at + std::min(op.after, extent - 1 - at);
+    double sum = 0;
+    for (std::size_t j = first; j <= last; ++j) {
+      const auto other = static_cast<double>(x[i - at * inner + j * inner]);
+      sum += other * other;
+    }
+    const double base = static_cast<double>(op.bias) + static_cast<double>(op.alpha) * sum;
+    y[i] = static_cast<float>(static_cast<double>(x[i]) /
+                              std::pow(base, static_cast<double>(op.beta)));
+  }
+  return result;
+}
+
+std::string attributes(const Normalize& op) {
+  return "axes=" + joined(op.axes) + " epsilon=" + std::to_string(op.epsilon) +
+         (op.subtract_mean ? "" : " around zero");
+}
+
+std::string attributes(const LocalNormalize& op) {
+  return "axis=" + std::to_string(op.axis) + " before=" + std::to_string(op.before) +
+         " after=" + std::to_string(op.after) + " alpha=" + std::to_string(op.alpha) +
+         " beta=" + std::to_string(op.beta) + " bias=" + std::to_string(op.bias);
 }
 
 std::string attributes(const Softmax& op) {

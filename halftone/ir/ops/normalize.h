@@ -2,6 +2,8 @@
 // Operators that scale elements by a statistic of their neighbours.
 #pragma once
 
+#include <vector>
+
 #include "halftone/ir/ops/rules.h"
 
 namespace halftone::ir {
@@ -18,8 +20,42 @@ struct Softmax {
   bool operator==(const Softmax&) const = default;
 };
 
+/// y = (x - mean) / sqrt(variance + epsilon), mean and variance of the elements over some axes,
+/// which rise and are not the batch; with subtract_mean off y = x / sqrt(mean of x^2 + epsilon).
+/// Layer, instance, group and RMS normalization are this with a scale and a bias behind it.
+struct Normalize {
+  static constexpr std::string_view kName = "Normalize";
+  static constexpr std::size_t kMinInputs = 1;
+  static constexpr std::size_t kMaxInputs = 1;
+  std::vector<std::size_t> axes;
+  float epsilon = 1e-5F;
+  bool subtract_mean = true;
+  bool operator==(const Normalize&) const = default;
+};
+
+/// y_i = x_i / (bias + alpha sum_j x_j^2)^beta along an axis, j from i - before to i + after where
+/// there are elements.
+struct LocalNormalize {
+  static constexpr std::string_view kName = "LocalNormalize";
+  static constexpr std::size_t kMinInputs = 1;
+  static constexpr std::size_t kMaxInputs = 1;
+  std::size_t axis = 0;
+  std::size_t before = 0;
+  std::size_t after = 0;
+  float alpha = 1;
+  float beta = 0.5F;
+  float bias = 1;
+  bool operator==(const LocalNormalize&) const = default;
+};
+
 ValueType infer_types(const Softmax& op, InputTypes inputs);
+ValueType infer_types(const Normalize& op, InputTypes inputs);
+ValueType infer_types(const LocalNormalize& op, InputTypes inputs);
 Tensor evaluate(const Softmax& op, InputTensors inputs);
+Tensor evaluate(const Normalize& op, InputTensors inputs);
+Tensor evaluate(const LocalNormalize& op, InputTensors inputs);
 std::string attributes(const Softmax& op);
+std::string attributes(const Normalize& op);
+std::string attributes(const LocalNormalize& op);
 
 }  // namespace halftone::ir

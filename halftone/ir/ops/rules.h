@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "halftone/ir/tensor.h"
 
@@ -25,5 +26,39 @@ using InputTensors = std::span<const Tensor* const>;
 void require_float(InputTypes inputs, std::size_t index);
 /// @throws Error kShape unless condition holds
 void require(bool condition, const std::string& message);
+/// @throws Error kShape if the input is absent or encoded
+void require_dense(InputTypes inputs, std::size_t index);
+/// @throws Error kShape unless the input is dense int32 or int64
+void require_indices(InputTypes inputs, std::size_t index);
+/// @throws Error kShape unless the shape has the axis and it is not the batch: what an operator
+///         that works along an axis may rely on
+void require_axis(const Shape& shape, std::size_t axis);
+/// As require_axis() for several, which must rise.
+void require_axes(const Shape& shape, std::span<const std::size_t> axes);
+
+/// A shape around one of its axes: the counts of elements before, at and after it.
+struct AxisView {
+  std::size_t outer = 1;
+  std::size_t extent = 1;
+  std::size_t inner = 1;
+};
+AxisView axis_view(const Shape& shape, std::size_t axis);
+
+/// "1 2 3", for attributes.
+std::string joined(std::span<const std::size_t> numbers);
+
+/// The output of an operator, zeros, as its rule has it for these inputs.
+template <typename Op>
+Tensor output_tensor(const Op& op, InputTensors inputs) {
+  std::vector<ValueType> types;
+  types.reserve(inputs.size());
+  for (const Tensor* input : inputs) types.push_back(input ? input->type() : ValueType{});
+  std::vector<const ValueType*> pointers;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    pointers.push_back(inputs[i] != nullptr ? &types[i] : nullptr);
+  }
+  const ValueType type = infer_types(op, pointers);
+  return {type.encoding.element, type.shape};
+}
 
 }  // namespace halftone::ir

@@ -86,12 +86,17 @@ void compute(ir::BinaryKind kind, const Rows& rows, const float* a, const float*
       return for_rows(rows, a, b, y, [](float l, float r) { return std::pow(l, r); });
     case Kind::kPRelu:
       return for_rows(rows, a, b, y, [](float l, float r) { return l < 0 ? l * r : l; });
+    default:
+      return for_rows(rows, a, b, y, [kind](float l, float r) { return ir::apply(kind, l, r); });
   }
 }
 
 }  // namespace
 
 Verdict judge_binary_rows(const NodeContext& context) {
+  const bool is_float = context.input(0).is_dense(ir::ElementType::kFloat32) &&
+                        context.output().is_dense(ir::ElementType::kFloat32);
+  if (!is_float) return refuse("not of float32");
   if (!find_rows(context)) {
     return refuse("shapes " + context.input(0).shape.to_string() + " and " +
                   context.input(1).shape.to_string() + " do not repeat row by row");

@@ -13,6 +13,11 @@ Kernel create_unary_vector(const NodeContext& context);
 Verdict judge_unary_onednn(const NodeContext& context);
 Kernel create_unary_onednn(const NodeContext& context);
 
+/// Unary by the C++ library, number after number: what the others lack or have at less precision
+/// (oneDNN's logarithm is 6e-5 off near 1).
+Verdict judge_unary_plain(const NodeContext& context);
+Kernel create_unary_plain(const NodeContext& context);
+
 /// Binary where each operand is the whole result, one row that repeats, or one number.
 Verdict judge_binary_rows(const NodeContext& context);
 Kernel create_binary_rows(const NodeContext& context);

@@ -13,10 +13,16 @@ namespace {
 /// Numbers from which on a second thread is worth waking: some 50 us of work.
 constexpr std::size_t kParallelNumbers = std::size_t{1} << 17;
 
+bool is_float(const NodeContext& context) {
+  return context.input(0).is_dense(ir::ElementType::kFloat32) &&
+         context.output().is_dense(ir::ElementType::kFloat32);
+}
+
 }  // namespace
 
 Verdict judge_unary_vector(const NodeContext& context) {
   const ir::Activation& activation = context.op<ir::Unary>().activation;
+  if (!is_float(context)) return refuse("not of float32");
   if (!has_vector_function(activation)) {
     return refuse("no vector function for " + ir::to_string(activation));
   }
@@ -47,12 +53,20 @@ Kernel create_unary_vector(const NodeContext& context) {
 
 Verdict judge_unary_onednn(const NodeContext& context) {
   const ir::Activation& activation = context.op<ir::Unary>().activation;
+  if (!is_float(context)) return refuse("not of float32");
   if (!onednn::eltwise(activation)) {
     return refuse("oneDNN has no " + ir::to_string(activation));
   }
   if (context.output().shape.element_count() == 0) return refuse("there is nothing to compute");
   return accept("oneDNN has it");
 }
+
+Verdict judge_unary_plain(const NodeContext& context) {
+  if (!is_float(context)) return refuse("not of float32");
+  return accept("number after number");
+}
+
+Kernel create_unary_plain(const NodeContext& context) { return create_unary_vector(context); }
 
 Kernel create_unary_onednn(const NodeContext& context) {
   const auto function = *onednn::eltwise(context.op<ir::Unary>().activation);

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Short words for the operators that builders put together.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "halftone/formats/onnx/node_builder.h"
+
+namespace halftone::formats::onnx {
+
+ir::ValueId emit_unary(NodeBuilder& node, ir::ActivationKind kind, ir::ValueId x);
+ir::ValueId emit_binary(NodeBuilder& node, ir::BinaryKind kind, ir::ValueId a, ir::ValueId b);
+ir::ValueId emit_where(NodeBuilder& node, ir::ValueId condition, ir::ValueId a, ir::ValueId b);
+ir::ValueId emit_cast(NodeBuilder& node, ir::ElementType element, ir::ValueId x);
+ir::ValueId emit_transpose(NodeBuilder& node, std::vector<std::size_t> permutation, ir::ValueId x);
+/// @param axes  in any order
+ir::ValueId emit_reduce(NodeBuilder& node, ir::ReduceKind kind, std::vector<std::size_t> axes,
+                        bool keep_dims, ir::ValueId x);
+
+/// The value with a new axis of extent 1, or without such a one.
+ir::ValueId unsqueezed(NodeBuilder& node, ir::ValueId x, std::size_t axis);
+ir::ValueId squeezed(NodeBuilder& node, ir::ValueId x, std::size_t axis);
+
+/// The axes counted from the front, in rising order.
+/// @throws Error kShape if one is out of range or named twice
+std::vector<std::size_t> sorted_axes(const std::vector<std::int64_t>& axes, std::size_t rank);
+
+/// All axes of a shape.
+std::vector<std::size_t> all_axes(std::size_t rank);
+
+/// Numbers that older operator sets have as an attribute and newer ones as an input; none if the
+/// file gives none.
+/// @param since  the operator set from which on they are an input
+/// @throws Error kUnsupported if they are only known when the network runs
+std::optional<std::vector<std::int64_t>> numbers_of(NodeBuilder& node, const char* attribute,
+                                                    std::size_t input, std::int64_t since);
+
+}  // namespace halftone::formats::onnx

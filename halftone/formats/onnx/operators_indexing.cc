@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading and writing at places that a tensor names. Gather is in slicing.cc.
+#include <string>
+
+#include "halftone/base/error.h"
+#include "halftone/formats/onnx/emit.h"
+#include "halftone/formats/onnx/extents.h"
+#include "halftone/formats/onnx/registry.h"
+
+namespace halftone::formats::onnx {
+namespace {
+
+using ir::Scatter;
+using ir::ValueId;
+
+std::size_t axis_of(NodeBuilder& node, std::int64_t otherwise) {
+  return ir::normalized_axis(node.int_attribute("axis", otherwise),
+                             node.input_type(0).shape.rank());
+}
+
+Scatter reduction_of(const NodeBuilder& node) {
+  const std::string name = node.string_attribute("reduction", "none");
+  for (const Scatter kind :
+       {Scatter::kReplace, Scatter::kAdd, Scatter::kMul, Scatter::kMax, Scatter::kMin}) {
+    if (to_string(kind) == name) return kind;
+  }
+  fail(ErrorKind::kFormat, "reduction: expected none, add, mul, max or min, found '" + name + "'");
+}
+
+/// Indices as int64: ONNX allows numbers of any type for OneHot's.
+ValueId whole_indices(NodeBuilder& node, std::size_t i) {
+  return emit_cast(node, ir::ElementType::kInt64, node.input(i));
+}
+
+}  // namespace
+
+void build_gather_elements(NodeBuilder& node) {
+  node.set_output(0,
+                  node.emit(ir::GatherElements{axis_of(node, 0)}, {node.input(0), node.input(1)}));
+}
+
+void build_gather_nd(NodeBuilder& node) {
+  const std::int64_t batch_dims = node.int_attribute("batch_dims", 0);
+  if (batch_dims < 0 || batch_dims >= static_cast<std::int64_t>(node.input_type(0).shape.rank())) {
+    fail(ErrorKind::kShape, "batch_dims: found " + std::to_string(batch_dims) + " for an input " +
+                                node.input_type(0).shape.to_string());
+  }
+  const ir::GatherND op{static_cast<std::size_t>(batch_dims)};
+  node.set_output(0, node.emit(op, {node.input(0), node.input(1)}));
+}
+
+void build_scatter_elements(NodeBuilder& node) {
+  const ir::ScatterElements op{axis_of(node, 0), reduction_of(node)};
+  node.set_output(0, node.emit(op, {node.input(0), node.input(1), node.input(2)}));
+}
+
+void build_scatter_nd(NodeBuilder& node) {
+  const ir::ScatterND op{reduction_of(node)};
+  node.set_output(0, node.emit(op, {node.input(0), node.input(1), node.input(2)}));
+}
+
+void build_one_hot(NodeBuilder& node) {
+  const ValueId indices = whole_indices(node, 0);
+  const float depth = node.scalar_input(1);
+  if (!(depth >= 1 && depth <= static_cast<float>(1U << 31))) {
+    fail(ErrorKind::kShape, "depth: expected a number from 1 on, found " + std::to_string(depth));
+  }
+  const std::size_t rank = node.type(indices).shape.rank();
+  const ir::OneHot op{ir::normalized_axis(node.int_attribute("axis", -1), rank + 1),
+                      static_cast<std::size_t>(depth)};
+  node.set_output(0, node.emit(op, {indices, node.input(2)}));
+}
+
+/// The elements a known condition chooses: what it chooses decides the shape.
+void build_compress(NodeBuilder& node) {
+  ValueId x = node.input(0);
+  std::size_t axis = 0;
+  if (node.has_attribute("axis")) {
+    axis = axis_of(node, 0);
+  } else {
+    x = node.reshape(x, {product_of(node.type(x).shape.dims())});
+  }
+  const ir::Tensor condition = node.constant_input(1).cast(ir::ElementType::kInt64);
+  std::vector<std::int64_t> places;
+  for (std::size_t i = 0; i < condition.size(); ++i) {
+    if (condition.as<std::int64_t>()[i] != 0) places.push_back(static_cast<std::int64_t>(i));
+  }
+  const ir::Shape shape{static_cast<ir::Dim>(places.size())};
+  const ValueId indices =
+      node.add_constant(ir::Tensor::from<std::int64_t>(shape, std::span(places)));
+  node.set_output(0, node.emit(ir::Gather{axis}, {x, indices}));
+}
+
+}  // namespace halftone::formats::onnx

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// Images of other sizes.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+
+#include "halftone/base/error.h"
+#include "halftone/formats/onnx/emit.h"
+#include "halftone/formats/onnx/registry.h"
+
+namespace halftone::formats::onnx {
+namespace {
+
+using ir::Coordinates;
+using ir::Interpolation;
+using ir::ValueId;
+
+/// What becomes of one axis.
+struct AxisRequest {
+  std::size_t axis = 0;
+  double scale = 1;
+  std::size_t count = 0;
+};
+
+template <typename Value, std::size_t kCount>
+Value named(const NodeBuilder& node, const char* attribute, const std::string& otherwise,
+            const std::pair<std::string_view, Value> (&names)[kCount]) {
+  const std::string found = node.string_attribute(attribute, otherwise);
+  const auto* entry = std::ranges::find_if(names, [&](const auto& n) { return n.first == found; });
+  if (entry == std::end(names)) {
+    NodeBuilder::unsupported(std::string(attribute) + " '" + found + "'");
+  }
+  return entry->second;
+}
+
+Interpolation mode_of(const NodeBuilder& node) {
+  static constexpr std::pair<std::string_view, Interpolation> kNames[] = {
+      {"nearest", Interpolation::kNearest}, {"linear", Interpolation::kLinear},
+      {"bilinear", Interpolation::kLinear}, {"trilinear", Interpolation::kLinear},
+      {"cubic", Interpolation::kCubic},     {"bicubic", Interpolation::kCubic}};
+  return named(node, "mode", "nearest", kNames);
+}
+
+Coordinates coordinates_of(const NodeBuilder& node) {
+  static constexpr std::pair<std::string_view, Coordinates> kNames[] = {
+      {"half_pixel", Coordinates::kHalfPixel},
+      {"half_pixel_symmetric", Coordinates::kHalfPixelSymmetric},
+      {"pytorch_half_pixel", Coordinates::kPytorchHalfPixel},
+      {"align_corners", Coordinates::kAlignCorners},
+      {"asymmetric", Coordinates::kAsymmetric},
+      {"tf_half_pixel_for_nn", Coordinates::kHalfPixelForNearest},
+      {"tf_crop_and_resize", Coordinates::kCropAndResize}};
+  return named(node, "coordinate_transformation_mode", "half_pixel", kNames);
+}
+
+ir::Rounding rounding_of(const NodeBuilder& node) {
+  static constexpr std::pair<std::string_view, ir::Rounding> kNames[] = {
+      {"round_prefer_floor", ir::Rounding::kPreferFloor},
+      {"round_prefer_ceil", ir::Rounding::kPreferCeil},
+      {"floor", ir::Rounding::kFloor},
+      {"ceil", ir::Rounding::kCeil}};
+  return named(node, "nearest_mode", "round_prefer_floor", kNames);
+}
+
+/// The numbers of an input, empty where it is absent or has none.
+std::vector<float> numbers_if_any(NodeBuilder& node, std::size_t i) {
+  if (!node.has_input(i)) return {};
+  if (const auto known = node.integers(i)) {
+    if (const auto numbers = known->numbers()) return {numbers->begin(), numbers->end()};
+  }
+  return node.float_input(i);
+}
+
+std::size_t resized(double extent, double scale) {
+  const double count = std::floor(extent * scale);
+  if (!(scale > 0) || !(count >= 0 && count <= 1e12)) {
+    fail(ErrorKind::kShape,
+         "scale: found " + std::to_string(scale) + " for an extent of " + std::to_string(extent));
+  }
+  return static_cast<std::size_t>(count);
+}
+
+void check_length(const char* what, std::size_t expected, std::size_t found) {
+  if (expected == found) return;
+  fail(ErrorKind::kShape, std::string(what) + ": expected one number for each of " +
+                              std::to_string(expected) + " axes, found " + std::to_string(found));
+}
+
+/// Sizes that a policy makes keep the proportions.
+void keep_proportions(std::vector<AxisRequest>& requests, const ir::Shape& shape, bool larger) {
+  double common = requests[0].scale;
+  for (const AxisRequest& request : requests) {
+    common = larger ? std::max(common, request.scale) : std::min(common, request.scale);
+  }
+  for (AxisRequest& request : requests) {
+    request.scale = common;
+    request.count =
+        static_cast<std::size_t>(std::nearbyint(common * static_cast<double>(shape[request.axis])));
+  }
+}
+
+std::vector<AxisRequest> requests_of(NodeBuilder& node, const ir::Shape& shape,
+                                     const std::vector<std::size_t>& axes,
+                                     const std::vector<float>& scales,
+                                     const std::vector<std::int64_t>& sizes) {
+  std::vector<AxisRequest> requests;
+  if (!sizes.empty()) {
+    check_length("sizes", axes.size(), sizes.size());
+  } else {
+    check_length("scales", axes.size(), scales.size());
+  }
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const ir::Dim extent = shape[axes[i]];
+    AxisRequest request{axes[i], 1, 0};
+    if (sizes.empty() && scales[i] == 1) continue;
+    if (extent == ir::kBatch) NodeBuilder::unsupported("resizes the batch");
+    const auto before = static_cast<double>(extent);
+    if (sizes.empty()) {
+      request.scale = static_cast<double>(scales[i]);
+      request.count = resized(before, request.scale);
+    } else {
+      if (sizes[i] < 1 || extent < 1) {
+        fail(ErrorKind::kShape, "sizes: found " + std::to_string(sizes[i]));
+      }
+      request.count = static_cast<std::size_t>(sizes[i]);
+      request.scale = static_cast<double>(sizes[i]) / before;
+    }
+    requests.push_back(request);
+  }
+  const std::string policy = node.string_attribute("keep_aspect_ratio_policy", "stretch");
+  if (!sizes.empty() && policy != "stretch" && !requests.empty()) {
+    keep_proportions(requests, shape, policy == "not_smaller");
+  }
+  return requests;
+}
+
+/// Sizes, where the batch stands for itself.
+std::vector<std::int64_t> sizes_of(NodeBuilder& node, std::vector<std::size_t>& axes,
+                                   const ir::Shape& shape) {
+  if (!node.has_input(3)) return {};
+  const auto known = node.integers(3);
+  if (!known) NodeBuilder::unsupported("input 3: expected sizes known during the import");
+  check_length("sizes", axes.size(), known->values.size());
+  std::vector<std::int64_t> sizes;
+  std::vector<std::size_t> kept;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (known->values[i].is_batch && shape[axes[i]] == ir::kBatch) continue;
+    if (known->values[i].is_batch) NodeBuilder::unsupported("resizes an axis to the batch");
+    kept.push_back(axes[i]);
+    sizes.push_back(known->values[i].value);
+  }
+  axes = std::move(kept);
+  return sizes;
+}
+
+ValueId emit_resizes(NodeBuilder& node, ValueId x, const std::vector<AxisRequest>& requests,
+                     ir::Resize op, const std::vector<float>& roi,
+                     const std::vector<std::size_t>& roi_axes) {
+  for (const AxisRequest& request : requests) {
+    op.axis = request.axis;
+    op.scale = request.scale;
+    op.count = request.count;
+    if (op.coordinates == Coordinates::kCropAndResize) {
+      check_length("roi", 2 * roi_axes.size(), roi.size());
+      const auto at =
+          static_cast<std::size_t>(std::ranges::find(roi_axes, request.axis) - roi_axes.begin());
+      op.begin = roi[at];
+      op.end = roi[roi_axes.size() + at];
+    } else if (request.count == static_cast<std::size_t>(node.type(x).shape[op.axis]) &&
+               request.scale == 1) {
+      continue;
+    }
+    x = node.emit(op, {x});
+  }
+  return x;
+}
+
+}  // namespace
+
+void build_resize(NodeBuilder& node) {
+  const ValueId x = node.input(0);
+  const ir::Shape shape = node.type(x).shape;
+  ir::Resize op;
+  op.mode = mode_of(node);
+  std::vector<std::size_t> axes = all_axes(shape.rank());
+  if (node.opset() < 11) {
+    op.coordinates = Coordinates::kAsymmetric;
+    op.rounding = ir::Rounding::kFloor;
+    const auto requests = requests_of(node, shape, axes, node.float_input(1), {});
+    node.set_output(0, emit_resizes(node, x, requests, op, {}, axes));
+    return;
+  }
+  op.coordinates = coordinates_of(node);
+  op.rounding = rounding_of(node);
+  op.cubic = node.float_attribute("cubic_coeff_a", -0.75F);
+  op.exclude_outside = node.int_attribute("exclude_outside", 0) != 0;
+  op.extrapolation = node.float_attribute("extrapolation_value", 0);
+  op.antialias = node.int_attribute("antialias", 0) != 0 && op.mode != Interpolation::kNearest;
+  if (const auto stated = node.ints_attribute("axes")) {
+    axes.clear();
+    for (const std::int64_t axis : *stated) {
+      axes.push_back(ir::normalized_axis(axis, shape.rank()));
+    }
+  }
+  const std::vector<std::size_t> roi_axes = axes;
+  const bool crops = op.coordinates == Coordinates::kCropAndResize;
+  const std::vector<float> roi = crops ? numbers_if_any(node, 1) : std::vector<float>{};
+  const std::vector<std::int64_t> sizes = sizes_of(node, axes, shape);
+  const std::vector<float> scales = sizes.empty() ? numbers_if_any(node, 2) : std::vector<float>{};
+  const auto requests = requests_of(node, shape, axes, scales, sizes);
+  node.set_output(0, emit_resizes(node, x, requests, op, roi, roi_axes));
+}
+
+void build_upsample(NodeBuilder& node) {
+  const ValueId x = node.input(0);
+  const ir::Shape shape = node.type(x).shape;
+  std::vector<float> scales;
+  if (node.opset() >= 9) {
+    scales = node.float_input(1);
+  } else if (node.opset() >= 7) {
+    scales = node.floats_attribute("scales").value_or(std::vector<float>{});
+  } else {
+    scales = {1, 1, node.float_attribute("height_scale", 1),
+              node.float_attribute("width_scale", 1)};
+  }
+  ir::Resize op;
+  op.mode = mode_of(node);
+  op.coordinates = Coordinates::kAsymmetric;
+  op.rounding = ir::Rounding::kFloor;
+  const auto axes = all_axes(shape.rank());
+  node.set_output(0,
+                  emit_resizes(node, x, requests_of(node, shape, axes, scales, {}), op, {}, axes));
+}
+
+void build_grid_sample(NodeBuilder& node) {
+  static constexpr std::pair<std::string_view, ir::Surroundings> kAround[] = {
+      {"zeros", ir::Surroundings::kZeros},
+      {"border", ir::Surroundings::kEdge},
+      {"reflection", ir::Surroundings::kReflection}};
+  ir::GridSample op;
+  if (node.input_type(0).shape.rank() != 4)
+    NodeBuilder::unsupported("images of other ranks than 4");
+  op.mode = node.has_attribute("mode") ? mode_of(node) : Interpolation::kLinear;
+  op.surroundings = named(node, "padding_mode", "zeros", kAround);
+  op.align_corners = node.int_attribute("align_corners", 0) != 0;
+  const ValueId image = emit_transpose(node, {0, 2, 3, 1}, node.input(0));
+  const ValueId sampled = node.emit(op, {image, node.input(1)});
+  node.set_output(0, emit_transpose(node, {0, 3, 1, 2}, sampled));
+}
+
+/// Blocks of depth become blocks of space, or the other way round.
+void build_depth_to_space(NodeBuilder& node) {
+  const ValueId x = node.input(0);
+  const ir::Shape shape = node.type(x).shape;
+  const std::int64_t block = node.int_attribute("blocksize", 0);
+  const bool to_space = node.op_type() == "DepthToSpace";
+  if (shape.rank() != 4 || block < 1 || block > (1 << 20)) {
+    fail(ErrorKind::kShape,
+         "blocks of " + std::to_string(block) + " do not fit " + shape.to_string());
+  }
+  const ir::Dim c = shape[1];
+  const ir::Dim h = shape[2];
+  const ir::Dim w = shape[3];
+  const bool fits = to_space ? c % (block * block) == 0 : h % block == 0 && w % block == 0;
+  if (!fits || c < 0 || h < 0 || w < 0) {
+    fail(ErrorKind::kShape,
+         "blocks of " + std::to_string(block) + " do not fit " + shape.to_string());
+  }
+  if (!to_space) {
+    const ValueId split = node.reshape(x, {shape[0], c, h / block, block, w / block, block});
+    const ValueId moved = emit_transpose(node, {0, 3, 5, 1, 2, 4}, split);
+    node.set_output(0, node.reshape(moved, {shape[0], c * block * block, h / block, w / block}));
+    return;
+  }
+  const ir::Dim depth = c / (block * block);
+  const bool rows_first = node.string_attribute("mode", "DCR") == "CRD";
+  const ir::Shape parts = rows_first ? ir::Shape{shape[0], depth, block, block, h, w}
+                                     : ir::Shape{shape[0], block, block, depth, h, w};
+  const std::vector<std::size_t> order = rows_first ? std::vector<std::size_t>{0, 1, 4, 2, 5, 3}
+                                                    : std::vector<std::size_t>{0, 3, 4, 1, 5, 2};
+  const ValueId moved = emit_transpose(node, order, node.reshape(x, parts));
+  node.set_output(0, node.reshape(moved, {shape[0], depth, h * block, w * block}));
+}
+
+}  // namespace halftone::formats::onnx

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Resize of resample.h.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "halftone/ir/ops/resample.h"
+
+namespace halftone::ir {
+namespace {
+
+/// The widest filter of an antialiased Resize: 1 / scale may be so much.
+constexpr double kMostShrinking = 1 << 20;
+
+/// Where output i lies in an input of `extent` elements.
+double coordinate(const Resize& op, std::size_t i, std::size_t extent) {
+  const auto x = static_cast<double>(i);
+  const auto n = static_cast<double>(extent);
+  const double length = op.scale * n;
+  const double half_pixel = (x + 0.5) / op.scale - 0.5;
+  switch (op.coordinates) {
+    case Coordinates::kHalfPixel:
+      return half_pixel;
+    case Coordinates::kHalfPixelSymmetric:
+      return half_pixel + n / 2 * (1 - static_cast<double>(op.count) / length);
+    case Coordinates::kPytorchHalfPixel:
+      return length == 1 ? -0.5 : half_pixel;
+    case Coordinates::kAlignCorners:
+      return length == 1 ? 0 : x * (n - 1) / (length - 1);
+    case Coordinates::kAsymmetric:
+      return x / op.scale;
+    case Coordinates::kHalfPixelForNearest:
+      return (x + 0.5) / op.scale;
+    case Coordinates::kCropAndResize: {
+      const double span = static_cast<double>(op.end) - static_cast<double>(op.begin);
+      const double inside = length == 1 ? span / 2 : x * span / (length - 1);
+      return (static_cast<double>(op.begin) + inside) * (n - 1);
+    }
+  }
+  return x;
+}
+
+double cubic_weight(double distance, double a) {
+  const double x = std::abs(distance);
+  if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+  if (x < 2) return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
+  return 0;
+}
+
+double weight(const Resize& op, double distance) {
+  if (op.mode == Interpolation::kCubic) {
+    return cubic_weight(distance, static_cast<double>(op.cubic));
+  }
+  return std::max(0.0, 1 - std::abs(distance));
+}
+
+/// How much narrower than its elements the input is sampled: 1, or the scale below it.
+double narrowing(const Resize& op) { return op.antialias ? std::min(op.scale, 1.0) : 1.0; }
+
+/// Elements on each side of a place that count.
+std::int64_t reach(const Resize& op) {
+  const double support = op.mode == Interpolation::kCubic ? 2 : 1;
+  return static_cast<std::int64_t>(std::ceil(support / narrowing(op)));
+}
+
+/// The nearest element, still unbounded.
+double nearest(const Resize& op, double place) {
+  const double below = std::floor(place);
+  const double rest = place - below;
+  const bool up = op.rounding == Rounding::kCeil
+                      ? rest > 0
+                      : (op.rounding == Rounding::kPreferFloor && rest > 0.5) ||
+                            (op.rounding == Rounding::kPreferCeil && rest >= 0.5);
+  return up ? below + 1 : below;
+}
+
+std::size_t bounded(double place, std::size_t extent) {
+  return static_cast<std::size_t>(std::clamp(place, 0.0, static_cast<double>(extent - 1)));
+}
+
+/// Fills in the taps of one output around a place.
+void add_taps(const Resize& op, double place, std::size_t extent, ResizeTaps& taps) {
+  const std::int64_t side = reach(op);
+  const double below = std::floor(place);
+  const double narrow = narrowing(op);
+  std::vector<double> weights;
+  for (std::int64_t t = 1 - side; t <= side; ++t) {
+    const double at = below + static_cast<double>(t);
+    const bool is_outside = at < 0 || at > static_cast<double>(extent - 1);
+    const double w = weight(op, (at - place) * narrow);
+    weights.push_back(op.exclude_outside && is_outside ? 0 : w);
+    taps.places.push_back(bounded(at, extent));
+  }
+  const bool normalizes = op.exclude_outside || op.antialias;
+  const double sum = normalizes ? std::accumulate(weights.begin(), weights.end(), 0.0) : 1;
+  for (const double w : weights) {
+    taps.weights.push_back(static_cast<float>(sum == 0 ? 0 : w / sum));
+  }
+}
+
+}  // namespace
+
+ResizeTaps resize_taps(const Resize& op, std::size_t extent) {
+  ResizeTaps taps;
+  const bool picks = op.mode == Interpolation::kNearest;
+  taps.width = picks ? 1 : static_cast<std::size_t>(2 * reach(op));
+  for (std::size_t i = 0; i < op.count; ++i) {
+    double place = coordinate(op, i, extent);
+    if (!std::isfinite(place)) place = 0;
+    const bool crops = op.coordinates == Coordinates::kCropAndResize;
+    const bool is_outside = crops && (place < 0 || place > static_cast<double>(extent - 1));
+    taps.outside.push_back(is_outside ? 1 : 0);
+    if (picks) {
+      taps.places.push_back(bounded(nearest(op, place), extent));
+      taps.weights.push_back(1);
+    } else {
+      add_taps(op, place, extent, taps);
+    }
+  }
+  return taps;
+}
+
+ValueType infer_types(const Resize& op, InputTypes inputs) {
+  require_dense(inputs, 0);
+  if (op.mode != Interpolation::kNearest || op.coordinates == Coordinates::kCropAndResize) {
+    require_float(inputs, 0);
+  }
+  Shape y = inputs[0]->shape;
+  require_axis(y, op.axis);
+  require(std::isfinite(op.scale) && op.scale > 0,
+          "scale: expected a positive number, found " + std::to_string(op.scale));
+  require(!op.antialias || op.scale * kMostShrinking >= 1,
+          "scale: expected at least 2^-20, found " + std::to_string(op.scale));
+  require(std::isfinite(op.begin) && std::isfinite(op.end), "expected a part of finite ends");
+  require(op.count <= std::size_t{1} << 40, "expected at most 2^40 elements along an axis");
+  require(op.count == 0 || y[op.axis] > 0,
+          "axis " + std::to_string(op.axis) + " of " + y.to_string() + " has nothing to resample");
+  y[op.axis] = static_cast<Dim>(op.count);
+  return {y, inputs[0]->encoding};
+}
+
+Tensor evaluate(const Resize& op, InputTensors inputs) {
+  Tensor result = output_tensor(op, inputs);
+  if (result.size() == 0) return result;
+  const auto [outer, extent, inner] = axis_view(inputs[0]->shape(), op.axis);
+  const ResizeTaps taps = resize_taps(op, extent);
+  const bool picks = op.mode == Interpolation::kNearest;
+  const std::size_t bytes = inner * size_bytes(result.element());
+  for (std::size_t row = 0; row < outer * op.count; ++row) {
+    const std::size_t i = row % op.count;
+    const std::size_t base = row / op.count * extent;
+    if (picks && taps.outside[i] == 0) {
+      std::memcpy(result.bytes().data() + row * bytes,
+                  inputs[0]->bytes().data() + (base + taps.places[i]) * bytes, bytes);
+      continue;
+    }
+    for (std::size_t c = 0; c < inner; ++c) {
+      double sum = static_cast<double>(op.extrapolation);
+      if (taps.outside[i] == 0) {
+        sum = 0;
+        for (std::size_t t = i * taps.width; t < (i + 1) * taps.width; ++t) {
+          const float x = inputs[0]->as<float>()[(base + taps.places[t]) * inner + c];
+          sum += static_cast<double>(taps.weights[t]) * static_cast<double>(x);
+        }
+      }
+      result.as<float>()[row * inner + c] = static_cast<float>(sum);
+    }
+  }
+  return result;
+}
+
+std::string attributes(const Resize& op) {
+  return std::string(to_string(op.mode)) + " axis=" + std::to_string(op.axis) +
+         " count=" + std::to_string(op.count) + " scale=" + std::to_string(op.scale);
+}
+
+std::string_view to_string(Interpolation mode) {
+  static constexpr std::string_view kNames[] = {"nearest", "linear", "cubic"};
+  const auto i = static_cast<std::size_t>(mode);
+  return i < std::size(kNames) ? kNames[i] : "unknown";
+}
+
+}  // namespace halftone::ir
