@@ -39,7 +39,7 @@ std::size_t batch_of(const Options& options, const ir::Graph& graph) {
 
 void run(const Options& options) {
   apply(options.common);
-  ir::Graph graph = load_network(options.model);
+  ir::Graph graph = load_to_run(options.model);
   const runtime::PlanOptions plan_options{batch_of(options, graph), num_threads(),
                                           options.int8_activations};
   const auto plan = runtime::make_plan(std::move(graph), plan_options);

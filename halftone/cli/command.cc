@@ -14,6 +14,7 @@
 #include "halftone/formats/data/open_dataset.h"
 #include "halftone/formats/model.h"
 #include "halftone/kernels/targets.h"
+#include "halftone/passes/float_ends.h"
 #include "halftone/passes/simplify.h"
 
 namespace halftone::cli {
@@ -96,6 +97,13 @@ formats::Dataset open_data(const DataOptions& data) {
 ir::Graph load_network(const std::string& path, const passes::FoldOptions& folding) {
   ir::Graph graph = formats::load_model(path);
   passes::simplify(graph, folding);
+  return graph;
+}
+
+ir::Graph load_to_run(const std::string& path, bool float_ends) {
+  ir::Graph graph = formats::load_model(path);
+  if (float_ends) passes::give_float_ends(graph);
+  passes::simplify_to_run(graph);
   return graph;
 }
 

@@ -56,6 +56,10 @@ void apply(const CommonOptions& common);
 formats::Dataset open_data(const DataOptions& data);
 /// Loads and simplifies a network. @throws Error as formats::load_model()
 ir::Graph load_network(const std::string& path, const passes::FoldOptions& folding = {});
+/// Loads a network that is only to be run: layers between conversions compute with integers.
+/// @param float_ends  whether a network of integers is to take and give float32
+/// @throws Error as formats::load_model()
+ir::Graph load_to_run(const std::string& path, bool float_ends = false);
 
 /// A progress bar on stderr where that is a terminal, nothing elsewhere or if quiet; gone from the
 /// terminal when this goes.

@@ -19,9 +19,9 @@ struct Options {
 
 void run(const Options& options) {
   apply(options.common);
-  const ir::Graph graph = load_network(options.model);
+  const ir::Graph graph = load_to_run(options.model, true);
   std::optional<ir::Graph> reference;
-  if (!options.reference.empty()) reference = load_network(options.reference);
+  if (!options.reference.empty()) reference = load_to_run(options.reference, true);
   const formats::Dataset data = open_data(options.data);
   const compress::Evaluation evaluation = [&] {
     Progress progress(options.common);

@@ -90,7 +90,7 @@ std::size_t batch_of(const ir::Graph& graph, const std::vector<ir::Tensor>& inpu
 
 void run(const Options& options) {
   apply(options.common);
-  ir::Graph graph = load_network(options.model);
+  ir::Graph graph = load_to_run(options.model);
   const std::vector<ir::Tensor> inputs = read_inputs(options, graph);
   // One thread, so that the numbers do not depend on how many there are.
   const runtime::PlanOptions plan{batch_of(graph, inputs), 1, options.int8_activations};

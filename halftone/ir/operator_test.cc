@@ -28,8 +28,10 @@ std::vector<Row> table() {
       {Conv{plain_window(2), 2}, "Conv", "groups=2", 2, 3},
       {ConvTranspose{plain_window(1), {0}}, "ConvTranspose", "", 2, 3},
       {Pool{PoolKind::kMax, {2}, plain_window(1)}, "MaxPool", "kernel=2", 1, 1},
+      {Recurrent{}, "Recurrent", "LSTM", 2, 7},
       {Unary{tanh}, "Tanh", "", 1, 1},
       {Binary{BinaryKind::kMul, tanh}, "Mul", "activation=Tanh", 2, 2},
+      {Where{}, "Where", "", 3, 3},
       {Cast{ElementType::kInt8}, "Cast", "int8", 1, 1},
       {Reshape{{kBatch, 4}}, "Reshape", "[N, 4]", 1, 1},
       {Transpose{{1, 0}}, "Transpose", "1 0", 1, 1},
@@ -40,7 +42,7 @@ std::vector<Row> table() {
       {QuantizeLinear{per_tensor, ElementType::kUint8}, "QuantizeLinear",
        "uint8 scale=0.500000 zero_point=3", 1, 1},
       {DequantizeLinear{{{1, 2}, {0, 0}, 1}}, "DequantizeLinear", "2 scales along axis 1", 1, 1},
-      {Where{}, "Where", "", 3, 3},
+      {Requantize{{0.5}, 3}, "Requantize", "int8 multiplier=0.500000 zero_point=3", 1, 1},
       {Reduce{ReduceKind::kLogSumExp, {0, 2}, true}, "Reduce", "LogSumExp axes=0 2 keep", 1, 1},
       {ArgReduce{1, false, true, true}, "ArgReduce", "smallest axis=1 last keep", 1, 1},
       {CumSum{1, true, true}, "CumSum", "axis=1 exclusive reverse", 1, 1},
@@ -61,8 +63,6 @@ std::vector<Row> table() {
       {Normalize{{1}, 0.5F, false}, "Normalize", "axes=1 epsilon=0.500000 around zero", 1, 1},
       {LocalNormalize{1, 2, 2}, "LocalNormalize",
        "axis=1 before=2 after=2 alpha=1.000000 beta=0.500000 bias=1.000000", 1, 1},
-      {Recurrent{}, "Recurrent", "LSTM", 2, 7},
-      {Requantize{{0.5}, 3}, "Requantize", "int8 multiplier=0.500000 zero_point=3", 1, 1},
   };
 }
 

@@ -35,6 +35,16 @@ class FieldReader {
     check(entry.IsBool(), std::string(key) + ": expected true or false");
     value = entry.AsBool();
   }
+  void operator()(const char* key, float& value) const {
+    const flexbuffers::Reference entry = map_[key];
+    check(entry.IsNumeric(), std::string(key) + ": expected a number");
+    value = entry.AsFloat();
+  }
+  void operator()(const char* key, std::string& value) const {
+    const flexbuffers::Reference entry = map_[key];
+    check(entry.IsString(), std::string(key) + ": expected a text");
+    value = entry.AsString().str();
+  }
   void operator()(const char* key, numerics::Granularity& value) const {
     const flexbuffers::Reference entry = map_[key];
     value = granularity_of(entry.IsString() ? entry.AsString().str() : "");
@@ -51,6 +61,8 @@ class FieldWriter {
 
   void operator()(const char* key, std::int64_t value) { builder_.Int(key, value); }
   void operator()(const char* key, bool value) { builder_.Bool(key, value); }
+  void operator()(const char* key, float value) { builder_.Float(key, value); }
+  void operator()(const char* key, const std::string& value) { builder_.String(key, value); }
   void operator()(const char* key, numerics::Granularity value) {
     builder_.String(key, std::string(to_string(value)));
   }
@@ -59,7 +71,9 @@ class FieldWriter {
   flexbuffers::Builder& builder_;
 };
 
-LowBitFields read_map(std::span<const std::byte> bytes) {
+/// Calls read_fields(reader) with what reads the fields of a map.
+template <typename Read>
+void read_map(std::span<const std::byte> bytes, Read&& read_fields) {
   check(!bytes.empty() && bytes.size() <= kMostBytes,
         "expected at most " + std::to_string(kMostBytes) + " bytes, found " +
             std::to_string(bytes.size()));
@@ -75,28 +89,48 @@ LowBitFields read_map(std::span<const std::byte> bytes) {
   std::int64_t version = 0;
   read(kVersionKey, version);
   check_low_bit_version(version);
-  LowBitFields fields;
-  for_each_field(fields, read);
-  fields.check();
-  return fields;
+  read_fields(read);
 }
 
-}  // namespace
-
-std::vector<std::byte> write_custom_options(const LowBitFields& fields) {
+template <typename Write>
+std::vector<std::byte> write_map(Write&& write_fields) {
   flexbuffers::Builder builder;
   builder.Map([&] {
     FieldWriter write(builder);
     write(kVersionKey, kLowBitVersion);
-    for_each_field(fields, write);
+    write_fields(write);
   });
   builder.Finish();
   const auto bytes = std::as_bytes(std::span(builder.GetBuffer()));
   return {bytes.begin(), bytes.end()};
 }
 
+}  // namespace
+
+std::vector<std::byte> write_custom_options(const LowBitFields& fields) {
+  return write_map([&](FieldWriter& write) { for_each_field(fields, write); });
+}
+
 LowBitFields read_custom_options(std::span<const std::byte> bytes) {
-  return with_context("options", [&] { return read_map(bytes); });
+  LowBitFields fields;
+  with_context("options", [&] {
+    read_map(bytes, [&](const FieldReader& read) { for_each_field(fields, read); });
+    fields.check();
+  });
+  return fields;
+}
+
+std::vector<std::byte> write_recurrent_options(const RecurrentFields& fields) {
+  return write_map([&](FieldWriter& write) { for_each_recurrent_field(fields, write); });
+}
+
+RecurrentFields read_recurrent_options(std::span<const std::byte> bytes) {
+  RecurrentFields fields;
+  with_context("options", [&] {
+    read_map(bytes, [&](const FieldReader& read) { for_each_recurrent_field(fields, read); });
+    fields.codes.check();
+  });
+  return fields;
 }
 
 }  // namespace halftone::formats::circle

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "halftone/formats/low_bit_layer.h"
+#include "halftone/formats/recurrent_layer.h"
 
 namespace halftone::formats::circle {
 
@@ -20,5 +21,12 @@ std::vector<std::byte> write_custom_options(const LowBitFields& fields);
 /// @throws Error kFormat if the bytes are no such map or a number is out of range; kUnsupported if
 ///         the version is another
 LowBitFields read_custom_options(std::span<const std::byte> bytes);
+
+/// The custom_code of a recurrent layer; recurrent_layer.h says what it computes.
+inline constexpr std::string_view kCustomRecurrentName = "HalftoneRecurrent";
+
+std::vector<std::byte> write_recurrent_options(const RecurrentFields& fields);
+/// @throws Error as read_custom_options()
+RecurrentFields read_recurrent_options(std::span<const std::byte> bytes);
 
 }  // namespace halftone::formats::circle

@@ -30,7 +30,15 @@ class NodeExport {
   void operator()(const ir::Binary& op) const;
   void operator()(const ir::Cast& op) const;
   void operator()(const ir::FullyConnected& op) const;
+  void operator()(const ir::Recurrent& /*op*/) const { export_recurrent(exporter_, node_); }
+  void operator()(const ir::Conv& /*op*/) const { export_convolution(exporter_, node_); }
+  void operator()(const ir::Pool& /*op*/) const { export_pool(exporter_, node_); }
   void operator()(const ir::MatMul& op) const;
+  void operator()(const ir::Where& /*op*/) const { add(OperatorCode::kSelectV2); }
+  void operator()(const ir::Reduce& op) const;
+  void operator()(const ir::Pad& op) const;
+  void operator()(const ir::Tile& op) const;
+  void operator()(const ir::Gather& op) const;
   void operator()(const ir::Softmax& op) const;
   void operator()(const ir::Reshape& op) const;
   void operator()(const ir::Transpose& op) const;
@@ -42,7 +50,7 @@ class NodeExport {
   void operator()(const ir::DequantizeLinear& /*op*/) const { add(OperatorCode::kDequantize); }
   template <typename Op>
   void operator()(const Op& /*op*/) const {
-    fail(ErrorKind::kUnsupported, "no such operator in the file");
+    fail(ErrorKind::kUnsupported, "cannot be written to this format");
   }
 
  private:
@@ -106,6 +114,22 @@ void NodeExport::operator()(const ir::Binary& op) const {
       return add(OperatorCode::kPow);
     case ir::BinaryKind::kPRelu:
       return add(OperatorCode::kPrelu);
+    case ir::BinaryKind::kMod:
+      return add(OperatorCode::kFloorMod);
+    case ir::BinaryKind::kAnd:
+      return add(OperatorCode::kLogicalAnd);
+    case ir::BinaryKind::kOr:
+      return add(OperatorCode::kLogicalOr);
+    case ir::BinaryKind::kEqual:
+      return add(OperatorCode::kEqual);
+    case ir::BinaryKind::kLess:
+      return add(OperatorCode::kLess);
+    case ir::BinaryKind::kLessOrEqual:
+      return add(OperatorCode::kLessEqual);
+    case ir::BinaryKind::kGreater:
+      return add(OperatorCode::kGreater);
+    case ir::BinaryKind::kGreaterOrEqual:
+      return add(OperatorCode::kGreaterEqual);
     default:
       fail(ErrorKind::kUnsupported, "no such operator in the file");
   }
@@ -119,6 +143,7 @@ void NodeExport::operator()(const ir::Cast& op) const {
 }
 
 void NodeExport::operator()(const ir::FullyConnected& op) const {
+  if (belongs_to_recurrent(exporter_.graph(), node_)) return;
   if (!input_type(0).encoding.is_dense() || !input_type(1).encoding.is_dense()) {
     return export_lowbit(exporter_, node_);
   }
@@ -127,6 +152,66 @@ void NodeExport::operator()(const ir::FullyConnected& op) const {
   options.keep_num_dims = output_type().shape.rank() != 2;
   if (node_.inputs.size() == 2) return add(OperatorCode::kFullyConnected, united(options), {-1});
   add(OperatorCode::kFullyConnected, united(options));
+}
+
+void NodeExport::operator()(const ir::Reduce& op) const {
+  const auto code = [&] {
+    switch (op.kind) {
+      case ir::ReduceKind::kSum:
+        return OperatorCode::kSum;
+      case ir::ReduceKind::kMean:
+        return OperatorCode::kMean;
+      case ir::ReduceKind::kMax:
+        return OperatorCode::kReduceMax;
+      case ir::ReduceKind::kMin:
+        return OperatorCode::kReduceMin;
+      case ir::ReduceKind::kProd:
+        return OperatorCode::kReduceProd;
+      default:
+        fail(ErrorKind::kUnsupported, "no such operator in the file");
+    }
+  }();
+  schema::ReducerOptionsT options;
+  options.keep_dims = op.keep_dims;
+  const std::vector<std::int64_t> axes(op.axes.begin(), op.axes.end());
+  add(code, united(options), {exporter_.integers(axes)});
+}
+
+void NodeExport::operator()(const ir::Pad& op) const {
+  if (op.mode == ir::PadMode::kEdge || op.mode == ir::PadMode::kWrap) {
+    fail(ErrorKind::kUnsupported, "no such operator in the file");
+  }
+  std::vector<std::int32_t> both;
+  for (std::size_t i = 0; i < op.before.size(); ++i) {
+    for (const std::size_t count : {op.before[i], op.after[i]}) {
+      if (count > (std::size_t{1} << 30)) fail(ErrorKind::kUnsupported, "padding beyond 2^30");
+      both.push_back(static_cast<std::int32_t>(count));
+    }
+  }
+  const TensorIndex paddings =
+      exporter_.constant("", schema::TensorType::INT32, {static_cast<ir::Dim>(op.before.size()), 2},
+                         std::as_bytes(std::span(both)));
+  std::vector<TensorIndex> inputs = {exporter_.tensor(node_.inputs[0]), paddings};
+  if (op.mode == ir::PadMode::kReflect) {
+    return exporter_.add(OperatorCode::kMirrorPad, std::move(inputs), node_.output,
+                         united(schema::MirrorPadOptionsT()));
+  }
+  if (node_.inputs.size() == 1) {
+    return exporter_.add(OperatorCode::kPad, std::move(inputs), node_.output);
+  }
+  inputs.push_back(exporter_.tensor(node_.inputs[1]));
+  exporter_.add(OperatorCode::kPadV2, std::move(inputs), node_.output);
+}
+
+void NodeExport::operator()(const ir::Tile& op) const {
+  const std::vector<std::int64_t> repeats(op.repeats.begin(), op.repeats.end());
+  add(OperatorCode::kTile, {}, {exporter_.integers(repeats)});
+}
+
+void NodeExport::operator()(const ir::Gather& op) const {
+  schema::GatherOptionsT options;
+  options.axis = static_cast<std::int32_t>(op.axis);
+  add(OperatorCode::kGather, united(options));
 }
 
 void NodeExport::operator()(const ir::MatMul& op) const {
@@ -202,8 +287,26 @@ schema::ActivationFunctionType activation_type(const ir::Activation& activation)
   return static_cast<schema::ActivationFunctionType>(*code);
 }
 
+namespace {
+
+/// Products of integers are float layers between conversions in files.
+bool is_product_of_integers(const ir::Graph& graph, const ir::Node& node) {
+  const bool is_product = std::holds_alternative<ir::FullyConnected>(node.op) ||
+                          std::holds_alternative<ir::MatMul>(node.op) ||
+                          std::holds_alternative<ir::Conv>(node.op);
+  return is_product &&
+         ir::are_integers(graph.value(node.inputs[0]).type, graph.value(node.inputs[1]).type);
+}
+
+}  // namespace
+
 void export_node(Exporter& exporter, const ir::Node& node) {
-  with_context(describe(node), [&] { std::visit(NodeExport(exporter, node), node.op); });
+  with_context(describe(node), [&] {
+    if (is_product_of_integers(exporter.graph(), node)) {
+      fail(ErrorKind::kUnsupported, "a product of integers");
+    }
+    std::visit(NodeExport(exporter, node), node.op);
+  });
 }
 
 }  // namespace halftone::formats::circle

@@ -153,6 +153,12 @@ TensorIndex Exporter::constant(const std::string& name, schema::TensorType type,
   return append(std::move(tensor));
 }
 
+TensorIndex Exporter::variable(const std::string& name, const ir::Shape& shape) {
+  auto tensor = describe(name, schema::TensorType::FLOAT32, shape);
+  tensor->is_variable = true;
+  return append(std::move(tensor));
+}
+
 TensorIndex Exporter::integers(std::span<const std::int64_t> numbers) {
   std::vector<std::int32_t> narrow;
   for (const std::int64_t number : numbers) {

@@ -40,6 +40,8 @@ class Exporter {
   /// A tensor of constant numbers that is no value of the graph.
   TensorIndex constant(const std::string& name, schema::TensorType type, const ir::Shape& shape,
                        std::span<const std::byte> bytes);
+  /// A variable of float32, which starts as zeros.
+  TensorIndex variable(const std::string& name, const ir::Shape& shape);
   /// A vector of integers that parameterises an operator.
   TensorIndex integers(std::span<const std::int64_t> numbers);
 
@@ -80,5 +82,14 @@ schema::ActivationFunctionType activation_type(const ir::Activation& activation)
 
 /// A FullyConnected whose weights, input or both are in a basis.
 void export_lowbit(Exporter& exporter, const ir::Node& node);
+
+/// A Conv or a Pool. @throws Error kUnsupported if the file has none like it
+void export_convolution(Exporter& exporter, const ir::Node& node);
+void export_pool(Exporter& exporter, const ir::Node& node);
+
+/// A recurrent layer: an LSTM of the file with its projection, or an operator of our own.
+void export_recurrent(Exporter& exporter, const ir::Node& node);
+/// Whether a FullyConnected is written by the recurrent layer that reads it.
+bool belongs_to_recurrent(const ir::Graph& graph, const ir::Node& node);
 
 }  // namespace halftone::formats::circle

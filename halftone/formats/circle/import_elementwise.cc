@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <string>
 #include <utility>
 
 #include "halftone/formats/circle/constant_tensor.h"
@@ -42,7 +43,7 @@ void import_rsqrt(OperatorImport& op) {
 }
 
 void import_pair(OperatorImport& op, BinaryKind kind, ir::Activation activation = {}) {
-  op.emit(ir::Binary{kind, activation}, {op.number(0), op.number(1)});
+  op.emit(ir::Binary{kind, activation}, {op.numeric(0), op.numeric(1)});
 }
 
 template <BinaryKind kind>
@@ -62,6 +63,33 @@ void import_squared_difference(OperatorImport& op) {
   const ir::ValueId difference =
       op.step(ir::Binary{BinaryKind::kSub, {}}, {op.number(0), op.number(1)}, "difference");
   op.emit(ir::Unary{{ActivationKind::kSquare, 0, 0}}, {difference});
+}
+
+void import_not_equal(OperatorImport& op) {
+  const ir::ValueId equal =
+      op.step(ir::Binary{BinaryKind::kEqual, {}}, {op.numeric(0), op.numeric(1)}, "equal");
+  op.emit(ir::Unary{{ActivationKind::kNot, 0, 0}}, {equal});
+}
+
+void import_not(OperatorImport& op) {
+  op.emit(ir::Unary{{ActivationKind::kNot, 0, 0}}, {op.raw(0)});
+}
+
+/// floor(a / b) of float32; integers divide towards zero, so that only those are refused.
+void import_floor_div(OperatorImport& op) {
+  const ir::ValueId quotient =
+      op.step(ir::Binary{BinaryKind::kDiv, {}}, {op.number(0), op.number(1)}, "quotient");
+  op.emit(ir::Unary{{ActivationKind::kFloor, 0, 0}}, {quotient});
+}
+
+void import_add_n(OperatorImport& op) {
+  ir::ValueId sum = op.numeric(0);
+  if (op.num_inputs() == 1) return op.alias(sum);
+  const ir::Binary add{BinaryKind::kAdd, {}};
+  for (std::size_t i = 1; i + 1 < op.num_inputs(); ++i) {
+    sum = op.step(add, {sum, op.numeric(i)}, "sum" + std::to_string(i));
+  }
+  op.emit(add, {sum, op.numeric(op.num_inputs() - 1)});
 }
 
 void import_cast(OperatorImport& op) {
@@ -117,6 +145,20 @@ constexpr ImportEntry kEntries[] = {
     {OperatorCode::kMinimum, import_binary<BinaryKind::kMin>},
     {OperatorCode::kPow, import_binary<BinaryKind::kPow>},
     {OperatorCode::kPrelu, import_binary<BinaryKind::kPRelu>},
+    {OperatorCode::kFloorMod, import_binary<BinaryKind::kMod>},
+    {OperatorCode::kFloorDiv, import_floor_div},
+    {OperatorCode::kAddN, import_add_n},
+    {OperatorCode::kEqual, import_binary<BinaryKind::kEqual>},
+    {OperatorCode::kNotEqual, import_not_equal},
+    {OperatorCode::kLess, import_binary<BinaryKind::kLess>},
+    {OperatorCode::kLessEqual, import_binary<BinaryKind::kLessOrEqual>},
+    {OperatorCode::kGreater, import_binary<BinaryKind::kGreater>},
+    {OperatorCode::kGreaterEqual, import_binary<BinaryKind::kGreaterOrEqual>},
+    {OperatorCode::kLogicalAnd, import_binary<BinaryKind::kAnd>},
+    {OperatorCode::kLogicalOr, import_binary<BinaryKind::kOr>},
+    {OperatorCode::kLogicalNot, import_not},
+    {OperatorCode::kSin, import_plain<ActivationKind::kSin>},
+    {OperatorCode::kCos, import_plain<ActivationKind::kCos>},
     {OperatorCode::kSquaredDifference, import_squared_difference},
     {OperatorCode::kCast, import_cast},
     {OperatorCode::kQuantize, import_quantize},

@@ -105,6 +105,11 @@ void import_custom(OperatorImport& op) {
   emit_fully_connected(op, x, weights, activation_of_code(fields.activation));
 }
 
+/// An input of any type that a recurrent layer takes beside gates and weights; absent if it is.
+ValueId optional_input(OperatorImport& op, std::size_t i) {
+  return op.has_input(i) ? op.numeric(i) : ir::kAbsent;
+}
+
 constexpr ImportEntry kEntries[] = {
     {OperatorCode::kLqFullyConnected, import_lq_fully_connected},
     {OperatorCode::kCustom, import_custom},
@@ -113,5 +118,30 @@ constexpr ImportEntry kEntries[] = {
 }  // namespace
 
 std::span<const ImportEntry> lowbit_imports() { return kEntries; }
+
+void import_own_recurrent(OperatorImport& op) {
+  constexpr std::size_t kWeights = 3;
+  constexpr std::size_t kMostInputs = kWeights + ir::Recurrent::kMaxInputs - 1;
+  check(op.num_inputs() <= kMostInputs,
+        "expected at most 9 inputs, found " + std::to_string(op.num_inputs()));
+  const RecurrentFields fields =
+      read_recurrent_options(std::as_bytes(elements(op.table().custom_options())));
+  ir::Recurrent layer = recurrent_of(fields);
+  if (fields.codes.activation_bits != 0) {
+    layer.state_encoding = read_activation_basis(fields.codes, bases_input(op, 1));
+  }
+  std::vector<ValueId> inputs = {op.number(0), ir::kAbsent};
+  if (fields.codes.weight_bits == 0) {
+    inputs[1] = op.number(kWeights);
+  } else {
+    const ir::Tensor& planes = constant_input(op, kWeights, ir::ElementType::kUint8);
+    check_planes(fields.codes, planes.type());
+    inputs[1] = encoded_weights(op, fields.codes, planes);
+  }
+  for (std::size_t i = kWeights + 1; i < op.num_inputs(); ++i) {
+    inputs.push_back(optional_input(op, i));
+  }
+  op.emit(std::move(layer), std::move(inputs));
+}
 
 }  // namespace halftone::formats::circle

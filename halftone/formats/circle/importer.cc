@@ -27,8 +27,10 @@ std::string label(const FileModel& file, std::size_t op) {
 
 ImportFunction importer_of(const FileModel& file, std::size_t op) {
   const OperatorCode code = file.code(op);
-  if (code == OperatorCode::kCustom && file.custom_name(op) != kCustomName) return nullptr;
-  return find_import(code);
+  if (code != OperatorCode::kCustom) return find_import(code);
+  const std::string name = file.custom_name(op);
+  if (name == kCustomRecurrentName) return import_own_recurrent;
+  return name == kCustomName ? find_import(code) : nullptr;
 }
 
 }  // namespace

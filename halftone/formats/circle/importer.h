@@ -90,6 +90,10 @@ class OperatorImport {
 
   /// An input as float32.
   ir::ValueId number(std::size_t i) { return importer_.number(input_tensor(i)); }
+  /// An input as arithmetic takes it: integers and truth values as they are, all else as float32.
+  ir::ValueId numeric(std::size_t i);
+  /// A constant that the file does not have.
+  ir::ValueId scalar(float value, const std::string& suffix);
   /// An input as float32 with its axes in another order; integers that the file holds are turned
   /// as they are.
   ir::ValueId transposed_number(std::size_t i, const std::vector<std::size_t>& permutation);
@@ -151,10 +155,15 @@ struct ImportEntry {
 /// The families; see import_registry.cc.
 std::span<const ImportEntry> convolution_imports();
 std::span<const ImportEntry> elementwise_imports();
+std::span<const ImportEntry> extend_imports();
 std::span<const ImportEntry> layout_imports();
 std::span<const ImportEntry> linear_imports();
 std::span<const ImportEntry> lowbit_imports();
 std::span<const ImportEntry> recurrent_imports();
+std::span<const ImportEntry> reduce_imports();
+
+/// The custom operator of recurrent_layer.h.
+void import_own_recurrent(OperatorImport& op);
 
 /// Null if Halftone does not import the operator.
 ImportFunction find_import(OperatorCode code);

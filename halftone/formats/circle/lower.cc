@@ -38,6 +38,7 @@ class Rewrite {
   ValueId replacement(const ir::Unary& op);
   ValueId replacement(const ir::Binary& op);
   ValueId replacement(const ir::FullyConnected& op);
+  ValueId replacement(const ir::Conv& op);
   ValueId replacement(const ir::Softmax& op);
   ValueId replacement(const ir::MatMul& op);
   ValueId replacement(const ir::DequantizeLinear& op);
@@ -171,6 +172,15 @@ ValueId Rewrite::replacement(const ir::FullyConnected& op) {
   return activated(op.activation, without_activation(ir::FullyConnected{}));
 }
 
+ValueId Rewrite::replacement(const ir::Conv& op) {
+  constexpr std::array kFused = {ActivationKind::kIdentity, ActivationKind::kRelu,
+                                 ActivationKind::kReluN1To1, ActivationKind::kRelu6};
+  if (is_one_of(op.activation.kind, kFused)) return node_.output;
+  ir::Conv plain = op;
+  plain.activation = {};
+  return activated(op.activation, without_activation(std::move(plain)));
+}
+
 ValueId Rewrite::replacement(const ir::Softmax& op) {
   const std::size_t rank = graph_.value(node_.output).type.shape.rank();
   const bool scales = op.log && op.beta != 1;
@@ -258,6 +268,7 @@ std::optional<OperatorCode> builtin_unary(const Activation& activation) {
 }
 
 ir::Graph lowered(ir::Graph graph) {
+  lower_windows(graph);
   for (const ir::NodeId id : graph.topological_order()) Rewrite(graph, id).run();
   graph.remove_unused_nodes();
   return graph;

@@ -24,4 +24,8 @@ std::optional<OperatorCode> builtin_unary(const ir::Activation& activation);
 /// What has no such form stays, for the exporter to report. Values keep their names.
 ir::Graph lowered(ir::Graph graph);
 
+/// Brings convolutions and pooling of dense numbers into the file's form: images of one spatial
+/// axis become images of one row, and padding that is neither SAME nor VALID becomes a Pad.
+void lower_windows(ir::Graph& graph);
+
 }  // namespace halftone::formats::circle

@@ -62,6 +62,20 @@ std::vector<ir::ValueId> OperatorImport::elements(std::size_t first, std::size_t
   return values;
 }
 
+ir::ValueId OperatorImport::numeric(std::size_t i) {
+  const std::size_t tensor = input_tensor(i);
+  if (importer_.file().quantization(tensor)) return number(i);
+  const ir::ElementType element = graph().value(raw(i)).type.encoding.element;
+  const bool whole = element == ir::ElementType::kInt32 || element == ir::ElementType::kInt64 ||
+                     element == ir::ElementType::kBool;
+  return whole ? raw(i) : number(i);
+}
+
+ir::ValueId OperatorImport::scalar(float value, const std::string& suffix) {
+  return graph().add_constant(output_name(0) + "/" + suffix,
+                              ir::Tensor::from<float>({}, std::span(&value, 1)));
+}
+
 ir::ValueId OperatorImport::transposed_number(std::size_t i,
                                               const std::vector<std::size_t>& permutation) {
   const std::size_t tensor = input_tensor(i);

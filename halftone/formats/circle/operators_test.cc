@@ -174,10 +174,73 @@ std::vector<Case> structure_cases() {
   };
 }
 
+Case conv(const std::string& name, ir::Shape input, ir::Shape weights, ir::Conv op) {
+  return {"Conv" + name,
+          [=](ir::Graph& graph, ValueId x) {
+            Random random(9);
+            const std::vector<ValueId> inputs = {
+                x, graph.add_constant("w", random_tensor(weights, random)),
+                graph.add_constant("b", random_tensor({weights[0]}, random))};
+            return graph.add_node("y", op, inputs);
+          },
+          std::move(input)};
+}
+
+/// A window of strides and pads that are the same along all axes.
+ir::Window window(std::size_t rank, ir::Dim stride, ir::Dim before, ir::Dim after) {
+  ir::Window result = ir::plain_window(rank);
+  result.strides.assign(rank, stride);
+  result.pads_before.assign(rank, before);
+  result.pads_after.assign(rank, after);
+  return result;
+}
+
+std::vector<Case> window_cases() {
+  const ir::Shape image{kBatch, 6, 6, 4};
+  const ir::Activation relu{ActivationKind::kRelu, 0, 0};
+  const ir::Activation silu{ActivationKind::kSilu, 0, 0};
+  std::vector<Case> cases = {
+      conv("Plain", image, {5, 3, 3, 4}, {window(2, 1, 0, 0)}),
+      conv("Same", image, {5, 3, 3, 4}, {window(2, 1, 1, 1), 1, relu}),
+      conv("SameStrided", image, {5, 3, 3, 4}, {window(2, 2, 0, 1)}),
+      conv("Padded", image, {5, 3, 3, 4}, {window(2, 1, 2, 0), 1, silu}),
+      conv("Depthwise", image, {8, 3, 3, 1}, {window(2, 1, 1, 1), 4}),
+      conv("Grouped", image, {6, 3, 3, 2}, {window(2, 1, 1, 1), 2}),
+      conv("Line", {kBatch, 6, 4}, {5, 3, 4}, {window(1, 1, 1, 1)}),
+  };
+  const auto pool = [&](const std::string& name, ir::Pool op, ir::Shape input) {
+    cases.push_back({"Pool" + name,
+                     [op](ir::Graph& graph, ValueId x) { return graph.add_node("y", op, {x}); },
+                     std::move(input)});
+  };
+  pool("Max", {ir::PoolKind::kMax, {2, 2}, window(2, 2, 0, 0)}, image);
+  pool("MaxPadded", {ir::PoolKind::kMax, {3, 3}, window(2, 2, 1, 1)}, image);
+  pool("AverageSame", {ir::PoolKind::kAverage, {3, 3}, window(2, 1, 1, 1)}, image);
+  pool("AverageCounted", {ir::PoolKind::kAverage, {3, 3}, window(2, 1, 1, 1), true}, image);
+  pool("Line", {ir::PoolKind::kMax, {2}, window(1, 2, 0, 0)}, {kBatch, 6, 4});
+  return cases;
+}
+
+std::vector<Case> extending_cases() {
+  return {node("ReduceMean", ir::Reduce{ir::ReduceKind::kMean, {1, 2}, true}),
+          node("ReduceSum", ir::Reduce{ir::ReduceKind::kSum, {1}, false}),
+          node("ReduceMax", ir::Reduce{ir::ReduceKind::kMax, {2}, false}),
+          node("Pad", ir::Pad{ir::PadMode::kConstant, {0, 1, 0}, {0, 2, 3}}),
+          node("PadReflect", ir::Pad{ir::PadMode::kReflect, {0, 1, 0}, {0, 2, 3}}),
+          node("Tile", ir::Tile{{1, 2, 3}}),
+          {"Select", [](ir::Graph& graph, ValueId x) {
+             const auto zero = graph.add_constant("zero", floats({}, {0}));
+             const auto less = graph.add_node("less", ir::Binary{BinaryKind::kLess, {}}, {x, zero});
+             return graph.add_node("y", ir::Where{}, {less, zero, x});
+           }}};
+}
+
 std::vector<Case> all_cases() {
   std::vector<Case> cases = unary_cases();
   for (auto&& each : binary_cases()) cases.push_back(std::move(each));
   for (auto&& each : structure_cases()) cases.push_back(std::move(each));
+  for (auto&& each : window_cases()) cases.push_back(std::move(each));
+  for (auto&& each : extending_cases()) cases.push_back(std::move(each));
   return cases;
 }
 

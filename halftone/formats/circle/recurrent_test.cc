@@ -193,5 +193,77 @@ TEST(CircleConv, RefusesWhatDoesNotFit) {
   EXPECT_EQ(kind_with([](auto&) {}, -1), ErrorKind::kFormat);
 }
 
+/// A recurrent layer behind a projection, with what its kind can have.
+ir::Graph recurrent_network(const ir::Recurrent& op, bool encoded, bool states) {
+  Random random(31);
+  ir::Graph graph;
+  const ir::Dim hidden = 3;
+  const ir::Dim gates = hidden * static_cast<ir::Dim>(ir::num_gates(op.kind));
+  const ir::Dim n = ir::kBatch;
+  const auto x = graph.add_input(
+      "x", ir::test::float_type(op.batch_major ? ir::Shape{n, 4, 2} : ir::Shape{4, n, 2}));
+  const auto w = graph.add_constant("w", random_tensor({gates, 2}, random));
+  const auto b = graph.add_constant("b", random_tensor({gates}, random));
+  std::vector<ir::ValueId> inputs(ir::kPeepholes + 1, ir::kAbsent);
+  inputs[ir::kGates] = graph.add_node("gates", ir::FullyConnected{}, {x, w, b});
+  if (encoded) {
+    numerics::BasisEncoding encoding;
+    encoding.bits = 2;
+    encoding.granularity = numerics::Granularity::kChannel;
+    inputs[ir::kRecurrenceWeights] =
+        graph.add_constant("r", random_encoded(random, gates, hidden, encoding));
+  } else {
+    inputs[ir::kRecurrenceWeights] =
+        graph.add_constant("r", random_tensor({gates, hidden}, random));
+  }
+  if (states) inputs[ir::kInitialHidden] = graph.add_input("h", ir::test::float_type({n, hidden}));
+  if (op.linear_before_reset) {
+    inputs[ir::kRecurrenceBias] = graph.add_constant("bn", random_tensor({hidden}, random));
+  }
+  if (op.kind == ir::RecurrentKind::kLstm) {
+    inputs[ir::kPeepholes] = graph.add_constant("p", random_tensor({3 * hidden}, random));
+  }
+  graph.add_output(graph.add_node("layer", op, inputs));
+  return graph;
+}
+
+std::vector<ir::Recurrent> recurrent_operators() {
+  std::vector<ir::Recurrent> all(5);
+  all[0].batch_major = true;
+  all[1].reverse = all[1].with_cell = true;
+  all[1].cell_clip = 0.75F;
+  all[2].kind = ir::RecurrentKind::kGru;
+  all[2].linear_before_reset = true;
+  all[3].kind = ir::RecurrentKind::kRnn;
+  all[3].activations[0] = {ir::ActivationKind::kLeakyRelu, 0.25F, 0};
+  all[3].clip = 1.5F;
+  all[4].state_encoding = ir::test::odd_encoding();
+  return all;
+}
+
+TEST(CircleRecurrent, KeepsItsMeaningThroughBothFormats) {
+  for (const ir::Recurrent& op : recurrent_operators()) {
+    for (const bool encoded : {false, true}) {
+      for (const bool states : {false, true}) {
+        SCOPED_TRACE(ir::attributes(op));
+        const ir::Graph graph = recurrent_network(op, encoded, states);
+        for (const auto flavor : {CircleFlavor::kTflite, CircleFlavor::kCircle}) {
+          expect_same_function(round_trip(graph, flavor), graph);
+        }
+      }
+    }
+  }
+}
+
+TEST(CircleRecurrent, WritesThePlainLstmOfTheFile) {
+  const ir::Graph graph = recurrent_network(recurrent_operators()[0], false, false);
+  const schema::ModelT model = unpacked(export_circle(graph, CircleFlavor::kTflite));
+  ASSERT_EQ(model.operator_codes.size(), 1U);
+  EXPECT_EQ(model.operator_codes[0]->builtin_code, 44);
+  const schema::OperatorT& op = *model.subgraphs[0]->operators.at(0);
+  ASSERT_EQ(op.inputs.size(), 24U);
+  EXPECT_TRUE(model.subgraphs[0]->tensors.at(static_cast<std::size_t>(op.inputs[18]))->is_variable);
+}
+
 }  // namespace
 }  // namespace halftone::formats::circle

@@ -54,6 +54,7 @@ void export_dense(Exporter& exporter, const Node& node, const std::string& outpu
 }  // namespace
 
 void export_operator(Exporter& exporter, const Node& node, const ir::FullyConnected& op) {
+  if (belongs_to_recurrent(exporter.graph(), node)) return;
   const LowBitLayer layer = take_apart(exporter.graph(), node);
   const bool in_basis = layer.in_basis();
   const bool fused = in_basis ? activation_code(op.activation.kind).has_value()

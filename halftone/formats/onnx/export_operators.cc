@@ -299,6 +299,12 @@ void export_activation(Exporter& exporter, const ir::Activation& activation,
 }
 
 void export_node(Exporter& exporter, const Node& node) {
+  const bool is_product =
+      node.inputs.size() > 1 && node.inputs[1] != ir::kAbsent &&
+      ir::are_integers(exporter.type(node.inputs[0]), exporter.type(node.inputs[1])) &&
+      (std::holds_alternative<ir::FullyConnected>(node.op) ||
+       std::holds_alternative<ir::MatMul>(node.op) || std::holds_alternative<ir::Conv>(node.op));
+  if (is_product) unsupported("a product of integers");
   exporter.set_node_name(node.name);
   std::visit([&](const auto& op) { export_operator(exporter, node, op); }, node.op);
 }

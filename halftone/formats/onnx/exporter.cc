@@ -184,4 +184,15 @@ void set_attribute(NodeProto& node, const std::string& name,
   ints.Assign(values.begin(), values.end());
 }
 
+void set_attribute(NodeProto& node, const std::string& name, const std::vector<float>& values) {
+  auto& floats = *add_attribute(node, name, AttributeProto::FLOATS).mutable_floats();
+  floats.Assign(values.begin(), values.end());
+}
+
+void set_attribute(NodeProto& node, const std::string& name,
+                   const std::vector<std::string>& values) {
+  AttributeProto& attribute = add_attribute(node, name, AttributeProto::STRINGS);
+  for (const std::string& value : values) attribute.add_strings(value);
+}
+
 }  // namespace halftone::formats::onnx

@@ -73,6 +73,10 @@ void set_attribute(onnx_pb::NodeProto& node, const std::string& name, float valu
 void set_attribute(onnx_pb::NodeProto& node, const std::string& name, std::string_view value);
 void set_attribute(onnx_pb::NodeProto& node, const std::string& name,
                    const std::vector<std::int64_t>& values);
+void set_attribute(onnx_pb::NodeProto& node, const std::string& name,
+                   const std::vector<float>& values);
+void set_attribute(onnx_pb::NodeProto& node, const std::string& name,
+                   const std::vector<std::string>& values);
 
 // export_operators.cc
 
@@ -96,6 +100,12 @@ void export_operator(Exporter& exporter, const ir::Node& node, const ir::Pool& o
 /// @return the node, for what else the operator says
 onnx_pb::NodeProto& export_in_basis(Exporter& exporter, const ir::Node& node,
                                     std::string_view op_type, const std::string& output);
+
+// export_recurrent.cc
+
+void export_operator(Exporter& exporter, const ir::Node& node, const ir::Recurrent& op);
+/// Whether a FullyConnected is written by the recurrent layer that reads it.
+bool belongs_to_recurrent(const ir::Graph& graph, const ir::Node& node);
 
 // export_linear.cc
 

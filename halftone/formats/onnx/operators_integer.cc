@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of integers of 8 bits. Where a zero point is only known when the network runs, the
 // product is one of float32, which is exact as long as a sum is below 2^24.
-#include <algorithm>
-#include <optional>
+#include <limits>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -148,6 +148,42 @@ void build_conv_integer(NodeBuilder& node) {
   if (known) parts.op.zero_points = zero_points_of(node, kInteger);
   const ValueId product = node.emit(std::move(parts.op), {parts.x, parts.w}, "product");
   set_image(node, known ? product : to_sums(node, product));
+}
+
+/// uint8 codes of the range of all numbers together with 0:
+///     scale = (high - low) / 255, zero = clip(round(-low / scale)), q = clip(round(x / scale) +
+///     zero)
+/// Differs: where all numbers are 0 the scale is the least that float32 has, not 0.
+void build_dynamic_quantize_linear(NodeBuilder& node) {
+  using ir::BinaryKind;
+  const ValueId x = node.input(0);
+  std::vector<std::size_t> axes(node.type(x).shape.rank());
+  std::iota(axes.begin(), axes.end(), std::size_t{0});
+  const auto binary = [&](BinaryKind kind, ValueId a, ValueId b) {
+    return node.emit(ir::Binary{kind, {}}, {a, b}, "range");
+  };
+  const ValueId zero = node.add_scalar(0);
+  const auto extreme = [&](ir::ReduceKind reduce, BinaryKind kind) {
+    return binary(kind, node.emit(ir::Reduce{reduce, axes, false}, {x}, "extreme"), zero);
+  };
+  const ValueId low = extreme(ir::ReduceKind::kMin, BinaryKind::kMin);
+  const ValueId high = extreme(ir::ReduceKind::kMax, BinaryKind::kMax);
+  const ValueId step =
+      binary(BinaryKind::kDiv, binary(BinaryKind::kSub, high, low), node.add_scalar(255));
+  const ValueId scale =
+      binary(BinaryKind::kMax, step, node.add_scalar(std::numeric_limits<float>::min()));
+  const auto codes = [&](ValueId numbers, ValueId offset) {
+    const ValueId divided = binary(BinaryKind::kDiv, numbers, scale);
+    const ValueId rounded =
+        node.emit(ir::Unary{{ir::ActivationKind::kRound, 0, 0}}, {divided}, "rounded");
+    const ValueId sum = binary(BinaryKind::kAdd, rounded, offset);
+    return node.emit(ir::Unary{{ir::ActivationKind::kClip, 0, 255}}, {sum}, "bounded");
+  };
+  const ValueId zero_point = codes(binary(BinaryKind::kSub, zero, low), zero);
+  const ValueId q = codes(x, zero_point);
+  node.set_output(0, node.emit(ir::Cast{ElementType::kUint8}, {q}, "codes"));
+  node.set_output(1, scale);
+  node.set_output(2, node.emit(ir::Cast{ElementType::kUint8}, {zero_point}, "zero_point"));
 }
 
 void build_qlinear_matmul(NodeBuilder& node) {

@@ -7,6 +7,7 @@
 #include "halftone/base/error.h"
 #include "halftone/formats/onnx/node_builder.h"
 #include "halftone/formats/onnx/registry.h"
+#include "halftone/formats/recurrent_layer.h"
 
 namespace halftone::formats::onnx {
 namespace {
@@ -271,6 +272,67 @@ void build_recurrent(NodeBuilder& node) {
   if (node.has_output(0)) node.set_output(0, join_steps(node, request, states));
   if (node.has_output(1)) node.set_output(1, join_last(node, request, states, &States::hidden));
   if (node.has_output(2)) node.set_output(2, join_last(node, request, states, &States::cell));
+}
+
+namespace {
+
+/// Reads a field off the attribute of its name; without one it keeps its default.
+class FieldReader {
+ public:
+  explicit FieldReader(const NodeBuilder& node) : node_(node) {}
+
+  void operator()(const char* name, std::int64_t& value) const {
+    value = node_.int_attribute(name, value);
+  }
+  void operator()(const char* name, bool& value) const {
+    value = node_.int_attribute(name, value ? 1 : 0) != 0;
+  }
+  void operator()(const char* name, float& value) const {
+    value = node_.float_attribute(name, value);
+  }
+  void operator()(const char* name, std::string& value) const {
+    value = node_.string_attribute(name, value);
+  }
+  void operator()(const char* name, numerics::Granularity& value) const {
+    value = granularity_of(node_.string_attribute(name, std::string(to_string(value))));
+  }
+
+ private:
+  const NodeBuilder& node_;
+};
+
+/// The weights of inputs 2 and 3 in a basis.
+ValueId encoded_weights(NodeBuilder& node, const LowBitFields& codes) {
+  constexpr std::size_t kBases = 2;
+  constexpr std::size_t kPlanes = 3;
+  const ir::Tensor& planes = node.constant_input(kPlanes);
+  check_planes(codes, planes.type());
+  auto encoding =
+      read_weight_bases(codes, node.constant_input(kBases).cast(ir::ElementType::kFloat32));
+  const std::string name = node.state().graph.value(node.input(kPlanes)).name;
+  return node.state().graph.add_constant(name, read_planes(codes, std::move(encoding), planes));
+}
+
+}  // namespace
+
+void build_own_recurrent(NodeBuilder& node) {
+  constexpr std::size_t kStates = 1;
+  constexpr std::size_t kWeights = 3;
+  check_low_bit_version(node.int_attribute("version", kLowBitVersion));
+  RecurrentFields fields;
+  for_each_recurrent_field(fields, FieldReader(node));
+  ir::Recurrent op = recurrent_of(fields);
+  if (fields.codes.activation_bits != 0) {
+    const ir::Tensor basis = node.constant_input(kStates).cast(ir::ElementType::kFloat32);
+    op.state_encoding = read_activation_basis(fields.codes, basis);
+  }
+  std::vector<ValueId> inputs = {node.input(0), fields.codes.weight_bits == 0
+                                                    ? node.input(kWeights)
+                                                    : encoded_weights(node, fields.codes)};
+  for (std::size_t i = kWeights + 1; i < node.num_inputs(); ++i) {
+    inputs.push_back(node.has_input(i) ? node.input(i) : ir::kAbsent);
+  }
+  node.set_output(0, node.emit(std::move(op), std::move(inputs)));
 }
 
 }  // namespace halftone::formats::onnx

@@ -2,6 +2,7 @@
 #include <filesystem>
 
 #include "halftone/base/file.h"
+#include "halftone/formats/onnx/export.h"
 #include "halftone/formats/onnx/import.h"
 #include "halftone/formats/onnx/tensors.h"
 #include "halftone/formats/onnx/testing.h"
@@ -200,6 +201,73 @@ TEST(RecurrentLayer, RefusesWhatDoesNotFit) {
   TestModel hidden = model_of({}, {"y"});
   hidden.proto().mutable_graph()->mutable_node(0)->mutable_attribute(1)->set_i(3);
   EXPECT_THAT(message(hidden), testing::HasSubstr("hidden_size: expected 2"));
+}
+
+/// A recurrent layer behind a projection.
+ir::Graph recurrent_network(const ir::Recurrent& op, bool encoded, bool states) {
+  Random random(31);
+  ir::Graph graph;
+  const ir::Dim hidden = 3;
+  const ir::Dim gates = hidden * static_cast<ir::Dim>(ir::num_gates(op.kind));
+  const ir::Shape steps = op.batch_major ? ir::Shape{2, 4, 2} : ir::Shape{4, 2, 2};
+  const auto x = graph.add_input("x", ir::test::float_type(steps));
+  const auto w = graph.add_constant("w", random_tensor({gates, 2}, random));
+  const auto b = graph.add_constant("b", random_tensor({gates}, random));
+  std::vector<ir::ValueId> inputs(ir::kPeepholes + 1, ir::kAbsent);
+  inputs[ir::kGates] = graph.add_node("gates", ir::FullyConnected{}, {x, w, b});
+  const ir::Tensor weights = random_tensor({gates, hidden}, random);
+  if (encoded) {
+    const numerics::BasisEncoding basis = *ir::test::odd_encoding();
+    const auto rows = static_cast<std::size_t>(gates);
+    inputs[ir::kRecurrenceWeights] = graph.add_constant(
+        "r", ir::EncodedTensor{{gates, hidden},
+                               ir::test::odd_encoding(),
+                               numerics::encode({weights.as<float>(), rows, 3}, basis)});
+  } else {
+    inputs[ir::kRecurrenceWeights] = graph.add_constant("r", weights.clone());
+  }
+  if (states) inputs[ir::kInitialHidden] = graph.add_input("h", ir::test::float_type({2, hidden}));
+  if (op.linear_before_reset) {
+    inputs[ir::kRecurrenceBias] = graph.add_constant("bn", random_tensor({hidden}, random));
+  }
+  if (op.kind == ir::RecurrentKind::kLstm) {
+    inputs[ir::kPeepholes] = graph.add_constant("p", random_tensor({3 * hidden}, random));
+  }
+  graph.add_output(graph.add_node("layer", op, inputs));
+  return graph;
+}
+
+TEST(RecurrentExport, KeepsTheMeaning) {
+  std::vector<ir::Recurrent> all(6);
+  all[0].batch_major = true;
+  all[1].reverse = all[1].with_cell = true;
+  all[1].cell_clip = 0.75F;
+  all[2].kind = ir::RecurrentKind::kGru;
+  all[2].linear_before_reset = true;
+  all[3].kind = ir::RecurrentKind::kRnn;
+  all[3].activations[0] = {ir::ActivationKind::kLeakyRelu, 0.25F, 0};
+  all[3].clip = 1.5F;
+  all[4].state_encoding = ir::test::odd_encoding();
+  all[5].kind = ir::RecurrentKind::kGru;
+  all[5].reverse = true;
+  for (const ir::Recurrent& op : all) {
+    for (const bool encoded : {false, true}) {
+      for (const bool states : {false, true}) {
+        SCOPED_TRACE(ir::attributes(op));
+        const ir::Graph graph = recurrent_network(op, encoded, states);
+        ir::test::expect_same_function(import_onnx(export_onnx(graph), {}), graph);
+      }
+    }
+  }
+}
+
+TEST(RecurrentExport, WritesOnnxsOwnOperatorWithItsProjection) {
+  const auto bytes = export_onnx(recurrent_network({}, false, true));
+  onnx_pb::ModelProto model;
+  ASSERT_TRUE(model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
+  std::vector<std::string> operators;
+  for (const auto& node : model.graph().node()) operators.push_back(node.op_type());
+  EXPECT_THAT(operators, testing::ElementsAre("Unsqueeze", "LSTM", "Squeeze", "Identity"));
 }
 
 }  // namespace

@@ -170,12 +170,14 @@ constexpr Entry kOperators[] = {
     {"", "BlackmanWindow", build_window},
 
     {"", "ConvInteger", build_conv_integer},
+    {"", "DynamicQuantizeLinear", build_dynamic_quantize_linear},
     {"", "MatMulInteger", build_matmul_integer},
     {"", "QLinearConv", build_qlinear_conv},
     {"", "QLinearMatMul", build_qlinear_matmul},
     {"", "QuantizeLinear", build_quantize_linear},
     {"", "DequantizeLinear", build_dequantize_linear},
     {kHalftoneDomain, "FullyConnected", build_fully_connected},
+    {kHalftoneDomain, "Recurrent", build_own_recurrent},
     {kHalftoneDomain, "Conv", build_conv_in_basis},
     {kHalftoneDomain, "ConvTranspose", build_conv_transpose_in_basis},
 };

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions and pooling, after lower_windows().
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "halftone/base/error.h"
+#include "halftone/formats/circle/exporter.h"
+
+namespace halftone::formats::circle {
+namespace {
+
+using ir::Dim;
+
+template <typename Options>
+schema::BuiltinOptionsUnion united(Options options) {
+  schema::BuiltinOptionsUnion result;
+  result.Set(std::move(options));
+  return result;
+}
+
+std::int32_t narrow(Dim number) {
+  if (number > std::numeric_limits<std::int32_t>::max()) {
+    fail(ErrorKind::kUnsupported, "the number " + std::to_string(number) + ": expected 32 bits");
+  }
+  return static_cast<std::int32_t>(number);
+}
+
+bool is_plane(const ir::Graph& graph, const ir::Node& node) {
+  const auto is_dense = [&](ir::ValueId id) {
+    return id == ir::kAbsent || graph.value(id).type.encoding.is_dense();
+  };
+  return graph.value(node.inputs[0]).type.shape.rank() == 4 &&
+         std::ranges::all_of(node.inputs, is_dense);
+}
+
+/// What lower_windows() leaves is one of the file's two; without padding both are the same.
+schema::Padding padding_of(const ir::Window& window) {
+  const bool pads = std::ranges::count(window.pads_before, 0) != 2 ||
+                    std::ranges::count(window.pads_after, 0) != 2;
+  return pads ? schema::Padding::SAME : schema::Padding::VALID;
+}
+
+template <typename Options>
+void set_pace(Options& options, const ir::Window& window) {
+  options.padding = padding_of(window);
+  options.stride_h = narrow(window.strides[0]);
+  options.stride_w = narrow(window.strides[1]);
+  if constexpr (requires { options.dilation_h_factor; }) {
+    options.dilation_h_factor = narrow(window.dilations[0]);
+    options.dilation_w_factor = narrow(window.dilations[1]);
+  }
+}
+
+/// The weights [C m, h, w, 1] of filters for each channel as the file has them, [1, h, w, C m];
+/// none if they are not dense constant numbers.
+std::optional<TensorIndex> depthwise_weights(Exporter& exporter, const ir::Node& node) {
+  const ir::Constant* constant = exporter.graph().constant(node.inputs[1]);
+  const auto* weights = constant == nullptr ? nullptr : std::get_if<ir::Tensor>(constant);
+  if (weights == nullptr || weights->shape().back() != 1) return std::nullopt;
+  const ir::Tensor turned = ir::evaluate_operator(ir::Transpose{{3, 1, 2, 0}}, {&weights, 1});
+  return exporter.constant(exporter.graph().value(node.inputs[1]).name, schema::TensorType::FLOAT32,
+                           turned.shape(), turned.bytes());
+}
+
+}  // namespace
+
+void export_convolution(Exporter& exporter, const ir::Node& node) {
+  const auto& op = std::get<ir::Conv>(node.op);
+  if (!is_plane(exporter.graph(), node)) {
+    fail(ErrorKind::kUnsupported, "a convolution of anything but dense images of two axes");
+  }
+  const ir::Shape image = exporter.graph().value(node.inputs[0]).type.shape;
+  std::vector<TensorIndex> inputs = {exporter.tensor(node.inputs[0]), kNoTensor, kNoTensor};
+  if (node.inputs.size() > 2) inputs[2] = exporter.tensor(node.inputs[2]);
+  const bool depthwise = op.groups == image.back() && op.groups > 1;
+  if (const auto weights = depthwise ? depthwise_weights(exporter, node) : std::nullopt) {
+    inputs[1] = *weights;
+    schema::DepthwiseConv2DOptionsT options;
+    set_pace(options, op.window);
+    options.depth_multiplier =
+        narrow(exporter.graph().value(node.output).type.shape.back() / image.back());
+    options.fused_activation_function = activation_type(op.activation);
+    exporter.add(OperatorCode::kDepthwiseConv2d, std::move(inputs), node.output,
+                 united(std::move(options)));
+    return;
+  }
+  inputs[1] = exporter.tensor(node.inputs[1]);
+  schema::Conv2DOptionsT options;
+  set_pace(options, op.window);
+  options.fused_activation_function = activation_type(op.activation);
+  exporter.add(OperatorCode::kConv2d, std::move(inputs), node.output, united(std::move(options)));
+}
+
+void export_pool(Exporter& exporter, const ir::Node& node) {
+  const auto& op = std::get<ir::Pool>(node.op);
+  const auto is_one = [](Dim number) { return number == 1; };
+  if (!is_plane(exporter.graph(), node) || op.count_padding || op.round_up ||
+      !std::ranges::all_of(op.window.dilations, is_one)) {
+    fail(ErrorKind::kUnsupported, "pooling of anything but plain windows of images of two axes");
+  }
+  schema::Pool2DOptionsT options;
+  set_pace(options, op.window);
+  options.filter_height = narrow(op.kernel[0]);
+  options.filter_width = narrow(op.kernel[1]);
+  exporter.add(
+      op.kind == ir::PoolKind::kMax ? OperatorCode::kMaxPool2d : OperatorCode::kAveragePool2d,
+      {exporter.tensor(node.inputs[0])}, node.output, united(std::move(options)));
+}
+
+}  // namespace halftone::formats::circle

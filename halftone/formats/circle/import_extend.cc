@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// Padding, repeating, resampling and picking elements.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "halftone/formats/circle/importer.h"
+
+namespace halftone::formats::circle {
+namespace {
+
+using ir::Dim;
+using ir::ValueId;
+
+constexpr std::int64_t kFar = std::int64_t{1} << 40;
+
+void check(bool holds, const std::string& message) {
+  if (!holds) fail(ErrorKind::kFormat, message);
+}
+
+std::vector<std::size_t> counts(std::span<const std::int64_t> numbers) {
+  std::vector<std::size_t> result;
+  for (const std::int64_t number : numbers) {
+    check(number >= 0 && number <= kFar, "a count is out of range: " + std::to_string(number));
+    result.push_back(static_cast<std::size_t>(number));
+  }
+  return result;
+}
+
+/// The paddings [rank, 2] of input 1.
+ir::Pad pad_of(OperatorImport& op, ValueId x, ir::PadMode mode) {
+  const std::vector<std::size_t> both = counts(op.integers(1));
+  const std::size_t rank = op.shape(x).rank();
+  check(both.size() == 2 * rank,
+        "expected two numbers for each axis of " + op.shape(x).to_string());
+  ir::Pad pad{mode, {}, {}};
+  for (std::size_t i = 0; i < rank; ++i) {
+    pad.before.push_back(both[2 * i]);
+    pad.after.push_back(both[2 * i + 1]);
+  }
+  return pad;
+}
+
+/// Padding of integers with a scale is the number 0, not the code 0.
+void import_pad(OperatorImport& op) {
+  const ValueId x = op.numeric(0);
+  op.emit(pad_of(op, x, ir::PadMode::kConstant), {x});
+}
+
+void import_pad_with_value(OperatorImport& op) {
+  const ValueId x = op.numeric(0);
+  ValueId value = op.numeric(2);
+  if (op.shape(value).rank() != 0) value = op.step(ir::Reshape{{}}, {value}, "value");
+  op.emit(pad_of(op, x, ir::PadMode::kConstant), {x, value});
+}
+
+void import_mirror_pad(OperatorImport& op) {
+  const auto* options = op.options<schema::MirrorPadOptions>();
+  if (options != nullptr && options->mode() != schema::MirrorPadMode::REFLECT) {
+    fail(ErrorKind::kUnsupported, "a mirror that repeats the edge");
+  }
+  const ValueId x = op.elements(0).front();
+  op.emit(pad_of(op, x, ir::PadMode::kReflect), {x});
+}
+
+void import_tile(OperatorImport& op) {
+  const ValueId x = op.elements(0).front();
+  std::vector<std::size_t> repeats = counts(op.integers(1));
+  check(repeats.size() == op.shape(x).rank(), "expected a number for each axis");
+  op.emit(ir::Tile{std::move(repeats)}, {x});
+}
+
+void import_broadcast_to(OperatorImport& op) {
+  const ValueId x = op.elements(0).front();
+  const std::vector<std::int64_t> extents = op.integers(1);
+  static_cast<void>(counts(extents));
+  op.emit(ir::BroadcastTo{ir::Shape(std::vector<Dim>(extents.begin(), extents.end()))}, {x});
+}
+
+/// Axes are turned around one by one.
+void import_reverse(OperatorImport& op) {
+  ValueId x = op.elements(0).front();
+  const ir::Shape shape = op.shape(x);
+  const std::vector<std::int64_t> axes = op.integers(1);
+  if (axes.empty()) return op.alias(x);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::size_t axis = ir::normalized_axis(axes[i], shape.rank());
+    if (shape[axis] < 0) fail(ErrorKind::kShape, "reverses the batch");
+    const auto count = static_cast<std::size_t>(shape[axis]);
+    const ir::Slice slice{axis, count == 0 ? 0 : count - 1, -1, count};
+    if (i + 1 == axes.size()) return op.emit(slice, {x});
+    x = op.step(slice, {x}, "axis" + std::to_string(axis));
+  }
+}
+
+void import_gather(OperatorImport& op) {
+  const auto* options = op.options<schema::GatherOptions>();
+  if (options != nullptr && options->batch_dims() != 0) {
+    fail(ErrorKind::kUnsupported, "batches of indices");
+  }
+  const ValueId x = op.elements(0).front();
+  const std::size_t axis =
+      ir::normalized_axis(options != nullptr ? options->axis() : 0, op.shape(x).rank());
+  op.emit(ir::Gather{axis}, {x, op.raw(1)});
+}
+
+void import_gather_nd(OperatorImport& op) {
+  op.emit(ir::GatherND{0}, {op.elements(0).front(), op.raw(1)});
+}
+
+/// Inputs: indices, depth, the value at the index, the value elsewhere.
+void import_one_hot(OperatorImport& op) {
+  const auto* options = op.options<schema::OneHotOptions>();
+  const ValueId indices = op.raw(0);
+  const std::vector<std::size_t> depth = counts(op.integers(1));
+  check(depth.size() == 1, "expected one depth");
+  const auto value = [&](std::size_t i, const char* role) {
+    return op.step(ir::Reshape{{1}}, {op.numeric(i)}, role);
+  };
+  const ValueId on = value(2, "on");
+  const ValueId values = op.step(ir::Concat{0}, {value(3, "off"), on}, "values");
+  const std::size_t axis =
+      ir::normalized_axis(options != nullptr ? options->axis() : -1, op.shape(indices).rank() + 1);
+  op.emit(ir::OneHot{axis, depth[0]}, {indices, values});
+}
+
+/// A condition of fewer axes chooses along the first ones.
+void import_select(OperatorImport& op) {
+  ValueId condition = op.raw(0);
+  const ValueId a = op.numeric(1);
+  const ir::Shape from = op.shape(condition);
+  if (from.rank() == 1 && op.shape(a).rank() > 1) {
+    std::vector<Dim> dims(op.shape(a).rank(), 1);
+    dims[0] = from[0];
+    condition = op.step(ir::Reshape{ir::Shape(std::move(dims))}, {condition}, "condition");
+  }
+  op.emit(ir::Where{}, {condition, a, op.numeric(2)});
+}
+
+void import_select_broadcast(OperatorImport& op) {
+  op.emit(ir::Where{}, {op.raw(0), op.numeric(1), op.numeric(2)});
+}
+
+/// One axis of an image at a time.
+void emit_resize(OperatorImport& op, ir::Resize resize) {
+  ValueId x = op.number(0);
+  const ir::Shape image = op.shape(x);
+  const std::vector<std::size_t> size = counts(op.integers(1));
+  check(image.rank() == 4 && image[1] > 0 && image[2] > 0 && size.size() == 2 && size[0] > 0 &&
+            size[1] > 0,
+        "expected an image [N, h, w, C] and two extents, found " + image.to_string());
+  for (std::size_t i = 0; i < 2; ++i) {
+    resize.axis = i + 1;
+    resize.count = size[i];
+    resize.scale = static_cast<double>(size[i]) / static_cast<double>(image[i + 1]);
+    if (i == 0) x = op.step(resize, {x}, "rows");
+  }
+  op.emit(resize, {x});
+}
+
+void import_resize_bilinear(OperatorImport& op) {
+  const auto* options = op.options<schema::ResizeBilinearOptions>();
+  ir::Resize resize;
+  resize.mode = ir::Interpolation::kLinear;
+  resize.coordinates = ir::Coordinates::kAsymmetric;
+  if (options != nullptr && options->align_corners()) {
+    resize.coordinates = ir::Coordinates::kAlignCorners;
+  } else if (options != nullptr && options->half_pixel_centers()) {
+    resize.coordinates = ir::Coordinates::kHalfPixel;
+  }
+  emit_resize(op, resize);
+}
+
+void import_resize_nearest(OperatorImport& op) {
+  const auto* options = op.options<schema::ResizeNearestNeighborOptions>();
+  ir::Resize resize;
+  resize.coordinates = ir::Coordinates::kAsymmetric;
+  resize.rounding = ir::Rounding::kFloor;
+  if (options != nullptr && options->align_corners()) {
+    resize.coordinates = ir::Coordinates::kAlignCorners;
+    resize.rounding = ir::Rounding::kPreferCeil;
+  } else if (options != nullptr && options->half_pixel_centers()) {
+    resize.coordinates = ir::Coordinates::kHalfPixelForNearest;
+  }
+  emit_resize(op, resize);
+}
+
+/// An image [N, h, w, C] and the block size; every product of extents is known to fit.
+struct Blocks {
+  ValueId x;
+  ir::Shape image;
+  Dim size;
+};
+
+template <typename Options>
+Blocks blocks_of(OperatorImport& op) {
+  const auto* options = op.options<Options>();
+  check(options != nullptr && options->block_size() > 0, "expected a positive block size");
+  const ValueId x = op.elements(0).front();
+  const ir::Shape image = op.shape(x);
+  check(image.rank() == 4, "expected an image [N, h, w, C], found " + image.to_string());
+  return {x, image, options->block_size()};
+}
+
+constexpr std::array<std::size_t, 6> kBlockOrder = {0, 1, 3, 2, 4, 5};
+
+/// Splits the image into six axes, exchanges the middle ones and joins them again.
+void emit_blocks(OperatorImport& op, ValueId x, ir::Shape split, ir::Shape joined) {
+  const ValueId parts = op.step(ir::Reshape{std::move(split)}, {x}, "split");
+  const ValueId turned =
+      op.step(ir::Transpose{std::vector<std::size_t>(kBlockOrder.begin(), kBlockOrder.end())},
+              {parts}, "turned");
+  op.emit(ir::Reshape{std::move(joined)}, {turned});
+}
+
+void import_depth_to_space(OperatorImport& op) {
+  const auto [x, image, size] = blocks_of<schema::DepthToSpaceOptions>(op);
+  check(image[3] % size == 0 && image[3] / size % size == 0,
+        "channels of " + image.to_string() + " do not divide into blocks");
+  const Dim channels = image[3] / size / size;
+  emit_blocks(op, x, {image[0], image[1], image[2], size, size, channels},
+              {image[0], image[1] * size, image[2] * size, channels});
+}
+
+void import_space_to_depth(OperatorImport& op) {
+  const auto [x, image, size] = blocks_of<schema::SpaceToDepthOptions>(op);
+  check(image[1] % size == 0 && image[2] % size == 0,
+        "extents of " + image.to_string() + " do not divide into blocks");
+  emit_blocks(op, x, {image[0], image[1] / size, size, image[2] / size, size, image[3]},
+              {image[0], image[1] / size, image[2] / size, size * size * image[3]});
+}
+
+constexpr ImportEntry kEntries[] = {
+    {OperatorCode::kPad, import_pad},
+    {OperatorCode::kPadV2, import_pad_with_value},
+    {OperatorCode::kMirrorPad, import_mirror_pad},
+    {OperatorCode::kTile, import_tile},
+    {OperatorCode::kBroadcastTo, import_broadcast_to},
+    {OperatorCode::kReverseV2, import_reverse},
+    {OperatorCode::kGather, import_gather},
+    {OperatorCode::kGatherNd, import_gather_nd},
+    {OperatorCode::kOneHot, import_one_hot},
+    {OperatorCode::kSelect, import_select},
+    {OperatorCode::kSelectV2, import_select_broadcast},
+    {OperatorCode::kResizeBilinear, import_resize_bilinear},
+    {OperatorCode::kResizeNearestNeighbor, import_resize_nearest},
+    {OperatorCode::kDepthToSpace, import_depth_to_space},
+    {OperatorCode::kSpaceToDepth, import_space_to_depth},
+};
+
+}  // namespace
+
+std::span<const ImportEntry> extend_imports() { return kEntries; }
+
+}  // namespace halftone::formats::circle

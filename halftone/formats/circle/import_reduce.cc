@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Many numbers become one along axes.
+#include <algorithm>
+#include <utility>
+
+#include "halftone/formats/circle/constant_tensor.h"
+#include "halftone/formats/circle/importer.h"
+
+namespace halftone::formats::circle {
+namespace {
+
+using ir::BinaryKind;
+using ir::ReduceKind;
+using ir::ValueId;
+
+void check(bool holds, const std::string& message) {
+  if (!holds) fail(ErrorKind::kFormat, message);
+}
+
+/// The axes that an input names, rising and each once.
+std::vector<std::size_t> axes_of(OperatorImport& op, std::size_t input, std::size_t rank) {
+  std::vector<std::size_t> axes;
+  for (const std::int64_t axis : op.integers(input)) {
+    axes.push_back(ir::normalized_axis(axis, rank));
+  }
+  std::ranges::sort(axes);
+  const auto repeated = std::ranges::unique(axes);
+  axes.erase(repeated.begin(), repeated.end());
+  return axes;
+}
+
+template <ReduceKind kind>
+void import_reduce(OperatorImport& op) {
+  const auto* options = op.options<schema::ReducerOptions>();
+  const ValueId x = op.numeric(0);
+  std::vector<std::size_t> axes = axes_of(op, 1, op.shape(x).rank());
+  if (axes.empty()) return op.alias(x);
+  op.emit(ir::Reduce{kind, std::move(axes), options != nullptr && options->keep_dims()}, {x});
+}
+
+/// The integers of an output that our operator computes as int64.
+void emit_places(OperatorImport& op, ValueId places, std::size_t output) {
+  const auto type = op.importer().file().tensor(op.output_tensor(output)).type();
+  const auto element = element_type(type);
+  if (!element || *element == ir::ElementType::kInt64) return op.alias(places, output);
+  op.emit(ir::Cast{*element}, {places}, output);
+}
+
+template <bool largest>
+void import_arg(OperatorImport& op) {
+  const ValueId x = op.numeric(0);
+  const std::vector<std::int64_t> axis = op.integers(1);
+  check(axis.size() == 1, "expected one axis, found " + std::to_string(axis.size()));
+  const ir::ArgReduce arg{ir::normalized_axis(axis[0], op.shape(x).rank()), largest, false, false};
+  emit_places(op, op.step(arg, {x}, "places"), 0);
+}
+
+void import_top_k(OperatorImport& op) {
+  const ValueId x = op.numeric(0);
+  const std::vector<std::int64_t> k = op.integers(1);
+  const std::size_t axis = ir::normalized_axis(-1, op.shape(x).rank());
+  check(k.size() == 1 && k[0] >= 0 && k[0] <= op.shape(x)[axis], "k is out of range");
+  const ValueId places =
+      op.step(ir::TopK{axis, static_cast<std::size_t>(k[0]), true}, {x}, "places");
+  op.emit(ir::GatherElements{axis}, {x, places}, 0);
+  emit_places(op, places, 1);
+}
+
+void import_cumsum(OperatorImport& op) {
+  const auto* options = op.options<schema::CumsumOptions>();
+  const ValueId x = op.numeric(0);
+  const std::vector<std::int64_t> axis = op.integers(1);
+  check(axis.size() == 1, "expected one axis, found " + std::to_string(axis.size()));
+  op.emit(ir::CumSum{ir::normalized_axis(axis[0], op.shape(x).rank()),
+                     options != nullptr && options->exclusive(),
+                     options != nullptr && options->reverse()},
+          {x});
+}
+
+/// x / max(sqrt(sum x^2), 1e-6) along the last axis.
+void import_l2_normalization(OperatorImport& op) {
+  const auto* options = op.options<schema::L2NormOptions>();
+  const ir::Activation activation =
+      options ? fused_activation(options->fused_activation_function()) : ir::Activation{};
+  const ValueId x = op.number(0);
+  const std::size_t axis = ir::normalized_axis(-1, op.shape(x).rank());
+  const ValueId norm = op.step(ir::Reduce{ReduceKind::kL2, {axis}, true}, {x}, "norm");
+  const ValueId bounded =
+      op.step(ir::Binary{BinaryKind::kMax, {}}, {norm, op.scalar(1e-6F, "least")}, "bounded");
+  op.emit(ir::Binary{BinaryKind::kDiv, activation}, {x, bounded});
+}
+
+constexpr ImportEntry kEntries[] = {
+    {OperatorCode::kMean, import_reduce<ReduceKind::kMean>},
+    {OperatorCode::kSum, import_reduce<ReduceKind::kSum>},
+    {OperatorCode::kReduceProd, import_reduce<ReduceKind::kProd>},
+    {OperatorCode::kReduceMax, import_reduce<ReduceKind::kMax>},
+    {OperatorCode::kReduceMin, import_reduce<ReduceKind::kMin>},
+    {OperatorCode::kArgMax, import_arg<true>},
+    {OperatorCode::kArgMin, import_arg<false>},
+    {OperatorCode::kTopKV2, import_top_k},
+    {OperatorCode::kCumsum, import_cumsum},
+    {OperatorCode::kL2Normalization, import_l2_normalization},
+};
+
+}  // namespace
+
+std::span<const ImportEntry> reduce_imports() { return kEntries; }
+
+}  // namespace halftone::formats::circle

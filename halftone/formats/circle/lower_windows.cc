@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions and pooling as the file has them: images of two spatial axes, padded as SAME or
+// VALID.
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "halftone/formats/circle/lower.h"
+
+namespace halftone::formats::circle {
+namespace {
+
+using ir::Dim;
+using ir::ValueId;
+
+/// What the file's SAME padding is along an axis.
+std::pair<Dim, Dim> same_padding(const ir::Window& window, std::size_t axis, Dim extent, Dim taps) {
+  const Dim stride = window.strides[axis];
+  const Dim count = extent / stride + (extent % stride != 0 ? 1 : 0);
+  const Dim reach = (count - 1) * stride + ir::covered(taps, window.dilations[axis]);
+  const Dim total = std::max<Dim>(reach - extent, 0);
+  return {total / 2, total - total / 2};
+}
+
+bool is_padded(const ir::Window& window) {
+  const auto is_zero = [](Dim pad) { return pad == 0; };
+  return !std::ranges::all_of(window.pads_before, is_zero) ||
+         !std::ranges::all_of(window.pads_after, is_zero);
+}
+
+/// One node on its way into the file's form.
+template <typename Op>
+class WindowRewrite {
+ public:
+  WindowRewrite(ir::Graph& graph, ir::NodeId id)
+      : graph_(graph), node_(graph.node(id)), op_(std::get<Op>(node_.op)), inputs_(node_.inputs) {}
+
+  void run() {
+    const ir::Shape image = graph_.value(inputs_[0]).type.shape;
+    const bool is_line = image.rank() == 3;
+    if (!is_line && image.rank() != 4) return;
+    const std::vector<Dim> kernel = kernel_of();
+    if (is_line) make_plane();
+    pad();
+    if (!is_line && op_ == std::get<Op>(node_.op)) return;
+    const std::string name = graph_.value(node_.output).name;
+    ValueId result = graph_.add_node(node_.name, op_, inputs_);
+    if (is_line) {
+      const ir::Shape shape = graph_.value(node_.output).type.shape;
+      result = graph_.add_node(name + "/line", ir::Reshape{shape}, {result});
+    }
+    graph_.rename(result, name);
+    graph_.replace_uses(node_.output, result);
+  }
+
+ private:
+  [[nodiscard]] std::vector<Dim> kernel_of() const {
+    if constexpr (std::is_same_v<Op, ir::Pool>) {
+      return op_.kernel;
+    } else {
+      const auto extents = ir::kernel_extents(graph_.value(inputs_[1]).type.shape);
+      return {extents.begin(), extents.end()};
+    }
+  }
+
+  ValueId with_row_axis(ValueId id, const char* role) {
+    const ir::Shape& shape = graph_.value(id).type.shape;
+    std::vector<Dim> dims(shape.dims().begin(), shape.dims().end());
+    dims.insert(dims.begin() + 1, 1);
+    return graph_.add_node(node_.name + role, ir::Reshape{ir::Shape(std::move(dims))}, {id});
+  }
+
+  /// [N, w, C] as an image of one row.
+  void make_plane() {
+    inputs_[0] = with_row_axis(inputs_[0], "/plane");
+    if constexpr (std::is_same_v<Op, ir::Pool>) {
+      op_.kernel.insert(op_.kernel.begin(), 1);
+    } else {
+      const ir::Constant* constant = graph_.constant(inputs_[1]);
+      const auto* dense = constant == nullptr ? nullptr : std::get_if<ir::Tensor>(constant);
+      if (dense != nullptr) {
+        const ir::Shape& shape = dense->shape();
+        inputs_[1] = graph_.add_constant(graph_.value(inputs_[1]).name,
+                                         dense->reshaped({shape[0], 1, shape[1], shape[2]}));
+      } else {
+        inputs_[1] = with_row_axis(inputs_[1], "/kernel");
+      }
+    }
+    ir::Window& window = op_.window;
+    window.strides.insert(window.strides.begin(), 1);
+    window.dilations.insert(window.dilations.begin(), 1);
+    window.pads_before.insert(window.pads_before.begin(), 0);
+    window.pads_after.insert(window.pads_after.begin(), 0);
+  }
+
+  [[nodiscard]] bool is_same() const {
+    const ir::Shape& image = graph_.value(inputs_[0]).type.shape;
+    const std::vector<Dim> kernel = kernel_of();
+    for (std::size_t i = 0; i < kernel.size(); ++i) {
+      const auto wanted = same_padding(op_.window, i, image[i + 1], kernel[i]);
+      if (wanted != std::pair(op_.window.pads_before[i], op_.window.pads_after[i])) return false;
+    }
+    return true;
+  }
+
+  /// Any other padding than the file's becomes a node of its own.
+  void pad() {
+    if (!is_padded(op_.window)) return;
+    bool counts = false;
+    float fill = 0;
+    if constexpr (std::is_same_v<Op, ir::Pool>) {
+      counts = op_.count_padding;
+      if (op_.kind == ir::PoolKind::kMax) fill = std::numeric_limits<float>::lowest();
+      // What an average leaves out of its count cannot be put into the image.
+      if (op_.kind == ir::PoolKind::kAverage && !counts) return;
+    }
+    if (!counts && is_same()) return;
+    ir::Pad node;
+    node.before.assign(4, 0);
+    node.after.assign(4, 0);
+    for (std::size_t i = 0; i < 2; ++i) {
+      node.before[i + 1] = static_cast<std::size_t>(op_.window.pads_before[i]);
+      node.after[i + 1] = static_cast<std::size_t>(op_.window.pads_after[i]);
+    }
+    std::vector<ValueId> inputs = {inputs_[0]};
+    if (fill != 0) {
+      inputs.push_back(graph_.add_constant(
+          node_.name + "/least", ir::Tensor::from<float>({}, std::span<const float>(&fill, 1))));
+    }
+    inputs_[0] = graph_.add_node(node_.name + "/pad", std::move(node), std::move(inputs));
+    op_.window.pads_before.assign(2, 0);
+    op_.window.pads_after.assign(2, 0);
+    if constexpr (std::is_same_v<Op, ir::Pool>) op_.count_padding = false;
+  }
+
+  ir::Graph& graph_;
+  const ir::Node node_;  // a copy: nodes move while others are added
+  Op op_;
+  std::vector<ValueId> inputs_;
+};
+
+bool reads_codes(const ir::Graph& graph, const ir::Node& node) {
+  return std::ranges::any_of(node.inputs, [&](ValueId id) {
+    return id != ir::kAbsent && !graph.value(id).type.encoding.is_dense();
+  });
+}
+
+}  // namespace
+
+void lower_windows(ir::Graph& graph) {
+  for (const ir::NodeId id : graph.topological_order()) {
+    if (reads_codes(graph, graph.node(id))) continue;
+    if (std::holds_alternative<ir::Conv>(graph.node(id).op))
+      WindowRewrite<ir::Conv>(graph, id).run();
+    if (std::holds_alternative<ir::Pool>(graph.node(id).op))
+      WindowRewrite<ir::Pool>(graph, id).run();
+  }
+  graph.remove_unused_nodes();
+}
+
+}  // namespace halftone::formats::circle

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// A recurrent layer and the projection before it are an RNN, GRU or LSTM; where ONNX has no word
+// for something about them, the layer is an operator of our own behind its projection.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "halftone/formats/onnx/exporter.h"
+#include "halftone/formats/onnx/registry.h"
+#include "halftone/formats/onnx/tensors.h"
+#include "halftone/formats/recurrent_layer.h"
+
+namespace halftone::formats::onnx {
+namespace {
+
+using ir::Dim;
+using ir::Node;
+using ir::ValueId;
+using onnx_pb::NodeProto;
+
+/// The name of a function in ONNX's lists; empty if it is in none.
+std::string_view listed_name(ir::ActivationKind kind) {
+  switch (kind) {
+    case ir::ActivationKind::kRelu:
+    case ir::ActivationKind::kTanh:
+    case ir::ActivationKind::kSigmoid:
+    case ir::ActivationKind::kSoftsign:
+    case ir::ActivationKind::kSoftplus:
+    case ir::ActivationKind::kLeakyRelu:
+    case ir::ActivationKind::kThresholded:
+    case ir::ActivationKind::kElu:
+    case ir::ActivationKind::kHardSigmoid:
+      return to_string(kind);
+    default:
+      return "";
+  }
+}
+
+std::size_t num_functions(ir::RecurrentKind kind) {
+  if (kind == ir::RecurrentKind::kLstm) return 3;
+  return kind == ir::RecurrentKind::kGru ? 2 : 1;
+}
+
+bool has(const Node& node, std::size_t i) {
+  return i < node.inputs.size() && node.inputs[i] != ir::kAbsent;
+}
+
+/// Whether a first state is one for each sample, as ONNX wants it.
+bool is_whole(const ir::Graph& graph, const Node& node, std::size_t i, Dim batch) {
+  return !has(node, i) || graph.value(node.inputs[i]).type.shape[0] == batch;
+}
+
+/// Whether a float constant or nothing.
+bool is_stored(const ir::Graph& graph, const Node& node, std::size_t i) {
+  return !has(node, i) || graph.constant(node.inputs[i]) != nullptr;
+}
+
+/// Whether ONNX has an operator for the layer with its projection.
+bool is_standard(const ir::Graph& graph, const Node& node) {
+  const auto& op = std::get<ir::Recurrent>(node.op);
+  const ir::Shape& gates = graph.value(node.inputs[ir::kGates]).type.shape;
+  const Dim batch = gates[ir::batch_axis(op)];
+  const bool one_step = gates[1 - ir::batch_axis(op)] == 1;
+  for (std::size_t i = 0; i < num_functions(op.kind); ++i) {
+    if (listed_name(op.activations[i].kind).empty()) return false;
+  }
+  // Of the cells there is only the last.
+  return projection_of(graph, node) && dense_recurrence(graph, node) != nullptr &&
+         op.state_encoding == nullptr && op.cell_clip == 0 && !op.carry &&
+         (!op.with_cell || (one_step && !has(node, ir::kSequenceLengths))) &&
+         is_whole(graph, node, ir::kInitialHidden, batch) &&
+         is_whole(graph, node, ir::kInitialCell, batch) &&
+         is_stored(graph, node, ir::kRecurrenceBias) && is_stored(graph, node, ir::kPeepholes);
+}
+
+/// The tensor with an axis of one in front.
+onnx_pb::TensorProto of_one_direction(const ir::Tensor& tensor) {
+  std::vector<Dim> dims(tensor.shape().dims().begin(), tensor.shape().dims().end());
+  dims.insert(dims.begin(), 1);
+  return encode_tensor(tensor.reshaped(ir::Shape(std::move(dims))));
+}
+
+/// [1, 2 G H]: what is added outside the recurrence, then what is added in it.
+onnx_pb::TensorProto biases_of(const Exporter& exporter, const Node& node,
+                               const Projection& projection) {
+  const Dim gates = projection.weights->shape()[0];
+  ir::Tensor both(ir::ElementType::kFloat32, {1, 2 * gates});
+  const auto numbers = both.as<float>();
+  if (projection.bias != nullptr) {
+    std::ranges::copy(projection.bias->as<float>(), numbers.begin());
+  }
+  if (has(node, ir::kRecurrenceBias)) {
+    const auto& inner =
+        std::get<ir::Tensor>(*exporter.graph().constant(node.inputs[ir::kRecurrenceBias]));
+    std::ranges::copy(inner.as<float>(), numbers.end() - static_cast<std::ptrdiff_t>(inner.size()));
+  }
+  return encode_tensor(both);
+}
+
+/// A value under another shape, by a node with constant axes.
+std::string reshaped(Exporter& exporter, std::string_view op_type, const std::string& input,
+                     std::int64_t axis, const std::string& wanted) {
+  std::string result = exporter.fresh(wanted);
+  exporter.add_node(op_type, {input, exporter.add_integers(result + "/axes", {axis})}, result);
+  return result;
+}
+
+std::string transposed(Exporter& exporter, const std::string& input, const std::string& output) {
+  set_attribute(exporter.add_node("Transpose", {input}, output), "perm",
+                std::vector<std::int64_t>{1, 0, 2});
+  return output;
+}
+
+/// The first state [B, H] as [1, B, H]; empty where there is none.
+std::string first_state(Exporter& exporter, const Node& node, std::size_t i,
+                        const std::string& wanted) {
+  if (!has(node, i)) return "";
+  return reshaped(exporter, "Unsqueeze", exporter.read(node.inputs[i]), 0, wanted);
+}
+
+void set_functions(NodeProto& proto, const ir::Recurrent& op) {
+  std::vector<std::string> names;
+  std::vector<float> alphas;
+  std::vector<float> betas;
+  for (std::size_t i = 0; i < num_functions(op.kind); ++i) {
+    const ir::Activation& function = op.activations[i];
+    names.emplace_back(listed_name(function.kind));
+    const bool hard = function.kind == ir::ActivationKind::kHardSigmoid;
+    const bool has_alpha = hard || function.kind == ir::ActivationKind::kLeakyRelu ||
+                           function.kind == ir::ActivationKind::kThresholded ||
+                           function.kind == ir::ActivationKind::kElu;
+    if (has_alpha) alphas.push_back(function.alpha);
+    if (hard) betas.push_back(function.beta);
+  }
+  set_attribute(proto, "activations", names);
+  if (!alphas.empty()) set_attribute(proto, "activation_alpha", alphas);
+  if (!betas.empty()) set_attribute(proto, "activation_beta", betas);
+}
+
+/// The inputs of ONNX's operator, X as [T, B, n].
+std::vector<std::string> standard_inputs(Exporter& exporter, const Node& node,
+                                         const std::string& output) {
+  const auto& op = std::get<ir::Recurrent>(node.op);
+  const Projection projection = *projection_of(exporter.graph(), node);
+  std::string x = exporter.read(projection.x);
+  if (op.batch_major) x = transposed(exporter, x, exporter.fresh(output + "/steps"));
+  std::vector<std::string> inputs = {
+      x,
+      exporter.add_initializer(output + "/W", of_one_direction(*projection.weights)),
+      exporter.add_initializer(output + "/R",
+                               of_one_direction(*dense_recurrence(exporter.graph(), node))),
+      exporter.add_initializer(output + "/B", biases_of(exporter, node, projection)),
+      has(node, ir::kSequenceLengths) ? exporter.read(node.inputs[ir::kSequenceLengths]) : "",
+      first_state(exporter, node, ir::kInitialHidden, output + "/h")};
+  if (op.kind == ir::RecurrentKind::kLstm) {
+    inputs.push_back(first_state(exporter, node, ir::kInitialCell, output + "/c"));
+    if (has(node, ir::kPeepholes)) {
+      const auto& weights =
+          std::get<ir::Tensor>(*exporter.graph().constant(node.inputs[ir::kPeepholes]));
+      inputs.push_back(exporter.add_initializer(output + "/P", of_one_direction(weights)));
+    }
+  }
+  while (inputs.back().empty()) inputs.pop_back();
+  return inputs;
+}
+
+void export_standard(Exporter& exporter, const Node& node) {
+  const auto& op = std::get<ir::Recurrent>(node.op);
+  const std::string& output = exporter.name(node.output);
+  const auto inputs = standard_inputs(exporter, node, output);
+  const std::string steps = exporter.fresh(output + "/Y");
+  const Dim hidden = exporter.type(node.inputs[ir::kRecurrenceWeights]).shape[1];
+  NodeProto& proto = exporter.add_node(to_string(op.kind), inputs, steps);
+  set_attribute(proto, "hidden_size", std::int64_t{hidden});
+  set_attribute(proto, "direction", std::string_view(op.reverse ? "reverse" : "forward"));
+  set_functions(proto, op);
+  if (op.clip != 0) set_attribute(proto, "clip", op.clip);
+  if (op.linear_before_reset) set_attribute(proto, "linear_before_reset", std::int64_t{1});
+  if (op.input_forget) set_attribute(proto, "input_forget", std::int64_t{1});
+  std::string cell;
+  if (op.with_cell) {
+    proto.add_output("");
+    cell = exporter.fresh(output + "/Y_c");
+    proto.add_output(cell);
+  }
+  std::string states = reshaped(exporter, "Squeeze", steps, 1, output + "/states");
+  if (op.with_cell) {
+    const std::string both = exporter.fresh(output + "/both");
+    set_attribute(exporter.add_node("Concat", {states, cell}, both), "axis", std::int64_t{2});
+    states = both;
+  }
+  if (op.batch_major) {
+    transposed(exporter, states, output);
+  } else {
+    exporter.add_node("Identity", {states}, output);
+  }
+}
+
+/// Sets the attribute of a field.
+class FieldWriter {
+ public:
+  explicit FieldWriter(NodeProto& node) : node_(node) {}
+
+  void operator()(const char* name, std::int64_t value) { set_attribute(node_, name, value); }
+  void operator()(const char* name, bool value) {
+    set_attribute(node_, name, std::int64_t{value ? 1 : 0});
+  }
+  void operator()(const char* name, float value) { set_attribute(node_, name, value); }
+  void operator()(const char* name, const std::string& value) {
+    set_attribute(node_, name, std::string_view(value));
+  }
+  void operator()(const char* name, numerics::Granularity value) {
+    set_attribute(node_, name, to_string(value));
+  }
+
+ private:
+  NodeProto& node_;
+};
+
+void export_own(Exporter& exporter, const Node& node) {
+  const auto& op = std::get<ir::Recurrent>(node.op);
+  const std::string& output = exporter.name(node.output);
+  const ValueId weights = node.inputs[ir::kRecurrenceWeights];
+  std::vector<std::string> inputs(4);
+  inputs[0] = exporter.read(node.inputs[ir::kGates]);
+  if (op.state_encoding != nullptr) {
+    inputs[1] = exporter.add_initializer(output + "/states",
+                                         encode_compact(activation_basis(*op.state_encoding)));
+  }
+  const ir::Constant* constant = exporter.graph().constant(weights);
+  const auto* codes = constant == nullptr ? nullptr : std::get_if<ir::EncodedTensor>(constant);
+  if (codes != nullptr) {
+    inputs[2] = exporter.add_initializer(exporter.name(weights) + "/basis",
+                                         encode_compact(weight_bases(*codes->encoding)));
+    inputs[3] = exporter.read_as(weights, [&] {
+      return encode_tensor(weight_planes(codes->codes, (codes->codes.cols + 7) / 8));
+    });
+  } else {
+    inputs[3] = exporter.read(weights);
+  }
+  for (std::size_t i = ir::kRecurrenceBias; i < node.inputs.size(); ++i) {
+    inputs.push_back(has(node, i) ? exporter.read(node.inputs[i]) : "");
+  }
+  while (inputs.back().empty()) inputs.pop_back();
+  NodeProto& proto = exporter.add_node("Recurrent", inputs, output);
+  proto.set_domain(std::string(kHalftoneDomain));
+  exporter.require_halftone_domain();
+  set_attribute(proto, "version", kLowBitVersion);
+  const RecurrentFields fields = recurrent_fields_of(exporter.graph(), node);
+  for_each_recurrent_field(fields, FieldWriter(proto));
+}
+
+}  // namespace
+
+bool belongs_to_recurrent(const ir::Graph& graph, const Node& node) {
+  const auto readers = graph.consumers(node.output);
+  if (readers.size() != 1) return false;
+  const Node& reader = graph.node(readers[0]);
+  if (!std::holds_alternative<ir::Recurrent>(reader.op) || !is_standard(graph, reader)) {
+    return false;
+  }
+  return graph.node(projection_of(graph, reader)->layer).output == node.output;
+}
+
+void export_operator(Exporter& exporter, const Node& node, const ir::Recurrent& /*op*/) {
+  if (is_standard(exporter.graph(), node)) {
+    export_standard(exporter, node);
+  } else {
+    export_own(exporter, node);
+  }
+}
+
+}  // namespace halftone::formats::onnx

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/formats/recurrent_layer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "halftone/base/error.h"
+
+namespace halftone::formats {
+namespace {
+
+const ir::Tensor* dense_floats(const ir::Graph& graph, ir::ValueId id) {
+  const ir::Constant* constant = graph.constant(id);
+  const auto* tensor = constant == nullptr ? nullptr : std::get_if<ir::Tensor>(constant);
+  return tensor != nullptr && tensor->element() == ir::ElementType::kFloat32 ? tensor : nullptr;
+}
+
+ir::RecurrentKind kind_of(const std::string& name) {
+  for (const auto kind :
+       {ir::RecurrentKind::kRnn, ir::RecurrentKind::kGru, ir::RecurrentKind::kLstm}) {
+    if (name == to_string(kind)) return kind;
+  }
+  fail(ErrorKind::kFormat, "kind: expected RNN, GRU or LSTM, found '" + name + "'");
+}
+
+ir::ActivationKind function_of(const std::string& name) {
+  for (int i = 0; i <= static_cast<int>(ir::ActivationKind::kIsInf); ++i) {
+    const auto kind = static_cast<ir::ActivationKind>(i);
+    if (name == to_string(kind)) return kind;
+  }
+  fail(ErrorKind::kFormat, "unknown function '" + name + "'");
+}
+
+}  // namespace
+
+RecurrentFields recurrent_fields_of(const ir::Graph& graph, const ir::Node& node) {
+  const auto& op = std::get<ir::Recurrent>(node.op);
+  RecurrentFields fields;
+  fields.kind = std::string(to_string(op.kind));
+  fields.reverse = op.reverse;
+  fields.batch_major = op.batch_major;
+  fields.linear_before_reset = op.linear_before_reset;
+  fields.input_forget = op.input_forget;
+  fields.with_cell = op.with_cell;
+  fields.carry = op.carry;
+  fields.clip = op.clip;
+  fields.cell_clip = op.cell_clip;
+  for (std::size_t i = 0; i < op.activations.size(); ++i) {
+    fields.functions[i] = std::string(to_string(op.activations[i].kind));
+    fields.alphas[i] = op.activations[i].alpha;
+    fields.betas[i] = op.activations[i].beta;
+  }
+  const ir::ValueType& weights = graph.value(node.inputs[ir::kRecurrenceWeights]).type;
+  fields.codes.inputs = weights.shape[1];
+  if (op.state_encoding != nullptr) {
+    fields.codes.activation_bits = op.state_encoding->bits;
+    fields.codes.activation_offset = op.state_encoding->has_offset;
+  }
+  if (!weights.encoding.is_dense()) {
+    const numerics::BasisEncoding& encoding = *weights.encoding.basis;
+    fields.codes.weight_bits = encoding.bits;
+    fields.codes.weight_offset = encoding.has_offset;
+    fields.codes.granularity = encoding.granularity;
+    fields.codes.group_size = static_cast<std::int64_t>(encoding.group_size);
+  }
+  return fields;
+}
+
+ir::Recurrent recurrent_of(const RecurrentFields& fields) {
+  fields.codes.check();
+  ir::Recurrent op;
+  op.kind = kind_of(fields.kind);
+  op.reverse = fields.reverse;
+  op.batch_major = fields.batch_major;
+  op.linear_before_reset = fields.linear_before_reset;
+  op.input_forget = fields.input_forget;
+  op.with_cell = fields.with_cell;
+  op.carry = fields.carry;
+  op.clip = fields.clip;
+  op.cell_clip = fields.cell_clip;
+  for (std::size_t i = 0; i < op.activations.size(); ++i) {
+    op.activations[i] = {function_of(fields.functions[i]), fields.alphas[i], fields.betas[i]};
+  }
+  return op;
+}
+
+std::optional<Projection> projection_of(const ir::Graph& graph, const ir::Node& node) {
+  const ir::ValueId gates = node.inputs[ir::kGates];
+  const auto producer = graph.producer(gates);
+  if (!producer || graph.num_uses(gates) != 1) return std::nullopt;
+  const ir::Node& before = graph.node(*producer);
+  const auto* layer = std::get_if<ir::FullyConnected>(&before.op);
+  if (layer == nullptr || *layer != ir::FullyConnected{}) return std::nullopt;
+  Projection projection{*producer, before.inputs[0], dense_floats(graph, before.inputs[1])};
+  if (projection.weights == nullptr) return std::nullopt;
+  if (!graph.value(projection.x).type.is_dense(ir::ElementType::kFloat32)) return std::nullopt;
+  if (before.inputs.size() > 2 && before.inputs[2] != ir::kAbsent) {
+    projection.bias = dense_floats(graph, before.inputs[2]);
+    if (projection.bias == nullptr) return std::nullopt;
+  }
+  return projection;
+}
+
+const ir::Tensor* dense_recurrence(const ir::Graph& graph, const ir::Node& node) {
+  return dense_floats(graph, node.inputs[ir::kRecurrenceWeights]);
+}
+
+}  // namespace halftone::formats

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The recurrent layer as all our formats keep it where they have none of their own that says the
+// same: ir::Recurrent with what low_bit_layer.h says about codes, one definition for every codec.
+// Inputs:
+//     0  projected gates, float32 [T, B, G H] or [B, T, G H]
+//     1  basis of the states [Kx], or [Kx + 1] with the offset last; absent: they stay float
+//     2  bases of the weights [num_bases, Kw], or [num_bases, Kw + 1]; absent: float weights
+//     3  bit planes of the weights, uint8 [G H, Kw, ceil(H / 8)]; or float32 weights [G H, H]
+//     4 to 8  the inputs 2 to 6 of ir::Recurrent, each absent where it is there
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+
+#include "halftone/formats/low_bit_layer.h"
+
+namespace halftone::formats {
+
+/// What files say about the operator besides its inputs.
+struct RecurrentFields {
+  std::string kind;  ///< "RNN", "GRU", "LSTM"
+  bool reverse = false;
+  bool batch_major = false;
+  bool linear_before_reset = false;
+  bool input_forget = false;
+  bool with_cell = false;
+  bool carry = false;
+  float clip = 0;
+  float cell_clip = 0;
+  std::array<std::string, 3> functions;  ///< names of ir::ActivationKind
+  std::array<float, 3> alphas{};
+  std::array<float, 3> betas{};
+  LowBitFields codes;  ///< of the weights, and as input those of the states
+};
+
+/// Calls visit(name, field) for every field, with its name in files and in their order.
+template <typename Fields, typename Visit>
+void for_each_recurrent_field(Fields& fields, Visit&& visit) {
+  visit("kind", fields.kind);
+  visit("reverse", fields.reverse);
+  visit("batch_major", fields.batch_major);
+  visit("linear_before_reset", fields.linear_before_reset);
+  visit("input_forget", fields.input_forget);
+  visit("with_cell", fields.with_cell);
+  visit("carry", fields.carry);
+  visit("clip", fields.clip);
+  visit("cell_clip", fields.cell_clip);
+  constexpr const char* kNames[3][3] = {{"function_0", "alpha_0", "beta_0"},
+                                        {"function_1", "alpha_1", "beta_1"},
+                                        {"function_2", "alpha_2", "beta_2"}};
+  for (std::size_t i = 0; i < 3; ++i) {
+    visit(kNames[i][0], fields.functions[i]);
+    visit(kNames[i][1], fields.alphas[i]);
+    visit(kNames[i][2], fields.betas[i]);
+  }
+  for_each_field(fields.codes, visit);
+}
+
+/// @param node  a Recurrent
+RecurrentFields recurrent_fields_of(const ir::Graph& graph, const ir::Node& node);
+/// The operator without its state_encoding, which comes with input 1.
+/// @throws Error kFormat if a name is unknown or a number out of range
+ir::Recurrent recurrent_of(const RecurrentFields& fields);
+
+/// The layer before a Recurrent, where it is one that a format with operators of its own can take
+/// into them: dense constant weights and bias, no activation, read by nobody else.
+struct Projection {
+  ir::NodeId layer{};
+  ir::ValueId x = ir::kAbsent;
+  const ir::Tensor* weights = nullptr;  ///< [G H, n]
+  const ir::Tensor* bias = nullptr;     ///< null: none
+};
+/// @param node  a Recurrent; what is returned points into the graph
+std::optional<Projection> projection_of(const ir::Graph& graph, const ir::Node& node);
+
+/// The dense constant recurrence weights of a Recurrent; null if they are anything else.
+const ir::Tensor* dense_recurrence(const ir::Graph& graph, const ir::Node& node);
+
+}  // namespace halftone::formats
