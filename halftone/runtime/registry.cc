@@ -4,8 +4,10 @@
 
 #include "halftone/runtime/kernel.h"
 #include "halftone/runtime/ops/elementwise.h"
+#include "halftone/runtime/ops/layout.h"
 #include "halftone/runtime/ops/linear.h"
 #include "halftone/runtime/ops/reference.h"
+#include "halftone/runtime/ops/statistics.h"
 
 namespace halftone::runtime {
 namespace {
@@ -34,6 +36,14 @@ constexpr std::array kSoftmax = {
 constexpr std::array kEncode = {
     Implementation{"bit_planes", judge_encode_planes, create_encode_planes},
     Implementation{"int8", judge_encode_int8, create_encode_int8}};
+constexpr std::array kCopies = {Implementation{"strided_copy", judge_copy, create_copy},
+                                kReference};
+constexpr std::array kGather = {Implementation{"row_copy", judge_gather, create_gather},
+                                kReference};
+constexpr std::array kReduce = {Implementation{"joined_axes_f32", judge_reduce, create_reduce},
+                                kReference};
+constexpr std::array kNormalize = {
+    Implementation{"joined_axes_f32", judge_normalize, create_normalize}, kReference};
 constexpr std::array kReshape = {Implementation{"alias", judge_alias, create_alias}};
 constexpr std::array kOthers = {kReference};
 
@@ -45,6 +55,15 @@ struct Lists {
   List operator()(const ir::Softmax&) const { return kSoftmax; }
   List operator()(const ir::Encode&) const { return kEncode; }
   List operator()(const ir::Reshape&) const { return kReshape; }
+  List operator()(const ir::Transpose&) const { return kCopies; }
+  List operator()(const ir::Slice&) const { return kCopies; }
+  List operator()(const ir::Concat&) const { return kCopies; }
+  List operator()(const ir::BroadcastTo&) const { return kCopies; }
+  List operator()(const ir::Tile&) const { return kCopies; }
+  List operator()(const ir::Pad&) const { return kCopies; }
+  List operator()(const ir::Gather&) const { return kGather; }
+  List operator()(const ir::Reduce&) const { return kReduce; }
+  List operator()(const ir::Normalize&) const { return kNormalize; }
   template <typename Op>
   List operator()(const Op&) const {
     return kOthers;
