@@ -9,6 +9,7 @@
 
 #include "halftone/base/parallel.h"
 #include "halftone/ir/strides.h"
+#include "halftone/kernels/transpose.h"
 
 namespace halftone::runtime {
 namespace {
@@ -34,6 +35,21 @@ void copy_line(const std::byte* src, std::byte* dst, const CopyAxis& axis) {
 
 CopyAxis part_of(const CopyAxis& axis, std::size_t first, std::size_t most) {
   return {std::min(most, axis.count - first), axis.src_bytes, axis.dst_bytes};
+}
+
+/// Whether a plane is a matrix of four-byte elements turned round: the kernel's work.
+bool is_turned(const CopyAxis& outer, const CopyAxis& inner) {
+  constexpr std::ptrdiff_t kBytes = sizeof(std::uint32_t);
+  return outer.src_bytes == kBytes && inner.dst_bytes == kBytes && inner.src_bytes > kBytes &&
+         outer.dst_bytes > kBytes && inner.src_bytes % kBytes == 0 && outer.dst_bytes % kBytes == 0;
+}
+
+void turn(const std::byte* src, std::byte* dst, const CopyAxis& outer, const CopyAxis& inner) {
+  constexpr std::size_t kBytes = sizeof(std::uint32_t);
+  kernels::transpose({reinterpret_cast<const std::uint32_t*>(src), inner.count, outer.count,
+                      static_cast<std::size_t>(inner.src_bytes) / kBytes},
+                     {reinterpret_cast<std::uint32_t*>(dst), outer.count, inner.count,
+                      static_cast<std::size_t>(outer.dst_bytes) / kBytes});
 }
 
 /// The two innermost axes, tile by tile where the lines of source and destination cross.
@@ -73,6 +89,7 @@ void copy_innermost(const StridedCopy& copy, const std::byte* src, std::byte* ds
     case 2:
       return copy_plane<std::uint16_t>(src, dst, outer, inner);
     case 4:
+      if (is_turned(outer, inner)) return turn(src, dst, outer, inner);
       return copy_plane<std::uint32_t>(src, dst, outer, inner);
     case 8:
       return copy_plane<std::uint64_t>(src, dst, outer, inner);
