@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/suites.h"
 
+#include "bench/convolutions.h"
 #include "bench/layers.h"
 #include "bench/peers.h"
 
@@ -113,6 +114,36 @@ Suite small_suite(int threads) {
   return suite;
 }
 
+void add_conv_cases(std::vector<Case>& cases, const ConvLayerShape& shape, int threads) {
+  const std::string prefix = "conv/" + to_string(shape) + "/";
+  const std::vector<std::string> baselines = {prefix + "oneDNN f32", prefix + "oneDNN u8s8"};
+  const auto add = [&](const std::string& what, std::function<Prepared()> prepare) {
+    cases.push_back({prefix + what, baselines, std::move(prepare), threads});
+  };
+  add("oneDNN f32", [=] { return prepare_onednn_conv(shape, false, threads); });
+  add("oneDNN u8s8", [=] { return prepare_onednn_conv(shape, true, threads); });
+  for (const int bits : {1, 2}) {
+    const LayerFormat format{bits, bits, 0};
+    if (shape.groups == 1) {
+      add(format_name(format) + " plain", [=] { return prepare_plain_conv(shape, format); });
+      add(format_name(format) + " codes", [=] { return prepare_bit_conv(shape, format); });
+    }
+    add(format_name(format), [=] { return prepare_conv(shape, format, threads); });
+  }
+  add("W4A4", [=] { return prepare_conv(shape, {4, 4, 0}, threads); });
+}
+
+Suite conv_suite(int threads) {
+  Suite suite{"conv", "convolutions; 'codes': from bits to float32", {"x f32", "x int8"}, {}};
+  for (const ConvLayerShape& shape :
+       {ConvLayerShape{8, 64, 64}, ConvLayerShape{16, 32, 32}, ConvLayerShape{32, 16, 16},
+        ConvLayerShape{32, 16, 32, 3, 2}, ConvLayerShape{8, 64, 64, 1},
+        ConvLayerShape{16, 64, 64, 3, 1, 64}}) {
+    add_conv_cases(suite.cases, shape, threads);
+  }
+  return suite;
+}
+
 Suite network_suite(int threads) {
   Suite suite{"network", "784-700-10: encode, tanh and softmax included", {"x f32", "x plain"}, {}};
   for (const std::size_t batch : {1U, 32U, 64U}) {
@@ -135,8 +166,8 @@ Suite network_suite(int threads) {
 }  // namespace
 
 std::vector<Suite> all_suites(int threads) {
-  return {network_suite(threads), small_suite(threads), gemv_suite(threads), threads_suite(),
-          gemm_suite(threads)};
+  return {network_suite(threads), small_suite(threads), conv_suite(threads),
+          gemv_suite(threads),    threads_suite(),      gemm_suite(threads)};
 }
 
 }  // namespace halftone::bench

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "halftone/base/error.h"
@@ -18,8 +19,8 @@ constexpr std::size_t kBatch = 64;
 /// Streams the data through what computes the pairs; consume(pair index, original, actual).
 template <typename Consume>
 void stream_pairs(const formats::Dataset& data, const ir::Graph& graph,
-                  std::span<const ValuePair> pairs, const ProgressSink& progress,
-                  Consume&& consume) {
+                  std::span<const ValuePair> pairs, const ProgressSink& progress, Consume&& consume,
+                  std::size_t most = std::numeric_limits<std::size_t>::max()) {
   ir::Graph tapped = graph;
   std::vector<ir::ValueId> outputs;
   for (const ValuePair& pair : pairs) {
@@ -29,7 +30,7 @@ void stream_pairs(const formats::Dataset& data, const ir::Graph& graph,
   tapped.set_outputs(std::move(outputs));
   tapped.remove_unused_nodes();
   // What is fitted must not depend on how a machine runs it.
-  const runtime::StreamOptions options{data.size(), kBatch, progress, false};
+  const runtime::StreamOptions options{std::min(data.size(), most), kBatch, progress, false};
   runtime::run_stream(tapped, options, make_feed(data, tapped),
                       [&](std::size_t, std::size_t, std::span<const ir::Tensor> values) {
                         for (std::size_t p = 0; p < pairs.size(); ++p) {
@@ -104,6 +105,24 @@ std::vector<numerics::Distortion> Calibration::distortions(const ir::Graph& grap
                  check_finite(actual.as<float>(), graph.value(pairs[p].actual));
                  result[p].add(original.as<float>(), actual.as<float>());
                });
+  return result;
+}
+
+std::vector<std::vector<float>> Calibration::collect(const ir::Graph& graph, ValuePair pair,
+                                                     std::size_t samples,
+                                                     const ProgressSink& progress) const {
+  std::vector<std::vector<float>> result(2);
+  stream_pairs(
+      data_, graph, std::span(&pair, 1), progress,
+      [&](std::size_t, const ir::Tensor& original, const ir::Tensor& actual) {
+        const auto x = original.as<float>();
+        const auto q = actual.as<float>();
+        check_finite(x, graph.value(pair.original));
+        check_finite(q, graph.value(pair.actual));
+        result[0].insert(result[0].end(), x.begin(), x.end());
+        result[1].insert(result[1].end(), q.begin(), q.end());
+      },
+      samples);
   return result;
 }
 

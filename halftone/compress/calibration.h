@@ -45,6 +45,12 @@ class Calibration {
                                                               std::span<const ValuePair> pairs,
                                                               const ProgressSink& progress) const;
 
+  /// The values themselves for the first samples, one list per value: [samples, ...].
+  [[nodiscard]] std::vector<std::vector<float>> collect(const ir::Graph& graph, ValuePair pair,
+                                                        std::size_t samples,
+                                                        const ProgressSink& progress) const;
+  [[nodiscard]] std::size_t num_samples() const { return data_.size(); }
+
  private:
   const formats::Dataset& data_;
 };

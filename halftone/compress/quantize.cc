@@ -10,6 +10,8 @@
 #include "halftone/base/error.h"
 #include "halftone/compress/calibration.h"
 #include "halftone/compress/fit/blas.h"
+#include "halftone/compress/reconstruct/block.h"
+#include "halftone/compress/reconstruct/reconstruct.h"
 #include "halftone/ir/verify.h"
 
 namespace halftone::compress {
@@ -68,10 +70,13 @@ class Quantizer {
         calibration_(data),
         recipe_(recipe),
         options_(options),
-        stages_(options_.progress, 3 * layers_.size() + 1) {}
+        block_ends_(block_ends(graph)),
+        stages_(options_.progress,
+                (reconstructs() ? 4 : 3) * layers_.size() + block_ends_.size() + 1) {}
 
   QuantizeResult run() {
     check_layers();
+    if (graph_.inputs().size() == 1) block_begin_ = graph_.inputs()[0];
     const bool phases = recipe_.fit.schedule == Schedule::kPhases;
     build_twin(/*activations=*/!phases);
     if (phases) encode_afterwards();
@@ -100,10 +105,40 @@ class Quantizer {
     for (const NodeId id : graph_.topological_order()) {
       if (std::ranges::count(layers_, id) > 0) {
         twin_layer(id, recipe_.for_layer(graph_.node(id).name), activations);
+        block_layers_.push_back(id);
       } else {
         twin_node(id);
       }
+      const ValueId output = graph_.node(id).output;
+      if (activations && std::ranges::count(block_ends_, output) > 0) end_block(output);
     }
+  }
+
+  [[nodiscard]] bool reconstructs() const { return recipe_.fit.reconstruct.steps > 0; }
+
+  /// All layers up to a value have their twins: those of its block are refined together.
+  void end_block(ValueId end) {
+    const ValueId begin = std::exchange(block_begin_, end);
+    const std::vector<NodeId> layers = std::exchange(block_layers_, {});
+    if (!reconstructs() || layers.empty() || begin == ir::kAbsent || twin(end) == end) return;
+    std::vector<ReconstructLayer> learners;
+    for (const NodeId id : layers) {
+      const auto found = twin_layers_.find(id);
+      if (found == twin_layers_.end()) continue;
+      const LayerRecipe recipe = recipe_.for_layer(graph_.node(id).name);
+      learners.push_back({found->second, graph_.node(id).inputs[1],
+                          recipe.weights ? recipe.weights->scheme : Scheme::kBasis,
+                          recipe.activations ? recipe.activations->scheme : Scheme::kBasis});
+    }
+    const ReconstructOptions& options = recipe_.fit.reconstruct;
+    const std::string name = graph_.node(layers.back()).name;
+    // The float block's output is the target, the quantized network's value the input.
+    const ProgressSink collecting = stages_.next("block of " + name);
+    ReconstructData data;
+    data.samples = std::min(calibration_.num_samples(), options.samples);
+    data.input = std::move(calibration_.collect(graph_, {begin, twin(begin)}, data.samples, {})[1]);
+    data.target = std::move(calibration_.collect(graph_, {end, end}, data.samples, {})[0]);
+    reconstruct(graph_, twin(begin), twin(end), learners, data, options, options_.seed, collecting);
   }
 
   void twin_node(NodeId id) {
@@ -180,10 +215,6 @@ class Quantizer {
         fitted(node, [&] { return fit_grouped_weights(weights, format, statistics, fit_options); });
 
     const std::string name = graph_.value(node.inputs[1]).name;
-    const std::vector<float> decoded = numerics::decode(fit.codes, fit.encoding);
-    numerics::Distortion distortion;
-    distortion.add(dense.as<float>(), decoded);
-    weight_sqnr_db_[id] = distortion.sqnr_db();
     inputs[1] = graph_.add_constant(
         name,
         ir::EncodedTensor{dense.shape(),
@@ -263,8 +294,12 @@ class Quantizer {
     report.activation_bits = bits(layer.inputs[0]);
     report.weight_bits = bits(layer.inputs[1]);
     if (report.weight_bits < 32) {
-      report.encoded_bytes = storage_bytes(*graph_.constant(layer.inputs[1]));
-      report.weight_sqnr_db = weight_sqnr_db_.at(id);
+      const ir::Constant& weights = *graph_.constant(layer.inputs[1]);
+      report.encoded_bytes = storage_bytes(weights);
+      numerics::Distortion distortion;
+      distortion.add(std::get<ir::Tensor>(*graph_.constant(node.inputs[1])).as<float>(),
+                     ir::to_float(weights).as<float>());
+      report.weight_sqnr_db = distortion.sqnr_db();
     }
     return report;
   }
@@ -275,10 +310,12 @@ class Quantizer {
   Calibration calibration_;
   const Recipe& recipe_;
   const QuantizeOptions& options_;
+  std::vector<ValueId> block_ends_;
+  ValueId block_begin_ = ir::kAbsent;  ///< of the block that is being built
+  std::vector<NodeId> block_layers_;   ///< its layers so far
   Stages stages_;
-  std::map<ValueId, ValueId> twins_;         ///< by value of the float network, where they differ
-  std::map<NodeId, NodeId> twin_layers_;     ///< by layer of the float network
-  std::map<NodeId, double> weight_sqnr_db_;  ///< by layer of the float network
+  std::map<ValueId, ValueId> twins_;      ///< by value of the float network, where they differ
+  std::map<NodeId, NodeId> twin_layers_;  ///< by layer of the float network
   std::vector<std::pair<std::pair<ValueId, ActivationFormat>, ValueId>> encoded_;
 };
 

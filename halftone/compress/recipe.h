@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "halftone/compress/fit/weight_fit.h"
+#include "halftone/compress/reconstruct/reconstruct.h"
 
 namespace halftone::compress {
 
@@ -58,6 +59,8 @@ struct FitOptions {
   /// weights are always used, as their own target.)
   bool refit_activations = true;
   std::size_t activation_samples = std::size_t{1} << 18;  ///< values kept per activation
+  /// Step 5: what hangs together is refined together. (Not in phases.)
+  ReconstructOptions reconstruct;
 };
 
 /// Settings for the layers whose name matches a pattern of the shell: * ? [...].

@@ -168,6 +168,16 @@ std::vector<Key> fit_keys(FitOptions& fit) {
       flag("refit_activations", [&](bool value) { fit.refit_activations = value; }),
       whole("activation_samples", 256, std::int64_t{1} << 28,
             [&](std::int64_t value) { fit.activation_samples = static_cast<std::size_t>(value); }),
+      whole("reconstruct_steps", 0, 1000000,
+            [&](std::int64_t value) { fit.reconstruct.steps = static_cast<int>(value); }),
+      whole("reconstruct_batch", 4, 4096,
+            [&](std::int64_t value) { fit.reconstruct.batch = static_cast<std::size_t>(value); }),
+      whole("reconstruct_samples", 4, std::int64_t{1} << 24,
+            [&](std::int64_t value) { fit.reconstruct.samples = static_cast<std::size_t>(value); }),
+      real("drop", 0, 1, [&](double value) { fit.reconstruct.drop = value; }),
+      real("weight_rate", 0, 1, [&](double value) { fit.reconstruct.weight_rate = value; }),
+      real("level_rate", 0, 1, [&](double value) { fit.reconstruct.level_rate = value; }),
+      real("bias_rate", 0, 1, [&](double value) { fit.reconstruct.bias_rate = value; }),
   };
 }
 

@@ -61,16 +61,40 @@ void Unfolding::find_positions(const ir::ConvTranspose& op, const ir::Graph& gra
   }
 }
 
-void Unfolding::gather(const float* sample, std::size_t group, std::vector<float>& rows) const {
-  rows.resize(positions_.size() * group_channels_);
-  float* to = rows.data();
+std::size_t Unfolding::rows_per_sample() const {
+  return positions_.empty() ? 1 : positions_.size() / num_taps_;
+}
+
+std::size_t Unfolding::sample_elements() const {
+  return positions_.empty() ? num_cols_ : sample_elements_;
+}
+
+void Unfolding::gather(const float* sample, std::size_t group, float* rows) const {
+  if (positions_.empty()) {
+    std::copy_n(sample, num_cols_, rows);
+    return;
+  }
   for (const std::size_t position : positions_) {
     if (position == kPadding) {
-      std::fill_n(to, group_channels_, 0.0F);
+      std::fill_n(rows, group_channels_, 0.0F);
     } else {
-      std::copy_n(sample + position * channels_ + group * group_channels_, group_channels_, to);
+      std::copy_n(sample + position * channels_ + group * group_channels_, group_channels_, rows);
     }
-    to += group_channels_;
+    rows += group_channels_;
+  }
+}
+
+void Unfolding::scatter_add(const float* rows, std::size_t group, float* sample) const {
+  if (positions_.empty()) {
+    for (std::size_t i = 0; i < num_cols_; ++i) sample[i] += rows[i];
+    return;
+  }
+  for (const std::size_t position : positions_) {
+    if (position != kPadding) {
+      float* to = sample + position * channels_ + group * group_channels_;
+      for (std::size_t c = 0; c < group_channels_; ++c) to[c] += rows[c];
+    }
+    rows += group_channels_;
   }
 }
 
@@ -84,12 +108,12 @@ void Unfolding::for_each_block(std::span<const float> a, std::span<const float> 
     visit(0, as_rows(a), as_rows(b));
     return;
   }
-  std::vector<float> a_rows;
-  std::vector<float> b_rows;
+  std::vector<float> a_rows(rows_per_sample() * num_cols_);
+  std::vector<float> b_rows(a_rows.size());
   for (std::size_t first = 0; first < a.size(); first += sample_elements_) {
     for (std::size_t group = 0; group < num_groups_; ++group) {
-      gather(a.data() + first, group, a_rows);
-      gather(b.data() + first, group, b_rows);
+      gather(a.data() + first, group, a_rows.data());
+      gather(b.data() + first, group, b_rows.data());
       visit(group, as_rows(a_rows), as_rows(b_rows));
     }
   }

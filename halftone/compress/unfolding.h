@@ -29,6 +29,16 @@ class Unfolding {
   /// Columns of a row, and of the matrix of weights.
   [[nodiscard]] std::size_t num_cols() const { return num_cols_; }
 
+  /// Rows of one sample, and so many elements of it; a fully connected layer's samples are rows.
+  [[nodiscard]] std::size_t rows_per_sample() const;
+  [[nodiscard]] std::size_t sample_elements() const;
+  /// Writes the rows of one sample that a group sees.
+  /// @param sample  [sample_elements()]
+  /// @param rows    [rows_per_sample(), num_cols()]
+  void gather(const float* sample, std::size_t group, float* rows) const;
+  /// The transpose of gather(): adds each element of the rows to where it came from.
+  void scatter_add(const float* rows, std::size_t group, float* sample) const;
+
   using Visit =
       std::function<void(std::size_t group, MatrixView<const float> a, MatrixView<const float> b)>;
   /// Visits the rows of two inputs of the layer side by side, a block of them at a time.
@@ -40,8 +50,6 @@ class Unfolding {
 
   void find_positions(const ir::Conv& op, const ir::Graph& graph, const ir::Node& layer);
   void find_positions(const ir::ConvTranspose& op, const ir::Graph& graph, const ir::Node& layer);
-  void gather(const float* sample, std::size_t group, std::vector<float>& rows) const;
-
   std::size_t num_groups_ = 1;
   std::size_t num_cols_ = 0;
   std::size_t channels_ = 0;         ///< of the input

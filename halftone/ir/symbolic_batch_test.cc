@@ -88,6 +88,71 @@ TEST(TrySymbolicBatch, RefusesToSliceTheBatch) {
   expect_unchanged(graph);
 }
 
+TEST(TrySymbolicBatch, GoesThroughWhatKeepsSamplesApart) {
+  const Activation none;
+  const struct {
+    Operator op;
+    std::vector<Shape> constants;  ///< what follows x
+  } cases[] = {
+      {Reduce{ReduceKind::kMean, {1}, false}, {}},
+      {ArgReduce{1}, {}},
+      {CumSum{1}, {}},
+      {TopK{2, 2, true}, {}},
+      {Pad{PadMode::kReflect, {0, 1, 1}, {0, 0, 1}}, {}},
+      {BroadcastTo{{1, 3, 4}}, {}},
+      {Tile{{1, 2, 1}}, {}},
+      {Resize{1, 6, 2}, {}},
+      {Normalize{{2}, 1e-5F, true}, {}},
+      {LocalNormalize{1, 1, 1}, {}},
+      {Binary{BinaryKind::kLess, none}, {{3, 4}}},
+  };
+  for (const auto& [op, constants] : cases) {
+    Graph graph = with_input({1, 3, 4});
+    std::vector<ValueId> inputs{ValueId{0}};
+    for (const Shape& shape : constants) {
+      inputs.push_back(graph.add_constant("c", test::counting(shape)));
+    }
+    graph.add_output(graph.add_node("y", op, inputs));
+    EXPECT_TRUE(try_symbolic_batch(graph)) << name_of(op);
+    EXPECT_EQ(graph.value(graph.outputs()[0]).type.shape[0], kBatch) << name_of(op);
+  }
+}
+
+TEST(TrySymbolicBatch, RefusesWhatMixesSamples) {
+  const Operator cases[] = {Reduce{ReduceKind::kMean, {0}, false},
+                            ArgReduce{0},
+                            CumSum{0},
+                            TopK{0, 1, true},
+                            Pad{PadMode::kEdge, {1, 0}, {0, 0}},
+                            Tile{{2, 1}},
+                            Resize{0, 2, 2},
+                            Normalize{{0}, 1e-5F, true},
+                            LocalNormalize{0, 1, 1}};
+  for (const Operator& op : cases) {
+    Graph graph = with_input({1, 4});
+    graph.add_output(graph.add_node("y", op, {ValueId{0}}));
+    expect_unchanged(graph);
+  }
+}
+
+TEST(TrySymbolicBatch, LooksUpTablesForEachSample) {
+  Graph graph;
+  const auto indices = graph.add_input("i", dense_type(ElementType::kInt64, {1, 5}));
+  const auto table = graph.add_constant("table", test::counting({10, 4}));
+  graph.add_output(graph.add_node("y", Gather{0}, {table, indices}));
+  EXPECT_TRUE(try_symbolic_batch(graph));
+  EXPECT_EQ(graph.value(graph.outputs()[0]).type.shape, (Shape{kBatch, 5, 4}));
+}
+
+TEST(TrySymbolicBatch, RefusesToScatterSamplesIntoOneTensor) {
+  Graph graph;
+  const auto indices = graph.add_input("i", dense_type(ElementType::kInt64, {1, 1}));
+  const auto updates = graph.add_input("u", dense_type(ElementType::kFloat32, {1}));
+  const auto table = graph.add_constant("table", test::counting({10}));
+  graph.add_output(graph.add_node("y", ScatterND{}, {table, indices, updates}));
+  expect_unchanged(graph);
+}
+
 TEST(TrySymbolicBatch, GoesThroughRecurrentLayersAlongTheirSamples) {
   Graph graph = with_input({1, 5, 8});
   const auto weights = graph.add_constant("r", test::counting({8, 2}));

@@ -6,6 +6,8 @@
 
 #include "halftone/kernels/activation.h"
 #include "halftone/kernels/bit_matmul/bit_matmul.h"
+#include "halftone/kernels/conv/bit_conv.h"
+#include "halftone/kernels/conv/int8_conv.h"
 #include "halftone/kernels/encode.h"
 #include "halftone/kernels/int8_matmul/level_matmul.h"
 #include "halftone/kernels/int8_matmul/plane_matmul.h"
@@ -93,6 +95,51 @@ TEST_P(SameBits, BitMatmul) {
   bit_matmul(x.planes.words(), x_basis, weights, {0, weights.num_blocks()},
              MatrixView<float>(y, kRows, kOutputs));
   EXPECT_EQ(checksum(y), 0x64ba45fd12e7a451u);
+}
+
+/// 3 x 3 pixels of 20 channels, to kOutputs, padded.
+ConvShape same_bits_conv() {
+  const ConvAxis axis{3, 3, 3, 1, 1, 1};
+  return {1, {ConvAxis{}, axis, axis}, 20, kOutputs, 1};
+}
+
+numerics::BasisEncoding channel_encoding(Random& random, int bits) {
+  return uniform_encoding(random, bits, Granularity::kChannel);
+}
+
+TEST_P(SameBits, BitConv) {
+  Random random(46);
+  const ConvShape shape = same_bits_conv();
+  const auto x = numerics::random_planes(random, shape.num_pixels(), shape.channels, 3);
+  const auto x_basis = uniform_basis(random, 3);
+  const auto codes = numerics::random_planes(random, kOutputs, shape.inputs(), 2);
+  const auto encoding = channel_encoding(random, 2);
+  const BitConvWeights weights(shape, codes, encoding, uniform_floats(random, kOutputs), x_basis);
+  AlignedBuffer scratch(weights.scratch_bytes());
+  std::vector<float> y(shape.num_pixels() * kOutputs);
+  bit_conv(x.planes.words(), weights, {0, shape.num_lines()}, {}, scratch.bytes(),
+           MatrixView<float>(y, shape.num_pixels(), kOutputs));
+  EXPECT_EQ(checksum(y), 0x926c2ccf21ac7825u);
+}
+
+TEST_P(SameBits, Int8Conv) {
+  Random random(47);
+  const ConvShape shape = same_bits_conv();
+  std::vector<std::int8_t> q(shape.num_pixels() * shape.channels);
+  for (auto& v : q) v = static_cast<std::int8_t>(static_cast<int>(random.next() % 255) - 127);
+  const auto codes = numerics::random_planes(random, kOutputs, shape.inputs(), 3);
+  const auto encoding = channel_encoding(random, 3);
+  const auto bias = uniform_floats(random, kOutputs);
+  std::uint64_t hash = kEmptyChecksum;
+  for (const auto product : {Int8Product::kPlanes, Int8Product::kLevels}) {
+    const Int8ConvWeights weights(shape, codes, encoding, bias, 0.3F, product);
+    AlignedBuffer scratch(weights.scratch_bytes());
+    std::vector<float> y(shape.num_pixels() * kOutputs);
+    int8_conv({q.data(), 0.01F, 0.3F}, weights, {0, shape.num_lines()}, {}, scratch.bytes(),
+              MatrixView<float>(y, shape.num_pixels(), kOutputs));
+    hash = checksum(y, hash);
+  }
+  EXPECT_EQ(hash, 0xe820a94f5dd5c37u);
 }
 
 /// Of the products of 8-bit activations and weights of 3 bits in groups, both with offsets.

@@ -2,27 +2,46 @@
 #include "halftone/runtime/code_layout.h"
 
 #include <algorithm>
+#include <optional>
 
+#include "halftone/runtime/ops/convolution.h"
+#include "halftone/runtime/ops/convolution_cost.h"
 #include "halftone/runtime/ops/linear.h"
 #include "halftone/runtime/ops/linear_cost.h"
 
 namespace halftone::runtime {
 namespace {
 
+/// What integers in place of bits gain a reader of codes; nothing if it cannot read integers.
+std::optional<double> saved_us(const ir::Graph& graph, const ir::Node& node) {
+  constexpr double kMust = 1e12;  // it cannot read bits
+  if (std::holds_alternative<ir::FullyConnected>(node.op)) {
+    if (why_not_int8(graph, node)) return std::nullopt;
+    if (why_not_bits(graph, node)) return kMust;
+    const LayerExtent layer = layer_extent(graph, node);
+    return cost_us(Product::kBits, layer) - cost_us(cheapest_int8(layer), layer);
+  }
+  if (std::holds_alternative<ir::Conv>(node.op)) {
+    if (why_not_int8_conv(graph, node)) return std::nullopt;
+    const ConvExtent conv = conv_extent(graph, node);
+    double us = conv_cost_us(ConvProduct::kFloat, conv);
+    if (!why_not_bit_conv(graph, node)) us = std::min(us, conv_cost_us(ConvProduct::kBits, conv));
+    return us - conv_cost_us(ConvProduct::kLevels, conv);
+  }
+  return std::nullopt;
+}
+
 bool is_int8_better(const ir::Graph& graph, ir::ValueId id) {
   if (std::ranges::find(graph.outputs(), id) != graph.outputs().end()) return false;
-  bool must = false;
-  double saved_us = 0;
+  double saved = 0;
   for (const ir::NodeId reader : graph.consumers(id)) {
     const ir::Node& node = graph.node(reader);
-    if (!std::holds_alternative<ir::FullyConnected>(node.op)) return false;
     if (std::ranges::count(node.inputs, id) != 1 || node.inputs[0] != id) return false;
-    if (why_not_int8(graph, node)) return false;
-    must = must || why_not_bits(graph, node);
-    const LayerExtent layer = layer_extent(graph, node);
-    saved_us += cost_us(Product::kBits, layer) - cost_us(cheapest_int8(layer), layer);
+    const std::optional<double> us = saved_us(graph, node);
+    if (!us) return false;
+    saved += *us;
   }
-  return must || saved_us > 0;
+  return saved > 0;
 }
 
 }  // namespace

@@ -29,7 +29,9 @@ constexpr std::array kFullyConnected = {
     kReference};
 constexpr std::array kMatMul = {Implementation{"onednn_f32", judge_matmul, create_matmul},
                                 kReference};
-constexpr std::array kConv = {Implementation{"onednn_f32", judge_conv_float, create_conv_float},
+constexpr std::array kConv = {Implementation{"bit_conv", judge_conv_bits, create_conv_bits},
+                              Implementation{"int8_conv", judge_conv_int8, create_conv_int8},
+                              Implementation{"onednn_f32", judge_conv_float, create_conv_float},
                               kIntegers, kReference};
 constexpr std::array kConvTranspose = {
     Implementation{"onednn_f32", judge_conv_transpose_float, create_conv_transpose_float},

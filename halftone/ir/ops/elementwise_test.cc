@@ -75,6 +75,17 @@ TEST(Activation, HasTheValuesOfItsFormula) {
       {{K::kCeil}, -1.5F, -1},
       {{K::kRound}, 2.5F, 2},
       {{K::kRound}, -1.5F, -2},
+      {{K::kSin}, 0.5F, std::sin(0.5)},
+      {{K::kCos}, 0.5F, std::cos(0.5)},
+      {{K::kTan}, 0.5F, std::tan(0.5)},
+      {{K::kAsin}, 0.5F, std::asin(0.5)},
+      {{K::kAcos}, 0.5F, std::acos(0.5)},
+      {{K::kAtan}, 0.5F, std::atan(0.5)},
+      {{K::kSinh}, 0.5F, std::sinh(0.5)},
+      {{K::kCosh}, 0.5F, std::cosh(0.5)},
+      {{K::kAsinh}, 0.5F, std::asinh(0.5)},
+      {{K::kAcosh}, 1.5F, std::acosh(1.5)},
+      {{K::kAtanh}, 0.5F, std::atanh(0.5)},
   };
   std::size_t covered = 0;
   for (const auto& [activation, x, y] : points) {
@@ -83,12 +94,12 @@ TEST(Activation, HasTheValuesOfItsFormula) {
     covered = std::max(covered, static_cast<std::size_t>(activation.kind));
     EXPECT_EQ(evaluate(Unary{activation}, floats({1}, {x})).as<float>()[0], apply(activation, x));
   }
-  EXPECT_EQ(covered, static_cast<std::size_t>(K::kRound));
+  EXPECT_EQ(covered, static_cast<std::size_t>(K::kAtanh));
 }
 
 TEST(Activation, KindsHaveNamesOfTheirOwn) {
   std::vector<std::string> names;
-  for (int kind = 0; kind <= static_cast<int>(ActivationKind::kRound); ++kind) {
+  for (int kind = 0; kind <= static_cast<int>(ActivationKind::kIsInf); ++kind) {
     names.emplace_back(to_string(static_cast<ActivationKind>(kind)));
   }
   std::ranges::sort(names);
@@ -125,7 +136,8 @@ TEST(Binary, HasTheValuesOfItsKind) {
   } cases[] = {{BinaryKind::kAdd, "Add", 1},  {BinaryKind::kSub, "Sub", -5},
                {BinaryKind::kMul, "Mul", -6}, {BinaryKind::kDiv, "Div", -2.0F / 3},
                {BinaryKind::kMax, "Max", 3},  {BinaryKind::kMin, "Min", -2},
-               {BinaryKind::kPow, "Pow", -8}, {BinaryKind::kPRelu, "PRelu", -6}};
+               {BinaryKind::kPow, "Pow", -8}, {BinaryKind::kPRelu, "PRelu", -6},
+               {BinaryKind::kMod, "Mod", 1},  {BinaryKind::kFmod, "Fmod", -2}};
   const Tensor a = floats({1}, {-2});
   const Tensor b = floats({1}, {3});
   for (const auto& [kind, name, expected] : cases) {

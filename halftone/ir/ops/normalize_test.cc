@@ -56,5 +56,36 @@ TEST(Softmax, WantsFloatsAndAnAxisThatIsThere) {
                [] { test::infer(Softmax{0}, {dense_type(ElementType::kInt8, {2})}); });
 }
 
+TEST(Normalize, HasTheValuesOfItsFormula) {
+  const Tensor x = floats({2, 2, 2}, {1, 3, 5, 7, 2, 2, 2, 2});
+  const Tensor y = evaluate(Normalize{{1, 2}, 0, true}, x);
+  const double deviation = std::sqrt(5.0);
+  EXPECT_NEAR(y.as<float>()[0], -3 / deviation, 1e-6);
+  EXPECT_NEAR(y.as<float>()[3], 3 / deviation, 1e-6);
+  EXPECT_EQ(evaluate(Normalize{{1, 2}, 1e-5F, true}, x).as<float>()[4], 0);
+  const Tensor rms = evaluate(Normalize{{2}, 1, false}, x);
+  EXPECT_NEAR(rms.as<float>()[1], 3 / std::sqrt(6.0), 1e-6);
+  const Tensor middle = evaluate(Normalize{{0}, 0, true}, x);
+  EXPECT_NEAR(middle.as<float>()[0], -1, 1e-6);
+  EXPECT_EQ(evaluate(Normalize{{1}, 0, true}, counting({2, 0})).size(), 0U);
+  expect_error(ErrorKind::kShape, "found the batch", [] {
+    test::infer_shape(Normalize{{0}}, {{kBatch, 4}});
+  });
+}
+
+TEST(LocalNormalize, SumsOverNeighboursThatAreThere) {
+  const Tensor x = floats({1, 4, 1}, {1, 2, 3, 4});
+  const Tensor y = evaluate(LocalNormalize{1, 1, 1, 0.5F, 1, 2}, x);
+  EXPECT_THAT(test::elements<float>(y), testing::ElementsAre(testing::FloatNear(1 / 4.5F, 1e-6F),
+                                                             testing::FloatNear(2 / 9.0F, 1e-6F),
+                                                             testing::FloatNear(3 / 16.5F, 1e-6F),
+                                                             testing::FloatNear(4 / 14.5F, 1e-6F)));
+  const Tensor far = evaluate(LocalNormalize{1, 9, ~std::size_t{0}, 1, 0, 1}, x);
+  EXPECT_THAT(test::elements<float>(far), testing::ElementsAre(1, 2, 3, 4));
+  expect_error(ErrorKind::kShape, "axis 3 does not fit", [] {
+    test::infer_shape(LocalNormalize{3}, {{2, 2}});
+  });
+}
+
 }  // namespace
 }  // namespace halftone::ir

@@ -5,6 +5,7 @@
 #include "halftone/runtime/activation.h"
 #include "halftone/runtime/onednn_primitive.h"
 #include "halftone/runtime/ops/convolution.h"
+#include "halftone/runtime/ops/convolution_cost.h"
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
@@ -174,7 +175,13 @@ Kernel kernel_of(const std::shared_ptr<const FloatConv>& layer) {
 
 }  // namespace
 
-Verdict judge_conv_float(const NodeContext& context) { return judge(context); }
+Verdict judge_conv_float(const NodeContext& context) {
+  Verdict verdict = judge(context);
+  if (verdict.accepted) {
+    verdict.cost_us = conv_cost_us(ConvProduct::kFloat, conv_extent(context.graph, context.node));
+  }
+  return verdict;
+}
 
 Kernel create_conv_float(const NodeContext& context) {
   return onednn::translated([&] {

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/compress/reconstruct/learned_levels.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "halftone/base/parallel.h"
+
+namespace halftone::compress {
+namespace {
+
+constexpr double kFirstDecay = 0.9;
+constexpr double kSecondDecay = 0.999;
+constexpr double kEpsilon = 1e-12;
+
+/// One number's step; `step` counts from 1.
+double adam_step(double gradient, double& first, double& second, int step) {
+  first = kFirstDecay * first + (1 - kFirstDecay) * gradient;
+  second = kSecondDecay * second + (1 - kSecondDecay) * gradient * gradient;
+  const double mean = first / (1 - std::pow(kFirstDecay, step));
+  const double size = std::sqrt(second / (1 - std::pow(kSecondDecay, step)));
+  return size > 0 ? mean / (size + kEpsilon * size) : 0;
+}
+
+/// The parameters that give a basis: exact for those the number system can hold.
+Vector parameters_of(const ParameterSpace& space, const numerics::Basis& basis) {
+  Vector levels(static_cast<Eigen::Index>(basis.num_levels()));
+  for (Eigen::Index code = 0; code < levels.size(); ++code) {
+    levels[code] = static_cast<double>(basis.value(static_cast<numerics::Code>(code)));
+  }
+  const Matrix& f = space.features();
+  return solve_ridge(f.transpose() * f, f.transpose() * levels);
+}
+
+}  // namespace
+
+void Adam::step(std::span<float> numbers, std::span<const float> gradient, double rate) {
+  ++steps_;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const double move = adam_step(static_cast<double>(gradient[i]), first_[i], second_[i], steps_);
+    numbers[i] -= static_cast<float>(rate * move);
+  }
+}
+
+LearnedLevels::LearnedLevels(ParameterSpace space, const numerics::Basis& basis)
+    : space_(std::move(space)), basis_(basis), table_(basis), adam_(0) {
+  const Vector parameters = parameters_of(space_, basis);
+  parameters_.assign(parameters.begin(), parameters.end());
+  adam_ = Adam(parameters_.size());
+}
+
+float LearnedLevels::half_gap() const {
+  const float gaps = static_cast<float>(table_.size() - 1);
+  return (highest() - lowest()) / (2 * gaps);
+}
+
+void LearnedLevels::step(std::span<const double> level_gradient, double rate) {
+  const Matrix& features = space_.features();
+  std::vector<float> gradient(parameters_.size(), 0);
+  for (std::size_t p = 0; p < gradient.size(); ++p) {
+    double sum = 0;
+    for (std::size_t level = 0; level < level_gradient.size(); ++level) {
+      sum +=
+          features(static_cast<Eigen::Index>(table_.codes()[level]), static_cast<Eigen::Index>(p)) *
+          level_gradient[level];
+    }
+    gradient[p] = static_cast<float>(sum);
+  }
+  adam_.step(parameters_, gradient, rate * 2 * static_cast<double>(half_gap()));
+  update_levels();
+}
+
+void LearnedLevels::update_levels() {
+  Vector parameters(static_cast<Eigen::Index>(parameters_.size()));
+  std::copy(parameters_.begin(), parameters_.end(), parameters.begin());
+  basis_ = space_.to_basis(parameters);
+  table_ = numerics::LevelTable(basis_);
+}
+
+LearnedWeights::LearnedWeights(Scheme scheme, const numerics::BasisEncoding& encoding,
+                               const numerics::BitPlanes& codes, std::span<const float> weights)
+    : format_(encoding),
+      rows_(codes.rows),
+      cols_(codes.cols),
+      latent_(weights.begin(), weights.end()),
+      values_(decode(codes, encoding)),
+      indices_(weights.size(), 0),
+      first_(weights.size(), 0),
+      second_(weights.size(), 0) {
+  const ParameterSpace space(scheme, encoding.bits, encoding.has_offset);
+  for (const numerics::Basis& basis : encoding.bases) levels_.emplace_back(space, basis);
+  for_each_basis([&](std::size_t basis, std::size_t first, std::size_t count) {
+    const auto thresholds = levels_[basis].table().thresholds();
+    const auto sorted = levels_[basis].table().levels();
+    const float margin = levels_[basis].half_gap() / 8;
+    for (std::size_t i = first; i < first + count; ++i) {
+      const auto level =
+          static_cast<std::size_t>(std::ranges::lower_bound(sorted, values_[i]) - sorted.begin());
+      if (level > 0) {
+        latent_[i] = std::max(latent_[i], std::min(thresholds[level - 1] + margin, values_[i]));
+      }
+      if (level + 1 < sorted.size()) {
+        latent_[i] = std::min(latent_[i], std::max(thresholds[level] - margin, values_[i]));
+      }
+    }
+  });
+  encode();
+}
+
+template <typename Visit>
+void LearnedWeights::for_each_basis(Visit&& visit) const {
+  numerics::for_each_block(format_, rows_, cols_,
+                           [&](std::size_t basis, std::size_t row, std::size_t col,
+                               std::size_t count) { visit(basis, row * cols_ + col, count); });
+}
+
+void LearnedWeights::encode() {
+  for_each_basis([&](std::size_t basis, std::size_t first, std::size_t count) {
+    const numerics::LevelTable& table = levels_[basis].table();
+    for (std::size_t i = first; i < first + count; ++i) {
+      indices_[i] = table.index(latent_[i]);
+      values_[i] = table.levels()[indices_[i]];
+    }
+  });
+}
+
+void LearnedWeights::step(std::span<const float> gradient, double weight_rate, double level_rate) {
+  ++steps_;
+  std::vector<std::vector<double>> level_gradients(
+      levels_.size(), std::vector<double>(levels_[0].table().size(), 0));
+  for_each_basis([&](std::size_t basis, std::size_t first, std::size_t count) {
+    const LearnedLevels& levels = levels_[basis];
+    const double gap = 2 * static_cast<double>(levels.half_gap());
+    const float low = levels.lowest() - levels.half_gap();
+    const float high = levels.highest() + levels.half_gap();
+    for (std::size_t i = first; i < first + count; ++i) {
+      level_gradients[basis][indices_[i]] += static_cast<double>(gradient[i]);
+      const double move =
+          adam_step(static_cast<double>(gradient[i]), first_[i], second_[i], steps_);
+      const float moved = latent_[i] - static_cast<float>(weight_rate * gap * move);
+      latent_[i] = std::min(std::max(moved, low), high);
+    }
+  });
+  for (std::size_t b = 0; b < levels_.size(); ++b) levels_[b].step(level_gradients[b], level_rate);
+  encode();
+}
+
+numerics::BasisEncoding LearnedWeights::encoding() const {
+  numerics::BasisEncoding result = format_;
+  for (std::size_t b = 0; b < levels_.size(); ++b) result.bases[b] = levels_[b].basis();
+  return result;
+}
+
+numerics::BitPlanes LearnedWeights::codes() const {
+  numerics::BitPlanes codes(rows_, cols_, format_.bits);
+  for_each_basis([&](std::size_t basis, std::size_t first, std::size_t count) {
+    for (std::size_t i = first; i < first + count; ++i) {
+      codes.set_code(i / cols_, i % cols_, levels_[basis].table().codes()[indices_[i]]);
+    }
+  });
+  return codes;
+}
+
+}  // namespace halftone::compress

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Number systems whose parameters follow a gradient.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "halftone/compress/fit/parameters.h"
+#include "halftone/numerics/encoding.h"
+
+namespace halftone::compress {
+
+/// Adam on a handful of numbers.
+/// Source: Kingma, Ba, Adam, ICLR 2015 (arXiv:1412.6980), Algorithm 1; their default decay rates.
+class Adam {
+ public:
+  explicit Adam(std::size_t size = 0) : first_(size), second_(size) {}
+  /// Moves the numbers against the gradient by about `rate` each.
+  void step(std::span<float> numbers, std::span<const float> gradient, double rate);
+
+ private:
+  std::vector<double> first_;
+  std::vector<double> second_;
+  int steps_ = 0;
+};
+
+/// The levels of one basis as they are learned: parameters of its number system, free of rounding.
+class LearnedLevels {
+ public:
+  LearnedLevels(ParameterSpace space, const numerics::Basis& basis);
+
+  [[nodiscard]] const numerics::LevelTable& table() const { return table_; }
+  /// Half the mean distance of neighbouring levels.
+  [[nodiscard]] float half_gap() const;
+  [[nodiscard]] float lowest() const { return table_.levels().front(); }
+  [[nodiscard]] float highest() const { return table_.levels().back(); }
+  /// The basis as a file would hold it.
+  [[nodiscard]] numerics::Basis basis() const { return basis_; }
+
+  /// @param level_gradient  of the loss by each level, ascending
+  /// @param rate            of Adam, in distances of neighbouring levels
+  void step(std::span<const double> level_gradient, double rate);
+
+ private:
+  void update_levels();
+
+  ParameterSpace space_;
+  std::vector<float> parameters_;
+  numerics::Basis basis_;
+  numerics::LevelTable table_;
+  Adam adam_;
+};
+
+/// The weights of one layer while they are learned: float numbers that stand for the nearest level.
+class LearnedWeights {
+ public:
+  /// @param weights  [rows, cols] of the float network: what the numbers start from, as near as
+  ///                 they come within the cells of `codes`
+  LearnedWeights(Scheme scheme, const numerics::BasisEncoding& encoding,
+                 const numerics::BitPlanes& codes, std::span<const float> weights);
+
+  /// The levels, [rows * cols].
+  [[nodiscard]] std::span<const float> values() const { return values_; }
+  [[nodiscard]] numerics::BasisEncoding encoding() const;
+  [[nodiscard]] numerics::BitPlanes codes() const;
+
+  /// @param gradient     [rows * cols] of the loss by each weight
+  /// @param weight_rate  in distances of neighbouring levels, as `level_rate`
+  void step(std::span<const float> gradient, double weight_rate, double level_rate);
+
+ private:
+  void encode_block(std::size_t basis, std::size_t first, std::size_t count);
+  void step_block(std::span<const float> gradient, std::size_t first, std::size_t count,
+                  double rate);
+  void encode();
+  template <typename Visit>
+  void for_each_basis(Visit&& visit) const;
+
+  numerics::BasisEncoding format_;
+  std::size_t rows_;
+  std::size_t cols_;
+  std::vector<LearnedLevels> levels_;  ///< by basis
+  std::vector<float> latent_;
+  std::vector<float> values_;
+  std::vector<std::size_t> indices_;  ///< of the level each number stands for
+  std::vector<double> first_;         ///< Adam's, of the latent numbers
+  std::vector<double> second_;
+  int steps_ = 0;
+};
+
+}  // namespace halftone::compress

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/compress/reconstruct/reconstruct.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numbers>
+#include <numeric>
+
+#include "halftone/base/error.h"
+#include "halftone/base/parallel.h"
+#include "halftone/compress/reconstruct/block.h"
+#include "halftone/compress/reconstruct/tape.h"
+
+namespace halftone::compress {
+namespace {
+
+/// A batch is worked on in so many parts, each on one thread.
+constexpr std::size_t kParts = 4;
+
+/// Encoded weights while they are learned.
+struct Weights {
+  ir::ValueId id;  ///< in the block
+  ir::ValueId whole;
+  LearnedWeights learned;
+  std::vector<float> values;
+};
+
+struct Bias {
+  ir::ValueId id;
+  ir::ValueId whole;
+  std::vector<float> values;
+  Adam adam;
+};
+
+struct Encoding {
+  ir::ValueId id;  ///< the Encode's output in the block
+  ir::ValueId whole;
+  LearnedLevels learned;
+};
+
+/// A block while it is learned.
+class Reconstruction {
+ public:
+  Reconstruction(ir::Graph& graph, Block block, ir::ValueId from, ir::ValueId to,
+                 const std::vector<ReconstructLayer>& layers, const ReconstructData& data,
+                 const ReconstructOptions& options, std::uint64_t seed)
+      : graph_(graph),
+        block_(std::move(block)),
+        input_(block_.copies.at(from)),
+        output_(block_.copies.at(to)),
+        data_(data),
+        options_(options),
+        random_(seed) {
+    for (const ReconstructLayer& layer : layers) add_layer(layer);
+    make_tapes();
+  }
+
+  std::optional<ReconstructResult> run(const ProgressSink& progress) {
+    if (weights_.empty() && encodings_.empty()) return std::nullopt;
+    ReconstructResult result;
+    result.error_before = mean_error();
+    for (int step = 0; step < options_.steps; ++step) {
+      learn(step);
+      if (progress) progress(static_cast<double>(step + 1) / options_.steps, "");
+    }
+    result.error_after = mean_error();
+    if (result.error_after < result.error_before) {
+      store();
+    } else {
+      result.error_after = result.error_before;
+    }
+    return result;
+  }
+
+ private:
+  void add_layer(const ReconstructLayer& layer) {
+    const ir::Node& node = graph_.node(layer.node);
+    const ir::ValueId w = node.inputs[1];
+    const ir::Constant* constant = graph_.constant(w);
+    const auto* encoded = std::get_if<ir::EncodedTensor>(constant);
+    if (encoded != nullptr && !knows(weights_, w)) {
+      const auto& original = std::get<ir::Tensor>(*graph_.constant(layer.original));
+      LearnedWeights learned(layer.weight_scheme, *encoded->encoding, encoded->codes,
+                             original.as<float>());
+      std::vector<float> values(learned.values().begin(), learned.values().end());
+      weights_.push_back({block_.copies.at(w), w, std::move(learned), std::move(values)});
+    }
+    const ir::ValueId b = node.inputs.size() > 2 ? node.inputs[2] : ir::kAbsent;
+    const ir::Constant* bias = b == ir::kAbsent ? nullptr : graph_.constant(b);
+    if (bias != nullptr && !knows(biases_, b)) {
+      const auto numbers = std::get<ir::Tensor>(*bias).as<float>();
+      biases_.push_back(
+          {block_.copies.at(b), b, {numbers.begin(), numbers.end()}, Adam(numbers.size())});
+    }
+    const ir::Encoding& encoding = graph_.value(node.inputs[0]).type.encoding;
+    if (!encoding.is_dense() && !knows(encodings_, node.inputs[0])) {
+      const ParameterSpace space(layer.activation_scheme, encoding.basis->bits,
+                                 encoding.basis->has_offset);
+      encodings_.push_back({block_.copies.at(node.inputs[0]), node.inputs[0],
+                            LearnedLevels(space, encoding.basis->bases.front())});
+    }
+  }
+
+  template <typename Learned>
+  static bool knows(const std::vector<Learned>& all, ir::ValueId whole) {
+    return std::ranges::any_of(all, [&](const Learned& each) { return each.whole == whole; });
+  }
+
+  void make_tapes() {
+    std::map<ir::ValueId, std::span<const float>> shared;
+    std::vector<ir::ValueId> wanted;
+    std::map<ir::ValueId, const LearnedLevels*> levels;
+    for (const Weights& weights : weights_) {
+      shared[weights.id] = weights.values;
+      wanted.push_back(weights.id);
+    }
+    for (const Bias& bias : biases_) {
+      shared[bias.id] = bias.values;
+      wanted.push_back(bias.id);
+    }
+    for (const Encoding& encoding : encodings_) levels[encoding.id] = &encoding.learned;
+    for (std::size_t part = 0; part < kParts; ++part) {
+      tapes_.push_back(std::make_unique<Tape>(block_.graph, shared, wanted, levels));
+    }
+    part_samples_ = static_cast<std::size_t>(block_.graph.value(input_).type.shape[0]);
+    input_elements_ = data_.input.size() / data_.samples;
+    output_elements_ = data_.target.size() / data_.samples;
+    double power = 0;
+    for (const float y : data_.target) power += static_cast<double>(y) * static_cast<double>(y);
+    output_rms_ = std::sqrt(power / static_cast<double>(data_.target.size()));
+  }
+
+  /// Runs one part on samples; the difference to the target takes the place of the gradient.
+  /// @return its sum of squares
+  double run_part(std::size_t part, std::span<const std::size_t> samples, const DropOptions& drop,
+                  bool with_gradient) {
+    Tape& tape = *tapes_[part];
+    const std::span<float> x = tape.data(input_);
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      std::copy_n(data_.input.begin() + static_cast<std::ptrdiff_t>(samples[i] * input_elements_),
+                  input_elements_, x.begin() + static_cast<std::ptrdiff_t>(i * input_elements_));
+    }
+    tape.forward(drop);
+    const std::span<const float> y = tape.data(output_);
+    const std::span<float> gradient = tape.gradient(output_);
+    double error = 0;
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      const std::size_t sample = samples[i / output_elements_];
+      gradient[i] = y[i] - data_.target[sample * output_elements_ + i % output_elements_];
+      error += static_cast<double>(gradient[i]) * static_cast<double>(gradient[i]);
+    }
+    if (with_gradient) tape.backward(output_);
+    return error;
+  }
+
+  /// Over all samples, nothing dropped.
+  double mean_error() {
+    const std::size_t groups = data_.samples / part_samples_;
+    std::vector<double> errors(groups, 0);
+    for (std::size_t first = 0; first < groups; first += kParts) {
+      parallel_for(std::min(kParts, groups - first), [&](std::size_t part) {
+        std::vector<std::size_t> samples(part_samples_);
+        std::iota(samples.begin(), samples.end(), (first + part) * part_samples_);
+        errors[first + part] = run_part(part, samples, {}, false);
+      });
+    }
+    double power = 0;
+    const std::size_t counted = groups * part_samples_ * output_elements_;
+    for (std::size_t i = 0; i < counted; ++i) {
+      power += static_cast<double>(data_.target[i]) * static_cast<double>(data_.target[i]);
+    }
+    const double error = std::accumulate(errors.begin(), errors.end(), 0.0);
+    return power > 0 ? error / power : error;
+  }
+
+  void learn(int step) {
+    std::vector<std::size_t> samples(kParts * part_samples_);
+    for (std::size_t& sample : samples) sample = random_.below(data_.samples);
+    std::vector<std::uint64_t> seeds(kParts);
+    for (std::uint64_t& seed : seeds) seed = random_.next();
+    parallel_for(kParts, [&](std::size_t part) {
+      run_part(part, std::span(samples).subspan(part * part_samples_, part_samples_),
+               {options_.drop, Random(seeds[part])}, true);
+    });
+    const double progress = static_cast<double>(step) / options_.steps;
+    const double falling = (1 + std::cos(std::numbers::pi * progress)) / 2;
+    for (Weights& weights : weights_) {
+      weights.learned.step(summed_gradient(weights.id), options_.weight_rate * falling,
+                           options_.level_rate * falling);
+      std::ranges::copy(weights.learned.values(), weights.values.begin());
+    }
+    for (Bias& bias : biases_) {
+      bias.adam.step(bias.values, summed_gradient(bias.id),
+                     options_.bias_rate * output_rms_ * falling);
+    }
+    for (Encoding& encoding : encodings_) {
+      encoding.learned.step(summed_level_gradient(encoding.id), options_.level_rate * falling);
+    }
+  }
+
+  std::vector<float> summed_gradient(ir::ValueId id) {
+    const std::span<const float> first = tapes_[0]->gradient(id);
+    std::vector<float> sum(first.begin(), first.end());
+    for (std::size_t part = 1; part < kParts; ++part) {
+      const std::span<const float> gradient = tapes_[part]->gradient(id);
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += gradient[i];
+    }
+    return sum;
+  }
+
+  std::vector<double> summed_level_gradient(ir::ValueId id) const {
+    const std::span<const double> first = tapes_[0]->level_gradient(id);
+    std::vector<double> sum(first.begin(), first.end());
+    for (std::size_t part = 1; part < kParts; ++part) {
+      const std::span<const double> gradient = tapes_[part]->level_gradient(id);
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += gradient[i];
+    }
+    return sum;
+  }
+
+  /// Puts what was learned into the whole network.
+  void store() {
+    for (const Weights& weights : weights_) {
+      const ir::Value& value = graph_.value(weights.whole);
+      auto encoding = std::make_shared<const numerics::BasisEncoding>(weights.learned.encoding());
+      const ir::ValueId constant = graph_.add_constant(
+          value.name,
+          ir::EncodedTensor{value.type.shape, std::move(encoding), weights.learned.codes()});
+      graph_.replace_uses(weights.whole, constant);
+    }
+    for (const Bias& bias : biases_) {
+      const ir::Value& value = graph_.value(bias.whole);
+      const ir::ValueId constant = graph_.add_constant(
+          value.name, ir::Tensor::from<float>(value.type.shape, std::span(bias.values)));
+      // The float network may have the same bias.
+      for (const ir::NodeId reader : layers_reading(bias.whole)) {
+        ir::Node node = graph_.node(reader);
+        node.inputs[2] = constant;
+        graph_.replace_node(reader, node.op, node.inputs);
+      }
+    }
+    for (const Encoding& encoding : encodings_) {
+      const ir::NodeId id = *graph_.producer(encoding.whole);
+      ir::Encode encode = std::get<ir::Encode>(graph_.node(id).op);
+      numerics::BasisEncoding learned = *encode.encoding;
+      learned.bases.front() = encoding.learned.basis();
+      encode.encoding = std::make_shared<const numerics::BasisEncoding>(std::move(learned));
+      graph_.replace_node(id, std::move(encode), graph_.node(id).inputs);
+    }
+  }
+
+  [[nodiscard]] std::vector<ir::NodeId> layers_reading(ir::ValueId bias) const {
+    std::vector<ir::NodeId> readers;
+    for (const ir::NodeId reader : graph_.consumers(bias)) {
+      if (block_.copies.contains(graph_.node(reader).output)) readers.push_back(reader);
+    }
+    return readers;
+  }
+
+  ir::Graph& graph_;
+  Block block_;
+  ir::ValueId input_;
+  ir::ValueId output_;
+  const ReconstructData& data_;
+  const ReconstructOptions& options_;
+  Random random_;
+  std::vector<Weights> weights_;
+  std::vector<Bias> biases_;
+  std::vector<Encoding> encodings_;
+  std::vector<std::unique_ptr<Tape>> tapes_;
+  std::size_t part_samples_ = 0;
+  std::size_t input_elements_ = 0;
+  std::size_t output_elements_ = 0;
+  double output_rms_ = 0;
+};
+
+}  // namespace
+
+std::optional<ReconstructResult> reconstruct(ir::Graph& graph, ir::ValueId from, ir::ValueId to,
+                                             const std::vector<ReconstructLayer>& layers,
+                                             const ReconstructData& data,
+                                             const ReconstructOptions& options, std::uint64_t seed,
+                                             const ProgressSink& progress) {
+  const std::size_t part_samples =
+      std::min(options.batch / kParts, std::max<std::size_t>(data.samples / kParts, 1));
+  auto block = extract_block(graph, from, to, part_samples);
+  if (!block || data.samples < part_samples || options.steps == 0) return std::nullopt;
+  try {
+    return Reconstruction(graph, std::move(*block), from, to, layers, data, options, seed)
+        .run(progress);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kUnsupported) return std::nullopt;
+    throw;
+  }
+}
+
+}  // namespace halftone::compress

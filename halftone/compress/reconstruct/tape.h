@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Forward and backward through a small graph: what block reconstruction descends on.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "halftone/base/random.h"
+#include "halftone/compress/reconstruct/learned_levels.h"
+#include "halftone/compress/unfolding.h"
+#include "halftone/ir/graph.h"
+
+namespace halftone::compress {
+
+/// What a node does: computes its output, and adds to the gradients of its inputs.
+struct TapeStep {
+  std::function<void()> forward;
+  std::function<void()> backward;
+};
+
+/// A node with the numbers of its inputs and output, and their gradients.
+struct TapeContext {
+  const ir::Graph& graph;
+  const ir::Node& node;
+  std::vector<std::span<const float>> inputs;     ///< empty where absent
+  std::vector<std::span<float>> input_gradients;  ///< empty where no gradient is wanted
+  std::span<float> output;
+  std::span<const float> output_gradient;
+
+  [[nodiscard]] const ir::Shape& input_shape(std::size_t i) const {
+    return graph.value(node.inputs[i]).type.shape;
+  }
+  [[nodiscard]] const ir::Shape& output_shape() const {
+    return graph.value(node.output).type.shape;
+  }
+};
+
+/// How a step that is an Encode keeps some numbers float while it learns.
+struct DropOptions {
+  double probability = 0;  ///< that an element is not encoded
+  Random random{0};
+};
+
+/// The graph on one batch, in float32, one thread, in a fixed order. Encoded values are the levels
+/// their codes stand for; an Encode passes its gradient on to what lies between its lowest and
+/// highest level (the straight-through estimator), and gathers the gradient of its levels.
+class Tape {
+ public:
+  /// @param graph   all extents known; must outlive this
+  /// @param shared  numbers of constants that lie elsewhere, of all elements in their order
+  /// @param wanted  values whose gradient is wanted
+  /// @param levels  the levels of each Encode, by its output
+  /// @throws Error kUnsupported that names the node if an operator has no gradient here
+  Tape(const ir::Graph& graph, const std::map<ir::ValueId, std::span<const float>>& shared,
+       std::span<const ir::ValueId> wanted,
+       const std::map<ir::ValueId, const LearnedLevels*>& levels);
+
+  /// Memory of a value, to be filled in for inputs.
+  [[nodiscard]] std::span<float> data(ir::ValueId id);
+  /// Its gradient, after backward(): zero before the first.
+  [[nodiscard]] std::span<float> gradient(ir::ValueId id);
+  /// The gradient of the levels of an Encode, in ascending order of the levels.
+  [[nodiscard]] std::span<const double> level_gradient(ir::ValueId encode) const {
+    return level_gradients_.at(encode);
+  }
+
+  void forward(const DropOptions& drop);
+  /// Sets all gradients to zero but the output's, which the caller has filled in.
+  void backward(ir::ValueId output);
+
+ private:
+  void add_value(ir::ValueId id, const std::map<ir::ValueId, std::span<const float>>& shared);
+  TapeStep encode_step(const TapeContext& context, const LearnedLevels& levels);
+
+  const ir::Graph& graph_;
+  std::map<ir::ValueId, std::vector<float>> storage_;
+  std::map<ir::ValueId, std::span<const float>> data_;
+  std::map<ir::ValueId, std::vector<float>> gradients_;  ///< only where one is wanted
+  std::map<ir::ValueId, std::vector<double>> level_gradients_;
+  std::vector<TapeStep> steps_;
+  DropOptions drop_;
+};
+
+/// The step of a node that is no Encode.
+/// @throws Error kUnsupported "node 'NAME' (OPERATOR) has no gradient"
+TapeStep make_tape_step(const TapeContext& context);
+
+/// The derivative of a function of one number, one-sided where it has a kink.
+/// @throws Error kUnsupported for functions it does not know
+float derivative(const ir::Activation& activation, float x);
+
+}  // namespace halftone::compress

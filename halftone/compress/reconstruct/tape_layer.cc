@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers with weights on a tape: each is a product of unfolded inputs with the weights' matrix.
+#include <Eigen/Core>
+
+#include "halftone/compress/reconstruct/tape_steps.h"
+
+namespace halftone::compress {
+namespace {
+
+using Rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using ConstRows = Eigen::Map<const Rows, 0, Eigen::OuterStride<>>;
+using MutableRows = Eigen::Map<Rows, 0, Eigen::OuterStride<>>;
+using Index = Eigen::Index;
+
+ConstRows view(const float* data, std::size_t rows, std::size_t cols, std::size_t stride) {
+  return {data, static_cast<Index>(rows), static_cast<Index>(cols),
+          Eigen::OuterStride<>(static_cast<Index>(stride))};
+}
+MutableRows view(float* data, std::size_t rows, std::size_t cols, std::size_t stride) {
+  return {data, static_cast<Index>(rows), static_cast<Index>(cols),
+          Eigen::OuterStride<>(static_cast<Index>(stride))};
+}
+
+/// One layer on one batch.
+class LayerStep {
+ public:
+  LayerStep(const TapeContext& context, const ir::Activation& activation)
+      : context_(context),
+        unfolding_(context.graph, context.node),
+        activation_(activation),
+        outputs_(ir::matrix_extent(context.input_shape(1)).rows),
+        group_outputs_(outputs_ / unfolding_.num_groups()),
+        cols_(unfolding_.num_cols()),
+        samples_(context.inputs[0].size() / unfolding_.sample_elements()),
+        rows_(samples_ * unfolding_.rows_per_sample()),
+        unfolded_(unfolding_.num_groups() * rows_ * cols_),
+        sums_(rows_ * outputs_),
+        sum_gradients_(rows_ * outputs_) {}
+
+  void forward() {
+    for (std::size_t g = 0; g < unfolding_.num_groups(); ++g) {
+      const std::size_t sample_rows = unfolding_.rows_per_sample();
+      for (std::size_t n = 0; n < samples_; ++n) {
+        unfolding_.gather(context_.inputs[0].data() + n * unfolding_.sample_elements(), g,
+                          unfolded(g) + n * sample_rows * cols_);
+      }
+      view(sums_.data() + g * group_outputs_, rows_, group_outputs_, outputs_).noalias() =
+          view(unfolded(g), rows_, cols_, cols_) *
+          view(weights(g), group_outputs_, cols_, cols_).transpose();
+    }
+    const bool has_bias = context_.inputs.size() > 2 && !context_.inputs[2].empty();
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      if (has_bias) sums_[i] += context_.inputs[2][i % outputs_];
+      context_.output[i] = apply(activation_, sums_[i]);
+    }
+  }
+
+  void backward() {
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      sum_gradients_[i] = context_.output_gradient[i] * derivative(activation_, sums_[i]);
+    }
+    if (context_.inputs.size() > 2 && !context_.input_gradients[2].empty()) {
+      for (std::size_t i = 0; i < sums_.size(); ++i) {
+        context_.input_gradients[2][i % outputs_] += sum_gradients_[i];
+      }
+    }
+    for (std::size_t g = 0; g < unfolding_.num_groups(); ++g) backward_group(g);
+  }
+
+ private:
+  [[nodiscard]] float* unfolded(std::size_t group) {
+    return unfolded_.data() + group * rows_ * cols_;
+  }
+  [[nodiscard]] const float* weights(std::size_t group) const {
+    return context_.inputs[1].data() + group * group_outputs_ * cols_;
+  }
+
+  /// Leaves the gradient of the unfolded inputs where those were.
+  void backward_group(std::size_t g) {
+    const auto gradient =
+        view(static_cast<const float*>(sum_gradients_.data()) + g * group_outputs_, rows_,
+             group_outputs_, outputs_);
+    if (!context_.input_gradients[1].empty()) {
+      float* to = context_.input_gradients[1].data() + g * group_outputs_ * cols_;
+      view(to, group_outputs_, cols_, cols_).noalias() +=
+          gradient.transpose() * view(unfolded(g), rows_, cols_, cols_);
+    }
+    if (context_.input_gradients[0].empty()) return;
+    view(unfolded(g), rows_, cols_, cols_).noalias() =
+        gradient * view(weights(g), group_outputs_, cols_, cols_);
+    for (std::size_t n = 0; n < samples_; ++n) {
+      unfolding_.scatter_add(unfolded(g) + n * unfolding_.rows_per_sample() * cols_, g,
+                             context_.input_gradients[0].data() + n * unfolding_.sample_elements());
+    }
+  }
+
+  TapeContext context_;
+  Unfolding unfolding_;
+  ir::Activation activation_;
+  std::size_t outputs_;
+  std::size_t group_outputs_;
+  std::size_t cols_;
+  std::size_t samples_;
+  std::size_t rows_;
+  std::vector<float> unfolded_;  ///< [groups, rows, cols]
+  std::vector<float> sums_;      ///< [rows, outputs] before the activation
+  std::vector<float> sum_gradients_;
+};
+
+}  // namespace
+
+TapeStep layer_step(const TapeContext& context, const ir::Activation& activation) {
+  const auto step = std::make_shared<LayerStep>(context, activation);
+  return {[step] { step->forward(); }, [step] { step->backward(); }};
+}
+
+}  // namespace halftone::compress

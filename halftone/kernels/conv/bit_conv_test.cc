@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/kernels/conv/bit_conv.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+
+#include "halftone/base/testing.h"
+#include "halftone/kernels/conv/conv_testing.h"
+#include "halftone/kernels/per_target.h"
+#include "halftone/numerics/test_data.h"
+
+namespace halftone::kernels {
+namespace {
+
+using BitConv = PerTarget;
+using numerics::Granularity;
+
+struct Case {
+  ConvShape shape;
+  int x_bits = 1;
+  int w_bits = 1;
+  bool x_offset = true;
+  bool w_offset = true;
+  bool bias = true;
+  bool residual = false;
+  Granularity granularity = Granularity::kChannel;
+};
+
+/// Everything that a convolution is made of.
+struct Problem {
+  ConvShape shape;
+  numerics::BitPlanes x;
+  numerics::Basis x_basis;
+  numerics::BitPlanes w;
+  numerics::BasisEncoding encoding;
+  std::vector<float> bias;
+  std::vector<float> residual;
+  ConvFinish finish;
+
+  Problem(Random& random, const Case& c)
+      : shape(c.shape),
+        x(numerics::random_planes(random, shape.images * shape.image_input_pixels(), shape.channels,
+                                  c.x_bits)),
+        x_basis(numerics::random_basis(random, c.x_bits, c.x_offset)),
+        w(numerics::random_planes(random, shape.outputs, shape.inputs(), c.w_bits)),
+        encoding(numerics::random_encoding(random, shape.outputs, shape.inputs(), c.w_bits,
+                                           c.w_offset, c.granularity)),
+        bias(numerics::random_floats(random, c.bias ? shape.outputs : 0)) {
+    if (!c.residual) return;
+    residual = numerics::random_floats(random, shape.num_pixels() * shape.outputs);
+    finish.residual = MatrixView<const float>(residual, shape.num_pixels(), shape.outputs);
+    finish.low = 0;
+    finish.high = 6;
+  }
+
+  [[nodiscard]] std::vector<float> reference() const {
+    std::vector<float> y(shape.num_pixels() * shape.outputs);
+    bit_conv_reference(shape, x, x_basis, w, encoding, bias, finish,
+                       MatrixView<float>(y, shape.num_pixels(), shape.outputs));
+    return y;
+  }
+
+  /// In ranges of `lines` lines.
+  [[nodiscard]] std::vector<float> run(std::size_t lines = ~std::size_t{0}) const {
+    const BitConvWeights weights(shape, w, encoding, bias, x_basis);
+    AlignedBuffer scratch(weights.scratch_bytes());
+    std::vector<float> y(shape.num_pixels() * shape.outputs, -77.0F);
+    for (std::size_t first = 0; first < shape.num_lines();) {
+      const std::size_t last = first + std::min(lines, shape.num_lines() - first);
+      bit_conv(x.planes.words(), weights, {first, last}, finish, scratch.bytes(),
+               MatrixView<float>(y, shape.num_pixels(), shape.outputs));
+      first = last;
+    }
+    return y;
+  }
+};
+
+std::vector<std::uint32_t> bit_patterns(const std::vector<float>& values) {
+  std::vector<std::uint32_t> bits;
+  for (const float value : values) bits.push_back(std::bit_cast<std::uint32_t>(value));
+  return bits;
+}
+
+void expect_matches(Random& random, const Case& c) {
+  const Problem problem(random, c);
+  const auto expected = bit_patterns(problem.reference());
+  EXPECT_EQ(bit_patterns(problem.run()), expected)
+      << to_string(c.shape) << ", bits " << c.x_bits << " x " << c.w_bits;
+}
+
+TEST_P(BitConv, MatchesReferenceForEveryGeometry) {
+  Random random(20);
+  for (const ConvShape& shape : shapes_to_test(5, 3)) expect_matches(random, {shape, 2, 1});
+  for (const ConvShape& shape : shapes_to_test(16, 17)) expect_matches(random, {shape, 1, 2});
+}
+
+TEST_P(BitConv, MatchesReferenceForEveryNumberOfChannelsAndOutputs) {
+  Random random(21);
+  for (const std::size_t channels : {1U, 7U, 8U, 9U, 31U, 32U, 63U, 64U, 65U, 130U}) {
+    expect_matches(random, {square_shape(3, channels, 4, 3)});
+  }
+  for (const std::size_t outputs : {0U, 1U, 15U, 16U, 32U, 33U, 48U, 64U, 65U, 100U, 130U}) {
+    expect_matches(random, {square_shape(3, 10, outputs, 3), 2, 2});
+  }
+  // Around the pieces after which counts are widened.
+  for (const std::size_t channels : {8U * 62U, 8U * 63U, 8U * 64U, 8U * 130U}) {
+    expect_matches(random, {square_shape(2, channels, 2, 1)});
+  }
+}
+
+TEST_P(BitConv, MatchesReferenceForEveryPairOfBits) {
+  Random random(22);
+  for (int x_bits = 1; x_bits <= numerics::kMaxBits; ++x_bits) {
+    for (int w_bits = 1; w_bits <= numerics::kMaxBits; ++w_bits) {
+      expect_matches(random, {square_shape(5, 9, 5, 3), x_bits, w_bits});
+    }
+  }
+}
+
+TEST_P(BitConv, MatchesReferenceWithAndWithoutOffsetsBiasAndResidual) {
+  Random random(23);
+  for (int mask = 0; mask < 16; ++mask) {
+    for (const auto granularity : {Granularity::kTensor, Granularity::kChannel}) {
+      expect_matches(random, {square_shape(4, 12, 20, 3), 2, 3, (mask & 1) != 0, (mask & 2) != 0,
+                              (mask & 4) != 0, (mask & 8) != 0, granularity});
+    }
+  }
+}
+
+TEST_P(BitConv, RangesOfLinesGiveTheSameBits) {
+  Random random(24);
+  ConvShape shape = square_shape(7, 24, 20, 3);
+  shape.images = 3;
+  const Problem problem(random, {shape, 2, 2});
+  const auto whole = bit_patterns(problem.run());
+  for (const std::size_t lines : {1U, 2U, 3U, 8U}) {
+    EXPECT_EQ(bit_patterns(problem.run(lines)), whole) << lines;
+  }
+}
+
+TEST_P(BitConv, ImagesLargerThanTheStripMatch) {
+  Random random(25);
+  expect_matches(random, {square_shape(40, 128, 3, 3), 3, 1});
+}
+
+// The base is rounded once, each of Kx Kw + 1 products and additions of the epilogue too, and so
+// are the products of coefficients; what is rounded is at most the sum of all |a'_i a_j| n, |c
+// a'_i| n, and what the outside taps come to.
+TEST(BitConv, EqualsTheConvolutionOfDecodedNumbers) {
+  Random random(26);
+  for (const ConvShape& shape : shapes_to_test(11, 4)) {
+    for (const bool offsets : {false, true}) {
+      const Problem problem(random, {shape, 3, 2, offsets, offsets});
+      const auto x = numerics::decode(problem.x, numerics::tensor_encoding(problem.x_basis));
+      const auto w = numerics::decode(problem.w, problem.encoding);
+      const PlainConv plain = plain_conv(shape, x, w, problem.bias);
+      const auto y = problem.run();
+      double x_size = std::abs(problem.x_basis.offset);
+      for (const float a : problem.x_basis.a()) x_size += std::abs(a);
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        const std::size_t o = i % shape.outputs;
+        const numerics::Basis& basis = problem.encoding.basis(o, 0, shape.inputs());
+        double w_size = std::abs(basis.offset);
+        for (const float a : basis.a()) w_size += std::abs(a);
+        const double size = 3 * x_size * w_size * static_cast<double>(shape.inputs()) +
+                            std::abs(static_cast<double>(problem.bias[o]));
+        const double roundings = 3 * 2 * 2 + 3 * 2 + 6;
+        EXPECT_NEAR(y[i], plain.y[i], roundings * size * 0x1p-24) << to_string(shape) << " " << i;
+      }
+    }
+  }
+}
+
+TEST(BitConv, RefusesWhatItCannotPack) {
+  Random random(27);
+  const ConvShape shape = square_shape(4, 6, 5, 3);
+  const auto basis = numerics::random_basis(random, 1, false);
+  const auto codes = numerics::random_planes(random, 5, 54, 2);
+  const auto encoding = numerics::random_encoding(random, 5, 54, 2, true, Granularity::kChannel);
+  const auto groups = numerics::random_encoding(random, 5, 54, 2, true, Granularity::kGroup, 9);
+  const auto pack = [&](const ConvShape& s, const auto& c, const auto& e) {
+    const BitConvWeights weights(s, c, e, {}, basis);
+  };
+  expect_error(ErrorKind::kUnsupported, "found groups of 9", [&] { pack(shape, codes, groups); });
+  ConvShape other = shape;
+  other.channels = 7;
+  expect_error(ErrorKind::kShape, "expected 5 x 63, found 5 x 54",
+               [&] { pack(other, codes, encoding); });
+  other = shape;
+  other.groups = 2;
+  expect_error(ErrorKind::kShape, "2 groups do not divide 6 channels and 5 outputs",
+               [&] { pack(other, codes, encoding); });
+  other = shape;
+  other.axes[2].stride = 0;
+  expect_error(ErrorKind::kShape, "strides and dilations from 1 on",
+               [&] { pack(other, codes, encoding); });
+  other = shape;
+  other.axes[0].kernel = 0;
+  expect_error(ErrorKind::kShape, "a kernel of at least one tap",
+               [&] { pack(other, codes, encoding); });
+}
+
+HALFTONE_INSTANTIATE_PER_TARGET(BitConv);
+
+}  // namespace
+}  // namespace halftone::kernels

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <string>
+
+#include "halftone/base/bits.h"
+#include "halftone/base/error.h"
+#include "halftone/kernels/check_weights.h"
+#include "halftone/kernels/conv/bit_conv.h"
+#include "halftone/kernels/conv/padding.h"
+
+namespace halftone::kernels {
+namespace {
+
+/// How much of the strip should be in the caches beside the weights.
+constexpr std::size_t kStripBytes = std::size_t{1} << 16;
+/// Positions that a vector may reach past the end.
+constexpr std::size_t kRoom = 32;
+
+void check(const ConvShape& shape, const numerics::BitPlanes& codes,
+           const numerics::BasisEncoding& encoding, std::span<const float> bias) {
+  shape.check();
+  check_weights("bit_conv", codes, encoding, bias, BitConvWeights::kMostInputs);
+  check_codes("bit_conv", shape, codes);
+  if (encoding.granularity == numerics::Granularity::kGroup) {
+    fail(ErrorKind::kUnsupported,
+         "bit_conv weights: expected one basis per tensor or channel, found groups of " +
+             std::to_string(encoding.group_size));
+  }
+}
+
+std::size_t divide_up(std::size_t a, std::size_t b) { return a / b + (a % b != 0); }
+
+/// Inputs that `outputs` of an axis see.
+std::size_t seen(const ConvAxis& axis, std::size_t outputs) {
+  return outputs == 0 ? 0 : (outputs - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1;
+}
+
+}  // namespace
+
+BitConvWeights::BitConvWeights(const ConvShape& shape, const numerics::BitPlanes& codes,
+                               const numerics::BasisEncoding& encoding, std::span<const float> bias,
+                               const numerics::Basis& x_basis)
+    : shape_((check(shape, codes, encoding, bias), shape)),
+      x_basis_(x_basis),
+      patterns_(shape),
+      bits_(static_cast<std::size_t>(codes.bits)),
+      blocks_(divide_up(shape.group_outputs(), kBlock)),
+      tap_pieces_(divide_up(shape.group_channels(), kPieceInputs)),
+      has_offset_(encoding.has_offset) {
+  plan_strip();
+  plan_inputs();
+  planes_ = AlignedBuffer(shape_.groups * blocks_ * block_bytes());
+  const std::size_t rows = patterns_.count() + x_bits() * bits_ + 1;
+  floats_ = AlignedBuffer(rows * float_row() * sizeof(float));
+  pack_planes(codes);
+  pack_floats(codes, encoding, bias);
+}
+
+void BitConvWeights::plan_strip() {
+  const auto& [z, y, x] = shape_.axes;
+  strip_.slices = seen(z, 1);
+  strip_.width = seen(x, x.output);
+  const std::size_t row_bytes =
+      x_bits() * strip_.slices * strip_.width * tap_pieces_ * sizeof(std::uint16_t);
+  const std::size_t most_rows = kStripBytes / std::max<std::size_t>(row_bytes, 1);
+  const std::size_t least_rows = seen(y, 1);
+  strip_.lines = most_rows <= least_rows ? 1 : (most_rows - least_rows) / y.stride + 1;
+  strip_.lines = std::min(strip_.lines, std::max<std::size_t>(y.output, 1));
+  strip_.rows = seen(y, strip_.lines);
+  const std::size_t positions = strip_.slices * strip_.rows * strip_.width * tap_pieces_;
+  strip_.plane_positions = divide_up(positions + kRoom, kRoom) * kRoom;
+}
+
+std::size_t BitConvWeights::scratch_bytes() const {
+  const std::size_t positions = x_bits() * strip_.plane_positions;
+  // For the sums of windows: per line their sums and counts, per row of pixels counts of pixels
+  // and of rows of windows.
+  const std::size_t counts =
+      has_offset_
+          ? strip_.width + (3 + x_bits() * strip_.slices * strip_.rows) * shape_.line_pixels()
+          : 0;
+  return divide_up((positions + counts) * sizeof(std::uint16_t), AlignedBuffer::kAlignment) *
+         AlignedBuffer::kAlignment;
+}
+
+void BitConvWeights::plan_inputs() {
+  const auto& [z, y, x] = shape_.axes;
+  for (std::size_t tap = 0; tap < shape_.taps(); ++tap) {
+    const std::size_t slice = tap / x.kernel / y.kernel * z.dilation;
+    const std::size_t row = slice * strip_.rows + tap / x.kernel % y.kernel * y.dilation;
+    const std::size_t pixel = row * strip_.width + tap % x.kernel * x.dilation;
+    for (std::size_t p = 0; p < tap_pieces_; ++p) {
+      inputs_.push_back(static_cast<std::uint32_t>(pixel * tap_pieces_ + p));
+    }
+  }
+}
+
+void BitConvWeights::pack_planes(const numerics::BitPlanes& codes) {
+  const std::size_t channels = shape_.group_channels();
+  for (std::size_t o = 0; o < shape_.outputs; ++o) {
+    const std::size_t group = o / shape_.group_outputs();
+    const std::size_t block = o % shape_.group_outputs() / kBlock;
+    const std::size_t first_block = block / kPanelBlocks * kPanelBlocks;
+    const std::size_t panel_blocks = std::min(kPanelBlocks, blocks_ - first_block);
+    auto* const panel =
+        planes_.as<std::uint8_t>().data() + (group * blocks_ + first_block) * block_bytes();
+    for (std::size_t j = 0; j < bits_; ++j) {
+      const auto row = codes.planes.row(o * bits_ + j);
+      std::uint8_t* to = panel + (j * panel_blocks + block - first_block) * 2 * kBlock +
+                         o % shape_.group_outputs() % kBlock;
+      for (std::size_t tap = 0; tap < shape_.taps(); ++tap) {
+        const std::size_t end = (tap + 1) * channels;
+        for (std::size_t c = tap * channels; c < end; c += kPieceInputs) {
+          const std::uint64_t bits = bits_between(row, c, std::min(c + kPieceInputs, end));
+          to[0] = static_cast<std::uint8_t>(bits & 15);
+          to[kBlock] = static_cast<std::uint8_t>(bits >> 4);
+          to += bits_ * panel_blocks * 2 * kBlock;
+        }
+      }
+    }
+  }
+}
+
+void BitConvWeights::pack_floats(const numerics::BitPlanes& codes,
+                                 const numerics::BasisEncoding& encoding,
+                                 std::span<const float> bias) {
+  const auto floats = floats_.as<float>();
+  const std::size_t first_product = patterns_.count();
+  std::vector<double> base(patterns_.count());
+  for (std::size_t o = 0; o < shape_.outputs; ++o) {
+    const numerics::Basis& basis = encoding.basis(o, 0, codes.cols);
+    const std::size_t column =
+        o / shape_.group_outputs() * blocks_ * kBlock + o % shape_.group_outputs();
+    const auto number = [&](std::size_t row) -> float& {
+      return floats[row * float_row() + column];
+    };
+    const auto sums = tap_sums(shape_, codes, o, basis);
+    padded_bases(patterns_, sums, bias.empty() ? 0 : bias[o], x_basis_.offset, x_basis_.value(0),
+                 base);
+    for (std::size_t p = 0; p < base.size(); ++p) number(p) = static_cast<float>(base[p]);
+    for (std::size_t i = 0; i < x_bits(); ++i) {
+      for (std::size_t j = 0; j < bits_; ++j) {
+        number(first_product + i * bits_ + j) = 2 * (x_basis_.a()[i] * basis.a()[j]);
+      }
+    }
+    number(first_product + x_bits() * bits_) = basis.offset;
+  }
+}
+
+}  // namespace halftone::kernels

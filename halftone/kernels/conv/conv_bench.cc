@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <benchmark/benchmark.h>
+
+#include "halftone/kernels/conv/bit_conv.h"
+#include "halftone/kernels/conv/conv_testing.h"
+#include "halftone/numerics/test_data.h"
+
+namespace halftone::kernels {
+namespace {
+
+/// Arguments: extent of the image, channels, outputs, kernel, stride, bits of activations and of
+/// weights, and whether the weights have offsets; the image is padded to keep its extent.
+void BM_BitConv(benchmark::State& state) {
+  Random random(5);
+  const auto arg = [&](std::size_t i) { return static_cast<std::size_t>(state.range(i)); };
+  const ConvShape shape = square_shape(arg(0), arg(1), arg(2), arg(3), arg(4));
+  const auto x_bits = static_cast<int>(state.range(5));
+  const auto w_bits = static_cast<int>(state.range(6));
+  const auto x =
+      numerics::random_planes(random, shape.image_input_pixels(), shape.channels, x_bits);
+  const auto codes = numerics::random_planes(random, shape.outputs, shape.inputs(), w_bits);
+  const auto encoding = numerics::random_encoding(random, shape.outputs, shape.inputs(), w_bits,
+                                                  arg(7) != 0, numerics::Granularity::kChannel);
+  const BitConvWeights weights(shape, codes, encoding,
+                               numerics::random_floats(random, shape.outputs),
+                               numerics::random_basis(random, x_bits, true));
+  AlignedBuffer scratch(weights.scratch_bytes());
+  std::vector<float> y(shape.num_pixels() * shape.outputs);
+  for (auto _ : state) {
+    bit_conv(x.planes.words(), weights, {0, shape.num_lines()}, {.residual = {}, .low = 0},
+             scratch.bytes(), MatrixView<float>(y, shape.num_pixels(), shape.outputs));
+    benchmark::ClobberMemory();
+  }
+  state.counters["binary GOP/s"] = benchmark::Counter(
+      2e-9 * static_cast<double>(shape.num_pixels() * shape.inputs() * shape.outputs) * x_bits *
+          w_bits,
+      benchmark::Counter::kIsIterationInvariantRate);
+}
+BENCHMARK(BM_BitConv)
+    ->ArgNames({"extent", "c", "o", "kernel", "stride", "x", "w", "offsets"})
+    ->ArgsProduct({{8}, {64}, {64}, {3}, {1}, {1}, {1}, {0, 1}})
+    ->ArgsProduct({{8}, {64}, {64}, {3}, {1}, {2}, {2}, {0, 1}})
+    ->ArgsProduct({{16}, {32}, {32}, {3}, {1}, {1, 2}, {1, 2}, {1}})
+    ->ArgsProduct({{32}, {16}, {16}, {3}, {1}, {1, 2}, {1, 2}, {1}})
+    ->ArgsProduct({{32}, {16}, {32}, {3}, {2}, {1, 2}, {1, 2}, {1}})
+    ->ArgsProduct({{8}, {64}, {64}, {1}, {1}, {1, 2}, {1, 2}, {1}})
+    ->Unit(benchmark::kMicrosecond);
+
+}  // namespace
+}  // namespace halftone::kernels

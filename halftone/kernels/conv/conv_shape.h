@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The geometry of a convolution: what every way to compute one has to know.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace halftone::kernels {
+
+/// Taps [begin, end) of a kernel.
+struct TapRange {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  bool operator==(const TapRange&) const = default;
+};
+
+/// One spatial axis: tap k of output p reads input p stride + k dilation - pad_before.
+struct ConvAxis {
+  std::size_t input = 1;
+  std::size_t output = 1;
+  std::size_t kernel = 1;
+  std::size_t stride = 1;
+  std::size_t dilation = 1;
+  std::size_t pad_before = 0;
+
+  /// The taps of output `at` that lie within the input; an empty range begins at 0.
+  [[nodiscard]] TapRange inside(std::size_t at) const;
+};
+
+/// A convolution y [images, pixels, outputs] of x [images, pixels, channels] with w [outputs, taps,
+/// channels / groups], channels last. Pixels and taps have three axes, the slowest first; a
+/// convolution of fewer has axes of extent 1 in front.
+struct ConvShape {
+  std::size_t images = 1;
+  std::array<ConvAxis, 3> axes;
+  std::size_t channels = 1;
+  std::size_t outputs = 1;
+  std::size_t groups = 1;
+
+  [[nodiscard]] std::size_t taps() const {
+    return axes[0].kernel * axes[1].kernel * axes[2].kernel;
+  }
+  [[nodiscard]] std::size_t group_channels() const { return channels / groups; }
+  [[nodiscard]] std::size_t group_outputs() const { return outputs / groups; }
+  /// Inputs of an output.
+  [[nodiscard]] std::size_t inputs() const { return taps() * group_channels(); }
+  [[nodiscard]] std::size_t image_input_pixels() const {
+    return axes[0].input * axes[1].input * axes[2].input;
+  }
+  [[nodiscard]] std::size_t line_pixels() const { return axes[2].output; }
+  /// Lines of output pixels along the last axis, in all images: kernels compute ranges of these.
+  [[nodiscard]] std::size_t num_lines() const { return images * axes[0].output * axes[1].output; }
+  [[nodiscard]] std::size_t num_pixels() const { return num_lines() * line_pixels(); }
+
+  /// @throws Error kShape if an extent, stride or dilation is zero where it must not be, or groups
+  ///         do not divide channels and outputs
+  void check() const;
+};
+
+/// Where an output line lies.
+struct ConvLine {
+  std::size_t image;
+  std::size_t z;
+  std::size_t y;
+};
+ConvLine line_at(const ConvShape& shape, std::size_t line);
+
+/// The ways in which taps of output pixels lie outside the input: a 3 x 3 kernel on an image
+/// padded by one has nine.
+class PaddingPatterns {
+ public:
+  explicit PaddingPatterns(const ConvShape& shape);
+
+  [[nodiscard]] std::size_t count() const {
+    return ranges_[0].size() * ranges_[1].size() * ranges_[2].size();
+  }
+  /// Of the output pixel (z, y, x).
+  [[nodiscard]] std::size_t of(std::size_t z, std::size_t y, std::size_t x) const {
+    return line(z, y) + ids_[2][x];
+  }
+  /// What of() adds the pattern of x to.
+  [[nodiscard]] std::size_t line(std::size_t z, std::size_t y) const {
+    return (ids_[0][z] * ranges_[1].size() + ids_[1][y]) * ranges_[2].size();
+  }
+  /// [outputs of the last axis]
+  [[nodiscard]] std::span<const std::size_t> along_line() const { return ids_[2]; }
+  /// [taps] whether a tap lies outside the input.
+  [[nodiscard]] std::vector<bool> outside(std::size_t pattern) const;
+
+ private:
+  std::array<std::size_t, 3> kernel_{};
+  std::array<std::vector<TapRange>, 3> ranges_;  ///< of each pattern of an axis
+  std::array<std::vector<std::size_t>, 3> ids_;  ///< pattern of each output of an axis
+};
+
+}  // namespace halftone::kernels

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/kernels/conv/int8_conv.h"
+
+#include <algorithm>
+
+#include "halftone/kernels/check_weights.h"
+#include "halftone/kernels/conv/finish.h"
+#include "halftone/kernels/conv/gather.h"
+#include "halftone/kernels/conv/padding.h"
+
+namespace halftone::kernels {
+namespace {
+
+/// The windows of a tile, which should stay in the first-level cache while they are multiplied.
+constexpr std::size_t kTileBytes = std::size_t{1} << 14;
+
+void multiply(const Int8Rows& x, const PlaneMatmulWeights& w, MatrixView<float> y) {
+  plane_matmul(x, w, {0, w.num_blocks()}, y);
+}
+void multiply(const Int8Rows& x, const LevelMatmulWeights& w, MatrixView<float> y) {
+  level_matmul(x, w, {0, w.num_blocks()}, y);
+}
+
+/// The codes of the outputs of a group.
+numerics::BitPlanes group_codes(const ConvShape& shape, const numerics::BitPlanes& codes,
+                                std::size_t group) {
+  numerics::BitPlanes part(shape.group_outputs(), codes.cols, codes.bits);
+  const std::size_t first = group * part.planes.words().size();
+  std::copy_n(codes.planes.words().begin() + static_cast<std::ptrdiff_t>(first),
+              part.planes.words().size(), part.planes.words().begin());
+  return part;
+}
+
+numerics::BasisEncoding group_encoding(const ConvShape& shape,
+                                       const numerics::BasisEncoding& encoding, std::size_t inputs,
+                                       std::size_t group) {
+  if (encoding.granularity == numerics::Granularity::kTensor) return encoding;
+  numerics::BasisEncoding part = encoding;
+  const std::size_t count = shape.group_outputs() * encoding.groups_per_row(inputs);
+  const auto first = encoding.bases.begin() + static_cast<std::ptrdiff_t>(group * count);
+  part.bases.assign(first, first + static_cast<std::ptrdiff_t>(count));
+  return part;
+}
+
+/// The sums of the weights of each tap, as the product sees them.
+/// @return [taps, outputs of the group]
+template <typename Weights>
+std::vector<float> product_tap_sums(const ConvShape& shape, const Weights& weights) {
+  const std::size_t outputs = shape.group_outputs();
+  const float scale[] = {1};
+  std::vector<float> sums(shape.taps() * outputs);
+  for (std::size_t tap = 0; tap < shape.taps(); ++tap) {
+    std::vector<std::int8_t> ones(shape.inputs());
+    std::fill_n(ones.data() + tap * shape.group_channels(), shape.group_channels(), std::int8_t{1});
+    multiply({MatrixView<const std::int8_t>(ones, 1, ones.size()), scale}, weights,
+             MatrixView<float>(sums.data() + tap * outputs, 1, outputs, outputs));
+  }
+  return sums;
+}
+
+template <typename Weights>
+void compute(const Int8Pixels& x, const Int8ConvWeights& w, const std::vector<Weights>& groups,
+             LineRange lines, const ConvFinish& finish, std::span<std::byte> scratch,
+             MatrixView<float> y) {
+  const ConvShape& shape = w.shape();
+  const std::size_t tile = w.tile_pixels();
+  const std::span scales(reinterpret_cast<float*>(scratch.data()), tile);
+  auto* const windows = reinterpret_cast<std::int8_t*>(scales.data() + tile);
+  std::fill(scales.begin(), scales.end(), x.scale);
+  for (std::size_t line = lines.begin; line < lines.end; ++line) {
+    const ConvLine at = line_at(shape, line);
+    for (std::size_t first = 0; first < shape.line_pixels(); first += tile) {
+      const std::size_t count = std::min(tile, shape.line_pixels() - first);
+      const std::size_t pixel = line * shape.line_pixels() + first;
+      for (std::size_t g = 0; g < groups.size(); ++g) {
+        const MatrixView<std::int8_t> rows(windows, count, shape.inputs(), shape.inputs());
+        gather_windows(shape, x.q, g, {line, first, count}, rows);
+        float* to = y.data_handle() + pixel * y.stride() + g * shape.group_outputs();
+        multiply({rows, scales.first(count), x.offset}, groups[g],
+                 MatrixView<float>(to, count, shape.group_outputs(), y.stride()));
+      }
+      const std::size_t line_pattern = w.patterns().line(at.z, at.y);
+      for (std::size_t p = 0; p < count; ++p) {
+        const std::size_t pattern = line_pattern + w.patterns().along_line()[first + p];
+        finish_pixel(w.base(pattern), finish, pixel + p, y);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Int8ConvWeights::Int8ConvWeights(const ConvShape& shape, const numerics::BitPlanes& codes,
+                                 const numerics::BasisEncoding& encoding,
+                                 std::span<const float> bias, float x_offset, Int8Product product)
+    : shape_((shape.check(), check_codes("int8_conv", shape, codes),
+              check_weights("int8_conv", codes, encoding, bias, LevelMatmulWeights::kMostInputs),
+              shape)),
+      patterns_(shape) {
+  const std::size_t most_pixels = std::max<std::size_t>(shape.line_pixels(), 1);
+  tile_pixels_ =
+      std::clamp<std::size_t>(kTileBytes / std::max<std::size_t>(shape.inputs(), 1), 8, 64);
+  tile_pixels_ = std::min(tile_pixels_, most_pixels);
+  if (product == Int8Product::kPlanes) {
+    groups_.emplace<std::vector<PlaneMatmulWeights>>();
+  } else {
+    groups_.emplace<std::vector<LevelMatmulWeights>>();
+  }
+  bases_ = AlignedBuffer(patterns_.count() * shape.outputs * sizeof(float));
+  std::vector<double> bases(patterns_.count());
+  std::vector<double> tap_sums(shape.taps());
+  const auto pack = [&](auto& groups) {
+    for (std::size_t g = 0; g < shape.groups; ++g) {
+      groups.emplace_back(group_codes(shape, codes, g),
+                          group_encoding(shape, encoding, codes.cols, g));
+      const auto sums = product_tap_sums(shape, groups.back());
+      for (std::size_t o = 0; o < shape.group_outputs(); ++o) {
+        const std::size_t output = g * shape.group_outputs() + o;
+        for (std::size_t tap = 0; tap < tap_sums.size(); ++tap) {
+          tap_sums[tap] = sums[tap * shape.group_outputs() + o];
+        }
+        padded_bases(patterns_, tap_sums, bias.empty() ? 0 : bias[output], 0, x_offset, bases);
+        for (std::size_t p = 0; p < bases.size(); ++p) {
+          bases_.as<float>()[p * shape.outputs + output] = static_cast<float>(bases[p]);
+        }
+      }
+    }
+  };
+  std::visit(pack, groups_);
+}
+
+std::size_t Int8ConvWeights::size_bytes() const {
+  std::size_t bytes = bases_.size_bytes();
+  std::visit(
+      [&](const auto& groups) {
+        for (const auto& group : groups) bytes += group.size_bytes();
+      },
+      groups_);
+  return bytes;
+}
+
+std::size_t Int8ConvWeights::scratch_bytes() const {
+  constexpr std::size_t kAlignment = AlignedBuffer::kAlignment;
+  const std::size_t bytes = tile_pixels_ * (sizeof(float) + shape_.inputs());
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+void int8_conv(const Int8Pixels& x, const Int8ConvWeights& weights, LineRange lines,
+               const ConvFinish& finish, std::span<std::byte> scratch,
+               MatrixView<float> y) noexcept {
+  HALFTONE_ASSERT(y.rows() == weights.shape().num_pixels() && y.cols() == weights.shape().outputs);
+  HALFTONE_ASSERT(lines.begin <= lines.end && lines.end <= weights.shape().num_lines());
+  HALFTONE_ASSERT(scratch.size() >= weights.scratch_bytes());
+  std::visit([&](const auto& groups) { compute(x, weights, groups, lines, finish, scratch, y); },
+             weights.groups());
+}
+
+}  // namespace halftone::kernels

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolution of pixels of 8-bit integers by encoded weights: windows are gathered as rows, some
+// pixels at a time, and multiplied as those of a fully connected layer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "halftone/base/buffer.h"
+#include "halftone/kernels/conv/conv_finish.h"
+#include "halftone/kernels/conv/conv_shape.h"
+#include "halftone/kernels/int8_matmul/level_matmul.h"
+#include "halftone/kernels/int8_matmul/plane_matmul.h"
+#include "halftone/numerics/encoding.h"
+
+namespace halftone::kernels {
+
+/// How Int8ConvWeights multiply.
+enum class Int8Product {
+  kPlanes,  ///< plane_matmul()
+  kLevels,  ///< level_matmul()
+};
+
+/// Pixels as integers: q stands for scale q + offset. What encode_int8() makes.
+struct Int8Pixels {
+  const std::int8_t* q;  ///< [images, pixels, channels], within +-127
+  float scale = 1;
+  float offset = 0;
+};
+
+/// Encoded weights [outputs, taps, channels / groups] as int8_conv() reads them: those of a matrix
+/// product for each group, and what each output starts from in each padding pattern.
+class Int8ConvWeights {
+ public:
+  /// @param codes     [outputs, inputs of an output]
+  /// @param encoding  of `codes`, any granularity
+  /// @param bias      [outputs], or empty for none
+  /// @param x_offset  that of the pixels
+  /// @throws Error as ConvShape::check(), PlaneMatmulWeights and LevelMatmulWeights; kShape if the
+  ///         codes do not fit the shape
+  Int8ConvWeights(const ConvShape& shape, const numerics::BitPlanes& codes,
+                  const numerics::BasisEncoding& encoding, std::span<const float> bias,
+                  float x_offset, Int8Product product);
+
+  using Groups = std::variant<std::vector<PlaneMatmulWeights>, std::vector<LevelMatmulWeights>>;
+
+  [[nodiscard]] const ConvShape& shape() const { return shape_; }
+  [[nodiscard]] const PaddingPatterns& patterns() const { return patterns_; }
+  [[nodiscard]] const Groups& groups() const { return groups_; }
+  /// [outputs] of a pattern.
+  [[nodiscard]] const float* base(std::size_t pattern) const {
+    return bases_.as<float>().data() + pattern * shape_.outputs;
+  }
+  [[nodiscard]] std::size_t size_bytes() const;
+  /// Output pixels whose windows are gathered at a time.
+  [[nodiscard]] std::size_t tile_pixels() const { return tile_pixels_; }
+  /// Of the memory that a call of int8_conv() works in.
+  [[nodiscard]] std::size_t scratch_bytes() const;
+
+ private:
+  ConvShape shape_;
+  PaddingPatterns patterns_;
+  std::size_t tile_pixels_ = 1;
+  Groups groups_;
+  AlignedBuffer bases_;
+};
+
+/// y[p, o] = product of the window of p with the weights, as plane_matmul() or level_matmul()
+/// without bias, the window outside the image holding q = 0; then
+///
+///     y += bias - offset sum_(k outside) w_k      in float64, then rounded; the sums of each tap
+///                                                 as the product has them for q = 1
+///     y += residual, then the limits              as finish says
+///
+/// The result is the same, bit for bit, on every target and for any division into ranges of lines.
+/// @param x        its offset is that of the weights
+/// @param lines    which lines to compute
+/// @param scratch  [weights.scratch_bytes()], aligned to 64
+/// @param y        [num_pixels, outputs]; only the pixels of `lines` are written
+void int8_conv(const Int8Pixels& x, const Int8ConvWeights& weights, LineRange lines,
+               const ConvFinish& finish, std::span<std::byte> scratch,
+               MatrixView<float> y) noexcept;
+
+}  // namespace halftone::kernels

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/kernels/conv/int8_conv.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "halftone/base/testing.h"
+#include "halftone/kernels/conv/conv_testing.h"
+#include "halftone/kernels/conv/gather.h"
+#include "halftone/kernels/per_target.h"
+#include "halftone/numerics/test_data.h"
+
+namespace halftone::kernels {
+namespace {
+
+using Int8Conv = PerTarget;
+using numerics::Granularity;
+
+/// Pixels with an offset, and weights with evenly spaced levels, which both products have exactly.
+struct Problem {
+  ConvShape shape;
+  std::vector<std::int8_t> q;
+  numerics::BitPlanes w;
+  numerics::BasisEncoding encoding;
+  std::vector<float> bias;
+  std::vector<float> residual;
+  float offset = 0.7F;
+  float scale = 0.25F;
+
+  Problem(Random& random, const ConvShape& s, int bits, Granularity granularity, std::size_t group)
+      : shape(s),
+        q(s.images * s.image_input_pixels() * s.channels),
+        w(numerics::random_planes(random, s.outputs, s.inputs(), bits)),
+        bias(numerics::random_floats(random, s.outputs)),
+        residual(numerics::random_floats(random, s.num_pixels() * s.outputs)) {
+    for (auto& v : q) v = static_cast<std::int8_t>(static_cast<int>(random.next() % 255) - 127);
+    encoding.bits = bits;
+    encoding.has_offset = true;
+    encoding.granularity = granularity;
+    encoding.group_size = group;
+    const std::size_t count = encoding.num_bases(s.outputs, s.inputs());
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto size = static_cast<float>(0.5 + random.uniform());
+      encoding.bases.push_back(
+          numerics::affine_basis(bits, size, static_cast<float>(4 * random.uniform())));
+    }
+  }
+
+  [[nodiscard]] std::vector<float> run(Int8Product product,
+                                       std::size_t lines = ~std::size_t{0}) const {
+    const Int8ConvWeights weights(shape, w, encoding, bias, offset, product);
+    AlignedBuffer scratch(weights.scratch_bytes());
+    std::vector<float> y(shape.num_pixels() * shape.outputs, -77.0F);
+    ConvFinish finish;
+    finish.residual = MatrixView<const float>(residual, shape.num_pixels(), shape.outputs);
+    for (std::size_t first = 0; first < shape.num_lines();) {
+      const std::size_t last = first + std::min(lines, shape.num_lines() - first);
+      int8_conv({q.data(), scale, offset}, weights, {first, last}, finish, scratch.bytes(),
+                MatrixView<float>(y, shape.num_pixels(), shape.outputs));
+      first = last;
+    }
+    return y;
+  }
+};
+
+// What is rounded is at most the sum of the sizes of all terms with taps outside counted as the
+// offset: a handful of times per group of inputs, and the levels of the weights by a few units.
+void expect_convolution(Random& random, const ConvShape& shape, int bits, Granularity granularity,
+                        std::size_t group) {
+  const Problem problem(random, shape, bits, granularity, group);
+  std::vector<float> x;
+  for (const std::int8_t v : problem.q) {
+    x.push_back(static_cast<float>(v) * problem.scale + problem.offset);
+  }
+  const auto w = numerics::decode(problem.w, problem.encoding);
+  const PlainConv plain = plain_conv(shape, x, w, problem.bias);
+  double largest = 0;
+  for (const float v : w) largest = std::max(largest, std::abs(static_cast<double>(v)));
+  const double size = 127.0 * 2 * largest * static_cast<double>(shape.inputs()) + 10;
+  for (const auto product : {Int8Product::kPlanes, Int8Product::kLevels}) {
+    const auto y = problem.run(product);
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      ASSERT_NEAR(y[i], plain.y[i] + static_cast<double>(problem.residual[i]), 32 * size * 0x1p-24)
+          << to_string(shape) << ", bits " << bits << ", output " << i;
+    }
+  }
+}
+
+TEST_P(Int8Conv, EqualsTheConvolutionOfDecodedNumbers) {
+  Random random(30);
+  for (const ConvShape& shape : shapes_to_test(5, 3)) {
+    expect_convolution(random, shape, 3, Granularity::kChannel, 0);
+  }
+  for (int bits = 1; bits <= numerics::kMaxBits; ++bits) {
+    for (const auto granularity :
+         {Granularity::kTensor, Granularity::kChannel, Granularity::kGroup}) {
+      expect_convolution(random, square_shape(6, 20, 33, 3), bits, granularity,
+                         granularity == Granularity::kGroup ? 40 : 0);
+    }
+  }
+  expect_convolution(random, square_shape(6, 8, 6, 3, 2, 2), 4, Granularity::kGroup, 16);
+}
+
+TEST_P(Int8Conv, RangesOfLinesGiveTheSameBits) {
+  Random random(31);
+  const Problem problem(random, square_shape(9, 20, 33, 3), 2, Granularity::kChannel, 0);
+  for (const auto product : {Int8Product::kPlanes, Int8Product::kLevels}) {
+    const auto whole = problem.run(product);
+    for (const std::size_t lines : {1U, 2U, 4U}) EXPECT_EQ(problem.run(product, lines), whole);
+  }
+}
+
+TEST(GatherWindows, TakesWhatEachTapSees) {
+  Random random(32);
+  for (const ConvShape& shape : shapes_to_test(18, 1)) {
+    std::vector<std::int8_t> x(shape.images * shape.image_input_pixels() * shape.channels);
+    for (auto& v : x) v = static_cast<std::int8_t>(random.next());
+    const std::vector<float> values(x.begin(), x.end());
+    std::vector<float> one_tap(shape.outputs * shape.inputs());
+    const std::size_t pixels = shape.line_pixels();
+    std::vector<std::int8_t> rows(pixels * shape.inputs());
+    const std::size_t line = shape.num_lines() / 2;
+    for (std::size_t g = 0; g < shape.groups; ++g) {
+      gather_windows(shape, x.data(), g, {line, 0, pixels},
+                     MatrixView<std::int8_t>(rows, pixels, shape.inputs()));
+      for (std::size_t i = 0; i < shape.inputs(); i += 5) {
+        std::fill(one_tap.begin(), one_tap.end(), 0.0F);
+        one_tap[g * shape.inputs() + i] = 1;
+        const PlainConv plain = plain_conv(shape, values, one_tap, {});
+        for (std::size_t p = 0; p < pixels; ++p) {
+          ASSERT_EQ(rows[p * shape.inputs() + i], plain.y[(line * pixels + p) * shape.outputs + g])
+              << to_string(shape);
+        }
+      }
+    }
+  }
+}
+
+TEST(Int8ConvWeights, RefuseWhatTheyCannotPack) {
+  Random random(33);
+  const auto codes = numerics::random_planes(random, 5, 54, 2);
+  const auto encoding = numerics::random_encoding(random, 5, 54, 2, true, Granularity::kChannel);
+  const auto pack = [&](const ConvShape& shape) {
+    const Int8ConvWeights weights(shape, codes, encoding, {}, 0, Int8Product::kLevels);
+  };
+  expect_error(ErrorKind::kShape, "expected 5 x 63, found 5 x 54",
+               [&] { pack(square_shape(4, 7, 5, 3)); });
+  expect_error(ErrorKind::kShape, "2 groups do not divide 6 channels and 5 outputs",
+               [&] { pack(square_shape(4, 6, 5, 3, 1, 2)); });
+}
+
+HALFTONE_INSTANTIATE_PER_TARGET(Int8Conv);
+
+}  // namespace
+}  // namespace halftone::kernels

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the taps outside an image contribute when they are computed with a code like any other, and
+// how an output gets rid of it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "halftone/kernels/conv/conv_shape.h"
+#include "halftone/numerics/encoding.h"
+
+namespace halftone::kernels {
+
+/// @throws Error kShape unless the codes are [outputs, inputs of an output]
+void check_codes(const std::string& kernel, const ConvShape& shape,
+                 const numerics::BitPlanes& codes);
+
+/// The sums of the levels of each tap of an output: m c + sum_j a_j T_j with m channels, in
+/// float64, from j = 0 on.
+/// @return [taps]
+std::vector<double> tap_sums(const ConvShape& shape, const numerics::BitPlanes& codes,
+                             std::size_t output, const numerics::Basis& basis);
+
+/// bias + offset sum_k w_k - zero sum_(k outside) w_k for each pattern, in float64.
+/// @param sums    [taps] of the weights w
+/// @param offset  of the activations
+/// @param zero    what the activations outside were computed as
+/// @param bases   [patterns]
+void padded_bases(const PaddingPatterns& patterns, std::span<const double> sums, double bias,
+                  double offset, double zero, std::span<double> bases);
+
+}  // namespace halftone::kernels

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// The definitions of the convolutions, in plain loops.
+#include <algorithm>
+
+#include "halftone/kernels/conv/bit_conv.h"
+#include "halftone/kernels/conv/padding.h"
+
+namespace halftone::kernels {
+namespace {
+
+/// Calls visit(output pixel, pattern, inputs) for each pixel; inputs [taps] are the input pixels,
+/// in all images, that its taps read, or kOutside.
+constexpr std::size_t kOutside = ~std::size_t{0};
+template <typename Visit>
+void for_each_pixel(const ConvShape& shape, const PaddingPatterns& patterns, const Visit& visit) {
+  const auto& [az, ay, ax] = shape.axes;
+  std::vector<std::size_t> inputs(shape.taps());
+  for (std::size_t pixel = 0; pixel < shape.num_pixels(); ++pixel) {
+    const ConvLine line = line_at(shape, pixel / ax.output);
+    const std::size_t x = pixel % ax.output;
+    const std::size_t pattern = patterns.of(line.z, line.y, x);
+    const std::vector<bool> outside = patterns.outside(pattern);
+    for (std::size_t tap = 0; tap < inputs.size(); ++tap) {
+      const auto input = [](const ConvAxis& axis, std::size_t at, std::size_t k) {
+        return at * axis.stride + k * axis.dilation - axis.pad_before;
+      };
+      const std::size_t ix = input(ax, x, tap % ax.kernel);
+      const std::size_t iy = input(ay, line.y, tap / ax.kernel % ay.kernel);
+      const std::size_t iz = input(az, line.z, tap / ax.kernel / ay.kernel);
+      inputs[tap] =
+          outside[tap] ? kOutside : ((line.image * az.input + iz) * ay.input + iy) * ax.input + ix;
+    }
+    visit(pixel, pattern, inputs);
+  }
+}
+
+float finished(float sum, const ConvFinish& finish, std::size_t pixel, std::size_t output) {
+  if (finish.residual.rows() != 0) sum += finish.residual(pixel, output);
+  return finish.clamps() ? std::min(std::max(sum, finish.low), finish.high) : sum;
+}
+
+/// The codes of the window of a pixel for one group, zero outside: [1, inputs of an output].
+numerics::BitPlanes window_codes(const ConvShape& shape, const numerics::BitPlanes& x,
+                                 std::span<const std::size_t> inputs, std::size_t group) {
+  const std::size_t channels = shape.group_channels();
+  numerics::BitPlanes window(1, shape.inputs(), x.bits);
+  for (std::size_t tap = 0; tap < inputs.size(); ++tap) {
+    for (std::size_t c = 0; c < channels && inputs[tap] != kOutside; ++c) {
+      window.set_code(0, tap * channels + c, x.code(inputs[tap], group * channels + c));
+    }
+  }
+  return window;
+}
+
+/// The dot product of two rows of bits as -1 and +1.
+float dot(const BitMatrix& a, std::size_t a_row, const BitMatrix& b, std::size_t b_row) {
+  std::int64_t sum = 0;
+  for (std::size_t c = 0; c < a.cols(); ++c) sum += a.test(a_row, c) == b.test(b_row, c) ? 1 : -1;
+  return static_cast<float>(sum);
+}
+
+float plane_sum(const BitMatrix& a, std::size_t row) {
+  return static_cast<float>(2 * static_cast<std::int64_t>(a.count(row)) -
+                            static_cast<std::int64_t>(a.cols()));
+}
+
+}  // namespace
+
+void bit_conv_reference(const ConvShape& shape, const numerics::BitPlanes& x,
+                        const numerics::Basis& x_basis, const numerics::BitPlanes& w,
+                        const numerics::BasisEncoding& w_encoding, std::span<const float> bias,
+                        const ConvFinish& finish, MatrixView<float> y) {
+  const PaddingPatterns patterns(shape);
+  std::vector<double> bases(patterns.count());
+  for (std::size_t o = 0; o < shape.outputs; ++o) {
+    const numerics::Basis& w_basis = w_encoding.basis(o, 0, w.cols);
+    padded_bases(patterns, tap_sums(shape, w, o, w_basis), bias.empty() ? 0 : bias[o],
+                 x_basis.offset, x_basis.value(0), bases);
+    for_each_pixel(shape, patterns, [&](std::size_t pixel, std::size_t pattern, const auto& taps) {
+      const auto window = window_codes(shape, x, taps, o / shape.group_outputs());
+      auto acc = static_cast<float>(bases[pattern]);
+      float row_sum = 0;
+      for (int i = 0; i < x.bits; ++i) {
+        const float ax = x_basis.a()[static_cast<std::size_t>(i)];
+        for (int j = 0; j < w.bits; ++j) {
+          const float a = ax * w_basis.a()[static_cast<std::size_t>(j)];
+          acc += a * dot(window.planes, static_cast<std::size_t>(i), w.planes, w.plane(o, j));
+        }
+        row_sum += ax * plane_sum(window.planes, static_cast<std::size_t>(i));
+      }
+      if (w_encoding.has_offset) acc += w_basis.offset * row_sum;
+      y(pixel, o) = finished(acc, finish, pixel, o);
+    });
+  }
+}
+
+}  // namespace halftone::kernels

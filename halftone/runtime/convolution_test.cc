@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conv of codes in every combination of number systems and geometries.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "halftone/base/parallel.h"
+#include "halftone/runtime/testing.h"
+
+namespace halftone::runtime {
+namespace {
+
+using numerics::Granularity;
+using testing::WeightFormat;
+
+struct Layer {
+  ir::Shape x{ir::kBatch, 7, 6, 12};
+  ir::Shape w{20, 3, 3, 12};
+  ir::Conv conv{{{1, 1}, {1, 1}, {1, 1}, {1, 1}}, 1, {}};
+  int x_bits = 2;
+  bool x_offset = true;
+  WeightFormat format{1, true};
+};
+
+ir::Graph layer_graph(const Layer& layer, std::uint64_t seed = 11) {
+  Random random(seed);
+  ir::Graph graph;
+  ir::ValueId x = graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, layer.x));
+  x = graph.add_node("encode",
+                     ir::Encode{testing::activation_encoding(layer.x_bits, layer.x_offset, random)},
+                     {x});
+  const auto outputs = static_cast<std::size_t>(layer.w[0]);
+  const std::size_t inputs = layer.w.element_count() / outputs;
+  ir::EncodedTensor weights = testing::random_weights(outputs, inputs, layer.format, random);
+  weights.shape = layer.w;
+  const auto w = graph.add_constant("w", std::move(weights));
+  const auto bias = graph.add_constant("bias", testing::random_tensor({layer.w[0]}, random));
+  graph.add_output(graph.add_node("conv", layer.conv, {x, w, bias}));
+  return graph;
+}
+
+std::string kernel_of(const Plan& plan) { return plan.steps().back().kernel; }
+
+class CodedConv : public ::testing::TestWithParam<std::tuple<int, int, bool, bool, Granularity>> {};
+
+TEST_P(CodedConv, IsItsDefinition) {
+  const auto [x_bits, w_bits, x_offset, w_offset, granularity] = GetParam();
+  Layer layer;
+  layer.x_bits = x_bits;
+  layer.x_offset = x_offset;
+  layer.format = {w_bits, w_offset, granularity, granularity == Granularity::kGroup ? 36U : 0U};
+  for (const std::size_t batch : {std::size_t{1}, std::size_t{3}}) {
+    const PlanOptions exact{.batch = batch, .int8_activations = false};
+    const auto plan = testing::expect_defined_result(layer_graph(layer), exact, 1e-4F);
+    if (granularity == Granularity::kGroup) {
+      EXPECT_EQ(kernel_of(*plan), "onednn_f32");
+    } else if (x_bits * w_bits <= 2) {
+      EXPECT_EQ(kernel_of(*plan), "bit_conv");
+    }
+  }
+}
+
+TEST_P(CodedConv, IsNearItsDefinitionInIntegersOf8Bits) {
+  const auto [x_bits, w_bits, x_offset, w_offset, granularity] = GetParam();
+  Layer layer;
+  layer.x = {ir::kBatch, 5, 6, 64};
+  layer.w = {64, 3, 3, 64};
+  layer.x_bits = x_bits;
+  layer.x_offset = x_offset;
+  layer.format = {w_bits, w_offset, granularity, granularity == Granularity::kGroup ? 64U : 0U};
+  // Half a step, 1/240 of the range of the levels, in each of 576 products of some tenths.
+  const auto plan = testing::expect_defined_result(layer_graph(layer), {.batch = 2}, 0.5F);
+  if (granularity == Granularity::kGroup || x_bits * w_bits >= 9) {
+    EXPECT_EQ(kernel_of(*plan), "int8_conv");
+  } else if (x_bits * w_bits <= 4) {
+    EXPECT_EQ(kernel_of(*plan), "bit_conv");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Encodings, CodedConv,
+                         ::testing::Combine(::testing::Values(1, 2, 3, 8),
+                                            ::testing::Values(1, 2, 3, 8), ::testing::Bool(),
+                                            ::testing::Bool(),
+                                            ::testing::Values(Granularity::kTensor,
+                                                              Granularity::kChannel,
+                                                              Granularity::kGroup)));
+
+TEST(CodedConvGeometry, IsItsDefinition) {
+  const std::vector<Layer> layers = {
+      {{ir::kBatch, 30, 12}, {20, 5, 12}, {{{2}, {2}, {3}, {1}}, 1, {}}},
+      {{ir::kBatch, 9, 8, 12}, {20, 3, 3, 12}, {{{2, 1}, {1, 2}, {0, 2}, {1, 3}}, 1, {}}},
+      {{ir::kBatch, 9, 8, 12}, {20, 1, 1, 12}, {{{2, 2}, {1, 1}, {0, 0}, {0, 0}}, 1, {}}},
+      {{ir::kBatch, 9, 8, 12}, {20, 3, 3, 6}, {{{1, 1}, {1, 1}, {1, 1}, {1, 1}}, 2, {}}},
+      {{ir::kBatch, 4, 5, 6, 7},
+       {20, 3, 2, 3, 7},
+       {{{1, 1, 2}, {1, 1, 1}, {1, 0, 1}, {1, 1, 1}}, 1, {}}},
+  };
+  for (const Layer& layer : layers) {
+    const auto plan = testing::expect_defined_result(layer_graph(layer), {.batch = 2}, 1e-4F);
+    EXPECT_EQ(kernel_of(*plan), "bit_conv");
+  }
+}
+
+TEST(CodedConvActivation, IsItsDefinition) {
+  using Kind = ir::ActivationKind;
+  for (const ir::Activation& activation :
+       {ir::Activation{Kind::kRelu}, ir::Activation{Kind::kRelu6}, ir::Activation{Kind::kReluN1To1},
+        ir::Activation{Kind::kClip, -0.5F, 2}, ir::Activation{Kind::kClip, 2, -0.5F},
+        ir::Activation{Kind::kTanh}}) {
+    Layer layer;
+    layer.conv.activation = activation;
+    const auto plan = testing::expect_defined_result(layer_graph(layer), {.batch = 2}, 1e-4F);
+    EXPECT_EQ(kernel_of(*plan), "bit_conv");
+  }
+}
+
+TEST(CodedConvThreads, DoNotChangeABit) {
+  Layer layer;
+  layer.x = {ir::kBatch, 40, 40, 12};
+  layer.conv.activation = {ir::ActivationKind::kTanh};
+  const ir::Graph graph = layer_graph(layer);
+  Random random(3);
+  std::vector<std::vector<ir::Tensor>> results;
+  const auto inputs = testing::random_inputs(prepare(graph, 2), random);
+  for (const int threads : {1, 2, 3}) {
+    set_num_threads(threads);
+    Session session(make_plan(graph, {.batch = 2, .threads = threads}));
+    EXPECT_EQ(kernel_of(session.plan()), "bit_conv");
+    results.push_back(session.run(inputs));
+  }
+  set_num_threads(0);
+  EXPECT_TRUE(testing::same_bytes(results[0], results[1]));
+  EXPECT_TRUE(testing::same_bytes(results[0], results[2]));
+}
+
+}  // namespace
+}  // namespace halftone::runtime
