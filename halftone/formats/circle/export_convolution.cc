@@ -7,6 +7,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/formats/circle/exporter.h"
+#include "halftone/formats/circle/lower.h"
 
 namespace halftone::formats::circle {
 namespace {
@@ -35,16 +36,20 @@ bool is_plane(const ir::Graph& graph, const ir::Node& node) {
          std::ranges::all_of(node.inputs, is_dense);
 }
 
-/// What lower_windows() leaves is one of the file's two; without padding both are the same.
-schema::Padding padding_of(const ir::Window& window) {
+/// @throws Error kUnsupported for padding that is neither of the file's two
+schema::Padding padding_of(const ir::Window& window, const ir::Shape& image,
+                           std::span<const Dim> kernel) {
   const bool pads = std::ranges::count(window.pads_before, 0) != 2 ||
                     std::ranges::count(window.pads_after, 0) != 2;
-  return pads ? schema::Padding::SAME : schema::Padding::VALID;
+  if (!pads) return schema::Padding::VALID;
+  if (has_same_padding(window, image, kernel)) return schema::Padding::SAME;
+  fail(ErrorKind::kUnsupported, "padding that is neither SAME nor VALID");
 }
 
 template <typename Options>
-void set_pace(Options& options, const ir::Window& window) {
-  options.padding = padding_of(window);
+void set_pace(Options& options, const ir::Window& window, const ir::Shape& image,
+              std::span<const Dim> kernel) {
+  options.padding = padding_of(window, image, kernel);
   options.stride_h = narrow(window.strides[0]);
   options.stride_w = narrow(window.strides[1]);
   if constexpr (requires { options.dilation_h_factor; }) {
@@ -72,13 +77,15 @@ void export_convolution(Exporter& exporter, const ir::Node& node) {
     fail(ErrorKind::kUnsupported, "a convolution of anything but dense images of two axes");
   }
   const ir::Shape image = exporter.graph().value(node.inputs[0]).type.shape;
+  const ir::Shape weights_shape = exporter.graph().value(node.inputs[1]).type.shape;
+  const auto kernel = ir::kernel_extents(weights_shape);
   std::vector<TensorIndex> inputs = {exporter.tensor(node.inputs[0]), kNoTensor, kNoTensor};
   if (node.inputs.size() > 2) inputs[2] = exporter.tensor(node.inputs[2]);
   const bool depthwise = op.groups == image.back() && op.groups > 1;
   if (const auto weights = depthwise ? depthwise_weights(exporter, node) : std::nullopt) {
     inputs[1] = *weights;
     schema::DepthwiseConv2DOptionsT options;
-    set_pace(options, op.window);
+    set_pace(options, op.window, image, kernel);
     options.depth_multiplier =
         narrow(exporter.graph().value(node.output).type.shape.back() / image.back());
     options.fused_activation_function = activation_type(op.activation);
@@ -88,7 +95,7 @@ void export_convolution(Exporter& exporter, const ir::Node& node) {
   }
   inputs[1] = exporter.tensor(node.inputs[1]);
   schema::Conv2DOptionsT options;
-  set_pace(options, op.window);
+  set_pace(options, op.window, image, kernel);
   options.fused_activation_function = activation_type(op.activation);
   exporter.add(OperatorCode::kConv2d, std::move(inputs), node.output, united(std::move(options)));
 }
@@ -101,7 +108,7 @@ void export_pool(Exporter& exporter, const ir::Node& node) {
     fail(ErrorKind::kUnsupported, "pooling of anything but plain windows of images of two axes");
   }
   schema::Pool2DOptionsT options;
-  set_pace(options, op.window);
+  set_pace(options, op.window, exporter.graph().value(node.inputs[0]).type.shape, op.kernel);
   options.filter_height = narrow(op.kernel[0]);
   options.filter_width = narrow(op.kernel[1]);
   exporter.add(

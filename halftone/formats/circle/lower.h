@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "halftone/formats/circle/operator_code.h"
 #include "halftone/ir/graph.h"
@@ -27,5 +28,8 @@ ir::Graph lowered(ir::Graph graph);
 /// Brings convolutions and pooling of dense numbers into the file's form: images of one spatial
 /// axis become images of one row, and padding that is neither SAME nor VALID becomes a Pad.
 void lower_windows(ir::Graph& graph);
+/// Whether a window over an image [N, spatial..., C] has the file's SAME padding.
+bool has_same_padding(const ir::Window& window, const ir::Shape& image,
+                      std::span<const ir::Dim> kernel);
 
 }  // namespace halftone::formats::circle

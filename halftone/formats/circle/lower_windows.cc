@@ -39,7 +39,6 @@ class WindowRewrite {
     const ir::Shape image = graph_.value(inputs_[0]).type.shape;
     const bool is_line = image.rank() == 3;
     if (!is_line && image.rank() != 4) return;
-    const std::vector<Dim> kernel = kernel_of();
     if (is_line) make_plane();
     pad();
     if (!is_line && op_ == std::get<Op>(node_.op)) return;
@@ -93,16 +92,6 @@ class WindowRewrite {
     window.pads_after.insert(window.pads_after.begin(), 0);
   }
 
-  [[nodiscard]] bool is_same() const {
-    const ir::Shape& image = graph_.value(inputs_[0]).type.shape;
-    const std::vector<Dim> kernel = kernel_of();
-    for (std::size_t i = 0; i < kernel.size(); ++i) {
-      const auto wanted = same_padding(op_.window, i, image[i + 1], kernel[i]);
-      if (wanted != std::pair(op_.window.pads_before[i], op_.window.pads_after[i])) return false;
-    }
-    return true;
-  }
-
   /// Any other padding than the file's becomes a node of its own.
   void pad() {
     if (!is_padded(op_.window)) return;
@@ -114,7 +103,8 @@ class WindowRewrite {
       // What an average leaves out of its count cannot be put into the image.
       if (op_.kind == ir::PoolKind::kAverage && !counts) return;
     }
-    if (!counts && is_same()) return;
+    const ir::Shape& image = graph_.value(inputs_[0]).type.shape;
+    if (!counts && has_same_padding(op_.window, image, kernel_of())) return;
     ir::Pad node;
     node.before.assign(4, 0);
     node.after.assign(4, 0);
@@ -146,6 +136,15 @@ bool reads_codes(const ir::Graph& graph, const ir::Node& node) {
 }
 
 }  // namespace
+
+bool has_same_padding(const ir::Window& window, const ir::Shape& image,
+                      std::span<const ir::Dim> kernel) {
+  for (std::size_t i = 0; i < kernel.size(); ++i) {
+    const auto wanted = same_padding(window, i, image[i + 1], kernel[i]);
+    if (wanted != std::pair(window.pads_before[i], window.pads_after[i])) return false;
+  }
+  return true;
+}
 
 void lower_windows(ir::Graph& graph) {
   for (const ir::NodeId id : graph.topological_order()) {

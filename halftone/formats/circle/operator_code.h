@@ -84,6 +84,7 @@ enum class OperatorCode : std::int32_t {
   kLogicalOr = 84,
   kLogicalAnd = 86,
   kLogicalNot = 87,
+  kOneHot = 85,
   kUnpack = 88,
   kReduceMin = 89,
   kFloorDiv = 90,
