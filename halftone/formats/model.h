@@ -22,8 +22,8 @@ ModelFormat model_format(const std::filesystem::path& path);
 /// that does not change its meaning; see ir::try_symbolic_batch().
 /// @param options  for ONNX models: inputs that are fixed
 /// @throws Error kIo if the file cannot be read; kFormat if it is malformed; kUnsupported if it
-///         has operators Halftone does not know, all of them named; kUsage if the options do not fit
-///         the model; messages start with the path
+///         has operators Halftone does not know, all of them named; kUsage if the options do not
+///         fit the model; messages start with the path
 ir::Graph load_model(const std::filesystem::path& path, const OnnxOptions& options = {});
 
 /// Finds out whether a network can be written, before work is put into it.
