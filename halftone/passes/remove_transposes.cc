@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "halftone/passes/before_transpose.h"
 #include "halftone/passes/rewrite.h"
 
 namespace halftone::passes {
@@ -65,33 +66,6 @@ bool lift_into_constant(ir::Graph& graph, ir::NodeId id, const Permutation& perm
   return true;
 }
 
-/// The operator that does before the transpose what `op` does after it, if it can.
-std::optional<ir::Operator> before_transpose(const ir::Operator& op, const Permutation& p) {
-  if (std::holds_alternative<ir::Unary>(op) || std::holds_alternative<ir::Binary>(op) ||
-      std::holds_alternative<ir::Cast>(op)) {
-    return op;
-  }
-  ir::Operator moved = op;
-  if (auto* softmax = std::get_if<ir::Softmax>(&moved)) {
-    softmax->axis = p[softmax->axis];
-  } else if (auto* concat = std::get_if<ir::Concat>(&moved)) {
-    concat->axis = p[concat->axis];
-  } else if (auto* slice = std::get_if<ir::Slice>(&moved)) {
-    slice->axis = p[slice->axis];
-  } else if (auto* quantize = std::get_if<ir::QuantizeLinear>(&moved)) {
-    if (quantize->parameters.scales.size() > 1) {
-      quantize->parameters.axis = p[quantize->parameters.axis];
-    }
-  } else if (auto* dequantize = std::get_if<ir::DequantizeLinear>(&moved)) {
-    if (dequantize->parameters.scales.size() > 1) {
-      dequantize->parameters.axis = p[dequantize->parameters.axis];
-    }
-  } else {
-    return std::nullopt;
-  }
-  return moved;
-}
-
 /// Whether an operand is transposed by `p` for this reader alone and not a constant, which folds.
 bool is_movable(const ir::Graph& graph, ir::ValueId operand, ir::NodeId reader,
                 const Permutation& p) {
@@ -120,6 +94,12 @@ ir::ValueId constant_before(ir::Graph& graph, ir::ValueId constant, const Permut
                             ir::evaluate_operator(ir::Transpose{inverse(p)}, inputs));
 }
 
+/// Whether an operand means the same before the transpose: a scalar, as a Pad's value.
+bool stays(const ir::Graph& graph, ir::ValueId operand, const ir::Node& reader) {
+  return std::holds_alternative<ir::Pad>(reader.op) && reader.inputs.size() > 1 &&
+         operand == reader.inputs[1] && graph.value(operand).type.shape.rank() == 0;
+}
+
 /// Moves the transposes of a node's operands behind it.
 bool sink(ir::Graph& graph, ir::NodeId id) {
   const ir::Node node = graph.node(id);
@@ -128,23 +108,24 @@ bool sink(ir::Graph& graph, ir::NodeId id) {
   });
   if (first == node.inputs.end()) return false;
   const Permutation p = computed_by<ir::Transpose>(graph, *first)->permutation;
-  auto moved = before_transpose(node.op, p);
+  auto moved = is_identity(p) ? std::nullopt : before_transpose(node.op, p);
   if (!moved) return false;
   for (const ir::ValueId input : node.inputs) {
-    if (!is_movable(graph, input, id, p) && !is_matching_constant(graph, input, node, *first)) {
-      return false;
-    }
+    const bool fits = is_movable(graph, input, id, p) || stays(graph, input, node) ||
+                      is_matching_constant(graph, input, node, *first);
+    if (!fits) return false;
   }
   std::vector<ir::ValueId> sources;
   for (const ir::ValueId input : node.inputs) {
-    const ir::ValueId source = source_of(graph, input);
+    const ir::ValueId source = stays(graph, input, node) ? input : source_of(graph, input);
     sources.push_back(source != ir::kAbsent ? source : constant_before(graph, input, p));
   }
   const std::string name = graph.value(node.output).name;
   const std::string transpose_name = graph.node(*graph.producer(*first)).name;
-  const ir::ValueId result =
-      graph.add_node(node.name, std::move(*moved), std::move(sources), name + "/" + transpose_name);
-  graph.replace_uses(node.output, graph.add_node(transpose_name, ir::Transpose{p}, {result}, name));
+  const ir::ValueId result = graph.add_node(node.name, std::move(moved->op), std::move(sources),
+                                            name + "/" + transpose_name);
+  ir::Transpose after{std::move(moved->after)};
+  graph.replace_uses(node.output, graph.add_node(transpose_name, std::move(after), {result}, name));
   graph.remove_node(id);
   return true;
 }
