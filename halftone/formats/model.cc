@@ -41,12 +41,17 @@ ModelFormat model_format(const std::filesystem::path& path) {
                                     extension + "'");
 }
 
-ir::Graph load_model(const std::filesystem::path& path) {
+ir::Graph load_model(const std::filesystem::path& path, const OnnxOptions& options) {
   const ModelFormat format = model_format(path);
   const std::vector<std::byte> bytes = read_file(path);
   return with_context(path.string(), [&] {
-    if (format != ModelFormat::kOnnx) return import_circle(bytes);
-    ir::Graph graph = import_onnx(bytes, path.parent_path());
+    if (format != ModelFormat::kOnnx) {
+      if (!options.constants.empty()) {
+        fail(ErrorKind::kUsage, "only inputs of ONNX models can be fixed");
+      }
+      return import_circle(bytes);
+    }
+    ir::Graph graph = import_onnx(bytes, path.parent_path(), options);
     // As import_circle() does: a network traced with one sample takes any number of them.
     ir::try_symbolic_batch(graph);
     return graph;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "halftone/formats/onnx/import.h"
 #include "halftone/ir/graph.h"
 
 namespace halftone::formats {
@@ -19,9 +20,11 @@ ModelFormat model_format(const std::filesystem::path& path);
 
 /// Reads a network. One whose inputs all lead with a single sample takes any number of them, where
 /// that does not change its meaning; see ir::try_symbolic_batch().
+/// @param options  for ONNX models: inputs that are fixed
 /// @throws Error kIo if the file cannot be read; kFormat if it is malformed; kUnsupported if it
-///         has operators Halftone does not know, all of them named; messages start with the path
-ir::Graph load_model(const std::filesystem::path& path);
+///         has operators Halftone does not know, all of them named; kUsage if the options do not
+///         fit the model; messages start with the path
+ir::Graph load_model(const std::filesystem::path& path, const OnnxOptions& options = {});
 
 /// Finds out whether a network can be written, before work is put into it.
 /// @throws Error as save_model(), but for the writing

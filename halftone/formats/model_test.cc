@@ -50,6 +50,16 @@ TEST_F(Model, TakesAnyNumberOfSamplesWhereOneWasTraced) {
   }
 }
 
+TEST_F(Model, FixesInputsOfOnnxModelsOnly) {
+  OnnxOptions options;
+  options.constants.emplace("x", ir::Tensor(ir::ElementType::kFloat32, {2, 3}));
+  save_model(scaled_tanh(), path("m.onnx"));
+  EXPECT_TRUE(load_model(path("m.onnx"), options).inputs().empty());
+  save_model(scaled_tanh(), path("m.circle"));
+  expect_error(ErrorKind::kUsage, "only inputs of ONNX models can be fixed",
+               [&] { load_model(path("m.circle"), options); });
+}
+
 TEST_F(Model, SaysWhetherItCanBeWrittenWithoutWriting) {
   check_model(scaled_tanh(), path("m.tflite"));
   EXPECT_TRUE(std::filesystem::is_empty(folder_));

@@ -47,6 +47,41 @@ TEST(RemoveTransposes, TwoInARowBecomeOneOrNone) {
   EXPECT_EQ(test::output_node(one.graph).op, ir::Operator(kThere));
 }
 
+TEST(RemoveTransposes, PassesOperatorsThatMayLoseAxes) {
+  const ir::Operator cases[] = {
+      ir::Reduce{ir::ReduceKind::kMean, {0, 2}, true},
+      ir::Reduce{ir::ReduceKind::kMax, {2}, false},
+      ir::Reduce{ir::ReduceKind::kSum, {0, 2}, false},
+      ir::Reduce{ir::ReduceKind::kSum, {}, false},
+      ir::ArgReduce{0, true, false, false},
+      ir::ArgReduce{2, true, false, true},
+      ir::CumSum{2, false, true},
+      ir::TopK{2, 1, true},
+      ir::Normalize{{0, 2}, 0.5F, true},
+      ir::LocalNormalize{2, 1, 0},
+      ir::Tile{{2, 1, 3}},
+      ir::Pad{ir::PadMode::kEdge, {1, 0, 2}, {0, 0, 3}},
+      ir::Resize{2, 5, 2.5},
+  };
+  for (const ir::Operator& op : cases) {
+    Pair pair;
+    const ValueId y = pair.node(op, {pair.node(kThere, {pair.x})});
+    pair.graph.add_output(pair.node(ir::Cast{}, {y}));
+    SCOPED_TRACE(std::string(name_of(op)) + " " + attributes_of(op));
+    EXPECT_TRUE(test::run_checked(pair.graph, remove_transposes));
+    const ir::Graph& graph = pair.graph;
+    EXPECT_EQ(graph.node(graph.topological_order().front()).op.index(), op.index());
+  }
+}
+
+TEST(RemoveTransposes, KeepTheValueOfAPad) {
+  Pair pair;
+  const ValueId value = pair.graph.add_constant("v", ir::test::floats({}, {7}));
+  const ir::Pad pad{ir::PadMode::kConstant, {1, 0, 2}, {0, 0, 3}};
+  EXPECT_TRUE(pair.run(pair.node(pad, {pair.node(kThere, {pair.x}), value})));
+  EXPECT_THAT(test::operators(pair.graph), ElementsAre("Pad", "Tanh"));
+}
+
 TEST(RemoveTransposes, PassesOperatorsThatMapAxes) {
   const ir::AffineParameters along_first{{0.5F, 1, 2}, {0, 1, 2}, 0};
   const std::vector<std::vector<ir::Operator>> chains = {

@@ -104,6 +104,27 @@ TEST(Statistics, AreTheirDefinition) {
                     ElementType::kInt32);
 }
 
+TEST(Where, IsItsDefinition) {
+  constexpr ir::Dim n = ir::kBatch;
+  const std::vector<std::vector<Shape>> shapes{{{n, 3, 5}, {n, 3, 5}, {n, 3, 5}},
+                                               {{3, 1}, {n, 3, 5}, Shape{}},
+                                               {{n, 1, 5}, {1, 3, 1}, {n, 3, 5}},
+                                               {{7, 1, 5}, {4, 1}, {5}},
+                                               {Shape{}, Shape{}, Shape{}}};
+  for (const auto& operands : shapes) {
+    for (const ElementType element :
+         {ElementType::kFloat32, ElementType::kInt8, ElementType::kInt16, ElementType::kInt64}) {
+      ir::Graph graph;
+      const auto c = graph.add_input("c", ir::dense_type(ElementType::kBool, operands[0]));
+      const auto a = graph.add_input("a", ir::dense_type(element, operands[1]));
+      const auto b = graph.add_input("b", ir::dense_type(element, operands[2]));
+      graph.add_output(graph.add_node("node", ir::Where{}, {c, a, b}));
+      const auto plan = testing::expect_defined_result(graph, {.batch = 2}, 0);
+      EXPECT_EQ(plan->steps()[0].kernel, "rows");
+    }
+  }
+}
+
 TEST(Gather, CopiesRowsAndChecksIndices) {
   for (const ElementType element : {ElementType::kInt32, ElementType::kInt64}) {
     ir::Graph graph;

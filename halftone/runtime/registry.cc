@@ -45,6 +45,7 @@ constexpr std::array kUnary = {
     Implementation{"plain_f32", judge_unary_plain, create_unary_plain}, kReference};
 constexpr std::array kBinary = {Implementation{"rows_f32", judge_binary_rows, create_binary_rows},
                                 kReference};
+constexpr std::array kWhere = {Implementation{"rows", judge_where, create_where}, kReference};
 constexpr std::array kSoftmax = {
     Implementation{"vector_f32", judge_softmax_rows, create_softmax_rows}, kReference};
 constexpr std::array kEncode = {
@@ -79,6 +80,7 @@ struct Lists {
   List operator()(const ir::Pool&) const { return kPool; }
   List operator()(const ir::Unary&) const { return kUnary; }
   List operator()(const ir::Binary&) const { return kBinary; }
+  List operator()(const ir::Where&) const { return kWhere; }
   List operator()(const ir::Softmax&) const { return kSoftmax; }
   List operator()(const ir::Encode&) const { return kEncode; }
   List operator()(const ir::Reshape&) const { return kReshape; }

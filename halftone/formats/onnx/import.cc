@@ -180,7 +180,11 @@ void add_fixed_input(ImportState& state, const ValueInfoProto& input, const ir::
   if (!fits) {
     fail(ErrorKind::kShape, "the constant " + value.type().to_string() + " does not fit its type");
   }
-  state.bind(input.name(), state.graph.add_constant(input.name(), value.clone()));
+  const ir::ValueId id = state.graph.add_constant(input.name(), value.clone());
+  const bool exact = value.element() == ir::ElementType::kFloat32 ||
+                     onnx::data_type_of(value.element()) == type.elem_type();
+  if (!exact) state.widened.insert(id);
+  state.bind(input.name(), id);
 }
 
 void add_inputs(ImportState& state, const GraphProto& graph, const OnnxOptions& options) {
@@ -224,15 +228,27 @@ void add_outputs(ImportState& state, const GraphProto& graph) {
   }
 }
 
-bool is_bound(const ir::Graph& graph, ir::ValueId id) {
+/// Whether a node may read infinities: bounds, masks (which add -infinity) and what moves them.
+bool takes_infinity(const ir::Operator& op, bool negative) {
+  if (const auto* binary = std::get_if<ir::Binary>(&op)) {
+    return binary->kind == ir::BinaryKind::kMax || binary->kind == ir::BinaryKind::kMin ||
+           (binary->kind == ir::BinaryKind::kAdd && negative) || ir::is_comparison(binary->kind);
+  }
+  return std::holds_alternative<ir::Where>(op) || std::holds_alternative<ir::Pad>(op) ||
+         std::holds_alternative<ir::BroadcastTo>(op) || std::holds_alternative<ir::Tile>(op) ||
+         std::holds_alternative<ir::Concat>(op) || std::holds_alternative<ir::Slice>(op) ||
+         std::holds_alternative<ir::Gather>(op) || std::holds_alternative<ir::Reshape>(op) ||
+         std::holds_alternative<ir::ScatterElements>(op) ||
+         std::holds_alternative<ir::ScatterND>(op);
+}
+
+bool may_be_infinite(const ir::Graph& graph, ir::ValueId id, bool negative) {
   return std::ranges::all_of(graph.consumers(id), [&](ir::NodeId consumer) {
-    const auto* binary = std::get_if<ir::Binary>(&graph.node(consumer).op);
-    return binary != nullptr &&
-           (binary->kind == ir::BinaryKind::kMax || binary->kind == ir::BinaryKind::kMin);
+    return takes_infinity(graph.node(consumer).op, negative);
   });
 }
 
-/// Weights must be numbers; only the bounds of a Max or Min may be infinite.
+/// Weights must be numbers; only bounds and masks may be infinite.
 void check_finite(const ir::Graph& graph) {
   for (std::size_t v = 0; v < graph.num_values(); ++v) {
     const ir::ValueId id{static_cast<std::uint32_t>(v)};
@@ -240,10 +256,12 @@ void check_finite(const ir::Graph& graph) {
         graph.constant(id) == nullptr ? nullptr : std::get_if<ir::Tensor>(graph.constant(id));
     if (tensor == nullptr || tensor->element() != ir::ElementType::kFloat32) continue;
     const auto values = tensor->as<float>();
-    const auto bad = std::ranges::find_if(values, [](float x) { return !std::isfinite(x); });
-    if (bad == values.end() || (!std::isnan(*bad) && values.size() == 1 && is_bound(graph, id))) {
-      continue;
-    }
+    const bool takes_plus = may_be_infinite(graph, id, false);
+    const bool takes_minus = may_be_infinite(graph, id, true);
+    const auto bad = std::ranges::find_if(values, [&](float x) {
+      return std::isnan(x) || (std::isinf(x) && !(x > 0 ? takes_plus : takes_minus));
+    });
+    if (bad == values.end()) continue;
     fail(ErrorKind::kFormat, "constant '" + graph.value(id).name +
                                  "': expected finite numbers, found " + std::to_string(*bad) +
                                  " at element " + std::to_string(bad - values.begin()));

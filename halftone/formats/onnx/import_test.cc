@@ -305,6 +305,15 @@ TEST(ImportOnnx, BoundsMayBeInfinite) {
               ElementsAre(1, -1));
 }
 
+TEST(ImportOnnx, MasksMayBeInfinite) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  TestModel model;
+  model.input("x", {-1, 2}).floats("mask", {2}, {0, -infinity}).output("y");
+  model.node("Add", {"x", "mask"}, {"y"});
+  EXPECT_THAT(numbers(run_by_definition(model.import(), list(floats({1, 2}, {1, -1})))[0]),
+              ElementsAre(1, -infinity));
+}
+
 TEST(ImportOnnx, ShapesBeyondReasonAreRefusedBeforeAnythingIsAllocated) {
   TestModel huge;
   huge.input("x", {-1, std::int64_t{1} << 41}).output("x");

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "halftone/formats/onnx/testing.h"
 
@@ -200,6 +201,45 @@ TEST(Families, EinsumIsProductsAndSums) {
   }
 }
 
+TEST(Families, AttentionWeighsValuesByScores) {
+  const float e = std::exp(1.0F);
+  const auto values = [](TestModel& m, NodeProto& n) {
+    m.floats("k", {1, 1, 2, 1}, {0, 1}).floats("v", {1, 1, 2, 1}, {10, 20});
+    m.floats("mask", {1, 2}, {0, -std::numeric_limits<float>::infinity()});
+    TensorProto none;
+    none.set_data_type(TensorProto::BOOL);
+    none.add_dims(1);
+    none.add_dims(2);
+    for (int i = 0; i < 2; ++i) none.add_int32_data(0);
+    m.initializer("none", none);
+    set(n, "scale", 1.0F);
+  };
+  const auto causal = [&](TestModel& m, NodeProto& n) {
+    values(m, n);
+    set(n, "is_causal", std::int64_t{1});
+  };
+  const std::vector<std::string> plain{"k", "v"};
+  // x holds the queries 0 and 1.
+  expect_result({"Attention", 23, {1, 1, 2, 1}, plain, values}, {15, (10 + 20 * e) / (1 + e)});
+  expect_result({"Attention", 23, {1, 1, 2, 1}, plain, causal}, {10, (10 + 20 * e) / (1 + e)});
+  expect_result({"Attention", 23, {1, 1, 2, 1}, {"k", "v", "mask"}, values}, {10, 10});
+  expect_result({"Attention", 23, {1, 1, 2, 1}, {"k", "v", "none"}, values}, {0, 0});
+  expect_result({"Attention", 23, {1, 2, 1, 1}, plain, values}, {15, (10 + 20 * e) / (1 + e)});
+}
+
+TEST(Families, RotaryEmbeddingTurnsPairs) {
+  const auto quarter_turn = [](TestModel& m, NodeProto&) {
+    m.floats("cos", {1, 1, 1}, {0}).floats("sin", {1, 1, 1}, {1});
+  };
+  const auto partly = [&](TestModel& m, NodeProto& n) {
+    quarter_turn(m, n);
+    set(n, "rotary_embedding_dim", std::int64_t{2});
+    set(n, "interleaved", std::int64_t{1});
+  };
+  expect_result({"RotaryEmbedding", 23, {1, 1, 1, 2}, {"cos", "sin"}, quarter_turn}, {-1, 0});
+  expect_result({"RotaryEmbedding", 23, {1, 1, 1, 4}, {"cos", "sin"}, partly}, {-1, 0, 2, 3});
+}
+
 struct Refusal {
   Case test;
   ErrorKind kind;
@@ -307,6 +347,19 @@ TEST(Families, RefuseWhatTheyCannotDoWithAReason) {
        "the output's labels"},
       {{"Range", 17, {}, {"x", "x"}, plain}, ErrorKind::kUnsupported, "expected a constant"},
       {{"EyeLike", 17, {-1, 3}, {}, plain}, ErrorKind::kUnsupported, "of known extents"},
+      {{"Attention", 23, {1, 1, 2, 1}, {"x", "x"}, with("left_window_size", 1)},
+       ErrorKind::kUnsupported,
+       "a window that slides"},
+      {{"Attention", 23, {2, 1}, {"x", "x"}, plain}, ErrorKind::kShape, "expected 3 or 4 axes"},
+      {{"Attention", 23, {1, 2, 3}, {"x", "x"}, with("q_num_heads", 2)},
+       ErrorKind::kShape,
+       "2 heads do not divide [1, 2, 3]"},
+      {{"RotaryEmbedding", 23, {1, 1, 1, 3}, {"x", "x"}, plain},
+       ErrorKind::kShape,
+       "rotary_embedding_dim: found 3"},
+      {{"RotaryEmbedding", 23, {1, 1, 1, 2}, {"x", "x"}, plain},
+       ErrorKind::kShape,
+       "expected angles of every step"},
       {{"NegativeLogLikelihoodLoss", 17, {3}, {"x"}, plain}, ErrorKind::kShape, "targets"},
   };
   for (const Refusal& refusal : refusals) {

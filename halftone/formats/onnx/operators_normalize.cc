@@ -215,7 +215,10 @@ void build_lp_normalization(NodeBuilder& node) {
   if (p != 1 && p != 2) NodeBuilder::unsupported("p = " + std::to_string(p));
   const auto kind = p == 1 ? ir::ReduceKind::kL1 : ir::ReduceKind::kL2;
   const ValueId norm = emit_reduce(node, kind, {axis}, true, x);
-  node.set_output(0, emit_binary(node, ir::BinaryKind::kDiv, x, norm));
+  // Where all elements are zero they stay so.
+  const ValueId is_zero = emit_binary(node, ir::BinaryKind::kEqual, norm, node.add_scalar(0.0F));
+  const ValueId divisor = emit_where(node, is_zero, node.add_scalar(1.0F), norm);
+  node.set_output(0, emit_binary(node, ir::BinaryKind::kDiv, x, divisor));
 }
 
 void build_dropout(NodeBuilder& node) {

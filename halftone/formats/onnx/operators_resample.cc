@@ -269,7 +269,10 @@ void build_depth_to_space(NodeBuilder& node) {
   }
   if (!to_space) {
     const ValueId split = node.reshape(x, {shape[0], c, h / block, block, w / block, block});
-    const ValueId moved = emit_transpose(node, {0, 3, 5, 1, 2, 4}, split);
+    const bool depth_first = node.string_attribute("mode", "DCR") == "CRD";
+    const std::vector<std::size_t> order = depth_first ? std::vector<std::size_t>{0, 1, 3, 5, 2, 4}
+                                                       : std::vector<std::size_t>{0, 3, 5, 1, 2, 4};
+    const ValueId moved = emit_transpose(node, order, split);
     node.set_output(0, node.reshape(moved, {shape[0], c * block * block, h / block, w / block}));
     return;
   }

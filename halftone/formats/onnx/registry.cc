@@ -157,6 +157,8 @@ constexpr Entry kOperators[] = {
     {"", "DepthToSpace", build_depth_to_space},
     {"", "SpaceToDepth", build_depth_to_space},
     {"", "Einsum", build_einsum},
+    {"", "Attention", build_attention},
+    {"", "RotaryEmbedding", build_rotary_embedding},
     {"", "If", build_if},
 
     {"", "Constant", build_constant},

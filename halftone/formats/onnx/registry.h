@@ -97,6 +97,10 @@ void build_upsample(NodeBuilder& node);
 void build_grid_sample(NodeBuilder& node);
 void build_depth_to_space(NodeBuilder& node);
 
+// operators_attention.cc
+void build_attention(NodeBuilder& node);
+void build_rotary_embedding(NodeBuilder& node);
+
 // operators_einsum.cc
 void build_einsum(NodeBuilder& node);
 

@@ -55,7 +55,9 @@ T shifted(BinaryKind kind, T a, T b) {
   using Unsigned = std::make_unsigned_t<T>;
   constexpr auto kBits = static_cast<std::uint64_t>(std::numeric_limits<Unsigned>::digits);
   const auto count = static_cast<std::uint64_t>(b);
-  if (b < T{0} || count >= kBits) return 0;
+  const bool fills_sign = kind == BinaryKind::kShiftRight && a < T{0};
+  if (b < T{0} || count >= kBits) return fills_sign ? static_cast<T>(-1) : T{0};
+  if (fills_sign) return static_cast<T>(a >> count);
   const std::uint64_t bits = static_cast<Unsigned>(a);
   return static_cast<T>(kind == BinaryKind::kShiftLeft ? bits << count : bits >> count);
 }

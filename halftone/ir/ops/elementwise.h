@@ -25,11 +25,11 @@ enum class BinaryKind : std::uint8_t {
   kMax,
   kMin,
   kPow,
-  kPRelu,       ///< a < 0 ? a b : a
-  kMod,         ///< a - b floor(a / b), with the sign of b; of integers 0 for b = 0
-  kFmod,        ///< a - b trunc(a / b), with the sign of a; of integers 0 for b = 0
-  kShiftLeft,   ///< of integers, as here and below; 0 from as many bits on as they have
-  kShiftRight,  ///< fills with zeros
+  kPRelu,      ///< a < 0 ? a b : a
+  kMod,        ///< a - b floor(a / b), with the sign of b; of integers 0 for b = 0
+  kFmod,       ///< a - b trunc(a / b), with the sign of a; of integers 0 for b = 0
+  kShiftLeft,  ///< of integers, as here and below; of as many bits as they have, or below 0: of all
+  kShiftRight,  ///< fills with the sign, or zeros where there is none
   kAnd,         ///< of truth values, or bit by bit of integers
   kOr,
   kXor,

@@ -41,7 +41,7 @@ TEST(Binary, OfIntegersWrapsAround) {
       {BinaryKind::kMod, {1, 2, 0, 0}},
       {BinaryKind::kFmod, {1, -1, 0, 0}},
       {BinaryKind::kShiftLeft, {56, -56, 0, 5}},
-      {BinaryKind::kShiftRight, {0, 0x1fffffff, 0, 5}},
+      {BinaryKind::kShiftRight, {0, -1, -1, 5}},
       {BinaryKind::kAnd, {3, 1, kLowest, 0}},
       {BinaryKind::kOr, {7, -5, -1, 5}},
       {BinaryKind::kXor, {4, -6, std::numeric_limits<std::int32_t>::max(), 5}},

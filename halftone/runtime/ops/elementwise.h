@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ways to compute Unary, Binary, Softmax and Encode.
+// Ways to compute Unary, Binary, Where, Softmax and Encode.
 #pragma once
 
 #include "halftone/runtime/kernel.h"
@@ -21,6 +21,10 @@ Kernel create_unary_plain(const NodeContext& context);
 /// Binary of float32, row by row.
 Verdict judge_binary_rows(const NodeContext& context);
 Kernel create_binary_rows(const NodeContext& context);
+
+/// Where, row by row.
+Verdict judge_where(const NodeContext& context);
+Kernel create_where(const NodeContext& context);
 
 /// Softmax over the last axis, beta 1, by halftone/kernels.
 Verdict judge_softmax_rows(const NodeContext& context);
