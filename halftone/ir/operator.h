@@ -24,11 +24,11 @@
 namespace halftone::ir {
 
 using Operator =
-    std::variant<FullyConnected, MatMul, Conv, ConvTranspose, Pool, Recurrent, Unary, Binary, Cast,
-                 Reshape, Transpose, Concat, Slice, Softmax, Encode, QuantizeLinear,
-                 DequantizeLinear, Requantize, Where, Reduce, ArgReduce, CumSum, Gather,
-                 GatherElements, GatherND, ScatterElements, ScatterND, OneHot, TopK, Pad,
-                 BroadcastTo, Tile, ReverseSequence, Resize, GridSample, Normalize, LocalNormalize>;
+    std::variant<FullyConnected, MatMul, Conv, ConvTranspose, Pool, Recurrent, Unary, Binary, Where,
+                 Cast, Reshape, Transpose, Concat, Slice, Softmax, Encode, QuantizeLinear,
+                 DequantizeLinear, Requantize, Reduce, ArgReduce, CumSum, Gather, GatherElements,
+                 GatherND, ScatterElements, ScatterND, OneHot, TopK, Pad, BroadcastTo, Tile,
+                 ReverseSequence, Resize, GridSample, Normalize, LocalNormalize>;
 
 /// "FullyConnected"; for Unary, Binary and Pool the function's name: "Tanh", "Add", "MaxPool".
 std::string_view name_of(const Operator& op);

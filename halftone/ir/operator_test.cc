@@ -42,7 +42,6 @@ std::vector<Row> table() {
        "uint8 scale=0.500000 zero_point=3", 1, 1},
       {DequantizeLinear{{{1, 2}, {0, 0}, 1}}, "DequantizeLinear", "2 scales along axis 1", 1, 1},
       {Requantize{{0.5}, 3}, "Requantize", "int8 multiplier=0.500000 zero_point=3", 1, 1},
-      {Where{}, "Where", "", 3, 3},
       {Reduce{ReduceKind::kLogSumExp, {0, 2}, true}, "Reduce", "LogSumExp axes=0 2 keep", 1, 1},
       {ArgReduce{1, false, true, true}, "ArgReduce", "smallest axis=1 last keep", 1, 1},
       {CumSum{1, true, true}, "CumSum", "axis=1 exclusive reverse", 1, 1},

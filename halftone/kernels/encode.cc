@@ -59,60 +59,119 @@ HWY_INLINE std::uint64_t CompareWord(const float* HWY_RESTRICT x, std::span<cons
   return word;
 }
 
-/// The codes of 64 floats, transposed to one word per plane. The search halves the sorted
-/// thresholds K times: 2^K - 1 of them divide evenly all the way down.
-HWY_INLINE void SearchWord(const float* HWY_RESTRICT x, const EncodeTable& table,
-                           std::uint64_t* HWY_RESTRICT words) {
+/// The codes of a vector of floats. The search halves the sorted thresholds K times: 2^K - 1 of
+/// them divide evenly all the way down.
+HWY_INLINE hn::Vec<DInt> SearchCodes(hn::Vec<DFloat> value, const EncodeTable& table) {
   const DFloat d;
   const DInt di;
-  const float* thresholds = table.thresholds().data();
+  auto level = hn::Zero(di);
+  for (std::int32_t step = 1 << (table.bits() - 1); step != 0; step /= 2) {
+    const auto middle = hn::Add(level, hn::Set(di, step - 1));
+    const auto above = hn::Gt(value, hn::GatherIndex(d, table.thresholds().data(), middle));
+    level = hn::Add(level, hn::IfThenElseZero(hn::RebindMask(di, above), hn::Set(di, step)));
+  }
+  return hn::GatherIndex(di, table.codes().data(), level);
+}
+
+/// The codes of 64 floats, transposed to one word per plane.
+HWY_INLINE void SearchWord(const float* HWY_RESTRICT x, const EncodeTable& table,
+                           std::uint64_t* HWY_RESTRICT words) {
+  const DInt di;
   for (std::size_t j = 0; j < table.bits(); ++j) words[j] = 0;
   for (std::size_t c = 0; c < 64; c += kLanes) {
-    const auto value = hn::LoadU(d, x + c);
-    auto level = hn::Zero(di);
-    for (std::int32_t step = 1 << (table.bits() - 1); step != 0; step /= 2) {
-      const auto middle = hn::Add(level, hn::Set(di, step - 1));
-      const auto above = hn::Gt(value, hn::GatherIndex(d, thresholds, middle));
-      level = hn::Add(level, hn::IfThenElseZero(hn::RebindMask(di, above), hn::Set(di, step)));
-    }
-    const auto code = hn::GatherIndex(di, table.codes().data(), level);
+    const auto code = SearchCodes(hn::LoadU(DFloat(), x + c), table);
     for (std::size_t j = 0; j < table.bits(); ++j) {
       words[j] |= MaskToBits(di, hn::TestBit(code, hn::Set(di, 1 << j))) << c;
     }
   }
 }
 
-/// Encodes 64 floats to `word` of each plane of a row; `valid` has a bit for each float that
-/// counts.
-HWY_INLINE void EncodeWord(const float* HWY_RESTRICT x, const EncodeTable& table,
-                           std::uint64_t valid, std::size_t words,
+/// The planes' bits of a vector of floats, at bit `c` of one word each.
+HWY_INLINE void EncodeLanes(hn::Vec<DFloat> value, const EncodeTable& table, std::size_t c,
+                            std::uint64_t* HWY_RESTRICT words) {
+  const DFloat d;
+  const DInt di;
+  if (table.by_comparison()) {
+    for (std::size_t j = 0; j < table.bits(); ++j) {
+      auto bits = hn::FirstN(d, 0);
+      for (const float flip : table.flips(j)) bits = hn::Xor(bits, hn::Gt(value, hn::Set(d, flip)));
+      words[j] |= MaskToBits(d, bits) << c;
+    }
+    return;
+  }
+  const auto code = SearchCodes(value, table);
+  for (std::size_t j = 0; j < table.bits(); ++j) {
+    words[j] |= MaskToBits(di, hn::TestBit(code, hn::Set(di, 1 << j))) << c;
+  }
+}
+
+/// The same as EncodeWord of the last word of a row, from no more vectors than `count` floats fill:
+/// rows may be pixels of few channels.
+HWY_INLINE void EncodeTail(const float* HWY_RESTRICT x, std::size_t count, const EncodeTable& table,
+                           std::size_t words, std::uint64_t* HWY_RESTRICT word) {
+  const DFloat d;
+  std::uint64_t found[numerics::kMaxBits] = {};
+  std::size_t c = 0;
+  for (; c + kLanes <= count; c += kLanes) EncodeLanes(hn::LoadU(d, x + c), table, c, found);
+  if (c < count) {
+    alignas(64) float rest[kLanes] = {};
+    std::memcpy(rest, x + c, (count - c) * sizeof(float));
+    EncodeLanes(hn::Load(d, rest), table, c, found);
+  }
+  const std::uint64_t valid = (std::uint64_t{1} << count) - 1;
+  for (std::size_t j = 0; j < table.bits(); ++j) {
+    const std::uint64_t lowest = table.by_comparison() ? table.lowest(j) : 0;
+    word[j * words] = (found[j] ^ lowest) & valid;
+  }
+}
+
+/// Encodes 64 floats to `word` of each plane of a row.
+HWY_INLINE void EncodeWord(const float* HWY_RESTRICT x, const EncodeTable& table, std::size_t words,
                            std::uint64_t* HWY_RESTRICT word) {
   if (table.by_comparison()) {
     for (std::size_t j = 0; j < table.bits(); ++j) {
-      word[j * words] = (CompareWord(x, table.flips(j)) ^ table.lowest(j)) & valid;
+      word[j * words] = CompareWord(x, table.flips(j)) ^ table.lowest(j);
     }
     return;
   }
   std::uint64_t found[numerics::kMaxBits];
   SearchWord(x, table, found);
-  for (std::size_t j = 0; j < table.bits(); ++j) word[j * words] = found[j] & valid;
+  for (std::size_t j = 0; j < table.bits(); ++j) word[j * words] = found[j];
+}
+
+/// Encodes rows of n numbers that follow each other, as many at a time as fill a word; 64 is a
+/// multiple of n. Returns how many it encoded.
+std::size_t EncodeShortRows(MatrixView<const float> values, const EncodeTable& table,
+                            std::uint64_t* HWY_RESTRICT planes) {
+  const std::size_t n = values.cols();
+  const std::size_t bits = table.bits();
+  const std::size_t together = 64 / n;
+  const std::uint64_t valid = (std::uint64_t{1} << n) - 1;
+  const float* x = values.data_handle();
+  std::size_t r = 0;
+  for (; r + together <= values.rows(); r += together, x += 64) {
+    std::uint64_t words[numerics::kMaxBits];
+    EncodeWord(x, table, 1, words);
+    for (std::size_t s = 0; s < together; ++s) {
+      for (std::size_t j = 0; j < bits; ++j) *planes++ = words[j] >> (s * n) & valid;
+    }
+  }
+  return r;
 }
 
 void Encode(MatrixView<const float> values, const EncodeTable& table, std::uint64_t* planes) {
   const std::size_t n = values.cols();
   const std::size_t words = words_for_bits(n);
   const std::size_t whole = n / 64;
-  for (std::size_t r = 0; r < values.rows(); ++r) {
+  const bool short_rows = n != 0 && n < 64 && 64 % n == 0 && values.stride() == n;
+  std::size_t r = short_rows ? EncodeShortRows(values, table, planes) : 0;
+  for (; r < values.rows(); ++r) {
     const float* x = values.data_handle() + r * values.stride();
     std::uint64_t* row = planes + r * table.bits() * words;
     for (std::size_t w = 0; w < whole; ++w) {
-      EncodeWord(x + 64 * w, table, ~std::uint64_t{0}, words, row + w);
+      EncodeWord(x + 64 * w, table, words, row + w);
     }
-    if (whole != words) {
-      alignas(64) float tail[64] = {};
-      std::memcpy(tail, x + 64 * whole, (n % 64) * sizeof(float));
-      EncodeWord(tail, table, (std::uint64_t{1} << (n % 64)) - 1, words, row + whole);
-    }
+    if (whole != words) EncodeTail(x + 64 * whole, n % 64, table, words, row + whole);
   }
 }
 

@@ -157,6 +157,12 @@ HWY_EXPORT(EncodeInt8);
 void encode_int8(MatrixView<const float> values, const EncodeTable& table, const Int8Levels& levels,
                  MatrixView<std::int8_t> q) noexcept {
   HALFTONE_ASSERT(q.rows() == values.rows() && q.cols() == values.cols());
+  if (values.stride() == values.cols() && q.stride() == q.cols()) {
+    // One long row, in which no vector ends early.
+    const std::size_t size = values.size();
+    values = {values.data_handle(), 1, size, size};
+    q = {q.data_handle(), 1, size, size};
+  }
   HWY_DYNAMIC_DISPATCH(EncodeInt8)(values, table, levels, q);
 }
 

@@ -7,6 +7,7 @@
 #include "halftone/kernels/activation.h"
 #include "halftone/kernels/bit_matmul/bit_matmul.h"
 #include "halftone/kernels/conv/bit_conv.h"
+#include "halftone/kernels/conv/byte_conv.h"
 #include "halftone/kernels/conv/int8_conv.h"
 #include "halftone/kernels/encode.h"
 #include "halftone/kernels/int8_matmul/level_matmul.h"
@@ -139,7 +140,13 @@ TEST_P(SameBits, Int8Conv) {
               MatrixView<float>(y, shape.num_pixels(), kOutputs));
     hash = checksum(y, hash);
   }
-  EXPECT_EQ(hash, 0xe820a94f5dd5c37u);
+  const ByteConvWeights weights(shape, codes, encoding, bias, {q.data(), 0.01F, 0.3F});
+  AlignedBuffer scratch(weights.scratch_bytes());
+  std::vector<float> y(shape.num_pixels() * kOutputs);
+  byte_conv(q.data(), weights, {0, shape.num_lines()}, {}, scratch.bytes(),
+            MatrixView<float>(y, shape.num_pixels(), kOutputs));
+  hash = checksum(y, hash);
+  EXPECT_EQ(hash, 0x1ec78caaf940ae97u);
 }
 
 /// Of the products of 8-bit activations and weights of 3 bits in groups, both with offsets.

@@ -65,47 +65,131 @@ bool lift_into_constant(ir::Graph& graph, ir::NodeId id, const Permutation& perm
   return true;
 }
 
-/// The operator that does before the transpose what `op` does after it, if it can.
-std::optional<ir::Operator> before_transpose(const ir::Operator& op, const Permutation& p) {
-  if (std::holds_alternative<ir::Unary>(op) || std::holds_alternative<ir::Binary>(op) ||
-      std::holds_alternative<ir::Cast>(op)) {
-    return op;
+/// The operator that does before the transpose what another does after it, and the transpose that
+/// is left behind it.
+struct Moved {
+  ir::Operator op;
+  Permutation after;
+};
+
+/// A list with one entry per axis, for the axes before the transpose.
+template <typename T>
+std::vector<T> reordered(const std::vector<T>& list, const Permutation& p) {
+  std::vector<T> result(list.size());
+  for (std::size_t i = 0; i < list.size(); ++i) result[p[i]] = list[i];
+  return result;
+}
+
+std::vector<std::size_t> renamed(std::vector<std::size_t> axes, const Permutation& p) {
+  for (std::size_t& axis : axes) axis = p[axis];
+  std::ranges::sort(axes);
+  return axes;
+}
+
+/// The permutation of the axes that are left when some (before the transpose) are gone.
+Permutation without(const std::vector<std::size_t>& axes, const Permutation& p) {
+  Permutation result;
+  for (const std::size_t axis : p) {
+    if (std::ranges::count(axes, axis) > 0) continue;
+    const auto gone = std::ranges::count_if(axes, [&](std::size_t other) { return other < axis; });
+    result.push_back(axis - static_cast<std::size_t>(gone));
   }
-  ir::Operator moved = op;
-  if (auto* softmax = std::get_if<ir::Softmax>(&moved)) {
-    softmax->axis = p[softmax->axis];
-  } else if (auto* concat = std::get_if<ir::Concat>(&moved)) {
-    concat->axis = p[concat->axis];
-  } else if (auto* slice = std::get_if<ir::Slice>(&moved)) {
-    slice->axis = p[slice->axis];
-  } else if (auto* quantize = std::get_if<ir::QuantizeLinear>(&moved)) {
-    if (quantize->parameters.scales.size() > 1) {
-      quantize->parameters.axis = p[quantize->parameters.axis];
-    }
-  } else if (auto* dequantize = std::get_if<ir::DequantizeLinear>(&moved)) {
-    if (dequantize->parameters.scales.size() > 1) {
-      dequantize->parameters.axis = p[dequantize->parameters.axis];
-    }
-  } else {
-    return std::nullopt;
+  return result;
+}
+
+/// Rewrites an operator for the axes before the transpose `p`; false if it cannot.
+/// `after` is `p` already, and changed where axes fall away.
+class BeforeTranspose {
+ public:
+  BeforeTranspose(const Permutation& p, Permutation& after) : p_(p), after_(after) {}
+
+  bool operator()(ir::Unary& /*op*/) const { return true; }
+  bool operator()(ir::Binary& /*op*/) const { return true; }
+  bool operator()(ir::Cast& /*op*/) const { return true; }
+  bool operator()(ir::Softmax& op) const { return rename(op.axis); }
+  bool operator()(ir::Concat& op) const { return rename(op.axis); }
+  bool operator()(ir::Slice& op) const { return rename(op.axis); }
+  bool operator()(ir::CumSum& op) const { return rename(op.axis); }
+  bool operator()(ir::TopK& op) const { return rename(op.axis); }
+  bool operator()(ir::Resize& op) const { return rename(op.axis); }
+  bool operator()(ir::LocalNormalize& op) const { return rename(op.axis); }
+  bool operator()(ir::QuantizeLinear& op) const { return rename_channels(op.parameters); }
+  bool operator()(ir::DequantizeLinear& op) const { return rename_channels(op.parameters); }
+  bool operator()(ir::Normalize& op) const {
+    op.axes = renamed(op.axes, p_);
+    return true;
   }
+  bool operator()(ir::Pad& op) const {
+    op.before = reordered(op.before, p_);
+    op.after = reordered(op.after, p_);
+    return true;
+  }
+  bool operator()(ir::Tile& op) const {
+    op.repeats = reordered(op.repeats, p_);
+    return true;
+  }
+  bool operator()(ir::Reduce& op) const {
+    op.axes = renamed(op.axes, p_);
+    if (!op.keep_dims) after_ = without(op.axes, p_);
+    return true;
+  }
+  bool operator()(ir::ArgReduce& op) const {
+    rename(op.axis);
+    if (!op.keep_dims) after_ = without({op.axis}, p_);
+    return true;
+  }
+  template <typename Op>
+  bool operator()(Op& /*op*/) const {
+    return false;
+  }
+
+ private:
+  bool rename(std::size_t& axis) const {
+    axis = p_[axis];
+    return true;
+  }
+  bool rename_channels(ir::AffineParameters& parameters) const {
+    if (parameters.scales.size() > 1) rename(parameters.axis);
+    return true;
+  }
+
+  const Permutation& p_;
+  Permutation& after_;
+};
+
+std::optional<Moved> before_transpose(const ir::Operator& op, const Permutation& p) {
+  Moved moved{op, p};
+  if (!std::visit(BeforeTranspose(p, moved.after), moved.op)) return std::nullopt;
   return moved;
 }
 
-/// Whether an operand is transposed by `p` for this reader alone and not a constant, which folds.
-bool is_movable(const ir::Graph& graph, ir::ValueId operand, ir::NodeId reader,
-                const Permutation& p) {
-  const auto* transpose = computed_by<ir::Transpose>(graph, operand);
-  return transpose != nullptr && transpose->permutation == p && !is_identity(p) &&
-         only_reader(graph, operand) == reader && !is_stored(graph, source_of(graph, operand));
+/// Whether everyone who reads a transposed value could do so before the transpose, or is a
+/// transpose itself.
+bool is_passed_by_all(const ir::Graph& graph, ir::ValueId transposed, const Permutation& p) {
+  if (std::ranges::count(graph.outputs(), transposed) > 0) return false;
+  return std::ranges::all_of(graph.consumers(transposed), [&](ir::NodeId reader) {
+    const ir::Operator& op = graph.node(reader).op;
+    return std::holds_alternative<ir::Transpose>(op) || before_transpose(op, p).has_value();
+  });
 }
 
-/// Whether a constant stays inside the extents of what it is combined with.
+/// Whether an operand is transposed by `p` for readers that all can do without, and not a constant,
+/// which folds.
+bool is_movable(const ir::Graph& graph, ir::ValueId operand, const Permutation& p) {
+  const auto* transpose = computed_by<ir::Transpose>(graph, operand);
+  return transpose != nullptr && transpose->permutation == p && !is_identity(p) &&
+         is_passed_by_all(graph, operand, p) && !is_stored(graph, source_of(graph, operand));
+}
+
+/// Whether a constant stays inside the extents of what it is combined with, or is the number that
+/// a Pad pads with.
 bool is_matching_constant(const ir::Graph& graph, ir::ValueId operand, const ir::Node& reader,
                           ir::ValueId transposed) {
+  const ir::Tensor* constant = float_constant(graph, operand);
+  if (constant == nullptr) return false;
+  if (std::holds_alternative<ir::Pad>(reader.op)) return constant->size() == 1;
   return std::holds_alternative<ir::Binary>(reader.op) &&
-         float_constant(graph, operand) != nullptr &&
-         graph.value(reader.output).type == graph.value(transposed).type;
+         graph.value(reader.output).type.shape == graph.value(transposed).type.shape;
 }
 
 /// The constant as it must be to be combined before the transpose.
@@ -131,7 +215,7 @@ bool sink(ir::Graph& graph, ir::NodeId id) {
   auto moved = before_transpose(node.op, p);
   if (!moved) return false;
   for (const ir::ValueId input : node.inputs) {
-    if (!is_movable(graph, input, id, p) && !is_matching_constant(graph, input, node, *first)) {
+    if (!is_movable(graph, input, p) && !is_matching_constant(graph, input, node, *first)) {
       return false;
     }
   }
@@ -143,8 +227,9 @@ bool sink(ir::Graph& graph, ir::NodeId id) {
   const std::string name = graph.value(node.output).name;
   const std::string transpose_name = graph.node(*graph.producer(*first)).name;
   const ir::ValueId result =
-      graph.add_node(node.name, std::move(*moved), std::move(sources), name + "/" + transpose_name);
-  graph.replace_uses(node.output, graph.add_node(transpose_name, ir::Transpose{p}, {result}, name));
+      graph.add_node(node.name, moved->op, std::move(sources), name + "/" + transpose_name);
+  graph.replace_uses(node.output,
+                     graph.add_node(transpose_name, ir::Transpose{moved->after}, {result}, name));
   graph.remove_node(id);
   return true;
 }

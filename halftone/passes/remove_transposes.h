@@ -21,11 +21,12 @@ namespace halftone::passes {
 ///                            |
 ///                            y
 ///
-/// A transpose passes an operator if all that is transposed comes in by the same permutation and is
-/// read nowhere else: functions of one number, operators of two operands (constants are transposed
-/// the other way), Cast, Softmax, Concat, Slice, QuantizeLinear and DequantizeLinear. Two in a row
-/// become one, one that only moves axes of extent 1 becomes a Reshape, and one behind a
-/// DequantizeLinear of a constant is applied to the constant.
+/// A transpose passes an operator if all that is transposed comes in by the same permutation and
+/// whoever else reads it lets it pass too: functions of one number, operators of two operands
+/// (constants are transposed the other way), Cast, Softmax, Concat, Slice, Pad, Tile, Resize,
+/// reductions, normalizations, QuantizeLinear and DequantizeLinear. Two in a row become one, one
+/// that only moves axes of extent 1 becomes a Reshape, and one behind a DequantizeLinear of a
+/// constant is applied to the constant.
 /// @return whether the graph changed
 bool remove_transposes(ir::Graph& graph);
 

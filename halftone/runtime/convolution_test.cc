@@ -94,9 +94,15 @@ TEST(CodedConvGeometry, IsItsDefinition) {
        {20, 3, 2, 3, 7},
        {{{1, 1, 2}, {1, 1, 1}, {1, 0, 1}, {1, 1, 1}}, 1, {}}},
   };
-  for (const Layer& layer : layers) {
-    const auto plan = testing::expect_defined_result(layer_graph(layer), {.batch = 2}, 1e-4F);
-    EXPECT_EQ(kernel_of(*plan), "bit_conv");
+  for (Layer layer : layers) {
+    const PlanOptions exact{.batch = 2, .int8_activations = false};
+    const auto bits = testing::expect_defined_result(layer_graph(layer), exact, 1e-4F);
+    EXPECT_EQ(kernel_of(*bits), "bit_conv");
+    layer.x_bits = 4;
+    for (const int w_bits : {4, 8}) {
+      layer.format = {w_bits, true};
+      testing::expect_defined_result(layer_graph(layer), {.batch = 2}, 0.2F);
+    }
   }
 }
 
@@ -111,6 +117,17 @@ TEST(CodedConvActivation, IsItsDefinition) {
     const auto plan = testing::expect_defined_result(layer_graph(layer), {.batch = 2}, 1e-4F);
     EXPECT_EQ(kernel_of(*plan), "bit_conv");
   }
+}
+
+TEST(CodedConvWindow, OfUnusualSizeStaysFloat) {
+  const ir::Dim far = ir::Dim{1} << 24;
+  Layer layer;
+  layer.x = {ir::kBatch, 7, 12};
+  layer.w = {20, 2, 12};
+  layer.conv = {{{1}, {far}, {far}, {0}}, 1, {}};
+  const auto plan = make_plan(layer_graph(layer), {.batch = 1});
+  EXPECT_EQ(kernel_of(*plan), "onednn_f32");
+  EXPECT_THAT(plan->steps().back().refused.at(0).reason, ::testing::HasSubstr("too far apart"));
 }
 
 TEST(CodedConvThreads, DoNotChangeABit) {

@@ -126,8 +126,9 @@ std::vector<Case> binary_cases() {
     add("Matrix", each, {n, 5, 7}, {1, 5, 7}, "rows_f32", 1);
     add("Number", each, {n, 5, 7}, {1}, "rows_f32", 1);
     add("NumberLeft", each, Shape{}, {n, 5, 7}, "rows_f32");
-    add("Column", each, {n, 5, 7}, {5, 1}, "reference", 1);
-    add("Outer", each, {5, 1}, {7}, "reference");
+    add("Column", each, {n, 5, 7}, {5, 1}, "rows_f32", 1);
+    add("Outer", each, {5, 1}, {7}, "rows_f32");
+    add("Planes", each, {n, 1, 5, 3, 7}, {4, 1, 3, 1}, "rows_f32");
   }
   add("Tanh", ir::BinaryKind::kAdd, {n, 7}, {7}, "rows_f32", 1, ActivationKind::kTanh);
   add("Numbers", ir::BinaryKind::kAdd, Shape{}, Shape{1}, "rows_f32");
@@ -178,10 +179,10 @@ std::vector<Case> layout_and_other_cases() {
       {"SoftmaxBeta", ir::Softmax{1, 2}, {float_type({n, 10})}, "reference"},
       {"Reshape", ir::Reshape{{n, 12}}, {float_type({n, 3, 4})}, "alias"},
       {"ReshapeIntegers", ir::Reshape{{n, 4, 3}}, {integers}, "alias"},
-      {"Transpose", ir::Transpose{{2, 0, 1}}, {float_type({n, 3, 4})}, "reference"},
-      {"Concat", ir::Concat{1}, {float_type({n, 3}), float_type({n, 5})}, "reference"},
-      {"Slice", ir::Slice{1, 1, 2, 3}, {float_type({n, 7})}, "reference"},
-      {"SliceOfNothing", ir::Slice{1, 0, 1, 0}, {float_type({n, 7})}, "reference"},
+      {"Transpose", ir::Transpose{{2, 0, 1}}, {float_type({n, 3, 4})}, "strided_copy"},
+      {"Concat", ir::Concat{1}, {float_type({n, 3}), float_type({n, 5})}, "strided_copy"},
+      {"Slice", ir::Slice{1, 1, 2, 3}, {float_type({n, 7})}, "strided_copy"},
+      {"SliceOfNothing", ir::Slice{1, 0, 1, 0}, {float_type({n, 7})}, "strided_copy"},
       {"CastToIntegers", ir::Cast{ElementType::kInt32}, {float_type({n, 7})}, "reference"},
       {"CastToFloats", ir::Cast{ElementType::kFloat32}, {integers}, "reference"},
       {"QuantizeLinear",

@@ -6,9 +6,11 @@
 #include "halftone/runtime/ops/convolution.h"
 #include "halftone/runtime/ops/elementwise.h"
 #include "halftone/runtime/ops/integer.h"
+#include "halftone/runtime/ops/layout.h"
 #include "halftone/runtime/ops/linear.h"
 #include "halftone/runtime/ops/recurrent.h"
 #include "halftone/runtime/ops/reference.h"
+#include "halftone/runtime/ops/statistics.h"
 
 namespace halftone::runtime {
 namespace {
@@ -48,6 +50,14 @@ constexpr std::array kSoftmax = {
 constexpr std::array kEncode = {
     Implementation{"bit_planes", judge_encode_planes, create_encode_planes},
     Implementation{"int8", judge_encode_int8, create_encode_int8}};
+constexpr std::array kCopies = {Implementation{"strided_copy", judge_copy, create_copy},
+                                kReference};
+constexpr std::array kGather = {Implementation{"row_copy", judge_gather, create_gather},
+                                kReference};
+constexpr std::array kReduce = {Implementation{"joined_axes_f32", judge_reduce, create_reduce},
+                                kReference};
+constexpr std::array kNormalize = {
+    Implementation{"joined_axes_f32", judge_normalize, create_normalize}, kReference};
 constexpr std::array kReshape = {Implementation{"alias", judge_alias, create_alias}};
 constexpr std::array kRecurrent = {
     Implementation{"xnor_popcount", judge_recurrent_bits, create_recurrent_bits},
@@ -76,6 +86,15 @@ struct Lists {
   List operator()(const ir::Requantize&) const { return kRequantize; }
   List operator()(const ir::QuantizeLinear&) const { return kQuantize; }
   List operator()(const ir::DequantizeLinear&) const { return kDequantize; }
+  List operator()(const ir::Transpose&) const { return kCopies; }
+  List operator()(const ir::Slice&) const { return kCopies; }
+  List operator()(const ir::Concat&) const { return kCopies; }
+  List operator()(const ir::BroadcastTo&) const { return kCopies; }
+  List operator()(const ir::Tile&) const { return kCopies; }
+  List operator()(const ir::Pad&) const { return kCopies; }
+  List operator()(const ir::Gather&) const { return kGather; }
+  List operator()(const ir::Reduce&) const { return kReduce; }
+  List operator()(const ir::Normalize&) const { return kNormalize; }
   template <typename Op>
   List operator()(const Op&) const {
     return kOthers;

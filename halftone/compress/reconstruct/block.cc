@@ -70,11 +70,8 @@ std::optional<Block> extract_block(const ir::Graph& graph, ir::ValueId from, ir:
       }
       inputs.push_back(input == ir::kAbsent ? input : block.copies.at(input));
     }
-    ir::Operator op = node.op;
-    if (auto* reshape = std::get_if<ir::Reshape>(&op)) {
-      reshape->shape = reshape->shape.with_batch(batch);
-    }
-    block.copies[node.output] = block.graph.add_node(node.name, std::move(op), std::move(inputs));
+    block.copies[node.output] =
+        block.graph.add_node(node.name, ir::with_batch(node.op, batch), std::move(inputs));
   }
   if (!block.copies.contains(from)) return std::nullopt;
   block.graph.add_output(block.copies.at(to));

@@ -315,9 +315,12 @@ TapeStep make_tape_step(const TapeContext& context) {
   if (const auto* pool = std::get_if<ir::Pool>(&op)) return pool_step(context, *pool);
   if (const auto* softmax = std::get_if<ir::Softmax>(&op)) return softmax_step(context, *softmax);
   if (std::holds_alternative<ir::Reshape>(op) || std::holds_alternative<ir::Transpose>(op) ||
-      std::holds_alternative<ir::Slice>(op) || std::holds_alternative<ir::Concat>(op)) {
+      std::holds_alternative<ir::Slice>(op) || std::holds_alternative<ir::Concat>(op) ||
+      std::holds_alternative<ir::BroadcastTo>(op) || std::holds_alternative<ir::Tile>(op)) {
     return move_step(context);
   }
+  const auto* pad = std::get_if<ir::Pad>(&op);
+  if (pad != nullptr && context.inputs.size() == 1) return move_step(context);
   fail_gradient(describe(context.node));
 }
 

@@ -50,7 +50,7 @@ class NodeExport {
   void operator()(const ir::DequantizeLinear& /*op*/) const { add(OperatorCode::kDequantize); }
   template <typename Op>
   void operator()(const Op& /*op*/) const {
-    fail(ErrorKind::kUnsupported, "no such operator in the file");
+    fail(ErrorKind::kUnsupported, "cannot be written to this format");
   }
 
  private:

@@ -91,8 +91,8 @@ void export_clip(Exporter& exporter, float low, float high, const std::string& i
   exporter.add_node("Clip", inputs, output);
 }
 
-// One overload per operator of the graph; the linear ones are in export_linear.cc, those of
-// images in export_convolution.cc.
+// One overload per operator of the graph; others are in export_convolution.cc, export_linear.cc,
+// export_moving.cc, export_recurrent.cc and export_statistics.cc.
 
 template <typename Op>
 void export_operator(Exporter& /*exporter*/, const Node& node, const Op& /*op*/) {
@@ -287,6 +287,12 @@ void export_activation(Exporter& exporter, const ir::Activation& activation,
       NodeProto& proto = exporter.add_node("Gelu", {input}, output);
       const bool tanh = activation.kind == ActivationKind::kGeluTanh;
       set_attribute(proto, "approximate", std::string_view(tanh ? "tanh" : "none"));
+      return;
+    }
+    case ActivationKind::kIsInf: {
+      NodeProto& proto = exporter.add_node("IsInf", {input}, output);
+      set_attribute(proto, "detect_positive", std::int64_t{activation.alpha != 0 ? 1 : 0});
+      set_attribute(proto, "detect_negative", std::int64_t{activation.beta != 0 ? 1 : 0});
       return;
     }
     case ActivationKind::kSquare:

@@ -112,4 +112,29 @@ bool belongs_to_recurrent(const ir::Graph& graph, const ir::Node& node);
 void export_operator(Exporter& exporter, const ir::Node& node, const ir::FullyConnected& op);
 void export_operator(Exporter& exporter, const ir::Node& node, const ir::MatMul& op);
 
+// export_statistics.cc
+
+void export_operator(Exporter& exporter, const ir::Node& node, const ir::Reduce& op);
+void export_operator(Exporter& exporter, const ir::Node& node, const ir::ArgReduce& op);
+void export_operator(Exporter& exporter, const ir::Node& node, const ir::CumSum& op);
+void export_operator(Exporter& exporter, const ir::Node& node, const ir::TopK& op);
+void export_operator(Exporter& exporter, const ir::Node& node, const ir::Normalize& op);
+void export_operator(Exporter& exporter, const ir::Node& node, const ir::LocalNormalize& op);
+
+// export_moving.cc
+
+void export_operator(Exporter& exporter, const ir::Node& node, const ir::Where& op);
+void export_operator(Exporter& exporter, const ir::Node& node, const ir::Gather& op);
+void export_operator(Exporter& exporter, const ir::Node& node, const ir::GatherElements& op);
+void export_operator(Exporter& exporter, const ir::Node& node, const ir::GatherND& op);
+void export_operator(Exporter& exporter, const ir::Node& node, const ir::ScatterElements& op);
+void export_operator(Exporter& exporter, const ir::Node& node, const ir::ScatterND& op);
+void export_operator(Exporter& exporter, const ir::Node& node, const ir::OneHot& op);
+void export_operator(Exporter& exporter, const ir::Node& node, const ir::Pad& op);
+void export_operator(Exporter& exporter, const ir::Node& node, const ir::BroadcastTo& op);
+void export_operator(Exporter& exporter, const ir::Node& node, const ir::Tile& op);
+void export_operator(Exporter& exporter, const ir::Node& node, const ir::ReverseSequence& op);
+void export_operator(Exporter& exporter, const ir::Node& node, const ir::Resize& op);
+void export_operator(Exporter& exporter, const ir::Node& node, const ir::GridSample& op);
+
 }  // namespace halftone::formats::onnx

@@ -18,6 +18,11 @@ bool is_one_of(const ir::Operator& op) {
   return (std::holds_alternative<Ops>(op) || ...);
 }
 
+/// Operators that take integers of 8 bits as well.
+bool is_product(const ir::Operator& op) {
+  return is_one_of<ir::MatMul, ir::FullyConnected, ir::Conv>(op);
+}
+
 /// Operators that compute on numbers, and only on float32.
 bool is_arithmetic(const ir::Operator& op) {
   if (const auto* unary = std::get_if<ir::Unary>(&op)) {
@@ -25,14 +30,8 @@ bool is_arithmetic(const ir::Operator& op) {
     return kind != ir::ActivationKind::kAbs && kind != ir::ActivationKind::kNeg &&
            kind != ir::ActivationKind::kSign && kind != ir::ActivationKind::kNot;
   }
-  return is_one_of<ir::MatMul, ir::FullyConnected, ir::Conv, ir::ConvTranspose, ir::Pool,
-                   ir::Softmax, ir::QuantizeLinear, ir::Normalize, ir::LocalNormalize,
-                   ir::GridSample>(op);
-}
-
-/// Operators that take integers of 8 bits as well.
-bool is_product(const ir::Operator& op) {
-  return is_one_of<ir::MatMul, ir::FullyConnected, ir::Conv>(op);
+  return is_product(op) || is_one_of<ir::ConvTranspose, ir::Pool, ir::Softmax, ir::QuantizeLinear,
+                                     ir::Normalize, ir::LocalNormalize, ir::GridSample>(op);
 }
 
 /// Operators worth carrying out during the import: their cost is that of their output or input.
@@ -63,10 +62,10 @@ bool holds_field(const AttributeProto& attribute, AttributeProto::AttributeType 
       return attribute.floats_size() > 0;
     case AttributeProto::INTS:
       return attribute.ints_size() > 0;
-    case AttributeProto::GRAPH:
-      return attribute.has_g();
     case AttributeProto::STRINGS:
       return attribute.strings_size() > 0;
+    case AttributeProto::GRAPH:
+      return attribute.has_g();
     default:
       return false;
   }

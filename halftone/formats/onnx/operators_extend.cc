@@ -48,11 +48,11 @@ Numbers pads_of(NodeBuilder& node, std::size_t rank) {
 /// The value without what negative pads take off an axis.
 ValueId cropped(NodeBuilder& node, ValueId x, std::size_t axis, std::int64_t before,
                 std::int64_t after) {
+  if (before >= 0 && after >= 0) return x;
   const ir::Dim extent = node.type(x).shape[axis];
-  const std::int64_t front = std::max<std::int64_t>(0, -std::max(before, -extent));
-  const std::int64_t back = std::max<std::int64_t>(0, -std::max(after, -extent));
-  if (front == 0 && back == 0) return x;
   if (extent == ir::kBatch) NodeBuilder::unsupported("takes a part of the batch");
+  const std::int64_t front = -std::clamp<std::int64_t>(before, -extent, 0);
+  const std::int64_t back = -std::clamp<std::int64_t>(after, -extent, 0);
   const std::int64_t count = extent - front - back;
   if (count <= 0) fail(ErrorKind::kShape, "pads take off all of axis " + std::to_string(axis));
   return node.emit(

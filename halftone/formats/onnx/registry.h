@@ -58,6 +58,17 @@ void build_lrn(NodeBuilder& node);
 void build_lp_normalization(NodeBuilder& node);
 void build_dropout(NodeBuilder& node);
 
+// operators_integer.cc
+void build_conv_integer(NodeBuilder& node);
+void build_dynamic_quantize_linear(NodeBuilder& node);
+void build_matmul_integer(NodeBuilder& node);
+void build_qlinear_conv(NodeBuilder& node);
+void build_qlinear_matmul(NodeBuilder& node);
+
+// operators_recurrent.cc
+void build_recurrent(NodeBuilder& node);
+void build_own_recurrent(NodeBuilder& node);
+
 // operators_reduce.cc
 void build_reduce(NodeBuilder& node);
 void build_arg_reduce(NodeBuilder& node);
@@ -95,17 +106,6 @@ void build_softmax_cross_entropy_loss(NodeBuilder& node);
 
 // operators_control.cc
 void build_if(NodeBuilder& node);
-
-// operators_integer.cc
-void build_conv_integer(NodeBuilder& node);
-void build_dynamic_quantize_linear(NodeBuilder& node);
-void build_matmul_integer(NodeBuilder& node);
-void build_qlinear_conv(NodeBuilder& node);
-void build_qlinear_matmul(NodeBuilder& node);
-
-// operators_recurrent.cc
-void build_recurrent(NodeBuilder& node);
-void build_own_recurrent(NodeBuilder& node);
 
 // operators_layout.cc
 void build_reshape(NodeBuilder& node);

@@ -224,7 +224,7 @@ StripMemory Divide(const BitConvWeights& w, std::byte* scratch) {
   const std::size_t pixels = w.shape().line_pixels();
   auto* const positions = reinterpret_cast<std::uint16_t*>(scratch);
   if (!w.has_offset()) return {positions, nullptr, nullptr, nullptr, nullptr};
-  std::uint16_t* const end = positions + w.x_bits() * w.strip().plane_positions;
+  std::uint16_t* const end = positions + w.x_bits() * w.plane_positions();
   auto* const row_sums = reinterpret_cast<float*>(end);
   auto* const window_ones = reinterpret_cast<std::uint16_t*>(row_sums + pixels);
   std::uint16_t* const row_ones = window_ones + pixels;
@@ -277,19 +277,26 @@ void FillAll(const Pixels& pixels, std::size_t pieces, std::uint16_t* HWY_RESTRI
 
 /// How many of channels [first, last) of each pixel have their bit set.
 /// @param ones  [count]
-void CountOnes(const Pixels& pixels, std::size_t first, std::size_t last, bool all,
+void CountOnes(const Pixels& pixels, std::size_t first, std::size_t last,
                std::uint16_t* HWY_RESTRICT ones) {
   const std::size_t num_words = words_for_bits(last);
   for (std::size_t q = 0; q < pixels.count; ++q) {
     const std::uint64_t* words = pixels.words + q * pixels.stride;
     int count = 0;
-    if (all) {
-      for (std::size_t w = 0; w < num_words; ++w) count += std::popcount(words[w]);
-    } else {
-      for (std::size_t c = first; c < last; c += 64) {
-        count += std::popcount(bits_between({words, num_words}, c, std::min(c + 64, last)));
-      }
+    for (std::size_t c = first; c < last; c += 64) {
+      count += std::popcount(bits_between({words, num_words}, c, std::min(c + 64, last)));
     }
+    ones[q] = static_cast<std::uint16_t>(count);
+  }
+}
+
+/// The same for all channels.
+void CountAllOnes(const Pixels& pixels, std::size_t num_words, std::uint16_t* HWY_RESTRICT ones) {
+  const std::size_t stride = pixels.stride;
+  const std::uint64_t* HWY_RESTRICT words = pixels.words;
+  for (std::size_t q = 0; q < pixels.count; ++q, words += stride) {
+    int count = std::popcount(words[0]);
+    for (std::size_t w = 1; w < num_words; ++w) count += std::popcount(words[w]);
     ones[q] = static_cast<std::uint16_t>(count);
   }
 }
@@ -329,7 +336,7 @@ void FillRow(const BitConvWeights& w, std::size_t group, const std::uint64_t* x,
   const std::size_t last_channel = first_channel + w.shape().group_channels();
   for (std::size_t i = 0; i < w.x_bits(); ++i) {
     const Pixels pixels{x == nullptr ? nullptr : x + i * words, w.x_bits() * words, last - first};
-    std::uint16_t* to = memory.positions + i * w.strip().plane_positions + row * width * pieces;
+    std::uint16_t* to = memory.positions + i * w.plane_positions() + row * width * pieces;
     std::fill_n(to, first * pieces, std::uint16_t{0});
     if (all) {
       FillAll(pixels, pieces, to + first * pieces);
@@ -339,33 +346,25 @@ void FillRow(const BitConvWeights& w, std::size_t group, const std::uint64_t* x,
     std::fill(to + last * pieces, to + width * pieces, std::uint16_t{0});
     if (!w.has_offset()) continue;
     std::fill_n(memory.row_ones, first, std::uint16_t{0});
-    CountOnes(pixels, first_channel, last_channel, all, memory.row_ones + first);
+    if (all && words != 0) {
+      CountAllOnes(pixels, words, memory.row_ones + first);
+    } else {
+      CountOnes(pixels, first_channel, last_channel, memory.row_ones + first);
+    }
     std::fill(memory.row_ones + last, memory.row_ones + width, std::uint16_t{0});
     SumOnes(axis, memory.row_ones, memory.ones + (i * strip_rows + row) * axis.output);
   }
 }
 
-/// The input pixel that a place in the padded input is; `axis.input` for none.
-HWY_INLINE std::size_t InputAt(const ConvAxis& axis, std::size_t padded) {
-  const bool inside = padded >= axis.pad_before && padded - axis.pad_before < axis.input;
-  return inside ? padded - axis.pad_before : axis.input;
-}
-
 /// The pixels that output lines [y, y + lines) of a plane see.
 void FillStrip(const std::uint64_t* x, const BitConvWeights& w, std::size_t group,
                const ConvLine& line, std::size_t lines, const StripMemory& memory) {
-  const auto& [az, ay, ax] = w.shape().axes;
   const std::size_t pixel_words = w.x_bits() * words_for_bits(w.shape().channels);
-  const std::size_t rows = (lines - 1) * ay.stride + (ay.kernel - 1) * ay.dilation + 1;
-  for (std::size_t s = 0; s < w.strip().slices; ++s) {
-    const std::size_t z = InputAt(az, line.z * az.stride + s);
-    for (std::size_t r = 0; r < rows; ++r) {
-      const std::size_t y = InputAt(ay, line.y * ay.stride + r);
-      const bool inside = z != az.input && y != ay.input;
-      const std::size_t first = ((line.image * az.input + z) * ay.input + y) * ax.input;
-      FillRow(w, group, inside ? x + first * pixel_words : nullptr, s * w.strip().rows + r, memory);
-    }
-  }
+  for_each_strip_row(w.shape(), w.strip(), line, lines,
+                     [&](std::size_t row, bool inside, std::size_t first) {
+                       const std::uint64_t* pixels = inside ? x + first * pixel_words : nullptr;
+                       FillRow(w, group, pixels, row, memory);
+                     });
 }
 
 /// Some neighbouring output pixels of a line, and all they need.
@@ -509,7 +508,7 @@ void ComputeTile(const BitConvWeights& w, const Tile& tile, const StripMemory& m
   const std::size_t stride = w.shape().axes[2].stride;
   const std::size_t first = (tile.row * w.strip().width + tile.x * stride) * w.tap_pieces();
   for (std::size_t i = 0; i < x_bits; ++i) {
-    const std::uint16_t* window = memory.positions + i * w.strip().plane_positions + first;
+    const std::uint16_t* window = memory.positions + i * w.plane_positions() + first;
     for (std::size_t t = 0; t < tile.count; ++t, window += stride * w.tap_pieces()) {
       windows[t * x_bits + i] = window;
     }

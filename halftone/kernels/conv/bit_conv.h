@@ -11,6 +11,7 @@
 #include "halftone/base/buffer.h"
 #include "halftone/kernels/conv/conv_finish.h"
 #include "halftone/kernels/conv/conv_shape.h"
+#include "halftone/kernels/conv/conv_strip.h"
 #include "halftone/numerics/encoding.h"
 
 namespace halftone::kernels {
@@ -83,17 +84,11 @@ class BitConvWeights {
   }
   [[nodiscard]] const float* offsets() const { return base(patterns_.count() + x_bits() * bits_); }
 
-  /// The strip: codes of the pixels that some output lines see, zero outside the image, as
-  /// positions in the tables. Per plane of the activations [slices, rows, width, pieces of a tap].
-  struct Strip {
-    std::size_t lines = 0;  ///< of outputs, at most
-    std::size_t slices = 0;
-    std::size_t rows = 0;
-    std::size_t width = 0;
-    /// From a plane to the next, with some room for vectors that end beyond it.
-    std::size_t plane_positions = 0;
-  };
-  [[nodiscard]] const Strip& strip() const { return strip_; }
+  /// Of codes as positions in the tables, zero outside the image: per plane of the activations
+  /// [pixels, pieces of a tap].
+  [[nodiscard]] const ConvStrip& strip() const { return strip_; }
+  /// From a plane of the strip to the next, with some room for vectors that end beyond it.
+  [[nodiscard]] std::size_t plane_positions() const { return plane_positions_; }
   /// [pieces] where in the strip a piece lies, from the first pixel of a window on.
   [[nodiscard]] std::span<const std::uint32_t> inputs() const { return inputs_; }
   /// Of the memory that a call of bit_conv() works in.
@@ -102,8 +97,6 @@ class BitConvWeights {
  private:
   /// Of all planes of a block.
   [[nodiscard]] std::size_t block_bytes() const { return pieces() * bits_ * 2 * kBlock; }
-  void plan_strip();
-  void plan_inputs();
   void pack_planes(const numerics::BitPlanes& codes);
   void pack_floats(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
                    std::span<const float> bias);
@@ -115,7 +108,8 @@ class BitConvWeights {
   std::size_t blocks_ = 0;
   std::size_t tap_pieces_ = 0;
   bool has_offset_ = false;
-  Strip strip_;
+  ConvStrip strip_;
+  std::size_t plane_positions_ = 0;
   std::vector<std::uint32_t> inputs_;
   AlignedBuffer planes_;
   AlignedBuffer floats_;

@@ -11,8 +11,6 @@
 namespace halftone::kernels {
 namespace {
 
-/// How much of the strip should be in the caches beside the weights.
-constexpr std::size_t kStripBytes = std::size_t{1} << 16;
 /// Positions that a vector may reach past the end.
 constexpr std::size_t kRoom = 32;
 
@@ -30,11 +28,6 @@ void check(const ConvShape& shape, const numerics::BitPlanes& codes,
 
 std::size_t divide_up(std::size_t a, std::size_t b) { return a / b + (a % b != 0); }
 
-/// Inputs that `outputs` of an axis see.
-std::size_t seen(const ConvAxis& axis, std::size_t outputs) {
-  return outputs == 0 ? 0 : (outputs - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1;
-}
-
 }  // namespace
 
 BitConvWeights::BitConvWeights(const ConvShape& shape, const numerics::BitPlanes& codes,
@@ -47,8 +40,9 @@ BitConvWeights::BitConvWeights(const ConvShape& shape, const numerics::BitPlanes
       blocks_(divide_up(shape.group_outputs(), kBlock)),
       tap_pieces_(divide_up(shape.group_channels(), kPieceInputs)),
       has_offset_(encoding.has_offset) {
-  plan_strip();
-  plan_inputs();
+  strip_ = plan_strip(shape_, x_bits() * tap_pieces_ * sizeof(std::uint16_t));
+  plane_positions_ = divide_up(strip_.pixels() * tap_pieces_ + kRoom, kRoom) * kRoom;
+  inputs_ = piece_positions(shape_, strip_, tap_pieces_);
   planes_ = AlignedBuffer(shape_.groups * blocks_ * block_bytes());
   const std::size_t rows = patterns_.count() + x_bits() * bits_ + 1;
   floats_ = AlignedBuffer(rows * float_row() * sizeof(float));
@@ -56,23 +50,8 @@ BitConvWeights::BitConvWeights(const ConvShape& shape, const numerics::BitPlanes
   pack_floats(codes, encoding, bias);
 }
 
-void BitConvWeights::plan_strip() {
-  const auto& [z, y, x] = shape_.axes;
-  strip_.slices = seen(z, 1);
-  strip_.width = seen(x, x.output);
-  const std::size_t row_bytes =
-      x_bits() * strip_.slices * strip_.width * tap_pieces_ * sizeof(std::uint16_t);
-  const std::size_t most_rows = kStripBytes / std::max<std::size_t>(row_bytes, 1);
-  const std::size_t least_rows = seen(y, 1);
-  strip_.lines = most_rows <= least_rows ? 1 : (most_rows - least_rows) / y.stride + 1;
-  strip_.lines = std::min(strip_.lines, std::max<std::size_t>(y.output, 1));
-  strip_.rows = seen(y, strip_.lines);
-  const std::size_t positions = strip_.slices * strip_.rows * strip_.width * tap_pieces_;
-  strip_.plane_positions = divide_up(positions + kRoom, kRoom) * kRoom;
-}
-
 std::size_t BitConvWeights::scratch_bytes() const {
-  const std::size_t positions = x_bits() * strip_.plane_positions;
+  const std::size_t positions = x_bits() * plane_positions_;
   // For the sums of windows: per line their sums and counts, per row of pixels counts of pixels
   // and of rows of windows.
   const std::size_t counts =
@@ -81,18 +60,6 @@ std::size_t BitConvWeights::scratch_bytes() const {
           : 0;
   return divide_up((positions + counts) * sizeof(std::uint16_t), AlignedBuffer::kAlignment) *
          AlignedBuffer::kAlignment;
-}
-
-void BitConvWeights::plan_inputs() {
-  const auto& [z, y, x] = shape_.axes;
-  for (std::size_t tap = 0; tap < shape_.taps(); ++tap) {
-    const std::size_t slice = tap / x.kernel / y.kernel * z.dilation;
-    const std::size_t row = slice * strip_.rows + tap / x.kernel % y.kernel * y.dilation;
-    const std::size_t pixel = row * strip_.width + tap % x.kernel * x.dilation;
-    for (std::size_t p = 0; p < tap_pieces_; ++p) {
-      inputs_.push_back(static_cast<std::uint32_t>(pixel * tap_pieces_ + p));
-    }
-  }
 }
 
 void BitConvWeights::pack_planes(const numerics::BitPlanes& codes) {

@@ -12,6 +12,7 @@
 #include "halftone/base/buffer.h"
 #include "halftone/kernels/conv/conv_finish.h"
 #include "halftone/kernels/conv/conv_shape.h"
+#include "halftone/kernels/conv/int8_pixels.h"
 #include "halftone/kernels/int8_matmul/level_matmul.h"
 #include "halftone/kernels/int8_matmul/plane_matmul.h"
 #include "halftone/numerics/encoding.h"
@@ -22,13 +23,6 @@ namespace halftone::kernels {
 enum class Int8Product {
   kPlanes,  ///< plane_matmul()
   kLevels,  ///< level_matmul()
-};
-
-/// Pixels as integers: q stands for scale q + offset. What encode_int8() makes.
-struct Int8Pixels {
-  const std::int8_t* q;  ///< [images, pixels, channels], within +-127
-  float scale = 1;
-  float offset = 0;
 };
 
 /// Encoded weights [outputs, taps, channels / groups] as int8_conv() reads them: those of a matrix

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "halftone/base/testing.h"
+#include "halftone/kernels/conv/byte_conv.h"
 #include "halftone/kernels/conv/conv_testing.h"
 #include "halftone/kernels/conv/gather.h"
 #include "halftone/kernels/per_target.h"
@@ -46,17 +47,35 @@ struct Problem {
     }
   }
 
+  [[nodiscard]] Int8Pixels pixels() const { return {q.data(), scale, offset}; }
+  /// Whether byte_conv() takes the weights.
+  [[nodiscard]] bool has_small_levels() const {
+    return encoding.bits <= ByteConvWeights::kMostBits &&
+           encoding.granularity != Granularity::kGroup;
+  }
+
   [[nodiscard]] std::vector<float> run(Int8Product product,
                                        std::size_t lines = ~std::size_t{0}) const {
     const Int8ConvWeights weights(shape, w, encoding, bias, offset, product);
+    return run(weights, lines, [&](auto&&... rest) { int8_conv(pixels(), weights, rest...); });
+  }
+  [[nodiscard]] std::vector<float> run_bytes(std::size_t lines = ~std::size_t{0}) const {
+    const ByteConvWeights weights(shape, w, encoding, bias, pixels());
+    return run(weights, lines, [&](auto&&... rest) { byte_conv(q.data(), weights, rest...); });
+  }
+
+ private:
+  template <typename Weights, typename Compute>
+  [[nodiscard]] std::vector<float> run(const Weights& weights, std::size_t lines,
+                                       const Compute& compute) const {
     AlignedBuffer scratch(weights.scratch_bytes());
     std::vector<float> y(shape.num_pixels() * shape.outputs, -77.0F);
     ConvFinish finish;
     finish.residual = MatrixView<const float>(residual, shape.num_pixels(), shape.outputs);
     for (std::size_t first = 0; first < shape.num_lines();) {
       const std::size_t last = first + std::min(lines, shape.num_lines() - first);
-      int8_conv({q.data(), scale, offset}, weights, {first, last}, finish, scratch.bytes(),
-                MatrixView<float>(y, shape.num_pixels(), shape.outputs));
+      compute(LineRange{first, last}, finish, scratch.bytes(),
+              MatrixView<float>(y, shape.num_pixels(), shape.outputs));
       first = last;
     }
     return y;
@@ -77,8 +96,10 @@ void expect_convolution(Random& random, const ConvShape& shape, int bits, Granul
   double largest = 0;
   for (const float v : w) largest = std::max(largest, std::abs(static_cast<double>(v)));
   const double size = 127.0 * 2 * largest * static_cast<double>(shape.inputs()) + 10;
-  for (const auto product : {Int8Product::kPlanes, Int8Product::kLevels}) {
-    const auto y = problem.run(product);
+  std::vector<std::vector<float>> results = {problem.run(Int8Product::kPlanes),
+                                             problem.run(Int8Product::kLevels)};
+  if (problem.has_small_levels()) results.push_back(problem.run_bytes());
+  for (const auto& y : results) {
     for (std::size_t i = 0; i < y.size(); ++i) {
       ASSERT_NEAR(y[i], plain.y[i] + static_cast<double>(problem.residual[i]), 32 * size * 0x1p-24)
           << to_string(shape) << ", bits " << bits << ", output " << i;
@@ -99,6 +120,13 @@ TEST_P(Int8Conv, EqualsTheConvolutionOfDecodedNumbers) {
     }
   }
   expect_convolution(random, square_shape(6, 8, 6, 3, 2, 2), 4, Granularity::kGroup, 16);
+  for (const std::size_t channels : {1U, 3U, 4U, 5U, 17U}) {
+    for (const std::size_t outputs : {1U, 8U, 15U, 16U, 17U, 33U}) {
+      expect_convolution(random, square_shape(5, channels, outputs, 3), 2, Granularity::kChannel,
+                         0);
+    }
+  }
+  expect_convolution(random, square_shape(43, 8, 3, 3), 4, Granularity::kChannel, 0);
 }
 
 TEST_P(Int8Conv, RangesOfLinesGiveTheSameBits) {
@@ -108,6 +136,26 @@ TEST_P(Int8Conv, RangesOfLinesGiveTheSameBits) {
     const auto whole = problem.run(product);
     for (const std::size_t lines : {1U, 2U, 4U}) EXPECT_EQ(problem.run(product, lines), whole);
   }
+  for (const std::size_t lines : {1U, 2U, 4U}) {
+    EXPECT_EQ(problem.run_bytes(lines), problem.run_bytes());
+  }
+}
+
+TEST(ByteConvWeights, RefuseWhatTheyCannotPack) {
+  Random random(34);
+  const ConvShape shape = square_shape(4, 6, 5, 3);
+  const auto pack = [&](const ConvShape& s, int bits, Granularity granularity) {
+    const auto codes = numerics::random_planes(random, 5, 54, bits);
+    const auto encoding = numerics::random_encoding(random, 5, 54, bits, true, granularity,
+                                                    granularity == Granularity::kGroup ? 9 : 0);
+    const ByteConvWeights weights(s, codes, encoding, {}, Int8Pixels{});
+  };
+  expect_error(ErrorKind::kUnsupported, "found groups of 9",
+               [&] { pack(shape, 2, Granularity::kGroup); });
+  expect_error(ErrorKind::kUnsupported, "at most 4 bits, found 5",
+               [&] { pack(shape, 5, Granularity::kTensor); });
+  expect_error(ErrorKind::kShape, "expected 5 x 63, found 5 x 54",
+               [&] { pack(square_shape(4, 7, 5, 3), 2, Granularity::kTensor); });
 }
 
 TEST(GatherWindows, TakesWhatEachTapSees) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <optional>
+#include <vector>
 
+#include "halftone/ir/strides.h"
 #include "halftone/runtime/activation.h"
 #include "halftone/runtime/ops/elementwise.h"
 
@@ -17,52 +18,77 @@ struct Walk {
 
 /// Rows over which both operands walk evenly.
 struct Rows {
-  std::size_t rows = 0;
-  std::size_t cols = 0;
+  std::size_t rows = 1;
+  std::size_t cols = 1;
   Walk a;
   Walk b;
 };
 
-/// How many elements of an operand repeat to make up the result; none if it does not repeat as a
-/// whole: its extents, leading ones left out, must be the last of the result's.
-std::optional<std::size_t> period(const ir::Shape& operand, const ir::Shape& result) {
-  auto dims = operand.dims();
-  while (!dims.empty() && dims.front() == 1) dims = dims.subspan(1);
-  const auto tail = result.dims().last(dims.size());
-  if (!std::equal(dims.begin(), dims.end(), tail.begin())) return std::nullopt;
-  return operand.element_count();
-}
+/// An axis of the result, and how far a step along it goes in each operand.
+struct Axis {
+  std::size_t count = 1;
+  std::size_t a = 0;
+  std::size_t b = 0;
+};
 
-Walk walk(std::size_t period, std::size_t cols) {
-  if (period == 1) return {0, 0};
-  return {period == cols ? 0 : cols, 1};
-}
+/// Rows for every place along the outer axes.
+struct Broadcast {
+  std::vector<Axis> outer;
+  Rows rows;
+};
 
-/// None unless one operand is the whole result, or both repeat alike.
-std::optional<Rows> find_rows(const NodeContext& context) {
+/// The axes of the result, those that are one in both operands joined.
+std::vector<Axis> joined_axes(const NodeContext& context) {
   const ir::Shape& shape = context.output().shape;
-  const std::size_t count = shape.element_count();
-  const auto a = period(context.input(0).shape, shape);
-  const auto b = period(context.input(1).shape, shape);
-  if (count == 0 || !a || !b || std::max(*a, *b) != count) return std::nullopt;
-  const std::size_t least = std::min(*a, *b);
-  const std::size_t cols = least == 1 ? count : least;
-  return Rows{count / cols, cols, walk(*a, cols), walk(*b, cols)};
+  const auto a = ir::broadcast_strides(context.input(0).shape, shape);
+  const auto b = ir::broadcast_strides(context.input(1).shape, shape);
+  std::vector<Axis> axes;
+  for (std::size_t i = 0; i < shape.rank(); ++i) {
+    const Axis axis{static_cast<std::size_t>(shape[i]), a[i], b[i]};
+    if (axis.count == 1) continue;
+    const bool continues = !axes.empty() && axes.back().a == axis.a * axis.count &&
+                           axes.back().b == axis.b * axis.count;
+    if (continues) {
+      axes.back() = {axes.back().count * axis.count, axis.a, axis.b};
+    } else {
+      axes.push_back(axis);
+    }
+  }
+  return axes;
+}
+
+Broadcast find_broadcast(const NodeContext& context) {
+  Broadcast result{joined_axes(context), {}};
+  const auto take = [&] {
+    if (result.outer.empty()) return Axis{};
+    const Axis axis = result.outer.back();
+    result.outer.pop_back();
+    return axis;
+  };
+  const Axis cols = take();
+  const Axis rows = take();
+  result.rows = {rows.count, cols.count, {rows.a, cols.a}, {rows.b, cols.b}};
+  return result;
+}
+
+/// One row; the steps are 0 or 1. An operand that stands still is read once.
+template <typename Function>
+void for_row(const Rows& rows, const float* a, const float* b, float* y, Function function) {
+  if (rows.a.step == 0) {
+    const float l = *a;
+    for (std::size_t c = 0; c < rows.cols; ++c) y[c] = function(l, b[c * rows.b.step]);
+  } else if (rows.b.step == 0) {
+    const float r = *b;
+    for (std::size_t c = 0; c < rows.cols; ++c) y[c] = function(a[c], r);
+  } else {
+    for (std::size_t c = 0; c < rows.cols; ++c) y[c] = function(a[c], b[c]);
+  }
 }
 
 template <typename Function>
 void for_rows(const Rows& rows, const float* a, const float* b, float* y, Function function) {
   for (std::size_t r = 0; r < rows.rows; ++r) {
-    const float* a_row = a + r * rows.a.row_step;
-    const float* b_row = b + r * rows.b.row_step;
-    float* y_row = y + r * rows.cols;
-    if (rows.a.step == 1 && rows.b.step == 1) {
-      for (std::size_t c = 0; c < rows.cols; ++c) y_row[c] = function(a_row[c], b_row[c]);
-    } else {
-      for (std::size_t c = 0; c < rows.cols; ++c) {
-        y_row[c] = function(a_row[c * rows.a.step], b_row[c * rows.b.step]);
-      }
-    }
+    for_row(rows, a + r * rows.a.row_step, b + r * rows.b.row_step, y + r * rows.cols, function);
   }
 }
 
@@ -91,30 +117,41 @@ void compute(ir::BinaryKind kind, const Rows& rows, const float* a, const float*
   }
 }
 
+/// From an outer axis on; returns where the output goes on.
+float* compute_from(ir::BinaryKind kind, const Broadcast& shape, std::size_t first, const float* a,
+                    const float* b, float* y) {
+  if (first == shape.outer.size()) {
+    compute(kind, shape.rows, a, b, y);
+    return y + shape.rows.rows * shape.rows.cols;
+  }
+  const Axis& axis = shape.outer[first];
+  for (std::size_t i = 0; i < axis.count; ++i) {
+    y = compute_from(kind, shape, first + 1, a + i * axis.a, b + i * axis.b, y);
+  }
+  return y;
+}
+
 }  // namespace
 
 Verdict judge_binary_rows(const NodeContext& context) {
   const bool is_float = context.input(0).is_dense(ir::ElementType::kFloat32) &&
                         context.output().is_dense(ir::ElementType::kFloat32);
   if (!is_float) return refuse("not of float32");
-  if (!find_rows(context)) {
-    return refuse("shapes " + context.input(0).shape.to_string() + " and " +
-                  context.input(1).shape.to_string() + " do not repeat row by row");
-  }
-  return accept("operands repeat row by row");
+  if (context.output().shape.element_count() == 0) return refuse("there is nothing to compute");
+  return accept("row by row");
 }
 
 Kernel create_binary_rows(const NodeContext& context) {
   const auto op = context.op<ir::Binary>();
-  const Rows rows = *find_rows(context);
+  const std::size_t count = context.output().shape.element_count();
   Kernel kernel;
-  kernel.bind = [op, rows](const Buffers& buffers) -> Call {
+  kernel.bind = [op, count, shape = find_broadcast(context)](const Buffers& buffers) -> Call {
     const auto* a = reinterpret_cast<const float*>(buffers.inputs[0]);
     const auto* b = reinterpret_cast<const float*>(buffers.inputs[1]);
     auto* y = reinterpret_cast<float*>(buffers.output);
-    return [op, rows, a, b, y] {
-      compute(op.kind, rows, a, b, y);
-      const std::span result(y, rows.rows * rows.cols);
+    return [op, shape, count, a, b, y] {
+      compute_from(op.kind, shape, 0, a, b, y);
+      const std::span result(y, count);
       apply_activation(op.activation, result, result);
     };
   };

@@ -10,6 +10,28 @@ namespace halftone::runtime {
 namespace {
 
 constexpr std::size_t kMostAxes = 3;
+/// Codes of the pixels that one line of outputs sees, which a kernel keeps in its scratch memory.
+constexpr double kMostSeen = 1 << 26;
+/// Ways in which taps may lie in the padding, times taps: what packing goes through.
+constexpr double kMostPatternTaps = 1 << 24;
+
+/// Whether windows are of a size that kernels are made for.
+bool has_usual_window(const ir::Graph& graph, const ir::Node& node) {
+  const ir::Window& window = std::get<ir::Conv>(node.op).window;
+  const ir::Shape& w = graph.value(node.inputs[1]).type.shape;
+  const ir::Shape& y = graph.value(node.output).type.shape;
+  double seen = static_cast<double>(graph.value(node.inputs[0]).type.shape.back());
+  double pattern_taps = 1;
+  for (std::size_t i = 0; i < window.rank(); ++i) {
+    const auto taps = static_cast<double>(w[i + 1]);
+    const auto outputs = static_cast<double>(y[i + 1]);
+    double extent = (taps - 1) * static_cast<double>(window.dilations[i]) + 1;
+    if (i + 1 == window.rank()) extent += outputs * static_cast<double>(window.strides[i]);
+    seen *= extent;
+    pattern_taps *= taps * std::min(outputs, 2 * taps + 1);
+  }
+  return seen <= kMostSeen && pattern_taps <= kMostPatternTaps;
+}
 
 }  // namespace
 
@@ -42,6 +64,7 @@ std::optional<std::string> why_not_coded_conv(const ir::Graph& graph, const ir::
   if (std::get<ir::Conv>(node.op).window.rank() > kMostAxes) {
     return "more than three spatial axes";
   }
+  if (!has_usual_window(graph, node)) return "taps lie too far apart, or are too many";
   return std::nullopt;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/runtime/ops/convolution_cost.h"
 
+#include "halftone/kernels/conv/byte_conv.h"
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
@@ -14,10 +15,20 @@ ConvExtent conv_extent(const ir::Graph& graph, const ir::Node& node) {
   const auto outputs = static_cast<std::size_t>(w.shape[0]);
   const auto groups = static_cast<std::size_t>(op.groups);
   const std::size_t weights = w.shape.element_count();
-  return {pixels.rows,      row_extent(graph.value(node.output).type.shape).rows,
-          pixels.cols,      outputs == 0 ? 0 : weights / outputs,
-          groups,           outputs / groups,
-          bits(x.encoding), bits(w.encoding)};
+  return {pixels.rows,
+          row_extent(graph.value(node.output).type.shape).rows,
+          pixels.cols,
+          outputs == 0 ? 0 : weights / outputs,
+          groups,
+          outputs / groups,
+          bits(x.encoding),
+          bits(w.encoding),
+          !w.encoding.is_dense() && w.encoding.basis->granularity == numerics::Granularity::kGroup};
+}
+
+bool has_small_levels(const ConvExtent& conv) {
+  return !conv.grouped && conv.weight_bits <= kernels::ByteConvWeights::kMostBits &&
+         conv.inputs <= kernels::ByteConvWeights::kMostInputs;
 }
 
 // Measured on the layers of ResNet-20, 3 x 3 of 64 channels on 8 x 8 to 16 channels on 32 x 32,
@@ -27,21 +38,22 @@ double conv_cost_us(ConvProduct product, const ConvExtent& conv) {
   const auto outputs = static_cast<double>(conv.groups * conv.group_outputs);
   const double products = pixels * outputs * static_cast<double>(conv.inputs);
   const auto numbers = static_cast<double>(conv.input_pixels) * static_cast<double>(conv.channels);
+  // A block of outputs takes its time whether it is full or not.
+  const auto blocks_of = [&](std::size_t block) {
+    return conv.groups * ((conv.group_outputs + block - 1) / block);
+  };
+  const double block_pixels = pixels * static_cast<double>(blocks_of(16));
+  const double full = block_pixels * static_cast<double>(16 * conv.inputs);
   switch (product) {
     case ConvProduct::kBits: {
-      // A block of 16 outputs takes its time whether it is full or not.
-      constexpr std::size_t kBlock = 16;
-      const std::size_t blocks = conv.groups * ((conv.group_outputs + kBlock - 1) / kBlock);
-      const double block_pixels = pixels * static_cast<double>(blocks);
       const double pairs = conv.input_bits * conv.weight_bits;
-      const double full = block_pixels * kBlock * static_cast<double>(conv.inputs);
-      return 1e-6 * (1.8 * pairs * full + (5000 * pairs + 1000) * block_pixels + 20 * numbers);
+      return 1e-6 * (1.8 * pairs * full + (1200 * pairs + 12000) * block_pixels + 20 * numbers);
     }
     case ConvProduct::kLevels: {
-      constexpr std::size_t kBlock = 32;
-      const std::size_t blocks = conv.groups * ((conv.group_outputs + kBlock - 1) / kBlock);
-      const double full = pixels * static_cast<double>(blocks * kBlock * conv.inputs);
-      return 1e-6 * (12 * full + 86000 * pixels * static_cast<double>(conv.groups));
+      if (has_small_levels(conv)) return 1e-6 * (10.5 * full + 10600 * block_pixels);
+      const auto gathered = static_cast<double>(blocks_of(32) * 32 * conv.inputs);
+      const double product_ps = conv.weight_bits <= 4 ? 12 : 16;
+      return 1e-6 * pixels * (product_ps * gathered + 86000 * static_cast<double>(conv.groups));
     }
     case ConvProduct::kFloat:
       break;

@@ -23,12 +23,16 @@ struct ConvExtent {
   std::size_t inputs = 0;  ///< of an output
   std::size_t groups = 1;
   std::size_t group_outputs = 0;
-  int input_bits = 0;   ///< 0: float32
-  int weight_bits = 0;  ///< 0: float32
+  int input_bits = 0;    ///< 0: float32
+  int weight_bits = 0;   ///< 0: float32
+  bool grouped = false;  ///< some inputs of an output share a basis
 };
 
 /// @pre the node is a Conv and all extents are known
 ConvExtent conv_extent(const ir::Graph& graph, const ir::Node& node);
+
+/// Whether kernels::byte_conv() takes the weights, rather than kernels::int8_conv().
+bool has_small_levels(const ConvExtent& conv);
 
 /// About how many microseconds one thread takes, by what was measured on one processor (Zen 3,
 /// AVX2); see linear_cost.h for why it is a table.

@@ -18,7 +18,7 @@ Kernel create_unary_onednn(const NodeContext& context);
 Verdict judge_unary_plain(const NodeContext& context);
 Kernel create_unary_plain(const NodeContext& context);
 
-/// Binary where each operand is the whole result, one row that repeats, or one number.
+/// Binary of float32, row by row.
 Verdict judge_binary_rows(const NodeContext& context);
 Kernel create_binary_rows(const NodeContext& context);
 

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators that take, write, repeat and resample elements.
+#include <algorithm>
+#include <string>
+
+#include "halftone/base/error.h"
+#include "halftone/formats/onnx/exporter.h"
+#include "halftone/formats/onnx/tensors.h"
+
+namespace halftone::formats::onnx {
+namespace {
+
+using ir::Node;
+using onnx_pb::NodeProto;
+
+[[noreturn]] void unsupported(const std::string& what) { fail(ErrorKind::kUnsupported, what); }
+
+/// A node of the operator's inputs, and of others behind them.
+NodeProto& add_like(Exporter& exporter, const Node& node, std::string_view op_type,
+                    const std::vector<std::string>& more = {}) {
+  std::vector<std::string> inputs;
+  for (const ir::ValueId id : node.inputs) {
+    inputs.push_back(id == ir::kAbsent ? "" : exporter.read(id));
+  }
+  inputs.insert(inputs.end(), more.begin(), more.end());
+  return exporter.add_node(op_type, inputs, exporter.name(node.output));
+}
+
+void set_axis(NodeProto& proto, std::size_t axis) {
+  set_attribute(proto, "axis", static_cast<std::int64_t>(axis));
+}
+
+void set_reduction(Exporter& exporter, NodeProto& proto, ir::Scatter reduction) {
+  if (reduction == ir::Scatter::kReplace) return;
+  const bool compares = reduction == ir::Scatter::kMax || reduction == ir::Scatter::kMin;
+  exporter.require_opset(compares ? 18 : 16);
+  set_attribute(proto, "reduction", to_string(reduction));
+}
+
+std::string add_numbers(Exporter& exporter, const Node& node, const char* role,
+                        const std::vector<std::size_t>& numbers) {
+  return exporter.add_integers(exporter.name(node.output) + role, {numbers.begin(), numbers.end()});
+}
+
+std::string_view coordinates_name(Exporter& exporter, ir::Coordinates coordinates) {
+  switch (coordinates) {
+    case ir::Coordinates::kHalfPixel:
+      return "half_pixel";
+    case ir::Coordinates::kHalfPixelSymmetric:
+      exporter.require_opset(19);
+      return "half_pixel_symmetric";
+    case ir::Coordinates::kPytorchHalfPixel:
+      return "pytorch_half_pixel";
+    case ir::Coordinates::kAlignCorners:
+      return "align_corners";
+    case ir::Coordinates::kAsymmetric:
+      return "asymmetric";
+    case ir::Coordinates::kCropAndResize:
+      return "tf_crop_and_resize";
+    case ir::Coordinates::kHalfPixelForNearest:
+      break;
+  }
+  unsupported("coordinates that newer operator sets have no name for");
+}
+
+/// The extent of one axis, as a size where that says the scale as well, else as a scale.
+std::vector<std::string> resize_inputs(Exporter& exporter, const Node& node, const ir::Resize& op) {
+  const std::string& output = exporter.name(node.output);
+  const bool crops = op.coordinates == ir::Coordinates::kCropAndResize;
+  std::vector<std::string> inputs{""};
+  if (crops) {
+    const float roi[] = {op.begin, op.end};
+    inputs[0] =
+        exporter.add_initializer(output + "/roi", encode_tensor(ir::Tensor::from<float>({2}, roi)));
+  }
+  const ir::Dim extent = exporter.type(node.inputs[0]).shape[op.axis];
+  if (op.scale == static_cast<double>(op.count) / static_cast<double>(extent)) {
+    inputs.emplace_back();
+    inputs.push_back(
+        exporter.add_integers(output + "/size", {static_cast<std::int64_t>(op.count)}));
+  } else {
+    const auto scale = static_cast<float>(op.scale);
+    inputs.push_back(exporter.add_initializer(
+        output + "/scale", encode_tensor(ir::Tensor::from<float>({1}, std::span(&scale, 1)))));
+  }
+  return inputs;
+}
+
+}  // namespace
+
+void export_operator(Exporter& exporter, const Node& node, const ir::Where& /*op*/) {
+  add_like(exporter, node, "Where");
+}
+
+void export_operator(Exporter& exporter, const Node& node, const ir::Gather& op) {
+  set_axis(add_like(exporter, node, "Gather"), op.axis);
+}
+
+void export_operator(Exporter& exporter, const Node& node, const ir::GatherElements& op) {
+  set_axis(add_like(exporter, node, "GatherElements"), op.axis);
+}
+
+void export_operator(Exporter& exporter, const Node& node, const ir::GatherND& op) {
+  set_attribute(add_like(exporter, node, "GatherND"), "batch_dims",
+                static_cast<std::int64_t>(op.batch_dims));
+}
+
+void export_operator(Exporter& exporter, const Node& node, const ir::ScatterElements& op) {
+  NodeProto& proto = add_like(exporter, node, "ScatterElements");
+  set_axis(proto, op.axis);
+  set_reduction(exporter, proto, op.reduction);
+}
+
+void export_operator(Exporter& exporter, const Node& node, const ir::ScatterND& op) {
+  set_reduction(exporter, add_like(exporter, node, "ScatterND"), op.reduction);
+}
+
+void export_operator(Exporter& exporter, const Node& node, const ir::OneHot& op) {
+  const std::string depth = exporter.add_integers(exporter.name(node.output) + "/depth",
+                                                  {static_cast<std::int64_t>(op.depth)});
+  NodeProto& proto = exporter.add_node(
+      "OneHot", {exporter.read(node.inputs[0]), depth, exporter.read(node.inputs[1])},
+      exporter.name(node.output));
+  set_axis(proto, op.axis);
+}
+
+void export_operator(Exporter& exporter, const Node& node, const ir::Pad& op) {
+  if (op.mode == ir::PadMode::kWrap) exporter.require_opset(19);
+  std::vector<std::size_t> pads = op.before;
+  pads.insert(pads.end(), op.after.begin(), op.after.end());
+  std::vector<std::string> inputs{exporter.read(node.inputs[0]),
+                                  add_numbers(exporter, node, "/pads", pads)};
+  if (node.inputs.size() > 1 && node.inputs[1] != ir::kAbsent) {
+    inputs.push_back(exporter.read(node.inputs[1]));
+  }
+  NodeProto& proto = exporter.add_node("Pad", inputs, exporter.name(node.output));
+  set_attribute(proto, "mode", to_string(op.mode));
+}
+
+/// The batch of the input stands where the shape has 1.
+void export_operator(Exporter& exporter, const Node& node, const ir::BroadcastTo& op) {
+  std::vector<std::int64_t> extents;
+  for (const ir::Dim dim : op.shape.dims()) extents.push_back(dim == ir::kBatch ? 1 : dim);
+  const ir::Shape& x = exporter.type(node.inputs[0]).shape;
+  if (ir::broadcast(x, ir::Shape(extents)) != exporter.type(node.output).shape) {
+    unsupported("repeats " + x.to_string() + " for every sample of the batch");
+  }
+  add_like(exporter, node, "Expand",
+           {exporter.add_integers(exporter.name(node.output) + "/shape", extents)});
+}
+
+void export_operator(Exporter& exporter, const Node& node, const ir::Tile& op) {
+  add_like(exporter, node, "Tile", {add_numbers(exporter, node, "/repeats", op.repeats)});
+}
+
+void export_operator(Exporter& exporter, const Node& node, const ir::ReverseSequence& op) {
+  NodeProto& proto = add_like(exporter, node, "ReverseSequence");
+  set_attribute(proto, "batch_axis", static_cast<std::int64_t>(op.batch_axis));
+  set_attribute(proto, "time_axis", static_cast<std::int64_t>(op.time_axis));
+}
+
+void export_operator(Exporter& exporter, const Node& node, const ir::Resize& op) {
+  static constexpr std::string_view kRounding[] = {"round_prefer_floor", "round_prefer_ceil",
+                                                   "floor", "ceil"};
+  exporter.require_opset(18);
+  const std::string_view coordinates = coordinates_name(exporter, op.coordinates);
+  NodeProto& proto = add_like(exporter, node, "Resize", resize_inputs(exporter, node, op));
+  set_attribute(proto, "axes", std::vector<std::int64_t>{static_cast<std::int64_t>(op.axis)});
+  set_attribute(proto, "mode", to_string(op.mode));
+  set_attribute(proto, "coordinate_transformation_mode", coordinates);
+  set_attribute(proto, "nearest_mode", kRounding[static_cast<std::size_t>(op.rounding)]);
+  set_attribute(proto, "cubic_coeff_a", op.cubic);
+  set_attribute(proto, "exclude_outside", std::int64_t{op.exclude_outside ? 1 : 0});
+  set_attribute(proto, "antialias", std::int64_t{op.antialias ? 1 : 0});
+  set_attribute(proto, "extrapolation_value", op.extrapolation);
+}
+
+void export_operator(Exporter& exporter, const Node& node, const ir::GridSample& op) {
+  static constexpr std::string_view kAround[] = {"zeros", "border", "reflection"};
+  exporter.require_opset(20);
+  const std::string& output = exporter.name(node.output);
+  const std::string image = exporter.fresh(output + "/image");
+  const std::string sampled = exporter.fresh(output + "/sampled");
+  set_attribute(exporter.add_node("Transpose", {exporter.read(node.inputs[0])}, image), "perm",
+                std::vector<std::int64_t>{0, 3, 1, 2});
+  NodeProto& proto =
+      exporter.add_node("GridSample", {image, exporter.read(node.inputs[1])}, sampled);
+  set_attribute(proto, "mode", to_string(op.mode));
+  set_attribute(proto, "padding_mode", kAround[static_cast<std::size_t>(op.surroundings)]);
+  set_attribute(proto, "align_corners", std::int64_t{op.align_corners ? 1 : 0});
+  set_attribute(exporter.add_node("Transpose", {sampled}, output), "perm",
+                std::vector<std::int64_t>{0, 2, 3, 1});
+}
+
+}  // namespace halftone::formats::onnx

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+// byte_conv(): pieces of four channels of some windows, broadcast, times those of 16 outputs.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "halftone/kernels/conv/byte_conv.cc"
+#include "halftone/kernels/conv/byte_conv.h"
+
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "halftone/kernels/byte_products-inl.h"
+#include "halftone/kernels/conv/finish-inl.h"
+#include "halftone/kernels/keep-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halftone::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Weights = ByteConvWeights;
+
+constexpr std::size_t kBlock = Weights::kBlock;
+constexpr std::size_t kPiece = Weights::kPieceInputs;
+/// Windows whose counts are finished together.
+constexpr std::size_t kMostWindows = 20;
+
+#if HWY_TARGET == HWY_SCALAR
+
+constexpr std::size_t kWindows = 1;
+
+template <std::size_t kCount>
+void Multiply(const std::int8_t* const* x, const std::uint8_t* levels,
+              std::span<const std::uint32_t> inputs, std::int32_t* sums) {
+  static_assert(kCount == 1);
+  std::fill_n(sums, kBlock, 0);
+  for (const std::uint32_t input : inputs) {
+    for (std::size_t o = 0; o < kBlock; ++o) {
+      for (std::size_t i = 0; i < kPiece; ++i) {
+        sums[o] += levels[o * kPiece + i] * x[0][input * kPiece + i];
+      }
+    }
+    levels += kBlock * kPiece;
+  }
+}
+
+#else
+
+/// Outputs of a vector, and vectors of a block.
+constexpr std::size_t kOutputs = hn::MaxLanes(DBytes()) / kPiece;
+constexpr std::size_t kVectors = kBlock / kOutputs;
+/// Windows whose sums fit the registers; with two vectors of levels, one of pixels, one of products
+/// and one of ones 15 of AVX2.
+constexpr std::size_t kWindows = kVectors == 1 ? 10 : (kVectors == 2 ? 5 : 2);
+
+/// sums[s][o] = sum of the products of all pieces of window s and output o.
+/// @param x       [kCount] first bytes of the windows in the strip
+/// @param levels  [pieces, 16, 4]
+template <std::size_t kCount>
+HALFTONE_VNNI void Multiply(const std::int8_t* const* HWY_RESTRICT x,
+                            const std::uint8_t* HWY_RESTRICT levels,
+                            std::span<const std::uint32_t> inputs,
+                            std::int32_t* HWY_RESTRICT sums) {
+  const DBytes d;
+  const DInts d32;
+  VInts acc[kCount][kVectors];
+  for (auto& window : acc) {
+    for (VInts& v : window) v = hn::Zero(d32);
+  }
+  const std::uint32_t* HWY_RESTRICT input = inputs.data();
+  const std::uint32_t* const end = input + inputs.size();
+  for (; input != end; ++input, levels += kBlock * kPiece) {
+    VBytes level[kVectors];
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      level[v] = Keep(hn::LoadU(d, levels + v * kOutputs * kPiece));
+    }
+    const std::size_t at = std::size_t{*input} * kPiece;
+    for (std::size_t s = 0; s < kCount; ++s) {
+      std::int32_t four;
+      std::memcpy(&four, x[s] + at, sizeof(four));
+      const VSigned pixels = Keep(hn::BitCast(DSigned(), hn::Set(d32, four)));
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        acc[s][v] = Keep(AddByteProducts(acc[s][v], level[v], pixels));
+      }
+    }
+  }
+  for (std::size_t s = 0; s < kCount; ++s) {
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      hn::StoreU(acc[s][v], d32, sums + s * kBlock + v * kOutputs);
+    }
+  }
+}
+
+#endif
+
+/// Multiply of any number of windows.
+template <std::size_t kCount = kWindows>
+HWY_INLINE void MultiplyAll(std::size_t count, const std::int8_t* const* x,
+                            const std::uint8_t* levels, std::span<const std::uint32_t> inputs,
+                            std::int32_t* sums) {
+  std::size_t s = 0;
+  for (; s + kCount <= count; s += kCount) {
+    Multiply<kCount>(x + s, levels, inputs, sums + s * kBlock);
+  }
+  if constexpr (kCount > 1) {
+    MultiplyAll<kCount / 2>(count - s, x + s, levels, inputs, sums + s * kBlock);
+  }
+}
+
+/// Where the strip of a call lies in its scratch memory.
+struct ByteStrip {
+  std::int8_t* bytes;         ///< [pixels of the strip, pieces of a tap, 4]
+  std::int32_t* pixel_sums;   ///< [width] of the pixels of a row
+  std::int32_t* window_sums;  ///< [line_pixels] of the windows of a line
+  std::int32_t* row_sums;     ///< [slices rows, line_pixels] of a row of these windows
+};
+
+ByteStrip DivideStrip(const Weights& w, std::byte* scratch) {
+  constexpr std::size_t kAlignment = AlignedBuffer::kAlignment;
+  const std::size_t bytes = w.strip().pixels() * w.tap_pieces() * kPiece;
+  auto* const sums =
+      reinterpret_cast<std::int32_t*>(scratch + (bytes + kAlignment - 1) / kAlignment * kAlignment);
+  return {reinterpret_cast<std::int8_t*>(scratch), sums, sums + w.strip().width,
+          sums + w.strip().width + w.shape().line_pixels()};
+}
+
+/// The sum of some bytes: of eight at a time, made positive by 128 each, in four lanes of 16 bits.
+HWY_INLINE std::int32_t SumBytes(const std::int8_t* q, std::size_t count) {
+  constexpr std::uint64_t kEven = 0x00FF00FF00FF00FF;
+  std::int32_t sum = 0;
+  std::size_t c = 0;
+  while (c + 8 <= count) {
+    std::uint64_t lanes = 0;
+    const std::size_t end = c + std::min<std::size_t>((count - c) / 8 * 8, 512);
+    sum -= static_cast<std::int32_t>(128 * (end - c));
+    for (; c < end; c += 8) {
+      std::uint64_t eight;
+      std::memcpy(&eight, q + c, sizeof(eight));
+      eight ^= 0x8080808080808080;
+      lanes += (eight & kEven) + (eight >> 8 & kEven);
+    }
+    lanes = (lanes & 0x0000FFFF0000FFFF) + (lanes >> 16 & 0x0000FFFF0000FFFF);
+    sum += static_cast<std::int32_t>((lanes & 0xFFFFFFFF) + (lanes >> 32));
+  }
+  for (; c < count; ++c) sum += q[c];
+  return sum;
+}
+
+/// One row of the strip, and the sums of the windows along it.
+/// @param q  of the first pixel of the row, from the first channel of the group on; null: outside
+void FillByteRow(const Weights& w, const std::int8_t* q, std::size_t row, const ByteStrip& strip) {
+  const ConvAxis& axis = w.shape().axes[2];
+  const std::size_t width = w.strip().width;
+  const std::size_t channels = w.shape().group_channels();
+  const std::size_t pixel_bytes = w.tap_pieces() * kPiece;
+  std::int8_t* to = strip.bytes + row * width * pixel_bytes;
+  std::int32_t* HWY_RESTRICT windows = strip.row_sums + row * axis.output;
+  std::fill_n(windows, axis.output, 0);
+  if (q == nullptr) {
+    std::memset(to, 0, width * pixel_bytes);
+    return;
+  }
+  const std::size_t first = std::min(axis.pad_before, width);
+  const std::size_t last = std::min(axis.pad_before + axis.input, width);
+  std::memset(to, 0, first * pixel_bytes);
+  std::memset(to + last * pixel_bytes, 0, (width - last) * pixel_bytes);
+  std::fill_n(strip.pixel_sums, width, 0);
+  const std::size_t stride = w.shape().channels;
+  if (stride == pixel_bytes) {
+    std::memcpy(to + first * pixel_bytes, q, (last - first) * pixel_bytes);
+  } else {
+    for (std::size_t x = first; x < last; ++x) {
+      std::int8_t* pixel = to + x * pixel_bytes;
+      std::memcpy(pixel, q + (x - first) * stride, channels);
+      std::memset(pixel + channels, 0, pixel_bytes - channels);
+    }
+  }
+  for (std::size_t x = first; x < last; ++x) {
+    strip.pixel_sums[x] = SumBytes(to + x * pixel_bytes, channels);
+  }
+  for (std::size_t k = 0; k < axis.kernel; ++k) {
+    const std::int32_t* HWY_RESTRICT from = strip.pixel_sums + k * axis.dilation;
+    for (std::size_t x = 0; x < axis.output; ++x) windows[x] += from[x * axis.stride];
+  }
+}
+
+/// The sums of the windows of a line.
+void SumWindows(const Weights& w, const ByteStrip& strip, std::size_t row) {
+  const auto& [az, ay, ax] = w.shape().axes;
+  std::int32_t* HWY_RESTRICT sums = strip.window_sums;
+  std::fill_n(sums, ax.output, 0);
+  for (std::size_t kz = 0; kz < az.kernel; ++kz) {
+    for (std::size_t ky = 0; ky < ay.kernel; ++ky) {
+      const std::size_t at = kz * az.dilation * w.strip().rows + row + ky * ay.dilation;
+      const std::int32_t* HWY_RESTRICT from = strip.row_sums + at * ax.output;
+      for (std::size_t x = 0; x < ax.output; ++x) sums[x] += from[x];
+    }
+  }
+}
+
+/// Some neighbouring output pixels of a line.
+struct ByteTile {
+  std::size_t group;
+  std::size_t first_pixel;  ///< of all
+  std::size_t x;            ///< the first one in its line
+  std::size_t count;
+  std::size_t row;           ///< of the strip where its windows begin
+  std::size_t line_pattern;  ///< see PaddingPatterns::line()
+};
+
+/// The outputs of a block of all pixels of a tile.
+/// @param products  [count, 16]
+void FinishBytes(const Weights& w, const ByteTile& tile, std::size_t block,
+                 const std::int32_t* HWY_RESTRICT products, const std::int32_t* window_sums,
+                 const ConvFinish& finish, const MatrixView<float>& y) {
+  const hn::CappedTag<float, 8> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  constexpr std::size_t kLanes = hn::MaxLanes(d);
+  const std::size_t column = (tile.group * w.blocks() + block) * kBlock;
+  const std::size_t group_outputs = w.shape().group_outputs();
+  const std::size_t valid = std::min(kBlock, group_outputs - block * kBlock);
+  const float* const bases = w.base(0) + column;
+  const float* const half_steps = w.half_steps() + column;
+  const float* const centers = w.centers() + column;
+  const std::size_t row = w.float_row();
+  const std::int32_t steps = w.steps();
+  const std::size_t* patterns = w.patterns().along_line().data() + tile.x;
+  const std::size_t line_pattern = tile.line_pattern;
+  const std::size_t count = tile.count;
+  Finisher to(finish, y, tile.first_pixel, tile.group * group_outputs + block * kBlock);
+  for (std::size_t t = 0; t < count; ++t, products += kBlock) {
+    const float* base = bases + (line_pattern + patterns[t]) * row;
+    const auto less = hn::Set(di, steps * window_sums[t]);
+    const auto sum = hn::Set(d, static_cast<float>(window_sums[t]));
+    for (std::size_t o = 0; o < valid; o += kLanes) {
+      const auto p = hn::LoadU(di, products + o);
+      const auto odd = hn::ConvertTo(d, hn::Sub(hn::Add(p, p), less));
+      auto acc = hn::Add(hn::LoadU(d, base + o), hn::Mul(hn::LoadU(d, half_steps + o), odd));
+      acc = hn::Add(acc, hn::Mul(hn::LoadU(d, centers + o), sum));
+      if (o + kLanes <= valid) {
+        to.Store(d, acc, o);
+      } else {
+        to.StoreSome(d, acc, valid - o, o);
+      }
+    }
+    to.NextPixel();
+  }
+}
+
+void ComputeByteTile(const Weights& w, const ByteTile& tile, const ByteStrip& strip,
+                     const ConvFinish& finish, const MatrixView<float>& y) {
+  alignas(64) std::int32_t products[kMostWindows * kBlock];
+  const std::int8_t* windows[kMostWindows];
+  const std::size_t stride = w.shape().axes[2].stride;
+  const std::size_t pixel_bytes = w.tap_pieces() * kPiece;
+  const std::int8_t* window =
+      strip.bytes + (tile.row * w.strip().width + tile.x * stride) * pixel_bytes;
+  for (std::size_t t = 0; t < tile.count; ++t, window += stride * pixel_bytes) {
+    windows[t] = window;
+  }
+  for (std::size_t block = 0; block < w.blocks(); ++block) {
+    MultiplyAll(tile.count, windows, w.levels(tile.group, block), w.inputs(), products);
+    FinishBytes(w, tile, block, products, strip.window_sums + tile.x, finish, y);
+  }
+}
+
+void ByteConv(const std::int8_t* q, const Weights& w, LineRange lines, const ConvFinish& finish,
+              std::byte* scratch, MatrixView<float> y) {
+  const ConvShape& shape = w.shape();
+  const ByteStrip strip = DivideStrip(w, scratch);
+  for (std::size_t first = lines.begin; first < lines.end;) {
+    const ConvLine line = line_at(shape, first);
+    const std::size_t count =
+        std::min({w.strip().lines, lines.end - first, shape.axes[1].output - line.y});
+    for (std::size_t group = 0; group < shape.groups; ++group) {
+      const std::int8_t* group_q = q + group * shape.group_channels();
+      for_each_strip_row(
+          shape, w.strip(), line, count, [&](std::size_t row, bool inside, std::size_t pixel) {
+            FillByteRow(w, inside ? group_q + pixel * shape.channels : nullptr, row, strip);
+          });
+      for (std::size_t l = 0; l < count; ++l) {
+        const std::size_t row = l * shape.axes[1].stride;
+        SumWindows(w, strip, row);
+        for (std::size_t p = 0; p < shape.line_pixels(); p += kMostWindows) {
+          const ByteTile tile{group, (first + l) * shape.line_pixels() + p,
+                              p,     std::min(kMostWindows, shape.line_pixels() - p),
+                              row,   w.patterns().line(line.z, line.y + l)};
+          ComputeByteTile(w, tile, strip, finish, y);
+        }
+      }
+    }
+    first += count;
+  }
+}
+
+}  // namespace halftone::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace halftone::kernels {
+
+HWY_EXPORT(ByteConv);
+
+void byte_conv(const std::int8_t* q, const ByteConvWeights& weights, LineRange lines,
+               const ConvFinish& finish, std::span<std::byte> scratch,
+               MatrixView<float> y) noexcept {
+  HALFTONE_ASSERT(y.rows() == weights.shape().num_pixels() && y.cols() == weights.shape().outputs);
+  HALFTONE_ASSERT(lines.begin <= lines.end && lines.end <= weights.shape().num_lines());
+  HALFTONE_ASSERT(scratch.size() >= weights.scratch_bytes());
+  HWY_DYNAMIC_DISPATCH(ByteConv)(q, weights, lines, finish, scratch.data(), y);
+}
+
+}  // namespace halftone::kernels
+#endif  // HWY_ONCE

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolution of pixels of 8-bit integers by levels of 7 bits, without gathering: for weights of up
+// to four bits with a basis per tensor or output.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "halftone/base/buffer.h"
+#include "halftone/kernels/conv/conv_finish.h"
+#include "halftone/kernels/conv/conv_shape.h"
+#include "halftone/kernels/conv/conv_strip.h"
+#include "halftone/kernels/conv/int8_pixels.h"
+#include "halftone/numerics/encoding.h"
+
+namespace halftone::kernels {
+
+/// Encoded weights [outputs, taps, channels / groups] as byte_conv() reads them: on a LevelGrid of
+/// weight_steps(), in blocks of 16 outputs and pieces of 4 channels of a tap,
+///
+///     group 0:  block 0:  piece 0 [output 0 [level of channel 0, 1, 2, 3], output 1 [...], ...]
+///                         piece 1 ...
+///               block 1:  ...
+///
+/// Missing channels and outputs are zero.
+class ByteConvWeights {
+ public:
+  static constexpr std::size_t kMostInputs = 32767;
+  /// Levels of more bits would not fit 7.
+  static constexpr int kMostBits = 4;
+  static constexpr std::size_t kBlock = 16;
+  static constexpr std::size_t kPieceInputs = 4;
+
+  /// @param codes     [outputs, inputs of an output]
+  /// @param encoding  of `codes`; granularity tensor or channel
+  /// @param bias      [outputs], or empty for none
+  /// @param x         scale and offset of the pixels; the pixels themselves are not looked at
+  /// @throws Error as ConvShape::check() and check_weights() with kMostInputs; kUnsupported if
+  ///         granularity is group or there are more than kMostBits; kShape if the codes do not fit
+  ByteConvWeights(const ConvShape& shape, const numerics::BitPlanes& codes,
+                  const numerics::BasisEncoding& encoding, std::span<const float> bias,
+                  const Int8Pixels& x);
+
+  [[nodiscard]] const ConvShape& shape() const { return shape_; }
+  [[nodiscard]] const PaddingPatterns& patterns() const { return patterns_; }
+  [[nodiscard]] std::int32_t steps() const { return steps_; }
+  [[nodiscard]] std::size_t blocks() const { return blocks_; }
+  [[nodiscard]] std::size_t tap_pieces() const { return tap_pieces_; }
+  [[nodiscard]] std::size_t size_bytes() const {
+    return levels_.size_bytes() + floats_.size_bytes();
+  }
+  [[nodiscard]] const std::uint8_t* levels(std::size_t group, std::size_t block) const {
+    return levels_.as<std::uint8_t>().data() + (group * blocks_ + block) * block_bytes();
+  }
+  /// Rows of numbers of all blocks of all groups: base [patterns], half_step scale, center scale.
+  [[nodiscard]] std::size_t float_row() const { return shape_.groups * blocks_ * kBlock; }
+  [[nodiscard]] const float* base(std::size_t pattern) const {
+    return floats_.as<float>().data() + pattern * float_row();
+  }
+  [[nodiscard]] const float* half_steps() const { return base(patterns_.count()); }
+  [[nodiscard]] const float* centers() const { return base(patterns_.count() + 1); }
+
+  /// Of the pixels' bytes, whole pieces each.
+  [[nodiscard]] const ConvStrip& strip() const { return strip_; }
+  /// [pieces] where in the strip they lie, from the first pixel of a window on.
+  [[nodiscard]] std::span<const std::uint32_t> inputs() const { return inputs_; }
+  /// Of the memory that a call of byte_conv() works in.
+  [[nodiscard]] std::size_t scratch_bytes() const;
+
+ private:
+  [[nodiscard]] std::size_t block_bytes() const {
+    return shape_.taps() * tap_pieces_ * kPieceInputs * kBlock;
+  }
+
+  ConvShape shape_;
+  PaddingPatterns patterns_;
+  std::int32_t steps_ = 0;
+  std::size_t blocks_ = 0;
+  std::size_t tap_pieces_ = 0;
+  ConvStrip strip_;
+  std::vector<std::uint32_t> inputs_;
+  AlignedBuffer levels_;
+  AlignedBuffer floats_;
+};
+
+/// y[p, o] = sum over taps and channels of weights, on their grids, and pixels, zero outside the
+/// image, plus bias. With P = sum u q and Q = sum q over the window of p, q = 0 outside, exact
+/// integers:
+///
+///     base = bias + offset sum_(k inside) w_k    in float64, then rounded; each sum from tap to
+///            tap, that of a tap center m + half_step (2 sum u - steps m) with m channels
+///     acc = base;  acc += (half_step scale) (2 P - steps Q);  acc += (center scale) Q
+///     acc += residual, then the limits           as finish says
+///
+/// in float32 where not said otherwise, in this order, without contraction. The result is the same,
+/// bit for bit, on every target and for any division into ranges of lines.
+/// @param q        [images, pixels, channels], within +-127
+/// @param lines    which lines to compute
+/// @param scratch  [weights.scratch_bytes()], aligned to 64
+/// @param y        [num_pixels, outputs]; only the pixels of `lines` are written
+void byte_conv(const std::int8_t* q, const ByteConvWeights& weights, LineRange lines,
+               const ConvFinish& finish, std::span<std::byte> scratch,
+               MatrixView<float> y) noexcept;
+
+}  // namespace halftone::kernels

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/base/error.h"
+#include "halftone/kernels/check_weights.h"
+#include "halftone/kernels/conv/byte_conv.h"
+#include "halftone/kernels/conv/padding.h"
+#include "halftone/kernels/int8_matmul/level_grid.h"
+
+namespace halftone::kernels {
+namespace {
+
+void check(const ConvShape& shape, const numerics::BitPlanes& codes,
+           const numerics::BasisEncoding& encoding, std::span<const float> bias) {
+  shape.check();
+  check_weights("byte_conv", codes, encoding, bias, ByteConvWeights::kMostInputs);
+  check_codes("byte_conv", shape, codes);
+  if (encoding.granularity == numerics::Granularity::kGroup) {
+    fail(ErrorKind::kUnsupported,
+         "byte_conv weights: expected one basis per tensor or channel, found groups of " +
+             std::to_string(encoding.group_size));
+  }
+  if (codes.bits > ByteConvWeights::kMostBits) {
+    fail(ErrorKind::kUnsupported, "byte_conv weights: expected at most " +
+                                      std::to_string(ByteConvWeights::kMostBits) + " bits, found " +
+                                      std::to_string(codes.bits));
+  }
+}
+
+std::size_t divide_up(std::size_t a, std::size_t b) { return a / b + (a % b != 0); }
+
+}  // namespace
+
+ByteConvWeights::ByteConvWeights(const ConvShape& shape, const numerics::BitPlanes& codes,
+                                 const numerics::BasisEncoding& encoding,
+                                 std::span<const float> bias, const Int8Pixels& x)
+    : shape_((check(shape, codes, encoding, bias), shape)),
+      patterns_(shape),
+      steps_(weight_steps(codes.bits)),
+      blocks_(divide_up(shape.group_outputs(), kBlock)),
+      tap_pieces_(divide_up(shape.group_channels(), kPieceInputs)),
+      strip_(plan_strip(shape, tap_pieces_ * kPieceInputs)),
+      inputs_(piece_positions(shape, strip_, tap_pieces_)),
+      levels_(shape.groups * blocks_ * block_bytes()),
+      floats_((patterns_.count() + 2) * float_row() * sizeof(float)) {
+  const std::size_t channels = shape.group_channels();
+  std::vector<double> sums(shape.taps());
+  std::vector<double> bases(patterns_.count());
+  const auto floats = floats_.as<float>();
+  for (std::size_t o = 0; o < shape.outputs; ++o) {
+    const LevelGrid grid(encoding.basis(o, 0, codes.cols), steps_);
+    const std::size_t group = o / shape.group_outputs();
+    const std::size_t in_group = o % shape.group_outputs();
+    std::uint8_t* to = levels_.as<std::uint8_t>().data() +
+                       (group * blocks_ + in_group / kBlock) * block_bytes() +
+                       in_group % kBlock * kPieceInputs;
+    for (std::size_t tap = 0; tap < shape.taps(); ++tap) {
+      std::int64_t sum = 0;
+      for (std::size_t c = 0; c < channels; ++c) {
+        const std::uint8_t u = grid.u[codes.code(o, tap * channels + c)];
+        to[c / kPieceInputs * kPieceInputs * kBlock + c % kPieceInputs] = u;
+        sum += u;
+      }
+      to += tap_pieces_ * kPieceInputs * kBlock;
+      const std::int64_t odd = 2 * sum - steps_ * static_cast<std::int64_t>(channels);
+      sums[tap] = static_cast<double>(grid.center) * static_cast<double>(channels) +
+                  static_cast<double>(grid.half_step) * static_cast<double>(odd);
+    }
+    const double offset = x.offset;
+    padded_bases(patterns_, sums, bias.empty() ? 0 : bias[o], offset, offset, bases);
+    const std::size_t column = group * blocks_ * kBlock + in_group;
+    for (std::size_t p = 0; p < bases.size(); ++p) {
+      floats[p * float_row() + column] = static_cast<float>(bases[p]);
+    }
+    floats[bases.size() * float_row() + column] = grid.half_step * x.scale;
+    floats[(bases.size() + 1) * float_row() + column] = grid.center * x.scale;
+  }
+}
+
+std::size_t ByteConvWeights::scratch_bytes() const {
+  constexpr std::size_t kAlignment = AlignedBuffer::kAlignment;
+  const std::size_t bytes =
+      divide_up(strip_.pixels() * tap_pieces_ * kPieceInputs, kAlignment) * kAlignment;
+  // Sums of a row of pixels, of windows along each row, of the windows of a line.
+  const std::size_t sums = strip_.width + (strip_.slices * strip_.rows + 1) * shape_.line_pixels();
+  return divide_up(bytes + sums * sizeof(std::int32_t), kAlignment) * kAlignment;
+}
+
+}  // namespace halftone::kernels

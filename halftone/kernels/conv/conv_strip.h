@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of an image that some output lines see, as convolutions copy it: with its padding, so
+// that every tap of every pixel lies at the same place from the first one on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "halftone/kernels/conv/conv_shape.h"
+
+namespace halftone::kernels {
+
+/// [slices, rows, width] pixels, of which `lines` output lines of a plane see all.
+struct ConvStrip {
+  std::size_t lines = 0;
+  std::size_t slices = 0;
+  std::size_t rows = 0;
+  std::size_t width = 0;
+
+  [[nodiscard]] std::size_t pixels() const { return slices * rows * width; }
+};
+
+/// A strip that stays in the caches beside the weights, or of one line.
+/// @param pixel_bytes  what a pixel takes
+ConvStrip plan_strip(const ConvShape& shape, std::size_t pixel_bytes);
+
+/// Where the pieces of each tap lie in a strip of such pieces, from the first pixel of a window on.
+/// @return [taps, tap_pieces]
+std::vector<std::uint32_t> piece_positions(const ConvShape& shape, const ConvStrip& strip,
+                                           std::size_t tap_pieces);
+
+/// The input pixel at a place in the padded input; `axis.input` for none.
+inline std::size_t input_at(const ConvAxis& axis, std::size_t padded) {
+  const bool inside = padded >= axis.pad_before && padded - axis.pad_before < axis.input;
+  return inside ? padded - axis.pad_before : axis.input;
+}
+
+/// Calls fill(row of the strip, whether it is inside the image, its first input pixel) for
+/// each row that `lines` lines from `line` on see.
+template <typename Fill>
+void for_each_strip_row(const ConvShape& shape, const ConvStrip& strip, const ConvLine& line,
+                        std::size_t lines, const Fill& fill) {
+  const auto& [az, ay, ax] = shape.axes;
+  const std::size_t rows = (lines - 1) * ay.stride + (ay.kernel - 1) * ay.dilation + 1;
+  for (std::size_t s = 0; s < strip.slices; ++s) {
+    const std::size_t z = input_at(az, line.z * az.stride + s);
+    for (std::size_t r = 0; r < rows; ++r) {
+      const std::size_t y = input_at(ay, line.y * ay.stride + r);
+      const bool inside = z != az.input && y != ay.input;
+      const std::size_t first = ((line.image * az.input + z) * ay.input + y) * ax.input;
+      fill(s * strip.rows + r, inside, first);
+    }
+  }
+}
+
+}  // namespace halftone::kernels

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ways to compute the operators that move elements, and Gather.
+#pragma once
+
+#include "halftone/runtime/kernel.h"
+
+namespace halftone::runtime {
+
+/// Transpose, Slice, Concat, BroadcastTo, Tile, and Pad with a constant: as strided copies.
+Verdict judge_copy(const NodeContext& context);
+Kernel create_copy(const NodeContext& context);
+
+/// Gather, as copies of rows.
+Verdict judge_gather(const NodeContext& context);
+Kernel create_gather(const NodeContext& context);
+
+}  // namespace halftone::runtime

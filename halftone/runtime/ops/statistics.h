@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ways to compute Reduce and Normalize.
+#pragma once
+
+#include "halftone/runtime/kernel.h"
+
+namespace halftone::runtime {
+
+/// Reduce of float32 over axes that follow each other: sums (carried in double precision), means,
+/// extremes, norms.
+Verdict judge_reduce(const NodeContext& context);
+Kernel create_reduce(const NodeContext& context);
+
+/// Normalize over axes that follow each other.
+Verdict judge_normalize(const NodeContext& context);
+Kernel create_normalize(const NodeContext& context);
+
+}  // namespace halftone::runtime
