@@ -31,6 +31,7 @@ std::vector<Row> table() {
       {Recurrent{}, "Recurrent", "LSTM", 2, 7},
       {Unary{tanh}, "Tanh", "", 1, 1},
       {Binary{BinaryKind::kMul, tanh}, "Mul", "activation=Tanh", 2, 2},
+      {Where{}, "Where", "", 3, 3},
       {Cast{ElementType::kInt8}, "Cast", "int8", 1, 1},
       {Reshape{{kBatch, 4}}, "Reshape", "[N, 4]", 1, 1},
       {Transpose{{1, 0}}, "Transpose", "1 0", 1, 1},

@@ -62,7 +62,7 @@ ir::Graph graph_of(const Layer& layer) {
 std::size_t count_integer_layers(const ir::Graph& graph) {
   std::size_t count = 0;
   for (const ir::NodeId id : graph.topological_order()) {
-    count += std::holds_alternative<ir::Requantize>(graph.node(id).op) ? 1 : 0;
+    count += std::holds_alternative<ir::Requantize>(graph.node(id).op) ? 1U : 0U;
   }
   return count;
 }
