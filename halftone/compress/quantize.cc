@@ -72,7 +72,7 @@ class Quantizer {
         options_(options),
         block_ends_(block_ends(graph)),
         stages_(options_.progress,
-                (reconstructs() ? 4 : 3) * layers_.size() + block_ends_.size() + 1) {}
+                3 * layers_.size() + (reconstructs() ? block_ends_.size() : 0) + 1) {}
 
   QuantizeResult run() {
     check_layers();
