@@ -87,8 +87,8 @@ class Quantizer {
   void check_layers() const {
     if (layers_.empty()) {
       fail(ErrorKind::kUnsupported,
-           "no layer to quantize: expected FullyConnected, Conv or ConvTranspose layers with "
-           "constant float weights");
+           "no layer to quantize: expected FullyConnected, Conv, ConvTranspose or Recurrent layers "
+           "with constant float weights");
     }
     std::vector<std::string> names;
     for (const NodeId id : layers_) names.push_back(graph_.node(id).name);
@@ -104,7 +104,12 @@ class Quantizer {
   void build_twin(bool activations) {
     for (const NodeId id : graph_.topological_order()) {
       if (std::ranges::count(layers_, id) > 0) {
-        twin_layer(id, recipe_.for_layer(graph_.node(id).name), activations);
+        const LayerRecipe recipe = recipe_.for_layer(graph_.node(id).name);
+        if (std::holds_alternative<ir::Recurrent>(graph_.node(id).op)) {
+          twin_recurrent(id, recipe);
+        } else {
+          twin_layer(id, recipe, activations);
+        }
         block_layers_.push_back(id);
       } else {
         twin_node(id);
@@ -167,6 +172,57 @@ class Quantizer {
     twin_layers_[id] = *graph_.producer(twins_[node.output]);
   }
 
+  /// The state of a recurrent layer at every step, without the cells beside it.
+  ValueId states(ValueId output, const ir::Recurrent& op) {
+    if (!op.with_cell) return output;
+    const ir::Shape& shape = graph_.value(output).type.shape;
+    const auto hidden = static_cast<std::size_t>(shape.back()) / 2;
+    return graph_.add_node("states", ir::Slice{shape.rank() - 1, 0, 1, hidden}, {output});
+  }
+
+  /// What a recurrent layer's weights multiply are its own states of the step before: they are
+  /// encoded in a basis fitted to the states, and the weights are fitted to their second moments.
+  /// (A GRU that resets before it multiplies sees them scaled down; that is left out of account.)
+  void twin_recurrent(NodeId id, const LayerRecipe& recipe) {
+    twin_node(id);
+    if (!recipe.weights && !recipe.activations) return;
+    const ir::Node node = graph_.node(id);
+    if (twin(node.output) == node.output) {
+      twins_[node.output] = graph_.add_node(node.name, node.op, node.inputs);
+    }
+    const NodeId twin_id = *graph_.producer(twin(node.output));
+    auto op = std::get<ir::Recurrent>(node.op);
+    const ValuePair pair{states(node.output, op), states(twin(node.output), op)};
+    if (recipe.activations) {
+      op.state_encoding = std::make_shared<const numerics::BasisEncoding>(
+          fit_activation(pair, *recipe.activations, stages_.next("states of " + node.name)));
+    }
+    std::vector<ValueId> inputs = graph_.node(twin_id).inputs;
+    if (recipe.weights) {
+      const auto cols = static_cast<std::size_t>(graph_.value(node.inputs[1]).type.shape[1]);
+      const std::vector<LayerStatistics> statistics =
+          calibration_.statistics(graph_, pair, Unfolding(cols), op.state_encoding.get(),
+                                  stages_.next("states of " + node.name));
+      WeightFitOptions options = recipe_.fit.weights;
+      options.bias_correction = false;  // the bias is not the recurrence's
+      fit_layer_weights(node, inputs, *recipe.weights, statistics, options);
+    }
+    graph_.replace_node(twin_id, std::move(op), std::move(inputs));
+    twin_layers_[id] = twin_id;
+  }
+
+  numerics::BasisEncoding fit_activation(ValuePair pair, const ActivationFormat& format,
+                                         const ProgressSink& progress) {
+    const ValueSample sample =
+        calibration_.sample(graph_, pair, recipe_.fit.activation_samples, options_.seed, progress);
+    const ParameterSpace space(format.scheme, format.bits, format.offset);
+    const BasisFit fit =
+        fit_basis(space, sample.actual(), sample.original(), {}, recipe_.fit.weights.basis);
+    numerics::BasisEncoding encoding = numerics::tensor_encoding(fit.basis);
+    encoding.has_offset = space.has_offset();
+    return encoding;
+  }
+
   /// The twin of an activation, encoded; layers that share it share the codes.
   ValueId encoded(ValueId original, ValueId actual, const ActivationFormat& format,
                   const std::string& layer) {
@@ -177,14 +233,8 @@ class Quantizer {
     const ValuePair pair = own_target                      ? ValuePair{actual, actual}
                            : recipe_.fit.refit_activations ? ValuePair{original, actual}
                                                            : ValuePair{original, original};
-    const ValueSample sample =
-        calibration_.sample(graph_, pair, recipe_.fit.activation_samples, options_.seed,
-                            stages_.next("activations of " + layer));
-    const ParameterSpace space(format.scheme, format.bits, format.offset);
-    const BasisFit fit =
-        fit_basis(space, sample.actual(), sample.original(), {}, recipe_.fit.weights.basis);
-    numerics::BasisEncoding encoding = numerics::tensor_encoding(fit.basis);
-    encoding.has_offset = space.has_offset();
+    numerics::BasisEncoding encoding =
+        fit_activation(pair, format, stages_.next("activations of " + layer));
     const ValueId value = graph_.add_node(
         layer + "/encode",
         ir::Encode{std::make_shared<const numerics::BasisEncoding>(std::move(encoding))}, {actual});
@@ -195,32 +245,39 @@ class Quantizer {
   /// Replaces weights and bias among the inputs of a layer's twin.
   void quantize_weights(NodeId id, std::vector<ValueId>& inputs, const WeightFormat& format) {
     const ir::Node& node = graph_.node(id);
-    const auto& dense = std::get<ir::Tensor>(*graph_.constant(node.inputs[1]));
-    const auto [rows, cols] = matrix_extent(dense.shape());
-    const MatrixView<const float> weights(dense.as<float>(), rows, cols);
-    check_weights(weights, node);
     const ir::Encoding& encoding = graph_.value(inputs[0]).type.encoding;
     const ValueId actual =
         encoding.is_dense() ? inputs[0] : graph_.node(*graph_.producer(inputs[0])).inputs[0];
     const std::vector<LayerStatistics> statistics =
         calibration_.statistics(graph_, {node.inputs[0], actual}, Unfolding(graph_, node),
                                 encoding.basis.get(), stages_.next("inputs of " + node.name));
-    const ProgressSink progress = stages_.next("fitting " + node.name);
-    if (progress) progress(0, "");
-    WeightFitOptions fit_options = recipe_.fit.weights;
+    WeightFitOptions options = recipe_.fit.weights;
     const bool has_bias = inputs.size() > 2 && inputs[2] != ir::kAbsent;
     // A bias that is computed cannot be corrected.
-    if (has_bias && graph_.constant(inputs[2]) == nullptr) fit_options.bias_correction = false;
-    WeightFit fit =
-        fitted(node, [&] { return fit_grouped_weights(weights, format, statistics, fit_options); });
+    if (has_bias && graph_.constant(inputs[2]) == nullptr) options.bias_correction = false;
+    const Vector correction = fit_layer_weights(node, inputs, format, statistics, options);
+    correct_bias(node, inputs, correction);
+  }
 
-    const std::string name = graph_.value(node.inputs[1]).name;
+  /// Replaces the weights among the inputs of a layer's twin.
+  /// @return what the bias should take
+  Vector fit_layer_weights(const ir::Node& node, std::vector<ValueId>& inputs,
+                           const WeightFormat& format, std::span<const LayerStatistics> statistics,
+                           const WeightFitOptions& options) {
+    const auto& dense = std::get<ir::Tensor>(*graph_.constant(node.inputs[1]));
+    const auto [rows, cols] = matrix_extent(dense.shape());
+    const MatrixView<const float> weights(dense.as<float>(), rows, cols);
+    check_weights(weights, node);
+    const ProgressSink progress = stages_.next("fitting " + node.name);
+    if (progress) progress(0, "");
+    WeightFit fit =
+        fitted(node, [&] { return fit_grouped_weights(weights, format, statistics, options); });
     inputs[1] = graph_.add_constant(
-        name,
+        graph_.value(node.inputs[1]).name,
         ir::EncodedTensor{dense.shape(),
                           std::make_shared<const numerics::BasisEncoding>(std::move(fit.encoding)),
                           std::move(fit.codes)});
-    correct_bias(node, inputs, fit.bias_correction);
+    return fit.bias_correction;
   }
 
   void correct_bias(const ir::Node& node, std::vector<ValueId>& inputs, const Vector& correction) {
@@ -242,7 +299,8 @@ class Quantizer {
   void encode_afterwards() {
     for (const NodeId id : layers_) {
       const LayerRecipe recipe = recipe_.for_layer(graph_.node(id).name);
-      if (!recipe.activations) continue;
+      const bool is_recurrent = std::holds_alternative<ir::Recurrent>(graph_.node(id).op);
+      if (!recipe.activations || is_recurrent) continue;
       const ir::Node node = graph_.node(twin_layers_[id]);
       std::vector<ValueId> inputs = node.inputs;
       inputs[0] = encoded(inputs[0], inputs[0], *recipe.activations, node.name);
@@ -291,7 +349,12 @@ class Quantizer {
       const ir::Encoding& encoding = graph_.value(value).type.encoding;
       return encoding.is_dense() ? 32 : encoding.basis->bits;
     };
-    report.activation_bits = bits(layer.inputs[0]);
+    const auto* recurrent = std::get_if<ir::Recurrent>(&layer.op);
+    if (recurrent == nullptr) {
+      report.activation_bits = bits(layer.inputs[0]);
+    } else if (recurrent->state_encoding) {
+      report.activation_bits = recurrent->state_encoding->bits;
+    }
     report.weight_bits = bits(layer.inputs[1]);
     if (report.weight_bits < 32) {
       const ir::Constant& weights = *graph_.constant(layer.inputs[1]);
@@ -325,7 +388,7 @@ std::vector<NodeId> quantizable_layers(const ir::Graph& graph) {
   std::vector<NodeId> layers;
   for (const NodeId id : graph.topological_order()) {
     const ir::Node& node = graph.node(id);
-    if (!is_layer(node.op)) continue;
+    if (!is_layer(node.op) && !std::holds_alternative<ir::Recurrent>(node.op)) continue;
     const ir::Constant* weights = graph.constant(node.inputs[1]);
     const auto* dense = weights == nullptr ? nullptr : std::get_if<ir::Tensor>(weights);
     const bool float_input = graph.value(node.inputs[0]).type.encoding.is_dense();

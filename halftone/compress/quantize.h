@@ -50,7 +50,8 @@ struct QuantizeResult {
 QuantizeResult quantize(const ir::Graph& graph, const formats::Dataset& data, const Recipe& recipe,
                         const QuantizeOptions& options = {});
 
-/// The layers that quantize() can treat: FullyConnected nodes with constant float weights.
+/// The layers that quantize() can treat: FullyConnected, Conv, ConvTranspose and Recurrent nodes
+/// with constant float weights.
 std::vector<ir::NodeId> quantizable_layers(const ir::Graph& graph);
 
 }  // namespace halftone::compress

@@ -24,6 +24,8 @@ class Unfolding {
  public:
   /// @pre is_layer(layer.op)
   Unfolding(const ir::Graph& graph, const ir::Node& layer);
+  /// Rows as they are, as a fully connected layer with so many inputs has them.
+  explicit Unfolding(std::size_t num_cols) : num_cols_(num_cols) {}
 
   [[nodiscard]] std::size_t num_groups() const { return num_groups_; }
   /// Columns of a row, and of the matrix of weights.
