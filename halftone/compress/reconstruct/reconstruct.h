@@ -15,7 +15,7 @@ namespace halftone::compress {
 struct ReconstructOptions {
   int steps = 0;               ///< of gradient descent for each block; 0: the fit is left as it is
   std::size_t batch = 32;      ///< samples per step, a multiple of 4
-  double drop = 0.5;           ///< how many activations a step leaves float
+  double drop = 0;             ///< share of activations that a step leaves float
   double weight_rate = 0.02;   ///< of Adam, in distances of neighbouring levels
   double level_rate = 0.005;   ///< the same for the levels of weights and activations
   double bias_rate = 0.001;    ///< the same for biases, in root mean squares of the block's output

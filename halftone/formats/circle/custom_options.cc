@@ -45,6 +45,15 @@ class FieldReader {
     check(entry.IsString(), std::string(key) + ": expected a text");
     value = entry.AsString().str();
   }
+  void operator()(const char* key, std::vector<std::int64_t>& value) const {
+    const flexbuffers::Reference entry = map_[key];
+    check(entry.IsUntypedVector(), std::string(key) + ": expected a list");
+    const flexbuffers::Vector list = entry.AsVector();
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      check(list[i].IsInt() || list[i].IsUInt(), std::string(key) + ": expected integers");
+      value.push_back(list[i].AsInt64());
+    }
+  }
   void operator()(const char* key, numerics::Granularity& value) const {
     const flexbuffers::Reference entry = map_[key];
     value = granularity_of(entry.IsString() ? entry.AsString().str() : "");
@@ -63,6 +72,11 @@ class FieldWriter {
   void operator()(const char* key, bool value) { builder_.Bool(key, value); }
   void operator()(const char* key, float value) { builder_.Float(key, value); }
   void operator()(const char* key, const std::string& value) { builder_.String(key, value); }
+  void operator()(const char* key, const std::vector<std::int64_t>& value) {
+    builder_.Vector(key, [&] {
+      for (const std::int64_t number : value) builder_.Int(number);
+    });
+  }
   void operator()(const char* key, numerics::Granularity value) {
     builder_.String(key, std::string(to_string(value)));
   }
@@ -128,6 +142,19 @@ RecurrentFields read_recurrent_options(std::span<const std::byte> bytes) {
   RecurrentFields fields;
   with_context("options", [&] {
     read_map(bytes, [&](const FieldReader& read) { for_each_recurrent_field(fields, read); });
+    fields.codes.check();
+  });
+  return fields;
+}
+
+std::vector<std::byte> write_conv_options(const ConvFields& fields) {
+  return write_map([&](FieldWriter& write) { for_each_conv_field(fields, write); });
+}
+
+ConvFields read_conv_options(std::span<const std::byte> bytes) {
+  ConvFields fields;
+  with_context("options", [&] {
+    read_map(bytes, [&](const FieldReader& read) { for_each_conv_field(fields, read); });
     fields.codes.check();
   });
   return fields;

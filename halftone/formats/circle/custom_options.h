@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "halftone/formats/conv_layer.h"
 #include "halftone/formats/low_bit_layer.h"
 #include "halftone/formats/recurrent_layer.h"
 
@@ -28,5 +29,11 @@ inline constexpr std::string_view kCustomRecurrentName = "HalftoneRecurrent";
 std::vector<std::byte> write_recurrent_options(const RecurrentFields& fields);
 /// @throws Error as read_custom_options()
 RecurrentFields read_recurrent_options(std::span<const std::byte> bytes);
+
+/// The custom_code of a convolution in a basis; conv_layer.h says what it computes.
+inline constexpr std::string_view kCustomConvName = "HalftoneConv";
+std::vector<std::byte> write_conv_options(const ConvFields& fields);
+/// @throws Error as read_custom_options()
+ConvFields read_conv_options(std::span<const std::byte> bytes);
 
 }  // namespace halftone::formats::circle

@@ -69,15 +69,21 @@ void export_custom(Exporter& exporter, const ir::Node& node, const LowBitLayer& 
   } else {
     inputs[3] = exporter.tensor(layer.weights_id);
   }
-  exporter.add_custom(std::string(kCustomName), std::move(inputs), node.output,
-                      write_custom_options(fields_of(exporter.graph(), node)));
+  if (std::holds_alternative<ir::FullyConnected>(node.op)) {
+    exporter.add_custom(std::string(kCustomName), std::move(inputs), node.output,
+                        write_custom_options(fields_of(exporter.graph(), node)));
+  } else {
+    exporter.add_custom(std::string(kCustomConvName), std::move(inputs), node.output,
+                        write_conv_options(conv_fields_of(exporter.graph(), node)));
+  }
 }
 
 }  // namespace
 
 void export_lowbit(Exporter& exporter, const ir::Node& node) {
   const LowBitLayer layer = take_apart(exporter.graph(), node);
-  if (fits_lq(exporter, layer)) return export_lq(exporter, node, layer);
+  const bool is_matrix = std::holds_alternative<ir::FullyConnected>(node.op);
+  if (is_matrix && fits_lq(exporter, layer)) return export_lq(exporter, node, layer);
   export_custom(exporter, node, layer);
 }
 

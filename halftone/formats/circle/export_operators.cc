@@ -31,7 +31,15 @@ class NodeExport {
   void operator()(const ir::Cast& op) const;
   void operator()(const ir::FullyConnected& op) const;
   void operator()(const ir::Recurrent& /*op*/) const { export_recurrent(exporter_, node_); }
-  void operator()(const ir::Conv& /*op*/) const { export_convolution(exporter_, node_); }
+  void operator()(const ir::Conv& /*op*/) const {
+    is_dense_layer() ? export_convolution(exporter_, node_) : export_lowbit(exporter_, node_);
+  }
+  void operator()(const ir::ConvTranspose& /*op*/) const {
+    if (is_dense_layer()) {
+      fail(ErrorKind::kUnsupported, "a transposed convolution of float32 weights");
+    }
+    export_lowbit(exporter_, node_);
+  }
   void operator()(const ir::Pool& /*op*/) const { export_pool(exporter_, node_); }
   void operator()(const ir::MatMul& op) const;
   void operator()(const ir::Where& /*op*/) const { add(OperatorCode::kSelectV2); }
@@ -56,6 +64,9 @@ class NodeExport {
  private:
   [[nodiscard]] const ir::ValueType& input_type(std::size_t i) const {
     return exporter_.graph().value(node_.inputs[i]).type;
+  }
+  [[nodiscard]] bool is_dense_layer() const {
+    return input_type(0).encoding.is_dense() && input_type(1).encoding.is_dense();
   }
   [[nodiscard]] const ir::ValueType& output_type() const {
     return exporter_.graph().value(node_.output).type;
@@ -144,9 +155,7 @@ void NodeExport::operator()(const ir::Cast& op) const {
 
 void NodeExport::operator()(const ir::FullyConnected& op) const {
   if (belongs_to_recurrent(exporter_.graph(), node_)) return;
-  if (!input_type(0).encoding.is_dense() || !input_type(1).encoding.is_dense()) {
-    return export_lowbit(exporter_, node_);
-  }
+  if (!is_dense_layer()) return export_lowbit(exporter_, node_);
   schema::FullyConnectedOptionsT options;
   options.fused_activation_function = activation_type(op.activation);
   options.keep_num_dims = output_type().shape.rank() != 2;

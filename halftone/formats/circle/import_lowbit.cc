@@ -37,12 +37,18 @@ ValueId encoded_input(OperatorImport& op, const LowBitFields& fields) {
 }
 
 /// The weights of inputs 2 and 3.
-ValueId encoded_weights(OperatorImport& op, const LowBitFields& fields, const ir::Tensor& planes) {
+/// @param kernel  of a convolution, else empty
+ValueId encoded_weights(OperatorImport& op, const LowBitFields& fields, const ir::Tensor& planes,
+                        std::span<const std::int64_t> kernel = {}) {
   auto encoding = read_weight_bases(fields, bases_input(op, 2));
   const auto bit_rows = static_cast<std::size_t>(planes.shape()[0] * planes.shape()[1]);
   op.importer().charge(planes.bytes().size() + bit_rows * sizeof(std::uint64_t));
+  ir::EncodedTensor weights = read_planes(fields, std::move(encoding), planes);
+  if (!kernel.empty()) {
+    weights.shape = conv_weight_shape(kernel, fields.inputs, weights.shape[0]);
+  }
   return op.graph().add_constant(op.importer().file().tensor_name(op.input_tensor(3)),
-                                 read_planes(fields, std::move(encoding), planes));
+                                 std::move(weights));
 }
 
 void emit_fully_connected(OperatorImport& op, ValueId x, ValueId weights,
@@ -118,6 +124,22 @@ constexpr ImportEntry kEntries[] = {
 }  // namespace
 
 std::span<const ImportEntry> lowbit_imports() { return kEntries; }
+
+void import_own_conv(OperatorImport& op) {
+  check(op.num_inputs() == 5, "expected 5 inputs, found " + std::to_string(op.num_inputs()));
+  const ConvFields fields = read_conv_options(std::as_bytes(elements(op.table().custom_options())));
+  std::vector<ValueId> inputs(2, ir::kAbsent);
+  if (fields.codes.weight_bits == 0) {
+    inputs[1] = op.number(3);
+  } else {
+    const ir::Tensor& planes = constant_input(op, 3, ir::ElementType::kUint8);
+    check_planes(fields.codes, planes.type());
+    inputs[1] = encoded_weights(op, fields.codes, planes, fields.kernel);
+  }
+  inputs[0] = fields.codes.activation_bits == 0 ? op.number(0) : encoded_input(op, fields.codes);
+  if (op.has_input(4)) inputs.push_back(op.number(4));
+  op.emit(conv_of(fields), std::move(inputs));
+}
 
 void import_own_recurrent(OperatorImport& op) {
   constexpr std::size_t kWeights = 3;

@@ -30,6 +30,7 @@ ImportFunction importer_of(const FileModel& file, std::size_t op) {
   if (code != OperatorCode::kCustom) return find_import(code);
   const std::string name = file.custom_name(op);
   if (name == kCustomRecurrentName) return import_own_recurrent;
+  if (name == kCustomConvName) return import_own_conv;
   return name == kCustomName ? find_import(code) : nullptr;
 }
 

@@ -164,6 +164,8 @@ std::span<const ImportEntry> reduce_imports();
 
 /// The custom operator of recurrent_layer.h.
 void import_own_recurrent(OperatorImport& op);
+/// A convolution in a basis.
+void import_own_conv(OperatorImport& op);
 
 /// Null if Halftone does not import the operator.
 ImportFunction find_import(OperatorCode code);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "halftone/base/error.h"
+#include "halftone/formats/conv_layer.h"
 #include "halftone/formats/low_bit_layer.h"
 #include "halftone/formats/onnx/node_builder.h"
 #include "halftone/formats/onnx/registry.h"
@@ -53,37 +54,15 @@ class FieldReader {
   const NodeBuilder& node_;
 };
 
-/// The extents of the weights behind their planes: [outputs, n], or with the taps of a kernel
-/// [outputs, kernel..., n / taps].
-ir::Shape weight_shape(NodeBuilder& node, const LowBitFields& fields, ir::Dim outputs) {
-  const auto kernel = node.ints_attribute("kernel_shape");
-  if (!kernel) return {outputs, fields.inputs};
-  std::vector<ir::Dim> dims = {outputs};
-  ir::Dim taps = 1;
-  for (const ir::Dim extent : *kernel) {
-    if (extent < 1 || extent > fields.inputs / taps) {
-      fail(ErrorKind::kFormat, "kernel_shape: expected extents whose product divides " +
-                                   std::to_string(fields.inputs) + " inputs, found " +
-                                   std::to_string(extent));
-    }
-    taps *= extent;
-    dims.push_back(extent);
-  }
-  if (fields.inputs % taps != 0) {
-    fail(ErrorKind::kFormat, "kernel_shape: " + std::to_string(taps) + " taps do not divide " +
-                                 std::to_string(fields.inputs) + " inputs");
-  }
-  dims.push_back(fields.inputs / taps);
-  return ir::Shape(std::move(dims));
-}
-
 ValueId encoded_weight(NodeBuilder& node, const LowBitFields& fields) {
   const ir::Tensor& planes = node.constant_input(3);
   check_planes(fields, planes.type());
   auto encoding = read_weight_bases(fields, node.constant_input(2).cast(ElementType::kFloat32));
   const std::string name = node.state().graph.value(node.input(3)).name;
   ir::EncodedTensor weights = read_planes(fields, std::move(encoding), planes);
-  weights.shape = weight_shape(node, fields, weights.shape[0]);
+  if (const auto kernel = node.ints_attribute("kernel_shape")) {
+    weights.shape = conv_weight_shape(*kernel, fields.inputs, weights.shape[0]);
+  }
   return node.state().graph.add_constant(name, std::move(weights));
 }
 

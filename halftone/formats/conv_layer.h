@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// A convolution in a basis as files keep it that have no attributes of windows for our operators:
+// ir::Conv or ir::ConvTranspose, channels last, with what low_bit_layer.h says about codes and
+// inputs.
+#pragma once
+
+#include <vector>
+
+#include "halftone/formats/low_bit_layer.h"
+
+namespace halftone::formats {
+
+/// What files say about the operator besides its inputs.
+struct ConvFields {
+  bool transposed = false;  ///< a ConvTranspose
+  std::vector<std::int64_t> kernel;
+  std::vector<std::int64_t> strides;
+  std::vector<std::int64_t> dilations;
+  std::vector<std::int64_t> pads;            ///< before, then after
+  std::vector<std::int64_t> output_padding;  ///< of a ConvTranspose, else empty
+  std::int64_t group = 1;
+  LowBitFields codes;
+
+  bool operator==(const ConvFields&) const = default;
+};
+
+/// Calls visit(name, field) for every field, with its name in files and in their order.
+template <typename Fields, typename Visit>
+void for_each_conv_field(Fields& fields, Visit&& visit) {
+  visit("transposed", fields.transposed);
+  visit("kernel", fields.kernel);
+  visit("strides", fields.strides);
+  visit("dilations", fields.dilations);
+  visit("pads", fields.pads);
+  visit("output_padding", fields.output_padding);
+  visit("group", fields.group);
+  for_each_field(fields.codes, visit);
+}
+
+/// @param node  a Conv or ConvTranspose
+ConvFields conv_fields_of(const ir::Graph& graph, const ir::Node& node);
+/// The operator with its activation.
+/// @throws Error kFormat if the pads are not twice as many as the strides
+ir::Operator conv_of(const ConvFields& fields);
+
+/// The extents of weights in `n` columns: [outputs, kernel..., n / taps].
+/// @throws Error kFormat unless the taps of the kernel divide n
+ir::Shape conv_weight_shape(std::span<const std::int64_t> kernel, std::int64_t n, ir::Dim outputs);
+
+}  // namespace halftone::formats
