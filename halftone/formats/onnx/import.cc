@@ -205,7 +205,8 @@ void add_inputs(ImportState& state, const GraphProto& graph, const OnnxOptions& 
   }
   for (const auto& [name, value] : options.constants) {
     const bool is_input = std::ranges::any_of(
-        graph.input(), [&](const ValueInfoProto& input) { return input.name() == name; });
+        graph.input(),
+        [&, &wanted = name](const ValueInfoProto& input) { return input.name() == wanted; });
     if (!is_input || initialized.contains(name)) {
       fail(ErrorKind::kUsage, "constant '" + name + "': the model has no such input");
     }
