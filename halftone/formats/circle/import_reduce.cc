@@ -24,8 +24,7 @@ std::vector<std::size_t> axes_of(OperatorImport& op, std::size_t input, std::siz
     axes.push_back(ir::normalized_axis(axis, rank));
   }
   std::ranges::sort(axes);
-  const auto repeated = std::ranges::unique(axes);
-  axes.erase(repeated.begin(), repeated.end());
+  axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
   return axes;
 }
 
