@@ -46,6 +46,21 @@ struct BoundPrimitive {
 
 }  // namespace
 
+dnnl::memory::dims channels_first(const ir::Shape& image) {
+  dnnl::memory::dims dims(image.dims().begin(), image.dims().end());
+  dims.insert(dims.begin() + 1, dims.back());
+  dims.pop_back();
+  return dims;
+}
+
+dnnl::memory::desc image(const ir::Shape& image) {
+  using Tag = dnnl::memory::format_tag;
+  const std::size_t spatial = image.rank() - 2;
+  return floats(channels_first(image), spatial == 1   ? Tag::nwc
+                                       : spatial == 2 ? Tag::nhwc
+                                                      : Tag::ndhwc);
+}
+
 const dnnl::engine& engine() {
   static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
   return cpu;

@@ -54,6 +54,11 @@ inline dnnl::memory::desc floats(const dnnl::memory::dims& dims, dnnl::memory::f
   return {dims, dnnl::memory::data_type::f32, tag};
 }
 
+/// [N, spatial..., C] as oneDNN counts its axes, [N, C, spatial...].
+dnnl::memory::dims channels_first(const ir::Shape& image);
+/// Dense float32 of an image [N, spatial..., C], one to three spatial axes.
+dnnl::memory::desc image(const ir::Shape& image);
+
 /// Runs `body`; oneDNN's exceptions leave as ours.
 template <typename Body>
 auto translated(Body&& body) -> decltype(std::forward<Body>(body)()) {
@@ -62,6 +67,21 @@ auto translated(Body&& body) -> decltype(std::forward<Body>(body)()) {
   } catch (const dnnl::error& error) {
     fail(ErrorKind::kInternal, std::string("oneDNN: ") + error.what());
   }
+}
+
+/// The kernel of a primitive with one input and one output.
+template <typename Primitive>
+Kernel unary_kernel(const typename Primitive::primitive_desc& made) {
+  const auto desc = std::make_shared<const typename Primitive::primitive_desc>(made);
+  Kernel kernel;
+  kernel.scratch_bytes = desc->scratchpad_desc().get_size();
+  kernel.bind = [desc, primitive = Primitive(*desc)](const Buffers& buffers) {
+    const Argument arguments[] = {{DNNL_ARG_SRC, desc->src_desc(), mutable_data(buffers.inputs[0])},
+                                  {DNNL_ARG_DST, desc->dst_desc(), buffers.output},
+                                  {DNNL_ARG_SCRATCHPAD, desc->scratchpad_desc(), buffers.scratch}};
+    return translated([&] { return onednn::bind(primitive, arguments); });
+  };
+  return kernel;
 }
 
 }  // namespace halftone::runtime::onednn

@@ -74,20 +74,10 @@ Kernel create_unary_onednn(const NodeContext& context) {
   using Eltwise = dnnl::eltwise_forward;
   return onednn::translated([&] {
     const auto row = onednn::floats({count}, dnnl::memory::format_tag::a);
-    const auto desc = std::make_shared<const Eltwise::primitive_desc>(
-        Eltwise::desc{dnnl::prop_kind::forward_inference, function.algorithm, row, function.alpha,
-                      function.beta},
-        onednn::attributes(), onednn::engine());
-    Kernel kernel;
-    kernel.scratch_bytes = desc->scratchpad_desc().get_size();
-    kernel.bind = [desc, primitive = Eltwise(*desc)](const Buffers& buffers) {
-      const onednn::Argument arguments[] = {
-          {DNNL_ARG_SRC, desc->src_desc(), onednn::mutable_data(buffers.inputs[0])},
-          {DNNL_ARG_DST, desc->dst_desc(), buffers.output},
-          {DNNL_ARG_SCRATCHPAD, desc->scratchpad_desc(), buffers.scratch}};
-      return onednn::translated([&] { return onednn::bind(primitive, arguments); });
-    };
-    return kernel;
+    return onednn::unary_kernel<Eltwise>({{dnnl::prop_kind::forward_inference, function.algorithm,
+                                           row, function.alpha, function.beta},
+                                          onednn::attributes(),
+                                          onednn::engine()});
   });
 }
 
