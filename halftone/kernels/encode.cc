@@ -8,32 +8,40 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "halftone/base/bits.h"
+#include "halftone/kernels/search_levels-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using DFloat = hn::ScalableTag<float>;
-using DInt = hn::RebindToSigned<DFloat>;
 constexpr std::size_t kLanes = hn::MaxLanes(DFloat());
 
-/// The lanes of a mask as the low kLanes bits.
+/// The lanes of a mask as the low bits.
 template <class D, class M>
 HWY_INLINE std::uint64_t MaskToBits(D d, M mask) {
   std::uint8_t bytes[8] = {};
   hn::StoreMaskBits(d, mask, bytes);
-  std::uint64_t bits;
+  // Of no more bytes than there are: these stay in registers.
+  using Bits = std::conditional_t<
+      (hn::MaxLanes(D()) <= 8), std::uint8_t,
+      std::conditional_t<(hn::MaxLanes(D()) <= 16), std::uint16_t, std::uint64_t>>;
+  Bits bits;
   std::memcpy(&bits, bytes, sizeof(bits));
   return bits;
 }
 
 /// One bit for each of 64 floats: the xor over all thresholds of x > threshold. Four vectors at a
 /// time keep their masks in registers while the thresholds pass by.
+/// @tparam kFlips  how many thresholds there are, or 0
+template <std::size_t kFlips>
 HWY_INLINE std::uint64_t CompareWord(const float* HWY_RESTRICT x, std::span<const float> flips) {
   constexpr std::size_t kStep = std::min<std::size_t>(4 * kLanes, 64);
   const DFloat d;
+  const std::size_t num_flips = kFlips == 0 ? flips.size() : kFlips;
   std::uint64_t word = 0;
   for (std::size_t c = 0; c < 64; c += kStep) {
     const auto x0 = hn::LoadU(d, x + c);
@@ -44,8 +52,8 @@ HWY_INLINE std::uint64_t CompareWord(const float* HWY_RESTRICT x, std::span<cons
     auto m1 = m0;
     auto m2 = m0;
     auto m3 = m0;
-    for (const float flip : flips) {
-      const auto t = hn::Set(d, flip);
+    for (std::size_t f = 0; f < num_flips; ++f) {
+      const auto t = hn::Set(d, flips[f]);
       m0 = hn::Xor(m0, hn::Gt(x0, t));
       m1 = hn::Xor(m1, hn::Gt(x1, t));
       m2 = hn::Xor(m2, hn::Gt(x2, t));
@@ -59,49 +67,30 @@ HWY_INLINE std::uint64_t CompareWord(const float* HWY_RESTRICT x, std::span<cons
   return word;
 }
 
-/// The codes of a vector of floats. The search halves the sorted thresholds K times: 2^K - 1 of
-/// them divide evenly all the way down.
-HWY_INLINE hn::Vec<DInt> SearchCodes(hn::Vec<DFloat> value, const EncodeTable& table) {
-  const DFloat d;
-  const DInt di;
-  auto level = hn::Zero(di);
-  for (std::int32_t step = 1 << (table.bits() - 1); step != 0; step /= 2) {
-    const auto middle = hn::Add(level, hn::Set(di, step - 1));
-    const auto above = hn::Gt(value, hn::GatherIndex(d, table.thresholds().data(), middle));
-    level = hn::Add(level, hn::IfThenElseZero(hn::RebindMask(di, above), hn::Set(di, step)));
-  }
-  return hn::GatherIndex(di, table.codes().data(), level);
-}
-
-/// The codes of 64 floats, transposed to one word per plane.
-HWY_INLINE void SearchWord(const float* HWY_RESTRICT x, const EncodeTable& table,
+/// The codes of `count` <= 64 floats, transposed to one word per plane.
+HWY_INLINE void SearchWord(const float* HWY_RESTRICT x, std::size_t count, const EncodeTable& table,
                            std::uint64_t* HWY_RESTRICT words) {
-  const DInt di;
-  for (std::size_t j = 0; j < table.bits(); ++j) words[j] = 0;
-  for (std::size_t c = 0; c < 64; c += kLanes) {
-    const auto code = SearchCodes(hn::LoadU(DFloat(), x + c), table);
-    for (std::size_t j = 0; j < table.bits(); ++j) {
-      words[j] |= MaskToBits(di, hn::TestBit(code, hn::Set(di, 1 << j))) << c;
+  const hn::CappedTag<std::uint8_t, 64> d8;
+  alignas(64) std::uint8_t codes[64] = {};
+  SearchLevels(x, count, table, codes);
+  for (std::size_t c = 0; c < count; ++c) codes[c] = table.codes()[codes[c]];
+  for (std::size_t j = 0; j < table.bits(); ++j) {
+    const auto bit = hn::Set(d8, static_cast<std::uint8_t>(1U << j));
+    words[j] = 0;
+    for (std::size_t c = 0; c < 64; c += hn::MaxLanes(d8)) {
+      words[j] |= MaskToBits(d8, hn::TestBit(hn::Load(d8, codes + c), bit)) << c;
     }
   }
 }
 
 /// The planes' bits of a vector of floats, at bit `c` of one word each.
-HWY_INLINE void EncodeLanes(hn::Vec<DFloat> value, const EncodeTable& table, std::size_t c,
-                            std::uint64_t* HWY_RESTRICT words) {
+HWY_INLINE void CompareLanes(hn::Vec<DFloat> value, const EncodeTable& table, std::size_t c,
+                             std::uint64_t* HWY_RESTRICT words) {
   const DFloat d;
-  const DInt di;
-  if (table.by_comparison()) {
-    for (std::size_t j = 0; j < table.bits(); ++j) {
-      auto bits = hn::FirstN(d, 0);
-      for (const float flip : table.flips(j)) bits = hn::Xor(bits, hn::Gt(value, hn::Set(d, flip)));
-      words[j] |= MaskToBits(d, bits) << c;
-    }
-    return;
-  }
-  const auto code = SearchCodes(value, table);
   for (std::size_t j = 0; j < table.bits(); ++j) {
-    words[j] |= MaskToBits(di, hn::TestBit(code, hn::Set(di, 1 << j))) << c;
+    auto bits = hn::FirstN(d, 0);
+    for (const float flip : table.flips(j)) bits = hn::Xor(bits, hn::Gt(value, hn::Set(d, flip)));
+    words[j] |= MaskToBits(d, bits) << c;
   }
 }
 
@@ -111,12 +100,16 @@ HWY_INLINE void EncodeTail(const float* HWY_RESTRICT x, std::size_t count, const
                            std::size_t words, std::uint64_t* HWY_RESTRICT word) {
   const DFloat d;
   std::uint64_t found[numerics::kMaxBits] = {};
-  std::size_t c = 0;
-  for (; c + kLanes <= count; c += kLanes) EncodeLanes(hn::LoadU(d, x + c), table, c, found);
-  if (c < count) {
-    alignas(64) float rest[kLanes] = {};
-    std::memcpy(rest, x + c, (count - c) * sizeof(float));
-    EncodeLanes(hn::Load(d, rest), table, c, found);
+  if (table.by_comparison()) {
+    std::size_t c = 0;
+    for (; c + kLanes <= count; c += kLanes) CompareLanes(hn::LoadU(d, x + c), table, c, found);
+    if (c < count) {
+      alignas(64) float rest[kLanes] = {};
+      std::memcpy(rest, x + c, (count - c) * sizeof(float));
+      CompareLanes(hn::Load(d, rest), table, c, found);
+    }
+  } else {
+    SearchWord(x, count, table, found);
   }
   const std::uint64_t valid = (std::uint64_t{1} << count) - 1;
   for (std::size_t j = 0; j < table.bits(); ++j) {
@@ -130,17 +123,22 @@ HWY_INLINE void EncodeWord(const float* HWY_RESTRICT x, const EncodeTable& table
                            std::uint64_t* HWY_RESTRICT word) {
   if (table.by_comparison()) {
     for (std::size_t j = 0; j < table.bits(); ++j) {
-      word[j * words] = CompareWord(x, table.flips(j)) ^ table.lowest(j);
+      const std::span<const float> flips = table.flips(j);
+      // One bit or the upper of two, and the lower of two.
+      const std::uint64_t bits = flips.size() == 1   ? CompareWord<1>(x, flips)
+                                 : flips.size() == 3 ? CompareWord<3>(x, flips)
+                                                     : CompareWord<0>(x, flips);
+      word[j * words] = bits ^ table.lowest(j);
     }
     return;
   }
   std::uint64_t found[numerics::kMaxBits];
-  SearchWord(x, table, found);
+  SearchWord(x, 64, table, found);
   for (std::size_t j = 0; j < table.bits(); ++j) word[j * words] = found[j];
 }
 
-/// Encodes rows of n numbers that follow each other, as many at a time as fill a word; 64 is a
-/// multiple of n. Returns how many it encoded.
+/// Encodes rows of n <= 32 numbers that follow each other, as many at a time as fit a word, while
+/// there are 64 numbers to read. Returns how many it encoded.
 std::size_t EncodeShortRows(MatrixView<const float> values, const EncodeTable& table,
                             std::uint64_t* HWY_RESTRICT planes) {
   const std::size_t n = values.cols();
@@ -149,7 +147,7 @@ std::size_t EncodeShortRows(MatrixView<const float> values, const EncodeTable& t
   const std::uint64_t valid = (std::uint64_t{1} << n) - 1;
   const float* x = values.data_handle();
   std::size_t r = 0;
-  for (; r + together <= values.rows(); r += together, x += 64) {
+  for (; r * n + 64 <= values.rows() * n; r += together, x += together * n) {
     std::uint64_t words[numerics::kMaxBits];
     EncodeWord(x, table, 1, words);
     for (std::size_t s = 0; s < together; ++s) {
@@ -163,7 +161,7 @@ void Encode(MatrixView<const float> values, const EncodeTable& table, std::uint6
   const std::size_t n = values.cols();
   const std::size_t words = words_for_bits(n);
   const std::size_t whole = n / 64;
-  const bool short_rows = n != 0 && n < 64 && 64 % n == 0 && values.stride() == n;
+  const bool short_rows = n != 0 && n <= 32 && values.stride() == n;
   std::size_t r = short_rows ? EncodeShortRows(values, table, planes) : 0;
   for (; r < values.rows(); ++r) {
     const float* x = values.data_handle() + r * values.stride();

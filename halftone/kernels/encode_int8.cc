@@ -6,8 +6,11 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cstring>
 #include <span>
+
+#include "halftone/kernels/search_levels-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
@@ -27,20 +30,14 @@ constexpr std::size_t kFewLevels = 16;
 struct LevelTable {
   const float* thresholds;
   std::size_t num_thresholds;
-  std::int32_t step;  ///< of a search: half the number of levels
-  alignas(64) std::int32_t q[256];
-  alignas(64) std::int8_t few[kFewLevels];
+  alignas(64) std::int8_t q[256];
 };
 
 LevelTable MakeTable(const EncodeTable& table, const Int8Levels& levels) {
   LevelTable t{};
   t.thresholds = table.thresholds().data();
   t.num_thresholds = table.thresholds().size();
-  t.step = 1 << (table.bits() - 1);
-  for (std::size_t l = 0; l <= t.num_thresholds; ++l) {
-    t.q[l] = levels.q[static_cast<std::size_t>(table.codes()[l])];
-    if (l < kFewLevels) t.few[l] = static_cast<std::int8_t>(t.q[l]);
-  }
+  for (std::size_t l = 0; l <= t.num_thresholds; ++l) t.q[l] = levels.q[table.codes()[l]];
   return t;
 }
 
@@ -65,25 +62,12 @@ HWY_INLINE void CountThresholds(const float* HWY_RESTRICT x, const LevelTable& t
   }
 }
 
-/// The same for one vector, by halving them: 2^K - 1 divide evenly all the way down.
-HWY_INLINE VInt SearchThresholds(VFloat x, const LevelTable& t) {
-  const DFloat d;
-  const DInt di;
-  auto level = hn::Zero(di);
-  for (std::int32_t step = t.step; step != 0; step /= 2) {
-    const auto middle = hn::Add(level, hn::Set(di, step - 1));
-    const auto above = hn::RebindMask(di, hn::Gt(x, hn::GatherIndex(d, t.thresholds, middle)));
-    level = hn::Add(level, hn::IfThenElseZero(above, hn::Set(di, step)));
-  }
-  return level;
-}
-
 /// Writes what stands for one of few levels.
 HWY_INLINE void StoreFew(VInt level, const LevelTable& t, std::int8_t* HWY_RESTRICT q) {
 #if HWY_TARGET == HWY_SCALAR
-  *q = t.few[hn::GetLane(level)];
+  *q = t.q[hn::GetLane(level)];
 #else
-  const auto table = hn::LoadDup128(hn::ScalableTag<std::int8_t>(), t.few);
+  const auto table = hn::LoadDup128(hn::ScalableTag<std::int8_t>(), t.q);
   hn::StoreU(hn::TableLookupBytes(table, hn::DemoteTo(DBytes(), level)), DBytes(), q);
 #endif
 }
@@ -97,16 +81,6 @@ struct ByComparison {
     VInt counts[kVectors];
     CountThresholds(x, t, counts);
     for (std::size_t v = 0; v < kVectors; ++v) StoreFew(counts[v], t, q + v * kLanes);
-  }
-};
-
-/// Many levels: by a search.
-struct BySearch {
-  static constexpr std::size_t kNumbers = kLanes;
-  static HWY_INLINE void Encode(const float* HWY_RESTRICT x, const LevelTable& t,
-                                std::int8_t* HWY_RESTRICT q) {
-    const VInt level = SearchThresholds(hn::LoadU(DFloat(), x), t);
-    hn::StoreU(hn::DemoteTo(DBytes(), hn::GatherIndex(DInt(), t.q, level)), DBytes(), q);
   }
 };
 
@@ -129,6 +103,17 @@ HWY_INLINE void EncodeRest(std::span<const float> x, const LevelTable& t, std::i
   std::memcpy(q, rest_q, x.size());
 }
 
+/// Many levels.
+HWY_INLINE void EncodeBySearch(std::span<const float> x, const EncodeTable& table,
+                               const LevelTable& t, std::int8_t* HWY_RESTRICT q) {
+  std::uint8_t levels[kSearched];
+  for (std::size_t i = 0; i < x.size(); i += kSearched) {
+    const std::size_t count = std::min(kSearched, x.size() - i);
+    SearchLevels(&x[i], count, table, levels);
+    for (std::size_t c = 0; c < count; ++c) q[i + c] = t.q[levels[c]];
+  }
+}
+
 void EncodeInt8(MatrixView<const float> values, const EncodeTable& table, const Int8Levels& levels,
                 MatrixView<std::int8_t> q) {
   const LevelTable t = MakeTable(table, levels);
@@ -140,8 +125,7 @@ void EncodeInt8(MatrixView<const float> values, const EncodeTable& table, const 
       i = EncodeWhole<ByComparison<1>>(x, i, t, to);
       EncodeRest<ByComparison<1>>(x.subspan(i), t, to + i);
     } else {
-      const std::size_t i = EncodeWhole<BySearch>(x, 0, t, to);
-      EncodeRest<BySearch>(x.subspan(i), t, to + i);
+      EncodeBySearch(x, table, t, to);
     }
   }
 }

@@ -11,7 +11,7 @@ namespace {
 std::size_t code_of(float x, const EncodeTable& table) {
   std::size_t level = 0;
   for (const float t : table.thresholds()) level += x > t;
-  return static_cast<std::size_t>(table.codes()[level]);
+  return table.codes()[level];
 }
 
 }  // namespace

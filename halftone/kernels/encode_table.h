@@ -21,7 +21,7 @@ namespace halftone::kernels {
 ///     bit_j(x) = bit_j(code of the lowest level) xor (x > t) for every such threshold t
 ///
 /// Few levels are encoded by these comparisons, without a branch or a table; many by searching
-/// the sorted thresholds.
+/// the sorted thresholds, from the first one in the same bucket on.
 class EncodeTable {
  public:
   /// @throws Error kUsage if bits are not 1 to 8 or a level or threshold overflows float32
@@ -47,21 +47,62 @@ class EncodeTable {
   [[nodiscard]] bool by_comparison() const { return by_comparison_; }
 
   /// [2^K - 1] all thresholds, ascending.
-  [[nodiscard]] std::span<const float> thresholds() const { return thresholds_; }
-  /// [2^K] the code of each level, ascending by level; 32 bits wide to be gathered with floats.
-  [[nodiscard]] std::span<const std::int32_t> codes() const { return codes_; }
+  [[nodiscard]] std::span<const float> thresholds() const {
+    return std::span(thresholds_).first(codes_.size() - 1);
+  }
+  /// [2^K] the code of each level, ascending by level.
+  [[nodiscard]] std::span<const numerics::Code> codes() const { return codes_; }
+
+  /// Where a search for the level of x, the number of thresholds below it, begins: parts of equal
+  /// width of the range of the thresholds, for each the level of the first threshold in it.
+  struct Buckets {
+    static constexpr std::size_t kCount = 2048;
+    static constexpr float kLast = kCount - 1;
+
+    float low = 0;
+    float scale = 0;
+    const std::uint8_t* first = nullptr;  ///< [kCount] thresholds in the buckets before
+    const float* thresholds = nullptr;    ///< ascending, then as many NaN, which nothing is above
+    /// Half of the first 2^n beyond the most thresholds in a bucket: where halving begins.
+    std::size_t step = 0;
+
+    /// min(max((x - low) scale, 0), kLast) as an integer, 0 for NaN: never decreases with x, so
+    /// whatever has a lower bucket is lower.
+    [[nodiscard]] std::int32_t of(float x) const {
+      const float at = (x - low) * scale;
+      if (!(at > 0)) return 0;
+      return static_cast<std::int32_t>(at < kLast ? at : kLast);
+    }
+    /// The level of x, which is in `bucket`.
+    [[nodiscard]] std::uint8_t search(float x, std::int32_t bucket) const {
+      std::size_t level = first[bucket];
+      for (std::size_t half = step; half != 0; half /= 2) {
+        level += x > thresholds[level + half - 1] ? half : 0;
+      }
+      return static_cast<std::uint8_t>(level);
+    }
+  };
+  [[nodiscard]] Buckets buckets() const {
+    return {bucket_low_, bucket_scale_, first_.data(), thresholds_.data(), bucket_step_};
+  }
 
  private:
-  /// Sets the flips by the thresholds.
+  /// Sets the flips and the buckets by the thresholds.
+  void index_thresholds();
   void find_flips();
+  void fill_buckets();
 
   numerics::Basis basis_;
   std::vector<float> flips_;
   std::array<std::size_t, numerics::kMaxBits + 1> first_flip_{};
   std::array<std::uint64_t, numerics::kMaxBits> lowest_{};
   bool by_comparison_ = true;
-  std::vector<float> thresholds_;
-  std::vector<std::int32_t> codes_;
+  std::vector<float> thresholds_;  ///< and as many NaN
+  std::vector<numerics::Code> codes_;
+  float bucket_low_ = 0;
+  float bucket_scale_ = 0;
+  std::vector<std::uint8_t> first_;
+  std::size_t bucket_step_ = 0;
 };
 
 }  // namespace halftone::kernels

@@ -81,7 +81,7 @@ TEST_P(Encode, MatchesLevelTableForEveryTail) {
 TEST_P(Encode, ShortRowsThatShareAWordMatch) {
   Random random(8);
   for (const int bits : {1, 2, 3, 8}) {
-    for (const std::size_t cols : {1U, 2U, 3U, 4U, 8U, 16U, 32U}) {
+    for (const std::size_t cols : {1U, 2U, 3U, 4U, 5U, 8U, 13U, 16U, 21U, 31U, 32U}) {
       for (const std::size_t rows : {1U, 2U, 5U, 16U, 67U}) {
         expect_matches(random, numerics::random_basis(random, bits, true), rows, cols);
       }
