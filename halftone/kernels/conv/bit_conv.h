@@ -12,25 +12,30 @@
 #include "halftone/kernels/conv/conv_finish.h"
 #include "halftone/kernels/conv/conv_shape.h"
 #include "halftone/kernels/conv/conv_strip.h"
+#include "halftone/numerics/digits.h"
 #include "halftone/numerics/encoding.h"
 
 namespace halftone::kernels {
 
 /// Encoded weights [outputs, taps, channels / groups] as bit_conv() reads them. Outputs of a group
-/// form blocks of 16, missing ones are zero, and up to four blocks form a panel; inputs form pieces
-/// of 8 channels of a tap, the last of a tap with fewer:
+/// form blocks of 16, missing ones are zero, and up to four blocks form a panel, whose columns are
+/// the planes of its blocks, plane 0 of each, then plane 1 ...; inputs form pieces of 8 channels of
+/// a tap, the last of a tap with fewer:
 ///
-///     group 0:  panel 0:  tap 0, piece 0:  plane 0 [block 0, ... block 3]  ... plane Kw-1 [...]
+///     group 0:  panel 0:  tap 0, piece 0:  columns 0 and 1, columns 2 and 3, ... the last if alone
 ///                         tap 0, piece 1:  ...
 ///                         ...
 ///               panel 1:  ...
 ///     group 1:  ...
 ///
-///     block of a piece, 32 bytes: the lower four bits of output 0, 1, ... 15, then the upper four
+///     a column, 32 bytes: the lower four bits of output 0, 1, ... 15, then the upper four; where a
+///     digit has two planes, two columns, 64 bytes: the lower of both, then the upper of both
 ///
-/// A byte of activations names two tables of 16 numbers, which stand beside each other: in how many
-/// bits its lower, and its upper half differ from each number of four bits. So one look-up per
-/// vector of 32 bytes counts the differences of 8 inputs and 16 outputs.
+/// Activations are looked at digit by digit. With X the digits of four inputs, w their weights of a
+/// plane as -1 and +1, and M the digit's reach, (4 M - sum X w) / 2 is one of 0 ... 4 M: in how
+/// many bits they differ if the digit is one plane. The codes of four inputs name a table of this
+/// number for each of the 16 w. So one look-up counts the differences of 4 inputs and all outputs
+/// that a vector holds.
 class BitConvWeights {
  public:
   /// Beyond, the dot product of two planes would not fit 16 bits.
@@ -38,8 +43,6 @@ class BitConvWeights {
   static constexpr std::size_t kBlock = 16;
   static constexpr std::size_t kPanelBlocks = 4;
   static constexpr std::size_t kPieceInputs = 8;
-  /// Pieces whose counts of at most four fit a byte.
-  static constexpr std::size_t kRun = 63;
 
   /// @param shape     of the convolution
   /// @param codes     [outputs, inputs of an output], Kw planes
@@ -55,11 +58,13 @@ class BitConvWeights {
   [[nodiscard]] const ConvShape& shape() const { return shape_; }
   [[nodiscard]] const numerics::Basis& x_basis() const { return x_basis_; }
   [[nodiscard]] std::size_t x_bits() const { return static_cast<std::size_t>(x_basis_.bits); }
+  /// Of the planes of the activations.
+  [[nodiscard]] const std::vector<numerics::Digit>& digits() const { return digits_; }
   [[nodiscard]] std::size_t bits() const { return bits_; }
   [[nodiscard]] bool has_offset() const { return has_offset_; }
   [[nodiscard]] const PaddingPatterns& patterns() const { return patterns_; }
   [[nodiscard]] std::size_t size_bytes() const {
-    return planes_.size_bytes() + floats_.size_bytes();
+    return planes_.size_bytes() + floats_.size_bytes() + tables_.size_bytes();
   }
 
   /// Blocks of a group.
@@ -73,57 +78,75 @@ class BitConvWeights {
     return planes_.as<std::uint8_t>().data() + (group * blocks_ + block) * block_bytes();
   }
 
-  /// Numbers of all blocks of all groups, in rows: base [patterns], doubled products 2 a'_i a_j
-  /// [Kx, Kw], offset c.
+  /// Whether each half of a piece has a position: a digit has two planes.
+  [[nodiscard]] bool by_halves() const { return by_halves_; }
+  /// Of a piece.
+  [[nodiscard]] std::size_t num_positions() const { return by_halves_ ? 2 : 1; }
+  /// The tables of a digit: by halves [second plane][first plane][16], else [byte][half][16].
+  [[nodiscard]] const std::uint8_t* tables(std::size_t digit) const {
+    return tables_.as<std::uint8_t>().data() + first_table_[digit];
+  }
+
+  /// Numbers of all blocks of all groups, in rows: base [patterns], doubled products 2 u_d a_j
+  /// [digits, Kw], offset c.
   [[nodiscard]] std::size_t float_row() const { return shape_.groups * blocks_ * kBlock; }
   [[nodiscard]] const float* base(std::size_t pattern) const {
     return floats_.as<float>().data() + pattern * float_row();
   }
-  [[nodiscard]] const float* products(std::size_t i, std::size_t j) const {
-    return base(patterns_.count() + i * bits_ + j);
+  [[nodiscard]] const float* products(std::size_t digit, std::size_t j) const {
+    return base(patterns_.count() + digit * bits_ + j);
   }
-  [[nodiscard]] const float* offsets() const { return base(patterns_.count() + x_bits() * bits_); }
+  [[nodiscard]] const float* offsets() const {
+    return base(patterns_.count() + digits_.size() * bits_);
+  }
 
-  /// Of codes as positions in the tables, zero outside the image: per plane of the activations
-  /// [pixels, pieces of a tap].
+  /// Of codes as positions in the tables, zero outside the image: for each digit [pixels, pieces of
+  /// a tap, num_positions()].
   [[nodiscard]] const ConvStrip& strip() const { return strip_; }
-  /// From a plane of the strip to the next, with some room for vectors that end beyond it.
-  [[nodiscard]] std::size_t plane_positions() const { return plane_positions_; }
+  /// Where the positions of a digit begin; behind them is some room for vectors that end beyond.
+  [[nodiscard]] std::size_t digit_positions(std::size_t digit) const {
+    return digit * digit_positions_;
+  }
   /// [pieces] where in the strip a piece lies, from the first pixel of a window on.
   [[nodiscard]] std::span<const std::uint32_t> inputs() const { return inputs_; }
   /// Of the memory that a call of bit_conv() works in.
   [[nodiscard]] std::size_t scratch_bytes() const;
 
  private:
-  /// Of all planes of a block.
+  /// Of all columns of a block.
   [[nodiscard]] std::size_t block_bytes() const { return pieces() * bits_ * 2 * kBlock; }
+  void make_tables();
   void pack_planes(const numerics::BitPlanes& codes);
   void pack_floats(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
                    std::span<const float> bias);
 
   ConvShape shape_;
   numerics::Basis x_basis_;
+  std::vector<numerics::Digit> digits_;
+  bool by_halves_ = false;
+  std::vector<std::size_t> first_table_;  ///< of each digit: bytes of the tables before
   PaddingPatterns patterns_;
   std::size_t bits_ = 0;
   std::size_t blocks_ = 0;
   std::size_t tap_pieces_ = 0;
   bool has_offset_ = false;
   ConvStrip strip_;
-  std::size_t plane_positions_ = 0;
+  std::size_t digit_positions_ = 0;
   std::vector<std::uint32_t> inputs_;
+  AlignedBuffer tables_;
   AlignedBuffer planes_;
   AlignedBuffer floats_;
 };
 
 /// y[p, o] = sum over taps and channels of weights and activations, zero outside the image, plus
 /// bias. A tap outside is computed with code 0, level q_0 = x_basis.value(0), whose share is taken
-/// back. With D_ij = n - 2 popcount(x_i xor w_j) over the window of p, S_i = 2 popcount(x_i) - n,
-/// exact integers, n = inputs of an output:
+/// back. With D_dj = sum X_d w_j over the window of p, X the digits of the activations and w the
+/// planes of the weights as -1 and +1, S_d = sum X_d, exact integers, u_d the unit of a digit:
 ///
 ///     base = bias + c' sum_k w_k - q_0 sum_(k outside) w_k        in float64, then rounded; each
 ///            sum from tap to tap, that of a tap m c + sum_j a_j T_j with m channels
-///     acc = base;  for i < Kx: for j < Kw: acc += (a'_i a_j) D_ij
-///     acc += c (sum_i a'_i S_i)            if the weights have offsets; the sum from 0 up
+///     acc = base;  for each digit d: for j < Kw: acc += (u_d a_j) D_dj
+///     acc += c (sum_d u_d S_d)             if the weights have offsets; the sum from 0 up
 ///     acc += residual, then the limits     as finish says
 ///
 /// in float32 where not said otherwise, in this order, without contraction. The result is the same,

@@ -26,6 +26,7 @@ struct Case {
   bool bias = true;
   bool residual = false;
   Granularity granularity = Granularity::kChannel;
+  std::vector<float> x_coefficients{};  ///< random where empty
 };
 
 /// Everything that a convolution is made of.
@@ -43,7 +44,9 @@ struct Problem {
       : shape(c.shape),
         x(numerics::random_planes(random, shape.images * shape.image_input_pixels(), shape.channels,
                                   c.x_bits)),
-        x_basis(numerics::random_basis(random, c.x_bits, c.x_offset)),
+        x_basis(c.x_coefficients.empty()
+                    ? numerics::random_basis(random, c.x_bits, c.x_offset)
+                    : numerics::make_basis(c.x_coefficients, c.x_offset ? 0.4F : 0)),
         w(numerics::random_planes(random, shape.outputs, shape.inputs(), c.w_bits)),
         encoding(numerics::random_encoding(random, shape.outputs, shape.inputs(), c.w_bits,
                                            c.w_offset, c.granularity)),
@@ -110,6 +113,27 @@ TEST_P(BitConv, MatchesReferenceForEveryNumberOfChannelsAndOutputs) {
   }
 }
 
+TEST_P(BitConv, MatchesReferenceWherePlanesShareADigit) {
+  Random random(28);
+  const std::vector<std::vector<float>> bases = {{0.5F, 1.0F},       {1.0F, 1.0F},
+                                                 {1.25F, 0.5F},      {0.25F, 1.5F},
+                                                 {0.5F, 1.0F, 2.0F}, {0.5F, 1.7F, 1.0F, 0.3F}};
+  for (const auto& coefficients : bases) {
+    const auto bits = static_cast<int>(coefficients.size());
+    Case c{square_shape(7, 8 * 9, 20, 3), bits, 2};
+    c.x_coefficients = coefficients;
+    expect_matches(random, c);
+    for (const std::size_t channels : {1U, 15U, 16U, 33U, 64U, 170U}) {
+      c.shape = square_shape(5, channels, 17, 3);
+      expect_matches(random, c);
+    }
+    for (const ConvShape& shape : shapes_to_test(5, 3)) {
+      c.shape = shape;
+      expect_matches(random, c);
+    }
+  }
+}
+
 TEST_P(BitConv, MatchesReferenceForEveryPairOfBits) {
   Random random(22);
   for (int x_bits = 1; x_bits <= numerics::kMaxBits; ++x_bits) {
@@ -151,8 +175,11 @@ TEST_P(BitConv, ImagesLargerThanTheStripMatch) {
 TEST(BitConv, EqualsTheConvolutionOfDecodedNumbers) {
   Random random(26);
   for (const ConvShape& shape : shapes_to_test(11, 4)) {
-    for (const bool offsets : {false, true}) {
-      const Problem problem(random, {shape, 3, 2, offsets, offsets});
+    for (const int mask : {0, 1, 2, 3}) {
+      const bool offsets = (mask & 1) != 0;
+      Case c{shape, 3, 2, offsets, offsets};
+      if ((mask & 2) != 0) c.x_coefficients = {0.75F, 1.5F, 0.4F};
+      const Problem problem(random, c);
       const auto x = numerics::decode(problem.x, numerics::tensor_encoding(problem.x_basis));
       const auto w = numerics::decode(problem.w, problem.encoding);
       const PlainConv plain = plain_conv(shape, x, w, problem.bias);

@@ -9,7 +9,8 @@ namespace halftone::kernels {
 namespace {
 
 /// Arguments: extent of the image, channels, outputs, kernel, stride, bits of activations and of
-/// weights, and whether the weights have offsets; the image is padded to keep its extent.
+/// weights, whether the weights have offsets, and whether the activations' levels are evenly
+/// spaced; the image is padded to keep its extent.
 void BM_BitConv(benchmark::State& state) {
   Random random(5);
   const auto arg = [&](std::size_t i) { return static_cast<std::size_t>(state.range(i)); };
@@ -23,7 +24,8 @@ void BM_BitConv(benchmark::State& state) {
                                                   arg(7) != 0, numerics::Granularity::kChannel);
   const BitConvWeights weights(shape, codes, encoding,
                                numerics::random_floats(random, shape.outputs),
-                               numerics::random_basis(random, x_bits, true));
+                               arg(8) != 0 ? numerics::affine_basis(x_bits, 0.1F, 0)
+                                           : numerics::random_basis(random, x_bits, true));
   AlignedBuffer scratch(weights.scratch_bytes());
   std::vector<float> y(shape.num_pixels() * shape.outputs);
   for (auto _ : state) {
@@ -37,13 +39,13 @@ void BM_BitConv(benchmark::State& state) {
       benchmark::Counter::kIsIterationInvariantRate);
 }
 BENCHMARK(BM_BitConv)
-    ->ArgNames({"extent", "c", "o", "kernel", "stride", "x", "w", "offsets"})
-    ->ArgsProduct({{8}, {64}, {64}, {3}, {1}, {1}, {1}, {0, 1}})
-    ->ArgsProduct({{8}, {64}, {64}, {3}, {1}, {2}, {2}, {0, 1}})
-    ->ArgsProduct({{16}, {32}, {32}, {3}, {1}, {1, 2}, {1, 2}, {1}})
-    ->ArgsProduct({{32}, {16}, {16}, {3}, {1}, {1, 2}, {1, 2}, {1}})
-    ->ArgsProduct({{32}, {16}, {32}, {3}, {2}, {1, 2}, {1, 2}, {1}})
-    ->ArgsProduct({{8}, {64}, {64}, {1}, {1}, {1, 2}, {1, 2}, {1}})
+    ->ArgNames({"extent", "c", "o", "kernel", "stride", "x", "w", "offsets", "even"})
+    ->ArgsProduct({{8}, {64}, {64}, {3}, {1}, {1}, {1}, {0, 1}, {1}})
+    ->ArgsProduct({{8}, {64}, {64}, {3}, {1}, {2}, {2}, {0, 1}, {0, 1}})
+    ->ArgsProduct({{16}, {32}, {32}, {3}, {1}, {1, 2}, {1, 2}, {1}, {1}})
+    ->ArgsProduct({{32}, {16}, {16}, {3}, {1}, {1, 2}, {1, 2}, {1}, {1}})
+    ->ArgsProduct({{32}, {16}, {32}, {3}, {2}, {1, 2}, {1, 2}, {1}, {1}})
+    ->ArgsProduct({{8}, {64}, {64}, {1}, {1}, {1, 2}, {1, 2}, {1}, {1}})
     ->Unit(benchmark::kMicrosecond);
 
 }  // namespace

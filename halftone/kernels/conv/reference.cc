@@ -71,6 +71,7 @@ void bit_conv_reference(const ConvShape& shape, const numerics::BitPlanes& x,
                         const numerics::BasisEncoding& w_encoding, std::span<const float> bias,
                         const ConvFinish& finish, MatrixView<float> y) {
   const PaddingPatterns patterns(shape);
+  const std::vector<numerics::Digit> digits = numerics::split_digits(x_basis, shape.inputs());
   std::vector<double> bases(patterns.count());
   for (std::size_t o = 0; o < shape.outputs; ++o) {
     const numerics::Basis& w_basis = w_encoding.basis(o, 0, w.cols);
@@ -80,13 +81,22 @@ void bit_conv_reference(const ConvShape& shape, const numerics::BitPlanes& x,
       const auto window = window_codes(shape, x, taps, o / shape.group_outputs());
       auto acc = static_cast<float>(bases[pattern]);
       float row_sum = 0;
-      for (int i = 0; i < x.bits; ++i) {
-        const float ax = x_basis.a()[static_cast<std::size_t>(i)];
+      for (const numerics::Digit& digit : digits) {
+        const auto sum_planes = [&](const auto& number_of) {
+          float sum = 0;
+          for (std::size_t k = 0; k < digit.num_planes(); ++k) {
+            sum += static_cast<float>(digit.multiples[k]) * number_of(digit.planes[k]);
+          }
+          return sum;
+        };
         for (int j = 0; j < w.bits; ++j) {
-          const float a = ax * w_basis.a()[static_cast<std::size_t>(j)];
-          acc += a * dot(window.planes, static_cast<std::size_t>(i), w.planes, w.plane(o, j));
+          const float a = digit.unit * w_basis.a()[static_cast<std::size_t>(j)];
+          acc += a * sum_planes([&](std::size_t i) {
+                   return dot(window.planes, i, w.planes, w.plane(o, j));
+                 });
         }
-        row_sum += ax * plane_sum(window.planes, static_cast<std::size_t>(i));
+        row_sum +=
+            digit.unit * sum_planes([&](std::size_t i) { return plane_sum(window.planes, i); });
       }
       if (w_encoding.has_offset) acc += w_basis.offset * row_sum;
       y(pixel, o) = finished(acc, finish, pixel, o);

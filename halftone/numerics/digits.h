@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Planes of a basis that kernels count together.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "halftone/numerics/basis.h"
+
+namespace halftone::numerics {
+
+/// The largest sum p + q of a ratio p : q of coefficients whose planes share a digit.
+inline constexpr int kMostReach = 7;
+
+/// One or two planes of a basis whose coefficients are small multiples of one number:
+/// sum_i a_i b_i = unit X with the integer X = sum_i m_i b_i, |X| <= reach.
+struct Digit {
+  std::array<std::size_t, 2> planes{};
+  std::array<int, 2> multiples{1, 0};  ///< m, of the planes; positive in a digit of two
+  float unit = 0;                      ///< a_i = m_i unit in float32
+
+  [[nodiscard]] std::size_t num_planes() const { return multiples[1] == 0 ? 1 : 2; }
+  [[nodiscard]] int reach() const { return multiples[0] + multiples[1]; }
+};
+
+/// The planes of a basis in as few digits as it takes. Two planes share one if their coefficients
+/// are positive and in a ratio p : q with p + q <= kMostReach: evenly spaced levels of two bits (1
+/// : 2), and learned ones whose ratio was rounded. A plane that finds no partner is a digit by
+/// itself.
+/// @param inputs  how many X are summed up; the sums of reaches stay below 2^16
+std::vector<Digit> split_digits(const numerics::Basis& basis, std::size_t inputs);
+
+}  // namespace halftone::numerics
