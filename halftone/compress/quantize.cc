@@ -216,8 +216,11 @@ class Quantizer {
     const ValueSample sample =
         calibration_.sample(graph_, pair, recipe_.fit.activation_samples, options_.seed, progress);
     const ParameterSpace space(format.scheme, format.bits, format.offset);
-    const BasisFit fit =
-        fit_basis(space, sample.actual(), sample.original(), {}, recipe_.fit.weights.basis);
+    const BasisFitOptions& options = recipe_.fit.weights.basis;
+    BasisFit fit = fit_basis(space, sample.actual(), sample.original(), {}, options);
+    if (recipe_.fit.small_ratios && format.scheme == Scheme::kBasis && format.bits == 2) {
+      fit = fit_small_ratio(fit, format.offset, sample.actual(), sample.original(), options);
+    }
     numerics::BasisEncoding encoding = numerics::tensor_encoding(fit.basis);
     encoding.has_offset = space.has_offset();
     return encoding;

@@ -41,6 +41,7 @@ TEST(Recipe, ReadsEveryKey) {
     schedule = "phases"
     refit_activations = false
     activation_samples = 1000
+    small_ratios = false
     [[layer]]
     name = "head"
     skip = true
@@ -64,7 +65,7 @@ TEST(Recipe, ReadsEveryKey) {
   EXPECT_EQ(weights.basis.learning_rate, 0.25);
   EXPECT_EQ(weights.basis.l2_penalty, 1e-3);
   EXPECT_FALSE(weights.input_weighted || weights.error_feedback || weights.refine ||
-               weights.bias_correction || recipe.fit.refit_activations);
+               weights.bias_correction || recipe.fit.refit_activations || recipe.fit.small_ratios);
   EXPECT_EQ(weights.refine_sweeps, 9);
   EXPECT_EQ(weights.damping, 0.5);
   EXPECT_EQ(recipe.fit.schedule, Schedule::kPhases);

@@ -168,6 +168,7 @@ std::vector<Key> fit_keys(FitOptions& fit) {
       flag("refit_activations", [&](bool value) { fit.refit_activations = value; }),
       whole("activation_samples", 256, std::int64_t{1} << 28,
             [&](std::int64_t value) { fit.activation_samples = static_cast<std::size_t>(value); }),
+      flag("small_ratios", [&](bool value) { fit.small_ratios = value; }),
       whole("reconstruct_steps", 0, 1000000,
             [&](std::int64_t value) { fit.reconstruct.steps = static_cast<int>(value); }),
       whole("reconstruct_batch", 4, 4096,

@@ -2,6 +2,7 @@
 #include "halftone/compress/fit/basis_fit.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "halftone/base/error.h"
+#include "halftone/numerics/digits.h"
 
 namespace halftone::compress {
 namespace {
@@ -229,7 +231,7 @@ BasisFit fit_basis(const ParameterSpace& space, std::span<const float> x,
     alternation.run_from(even_start(sample, space, low + cut, high - cut, x.size()));
   }
   alternation.run_from(quantile_start(sample, space, x.size()));
-  if (space.scheme() == Scheme::kBasis) {
+  if (space.is_free_basis()) {
     alternation.run_from(greedy_basis(sample, x, space.bits(), space.has_offset()));
     // The evenly spaced systems are bases too, so a basis never ends worse than they do.
     const Scheme even = space.has_offset() ? Scheme::kAffine : Scheme::kSymmetric;
@@ -237,6 +239,32 @@ BasisFit fit_basis(const ParameterSpace& space, std::span<const float> x,
     alternation.run_from(fit_basis(evenly_spaced, x, targets, weights, options).basis);
   }
   return alternation.best();
+}
+
+BasisFit fit_small_ratio(const BasisFit& free, bool offset, std::span<const float> x,
+                         std::span<const float> targets, const BasisFitOptions& options) {
+  HALFTONE_ASSERT(free.basis.bits == 2);
+  // Signs and order of planes are matters of the codes, not of the levels.
+  const float a = std::abs(free.basis.coefficients[0]);
+  const float b = std::abs(free.basis.coefficients[1]);
+  const double ratio = std::max(a, b) / std::max(std::min(a, b), 1e-30F);
+  std::array<int, 2> below{1, 1};
+  std::array<int, 2> above{1, numerics::kMostReach - 1};
+  const auto value = [](const std::array<int, 2>& m) { return static_cast<double>(m[1]) / m[0]; };
+  for (int reach = 2; reach <= numerics::kMostReach; ++reach) {
+    for (int p = 1; 2 * p <= reach; ++p) {
+      const std::array<int, 2> multiples{p, reach - p};
+      if (value(multiples) <= ratio && value(multiples) > value(below)) below = multiples;
+      if (value(multiples) >= ratio && value(multiples) < value(above)) above = multiples;
+    }
+  }
+  const auto fit = [&](const std::array<int, 2>& multiples) {
+    const ParameterSpace space({multiples[0], multiples[1]}, offset);
+    return fit_basis(space, x, targets, {}, options);
+  };
+  const BasisFit lower = fit(below);
+  const BasisFit upper = fit(above);
+  return upper.error < lower.error ? upper : lower;
 }
 
 }  // namespace halftone::compress

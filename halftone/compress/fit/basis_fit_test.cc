@@ -9,6 +9,7 @@
 #include "halftone/base/half.h"
 #include "halftone/base/random.h"
 #include "halftone/base/testing.h"
+#include "halftone/numerics/digits.h"
 
 namespace halftone::compress {
 namespace {
@@ -123,6 +124,30 @@ TEST(FitBasis, ApproachesLeastSquaresByGradientDescent) {
   gradient.l2_penalty = 0;
   const double closed_form = fit_basis(space, x, {}, {}).error;
   EXPECT_LT(fit_basis(space, x, {}, {}, gradient).error, 1.01 * closed_form);
+}
+
+TEST(FitSmallRatio, FindsTheLevelsThatMadeTheNumbers) {
+  const numerics::Basis truth = numerics::make_basis(std::vector<float>{1.25F, 0.5F}, 2.0F);
+  Random random(6);
+  std::vector<float> x(500);
+  for (float& value : x) value = truth.value(static_cast<numerics::Code>(random.below(4)));
+  const BasisFit free = fit_basis(ParameterSpace(Scheme::kBasis, 2, true), x, {}, {});
+  const BasisFit fit = fit_small_ratio(free, true, x, {});
+  EXPECT_LT(fit.error, 1e-4);
+  EXPECT_EQ(numerics::split_digits(fit.basis, 100).size(), 1U);
+}
+
+TEST(FitSmallRatio, CostsLittleAndGivesOneDigit) {
+  for (const bool offset : {false, true}) {
+    for (const float scale : {1.0F, 0.037F, 1e-6F}) {
+      std::vector<float> x = normal_numbers(5000, 7);
+      for (float& value : x) value = scale * std::abs(value);
+      const BasisFit free = fit_basis(ParameterSpace(Scheme::kBasis, 2, offset), x, {}, {});
+      const BasisFit fit = fit_small_ratio(free, offset, x, {});
+      EXPECT_EQ(numerics::split_digits(fit.basis, 100).size(), 1U) << scale;
+      EXPECT_LT(fit.error, 1.05 * free.error) << scale;
+    }
+  }
 }
 
 TEST(ParameterSpace, HasTheFreedomOfItsScheme) {

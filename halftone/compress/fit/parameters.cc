@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "halftone/base/error.h"
 #include "halftone/base/half.h"
@@ -31,6 +32,15 @@ class BasisRounding {
  private:
   bool to_half_;
 };
+
+/// Significant bits of a unit, few enough for its multiples to be exact.
+constexpr int kUnitBits = 11;
+
+double round_to_bits(double x, int bits) {
+  int exponent = 0;
+  const double mantissa = std::frexp(x, &exponent);
+  return std::ldexp(std::round(std::ldexp(mantissa, bits)), exponent - bits);
+}
 
 /// The power of two nearest to x on the logarithmic scale; the smallest normal one for x <= 0.
 double nearest_power_of_two(double x) {
@@ -80,6 +90,22 @@ ParameterSpace::ParameterSpace(Scheme scheme, int bits, bool offset)
   }
 }
 
+ParameterSpace::ParameterSpace(std::vector<int> multiples, bool offset)
+    : scheme_(Scheme::kBasis),
+      bits_(static_cast<int>(multiples.size())),
+      offset_(offset),
+      multiples_(std::move(multiples)),
+      features_(Matrix::Ones(Eigen::Index{1} << bits_, offset ? 2 : 1)) {
+  for (Eigen::Index code = 0; code < features_.rows(); ++code) {
+    int sum = 0;
+    for (int i = 0; i < bits_; ++i) {
+      const int multiple = multiples_[static_cast<std::size_t>(i)];
+      sum += (code >> i & 1) != 0 ? multiple : -multiple;
+    }
+    features_(code, 0) = sum;
+  }
+}
+
 bool ParameterSpace::has_offset() const {
   return scheme_ == Scheme::kAffine || scheme_ == Scheme::kFixed ||
          (scheme_ == Scheme::kBasis && offset_);
@@ -89,6 +115,16 @@ numerics::Basis ParameterSpace::to_basis(const Vector& parameters) const {
   HALFTONE_ASSERT(parameters.size() == size());
   const BasisRounding rounded(parameters);
   numerics::Basis basis;
+  if (!multiples_.empty()) {
+    // The levels are the same with either sign.
+    const auto unit = static_cast<float>(round_to_bits(std::abs(parameters[0]), kUnitBits));
+    basis.bits = bits_;
+    for (std::size_t i = 0; i < multiples_.size(); ++i) {
+      basis.coefficients[i] = static_cast<float>(multiples_[i]) * unit;
+    }
+    basis.offset = offset_ ? rounded(parameters[1]) : 0;
+    return basis;
+  }
   switch (scheme_) {
     case Scheme::kBasis:
       basis.bits = bits_;

@@ -5,6 +5,7 @@
 #include <Eigen/Core>
 #include <cstddef>
 #include <string_view>
+#include <vector>
 
 #include "halftone/numerics/basis.h"
 
@@ -32,14 +33,21 @@ using Vector = Eigen::VectorXd;
 ///     affine     features = (sum_i 2^(i-1) b_i, 1)       p = (scale, c)
 ///     symmetric  features = (sum_i 2^(i-1) b_i)          p = (scale)
 ///     fixed      features = (sum_i 2^(i-1) b_i - 1/2)    p = (scale), a power of two
+///     multiples  features = (sum_i m_i b_i [, 1])        p = (unit [, c])
 class ParameterSpace {
  public:
   /// @pre 1 <= bits <= numerics::kMaxBits
   /// @param offset  whether a basis has an offset; the other schemes decide that themselves
   ParameterSpace(Scheme scheme, int bits, bool offset);
+  /// A basis whose coefficients are m_i unit, exactly, and not negative.
+  /// @param multiples  m, positive, of up to 10 bits
+  ParameterSpace(std::vector<int> multiples, bool offset);
 
   [[nodiscard]] int bits() const { return bits_; }
-  [[nodiscard]] Scheme scheme() const { return scheme_; }
+  /// Whether all coefficients are free.
+  [[nodiscard]] bool is_free_basis() const {
+    return scheme_ == Scheme::kBasis && multiples_.empty();
+  }
   [[nodiscard]] Eigen::Index size() const { return features_.cols(); }
   /// Whether levels may have an offset, so that the encoding must store one.
   [[nodiscard]] bool has_offset() const;
@@ -54,6 +62,7 @@ class ParameterSpace {
   Scheme scheme_;
   int bits_;
   bool offset_;
+  std::vector<int> multiples_;  ///< none: the scheme's
   Matrix features_;
 };
 
