@@ -2,6 +2,7 @@
 #include "halftone/runtime/ops/convolution_cost.h"
 
 #include "halftone/kernels/conv/byte_conv.h"
+#include "halftone/numerics/digits.h"
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
@@ -15,13 +16,19 @@ ConvExtent conv_extent(const ir::Graph& graph, const ir::Node& node) {
   const auto outputs = static_cast<std::size_t>(w.shape[0]);
   const auto groups = static_cast<std::size_t>(op.groups);
   const std::size_t weights = w.shape.element_count();
+  const std::size_t inputs = outputs == 0 ? 0 : weights / outputs;
+  const int digits =
+      x.encoding.is_dense()
+          ? 0
+          : static_cast<int>(numerics::split_digits(x.encoding.basis->bases.front(), inputs).size());
   return {pixels.rows,
           row_extent(graph.value(node.output).type.shape).rows,
           pixels.cols,
-          outputs == 0 ? 0 : weights / outputs,
+          inputs,
           groups,
           outputs / groups,
           bits(x.encoding),
+          digits,
           bits(w.encoding),
           !w.encoding.is_dense() && w.encoding.basis->granularity == numerics::Granularity::kGroup};
 }
@@ -46,7 +53,7 @@ double conv_cost_us(ConvProduct product, const ConvExtent& conv) {
   const double full = block_pixels * static_cast<double>(16 * conv.inputs);
   switch (product) {
     case ConvProduct::kBits: {
-      const double pairs = conv.input_bits * conv.weight_bits;
+      const double pairs = conv.input_digits * conv.weight_bits;
       return 1e-6 * (1.8 * pairs * full + (1200 * pairs + 12000) * block_pixels + 20 * numbers);
     }
     case ConvProduct::kLevels: {

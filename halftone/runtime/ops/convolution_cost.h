@@ -24,6 +24,7 @@ struct ConvExtent {
   std::size_t groups = 1;
   std::size_t group_outputs = 0;
   int input_bits = 0;    ///< 0: float32
+  int input_digits = 0;  ///< of numerics::split_digits()
   int weight_bits = 0;   ///< 0: float32
   bool grouped = false;  ///< some inputs of an output share a basis
 };
