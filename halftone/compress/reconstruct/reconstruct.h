@@ -37,8 +37,8 @@ struct ReconstructData {
   std::size_t samples = 0;
 };
 
-/// How far a block's output is from its target on the samples no step learned from, the last
-/// quarter: sum of squares over that of the target.
+/// How far a block's output is from its target on the samples it learns from: sum of squares over
+/// that of the target.
 struct ReconstructResult {
   double error_before = 0;
   double error_after = 0;  ///< equal if no step made it better: the block is as it was then
