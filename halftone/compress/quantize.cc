@@ -89,13 +89,11 @@ class Quantizer {
         calibration_(data),
         recipe_(recipe),
         options_(options),
-        block_ends_(block_ends(graph)),
-        stages_(options_.progress,
-                3 * layers_.size() + (reconstructs() ? block_ends_.size() : 0) + 1) {}
+        blocks_(reconstructs() ? layer_blocks(graph, layers_) : std::vector<BlockSpan>()),
+        stages_(options_.progress, 3 * layers_.size() + blocks_.size() + 1) {}
 
   QuantizeResult run() {
     check_layers();
-    if (graph_.inputs().size() == 1) block_begin_ = graph_.inputs()[0];
     const bool phases = recipe_.fit.schedule == Schedule::kPhases;
     build_twin(/*activations=*/!phases);
     if (phases) encode_afterwards();
@@ -133,18 +131,18 @@ class Quantizer {
       } else {
         twin_node(id);
       }
-      const ValueId output = graph_.node(id).output;
-      if (activations && std::ranges::count(block_ends_, output) > 0) end_block(output);
+      const auto block = std::ranges::find(blocks_, graph_.node(id).output, &BlockSpan::to);
+      if (activations && block != blocks_.end()) end_block(*block);
     }
   }
 
   [[nodiscard]] bool reconstructs() const { return recipe_.fit.reconstruct.steps > 0; }
 
-  /// All layers up to a value have their twins: those of its block are refined together.
-  void end_block(ValueId end) {
-    const ValueId begin = std::exchange(block_begin_, end);
+  /// All layers of a block have their twins: they are refined together.
+  void end_block(BlockSpan block) {
     const std::vector<NodeId> layers = std::exchange(block_layers_, {});
-    if (!reconstructs() || layers.empty() || begin == ir::kAbsent || twin(end) == end) return;
+    const auto [begin, end] = block;
+    if (twin(end) == end) return;
     std::vector<ReconstructLayer> learners;
     for (const NodeId id : layers) {
       const auto found = twin_layers_.find(id);
@@ -362,9 +360,8 @@ class Quantizer {
   Calibration calibration_;
   const Recipe& recipe_;
   const QuantizeOptions& options_;
-  std::vector<ValueId> block_ends_;
-  ValueId block_begin_ = ir::kAbsent;  ///< of the block that is being built
-  std::vector<NodeId> block_layers_;   ///< its layers so far
+  std::vector<BlockSpan> blocks_;     ///< that are to be refined
+  std::vector<NodeId> block_layers_;  ///< the layers since the last of them
   Stages stages_;
   std::map<ValueId, ValueId> twins_;      ///< by value of the float network, where they differ
   std::map<NodeId, NodeId> twin_layers_;  ///< by layer of the float network

@@ -33,8 +33,9 @@ struct Bias {
   Adam adam;
 };
 
+/// Of activations, or of the states of a recurrent layer.
 struct Encoding {
-  ir::ValueId id;  ///< the Encode's output in the block
+  ir::ValueId id;  ///< in the block: the output of the Encode, or of the Recurrent
   ir::ValueId whole;
   LearnedLevels learned;
 };
@@ -93,13 +94,21 @@ class Reconstruction {
       biases_.push_back(
           {block_.copies.at(b), b, {numbers.begin(), numbers.end()}, Adam(numbers.size())});
     }
-    const ir::Encoding& encoding = graph_.value(node.inputs[0]).type.encoding;
-    if (!encoding.is_dense() && !knows(encodings_, node.inputs[0])) {
-      const ParameterSpace space(layer.activation_scheme, encoding.basis->bits,
-                                 encoding.basis->has_offset);
-      encodings_.push_back({block_.copies.at(node.inputs[0]), node.inputs[0],
-                            LearnedLevels(space, encoding.basis->bases.front())});
+    const auto* recurrent = std::get_if<ir::Recurrent>(&node.op);
+    if (recurrent != nullptr) {
+      add_encoding(node.output, recurrent->state_encoding.get(), layer.activation_scheme);
+    } else {
+      const ir::ValueId x = node.inputs[0];
+      add_encoding(x, graph_.value(x).type.encoding.basis.get(), layer.activation_scheme);
     }
+  }
+
+  /// @param encoding  null if there is none
+  void add_encoding(ir::ValueId output, const numerics::BasisEncoding* encoding, Scheme scheme) {
+    if (encoding == nullptr || knows(encodings_, output)) return;
+    const ParameterSpace space(scheme, encoding->bits, encoding->has_offset);
+    encodings_.push_back(
+        {block_.copies.at(output), output, LearnedLevels(space, encoding->bases.front())});
   }
 
   template <typename Learned>
@@ -241,11 +250,14 @@ class Reconstruction {
     }
     for (const Encoding& encoding : encodings_) {
       const ir::NodeId id = *graph_.producer(encoding.whole);
-      ir::Encode encode = std::get<ir::Encode>(graph_.node(id).op);
-      numerics::BasisEncoding learned = *encode.encoding;
+      ir::Operator op = graph_.node(id).op;
+      auto* recurrent = std::get_if<ir::Recurrent>(&op);
+      auto& place =
+          recurrent != nullptr ? recurrent->state_encoding : std::get<ir::Encode>(op).encoding;
+      numerics::BasisEncoding learned = *place;
       learned.bases.front() = encoding.learned.basis();
-      encode.encoding = std::make_shared<const numerics::BasisEncoding>(std::move(learned));
-      graph_.replace_node(id, std::move(encode), graph_.node(id).inputs);
+      place = std::make_shared<const numerics::BasisEncoding>(std::move(learned));
+      graph_.replace_node(id, std::move(op), graph_.node(id).inputs);
     }
   }
 
@@ -283,11 +295,18 @@ std::optional<ReconstructResult> reconstruct(ir::Graph& graph, ir::ValueId from,
                                              const ProgressSink& progress) {
   const std::size_t part_samples =
       std::min(options.batch / kParts, std::max<std::size_t>(data.samples / kParts, 1));
-  auto block = extract_block(graph, from, to, part_samples);
+  const auto block = extract_block(graph, from, to, part_samples);
   if (!block || data.samples < part_samples || options.steps == 0) return std::nullopt;
+  const auto run = [&](const ReconstructOptions& chosen, const ProgressSink& sink) {
+    return Reconstruction(graph, *block, from, to, layers, data, chosen, seed).run(sink);
+  };
   try {
-    return Reconstruction(graph, std::move(*block), from, to, layers, data, options, seed)
-        .run(progress);
+    const std::optional<ReconstructResult> result = run(options, progress);
+    if (!result || result->error_after < result->error_before) return result;
+    // The codes may be as good as descent gets them; there is still what they stand for.
+    ReconstructOptions without_weights = options;
+    without_weights.weight_rate = 0;
+    return run(without_weights, {});
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kUnsupported) return std::nullopt;
     throw;
