@@ -295,6 +295,18 @@ TEST_F(Program, RefusesNumbersThatAreNotFiniteInData) {
   EXPECT_FALSE(std::filesystem::exists(path("q.circle")));
 }
 
+TEST_F(Program, RefusesToEncodeBlankData) {
+  const std::vector<float> x(20 * 784, 0);
+  formats::write_npy(path("x.npy"), formats::make_npy(std::span<const float>(x), {20, 784}));
+  const std::string quantize =
+      "quantize " + kModel + " -o " + path("q.circle") + " --data " + path("x.npy");
+  expect_failure(quantize, 4,
+                 "value 'pixels', which is to be encoded, is 0 in all 15680 places sampled from "
+                 "the calibration data: use other data, or keep");
+  EXPECT_FALSE(std::filesystem::exists(path("q.circle")));
+  EXPECT_EQ(run(quantize + " --activation-bits none").code, 0);
+}
+
 TEST_F(Program, WritesAllOrNothing) {
   const std::string arguments =
       " --data " + kExample + " --limit 64 --weight-bits 1 --activation-bits 1";

@@ -5,11 +5,13 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <sstream>
 #include <utility>
 
 #include "halftone/base/error.h"
 #include "halftone/compress/calibration.h"
 #include "halftone/compress/fit/blas.h"
+#include "halftone/compress/layer_report.h"
 #include "halftone/compress/reconstruct/block.h"
 #include "halftone/compress/reconstruct/reconstruct.h"
 #include "halftone/ir/verify.h"
@@ -49,6 +51,23 @@ void check_weights(MatrixView<const float> weights, const ir::Node& node) {
   }
 }
 
+/// No levels can be fitted to one number, and nothing that is learned behind it would hold for
+/// other data.
+void check_varies(const ValueSample& sample, const ir::Node& layer, const std::string& value) {
+  const std::span<const float> numbers = sample.actual();
+  if (numbers.empty() ||
+      std::ranges::any_of(numbers, [&](float x) { return x != numbers.front(); })) {
+    return;
+  }
+  std::ostringstream number;
+  number << numbers.front();
+  fail(ErrorKind::kUnsupported,
+       describe(layer) + ": value '" + value + "', which is to be encoded, is " + number.str() +
+           " in all " + std::to_string(numbers.size()) +
+           " places sampled from the calibration data: use other data, or keep the layer's "
+           "activations float (activation_bits = \"none\" in a recipe)");
+}
+
 /// Runs a fit; numbers that no basis can hold are the network's fault.
 template <typename Fit>
 auto fitted(const ir::Node& node, Fit&& fit) {
@@ -70,13 +89,11 @@ class Quantizer {
         calibration_(data),
         recipe_(recipe),
         options_(options),
-        block_ends_(block_ends(graph)),
-        stages_(options_.progress,
-                3 * layers_.size() + (reconstructs() ? block_ends_.size() : 0) + 1) {}
+        blocks_(reconstructs() ? layer_blocks(graph, layers_) : std::vector<BlockSpan>()),
+        stages_(options_.progress, 3 * layers_.size() + blocks_.size() + 1) {}
 
   QuantizeResult run() {
     check_layers();
-    if (graph_.inputs().size() == 1) block_begin_ = graph_.inputs()[0];
     const bool phases = recipe_.fit.schedule == Schedule::kPhases;
     build_twin(/*activations=*/!phases);
     if (phases) encode_afterwards();
@@ -114,18 +131,18 @@ class Quantizer {
       } else {
         twin_node(id);
       }
-      const ValueId output = graph_.node(id).output;
-      if (activations && std::ranges::count(block_ends_, output) > 0) end_block(output);
+      const auto block = std::ranges::find(blocks_, graph_.node(id).output, &BlockSpan::to);
+      if (activations && block != blocks_.end()) end_block(*block);
     }
   }
 
   [[nodiscard]] bool reconstructs() const { return recipe_.fit.reconstruct.steps > 0; }
 
-  /// All layers up to a value have their twins: those of its block are refined together.
-  void end_block(ValueId end) {
-    const ValueId begin = std::exchange(block_begin_, end);
+  /// All layers of a block have their twins: they are refined together.
+  void end_block(BlockSpan block) {
     const std::vector<NodeId> layers = std::exchange(block_layers_, {});
-    if (!reconstructs() || layers.empty() || begin == ir::kAbsent || twin(end) == end) return;
+    const auto [begin, end] = block;
+    if (twin(end) == end) return;
     std::vector<ReconstructLayer> learners;
     for (const NodeId id : layers) {
       const auto found = twin_layers_.find(id);
@@ -163,7 +180,7 @@ class Quantizer {
     std::vector<ValueId> inputs = node.inputs;
     inputs[0] = twin(inputs[0]);
     if (activations && recipe.activations) {
-      inputs[0] = encoded(node.inputs[0], inputs[0], *recipe.activations, node.name);
+      inputs[0] = encoded(node.inputs[0], inputs[0], *recipe.activations, node);
     }
     if (recipe.weights) quantize_weights(id, inputs, *recipe.weights);
     if (inputs == node.inputs && !recipe.activations) return;
@@ -195,7 +212,7 @@ class Quantizer {
     const ValuePair pair{states(node.output, op), states(twin(node.output), op)};
     if (recipe.activations) {
       op.state_encoding = std::make_shared<const numerics::BasisEncoding>(
-          fit_activation(pair, *recipe.activations, stages_.next("states of " + node.name)));
+          fit_activation(pair, *recipe.activations, node, stages_.next("states of " + node.name)));
     }
     std::vector<ValueId> inputs = graph_.node(twin_id).inputs;
     if (recipe.weights) {
@@ -212,9 +229,10 @@ class Quantizer {
   }
 
   numerics::BasisEncoding fit_activation(ValuePair pair, const ActivationFormat& format,
-                                         const ProgressSink& progress) {
+                                         const ir::Node& layer, const ProgressSink& progress) {
     const ValueSample sample =
         calibration_.sample(graph_, pair, recipe_.fit.activation_samples, options_.seed, progress);
+    check_varies(sample, layer, graph_.value(pair.actual).name);
     const ParameterSpace space(format.scheme, format.bits, format.offset);
     const BasisFitOptions& options = recipe_.fit.weights.basis;
     BasisFit fit = fit_basis(space, sample.actual(), sample.original(), {}, options);
@@ -228,7 +246,7 @@ class Quantizer {
 
   /// The twin of an activation, encoded; layers that share it share the codes.
   ValueId encoded(ValueId original, ValueId actual, const ActivationFormat& format,
-                  const std::string& layer) {
+                  const ir::Node& layer) {
     for (const auto& [key, value] : encoded_) {
       if (key.first == actual && key.second == format) return value;
     }
@@ -237,9 +255,9 @@ class Quantizer {
                            : recipe_.fit.refit_activations ? ValuePair{original, actual}
                                                            : ValuePair{original, original};
     numerics::BasisEncoding encoding =
-        fit_activation(pair, format, stages_.next("activations of " + layer));
+        fit_activation(pair, format, layer, stages_.next("activations of " + layer.name));
     const ValueId value = graph_.add_node(
-        layer + "/encode",
+        layer.name + "/encode",
         ir::Encode{std::make_shared<const numerics::BasisEncoding>(std::move(encoding))}, {actual});
     encoded_.push_back({{actual, format}, value});
     return value;
@@ -306,7 +324,7 @@ class Quantizer {
       if (!recipe.activations || is_recurrent) continue;
       const ir::Node node = graph_.node(twin_layers_[id]);
       std::vector<ValueId> inputs = node.inputs;
-      inputs[0] = encoded(inputs[0], inputs[0], *recipe.activations, node.name);
+      inputs[0] = encoded(inputs[0], inputs[0], *recipe.activations, node);
       graph_.replace_node(twin_layers_[id], node.op, inputs);
     }
   }
@@ -331,43 +349,12 @@ class Quantizer {
     const auto distortions = calibration_.distortions(graph_, pairs, stages_.next("measuring"));
     std::vector<LayerReport> reports;
     for (std::size_t i = 0; i < layers_.size(); ++i) {
-      reports.push_back(report_layer(layers_[i]));
+      const auto found = twin_layers_.find(layers_[i]);
+      reports.push_back(report_layer(graph_, layers_[i],
+                                     found == twin_layers_.end() ? layers_[i] : found->second));
       reports.back().sqnr_db = distortions[i].sqnr_db();
     }
     return reports;
-  }
-
-  LayerReport report_layer(NodeId id) const {
-    const ir::Node& node = graph_.node(id);
-    LayerReport report;
-    report.name = node.name;
-    report.op = name_of(node.op);
-    report.float_bytes = storage_bytes(*graph_.constant(node.inputs[1]));
-    report.encoded_bytes = report.float_bytes;
-    report.weight_sqnr_db = std::numeric_limits<double>::infinity();
-    const auto found = twin_layers_.find(id);
-    if (found == twin_layers_.end()) return report;
-    const ir::Node& layer = graph_.node(found->second);
-    const auto bits = [&](ValueId value) {
-      const ir::Encoding& encoding = graph_.value(value).type.encoding;
-      return encoding.is_dense() ? 32 : encoding.basis->bits;
-    };
-    const auto* recurrent = std::get_if<ir::Recurrent>(&layer.op);
-    if (recurrent == nullptr) {
-      report.activation_bits = bits(layer.inputs[0]);
-    } else if (recurrent->state_encoding) {
-      report.activation_bits = recurrent->state_encoding->bits;
-    }
-    report.weight_bits = bits(layer.inputs[1]);
-    if (report.weight_bits < 32) {
-      const ir::Constant& weights = *graph_.constant(layer.inputs[1]);
-      report.encoded_bytes = storage_bytes(weights);
-      numerics::Distortion distortion;
-      distortion.add(std::get<ir::Tensor>(*graph_.constant(node.inputs[1])).as<float>(),
-                     ir::to_float(weights).as<float>());
-      report.weight_sqnr_db = distortion.sqnr_db();
-    }
-    return report;
   }
 
   ir::Graph graph_;
@@ -376,9 +363,8 @@ class Quantizer {
   Calibration calibration_;
   const Recipe& recipe_;
   const QuantizeOptions& options_;
-  std::vector<ValueId> block_ends_;
-  ValueId block_begin_ = ir::kAbsent;  ///< of the block that is being built
-  std::vector<NodeId> block_layers_;   ///< its layers so far
+  std::vector<BlockSpan> blocks_;     ///< that are to be refined
+  std::vector<NodeId> block_layers_;  ///< the layers since the last of them
   Stages stages_;
   std::map<ValueId, ValueId> twins_;      ///< by value of the float network, where they differ
   std::map<NodeId, NodeId> twin_layers_;  ///< by layer of the float network

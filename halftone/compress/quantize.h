@@ -3,11 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "halftone/base/progress.h"
+#include "halftone/compress/layer_report.h"
 #include "halftone/compress/recipe.h"
 #include "halftone/formats/data/dataset.h"
 #include "halftone/ir/graph.h"
@@ -17,18 +16,6 @@ namespace halftone::compress {
 struct QuantizeOptions {
   std::uint64_t seed = 0;  ///< of the choice which activations are kept for fitting
   ProgressSink progress;   ///< may be empty
-};
-
-/// What became of one layer.
-struct LayerReport {
-  std::string name;
-  std::string_view op;
-  int weight_bits = 32;
-  int activation_bits = 32;
-  std::size_t float_bytes = 0;    ///< of the float weights
-  std::size_t encoded_bytes = 0;  ///< of codes and bases, or of the float weights if they stay
-  double weight_sqnr_db = 0;      ///< of the weights; +infinity if they stay
-  double sqnr_db = 0;  ///< of the layer's output, on the calibration data, in the quantized network
 };
 
 struct QuantizeResult {
@@ -45,8 +32,10 @@ struct QuantizeResult {
 /// that share an input share its basis. Memory: one batch per thread and the second moments of one
 /// layer. The result depends on graph, data, recipe and seed alone, not on the number of threads.
 /// @param graph  simplified (passes::simplify); batch norm and biases are in the layers then
-/// @throws Error kUnsupported if there is no layer to quantize; kUsage from the recipe; kFormat
-///         if weights or activations are not finite; kShape if the data does not fit
+/// @throws Error kUnsupported if there is no layer to quantize, or what a layer's input to be
+///         encoded is sampled at is one number everywhere, as of a dead layer or of blank data;
+///         kUsage from the recipe; kFormat if weights or activations are not finite; kShape if the
+///         data does not fit
 QuantizeResult quantize(const ir::Graph& graph, const formats::Dataset& data, const Recipe& recipe,
                         const QuantizeOptions& options = {});
 

@@ -192,6 +192,61 @@ TEST(Quantize, RefusesANetworkWhoseAnswersOverflow) {
                [&] { quantize(graph, random_dataset(10, 6, 27), recipe_of(2, 2)); });
 }
 
+/// x, all of it replaced by one number - 10 relu units, which are dead - 3.
+ir::Graph blank_network(float number) {
+  Random random(28);
+  ir::Graph graph;
+  const auto x = graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 6}));
+  const auto blank =
+      graph.add_node("blank", ir::Unary{{ir::ActivationKind::kClip, number, number}}, {x});
+  const auto first = add_layer(graph, "first", blank, random_tensor({10, 6}, random), random);
+  ir::Tensor dead = random_tensor({10, 10}, random, 0.01F);
+  const auto w = graph.add_constant("dead.w", std::move(dead));
+  ir::Tensor bias(ir::ElementType::kFloat32, {10});
+  std::ranges::fill(bias.as<float>(), -100.0F);
+  const auto b = graph.add_constant("dead.b", std::move(bias));
+  const auto hidden = graph.add_node(
+      "dead", ir::FullyConnected{{ir::ActivationKind::kRelu, 0, 0}, {}}, {first, w, b});
+  graph.add_output(add_layer(graph, "last", hidden, random_tensor({3, 10}, random), random));
+  return graph;
+}
+
+TEST(Quantize, RefusesToEncodeWhatIsOneNumberEverywhere) {
+  const formats::Dataset data = random_dataset(50, 6, 29);
+  expect_error(ErrorKind::kUnsupported,
+               "node 'first' (FullyConnected): value 'blank', which is to be encoded, is 0 in all "
+               "300 places sampled from the calibration data: use other data, or keep the layer's "
+               "activations float (activation_bits = \"none\" in a recipe)",
+               [&] { quantize(blank_network(0), data, recipe_of(2, 2)); });
+  Recipe phases = recipe_of(2, 2);
+  phases.fit.schedule = Schedule::kPhases;
+  expect_error(ErrorKind::kUnsupported, "value 'blank', which is to be encoded, is -2.5 in all",
+               [&] { quantize(blank_network(-2.5F), data, phases); });
+  const auto first_stays = parse_recipe(
+      "[default]\nactivation_bits = 2\n[[layer]]\nname = \"first\"\nactivation_bits = \"none\"",
+      "test");
+  expect_error(ErrorKind::kUnsupported,
+               "node 'last' (FullyConnected): value 'dead', which is to be encoded, is 0 in all",
+               [&] { quantize(blank_network(0), data, first_stays); });
+  // Weights have no need of inputs that vary.
+  EXPECT_EQ(quantize(blank_network(0), data, recipe_of(2, 0)).layers[2].weight_bits, 2);
+}
+
+TEST(Quantize, RefusesToEncodeStatesThatNeverChange) {
+  Random random(30);
+  ir::Graph graph;
+  const auto x =
+      graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 4, 12}));
+  const auto blank = graph.add_node("blank", ir::Unary{{ir::ActivationKind::kClip, 0, 0}}, {x});
+  ir::Recurrent lstm;
+  lstm.batch_major = true;
+  const auto r = graph.add_constant("r", random_tensor({12, 3}, random));
+  graph.add_output(graph.add_node("lstm", lstm, {blank, r}));
+  expect_error(ErrorKind::kUnsupported,
+               "node 'lstm' (Recurrent): value 'lstm', which is to be encoded, is 0 in all 240",
+               [&] { quantize(graph, random_dataset(20, 48, 31), recipe_of(2, 2)); });
+}
+
 TEST(Quantize, RefusesDataOfAnotherShape) {
   expect_error(ErrorKind::kShape, "network input 'x'", [&] {
     quantize(perceptron(6, 4, 2, 22), random_dataset(10, 7, 23), recipe_of(2, 2));

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -156,6 +157,15 @@ TEST(ParameterSpace, HasTheFreedomOfItsScheme) {
   EXPECT_EQ(ParameterSpace(Scheme::kAffine, 3, true).size(), 2);
   EXPECT_EQ(ParameterSpace(Scheme::kSymmetric, 3, true).size(), 1);
   EXPECT_EQ(ParameterSpace(Scheme::kFixed, 3, true).size(), 1);
+}
+
+TEST(ParameterSpace, OfActivationsKeepsASmallRatio) {
+  const auto size = [](float a, float b) {
+    return activation_space(Scheme::kBasis, numerics::make_basis(std::array{a, b}), true).size();
+  };
+  EXPECT_EQ(size(0.5F, 0.75F), 2);
+  EXPECT_EQ(size(0.5F, 0.77F), 3);
+  EXPECT_EQ(activation_space(Scheme::kAffine, numerics::affine_basis(2, 1, 0), true).size(), 2);
 }
 
 TEST(ParameterSpace, AgreesWithTheLevelsOfItsBasis) {

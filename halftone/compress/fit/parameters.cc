@@ -9,6 +9,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/base/half.h"
+#include "halftone/numerics/digits.h"
 
 namespace halftone::compress {
 namespace {
@@ -147,6 +148,15 @@ numerics::Basis ParameterSpace::to_basis(const Vector& parameters) const {
     }
   }
   fail(ErrorKind::kInternal, "unknown scheme");
+}
+
+ParameterSpace activation_space(Scheme scheme, const numerics::Basis& basis, bool has_offset) {
+  if (scheme == Scheme::kBasis && basis.bits == 2) {
+    const auto digits = numerics::split_digits(basis, 1);
+    const auto [m, n] = digits.front().multiples;
+    if (digits.size() == 1) return ParameterSpace({m, n}, has_offset);
+  }
+  return ParameterSpace(scheme, basis.bits, has_offset);
 }
 
 Vector solve_ridge(Matrix gram, const Vector& rhs, double relative_ridge) {

@@ -66,6 +66,10 @@ class ParameterSpace {
   Matrix features_;
 };
 
+/// Where the basis of activations may move: in a basis whose two planes share a digit the ratio of
+/// the coefficients stays.
+ParameterSpace activation_space(Scheme scheme, const numerics::Basis& basis, bool has_offset);
+
 /// The parameters p that minimise p' G p - 2 p' r, with a ridge of `relative_ridge` times the mean
 /// diagonal of G, so that codes that do not determine a parameter leave it finite.
 /// @param gram  [P, P] symmetric, positive semidefinite

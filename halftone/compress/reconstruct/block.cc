@@ -23,6 +23,11 @@ std::set<ir::NodeId> nodes_between(const ir::Graph& graph, ir::ValueId from, ir:
   return nodes;
 }
 
+bool has_batch(const ir::Graph& graph, ir::ValueId id) {
+  const ir::Shape& shape = graph.value(id).type.shape;
+  return shape.rank() > 0 && shape[0] == ir::kBatch;
+}
+
 }  // namespace
 
 std::vector<ir::ValueId> block_ends(const ir::Graph& graph) {
@@ -45,15 +50,42 @@ std::vector<ir::ValueId> block_ends(const ir::Graph& graph) {
   return ends;
 }
 
+std::vector<BlockSpan> layer_blocks(const ir::Graph& graph, std::span<const ir::NodeId> layers) {
+  const auto can_cut = [&](ir::ValueId id) {
+    return graph.value(id).type.is_dense(ir::ElementType::kFloat32) && has_batch(graph, id);
+  };
+  const std::vector<ir::ValueId> ends = block_ends(graph);
+  std::vector<BlockSpan> blocks;
+  ir::ValueId last_cut = ir::kAbsent;
+  if (graph.inputs().size() == 1 && can_cut(graph.inputs()[0])) last_cut = graph.inputs()[0];
+  BlockSpan open;
+  bool has_layer = false;
+  const auto close = [&] {
+    if (open.from != ir::kAbsent && open.to != ir::kAbsent) blocks.push_back(open);
+    has_layer = false;
+  };
+  for (const ir::NodeId id : graph.topological_order()) {
+    const ir::Node& node = graph.node(id);
+    if (std::ranges::count(layers, id) > 0) {
+      const bool joins = std::holds_alternative<ir::Recurrent>(node.op);
+      if (has_layer && open.to != ir::kAbsent && !joins) close();
+      if (!has_layer) open.from = last_cut;
+      has_layer = true;
+      open.to = ir::kAbsent;
+    }
+    if (std::ranges::count(ends, node.output) == 0 || !can_cut(node.output)) continue;
+    last_cut = node.output;
+    if (has_layer && open.to == ir::kAbsent) open.to = node.output;
+  }
+  if (has_layer) close();
+  return blocks;
+}
+
 std::optional<Block> extract_block(const ir::Graph& graph, ir::ValueId from, ir::ValueId to,
                                    std::size_t batch) {
   const std::set<ir::NodeId> nodes = nodes_between(graph, from, to);
   if (nodes.empty()) return std::nullopt;
-  const auto has_batch = [&](ir::ValueId id) {
-    const ir::Shape& shape = graph.value(id).type.shape;
-    return shape.rank() > 0 && shape[0] == ir::kBatch;
-  };
-  if (!has_batch(from) || !has_batch(to)) return std::nullopt;
+  if (!has_batch(graph, from) || !has_batch(graph, to)) return std::nullopt;
   Block block;
   ir::ValueType type = graph.value(from).type;
   type.shape = type.shape.with_batch(batch);

@@ -33,8 +33,9 @@ struct Bias {
   Adam adam;
 };
 
+/// Of activations, or of the states of a recurrent layer.
 struct Encoding {
-  ir::ValueId id;  ///< the Encode's output in the block
+  ir::ValueId id;  ///< in the block: the output of the Encode, or of the Recurrent
   ir::ValueId whole;
   LearnedLevels learned;
 };
@@ -59,12 +60,12 @@ class Reconstruction {
   std::optional<ReconstructResult> run(const ProgressSink& progress) {
     if (weights_.empty() && encodings_.empty()) return std::nullopt;
     ReconstructResult result;
-    result.error_before = held_out_error();
+    result.error_before = mean_error();
     for (int step = 0; step < options_.steps; ++step) {
       learn(step);
       if (progress) progress(static_cast<double>(step + 1) / options_.steps, "");
     }
-    result.error_after = held_out_error();
+    result.error_after = mean_error();
     if (result.error_after < result.error_before) {
       store();
     } else {
@@ -93,13 +94,22 @@ class Reconstruction {
       biases_.push_back(
           {block_.copies.at(b), b, {numbers.begin(), numbers.end()}, Adam(numbers.size())});
     }
-    const ir::Encoding& encoding = graph_.value(node.inputs[0]).type.encoding;
-    if (!encoding.is_dense() && !knows(encodings_, node.inputs[0])) {
-      const ParameterSpace space(layer.activation_scheme, encoding.basis->bits,
-                                 encoding.basis->has_offset);
-      encodings_.push_back({block_.copies.at(node.inputs[0]), node.inputs[0],
-                            LearnedLevels(space, encoding.basis->bases.front())});
+    const auto* recurrent = std::get_if<ir::Recurrent>(&node.op);
+    if (recurrent != nullptr) {
+      add_encoding(node.output, recurrent->state_encoding.get(), layer.activation_scheme);
+    } else {
+      const ir::ValueId x = node.inputs[0];
+      add_encoding(x, graph_.value(x).type.encoding.basis.get(), layer.activation_scheme);
     }
+  }
+
+  /// @param encoding  null if there is none
+  void add_encoding(ir::ValueId output, const numerics::BasisEncoding* encoding, Scheme scheme) {
+    if (encoding == nullptr || knows(encodings_, output)) return;
+    const numerics::Basis& basis = encoding->bases.front();
+    encodings_.push_back(
+        {block_.copies.at(output), output,
+         LearnedLevels(activation_space(scheme, basis, encoding->has_offset), basis)});
   }
 
   template <typename Learned>
@@ -126,7 +136,6 @@ class Reconstruction {
     part_samples_ = static_cast<std::size_t>(block_.graph.value(input_).type.shape[0]);
     input_elements_ = data_.input.size() / data_.samples;
     output_elements_ = data_.target.size() / data_.samples;
-    learned_samples_ = data_.samples - std::max(data_.samples / 4, part_samples_);
     double power = 0;
     for (const float y : data_.target) power += static_cast<double>(y) * static_cast<double>(y);
     output_rms_ = std::sqrt(power / static_cast<double>(data_.target.size()));
@@ -155,21 +164,19 @@ class Reconstruction {
     return error;
   }
 
-  /// Over the samples that no step learns from, nothing dropped.
-  double held_out_error() {
-    const std::size_t groups = (data_.samples - learned_samples_) / part_samples_;
+  /// Over all samples that fill a part, nothing dropped.
+  double mean_error() {
+    const std::size_t groups = data_.samples / part_samples_;
     std::vector<double> errors(groups, 0);
     for (std::size_t first = 0; first < groups; first += kParts) {
       parallel_for(std::min(kParts, groups - first), [&](std::size_t part) {
         std::vector<std::size_t> samples(part_samples_);
-        std::iota(samples.begin(), samples.end(),
-                  learned_samples_ + (first + part) * part_samples_);
+        std::iota(samples.begin(), samples.end(), (first + part) * part_samples_);
         errors[first + part] = run_part(part, samples, {}, false);
       });
     }
     double power = 0;
-    const auto held_out = std::span(data_.target).subspan(learned_samples_ * output_elements_);
-    for (const float y : held_out.first(groups * part_samples_ * output_elements_)) {
+    for (const float y : std::span(data_.target).first(groups * part_samples_ * output_elements_)) {
       power += static_cast<double>(y) * static_cast<double>(y);
     }
     const double error = std::accumulate(errors.begin(), errors.end(), 0.0);
@@ -178,7 +185,7 @@ class Reconstruction {
 
   void learn(int step) {
     std::vector<std::size_t> samples(kParts * part_samples_);
-    for (std::size_t& sample : samples) sample = random_.below(learned_samples_);
+    for (std::size_t& sample : samples) sample = random_.below(data_.samples);
     std::vector<std::uint64_t> seeds(kParts);
     for (std::uint64_t& seed : seeds) seed = random_.next();
     parallel_for(kParts, [&](std::size_t part) {
@@ -244,11 +251,14 @@ class Reconstruction {
     }
     for (const Encoding& encoding : encodings_) {
       const ir::NodeId id = *graph_.producer(encoding.whole);
-      ir::Encode encode = std::get<ir::Encode>(graph_.node(id).op);
-      numerics::BasisEncoding learned = *encode.encoding;
+      ir::Operator op = graph_.node(id).op;
+      auto* recurrent = std::get_if<ir::Recurrent>(&op);
+      auto& place =
+          recurrent != nullptr ? recurrent->state_encoding : std::get<ir::Encode>(op).encoding;
+      numerics::BasisEncoding learned = *place;
       learned.bases.front() = encoding.learned.basis();
-      encode.encoding = std::make_shared<const numerics::BasisEncoding>(std::move(learned));
-      graph_.replace_node(id, std::move(encode), graph_.node(id).inputs);
+      place = std::make_shared<const numerics::BasisEncoding>(std::move(learned));
+      graph_.replace_node(id, std::move(op), graph_.node(id).inputs);
     }
   }
 
@@ -272,7 +282,6 @@ class Reconstruction {
   std::vector<Encoding> encodings_;
   std::vector<std::unique_ptr<Tape>> tapes_;
   std::size_t part_samples_ = 0;
-  std::size_t learned_samples_ = 0;  ///< the first ones; the others tell what was gained
   std::size_t input_elements_ = 0;
   std::size_t output_elements_ = 0;
   double output_rms_ = 0;
@@ -287,12 +296,18 @@ std::optional<ReconstructResult> reconstruct(ir::Graph& graph, ir::ValueId from,
                                              const ProgressSink& progress) {
   const std::size_t part_samples =
       std::min(options.batch / kParts, std::max<std::size_t>(data.samples / kParts, 1));
-  auto block = extract_block(graph, from, to, part_samples);
-  // At least one part to learn from and one to tell what was gained.
-  if (!block || data.samples < 2 * part_samples || options.steps == 0) return std::nullopt;
+  const auto block = extract_block(graph, from, to, part_samples);
+  if (!block || data.samples < part_samples || options.steps == 0) return std::nullopt;
+  const auto run = [&](const ReconstructOptions& chosen, const ProgressSink& sink) {
+    return Reconstruction(graph, *block, from, to, layers, data, chosen, seed).run(sink);
+  };
   try {
-    return Reconstruction(graph, std::move(*block), from, to, layers, data, options, seed)
-        .run(progress);
+    const std::optional<ReconstructResult> result = run(options, progress);
+    if (!result || result->error_after < result->error_before) return result;
+    // The codes may be as good as descent gets them; there is still what they stand for.
+    ReconstructOptions without_weights = options;
+    without_weights.weight_rate = 0;
+    return run(without_weights, {});
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kUnsupported) return std::nullopt;
     throw;

@@ -15,9 +15,9 @@ namespace halftone::compress {
 struct ReconstructOptions {
   int steps = 0;               ///< of gradient descent for each block; 0: the fit is left as it is
   std::size_t batch = 32;      ///< samples per step, a multiple of 4
-  double drop = 0;             ///< share of activations that a step leaves float
-  double weight_rate = 0.02;   ///< of Adam, in distances of neighbouring levels
-  double level_rate = 0.005;   ///< the same for the levels of weights and activations
+  double drop = 0.5;           ///< share of activations that a step leaves float
+  double weight_rate = 0.004;  ///< of Adam, in distances of neighbouring levels
+  double level_rate = 0.001;   ///< the same for the levels of weights and activations
   double bias_rate = 0.001;    ///< the same for biases, in root mean squares of the block's output
   std::size_t samples = 1024;  ///< of the calibration data, the first ones: they are kept in memory
 };
@@ -37,8 +37,8 @@ struct ReconstructData {
   std::size_t samples = 0;
 };
 
-/// How far a block's output is from its target on the samples no step learned from, the last
-/// quarter: sum of squares over that of the target.
+/// How far a block's output is from its target on the samples it learns from: sum of squares over
+/// that of the target.
 struct ReconstructResult {
   double error_before = 0;
   double error_after = 0;  ///< equal if no step made it better: the block is as it was then
@@ -51,8 +51,9 @@ struct ReconstructResult {
 /// x what the quantized network gives the block, y the float block's output. Weights are float
 /// numbers that stand for the nearest level (the gradient passes straight through), levels move by
 /// their own gradient; a random part of the activations is left float in every step. Adam, the
-/// rates fall to zero along a cosine. Each step adds the gradients of four parts of a batch in
-/// order, so the result does not depend on the number of threads.
+/// rates fall to zero along a cosine. Where that gains nothing, it is tried again with weights that
+/// stay where they are: only levels and biases learn. Each step adds the gradients of four parts of
+/// a batch in order, so the result does not depend on the number of threads.
 /// @param graph  the whole network; the block's constants and encodings are replaced
 /// @param from   the block's input, `to` its output
 /// @return nothing, and nothing changed, if the block has an operator without a gradient or more

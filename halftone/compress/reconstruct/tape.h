@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "halftone/base/random.h"
 #include "halftone/compress/reconstruct/learned_levels.h"
+#include "halftone/compress/reconstruct/tape_encode.h"
 #include "halftone/compress/unfolding.h"
 #include "halftone/ir/graph.h"
 
@@ -28,7 +28,10 @@ struct TapeContext {
   std::vector<std::span<const float>> inputs;     ///< empty where absent
   std::vector<std::span<float>> input_gradients;  ///< empty where no gradient is wanted
   std::span<float> output;
-  std::span<const float> output_gradient;
+  std::span<const float> output_gradient;  ///< empty where none is wanted
+  const LearnedLevels* levels = nullptr;   ///< of an Encode or of a Recurrent's states
+  std::span<double> level_gradient;        ///< of them, in ascending order
+  DropOptions* drop = nullptr;             ///< for an Encode
 
   [[nodiscard]] const ir::Shape& input_shape(std::size_t i) const {
     return graph.value(node.inputs[i]).type.shape;
@@ -38,21 +41,15 @@ struct TapeContext {
   }
 };
 
-/// How a step that is an Encode keeps some numbers float while it learns.
-struct DropOptions {
-  double probability = 0;  ///< that an element is not encoded
-  Random random{0};
-};
-
-/// The graph on one batch, in float32, one thread, in a fixed order. Encoded values are the levels
-/// their codes stand for; an Encode passes its gradient on to what lies between its lowest and
-/// highest level (the straight-through estimator), and gathers the gradient of its levels.
+/// The graph on one batch, in float32 (integers and truth values too), one thread, in a fixed
+/// order. Encoded values are the levels their codes stand for; an Encode and the encoded states of
+/// a Recurrent pass their gradient straight through and gather that of their levels.
 class Tape {
  public:
   /// @param graph   all extents known; must outlive this
   /// @param shared  numbers of constants that lie elsewhere, of all elements in their order
   /// @param wanted  values whose gradient is wanted
-  /// @param levels  the levels of each Encode, by its output
+  /// @param levels  of each Encode that learns, by its output, and of the states of a Recurrent
   /// @throws Error kUnsupported that names the node if an operator has no gradient here
   Tape(const ir::Graph& graph, const std::map<ir::ValueId, std::span<const float>>& shared,
        std::span<const ir::ValueId> wanted,
@@ -62,9 +59,9 @@ class Tape {
   [[nodiscard]] std::span<float> data(ir::ValueId id);
   /// Its gradient, after backward(): zero before the first.
   [[nodiscard]] std::span<float> gradient(ir::ValueId id);
-  /// The gradient of the levels of an Encode, in ascending order of the levels.
-  [[nodiscard]] std::span<const double> level_gradient(ir::ValueId encode) const {
-    return level_gradients_.at(encode);
+  /// The gradient of learned levels, in ascending order of the levels.
+  [[nodiscard]] std::span<const double> level_gradient(ir::ValueId output) const {
+    return level_gradients_.at(output);
   }
 
   void forward(const DropOptions& drop);
@@ -73,7 +70,9 @@ class Tape {
 
  private:
   void add_value(ir::ValueId id, const std::map<ir::ValueId, std::span<const float>>& shared);
-  TapeStep encode_step(const TapeContext& context, const LearnedLevels& levels);
+  void add_node(const ir::Node& node, std::span<const ir::ValueId> wanted,
+                const std::map<ir::ValueId, std::span<const float>>& shared,
+                const LearnedLevels* levels);
 
   const ir::Graph& graph_;
   std::map<ir::ValueId, std::vector<float>> storage_;
@@ -84,7 +83,7 @@ class Tape {
   DropOptions drop_;
 };
 
-/// The step of a node that is no Encode.
+/// The step of a node.
 /// @throws Error kUnsupported "node 'NAME' (OPERATOR) has no gradient"
 TapeStep make_tape_step(const TapeContext& context);
 

@@ -1,25 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers with weights on a tape: each is a product of unfolded inputs with the weights' matrix.
-#include <Eigen/Core>
-
+#include "halftone/compress/reconstruct/tape_matrix.h"
 #include "halftone/compress/reconstruct/tape_steps.h"
 
 namespace halftone::compress {
 namespace {
-
-using Rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-using ConstRows = Eigen::Map<const Rows, 0, Eigen::OuterStride<>>;
-using MutableRows = Eigen::Map<Rows, 0, Eigen::OuterStride<>>;
-using Index = Eigen::Index;
-
-ConstRows view(const float* data, std::size_t rows, std::size_t cols, std::size_t stride) {
-  return {data, static_cast<Index>(rows), static_cast<Index>(cols),
-          Eigen::OuterStride<>(static_cast<Index>(stride))};
-}
-MutableRows view(float* data, std::size_t rows, std::size_t cols, std::size_t stride) {
-  return {data, static_cast<Index>(rows), static_cast<Index>(cols),
-          Eigen::OuterStride<>(static_cast<Index>(stride))};
-}
 
 /// One layer on one batch.
 class LayerStep {

@@ -3,104 +3,17 @@
 
 #include <gmock/gmock.h>
 
-#include "halftone/ir/testing.h"
+#include "halftone/compress/reconstruct/testing.h"
 
 namespace halftone::compress {
 namespace {
 
 using ir::ActivationKind;
 using ir::BinaryKind;
-using ir::Shape;
-using ir::Tensor;
 using ir::ValueId;
 using ir::test::expect_error;
-using ir::test::random_tensor;
 
-/// A graph of one node whose inputs are all constants but the first.
-struct OneNode {
-  ir::Graph graph;
-  std::vector<ValueId> inputs;
-  ValueId output = ir::kAbsent;
-};
-
-OneNode one_node(const ir::Operator& op, const std::vector<Shape>& shapes) {
-  Random random(5);
-  OneNode test;
-  for (std::size_t i = 0; i < shapes.size(); ++i) {
-    if (i == 0) {
-      test.inputs.push_back(
-          test.graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, shapes[i])));
-    } else {
-      test.inputs.push_back(test.graph.add_constant("c", random_tensor(shapes[i], random)));
-    }
-  }
-  test.output = test.graph.add_node("node", op, test.inputs);
-  test.graph.add_output(test.output);
-  return test;
-}
-
-/// sum_i weight_i y_i, a function whose gradient by y is `weight`.
-double weighted_sum(std::span<const float> y, std::span<const float> weight) {
-  double sum = 0;
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    sum += static_cast<double>(y[i]) * static_cast<double>(weight[i]);
-  }
-  return sum;
-}
-
-/// Compares every gradient with differences of the output.
-void expect_true_gradients(const ir::Operator& op, const std::vector<Shape>& shapes) {
-  OneNode test = one_node(op, shapes);
-  Tape tape(test.graph, {}, test.inputs, {});
-  Random random(7);
-  for (float& x : tape.data(test.inputs[0])) x = static_cast<float>(random.normal());
-  std::vector<float> weight(tape.data(test.output).size());
-  for (float& w : weight) w = static_cast<float>(random.normal());
-  tape.forward({});
-  std::ranges::copy(weight, tape.gradient(test.output).begin());
-  tape.backward(test.output);
-  for (const ValueId id : test.inputs) {
-    const std::vector<float> gradient(tape.gradient(id).begin(), tape.gradient(id).end());
-    for (std::size_t i = 0; i < gradient.size(); ++i) {
-      constexpr float kStep = 1e-2F;
-      float& x = tape.data(id)[i];
-      const float middle = x;
-      x = middle + kStep;
-      tape.forward({});
-      const double above = weighted_sum(tape.data(test.output), weight);
-      x = middle - kStep;
-      tape.forward({});
-      const double below = weighted_sum(tape.data(test.output), weight);
-      x = middle;
-      // Differences are off by a third derivative times the step squared, and by rounding.
-      EXPECT_NEAR(gradient[i], (above - below) / (2 * kStep), 2e-3 * (1 + std::abs(gradient[i])))
-          << name_of(op) << " input " << static_cast<std::uint32_t>(id) << " element " << i;
-    }
-  }
-}
-
-/// The definition and the tape compute the same.
-void expect_true_outputs(const ir::Operator& op, const std::vector<Shape>& shapes) {
-  OneNode test = one_node(op, shapes);
-  Tape tape(test.graph, {}, {}, {});
-  Random random(9);
-  std::vector<Tensor> inputs;
-  inputs.push_back(random_tensor(shapes[0], random));
-  std::ranges::copy(inputs[0].as<float>(), tape.data(test.inputs[0]).begin());
-  tape.forward({});
-  std::vector<Tensor> found;
-  const std::span<const float> y = tape.data(test.output);
-  found.push_back(Tensor::from<float>(test.graph.value(test.output).type.shape, y));
-  ir::test::expect_near(found, ir::test::run_by_definition(test.graph, inputs), 1e-5F,
-                        std::string(name_of(op)));
-}
-
-struct Case {
-  ir::Operator op;
-  std::vector<Shape> shapes;
-};
-
-std::vector<Case> smooth_cases() {
+std::vector<TapeCase> layer_cases() {
   const ir::Window strided{{2, 1}, {1, 2}, {1, 0}, {0, 2}};
   const ir::Activation tanh{ActivationKind::kTanh};
   return {
@@ -108,32 +21,95 @@ std::vector<Case> smooth_cases() {
       {ir::Conv{strided, 1, tanh}, {{2, 4, 5, 3}, {4, 2, 2, 3}, {4}}},
       {ir::Conv{ir::plain_window(1), 4, {}}, {{1, 5, 4}, {4, 2, 1}}},
       {ir::ConvTranspose{strided, {0, 0}, 1, tanh}, {{1, 3, 4, 2}, {3, 2, 2, 2}, {3}}},
+      {ir::MatMul{}, {{2, 3, 4}, {2, 4, 5}}},
+      {ir::MatMul{true, false}, {{2, 1, 4, 3}, {3, 4, 2}}},
+      {ir::MatMul{false, true}, {{3, 4}, {2, 5, 4}}},
+      {ir::MatMul{true, true}, {{4, 3}, {5, 4}}},
+      {ir::MatMul{}, {{4}, {2, 4, 3}}},
+      {ir::MatMul{}, {{2, 3, 4}, {4}}},
+      {ir::MatMul{}, {{4}, {4}}},
+      {ir::Pool{ir::PoolKind::kAverage, {2, 2}, strided}, {{2, 4, 4, 2}}},
+      {ir::Pool{ir::PoolKind::kMax, {3}, {{2}, {1}, {1}, {1}}}, {{1, 7, 2}}},
+  };
+}
+
+std::vector<TapeCase> elementwise_cases() {
+  const ir::Activation tanh{ActivationKind::kTanh};
+  return {
       {ir::Unary{tanh}, {{2, 3}}},
       {ir::Unary{{ActivationKind::kSigmoid}}, {{2, 3}}},
       {ir::Unary{{ActivationKind::kSilu}}, {{2, 3}}},
       {ir::Unary{{ActivationKind::kGelu}}, {{2, 3}}},
       {ir::Unary{{ActivationKind::kExp}}, {{2, 3}}},
       {ir::Unary{{ActivationKind::kSquare}}, {{2, 3}}},
+      {ir::Unary{{ActivationKind::kLog}}, {{2, 3}}, true},
+      {ir::Unary{{ActivationKind::kSqrt}}, {{2, 3}}, true},
+      {ir::Unary{{ActivationKind::kReciprocal}}, {{2, 3}}, true},
       {ir::Binary{BinaryKind::kAdd, tanh}, {{2, 3, 4}, {3, 1}}},
       {ir::Binary{BinaryKind::kSub, {}}, {{2, 3}, {2, 3}}},
       {ir::Binary{BinaryKind::kMul, {}}, {{2, 3}, {3}}},
       {ir::Binary{BinaryKind::kMul, {}}, {{3}, {2, 3}}},
+      {ir::Binary{BinaryKind::kDiv, {}}, {{2, 3}, {2, 1}}, true},
+      {ir::Binary{BinaryKind::kMax, {}}, {{2, 3}, {3}}},
+      {ir::Binary{BinaryKind::kMin, {}}, {{2, 3}, {3}}},
+      {ir::Binary{BinaryKind::kPow, {}}, {{2, 3}, {}}, true},
+      {ir::Binary{BinaryKind::kPRelu, {}}, {{4, 3}, {3}}},
+      {ir::Where{}, {{2, 1}, {2, 3}, {}}, false, {{0, ir::ElementType::kBool, {1, 0}}}},
+  };
+}
+
+std::vector<TapeCase> statistic_cases() {
+  using Kind = ir::ReduceKind;
+  return {
       {ir::Softmax{1, 2.0F, false}, {{3, 4}}},
-      {ir::Pool{ir::PoolKind::kAverage, {2, 2}, strided}, {{2, 4, 4, 2}}},
-      {ir::Pool{ir::PoolKind::kMax, {3}, {{2}, {1}, {1}, {1}}}, {{1, 7, 2}}},
+      {ir::Softmax{1, 0.5F, false}, {{2, 4, 3}}},
+      {ir::Softmax{1, 1.0F, true}, {{2, 3, 2}}},
+      {ir::Normalize{{2}}, {{2, 3, 5}}},
+      {ir::Normalize{{1, 2}, 0.1F, false}, {{2, 3, 2}}},
+      {ir::Reduce{Kind::kSum, {1}, true}, {{2, 3, 2}}},
+      {ir::Reduce{Kind::kMean, {1, 2}, false}, {{2, 3, 2}}},
+      {ir::Reduce{Kind::kMax, {2}, false}, {{2, 3, 4}}},
+      {ir::Reduce{Kind::kMin, {1}, true}, {{2, 3, 4}}},
+      {ir::Reduce{Kind::kL1, {1}, false}, {{2, 6}}},
+      {ir::Reduce{Kind::kL2, {1}, false}, {{2, 6}}},
+      {ir::Reduce{Kind::kSumSquare, {1}, false}, {{2, 6}}},
+      {ir::Reduce{Kind::kLogSum, {1}, false}, {{2, 6}}, true},
+      {ir::Reduce{Kind::kLogSumExp, {1}, false}, {{2, 6}}},
+  };
+}
+
+std::vector<TapeCase> moving_cases() {
+  const auto places = [](std::vector<float> numbers) {
+    return FixedInput{1, ir::ElementType::kInt64, std::move(numbers)};
+  };
+  return {
       {ir::Reshape{{4, 3}}, {{2, 6}}},
       {ir::Transpose{{2, 0, 1}}, {{2, 3, 2}}},
       {ir::Slice{1, 3, -2, 2}, {{2, 4, 2}}},
       {ir::Concat{1}, {{2, 3}, {2, 2}, {2, 1}}},
+      {ir::BroadcastTo{{2, 3, 4}}, {{3, 1}}},
+      {ir::Tile{{1, 2}}, {{2, 3}}},
+      {ir::Pad{ir::PadMode::kReflect, {0, 1}, {0, 2}}, {{2, 4}}},
+      {ir::Pad{ir::PadMode::kConstant, {0, 1}, {1, 0}}, {{2, 3}, {}}},
+      {ir::Gather{1}, {{2, 3, 2}, {4}}, false, places({2, -3, 2, 1})},
+      {ir::GatherElements{1}, {{2, 3}, {2, 2}}, false, places({2, 2, 0, 1})},
+      {ir::GatherND{}, {{3, 2}, {2, 1}}, false, places({2, 0})},
+      {ir::ReverseSequence{0, 1}, {{2, 4}, {2}}, false, places({3, 2})},
   };
 }
 
 TEST(Tape, GradientsAreTheSlopes) {
-  for (const Case& test : smooth_cases()) expect_true_gradients(test.op, test.shapes);
+  for (const auto& cases :
+       {layer_cases(), elementwise_cases(), statistic_cases(), moving_cases()}) {
+    for (const TapeCase& test : cases) expect_true_gradients(test);
+  }
 }
 
 TEST(Tape, OutputsAreTheDefinitions) {
-  for (const Case& test : smooth_cases()) expect_true_outputs(test.op, test.shapes);
+  for (const auto& cases :
+       {layer_cases(), elementwise_cases(), statistic_cases(), moving_cases()}) {
+    for (const TapeCase& test : cases) expect_true_outputs(test);
+  }
 }
 
 TEST(Derivative, IsTheSlopeAwayFromKinks) {
@@ -151,6 +127,13 @@ TEST(Derivative, IsTheSlopeAwayFromKinks) {
                                       {ActivationKind::kHardSwish},
                                       {ActivationKind::kSilu},
                                       {ActivationKind::kGelu},
+                                      {ActivationKind::kGeluTanh},
+                                      {ActivationKind::kSoftplus},
+                                      {ActivationKind::kSoftsign},
+                                      {ActivationKind::kErf},
+                                      {ActivationKind::kAbs},
+                                      {ActivationKind::kSin},
+                                      {ActivationKind::kCos},
                                       {ActivationKind::kExp},
                                       {ActivationKind::kSquare},
                                       {ActivationKind::kNeg}};
@@ -166,9 +149,45 @@ TEST(Derivative, IsTheSlopeAwayFromKinks) {
 }
 
 TEST(Tape, NamesWhatHasNoGradient) {
-  const OneNode test = one_node(ir::Binary{BinaryKind::kPow, {}}, {{2}, {2}});
-  expect_error(ErrorKind::kUnsupported, "node 'node' (Pow) has no gradient",
-               [&] { Tape(test.graph, {}, test.inputs, {}); });
+  const TapeCase cases[] = {
+      {ir::Binary{BinaryKind::kMod, {}}, {{2}, {2}}},
+      {ir::Reduce{ir::ReduceKind::kProd, {0}, true}, {{2}}},
+      {ir::CumSum{0}, {{2}}},
+      {ir::Pool{ir::PoolKind::kAverage, {2}, {{1}, {1}, {1}, {0}}, true}, {{1, 3, 1}}}};
+  for (const TapeCase& test : cases) {
+    const OneNode node = one_node(test);
+    expect_error(ErrorKind::kUnsupported,
+                 "node 'node' (" + std::string(name_of(test.op)) + ") has no gradient",
+                 [&] { Tape(node.graph, {}, node.wanted, {}); });
+    // What no gradient passes through needs none.
+    expect_true_outputs({test.op, test.shapes}, false);
+  }
+}
+
+TEST(Tape, NamesPlacesThatAreComputed) {
+  ir::Graph graph;
+  const ValueId x = graph.add_input("x", ir::test::float_type({2, 3}));
+  const ValueId place = graph.add_node("place", ir::ArgReduce{1, true, false, true}, {x});
+  graph.add_output(graph.add_node("gather", ir::GatherElements{1}, {x, place}));
+  expect_error(ErrorKind::kUnsupported, "node 'gather' (GatherElements) has no gradient",
+               [&] { Tape(graph, {}, std::vector{x}, {}); });
+}
+
+/// y = x > 0 ? x : 0, with a condition that is computed.
+TEST(Tape, PassesNoGradientThroughQuestions) {
+  ir::Graph graph;
+  const ValueId x = graph.add_input("x", ir::test::float_type({1, 4}));
+  const ValueId zero = graph.add_constant("zero", ir::test::floats({}, {0}));
+  const ValueId asked = graph.add_node("asked", ir::Binary{BinaryKind::kGreater, {}}, {x, zero});
+  const ValueId y = graph.add_node("y", ir::Where{}, {asked, x, zero});
+  graph.add_output(y);
+  Tape tape(graph, {}, std::vector{x}, {});
+  std::ranges::copy(std::vector{0.5F, -1.5F, 2.0F, -2.5F}, tape.data(x).begin());
+  tape.forward({});
+  EXPECT_THAT(tape.data(y), testing::ElementsAre(0.5F, 0, 2, 0));
+  std::ranges::copy(std::vector{1.0F, 2.0F, 4.0F, 8.0F}, tape.gradient(y).begin());
+  tape.backward(y);
+  EXPECT_THAT(tape.gradient(x), testing::ElementsAre(1, 0, 4, 0));
 }
 
 /// x encoded in the levels -3, -1, 1, 3.
@@ -218,38 +237,6 @@ TEST(Tape, DroppedElementsStayFloat) {
   // Four elements a round, each encoded with probability 3/4: five standard deviations.
   EXPECT_NEAR(static_cast<double>(kept) / (4 * kRounds), 0.75,
               5 * 0.433 / std::sqrt(4.0 * kRounds));
-}
-
-}  // namespace
-}  // namespace halftone::compress
-
-namespace halftone::compress {
-namespace {
-
-TEST(LearnedWeights, StartFromTheCodesTheyAreGiven) {
-  Random random(3);
-  constexpr std::size_t kRows = 5;
-  constexpr std::size_t kCols = 40;
-  const Tensor weights = random_tensor({kRows, kCols}, random);
-  for (const int bits : {1, 2, 3}) {
-    numerics::BasisEncoding encoding;
-    encoding.bits = bits;
-    encoding.has_offset = true;
-    encoding.granularity = numerics::Granularity::kChannel;
-    for (std::size_t r = 0; r < kRows; ++r) {
-      std::vector<float> a;
-      for (int i = 0; i < bits; ++i) a.push_back(static_cast<float>(random.normal()));
-      encoding.bases.push_back(numerics::make_basis(a, 0.1F));
-    }
-    numerics::BitPlanes codes(kRows, kCols, bits);
-    for (std::size_t i = 0; i < kRows * kCols; ++i) {
-      codes.set_code(i / kCols, i % kCols, static_cast<numerics::Code>(random.below(1U << bits)));
-    }
-    const LearnedWeights learned(Scheme::kBasis, encoding, codes, weights.as<float>());
-    EXPECT_THAT(learned.values(), testing::ElementsAreArray(numerics::decode(codes, encoding)));
-    EXPECT_EQ(learned.codes(), codes);
-    EXPECT_EQ(learned.encoding(), encoding);
-  }
 }
 
 }  // namespace

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/compress/layer_report.h"
+
+#include <limits>
+
+#include "halftone/numerics/distortion.h"
+
+namespace halftone::compress {
+namespace {
+
+int bits_of(const ir::Graph& graph, ir::ValueId value) {
+  const ir::Encoding& encoding = graph.value(value).type.encoding;
+  return encoding.is_dense() ? 32 : encoding.basis->bits;
+}
+
+}  // namespace
+
+LayerReport report_layer(const ir::Graph& graph, ir::NodeId layer, ir::NodeId twin) {
+  const ir::Node& original = graph.node(layer);
+  const ir::Constant& weights = *graph.constant(original.inputs[1]);
+  LayerReport report;
+  report.name = original.name;
+  report.op = name_of(original.op);
+  report.float_bytes = storage_bytes(weights);
+  report.encoded_bytes = report.float_bytes;
+  report.weight_sqnr_db = std::numeric_limits<double>::infinity();
+  if (twin == layer) return report;
+  const ir::Node& quantized = graph.node(twin);
+  const auto* recurrent = std::get_if<ir::Recurrent>(&quantized.op);
+  if (recurrent == nullptr) {
+    report.activation_bits = bits_of(graph, quantized.inputs[0]);
+  } else if (recurrent->state_encoding) {
+    report.activation_bits = recurrent->state_encoding->bits;
+  }
+  report.weight_bits = bits_of(graph, quantized.inputs[1]);
+  if (report.weight_bits < 32) {
+    const ir::Constant& codes = *graph.constant(quantized.inputs[1]);
+    report.encoded_bytes = storage_bytes(codes);
+    numerics::Distortion distortion;
+    distortion.add(std::get<ir::Tensor>(weights).as<float>(), ir::to_float(codes).as<float>());
+    report.weight_sqnr_db = distortion.sqnr_db();
+  }
+  return report;
+}
+
+}  // namespace halftone::compress

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/compress/reconstruct/learned_levels.h"
+
+#include <gmock/gmock.h>
+
+#include "halftone/ir/test_data.h"
+
+namespace halftone::compress {
+namespace {
+
+TEST(LearnedWeights, StartFromTheCodesTheyAreGiven) {
+  Random random(3);
+  constexpr std::size_t kRows = 5;
+  constexpr std::size_t kCols = 40;
+  const ir::Tensor weights = ir::test::random_tensor({kRows, kCols}, random);
+  for (const int bits : {1, 2, 3}) {
+    numerics::BasisEncoding encoding;
+    encoding.bits = bits;
+    encoding.has_offset = true;
+    encoding.granularity = numerics::Granularity::kChannel;
+    for (std::size_t r = 0; r < kRows; ++r) {
+      std::vector<float> a;
+      for (int i = 0; i < bits; ++i) a.push_back(static_cast<float>(random.normal()));
+      encoding.bases.push_back(numerics::make_basis(a, 0.1F));
+    }
+    numerics::BitPlanes codes(kRows, kCols, bits);
+    for (std::size_t i = 0; i < kRows * kCols; ++i) {
+      codes.set_code(i / kCols, i % kCols, static_cast<numerics::Code>(random.below(1U << bits)));
+    }
+    const LearnedWeights learned(Scheme::kBasis, encoding, codes, weights.as<float>());
+    EXPECT_THAT(learned.values(), testing::ElementsAreArray(numerics::decode(codes, encoding)));
+    EXPECT_EQ(learned.codes(), codes);
+    EXPECT_EQ(learned.encoding(), encoding);
+  }
+}
+
+}  // namespace
+}  // namespace halftone::compress

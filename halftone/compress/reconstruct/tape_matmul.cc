@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of computed matrices on a tape.
+#include "halftone/compress/reconstruct/tape_matrix.h"
+#include "halftone/compress/reconstruct/tape_steps.h"
+
+namespace halftone::compress {
+namespace {
+
+/// One operand: a matrix for each index of the batch, vectors seen as matrices.
+struct Operand {
+  std::size_t rows = 1;  ///< as it lies in memory
+  std::size_t cols = 1;
+  bool transposed = false;
+  ir::Shape leading;
+  std::vector<std::size_t> offsets;  ///< by matrix of the result
+};
+
+/// @param is_row  what a vector counts as
+Operand operand(const ir::Shape& shape, bool transposed, bool is_row) {
+  Operand result;
+  result.transposed = transposed;
+  if (shape.rank() == 1) {
+    (is_row ? result.cols : result.rows) = static_cast<std::size_t>(shape[0]);
+    return result;
+  }
+  result.rows = static_cast<std::size_t>(shape[shape.rank() - 2]);
+  result.cols = static_cast<std::size_t>(shape.back());
+  result.leading = ir::Shape(std::vector<ir::Dim>(shape.dims().begin(), shape.dims().end() - 2));
+  return result;
+}
+
+void find_offsets(Operand& operand, const ir::Shape& batch) {
+  operand.offsets = broadcast_indices(operand.leading, batch);
+  for (std::size_t& offset : operand.offsets) offset *= operand.rows * operand.cols;
+}
+
+/// The matrix that is multiplied.
+Rows matrix(const Operand& operand, const float* data, std::size_t index) {
+  const auto stored = view(data + operand.offsets[index], operand.rows, operand.cols, operand.cols);
+  if (operand.transposed) return stored.transpose();
+  return stored;
+}
+
+void add(const Operand& operand, const Rows& gradient, float* to, std::size_t index) {
+  auto stored = view(to + operand.offsets[index], operand.rows, operand.cols, operand.cols);
+  if (operand.transposed) {
+    stored += gradient.transpose();
+  } else {
+    stored += gradient;
+  }
+}
+
+}  // namespace
+
+TapeStep matmul_step(const TapeContext& context, const ir::MatMul& op) {
+  Operand a = operand(context.input_shape(0), op.transpose_a, true);
+  Operand b = operand(context.input_shape(1), op.transpose_b, false);
+  const ir::Shape batch = ir::broadcast(a.leading, b.leading);
+  find_offsets(a, batch);
+  find_offsets(b, batch);
+  const std::size_t rows = a.transposed ? a.cols : a.rows;
+  const std::size_t cols = b.transposed ? b.rows : b.cols;
+  return {[=] {
+            for (std::size_t i = 0; i < a.offsets.size(); ++i) {
+              view(context.output.data() + i * rows * cols, rows, cols, cols).noalias() =
+                  matrix(a, context.inputs[0].data(), i) * matrix(b, context.inputs[1].data(), i);
+            }
+          },
+          [=] {
+            // With y = a b: da = dy b', db = a' dy.
+            for (std::size_t i = 0; i < a.offsets.size(); ++i) {
+              const ConstRows dy =
+                  view(context.output_gradient.data() + i * rows * cols, rows, cols, cols);
+              if (const auto da = context.input_gradients[0]; !da.empty()) {
+                add(a, dy * matrix(b, context.inputs[1].data(), i).transpose(), da.data(), i);
+              }
+              if (const auto db = context.input_gradients[1]; !db.empty()) {
+                add(b, matrix(a, context.inputs[0].data(), i).transpose() * dy, db.data(), i);
+              }
+            }
+          }};
+}
+
+}  // namespace halftone::compress

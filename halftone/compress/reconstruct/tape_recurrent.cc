@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recurrent layers on a tape: backpropagation through time.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "halftone/base/error.h"
+#include "halftone/compress/reconstruct/tape_matrix.h"
+#include "halftone/compress/reconstruct/tape_steps.h"
+
+namespace halftone::compress {
+namespace {
+
+/// One layer on one batch; the letters are those of ir::Recurrent. Steps are counted in the order
+/// in which they run. `sums` are what enters f and g, before the clip.
+class RecurrentStep {
+ public:
+  RecurrentStep(const TapeContext& context, const ir::Recurrent& op)
+      : context_(context), op_(op), is_gru_(op.kind == ir::RecurrentKind::kGru) {
+    if (!input(ir::kSequenceLengths).empty()) fail_gradient(describe(context.node));
+    for (const ir::Activation& activation : op.activations) derivative(activation, 0.5F);
+    const ir::Shape& gates = context.input_shape(ir::kGates);
+    batch_ = static_cast<std::size_t>(gates[batch_axis(op)]);
+    steps_ = static_cast<std::size_t>(gates[1 - batch_axis(op)]);
+    gates_ = static_cast<std::size_t>(gates[2]);
+    hidden_ = gates_ / num_gates(op.kind);
+    states_.resize((steps_ + 1) * batch_ * hidden_);
+    cells_.resize(states_.size());
+    factors_.resize(states_.size());
+    resets_.resize(is_gru_ ? states_.size() : 0);
+    reset_factors_.resize(resets_.size());
+    sums_.resize(steps_ * batch_ * gates_);
+    sum_gradients_.resize(batch_ * gates_);
+    state_gradients_.resize(batch_ * hidden_);
+    cell_gradients_.resize(batch_ * hidden_);
+    factor_gradients_.resize(batch_ * hidden_);
+    if (op.state_encoding != nullptr) encode_states();
+  }
+
+  void forward() {
+    start(ir::kInitialHidden, states_);
+    start(ir::kInitialCell, cells_);
+    for (std::size_t i = 0; i < steps_; ++i) {
+      for (std::size_t n = 0; n < batch_; ++n) {
+        std::copy_n(context_.inputs[ir::kGates].data() + row(i, n) * gates_, gates_, sums(i, n));
+      }
+      bring_to_levels(codes_, of_step(states_, i), of_step(factors_, i), i);
+      run(i);
+      write(i);
+    }
+  }
+
+  void backward() {
+    std::ranges::fill(state_gradients_, 0.0F);
+    std::ranges::fill(cell_gradients_, 0.0F);
+    for (std::size_t i = steps_; i-- > 0;) {
+      read_gradient(i);
+      run_back(i);
+      if (const auto dx = input_gradient(ir::kGates); !dx.empty()) add_gates_gradient(i, dx);
+      if (op_.linear_before_reset) scale_by_reset(i);
+      multiply_back(i);
+    }
+    finish(ir::kInitialHidden, state_gradients_);
+    finish(ir::kInitialCell, cell_gradients_);
+  }
+
+ private:
+  using Floats = std::vector<float>;
+
+  [[nodiscard]] std::span<const float> input(std::size_t i) const {
+    return i < context_.inputs.size() ? context_.inputs[i] : std::span<const float>();
+  }
+  [[nodiscard]] std::span<float> input_gradient(std::size_t i) const {
+    return i < context_.input_gradients.size() ? context_.input_gradients[i] : std::span<float>();
+  }
+  /// The row of a step and a sample, in the gates and in the output.
+  [[nodiscard]] std::size_t row(std::size_t i, std::size_t n) const {
+    const std::size_t step = op_.reverse ? steps_ - 1 - i : i;
+    return op_.batch_major ? n * steps_ + step : step * batch_ + n;
+  }
+  [[nodiscard]] float* sums(std::size_t i, std::size_t n) {
+    return sums_.data() + (i * batch_ + n) * gates_;
+  }
+  /// The part [B, H] that belongs to a step.
+  [[nodiscard]] std::span<float> of_step(Floats& all, std::size_t i) const {
+    return all.empty() ? std::span<float>()
+                       : std::span(all).subspan(i * batch_ * hidden_, batch_ * hidden_);
+  }
+  [[nodiscard]] bool multiplies_reset() const { return is_gru_ && !op_.linear_before_reset; }
+  /// Gates whose rows of R multiply the state: for a GRU that resets before, all but the last.
+  [[nodiscard]] std::size_t num_state_gates() const {
+    return num_gates(op_.kind) - (multiplies_reset() ? 1 : 0);
+  }
+  [[nodiscard]] float peephole(std::size_t gate, std::size_t j) const {
+    const auto p = input(ir::kPeepholes);
+    return p.empty() ? 0.0F : p[gate * hidden_ + j];
+  }
+
+  [[nodiscard]] float activate(std::size_t function, float sum) const {
+    if (op_.clip != 0) sum = std::clamp(sum, -op_.clip, op_.clip);
+    return apply(op_.activations[function], sum);
+  }
+  [[nodiscard]] float slope(std::size_t function, float sum) const {
+    if (op_.clip != 0 && std::abs(sum) >= op_.clip) return 0;
+    return derivative(op_.activations[function], sum);
+  }
+
+  void encode_states() {
+    const LearnedLevels* levels = context_.levels;
+    if (levels == nullptr) {
+      const ParameterSpace space(Scheme::kBasis, op_.state_encoding->bits,
+                                 op_.state_encoding->has_offset);
+      fixed_.emplace(space, op_.state_encoding->bases.front());
+      levels = &*fixed_;
+    }
+    codes_.emplace(*levels, states_.size());
+    if (multiplies_reset()) reset_codes_.emplace(*levels, states_.size());
+  }
+
+  /// What is multiplied in place of a state.
+  void bring_to_levels(std::optional<StraightThrough>& codes, std::span<const float> state,
+                       std::span<float> factor, std::size_t i) {
+    DropOptions none;
+    if (codes) return codes->encode(state, factor, none, i * state.size());
+    std::ranges::copy(state, factor.begin());
+  }
+  void pass_back(const std::optional<StraightThrough>& codes, std::span<const float> state,
+                 std::span<float> state_gradient, std::size_t i) const {
+    if (codes) {
+      return codes->pass_back(state, factor_gradients_, state_gradient, context_.level_gradient,
+                              i * state.size());
+    }
+    for (std::size_t k = 0; k < state.size(); ++k) state_gradient[k] += factor_gradients_[k];
+  }
+
+  void start(std::size_t which, Floats& all) const {
+    const auto first = input(which);
+    for (std::size_t k = 0; k < batch_ * hidden_; ++k) {
+      all[k] = first.empty() ? 0.0F : first[k % first.size()];
+    }
+  }
+  void finish(std::size_t which, const Floats& gradients) const {
+    const auto first = input_gradient(which);
+    if (first.empty()) return;
+    for (std::size_t k = 0; k < gradients.size(); ++k) first[k % first.size()] += gradients[k];
+  }
+
+  /// Adds the products of some gates' rows of R with [B, H] factors to the sums.
+  void multiply(std::size_t i, std::span<const float> factor, std::size_t first_gate,
+                std::size_t count) {
+    const float* weights = input(ir::kRecurrenceWeights).data() + first_gate * hidden_ * hidden_;
+    view(sums(i, 0) + first_gate * hidden_, batch_, count * hidden_, gates_).noalias() +=
+        view(factor.data(), batch_, hidden_, hidden_) *
+        view(weights, count * hidden_, hidden_, hidden_).transpose();
+  }
+  /// Adds to the gradient of R, and leaves that of the factors in factor_gradients_.
+  void multiply_back(std::span<const float> factor, std::size_t first_gate, std::size_t count) {
+    const float* weights = input(ir::kRecurrenceWeights).data() + first_gate * hidden_ * hidden_;
+    const ConstRows gradient =
+        view(static_cast<const float*>(sum_gradients_.data()) + first_gate * hidden_, batch_,
+             count * hidden_, gates_);
+    if (const auto dr = input_gradient(ir::kRecurrenceWeights); !dr.empty()) {
+      view(dr.data() + first_gate * hidden_ * hidden_, count * hidden_, hidden_, hidden_)
+          .noalias() += gradient.transpose() * view(factor.data(), batch_, hidden_, hidden_);
+    }
+    view(factor_gradients_.data(), batch_, hidden_, hidden_).noalias() =
+        gradient * view(weights, count * hidden_, hidden_, hidden_);
+  }
+  /// The way back of what every step begins with.
+  void multiply_back(std::size_t i) {
+    multiply_back(of_step(factors_, i), 0, num_state_gates());
+    pass_back(codes_, of_step(states_, i), state_gradients_, i);
+  }
+
+  void run(std::size_t i) {
+    if (is_gru_) return run_gru(i);
+    multiply(i, of_step(factors_, i), 0, num_gates(op_.kind));
+    const bool is_lstm = op_.kind == ir::RecurrentKind::kLstm;
+    for (std::size_t n = 0; n < batch_; ++n) {
+      for (std::size_t j = 0; j < hidden_; ++j) {
+        const std::size_t at = (i * batch_ + n) * hidden_ + j;
+        const std::size_t next = at + batch_ * hidden_;
+        if (is_lstm) {
+          run_lstm(sums(i, n) + j, j, cells_[at], cells_[next], states_[next]);
+        } else {
+          states_[next] = activate(0, sums(i, n)[j]);
+        }
+      }
+    }
+  }
+  void run_back(std::size_t i) {
+    if (is_gru_) return run_gru_back(i);
+    const bool is_lstm = op_.kind == ir::RecurrentKind::kLstm;
+    for (std::size_t n = 0; n < batch_; ++n) {
+      for (std::size_t j = 0; j < hidden_; ++j) {
+        float& dh = state_gradients_[n * hidden_ + j];
+        float* ds = sum_gradients_.data() + n * gates_ + j;
+        if (is_lstm) {
+          const std::size_t at = (i * batch_ + n) * hidden_ + j;
+          const float c[] = {cells_[at], cells_[at + batch_ * hidden_]};
+          run_lstm_back(sums(i, n) + j, j, c, dh, cell_gradients_[n * hidden_ + j], ds);
+        } else {
+          *ds = dh * slope(0, sums(i, n)[j]);
+        }
+        dh = 0;
+      }
+    }
+  }
+
+  /// @param s  the unit's four sums, H apart: i, o, a, c
+  void run_lstm(float* s, std::size_t j, float c, float& next_c, float& next_h) const {
+    s[0] += peephole(0, j) * c;
+    s[2 * hidden_] += peephole(2, j) * c;
+    const float in = activate(0, s[0]);
+    const float forget = op_.input_forget ? 1 - in : activate(0, s[2 * hidden_]);
+    next_c = forget * c + in * activate(1, s[3 * hidden_]);
+    if (op_.cell_clip != 0) next_c = std::clamp(next_c, -op_.cell_clip, op_.cell_clip);
+    s[hidden_] += peephole(1, j) * next_c;
+    next_h = activate(0, s[hidden_]) * apply(op_.activations[2], next_c);
+  }
+  /// @param c   before and after the step
+  /// @param dc  of the cell after the step, then of the one before it
+  /// @param ds  of the four sums, H apart
+  void run_lstm_back(const float* s, std::size_t j, std::span<const float, 2> c, float dh,
+                     float& dc, float* ds) const {
+    const float in = activate(0, s[0]);
+    const float forget = op_.input_forget ? 1 - in : activate(0, s[2 * hidden_]);
+    ds[hidden_] = dh * apply(op_.activations[2], c[1]) * slope(0, s[hidden_]);
+    dc += dh * activate(0, s[hidden_]) * derivative(op_.activations[2], c[1]) +
+          ds[hidden_] * peephole(1, j);
+    if (op_.cell_clip != 0 && std::abs(c[1]) >= op_.cell_clip) dc = 0;
+    const float by_forget = dc * c[0];
+    const float by_in = dc * activate(1, s[3 * hidden_]) - (op_.input_forget ? by_forget : 0.0F);
+    ds[0] = by_in * slope(0, s[0]);
+    ds[2 * hidden_] = op_.input_forget ? 0.0F : by_forget * slope(0, s[2 * hidden_]);
+    ds[3 * hidden_] = dc * in * slope(1, s[3 * hidden_]);
+    dc = dc * forget + ds[0] * peephole(0, j) + ds[2 * hidden_] * peephole(2, j);
+    if (const auto dp = input_gradient(ir::kPeepholes); !dp.empty()) {
+      dp[j] += ds[0] * c[0];
+      dp[hidden_ + j] += ds[hidden_] * c[1];
+      dp[2 * hidden_ + j] += ds[2 * hidden_] * c[0];
+    }
+  }
+
+  /// Of a GRU resets_ holds r * h, or R_n h + b_n if it is linear before its reset.
+  void run_gru(std::size_t i) {
+    multiply(i, of_step(factors_, i), 0, num_state_gates());
+    const auto bias = input(ir::kRecurrenceBias);
+    const std::span<float> resets = of_step(resets_, i);
+    const float* h = of_step(states_, i).data();
+    const auto for_each = [&](auto&& visit) {
+      for (std::size_t k = 0; k < batch_ * hidden_; ++k) {
+        visit(k, sums(i, k / hidden_) + k % hidden_, k % hidden_);
+      }
+    };
+    for_each([&](std::size_t k, float* s, std::size_t j) {
+      const float r = activate(0, s[hidden_]);
+      if (multiplies_reset()) {
+        resets[k] = r * h[k];
+      } else {
+        const float x = context_.inputs[ir::kGates][row(i, k / hidden_) * gates_ + 2 * hidden_ + j];
+        resets[k] = s[2 * hidden_] - x + (bias.empty() ? 0.0F : bias[j]);
+        s[2 * hidden_] = x + r * resets[k];
+      }
+    });
+    if (multiplies_reset()) {
+      bring_to_levels(reset_codes_, resets, of_step(reset_factors_, i), i);
+      multiply(i, of_step(reset_factors_, i), 2, 1);
+    }
+    float* next = of_step(states_, i + 1).data();
+    for_each([&](std::size_t k, const float* s, std::size_t) {
+      const float z = activate(0, s[0]);
+      next[k] = (1 - z) * activate(1, s[2 * hidden_]) + z * h[k];
+    });
+  }
+  void run_gru_back(std::size_t i) {
+    const float* h = of_step(states_, i).data();
+    const std::span<float> resets = of_step(resets_, i);
+    for (std::size_t k = 0; k < batch_ * hidden_; ++k) {
+      const float* s = sums(i, k / hidden_) + k % hidden_;
+      float* ds = sum_gradients_.data() + k / hidden_ * gates_ + k % hidden_;
+      float& dh = state_gradients_[k];
+      const float z = activate(0, s[0]);
+      ds[0] = dh * (h[k] - activate(1, s[2 * hidden_])) * slope(0, s[0]);
+      ds[2 * hidden_] = dh * (1 - z) * slope(1, s[2 * hidden_]);
+      ds[hidden_] = ds[2 * hidden_] * resets[k] * slope(0, s[hidden_]);
+      dh *= z;
+    }
+    if (!multiplies_reset()) return;
+    multiply_back(of_step(reset_factors_, i), 2, 1);
+    // Of r * h, before it was encoded.
+    std::vector<float> gradients(resets.size(), 0);
+    pass_back(reset_codes_, resets, gradients, i);
+    for (std::size_t k = 0; k < resets.size(); ++k) {
+      const float s = sums(i, k / hidden_)[hidden_ + k % hidden_];
+      sum_gradients_[k / hidden_ * gates_ + hidden_ + k % hidden_] =
+          gradients[k] * h[k] * slope(0, s);
+      state_gradients_[k] += gradients[k] * activate(0, s);
+    }
+  }
+
+  void write(std::size_t i) {
+    const std::size_t width = op_.with_cell ? 2 * hidden_ : hidden_;
+    for (std::size_t n = 0; n < batch_; ++n) {
+      float* y = context_.output.data() + row(i, n) * width;
+      std::copy_n(of_step(states_, i + 1).data() + n * hidden_, hidden_, y);
+      if (op_.with_cell) {
+        std::copy_n(of_step(cells_, i + 1).data() + n * hidden_, hidden_, y + hidden_);
+      }
+    }
+  }
+  void read_gradient(std::size_t i) {
+    const std::size_t width = op_.with_cell ? 2 * hidden_ : hidden_;
+    for (std::size_t n = 0; n < batch_; ++n) {
+      const float* dy = context_.output_gradient.data() + row(i, n) * width;
+      for (std::size_t j = 0; j < hidden_; ++j) {
+        state_gradients_[n * hidden_ + j] += dy[j];
+        if (op_.with_cell) cell_gradients_[n * hidden_ + j] += dy[hidden_ + j];
+      }
+    }
+  }
+  /// What comes in is added to the sums as it is, but what R gives may have been scaled.
+  void scale_by_reset(std::size_t i) {
+    const auto db = input_gradient(ir::kRecurrenceBias);
+    for (std::size_t k = 0; k < batch_ * hidden_; ++k) {
+      const std::size_t j = k % hidden_;
+      float& ds = sum_gradients_[k / hidden_ * gates_ + 2 * hidden_ + j];
+      ds *= activate(0, sums(i, k / hidden_)[hidden_ + j]);
+      if (!db.empty()) db[j] += ds;
+    }
+  }
+  void add_gates_gradient(std::size_t i, std::span<float> to) {
+    for (std::size_t n = 0; n < batch_; ++n) {
+      float* dx = to.data() + row(i, n) * gates_;
+      for (std::size_t g = 0; g < gates_; ++g) dx[g] += sum_gradients_[n * gates_ + g];
+    }
+  }
+
+  TapeContext context_;
+  ir::Recurrent op_;
+  bool is_gru_;
+  std::size_t batch_ = 0;
+  std::size_t steps_ = 0;
+  std::size_t gates_ = 0;
+  std::size_t hidden_ = 0;
+  std::optional<LearnedLevels> fixed_;  ///< the states' levels where they do not learn
+  std::optional<StraightThrough> codes_;
+  std::optional<StraightThrough> reset_codes_;
+  Floats states_;         ///< [T + 1, B, H]: before each step and after the last
+  Floats cells_;          ///< [T + 1, B, H]
+  Floats factors_;        ///< [T + 1, B, H]: the states or their levels, which R multiplies
+  Floats resets_;         ///< [T + 1, B, H], of a GRU
+  Floats reset_factors_;  ///< [T + 1, B, H], of a GRU
+  Floats sums_;           ///< [T, B, G H]
+  Floats sum_gradients_;  ///< [B, G H], here and below of one step
+  Floats state_gradients_;
+  Floats cell_gradients_;
+  Floats factor_gradients_;
+};
+
+}  // namespace
+
+TapeStep recurrent_step(const TapeContext& context, const ir::Recurrent& op) {
+  const auto step = std::make_shared<RecurrentStep>(context, op);
+  return {[step] { step->forward(); }, [step] { step->backward(); }};
+}
+
+}  // namespace halftone::compress

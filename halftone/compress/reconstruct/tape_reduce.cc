@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Statistics over axes on a tape: their slopes follow from an element and the statistic itself.
+#include <cmath>
+
+#include "halftone/base/error.h"
+#include "halftone/compress/reconstruct/tape_steps.h"
+
+namespace halftone::compress {
+namespace {
+
+bool has_slope(ir::ReduceKind kind) { return kind != ir::ReduceKind::kProd; }
+
+/// The derivative of a statistic y of `count` elements by one of them, x. Of several largest ones
+/// each counts, as for a maximum of two.
+float slope(ir::ReduceKind kind, float x, float y, float count) {
+  using Kind = ir::ReduceKind;
+  switch (kind) {
+    case Kind::kMean:
+      return 1 / count;
+    case Kind::kMax:
+    case Kind::kMin:
+      return x == y ? 1.0F : 0.0F;
+    case Kind::kL1:
+      return x < 0 ? -1.0F : 1.0F;
+    case Kind::kL2:
+      return y > 0 ? x / y : 0.0F;
+    case Kind::kSumSquare:
+      return 2 * x;
+    case Kind::kLogSum:
+      return std::exp(-y);
+    case Kind::kLogSumExp:
+      return std::exp(x - y);
+    default:
+      return 1;
+  }
+}
+
+}  // namespace
+
+TapeStep reduce_step(const TapeContext& context, const ir::Reduce& op) {
+  if (!has_slope(op.kind)) fail_gradient(describe(context.node));
+  ir::Shape kept = context.input_shape(0);
+  for (const std::size_t axis : op.axes) kept[axis] = 1;
+  const auto group = broadcast_indices(kept, context.input_shape(0));
+  const auto x = context.inputs[0];
+  const auto dx = context.input_gradients[0];
+  const auto y = context.output;
+  const auto dy = context.output_gradient;
+  const auto count = static_cast<float>(x.size()) / static_cast<float>(y.size());
+  return {definition_step(context).forward, [=] {
+            for (std::size_t i = 0; i < dx.size(); ++i) {
+              dx[i] += dy[group[i]] * slope(op.kind, x[i], y[group[i]], count);
+            }
+          }};
+}
+
+}  // namespace halftone::compress

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// For tests: one operator on a tape beside its definition and its slopes.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "halftone/compress/reconstruct/tape.h"
+#include "halftone/ir/testing.h"
+
+namespace halftone::compress {
+
+/// An input that holds truth values or places.
+struct FixedInput {
+  std::size_t input = 1;
+  ir::ElementType element = ir::ElementType::kInt32;
+  std::vector<float> numbers;
+};
+
+struct TapeCase {
+  ir::Operator op;
+  std::vector<ir::Shape> shapes;  ///< of the inputs; one without elements is absent
+  bool positive = false;          ///< whether inputs are 1/2 or more; else off 0 by 1/10 or more
+  std::optional<FixedInput> fixed = {};
+};
+
+/// A graph of one node whose inputs are all constants but the first.
+struct OneNode {
+  ir::Graph graph;
+  std::vector<ir::ValueId> inputs;
+  std::vector<ir::ValueId> wanted;  ///< those that have a gradient
+  ir::ValueId output = ir::kAbsent;
+};
+
+inline ir::Tensor random_input(const TapeCase& test, std::size_t i, Random& random) {
+  ir::Tensor result = ir::test::random_tensor(test.shapes[i], random);
+  for (float& x : result.as<float>()) {
+    x = test.positive ? 0.5F + std::abs(x) : x + (x < 0 ? -0.1F : 0.1F);
+  }
+  return result;
+}
+
+inline OneNode one_node(const TapeCase& test) {
+  Random random(5);
+  OneNode result;
+  for (std::size_t i = 0; i < test.shapes.size(); ++i) {
+    const bool is_fixed = test.fixed && test.fixed->input == i;
+    if (test.shapes[i].element_count() == 0) {
+      result.inputs.push_back(ir::kAbsent);
+    } else if (is_fixed) {
+      const ir::Tensor numbers = ir::test::floats(test.shapes[i], test.fixed->numbers);
+      result.inputs.push_back(
+          result.graph.add_constant("fixed", numbers.cast(test.fixed->element)));
+    } else if (result.graph.inputs().empty()) {
+      result.inputs.push_back(result.graph.add_input("x", ir::test::float_type(test.shapes[i])));
+    } else {
+      result.inputs.push_back(result.graph.add_constant("c", random_input(test, i, random)));
+    }
+    if (!is_fixed && result.inputs.back() != ir::kAbsent) {
+      result.wanted.push_back(result.inputs.back());
+    }
+  }
+  result.output = result.graph.add_node("node", test.op, result.inputs);
+  result.graph.add_output(result.output);
+  return result;
+}
+
+/// sum_i weight_i y_i, a function whose gradient by y is `weight`.
+inline double weighted_sum(std::span<const float> y, std::span<const float> weight) {
+  double sum = 0;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    sum += static_cast<double>(y[i]) * static_cast<double>(weight[i]);
+  }
+  return sum;
+}
+
+/// Fills in the graph's one input.
+inline void fill_input(const TapeCase& test, const OneNode& node, Tape& tape) {
+  Random random(7);
+  std::size_t i = 0;
+  while (node.inputs[i] != node.graph.inputs()[0]) ++i;
+  const ir::Tensor x = random_input(test, i, random);
+  std::ranges::copy(x.as<float>(), tape.data(node.inputs[i]).begin());
+}
+
+/// Compares every gradient with differences of the output.
+inline void expect_true_gradients(const TapeCase& test) {
+  OneNode node = one_node(test);
+  Tape tape(node.graph, {}, node.wanted, {});
+  fill_input(test, node, tape);
+  Random random(9);
+  std::vector<float> weight(tape.data(node.output).size());
+  for (float& w : weight) w = static_cast<float>(random.normal());
+  tape.forward({});
+  std::ranges::copy(weight, tape.gradient(node.output).begin());
+  tape.backward(node.output);
+  for (const ir::ValueId id : node.wanted) {
+    const std::vector<float> gradient(tape.gradient(id).begin(), tape.gradient(id).end());
+    for (std::size_t i = 0; i < gradient.size(); ++i) {
+      constexpr float kStep = 1e-2F;
+      float& x = tape.data(id)[i];
+      const float middle = x;
+      x = middle + kStep;
+      tape.forward({});
+      const double above = weighted_sum(tape.data(node.output), weight);
+      x = middle - kStep;
+      tape.forward({});
+      const double below = weighted_sum(tape.data(node.output), weight);
+      x = middle;
+      // Differences are off by a third derivative times the step squared, and by rounding.
+      EXPECT_NEAR(gradient[i], (above - below) / (2 * kStep), 2e-3 * (1 + std::abs(gradient[i])))
+          << name_of(test.op) << " " << attributes_of(test.op) << " input "
+          << static_cast<std::uint32_t>(id) << " element " << i;
+    }
+  }
+}
+
+/// The definition and the tape compute the same.
+inline void expect_true_outputs(const TapeCase& test, bool with_gradients = true) {
+  OneNode node = one_node(test);
+  Tape tape(node.graph, {}, with_gradients ? node.wanted : std::vector<ir::ValueId>(), {});
+  fill_input(test, node, tape);
+  const auto as_tensors = [&](ir::ValueId id) {
+    const std::span<const float> numbers = tape.data(id);
+    return ir::test::list(ir::Tensor::from<float>(node.graph.value(id).type.shape, numbers));
+  };
+  tape.forward({});
+  ir::test::expect_near(as_tensors(node.output),
+                        ir::test::run_by_definition(node.graph, as_tensors(node.graph.inputs()[0])),
+                        1e-5F, std::string(name_of(test.op)) + " " + attributes_of(test.op));
+}
+
+}  // namespace halftone::compress
