@@ -20,7 +20,8 @@ ConvExtent conv_extent(const ir::Graph& graph, const ir::Node& node) {
   const int digits =
       x.encoding.is_dense()
           ? 0
-          : static_cast<int>(numerics::split_digits(x.encoding.basis->bases.front(), inputs).size());
+          : static_cast<int>(
+                numerics::split_digits(x.encoding.basis->bases.front(), inputs).size());
   return {pixels.rows,
           row_extent(graph.value(node.output).type.shape).rows,
           pixels.cols,
