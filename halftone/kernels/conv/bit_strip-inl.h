@@ -233,7 +233,9 @@ void CountRow(const BitConvWeights& w, std::size_t group, const Pixels& pixels, 
   std::fill(ones + part.last, ones + w.strip().width, std::uint16_t{0});
   for (std::size_t d = 0; d < w.digits().size(); ++d) {
     const numerics::Digit& digit = w.digits()[d];
-    if (w.shape().groups == 1 && pixels.plane_words == 1) {
+    if (pixels.count == 0) {
+      // The row is outside the image: there are no words.
+    } else if (w.shape().groups == 1 && pixels.plane_words == 1) {
       CountOneWord(pixels, digit, ones + part.first);
     } else {
       CountOnes(pixels, digit, group * channels, (group + 1) * channels, ones + part.first);
