@@ -236,7 +236,8 @@ class Quantizer {
     const ParameterSpace space(format.scheme, format.bits, format.offset);
     const BasisFitOptions& options = recipe_.fit.weights.basis;
     BasisFit fit = fit_basis(space, sample.actual(), sample.original(), {}, options);
-    if (recipe_.fit.small_ratios && format.scheme == Scheme::kBasis && format.bits == 2) {
+    const bool is_counted = std::holds_alternative<ir::Conv>(layer.op) && format.bits == 2;
+    if (recipe_.fit.small_ratios && is_counted && format.scheme == Scheme::kBasis) {
       fit = fit_small_ratio(fit, format.offset, sample.actual(), sample.original(), options);
     }
     numerics::BasisEncoding encoding = numerics::tensor_encoding(fit.basis);

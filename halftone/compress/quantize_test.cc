@@ -11,6 +11,7 @@
 #include "halftone/compress/testing.h"
 #include "halftone/ir/text.h"
 #include "halftone/ir/verify.h"
+#include "halftone/numerics/digits.h"
 
 namespace halftone::compress {
 namespace {
@@ -146,6 +147,38 @@ TEST(Quantize, TakesInputsWithMoreAxes) {
   graph.add_output(add_layer(graph, "rows", x, random_tensor({4, 5}, random), random));
   const QuantizeResult result = quantize(graph, random_dataset(60, 15, 16), recipe_of(4, 4));
   EXPECT_GT(result.layers[0].sqnr_db, 12);
+}
+
+/// How many digits the basis of the only Encode has.
+std::size_t count_input_digits(const QuantizeResult& result) {
+  for (const ir::NodeId id : result.graph.topological_order()) {
+    const auto* encode = std::get_if<ir::Encode>(&result.graph.node(id).op);
+    if (encode == nullptr) continue;
+    return numerics::split_digits(encode->encoding->bases.front(), 1).size();
+  }
+  return 0;
+}
+
+TEST(Quantize, GivesTwoBitsThatConvolutionsReadASmallRatio) {
+  Random random(17);
+  ir::Graph conv;
+  const auto image =
+      conv.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 4, 4, 3}));
+  const auto w = conv.add_constant("w", random_tensor({5, 1, 1, 3}, random));
+  ir::Conv op;
+  op.window = {{1, 1}, {1, 1}, {0, 0}, {0, 0}};
+  conv.add_output(conv.add_node("conv", op, {image, w}));
+  const formats::Dataset data = random_dataset(60, 48, 18);
+  Recipe recipe = recipe_of(2, 2);
+  EXPECT_EQ(count_input_digits(quantize(conv, data, recipe)), 1u);
+  recipe.fit.small_ratios = false;
+  EXPECT_EQ(count_input_digits(quantize(conv, data, recipe)), 2u);
+
+  ir::Graph linear;
+  const auto x =
+      linear.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 16, 3}));
+  linear.add_output(add_layer(linear, "rows", x, random_tensor({4, 3}, random), random));
+  EXPECT_EQ(count_input_digits(quantize(linear, data, recipe_of(2, 2))), 2u);
 }
 
 TEST(Quantize, RefusesNetworksWithoutLinearLayers) {

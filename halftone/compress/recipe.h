@@ -59,7 +59,7 @@ struct FitOptions {
   /// weights are always used, as their own target.)
   bool refit_activations = true;
   std::size_t activation_samples = std::size_t{1} << 18;  ///< values kept per activation
-  /// Whether the coefficients of activations of two bits are rounded to a small ratio.
+  /// Whether the coefficients of two bits that convolutions read are in a small ratio.
   bool small_ratios = true;
   /// Step 5: what hangs together is refined together. (Not in phases.)
   ReconstructOptions reconstruct;
