@@ -31,7 +31,7 @@ struct StripMemory {
   std::uint16_t* ones;         ///< [digits, slices rows, line_pixels] of a row of these windows
 };
 
-StripMemory Divide(const BitConvWeights& w, std::byte* scratch) {
+inline StripMemory Divide(const BitConvWeights& w, std::byte* scratch) {
   const std::size_t pixels = w.shape().line_pixels();
   auto* const positions = reinterpret_cast<std::uint16_t*>(scratch);
   if (!w.has_offset()) return {positions, nullptr, nullptr, nullptr, nullptr};
@@ -87,8 +87,8 @@ void FillSome(const Pixels& pixels, const numerics::Digit& digit, std::size_t fi
 
 /// The same for all channels of a digit of one plane, without halves.
 /// @param to  [count, pieces] and up to 7 more, which are overwritten
-void FillBytes(const Pixels& pixels, std::size_t plane, std::size_t pieces,
-               std::uint16_t* HWY_RESTRICT to) {
+inline void FillBytes(const Pixels& pixels, std::size_t plane, std::size_t pieces,
+                      std::uint16_t* HWY_RESTRICT to) {
   const hn::CappedTag<std::uint16_t, 8> d16;
   const hn::Rebind<std::uint8_t, decltype(d16)> d8;
   const std::size_t stride = pixels.stride * sizeof(std::uint64_t);
@@ -140,8 +140,8 @@ void FillHalves(const Pixels& pixels, const numerics::Digit& digit, std::size_t 
 #endif  // HWY_TARGET != HWY_SCALAR
 
 /// The positions of a digit of a row of pixels, of which only one group's channels count.
-void FillDigit(const BitConvWeights& w, std::size_t group, const Pixels& pixels,
-               const numerics::Digit& digit, std::uint16_t* HWY_RESTRICT to) {
+inline void FillDigit(const BitConvWeights& w, std::size_t group, const Pixels& pixels,
+                      const numerics::Digit& digit, std::uint16_t* HWY_RESTRICT to) {
   const std::size_t pieces = w.tap_pieces();
 #if HWY_TARGET != HWY_SCALAR
   if (w.shape().groups == 1) {
@@ -161,8 +161,8 @@ void FillDigit(const BitConvWeights& w, std::size_t group, const Pixels& pixels,
 
 /// The sum of m over the set bits of channels [first, last) of each pixel.
 /// @param ones  [count]
-void CountOnes(const Pixels& pixels, const numerics::Digit& digit, std::size_t first,
-               std::size_t last, std::uint16_t* HWY_RESTRICT ones) {
+inline void CountOnes(const Pixels& pixels, const numerics::Digit& digit, std::size_t first,
+                      std::size_t last, std::uint16_t* HWY_RESTRICT ones) {
   const std::size_t num_words = words_for_bits(last);
   for (std::size_t q = 0; q < pixels.count; ++q) {
     int count = 0;
@@ -178,8 +178,8 @@ void CountOnes(const Pixels& pixels, const numerics::Digit& digit, std::size_t f
 }
 
 /// The same for all channels, of which there are up to 64.
-void CountOneWord(const Pixels& pixels, const numerics::Digit& digit,
-                  std::uint16_t* HWY_RESTRICT ones) {
+inline void CountOneWord(const Pixels& pixels, const numerics::Digit& digit,
+                         std::uint16_t* HWY_RESTRICT ones) {
   const std::uint64_t* HWY_RESTRICT first = pixels.words + digit.planes[0];
   const std::uint64_t* HWY_RESTRICT second = pixels.words + digit.planes[1];
   const std::size_t stride = pixels.stride;
@@ -197,8 +197,8 @@ void CountOneWord(const Pixels& pixels, const numerics::Digit& digit,
 }
 
 /// The sums of the windows along a row.
-void SumOnes(const ConvAxis& axis, const std::uint16_t* HWY_RESTRICT row_ones,
-             std::uint16_t* HWY_RESTRICT ones) {
+inline void SumOnes(const ConvAxis& axis, const std::uint16_t* HWY_RESTRICT row_ones,
+                    std::uint16_t* HWY_RESTRICT ones) {
   for (std::size_t x = 0; x < axis.output; ++x) ones[x] = 0;
   for (std::size_t k = 0; k < axis.kernel; ++k) {
     const std::uint16_t* HWY_RESTRICT from = row_ones + k * axis.dilation;
@@ -223,8 +223,8 @@ struct RowPart {
 };
 
 /// The sums of m over the set bits of the windows along a row, for each digit.
-void CountRow(const BitConvWeights& w, std::size_t group, const Pixels& pixels, const RowPart& part,
-              const StripMemory& memory) {
+inline void CountRow(const BitConvWeights& w, std::size_t group, const Pixels& pixels,
+                     const RowPart& part, const StripMemory& memory) {
   const ConvAxis& axis = w.shape().axes[2];
   const std::size_t channels = w.shape().group_channels();
   const std::size_t strip_rows = w.strip().slices * w.strip().rows;
@@ -247,8 +247,8 @@ void CountRow(const BitConvWeights& w, std::size_t group, const Pixels& pixels, 
 /// One row of pixels of all digits.
 /// @param x    pixels of the row, [input, Kx, words]; null: the row is outside the image
 /// @param row  of the strip
-void FillRow(const BitConvWeights& w, std::size_t group, const std::uint64_t* x, std::size_t row,
-             const StripMemory& memory) {
+inline void FillRow(const BitConvWeights& w, std::size_t group, const std::uint64_t* x,
+                    std::size_t row, const StripMemory& memory) {
   const ConvAxis& axis = w.shape().axes[2];
   const std::size_t width = w.strip().width;
   const std::size_t words = words_for_bits(w.shape().channels);
@@ -267,8 +267,8 @@ void FillRow(const BitConvWeights& w, std::size_t group, const std::uint64_t* x,
 }
 
 /// The pixels that output lines [y, y + lines) of a plane see.
-void FillStrip(const std::uint64_t* x, const BitConvWeights& w, std::size_t group,
-               const ConvLine& line, std::size_t lines, const StripMemory& memory) {
+inline void FillStrip(const std::uint64_t* x, const BitConvWeights& w, std::size_t group,
+                      const ConvLine& line, std::size_t lines, const StripMemory& memory) {
   const std::size_t pixel_words = w.x_bits() * words_for_bits(w.shape().channels);
   for_each_strip_row(w.shape(), w.strip(), line, lines,
                      [&](std::size_t row, bool inside, std::size_t first) {
@@ -279,7 +279,7 @@ void FillStrip(const std::uint64_t* x, const BitConvWeights& w, std::size_t grou
 
 /// sum_d u_d S_d of the windows of a line.
 /// @param row  of the strip where they begin
-void SumRows(const BitConvWeights& w, const StripMemory& memory, std::size_t row) {
+inline void SumRows(const BitConvWeights& w, const StripMemory& memory, std::size_t row) {
   const auto& [az, ay, ax] = w.shape().axes;
   const std::size_t pixels = ax.output;
   const std::size_t strip_rows = w.strip().slices * w.strip().rows;
