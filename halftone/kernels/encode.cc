@@ -150,9 +150,11 @@ std::size_t EncodeShortRows(MatrixView<const float> values, const EncodeTable& t
   for (; r * n + 64 <= values.rows() * n; r += together, x += together * n) {
     std::uint64_t words[numerics::kMaxBits];
     EncodeWord(x, table, 1, words);
-    for (std::size_t s = 0; s < together; ++s) {
-      for (std::size_t j = 0; j < bits; ++j) *planes++ = words[j] >> (s * n) & valid;
+    for (std::size_t j = 0; j < bits; ++j) {
+      std::uint64_t rest = words[j];
+      for (std::size_t s = 0; s < together; ++s, rest >>= n) planes[s * bits + j] = rest & valid;
     }
+    planes += together * bits;
   }
   return r;
 }
