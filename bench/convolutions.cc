@@ -30,6 +30,12 @@ std::size_t output_extent(const ConvLayerShape& shape) {
   return (shape.extent + 2 * (shape.kernel / 2) - shape.kernel) / shape.stride + 1;
 }
 
+/// Levels as quantize gives them: two bits that a convolution reads are in a small ratio.
+numerics::Basis activation_basis(int bits, Random& random) {
+  return bits == 2 ? numerics::affine_basis(bits, 0.5F, 0)
+                   : numerics::random_basis(random, bits, true);
+}
+
 std::size_t num_inputs(const ConvLayerShape& shape) {
   return shape.kernel * shape.kernel * shape.channels / shape.groups;
 }
@@ -125,7 +131,8 @@ Prepared prepare_conv(const ConvLayerShape& shape, const LayerFormat& format, in
                           {ir::kBatch, extent, extent, static_cast<ir::Dim>(shape.channels)}));
   if (format.input_bits != 0) {
     ir::Encode encode;
-    encode.encoding = runtime::testing::activation_encoding(format.input_bits, true, random);
+    encode.encoding = std::make_shared<numerics::BasisEncoding>(
+        numerics::tensor_encoding(activation_basis(format.input_bits, random)));
     x = graph.add_node("encode", encode, {x});
   }
   const auto w = graph.add_constant("w", random_weights(shape, format, random));
@@ -162,7 +169,7 @@ Prepared prepare_bit_conv(const ConvLayerShape& shape, const LayerFormat& format
       Layer{numerics::random_planes(random, extents.image_input_pixels(), shape.channels,
                                     format.input_bits),
             kernels::BitConvWeights(extents, codes.codes, *codes.encoding, {},
-                                    numerics::random_basis(random, format.input_bits, true)),
+                                    activation_basis(format.input_bits, random)),
             {},
             std::vector<float>(extents.num_pixels() * shape.outputs)});
   layer->scratch = AlignedBuffer(layer->weights.scratch_bytes());
