@@ -11,11 +11,11 @@ if [ "$#" -gt 0 ]; then files=$(printf '%s\n' "$@"); else files=$(sources halfto
 awk '
   BEGIN {
     may["base"] = ""
-    may["numerics"] = "base"
+    may["numerics"] = may["spmd"] = "base"
     may["kernels"] = "base numerics"
     may["ir"] = "base numerics"
     may["formats"] = may["passes"] = "base numerics ir"
-    may["runtime"] = "base numerics ir kernels"
+    may["runtime"] = "base numerics ir kernels spmd"
     may["compress"] = may["runtime"] " formats passes runtime"
     may["report"] = may["compress"] " compress"
     may["cli"] = may["report"] " report"

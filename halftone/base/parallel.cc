@@ -22,6 +22,7 @@ namespace {
 
 std::atomic<int> configured_threads{0};
 thread_local bool inside_parallel_for = false;
+thread_local int thread_limit = std::numeric_limits<int>::max();
 
 /// Hands out indices, and remembers the failure with the smallest one.
 class Loop {
@@ -62,6 +63,13 @@ class Loop {
   std::exception_ptr exception_;
 };
 
+/// Libraries that use OpenMP on this thread are to use as many threads as we do.
+void tell_openmp() {
+#ifdef HALFTONE_OPENMP
+  omp_set_num_threads(num_threads());
+#endif
+}
+
 void run_on_threads(Loop& loop, int threads) {
 #ifdef HALFTONE_OPENMP
 #pragma omp parallel num_threads(threads)
@@ -82,14 +90,24 @@ void set_num_threads(int count) {
          "threads: expected 0 to " + std::to_string(kMost) + ", found " + std::to_string(count));
   }
   configured_threads = count;
-#ifdef HALFTONE_OPENMP
-  omp_set_num_threads(num_threads());
-#endif
+  tell_openmp();
 }
 
 int num_threads() {
   const int count = configured_threads;
-  return count > 0 ? count : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  // Asking the system takes longer than a short loop.
+  static const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return std::min(thread_limit, count > 0 ? count : cores);
+}
+
+ThreadLimit::ThreadLimit(int most) : outer_(thread_limit) {
+  thread_limit = std::min(thread_limit, std::max(1, most));
+  tell_openmp();
+}
+
+ThreadLimit::~ThreadLimit() {
+  thread_limit = outer_;
+  tell_openmp();
 }
 
 void parallel_for(std::size_t count, const std::function<void(std::size_t)>& body) {

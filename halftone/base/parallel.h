@@ -10,8 +10,22 @@ namespace halftone {
 /// Sets how many threads parallel_for() may use; 0 means one per available core.
 /// @throws Error kUsage if count is negative or above 1024
 void set_num_threads(int count);
-/// How many threads parallel_for() may use; >= 1.
+/// How many threads parallel_for() may use on the calling thread; >= 1.
 [[nodiscard]] int num_threads();
+
+/// While it lives, loops of the thread that made it use at most so many threads: for threads that
+/// share the cores. It must end on that thread.
+class ThreadLimit {
+ public:
+  /// @param most  >= 1; limits nest, the least counts
+  explicit ThreadLimit(int most);
+  ~ThreadLimit();
+  ThreadLimit(const ThreadLimit&) = delete;
+  ThreadLimit& operator=(const ThreadLimit&) = delete;
+
+ private:
+  int outer_;
+};
 
 /// Calls body(i) once for every i in [0, count), on several threads, in no promised order.
 /// A body that wants the same result for any number of threads writes only to what belongs to i.

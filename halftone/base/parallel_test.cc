@@ -102,6 +102,29 @@ TEST(NumThreads, ZeroMeansEveryCore) {
   EXPECT_GE(num_threads(), 1);
 }
 
+TEST(ThreadLimit, HoldsForItsThreadWhileItLives) {
+  set_num_threads(4);
+  {
+    const ThreadLimit two(2);
+    EXPECT_EQ(num_threads(), 2);
+    {
+      const ThreadLimit three(3);
+      EXPECT_EQ(num_threads(), 2);
+    }
+    std::thread([] { EXPECT_EQ(num_threads(), 4); }).join();
+    std::mutex mutex;
+    std::set<std::thread::id> seen;
+    parallel_for(64, [&](std::size_t) {
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+      const std::lock_guard lock(mutex);
+      seen.insert(std::this_thread::get_id());
+    });
+    EXPECT_LE(seen.size(), 2u);
+  }
+  EXPECT_EQ(num_threads(), 4);
+  set_num_threads(0);
+}
+
 TEST(NumThreads, RefusesWhatIsOutOfRange) {
   for (const int count : {-1, 1025}) {
     try {

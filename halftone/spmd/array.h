@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// The value that mapped functions and collectives pass around.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace halftone::spmd {
+
+enum class ElementType { kFloat32, kFloat64, kInt32, kInt64 };
+
+std::string_view to_string(ElementType type);  ///< "float32", ...
+std::size_t size_bytes(ElementType type);
+
+template <typename T>
+concept Element = std::same_as<T, float> || std::same_as<T, double> ||
+    std::same_as<T, std::int32_t> || std::same_as<T, std::int64_t>;
+
+template <Element T>
+inline constexpr ElementType kElementOf = std::is_same_v<T, float>    ? ElementType::kFloat32
+                                          : std::is_same_v<T, double> ? ElementType::kFloat64
+                                          : sizeof(T) == 4            ? ElementType::kInt32
+                                                                      : ElementType::kInt64;
+
+/// Calls visit(T{}) with the C++ type of an element.
+template <typename Visit>
+auto with_element(ElementType type, Visit&& visit) {
+  switch (type) {
+    case ElementType::kFloat32:
+      return visit(float{});
+    case ElementType::kFloat64:
+      return visit(double{});
+    case ElementType::kInt32:
+      return visit(std::int32_t{});
+    default:
+      return visit(std::int64_t{});
+  }
+}
+
+/// Extents, outermost first; none: a scalar.
+using Shape = std::vector<std::int64_t>;
+
+std::string to_string(const Shape& shape);  ///< "[8, 5]"
+
+struct ArrayDraft;
+
+/// Dense numbers in row-major order. Once made they never change, so copies, parts along the first
+/// axis, lanes and devices share one memory, which lives as long as any of them.
+class Array {
+ public:
+  /// float32[0].
+  Array() = default;
+
+  /// @param fill  gets the elements, which hold nothing yet, as std::span<T>, and writes them all
+  /// @throws Error kShape if an extent is negative or the elements exceed 2^40; what fill throws
+  template <Element T, typename Fill>
+  static Array make(Shape shape, Fill&& fill);
+  /// @throws Error kShape unless the shape has as many elements as there are values
+  template <Element T>
+  static Array from(Shape shape, std::span<const T> values);
+  /// Rank 1.
+  template <Element T>
+  static Array of(std::initializer_list<T> values) {
+    return from<T>({static_cast<std::int64_t>(values.size())},
+                   std::span<const T>(values.begin(), values.size()));
+  }
+  template <Element T>
+  static Array scalar(T value) {
+    return from<T>({}, std::span<const T>(&value, 1));
+  }
+  /// 0, 1, 2, ... in order.
+  template <Element T>
+  static Array range(Shape shape);
+  /// Elements that lie elsewhere, without copying them; `owner` keeps them alive and unchanged.
+  /// @throws Error kShape unless the shape has as many elements as there are values
+  template <Element T>
+  static Array wrap(const Shape& shape, std::span<const T> values,
+                    const std::shared_ptr<const void>& owner) {
+    return wrap_bytes(kElementOf<T>, shape, std::as_bytes(values), owner);
+  }
+
+  [[nodiscard]] ElementType element() const { return element_; }
+  [[nodiscard]] const Shape& shape() const { return shape_; }
+  [[nodiscard]] std::size_t rank() const { return shape_.size(); }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::span<const std::byte> bytes() const {
+    return {data_.get(), size_ * size_bytes(element_)};
+  }
+  /// The elements. @throws Error kUsage if T is not the element type
+  template <Element T>
+  [[nodiscard]] std::span<const T> as() const {
+    check_element(kElementOf<T>);
+    return {reinterpret_cast<const T*>(data_.get()), size_};
+  }
+  /// The only element. @throws Error kUsage if T is not the element type, or there are others
+  template <Element T>
+  [[nodiscard]] T item() const {
+    check_single();
+    return as<T>()[0];
+  }
+  /// "float32[8, 5]".
+  [[nodiscard]] std::string type() const;
+  /// Whether element type and shape are equal.
+  [[nodiscard]] bool same_type(const Array& other) const {
+    return element_ == other.element_ && shape_ == other.shape_;
+  }
+
+  /// The same elements in another shape. @throws Error kShape if the counts differ
+  [[nodiscard]] Array reshaped(Shape shape) const;
+  /// Entries [begin, begin + count) along an axis.
+  /// @throws Error kShape if there is no such axis or the axis is shorter
+  [[nodiscard]] Array part(std::size_t axis, std::int64_t begin, std::int64_t count) const;
+  /// Entry `index` along an axis, without that axis. @throws Error kShape as part()
+  [[nodiscard]] Array slice(std::size_t axis, std::int64_t index) const;
+
+ private:
+  friend ArrayDraft draft(ElementType element, Shape shape);
+
+  static Array wrap_bytes(ElementType element, Shape shape, std::span<const std::byte> bytes,
+                          std::shared_ptr<const void> owner);
+  void check_element(ElementType wanted) const;
+  void check_single() const;
+
+  ElementType element_ = ElementType::kFloat32;
+  Shape shape_{0};
+  std::size_t size_ = 0;
+  std::shared_ptr<const std::byte> data_;  // shared: that is what makes passing arrays free
+};
+
+/// An array in the making: `bytes` may be written until the array is given away.
+struct ArrayDraft {
+  Array array;
+  std::span<std::byte> bytes;
+};
+/// Memory for an array, 64-byte aligned, not initialised. @throws Error kShape as Array::make()
+ArrayDraft draft(ElementType element, Shape shape);
+
+/// Writes `src` into entries [begin, ...) along `axis` of an array of shape `shape`.
+/// @pre both shapes agree on all other axes
+void write_part(std::span<std::byte> dst, const Shape& shape, std::size_t axis, std::int64_t begin,
+                const Array& src);
+
+/// Arrays of one type side by side along a new axis: [n] of [a, b] gives, for axis 1, [a, n, b].
+/// @throws Error kShape if there are none, their types differ or axis > rank
+Array stack(std::span<const Array> arrays, std::size_t axis = 0);
+/// Arrays one after the other along an axis they have.
+/// @throws Error kShape if there are none, they differ in more than that extent or have no such
+/// axis
+Array concatenate(std::span<const Array> arrays, std::size_t axis = 0);
+
+template <Element T, typename Fill>
+Array Array::make(Shape shape, Fill&& fill) {
+  const ArrayDraft result = draft(kElementOf<T>, std::move(shape));
+  std::forward<Fill>(fill)(
+      std::span<T>(reinterpret_cast<T*>(result.bytes.data()), result.bytes.size() / sizeof(T)));
+  return result.array;
+}
+
+template <Element T>
+Array Array::from(Shape shape, std::span<const T> values) {
+  static_cast<void>(wrap(shape, values, nullptr));  // checks the count
+  return make<T>(std::move(shape), [values](std::span<T> elements) {
+    std::copy(values.begin(), values.end(), elements.begin());
+  });
+}
+
+template <Element T>
+Array Array::range(Shape shape) {
+  return make<T>(std::move(shape),
+                 [](std::span<T> elements) { std::iota(elements.begin(), elements.end(), T{}); });
+}
+
+}  // namespace halftone::spmd

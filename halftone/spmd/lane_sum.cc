@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <mutex>
+#include <optional>
+
+#include "halftone/base/error.h"
+#include "halftone/spmd/across_ranks.h"
+#include "halftone/spmd/map.h"
+
+namespace halftone::spmd::internal {
+
+struct LaneSum::State {
+  explicit State(const Placement& where)
+      : placement(where), tree(Reduction::kSum, where.num_lanes) {}
+
+  Placement placement;
+  TreeReduction tree;
+  std::mutex mutex;
+  std::optional<Flat> first;  ///< the result that came first; others must be like it
+};
+
+LaneSum::LaneSum(const Plan& plan) : state_(std::make_unique<State>(*plan.placement)) {}
+LaneSum::~LaneSum() = default;
+
+void LaneSum::add(std::size_t lane, Flat result) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    if (!state_->first) state_->first = result;
+    if (!result.same_types(*state_->first)) {
+      fail(ErrorKind::kShape,
+           "a sum of lanes with " + state_->first->types() + " and " + result.types());
+    }
+  }
+  state_->tree.add_lane(lane, std::move(result.leaves));
+}
+
+Flat LaneSum::total() const {
+  Flat total = state_->first.value_or(Flat());
+  if (state_->placement.devices.spans_ranks()) {
+    return sum_of_ranks(std::move(total), state_->tree.nodes(), state_->placement);
+  }
+  total.leaves = state_->tree.result();
+  return total;
+}
+
+}  // namespace halftone::spmd::internal

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions written for one device, mapped over many.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "halftone/spmd/sharded.h"
+
+namespace halftone::spmd {
+
+/// For MapOptions::in_axes.
+// NOLINTNEXTLINE(readability-identifier-naming): a word beside the numbers of axes.
+inline constexpr std::nullopt_t none = std::nullopt;
+
+struct MapOptions {
+  /// By which collectives inside the function call the lanes; none: they cannot.
+  std::string axis_name{};
+  /// For each argument the axis of its leaves along which it is split, or `none`: every lane gets
+  /// all of it. Left out: axis 0 of each tree. What is no tree goes to every lane as it is.
+  std::vector<std::optional<std::size_t>> in_axes{};
+  /// The axis of the result's leaves along which the lanes lie: at once with vmap, by gather() with
+  /// pmap.
+  std::size_t out_axes = 0;
+  /// The number of lanes, where no argument is split.
+  std::optional<std::size_t> axis_size{};
+  /// For maps over devices, outside of others; inside, the devices are those of the lane around.
+  Devices devices{};
+};
+
+namespace internal {
+
+enum class MapKind { kVmap, kPmap, kSpread };
+
+/// What is known of an argument before a map runs.
+struct Argument {
+  std::optional<Flat> tree;            ///< nothing: not a tree
+  std::optional<Placement> placement;  ///< of one that is sharded
+  ShardAxis shard_axis;
+};
+
+struct MapRun;
+
+/// A map that is about to run.
+struct Plan {
+  std::vector<std::optional<std::size_t>> in_axes{};
+  PlacementPointer placement;  ///< of its lanes; without devices for vmap
+  std::size_t first_local = 0;
+  std::size_t num_local = 0;    ///< lanes of this process
+  std::shared_ptr<MapRun> run;  // shared with threads that come to help when all is done
+
+  /// Calls body(i) once for each lane of this process.
+  void execute(const std::function<void(std::size_t)>& body) const;
+};
+Plan make_plan(MapKind kind, const MapOptions& options, const std::vector<Argument>& arguments);
+
+template <typename T>
+struct IsSharded : std::false_type {};
+template <typename T>
+struct IsSharded<Sharded<T>> : std::true_type {
+  using Shard = T;
+};
+
+/// What a lane gets of an argument.
+template <MapKind kKind, typename T>
+struct LaneArgument {
+  using Type = const T&;
+};
+template <MapKind kKind, Tree T>
+struct LaneArgument<kKind, T> {
+  using Type = T;
+};
+template <MapKind kKind, Tree T>
+requires(kKind != MapKind::kVmap) struct LaneArgument<kKind, Sharded<T>> {
+  using Type = T;
+};
+
+template <MapKind kKind, typename T>
+Argument describe(const T& argument) {
+  if constexpr (IsSharded<T>::value && kKind != MapKind::kVmap) {
+    if (argument.size() == 0) fail_shard(0, 0);
+    return {std::nullopt, argument.placement(), argument.axis()};
+  } else if constexpr (Tree<T>) {
+    return {flatten(argument), std::nullopt, {}};
+  } else {
+    return {};
+  }
+}
+
+template <MapKind kKind, typename T>
+typename LaneArgument<kKind, T>::Type lane_argument(const T& argument, const Argument& described,
+                                                    std::optional<std::size_t> axis,
+                                                    std::size_t lane) {
+  if constexpr (IsSharded<T>::value && kKind != MapKind::kVmap) {
+    return argument.at(lane);
+  } else if constexpr (Tree<T>) {
+    return axis ? unflatten<T>(lane_of(*described.tree, *axis, lane)) : argument;
+  } else {
+    return argument;
+  }
+}
+
+/// A map with its arguments at hand.
+template <MapKind kKind, typename F, typename... Arguments>
+class Call {
+ public:
+  using Result = std::remove_cvref_t<
+      std::invoke_result_t<const F&, typename LaneArgument<kKind, Arguments>::Type...>>;
+  static constexpr bool kHasResult = !std::is_void_v<Result>;
+
+  Call(const F& function, const MapOptions& options, const Arguments&... arguments)
+      : function_(function),
+        arguments_(arguments...),
+        described_{describe<kKind>(arguments)...},
+        plan_(make_plan(kKind, options, described_)) {}
+
+  [[nodiscard]] const Plan& plan() const { return plan_; }
+  Result operator()(std::size_t lane) const {
+    return call(lane, std::index_sequence_for<Arguments...>());
+  }
+
+ private:
+  template <std::size_t... kIndex>
+  Result call([[maybe_unused]] std::size_t lane, std::index_sequence<kIndex...> /*unused*/) const {
+    return std::invoke(function_,
+                       lane_argument<kKind>(std::get<kIndex>(arguments_), described_[kIndex],
+                                            plan_.in_axes[kIndex], lane)...);
+  }
+
+  const F& function_;
+  std::tuple<const Arguments&...> arguments_;
+  std::vector<Argument> described_;
+  Plan plan_;
+};
+
+/// Calls the lanes and keeps their results, those of this process.
+template <typename Result, typename AnyCall>
+std::vector<Result> collect(const AnyCall& call) {
+  const std::size_t first = call.plan().first_local;
+  std::vector<Result> results(call.plan().num_local);
+  call.plan().execute([&](std::size_t lane) { results[lane - first] = call(lane); });
+  return results;
+}
+
+}  // namespace internal
+
+/// A function of what the lanes get, made a function of whole arguments; see vmap() and pmap().
+template <internal::MapKind kKind, typename F>
+class Mapped {
+ public:
+  Mapped(F function, MapOptions options)
+      : function_(std::move(function)), options_(std::move(options)) {}
+
+  template <typename... Arguments>
+  auto operator()(const Arguments&... arguments) const {
+    using Call = internal::Call<kKind, F, Arguments...>;
+    using Result = typename Call::Result;
+    const Call call(function_, options_, arguments...);
+    if constexpr (!Call::kHasResult) {
+      call.plan().execute([&call](std::size_t lane) { call(lane); });
+    } else if constexpr (kKind == internal::MapKind::kVmap) {
+      static_assert(Tree<Result>, "a mapped function returns a tree of arrays, or nothing");
+      std::vector<Flat> lanes;
+      for (const Result& result : internal::collect<Result>(call)) {
+        lanes.push_back(flatten(result));
+      }
+      return unflatten<Result>(stack_lanes(lanes, options_.out_axes));
+    } else {
+      static_assert(Tree<Result>, "a mapped function returns a tree of arrays, or nothing");
+      return Sharded<Result>(internal::collect<Result>(call), ShardAxis{options_.out_axes},
+                             call.plan().placement);
+    }
+  }
+
+ private:
+  F function_;
+  MapOptions options_;
+};
+
+/// f over a batch axis, on the device of the caller: lanes take turns.
+///     vmap(f)(x) = stack of f(x[0]), f(x[1]), ...
+/// The result's leaves have the lanes along options.out_axes.
+/// @throws Error  when called: kUsage if the axis name is in use, in_axes are not as many as the
+///                arguments or nothing is split; kShape if extents are zero or differ, or results
+///                do; the first error of a lane, with the lane's place in front of its text
+template <typename F>
+auto vmap(F f, MapOptions options = {}) {
+  return Mapped<internal::MapKind::kVmap, F>(std::move(f), std::move(options));
+}
+
+/// f once per shard, each on a device of its own; the results stay there.
+///     pmap(f)(x) = Sharded of f(x[0]), f(x[1]), ...
+/// Arguments are split as with vmap, or sharded already, along the axis that in_axes says.
+/// @throws Error  when called: as vmap(), and kUsage if there are more lanes than devices, or an
+///                argument is sharded otherwise
+template <typename F>
+auto pmap(F f, MapOptions options = {}) {
+  return Mapped<internal::MapKind::kPmap, F>(std::move(f), std::move(options));
+}
+
+/// As pmap, for any number of lanes: those of one device are neighbours and take turns. One axis
+/// however many devices there are, so that sums over it do not depend on that.
+template <typename F>
+auto spread(F f, MapOptions options = {}) {
+  return Mapped<internal::MapKind::kSpread, F>(std::move(f), std::move(options));
+}
+
+namespace internal {
+/// The sum that spread_sum() returns, in the making; lanes add to it from several threads.
+class LaneSum {
+ public:
+  explicit LaneSum(const Plan& plan);
+  ~LaneSum();
+  LaneSum(const LaneSum&) = delete;
+  LaneSum& operator=(const LaneSum&) = delete;
+  void add(std::size_t lane, Flat result);
+  [[nodiscard]] Flat total() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+}  // namespace internal
+
+/// The sum of the results of spread(f), with the bits that psum over its axis gives, for every
+/// rank. Results are added up as lanes end: of n lanes on a device at most log2(n) + 1 are held.
+/// @throws Error  when called: as spread(); kShape if results differ
+template <typename F>
+auto spread_sum(F f, MapOptions options = {}) {
+  return [f = std::move(f), options = std::move(options)](const auto&... arguments) {
+    const internal::Call<internal::MapKind::kSpread, F, std::remove_cvref_t<decltype(arguments)>...>
+    call(f, options, arguments...);
+    using Result = typename decltype(call)::Result;
+    static_assert(Tree<Result>, "only trees of arrays can be summed");
+    internal::LaneSum sum(call.plan());
+    call.plan().execute([&](std::size_t lane) { sum.add(lane, flatten(call(lane))); });
+    return unflatten<Result>(sum.total());
+  };
+}
+
+}  // namespace halftone::spmd

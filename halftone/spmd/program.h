@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The outermost call of a mapped function with all that runs inside it.
+//
+// Each lane is a call on a thread's stack. A device runs one lane at a time: the one whose thread
+// holds the device's baton. Lanes of one device begin one after another on one thread; when one of
+// them waits for others it puts the baton down, and another thread begins the next lane. So a map
+// without collectives is a loop, and lanes that meet need as many threads as lanes wait at once.
+//
+// Over several processes every rank runs the same outermost call, and in it its own lanes. When
+// none of them can go on, the ranks tell each other what their lanes wait for (rounds.h):
+// collectives that are complete are carried out, in the same order everywhere; if there are none,
+// all know that and why no lane will ever go on.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "halftone/base/error.h"
+#include "halftone/spmd/lane.h"
+
+namespace halftone::spmd::internal {
+
+/// Why the lanes of a program stop: the first of the errors by the place of its lane.
+struct Failure {
+  std::vector<std::size_t> path;  ///< of the lane; empty if it is none's alone
+  ErrorKind kind = ErrorKind::kInternal;
+  std::string message{};
+};
+
+class Program {
+ public:
+  /// @param name  what the ranks compare, to see that they run the same: "pmap 'devices' of 4"
+  explicit Program(std::string name) : name_(std::move(name)) {}
+
+  /// Runs the lanes of a map and returns when they have ended.
+  /// @throws Error the failure, in the outermost map; Stopped in maps inside it
+  void run(const std::shared_ptr<MapRun>& run);
+  /// Waits for the lanes that `address` names and exchanges what they bring.
+  /// @throws Stopped if that cannot be, because a lane failed or never comes
+  std::vector<Array> meet(Lane& lane, Address address, Request request);
+
+  /// What lanes hold that run outside of devices.
+  [[nodiscard]] std::mutex& host_baton() { return host_baton_; }
+  /// The number of the next map outside of lanes.
+  std::size_t next_number() { return num_maps_++; }
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+
+  void enter(MapRun& run);
+  void start_queues(const std::shared_ptr<MapRun>& run);
+  void run_queue(MapRun& run, LaneQueue& queue);
+  void run_lane(MapRun& run, LaneQueue& queue, std::size_t index);
+  void end_lane(MapRun& run, std::size_t index);
+  void wait_for_end(MapRun& run);
+
+  std::shared_ptr<Meeting> join(Lock& lock, Address address, Request request);
+  void carry_out(Meeting& meeting);
+  void help(Meeting& meeting);
+  void wait(Lane& lane, Meeting& meeting);
+  void call_helpers(const Lane& lane, Meeting& meeting);
+
+  void fail_with(Lock& lock, Failure failure);
+  void fail_with_current_exception(const Lane& lane);
+  void quiet(Lock& lock);
+  void meet_ranks(Lock& lock);
+  void finish_meeting(Meeting& meeting, Meeting::Phase phase);
+
+  const std::string name_;
+  std::mutex host_baton_;
+  std::mutex mutex_;
+  std::size_t num_maps_ = 0;
+  std::size_t num_runnable_ = 0;  ///< lanes of this process that have not ended and do not wait
+  std::vector<std::shared_ptr<Meeting>> open_;  // shared with the lanes that wait in them
+  std::optional<Failure> failure_;
+  Transport* transport_ = nullptr;  ///< of the map that spans ranks, once there is one
+  RanksClaim ranks_;
+  bool ranks_agree_ = false;  ///< that all is over
+  bool over_ = false;
+  std::condition_variable all_over_;
+};
+
+}  // namespace halftone::spmd::internal

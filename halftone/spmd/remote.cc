@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collectives over ranks: what each rank lacks travels directly from where it is.
+#include <algorithm>
+#include <map>
+
+#include "halftone/spmd/exchange.h"
+#include "halftone/spmd/rounds.h"
+
+namespace halftone::spmd::internal {
+namespace {
+
+class RemoteMeeting {
+ public:
+  RemoteMeeting(Meeting& meeting, Transport& transport)
+      : meeting_(meeting), request_(meeting.request), transport_(transport), me_(transport.rank()) {
+    for (std::size_t p = 0; p < meeting.address.num_lanes; ++p) {
+      rank_of_.push_back(meeting.address.rank_of(p));
+      lanes_of_[rank_of_.back()].push_back(p);
+    }
+  }
+
+  void carry_out() {
+    switch (request_.operation) {
+      case Operation::kReduce:
+        meeting_.job.results = {reduction().reduce_all(my_nodes(), request_.leaves)};
+        return divide_if_mean(meeting_.job.results.front());
+      case Operation::kReduceScatter:
+        return reduce_scatter();
+      case Operation::kAllGather:
+        return all_gather();
+      case Operation::kAllToAll:
+        return all_to_all();
+      case Operation::kPermute:
+        return permute();
+    }
+  }
+
+ private:
+  [[nodiscard]] std::size_t num_lanes() const { return rank_of_.size(); }
+  [[nodiscard]] std::size_t num_leaves() const { return request_.leaves.size(); }
+  [[nodiscard]] const std::vector<std::size_t>& my_lanes() const { return lanes_of_.at(me_); }
+
+  [[nodiscard]] RankReduction reduction() const {
+    std::vector<std::size_t> ranks;
+    for (const auto& [rank, lanes] : lanes_of_) ranks.push_back(rank);
+    return {transport_, request_.reduction, ranks, rank_of_};
+  }
+
+  [[nodiscard]] Nodes my_nodes() const {
+    TreeReduction tree(request_.reduction, num_lanes());
+    for (const std::size_t p : my_lanes()) tree.add_lane(p, meeting_.brought[p]);
+    return tree.nodes();
+  }
+
+  void divide_if_mean(std::vector<Array>& leaves) const {
+    for (Array& leaf : leaves) {
+      if (!request_.mean) return;
+      const ArrayDraft result = draft(leaf.element(), leaf.shape());
+      std::copy(leaf.bytes().begin(), leaf.bytes().end(), result.bytes.begin());
+      divide(leaf.element(), result.bytes, num_lanes());
+      leaf = result.array;
+    }
+  }
+
+  void reduce_scatter() {
+    std::map<std::size_t, std::vector<Cut>> cuts;
+    for (std::size_t p = 0; p < num_lanes(); ++p) {
+      cuts[rank_of_[p]].emplace_back(
+          [this, p](const Array& leaf) { return cut(leaf, request_, p, num_lanes()); });
+    }
+    auto mine = reduction().reduce_cuts(my_nodes(), request_.leaves, cuts);
+    meeting_.job.results.resize(num_lanes());
+    for (std::size_t i = 0; i < mine.size(); ++i) {
+      meeting_.job.results[my_lanes()[i]] = std::move(mine[i]);
+    }
+  }
+
+  void all_gather() {
+    Post post(transport_);
+    for (std::size_t p = 0; p < num_lanes(); ++p) {
+      for (const Array& leaf : request_.leaves) {
+        if (rank_of_[p] != me_) {
+          meeting_.brought[p].push_back(
+              post.receive(rank_of_[p], leaf.element(), leaf.shape()).array);
+        }
+      }
+      if (rank_of_[p] != me_) continue;
+      for (const auto& [rank, lanes] : lanes_of_) {
+        for (const Array& leaf : meeting_.brought[p]) {
+          if (rank != me_) post.send(rank, leaf);
+        }
+      }
+    }
+    post.exchange();
+    work_on_all();
+  }
+
+  /// What the job does within one process, now that everything is here.
+  void work_on_all() {
+    meeting_.job = make_job(request_, meeting_.brought);
+    for (std::size_t piece = 0; piece < meeting_.job.num_pieces; ++piece) {
+      meeting_.job.work(piece);
+    }
+  }
+
+  void all_to_all() {
+    Post post(transport_);
+    const std::size_t n = num_lanes();
+    // Piece [to][leaf][from].
+    std::vector<std::vector<std::vector<Array>>> pieces(
+        n, std::vector<std::vector<Array>>(num_leaves()));
+    for (std::size_t from = 0; from < n; ++from) {
+      for (std::size_t to = 0; to < n; ++to) {
+        for (std::size_t l = 0; l < num_leaves(); ++l) {
+          if (rank_of_[from] == me_) {
+            Array piece = cut(meeting_.brought[from][l], request_, to, n);
+            if (rank_of_[to] != me_) {
+              post.send(rank_of_[to], std::move(piece));
+            } else {
+              pieces[to][l].push_back(std::move(piece));
+            }
+          } else if (rank_of_[to] == me_) {
+            const Array like = cut(request_.leaves[l], request_, to, n);
+            pieces[to][l].push_back(
+                post.receive(rank_of_[from], like.element(), like.shape()).array);
+          }
+        }
+      }
+    }
+    post.exchange();
+    meeting_.job.results.resize(n);
+    for (const std::size_t to : my_lanes()) {
+      for (std::size_t l = 0; l < num_leaves(); ++l) {
+        meeting_.job.results[to].push_back(
+            assembled(pieces[to][l], request_.concat_axis, request_.tiled));
+      }
+    }
+  }
+
+  void permute() {
+    Post post(transport_);
+    meeting_.job.results.resize(num_lanes());
+    for (const std::size_t p : my_lanes()) {
+      for (const Array& leaf : request_.leaves) {
+        meeting_.job.results[p].push_back(zeros_like(leaf));
+      }
+    }
+    for (const auto& [from, to] : request_.permutation) {
+      for (std::size_t l = 0; l < num_leaves(); ++l) {
+        const Array& leaf = request_.leaves[l];
+        if (rank_of_[from] == me_ && rank_of_[to] == me_) {
+          meeting_.job.results[to][l] = meeting_.brought[from][l];
+        } else if (rank_of_[from] == me_) {
+          post.send(rank_of_[to], meeting_.brought[from][l]);
+        } else if (rank_of_[to] == me_) {
+          meeting_.job.results[to][l] =
+              post.receive(rank_of_[from], leaf.element(), leaf.shape()).array;
+        }
+      }
+    }
+    post.exchange();
+  }
+
+  Meeting& meeting_;
+  const Request& request_;
+  Transport& transport_;
+  std::size_t me_;
+  std::vector<std::size_t> rank_of_;                          ///< of each lane
+  std::map<std::size_t, std::vector<std::size_t>> lanes_of_;  ///< of each rank that takes part
+};
+
+}  // namespace
+
+void carry_out_over_ranks(Meeting& meeting, Transport& transport) {
+  RemoteMeeting(meeting, transport).carry_out();
+}
+
+}  // namespace halftone::spmd::internal

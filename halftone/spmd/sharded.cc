@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/spmd/sharded.h"
+
+#include <algorithm>
+
+#include "halftone/base/error.h"
+#include "halftone/spmd/across_ranks.h"
+#include "halftone/spmd/lane.h"
+
+namespace halftone::spmd::internal {
+
+void fail_shard(std::size_t index, std::size_t size) {
+  if (size == 0) fail(ErrorKind::kShape, "a sharded tree of no shards");
+  fail(ErrorKind::kUsage, "shard " + std::to_string(index) + " of " + std::to_string(size) +
+                              " is on another rank or there is none; gather first");
+}
+
+Flat gather(std::vector<Flat> local, const Placement& placement, ShardAxis axis) {
+  if (placement.num_lanes == 0) fail_shard(0, 0);
+  return with_context("gather", [&] {
+    if (placement.devices.spans_ranks()) {
+      return stack_lanes(all_shards(std::move(local), placement), axis.axis);
+    }
+    return stack_lanes(local, axis.axis);
+  });
+}
+
+}  // namespace halftone::spmd::internal

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tree in pieces that lie where they were computed.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "halftone/spmd/devices.h"
+#include "halftone/spmd/tree.h"
+
+namespace halftone::spmd {
+
+/// The results of a pmap or spread: shard i is what lane i returned, and stays on its device. Given
+/// to a map over as many lanes of the same devices, along the same axis, each lane gets its shard
+/// and nothing moves. A Sharded is a tree of its own, so that maps may nest.
+template <Tree T>
+class Sharded {
+ public:
+  /// Of no shards.
+  Sharded() = default;
+  /// @param local      the shards of this process, in order
+  /// @param axis       along which gather() puts the shards together
+  Sharded(std::vector<T> local, ShardAxis axis, PlacementPointer placement)
+      : local_(std::move(local)), axis_(axis), placement_(std::move(placement)) {}
+
+  /// How many shards there are, on all ranks.
+  [[nodiscard]] std::size_t size() const {
+    return placement_ == nullptr ? 0 : placement_->num_lanes;
+  }
+  [[nodiscard]] ShardAxis axis() const { return axis_; }
+  /// @pre size() > 0
+  [[nodiscard]] const Placement& placement() const { return *placement_; }
+  /// The shards of this process; the first is shard placement().first_local().
+  [[nodiscard]] const std::vector<T>& local() const { return local_; }
+  /// @throws Error kUsage if shard `index` is on another rank or there is none
+  [[nodiscard]] const T& at(std::size_t index) const;
+
+  static auto members(auto& self) { return std::tie(self.local_, self.axis_, self.placement_); }
+
+ private:
+  std::vector<T> local_;
+  ShardAxis axis_;
+  PlacementPointer placement_;  // shared: what comes of mapping it lies where it does
+};
+
+namespace internal {
+
+[[noreturn]] void fail_shard(std::size_t index, std::size_t size);
+Flat gather(std::vector<Flat> local, const Placement& placement, ShardAxis axis);
+
+template <typename T>
+struct Gathered {
+  using Type = T;
+};
+template <typename T>
+struct Gathered<Sharded<T>> {
+  using Type = typename Gathered<T>::Type;
+};
+
+}  // namespace internal
+
+/// The shards side by side along a new axis, in memory of their own, for every rank; of shards that
+/// are sharded, theirs first. Over several ranks all call it, outside of maps.
+/// @return  of n shards [a, b], sharded along axis 0: [n, a, b]
+/// @throws Error kShape if there are none or the shards differ; kUsage within a map, where the
+/// shards
+///         are on several ranks, or if another rank is not in a gather
+template <Tree T>
+typename internal::Gathered<T>::Type gather(const Sharded<T>& sharded) {
+  using Whole = typename internal::Gathered<T>::Type;
+  std::vector<Flat> local;
+  for (const T& shard : sharded.local()) {
+    if constexpr (std::is_same_v<T, Whole>) {
+      local.push_back(flatten(shard));
+    } else {
+      local.push_back(flatten(gather(shard)));
+    }
+  }
+  const Placement placement = sharded.size() == 0 ? Placement() : sharded.placement();
+  return unflatten<Whole>(internal::gather(std::move(local), placement, sharded.axis()));
+}
+
+/// The entries of a tree's leaves along an axis, on the devices on which a map would run their
+/// lanes.
+/// @throws Error kShape if leaves have no such axis or differ along it, or it has no entries
+template <Tree T>
+Sharded<T> shard(const T& tree, const Devices& devices, std::size_t axis = 0) {
+  const Flat flat = flatten(tree);
+  auto placement = std::make_shared<Placement>();
+  placement->devices = devices;
+  placement->num_lanes = mapped_extent(flat, axis, "shard");
+  if (placement->num_lanes == 0) internal::fail_shard(0, 0);
+  std::vector<T> local;
+  for (std::size_t i = 0; i < placement->num_local(); ++i) {
+    local.push_back(unflatten<T>(lane_of(flat, axis, placement->first_local() + i)));
+  }
+  return {std::move(local), ShardAxis{axis}, std::move(placement)};
+}
+
+template <Tree T>
+const T& Sharded<T>::at(std::size_t index) const {
+  if (index >= size()) internal::fail_shard(index, size());
+  const std::size_t first = placement_->first_local();
+  if (index < first || index >= first + local_.size()) internal::fail_shard(index, size());
+  return local_[index - first];
+}
+
+}  // namespace halftone::spmd
