@@ -50,6 +50,20 @@ class Program : public WithFolder {
     return {WEXITSTATUS(status), text_of(path("stdout")), text_of(path("stderr"))};
   }
 
+#ifdef HALFTONE_MPIRUN
+  /// Runs it in several processes.
+  [[nodiscard]] Outcome run_ranks(int count, const std::string& arguments) const {
+    const std::string command =
+        "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " HALFTONE_MPIRUN
+        " --oversubscribe -n " +
+        std::to_string(count) + " '" + HALFTONE_PROGRAM + "' " + arguments + " --devices 1 > '" +
+        path("stdout") + "' 2> '" + path("stderr") + "'";
+    const int status = std::system(command.c_str());
+    EXPECT_TRUE(WIFEXITED(status)) << command << " ended by signal";
+    return {WEXITSTATUS(status), text_of(path("stdout")), text_of(path("stderr"))};
+  }
+#endif
+
   /// Runs what must fail: one line on stderr, nothing on stdout.
   void expect_failure(const std::string& arguments, int code, const std::string& message) const {
     const Outcome outcome = run(arguments);
@@ -147,7 +161,49 @@ TEST_F(Program, GivesTheSameFileTwiceAndForAnyNumberOfThreads) {
   const std::string one = quantize("one.circle", "--threads 1");
   EXPECT_TRUE(one == quantize("two.circle", "--threads 2"));
   EXPECT_TRUE(one == quantize("again.circle", "--threads 1"));
+  for (const char* devices : {"1", "2", "5"}) {
+    EXPECT_TRUE(one == quantize("devices.circle", std::string("--devices ") + devices)) << devices;
+  }
 }
+
+TEST_F(Program, EvaluatesToTheSameFiguresOnAnyNumberOfDevices) {
+  const auto evaluate = [&](const std::string& devices) {
+    const Outcome outcome = run("eval " + kModel + " --reference " + kModel + " --data " +
+                                kExample + " --limit 500 --batch 32 --json --devices " + devices);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome.out;
+  };
+  const std::string one = evaluate("1");
+  EXPECT_EQ(json::parse(one).at("samples"), 500);
+  EXPECT_EQ(evaluate("2"), one);
+  EXPECT_EQ(evaluate("16"), one);
+  expect_failure("eval " + kModel + " --data " + kExample + " --devices 1025", 2, "--devices");
+}
+
+#ifdef HALFTONE_MPIRUN
+TEST_F(Program, GivesTheSameOnSeveralRanks) {
+  const std::string options = kModel + " --data " + kExample + " --limit 200 --json";
+  const Outcome alone = run("eval " + options);
+  const Outcome ranks = run_ranks(3, "eval " + options);
+  EXPECT_EQ(ranks.code, 0) << ranks.err;
+  EXPECT_EQ(ranks.out, alone.out);
+  const auto quantize = [&](const std::string& name) {
+    return "quantize " + options + " --weight-bits 2 --activation-bits 2 -o " + path(name);
+  };
+  EXPECT_EQ(run(quantize("alone.circle")).code, 0);
+  EXPECT_EQ(run_ranks(2, quantize("ranks.circle")).code, 0);
+  EXPECT_TRUE(text_of(path("alone.circle")) == text_of(path("ranks.circle")));
+}
+
+TEST_F(Program, FailsOnceOnSeveralRanks) {
+  const Outcome outcome = run_ranks(2, "eval " + path("no.onnx") + " --data " + kExample);
+  EXPECT_EQ(outcome.code, 3) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  const std::size_t first = outcome.err.find("halftone: ");
+  ASSERT_NE(first, std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.err.find("halftone: ", first + 1), std::string::npos) << outcome.err;
+}
+#endif
 
 /// x [batch, 3] -> FullyConnected [batch, 2]
 ir::ValueId add_layer(ir::Graph& graph, ir::Dim batch) {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Networks that others published, where the data for development is at hand: they reproduce their
 // outputs and accuracies, in every format there is of them.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 
+#include "halftone/base/file.h"
 #include "halftone/base/testing.h"
 #include "halftone/compress/evaluate.h"
 #include "halftone/formats/data/npy.h"
@@ -80,6 +83,67 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& instance) {
       return std::filesystem::path(instance.param.model).stem().string();
     });
+
+using Int8Network = PublishedNetwork;
+
+/// FNV-1a of bytes that come in pieces.
+class Hash {
+ public:
+  void add(std::span<const std::byte> bytes) {
+    for (const std::byte byte : bytes) {
+      value_ = (value_ ^ static_cast<std::uint8_t>(byte)) * 0x100000001b3U;
+    }
+  }
+  [[nodiscard]] std::uint64_t value() const { return value_; }
+
+ private:
+  std::uint64_t value_ = 0xcbf29ce484222325U;
+};
+
+/// What TensorFlow Lite's reference kernels (tflite-runtime 2.14.0, Interpreter with
+/// OpResolverType.BUILTIN_REF and experimental_preserve_all_tensors) leave in the outputs of the
+/// operators for the first 20 images, one image after the other. Convolutions that an ADD
+/// overwrites are missing.
+constexpr std::pair<const char*, std::uint64_t> kResnet8Codes[] = {
+    {"CONV_2D", 0xf449540fd91ad572U},
+    {"CONV_2D", 0xc5738cfe1de694ccU},
+    {"ADD", 0x388c6cc702b5bd14U},
+    {"CONV_2D", 0x8bac0d55385ff825U},
+    {"CONV_2D", 0x1f4e727fc21819c6U},
+    {"ADD", 0x3f2baae8d4fa72cbU},
+    {"CONV_2D", 0x4426782e807a6ea7U},
+    {"CONV_2D", 0x623f5d7d2e291600U},
+    {"ADD", 0xe4e6149114cd89a2U},
+    {"AVERAGE_POOL_2D", 0x94e7580c728e2a7fU},
+    {"FULLY_CONNECTED", 0xee5e4372b2e90f23U},
+    {"SOFTMAX", 0x5211ef1e8fe45d25U},
+};
+
+TEST_F(Int8Network, GivesTheCodesOfTensorFlowLite) {
+  ir::Graph graph = formats::load_model(data_folder() / "models/resnet8_cifar10_int8.tflite");
+  passes::simplify_to_run(graph);
+  runtime::Session session(runtime::make_plan(graph, {}));
+  std::map<std::size_t, Hash> hashes;  // by step
+  session.add_observer([&](const runtime::StepEvent& event) {
+    if (ir::are_codes(event.output.type)) hashes[event.step].add(event.output.bytes);
+  });
+  constexpr std::size_t kPixels = std::size_t{32} * 32;
+  const std::vector<std::byte> records = read_file(data_folder() / kCifar);
+  for (std::size_t image = 0; image < 20; ++image) {
+    const std::byte* planes = &records[image * (1 + 3 * kPixels) + 1];  // behind the label
+    const auto codes = session.input_as<std::int8_t>(0);
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+      const auto level = static_cast<int>(planes[i % 3 * kPixels + i / 3]);
+      codes[i] = static_cast<std::int8_t>(level - 128);
+    }
+    session.run();
+  }
+  std::vector<std::uint64_t> found;
+  for (const auto& [step, hash] : hashes) found.push_back(hash.value());
+  for (const auto& [op, wanted] : kResnet8Codes) {
+    EXPECT_THAT(found, testing::Contains(wanted)) << op;
+  }
+}
 
 using Denoiser = PublishedNetwork;
 

@@ -37,7 +37,8 @@ std::size_t batch_of(const Options& options, const ir::Graph& graph) {
   return fixed.value_or(options.batch.value_or(1));
 }
 
-void run(const Options& options) {
+void run(const Options& options, const Machine& machine) {
+  if (!machine.is_first()) return;
   apply(options.common);
   ir::Graph graph = load_to_run(options.model);
   const runtime::PlanOptions plan_options{batch_of(options, graph), num_threads(),
@@ -65,7 +66,9 @@ void add_bench(CLI::App& app, Action& action) {
       ->capture_default_str();
   verb->add_flag("--explain", options->explain, "Say why each kernel was chosen");
   add_activation_option(*verb, options->int8_activations);
-  verb->final_callback([options, &action] { action = [options] { run(*options); }; });
+  verb->final_callback([options, &action] {
+    action = [options](const Machine& machine) { run(*options, machine); };
+  });
 }
 
 }  // namespace halftone::cli

@@ -75,6 +75,10 @@ void add_data_options(CLI::App& verb, DataOptions& data, const std::string& defa
   verb.add_option("--limit", data.limit, "Use only so many samples, from the front")
       ->check(whole_from(1));
   verb.add_option("--scale", data.scale, "Factor on uint8 pixels (default 1/255)");
+  verb.add_option("--devices", data.devices,
+                  "Devices that share the samples, of each process; 0: one for each thread")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
   verb.add_option("--batch", data.batch, "Samples per run")
       ->check(CLI::Range(1, 65536))
       ->capture_default_str();
@@ -107,8 +111,22 @@ ir::Graph load_to_run(const std::string& path, bool float_ends) {
   return graph;
 }
 
-Progress::Progress(const CommonOptions& common)
-    : visible_(!common.quiet && ::isatty(STDERR_FILENO) == 1) {}
+std::size_t Machine::rank() const {
+  return session_.transport() == nullptr ? 0 : session_.transport()->rank();
+}
+
+std::size_t Machine::num_ranks() const {
+  return session_.transport() == nullptr ? 1 : session_.transport()->num_ranks();
+}
+
+spmd::Devices Machine::devices(int count) const {
+  const auto each = static_cast<std::size_t>(count == 0 ? num_threads() : count);
+  if (session_.transport() == nullptr) return spmd::Devices::emulate(each);
+  return spmd::Devices::over(session_.transport(), each);
+}
+
+Progress::Progress(const CommonOptions& common, const Machine& machine)
+    : visible_(machine.is_first() && !common.quiet && ::isatty(STDERR_FILENO) == 1) {}
 
 Progress::~Progress() {
   if (visible_) std::cerr << "\r\033[K" << std::flush;

@@ -15,6 +15,8 @@
 #include "halftone/formats/data/dataset.h"
 #include "halftone/ir/graph.h"
 #include "halftone/passes/fold_constants.h"
+#include "halftone/spmd/devices.h"
+#include "halftone/spmd/mpi.h"
 
 namespace halftone::cli {
 
@@ -34,10 +36,31 @@ struct DataOptions {
   std::optional<std::size_t> limit;
   double scale = 1.0 / 255;
   std::size_t batch = 64;
+  int devices = 0;  ///< of each process; 0: a device for each thread
+};
+
+/// The processes and devices that a command runs on: one process, or the ranks of mpirun. All of
+/// them do the same; what a user sees comes from the first.
+class Machine {
+ public:
+  /// @throws Error as spmd::MpiSession
+  Machine() = default;
+
+  [[nodiscard]] bool is_first() const { return rank() == 0; }
+  [[nodiscard]] std::size_t num_ranks() const;
+  /// `count` devices in each process; 0: as many as it may use threads.
+  [[nodiscard]] spmd::Devices devices(int count) const;
+  /// See spmd::MpiSession::end().
+  void end(const std::string& error) noexcept { session_.end(error); }
+
+ private:
+  [[nodiscard]] std::size_t rank() const;
+
+  spmd::MpiSession session_;
 };
 
 /// What parsing leaves behind for main() to run: parse errors and work errors stay apart.
-using Action = std::function<void()>;
+using Action = std::function<void(const Machine&)>;
 
 /// Declares a verb with the common options. `run` becomes the action once the verb is chosen.
 /// @param example  a command line, shown at the end of the help text
@@ -65,7 +88,8 @@ ir::Graph load_to_run(const std::string& path, bool float_ends = false);
 /// terminal when this goes.
 class Progress {
  public:
-  explicit Progress(const CommonOptions& common);
+  /// On the first rank only.
+  Progress(const CommonOptions& common, const Machine& machine);
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   ~Progress();

@@ -16,7 +16,8 @@ struct Options {
   std::string output;
 };
 
-void run(const Options& options) {
+void run(const Options& options, const Machine& machine) {
+  if (!machine.is_first()) return;
   apply(options.common);
   const auto format = to_string(formats::model_format(options.output));
   const ir::Graph graph = load_network(options.input);
@@ -38,7 +39,9 @@ void add_convert(CLI::App& app, Action& action) {
   verb->add_option("output", options->output, "File to write: .onnx, .tflite or .circle")
       ->required()
       ->check(some_path());
-  verb->final_callback([options, &action] { action = [options] { run(*options); }; });
+  verb->final_callback([options, &action] {
+    action = [options](const Machine& machine) { run(*options, machine); };
+  });
 }
 
 }  // namespace halftone::cli

@@ -17,17 +17,18 @@ struct Options {
   bool int8_activations = true;
 };
 
-void run(const Options& options) {
+void run(const Options& options, const Machine& machine) {
   apply(options.common);
   const ir::Graph graph = load_to_run(options.model, true);
   std::optional<ir::Graph> reference;
   if (!options.reference.empty()) reference = load_to_run(options.reference, true);
   const formats::Dataset data = open_data(options.data);
   const compress::Evaluation evaluation = [&] {
-    Progress progress(options.common);
-    return compress::evaluate(graph, data, reference ? &*reference : nullptr,
-                              {options.data.batch, progress.sink(), options.model,
-                               options.reference, options.int8_activations});
+    Progress progress(options.common, machine);
+    return compress::evaluate(
+        graph, data, reference ? &*reference : nullptr,
+        {options.data.batch, progress.sink(), options.model, options.reference,
+         options.int8_activations, machine.devices(options.data.devices)});
   }();
   std::cout << (options.common.json ? report::to_json(evaluation) : report::to_text(evaluation));
 }
@@ -47,7 +48,9 @@ void add_eval(CLI::App& app, Action& action) {
   verb->add_option("--reference", options->reference, "Network to compare with")
       ->check(some_path());
   add_activation_option(*verb, options->int8_activations);
-  verb->final_callback([options, &action] { action = [options] { run(*options); }; });
+  verb->final_callback([options, &action] {
+    action = [options](const Machine& machine) { run(*options, machine); };
+  });
 }
 
 }  // namespace halftone::cli

@@ -15,7 +15,8 @@ struct Options {
   std::string model;
 };
 
-void run(const Options& options) {
+void run(const Options& options, const Machine& machine) {
+  if (!machine.is_first()) return;
   apply(options.common);
   const ir::Graph graph = formats::load_model(options.model);
   const auto format = to_string(formats::model_format(options.model));
@@ -33,7 +34,9 @@ void add_inspect(CLI::App& app, Action& action) {
   verb->add_option("model", options->model, "ONNX, TFLite or circle file")
       ->required()
       ->check(some_path());
-  verb->final_callback([options, &action] { action = [options] { run(*options); }; });
+  verb->final_callback([options, &action] {
+    action = [options](const Machine& machine) { run(*options, machine); };
+  });
 }
 
 }  // namespace halftone::cli

@@ -9,7 +9,10 @@
 #include <cstdlib>
 #include <iostream>
 #include <new>
+#include <optional>
+#include <streambuf>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "halftone/base/error.h"
@@ -54,17 +57,54 @@ int finish_output() {
   return std::cout ? 0 : report_error("cannot write the result to standard output", 3);
 }
 
-int run_action(const Action& action) {
+/// What went wrong, and the exit code that says so. @pre an exception is being handled
+std::pair<std::string, int> describe_exception() {
   try {
-    action();
-    return finish_output();
+    throw;
   } catch (const Error& error) {
-    return report_error(error.what(), exit_code(error.kind()));
+    return {error.what(), exit_code(error.kind())};
   } catch (const std::bad_alloc&) {
-    return report_error("out of memory", exit_code(ErrorKind::kShape));
+    return {"out of memory", exit_code(ErrorKind::kShape)};
   } catch (const std::exception& error) {
-    return report_error(std::string("internal error: ") + error.what(), kInternalExit);
+    return {std::string("internal error: ") + error.what(), kInternalExit};
   }
+}
+
+/// Takes everything and keeps nothing.
+class NoOutput : public std::streambuf {
+ protected:
+  int_type overflow(int_type c) override { return traits_type::not_eof(c); }
+  std::streamsize xsputn(const char* /*text*/, std::streamsize count) override { return count; }
+};
+
+/// All ranks do the work; the first one says what came of it.
+int run_on(Machine& machine, const Action& action) {
+  NoOutput nothing;
+  std::streambuf* const output = std::cout.rdbuf();
+  if (!machine.is_first()) std::cout.rdbuf(&nothing);
+  int code = 0;
+  try {
+    action(machine);
+    code = finish_output();
+  } catch (...) {
+    const auto [message, found] = describe_exception();
+    code = found;
+    if (machine.is_first()) report_error(message, code);
+    machine.end(message);
+  }
+  std::cout.rdbuf(output);
+  return code;
+}
+
+int run_action(const Action& action) {
+  std::optional<Machine> machine;
+  try {
+    machine.emplace();
+  } catch (...) {
+    const auto [message, code] = describe_exception();
+    return report_error(message, code);
+  }
+  return run_on(*machine, action);
 }
 
 /// Help and version are results; everything else is a usage error, of one line like any other.

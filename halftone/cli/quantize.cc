@@ -45,7 +45,7 @@ compress::Recipe make_recipe(const Options& options) {
   return recipe;
 }
 
-void run(const Options& options) {
+void run(const Options& options, const Machine& machine) {
   const auto start = std::chrono::steady_clock::now();
   apply(options.common);
   const compress::Recipe recipe = make_recipe(options);
@@ -55,9 +55,12 @@ void run(const Options& options) {
   formats::check_model(graph, options.output);
   const formats::Dataset data = open_data(options.data);
   const compress::QuantizeResult result = [&] {
-    Progress progress(options.common);
-    return compress::quantize(graph, data, recipe, {options.common.seed, progress.sink()});
+    Progress progress(options.common, machine);
+    return compress::quantize(
+        graph, data, recipe,
+        {options.common.seed, progress.sink(), machine.devices(options.data.devices)});
   }();
+  if (!machine.is_first()) return;
   formats::save_model(result.graph, options.output);
 
   report::QuantizeSummary summary;
@@ -95,7 +98,9 @@ void add_quantize(CLI::App& app, Action& action) {
   verb->add_option("--recipe", options->recipe,
                    "TOML file with settings per layer and for the fitting")
       ->check(some_path());
-  verb->final_callback([options, &action] { action = [options] { run(*options); }; });
+  verb->final_callback([options, &action] {
+    action = [options](const Machine& machine) { run(*options, machine); };
+  });
 }
 
 }  // namespace halftone::cli

@@ -88,7 +88,8 @@ std::size_t batch_of(const ir::Graph& graph, const std::vector<ir::Tensor>& inpu
   return 1;
 }
 
-void run(const Options& options) {
+void run(const Options& options, const Machine& machine) {
+  if (!machine.is_first()) return;
   apply(options.common);
   ir::Graph graph = load_to_run(options.model);
   const std::vector<ir::Tensor> inputs = read_inputs(options, graph);
@@ -127,7 +128,9 @@ void add_run(CLI::App& app, Action& action) {
       ->required()
       ->check(some_path());
   add_activation_option(*verb, options->int8_activations);
-  verb->final_callback([options, &action] { action = [options] { run(*options); }; });
+  verb->final_callback([options, &action] {
+    action = [options](const Machine& machine) { run(*options, machine); };
+  });
 }
 
 }  // namespace halftone::cli

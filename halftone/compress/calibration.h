@@ -14,6 +14,7 @@
 #include "halftone/formats/data/dataset.h"
 #include "halftone/ir/graph.h"
 #include "halftone/numerics/distortion.h"
+#include "halftone/spmd/devices.h"
 
 namespace halftone::compress {
 
@@ -24,11 +25,14 @@ struct ValuePair {
 };
 
 /// Asks questions about values of a graph, answered by streaming the calibration data through the
-/// part of it that computes them. Memory: one batch per thread and the answer.
+/// part of it that computes them, on devices. Memory: per device, one batch and log2(batches) + 1
+/// times the answer.
 class Calibration {
  public:
   /// `data` must outlive this.
-  explicit Calibration(const formats::Dataset& data) : data_(data) {}
+  /// @param devices  as in runtime::StreamOptions; no answer depends on how many there are
+  explicit Calibration(const formats::Dataset& data, spmd::Devices devices = {})
+      : data_(data), devices_(std::move(devices)) {}
 
   /// Pairs of single values.
   /// @param most  pairs to keep at most
@@ -45,6 +49,12 @@ class Calibration {
                                                               std::span<const ValuePair> pairs,
                                                               const ProgressSink& progress) const;
 
+  /// How often each row of a table is looked up.
+  /// @param indices  value of int32 or int64, of the float network; negative ones count from the
+  /// end
+  /// @return         [rows]
+  [[nodiscard]] std::vector<std::size_t> uses(const ir::Graph& graph, ir::ValueId indices,
+                                              std::size_t rows, const ProgressSink& progress) const;
   /// The values themselves for the first samples, one list per value: [samples, ...].
   [[nodiscard]] std::vector<std::vector<float>> collect(const ir::Graph& graph, ValuePair pair,
                                                         std::size_t samples,
@@ -52,7 +62,12 @@ class Calibration {
   [[nodiscard]] std::size_t num_samples() const { return data_.size(); }
 
  private:
+  template <typename Ask>
+  auto stream_pairs(const ir::Graph& graph, std::span<const ValuePair> pairs,
+                    const ProgressSink& progress, std::size_t samples, const Ask& ask) const;
+
   const formats::Dataset& data_;
+  spmd::Devices devices_;
 };
 
 }  // namespace halftone::compress

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <span>
+#include <tuple>
 
 #include "halftone/base/error.h"
 #include "halftone/compress/feed.h"
@@ -66,7 +67,15 @@ Contest prepare(const ir::Graph& graph, const formats::Dataset& data, const ir::
   return contest;
 }
 
-/// Counts over the samples seen so far.
+/// What is counted over samples; a tree of arrays, so that batches can be added up.
+struct Counts {
+  spmd::Array answers;  ///< int64 [4] samples, right ones, right ones of the reference, equal ones
+  spmd::Array moved;    ///< float64 [2] signal and noise of the scores
+
+  static auto members(auto& self) { return std::tie(self.answers, self.moved); }
+};
+
+/// Counts over the samples of a batch.
 class Score {
  public:
   Score(const formats::Dataset& data, std::size_t classes) : data_(data), classes_(classes) {}
@@ -75,31 +84,19 @@ class Score {
     const std::int64_t found = answer(scores);
     if (data_.has_labels()) {
       const std::int64_t label = checked_label(sample);
-      right_ += static_cast<std::size_t>(found == label);
-      if (!reference.empty()) {
-        reference_right_ += static_cast<std::size_t>(answer(reference) == label);
-      }
+      right_ += found == label ? 1 : 0;
+      if (!reference.empty()) reference_right_ += answer(reference) == label ? 1 : 0;
     }
     if (!reference.empty()) {
-      agreed_ += static_cast<std::size_t>(answer(reference) == found);
+      agreed_ += answer(reference) == found ? 1 : 0;
       distortion_.add(reference, scores);
     }
     ++samples_;
   }
 
-  [[nodiscard]] Evaluation result(bool with_reference) const {
-    const auto fraction = [this](std::size_t count) {
-      return static_cast<double>(count) / static_cast<double>(samples_);
-    };
-    Evaluation evaluation;
-    evaluation.samples = samples_;
-    evaluation.metric = data_.has_labels() ? "accuracy" : "agreement";
-    evaluation.value = fraction(data_.has_labels() ? right_ : agreed_);
-    if (with_reference) {
-      evaluation.reference = Comparison{{}, fraction(agreed_), distortion_.sqnr_db()};
-      if (data_.has_labels()) evaluation.reference->value = fraction(reference_right_);
-    }
-    return evaluation;
+  [[nodiscard]] Counts counts() const {
+    return {spmd::Array::of({samples_, right_, reference_right_, agreed_}),
+            spmd::Array::of({distortion_.signal(), distortion_.noise()})};
   }
 
  private:
@@ -116,12 +113,30 @@ class Score {
 
   const formats::Dataset& data_;
   std::size_t classes_;
-  std::size_t samples_ = 0;
-  std::size_t right_ = 0;
-  std::size_t reference_right_ = 0;
-  std::size_t agreed_ = 0;
+  std::int64_t samples_ = 0;
+  std::int64_t right_ = 0;
+  std::int64_t reference_right_ = 0;
+  std::int64_t agreed_ = 0;
   numerics::Distortion distortion_;
 };
+
+Evaluation evaluation_of(const Counts& counts, bool has_labels, bool with_reference) {
+  const auto found = counts.answers.as<std::int64_t>();
+  const auto fraction = [&](std::size_t i) {
+    return static_cast<double>(found[i]) / static_cast<double>(found[0]);
+  };
+  Evaluation evaluation;
+  evaluation.samples = static_cast<std::size_t>(found[0]);
+  evaluation.metric = has_labels ? "accuracy" : "agreement";
+  evaluation.value = fraction(has_labels ? 1 : 3);
+  if (with_reference) {
+    const auto moved = counts.moved.as<double>();
+    const numerics::Distortion distortion(evaluation.samples, moved[0], moved[1]);
+    evaluation.reference = Comparison{{}, fraction(3), distortion.sqnr_db()};
+    if (has_labels) evaluation.reference->value = fraction(2);
+  }
+  return evaluation;
+}
 
 }  // namespace
 
@@ -140,20 +155,22 @@ Evaluation evaluate(const ir::Graph& graph, const formats::Dataset& data,
     }
   }
   const Contest contest = prepare(graph, data, reference, options);
-  Score score(data, classes);
-  const auto consume = [&](std::size_t first, std::size_t count,
-                           std::span<const ir::Tensor> outputs) {
-    for (std::size_t i = 0; i < count; ++i) {
+  const auto count = [&](const runtime::Batch& batch) {
+    Score score(data, classes);
+    for (std::size_t i = 0; i < batch.count; ++i) {
       const auto scores = [&](std::size_t output) {
-        return outputs[output].as<float>().subspan(i * classes, classes);
+        return batch.outputs[output].as<float>().subspan(i * classes, classes);
       };
-      score.add(first + i, scores(0), reference == nullptr ? std::span<const float>() : scores(1));
+      score.add(batch.first + i, scores(0),
+                reference == nullptr ? std::span<const float>() : scores(1));
     }
+    return score.counts();
   };
-  const runtime::StreamOptions stream{data.size(), options.batch, options.progress,
-                                      options.int8_activations};
-  runtime::run_stream(contest.graph, stream, contest.fill, consume);
-  return score.result(reference != nullptr);
+  const runtime::Stream stream(
+      contest.graph,
+      {data.size(), options.batch, options.progress, options.int8_activations, options.devices},
+      contest.fill);
+  return evaluation_of(stream.sum(count), data.has_labels(), reference != nullptr);
 }
 
 }  // namespace halftone::compress

@@ -9,6 +9,7 @@
 #include "halftone/base/progress.h"
 #include "halftone/formats/data/dataset.h"
 #include "halftone/ir/graph.h"
+#include "halftone/spmd/devices.h"
 
 namespace halftone::compress {
 
@@ -19,6 +20,7 @@ struct EvaluateOptions {
   std::string network = "network";
   std::string reference = "reference";
   bool int8_activations = true;  ///< as in runtime::PlanOptions
+  spmd::Devices devices{};       ///< as in runtime::StreamOptions
 };
 
 /// What a network and its reference gave on the same samples.
@@ -38,6 +40,7 @@ struct Evaluation {
 /// Runs a classifier over a data set and counts right answers. The answer is the index of the
 /// largest number of the first output (the first of equal ones); with a single number, whether it
 /// exceeds 1/2.
+/// The result does not depend on the number of devices, and is the same on all ranks.
 /// @param reference  a network to compare with, or null; it may want its inputs in another shape
 /// @throws Error kShape if data, network and reference do not fit; kFormat if a label is no class
 ///         of the network; kUsage if there are neither labels nor a reference

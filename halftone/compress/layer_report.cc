@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "halftone/compress/layers.h"
 #include "halftone/numerics/distortion.h"
 
 namespace halftone::compress {
@@ -17,7 +18,8 @@ int bits_of(const ir::Graph& graph, ir::ValueId value) {
 
 LayerReport report_layer(const ir::Graph& graph, ir::NodeId layer, ir::NodeId twin) {
   const ir::Node& original = graph.node(layer);
-  const ir::Constant& weights = *graph.constant(original.inputs[1]);
+  const std::size_t input = weights_input(original.op);
+  const ir::Constant& weights = *graph.constant(original.inputs[input]);
   LayerReport report;
   report.name = original.name;
   report.op = name_of(original.op);
@@ -27,14 +29,14 @@ LayerReport report_layer(const ir::Graph& graph, ir::NodeId layer, ir::NodeId tw
   if (twin == layer) return report;
   const ir::Node& quantized = graph.node(twin);
   const auto* recurrent = std::get_if<ir::Recurrent>(&quantized.op);
-  if (recurrent == nullptr) {
+  if (recurrent != nullptr) {
+    if (recurrent->state_encoding) report.activation_bits = recurrent->state_encoding->bits;
+  } else if (!is_table(quantized.op)) {
     report.activation_bits = bits_of(graph, quantized.inputs[0]);
-  } else if (recurrent->state_encoding) {
-    report.activation_bits = recurrent->state_encoding->bits;
   }
-  report.weight_bits = bits_of(graph, quantized.inputs[1]);
+  report.weight_bits = bits_of(graph, quantized.inputs[input]);
   if (report.weight_bits < 32) {
-    const ir::Constant& codes = *graph.constant(quantized.inputs[1]);
+    const ir::Constant& codes = *graph.constant(quantized.inputs[input]);
     report.encoded_bytes = storage_bytes(codes);
     numerics::Distortion distortion;
     distortion.add(std::get<ir::Tensor>(weights).as<float>(), ir::to_float(codes).as<float>());

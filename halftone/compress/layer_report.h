@@ -15,7 +15,7 @@ struct LayerReport {
   std::string name;
   std::string_view op;
   int weight_bits = 32;
-  int activation_bits = 32;
+  int activation_bits = 32;       ///< of a table, whose input is indices: always 32
   std::size_t float_bytes = 0;    ///< of the float weights
   std::size_t encoded_bytes = 0;  ///< of codes and bases, or of the float weights if they stay
   double weight_sqnr_db = 0;      ///< of the weights; +infinity if they stay
@@ -23,7 +23,7 @@ struct LayerReport {
 };
 
 /// The report of a layer and its quantized twin, which may be the layer itself; without `sqnr_db`,
-/// which only data can tell. @pre weights (input 1) are constants
+/// which only data can tell. @pre the weights are constants
 LayerReport report_layer(const ir::Graph& graph, ir::NodeId layer, ir::NodeId twin);
 
 }  // namespace halftone::compress

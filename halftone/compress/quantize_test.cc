@@ -181,6 +181,51 @@ TEST(Quantize, GivesTwoBitsThatConvolutionsReadASmallRatio) {
   EXPECT_EQ(count_input_digits(quantize(linear, data, recipe_of(2, 2))), 2u);
 }
 
+/// x [N, 4, 6, 8] - a matrix for each of 4 heads - mixed over places by a matrix on the left.
+ir::Graph network_of_products() {
+  Random random(40);
+  ir::Graph graph;
+  const auto x =
+      graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 4, 6, 8}));
+  const auto w = graph.add_constant("heads.w", random_tensor({4, 8, 5}, random, 0.4F));
+  const auto heads = graph.add_node("heads", ir::MatMul{}, {x, w});
+  const auto m = graph.add_constant("mix.w", random_tensor({7, 6}, random, 0.4F));
+  graph.add_output(graph.add_node("mix", ir::MatMul{}, {m, heads}));
+  return graph;
+}
+
+TEST(Quantize, EncodesConstantsOfProductsWhereverTheyStand) {
+  const formats::Dataset data = random_dataset(100, 192, 41);
+  const ir::Graph network = network_of_products();
+  double last = 0;
+  for (const int bits : {2, 4, 6}) {
+    const QuantizeResult result = quantize(network, data, recipe_of(bits, 0));
+    EXPECT_EQ(count_operators(result.graph, "MatMul"), 0u);
+    ASSERT_EQ(result.layers.size(), 2u);
+    EXPECT_EQ(result.layers[0].name, "heads");
+    EXPECT_EQ(result.layers[0].op, "Conv");
+    EXPECT_EQ(result.layers[1].name, "mix");
+    EXPECT_EQ(result.layers[1].op, "FullyConnected");
+    EXPECT_EQ(result.layers[1].weight_bits, bits);
+    const auto& outputs = result.graph.outputs();
+    EXPECT_EQ(result.graph.value(outputs[0]).type, network.value(network.outputs()[0]).type);
+    EXPECT_GT(result.layers[1].sqnr_db, last + 5);
+    last = result.layers[1].sqnr_db;
+  }
+}
+
+TEST(Quantize, LeavesProductsAsTheyAreThatStayFloat) {
+  const formats::Dataset data = random_dataset(50, 192, 42);
+  const ir::Graph network = network_of_products();
+  const auto skip = [](const std::string& name) {
+    return parse_recipe("[[layer]]\nname = \"" + name + "\"\nskip = true", "test");
+  };
+  EXPECT_EQ(count_operators(quantize(network, data, skip("heads")).graph, "MatMul"), 1u);
+  const QuantizeResult all = quantize(network, data, skip("*"));
+  EXPECT_EQ(count_operators(all.graph, "MatMul"), 2u);
+  EXPECT_TRUE(all.layers.empty());
+}
+
 TEST(Quantize, RefusesNetworksWithoutLinearLayers) {
   ir::Graph graph;
   const auto x = graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 4}));

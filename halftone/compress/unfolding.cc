@@ -14,11 +14,6 @@ std::size_t count_of(std::span<const ir::Dim> extents) {
 
 }  // namespace
 
-bool is_layer(const ir::Operator& op) {
-  return std::holds_alternative<ir::FullyConnected>(op) || std::holds_alternative<ir::Conv>(op) ||
-         std::holds_alternative<ir::ConvTranspose>(op);
-}
-
 Unfolding::Unfolding(const ir::Graph& graph, const ir::Node& layer) {
   const ir::Shape& weights = graph.value(layer.inputs[1]).type.shape;
   num_cols_ = matrix_extent(weights).cols;

@@ -13,16 +13,12 @@
 
 namespace halftone::compress {
 
-/// Whether an operator multiplies its input with a matrix of weights (input 1), one row per output,
-/// and adds a bias (input 2): FullyConnected, Conv, ConvTranspose.
-bool is_layer(const ir::Operator& op);
-
 /// For a fully connected layer the rows are its input's. For a convolution there is one row for
 /// each output position: what all taps see there, zero where they see padding (im2col); outputs are
 /// in groups of equal size, and each group sees channels of its own.
 class Unfolding {
  public:
-  /// @pre is_layer(layer.op)
+  /// @pre is_layer(layer.op), see layers.h
   Unfolding(const ir::Graph& graph, const ir::Node& layer);
   /// Rows as they are, as a fully connected layer with so many inputs has them.
   explicit Unfolding(std::size_t num_cols) : num_cols_(num_cols) {}

@@ -3,28 +3,22 @@
 
 #include <algorithm>
 
-#include "halftone/base/error.h"
+#include "halftone/base/random.h"
 
 namespace halftone::compress {
 
-ValueSample::ValueSample(std::size_t stream_size, std::size_t most, std::uint64_t seed)
-    : stride_(std::max<std::size_t>(1, (stream_size + most - 1) / most)), random_(seed) {
-  pick_next();
-}
-
-void ValueSample::add(std::span<const float> actual, std::span<const float> original) {
-  HALFTONE_ASSERT(actual.size() == original.size());
-  while (pick_ < position_ + actual.size()) {
-    actual_.push_back(actual[pick_ - position_]);
-    original_.push_back(original[pick_ - position_]);
-    stratum_ += stride_;
-    pick_next();
+ValueSample::Picks::Picks(std::size_t stream_size, std::size_t most, std::uint64_t seed)
+    : stride_(std::max<std::size_t>(1, (stream_size + most - 1) / most)) {
+  Random random(seed);
+  for (std::size_t stratum = 0; stratum < stream_size; stratum += stride_) {
+    const std::size_t place = stratum + static_cast<std::size_t>(random.below(stride_));
+    if (place < stream_size) places_.push_back(place);
   }
-  position_ += actual.size();
 }
 
-void ValueSample::pick_next() {
-  pick_ = stratum_ + static_cast<std::size_t>(random_.below(stride_));
+std::span<const std::size_t> ValueSample::Picks::within(std::size_t begin, std::size_t end) const {
+  const auto first = std::lower_bound(places_.begin(), places_.end(), begin);
+  return {first, std::lower_bound(first, places_.end(), end)};
 }
 
 }  // namespace halftone::compress

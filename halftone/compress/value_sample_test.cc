@@ -9,53 +9,46 @@
 namespace halftone::compress {
 namespace {
 
-std::vector<float> numbers(std::size_t count) {
-  std::vector<float> x(count);
-  std::iota(x.begin(), x.end(), 0.0F);
-  return x;
+using Picks = ValueSample::Picks;
+
+std::vector<std::size_t> all(const Picks& picks, std::size_t stream_size) {
+  const auto places = picks.within(0, stream_size);
+  return {places.begin(), places.end()};
 }
 
 TEST(ValueSample, DoesNotDependOnHowTheStreamIsCut) {
-  const std::vector<float> x = numbers(1000);
-  ValueSample whole(1000, 64, 3);
-  whole.add(x, x);
-  ValueSample pieces(1000, 64, 3);
+  const Picks picks(1000, 64, 3);
+  std::vector<std::size_t> pieces;
   for (std::size_t at = 0; at < 1000;) {
     const std::size_t count = std::min<std::size_t>(1 + at % 37, 1000 - at);
-    pieces.add(std::span(x).subspan(at, count), std::span(x).subspan(at, count));
+    const auto part = picks.within(at, at + count);
+    EXPECT_LE(part.size(), picks.most_within(count));
+    pieces.insert(pieces.end(), part.begin(), part.end());
     at += count;
   }
-  EXPECT_THAT(pieces.actual(), testing::ElementsAreArray(whole.actual()));
+  EXPECT_EQ(pieces, all(picks, 1000));
 }
 
 TEST(ValueSample, KeepsOneOfEachStratum) {
-  const std::vector<float> x = numbers(1000);
-  ValueSample sample(1000, 100, 1);
-  sample.add(x, x);
-  ASSERT_EQ(sample.actual().size(), 100u);
-  for (std::size_t i = 0; i < 100; ++i) {
-    EXPECT_GE(sample.actual()[i], static_cast<float>(10 * i));
-    EXPECT_LT(sample.actual()[i], static_cast<float>(10 * i + 10));
+  const auto places = all(Picks(1000, 100, 1), 1000);
+  ASSERT_EQ(places.size(), 100U);
+  for (std::size_t i = 0; i < 100; ++i) EXPECT_EQ(places[i] / 10, i);
+}
+
+TEST(ValueSample, KeepsEverythingThatFits) {
+  std::vector<std::size_t> expected(50);
+  std::iota(expected.begin(), expected.end(), 0U);
+  EXPECT_EQ(all(Picks(50, 100, 0), 50), expected);
+}
+
+TEST(ValueSample, KeepsNothingBeyondTheEnd) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    for (const std::size_t place : all(Picks(95, 10, seed), 1000)) EXPECT_LT(place, 95U);
   }
 }
 
-TEST(ValueSample, KeepsEverythingThatFitsAndThePairsTogether) {
-  const std::vector<float> x = numbers(50);
-  std::vector<float> y = x;
-  for (float& value : y) value *= 2;
-  ValueSample sample(50, 100, 0);
-  sample.add(x, y);
-  EXPECT_THAT(sample.actual(), testing::ElementsAreArray(x));
-  EXPECT_THAT(sample.original(), testing::ElementsAreArray(y));
-}
-
 TEST(ValueSample, DependsOnTheSeed) {
-  const std::vector<float> x = numbers(1000);
-  ValueSample a(1000, 10, 0);
-  ValueSample b(1000, 10, 1);
-  a.add(x, x);
-  b.add(x, x);
-  EXPECT_THAT(a.actual(), testing::Not(testing::ElementsAreArray(b.actual())));
+  EXPECT_NE(all(Picks(1000, 10, 0), 1000), all(Picks(1000, 10, 1), 1000));
 }
 
 }  // namespace

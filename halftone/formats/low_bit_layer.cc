@@ -84,6 +84,13 @@ void LowBitFields::check() const {
   activation_of_code(activation);
 }
 
+void LowBitFields::check_table() const {
+  check_that(weight_bits > 0 && activation_bits == 0 && activation == 0,
+             "a table: expected codes alone, found " + std::to_string(weight_bits) +
+                 " weight_bits, " + std::to_string(activation_bits) +
+                 " activation_bits, activation " + std::to_string(activation));
+}
+
 Granularity granularity_of(std::string_view name) {
   for (const auto each : {Granularity::kTensor, Granularity::kChannel, Granularity::kGroup}) {
     if (name == to_string(each)) return each;
@@ -106,13 +113,15 @@ ir::Activation activation_of_code(std::int64_t code) {
 ir::Activation activation_after(const ir::Operator& op) {
   if (const auto* layer = std::get_if<ir::FullyConnected>(&op)) return layer->activation;
   if (const auto* conv = std::get_if<ir::Conv>(&op)) return conv->activation;
+  if (std::holds_alternative<ir::Gather>(op)) return {};
   return std::get<ir::ConvTranspose>(op).activation;
 }
 
 LowBitLayer take_apart(const ir::Graph& graph, const ir::Node& node) {
   LowBitLayer layer;
-  layer.x = node.inputs[0];
-  layer.weights_id = node.inputs[1];
+  const std::size_t weights = weights_input(node.op);
+  layer.x = node.inputs[1 - weights];
+  layer.weights_id = node.inputs[weights];
   if (node.inputs.size() > 2) layer.bias = node.inputs[2];
   const ir::Constant* constant = graph.constant(layer.weights_id);
   if (constant != nullptr) layer.weights = std::get_if<ir::EncodedTensor>(constant);

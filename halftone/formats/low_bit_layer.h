@@ -4,8 +4,9 @@
 //     y[.., o] = activation(sum_k x[.., k] w[o, k] + bias[o])
 //
 // or ir::Conv or ir::ConvTranspose, channels last, whose weights are seen as the matrix [o, n], n
-// the taps times the channels of a group. Inputs:
-//     0  x, float32 [.., n], or [N, spatial.., C]
+// the taps times the channels of a group; or ir::Gather along axis 0, y[.., :] = w[x[..], :], whose
+// weights are always encoded and which has neither activation nor inputs 1 and 4. Inputs:
+//     0  x, float32 [.., n], or [N, spatial.., C]; of a Gather the indices
 //     1  basis of x [Kx], or [Kx + 1] with the offset last; absent: x stays float
 //     2  bases of the weights [num_bases, Kw], or [num_bases, Kw + 1]; absent: float weights
 //     3  bit planes of the weights, uint8 [o, Kw, ceil(n / 8)], bit c of a row is bit c mod 8 of
@@ -40,6 +41,8 @@ struct LowBitFields {
 
   /// @throws Error kFormat if a number is out of range or two do not go together
   void check() const;
+  /// @throws Error kFormat unless they may be a Gather's
+  void check_table() const;
 
   bool operator==(const LowBitFields&) const = default;
 };
@@ -68,10 +71,11 @@ ir::Activation activation_of_code(std::int64_t code);
 
 // To files.
 
-/// What a layer applies to its sums. @pre a FullyConnected, Conv or ConvTranspose
+/// What a layer applies to its sums. @pre a FullyConnected, Conv, ConvTranspose
+/// or Gather
 ir::Activation activation_after(const ir::Operator& op);
 
-/// A layer of a graph and the Encode before it, taken apart.
+/// A layer of a graph and the Encode before it, taken apart; the x of a Gather is its indices.
 struct LowBitLayer {
   const numerics::BasisEncoding* activations = nullptr;  ///< null: x stays float
   const ir::EncodedTensor* weights = nullptr;            ///< null: float weights

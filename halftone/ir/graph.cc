@@ -158,6 +158,15 @@ void Graph::replace_node(NodeId id, Operator op, std::vector<ValueId> inputs) {
   link(id);
 }
 
+void Graph::absorb(NodeId first, NodeId second, Operator op, std::vector<ValueId> inputs) {
+  const ValueId result = node(first).output;
+  const ValueId absorbed = node(second).output;
+  replace_node(first, std::move(op), std::move(inputs));
+  replace_uses(absorbed, result);
+  rename(result, value(absorbed).name);
+  remove_node(second);
+}
+
 void Graph::remove_node(NodeId id) {
   const ValueId output = node(id).output;
   if (num_uses(output) != 0) fail(ErrorKind::kInternal, describe(node(id)) + " is still read");

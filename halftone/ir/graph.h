@@ -82,6 +82,10 @@ class Graph {
   /// Gives a node another operator and inputs; its output is inferred anew and may change type.
   /// @throws Error kShape as add_node()
   void replace_node(NodeId id, Operator op, std::vector<ValueId> inputs);
+  /// Gives `first` the operator that does its own work and that of its only reader `second`, which
+  /// goes; the output of `first` gets the other's name and readers.
+  /// @throws Error kShape as add_node()
+  void absorb(NodeId first, NodeId second, Operator op, std::vector<ValueId> inputs);
   /// Removes a node. @throws Error kInternal if its output is still read
   void remove_node(NodeId id);
   /// Makes every reader of `from`, outputs of the graph included, read `to`.

@@ -151,6 +151,20 @@ TEST(Graph, ReplaceUsesReachesReadersAndOutputs) {
   EXPECT_EQ(d.graph.num_uses(d.x), 4u);
 }
 
+TEST(Graph, AbsorbKeepsTheFirstNodeAndTheLastName) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", float_type({kBatch}));
+  const ValueId sum = graph.add_node("sum", kAdd, {x, x});
+  const ValueId relu = graph.add_node("relu", kRelu, {sum}, "result");
+  graph.add_output(relu);
+  const NodeId second = *graph.producer(relu);
+  graph.absorb(*graph.producer(sum), second, Binary{BinaryKind::kAdd, kRelu.activation}, {x, x});
+  EXPECT_THAT(graph.outputs(), ElementsAre(sum));
+  EXPECT_EQ(graph.node(*graph.producer(sum)).name, "sum");
+  EXPECT_EQ(graph.value(sum).name, "result");
+  EXPECT_FALSE(graph.contains(second));
+}
+
 TEST(Graph, InferAllFollowsANewInputType) {
   Diamond d;
   d.graph.set_input_type(d.x, float_type({2, 9}));

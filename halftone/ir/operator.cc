@@ -35,6 +35,8 @@ std::string attributes_of(const Operator& op) {
   return std::visit([](const auto& held) { return attributes(held); }, op);
 }
 
+std::size_t weights_input(const Operator& op) { return std::holds_alternative<Gather>(op) ? 0 : 1; }
+
 Operator with_batch(Operator op, std::size_t batch) {
   if (auto* reshape = std::get_if<Reshape>(&op)) reshape->shape = reshape->shape.with_batch(batch);
   if (auto* repeat = std::get_if<BroadcastTo>(&op)) repeat->shape = repeat->shape.with_batch(batch);

@@ -26,14 +26,18 @@ namespace halftone::ir {
 using Operator =
     std::variant<FullyConnected, MatMul, Conv, ConvTranspose, Pool, Recurrent, Unary, Binary, Where,
                  Cast, Reshape, Transpose, Concat, Slice, Softmax, Encode, QuantizeLinear,
-                 DequantizeLinear, Requantize, Reduce, ArgReduce, CumSum, Gather, GatherElements,
-                 GatherND, ScatterElements, ScatterND, OneHot, TopK, Pad, BroadcastTo, Tile,
-                 ReverseSequence, Resize, GridSample, Normalize, LocalNormalize>;
+                 DequantizeLinear, Requantize, Lookup, Reduce, ArgReduce, CumSum, Gather,
+                 GatherElements, GatherND, ScatterElements, ScatterND, OneHot, TopK, Pad,
+                 BroadcastTo, Tile, ReverseSequence, Resize, GridSample, Normalize, LocalNormalize>;
 
 /// "FullyConnected"; for Unary, Binary and Pool the function's name: "Tanh", "Add", "MaxPool".
 std::string_view name_of(const Operator& op);
 /// The attributes as text; empty if there are none worth a word.
 std::string attributes_of(const Operator& op);
+
+/// Which input of a layer holds its weights: that of a Gather is the table, input 0; all others
+/// have theirs in input 1.
+std::size_t weights_input(const Operator& op);
 
 /// The operator for batches of one size: every kBatch among its attributes is replaced.
 /// @throws Error kShape if the batch exceeds 2^40

@@ -25,7 +25,7 @@ std::vector<Row> table() {
   return {
       {FullyConnected{tanh}, "FullyConnected", "activation=Tanh", 2, 3},
       {MatMul{true, true}, "MatMul", "transpose_a transpose_b", 2, 2},
-      {Conv{plain_window(2), 2}, "Conv", "groups=2", 2, 3},
+      {Conv{plain_window(2), 2}, "Conv", "groups=2", 2, 4},
       {ConvTranspose{plain_window(1), {0}}, "ConvTranspose", "", 2, 3},
       {Pool{PoolKind::kMax, {2}, plain_window(1)}, "MaxPool", "kernel=2", 1, 1},
       {Recurrent{}, "Recurrent", "LSTM", 2, 7},
@@ -43,6 +43,8 @@ std::vector<Row> table() {
        "uint8 scale=0.500000 zero_point=3", 1, 1},
       {DequantizeLinear{{{1, 2}, {0, 0}, 1}}, "DequantizeLinear", "2 scales along axis 1", 1, 1},
       {Requantize{{0.5}, 3}, "Requantize", "int8 multiplier=0.500000 zero_point=3", 1, 1},
+      {Lookup{ElementType::kInt32, std::vector<std::int32_t>(256, 7)}, "Lookup",
+       "int32 from 7 to 7", 1, 1},
       {Reduce{ReduceKind::kLogSumExp, {0, 2}, true}, "Reduce", "LogSumExp axes=0 2 keep", 1, 1},
       {ArgReduce{1, false, true, true}, "ArgReduce", "smallest axis=1 last keep", 1, 1},
       {CumSum{1, true, true}, "CumSum", "axis=1 exclusive reverse", 1, 1},

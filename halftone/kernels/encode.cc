@@ -36,12 +36,9 @@ HWY_INLINE std::uint64_t MaskToBits(D d, M mask) {
 
 /// One bit for each of 64 floats: the xor over all thresholds of x > threshold. Four vectors at a
 /// time keep their masks in registers while the thresholds pass by.
-/// @tparam kFlips  how many thresholds there are, or 0
-template <std::size_t kFlips>
 HWY_INLINE std::uint64_t CompareWord(const float* HWY_RESTRICT x, std::span<const float> flips) {
   constexpr std::size_t kStep = std::min<std::size_t>(4 * kLanes, 64);
   const DFloat d;
-  const std::size_t num_flips = kFlips == 0 ? flips.size() : kFlips;
   std::uint64_t word = 0;
   for (std::size_t c = 0; c < 64; c += kStep) {
     const auto x0 = hn::LoadU(d, x + c);
@@ -52,8 +49,8 @@ HWY_INLINE std::uint64_t CompareWord(const float* HWY_RESTRICT x, std::span<cons
     auto m1 = m0;
     auto m2 = m0;
     auto m3 = m0;
-    for (std::size_t f = 0; f < num_flips; ++f) {
-      const auto t = hn::Set(d, flips[f]);
+    for (const float flip : flips) {
+      const auto t = hn::Set(d, flip);
       m0 = hn::Xor(m0, hn::Gt(x0, t));
       m1 = hn::Xor(m1, hn::Gt(x1, t));
       m2 = hn::Xor(m2, hn::Gt(x2, t));
@@ -118,60 +115,133 @@ HWY_INLINE void EncodeTail(const float* HWY_RESTRICT x, std::size_t count, const
   }
 }
 
-/// Encodes 64 floats to `word` of each plane of a row.
-HWY_INLINE void EncodeWord(const float* HWY_RESTRICT x, const EncodeTable& table, std::size_t words,
-                           std::uint64_t* HWY_RESTRICT word) {
-  if (table.by_comparison()) {
-    for (std::size_t j = 0; j < table.bits(); ++j) {
-      const std::span<const float> flips = table.flips(j);
-      // One bit or the upper of two, and the lower of two.
-      const std::uint64_t bits = flips.size() == 1   ? CompareWord<1>(x, flips)
-                                 : flips.size() == 3 ? CompareWord<3>(x, flips)
-                                                     : CompareWord<0>(x, flips);
-      word[j * words] = bits ^ table.lowest(j);
+/// Encodes 64 floats at a time to `word` of each plane of a row, in any basis.
+class WordEncoder {
+ public:
+  explicit WordEncoder(const EncodeTable& table) : table_(table) {}
+
+  [[nodiscard]] std::size_t bits() const { return table_.bits(); }
+  HWY_INLINE void operator()(const float* HWY_RESTRICT x, std::size_t words,
+                             std::uint64_t* HWY_RESTRICT word) const {
+    if (!table_.by_comparison()) {
+      std::uint64_t found[numerics::kMaxBits];
+      SearchWord(x, 64, table_, found);
+      for (std::size_t j = 0; j < bits(); ++j) word[j * words] = found[j];
+      return;
     }
-    return;
+    for (std::size_t j = 0; j < bits(); ++j) {
+      word[j * words] = CompareWord(x, table_.flips(j)) ^ table_.lowest(j);
+    }
   }
-  std::uint64_t found[numerics::kMaxBits];
-  SearchWord(x, 64, table, found);
-  for (std::size_t j = 0; j < table.bits(); ++j) word[j * words] = found[j];
-}
+
+ private:
+  const EncodeTable& table_;
+};
+
+/// The same for one bit, or for two of which the upper changes at the middle threshold and the
+/// lower at all three: nothing is compared twice, and the thresholds stay in registers.
+template <std::size_t kBits>
+class FewLevels {
+ public:
+  static bool takes(const EncodeTable& table) {
+    if (table.bits() != kBits) return false;
+    if (kBits == 1) return table.flips(0).size() == 1;
+    const std::size_t upper = upper_plane(table);
+    return table.flips(upper).size() == 1 && table.flips(1 - upper).size() == 3 &&
+           table.flips(upper)[0] == table.flips(1 - upper)[1];
+  }
+
+  /// @pre takes()
+  explicit FewLevels(const EncodeTable& table)
+      : upper_(upper_plane(table)), middle_(table.flips(upper_)[0]) {
+    for (std::size_t j = 0; j < kBits; ++j) lowest_[j] = table.lowest(j);
+    if constexpr (kBits == 2) {
+      low_ = table.flips(1 - upper_)[0];
+      high_ = table.flips(1 - upper_)[2];
+    }
+  }
+
+  [[nodiscard]] constexpr std::size_t bits() const { return kBits; }
+  HWY_INLINE void operator()(const float* HWY_RESTRICT x, std::size_t words,
+                             std::uint64_t* HWY_RESTRICT word) const {
+    const DFloat d;
+    const auto middle = hn::Set(d, middle_);
+    const auto low = hn::Set(d, low_);
+    const auto high = hn::Set(d, high_);
+    std::uint64_t upper_bits = 0;
+    std::uint64_t lower_bits = 0;
+    HWY_UNROLL(8)
+    for (std::size_t c = 0; c < 64; c += kLanes) {
+      const auto v = hn::LoadU(d, x + c);
+      const auto upper = hn::Gt(v, middle);
+      upper_bits |= MaskToBits(d, upper) << c;
+      if constexpr (kBits == 2) {
+        const auto ends = hn::Xor(hn::Gt(v, low), hn::Gt(v, high));
+        lower_bits |= MaskToBits(d, hn::Xor(upper, ends)) << c;
+      }
+    }
+    word[upper_ * words] = upper_bits ^ lowest_[upper_];
+    if constexpr (kBits == 2) word[(1 - upper_) * words] = lower_bits ^ lowest_[1 - upper_];
+  }
+
+ private:
+  static std::size_t upper_plane(const EncodeTable& table) {
+    return kBits == 2 && table.flips(1).size() == 1 ? 1 : 0;
+  }
+
+  std::size_t upper_;
+  float middle_;
+  float low_ = 0;
+  float high_ = 0;
+  std::uint64_t lowest_[kBits];
+};
 
 /// Encodes rows of n <= 32 numbers that follow each other, as many at a time as fit a word, while
 /// there are 64 numbers to read. Returns how many it encoded.
-std::size_t EncodeShortRows(MatrixView<const float> values, const EncodeTable& table,
-                            std::uint64_t* HWY_RESTRICT planes) {
+template <class EncodeWord>
+HWY_INLINE std::size_t EncodeShortRows(MatrixView<const float> values,
+                                       const EncodeWord& encode_word,
+                                       std::uint64_t* HWY_RESTRICT planes) {
   const std::size_t n = values.cols();
-  const std::size_t bits = table.bits();
+  const std::size_t bits = encode_word.bits();
   const std::size_t together = 64 / n;
   const std::uint64_t valid = (std::uint64_t{1} << n) - 1;
   const float* x = values.data_handle();
   std::size_t r = 0;
   for (; r * n + 64 <= values.rows() * n; r += together, x += together * n) {
     std::uint64_t words[numerics::kMaxBits];
-    EncodeWord(x, table, 1, words);
-    for (std::size_t j = 0; j < bits; ++j) {
-      std::uint64_t rest = words[j];
-      for (std::size_t s = 0; s < together; ++s, rest >>= n) planes[s * bits + j] = rest & valid;
+    encode_word(x, 1, words);
+    for (std::size_t s = 0; s < together; ++s) {
+      for (std::size_t j = 0; j < bits; ++j) planes[s * bits + j] = (words[j] >> (s * n)) & valid;
     }
     planes += together * bits;
   }
   return r;
 }
 
-void Encode(MatrixView<const float> values, const EncodeTable& table, std::uint64_t* planes) {
+template <class EncodeWord>
+HWY_NOINLINE void EncodeRows(MatrixView<const float> values, const EncodeTable& table,
+                             const EncodeWord& encode_word, std::uint64_t* planes) {
   const std::size_t n = values.cols();
   const std::size_t words = words_for_bits(n);
   const std::size_t whole = n / 64;
   const bool short_rows = n != 0 && n <= 32 && values.stride() == n;
-  std::size_t r = short_rows ? EncodeShortRows(values, table, planes) : 0;
+  std::size_t r = short_rows ? EncodeShortRows(values, encode_word, planes) : 0;
   for (; r < values.rows(); ++r) {
     const float* x = values.data_handle() + r * values.stride();
-    std::uint64_t* row = planes + r * table.bits() * words;
-    for (std::size_t w = 0; w < whole; ++w) {
-      EncodeWord(x + 64 * w, table, words, row + w);
-    }
+    std::uint64_t* row = planes + r * encode_word.bits() * words;
+    for (std::size_t w = 0; w < whole; ++w) encode_word(x + 64 * w, words, row + w);
     if (whole != words) EncodeTail(x + 64 * whole, n % 64, table, words, row + whole);
+  }
+}
+
+void Encode(MatrixView<const float> values, const EncodeTable& table, std::uint64_t* planes) {
+  if (FewLevels<1>::takes(table)) {
+    EncodeRows(values, table, FewLevels<1>(table), planes);
+  } else if (FewLevels<2>::takes(table)) {
+    EncodeRows(values, table, FewLevels<2>(table), planes);
+  } else {
+    EncodeRows(values, table, WordEncoder(table), planes);
   }
 }
 

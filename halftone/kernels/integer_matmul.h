@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact products of small integers with packed weights, and the way back to 8 bits.
+// Exact products of small integers with packed weights; requantize.h has the way back to 8 bits.
 #pragma once
 
 #include <cstddef>

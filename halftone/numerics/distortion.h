@@ -10,16 +10,23 @@ namespace halftone::numerics {
 /// Streaming distortion between a reference and an approximation; sums in float64, index order.
 class Distortion {
  public:
+  Distortion() = default;
+  /// Of the sums of others.
+  Distortion(std::size_t count, double signal, double noise)
+      : count_(count), signal_(signal), noise_(noise) {}
+
   /// @pre reference.size() == approximation.size()
   void add(std::span<const float> reference, std::span<const float> approximation);
 
   [[nodiscard]] std::size_t count() const { return count_; }
+  [[nodiscard]] double signal() const { return signal_; }  ///< sum x^2
+  [[nodiscard]] double noise() const { return noise_; }    ///< sum (x - y)^2
   /// Mean of (x - y)^2; 0 when nothing was added.
   [[nodiscard]] double mse() const;
   /// Signal to quantization noise, 10 log10(sum x^2 / sum (x - y)^2), in decibels; +infinity where
   /// nothing was lost, -infinity where there is noise but no signal.
   [[nodiscard]] double sqnr_db() const;
-  /// Largest |x - y|.
+  /// Largest |x - y| of the numbers added here.
   [[nodiscard]] double max_abs_error() const { return max_abs_error_; }
 
  private:

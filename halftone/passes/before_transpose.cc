@@ -48,6 +48,7 @@ class Mapping {
   bool operator()(ir::Unary& /*op*/) { return true; }
   bool operator()(ir::Binary& /*op*/) { return true; }
   bool operator()(ir::Cast& /*op*/) { return true; }
+  bool operator()(ir::Lookup& /*op*/) { return true; }
   bool operator()(ir::Softmax& op) { return map(op.axis); }
   bool operator()(ir::Concat& op) { return map(op.axis); }
   bool operator()(ir::Slice& op) { return map(op.axis); }

@@ -43,7 +43,7 @@ bool fuse_activation(ir::Graph& graph) {
     if (!fits) continue;
     auto fused = with_activation(node.op, unary->activation);
     if (!fused) continue;
-    absorb(graph, id, *reader, std::move(*fused), node.inputs);
+    graph.absorb(id, *reader, std::move(*fused), node.inputs);
     changed = true;
   }
   if (changed) graph.remove_unused_nodes();

@@ -134,7 +134,7 @@ bool fuse_reader(ir::Graph& graph, ir::NodeId id) {
     inputs.pop_back();
   }
   *activation = map->activation;
-  absorb(graph, id, *reader, std::move(fused), std::move(inputs));
+  graph.absorb(id, *reader, std::move(fused), std::move(inputs));
   return true;
 }
 

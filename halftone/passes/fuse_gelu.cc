@@ -164,7 +164,7 @@ bool fuse_at(ir::Graph& graph, ir::NodeId id) {
   // A constant of shape [1, 1, 1] may have given the result more axes than x.
   const bool same_type = graph.value(graph.node(id).output).type == graph.value(x).type;
   if (kind == ActivationKind::kIdentity || !same_type) return false;
-  absorb(graph, expansion.oldest(), id, ir::Unary{{kind}}, {x});
+  graph.absorb(expansion.oldest(), id, ir::Unary{{kind}}, {x});
   return true;
 }
 

@@ -2,6 +2,7 @@
 #include "halftone/passes/merge_duplicates.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <string>
 
@@ -41,6 +42,41 @@ bool merge_constants(ir::Graph& graph) {
   return changed;
 }
 
+bool same_numbers(const ir::Constant& a, const ir::Constant& b) {
+  if (const auto* codes = std::get_if<ir::EncodedTensor>(&a)) {
+    return codes->codes == std::get<ir::EncodedTensor>(b).codes;
+  }
+  const auto x = std::get<ir::Tensor>(a).bytes();
+  return std::memcmp(x.data(), std::get<ir::Tensor>(b).bytes().data(), x.size()) == 0;
+}
+
+/// Whether rows of a constant are looked up.
+bool is_table(const ir::Graph& graph, ir::ValueId id) {
+  if (graph.constant(id) == nullptr) return false;
+  const std::vector<ir::NodeId> readers = graph.consumers(id);
+  return std::ranges::any_of(readers, [&](ir::NodeId reader) {
+    const ir::Node& node = graph.node(reader);
+    return std::holds_alternative<ir::Gather>(node.op) && node.inputs[0] == id;
+  });
+}
+
+bool merge_tables(ir::Graph& graph) {
+  bool changed = false;
+  for (std::size_t t = 0; t < graph.num_values(); ++t) {
+    const ir::ValueId table{static_cast<std::uint32_t>(t)};
+    if (!is_table(graph, table)) continue;
+    for (std::size_t v = 0; v < graph.num_values(); ++v) {
+      const ir::ValueId id{static_cast<std::uint32_t>(v)};
+      const ir::Constant* constant = graph.constant(id);
+      if (constant == nullptr || id == table || graph.num_uses(id) == 0) continue;
+      const bool same = graph.value(id).type == graph.value(table).type &&
+                        same_numbers(*constant, *graph.constant(table));
+      if (same) changed = replace_value(graph, id, table) || changed;
+    }
+  }
+  return changed;
+}
+
 bool merge_nodes(ir::Graph& graph) {
   bool changed = false;
   // The operator itself has no order: its kind and its inputs bring the candidates together.
@@ -64,9 +100,10 @@ bool merge_nodes(ir::Graph& graph) {
 
 bool merge_duplicates(ir::Graph& graph) {
   const bool constants = merge_constants(graph);
+  const bool tables = merge_tables(graph);
   const bool nodes = merge_nodes(graph);
-  if (constants || nodes) graph.remove_unused_nodes();
-  return constants || nodes;
+  if (constants || tables || nodes) graph.remove_unused_nodes();
+  return constants || tables || nodes;
 }
 
 }  // namespace halftone::passes

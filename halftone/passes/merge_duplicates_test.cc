@@ -107,6 +107,46 @@ TEST(MergeDuplicates, LargeConstantsBecomeOneIfTheyShareStorage) {
   }
 }
 
+/// Rows of a table, and a product with a constant beside them.
+struct Tied {
+  Graph graph;
+  ValueId tokens = graph.add_input("tokens", ir::dense_type(ir::ElementType::kInt64, {kBatch}));
+  ValueId rows;
+  explicit Tied(ir::Constant table)
+      : rows(graph.add_node("rows", ir::Gather{0},
+                            {graph.add_constant("table", std::move(table)), tokens})) {}
+  ValueId multiply(ir::Constant weights) {
+    const ValueId w = graph.add_constant("w", std::move(weights));
+    graph.add_output(graph.add_node("y", ir::FullyConnected{}, {rows, w}));
+    return graph.node(*graph.producer(rows)).inputs[0];
+  }
+  ValueId weights() { return test::output_node(graph).inputs[1]; }
+};
+
+TEST(MergeDuplicates, ATableAndEqualWeightsBecomeOne) {
+  Tied dense(test::random_tensor({9, 5}, 3));
+  const ValueId table = dense.multiply(test::random_tensor({9, 5}, 3));
+  EXPECT_TRUE(merge_duplicates(dense.graph));
+  EXPECT_EQ(dense.weights(), table);
+  EXPECT_FALSE(merge_duplicates(dense.graph));
+  Tied others(test::random_tensor({9, 5}, 3));
+  others.multiply(test::random_tensor({9, 5}, 4));
+  EXPECT_FALSE(merge_duplicates(others.graph));
+
+  const auto codes = [](std::uint64_t last) {
+    ir::EncodedTensor tensor{{9, 5}, ir::test::odd_encoding(), numerics::BitPlanes(9, 5, 2)};
+    tensor.codes.planes.words().back() = last;
+    return tensor;
+  };
+  Tied coded(codes(3));
+  const ValueId coded_table = coded.multiply(codes(3));
+  EXPECT_TRUE(merge_duplicates(coded.graph));
+  EXPECT_EQ(coded.weights(), coded_table);
+  Tied other_codes(codes(3));
+  other_codes.multiply(codes(1));
+  EXPECT_FALSE(merge_duplicates(other_codes.graph));
+}
+
 TEST(MergeDuplicates, IsSafeOnRandomGraphs) {
   test::expect_safe_on_random_graphs(merge_duplicates);
 }

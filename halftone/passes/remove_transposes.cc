@@ -62,7 +62,7 @@ bool lift_into_constant(ir::Graph& graph, ir::NodeId id, const Permutation& perm
   if (lifted.parameters.scales.size() > 1) {
     lifted.parameters.axis = inverse(permutation)[lifted.parameters.axis];
   }
-  absorb(graph, dequantize, id, std::move(lifted), {transpose_constant(graph, codes, permutation)});
+  graph.absorb(dequantize, id, std::move(lifted), {transpose_constant(graph, codes, permutation)});
   return true;
 }
 

@@ -44,16 +44,6 @@ bool replace_value(ir::Graph& graph, ir::ValueId from, ir::ValueId to) {
   return true;
 }
 
-void absorb(ir::Graph& graph, ir::NodeId first, ir::NodeId second, ir::Operator op,
-            std::vector<ir::ValueId> inputs) {
-  const ir::ValueId result = graph.node(first).output;
-  const ir::ValueId absorbed = graph.node(second).output;
-  graph.replace_node(first, std::move(op), std::move(inputs));
-  graph.replace_uses(absorbed, result);
-  graph.rename(result, graph.value(absorbed).name);
-  graph.remove_node(second);
-}
-
 std::string replacement_name(const ir::Graph& graph, ir::ValueId constant) {
   const std::string& name = graph.value(constant).name;
   // Unlike any name it could meet: ids are never used twice.

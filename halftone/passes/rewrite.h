@@ -40,10 +40,6 @@ bool is_stored(const ir::Graph& graph, ir::ValueId id);
 /// @return false, with nothing changed, if `to` cannot: it is an input or an output itself
 bool replace_value(ir::Graph& graph, ir::ValueId from, ir::ValueId to);
 
-/// Gives `first` the operator that does the work of `first` and of its only reader `second`.
-void absorb(ir::Graph& graph, ir::NodeId first, ir::NodeId second, ir::Operator op,
-            std::vector<ir::ValueId> inputs);
-
 /// The name for a constant that replaces another: the same if only one reader had it.
 std::string replacement_name(const ir::Graph& graph, ir::ValueId constant);
 

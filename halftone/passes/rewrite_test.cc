@@ -43,19 +43,6 @@ TEST(Rewrite, OutputsHandTheirNameOnWhereTheyCan) {
   ir::verify(graph);
 }
 
-TEST(Rewrite, AbsorbKeepsTheFirstNodeAndTheLastName) {
-  Graph graph;
-  const ValueId x = graph.add_input("x", float_type({kBatch}));
-  const ValueId sum = graph.add_node("sum", ir::Binary{}, {x, x});
-  const ValueId relu = graph.add_node("relu", kRelu, {sum}, "result");
-  graph.add_output(relu);
-  absorb(graph, *graph.producer(sum), *graph.producer(relu),
-         ir::Binary{ir::BinaryKind::kAdd, kRelu.activation}, {x, x});
-  EXPECT_EQ(test::output_node(graph).name, "sum");
-  EXPECT_EQ(graph.value(graph.outputs()[0]).name, "result");
-  ir::verify(graph);
-}
-
 TEST(Rewrite, KnowsWhatComesWithTheFile) {
   Graph graph;
   const ValueId x = graph.add_input("x", ir::dense_type(ir::ElementType::kInt8, {2}));

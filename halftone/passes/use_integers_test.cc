@@ -24,6 +24,8 @@ struct Layer {
   bool float_bias = false;
   float bias_scale = 0.5F * 0.25F;  ///< of x times that of w
   bool per_output = false;
+  float second_scale = 0.125F;  ///< of weights, with a scale for each output
+  ir::CodeRounding rounding = ir::CodeRounding::kHalfEven;
 };
 
 /// Dequantize, layer, Quantize.
@@ -36,7 +38,7 @@ ir::Graph graph_of(const Layer& layer) {
   ir::AffineParameters weights{{0.25F}, {0}, 0};
   if (layer.per_output) {
     weights.scales.assign(outputs, 0.25F);
-    weights.scales[1] = 0.125F;
+    weights.scales[1] = layer.second_scale;
     weights.zero_points.assign(outputs, 0);
   }
   const ValueId w = graph.add_node("wf", ir::DequantizeLinear{weights}, {wq});
@@ -48,14 +50,14 @@ ir::Graph graph_of(const Layer& layer) {
     ir::AffineParameters sums{{layer.bias_scale}, {0}, 0};
     if (layer.per_output) {
       sums.scales.assign(outputs, layer.bias_scale);
-      sums.scales[1] /= 2;
+      sums.scales[1] = 0.5F * layer.second_scale;
       sums.zero_points.assign(outputs, 0);
     }
     bias = graph.add_node("bf", ir::DequantizeLinear{sums}, {b});
   }
   const ValueId y = graph.add_node("layer", layer.op, {x, w, bias});
-  graph.add_output(
-      graph.add_node("p", ir::QuantizeLinear{{{20}, {-5}, 0}, ElementType::kInt8}, {y}));
+  const ir::QuantizeLinear quantize{{{20}, {-5}, 0}, ElementType::kInt8, layer.rounding};
+  graph.add_output(graph.add_node("p", quantize, {y}));
   return graph;
 }
 
@@ -100,6 +102,19 @@ TEST(UseIntegers, ReplacesLayersBetweenConversions) {
     // All scales are powers of two, so that float computes the same.
     expect_close(graph, before, 0);
     EXPECT_FALSE(use_integers(graph));
+  }
+}
+
+// TensorFlow Lite's multiplier is 0 where an output of its own scale is of no account.
+TEST(UseIntegers, RoundsTwiceWhereMeantSo) {
+  for (const float scale : {0.125F, 1e-12F}) {
+    const Layer layer{
+        .per_output = true, .second_scale = scale, .rounding = ir::CodeRounding::kHalfAway};
+    ir::Graph graph = graph_of(layer);
+    EXPECT_TRUE(use_integers(graph));
+    const auto& op = std::get<ir::Requantize>(test::output_node(graph).op);
+    EXPECT_EQ(op.rounding, ir::CodeRounding::kTwice);
+    expect_close(graph, graph_of(layer), 1);
   }
 }
 

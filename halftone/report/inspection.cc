@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "halftone/compress/layers.h"
 #include "halftone/ir/text.h"
 
 namespace halftone::report {
@@ -23,15 +24,36 @@ int effective_bits(const ir::Graph& graph, ir::ValueId value) {
   return bits_of(graph.value(value).type.encoding);
 }
 
+/// Whether rows of a table of numbers are looked up, not places or other integers.
+bool is_embedding(const ir::Graph& graph, const ir::Node& node) {
+  if (!compress::is_table(node.op) || graph.constant(node.inputs[0]) == nullptr) return false;
+  const ir::ValueType& table = graph.value(node.inputs[0]).type;
+  return table.encoding.element == ir::ElementType::kFloat32 && table.shape.rank() == 2;
+}
+
+bool has_weights(const ir::Graph& graph, const ir::Node& node) {
+  return compress::is_layer(node.op) || std::holds_alternative<ir::MatMul>(node.op) ||
+         std::holds_alternative<ir::Recurrent>(node.op) || is_embedding(graph, node);
+}
+
+/// Of a layer's input; of a recurrent one's states.
+int activation_bits(const ir::Graph& graph, const ir::Node& node) {
+  if (compress::is_table(node.op)) return 32;
+  const auto* recurrent = std::get_if<ir::Recurrent>(&node.op);
+  if (recurrent == nullptr) return effective_bits(graph, node.inputs[0]);
+  return recurrent->state_encoding == nullptr ? 32 : recurrent->state_encoding->bits;
+}
+
 LayerInfo describe_layer(const ir::Graph& graph, const ir::Node& node) {
+  const ir::ValueId weights = node.inputs[weights_input(node.op)];
   LayerInfo layer;
   layer.name = node.name;
   layer.op = std::string(name_of(node.op));
-  layer.weights = graph.value(node.inputs[1]).type.to_string();
-  layer.activation_bits = effective_bits(graph, node.inputs[0]);
-  layer.weight_bits = effective_bits(graph, node.inputs[1]);
-  const ir::Constant* weights = graph.constant(node.inputs[1]);
-  if (weights != nullptr) layer.weight_bytes = storage_bytes(*weights);
+  layer.weights = graph.value(weights).type.to_string();
+  layer.activation_bits = activation_bits(graph, node);
+  layer.weight_bits = effective_bits(graph, weights);
+  const ir::Constant* constant = graph.constant(weights);
+  if (constant != nullptr) layer.weight_bytes = storage_bytes(*constant);
   return layer;
 }
 
@@ -57,9 +79,7 @@ Inspection inspect(const ir::Graph& graph, std::string format, std::size_t file_
         result.parameters += graph.value(input).type.shape.element_count();
       }
     }
-    const bool linear = std::holds_alternative<ir::FullyConnected>(node.op) ||
-                        std::holds_alternative<ir::MatMul>(node.op);
-    if (linear) result.layers.push_back(describe_layer(graph, node));
+    if (has_weights(graph, node)) result.layers.push_back(describe_layer(graph, node));
   }
   return result;
 }

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "halftone/ir/test_data.h"
+#include "halftone/ir/testing.h"
+
 namespace halftone::report {
 namespace {
 
@@ -39,6 +42,35 @@ TEST(Inspect, CountsParametersOperatorsAndBits) {
   EXPECT_EQ(inspection.layers[1].weight_bits, 8) << "integers count through DequantizeLinear";
   EXPECT_EQ(inspection.inputs[0].type.shape, (ir::Shape{ir::kBatch, 4}));
   EXPECT_EQ(inspection.outputs[0].name, "second");
+}
+
+TEST(Inspect, ListsEveryLayerThatHasWeights) {
+  Random random(1);
+  const auto floats = [&](ir::Shape shape) { return ir::test::random_tensor(shape, random); };
+  ir::Graph graph;
+  const auto i = graph.add_input("i", ir::dense_type(ElementType::kInt64, {ir::kBatch, 3}));
+  ir::EncodedTensor codes{{7, 4}, ir::test::odd_encoding(), numerics::BitPlanes(7, 4, 2)};
+  const auto table = graph.add_constant("table", std::move(codes));
+  const auto rows = graph.add_node("rows", ir::Gather{0}, {table, i});
+  const auto kernel = graph.add_constant("kernel", floats({4, 3, 4}));
+  const auto image = graph.add_node("conv", ir::Conv{{{1}, {1}, {1}, {1}}, 1, {}}, {rows, kernel});
+  ir::Recurrent recurrent;
+  recurrent.kind = ir::RecurrentKind::kRnn;
+  recurrent.batch_major = true;
+  recurrent.state_encoding = ir::test::odd_encoding();
+  const auto r = graph.add_constant("r", floats({4, 4}));
+  graph.add_output(graph.add_node("states", recurrent, {image, r}));
+  const auto places = graph.add_constant("places", ir::Tensor(ElementType::kInt32, {7, 2}));
+  graph.add_output(graph.add_node("other", ir::Gather{0}, {places, i}));
+  const Inspection inspection = inspect(graph, "onnx", 1);
+  ASSERT_EQ(inspection.layers.size(), 3u) << "a table of integers is no layer";
+  EXPECT_EQ(inspection.layers[0].op, "Gather");
+  EXPECT_EQ(inspection.layers[0].weight_bits, 2);
+  EXPECT_EQ(inspection.layers[0].activation_bits, 32);
+  EXPECT_EQ(inspection.layers[0].weight_bytes, 7u * 2 + 2 * sizeof(float));
+  EXPECT_EQ(inspection.layers[1].op, "Conv");
+  EXPECT_EQ(inspection.layers[2].op, "Recurrent");
+  EXPECT_EQ(inspection.layers[2].activation_bits, 2);
 }
 
 }  // namespace

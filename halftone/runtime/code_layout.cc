@@ -51,7 +51,7 @@ std::vector<CodeLayout> choose_code_layouts(const ir::Graph& graph, bool int8_ac
   if (!int8_activations) return layouts;
   for (const ir::NodeId id : graph.topological_order()) {
     const ir::ValueId codes = graph.node(id).output;
-    if (!std::holds_alternative<ir::Encode>(graph.node(id).op)) continue;
+    if (graph.value(codes).type.encoding.is_dense()) continue;
     if (is_int8_better(graph, codes)) {
       layouts[static_cast<std::size_t>(codes)] = CodeLayout::kInt8;
     }

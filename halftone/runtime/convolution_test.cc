@@ -130,6 +130,78 @@ TEST(CodedConvWindow, OfUnusualSizeStaysFloat) {
   EXPECT_THAT(plan->steps().back().refused.at(0).reason, ::testing::HasSubstr("too far apart"));
 }
 
+/// x -> encode -> conv1 -> encode -> conv2 -> + x -> clip -> encode -> conv3, and x + clip.
+struct Block {
+  ir::Graph graph;
+  ir::ValueId inner;  ///< of conv1
+  ir::ValueId sum;    ///< of conv2
+};
+
+Block residual_block(int bits, const ir::Activation& activation) {
+  Random random(21);
+  Block block;
+  ir::Graph& graph = block.graph;
+  const ir::ValueId x =
+      graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 9, 11, 48}));
+  const auto encoded = [&](const std::string& name, ir::ValueId value) {
+    return graph.add_node(name, ir::Encode{testing::activation_encoding(bits, true, random)},
+                          {value});
+  };
+  const auto convolved = [&](const std::string& name, ir::ValueId value,
+                             const ir::Activation& function) {
+    ir::EncodedTensor weights = testing::random_weights(48, 9 * 48, {bits, true}, random);
+    weights.shape = {48, 3, 3, 48};
+    const auto w = graph.add_constant(name + "/w", std::move(weights));
+    const auto bias = graph.add_constant(name + "/b", testing::random_tensor({48}, random));
+    const ir::Conv conv{{{1, 1}, {1, 1}, {1, 1}, {1, 1}}, 1, function};
+    return graph.add_node(name, conv, {value, w, bias});
+  };
+  block.inner = convolved("conv1", encoded("encode1", x), activation);
+  const ir::ValueId conv2 = convolved("conv2", encoded("encode2", block.inner), {});
+  block.sum = graph.add_node("sum", ir::Binary{ir::BinaryKind::kAdd, activation}, {x, conv2});
+  graph.add_output(convolved("conv3", encoded("encode3", block.sum), {}));
+  graph.add_output(graph.add_node("again", ir::Binary{ir::BinaryKind::kAdd, {}}, {x, block.sum}));
+  return block;
+}
+
+std::vector<std::string> names_of(const Plan& plan) {
+  std::vector<std::string> names;
+  for (const Step& step : plan.steps()) names.push_back(step.name);
+  return names;
+}
+
+class FusedConv : public ::testing::TestWithParam<std::tuple<int, ir::Activation>> {};
+
+TEST_P(FusedConv, IsWhatItsPartsAre) {
+  const auto& [bits, activation] = GetParam();
+  const Block block = residual_block(bits, activation);
+  ir::Graph apart = block.graph;  // an output of the graph is not fused
+  apart.add_output(block.inner);
+  apart.add_output(block.sum);
+  Random random(4);
+  for (const int threads : {1, 3}) {
+    const PlanOptions options{.batch = 2, .threads = threads};
+    Session fused(make_plan(block.graph, options));
+    Session plain(make_plan(apart, options));
+    EXPECT_THAT(names_of(fused.plan()),
+                ::testing::ElementsAre("encode1", "conv1", "conv2", "encode3", "conv3", "again"));
+    EXPECT_EQ(plain.plan().steps().size(), 8U);
+    EXPECT_LT(fused.plan().arena_bytes(), plain.plan().arena_bytes());
+    const auto inputs = testing::random_inputs(prepare(block.graph, 2), random);
+    std::vector<ir::Tensor> expected = plain.run(inputs);
+    while (expected.size() > 2) expected.pop_back();
+    EXPECT_TRUE(testing::same_bytes(fused.run(inputs), expected));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Blocks, FusedConv,
+    ::testing::Combine(::testing::Values(1, 2, 4),
+                       ::testing::Values(ir::Activation{},
+                                         ir::Activation{ir::ActivationKind::kRelu},
+                                         ir::Activation{ir::ActivationKind::kTanh},
+                                         ir::Activation{ir::ActivationKind::kGelu})));
+
 TEST(CodedConvThreads, DoNotChangeABit) {
   Layer layer;
   layer.x = {ir::kBatch, 40, 40, 12};
@@ -147,6 +219,43 @@ TEST(CodedConvThreads, DoNotChangeABit) {
   set_num_threads(0);
   EXPECT_TRUE(testing::same_bytes(results[0], results[1]));
   EXPECT_TRUE(testing::same_bytes(results[0], results[2]));
+}
+
+// Levels of the input are off by half a step, 1/240 of their range, in each of the taps; weights by
+// nothing that counts beside that.
+TEST(DepthwiseConv, OfCodesRunsOnIntegersWhereTheyAreCheaper) {
+  for (const int w_bits : {1, 3, 8}) {
+    for (const auto granularity : {Granularity::kTensor, Granularity::kChannel}) {
+      for (const ir::Dim stride : {1, 2}) {
+        Layer layer;
+        layer.x = {ir::kBatch, 9, 7, 37};
+        layer.w = {37, 3, 3, 1};
+        layer.conv.window.strides = {stride, stride};
+        layer.conv.groups = 37;
+        layer.conv.activation = {ir::ActivationKind::kRelu6};
+        layer.x_bits = 4;
+        layer.format = {w_bits, true, granularity, 0};
+        const auto graph = layer_graph(layer);
+        const auto plan = testing::expect_defined_result(graph, {.batch = 2}, 0.05F);
+        EXPECT_EQ(kernel_of(*plan), "int8_conv");
+        EXPECT_THAT(plan->steps().back().reason, ::testing::HasSubstr("lanes are channels"));
+        const PlanOptions exact{.batch = 2, .int8_activations = false};
+        EXPECT_NE(kernel_of(*testing::expect_defined_result(graph, exact, 1e-4F)), "int8_conv");
+      }
+    }
+  }
+}
+
+TEST(DepthwiseConv, WithMoreOutputsThanChannelsTakesOtherWays) {
+  Layer layer;
+  layer.x = {ir::kBatch, 5, 5, 6};
+  layer.w = {12, 3, 3, 1};
+  layer.conv.groups = 6;
+  layer.x_bits = 4;
+  layer.format = {3, true};
+  const auto plan = testing::expect_defined_result(layer_graph(layer), {.batch = 1}, 0.1F);
+  EXPECT_THAT(plan->steps().back().reason,
+              ::testing::Not(::testing::HasSubstr("lanes are channels")));
 }
 
 }  // namespace

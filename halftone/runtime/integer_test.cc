@@ -145,6 +145,87 @@ TEST(Requantize, IsItsDefinition) {
   expect_same(ir::Requantize{{0.5}}, ties, "codes");
 }
 
+TEST(Requantize, IsItsDefinitionRoundedTwice) {
+  Random random(67);
+  const ir::Tensor sums =
+      ir::test::uniform_tensor({40, 3}, random, -3e5, 3e5).cast(ElementType::kInt32);
+  for (const auto element : {ElementType::kInt8, ElementType::kUint8}) {
+    const auto [low, high] = ir::code_range(element);
+    ir::Requantize op{{0.0005}, 3, element, low, high, ir::CodeRounding::kTwice};
+    expect_same(op, sums, "codes_fixed");
+    op.multipliers = {1e-4, 0.5, 3};
+    expect_same(op, sums, "codes_fixed");
+    op.count = 49;
+    expect_same(op, sums, "codes_fixed");
+  }
+}
+
+TEST(Lookup, IsItsDefinition) {
+  Random random(68);
+  for (const auto from : {ElementType::kInt8, ElementType::kUint8}) {
+    for (const auto to : {ElementType::kInt8, ElementType::kUint8, ElementType::kInt32}) {
+      const auto low = static_cast<double>(to == ElementType::kInt8 ? -128 : 0);
+      const auto high = to == ElementType::kInt32 ? 1e6 : low + 256;
+      const ir::Tensor table =
+          ir::test::uniform_tensor({256}, random, low, high).cast(ElementType::kInt32);
+      const ir::Lookup op{to, ir::test::elements<std::int32_t>(table)};
+      expect_same(op, random_codes(from, {3, 100}, random), "table");
+    }
+  }
+}
+
+TEST(Pool, OfCodesIsItsDefinition) {
+  Random random(69);
+  ir::Pool op{ir::PoolKind::kMax, {3, 2}, ir::plain_window(2)};
+  op.window.strides = {2, 2};
+  op.window.pads_before = op.window.pads_after = {1, 1};
+  for (const auto kind : {ir::PoolKind::kMax, ir::PoolKind::kAverage}) {
+    op.kind = kind;
+    for (const auto element : {ElementType::kInt8, ElementType::kUint8}) {
+      expect_same(op, random_codes(element, {2, 7, 6, 19}, random), "codes");
+    }
+  }
+}
+
+TEST(Reduce, SumsIntegersByItsDefinition) {
+  Random random(70);
+  const ir::Tensor x =
+      ir::test::uniform_tensor({2, 5, 4, 3}, random, -2e9, 2e9).cast(ElementType::kInt32);
+  for (const auto& axes : {std::vector<std::size_t>{1, 2}, {3}, {0, 1, 2, 3}}) {
+    expect_same(ir::Reduce{ir::ReduceKind::kSum, axes, false}, x, "joined_axes_i32");
+  }
+  expect_same(ir::Reduce{ir::ReduceKind::kSum, {1, 3}, true}, x, "reference");
+  expect_same(ir::Reduce{ir::ReduceKind::kMax, {3}, true}, x, "reference");
+}
+
+TEST(Binary, OfIntegersIsItsDefinition) {
+  Random random(71);
+  const auto numbers = [&random](const Shape& shape) {
+    return ir::test::uniform_tensor(shape, random, -2e9, 2e9).cast(ElementType::kInt32);
+  };
+  using Kind = ir::BinaryKind;
+  for (const Kind kind : {Kind::kAdd, Kind::kSub, Kind::kMul, Kind::kMax}) {
+    for (const Shape& shape : {Shape{4, 5, 6}, Shape{6}, Shape{4, 1, 1}, Shape{}}) {
+      ir::Graph graph;
+      const auto a = graph.add_input("a", ir::dense_type(ElementType::kInt32, {4, 5, 6}));
+      const auto b = graph.add_input("b", ir::dense_type(ElementType::kInt32, shape));
+      graph.add_output(graph.add_node("y", ir::Binary{kind, {}}, {a, b}));
+      const auto plan = make_plan(graph, {});
+      EXPECT_EQ(plan->steps()[0].kernel, kind == Kind::kMax ? "reference" : "rows_i32");
+      Session session(plan);
+      const auto inputs = ir::test::list(numbers({4, 5, 6}), numbers(shape));
+      EXPECT_TRUE(
+          testing::same_bytes(session.run(inputs), testing::run_by_definition(graph, inputs)));
+    }
+  }
+}
+
+TEST(Softmax, OfCodesIsItsDefinition) {
+  Random random(72);
+  expect_same(ir::Softmax{1, 0.07F}, random_codes(ElementType::kInt8, {3, 40}, random),
+              "reference");
+}
+
 TEST(QuantizeLinear, IsItsDefinition) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const float nan = std::numeric_limits<float>::quiet_NaN();
@@ -155,6 +236,9 @@ TEST(QuantizeLinear, IsItsDefinition) {
   for (const auto element : {ElementType::kInt8, ElementType::kUint8}) {
     expect_same(ir::QuantizeLinear{{{0.3F}, {5}, 0}, element}, x, "codes");
     expect_same(ir::QuantizeLinear{{{1}, {0}, 0}, element}, odd, "codes");
+    const auto away = ir::CodeRounding::kHalfAway;
+    expect_same(ir::QuantizeLinear{{{0.3F}, {5}, 0}, element, away}, x, "codes");
+    expect_same(ir::QuantizeLinear{{{1}, {0}, 0}, element, away}, odd, "codes");
   }
   expect_same(ir::QuantizeLinear{{{1, 2}, {0, 0}, 0}, ElementType::kInt8},
               ir::test::counting({2, 3}), "reference");

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "halftone/base/parallel.h"
+#include "halftone/numerics/test_data.h"
 #include "halftone/runtime/ops/strided_copy.h"
 #include "halftone/runtime/testing.h"
 
@@ -100,7 +102,9 @@ TEST(Statistics, AreTheirDefinition) {
                     ElementType::kFloat32);
   expect_definition({ir::Reduce{ReduceKind::kLogSumExp, {1}, true}, {{n, 3}}, "reference"},
                     ElementType::kFloat32);
-  expect_definition({ir::Reduce{ReduceKind::kSum, {1}, true}, {{n, 3}}, "reference"},
+  expect_definition({ir::Reduce{ReduceKind::kSum, {1}, true}, {{n, 3}}, "joined_axes_i32"},
+                    ElementType::kInt32);
+  expect_definition({ir::Reduce{ReduceKind::kMean, {1}, true}, {{n, 3}}, "reference"},
                     ElementType::kInt32);
 }
 
@@ -143,6 +147,80 @@ TEST(Gather, CopiesRowsAndChecksIndices) {
       session.run(ir::test::list(ir::test::counting({2, 3, 2}), indices(0, 3)));
     });
   }
+}
+
+/// Random codes of a table, and their bases.
+ir::EncodedTensor coded_table(std::size_t rows, std::size_t cols, numerics::Granularity granularity,
+                              Random& random) {
+  constexpr int kBits = 3;
+  const std::size_t group = granularity == numerics::Granularity::kGroup ? 6 : 0;
+  auto encoding = numerics::random_encoding(random, rows, cols, kBits, true, granularity, group);
+  return {{static_cast<ir::Dim>(rows), static_cast<ir::Dim>(cols)},
+          std::make_shared<const numerics::BasisEncoding>(std::move(encoding)),
+          numerics::random_planes(random, rows, cols, kBits)};
+}
+
+TEST(Gather, DecodesTheRowsOfATableOfCodes) {
+  Random random(3);
+  for (const auto granularity : {numerics::Granularity::kTensor, numerics::Granularity::kChannel,
+                                 numerics::Granularity::kGroup}) {
+    for (const ElementType element : {ElementType::kInt32, ElementType::kInt64}) {
+      for (const std::size_t width : {1U, 7U, 64U, 65U, 130U}) {
+        ir::Graph graph;
+        const auto i = graph.add_input("i", ir::dense_type(element, {ir::kBatch, 5}));
+        const auto table = graph.add_constant("table", coded_table(21, width, granularity, random));
+        graph.add_output(graph.add_node("y", ir::Gather{0}, {table, i}));
+        const auto plan = make_plan(graph, {.batch = 2});
+        EXPECT_EQ(plan->steps()[0].kernel, "decoded_rows");
+        // The codes and nothing else, 3 planes of whole words.
+        EXPECT_EQ(plan->constant_bytes(), 21 * 3 * ((width + 63) / 64) * sizeof(std::uint64_t));
+        EXPECT_EQ(plan->packed_weight_bytes(), 0U);
+        const auto places =
+            ir::test::tensor<std::int64_t>({2, 5}, {0, 20, -1, -21, 3, 3, 7, 11, -20, 19});
+        const auto inputs = ir::test::list(places.cast(element));
+        Session session(plan);
+        ir::test::expect_near(session.run(inputs), ir::test::run_by_definition(graph, inputs), 0);
+      }
+    }
+  }
+}
+
+TEST(Gather, OfCodesChecksIndicesAndThreadsDoNotMatter) {
+  Random random(4);
+  ir::Graph graph;
+  constexpr ir::Dim kCount = 3000;  // enough for the work to be divided
+  const auto i = graph.add_input("i", ir::dense_type(ElementType::kInt64, {kCount}));
+  const auto table =
+      graph.add_constant("table", coded_table(50, 64, numerics::Granularity::kChannel, random));
+  graph.add_output(graph.add_node("y", ir::Gather{0}, {table, i}));
+  std::vector<std::int64_t> numbers(kCount);
+  for (auto& number : numbers) number = static_cast<std::int64_t>(random.below(100)) - 50;
+  const auto run = [&](int threads) {
+    set_num_threads(threads);
+    Session session(make_plan(graph, {.threads = threads}));
+    return session.run(ir::test::list(ir::test::tensor<std::int64_t>({kCount}, numbers)));
+  };
+  const auto one = run(1);
+  EXPECT_TRUE(ir::test::same_bytes(run(3), one));
+  for (const int threads : {1, 3}) {
+    for (const std::int64_t bad : {50, -51}) {
+      numbers[2000] = bad;
+      expect_error(ErrorKind::kShape,
+                   "index " + std::to_string(bad) + " is out of range for an extent of 50",
+                   [&] { run(threads); });
+    }
+  }
+  set_num_threads(0);
+}
+
+TEST(Gather, OfCodesThatAreComputedRunsByItsDefinition) {
+  ir::Graph graph;
+  const auto x = graph.add_input("x", ir::test::float_type({4, 9}));
+  const auto codes = graph.add_node("codes", ir::Encode{ir::test::odd_encoding()}, {x});
+  const auto i = graph.add_constant("i", ir::test::tensor<std::int64_t>({3}, {2, 0, -1}));
+  graph.add_output(graph.add_node("y", ir::Gather{0}, {codes, i}));
+  const auto plan = testing::expect_defined_result(graph, {}, 0);
+  EXPECT_EQ(plan->steps()[1].kernel, "reference");
 }
 
 TEST(StridedCopy, HasAsFewAxesAsItTakes) {

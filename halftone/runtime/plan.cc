@@ -132,7 +132,7 @@ class Lives {
 
 Plan::Plan(ir::Graph graph, const PlanOptions& options)
     : options_(checked(options)),
-      graph_(prepare(std::move(graph), options.batch)),
+      graph_(prepare(std::move(graph), options.batch, options.int8_activations)),
       layouts_(choose_code_layouts(graph_, options.int8_activations)) {
   for (const ir::ValueId id : graph_.inputs()) {
     const ir::Value& value = graph_.value(id);

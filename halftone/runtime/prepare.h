@@ -12,7 +12,10 @@ namespace halftone::runtime {
 ///
 ///     dense1 (Tanh) -> Encode               dense1 -> Encode (of Tanh: other thresholds)
 ///
+///     conv -> Add residual -> Encode        conv with a residual, whose output is codes
+///
+/// @param int8_activations  as in PlanOptions
 /// @throws Error kFormat or kShape as ir::verify(), or if the shapes do not fit the batch
-ir::Graph prepare(ir::Graph graph, std::size_t batch);
+ir::Graph prepare(ir::Graph graph, std::size_t batch, bool int8_activations = true);
 
 }  // namespace halftone::runtime

@@ -38,25 +38,29 @@ constexpr std::array kConv = {Implementation{"bit_conv", judge_conv_bits, create
 constexpr std::array kConvTranspose = {
     Implementation{"onednn_f32", judge_conv_transpose_float, create_conv_transpose_float},
     kReference};
-constexpr std::array kPool = {Implementation{"onednn_f32", judge_pool, create_pool}, kReference};
+constexpr std::array kPool = {Implementation{"onednn_f32", judge_pool, create_pool},
+                              Implementation{"codes", judge_pool_codes, create_pool_codes},
+                              kReference};
 constexpr std::array kUnary = {
     Implementation{"vector_f32", judge_unary_vector, create_unary_vector},
     Implementation{"onednn_f32", judge_unary_onednn, create_unary_onednn},
     Implementation{"plain_f32", judge_unary_plain, create_unary_plain}, kReference};
-constexpr std::array kBinary = {Implementation{"rows_f32", judge_binary_rows, create_binary_rows},
-                                kReference};
+constexpr std::array kBinary = {
+    Implementation{"rows_f32", judge_binary_rows, create_binary_rows},
+    Implementation{"rows_i32", judge_binary_integers, create_binary_integers}, kReference};
 constexpr std::array kWhere = {Implementation{"rows", judge_where, create_where}, kReference};
 constexpr std::array kSoftmax = {
     Implementation{"vector_f32", judge_softmax_rows, create_softmax_rows}, kReference};
-constexpr std::array kEncode = {
-    Implementation{"bit_planes", judge_encode_planes, create_encode_planes},
-    Implementation{"int8", judge_encode_int8, create_encode_int8}};
+constexpr std::array kEncode = {Implementation{"bit_planes", judge_encode_planes, create_encode},
+                                Implementation{"int8", judge_encode_int8, create_encode}};
 constexpr std::array kCopies = {Implementation{"strided_copy", judge_copy, create_copy},
                                 kReference};
-constexpr std::array kGather = {Implementation{"row_copy", judge_gather, create_gather},
-                                kReference};
-constexpr std::array kReduce = {Implementation{"joined_axes_f32", judge_reduce, create_reduce},
-                                kReference};
+constexpr std::array kGather = {
+    Implementation{"row_copy", judge_gather, create_gather},
+    Implementation{"decoded_rows", judge_gather_codes, create_gather_codes}, kReference};
+constexpr std::array kReduce = {
+    Implementation{"joined_axes_f32", judge_reduce, create_reduce},
+    Implementation{"joined_axes_i32", judge_sum_integers, create_sum_integers}, kReference};
 constexpr std::array kNormalize = {
     Implementation{"joined_axes_f32", judge_normalize, create_normalize}, kReference};
 constexpr std::array kReshape = {Implementation{"alias", judge_alias, create_alias}};
@@ -64,8 +68,10 @@ constexpr std::array kRecurrent = {
     Implementation{"xnor_popcount", judge_recurrent_bits, create_recurrent_bits},
     Implementation{"int8", judge_recurrent_int8, create_recurrent_int8},
     Implementation{"packed_f32", judge_recurrent_float, create_recurrent_float}, kReference};
-constexpr std::array kRequantize = {Implementation{"codes", judge_requantize, create_requantize},
-                                    kReference};
+constexpr std::array kRequantize = {
+    Implementation{"codes", judge_requantize, create_requantize},
+    Implementation{"codes_fixed", judge_requantize_fixed, create_requantize_fixed}, kReference};
+constexpr std::array kLookup = {Implementation{"table", judge_lookup, create_lookup}, kReference};
 constexpr std::array kQuantize = {Implementation{"codes", judge_quantize, create_quantize},
                                   kReference};
 constexpr std::array kDequantize = {Implementation{"numbers", judge_dequantize, create_dequantize},
@@ -86,6 +92,7 @@ struct Lists {
   List operator()(const ir::Reshape&) const { return kReshape; }
   List operator()(const ir::Recurrent&) const { return kRecurrent; }
   List operator()(const ir::Requantize&) const { return kRequantize; }
+  List operator()(const ir::Lookup&) const { return kLookup; }
   List operator()(const ir::QuantizeLinear&) const { return kQuantize; }
   List operator()(const ir::DequantizeLinear&) const { return kDequantize; }
   List operator()(const ir::Transpose&) const { return kCopies; }

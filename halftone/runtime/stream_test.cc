@@ -29,72 +29,82 @@ void fill_sample(std::size_t sample, std::span<float> values) {
   for (float& value : values) value = static_cast<float>(random.normal());
 }
 
-struct Record {
-  std::vector<std::size_t> fill_firsts;
-  std::vector<std::size_t> firsts;
-  std::vector<std::size_t> counts;
-  std::vector<float> outputs;
-};
-
-Record stream(const ir::Graph& graph, const StreamOptions& options) {
-  Record record;
-  run_stream(
-      graph, options,
-      [&](std::size_t first, std::size_t count, std::size_t input, std::span<float> values) {
-        if (input == 0) record.fill_firsts.push_back(first);
-        const std::size_t width = values.size() / count;
-        for (std::size_t i = 0; i < count; ++i) {
-          fill_sample(first + i + 1000 * input, values.subspan(i * width, width));
-        }
-      },
-      [&](std::size_t first, std::size_t count, std::span<const ir::Tensor> outputs) {
-        record.firsts.push_back(first);
-        record.counts.push_back(count);
-        const auto values = outputs[0].as<float>();
-        record.outputs.insert(record.outputs.end(), values.begin(), values.end());
-      });
-  return record;
+void fill_samples(std::size_t first, std::size_t count, std::size_t input,
+                  std::span<float> values) {
+  const std::size_t width = values.size() / count;
+  for (std::size_t i = 0; i < count; ++i) {
+    fill_sample(first + i + 1000 * input, values.subspan(i * width, width));
+  }
 }
 
-TEST_F(RunStream, CallsInOrderWithTheSameBitsForAnyNumberOfThreads) {
+std::vector<float> numbers_of(const Batch& batch) {
+  const auto values = batch.outputs[0].as<float>();
+  return {values.begin(), values.end()};
+}
+
+/// The first output for all samples.
+std::vector<float> stream(const ir::Graph& graph, const StreamOptions& options) {
+  const Stream samples(graph, options, fill_samples);
+  const std::size_t width =
+      graph.value(graph.outputs()[0]).type.shape.with_batch(samples.batch_size()).element_count();
+  return samples
+      .collect(
+          1, width,
+          [](const Batch& batch) { return std::vector<std::vector<float>>{numbers_of(batch)}; })
+      .front();
+}
+
+/// Counts and sums, which depend on the order of summation.
+std::vector<float> summed(const ir::Graph& graph, const StreamOptions& options) {
+  const Stream samples(graph, options, fill_samples);
+  const auto total = samples.sum([](const Batch& batch) {
+    float sum = 0;
+    for (const float value : numbers_of(batch)) sum += value;
+    return std::vector{spmd::Array::scalar(static_cast<float>(batch.count)),
+                       spmd::Array::scalar(sum)};
+  });
+  return {total[0].item<float>(), total[1].item<float>()};
+}
+
+TEST_F(RunStream, GivesTheSameBitsForAnyNumberOfDevices) {
   for (const std::optional<int> bits : {std::optional<int>(), std::optional<int>(2)}) {
     const ir::Graph graph = testing::make_perceptron({.inputs = 30, .hidden = 40, .bits = bits});
-    set_num_threads(1);
-    const Record one = stream(graph, {.num_samples = 150});
-    EXPECT_EQ(one.firsts, (std::vector<std::size_t>{0, 64, 128}));
-    EXPECT_EQ(one.counts, (std::vector<std::size_t>{64, 64, 22}));
-    EXPECT_EQ(one.fill_firsts, one.firsts);
-    EXPECT_EQ(one.outputs.size(), 1500U);
-    for (const int threads : {2, 5}) {
+    StreamOptions options{.num_samples = 150, .batch = 16, .devices = spmd::Devices::emulate(1)};
+    const std::vector<float> one = stream(graph, options);
+    EXPECT_EQ(one.size(), 1500U);
+    const std::vector<float> sums = summed(graph, options);
+    EXPECT_EQ(sums[0], 150);
+    for (const std::size_t devices : {2U, 5U, 16U}) {
+      options.devices = spmd::Devices::emulate(devices);
+      EXPECT_EQ(stream(graph, options), one);
+      EXPECT_EQ(summed(graph, options), sums);
+    }
+    options.devices = {};
+    for (const int threads : {1, 3}) {
       set_num_threads(threads);
-      const Record many = stream(graph, {.num_samples = 150});
-      EXPECT_EQ(many.firsts, one.firsts);
-      EXPECT_EQ(many.fill_firsts, one.firsts);
-      EXPECT_EQ(many.counts, one.counts);
-      EXPECT_EQ(many.outputs, one.outputs);
+      EXPECT_EQ(summed(graph, options), sums);
     }
   }
 }
 
 TEST_F(RunStream, ComputesWhatASessionComputes) {
   const ir::Graph graph = testing::make_perceptron({.inputs = 30, .hidden = 40, .bits = 2});
-  const Record record = stream(graph, {.num_samples = 11, .batch = 4});
+  const std::vector<float> outputs = stream(graph, {.num_samples = 11, .batch = 4});
   Session session(make_plan(graph));
   for (std::size_t i = 0; i < 11; ++i) {
     fill_sample(i, session.input_as<float>(0));
     session.run();
     const ir::Tensor expected = session.output_tensor(0);
-    EXPECT_TRUE(
-        std::ranges::equal(expected.as<float>(), std::span(record.outputs).subspan(i * 10, 10)));
+    EXPECT_TRUE(std::ranges::equal(expected.as<float>(), std::span(outputs).subspan(i * 10, 10)));
   }
 }
 
 TEST_F(RunStream, ASampleInTheLastBatchIsNoDifferent) {
   const ir::Graph graph = testing::make_perceptron({.inputs = 30, .hidden = 40});
-  const Record whole = stream(graph, {.num_samples = 64, .batch = 32});
-  const Record cut = stream(graph, {.num_samples = 37, .batch = 32});
-  ASSERT_EQ(cut.outputs.size(), 370U);
-  EXPECT_TRUE(std::ranges::equal(cut.outputs, std::span(whole.outputs).first(370)));
+  const std::vector<float> whole = stream(graph, {.num_samples = 64, .batch = 32});
+  const std::vector<float> cut = stream(graph, {.num_samples = 37, .batch = 32});
+  ASSERT_EQ(cut.size(), 370U);
+  EXPECT_TRUE(std::ranges::equal(cut, std::span(whole).first(370)));
 }
 
 TEST_F(RunStream, GoesByTheBatchOfAGraphThatHasOne) {
@@ -102,64 +112,55 @@ TEST_F(RunStream, GoesByTheBatchOfAGraphThatHasOne) {
   const auto x = graph.add_input("x", float_type({4, 30}));
   const auto y = graph.add_input("y", float_type({4, 30}));
   graph.add_output(graph.add_node("sum", ir::Binary{}, {x, y}));
-  const Record record = stream(graph, {.num_samples = 10, .batch = 64});
-  EXPECT_EQ(record.counts, (std::vector<std::size_t>{4, 4, 2}));
+  EXPECT_EQ(Stream(graph, {.num_samples = 10, .batch = 64}, fill_samples).batch_size(), 4U);
+  const std::vector<float> outputs = stream(graph, {.num_samples = 10, .batch = 64});
   std::vector<float> a(30);
   std::vector<float> b(30);
   fill_sample(9, a);
   fill_sample(1009, b);
-  ASSERT_EQ(record.outputs.size(), 300U);
-  for (std::size_t i = 0; i < 30; ++i) EXPECT_EQ(record.outputs[270 + i], a[i] + b[i]);
+  ASSERT_EQ(outputs.size(), 300U);
+  for (std::size_t i = 0; i < 30; ++i) EXPECT_EQ(outputs[270 + i], a[i] + b[i]);
 }
 
-TEST_F(RunStream, NoSamplesNoCalls) {
-  const Record record =
-      stream(testing::make_perceptron({.inputs = 30, .hidden = 4}), {.num_samples = 0});
-  EXPECT_TRUE(record.firsts.empty());
-  EXPECT_TRUE(record.fill_firsts.empty());
-}
-
-TEST_F(RunStream, HoldsAtMostABatchPerThread) {
-  set_num_threads(3);
+TEST_F(RunStream, HoldsAtMostABatchPerDevice) {
   std::atomic<int> in_flight = 0;
-  int most = 0;
-  run_stream(
-      testing::make_perceptron({.inputs = 30, .hidden = 4}), {.num_samples = 400, .batch = 4},
-      [&](std::size_t, std::size_t, std::size_t, std::span<float> values) {
-        most = std::max(most, ++in_flight);
-        std::ranges::fill(values, 1.0F);
-      },
-      [&](std::size_t, std::size_t, std::span<const ir::Tensor>) { --in_flight; });
+  std::atomic<int> most = 0;
+  const Stream samples(testing::make_perceptron({.inputs = 30, .hidden = 4}),
+                       {.num_samples = 400, .batch = 4, .devices = spmd::Devices::emulate(3)},
+                       [&](std::size_t, std::size_t, std::size_t, std::span<float> values) {
+                         const int now = ++in_flight;
+                         int seen = most;
+                         while (seen < now && !most.compare_exchange_weak(seen, now)) {
+                         }
+                         std::ranges::fill(values, 1.0F);
+                       });
+  samples.sum([&](const Batch&) {
+    --in_flight;
+    return spmd::Array::scalar(1.0F);
+  });
   EXPECT_EQ(in_flight, 0);
   EXPECT_GE(most, 1);
   EXPECT_LE(most, 3);
 }
 
-TEST_F(RunStream, PassesOnTheFirstExceptionAfterAllThatCameBefore) {
+TEST_F(RunStream, PassesOnTheErrorOfTheFirstBatchThatFails) {
   const ir::Graph graph = testing::make_perceptron({.inputs = 30, .hidden = 4});
-  for (const int threads : {1, 4}) {
-    set_num_threads(threads);
+  for (const std::size_t devices : {1U, 4U}) {
     for (const bool in_fill : {true, false}) {
-      std::vector<std::size_t> consumed;
       const auto maybe_throw = [](bool here, std::size_t first) {
         if (here && first >= 12) fail(ErrorKind::kIo, "sample " + std::to_string(first));
       };
-      try {
-        run_stream(
-            graph, {.num_samples = 80, .batch = 4},
+      expect_error(ErrorKind::kIo, "batch=3: sample 12", [&] {
+        const Stream samples(
+            graph, {.num_samples = 80, .batch = 4, .devices = spmd::Devices::emulate(devices)},
             [&](std::size_t first, std::size_t, std::size_t, std::span<float>) {
               maybe_throw(in_fill, first);
-            },
-            [&](std::size_t first, std::size_t, std::span<const ir::Tensor>) {
-              maybe_throw(!in_fill, first);
-              consumed.push_back(first);
             });
-        FAIL() << "expected an error";
-      } catch (const Error& error) {
-        EXPECT_EQ(error.kind(), ErrorKind::kIo);
-        EXPECT_STREQ(error.what(), "sample 12");
-      }
-      EXPECT_EQ(consumed, (std::vector<std::size_t>{0, 4, 8}));
+        samples.sum([&](const Batch& batch) {
+          maybe_throw(!in_fill, batch.first);
+          return spmd::Array::scalar(1.0F);
+        });
+      });
     }
   }
 }
@@ -184,16 +185,53 @@ void expect_refused(const ir::Graph& graph, const StreamOptions& options, ErrorK
   expect_error(kind, text, [&] { stream(graph, options); });
 }
 
+/// Gives an input of integers these numbers, in order, and returns what comes out.
+std::vector<std::int64_t> stream_integers(ir::ElementType element,
+                                          const std::vector<float>& numbers) {
+  ir::Graph graph;
+  const auto tokens = graph.add_input("tokens", ir::dense_type(element, {ir::kBatch, 2}));
+  graph.add_output(graph.add_node("y", ir::Cast{ir::ElementType::kInt64}, {tokens}));
+  std::vector<std::int64_t> found;
+  const Stream samples(
+      graph, {.num_samples = numbers.size() / 2, .batch = 2, .devices = spmd::Devices::emulate(1)},
+      [&](std::size_t first, std::size_t, std::size_t, std::span<float> values) {
+        std::copy_n(numbers.begin() + static_cast<std::ptrdiff_t>(2 * first), values.size(),
+                    values.begin());
+      });
+  samples.sum([&](const Batch& batch) {
+    const auto values = batch.outputs[0].as<std::int64_t>();
+    found.insert(found.end(), values.begin(), values.end());
+    return spmd::Array::scalar(1.0F);
+  });
+  return found;
+}
+
+TEST_F(RunStream, GivesIntegersToInputsThatTakeThem) {
+  using Elements = std::vector<std::int64_t>;
+  const std::vector<float> numbers = {3, -2, 100, 0, 7, 1};
+  const Elements whole(numbers.begin(), numbers.end());
+  for (const auto element :
+       {ir::ElementType::kInt64, ir::ElementType::kInt32, ir::ElementType::kInt8}) {
+    EXPECT_EQ(stream_integers(element, numbers), whole);
+  }
+  EXPECT_EQ(stream_integers(ir::ElementType::kBool, {0, 1, 1, 0}), (Elements{0, 1, 1, 0}));
+  const auto refused = [](ir::ElementType element, float number, const std::string& text) {
+    expect_error(ErrorKind::kFormat, "input 'tokens': expected numbers of " + text, [&] {
+      stream_integers(element, {1, number});
+    });
+  };
+  refused(ir::ElementType::kInt64, 0.5F, "int64 below 2^24, found 0.5");
+  refused(ir::ElementType::kInt64, 16777216.0F, "int64 below 2^24, found 1.67772e+07");
+  refused(ir::ElementType::kUint8, -1, "uint8 below 2^24, found -1");
+  refused(ir::ElementType::kBool, 2, "bool below 2^24, found 2");
+}
+
 TEST_F(RunStream, RefusesWhatItCannotCut) {
   const StreamOptions options{.num_samples = 10, .batch = 4};
   expect_refused(testing::make_perceptron({.inputs = 30, .hidden = 4}),
                  {.num_samples = 10, .batch = 0}, ErrorKind::kUsage, "batch: expected at least 1");
-  ir::Graph integers;
-  const auto tokens =
-      integers.add_input("tokens", ir::dense_type(ir::ElementType::kInt64, {ir::kBatch, 5}));
-  integers.add_output(tokens);
-  expect_refused(integers, options, ErrorKind::kUnsupported,
-                 "input 'tokens': expected float32, found int64[N, 5]");
+  expect_refused(testing::make_perceptron({.inputs = 30, .hidden = 4}), {.num_samples = 0},
+                 ErrorKind::kFormat, "there are no samples");
   ir::Graph turned;
   const auto x = turned.add_input("x", float_type({ir::kBatch, 5}));
   turned.add_output(turned.add_node("turn", ir::Transpose{{1, 0}}, {x}));

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/compress/fit/layer_statistics.h"
 
+#include <memory>
+#include <utility>
+
 #include "halftone/base/parallel.h"
 
 namespace halftone::compress {
@@ -15,7 +18,37 @@ Matrix to_matrix(MatrixView<const float> view) {
       .cast<double>();
 }
 
+/// The numbers of a matrix or vector, in the order in which they lie, without copying them.
+template <typename T>
+spmd::Array array_of(T numbers, spmd::Shape shape) {
+  const auto kept = std::make_shared<const T>(std::move(numbers));
+  return spmd::Array::wrap<double>(
+      std::move(shape), std::span(kept->data(), static_cast<std::size_t>(kept->size())), kept);
+}
+
+template <typename T>
+T numbers_of(const spmd::Array& array, Eigen::Index rows, Eigen::Index cols) {
+  return Eigen::Map<const T>(array.as<double>().data(), rows, cols);
+}
+
 }  // namespace
+
+LayerStatistics::LayerStatistics(const Sums& sums)
+    : count_(static_cast<std::size_t>(sums.count.item<std::int64_t>())) {
+  const auto n = static_cast<Eigen::Index>(sums.actual.size());
+  actual_sum_ = numbers_of<Vector>(sums.actual, n, 1);
+  original_sum_ = numbers_of<Vector>(sums.original, n, 1);
+  actual_products_ = numbers_of<Matrix>(sums.actual_products, n, n);
+  cross_products_ = numbers_of<Matrix>(sums.cross_products, n, n);
+}
+
+LayerStatistics::Sums LayerStatistics::take_sums() {
+  const auto n = static_cast<std::int64_t>(num_inputs());
+  return {spmd::Array::scalar(static_cast<std::int64_t>(count_)),
+          array_of(std::move(actual_sum_), {n}), array_of(std::move(original_sum_), {n}),
+          array_of(std::move(actual_products_), {n, n}),
+          array_of(std::move(cross_products_), {n, n})};
+}
 
 LayerStatistics::LayerStatistics(std::size_t num_inputs) {
   const auto n = static_cast<Eigen::Index>(num_inputs);

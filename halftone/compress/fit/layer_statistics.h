@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstddef>
+#include <tuple>
 
 #include "halftone/base/view.h"
 #include "halftone/compress/fit/parameters.h"
+#include "halftone/spmd/tree.h"
 
 namespace halftone::compress {
 
@@ -24,6 +26,24 @@ class LayerStatistics {
 
   /// Adds what another has counted. @pre the same number of inputs
   void add(const LayerStatistics& other);
+
+  /// All of it as arrays, so that statistics of batches can be added up: int64 [], float64 [n],
+  /// [n], [n, n], [n, n].
+  struct Sums {
+    spmd::Array count;
+    spmd::Array actual;
+    spmd::Array original;
+    spmd::Array actual_products;
+    spmd::Array cross_products;
+
+    static auto members(auto& self) {
+      return std::tie(self.count, self.actual, self.original, self.actual_products,
+                      self.cross_products);
+    }
+  };
+  explicit LayerStatistics(const Sums& sums);
+  /// Hands the sums over; nothing is left here.
+  [[nodiscard]] Sums take_sums();
 
   [[nodiscard]] Eigen::Index num_inputs() const { return actual_sum_.size(); }
   [[nodiscard]] std::size_t count() const { return count_; }

@@ -164,6 +164,12 @@ WeightFit fit_weights(MatrixView<const float> weights, const WeightFormat& forma
   return result;
 }
 
+Vector mean_output_error(MatrixView<const float> weights, MatrixView<const float> encoded,
+                         const LayerStatistics& statistics) {
+  return to_matrix(weights) * statistics.original_mean() -
+         to_matrix(encoded) * statistics.actual_mean();
+}
+
 WeightFit fit_grouped_weights(MatrixView<const float> weights, const WeightFormat& format,
                               std::span<const LayerStatistics> statistics,
                               const WeightFitOptions& options) {

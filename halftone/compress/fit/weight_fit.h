@@ -30,6 +30,8 @@ struct WeightFormat {
   bool offset = true;
   numerics::Granularity granularity = numerics::Granularity::kChannel;
   std::size_t group_size = 0;
+
+  bool operator==(const WeightFormat&) const = default;
 };
 
 struct WeightFit {
@@ -68,5 +70,12 @@ WeightFit fit_weights(MatrixView<const float> weights, const WeightFormat& forma
 WeightFit fit_grouped_weights(MatrixView<const float> weights, const WeightFormat& format,
                               std::span<const LayerStatistics> statistics,
                               const WeightFitOptions& options);
+
+/// E[W x] - E[V q]: the mean error of a layer's outputs, which the bias may take.
+/// @param weights  [o, n] W
+/// @param encoded  [o, n] V
+/// @return         [o]
+Vector mean_output_error(MatrixView<const float> weights, MatrixView<const float> encoded,
+                         const LayerStatistics& statistics);
 
 }  // namespace halftone::compress

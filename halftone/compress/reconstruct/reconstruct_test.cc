@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "halftone/base/parallel.h"
+#include "halftone/compress/layers.h"
 #include "halftone/compress/quantize.h"
 #include "halftone/compress/reconstruct/block.h"
 #include "halftone/compress/testing.h"

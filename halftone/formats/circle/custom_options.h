@@ -23,6 +23,9 @@ std::vector<std::byte> write_custom_options(const LowBitFields& fields);
 ///         the version is another
 LowBitFields read_custom_options(std::span<const std::byte> bytes);
 
+/// The custom_code of a Gather from a table of codes, which has the same options.
+inline constexpr std::string_view kCustomGatherName = "HalftoneGather";
+
 /// The custom_code of a recurrent layer; recurrent_layer.h says what it computes.
 inline constexpr std::string_view kCustomRecurrentName = "HalftoneRecurrent";
 

@@ -69,9 +69,10 @@ void export_custom(Exporter& exporter, const ir::Node& node, const LowBitLayer& 
   } else {
     inputs[3] = exporter.tensor(layer.weights_id);
   }
-  if (std::holds_alternative<ir::FullyConnected>(node.op)) {
-    exporter.add_custom(std::string(kCustomName), std::move(inputs), node.output,
-                        write_custom_options(fields_of(exporter.graph(), node)));
+  const bool is_table = std::holds_alternative<ir::Gather>(node.op);
+  if (is_table || std::holds_alternative<ir::FullyConnected>(node.op)) {
+    exporter.add_custom(std::string(is_table ? kCustomGatherName : kCustomName), std::move(inputs),
+                        node.output, write_custom_options(fields_of(exporter.graph(), node)));
   } else {
     exporter.add_custom(std::string(kCustomConvName), std::move(inputs), node.output,
                         write_conv_options(conv_fields_of(exporter.graph(), node)));

@@ -218,6 +218,9 @@ void NodeExport::operator()(const ir::Tile& op) const {
 }
 
 void NodeExport::operator()(const ir::Gather& op) const {
+  if (take_apart(exporter_.graph(), node_).weights != nullptr) {
+    return export_lowbit(exporter_, node_);
+  }
   schema::GatherOptionsT options;
   options.axis = static_cast<std::int32_t>(op.axis);
   add(OperatorCode::kGather, united(options));
@@ -298,21 +301,21 @@ schema::ActivationFunctionType activation_type(const ir::Activation& activation)
 
 namespace {
 
-/// Products of integers are float layers between conversions in files.
-bool is_product_of_integers(const ir::Graph& graph, const ir::Node& node) {
-  const bool is_product = std::holds_alternative<ir::FullyConnected>(node.op) ||
-                          std::holds_alternative<ir::MatMul>(node.op) ||
-                          std::holds_alternative<ir::Conv>(node.op);
-  return is_product &&
-         ir::are_integers(graph.value(node.inputs[0]).type, graph.value(node.inputs[1]).type);
+/// What computes with codes themselves stands between conversions in files.
+bool computes_with_codes(const ir::Graph& graph, const ir::Node& node) {
+  const bool computes =
+      std::holds_alternative<ir::FullyConnected>(node.op) ||
+      std::holds_alternative<ir::MatMul>(node.op) || std::holds_alternative<ir::Conv>(node.op) ||
+      std::holds_alternative<ir::Pool>(node.op) || std::holds_alternative<ir::Softmax>(node.op);
+  return computes && ir::are_codes(graph.value(node.inputs[0]).type);
 }
 
 }  // namespace
 
 void export_node(Exporter& exporter, const ir::Node& node) {
   with_context(describe(node), [&] {
-    if (is_product_of_integers(exporter.graph(), node)) {
-      fail(ErrorKind::kUnsupported, "a product of integers");
+    if (computes_with_codes(exporter.graph(), node)) {
+      fail(ErrorKind::kUnsupported, "arithmetic on integers of 8 bits");
     }
     std::visit(NodeExport(exporter, node), node.op);
   });

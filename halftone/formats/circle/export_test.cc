@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/formats/circle/export.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "halftone/base/half.h"
@@ -146,6 +147,22 @@ TEST(ExportCircle, RefusesIntegersReadWithDifferentScales) {
   const Error error = error_of([&] { export_circle(graph, CircleFlavor::kTflite); });
   EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
   EXPECT_STREQ(error.what(), "'x': integers that are read with different scales");
+}
+
+TEST(ExportCircle, RefusesArithmeticOnCodes) {
+  for (const ir::Operator& op :
+       {ir::Operator(ir::Softmax{2}),
+        ir::Operator(ir::Pool{ir::PoolKind::kMax, {1}, ir::plain_window(1)}),
+        ir::Operator(ir::Lookup{ir::ElementType::kInt8, std::vector<std::int32_t>(256, 1)})}) {
+    ir::Graph graph;
+    const auto x = graph.add_input("x", ir::dense_type(ir::ElementType::kInt8, {kBatch, 4, 2}));
+    graph.add_output(graph.add_node("y", op, {x}));
+    const Error error = error_of([&] { export_circle(graph, CircleFlavor::kTflite); });
+    EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
+    const bool is_lookup = std::holds_alternative<ir::Lookup>(op);
+    EXPECT_THAT(error.what(), testing::HasSubstr(is_lookup ? "cannot be written to this format"
+                                                           : "arithmetic on integers of 8 bits"));
+  }
 }
 
 TEST(ExportCircle, RefusesExtentsOf32BitsAndMore) {

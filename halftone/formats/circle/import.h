@@ -15,7 +15,8 @@ namespace halftone::formats {
 /// Values keep their tensors' names; a node is named after the tensor it computes. Where the
 /// signature of an input leads with -1, or where all inputs lead with 1 and try_symbolic_batch()
 /// agrees, that extent becomes ir::kBatch; other extents are the file's. Integer operators become
-/// DequantizeLinear -> float operator -> QuantizeLinear; float16 constants become float32;
+/// DequantizeLinear -> float operator -> QuantizeLinear that rounds half away from zero, which
+/// passes::use_integers() turns into TensorFlow Lite's integers; float16 constants become float32;
 /// LQ_FULLY_CONNECTED and the custom operator HalftoneFullyConnected become Encode and
 /// FullyConnected.
 /// @throws Error kFormat if the file is malformed, has a cycle, or a constant that is not finite;

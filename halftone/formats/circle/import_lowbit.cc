@@ -141,6 +141,17 @@ void import_own_conv(OperatorImport& op) {
   op.emit(conv_of(fields), std::move(inputs));
 }
 
+void import_own_gather(OperatorImport& op) {
+  check(op.num_inputs() == 5, "expected 5 inputs, found " + std::to_string(op.num_inputs()));
+  const LowBitFields fields =
+      read_custom_options(std::as_bytes(elements(op.table().custom_options())));
+  fields.check_table();
+  const ir::Tensor& planes = constant_input(op, 3, ir::ElementType::kUint8);
+  check_planes(fields, planes.type());
+  const ValueId table = encoded_weights(op, fields, planes);
+  op.emit(ir::Gather{0}, {table, op.raw(0)});
+}
+
 void import_own_recurrent(OperatorImport& op) {
   constexpr std::size_t kWeights = 3;
   constexpr std::size_t kMostInputs = kWeights + ir::Recurrent::kMaxInputs - 1;

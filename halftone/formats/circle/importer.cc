@@ -31,6 +31,7 @@ ImportFunction importer_of(const FileModel& file, std::size_t op) {
   const std::string name = file.custom_name(op);
   if (name == kCustomRecurrentName) return import_own_recurrent;
   if (name == kCustomConvName) return import_own_conv;
+  if (name == kCustomGatherName) return import_own_gather;
   return name == kCustomName ? find_import(code) : nullptr;
 }
 

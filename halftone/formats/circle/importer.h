@@ -166,6 +166,8 @@ std::span<const ImportEntry> reduce_imports();
 void import_own_recurrent(OperatorImport& op);
 /// A convolution in a basis.
 void import_own_conv(OperatorImport& op);
+/// A Gather from a table of codes.
+void import_own_gather(OperatorImport& op);
 
 /// Null if Halftone does not import the operator.
 ImportFunction find_import(OperatorCode code);

@@ -290,6 +290,38 @@ TEST(MalformedFile, DamagedLowBitLayersAreRefused) {
                   options([](LowBitFields& o) { o.activation_offset = false; })}});
 }
 
+TEST(MalformedFile, DamagedTablesOfCodesAreRefused) {
+  ir::Graph network;
+  const auto tokens =
+      network.add_input("tokens", ir::dense_type(ir::ElementType::kInt32, {ir::kBatch}));
+  const auto table = network.add_constant(
+      "table", ir::EncodedTensor{{6, 9}, ir::test::odd_encoding(), numerics::BitPlanes(6, 9, 2)});
+  network.add_output(network.add_node("rows", ir::Gather{0}, {table, tokens}));
+  const auto bytes = export_circle(network, CircleFlavor::kTflite);
+  const auto kind = ErrorKind::kFormat;
+  const auto options = [](auto set) {
+    return [set](schema::ModelT& m) {
+      LowBitFields changed = read_custom_options(std::as_bytes(std::span(op(m, 0).custom_options)));
+      set(changed);
+      const auto written = write_custom_options(changed);
+      const auto* data = reinterpret_cast<const std::uint8_t*>(written.data());
+      op(m, 0).custom_options.assign(data, data + written.size());
+    };
+  };
+  expect_errors(
+      bytes, {{"expected 5 inputs, found 4", kind, [](auto& m) { op(m, 0).inputs.pop_back(); }},
+              {"input 3: expected constant numbers of uint8", kind,
+               [](auto& m) { op(m, 0).inputs[3] = op(m, 0).inputs[2]; }},
+              {"input 1: expected int32 or int64, found float32", ErrorKind::kShape,
+               [](auto& m) { op(m, 0).inputs[0] = op(m, 0).inputs[2]; }},
+              {"a table: expected codes alone, found 2 weight_bits, 3 activation_bits", kind,
+               options([](LowBitFields& o) { o.activation_bits = 3; })},
+              {"bit planes: expected uint8 [outputs, 2, 3] for 17 inputs, found uint8[6, 2, 2]",
+               kind, options([](LowBitFields& o) { o.inputs = 17; })},
+              {"a matrix of 6 x 9 needs 6 bases, found 1", ErrorKind::kShape,
+               options([](LowBitFields& o) { o.granularity = numerics::Granularity::kChannel; })}});
+}
+
 TEST(MalformedFile, CannotMakeTheImportTakeMemoryWithoutBound) {
   const auto shared = [](schema::ModelT& m) {
     // Many tensors of different shapes read one buffer.

@@ -146,7 +146,7 @@ void OperatorImport::finish(ir::ValueId value, std::size_t output) {
                                       ", stored as " + schema::EnumNameTensorType(type));
   }
   importer_.charge(parameters->scales.size() * (sizeof(float) + sizeof(std::int32_t)));
-  ir::QuantizeLinear quantize{std::move(*parameters), *element};
+  ir::QuantizeLinear quantize{std::move(*parameters), *element, ir::CodeRounding::kHalfAway};
   importer_.define(tensor,
                    graph().add_node(name + "/quantize", std::move(quantize), {value}, name));
 }

@@ -40,8 +40,8 @@ NodeProto& export_in_basis(Exporter& exporter, const Node& node, std::string_vie
                                          encode_compact(activation_basis(*layer.activations)));
   }
   if (layer.weights != nullptr) {
-    inputs[2] = exporter.add_initializer(exporter.name(layer.weights_id) + "/basis",
-                                         encode_compact(weight_bases(*layer.weights->encoding)));
+    inputs[2] = exporter.read_bases(
+        layer.weights_id, [&] { return encode_compact(weight_bases(*layer.weights->encoding)); });
     inputs[3] = exporter.read_as(layer.weights_id, [&] {
       const numerics::BitPlanes& codes = layer.weights->codes;
       return encode_tensor(weight_planes(codes, (codes.cols + 7) / 8));

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "halftone/base/error.h"
+#include "halftone/formats/low_bit_layer.h"
 #include "halftone/formats/onnx/exporter.h"
 #include "halftone/formats/onnx/tensors.h"
 
@@ -93,6 +94,10 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Where& /*op
 }
 
 void export_operator(Exporter& exporter, const Node& node, const ir::Gather& op) {
+  if (take_apart(exporter.graph(), node).weights != nullptr) {
+    export_in_basis(exporter, node, "Gather", exporter.name(node.output));
+    return;
+  }
   set_axis(add_like(exporter, node, "Gather"), op.axis);
 }
 

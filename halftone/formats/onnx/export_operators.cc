@@ -241,6 +241,18 @@ void export_operator(Exporter& exporter, const Node& node, const ir::DequantizeL
   export_affine(exporter, node, op.parameters, exporter.type(node.inputs[0]).encoding.element);
 }
 
+/// What computes with codes of 8 bits, but for comparing them, stands between conversions in ONNX.
+bool computes_with_codes(const Exporter& exporter, const Node& node) {
+  if (node.inputs.empty() || node.inputs[0] == ir::kAbsent) return false;
+  const auto* pool = std::get_if<ir::Pool>(&node.op);
+  const bool computes = std::holds_alternative<ir::FullyConnected>(node.op) ||
+                        std::holds_alternative<ir::MatMul>(node.op) ||
+                        std::holds_alternative<ir::Conv>(node.op) ||
+                        std::holds_alternative<ir::Softmax>(node.op) ||
+                        (pool != nullptr && pool->kind == ir::PoolKind::kAverage);
+  return computes && ir::are_codes(exporter.type(node.inputs[0]));
+}
+
 }  // namespace
 
 void export_activation(Exporter& exporter, const ir::Activation& activation,
@@ -305,12 +317,7 @@ void export_activation(Exporter& exporter, const ir::Activation& activation,
 }
 
 void export_node(Exporter& exporter, const Node& node) {
-  const bool is_product =
-      node.inputs.size() > 1 && node.inputs[1] != ir::kAbsent &&
-      ir::are_integers(exporter.type(node.inputs[0]), exporter.type(node.inputs[1])) &&
-      (std::holds_alternative<ir::FullyConnected>(node.op) ||
-       std::holds_alternative<ir::MatMul>(node.op) || std::holds_alternative<ir::Conv>(node.op));
-  if (is_product) unsupported("a product of integers");
+  if (computes_with_codes(exporter, node)) unsupported("arithmetic on integers of 8 bits");
   exporter.set_node_name(node.name);
   std::visit([&](const auto& op) { export_operator(exporter, node, op); }, node.op);
 }

@@ -407,6 +407,10 @@ TEST(ExportOnnx, RefusesWhatOnnxCannotSay) {
   const ValueId codes = zero.add_constant("q", random_tensor({6}, 1).cast(ElementType::kInt32));
   zero.add_output(zero.add_node("d", ir::DequantizeLinear{{{1}, {1}, 0}}, {codes}));
   expect_unsupported(zero, "a zero point of int32 codes");
+  Graph codes_only;
+  const ValueId q = codes_only.add_input("q", ir::dense_type(ElementType::kInt8, {2, 6}));
+  codes_only.add_output(codes_only.add_node("s", ir::Softmax{1}, {q}));
+  expect_unsupported(codes_only, "arithmetic on integers of 8 bits");
   Graph batches = with_input(x, {kBatch, 1, kBatch});
   batches.add_output(batches.add_node("r", ir::Reshape{{1, kBatch, 1, kBatch}}, {x}));
   expect_unsupported(batches, "a reshape of");

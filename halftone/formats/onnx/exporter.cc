@@ -72,6 +72,13 @@ std::string Exporter::read_as(ir::ValueId id,
   return known;
 }
 
+std::string Exporter::read_bases(ir::ValueId id,
+                                 const std::function<onnx_pb::TensorProto()>& make_tensor) {
+  const auto [known, is_new] = bases_.try_emplace(id);
+  if (is_new) known->second = add_initializer(names_.at(id) + "/basis", make_tensor());
+  return known->second;
+}
+
 std::string Exporter::add_initializer(const std::string& wanted, onnx_pb::TensorProto proto) {
   std::string added = fresh(wanted);
   proto.set_name(added);

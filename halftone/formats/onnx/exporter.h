@@ -29,6 +29,8 @@ class Exporter {
   std::string read(ir::ValueId id);
   /// The same for a constant whose initializer the caller makes, when it is the first reader.
   std::string read_as(ir::ValueId id, const std::function<onnx_pb::TensorProto()>& make_tensor);
+  /// The name of the initializer with a constant's bases, which the first reader makes.
+  std::string read_bases(ir::ValueId id, const std::function<onnx_pb::TensorProto()>& make_tensor);
   /// The name a node writes its output to.
   [[nodiscard]] const std::string& name(ir::ValueId id) const { return names_.at(id); }
   /// The name, or with a number behind it if it is taken.
@@ -60,6 +62,7 @@ class Exporter {
   const ir::Graph& graph_;
   onnx_pb::ModelProto model_;
   std::map<ir::ValueId, std::string> names_;
+  std::map<ir::ValueId, std::string> bases_;  ///< names of their initializers
   std::unordered_set<std::string> taken_;
   std::unordered_set<std::string> node_names_;
   std::unordered_set<std::string> initialized_;

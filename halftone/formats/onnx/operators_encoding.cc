@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integers with scales, and the fully connected layer in a basis.
+// Integers with scales, and the layers in a basis.
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -135,6 +135,12 @@ void build_conv_transpose_in_basis(NodeBuilder& node) {
       node.ints_attribute("output_padding").value_or(std::vector<ir::Dim>(window.rank(), 0)),
       node.int_attribute("group", 1), activation_of_code(fields.activation)};
   node.set_output(0, node.emit(op, layer_inputs(node, fields)));
+}
+
+void build_gather_in_basis(NodeBuilder& node) {
+  const LowBitFields fields = fields_of(node);
+  fields.check_table();
+  node.set_output(0, node.emit(ir::Gather{0}, {encoded_weight(node, fields), node.input(0)}));
 }
 
 }  // namespace halftone::formats::onnx

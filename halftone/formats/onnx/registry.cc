@@ -182,6 +182,7 @@ constexpr Entry kOperators[] = {
     {kHalftoneDomain, "Recurrent", build_own_recurrent},
     {kHalftoneDomain, "Conv", build_conv_in_basis},
     {kHalftoneDomain, "ConvTranspose", build_conv_transpose_in_basis},
+    {kHalftoneDomain, "Gather", build_gather_in_basis},
 };
 
 }  // namespace

@@ -137,6 +137,7 @@ void build_quantize_linear(NodeBuilder& node);
 void build_dequantize_linear(NodeBuilder& node);
 void build_fully_connected(NodeBuilder& node);
 void build_conv_in_basis(NodeBuilder& node);
+void build_gather_in_basis(NodeBuilder& node);
 void build_conv_transpose_in_basis(NodeBuilder& node);
 
 }  // namespace halftone::formats::onnx

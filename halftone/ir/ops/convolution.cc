@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "halftone/ir/ops/encoding.h"
+
 namespace halftone::ir {
 namespace {
 
@@ -96,20 +98,24 @@ double product(const Extents& e, const float* x, const float* w, std::size_t tap
   return sum;
 }
 
-/// Sums in double precision, then bias and activation.
-Tensor finished(const std::vector<double>& sums, Shape shape, const Tensor* bias,
+const Tensor* bias_of(InputTensors inputs) { return inputs.size() > 2 ? inputs[2] : nullptr; }
+const Tensor* residual_of(InputTensors inputs) { return inputs.size() > 3 ? inputs[3] : nullptr; }
+
+/// Sums in double precision and bias, then residual and activation.
+Tensor finished(const std::vector<double>& sums, Shape shape, InputTensors inputs,
                 const Activation& activation) {
   Tensor result(ElementType::kFloat32, std::move(shape));
+  const Tensor* const bias = bias_of(inputs);
+  const Tensor* const residual = residual_of(inputs);
   const auto y = result.as<float>();
   const auto filters = static_cast<std::size_t>(result.shape().back());
   for (std::size_t i = 0; i < y.size(); ++i) {
     const double b = bias != nullptr ? static_cast<double>(bias->as<float>()[i % filters]) : 0;
-    y[i] = apply(activation, static_cast<float>(b + sums[i]));
+    const auto sum = static_cast<float>(b + sums[i]);
+    y[i] = apply(activation, residual != nullptr ? sum + residual->as<float>()[i] : sum);
   }
   return result;
 }
-
-const Tensor* bias_of(InputTensors inputs) { return inputs.size() > 2 ? inputs[2] : nullptr; }
 
 template <typename Op>
 Shape output_shape(const Op& op, InputTensors inputs) {
@@ -146,7 +152,10 @@ Tensor evaluate_numbers(const Conv& op, InputTensors inputs) {
     sums[sum] += product(e, x + (n * e.inputs + tap.position) * e.channels, w, tap.tap, o);
   };
   for_each_tap(op, e, x_shape, w_shape, shape, add);
-  return finished(sums, std::move(shape), bias_of(inputs), op.activation);
+  Tensor y = finished(sums, std::move(shape), inputs, op.activation);
+  if (op.codes == nullptr) return y;
+  const Tensor* const numbers[] = {&y};
+  return evaluate(Encode{op.codes}, numbers);
 }
 
 Tensor evaluate_integers(const Conv& op, InputTensors inputs) {
@@ -190,6 +199,13 @@ std::string join(std::string window, Dim groups, const Activation& activation) {
 
 }  // namespace
 
+bool Conv::operator==(const Conv& other) const {
+  const bool same_codes =
+      codes == nullptr || other.codes == nullptr ? codes == other.codes : *codes == *other.codes;
+  return window == other.window && groups == other.groups && activation == other.activation &&
+         zero_points == other.zero_points && same_codes;
+}
+
 std::span<const Dim> kernel_extents(const Shape& weights) {
   return weights.dims().subspan(1, weights.rank() - 2);
 }
@@ -200,9 +216,17 @@ ValueType infer_types(const Conv& op, InputTypes inputs) {
   check_operands(inputs, op.zero_points, w.rank() == 0 ? 0 : w[0]);
   check_inputs(op.window, op.groups, inputs);
   const bool integers = are_integers(*inputs[0], *inputs[1]);
+  const bool residual = inputs.size() > 3 && inputs[3] != nullptr;
   require(!integers || op.activation == Activation{}, "integers take no activation");
-  return image_type(x, window_counts(op.window, spatial_extents(x), kernel_extents(w)), w[0],
-                    integers ? ElementType::kInt32 : ElementType::kFloat32);
+  require(!integers || (!residual && op.codes == nullptr), "integers take no residual or codes");
+  ValueType y = image_type(x, window_counts(op.window, spatial_extents(x), kernel_extents(w)), w[0],
+                           integers ? ElementType::kInt32 : ElementType::kFloat32);
+  require(!residual || (inputs[3]->is_dense(ElementType::kFloat32) && inputs[3]->shape == y.shape),
+          "residual: expected " + y.to_string() + ", found " +
+              (residual ? inputs[3]->to_string() : "none"));
+  if (op.codes == nullptr) return y;
+  const ValueType* const numbers[] = {&y};
+  return infer_types(Encode{op.codes}, numbers);
 }
 
 ValueType infer_types(const ConvTranspose& op, InputTypes inputs) {
@@ -247,13 +271,15 @@ Tensor evaluate(const ConvTranspose& op, InputTensors inputs) {
       }
     }
   }
-  return finished(sums, std::move(shape), bias_of(inputs), op.activation);
+  return finished(sums, std::move(shape), inputs, op.activation);
 }
 
 std::string attributes(const Conv& op) {
   std::string text = join(to_string(op.window), op.groups, op.activation);
   const std::string zero_points = to_string(op.zero_points);
   if (!zero_points.empty()) text.append(text.empty() ? "" : " ").append(zero_points);
+  if (op.codes != nullptr)
+    text.append(text.empty() ? "" : " ").append(attributes(Encode{op.codes}));
   return text;
 }
 

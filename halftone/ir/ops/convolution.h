@@ -2,6 +2,9 @@
 // Products with windows of an image, channels last.
 #pragma once
 
+#include <memory>
+#include <vector>
+
 #include "halftone/ir/ops/activation.h"
 #include "halftone/ir/ops/integer.h"
 #include "halftone/ir/ops/rules.h"
@@ -10,20 +13,24 @@
 namespace halftone::ir {
 
 /// y[n, p, o] = activation(bias[o] + sum_(k, c) w[o, k, c] x[n, p strides + k dilations -
-/// pads_before, g C/groups + c]), p and k over one to any number of spatial axes, x zero outside
-/// its extents, and g = o / (O / groups). Depthwise: groups = C. Inputs: x [N, spatial..., C],
-/// float32 or codes of one basis; w [O, kernel..., C / groups], float32 or codes of a basis at any
-/// granularity, its matrix being [O, taps * C / groups]; bias [O] float32, optional. Output float32
-/// [N, counts..., O]. Integers: see ZeroPoints.
+/// pads_before, g C/groups + c] + residual[n, p, o]), p and k over one to any number of spatial
+/// axes, x zero outside its extents, and g = o / (O / groups). Depthwise: groups = C.
+/// Inputs: x [N, spatial..., C], float32 or codes of one basis; w [O, kernel..., C / groups],
+/// float32 or codes of a basis at any granularity, its matrix being [O, taps * C / groups]; bias
+/// [O] float32, optional; residual float32 as the output, optional. Output float32 [N, counts...,
+/// O], or its codes. Integers: see ZeroPoints.
+/// No file format has the residual or the codes: they get here when a graph is prepared to run.
 struct Conv {
   static constexpr std::string_view kName = "Conv";
   static constexpr std::size_t kMinInputs = 2;
-  static constexpr std::size_t kMaxInputs = 3;
+  static constexpr std::size_t kMaxInputs = 4;
   Window window;
   Dim groups = 1;
   Activation activation{};
   ZeroPoints zero_points{};
-  bool operator==(const Conv&) const = default;
+  std::shared_ptr<const numerics::BasisEncoding> codes{};  ///< of the output; null: float32
+
+  bool operator==(const Conv& other) const;
 };
 
 /// The gradient of a Conv by its input, also called deconvolution: each x[n, p, :] adds its product

@@ -34,6 +34,21 @@ TEST(Conv, AddsBiasAndActivatesPerOutput) {
   EXPECT_THAT(elements<float>(evaluate(op, x, w, floats({2}, {10, -5}))), ElementsAre(13, 0, 9, 5));
 }
 
+TEST(Conv, AddsAResidualAndEncodes) {
+  const Tensor x = floats({1, 3, 1}, {1, 2, 3});
+  const Tensor w = floats({1, 1, 1}, {2});
+  const Tensor residual = floats({1, 3, 1}, {-10, 0, 5});
+  Conv op = conv(plain_window(1));
+  op.activation = {ActivationKind::kRelu};
+  EXPECT_THAT(elements<float>(evaluate(op, x, w, floats({1}, {1}), residual)),
+              ElementsAre(0, 5, 12));
+  op.codes = std::make_shared<const numerics::BasisEncoding>(
+      numerics::tensor_encoding(numerics::Basis{1, {4}, 4}));  // levels 0 and 8
+  EXPECT_THAT(elements<float>(evaluate(op, x, w, floats({1}, {1}), residual)),
+              ElementsAre(0, 8, 8));
+  EXPECT_NE(op, conv(plain_window(1)));
+}
+
 TEST(Conv, OfOneTapIsAFullyConnectedLayer) {
   Random random(1);
   const Tensor x = test::random_tensor({2, 3, 4, 5}, random);

@@ -49,7 +49,23 @@ std::string parameters_text(const AffineParameters& parameters) {
          " zero_point=" + std::to_string(parameters.zero_points[0]);
 }
 
+float rounded(float x, CodeRounding rounding) {
+  return rounding == CodeRounding::kHalfAway ? std::round(x) : std::nearbyint(x);
+}
+
 }  // namespace
+
+std::string_view to_string(CodeRounding rounding) {
+  switch (rounding) {
+    case CodeRounding::kHalfEven:
+      return "half even";
+    case CodeRounding::kHalfAway:
+      return "half away";
+    case CodeRounding::kTwice:
+      return "twice";
+  }
+  return "unknown";
+}
 
 ValueType infer_types(const Encode& op, InputTypes inputs) {
   require_float(inputs, 0);
@@ -64,6 +80,7 @@ ValueType infer_types(const QuantizeLinear& op, InputTypes inputs) {
   require_float(inputs, 0);
   require(is_affine_element(op.element),
           "expected int8, uint8 or int32 codes, found " + std::string(to_string(op.element)));
+  require(op.rounding != CodeRounding::kTwice, "rounds once, not twice");
   check_parameters(op.parameters, inputs[0]->shape);
   return dense_type(op.element, inputs[0]->shape);
 }
@@ -89,7 +106,7 @@ Tensor evaluate(const QuantizeLinear& op, InputTensors inputs) {
   const auto x = inputs[0]->as<float>();
   const auto q = wide.as<float>();
   for_each_element(op.parameters, wide.shape(), [&](std::size_t i, std::size_t p) {
-    q[i] = std::nearbyint(x[i] / op.parameters.scales[p]) +
+    q[i] = rounded(x[i] / op.parameters.scales[p], op.rounding) +
            static_cast<float>(op.parameters.zero_points[p]);
   });
   return wide.cast(op.element);
@@ -114,7 +131,10 @@ std::string attributes(const Encode& op) {
 }
 
 std::string attributes(const QuantizeLinear& op) {
-  return std::string(to_string(op.element)) + " " + parameters_text(op.parameters);
+  std::string text = std::string(to_string(op.element)) + " " + parameters_text(op.parameters);
+  if (op.rounding != CodeRounding::kHalfEven)
+    text.append(" rounding ").append(to_string(op.rounding));
+  return text;
 }
 
 std::string attributes(const DequantizeLinear& op) { return parameters_text(op.parameters); }

@@ -33,13 +33,24 @@ struct AffineParameters {
   bool operator==(const AffineParameters&) const = default;
 };
 
-/// q = saturate(round_half_even(x / scale) + zero_point), float32 to int8, uint8 or int32.
+/// How a number becomes the nearest integer. ONNX defines the first, TensorFlow Lite the others.
+enum class CodeRounding : std::uint8_t {
+  kHalfEven,  ///< once, ties to even
+  kHalfAway,  ///< once, ties away from zero; Source: kernels/internal/reference/quantize.h
+  kTwice,     ///< a product of integers, by numerics::multiply(sum, numerics::fixed_multiplier(m))
+};
+std::string_view to_string(CodeRounding rounding);  ///< "half even", "half away", "twice"
+
+/// q = saturate(round(x / scale) + zero_point), float32 to int8, uint8 or int32, rounded kHalfEven
+/// or kHalfAway. Its rounding also says which arithmetic a computation that ends here is meant in:
+/// with kHalfAway passes::use_integers() makes it TensorFlow Lite's.
 struct QuantizeLinear {
   static constexpr std::string_view kName = "QuantizeLinear";
   static constexpr std::size_t kMinInputs = 1;
   static constexpr std::size_t kMaxInputs = 1;
   AffineParameters parameters;
   ElementType element = ElementType::kInt8;
+  CodeRounding rounding = CodeRounding::kHalfEven;
   bool operator==(const QuantizeLinear&) const = default;
 };
 

@@ -58,6 +58,13 @@ TEST(QuantizeLinear, RoundsToEvenShiftsAndSaturates) {
               ElementsAre(-2000000000, 1, 3, 3, 5, 2000000000, 0));
 }
 
+TEST(QuantizeLinear, RoundsAwayFromZeroWhereToldTo) {
+  const Tensor x = floats({6}, {0.5F, 1.5F, 2.5F, -0.5F, -2.5F, 0.49999997F});
+  const QuantizeLinear op{{{1}, {10}, 0}, ElementType::kInt8, CodeRounding::kHalfAway};
+  EXPECT_THAT(elements<std::int8_t>(evaluate(op, x)), ElementsAre(11, 12, 13, 9, 7, 10));
+  EXPECT_EQ(attributes(op), "int8 scale=1.000000 zero_point=10 rounding half away");
+}
+
 TEST(DequantizeLinear, InvertsQuantizeOnEveryCode) {
   Tensor codes(ElementType::kInt8, {256});
   for (int i = 0; i < 256; ++i) {
@@ -114,6 +121,9 @@ TEST(Affine, RefusesOtherElements) {
   const AffineParameters one{{1}, {0}, 0};
   expect_error(ErrorKind::kShape, "expected int8, uint8 or int32 codes, found int64", [&] {
     test::infer(QuantizeLinear{one, ElementType::kInt64}, {float_type({1})});
+  });
+  expect_error(ErrorKind::kShape, "rounds once, not twice", [&] {
+    test::infer(QuantizeLinear{one, ElementType::kInt8, CodeRounding::kTwice}, {float_type({1})});
   });
   expect_error(ErrorKind::kShape, "input 0: expected float32, found int8[1]",
                [&] { test::infer(QuantizeLinear{one}, {dense_type(ElementType::kInt8, {1})}); });

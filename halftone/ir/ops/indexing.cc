@@ -8,6 +8,7 @@
 #include <numeric>
 #include <type_traits>
 
+#include "halftone/base/error.h"
 #include "halftone/ir/element.h"
 #include "halftone/ir/strides.h"
 
@@ -79,14 +80,15 @@ void find_best(const TopK& op, const Tensor& x, Tensor& result) {
 
 std::size_t resolve_index(std::int64_t index, std::size_t extent) {
   const auto count = static_cast<std::int64_t>(extent);
-  require(index >= -count && index < count, "index " + std::to_string(index) +
-                                                " is out of range for an extent of " +
-                                                std::to_string(extent));
+  if (index < -count || index >= count) {
+    fail(ErrorKind::kShape, "index " + std::to_string(index) +
+                                " is out of range for an extent of " + std::to_string(extent));
+  }
   return static_cast<std::size_t>(index < 0 ? index + count : index);
 }
 
 ValueType infer_types(const Gather& op, InputTypes inputs) {
-  require_dense(inputs, 0);
+  if (op.axis != 0) require_dense(inputs, 0);
   require_indices(inputs, 1);
   const Shape& x = inputs[0]->shape;
   require_axis(x, op.axis);
@@ -95,7 +97,7 @@ ValueType infer_types(const Gather& op, InputTypes inputs) {
   std::vector<Dim> dims(x.dims().begin(), x.dims().begin() + at);
   dims.insert(dims.end(), indices.begin(), indices.end());
   dims.insert(dims.end(), x.dims().begin() + at + 1, x.dims().end());
-  return {Shape(std::move(dims)), inputs[0]->encoding};
+  return dense_type(inputs[0]->encoding.element, Shape(std::move(dims)));
 }
 
 ValueType infer_types(const GatherElements& op, InputTypes inputs) {

@@ -10,7 +10,8 @@
 
 namespace halftone::ir {
 
-/// y[a..., i..., b...] = x[a..., indices[i...], b...], the axis between a and b.
+/// y[a..., i..., b...] = x[a..., indices[i...], b...], the axis between a and b. Along axis 0, x
+/// may be codes of a basis at any granularity, as the table of an embedding; y is float32 then.
 struct Gather {
   static constexpr std::string_view kName = "Gather";
   static constexpr std::size_t kMinInputs = 2;

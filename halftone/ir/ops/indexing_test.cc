@@ -40,6 +40,14 @@ TEST(Gather, TableOfSamplesKeepsTheBatch) {
             (Shape{kBatch, 3}));
 }
 
+TEST(Gather, TableMayBeCodes) {
+  const ValueType codes{{10, 4}, {ElementType::kFloat32, test::odd_encoding()}};
+  EXPECT_EQ(infer(Gather{0}, {codes, places_type({kBatch, 3})}), float_type({kBatch, 3, 4}));
+  expect_error(ErrorKind::kShape, "input 0: expected dense elements, found basis", [&] {
+    infer(Gather{1}, {codes, places_type({3})});
+  });
+}
+
 TEST(GatherElements, TakesOneElementForEachIndex) {
   const Tensor y = evaluate(GatherElements{1}, counting({2, 3}), places({2, 2}, {2, 0, -1, 1}));
   EXPECT_THAT(elements<float>(y), ElementsAre(2, 0, 5, 4));

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "halftone/numerics/fixed_point.h"
+
 namespace halftone::ir {
 namespace {
 
@@ -18,16 +20,43 @@ void check_zero_point(std::int32_t zero_point, ElementType element) {
                                                        ", found " + std::to_string(zero_point));
 }
 
+void check_multipliers(const Requantize& op, const Shape& shape) {
+  const std::size_t count = op.multipliers.size();
+  require(count == 1 || (count > 1 && shape.rank() > 0 && shape.back() == static_cast<Dim>(count)),
+          std::to_string(count) + " multipliers do not fit the last axis of " + shape.to_string());
+  const bool twice = op.rounding == CodeRounding::kTwice;
+  for (const double m : op.multipliers) {
+    require(std::isfinite(m) && m > 0,
+            "multiplier: expected a positive number, found " + std::to_string(m));
+    require(!twice || m < numerics::kFixedMultiplierEnd,
+            "multiplier: expected one below 2^30, found " + std::to_string(m));
+  }
+  require(op.rounding != CodeRounding::kHalfAway, "sums are rounded half even or twice");
+  require(
+      op.count >= 1 && (twice || op.count == 1),
+      "count: expected 1, or more where sums are rounded twice, found " + std::to_string(op.count));
+}
+
+/// The code of a sum, before its bounds.
+double code_of(const Requantize& op, std::int32_t sum, double multiplier) {
+  if (op.rounding == CodeRounding::kTwice) {
+    const auto fixed = numerics::divided(numerics::fixed_multiplier(multiplier), op.count);
+    return static_cast<double>(numerics::multiply(sum, fixed)) + op.zero_point;
+  }
+  return std::nearbyint(static_cast<double>(sum) * multiplier) + op.zero_point;
+}
+
 }  // namespace
 
 CodeRange code_range(ElementType element) {
   return element == ElementType::kUint8 ? CodeRange{0, 255} : CodeRange{-128, 127};
 }
 
-bool are_integers(const ValueType& x, const ValueType& w) {
-  return x.encoding.is_dense() && w.encoding.is_dense() && is_code(x.encoding.element) &&
-         is_code(w.encoding.element);
+bool are_codes(const ValueType& type) {
+  return type.encoding.is_dense() && is_code(type.encoding.element);
 }
+
+bool are_integers(const ValueType& x, const ValueType& w) { return are_codes(x) && are_codes(w); }
 
 void check_operands(InputTypes inputs, const ZeroPoints& zero_points, Dim outputs) {
   const ValueType& x = *inputs[0];
@@ -72,14 +101,7 @@ ValueType infer_types(const Requantize& op, InputTypes inputs) {
   require(x.is_dense(ElementType::kInt32), "expected int32, found " + x.to_string());
   require(is_code(op.element),
           "expected int8 or uint8 codes, found " + std::string(to_string(op.element)));
-  const std::size_t count = op.multipliers.size();
-  require(
-      count == 1 || (count > 1 && x.shape.rank() > 0 && x.shape.back() == static_cast<Dim>(count)),
-      std::to_string(count) + " multipliers do not fit the last axis of " + x.shape.to_string());
-  for (const double multiplier : op.multipliers) {
-    require(std::isfinite(multiplier) && multiplier > 0,
-            "multiplier: expected a positive number, found " + std::to_string(multiplier));
-  }
+  check_multipliers(op, x.shape);
   check_zero_point(op.zero_point, op.element);
   const auto [low, high] = code_range(op.element);
   require(op.low >= low && op.high <= high && op.low <= op.high,
@@ -93,9 +115,8 @@ Tensor evaluate(const Requantize& op, InputTensors inputs) {
   Tensor result(op.element, inputs[0]->shape());
   const std::size_t count = op.multipliers.size();
   for (std::size_t i = 0; i < x.size(); ++i) {
-    const double scaled = std::nearbyint(static_cast<double>(x[i]) * op.multipliers[i % count]);
-    const double q = std::clamp(scaled + op.zero_point, static_cast<double>(op.low),
-                                static_cast<double>(op.high));
+    const double q = std::clamp(code_of(op, x[i], op.multipliers[i % count]),
+                                static_cast<double>(op.low), static_cast<double>(op.high));
     if (op.element == ElementType::kInt8) {
       result.as<std::int8_t>()[i] = static_cast<std::int8_t>(q);
     } else {
@@ -114,7 +135,42 @@ std::string attributes(const Requantize& op) {
   if (op.low != low || op.high != high) {
     text += " within " + std::to_string(op.low) + " to " + std::to_string(op.high);
   }
+  if (op.rounding != CodeRounding::kHalfEven)
+    text.append(" rounding ").append(to_string(op.rounding));
+  if (op.count != 1) text += " mean of " + std::to_string(op.count);
   return text;
+}
+
+ValueType infer_types(const Lookup& op, InputTypes inputs) {
+  require(are_codes(*inputs[0]), "expected int8 or uint8 codes, found " + inputs[0]->to_string());
+  require(is_code(op.element) || op.element == ElementType::kInt32,
+          "expected int8, uint8 or int32, found " + std::string(to_string(op.element)));
+  require(op.table.size() == Lookup::kCodes,
+          "expected a number for each of 256 codes, found " + std::to_string(op.table.size()));
+  if (is_code(op.element)) {
+    const auto [low, high] = code_range(op.element);
+    for (const std::int32_t y : op.table) {
+      require(y >= low && y <= high, "expected numbers of " + std::string(to_string(op.element)) +
+                                         ", found " + std::to_string(y));
+    }
+  }
+  return dense_type(op.element, inputs[0]->shape);
+}
+
+Tensor evaluate(const Lookup& op, InputTensors inputs) {
+  const Tensor codes = inputs[0]->cast(ElementType::kInt32);
+  Tensor result(ElementType::kInt32, inputs[0]->shape());
+  const std::int32_t lowest = code_range(inputs[0]->element()).low;
+  std::ranges::transform(
+      codes.as<std::int32_t>(), result.as<std::int32_t>().begin(),
+      [&](std::int32_t code) { return op.table[static_cast<std::size_t>(code - lowest)]; });
+  return result.cast(op.element);
+}
+
+std::string attributes(const Lookup& op) {
+  const auto [least, most] = std::ranges::minmax(op.table);
+  return std::string(to_string(op.element)) + " from " + std::to_string(least) + " to " +
+         std::to_string(most);
 }
 
 }  // namespace halftone::ir

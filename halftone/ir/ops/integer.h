@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic on integers: the zero points of products, and the way back to 8 bits.
+// Arithmetic on integers: the zero points of products, the way back to 8 bits, functions of codes.
 #pragma once
 
 #include <vector>
 
-#include "halftone/ir/ops/rules.h"
+#include "halftone/ir/ops/encoding.h"
 
 namespace halftone::ir {
 
@@ -38,9 +38,10 @@ void check_bias(InputTypes inputs, std::size_t index, Dim outputs);
 /// "zero_points=-128,0"; empty without any.
 std::string to_string(const ZeroPoints& zero_points);
 
-/// q = min(max(round_half_even(x m) + zero_point, low), high), int32 to int8 or uint8, with a
-/// multiplier m for all or for each index of the last axis; x m is a product of float64.
-/// Differs: TFLite holds m as 31 bits and a shift and rounds half up: at most one step apart.
+/// q = min(max(round(x m / count) + zero_point, low), high), int32 to int8 or uint8, with a
+/// multiplier m for all or for each index of the last axis. Rounded kHalfEven, x m is a product of
+/// float64 and count 1; rounded kTwice, m / count is a multiplier of 31 bits,
+/// numerics::divided(numerics::fixed_multiplier(m), count).
 struct Requantize {
   static constexpr std::string_view kName = "Requantize";
   static constexpr std::size_t kMinInputs = 1;
@@ -50,13 +51,31 @@ struct Requantize {
   ElementType element = ElementType::kInt8;
   std::int32_t low = -128;
   std::int32_t high = 127;
+  CodeRounding rounding = CodeRounding::kHalfEven;
+  std::int64_t count = 1;  ///< of terms in x, where their mean is wanted
   bool operator==(const Requantize&) const = default;
 };
 
-ValueType infer_types(const Requantize& op, InputTypes inputs);
-Tensor evaluate(const Requantize& op, InputTensors inputs);
-std::string attributes(const Requantize& op);
+/// y = table[x - lowest code], int8 or uint8 to int8, uint8 or int32: any function of a code.
+struct Lookup {
+  static constexpr std::string_view kName = "Lookup";
+  static constexpr std::size_t kMinInputs = 1;
+  static constexpr std::size_t kMaxInputs = 1;
+  static constexpr std::size_t kCodes = 256;
+  ElementType element = ElementType::kInt8;
+  std::vector<std::int32_t> table;  ///< [kCodes], numbers of that type
+  bool operator==(const Lookup&) const = default;
+};
 
+ValueType infer_types(const Requantize& op, InputTypes inputs);
+ValueType infer_types(const Lookup& op, InputTypes inputs);
+Tensor evaluate(const Requantize& op, InputTensors inputs);
+Tensor evaluate(const Lookup& op, InputTensors inputs);
+std::string attributes(const Requantize& op);
+std::string attributes(const Lookup& op);
+
+/// Whether these are codes of 8 bits: dense int8 or uint8.
+bool are_codes(const ValueType& type);
 /// The lowest and the highest number of an element type of 8 bits.
 struct CodeRange {
   std::int32_t low;

@@ -6,6 +6,7 @@
 #include "halftone/ir/ops/convolution.h"
 #include "halftone/ir/ops/linear.h"
 #include "halftone/ir/testing.h"
+#include "halftone/numerics/fixed_point.h"
 
 namespace halftone::ir {
 namespace {
@@ -118,6 +119,41 @@ TEST(Requantize, TakesSumsOfAnySize) {
               ElementsAre(127, -128));
 }
 
+TEST(Requantize, RoundsTwiceWhereToldTo) {
+  const Tensor x = tensor<Int32>({1, 6}, {1, 3, 5, -1, -3, -5});
+  Requantize op{{0.5}};
+  op.rounding = CodeRounding::kTwice;
+  // A half is 2^30 of 2^31: the first step rounds up.
+  EXPECT_THAT(elements<Int8>(evaluate(op, x)), ElementsAre(1, 2, 3, 0, -1, -2));
+  // A quarter shifts besides, away from zero: 5 / 4 is 3 / 2, and that 2.
+  op.multipliers = {0.25};
+  EXPECT_THAT(elements<Int8>(evaluate(op, x)), ElementsAre(1, 1, 2, 0, -1, -1));
+}
+
+TEST(Requantize, IsTheFixedMultiplierOfItsColumn) {
+  Random random(41);
+  const Tensor x = test::uniform_tensor({50, 3}, random, -3e4, 3e4).cast(ElementType::kInt32);
+  for (const std::int64_t count : {1, 49, 64}) {
+    Requantize op{{0.0031, 0.07, 1.5}, -4};
+    op.rounding = CodeRounding::kTwice;
+    op.count = count;
+    const Tensor q = evaluate(op, x);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const auto m = numerics::divided(numerics::fixed_multiplier(op.multipliers[i % 3]), count);
+      const Int32 wanted = numerics::multiply(x.as<Int32>()[i], m) - 4;
+      EXPECT_EQ(q.as<Int8>()[i], std::clamp(wanted, -128, 127));
+    }
+  }
+}
+
+TEST(Requantize, SaysHowItRounds) {
+  Requantize op{{0.5}, 3};
+  EXPECT_EQ(attributes(op), "int8 multiplier=0.500000 zero_point=3");
+  op.rounding = CodeRounding::kTwice;
+  op.count = 49;
+  EXPECT_EQ(attributes(op), "int8 multiplier=0.500000 zero_point=3 rounding twice mean of 49");
+}
+
 TEST(Requantize, RefusesWhatDoesNotFit) {
   const ValueType sums = codes({2, 3}, ElementType::kInt32);
   const struct {
@@ -133,6 +169,48 @@ TEST(Requantize, RefusesWhatDoesNotFit) {
       {{{1}, 0, ElementType::kInt32}, sums, "expected int8 or uint8 codes, found int32"},
       {{{1}, 0, ElementType::kInt8, 5, 4}, sums, "bounds: expected a range within int8"},
       {{{1}, 0, ElementType::kUint8}, sums, "bounds: expected a range within uint8"},
+      {{{1}, 0, ElementType::kInt8, -128, 127, CodeRounding::kHalfAway},
+       sums,
+       "half even or twice"},
+      {{{2e9}, 0, ElementType::kInt8, -128, 127, CodeRounding::kTwice}, sums, "below 2^30"},
+      {{{1}, 0, ElementType::kInt8, -128, 127, CodeRounding::kTwice, 0}, sums, "count: expected 1"},
+      {{{1}, 0, ElementType::kInt8, -128, 127, CodeRounding::kHalfEven, 2}, sums, "found 2"},
+  };
+  for (const auto& [op, input, text] : cases) {
+    expect_error(ErrorKind::kShape, text, [&, &o = op, &i = input] { test::infer(o, {i}); });
+  }
+}
+
+/// 2 (x - lowest code) - 200.
+Lookup doubled(ElementType element) {
+  Lookup op{element, {}};
+  for (Int32 i = 0; i < 256; ++i) op.table.push_back(2 * i - 200);
+  return op;
+}
+
+TEST(Lookup, ReadsItsTableFromTheLowestCodeOn) {
+  const Lookup op = doubled(ElementType::kInt32);
+  const Tensor q = tensor<Int8>({3}, {-128, 0, 127});
+  EXPECT_THAT(elements<Int32>(evaluate(op, q)), ElementsAre(-200, 56, 310));
+  const Tensor u = tensor<Uint8>({3}, {0, 100, 255});
+  EXPECT_THAT(elements<Int32>(evaluate(op, u)), ElementsAre(-200, 0, 310));
+  const Lookup same{ElementType::kUint8, std::vector<Int32>(256, 255)};
+  EXPECT_THAT(elements<Uint8>(evaluate(same, q)), ElementsAre(255, 255, 255));
+  EXPECT_EQ(attributes(op), "int32 from -200 to 310");
+}
+
+TEST(Lookup, RefusesWhatDoesNotFit) {
+  const struct {
+    Lookup op;
+    ValueType input;
+    std::string text;
+  } cases[] = {
+      {doubled(ElementType::kInt32), codes({2}, ElementType::kInt32), "expected int8 or uint8"},
+      {doubled(ElementType::kInt64), codes({2}), "expected int8, uint8 or int32, found int64"},
+      {doubled(ElementType::kInt8), codes({2}), "expected numbers of int8, found -200"},
+      {{ElementType::kInt8, {1, 2}},
+       codes({2}),
+       "expected a number for each of 256 codes, found 2"},
   };
   for (const auto& [op, input, text] : cases) {
     expect_error(ErrorKind::kShape, text, [&, &o = op, &i = input] { test::infer(o, {i}); });

@@ -2,9 +2,11 @@
 #include "halftone/ir/ops/normalize.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
+#include "halftone/ir/ops/integer.h"
 #include "halftone/ir/strides.h"
 
 namespace halftone::ir {
@@ -35,37 +37,76 @@ std::vector<double> means(std::span<const float> x, std::span<const std::size_t>
   return sums;
 }
 
+/// The elements of a tensor along an axis, line by line.
+struct Lines {
+  explicit Lines(const Shape& shape, std::size_t axis) : view(axis_view(shape, axis)) {}
+
+  [[nodiscard]] std::size_t count() const { return view.extent == 0 ? 0 : view.outer * view.inner; }
+  [[nodiscard]] std::size_t at(std::size_t line, std::size_t i) const {
+    return (line / view.inner * view.extent + i) * view.inner + line % view.inner;
+  }
+
+  AxisView view;
+};
+
+void softmax(const Softmax& op, const Lines& lines, std::span<const float> x, std::span<float> y) {
+  for (std::size_t line = 0; line < lines.count(); ++line) {
+    float largest = -std::numeric_limits<float>::infinity();
+    for (std::size_t i = 0; i < lines.view.extent; ++i) {
+      largest = std::max(largest, x[lines.at(line, i)]);
+    }
+    double sum = 0;
+    for (std::size_t i = 0; i < lines.view.extent; ++i) {
+      sum += std::exp(static_cast<double>(op.beta * (x[lines.at(line, i)] - largest)));
+    }
+    for (std::size_t i = 0; i < lines.view.extent; ++i) {
+      const auto shifted = static_cast<double>(op.beta * (x[lines.at(line, i)] - largest));
+      y[lines.at(line, i)] =
+          static_cast<float>(op.log ? shifted - std::log(sum) : std::exp(shifted) / sum);
+    }
+  }
+}
+
+void softmax_of_codes(const Softmax& op, const Lines& lines, std::span<const std::int32_t> x,
+                      std::span<float> y) {
+  std::array<float, 256> powers{};  // by the distance from the largest
+  for (std::size_t d = 0; d < powers.size(); ++d) {
+    powers[d] = std::exp(-op.beta * static_cast<float>(d));
+  }
+  for (std::size_t line = 0; line < lines.count(); ++line) {
+    std::int32_t largest = std::numeric_limits<std::int32_t>::min();
+    for (std::size_t i = 0; i < lines.view.extent; ++i) {
+      largest = std::max(largest, x[lines.at(line, i)]);
+    }
+    const auto power = [&](std::size_t i) {
+      return powers[static_cast<std::size_t>(largest - x[lines.at(line, i)])];
+    };
+    float sum = 0;
+    for (std::size_t i = 0; i < lines.view.extent; ++i) sum += power(i);
+    const float factor = 1 / sum;
+    for (std::size_t i = 0; i < lines.view.extent; ++i) y[lines.at(line, i)] = power(i) * factor;
+  }
+}
+
 }  // namespace
 
 ValueType infer_types(const Softmax& op, InputTypes inputs) {
-  require_float(inputs, 0);
+  const bool codes = are_codes(*inputs[0]);
+  if (!codes) require_float(inputs, 0);
+  require(!codes || !op.log, "the logarithm of codes");
   require(op.axis < inputs[0]->shape.rank(),
           "axis " + std::to_string(op.axis) + " does not fit " + inputs[0]->shape.to_string());
-  return *inputs[0];
+  return dense_type(ElementType::kFloat32, inputs[0]->shape);
 }
 
 Tensor evaluate(const Softmax& op, InputTensors inputs) {
   Tensor result(ElementType::kFloat32, inputs[0]->shape());
-  const auto x = inputs[0]->as<float>();
-  const auto y = result.as<float>();
-  const auto extent = static_cast<std::size_t>(result.shape()[op.axis]);
-  std::size_t inner = 1;
-  for (std::size_t i = op.axis + 1; i < result.shape().rank(); ++i) {
-    inner *= static_cast<std::size_t>(result.shape()[i]);
-  }
-  for (std::size_t line = 0; line < (extent == 0 ? 0 : y.size() / extent); ++line) {
-    const std::size_t base = line / inner * extent * inner + line % inner;
-    float largest = -std::numeric_limits<float>::infinity();
-    for (std::size_t i = 0; i < extent; ++i) largest = std::max(largest, x[base + i * inner]);
-    double sum = 0;
-    for (std::size_t i = 0; i < extent; ++i) {
-      sum += std::exp(static_cast<double>(op.beta * (x[base + i * inner] - largest)));
-    }
-    for (std::size_t i = 0; i < extent; ++i) {
-      const double shifted = static_cast<double>(op.beta * (x[base + i * inner] - largest));
-      y[base + i * inner] =
-          static_cast<float>(op.log ? shifted - std::log(sum) : std::exp(shifted) / sum);
-    }
+  const Lines lines(result.shape(), op.axis);
+  if (inputs[0]->element() == ElementType::kFloat32) {
+    softmax(op, lines, inputs[0]->as<float>(), result.as<float>());
+  } else {
+    const Tensor codes = inputs[0]->cast(ElementType::kInt32);
+    softmax_of_codes(op, lines, codes.as<std::int32_t>(), result.as<float>());
   }
   return result;
 }

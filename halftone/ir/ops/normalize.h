@@ -9,7 +9,9 @@
 namespace halftone::ir {
 
 /// y_i = e^(beta (x_i - m)) / sum_j e^(beta (x_j - m)) along one axis, m the largest x_j; or its
-/// logarithm.
+/// logarithm. x is float32, or codes of 8 bits whose scale is part of beta; of those, there is no
+/// logarithm, and y_i = e_i (1 / sum_j e_j) in float32, in the order of j, with e_i from a table of
+/// 256 (Source: TensorFlow Lite, kernels/internal/optimized/optimized_ops.h, Softmax of int8).
 struct Softmax {
   static constexpr std::string_view kName = "Softmax";
   static constexpr std::size_t kMinInputs = 1;

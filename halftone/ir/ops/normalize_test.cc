@@ -38,6 +38,19 @@ TEST(Softmax, HasTheValuesOfItsFormula) {
   EXPECT_NEAR(evaluate(Softmax{1, 1, true}, x).as<float>()[1], std::log(0.75), 1e-6);
 }
 
+// e^(ln 3 (q - 7)): a third of the largest for each step below it.
+TEST(Softmax, TakesCodesWithTheirScaleInBeta) {
+  const Tensor q = test::tensor<std::int8_t>({1, 3}, {7, 6, -128});
+  const Tensor y = evaluate(Softmax{1, std::log(3.0F)}, q);
+  EXPECT_EQ(y.element(), ElementType::kFloat32);
+  EXPECT_NEAR(y.as<float>()[0], 0.75, 1e-6);
+  EXPECT_NEAR(y.as<float>()[1], 0.25, 1e-6);
+  EXPECT_NEAR(y.as<float>()[2], 0, 1e-6);
+  const Tensor turned = test::tensor<std::uint8_t>({3, 1}, {255, 254, 120});
+  EXPECT_EQ(test::elements<float>(evaluate(Softmax{0, std::log(3.0F)}, turned)),
+            test::elements<float>(y));
+}
+
 TEST(Softmax, StandsLargeNumbersAndNoNumbers) {
   const Tensor y = evaluate(Softmax{0}, floats({3}, {1e30F, 1e30F, -1e30F}));
   EXPECT_THAT(test::elements<float>(y), testing::ElementsAre(0.5F, 0.5F, 0));
@@ -52,8 +65,11 @@ TEST(Softmax, WantsFloatsAndAnAxisThatIsThere) {
   });
   expect_error(ErrorKind::kShape, "axis 0 does not fit []",
                [] { test::infer_shape(Softmax{0}, {{}}); });
-  expect_error(ErrorKind::kShape, "input 0: expected float32, found int8[2]",
-               [] { test::infer(Softmax{0}, {dense_type(ElementType::kInt8, {2})}); });
+  expect_error(ErrorKind::kShape, "input 0: expected float32, found int32[2]",
+               [] { test::infer(Softmax{0}, {dense_type(ElementType::kInt32, {2})}); });
+  expect_error(ErrorKind::kShape, "the logarithm of codes", [] {
+    test::infer(Softmax{0, 1, true}, {dense_type(ElementType::kInt8, {2})});
+  });
 }
 
 TEST(Normalize, HasTheValuesOfItsFormula) {

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
+
+#include "halftone/ir/ops/integer.h"
 
 namespace halftone::ir {
 namespace {
@@ -22,6 +25,61 @@ std::size_t padded_taps(const Pool& op, std::span<const Dim> extents, std::span<
   return taps;
 }
 
+/// Nearest to sum / count, ties away from zero.
+std::int64_t rounded_mean(std::int64_t sum, std::int64_t count) {
+  return (sum > 0 ? sum + count / 2 : sum - count / 2) / count;
+}
+
+/// What the inputs of one window become, one by one.
+template <typename T>
+class Reduced {
+ public:
+  void add(T value) {
+    most_ = std::max(most_, value);
+    sum_ += static_cast<Sum>(value);
+  }
+  [[nodiscard]] T most() const { return most_; }
+  [[nodiscard]] T mean(std::size_t count) const {
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(rounded_mean(sum_, static_cast<std::int64_t>(count)));
+    } else {
+      return static_cast<T>(sum_ / static_cast<double>(count));
+    }
+  }
+
+ private:
+  using Limits = std::numeric_limits<T>;
+  using Sum = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
+  T most_ = Limits::has_infinity ? static_cast<T>(-Limits::infinity()) : Limits::lowest();
+  Sum sum_ = 0;
+};
+
+template <typename T>
+void pool(const Pool& op, const Tensor& image, Tensor& result) {
+  const auto extents = spatial_extents(image.shape());
+  const auto counts = spatial_extents(result.shape());
+  const auto samples = static_cast<std::size_t>(image.shape()[0]);
+  const auto channels = static_cast<std::size_t>(image.shape().back());
+  const std::size_t positions = image.size() / std::max<std::size_t>(samples * channels, 1);
+  const std::size_t outputs = result.size() / (samples * channels);
+  const auto x = image.as<T>();
+  const auto y = result.as<T>();
+  std::vector<Tap> taps;
+  for (std::size_t p = 0; p < outputs; ++p) {
+    find_taps(op.window, extents, op.kernel, counts, p, taps);
+    const std::size_t counted = op.count_padding ? padded_taps(op, extents, counts, p)
+                                                 : std::max<std::size_t>(taps.size(), 1);
+    for (std::size_t i = 0; i < samples * channels; ++i) {
+      const std::size_t n = i / channels;
+      const std::size_t c = i % channels;
+      Reduced<T> reduced;
+      for (const Tap& tap : taps) reduced.add(x[(n * positions + tap.position) * channels + c]);
+      y[(n * outputs + p) * channels + c] =
+          op.kind == PoolKind::kMax ? reduced.most() : reduced.mean(counted);
+    }
+  }
+}
+
 }  // namespace
 
 std::string_view to_string(PoolKind kind) {
@@ -29,7 +87,9 @@ std::string_view to_string(PoolKind kind) {
 }
 
 ValueType infer_types(const Pool& op, InputTypes inputs) {
-  require_float(inputs, 0);
+  const bool codes = are_codes(*inputs[0]);
+  if (!codes) require_float(inputs, 0);
+  require(!codes || !op.count_padding, "padding around integers that counts");
   const Shape& x = inputs[0]->shape;
   const auto extents = spatial_extents(x);
   check_window(op.window, extents.size());
@@ -39,41 +99,21 @@ ValueType infer_types(const Pool& op, InputTypes inputs) {
   std::vector<Dim> dims = window_counts(op.window, extents, op.kernel, op.round_up);
   dims.insert(dims.begin(), x[0]);
   dims.push_back(x.back());
-  return dense_type(ElementType::kFloat32, Shape(std::move(dims)));
+  return dense_type(inputs[0]->encoding.element, Shape(std::move(dims)));
 }
 
 Tensor evaluate(const Pool& op, InputTensors inputs) {
-  const ValueType type = inputs[0]->type();
-  const std::vector<const ValueType*> types = {&type};
-  Tensor result(ElementType::kFloat32, infer_types(op, types).shape);
-  const auto extents = spatial_extents(type.shape);
-  const auto counts = spatial_extents(result.shape());
-  const auto samples = static_cast<std::size_t>(type.shape[0]);
-  const auto channels = static_cast<std::size_t>(type.shape.back());
+  Tensor result = output_tensor(op, inputs);
   if (result.size() == 0) return result;
-  const std::size_t positions = inputs[0]->size() / std::max<std::size_t>(samples * channels, 1);
-  const std::size_t outputs = result.size() / (samples * channels);
-  const auto x = inputs[0]->as<float>();
-  const auto y = result.as<float>();
-  const bool is_max = op.kind == PoolKind::kMax;
-  std::vector<Tap> taps;
-  for (std::size_t p = 0; p < outputs; ++p) {
-    find_taps(op.window, extents, op.kernel, counts, p, taps);
-    const std::size_t counted = op.count_padding ? padded_taps(op, extents, counts, p)
-                                                 : std::max<std::size_t>(taps.size(), 1);
-    for (std::size_t i = 0; i < samples * channels; ++i) {
-      const std::size_t n = i / channels;
-      const std::size_t c = i % channels;
-      double sum = 0;
-      float most = -std::numeric_limits<float>::infinity();
-      for (const Tap& tap : taps) {
-        const float value = x[(n * positions + tap.position) * channels + c];
-        sum += static_cast<double>(value);
-        most = std::max(most, value);
-      }
-      y[(n * outputs + p) * channels + c] =
-          is_max ? most : static_cast<float>(sum / static_cast<double>(counted));
-    }
+  switch (result.element()) {
+    case ElementType::kInt8:
+      pool<std::int8_t>(op, *inputs[0], result);
+      break;
+    case ElementType::kUint8:
+      pool<std::uint8_t>(op, *inputs[0], result);
+      break;
+    default:
+      pool<float>(op, *inputs[0], result);
   }
   return result;
 }

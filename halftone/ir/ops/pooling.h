@@ -11,7 +11,10 @@ enum class PoolKind : std::uint8_t { kMax, kAverage };
 
 /// y[n, p, c] = the largest or the mean of x[n, p strides + k dilations - pads_before, c] over the
 /// taps k, float32 [N, spatial..., C]. Padding counts for nothing, or as zeros in a mean with
-/// `count_padding`; a window without any input gives -infinity (kMax) or 0.
+/// `count_padding`; a window without any input gives -infinity (kMax) or 0. x may also be codes of
+/// 8 bits: then y is, a mean rounds ties away from zero (Source: TensorFlow Lite,
+/// kernels/internal/reference/integer_ops/pooling.h), -infinity is the lowest code, and padding
+/// never counts.
 struct Pool {
   static constexpr std::string_view kName = "Pool";
   static constexpr std::size_t kMinInputs = 1;

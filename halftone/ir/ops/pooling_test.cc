@@ -42,7 +42,26 @@ TEST(Pool, MayCutOffTheLastWindow) {
             (Shape{1, 1, 1}));
 }
 
+TEST(Pool, OfCodesRoundsMeansAwayFromZero) {
+  const Tensor x = test::tensor<std::int8_t>({1, 5, 1}, {1, -2, -3, 4, 127});
+  const Pool most{PoolKind::kMax, {2}, {{2}, {1}, {1}, {0}}};
+  EXPECT_THAT(elements<std::int8_t>(evaluate(most, x)), ElementsAre(1, -2, 127));
+  const Pool mean{PoolKind::kAverage, {2}, {{2}, {1}, {1}, {0}}};
+  EXPECT_THAT(elements<std::int8_t>(evaluate(mean, x)), ElementsAre(1, -3, 66));
+  const Tensor unsigned_codes = test::tensor<std::uint8_t>({1, 4, 1}, {255, 254, 0, 1});
+  const Pool two{PoolKind::kAverage, {2}, {{2}, {1}, {0}, {0}}};
+  EXPECT_THAT(elements<std::uint8_t>(evaluate(two, unsigned_codes)), ElementsAre(255, 1));
+}
+
 TEST(Pool, RefusesWhatDoesNotFit) {
+  expect_error(ErrorKind::kShape, "padding around integers that counts", [] {
+    test::infer(Pool{PoolKind::kAverage, {2}, plain_window(1), true},
+                {dense_type(ElementType::kInt8, {1, 4, 1})});
+  });
+  expect_error(ErrorKind::kShape, "input 0: expected float32, found int32[1, 4, 1]", [] {
+    test::infer(Pool{PoolKind::kMax, {2}, plain_window(1)},
+                {dense_type(ElementType::kInt32, {1, 4, 1})});
+  });
   expect_error(ErrorKind::kShape, "kernel: expected 2 extents, found 1", [] {
     infer_shape(Pool{PoolKind::kMax, {2}, plain_window(2)}, {{1, 4, 4, 1}});
   });

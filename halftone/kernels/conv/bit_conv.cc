@@ -22,7 +22,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// Some neighbouring output pixels of a line, and all they need.
 struct Tile {
   std::size_t group;
-  std::size_t first_pixel;  ///< of all
+  std::size_t first_pixel;  ///< of y
   std::size_t x;            ///< the first one in its line
   std::size_t count;
   std::size_t row;           ///< of the strip where its windows begin
@@ -185,7 +185,7 @@ void BitConv(const std::uint64_t* x, const BitConvWeights& w, LineRange lines,
         const std::size_t row = l * shape.axes[1].stride;
         if (w.has_offset()) SumRows(w, memory, row);
         for (std::size_t p = 0; p < shape.line_pixels(); p += tile_pixels) {
-          const Tile tile{group, (first + l) * shape.line_pixels() + p,
+          const Tile tile{group, (first + l - lines.begin) * shape.line_pixels() + p,
                           p,     std::min(tile_pixels, shape.line_pixels() - p),
                           row,   w.patterns().line(line.z, line.y + l)};
           ComputeTile(w, tile, memory, finish_block, finish, y);
@@ -207,8 +207,7 @@ HWY_EXPORT(BitConv);
 void bit_conv(std::span<const std::uint64_t> x, const BitConvWeights& weights, LineRange lines,
               const ConvFinish& finish, std::span<std::byte> scratch,
               MatrixView<float> y) noexcept {
-  HALFTONE_ASSERT(y.rows() == weights.shape().num_pixels() && y.cols() == weights.shape().outputs);
-  HALFTONE_ASSERT(lines.begin <= lines.end && lines.end <= weights.shape().num_lines());
+  HALFTONE_ASSERT(are_outputs(y, weights.shape(), lines));
   HALFTONE_ASSERT(scratch.size() >= weights.scratch_bytes());
   HWY_DYNAMIC_DISPATCH(BitConv)(x.data(), weights, lines, finish, scratch.data(), y);
 }

@@ -154,7 +154,7 @@ class BitConvWeights {
 /// @param x        [images, pixels, Kx, words] bit planes of the activations, as encode() writes
 /// @param lines    which lines to compute
 /// @param scratch  [weights.scratch_bytes()], aligned to 64
-/// @param y        [num_pixels, outputs]; only the pixels of `lines` are written
+/// @param y        [pixels of `lines`, outputs], as the residual
 void bit_conv(std::span<const std::uint64_t> x, const BitConvWeights& weights, LineRange lines,
               const ConvFinish& finish, std::span<std::byte> scratch, MatrixView<float> y) noexcept;
 

@@ -69,14 +69,10 @@ struct Problem {
   [[nodiscard]] std::vector<float> run(std::size_t lines = ~std::size_t{0}) const {
     const BitConvWeights weights(shape, w, encoding, bias, x_basis);
     AlignedBuffer scratch(weights.scratch_bytes());
-    std::vector<float> y(shape.num_pixels() * shape.outputs, -77.0F);
-    for (std::size_t first = 0; first < shape.num_lines();) {
-      const std::size_t last = first + std::min(lines, shape.num_lines() - first);
-      bit_conv(x.planes.words(), weights, {first, last}, finish, scratch.bytes(),
-               MatrixView<float>(y, shape.num_pixels(), shape.outputs));
-      first = last;
-    }
-    return y;
+    const auto compute = [&](LineRange range, const ConvFinish& part, MatrixView<float> y) {
+      bit_conv(x.planes.words(), weights, range, part, scratch.bytes(), y);
+    };
+    return compute_lines(shape, finish, lines, compute);
   }
 };
 

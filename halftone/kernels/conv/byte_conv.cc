@@ -201,7 +201,7 @@ void SumWindows(const Weights& w, const ByteStrip& strip, std::size_t row) {
 /// Some neighbouring output pixels of a line.
 struct ByteTile {
   std::size_t group;
-  std::size_t first_pixel;  ///< of all
+  std::size_t first_pixel;  ///< of y
   std::size_t x;            ///< the first one in its line
   std::size_t count;
   std::size_t row;           ///< of the strip where its windows begin
@@ -282,7 +282,7 @@ void ByteConv(const std::int8_t* q, const Weights& w, LineRange lines, const Con
         const std::size_t row = l * shape.axes[1].stride;
         SumWindows(w, strip, row);
         for (std::size_t p = 0; p < shape.line_pixels(); p += kMostWindows) {
-          const ByteTile tile{group, (first + l) * shape.line_pixels() + p,
+          const ByteTile tile{group, (first + l - lines.begin) * shape.line_pixels() + p,
                               p,     std::min(kMostWindows, shape.line_pixels() - p),
                               row,   w.patterns().line(line.z, line.y + l)};
           ComputeByteTile(w, tile, strip, finish, y);
@@ -304,8 +304,7 @@ HWY_EXPORT(ByteConv);
 void byte_conv(const std::int8_t* q, const ByteConvWeights& weights, LineRange lines,
                const ConvFinish& finish, std::span<std::byte> scratch,
                MatrixView<float> y) noexcept {
-  HALFTONE_ASSERT(y.rows() == weights.shape().num_pixels() && y.cols() == weights.shape().outputs);
-  HALFTONE_ASSERT(lines.begin <= lines.end && lines.end <= weights.shape().num_lines());
+  HALFTONE_ASSERT(are_outputs(y, weights.shape(), lines));
   HALFTONE_ASSERT(scratch.size() >= weights.scratch_bytes());
   HWY_DYNAMIC_DISPATCH(ByteConv)(q, weights, lines, finish, scratch.data(), y);
 }

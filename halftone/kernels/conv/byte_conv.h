@@ -99,7 +99,7 @@ class ByteConvWeights {
 /// @param q        [images, pixels, channels], within +-127
 /// @param lines    which lines to compute
 /// @param scratch  [weights.scratch_bytes()], aligned to 64
-/// @param y        [num_pixels, outputs]; only the pixels of `lines` are written
+/// @param y        [pixels of `lines`, outputs], as the residual
 void byte_conv(const std::int8_t* q, const ByteConvWeights& weights, LineRange lines,
                const ConvFinish& finish, std::span<std::byte> scratch,
                MatrixView<float> y) noexcept;

@@ -3,6 +3,7 @@
 
 #include "halftone/kernels/conv/bit_conv.h"
 #include "halftone/kernels/conv/conv_testing.h"
+#include "halftone/kernels/conv/depthwise_conv.h"
 #include "halftone/numerics/test_data.h"
 
 namespace halftone::kernels {
@@ -46,6 +47,47 @@ BENCHMARK(BM_BitConv)
     ->ArgsProduct({{32}, {16}, {16}, {3}, {1}, {1, 2}, {1, 2}, {1}, {1}})
     ->ArgsProduct({{32}, {16}, {32}, {3}, {2}, {1, 2}, {1, 2}, {1}, {1}})
     ->ArgsProduct({{8}, {64}, {64}, {1}, {1}, {1, 2}, {1, 2}, {1}, {1}})
+    ->Unit(benchmark::kMicrosecond);
+
+/// Arguments: extent of the image along y and x, channels, kernel, stride.
+void BM_DepthwiseConv(benchmark::State& state) {
+  Random random(6);
+  const auto arg = [&](std::size_t i) { return static_cast<std::size_t>(state.range(i)); };
+  const std::size_t pad = arg(3) / 2;
+  const ConvShape shape{1,
+                        {ConvAxis{}, make_axis(arg(0), arg(3), arg(4), pad, pad),
+                         make_axis(arg(1), arg(3), arg(4), pad, pad)},
+                        arg(2),
+                        arg(2),
+                        arg(2)};
+  std::vector<std::int8_t> q(shape.image_input_pixels() * shape.channels);
+  for (auto& v : q) v = static_cast<std::int8_t>(static_cast<int>(random.next() % 255) - 127);
+  const auto codes = numerics::random_planes(random, shape.outputs, shape.inputs(), 3);
+  const auto encoding = numerics::random_encoding(random, shape.outputs, shape.inputs(), 3, true,
+                                                  numerics::Granularity::kChannel);
+  const DepthwiseWeights weights(
+      shape, codes, encoding, numerics::random_floats(random, shape.outputs), {q.data(), 0.1F, 0});
+  AlignedBuffer scratch(weights.scratch_bytes());
+  std::vector<float> y(shape.num_pixels() * shape.outputs);
+  for (auto _ : state) {
+    depthwise_conv(q.data(), weights, {0, shape.num_lines()}, {.residual = {}, .low = 0},
+                   scratch.bytes(), MatrixView<float>(y, shape.num_pixels(), shape.outputs));
+    benchmark::ClobberMemory();
+  }
+  state.counters["GOP/s"] = benchmark::Counter(
+      2e-9 * static_cast<double>(shape.num_pixels() * shape.inputs() * shape.outputs),
+      benchmark::Counter::kIsIterationInvariantRate);
+}
+BENCHMARK(BM_DepthwiseConv)
+    ->ArgNames({"y", "x", "c", "kernel", "stride"})
+    ->Args({25, 5, 64, 3, 1})
+    ->Args({48, 48, 8, 3, 1})
+    ->Args({48, 48, 16, 3, 2})
+    ->Args({14, 14, 128, 3, 1})
+    ->Args({14, 14, 128, 3, 2})
+    ->Args({14, 14, 128, 5, 1})
+    ->Args({6, 6, 256, 3, 1})
+    ->Args({112, 112, 32, 3, 1})
     ->Unit(benchmark::kMicrosecond);
 
 }  // namespace

@@ -4,13 +4,14 @@
 #include <limits>
 
 #include "halftone/base/view.h"
+#include "halftone/kernels/conv/conv_shape.h"
 
 namespace halftone::kernels {
 
 /// What follows a convolution while its outputs are in registers:
 /// y = min(max(sums + residual, low), high).
 struct ConvFinish {
-  MatrixView<const float> residual{};  ///< [pixels, outputs]; no rows: none
+  MatrixView<const float> residual{};  ///< [pixels of y, outputs]; no rows: none
   float low = -std::numeric_limits<float>::infinity();
   float high = std::numeric_limits<float>::infinity();
 
@@ -24,6 +25,14 @@ struct ConvFinish {
 struct LineRange {
   std::size_t begin = 0;
   std::size_t end = 0;
+
+  [[nodiscard]] std::size_t count() const { return end - begin; }
 };
+
+/// Whether y has the extents of the pixels of some lines, which there are.
+inline bool are_outputs(const MatrixView<float>& y, const ConvShape& shape, LineRange lines) {
+  return lines.begin <= lines.end && lines.end <= shape.num_lines() &&
+         y.rows() == lines.count() * shape.line_pixels() && y.cols() == shape.outputs;
+}
 
 }  // namespace halftone::kernels

@@ -2,6 +2,7 @@
 // For tests and benchmarks of convolutions: shapes, and the plain meaning of a convolution.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -82,6 +83,24 @@ inline PlainConv plain_conv(const ConvShape& s, const std::vector<float>& x,
     }
   }
   return result;
+}
+
+/// The outputs that compute(lines, finish, y of these lines) writes, of `count` lines at a time.
+template <typename Compute>
+std::vector<float> compute_lines(const ConvShape& shape, const ConvFinish& finish,
+                                 std::size_t count, const Compute& compute) {
+  std::vector<float> y(shape.num_pixels() * shape.outputs, -77.0F);
+  const MatrixView<float> all(y, shape.num_pixels(), shape.outputs);
+  for (std::size_t first = 0; first < shape.num_lines();) {
+    const LineRange lines{first, first + std::min(count, shape.num_lines() - first)};
+    const std::size_t row = first * shape.line_pixels();
+    const std::size_t rows = lines.count() * shape.line_pixels();
+    ConvFinish part = finish;
+    if (finish.residual.rows() != 0) part.residual = finish.residual.rows_from(row, rows);
+    compute(lines, part, all.rows_from(row, rows));
+    first = lines.end;
+  }
+  return y;
 }
 
 /// Strides, dilations, paddings on both sides, one to three axes, several images, kernels larger

@@ -71,7 +71,7 @@ void compute(const Int8Pixels& x, const Int8ConvWeights& w, const std::vector<We
     const ConvLine at = line_at(shape, line);
     for (std::size_t first = 0; first < shape.line_pixels(); first += tile) {
       const std::size_t count = std::min(tile, shape.line_pixels() - first);
-      const std::size_t pixel = line * shape.line_pixels() + first;
+      const std::size_t pixel = (line - lines.begin) * shape.line_pixels() + first;
       for (std::size_t g = 0; g < groups.size(); ++g) {
         const MatrixView<std::int8_t> rows(windows, count, shape.inputs(), shape.inputs());
         gather_windows(shape, x.q, g, {line, first, count}, rows);
@@ -148,8 +148,7 @@ std::size_t Int8ConvWeights::scratch_bytes() const {
 void int8_conv(const Int8Pixels& x, const Int8ConvWeights& weights, LineRange lines,
                const ConvFinish& finish, std::span<std::byte> scratch,
                MatrixView<float> y) noexcept {
-  HALFTONE_ASSERT(y.rows() == weights.shape().num_pixels() && y.cols() == weights.shape().outputs);
-  HALFTONE_ASSERT(lines.begin <= lines.end && lines.end <= weights.shape().num_lines());
+  HALFTONE_ASSERT(are_outputs(y, weights.shape(), lines));
   HALFTONE_ASSERT(scratch.size() >= weights.scratch_bytes());
   std::visit([&](const auto& groups) { compute(x, weights, groups, lines, finish, scratch, y); },
              weights.groups());

@@ -73,7 +73,7 @@ class Int8ConvWeights {
 /// @param x        its offset is that of the weights
 /// @param lines    which lines to compute
 /// @param scratch  [weights.scratch_bytes()], aligned to 64
-/// @param y        [num_pixels, outputs]; only the pixels of `lines` are written
+/// @param y        [pixels of `lines`, outputs], as the residual
 void int8_conv(const Int8Pixels& x, const Int8ConvWeights& weights, LineRange lines,
                const ConvFinish& finish, std::span<std::byte> scratch,
                MatrixView<float> y) noexcept;

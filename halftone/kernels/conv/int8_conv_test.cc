@@ -69,16 +69,12 @@ struct Problem {
   [[nodiscard]] std::vector<float> run(const Weights& weights, std::size_t lines,
                                        const Compute& compute) const {
     AlignedBuffer scratch(weights.scratch_bytes());
-    std::vector<float> y(shape.num_pixels() * shape.outputs, -77.0F);
     ConvFinish finish;
     finish.residual = MatrixView<const float>(residual, shape.num_pixels(), shape.outputs);
-    for (std::size_t first = 0; first < shape.num_lines();) {
-      const std::size_t last = first + std::min(lines, shape.num_lines() - first);
-      compute(LineRange{first, last}, finish, scratch.bytes(),
-              MatrixView<float>(y, shape.num_pixels(), shape.outputs));
-      first = last;
-    }
-    return y;
+    return compute_lines(shape, finish, lines,
+                         [&](LineRange range, const ConvFinish& part, MatrixView<float> y) {
+                           compute(range, part, scratch.bytes(), y);
+                         });
   }
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "halftone/kernels/conv/bit_conv.h"
+#include "halftone/kernels/conv/depthwise_conv.h"
 #include "halftone/kernels/conv/padding.h"
 
 namespace halftone::kernels {
@@ -100,6 +101,31 @@ void bit_conv_reference(const ConvShape& shape, const numerics::BitPlanes& x,
       }
       if (w_encoding.has_offset) acc += w_basis.offset * row_sum;
       y(pixel, o) = finished(acc, finish, pixel, o);
+    });
+  }
+}
+
+void depthwise_conv_reference(const ConvShape& shape, const Int8Pixels& x,
+                              const numerics::BitPlanes& codes,
+                              const numerics::BasisEncoding& encoding, std::span<const float> bias,
+                              const ConvFinish& finish, MatrixView<float> y) {
+  const PaddingPatterns patterns(shape);
+  std::vector<double> bases(patterns.count());
+  std::vector<double> sums(shape.taps());
+  for (std::size_t c = 0; c < shape.channels; ++c) {
+    const DepthwiseChannel channel(codes, encoding, c);
+    for (std::size_t tap = 0; tap < sums.size(); ++tap) {
+      sums[tap] = static_cast<double>(channel.scale) * channel.i[tap];
+    }
+    padded_bases(patterns, sums, bias.empty() ? 0 : bias[c], x.offset, x.offset, bases);
+    for_each_pixel(shape, patterns, [&](std::size_t pixel, std::size_t pattern, const auto& taps) {
+      std::int32_t sum = 0;
+      for (std::size_t tap = 0; tap < taps.size(); ++tap) {
+        if (taps[tap] != kOutside) sum += channel.i[tap] * x.q[taps[tap] * shape.channels + c];
+      }
+      const float acc =
+          static_cast<float>(bases[pattern]) + (channel.scale * x.scale) * static_cast<float>(sum);
+      y(pixel, c) = finished(acc, finish, pixel, c);
     });
   }
 }

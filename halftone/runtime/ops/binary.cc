@@ -72,21 +72,21 @@ Broadcast find_broadcast(const NodeContext& context) {
 }
 
 /// One row; the steps are 0 or 1. An operand that stands still is read once.
-template <typename Function>
-void for_row(const Rows& rows, const float* a, const float* b, float* y, Function function) {
+template <typename T, typename Function>
+void for_row(const Rows& rows, const T* a, const T* b, T* y, Function function) {
   if (rows.a.step == 0) {
-    const float l = *a;
+    const T l = *a;
     for (std::size_t c = 0; c < rows.cols; ++c) y[c] = function(l, b[c * rows.b.step]);
   } else if (rows.b.step == 0) {
-    const float r = *b;
+    const T r = *b;
     for (std::size_t c = 0; c < rows.cols; ++c) y[c] = function(a[c], r);
   } else {
     for (std::size_t c = 0; c < rows.cols; ++c) y[c] = function(a[c], b[c]);
   }
 }
 
-template <typename Function>
-void for_rows(const Rows& rows, const float* a, const float* b, float* y, Function function) {
+template <typename T, typename Function>
+void for_rows(const Rows& rows, const T* a, const T* b, T* y, Function function) {
   for (std::size_t r = 0; r < rows.rows; ++r) {
     for_row(rows, a + r * rows.a.row_step, b + r * rows.b.row_step, y + r * rows.cols, function);
   }
@@ -117,9 +117,24 @@ void compute(ir::BinaryKind kind, const Rows& rows, const float* a, const float*
   }
 }
 
+/// Of integers, which wrap around: their sum, difference or product.
+void compute(ir::BinaryKind kind, const Rows& rows, const std::uint32_t* a, const std::uint32_t* b,
+             std::uint32_t* y) {
+  using Int = std::uint32_t;
+  switch (kind) {
+    case ir::BinaryKind::kAdd:
+      return for_rows(rows, a, b, y, [](Int l, Int r) { return l + r; });
+    case ir::BinaryKind::kSub:
+      return for_rows(rows, a, b, y, [](Int l, Int r) { return l - r; });
+    default:
+      return for_rows(rows, a, b, y, [](Int l, Int r) { return l * r; });
+  }
+}
+
 /// From an outer axis on; returns where the output goes on.
-float* compute_from(ir::BinaryKind kind, const Broadcast& shape, std::size_t first, const float* a,
-                    const float* b, float* y) {
+template <typename T>
+T* compute_from(ir::BinaryKind kind, const Broadcast& shape, std::size_t first, const T* a,
+                const T* b, T* y) {
   if (first == shape.outer.size()) {
     compute(kind, shape.rows, a, b, y);
     return y + shape.rows.rows * shape.rows.cols;
@@ -154,6 +169,29 @@ Kernel create_binary_rows(const NodeContext& context) {
       const std::span result(y, count);
       apply_activation(op.activation, result, result);
     };
+  };
+  return kernel;
+}
+
+Verdict judge_binary_integers(const NodeContext& context) {
+  using Kind = ir::BinaryKind;
+  const Kind kind = context.op<ir::Binary>().kind;
+  if (!context.input(0).is_dense(ir::ElementType::kInt32)) return refuse("not of int32");
+  if (kind != Kind::kAdd && kind != Kind::kSub && kind != Kind::kMul) {
+    return refuse("no sum, difference or product");
+  }
+  if (context.output().shape.element_count() == 0) return refuse("there is nothing to compute");
+  return accept("row by row");
+}
+
+Kernel create_binary_integers(const NodeContext& context) {
+  Kernel kernel;
+  kernel.bind = [kind = context.op<ir::Binary>().kind,
+                 shape = find_broadcast(context)](const Buffers& buffers) -> Call {
+    const auto* a = reinterpret_cast<const std::uint32_t*>(buffers.inputs[0]);
+    const auto* b = reinterpret_cast<const std::uint32_t*>(buffers.inputs[1]);
+    auto* y = reinterpret_cast<std::uint32_t*>(buffers.output);
+    return [kind, shape, a, b, y] { compute_from(kind, shape, 0, a, b, y); };
   };
   return kernel;
 }

@@ -3,8 +3,9 @@
 
 #include <algorithm>
 
+#include "halftone/runtime/ops/convolution.h"
+#include "halftone/runtime/ops/convolution_cost.h"
 #include "halftone/runtime/ops/linear.h"
-#include "halftone/runtime/ops/linear_cost.h"
 
 namespace halftone::runtime {
 namespace {
@@ -68,48 +69,11 @@ std::optional<std::string> why_not_coded_conv(const ir::Graph& graph, const ir::
   return std::nullopt;
 }
 
-ConvActivation split_activation(const ir::Activation& activation) {
-  ConvActivation result;
-  switch (activation.kind) {
-    case ir::ActivationKind::kRelu:
-      result.finish.low = 0;
-      return result;
-    case ir::ActivationKind::kRelu6:
-      result.finish.low = 0;
-      result.finish.high = 6;
-      return result;
-    case ir::ActivationKind::kReluN1To1:
-      result.finish.low = -1;
-      result.finish.high = 1;
-      return result;
-    case ir::ActivationKind::kClip:
-      if (!(activation.alpha <= activation.beta)) break;
-      result.finish.low = activation.alpha;
-      result.finish.high = activation.beta;
-      return result;
-    default:
-      break;
-  }
-  result.after = activation;
-  return result;
-}
-
-LineShares make_line_shares(const kernels::ConvShape& shape, double us, int threads) {
-  constexpr std::size_t kStepBytes = std::size_t{1} << 15;
-  const std::size_t line_bytes =
-      std::max<std::size_t>(1, shape.line_pixels() * shape.outputs * sizeof(float));
-  const std::size_t lines = shape.num_lines();
-  return {lines, std::max<std::size_t>(kStepBytes / line_bytes, 1),
-          std::clamp<std::size_t>(lines, 1, worthwhile_threads(us, threads))};
-}
-
-void activate_lines(const ir::Activation& activation, const kernels::ConvShape& shape,
-                    kernels::LineRange lines, MatrixView<float> y) {
-  if (activation.kind == ir::ActivationKind::kIdentity) return;
-  const std::size_t first = lines.begin * shape.line_pixels() * shape.outputs;
-  const std::size_t count = (lines.end - lines.begin) * shape.line_pixels() * shape.outputs;
-  const std::span values(y.data_handle() + first, count);
-  apply_activation(activation, values, values);
+bool is_coded_conv(const ir::Graph& graph, const ir::Node& node, CodeLayout layout) {
+  if (layout == CodeLayout::kInt8) return !why_not_int8_conv(graph, node);
+  if (why_not_bit_conv(graph, node)) return false;
+  const ConvExtent extent = conv_extent(graph, node);
+  return conv_cost_us(ConvProduct::kBits, extent) < conv_cost_us(ConvProduct::kFloat, extent);
 }
 
 }  // namespace halftone::runtime

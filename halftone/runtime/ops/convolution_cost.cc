@@ -2,6 +2,7 @@
 #include "halftone/runtime/ops/convolution_cost.h"
 
 #include "halftone/kernels/conv/byte_conv.h"
+#include "halftone/kernels/conv/depthwise_conv.h"
 #include "halftone/numerics/digits.h"
 #include "halftone/runtime/value.h"
 
@@ -22,8 +23,19 @@ ConvExtent conv_extent(const ir::Graph& graph, const ir::Node& node) {
           ? 0
           : static_cast<int>(
                 numerics::split_digits(x.encoding.basis->bases.front(), inputs).size());
+  // The last axis: how many columns a line of outputs sees, with how many rows of taps each.
+  const std::size_t last = op.window.rank() - 1;
+  const auto width = static_cast<std::size_t>(graph.value(node.output).type.shape[last + 1]);
+  const auto columns = static_cast<std::size_t>(w.shape[last + 1]);
+  const std::size_t rows = columns == 0 ? 0 : inputs / columns;
+  const std::size_t output_pixels = row_extent(graph.value(node.output).type.shape).rows;
+  const std::size_t lines = width == 0 ? 0 : output_pixels / width;
+  const std::size_t strip =
+      width == 0 ? 0
+                 : (width - 1) * static_cast<std::size_t>(op.window.strides[last]) +
+                       (columns - 1) * static_cast<std::size_t>(op.window.dilations[last]) + 1;
   return {pixels.rows,
-          row_extent(graph.value(node.output).type.shape).rows,
+          output_pixels,
           pixels.cols,
           inputs,
           groups,
@@ -31,7 +43,14 @@ ConvExtent conv_extent(const ir::Graph& graph, const ir::Node& node) {
           bits(x.encoding),
           digits,
           bits(w.encoding),
-          !w.encoding.is_dense() && w.encoding.basis->granularity == numerics::Granularity::kGroup};
+          !w.encoding.is_dense() && w.encoding.basis->granularity == numerics::Granularity::kGroup,
+          lines,
+          lines * strip * ((rows + 1) / 2)};
+}
+
+bool is_depthwise(const ConvExtent& conv) {
+  return conv.groups == conv.channels && conv.group_outputs == 1 &&
+         conv.inputs <= kernels::DepthwiseWeights::kMostTaps;
 }
 
 bool has_small_levels(const ConvExtent& conv) {
@@ -40,7 +59,8 @@ bool has_small_levels(const ConvExtent& conv) {
 }
 
 // Measured on the layers of ResNet-20, 3 x 3 of 64 channels on 8 x 8 to 16 channels on 32 x 32,
-// strided ones and 1 x 1: microseconds that `conv_bench` and `make bench FILTER=conv` show.
+// strided ones and 1 x 1, depthwise ones on those of MobileNet and DS-CNN: microseconds that
+// `conv_bench` and `make bench FILTER=conv` show.
 double conv_cost_us(ConvProduct product, const ConvExtent& conv) {
   const auto pixels = static_cast<double>(conv.output_pixels);
   const auto outputs = static_cast<double>(conv.groups * conv.group_outputs);
@@ -58,6 +78,13 @@ double conv_cost_us(ConvProduct product, const ConvExtent& conv) {
       return 1e-6 * (1.8 * pairs * full + (1200 * pairs + 12000) * block_pixels + 20 * numbers);
     }
     case ConvProduct::kLevels: {
+      if (is_depthwise(conv)) {
+        const std::size_t blocks = (conv.channels + 15) / 16;
+        const auto taps = static_cast<double>(conv.inputs);
+        const auto packed = static_cast<double>(conv.line_pairs * blocks * 16);
+        const auto line_blocks = static_cast<double>(conv.lines * blocks);
+        return 1e-6 * (pixels * outputs * (50 + 20 * taps) + 140 * packed + 10000 * line_blocks);
+      }
       if (has_small_levels(conv)) return 1e-6 * (10.5 * full + 10600 * block_pixels);
       const auto gathered = static_cast<double>(blocks_of(32) * 32 * conv.inputs);
       const double product_ps = conv.weight_bits <= 4 ? 12 : 16;

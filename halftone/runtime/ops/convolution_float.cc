@@ -64,6 +64,8 @@ Kernel create(const NodeContext& context, dnnl::algorithm algorithm) {
 
 Verdict judge(const NodeContext& context) {
   if (const auto refusal = refuse_float_layer(context)) return *refusal;
+  if (context.has_input(3)) return refuse("a residual is added");
+  if (!context.output().encoding.is_dense()) return refuse("the output is encoded");
   if (context.input(0).shape.rank() > 5) return refuse("oneDNN has up to three spatial axes");
   if (context.input_layout(0) == CodeLayout::kInt8) return refuse("the input is integers");
   const bool x = !context.input(0).encoding.is_dense();

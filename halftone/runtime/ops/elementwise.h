@@ -21,6 +21,9 @@ Kernel create_unary_plain(const NodeContext& context);
 /// Binary of float32, row by row.
 Verdict judge_binary_rows(const NodeContext& context);
 Kernel create_binary_rows(const NodeContext& context);
+/// Sums, differences and products of int32.
+Verdict judge_binary_integers(const NodeContext& context);
+Kernel create_binary_integers(const NodeContext& context);
 
 /// Where, row by row.
 Verdict judge_where(const NodeContext& context);
@@ -32,9 +35,8 @@ Kernel create_softmax_rows(const NodeContext& context);
 
 /// Encode to bit planes.
 Verdict judge_encode_planes(const NodeContext& context);
-Kernel create_encode_planes(const NodeContext& context);
 /// Encode to levels as 8-bit integers.
 Verdict judge_encode_int8(const NodeContext& context);
-Kernel create_encode_int8(const NodeContext& context);
+Kernel create_encode(const NodeContext& context);
 
 }  // namespace halftone::runtime

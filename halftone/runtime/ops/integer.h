@@ -10,8 +10,23 @@ namespace halftone::runtime {
 Verdict judge_integer_layer(const NodeContext& context);
 Kernel create_integer_layer(const NodeContext& context);
 
+/// Rounded once.
 Verdict judge_requantize(const NodeContext& context);
 Kernel create_requantize(const NodeContext& context);
+/// Rounded twice.
+Verdict judge_requantize_fixed(const NodeContext& context);
+Kernel create_requantize_fixed(const NodeContext& context);
+
+Verdict judge_lookup(const NodeContext& context);
+Kernel create_lookup(const NodeContext& context);
+
+/// Poolings of int8 or uint8.
+Verdict judge_pool_codes(const NodeContext& context);
+Kernel create_pool_codes(const NodeContext& context);
+
+/// Sums of int32 over axes that follow each other.
+Verdict judge_sum_integers(const NodeContext& context);
+Kernel create_sum_integers(const NodeContext& context);
 
 /// One scale for the tensor, to 8 bits.
 Verdict judge_quantize(const NodeContext& context);

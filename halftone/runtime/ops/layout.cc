@@ -121,18 +121,6 @@ void fill(std::byte* output, std::size_t count, const std::byte* value, std::siz
   run_copy(simplified(copy), value, output, 1);
 }
 
-/// The row of a table that an index names, as a Gather's definition finds it.
-template <typename Index>
-void copy_rows(const std::byte* table, const Index* indices, std::byte* output,
-               const ir::AxisView& view, std::size_t count, std::size_t bytes) {
-  for (std::size_t o = 0; o < view.outer; ++o) {
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t at = ir::resolve_index(static_cast<std::int64_t>(indices[i]), view.extent);
-      std::memcpy(output + (o * count + i) * bytes, table + (o * view.extent + at) * bytes, bytes);
-    }
-  }
-}
-
 }  // namespace
 
 Verdict judge_copy(const NodeContext& context) {
@@ -157,31 +145,6 @@ Kernel create_copy(const NodeContext& context) {
       for (const Piece& piece : pieces) {
         run_copy(piece.copy, buffers.inputs[piece.input], buffers.output, shares);
       }
-    };
-  };
-  return kernel;
-}
-
-Verdict judge_gather(const NodeContext& /*context*/) { return accept("copies of rows"); }
-
-Kernel create_gather(const NodeContext& context) {
-  const ir::AxisView view = ir::axis_view(context.input(0).shape, context.op<ir::Gather>().axis);
-  const std::size_t count = context.input(1).shape.element_count();
-  const std::size_t bytes = view.inner * ir::size_bytes(context.output().encoding.element);
-  const bool wide = context.input(1).is_dense(ir::ElementType::kInt64);
-  Kernel kernel;
-  kernel.bind = [=](const Buffers& buffers) -> Call {
-    const std::byte* table = buffers.inputs[0];
-    const std::byte* indices = buffers.inputs[1];
-    std::byte* output = buffers.output;
-    if (wide) {
-      return [=] {
-        copy_rows(table, reinterpret_cast<const std::int64_t*>(indices), output, view, count,
-                  bytes);
-      };
-    }
-    return [=] {
-      copy_rows(table, reinterpret_cast<const std::int32_t*>(indices), output, view, count, bytes);
     };
   };
   return kernel;

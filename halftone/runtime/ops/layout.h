@@ -13,5 +13,8 @@ Kernel create_copy(const NodeContext& context);
 /// Gather, as copies of rows.
 Verdict judge_gather(const NodeContext& context);
 Kernel create_gather(const NodeContext& context);
+/// Gather from a constant table of codes: the table stays as it is, what is gathered is decoded.
+Verdict judge_gather_codes(const NodeContext& context);
+Kernel create_gather_codes(const NodeContext& context);
 
 }  // namespace halftone::runtime

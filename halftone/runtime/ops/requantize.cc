@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Between numbers and codes of 8 bits, element by element. Rounding adds and takes away a number so
 // large that no fraction remains beside it, which rounds ties to even.
+#include "halftone/kernels/requantize.h"
+
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <utility>
 
@@ -45,7 +49,16 @@ void requantize(const ir::Requantize& op, const std::int32_t* x, std::size_t cou
   }
 }
 
-template <typename Code>
+/// Away from zero where it is halfway between two integers and the even one is nearer to zero.
+template <bool kHalfAway>
+float rounded(float x) {
+  const float even = (x + kRoundFloat) - kRoundFloat;
+  if (!kHalfAway) return even;
+  const float rest = x - even;
+  return even + (rest == 0.5F && x > 0 ? 1.0F : 0.0F) - (rest == -0.5F && x < 0 ? 1.0F : 0.0F);
+}
+
+template <bool kHalfAway, typename Code>
 void quantize(const ir::QuantizeLinear& op, const float* x, std::size_t count, Code* q) {
   const float scale = op.parameters.scales[0];
   const auto zero_point = static_cast<float>(op.parameters.zero_points[0]);
@@ -54,10 +67,26 @@ void quantize(const ir::QuantizeLinear& op, const float* x, std::size_t count, C
   const auto high = static_cast<float>(highest);
   for (std::size_t i = 0; i < count; ++i) {
     const float scaled = bounded(x[i] / scale, -kFarFloat, kFarFloat);
-    const float rounded = (scaled + kRoundFloat) - kRoundFloat;
-    const float bound = bounded(rounded + zero_point, low, high);
+    const float bound = bounded(rounded<kHalfAway>(scaled) + zero_point, low, high);
     q[i] = static_cast<Code>(bound == bound ? static_cast<std::int32_t>(bound) : 0);
   }
+}
+
+template <typename Code>
+void quantize(const ir::QuantizeLinear& op, const float* x, std::size_t count, Code* q) {
+  if (op.rounding == ir::CodeRounding::kHalfAway) return quantize<true>(op, x, count, q);
+  quantize<false>(op, x, count, q);
+}
+
+/// The table by the bits of a code.
+template <typename Number>
+std::array<Number, ir::Lookup::kCodes> table_of(const ir::Lookup& op, ir::ElementType codes) {
+  std::array<Number, ir::Lookup::kCodes> table{};
+  const auto first = static_cast<std::size_t>(ir::code_range(codes).low) % table.size();
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    table[(first + i) % table.size()] = static_cast<Number>(op.table[i]);
+  }
+  return table;
 }
 
 template <typename Code>
@@ -91,7 +120,10 @@ Kernel element_wise(Body body) {
 
 }  // namespace
 
-Verdict judge_requantize(const NodeContext& /*context*/) { return accept("to 8 bits"); }
+Verdict judge_requantize(const NodeContext& context) {
+  const bool once = context.op<ir::Requantize>().rounding == ir::CodeRounding::kHalfEven;
+  return once ? accept("to 8 bits") : refuse("rounds twice");
+}
 
 Kernel create_requantize(const NodeContext& context) {
   const std::size_t count = context.output().shape.element_count();
@@ -103,6 +135,47 @@ Kernel create_requantize(const NodeContext& context) {
       requantize(op, sums, count, reinterpret_cast<std::uint8_t*>(y));
     }
   });
+}
+
+Verdict judge_requantize_fixed(const NodeContext& context) {
+  const bool twice = context.op<ir::Requantize>().rounding == ir::CodeRounding::kTwice;
+  return twice ? accept("by integers alone") : refuse("rounds once");
+}
+
+Kernel create_requantize_fixed(const NodeContext& context) {
+  const std::size_t count = context.output().shape.element_count();
+  const auto& op = context.op<ir::Requantize>();
+  std::vector<numerics::FixedMultiplier> multipliers;
+  for (const double m : op.multipliers) {
+    multipliers.push_back(numerics::divided(numerics::fixed_multiplier(m), op.count));
+  }
+  const kernels::Requantization how(multipliers, {op.zero_point, op.low, op.high});
+  return element_wise([how, count, element = op.element](const std::byte* x, std::byte* y) {
+    const std::span sums(reinterpret_cast<const std::int32_t*>(x), count);
+    if (element == ir::ElementType::kInt8) {
+      kernels::requantize(sums, how, std::span(reinterpret_cast<std::int8_t*>(y), count));
+    } else {
+      kernels::requantize(sums, how, std::span(reinterpret_cast<std::uint8_t*>(y), count));
+    }
+  });
+}
+
+Verdict judge_lookup(const NodeContext& /*context*/) { return accept("a table of 256"); }
+
+Kernel create_lookup(const NodeContext& context) {
+  const std::size_t count = context.output().shape.element_count();
+  const auto& op = context.op<ir::Lookup>();
+  const auto kernel = [&](auto zero) {
+    using Number = decltype(zero);
+    return element_wise([table = table_of<Number>(op, context.input(0).encoding.element), count](
+                            const std::byte* x, std::byte* y) {
+      const auto* codes = reinterpret_cast<const std::uint8_t*>(x);
+      auto* numbers = reinterpret_cast<Number*>(y);
+      for (std::size_t i = 0; i < count; ++i) numbers[i] = table[codes[i]];
+    });
+  };
+  if (op.element == ir::ElementType::kInt32) return kernel(std::int32_t{});
+  return kernel(std::uint8_t{});  // the bits of an int8 are the same
 }
 
 Verdict judge_quantize(const NodeContext& context) {

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <optional>
 
 #include "halftone/base/parallel.h"
 
@@ -19,28 +18,6 @@ using ir::ReduceKind;
 constexpr std::size_t kLanes = 16;
 /// Numbers from which on a second thread is worth waking: some 50 us of work.
 constexpr std::size_t kParallelNumbers = std::size_t{1} << 17;
-
-/// The axes as one between those before and behind; none if others lie between them.
-std::optional<ir::AxisView> joined_axes(const ir::Shape& shape,
-                                        const std::vector<std::size_t>& axes) {
-  ir::AxisView view;
-  bool seen = false;
-  bool over = false;
-  for (std::size_t i = 0; i < shape.rank(); ++i) {
-    const auto extent = static_cast<std::size_t>(shape[i]);
-    if (std::ranges::binary_search(axes, i)) {
-      if (over && extent != 1) return std::nullopt;
-      view.extent *= extent;
-      seen = true;
-    } else if (!seen) {
-      view.outer *= extent;
-    } else if (extent != 1) {
-      view.inner *= extent;
-      over = true;
-    }
-  }
-  return view;
-}
 
 template <typename Body>
 void for_shares(std::size_t count, std::size_t shares, const Body& body) {
@@ -192,6 +169,27 @@ std::size_t shares_of(const ir::AxisView& view, int threads) {
 }
 
 }  // namespace
+
+std::optional<ir::AxisView> joined_axes(const ir::Shape& shape,
+                                        const std::vector<std::size_t>& axes) {
+  ir::AxisView view;
+  bool seen = false;
+  bool over = false;
+  for (std::size_t i = 0; i < shape.rank(); ++i) {
+    const auto extent = static_cast<std::size_t>(shape[i]);
+    if (std::ranges::binary_search(axes, i)) {
+      if (over && extent != 1) return std::nullopt;
+      view.extent *= extent;
+      seen = true;
+    } else if (!seen) {
+      view.outer *= extent;
+    } else if (extent != 1) {
+      view.inner *= extent;
+      over = true;
+    }
+  }
+  return view;
+}
 
 Verdict judge_reduce(const NodeContext& context) {
   const auto& op = context.op<ir::Reduce>();

@@ -2,9 +2,16 @@
 // Ways to compute Reduce and Normalize.
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "halftone/runtime/kernel.h"
 
 namespace halftone::runtime {
+
+/// The axes of a shape as one between those before and behind; none if others lie between them.
+std::optional<ir::AxisView> joined_axes(const ir::Shape& shape,
+                                        const std::vector<std::size_t>& axes);
 
 /// Reduce of float32 over axes that follow each other: sums (carried in double precision), means,
 /// extremes, norms.

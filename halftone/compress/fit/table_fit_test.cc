@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/compress/fit/table_fit.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "halftone/base/parallel.h"
+#include "halftone/numerics/distortion.h"
+#include "halftone/numerics/test_data.h"
+
+namespace halftone::compress {
+namespace {
+
+using numerics::Granularity;
+
+constexpr std::size_t kRows = 150;
+constexpr std::size_t kWidth = 40;
+
+/// Normal numbers; those of the second half of the rows are wider.
+std::vector<float> some_table(float widest = 4) {
+  Random random(1);
+  std::vector<float> table = numerics::random_floats(random, kRows * kWidth);
+  for (std::size_t i = table.size() / 2; i < table.size(); ++i) table[i] *= widest;
+  return table;
+}
+
+MatrixView<const float> rows_of(const std::vector<float>& table, std::size_t first = 0,
+                                std::size_t count = kRows) {
+  return MatrixView<const float>(table, kRows, kWidth).rows_from(first, count);
+}
+
+WeightFormat format_of(Granularity granularity, int bits = 3) {
+  return {Scheme::kBasis, bits, true, granularity,
+          granularity == Granularity::kGroup ? std::size_t{16} : std::size_t{0}};
+}
+
+/// Of some rows of a fit.
+double sqnr_db(const std::vector<float>& table, const WeightFit& fit, std::size_t first,
+               std::size_t count) {
+  const std::vector<float> levels = numerics::decode(fit.codes, fit.encoding);
+  numerics::Distortion distortion;
+  distortion.add(std::span(table).subspan(first * kWidth, count * kWidth),
+                 std::span(levels).subspan(first * kWidth, count * kWidth));
+  return distortion.sqnr_db();
+}
+
+TEST(TableFit, EachBlockIsFittedForItselfToTheNearestLevels) {
+  const std::vector<float> table = some_table();
+  for (const auto granularity : {Granularity::kChannel, Granularity::kGroup}) {
+    const WeightFormat format = format_of(granularity);
+    const WeightFit fit = fit_table(rows_of(table), format, {}, 0, {});
+    EXPECT_EQ(fit.codes, numerics::encode(rows_of(table), fit.encoding));
+    const ParameterSpace space(format.scheme, format.bits, format.offset);
+    for_each_block(fit.encoding, kRows, kWidth,
+                   [&](std::size_t index, std::size_t row, std::size_t first, std::size_t count) {
+                     const auto block = std::span(table).subspan(row * kWidth + first, count);
+                     EXPECT_EQ(fit.encoding.bases[index], fit_basis(space, block, {}, {}).basis);
+                   });
+  }
+}
+
+TEST(TableFit, LosesLessWithMoreBitsAndFinerBases) {
+  const std::vector<float> table = some_table();
+  double last_bits = 0;
+  for (int bits = 1; bits <= 6; ++bits) {
+    const double db =
+        sqnr_db(table, fit_table(rows_of(table), format_of(Granularity::kChannel, bits), {}, 0, {}),
+                0, kRows);
+    EXPECT_GT(db, last_bits + 3) << bits;
+    last_bits = db;
+  }
+  double last = 0;
+  for (const auto granularity :
+       {Granularity::kTensor, Granularity::kChannel, Granularity::kGroup}) {
+    const WeightFit fit = fit_table(rows_of(table), format_of(granularity), {}, 0, {});
+    const double db = sqnr_db(table, fit, 0, kRows);
+    EXPECT_GT(db, last) << to_string(granularity);
+    last = db;
+  }
+}
+
+TEST(TableFit, OneBasisForAllIsBetterForRowsThatAreUsed) {
+  // Of rows that are alike the fit does not change, however often each is used.
+  const std::vector<float> table = some_table();
+  std::vector<std::size_t> uses(kRows);
+  for (std::size_t r = 0; r < kRows / 2; ++r) uses[r] = 7;
+  const WeightFormat format = format_of(Granularity::kTensor, 2);
+  const WeightFit plain = fit_table(rows_of(table), format, {}, 0, {});
+  const WeightFit used = fit_table(rows_of(table), format, uses, 0, {});
+  EXPECT_GT(sqnr_db(table, used, 0, kRows / 2), sqnr_db(table, plain, 0, kRows / 2));
+  // What is never used keeps half of its weight.
+  EXPECT_GT(sqnr_db(table, used, kRows / 2, kRows / 2),
+            sqnr_db(table, plain, kRows / 2, kRows / 2) - 1);
+  const std::vector<std::size_t> alike(kRows, 5);
+  EXPECT_EQ(fit_table(rows_of(table), format, alike, 0, {}).codes, plain.codes);
+}
+
+TEST(TableFit, ThreadsDoNotMatter) {
+  const std::vector<float> table = some_table();
+  for (const auto granularity :
+       {Granularity::kTensor, Granularity::kChannel, Granularity::kGroup}) {
+    const auto fit = [&](int threads) {
+      set_num_threads(threads);
+      return fit_table(rows_of(table), format_of(granularity), {}, 0, {});
+    };
+    const WeightFit one = fit(1);
+    const WeightFit three = fit(3);
+    EXPECT_EQ(one.encoding, three.encoding);
+    EXPECT_EQ(one.codes, three.codes);
+  }
+  set_num_threads(0);
+}
+
+}  // namespace
+}  // namespace halftone::compress

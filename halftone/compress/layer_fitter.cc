@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/compress/layer_fitter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "halftone/base/error.h"
+#include "halftone/compress/fit/table_fit.h"
+#include "halftone/compress/layers.h"
+
+namespace halftone::compress {
+namespace {
+
+using ir::NodeId;
+using ir::ValueId;
+
+void check_weights(MatrixView<const float> weights, const ir::Node& node) {
+  for (std::size_t r = 0; r < weights.rows(); ++r) {
+    if (!std::ranges::all_of(weights.row(r), [](float w) { return std::isfinite(w); })) {
+      fail(ErrorKind::kFormat, describe(node) + ": output " + std::to_string(r) +
+                                   " has a weight that is NaN or infinite");
+    }
+  }
+}
+
+/// No levels can be fitted to one number, and nothing that is learned behind it would hold for
+/// other data.
+void check_varies(const ValueSample& sample, const ir::Node& layer, const std::string& value) {
+  const std::span<const float> numbers = sample.actual();
+  if (numbers.empty() ||
+      std::ranges::any_of(numbers, [&](float x) { return x != numbers.front(); })) {
+    return;
+  }
+  std::ostringstream number;
+  number << numbers.front();
+  fail(ErrorKind::kUnsupported,
+       describe(layer) + ": value '" + value + "', which is to be encoded, is " + number.str() +
+           " in all " + std::to_string(numbers.size()) +
+           " places sampled from the calibration data: use other data, or keep the layer's "
+           "activations float (activation_bits = \"none\" in a recipe)");
+}
+
+/// Runs a fit; numbers that no basis can hold are the network's fault.
+template <typename Fit>
+auto fitted(const ir::Node& node, Fit&& fit) {
+  try {
+    return fit();
+  } catch (const Error& error) {
+    fail(ErrorKind::kFormat, describe(node) + ": cannot be fitted: " + error.what());
+  }
+}
+
+}  // namespace
+
+numerics::BasisEncoding LayerFitter::fit_activation(ValuePair pair, const ActivationFormat& format,
+                                                    const ir::Node& layer,
+                                                    const ProgressSink& progress) {
+  const ValueSample sample =
+      calibration_.sample(graph_, pair, recipe_.fit.activation_samples, seed_, progress);
+  check_varies(sample, layer, graph_.value(pair.actual).name);
+  const ParameterSpace space(format.scheme, format.bits, format.offset);
+  const BasisFitOptions& options = recipe_.fit.weights.basis;
+  BasisFit fit = fit_basis(space, sample.actual(), sample.original(), {}, options);
+  const bool is_counted = std::holds_alternative<ir::Conv>(layer.op) && format.bits == 2;
+  if (recipe_.fit.small_ratios && is_counted && format.scheme == Scheme::kBasis) {
+    fit = fit_small_ratio(fit, format.offset, sample.actual(), sample.original(), options);
+  }
+  numerics::BasisEncoding encoding = numerics::tensor_encoding(fit.basis);
+  encoding.has_offset = space.has_offset();
+  return encoding;
+}
+
+ValueId LayerFitter::encoded(ValueId original, ValueId actual, const ActivationFormat& format,
+                             const ir::Node& layer) {
+  for (const auto& [key, value] : encoded_) {
+    if (key.first == actual && key.second == format) return value;
+  }
+  const bool own_target = recipe_.fit.schedule == Schedule::kPhases;
+  const ValuePair pair = own_target                      ? ValuePair{actual, actual}
+                         : recipe_.fit.refit_activations ? ValuePair{original, actual}
+                                                         : ValuePair{original, original};
+  numerics::BasisEncoding encoding =
+      fit_activation(pair, format, layer, stages_.next("activations of " + layer.name));
+  const ValueId value = graph_.add_node(
+      layer.name + "/encode",
+      ir::Encode{std::make_shared<const numerics::BasisEncoding>(std::move(encoding))}, {actual});
+  encoded_.push_back({{actual, format}, value});
+  return value;
+}
+
+/// The layer of a kind that reads the same weights in the same number system, if there is one.
+template <typename IsKind>
+std::optional<NodeId> LayerFitter::reader(ValueId weights, const WeightFormat& format,
+                                          const IsKind& is_kind) const {
+  for (const NodeId id : layers_) {
+    const ir::Node& node = graph_.node(id);
+    if (is_kind(node.op) && node.inputs[weights_input(node.op)] == weights &&
+        recipe_.for_layer(node.name).weights == format) {
+      return id;
+    }
+  }
+  return std::nullopt;
+}
+
+bool LayerFitter::is_looked_up(const ir::Node& node, const WeightFormat& format) const {
+  return is_layer(node.op) && reader(node.inputs[1], format, is_table).has_value();
+}
+
+/// The weights of a layer as a matrix. @throws Error kFormat if one is not finite
+MatrixView<const float> LayerFitter::float_weights(const ir::Node& node) const {
+  const auto& dense = std::get<ir::Tensor>(*graph_.constant(node.inputs[weights_input(node.op)]));
+  const auto [rows, cols] = matrix_extent(dense.shape());
+  const MatrixView<const float> weights(dense.as<float>(), rows, cols);
+  check_weights(weights, node);
+  return weights;
+}
+
+template <typename Fit>
+WeightFit LayerFitter::fit_layer(const ir::Node& node, Fit&& fit) {
+  const ProgressSink progress = stages_.next("fitting " + node.name);
+  if (progress) progress(0, "");
+  return fitted(node, fit);
+}
+
+/// A constant of the codes that stand for another's numbers.
+ValueId LayerFitter::add_codes(ValueId original, WeightFit fit) {
+  return graph_.add_constant(
+      graph_.value(original).name,
+      ir::EncodedTensor{graph_.value(original).type.shape,
+                        std::make_shared<const numerics::BasisEncoding>(std::move(fit.encoding)),
+                        std::move(fit.codes)});
+}
+
+ValueId LayerFitter::table_codes(const ir::Node& node, const WeightFormat& format) {
+  const ValueId table = node.inputs[weights_input(node.op)];
+  for (const auto& [key, codes] : tables_) {
+    if (key.first == table && key.second == format) return codes;
+  }
+  const MatrixView<const float> rows = float_weights(node);
+  const auto layer = reader(table, format, is_layer);
+  WeightFit fit;
+  if (layer) {
+    const ValueId x = graph_.node(*layer).inputs[0];
+    const std::vector<LayerStatistics> statistics =
+        calibration_.statistics(graph_, {x, x}, Unfolding(graph_, graph_.node(*layer)), nullptr,
+                                stages_.next("inputs of " + graph_.node(*layer).name));
+    WeightFitOptions options = recipe_.fit.weights;
+    options.damping = 1;
+    fit = fit_layer(node, [&] { return fit_weights(rows, format, statistics[0], options); });
+  } else {
+    std::vector<std::size_t> uses;
+    if (format.granularity == numerics::Granularity::kTensor) {
+      uses = calibration_.uses(graph_, node.inputs[1], rows.rows(),
+                               stages_.next("rows of " + node.name));
+    }
+    fit = fit_layer(
+        node, [&] { return fit_table(rows, format, uses, seed_, recipe_.fit.weights.basis); });
+  }
+  tables_.push_back({{table, format}, add_codes(table, std::move(fit))});
+  return tables_.back().second;
+}
+
+/// Replaces the weights among the inputs of a layer's twin.
+/// @return what the bias should take
+Vector LayerFitter::fit_layer_weights(const ir::Node& node, std::vector<ValueId>& inputs,
+                                      const WeightFormat& format,
+                                      std::span<const LayerStatistics> statistics,
+                                      const WeightFitOptions& options) {
+  const MatrixView<const float> weights = float_weights(node);
+  WeightFit fit =
+      fit_layer(node, [&] { return fit_grouped_weights(weights, format, statistics, options); });
+  Vector correction = std::move(fit.bias_correction);
+  inputs[1] = add_codes(node.inputs[1], std::move(fit));
+  return correction;
+}
+
+/// What codes that were not fitted to these inputs leave to the bias.
+Vector LayerFitter::output_error(ValueId codes, const ir::Node& node,
+                                 std::span<const LayerStatistics> statistics) const {
+  const MatrixView<const float> weights = float_weights(node);
+  const ir::Tensor levels = to_float(*graph_.constant(codes));
+  return mean_output_error(weights, {levels.as<float>(), weights.rows(), weights.cols()},
+                           statistics.front());
+}
+
+void LayerFitter::correct_bias(const ir::Node& node, std::vector<ValueId>& inputs,
+                               const Vector& correction) {
+  if (correction.isZero(0)) return;
+  const ir::Constant* bias = inputs.size() > 2 ? graph_.constant(inputs[2]) : nullptr;
+  ir::Tensor corrected(ir::ElementType::kFloat32, ir::Shape{correction.size()});
+  const auto values = corrected.as<float>();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double old = bias == nullptr ? 0 : std::get<ir::Tensor>(*bias).as<float>()[i];
+    values[i] = static_cast<float>(old + correction[static_cast<Eigen::Index>(i)]);
+  }
+  inputs.resize(3, ir::kAbsent);
+  inputs[2] =
+      graph_.add_constant(bias == nullptr ? node.name + "/bias" : graph_.value(node.inputs[2]).name,
+                          std::move(corrected));
+}
+
+void LayerFitter::quantize_weights(NodeId id, std::vector<ValueId>& inputs,
+                                   const WeightFormat& format) {
+  const ir::Node& node = graph_.node(id);
+  const ir::Encoding& encoding = graph_.value(inputs[0]).type.encoding;
+  const ValueId actual =
+      encoding.is_dense() ? inputs[0] : graph_.node(*graph_.producer(inputs[0])).inputs[0];
+  const std::vector<LayerStatistics> statistics =
+      calibration_.statistics(graph_, {node.inputs[0], actual}, Unfolding(graph_, node),
+                              encoding.basis.get(), stages_.next("inputs of " + node.name));
+  WeightFitOptions options = recipe_.fit.weights;
+  const bool has_bias = inputs.size() > 2 && inputs[2] != ir::kAbsent;
+  // A bias that is computed cannot be corrected.
+  if (has_bias && graph_.constant(inputs[2]) == nullptr) options.bias_correction = false;
+  if (is_looked_up(node, format)) {
+    inputs[1] = table_codes(node, format);
+    if (options.bias_correction)
+      correct_bias(node, inputs, output_error(inputs[1], node, statistics));
+    return;
+  }
+  const Vector correction = fit_layer_weights(node, inputs, format, statistics, options);
+  correct_bias(node, inputs, correction);
+}
+
+void LayerFitter::quantize_recurrence(const ir::Node& node, std::vector<ValueId>& inputs,
+                                      const WeightFormat& format, ValuePair states,
+                                      const numerics::BasisEncoding* encoding) {
+  const auto cols = static_cast<std::size_t>(graph_.value(node.inputs[1]).type.shape[1]);
+  const std::vector<LayerStatistics> statistics = calibration_.statistics(
+      graph_, states, Unfolding(cols), encoding, stages_.next("states of " + node.name));
+  WeightFitOptions options = recipe_.fit.weights;
+  options.bias_correction = false;  // the bias is not the recurrence's
+  fit_layer_weights(node, inputs, format, statistics, options);
+}
+
+}  // namespace halftone::compress

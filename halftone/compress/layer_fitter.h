@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// What quantize() learns of each layer.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "halftone/compress/calibration.h"
+#include "halftone/compress/fit/weight_fit.h"
+#include "halftone/compress/recipe.h"
+#include "halftone/compress/stages.h"
+#include "halftone/ir/graph.h"
+
+namespace halftone::compress {
+
+/// Fits bases and codes to calibration data and puts them into the graph where a float network and
+/// its quantized twin stand side by side.
+class LayerFitter {
+ public:
+  /// All but `layers` and `seed` must outlive this.
+  /// @param layers  the quantizable ones of the float network
+  LayerFitter(ir::Graph& graph, std::vector<ir::NodeId> layers, const Calibration& calibration,
+              const Recipe& recipe, std::uint64_t seed, Stages& stages)
+      : graph_(graph),
+        layers_(std::move(layers)),
+        calibration_(calibration),
+        recipe_(recipe),
+        seed_(seed),
+        stages_(stages) {}
+
+  /// A basis for the values of an activation.
+  /// @throws Error kUnsupported if they are all one number
+  numerics::BasisEncoding fit_activation(ValuePair pair, const ActivationFormat& format,
+                                         const ir::Node& layer, const ProgressSink& progress);
+  /// The twin of an activation, encoded; layers that share it share the codes.
+  ir::ValueId encoded(ir::ValueId original, ir::ValueId actual, const ActivationFormat& format,
+                      const ir::Node& layer);
+
+  /// Replaces weights and bias among the inputs of the twin of a layer that multiplies its input.
+  void quantize_weights(ir::NodeId id, std::vector<ir::ValueId>& inputs,
+                        const WeightFormat& format);
+  /// Replaces the weights among the inputs of a recurrent layer's twin.
+  /// @param states    what they multiply
+  /// @param encoding  of the states; null: float
+  void quantize_recurrence(const ir::Node& node, std::vector<ir::ValueId>& inputs,
+                           const WeightFormat& format, ValuePair states,
+                           const numerics::BasisEncoding* encoding);
+  /// The codes of a table, for all layers that read it in this number system. Where one of them
+  /// multiplies with it, as the last layer of a language model with tied embeddings does, the error
+  /// of its outputs on float inputs and that of the rows themselves weigh the same: H becomes
+  /// H + mean(diag H) I.
+  ir::ValueId table_codes(const ir::Node& node, const WeightFormat& format);
+  /// Whether the weights that a layer multiplies with are also a table that is looked up.
+  [[nodiscard]] bool is_looked_up(const ir::Node& node, const WeightFormat& format) const;
+
+ private:
+  template <typename IsKind>
+  [[nodiscard]] std::optional<ir::NodeId> reader(ir::ValueId weights, const WeightFormat& format,
+                                                 const IsKind& is_kind) const;
+  [[nodiscard]] Vector output_error(ir::ValueId codes, const ir::Node& node,
+                                    std::span<const LayerStatistics> statistics) const;
+  [[nodiscard]] MatrixView<const float> float_weights(const ir::Node& node) const;
+  template <typename Fit>
+  WeightFit fit_layer(const ir::Node& node, Fit&& fit);
+  ir::ValueId add_codes(ir::ValueId original, WeightFit fit);
+  Vector fit_layer_weights(const ir::Node& node, std::vector<ir::ValueId>& inputs,
+                           const WeightFormat& format, std::span<const LayerStatistics> statistics,
+                           const WeightFitOptions& options);
+  void correct_bias(const ir::Node& node, std::vector<ir::ValueId>& inputs,
+                    const Vector& correction);
+
+  ir::Graph& graph_;
+  std::vector<ir::NodeId> layers_;
+  const Calibration& calibration_;
+  const Recipe& recipe_;
+  std::uint64_t seed_;
+  Stages& stages_;
+  std::vector<std::pair<std::pair<ir::ValueId, ActivationFormat>, ir::ValueId>> encoded_;
+  std::vector<std::pair<std::pair<ir::ValueId, WeightFormat>, ir::ValueId>> tables_;
+};
+
+}  // namespace halftone::compress

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/compress/layers.h"
+
+namespace halftone::compress {
+namespace {
+
+/// Whether a node has the weights of a layer, constant and dense.
+bool has_float_weights(const ir::Graph& graph, const ir::Node& node) {
+  const ir::Constant* weights = graph.constant(node.inputs[weights_input(node.op)]);
+  const auto* dense = weights == nullptr ? nullptr : std::get_if<ir::Tensor>(weights);
+  return dense != nullptr && dense->element() == ir::ElementType::kFloat32 && dense->size() > 0;
+}
+
+/// Samples must be first among what is looked up: it is measured sample by sample.
+bool looks_up_samples(const ir::Graph& graph, const ir::Node& node) {
+  const ir::Shape& y = graph.value(node.output).type.shape;
+  return graph.value(node.inputs[0]).type.shape.rank() == 2 && y.rank() > 1 &&
+         (y.is_static() || y[0] == ir::kBatch);
+}
+
+}  // namespace
+
+bool is_layer(const ir::Operator& op) {
+  return std::holds_alternative<ir::FullyConnected>(op) || std::holds_alternative<ir::Conv>(op) ||
+         std::holds_alternative<ir::ConvTranspose>(op);
+}
+
+bool is_table(const ir::Operator& op) {
+  const auto* gather = std::get_if<ir::Gather>(&op);
+  return gather != nullptr && gather->axis == 0;
+}
+
+std::vector<ir::NodeId> quantizable_layers(const ir::Graph& graph) {
+  std::vector<ir::NodeId> layers;
+  for (const ir::NodeId id : graph.topological_order()) {
+    const ir::Node& node = graph.node(id);
+    const bool multiplies = is_layer(node.op) || std::holds_alternative<ir::Recurrent>(node.op);
+    if (!multiplies && !is_table(node.op)) continue;
+    const bool fits = multiplies ? graph.value(node.inputs[0]).type.encoding.is_dense()
+                                 : looks_up_samples(graph, node);
+    if (fits && has_float_weights(graph, node)) layers.push_back(id);
+  }
+  return layers;
+}
+
+}  // namespace halftone::compress

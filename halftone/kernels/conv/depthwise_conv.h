@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Depthwise convolution of pixels of 8-bit integers by encoded weights: lanes are channels.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "halftone/base/buffer.h"
+#include "halftone/kernels/conv/conv_finish.h"
+#include "halftone/kernels/conv/conv_shape.h"
+#include "halftone/kernels/conv/int8_pixels.h"
+#include "halftone/numerics/encoding.h"
+
+namespace halftone::kernels {
+
+/// The weight of each tap of a channel as an integer: w ~ scale i, i = round(w / scale) with
+/// scale = max |w| / 32767, so that no weight is off by more than 1/65534 of the channel's largest.
+struct DepthwiseChannel {
+  float scale = 0;  ///< 0 where all weights are
+  std::int16_t i[512] = {};
+
+  /// @param codes  [outputs, taps], of one of whose rows this is
+  DepthwiseChannel(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
+                   std::size_t row);
+};
+
+/// Encoded weights [channels, taps] as depthwise_conv() reads them: those of two taps above each
+/// other side by side, rows of taps counted through all planes of the kernel, in blocks of 16
+/// channels,
+///
+///     block 0:  column 0:  rows 0 and 1 [channel 0 [row 0, row 1], channel 1 [row 0, row 1], ...]
+///                          rows 2 and 3 ...
+///               column 1:  ...
+///     block 1:  ...
+///
+/// Missing rows and channels are zero.
+class DepthwiseWeights {
+ public:
+  /// Products of 8 and 16 bits of so many taps fit 31 bits.
+  static constexpr std::size_t kMostTaps = 512;
+  static constexpr std::size_t kBlock = 16;
+
+  /// @param codes     [channels, taps]
+  /// @param encoding  of `codes`, any granularity
+  /// @param bias      [channels], or empty for none
+  /// @param x         scale and offset of the pixels; the pixels themselves are not looked at
+  /// @throws Error as ConvShape::check() and check_weights() with kMostTaps; kShape if the codes do
+  ///         not fit, or groups, channels and outputs are not as many
+  DepthwiseWeights(const ConvShape& shape, const numerics::BitPlanes& codes,
+                   const numerics::BasisEncoding& encoding, std::span<const float> bias,
+                   const Int8Pixels& x);
+
+  [[nodiscard]] const ConvShape& shape() const { return shape_; }
+  [[nodiscard]] const PaddingPatterns& patterns() const { return patterns_; }
+  [[nodiscard]] std::size_t blocks() const { return (shape_.channels + kBlock - 1) / kBlock; }
+  /// Rows of taps in all planes, and pairs of them.
+  [[nodiscard]] std::size_t rows() const { return shape_.axes[0].kernel * shape_.axes[1].kernel; }
+  [[nodiscard]] std::size_t pairs() const { return (rows() + 1) / 2; }
+  /// Columns of pixels that a line of outputs sees, with its padding.
+  [[nodiscard]] std::size_t strip_width() const;
+  [[nodiscard]] std::size_t size_bytes() const {
+    return levels_.size_bytes() + floats_.size_bytes();
+  }
+  /// [columns, pairs, 16, 2] of a block.
+  [[nodiscard]] const std::int16_t* levels(std::size_t block) const {
+    return levels_.as<std::int16_t>().data() + block * block_levels();
+  }
+  /// [blocks, 16] bias + offset sum_(k inside) w_k of a pattern; and w's scale times that of x.
+  [[nodiscard]] const float* base(std::size_t pattern) const {
+    return floats_.as<float>().data() + pattern * blocks() * kBlock;
+  }
+  [[nodiscard]] const float* scales() const { return base(patterns_.count()); }
+
+  /// Of the memory that a call of depthwise_conv() works in, and of the part of it, at its begin,
+  /// that says where rows of pixels are.
+  [[nodiscard]] std::size_t scratch_bytes() const;
+  [[nodiscard]] std::size_t rows_bytes() const;
+
+ private:
+  [[nodiscard]] std::size_t block_levels() const {
+    return shape_.axes[2].kernel * pairs() * kBlock * 2;
+  }
+
+  ConvShape shape_;
+  PaddingPatterns patterns_;
+  AlignedBuffer levels_;
+  AlignedBuffer floats_;
+};
+
+/// y[p, c] = sum over taps of weights and pixels of a channel, zero outside the image, plus bias.
+/// With P = sum i q over the window of p, q = 0 outside, an exact integer:
+///
+///     base = bias + offset sum_(k inside) scale_w i_k    in float64, then rounded
+///     acc = base + (scale_w scale) P
+///     acc += residual, then the limits                   as finish says
+///
+/// in float32 where not said otherwise, without contraction. The result is the same, bit for bit,
+/// on every target and for any division into ranges of lines.
+/// @param q        [images, pixels, channels], within +-127
+/// @param lines    which lines to compute
+/// @param scratch  [weights.scratch_bytes()], aligned to 64
+/// @param y        [pixels of `lines`, channels], as the residual
+void depthwise_conv(const std::int8_t* q, const DepthwiseWeights& weights, LineRange lines,
+                    const ConvFinish& finish, std::span<std::byte> scratch,
+                    MatrixView<float> y) noexcept;
+
+/// The definition of depthwise_conv(), in plain loops.
+void depthwise_conv_reference(const ConvShape& shape, const Int8Pixels& x,
+                              const numerics::BitPlanes& codes,
+                              const numerics::BasisEncoding& encoding, std::span<const float> bias,
+                              const ConvFinish& finish, MatrixView<float> y);
+
+}  // namespace halftone::kernels
