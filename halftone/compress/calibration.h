@@ -32,7 +32,8 @@ class Calibration {
   /// `data` must outlive this.
   /// @param devices  as in runtime::StreamOptions; no answer depends on how many there are
   explicit Calibration(const formats::Dataset& data, spmd::Devices devices = {})
-      : data_(data), devices_(std::move(devices)) {}
+      : data_(data),
+        devices_(devices.empty() ? spmd::Devices::for_threads() : std::move(devices)) {}
 
   /// Pairs of single values.
   /// @param most  pairs to keep at most
@@ -60,6 +61,7 @@ class Calibration {
                                                         std::size_t samples,
                                                         const ProgressSink& progress) const;
   [[nodiscard]] std::size_t num_samples() const { return data_.size(); }
+  [[nodiscard]] const spmd::Devices& devices() const { return devices_; }
 
  private:
   template <typename Ask>

@@ -147,15 +147,19 @@ ValueId LayerFitter::table_codes(const ir::Node& node, const WeightFormat& forma
                                 stages_.next("inputs of " + graph_.node(*layer).name));
     WeightFitOptions options = recipe_.fit.weights;
     options.damping = 1;
-    fit = fit_layer(node, [&] { return fit_weights(rows, format, statistics[0], options); });
+    fit = fit_layer(node, [&] {
+      return fit_weights(rows, format, statistics[0], options, calibration_.devices());
+    });
   } else {
     std::vector<std::size_t> uses;
     if (format.granularity == numerics::Granularity::kTensor) {
       uses = calibration_.uses(graph_, node.inputs[1], rows.rows(),
                                stages_.next("rows of " + node.name));
     }
-    fit = fit_layer(
-        node, [&] { return fit_table(rows, format, uses, seed_, recipe_.fit.weights.basis); });
+    fit = fit_layer(node, [&] {
+      return fit_table(rows, format, uses, seed_, recipe_.fit.weights.basis,
+                       calibration_.devices());
+    });
   }
   tables_.push_back({{table, format}, add_codes(table, std::move(fit))});
   return tables_.back().second;
@@ -168,8 +172,9 @@ Vector LayerFitter::fit_layer_weights(const ir::Node& node, std::vector<ValueId>
                                       std::span<const LayerStatistics> statistics,
                                       const WeightFitOptions& options) {
   const MatrixView<const float> weights = float_weights(node);
-  WeightFit fit =
-      fit_layer(node, [&] { return fit_grouped_weights(weights, format, statistics, options); });
+  WeightFit fit = fit_layer(node, [&] {
+    return fit_grouped_weights(weights, format, statistics, options, calibration_.devices());
+  });
   Vector correction = std::move(fit.bias_correction);
   inputs[1] = add_codes(node.inputs[1], std::move(fit));
   return correction;

@@ -141,7 +141,8 @@ class Quantizer {
     data.samples = std::min(calibration_.num_samples(), options.samples);
     data.input = std::move(calibration_.collect(graph_, {begin, twin(begin)}, data.samples, {})[1]);
     data.target = std::move(calibration_.collect(graph_, {end, end}, data.samples, {})[0]);
-    reconstruct(graph_, twin(begin), twin(end), learners, data, options, options_.seed, collecting);
+    reconstruct(graph_, twin(begin), twin(end), learners, data, options, options_.seed, collecting,
+                calibration_.devices());
   }
 
   void twin_node(NodeId id) {

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "halftone/base/error.h"
-#include "halftone/base/parallel.h"
 #include "halftone/ir/symbolic_batch.h"
 #include "halftone/runtime/session.h"
 #include "halftone/spmd/collectives.h"
@@ -112,9 +111,7 @@ class Stream::State {
         batch_(batch_of(graph, options_)),
         fill_(std::move(fill)),
         pool_(checked_plan(graph)) {
-    if (options_.devices.empty()) {
-      options_.devices = spmd::Devices::emulate(static_cast<std::size_t>(num_threads()));
-    }
+    if (options_.devices.empty()) options_.devices = spmd::Devices::for_threads();
   }
 
   [[nodiscard]] std::size_t batch_size() const { return batch_; }

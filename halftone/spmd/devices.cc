@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/base/parallel.h"
 
 namespace halftone::spmd {
 
@@ -41,6 +42,8 @@ Devices Devices::emulate(std::size_t count) {
   devices.count_ = count;
   return devices;
 }
+
+Devices Devices::for_threads() { return emulate(static_cast<std::size_t>(num_threads())); }
 
 Devices Devices::over(std::shared_ptr<Transport> transport, std::size_t per_rank) {
   check_count(per_rank);

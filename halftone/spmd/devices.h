@@ -20,6 +20,8 @@ class Devices {
   Devices() = default;
   /// Devices of this process. @throws Error kUsage unless 1 <= count <= 4096
   static Devices emulate(std::size_t count);
+  /// As many of this process as parallel_for() may use threads.
+  static Devices for_threads();
   /// Devices of all ranks; every rank calls this at the same time, with the number of its own.
   /// @throws Error kUsage unless 1 <= per_rank <= 4096
   static Devices over(std::shared_ptr<Transport> transport, std::size_t per_rank = 1);

@@ -24,6 +24,8 @@ Workers& Workers::shared() {
   return workers;
 }
 
+Workers::Workers() = default;
+
 Workers::~Workers() {
   for (const std::unique_ptr<Worker>& worker : workers_) {
     {

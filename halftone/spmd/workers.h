@@ -19,7 +19,7 @@ namespace halftone::spmd::internal {
 class Workers {
  public:
   static Workers& shared();
-  Workers() = default;
+  Workers();
   /// Waits for the tasks that were started.
   ~Workers();
   Workers(const Workers&) = delete;

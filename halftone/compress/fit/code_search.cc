@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "halftone/base/parallel.h"
-#include "halftone/compress/fit/weight_fit.h"
 
 namespace halftone::compress {
 namespace {
@@ -14,25 +13,13 @@ using Eigen::Index;
 /// Ridge on the closed-form basis, of the mean diagonal of its Gram matrix.
 constexpr double kBasisRidge = 1e-6;
 
-numerics::BasisEncoding empty_encoding(const WeightFormat& format, const ParameterSpace& space,
-                                       std::size_t rows, std::size_t cols) {
-  numerics::BasisEncoding encoding;
-  encoding.bits = format.bits;
-  encoding.has_offset = space.has_offset();
-  encoding.granularity = format.granularity;
-  if (format.granularity == numerics::Granularity::kGroup) encoding.group_size = format.group_size;
-  const numerics::Basis zero = space.to_basis(Vector::Zero(space.size()));
-  encoding.bases.assign(encoding.num_bases(rows, cols), zero);
-  return encoding;
-}
-
 }  // namespace
 
 CodeSearch::CodeSearch(const WeightFormat& format, std::size_t rows, std::size_t cols)
-    : space_(format.scheme, format.bits, format.offset),
+    : space_(parameters_of(format)),
       rows_(rows),
       cols_(cols),
-      encoding_(empty_encoding(format, space_, rows, cols)),
+      encoding_(empty_encoding(format, rows, cols)),
       codes_(rows * cols),
       values_(Matrix::Zero(static_cast<Index>(rows), static_cast<Index>(cols))) {
   for (const numerics::Basis& basis : encoding_.bases) tables_.emplace_back(basis);
@@ -61,12 +48,12 @@ std::vector<Block> CodeSearch::blocks_of_row(std::size_t row) const {
   return blocks;
 }
 
-numerics::BitPlanes CodeSearch::codes() const {
-  numerics::BitPlanes planes(rows_, cols_, encoding_.bits);
+RowFit CodeSearch::result() const {
+  RowFit fit{encoding_, numerics::BitPlanes(rows_, cols_, encoding_.bits)};
   for (std::size_t i = 0; i < codes_.size(); ++i) {
-    planes.set_code(i / cols_, i % cols_, codes_[i]);
+    fit.codes.set_code(i / cols_, i % cols_, codes_[i]);
   }
-  return planes;
+  return fit;
 }
 
 void CodeSearch::set_basis(std::size_t basis, const numerics::Basis& numbers) {

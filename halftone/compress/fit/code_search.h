@@ -5,12 +5,9 @@
 #include <cstddef>
 #include <vector>
 
-#include "halftone/compress/fit/parameters.h"
-#include "halftone/numerics/encoding.h"
+#include "halftone/compress/fit/row_fit.h"
 
 namespace halftone::compress {
-
-struct WeightFormat;
 
 /// Neighbouring columns of a row that share a basis.
 struct Block {
@@ -30,7 +27,7 @@ class CodeSearch {
   [[nodiscard]] std::vector<Block> blocks_of_row(std::size_t row) const;
   /// The levels the codes stand for, [rows, cols].
   [[nodiscard]] const Matrix& values() const { return values_; }
-  [[nodiscard]] numerics::BitPlanes codes() const;
+  [[nodiscard]] RowFit result() const;
 
   /// Replaces a basis; the codes of its block keep their bits and must be set anew or refined.
   void set_basis(std::size_t basis, const numerics::Basis& numbers);

@@ -5,7 +5,6 @@
 #include <numeric>
 #include <vector>
 
-#include "halftone/base/parallel.h"
 #include "halftone/compress/value_sample.h"
 
 namespace halftone::compress {
@@ -22,8 +21,8 @@ constexpr std::size_t kMostNumbers = std::size_t{1} << 20;
 constexpr int kFewBits = 6;
 constexpr int kFewIterations = 10;
 
-/// Rows that a thread works on at a time.
-constexpr std::size_t kRowBlock = 64;
+/// Rows that a device works on at a time.
+constexpr std::size_t kMostRows = 64;
 
 numerics::Basis fit_shared_basis(MatrixView<const float> table, const ParameterSpace& space,
                                  std::span<const std::size_t> uses, std::uint64_t seed,
@@ -43,17 +42,16 @@ numerics::Basis fit_shared_basis(MatrixView<const float> table, const ParameterS
   return fit_basis(space, numbers, {}, weights, options).basis;
 }
 
-/// The bases of some rows, of a granularity that gives each row its own.
-void fit_rows(MatrixView<const float> table, const ParameterSpace& space, std::size_t first_row,
-              std::size_t count, const BasisFitOptions& options,
-              numerics::BasisEncoding& encoding) {
-  const std::size_t groups = encoding.groups_per_row(table.cols());
+/// A basis of its own for every block of some rows.
+void fit_bases(MatrixView<const float> rows, const ParameterSpace& space,
+               const BasisFitOptions& options, numerics::BasisEncoding& encoding) {
+  const std::size_t groups = encoding.groups_per_row(rows.cols());
   const std::size_t width =
-      encoding.granularity == Granularity::kGroup ? encoding.group_size : table.cols();
-  for (std::size_t r = first_row; r < first_row + count; ++r) {
+      encoding.granularity == Granularity::kGroup ? encoding.group_size : rows.cols();
+  for (std::size_t r = 0; r < rows.rows(); ++r) {
     for (std::size_t g = 0; g < groups; ++g) {
       const std::size_t first = g * width;
-      const auto block = table.row(r).subspan(first, std::min(width, table.cols() - first));
+      const auto block = rows.row(r).subspan(first, std::min(width, rows.cols() - first));
       encoding.bases[r * groups + g] = fit_basis(space, block, {}, {}, options).basis;
     }
   }
@@ -63,28 +61,24 @@ void fit_rows(MatrixView<const float> table, const ParameterSpace& space, std::s
 
 WeightFit fit_table(MatrixView<const float> table, const WeightFormat& format,
                     std::span<const std::size_t> uses, std::uint64_t seed,
-                    const BasisFitOptions& options) {
+                    const BasisFitOptions& options, const spmd::Devices& devices) {
   HALFTONE_ASSERT(uses.empty() || uses.size() == table.rows());
-  const ParameterSpace space(format.scheme, format.bits, format.offset);
+  const ParameterSpace space = parameters_of(format);
   BasisFitOptions bounded = options;
   if (format.bits > kFewBits) bounded.iterations = std::min(options.iterations, kFewIterations);
-  WeightFit result;
-  numerics::BasisEncoding& encoding = result.encoding;
-  encoding.bits = format.bits;
-  encoding.has_offset = space.has_offset();
-  encoding.granularity = format.granularity;
-  if (format.granularity == Granularity::kGroup) encoding.group_size = format.group_size;
-  encoding.bases.resize(encoding.num_bases(table.rows(), table.cols()));
-  if (format.granularity == Granularity::kTensor) {
-    encoding.bases[0] = fit_shared_basis(table, space, uses, seed, bounded);
-  } else {
-    parallel_for((table.rows() + kRowBlock - 1) / kRowBlock, [&](std::size_t block) {
-      const std::size_t first = block * kRowBlock;
-      fit_rows(table, space, first, std::min(kRowBlock, table.rows() - first), bounded, encoding);
-    });
-  }
-  result.codes = numerics::encode(table, encoding);
-  return result;
+  const auto fit = [&](const RowRange& range) {
+    const MatrixView<const float> rows = table.rows_from(range.first, range.count);
+    RowFit result{empty_encoding(format, range.count, table.cols()), {}};
+    if (format.granularity == Granularity::kTensor) {
+      result.encoding.bases[0] = fit_shared_basis(table, space, uses, seed, bounded);
+    } else {
+      fit_bases(rows, space, bounded, result.encoding);
+    }
+    result.codes = numerics::encode(rows, result.encoding);
+    return result;
+  };
+  const auto ranges = row_ranges(format, table.rows(), table.rows(), kMostRows);
+  return {fit_ranges(format, table.cols(), ranges, devices, fit), {}};
 }
 
 }  // namespace halftone::compress

@@ -24,9 +24,10 @@ namespace halftone::compress {
 /// @param table  [rows, width] finite
 /// @param uses   [rows] how often each was looked up; or empty. Counts with granularity tensor only
 /// @param seed   of the choice which numbers a basis for the whole table is fitted to
+/// @param devices  none: as many emulated ones as parallel_for() may use threads
 /// @return       without a bias_correction
 WeightFit fit_table(MatrixView<const float> table, const WeightFormat& format,
                     std::span<const std::size_t> uses, std::uint64_t seed,
-                    const BasisFitOptions& options);
+                    const BasisFitOptions& options, const spmd::Devices& devices = {});
 
 }  // namespace halftone::compress

@@ -15,8 +15,8 @@ namespace {
 
 using Index = Eigen::Index;
 
-/// Rows are worked on in blocks of this many, so that a row of H or U is read once for all of them.
-constexpr std::size_t kRowBlock = 16;
+/// Rows are worked on in so many at a time, so that a row of H or U is read once for all of them.
+constexpr std::size_t kRowsAtOnce = 16;
 
 Matrix to_matrix(MatrixView<const float> view) {
   Matrix result(static_cast<Index>(view.rows()), static_cast<Index>(view.cols()));
@@ -34,38 +34,15 @@ double mean_second_moment(const Matrix& hessian) {
   return mean > 0 ? mean : 1;
 }
 
-/// Step 1: a basis for every block of the target.
-void fit_blocks(CodeSearch& search, const Matrix& target, const Vector& input_weights,
-                const WeightFitOptions& options) {
-  const std::vector<float> column_weights(input_weights.data(),
-                                          input_weights.data() + input_weights.size());
-  const auto fit = [&](const std::vector<float>& values, const std::vector<float>& weights) {
-    return fit_basis(search.space(), values, {}, weights, options.basis).basis;
-  };
-  if (search.encoding().granularity == numerics::Granularity::kTensor) {
-    std::vector<float> values(static_cast<std::size_t>(target.size()));
-    std::copy(target.data(), target.data() + target.size(), values.begin());
-    std::vector<float> weights;
-    for (Index r = 0; r < target.rows() && !column_weights.empty(); ++r) {
-      weights.insert(weights.end(), column_weights.begin(), column_weights.end());
-    }
-    search.set_basis(0, fit(values, weights));
-    return;
-  }
-  const auto cols = static_cast<std::size_t>(target.cols());
-  parallel_for(static_cast<std::size_t>(target.rows()), [&](std::size_t row) {
-    for (const Block& block : search.blocks_of_row(row)) {
-      const double* first = target.data() + row * cols + block.first_col;
-      const std::vector<float> values(first, first + block.num_cols);
-      std::vector<float> weights;
-      if (!column_weights.empty()) {
-        const auto begin = column_weights.begin() + static_cast<std::ptrdiff_t>(block.first_col);
-        weights.assign(begin, begin + static_cast<std::ptrdiff_t>(block.num_cols));
-      }
-      search.set_basis(block.basis, fit(values, weights));
-    }
-  });
-}
+/// Fitting a layer as a least-squares problem for each of its rows.
+struct Problem {
+  Matrix original;  ///< [o, n] w
+  Matrix target;    ///< [o, n] the levels that would match the float layer's output best
+  Matrix hessian;   ///< [n, n] H with its ridge
+  Matrix goal;      ///< [o, n] w*' H for the target w*
+  Matrix factor;    ///< [n, n] see inverse_factor(); empty without error feedback
+  std::vector<float> input_weights;  ///< [n] of step 1; empty: all alike
+};
 
 /// U with H^-1 = U' U, upper triangular.
 Matrix inverse_factor(const Matrix& hessian) {
@@ -73,95 +50,145 @@ Matrix inverse_factor(const Matrix& hessian) {
   return inverse.llt().matrixU();
 }
 
-/// Step 2. `work` holds a block of rows of the target and is used up.
-void encode_with_feedback(CodeSearch& search, std::size_t first_row, Matrix work, const Matrix& u) {
-  const Index cols = work.cols();
-  for (Index k = 0; k < cols; ++k) {
-    const Index rest = cols - k - 1;
-    for (Index r = 0; r < work.rows(); ++r) {
-      const double level = search.encode(first_row + static_cast<std::size_t>(r),
-                                         static_cast<std::size_t>(k), work(r, k));
-      const double error = (work(r, k) - level) / u(k, k);
-      work.row(r).tail(rest) -= error * u.row(k).tail(rest);
-    }
+/// @throws Error kShape if the statistics are of another n
+Problem make_problem(MatrixView<const float> weights, const LayerStatistics& statistics,
+                     const WeightFitOptions& options) {
+  if (static_cast<std::size_t>(statistics.num_inputs()) != weights.cols()) {
+    fail(ErrorKind::kShape, "calibration statistics: expected " + std::to_string(weights.cols()) +
+                                " inputs, found " + std::to_string(statistics.num_inputs()));
   }
+  Problem problem;
+  problem.original = to_matrix(weights);
+  problem.target = problem.original;
+  Matrix& hessian = problem.hessian = statistics.hessian(options.bias_correction);
+  const Vector second_moments = hessian.diagonal();
+  if (options.input_weighted && second_moments.maxCoeff() > 0) {
+    problem.input_weights.assign(second_moments.begin(), second_moments.end());
+  }
+  const double damping = options.damping * mean_second_moment(hessian);
+  hessian.diagonal().array() += damping;
+  if (options.refine) {
+    problem.goal.noalias() =
+        problem.original * statistics.cross(options.bias_correction).transpose();
+    problem.goal += damping * problem.original;
+    problem.target = hessian.llt().solve(problem.goal.transpose()).transpose();
+  }
+  if (options.error_feedback) problem.factor = inverse_factor(hessian);
+  return problem;
 }
 
-void encode_rows(CodeSearch& search, const Matrix& target, const Matrix& hessian,
-                 bool error_feedback) {
-  const Matrix u = error_feedback ? inverse_factor(hessian) : Matrix();
-  const auto rows = static_cast<std::size_t>(target.rows());
-  parallel_for((rows + kRowBlock - 1) / kRowBlock, [&](std::size_t b) {
-    const std::size_t first = b * kRowBlock;
-    const std::size_t count = std::min(kRowBlock, rows - first);
-    const Matrix block = target.middleRows(static_cast<Index>(first), static_cast<Index>(count));
-    if (error_feedback) {
-      encode_with_feedback(search, first, block, u);
-      return;
+/// Some rows of a problem on their way to codes.
+class RowsFit {
+ public:
+  RowsFit(const Problem& problem, const WeightFormat& format, RowRange rows,
+          const WeightFitOptions& options)
+      : problem_(problem),
+        rows_(rows),
+        options_(options),
+        target_(rows_of(problem.target)),
+        search_(format, rows.count, static_cast<std::size_t>(target_.cols())) {}
+
+  [[nodiscard]] RowFit run() {
+    if (search_.encoding().granularity == numerics::Granularity::kTensor) {
+      fit_shared_basis();
+    } else {
+      fit_bases();
     }
-    for (Index r = 0; r < block.rows(); ++r) {
-      for (Index k = 0; k < block.cols(); ++k) {
-        search.encode(first + static_cast<std::size_t>(r), static_cast<std::size_t>(k),
-                      block(r, k));
+    if (options_.error_feedback) {
+      encode_with_feedback();
+    } else {
+      encode_nearest();
+    }
+    if (options_.refine) {
+      search_.refine(problem_.hessian, rows_of(problem_.goal), options_.refine_sweeps);
+    }
+    return search_.result();
+  }
+
+ private:
+  [[nodiscard]] Matrix rows_of(const Matrix& all) const {
+    return all.middleRows(static_cast<Index>(rows_.first), static_cast<Index>(rows_.count));
+  }
+
+  [[nodiscard]] numerics::Basis fit(std::span<const double> target,
+                                    std::span<const float> weights) const {
+    const std::vector<float> values(target.begin(), target.end());
+    return fit_basis(search_.space(), values, {}, weights, options_.basis).basis;
+  }
+
+  /// Step 1 where rows share a basis.
+  void fit_shared_basis() {
+    std::vector<float> weights;
+    for (std::size_t r = 0; r < rows_.count; ++r) {
+      weights.insert(weights.end(), problem_.input_weights.begin(), problem_.input_weights.end());
+    }
+    search_.set_basis(0, fit({target_.data(), static_cast<std::size_t>(target_.size())}, weights));
+  }
+
+  /// Step 1: a basis for every block of the target.
+  void fit_bases() {
+    const auto cols = static_cast<std::size_t>(target_.cols());
+    for (std::size_t row = 0; row < rows_.count; ++row) {
+      const std::span<const double> numbers(target_.data() + row * cols, cols);
+      for (const Block& block : search_.blocks_of_row(row)) {
+        std::span<const float> weights = problem_.input_weights;
+        if (!weights.empty()) weights = weights.subspan(block.first_col, block.num_cols);
+        search_.set_basis(block.basis,
+                          fit(numbers.subspan(block.first_col, block.num_cols), weights));
       }
     }
-  });
-}
-
-/// The fits of neighbouring rows as one.
-WeightFit joined(std::span<const WeightFit> parts, std::size_t rows, std::size_t cols) {
-  WeightFit whole;
-  whole.encoding = parts.front().encoding;
-  whole.encoding.bases.clear();
-  whole.codes = numerics::BitPlanes(rows, cols, whole.encoding.bits);
-  whole.bias_correction = Vector(static_cast<Index>(rows));
-  std::size_t row = 0;
-  for (const WeightFit& part : parts) {
-    const auto& bases = part.encoding.bases;
-    whole.encoding.bases.insert(whole.encoding.bases.end(), bases.begin(), bases.end());
-    whole.bias_correction.segment(static_cast<Index>(row), part.bias_correction.size()) =
-        part.bias_correction;
-    const auto words = part.codes.planes.words();
-    const std::size_t first_word = whole.codes.plane(row, 0) * whole.codes.planes.row_words();
-    std::ranges::copy(words, whole.codes.planes.words().subspan(first_word).begin());
-    row += part.codes.rows;
   }
-  return whole;
+
+  /// Step 2, a few rows at a time.
+  void encode_with_feedback() {
+    parallel_for((rows_.count + kRowsAtOnce - 1) / kRowsAtOnce, [&](std::size_t b) {
+      const std::size_t first = b * kRowsAtOnce;
+      encode_with_feedback({first, std::min(kRowsAtOnce, rows_.count - first)});
+    });
+  }
+
+  void encode_with_feedback(RowRange rows) {
+    const Matrix& u = problem_.factor;
+    const auto first = static_cast<Index>(rows.first);
+    Matrix work = target_.middleRows(first, static_cast<Index>(rows.count));
+    for (Index k = 0; k < work.cols(); ++k) {
+      const Index rest = work.cols() - k - 1;
+      for (Index r = 0; r < work.rows(); ++r) {
+        const double error = (work(r, k) - encode(first + r, k, work(r, k))) / u(k, k);
+        work.row(r).tail(rest) -= error * u.row(k).tail(rest);
+      }
+    }
+  }
+
+  void encode_nearest() {
+    for (Index r = 0; r < target_.rows(); ++r) {
+      for (Index k = 0; k < target_.cols(); ++k) encode(r, k, target_(r, k));
+    }
+  }
+
+  double encode(Index row, Index col, double x) {
+    return search_.encode(static_cast<std::size_t>(row), static_cast<std::size_t>(col), x);
+  }
+
+  const Problem& problem_;
+  const RowRange rows_;
+  const WeightFitOptions& options_;
+  Matrix target_;
+  CodeSearch search_;
+};
+
+/// The rows of a range at most: fewer where devices would have nothing to do.
+std::size_t most_rows(std::size_t rows) {
+  constexpr std::size_t kRanges = 8;
+  return std::clamp<std::size_t>(rows / kRanges, 1, kRowsAtOnce);
 }
 
 }  // namespace
 
 WeightFit fit_weights(MatrixView<const float> weights, const WeightFormat& format,
-                      const LayerStatistics& statistics, const WeightFitOptions& options) {
-  if (static_cast<std::size_t>(statistics.num_inputs()) != weights.cols()) {
-    fail(ErrorKind::kShape, "calibration statistics: expected " + std::to_string(weights.cols()) +
-                                " inputs, found " + std::to_string(statistics.num_inputs()));
-  }
-  const Matrix original = to_matrix(weights);
-  Matrix hessian = statistics.hessian(options.bias_correction);
-  const double damping = options.damping * mean_second_moment(hessian);
-  const Vector second_moments = options.input_weighted ? Vector(hessian.diagonal()) : Vector();
-  hessian.diagonal().array() += damping;
-  Matrix goal = original * hessian;  // [o, n]: w' H for the target w
-  Matrix target = original;
-  if (options.refine) {
-    goal.noalias() = original * statistics.cross(options.bias_correction).transpose();
-    goal += damping * original;
-    target = hessian.llt().solve(goal.transpose()).transpose();
-  }
-
-  CodeSearch search(format, weights.rows(), weights.cols());
-  const bool weighted = options.input_weighted && second_moments.maxCoeff() > 0;
-  fit_blocks(search, target, weighted ? second_moments : Vector(), options);
-  encode_rows(search, target, hessian, options.error_feedback);
-  if (options.refine) search.refine(hessian, goal, options.refine_sweeps);
-
-  WeightFit result{search.encoding(), search.codes(), Vector::Zero(original.rows())};
-  if (options.bias_correction) {
-    result.bias_correction =
-        original * statistics.original_mean() - search.values() * statistics.actual_mean();
-  }
-  return result;
+                      const LayerStatistics& statistics, const WeightFitOptions& options,
+                      const spmd::Devices& devices) {
+  return fit_grouped_weights(weights, format, std::span(&statistics, 1), options, devices);
 }
 
 Vector mean_output_error(MatrixView<const float> weights, MatrixView<const float> encoded,
@@ -172,19 +199,36 @@ Vector mean_output_error(MatrixView<const float> weights, MatrixView<const float
 
 WeightFit fit_grouped_weights(MatrixView<const float> weights, const WeightFormat& format,
                               std::span<const LayerStatistics> statistics,
-                              const WeightFitOptions& options) {
-  const bool is_shared = format.granularity == numerics::Granularity::kTensor;
-  if (statistics.size() == 1 || is_shared) {
+                              const WeightFitOptions& options, const spmd::Devices& devices) {
+  if (statistics.size() > 1 && format.granularity == numerics::Granularity::kTensor) {
     LayerStatistics sum = statistics.front();
     for (const LayerStatistics& group : statistics.subspan(1)) sum.add(group);
-    return fit_weights(weights, format, sum, options);
+    return fit_weights(weights, format, sum, options, devices);
   }
-  const std::size_t share = weights.rows() / statistics.size();
-  std::vector<WeightFit> parts(statistics.size());
-  parallel_for(parts.size(), [&](std::size_t g) {
-    parts[g] = fit_weights(weights.rows_from(g * share, share), format, statistics[g], options);
+  const std::size_t rows = weights.rows();
+  const std::size_t share = rows / statistics.size();
+  std::vector<Problem> problems(statistics.size());
+  parallel_for(problems.size(), [&](std::size_t g) {
+    problems[g] = make_problem(weights.rows_from(g * share, share), statistics[g], options);
   });
-  return joined(parts, weights.rows(), weights.cols());
+  const auto ranges = row_ranges(format, rows, share, most_rows(rows));
+  WeightFit result{fit_ranges(format, weights.cols(), ranges, devices,
+                              [&](const RowRange& range) {
+                                const std::size_t g = range.first / share;
+                                const RowRange within{range.first - g * share, range.count};
+                                return RowsFit(problems[g], format, within, options).run();
+                              }),
+                   Vector::Zero(static_cast<Index>(rows))};
+  if (options.bias_correction) {
+    const std::vector<float> values = numerics::decode(result.codes, result.encoding);
+    const MatrixView<const float> encoded(values, rows, weights.cols());
+    for (std::size_t g = 0; g < statistics.size(); ++g) {
+      result.bias_correction.segment(static_cast<Index>(g * share), static_cast<Index>(share)) =
+          mean_output_error(weights.rows_from(g * share, share),
+                            encoded.rows_from(g * share, share), statistics[g]);
+    }
+  }
+  return result;
 }
 
 }  // namespace halftone::compress

@@ -8,7 +8,7 @@
 #include "halftone/base/view.h"
 #include "halftone/compress/fit/basis_fit.h"
 #include "halftone/compress/fit/layer_statistics.h"
-#include "halftone/numerics/encoding.h"
+#include "halftone/compress/fit/row_fit.h"
 
 namespace halftone::compress {
 
@@ -23,20 +23,7 @@ struct WeightFitOptions {
   double damping = 0.01;        ///< ridge towards the float weights, of the mean second moment
 };
 
-/// The number system the weights get.
-struct WeightFormat {
-  Scheme scheme = Scheme::kBasis;
-  int bits = 2;
-  bool offset = true;
-  numerics::Granularity granularity = numerics::Granularity::kChannel;
-  std::size_t group_size = 0;
-
-  bool operator==(const WeightFormat&) const = default;
-};
-
-struct WeightFit {
-  numerics::BasisEncoding encoding;
-  numerics::BitPlanes codes;
+struct WeightFit : RowFit {
   Vector bias_correction;  ///< [o] to add to the bias; zero if the step is off
 };
 
@@ -54,22 +41,24 @@ struct WeightFit {
 ///     codes) with coordinate descent on the codes for a fixed basis.
 /// With bias_correction, H and E[q x'] are centred, and what the means miss goes to the bias:
 /// E[W x] - E[V q], V the quantized weights.
-/// Rows are fitted independently of each other and in parallel; the result does not depend on the
-/// number of threads.
+/// Rows are fitted independently of each other, spread over devices; the result does not depend on
+/// their number.
 /// @param weights  [o, n] finite
+/// @param devices  none: as many emulated ones as parallel_for() may use threads
 /// @throws Error kShape if the statistics are of another n
 /// Source: step 2, Frantar et al., GPTQ, ICLR 2023 (arXiv:2210.17323), Algorithm 1.
 /// Differs: real-valued bases instead of integers, natural column order, a target that accounts for
 /// the quantized layers before; steps 1 and 3 are ours.
 WeightFit fit_weights(MatrixView<const float> weights, const WeightFormat& format,
-                      const LayerStatistics& statistics, const WeightFitOptions& options);
+                      const LayerStatistics& statistics, const WeightFitOptions& options,
+                      const spmd::Devices& devices = {});
 
 /// The same for a layer whose outputs are in groups of equal size with inputs of their own. One
 /// basis for the whole matrix is fitted for the sum of the groups' statistics.
 /// @param statistics  one per group
 WeightFit fit_grouped_weights(MatrixView<const float> weights, const WeightFormat& format,
                               std::span<const LayerStatistics> statistics,
-                              const WeightFitOptions& options);
+                              const WeightFitOptions& options, const spmd::Devices& devices = {});
 
 /// E[W x] - E[V q]: the mean error of a layer's outputs, which the bias may take.
 /// @param weights  [o, n] W

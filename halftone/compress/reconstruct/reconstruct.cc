@@ -6,17 +6,20 @@
 #include <memory>
 #include <numbers>
 #include <numeric>
+#include <tuple>
 
 #include "halftone/base/error.h"
-#include "halftone/base/parallel.h"
 #include "halftone/compress/reconstruct/block.h"
 #include "halftone/compress/reconstruct/tape.h"
+#include "halftone/spmd/collectives.h"
+#include "halftone/spmd/map.h"
 
 namespace halftone::compress {
 namespace {
 
-/// A batch is worked on in so many parts, each on one thread.
+/// A batch is worked on in so many parts, each in a lane of its own.
 constexpr std::size_t kParts = 4;
+constexpr const char* kAxis = "part";
 
 /// Encoded weights while they are learned.
 struct Weights {
@@ -40,18 +43,35 @@ struct Encoding {
   LearnedLevels learned;
 };
 
+/// What a part of a batch, or all of it, wants to change, in the order of what is learned.
+struct Gradients {
+  std::vector<spmd::Array> weights;
+  std::vector<spmd::Array> biases;
+  std::vector<spmd::Array> levels;  ///< of the encodings
+
+  static auto members(auto& self) { return std::tie(self.weights, self.biases, self.levels); }
+};
+
+/// Numbers of a tape, which has them until its next step.
+template <typename T>
+spmd::Array borrowed(std::span<const T> numbers) {
+  return spmd::Array::wrap<T>({static_cast<std::int64_t>(numbers.size())}, numbers, nullptr);
+}
+
 /// A block while it is learned.
 class Reconstruction {
  public:
   Reconstruction(ir::Graph& graph, Block block, ir::ValueId from, ir::ValueId to,
                  const std::vector<ReconstructLayer>& layers, const ReconstructData& data,
-                 const ReconstructOptions& options, std::uint64_t seed)
+                 const ReconstructOptions& options, std::uint64_t seed,
+                 const spmd::Devices& devices)
       : graph_(graph),
         block_(std::move(block)),
         input_(block_.copies.at(from)),
         output_(block_.copies.at(to)),
         data_(data),
         options_(options),
+        parts_{.axis_name = kAxis, .axis_size = kParts, .devices = devices},
         random_(seed) {
     for (const ReconstructLayer& layer : layers) add_layer(layer);
     make_tapes();
@@ -167,19 +187,26 @@ class Reconstruction {
   /// Over all samples that fill a part, nothing dropped.
   double mean_error() {
     const std::size_t groups = data_.samples / part_samples_;
-    std::vector<double> errors(groups, 0);
-    for (std::size_t first = 0; first < groups; first += kParts) {
-      parallel_for(std::min(kParts, groups - first), [&](std::size_t part) {
-        std::vector<std::size_t> samples(part_samples_);
-        std::iota(samples.begin(), samples.end(), (first + part) * part_samples_);
-        errors[first + part] = run_part(part, samples, {}, false);
-      });
-    }
+    const std::size_t rounds = (groups + kParts - 1) / kParts;
+    const auto lane = [&] {
+      return spmd::Array::make<double>(
+          {static_cast<std::int64_t>(rounds)}, [&](std::span<double> errors) {
+            std::ranges::fill(errors, 0);
+            const std::size_t part = spmd::axis_index(kAxis);
+            std::vector<std::size_t> samples(part_samples_);
+            for (std::size_t r = 0; r < rounds && part * rounds + r < groups; ++r) {
+              std::iota(samples.begin(), samples.end(), (part * rounds + r) * part_samples_);
+              errors[r] = run_part(part, samples, {}, false);
+            }
+          });
+    };
+    const spmd::Array errors = spmd::gather(spmd::spread(lane, parts_)());
+    const auto of_groups = errors.as<double>();
+    const double error = std::accumulate(of_groups.begin(), of_groups.end(), 0.0);
     double power = 0;
     for (const float y : std::span(data_.target).first(groups * part_samples_ * output_elements_)) {
       power += static_cast<double>(y) * static_cast<double>(y);
     }
-    const double error = std::accumulate(errors.begin(), errors.end(), 0.0);
     return power > 0 ? error / power : error;
   }
 
@@ -188,44 +215,42 @@ class Reconstruction {
     for (std::size_t& sample : samples) sample = random_.below(data_.samples);
     std::vector<std::uint64_t> seeds(kParts);
     for (std::uint64_t& seed : seeds) seed = random_.next();
-    parallel_for(kParts, [&](std::size_t part) {
+    const auto lane = [&] {
+      const std::size_t part = spmd::axis_index(kAxis);
       run_part(part, std::span(samples).subspan(part * part_samples_, part_samples_),
                {options_.drop, Random(seeds[part])}, true);
-    });
+      return gradients(*tapes_[part]);
+    };
+    const Gradients sum = spmd::spread_sum(lane, parts_)();
     const double progress = static_cast<double>(step) / options_.steps;
     const double falling = (1 + std::cos(std::numbers::pi * progress)) / 2;
-    for (Weights& weights : weights_) {
-      weights.learned.step(summed_gradient(weights.id), options_.weight_rate * falling,
+    for (std::size_t i = 0; i < weights_.size(); ++i) {
+      Weights& weights = weights_[i];
+      weights.learned.step(sum.weights[i].as<float>(), options_.weight_rate * falling,
                            options_.level_rate * falling);
       std::ranges::copy(weights.learned.values(), weights.values.begin());
     }
-    for (Bias& bias : biases_) {
-      bias.adam.step(bias.values, summed_gradient(bias.id),
-                     options_.bias_rate * output_rms_ * falling);
+    for (std::size_t i = 0; i < biases_.size(); ++i) {
+      biases_[i].adam.step(biases_[i].values, sum.biases[i].as<float>(),
+                           options_.bias_rate * output_rms_ * falling);
     }
-    for (Encoding& encoding : encodings_) {
-      encoding.learned.step(summed_level_gradient(encoding.id), options_.level_rate * falling);
+    for (std::size_t i = 0; i < encodings_.size(); ++i) {
+      encodings_[i].learned.step(sum.levels[i].as<double>(), options_.level_rate * falling);
     }
   }
 
-  std::vector<float> summed_gradient(ir::ValueId id) {
-    const std::span<const float> first = tapes_[0]->gradient(id);
-    std::vector<float> sum(first.begin(), first.end());
-    for (std::size_t part = 1; part < kParts; ++part) {
-      const std::span<const float> gradient = tapes_[part]->gradient(id);
-      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += gradient[i];
+  [[nodiscard]] Gradients gradients(Tape& tape) const {
+    Gradients result;
+    for (const Weights& weights : weights_) {
+      result.weights.push_back(borrowed<float>(tape.gradient(weights.id)));
     }
-    return sum;
-  }
-
-  std::vector<double> summed_level_gradient(ir::ValueId id) const {
-    const std::span<const double> first = tapes_[0]->level_gradient(id);
-    std::vector<double> sum(first.begin(), first.end());
-    for (std::size_t part = 1; part < kParts; ++part) {
-      const std::span<const double> gradient = tapes_[part]->level_gradient(id);
-      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += gradient[i];
+    for (const Bias& bias : biases_) {
+      result.biases.push_back(borrowed<float>(tape.gradient(bias.id)));
     }
-    return sum;
+    for (const Encoding& encoding : encodings_) {
+      result.levels.push_back(borrowed<double>(tape.level_gradient(encoding.id)));
+    }
+    return result;
   }
 
   /// Puts what was learned into the whole network.
@@ -276,6 +301,7 @@ class Reconstruction {
   ir::ValueId output_;
   const ReconstructData& data_;
   const ReconstructOptions& options_;
+  spmd::MapOptions parts_;
   Random random_;
   std::vector<Weights> weights_;
   std::vector<Bias> biases_;
@@ -293,13 +319,16 @@ std::optional<ReconstructResult> reconstruct(ir::Graph& graph, ir::ValueId from,
                                              const std::vector<ReconstructLayer>& layers,
                                              const ReconstructData& data,
                                              const ReconstructOptions& options, std::uint64_t seed,
-                                             const ProgressSink& progress) {
+                                             const ProgressSink& progress,
+                                             const spmd::Devices& devices) {
   const std::size_t part_samples =
       std::min(options.batch / kParts, std::max<std::size_t>(data.samples / kParts, 1));
   const auto block = extract_block(graph, from, to, part_samples);
   if (!block || data.samples < part_samples || options.steps == 0) return std::nullopt;
   const auto run = [&](const ReconstructOptions& chosen, const ProgressSink& sink) {
-    return Reconstruction(graph, *block, from, to, layers, data, chosen, seed).run(sink);
+    return Reconstruction(graph, *block, from, to, layers, data, chosen, seed,
+                          devices.empty() ? spmd::Devices::for_threads() : devices)
+        .run(sink);
   };
   try {
     const std::optional<ReconstructResult> result = run(options, progress);

@@ -9,6 +9,7 @@
 #include "halftone/base/progress.h"
 #include "halftone/compress/fit/parameters.h"
 #include "halftone/ir/graph.h"
+#include "halftone/spmd/devices.h"
 
 namespace halftone::compress {
 
@@ -52,10 +53,11 @@ struct ReconstructResult {
 /// numbers that stand for the nearest level (the gradient passes straight through), levels move by
 /// their own gradient; a random part of the activations is left float in every step. Adam, the
 /// rates fall to zero along a cosine. Where that gains nothing, it is tried again with weights that
-/// stay where they are: only levels and biases learn. Each step adds the gradients of four parts of
-/// a batch in order, so the result does not depend on the number of threads.
+/// stay where they are: only levels and biases learn. Each step sums the gradients of four parts of
+/// a batch, spread over devices; the result does not depend on how many there are.
 /// @param graph  the whole network; the block's constants and encodings are replaced
 /// @param from   the block's input, `to` its output
+/// @param devices  none: as many emulated ones as parallel_for() may use threads
 /// @return nothing, and nothing changed, if the block has an operator without a gradient or more
 ///         than one input
 /// Source: Li et al., BRECQ, ICLR 2021 (arXiv:2102.05426): blocks and their loss; Wei et al.,
@@ -66,6 +68,7 @@ std::optional<ReconstructResult> reconstruct(ir::Graph& graph, ir::ValueId from,
                                              const std::vector<ReconstructLayer>& layers,
                                              const ReconstructData& data,
                                              const ReconstructOptions& options, std::uint64_t seed,
-                                             const ProgressSink& progress);
+                                             const ProgressSink& progress,
+                                             const spmd::Devices& devices = {});
 
 }  // namespace halftone::compress
