@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdint>
 #include <iostream>
 #include <optional>
@@ -21,6 +22,7 @@ struct Options {
   CommonOptions common;
   std::string model;
   std::optional<std::size_t> batch;
+  int devices = 1;
   double seconds = 0.5;
   bool explain = false;
   bool int8_activations = true;
@@ -38,15 +40,21 @@ std::size_t batch_of(const Options& options, const ir::Graph& graph) {
 }
 
 void run(const Options& options, const Machine& machine) {
-  if (!machine.is_first()) return;
   apply(options.common);
-  ir::Graph graph = load_to_run(options.model);
-  const runtime::PlanOptions plan_options{batch_of(options, graph), num_threads(),
-                                          options.int8_activations};
-  const auto plan = runtime::make_plan(std::move(graph), plan_options);
-  const runtime::Profile profile = runtime::profile(plan, {.min_seconds = options.seconds});
-  std::cout << (options.common.json ? report::to_json(*plan, profile)
-                                    : report::to_text(*plan, profile, options.explain));
+  const ir::Graph graph = load_to_run(options.model);
+  const std::size_t batch = batch_of(options, graph);
+  const spmd::Devices devices = machine.devices(options.devices);
+  const int threads_each = std::max(1, num_threads() / static_cast<int>(devices.num_local()));
+  const auto shares = with_context(options.model, [&] {
+    return runtime::plan_shares(graph, {batch, threads_each, options.int8_activations},
+                                devices.size());
+  });
+  const runtime::Profile profile =
+      runtime::profile(shares, devices, {.min_seconds = options.seconds});
+  if (!machine.is_first()) return;
+  const runtime::Plan& plan = *shares.front();
+  std::cout << (options.common.json ? report::to_json(plan, profile)
+                                    : report::to_text(plan, profile, options.explain));
 }
 
 }  // namespace
@@ -61,6 +69,10 @@ void add_bench(CLI::App& app, Action& action) {
       ->check(some_path());
   verb->add_option("--batch", options->batch, "Samples per run (default 1)")
       ->check(CLI::Range(std::int64_t{1}, kMostSamples));
+  verb->add_option("--devices", options->devices,
+                   "Devices that share the samples, of each process; 0: one for each thread")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
   verb->add_option("--seconds", options->seconds, "Measure at least so long")
       ->check(CLI::Range(0.0, 3600.0))
       ->capture_default_str();

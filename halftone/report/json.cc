@@ -111,7 +111,8 @@ std::string to_json(const runtime::Plan& plan, const runtime::Profile& profile) 
                       {"reason", step.reason},
                       {"refused", refused}});
   }
-  return dump({{"batch", plan.options().batch},
+  return dump({{"batch", profile.batch},
+               {"devices", profile.devices},
                {"threads", plan.options().threads},
                {"latency_us",
                 {{"median", profile.median_us}, {"p10", profile.p10_us}, {"p99", profile.p99_us}}},

@@ -86,10 +86,13 @@ TEST(RunReport, NamesTheFiles) {
 TEST(BenchReport, HasTheKeysOfTheContractAndReasonsOnRequest) {
   const auto plan = runtime::make_plan(tanh_network(), {2, 1});
   runtime::Profile profile;
+  profile.devices = 3;
+  profile.batch = 5;
   profile.median_us = 3;
   profile.step_median_us.assign(plan->steps().size(), 1.0);
   const json found = json::parse(to_json(*plan, profile));
-  EXPECT_EQ(found["batch"], 2);
+  EXPECT_EQ(found["batch"], 5);
+  EXPECT_EQ(found["devices"], 3);
   EXPECT_EQ(found["threads"], 1);
   EXPECT_EQ(found["latency_us"]["median"], 3);
   EXPECT_TRUE(found["latency_us"].contains("p10") && found["latency_us"].contains("p99"));
@@ -99,7 +102,9 @@ TEST(BenchReport, HasTheKeysOfTheContractAndReasonsOnRequest) {
   for (const char* key : {"name", "operator", "kernel", "median_us"}) {
     EXPECT_TRUE(found["layers"][0].contains(key)) << key;
   }
-  EXPECT_THAT(to_text(*plan, profile, true), HasSubstr(" because "));
+  EXPECT_THAT(
+      to_text(*plan, profile, true),
+      testing::AllOf(HasSubstr("batch 5, 3 devices, 1 thread each"), HasSubstr(" because ")));
   EXPECT_THAT(to_text(*plan, profile, false), testing::Not(HasSubstr(" because ")));
 }
 

@@ -76,12 +76,14 @@ std::string to_text(const std::vector<OutputFile>& outputs) {
 }
 
 std::string to_text(const runtime::Plan& plan, const runtime::Profile& profile, bool explain) {
+  const bool several = profile.devices > 1;
   std::string text = fmt::format(
-      "batch {}, {} thread{}: median {:.1f} us, fastest tenth {:.1f}, slowest hundredth {:.1f} ({} "
-      "runs)\n"
-      "memory: packed weights {}, arena {}, other constants {}\n\n",
-      plan.options().batch, plan.options().threads, plan.options().threads == 1 ? "" : "s",
-      profile.median_us, profile.p10_us, profile.p99_us, profile.runs,
+      "batch {}, {}{} thread{}{}: median {:.1f} us, fastest tenth {:.1f}, slowest hundredth {:.1f} "
+      "({} runs)\n"
+      "memory{}: packed weights {}, arena {}, other constants {}\n\n",
+      profile.batch, several ? fmt::format("{} devices, ", profile.devices) : "",
+      plan.options().threads, plan.options().threads == 1 ? "" : "s", several ? " each" : "",
+      profile.median_us, profile.p10_us, profile.p99_us, profile.runs, several ? " of each" : "",
       format_bytes(plan.packed_weight_bytes()), format_bytes(plan.arena_bytes()),
       format_bytes(plan.constant_bytes()));
   Table table({{"layer", Align::kLeft},

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/runtime/profile.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <limits>
 #include <numeric>
 
-#include "halftone/base/error.h"
+#include "halftone/base/testing.h"
 #include "halftone/runtime/test_graphs.h"
 
 namespace halftone::runtime {
@@ -45,6 +42,45 @@ TEST(Profile, TakesGraphsThatAreNotFloat) {
   const auto x = graph.add_input("x", ir::dense_type(ir::ElementType::kInt64, {3}));
   graph.add_output(graph.add_node("cast", ir::Cast{ir::ElementType::kFloat32}, {x}));
   EXPECT_EQ(profile(make_plan(graph), {.min_seconds = 0, .min_runs = 5}).runs, 5U);
+}
+
+TEST(PlanShares, AreAsEqualAsCanBe) {
+  const ir::Graph graph = testing::make_perceptron({.inputs = 4, .hidden = 4});
+  const auto batches = [&](std::size_t batch, std::size_t most) {
+    std::vector<std::size_t> result;
+    for (const PlanPointer& plan : plan_shares(graph, {.batch = batch}, most)) {
+      result.push_back(plan->options().batch);
+    }
+    return result;
+  };
+  using ::testing::ElementsAre;
+  EXPECT_THAT(batches(7, 1), ElementsAre(7));
+  EXPECT_THAT(batches(7, 3), ElementsAre(3, 2, 2));
+  EXPECT_THAT(batches(2, 3), ElementsAre(1, 1));
+  const auto equal = plan_shares(graph, {.batch = 6}, 3);
+  EXPECT_EQ(equal[0], equal[2]);
+}
+
+TEST(PlanShares, AreNotOfFixedBatches) {
+  ir::Graph graph;
+  const auto x = graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {4, 3}));
+  graph.add_output(graph.add_node("tanh", ir::Unary{{ir::ActivationKind::kTanh}}, {x}));
+  EXPECT_EQ(plan_shares(graph, {.batch = 4}, 1).size(), 1U);
+  expect_error(ErrorKind::kUsage, "fixed to 4 samples",
+                        [&] { plan_shares(graph, {.batch = 4}, 2); });
+}
+
+TEST(Profile, OfSharesMeasuresThemTogether) {
+  const auto graph = testing::make_perceptron({.inputs = 4, .hidden = 4});
+  const auto shares = plan_shares(graph, {.batch = 5}, 3);
+  const Profile result =
+      profile(shares, spmd::Devices::emulate(3), {.min_seconds = 0, .min_runs = 40});
+  EXPECT_EQ(result.devices, 3U);
+  EXPECT_EQ(result.batch, 5U);
+  EXPECT_EQ(result.runs, 40U);
+  EXPECT_GT(result.p10_us, 0);
+  EXPECT_LE(result.p10_us, result.p99_us);
+  EXPECT_EQ(result.step_median_us.size(), shares.front()->steps().size());
 }
 
 TEST(Profile, RefusesATimeThatIsNone) {
