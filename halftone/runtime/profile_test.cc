@@ -67,7 +67,7 @@ TEST(PlanShares, AreNotOfFixedBatches) {
   graph.add_output(graph.add_node("tanh", ir::Unary{{ir::ActivationKind::kTanh}}, {x}));
   EXPECT_EQ(plan_shares(graph, {.batch = 4}, 1).size(), 1U);
   expect_error(ErrorKind::kUsage, "fixed to 4 samples",
-                        [&] { plan_shares(graph, {.batch = 4}, 2); });
+               [&] { plan_shares(graph, {.batch = 4}, 2); });
 }
 
 TEST(Profile, OfSharesMeasuresThemTogether) {
