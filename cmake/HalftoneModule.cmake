@@ -68,7 +68,8 @@ function(halftone_library name)
 endfunction()
 
 # halftone_test(name SOURCES a_test.cc ... LINK lib ... [LABEL unit])
-# Declares the test program `name`; each of its tests becomes a CTest case with the label.
+# Declares the test program `name`; each of its tests becomes a CTest case with the label. Under a
+# sanitizer, where starting a program takes longer than most tests, a case is a quarter of them.
 function(halftone_test name)
   if(NOT HALFTONE_BUILD_TESTS)
     return()
@@ -81,6 +82,16 @@ function(halftone_test name)
   target_link_libraries(${name} PRIVATE halftone_flags ${ARG_LINK} GTest::gmock GTest::gtest_main)
   target_compile_options(${name} PRIVATE ${halftone_test_options})
   target_precompile_headers(${name} REUSE_FROM halftone_precompiled_tests)
+  if(HALFTONE_SANITIZE)
+    set(shards 4)
+    foreach(shard RANGE 1 ${shards})
+      math(EXPR index "${shard} - 1")
+      add_test(NAME ${name}/${shard}of${shards} COMMAND ${name} --gtest_brief=1)
+      set_tests_properties(${name}/${shard}of${shards} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 1200
+        ENVIRONMENT "OMP_WAIT_POLICY=passive;GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${index}")
+    endforeach()
+    return()
+  endif()
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
     TEST_PREFIX "${name}/"
     PROPERTIES LABELS ${ARG_LABEL} ENVIRONMENT "OMP_WAIT_POLICY=passive" TIMEOUT 300)

@@ -51,13 +51,14 @@ class Program : public WithFolder {
   }
 
 #ifdef HALFTONE_MPIRUN
-  /// Runs it in several processes.
-  [[nodiscard]] Outcome run_ranks(int count, const std::string& arguments) const {
+  /// Runs it in several processes, each through `wrapper`.
+  [[nodiscard]] Outcome run_ranks(int count, const std::string& arguments,
+                                  const std::string& wrapper = "") const {
     const std::string command =
         "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " HALFTONE_MPIRUN
         " --oversubscribe -n " +
-        std::to_string(count) + " '" + HALFTONE_PROGRAM + "' " + arguments + " --devices 1 > '" +
-        path("stdout") + "' 2> '" + path("stderr") + "'";
+        std::to_string(count) + " " + wrapper + " '" + HALFTONE_PROGRAM + "' " + arguments +
+        " --devices 1 > '" + path("stdout") + "' 2> '" + path("stderr") + "'";
     const int status = std::system(command.c_str());
     EXPECT_TRUE(WIFEXITED(status)) << command << " ended by signal";
     return {WEXITSTATUS(status), text_of(path("stdout")), text_of(path("stderr"))};
@@ -180,6 +181,20 @@ TEST_F(Program, EvaluatesToTheSameFiguresOnAnyNumberOfDevices) {
   expect_failure("eval " + kModel + " --data " + kExample + " --devices 1025", 2, "--devices");
 }
 
+TEST_F(Program, MeasuresABatchThatDevicesShare) {
+  const auto measure = [&](const std::string& options) {
+    const Outcome outcome = run("bench " + kModel + " --seconds 0.001 --json " + options);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return json::parse(outcome.out);
+  };
+  const json three = measure("--batch 7 --devices 3");
+  EXPECT_EQ(three.at("batch"), 7);
+  EXPECT_EQ(three.at("devices"), 3);
+  EXPECT_GT(three.at("latency_us").at("median"), 0);
+  EXPECT_EQ(measure("--batch 2 --devices 3").at("devices"), 2);
+  EXPECT_EQ(measure("--batch 2").at("devices"), 1);
+}
+
 #ifdef HALFTONE_MPIRUN
 TEST_F(Program, GivesTheSameOnSeveralRanks) {
   const std::string options = kModel + " --data " + kExample + " --limit 200 --json";
@@ -193,6 +208,41 @@ TEST_F(Program, GivesTheSameOnSeveralRanks) {
   EXPECT_EQ(run(quantize("alone.circle")).code, 0);
   EXPECT_EQ(run_ranks(2, quantize("ranks.circle")).code, 0);
   EXPECT_TRUE(text_of(path("alone.circle")) == text_of(path("ranks.circle")));
+  const Outcome bench = run_ranks(2, "bench " + kModel + " --batch 5 --seconds 0.001 --json");
+  EXPECT_EQ(bench.code, 0) << bench.err;
+  EXPECT_EQ(json::parse(bench.out).at("devices"), 2);
+  EXPECT_EQ(json::parse(bench.out).at("batch"), 5);
+}
+
+TEST_F(Program, EndsOnAllRanksWhenOneIsKilled) {
+  std::ofstream(path("long.toml")) << "[fit]\nreconstruct_steps = 1000000\n";
+  // Rank 1 becomes the program and is killed in the middle of it.
+  const std::string rank =
+      "'if [ \"$OMPI_COMM_WORLD_RANK\" = 1 ]; then (sleep 1; kill -9 $$) & fi; "
+      "exec \"$0\" \"$@\"'";
+  const Outcome outcome =
+      run_ranks(3,
+                "quantize " + kModel + " --data " + kExample + " --limit 64 -o " +
+                    path("q.circle") + " --recipe " + path("long.toml"),
+                "sh -c " + rank);
+  EXPECT_NE(outcome.code, 0);
+  EXPECT_THAT(outcome.err, HasSubstr("signal 9"));
+  EXPECT_EQ(outcome.out, "");
+  for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+    EXPECT_THAT(entry.path().filename().string(), testing::AnyOf("long.toml", "stdout", "stderr"));
+  }
+}
+
+TEST_F(Program, TellsOnceOnSeveralRanksWhatIsWrongInTheMiddle) {
+  std::vector<float> x(200 * 784, 0.5F);
+  x[150 * 784 + 3] = std::numeric_limits<float>::quiet_NaN();
+  formats::write_npy(path("x.npy"), formats::make_npy(std::span<const float>(x), {200, 784}));
+  const Outcome outcome =
+      run_ranks(2, "quantize " + kModel + " -o " + path("q.circle") + " --data " + path("x.npy"));
+  EXPECT_EQ(outcome.code, 3) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("sample 150"));
+  EXPECT_EQ(outcome.err.find("halftone: "), outcome.err.rfind("halftone: ")) << outcome.err;
+  EXPECT_FALSE(std::filesystem::exists(path("q.circle")));
 }
 
 TEST_F(Program, FailsOnceOnSeveralRanks) {

@@ -6,9 +6,6 @@
 namespace halftone::spmd::internal {
 namespace {
 
-/// Less than this goes to every rank in one step, instead of to one that sums and passes it on.
-constexpr std::size_t kWholeBytes = 16384;
-
 /// Elements [size k / n, size (k + 1) / n) of an array.
 Array share_of(const Array& array, std::size_t k, std::size_t n) {
   const std::size_t begin = array.size() * k / n;

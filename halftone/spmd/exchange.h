@@ -14,6 +14,9 @@
 
 namespace halftone::spmd::internal {
 
+/// Less than this goes to every rank in one step, instead of to one that sums and passes it on.
+inline constexpr std::size_t kWholeBytes = 16384;
+
 /// Arrays on their way in both directions. Both sides list them in the same order.
 class Post {
  public:

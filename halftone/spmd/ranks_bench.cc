@@ -1,69 +1,98 @@
 // SPDX-License-Identifier: Apache-2.0
-// psum over ranks beside MPI_Allreduce, in one run: mpirun -n 2
-// build/release/benchmarks/ranks_bench
+// psum over ranks beside MPI_Allreduce, in one run, and the link that explains its times:
+//     mpirun -n 2 build/release/modules/spmd/ranks_bench [--json]
 #include <mpi.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <string_view>
 #include <vector>
 
+#include "halftone/spmd/cost.h"
 #include "halftone/spmd/mpi.h"
 #include "halftone/spmd/spmd.h"
 
 namespace halftone::spmd {
 namespace {
 
-constexpr int kRounds = 200;
+constexpr int kRounds = 400;
 
-double now_us() {
+double now_s() {
   const auto time = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration<double, std::micro>(time).count();
+  return std::chrono::duration<double>(time).count();
 }
 
 /// The median time of a round.
 template <typename Round>
-double median_us(Round round) {
+double median_s(Round round) {
   std::vector<double> times;
   for (int r = 0; r < kRounds; ++r) {
-    const double begin = now_us();
+    const double begin = now_s();
     round();
-    times.push_back(now_us() - begin);
+    times.push_back(now_s() - begin);
   }
   std::nth_element(times.begin(), times.begin() + kRounds / 2, times.end());
   return times[kRounds / 2];
 }
 
-void compare(const Devices& devices, std::int64_t num_elements) {
+struct Row {
+  double bytes = 0;
+  double allreduce_s = 0;
+  double psum_s = 0;
+};
+
+Row compare(const Devices& devices, std::int64_t num_elements) {
   const Array x = Array::range<float>({num_elements});
   std::vector<float> sum(x.size());
-  const double allreduce_us = median_us([&] {
+  Row row{.bytes = static_cast<double>(x.bytes().size())};
+  row.allreduce_s = median_s([&] {
     MPI_Allreduce(x.as<float>().data(), sum.data(), static_cast<int>(sum.size()), MPI_FLOAT,
                   MPI_SUM, MPI_COMM_WORLD);
   });
-  double psum_us = 0;
-  const auto f = [&] {
-    const double time = median_us([&] { psum(x, "ranks"); });
-    if (devices.rank() == 0) psum_us = time;
-  };
+  const auto f = [&] { row.psum_s = median_s([&] { psum(x, "ranks"); }); };
   pmap(f, {.axis_name = "ranks", .axis_size = devices.size(), .devices = devices})();
-  if (devices.rank() != 0) return;
-  std::printf("%8.1f KB on %zu ranks: MPI_Allreduce %8.1f us, psum %8.1f us: %.2f x\n",
-              static_cast<double>(x.bytes().size()) / 1024, devices.size(), allreduce_us, psum_us,
-              psum_us / allreduce_us);
+  return row;
+}
+
+void print(std::size_t ranks, const std::vector<Row>& rows, const Link& link, bool as_json) {
+  const double ns_per_byte = 1e9 * link.per_byte_s;
+  const double ns_per_added_byte = 1e9 * link.per_added_byte_s;
+  if (as_json) {
+    std::printf(R"({"latency_us": %.3f, "ns_per_byte": %.5f, "ns_per_added_byte": %.5f})",
+                1e6 * link.latency_s, ns_per_byte, ns_per_added_byte);
+    std::printf("\n");
+    return;
+  }
+  std::printf("%zu ranks        MPI_Allreduce   psum us  ratio  model us\n", ranks);
+  for (const Row& row : rows) {
+    std::printf("%10.1f KiB %12.1f %9.1f %6.2f %9.1f\n", row.bytes / 1024, 1e6 * row.allreduce_s,
+                1e6 * row.psum_s, row.psum_s / row.allreduce_s,
+                1e6 * link.seconds(psum_path(ranks, row.bytes)));
+  }
+  std::printf("link: %.2f us a message, %.3f ns a byte, %.3f ns a byte that is added\n",
+              1e6 * link.latency_s, ns_per_byte, ns_per_added_byte);
 }
 
 }  // namespace
 }  // namespace halftone::spmd
 
-int main() {
-  halftone::spmd::MpiSession session;
-  const auto devices = halftone::spmd::Devices::over(session.transport());
+int main(int argc, char** argv) {
+  using namespace halftone::spmd;
+  MpiSession session;
+  const auto devices = Devices::over(session.transport());
   if (devices.num_ranks() == 1) {
     std::printf("start it with mpirun -n 2\n");
     return 2;
   }
-  for (const std::int64_t num_elements : {1, 1024, 16'384, 262'144, 2'097'152}) {
-    halftone::spmd::compare(devices, num_elements);
+  std::vector<Row> rows;
+  std::vector<CostSample> samples;
+  for (const std::int64_t num_elements : {1, 256, 1024, 16'384, 65'536, 262'144, 1'048'576}) {
+    rows.push_back(compare(devices, num_elements));
+    samples.push_back({psum_path(devices.num_ranks(), rows.back().bytes), rows.back().psum_s});
+  }
+  if (devices.rank() == 0) {
+    const bool as_json = argc > 1 && std::string_view(argv[1]) == "--json";
+    print(devices.num_ranks(), rows, fit_link(samples), as_json);
   }
 }

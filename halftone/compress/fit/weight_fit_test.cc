@@ -3,12 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "halftone/base/parallel.h"
 #include "halftone/base/random.h"
 #include "halftone/base/testing.h"
 #include "halftone/numerics/distortion.h"
+#include "halftone/spmd/testing.h"
 
 namespace halftone::compress {
 namespace {
@@ -136,6 +139,12 @@ TEST(FitWeights, RemovesTheMeanErrorThroughTheBias) {
   }
 }
 
+void expect_same(const WeightFit& a, const WeightFit& b) {
+  EXPECT_EQ(a.encoding, b.encoding);
+  EXPECT_EQ(a.codes, b.codes);
+  EXPECT_EQ(a.bias_correction, b.bias_correction);
+}
+
 TEST(FitWeights, GivesTheSameBitsForAnyNumberOfThreads) {
   const LayerCase layer(37, 50, 4);
   for (const auto granularity : {numerics::Granularity::kTensor, numerics::Granularity::kChannel}) {
@@ -146,9 +155,43 @@ TEST(FitWeights, GivesTheSameBitsForAnyNumberOfThreads) {
     const WeightFit four =
         fit_weights(layer.view(), format_of(2, granularity), layer.statistics, {});
     set_num_threads(0);
-    EXPECT_EQ(one.encoding, four.encoding);
-    EXPECT_EQ(one.codes, four.codes);
-    EXPECT_EQ(one.bias_correction, four.bias_correction);
+    expect_same(one, four);
+  }
+}
+
+TEST(FitWeights, GivesTheSameBitsForAnyDevicesAndRanks) {
+  const LayerCase layer(37, 50, 4);
+  for (const auto granularity : {numerics::Granularity::kTensor, numerics::Granularity::kChannel,
+                                 numerics::Granularity::kGroup}) {
+    const auto fit = [&](const spmd::Devices& devices) {
+      const std::size_t group = granularity == numerics::Granularity::kGroup ? 16 : 0;
+      return fit_weights(layer.view(), format_of(2, granularity, group), layer.statistics, {},
+                         devices);
+    };
+    const WeightFit one = fit(spmd::Devices::emulate(1));
+    for (const std::size_t count : {2u, 7u, 64u})
+      expect_same(fit(spmd::Devices::emulate(count)), one);
+    const auto on_ranks = spmd::LocalRanks(3).run(
+        [&](const auto& ranks) { return fit(spmd::Devices::over(ranks, 1 + ranks->rank() % 2)); });
+    for (const WeightFit& found : on_ranks) expect_same(found, one);
+  }
+}
+
+TEST(FitWeights, FitsGroupsAsLayersOfTheirOwn) {
+  const LayerCase first(6, 9, 1);
+  const LayerCase second(6, 9, 2);
+  std::vector<float> weights = first.weights;
+  weights.insert(weights.end(), second.weights.begin(), second.weights.end());
+  const MatrixView<const float> both(std::span<const float>(weights), 12, 9);
+  const std::vector<LayerStatistics> statistics{first.statistics, second.statistics};
+  const WeightFit fit = fit_grouped_weights(both, format_of(2), statistics, {});
+  const std::vector<float> values = numerics::decode(fit.codes, fit.encoding);
+  for (const auto& [layer, row] : {std::pair(&first, 0), std::pair(&second, 6)}) {
+    const WeightFit alone = fit_weights(layer->view(), format_of(2), layer->statistics, {});
+    const std::vector<float> wanted = numerics::decode(alone.codes, alone.encoding);
+    EXPECT_TRUE(std::ranges::equal(
+        wanted, std::span(values).subspan(static_cast<std::size_t>(row) * 9, 54)));
+    EXPECT_EQ(Vector(fit.bias_correction.segment(row, 6)), alone.bias_correction);
   }
 }
 
