@@ -8,6 +8,7 @@
 #include "halftone/kernels/bit_matmul/bit_matmul.h"
 #include "halftone/kernels/conv/bit_conv.h"
 #include "halftone/kernels/conv/byte_conv.h"
+#include "halftone/kernels/conv/depthwise_conv.h"
 #include "halftone/kernels/conv/int8_conv.h"
 #include "halftone/kernels/encode.h"
 #include "halftone/kernels/int8_matmul/level_matmul.h"
@@ -147,6 +148,23 @@ TEST_P(SameBits, Int8Conv) {
             MatrixView<float>(y, shape.num_pixels(), kOutputs));
   hash = checksum(y, hash);
   EXPECT_EQ(hash, 0x1ec78caaf940ae97u);
+}
+
+TEST_P(SameBits, DepthwiseConv) {
+  Random random(48);
+  const ConvAxis axis{3, 3, 3, 1, 1, 1};
+  const ConvShape shape{1, {ConvAxis{}, axis, axis}, kOutputs, kOutputs, kOutputs};
+  std::vector<std::int8_t> q(shape.num_pixels() * shape.channels);
+  for (auto& v : q) v = static_cast<std::int8_t>(static_cast<int>(random.next() % 255) - 127);
+  const auto codes = numerics::random_planes(random, kOutputs, shape.inputs(), 3);
+  const auto encoding = channel_encoding(random, 3);
+  const DepthwiseWeights weights(shape, codes, encoding, uniform_floats(random, kOutputs),
+                                 {q.data(), 0.01F, 0.3F});
+  AlignedBuffer scratch(weights.scratch_bytes());
+  std::vector<float> y(shape.num_pixels() * kOutputs);
+  depthwise_conv(q.data(), weights, {0, shape.num_lines()}, {}, scratch.bytes(),
+                 MatrixView<float>(y, shape.num_pixels(), kOutputs));
+  EXPECT_EQ(checksum(y), 0x15eaeca503bafd5fu);
 }
 
 /// Of the products of 8-bit activations and weights of 3 bits in groups, both with offsets.
