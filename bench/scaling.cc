@@ -19,12 +19,17 @@ double crowding(std::size_t ranks, const Cluster& cluster) {
   return std::max(1.0, static_cast<double>(ranks) / static_cast<double>(cluster.cores));
 }
 
+spmd::CostPath sum_path(std::size_t ranks, double bytes, bool halving) {
+  return halving ? spmd::all_reduce_path(spmd::CollectiveAlgorithm::kHalving, ranks, bytes)
+                 : spmd::psum_path(ranks, bytes);
+}
+
 }  // namespace
 
 double sum_seconds(const Work& work, std::size_t ranks, const Cluster& cluster) {
   double seconds = 0;
   for (const Sums& sums : work.sums) {
-    seconds += sums.count * cluster.link.seconds(spmd::psum_path(ranks, sums.bytes));
+    seconds += sums.count * cluster.link.seconds(sum_path(ranks, sums.bytes, cluster.halving));
   }
   return seconds;
 }

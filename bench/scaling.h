@@ -32,6 +32,7 @@ struct Cluster {
   std::string name;
   spmd::Link link;
   std::size_t cores = 0;  ///< that all ranks share; 0: each has one to itself
+  bool halving = false;   ///< sums by recursive halving and doubling instead of psum()'s way
 };
 
 /// Seconds of the sums of a work.

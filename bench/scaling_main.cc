@@ -54,7 +54,7 @@ void print_measured(const json& in, const Cluster& here) {
 }
 
 void print_predicted(const Work& work, const Cluster& cluster) {
-  fmt::print("| {} | {} |", work.name, cluster.name);
+  fmt::print("| {} | {}{} |", work.name, cluster.name, cluster.halving ? ", halving" : "");
   for (std::size_t ranks = 8; ranks <= 4096; ranks *= 8) {
     fmt::print(" {:.0f} % |", 100 * efficiency(work, ranks, cluster));
   }
@@ -70,7 +70,10 @@ int run() {
   fmt::print("\n| work | network | 8 | 64 | 512 | 4096 |\n|---|---|---|---|---|---|\n");
   for (const json& work : in.at("predicted")) {
     for (const json& cluster : in.at("clusters")) {
-      print_predicted(read_work(work), read_cluster(cluster));
+      Cluster on = read_cluster(cluster);
+      print_predicted(read_work(work), on);
+      on.halving = true;
+      print_predicted(read_work(work), on);
     }
   }
   return 0;

@@ -33,6 +33,12 @@ TEST(Scaling, OfWorkThatGrowsPaysForSumsAlone) {
   EXPECT_THAT(efficiency(work, 64, kSlow), DoubleNear(0.1 / (0.1 + sums), 1e-12));
 }
 
+TEST(Scaling, MaySumByHalving) {
+  const Work work{.name = "", .sums = {{4096, 1}}};
+  const double seconds = sum_seconds(work, 64, {"", {1, 0, 0}, 0, true});
+  EXPECT_EQ(seconds, 12);  // up and down a tree of six levels
+}
+
 TEST(Scaling, TellsApartWhatIsDivided) {
   const Work wanted{.name = "",
                     .startup_s = 0.5,

@@ -20,21 +20,23 @@ ranks() {
   mpirun --allow-run-as-root --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 -n "$count" "$@"
 }
 
-# The median of three wall times, in seconds.
+# The median wall time of some runs, an odd number, in seconds.
 seconds() {
-  for _ in 1 2 3; do
+  local runs=$1
+  shift
+  for ((run = 0; run < runs; run++)); do
     local begin=$EPOCHREALTIME
     ranks "$@" > "$out/last.log" 2>&1 || die "$(tail -n 1 "$out/last.log")"
     awk -v a="$begin" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.3f\n", b - a }'
-  done | sort -n | sed -n 2p
+  done | sort -n | sed -n "$(((runs + 1) / 2))p"
 }
 
-# [[1, S], [2, S], [4, S]] of a command.
+# What a command takes on 1, 2 and 4 ranks: measured KEYS NAME RUNS COMMAND...
 measured() {
   local rows=""
   for count in 1 2 4; do
     say "$count ranks: $2"
-    rows+="${rows:+, }[$count, $(seconds "$count" "${@:3}")]"
+    rows+="${rows:+, }[$count, $(seconds "$3" "$count" "${@:4}")]"
   done
   printf '{"name": "%s", "startup_s": %s, %s, "seconds": [%s]}' "$2" "$startup" "$1" "$rows"
 }
@@ -52,12 +54,12 @@ TOML
 eval=("$halftone" eval "$model" --devices 1 --threads 1 -q --json --data)
 quantize=("$halftone" quantize "$model" -o "$out/model.circle" --data "$train" --limit 512 --devices 1 --threads 1 -q)
 link=$(ranks 2 build/release/modules/spmd/ranks_bench --json)
-startup=$(seconds 1 "${eval[@]}" "$test" --limit 1)
+startup=$(seconds 5 1 "${eval[@]}" "$test" --limit 1)
 # Sums of one layer with n inputs: 16 n^2 bytes of second moments, and samples of its activations.
 moments='"sums": [[331776, 7], [1327104, 6], [5308416, 5], [1048576, 20]]'
-evaluation=$(measured '"lanes": 114, "sums": [[48, 1]]' "evaluation, 7,292 images" "${eval[@]}" "$train")
-fitting=$(measured '"lanes": 8, '"$moments" "calibration and fitting, 512 images" "${quantize[@]}" --recipe "$out/fit.toml")
-learning=$(measured '"lanes": 4, '"${moments%]}"', [100000, 1100]]' "the same and 100 steps a block" "${quantize[@]}" --recipe "$out/reconstruct.toml")
+evaluation=$(measured '"lanes": 114, "sums": [[48, 1]]' "evaluation, 7,292 images" 5 "${eval[@]}" "$train")
+fitting=$(measured '"lanes": 8, '"$moments" "calibration and fitting, 512 images" 1 "${quantize[@]}" --recipe "$out/fit.toml")
+learning=$(measured '"lanes": 4, '"${moments%]}"', [100000, 1100]]' "the same and 100 steps a block" 1 "${quantize[@]}" --recipe "$out/reconstruct.toml")
 image=$(awk -v n=7292 -v startup="$startup" \
   '{ match($0, /\[1, [0-9.]+\]/); print (substr($0, RSTART + 4, RLENGTH - 5) - startup) / n }' <<< "$evaluation")
 work() {
@@ -67,9 +69,9 @@ work() {
 
 cat > "$out/measured.json" << JSON
 {"here": {"cores": $(cores), ${link:1},
- "clusters": [{"name": "as between processes here", ${link:1},
-              {"name": "100 Gbit/s InfiniBand", "latency_us": 2, "ns_per_byte": 0.09, "ns_per_added_byte": 0.1},
-              {"name": "10 Gbit/s Ethernet", "latency_us": 25, "ns_per_byte": 0.9, "ns_per_added_byte": 0.1}],
+ "clusters": [{"name": "as here", ${link:1},
+              {"name": "100 Gbit/s", "latency_us": 2, "ns_per_byte": 0.09, "ns_per_added_byte": 0.1},
+              {"name": "10 Gbit/s", "latency_us": 25, "ns_per_byte": 0.9, "ns_per_added_byte": 0.1}],
  "measured": [$evaluation, $fitting, $learning],
  "predicted": [
    $(work "evaluation, 1,000,000 images" 15625 1000000 1 '[[48, 1]]' false),

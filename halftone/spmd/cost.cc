@@ -33,6 +33,12 @@ CostPath halving(std::size_t ranks, double bytes) {
   return {levels(power), bytes * others(power), 0};
 }
 
+/// Before any collective, ranks tell each other which it is.
+CostPath agreement_path(std::size_t ranks) {
+  const auto bytes = static_cast<double>(sizeof(internal::Header) * ranks);
+  return {levels(ranks), bytes * others(ranks), 0};
+}
+
 double relative_error(const CostSample& sample, const Link& link) {
   return link.seconds(sample.path) / sample.seconds - 1;
 }
@@ -104,10 +110,14 @@ CostPath all_reduce_path(CollectiveAlgorithm algorithm, std::size_t ranks, doubl
   return {2 * half.messages, 2 * half.bytes, half.bytes};
 }
 
+CostPath ppermute_path(std::size_t ranks, double bytes) {
+  if (ranks < 2) return {};
+  return agreement_path(ranks) + CostPath{1, bytes, 0};
+}
+
 CostPath psum_path(std::size_t ranks, double bytes) {
   if (ranks < 2) return {};
-  const double header = static_cast<double>(sizeof(internal::Header) * ranks);
-  const CostPath agreement{levels(ranks), header * others(ranks), 0};
+  const CostPath agreement = agreement_path(ranks);
   const auto each = static_cast<double>(ranks - 1);
   if (bytes < static_cast<double>(internal::kWholeBytes)) {
     return agreement + CostPath{each, each * bytes, each * bytes};

@@ -58,6 +58,9 @@ CostPath all_gather_path(CollectiveAlgorithm algorithm, std::size_t ranks, doubl
 /// no message; that messages go out one after another bounds what many ranks can do.
 CostPath psum_path(std::size_t ranks, double bytes);
 
+/// ppermute() as carried out here, of a rank that sends to one and receives from one.
+CostPath ppermute_path(std::size_t ranks, double bytes);
+
 struct CostSample {
   CostPath path;
   double seconds = 0;

@@ -132,6 +132,7 @@ TEST(AllReducePath, OfOneRankIsNothing) {
     EXPECT_EQ(all_gather_path(algorithm, 1, kBytes).bytes, 0);
   }
   EXPECT_EQ(psum_path(1, kBytes).messages, 0);
+  EXPECT_EQ(ppermute_path(1, kBytes).messages, 0);
 }
 
 TEST(PsumPath, SendsSmallArraysWholeAndLargeOnesInShares) {

@@ -40,6 +40,7 @@ struct Row {
   double bytes = 0;
   double allreduce_s = 0;
   double psum_s = 0;
+  double ppermute_s = 0;  ///< around the ring: nothing is added
 };
 
 Row compare(const Devices& devices, std::int64_t num_elements) {
@@ -50,7 +51,12 @@ Row compare(const Devices& devices, std::int64_t num_elements) {
     MPI_Allreduce(x.as<float>().data(), sum.data(), static_cast<int>(sum.size()), MPI_FLOAT,
                   MPI_SUM, MPI_COMM_WORLD);
   });
-  const auto f = [&] { row.psum_s = median_s([&] { psum(x, "ranks"); }); };
+  std::vector<std::pair<std::size_t, std::size_t>> ring;
+  for (std::size_t r = 0; r < devices.size(); ++r) ring.emplace_back(r, (r + 1) % devices.size());
+  const auto f = [&] {
+    row.psum_s = median_s([&] { psum(x, "ranks"); });
+    row.ppermute_s = median_s([&] { ppermute(x, "ranks", ring); });
+  };
   pmap(f, {.axis_name = "ranks", .axis_size = devices.size(), .devices = devices})();
   return row;
 }
@@ -64,11 +70,12 @@ void print(std::size_t ranks, const std::vector<Row>& rows, const Link& link, bo
     std::printf("\n");
     return;
   }
-  std::printf("%zu ranks        MPI_Allreduce   psum us  ratio  model us\n", ranks);
+  std::printf("%zu ranks    MPI_Allreduce us   psum us  ratio  model  ppermute us  model\n", ranks);
   for (const Row& row : rows) {
-    std::printf("%10.1f KiB %12.1f %9.1f %6.2f %9.1f\n", row.bytes / 1024, 1e6 * row.allreduce_s,
-                1e6 * row.psum_s, row.psum_s / row.allreduce_s,
-                1e6 * link.seconds(psum_path(ranks, row.bytes)));
+    std::printf("%10.1f KiB %12.1f %9.1f %6.2f %6.1f %12.1f %6.1f\n", row.bytes / 1024,
+                1e6 * row.allreduce_s, 1e6 * row.psum_s, row.psum_s / row.allreduce_s,
+                1e6 * link.seconds(psum_path(ranks, row.bytes)), 1e6 * row.ppermute_s,
+                1e6 * link.seconds(ppermute_path(ranks, row.bytes)));
   }
   std::printf("link: %.2f us a message, %.3f ns a byte, %.3f ns a byte that is added\n",
               1e6 * link.latency_s, ns_per_byte, ns_per_added_byte);
@@ -89,7 +96,9 @@ int main(int argc, char** argv) {
   std::vector<CostSample> samples;
   for (const std::int64_t num_elements : {1, 256, 1024, 16'384, 65'536, 262'144, 1'048'576}) {
     rows.push_back(compare(devices, num_elements));
-    samples.push_back({psum_path(devices.num_ranks(), rows.back().bytes), rows.back().psum_s});
+    const Row& row = rows.back();
+    samples.push_back({psum_path(devices.num_ranks(), row.bytes), row.psum_s});
+    samples.push_back({ppermute_path(devices.num_ranks(), row.bytes), row.ppermute_s});
   }
   if (devices.rank() == 0) {
     const bool as_json = argc > 1 && std::string_view(argv[1]) == "--json";
