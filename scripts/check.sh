@@ -44,10 +44,11 @@ check_tsan() {
   "${plain_addresses[@]}" ctest --preset tsan -j "$(cores)"
 }
 
-# What clang-tidy looks at: everything but tests and benchmarks, what changed last first.
+# What clang-tidy looks at: everything but tests, benchmarks and what Clang cannot compile, what
+# changed last first.
 tidy_sources() {
   { git log --format= --name-only -- halftone 2> /dev/null; sources halftone; } | awk '!seen[$0]++' |
-    grep '\.cc$' | grep -vE '(_test|_bench|/testing)\.cc$' | while IFS= read -r file; do
+    grep '\.cc$' | grep -vE '^halftone/train/|(_test|_bench|/testing)\.cc$' | while IFS= read -r file; do
     if [ -f "$file" ]; then printf '%s\n' "$file"; fi
   done
 }

@@ -17,6 +17,7 @@ awk '
     may["formats"] = may["passes"] = "base numerics ir"
     may["runtime"] = "base numerics ir kernels spmd"
     may["compress"] = may["runtime"] " formats passes runtime"
+    may["train"] = may["compress"] " compress"
     may["report"] = may["compress"] " compress"
     may["cli"] = may["report"] " report"
   }

@@ -17,6 +17,7 @@ build_packages=(
   libhdf5-dev zlib1g-dev                         # data sets
   libcli11-dev libfmt-dev nlohmann-json3-dev libtomlplusplus-dev    # command line, text, recipes
   libopenmpi-dev openmpi-bin                     # several processes and machines
+  libtorch-dev                                   # training: tensors with gradients
   libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata       # tests, benchmarks
 )
 check_packages=(
