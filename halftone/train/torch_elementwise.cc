@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators of several tensors, element by element; both libraries broadcast by NumPy's rule.
+#include <ATen/ATen.h>
+
+#include "halftone/base/error.h"
+#include "halftone/train/torch_operators.h"
+
+namespace halftone::train {
+namespace {
+
+using Kind = ir::BinaryKind;
+
+at::Tensor combined(Kind kind, const at::Tensor& a, const at::Tensor& b) {
+  switch (kind) {
+    case Kind::kAdd:
+      return a + b;
+    case Kind::kSub:
+      return a - b;
+    case Kind::kMul:
+      return a * b;
+    case Kind::kDiv:
+      return a / b;
+    case Kind::kMax:
+      return at::maximum(a, b);
+    case Kind::kMin:
+      return at::minimum(a, b);
+    case Kind::kPow:
+      return a.pow(b);
+    case Kind::kPRelu:
+      return at::where(a < 0, a * b, a);
+    case Kind::kMod:
+      return a.remainder(b);
+    case Kind::kFmod:
+      return a.fmod(b);
+    default:
+      fail(ErrorKind::kInternal, std::string(to_string(kind)) + " is not in words of libtorch");
+  }
+}
+
+}  // namespace
+
+bool is_known(const ir::Binary& op) {
+  return op.kind <= Kind::kFmod && is_differentiable(op.activation);
+}
+
+at::Tensor compute(const ir::Binary& op, const TorchInputs& in) {
+  return activate(op.activation, combined(op.kind, in[0], in[1]));
+}
+
+at::Tensor compute(const ir::Where& /*op*/, const TorchInputs& in) {
+  return at::where(in[0], in[1], in[2]);
+}
+
+bool is_known(const ir::Cast& op) { return op.element == ir::ElementType::kFloat32; }
+
+at::Tensor compute(const ir::Cast& /*op*/, const TorchInputs& in) { return in[0]; }
+
+}  // namespace halftone::train

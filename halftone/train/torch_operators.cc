@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/train/torch_operators.h"
+
+#include <ATen/ATen.h>
+
+#include "halftone/base/error.h"
+#include "halftone/train/torch_tensor.h"
+
+namespace halftone::train {
+
+at::Tensor TorchInputs::encoded(const numerics::BasisEncoding* encoding,
+                                const at::Tensor& x) const {
+  if (encode_) return encode_(x);
+  return encoding != nullptr ? nearest_levels(*encoding, x) : x;
+}
+
+bool is_differentiable(const ir::Operator& op) {
+  return std::visit(
+      [](const auto& held) {
+        if constexpr (requires(const TorchInputs& in) { compute(held, in); }) {
+          if constexpr (requires { is_known(held); }) return is_known(held);
+          return true;
+        }
+        return false;
+      },
+      op);
+}
+
+at::Tensor compute_operator(const ir::Operator& op, const TorchInputs& inputs) {
+  return std::visit(
+      [&](const auto& held) -> at::Tensor {
+        if constexpr (requires { compute(held, inputs); }) return compute(held, inputs);
+        fail(ErrorKind::kInternal, std::string(held.kName) + " is not in words of libtorch");
+      },
+      op);
+}
+
+at::Tensor compute_by_definition(const ir::Operator& op, const TorchInputs& inputs,
+                                 const std::vector<ir::ElementType>& types) {
+  std::vector<ir::Tensor> tensors(inputs.size());
+  std::vector<const ir::Tensor*> pointers(inputs.size(), nullptr);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].defined()) continue;
+    tensors[i] = to_ir(inputs[i], types[i]);
+    pointers[i] = &tensors[i];
+  }
+  const ir::Tensor result = ir::evaluate_operator(op, pointers);
+  return to_torch(result);
+}
+
+at::Tensor resolved_places(const at::Tensor& places, std::int64_t extent) {
+  const at::Tensor wide = places.to(at::kLong);
+  if (wide.numel() == 0) return wide;
+  const at::Tensor resolved = at::where(wide < 0, wide + extent, wide);
+  const at::Tensor is_outside = resolved.lt(0).logical_or(resolved.ge(extent));
+  if (is_outside.any().item<bool>()) {
+    fail(ErrorKind::kShape,
+         "index " + std::to_string(wide.masked_select(is_outside)[0].item<std::int64_t>()) +
+             " is out of range for an extent of " + std::to_string(extent));
+  }
+  return resolved;
+}
+
+}  // namespace halftone::train

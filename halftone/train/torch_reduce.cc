@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Statistics along axes, and what is scaled by them.
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "halftone/base/error.h"
+#include "halftone/train/torch_operators.h"
+
+namespace halftone::train {
+namespace {
+
+using Dims = std::vector<std::int64_t>;
+using Kind = ir::ReduceKind;
+
+double wide(float x) { return static_cast<double>(x); }
+
+/// A tensor and the axes a statistic runs over. No axes would mean all of them to libtorch: then
+/// there is one more, of extent 1.
+struct OverAxes {
+  at::Tensor x;
+  Dims axes;
+
+  OverAxes(const at::Tensor& all, std::span<const std::size_t> over)
+      : x(over.empty() ? all.unsqueeze(-1) : all), axes(over.begin(), over.end()) {
+    if (axes.empty()) axes.push_back(x.dim() - 1);
+  }
+};
+
+/// The largest or smallest, or of no elements an infinity.
+at::Tensor extreme(const OverAxes& over, bool largest, bool keep) {
+  if (over.x.numel() == 0) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    return over.x.sum(over.axes, keep).fill_(largest ? -kInfinity : kInfinity);
+  }
+  return largest ? over.x.amax(over.axes, keep) : over.x.amin(over.axes, keep);
+}
+
+at::Tensor product(const OverAxes& over, bool keep) {
+  at::Tensor y = over.x;
+  for (std::size_t i = over.axes.size(); i-- > 0;) y = y.prod(over.axes[i], keep);
+  return y;
+}
+
+at::Tensor statistic(Kind kind, const OverAxes& over, bool keep) {
+  switch (kind) {
+    case Kind::kSum:
+      return over.x.sum(over.axes, keep);
+    case Kind::kMean:
+      return over.x.mean(over.axes, keep);
+    case Kind::kMax:
+    case Kind::kMin:
+      return extreme(over, kind == Kind::kMax, keep);
+    case Kind::kProd:
+      return product(over, keep);
+    case Kind::kL1:
+      return over.x.abs().sum(over.axes, keep);
+    case Kind::kL2:
+      return at::linalg_vector_norm(over.x, 2, over.axes, keep);
+    case Kind::kSumSquare:
+      return over.x.square().sum(over.axes, keep);
+    case Kind::kLogSum:
+      return over.x.sum(over.axes, keep).log();
+    case Kind::kLogSumExp:
+      return over.x.logsumexp(over.axes, keep);
+  }
+  fail(ErrorKind::kInternal, "unknown kind of reduction");
+}
+
+}  // namespace
+
+at::Tensor compute(const ir::Reduce& op, const TorchInputs& in) {
+  const bool keep = op.keep_dims && !op.axes.empty();
+  return statistic(op.kind, OverAxes(in[0], op.axes), keep);
+}
+
+at::Tensor compute(const ir::CumSum& op, const TorchInputs& in) {
+  const auto axis = static_cast<std::int64_t>(op.axis);
+  const std::int64_t extent = in[0].size(axis);
+  at::Tensor y = op.reverse ? in[0].flip(axis) : in[0];
+  if (op.exclusive && extent > 0) {
+    y = at::cat({at::zeros_like(y.narrow(axis, 0, 1)), y.narrow(axis, 0, extent - 1)}, axis);
+  }
+  y = y.cumsum(axis);
+  return op.reverse ? y.flip(axis) : y;
+}
+
+at::Tensor compute(const ir::Softmax& op, const TorchInputs& in) {
+  const auto axis = static_cast<std::int64_t>(op.axis);
+  const at::Tensor x = op.beta == 1 ? in[0] : in[0] * wide(op.beta);
+  return op.log ? at::log_softmax(x, axis) : at::softmax(x, axis);
+}
+
+at::Tensor compute(const ir::Normalize& op, const TorchInputs& in) {
+  const OverAxes over(in[0], op.axes);
+  const at::Tensor centred = op.subtract_mean ? over.x - over.x.mean(over.axes, true) : over.x;
+  const at::Tensor variance = centred.square().mean(over.axes, true);
+  const at::Tensor y = centred / (variance + wide(op.epsilon)).sqrt();
+  return op.axes.empty() ? y.squeeze(-1) : y;
+}
+
+/// The sum over neighbours is one of slices of the padded squares.
+at::Tensor compute(const ir::LocalNormalize& op, const TorchInputs& in) {
+  const at::Tensor x = in[0];
+  const auto axis = static_cast<std::int64_t>(op.axis);
+  const std::int64_t extent = x.size(axis);
+  // Neighbours further off than the extent are none.
+  const auto before = std::min(static_cast<std::int64_t>(op.before), extent);
+  const auto after = std::min(static_cast<std::int64_t>(op.after), extent);
+  Dims padding(2 * static_cast<std::size_t>(x.dim() - axis), 0);
+  padding[padding.size() - 2] = before;
+  padding[padding.size() - 1] = after;
+  const at::Tensor squares = at::constant_pad_nd(x.square(), padding);
+  at::Tensor sum = squares.narrow(axis, 0, extent);
+  for (std::int64_t k = 1; k <= before + after; ++k) sum = sum + squares.narrow(axis, k, extent);
+  return x / (sum * wide(op.alpha) + wide(op.bias)).pow(wide(op.beta));
+}
+
+}  // namespace halftone::train
