@@ -80,7 +80,9 @@ TEST_P(TorchNetwork, HasAGradientByEveryParameter) {
 INSTANTIATE_TEST_SUITE_P(Models, TorchNetwork,
                          testing::Values("resnet20_cifar10.onnx", "mnist_mlp_700.onnx",
                                          "mnist_cnn.onnx", "mnist_lstm.tflite", "kws_dscnn.tflite",
-                                         "dtln_1.tflite", "dtln_2.onnx"),
+                                         "dtln_1.tflite", "dtln_2.onnx", "resnet8_cifar10.tflite",
+                                         "toycar_autoencoder.tflite", "vww_mobilenet.tflite",
+                                         "super_resolution.onnx", "ultraface_rfb_320.onnx"),
                          [](const auto& instance) {
                            return std::filesystem::path(instance.param).stem().string();
                          });
