@@ -188,6 +188,21 @@ TEST(TorchGraph, NamesAllNodesWithoutAGradient) {
                [&] { TorchGraph{graph}; });
 }
 
+TEST(TorchGraph, CutsOffGradientsWhereItComputesByDefinition) {
+  ir::Graph source;
+  const ValueId x = source.add_input("x", float_type({2, 3}));
+  const ValueId floor = source.add_node("floor", ir::Unary{{ActivationKind::kFloor}}, {x});
+  const ValueId w = source.add_constant("w", random_tensor({3, 3}, 1));
+  source.add_output(source.add_node("y", ir::FullyConnected{}, {floor, w}));
+  const TorchGraph graph(source);
+  const at::Tensor input = to_torch(random_tensor({2, 3}, 2)).requires_grad_();
+  const at::Tensor y = graph.forward(std::vector{input})[0];
+  const auto gradients =
+      torch::autograd::grad({y.sum()}, {input, graph.parameters()[0].tensor}, {}, {}, false, true);
+  EXPECT_FALSE(gradients[0].defined());
+  EXPECT_TRUE(at::allclose(gradients[1], input.detach().floor().sum(0).expand({3, 3})));
+}
+
 TEST(TorchGraph, RefusesInputsThatDoNotFit) {
   const TorchGraph graph(image_network());
   const at::Tensor wrong = at::zeros({2, 5, 6, 2});
@@ -243,7 +258,9 @@ TEST(TorchTensor, RoundTripsEveryElement) {
         ElementType::kUint16, ElementType::kInt32, ElementType::kUint32, ElementType::kInt64,
         ElementType::kUint64, ElementType::kBool}) {
     const auto numbers = ir::test::list(ir::test::counting({2, 3}).cast(element));
-    EXPECT_TRUE(ir::test::same_bytes(ir::test::list(to_ir(to_torch(numbers[0]), element)), numbers))
+    const at::Tensor tensor = to_torch(numbers[0]);
+    EXPECT_EQ(tensor.element_size(), ir::size_bytes(element)) << ir::to_string(element);
+    EXPECT_TRUE(ir::test::same_bytes(ir::test::list(to_ir(tensor, element)), numbers))
         << ir::to_string(element);
   }
   expect_error(ErrorKind::kShape, "expected elements of Long, found Float",
