@@ -8,6 +8,7 @@
 #include <cmath>
 #include <thread>
 
+#include "halftone/base/parallel.h"
 #include "halftone/ir/verify.h"
 #include "halftone/train/testing.h"
 #include "halftone/train/torch_tensor.h"
@@ -231,6 +232,7 @@ TEST(TorchGraph, RunsOnSeveralThreadsAtOnce) {
   std::vector<at::Tensor> leaves;
   for (const TorchParameter& parameter : graph.parameters()) leaves.push_back(parameter.tensor);
   const auto gradients = [&](std::uint64_t seed) {
+    const ThreadLimit limit(1);  // several divide their sums, and the bits with them
     const at::Tensor x = to_torch(random_tensor({2, 6, 5, 2}, seed));
     return torch::autograd::grad({graph.forward(std::vector{x})[0].square().sum()}, leaves);
   };

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/train/level_quantizer.h"
+
+#include <ATen/ATen.h>
+#include <torch/autograd.h>
+
+#include <cmath>
+#include <vector>
+
+#include "halftone/base/random.h"
+#include "halftone/base/testing.h"
+#include "halftone/compress/fit/basis_fit.h"
+
+namespace halftone::train {
+namespace {
+
+using compress::ParameterSpace;
+using compress::Scheme;
+using testing::ElementsAre;
+using testing::FloatNear;
+
+at::Tensor tensor(const std::vector<float>& values, std::vector<std::int64_t> shape) {
+  return at::from_blob(const_cast<float*>(values.data()), shape, at::TensorOptions(at::kFloat))
+      .clone();
+}
+
+std::vector<float> numbers(const at::Tensor& t) {
+  const at::Tensor flat = t.detach().contiguous();
+  return {flat.data_ptr<float>(), flat.data_ptr<float>() + flat.numel()};
+}
+
+std::vector<float> normal_numbers(std::size_t count, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<float> x(count);
+  for (float& value : x) value = static_cast<float>(random.normal());
+  return x;
+}
+
+numerics::Basis two_bits() { return numerics::make_basis(std::vector<float>{0.5F, 1}, 0.25F); }
+
+TEST(LevelQuantizer, GivesTheNearestLevelOfEachRow) {
+  const std::vector<numerics::Basis> bases{two_bits(), numerics::symmetric_basis(2, 0.125F)};
+  const LevelQuantizer quantizer(ParameterSpace(Scheme::kBasis, 2, true), bases);
+  const auto x = normal_numbers(2 * 50, 1);
+  const auto y = numbers(quantizer.forward(tensor(x, {2, 50})));
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    EXPECT_EQ(y[i], numerics::LevelTable(bases[i / 50]).nearest(x[i])) << i;
+  }
+}
+
+TEST(LevelQuantizer, HasTheLevelsOfEveryScheme) {
+  for (const Scheme scheme :
+       {Scheme::kBasis, Scheme::kAffine, Scheme::kSymmetric, Scheme::kFixed}) {
+    for (const int bits : {1, 3, 8}) {
+      const ParameterSpace space(scheme, bits, true);
+      const auto x = normal_numbers(400, 2);
+      const numerics::Basis basis = compress::fit_basis(space, x, {}, {}).basis;
+      const LevelQuantizer quantizer(space, {basis});
+      const auto y = numbers(quantizer.forward(tensor(x, {20, 20})));
+      const numerics::LevelTable table(basis);
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        EXPECT_THAT(y[i], FloatNear(table.nearest(x[i]), 2e-3F)) << compress::to_string(scheme);
+      }
+    }
+  }
+}
+
+TEST(LevelQuantizer, PassesGradientsStraightThrough) {
+  const LevelQuantizer whole(ParameterSpace(Scheme::kBasis, 2, true), {two_bits()});
+  const LevelQuantizer clipped(ParameterSpace(Scheme::kBasis, 2, true), {two_bits()},
+                               {.clips = true});
+  // Levels -1.25, -0.25, 0.75, 1.75: the gradient ends half a gap beyond the outer ones.
+  const auto slopes = [](const LevelQuantizer& quantizer) {
+    at::Tensor x = tensor({-3, -1.74F, 0, 1, 2.24F, 2.26F}, {6}).set_requires_grad(true);
+    const at::Tensor y = quantizer.forward(x) * tensor({1, 2, 3, 4, 5, 6}, {6});
+    return numbers(torch::autograd::grad({y.sum()}, {x})[0]);
+  };
+  EXPECT_THAT(slopes(whole), ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_THAT(slopes(clipped), ElementsAre(0, 2, 3, 4, 5, 0));
+}
+
+TEST(LevelQuantizer, GivesParametersTheGradientOfTheirFeatures) {
+  const LevelQuantizer quantizer(ParameterSpace(Scheme::kBasis, 2, true), {two_bits()},
+                                 {.rule = LevelRule::kGradient});
+  const at::Tensor x = tensor({-2, -0.3F, 0.7F, 3}, {4});
+  const at::Tensor y = quantizer.forward(x) * tensor({1, 10, 100, 1000}, {4});
+  const at::Tensor slope = torch::autograd::grad({y.sum()}, {quantizer.parameters()})[0];
+  // dL/da_i = sum b_i dL/dx, dL/dc = sum dL/dx; codes of the levels: --, +-, -+, ++.
+  EXPECT_THAT(numbers(slope), ElementsAre(-1 + 10 - 100 + 1000, -1 - 10 + 100 + 1000, 1111));
+}
+
+TEST(LevelQuantizer, MovesToTheClosedForm) {
+  const ParameterSpace space(Scheme::kBasis, 2, true);
+  LevelQuantizer quantizer(space, {two_bits()}, {.momentum = 0.5});
+  const auto x = normal_numbers(5000, 3);
+  const at::Tensor t = tensor(x, {5000});
+  const auto error = [&] { return (quantizer.forward(t) - t).square().mean().item<float>(); };
+  const float before = error();
+  for (int step = 0; step < 60; ++step) quantizer.update(quantizer.sums(t));
+  EXPECT_LT(error(), before);
+  const double best = compress::fit_basis(space, x, {}, {}).error / 5000;
+  EXPECT_THAT(error(), FloatNear(static_cast<float>(best), 0.02F * static_cast<float>(best)));
+}
+
+TEST(LevelQuantizer, AddsUpWhatPartsOfABatchCount) {
+  const LevelQuantizer quantizer(ParameterSpace(Scheme::kBasis, 2, true), {two_bits(), two_bits()});
+  const at::Tensor x = tensor(normal_numbers(2 * 60, 4), {2, 60});
+  const LevelSums whole = quantizer.sums(x);
+  const LevelSums first = quantizer.sums(x.slice(1, 0, 13));
+  const LevelSums rest = quantizer.sums(x.slice(1, 13, 60));
+  EXPECT_TRUE(at::equal(whole.counts, first.counts + rest.counts));
+  EXPECT_TRUE(at::allclose(whole.sums, first.sums + rest.sums, 1e-12, 1e-12));
+  EXPECT_EQ(whole.counts.sum().item<double>(), 120);
+}
+
+TEST(LevelQuantizer, KeepsABasisThatNothingWasEncodedIn) {
+  LevelQuantizer quantizer(ParameterSpace(Scheme::kBasis, 2, true), {two_bits(), two_bits()});
+  LevelSums sums = quantizer.sums(tensor(normal_numbers(2 * 60, 5), {2, 60}));
+  sums.counts[1].zero_();
+  sums.sums[1].zero_();
+  quantizer.update(sums);
+  EXPECT_NE(quantizer.bases()[0], two_bits());
+  EXPECT_EQ(quantizer.bases()[1], two_bits());
+}
+
+TEST(LevelQuantizer, StaysInItsScheme) {
+  LevelQuantizer quantizer(ParameterSpace(Scheme::kAffine, 3, true),
+                           {numerics::range_basis(3, -1, 2)}, {.momentum = 0});
+  quantizer.update(quantizer.sums(tensor(normal_numbers(900, 6), {900})));
+  const numerics::Basis basis = quantizer.bases()[0];
+  EXPECT_FLOAT_EQ(basis.coefficients[1], 2 * basis.coefficients[0]);
+  EXPECT_FLOAT_EQ(basis.coefficients[2], 4 * basis.coefficients[0]);
+}
+
+}  // namespace
+}  // namespace halftone::train

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Training a student on data, and on what a teacher makes of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "halftone/base/progress.h"
+#include "halftone/formats/data/dataset.h"
+#include "halftone/ir/graph.h"
+#include "halftone/spmd/devices.h"
+#include "halftone/train/augment.h"
+#include "halftone/train/scores.h"
+#include "halftone/train/student.h"
+
+namespace halftone::train {
+
+enum class OptimizerKind { kSgd, kAdam };
+
+struct OptimizerOptions {
+  OptimizerKind kind = OptimizerKind::kAdam;
+  double rate = 1e-3;        ///< at the start; falls to zero along a cosine
+  double momentum = 0.9;     ///< of SGD, Nesterov's
+  double weight_decay = 0;   ///< decoupled with Adam (AdamW)
+  double most_gradient = 0;  ///< the gradient's norm is cut to this; 0: never
+};
+
+struct TrainOptions {
+  std::size_t epochs = 1;
+  std::size_t batch = 128;  ///< samples of a step, in parts() lanes of equal size
+  std::size_t parts = 2;    ///< of a batch; decides the bits of the result, as devices do not
+  OptimizerOptions optimizer;
+  LossOptions loss;
+  AugmentOptions augment;
+  std::uint64_t seed = 0;
+  ProgressSink progress = nullptr;
+  spmd::Devices devices{};  ///< none: as many emulated ones as parallel_for() may use threads
+};
+
+struct EpochResult {
+  double loss = 0;  ///< mean over the samples, as they were trained on
+  double agreement =
+      0;  ///< share of the samples with the teacher's answer; without one, the label's
+};
+
+struct TrainResult {
+  ir::Graph graph;  ///< with the outputs the student came with
+  std::vector<EpochResult> epochs;
+};
+
+/// Trains a network, float or in few bits, by gradient descent on distillation_loss().
+///
+/// Every step takes a batch of the shuffled samples, in parts, each a lane of a spmd::spread() on
+/// one thread; gradients and what bases move by are summed in a fixed order, so that the result is
+/// the same, bit for bit, for any number of devices and ranks. What does not fill a batch at the
+/// end of an epoch is left out; the order changes with every epoch.
+/// @param student   a classifier, as with_scores() wants it
+/// @param original  where the float weights of an encoded student are found, or null
+/// @param teacher   of the same inputs and classes, or null: labels alone
+/// @throws Error kUsage if labels, a teacher or samples are missing, or options are out of range;
+///         kShape if teacher and student differ; kUnsupported as Student, and if the loss is no
+///         number any more
+TrainResult train(const ir::Graph& student, const ir::Graph* original, const ir::Graph* teacher,
+                  const formats::Dataset& data, const StudentOptions& student_options,
+                  const TrainOptions& options);
+
+}  // namespace halftone::train

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/train/trainer.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "halftone/base/testing.h"
+#include "halftone/compress/evaluate.h"
+#include "halftone/compress/quantize.h"
+#include "halftone/compress/testing.h"
+#include "halftone/ir/testing.h"
+#include "halftone/spmd/testing.h"
+
+namespace halftone::train {
+namespace {
+
+constexpr std::size_t kSamples = 512;
+
+/// Samples with the answers of a network as labels.
+formats::Dataset taught(const ir::Graph& teacher, std::uint64_t seed) {
+  const formats::Dataset plain = compress::random_dataset(kSamples, 10, seed);
+  std::vector<float> numbers(kSamples * 10);
+  plain.inputs()[0].source->read_floats(0, kSamples, numbers);
+  const ir::Shape shape{static_cast<ir::Dim>(kSamples), 10};
+  const auto scores = ir::test::run_by_definition(
+      teacher, ir::test::list(ir::Tensor::from<float>(shape, std::span<const float>(numbers))));
+  std::vector<std::int64_t> labels;
+  for (std::size_t s = 0; s < kSamples; ++s) {
+    const auto row = scores[0].as<float>().subspan(4 * s, 4);
+    labels.push_back(std::ranges::max_element(row) - row.begin());
+  }
+  return compress::random_dataset(kSamples, 10, seed, labels);
+}
+
+ir::Graph teacher_network() { return compress::perceptron(10, 20, 4, 1); }
+
+ir::Graph student_network(const ir::Graph& teacher, const formats::Dataset& data) {
+  compress::Recipe recipe;
+  recipe.defaults.weight_bits = 1;
+  recipe.defaults.activation_bits = 2;
+  return compress::quantize(teacher, data, recipe, {}).graph;
+}
+
+TrainOptions few_epochs() {
+  TrainOptions options;
+  options.epochs = 8;
+  options.batch = 64;
+  options.optimizer.rate = 5e-3;
+  return options;
+}
+
+StudentOptions by_gradient() {
+  StudentOptions options;
+  options.weights.rule = options.activations.rule = LevelRule::kGradient;
+  return options;
+}
+
+double accuracy(const ir::Graph& graph, const formats::Dataset& data) {
+  return compress::evaluate(graph, data, nullptr, {}).value;
+}
+
+TEST(Train, GivesAccuracyBackWithoutLabels) {
+  const ir::Graph teacher = teacher_network();
+  const formats::Dataset data = taught(teacher, 2);
+  const ir::Graph student = student_network(teacher, data);
+  TrainOptions train_options = few_epochs();
+  train_options.epochs = 40;
+  for (const StudentOptions& options : {by_gradient(), StudentOptions()}) {
+    const TrainResult result = train(student, &teacher, &teacher, data, options, train_options);
+    ASSERT_EQ(result.epochs.size(), 40U);
+    EXPECT_LT(result.epochs.back().loss, result.epochs.front().loss);
+    EXPECT_EQ(result.graph.outputs().size(), 1U);
+    EXPECT_GT(accuracy(result.graph, data), accuracy(student, data) + 0.02);
+  }
+}
+
+TEST(Train, LearnsLabelsWithoutATeacher) {
+  const formats::Dataset data = taught(teacher_network(), 2);
+  const ir::Graph fresh = compress::perceptron(10, 20, 4, 99);
+  TrainOptions options = few_epochs();
+  options.loss.label_weight = 1;
+  for (const OptimizerKind kind : {OptimizerKind::kAdam, OptimizerKind::kSgd}) {
+    options.optimizer.kind = kind;
+    options.optimizer.rate = kind == OptimizerKind::kSgd ? 0.1 : 0.01;
+    const TrainResult result = train(fresh, nullptr, nullptr, data, {}, options);
+    EXPECT_GT(accuracy(result.graph, data), 0.8);
+    EXPECT_GT(result.epochs.back().agreement, 0.8);
+  }
+}
+
+void expect_same(const ir::Graph& a, const ir::Graph& b) {
+  Random random(8);
+  const auto inputs = ir::test::list(ir::test::random_tensor({50, 10}, random));
+  EXPECT_TRUE(ir::test::same_bytes(ir::test::run_by_definition(a, inputs),
+                                   ir::test::run_by_definition(b, inputs)));
+}
+
+TEST(Train, GivesTheSameBitsForAnyDevicesAndRanks) {
+  const ir::Graph teacher = teacher_network();
+  const formats::Dataset data = taught(teacher, 2);
+  const ir::Graph student = student_network(teacher, data);
+  const auto train_on = [&](const spmd::Devices& devices) {
+    TrainOptions options = few_epochs();
+    options.epochs = 1;
+    options.parts = 4;
+    options.devices = devices;
+    return train(student, &teacher, &teacher, data, {}, options).graph;
+  };
+  const ir::Graph one = train_on(spmd::Devices::emulate(1));
+  for (const std::size_t count : {2u, 3u, 8u})
+    expect_same(train_on(spmd::Devices::emulate(count)), one);
+  for (const ir::Graph& found : spmd::LocalRanks(2).run(
+           [&](const auto& ranks) { return train_on(spmd::Devices::over(ranks, 1)); })) {
+    expect_same(found, one);
+  }
+}
+
+TEST(Train, RefusesWhatCannotBeTrained) {
+  const ir::Graph teacher = teacher_network();
+  const formats::Dataset unlabelled = compress::random_dataset(64, 10, 1);
+  const auto expect_refusal = [&](ErrorKind kind, const std::string& text,
+                                  const TrainOptions& options, const ir::Graph* taught_by) {
+    expect_error(kind, text, [&] { train(teacher, nullptr, taught_by, unlabelled, {}, options); });
+  };
+  TrainOptions options = few_epochs();
+  expect_refusal(ErrorKind::kUsage, "needs a teacher", options, nullptr);
+  options.loss.label_weight = 0.5;
+  expect_refusal(ErrorKind::kUsage, "has no labels", options, &teacher);
+  options.loss.label_weight = 1.5;
+  expect_refusal(ErrorKind::kUsage, "label weight: expected 0 to 1", options, &teacher);
+  options = few_epochs();
+  options.loss.temperature = 0;
+  expect_refusal(ErrorKind::kUsage, "temperature: expected", options, &teacher);
+  options = few_epochs();
+  options.batch = 128;
+  expect_refusal(ErrorKind::kUsage, "expected at least the 128 samples", options, &teacher);
+  options.batch = 65;
+  expect_refusal(ErrorKind::kUsage, "expected a multiple of the 2 parts", options, &teacher);
+  const ir::Graph other = compress::perceptron(10, 5, 3, 1);
+  expect_refusal(ErrorKind::kShape, "tells 3 classes apart, the student 4", few_epochs(), &other);
+  options = few_epochs();
+  options.optimizer.rate = 3e37;
+  expect_refusal(ErrorKind::kUnsupported, "no number any more", options, &teacher);
+}
+
+}  // namespace
+}  // namespace halftone::train
