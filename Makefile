@@ -5,12 +5,16 @@ MAKEFLAGS += --no-print-directory
 RELEASE := build/release
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test check lint format bench setup clean help
+.PHONY: build train demo test check lint format bench setup clean help
 
 build:  ## Build the program: build/release/halftone (the default)
 	@scripts/setup.sh --verify
 	@cmake --preset release > /dev/null
 	@cmake --build --preset release --target halftone
+
+train: setup  ## Build the program that trains too: build/release/halftone-train (needs libtorch)
+	@cmake --preset release > /dev/null
+	@cmake --build --preset release --target halftone halftone-train
 
 demo: setup  ## Set up, build, and take the bundled network to 3, 2 and 1 bits
 	@$(MAKE) build

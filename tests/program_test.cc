@@ -181,6 +181,54 @@ TEST_F(Program, EvaluatesToTheSameFiguresOnAnyNumberOfDevices) {
   expect_failure("eval " + kModel + " --data " + kExample + " --devices 1025", 2, "--devices");
 }
 
+#ifdef HALFTONE_TRAINS
+TEST_F(Program, DistillsATeacherToTheSameFileOnAnyDevices) {
+  const std::string data = " --data " + kExample + " --limit 512";
+  const auto distill = [&](const std::string& devices) {
+    const Outcome outcome =
+        run("distill --teacher " + kModel + " -o " + path("s.circle") + data +
+            " --weight-bits 2 --activation-bits 2 --epochs 2 --json --devices " + devices);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    const json result = json::parse(outcome.out);
+    EXPECT_EQ(result.at("epochs").size(), 2U);
+    EXPECT_LT(result.at("epochs")[1].at("loss"), result.at("epochs")[0].at("loss"));
+    EXPECT_EQ(result.at("output_bytes"), std::filesystem::file_size(path("s.circle")));
+    return text_of(path("s.circle"));
+  };
+  const std::string one = distill("1");
+  EXPECT_TRUE(distill("2") == one);
+  const Outcome eval = run("eval " + path("s.circle") + " --data " + kExample + " --json");
+  EXPECT_GT(json::parse(eval.out).at("value"), 0.9);
+  // A student in few bits learns on; with labels alone too.
+  const Outcome again = run("distill --teacher " + kModel + " --student " + path("s.circle") +
+                            " -o " + path("t.onnx") + data + " --label-weight 1 --optimizer sgd");
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_TRUE(std::filesystem::exists(path("t.onnx")));
+}
+
+TEST_F(Program, RefusesToDistillWhatDoesNotFit) {
+  const std::string output = " -o " + path("s.circle");
+  const std::vector<float> x(200 * 784, 0.5F);
+  formats::write_npy(path("x.npy"), formats::make_npy(std::span<const float>(x), {200, 784}));
+  expect_failure("distill --teacher " + kModel + output + " --data " + path("x.npy") +
+                     " --label-weight 0.5 --scheme float",
+                 2, "has no labels");
+  expect_failure("distill --teacher " + kModel + output + " --data " + path("x.npy") +
+                     " --scheme float --batch 256",
+                 2, "expected at least the 256 samples of a batch, found 200");
+  expect_failure("distill --teacher " + path("no.onnx") + output + " --data " + kExample, 3,
+                 "no.onnx");
+  expect_failure(
+      "distill --teacher " + kModel + output + " --data " + kExample + " --temperature 0", 2,
+      "--temperature");
+  EXPECT_FALSE(std::filesystem::exists(path("s.circle")));
+}
+#else
+TEST_F(Program, SaysWhereTheTrainerIsMissing) {
+  expect_failure("distill --teacher " + kModel, 4, "needs the program halftone-train");
+}
+#endif
+
 TEST_F(Program, MeasuresABatchThatDevicesShare) {
   const auto measure = [&](const std::string& options) {
     const Outcome outcome = run("bench " + kModel + " --seconds 0.001 --json " + options);

@@ -10,6 +10,7 @@
 #include <iostream>
 #include <limits>
 
+#include "halftone/base/file.h"
 #include "halftone/base/parallel.h"
 #include "halftone/formats/data/open_dataset.h"
 #include "halftone/formats/model.h"
@@ -84,6 +85,19 @@ void add_data_options(CLI::App& verb, DataOptions& data, const std::string& defa
       ->capture_default_str();
 }
 
+void add_recipe_options(CLI::App& verb, RecipeOptions& recipe) {
+  verb.add_option("--weight-bits", recipe.weight_bits, "Bits per weight (default 3)")
+      ->check(CLI::Range(1, 8));
+  verb.add_option("--activation-bits", recipe.activation_bits,
+                  "Bits per activation, or none for float32 (default 3)")
+      ->check(CLI::IsMember({"1", "2", "3", "4", "5", "6", "7", "8", "none"}));
+  verb.add_option("--scheme", recipe.scheme, "Number system (default basis)")
+      ->check(CLI::IsMember({"basis", "affine", "symmetric", "fixed", "float"}));
+  verb.add_option("--recipe", recipe.recipe,
+                  "TOML file with settings per layer and for the fitting")
+      ->check(some_path());
+}
+
 void apply(const CommonOptions& common) {
   set_num_threads(common.threads);
   kernels::use_simd_target_from_environment();
@@ -96,6 +110,26 @@ formats::Dataset open_data(const DataOptions& data) {
   options.limit = data.limit;
   options.scale = data.scale;
   return formats::open_dataset(data.path, options);
+}
+
+compress::Recipe make_recipe(const RecipeOptions& options) {
+  compress::Recipe recipe;
+  if (!options.recipe.empty()) {
+    const std::vector<std::byte> bytes = read_file(options.recipe);
+    recipe = compress::parse_recipe({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
+                                    options.recipe);
+  }
+  if (options.weight_bits) recipe.defaults.weight_bits = options.weight_bits;
+  if (!options.activation_bits.empty()) {
+    recipe.defaults.activation_bits =
+        options.activation_bits == "none" ? 0 : std::stoi(options.activation_bits);
+  }
+  if (options.scheme == "float") {
+    recipe.defaults.skip = true;
+  } else if (!options.scheme.empty()) {
+    recipe.defaults.scheme = compress::scheme_from(options.scheme);
+  }
+  return recipe;
 }
 
 ir::Graph load_network(const std::string& path, const passes::FoldOptions& folding) {

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "halftone/base/progress.h"
+#include "halftone/compress/recipe.h"
 #include "halftone/formats/data/dataset.h"
 #include "halftone/ir/graph.h"
 #include "halftone/passes/fold_constants.h"
@@ -37,6 +38,14 @@ struct DataOptions {
   double scale = 1.0 / 255;
   std::size_t batch = 64;
   int devices = 0;  ///< of each process; 0: a device for each thread
+};
+
+/// Options of the verbs that bring networks into few bits.
+struct RecipeOptions {
+  std::optional<int> weight_bits;
+  std::string activation_bits;  ///< a number or "none"
+  std::string scheme;
+  std::string recipe;  ///< a file
 };
 
 /// The processes and devices that a command runs on: one process, or the ranks of mpirun. All of
@@ -72,11 +81,16 @@ CLI::Validator some_path();
 void add_activation_option(CLI::App& verb, bool& int8_activations);
 void add_data_options(CLI::App& verb, DataOptions& data, const std::string& default_split);
 
+void add_recipe_options(CLI::App& verb, RecipeOptions& recipe);
+
 /// Puts threads and SIMD target into force.
 /// @throws Error kUsage if one is out of range
 void apply(const CommonOptions& common);
 /// @throws Error as formats::open_dataset()
 formats::Dataset open_data(const DataOptions& data);
+/// The recipe of the file, if there is one, with what the other options say over its defaults.
+/// @throws Error as read_file() and compress::parse_recipe()
+compress::Recipe make_recipe(const RecipeOptions& options);
 /// Loads and simplifies a network. @throws Error as formats::load_model()
 ir::Graph load_network(const std::string& path, const passes::FoldOptions& folding = {});
 /// Loads a network that is only to be run: layers between conversions compute with integers.

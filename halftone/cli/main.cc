@@ -2,170 +2,46 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <cctype>
-#include <csignal>
-#include <cstdio>
-#include <cstdlib>
-#include <iostream>
-#include <new>
-#include <optional>
-#include <streambuf>
-#include <string>
-#include <utility>
-#include <vector>
+#include <array>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
 
-#include "halftone/base/error.h"
-#include "halftone/cli/command.h"
+#include "halftone/cli/program.h"
 
 namespace halftone::cli {
 namespace {
 
-constexpr int kUsageExit = 2;
-constexpr int kInternalExit = 70;
+constexpr const char* kTrainer = "halftone-train";
 
-/// The contract with scripts; see docs/cli.md.
-int exit_code(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::kUsage:
-      return kUsageExit;
-    case ErrorKind::kIo:
-    case ErrorKind::kFormat:
-      return 3;
-    case ErrorKind::kUnsupported:
-    case ErrorKind::kShape:
-      return 4;
-    case ErrorKind::kDevice:
-      return 5;
-    case ErrorKind::kInternal:
-      break;
-  }
-  return kInternalExit;
+/// Stands in the list of verbs; start_trainer() is what runs it.
+void add_distill_elsewhere(CLI::App& app, Action& /*action*/) {
+  app.add_subcommand("distill", "Train a network in few bits on a teacher's answers");
 }
 
-/// One line, whatever characters file names, options and libraries bring.
-int report_error(std::string message, int code) {
-  std::ranges::replace_if(
-      message, [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }, ' ');
-  std::cerr << "halftone: " << message << "\n";
-  return code;
+bool is_of_trainer(std::string_view verb) { return verb == "distill"; }
+
+/// Verbs that train are in a program of their own beside this one: loading libtorch takes longer
+/// than most of what the others do. Returns only if that program cannot be started.
+int start_trainer(char** argv) {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::string trainer = (self.parent_path() / kTrainer).string();
+  if (!error) execv(trainer.c_str(), argv);
+  return report_error(std::string(argv[1]) + " needs the program " + kTrainer + " in " +
+                          self.parent_path().string() +
+                          ", where it is not: build it with libtorch ('make train')",
+                      exit_code(ErrorKind::kUnsupported));
 }
 
-/// 0, or the failure if standard output could not take what was written to it.
-int finish_output() {
-  std::cout << std::flush;
-  return std::cout ? 0 : report_error("cannot write the result to standard output", 3);
-}
-
-/// What went wrong, and the exit code that says so. @pre an exception is being handled
-std::pair<std::string, int> describe_exception() {
-  try {
-    throw;
-  } catch (const Error& error) {
-    return {error.what(), exit_code(error.kind())};
-  } catch (const std::bad_alloc&) {
-    return {"out of memory", exit_code(ErrorKind::kShape)};
-  } catch (const std::exception& error) {
-    return {std::string("internal error: ") + error.what(), kInternalExit};
-  }
-}
-
-/// Takes everything and keeps nothing.
-class NoOutput : public std::streambuf {
- protected:
-  int_type overflow(int_type c) override { return traits_type::not_eof(c); }
-  std::streamsize xsputn(const char* /*text*/, std::streamsize count) override { return count; }
-};
-
-/// All ranks do the work; the first one says what came of it.
-int run_on(Machine& machine, const Action& action) {
-  NoOutput nothing;
-  std::streambuf* const output = std::cout.rdbuf();
-  if (!machine.is_first()) std::cout.rdbuf(&nothing);
-  int code = 0;
-  try {
-    action(machine);
-    code = finish_output();
-  } catch (...) {
-    const auto [message, found] = describe_exception();
-    code = found;
-    if (machine.is_first()) report_error(message, code);
-    machine.end(message);
-  }
-  std::cout.rdbuf(output);
-  return code;
-}
-
-int run_action(const Action& action) {
-  std::optional<Machine> machine;
-  try {
-    machine.emplace();
-  } catch (...) {
-    const auto [message, code] = describe_exception();
-    return report_error(message, code);
-  }
-  return run_on(*machine, action);
-}
-
-/// Help and version are results; everything else is a usage error, of one line like any other.
-int report_parse_error(const CLI::App& app, const CLI::ParseError& error) {
-  if (error.get_exit_code() == 0) {
-    app.exit(error);
-    return finish_output();
-  }
-  const auto chosen = app.get_subcommands();
-  const std::vector<std::string> unknown = app.remaining();
-  std::string message = error.what();
-  if (chosen.empty() && !unknown.empty()) message = "unknown verb '" + unknown.front() + "'";
-  const std::string verb = chosen.empty() ? "" : chosen.front()->get_name() + " ";
-  return report_error(message + "; see halftone " + verb + "--help", kUsageExit);
-}
-
-/// Lets idle threads sleep. GNU's OpenMP, which also carries oneDNN's threads, has them spin for
-/// milliseconds in the hope of more work; where something else wants their core, each layer then
-/// takes as long as a slice of the scheduler. It reads the environment when it is loaded, so the
-/// program starts itself anew, once; whoever has decided otherwise is left alone.
-void let_idle_threads_sleep([[maybe_unused]] char** argv) {
-#ifdef __linux__
-  constexpr const char* kSpins = "GOMP_SPINCOUNT";
-  if (std::getenv(kSpins) != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) return;
-  // Some tens of microseconds: what waking a thread takes on a virtual machine. Where this fails
-  // the program goes on as it is.
-  if (setenv(kSpins, "3000", 1) == 0) execv("/proc/self/exe", argv);
-#endif
-}
-
-int main_with(int argc, char** argv) {
-  // A file over the size limit is then an error like a full disk, not the end of the process.
-  std::signal(SIGXFSZ, SIG_IGN);
-  CLI::App app("Halftone: neural networks in a few bits per weight and activation", "halftone");
-  app.set_version_flag("--version", HALFTONE_VERSION);
-  app.require_subcommand(1);
-  app.footer("\nStart with: halftone quantize --help");
-  Action action;
-  add_inspect(app, action);
-  add_convert(app, action);
-  add_quantize(app, action);
-  add_eval(app, action);
-  add_run(app, action);
-  add_bench(app, action);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return report_parse_error(app, error);
-  }
-  return run_action(action);
-}
+constexpr std::array<AddVerb, 7> kVerbs = {
+    add_inspect, add_convert, add_quantize, add_distill_elsewhere, add_eval, add_run, add_bench};
 
 }  // namespace
 }  // namespace halftone::cli
 
 int main(int argc, char** argv) {
-  halftone::cli::let_idle_threads_sleep(argv);
-  try {
-    return halftone::cli::main_with(argc, argv);
-  } catch (...) {
-    // Only what a failing message itself throws gets here.
-    return halftone::cli::kInternalExit;
-  }
+  using namespace halftone::cli;
+  if (argc > 1 && is_of_trainer(argv[1])) return start_trainer(argv);
+  return run_program(argc, argv, kVerbs);
 }

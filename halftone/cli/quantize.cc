@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <iostream>
 
-#include "halftone/base/file.h"
 #include "halftone/cli/command.h"
 #include "halftone/formats/model.h"
 #include "halftone/report/report.h"
@@ -19,36 +18,13 @@ struct Options {
   DataOptions data;
   std::string input;
   std::string output;
-  std::optional<int> weight_bits;
-  std::string activation_bits;  ///< a number or "none"
-  std::string scheme;
-  std::string recipe;
+  RecipeOptions recipe;
 };
-
-compress::Recipe make_recipe(const Options& options) {
-  compress::Recipe recipe;
-  if (!options.recipe.empty()) {
-    const std::vector<std::byte> bytes = read_file(options.recipe);
-    recipe = compress::parse_recipe({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
-                                    options.recipe);
-  }
-  if (options.weight_bits) recipe.defaults.weight_bits = options.weight_bits;
-  if (!options.activation_bits.empty()) {
-    recipe.defaults.activation_bits =
-        options.activation_bits == "none" ? 0 : std::stoi(options.activation_bits);
-  }
-  if (options.scheme == "float") {
-    recipe.defaults.skip = true;
-  } else if (!options.scheme.empty()) {
-    recipe.defaults.scheme = compress::scheme_from(options.scheme);
-  }
-  return recipe;
-}
 
 void run(const Options& options, const Machine& machine) {
   const auto start = std::chrono::steady_clock::now();
   apply(options.common);
-  const compress::Recipe recipe = make_recipe(options);
+  const compress::Recipe recipe = make_recipe(options.recipe);
   // Integer weights are fitted anew, from the numbers they stand for.
   const ir::Graph graph = load_network(options.input, {.dequantize = true});
   // What can be wrong with the request is found before the work, not after it.
@@ -88,16 +64,7 @@ void add_quantize(CLI::App& app, Action& action) {
       ->required()
       ->check(some_path());
   add_data_options(*verb, options->data, "train");
-  verb->add_option("--weight-bits", options->weight_bits, "Bits per weight (default 3)")
-      ->check(CLI::Range(1, 8));
-  verb->add_option("--activation-bits", options->activation_bits,
-                   "Bits per activation, or none for float32 (default 3)")
-      ->check(CLI::IsMember({"1", "2", "3", "4", "5", "6", "7", "8", "none"}));
-  verb->add_option("--scheme", options->scheme, "Number system (default basis)")
-      ->check(CLI::IsMember({"basis", "affine", "symmetric", "fixed", "float"}));
-  verb->add_option("--recipe", options->recipe,
-                   "TOML file with settings per layer and for the fitting")
-      ->check(some_path());
+  add_recipe_options(*verb, options->recipe);
   verb->final_callback([options, &action] {
     action = [options](const Machine& machine) { run(*options, machine); };
   });

@@ -74,6 +74,17 @@ std::string to_json(const std::vector<compress::LayerReport>& layers,
                {"layers", list}});
 }
 
+std::string to_json(const TrainSummary& summary) {
+  Json epochs = Json::array();
+  for (const TrainSummary::Epoch& epoch : summary.epochs) {
+    epochs.push_back({{"loss", epoch.loss}, {"agreement", epoch.agreement}});
+  }
+  return dump({{"input_bytes", summary.input_bytes},
+               {"output_bytes", summary.output_bytes},
+               {"seconds", summary.seconds},
+               {"epochs", epochs}});
+}
+
 std::string to_json(const compress::Evaluation& evaluation) {
   Json json = {
       {"metric", evaluation.metric}, {"value", evaluation.value}, {"samples", evaluation.samples}};

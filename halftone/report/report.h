@@ -21,6 +21,18 @@ struct QuantizeSummary {
   double seconds = 0;
 };
 
+/// What `distill` says beside its file.
+struct TrainSummary {
+  struct Epoch {
+    double loss = 0;       ///< mean over the samples
+    double agreement = 0;  ///< share of them with the wanted answer
+  };
+  std::size_t input_bytes = 0;   ///< of the teacher's file
+  std::size_t output_bytes = 0;  ///< of the student's
+  double seconds = 0;
+  std::vector<Epoch> epochs;
+};
+
 /// A file that `run` wrote.
 struct OutputFile {
   std::string file;
@@ -34,6 +46,9 @@ std::string to_text(const std::vector<compress::LayerReport>& layers,
                     const QuantizeSummary& summary);
 std::string to_json(const std::vector<compress::LayerReport>& layers,
                     const QuantizeSummary& summary);
+
+std::string to_text(const TrainSummary& summary);
+std::string to_json(const TrainSummary& summary);
 
 std::string to_text(const compress::Evaluation& evaluation);
 std::string to_json(const compress::Evaluation& evaluation);

@@ -74,6 +74,16 @@ TEST(EvaluationReport, ShowsAReferenceOnlyIfThereIsOne) {
   EXPECT_THAT(to_text(evaluation), HasSubstr("same answer as the reference 50.00 %"));
 }
 
+TEST(TrainReport, HasEveryEpoch) {
+  const TrainSummary summary{2000, 100, 1.5, {{0.25, 0.5}, {0.125, 0.75}}};
+  EXPECT_EQ(json::parse(to_json(summary)),
+            json::parse(R"({"input_bytes": 2000, "output_bytes": 100, "seconds": 1.5,
+                            "epochs": [{"loss": 0.25, "agreement": 0.5},
+                                       {"loss": 0.125, "agreement": 0.75}]})"));
+  EXPECT_THAT(to_text(summary),
+              testing::AllOf(HasSubstr("0.1250    75.00 %"), HasSubstr("100 B in 1.5 s")));
+}
+
 TEST(RunReport, NamesTheFiles) {
   const std::vector<OutputFile> outputs = {
       {"o/out0.npy", ir::dense_type(ir::ElementType::kFloat32, {3, 10})}};

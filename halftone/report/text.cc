@@ -54,6 +54,18 @@ std::string to_text(const std::vector<compress::LayerReport>& layers,
                                        format_bytes(summary.output_bytes), ratio, summary.seconds);
 }
 
+std::string to_text(const TrainSummary& summary) {
+  Table table({{"epoch"}, {"loss"}, {"agreement"}});
+  for (std::size_t e = 0; e < summary.epochs.size(); ++e) {
+    const TrainSummary::Epoch& epoch = summary.epochs[e];
+    table.add_row({std::to_string(e + 1), format_number(epoch.loss, 4),
+                   format_number(100 * epoch.agreement, 2) + " %"});
+  }
+  return table.to_text() + fmt::format("\nfile {} -> {} in {:.1f} s\n",
+                                       format_bytes(summary.input_bytes),
+                                       format_bytes(summary.output_bytes), summary.seconds);
+}
+
 std::string to_text(const compress::Evaluation& evaluation) {
   std::string text = fmt::format("{} {:.2f} % of {} samples\n", evaluation.metric,
                                  100 * evaluation.value, evaluation.samples);

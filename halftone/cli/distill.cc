@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "halftone/cli/training.h"
+#include "halftone/compress/quantize.h"
+#include "halftone/formats/model.h"
+#include "halftone/report/report.h"
+#include "halftone/train/trainer.h"
+
+namespace halftone::cli {
+namespace {
+
+struct Options {
+  CommonOptions common;
+  DataOptions data;
+  RecipeOptions recipe;
+  std::string teacher;
+  std::string student;  ///< none: the recipe applied to the teacher
+  std::string output;
+  std::size_t calibration = 2000;
+  std::string optimizer = "adam";
+  std::string levels = "gradient";
+  train::TrainOptions train;
+};
+
+/// The network to be trained, and where the float weights of what is encoded in it are found.
+struct Student {
+  ir::Graph graph;
+  const ir::Graph* original = nullptr;
+};
+
+Student make_student(const Options& options, const ir::Graph& teacher, const Machine& machine,
+                     const ProgressSink& progress) {
+  if (!options.student.empty())
+    return {load_network(options.student, {.dequantize = true}), &teacher};
+  DataOptions few = options.data;
+  few.limit = std::min(options.calibration, few.limit.value_or(options.calibration));
+  const formats::Dataset data = open_data(few);
+  compress::QuantizeResult result =
+      compress::quantize(teacher, data, make_recipe(options.recipe),
+                         {options.common.seed, progress, machine.devices(options.data.devices)});
+  return {std::move(result.graph), &teacher};
+}
+
+train::StudentOptions student_options(const Options& options) {
+  train::StudentOptions result;
+  result.weights.rule = result.activations.rule =
+      options.levels == "gradient" ? train::LevelRule::kGradient : train::LevelRule::kMovingAverage;
+  return result;
+}
+
+/// @param seed, progress, devices  of the run are set here
+train::TrainOptions train_options(const Options& options, const Machine& machine,
+                                  ProgressSink progress) {
+  train::TrainOptions result = options.train;
+  result.batch = options.data.batch;
+  result.seed = options.common.seed;
+  result.progress = std::move(progress);
+  result.devices = machine.devices(options.data.devices);
+  result.optimizer.kind =
+      options.optimizer == "sgd" ? train::OptimizerKind::kSgd : train::OptimizerKind::kAdam;
+  return result;
+}
+
+void run(const Options& options, const Machine& machine) {
+  const auto start = std::chrono::steady_clock::now();
+  apply(options.common);
+  const ir::Graph teacher = load_network(options.teacher, {.dequantize = true});
+  formats::check_model(teacher, options.output);
+  const formats::Dataset data = open_data(options.data);
+  const train::TrainResult result = [&] {
+    Progress progress(options.common, machine);
+    const Student student = make_student(options, teacher, machine, progress.sink());
+    return train::train(student.graph, student.original, &teacher, data, student_options(options),
+                        train_options(options, machine, progress.sink()));
+  }();
+  if (!machine.is_first()) return;
+  formats::save_model(result.graph, options.output);
+  report::TrainSummary summary;
+  summary.input_bytes = std::filesystem::file_size(options.teacher);
+  summary.output_bytes = std::filesystem::file_size(options.output);
+  const auto elapsed = std::chrono::steady_clock::now() - start;
+  summary.seconds = std::chrono::duration<double>(elapsed).count();
+  for (const train::EpochResult& epoch : result.epochs) {
+    summary.epochs.push_back({epoch.loss, epoch.agreement});
+  }
+  std::cout << (options.common.json ? report::to_json(summary) : report::to_text(summary));
+}
+
+void add_training_options(CLI::App& verb, Options& options) {
+  train::TrainOptions& train = options.train;
+  verb.add_option("--epochs", train.epochs, "How often all samples are seen")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  verb.add_option("--optimizer", options.optimizer, "adam (decoupled decay) or sgd (momentum 0.9)")
+      ->check(CLI::IsMember({"adam", "sgd"}))
+      ->capture_default_str();
+  verb.add_option("--rate", train.optimizer.rate, "Learning rate; falls to 0 along a cosine")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  verb.add_option("--weight-decay", train.optimizer.weight_decay, "Of the optimizer")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  verb.add_option("--most-gradient", train.optimizer.most_gradient,
+                  "Cut the gradient's norm to this; 0: never")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  verb.add_option("--temperature", train.loss.temperature, "Softens the teacher's answers")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  verb.add_option("--label-weight", train.loss.label_weight,
+                  "Share of the labels in the loss; 0: none are needed")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  verb.add_option("--levels", options.levels,
+                  "How bases learn: gradient, or average of closed forms")
+      ->check(CLI::IsMember({"gradient", "average"}))
+      ->capture_default_str();
+  verb.add_flag("--flip", train.augment.flip, "Mirror every second image");
+  verb.add_option("--crop", train.augment.padding, "Move images by up to so many pixels")
+      ->check(CLI::Range(0, 64))
+      ->capture_default_str();
+  verb.add_option("--parts", train.parts,
+                  "Parts of a batch that devices share; the result depends on it")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_distill(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* verb = add_verb(app, "distill", "Train a network in few bits on a teacher's answers",
+                            "halftone distill --teacher model.onnx -o model.circle "
+                            "--data examples/mnist --weight-bits 1 --activation-bits 1 --epochs 20",
+                            options->common);
+  verb->add_option("--teacher", options->teacher, "Float network: ONNX, TFLite or circle file")
+      ->required()
+      ->check(some_path());
+  verb->add_option("--student", options->student,
+                   "Network to train, float or in few bits; without, the teacher in few bits")
+      ->check(some_path());
+  verb->add_option("-o,--output", options->output, "File to write: .circle, .tflite or .onnx")
+      ->required()
+      ->check(some_path());
+  options->data.batch = 128;
+  add_data_options(*verb, options->data, "train");
+  add_recipe_options(*verb, options->recipe);
+  verb->add_option("--calibration", options->calibration,
+                   "Samples, from the front, that the student is fitted to before it learns")
+      ->check(CLI::Range(1, 1 << 30))
+      ->capture_default_str();
+  add_training_options(*verb, *options);
+  verb->final_callback([options, &action] {
+    action = [options](const Machine& machine) { run(*options, machine); };
+  });
+}
+
+}  // namespace halftone::cli
