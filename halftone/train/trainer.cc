@@ -42,6 +42,16 @@ at::Tensor to_tensor(const spmd::Array& array, at::IntArrayRef sizes, at::Scalar
       .clone();
 }
 
+/// The images that are augmented: those of the graph's input, or of the data where the graph takes
+/// them flat.
+ir::Shape image_shape(const ir::Shape& input, const formats::SampleShape& sample) {
+  if (input.rank() != 2) return input;
+  std::vector<ir::Dim> dims{ir::kBatch};
+  if (sample.extents.size() == 2) dims.push_back(1);
+  for (const std::size_t extent : sample.extents) dims.push_back(static_cast<ir::Dim>(extent));
+  return ir::Shape(std::move(dims));
+}
+
 /// What a part of a batch comes to; a tree of arrays, so that parts add up.
 struct PartResult {
   std::vector<spmd::Array> gradients;
@@ -107,7 +117,7 @@ class Training {
         outputs_(student.outputs().begin(), student.outputs().end()),
         student_(with_scores(student), original, student_options),
         feed_(compress::make_feed(data, student)),
-        augment_(options.augment, input_shape(0)) {
+        augment_(options.augment, image_shape(input_shape(0), data.inputs()[0].shape)) {
     if (teacher != nullptr) teacher_ = std::make_unique<Teacher>(*teacher, part_samples());
     check();
     if (options_.devices.empty()) options_.devices = spmd::Devices::for_threads();

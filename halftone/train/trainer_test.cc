@@ -116,6 +116,33 @@ TEST(Train, GivesTheSameBitsForAnyDevicesAndRanks) {
   }
 }
 
+/// Images of 4 x 5 as a network takes them flat.
+formats::Dataset flat_images(std::size_t samples) {
+  Random random(3);
+  std::vector<float> x(samples * 20);
+  for (float& value : x) value = static_cast<float>(random.normal());
+  const auto array = formats::make_npy(std::span<const float>(x), {samples, 4, 5});
+  return formats::dataset_from_npy("images", formats::own_bytes(formats::npy_bytes(array)), {}, {});
+}
+
+TEST(Train, MovesImagesThatANetworkTakesFlat) {
+  const ir::Graph teacher = compress::perceptron(20, 8, 3, 1);
+  const formats::Dataset images = flat_images(128);
+  TrainOptions options = few_epochs();
+  options.epochs = 1;
+  const double still = train(teacher, nullptr, &teacher, images, {}, options).epochs[0].loss;
+  EXPECT_NEAR(still, 0, 1e-6);  // a copy of the teacher
+  options.augment = {.flip = true, .padding = 2};
+  const ir::Graph fresh = compress::perceptron(20, 8, 3, 99);
+  const auto loss_of = [&](const TrainOptions& how) {
+    return train(fresh, nullptr, &teacher, images, {}, how).epochs[0].loss;
+  };
+  const double moved = loss_of(options);
+  EXPECT_EQ(moved, loss_of(options));
+  options.augment = {};
+  EXPECT_NE(moved, loss_of(options));
+}
+
 TEST(Train, RefusesWhatCannotBeTrained) {
   const ir::Graph teacher = teacher_network();
   const formats::Dataset unlabelled = compress::random_dataset(64, 10, 1);
@@ -139,6 +166,9 @@ TEST(Train, RefusesWhatCannotBeTrained) {
   expect_refusal(ErrorKind::kUsage, "expected a multiple of the 2 parts", options, &teacher);
   const ir::Graph other = compress::perceptron(10, 5, 3, 1);
   expect_refusal(ErrorKind::kShape, "tells 3 classes apart, the student 4", few_epochs(), &other);
+  options = few_epochs();
+  options.augment.flip = true;
+  expect_refusal(ErrorKind::kUsage, "augmentation: expected images", options, &teacher);
   options = few_epochs();
   options.optimizer.rate = 3e37;
   expect_refusal(ErrorKind::kUnsupported, "no number any more", options, &teacher);
