@@ -37,11 +37,12 @@ int start_trainer(char** argv) {
 constexpr std::array<AddVerb, 7> kVerbs = {
     add_inspect, add_convert, add_quantize, add_distill_elsewhere, add_eval, add_run, add_bench};
 
-}  // namespace
-}  // namespace halftone::cli
-
-int main(int argc, char** argv) {
-  using namespace halftone::cli;
+int main_with(int argc, char** argv) {
   if (argc > 1 && is_of_trainer(argv[1])) return start_trainer(argv);
   return run_program(argc, argv, kVerbs);
 }
+
+}  // namespace
+}  // namespace halftone::cli
+
+int main(int argc, char** argv) { return halftone::cli::main_with(argc, argv); }

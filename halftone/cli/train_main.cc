@@ -6,7 +6,6 @@
 #include "halftone/cli/training.h"
 
 int main(int argc, char** argv) {
-  using namespace halftone::cli;
-  constexpr std::array<AddVerb, 1> kVerbs = {add_distill};
-  return run_program(argc, argv, kVerbs);
+  constexpr std::array<halftone::cli::AddVerb, 1> kVerbs = {halftone::cli::add_distill};
+  return halftone::cli::run_program(argc, argv, kVerbs);
 }

@@ -59,7 +59,7 @@ std::string_view plain_operator(ActivationKind kind) {
 
 /// The operator of a pair of a type.
 std::string binary_operator(Exporter& exporter, ir::BinaryKind kind, const ir::ValueType& type) {
-  const std::string name(to_string(kind));
+  std::string name(to_string(kind));
   switch (kind) {
     case ir::BinaryKind::kMod:
     case ir::BinaryKind::kFmod:

@@ -150,8 +150,11 @@ void int8_conv(const Int8Pixels& x, const Int8ConvWeights& weights, LineRange li
                MatrixView<float> y) noexcept {
   HALFTONE_ASSERT(are_outputs(y, weights.shape(), lines));
   HALFTONE_ASSERT(scratch.size() >= weights.scratch_bytes());
-  std::visit([&](const auto& groups) { compute(x, weights, groups, lines, finish, scratch, y); },
-             weights.groups());
+  // Not std::visit(), which may throw.
+  const auto* const planes = std::get_if<std::vector<PlaneMatmulWeights>>(&weights.groups());
+  const auto* const levels = std::get_if<std::vector<LevelMatmulWeights>>(&weights.groups());
+  if (planes != nullptr) compute(x, weights, *planes, lines, finish, scratch, y);
+  if (levels != nullptr) compute(x, weights, *levels, lines, finish, scratch, y);
 }
 
 }  // namespace halftone::kernels

@@ -86,7 +86,7 @@ std::size_t StateProduct::scratch_bytes(std::size_t rows) const {
 
 void StateProduct::add_floats(MatrixView<const float> h, MatrixView<float> y,
                               std::byte* scratch) const {
-  const auto& weights = std::get<kernels::FloatMatmulWeights>(weights_);
+  const auto& weights = *std::get_if<kernels::FloatMatmulWeights>(&weights_);
   if (!levels_) return kernels::float_matmul(h, weights, y);
   const MatrixView<float> encoded(floats(scratch), h.rows(), inputs_, inputs_);
   for (std::size_t r = 0; r < h.rows(); ++r) {
@@ -98,7 +98,7 @@ void StateProduct::add_floats(MatrixView<const float> h, MatrixView<float> y,
 
 void StateProduct::multiply_bits(MatrixView<const float> h, MatrixView<float> y,
                                  std::byte* scratch) const {
-  const auto& weights = std::get<kernels::BitMatmulWeights>(weights_);
+  const auto& weights = *std::get_if<kernels::BitMatmulWeights>(&weights_);
   const std::size_t words = h.rows() * table_->bits() * weights.words();
   const std::span planes(reinterpret_cast<std::uint64_t*>(scratch), words);
   kernels::encode(h, *table_, planes);
@@ -120,7 +120,7 @@ void StateProduct::multiply_int8(MatrixView<const float> h, MatrixView<float> y,
   if (const auto* planes = std::get_if<kernels::PlaneMatmulWeights>(&weights_)) {
     kernels::plane_matmul(x, *planes, {0, planes->num_blocks()}, y);
   } else {
-    const auto& levels = std::get<kernels::LevelMatmulWeights>(weights_);
+    const auto& levels = *std::get_if<kernels::LevelMatmulWeights>(&weights_);
     kernels::level_matmul(x, levels, {0, levels.num_blocks()}, y);
   }
 }
