@@ -19,7 +19,7 @@ awk '
     may["compress"] = may["runtime"] " formats passes runtime"
     may["train"] = may["compress"] " compress"
     may["report"] = may["compress"] " compress"
-    may["cli"] = may["report"] " report"
+    may["cli"] = may["train"] " train report"
   }
   match($0, /^[ \t]*#[ \t]*include[ \t]*"halftone\/[a-z_]+\//) {
     split(FILENAME, path, "/")
