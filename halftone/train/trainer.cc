@@ -234,6 +234,7 @@ class Training {
     };
     PartResult sum = spmd::spread_sum(
         lane, {.axis_name = kAxis, .axis_size = options_.parts, .devices = options_.devices})();
+    const ThreadLimit limit(1);  // as in run_part()
     std::vector<at::Tensor> parameters = student_.parameters();
     double square = 0;
     for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -245,7 +246,6 @@ class Training {
     if (most > 0 && square > most * most) {
       for (at::Tensor& p : parameters) p.mutable_grad().mul_(most / std::sqrt(square));
     }
-    const ThreadLimit limit(1);
     optimizer_->step();
     std::vector<LevelSums> sums;
     for (std::size_t i = 0; i < sum.counts.size(); ++i) {
