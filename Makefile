@@ -12,7 +12,8 @@ build:  ## Build the program: build/release/halftone (the default)
 	@cmake --preset release > /dev/null
 	@cmake --build --preset release --target halftone
 
-train: setup  ## Build the program that trains too: build/release/halftone-train (needs libtorch)
+train:  ## Set up, and build the program that trains too: build/release/halftone-train (libtorch)
+	@scripts/setup.sh --training
 	@cmake --preset release > /dev/null
 	@cmake --build --preset release --target halftone halftone-train
 
@@ -20,7 +21,8 @@ demo: setup  ## Set up, build, and take the bundled network to 3, 2 and 1 bits
 	@$(MAKE) build
 	@scripts/demo.sh
 
-test: setup  ## Set up, build, and run every test
+test:  ## Set up, build, and run every test
+	@scripts/setup.sh --training
 	@scripts/test.sh
 
 check:  ## What a change must pass: both compilers, sanitizers, fuzzers, lint (see CONTRIBUTING.md)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs the Debian packages Halftone needs, those only that are missing.
-#   scripts/setup.sh                what building, running and testing need
+#   scripts/setup.sh                what building and running need, and most tests
+#   scripts/setup.sh --training     also what training needs
 #   scripts/setup.sh --check-tools  also what `make check` needs
 #   scripts/setup.sh --emulator-tools  also what scripts/test_avx512.sh needs
 #   scripts/setup.sh --verify       installs nothing; fails and names what is missing
@@ -17,8 +18,10 @@ build_packages=(
   libhdf5-dev zlib1g-dev                         # data sets
   libcli11-dev libfmt-dev nlohmann-json3-dev libtomlplusplus-dev    # command line, text, recipes
   libopenmpi-dev openmpi-bin                     # several processes and machines
-  libtorch-dev                                   # training: tensors with gradients
   libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata       # tests, benchmarks
+)
+training_packages=(
+  libtorch-dev                                   # tensors with gradients
 )
 check_packages=(
   clang-14 libclang-rt-14-dev                    # second compiler, sanitizers, libFuzzer
@@ -35,7 +38,8 @@ options=""
 verify=0
 for argument in "$@"; do
   case "$argument" in
-    --check-tools) packages+=("${check_packages[@]}") ;;
+    --training) packages+=("${training_packages[@]}") ;;
+    --check-tools) packages+=("${training_packages[@]}" "${check_packages[@]}") ;;
     --emulator-tools)
       packages+=("${emulator_packages[@]}")
       options=" $argument"
