@@ -89,15 +89,14 @@ void export_convolution(Exporter& exporter, const ir::Node& node) {
     options.depth_multiplier =
         narrow(exporter.graph().value(node.output).type.shape.back() / image.back());
     options.fused_activation_function = activation_type(op.activation);
-    exporter.add(OperatorCode::kDepthwiseConv2d, std::move(inputs), node.output,
-                 united(std::move(options)));
+    exporter.add(OperatorCode::kDepthwiseConv2d, std::move(inputs), node.output, united(options));
     return;
   }
   inputs[1] = exporter.tensor(node.inputs[1]);
   schema::Conv2DOptionsT options;
   set_pace(options, op.window, image, kernel);
   options.fused_activation_function = activation_type(op.activation);
-  exporter.add(OperatorCode::kConv2d, std::move(inputs), node.output, united(std::move(options)));
+  exporter.add(OperatorCode::kConv2d, std::move(inputs), node.output, united(options));
 }
 
 void export_pool(Exporter& exporter, const ir::Node& node) {
@@ -113,7 +112,7 @@ void export_pool(Exporter& exporter, const ir::Node& node) {
   options.filter_width = narrow(op.kernel[1]);
   exporter.add(
       op.kind == ir::PoolKind::kMax ? OperatorCode::kMaxPool2d : OperatorCode::kAveragePool2d,
-      {exporter.tensor(node.inputs[0])}, node.output, united(std::move(options)));
+      {exporter.tensor(node.inputs[0])}, node.output, united(options));
 }
 
 }  // namespace halftone::formats::circle
