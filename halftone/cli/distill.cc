@@ -29,23 +29,16 @@ struct Options {
   train::TrainOptions train;
 };
 
-/// The network to be trained, and where the float weights of what is encoded in it are found.
-struct Student {
-  ir::Graph graph;
-  const ir::Graph* original = nullptr;
-};
-
-Student make_student(const Options& options, const ir::Graph& teacher, const Machine& machine,
-                     const ProgressSink& progress) {
-  if (!options.student.empty())
-    return {load_network(options.student, {.dequantize = true}), &teacher};
+/// The network to be trained.
+ir::Graph make_student(const Options& options, const ir::Graph& teacher, const Machine& machine,
+                       const ProgressSink& progress) {
+  if (!options.student.empty()) return load_network(options.student, {.dequantize = true});
   DataOptions few = options.data;
   few.limit = std::min(options.calibration, few.limit.value_or(options.calibration));
   const formats::Dataset data = open_data(few);
-  compress::QuantizeResult result =
-      compress::quantize(teacher, data, make_recipe(options.recipe),
-                         {options.common.seed, progress, machine.devices(options.data.devices)});
-  return {std::move(result.graph), &teacher};
+  return compress::quantize(teacher, data, make_recipe(options.recipe),
+                            {options.common.seed, progress, machine.devices(options.data.devices)})
+      .graph;
 }
 
 train::StudentOptions student_options(const Options& options) {
@@ -55,7 +48,7 @@ train::StudentOptions student_options(const Options& options) {
   return result;
 }
 
-/// @param seed, progress, devices  of the run are set here
+/// The options of the training, with what other options say of batch, seed, optimizer and devices.
 train::TrainOptions train_options(const Options& options, const Machine& machine,
                                   ProgressSink progress) {
   train::TrainOptions result = options.train;
@@ -76,8 +69,8 @@ void run(const Options& options, const Machine& machine) {
   const formats::Dataset data = open_data(options.data);
   const train::TrainResult result = [&] {
     Progress progress(options.common, machine);
-    const Student student = make_student(options, teacher, machine, progress.sink());
-    return train::train(student.graph, student.original, &teacher, data, student_options(options),
+    const ir::Graph student = make_student(options, teacher, machine, progress.sink());
+    return train::train(student, &teacher, &teacher, data, student_options(options),
                         train_options(options, machine, progress.sink()));
   }();
   if (!machine.is_first()) return;

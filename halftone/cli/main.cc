@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <system_error>
 
