@@ -11,20 +11,11 @@
 #include "halftone/ir/graph.h"
 #include "halftone/spmd/devices.h"
 #include "halftone/train/augment.h"
+#include "halftone/train/optimizer.h"
 #include "halftone/train/scores.h"
-#include "halftone/train/student.h"
+#include "halftone/train/student/student.h"
 
 namespace halftone::train {
-
-enum class OptimizerKind { kSgd, kAdam };
-
-struct OptimizerOptions {
-  OptimizerKind kind = OptimizerKind::kAdam;
-  double rate = 1e-3;        ///< at the start; falls to zero along a cosine
-  double momentum = 0.9;     ///< of SGD, Nesterov's
-  double weight_decay = 0;   ///< decoupled with Adam (AdamW)
-  double most_gradient = 0;  ///< the gradient's norm is cut to this; 0: never
-};
 
 struct TrainOptions {
   std::size_t epochs = 1;

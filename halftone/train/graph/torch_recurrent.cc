@@ -2,7 +2,7 @@
 // Recurrent layers, unrolled along the sequence.
 #include <ATen/ATen.h>
 
-#include "halftone/train/torch_operators.h"
+#include "halftone/train/graph/torch_operators.h"
 
 namespace halftone::train {
 namespace {

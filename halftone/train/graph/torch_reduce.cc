@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "halftone/base/error.h"
-#include "halftone/train/torch_operators.h"
+#include "halftone/train/graph/torch_operators.h"
 
 namespace halftone::train {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products, windows and recurrences beside their definitions.
-#include "halftone/train/testing.h"
-#include "halftone/train/torch_operators.h"
+#include "halftone/train/graph/testing.h"
+#include "halftone/train/graph/torch_operators.h"
 
 namespace halftone::train {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/train/torch_operators.h"
+#include "halftone/train/graph/torch_operators.h"
 
 #include <ATen/ATen.h>
 
 #include "halftone/base/error.h"
-#include "halftone/train/torch_tensor.h"
+#include "halftone/train/graph/torch_tensor.h"
 
 namespace halftone::train {
 

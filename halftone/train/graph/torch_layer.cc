@@ -4,7 +4,7 @@
 // libtorch calls channels_last, so that nothing is copied.
 #include <ATen/ATen.h>
 
-#include "halftone/train/torch_operators.h"
+#include "halftone/train/graph/torch_operators.h"
 
 namespace halftone::train {
 namespace {

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "halftone/base/error.h"
-#include "halftone/train/torch_operators.h"
+#include "halftone/train/graph/torch_operators.h"
 
 namespace halftone::train {
 namespace {

@@ -4,7 +4,7 @@
 #include <c10/util/Exception.h>
 
 #include "halftone/base/error.h"
-#include "halftone/train/torch_operators.h"
+#include "halftone/train/graph/torch_operators.h"
 
 namespace halftone::train {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/train/torch_graph.h"
+#include "halftone/train/graph/torch_graph.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
@@ -10,8 +10,8 @@
 
 #include "halftone/base/parallel.h"
 #include "halftone/ir/verify.h"
-#include "halftone/train/testing.h"
-#include "halftone/train/torch_tensor.h"
+#include "halftone/train/graph/testing.h"
+#include "halftone/train/graph/torch_tensor.h"
 
 namespace halftone::train {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/train/torch_graph.h"
+#include "halftone/train/graph/torch_graph.h"
 
 #include <c10/util/Exception.h>
 
@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "halftone/base/error.h"
-#include "halftone/train/torch_operators.h"
-#include "halftone/train/torch_tensor.h"
-#include "halftone/train/trainable.h"
+#include "halftone/train/graph/torch_operators.h"
+#include "halftone/train/graph/torch_tensor.h"
+#include "halftone/train/graph/trainable.h"
 
 namespace halftone::train {
 namespace {

@@ -10,8 +10,8 @@
 #include "halftone/formats/model.h"
 #include "halftone/passes/simplify.h"
 #include "halftone/runtime/session.h"
-#include "halftone/train/testing.h"
-#include "halftone/train/torch_tensor.h"
+#include "halftone/train/graph/testing.h"
+#include "halftone/train/graph/torch_tensor.h"
 
 namespace halftone::train {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/train/student.h"
+#include "halftone/train/student/student.h"
 
 #include <ATen/ATen.h>
 #include <torch/autograd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/train/level_quantizer.h"
+#include "halftone/train/student/level_quantizer.h"
 
 #include <ATen/ATen.h>
 #include <torch/autograd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/train/torch_tensor.h"
+#include "halftone/train/graph/torch_tensor.h"
 
 #include <ATen/ops/empty.h>
 

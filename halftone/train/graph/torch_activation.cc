@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "halftone/base/error.h"
-#include "halftone/train/torch_operators.h"
+#include "halftone/train/graph/torch_operators.h"
 
 namespace halftone::train {
 namespace {

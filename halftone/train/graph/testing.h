@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "halftone/ir/testing.h"
-#include "halftone/train/torch_graph.h"
+#include "halftone/train/graph/torch_graph.h"
 
 namespace halftone::train {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/train/testing.h"
+#include "halftone/train/graph/testing.h"
 
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <cmath>
 
-#include "halftone/train/torch_tensor.h"
+#include "halftone/train/graph/torch_tensor.h"
 
 namespace halftone::train {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/train/trainable.h"
+#include "halftone/train/graph/trainable.h"
 
 #include <gmock/gmock.h>
 

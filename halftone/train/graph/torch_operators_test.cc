@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What works element by element, moves elements, or makes statistics of them, beside the
 // definitions.
-#include "halftone/train/torch_operators.h"
+#include "halftone/train/graph/torch_operators.h"
 
 #include <ATen/ATen.h>
 
 #include <limits>
 
-#include "halftone/train/testing.h"
+#include "halftone/train/graph/testing.h"
 
 namespace halftone::train {
 namespace {

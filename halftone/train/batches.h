@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Samples in the order in which training sees them.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "halftone/formats/data/dataset.h"
+#include "halftone/ir/graph.h"
+#include "halftone/runtime/stream.h"
+#include "halftone/train/augment.h"
+
+namespace halftone::train {
+
+/// A data set as a network's inputs. What it gives is a function of seed, epoch and sample alone.
+class Batches {
+ public:
+  /// @throws Error kShape as compress::make_feed(); kUsage as Augment
+  Batches(const formats::Dataset& data, const ir::Graph& graph, const AugmentOptions& augment,
+          std::uint64_t seed);
+
+  [[nodiscard]] const formats::Dataset& data() const { return data_; }
+  /// The samples in an order of the epoch's own.
+  [[nodiscard]] std::vector<std::size_t> shuffled(std::size_t epoch) const;
+  /// One tensor per input of the graph, float32, moved as in this epoch.
+  [[nodiscard]] std::vector<at::Tensor> inputs(std::span<const std::size_t> samples,
+                                               std::size_t epoch) const;
+  /// The same, not moved.
+  [[nodiscard]] std::vector<at::Tensor> plain_inputs(std::span<const std::size_t> samples) const;
+  /// int64 [samples]; undefined if there are none.
+  [[nodiscard]] at::Tensor labels(std::span<const std::size_t> samples) const;
+
+ private:
+  const formats::Dataset& data_;
+  std::vector<ir::Shape> shapes_;  ///< of the inputs
+  runtime::FillInput feed_;
+  Augment augment_;
+  std::uint64_t seed_;
+};
+
+}  // namespace halftone::train

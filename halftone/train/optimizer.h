@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// How parameters follow their gradients.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <vector>
+
+namespace torch::optim {
+class Optimizer;
+}
+
+namespace halftone::train {
+
+enum class OptimizerKind { kSgd, kAdam };
+
+struct OptimizerOptions {
+  OptimizerKind kind = OptimizerKind::kAdam;
+  double rate = 1e-3;        ///< at the start; falls to zero along a cosine
+  double momentum = 0.9;     ///< of SGD, Nesterov's
+  double weight_decay = 0;   ///< decoupled with Adam (AdamW)
+  double most_gradient = 0;  ///< the gradient's norm is cut to this; 0: never
+};
+
+/// SGD with Nesterov's momentum, or AdamW (Loshchilov, Hutter, ICLR 2019, arXiv:1711.05101), of
+/// libtorch.
+class Optimizer {
+ public:
+  Optimizer(std::vector<at::Tensor> parameters, const OptimizerOptions& options);
+  ~Optimizer();
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+
+  /// Moves the parameters by their gradients, whose norm it cuts first.
+  /// @param gradients  one per parameter
+  void step(const std::vector<at::Tensor>& gradients, double rate);
+
+ private:
+  void set_rate(double rate);
+
+  OptimizerOptions options_;
+  std::vector<at::Tensor> parameters_;
+  std::unique_ptr<torch::optim::Optimizer> optimizer_;
+};
+
+}  // namespace halftone::train
