@@ -3,8 +3,7 @@
 
 #include <ATen/ATen.h>
 
-#include <algorithm>
-#include <span>
+#include <cmath>
 #include <utility>
 
 #include "halftone/base/error.h"
@@ -15,8 +14,6 @@ namespace {
 using compress::Matrix;
 using compress::Vector;
 using Eigen::Index;
-
-at::TensorOptions float_options() { return at::TensorOptions(at::kFloat); }
 
 at::Tensor to_tensor(const Matrix& matrix) {
   return at::from_blob(const_cast<double*>(matrix.data()), {matrix.rows(), matrix.cols()},
@@ -36,10 +33,14 @@ Vector parameters_near(const compress::ParameterSpace& space, const numerics::Ba
 
 }  // namespace
 
+double step_gradient_scale(std::size_t num_numbers, int bits) {
+  return 1 / std::sqrt(static_cast<double>(num_numbers) * ((1 << bits) - 1));
+}
+
 LevelQuantizer::LevelQuantizer(compress::ParameterSpace space,
                                const std::vector<numerics::Basis>& bases,
                                const LevelQuantizerOptions& options)
-    : space_(std::move(space)), options_(options), features_(to_tensor(space_.features())) {
+    : space_(std::move(space)), options_(options) {
   HALFTONE_ASSERT(!bases.empty());
   Matrix start(static_cast<Index>(bases.size()), space_.size());
   for (std::size_t b = 0; b < bases.size(); ++b) {
@@ -52,32 +53,15 @@ LevelQuantizer::LevelQuantizer(compress::ParameterSpace space,
 
 void LevelQuantizer::refresh() {
   const at::Tensor numbers = parameters_.detach().to(at::kDouble).contiguous();
-  const std::size_t num_levels = std::size_t{1} << space_.bits();
-  const auto rows = static_cast<std::int64_t>(num_bases());
-  const auto cols = static_cast<std::int64_t>(num_levels);
-  levels_ = at::empty({rows, cols}, float_options());
-  order_ = at::empty({rows, cols}, at::TensorOptions(at::kLong));
-  thresholds_ = at::empty({rows, cols - 1}, float_options());
-  reach_ = at::empty({2, rows, 1}, float_options());
+  const std::size_t count = num_bases();
   bases_.clear();
-  for (std::size_t b = 0; b < num_bases(); ++b) {
+  for (std::size_t b = 0; b < count; ++b) {
     const Eigen::Map<const Vector> p(
         numbers.data_ptr<double>() + b * static_cast<std::size_t>(space_.size()), space_.size());
     bases_.push_back(space_.to_basis(p));
-    const numerics::LevelTable table(bases_.back());
-    float* const levels = levels_.data_ptr<float>() + b * num_levels;
-    std::int64_t* const order = order_.data_ptr<std::int64_t>() + b * num_levels;
-    for (std::size_t l = 0; l < num_levels; ++l) {
-      levels[table.codes()[l]] = table.levels()[l];
-      order[l] = table.codes()[l];
-    }
-    std::ranges::copy(table.thresholds(), thresholds_.data_ptr<float>() + b * (num_levels - 1));
-    const float low = table.levels().front();
-    const float high = table.levels().back();
-    const float half_gap = (high - low) / static_cast<float>(2 * (num_levels - 1));
-    reach_.data_ptr<float>()[b] = low - half_gap;
-    reach_.data_ptr<float>()[num_bases() + b] = high + half_gap;
   }
+  rounding_ = std::make_shared<const LevelRounding>(space_, bases_, options_.clips,
+                                                    options_.gradient_scale);
 }
 
 at::Tensor LevelQuantizer::rows_of(const at::Tensor& x) const {
@@ -86,35 +70,15 @@ at::Tensor LevelQuantizer::rows_of(const at::Tensor& x) const {
   return x.reshape({rows, -1});
 }
 
-at::Tensor LevelQuantizer::codes_of(const at::Tensor& rows) const {
-  const at::Tensor places = at::searchsorted(thresholds_, rows.detach().contiguous());
-  return order_.gather(1, places);
-}
-
 at::Tensor LevelQuantizer::forward(const at::Tensor& x) const {
-  const at::Tensor rows = rows_of(x);
-  const at::Tensor codes = codes_of(rows);
-  at::Tensor levels = levels_;
-  if (options_.rule == LevelRule::kGradient) {
-    const at::Tensor free = parameters_.matmul(features_.t());
-    levels = free + (levels_ - free).detach();
-  }
-  const at::Tensor passed = options_.clips ? at::clamp(rows, reach_[0], reach_[1]) : rows;
-  return (levels.gather(1, codes) + (passed - passed.detach())).reshape(x.sizes());
+  return rounding_->round(rows_of(x), parameters_).reshape(x.sizes());
 }
 
-LevelSums LevelQuantizer::sums(const at::Tensor& x) const {
-  const at::Tensor rows = rows_of(x).detach();
-  const at::Tensor codes = codes_of(rows);
-  const auto zeros = [&] { return at::zeros(levels_.sizes(), at::TensorOptions(at::kDouble)); };
-  const at::Tensor numbers = rows.to(at::kDouble);
-  return {zeros().scatter_add_(1, codes, at::ones_like(numbers)),
-          zeros().scatter_add_(1, codes, numbers)};
-}
+LevelSums LevelQuantizer::sums(const at::Tensor& x) const { return rounding_->sums(rows_of(x)); }
 
 void LevelQuantizer::update(const LevelSums& sums) {
   HALFTONE_ASSERT(options_.rule == LevelRule::kMovingAverage);
-  const auto num_levels = static_cast<std::size_t>(levels_.size(1));
+  const std::size_t num_levels = std::size_t{1} << space_.bits();
   const Matrix& features = space_.features();
   const double* counts = sums.counts.data_ptr<double>();
   const double* totals = sums.sums.data_ptr<double>();

@@ -5,10 +5,12 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 #include "halftone/compress/fit/parameters.h"
 #include "halftone/numerics/basis.h"
+#include "halftone/train/student/level_rounding.h"
 
 namespace halftone::train {
 
@@ -23,14 +25,15 @@ struct LevelQuantizerOptions {
   double momentum = 0.9;  ///< share of the old parameters that a step keeps, of the moving average
   /// Whether numbers beyond the outer levels, by more than half a gap, get no gradient.
   bool clips = false;
+  /// Factor on the gradient of the parameters, of LevelRule::kGradient; see step_gradient_scale().
+  double gradient_scale = 1;
 };
 
-/// What the closed form needs of some numbers: how many took each code, and their sum. Those of
-/// parts of a batch add up.
-struct LevelSums {
-  at::Tensor counts;  ///< float64 [bases, 2^K]
-  at::Tensor sums;    ///< float64 [bases, 2^K]
-};
+/// 1 / sqrt(n (2^K - 1)): makes the step of an affine quantizer of n numbers move about as fast, in
+/// proportion, as the numbers do.
+/// Source: Esser et al., Learned step size quantization, ICLR 2020 (arXiv:1902.08153), section 2.2,
+/// which has the largest of signed codes, 2^(K-1) - 1, for weights.
+double step_gradient_scale(std::size_t num_numbers, int bits);
 
 /// One basis for each row of numbers.
 ///
@@ -39,6 +42,8 @@ struct LevelSums {
 ///
 /// The moving average solves (sum_x f f') p' = sum_x f x over the features f of the codes and
 /// moves p to momentum p + (1 - momentum) p'.
+/// With affine or symmetric levels that follow the gradient this is learned step size quantization
+/// (LSQ), with clipping at learned levels.
 /// Source: Zhang et al., LQ-Nets, ECCV 2018 (arXiv:1807.10029), section 3.3 and Algorithm 1, for
 /// the moving average; Bengio et al. 2013 (arXiv:1308.3432) for the gradient that passes straight
 /// through. Differs: offsets and all schemes of ParameterSpace, and counts and sums of codes
@@ -72,17 +77,12 @@ class LevelQuantizer {
 
  private:
   [[nodiscard]] at::Tensor rows_of(const at::Tensor& x) const;
-  [[nodiscard]] at::Tensor codes_of(const at::Tensor& rows) const;
 
   compress::ParameterSpace space_;
   LevelQuantizerOptions options_;
-  at::Tensor features_;    ///< float32 [2^K, parameters]
   at::Tensor parameters_;  ///< float32 [bases, parameters]
   std::vector<numerics::Basis> bases_;
-  at::Tensor levels_;      ///< float32 [bases, 2^K], by code
-  at::Tensor order_;       ///< int64 [bases, 2^K] codes, by ascending level
-  at::Tensor thresholds_;  ///< float32 [bases, 2^K - 1], ascending
-  at::Tensor reach_;       ///< float32 [2, bases, 1]: below and above there is no gradient
+  std::shared_ptr<const LevelRounding> rounding_;  // with gradients that are still to be computed
 };
 
 }  // namespace halftone::train

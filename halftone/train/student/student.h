@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "halftone/ir/graph.h"
-#include "halftone/train/student/level_quantizer.h"
 #include "halftone/train/graph/torch_graph.h"
+#include "halftone/train/student/level_quantizer.h"
 
 namespace halftone::train {
 
