@@ -46,6 +46,10 @@ struct RecipeOptions {
   std::string activation_bits;  ///< a number or "none"
   std::string scheme;
   std::string recipe;  ///< a file
+
+  [[nodiscard]] bool is_given() const {
+    return weight_bits || !activation_bits.empty() || !scheme.empty() || !recipe.empty();
+  }
 };
 
 /// The processes and devices that a command runs on: one process, or the ranks of mpirun. All of

@@ -26,25 +26,38 @@ struct Options {
   std::size_t calibration = 2000;
   std::string optimizer = "adam";
   std::string levels = "gradient";
+  bool normalises = true;
   train::TrainOptions train;
 };
 
-/// The network to be trained.
-ir::Graph make_student(const Options& options, const ir::Graph& teacher, const Machine& machine,
-                       const ProgressSink& progress) {
-  if (!options.student.empty()) return load_network(options.student, {.dequantize = true});
+/// The network to be trained, and the float network that it was.
+struct Pupil {
+  ir::Graph graph;
+  ir::Graph original;
+};
+
+/// What there is, in the few bits that options ask for: of the teacher if there is no student.
+Pupil make_pupil(const Options& options, const ir::Graph& teacher, const Machine& machine,
+                 const ProgressSink& progress) {
+  const bool has_student = !options.student.empty();
+  ir::Graph original = has_student ? load_network(options.student, {.dequantize = true}) : teacher;
+  if (has_student && !options.recipe.is_given()) return {original, std::move(original)};
   DataOptions few = options.data;
   few.limit = std::min(options.calibration, few.limit.value_or(options.calibration));
   const formats::Dataset data = open_data(few);
-  return compress::quantize(teacher, data, make_recipe(options.recipe),
-                            {options.common.seed, progress, machine.devices(options.data.devices)})
-      .graph;
+  ir::Graph graph =
+      compress::quantize(original, data, make_recipe(options.recipe),
+                         {options.common.seed, progress, machine.devices(options.data.devices)})
+          .graph;
+  return {std::move(graph), std::move(original)};
 }
 
 train::StudentOptions student_options(const Options& options) {
   train::StudentOptions result;
   result.weights.rule = result.activations.rule =
       options.levels == "gradient" ? train::LevelRule::kGradient : train::LevelRule::kMovingAverage;
+  result.scheme = make_recipe(options.recipe).defaults.scheme.value_or(compress::Scheme::kBasis);
+  result.normalises = options.normalises;
   return result;
 }
 
@@ -69,8 +82,8 @@ void run(const Options& options, const Machine& machine) {
   const formats::Dataset data = open_data(options.data);
   const train::TrainResult result = [&] {
     Progress progress(options.common, machine);
-    const ir::Graph student = make_student(options, teacher, machine, progress.sink());
-    return train::train(student, &teacher, &teacher, data, student_options(options),
+    const Pupil pupil = make_pupil(options, teacher, machine, progress.sink());
+    return train::train(pupil.graph, &pupil.original, &teacher, data, student_options(options),
                         train_options(options, machine, progress.sink()));
   }();
   if (!machine.is_first()) return;
@@ -115,6 +128,8 @@ void add_training_options(CLI::App& verb, Options& options) {
                   "How bases learn: gradient, or average of closed forms")
       ->check(CLI::IsMember({"gradient", "average"}))
       ->capture_default_str();
+  verb.add_flag("--no-batch-norm{false}", options.normalises,
+                "Do not normalise the outputs of layers while learning");
   verb.add_flag("--flip", train.augment.flip, "Mirror every second image");
   verb.add_option("--crop", train.augment.padding, "Move images by up to so many pixels")
       ->check(CLI::Range(0, 64))

@@ -12,15 +12,14 @@ namespace halftone::train {
 Optimizer::Optimizer(std::vector<at::Tensor> parameters, const OptimizerOptions& options)
     : options_(options), parameters_(std::move(parameters)) {
   if (options_.kind == OptimizerKind::kSgd) {
-    optimizer_ = std::make_unique<torch::optim::SGD>(parameters_,
-                                                     torch::optim::SGDOptions(options_.rate)
-                                                         .momentum(options_.momentum)
-                                                         .nesterov(options_.momentum > 0)
-                                                         .weight_decay(options_.weight_decay));
+    optimizer_ =
+        std::make_unique<torch::optim::SGD>(parameters_, torch::optim::SGDOptions(options_.rate)
+                                                             .momentum(options_.momentum)
+                                                             .nesterov(options_.momentum > 0)
+                                                             .weight_decay(options_.weight_decay));
   } else {
     optimizer_ = std::make_unique<torch::optim::AdamW>(
-        parameters_,
-        torch::optim::AdamWOptions(options_.rate).weight_decay(options_.weight_decay));
+        parameters_, torch::optim::AdamWOptions(options_.rate).weight_decay(options_.weight_decay));
   }
 }
 

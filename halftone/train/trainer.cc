@@ -4,7 +4,7 @@
 #include <ATen/ATen.h>
 #include <torch/autograd.h>
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <numbers>
@@ -23,31 +23,42 @@ namespace halftone::train {
 namespace {
 
 constexpr const char* kAxis = "part";
+constexpr std::size_t kMeasuredBatches = 8;
 
 /// A tensor's numbers as an array that shares them.
 template <typename T>
 spmd::Array to_array(const at::Tensor& tensor) {
   auto owner = std::make_shared<at::Tensor>(tensor.detach().contiguous());
   const std::span<const T> numbers(owner->data_ptr<T>(), static_cast<std::size_t>(owner->numel()));
-  return spmd::Array::wrap<T>({tensor.numel()}, numbers, owner);
+  return spmd::Array::wrap<T>({tensor.sizes().begin(), tensor.sizes().end()}, numbers, owner);
 }
 
 template <typename T>
-at::Tensor to_tensor(const spmd::Array& array, at::IntArrayRef sizes, at::ScalarType type) {
+at::Tensor to_tensor(const spmd::Array& array, at::ScalarType type) {
+  const std::vector<std::int64_t> sizes(array.shape().begin(), array.shape().end());
   return at::from_blob(const_cast<T*>(array.as<T>().data()), sizes, at::TensorOptions(type))
       .clone();
+}
+
+std::vector<spmd::Array> to_arrays(const std::vector<at::Tensor>& statistics) {
+  std::vector<spmd::Array> arrays;
+  for (const at::Tensor& each : statistics) arrays.push_back(to_array<double>(each));
+  return arrays;
+}
+
+std::vector<at::Tensor> to_statistics(const std::vector<spmd::Array>& arrays) {
+  std::vector<at::Tensor> statistics;
+  for (const spmd::Array& each : arrays) statistics.push_back(to_tensor<double>(each, at::kDouble));
+  return statistics;
 }
 
 /// What a part of a batch comes to; a tree of arrays, so that parts add up.
 struct PartResult {
   std::vector<spmd::Array> gradients;
-  std::vector<spmd::Array> counts;
-  std::vector<spmd::Array> sums;
+  std::vector<spmd::Array> statistics;
   spmd::Array tally;  ///< float64 [2] loss, answers that agree
 
-  static auto members(auto& self) {
-    return std::tie(self.gradients, self.counts, self.sums, self.tally);
-  }
+  static auto members(auto& self) { return std::tie(self.gradients, self.statistics, self.tally); }
 };
 
 class Training {
@@ -65,6 +76,7 @@ class Training {
   }
 
   TrainResult run() {
+    measure();
     TrainResult result;
     for (std::size_t epoch = 0; epoch < options_.epochs; ++epoch) {
       result.epochs.push_back(run_epoch(epoch));
@@ -109,6 +121,21 @@ class Training {
     }
   }
 
+  /// Lets the student start where its normalisation changes nothing: for the first batches.
+  void measure() {
+    const std::vector<std::size_t> order = batches_.shuffled(0);
+    const std::size_t num_parts = std::min(num_steps(), kMeasuredBatches) * options_.parts;
+    const auto lane = [&] {
+      const ThreadLimit limit(1);  // as in run_part()
+      const std::size_t part = spmd::axis_index(kAxis);
+      const auto samples = std::span(order).subspan(part * part_samples(), part_samples());
+      return to_arrays(
+          student_.forward(batches_.inputs(samples, 0), PassKind::kMeasure).statistics);
+    };
+    student_.start(to_statistics(spmd::spread_sum(
+        lane, {.axis_name = kAxis, .axis_size = num_parts, .devices = options_.devices})()));
+  }
+
   EpochResult run_epoch(std::size_t epoch) {
     const std::vector<std::size_t> order = batches_.shuffled(epoch);
     EpochResult result;
@@ -142,16 +169,10 @@ class Training {
     const std::vector<at::Tensor>& parameters = student_.parameters();
     std::vector<at::Tensor> gradients;
     for (std::size_t i = 0; i < parameters.size(); ++i) {
-      gradients.push_back(to_tensor<float>(sum.gradients[i], parameters[i].sizes(), at::kFloat));
+      gradients.push_back(to_tensor<float>(sum.gradients[i], at::kFloat));
     }
     optimizer_.step(gradients, rate);
-    std::vector<LevelSums> sums;
-    for (std::size_t i = 0; i < sum.counts.size(); ++i) {
-      const std::array<std::int64_t, 2> sizes{1, static_cast<std::int64_t>(sum.counts[i].size())};
-      sums.push_back({to_tensor<double>(sum.counts[i], sizes, at::kDouble),
-                      to_tensor<double>(sum.sums[i], sizes, at::kDouble)});
-    }
-    student_.update(sums);
+    student_.update(to_statistics(sum.statistics));
     return sum;
   }
 
@@ -161,7 +182,7 @@ class Training {
     const std::vector<at::Tensor> inputs = batches_.inputs(samples, epoch);
     const at::Tensor labels = batches_.labels(samples);
     const at::Tensor taught = teacher_ == nullptr ? at::Tensor() : teacher_->scores(inputs);
-    const Student::Pass pass = student_.forward(inputs, true);
+    const Student::Pass pass = student_.forward(inputs, PassKind::kLearn);
     const at::Tensor& scores = pass.outputs.back();
     const at::Tensor loss = distillation_loss(scores, taught, labels, options_.loss) /
                             static_cast<double>(options_.batch);
@@ -173,10 +194,7 @@ class Training {
       result.gradients.push_back(
           to_array<float>(gradients[i].defined() ? gradients[i] : at::zeros_like(p)));
     }
-    for (const LevelSums& sums : pass.sums) {
-      result.counts.push_back(to_array<double>(sums.counts));
-      result.sums.push_back(to_array<double>(sums.sums));
-    }
+    result.statistics = to_arrays(pass.statistics);
     const at::Tensor wanted = taught.defined() ? taught.argmax(1) : labels;
     const double agreed = scores.detach().argmax(1).eq(wanted).sum().item<double>();
     result.tally = spmd::Array::of({loss.item<double>(), agreed});

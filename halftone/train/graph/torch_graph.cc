@@ -21,7 +21,7 @@ ir::ElementType element_of(const ir::Graph& graph, ir::ValueId id) {
 }
 
 /// A constant as a tensor, codes as the levels they stand for.
-at::Tensor numbers_of(const ir::Constant& constant, at::ScalarType numbers) {
+at::Tensor to_numbers(const ir::Constant& constant, at::ScalarType numbers) {
   const auto* dense = std::get_if<ir::Tensor>(&constant);
   const at::Tensor tensor = dense != nullptr ? to_torch(*dense) : to_torch(ir::to_float(constant));
   return tensor.is_floating_point() ? tensor.to(numbers) : tensor;
@@ -53,7 +53,7 @@ TorchGraph::TorchGraph(ir::Graph graph, at::ScalarType numbers)
 void TorchGraph::add_parameters() {
   for (const ir::ValueId id : trainable_constants(graph_)) {
     at::Tensor& tensor = constants_[index(id)];
-    tensor = numbers_of(*graph_.constant(id), numbers_).requires_grad_();
+    tensor = to_numbers(*graph_.constant(id), numbers_).requires_grad_();
     parameters_.push_back({id, graph_.value(id).name, tensor});
   }
 }
@@ -65,7 +65,7 @@ void TorchGraph::add_steps() {
     num_uses_[i] = graph_.num_uses(id);
     const ir::Constant* constant = graph_.constant(id);
     if (constant == nullptr || num_uses_[i] == 0 || constants_[i].defined()) continue;
-    constants_[i] = numbers_of(*constant, numbers_);
+    constants_[i] = to_numbers(*constant, numbers_);
   }
   std::vector<ir::ValueId> ids;
   for (const TorchParameter& parameter : parameters_) ids.push_back(parameter.id);
@@ -82,6 +82,10 @@ void TorchGraph::add_steps() {
     steps_.push_back(std::move(step));
   }
   if (!missing.empty()) fail(ErrorKind::kUnsupported, "no gradient for " + missing);
+}
+
+at::Tensor TorchGraph::numbers_of(ir::ValueId constant) const {
+  return constants_[index(constant)].detach();
 }
 
 bool TorchGraph::is_differentiable(ir::NodeId id) const {
@@ -132,11 +136,14 @@ at::Tensor TorchGraph::run(const Step& step, std::vector<at::Tensor> inputs, std
       if (inputs[i].defined()) inputs[i] = hooks.input(step.node, i, inputs[i]);
     }
   }
-  EncodeFunction encode;
+  NodeHooks here;
   if (hooks.encode) {
-    encode = [&](const at::Tensor& x) { return hooks.encode(step.node, x); };
+    here.encode = [&](const at::Tensor& x) { return hooks.encode(step.node, x); };
   }
-  return compute_operator(op, TorchInputs(std::move(inputs), std::move(encode)));
+  if (hooks.product) {
+    here.product = [&](const at::Tensor& x) { return hooks.product(step.node, x); };
+  }
+  return compute_operator(op, TorchInputs(std::move(inputs), std::move(here)));
 }
 
 std::vector<at::Tensor> TorchGraph::forward(std::span<const at::Tensor> inputs,

@@ -33,6 +33,9 @@ struct ForwardHooks {
   /// its weights for states x. Without it: the nearest levels of the node's encoding, the gradient
   /// passing straight through; states without an encoding stay.
   std::function<at::Tensor(ir::NodeId node, const at::Tensor& x)> encode;
+  /// What the products and bias of a FullyConnected, Conv or ConvTranspose become before what is
+  /// added to them and the activation; channels are the last axis.
+  std::function<at::Tensor(ir::NodeId node, const at::Tensor& x)> product;
 };
 
 /// Constants by the value that holds them.
@@ -51,6 +54,8 @@ class TorchGraph {
   explicit TorchGraph(ir::Graph graph, at::ScalarType numbers = at::kFloat);
 
   [[nodiscard]] std::span<const TorchParameter> parameters() const { return parameters_; }
+  /// The numbers of a constant as they are now, without a gradient.
+  [[nodiscard]] at::Tensor numbers_of(ir::ValueId constant) const;
   /// The graph as it came: what ids of nodes and values mean.
   [[nodiscard]] const ir::Graph& source() const { return graph_; }
   /// Whether a node is computed by libtorch, not by definition.

@@ -39,8 +39,8 @@ bool is_known(const ir::FullyConnected& op) { return is_differentiable(op.activa
 
 at::Tensor compute(const ir::FullyConnected& op, const TorchInputs& in) {
   const at::Tensor bias = in[2];
-  return activate(op.activation,
-                  bias.defined() ? at::linear(in[0], in[1], bias) : at::linear(in[0], in[1]));
+  return activate(op.activation, in.product(bias.defined() ? at::linear(in[0], in[1], bias)
+                                                           : at::linear(in[0], in[1])));
 }
 
 at::Tensor compute(const ir::MatMul& op, const TorchInputs& in) {
@@ -60,9 +60,9 @@ at::Tensor compute(const ir::Conv& op, const TorchInputs& in) {
   if (!is_symmetric) {
     x = at::constant_pad_nd(x, padding_list(window.pads_before, window.pads_after));
   }
-  at::Tensor y = channels_last(at::convolution(x, channels_first(in[1]), in[2], window.strides,
-                                               is_symmetric ? window.pads_before : none,
-                                               window.dilations, false, none, op.groups));
+  at::Tensor y = in.product(channels_last(at::convolution(
+      x, channels_first(in[1]), in[2], window.strides, is_symmetric ? window.pads_before : none,
+      window.dilations, false, none, op.groups)));
   if (in[3].defined()) y = y + in[3];
   y = activate(op.activation, y);
   return op.codes != nullptr ? in.encoded(op.codes.get(), y) : y;
@@ -87,7 +87,7 @@ at::Tensor compute(const ir::ConvTranspose& op, const TorchInputs& in) {
   }
   if (before != none || after != none) y = at::constant_pad_nd(y, padding_list(before, after));
   y = channels_last(y);
-  return activate(op.activation, in[2].defined() ? y + in[2] : y);
+  return activate(op.activation, in.product(in[2].defined() ? y + in[2] : y));
 }
 
 }  // namespace halftone::train

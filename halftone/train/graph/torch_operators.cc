@@ -10,7 +10,7 @@ namespace halftone::train {
 
 at::Tensor TorchInputs::encoded(const numerics::BasisEncoding* encoding,
                                 const at::Tensor& x) const {
-  if (encode_) return encode_(x);
+  if (hooks_.encode) return hooks_.encode(x);
   return encoding != nullptr ? nearest_levels(*encoding, x) : x;
 }
 

@@ -13,17 +13,24 @@
 
 namespace halftone::train {
 
-/// Numbers brought to levels; gives a tensor of the same shape.
-using EncodeFunction = std::function<at::Tensor(const at::Tensor&)>;
+/// Gives a tensor of the same shape.
+using TensorFunction = std::function<at::Tensor(const at::Tensor&)>;
+
+/// What replaces numbers on their way through an operator; null functions let them be.
+struct NodeHooks {
+  /// What encodes the output of an Encode, or the states of a Recurrent; null: the levels of the
+  /// operator, if it has any.
+  TensorFunction encode = nullptr;
+  /// What the products and bias of a layer become before its activation.
+  TensorFunction product = nullptr;
+};
 
 /// What an operator computes with.
 class TorchInputs {
  public:
   /// @param tensors  one per input of the node, undefined where it is absent
-  /// @param encode   what encodes the output of an Encode, or the states of a Recurrent; null: the
-  ///                 levels of the operator, if it has any
-  explicit TorchInputs(std::vector<at::Tensor> tensors, EncodeFunction encode = nullptr)
-      : tensors_(std::move(tensors)), encode_(std::move(encode)) {}
+  explicit TorchInputs(std::vector<at::Tensor> tensors, NodeHooks hooks = {})
+      : tensors_(std::move(tensors)), hooks_(std::move(hooks)) {}
 
   [[nodiscard]] std::size_t size() const { return tensors_.size(); }
   /// An input; undefined where it is absent.
@@ -35,10 +42,14 @@ class TorchInputs {
   /// that was given instead.
   [[nodiscard]] at::Tensor encoded(const numerics::BasisEncoding* encoding,
                                    const at::Tensor& x) const;
+  /// What NodeHooks::product makes of it.
+  [[nodiscard]] at::Tensor product(const at::Tensor& x) const {
+    return hooks_.product ? hooks_.product(x) : x;
+  }
 
  private:
   std::vector<at::Tensor> tensors_;
-  EncodeFunction encode_;
+  NodeHooks hooks_;
 };
 
 /// Whether compute_operator() knows an operator with these attributes, and with it the gradient by

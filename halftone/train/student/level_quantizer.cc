@@ -51,15 +51,23 @@ LevelQuantizer::LevelQuantizer(compress::ParameterSpace space,
   refresh();
 }
 
-void LevelQuantizer::refresh() {
-  const at::Tensor numbers = parameters_.detach().to(at::kDouble).contiguous();
-  const std::size_t count = num_bases();
-  bases_.clear();
-  for (std::size_t b = 0; b < count; ++b) {
-    const Eigen::Map<const Vector> p(
-        numbers.data_ptr<double>() + b * static_cast<std::size_t>(space_.size()), space_.size());
-    bases_.push_back(space_.to_basis(p));
+std::vector<numerics::Basis> LevelQuantizer::to_bases(const at::Tensor& parameters) const {
+  const at::Tensor numbers = parameters.detach().to(at::kDouble).contiguous();
+  const auto size = static_cast<std::size_t>(space_.size());
+  std::vector<numerics::Basis> bases;
+  for (std::size_t b = 0; b < num_bases(); ++b) {
+    bases.push_back(space_.to_basis(
+        Eigen::Map<const Vector>(numbers.data_ptr<double>() + b * size, space_.size())));
   }
+  return bases;
+}
+
+std::vector<numerics::Basis> LevelQuantizer::scaled_bases(const at::Tensor& factors) const {
+  return to_bases(parameters_.detach() * factors.unsqueeze(1));
+}
+
+void LevelQuantizer::refresh() {
+  bases_ = to_bases(parameters_);
   rounding_ = std::make_shared<const LevelRounding>(space_, bases_, options_.clips,
                                                     options_.gradient_scale);
 }

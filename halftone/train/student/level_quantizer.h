@@ -74,9 +74,13 @@ class LevelQuantizer {
   void refresh();
   /// The bases as files hold them.
   [[nodiscard]] const std::vector<numerics::Basis>& bases() const { return bases_; }
+  /// The same, all levels of a basis times its factor.
+  /// @param factors  float32 [bases]
+  [[nodiscard]] std::vector<numerics::Basis> scaled_bases(const at::Tensor& factors) const;
 
  private:
   [[nodiscard]] at::Tensor rows_of(const at::Tensor& x) const;
+  [[nodiscard]] std::vector<numerics::Basis> to_bases(const at::Tensor& parameters) const;
 
   compress::ParameterSpace space_;
   LevelQuantizerOptions options_;

@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/compress/layers.h"
 #include "halftone/ir/shape.h"
+#include "halftone/train/graph/torch_tensor.h"
 
 namespace halftone::train {
 namespace {
@@ -19,12 +21,16 @@ using compress::Scheme;
 using numerics::BasisEncoding;
 using numerics::Granularity;
 
-ParameterSpace space_of(const BasisEncoding& encoding) {
-  return {Scheme::kBasis, encoding.bits, encoding.has_offset};
+/// @param num_numbers  that share a basis
+LevelQuantizerOptions with_step_scale(LevelQuantizerOptions options, std::size_t num_numbers,
+                                      int bits) {
+  options.gradient_scale = step_gradient_scale(num_numbers, bits);
+  return options;
 }
 
-ParameterSpace activation_space_of(const BasisEncoding& encoding) {
-  return compress::activation_space(Scheme::kBasis, encoding.bases.front(), encoding.has_offset);
+/// Of a sample.
+std::size_t num_elements(const ir::Value& value) {
+  return value.type.shape.with_batch(1).element_count();
 }
 
 /// The numbers as near to `wanted` as they come within the cells of their levels.
@@ -62,8 +68,9 @@ Student::Student(ir::Graph graph, const ir::Graph* original, const StudentOption
   for (const TorchParameter& parameter : torch_.parameters()) {
     parameters_.push_back(parameter.tensor);
   }
-  add_weights(original, options.weights);
-  add_activations(options.activations);
+  add_weights(original, options);
+  add_activations(options);
+  if (options.normalises && options.scheme != Scheme::kFixed) add_norms();
   const auto add_bases = [&](const auto& learned) {
     for (const auto& each : learned) {
       if (each.quantizer.options().rule == LevelRule::kGradient) {
@@ -73,9 +80,13 @@ Student::Student(ir::Graph graph, const ir::Graph* original, const StudentOption
   };
   add_bases(weights_);
   add_bases(activations_);
+  for (const Norm& each : norms_) {
+    parameters_.push_back(each.norm.gain());
+    parameters_.push_back(each.norm.shift());
+  }
 }
 
-void Student::add_weights(const ir::Graph* original, const LevelQuantizerOptions& options) {
+void Student::add_weights(const ir::Graph* original, const StudentOptions& options) {
   for (const TorchParameter& parameter : torch_.parameters()) {
     const auto* encoded = std::get_if<ir::EncodedTensor>(source().constant(parameter.id));
     if (encoded == nullptr) continue;
@@ -100,12 +111,16 @@ void Student::add_weights(const ir::Graph* original, const LevelQuantizerOptions
                           numerics::LevelTable(encoding.bases[b]));
       }
     }
-    weights_.push_back({parameter.id, tensor, static_cast<std::int64_t>(encoding.bases.size()),
-                        LevelQuantizer(space_of(encoding), encoding.bases, options)});
+    const auto num_bases = static_cast<std::int64_t>(encoding.bases.size());
+    const auto each = static_cast<std::size_t>(tensor.numel() / num_bases);
+    weights_.push_back(
+        {parameter.id, tensor, num_bases,
+         LevelQuantizer(ParameterSpace(options.scheme, encoding.bits, encoding.has_offset),
+                        encoding.bases, with_step_scale(options.weights, each, encoding.bits))});
   }
 }
 
-void Student::add_activations(const LevelQuantizerOptions& options) {
+void Student::add_activations(const StudentOptions& options) {
   for (const ir::NodeId id : source().topological_order()) {
     const ir::Operator& op = source().node(id).op;
     const BasisEncoding* encoding = nullptr;
@@ -114,47 +129,114 @@ void Student::add_activations(const LevelQuantizerOptions& options) {
       encoding = recurrent->state_encoding.get();
     }
     if (encoding == nullptr) continue;
+    const std::size_t each = num_elements(source().value(source().node(id).output));
     activations_.push_back(
-        {id, LevelQuantizer(activation_space_of(*encoding), encoding->bases, options)});
+        {id, LevelQuantizer(compress::activation_space(options.scheme, encoding->bases.front(),
+                                                       encoding->has_offset),
+                            encoding->bases,
+                            with_step_scale(options.activations, each, encoding->bits))});
   }
 }
 
-const Student::Weights* Student::weights_of(ir::NodeId node, std::size_t input) const {
-  const ir::ValueId id = source().node(node).inputs[input];
+/// Whether factors of channels can be folded into the layer's weights, and terms into its bias.
+bool Student::can_be_normalised(ir::NodeId id) const {
+  constexpr std::size_t kWeights = 1;
+  constexpr std::size_t kBias = 2;
+  const ir::Node& node = source().node(id);
+  if (!compress::is_layer(node.op) || std::ranges::count(source().outputs(), node.output) != 0) {
+    return false;
+  }
+  const auto is_own = [&](std::size_t input) {
+    const ir::ValueId value = node.inputs[input];
+    return source().constant(value) != nullptr && source().num_uses(value) == 1;
+  };
+  if (!is_own(kWeights) || node.inputs.size() <= kBias || node.inputs[kBias] == ir::kAbsent ||
+      !is_own(kBias)) {
+    return false;
+  }
+  const auto* encoded = std::get_if<ir::EncodedTensor>(source().constant(node.inputs[kWeights]));
+  return encoded == nullptr || encoded->encoding->granularity != Granularity::kTensor;
+}
+
+void Student::add_norms() {
+  for (const ir::NodeId id : source().topological_order()) {
+    if (!can_be_normalised(id)) continue;
+    const ir::ValueId weights = source().node(id).inputs[1];
+    norms_.push_back({id, ChannelNorm(source().value(weights).type.shape[0])});
+  }
+}
+
+const Student::Weights* Student::weights_of(ir::ValueId id) const {
   const auto found = std::ranges::find(weights_, id, &Weights::id);
   return found == weights_.end() ? nullptr : &*found;
 }
 
-Student::Pass Student::forward(std::span<const at::Tensor> inputs, bool with_sums) const {
+bool Student::averages_activations() const {
+  return !activations_.empty() &&
+         activations_.front().quantizer.options().rule == LevelRule::kMovingAverage;
+}
+
+/// Counts and sums of the activations that want them, then the moments of every ChannelNorm.
+std::vector<at::Tensor> Student::no_statistics(PassKind kind) const {
+  const at::TensorOptions type(at::kDouble);
+  std::vector<at::Tensor> result;
+  if (kind == PassKind::kLearn && averages_activations()) {
+    for (const Activations& each : activations_) {
+      result.push_back(at::zeros({2, 1, std::int64_t{1} << each.quantizer.bases()[0].bits}, type));
+    }
+  }
+  if (kind == PassKind::kApply) return result;
+  for (const Norm& each : norms_) result.push_back(at::zeros({3, each.norm.gain().numel()}, type));
+  return result;
+}
+
+Student::Pass Student::forward(std::span<const at::Tensor> inputs, PassKind kind) const {
   Pass pass;
-  if (with_sums) pass.sums.resize(activations_.size());
+  pass.statistics = no_statistics(kind);
+  const bool sums_up = kind == PassKind::kLearn && averages_activations();
+  const std::size_t first_norm = sums_up ? activations_.size() : 0;
   ForwardHooks hooks;
   hooks.input = [&](ir::NodeId node, std::size_t input, const at::Tensor& x) {
-    const Weights* weights = weights_of(node, input);
+    const Weights* weights = weights_of(source().node(node).inputs[input]);
     if (weights == nullptr) return x;
     return weights->quantizer.forward(x.reshape({weights->rows, -1})).reshape(x.sizes());
   };
   hooks.encode = [&](ir::NodeId node, const at::Tensor& x) {
     const auto found = std::ranges::find(activations_, node, &Activations::node);
     if (found == activations_.end()) return x;
-    if (with_sums) {
-      LevelSums& sums = pass.sums[static_cast<std::size_t>(found - activations_.begin())];
-      LevelSums mine = found->quantizer.sums(x);
+    if (sums_up) {
       // The states of a recurrent layer come step by step.
-      if (sums.counts.defined()) {
-        sums.counts += mine.counts;
-        sums.sums += mine.sums;
-      } else {
-        sums = std::move(mine);
-      }
+      const LevelSums sums = found->quantizer.sums(x);
+      pass.statistics[static_cast<std::size_t>(found - activations_.begin())] +=
+          at::stack({sums.counts, sums.sums});
     }
     return found->quantizer.forward(x);
+  };
+  hooks.product = [&](ir::NodeId node, const at::Tensor& x) {
+    const auto found = std::ranges::find(norms_, node, &Norm::node);
+    if (found == norms_.end()) return x;
+    if (kind == PassKind::kApply) return found->norm.apply(x);
+    at::Tensor& place =
+        pass.statistics[first_norm + static_cast<std::size_t>(found - norms_.begin())];
+    if (kind == PassKind::kMeasure) {
+      place = ChannelNorm::measure(x).sums;
+      return x;
+    }
+    ChannelMoments moments;
+    at::Tensor y = found->norm.learn(x, moments);
+    place = moments.sums;
+    return y;
   };
   pass.outputs = torch_.forward(inputs, hooks);
   return pass;
 }
 
-void Student::update(std::span<const LevelSums> sums) {
+void Student::start(std::span<const at::Tensor> statistics) {
+  HALFTONE_ASSERT(statistics.size() == norms_.size());
+  for (std::size_t i = 0; i < norms_.size(); ++i) norms_[i].norm.start_at({statistics[i]});
+}
+
+void Student::update(std::span<const at::Tensor> statistics) {
   for (Weights& weights : weights_) {
     if (weights.quantizer.options().rule == LevelRule::kGradient) {
       weights.quantizer.refresh();
@@ -163,32 +245,61 @@ void Student::update(std::span<const LevelSums> sums) {
           weights.quantizer.sums(weights.tensor.detach().reshape({weights.rows, -1})));
     }
   }
-  for (std::size_t i = 0; i < activations_.size(); ++i) {
-    LevelQuantizer& quantizer = activations_[i].quantizer;
-    if (quantizer.options().rule == LevelRule::kGradient) {
-      quantizer.refresh();
-    } else if (i < sums.size() && sums[i].counts.defined()) {
-      quantizer.update(sums[i]);
+  std::size_t next = 0;
+  for (Activations& activations : activations_) {
+    if (activations.quantizer.options().rule == LevelRule::kGradient) {
+      activations.quantizer.refresh();
+    } else {
+      const at::Tensor& sums = statistics[next++];
+      activations.quantizer.update({sums[0].contiguous(), sums[1].contiguous()});
     }
   }
+  for (Norm& each : norms_) each.norm.update({statistics[next++]});
+}
+
+/// Codes of weights, their bases times the factor of their channel.
+/// @param factors  float32 [channels], or undefined
+std::shared_ptr<const ir::Constant> Student::constant_of(const Weights& weights,
+                                                         const at::Tensor& factors) const {
+  const auto& old = std::get<ir::EncodedTensor>(*source().constant(weights.id));
+  BasisEncoding encoding = *old.encoding;
+  encoding.bases = weights.quantizer.bases();
+  const ir::MatrixExtent extent = ir::matrix_extent(old.shape);
+  const at::Tensor numbers = weights.tensor.detach().contiguous();
+  const MatrixView<const float> view(
+      std::span<const float>(numbers.data_ptr<float>(), extent.rows * extent.cols), extent.rows,
+      extent.cols);
+  numerics::BitPlanes planes = numerics::encode(view, encoding);
+  if (factors.defined()) {
+    const std::int64_t groups = weights.rows / factors.numel();
+    encoding.bases = weights.quantizer.scaled_bases(factors.repeat_interleave(groups));
+  }
+  return std::make_shared<const ir::Constant>(ir::EncodedTensor{
+      old.shape, std::make_shared<const BasisEncoding>(std::move(encoding)), std::move(planes)});
 }
 
 ir::Graph Student::graph() const {
-  ConstantMap codes;
-  for (const Weights& weights : weights_) {
-    const auto& old = std::get<ir::EncodedTensor>(*source().constant(weights.id));
-    BasisEncoding encoding = *old.encoding;
-    encoding.bases = weights.quantizer.bases();
-    const ir::MatrixExtent extent = ir::matrix_extent(old.shape);
-    const at::Tensor numbers = weights.tensor.detach().contiguous();
-    const MatrixView<const float> view(
-        std::span<const float>(numbers.data_ptr<float>(), extent.rows * extent.cols), extent.rows,
-        extent.cols);
-    numerics::BitPlanes planes = numerics::encode(view, encoding);
-    codes[weights.id] = std::make_shared<const ir::Constant>(ir::EncodedTensor{
-        old.shape, std::make_shared<const BasisEncoding>(std::move(encoding)), std::move(planes)});
+  ConstantMap constants;
+  const auto add = [&](ir::ValueId id, const at::Tensor& numbers) {
+    constants[id] = std::make_shared<const ir::Constant>(to_ir(numbers));
+  };
+  for (const Norm& each : norms_) {
+    const std::vector<ir::ValueId>& inputs = source().node(each.node).inputs;
+    const ChannelNorm::Folded folded = each.norm.fold();
+    add(inputs[2], folded.factor * torch_.numbers_of(inputs[2]) + folded.term);
+    if (const Weights* weights = weights_of(inputs[1])) {
+      constants[inputs[1]] = constant_of(*weights, folded.factor);
+    } else {
+      const at::Tensor w = torch_.numbers_of(inputs[1]);
+      std::vector<std::int64_t> rows(static_cast<std::size_t>(w.dim()), 1);
+      rows[0] = w.size(0);
+      add(inputs[1], w * folded.factor.reshape(rows));
+    }
   }
-  ir::Graph result = torch_.graph(codes);
+  for (const Weights& weights : weights_) {
+    if (!constants.contains(weights.id)) constants[weights.id] = constant_of(weights, {});
+  }
+  ir::Graph result = torch_.graph(constants);
   for (const Activations& activations : activations_) {
     ir::Operator op = result.node(activations.node).op;
     auto* recurrent = std::get_if<ir::Recurrent>(&op);

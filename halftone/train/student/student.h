@@ -2,20 +2,33 @@
 // A network in few bits that is being trained.
 #pragma once
 
-#include <map>
-#include <optional>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "halftone/ir/graph.h"
 #include "halftone/train/graph/torch_graph.h"
+#include "halftone/train/student/channel_norm.h"
 #include "halftone/train/student/level_quantizer.h"
 
 namespace halftone::train {
 
 struct StudentOptions {
-  LevelQuantizerOptions weights;
+  LevelQuantizerOptions weights{};
   LevelQuantizerOptions activations{.clips = true};
+  /// What is free in the levels of weights and activations; with kAffine or kSymmetric they stay
+  /// evenly spaced.
+  compress::Scheme scheme = compress::Scheme::kBasis;
+  /// Whether layers have a ChannelNorm while they learn: those with a matrix and a bias of their
+  /// own, whose outputs are not the graph's, and whose scheme can take a factor for each channel.
+  bool normalises = true;
+};
+
+/// What a forward pass is for.
+enum class PassKind {
+  kApply,    ///< the network as graph() is
+  kLearn,    ///< a step of training
+  kMeasure,  ///< as a network without ChannelNorm, whose moments the pass tells
 };
 
 /// A graph whose encoded weights, Encodes and encoded states are learned: every weight is a float
@@ -33,22 +46,29 @@ class Student {
 
   struct Pass {
     std::vector<at::Tensor> outputs;
-    std::vector<LevelSums> sums;  ///< of the activations' quantizers; empty unless asked for
+    /// float64, what update() wants to know of the batch; those of its parts add up. None of
+    /// kApply.
+    std::vector<at::Tensor> statistics;
   };
   /// Several threads may call it at once, as TorchGraph::forward().
-  [[nodiscard]] Pass forward(std::span<const at::Tensor> inputs, bool with_sums) const;
+  /// @throws Error as TorchGraph::forward() and ChannelNorm::learn()
+  [[nodiscard]] Pass forward(std::span<const at::Tensor> inputs, PassKind kind) const;
 
-  /// The leaves that a gradient moves: weights, biases and, with LevelRule::kGradient, bases.
+  /// The leaves that a gradient moves: weights, biases, gains and shifts and, with
+  /// LevelRule::kGradient, bases.
   [[nodiscard]] const std::vector<at::Tensor>& parameters() const { return parameters_; }
+  /// Lets every ChannelNorm start where it changes nothing.
+  /// @param statistics  of passes of PassKind::kMeasure, added up
+  void start(std::span<const at::Tensor> statistics);
   /// To be called after the parameters have moved.
-  /// @param sums  of the activations of all parts of the batch, added up
-  void update(std::span<const LevelSums> sums);
+  /// @param statistics  of all parts of the batch, added up
+  void update(std::span<const at::Tensor> statistics);
   [[nodiscard]] std::size_t num_activation_quantizers() const { return activations_.size(); }
   [[nodiscard]] const LevelQuantizer& activation_quantizer(std::size_t i) const {
     return activations_[i].quantizer;
   }
 
-  /// The graph as it is now, in codes and bases.
+  /// The graph as it is now, in codes and bases, every ChannelNorm folded into weights and bias.
   [[nodiscard]] ir::Graph graph() const;
   [[nodiscard]] const ir::Graph& source() const { return torch_.source(); }
 
@@ -64,13 +84,25 @@ class Student {
     LevelQuantizer quantizer;
   };
 
-  void add_weights(const ir::Graph* original, const LevelQuantizerOptions& options);
-  void add_activations(const LevelQuantizerOptions& options);
-  [[nodiscard]] const Weights* weights_of(ir::NodeId node, std::size_t input) const;
+  struct Norm {
+    ir::NodeId node;
+    ChannelNorm norm;
+  };
+
+  void add_weights(const ir::Graph* original, const StudentOptions& options);
+  void add_activations(const StudentOptions& options);
+  void add_norms();
+  [[nodiscard]] bool can_be_normalised(ir::NodeId id) const;
+  [[nodiscard]] const Weights* weights_of(ir::ValueId id) const;
+  [[nodiscard]] bool averages_activations() const;
+  [[nodiscard]] std::vector<at::Tensor> no_statistics(PassKind kind) const;
+  [[nodiscard]] std::shared_ptr<const ir::Constant> constant_of(const Weights& weights,
+                                                                const at::Tensor& factors) const;
 
   TorchGraph torch_;
   std::vector<Weights> weights_;
   std::vector<Activations> activations_;
+  std::vector<Norm> norms_;
   std::vector<at::Tensor> parameters_;
 };
 
