@@ -54,13 +54,52 @@ std::filesystem::path follow_links(std::filesystem::path path) {
   fail_errno(path, "write", ELOOP);
 }
 
+void write_all(int fd, std::span<const std::byte> bytes, const std::filesystem::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      fail_errno(path, "write", errno);
+    }
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
+
+}  // namespace
+
+std::vector<std::byte> read_file(const std::filesystem::path& path) {
+  constexpr off_t kMostBytes = off_t{1} << 34;
+  // Non-blocking, or opening a pipe would wait for its writer; regular files do not care.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) fail_errno(path, "open", errno);
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) fail_errno(path, "read", errno);
+  if (!S_ISREG(status.st_mode)) fail(ErrorKind::kIo, path.string() + ": is not a regular file");
+  if (status.st_size > kMostBytes) {
+    fail(ErrorKind::kIo, path.string() + ": expected at most 16 GiB, found " +
+                             std::to_string(status.st_size) + " bytes");
+  }
+  std::vector<std::byte> bytes(static_cast<std::size_t>(status.st_size));
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t got = ::read(file.get(), bytes.data() + done, bytes.size() - done);
+    if (got < 0) {
+      if (errno == EINTR) continue;
+      fail_errno(path, "read", errno);
+    }
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  bytes.resize(done);
+  return bytes;
+}
+
 /// A file being written. It has no name while it is incomplete, so that nothing is left behind
 /// whatever ends the process; only where the system has no such files, a temporary one.
-class UnfinishedFile {
+class NewFile::Unfinished {
  public:
   /// @param path  what the file will be called
-  explicit UnfinishedFile(const std::filesystem::path& path)
-      : path_(path), file_(open_unnamed(path)) {
+  explicit Unfinished(const std::filesystem::path& path) : path_(path), file_(open_unnamed(path)) {
     if (file_.get() >= 0) return;
     name_ = path.string() + ".XXXXXX";
     file_ = Descriptor(::mkostemp(name_.data(), O_CLOEXEC));
@@ -68,9 +107,9 @@ class UnfinishedFile {
     name_.clear();
     fail_errno(path_, "write", errno);
   }
-  UnfinishedFile(const UnfinishedFile&) = delete;
-  UnfinishedFile& operator=(const UnfinishedFile&) = delete;
-  ~UnfinishedFile() {
+  Unfinished(const Unfinished&) = delete;
+  Unfinished& operator=(const Unfinished&) = delete;
+  ~Unfinished() {
     if (!name_.empty()) ::unlink(name_.c_str());
   }
 
@@ -115,59 +154,29 @@ class UnfinishedFile {
   Descriptor file_;
 };
 
-void write_all(int fd, std::span<const std::byte> bytes, const std::filesystem::path& path) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      fail_errno(path, "write", errno);
-    }
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
-}
-
-}  // namespace
-
-std::vector<std::byte> read_file(const std::filesystem::path& path) {
-  constexpr off_t kMostBytes = off_t{1} << 34;
-  // Non-blocking, or opening a pipe would wait for its writer; regular files do not care.
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.get() < 0) fail_errno(path, "open", errno);
+NewFile::NewFile(std::filesystem::path path) : path_(std::move(path)) {
   struct stat status {};
-  if (::fstat(file.get(), &status) != 0) fail_errno(path, "read", errno);
-  if (!S_ISREG(status.st_mode)) fail(ErrorKind::kIo, path.string() + ": is not a regular file");
-  if (status.st_size > kMostBytes) {
-    fail(ErrorKind::kIo, path.string() + ": expected at most 16 GiB, found " +
-                             std::to_string(status.st_size) + " bytes");
-  }
-  std::vector<std::byte> bytes(static_cast<std::size_t>(status.st_size));
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t got = ::read(file.get(), bytes.data() + done, bytes.size() - done);
-    if (got < 0) {
-      if (errno == EINTR) continue;
-      fail_errno(path, "read", errno);
-    }
-    if (got == 0) break;
-    done += static_cast<std::size_t>(got);
-  }
-  bytes.resize(done);
-  return bytes;
-}
-
-void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes) {
-  struct stat status {};
-  const bool exists = ::stat(path.c_str(), &status) == 0;
+  const bool exists = ::stat(path_.c_str(), &status) == 0;
   if (exists && !S_ISREG(status.st_mode)) {
-    fail(ErrorKind::kIo, path.string() + ": cannot write: is not a regular file");
+    fail(ErrorKind::kIo, path_.string() + ": cannot write: is not a regular file");
   }
-  UnfinishedFile file(follow_links(path));
+  file_ = std::make_unique<Unfinished>(follow_links(path_));
   // It is private so far; give it what a plain open() would have given.
   const mode_t mask = ::umask(0);
   ::umask(mask);
   const mode_t mode = exists ? status.st_mode & 0777 : 0666 & ~mask;
-  if (::fchmod(file.get(), mode) != 0) fail_errno(path, "write", errno);
-  write_all(file.get(), bytes, path);
+  if (::fchmod(file_->get(), mode) != 0) fail_errno(path_, "write", errno);
+}
+
+NewFile::~NewFile() = default;
+
+void NewFile::append(std::span<const std::byte> bytes) { write_all(file_->get(), bytes, path_); }
+
+void NewFile::finish() { file_->finish(); }
+
+void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes) {
+  NewFile file(path);
+  file.append(bytes);
   file.finish();
 }
 

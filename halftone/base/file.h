@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -22,5 +23,26 @@ std::vector<std::byte> read_file(const std::filesystem::path& path);
 ///         behind and `path` is as it was
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 void write_file(const std::filesystem::path& path, std::string_view text);
+
+/// A file that is written piece by piece as write_file() writes whole ones: `path` is what it was
+/// until finish(), and stays so if that is never called.
+class NewFile {
+ public:
+  /// @throws Error kIo as write_file()
+  explicit NewFile(std::filesystem::path path);
+  ~NewFile();
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  /// @throws Error kIo as write_file()
+  void append(std::span<const std::byte> bytes);
+  /// To be called once, after the last append(). @throws Error kIo as write_file()
+  void finish();
+
+ private:
+  class Unfinished;
+  std::filesystem::path path_;
+  std::unique_ptr<Unfinished> file_;
+};
 
 }  // namespace halftone

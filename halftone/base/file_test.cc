@@ -63,6 +63,21 @@ TEST_F(File, ReadsBackWhatWasWritten) {
   EXPECT_EQ(num_entries(), 1);
 }
 
+TEST_F(File, APieceAtATimeIsThereWhenItIsFinished) {
+  write_file(path("file"), "old");
+  {
+    NewFile file(path("file"));
+    file.append(std::as_bytes(std::span("given up", 8)));
+  }
+  EXPECT_EQ(text_of(path("file")), "old");
+  NewFile file(path("file"));
+  for (const std::string text : {"in ", "", "pieces"}) file.append(std::as_bytes(std::span(text)));
+  EXPECT_EQ(text_of(path("file")), "old");
+  file.finish();
+  EXPECT_EQ(text_of(path("file")), "in pieces");
+  EXPECT_EQ(num_entries(), 1);
+}
+
 TEST_F(File, NewFilesFollowTheUmaskAndReplacedOnesKeepTheirMode) {
   const mode_t old_mask = ::umask(027);
   write_file(path("file"), "new");

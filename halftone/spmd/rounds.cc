@@ -6,6 +6,7 @@
 #include <map>
 
 #include "halftone/base/byte_reader.h"
+#include "halftone/base/hash.h"
 
 namespace halftone::spmd::internal {
 namespace {
@@ -251,9 +252,9 @@ Round exchange_round(Transport& transport, const std::string& program,
 }
 
 std::uint64_t hash(std::string_view text) {
-  std::uint64_t value = 14695981039346656037U;
-  for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 1099511628211U;
-  return value;
+  Hash hash;
+  hash.add(text);
+  return hash.value();
 }
 
 std::vector<Header> all_headers(Transport& transport, const Header& mine) {

@@ -57,7 +57,7 @@ struct Header {
 
   bool operator==(const Header&) const = default;
 };
-std::uint64_t hash(std::string_view text);  ///< FNV-1a
+std::uint64_t hash(std::string_view text);  ///< as Hash
 /// The headers of all ranks.
 std::vector<Header> all_headers(Transport& transport, const Header& mine);
 /// The bytes of all ranks, of any lengths.
