@@ -6,6 +6,8 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "halftone/cli/training.h"
 #include "halftone/compress/quantize.h"
@@ -20,13 +22,14 @@ struct Options {
   CommonOptions common;
   DataOptions data;
   RecipeOptions recipe;
-  std::string teacher;
-  std::string student;  ///< none: the recipe applied to the teacher
+  std::vector<std::string> teachers;
+  std::string student;  ///< none: the recipe applied to the first teacher
   std::string output;
   std::size_t calibration = 2000;
   std::string optimizer = "adam";
   std::string levels = "gradient";
   bool normalises = true;
+  std::vector<std::string> features;
   train::TrainOptions train;
 };
 
@@ -69,6 +72,9 @@ train::TrainOptions train_options(const Options& options, const Machine& machine
   result.seed = options.common.seed;
   result.progress = std::move(progress);
   result.devices = machine.devices(options.data.devices);
+  for (const std::string& text : options.features) {
+    result.features.push_back(train::parse_feature_match(text));
+  }
   result.optimizer.kind =
       options.optimizer == "sgd" ? train::OptimizerKind::kSgd : train::OptimizerKind::kAdam;
   return result;
@@ -77,19 +83,23 @@ train::TrainOptions train_options(const Options& options, const Machine& machine
 void run(const Options& options, const Machine& machine) {
   const auto start = std::chrono::steady_clock::now();
   apply(options.common);
-  const ir::Graph teacher = load_network(options.teacher, {.dequantize = true});
-  formats::check_model(teacher, options.output);
+  std::vector<ir::Graph> teachers;
+  for (const std::string& path : options.teachers) {
+    teachers.push_back(load_network(path, {.dequantize = true}));
+  }
+  const ir::Graph& first = teachers.front();
+  formats::check_model(first, options.output);
   const formats::Dataset data = open_data(options.data);
   const train::TrainResult result = [&] {
     Progress progress(options.common, machine);
-    const Pupil pupil = make_pupil(options, teacher, machine, progress.sink());
-    return train::train(pupil.graph, &pupil.original, &teacher, data, student_options(options),
+    const Pupil pupil = make_pupil(options, first, machine, progress.sink());
+    return train::train(pupil.graph, &pupil.original, teachers, data, student_options(options),
                         train_options(options, machine, progress.sink()));
   }();
   if (!machine.is_first()) return;
   formats::save_model(result.graph, options.output);
   report::TrainSummary summary;
-  summary.input_bytes = std::filesystem::file_size(options.teacher);
+  summary.input_bytes = std::filesystem::file_size(options.teachers.front());
   summary.output_bytes = std::filesystem::file_size(options.output);
   const auto elapsed = std::chrono::steady_clock::now() - start;
   summary.seconds = std::chrono::duration<double>(elapsed).count();
@@ -124,6 +134,14 @@ void add_training_options(CLI::App& verb, Options& options) {
                   "Share of the labels in the loss; 0: none are needed")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
+  verb.add_option(
+          "--teacher-cache", train.teacher_cache,
+          "File of the teachers' answers, made where it is missing; not with --flip, --crop")
+      ->check(some_path());
+  verb.add_option(
+          "--feature", options.features,
+          "TEACHER_VALUE=STUDENT_VALUE[:WEIGHT] to be alike, of the first teacher; repeatable")
+      ->allow_extra_args(false);
   verb.add_option("--levels", options.levels,
                   "How bases learn: gradient, or average of closed forms")
       ->check(CLI::IsMember({"gradient", "average"}))
@@ -148,11 +166,14 @@ void add_distill(CLI::App& app, Action& action) {
                             "halftone distill --teacher model.onnx -o model.circle "
                             "--data examples/mnist --weight-bits 1 --activation-bits 1 --epochs 20",
                             options->common);
-  verb->add_option("--teacher", options->teacher, "Float network: ONNX, TFLite or circle file")
+  verb->add_option(
+          "--teacher", options->teachers,
+          "Float network: ONNX, TFLite or circle file; several: their answers are averaged")
       ->required()
+      ->allow_extra_args(false)
       ->check(some_path());
   verb->add_option("--student", options->student,
-                   "Network to train, float or in few bits; without, the teacher in few bits")
+                   "Network to train, float or in few bits; without, the first teacher in few bits")
       ->check(some_path());
   verb->add_option("-o,--output", options->output, "File to write: .circle, .tflite or .onnx")
       ->required()

@@ -35,8 +35,20 @@ Batches::Batches(const formats::Dataset& data, const ir::Graph& graph,
     : data_(data),
       shapes_(input_shapes(graph)),
       feed_(compress::make_feed(data, graph)),
+      augment_options_(augment),
       augment_(augment, image_shape(shapes_.front(), data.inputs()[0].shape)),
       seed_(seed) {}
+
+Batches Batches::seen_by(const ir::Graph& graph) const {
+  Batches result = *this;
+  result.shapes_ = input_shapes(graph);
+  result.feed_ = compress::make_feed(data_, graph);
+  // Where neither the network nor the data say what the image is, numbers have the order that they
+  // have here.
+  const ir::Shape image = image_shape(result.shapes_.front(), data_.inputs()[0].shape);
+  if (image.rank() == 4) result.augment_ = Augment(augment_options_, image);
+  return result;
+}
 
 /// Fisher-Yates, of an epoch's own random numbers.
 std::vector<std::size_t> Batches::shuffled(std::size_t epoch) const {

@@ -23,6 +23,10 @@ class Batches {
   Batches(const formats::Dataset& data, const ir::Graph& graph, const AugmentOptions& augment,
           std::uint64_t seed);
 
+  /// The same samples, moved alike, in the shapes of another network's inputs.
+  /// @throws Error as the constructor
+  [[nodiscard]] Batches seen_by(const ir::Graph& graph) const;
+
   [[nodiscard]] const formats::Dataset& data() const { return data_; }
   /// The samples in an order of the epoch's own.
   [[nodiscard]] std::vector<std::size_t> shuffled(std::size_t epoch) const;
@@ -38,6 +42,7 @@ class Batches {
   const formats::Dataset& data_;
   std::vector<ir::Shape> shapes_;  ///< of the inputs
   runtime::FillInput feed_;
+  AugmentOptions augment_options_;
   Augment augment_;
   std::uint64_t seed_;
 };

@@ -3,12 +3,21 @@
 
 #include <ATen/ATen.h>
 
+#include <array>
+#include <cmath>
 #include <utility>
 #include <vector>
 
 #include "halftone/base/error.h"
 
 namespace halftone::train {
+
+ir::Graph with_outputs(ir::Graph graph, std::span<const ir::ValueId> values) {
+  std::vector<ir::ValueId> outputs(graph.outputs().begin(), graph.outputs().end());
+  outputs.insert(outputs.end(), values.begin(), values.end());
+  graph.set_outputs(std::move(outputs));
+  return graph;
+}
 
 ir::Graph with_scores(ir::Graph graph) {
   ir::ValueId scores = graph.outputs()[0];
@@ -23,13 +32,15 @@ ir::Graph with_scores(ir::Graph graph) {
                                 "': expected scores float32[N, classes], found " +
                                 value.type.to_string());
   }
-  std::vector<ir::ValueId> outputs(graph.outputs().begin(), graph.outputs().end());
-  outputs.push_back(scores);
-  graph.set_outputs(std::move(outputs));
-  return graph;
+  return with_outputs(std::move(graph), std::array{scores});
 }
 
-at::Tensor distillation_loss(const at::Tensor& student, const at::Tensor& teacher,
+at::Tensor mean_answer(const at::Tensor& teachers, double temperature) {
+  const at::Tensor each = at::log_softmax(teachers / temperature, 2);
+  return at::logsumexp(each, 0) - std::log(static_cast<double>(teachers.size(0)));
+}
+
+at::Tensor distillation_loss(const at::Tensor& student, const at::Tensor& taught,
                              const at::Tensor& labels, const LossOptions& options) {
   at::Tensor loss = at::zeros({}, student.options());
   if (options.label_weight > 0) {
@@ -38,9 +49,8 @@ at::Tensor distillation_loss(const at::Tensor& student, const at::Tensor& teache
   }
   if (options.label_weight < 1) {
     const double t = options.temperature;
-    const at::Tensor log_p = at::log_softmax(teacher / t, 1);
     const at::Tensor log_q = at::log_softmax(student / t, 1);
-    loss = loss + (1 - options.label_weight) * t * t * (log_p.exp() * (log_p - log_q)).sum();
+    loss = loss + (1 - options.label_weight) * t * t * (taught.exp() * (taught - log_q)).sum();
   }
   return loss;
 }

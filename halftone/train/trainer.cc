@@ -8,6 +8,7 @@
 #include <cmath>
 #include <memory>
 #include <numbers>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -17,7 +18,7 @@
 #include "halftone/spmd/collectives.h"
 #include "halftone/spmd/map.h"
 #include "halftone/train/batches.h"
-#include "halftone/train/teacher.h"
+#include "halftone/train/teacher/teachers.h"
 
 namespace halftone::train {
 namespace {
@@ -63,16 +64,22 @@ struct PartResult {
 
 class Training {
  public:
-  Training(const ir::Graph& student, const ir::Graph* original, const ir::Graph* teacher,
-           const formats::Dataset& data, const StudentOptions& student_options,
-           const TrainOptions& options)
+  Training(const ir::Graph& student, const ir::Graph* original,
+           const std::vector<ir::Graph>& teachers, const formats::Dataset& data,
+           const StudentOptions& student_options, const TrainOptions& options)
       : options_(options),
-        student_(with_scores(student), original, student_options),
+        num_outputs_(student.outputs().size()),
+        features_(features_of(teachers, student, options)),
+        student_(with_scores(with_outputs(student, features_.student)), original, student_options),
         batches_(data, student, options.augment, options.seed),
         optimizer_(student_.parameters(), options.optimizer) {
-    if (teacher != nullptr) teacher_ = std::make_unique<Teacher>(*teacher, part_samples());
+    check_parts();
+    teachers_.emplace(teachers, batches_, part_samples(), features_.teacher);
     check();
     if (options_.devices.empty()) options_.devices = spmd::Devices::for_threads();
+    if (!options.teacher_cache.empty()) {
+      teachers_->use_cache(options.teacher_cache, options_.devices, options_.progress);
+    }
   }
 
   TrainResult run() {
@@ -82,7 +89,8 @@ class Training {
       result.epochs.push_back(run_epoch(epoch));
     }
     result.graph = student_.graph();
-    result.graph.set_outputs({result.graph.outputs().begin(), result.graph.outputs().end() - 1});
+    const auto outputs = result.graph.outputs().first(num_outputs_);
+    result.graph.set_outputs({outputs.begin(), outputs.end()});
     return result;
   }
 
@@ -90,13 +98,36 @@ class Training {
   [[nodiscard]] std::size_t part_samples() const { return options_.batch / options_.parts; }
   [[nodiscard]] std::size_t num_steps() const { return batches_.data().size() / options_.batch; }
 
+  static FeatureValues features_of(const std::vector<ir::Graph>& teachers, const ir::Graph& student,
+                                   const TrainOptions& options) {
+    if (options.features.empty()) return {};
+    if (teachers.empty()) fail(ErrorKind::kUsage, "features need a teacher");
+    return find_features(teachers.front(), student, options.features);
+  }
+
+  void check_parts() const {
+    if (options_.parts == 0 || options_.batch == 0 || options_.batch % options_.parts != 0) {
+      fail(ErrorKind::kUsage, "batch: expected a multiple of the " +
+                                  std::to_string(options_.parts) + " parts, found " +
+                                  std::to_string(options_.batch));
+    }
+  }
+
+  void check_cache() const {
+    if (options_.teacher_cache.empty()) return;
+    const auto usage = [](const std::string& text) {
+      fail(ErrorKind::kUsage, "a cache of teachers' answers " + text);
+    };
+    if (teachers_->empty()) usage("needs a teacher");
+    if (options_.augment.changes()) {
+      usage("holds those to samples as they are; they differ for images that are moved");
+    }
+    if (!options_.features.empty()) usage("holds no features to match");
+  }
+
   void check() const {
     const auto usage = [](const std::string& text) { fail(ErrorKind::kUsage, text); };
     const formats::Dataset& data = batches_.data();
-    if (options_.parts == 0 || options_.batch == 0 || options_.batch % options_.parts != 0) {
-      usage("batch: expected a multiple of the " + std::to_string(options_.parts) +
-            " parts, found " + std::to_string(options_.batch));
-    }
     if (data.size() < options_.batch) {
       usage(data.name() + ": expected at least the " + std::to_string(options_.batch) +
             " samples of a batch, found " + std::to_string(data.size()));
@@ -112,13 +143,14 @@ class Training {
     if (lambda > 0 && !data.has_labels()) {
       usage(data.name() + ": has no labels, which a label weight above 0 needs");
     }
-    if (lambda < 1 && teacher_ == nullptr) usage("a label weight below 1 needs a teacher");
+    if (lambda < 1 && teachers_->empty()) usage("a label weight below 1 needs a teacher");
     const std::int64_t classes =
         student_.source().value(student_.source().outputs().back()).type.shape[1];
-    if (teacher_ != nullptr && teacher_->classes() != classes) {
-      fail(ErrorKind::kShape, "the teacher tells " + std::to_string(teacher_->classes()) +
+    if (!teachers_->empty() && teachers_->classes() != classes) {
+      fail(ErrorKind::kShape, "teacher 1 tells " + std::to_string(teachers_->classes()) +
                                   " classes apart, the student " + std::to_string(classes));
     }
+    check_cache();
   }
 
   /// Lets the student start where its normalisation changes nothing: for the first batches.
@@ -181,10 +213,15 @@ class Training {
     const ThreadLimit limit(1);
     const std::vector<at::Tensor> inputs = batches_.inputs(samples, epoch);
     const at::Tensor labels = batches_.labels(samples);
-    const at::Tensor taught = teacher_ == nullptr ? at::Tensor() : teacher_->scores(inputs);
+    const Answers answers = teachers_->empty() ? Answers() : teachers_->answer(samples, epoch);
+    const at::Tensor taught = answers.scores.defined()
+                                  ? mean_answer(answers.scores, options_.loss.temperature)
+                                  : at::Tensor();
     const Student::Pass pass = student_.forward(inputs, PassKind::kLearn);
     const at::Tensor& scores = pass.outputs.back();
-    const at::Tensor loss = distillation_loss(scores, taught, labels, options_.loss) /
+    const auto features = std::span(pass.outputs).subspan(num_outputs_, options_.features.size());
+    const at::Tensor loss = (distillation_loss(scores, taught, labels, options_.loss) +
+                             feature_loss(features, answers.features, options_.features)) /
                             static_cast<double>(options_.batch);
     const auto gradients = torch::autograd::grad({loss}, student_.parameters(), {}, c10::nullopt,
                                                  false, /*allow_unused=*/true);
@@ -202,18 +239,20 @@ class Training {
   }
 
   TrainOptions options_;
+  std::size_t num_outputs_;  ///< that the student came with; features and scores follow
+  FeatureValues features_;
   Student student_;
   Batches batches_;
-  std::unique_ptr<Teacher> teacher_;
+  std::optional<Teachers> teachers_;
   Optimizer optimizer_;
 };
 
 }  // namespace
 
-TrainResult train(const ir::Graph& student, const ir::Graph* original, const ir::Graph* teacher,
-                  const formats::Dataset& data, const StudentOptions& student_options,
-                  const TrainOptions& options) {
-  return Training(student, original, teacher, data, student_options, options).run();
+TrainResult train(const ir::Graph& student, const ir::Graph* original,
+                  const std::vector<ir::Graph>& teachers, const formats::Dataset& data,
+                  const StudentOptions& student_options, const TrainOptions& options) {
+  return Training(student, original, teachers, data, student_options, options).run();
 }
 
 }  // namespace halftone::train

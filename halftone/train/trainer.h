@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <vector>
 
 #include "halftone/base/progress.h"
@@ -14,6 +15,7 @@
 #include "halftone/train/optimizer.h"
 #include "halftone/train/scores.h"
 #include "halftone/train/student/student.h"
+#include "halftone/train/teacher/features.h"
 
 namespace halftone::train {
 
@@ -23,6 +25,10 @@ struct TrainOptions {
   std::size_t parts = 2;    ///< of a batch; decides the bits of the result, as devices do not
   OptimizerOptions optimizer;
   LossOptions loss;
+  std::vector<FeatureMatch> features{};  ///< of the first teacher, which the loss adds
+  /// File of the teachers' answers, made where it is missing; empty: they are asked in every step.
+  /// The result is the same. See Teachers::use_cache().
+  std::filesystem::path teacher_cache{};
   AugmentOptions augment;
   std::uint64_t seed = 0;
   ProgressSink progress = nullptr;
@@ -32,7 +38,7 @@ struct TrainOptions {
 struct EpochResult {
   double loss = 0;  ///< mean over the samples, as they were trained on
   double agreement =
-      0;  ///< share of the samples with the teacher's answer; without one, the label's
+      0;  ///< share of the samples with the teachers' answer; without them, the label's
 };
 
 struct TrainResult {
@@ -40,7 +46,8 @@ struct TrainResult {
   std::vector<EpochResult> epochs;
 };
 
-/// Trains a network, float or in few bits, by gradient descent on distillation_loss().
+/// Trains a network, float or in few bits, by gradient descent on distillation_loss() and
+/// feature_loss().
 ///
 /// Every step takes a batch of the shuffled samples, in parts, each a lane of a spmd::spread() on
 /// one thread; gradients and what bases move by are summed in a fixed order, so that the result is
@@ -48,12 +55,14 @@ struct TrainResult {
 /// end of an epoch is left out; the order changes with every epoch.
 /// @param student   a classifier, as with_scores() wants it
 /// @param original  where the float weights of an encoded student are found, or null
-/// @param teacher   of the same inputs and classes, or null: labels alone
-/// @throws Error kUsage if labels, a teacher or samples are missing, or options are out of range;
-///         kShape if teacher and student differ; kUnsupported as Student, and if the loss is no
-///         number any more
-TrainResult train(const ir::Graph& student, const ir::Graph* original, const ir::Graph* teacher,
-                  const formats::Dataset& data, const StudentOptions& student_options,
-                  const TrainOptions& options);
+/// @param teachers  of the same classes, on the same data; their softened answers are averaged;
+///                  none: labels alone
+/// @throws Error kUsage if labels, teachers or samples are missing, options are out of range or a
+///         cache is asked for what it does not hold; kShape if teachers and student differ;
+///         kUnsupported as Student and Teacher, and if the loss is no number any more; as
+///         find_features() and Teachers::use_cache()
+TrainResult train(const ir::Graph& student, const ir::Graph* original,
+                  const std::vector<ir::Graph>& teachers, const formats::Dataset& data,
+                  const StudentOptions& student_options, const TrainOptions& options);
 
 }  // namespace halftone::train

@@ -70,7 +70,7 @@ TEST(Train, GivesAccuracyBackWithoutLabels) {
     SCOPED_TRACE(options.weights.rule == LevelRule::kGradient ? "gradient" : "moving average");
     // Of a network so small, the moments of a part of a batch are mostly noise.
     options.normalises = false;
-    const TrainResult result = train(student, &teacher, &teacher, data, options, train_options);
+    const TrainResult result = train(student, &teacher, {teacher}, data, options, train_options);
     ASSERT_EQ(result.epochs.size(), 40U);
     EXPECT_LT(result.epochs.back().loss, result.epochs.front().loss);
     EXPECT_EQ(result.graph.outputs().size(), 1U);
@@ -86,7 +86,7 @@ TEST(Train, LearnsLabelsWithoutATeacher) {
   for (const OptimizerKind kind : {OptimizerKind::kAdam, OptimizerKind::kSgd}) {
     options.optimizer.kind = kind;
     options.optimizer.rate = kind == OptimizerKind::kSgd ? 0.1 : 0.01;
-    const TrainResult result = train(fresh, nullptr, nullptr, data, {}, options);
+    const TrainResult result = train(fresh, nullptr, {}, data, {}, options);
     EXPECT_GT(accuracy(result.graph, data), 0.8);
     EXPECT_GT(result.epochs.back().agreement, 0.8);
   }
@@ -108,7 +108,7 @@ TEST(Train, GivesTheSameBitsForAnyDevicesAndRanks) {
     options.epochs = 1;
     options.parts = 4;
     options.devices = devices;
-    return train(student, &teacher, &teacher, data, {}, options).graph;
+    return train(student, &teacher, {teacher}, data, {}, options).graph;
   };
   const ir::Graph one = train_on(spmd::Devices::emulate(1));
   for (const std::size_t count : {2u, 3u, 8u})
@@ -134,12 +134,12 @@ TEST(Train, MovesImagesThatANetworkTakesFlat) {
   TrainOptions options = few_epochs();
   options.epochs = 1;
   const double still =
-      train(teacher, nullptr, &teacher, images, {.normalises = false}, options).epochs[0].loss;
+      train(teacher, nullptr, {teacher}, images, {.normalises = false}, options).epochs[0].loss;
   EXPECT_NEAR(still, 0, 1e-6);  // a copy of the teacher
   options.augment = {.flip = true, .padding = 2};
   const ir::Graph fresh = compress::perceptron(20, 8, 3, 99);
   const auto loss_of = [&](const TrainOptions& how) {
-    return train(fresh, nullptr, &teacher, images, {}, how).epochs[0].loss;
+    return train(fresh, nullptr, {teacher}, images, {}, how).epochs[0].loss;
   };
   const double moved = loss_of(options);
   EXPECT_EQ(moved, loss_of(options));
@@ -151,31 +151,32 @@ TEST(Train, RefusesWhatCannotBeTrained) {
   const ir::Graph teacher = teacher_network();
   const formats::Dataset unlabelled = compress::random_dataset(64, 10, 1);
   const auto expect_refusal = [&](ErrorKind kind, const std::string& text,
-                                  const TrainOptions& options, const ir::Graph* taught_by) {
+                                  const TrainOptions& options,
+                                  const std::vector<ir::Graph>& taught_by) {
     expect_error(kind, text, [&] { train(teacher, nullptr, taught_by, unlabelled, {}, options); });
   };
   TrainOptions options = few_epochs();
-  expect_refusal(ErrorKind::kUsage, "needs a teacher", options, nullptr);
+  expect_refusal(ErrorKind::kUsage, "needs a teacher", options, {});
   options.loss.label_weight = 0.5;
-  expect_refusal(ErrorKind::kUsage, "has no labels", options, &teacher);
+  expect_refusal(ErrorKind::kUsage, "has no labels", options, {teacher});
   options.loss.label_weight = 1.5;
-  expect_refusal(ErrorKind::kUsage, "label weight: expected 0 to 1", options, &teacher);
+  expect_refusal(ErrorKind::kUsage, "label weight: expected 0 to 1", options, {teacher});
   options = few_epochs();
   options.loss.temperature = 0;
-  expect_refusal(ErrorKind::kUsage, "temperature: expected", options, &teacher);
+  expect_refusal(ErrorKind::kUsage, "temperature: expected", options, {teacher});
   options = few_epochs();
   options.batch = 128;
-  expect_refusal(ErrorKind::kUsage, "expected at least the 128 samples", options, &teacher);
+  expect_refusal(ErrorKind::kUsage, "expected at least the 128 samples", options, {teacher});
   options.batch = 65;
-  expect_refusal(ErrorKind::kUsage, "expected a multiple of the 2 parts", options, &teacher);
+  expect_refusal(ErrorKind::kUsage, "expected a multiple of the 2 parts", options, {teacher});
   const ir::Graph other = compress::perceptron(10, 5, 3, 1);
-  expect_refusal(ErrorKind::kShape, "tells 3 classes apart, the student 4", few_epochs(), &other);
+  expect_refusal(ErrorKind::kShape, "tells 3 classes apart, the student 4", few_epochs(), {other});
   options = few_epochs();
   options.augment.flip = true;
-  expect_refusal(ErrorKind::kUsage, "augmentation: expected images", options, &teacher);
+  expect_refusal(ErrorKind::kUsage, "augmentation: expected images", options, {teacher});
   options = few_epochs();
   options.optimizer.rate = 3e37;
-  expect_refusal(ErrorKind::kUnsupported, "no number any more", options, &teacher);
+  expect_refusal(ErrorKind::kUnsupported, "no number any more", options, {teacher});
 }
 
 }  // namespace

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// A network that a student is taught by.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "halftone/ir/graph.h"
+#include "halftone/runtime/session.h"
+#include "halftone/train/batches.h"
+
+namespace halftone::train {
+
+/// What is said of samples.
+struct Answers {
+  at::Tensor scores;                 ///< float32 [samples, classes]
+  std::vector<at::Tensor> features;  ///< float32 [samples, ...], one for each asked for
+};
+
+/// Scores of a network for a part of a batch, by the runtime, a run for each part. Several threads
+/// may ask at once. The bits of an answer depend on the size of a run, not on who else is in it.
+class Teacher {
+ public:
+  /// @param student   the samples as the student sees them; the teacher sees the same in the shape
+  ///                  of its own inputs. Their data must outlive this.
+  /// @param run       samples of a run
+  /// @param features  values of the graph
+  /// @throws Error as with_scores(), Batches::seen_by() and runtime::make_plan(); kUnsupported if
+  ///         an input is not float32 or the batch is fixed
+  Teacher(const ir::Graph& graph, const Batches& student, std::size_t run,
+          std::span<const ir::ValueId> features = {});
+
+  [[nodiscard]] std::int64_t classes() const;
+
+  /// @param samples  at most a run
+  /// @param epoch    in which they are moved; none: as they are
+  [[nodiscard]] Answers answer(std::span<const std::size_t> samples,
+                               std::optional<std::size_t> epoch);
+
+ private:
+  std::unique_ptr<runtime::Session> take();
+  void give_back(std::unique_ptr<runtime::Session> session);
+
+  Batches batches_;
+  std::shared_ptr<const runtime::Plan> plan_;  // shared by the sessions that run it
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<runtime::Session>> free_;
+};
+
+}  // namespace halftone::train

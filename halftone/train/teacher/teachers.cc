@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/train/teacher/teachers.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "halftone/base/error.h"
+#include "halftone/base/parallel.h"
+#include "halftone/spmd/collectives.h"
+#include "halftone/spmd/map.h"
+
+namespace halftone::train {
+namespace {
+
+constexpr const char* kAxis = "run";
+
+/// Whether it is so on every rank; all of them ask.
+bool on_all_ranks(bool here, const spmd::Devices& devices) {
+  const auto lane = [here] { return spmd::Array::scalar<std::int64_t>(here ? 1 : 0); };
+  const spmd::Array said = spmd::gather(
+      spmd::spread(lane, {.axis_name = "rank", .axis_size = devices.size(), .devices = devices})());
+  return std::ranges::count(said.as<std::int64_t>(), 0) == 0;
+}
+
+std::vector<std::size_t> samples_from(std::size_t first, std::size_t count) {
+  std::vector<std::size_t> samples(count);
+  std::iota(samples.begin(), samples.end(), first);
+  return samples;
+}
+
+}  // namespace
+
+Teachers::Teachers(const std::vector<ir::Graph>& graphs, const Batches& student, std::size_t run,
+                   std::span<const ir::ValueId> features)
+    : data_(student.data()), run_(run) {
+  for (std::size_t i = 0; i < graphs.size(); ++i) {
+    const std::string name = "teacher " + std::to_string(i + 1);
+    with_context(name, [&] {
+      const auto wanted = i == 0 ? features : std::span<const ir::ValueId>();
+      teachers_.push_back(std::make_unique<Teacher>(graphs[i], student, run, wanted));
+    });
+    const std::int64_t found = teachers_.back()->classes();
+    if (found != classes()) {
+      fail(ErrorKind::kShape, name + " tells " + std::to_string(found) +
+                                  " classes apart, teacher 1 " + std::to_string(classes()));
+    }
+  }
+}
+
+Answers Teachers::ask(std::span<const std::size_t> samples, std::optional<std::size_t> epoch) {
+  Answers answers;
+  std::vector<at::Tensor> scores;
+  for (const std::unique_ptr<Teacher>& teacher : teachers_) {
+    Answers own = teacher->answer(samples, epoch);
+    scores.push_back(std::move(own.scores));
+    if (scores.size() == 1) answers.features = std::move(own.features);
+  }
+  answers.scores = at::stack(scores);
+  return answers;
+}
+
+Answers Teachers::answer(std::span<const std::size_t> samples, std::optional<std::size_t> epoch) {
+  if (cache_) return {cache_->scores(samples), {}};
+  return ask(samples, epoch);
+}
+
+void Teachers::use_cache(const std::filesystem::path& path, const spmd::Devices& devices,
+                         const ProgressSink& progress) {
+  const ScoreCacheKey key{fingerprint(data_), data_.size(), teachers_.size(),
+                          static_cast<std::uint64_t>(classes())};
+  std::error_code error;
+  const bool is_here = std::filesystem::exists(path, error);
+  if (!on_all_ranks(is_here, devices)) write_cache(path, key, devices, !is_here, progress);
+  cache_.emplace(path, key);
+  check_cache(path);
+}
+
+void Teachers::write_cache(const std::filesystem::path& path, const ScoreCacheKey& key,
+                           const spmd::Devices& devices, bool is_mine,
+                           const ProgressSink& progress) {
+  constexpr std::size_t kRuns = 64;  // whose scores are in memory at once
+  std::optional<ScoreCacheWriter> writer;
+  if (is_mine) writer.emplace(path, key);
+  const std::size_t row = key.teachers * key.classes;
+  for (std::size_t first = 0; first < key.samples; first += kRuns * run_) {
+    const std::size_t count = std::min(kRuns * run_, key.samples - first);
+    const auto lane = [&] {
+      const ThreadLimit limit(1);
+      const std::size_t begin = spmd::axis_index(kAxis) * run_;
+      const auto samples = samples_from(first + begin, std::min(run_, count - begin));
+      const at::Tensor scores = ask(samples, std::nullopt).scores.transpose(0, 1).contiguous();
+      return spmd::Array::make<float>(
+          {static_cast<std::int64_t>(run_), static_cast<std::int64_t>(row)},
+          [&](std::span<float> all) {
+            const auto end = std::copy_n(scores.data_ptr<float>(), scores.numel(), all.begin());
+            std::fill(end, all.end(), 0.0F);
+          });
+    };
+    const std::size_t runs = (count + run_ - 1) / run_;
+    const spmd::Array scores = spmd::gather(
+        spmd::spread(lane, {.axis_name = kAxis, .axis_size = runs, .devices = devices})());
+    if (writer) writer->append(scores.as<float>().first(count * row));
+    if (progress) {
+      progress(static_cast<double>(first + count) / static_cast<double>(key.samples),
+               "asking the teachers");
+    }
+  }
+  if (writer) writer->finish();
+}
+
+/// What the file holds beside numbers of the right count shows where the teachers are at hand: they
+/// are asked again, about one run.
+void Teachers::check_cache(const std::filesystem::path& path) {
+  const ThreadLimit limit(1);
+  const auto samples = samples_from(0, std::min(run_, data_.size()));
+  const at::Tensor stored = cache_->scores(samples);
+  const at::Tensor given = ask(samples, std::nullopt).scores;
+  if (std::memcmp(stored.data_ptr(), given.data_ptr(), stored.nbytes()) == 0) return;
+  refuse_cache(path, "holds answers that the teachers do not give to the first samples");
+}
+
+}  // namespace halftone::train
