@@ -54,6 +54,18 @@ double loss_of(const std::vector<double>& s, const std::vector<double>& t, std::
          (1 - options.label_weight) * temperature * temperature * divergence;
 }
 
+TEST(MeanAnswer, IsTheMeanOfSoftenedProbabilities) {
+  const at::Tensor teachers =
+      at::tensor(std::vector<double>{2, -1, 0, -1, 1, 1.5}).reshape({2, 1, 3});
+  const at::Tensor mean = mean_answer(teachers, 3);
+  ASSERT_EQ(mean.sizes(), (std::vector<std::int64_t>{1, 3}));
+  const at::Tensor wanted = at::softmax(teachers / 3, 2).mean(0);
+  EXPECT_LT((mean.exp() - wanted).abs().max().item<double>(), 1e-15);
+  // Of one teacher, to the last bit.
+  const at::Tensor one = at::tensor(std::vector<float>{100, -0.3F, 7}).reshape({1, 1, 3});
+  EXPECT_TRUE(mean_answer(one, 2.5).equal(at::log_softmax(one / 2.5, 2)[0]));
+}
+
 TEST(DistillationLoss, IsItsDefinition) {
   const std::vector<std::vector<double>> s{{1, -2, 0.5}, {0.1, 0.2, 3}};
   const std::vector<std::vector<double>> t{{2, -1, 0}, {-1, 1, 1.5}};
