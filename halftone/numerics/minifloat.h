@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Floating point numbers of a few bits, and float32 numbers rounded to them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "halftone/base/random.h"
+
+namespace halftone::numerics {
+
+/// What codes stand for no finite number.
+enum class Specials : std::uint8_t {
+  kInfinityAndNan,  ///< all with the largest exponent: mantissa 0 is infinity, any other NaN
+  kNan,             ///< the one whose exponent and mantissa are all ones: NaN
+  kNone,            ///< none
+};
+
+/// A number system of floating point numbers. A code is, from the top, a sign s, an exponent field
+/// e of E bits and a mantissa m of M bits, and unless it is special it stands for
+///
+///     (-1)^s 2^(e - bias) (1 + m / 2^M)     where e > 0
+///     (-1)^s 2^(1 - bias) m / 2^M           where e = 0 (subnormal)
+///
+/// @pre 2 <= E <= 8, 1 <= M <= 23, and every finite number is a float32
+struct Minifloat {
+  int exponent_bits;  ///< E
+  int mantissa_bits;  ///< M
+  int bias;
+  Specials specials;
+
+  [[nodiscard]] constexpr int bits() const { return 1 + exponent_bits + mantissa_bits; }
+  bool operator==(const Minifloat&) const = default;
+};
+
+/// The system with the bias of IEEE 754, 2^(E - 1) - 1.
+constexpr Minifloat minifloat(int exponent_bits, int mantissa_bits, Specials specials) {
+  return {exponent_bits, mantissa_bits, (1 << (exponent_bits - 1)) - 1, specials};
+}
+
+/// IEEE 754-2019, table 3.5; base/half.h converts between it and float32 without a Minifloat.
+inline constexpr Minifloat kBinary16 = minifloat(5, 10, Specials::kInfinityAndNan);
+/// The upper half of a float32.
+inline constexpr Minifloat kBfloat16 = minifloat(8, 7, Specials::kInfinityAndNan);
+/// Source: OCP 8-bit Floating Point Specification (OFP8) 1.0, 2023; Micikevicius et al.,
+/// FP8 Formats for Deep Learning, 2022 (arXiv:2209.05433). E4M3 is what ONNX calls FLOAT8E4M3FN.
+inline constexpr Minifloat kE4M3 = minifloat(4, 3, Specials::kNan);
+inline constexpr Minifloat kE5M2 = minifloat(5, 2, Specials::kInfinityAndNan);
+/// The elements of blocks in the OCP Microscaling Formats (MX) Specification 1.0, 2023,
+/// section 5.3.
+inline constexpr Minifloat kE3M2 = minifloat(3, 2, Specials::kNone);
+inline constexpr Minifloat kE2M3 = minifloat(2, 3, Specials::kNone);
+inline constexpr Minifloat kE2M1 = minifloat(2, 1, Specials::kNone);
+
+/// What becomes of numbers that round to more than the largest finite one, and of infinity.
+enum class Overflow : std::uint8_t {
+  kSaturate,  ///< the largest finite number, with their sign
+  kSpecial,   ///< infinity; NaN where the system has no infinity, saturated where it has neither
+};
+
+/// The number a code of the low bits() bits stands for; exact.
+float decode(const Minifloat& system, std::uint32_t code);
+/// The code of round_to_nearest(x). NaN becomes the quiet NaN of its sign with as many mantissa
+/// bits clear as there may be. @pre x is a number where the system has no NaN
+std::uint32_t encode(const Minifloat& system, float x, Overflow overflow = Overflow::kSaturate);
+
+float largest(const Minifloat& system);             ///< finite
+float smallest_normal(const Minifloat& system);     ///< 2^(1 - bias)
+float smallest_subnormal(const Minifloat& system);  ///< 2^(1 - bias - M)
+
+/// The number of the system nearest to x, ties to the one with an even mantissa. NaN stays NaN.
+///     y = n 2^q,  n = round(x / 2^q),  q = max(floor(log2 |x|), 1 - bias) - M
+float round_to_nearest(const Minifloat& system, float x, Overflow overflow = Overflow::kSaturate);
+
+/// One of the two numbers of the system around x, the one away from zero with the probability
+/// |x / 2^q| - floor|x / 2^q| if `random` is uniform over all values: then the mean of y is x, but
+/// for less than 2^(q - 32) towards zero, if x is subnormal, and for what saturates. With the
+/// numbers' sign apart, y depends on |x| monotonically. Numbers of the system stay as they are.
+///     y = sign(x) floor(|x| / 2^q + random / 2^32) 2^q,  q as in round_to_nearest()
+/// Source: Gupta et al., Deep Learning with Limited Numerical Precision, ICML 2015
+/// (arXiv:1502.02551), section 3. Differs: floating point, where they have fixed point.
+float round_stochastically(const Minifloat& system, float x, std::uint32_t random,
+                           Overflow overflow = Overflow::kSaturate);
+
+/// All of them, in place.
+void round_to_nearest(const Minifloat& system, std::span<float> numbers,
+                      Overflow overflow = Overflow::kSaturate);
+/// All of them, in place, number i with the upper half of the i-th value of `random`.
+void round_stochastically(const Minifloat& system, std::span<float> numbers, Random& random,
+                          Overflow overflow = Overflow::kSaturate);
+
+}  // namespace halftone::numerics
