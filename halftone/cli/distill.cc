@@ -30,6 +30,9 @@ struct Options {
   std::string levels = "gradient";
   bool normalises = true;
   std::vector<std::string> features;
+  std::string precision = "fp32";
+  std::string gradient_format = "fp32";
+  std::string gradient_rounding = "stochastic";
   train::TrainOptions train;
 };
 
@@ -61,6 +64,12 @@ train::StudentOptions student_options(const Options& options) {
       options.levels == "gradient" ? train::LevelRule::kGradient : train::LevelRule::kMovingAverage;
   result.scheme = make_recipe(options.recipe).defaults.scheme.value_or(compress::Scheme::kBasis);
   result.normalises = options.normalises;
+  result.precision.weights = result.precision.activations =
+      train::parse_number_format(options.precision);
+  result.precision.gradients = train::parse_number_format(options.gradient_format);
+  result.precision.gradient_rounding = options.gradient_rounding == "nearest"
+                                           ? train::Rounding::kNearest
+                                           : train::Rounding::kStochastic;
   return result;
 }
 
@@ -83,6 +92,7 @@ train::TrainOptions train_options(const Options& options, const Machine& machine
 void run(const Options& options, const Machine& machine) {
   const auto start = std::chrono::steady_clock::now();
   apply(options.common);
+  const train::StudentOptions how = student_options(options);
   std::vector<ir::Graph> teachers;
   for (const std::string& path : options.teachers) {
     teachers.push_back(load_network(path, {.dequantize = true}));
@@ -93,7 +103,7 @@ void run(const Options& options, const Machine& machine) {
   const train::TrainResult result = [&] {
     Progress progress(options.common, machine);
     const Pupil pupil = make_pupil(options, first, machine, progress.sink());
-    return train::train(pupil.graph, &pupil.original, teachers, data, student_options(options),
+    return train::train(pupil.graph, &pupil.original, teachers, data, how,
                         train_options(options, machine, progress.sink()));
   }();
   if (!machine.is_first()) return;
@@ -107,6 +117,24 @@ void run(const Options& options, const Machine& machine) {
     summary.epochs.push_back({epoch.loss, epoch.agreement});
   }
   std::cout << (options.common.json ? report::to_json(summary) : report::to_text(summary));
+}
+
+void add_precision_options(CLI::App& verb, Options& options) {
+  verb.add_option("--precision", options.precision,
+                  "Format of float weights and activations as layers multiply them: fp32, fp16, "
+                  "bf16, e4m3, e5m2, e3m2, e2m3, e2m1, int2 to int16")
+      ->capture_default_str();
+  verb.add_option("--gradient-format", options.gradient_format,
+                  "Format of the gradients by what layers give; as --precision")
+      ->capture_default_str();
+  verb.add_option("--gradient-rounding", options.gradient_rounding,
+                  "stochastic (right on average) or nearest")
+      ->check(CLI::IsMember({"stochastic", "nearest"}))
+      ->capture_default_str();
+  verb.add_option("--loss-scale", options.train.loss_scale,
+                  "Power of two that lifts gradients into the range of their format")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
 }
 
 void add_training_options(CLI::App& verb, Options& options) {
@@ -186,6 +214,7 @@ void add_distill(CLI::App& app, Action& action) {
       ->check(CLI::Range(1, 1 << 30))
       ->capture_default_str();
   add_training_options(*verb, *options);
+  add_precision_options(*verb, *options);
   verb->final_callback([options, &action] {
     action = [options](const Machine& machine) { run(*options, machine); };
   });

@@ -25,6 +25,8 @@ namespace {
 
 constexpr const char* kAxis = "part";
 constexpr std::size_t kMeasuredBatches = 8;
+/// Beyond it the loss itself might leave the range of float32.
+constexpr int kMostScaleExponent = 64;
 
 /// A tensor's numbers as an array that shares them.
 template <typename T>
@@ -140,6 +142,13 @@ class Training {
       usage("temperature: expected a number above 0, found " +
             std::to_string(options_.loss.temperature));
     }
+    int exponent = 0;
+    const double scale = options_.loss_scale;
+    const bool is_power_of_two = std::frexp(scale, &exponent) == 0.5;
+    if (!is_power_of_two || std::abs(exponent - 1) > kMostScaleExponent) {
+      usage("loss scale: expected a power of two from 2^-" + std::to_string(kMostScaleExponent) +
+            " to 2^" + std::to_string(kMostScaleExponent) + ", found " + std::to_string(scale));
+    }
     if (lambda > 0 && !data.has_labels()) {
       usage(data.name() + ": has no labels, which a label weight above 0 needs");
     }
@@ -176,7 +185,7 @@ class Training {
                           static_cast<double>(options_.epochs * num_steps());
       const double rate = options_.optimizer.rate * (1 + std::cos(std::numbers::pi * done)) / 2;
       const auto batch = std::span(order).subspan(step * options_.batch, options_.batch);
-      const spmd::Array learned = learn(batch, epoch, rate).tally;
+      const spmd::Array learned = learn(batch, epoch, step, rate).tally;
       const auto tally = learned.as<double>();
       if (!std::isfinite(tally[0])) {
         fail(ErrorKind::kUnsupported, "the loss is no number any more in step " +
@@ -190,10 +199,12 @@ class Training {
     return result;
   }
 
-  PartResult learn(std::span<const std::size_t> batch, std::size_t epoch, double rate) {
+  PartResult learn(std::span<const std::size_t> batch, std::size_t epoch, std::size_t step,
+                   double rate) {
     const auto lane = [&] {
       const std::size_t part = spmd::axis_index(kAxis);
-      return run_part(batch.subspan(part * part_samples(), part_samples()), epoch);
+      return run_part(batch.subspan(part * part_samples(), part_samples()), epoch,
+                      seed_of(options_.seed, {epoch, step, part}));
     };
     PartResult sum = spmd::spread_sum(
         lane, {.axis_name = kAxis, .axis_size = options_.parts, .devices = options_.devices})();
@@ -208,7 +219,7 @@ class Training {
     return sum;
   }
 
-  PartResult run_part(std::span<const std::size_t> samples, std::size_t epoch) {
+  PartResult run_part(std::span<const std::size_t> samples, std::size_t epoch, std::uint64_t seed) {
     // How a library divides its sums among threads must not decide their bits.
     const ThreadLimit limit(1);
     const std::vector<at::Tensor> inputs = batches_.inputs(samples, epoch);
@@ -217,19 +228,20 @@ class Training {
     const at::Tensor taught = answers.scores.defined()
                                   ? mean_answer(answers.scores, options_.loss.temperature)
                                   : at::Tensor();
-    const Student::Pass pass = student_.forward(inputs, PassKind::kLearn);
+    const Student::Pass pass = student_.forward(inputs, PassKind::kLearn, seed);
     const at::Tensor& scores = pass.outputs.back();
     const auto features = std::span(pass.outputs).subspan(num_outputs_, options_.features.size());
     const at::Tensor loss = (distillation_loss(scores, taught, labels, options_.loss) +
                              feature_loss(features, answers.features, options_.features)) /
                             static_cast<double>(options_.batch);
-    const auto gradients = torch::autograd::grad({loss}, student_.parameters(), {}, c10::nullopt,
-                                                 false, /*allow_unused=*/true);
+    const double scale = options_.loss_scale;
+    const auto gradients = torch::autograd::grad({loss * scale}, student_.parameters(), {},
+                                                 c10::nullopt, false, /*allow_unused=*/true);
     PartResult result;
     for (std::size_t i = 0; i < gradients.size(); ++i) {
       const at::Tensor& p = student_.parameters()[i];
       result.gradients.push_back(
-          to_array<float>(gradients[i].defined() ? gradients[i] : at::zeros_like(p)));
+          to_array<float>(gradients[i].defined() ? gradients[i] / scale : at::zeros_like(p)));
     }
     result.statistics = to_arrays(pass.statistics);
     const at::Tensor wanted = taught.defined() ? taught.argmax(1) : labels;

@@ -29,6 +29,10 @@ struct TrainOptions {
   /// File of the teachers' answers, made where it is missing; empty: they are asked in every step.
   /// The result is the same. See Teachers::use_cache().
   std::filesystem::path teacher_cache{};
+  /// What the loss is multiplied by before gradients are computed, and gradients divided by after:
+  /// a power of two that keeps gradients within the range of PrecisionOptions::gradients. Source:
+  /// Micikevicius et al., Mixed Precision Training, ICLR 2018 (arXiv:1710.03740).
+  double loss_scale = 1;
   AugmentOptions augment;
   std::uint64_t seed = 0;
   ProgressSink progress = nullptr;
@@ -50,9 +54,10 @@ struct TrainResult {
 /// feature_loss().
 ///
 /// Every step takes a batch of the shuffled samples, in parts, each a lane of a spmd::spread() on
-/// one thread; gradients and what bases move by are summed in a fixed order, so that the result is
-/// the same, bit for bit, for any number of devices and ranks. What does not fill a batch at the
-/// end of an epoch is left out; the order changes with every epoch.
+/// one thread; gradients and what bases move by are summed in a fixed order, and gradients rounded
+/// by chance with random numbers of their own part, so that the result is the same, bit for bit,
+/// for any number of devices and ranks. What does not fill a batch at the end of an epoch is left
+/// out; the order changes with every epoch.
 /// @param student   a classifier, as with_scores() wants it
 /// @param original  where the float weights of an encoded student are found, or null
 /// @param teachers  of the same classes, on the same data; their softened answers are averaged;

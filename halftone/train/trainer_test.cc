@@ -2,6 +2,7 @@
 #include "halftone/train/trainer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <vector>
 
@@ -119,6 +120,64 @@ TEST(Train, GivesTheSameBitsForAnyDevicesAndRanks) {
   }
 }
 
+TEST(Train, RoundsGradientsToTheSameBitsForAnyDevicesAndRanks) {
+  const ir::Graph teacher = teacher_network();
+  const formats::Dataset data = taught(teacher, 2);
+  const auto train_on = [&](const spmd::Devices& devices, std::uint64_t seed) {
+    StudentOptions few;
+    few.precision.weights = few.precision.activations = numerics::kBfloat16;
+    few.precision.gradients = ScaledIntegers{4};
+    TrainOptions options = few_epochs();
+    options.epochs = 1;
+    options.parts = 4;
+    options.seed = seed;
+    options.devices = devices;
+    return train(compress::perceptron(10, 20, 4, 99), nullptr, &teacher, data, few, options).graph;
+  };
+  const ir::Graph one = train_on(spmd::Devices::emulate(1), 0);
+  for (const std::size_t count : {2u, 4u})
+    expect_same(train_on(spmd::Devices::emulate(count), 0), one);
+  for (const ir::Graph& found : spmd::LocalRanks(2).run(
+           [&](const auto& ranks) { return train_on(spmd::Devices::over(ranks, 1), 0); })) {
+    expect_same(found, one);
+  }
+}
+
+TEST(Train, LearnsWithGradientsOfFewBits) {
+  const formats::Dataset data = taught(teacher_network(), 2);
+  const ir::Graph fresh = compress::perceptron(10, 20, 4, 99);
+  TrainOptions options = few_epochs();
+  options.loss.label_weight = 1;
+  options.optimizer.rate = 0.01;
+  options.loss_scale = 1024;
+  const auto accuracy_with = [&](const NumberFormat& gradients) {
+    StudentOptions few;
+    few.precision.gradients = gradients;
+    return accuracy(train(fresh, nullptr, nullptr, data, few, options).graph, data);
+  };
+  EXPECT_GT(accuracy_with(numerics::kE5M2), 0.8);
+  EXPECT_GT(accuracy_with(ScaledIntegers{4}), 0.8);
+}
+
+TEST(Train, ScalesTheLossWithoutATrace) {
+  const formats::Dataset data = taught(teacher_network(), 2);
+  const ir::Graph fresh = compress::perceptron(10, 20, 4, 99);
+  TrainOptions options = few_epochs();
+  options.epochs = 1;
+  options.loss.label_weight = 1;
+  const auto trained = [&](double scale, const NumberFormat& gradients) {
+    StudentOptions few;
+    few.precision.gradients = gradients;
+    few.precision.gradient_rounding = Rounding::kNearest;
+    options.loss_scale = scale;
+    return train(fresh, nullptr, nullptr, data, few, options).graph;
+  };
+  expect_same(trained(4096, Float32{}), trained(1, Float32{}));
+  // Nothing is left above half of the smallest binary16, 2^-25: the network stays as it came.
+  expect_same(trained(0x1p-30, numerics::kBinary16), fresh);
+  EXPECT_GT(accuracy(trained(256, numerics::kBinary16), data), accuracy(fresh, data));
+}
+
 /// Images of 4 x 5 as a network takes them flat.
 formats::Dataset flat_images(std::size_t samples) {
   Random random(3);
@@ -171,6 +230,12 @@ TEST(Train, RefusesWhatCannotBeTrained) {
   expect_refusal(ErrorKind::kUsage, "expected a multiple of the 2 parts", options, {teacher});
   const ir::Graph other = compress::perceptron(10, 5, 3, 1);
   expect_refusal(ErrorKind::kShape, "tells 3 classes apart, the student 4", few_epochs(), {other});
+  for (const double scale : {0.0, -2.0, 3.0, 0x1p65, 0x1p-65, std::nan("")}) {
+    options = few_epochs();
+    options.loss_scale = scale;
+    expect_refusal(ErrorKind::kUsage, "loss scale: expected a power of two from 2^-64 to 2^64",
+                   options, {teacher});
+  }
   options = few_epochs();
   options.augment.flip = true;
   expect_refusal(ErrorKind::kUsage, "augmentation: expected images", options, {teacher});

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "halftone/base/error.h"
+#include "halftone/train/graph/torch_gradient.h"
 #include "halftone/train/graph/torch_operators.h"
 #include "halftone/train/graph/torch_tensor.h"
 #include "halftone/train/graph/trainable.h"
@@ -143,7 +144,11 @@ at::Tensor TorchGraph::run(const Step& step, std::vector<at::Tensor> inputs, std
   if (hooks.product) {
     here.product = [&](const at::Tensor& x) { return hooks.product(step.node, x); };
   }
-  return compute_operator(op, TorchInputs(std::move(inputs), std::move(here)));
+  const at::Tensor result = compute_operator(op, TorchInputs(std::move(inputs), std::move(here)));
+  if (!hooks.gradient || !reads_weights(op)) return result;
+  return change_gradient(result, [gradient = hooks.gradient, id = step.node](const at::Tensor& g) {
+    return gradient(id, g);
+  });
 }
 
 std::vector<at::Tensor> TorchGraph::forward(std::span<const at::Tensor> inputs,

@@ -24,7 +24,7 @@ struct TorchParameter {
 };
 
 /// What replaces numbers on their way; a null function lets them be. Called on the thread that
-/// calls forward(), from several at once if they do.
+/// calls forward() or asks for gradients, from several at once if they do.
 struct ForwardHooks {
   /// What a node that reads_weights() reads instead of an input: for most, 0 are activations and 1
   /// weights. The result has the input's shape.
@@ -36,6 +36,9 @@ struct ForwardHooks {
   /// What the products and bias of a FullyConnected, Conv or ConvTranspose become before what is
   /// added to them and the activation; channels are the last axis.
   std::function<at::Tensor(ir::NodeId node, const at::Tensor& x)> product;
+  /// What the gradient by the output of a node that reads_weights() becomes before it goes on to
+  /// what the node reads. Called when gradients are asked for, after forward() has returned.
+  std::function<at::Tensor(ir::NodeId node, const at::Tensor& gradient)> gradient;
 };
 
 /// Constants by the value that holds them.

@@ -158,6 +158,33 @@ TEST(TorchGraph, AsksHooksForWhatLayersRead) {
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(y[i], y[3 + i]);
 }
 
+TEST(TorchGraph, AsksHooksForGradientsByWhatLayersGive) {
+  const ir::Graph source = image_network();
+  const TorchGraph graph(source);
+  const std::vector<at::Tensor> in{to_torch(random_tensor({2, 6, 5, 2}, 9))};
+  std::vector<std::string> asked;
+  ForwardHooks hooks;
+  hooks.gradient = [&](ir::NodeId node, const at::Tensor& g) {
+    asked.push_back(source.node(node).name);
+    return 2 * g;
+  };
+  std::vector<at::Tensor> parameters;
+  for (const TorchParameter& parameter : graph.parameters()) parameters.push_back(parameter.tensor);
+  const auto slopes = [&](const ForwardHooks& with) {
+    const at::Tensor y = graph.forward(in, with)[0];
+    EXPECT_TRUE(asked.empty());
+    return torch::autograd::grad({y.square().sum()}, parameters);
+  };
+  const std::vector<at::Tensor> plain = slopes({});
+  const std::vector<at::Tensor> changed = slopes(hooks);
+  EXPECT_THAT(asked, ElementsAre("dense", "conv"));
+  // Twice the gradient on the way through a layer, for the convolution's on the way through both.
+  const std::vector<double> factors{4, 4, 2, 2, 2};
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    EXPECT_TRUE(changed[i].equal(factors[i] * plain[i])) << graph.parameters()[i].name;
+  }
+}
+
 TEST(TorchGraph, AsksHooksToEncode) {
   const TorchGraph graph(encoded_network());
   const auto inputs = ir::test::list(random_tensor({2, 4}, 7));

@@ -64,7 +64,7 @@ const ir::Tensor* float_constant(const ir::Graph& graph, const ir::Value& like) 
 }  // namespace
 
 Student::Student(ir::Graph graph, const ir::Graph* original, const StudentOptions& options)
-    : torch_(std::move(graph)) {
+    : torch_(std::move(graph)), precision_(options.precision) {
   for (const TorchParameter& parameter : torch_.parameters()) {
     parameters_.push_back(parameter.tensor);
   }
@@ -190,7 +190,8 @@ std::vector<at::Tensor> Student::no_statistics(PassKind kind) const {
   return result;
 }
 
-Student::Pass Student::forward(std::span<const at::Tensor> inputs, PassKind kind) const {
+Student::Pass Student::forward(std::span<const at::Tensor> inputs, PassKind kind,
+                               std::uint64_t seed) const {
   Pass pass;
   pass.statistics = no_statistics(kind);
   const bool sums_up = kind == PassKind::kLearn && averages_activations();
@@ -227,7 +228,8 @@ Student::Pass Student::forward(std::span<const at::Tensor> inputs, PassKind kind
     place = moments.sums;
     return y;
   };
-  pass.outputs = torch_.forward(inputs, hooks);
+  pass.outputs =
+      torch_.forward(inputs, with_precision(std::move(hooks), source(), precision_, seed));
   return pass;
 }
 

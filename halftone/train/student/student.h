@@ -2,6 +2,7 @@
 // A network in few bits that is being trained.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "halftone/train/graph/torch_graph.h"
 #include "halftone/train/student/channel_norm.h"
 #include "halftone/train/student/level_quantizer.h"
+#include "halftone/train/student/precision.h"
 
 namespace halftone::train {
 
@@ -22,6 +24,7 @@ struct StudentOptions {
   /// Whether layers have a ChannelNorm while they learn: those with a matrix and a bias of their
   /// own, whose outputs are not the graph's, and whose scheme can take a factor for each channel.
   bool normalises = true;
+  PrecisionOptions precision{};  ///< of what is float
 };
 
 /// What a forward pass is for.
@@ -51,8 +54,10 @@ class Student {
     std::vector<at::Tensor> statistics;
   };
   /// Several threads may call it at once, as TorchGraph::forward().
+  /// @param seed  of the rounding of gradients
   /// @throws Error as TorchGraph::forward() and ChannelNorm::learn()
-  [[nodiscard]] Pass forward(std::span<const at::Tensor> inputs, PassKind kind) const;
+  [[nodiscard]] Pass forward(std::span<const at::Tensor> inputs, PassKind kind,
+                             std::uint64_t seed = 0) const;
 
   /// The leaves that a gradient moves: weights, biases, gains and shifts and, with
   /// LevelRule::kGradient, bases.
@@ -100,6 +105,7 @@ class Student {
                                                                 const at::Tensor& factors) const;
 
   TorchGraph torch_;
+  PrecisionOptions precision_;
   std::vector<Weights> weights_;
   std::vector<Activations> activations_;
   std::vector<Norm> norms_;

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/train/student/number_format.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "halftone/base/error.h"
+#include "halftone/base/random.h"
+
+namespace halftone::train {
+namespace {
+
+using numerics::Minifloat;
+
+constexpr int kFewestBits = 2;
+constexpr int kMostBits = 16;
+
+constexpr std::array<std::pair<std::string_view, Minifloat>, 7> kMinifloats = {{
+    {"fp16", numerics::kBinary16},
+    {"bf16", numerics::kBfloat16},
+    {"e4m3", numerics::kE4M3},
+    {"e5m2", numerics::kE5M2},
+    {"e3m2", numerics::kE3M2},
+    {"e2m3", numerics::kE2M3},
+    {"e2m1", numerics::kE2M1},
+}};
+
+/// K of "intK".
+int integer_bits(std::string_view text) {
+  int bits = 0;
+  if (!text.starts_with("int")) return bits;
+  text.remove_prefix(3);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bits);
+  return error == std::errc() && end == text.data() + text.size() ? bits : 0;
+}
+
+/// max|x|, as the bits of a float32: those of numbers that are not finite are the largest.
+std::int32_t largest_bits(std::span<const float> numbers) {
+  std::int32_t most = 0;
+  for (const float x : numbers) most = std::max(most, std::bit_cast<std::int32_t>(x) & 0x7fffffff);
+  return most;
+}
+
+/// @param round  brings a number of at most 2^15 to one of the integers around it
+template <typename Round>
+void round_to_integers(const ScaledIntegers& integers, std::span<float> numbers,
+                       const Round& round) {
+  constexpr std::int32_t kInfinityBits = 0x7f800000;
+  const std::int32_t most = largest_bits(numbers);
+  if (most == 0 || most >= kInfinityBits) return;
+  const double last = (1 << (integers.bits - 1)) - 1;
+  const double step = static_cast<double>(std::bit_cast<float>(most)) / last;
+  for (float& x : numbers) x = static_cast<float>(round(static_cast<double>(x) / step) * step);
+}
+
+/// Ties to even: about 1.5 2^52 a float64 has no room for a fraction.
+double nearest_integer(double x) { return (x + 0x1.8p52) - 0x1.8p52; }
+
+/// floor(x + u), u in the middle of one of 2^32 equal parts of [0, 1): x may miss an integer, which
+/// it is, by what dividing has cost.
+double stochastic_integer(double x, std::uint64_t random) {
+  const double u = (static_cast<double>(static_cast<std::uint32_t>(random >> 32)) + 0.5) * 0x1p-32;
+  constexpr std::int32_t kOffset = 1 << 16;
+  return static_cast<std::int32_t>(x + u + kOffset) - kOffset;
+}
+
+/// A copy of the tensor, and its numbers in the order of memory.
+std::pair<at::Tensor, std::span<float>> copy_of(const at::Tensor& x) {
+  HALFTONE_ASSERT(x.scalar_type() == at::kFloat);
+  at::Tensor copy = x.detach().clone();
+  return {copy, std::span<float>(copy.data_ptr<float>(), static_cast<std::size_t>(copy.numel()))};
+}
+
+}  // namespace
+
+NumberFormat parse_number_format(std::string_view text) {
+  if (text == "fp32") return Float32{};
+  const auto* const named =
+      std::ranges::find(kMinifloats, text, &std::pair<std::string_view, Minifloat>::first);
+  if (named != kMinifloats.end()) return named->second;
+  const int bits = integer_bits(text);
+  if (bits >= kFewestBits && bits <= kMostBits) return ScaledIntegers{bits};
+  std::string known = "fp32";
+  for (const auto& [name, system] : kMinifloats) known.append(", ").append(name);
+  fail(ErrorKind::kUsage, "number format: expected " + known + " or int" +
+                              std::to_string(kFewestBits) + " to int" + std::to_string(kMostBits) +
+                              ", found '" + std::string(text) + "'");
+}
+
+at::Tensor rounded_to_nearest(const NumberFormat& format, const at::Tensor& x) {
+  auto [copy, numbers] = copy_of(x);
+  if (const auto* system = std::get_if<Minifloat>(&format)) {
+    numerics::round_to_nearest(*system, numbers);
+  } else if (const auto* integers = std::get_if<ScaledIntegers>(&format)) {
+    round_to_integers(*integers, numbers, nearest_integer);
+  }
+  return copy;
+}
+
+at::Tensor rounded_stochastically(const NumberFormat& format, const at::Tensor& x,
+                                  std::uint64_t seed) {
+  auto [copy, numbers] = copy_of(x);
+  Random random(seed);
+  if (const auto* system = std::get_if<Minifloat>(&format)) {
+    numerics::round_stochastically(*system, numbers, random);
+  } else if (const auto* integers = std::get_if<ScaledIntegers>(&format)) {
+    round_to_integers(*integers, numbers,
+                      [&](double number) { return stochastic_integer(number, random.next()); });
+  }
+  return copy;
+}
+
+std::uint64_t seed_of(std::uint64_t seed, std::initializer_list<std::uint64_t> place) {
+  for (const std::uint64_t each : place) seed = Random(Random(seed).next() ^ each).next();
+  return seed;
+}
+
+}  // namespace halftone::train

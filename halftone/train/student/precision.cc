@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/train/student/precision.h"
+
+#include <utility>
+#include <variant>
+
+#include "halftone/compress/layers.h"
+#include "halftone/train/graph/torch_gradient.h"
+
+namespace halftone::train {
+namespace {
+
+bool rounds(const NumberFormat& format) { return !std::holds_alternative<Float32>(format); }
+
+/// Whether a node multiplies an input, or looks up weights in it.
+bool is_factor(const ir::Operator& op, std::size_t input, bool is_constant) {
+  if (std::holds_alternative<ir::Recurrent>(op)) return input == ir::kRecurrenceWeights;
+  return compress::is_table(op) ? input == 0 && is_constant : input <= 1;
+}
+
+at::Tensor rounded(const NumberFormat& format, const at::Tensor& x) {
+  return rounds(format) ? straight_through(x, rounded_to_nearest(format, x)) : x;
+}
+
+/// The format of a node's input; none where it is not rounded.
+const NumberFormat* format_of(const ir::Graph& graph, const PrecisionOptions& options,
+                              ir::NodeId id, std::size_t input) {
+  const ir::Node& node = graph.node(id);
+  const ir::ValueId value = node.inputs[input];
+  const bool is_constant = graph.constant(value) != nullptr;
+  if (!is_factor(node.op, input, is_constant)) return nullptr;
+  if (!graph.value(value).type.encoding.is_dense()) return nullptr;
+  return is_constant ? &options.weights : &options.activations;
+}
+
+}  // namespace
+
+ForwardHooks with_precision(ForwardHooks hooks, const ir::Graph& graph,
+                            const PrecisionOptions& options, std::uint64_t seed) {
+  if (rounds(options.weights) || rounds(options.activations)) {
+    hooks.input = [inner = std::move(hooks.input), &graph, options](
+                      ir::NodeId node, std::size_t input, const at::Tensor& x) {
+      const at::Tensor given = inner ? inner(node, input, x) : x;
+      const NumberFormat* format = format_of(graph, options, node, input);
+      return format == nullptr || !x.is_floating_point() ? given : rounded(*format, given);
+    };
+  }
+  if (hooks.encode && rounds(options.activations)) {
+    hooks.encode = [inner = std::move(hooks.encode), &graph, options](ir::NodeId node,
+                                                                      const at::Tensor& x) {
+      const at::Tensor given = inner(node, x);
+      const auto* recurrent = std::get_if<ir::Recurrent>(&graph.node(node).op);
+      const bool is_float = recurrent != nullptr && recurrent->state_encoding == nullptr;
+      return is_float ? rounded(options.activations, given) : given;
+    };
+  }
+  if (rounds(options.gradients)) {
+    hooks.gradient = [options, seed](ir::NodeId node, const at::Tensor& gradient) {
+      if (options.gradient_rounding == Rounding::kNearest) {
+        return rounded_to_nearest(options.gradients, gradient);
+      }
+      return rounded_stochastically(options.gradients, gradient,
+                                    seed_of(seed, {static_cast<std::uint64_t>(node)}));
+    };
+  }
+  return hooks;
+}
+
+}  // namespace halftone::train
