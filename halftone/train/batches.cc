@@ -3,7 +3,6 @@
 
 #include <ATen/ATen.h>
 
-#include <numeric>
 #include <utility>
 
 #include "halftone/base/random.h"
@@ -51,12 +50,13 @@ Batches Batches::seen_by(const ir::Graph& graph) const {
 }
 
 /// Fisher-Yates, of an epoch's own random numbers.
-std::vector<std::size_t> Batches::shuffled(std::size_t epoch) const {
-  std::vector<std::size_t> order(data_.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
+std::vector<std::size_t> Batches::shuffled(std::vector<std::size_t> samples,
+                                           std::size_t epoch) const {
   Random random(seed_ ^ (0x9e3779b97f4a7c15U * (epoch + 1)));
-  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
-  return order;
+  for (std::size_t i = samples.size(); i > 1; --i) {
+    std::swap(samples[i - 1], samples[random.below(i)]);
+  }
+  return samples;
 }
 
 std::vector<at::Tensor> Batches::plain_inputs(std::span<const std::size_t> samples) const {

@@ -28,8 +28,9 @@ class Batches {
   [[nodiscard]] Batches seen_by(const ir::Graph& graph) const;
 
   [[nodiscard]] const formats::Dataset& data() const { return data_; }
-  /// The samples in an order of the epoch's own.
-  [[nodiscard]] std::vector<std::size_t> shuffled(std::size_t epoch) const;
+  /// These samples in an order of the epoch's own.
+  [[nodiscard]] std::vector<std::size_t> shuffled(std::vector<std::size_t> samples,
+                                                  std::size_t epoch) const;
   /// One tensor per input of the graph, float32, moved as in this epoch.
   [[nodiscard]] std::vector<at::Tensor> inputs(std::span<const std::size_t> samples,
                                                std::size_t epoch) const;

@@ -4,10 +4,21 @@
 #include <ATen/ATen.h>
 #include <torch/optim.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <string>
 #include <utility>
 
 namespace halftone::train {
+namespace {
+
+/// What libtorch finds a parameter's state by.
+std::string key_of(const at::Tensor& parameter) {
+  return c10::guts::to_string(parameter.unsafeGetTensorImpl());
+}
+
+}  // namespace
 
 Optimizer::Optimizer(std::vector<at::Tensor> parameters, const OptimizerOptions& options)
     : options_(options), parameters_(std::move(parameters)) {
@@ -20,6 +31,56 @@ Optimizer::Optimizer(std::vector<at::Tensor> parameters, const OptimizerOptions&
   } else {
     optimizer_ = std::make_unique<torch::optim::AdamW>(
         parameters_, torch::optim::AdamWOptions(options_.rate).weight_decay(options_.weight_decay));
+  }
+  for (const at::Tensor& parameter : parameters_) add_state(parameter);
+}
+
+/// What libtorch would begin with in the first step, so that it is there to be kept and set.
+void Optimizer::add_state(const at::Tensor& parameter) {
+  const at::Tensor zeros = at::zeros_like(parameter.detach());
+  std::unique_ptr<torch::optim::OptimizerParamState> state;
+  if (options_.kind == OptimizerKind::kSgd) {
+    auto own = std::make_unique<torch::optim::SGDParamState>();
+    own->momentum_buffer(zeros);
+    state = std::move(own);
+  } else {
+    auto own = std::make_unique<torch::optim::AdamWParamState>();
+    own->exp_avg(zeros);
+    own->exp_avg_sq(zeros.clone());
+    state = std::move(own);
+  }
+  optimizer_->state()[key_of(parameter)] = std::move(state);
+}
+
+State Optimizer::state() const {
+  State result;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const torch::optim::OptimizerParamState& state =
+        *optimizer_->state().at(key_of(parameters_[i]));
+    const std::string number = std::to_string(i);
+    if (options_.kind == OptimizerKind::kSgd) {
+      const auto& own = static_cast<const torch::optim::SGDParamState&>(state);
+      result.push_back({"momentum/" + number, own.momentum_buffer()});
+    } else {
+      const auto& own = static_cast<const torch::optim::AdamWParamState&>(state);
+      result.push_back({"mean/" + number, own.exp_avg()});
+      result.push_back({"square/" + number, own.exp_avg_sq()});
+      result.push_back({"steps/" + number, at::full({1}, own.step(), at::kLong)});
+    }
+  }
+  return result;
+}
+
+void Optimizer::set_state(const State& state) {
+  const State mine = this->state();
+  assign(mine, state);
+  if (options_.kind == OptimizerKind::kSgd) return;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const std::string name = "steps/" + std::to_string(i);
+    const auto steps = std::ranges::find(mine, name, &NamedTensor::name);
+    auto& own =
+        static_cast<torch::optim::AdamWParamState&>(*optimizer_->state()[key_of(parameters_[i])]);
+    own.step(steps->tensor.item<std::int64_t>());
   }
 }
 

@@ -7,6 +7,9 @@
 #include <memory>
 #include <vector>
 
+#include "halftone/train/schedule.h"
+#include "halftone/train/state.h"
+
 namespace torch::optim {
 class Optimizer;
 }
@@ -17,10 +20,11 @@ enum class OptimizerKind { kSgd, kAdam };
 
 struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::kAdam;
-  double rate = 1e-3;        ///< at the start; falls to zero along a cosine
+  double rate = 1e-3;        ///< what the schedule multiplies
   double momentum = 0.9;     ///< of SGD, Nesterov's
   double weight_decay = 0;   ///< decoupled with Adam (AdamW)
   double most_gradient = 0;  ///< the gradient's norm is cut to this; 0: never
+  ScheduleOptions schedule{};
 };
 
 /// SGD with Nesterov's momentum, or AdamW (Loshchilov, Hutter, ICLR 2019, arXiv:1711.05101), of
@@ -36,7 +40,13 @@ class Optimizer {
   /// @param gradients  one per parameter
   void step(const std::vector<at::Tensor>& gradients, double rate);
 
+  /// What it remembers of the gradients so far: shares the memory. A count of steps is a copy.
+  [[nodiscard]] State state() const;
+  /// @throws Error kFormat as assign()
+  void set_state(const State& state);
+
  private:
+  void add_state(const at::Tensor& parameter);
   void set_rate(double rate);
 
   OptimizerOptions options_;

@@ -1,61 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/train/trainer.h"
 
-#include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <vector>
 
 #include "halftone/base/testing.h"
 #include "halftone/compress/evaluate.h"
-#include "halftone/compress/quantize.h"
-#include "halftone/compress/testing.h"
-#include "halftone/ir/testing.h"
 #include "halftone/spmd/testing.h"
+#include "halftone/train/testing.h"
 
 namespace halftone::train {
 namespace {
 
-constexpr std::size_t kSamples = 512;
-
-/// Samples with the answers of a network as labels.
-formats::Dataset taught(const ir::Graph& teacher, std::uint64_t seed) {
-  const formats::Dataset plain = compress::random_dataset(kSamples, 10, seed);
-  std::vector<float> numbers(kSamples * 10);
-  plain.inputs()[0].source->read_floats(0, kSamples, numbers);
-  const ir::Shape shape{static_cast<ir::Dim>(kSamples), 10};
-  const auto scores = ir::test::run_by_definition(
-      teacher, ir::test::list(ir::Tensor::from<float>(shape, std::span<const float>(numbers))));
-  std::vector<std::int64_t> labels;
-  for (std::size_t s = 0; s < kSamples; ++s) {
-    const auto row = scores[0].as<float>().subspan(4 * s, 4);
-    labels.push_back(std::ranges::max_element(row) - row.begin());
-  }
-  return compress::random_dataset(kSamples, 10, seed, labels);
-}
-
-ir::Graph teacher_network() { return compress::perceptron(10, 20, 4, 1); }
-
-ir::Graph student_network(const ir::Graph& teacher, const formats::Dataset& data) {
-  compress::Recipe recipe;
-  recipe.defaults.weight_bits = 1;
-  recipe.defaults.activation_bits = 2;
-  return compress::quantize(teacher, data, recipe, {}).graph;
-}
-
-TrainOptions few_epochs() {
-  TrainOptions options;
-  options.epochs = 8;
-  options.batch = 64;
-  options.optimizer.rate = 5e-3;
-  return options;
-}
-
-StudentOptions by_gradient() {
-  StudentOptions options;
-  options.weights.rule = options.activations.rule = LevelRule::kGradient;
-  return options;
-}
+using test::by_gradient;
+using test::expect_same;
+using test::few_epochs;
+using test::student_network;
+using test::taught;
+using test::teacher_network;
 
 double accuracy(const ir::Graph& graph, const formats::Dataset& data) {
   return compress::evaluate(graph, data, nullptr, {}).value;
@@ -91,13 +53,6 @@ TEST(Train, LearnsLabelsWithoutATeacher) {
     EXPECT_GT(accuracy(result.graph, data), 0.8);
     EXPECT_GT(result.epochs.back().agreement, 0.8);
   }
-}
-
-void expect_same(const ir::Graph& a, const ir::Graph& b) {
-  Random random(8);
-  const auto inputs = ir::test::list(ir::test::random_tensor({50, 10}, random));
-  EXPECT_TRUE(ir::test::same_bytes(ir::test::run_by_definition(a, inputs),
-                                   ir::test::run_by_definition(b, inputs)));
 }
 
 TEST(Train, GivesTheSameBitsForAnyDevicesAndRanks) {

@@ -280,6 +280,34 @@ std::shared_ptr<const ir::Constant> Student::constant_of(const Weights& weights,
       old.shape, std::make_shared<const BasisEncoding>(std::move(encoding)), std::move(planes)});
 }
 
+State Student::state() const {
+  State state;
+  const auto add = [&](const std::string& what, const std::string& name, const at::Tensor& tensor) {
+    state.push_back({what + "/" + std::to_string(state.size()) + "/" + name, tensor.detach()});
+  };
+  for (const TorchParameter& each : torch_.parameters()) add("numbers", each.name, each.tensor);
+  for (const Weights& each : weights_) {
+    add("levels", source().value(each.id).name, each.quantizer.parameters());
+  }
+  for (const Activations& each : activations_) {
+    add("levels", source().node(each.node).name, each.quantizer.parameters());
+  }
+  for (const Norm& each : norms_) {
+    const std::string& name = source().node(each.node).name;
+    add("gain", name, each.norm.gain());
+    add("shift", name, each.norm.shift());
+    add("mean", name, each.norm.mean());
+    add("variance", name, each.norm.variance());
+  }
+  return state;
+}
+
+void Student::set_state(const State& state) {
+  assign(this->state(), state);
+  for (Weights& each : weights_) each.quantizer.refresh();
+  for (Activations& each : activations_) each.quantizer.refresh();
+}
+
 ir::Graph Student::graph() const {
   ConstantMap constants;
   const auto add = [&](ir::ValueId id, const at::Tensor& numbers) {

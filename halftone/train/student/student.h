@@ -9,6 +9,7 @@
 
 #include "halftone/ir/graph.h"
 #include "halftone/train/graph/torch_graph.h"
+#include "halftone/train/state.h"
 #include "halftone/train/student/channel_norm.h"
 #include "halftone/train/student/level_quantizer.h"
 #include "halftone/train/student/precision.h"
@@ -72,6 +73,11 @@ class Student {
   [[nodiscard]] const LevelQuantizer& activation_quantizer(std::size_t i) const {
     return activations_[i].quantizer;
   }
+
+  /// All numbers that training moves; shares the memory.
+  [[nodiscard]] State state() const;
+  /// @throws Error kFormat as assign()
+  void set_state(const State& state);
 
   /// The graph as it is now, in codes and bases, every ChannelNorm folded into weights and bias.
   [[nodiscard]] ir::Graph graph() const;

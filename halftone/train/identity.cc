@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/train/identity.h"
+
+#include <charconv>
+
+#include "halftone/train/fingerprint.h"
+
+namespace halftone::train {
+namespace {
+
+/// In as few digits as tell it from all others.
+std::string text_of(double number) {
+  std::string text(32, ' ');
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), number);
+  text.resize(static_cast<std::size_t>(end - text.data()));
+  return text;
+}
+
+std::string text_of(const std::vector<double>& numbers) {
+  std::string text;
+  for (const double number : numbers) text += (text.empty() ? "" : ",") + text_of(number);
+  return text;
+}
+
+std::string text_of(const LevelQuantizerOptions& options) {
+  return options.rule == LevelRule::kGradient
+             ? "gradient"
+             : "average with momentum " + text_of(options.momentum);
+}
+
+void add(Identity& identity, const OptimizerOptions& options) {
+  identity.push_back({"optimizer", options.kind == OptimizerKind::kSgd ? "sgd" : "adam"});
+  identity.push_back({"rate", text_of(options.rate)});
+  identity.push_back({"momentum", text_of(options.momentum)});
+  identity.push_back({"weight decay", text_of(options.weight_decay)});
+  identity.push_back({"most gradient", text_of(options.most_gradient)});
+  identity.push_back({"schedule", std::string(to_string(options.schedule.kind))});
+  identity.push_back({"milestones", text_of(options.schedule.milestones)});
+  identity.push_back({"decay", text_of(options.schedule.decay)});
+  identity.push_back({"warm-up", text_of(options.schedule.warm_up)});
+}
+
+}  // namespace
+
+Identity identity_of(const ir::Graph& student, const ir::Graph* original,
+                     const std::vector<ir::Graph>& teachers, const formats::Dataset& data,
+                     const StudentOptions& student_options, const TrainOptions& options) {
+  Identity identity{{"student", fingerprint_of(student)},
+                    {"original", original == nullptr ? "none" : fingerprint_of(*original)},
+                    {"number of teachers", std::to_string(teachers.size())},
+                    {"number of samples", std::to_string(data.size())},
+                    {"data", fingerprint_of(data)},
+                    {"levels of weights", text_of(student_options.weights)},
+                    {"levels of activations", text_of(student_options.activations)},
+                    {"epochs", std::to_string(options.epochs)},
+                    {"batch", std::to_string(options.batch)},
+                    {"parts", std::to_string(options.parts)},
+                    {"label weight", text_of(options.loss.label_weight)},
+                    {"temperature", text_of(options.loss.temperature)},
+                    {"flip", options.augment.flip ? "on" : "off"},
+                    {"crop", std::to_string(options.augment.padding)},
+                    {"seed", std::to_string(options.seed)},
+                    {"hold-out", text_of(options.hold_out)},
+                    {"patience", std::to_string(options.patience)}};
+  for (std::size_t i = 0; i < teachers.size(); ++i) {
+    identity.push_back({"teacher " + std::to_string(i + 1), fingerprint_of(teachers[i])});
+  }
+  std::string features;
+  for (const FeatureMatch& each : options.features) {
+    features += each.teacher + "=" + each.student + ":" + text_of(each.weight) + " ";
+  }
+  identity.push_back({"features", features});
+  add(identity, options.optimizer);
+  return identity;
+}
+
+}  // namespace halftone::train

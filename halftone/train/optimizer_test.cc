@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/train/optimizer.h"
+
+#include <ATen/ATen.h>
+
+#include <vector>
+
+#include "halftone/base/testing.h"
+
+namespace halftone::train {
+namespace {
+
+/// Two parameters, pulled towards zero.
+struct Bowl {
+  explicit Bowl(const OptimizerOptions& options)
+      : parameters{at::ones({3}).requires_grad_(), at::full({2, 2}, -2.0F).requires_grad_()},
+        optimizer(parameters, options) {}
+
+  void step() { optimizer.step({parameters[0].detach().clone(), 3 * parameters[1].detach()}, 0.1); }
+
+  std::vector<at::Tensor> parameters;
+  Optimizer optimizer;
+};
+
+std::vector<OptimizerOptions> all_kinds() {
+  std::vector<OptimizerOptions> kinds(3);
+  kinds[0].kind = OptimizerKind::kSgd;
+  kinds[1].kind = OptimizerKind::kSgd;
+  kinds[1].momentum = 0;
+  kinds[1].weight_decay = 0.01;
+  kinds[2].most_gradient = 0.5;
+  return kinds;
+}
+
+TEST(Optimizer, GoesOnFromItsState) {
+  for (const OptimizerOptions& options : all_kinds()) {
+    Bowl bowl(options);
+    for (int i = 0; i < 3; ++i) bowl.step();
+    Bowl other(options);
+    other.optimizer.set_state(copy_of(bowl.optimizer.state()));
+    for (std::size_t p = 0; p < 2; ++p) other.parameters[p].detach().copy_(bowl.parameters[p]);
+    for (int i = 0; i < 3; ++i) {
+      bowl.step();
+      other.step();
+    }
+    for (std::size_t p = 0; p < 2; ++p) {
+      EXPECT_TRUE(at::equal(other.parameters[p], bowl.parameters[p]));
+      EXPECT_LT(bowl.parameters[p].detach().abs().max().item<float>(), p == 0 ? 1 : 2);
+    }
+  }
+}
+
+TEST(Optimizer, RefusesTheStateOfAnother) {
+  OptimizerOptions sgd;
+  sgd.kind = OptimizerKind::kSgd;
+  const Bowl descent(sgd);
+  Bowl adam(OptimizerOptions{});
+  expect_error(ErrorKind::kFormat, "'mean/0': expected Float[3], found nothing",
+               [&] { adam.optimizer.set_state(descent.optimizer.state()); });
+  State state = copy_of(adam.optimizer.state());
+  state[0].tensor = at::zeros({4});
+  expect_error(ErrorKind::kFormat, "'mean/0': expected Float[3], found Float[4]",
+               [&] { adam.optimizer.set_state(state); });
+}
+
+}  // namespace
+}  // namespace halftone::train
