@@ -77,12 +77,18 @@ std::string to_json(const std::vector<compress::LayerReport>& layers,
 std::string to_json(const TrainSummary& summary) {
   Json epochs = Json::array();
   for (const TrainSummary::Epoch& epoch : summary.epochs) {
-    epochs.push_back({{"loss", epoch.loss}, {"agreement", epoch.agreement}});
+    Json json = {{"loss", epoch.loss}, {"agreement", epoch.agreement}};
+    if (epoch.held_out) json["held_out"] = *epoch.held_out;
+    json["rate"] = epoch.rate;
+    json["seconds"] = epoch.seconds;
+    epochs.push_back(std::move(json));
   }
-  return dump({{"input_bytes", summary.input_bytes},
+  Json json = {{"input_bytes", summary.input_bytes},
                {"output_bytes", summary.output_bytes},
                {"seconds", summary.seconds},
-               {"epochs", epochs}});
+               {"epochs", epochs}};
+  if (summary.best) json["best_epoch"] = *summary.best + 1;
+  return dump(json);
 }
 
 std::string to_json(const compress::Evaluation& evaluation) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,16 +22,21 @@ struct QuantizeSummary {
   double seconds = 0;
 };
 
-/// What `distill` says beside its file.
+/// What `distill` and `train` say beside their file.
 struct TrainSummary {
   struct Epoch {
     double loss = 0;       ///< mean over the samples
     double agreement = 0;  ///< share of them with the wanted answer
+    std::optional<double>
+        held_out{};   ///< of the samples not trained on, the share answered rightly
+    double rate = 0;  ///< learning rate at the end
+    double seconds = 0;
   };
-  std::size_t input_bytes = 0;   ///< of the teacher's file
-  std::size_t output_bytes = 0;  ///< of the student's
+  std::size_t input_bytes = 0;   ///< of the teacher's file, or the network's
+  std::size_t output_bytes = 0;  ///< of the file written
   double seconds = 0;
   std::vector<Epoch> epochs;
+  std::optional<std::size_t> best{};  ///< the epoch that was written, where samples are held out
 };
 
 /// A file that `run` wrote.

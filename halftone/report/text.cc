@@ -55,15 +55,22 @@ std::string to_text(const std::vector<compress::LayerReport>& layers,
 }
 
 std::string to_text(const TrainSummary& summary) {
-  Table table({{"epoch"}, {"loss"}, {"agreement"}});
+  std::vector<Table::Column> columns{{"epoch"}, {"loss"}, {"agreement"}};
+  if (summary.best) columns.push_back({"held out"});
+  Table table(std::move(columns));
+  const auto percent = [](double share) { return format_number(100 * share, 2) + " %"; };
   for (std::size_t e = 0; e < summary.epochs.size(); ++e) {
     const TrainSummary::Epoch& epoch = summary.epochs[e];
-    table.add_row({std::to_string(e + 1), format_number(epoch.loss, 4),
-                   format_number(100 * epoch.agreement, 2) + " %"});
+    std::vector<std::string> row{std::to_string(e + 1), format_number(epoch.loss, 4),
+                                 percent(epoch.agreement)};
+    if (summary.best) row.push_back(epoch.held_out ? percent(*epoch.held_out) : "-");
+    table.add_row(std::move(row));
   }
-  return table.to_text() + fmt::format("\nfile {} -> {} in {:.1f} s\n",
+  const std::string best =
+      summary.best ? fmt::format(", of epoch {}", *summary.best + 1) : std::string();
+  return table.to_text() + fmt::format("\nfile {} -> {}{} in {:.1f} s\n",
                                        format_bytes(summary.input_bytes),
-                                       format_bytes(summary.output_bytes), summary.seconds);
+                                       format_bytes(summary.output_bytes), best, summary.seconds);
 }
 
 std::string to_text(const compress::Evaluation& evaluation) {

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/report/curve.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <regex>
+
+namespace halftone::report {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+using Epochs = std::vector<TrainSummary::Epoch>;
+
+Epochs example() {
+  return {{2.5, 0.25, 0.5, 0.1, 1}, {1.25, 0.5, {}, 0.05, 2}, {0.5, 0.75, 0.625, 0, 3}};
+}
+
+/// Whether every element that opens is closed, in order, and attributes are quoted.
+bool is_well_formed(const std::string& xml) {
+  std::vector<std::string> open;
+  const std::regex tag(R"re(<(/?)([a-z]+)((?: [A-Za-z0-9:-]+="[^"<]*")*)(/?)>)re");
+  std::size_t end = 0;
+  for (std::sregex_iterator it(xml.begin(), xml.end(), tag), last; it != last; ++it) {
+    const auto at = static_cast<std::size_t>(it->position());
+    if (xml.substr(end, at - end).find_first_of("<>") != std::string::npos) return false;
+    end = at + static_cast<std::size_t>(it->length());
+    if ((*it)[1].length() > 0) {
+      if (open.empty() || open.back() != (*it)[2]) return false;
+      open.pop_back();
+    } else if ((*it)[4].length() == 0) {
+      open.push_back((*it)[2]);
+    }
+  }
+  return open.empty() && xml.find_first_of("<>", end) == std::string::npos;
+}
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+    ++found;
+  }
+  return found;
+}
+
+TEST(Ticks, CoverTheRangeInRoundSteps) {
+  EXPECT_THAT(ticks(0, 1, 5), ElementsAre(0, 0.2, 0.4, testing::DoubleEq(0.6), 0.8, 1));
+  EXPECT_THAT(ticks(0, 97, 5), ElementsAre(0, 20, 40, 60, 80, 100));
+  EXPECT_THAT(ticks(-3, 4, 5), ElementsAre(-4, -2, 0, 2, 4));
+  EXPECT_THAT(ticks(0, 1, 1), ElementsAre(0, 1));
+  for (const double high : {1e-30, 3e-5, 0.7, 12.0, 99999.0, 1e30}) {
+    const std::vector<double> found = ticks(0, high, 5);
+    EXPECT_GE(found.back(), high);
+    EXPECT_GE(found.size(), 2U);
+    EXPECT_LE(found.size(), 6U);
+  }
+}
+
+TEST(TrainingCsv, HasALineForEachEpoch) {
+  EXPECT_EQ(to_csv(example()),
+            "epoch,loss,agreement,held_out,rate,seconds\n"
+            "1,2.5,0.25,0.5,0.1,1.000\n"
+            "2,1.25,0.5,,0.05,2.000\n"
+            "3,0.5,0.75,0.625,0,3.000\n");
+  EXPECT_EQ(to_csv({}), "epoch,loss,agreement,held_out,rate,seconds\n");
+}
+
+TEST(TrainingSvg, ShowsLossAndAnswers) {
+  const std::string svg = to_svg(example());
+  EXPECT_TRUE(is_well_formed(svg)) << svg;
+  EXPECT_EQ(count(svg, "<path "), 3U);
+  EXPECT_EQ(count(svg, "<circle "), 8U);
+  for (const char* part : {">loss<", ">right answers, %<", ">epoch<", ">training<", ">held out<"}) {
+    EXPECT_THAT(svg, HasSubstr(part));
+  }
+}
+
+TEST(TrainingSvg, TakesWhateverThereIs) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
+  const std::vector<Epochs> all{{},
+                                {{0, 0, {}, 0, 0}},
+                                {{nan, 0.5, {}, 0, 0}, {infinity, 0.5, nan, 0, 0}},
+                                {{1e300, 1, {}, 0, 0}, {-1e-300, 1, {}, 0, 0}},
+                                Epochs(1000, {1, 0.5, 0.5, 0, 0})};
+  for (const Epochs& epochs : all) {
+    const std::string svg = to_svg(epochs);
+    EXPECT_TRUE(is_well_formed(svg)) << svg;
+    EXPECT_EQ(svg.find("nan"), std::string::npos);
+    EXPECT_EQ(svg.find("inf"), std::string::npos);
+  }
+  EXPECT_EQ(to_svg({{1, 0.5, {}, 0, 0}}).find("held out"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace halftone::report
