@@ -182,7 +182,7 @@ class Training {
 
   /// Lets the student start where its normalisation changes nothing: for the first batches.
   void measure() {
-    const std::vector<std::size_t> order = batches_.shuffled(0);
+    const std::vector<std::size_t> order = batches_.shuffled(split_.training, 0);
     const std::size_t num_parts = std::min(num_steps(), kMeasuredBatches) * options_.parts;
     const auto lane = [&] {
       const ThreadLimit limit(1);  // as in run_part()

@@ -87,7 +87,7 @@ TEST(Train, RoundsGradientsToTheSameBitsForAnyDevicesAndRanks) {
     options.parts = 4;
     options.seed = seed;
     options.devices = devices;
-    return train(compress::perceptron(10, 20, 4, 99), nullptr, &teacher, data, few, options).graph;
+    return train(compress::perceptron(10, 20, 4, 99), nullptr, {teacher}, data, few, options).graph;
   };
   const ir::Graph one = train_on(spmd::Devices::emulate(1), 0);
   for (const std::size_t count : {2u, 4u})
@@ -108,7 +108,7 @@ TEST(Train, LearnsWithGradientsOfFewBits) {
   const auto accuracy_with = [&](const NumberFormat& gradients) {
     StudentOptions few;
     few.precision.gradients = gradients;
-    return accuracy(train(fresh, nullptr, nullptr, data, few, options).graph, data);
+    return accuracy(train(fresh, nullptr, {}, data, few, options).graph, data);
   };
   EXPECT_GT(accuracy_with(numerics::kE5M2), 0.8);
   EXPECT_GT(accuracy_with(ScaledIntegers{4}), 0.8);
@@ -125,7 +125,7 @@ TEST(Train, ScalesTheLossWithoutATrace) {
     few.precision.gradients = gradients;
     few.precision.gradient_rounding = Rounding::kNearest;
     options.loss_scale = scale;
-    return train(fresh, nullptr, nullptr, data, few, options).graph;
+    return train(fresh, nullptr, {}, data, few, options).graph;
   };
   expect_same(trained(4096, Float32{}), trained(1, Float32{}));
   // Nothing is left above half of the smallest binary16, 2^-25: the network stays as it came.

@@ -47,7 +47,7 @@ StudentOptions with(const PrecisionOptions& precision) {
 std::vector<at::Tensor> slopes(const Student& student, const at::Tensor& x, const at::Tensor& g,
                                std::uint64_t seed = 0) {
   const std::vector<at::Tensor> in{x};
-  const at::Tensor y = student.forward(in, false, seed).outputs[0];
+  const at::Tensor y = student.forward(in, PassKind::kApply, seed).outputs[0];
   return torch::autograd::grad({(y * g).sum()}, student.parameters(), {}, c10::nullopt, false,
                                true);
 }
@@ -60,7 +60,7 @@ TEST(Precision, RoundsWhatLayersMultiplyAndPassesGradientsStraightThrough) {
   const at::Tensor w_few = rounded_to_nearest(kE4M3, w);
   const at::Tensor x_few = rounded_to_nearest(kE5M2, x);
   const std::vector<at::Tensor> in{x};
-  EXPECT_TRUE(student.forward(in, false).outputs[0].equal(at::linear(x_few, w_few, b)));
+  EXPECT_TRUE(student.forward(in, PassKind::kApply).outputs[0].equal(at::linear(x_few, w_few, b)));
   EXPECT_FALSE(w_few.equal(w));
   const at::Tensor g = random_inputs({7, 5});
   const std::vector<at::Tensor> found = slopes(student, x, g);
@@ -107,7 +107,9 @@ TEST(Precision, LeavesCodesAlone) {
   const Student plain(few, &graph);
   const Student student(few, &graph, with({kE4M3, kE4M3, Float32{}}));
   const std::vector<at::Tensor> in{random_inputs({9, 8})};
-  EXPECT_TRUE(student.forward(in, false).outputs[0].equal(plain.forward(in, false).outputs[0]));
+  EXPECT_TRUE(student.forward(in, PassKind::kApply)
+                  .outputs[0]
+                  .equal(plain.forward(in, PassKind::kApply).outputs[0]));
 }
 
 TEST(Precision, RoundsTheStatesAndWeightsOfRecurrentLayersButNotTheirGates) {
@@ -125,7 +127,8 @@ TEST(Precision, RoundsTheStatesAndWeightsOfRecurrentLayersButNotTheirGates) {
   const at::Tensor r = rounded_to_nearest(kE4M3, student.parameters()[0].detach());
   const at::Tensor h2 = (gates[1] + at::linear(rounded_to_nearest(kE5M2, h1), r)).tanh();
   const std::vector<at::Tensor> in{gates};
-  EXPECT_TRUE(student.forward(in, false).outputs[0].allclose(at::stack({h1, h2}), 1e-6, 1e-6));
+  EXPECT_TRUE(
+      student.forward(in, PassKind::kApply).outputs[0].allclose(at::stack({h1, h2}), 1e-6, 1e-6));
 }
 
 TEST(Precision, RoundsRowsOfATableButNotPlaces) {
@@ -140,8 +143,9 @@ TEST(Precision, RoundsRowsOfATableButNotPlaces) {
   const at::Tensor rows = at::tensor({4, 0, 4}, at::TensorOptions(at::kInt));
   const std::vector<at::Tensor> in{rows};
   const at::Tensor table = rounded_to_nearest(kBfloat16, student.parameters()[0].detach());
-  EXPECT_TRUE(
-      student.forward(in, false).outputs[0].equal(table.index_select(0, rows.to(at::kLong))));
+  EXPECT_TRUE(student.forward(in, PassKind::kApply)
+                  .outputs[0]
+                  .equal(table.index_select(0, rows.to(at::kLong))));
 }
 
 }  // namespace
