@@ -206,6 +206,20 @@ TEST_F(Program, DistillsATeacherToTheSameFileOnAnyDevices) {
   EXPECT_TRUE(std::filesystem::exists(path("t.onnx")));
 }
 
+TEST_F(Program, TrainsWithNumbersOfFewBits) {
+  const auto trained = [&](const std::string& options) {
+    const Outcome outcome = run("distill --teacher " + kModel + " -o " + path("s.onnx") +
+                                " --data " + kExample + " --limit 256 --scheme float" + options);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return text_of(path("s.onnx"));
+  };
+  const std::string precision = " --precision bf16 --gradient-format e5m2 --loss-scale 256";
+  const std::string few = trained(precision);
+  EXPECT_TRUE(few == trained(precision + " --gradient-rounding stochastic"));
+  EXPECT_FALSE(few == trained(precision + " --gradient-rounding nearest"));
+  EXPECT_FALSE(few == trained(" --precision bf16"));
+}
+
 TEST_F(Program, RefusesToDistillWhatDoesNotFit) {
   const std::string output = " -o " + path("s.circle");
   const std::vector<float> x(200 * 784, 0.5F);
@@ -221,6 +235,13 @@ TEST_F(Program, RefusesToDistillWhatDoesNotFit) {
   expect_failure(
       "distill --teacher " + kModel + output + " --data " + kExample + " --temperature 0", 2,
       "--temperature");
+  for (const std::string option : {"--precision", "--gradient-format"}) {
+    expect_failure(
+        "distill --teacher " + kModel + output + " --data " + kExample + " " + option + " fp7", 2,
+        "number format: expected fp32, fp16, bf16");
+  }
+  expect_failure("distill --teacher " + kModel + output + " --data " + kExample + " --loss-scale 3",
+                 2, "loss scale: expected a power of two");
   EXPECT_FALSE(std::filesystem::exists(path("s.circle")));
 }
 #else
