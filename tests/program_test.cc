@@ -220,6 +220,34 @@ TEST_F(Program, TrainsWithNumbersOfFewBits) {
   EXPECT_FALSE(few == trained(" --precision bf16"));
 }
 
+TEST_F(Program, DistillsFromSeveralTeachersAndTheFileOfTheirAnswers) {
+  const std::string base = "distill --teacher " + kModel + " --teacher " + kModel + " --data " +
+                           kExample + " --scheme float --limit 256 --label-weight 0.5";
+  const auto distill = [&](const std::string& options) {
+    const Outcome outcome = run(base + " -o " + path("s.circle") + options);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return text_of(path("s.circle"));
+  };
+  const std::string asked = distill("");
+  const std::string cache = " --teacher-cache " + path("answers");
+  EXPECT_TRUE(distill(cache) == asked);
+  EXPECT_EQ(std::filesystem::file_size(path("answers")), 48U + 256 * 2 * 10 * 4 + 8);
+  EXPECT_TRUE(distill(cache) == asked);
+  EXPECT_FALSE(distill(" --feature hidden=hidden:100") == asked);
+  const Outcome inspect = run("inspect --simplified " + kModel);
+  EXPECT_THAT(inspect.out, HasSubstr("\nhidden: float32[N, 700]"));
+
+  const std::string output = " -o " + path("t.circle");
+  expect_failure(base + output + cache + " --teacher " + kModel, 3,
+                 "of [256, 3, 10], found [256, 2");
+  expect_failure(base + output + cache + " --flip", 2, "they differ for images that are moved");
+  expect_failure(base + output + " --feature hidden=hiden", 2,
+                 "the student has no value or node 'hiden'; most like it are 'hidden'");
+  expect_failure(base + output + " --feature hidden", 2,
+                 "expected TEACHER_VALUE=STUDENT_VALUE or with :WEIGHT");
+  EXPECT_FALSE(std::filesystem::exists(path("t.circle")));
+}
+
 TEST_F(Program, RefusesToDistillWhatDoesNotFit) {
   const std::string output = " -o " + path("s.circle");
   const std::vector<float> x(200 * 784, 0.5F);

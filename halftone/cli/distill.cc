@@ -102,9 +102,10 @@ void run(const Options& options, const Machine& machine) {
   const formats::Dataset data = open_data(options.data);
   const train::TrainResult result = [&] {
     Progress progress(options.common, machine);
+    const train::TrainOptions training = train_options(options, machine, progress.sink());
+    train::check_training(training, data, teachers.size());
     const Pupil pupil = make_pupil(options, first, machine, progress.sink());
-    return train::train(pupil.graph, &pupil.original, teachers, data, how,
-                        train_options(options, machine, progress.sink()));
+    return train::train(pupil.graph, &pupil.original, teachers, data, how, training);
   }();
   if (!machine.is_first()) return;
   formats::save_model(result.graph, options.output);

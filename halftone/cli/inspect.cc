@@ -13,12 +13,14 @@ namespace {
 struct Options {
   CommonOptions common;
   std::string model;
+  bool simplified = false;
 };
 
 void run(const Options& options, const Machine& machine) {
   if (!machine.is_first()) return;
   apply(options.common);
-  const ir::Graph graph = formats::load_model(options.model);
+  const ir::Graph graph = options.simplified ? load_network(options.model, {.dequantize = true})
+                                             : formats::load_model(options.model);
   const auto format = to_string(formats::model_format(options.model));
   const auto inspection =
       report::inspect(graph, std::string(format), std::filesystem::file_size(options.model));
@@ -34,6 +36,8 @@ void add_inspect(CLI::App& app, Action& action) {
   verb->add_option("model", options->model, "ONNX, TFLite or circle file")
       ->required()
       ->check(some_path());
+  verb->add_flag("--simplified", options->simplified,
+                 "As quantize and distill see it, with the names of values that --feature takes");
   verb->final_callback([options, &action] {
     action = [options](const Machine& machine) { run(*options, machine); };
   });

@@ -31,8 +31,6 @@ namespace {
 
 constexpr const char* kAxis = "part";
 constexpr std::size_t kMeasuredBatches = 8;
-/// Beyond it the loss itself might leave the range of float32.
-constexpr int kMostScaleExponent = 64;
 
 // Whose tensors they are in a checkpoint.
 constexpr const char* kStudent = "student/";
@@ -75,12 +73,10 @@ struct PartResult {
   static auto members(auto& self) { return std::tie(self.gradients, self.statistics, self.tally); }
 };
 
-/// With batches that have parts, and devices.
-TrainOptions checked(TrainOptions options) {
-  if (options.parts == 0 || options.batch == 0 || options.batch % options.parts != 0) {
-    fail(ErrorKind::kUsage, "batch: expected a multiple of the " + std::to_string(options.parts) +
-                                " parts, found " + std::to_string(options.batch));
-  }
+/// With devices.
+TrainOptions checked(TrainOptions options, const formats::Dataset& data,
+                     std::size_t num_teachers) {
+  check_training(options, data, num_teachers);
   if (options.devices.empty()) options.devices = spmd::Devices::for_threads();
   return options;
 }
@@ -91,7 +87,7 @@ class Training {
   Training(const ir::Graph& student, const ir::Graph* original,
            const std::vector<ir::Graph>& teachers, const formats::Dataset& data,
            const StudentOptions& student_options, const TrainOptions& options)
-      : options_(checked(options)),
+      : options_(checked(options, data, teachers.size())),
         identity_([&student, original, &teachers, &data, &student_options, &options] {
           return identity_of(student, original, teachers, data, student_options, options);
         }),
@@ -104,7 +100,7 @@ class Training {
         schedule_(options.optimizer.schedule, options.epochs, num_steps()),
         optimizer_(student_.parameters(), options.optimizer) {
     teachers_.emplace(teachers, batches_, part_samples(), features_.teacher);
-    check();
+    check_classes();
     if (!options.teacher_cache.empty()) {
       teachers_->use_cache(options.teacher_cache, options_.devices, options_.progress);
     }
@@ -125,59 +121,17 @@ class Training {
   static FeatureValues features_of(const std::vector<ir::Graph>& teachers, const ir::Graph& student,
                                    const TrainOptions& options) {
     if (options.features.empty()) return {};
-    if (teachers.empty()) fail(ErrorKind::kUsage, "features need a teacher");
     return find_features(teachers.front(), student, options.features);
   }
 
-  void check_cache() const {
-    if (options_.teacher_cache.empty()) return;
-    const auto usage = [](const std::string& text) {
-      fail(ErrorKind::kUsage, "a cache of teachers' answers " + text);
-    };
-    if (teachers_->empty()) usage("needs a teacher");
-    if (options_.augment.changes()) {
-      usage("holds those to samples as they are; they differ for images that are moved");
-    }
-    if (!options_.features.empty()) usage("holds no features to match");
-  }
-
-  void check() const {
-    const auto usage = [](const std::string& text) { fail(ErrorKind::kUsage, text); };
-    const formats::Dataset& data = batches_.data();
-    if (split_.training.size() < options_.batch) {
-      usage(data.name() + ": expected at least the " + std::to_string(options_.batch) +
-            " samples of a batch, found " + std::to_string(split_.training.size()));
-    }
-    if (options_.patience > 0 && split_.held_out.empty()) {
-      usage("patience: expected samples that are held out, found none");
-    }
-    const double lambda = options_.loss.label_weight;
-    if (!(lambda >= 0 && lambda <= 1)) {
-      usage("label weight: expected 0 to 1, found " + std::to_string(lambda));
-    }
-    if (!(options_.loss.temperature > 0) || !std::isfinite(options_.loss.temperature)) {
-      usage("temperature: expected a number above 0, found " +
-            std::to_string(options_.loss.temperature));
-    }
-    int exponent = 0;
-    const double scale = options_.loss_scale;
-    const bool is_power_of_two = std::frexp(scale, &exponent) == 0.5;
-    if (!is_power_of_two || std::abs(exponent - 1) > kMostScaleExponent) {
-      usage("loss scale: expected a power of two from 2^-" + std::to_string(kMostScaleExponent) +
-            " to 2^" + std::to_string(kMostScaleExponent) + ", found " + std::to_string(scale));
-    }
-    if (lambda > 0 && !data.has_labels()) {
-      usage(data.name() + ": has no labels, which a label weight above 0 needs");
-    }
-    if (lambda < 1 && teachers_->empty()) usage("a label weight below 1 needs a teacher");
+  void check_classes() const {
     const std::int64_t classes =
         student_.source().value(student_.source().outputs().back()).type.shape[1];
     if (!teachers_->empty() && teachers_->classes() != classes) {
       fail(ErrorKind::kShape, "teacher 1 tells " + std::to_string(teachers_->classes()) +
                                   " classes apart, the student " + std::to_string(classes));
     }
-    check_cache();
-    if (lambda > 0 || !split_.held_out.empty()) check_labels(classes);
+    if (options_.loss.label_weight > 0 || !split_.held_out.empty()) check_labels(classes);
   }
 
   /// Lets the student start where its normalisation changes nothing: for the first batches.

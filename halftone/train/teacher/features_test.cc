@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 
 #include "halftone/base/testing.h"
+#include "halftone/compress/quantize.h"
 #include "halftone/compress/testing.h"
 #include "halftone/train/trainer.h"
 
@@ -38,6 +39,19 @@ TEST(FindFeatures, GoesByNamesOfValuesAndNodes) {
     EXPECT_EQ(values.teacher, std::vector{hidden});
     EXPECT_EQ(values.student, std::vector{hidden});
   }
+}
+
+TEST(FindFeatures, KnowsANetworkInFewBitsByTheNamesItHad) {
+  const ir::Graph graph = compress::perceptron(4, 3, 2, 1);
+  compress::Recipe recipe;
+  recipe.defaults.weight_bits = 2;
+  recipe.defaults.activation_bits = 2;
+  const ir::Graph student =
+      compress::quantize(graph, compress::random_dataset(20, 4, 1), recipe, {}).graph;
+  const FeatureValues values =
+      find_features(graph, student, std::vector<FeatureMatch>{{"first", "first"}});
+  const ir::Node& layer = student.node(*student.producer(values.student[0]));
+  EXPECT_TRUE(std::holds_alternative<ir::FullyConnected>(layer.op));
 }
 
 TEST(FindFeatures, RefusesWhatCannotBeMatched) {
@@ -126,8 +140,15 @@ TEST(Features, ComeToBeAlike) {
   const ir::Graph fresh = convolution(2);
   const ir::Graph taught = train(fresh, nullptr, {teacher}, data, {}, with_features()).graph;
   EXPECT_LT(distance(taught), distance(fresh) / 10);
+}
+
+TEST(Features, NeedATeacher) {
+  TrainOptions options = with_features();
+  options.loss.label_weight = 1;
+  const formats::Dataset data =
+      compress::random_dataset(64, 40, 1, std::vector<std::int64_t>(64, 2));
   expect_error(ErrorKind::kUsage, "features need a teacher",
-               [&] { train(fresh, nullptr, {}, data, {}, with_features()); });
+               [&] { check_training(options, data, 0); });
 }
 
 }  // namespace

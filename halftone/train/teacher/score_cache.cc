@@ -41,8 +41,8 @@ ScoreCacheKey read_key(ByteReader& reader) {
 }
 
 std::string sizes_of(const ScoreCacheKey& key) {
-  return std::to_string(key.teachers) + " teachers for " + std::to_string(key.samples) +
-         " samples of " + std::to_string(key.classes) + " classes";
+  return "[" + std::to_string(key.samples) + ", " + std::to_string(key.teachers) + ", " +
+         std::to_string(key.classes) + "]";
 }
 
 }  // namespace
@@ -89,7 +89,8 @@ ScoreCache::ScoreCache(const std::filesystem::path& path, const ScoreCacheKey& k
   }
   if (found.samples != key.samples || found.teachers != key.teachers ||
       found.classes != key.classes) {
-    refuse_cache(path, "expected answers of " + sizes_of(key) + ", found " + sizes_of(found));
+    refuse_cache(path, "expected answers [samples, teachers, classes] of " + sizes_of(key) +
+                           ", found " + sizes_of(found));
   }
   if (found.data != key.data) refuse_cache(path, "holds answers to other samples");
   const std::size_t scores = key.samples * key.teachers * key.classes;

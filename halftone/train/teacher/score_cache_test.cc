@@ -145,11 +145,10 @@ TEST_F(Cache, IsRefusedWhereItIsAboutSomethingElse) {
   };
   expect_foreign("holds answers to other samples", teachers_,
                  compress::random_dataset(kSamples, 10, 3));
-  expect_foreign(
-      "expected answers of 2 teachers for 200 samples of 4 classes, found 2 teachers for 300",
-      teachers_, compress::random_dataset(200, 10, 2));
-  expect_foreign("expected answers of 1 teachers", {teachers_[0]}, data_);
-  expect_foreign("holds answers that the teachers do not give to the first samples",
+  expect_foreign("expected answers [samples, teachers, classes] of [200, 2, 4], found [300, 2, 4]",
+                 teachers_, compress::random_dataset(200, 10, 2));
+  expect_foreign("of [300, 1, 4], found [300, 2, 4]", {teachers_[0]}, data_);
+  expect_foreign("holds answers that the teachers do not give to the first 18 samples",
                  {teachers_[1], teachers_[0]}, data_);
 }
 

@@ -122,7 +122,8 @@ void Teachers::check_cache(const std::filesystem::path& path) {
   const at::Tensor stored = cache_->scores(samples);
   const at::Tensor given = ask(samples, std::nullopt).scores;
   if (std::memcmp(stored.data_ptr(), given.data_ptr(), stored.nbytes()) == 0) return;
-  refuse_cache(path, "holds answers that the teachers do not give to the first samples");
+  refuse_cache(path, "holds answers that the teachers do not give to the first " +
+                         std::to_string(samples.size()) + " samples");
 }
 
 }  // namespace halftone::train
