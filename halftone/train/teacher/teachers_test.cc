@@ -76,7 +76,8 @@ TEST(Teachers, SoftenedAnswersAreAveraged) {
   const formats::Dataset data = samples_of({10}, labels);
   TrainOptions options = one_epoch();
   options.loss = {.label_weight = 0.3, .temperature = 2};
-  const EpochResult found = train(student, nullptr, teachers, data, {}, options).epochs[0];
+  const EpochResult found =
+      train(student, nullptr, teachers, data, {.normalises = false}, options).epochs[0];
 
   std::vector<Rows> t;
   for (const ir::Graph& teacher : teachers) t.push_back(scores_of(teacher, data, 4));
