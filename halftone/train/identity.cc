@@ -28,6 +28,11 @@ std::string text_of(const LevelQuantizerOptions& options) {
              : "average with momentum " + text_of(options.momentum);
 }
 
+std::string text_of_gradients(const PrecisionOptions& options) {
+  return to_string(options.gradients) + ", rounded " +
+         (options.gradient_rounding == Rounding::kNearest ? "to nearest" : "by chance");
+}
+
 void add(Identity& identity, const OptimizerOptions& options) {
   identity.push_back({"optimizer", options.kind == OptimizerKind::kSgd ? "sgd" : "adam"});
   identity.push_back({"rate", text_of(options.rate)});
@@ -52,6 +57,13 @@ Identity identity_of(const ir::Graph& student, const ir::Graph* original,
                     {"data", fingerprint_of(data)},
                     {"levels of weights", text_of(student_options.weights)},
                     {"levels of activations", text_of(student_options.activations)},
+                    {"scheme", std::string(compress::to_string(student_options.scheme))},
+                    {"batch normalisation", student_options.normalises ? "on" : "off"},
+                    {"format of weights", to_string(student_options.precision.weights)},
+                    {"format of activations", to_string(student_options.precision.activations)},
+                    {"format of gradients", text_of_gradients(student_options.precision)},
+                    {"freezing", text_of(options.freeze_from)},
+                    {"loss scale", text_of(options.loss_scale)},
                     {"epochs", std::to_string(options.epochs)},
                     {"batch", std::to_string(options.batch)},
                     {"parts", std::to_string(options.parts)},

@@ -100,11 +100,13 @@ void Optimizer::step(const std::vector<at::Tensor>& gradients, double rate) {
   double square = 0;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     parameters_[i].mutable_grad() = gradients[i];
-    square += gradients[i].square().sum().item<double>();
+    if (gradients[i].defined()) square += gradients[i].square().sum().item<double>();
   }
   const double most = options_.most_gradient;
   if (most > 0 && square > most * most) {
-    for (at::Tensor& p : parameters_) p.mutable_grad().mul_(most / std::sqrt(square));
+    for (at::Tensor& p : parameters_) {
+      if (p.grad().defined()) p.mutable_grad().mul_(most / std::sqrt(square));
+    }
   }
   set_rate(rate);
   optimizer_->step();

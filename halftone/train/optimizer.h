@@ -37,7 +37,7 @@ class Optimizer {
   Optimizer& operator=(const Optimizer&) = delete;
 
   /// Moves the parameters by their gradients, whose norm it cuts first.
-  /// @param gradients  one per parameter
+  /// @param gradients  one per parameter; one that is undefined leaves its parameter as it is
   void step(const std::vector<at::Tensor>& gradients, double rate);
 
   /// What it remembers of the gradients so far: shares the memory. A count of steps is a copy.

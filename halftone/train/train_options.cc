@@ -31,6 +31,13 @@ void check_batches(const TrainOptions& options, const formats::Dataset& data) {
   }
 }
 
+void check_freezing(const TrainOptions& options) {
+  if (!(options.freeze_from >= 0 && options.freeze_from <= 1)) {
+    fail_usage("freezing: expected a share of the steps from 0 to 1, found " +
+               std::to_string(options.freeze_from));
+  }
+}
+
 void check_loss(const TrainOptions& options) {
   const double lambda = options.loss.label_weight;
   if (!(lambda >= 0 && lambda <= 1)) {
@@ -64,6 +71,7 @@ void check_cache(const TrainOptions& options, std::size_t num_teachers) {
 void check_training(const TrainOptions& options, const formats::Dataset& data,
                     std::size_t num_teachers) {
   check_batches(options, data);
+  check_freezing(options);
   check_loss(options);
   if (options.loss.label_weight > 0 && !data.has_labels()) {
     fail_usage(data.name() + ": has no labels, which a label weight above 0 needs");

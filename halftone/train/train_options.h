@@ -35,6 +35,9 @@ struct TrainOptions {
   /// Micikevicius et al., Mixed Precision Training, ICLR 2018 (arXiv:1710.03740).
   double loss_scale = 1;
   AugmentOptions augment;
+  /// Share of the steps after which layers are frozen in turn, the first one first, at equal
+  /// distances: each then learns to do with what those before it give. 1: none is.
+  double freeze_from = 1;
   std::uint64_t seed = 0;
   double hold_out = 0;       ///< share of the samples, chosen by the seed, never trained on
   std::size_t patience = 0;  ///< epochs without a better held-out share that end it; 0: none do

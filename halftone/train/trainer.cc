@@ -74,8 +74,7 @@ struct PartResult {
 };
 
 /// With devices.
-TrainOptions checked(TrainOptions options, const formats::Dataset& data,
-                     std::size_t num_teachers) {
+TrainOptions checked(TrainOptions options, const formats::Dataset& data, std::size_t num_teachers) {
   check_training(options, data, num_teachers);
   if (options.devices.empty()) options.devices = spmd::Devices::for_threads();
   return options;
@@ -92,6 +91,7 @@ class Training {
           return identity_of(student, original, teachers, data, student_options, options);
         }),
         file_(options_.checkpoint, options_.devices),
+        original_(original),
         num_outputs_(student.outputs().size()),
         features_(features_of(teachers, student, options)),
         student_(with_scores(with_outputs(student, features_.student)), original, student_options),
@@ -218,6 +218,7 @@ class Training {
     result.interrupted = interrupted;
     result.best = best_epoch(epochs_);
     if (result.best) student_.set_state(best_);
+    if (original_ != nullptr) result.original = student_.with_learned_numbers(*original_);
     result.graph = student_.graph();
     const auto outputs = result.graph.outputs().first(num_outputs_);
     result.graph.set_outputs({outputs.begin(), outputs.end()});
@@ -231,6 +232,7 @@ class Training {
     for (std::size_t step = steps_ % num_steps(); step < num_steps(); ++step) {
       const auto start = std::chrono::steady_clock::now();
       const auto batch = std::span(order).subspan(step * options_.batch, options_.batch);
+      student_.freeze(num_frozen());
       const PartResult sum = look_at(batch, epoch, step);
       check_numbers(sum);
       const auto tally = sum.tally.as<double>();
@@ -311,12 +313,21 @@ class Training {
         lane, {.axis_name = kAxis, .axis_size = options_.parts, .devices = options_.devices})();
   }
 
+  /// The first layers, more of them with every step from freeze_from on.
+  [[nodiscard]] std::size_t num_frozen() const {
+    const double done =
+        static_cast<double>(steps_) / static_cast<double>(options_.epochs * num_steps());
+    if (done < options_.freeze_from || options_.freeze_from == 1) return 0;
+    const double share = (done - options_.freeze_from) / (1 - options_.freeze_from);
+    return static_cast<std::size_t>(share * static_cast<double>(student_.num_layers()));
+  }
+
   void learn(const PartResult& sum, double rate) {
     const ThreadLimit limit(1);  // as in run_part()
-    const std::vector<at::Tensor>& parameters = student_.parameters();
-    std::vector<at::Tensor> gradients;
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      gradients.push_back(to_tensor<float>(sum.gradients[i], at::kFloat));
+    std::vector<at::Tensor> gradients(student_.parameters().size());
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      if (student_.is_frozen(i)) continue;
+      gradients[i] = to_tensor<float>(sum.gradients[i], at::kFloat);
     }
     optimizer_.step(gradients, rate);
     student_.update(to_statistics(sum.statistics));
@@ -357,6 +368,7 @@ class Training {
   TrainOptions options_;
   std::function<Identity()> identity_;
   CheckpointFile file_;
+  const ir::Graph* original_;
   std::size_t num_outputs_;  ///< that the student came with; features and scores follow
   FeatureValues features_;
   Student student_;

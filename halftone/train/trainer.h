@@ -16,6 +16,8 @@ namespace halftone::train {
 
 struct TrainResult {
   ir::Graph graph;  ///< with the outputs the student came with
+  /// The original, with the float numbers that the graph's codes stand for; empty without one.
+  ir::Graph original{};
   std::vector<EpochResult> epochs;
   std::optional<std::size_t> best;  ///< the epoch the graph is of, where samples are held out
   bool interrupted = false;         ///< stop_requested() said so; the checkpoint can go on

@@ -134,6 +134,23 @@ TEST(Train, ScalesTheLossWithoutATrace) {
   EXPECT_GT(accuracy(trained(256, numerics::kBinary16), data), accuracy(fresh, data));
 }
 
+TEST(Train, FreezesLayersInTurn) {
+  const ir::Graph teacher = teacher_network();
+  const formats::Dataset data = taught(teacher, 2);
+  const auto trained = [&](double freeze_from) {
+    TrainOptions options = few_epochs();
+    options.epochs = 4;
+    options.freeze_from = freeze_from;
+    return train(student_network(teacher, data), &teacher, {teacher}, data, by_gradient(), options);
+  };
+  const TrainResult frozen = trained(0.25);
+  EXPECT_LT(frozen.epochs.back().loss, frozen.epochs.front().loss);
+  // Until then the runs are one.
+  const TrainResult free = trained(1);
+  EXPECT_EQ(frozen.epochs[0].loss, free.epochs[0].loss);
+  EXPECT_NE(frozen.epochs[3].loss, free.epochs[3].loss);
+}
+
 /// Images of 4 x 5 as a network takes them flat.
 formats::Dataset flat_images(std::size_t samples) {
   Random random(3);
@@ -192,6 +209,9 @@ TEST(Train, RefusesWhatCannotBeTrained) {
     expect_refusal(ErrorKind::kUsage, "loss scale: expected a power of two from 2^-64 to 2^64",
                    options, {teacher});
   }
+  options = few_epochs();
+  options.freeze_from = -0.5;
+  expect_refusal(ErrorKind::kUsage, "freezing: expected a share of the steps", options, {teacher});
   options = few_epochs();
   options.augment.flip = true;
   expect_refusal(ErrorKind::kUsage, "augmentation: expected images", options, {teacher});

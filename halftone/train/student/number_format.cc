@@ -94,6 +94,18 @@ NumberFormat parse_number_format(std::string_view text) {
                               ", found '" + std::string(text) + "'");
 }
 
+std::string to_string(const NumberFormat& format) {
+  if (const auto* integers = std::get_if<ScaledIntegers>(&format)) {
+    return "int" + std::to_string(integers->bits);
+  }
+  const auto* system = std::get_if<Minifloat>(&format);
+  if (system == nullptr) return "fp32";
+  const auto* const named =
+      std::ranges::find(kMinifloats, *system, &std::pair<std::string_view, Minifloat>::second);
+  HALFTONE_ASSERT(named != kMinifloats.end());
+  return std::string(named->first);
+}
+
 at::Tensor rounded_to_nearest(const NumberFormat& format, const at::Tensor& x) {
   auto [copy, numbers] = copy_of(x);
   if (const auto* system = std::get_if<Minifloat>(&format)) {

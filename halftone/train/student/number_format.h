@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <string>
 #include <string_view>
 #include <variant>
 
@@ -36,6 +37,9 @@ using NumberFormat = std::variant<Float32, numerics::Minifloat, ScaledIntegers>;
 /// "fp32", "fp16", "bf16", "e4m3", "e5m2", "e3m2", "e2m3", "e2m1", or "int2" to "int16".
 /// @throws Error kUsage that lists these, if the text is none of them
 NumberFormat parse_number_format(std::string_view text);
+/// The text that parse_number_format() makes the format of.
+/// @pre there is one
+std::string to_string(const NumberFormat& format);
 
 /// The numbers of the format nearest to those of a tensor; what is too large for a Minifloat
 /// becomes its largest number. NaN stays NaN.

@@ -24,6 +24,13 @@ at::Tensor random_numbers(std::int64_t count, std::uint64_t seed) {
   return x;
 }
 
+TEST(NumberFormat, IsReadAndWritten) {
+  for (const char* text :
+       {"fp32", "fp16", "bf16", "e4m3", "e5m2", "e3m2", "e2m3", "e2m1", "int2", "int16"}) {
+    EXPECT_EQ(to_string(parse_number_format(text)), text);
+  }
+}
+
 TEST(NumberFormat, IsReadFromItsName) {
   EXPECT_EQ(parse_number_format("fp32"), NumberFormat(Float32{}));
   EXPECT_EQ(parse_number_format("fp16"), NumberFormat(numerics::kBinary16));

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "halftone/base/error.h"
 #include "halftone/compress/layers.h"
 #include "halftone/ir/shape.h"
 #include "halftone/train/graph/torch_tensor.h"
+#include "halftone/train/graph/trainable.h"
 
 namespace halftone::train {
 namespace {
@@ -48,41 +50,62 @@ void move_within_cells(std::span<float> numbers, std::span<const float> wanted,
 }
 
 /// The float constant of a name and shape.
-const ir::Tensor* float_constant(const ir::Graph& graph, const ir::Value& like) {
+std::optional<ir::ValueId> float_constant(const ir::Graph& graph, const ir::Value& like) {
   for (std::size_t i = 0; i < graph.num_values(); ++i) {
     const auto id = static_cast<ir::ValueId>(i);
     const ir::Constant* constant = graph.constant(id);
     const auto* tensor = constant == nullptr ? nullptr : std::get_if<ir::Tensor>(constant);
     if (tensor != nullptr && graph.value(id).name == like.name &&
         tensor->element() == ir::ElementType::kFloat32 && tensor->shape() == like.type.shape) {
-      return tensor;
+      return id;
     }
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 }  // namespace
 
 Student::Student(ir::Graph graph, const ir::Graph* original, const StudentOptions& options)
     : torch_(std::move(graph)), precision_(options.precision) {
-  for (const TorchParameter& parameter : torch_.parameters()) {
-    parameters_.push_back(parameter.tensor);
-  }
   add_weights(original, options);
   add_activations(options);
   if (options.normalises && options.scheme != Scheme::kFixed) add_norms();
-  const auto add_bases = [&](const auto& learned) {
-    for (const auto& each : learned) {
-      if (each.quantizer.options().rule == LevelRule::kGradient) {
-        parameters_.push_back(each.quantizer.parameters());
-      }
-    }
+  find_places();
+  add_parameters();
+}
+
+void Student::find_places() {
+  const std::vector<ir::NodeId> order = source().topological_order();
+  for (const ir::NodeId id : order) {
+    places_[id] = num_layers_;
+    if (reads_weights(source().node(id).op)) ++num_layers_;
+  }
+}
+
+void Student::add_parameters() {
+  const auto add = [this](const at::Tensor& tensor, std::size_t layer) {
+    parameters_.push_back(tensor);
+    layers_.push_back(layer);
   };
-  add_bases(weights_);
-  add_bases(activations_);
+  std::map<ir::ValueId, std::size_t> last_reader;
+  for (const auto& [id, place] : places_) {
+    for (const ir::ValueId input : source().node(id).inputs) {
+      last_reader[input] = std::max(last_reader[input], place);
+    }
+  }
+  for (const TorchParameter& each : torch_.parameters()) add(each.tensor, last_reader[each.id]);
+  for (Weights& each : weights_) {
+    each.layer = last_reader[each.id];
+    if (each.quantizer.options().rule != LevelRule::kGradient) continue;
+    add(each.quantizer.parameters(), each.layer);
+  }
+  for (const Activations& each : activations_) {
+    if (each.quantizer.options().rule != LevelRule::kGradient) continue;
+    add(each.quantizer.parameters(), places_[each.node]);
+  }
   for (const Norm& each : norms_) {
-    parameters_.push_back(each.norm.gain());
-    parameters_.push_back(each.norm.shift());
+    add(each.norm.gain(), places_[each.node]);
+    add(each.norm.shift(), places_[each.node]);
   }
 }
 
@@ -99,15 +122,15 @@ void Student::add_weights(const ir::Graph* original, const StudentOptions& optio
                ", cannot be trained: expected whole groups");
     }
     const at::Tensor& tensor = parameter.tensor;
-    const ir::Tensor* wanted =
-        original == nullptr ? nullptr : float_constant(*original, source().value(parameter.id));
-    if (wanted != nullptr) {
+    const auto id = original == nullptr ? std::nullopt
+                                        : float_constant(*original, source().value(parameter.id));
+    if (id) {
+      const auto wanted = std::get<ir::Tensor>(*original->constant(*id)).as<float>();
       const std::span<float> numbers(tensor.data_ptr<float>(),
                                      static_cast<std::size_t>(tensor.numel()));
       const std::size_t each = numbers.size() / encoding.bases.size();
       for (std::size_t b = 0; b < encoding.bases.size(); ++b) {
-        move_within_cells(numbers.subspan(b * each, each),
-                          wanted->as<float>().subspan(b * each, each),
+        move_within_cells(numbers.subspan(b * each, each), wanted.subspan(b * each, each),
                           numerics::LevelTable(encoding.bases[b]));
       }
     }
@@ -116,7 +139,8 @@ void Student::add_weights(const ir::Graph* original, const StudentOptions& optio
     weights_.push_back(
         {parameter.id, tensor, num_bases,
          LevelQuantizer(ParameterSpace(options.scheme, encoding.bits, encoding.has_offset),
-                        encoding.bases, with_step_scale(options.weights, each, encoding.bits))});
+                        encoding.bases, with_step_scale(options.weights, each, encoding.bits)),
+         /*layer=*/0});
   }
 }
 
@@ -216,7 +240,8 @@ Student::Pass Student::forward(std::span<const at::Tensor> inputs, PassKind kind
   hooks.product = [&](ir::NodeId node, const at::Tensor& x) {
     const auto found = std::ranges::find(norms_, node, &Norm::node);
     if (found == norms_.end()) return x;
-    if (kind == PassKind::kApply) return found->norm.apply(x);
+    const bool learns = kind == PassKind::kLearn && !is_frozen(node);
+    if (!learns && kind != PassKind::kMeasure) return found->norm.apply(x);
     at::Tensor& place =
         pass.statistics[first_norm + static_cast<std::size_t>(found - norms_.begin())];
     if (kind == PassKind::kMeasure) {
@@ -242,7 +267,7 @@ void Student::update(std::span<const at::Tensor> statistics) {
   for (Weights& weights : weights_) {
     if (weights.quantizer.options().rule == LevelRule::kGradient) {
       weights.quantizer.refresh();
-    } else {
+    } else if (weights.layer >= num_frozen_) {
       weights.quantizer.update(
           weights.quantizer.sums(weights.tensor.detach().reshape({weights.rows, -1})));
     }
@@ -251,12 +276,17 @@ void Student::update(std::span<const at::Tensor> statistics) {
   for (Activations& activations : activations_) {
     if (activations.quantizer.options().rule == LevelRule::kGradient) {
       activations.quantizer.refresh();
-    } else {
-      const at::Tensor& sums = statistics[next++];
+      continue;
+    }
+    const at::Tensor& sums = statistics[next++];
+    if (!is_frozen(activations.node)) {
       activations.quantizer.update({sums[0].contiguous(), sums[1].contiguous()});
     }
   }
-  for (Norm& each : norms_) each.norm.update({statistics[next++]});
+  for (Norm& each : norms_) {
+    const at::Tensor& moments = statistics[next++];
+    if (!is_frozen(each.node)) each.norm.update({moments});
+  }
 }
 
 /// Codes of weights, their bases times the factor of their channel.
@@ -308,26 +338,42 @@ void Student::set_state(const State& state) {
   for (Activations& each : activations_) each.quantizer.refresh();
 }
 
-ir::Graph Student::graph() const {
-  ConstantMap constants;
-  const auto add = [&](ir::ValueId id, const at::Tensor& numbers) {
-    constants[id] = std::make_shared<const ir::Constant>(to_ir(numbers));
-  };
+/// The numbers of all parameters of the graph, every ChannelNorm folded in.
+std::map<ir::ValueId, Student::LearnedNumbers> Student::learned_numbers() const {
+  std::map<ir::ValueId, LearnedNumbers> result;
+  for (const TorchParameter& each : torch_.parameters()) {
+    result[each.id].numbers = each.tensor.detach();
+  }
   for (const Norm& each : norms_) {
     const std::vector<ir::ValueId>& inputs = source().node(each.node).inputs;
     const ChannelNorm::Folded folded = each.norm.fold();
-    add(inputs[2], folded.factor * torch_.numbers_of(inputs[2]) + folded.term);
-    if (const Weights* weights = weights_of(inputs[1])) {
-      constants[inputs[1]] = constant_of(*weights, folded.factor);
-    } else {
-      const at::Tensor w = torch_.numbers_of(inputs[1]);
-      std::vector<std::int64_t> rows(static_cast<std::size_t>(w.dim()), 1);
-      rows[0] = w.size(0);
-      add(inputs[1], w * folded.factor.reshape(rows));
+    LearnedNumbers& weights = result[inputs[1]];
+    std::vector<std::int64_t> rows(static_cast<std::size_t>(weights.numbers.dim()), 1);
+    rows[0] = weights.numbers.size(0);
+    weights = {weights.numbers * folded.factor.reshape(rows), folded.factor};
+    at::Tensor& bias = result[inputs[2]].numbers;
+    bias = folded.factor * bias + folded.term;
+  }
+  return result;
+}
+
+ir::Graph Student::with_learned_numbers(ir::Graph original) const {
+  for (const auto& [id, learned] : learned_numbers()) {
+    if (const auto old = float_constant(original, source().value(id))) {
+      replace_constant(original, *old,
+                       std::make_shared<const ir::Constant>(to_ir(learned.numbers)));
     }
   }
-  for (const Weights& weights : weights_) {
-    if (!constants.contains(weights.id)) constants[weights.id] = constant_of(weights, {});
+  return original;
+}
+
+ir::Graph Student::graph() const {
+  ConstantMap constants;
+  for (const auto& [id, learned] : learned_numbers()) {
+    const Weights* weights = weights_of(id);
+    constants[id] = weights != nullptr
+                        ? constant_of(*weights, learned.factors)
+                        : std::make_shared<const ir::Constant>(to_ir(learned.numbers));
   }
   ir::Graph result = torch_.graph(constants);
   for (const Activations& activations : activations_) {

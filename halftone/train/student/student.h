@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -63,6 +64,15 @@ class Student {
   /// The leaves that a gradient moves: weights, biases, gains and shifts and, with
   /// LevelRule::kGradient, bases.
   [[nodiscard]] const std::vector<at::Tensor>& parameters() const { return parameters_; }
+  /// Layers, which are nodes that read weights, in order of execution.
+  [[nodiscard]] std::size_t num_layers() const { return num_layers_; }
+  /// Lets the first layers be from now on as they are: their weights and bases, those of what they
+  /// read, and every ChannelNorm, whose averages are used from now on. parameters() are moved by
+  /// the caller: not those that are frozen.
+  void freeze(std::size_t num_layers) { num_frozen_ = num_layers; }
+  [[nodiscard]] bool is_frozen(std::size_t parameter) const {
+    return layers_[parameter] < num_frozen_;
+  }
   /// Lets every ChannelNorm start where it changes nothing.
   /// @param statistics  of passes of PassKind::kMeasure, added up
   void start(std::span<const at::Tensor> statistics);
@@ -81,6 +91,9 @@ class Student {
 
   /// The graph as it is now, in codes and bases, every ChannelNorm folded into weights and bias.
   [[nodiscard]] ir::Graph graph() const;
+  /// A float network with the numbers that the codes stand for, every ChannelNorm folded in, where
+  /// it has constants of the same names and shapes.
+  [[nodiscard]] ir::Graph with_learned_numbers(ir::Graph original) const;
   [[nodiscard]] const ir::Graph& source() const { return torch_.source(); }
 
  private:
@@ -89,6 +102,7 @@ class Student {
     at::Tensor tensor;  ///< the parameter
     std::int64_t rows;  ///< one for each basis
     LevelQuantizer quantizer;
+    std::size_t layer;  ///< the last one that reads them
   };
   struct Activations {
     ir::NodeId node;
@@ -103,10 +117,18 @@ class Student {
   void add_weights(const ir::Graph* original, const StudentOptions& options);
   void add_activations(const StudentOptions& options);
   void add_norms();
+  void find_places();
+  void add_parameters();
+  [[nodiscard]] bool is_frozen(ir::NodeId node) const { return places_.at(node) < num_frozen_; }
   [[nodiscard]] bool can_be_normalised(ir::NodeId id) const;
   [[nodiscard]] const Weights* weights_of(ir::ValueId id) const;
   [[nodiscard]] bool averages_activations() const;
   [[nodiscard]] std::vector<at::Tensor> no_statistics(PassKind kind) const;
+  struct LearnedNumbers {
+    at::Tensor numbers;
+    at::Tensor factors;  ///< float32 [channels] that they have taken up; undefined without any
+  };
+  [[nodiscard]] std::map<ir::ValueId, LearnedNumbers> learned_numbers() const;
   [[nodiscard]] std::shared_ptr<const ir::Constant> constant_of(const Weights& weights,
                                                                 const at::Tensor& factors) const;
 
@@ -115,7 +137,11 @@ class Student {
   std::vector<Weights> weights_;
   std::vector<Activations> activations_;
   std::vector<Norm> norms_;
+  std::map<ir::NodeId, std::size_t> places_;  ///< the layer that a node is, or comes before
+  std::size_t num_layers_ = 0;
+  std::size_t num_frozen_ = 0;
   std::vector<at::Tensor> parameters_;
+  std::vector<std::size_t> layers_;  ///< of the parameters
 };
 
 }  // namespace halftone::train

@@ -182,6 +182,63 @@ TEST(Student, KeepsEvenlySpacedLevels) {
   EXPECT_EQ(num_bases, 15U);
 }
 
+std::vector<at::Tensor> copies(const Student& student) {
+  std::vector<at::Tensor> result;
+  for (const NamedTensor& each : student.state()) result.push_back(each.tensor.clone());
+  return result;
+}
+
+TEST(Student, FreezesTheFirstLayers) {
+  const ir::Graph graph = compress::perceptron(8, 12, 3, 1);
+  const ir::Graph few = quantized(graph, recipe_with(2, numerics::Granularity::kChannel));
+  const std::vector<at::Tensor> in{as_torch(inputs())};
+  for (const LevelRule rule : {LevelRule::kMovingAverage, LevelRule::kGradient}) {
+    StudentOptions options;
+    options.weights.rule = options.activations.rule = rule;
+    Student student(few, &graph, options);
+    ASSERT_EQ(student.num_layers(), 2U);
+    learn(student, in);
+    student.freeze(2);
+    // Nothing learns any more: not the averages, not the levels.
+    const Student::Pass pass = student.forward(in, PassKind::kLearn);
+    EXPECT_TRUE(at::equal(pass.outputs[0], student.forward(in, PassKind::kApply).outputs[0]));
+    const std::vector<at::Tensor> before = copies(student);
+    student.update(pass.statistics);
+    const std::vector<at::Tensor> after = copies(student);
+    for (std::size_t i = 0; i < before.size(); ++i) EXPECT_TRUE(at::equal(before[i], after[i]));
+    for (std::size_t i = 0; i < student.parameters().size(); ++i) {
+      EXPECT_TRUE(student.is_frozen(i)) << i;
+    }
+    // Weights and biases come first, two of each layer.
+    student.freeze(1);
+    const std::vector<bool> frozen{student.is_frozen(0), student.is_frozen(1), student.is_frozen(2),
+                                   student.is_frozen(3)};
+    EXPECT_THAT(frozen, testing::ElementsAre(true, true, false, false));
+  }
+}
+
+TEST(Student, GivesBackTheNumbersThatItsCodesStandFor) {
+  const ir::Graph graph = compress::perceptron(8, 12, 3, 1);
+  const std::vector<at::Tensor> in{as_torch(inputs())};
+  Student plain(graph);
+  learn(plain, in);
+  EXPECT_TRUE(ir::test::same_bytes(
+      ir::test::run_by_definition(plain.with_learned_numbers(graph), ir::test::list(inputs())),
+      ir::test::run_by_definition(plain.graph(), ir::test::list(inputs()))));
+
+  Student student(quantized(graph, recipe_with(2, numerics::Granularity::kChannel)), &graph);
+  learn(student, in);
+  const ir::Graph learned = student.with_learned_numbers(graph);
+  const ir::Graph few = student.graph();
+  // Learned numbers are those of their codes' cells: another student starts with them as they are.
+  const Student again(few, &learned);
+  expect_mostly_near(by_student(again, inputs()), by_definition(few, inputs()));
+  const Student floats(learned, nullptr, {.normalises = false});
+  for (std::size_t i = 0; i < floats.parameters().size(); ++i) {
+    EXPECT_TRUE(at::allclose(again.parameters()[i], floats.parameters()[i], 1e-2, 1e-2)) << i;
+  }
+}
+
 TEST(Student, RefusesGroupsThatAreCutOff) {
   const ir::Graph graph = compress::perceptron(8, 10, 3, 1);
   const ir::Graph few = quantized(graph, recipe_with(2, numerics::Granularity::kGroup));
