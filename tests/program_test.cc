@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program as a user or script runs it: results, exit codes, messages, and nothing half-written.
+#include "tests/program.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -11,10 +13,8 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <thread>
 
-#include "halftone/base/testing.h"
 #include "halftone/formats/data/npy.h"
 #include "halftone/formats/model.h"
 
@@ -23,57 +23,6 @@ namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
-
-const std::string kExample = std::string(HALFTONE_SOURCE_DIR) + "/examples/mnist";
-const std::string kModel = kExample + "/mnist_mlp_700.onnx";
-
-struct Outcome {
-  int code = -1;
-  std::string out;
-  std::string err;
-};
-
-std::string text_of(const std::filesystem::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
-class Program : public WithFolder {
- protected:
-  /// Runs the program through the shell.
-  [[nodiscard]] Outcome run(const std::string& arguments) const {
-    const std::string command = std::string("'") + HALFTONE_PROGRAM + "' " + arguments + " > '" +
-                                path("stdout") + "' 2> '" + path("stderr") + "'";
-    const int status = std::system(command.c_str());
-    EXPECT_TRUE(WIFEXITED(status)) << command << " ended by signal";
-    return {WEXITSTATUS(status), text_of(path("stdout")), text_of(path("stderr"))};
-  }
-
-#ifdef HALFTONE_MPIRUN
-  /// Runs it in several processes, each through `wrapper`.
-  [[nodiscard]] Outcome run_ranks(int count, const std::string& arguments,
-                                  const std::string& wrapper = "") const {
-    const std::string command =
-        "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " HALFTONE_MPIRUN
-        " --oversubscribe -n " +
-        std::to_string(count) + " " + wrapper + " '" + HALFTONE_PROGRAM + "' " + arguments +
-        " --devices 1 > '" + path("stdout") + "' 2> '" + path("stderr") + "'";
-    const int status = std::system(command.c_str());
-    EXPECT_TRUE(WIFEXITED(status)) << command << " ended by signal";
-    return {WEXITSTATUS(status), text_of(path("stdout")), text_of(path("stderr"))};
-  }
-#endif
-
-  /// Runs what must fail: one line on stderr, nothing on stdout.
-  void expect_failure(const std::string& arguments, int code, const std::string& message) const {
-    const Outcome outcome = run(arguments);
-    EXPECT_EQ(outcome.code, code) << arguments << "\n" << outcome.err;
-    EXPECT_THAT(outcome.err, HasSubstr(message)) << arguments;
-    EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
-    EXPECT_EQ(outcome.out, "");
-  }
-};
 
 TEST_F(Program, LetsIdleThreadsSleepUnlessToldOtherwise) {
   const auto environment = [&](const std::string& set) {
@@ -180,103 +129,6 @@ TEST_F(Program, EvaluatesToTheSameFiguresOnAnyNumberOfDevices) {
   EXPECT_EQ(evaluate("16"), one);
   expect_failure("eval " + kModel + " --data " + kExample + " --devices 1025", 2, "--devices");
 }
-
-#ifdef HALFTONE_TRAINS
-TEST_F(Program, DistillsATeacherToTheSameFileOnAnyDevices) {
-  const std::string data = " --data " + kExample + " --limit 512";
-  const auto distill = [&](const std::string& devices) {
-    const Outcome outcome =
-        run("distill --teacher " + kModel + " -o " + path("s.circle") + data +
-            " --weight-bits 2 --activation-bits 2 --epochs 2 --json --devices " + devices);
-    EXPECT_EQ(outcome.code, 0) << outcome.err;
-    const json result = json::parse(outcome.out);
-    EXPECT_EQ(result.at("epochs").size(), 2U);
-    EXPECT_LT(result.at("epochs")[1].at("loss"), result.at("epochs")[0].at("loss"));
-    EXPECT_EQ(result.at("output_bytes"), std::filesystem::file_size(path("s.circle")));
-    return text_of(path("s.circle"));
-  };
-  const std::string one = distill("1");
-  EXPECT_TRUE(distill("2") == one);
-  const Outcome eval = run("eval " + path("s.circle") + " --data " + kExample + " --json");
-  EXPECT_GT(json::parse(eval.out).at("value"), 0.9);
-  // A student in few bits learns on; with labels alone too.
-  const Outcome again = run("distill --teacher " + kModel + " --student " + path("s.circle") +
-                            " -o " + path("t.onnx") + data + " --label-weight 1 --optimizer sgd");
-  EXPECT_EQ(again.code, 0) << again.err;
-  EXPECT_TRUE(std::filesystem::exists(path("t.onnx")));
-}
-
-TEST_F(Program, TrainsWithNumbersOfFewBits) {
-  const auto trained = [&](const std::string& options) {
-    const Outcome outcome = run("distill --teacher " + kModel + " -o " + path("s.onnx") +
-                                " --data " + kExample + " --limit 256 --scheme float" + options);
-    EXPECT_EQ(outcome.code, 0) << outcome.err;
-    return text_of(path("s.onnx"));
-  };
-  const std::string precision = " --precision bf16 --gradient-format e5m2 --loss-scale 256";
-  const std::string few = trained(precision);
-  EXPECT_TRUE(few == trained(precision + " --gradient-rounding stochastic"));
-  EXPECT_FALSE(few == trained(precision + " --gradient-rounding nearest"));
-  EXPECT_FALSE(few == trained(" --precision bf16"));
-}
-
-TEST_F(Program, DistillsFromSeveralTeachersAndTheFileOfTheirAnswers) {
-  const std::string base = "distill --teacher " + kModel + " --teacher " + kModel + " --data " +
-                           kExample + " --scheme float --limit 256 --label-weight 0.5";
-  const auto distill = [&](const std::string& options) {
-    const Outcome outcome = run(base + " -o " + path("s.circle") + options);
-    EXPECT_EQ(outcome.code, 0) << outcome.err;
-    return text_of(path("s.circle"));
-  };
-  const std::string asked = distill("");
-  const std::string cache = " --teacher-cache " + path("answers");
-  EXPECT_TRUE(distill(cache) == asked);
-  EXPECT_EQ(std::filesystem::file_size(path("answers")), 48U + 256 * 2 * 10 * 4 + 8);
-  EXPECT_TRUE(distill(cache) == asked);
-  EXPECT_FALSE(distill(" --feature hidden=hidden:100") == asked);
-  const Outcome inspect = run("inspect --simplified " + kModel);
-  EXPECT_THAT(inspect.out, HasSubstr("\nhidden: float32[N, 700]"));
-
-  const std::string output = " -o " + path("t.circle");
-  expect_failure(base + output + cache + " --teacher " + kModel, 3,
-                 "of [256, 3, 10], found [256, 2");
-  expect_failure(base + output + cache + " --flip", 2, "they differ for images that are moved");
-  expect_failure(base + output + " --feature hidden=hiden", 2,
-                 "the student has no value or node 'hiden'; most like it are 'hidden'");
-  expect_failure(base + output + " --feature hidden", 2,
-                 "expected TEACHER_VALUE=STUDENT_VALUE or with :WEIGHT");
-  EXPECT_FALSE(std::filesystem::exists(path("t.circle")));
-}
-
-TEST_F(Program, RefusesToDistillWhatDoesNotFit) {
-  const std::string output = " -o " + path("s.circle");
-  const std::vector<float> x(200 * 784, 0.5F);
-  formats::write_npy(path("x.npy"), formats::make_npy(std::span<const float>(x), {200, 784}));
-  expect_failure("distill --teacher " + kModel + output + " --data " + path("x.npy") +
-                     " --label-weight 0.5 --scheme float",
-                 2, "has no labels");
-  expect_failure("distill --teacher " + kModel + output + " --data " + path("x.npy") +
-                     " --scheme float --batch 256",
-                 2, "expected at least the 256 samples of a batch, found 200");
-  expect_failure("distill --teacher " + path("no.onnx") + output + " --data " + kExample, 3,
-                 "no.onnx");
-  expect_failure(
-      "distill --teacher " + kModel + output + " --data " + kExample + " --temperature 0", 2,
-      "--temperature");
-  for (const std::string option : {"--precision", "--gradient-format"}) {
-    expect_failure(
-        "distill --teacher " + kModel + output + " --data " + kExample + " " + option + " fp7", 2,
-        "number format: expected fp32, fp16, bf16");
-  }
-  expect_failure("distill --teacher " + kModel + output + " --data " + kExample + " --loss-scale 3",
-                 2, "loss scale: expected a power of two");
-  EXPECT_FALSE(std::filesystem::exists(path("s.circle")));
-}
-#else
-TEST_F(Program, SaysWhereTheTrainerIsMissing) {
-  expect_failure("distill --teacher " + kModel, 4, "needs the program halftone-train");
-}
-#endif
 
 TEST_F(Program, MeasuresABatchThatDevicesShare) {
   const auto measure = [&](const std::string& options) {

@@ -17,6 +17,8 @@ std::string_view to_string(ErrorKind kind) {
       return "shape";
     case ErrorKind::kDevice:
       return "device";
+    case ErrorKind::kInterrupted:
+      return "interrupted";
     case ErrorKind::kInternal:
       return "internal";
   }

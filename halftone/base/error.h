@@ -17,6 +17,7 @@ enum class ErrorKind {
   kUnsupported,  ///< valid input that Halftone does not handle
   kShape,        ///< extents that do not fit together
   kDevice,       ///< an accelerator failed or is absent
+  kInterrupted,  ///< someone asked for the work to stop
   kInternal,     ///< an invariant of Halftone itself is broken: a bug
 };
 

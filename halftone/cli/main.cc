@@ -15,12 +15,13 @@ namespace {
 
 constexpr const char* kTrainer = "halftone-train";
 
-/// Stands in the list of verbs; start_trainer() is what runs it.
-void add_distill_elsewhere(CLI::App& app, Action& /*action*/) {
+/// Stand in the list of verbs; start_trainer() is what runs them.
+void add_elsewhere(CLI::App& app, Action& /*action*/) {
   app.add_subcommand("distill", "Train a network in few bits on a teacher's answers");
+  app.add_subcommand("train", "Train a float network on labels, from its graph alone");
 }
 
-bool is_of_trainer(std::string_view verb) { return verb == "distill"; }
+bool is_of_trainer(std::string_view verb) { return verb == "distill" || verb == "train"; }
 
 /// Verbs that train are in a program of their own beside this one: loading libtorch takes longer
 /// than most of what the others do. Returns only if that program cannot be started.
@@ -35,8 +36,8 @@ int start_trainer(char** argv) {
                       exit_code(ErrorKind::kUnsupported));
 }
 
-constexpr std::array<AddVerb, 7> kVerbs = {
-    add_inspect, add_convert, add_quantize, add_distill_elsewhere, add_eval, add_run, add_bench};
+constexpr std::array<AddVerb, 7> kVerbs = {add_inspect, add_convert, add_quantize, add_elsewhere,
+                                           add_eval,    add_run,     add_bench};
 
 int main_with(int argc, char** argv) {
   if (argc > 1 && is_of_trainer(argv[1])) return start_trainer(argv);

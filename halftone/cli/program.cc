@@ -139,6 +139,8 @@ int exit_code(ErrorKind kind) {
       return 4;
     case ErrorKind::kDevice:
       return 5;
+    case ErrorKind::kInterrupted:
+      return 130;  // as a shell has it for SIGINT
     case ErrorKind::kInternal:
       break;
   }

@@ -6,6 +6,7 @@
 #include "halftone/cli/training.h"
 
 int main(int argc, char** argv) {
-  constexpr std::array<halftone::cli::AddVerb, 1> kVerbs = {halftone::cli::add_distill};
+  constexpr std::array<halftone::cli::AddVerb, 2> kVerbs = {halftone::cli::add_distill,
+                                                            halftone::cli::add_train};
   return halftone::cli::run_program(argc, argv, kVerbs);
 }

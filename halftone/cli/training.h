@@ -7,5 +7,6 @@
 namespace halftone::cli {
 
 void add_distill(CLI::App& app, Action& action);
+void add_train(CLI::App& app, Action& action);
 
 }  // namespace halftone::cli

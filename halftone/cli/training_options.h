@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of every verb that trains.
+#pragma once
+
+#include <string>
+
+#include "halftone/cli/command.h"
+#include "halftone/train/trainer.h"
+
+namespace halftone::cli {
+
+struct TrainingOptions {
+  CommonOptions common;
+  DataOptions data;
+  std::string output;
+  std::string optimizer = "adam";
+  std::string schedule = "cosine";
+  std::string precision = "fp32";
+  std::string gradient_format = "fp32";
+  std::string gradient_rounding = "stochastic";
+  bool normalises = true;
+  train::TrainOptions train;  ///< what is an option's own; TrainingRun adds the rest
+
+  /// @throws Error as train::parse_number_format()
+  [[nodiscard]] train::StudentOptions student_options() const;
+};
+
+/// Declares them, the output file among them.
+void add_training_options(CLI::App& verb, TrainingOptions& options);
+
+}  // namespace halftone::cli

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verbs that train as a user or script runs them.
+#include <nlohmann/json.hpp>
+
+#include "halftone/formats/data/npy.h"
+#include "tests/program.h"
+
+namespace halftone {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+class TrainingProgram : public Program {};
+
+#ifdef HALFTONE_TRAINS
+TEST_F(TrainingProgram, DistillsATeacherToTheSameFileOnAnyDevices) {
+  const std::string data = " --data " + kExample + " --limit 512";
+  const auto distill = [&](const std::string& devices) {
+    const Outcome outcome =
+        run("distill --teacher " + kModel + " -o " + path("s.circle") + data +
+            " --weight-bits 2 --activation-bits 2 --epochs 2 --json --devices " + devices);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    const json result = json::parse(outcome.out);
+    EXPECT_EQ(result.at("epochs").size(), 2U);
+    EXPECT_LT(result.at("epochs")[1].at("loss"), result.at("epochs")[0].at("loss"));
+    EXPECT_EQ(result.at("output_bytes"), std::filesystem::file_size(path("s.circle")));
+    return text_of(path("s.circle"));
+  };
+  const std::string one = distill("1");
+  EXPECT_TRUE(distill("2") == one);
+  const Outcome eval = run("eval " + path("s.circle") + " --data " + kExample + " --json");
+  EXPECT_GT(json::parse(eval.out).at("value"), 0.9);
+  // A student in few bits learns on; with labels alone too.
+  const Outcome again = run("distill --teacher " + kModel + " --student " + path("s.circle") +
+                            " -o " + path("t.onnx") + data + " --label-weight 1 --optimizer sgd");
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_TRUE(std::filesystem::exists(path("t.onnx")));
+}
+
+TEST_F(TrainingProgram, TrainsWithNumbersOfFewBits) {
+  const auto trained = [&](const std::string& options) {
+    const Outcome outcome = run("distill --teacher " + kModel + " -o " + path("s.onnx") +
+                                " --data " + kExample + " --limit 256 --scheme float" + options);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return text_of(path("s.onnx"));
+  };
+  const std::string precision = " --precision bf16 --gradient-format e5m2 --loss-scale 256";
+  const std::string few = trained(precision);
+  EXPECT_TRUE(few == trained(precision + " --gradient-rounding stochastic"));
+  EXPECT_FALSE(few == trained(precision + " --gradient-rounding nearest"));
+  EXPECT_FALSE(few == trained(" --precision bf16"));
+}
+
+TEST_F(TrainingProgram, DistillsFromSeveralTeachersAndTheFileOfTheirAnswers) {
+  const std::string base = "distill --teacher " + kModel + " --teacher " + kModel + " --data " +
+                           kExample + " --scheme float --limit 256 --label-weight 0.5";
+  const auto distill = [&](const std::string& options) {
+    const Outcome outcome = run(base + " -o " + path("s.circle") + options);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return text_of(path("s.circle"));
+  };
+  const std::string asked = distill("");
+  const std::string cache = " --teacher-cache " + path("answers");
+  EXPECT_TRUE(distill(cache) == asked);
+  EXPECT_EQ(std::filesystem::file_size(path("answers")), 48U + 256 * 2 * 10 * 4 + 8);
+  EXPECT_TRUE(distill(cache) == asked);
+  EXPECT_FALSE(distill(" --feature hidden=hidden:100") == asked);
+  const Outcome inspect = run("inspect --simplified " + kModel);
+  EXPECT_THAT(inspect.out, HasSubstr("\nhidden: float32[N, 700]"));
+
+  const std::string output = " -o " + path("t.circle");
+  expect_failure(base + output + cache + " --teacher " + kModel, 3,
+                 "of [256, 3, 10], found [256, 2");
+  expect_failure(base + output + cache + " --flip", 2, "they differ for images that are moved");
+  expect_failure(base + output + " --feature hidden=hiden", 2,
+                 "the student has no value or node 'hiden'; most like it are 'hidden'");
+  expect_failure(base + output + " --feature hidden", 2,
+                 "expected TEACHER_VALUE=STUDENT_VALUE or with :WEIGHT");
+  EXPECT_FALSE(std::filesystem::exists(path("t.circle")));
+}
+
+TEST_F(TrainingProgram, RefusesToDistillWhatDoesNotFit) {
+  const std::string output = " -o " + path("s.circle");
+  const std::vector<float> x(200 * 784, 0.5F);
+  formats::write_npy(path("x.npy"), formats::make_npy(std::span<const float>(x), {200, 784}));
+  expect_failure("distill --teacher " + kModel + output + " --data " + path("x.npy") +
+                     " --label-weight 0.5 --scheme float",
+                 2, "has no labels");
+  expect_failure("distill --teacher " + kModel + output + " --data " + path("x.npy") +
+                     " --scheme float --batch 256",
+                 2, "expected at least the 256 samples of a batch, found 200");
+  expect_failure("distill --teacher " + path("no.onnx") + output + " --data " + kExample, 3,
+                 "no.onnx");
+  expect_failure(
+      "distill --teacher " + kModel + output + " --data " + kExample + " --temperature 0", 2,
+      "--temperature");
+  for (const std::string option : {"--precision", "--gradient-format"}) {
+    expect_failure(
+        "distill --teacher " + kModel + output + " --data " + kExample + " " + option + " fp7", 2,
+        "number format: expected fp32, fp16, bf16");
+  }
+  expect_failure("distill --teacher " + kModel + output + " --data " + kExample + " --loss-scale 3",
+                 2, "loss scale: expected a power of two");
+  EXPECT_FALSE(std::filesystem::exists(path("s.circle")));
+}
+
+TEST_F(TrainingProgram, TrainsAFloatNetworkFromItsGraphAlone) {
+  const std::string data = " --data " + kExample + " --limit 1000";
+  const auto train = [&](const std::string& options) {
+    const Outcome outcome = run("train " + kModel + " -o " + path("t.onnx") + data +
+                                " --hold-out 0.2 --batch 50 --json " + options);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome.code == 0 ? json::parse(outcome.out) : json();
+  };
+  const json fresh = train("--epochs 4 --schedule step --milestones 0.5,0.75 --warm-up 0.5");
+  EXPECT_LT(fresh.at("epochs")[0].at("agreement"), 0.8);
+  EXPECT_GT(fresh.at("epochs")[3].at("agreement"), 0.8);
+  EXPECT_LT(fresh.at("epochs")[3].at("rate"),
+            0.02 * fresh.at("epochs")[1].at("rate").get<double>());
+  EXPECT_GE(fresh.at("best_epoch"), 1);
+  EXPECT_EQ(fresh.at("output_bytes"), std::filesystem::file_size(path("t.onnx")));
+  const json kept = train("--epochs 1 --keep --rate 1e-6");
+  EXPECT_GT(kept.at("epochs")[0].at("agreement"), 0.9);
+  EXPECT_GT(kept.at("epochs")[0].at("held_out"), 0.9);
+  const Outcome student = run("distill --teacher " + kModel + " --student " + kModel + " --fresh" +
+                              " -o " + path("s.onnx") + data + " --json");
+  ASSERT_EQ(student.code, 0) << student.err;
+  EXPECT_LT(json::parse(student.out).at("epochs")[0].at("agreement"), 0.9);
+}
+
+TEST_F(TrainingProgram, IsInterruptedAndGoesOnToTheSameFile) {
+  const auto train = [&](const std::string& name, const std::string& options) {
+    return "train " + kModel + " -o " + path(name) + " --data " + kExample +
+           " --limit 500 --batch 50 --epochs 6 --flip " + options;
+  };
+  const std::string keep = " --checkpoint " + path("run.ckpt");
+  for (const int signal : {SIGINT, SIGTERM}) {
+    std::filesystem::remove(path("run.ckpt"));
+    const Outcome stopped = run_until_kept(train("s.onnx", keep), path("run.ckpt"), signal);
+    EXPECT_EQ(stopped.code, 130) << stopped.err;
+    EXPECT_EQ(stopped.err,
+              "halftone: interrupted; saved in " + path("run.ckpt") + ", go on with --resume\n");
+    EXPECT_EQ(stopped.out, "");
+    EXPECT_FALSE(std::filesystem::exists(path("s.onnx")));
+  }
+  expect_failure(train("s.onnx", keep), 2, "found one: go on from it with --resume");
+  expect_failure(train("s.onnx", keep + " --resume --rate 0.5"), 2, "rate was 0.001, is 0.5");
+  const Outcome rest = run(train("s.onnx", keep + " --resume"));
+  EXPECT_EQ(rest.code, 0) << rest.err;
+  const Outcome whole = run(train("whole.onnx", ""));
+  EXPECT_EQ(whole.code, 0) << whole.err;
+  EXPECT_TRUE(text_of(path("s.onnx")) == text_of(path("whole.onnx")));
+  const std::string csv = text_of(path("run.csv"));
+  EXPECT_EQ(csv.substr(0, csv.find('\n')), "epoch,loss,agreement,held_out,rate,seconds");
+  EXPECT_EQ(std::ranges::count(csv, '\n'), 7);
+  EXPECT_THAT(text_of(path("run.svg")), HasSubstr("</svg>"));
+  // A checkpoint cut short stays as it is, and is named.
+  std::filesystem::resize_file(path("run.ckpt"), 1000);
+  expect_failure(train("s.onnx", keep + " --resume"), 3, path("run.ckpt") + ": cut short");
+  EXPECT_EQ(std::filesystem::file_size(path("run.ckpt")), 1000U);
+}
+
+TEST_F(TrainingProgram, RefusesRunsThatCannotBeKept) {
+  const std::string train =
+      "train " + kModel + " -o " + path("t.onnx") + " --data " + kExample + " --limit 256 ";
+  expect_failure(train + "--resume", 2, "--checkpoint");
+  expect_failure(train + "--checkpoint " + path("run.csv"), 2, "expected another ending");
+  expect_failure(train + "--checkpoint " + path("none/run.ckpt"), 3, "cannot write");
+  expect_failure(train + "--checkpoint " + path("run.ckpt") + " --resume", 3, "run.ckpt");
+  expect_failure(train + "--patience 3", 2, "expected samples that are held out");
+  expect_failure(train + "--milestones 0.9,0.1", 2, "milestones: expected rising numbers");
+  EXPECT_FALSE(std::filesystem::exists(path("t.onnx")));
+}
+#else
+TEST_F(TrainingProgram, SaysWhereTheTrainerIsMissing) {
+  expect_failure("distill --teacher " + kModel, 4, "needs the program halftone-train");
+  expect_failure("train " + kModel, 4, "needs the program halftone-train");
+}
+#endif
+
+}  // namespace
+}  // namespace halftone
