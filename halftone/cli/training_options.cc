@@ -100,9 +100,8 @@ train::StudentOptions TrainingOptions::student_options() const {
   result.normalises = normalises;
   result.precision.weights = result.precision.activations = train::parse_number_format(precision);
   result.precision.gradients = train::parse_number_format(gradient_format);
-  result.precision.gradient_rounding = gradient_rounding == "nearest"
-                                           ? train::Rounding::kNearest
-                                           : train::Rounding::kStochastic;
+  result.precision.gradient_rounding =
+      gradient_rounding == "nearest" ? train::Rounding::kNearest : train::Rounding::kStochastic;
   return result;
 }
 

@@ -167,9 +167,10 @@ bool Student::can_be_normalised(ir::NodeId id) const {
   constexpr std::size_t kWeights = 1;
   constexpr std::size_t kBias = 2;
   const ir::Node& node = source().node(id);
-  if (!compress::is_layer(node.op) || std::ranges::count(source().outputs(), node.output) != 0) {
-    return false;
-  }
+  const bool is_last = std::ranges::all_of(source().consumers(node.output), [&](ir::NodeId reader) {
+    return std::holds_alternative<ir::Softmax>(source().node(reader).op);
+  });
+  if (!compress::is_layer(node.op) || is_last) return false;
   const auto is_own = [&](std::size_t input) {
     const ir::ValueId value = node.inputs[input];
     return source().constant(value) != nullptr && source().num_uses(value) == 1;

@@ -24,7 +24,8 @@ struct StudentOptions {
   /// evenly spaced.
   compress::Scheme scheme = compress::Scheme::kBasis;
   /// Whether layers have a ChannelNorm while they learn: those with a matrix and a bias of their
-  /// own, whose outputs are not the graph's, and whose scheme can take a factor for each channel.
+  /// own, that other nodes than a Softmax read, and whose scheme can take a factor for each
+  /// channel.
   bool normalises = true;
   PrecisionOptions precision{};  ///< of what is float
 };
