@@ -98,6 +98,7 @@ void add_run_options(CLI::App& verb, train::TrainOptions& train) {
 train::StudentOptions TrainingOptions::student_options() const {
   train::StudentOptions result;
   result.normalises = normalises;
+  result.device = train::device_from(device);
   result.precision.weights = result.precision.activations = train::parse_number_format(precision);
   result.precision.gradients = train::parse_number_format(gradient_format);
   result.precision.gradient_rounding =
@@ -119,6 +120,9 @@ void add_training_options(CLI::App& verb, TrainingOptions& options) {
   add_precision_options(verb, options);
   verb.add_flag("--no-batch-norm{false}", options.normalises,
                 "Do not normalise the outputs of layers while they learn");
+  verb.add_option("--device", options.device, "cpu, or cuda where libtorch was built for it")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
   verb.add_option("--freeze-from", train.freeze_from,
                   "Share of the steps after which layers are frozen in turn; 1: none is")
       ->check(CLI::Range(0.0, 1.0))

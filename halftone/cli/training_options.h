@@ -19,9 +19,10 @@ struct TrainingOptions {
   std::string gradient_format = "fp32";
   std::string gradient_rounding = "stochastic";
   bool normalises = true;
+  std::string device = "cpu";
   train::TrainOptions train;  ///< what is an option's own; TrainingRun adds the rest
 
-  /// @throws Error as train::parse_number_format()
+  /// @throws Error as train::parse_number_format() and train::device_from()
   [[nodiscard]] train::StudentOptions student_options() const;
 };
 

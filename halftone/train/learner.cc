@@ -23,7 +23,7 @@ constexpr const char* kAxis = "part";
 /// A tensor's numbers as an array that shares them.
 template <typename T>
 spmd::Array to_array(const at::Tensor& tensor) {
-  auto owner = std::make_shared<at::Tensor>(tensor.detach().contiguous());
+  auto owner = std::make_shared<at::Tensor>(tensor.detach().cpu().contiguous());
   const std::span<const T> numbers(owner->data_ptr<T>(), static_cast<std::size_t>(owner->numel()));
   return spmd::Array::wrap<T>({tensor.sizes().begin(), tensor.sizes().end()}, numbers, owner);
 }
@@ -114,10 +114,14 @@ BatchResult Learner::look_at_part(std::span<const std::size_t> samples, std::siz
   const at::Tensor taught = this->taught(answers);
   const Student::Pass pass = student_.forward(inputs, PassKind::kLearn, seed);
   const at::Tensor& scores = pass.outputs.back();
+  const auto on_device = [&](const at::Tensor& t) {
+    return t.defined() ? t.to(scores.device()) : t;
+  };
   const auto features = std::span(pass.outputs).subspan(num_outputs_, options_.features.size());
-  const at::Tensor loss = (distillation_loss(scores, taught, labels, options_.loss) +
-                           feature_loss(features, answers.features, options_.features)) /
-                          static_cast<double>(options_.batch);
+  const at::Tensor loss =
+      (distillation_loss(scores, on_device(taught), on_device(labels), options_.loss) +
+       feature_loss(features, answers.features, options_.features)) /
+      static_cast<double>(options_.batch);
   const double scale = options_.loss_scale;
   const auto gradients = torch::autograd::grad({loss * scale}, student_.parameters(), {},
                                                c10::nullopt, false, /*allow_unused=*/true);
@@ -129,7 +133,7 @@ BatchResult Learner::look_at_part(std::span<const std::size_t> samples, std::siz
   }
   result.statistics = to_arrays(pass.statistics);
   const at::Tensor wanted = taught.defined() ? taught.argmax(1) : labels;
-  const double agreed = scores.detach().argmax(1).eq(wanted).sum().item<double>();
+  const double agreed = scores.detach().cpu().argmax(1).eq(wanted).sum().item<double>();
   // The first rank has the first part.
   const bool stops =
       spmd::axis_index(kAxis) == 0 && options_.stop_requested && options_.stop_requested();
@@ -142,7 +146,8 @@ void Learner::learn(const BatchResult& sum, double rate) {
   std::vector<at::Tensor> gradients(student_.parameters().size());
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     if (student_.is_frozen(i)) continue;
-    gradients[i] = to_tensor<float>(sum.gradients[i], at::kFloat);
+    gradients[i] =
+        to_tensor<float>(sum.gradients[i], at::kFloat).to(student_.parameters()[i].device());
   }
   optimizer_.step(gradients, rate);
   student_.update(to_statistics(sum.statistics));
@@ -159,7 +164,7 @@ std::int64_t Learner::num_right(std::span<const std::size_t> samples) {
   const at::Tensor wanted =
       labels.defined() ? labels : taught(teachers_->answer(samples, std::nullopt)).argmax(1);
   const Student::Pass pass = student_.forward(batches_.plain_inputs(samples), PassKind::kApply);
-  return pass.outputs.back().argmax(1).eq(wanted).sum().item<std::int64_t>();
+  return pass.outputs.back().cpu().argmax(1).eq(wanted).sum().item<std::int64_t>();
 }
 
 /// What the teachers say together; undefined if there are none.

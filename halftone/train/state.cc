@@ -32,6 +32,12 @@ const at::Tensor& tensor_for(const NamedTensor& wanted, const State& from) {
 
 }  // namespace
 
+State in_memory(const State& state) {
+  State result = state;
+  for (NamedTensor& each : result) each.tensor = each.tensor.cpu();
+  return result;
+}
+
 State copy_of(const State& state) {
   State copy = state;
   for (NamedTensor& each : copy) each.tensor = each.tensor.detach().clone();

@@ -19,6 +19,8 @@ struct NamedTensor {
 using State = std::vector<NamedTensor>;
 
 State copy_of(const State& state);
+/// The same tensors, those of devices copied.
+State in_memory(const State& state);
 /// The same tensors under names that begin with `prefix`.
 State with_prefix(const std::string& prefix, const State& state);
 /// The tensors whose names begin with `prefix`, under the rest of their names.

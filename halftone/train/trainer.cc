@@ -99,7 +99,7 @@ class Training {
   void save() {
     Checkpoint checkpoint{{}, steps_, epochs_, unfinished_, {}};
     const auto add = [&](const char* prefix, const State& state) {
-      const State named = with_prefix(prefix, state);
+      const State named = with_prefix(prefix, in_memory(state));
       checkpoint.tensors.insert(checkpoint.tensors.end(), named.begin(), named.end());
     };
     add(kStudent, learner_.student_state());

@@ -87,5 +87,29 @@ INSTANTIATE_TEST_SUITE_P(Models, TorchNetwork,
                            return std::filesystem::path(instance.param).stem().string();
                          });
 
+/// Without convolutions, which libtorch's device without numbers does not know.
+class TorchNetworkOnDevice : public TorchNetwork {};
+
+/// That device refuses, as a GPU does, what mixes tensors of two devices.
+TEST_P(TorchNetworkOnDevice, StaysThere) {
+  const TorchGraph graph(load(GetParam()), at::kFloat, at::kMeta);
+  std::vector<at::Tensor> inputs;
+  for (const ir::Tensor& input : random_inputs(graph.source())) inputs.push_back(to_torch(input));
+  const std::vector<at::Tensor> outputs = graph.forward(inputs);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    EXPECT_TRUE(outputs[i].is_meta());
+    const ir::Value& value = graph.source().value(graph.source().outputs()[i]);
+    const ir::Shape shape = value.type.shape.with_batch(kBatch);
+    EXPECT_TRUE(std::ranges::equal(outputs[i].sizes(), shape.dims()));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, TorchNetworkOnDevice,
+                         testing::Values("mnist_mlp_700.onnx", "mnist_lstm.tflite",
+                                         "dtln_1.tflite"),
+                         [](const auto& instance) {
+                           return std::filesystem::path(instance.param).stem().string();
+                         });
+
 }  // namespace
 }  // namespace halftone::train

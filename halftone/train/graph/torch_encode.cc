@@ -10,18 +10,19 @@
 namespace halftone::train {
 namespace {
 
-at::Tensor as_tensor(std::span<const float> numbers, at::ScalarType type) {
+/// Numbers beside those of another tensor, of its type.
+at::Tensor as_tensor(std::span<const float> numbers, const at::Tensor& like) {
   at::Tensor result = at::empty({static_cast<std::int64_t>(numbers.size())}, at::kFloat);
   std::copy(numbers.begin(), numbers.end(), result.data_ptr<float>());
-  return result.to(type);
+  return result.to(like.options());
 }
 
 }  // namespace
 
 at::Tensor nearest_levels(const numerics::BasisEncoding& encoding, const at::Tensor& x) {
   const numerics::LevelTable table(encoding.bases.front());
-  const at::Tensor levels = as_tensor(table.levels(), x.scalar_type());
-  const at::Tensor thresholds = as_tensor(table.thresholds(), x.scalar_type());
+  const at::Tensor levels = as_tensor(table.levels(), x);
+  const at::Tensor thresholds = as_tensor(table.thresholds(), x);
   // NaN takes the lowest level, as a LevelTable has it.
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const at::Tensor comparable = x.detach().nan_to_num(-kInfinity, kInfinity, -kInfinity);

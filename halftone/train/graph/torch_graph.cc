@@ -45,8 +45,11 @@ std::string first_line(const c10::Error& error) {
 
 }  // namespace
 
-TorchGraph::TorchGraph(ir::Graph graph, at::ScalarType numbers)
-    : graph_(std::move(graph)), numbers_(numbers), constants_(graph_.num_values()) {
+TorchGraph::TorchGraph(ir::Graph graph, at::ScalarType numbers, at::Device device)
+    : graph_(std::move(graph)),
+      numbers_(numbers),
+      device_(device),
+      constants_(graph_.num_values()) {
   add_parameters();
   add_steps();
 }
@@ -54,7 +57,7 @@ TorchGraph::TorchGraph(ir::Graph graph, at::ScalarType numbers)
 void TorchGraph::add_parameters() {
   for (const ir::ValueId id : trainable_constants(graph_)) {
     at::Tensor& tensor = constants_[index(id)];
-    tensor = to_numbers(*graph_.constant(id), numbers_).requires_grad_();
+    tensor = to_numbers(*graph_.constant(id), numbers_).to(device_).requires_grad_();
     parameters_.push_back({id, graph_.value(id).name, tensor});
   }
 }
@@ -66,7 +69,7 @@ void TorchGraph::add_steps() {
     num_uses_[i] = graph_.num_uses(id);
     const ir::Constant* constant = graph_.constant(id);
     if (constant == nullptr || num_uses_[i] == 0 || constants_[i].defined()) continue;
-    constants_[i] = to_numbers(*constant, numbers_);
+    constants_[i] = to_numbers(*constant, numbers_).to(device_);
   }
   std::vector<ir::ValueId> ids;
   for (const TorchParameter& parameter : parameters_) ids.push_back(parameter.id);
@@ -121,7 +124,7 @@ at::Tensor TorchGraph::checked_input(std::size_t i, const at::Tensor& given,
     fail(ErrorKind::kShape, "input '" + value.name + "': expected " + value.type.to_string() +
                                 ", found " + at::toString(given.scalar_type()) + found.to_string());
   }
-  return both_real ? given.to(numbers_) : given;
+  return given.to(device_, both_real ? numbers_ : given.scalar_type());
 }
 
 at::Tensor TorchGraph::run(const Step& step, std::vector<at::Tensor> inputs, std::size_t batch,
@@ -130,7 +133,7 @@ at::Tensor TorchGraph::run(const Step& step, std::vector<at::Tensor> inputs, std
   const ir::Operator op = ir::with_batch(node.op, batch);
   if (!step.is_differentiable) {
     const at::Tensor result = compute_by_definition(op, TorchInputs(std::move(inputs)), step.types);
-    return result.is_floating_point() ? result.to(numbers_) : result;
+    return result.to(device_, result.is_floating_point() ? numbers_ : result.scalar_type());
   }
   if (hooks.input && reads_weights(op)) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {

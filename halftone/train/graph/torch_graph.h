@@ -52,9 +52,11 @@ class TorchGraph {
   /// @param graph    simplified, weights behind a DequantizeLinear folded, else they stay as they
   ///                 are; of encoded constants the levels are what training starts from
   /// @param numbers  at::kFloat, or at::kDouble to look at gradients more closely
+  /// @param device   where constants are and inputs are brought
   /// @throws Error kUnsupported "no gradient for node 'NAME' (OPERATOR), node ..." that names all
   ///         nodes that would need one
-  explicit TorchGraph(ir::Graph graph, at::ScalarType numbers = at::kFloat);
+  explicit TorchGraph(ir::Graph graph, at::ScalarType numbers = at::kFloat,
+                      at::Device device = at::kCPU);
 
   [[nodiscard]] std::span<const TorchParameter> parameters() const { return parameters_; }
   /// The numbers of a constant as they are now, without a gradient.
@@ -97,6 +99,7 @@ class TorchGraph {
 
   ir::Graph graph_;
   at::ScalarType numbers_;
+  at::Device device_;
   std::vector<TorchParameter> parameters_;
   std::vector<at::Tensor> constants_;  ///< by value, the parameters among them
   std::vector<Step> steps_;

@@ -26,7 +26,8 @@ Dims joined(at::IntArrayRef first, at::IntArrayRef second) {
 /// Places [..., depth] along the axes of x from `first` on, as places in those axes in one.
 at::Tensor flat_places(const at::Tensor& indices, const at::Tensor& x, std::int64_t first) {
   const std::int64_t depth = indices.size(-1);
-  at::Tensor flat = at::zeros(indices.sizes().slice(0, indices.sizes().size() - 1), at::kLong);
+  at::Tensor flat = at::zeros(indices.sizes().slice(0, indices.sizes().size() - 1),
+                              indices.options().dtype(at::kLong));
   for (std::int64_t d = 0; d < depth; ++d) {
     const std::int64_t extent = x.size(first + d);
     flat = flat * extent + resolved_places(indices.select(-1, d), extent);
@@ -72,9 +73,9 @@ at::Tensor scattered(ir::Scatter reduction, const at::Tensor& x, std::int64_t ax
   Dims along(count_of(x.dim()), 1);
   along[count_of(axis)] = places.size(axis);
   const at::Tensor order =
-      at::arange(places.size(axis), at::kLong).reshape(along).expand(places.sizes());
+      at::arange(places.size(axis), places.options()).reshape(along).expand(places.sizes());
   const at::Tensor last =
-      scatter_reduced(at::full(x.sizes(), -1, at::kLong), axis, places, order, "amax");
+      scatter_reduced(at::full(x.sizes(), -1, places.options()), axis, places, order, "amax");
   const at::Tensor is_last = last.gather(axis, places) == order;
   // Each place that is written to has one last update, and the sum is of that alone.
   const at::Tensor written = at::zeros_like(x).scatter_add(
@@ -109,7 +110,7 @@ at::Tensor compute(const ir::GatherND& op, const TorchInputs& in) {
   const at::Tensor places = flat_places(in[1], x, first);
   const Dims shape = joined(places.sizes(), rest);
   const std::int64_t reads = product(places.sizes().slice(op.batch_dims));
-  const at::Tensor offsets = at::arange(samples, at::kLong).unsqueeze(1) * positions;
+  const at::Tensor offsets = at::arange(samples, places.options()).unsqueeze(1) * positions;
   const at::Tensor rows = (places.reshape({samples, reads}) + offsets).reshape({-1});
   return x.reshape({samples * positions, product(rest)}).index_select(0, rows).reshape(shape);
 }

@@ -27,7 +27,7 @@ at::Tensor mirrored(const ir::Pad& op, const at::Tensor& x, std::size_t axis) {
   for (std::int64_t i = -before; i < extent + static_cast<std::int64_t>(op.after[axis]); ++i) {
     places.push_back(ir::padded_place(op.mode, i, extent));
   }
-  return x.index_select(axis_of(axis), at::tensor(places, at::kLong));
+  return x.index_select(axis_of(axis), at::tensor(places, at::kLong).to(x.device()));
 }
 
 }  // namespace
@@ -94,7 +94,7 @@ at::Tensor compute(const ir::ReverseSequence& op, const TorchInputs& in) {
   Dims along_batch = along_time;
   along_time[op.time_axis] = steps;
   along_batch[op.batch_axis] = lengths.numel();
-  const at::Tensor t = at::arange(steps, at::kLong).reshape(along_time);
+  const at::Tensor t = at::arange(steps, lengths.options()).reshape(along_time);
   const at::Tensor length = lengths.reshape(along_batch);
   const at::Tensor places = at::where(t < length, length - 1 - t, t);
   return x.gather(axis_of(op.time_axis), places.expand(x.sizes()));
@@ -116,16 +116,17 @@ at::Tensor compute(const ir::Resize& op, const TorchInputs& in) {
           static_cast<std::int64_t>(taps.places[i * taps.width + t]);
       weights.data_ptr<float>()[i] = taps.weights[i * taps.width + t];
     }
-    at::Tensor term = x.index_select(axis, places);
+    at::Tensor term = x.index_select(axis, places.to(x.device()));
     if (op.mode != ir::Interpolation::kNearest) {
-      term = term * weights.to(x.scalar_type()).reshape(along);
+      term = term * weights.to(x.options()).reshape(along);
     }
     y = t == 0 ? term : y + term;
   }
   if (op.coordinates != ir::Coordinates::kCropAndResize) return y;
   at::Tensor outside = at::empty({along[op.axis]}, at::kBool);
   for (std::size_t i = 0; i < op.count; ++i) outside.data_ptr<bool>()[i] = taps.outside[i] != 0;
-  return y.masked_fill(outside.reshape(along), static_cast<double>(op.extrapolation));
+  return y.masked_fill(outside.to(x.device()).reshape(along),
+                       static_cast<double>(op.extrapolation));
 }
 
 }  // namespace halftone::train

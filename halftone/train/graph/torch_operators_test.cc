@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "halftone/train/graph/testing.h"
+#include "halftone/train/graph/torch_tensor.h"
 
 namespace halftone::train {
 namespace {
@@ -254,6 +255,16 @@ TEST(ComputeOperator, RefusesWhatHasNoGradient) {
     expect_error(ErrorKind::kInternal, std::string(name_of(op)) + " is not in words of libtorch",
                  [&] { compute_operator(op, inputs); });
   }
+}
+
+/// libtorch's device without numbers refuses, as a GPU does, what mixes tensors of two devices; it
+/// does not know index_select(), either.
+TEST(ComputeOperator, StaysOnItsDevice) {
+  const OneNode pool = one_node(
+      {ir::Pool{ir::PoolKind::kAverage, {2, 2}, {{2, 2}, {1, 1}, {0, 0}, {0, 1}}}, {{2, 4, 4, 3}}});
+  const TorchGraph graph(pool.graph, at::kFloat, at::kMeta);
+  const std::vector<at::Tensor> inputs{to_torch(pool.inputs[0])};
+  EXPECT_TRUE(graph.forward(inputs)[0].is_meta());
 }
 
 TEST(TorchEncode, GivesTheNearestLevels) {

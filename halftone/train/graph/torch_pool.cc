@@ -98,7 +98,7 @@ at::Tensor mean(const ir::Pool& op, const at::Tensor& image, const std::vector<A
       divisors.data_ptr<double>()[p] =
           static_cast<double>(std::max<std::int64_t>(axis.counted(p, op.count_padding), 1));
     }
-    sum = along / divisors.to(image.scalar_type()).reshape(view);
+    sum = along / divisors.to(image.options()).reshape(view);
   }
   return sum;
 }

@@ -48,7 +48,7 @@ ir::Tensor to_ir(const at::Tensor& tensor, ir::ElementType element) {
     fail(ErrorKind::kShape, "expected elements of " + std::string(at::toString(wanted)) +
                                 ", found " + at::toString(tensor.scalar_type()));
   }
-  const at::Tensor plain = tensor.detach().to(wanted).contiguous();
+  const at::Tensor plain = tensor.detach().to(at::kCPU, wanted).contiguous();
   const auto sizes = plain.sizes();
   ir::Tensor result(element, ir::Shape(std::vector<ir::Dim>(sizes.begin(), sizes.end())));
   const std::size_t bytes = result.size() * ir::size_bytes(element);

@@ -14,8 +14,8 @@ namespace {
 /// Share of the old averages that a step keeps.
 constexpr double kMomentum = 0.9;
 
-at::Tensor constant(std::int64_t channels, double value) {
-  return at::full({channels}, value, at::TensorOptions(at::kFloat));
+at::Tensor constant(std::int64_t channels, double value, at::Device device) {
+  return at::full({channels}, value, at::TensorOptions(at::kFloat).device(device));
 }
 
 at::Tensor channels_first(const at::Tensor& x) { return x.dim() > 2 ? x.movedim(-1, 1) : x; }
@@ -30,18 +30,19 @@ at::Tensor normalised(const ChannelNorm& norm, const at::Tensor& x, bool by_aver
   if (moments != nullptr) {
     const at::Tensor deviation = inverse.detach().to(at::kDouble).reciprocal();
     const at::Tensor variance = (deviation.square() - ChannelNorm::kEpsilon).clamp_min(0);
-    moments->sums = at::stack({mean.detach().to(at::kDouble), variance, at::ones_like(variance)});
+    moments->sums =
+        at::stack({mean.detach().to(at::kDouble), variance, at::ones_like(variance)}).cpu();
   }
   return channels_last(y);
 }
 
 }  // namespace
 
-ChannelNorm::ChannelNorm(std::int64_t channels)
-    : gain_(constant(channels, 1).requires_grad_()),
-      shift_(constant(channels, 0).requires_grad_()),
-      mean_(constant(channels, 0)),
-      variance_(constant(channels, 1)) {}
+ChannelNorm::ChannelNorm(std::int64_t channels, at::Device device)
+    : gain_(constant(channels, 1, device).requires_grad_()),
+      shift_(constant(channels, 0, device).requires_grad_()),
+      mean_(constant(channels, 0, device)),
+      variance_(constant(channels, 1, device)) {}
 
 at::Tensor ChannelNorm::learn(const at::Tensor& x, ChannelMoments& moments) const {
   if (x.numel() < 2 * gain_.numel()) {
@@ -61,17 +62,17 @@ at::Tensor ChannelNorm::apply(const at::Tensor& x) const {
 ChannelMoments ChannelNorm::measure(const at::Tensor& x) {
   const at::Tensor rows = x.detach().reshape({-1, x.size(-1)});
   const auto [variance, mean] = at::var_mean(rows, at::IntArrayRef{0}, /*unbiased=*/false);
-  return {at::stack({mean, variance, at::ones_like(mean)}).to(at::kDouble)};
+  return {at::stack({mean, variance, at::ones_like(mean)}).to(at::kCPU, at::kDouble)};
 }
 
 void ChannelNorm::update(const ChannelMoments& moments) {
-  const at::Tensor means = (moments.sums / moments.sums[2]).to(at::kFloat);
+  const at::Tensor means = (moments.sums / moments.sums[2]).to(mean_.options());
   mean_.mul_(kMomentum).add_(means[0], 1 - kMomentum);
   variance_.mul_(kMomentum).add_(means[1], 1 - kMomentum);
 }
 
 void ChannelNorm::start_at(const ChannelMoments& moments) {
-  const at::Tensor means = (moments.sums / moments.sums[2]).to(at::kFloat);
+  const at::Tensor means = (moments.sums / moments.sums[2]).to(mean_.options());
   mean_.copy_(means[0]);
   variance_.copy_(means[1]);
   gain_.data().copy_((means[1] + kEpsilon).sqrt());

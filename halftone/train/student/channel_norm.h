@@ -11,7 +11,7 @@ namespace halftone::train {
 /// Mean and variance of each channel of some outputs. Those of parts of a batch add up; what is
 /// used is their mean over the parts.
 struct ChannelMoments {
-  at::Tensor sums;  ///< float64 [3, channels] means, variances, number of parts
+  at::Tensor sums;  ///< float64 [3, channels], not on a device: means, variances, number of parts
 };
 
 /// What a layer's outputs become before the activation, channel by channel:
@@ -28,7 +28,7 @@ class ChannelNorm {
   static constexpr double kEpsilon = 1e-5;
 
   /// Gain 1, shift 0.
-  explicit ChannelNorm(std::int64_t channels);
+  explicit ChannelNorm(std::int64_t channels, at::Device device = at::kCPU);
 
   /// @param x  float32 [..., channels]
   /// @throws Error kUsage unless there are two numbers of each channel

@@ -102,6 +102,28 @@ TEST(LevelQuantizer, MovesToTheClosedForm) {
   EXPECT_THAT(error(), FloatNear(static_cast<float>(best), 0.02F * static_cast<float>(best)));
 }
 
+TEST(LevelRounding, ComputesOnDevicesWhatKernelsDo) {
+  const ParameterSpace space(Scheme::kBasis, 2, true);
+  const std::vector<numerics::Basis> bases{two_bits(), numerics::symmetric_basis(2, 0.125F)};
+  const auto rounding = [&](LevelRounding::Arithmetic arithmetic) {
+    return std::make_shared<const LevelRounding>(space, bases, true, 0.5, arithmetic);
+  };
+  const auto kernels = rounding(LevelRounding::Arithmetic::kKernels);
+  const auto libtorch = rounding(LevelRounding::Arithmetic::kLibtorch);
+  at::Tensor x = tensor(normal_numbers(2 * 500, 7), {2, 500});
+  x.data()[0][0].fill_(std::nan(""));
+  x.data()[1][1].fill_(INFINITY);
+  const at::Tensor g = tensor(normal_numbers(2 * 500, 8), {2, 500});
+  EXPECT_TRUE(at::equal(kernels->levels_of(x), libtorch->levels_of(x)));
+  EXPECT_TRUE(at::equal(kernels->gradient_by_numbers(x, g), libtorch->gradient_by_numbers(x, g)));
+  EXPECT_TRUE(at::allclose(kernels->gradient_by_parameters(x, g),
+                           libtorch->gradient_by_parameters(x, g), 1e-5, 1e-5));
+  const LevelSums sums = kernels->sums(g);
+  const LevelSums others = libtorch->sums(g);
+  EXPECT_TRUE(at::equal(sums.counts, others.counts));
+  EXPECT_TRUE(at::allclose(sums.sums, others.sums, 1e-5, 1e-5));
+}
+
 TEST(LevelQuantizer, AddsUpWhatPartsOfABatchCount) {
   const LevelQuantizer quantizer(ParameterSpace(Scheme::kBasis, 2, true), {two_bits(), two_bits()});
   const at::Tensor x = tensor(normal_numbers(2 * 60, 4), {2, 60});

@@ -5,6 +5,8 @@
 #include <torch/autograd.h>
 #include <torch/custom_class.h>
 
+#include <algorithm>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -57,12 +59,38 @@ std::span<float> row_of(const at::Tensor& rows, std::size_t row) {
   return {rows.data_ptr<float>() + row * cols, cols};
 }
 
+std::span<double> sums_of(const at::Tensor& sums, std::size_t row) {
+  const auto cols = static_cast<std::size_t>(sums.size(1));
+  return {sums.data_ptr<double>() + row * cols, cols};
+}
+
+/// Numbers of every table, a row each.
+template <typename Numbers>
+at::Tensor rows_of(const std::vector<numerics::LevelTable>& tables, Numbers numbers_of) {
+  const auto cols = static_cast<std::int64_t>(numbers_of(tables.front()).size());
+  at::Tensor result =
+      at::empty({static_cast<std::int64_t>(tables.size()), cols}, at::TensorOptions(at::kFloat));
+  for (std::size_t b = 0; b < tables.size(); ++b) {
+    std::ranges::copy(numbers_of(tables[b]), row_of(result, b).begin());
+  }
+  return result;
+}
+
+/// From half a gap below the lowest level to half a gap above the highest.
+std::pair<float, float> reach_of(const numerics::LevelTable& table) {
+  const float low = table.levels().front();
+  const float high = table.levels().back();
+  const float half_gap = (high - low) / static_cast<float>(2 * (table.size() - 1));
+  return {low - half_gap, high + half_gap};
+}
+
 }  // namespace
 
 LevelRounding::LevelRounding(const compress::ParameterSpace& space,
                              const std::vector<numerics::Basis>& bases, bool clips,
-                             double gradient_scale)
-    : features_(space.features()),
+                             double gradient_scale, Arithmetic arithmetic)
+    : arithmetic_(arithmetic),
+      features_(space.features()),
       clips_(clips),
       gradient_scale_(gradient_scale),
       tables_(bases.begin(), bases.end()) {}
@@ -71,7 +99,22 @@ at::Tensor LevelRounding::round(const at::Tensor& rows, const at::Tensor& parame
   return Round::apply(rows.contiguous(), parameters, shared_from_this());
 }
 
+/// Where there are no kernels of ours.
+at::Tensor LevelRounding::places_of(const at::Tensor& rows) const {
+  const at::Tensor thresholds =
+      rows_of(tables_, [](const numerics::LevelTable& table) { return table.thresholds(); });
+  // NaN takes the lowest level.
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  return at::searchsorted(thresholds.to(rows.device()),
+                          rows.nan_to_num(-kInfinity, kInfinity, -kInfinity));
+}
+
 at::Tensor LevelRounding::levels_of(const at::Tensor& rows) const {
+  if (!uses_kernels(rows)) {
+    const at::Tensor levels =
+        rows_of(tables_, [](const numerics::LevelTable& table) { return table.levels(); });
+    return levels.to(rows.device()).gather(1, places_of(rows));
+  }
   at::Tensor result = at::empty_like(rows);
   for (std::size_t b = 0; b < tables_.size(); ++b) {
     kernels::round_to_levels(row_of(rows, b), tables_[b], row_of(result, b));
@@ -82,26 +125,62 @@ at::Tensor LevelRounding::levels_of(const at::Tensor& rows) const {
 at::Tensor LevelRounding::gradient_by_numbers(const at::Tensor& rows,
                                               const at::Tensor& gradient) const {
   if (!clips_) return gradient;
+  const auto num_bases = static_cast<std::int64_t>(tables_.size());
+  at::Tensor reach = at::empty({2, num_bases, 1}, at::TensorOptions(at::kFloat));
+  for (std::size_t b = 0; b < tables_.size(); ++b) {
+    const auto [low, high] = reach_of(tables_[b]);
+    reach.data_ptr<float>()[b] = low;
+    reach.data_ptr<float>()[tables_.size() + b] = high;
+  }
+  if (!uses_kernels(rows)) {
+    const at::Tensor ends = reach.to(rows.device());
+    return gradient * rows.ge(ends[0]).logical_and(rows.le(ends[1]));
+  }
   at::Tensor result = at::empty_like(rows);
   for (std::size_t b = 0; b < tables_.size(); ++b) {
-    const float low = tables_[b].levels().front();
-    const float high = tables_[b].levels().back();
-    const float half_gap = (high - low) / static_cast<float>(2 * (tables_[b].size() - 1));
-    kernels::pass_between(row_of(rows, b), low - half_gap, high + half_gap, row_of(gradient, b),
+    kernels::pass_between(row_of(rows, b), reach.data_ptr<float>()[b],
+                          reach.data_ptr<float>()[tables_.size() + b], row_of(gradient, b),
                           row_of(result, b));
+  }
+  return result;
+}
+
+at::Tensor LevelRounding::sums_by_level(const at::Tensor& rows, const at::Tensor& numbers) const {
+  at::Tensor sums = at::zeros({static_cast<std::int64_t>(tables_.size()), features_.rows()},
+                              at::TensorOptions(at::kDouble));
+  if (!uses_kernels(rows)) {
+    const at::Tensor places = places_of(rows);
+    for (std::int64_t level = 0; level < features_.rows(); ++level) {
+      const at::Tensor sum =
+          (numbers * places.eq(level)).sum(at::IntArrayRef{1}, false, at::kDouble);
+      sums.select(1, level).copy_(sum);
+    }
+    return sums;
+  }
+  for (std::size_t b = 0; b < tables_.size(); ++b) {
+    kernels::sum_by_level(row_of(rows, b), row_of(numbers, b), tables_[b], sums_of(sums, b));
+  }
+  return sums;
+}
+
+at::Tensor LevelRounding::by_code(const at::Tensor& by_level) const {
+  at::Tensor result = at::empty_like(by_level);
+  for (std::size_t b = 0; b < tables_.size(); ++b) {
+    const std::span<const double> sums = sums_of(by_level, b);
+    for (std::size_t l = 0; l < sums.size(); ++l) {
+      sums_of(result, b)[tables_[b].codes()[l]] = sums[l];
+    }
   }
   return result;
 }
 
 at::Tensor LevelRounding::gradient_by_parameters(const at::Tensor& rows,
                                                  const at::Tensor& gradient) const {
-  at::Tensor result = at::empty({rows.size(0), features_.cols()}, rows.options());
-  compress::Vector by_code(features_.rows());
-  std::vector<double> sums(static_cast<std::size_t>(features_.rows()));
+  const at::Tensor sums = by_code(sums_by_level(rows, gradient));
+  at::Tensor result = at::empty({sums.size(0), features_.cols()}, at::TensorOptions(at::kFloat));
   for (std::size_t b = 0; b < tables_.size(); ++b) {
-    kernels::sum_by_level(row_of(rows, b), row_of(gradient, b), tables_[b], sums);
-    for (std::size_t l = 0; l < sums.size(); ++l) by_code[tables_[b].codes()[l]] = sums[l];
-    const compress::Vector slope = gradient_scale_ * (features_.transpose() * by_code);
+    const Eigen::Map<const compress::Vector> each(sums_of(sums, b).data(), features_.rows());
+    const compress::Vector slope = gradient_scale_ * (features_.transpose() * each);
     for (Index p = 0; p < slope.size(); ++p) {
       row_of(result, b)[static_cast<std::size_t>(p)] = static_cast<float>(slope[p]);
     }
@@ -111,24 +190,16 @@ at::Tensor LevelRounding::gradient_by_parameters(const at::Tensor& rows,
 
 LevelSums LevelRounding::sums(const at::Tensor& given) const {
   const at::Tensor rows = given.detach().contiguous();
-  const auto num_bases = static_cast<std::int64_t>(tables_.size());
-  const auto zeros = [&] {
-    return at::zeros({num_bases, features_.rows()}, at::TensorOptions(at::kDouble));
-  };
-  LevelSums result{zeros(), zeros()};
-  const auto num_levels = static_cast<std::size_t>(features_.rows());
-  std::vector<double> sums(num_levels);
-  std::vector<double> counts(num_levels);
-  for (std::size_t b = 0; b < tables_.size(); ++b) {
-    kernels::sum_by_level(row_of(rows, b), row_of(rows, b), tables_[b], sums);
-    kernels::count_by_level(row_of(rows, b), tables_[b], counts);
-    for (std::size_t l = 0; l < num_levels; ++l) {
-      const std::size_t at = b * num_levels + tables_[b].codes()[l];
-      result.sums.data_ptr<double>()[at] = sums[l];
-      result.counts.data_ptr<double>()[at] = counts[l];
+  at::Tensor counts;
+  if (uses_kernels(rows)) {
+    counts = at::empty({rows.size(0), features_.rows()}, at::TensorOptions(at::kDouble));
+    for (std::size_t b = 0; b < tables_.size(); ++b) {
+      kernels::count_by_level(row_of(rows, b), tables_[b], sums_of(counts, b));
     }
+  } else {
+    counts = sums_by_level(rows, at::ones_like(rows));
   }
-  return result;
+  return {by_code(counts), by_code(sums_by_level(rows, rows))};
 }
 
 }  // namespace halftone::train

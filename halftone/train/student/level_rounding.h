@@ -23,20 +23,28 @@ struct LevelSums {
 /// The levels of one basis for each row of numbers, as they are at one time.
 class LevelRounding : public std::enable_shared_from_this<LevelRounding> {
  public:
+  /// What computes.
+  enum class Arithmetic {
+    kKernels,   ///< kernels/levels.h for numbers in memory, libtorch on devices
+    kLibtorch,  ///< libtorch, everywhere
+  };
+
   /// @param clips           whether numbers beyond the outer levels, by more than half a gap, get
   /// no
   ///                        gradient
   /// @param gradient_scale  factor on the gradient of the parameters
   LevelRounding(const compress::ParameterSpace& space, const std::vector<numerics::Basis>& bases,
-                bool clips, double gradient_scale);
+                bool clips, double gradient_scale, Arithmetic arithmetic = Arithmetic::kKernels);
 
   /// The nearest level of each number. The gradient by a number is that by its level; by the
   /// parameters p of a row it is sum_i f(code_i) dL/dlevel_i, f the features of the space.
   /// @param rows        float32 [bases, n]
-  /// @param parameters  [bases, P] what the levels were made of; has a gradient if it wants one
+  /// @param parameters  [bases, P] what the levels were made of, in memory; has a gradient if it
+  ///                    wants one
   /// @pre this is held by a shared_ptr, which gradients that are still to be computed share
   [[nodiscard]] at::Tensor round(const at::Tensor& rows, const at::Tensor& parameters) const;
 
+  /// In memory.
   [[nodiscard]] LevelSums sums(const at::Tensor& rows) const;
 
   [[nodiscard]] at::Tensor levels_of(const at::Tensor& rows) const;
@@ -46,6 +54,15 @@ class LevelRounding : public std::enable_shared_from_this<LevelRounding> {
                                                   const at::Tensor& gradient) const;
 
  private:
+  [[nodiscard]] bool uses_kernels(const at::Tensor& rows) const {
+    return arithmetic_ == Arithmetic::kKernels && rows.is_cpu();
+  }
+  [[nodiscard]] at::Tensor places_of(const at::Tensor& rows) const;
+  /// float64 [bases, 2^K], in memory, of the numbers whose rows have each level.
+  [[nodiscard]] at::Tensor sums_by_level(const at::Tensor& rows, const at::Tensor& numbers) const;
+  [[nodiscard]] at::Tensor by_code(const at::Tensor& by_level) const;
+
+  Arithmetic arithmetic_;
   compress::Matrix features_;
   bool clips_;
   double gradient_scale_;

@@ -74,7 +74,7 @@ double stochastic_integer(double x, std::uint64_t random) {
 /// A copy of the tensor, and its numbers in the order of memory.
 std::pair<at::Tensor, std::span<float>> copy_of(const at::Tensor& x) {
   HALFTONE_ASSERT(x.scalar_type() == at::kFloat);
-  at::Tensor copy = x.detach().clone();
+  at::Tensor copy = x.is_cpu() ? x.detach().clone() : x.detach().cpu();
   return {copy, std::span<float>(copy.data_ptr<float>(), static_cast<std::size_t>(copy.numel()))};
 }
 
@@ -113,7 +113,7 @@ at::Tensor rounded_to_nearest(const NumberFormat& format, const at::Tensor& x) {
   } else if (const auto* integers = std::get_if<ScaledIntegers>(&format)) {
     round_to_integers(*integers, numbers, nearest_integer);
   }
-  return copy;
+  return copy.to(x.device());
 }
 
 at::Tensor rounded_stochastically(const NumberFormat& format, const at::Tensor& x,
@@ -126,7 +126,7 @@ at::Tensor rounded_stochastically(const NumberFormat& format, const at::Tensor& 
     round_to_integers(*integers, numbers,
                       [&](double number) { return stochastic_integer(number, random.next()); });
   }
-  return copy;
+  return copy.to(x.device());
 }
 
 std::uint64_t seed_of(std::uint64_t seed, std::initializer_list<std::uint64_t> place) {

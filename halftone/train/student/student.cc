@@ -65,8 +65,22 @@ std::optional<ir::ValueId> float_constant(const ir::Graph& graph, const ir::Valu
 
 }  // namespace
 
+at::Device device_from(const std::string& name) {
+  if (name == "cpu") return at::kCPU;
+  if (name != "cuda") {
+    fail(ErrorKind::kUsage, "device: expected cpu or cuda, found '" + name + "'");
+  }
+  if (!at::hasCUDA()) {
+    fail(ErrorKind::kDevice,
+         "device cuda: expected a GPU and a libtorch that was built for it, found none");
+  }
+  return at::kCUDA;
+}
+
 Student::Student(ir::Graph graph, const ir::Graph* original, const StudentOptions& options)
-    : torch_(std::move(graph)), precision_(options.precision) {
+    : torch_(std::move(graph), at::kFloat, options.device),
+      device_(options.device),
+      precision_(options.precision) {
   add_weights(original, options);
   add_activations(options);
   if (options.normalises && options.scheme != Scheme::kFixed) add_norms();
@@ -126,13 +140,15 @@ void Student::add_weights(const ir::Graph* original, const StudentOptions& optio
                                         : float_constant(*original, source().value(parameter.id));
     if (id) {
       const auto wanted = std::get<ir::Tensor>(*original->constant(*id)).as<float>();
-      const std::span<float> numbers(tensor.data_ptr<float>(),
-                                     static_cast<std::size_t>(tensor.numel()));
+      at::Tensor moved = tensor.detach().cpu();
+      const std::span<float> numbers(moved.data_ptr<float>(),
+                                     static_cast<std::size_t>(moved.numel()));
       const std::size_t each = numbers.size() / encoding.bases.size();
       for (std::size_t b = 0; b < encoding.bases.size(); ++b) {
         move_within_cells(numbers.subspan(b * each, each), wanted.subspan(b * each, each),
                           numerics::LevelTable(encoding.bases[b]));
       }
+      tensor.data().copy_(moved);
     }
     const auto num_bases = static_cast<std::int64_t>(encoding.bases.size());
     const auto each = static_cast<std::size_t>(tensor.numel() / num_bases);
@@ -187,7 +203,7 @@ void Student::add_norms() {
   for (const ir::NodeId id : source().topological_order()) {
     if (!can_be_normalised(id)) continue;
     const ir::ValueId weights = source().node(id).inputs[1];
-    norms_.push_back({id, ChannelNorm(source().value(weights).type.shape[0])});
+    norms_.push_back({id, ChannelNorm(source().value(weights).type.shape[0], device_)});
   }
 }
 
@@ -298,14 +314,14 @@ std::shared_ptr<const ir::Constant> Student::constant_of(const Weights& weights,
   BasisEncoding encoding = *old.encoding;
   encoding.bases = weights.quantizer.bases();
   const ir::MatrixExtent extent = ir::matrix_extent(old.shape);
-  const at::Tensor numbers = weights.tensor.detach().contiguous();
+  const at::Tensor numbers = weights.tensor.detach().cpu().contiguous();
   const MatrixView<const float> view(
       std::span<const float>(numbers.data_ptr<float>(), extent.rows * extent.cols), extent.rows,
       extent.cols);
   numerics::BitPlanes planes = numerics::encode(view, encoding);
   if (factors.defined()) {
     const std::int64_t groups = weights.rows / factors.numel();
-    encoding.bases = weights.quantizer.scaled_bases(factors.repeat_interleave(groups));
+    encoding.bases = weights.quantizer.scaled_bases(factors.cpu().repeat_interleave(groups));
   }
   return std::make_shared<const ir::Constant>(ir::EncodedTensor{
       old.shape, std::make_shared<const BasisEncoding>(std::move(encoding)), std::move(planes)});

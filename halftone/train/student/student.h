@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "halftone/ir/graph.h"
@@ -28,7 +29,13 @@ struct StudentOptions {
   /// channel.
   bool normalises = true;
   PrecisionOptions precision{};  ///< of what is float
+  at::Device device = at::kCPU;  ///< where it computes; parameters of levels stay in memory
 };
+
+/// "cpu" or "cuda".
+/// @throws Error kUsage for other names; kDevice if there is no such device, or libtorch was built
+///         without it
+at::Device device_from(const std::string& name);
 
 /// What a forward pass is for.
 enum class PassKind {
@@ -134,6 +141,7 @@ class Student {
                                                                 const at::Tensor& factors) const;
 
   TorchGraph torch_;
+  at::Device device_;
   PrecisionOptions precision_;
   std::vector<Weights> weights_;
   std::vector<Activations> activations_;

@@ -239,6 +239,14 @@ TEST(Student, GivesBackTheNumbersThatItsCodesStandFor) {
   }
 }
 
+TEST(Student, KnowsItsDevices) {
+  EXPECT_EQ(device_from("cpu"), at::Device(at::kCPU));
+  expect_error(ErrorKind::kUsage, "device: expected cpu or cuda, found 'tpu'",
+               [] { device_from("tpu"); });
+  if (at::hasCUDA()) GTEST_SKIP() << "there is a GPU";
+  expect_error(ErrorKind::kDevice, "device cuda: expected a GPU", [] { device_from("cuda"); });
+}
+
 TEST(Student, RefusesGroupsThatAreCutOff) {
   const ir::Graph graph = compress::perceptron(8, 10, 3, 1);
   const ir::Graph few = quantized(graph, recipe_with(2, numerics::Granularity::kGroup));

@@ -128,11 +128,12 @@ FeatureValues find_features(const ir::Graph& teacher, const ir::Graph& student,
 
 at::Tensor feature_loss(std::span<const at::Tensor> student, std::span<const at::Tensor> teacher,
                         std::span<const FeatureMatch> matches) {
-  at::Tensor loss = at::zeros({}, at::TensorOptions(at::kFloat));
+  at::Tensor loss = at::zeros({}, at::TensorOptions(at::kFloat));  // goes with any device
   for (std::size_t i = 0; i < matches.size(); ++i) {
     const auto numbers =
         static_cast<double>(teacher[i].numel()) / static_cast<double>(teacher[i].size(0));
-    loss = loss + (student[i] - teacher[i]).square().sum() * (matches[i].weight / numbers);
+    loss = loss + (student[i] - teacher[i].to(student[i].device())).square().sum() *
+                      (matches[i].weight / numbers);
   }
   return loss;
 }
