@@ -4,8 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
-#include <regex>
+#include <string_view>
 
 namespace halftone::report {
 namespace {
@@ -19,23 +20,28 @@ Epochs example() {
   return {{2.5, 0.25, 0.5, 0.1, 1}, {1.25, 0.5, {}, 0.05, 2}, {0.5, 0.75, 0.625, 0, 3}};
 }
 
-/// Whether every element that opens is closed, in order, and attributes are quoted.
-bool is_well_formed(const std::string& xml) {
-  std::vector<std::string> open;
-  const std::regex tag(R"re(<(/?)([a-z]+)((?: [A-Za-z0-9:-]+="[^"<]*")*)(/?)>)re");
-  std::size_t end = 0;
-  for (std::sregex_iterator it(xml.begin(), xml.end(), tag), last; it != last; ++it) {
-    const auto at = static_cast<std::size_t>(it->position());
-    if (xml.substr(end, at - end).find_first_of("<>") != std::string::npos) return false;
-    end = at + static_cast<std::size_t>(it->length());
-    if ((*it)[1].length() > 0) {
-      if (open.empty() || open.back() != (*it)[2]) return false;
+/// Whether every element that opens is closed, in order, and what attributes quote is closed.
+bool is_well_formed(std::string_view xml) {
+  std::vector<std::string_view> open;
+  for (;;) {
+    const std::size_t begin = xml.find_first_of("<>");
+    if (begin == std::string_view::npos) return open.empty();
+    const std::size_t end = xml.find_first_of("<>", begin + 1);
+    if (xml[begin] != '<' || end == std::string_view::npos || xml[end] != '>') return false;
+    std::string_view tag = xml.substr(begin + 1, end - begin - 1);
+    xml.remove_prefix(end + 1);
+    if (std::ranges::count(tag, '"') % 2 != 0) return false;
+    const bool closes = tag.starts_with('/');
+    if (closes) tag.remove_prefix(1);
+    const std::string_view name = tag.substr(0, tag.find_first_of(" /"));
+    if (name.empty()) return false;
+    if (closes) {
+      if (open.empty() || open.back() != name) return false;
       open.pop_back();
-    } else if ((*it)[4].length() == 0) {
-      open.push_back((*it)[2]);
+    } else if (!tag.ends_with('/')) {
+      open.push_back(name);
     }
   }
-  return open.empty() && xml.find_first_of("<>", end) == std::string::npos;
 }
 
 std::size_t count(const std::string& text, const std::string& part) {
