@@ -46,9 +46,10 @@ train::StudentOptions student_options(const Options& options) {
   return result;
 }
 
-/// Brings networks into few bits, fitted to the first samples.
-train::MakeStudent student_maker(const Options& options, TrainingRun& run) {
-  if (!options.has_recipe()) return [](const ir::Graph& network, const auto&) { return network; };
+/// Brings networks into few bits, fitted to the first samples; or takes the student as it is.
+train::MakeStudent student_maker(const Options& options, const ir::Graph& student,
+                                 TrainingRun& run) {
+  if (!options.has_recipe()) return [&student](const auto&, const auto&) { return student; };
   return [&](const ir::Graph& network, const compress::Recipe& recipe) {
     DataOptions few = options.training.data;
     few.limit = std::min(options.calibration, few.limit.value_or(options.calibration));
@@ -78,8 +79,11 @@ void run(const Options& options, const Machine& machine) {
       how.features.push_back(train::parse_feature_match(text));
     }
     train::check_training(how, data, teachers.size());
-    return train::train_in_stages(student, stages, make_recipe(options.recipe),
-                                  student_maker(options, run), teachers, data, how_student, how);
+    // Where the float numbers are that codes stand for.
+    const ir::Graph& original = options.has_recipe() ? student : teachers.front();
+    return train::train_in_stages(original, stages, make_recipe(options.recipe),
+                                  student_maker(options, student, run), teachers, data, how_student,
+                                  how);
   };
   run.finish(distill, options.student.empty() ? options.teachers.front() : options.student);
 }
