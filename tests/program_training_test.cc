@@ -105,6 +105,28 @@ TEST_F(TrainingProgram, RefusesToDistillWhatDoesNotFit) {
   EXPECT_FALSE(std::filesystem::exists(path("s.circle")));
 }
 
+TEST_F(TrainingProgram, LowersTheBitsOfAStudentInStages) {
+  const std::string base = "distill --teacher " + kModel + " --data " + kExample + " --limit 300";
+  const std::string output = " -o " + path("s.circle");
+  const Outcome outcome = run(base + " --student " + kModel + output +
+                              " --weight-bits 1 --activation-bits 2 --stages 4:1,2:1 --epochs 2" +
+                              " --freeze-from 0.5 --checkpoint " + path("run.ckpt") + " --json");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(json::parse(outcome.out).at("epochs").size(), 4U);
+  for (const char* file : {"run.ckpt", "run.ckpt.stage1", "run.ckpt.stage2", "run.svg"}) {
+    EXPECT_TRUE(std::filesystem::exists(path(file))) << file;
+  }
+  const Outcome inspect = run("inspect --json " + path("s.circle"));
+  for (const json& layer : json::parse(inspect.out).at("layers")) {
+    EXPECT_EQ(layer.at("weight_bits"), 1);
+  }
+  const std::string other = " -o " + path("t.circle");
+  expect_failure(base + other + " --stages 2:0", 2, "stage: expected BITS:EPOCHS");
+  expect_failure(base + other + " --student " + kModel + " --stages 4:1", 2,
+                 "expected options of a recipe too");
+  EXPECT_FALSE(std::filesystem::exists(path("t.circle")));
+}
+
 TEST_F(TrainingProgram, TrainsAFloatNetworkFromItsGraphAlone) {
   const std::string data = " --data " + kExample + " --limit 1000";
   const auto train = [&](const std::string& options) {

@@ -134,7 +134,8 @@ at::Tensor LevelRounding::gradient_by_numbers(const at::Tensor& rows,
   }
   if (!uses_kernels(rows)) {
     const at::Tensor ends = reach.to(rows.device());
-    return gradient * rows.ge(ends[0]).logical_and(rows.le(ends[1]));
+    const at::Tensor is_within = rows.ge(ends[0]).logical_and(rows.le(ends[1]));
+    return at::where(is_within, gradient, at::zeros({}, gradient.options()));
   }
   at::Tensor result = at::empty_like(rows);
   for (std::size_t b = 0; b < tables_.size(); ++b) {

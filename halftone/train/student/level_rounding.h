@@ -44,12 +44,20 @@ class LevelRounding : public std::enable_shared_from_this<LevelRounding> {
   /// @pre this is held by a shared_ptr, which gradients that are still to be computed share
   [[nodiscard]] at::Tensor round(const at::Tensor& rows, const at::Tensor& parameters) const;
 
-  /// In memory.
+  /// How many of the numbers took each code, and their sums; in memory.
+  /// @param rows  float32 [bases, n]
   [[nodiscard]] LevelSums sums(const at::Tensor& rows) const;
 
+  // What round() is made of. Rows and gradients are float32 [bases, n], contiguous.
+
+  /// [bases, n] the nearest levels; no gradient.
   [[nodiscard]] at::Tensor levels_of(const at::Tensor& rows) const;
+  /// [bases, n] the gradient by the numbers.
+  /// @param gradient  by their levels
   [[nodiscard]] at::Tensor gradient_by_numbers(const at::Tensor& rows,
                                                const at::Tensor& gradient) const;
+  /// [bases, P] the gradient by the parameters, times the gradient scale; in memory.
+  /// @param gradient  by the levels
   [[nodiscard]] at::Tensor gradient_by_parameters(const at::Tensor& rows,
                                                   const at::Tensor& gradient) const;
 
