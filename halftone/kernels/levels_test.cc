@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <cstddef>
 #include <limits>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "halftone/kernels/per_target.h"
@@ -32,8 +35,8 @@ std::vector<float> hard_numbers(Random& random, const numerics::LevelTable& tabl
 
 template <typename T>
 void expect_same_bytes(const std::vector<T>& found, const std::vector<T>& expected) {
-  ASSERT_EQ(found.size(), expected.size());
-  EXPECT_EQ(std::memcmp(found.data(), expected.data(), found.size() * sizeof(T)), 0);
+  EXPECT_TRUE(
+      std::ranges::equal(std::as_bytes(std::span(found)), std::as_bytes(std::span(expected))));
 }
 
 void expect_defined(Random& random, int bits, std::size_t count) {
