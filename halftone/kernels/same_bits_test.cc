@@ -4,6 +4,7 @@
 // are what x86-64 and 64-bit Arm give, and change only with the definition of a kernel.
 #include <gtest/gtest.h>
 
+#include "halftone/base/hash.h"
 #include "halftone/kernels/activation.h"
 #include "halftone/kernels/bit_matmul/bit_matmul.h"
 #include "halftone/kernels/conv/bit_conv.h"
@@ -28,16 +29,17 @@ constexpr std::size_t kRows = 5;
 constexpr std::size_t kInputs = 301;
 constexpr std::size_t kOutputs = 70;
 
-constexpr std::uint64_t kEmptyChecksum = 0xcbf29ce484222325;
-
-/// FNV-1a of the bytes as they lie in memory, going on from `hash`.
-/// Source: Fowler, Noll, Vo, The FNV Non-Cryptographic Hash Algorithm (draft-eastlake-fnv).
+/// The bytes as they lie in memory.
 template <typename T>
-std::uint64_t checksum(const std::vector<T>& values, std::uint64_t hash = kEmptyChecksum) {
-  for (const std::byte byte : std::as_bytes(std::span(values))) {
-    hash = (hash ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3;
-  }
-  return hash;
+void add(Hash& hash, const std::vector<T>& values) {
+  hash.add(std::as_bytes(std::span(values)));
+}
+
+template <typename... T>
+std::uint64_t checksum(const std::vector<T>&... values) {
+  Hash hash;
+  (add(hash, values), ...);
+  return hash.value();
 }
 
 /// Within +-2. Not normally distributed: logarithms and cosines differ between machines.
@@ -65,15 +67,15 @@ numerics::BasisEncoding uniform_encoding(Random& random, int bits, Granularity g
 
 TEST_P(SameBits, Encode) {
   Random random(40);
-  std::uint64_t hash = kEmptyChecksum;
+  Hash hash;
   for (int bits = 1; bits <= numerics::kMaxBits; ++bits) {
     const EncodeTable table(uniform_basis(random, bits));
     const auto x = uniform_floats(random, kRows * kInputs);
     std::vector<std::uint64_t> planes(kRows * table.bits() * words_for_bits(kInputs));
     encode(MatrixView<const float>(x, kRows, kInputs), table, planes);
-    hash = checksum(planes, hash);
+    add(hash, planes);
   }
-  EXPECT_EQ(hash, 0x92a397b67f909c85u);
+  EXPECT_EQ(hash.value(), 0x92a397b67f909c85u);
 }
 
 TEST_P(SameBits, QuantizeRows) {
@@ -83,7 +85,7 @@ TEST_P(SameBits, QuantizeRows) {
   std::vector<float> scales(kRows);
   quantize_rows(MatrixView<const float>(x, kRows, kInputs),
                 MatrixView<std::int8_t>(q, kRows, kInputs), scales);
-  EXPECT_EQ(checksum(scales, checksum(q)), 0xc68a31aaab7a8576u);
+  EXPECT_EQ(checksum(q, scales), 0xc68a31aaab7a8576u);
 }
 
 TEST_P(SameBits, BitMatmul) {
@@ -132,22 +134,22 @@ TEST_P(SameBits, Int8Conv) {
   const auto codes = numerics::random_planes(random, kOutputs, shape.inputs(), 3);
   const auto encoding = channel_encoding(random, 3);
   const auto bias = uniform_floats(random, kOutputs);
-  std::uint64_t hash = kEmptyChecksum;
+  Hash hash;
   for (const auto product : {Int8Product::kPlanes, Int8Product::kLevels}) {
     const Int8ConvWeights weights(shape, codes, encoding, bias, 0.3F, product);
     AlignedBuffer scratch(weights.scratch_bytes());
     std::vector<float> y(shape.num_pixels() * kOutputs);
     int8_conv({q.data(), 0.01F, 0.3F}, weights, {0, shape.num_lines()}, {}, scratch.bytes(),
               MatrixView<float>(y, shape.num_pixels(), kOutputs));
-    hash = checksum(y, hash);
+    add(hash, y);
   }
   const ByteConvWeights weights(shape, codes, encoding, bias, {q.data(), 0.01F, 0.3F});
   AlignedBuffer scratch(weights.scratch_bytes());
   std::vector<float> y(shape.num_pixels() * kOutputs);
   byte_conv(q.data(), weights, {0, shape.num_lines()}, {}, scratch.bytes(),
             MatrixView<float>(y, shape.num_pixels(), kOutputs));
-  hash = checksum(y, hash);
-  EXPECT_EQ(hash, 0x1ec78caaf940ae97u);
+  add(hash, y);
+  EXPECT_EQ(hash.value(), 0x1ec78caaf940ae97u);
 }
 
 TEST_P(SameBits, DepthwiseConv) {
@@ -199,13 +201,15 @@ TEST_P(SameBits, Activations) {
   for (float& value : x) value *= 8;
   std::vector<float> y(x.size());
   exp(x, y);
-  std::uint64_t hash = checksum(y);
+  Hash hash;
+  add(hash, y);
   sigmoid(x, y);
-  hash = checksum(y, hash);
+  add(hash, y);
   tanh(x, y);
-  hash = checksum(y, hash);
+  add(hash, y);
   softmax(MatrixView<const float>(x, kRows, kInputs), MatrixView<float>(y, kRows, kInputs));
-  EXPECT_EQ(checksum(y, hash), 0xb43030e6a3c5c63eu);
+  add(hash, y);
+  EXPECT_EQ(hash.value(), 0xb43030e6a3c5c63eu);
 }
 
 TEST_P(SameBits, ActivationsOfRecentNetworks) {
@@ -213,15 +217,16 @@ TEST_P(SameBits, ActivationsOfRecentNetworks) {
   auto x = uniform_floats(random, kRows * kInputs);
   for (float& value : x) value *= 8;
   std::vector<float> y(x.size());
-  std::uint64_t hash = kEmptyChecksum;
+  Hash hash;
   for (const auto function : {silu, hard_swish, softplus, erf, gelu, gelu_tanh}) {
     function(x, y);
-    hash = checksum(y, hash);
+    add(hash, y);
   }
   hard_sigmoid(x, 0.2F, 0.5F, y);
-  hash = checksum(y, hash);
+  add(hash, y);
   elu(x, 1.7F, 1.1F, y);
-  EXPECT_EQ(checksum(y, hash), 0xfa25454ab595a617u);
+  add(hash, y);
+  EXPECT_EQ(hash.value(), 0xfa25454ab595a617u);
 }
 
 HALFTONE_INSTANTIATE_PER_TARGET(SameBits);
