@@ -28,6 +28,8 @@ class Batches {
   [[nodiscard]] Batches seen_by(const ir::Graph& graph) const;
 
   [[nodiscard]] const formats::Dataset& data() const { return data_; }
+  /// Whether inputs() differ from epoch to epoch.
+  [[nodiscard]] bool moves() const { return augment_options_.changes(); }
   /// These samples in an order of the epoch's own.
   [[nodiscard]] std::vector<std::size_t> shuffled(std::vector<std::size_t> samples,
                                                   std::size_t epoch) const;

@@ -19,6 +19,7 @@ namespace halftone::train {
 namespace {
 
 constexpr const char* kAxis = "run";
+constexpr std::size_t kMostRemembered = std::size_t{1} << 26;  // scores: 256 MiB
 
 /// Whether it is so on every rank; all of them ask.
 bool on_all_ranks(bool here, const spmd::Devices& devices) {
@@ -51,6 +52,10 @@ Teachers::Teachers(const std::vector<ir::Graph>& graphs, const Batches& student,
                                   " classes apart, teacher 1 " + std::to_string(classes()));
     }
   }
+  if (empty() || student.moves() || !features.empty()) return;
+  const auto row = graphs.size() * static_cast<std::size_t>(classes());
+  if (data_.size() > kMostRemembered / row) return;
+  memory_.emplace(data_.size(), graphs.size(), static_cast<std::size_t>(classes()));
 }
 
 Answers Teachers::ask(std::span<const std::size_t> samples, std::optional<std::size_t> epoch) {
@@ -67,7 +72,9 @@ Answers Teachers::ask(std::span<const std::size_t> samples, std::optional<std::s
 
 Answers Teachers::answer(std::span<const std::size_t> samples, std::optional<std::size_t> epoch) {
   if (cache_) return {cache_->scores(samples), {}};
-  return ask(samples, epoch);
+  if (!memory_) return ask(samples, epoch);
+  if (!memory_->has(samples)) memory_->keep(samples, ask(samples, epoch).scores);
+  return {memory_->scores(samples), {}};
 }
 
 void Teachers::use_cache(const std::filesystem::path& path, const spmd::Devices& devices,

@@ -15,6 +15,7 @@
 #include "halftone/spmd/devices.h"
 #include "halftone/train/batches.h"
 #include "halftone/train/teacher/score_cache.h"
+#include "halftone/train/teacher/score_memory.h"
 #include "halftone/train/teacher/teacher.h"
 
 namespace halftone::train {
@@ -40,7 +41,9 @@ class Teachers {
   void use_cache(const std::filesystem::path& path, const spmd::Devices& devices,
                  const ProgressSink& progress);
 
-  /// What all say of at most a run of samples. Several threads may ask at once.
+  /// What all say of at most a run of samples. Several threads may ask at once. Where samples are
+  /// the same in every epoch, teachers are asked about each once, as long as there is room for what
+  /// they said.
   /// @return  scores [teachers, samples, classes], features of the first
   [[nodiscard]] Answers answer(std::span<const std::size_t> samples,
                                std::optional<std::size_t> epoch);
@@ -55,6 +58,7 @@ class Teachers {
   std::size_t run_;
   std::vector<std::unique_ptr<Teacher>> teachers_;
   std::optional<ScoreCache> cache_;
+  std::optional<ScoreMemory> memory_;
 };
 
 }  // namespace halftone::train
