@@ -109,6 +109,10 @@ void add_teaching_options(CLI::App& verb, Options& options) {
                   "How bases learn: gradient, or average of closed forms")
       ->check(CLI::IsMember({"gradient", "average"}))
       ->capture_default_str();
+  verb.add_option("--level-rate", options.training.train.optimizer.level_rate,
+                  "Learning rate of levels (--levels gradient), as a share of --rate")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
 }
 
 }  // namespace

@@ -36,6 +36,7 @@ std::string text_of_gradients(const PrecisionOptions& options) {
 void add(Identity& identity, const OptimizerOptions& options) {
   identity.push_back({"optimizer", options.kind == OptimizerKind::kSgd ? "sgd" : "adam"});
   identity.push_back({"rate", text_of(options.rate)});
+  identity.push_back({"level rate", text_of(options.level_rate)});
   identity.push_back({"momentum", text_of(options.momentum)});
   identity.push_back({"weight decay", text_of(options.weight_decay)});
   identity.push_back({"most gradient", text_of(options.most_gradient)});

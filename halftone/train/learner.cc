@@ -63,7 +63,7 @@ Learner::Learner(const ir::Graph& student, const ir::Graph* original,
       features_(features_of(teachers, student, options)),
       student_(with_scores(with_outputs(student, features_.student)), original, student_options),
       batches_(data, student, options.augment, options.seed),
-      optimizer_(student_.parameters(), options.optimizer) {
+      optimizer_(student_.parameters(), student_.num_level_parameters(), options.optimizer) {
   teachers_.emplace(teachers, batches_, part_samples(), features_.teacher);
   check_classes();
   if (!options.teacher_cache.empty()) {

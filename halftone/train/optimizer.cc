@@ -20,19 +20,39 @@ std::string key_of(const at::Tensor& parameter) {
 
 }  // namespace
 
-Optimizer::Optimizer(std::vector<at::Tensor> parameters, const OptimizerOptions& options)
+Optimizer::Optimizer(std::vector<at::Tensor> parameters, std::size_t num_levels,
+                     const OptimizerOptions& options)
     : options_(options), parameters_(std::move(parameters)) {
   if (options_.kind == OptimizerKind::kSgd) {
-    optimizer_ =
-        std::make_unique<torch::optim::SGD>(parameters_, torch::optim::SGDOptions(options_.rate)
-                                                             .momentum(options_.momentum)
-                                                             .nesterov(options_.momentum > 0)
-                                                             .weight_decay(options_.weight_decay));
+    optimizer_ = std::make_unique<torch::optim::SGD>(groups(num_levels),
+                                                     torch::optim::SGDOptions(options_.rate));
   } else {
-    optimizer_ = std::make_unique<torch::optim::AdamW>(
-        parameters_, torch::optim::AdamWOptions(options_.rate).weight_decay(options_.weight_decay));
+    optimizer_ = std::make_unique<torch::optim::AdamW>(groups(num_levels));
   }
   for (const at::Tensor& parameter : parameters_) add_state(parameter);
+}
+
+/// Numbers, then levels, which do not decay: a basis is not simpler for being smaller.
+std::vector<torch::optim::OptimizerParamGroup> Optimizer::groups(std::size_t num_levels) const {
+  std::vector<torch::optim::OptimizerParamGroup> groups;
+  const auto add = [&](auto first, auto last, double weight_decay) {
+    const std::vector<at::Tensor> members(first, last);
+    if (options_.kind == OptimizerKind::kSgd) {
+      groups.emplace_back(members, std::make_unique<torch::optim::SGDOptions>(
+                                       torch::optim::SGDOptions(options_.rate)
+                                           .momentum(options_.momentum)
+                                           .nesterov(options_.momentum > 0)
+                                           .weight_decay(weight_decay)));
+    } else {
+      groups.emplace_back(
+          members, std::make_unique<torch::optim::AdamWOptions>(
+                       torch::optim::AdamWOptions(options_.rate).weight_decay(weight_decay)));
+    }
+  };
+  const auto levels = parameters_.end() - static_cast<std::ptrdiff_t>(num_levels);
+  add(parameters_.begin(), levels, options_.weight_decay);
+  add(levels, parameters_.end(), 0);
+  return groups;
 }
 
 /// What libtorch would begin with in the first step, so that it is there to be kept and set.
@@ -88,11 +108,8 @@ Optimizer::~Optimizer() = default;
 
 void Optimizer::set_rate(double rate) {
   for (torch::optim::OptimizerParamGroup& group : optimizer_->param_groups()) {
-    if (options_.kind == OptimizerKind::kSgd) {
-      static_cast<torch::optim::SGDOptions&>(group.options()).lr(rate);
-    } else {
-      static_cast<torch::optim::AdamWOptions&>(group.options()).lr(rate);
-    }
+    group.options().set_lr(rate);
+    rate *= options_.level_rate;  // of the group after the first
   }
 }
 

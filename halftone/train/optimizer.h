@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstddef>
 #include <memory>
 #include <vector>
 
@@ -12,7 +13,8 @@
 
 namespace torch::optim {
 class Optimizer;
-}
+class OptimizerParamGroup;
+}  // namespace torch::optim
 
 namespace halftone::train {
 
@@ -21,8 +23,9 @@ enum class OptimizerKind { kSgd, kAdam };
 struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::kAdam;
   double rate = 1e-3;        ///< what the schedule multiplies
+  double level_rate = 1;     ///< of what levels are made of, as a share of the rate
   double momentum = 0.9;     ///< of SGD, Nesterov's
-  double weight_decay = 0;   ///< decoupled with Adam (AdamW)
+  double weight_decay = 0;   ///< decoupled with Adam (AdamW); not of levels
   double most_gradient = 0;  ///< the gradient's norm is cut to this; 0: never
   ScheduleOptions schedule{};
 };
@@ -31,7 +34,9 @@ struct OptimizerOptions {
 /// libtorch.
 class Optimizer {
  public:
-  Optimizer(std::vector<at::Tensor> parameters, const OptimizerOptions& options);
+  /// @param num_levels  how many of the parameters, the last ones, levels are made of
+  Optimizer(std::vector<at::Tensor> parameters, std::size_t num_levels,
+            const OptimizerOptions& options);
   ~Optimizer();
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
@@ -46,6 +51,7 @@ class Optimizer {
   void set_state(const State& state);
 
  private:
+  [[nodiscard]] std::vector<torch::optim::OptimizerParamGroup> groups(std::size_t num_levels) const;
   void add_state(const at::Tensor& parameter);
   void set_rate(double rate);
 

@@ -14,7 +14,7 @@ namespace {
 struct Bowl {
   explicit Bowl(const OptimizerOptions& options)
       : parameters{at::ones({3}).requires_grad_(), at::full({2, 2}, -2.0F).requires_grad_()},
-        optimizer(parameters, options) {}
+        optimizer(parameters, /*num_levels=*/1, options) {}
 
   void step() { optimizer.step({parameters[0].detach().clone(), 3 * parameters[1].detach()}, 0.1); }
 
@@ -48,6 +48,18 @@ TEST(Optimizer, GoesOnFromItsState) {
       EXPECT_LT(bowl.parameters[p].detach().abs().max().item<float>(), p == 0 ? 1 : 2);
     }
   }
+}
+
+TEST(Optimizer, MovesLevelsAtARateOfTheirOwn) {
+  OptimizerOptions options;
+  options.kind = OptimizerKind::kSgd;
+  options.momentum = 0;
+  options.level_rate = 0.25;
+  options.weight_decay = 0.5;
+  Bowl bowl(options);
+  bowl.step();
+  EXPECT_FLOAT_EQ(bowl.parameters[0][0].item<float>(), 1 - 0.1F * (1 + 0.5F));
+  EXPECT_FLOAT_EQ(bowl.parameters[1][0][0].item<float>(), -2 + 0.25F * 0.1F * 6);
 }
 
 TEST(Optimizer, RefusesTheStateOfAnother) {

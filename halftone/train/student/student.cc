@@ -108,6 +108,11 @@ void Student::add_parameters() {
     }
   }
   for (const TorchParameter& each : torch_.parameters()) add(each.tensor, last_reader[each.id]);
+  for (const Norm& each : norms_) {
+    add(each.norm.gain(), places_[each.node]);
+    add(each.norm.shift(), places_[each.node]);
+  }
+  const std::size_t num_numbers = parameters_.size();
   for (Weights& each : weights_) {
     each.layer = last_reader[each.id];
     if (each.quantizer.options().rule != LevelRule::kGradient) continue;
@@ -117,10 +122,7 @@ void Student::add_parameters() {
     if (each.quantizer.options().rule != LevelRule::kGradient) continue;
     add(each.quantizer.parameters(), places_[each.node]);
   }
-  for (const Norm& each : norms_) {
-    add(each.norm.gain(), places_[each.node]);
-    add(each.norm.shift(), places_[each.node]);
-  }
+  num_levels_ = parameters_.size() - num_numbers;
 }
 
 void Student::add_weights(const ir::Graph* original, const StudentOptions& options) {

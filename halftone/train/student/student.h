@@ -69,9 +69,11 @@ class Student {
   [[nodiscard]] Pass forward(std::span<const at::Tensor> inputs, PassKind kind,
                              std::uint64_t seed = 0) const;
 
-  /// The leaves that a gradient moves: weights, biases, gains and shifts and, with
-  /// LevelRule::kGradient, bases.
+  /// The leaves that a gradient moves: weights, biases, gains and shifts, and then, with
+  /// LevelRule::kGradient, what levels are made of.
   [[nodiscard]] const std::vector<at::Tensor>& parameters() const { return parameters_; }
+  /// How many of them are such.
+  [[nodiscard]] std::size_t num_level_parameters() const { return num_levels_; }
   /// Layers, which are nodes that read weights, in order of execution.
   [[nodiscard]] std::size_t num_layers() const { return num_layers_; }
   /// Lets the first layers be from now on as they are: their weights and bases, those of what they
@@ -150,6 +152,7 @@ class Student {
   std::size_t num_layers_ = 0;
   std::size_t num_frozen_ = 0;
   std::vector<at::Tensor> parameters_;
+  std::size_t num_levels_ = 0;       ///< the last of them
   std::vector<std::size_t> layers_;  ///< of the parameters
 };
 
