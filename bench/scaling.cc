@@ -8,7 +8,7 @@ namespace halftone::bench {
 namespace {
 
 /// The share of the lanes that falls to the rank with most of them.
-double longest_share(const Work& work, std::size_t ranks) {
+double longest_share(const SharedWork& work, std::size_t ranks) {
   if (work.grows) return 1;
   const std::size_t most = (work.lanes + ranks - 1) / ranks;
   return static_cast<double>(most) / static_cast<double>(work.lanes);
@@ -26,7 +26,7 @@ spmd::CostPath sum_path(std::size_t ranks, double bytes, bool halving) {
 
 }  // namespace
 
-double sum_seconds(const Work& work, std::size_t ranks, const Cluster& cluster) {
+double sum_seconds(const SharedWork& work, std::size_t ranks, const Cluster& cluster) {
   double seconds = 0;
   for (const Sums& sums : work.sums) {
     seconds += sums.count * cluster.link.seconds(sum_path(ranks, sums.bytes, cluster.halving));
@@ -34,18 +34,18 @@ double sum_seconds(const Work& work, std::size_t ranks, const Cluster& cluster) 
   return seconds;
 }
 
-double predict_seconds(const Work& work, std::size_t ranks, const Cluster& cluster) {
+double predict_seconds(const SharedWork& work, std::size_t ranks, const Cluster& cluster) {
   const double own = work.alike_s + work.shared_s * longest_share(work, ranks);
   return work.startup_s + own * crowding(ranks, cluster) + sum_seconds(work, ranks, cluster);
 }
 
-double efficiency(const Work& work, std::size_t ranks, const Cluster& cluster) {
+double efficiency(const SharedWork& work, std::size_t ranks, const Cluster& cluster) {
   const double one = predict_seconds(work, 1, cluster) - work.startup_s;
   const double many = predict_seconds(work, ranks, cluster) - work.startup_s;
   return one / many / (work.grows ? 1 : static_cast<double>(ranks));
 }
 
-Work with_times(Work work, double one_s, double two_s, const Cluster& cluster) {
+SharedWork with_times(SharedWork work, double one_s, double two_s, const Cluster& cluster) {
   const double saved = one_s - two_s + sum_seconds(work, 2, cluster);
   const double all = std::max(0.0, one_s - work.startup_s);
   work.shared_s = std::clamp(saved / (1 - longest_share(work, 2)), 0.0, all);

@@ -17,7 +17,7 @@ struct Sums {
 };
 
 /// Work that ranks divide into lanes of equal length, summing what comes of them.
-struct Work {
+struct SharedWork {
   std::string name;
   double startup_s = 0;  ///< before anything begins; the same for any number of ranks
   double alike_s = 0;    ///< what every rank does alike
@@ -36,14 +36,14 @@ struct Cluster {
 };
 
 /// Seconds of the sums of a work.
-double sum_seconds(const Work& work, std::size_t ranks, const Cluster& cluster);
+double sum_seconds(const SharedWork& work, std::size_t ranks, const Cluster& cluster);
 /// T(p) = startup + (alike + shared ceil(lanes / p) / lanes) crowding + sums, where crowding is
 /// p / cores if there are more ranks than cores; lanes and shared p times as many if they grow.
-double predict_seconds(const Work& work, std::size_t ranks, const Cluster& cluster);
+double predict_seconds(const SharedWork& work, std::size_t ranks, const Cluster& cluster);
 /// T(1) / (p T(p)) without the startup; of work that grows, T(1) / T(p).
-double efficiency(const Work& work, std::size_t ranks, const Cluster& cluster);
+double efficiency(const SharedWork& work, std::size_t ranks, const Cluster& cluster);
 /// Tells apart what two ranks divide and what they do alike, from how long one and two took.
 /// @param work  all but alike_s and shared_s; does not grow
-Work with_times(Work work, double one_s, double two_s, const Cluster& cluster);
+SharedWork with_times(SharedWork work, double one_s, double two_s, const Cluster& cluster);
 
 }  // namespace halftone::bench

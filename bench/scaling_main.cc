@@ -25,8 +25,8 @@ Cluster read_cluster(const json& in) {
           in.value("cores", std::size_t{0})};
 }
 
-Work read_work(const json& in) {
-  Work work;
+SharedWork read_work(const json& in) {
+  SharedWork work;
   work.name = in.at("name");
   work.startup_s = in.value("startup_s", 0.0);
   work.alike_s = in.value("alike_s", 0.0);
@@ -44,7 +44,7 @@ void print_measured(const json& in, const Cluster& here) {
   const auto of = [&](std::size_t ranks) {
     return std::ranges::find(seconds, ranks, &std::pair<std::size_t, double>::first)->second;
   };
-  const Work work = with_times(read_work(in), of(1), of(2), here);
+  const SharedWork work = with_times(read_work(in), of(1), of(2), here);
   for (const auto& [ranks, time] : seconds) {
     fmt::print("| {} | {} | {:.2f} | {:.2f} | {:.2f}x |\n", work.name, ranks, time,
                predict_seconds(work, ranks, here), of(1) / time);
@@ -53,7 +53,7 @@ void print_measured(const json& in, const Cluster& here) {
              work.alike_s, work.shared_s, work.lanes);
 }
 
-void print_predicted(const Work& work, const Cluster& cluster) {
+void print_predicted(const SharedWork& work, const Cluster& cluster) {
   fmt::print("| {} | {}{} |", work.name, cluster.name, cluster.halving ? ", halving" : "");
   for (std::size_t ranks = 8; ranks <= 4096; ranks *= 8) {
     fmt::print(" {:.0f} % |", 100 * efficiency(work, ranks, cluster));

@@ -37,8 +37,8 @@ std::size_t CodeSearch::basis_of(std::size_t row, std::size_t col) const {
   return 0;
 }
 
-std::vector<Block> CodeSearch::blocks_of_row(std::size_t row) const {
-  std::vector<Block> blocks;
+std::vector<BasisBlock> CodeSearch::blocks_of_row(std::size_t row) const {
+  std::vector<BasisBlock> blocks;
   for (std::size_t col = 0; col < cols_;) {
     const std::size_t width = encoding_.group_size == 0 ? cols_ : encoding_.group_size;
     const std::size_t count = std::min(width, cols_ - col);
@@ -71,13 +71,13 @@ double CodeSearch::encode(std::size_t row, std::size_t col, double x) {
 CodeSearch::Equations CodeSearch::row_equations(std::size_t row, const Matrix& hessian,
                                                 const Matrix& goal) const {
   const Index p = space_.size();
-  const std::vector<Block> blocks = blocks_of_row(row);
+  const std::vector<BasisBlock> blocks = blocks_of_row(row);
   const Index unknowns = p * static_cast<Index>(blocks.size());
   const auto n = static_cast<Index>(cols_);
   // Features of block b occupy rows [b p, (b + 1) p); F' H, then its product with F, block by
   // block.
   std::vector<Matrix> features;
-  for (const Block& block : blocks) {
+  for (const BasisBlock& block : blocks) {
     Matrix f(p, static_cast<Index>(block.num_cols));
     for (std::size_t c = 0; c < block.num_cols; ++c) {
       const numerics::Code code = codes_[row * cols_ + block.first_col + c];
@@ -107,7 +107,7 @@ CodeSearch::Equations CodeSearch::row_equations(std::size_t row, const Matrix& h
 void CodeSearch::solve_row(std::size_t row, const Equations& equations) {
   const Index p = space_.size();
   const Vector solution = solve_ridge(equations.gram, equations.rhs, kBasisRidge);
-  const std::vector<Block> blocks = blocks_of_row(row);
+  const std::vector<BasisBlock> blocks = blocks_of_row(row);
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     set_basis(blocks[b].basis, space_.to_basis(solution.segment(static_cast<Index>(b) * p, p)));
   }

@@ -10,7 +10,7 @@
 namespace halftone::compress {
 
 /// Neighbouring columns of a row that share a basis.
-struct Block {
+struct BasisBlock {
   std::size_t basis;
   std::size_t first_col;
   std::size_t num_cols;
@@ -24,7 +24,7 @@ class CodeSearch {
 
   [[nodiscard]] const ParameterSpace& space() const { return space_; }
   [[nodiscard]] const numerics::BasisEncoding& encoding() const { return encoding_; }
-  [[nodiscard]] std::vector<Block> blocks_of_row(std::size_t row) const;
+  [[nodiscard]] std::vector<BasisBlock> blocks_of_row(std::size_t row) const;
   /// The levels the codes stand for, [rows, cols].
   [[nodiscard]] const Matrix& values() const { return values_; }
   [[nodiscard]] RowFit result() const;

@@ -9,15 +9,6 @@
 namespace halftone::compress {
 namespace {
 
-Matrix to_matrix(MatrixView<const float> view) {
-  using Rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  const auto stride = static_cast<Eigen::Index>(view.stride());
-  return Eigen::Map<const Rows, 0, Eigen::OuterStride<>>(
-             view.data_handle(), static_cast<Eigen::Index>(view.rows()),
-             static_cast<Eigen::Index>(view.cols()), Eigen::OuterStride<>(stride))
-      .cast<double>();
-}
-
 /// The numbers of a matrix or vector, in the order in which they lie, without copying them.
 template <typename T>
 spmd::Array array_of(T numbers, spmd::Shape shape) {

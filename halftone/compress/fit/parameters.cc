@@ -51,6 +51,15 @@ double nearest_power_of_two(double x) {
 
 }  // namespace
 
+Matrix to_matrix(MatrixView<const float> view) {
+  using Rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  const auto stride = static_cast<Eigen::Index>(view.stride());
+  return Eigen::Map<const Rows, 0, Eigen::OuterStride<>>(
+             view.data_handle(), static_cast<Eigen::Index>(view.rows()),
+             static_cast<Eigen::Index>(view.cols()), Eigen::OuterStride<>(stride))
+      .cast<double>();
+}
+
 std::string_view to_string(Scheme scheme) {
   switch (scheme) {
     case Scheme::kBasis:

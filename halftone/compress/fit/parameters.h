@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "halftone/base/view.h"
 #include "halftone/numerics/basis.h"
 
 namespace halftone::compress {
@@ -25,6 +26,7 @@ Scheme scheme_from(std::string_view name);
 
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using Vector = Eigen::VectorXd;
+Matrix to_matrix(MatrixView<const float> view);
 
 /// The free parameters p of a number system: the level of a code is features(code) . p, so that
 /// for given codes the best p is a linear least-squares problem, for every scheme alike.

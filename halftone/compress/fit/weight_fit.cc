@@ -18,16 +18,6 @@ using Index = Eigen::Index;
 /// Rows are worked on in so many at a time, so that a row of H or U is read once for all of them.
 constexpr std::size_t kRowsAtOnce = 16;
 
-Matrix to_matrix(MatrixView<const float> view) {
-  Matrix result(static_cast<Index>(view.rows()), static_cast<Index>(view.cols()));
-  for (std::size_t r = 0; r < view.rows(); ++r) {
-    for (std::size_t c = 0; c < view.cols(); ++c) {
-      result(static_cast<Index>(r), static_cast<Index>(c)) = view(r, c);
-    }
-  }
-  return result;
-}
-
 /// The mean of the diagonal, or 1 for a layer whose inputs are always zero.
 double mean_second_moment(const Matrix& hessian) {
   const double mean = hessian.size() == 0 ? 0 : hessian.diagonal().mean();
@@ -130,7 +120,7 @@ class RowsFit {
     const auto cols = static_cast<std::size_t>(target_.cols());
     for (std::size_t row = 0; row < rows_.count; ++row) {
       const std::span<const double> numbers(target_.data() + row * cols, cols);
-      for (const Block& block : search_.blocks_of_row(row)) {
+      for (const BasisBlock& block : search_.blocks_of_row(row)) {
         std::span<const float> weights = problem_.input_weights;
         if (!weights.empty()) weights = weights.subspan(block.first_col, block.num_cols);
         search_.set_basis(block.basis,
