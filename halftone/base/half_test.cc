@@ -8,10 +8,10 @@
 #include <cmath>
 #include <limits>
 
+#include "halftone/base/testing.h"
+
 namespace halftone {
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 TEST(Half, EveryPatternSurvivesARoundTrip) {
   for (unsigned pattern = 0; pattern <= 0xffff; ++pattern) {

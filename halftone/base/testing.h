@@ -7,11 +7,15 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <limits>
 #include <string>
 
 #include "halftone/base/error.h"
 
 namespace halftone {
+
+inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
+inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 /// Checks that the action fails with this kind and a one-line text that has this part.
 template <typename Action>

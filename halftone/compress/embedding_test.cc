@@ -17,7 +17,7 @@ using ir::ValueId;
 
 constexpr ir::Dim kTokens = 6;
 constexpr ir::Dim kVocabulary = 50;
-constexpr ir::Dim kWidth = 32;
+constexpr ir::Dim kEmbeddingWidth = 32;
 
 /// Texts of the first `words` words.
 formats::Dataset texts(std::size_t samples, std::uint64_t seed,
@@ -40,7 +40,7 @@ struct TextNetwork {
   explicit TextNetwork(bool tied) {
     const ValueId tokens =
         graph.add_input("tokens", ir::dense_type(ir::ElementType::kInt64, {ir::kBatch, kTokens}));
-    table = graph.add_constant("table", random_tensor({kVocabulary, kWidth}, random));
+    table = graph.add_constant("table", random_tensor({kVocabulary, kEmbeddingWidth}, random));
     const ValueId x = graph.add_node("embedding", ir::Gather{0}, {table, tokens});
     const ValueId q = project("query", x);
     const ValueId k = project("key", x);
@@ -54,13 +54,14 @@ struct TextNetwork {
     } else {
       const ValueId mean =
           graph.add_node("mean", ir::Reduce{ir::ReduceKind::kMean, {1}, false}, {sum});
-      graph.add_output(
-          add_layer(graph, "head", mean, random_tensor({5, kWidth}, random, 0.2F), random));
+      graph.add_output(add_layer(graph, "head", mean,
+                                 random_tensor({5, kEmbeddingWidth}, random, 0.2F), random));
     }
   }
 
   ValueId project(const std::string& name, ValueId x) {
-    return add_layer(graph, name, x, random_tensor({kWidth, kWidth}, random, 0.2F), random);
+    return add_layer(graph, name, x,
+                     random_tensor({kEmbeddingWidth, kEmbeddingWidth}, random, 0.2F), random);
   }
 };
 

@@ -9,11 +9,10 @@ namespace {
 using test::expect_error;
 using test::float_type;
 using test::floats;
+using test::kAdd;
+using test::kRelu;
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-const Unary kRelu{{ActivationKind::kRelu}};
-const Binary kAdd{BinaryKind::kAdd, {}};
 
 /// x -> a -> b, and c = a + b, the output.
 struct Diamond {

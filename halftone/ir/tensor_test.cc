@@ -82,8 +82,6 @@ TEST(Tensor, CopiesAreIndependent) {
 }
 
 TEST(Cast, OfFloatsTruncatesAndSaturates) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   const Tensor x = floats({8}, {-1e30F, -1.9F, -0.5F, 2.9F, 1e30F, kInfinity, -kInfinity, kNan});
   EXPECT_THAT(elements<std::int8_t>(x.cast(ElementType::kInt8)),
               ElementsAre(-128, -1, 0, 2, 127, 127, -128, 0));

@@ -16,6 +16,10 @@ namespace halftone::ir::test {
 
 using halftone::expect_error;
 
+inline const Unary kRelu{{ActivationKind::kRelu}};
+inline const Unary kTanh{{ActivationKind::kTanh}};
+inline const Binary kAdd{BinaryKind::kAdd, {}};
+
 template <typename T>
 Tensor tensor(Shape shape, const std::vector<T>& values) {
   return Tensor::from<T>(std::move(shape), values);

@@ -10,8 +10,7 @@ namespace {
 
 using test::expect_error;
 using test::float_type;
-
-const Unary kRelu{{ActivationKind::kRelu}};
+using test::kRelu;
 
 EncodedTensor encoded_weights() {
   const std::vector<float> values = {-3, -1, 1, 3, 3, 1};

@@ -9,17 +9,14 @@
 #include <cmath>
 #include <concepts>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "halftone/base/testing.h"
 #include "halftone/numerics/test_data.h"
 
 namespace halftone::kernels {
-
-inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
-inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 inline std::uint32_t bits_of(float x) { return std::bit_cast<std::uint32_t>(x); }
 

@@ -44,8 +44,8 @@ std::vector<float> hard_numbers(Random& random, const EncodeTable& table, std::s
   return values;
 }
 
-void expect_matches(Random& random, const numerics::Basis& basis, std::size_t rows,
-                    std::size_t cols) {
+void expect_encoding_matches(Random& random, const numerics::Basis& basis, std::size_t rows,
+                             std::size_t cols) {
   const EncodeTable table(basis);
   const std::vector<float> values = hard_numbers(random, table, rows * cols);
   const MatrixView<const float> view(values, rows, cols);
@@ -74,7 +74,7 @@ TEST_P(Encode, MatchesLevelTableForEveryTail) {
   Random random(3);
   for (int bits = 1; bits <= numerics::kMaxBits; ++bits) {
     const numerics::Basis basis = numerics::random_basis(random, bits, bits % 2 == 0);
-    for (std::size_t cols = 0; cols <= 130; ++cols) expect_matches(random, basis, 2, cols);
+    for (std::size_t cols = 0; cols <= 130; ++cols) expect_encoding_matches(random, basis, 2, cols);
   }
 }
 
@@ -83,7 +83,7 @@ TEST_P(Encode, ShortRowsThatShareAWordMatch) {
   for (const int bits : {1, 2, 3, 8}) {
     for (const std::size_t cols : {1U, 2U, 3U, 4U, 5U, 8U, 13U, 16U, 21U, 31U, 32U}) {
       for (const std::size_t rows : {1U, 2U, 5U, 16U, 67U}) {
-        expect_matches(random, numerics::random_basis(random, bits, true), rows, cols);
+        expect_encoding_matches(random, numerics::random_basis(random, bits, true), rows, cols);
       }
     }
   }
@@ -93,7 +93,7 @@ TEST_P(Encode, MatchesLevelTableForManyBases) {
   Random random(4);
   for (int trial = 0; trial < 200; ++trial) {
     const int bits = 1 + static_cast<int>(random.below(numerics::kMaxBits));
-    expect_matches(random, numerics::random_basis(random, bits, trial % 3 == 0), 3, 100);
+    expect_encoding_matches(random, numerics::random_basis(random, bits, trial % 3 == 0), 3, 100);
   }
 }
 
@@ -102,9 +102,9 @@ TEST_P(Encode, EqualLevelsAndZeroCoefficientsAgree) {
   const float same[] = {0.5F, 0.5F, 0.5F};
   const float zero[] = {0.0F, 0.0F};
   const float partly[] = {0.0F, 1.0F, -1.0F, 0.0F, 2.0F};
-  expect_matches(random, numerics::make_basis(same), 2, 77);
-  expect_matches(random, numerics::make_basis(zero, 1.0F), 2, 77);
-  expect_matches(random, numerics::make_basis(partly), 2, 77);
+  expect_encoding_matches(random, numerics::make_basis(same), 2, 77);
+  expect_encoding_matches(random, numerics::make_basis(zero, 1.0F), 2, 77);
+  expect_encoding_matches(random, numerics::make_basis(partly), 2, 77);
 }
 
 TEST_P(Encode, RowsFurtherApartThanTheirLengthAtAnyAddress) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "halftone/kernels/per_target.h"
+#include "halftone/kernels/testing.h"
 #include "halftone/numerics/test_data.h"
 
 namespace halftone::kernels {
@@ -13,13 +14,7 @@ namespace {
 
 using FloatMatmul = PerTarget;
 
-struct Extents {
-  std::size_t rows;
-  std::size_t inputs;
-  std::size_t outputs;
-};
-
-void expect_matches(const Extents& e, Random& random) {
+void expect_float_matmul_matches(const MatmulExtents& e, Random& random) {
   const auto x = numerics::random_floats(random, e.rows * e.inputs);
   const auto w = numerics::random_floats(random, e.outputs * e.inputs);
   auto y = numerics::random_floats(random, e.rows * e.outputs);
@@ -37,14 +32,15 @@ void expect_matches(const Extents& e, Random& random) {
 TEST_P(FloatMatmul, MatchesReferenceForEveryNumberOfOutputs) {
   Random random(30);
   for (std::size_t outputs = 0; outputs <= 140; ++outputs) {
-    for (const std::size_t rows : {1U, 3U}) expect_matches({rows, 7, outputs}, random);
+    for (const std::size_t rows : {1U, 3U}) expect_float_matmul_matches({rows, 7, outputs}, random);
   }
 }
 
 TEST_P(FloatMatmul, MatchesReferenceForEveryNumberOfInputsAndRows) {
   Random random(31);
-  for (std::size_t inputs = 0; inputs <= 35; ++inputs) expect_matches({2, inputs, 80}, random);
-  for (std::size_t rows = 0; rows <= 9; ++rows) expect_matches({rows, 20, 96}, random);
+  for (std::size_t inputs = 0; inputs <= 35; ++inputs)
+    expect_float_matmul_matches({2, inputs, 80}, random);
+  for (std::size_t rows = 0; rows <= 9; ++rows) expect_float_matmul_matches({rows, 20, 96}, random);
 }
 
 TEST_P(FloatMatmul, WorksOnRowsFurtherApart) {

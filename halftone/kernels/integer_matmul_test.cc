@@ -8,6 +8,7 @@
 
 #include "halftone/base/random.h"
 #include "halftone/kernels/per_target.h"
+#include "halftone/kernels/testing.h"
 
 namespace halftone::kernels {
 namespace {
@@ -23,13 +24,7 @@ std::vector<std::int16_t> differences(Random& random, std::size_t count) {
   return result;
 }
 
-struct Extents {
-  std::size_t rows;
-  std::size_t inputs;
-  std::size_t outputs;
-};
-
-void expect_matches(const Extents& e, Random& random) {
+void expect_integer_matmul_matches(const MatmulExtents& e, Random& random) {
   const auto w = differences(random, e.outputs * e.inputs);
   const MatrixView<const std::int16_t> weights(w, e.outputs, e.inputs);
   const IntegerMatmulWeights packed(weights);
@@ -49,14 +44,17 @@ void expect_matches(const Extents& e, Random& random) {
 TEST_P(IntegerMatmul, MatchesReferenceForEveryNumberOfOutputs) {
   Random random(60);
   for (std::size_t outputs = 0; outputs <= 140; ++outputs) {
-    for (const std::size_t rows : {1U, 3U}) expect_matches({rows, 7, outputs}, random);
+    for (const std::size_t rows : {1U, 3U})
+      expect_integer_matmul_matches({rows, 7, outputs}, random);
   }
 }
 
 TEST_P(IntegerMatmul, MatchesReferenceForEveryNumberOfInputsAndRows) {
   Random random(61);
-  for (std::size_t inputs = 0; inputs <= 35; ++inputs) expect_matches({2, inputs, 80}, random);
-  for (std::size_t rows = 0; rows <= 9; ++rows) expect_matches({rows, 20, 96}, random);
+  for (std::size_t inputs = 0; inputs <= 35; ++inputs)
+    expect_integer_matmul_matches({2, inputs, 80}, random);
+  for (std::size_t rows = 0; rows <= 9; ++rows)
+    expect_integer_matmul_matches({rows, 20, 96}, random);
 }
 
 TEST_P(IntegerMatmul, KeepsTheLargestProducts) {

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
+#include "halftone/base/testing.h"
 #include "halftone/kernels/per_target.h"
 #include "halftone/numerics/test_data.h"
 
@@ -16,9 +16,6 @@ namespace {
 using QuantizeRows = PerTarget;
 using testing::Each;
 using testing::ElementsAre;
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 struct Quantized {
   std::vector<std::int8_t> q;

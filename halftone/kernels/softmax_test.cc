@@ -9,6 +9,7 @@
 #include <limits>
 #include <vector>
 
+#include "halftone/base/testing.h"
 #include "halftone/kernels/per_target.h"
 #include "halftone/numerics/test_data.h"
 
@@ -16,9 +17,8 @@ namespace halftone::kernels {
 namespace {
 
 using Softmax = PerTarget;
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-void expect_matches(const std::vector<float>& x, std::size_t rows) {
+void expect_softmax_matches(const std::vector<float>& x, std::size_t rows) {
   const std::size_t cols = x.size() / rows;
   std::vector<float> y(x.size());
   std::vector<float> expected(x.size());
@@ -34,7 +34,7 @@ void expect_matches(const std::vector<float>& x, std::size_t rows) {
 TEST_P(Softmax, MatchesReferenceForEveryLength) {
   Random random(20);
   for (std::size_t cols = 0; cols <= 70; ++cols) {
-    expect_matches(numerics::random_floats(random, 3 * cols), 3);
+    expect_softmax_matches(numerics::random_floats(random, 3 * cols), 3);
   }
 }
 
@@ -45,7 +45,7 @@ TEST_P(Softmax, MatchesReferenceOnExtremeRows) {
       for (const float one : {0.0F, 3.0e38F, kInfinity, -kInfinity, nan}) {
         std::vector<float> row(cols, fill);
         row[cols / 2] = one;
-        expect_matches(row, 1);
+        expect_softmax_matches(row, 1);
       }
     }
   }

@@ -12,9 +12,6 @@
 namespace halftone::numerics {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-
 void expect_usage_error(const std::function<void()>& action, const char* text) {
   expect_error(ErrorKind::kUsage, text, action);
 }

@@ -3,13 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include <limits>
 #include <vector>
+
+#include "halftone/base/testing.h"
 
 namespace halftone::numerics {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 TEST(Distortion, MatchesItsFormulas) {
   Distortion distortion;

@@ -11,12 +11,11 @@
 #include <vector>
 
 #include "halftone/base/half.h"
+#include "halftone/base/testing.h"
 
 namespace halftone::numerics {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr std::array kSmall{kE4M3, kE5M2, kE3M2, kE2M3, kE2M1};
 constexpr std::array kAll{kE4M3, kE5M2, kE3M2, kE2M3, kE2M1, kBinary16, kBfloat16};
 

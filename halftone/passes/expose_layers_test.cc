@@ -33,7 +33,7 @@ std::size_t count(const Graph& graph, const std::string& op) {
   return static_cast<std::size_t>(std::ranges::count(all, op));
 }
 
-struct Case {
+struct LayerCase {
   MatMul op;
   Shape x;
   Shape constant;
@@ -42,7 +42,7 @@ struct Case {
 };
 
 TEST(ExposeLayers, TakesEveryPlaceOfAConstant) {
-  const std::vector<Case> cases = {
+  const std::vector<LayerCase> cases = {
       // On the left.
       {{}, {kBatch, 3, 5}, {4, 3}, true, "FullyConnected"},
       {{}, {3, 5}, {4, 3}, true, "FullyConnected"},
@@ -71,7 +71,7 @@ TEST(ExposeLayers, TakesEveryPlaceOfAConstant) {
       {{}, {5, 3}, {1, 3, 6}, false, "FullyConnected"},
       {{}, {kBatch, 2, 5, 3}, {1, 1, 3, 6}, false, "FullyConnected"},
   };
-  for (const Case& each : cases) {
+  for (const LayerCase& each : cases) {
     Graph graph = product(each.op, each.x, each.constant, each.constant_left);
     const std::string what = each.x.to_string() + " and " + each.constant.to_string() +
                              (each.constant_left ? ", constant left " : " ") +

@@ -10,9 +10,9 @@ using ir::Graph;
 using ir::kBatch;
 using ir::ValueId;
 using ir::test::floats;
+using ir::test::kAdd;
 using testing::ElementsAre;
 
-const ir::Binary kAdd{ir::BinaryKind::kAdd, {}};
 const ir::DequantizeLinear kDequantize{{{0.5F}, {0}, 0}};
 
 /// x [N, 2] + f(constants).

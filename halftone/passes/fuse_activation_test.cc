@@ -9,9 +9,8 @@ namespace {
 using ir::Graph;
 using ir::kBatch;
 using ir::ValueId;
+using ir::test::kTanh;
 using testing::ElementsAre;
-
-const ir::Activation kTanh{ir::ActivationKind::kTanh};
 
 /// x [N, 2] -> FullyConnected -> Add of itself -> what the test adds.
 struct Chain {
@@ -23,11 +22,11 @@ struct Chain {
 
 TEST(FuseActivation, TheLayerAppliesIt) {
   Chain chain;
-  chain.graph.add_output(chain.graph.add_node("tanh", ir::Unary{kTanh}, {chain.dense}, "y"));
+  chain.graph.add_output(chain.graph.add_node("tanh", kTanh, {chain.dense}, "y"));
   EXPECT_TRUE(test::run_checked(chain.graph, fuse_activation));
   EXPECT_THAT(test::operators(chain.graph), ElementsAre("FullyConnected"));
   EXPECT_EQ(test::output_node(chain.graph).name, "dense");
-  EXPECT_EQ(test::output_node(chain.graph).op, ir::Operator(ir::FullyConnected{kTanh}));
+  EXPECT_EQ(test::output_node(chain.graph).op, ir::Operator(ir::FullyConnected{kTanh.activation}));
   EXPECT_FALSE(test::run_checked(chain.graph, fuse_activation));
 }
 
@@ -35,20 +34,20 @@ TEST(FuseActivation, SoDoOperatorsOfTwoOperandsAndOnlyOnce) {
   Chain chain;
   const ir::Binary max{ir::BinaryKind::kMax, {}};
   const ValueId largest = chain.graph.add_node("max", max, {chain.dense, chain.dense});
-  const ValueId tanh = chain.graph.add_node("tanh", ir::Unary{kTanh}, {largest});
-  chain.graph.add_output(chain.graph.add_node("again", ir::Unary{kTanh}, {tanh}));
+  const ValueId tanh = chain.graph.add_node("tanh", kTanh, {largest});
+  chain.graph.add_output(chain.graph.add_node("again", kTanh, {tanh}));
   EXPECT_TRUE(test::run_checked(chain.graph, fuse_activation));
   EXPECT_THAT(test::operators(chain.graph), ElementsAre("FullyConnected", "Max", "Tanh"));
 }
 
 TEST(FuseActivation, LeavesAloneWhatOthersRead) {
   Chain read;
-  read.graph.add_output(read.graph.add_node("tanh", ir::Unary{kTanh}, {read.dense}));
+  read.graph.add_output(read.graph.add_node("tanh", kTanh, {read.dense}));
   read.graph.add_output(read.graph.add_node("exp", ir::Softmax{1}, {read.dense}));
   EXPECT_FALSE(test::run_checked(read.graph, fuse_activation));
   Chain output;
   output.graph.add_output(output.dense);
-  output.graph.add_output(output.graph.add_node("tanh", ir::Unary{kTanh}, {output.dense}));
+  output.graph.add_output(output.graph.add_node("tanh", kTanh, {output.dense}));
   EXPECT_FALSE(test::run_checked(output.graph, fuse_activation));
 }
 

@@ -12,18 +12,17 @@ using ir::kAbsent;
 using ir::kBatch;
 using ir::ValueId;
 using ir::test::floats;
+using ir::test::kRelu;
 using testing::ElementsAre;
 
-const ir::Activation kRelu{ir::ActivationKind::kRelu};
-
 /// x [N, 2] -> FullyConnected of 3 outputs, with a bias or without.
-struct Layer {
+struct BiasedLayer {
   Graph graph;
   ValueId x = graph.add_input("x", ir::test::float_type({kBatch, 2}));
   ValueId w = graph.add_constant("w", floats({3, 2}, {1, 2, 3, 4, 5, 6}));
   ValueId y;
 
-  explicit Layer(bool with_bias) {
+  explicit BiasedLayer(bool with_bias) {
     std::vector<ValueId> inputs = {x, w};
     if (with_bias) inputs.push_back(graph.add_constant("b", floats({3}, {10, 20, 30})));
     y = graph.add_node("dense", ir::FullyConnected{}, inputs);
@@ -41,7 +40,7 @@ struct Layer {
   [[nodiscard]] ValueId input(std::size_t i) const { return test::output_node(graph).inputs.at(i); }
 };
 
-struct Case {
+struct BiasCase {
   BinaryKind kind;
   bool constant_first;
   std::vector<float> weights;
@@ -50,7 +49,7 @@ struct Case {
 };
 
 TEST(FuseBias, MovesConstantsOfEveryKindIntoTheLayer) {
-  const Case cases[] = {
+  const BiasCase cases[] = {
       {BinaryKind::kAdd, false, {1, 2, 3, 4, 5, 6}, {11, 22, 34}, {1, 2, 4}},
       {BinaryKind::kAdd, true, {1, 2, 3, 4, 5, 6}, {11, 22, 34}, {1, 2, 4}},
       {BinaryKind::kSub, false, {1, 2, 3, 4, 5, 6}, {9, 18, 26}, {-1, -2, -4}},
@@ -59,15 +58,15 @@ TEST(FuseBias, MovesConstantsOfEveryKindIntoTheLayer) {
       {BinaryKind::kMul, true, {1, 2, 6, 8, 20, 24}, {10, 40, 120}, {}},
       {BinaryKind::kDiv, false, {1, 2, 1.5F, 2, 1.25F, 1.5F}, {10, 10, 7.5F}, {}},
   };
-  for (const Case& each : cases) {
+  for (const BiasCase& each : cases) {
     for (const bool with_bias : {true, false}) {
-      Layer layer(with_bias);
-      layer.then(each.kind, floats({1, 3}, {1, 2, 4}), each.constant_first, kRelu);
+      BiasedLayer layer(with_bias);
+      layer.then(each.kind, floats({1, 3}, {1, 2, 4}), each.constant_first, kRelu.activation);
       ASSERT_TRUE(layer.run());
       EXPECT_THAT(test::operators(layer.graph), ElementsAre("FullyConnected"));
       const ir::Node& node = test::output_node(layer.graph);
       EXPECT_EQ(node.name, "dense");
-      EXPECT_EQ(node.op, ir::Operator(ir::FullyConnected{kRelu}));
+      EXPECT_EQ(node.op, ir::Operator(ir::FullyConnected{kRelu.activation}));
       EXPECT_EQ(test::constant_floats(layer.graph, node.inputs[1]), each.weights);
       const std::vector<float>& bias = with_bias ? each.bias : each.bias_only;
       ASSERT_EQ(node.inputs.size(), bias.empty() ? 2u : 3u);
@@ -79,12 +78,12 @@ TEST(FuseBias, MovesConstantsOfEveryKindIntoTheLayer) {
 }
 
 TEST(FuseBias, NamesStayWithTheNumbers) {
-  Layer sum(false);
+  BiasedLayer sum(false);
   sum.then(BinaryKind::kAdd, floats({3}, {1, 2, 4}));
   ASSERT_TRUE(sum.run());
   EXPECT_EQ(sum.graph.value(sum.graph.outputs()[0]).name, "after");
   EXPECT_EQ(sum.graph.value(sum.input(2)).name, "c");
-  Layer product(true);
+  BiasedLayer product(true);
   product.then(BinaryKind::kMul, floats({3}, {1, 2, 4}));
   ASSERT_TRUE(product.run());
   EXPECT_EQ(product.graph.value(product.input(1)).name, "w");
@@ -92,11 +91,11 @@ TEST(FuseBias, NamesStayWithTheNumbers) {
 }
 
 TEST(FuseBias, TakesAWholeBatchNormalization) {
-  Layer layer(false);
+  BiasedLayer layer(false);
   layer.then(BinaryKind::kSub, floats({3}, {1, 2, 3}));
   layer.then(BinaryKind::kDiv, floats({}, {2}));
   layer.then(BinaryKind::kMul, floats({1, 3}, {4, 6, 8}));
-  layer.then(BinaryKind::kAdd, floats({1}, {5}), true, kRelu);
+  layer.then(BinaryKind::kAdd, floats({1}, {5}), true, kRelu.activation);
   ASSERT_TRUE(layer.run());
   EXPECT_THAT(test::operators(layer.graph), ElementsAre("FullyConnected"));
   EXPECT_THAT(test::constant_floats(layer.graph, layer.input(1)), ElementsAre(2, 4, 9, 12, 20, 24));
@@ -113,7 +112,7 @@ TEST(FuseBias, LeavesAloneWhatIsNoBias) {
                {BinaryKind::kDiv, {3}, 0, false},       {BinaryKind::kMul, {3}, 3e38F, false},
                {BinaryKind::kAdd, {2, 1, 3}, 1, false}, {BinaryKind::kAdd, {1, 1, 1}, 1, false}};
   for (const auto& [kind, shape, number, constant_first] : cases) {
-    Layer layer(true);
+    BiasedLayer layer(true);
     ir::Tensor constant(ir::ElementType::kFloat32, shape);
     std::ranges::fill(constant.as<float>(), number);
     layer.then(kind, std::move(constant), constant_first);
@@ -123,18 +122,18 @@ TEST(FuseBias, LeavesAloneWhatIsNoBias) {
 }
 
 TEST(FuseBias, LeavesAloneWhatOthersRead) {
-  Layer read(false);
+  BiasedLayer read(false);
   read.graph.add_output(read.y);
   read.then(BinaryKind::kAdd, floats({3}, {1, 2, 3}));
   EXPECT_FALSE(read.run());
-  Layer squared(false);
+  BiasedLayer squared(false);
   squared.y =
       squared.graph.add_node("square", ir::Binary{BinaryKind::kMul, {}}, {squared.y, squared.y});
   EXPECT_FALSE(squared.run());
-  Layer shared(false);
+  BiasedLayer shared(false);
   shared.graph.add_output(
       shared.graph.add_node("other", ir::FullyConnected{}, {shared.x, shared.w}));
-  Layer shared_sum = shared;
+  BiasedLayer shared_sum = shared;
   shared.then(BinaryKind::kMul, floats({3}, {1, 2, 3}));
   EXPECT_FALSE(shared.run()) << "scaled a weight another layer reads";
   shared_sum.then(BinaryKind::kAdd, floats({3}, {1, 2, 3}));
@@ -142,12 +141,12 @@ TEST(FuseBias, LeavesAloneWhatOthersRead) {
 }
 
 TEST(FuseBias, LeavesActivatedLayersAndComputedBiasesAlone) {
-  Layer activated(true);
-  activated.graph.replace_node(*activated.graph.producer(activated.y), ir::FullyConnected{kRelu},
-                               {activated.x, activated.w});
+  BiasedLayer activated(true);
+  activated.graph.replace_node(*activated.graph.producer(activated.y),
+                               ir::FullyConnected{kRelu.activation}, {activated.x, activated.w});
   activated.then(BinaryKind::kAdd, floats({3}, {1, 2, 3}));
   EXPECT_FALSE(activated.run());
-  Layer computed(false);
+  BiasedLayer computed(false);
   const ValueId b = computed.graph.add_input("b", ir::test::float_type({3}));
   computed.graph.replace_node(*computed.graph.producer(computed.y), ir::FullyConnected{},
                               {computed.x, computed.w, b});
@@ -157,7 +156,7 @@ TEST(FuseBias, LeavesActivatedLayersAndComputedBiasesAlone) {
 
 TEST(FuseBias, CodesTakeABiasButNoScale) {
   for (const BinaryKind kind : {BinaryKind::kAdd, BinaryKind::kMul}) {
-    Layer layer(false);
+    BiasedLayer layer(false);
     ir::EncodedTensor codes{{3, 2}, ir::test::odd_encoding(), numerics::BitPlanes(3, 2, 2)};
     const ValueId w = layer.graph.add_constant("codes", std::move(codes));
     layer.graph.replace_node(*layer.graph.producer(layer.y), ir::FullyConnected{},

@@ -10,10 +10,9 @@ using ir::Graph;
 using ir::kBatch;
 using ir::ValueId;
 using ir::test::floats;
+using ir::test::kAdd;
+using ir::test::kTanh;
 using testing::ElementsAre;
-
-const ir::Unary kTanh{{ir::ActivationKind::kTanh}};
-const ir::Binary kAdd{ir::BinaryKind::kAdd, {}};
 
 struct Fixture {
   Graph graph;

@@ -11,9 +11,8 @@ using ir::Graph;
 using ir::kBatch;
 using ir::ValueId;
 using ir::test::floats;
+using ir::test::kTanh;
 using testing::ElementsAre;
-
-const ir::Unary kTanh{{ir::ActivationKind::kTanh}};
 
 /// x [N, 2, 3] -> Tanh -> what the test adds.
 struct Start {

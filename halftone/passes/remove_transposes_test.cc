@@ -10,11 +10,11 @@ using ir::Graph;
 using ir::kBatch;
 using ir::Transpose;
 using ir::ValueId;
+using ir::test::kAdd;
+using ir::test::kTanh;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-const ir::Unary kTanh{{ir::ActivationKind::kTanh}};
-const ir::Binary kAdd{ir::BinaryKind::kAdd, {}};
 const Transpose kThere{{2, 0, 1}};
 const Transpose kBack{{1, 2, 0}};
 

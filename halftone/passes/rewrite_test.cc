@@ -10,8 +10,7 @@ using ir::Graph;
 using ir::kBatch;
 using ir::ValueId;
 using ir::test::float_type;
-
-const ir::Unary kRelu{{ir::ActivationKind::kRelu}};
+using ir::test::kRelu;
 
 TEST(Rewrite, OnlyReaderIsOneNodeAndNoOutput) {
   Graph graph;

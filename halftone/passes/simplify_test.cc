@@ -14,11 +14,10 @@ using ir::Graph;
 using ir::kBatch;
 using ir::ValueId;
 using ir::test::float_type;
+using ir::test::kRelu;
 using testing::ElementsAre;
 
 bool simplified(Graph& graph) { return simplify(graph); }
-
-const ir::Unary kRelu{{ir::ActivationKind::kRelu}};
 
 /// A layer as an ONNX exporter writes it: product, bias, normalization, activation; 5 nodes.
 ValueId exported_layer(Graph& graph, ValueId x, ir::Dim outputs, const std::string& name) {

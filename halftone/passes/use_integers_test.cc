@@ -17,7 +17,7 @@ ir::Tensor codes(ir::Shape shape, ElementType element, std::uint64_t seed) {
   return ir::test::uniform_tensor(std::move(shape), random, -100, 100).cast(element);
 }
 
-struct Layer {
+struct IntegerLayer {
   ir::Operator op = ir::FullyConnected{};
   ir::Shape x = {ir::kBatch, 6};
   ir::Shape w = {4, 6};
@@ -29,7 +29,7 @@ struct Layer {
 };
 
 /// Dequantize, layer, Quantize.
-ir::Graph graph_of(const Layer& layer) {
+ir::Graph graph_of(const IntegerLayer& layer) {
   ir::Graph graph;
   const ValueId q = graph.add_input("q", ir::dense_type(ElementType::kInt8, layer.x));
   const ValueId x = graph.add_node("x", ir::DequantizeLinear{{{0.5F}, {3}, 0}}, {q});
@@ -84,7 +84,7 @@ void expect_close(const ir::Graph& found, const ir::Graph& expected, int steps) 
 TEST(UseIntegers, ReplacesLayersBetweenConversions) {
   ir::Conv conv{ir::plain_window(2)};
   conv.window.pads_before = conv.window.pads_after = {1, 1};
-  const Layer cases[] = {
+  const IntegerLayer cases[] = {
       {},
       {ir::FullyConnected{{ActivationKind::kRelu, 0, 0}, {}}},
       {ir::FullyConnected{{ActivationKind::kRelu6, 0, 0}, {}}},
@@ -92,7 +92,7 @@ TEST(UseIntegers, ReplacesLayersBetweenConversions) {
       {conv, {ir::kBatch, 5, 4, 3}, {2, 3, 3, 3}},
       {.op = conv, .x = {ir::kBatch, 5, 4, 3}, .w = {2, 3, 3, 3}, .per_output = true},
   };
-  for (const Layer& layer : cases) {
+  for (const IntegerLayer& layer : cases) {
     const ir::Graph before = graph_of(layer);
     ir::Graph graph = before;
     EXPECT_TRUE(use_integers(graph));
@@ -108,7 +108,7 @@ TEST(UseIntegers, ReplacesLayersBetweenConversions) {
 // TensorFlow Lite's multiplier is 0 where an output of its own scale is of no account.
 TEST(UseIntegers, RoundsTwiceWhereMeantSo) {
   for (const float scale : {0.125F, 1e-12F}) {
-    const Layer layer{
+    const IntegerLayer layer{
         .per_output = true, .second_scale = scale, .rounding = ir::CodeRounding::kHalfAway};
     ir::Graph graph = graph_of(layer);
     EXPECT_TRUE(use_integers(graph));
@@ -119,18 +119,18 @@ TEST(UseIntegers, RoundsTwiceWhereMeantSo) {
 }
 
 TEST(UseIntegers, RoundsABiasOfFloats) {
-  const Layer layer{.float_bias = true};
+  const IntegerLayer layer{.float_bias = true};
   ir::Graph graph = graph_of(layer);
   EXPECT_TRUE(use_integers(graph));
   expect_close(graph, graph_of(layer), 1);
 }
 
 TEST(UseIntegers, LeavesAloneWhatIsNoProductOfIntegers) {
-  const Layer cases[] = {
+  const IntegerLayer cases[] = {
       {ir::FullyConnected{{ActivationKind::kTanh, 0, 0}, {}}},
       {.bias_scale = 0.25F},
   };
-  for (const Layer& layer : cases) {
+  for (const IntegerLayer& layer : cases) {
     ir::Graph graph = graph_of(layer);
     EXPECT_FALSE(use_integers(graph));
     EXPECT_EQ(count_integer_layers(graph), 0U);

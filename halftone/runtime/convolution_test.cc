@@ -12,7 +12,7 @@ namespace {
 using numerics::Granularity;
 using testing::WeightFormat;
 
-struct Layer {
+struct ConvLayer {
   ir::Shape x{ir::kBatch, 7, 6, 12};
   ir::Shape w{20, 3, 3, 12};
   ir::Conv conv{{{1, 1}, {1, 1}, {1, 1}, {1, 1}}, 1, {}};
@@ -21,7 +21,7 @@ struct Layer {
   WeightFormat format{1, true};
 };
 
-ir::Graph layer_graph(const Layer& layer, std::uint64_t seed = 11) {
+ir::Graph layer_graph(const ConvLayer& layer, std::uint64_t seed = 11) {
   Random random(seed);
   ir::Graph graph;
   ir::ValueId x = graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, layer.x));
@@ -38,13 +38,11 @@ ir::Graph layer_graph(const Layer& layer, std::uint64_t seed = 11) {
   return graph;
 }
 
-std::string kernel_of(const Plan& plan) { return plan.steps().back().kernel; }
-
 class CodedConv : public ::testing::TestWithParam<std::tuple<int, int, bool, bool, Granularity>> {};
 
 TEST_P(CodedConv, IsItsDefinition) {
   const auto [x_bits, w_bits, x_offset, w_offset, granularity] = GetParam();
-  Layer layer;
+  ConvLayer layer;
   layer.x_bits = x_bits;
   layer.x_offset = x_offset;
   layer.format = {w_bits, w_offset, granularity, granularity == Granularity::kGroup ? 36U : 0U};
@@ -52,16 +50,16 @@ TEST_P(CodedConv, IsItsDefinition) {
     const PlanOptions exact{.batch = batch, .int8_activations = false};
     const auto plan = testing::expect_defined_result(layer_graph(layer), exact, 1e-4F);
     if (granularity == Granularity::kGroup) {
-      EXPECT_EQ(kernel_of(*plan), "onednn_f32");
+      EXPECT_EQ(testing::kernel_of(*plan), "onednn_f32");
     } else if (x_bits * w_bits <= 2) {
-      EXPECT_EQ(kernel_of(*plan), "bit_conv");
+      EXPECT_EQ(testing::kernel_of(*plan), "bit_conv");
     }
   }
 }
 
 TEST_P(CodedConv, IsNearItsDefinitionInIntegersOf8Bits) {
   const auto [x_bits, w_bits, x_offset, w_offset, granularity] = GetParam();
-  Layer layer;
+  ConvLayer layer;
   layer.x = {ir::kBatch, 5, 6, 64};
   layer.w = {64, 3, 3, 64};
   layer.x_bits = x_bits;
@@ -70,9 +68,9 @@ TEST_P(CodedConv, IsNearItsDefinitionInIntegersOf8Bits) {
   // Half a step, 1/240 of the range of the levels, in each of 576 products of some tenths.
   const auto plan = testing::expect_defined_result(layer_graph(layer), {.batch = 2}, 0.5F);
   if (granularity == Granularity::kGroup || x_bits * w_bits >= 9) {
-    EXPECT_EQ(kernel_of(*plan), "int8_conv");
+    EXPECT_EQ(testing::kernel_of(*plan), "int8_conv");
   } else if (x_bits * w_bits <= 4) {
-    EXPECT_EQ(kernel_of(*plan), "bit_conv");
+    EXPECT_EQ(testing::kernel_of(*plan), "bit_conv");
   }
 }
 
@@ -85,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(Encodings, CodedConv,
                                                               Granularity::kGroup)));
 
 TEST(CodedConvGeometry, IsItsDefinition) {
-  const std::vector<Layer> layers = {
+  const std::vector<ConvLayer> layers = {
       {{ir::kBatch, 30, 12}, {20, 5, 12}, {{{2}, {2}, {3}, {1}}, 1, {}}},
       {{ir::kBatch, 9, 8, 12}, {20, 3, 3, 12}, {{{2, 1}, {1, 2}, {0, 2}, {1, 3}}, 1, {}}},
       {{ir::kBatch, 9, 8, 12}, {20, 1, 1, 12}, {{{2, 2}, {1, 1}, {0, 0}, {0, 0}}, 1, {}}},
@@ -94,10 +92,10 @@ TEST(CodedConvGeometry, IsItsDefinition) {
        {20, 3, 2, 3, 7},
        {{{1, 1, 2}, {1, 1, 1}, {1, 0, 1}, {1, 1, 1}}, 1, {}}},
   };
-  for (Layer layer : layers) {
+  for (ConvLayer layer : layers) {
     const PlanOptions exact{.batch = 2, .int8_activations = false};
     const auto bits = testing::expect_defined_result(layer_graph(layer), exact, 1e-4F);
-    EXPECT_EQ(kernel_of(*bits), "bit_conv");
+    EXPECT_EQ(testing::kernel_of(*bits), "bit_conv");
     layer.x_bits = 4;
     for (const int w_bits : {4, 8}) {
       layer.format = {w_bits, true};
@@ -112,21 +110,21 @@ TEST(CodedConvActivation, IsItsDefinition) {
        {ir::Activation{Kind::kRelu}, ir::Activation{Kind::kRelu6}, ir::Activation{Kind::kReluN1To1},
         ir::Activation{Kind::kClip, -0.5F, 2}, ir::Activation{Kind::kClip, 2, -0.5F},
         ir::Activation{Kind::kTanh}}) {
-    Layer layer;
+    ConvLayer layer;
     layer.conv.activation = activation;
     const auto plan = testing::expect_defined_result(layer_graph(layer), {.batch = 2}, 1e-4F);
-    EXPECT_EQ(kernel_of(*plan), "bit_conv");
+    EXPECT_EQ(testing::kernel_of(*plan), "bit_conv");
   }
 }
 
 TEST(CodedConvWindow, OfUnusualSizeStaysFloat) {
   const ir::Dim far = ir::Dim{1} << 24;
-  Layer layer;
+  ConvLayer layer;
   layer.x = {ir::kBatch, 7, 12};
   layer.w = {20, 2, 12};
   layer.conv = {{{1}, {far}, {far}, {0}}, 1, {}};
   const auto plan = make_plan(layer_graph(layer), {.batch = 1});
-  EXPECT_EQ(kernel_of(*plan), "onednn_f32");
+  EXPECT_EQ(testing::kernel_of(*plan), "onednn_f32");
   EXPECT_THAT(plan->steps().back().refused.at(0).reason, ::testing::HasSubstr("too far apart"));
 }
 
@@ -203,7 +201,7 @@ INSTANTIATE_TEST_SUITE_P(
                                          ir::Activation{ir::ActivationKind::kGelu})));
 
 TEST(CodedConvThreads, DoNotChangeABit) {
-  Layer layer;
+  ConvLayer layer;
   layer.x = {ir::kBatch, 40, 40, 12};
   layer.conv.activation = {ir::ActivationKind::kTanh};
   const ir::Graph graph = layer_graph(layer);
@@ -213,7 +211,7 @@ TEST(CodedConvThreads, DoNotChangeABit) {
   for (const int threads : {1, 2, 3}) {
     set_num_threads(threads);
     Session session(make_plan(graph, {.batch = 2, .threads = threads}));
-    EXPECT_EQ(kernel_of(session.plan()), "bit_conv");
+    EXPECT_EQ(testing::kernel_of(session.plan()), "bit_conv");
     results.push_back(session.run(inputs));
   }
   set_num_threads(0);
@@ -227,7 +225,7 @@ TEST(DepthwiseConv, OfCodesRunsOnIntegersWhereTheyAreCheaper) {
   for (const int w_bits : {1, 3, 8}) {
     for (const auto granularity : {Granularity::kTensor, Granularity::kChannel}) {
       for (const ir::Dim stride : {1, 2}) {
-        Layer layer;
+        ConvLayer layer;
         layer.x = {ir::kBatch, 9, 7, 37};
         layer.w = {37, 3, 3, 1};
         layer.conv.window.strides = {stride, stride};
@@ -237,17 +235,18 @@ TEST(DepthwiseConv, OfCodesRunsOnIntegersWhereTheyAreCheaper) {
         layer.format = {w_bits, true, granularity, 0};
         const auto graph = layer_graph(layer);
         const auto plan = testing::expect_defined_result(graph, {.batch = 2}, 0.05F);
-        EXPECT_EQ(kernel_of(*plan), "int8_conv");
+        EXPECT_EQ(testing::kernel_of(*plan), "int8_conv");
         EXPECT_THAT(plan->steps().back().reason, ::testing::HasSubstr("lanes are channels"));
         const PlanOptions exact{.batch = 2, .int8_activations = false};
-        EXPECT_NE(kernel_of(*testing::expect_defined_result(graph, exact, 1e-4F)), "int8_conv");
+        EXPECT_NE(testing::kernel_of(*testing::expect_defined_result(graph, exact, 1e-4F)),
+                  "int8_conv");
       }
     }
   }
 }
 
 TEST(DepthwiseConv, WithMoreOutputsThanChannelsTakesOtherWays) {
-  Layer layer;
+  ConvLayer layer;
   layer.x = {ir::kBatch, 5, 5, 6};
   layer.w = {12, 3, 3, 1};
   layer.conv.groups = 6;

@@ -15,7 +15,7 @@ namespace {
 using numerics::Granularity;
 using testing::WeightFormat;
 
-struct Layer {
+struct DenseLayer {
   std::size_t n = 70;
   std::size_t o = 19;
   std::optional<int> x_bits;
@@ -25,7 +25,7 @@ struct Layer {
   bool bias = true;
 };
 
-ir::Graph layer_graph(const Layer& layer, std::uint64_t seed = 11) {
+ir::Graph layer_graph(const DenseLayer& layer, std::uint64_t seed = 11) {
   Random random(seed);
   ir::Graph graph;
   const auto n = static_cast<ir::Dim>(layer.n);
@@ -45,8 +45,6 @@ ir::Graph layer_graph(const Layer& layer, std::uint64_t seed = 11) {
   return graph;
 }
 
-std::string kernel_of(const Plan& plan) { return plan.steps().back().kernel; }
-
 class QuantizedFullyConnected
     : public ::testing::TestWithParam<std::tuple<int, int, bool, bool, Granularity>> {};
 
@@ -55,7 +53,7 @@ TEST_P(QuantizedFullyConnected, IsItsDefinition) {
   const std::size_t group = granularity == Granularity::kGroup ? 16 : 0;
   for (const std::size_t n : {std::size_t{5}, std::size_t{70}, std::size_t{128}}) {
     for (const std::size_t batch : {std::size_t{1}, std::size_t{5}}) {
-      Layer layer;
+      DenseLayer layer;
       layer.n = n;
       layer.x_bits = x_bits;
       layer.x_offset = x_offset;
@@ -66,10 +64,10 @@ TEST_P(QuantizedFullyConnected, IsItsDefinition) {
       const bool bits = granularity != Granularity::kGroup && x_bits * w_bits <= 12;
       const bool floats = granularity == Granularity::kGroup || x_bits * w_bits >= 32;
       if (bits) {
-        EXPECT_EQ(kernel_of(*plan), "xnor_popcount");
+        EXPECT_EQ(testing::kernel_of(*plan), "xnor_popcount");
       }
       if (floats) {
-        EXPECT_EQ(kernel_of(*plan), "decoded_f32");
+        EXPECT_EQ(testing::kernel_of(*plan), "decoded_f32");
       }
     }
   }
@@ -79,7 +77,7 @@ TEST_P(QuantizedFullyConnected, IsNearItsDefinitionInIntegersOf8Bits) {
   const auto [x_bits, w_bits, x_offset, w_offset, granularity] = GetParam();
   const std::size_t group = granularity == Granularity::kGroup ? 16 : 0;
   for (const std::size_t batch : {std::size_t{1}, std::size_t{5}}) {
-    Layer layer;
+    DenseLayer layer;
     layer.x_bits = x_bits;
     layer.x_offset = x_offset;
     layer.w = WeightFormat{w_bits, w_offset, granularity, group};
@@ -88,13 +86,13 @@ TEST_P(QuantizedFullyConnected, IsNearItsDefinitionInIntegersOf8Bits) {
     const bool planes = !xnor && w_bits <= 2;
     const bool levels = granularity != Granularity::kGroup && x_bits >= 2 && w_bits >= 3;
     if (xnor) {
-      EXPECT_EQ(kernel_of(*plan), "xnor_popcount");
+      EXPECT_EQ(testing::kernel_of(*plan), "xnor_popcount");
     }
     if (planes) {
-      EXPECT_EQ(kernel_of(*plan), "int8_planes");
+      EXPECT_EQ(testing::kernel_of(*plan), "int8_planes");
     }
     if (levels) {
-      EXPECT_EQ(kernel_of(*plan), "int8_levels");
+      EXPECT_EQ(testing::kernel_of(*plan), "int8_levels");
     }
   }
 }
@@ -112,7 +110,7 @@ TEST(FullyConnected, WeightsAloneInABasisMeetActivationsOf8Bits) {
     for (const auto granularity :
          {Granularity::kTensor, Granularity::kChannel, Granularity::kGroup}) {
       for (const std::size_t batch : {1U, 5U}) {
-        Layer layer;
+        DenseLayer layer;
         const std::size_t group = granularity == Granularity::kGroup ? 32 : 0;
         layer.w = WeightFormat{bits, true, granularity, group};
         // Half a step, 1/254 of the largest input, in each of 70 products.
@@ -120,7 +118,7 @@ TEST(FullyConnected, WeightsAloneInABasisMeetActivationsOf8Bits) {
             testing::expect_defined_result(layer_graph(layer), {.batch = batch}, 0.25F);
         const bool planes =
             cheapest_int8({batch, layer.n, layer.o, 0, bits, group}) == Product::kPlanes;
-        EXPECT_EQ(kernel_of(*plan), planes ? "int8_planes" : "int8_levels");
+        EXPECT_EQ(testing::kernel_of(*plan), planes ? "int8_planes" : "int8_levels");
         EXPECT_THAT(plan->steps().back().reason,
                     ::testing::StartsWith((batch == 1 ? "1 row, " : "5 rows, ") +
                                           std::to_string(bits) + "-bit weights: about 0."));
@@ -131,11 +129,11 @@ TEST(FullyConnected, WeightsAloneInABasisMeetActivationsOf8Bits) {
 
 TEST(FullyConnected, WeightsAloneInABasisAreDecodedWhereActivationsStayFloat) {
   for (int bits = 1; bits <= numerics::kMaxBits; ++bits) {
-    Layer layer;
+    DenseLayer layer;
     layer.w = WeightFormat{bits, true, Granularity::kGroup, 32};
     const PlanOptions options{.batch = 3, .int8_activations = false};
     const auto plan = testing::expect_defined_result(layer_graph(layer), options, 2e-5F);
-    EXPECT_EQ(kernel_of(*plan), "decoded_f32");
+    EXPECT_EQ(testing::kernel_of(*plan), "decoded_f32");
     EXPECT_THAT(plan->steps().back().reason, ::testing::StartsWith("the weights are decoded"));
     EXPECT_EQ(plan->steps().back().refused.at(1).reason, "activations are not to be rounded");
   }
@@ -143,18 +141,18 @@ TEST(FullyConnected, WeightsAloneInABasisAreDecodedWhereActivationsStayFloat) {
 
 TEST(FullyConnected, InputAloneInABasisIsDecodedEveryRun) {
   for (int bits = 1; bits <= numerics::kMaxBits; ++bits) {
-    Layer layer;
+    DenseLayer layer;
     layer.x_bits = bits;
     layer.x_offset = true;
     const auto plan = testing::expect_defined_result(layer_graph(layer), {.batch = 3}, 2e-5F);
-    EXPECT_EQ(kernel_of(*plan), "decoded_f32");
+    EXPECT_EQ(testing::kernel_of(*plan), "decoded_f32");
     EXPECT_THAT(plan->steps().back().reason, ::testing::StartsWith("the input is decoded"));
   }
 }
 
 TEST(FullyConnected, FusesEveryActivationOnEveryPath) {
   for (int kind = 0; kind <= static_cast<int>(ir::ActivationKind::kRound); ++kind) {
-    Layer layer;
+    DenseLayer layer;
     layer.activation = {static_cast<ir::ActivationKind>(kind), 0.25F, 0.75F};
     // A step function turns a last bit into a whole step: those are compared without arithmetic in
     // front, in operators_test.cc.
@@ -239,7 +237,7 @@ TEST(FullyConnected, ReadsLearnedQuantizationAsItsGoldenCase) {
         with_bias ? graph.add_constant("b", ir::Tensor::from<float>({4}, bias)) : ir::kAbsent;
     graph.add_output(graph.add_node("lq", ir::FullyConnected{{activation}}, {encoded, w, b}));
     const auto plan = make_plan(graph, {.int8_activations = false});
-    EXPECT_EQ(kernel_of(*plan), "xnor_popcount");
+    EXPECT_EQ(testing::kernel_of(*plan), "xnor_popcount");
     std::vector<ir::Tensor> inputs;
     inputs.push_back(ir::Tensor::from<float>({1, 5}, pixels));
     return Session(plan).run(inputs);
@@ -262,7 +260,7 @@ TEST(FullyConnected, TwoThreadsGiveTheBitsOfOne) {
   for (const auto& [x_bits, w_bits] :
        {std::pair(std::optional(2), 3), std::pair(std::optional<int>(), 2),
         std::pair(std::optional<int>(), 4)}) {
-    Layer layer;
+    DenseLayer layer;
     layer.n = 700;
     layer.o = 811;
     layer.x_bits = x_bits;

@@ -21,7 +21,7 @@ ir::Tensor random_codes(ElementType element, const Shape& shape, Random& random)
       .cast(element);
 }
 
-struct Layer {
+struct IntegerLayer {
   ir::Operator op;
   Shape x;
   Shape w;
@@ -30,7 +30,7 @@ struct Layer {
   bool bias = true;
 };
 
-ir::Graph graph_of(const Layer& layer) {
+ir::Graph graph_of(const IntegerLayer& layer) {
   Random random(61);
   ir::Graph graph;
   std::vector<ir::ValueId> inputs = {
@@ -45,7 +45,7 @@ ir::Graph graph_of(const Layer& layer) {
   return graph;
 }
 
-void expect_exact(const Layer& layer) {
+void expect_exact(const IntegerLayer& layer) {
   for (const std::size_t batch : {std::size_t{1}, std::size_t{3}}) {
     Random random(62);
     const auto plan = make_plan(graph_of(layer), {.batch = batch});
@@ -109,7 +109,7 @@ TEST(IntegerConv, IsItsDefinitionDepthwise) {
 
 TEST(IntegerConv, GivesTheSameForAnyNumberOfThreads) {
   set_num_threads(3);
-  const Layer layer{conv(2, 1, 1, 1, 1), {ir::kBatch, 32, 32, 16}, {16, 3, 3, 16}};
+  const IntegerLayer layer{conv(2, 1, 1, 1, 1), {ir::kBatch, 32, 32, 16}, {16, 3, 3, 16}};
   Random random(63);
   const auto inputs =
       ir::test::list(random_codes(ElementType::kInt8, layer.x.with_batch(1), random));
@@ -227,7 +227,6 @@ TEST(Softmax, OfCodesIsItsDefinition) {
 }
 
 TEST(QuantizeLinear, IsItsDefinition) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const float nan = std::numeric_limits<float>::quiet_NaN();
   Random random(65);
   const ir::Tensor x = testing::random_tensor({9, 33}, random, 40);

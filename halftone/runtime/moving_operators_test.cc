@@ -16,7 +16,7 @@ using ir::ElementType;
 using ir::Shape;
 using ir::test::expect_error;
 
-struct Case {
+struct MovingCase {
   ir::Operator op;
   std::vector<Shape> inputs;
   std::string kernel = "strided_copy";
@@ -24,7 +24,7 @@ struct Case {
 };
 
 /// Runs one node on inputs of a type, and compares it with its definition.
-void expect_definition(const Case& test, ElementType element, int threads = 1) {
+void expect_definition(const MovingCase& test, ElementType element, int threads = 1) {
   ir::Graph graph;
   std::vector<ir::ValueId> inputs;
   for (const Shape& shape : test.inputs) {
@@ -39,7 +39,7 @@ void expect_definition(const Case& test, ElementType element, int threads = 1) {
 
 TEST(MovingOperators, AreTheirDefinition) {
   constexpr ir::Dim n = ir::kBatch;
-  const std::vector<Case> cases{
+  const std::vector<MovingCase> cases{
       {ir::Transpose{{0, 2, 3, 1}}, {{n, 3, 5, 7}}},
       {ir::Transpose{{0, 3, 1, 2}}, {{n, 33, 35, 37}}},
       {ir::Transpose{{1, 0}}, {{n, 1}}},
@@ -62,7 +62,7 @@ TEST(MovingOperators, AreTheirDefinition) {
       {ir::Pad{ir::PadMode::kConstant, {0, 1, 2, 0}, {0, 3, 0, 0}}, {{n, 5, 7, 8}, Shape{}}},
       {ir::Pad{ir::PadMode::kReflect, {0, 1}, {0, 2}}, {{n, 5}}, "reference"},
   };
-  for (const Case& test : cases) {
+  for (const MovingCase& test : cases) {
     for (const ElementType element :
          {ElementType::kFloat32, ElementType::kInt8, ElementType::kInt16, ElementType::kInt64}) {
       expect_definition(test, element);
@@ -96,7 +96,7 @@ TEST(Statistics, AreTheirDefinition) {
                         ElementType::kFloat32, 2);
     }
   }
-  const Case apart{ir::Reduce{ReduceKind::kSum, {1, 3}, true}, {{n, 3, 4, 5}}, "reference"};
+  const MovingCase apart{ir::Reduce{ReduceKind::kSum, {1, 3}, true}, {{n, 3, 4, 5}}, "reference"};
   expect_definition(apart, ElementType::kFloat32);
   expect_definition({ir::Normalize{{1, 3}, 0.5F, true}, {{n, 3, 4, 5}}, "reference"},
                     ElementType::kFloat32);

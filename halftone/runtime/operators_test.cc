@@ -15,7 +15,7 @@ using ir::Shape;
 using ir::test::float_type;
 
 /// One node on inputs of these types, the last ones constant if wanted.
-struct Case {
+struct OperatorCase {
   std::string name;
   ir::Operator op;
   std::vector<ir::ValueType> inputs;
@@ -24,7 +24,7 @@ struct Case {
   float tolerance = 0;
 };
 
-ir::Graph graph_of(const Case& test) {
+ir::Graph graph_of(const OperatorCase& test) {
   Random random(23);
   ir::Graph graph;
   std::vector<ir::ValueId> inputs;
@@ -41,10 +41,10 @@ ir::Graph graph_of(const Case& test) {
   return graph;
 }
 
-class Operators : public ::testing::TestWithParam<Case> {};
+class Operators : public ::testing::TestWithParam<OperatorCase> {};
 
 TEST_P(Operators, AreTheirDefinition) {
-  const Case& test = GetParam();
+  const OperatorCase& test = GetParam();
   for (const std::size_t batch : {std::size_t{1}, std::size_t{3}, std::size_t{16}}) {
     const auto plan =
         testing::expect_defined_result(graph_of(test), {.batch = batch}, test.tolerance, batch);
@@ -54,10 +54,12 @@ TEST_P(Operators, AreTheirDefinition) {
   }
 }
 
-std::string case_name(const ::testing::TestParamInfo<Case>& info) { return info.param.name; }
+std::string case_name(const ::testing::TestParamInfo<OperatorCase>& info) {
+  return info.param.name;
+}
 
-std::vector<Case> unary_cases() {
-  std::vector<Case> cases;
+std::vector<OperatorCase> unary_cases() {
+  std::vector<OperatorCase> cases;
   const auto kernel_of = [](ActivationKind kind) -> std::string {
     switch (kind) {
       case ActivationKind::kIdentity:
@@ -105,8 +107,8 @@ std::vector<Case> unary_cases() {
   return cases;
 }
 
-std::vector<Case> binary_cases() {
-  std::vector<Case> cases;
+std::vector<OperatorCase> binary_cases() {
+  std::vector<OperatorCase> cases;
   const auto add = [&](const std::string& name, ir::BinaryKind kind, Shape a, Shape b,
                        const std::string& kernel, std::size_t constants = 0,
                        ActivationKind activation = ActivationKind::kIdentity) {
@@ -135,8 +137,8 @@ std::vector<Case> binary_cases() {
   return cases;
 }
 
-std::vector<Case> matmul_cases() {
-  std::vector<Case> cases;
+std::vector<OperatorCase> matmul_cases() {
+  std::vector<OperatorCase> cases;
   const auto add = [&](const std::string& name, const ir::MatMul& op, Shape a, Shape b,
                        const std::string& kernel = "onednn_f32") {
     for (const std::size_t constants : {std::size_t{0}, std::size_t{1}}) {
@@ -166,7 +168,7 @@ std::vector<Case> matmul_cases() {
   return cases;
 }
 
-std::vector<Case> layout_and_other_cases() {
+std::vector<OperatorCase> layout_and_other_cases() {
   const auto n = ir::kBatch;
   const ir::AffineParameters one{{0.25F}, {3}, 0};
   const ir::AffineParameters many{{0.25F, 0.5F, 1}, {3, 0, -2}, 1};
@@ -198,8 +200,8 @@ std::vector<Case> layout_and_other_cases() {
   };
 }
 
-std::vector<Case> encode_cases() {
-  std::vector<Case> cases;
+std::vector<OperatorCase> encode_cases() {
+  std::vector<OperatorCase> cases;
   Random random(9);
   for (int bits = 1; bits <= numerics::kMaxBits; ++bits) {
     for (const Shape& shape : {Shape{ir::kBatch, 70}, Shape{ir::kBatch, 2, 3, 64}, Shape{65}}) {

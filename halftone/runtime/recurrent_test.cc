@@ -15,7 +15,7 @@ using ir::RecurrentKind;
 using numerics::Granularity;
 using testing::WeightFormat;
 
-struct Layer {
+struct RecurrentLayer {
   ir::Recurrent op;
   ir::Dim steps = 5;
   ir::Dim hidden = 21;
@@ -33,7 +33,7 @@ ir::Recurrent plain(RecurrentKind kind) {
   return op;
 }
 
-ir::Graph graph_of(const Layer& layer) {
+ir::Graph graph_of(const RecurrentLayer& layer) {
   Random random(51);
   ir::Graph graph;
   const ir::Recurrent& op = layer.op;
@@ -69,14 +69,12 @@ ir::Graph graph_of(const Layer& layer) {
   return graph;
 }
 
-std::string kernel_of(const Plan& plan) { return plan.steps().back().kernel; }
-
-void expect_definition(const Layer& layer, const std::string& kernel, float tolerance,
+void expect_definition(const RecurrentLayer& layer, const std::string& kernel, float tolerance,
                        bool int8 = false) {
   for (const std::size_t batch : {std::size_t{1}, std::size_t{2}, std::size_t{5}}) {
     const PlanOptions options{.batch = batch, .int8_activations = int8};
     const auto plan = testing::expect_defined_result(graph_of(layer), options, tolerance, batch);
-    EXPECT_EQ(kernel_of(*plan), kernel);
+    EXPECT_EQ(testing::kernel_of(*plan), kernel);
   }
 }
 
@@ -86,7 +84,7 @@ TEST(Recurrent, IsItsDefinitionInFloat) {
   for (const RecurrentKind kind : kKinds) {
     for (const bool batch_major : {false, true}) {
       for (const bool reverse : {false, true}) {
-        Layer layer{plain(kind)};
+        RecurrentLayer layer{plain(kind)};
         layer.op.batch_major = batch_major;
         layer.op.reverse = reverse;
         layer.states = !reverse;
@@ -99,10 +97,10 @@ TEST(Recurrent, IsItsDefinitionInFloat) {
 }
 
 TEST(Recurrent, IsItsDefinitionWithEveryAttribute) {
-  Layer gru{plain(RecurrentKind::kGru)};
+  RecurrentLayer gru{plain(RecurrentKind::kGru)};
   gru.op.linear_before_reset = true;
   expect_definition(gru, "packed_f32", 1e-5F);
-  Layer lstm{plain(RecurrentKind::kLstm)};
+  RecurrentLayer lstm{plain(RecurrentKind::kLstm)};
   lstm.states = lstm.peepholes = lstm.lengths = true;
   lstm.op.with_cell = lstm.op.carry = true;
   expect_definition(lstm, "packed_f32", 1e-5F);
@@ -119,7 +117,7 @@ TEST(Recurrent, MultipliesTheLevelsOfItsStates) {
   for (const RecurrentKind kind : kKinds) {
     for (const auto granularity :
          {Granularity::kTensor, Granularity::kChannel, Granularity::kGroup}) {
-      Layer layer{plain(kind)};
+      RecurrentLayer layer{plain(kind)};
       layer.op.state_encoding = testing::activation_encoding(2, true, random);
       const bool grouped = granularity == Granularity::kGroup;
       layer.weights = WeightFormat{1, true, granularity, grouped ? std::size_t{8} : 0};
@@ -130,12 +128,12 @@ TEST(Recurrent, MultipliesTheLevelsOfItsStates) {
 
 TEST(Recurrent, DecodesWhereStatesStayFloat) {
   for (const RecurrentKind kind : kKinds) {
-    Layer layer{plain(kind)};
+    RecurrentLayer layer{plain(kind)};
     layer.weights = WeightFormat{3, true, Granularity::kChannel, 0};
     expect_definition(layer, "packed_f32", 1e-4F);
   }
   Random random(53);
-  Layer dense{plain(RecurrentKind::kLstm)};
+  RecurrentLayer dense{plain(RecurrentKind::kLstm)};
   dense.op.state_encoding = testing::activation_encoding(8, true, random);
   dense.steps = 1;
   expect_definition(dense, "packed_f32", 1e-5F);
@@ -145,7 +143,7 @@ TEST(Recurrent, IsNearItsDefinitionInIntegersOf8Bits) {
   Random random(54);
   for (const RecurrentKind kind : kKinds) {
     for (const int bits : {1, 3, 4, 8}) {
-      Layer layer{plain(kind)};
+      RecurrentLayer layer{plain(kind)};
       layer.steps = 2;
       layer.weights = WeightFormat{bits, true, Granularity::kChannel, 0};
       expect_definition(layer, "int8", 0.1F, true);
@@ -158,7 +156,7 @@ TEST(Recurrent, IsNearItsDefinitionInIntegersOf8Bits) {
 
 TEST(Recurrent, GivesTheSameBitsForAnyNumberOfThreads) {
   set_num_threads(3);
-  Layer layer{plain(RecurrentKind::kLstm)};
+  RecurrentLayer layer{plain(RecurrentKind::kLstm)};
   layer.steps = 40;
   layer.hidden = 64;
   layer.states = layer.lengths = true;
@@ -184,7 +182,7 @@ TEST(Recurrent, LeavesComputedWeightsToTheDefinition) {
   const auto r = graph.add_input("r", ir::test::float_type({8, 2}));
   graph.add_output(graph.add_node("layer", ir::Recurrent{}, {x, r}));
   const auto plan = testing::expect_defined_result(graph, {.batch = 2}, 0);
-  EXPECT_EQ(kernel_of(*plan), "reference");
+  EXPECT_EQ(testing::kernel_of(*plan), "reference");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // For tests: what a plan must compute.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "halftone/ir/testing.h"
@@ -29,6 +30,9 @@ inline std::vector<ir::Tensor> random_inputs(const ir::Graph& graph, Random& ran
   }
   return inputs;
 }
+
+/// The kernel that computes the last node.
+inline std::string kernel_of(const Plan& plan) { return plan.steps().back().kernel; }
 
 /// Runs a graph on random inputs and compares it with its definition; returns the plan.
 inline std::shared_ptr<const Plan> expect_defined_result(const ir::Graph& graph,

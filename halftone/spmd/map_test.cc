@@ -5,7 +5,6 @@
 #include <set>
 #include <string>
 #include <thread>
-#include <tuple>
 
 #include "halftone/base/parallel.h"
 #include "halftone/base/testing.h"
@@ -26,12 +25,6 @@ Array added(const Array& a, const Array& b) {
 Array index_of(const std::string& axis) {
   return Array::scalar(static_cast<std::int64_t>(axis_index(axis)));
 }
-
-struct Line {
-  Array slope;
-  Array offset;
-  static auto members(auto& self) { return std::tie(self.slope, self.offset); }
-};
 
 TEST(Vmap, SplitsArgumentsAndStacksResults) {
   const Array x = Array::range<float>({3, 2});

@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -44,6 +45,13 @@ Array random_array(Shape shape, std::uint64_t seed) {
     }
   });
 }
+
+/// A tree of arrays: y = slope x + offset.
+struct Line {
+  Array slope = Array::scalar(0.F);
+  Array offset = Array::scalar(0.F);
+  static auto members(auto& self) { return std::tie(self.slope, self.offset); }
+};
 
 /// Ranks that are threads of this process.
 class LocalRanks {

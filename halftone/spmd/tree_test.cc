@@ -6,17 +6,12 @@
 #include <vector>
 
 #include "halftone/base/testing.h"
+#include "halftone/spmd/testing.h"
 
 namespace halftone::spmd {
 namespace {
 
 using testing::ElementsAre;
-
-struct Line {
-  Array slope;
-  Array offset;
-  static auto members(auto& self) { return std::tie(self.slope, self.offset); }
-};
 
 struct Foreign {
   std::vector<Line> lines;

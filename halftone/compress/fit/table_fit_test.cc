@@ -14,20 +14,20 @@ namespace {
 
 using numerics::Granularity;
 
-constexpr std::size_t kRows = 150;
-constexpr std::size_t kWidth = 40;
+constexpr std::size_t kTableRows = 150;
+constexpr std::size_t kTableWidth = 40;
 
 /// Normal numbers; those of the second half of the rows are wider.
 std::vector<float> some_table(float widest = 4) {
   Random random(1);
-  std::vector<float> table = numerics::random_floats(random, kRows * kWidth);
+  std::vector<float> table = numerics::random_floats(random, kTableRows * kTableWidth);
   for (std::size_t i = table.size() / 2; i < table.size(); ++i) table[i] *= widest;
   return table;
 }
 
 MatrixView<const float> rows_of(const std::vector<float>& table, std::size_t first = 0,
-                                std::size_t count = kRows) {
-  return MatrixView<const float>(table, kRows, kWidth).rows_from(first, count);
+                                std::size_t count = kTableRows) {
+  return MatrixView<const float>(table, kTableRows, kTableWidth).rows_from(first, count);
 }
 
 WeightFormat format_of(Granularity granularity, int bits = 3) {
@@ -40,8 +40,8 @@ double sqnr_db(const std::vector<float>& table, const WeightFit& fit, std::size_
                std::size_t count) {
   const std::vector<float> levels = numerics::decode(fit.codes, fit.encoding);
   numerics::Distortion distortion;
-  distortion.add(std::span(table).subspan(first * kWidth, count * kWidth),
-                 std::span(levels).subspan(first * kWidth, count * kWidth));
+  distortion.add(std::span(table).subspan(first * kTableWidth, count * kTableWidth),
+                 std::span(levels).subspan(first * kTableWidth, count * kTableWidth));
   return distortion.sqnr_db();
 }
 
@@ -52,9 +52,9 @@ TEST(TableFit, EachBlockIsFittedForItselfToTheNearestLevels) {
     const WeightFit fit = fit_table(rows_of(table), format, {}, 0, {});
     EXPECT_EQ(fit.codes, numerics::encode(rows_of(table), fit.encoding));
     const ParameterSpace space(format.scheme, format.bits, format.offset);
-    for_each_block(fit.encoding, kRows, kWidth,
+    for_each_block(fit.encoding, kTableRows, kTableWidth,
                    [&](std::size_t index, std::size_t row, std::size_t first, std::size_t count) {
-                     const auto block = std::span(table).subspan(row * kWidth + first, count);
+                     const auto block = std::span(table).subspan(row * kTableWidth + first, count);
                      EXPECT_EQ(fit.encoding.bases[index], fit_basis(space, block, {}, {}).basis);
                    });
   }
@@ -66,7 +66,7 @@ TEST(TableFit, LosesLessWithMoreBitsAndFinerBases) {
   for (int bits = 1; bits <= 6; ++bits) {
     const double db =
         sqnr_db(table, fit_table(rows_of(table), format_of(Granularity::kChannel, bits), {}, 0, {}),
-                0, kRows);
+                0, kTableRows);
     EXPECT_GT(db, last_bits + 3) << bits;
     last_bits = db;
   }
@@ -74,7 +74,7 @@ TEST(TableFit, LosesLessWithMoreBitsAndFinerBases) {
   for (const auto granularity :
        {Granularity::kTensor, Granularity::kChannel, Granularity::kGroup}) {
     const WeightFit fit = fit_table(rows_of(table), format_of(granularity), {}, 0, {});
-    const double db = sqnr_db(table, fit, 0, kRows);
+    const double db = sqnr_db(table, fit, 0, kTableRows);
     EXPECT_GT(db, last) << to_string(granularity);
     last = db;
   }
@@ -83,16 +83,16 @@ TEST(TableFit, LosesLessWithMoreBitsAndFinerBases) {
 TEST(TableFit, OneBasisForAllIsBetterForRowsThatAreUsed) {
   // Of rows that are alike the fit does not change, however often each is used.
   const std::vector<float> table = some_table();
-  std::vector<std::size_t> uses(kRows);
-  for (std::size_t r = 0; r < kRows / 2; ++r) uses[r] = 7;
+  std::vector<std::size_t> uses(kTableRows);
+  for (std::size_t r = 0; r < kTableRows / 2; ++r) uses[r] = 7;
   const WeightFormat format = format_of(Granularity::kTensor, 2);
   const WeightFit plain = fit_table(rows_of(table), format, {}, 0, {});
   const WeightFit used = fit_table(rows_of(table), format, uses, 0, {});
-  EXPECT_GT(sqnr_db(table, used, 0, kRows / 2), sqnr_db(table, plain, 0, kRows / 2));
+  EXPECT_GT(sqnr_db(table, used, 0, kTableRows / 2), sqnr_db(table, plain, 0, kTableRows / 2));
   // What is never used keeps half of its weight.
-  EXPECT_GT(sqnr_db(table, used, kRows / 2, kRows / 2),
-            sqnr_db(table, plain, kRows / 2, kRows / 2) - 1);
-  const std::vector<std::size_t> alike(kRows, 5);
+  EXPECT_GT(sqnr_db(table, used, kTableRows / 2, kTableRows / 2),
+            sqnr_db(table, plain, kTableRows / 2, kTableRows / 2) - 1);
+  const std::vector<std::size_t> alike(kTableRows, 5);
   EXPECT_EQ(fit_table(rows_of(table), format, alike, 0, {}).codes, plain.codes);
 }
 

@@ -16,14 +16,14 @@
 namespace halftone::compress {
 namespace {
 
-constexpr std::size_t kSamples = 400;
+constexpr std::size_t kFitSamples = 400;
 
 /// A layer with correlated inputs, some of them always zero, and slightly disturbed actual inputs.
 struct LayerCase {
   std::size_t rows;
   std::size_t cols;
   std::vector<float> weights;
-  std::vector<float> original;  ///< [kSamples, cols]
+  std::vector<float> original;  ///< [kFitSamples, cols]
   std::vector<float> actual;
   LayerStatistics statistics;
 
@@ -34,7 +34,7 @@ struct LayerCase {
     for (std::size_t i = 0; i < rows * cols; ++i) {
       weights.push_back(static_cast<float>(random.normal()));
     }
-    for (std::size_t s = 0; s < kSamples; ++s) {
+    for (std::size_t s = 0; s < kFitSamples; ++s) {
       const double common = random.normal();
       for (std::size_t c = 0; c < cols; ++c) {
         const double x = c % 7 == 3 ? 0 : common + 0.5 * random.normal() + 0.3;
@@ -42,8 +42,8 @@ struct LayerCase {
         actual.push_back(static_cast<float>(c % 7 == 3 ? 0 : x + disturbance * random.normal()));
       }
     }
-    statistics.add({std::span<const float>(actual), kSamples, cols},
-                   {std::span<const float>(original), kSamples, cols});
+    statistics.add({std::span<const float>(actual), kFitSamples, cols},
+                   {std::span<const float>(original), kFitSamples, cols});
   }
 
   [[nodiscard]] MatrixView<const float> view() const {
@@ -54,7 +54,7 @@ struct LayerCase {
   [[nodiscard]] double output_error(const WeightFit& fit) const {
     const std::vector<float> decoded = numerics::decode(fit.codes, fit.encoding);
     double sum = 0;
-    for (std::size_t s = 0; s < kSamples; ++s) {
+    for (std::size_t s = 0; s < kFitSamples; ++s) {
       for (std::size_t r = 0; r < rows; ++r) {
         double difference = fit.bias_correction[static_cast<Eigen::Index>(r)];
         for (std::size_t c = 0; c < cols; ++c) {
@@ -64,7 +64,7 @@ struct LayerCase {
         sum += difference * difference;
       }
     }
-    return sum / static_cast<double>(kSamples * rows);
+    return sum / static_cast<double>(kFitSamples * rows);
   }
 };
 

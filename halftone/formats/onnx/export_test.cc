@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <memory>
 
 #include "halftone/base/error.h"
@@ -70,7 +69,6 @@ TEST(ExportOnnx, EveryActivationComesBackTheSame) {
 }
 
 TEST(ExportOnnx, ClipWithOneBoundLeavesTheOtherOut) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (const auto& [low, high] : {std::pair{-kInfinity, 0.5F}, std::pair{0.25F, kInfinity}}) {
     ValueId x{};
     Graph graph = with_input(x);
@@ -415,7 +413,6 @@ TEST(ExportOnnx, RefusesWhatOnnxCannotSay) {
   batches.add_output(batches.add_node("r", ir::Reshape{{1, kBatch, 1, kBatch}}, {x}));
   expect_unsupported(batches, "a reshape of");
   Graph never = with_input(x);
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const ir::Activation clip{ActivationKind::kClip, kInfinity, kInfinity};
   never.add_output(never.add_node("c", ir::Unary{clip}, {x}));
   expect_unsupported(never, "activation Clip");

@@ -2,7 +2,6 @@
 #include "halftone/ir/ops/elementwise.h"
 
 #include <cmath>
-#include <limits>
 
 #include "halftone/ir/testing.h"
 
@@ -15,9 +14,6 @@ using test::evaluate;
 using test::expect_error;
 using test::floats;
 using testing::ElementsAre;
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 struct Point {
   Activation activation;

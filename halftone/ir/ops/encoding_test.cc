@@ -44,7 +44,6 @@ TEST(Encode, RefusesWhatIsNoBasisForATensor) {
 }
 
 TEST(QuantizeLinear, RoundsToEvenShiftsAndSaturates) {
-  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   const Tensor x = floats({7}, {-1e9F, -0.75F, -0.25F, 0.25F, 0.75F, 1e9F, kNan});
   const AffineParameters parameters{{0.5F}, {3}, 9};
   const auto quantized = [&](ElementType element) {

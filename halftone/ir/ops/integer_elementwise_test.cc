@@ -15,8 +15,6 @@ using test::floats;
 using test::tensor;
 using testing::ElementsAre;
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr auto kLowest = std::numeric_limits<std::int32_t>::min();
 
 Tensor truths(const std::vector<float>& values) {

@@ -2,7 +2,6 @@
 #include "halftone/ir/ops/reduce.h"
 
 #include <cmath>
-#include <limits>
 
 #include "halftone/ir/testing.h"
 
@@ -17,8 +16,6 @@ using test::floats;
 using test::infer_shape;
 using test::tensor;
 using testing::ElementsAre;
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 TEST(Reduce, HasTheValuesOfItsKind) {
   const struct {

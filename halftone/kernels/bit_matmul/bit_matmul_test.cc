@@ -4,11 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <bit>
-
 #include "halftone/base/error.h"
 #include "halftone/kernels/encode.h"
 #include "halftone/kernels/per_target.h"
+#include "halftone/kernels/testing.h"
 #include "halftone/numerics/test_data.h"
 
 namespace halftone::kernels {
@@ -19,20 +18,14 @@ using numerics::Granularity;
 
 constexpr BitLayout kLayouts[] = {BitLayout::kWords, BitLayout::kLookup};
 
-struct Case {
+struct BitMatmulCase {
   std::size_t rows, inputs, outputs;
   int x_bits, w_bits;
   bool x_offset = true, w_offset = true, bias = true;
   Granularity granularity = Granularity::kChannel;
 };
 
-std::vector<std::uint32_t> bit_patterns(const std::vector<float>& values) {
-  std::vector<std::uint32_t> bits;
-  for (const float value : values) bits.push_back(std::bit_cast<std::uint32_t>(value));
-  return bits;
-}
-
-void expect_matches(Random& random, const Case& c) {
+void expect_bit_matmul_matches(Random& random, const BitMatmulCase& c) {
   const auto x = numerics::random_planes(random, c.rows, c.inputs, c.x_bits);
   const auto x_basis = numerics::random_basis(random, c.x_bits, c.x_offset);
   const auto w = numerics::random_planes(random, c.outputs, c.inputs, c.w_bits);
@@ -57,12 +50,12 @@ void expect_matches(Random& random, const Case& c) {
 TEST_P(BitMatmul, MatchesReferenceForEveryNumberOfInputs) {
   Random random(10);
   for (std::size_t inputs = 0; inputs <= 200; ++inputs)
-    expect_matches(random, {2, inputs, 5, 2, 1});
+    expect_bit_matmul_matches(random, {2, inputs, 5, 2, 1});
   // Around the 31 words or bytes after which byte counts are widened, and multiples.
   for (const std::size_t count : {30U, 31U, 32U, 61U, 62U, 63U, 93U, 94U, 123U, 124U, 125U, 249U}) {
     for (const std::size_t bits : {8U, 64U}) {
       for (const std::size_t inputs : {bits * count - 1, bits * count, bits * count + 1}) {
-        expect_matches(random, {3, inputs, 9, 1, 2});
+        expect_bit_matmul_matches(random, {3, inputs, 9, 1, 2});
       }
     }
   }
@@ -72,21 +65,21 @@ TEST_P(BitMatmul, MatchesReferenceForEveryBatchAndOutputTail) {
   Random random(11);
   for (std::size_t rows = 0; rows <= 9; ++rows) {
     for (const std::size_t outputs : {0U, 1U, 7U, 8U, 9U, 15U, 16U, 17U, 31U, 32U, 33U, 65U}) {
-      expect_matches(random, {rows, 100, outputs, 1, 1});
-      expect_matches(random, {rows, 70, outputs, 3, 2});
+      expect_bit_matmul_matches(random, {rows, 100, outputs, 1, 1});
+      expect_bit_matmul_matches(random, {rows, 70, outputs, 3, 2});
     }
   }
-  expect_matches(random, {131, 33, 10, 2, 2});
+  expect_bit_matmul_matches(random, {131, 33, 10, 2, 2});
   // More blocks than are gathered at a time.
-  expect_matches(random, {5, 40, 17 * 32 + 1, 1, 1});
-  expect_matches(random, {5, 40, 6 * 32 + 1, 8, 8});
+  expect_bit_matmul_matches(random, {5, 40, 17 * 32 + 1, 1, 1});
+  expect_bit_matmul_matches(random, {5, 40, 6 * 32 + 1, 8, 8});
 }
 
 TEST_P(BitMatmul, MatchesReferenceForEveryPairOfBits) {
   Random random(12);
   for (int x_bits = 1; x_bits <= numerics::kMaxBits; ++x_bits) {
     for (int w_bits = 1; w_bits <= numerics::kMaxBits; ++w_bits) {
-      expect_matches(random, {5, 97, 11, x_bits, w_bits});
+      expect_bit_matmul_matches(random, {5, 97, 11, x_bits, w_bits});
     }
   }
 }
@@ -97,7 +90,8 @@ TEST_P(BitMatmul, MatchesReferenceWithAndWithoutOffsetsAndBias) {
     for (const bool w_offset : {false, true}) {
       for (const bool bias : {false, true}) {
         for (const auto granularity : {Granularity::kTensor, Granularity::kChannel}) {
-          expect_matches(random, {3, 129, 12, 2, 3, x_offset, w_offset, bias, granularity});
+          expect_bit_matmul_matches(random,
+                                    {3, 129, 12, 2, 3, x_offset, w_offset, bias, granularity});
         }
       }
     }

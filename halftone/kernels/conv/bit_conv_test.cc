@@ -4,11 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <bit>
-
 #include "halftone/base/testing.h"
 #include "halftone/kernels/conv/conv_testing.h"
 #include "halftone/kernels/per_target.h"
+#include "halftone/kernels/testing.h"
 #include "halftone/numerics/test_data.h"
 
 namespace halftone::kernels {
@@ -17,7 +16,7 @@ namespace {
 using BitConv = PerTarget;
 using numerics::Granularity;
 
-struct Case {
+struct BitConvCase {
   ConvShape shape;
   int x_bits = 1;
   int w_bits = 1;
@@ -30,7 +29,7 @@ struct Case {
 };
 
 /// Everything that a convolution is made of.
-struct Problem {
+struct BitConvProblem {
   ConvShape shape;
   numerics::BitPlanes x;
   numerics::Basis x_basis;
@@ -40,7 +39,7 @@ struct Problem {
   std::vector<float> residual;
   ConvFinish finish;
 
-  Problem(Random& random, const Case& c)
+  BitConvProblem(Random& random, const BitConvCase& c)
       : shape(c.shape),
         x(numerics::random_planes(random, shape.images * shape.image_input_pixels(), shape.channels,
                                   c.x_bits)),
@@ -76,14 +75,8 @@ struct Problem {
   }
 };
 
-std::vector<std::uint32_t> bit_patterns(const std::vector<float>& values) {
-  std::vector<std::uint32_t> bits;
-  for (const float value : values) bits.push_back(std::bit_cast<std::uint32_t>(value));
-  return bits;
-}
-
-void expect_matches(Random& random, const Case& c) {
-  const Problem problem(random, c);
+void expect_bit_conv_matches(Random& random, const BitConvCase& c) {
+  const BitConvProblem problem(random, c);
   const auto expected = bit_patterns(problem.reference());
   EXPECT_EQ(bit_patterns(problem.run()), expected)
       << to_string(c.shape) << ", bits " << c.x_bits << " x " << c.w_bits;
@@ -91,21 +84,23 @@ void expect_matches(Random& random, const Case& c) {
 
 TEST_P(BitConv, MatchesReferenceForEveryGeometry) {
   Random random(20);
-  for (const ConvShape& shape : shapes_to_test(5, 3)) expect_matches(random, {shape, 2, 1});
-  for (const ConvShape& shape : shapes_to_test(16, 17)) expect_matches(random, {shape, 1, 2});
+  for (const ConvShape& shape : shapes_to_test(5, 3))
+    expect_bit_conv_matches(random, {shape, 2, 1});
+  for (const ConvShape& shape : shapes_to_test(16, 17))
+    expect_bit_conv_matches(random, {shape, 1, 2});
 }
 
 TEST_P(BitConv, MatchesReferenceForEveryNumberOfChannelsAndOutputs) {
   Random random(21);
   for (const std::size_t channels : {1U, 7U, 8U, 9U, 31U, 32U, 63U, 64U, 65U, 130U}) {
-    expect_matches(random, {square_shape(3, channels, 4, 3)});
+    expect_bit_conv_matches(random, {square_shape(3, channels, 4, 3)});
   }
   for (const std::size_t outputs : {0U, 1U, 15U, 16U, 32U, 33U, 48U, 64U, 65U, 100U, 130U}) {
-    expect_matches(random, {square_shape(3, 10, outputs, 3), 2, 2});
+    expect_bit_conv_matches(random, {square_shape(3, 10, outputs, 3), 2, 2});
   }
   // Around the pieces after which counts are widened.
   for (const std::size_t channels : {8U * 62U, 8U * 63U, 8U * 64U, 8U * 130U}) {
-    expect_matches(random, {square_shape(2, channels, 2, 1)});
+    expect_bit_conv_matches(random, {square_shape(2, channels, 2, 1)});
   }
 }
 
@@ -116,16 +111,16 @@ TEST_P(BitConv, MatchesReferenceWherePlanesShareADigit) {
                                                  {0.5F, 1.0F, 2.0F}, {0.5F, 1.7F, 1.0F, 0.3F}};
   for (const auto& coefficients : bases) {
     const auto bits = static_cast<int>(coefficients.size());
-    Case c{square_shape(7, 8 * 9, 20, 3), bits, 2};
+    BitConvCase c{square_shape(7, 8 * 9, 20, 3), bits, 2};
     c.x_coefficients = coefficients;
-    expect_matches(random, c);
+    expect_bit_conv_matches(random, c);
     for (const std::size_t channels : {1U, 15U, 16U, 33U, 64U, 170U}) {
       c.shape = square_shape(5, channels, 17, 3);
-      expect_matches(random, c);
+      expect_bit_conv_matches(random, c);
     }
     for (const ConvShape& shape : shapes_to_test(5, 3)) {
       c.shape = shape;
-      expect_matches(random, c);
+      expect_bit_conv_matches(random, c);
     }
   }
 }
@@ -134,7 +129,7 @@ TEST_P(BitConv, MatchesReferenceForEveryPairOfBits) {
   Random random(22);
   for (int x_bits = 1; x_bits <= numerics::kMaxBits; ++x_bits) {
     for (int w_bits = 1; w_bits <= numerics::kMaxBits; ++w_bits) {
-      expect_matches(random, {square_shape(5, 9, 5, 3), x_bits, w_bits});
+      expect_bit_conv_matches(random, {square_shape(5, 9, 5, 3), x_bits, w_bits});
     }
   }
 }
@@ -143,8 +138,9 @@ TEST_P(BitConv, MatchesReferenceWithAndWithoutOffsetsBiasAndResidual) {
   Random random(23);
   for (int mask = 0; mask < 16; ++mask) {
     for (const auto granularity : {Granularity::kTensor, Granularity::kChannel}) {
-      expect_matches(random, {square_shape(4, 12, 20, 3), 2, 3, (mask & 1) != 0, (mask & 2) != 0,
-                              (mask & 4) != 0, (mask & 8) != 0, granularity});
+      expect_bit_conv_matches(random,
+                              {square_shape(4, 12, 20, 3), 2, 3, (mask & 1) != 0, (mask & 2) != 0,
+                               (mask & 4) != 0, (mask & 8) != 0, granularity});
     }
   }
 }
@@ -153,7 +149,7 @@ TEST_P(BitConv, RangesOfLinesGiveTheSameBits) {
   Random random(24);
   ConvShape shape = square_shape(7, 24, 20, 3);
   shape.images = 3;
-  const Problem problem(random, {shape, 2, 2});
+  const BitConvProblem problem(random, {shape, 2, 2});
   const auto whole = bit_patterns(problem.run());
   for (const std::size_t lines : {1U, 2U, 3U, 8U}) {
     EXPECT_EQ(bit_patterns(problem.run(lines)), whole) << lines;
@@ -162,7 +158,7 @@ TEST_P(BitConv, RangesOfLinesGiveTheSameBits) {
 
 TEST_P(BitConv, ImagesLargerThanTheStripMatch) {
   Random random(25);
-  expect_matches(random, {square_shape(40, 128, 3, 3), 3, 1});
+  expect_bit_conv_matches(random, {square_shape(40, 128, 3, 3), 3, 1});
 }
 
 // The base is rounded once, each of Kx Kw + 1 products and additions of the epilogue too, and so
@@ -173,9 +169,9 @@ TEST(BitConv, EqualsTheConvolutionOfDecodedNumbers) {
   for (const ConvShape& shape : shapes_to_test(11, 4)) {
     for (const int mask : {0, 1, 2, 3}) {
       const bool offsets = (mask & 1) != 0;
-      Case c{shape, 3, 2, offsets, offsets};
+      BitConvCase c{shape, 3, 2, offsets, offsets};
       if ((mask & 2) != 0) c.x_coefficients = {0.75F, 1.5F, 0.4F};
-      const Problem problem(random, c);
+      const BitConvProblem problem(random, c);
       const auto x = numerics::decode(problem.x, numerics::tensor_encoding(problem.x_basis));
       const auto w = numerics::decode(problem.w, problem.encoding);
       const PlainConv plain = plain_conv(shape, x, w, problem.bias);

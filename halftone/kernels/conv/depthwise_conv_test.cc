@@ -19,7 +19,7 @@ ConvShape depthwise(std::array<ConvAxis, 3> axes, std::size_t channels, std::siz
   return {images, axes, channels, channels, channels};
 }
 
-struct Problem {
+struct DepthwiseProblem {
   ConvShape shape;
   std::vector<std::int8_t> q;
   float scale = 0.25F;
@@ -29,8 +29,8 @@ struct Problem {
   std::vector<float> bias;
   std::vector<float> residual;
 
-  Problem(Random& random, const ConvShape& s, int bits,
-          Granularity granularity = Granularity::kChannel)
+  DepthwiseProblem(Random& random, const ConvShape& s, int bits,
+                   Granularity granularity = Granularity::kChannel)
       : shape(s),
         q(s.images * s.image_input_pixels() * s.channels),
         w(numerics::random_planes(random, s.outputs, s.inputs(), bits)),
@@ -66,26 +66,26 @@ struct Problem {
 TEST_P(DepthwiseConv, EqualsItsReferenceForEveryTailAndGeometry) {
   Random random(1);
   for (std::size_t channels = 1; channels <= 35; ++channels) {
-    const Problem problem(random, square_shape(5, channels, channels, 3, 1, channels), 3);
+    const DepthwiseProblem problem(random, square_shape(5, channels, channels, 3, 1, channels), 3);
     ASSERT_EQ(problem.run(problem.finish()), problem.reference(problem.finish())) << channels;
     ASSERT_EQ(problem.run({}), problem.reference({})) << channels;
   }
   for (const ConvShape& any : shapes_to_test(1, 1)) {
     for (const std::size_t channels : {3U, 16U, 21U}) {
-      const Problem problem(random, depthwise(any.axes, channels, 2), 2);
+      const DepthwiseProblem problem(random, depthwise(any.axes, channels, 2), 2);
       ASSERT_EQ(problem.run(problem.finish()), problem.reference(problem.finish()))
           << to_string(problem.shape);
     }
   }
   const ConvAxis five = make_axis(9, 5, 2, 2, 2);
-  const Problem wide(random, depthwise({ConvAxis{}, five, five}, 18), 4);
+  const DepthwiseProblem wide(random, depthwise({ConvAxis{}, five, five}, 18), 4);
   EXPECT_EQ(wide.run(wide.finish()), wide.reference(wide.finish()));
 }
 
 TEST_P(DepthwiseConv, ExtremesDoNotOverflow) {
   Random random(2);
   const ConvAxis taps = make_axis(16, 16);
-  Problem problem(random, depthwise({ConvAxis{}, make_axis(32, 32), taps}, 5), 1);
+  DepthwiseProblem problem(random, depthwise({ConvAxis{}, make_axis(32, 32), taps}, 5), 1);
   std::ranges::fill(problem.q, std::int8_t{127});
   for (auto& word : problem.w.planes.words()) word = ~std::uint64_t{0};
   problem.w.planes.clear_tails();
@@ -97,7 +97,7 @@ TEST_P(DepthwiseConv, ExtremesDoNotOverflow) {
 
 TEST_P(DepthwiseConv, RangesOfLinesGiveTheSameBits) {
   Random random(3);
-  const Problem problem(random, square_shape(9, 20, 20, 3, 1, 20), 2);
+  const DepthwiseProblem problem(random, square_shape(9, 20, 20, 3, 1, 20), 2);
   const auto whole = problem.run(problem.finish());
   for (const std::size_t lines : {1U, 2U, 4U}) {
     EXPECT_EQ(problem.run(problem.finish(), lines), whole);
@@ -111,7 +111,7 @@ TEST(DepthwiseReference, IsTheConvolutionOfDecodedNumbers) {
   for (int bits = 1; bits <= numerics::kMaxBits; ++bits) {
     for (const auto granularity :
          {Granularity::kTensor, Granularity::kChannel, Granularity::kGroup}) {
-      const Problem problem(random, square_shape(6, 7, 7, 3, 2, 7), bits, granularity);
+      const DepthwiseProblem problem(random, square_shape(6, 7, 7, 3, 2, 7), bits, granularity);
       std::vector<float> x;
       for (const std::int8_t v : problem.q) {
         x.push_back(static_cast<float>(v) * problem.scale + problem.offset);
@@ -135,7 +135,7 @@ TEST(DepthwiseReference, IsTheConvolutionOfDecodedNumbers) {
 
 TEST(DepthwiseReference, ChannelsOfZeroWeightsGiveTheBias) {
   Random random(5);
-  Problem problem(random, square_shape(4, 3, 3, 3, 1, 3), 2);
+  DepthwiseProblem problem(random, square_shape(4, 3, 3, 3, 1, 3), 2);
   for (numerics::Basis& basis : problem.encoding.bases) basis = numerics::symmetric_basis(2, 0);
   const auto y = problem.reference({});
   for (std::size_t i = 0; i < y.size(); ++i) EXPECT_EQ(y[i], problem.bias[i % 3]);

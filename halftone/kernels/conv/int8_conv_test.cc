@@ -18,7 +18,7 @@ using Int8Conv = PerTarget;
 using numerics::Granularity;
 
 /// Pixels with an offset, and weights with evenly spaced levels, which both products have exactly.
-struct Problem {
+struct Int8ConvProblem {
   ConvShape shape;
   std::vector<std::int8_t> q;
   numerics::BitPlanes w;
@@ -28,7 +28,8 @@ struct Problem {
   float offset = 0.7F;
   float scale = 0.25F;
 
-  Problem(Random& random, const ConvShape& s, int bits, Granularity granularity, std::size_t group)
+  Int8ConvProblem(Random& random, const ConvShape& s, int bits, Granularity granularity,
+                  std::size_t group)
       : shape(s),
         q(s.images * s.image_input_pixels() * s.channels),
         w(numerics::random_planes(random, s.outputs, s.inputs(), bits)),
@@ -82,7 +83,7 @@ struct Problem {
 // offset: a handful of times per group of inputs, and the levels of the weights by a few units.
 void expect_convolution(Random& random, const ConvShape& shape, int bits, Granularity granularity,
                         std::size_t group) {
-  const Problem problem(random, shape, bits, granularity, group);
+  const Int8ConvProblem problem(random, shape, bits, granularity, group);
   std::vector<float> x;
   for (const std::int8_t v : problem.q) {
     x.push_back(static_cast<float>(v) * problem.scale + problem.offset);
@@ -127,7 +128,7 @@ TEST_P(Int8Conv, EqualsTheConvolutionOfDecodedNumbers) {
 
 TEST_P(Int8Conv, RangesOfLinesGiveTheSameBits) {
   Random random(31);
-  const Problem problem(random, square_shape(9, 20, 33, 3), 2, Granularity::kChannel, 0);
+  const Int8ConvProblem problem(random, square_shape(9, 20, 33, 3), 2, Granularity::kChannel, 0);
   for (const auto product : {Int8Product::kPlanes, Int8Product::kLevels}) {
     const auto whole = problem.run(product);
     for (const std::size_t lines : {1U, 2U, 4U}) EXPECT_EQ(problem.run(product, lines), whole);

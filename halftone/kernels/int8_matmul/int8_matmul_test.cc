@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <cmath>
 
 #include "halftone/base/testing.h"
@@ -11,6 +10,7 @@
 #include "halftone/kernels/int8_matmul/plane_matmul.h"
 #include "halftone/kernels/per_target.h"
 #include "halftone/kernels/quantize_rows.h"
+#include "halftone/kernels/testing.h"
 #include "halftone/numerics/test_data.h"
 
 namespace halftone::kernels {
@@ -61,19 +61,13 @@ void for_each_way(int bits, const Body& body) {
   call(LevelsAs<LevelLayout::kNibbles>());
 }
 
-struct Case {
+struct Int8MatmulCase {
   std::size_t rows, inputs, outputs;
   int bits;
   bool offset = true, bias = true;
   Granularity granularity = Granularity::kChannel;
   std::size_t group_size = 0;
 };
-
-std::vector<std::uint32_t> bit_patterns(const std::vector<float>& values) {
-  std::vector<std::uint32_t> bits;
-  for (const float value : values) bits.push_back(std::bit_cast<std::uint32_t>(value));
-  return bits;
-}
 
 std::vector<std::int8_t> random_int8(Random& random, std::size_t count) {
   std::vector<std::int8_t> values(count);
@@ -83,7 +77,7 @@ std::vector<std::int8_t> random_int8(Random& random, std::size_t count) {
   return values;
 }
 
-void expect_matches(Random& random, const Case& c) {
+void expect_int8_matmul_matches(Random& random, const Int8MatmulCase& c) {
   const auto q = random_int8(random, c.rows * c.inputs);
   const auto scales = numerics::random_floats(random, c.rows);
   Int8Rows x{MatrixView<const std::int8_t>(q, c.rows, c.inputs), scales};
@@ -107,10 +101,11 @@ void expect_matches(Random& random, const Case& c) {
 
 TEST_P(Int8Matmul, MatchesReferenceForEveryNumberOfInputs) {
   Random random(10);
-  for (std::size_t inputs = 0; inputs <= 200; ++inputs) expect_matches(random, {2, inputs, 5, 2});
+  for (std::size_t inputs = 0; inputs <= 200; ++inputs)
+    expect_int8_matmul_matches(random, {2, inputs, 5, 2});
   // Around the chunks of 2048 inputs.
   for (const std::size_t inputs : {2047U, 2048U, 2049U, 2399U, 2400U, 2401U, 4095U, 4097U, 4801U}) {
-    expect_matches(random, {2, inputs, 9, 2});
+    expect_int8_matmul_matches(random, {2, inputs, 9, 2});
   }
 }
 
@@ -118,12 +113,12 @@ TEST_P(Int8Matmul, MatchesReferenceForEveryBatchAndOutputTail) {
   Random random(11);
   for (std::size_t rows = 0; rows <= 14; ++rows) {
     for (const std::size_t outputs : {0U, 1U, 15U, 16U, 17U, 31U, 32U, 33U, 65U}) {
-      expect_matches(random, {rows, 100, outputs, 1});
-      expect_matches(random, {rows, 70, outputs, 3});
+      expect_int8_matmul_matches(random, {rows, 100, outputs, 1});
+      expect_int8_matmul_matches(random, {rows, 70, outputs, 3});
     }
   }
   // More blocks than are gathered at a time.
-  expect_matches(random, {2, 40, 64 * 32 + 1, 8});
+  expect_int8_matmul_matches(random, {2, 40, 64 * 32 + 1, 8});
 }
 
 TEST_P(Int8Matmul, MatchesReferenceForEveryNumberOfBits) {
@@ -131,9 +126,10 @@ TEST_P(Int8Matmul, MatchesReferenceForEveryNumberOfBits) {
   for (int bits = 1; bits <= numerics::kMaxBits; ++bits) {
     for (const bool offset : {false, true}) {
       for (const bool bias : {false, true}) {
-        expect_matches(random, {3, 97, 40, bits, offset, bias});
-        expect_matches(random, {3, 97, 40, bits, offset, bias, Granularity::kTensor});
-        expect_matches(random, {3, 97, 40, bits, offset, bias, Granularity::kGroup, 32});
+        expect_int8_matmul_matches(random, {3, 97, 40, bits, offset, bias});
+        expect_int8_matmul_matches(random, {3, 97, 40, bits, offset, bias, Granularity::kTensor});
+        expect_int8_matmul_matches(random,
+                                   {3, 97, 40, bits, offset, bias, Granularity::kGroup, 32});
       }
     }
   }
@@ -142,12 +138,12 @@ TEST_P(Int8Matmul, MatchesReferenceForEveryNumberOfBits) {
 TEST_P(Int8Matmul, MatchesReferenceForGroupsOfAnySize) {
   Random random(13);
   for (const std::size_t size : {1U, 2U, 3U, 7U, 8U, 9U, 20U, 31U, 32U, 33U, 64U, 100U, 128U}) {
-    expect_matches(random, {2, 301, 33, 2, true, true, Granularity::kGroup, size});
+    expect_int8_matmul_matches(random, {2, 301, 33, 2, true, true, Granularity::kGroup, size});
   }
   // Groups that are more than a chunk, and that end where a row does.
-  expect_matches(random, {2, 5000, 33, 2, true, true, Granularity::kGroup, 2100});
-  expect_matches(random, {2, 4096, 33, 2, true, true, Granularity::kGroup, 2048});
-  expect_matches(random, {1, 5000, 7, 1, true, true, Granularity::kGroup, 128});
+  expect_int8_matmul_matches(random, {2, 5000, 33, 2, true, true, Granularity::kGroup, 2100});
+  expect_int8_matmul_matches(random, {2, 4096, 33, 2, true, true, Granularity::kGroup, 2048});
+  expect_int8_matmul_matches(random, {1, 5000, 7, 1, true, true, Granularity::kGroup, 128});
 }
 
 TEST_P(Int8Matmul, ExtremeSumsAreExact) {

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tests of this module share. Only tests include this.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace halftone::kernels {
+
+/// For what must be equal to the last bit, NaN and signs of zero included.
+inline std::vector<std::uint32_t> bit_patterns(const std::vector<float>& values) {
+  std::vector<std::uint32_t> bits;
+  for (const float value : values) bits.push_back(std::bit_cast<std::uint32_t>(value));
+  return bits;
+}
+
+/// [rows, inputs] times the transpose of [outputs, inputs].
+struct MatmulExtents {
+  std::size_t rows;
+  std::size_t inputs;
+  std::size_t outputs;
+};
+
+}  // namespace halftone::kernels
