@@ -16,6 +16,10 @@ namespace halftone {
 class AlignedBuffer {
  public:
   static constexpr std::size_t kAlignment = 64;
+  /// The next multiple of kAlignment, where another part of the bytes may begin.
+  static constexpr std::size_t rounded_up(std::size_t bytes) {
+    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  }
 
   AlignedBuffer() = default;
   /// @throws Error kShape if the size is no size of memory; kUnsupported as require_memory(),

@@ -26,6 +26,14 @@ TEST(AlignedBuffer, IsAlignedZeroedAndReadablePastItsEnd) {
   }
 }
 
+TEST(AlignedBuffer, RoundsSizesUpToWhatItIsAlignedTo) {
+  static_assert(AlignedBuffer::kAlignment == 64);
+  EXPECT_EQ(AlignedBuffer::rounded_up(0), 0u);
+  EXPECT_EQ(AlignedBuffer::rounded_up(1), 64u);
+  EXPECT_EQ(AlignedBuffer::rounded_up(64), 64u);
+  EXPECT_EQ(AlignedBuffer::rounded_up(65), 128u);
+}
+
 TEST(AlignedBuffer, ElementsLeaveOutARemainder) {
   AlignedBuffer buffer(11);
   EXPECT_EQ(buffer.as<float>().size(), 2u);

@@ -9,11 +9,6 @@
 namespace halftone::runtime {
 namespace {
 
-std::size_t aligned(std::size_t bytes) {
-  constexpr std::size_t kAlignment = AlignedBuffer::kAlignment;
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
-
 bool meet(const Lifetime& a, const Lifetime& b) { return a.first <= b.last && b.first <= a.last; }
 
 }  // namespace
@@ -31,7 +26,8 @@ ArenaLayout plan_arena(std::span<const Lifetime> pieces) {
     for (const std::size_t other : placed) {
       if (!meet(pieces[piece], pieces[other])) continue;
       if (offset + pieces[piece].bytes <= layout.offsets[other]) break;
-      offset = std::max(offset, aligned(layout.offsets[other] + pieces[other].bytes));
+      offset =
+          std::max(offset, AlignedBuffer::rounded_up(layout.offsets[other] + pieces[other].bytes));
     }
     layout.offsets[piece] = offset;
     layout.size_bytes = std::max(layout.size_bytes, offset + pieces[piece].bytes);

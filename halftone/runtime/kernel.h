@@ -24,6 +24,10 @@ struct Buffers {
   std::byte* scratch = nullptr;  ///< Kernel::scratch_bytes of them
 };
 
+/// Numbers to read, compute or decode from which on a second thread is worth waking: some 50 us of
+/// work.
+inline constexpr std::size_t kParallelNumbers = std::size_t{1} << 17;
+
 /// One execution of a kernel on the memory it was bound to.
 using Call = std::function<void()>;
 

@@ -38,7 +38,7 @@ void fill_inputs(Session& session) {
   }
 }
 
-constexpr const char* kAxis = "share";
+constexpr const char* kShareAxis = "share";
 
 /// Runs with all other lanes until both bounds are met, once more before without counting it. The
 /// lanes meet after each run, so that they begin the next together and all know how long it took.
@@ -46,13 +46,13 @@ std::vector<double> measure(Session& session, const ProfileOptions& options) {
   session.run();
   std::vector<double> samples;
   double total_us = 0;
-  spmd::psum(spmd::Array(), kAxis);
+  spmd::psum(spmd::Array(), kShareAxis);
   while (samples.size() < std::max<std::size_t>(options.min_runs, 1) ||
          total_us < 1e6 * options.min_seconds) {
     const auto start = Clock::now();
     session.run();
     const double mine = microseconds(Clock::now() - start);
-    samples.push_back(spmd::pmax(spmd::Array::scalar(mine), kAxis).item<double>());
+    samples.push_back(spmd::pmax(spmd::Array::scalar(mine), kShareAxis).item<double>());
     total_us += samples.back();
   }
   return samples;
@@ -112,10 +112,10 @@ Profile profile(const std::vector<PlanPointer>& shares, const spmd::Devices& dev
   }
   std::vector<Measured> measured(shares.size());
   const auto lane = [&] {
-    const std::size_t i = spmd::axis_index(kAxis);
+    const std::size_t i = spmd::axis_index(kShareAxis);
     measured[i] = measure_share(shares[i], options);
   };
-  spmd::pmap(lane, {.axis_name = kAxis, .axis_size = shares.size(), .devices = devices})();
+  spmd::pmap(lane, {.axis_name = kShareAxis, .axis_size = shares.size(), .devices = devices})();
   Profile result;
   result.devices = shares.size();
   for (const PlanPointer& share : shares) result.batch += share->options().batch;

@@ -98,7 +98,7 @@ ir::Tensor whole_numbers(const ir::Tensor& numbers, const ir::Value& input) {
   return whole;
 }
 
-constexpr const char* kAxis = "batch";
+constexpr const char* kBatchAxis = "batch";
 constexpr const char* kActivity = "running the network";
 
 }  // namespace
@@ -117,7 +117,7 @@ class Stream::State {
   [[nodiscard]] std::size_t batch_size() const { return batch_; }
   [[nodiscard]] spmd::MapOptions map_options() const {
     const std::size_t num_batches = (options_.num_samples + batch_ - 1) / batch_;
-    return {.axis_name = kAxis, .axis_size = num_batches, .devices = options_.devices};
+    return {.axis_name = kBatchAxis, .axis_size = num_batches, .devices = options_.devices};
   }
 
   Batch run(std::size_t index) {
@@ -188,7 +188,7 @@ Stream::Stream(const ir::Graph& graph, StreamOptions options, FillInput fill)
 Stream::~Stream() = default;
 
 std::size_t Stream::batch_size() const { return state_->batch_size(); }
-Batch Stream::run_batch() const { return state_->run(spmd::axis_index(kAxis)); }
+Batch Stream::run_batch() const { return state_->run(spmd::axis_index(kBatchAxis)); }
 spmd::MapOptions Stream::map_options() const { return state_->map_options(); }
 void Stream::finish() const { state_->finish(); }
 

@@ -25,7 +25,7 @@ struct Rows {
 };
 
 /// An axis of the result, and how far a step along it goes in each operand.
-struct Axis {
+struct BroadcastAxis {
   std::size_t count = 1;
   std::size_t a = 0;
   std::size_t b = 0;
@@ -33,18 +33,18 @@ struct Axis {
 
 /// Rows for every place along the outer axes.
 struct Broadcast {
-  std::vector<Axis> outer;
+  std::vector<BroadcastAxis> outer;
   Rows rows;
 };
 
 /// The axes of the result, those that are one in both operands joined.
-std::vector<Axis> joined_axes(const NodeContext& context) {
+std::vector<BroadcastAxis> broadcast_axes(const NodeContext& context) {
   const ir::Shape& shape = context.output().shape;
   const auto a = ir::broadcast_strides(context.input(0).shape, shape);
   const auto b = ir::broadcast_strides(context.input(1).shape, shape);
-  std::vector<Axis> axes;
+  std::vector<BroadcastAxis> axes;
   for (std::size_t i = 0; i < shape.rank(); ++i) {
-    const Axis axis{static_cast<std::size_t>(shape[i]), a[i], b[i]};
+    const BroadcastAxis axis{static_cast<std::size_t>(shape[i]), a[i], b[i]};
     if (axis.count == 1) continue;
     const bool continues = !axes.empty() && axes.back().a == axis.a * axis.count &&
                            axes.back().b == axis.b * axis.count;
@@ -58,15 +58,15 @@ std::vector<Axis> joined_axes(const NodeContext& context) {
 }
 
 Broadcast find_broadcast(const NodeContext& context) {
-  Broadcast result{joined_axes(context), {}};
+  Broadcast result{broadcast_axes(context), {}};
   const auto take = [&] {
-    if (result.outer.empty()) return Axis{};
-    const Axis axis = result.outer.back();
+    if (result.outer.empty()) return BroadcastAxis{};
+    const BroadcastAxis axis = result.outer.back();
     result.outer.pop_back();
     return axis;
   };
-  const Axis cols = take();
-  const Axis rows = take();
+  const BroadcastAxis cols = take();
+  const BroadcastAxis rows = take();
   result.rows = {rows.count, cols.count, {rows.a, cols.a}, {rows.b, cols.b}};
   return result;
 }
@@ -139,7 +139,7 @@ T* compute_from(ir::BinaryKind kind, const Broadcast& shape, std::size_t first, 
     compute(kind, shape.rows, a, b, y);
     return y + shape.rows.rows * shape.rows.cols;
   }
-  const Axis& axis = shape.outer[first];
+  const BroadcastAxis& axis = shape.outer[first];
   for (std::size_t i = 0; i < axis.count; ++i) {
     y = compute_from(kind, shape, first + 1, a + i * axis.a, b + i * axis.b, y);
   }

@@ -11,9 +11,6 @@
 namespace halftone::runtime {
 namespace {
 
-/// Numbers from which on a second thread is worth waking: some 50 us of work.
-constexpr std::size_t kParallelNumbers = std::size_t{1} << 17;
-
 /// Rows encoded in parallel.
 struct Encoder {
   RowEncoder encode;

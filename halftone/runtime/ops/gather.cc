@@ -13,9 +13,6 @@
 namespace halftone::runtime {
 namespace {
 
-/// Numbers decoded from which on a second thread is worth waking: some 50 us of work.
-constexpr std::size_t kParallelNumbers = std::size_t{1} << 17;
-
 /// Indices in the memory of a session.
 struct Indices {
   const std::byte* data;

@@ -24,11 +24,6 @@ constexpr std::size_t kPatchRows = 32;
 /// About what a product takes.
 constexpr double kPicosecondsPerProduct = 20;
 
-std::size_t aligned(std::size_t bytes) {
-  constexpr std::size_t kAlignment = AlignedBuffer::kAlignment;
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
-
 /// Codes of 8 bits without their zero point, of any output.
 template <typename Code>
 void widen(const std::byte* codes, std::size_t count, Int zero_point, Short* wide) {
@@ -67,11 +62,11 @@ struct IntegerLayer {
   [[nodiscard]] std::size_t group_filters() const { return filters / groups; }
   [[nodiscard]] std::size_t rows() const { return samples * outputs; }
   [[nodiscard]] std::size_t wide_bytes() const {
-    return aligned(samples * inputs * channels * sizeof(Short));
+    return AlignedBuffer::rounded_up(samples * inputs * channels * sizeof(Short));
   }
   [[nodiscard]] std::size_t patch_bytes() const {
     if (weights.empty() || reads_rows) return 0;
-    return aligned(kPatchRows * weights.front().padded_inputs() * sizeof(Short));
+    return AlignedBuffer::rounded_up(kPatchRows * weights.front().padded_inputs() * sizeof(Short));
   }
   [[nodiscard]] std::size_t scratch_bytes() const { return wide_bytes() + shares * patch_bytes(); }
   [[nodiscard]] std::size_t packed_bytes() const {

@@ -11,7 +11,7 @@ namespace {
 using Dims = dnnl::memory::dims;
 
 /// oneDNN's own bound on axes is 12; more than a handful is nothing anyone multiplies.
-constexpr std::size_t kMostAxes = 6;
+constexpr std::size_t kMostMatMulAxes = 6;
 
 /// An operand as oneDNN's matmul wants it: as many axes as the result, rows before columns.
 struct Operand {
@@ -41,7 +41,7 @@ Operand make_operand(const ir::Shape& shape, bool transposed, bool as_row, std::
   return operand;
 }
 
-struct Product {
+struct MatMulProduct {
   dnnl::matmul primitive;
   dnnl::matmul::primitive_desc desc;
   onednn::PackedMatrix packed;  ///< the right operand where it is constant, else without a buffer
@@ -51,7 +51,7 @@ std::size_t num_axes(const NodeContext& context) {
   return std::max({context.input(0).shape.rank(), context.input(1).shape.rank(), std::size_t{2}});
 }
 
-std::shared_ptr<Product> make_product(const NodeContext& context) {
+std::shared_ptr<MatMulProduct> make_product(const NodeContext& context) {
   const auto& op = context.op<ir::MatMul>();
   const std::size_t axes = num_axes(context);
   const Operand a = make_operand(context.input(0).shape, op.transpose_a, true, axes);
@@ -64,7 +64,7 @@ std::shared_ptr<Product> make_product(const NodeContext& context) {
   const ir::Constant* constant = context.constant(1);
   const auto weights =
       constant == nullptr ? b.desc() : onednn::floats(b.dims, dnnl::memory::format_tag::any);
-  auto product = std::make_shared<Product>();
+  auto product = std::make_shared<MatMulProduct>();
   product->desc = {{a.desc(), weights, y.desc()}, onednn::attributes(), onednn::engine()};
   product->primitive = dnnl::matmul(product->desc);
   if (constant != nullptr) {
@@ -74,7 +74,7 @@ std::shared_ptr<Product> make_product(const NodeContext& context) {
   return product;
 }
 
-Call bind_product(const Product& product, const Buffers& buffers) {
+Call bind_product(const MatMulProduct& product, const Buffers& buffers) {
   void* weights = product.packed.buffer ? product.packed.buffer->data()
                                         : onednn::mutable_data(buffers.inputs[1]);
   const onednn::Argument arguments[] = {
@@ -92,8 +92,8 @@ Verdict judge_matmul(const NodeContext& context) {
   if (context.input(0).shape.element_count() == 0 || context.input(1).shape.element_count() == 0) {
     return refuse("there is nothing to compute");
   }
-  if (num_axes(context) > kMostAxes) {
-    return refuse("more than " + std::to_string(kMostAxes) + " axes");
+  if (num_axes(context) > kMostMatMulAxes) {
+    return refuse("more than " + std::to_string(kMostMatMulAxes) + " axes");
   }
   return accept(context.constant(1) != nullptr ? "the right operand is packed"
                                                : "both operands are computed");

@@ -8,11 +8,6 @@
 namespace halftone::runtime {
 namespace {
 
-std::size_t aligned(std::size_t bytes) {
-  constexpr std::size_t kAlignment = AlignedBuffer::kAlignment;
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
-
 /// The samples of a share on their way along the sequences.
 class Share {
  public:
@@ -26,7 +21,7 @@ class Share {
         width_(layer.hidden) {
     const auto take = [&scratch](std::size_t rows, std::size_t cols) {
       const MatrixView<float> view(reinterpret_cast<float*>(scratch), rows, cols, cols);
-      scratch += aligned(rows * cols * sizeof(float));
+      scratch += AlignedBuffer::rounded_up(rows * cols * sizeof(float));
       return view;
     };
     gates_ = take(rows_, layer.gates);
@@ -223,8 +218,8 @@ std::size_t RecurrentSteps::share_scratch_bytes() const {
   const std::size_t rows = (batch + shares - 1) / shares;
   std::size_t product = 0;
   for (const StateProduct& each : products) product = std::max(product, each.scratch_bytes(rows));
-  return aligned(rows * gates * sizeof(float)) + 3 * aligned(rows * hidden * sizeof(float)) +
-         product;
+  return AlignedBuffer::rounded_up(rows * gates * sizeof(float)) +
+         3 * AlignedBuffer::rounded_up(rows * hidden * sizeof(float)) + product;
 }
 
 void RecurrentSteps::run(const RecurrentBuffers& memory, std::size_t share,

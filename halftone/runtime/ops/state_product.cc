@@ -13,12 +13,6 @@
 namespace halftone::runtime {
 namespace {
 
-/// Parts of scratch begin where any vector may.
-std::size_t aligned(std::size_t bytes) {
-  constexpr std::size_t kAlignment = AlignedBuffer::kAlignment;
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
-
 float* floats(std::byte* data) { return reinterpret_cast<float*>(data); }
 
 std::variant<kernels::FloatMatmulWeights, kernels::BitMatmulWeights, kernels::PlaneMatmulWeights,
@@ -74,14 +68,14 @@ std::size_t StateProduct::size_bytes() const {
 
 std::size_t StateProduct::scratch_bytes(std::size_t rows) const {
   if (std::holds_alternative<kernels::FloatMatmulWeights>(weights_)) {
-    return levels_ ? aligned(rows * inputs_ * sizeof(float)) : 0;
+    return levels_ ? AlignedBuffer::rounded_up(rows * inputs_ * sizeof(float)) : 0;
   }
   // The product, the scales of the rows, and the states in integers or bits.
   const std::size_t codes = table_ && !int8_levels_
                                 ? table_->bits() * words_for_bits(inputs_) * sizeof(std::uint64_t)
                                 : inputs_;
-  return aligned(rows * outputs_ * sizeof(float)) + aligned(rows * sizeof(float)) +
-         aligned(rows * codes);
+  return AlignedBuffer::rounded_up(rows * outputs_ * sizeof(float)) +
+         AlignedBuffer::rounded_up(rows * sizeof(float)) + AlignedBuffer::rounded_up(rows * codes);
 }
 
 void StateProduct::add_floats(MatrixView<const float> h, MatrixView<float> y,
@@ -108,7 +102,8 @@ void StateProduct::multiply_bits(MatrixView<const float> h, MatrixView<float> y,
 void StateProduct::multiply_int8(MatrixView<const float> h, MatrixView<float> y,
                                  std::byte* scratch) const {
   const std::span scales(floats(scratch), h.rows());
-  auto* data = reinterpret_cast<std::int8_t*>(scratch + aligned(scales.size_bytes()));
+  auto* data =
+      reinterpret_cast<std::int8_t*>(scratch + AlignedBuffer::rounded_up(scales.size_bytes()));
   const MatrixView<std::int8_t> q(data, h.rows(), inputs_, inputs_);
   if (int8_levels_) {
     kernels::encode_int8(h, *table_, *int8_levels_, q);
@@ -131,7 +126,7 @@ void StateProduct::add(MatrixView<const float> h, MatrixView<float> y,
     return add_floats(h, y, scratch);
   }
   const MatrixView<float> product(floats(scratch), h.rows(), outputs_, outputs_);
-  std::byte* rest = scratch + aligned(product.size() * sizeof(float));
+  std::byte* rest = scratch + AlignedBuffer::rounded_up(product.size() * sizeof(float));
   if (std::holds_alternative<kernels::BitMatmulWeights>(weights_)) {
     multiply_bits(h, product, rest);
   } else {

@@ -16,8 +16,6 @@ using ir::ReduceKind;
 
 /// Columns that are summed together, and partial sums of a row.
 constexpr std::size_t kLanes = 16;
-/// Numbers from which on a second thread is worth waking: some 50 us of work.
-constexpr std::size_t kParallelNumbers = std::size_t{1} << 17;
 
 template <typename Body>
 void for_shares(std::size_t count, std::size_t shares, const Body& body) {

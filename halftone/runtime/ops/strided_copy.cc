@@ -39,17 +39,18 @@ CopyAxis part_of(const CopyAxis& axis, std::size_t first, std::size_t most) {
 
 /// Whether a plane is a matrix of four-byte elements turned round: the kernel's work.
 bool is_turned(const CopyAxis& outer, const CopyAxis& inner) {
-  constexpr std::ptrdiff_t kBytes = sizeof(std::uint32_t);
-  return outer.src_bytes == kBytes && inner.dst_bytes == kBytes && inner.src_bytes > kBytes &&
-         outer.dst_bytes > kBytes && inner.src_bytes % kBytes == 0 && outer.dst_bytes % kBytes == 0;
+  constexpr std::ptrdiff_t kElementBytes = sizeof(std::uint32_t);
+  return outer.src_bytes == kElementBytes && inner.dst_bytes == kElementBytes &&
+         inner.src_bytes > kElementBytes && outer.dst_bytes > kElementBytes &&
+         inner.src_bytes % kElementBytes == 0 && outer.dst_bytes % kElementBytes == 0;
 }
 
 void turn(const std::byte* src, std::byte* dst, const CopyAxis& outer, const CopyAxis& inner) {
-  constexpr std::size_t kBytes = sizeof(std::uint32_t);
+  constexpr std::size_t kElementBytes = sizeof(std::uint32_t);
   kernels::transpose({reinterpret_cast<const std::uint32_t*>(src), inner.count, outer.count,
-                      static_cast<std::size_t>(inner.src_bytes) / kBytes},
+                      static_cast<std::size_t>(inner.src_bytes) / kElementBytes},
                      {reinterpret_cast<std::uint32_t*>(dst), outer.count, inner.count,
-                      static_cast<std::size_t>(outer.dst_bytes) / kBytes});
+                      static_cast<std::size_t>(outer.dst_bytes) / kElementBytes});
 }
 
 /// The two innermost axes, tile by tile where the lines of source and destination cross.

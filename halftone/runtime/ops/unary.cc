@@ -10,9 +10,6 @@
 namespace halftone::runtime {
 namespace {
 
-/// Numbers from which on a second thread is worth waking: some 50 us of work.
-constexpr std::size_t kParallelNumbers = std::size_t{1} << 17;
-
 bool is_float(const NodeContext& context) {
   return context.input(0).is_dense(ir::ElementType::kFloat32) &&
          context.output().is_dense(ir::ElementType::kFloat32);

@@ -10,17 +10,17 @@ namespace halftone::runtime {
 namespace {
 
 /// An axis of the result, and how far a step along it goes in each operand.
-struct Axis {
+struct ChoiceAxis {
   std::size_t count = 1;
   std::array<std::size_t, 3> steps{};
 };
 
 /// The axes of the result, those that are one in all operands joined; at least one.
-std::vector<Axis> joined_axes(const NodeContext& context) {
+std::vector<ChoiceAxis> choice_axes(const NodeContext& context) {
   const ir::Shape& shape = context.output().shape;
-  std::vector<Axis> axes;
+  std::vector<ChoiceAxis> axes;
   for (std::size_t i = 0; i < shape.rank(); ++i) {
-    Axis axis{static_cast<std::size_t>(shape[i]), {}};
+    ChoiceAxis axis{static_cast<std::size_t>(shape[i]), {}};
     for (std::size_t k = 0; k < 3; ++k) {
       axis.steps[k] = ir::broadcast_strides(context.input(k).shape, shape)[i];
     }
@@ -43,15 +43,16 @@ struct Operands {
   const T* a;
   const T* b;
 
-  [[nodiscard]] Operands at(const Axis& axis, std::size_t i) const {
+  [[nodiscard]] Operands at(const ChoiceAxis& axis, std::size_t i) const {
     return {condition + i * axis.steps[0], a + i * axis.steps[1], b + i * axis.steps[2]};
   }
 };
 
 /// From an axis on; returns where the output goes on. The steps of the last axis are 0 or 1.
 template <typename T>
-T* choose(const std::vector<Axis>& axes, std::size_t first, const Operands<T>& operands, T* y) {
-  const Axis& axis = axes[first];
+T* choose(const std::vector<ChoiceAxis>& axes, std::size_t first, const Operands<T>& operands,
+          T* y) {
+  const ChoiceAxis& axis = axes[first];
   if (first + 1 == axes.size()) {
     for (std::size_t i = 0; i < axis.count; ++i) {
       const Operands<T> here = operands.at(axis, i);
@@ -66,7 +67,7 @@ T* choose(const std::vector<Axis>& axes, std::size_t first, const Operands<T>& o
 }
 
 template <typename T>
-Call bind_choice(const std::vector<Axis>& axes, const Buffers& buffers) {
+Call bind_choice(const std::vector<ChoiceAxis>& axes, const Buffers& buffers) {
   const Operands<T> operands{reinterpret_cast<const std::uint8_t*>(buffers.inputs[0]),
                              reinterpret_cast<const T*>(buffers.inputs[1]),
                              reinterpret_cast<const T*>(buffers.inputs[2])};
@@ -84,7 +85,7 @@ Verdict judge_where(const NodeContext& context) {
 Kernel create_where(const NodeContext& context) {
   Kernel kernel;
   const std::size_t bytes = ir::size_bytes(context.output().encoding.element);
-  kernel.bind = [axes = joined_axes(context), bytes](const Buffers& buffers) -> Call {
+  kernel.bind = [axes = choice_axes(context), bytes](const Buffers& buffers) -> Call {
     switch (bytes) {
       case 1:
         return bind_choice<std::uint8_t>(axes, buffers);
