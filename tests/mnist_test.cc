@@ -13,11 +13,10 @@
 #include "halftone/formats/data/open_dataset.h"
 #include "halftone/formats/model.h"
 #include "halftone/passes/simplify.h"
+#include "tests/example.h"
 
 namespace halftone {
 namespace {
-
-const std::string kExample = std::string(HALFTONE_SOURCE_DIR) + "/examples/mnist";
 
 ir::Graph float_network() {
   ir::Graph graph = formats::load_model(kExample + "/mnist_mlp_700.onnx");

@@ -18,10 +18,10 @@
 #include <thread>
 
 #include "halftone/base/testing.h"
+#include "tests/example.h"
 
 namespace halftone {
 
-inline const std::string kExample = std::string(HALFTONE_SOURCE_DIR) + "/examples/mnist";
 inline const std::string kModel = kExample + "/mnist_mlp_700.onnx";
 
 struct Outcome {

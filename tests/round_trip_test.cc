@@ -14,11 +14,10 @@
 #include "halftone/formats/model.h"
 #include "halftone/passes/simplify.h"
 #include "halftone/runtime/session.h"
+#include "tests/example.h"
 
 namespace halftone {
 namespace {
-
-const std::string kExample = std::string(HALFTONE_SOURCE_DIR) + "/examples/mnist";
 
 ir::Graph load(const std::string& path) {
   ir::Graph graph = formats::load_model(path);

@@ -33,6 +33,11 @@ ir::ActivationKind function_of(const std::string& name) {
 
 }  // namespace
 
+std::size_t num_functions(ir::RecurrentKind kind) {
+  if (kind == ir::RecurrentKind::kLstm) return 3;
+  return kind == ir::RecurrentKind::kGru ? 2 : 1;
+}
+
 RecurrentFields recurrent_fields_of(const ir::Graph& graph, const ir::Node& node) {
   const auto& op = std::get<ir::Recurrent>(node.op);
   RecurrentFields fields;

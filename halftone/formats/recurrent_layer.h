@@ -57,6 +57,9 @@ void for_each_recurrent_field(Fields& fields, Visit&& visit) {
   for_each_field(fields.codes, visit);
 }
 
+/// How many activation functions a layer has.
+std::size_t num_functions(ir::RecurrentKind kind);
+
 /// @param node  a Recurrent
 RecurrentFields recurrent_fields_of(const ir::Graph& graph, const ir::Node& node);
 /// The operator without its state_encoding, which comes with input 1.

@@ -9,15 +9,12 @@
 
 #include "halftone/base/error.h"
 #include "halftone/base/half.h"
+#include "halftone/formats/circle/check.h"
 
 namespace halftone::formats::circle {
 namespace {
 
 using schema::TensorType;
-
-void check(bool holds, const std::string& message) {
-  if (!holds) fail(ErrorKind::kFormat, message);
-}
 
 std::size_t size_bytes(TensorType type) {
   if (type == TensorType::FLOAT16 || type == TensorType::BFLOAT16) return sizeof(std::uint16_t);

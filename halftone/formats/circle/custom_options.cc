@@ -9,16 +9,13 @@
 
 #include "halftone/base/buffer.h"
 #include "halftone/base/error.h"
+#include "halftone/formats/circle/check.h"
 
 namespace halftone::formats::circle {
 namespace {
 
 constexpr const char* kVersionKey = "version";
 constexpr std::size_t kMostBytes = 4096;
-
-void check(bool holds, const std::string& message) {
-  if (!holds) fail(ErrorKind::kFormat, message);
-}
 
 /// Reads a field off the entry of its name.
 class FieldReader {

@@ -14,13 +14,6 @@ namespace {
 
 using ir::Dim;
 
-template <typename Options>
-schema::BuiltinOptionsUnion united(Options options) {
-  schema::BuiltinOptionsUnion result;
-  result.Set(std::move(options));
-  return result;
-}
-
 std::int32_t narrow(Dim number) {
   if (number > std::numeric_limits<std::int32_t>::max()) {
     fail(ErrorKind::kUnsupported, "the number " + std::to_string(number) + ": expected 32 bits");

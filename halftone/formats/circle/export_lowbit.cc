@@ -49,11 +49,6 @@ void export_lq(Exporter& exporter, const ir::Node& node, const LowBitLayer& laye
                std::move(united));
 }
 
-TensorIndex bases_tensor(Exporter& exporter, const char* name, const ir::Tensor& bases) {
-  const FloatBytes floats = narrowest_floats(bases.as<float>());
-  return exporter.constant(name, floats.type, bases.shape(), floats.bytes);
-}
-
 void export_custom(Exporter& exporter, const ir::Node& node, const LowBitLayer& layer) {
   std::vector<TensorIndex> inputs = {exporter.tensor(layer.x), kNoTensor, kNoTensor, kNoTensor,
                                      exporter.tensor(layer.bias)};
@@ -80,6 +75,11 @@ void export_custom(Exporter& exporter, const ir::Node& node, const LowBitLayer& 
 }
 
 }  // namespace
+
+TensorIndex bases_tensor(Exporter& exporter, const char* name, const ir::Tensor& bases) {
+  const FloatBytes floats = narrowest_floats(bases.as<float>());
+  return exporter.constant(name, floats.type, bases.shape(), floats.bytes);
+}
 
 void export_lowbit(Exporter& exporter, const ir::Node& node) {
   const LowBitLayer layer = take_apart(exporter.graph(), node);

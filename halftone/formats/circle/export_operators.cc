@@ -14,13 +14,6 @@ namespace {
 
 using schema::BuiltinOptionsUnion;
 
-template <typename Options>
-BuiltinOptionsUnion united(Options options) {
-  BuiltinOptionsUnion result;
-  result.Set(std::move(options));
-  return result;
-}
-
 /// Writes one node; an overload per operator of the graph.
 class NodeExport {
  public:

@@ -101,11 +101,6 @@ void export_standard(Exporter& exporter, const ir::Node& node) {
                std::move(united));
 }
 
-TensorIndex bases_tensor(Exporter& exporter, const char* name, const ir::Tensor& bases) {
-  const FloatBytes numbers = narrowest_floats(bases.as<float>());
-  return exporter.constant(name, numbers.type, bases.shape(), numbers.bytes);
-}
-
 void export_own(Exporter& exporter, const ir::Node& node) {
   const ir::Graph& graph = exporter.graph();
   const auto& op = std::get<ir::Recurrent>(node.op);

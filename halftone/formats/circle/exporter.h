@@ -74,11 +74,22 @@ class Exporter {
 /// @throws Error kUnsupported if this many bytes of numbers do not fit a FlatBuffer with its tables
 void check_data_size(std::size_t data_bytes);
 
+/// The options of an operator as the file keeps those of any.
+template <typename Options>
+schema::BuiltinOptionsUnion united(Options options) {
+  schema::BuiltinOptionsUnion result;
+  result.Set(std::move(options));
+  return result;
+}
+
 /// Adds the operators of one node. @throws Error kUnsupported if the file has none for it
 void export_node(Exporter& exporter, const ir::Node& node);
 
 /// The number of a fused activation. @throws Error kUnsupported if it has none
 schema::ActivationFunctionType activation_type(const ir::Activation& activation);
+
+/// A tensor of bases, in the narrowest type that holds them.
+TensorIndex bases_tensor(Exporter& exporter, const char* name, const ir::Tensor& bases);
 
 /// A FullyConnected whose weights, input or both are in a basis.
 void export_lowbit(Exporter& exporter, const ir::Node& node);

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "halftone/base/error.h"
+#include "halftone/formats/circle/check.h"
 
 namespace halftone::formats {
 
@@ -34,10 +35,6 @@ constexpr std::size_t kAlignment = 16;
 constexpr flatbuffers::uoffset_t kMostTables = 1000000;
 constexpr flatbuffers::uoffset_t kDeepest = 16;
 constexpr std::size_t kLongestName = 1024;
-
-void check(bool holds, const std::string& message) {
-  if (!holds) fail(ErrorKind::kFormat, message);
-}
 
 std::string range_text(const char* what, std::int64_t found, std::size_t count) {
   return std::string(what) + ": expected an index below " + std::to_string(count) + ", found " +

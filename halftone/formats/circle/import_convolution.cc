@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "halftone/formats/circle/check.h"
 #include "halftone/formats/circle/importer.h"
 
 namespace halftone::formats::circle {
@@ -10,10 +11,6 @@ namespace {
 
 using ir::Dim;
 using ir::ValueId;
-
-void check(bool holds, const std::string& message) {
-  if (!holds) fail(ErrorKind::kFormat, message);
-}
 
 /// Strides and dilations along the height and the width.
 struct Pace {
@@ -169,7 +166,7 @@ void import_l2_pool(OperatorImport& op) {
   emit_pool(op, ir::PoolKind::kAverage, squares, *options, {ir::ActivationKind::kSqrt, 0, 0});
 }
 
-constexpr ImportEntry kEntries[] = {
+constexpr ImportEntry kConvolutionImports[] = {
     {OperatorCode::kConv2d, import_conv},
     {OperatorCode::kDepthwiseConv2d, import_depthwise_conv},
     {OperatorCode::kTransposeConv, import_transpose_conv},
@@ -180,6 +177,6 @@ constexpr ImportEntry kEntries[] = {
 
 }  // namespace
 
-std::span<const ImportEntry> convolution_imports() { return kEntries; }
+std::span<const ImportEntry> convolution_imports() { return kConvolutionImports; }
 
 }  // namespace halftone::formats::circle

@@ -115,7 +115,7 @@ void import_dequantize(OperatorImport& op) {
   op.alias(op.number(0));
 }
 
-constexpr ImportEntry kEntries[] = {
+constexpr ImportEntry kElementwiseImports[] = {
     {OperatorCode::kRelu, import_plain<ActivationKind::kRelu>},
     {OperatorCode::kReluN1To1, import_plain<ActivationKind::kReluN1To1>},
     {OperatorCode::kRelu6, import_plain<ActivationKind::kRelu6>},
@@ -167,6 +167,6 @@ constexpr ImportEntry kEntries[] = {
 
 }  // namespace
 
-std::span<const ImportEntry> elementwise_imports() { return kEntries; }
+std::span<const ImportEntry> elementwise_imports() { return kElementwiseImports; }
 
 }  // namespace halftone::formats::circle

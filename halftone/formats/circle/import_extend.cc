@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "halftone/formats/circle/check.h"
 #include "halftone/formats/circle/importer.h"
 
 namespace halftone::formats::circle {
@@ -12,13 +13,8 @@ namespace {
 using ir::Dim;
 using ir::ValueId;
 
-constexpr std::int64_t kFar = std::int64_t{1} << 40;
-
-void check(bool holds, const std::string& message) {
-  if (!holds) fail(ErrorKind::kFormat, message);
-}
-
 std::vector<std::size_t> counts(std::span<const std::int64_t> numbers) {
+  constexpr std::int64_t kFar = std::int64_t{1} << 40;
   std::vector<std::size_t> result;
   for (const std::int64_t number : numbers) {
     check(number >= 0 && number <= kFar, "a count is out of range: " + std::to_string(number));
@@ -230,7 +226,7 @@ void import_space_to_depth(OperatorImport& op) {
               {image[0], image[1] / size, image[2] / size, size * size * image[3]});
 }
 
-constexpr ImportEntry kEntries[] = {
+constexpr ImportEntry kExtendImports[] = {
     {OperatorCode::kPad, import_pad},
     {OperatorCode::kPadV2, import_pad_with_value},
     {OperatorCode::kMirrorPad, import_mirror_pad},
@@ -250,6 +246,6 @@ constexpr ImportEntry kEntries[] = {
 
 }  // namespace
 
-std::span<const ImportEntry> extend_imports() { return kEntries; }
+std::span<const ImportEntry> extend_imports() { return kExtendImports; }
 
 }  // namespace halftone::formats::circle

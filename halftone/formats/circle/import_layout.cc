@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "halftone/formats/circle/check.h"
 #include "halftone/formats/circle/importer.h"
 
 namespace halftone::formats::circle {
@@ -12,10 +13,6 @@ namespace {
 using ir::Dim;
 using ir::kBatch;
 using ir::ValueId;
-
-void check(bool holds, const std::string& message) {
-  if (!holds) fail(ErrorKind::kFormat, message);
-}
 
 std::vector<std::int64_t> widened(std::span<const std::int32_t> numbers) {
   return {numbers.begin(), numbers.end()};
@@ -283,7 +280,7 @@ void import_strided_slice(OperatorImport& op) {
   emit_slices(op, x, ranges, shrinks ? std::optional(ir::Shape(std::move(kept))) : std::nullopt);
 }
 
-constexpr ImportEntry kEntries[] = {
+constexpr ImportEntry kLayoutImports[] = {
     {OperatorCode::kReshape, import_reshape},
     {OperatorCode::kSqueeze, import_squeeze},
     {OperatorCode::kExpandDims, import_expand_dims},
@@ -299,6 +296,6 @@ constexpr ImportEntry kEntries[] = {
 
 }  // namespace
 
-std::span<const ImportEntry> layout_imports() { return kEntries; }
+std::span<const ImportEntry> layout_imports() { return kLayoutImports; }
 
 }  // namespace halftone::formats::circle

@@ -49,7 +49,7 @@ void import_plain_softmax(OperatorImport& op) {
 
 void import_log_softmax(OperatorImport& op) { import_softmax(op, 1, true); }
 
-constexpr ImportEntry kEntries[] = {
+constexpr ImportEntry kLinearImports[] = {
     {OperatorCode::kFullyConnected, import_fully_connected},
     {OperatorCode::kBatchMatmul, import_batch_matmul},
     {OperatorCode::kSoftmax, import_plain_softmax},
@@ -58,6 +58,6 @@ constexpr ImportEntry kEntries[] = {
 
 }  // namespace
 
-std::span<const ImportEntry> linear_imports() { return kEntries; }
+std::span<const ImportEntry> linear_imports() { return kLinearImports; }
 
 }  // namespace halftone::formats::circle

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "halftone/formats/circle/check.h"
 #include "halftone/formats/circle/custom_options.h"
 #include "halftone/formats/circle/importer.h"
 
@@ -9,10 +10,6 @@ namespace halftone::formats::circle {
 namespace {
 
 using ir::ValueId;
-
-void check(bool holds, const std::string& message) {
-  if (!holds) fail(ErrorKind::kFormat, message);
-}
 
 /// A constant input, which both operators here want for everything but x.
 const ir::Tensor& constant_input(OperatorImport& op, std::size_t i, ir::ElementType element) {
@@ -116,14 +113,14 @@ ValueId optional_input(OperatorImport& op, std::size_t i) {
   return op.has_input(i) ? op.numeric(i) : ir::kAbsent;
 }
 
-constexpr ImportEntry kEntries[] = {
+constexpr ImportEntry kLowbitImports[] = {
     {OperatorCode::kLqFullyConnected, import_lq_fully_connected},
     {OperatorCode::kCustom, import_custom},
 };
 
 }  // namespace
 
-std::span<const ImportEntry> lowbit_imports() { return kEntries; }
+std::span<const ImportEntry> lowbit_imports() { return kLowbitImports; }
 
 void import_own_conv(OperatorImport& op) {
   check(op.num_inputs() == 5, "expected 5 inputs, found " + std::to_string(op.num_inputs()));

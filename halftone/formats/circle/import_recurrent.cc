@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "halftone/formats/circle/check.h"
 #include "halftone/formats/circle/importer.h"
 
 namespace halftone::formats::circle {
@@ -11,10 +12,6 @@ namespace {
 
 using ir::Dim;
 using ir::ValueId;
-
-void check(bool holds, const std::string& message) {
-  if (!holds) fail(ErrorKind::kFormat, message);
-}
 
 /// Where the tensors of one direction of an LSTM are among the inputs.
 struct LstmInputs {
@@ -201,7 +198,7 @@ void import_rnn_step(OperatorImport& op) {
   op.emit(ir::Reshape{{from[0], op.shape(states)[2]}}, {states});
 }
 
-constexpr ImportEntry kEntries[] = {
+constexpr ImportEntry kRecurrentImports[] = {
     {OperatorCode::kUnidirectionalSequenceLstm, import_lstm},
     {OperatorCode::kBidirectionalSequenceLstm, import_bidirectional_lstm},
     {OperatorCode::kUnidirectionalSequenceRnn, import_sequence_rnn},
@@ -211,6 +208,6 @@ constexpr ImportEntry kEntries[] = {
 
 }  // namespace
 
-std::span<const ImportEntry> recurrent_imports() { return kEntries; }
+std::span<const ImportEntry> recurrent_imports() { return kRecurrentImports; }
 
 }  // namespace halftone::formats::circle

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "halftone/formats/circle/check.h"
 #include "halftone/formats/circle/constant_tensor.h"
 #include "halftone/formats/circle/importer.h"
 
@@ -12,10 +13,6 @@ namespace {
 using ir::BinaryKind;
 using ir::ReduceKind;
 using ir::ValueId;
-
-void check(bool holds, const std::string& message) {
-  if (!holds) fail(ErrorKind::kFormat, message);
-}
 
 /// The axes that an input names, rising and each once.
 std::vector<std::size_t> axes_of(OperatorImport& op, std::size_t input, std::size_t rank) {
@@ -89,7 +86,7 @@ void import_l2_normalization(OperatorImport& op) {
   op.emit(ir::Binary{BinaryKind::kDiv, activation}, {x, bounded});
 }
 
-constexpr ImportEntry kEntries[] = {
+constexpr ImportEntry kReduceImports[] = {
     {OperatorCode::kMean, import_reduce<ReduceKind::kMean>},
     {OperatorCode::kSum, import_reduce<ReduceKind::kSum>},
     {OperatorCode::kReduceProd, import_reduce<ReduceKind::kProd>},
@@ -104,6 +101,6 @@ constexpr ImportEntry kEntries[] = {
 
 }  // namespace
 
-std::span<const ImportEntry> reduce_imports() { return kEntries; }
+std::span<const ImportEntry> reduce_imports() { return kReduceImports; }
 
 }  // namespace halftone::formats::circle

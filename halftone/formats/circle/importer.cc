@@ -4,16 +4,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "halftone/formats/circle/check.h"
 #include "halftone/formats/circle/constant_tensor.h"
 #include "halftone/formats/circle/custom_options.h"
 #include "halftone/formats/circle/listing.h"
 
 namespace halftone::formats::circle {
 namespace {
-
-void check(bool holds, const std::string& message) {
-  if (!holds) fail(ErrorKind::kFormat, message);
-}
 
 std::string label(const FileModel& file, std::size_t op) {
   const OperatorCode code = file.code(op);

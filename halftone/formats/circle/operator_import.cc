@@ -3,19 +3,12 @@
 #include <cmath>
 #include <utility>
 
+#include "halftone/formats/circle/check.h"
 #include "halftone/formats/circle/constant_tensor.h"
 #include "halftone/formats/circle/importer.h"
 #include "halftone/formats/low_bit_layer.h"
 
 namespace halftone::formats::circle {
-namespace {
-
-void check(bool holds, const std::string& message) {
-  if (!holds) fail(ErrorKind::kFormat, message);
-}
-
-}  // namespace
-
 OperatorImport::OperatorImport(Importer& importer, std::size_t op)
     : importer_(importer),
       op_(op),

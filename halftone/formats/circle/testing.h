@@ -11,6 +11,7 @@
 
 #include "circle_generated.h"
 #include "halftone/formats/circle/export.h"
+#include "halftone/formats/circle/exporter.h"
 #include "halftone/formats/circle/import.h"
 #include "halftone/ir/testing.h"
 
@@ -57,12 +58,6 @@ using Ints = std::vector<std::int32_t>;
 inline FileTensor integers(const Ints& numbers) {
   return constant_tensor(Ints{static_cast<std::int32_t>(numbers.size())}, schema::TensorType::INT32,
                          numbers);
-}
-template <typename Options>
-schema::BuiltinOptionsUnion united(Options options) {
-  schema::BuiltinOptionsUnion result;
-  result.Set(std::move(options));
-  return result;
 }
 /// Tensor 0 is the input of the graph; the operator reads `inputs` and computes `outputs`, which
 /// are the graph's.

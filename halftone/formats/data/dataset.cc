@@ -11,7 +11,7 @@
 namespace halftone::formats {
 namespace {
 
-constexpr std::size_t kMostElements = std::size_t{1} << 28;
+constexpr std::size_t kMostSampleElements = std::size_t{1} << 28;
 
 std::vector<std::size_t> without_ones(const std::vector<std::size_t>& extents) {
   std::vector<std::size_t> kept;
@@ -24,7 +24,7 @@ std::vector<std::size_t> without_ones(const std::vector<std::size_t>& extents) {
 void check_sample_shape(const SampleShape& shape) {
   std::size_t elements = 1;
   for (const std::size_t extent : shape.extents) {
-    if (extent == 0 || elements > kMostElements / extent) {
+    if (extent == 0 || elements > kMostSampleElements / extent) {
       fail(ErrorKind::kFormat,
            "expected samples of 1 to 2^28 numbers, found shape " + shape.text());
     }

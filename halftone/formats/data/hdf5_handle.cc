@@ -11,7 +11,7 @@ namespace halftone::formats {
 namespace {
 
 /// The most numbers one HDF5 data set may claim to have; keeps every product from overflowing.
-constexpr std::size_t kMostElements = std::size_t{1} << 40;
+constexpr std::size_t kMostSetElements = std::size_t{1} << 40;
 constexpr std::size_t kMostElementBytes = std::size_t{1} << 23;
 constexpr std::size_t kMostChunkBytes = std::size_t{1} << 30;
 
@@ -105,7 +105,7 @@ std::vector<std::size_t> table_extents(const Hdf5Handle& table) {
   std::size_t elements = 1;
   for (int i = 0; i < rank; ++i) {
     const std::size_t extent = extents.at(static_cast<std::size_t>(i));
-    if (extent != 0 && elements > kMostElements / extent) {
+    if (extent != 0 && elements > kMostSetElements / extent) {
       fail(ErrorKind::kFormat, "expected at most 2^40 numbers, found more");
     }
     elements *= extent;
@@ -274,7 +274,7 @@ TableFacts table_facts(const Hdf5Handle& table, bool raw) {
 
 void read_table(const Hdf5Handle& table, const TableFacts& facts, std::span<std::byte> dst) {
   check_room(facts, product(facts.extents), dst.size());
-  check_stored_chunks(table, 0, kMostElements);
+  check_stored_chunks(table, 0, kMostSetElements);
   const Hdf5Handle stored(::H5Dget_type(table.get()), ::H5Tclose, "an element type");
   const hid_t wanted = facts.raw ? stored.get() : memory_type(facts.type);
   check_read(::H5Dread(table.get(), wanted, H5S_ALL, H5S_ALL, H5P_DEFAULT, dst.data()));

@@ -49,12 +49,6 @@ std::vector<float> run(const ir::Graph& graph) {
   return numbers(run_by_definition(graph, list(floats({1, 2}, {-3, 4})))[0]);
 }
 
-void expect_failure(const TestModel& model, ErrorKind kind, const std::string& text) {
-  ErrorKind found{};
-  EXPECT_THAT(import_failure(model.bytes(), found), HasSubstr(text));
-  EXPECT_EQ(found, kind);
-}
-
 TensorProto truth(bool value) {
   TensorProto proto;
   proto.set_data_type(TensorProto::BOOL);

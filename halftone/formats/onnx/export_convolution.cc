@@ -15,13 +15,13 @@ using ir::Node;
 using ir::ValueId;
 using onnx_pb::NodeProto;
 
-std::vector<std::int64_t> channels_first(std::size_t rank) {
+std::vector<std::int64_t> order_channels_first(std::size_t rank) {
   std::vector<std::int64_t> permutation(rank);
   std::iota(permutation.begin() + 2, permutation.end(), std::int64_t{1});
   permutation[1] = static_cast<std::int64_t>(rank) - 1;
   return permutation;
 }
-std::vector<std::int64_t> channels_last(std::size_t rank) {
+std::vector<std::int64_t> order_channels_last(std::size_t rank) {
   std::vector<std::int64_t> permutation(rank);
   std::iota(permutation.begin() + 1, permutation.end(), std::int64_t{2});
   permutation.back() = 1;
@@ -37,7 +37,7 @@ std::string transposed(Exporter& exporter, const std::string& input,
 std::string image(Exporter& exporter, const Node& node) {
   const std::size_t rank = exporter.type(node.output).shape.rank();
   const std::string name = exporter.fresh(exporter.name(node.output) + "/channels_first");
-  return transposed(exporter, exporter.read(node.inputs[0]), channels_first(rank), name);
+  return transposed(exporter, exporter.read(node.inputs[0]), order_channels_first(rank), name);
 }
 
 /// A constant in another order of its elements.
@@ -103,7 +103,8 @@ void finish(Exporter& exporter, const Node& node, const std::string& result,
   const bool fused = activation != ir::Activation{};
   const std::string& output = exporter.name(node.output);
   const std::string linear = fused ? exporter.fresh(output + "/linear") : output;
-  transposed(exporter, result, channels_last(exporter.type(node.output).shape.rank()), linear);
+  transposed(exporter, result, order_channels_last(exporter.type(node.output).shape.rank()),
+             linear);
   if (fused) export_activation(exporter, activation, linear, output);
 }
 
@@ -139,7 +140,7 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Conv& op) {
   if (export_layer_in_basis(exporter, node, op)) return;
   const std::string x = image(exporter, node);
   const std::string w = weights(exporter, node.inputs[1], [&](const ir::Tensor& tensor) {
-    return in_order(tensor, channels_first(tensor.shape().rank()));
+    return in_order(tensor, order_channels_first(tensor.shape().rank()));
   });
   const std::string result = fresh_result(exporter, node);
   set_attributes(exporter, node,

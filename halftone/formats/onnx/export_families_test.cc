@@ -16,7 +16,7 @@ using ir::kBatch;
 using ir::Shape;
 using ir::ValueId;
 
-struct Case {
+struct ExportCase {
   ir::Operator op;
   std::vector<Shape> inputs{{kBatch, 3, 4}};
   /// Indices behind the inputs.
@@ -27,7 +27,7 @@ ir::Tensor places(const Shape& shape, const std::vector<std::int64_t>& values) {
   return ir::Tensor::from<std::int64_t>(shape, std::span(values));
 }
 
-ir::Graph graph_of(const Case& test) {
+ir::Graph graph_of(const ExportCase& test) {
   ir::Graph graph;
   std::vector<ValueId> inputs;
   for (const Shape& shape : test.inputs) {
@@ -41,8 +41,8 @@ ir::Graph graph_of(const Case& test) {
   return graph;
 }
 
-std::vector<Case> cases() {
-  std::vector<Case> result;
+std::vector<ExportCase> cases() {
+  std::vector<ExportCase> result;
   const auto add = [&](ir::Operator op, std::vector<Shape> inputs = {{kBatch, 3, 4}}) {
     result.push_back({std::move(op), std::move(inputs), {}});
   };
@@ -96,7 +96,7 @@ std::vector<Case> cases() {
 }
 
 TEST(ExportOnnx, FamiliesComeBackTheSame) {
-  for (const Case& test : cases()) {
+  for (const ExportCase& test : cases()) {
     const ir::Graph graph = graph_of(test);
     SCOPED_TRACE(ir::to_text(graph));
     const ir::Graph again = import_onnx(export_onnx(graph), {});
@@ -127,8 +127,8 @@ TEST(ExportOnnx, TruthValuesComeBackTheSame) {
   ir::test::expect_same_function(again, graph);
 }
 
-TEST(ExportOnnx, RefusesWhatOnnxCannotSay) {
-  const auto refused = [](const Case& test, const std::string& text) {
+TEST(ExportOnnx, RefusesAttributesThatOnnxCannotSay) {
+  const auto refused = [](const ExportCase& test, const std::string& text) {
     ir::test::expect_error(ErrorKind::kUnsupported, text, [&] { export_onnx(graph_of(test)); });
   };
   refused({ir::BroadcastTo{{kBatch, 4}}, {{4}}, {}}, "for every sample of the batch");

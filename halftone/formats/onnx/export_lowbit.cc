@@ -2,6 +2,7 @@
 // A layer in a basis: an operator of our own.
 #include "halftone/formats/low_bit_layer.h"
 #include "halftone/formats/onnx/exporter.h"
+#include "halftone/formats/onnx/fields.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/tensors.h"
 
@@ -10,23 +11,6 @@ namespace {
 
 using ir::Node;
 using onnx_pb::NodeProto;
-
-/// Sets the attribute of a field.
-class FieldWriter {
- public:
-  explicit FieldWriter(NodeProto& node) : node_(node) {}
-
-  void operator()(const char* name, std::int64_t value) { set_attribute(node_, name, value); }
-  void operator()(const char* name, bool value) {
-    set_attribute(node_, name, std::int64_t{value ? 1 : 0});
-  }
-  void operator()(const char* name, numerics::Granularity value) {
-    set_attribute(node_, name, to_string(value));
-  }
-
- private:
-  NodeProto& node_;
-};
 
 }  // namespace
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string>
 
-#include "halftone/base/error.h"
 #include "halftone/formats/low_bit_layer.h"
 #include "halftone/formats/onnx/exporter.h"
 #include "halftone/formats/onnx/tensors.h"
@@ -13,8 +12,6 @@ namespace {
 
 using ir::Node;
 using onnx_pb::NodeProto;
-
-[[noreturn]] void unsupported(const std::string& what) { fail(ErrorKind::kUnsupported, what); }
 
 /// A node of the operator's inputs, and of others behind them.
 NodeProto& add_like(Exporter& exporter, const Node& node, std::string_view op_type,

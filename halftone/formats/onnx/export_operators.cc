@@ -3,7 +3,6 @@
 #include <cmath>
 #include <limits>
 
-#include "halftone/base/error.h"
 #include "halftone/formats/onnx/exporter.h"
 #include "halftone/formats/onnx/tensors.h"
 
@@ -14,8 +13,6 @@ using ir::ActivationKind;
 using ir::Node;
 using ir::ValueId;
 using onnx_pb::NodeProto;
-
-[[noreturn]] void unsupported(const std::string& what) { fail(ErrorKind::kUnsupported, what); }
 
 /// The operator that is an activation without parameters; empty if there is none.
 std::string_view plain_operator(ActivationKind kind) {

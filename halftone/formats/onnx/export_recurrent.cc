@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "halftone/formats/onnx/exporter.h"
+#include "halftone/formats/onnx/fields.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/tensors.h"
 #include "halftone/formats/recurrent_layer.h"
@@ -34,11 +35,6 @@ std::string_view listed_name(ir::ActivationKind kind) {
     default:
       return "";
   }
-}
-
-std::size_t num_functions(ir::RecurrentKind kind) {
-  if (kind == ir::RecurrentKind::kLstm) return 3;
-  return kind == ir::RecurrentKind::kGru ? 2 : 1;
 }
 
 bool has(const Node& node, std::size_t i) {
@@ -195,27 +191,6 @@ void export_standard(Exporter& exporter, const Node& node) {
     exporter.add_node("Identity", {states}, output);
   }
 }
-
-/// Sets the attribute of a field.
-class FieldWriter {
- public:
-  explicit FieldWriter(NodeProto& node) : node_(node) {}
-
-  void operator()(const char* name, std::int64_t value) { set_attribute(node_, name, value); }
-  void operator()(const char* name, bool value) {
-    set_attribute(node_, name, std::int64_t{value ? 1 : 0});
-  }
-  void operator()(const char* name, float value) { set_attribute(node_, name, value); }
-  void operator()(const char* name, const std::string& value) {
-    set_attribute(node_, name, std::string_view(value));
-  }
-  void operator()(const char* name, numerics::Granularity value) {
-    set_attribute(node_, name, to_string(value));
-  }
-
- private:
-  NodeProto& node_;
-};
 
 void export_own(Exporter& exporter, const Node& node) {
   const auto& op = std::get<ir::Recurrent>(node.op);

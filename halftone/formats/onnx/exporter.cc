@@ -202,4 +202,6 @@ void set_attribute(NodeProto& node, const std::string& name,
   for (const std::string& value : values) attribute.add_strings(value);
 }
 
+void unsupported(const std::string& what) { fail(ErrorKind::kUnsupported, what); }
+
 }  // namespace halftone::formats::onnx

@@ -81,6 +81,9 @@ void set_attribute(onnx_pb::NodeProto& node, const std::string& name,
 void set_attribute(onnx_pb::NodeProto& node, const std::string& name,
                    const std::vector<std::string>& values);
 
+/// @throws Error kUnsupported, always
+[[noreturn]] void unsupported(const std::string& what);
+
 // export_operators.cc
 
 /// Adds what a node of the graph is in ONNX.

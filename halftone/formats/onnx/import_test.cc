@@ -30,14 +30,6 @@ TestModel small_model() {
   return model;
 }
 
-void expect_failure(const TestModel& model, ErrorKind kind, const std::string& text) {
-  ErrorKind found{};
-  const std::string message = import_failure(model.bytes(), found);
-  EXPECT_THAT(message, HasSubstr(text));
-  EXPECT_EQ(found, kind) << message;
-  EXPECT_EQ(message.find('\n'), std::string::npos);
-}
-
 TEST(ImportOnnx, ReadsTheBundledNetwork) {
   const auto bytes =
       read_file(std::string(HALFTONE_SOURCE_DIR) + "/examples/mnist/mnist_mlp_700.onnx");

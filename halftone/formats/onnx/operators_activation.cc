@@ -17,7 +17,7 @@ using ir::ActivationKind;
 using ir::ValueId;
 
 /// An operator that is one activation: the attributes that give alpha and beta and their defaults.
-struct Entry {
+struct ActivationEntry {
   std::string_view op_type;
   ActivationKind kind;
   const char* alpha = nullptr;
@@ -26,7 +26,7 @@ struct Entry {
   float beta_default = 0;
 };
 
-constexpr Entry kActivations[] = {
+constexpr ActivationEntry kActivations[] = {
     {"Abs", ActivationKind::kAbs},
     {"Ceil", ActivationKind::kCeil},
     {"Celu", ActivationKind::kCelu, "alpha", 1.0F},
@@ -81,7 +81,7 @@ float bound(NodeBuilder& node, std::size_t i, const char* name, float otherwise)
   return node.has_input(i) ? node.scalar_input(i) : otherwise;
 }
 
-bool is_known(NodeBuilder& node, std::size_t i) {
+bool is_known_bound(NodeBuilder& node, std::size_t i) {
   return node.opset() < 11 || !node.has_input(i) || node.constant(node.input(i)) != nullptr;
 }
 
@@ -98,7 +98,7 @@ ir::Unary clip(float low, float high) {
 }  // namespace
 
 void build_activation(NodeBuilder& node) {
-  const auto* entry = std::ranges::find(kActivations, node.op_type(), &Entry::op_type);
+  const auto* entry = std::ranges::find(kActivations, node.op_type(), &ActivationEntry::op_type);
   if (entry == std::end(kActivations)) {
     fail(ErrorKind::kInternal, "no activation for " + node.op_type());
   }
@@ -145,7 +145,7 @@ void build_shrink(NodeBuilder& node) {
 void build_clip(NodeBuilder& node) {
   ValueId x = node.input(0);
   const bool is_float = node.type(x).is_dense(ir::ElementType::kFloat32);
-  if (is_float && is_known(node, 1) && is_known(node, 2)) {
+  if (is_float && is_known_bound(node, 1) && is_known_bound(node, 2)) {
     const float low = bound(node, 1, "min", -kInfinity);
     const float high = bound(node, 2, "max", kInfinity);
     node.set_output(0, node.emit(clip(low, high), {x}));

@@ -15,7 +15,8 @@ namespace {
 using ir::BinaryKind;
 using ir::ValueId;
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+/// The score of what is not attended to.
+constexpr float kMasked = -std::numeric_limits<float>::infinity();
 
 /// [batch, steps, heads size] as [batch, steps, heads, size].
 ValueId with_heads(NodeBuilder& node, ValueId x, std::int64_t heads) {
@@ -55,7 +56,7 @@ ValueId causal_bias(NodeBuilder& node, ir::Dim steps, ir::Dim keys, ir::Dim past
   const auto values = bias.as<float>();
   for (ir::Dim i = 0; i < steps; ++i) {
     for (ir::Dim j = i + past + 1; j < keys; ++j) {
-      values[static_cast<std::size_t>(i * keys + j)] = -kInfinity;
+      values[static_cast<std::size_t>(i * keys + j)] = kMasked;
     }
   }
   return node.add_constant(std::move(bias));
@@ -64,14 +65,14 @@ ValueId causal_bias(NodeBuilder& node, ir::Dim steps, ir::Dim keys, ir::Dim past
 /// What the file's mask adds to the scores; masks of fewer keys leave out the others.
 ValueId mask_bias(NodeBuilder& node, ValueId mask, ir::Dim keys) {
   if (node.type(mask).is_dense(ir::ElementType::kBool)) {
-    mask = emit_where(node, mask, node.add_scalar(0.0F), node.add_scalar(-kInfinity));
+    mask = emit_where(node, mask, node.add_scalar(0.0F), node.add_scalar(kMasked));
   }
   const ir::Shape shape = node.type(mask).shape;
   if (shape.rank() == 0 || shape.back() == 1 || shape.back() >= keys) return mask;
   ir::Pad pad{ir::PadMode::kConstant, std::vector<std::size_t>(shape.rank(), 0), {}};
   pad.after = pad.before;
   pad.after.back() = static_cast<std::size_t>(keys - shape.back());
-  return node.emit(std::move(pad), {mask, node.add_scalar(-kInfinity)});
+  return node.emit(std::move(pad), {mask, node.add_scalar(kMasked)});
 }
 
 /// Softmax of scores + bias; a step that may look at nothing gets zeros.

@@ -15,12 +15,12 @@ namespace {
 using ir::BinaryKind;
 using ir::ValueId;
 
-struct Entry {
+struct BinaryEntry {
   std::string_view op_type;
   BinaryKind kind;
 };
 
-constexpr Entry kBinary[] = {
+constexpr BinaryEntry kBinary[] = {
     {"Add", BinaryKind::kAdd},         {"Sum", BinaryKind::kAdd},
     {"Sub", BinaryKind::kSub},         {"Mul", BinaryKind::kMul},
     {"Div", BinaryKind::kDiv},         {"Pow", BinaryKind::kPow},
@@ -41,7 +41,7 @@ BinaryKind binary_kind(const NodeBuilder& node) {
     }
     return direction == "LEFT" ? BinaryKind::kShiftLeft : BinaryKind::kShiftRight;
   }
-  const auto* entry = std::ranges::find(kBinary, node.op_type(), &Entry::op_type);
+  const auto* entry = std::ranges::find(kBinary, node.op_type(), &BinaryEntry::op_type);
   if (entry == std::end(kBinary)) fail(ErrorKind::kInternal, "no pairs for " + node.op_type());
   const bool truncates = entry->kind == BinaryKind::kMod && node.int_attribute("fmod", 0) != 0;
   return truncates ? BinaryKind::kFmod : entry->kind;

@@ -8,6 +8,7 @@
 #include "halftone/base/error.h"
 #include "halftone/formats/conv_layer.h"
 #include "halftone/formats/low_bit_layer.h"
+#include "halftone/formats/onnx/fields.h"
 #include "halftone/formats/onnx/node_builder.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/window.h"
@@ -34,25 +35,6 @@ ir::AffineParameters affine_parameters(NodeBuilder& node) {
   }
   return parameters;
 }
-
-/// Reads a field off the attribute of its name; without one it keeps its default.
-class FieldReader {
- public:
-  explicit FieldReader(const NodeBuilder& node) : node_(node) {}
-
-  void operator()(const char* name, std::int64_t& value) const {
-    value = node_.int_attribute(name, value);
-  }
-  void operator()(const char* name, bool& value) const {
-    value = node_.int_attribute(name, value ? 1 : 0) != 0;
-  }
-  void operator()(const char* name, numerics::Granularity& value) const {
-    value = granularity_of(node_.string_attribute(name, std::string(to_string(value))));
-  }
-
- private:
-  const NodeBuilder& node_;
-};
 
 ValueId encoded_weight(NodeBuilder& node, const LowBitFields& fields) {
   const ir::Tensor& planes = node.constant_input(3);

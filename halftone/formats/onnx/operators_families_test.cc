@@ -21,7 +21,7 @@ using Ints = std::vector<std::int64_t>;
 using Floats = std::vector<float>;
 
 /// A node "n" on x, which holds 0, 1, 2, ...
-struct Case {
+struct FamilyCase {
   std::string op_type;
   std::int64_t opset = 17;
   Ints shape;
@@ -29,7 +29,7 @@ struct Case {
   std::function<void(TestModel&, NodeProto&)> fill;
 };
 
-TestModel model_of(const Case& test) {
+TestModel model_of(const FamilyCase& test) {
   TestModel model(test.opset);
   std::vector<std::string> inputs{"x"};
   inputs.insert(inputs.end(), test.operands.begin(), test.operands.end());
@@ -40,12 +40,12 @@ TestModel model_of(const Case& test) {
   return model;
 }
 
-Floats result(const Case& test) {
+Floats result(const FamilyCase& test) {
   const ir::Tensor x = ir::test::counting(ir::Shape(test.shape));
   return numbers(run_by_definition(model_of(test).import(), list(x.clone()))[0]);
 }
 
-void expect_result(const Case& test, const Floats& expected) {
+void expect_result(const FamilyCase& test, const Floats& expected) {
   EXPECT_THAT(result(test), Pointwise(FloatNear(1e-5F), expected))
       << test.op_type << " of operator set " << test.opset;
 }
@@ -132,9 +132,9 @@ TEST(Families, ResizeKeepsProportionsAndTakesAxes) {
       set(n, "keep_aspect_ratio_policy", policy);
     };
   };
-  const Case larger{"Resize", 18, {2, 2}, {"", "", "sizes"}, keep("not_larger")};
+  const FamilyCase larger{"Resize", 18, {2, 2}, {"", "", "sizes"}, keep("not_larger")};
   expect_result(larger, {0, 1, 2, 3});
-  const Case smaller{"Resize", 18, {2, 2}, {"", "", "sizes"}, keep("not_smaller")};
+  const FamilyCase smaller{"Resize", 18, {2, 2}, {"", "", "sizes"}, keep("not_smaller")};
   expect_result(smaller, {0, 0, 1, 1, 0, 0, 1, 1, 2, 2, 3, 3, 2, 2, 3, 3});
 }
 
@@ -240,8 +240,8 @@ TEST(Families, RotaryEmbeddingTurnsPairs) {
   expect_result({"RotaryEmbedding", 23, {1, 1, 1, 4}, {"cos", "sin"}, partly}, {-1, 0, 2, 3});
 }
 
-struct Refusal {
-  Case test;
+struct FamilyRefusal {
+  FamilyCase test;
   ErrorKind kind;
   std::string text;
 };
@@ -263,7 +263,7 @@ std::function<void(TestModel&, NodeProto&)> with(const std::string& name, std::i
 
 TEST(Families, RefuseWhatTheyCannotDoWithAReason) {
   const auto plain = with("unused", 1);
-  const std::vector<Refusal> refusals{
+  const std::vector<FamilyRefusal> refusals{
       {{"BitShift", 17, {2, 3}, {"x"}, with("direction", "UP")},
        ErrorKind::kFormat,
        "expected LEFT"},
@@ -362,7 +362,7 @@ TEST(Families, RefuseWhatTheyCannotDoWithAReason) {
        "expected angles of every step"},
       {{"NegativeLogLikelihoodLoss", 17, {3}, {"x"}, plain}, ErrorKind::kShape, "targets"},
   };
-  for (const Refusal& refusal : refusals) {
+  for (const FamilyRefusal& refusal : refusals) {
     ErrorKind kind{};
     const std::string message = import_failure(model_of(refusal.test).bytes(), kind);
     EXPECT_THAT(message, HasSubstr("node 'n' (" + refusal.test.op_type + ")"));

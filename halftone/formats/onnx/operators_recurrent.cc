@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "halftone/base/error.h"
+#include "halftone/formats/onnx/fields.h"
 #include "halftone/formats/onnx/node_builder.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/recurrent_layer.h"
@@ -125,11 +126,6 @@ class ActivationReader {
   std::size_t num_alphas_ = 0;
   std::size_t num_betas_ = 0;
 };
-
-std::size_t num_functions(RecurrentKind kind) {
-  if (kind == RecurrentKind::kLstm) return 3;
-  return kind == RecurrentKind::kGru ? 2 : 1;
-}
 
 /// The functions of every direction.
 std::vector<std::array<ir::Activation, 3>> read_activations(NodeBuilder& node,
@@ -275,31 +271,6 @@ void build_recurrent(NodeBuilder& node) {
 }
 
 namespace {
-
-/// Reads a field off the attribute of its name; without one it keeps its default.
-class FieldReader {
- public:
-  explicit FieldReader(const NodeBuilder& node) : node_(node) {}
-
-  void operator()(const char* name, std::int64_t& value) const {
-    value = node_.int_attribute(name, value);
-  }
-  void operator()(const char* name, bool& value) const {
-    value = node_.int_attribute(name, value ? 1 : 0) != 0;
-  }
-  void operator()(const char* name, float& value) const {
-    value = node_.float_attribute(name, value);
-  }
-  void operator()(const char* name, std::string& value) const {
-    value = node_.string_attribute(name, value);
-  }
-  void operator()(const char* name, numerics::Granularity& value) const {
-    value = granularity_of(node_.string_attribute(name, std::string(to_string(value))));
-  }
-
- private:
-  const NodeBuilder& node_;
-};
 
 /// The weights of inputs 2 and 3 in a basis.
 ValueId encoded_weights(NodeBuilder& node, const LowBitFields& codes) {

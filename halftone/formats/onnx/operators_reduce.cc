@@ -13,13 +13,13 @@ namespace {
 
 using ir::ValueId;
 
-struct Entry {
+struct ReduceEntry {
   std::string_view op_type;
   ir::ReduceKind kind;
   std::int64_t axes_are_input_since = 18;
 };
 
-constexpr Entry kKinds[] = {
+constexpr ReduceEntry kKinds[] = {
     {"ReduceSum", ir::ReduceKind::kSum, 13},   {"ReduceMean", ir::ReduceKind::kMean},
     {"ReduceMax", ir::ReduceKind::kMax},       {"ReduceMin", ir::ReduceKind::kMin},
     {"ReduceProd", ir::ReduceKind::kProd},     {"ReduceL1", ir::ReduceKind::kL1},
@@ -40,7 +40,7 @@ std::int64_t number_input(NodeBuilder& node, std::size_t i) {
 }  // namespace
 
 void build_reduce(NodeBuilder& node) {
-  const auto* entry = std::ranges::find(kKinds, node.op_type(), &Entry::op_type);
+  const auto* entry = std::ranges::find(kKinds, node.op_type(), &ReduceEntry::op_type);
   if (entry == std::end(kKinds)) {
     fail(ErrorKind::kInternal, "no reduction for " + node.op_type());
   }

@@ -17,7 +17,7 @@ using onnx_pb::TensorProto;
 using testing::HasSubstr;
 using Ints = std::vector<std::int64_t>;
 
-struct Refusal {
+struct OperatorRefusal {
   std::string op_type;
   std::vector<std::string> operands;
   std::function<void(TestModel&, NodeProto&)> fill;
@@ -27,7 +27,7 @@ struct Refusal {
 
 TEST(Operators, RefuseWhatTheyCannotDoWithAReason) {
   const auto none = [](TestModel&, NodeProto&) {};
-  const std::vector<Refusal> refusals{
+  const std::vector<OperatorRefusal> refusals{
       {"Reshape",
        {"i"},
        [](TestModel& m, NodeProto&) {
@@ -221,7 +221,7 @@ TEST(Operators, RefuseWhatTheyCannotDoWithAReason) {
        [](TestModel& m, NodeProto&) { m.integers("i", {1}); },
        ErrorKind::kShape,
        "operands float32[N, 3] and int64[1] differ in type"}};
-  for (const Refusal& refusal : refusals) {
+  for (const OperatorRefusal& refusal : refusals) {
     TestModel model(22);
     model.input("x", {-1, 3}).output("y");
     std::vector<std::string> inputs{"x"};

@@ -7,13 +7,13 @@
 namespace halftone::formats::onnx {
 namespace {
 
-struct Entry {
+struct OperatorEntry {
   std::string_view domain;
   std::string_view op_type;
   Builder build;
 };
 
-constexpr Entry kOperators[] = {
+constexpr OperatorEntry kOperators[] = {
     {"", "Gemm", build_gemm},
     {"", "MatMul", build_matmul},
 
@@ -189,7 +189,7 @@ constexpr Entry kOperators[] = {
 
 Builder find_builder(std::string_view domain, std::string_view op_type) {
   if (domain == "ai.onnx") domain = "";
-  const auto* found = std::ranges::find_if(kOperators, [&](const Entry& entry) {
+  const auto* found = std::ranges::find_if(kOperators, [&](const OperatorEntry& entry) {
     return entry.domain == domain && entry.op_type == op_type;
   });
   return found == std::end(kOperators) ? nullptr : found->build;

@@ -111,4 +111,12 @@ std::string import_failure(std::span<const std::byte> bytes, ErrorKind& kind) {
   return "";
 }
 
+void expect_failure(const TestModel& model, ErrorKind kind, const std::string& text) {
+  ErrorKind found{};
+  const std::string message = import_failure(model.bytes(), found);
+  EXPECT_THAT(message, testing::HasSubstr(text));
+  EXPECT_EQ(found, kind) << message;
+  EXPECT_EQ(message.find('\n'), std::string::npos);
+}
+
 }  // namespace halftone::formats::onnx

@@ -54,5 +54,7 @@ using ir::test::run_by_definition;
 /// The message of the Error that the import throws.
 /// @param kind  set to the error's kind
 std::string import_failure(std::span<const std::byte> bytes, ErrorKind& kind);
+/// Checks that the import fails with this kind and a one-line text that has this part.
+void expect_failure(const TestModel& model, ErrorKind kind, const std::string& text);
 
 }  // namespace halftone::formats::onnx

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "halftone/base/error.h"
+
+namespace halftone::formats::circle {
+
+/// @throws Error kFormat with the message unless what a file must keep to holds
+inline void check(bool holds, const std::string& message) {
+  if (!holds) fail(ErrorKind::kFormat, message);
+}
+
+}  // namespace halftone::formats::circle
