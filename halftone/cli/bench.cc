@@ -18,7 +18,7 @@ namespace {
 /// As many elements as a tensor may have; memory is the limit on the way there.
 constexpr std::int64_t kMostSamples = std::int64_t{1} << 40;
 
-struct Options {
+struct BenchOptions {
   CommonOptions common;
   std::string model;
   std::optional<std::size_t> batch;
@@ -29,7 +29,7 @@ struct Options {
 };
 
 /// The samples of a run. @throws Error kUsage for another number than a network is fixed to
-std::size_t batch_of(const Options& options, const ir::Graph& graph) {
+std::size_t batch_of(const BenchOptions& options, const ir::Graph& graph) {
   const auto fixed = ir::fixed_batch(graph);
   if (fixed && options.batch && *options.batch != *fixed) {
     fail(ErrorKind::kUsage, options.model + ": --batch: expected " + std::to_string(*fixed) +
@@ -39,7 +39,7 @@ std::size_t batch_of(const Options& options, const ir::Graph& graph) {
   return fixed.value_or(options.batch.value_or(1));
 }
 
-void run(const Options& options, const Machine& machine) {
+void run(const BenchOptions& options, const Machine& machine) {
   apply(options.common);
   const ir::Graph graph = load_to_run(options.model);
   const std::size_t batch = batch_of(options, graph);
@@ -60,7 +60,7 @@ void run(const Options& options, const Machine& machine) {
 }  // namespace
 
 void add_bench(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<BenchOptions>();
   CLI::App* verb =
       add_verb(app, "bench", "Measure the latency of a network and of each layer",
                "halftone bench model.circle --batch 1 --threads 1 --explain", options->common);

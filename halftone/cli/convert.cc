@@ -10,13 +10,13 @@
 namespace halftone::cli {
 namespace {
 
-struct Options {
+struct ConvertOptions {
   CommonOptions common;
   std::string input;
   std::string output;
 };
 
-void run(const Options& options, const Machine& machine) {
+void run(const ConvertOptions& options, const Machine& machine) {
   if (!machine.is_first()) return;
   apply(options.common);
   const auto format = to_string(formats::model_format(options.output));
@@ -30,7 +30,7 @@ void run(const Options& options, const Machine& machine) {
 }  // namespace
 
 void add_convert(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ConvertOptions>();
   CLI::App* verb = add_verb(app, "convert", "Convert a network between formats, by file name",
                             "halftone convert model.onnx model.tflite", options->common);
   verb->add_option("input", options->input, "ONNX, TFLite or circle file")

@@ -15,7 +15,7 @@
 namespace halftone::cli {
 namespace {
 
-struct Options {
+struct DistillOptions {
   TrainingOptions training;
   RecipeOptions recipe;
   std::vector<std::string> teachers;
@@ -31,14 +31,14 @@ struct Options {
 };
 
 /// The float network that the student is, or is made of.
-ir::Graph load_student(const Options& options, const ir::Graph& teacher) {
+ir::Graph load_student(const DistillOptions& options, const ir::Graph& teacher) {
   if (options.student.empty()) return teacher;
   ir::Graph student = load_network(options.student, {.dequantize = true});
   if (!options.fresh) return student;
   return train::with_initial_values(student, options.training.common.seed);
 }
 
-train::StudentOptions student_options(const Options& options) {
+train::StudentOptions student_options(const DistillOptions& options) {
   train::StudentOptions result = options.training.student_options();
   result.weights.rule = result.activations.rule =
       options.levels == "gradient" ? train::LevelRule::kGradient : train::LevelRule::kMovingAverage;
@@ -47,7 +47,7 @@ train::StudentOptions student_options(const Options& options) {
 }
 
 /// Brings networks into few bits, fitted to the first samples; or takes the student as it is.
-train::MakeStudent student_maker(const Options& options, const ir::Graph& student,
+train::MakeStudent student_maker(const DistillOptions& options, const ir::Graph& student,
                                  TrainingRun& run) {
   if (!options.has_recipe()) return [&student](const auto&, const auto&) { return student; };
   return [&](const ir::Graph& network, const compress::Recipe& recipe) {
@@ -60,7 +60,7 @@ train::MakeStudent student_maker(const Options& options, const ir::Graph& studen
   };
 }
 
-void run(const Options& options, const Machine& machine) {
+void run(const DistillOptions& options, const Machine& machine) {
   TrainingRun run(options.training, machine);
   const train::StudentOptions how_student = student_options(options);
   const std::vector<train::Stage> stages = train::parse_stages(options.stages);
@@ -88,7 +88,7 @@ void run(const Options& options, const Machine& machine) {
   run.finish(distill, options.student.empty() ? options.teachers.front() : options.student);
 }
 
-void add_teaching_options(CLI::App& verb, Options& options) {
+void add_teaching_options(CLI::App& verb, DistillOptions& options) {
   train::TrainOptions& train = options.training.train;
   verb.add_option("--temperature", train.loss.temperature, "Softens the teacher's answers")
       ->check(CLI::PositiveNumber)
@@ -118,7 +118,7 @@ void add_teaching_options(CLI::App& verb, Options& options) {
 }  // namespace
 
 void add_distill(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<DistillOptions>();
   CLI::App* verb = add_verb(app, "distill", "Train a network in few bits on a teacher's answers",
                             "halftone distill --teacher model.onnx -o model.circle "
                             "--data examples/mnist --weight-bits 1 --activation-bits 1 --epochs 20",

@@ -9,7 +9,7 @@
 namespace halftone::cli {
 namespace {
 
-struct Options {
+struct EvalOptions {
   CommonOptions common;
   DataOptions data;
   std::string model;
@@ -17,7 +17,7 @@ struct Options {
   bool int8_activations = true;
 };
 
-void run(const Options& options, const Machine& machine) {
+void run(const EvalOptions& options, const Machine& machine) {
   apply(options.common);
   const ir::Graph graph = load_to_run(options.model, true);
   std::optional<ir::Graph> reference;
@@ -36,7 +36,7 @@ void run(const Options& options, const Machine& machine) {
 }  // namespace
 
 void add_eval(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<EvalOptions>();
   CLI::App* verb = add_verb(app, "eval", "Measure accuracy, and closeness to another network",
                             "halftone eval model.circle --data examples/mnist "
                             "--reference model.onnx",

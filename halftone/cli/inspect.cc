@@ -10,13 +10,13 @@
 namespace halftone::cli {
 namespace {
 
-struct Options {
+struct InspectOptions {
   CommonOptions common;
   std::string model;
   bool simplified = false;
 };
 
-void run(const Options& options, const Machine& machine) {
+void run(const InspectOptions& options, const Machine& machine) {
   if (!machine.is_first()) return;
   apply(options.common);
   const ir::Graph graph = options.simplified ? load_network(options.model, {.dequantize = true})
@@ -30,7 +30,7 @@ void run(const Options& options, const Machine& machine) {
 }  // namespace
 
 void add_inspect(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<InspectOptions>();
   CLI::App* verb = add_verb(app, "inspect", "Show what a network is made of",
                             "halftone inspect model.onnx", options->common);
   verb->add_option("model", options->model, "ONNX, TFLite or circle file")

@@ -13,7 +13,7 @@
 namespace halftone::cli {
 namespace {
 
-struct Options {
+struct QuantizeOptions {
   CommonOptions common;
   DataOptions data;
   std::string input;
@@ -21,7 +21,7 @@ struct Options {
   RecipeOptions recipe;
 };
 
-void run(const Options& options, const Machine& machine) {
+void run(const QuantizeOptions& options, const Machine& machine) {
   const auto start = std::chrono::steady_clock::now();
   apply(options.common);
   const compress::Recipe recipe = make_recipe(options.recipe);
@@ -51,7 +51,7 @@ void run(const Options& options, const Machine& machine) {
 }  // namespace
 
 void add_quantize(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<QuantizeOptions>();
   CLI::App* verb =
       add_verb(app, "quantize", "Learn few-bit weights and activations from unlabelled samples",
                "halftone quantize model.onnx -o model.circle --data examples/mnist "

@@ -13,7 +13,7 @@
 namespace halftone::cli {
 namespace {
 
-struct Options {
+struct RunOptions {
   CommonOptions common;
   std::string model;
   std::vector<std::string> inputs;
@@ -55,7 +55,7 @@ formats::NpyArray to_array(const ir::Tensor& tensor) {
   return formats::make_npy(tensor.as<std::uint8_t>(), shape);
 }
 
-std::vector<ir::Tensor> read_inputs(const Options& options, const ir::Graph& graph) {
+std::vector<ir::Tensor> read_inputs(const RunOptions& options, const ir::Graph& graph) {
   if (options.inputs.size() != graph.inputs().size()) {
     fail(ErrorKind::kUsage, options.model + ": expected " + std::to_string(graph.inputs().size()) +
                                 " --input files, found " + std::to_string(options.inputs.size()));
@@ -88,7 +88,7 @@ std::size_t batch_of(const ir::Graph& graph, const std::vector<ir::Tensor>& inpu
   return 1;
 }
 
-void run(const Options& options, const Machine& machine) {
+void run(const RunOptions& options, const Machine& machine) {
   if (!machine.is_first()) return;
   apply(options.common);
   ir::Graph graph = load_to_run(options.model);
@@ -115,7 +115,7 @@ void run(const Options& options, const Machine& machine) {
 }  // namespace
 
 void add_run(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<RunOptions>();
   CLI::App* verb = add_verb(app, "run", "Run a network once on NumPy files",
                             "halftone run model.onnx --input x.npy -o results", options->common);
   verb->add_option("model", options->model, "ONNX, TFLite or circle file")

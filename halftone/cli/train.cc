@@ -11,13 +11,13 @@
 namespace halftone::cli {
 namespace {
 
-struct Options {
+struct TrainOptions {
   TrainingOptions training;
   std::string model;
   bool keep = false;
 };
 
-void run(const Options& options, const Machine& machine) {
+void run(const TrainOptions& options, const Machine& machine) {
   TrainingRun run(options.training, machine);
   const train::StudentOptions student = options.training.student_options();
   ir::Graph network = load_network(options.model, {.dequantize = true});
@@ -34,7 +34,7 @@ void run(const Options& options, const Machine& machine) {
 }  // namespace
 
 void add_train(CLI::App& app, Action& action) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<TrainOptions>();
   CLI::App* verb = add_verb(app, "train", "Train a float network on labels, from its graph alone",
                             "halftone train model.onnx -o trained.onnx --data examples/mnist "
                             "--epochs 10 --hold-out 0.1",

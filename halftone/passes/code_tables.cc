@@ -172,7 +172,7 @@ std::optional<ir::Lookup> integer_table(const ir::Graph& graph, const Chain& cha
   return by_function(chain, function);
 }
 
-bool is_identity(const Chain& chain, const ir::Lookup& lookup) {
+bool changes_nothing(const Chain& chain, const ir::Lookup& lookup) {
   if (chain.x.element != chain.y.codes.element) return false;
   std::int32_t next = ir::code_range(chain.x.element).low;
   return std::ranges::all_of(lookup.table, [&next](std::int32_t y) { return y == next++; });
@@ -186,7 +186,8 @@ bool use_table(ir::Graph& graph, ir::NodeId id) {
   std::optional<ir::Lookup> lookup;
   if (chain->y.in_integers()) lookup = integer_table(graph, *chain);
   if (!lookup) lookup = evaluated(*chain, chain->y.rounding);
-  if (is_identity(*chain, *lookup) && replace_value(graph, graph.node(id).output, chain->x.value)) {
+  if (changes_nothing(*chain, *lookup) &&
+      replace_value(graph, graph.node(id).output, chain->x.value)) {
     return true;
   }
   graph.replace_node(id, std::move(*lookup), {chain->x.value});

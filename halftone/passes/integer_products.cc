@@ -15,7 +15,7 @@ namespace {
 using ir::ValueId;
 
 /// The activation of a layer this pass knows; null for any other operator.
-ir::Activation* activation_of(ir::Operator& op) {
+ir::Activation* product_activation(ir::Operator& op) {
   if (auto* layer = std::get_if<ir::FullyConnected>(&op)) return &layer->activation;
   if (auto* conv = std::get_if<ir::Conv>(&op)) return &conv->activation;
   return nullptr;
@@ -106,7 +106,7 @@ std::vector<double> multipliers_of(const Match& match, bool is_fully_connected) 
 bool use_integer_product(ir::Graph& graph, ir::NodeId id) {
   const ir::Node layer = graph.node(id);
   ir::Operator op = layer.op;
-  ir::Activation* activation = activation_of(op);
+  ir::Activation* activation = product_activation(op);
   if (activation == nullptr) return false;
   const auto found = match(graph, layer, *activation);
   if (!found) return false;

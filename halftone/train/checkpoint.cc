@@ -16,7 +16,7 @@
 namespace halftone::train {
 namespace {
 
-constexpr std::string_view kMagic = "halftone run 1\r\n";
+constexpr std::string_view kCheckpointMagic = "halftone run 1\r\n";
 constexpr std::int64_t kNumbersPerEpoch = 5;
 
 using Texts = c10::List<std::string>;
@@ -108,12 +108,12 @@ void append(std::vector<std::byte>& bytes, std::uint64_t number) {
 /// What follows the head, if it is what was written.
 std::span<const std::byte> checked_archive(std::span<const std::byte> bytes) {
   ByteReader reader(bytes);
-  const auto magic = std::as_bytes(std::span(kMagic));
+  const auto magic = std::as_bytes(std::span(kCheckpointMagic));
   const std::size_t num_known = std::min(magic.size(), reader.remaining());
   if (num_known == 0 || !std::ranges::equal(reader.take(num_known), magic.first(num_known))) {
     fail(ErrorKind::kFormat, "expected a checkpoint of a run, found something else");
   }
-  constexpr std::size_t kHeadBytes = kMagic.size() + 2 * sizeof(std::uint64_t);
+  constexpr std::size_t kHeadBytes = kCheckpointMagic.size() + 2 * sizeof(std::uint64_t);
   if (bytes.size() < kHeadBytes) {
     fail(ErrorKind::kFormat, "cut short: expected at least " + std::to_string(kHeadBytes) +
                                  " bytes, found " + std::to_string(bytes.size()));
@@ -152,7 +152,7 @@ std::vector<std::byte> to_bytes(const Checkpoint& checkpoint) {
   Hash hash;
   hash.add(archive);
   std::vector<std::byte> bytes;
-  append(bytes, kMagic);
+  append(bytes, kCheckpointMagic);
   append(bytes, archive.size());
   append(bytes, hash.value());
   append(bytes, archive);

@@ -18,7 +18,7 @@
 namespace halftone::train {
 namespace {
 
-constexpr const char* kAxis = "part";
+constexpr const char* kPartAxis = "part";
 
 /// A tensor's numbers as an array that shares them.
 template <typename T>
@@ -84,11 +84,11 @@ void Learner::check_classes() const {
 void Learner::start(std::span<const std::size_t> samples) {
   const auto lane = [&] {
     const ThreadLimit limit(1);  // as in look_at_part()
-    const std::size_t part = spmd::axis_index(kAxis);
+    const std::size_t part = spmd::axis_index(kPartAxis);
     const auto mine = samples.subspan(part * part_samples(), part_samples());
     return to_arrays(student_.forward(batches_.inputs(mine, 0), PassKind::kMeasure).statistics);
   };
-  student_.start(to_statistics(spmd::spread_sum(lane, {.axis_name = kAxis,
+  student_.start(to_statistics(spmd::spread_sum(lane, {.axis_name = kPartAxis,
                                                        .axis_size = samples.size() / part_samples(),
                                                        .devices = options_.devices})()));
 }
@@ -96,12 +96,12 @@ void Learner::start(std::span<const std::size_t> samples) {
 BatchResult Learner::look_at(std::span<const std::size_t> batch, std::size_t epoch,
                              std::size_t step) {
   const auto lane = [&] {
-    const std::size_t part = spmd::axis_index(kAxis);
+    const std::size_t part = spmd::axis_index(kPartAxis);
     return look_at_part(batch.subspan(part * part_samples(), part_samples()), epoch,
                         seed_of(options_.seed, {epoch, step, part}));
   };
   return spmd::spread_sum(
-      lane, {.axis_name = kAxis, .axis_size = options_.parts, .devices = options_.devices})();
+      lane, {.axis_name = kPartAxis, .axis_size = options_.parts, .devices = options_.devices})();
 }
 
 BatchResult Learner::look_at_part(std::span<const std::size_t> samples, std::size_t epoch,
@@ -136,7 +136,7 @@ BatchResult Learner::look_at_part(std::span<const std::size_t> samples, std::siz
   const double agreed = scores.detach().cpu().argmax(1).eq(wanted).sum().item<double>();
   // The first rank has the first part.
   const bool stops =
-      spmd::axis_index(kAxis) == 0 && options_.stop_requested && options_.stop_requested();
+      spmd::axis_index(kPartAxis) == 0 && options_.stop_requested && options_.stop_requested();
   result.tally = spmd::Array::of({loss.item<double>(), agreed, stops ? 1.0 : 0.0});
   return result;
 }

@@ -65,7 +65,7 @@ std::vector<Dim> transposed_extents(const ConvTranspose& op, std::span<const Dim
 }
 
 /// A convolution seen as small matrices per tap.
-struct Extents {
+struct ConvExtents {
   std::size_t samples;
   std::size_t inputs;          ///< positions of the input
   std::size_t outputs;         ///< positions of the output
@@ -76,7 +76,7 @@ struct Extents {
   std::size_t taps;
 };
 
-Extents extents_of(const Shape& x, const Shape& w, const Shape& y, Dim groups) {
+ConvExtents extents_of(const Shape& x, const Shape& w, const Shape& y, Dim groups) {
   return {static_cast<std::size_t>(x[0]),
           count_of(spatial_extents(x)),
           count_of(spatial_extents(y)),
@@ -88,7 +88,8 @@ Extents extents_of(const Shape& x, const Shape& w, const Shape& y, Dim groups) {
 }
 
 /// sum over the group's channels of x w, at one position and tap.
-double product(const Extents& e, const float* x, const float* w, std::size_t tap, std::size_t o) {
+double product(const ConvExtents& e, const float* x, const float* w, std::size_t tap,
+               std::size_t o) {
   const float* from = x + o / e.group_filters * e.group_channels;
   const float* weights = w + (o * e.taps + tap) * e.group_channels;
   double sum = 0;
@@ -127,8 +128,8 @@ Shape output_shape(const Op& op, InputTensors inputs) {
 
 /// Calls visit(sum, sample, output, tap) for each tap of each output, by position.
 template <typename Visit>
-void for_each_tap(const Conv& op, const Extents& e, const Shape& x, const Shape& w, const Shape& y,
-                  Visit&& visit) {
+void for_each_tap(const Conv& op, const ConvExtents& e, const Shape& x, const Shape& w,
+                  const Shape& y, Visit&& visit) {
   std::vector<Tap> taps;
   for (std::size_t p = 0; p < e.outputs; ++p) {
     find_taps(op.window, spatial_extents(x), kernel_extents(w), spatial_extents(y), p, taps);
@@ -144,7 +145,7 @@ Tensor evaluate_numbers(const Conv& op, InputTensors inputs) {
   const Shape& x_shape = inputs[0]->shape();
   const Shape& w_shape = inputs[1]->shape();
   Shape shape = output_shape(op, inputs);
-  const Extents e = extents_of(x_shape, w_shape, shape, op.groups);
+  const ConvExtents e = extents_of(x_shape, w_shape, shape, op.groups);
   const float* x = inputs[0]->as<float>().data();
   const float* w = inputs[1]->as<float>().data();
   std::vector<double> sums(e.samples * e.outputs * e.filters, 0);
@@ -162,7 +163,7 @@ Tensor evaluate_integers(const Conv& op, InputTensors inputs) {
   const Shape& x_shape = inputs[0]->shape();
   const Shape& w_shape = inputs[1]->shape();
   Shape shape = output_shape(op, inputs);
-  const Extents e = extents_of(x_shape, w_shape, shape, op.groups);
+  const ConvExtents e = extents_of(x_shape, w_shape, shape, op.groups);
   const Tensor x = inputs[0]->cast(ElementType::kInt32);
   const Tensor w = inputs[1]->cast(ElementType::kInt32);
   Tensor result(ElementType::kInt32, shape);
@@ -253,7 +254,7 @@ Tensor evaluate(const ConvTranspose& op, InputTensors inputs) {
   const Shape& x_shape = inputs[0]->shape();
   const Shape& w_shape = inputs[1]->shape();
   Shape shape = output_shape(op, inputs);
-  const Extents e = extents_of(x_shape, w_shape, shape, op.groups);
+  const ConvExtents e = extents_of(x_shape, w_shape, shape, op.groups);
   const float* x = inputs[0]->as<float>().data();
   const float* w = inputs[1]->as<float>().data();
   std::vector<double> sums(e.samples * e.outputs * e.filters, 0);

@@ -51,7 +51,7 @@ void check_attributes(const Recurrent& op, InputTypes inputs) {
 }
 
 /// Where things lie and how many there are.
-struct Extents {
+struct RecurrentExtents {
   std::size_t steps = 0;
   std::size_t batch = 0;
   std::size_t gates = 0;   ///< G H
@@ -65,8 +65,8 @@ struct Extents {
   }
 };
 
-Extents extents_of(const Recurrent& op, const Shape& gates) {
-  Extents e;
+RecurrentExtents extents_of(const Recurrent& op, const Shape& gates) {
+  RecurrentExtents e;
   e.steps = static_cast<std::size_t>(gates[1 - batch_axis(op)]);
   e.batch = static_cast<std::size_t>(gates[batch_axis(op)]);
   e.gates = static_cast<std::size_t>(gates[2]);
@@ -79,7 +79,8 @@ Extents extents_of(const Recurrent& op, const Shape& gates) {
 /// One sample on its way along the sequence.
 class Cell {
  public:
-  Cell(const Recurrent& op, const Extents& extents, InputTensors inputs, std::size_t sample)
+  Cell(const Recurrent& op, const RecurrentExtents& extents, InputTensors inputs,
+       std::size_t sample)
       : op_(op),
         hidden_(extents.hidden),
         weights_(inputs[kRecurrenceWeights]->as<float>()),
@@ -199,8 +200,8 @@ class Cell {
 };
 
 /// Runs one sample through its sequence.
-void run_sample(const Recurrent& op, const Extents& e, InputTensors inputs, std::size_t sample,
-                std::span<float> y) {
+void run_sample(const Recurrent& op, const RecurrentExtents& e, InputTensors inputs,
+                std::size_t sample, std::span<float> y) {
   std::size_t length = e.steps;
   if (const Tensor* lengths = at(inputs, kSequenceLengths)) {
     const std::int64_t found = lengths->as<std::int32_t>()[sample];
@@ -295,7 +296,7 @@ ValueType infer_types(const Recurrent& op, InputTypes inputs) {
 }
 
 Tensor evaluate(const Recurrent& op, InputTensors inputs) {
-  const Extents e = extents_of(op, inputs[kGates]->shape());
+  const RecurrentExtents e = extents_of(op, inputs[kGates]->shape());
   Shape shape = inputs[kGates]->shape();
   shape[2] = static_cast<Dim>(e.output);
   Tensor result(ElementType::kFloat32, std::move(shape));

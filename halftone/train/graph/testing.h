@@ -26,6 +26,7 @@ struct OperatorCase {
 };
 
 inline const ir::Shape kNoInput{0};
+inline const ir::Activation kTanh{ir::ActivationKind::kTanh};
 
 /// A graph of one node; its inputs of real numbers are inputs of the graph.
 struct OneNode {

@@ -8,50 +8,48 @@
 namespace halftone::train {
 namespace {
 
-using Kind = ir::ActivationKind;
-
-double wide(float x) { return static_cast<double>(x); }
+using ir::ActivationKind;
 
 /// Those of a plain name and no parameters.
-at::Tensor plain_function(Kind kind, const at::Tensor& x) {
+at::Tensor plain_function(ActivationKind kind, const at::Tensor& x) {
   switch (kind) {
-    case Kind::kExp:
+    case ActivationKind::kExp:
       return x.exp();
-    case Kind::kLog:
+    case ActivationKind::kLog:
       return x.log();
-    case Kind::kSqrt:
+    case ActivationKind::kSqrt:
       return x.sqrt();
-    case Kind::kAbs:
+    case ActivationKind::kAbs:
       return x.abs();
-    case Kind::kNeg:
+    case ActivationKind::kNeg:
       return x.neg();
-    case Kind::kReciprocal:
+    case ActivationKind::kReciprocal:
       return x.reciprocal();
-    case Kind::kSquare:
+    case ActivationKind::kSquare:
       return x.square();
-    case Kind::kErf:
+    case ActivationKind::kErf:
       return x.erf();
-    case Kind::kSin:
+    case ActivationKind::kSin:
       return x.sin();
-    case Kind::kCos:
+    case ActivationKind::kCos:
       return x.cos();
-    case Kind::kTan:
+    case ActivationKind::kTan:
       return x.tan();
-    case Kind::kAsin:
+    case ActivationKind::kAsin:
       return x.asin();
-    case Kind::kAcos:
+    case ActivationKind::kAcos:
       return x.acos();
-    case Kind::kAtan:
+    case ActivationKind::kAtan:
       return x.atan();
-    case Kind::kSinh:
+    case ActivationKind::kSinh:
       return x.sinh();
-    case Kind::kCosh:
+    case ActivationKind::kCosh:
       return x.cosh();
-    case Kind::kAsinh:
+    case ActivationKind::kAsinh:
       return x.asinh();
-    case Kind::kAcosh:
+    case ActivationKind::kAcosh:
       return x.acosh();
-    case Kind::kAtanh:
+    case ActivationKind::kAtanh:
       return x.atanh();
     default:
       fail(ErrorKind::kInternal, std::string(to_string(kind)) + " is not in words of libtorch");
@@ -62,14 +60,14 @@ at::Tensor plain_function(Kind kind, const at::Tensor& x) {
 
 bool is_differentiable(const ir::Activation& activation) {
   switch (activation.kind) {
-    case Kind::kSignBit:
-    case Kind::kSign:
-    case Kind::kFloor:
-    case Kind::kCeil:
-    case Kind::kRound:
-    case Kind::kNot:
-    case Kind::kIsNan:
-    case Kind::kIsInf:
+    case ActivationKind::kSignBit:
+    case ActivationKind::kSign:
+    case ActivationKind::kFloor:
+    case ActivationKind::kCeil:
+    case ActivationKind::kRound:
+    case ActivationKind::kNot:
+    case ActivationKind::kIsNan:
+    case ActivationKind::kIsInf:
       return false;
     default:
       return true;
@@ -80,44 +78,44 @@ at::Tensor activate(const ir::Activation& activation, const at::Tensor& x) {
   const double alpha = wide(activation.alpha);
   const double beta = wide(activation.beta);
   switch (activation.kind) {
-    case Kind::kIdentity:
+    case ActivationKind::kIdentity:
       return x;
-    case Kind::kRelu:
+    case ActivationKind::kRelu:
       return x.relu();
-    case Kind::kReluN1To1:
+    case ActivationKind::kReluN1To1:
       return x.clamp(-1, 1);
-    case Kind::kRelu6:
+    case ActivationKind::kRelu6:
       return x.clamp(0, 6);
-    case Kind::kClip:
+    case ActivationKind::kClip:
       return x.clamp(alpha, beta);
-    case Kind::kLeakyRelu:
+    case ActivationKind::kLeakyRelu:
       return at::leaky_relu(x, alpha);
-    case Kind::kElu:
+    case ActivationKind::kElu:
       return at::elu(x, alpha);
-    case Kind::kSelu:
+    case ActivationKind::kSelu:
       return at::elu(x, alpha, beta);
-    case Kind::kCelu:
+    case ActivationKind::kCelu:
       return at::celu(x, alpha);
-    case Kind::kThresholded:
+    case ActivationKind::kThresholded:
       return at::threshold(x, alpha, 0);
-    case Kind::kTanh:
+    case ActivationKind::kTanh:
       return x.tanh();
-    case Kind::kSigmoid:
+    case ActivationKind::kSigmoid:
       return x.sigmoid();
-    case Kind::kHardSigmoid:
+    case ActivationKind::kHardSigmoid:
       return (x * alpha + beta).clamp(0, 1);
-    case Kind::kHardSwish:
+    case ActivationKind::kHardSwish:
       return at::hardswish(x);
-    case Kind::kSilu:
+    case ActivationKind::kSilu:
       return at::silu(x);
-    case Kind::kGelu:
+    case ActivationKind::kGelu:
       return at::gelu(x, "none");
-    case Kind::kGeluTanh:
+    case ActivationKind::kGeluTanh:
       return at::gelu(x, "tanh");
-    case Kind::kSoftplus:
+    case ActivationKind::kSoftplus:
       // From 40 on the rest is below the precision of either type.
       return at::softplus(x, 1, 40);
-    case Kind::kSoftsign:
+    case ActivationKind::kSoftsign:
       return x / (x.abs() + 1);
     default:
       return plain_function(activation.kind, x);

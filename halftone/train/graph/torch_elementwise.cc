@@ -8,29 +8,29 @@
 namespace halftone::train {
 namespace {
 
-using Kind = ir::BinaryKind;
+using ir::BinaryKind;
 
-at::Tensor combined(Kind kind, const at::Tensor& a, const at::Tensor& b) {
+at::Tensor combined(BinaryKind kind, const at::Tensor& a, const at::Tensor& b) {
   switch (kind) {
-    case Kind::kAdd:
+    case BinaryKind::kAdd:
       return a + b;
-    case Kind::kSub:
+    case BinaryKind::kSub:
       return a - b;
-    case Kind::kMul:
+    case BinaryKind::kMul:
       return a * b;
-    case Kind::kDiv:
+    case BinaryKind::kDiv:
       return a / b;
-    case Kind::kMax:
+    case BinaryKind::kMax:
       return at::maximum(a, b);
-    case Kind::kMin:
+    case BinaryKind::kMin:
       return at::minimum(a, b);
-    case Kind::kPow:
+    case BinaryKind::kPow:
       return a.pow(b);
-    case Kind::kPRelu:
+    case BinaryKind::kPRelu:
       return at::where(a < 0, a * b, a);
-    case Kind::kMod:
+    case BinaryKind::kMod:
       return a.remainder(b);
-    case Kind::kFmod:
+    case BinaryKind::kFmod:
       return a.fmod(b);
     default:
       fail(ErrorKind::kInternal, std::string(to_string(kind)) + " is not in words of libtorch");
@@ -40,7 +40,7 @@ at::Tensor combined(Kind kind, const at::Tensor& a, const at::Tensor& b) {
 }  // namespace
 
 bool is_known(const ir::Binary& op) {
-  return op.kind <= Kind::kFmod && is_differentiable(op.activation);
+  return op.kind <= BinaryKind::kFmod && is_differentiable(op.activation);
 }
 
 at::Tensor compute(const ir::Binary& op, const TorchInputs& in) {

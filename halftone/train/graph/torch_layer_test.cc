@@ -11,8 +11,6 @@ using ir::ActivationKind;
 using ir::Shape;
 using ir::Window;
 
-const Activation kTanh{ActivationKind::kTanh};
-
 TEST(TorchFullyConnected, IsTheDefinition) {
   expect_defined_and_slopes({{ir::FullyConnected{}, {{3, 4}, {5, 4}}},
                              {ir::FullyConnected{kTanh}, {{3, 4}, {5, 4}, {5}}},

@@ -69,6 +69,9 @@ at::Tensor compute_operator(const ir::Operator& op, const TorchInputs& inputs);
 at::Tensor compute_by_definition(const ir::Operator& op, const TorchInputs& inputs,
                                  const std::vector<ir::ElementType>& types);
 
+/// An attribute as libtorch takes numbers.
+inline double wide(float x) { return static_cast<double>(x); }
+
 bool is_differentiable(const ir::Activation& activation);
 /// activation(x). @pre is_differentiable(activation)
 at::Tensor activate(const ir::Activation& activation, const at::Tensor& x);

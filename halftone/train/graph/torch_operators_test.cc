@@ -18,8 +18,6 @@ using ir::ActivationKind;
 using ir::BinaryKind;
 using ir::test::expect_error;
 
-const Activation kTanh{ActivationKind::kTanh};
-
 FixedInput places(std::vector<float> numbers) {
   return {1, ir::ElementType::kInt64, std::move(numbers)};
 }

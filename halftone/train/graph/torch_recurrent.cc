@@ -9,8 +9,6 @@ namespace {
 
 using ir::RecurrentKind;
 
-double wide(float x) { return static_cast<double>(x); }
-
 /// The states of all samples on their way along the sequence; ir::Recurrent has the formulas.
 class Cell {
  public:

@@ -13,9 +13,7 @@ namespace halftone::train {
 namespace {
 
 using Dims = std::vector<std::int64_t>;
-using Kind = ir::ReduceKind;
-
-double wide(float x) { return static_cast<double>(x); }
+using ir::ReduceKind;
 
 /// A tensor and the axes a statistic runs over. No axes would mean all of them to libtorch: then
 /// there is one more, of extent 1.
@@ -44,26 +42,26 @@ at::Tensor product(const OverAxes& over, bool keep) {
   return y;
 }
 
-at::Tensor statistic(Kind kind, const OverAxes& over, bool keep) {
+at::Tensor statistic(ReduceKind kind, const OverAxes& over, bool keep) {
   switch (kind) {
-    case Kind::kSum:
+    case ReduceKind::kSum:
       return over.x.sum(over.axes, keep);
-    case Kind::kMean:
+    case ReduceKind::kMean:
       return over.x.mean(over.axes, keep);
-    case Kind::kMax:
-    case Kind::kMin:
-      return extreme(over, kind == Kind::kMax, keep);
-    case Kind::kProd:
+    case ReduceKind::kMax:
+    case ReduceKind::kMin:
+      return extreme(over, kind == ReduceKind::kMax, keep);
+    case ReduceKind::kProd:
       return product(over, keep);
-    case Kind::kL1:
+    case ReduceKind::kL1:
       return over.x.abs().sum(over.axes, keep);
-    case Kind::kL2:
+    case ReduceKind::kL2:
       return at::linalg_vector_norm(over.x, 2, over.axes, keep);
-    case Kind::kSumSquare:
+    case ReduceKind::kSumSquare:
       return over.x.square().sum(over.axes, keep);
-    case Kind::kLogSum:
+    case ReduceKind::kLogSum:
       return over.x.sum(over.axes, keep).log();
-    case Kind::kLogSumExp:
+    case ReduceKind::kLogSumExp:
       return over.x.logsumexp(over.axes, keep);
   }
   fail(ErrorKind::kInternal, "unknown kind of reduction");

@@ -18,13 +18,13 @@ at::Tensor constant(std::int64_t channels, double value, at::Device device) {
   return at::full({channels}, value, at::TensorOptions(at::kFloat).device(device));
 }
 
-at::Tensor channels_first(const at::Tensor& x) { return x.dim() > 2 ? x.movedim(-1, 1) : x; }
-at::Tensor channels_last(const at::Tensor& x) { return x.dim() > 2 ? x.movedim(1, -1) : x; }
+at::Tensor features_first(const at::Tensor& x) { return x.dim() > 2 ? x.movedim(-1, 1) : x; }
+at::Tensor features_last(const at::Tensor& x) { return x.dim() > 2 ? x.movedim(1, -1) : x; }
 
 at::Tensor normalised(const ChannelNorm& norm, const at::Tensor& x, bool by_averages,
                       ChannelMoments* moments) {
   const auto [y, mean, inverse] = at::native_batch_norm(
-      channels_first(x), norm.gain(), norm.shift(), by_averages ? norm.mean() : at::Tensor(),
+      features_first(x), norm.gain(), norm.shift(), by_averages ? norm.mean() : at::Tensor(),
       by_averages ? norm.variance() : at::Tensor(), !by_averages,
       /*momentum=*/0, ChannelNorm::kEpsilon);
   if (moments != nullptr) {
@@ -33,7 +33,7 @@ at::Tensor normalised(const ChannelNorm& norm, const at::Tensor& x, bool by_aver
     moments->sums =
         at::stack({mean.detach().to(at::kDouble), variance, at::ones_like(variance)}).cpu();
   }
-  return channels_last(y);
+  return features_last(y);
 }
 
 }  // namespace

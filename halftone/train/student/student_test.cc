@@ -15,7 +15,7 @@
 namespace halftone::train {
 namespace {
 
-constexpr std::size_t kSamples = 40;
+constexpr std::size_t kStudentSamples = 40;
 
 compress::Recipe recipe_with(int bits, numerics::Granularity granularity) {
   compress::Recipe recipe;
@@ -32,7 +32,7 @@ ir::Graph quantized(const ir::Graph& graph, const compress::Recipe& recipe) {
 
 ir::Tensor inputs() {
   Random random(7);
-  return ir::test::random_tensor({kSamples, 8}, random);
+  return ir::test::random_tensor({kStudentSamples, 8}, random);
 }
 
 at::Tensor as_torch(const ir::Tensor& x) {

@@ -20,7 +20,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "scores are mapped as they lie in files");
 
-constexpr std::string_view kMagic = "htscores";
+constexpr std::string_view kScoresMagic = "htscores";
 constexpr std::uint64_t kVersion = 1;
 constexpr std::size_t kHeaderBytes = 6 * sizeof(std::uint64_t);
 
@@ -73,9 +73,9 @@ ScoreCache::ScoreCache(const std::filesystem::path& path, const ScoreCacheKey& k
     : key_(key), file_(formats::map_file(path)) {
   const std::span<const std::byte> bytes = file_.bytes;
   const bool is_cache = bytes.size() >= kHeaderBytes + sizeof(std::uint64_t) &&
-                        std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0;
+                        std::memcmp(bytes.data(), kScoresMagic.data(), kScoresMagic.size()) == 0;
   if (!is_cache) refuse_cache(path, "is no file of teachers' answers");
-  ByteReader reader(bytes.subspan(kMagic.size()));
+  ByteReader reader(bytes.subspan(kScoresMagic.size()));
   const auto version = reader.little_endian<std::uint64_t>();
   if (version != kVersion) {
     refuse_cache(path, "expected teachers' answers of version " + std::to_string(kVersion) +
@@ -115,7 +115,7 @@ at::Tensor ScoreCache::scores(std::span<const std::size_t> samples) const {
 
 ScoreCacheWriter::ScoreCacheWriter(const std::filesystem::path& path, const ScoreCacheKey& key)
     : file_(path) {
-  write(std::as_bytes(std::span(kMagic)));
+  write(std::as_bytes(std::span(kScoresMagic)));
   const std::array<std::uint64_t, 5> header{kVersion, key.data, key.samples, key.teachers,
                                             key.classes};
   write(std::as_bytes(std::span(header)));

@@ -13,12 +13,12 @@
 namespace halftone::train {
 namespace {
 
-constexpr std::size_t kSamples = 300;  // fill no number of parts
+constexpr std::size_t kCachedSamples = 300;  // fill no number of parts
 
 class Cache : public WithFolder {
  protected:
   Cache()
-      : data_(compress::random_dataset(kSamples, 10, 2)),
+      : data_(compress::random_dataset(kCachedSamples, 10, 2)),
         teachers_{compress::perceptron(10, 20, 4, 1), compress::perceptron(10, 7, 4, 2)} {
     compress::Recipe recipe;
     recipe.defaults.weight_bits = 2;
@@ -68,7 +68,7 @@ TEST_F(Cache, GivesTheBitsThatAskingGives) {
   const auto made = std::filesystem::last_write_time(path("made"));
   expect_same(trained(options("made")), asked);
   EXPECT_EQ(std::filesystem::last_write_time(path("made")), made);
-  EXPECT_EQ(std::filesystem::file_size(path("made")), 48 + kSamples * 2 * 4 * 4 + 8);
+  EXPECT_EQ(std::filesystem::file_size(path("made")), 48 + kCachedSamples * 2 * 4 * 4 + 8);
 }
 
 TEST_F(Cache, ServesOtherTemperaturesAndWeights) {
@@ -144,7 +144,7 @@ TEST_F(Cache, IsRefusedWhereItIsAboutSomethingElse) {
                  [&] { train(student_, nullptr, teachers, data, {}, options); });
   };
   expect_foreign("holds answers to other samples", teachers_,
-                 compress::random_dataset(kSamples, 10, 3));
+                 compress::random_dataset(kCachedSamples, 10, 3));
   expect_foreign("expected answers [samples, teachers, classes] of [200, 2, 4], found [300, 2, 4]",
                  teachers_, compress::random_dataset(200, 10, 2));
   expect_foreign("of [300, 1, 4], found [300, 2, 4]", {teachers_[0]}, data_);
@@ -159,14 +159,14 @@ TEST_F(Cache, IsRefusedWhereItCannotHelp) {
   options = this->options("made");
   options.loss.label_weight = 1;
   const formats::Dataset labelled =
-      compress::random_dataset(kSamples, 10, 2, std::vector<std::int64_t>(kSamples, 1));
+      compress::random_dataset(kCachedSamples, 10, 2, std::vector<std::int64_t>(kCachedSamples, 1));
   expect_error(ErrorKind::kUsage, "a cache of teachers' answers needs a teacher",
                [&] { train(student_, nullptr, {}, labelled, {}, options); });
-  std::vector<float> x(kSamples * 10);
+  std::vector<float> x(kCachedSamples * 10);
   const formats::Dataset images = formats::dataset_from_npy(
       "images",
       formats::own_bytes(
-          formats::npy_bytes(formats::make_npy(std::span<const float>(x), {kSamples, 2, 5}))),
+          formats::npy_bytes(formats::make_npy(std::span<const float>(x), {kCachedSamples, 2, 5}))),
       {}, {});
   options = this->options("made");
   options.augment.flip = true;

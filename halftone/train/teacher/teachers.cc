@@ -18,7 +18,7 @@
 namespace halftone::train {
 namespace {
 
-constexpr const char* kAxis = "run";
+constexpr const char* kRunAxis = "run";
 constexpr std::size_t kMostRemembered = std::size_t{1} << 26;  // scores: 256 MiB
 
 /// Whether it is so on every rank; all of them ask.
@@ -99,7 +99,7 @@ void Teachers::write_cache(const std::filesystem::path& path, const ScoreCacheKe
     const std::size_t count = std::min(kRuns * run_, key.samples - first);
     const auto lane = [&] {
       const ThreadLimit limit(1);
-      const std::size_t begin = spmd::axis_index(kAxis) * run_;
+      const std::size_t begin = spmd::axis_index(kRunAxis) * run_;
       const auto samples = samples_from(first + begin, std::min(run_, count - begin));
       const at::Tensor scores = ask(samples, std::nullopt).scores.transpose(0, 1).contiguous();
       return spmd::Array::make<float>(
@@ -111,7 +111,7 @@ void Teachers::write_cache(const std::filesystem::path& path, const ScoreCacheKe
     };
     const std::size_t runs = (count + run_ - 1) / run_;
     const spmd::Array scores = spmd::gather(
-        spmd::spread(lane, {.axis_name = kAxis, .axis_size = runs, .devices = devices})());
+        spmd::spread(lane, {.axis_name = kRunAxis, .axis_size = runs, .devices = devices})());
     if (writer) writer->append(scores.as<float>().first(count * row));
     if (progress) {
       progress(static_cast<double>(first + count) / static_cast<double>(key.samples),

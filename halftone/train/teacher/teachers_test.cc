@@ -13,12 +13,12 @@
 namespace halftone::train {
 namespace {
 
-constexpr std::size_t kSamples = 64;
+constexpr std::size_t kTaughtSamples = 64;
 
 formats::Dataset samples_of(const std::vector<std::size_t>& extents,
                             const std::vector<std::int64_t>& labels = {}) {
   Random random(3);
-  std::vector<std::size_t> shape{kSamples};
+  std::vector<std::size_t> shape{kTaughtSamples};
   shape.insert(shape.end(), extents.begin(), extents.end());
   std::size_t count = 1;
   for (const std::size_t extent : shape) count *= extent;
@@ -26,8 +26,8 @@ formats::Dataset samples_of(const std::vector<std::size_t>& extents,
   for (float& value : x) value = static_cast<float>(random.normal());
   std::optional<formats::FileBytes> y;
   if (!labels.empty()) {
-    y = formats::own_bytes(
-        formats::npy_bytes(formats::make_npy(std::span<const std::int64_t>(labels), {kSamples})));
+    y = formats::own_bytes(formats::npy_bytes(
+        formats::make_npy(std::span<const std::int64_t>(labels), {kTaughtSamples})));
   }
   const auto array = formats::make_npy(std::span<const float>(x), shape);
   return formats::dataset_from_npy("samples", formats::own_bytes(formats::npy_bytes(array)), y, {});
@@ -35,19 +35,19 @@ formats::Dataset samples_of(const std::vector<std::size_t>& extents,
 
 TrainOptions one_epoch() {
   TrainOptions options;
-  options.batch = kSamples;
+  options.batch = kTaughtSamples;
   return options;
 }
 
 using Rows = std::vector<std::vector<double>>;
 
 Rows scores_of(const ir::Graph& graph, const formats::Dataset& data, std::size_t classes) {
-  std::vector<float> x(kSamples * 10);
-  data.read(0, 0, kSamples, x);
+  std::vector<float> x(kTaughtSamples * 10);
+  data.read(0, 0, kTaughtSamples, x);
   const auto scores = ir::test::run_by_definition(
-      graph, ir::test::list(ir::test::floats({static_cast<ir::Dim>(kSamples), 10}, x)));
-  Rows rows(kSamples);
-  for (std::size_t s = 0; s < kSamples; ++s) {
+      graph, ir::test::list(ir::test::floats({static_cast<ir::Dim>(kTaughtSamples), 10}, x)));
+  Rows rows(kTaughtSamples);
+  for (std::size_t s = 0; s < kTaughtSamples; ++s) {
     const auto row = scores[0].as<float>().subspan(classes * s, classes);
     rows[s].assign(row.begin(), row.end());
   }
@@ -72,7 +72,8 @@ TEST(Teachers, SoftenedAnswersAreAveraged) {
                                         compress::perceptron(10, 6, 4, 3)};
   const ir::Graph student = compress::perceptron(10, 5, 4, 4);
   std::vector<std::int64_t> labels;
-  for (std::size_t s = 0; s < kSamples; ++s) labels.push_back(static_cast<std::int64_t>(s % 4));
+  for (std::size_t s = 0; s < kTaughtSamples; ++s)
+    labels.push_back(static_cast<std::int64_t>(s % 4));
   const formats::Dataset data = samples_of({10}, labels);
   TrainOptions options = one_epoch();
   options.loss = {.label_weight = 0.3, .temperature = 2};
@@ -84,7 +85,7 @@ TEST(Teachers, SoftenedAnswersAreAveraged) {
   const Rows scores = scores_of(student, data, 4);
   double loss = 0;
   double agreed = 0;
-  for (std::size_t s = 0; s < kSamples; ++s) {
+  for (std::size_t s = 0; s < kTaughtSamples; ++s) {
     std::vector<double> p(4);
     for (const Rows& rows : t) {
       const std::vector<double> each = softmax(rows[s], 2);
@@ -96,8 +97,8 @@ TEST(Teachers, SoftenedAnswersAreAveraged) {
     loss += -0.3 * std::log(softmax(scores[s], 1)[s % 4]) + 0.7 * 4 * divergence;
     agreed += answer(p) == answer(scores[s]) ? 1 : 0;
   }
-  EXPECT_NEAR(found.loss, loss / kSamples, 1e-5);
-  EXPECT_EQ(found.agreement, agreed / kSamples);
+  EXPECT_NEAR(found.loss, loss / kTaughtSamples, 1e-5);
+  EXPECT_EQ(found.agreement, agreed / kTaughtSamples);
 }
 
 /// A network that takes images and lays them out as rows, columns, channels before its layer.
