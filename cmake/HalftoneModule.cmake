@@ -10,7 +10,9 @@ target_compile_options(halftone_flags INTERFACE
   -Woverloaded-virtual -ffp-contract=off
   $<$<BOOL:${HALFTONE_WERROR}>:-Werror>
   # GCC 12 sees overlapping copies in operator+ of std::string (its bug 105651).
-  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+  # In a unity build GCC takes a source for a header, where an unnamed namespace would be a mistake.
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${CMAKE_UNITY_BUILD}>>:-Wno-subobject-linkage>)
 target_compile_definitions(halftone_flags INTERFACE $<$<CONFIG:Debug>:HALFTONE_DEBUG>)
 if(HALFTONE_SANITIZE)
   target_compile_options(halftone_flags INTERFACE
