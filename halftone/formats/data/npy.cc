@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <ranges>
 #include <string>
 
 #include "halftone/base/error.h"
@@ -24,17 +25,25 @@ void swap_bytes(std::span<std::byte> data, std::size_t element_bytes) {
 /// front to back with one counter per extent; strides are in elements of src.
 void copy_from_fortran(const std::byte* src, std::span<std::byte> dst, std::size_t element_bytes,
                        std::span<const std::size_t> shape) {
-  std::vector<std::size_t> strides(shape.size(), 1);
-  for (std::size_t d = 1; d < shape.size(); ++d) strides[d] = strides[d - 1] * shape[d - 1];
-  std::vector<std::size_t> counter(shape.size(), 0);
+  struct Extent {
+    std::size_t count;
+    std::size_t stride;
+    std::size_t at = 0;
+  };
+  std::vector<Extent> extents;
+  std::size_t stride = 1;
+  for (const std::size_t count : shape) {
+    extents.push_back({count, stride});
+    stride *= count;
+  }
   std::size_t from = 0;
   for (std::size_t to = 0; to < dst.size(); to += element_bytes) {
     std::memcpy(dst.data() + to, src + from * element_bytes, element_bytes);
-    for (std::size_t d = shape.size(); d-- > 0;) {
-      from += strides[d];
-      if (++counter[d] < shape[d]) break;
-      from -= strides[d] * shape[d];
-      counter[d] = 0;
+    for (Extent& extent : extents | std::views::reverse) {
+      from += extent.stride;
+      if (++extent.at < extent.count) break;
+      from -= extent.stride * extent.count;
+      extent.at = 0;
     }
   }
 }
