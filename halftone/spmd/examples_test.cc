@@ -102,6 +102,12 @@ TEST(Examples, TheSameAsABatch) {
   expect_normalized(normalized);
 }
 
+struct Line {
+  Array slope = Array::scalar(0.F);
+  Array offset = Array::scalar(0.F);
+  static auto members(auto& self) { return std::tie(self.slope, self.offset); }
+};
+
 /// The gradient of the mean of (slope x + offset - y)^2 over the points of a shard.
 Line gradient(const Line& line, const Array& x, const Array& y) {
   float by_slope = 0;

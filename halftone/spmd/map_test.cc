@@ -52,9 +52,9 @@ TEST(Vmap, PassesWhatIsNoTree) {
 }
 
 TEST(Vmap, TakesAndReturnsTrees) {
-  const Line lines{Array::of({1.F, 2.F}), Array::of({10.F, 20.F})};
-  const auto swap = [](const Line& line, const std::vector<Array>& more) {
-    return std::tuple(Line{line.offset, line.slope}, more.at(1));
+  const AffineMap lines{Array::of({1.F, 2.F}), Array::of({10.F, 20.F})};
+  const auto swap = [](const AffineMap& line, const std::vector<Array>& more) {
+    return std::tuple(AffineMap{line.offset, line.slope}, more.at(1));
   };
   const auto [swapped, second] =
       vmap(swap)(lines, std::vector{Array::of({0.F, 0.F}), Array::of({7, 8})});

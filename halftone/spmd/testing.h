@@ -47,7 +47,7 @@ Array random_array(Shape shape, std::uint64_t seed) {
 }
 
 /// A tree of arrays: y = slope x + offset.
-struct Line {
+struct AffineMap {
   Array slope = Array::scalar(0.F);
   Array offset = Array::scalar(0.F);
   static auto members(auto& self) { return std::tie(self.slope, self.offset); }

@@ -14,7 +14,7 @@ namespace {
 using testing::ElementsAre;
 
 struct Foreign {
-  std::vector<Line> lines;
+  std::vector<AffineMap> lines;
   int not_a_leaf = 5;
 };
 
@@ -27,15 +27,15 @@ struct TreeMembers<Foreign> {
 
 namespace {
 
-static_assert(Tree<Array> && Tree<Line> && Tree<Foreign> && Tree<std::vector<Line>>);
-static_assert(Tree<std::tuple<Array, std::pair<Line, std::array<Array, 2>>>>);
+static_assert(Tree<Array> && Tree<AffineMap> && Tree<Foreign> && Tree<std::vector<AffineMap>>);
+static_assert(Tree<std::tuple<Array, std::pair<AffineMap, std::array<Array, 2>>>>);
 static_assert(!Tree<int> && !Tree<std::string> && !Tree<std::vector<int>>);
 static_assert(!Tree<std::tuple<Array, int>>);
 
 TEST(Tree, FlattensInOrderAndBuildsAgain) {
   const std::tuple<Foreign, std::array<Array, 2>> tree{
-      Foreign{{Line{Array::scalar(1.F), Array::scalar(2.F)},
-               Line{Array::scalar(3.F), Array::scalar(4.F)}}},
+      Foreign{{AffineMap{Array::scalar(1.F), Array::scalar(2.F)},
+               AffineMap{Array::scalar(3.F), Array::scalar(4.F)}}},
       {Array::scalar(5.F), Array::of({6.F})}};
   const Flat flat = flatten(tree);
   std::vector<float> values;
@@ -50,13 +50,13 @@ TEST(Tree, FlattensInOrderAndBuildsAgain) {
 }
 
 TEST(Tree, SplitsIntoLanesAndStacksThem) {
-  const Line line{Array::range<float>({3, 2}), Array::range<std::int32_t>({3})};
+  const AffineMap line{Array::range<float>({3, 2}), Array::range<std::int32_t>({3})};
   const Flat flat = flatten(line);
   EXPECT_EQ(mapped_extent(flat, 0, "it"), 3u);
   std::vector<Flat> lanes;
   for (std::size_t i = 0; i < 3; ++i) lanes.push_back(lane_of(flat, 0, i));
   EXPECT_EQ(lanes[1].types(), "float32[2], int32[]");
-  const Line again = unflatten<Line>(stack_lanes(lanes, 0));
+  const AffineMap again = unflatten<AffineMap>(stack_lanes(lanes, 0));
   EXPECT_TRUE(std::ranges::equal(again.slope.bytes(), line.slope.bytes()));
   EXPECT_TRUE(std::ranges::equal(again.offset.bytes(), line.offset.bytes()));
 }
