@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <ranges>
 #include <string>
 
 #include "halftone/base/error.h"
@@ -36,10 +35,11 @@ void copy_from_fortran(const std::byte* src, std::span<std::byte> dst, std::size
     extents.push_back({count, stride});
     stride *= count;
   }
+  std::reverse(extents.begin(), extents.end());  // the one that runs fastest in dst first
   std::size_t from = 0;
   for (std::size_t to = 0; to < dst.size(); to += element_bytes) {
     std::memcpy(dst.data() + to, src + from * element_bytes, element_bytes);
-    for (Extent& extent : extents | std::views::reverse) {
+    for (Extent& extent : extents) {
       from += extent.stride;
       if (++extent.at < extent.count) break;
       from -= extent.stride * extent.count;
