@@ -85,6 +85,7 @@ void Teachers::use_cache(const std::filesystem::path& path, const spmd::Devices&
   const bool is_here = std::filesystem::exists(path, error);
   if (!on_all_ranks(is_here, devices)) write_cache(path, key, devices, !is_here, progress);
   cache_.emplace(path, key);
+  memory_.reset();
   check_cache(path);
 }
 
