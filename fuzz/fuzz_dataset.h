@@ -9,19 +9,19 @@
 #include <vector>
 
 #include "halftone/base/error.h"
-#include "halftone/formats/data/dataset.h"
+#include "halftone/data/dataset.h"
 
 namespace halftone::formats {
 
 /// Opens a data set and reads its first and last samples and labels. An Error is a normal outcome.
 template <typename Open>
 void exercise_dataset(Open&& open) {
-  constexpr std::size_t kMostElements = std::size_t{1} << 20;
+  constexpr std::size_t kMaxElements = std::size_t{1} << 20;
   try {
     const Dataset dataset = open();
     for (std::size_t i = 0; i < dataset.inputs().size(); ++i) {
       const std::size_t elements = dataset.inputs()[i].shape.num_elements();
-      if (elements > kMostElements) continue;
+      if (elements > kMaxElements) continue;
       std::vector<float> sample(elements);
       dataset.read(i, 0, 1, sample);
       dataset.read(i, dataset.size() - 1, 1, sample);

@@ -4,7 +4,7 @@
 #include <sys/resource.h>
 
 #include "fuzz/fuzz_dataset.h"
-#include "halftone/formats/data/hdf5.h"
+#include "halftone/data/hdf5.h"
 
 // The HDF5 library runs in a child process, whose end, whatever the cause, must be an Error here.
 // The library asks for any amount of memory that a file names and copes with not getting it.
@@ -13,8 +13,8 @@ extern "C" const char* __asan_default_options() { return "allocator_may_return_n
 // Keeps a child that a sanitizer stops from writing an artifact, and one that loops from being
 // slow.
 static void tame_child() {
-  constexpr rlim_t kMostSeconds = 5;
-  const rlimit limit{kMostSeconds, kMostSeconds};
+  constexpr rlim_t kMaxSeconds = 5;
+  const rlimit limit{kMaxSeconds, kMaxSeconds};
   ::setrlimit(RLIMIT_CPU, &limit);
   __sanitizer_set_death_callback(nullptr);
 }

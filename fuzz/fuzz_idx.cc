@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first byte says how many of the bytes that follow, in units of 4, are the labels' file.
 #include "fuzz/fuzz_dataset.h"
-#include "halftone/formats/data/open_dataset.h"
+#include "halftone/data/open_dataset.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace halftone::formats;

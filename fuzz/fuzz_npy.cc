@@ -3,8 +3,8 @@
 #include <cstdlib>
 
 #include "fuzz/fuzz_dataset.h"
-#include "halftone/formats/data/npy.h"
-#include "halftone/formats/data/open_dataset.h"
+#include "halftone/data/npy.h"
+#include "halftone/data/open_dataset.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace halftone::formats;

@@ -10,7 +10,7 @@
 #include "halftone/base/testing.h"
 #include "halftone/compress/evaluate.h"
 #include "halftone/compress/quantize.h"
-#include "halftone/formats/data/open_dataset.h"
+#include "halftone/data/open_dataset.h"
 #include "halftone/formats/model.h"
 #include "halftone/passes/simplify.h"
 #include "tests/example.h"
@@ -24,8 +24,8 @@ ir::Graph float_network() {
   return graph;
 }
 
-formats::Dataset digits(const std::string& split, std::optional<std::size_t> limit = {}) {
-  return formats::open_dataset(kExample, {.split = split, .limit = limit});
+data::Dataset digits(const std::string& split, std::optional<std::size_t> limit = {}) {
+  return data::open_dataset(kExample, {.split = split, .limit = limit});
 }
 
 compress::Recipe recipe_of(int bits) {
@@ -44,7 +44,7 @@ TEST(FloatNetwork, HasThePublishedAccuracy) {
 struct Promise {
   int bits;
   double accuracy;
-  double most_kib;
+  double max_kib;
 };
 
 class Mnist : public WithFolder, public testing::WithParamInterface<Promise> {};
@@ -55,7 +55,7 @@ TEST_P(Mnist, KeepsItsPromise) {
   const auto result = compress::quantize(reference, digits("train"), recipe_of(promise.bits));
   const std::string file = path("m.circle");
   formats::save_model(result.graph, file);
-  EXPECT_LE(static_cast<double>(std::filesystem::file_size(file)), promise.most_kib * 1024);
+  EXPECT_LE(static_cast<double>(std::filesystem::file_size(file)), promise.max_kib * 1024);
   ir::Graph loaded = formats::load_model(file);
   passes::simplify(loaded);
   const auto found = compress::evaluate(loaded, digits("test"), &reference);

@@ -15,7 +15,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "halftone/formats/data/npy.h"
+#include "halftone/data/npy.h"
 #include "halftone/formats/model.h"
 
 namespace halftone {
@@ -89,13 +89,13 @@ TEST_F(Program, QuantizesWeightsAloneAndRunsThemOnActivationsOf8BitsOrFloat) {
 
 TEST_F(Program, ConvertsAndRunsToTheSameNumbers) {
   const std::vector<float> x(3 * 784, 0.25F);
-  formats::write_npy(path("x.npy"), formats::make_npy(std::span<const float>(x), {3, 784}));
+  data::write_npy(path("x.npy"), data::make_npy(std::span<const float>(x), {3, 784}));
   ASSERT_EQ(run("convert " + kModel + " " + path("m.tflite")).code, 0);
   ASSERT_EQ(run("run " + kModel + " --input " + path("x.npy") + " -o " + path("a")).code, 0);
   ASSERT_EQ(run("run " + path("m.tflite") + " --input " + path("x.npy") + " -o " + path("b")).code,
             0);
-  const formats::NpyArray a = formats::read_npy(path("a/out0.npy"));
-  const formats::NpyArray b = formats::read_npy(path("b/out0.npy"));
+  const data::NpyArray a = data::read_npy(path("a/out0.npy"));
+  const data::NpyArray b = data::read_npy(path("b/out0.npy"));
   EXPECT_THAT(a.shape, testing::ElementsAre(3u, 10u));
   EXPECT_EQ(a.floats(), b.floats());
 }
@@ -185,7 +185,7 @@ TEST_F(Program, EndsOnAllRanksWhenOneIsKilled) {
 TEST_F(Program, TellsOnceOnSeveralRanksWhatIsWrongInTheMiddle) {
   std::vector<float> x(200 * 784, 0.5F);
   x[150 * 784 + 3] = std::numeric_limits<float>::quiet_NaN();
-  formats::write_npy(path("x.npy"), formats::make_npy(std::span<const float>(x), {200, 784}));
+  data::write_npy(path("x.npy"), data::make_npy(std::span<const float>(x), {200, 784}));
   const Outcome outcome =
       run_ranks(2, "quantize " + kModel + " -o " + path("q.circle") + " --data " + path("x.npy"));
   EXPECT_EQ(outcome.code, 3) << outcome.err;
@@ -332,10 +332,10 @@ TEST_F(Program, AnswersTheUnsupportedAndTheImpossibleWithFour) {
   std::ofstream(path("data.txt")) << "words";
   expect_failure("eval " + kModel + " --data " + path("data.txt"), 4, "data.txt");
   const std::vector<float> x(4, 0);
-  formats::write_npy(path("x.npy"), formats::make_npy(std::span<const float>(x), {2, 2}));
+  data::write_npy(path("x.npy"), data::make_npy(std::span<const float>(x), {2, 2}));
   expect_failure("run " + kModel + " --input " + path("x.npy") + " -o " + path("o"), 4,
                  kModel + ": input 'pixels'");
-  formats::write_npy(path("none.npy"), formats::make_npy(std::span<const float>(), {0, 784}));
+  data::write_npy(path("none.npy"), data::make_npy(std::span<const float>(), {0, 784}));
   expect_failure("run " + kModel + " --input " + path("none.npy") + " -o " + path("o"), 4,
                  path("none.npy") + ": expected at least one sample, found shape [0, 784]");
   EXPECT_FALSE(std::filesystem::exists(path("o")));
@@ -344,7 +344,7 @@ TEST_F(Program, AnswersTheUnsupportedAndTheImpossibleWithFour) {
 TEST_F(Program, RefusesNumbersThatAreNotFiniteInData) {
   std::vector<float> x(2 * 784, 0.5F);
   x[784 + 3] = std::numeric_limits<float>::quiet_NaN();
-  formats::write_npy(path("x.npy"), formats::make_npy(std::span<const float>(x), {2, 784}));
+  data::write_npy(path("x.npy"), data::make_npy(std::span<const float>(x), {2, 784}));
   expect_failure("quantize " + kModel + " -o " + path("q.circle") + " --data " + path("x.npy"), 3,
                  "sample 1");
   EXPECT_FALSE(std::filesystem::exists(path("q.circle")));
@@ -352,7 +352,7 @@ TEST_F(Program, RefusesNumbersThatAreNotFiniteInData) {
 
 TEST_F(Program, RefusesToEncodeBlankData) {
   const std::vector<float> x(20 * 784, 0);
-  formats::write_npy(path("x.npy"), formats::make_npy(std::span<const float>(x), {20, 784}));
+  data::write_npy(path("x.npy"), data::make_npy(std::span<const float>(x), {20, 784}));
   const std::string quantize =
       "quantize " + kModel + " -o " + path("q.circle") + " --data " + path("x.npy");
   expect_failure(quantize, 4,

@@ -2,7 +2,7 @@
 // The verbs that train as a user or script runs them.
 #include <nlohmann/json.hpp>
 
-#include "halftone/formats/data/npy.h"
+#include "halftone/data/npy.h"
 #include "tests/program.h"
 
 namespace halftone {
@@ -83,7 +83,7 @@ TEST_F(TrainingProgram, DistillsFromSeveralTeachersAndTheFileOfTheirAnswers) {
 TEST_F(TrainingProgram, RefusesToDistillWhatDoesNotFit) {
   const std::string output = " -o " + path("s.circle");
   const std::vector<float> x(200 * 784, 0.5F);
-  formats::write_npy(path("x.npy"), formats::make_npy(std::span<const float>(x), {200, 784}));
+  data::write_npy(path("x.npy"), data::make_npy(std::span<const float>(x), {200, 784}));
   expect_failure("distill --teacher " + kModel + output + " --data " + path("x.npy") +
                      " --label-weight 0.5 --scheme float",
                  2, "has no labels");

@@ -11,8 +11,8 @@
 #include "halftone/base/file.h"
 #include "halftone/base/testing.h"
 #include "halftone/compress/evaluate.h"
-#include "halftone/formats/data/npy.h"
-#include "halftone/formats/data/open_dataset.h"
+#include "halftone/data/npy.h"
+#include "halftone/data/open_dataset.h"
 #include "halftone/formats/model.h"
 #include "halftone/passes/float_ends.h"
 #include "halftone/passes/simplify.h"
@@ -35,7 +35,7 @@ ir::Graph load(const std::string& name) {
 
 /// A file among the expected inputs and outputs, in the shape of a value.
 ir::Tensor expected(const std::string& name, const ir::Shape& shape) {
-  const auto array = formats::read_npy(data_folder() / "expected" / name);
+  const auto array = data::read_npy(data_folder() / "expected" / name);
   return ir::Tensor::from<float>(shape, array.floats());
 }
 
@@ -64,9 +64,9 @@ TEST_P(PublishedAccuracy, IsReproduced) {
   const Accuracy& wanted = GetParam();
   std::string data = (data_folder() / wanted.data).string();
   if (*wanted.labels != 0) data += "," + (data_folder() / wanted.labels).string();
-  formats::DatasetOptions options{.split = "test", .limit = {}, .scale = wanted.scale};
+  data::DatasetOptions options{.split = "test", .limit = {}, .scale = wanted.scale};
   if (wanted.limit != 0) options.limit = wanted.limit;
-  const auto found = compress::evaluate(load(wanted.model), formats::open_dataset(data, options));
+  const auto found = compress::evaluate(load(wanted.model), data::open_dataset(data, options));
   RecordProperty("accuracy", std::to_string(found.value));
   EXPECT_NEAR(found.value, wanted.wanted, wanted.tolerance);
 }

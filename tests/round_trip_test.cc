@@ -9,8 +9,8 @@
 #include "halftone/base/testing.h"
 #include "halftone/compress/evaluate.h"
 #include "halftone/compress/quantize.h"
-#include "halftone/formats/data/npy.h"
-#include "halftone/formats/data/open_dataset.h"
+#include "halftone/data/npy.h"
+#include "halftone/data/open_dataset.h"
 #include "halftone/formats/model.h"
 #include "halftone/passes/simplify.h"
 #include "halftone/runtime/session.h"
@@ -25,11 +25,11 @@ ir::Graph load(const std::string& path) {
   return graph;
 }
 
-formats::Dataset some_digits() { return formats::open_dataset(kExample, {.limit = 200}); }
+data::Dataset some_digits() { return data::open_dataset(kExample, {.limit = 200}); }
 
 /// Signal to noise of a network's output against a reference's, in decibels.
 double closeness(const ir::Graph& graph, const ir::Graph& reference) {
-  const formats::Dataset data = some_digits();
+  const data::Dataset data = some_digits();
   return compress::evaluate(graph, data, &reference).reference->sqnr_db;
 }
 
@@ -90,8 +90,8 @@ std::filesystem::path shared_data() {
 TEST(ExpectedOutputs, AreThoseOfOnnxRuntime) {
   const std::filesystem::path data = shared_data();
   if (data.empty()) GTEST_SKIP() << "no shared data (set HALFTONE_DATA to its folder)";
-  const auto x = formats::read_npy(data / "expected/mnist_mlp_700.in0.npy");
-  const auto y = formats::read_npy(data / "expected/mnist_mlp_700.out0.npy").floats();
+  const auto x = data::read_npy(data / "expected/mnist_mlp_700.in0.npy");
+  const auto y = data::read_npy(data / "expected/mnist_mlp_700.out0.npy").floats();
   const auto batch = static_cast<ir::Dim>(x.shape[0]);
   runtime::Session session(runtime::make_plan(load((data / "models/mnist_mlp_700.onnx").string()),
                                               {.batch = x.shape[0]}));

@@ -6,8 +6,8 @@
 #include "halftone/base/testing.h"
 #include "halftone/compress/evaluate.h"
 #include "halftone/compress/quantize.h"
-#include "halftone/formats/data/npy.h"
-#include "halftone/formats/data/open_dataset.h"
+#include "halftone/data/npy.h"
+#include "halftone/data/open_dataset.h"
 #include "halftone/formats/model.h"
 #include "halftone/ir/test_data.h"
 #include "halftone/passes/simplify.h"
@@ -49,14 +49,14 @@ Graph network() {
   return graph;
 }
 
-formats::Dataset texts(std::uint64_t seed) {
+data::Dataset texts(std::uint64_t seed) {
   constexpr std::size_t kSamples = 150;
   Random random(seed);
   std::vector<std::int64_t> tokens(kSamples * static_cast<std::size_t>(kTokens));
   for (auto& token : tokens) token = static_cast<std::int64_t>(random.below(kWords));
-  const auto array = formats::make_npy(std::span<const std::int64_t>(tokens),
-                                       {kSamples, static_cast<std::size_t>(kTokens)});
-  return formats::dataset_from_npy("texts", formats::own_bytes(formats::npy_bytes(array)), {}, {});
+  const auto array = data::make_npy(std::span<const std::int64_t>(tokens),
+                                    {kSamples, static_cast<std::size_t>(kTokens)});
+  return data::dataset_from_npy("texts", data::own_bytes(data::npy_bytes(array)), {}, {});
 }
 
 TEST_F(TextNetwork, ShrinksAndStaysCloseInEveryFormat) {

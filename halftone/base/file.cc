@@ -45,8 +45,8 @@ class Descriptor {
 
 /// Where writing to a path leads: links are followed, to a file that need not be there.
 std::filesystem::path follow_links(std::filesystem::path path) {
-  constexpr int kMostLinks = 40;  // as Linux
-  for (int i = 0; i < kMostLinks; ++i) {
+  constexpr int kMaxLinks = 40;  // as Linux
+  for (int i = 0; i < kMaxLinks; ++i) {
     std::error_code error;
     if (!std::filesystem::is_symlink(path, error)) return path;
     path = path.parent_path() / std::filesystem::read_symlink(path, error);
@@ -68,14 +68,14 @@ void write_all(int fd, std::span<const std::byte> bytes, const std::filesystem::
 }  // namespace
 
 std::vector<std::byte> read_file(const std::filesystem::path& path) {
-  constexpr off_t kMostBytes = off_t{1} << 34;
+  constexpr off_t kMaxBytes = off_t{1} << 34;
   // Non-blocking, or opening a pipe would wait for its writer; regular files do not care.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) fail_errno(path, "open", errno);
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) fail_errno(path, "read", errno);
   if (!S_ISREG(status.st_mode)) fail(ErrorKind::kIo, path.string() + ": is not a regular file");
-  if (status.st_size > kMostBytes) {
+  if (status.st_size > kMaxBytes) {
     fail(ErrorKind::kIo, path.string() + ": expected at most 16 GiB, found " +
                              std::to_string(status.st_size) + " bytes");
   }
@@ -135,9 +135,9 @@ class NewFile::Unfinished {
 
   /// A link cannot take the place of a file, a rename can: so a name for just that long.
   void link_temporary() {
-    constexpr int kMostAttempts = 1000;
+    constexpr int kMaxAttempts = 1000;
     const std::string open_file = kOpenFiles + std::to_string(file_.get());
-    for (int i = 0; i < kMostAttempts; ++i) {
+    for (int i = 0; i < kMaxAttempts; ++i) {
       const std::string name =
           path_.string() + "." + std::to_string(::getpid()) + "." + std::to_string(i);
       if (::linkat(AT_FDCWD, open_file.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {

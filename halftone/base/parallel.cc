@@ -84,10 +84,10 @@ void run_on_threads(Loop& loop, int threads) {
 }  // namespace
 
 void set_num_threads(int count) {
-  constexpr int kMost = 1024;
-  if (count < 0 || count > kMost) {
+  constexpr int kMax = 1024;
+  if (count < 0 || count > kMax) {
     fail(ErrorKind::kUsage,
-         "threads: expected 0 to " + std::to_string(kMost) + ", found " + std::to_string(count));
+         "threads: expected 0 to " + std::to_string(kMax) + ", found " + std::to_string(count));
   }
   configured_threads = count;
   tell_openmp();

@@ -16,7 +16,7 @@ namespace halftone::cli {
 namespace {
 
 /// As many elements as a tensor may have; memory is the limit on the way there.
-constexpr std::int64_t kMostSamples = std::int64_t{1} << 40;
+constexpr std::int64_t kMaxSamples = std::int64_t{1} << 40;
 
 struct BenchOptions {
   CommonOptions common;
@@ -68,7 +68,7 @@ void add_bench(CLI::App& app, Action& action) {
       ->required()
       ->check(some_path());
   verb->add_option("--batch", options->batch, "Samples per run (default 1)")
-      ->check(CLI::Range(std::int64_t{1}, kMostSamples));
+      ->check(CLI::Range(std::int64_t{1}, kMaxSamples));
   verb->add_option("--devices", options->devices,
                    "Devices that share the samples, of each process; 0: one for each thread")
       ->check(CLI::Range(0, 1024))

@@ -12,7 +12,7 @@
 
 #include "halftone/base/file.h"
 #include "halftone/base/parallel.h"
-#include "halftone/formats/data/open_dataset.h"
+#include "halftone/data/open_dataset.h"
 #include "halftone/formats/model.h"
 #include "halftone/kernels/targets.h"
 #include "halftone/passes/float_ends.h"
@@ -104,12 +104,12 @@ void apply(const CommonOptions& common) {
   if (!common.simd.empty()) kernels::use_simd_target(common.simd);
 }
 
-formats::Dataset open_data(const DataOptions& data) {
-  formats::DatasetOptions options;
+data::Dataset open_data(const DataOptions& data) {
+  data::DatasetOptions options;
   options.split = data.split;
   options.limit = data.limit;
   options.scale = data.scale;
-  return formats::open_dataset(data.path, options);
+  return data::open_dataset(data.path, options);
 }
 
 compress::Recipe make_recipe(const RecipeOptions& options) {

@@ -13,7 +13,7 @@
 
 #include "halftone/base/progress.h"
 #include "halftone/compress/recipe.h"
-#include "halftone/formats/data/dataset.h"
+#include "halftone/data/dataset.h"
 #include "halftone/ir/graph.h"
 #include "halftone/passes/fold_constants.h"
 #include "halftone/spmd/devices.h"
@@ -90,8 +90,8 @@ void add_recipe_options(CLI::App& verb, RecipeOptions& recipe);
 /// Puts threads and SIMD target into force.
 /// @throws Error kUsage if one is out of range
 void apply(const CommonOptions& common);
-/// @throws Error as formats::open_dataset()
-formats::Dataset open_data(const DataOptions& data);
+/// @throws Error as data::open_dataset()
+data::Dataset open_data(const DataOptions& data);
 /// The recipe of the file, if there is one, with what the other options say over its defaults.
 /// @throws Error as read_file() and compress::parse_recipe()
 compress::Recipe make_recipe(const RecipeOptions& options);

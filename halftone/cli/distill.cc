@@ -9,8 +9,8 @@
 #include "halftone/cli/training_run.h"
 #include "halftone/compress/quantize.h"
 #include "halftone/formats/model.h"
-#include "halftone/train/initial_values.h"
-#include "halftone/train/stages.h"
+#include "halftone/train/learn/initial_values.h"
+#include "halftone/train/run/stages.h"
 
 namespace halftone::cli {
 namespace {
@@ -53,7 +53,7 @@ train::MakeStudent student_maker(const DistillOptions& options, const ir::Graph&
   return [&](const ir::Graph& network, const compress::Recipe& recipe) {
     DataOptions few = options.training.data;
     few.limit = std::min(options.calibration, few.limit.value_or(options.calibration));
-    const formats::Dataset data = open_data(few);
+    const data::Dataset data = open_data(few);
     return compress::quantize(network, data, recipe,
                               {options.training.common.seed, run.progress(), run.devices()})
         .graph;
@@ -73,7 +73,7 @@ void run(const DistillOptions& options, const Machine& machine) {
   }
   const ir::Graph student = load_student(options, teachers.front());
   formats::check_model(student, options.training.output);
-  const formats::Dataset data = open_data(options.training.data);
+  const data::Dataset data = open_data(options.training.data);
   const auto distill = [&](train::TrainOptions how) {
     for (const std::string& text : options.features) {
       how.features.push_back(train::parse_feature_match(text));

@@ -22,7 +22,7 @@ void run(const EvalOptions& options, const Machine& machine) {
   const ir::Graph graph = load_to_run(options.model, true);
   std::optional<ir::Graph> reference;
   if (!options.reference.empty()) reference = load_to_run(options.reference, true);
-  const formats::Dataset data = open_data(options.data);
+  const data::Dataset data = open_data(options.data);
   const compress::Evaluation evaluation = [&] {
     Progress progress(options.common, machine);
     return compress::evaluate(

@@ -29,7 +29,7 @@ void run(const QuantizeOptions& options, const Machine& machine) {
   const ir::Graph graph = load_network(options.input, {.dequantize = true});
   // What can be wrong with the request is found before the work, not after it.
   formats::check_model(graph, options.output);
-  const formats::Dataset data = open_data(options.data);
+  const data::Dataset data = open_data(options.data);
   const compress::QuantizeResult result = [&] {
     Progress progress(options.common, machine);
     return compress::quantize(

@@ -6,7 +6,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/cli/command.h"
-#include "halftone/formats/data/npy.h"
+#include "halftone/data/npy.h"
 #include "halftone/report/report.h"
 #include "halftone/runtime/session.h"
 
@@ -22,7 +22,7 @@ struct RunOptions {
 };
 
 /// An array as the element type that a graph input wants.
-ir::Tensor to_tensor(const formats::NpyArray& array, ir::ElementType element) {
+ir::Tensor to_tensor(const data::NpyArray& array, ir::ElementType element) {
   const ir::Shape shape(std::vector<ir::Dim>(array.shape.begin(), array.shape.end()));
   if (element == ir::ElementType::kFloat32) {
     return ir::Tensor::from<float>(shape, array.floats());
@@ -30,18 +30,18 @@ ir::Tensor to_tensor(const formats::NpyArray& array, ir::ElementType element) {
   return ir::Tensor::from<std::int64_t>(shape, array.integers()).cast(element);
 }
 
-formats::NpyArray to_array(const ir::Tensor& tensor) {
+data::NpyArray to_array(const ir::Tensor& tensor) {
   const auto dims = tensor.shape().dims();
   std::vector<std::size_t> shape(dims.begin(), dims.end());
   switch (tensor.element()) {
     case ir::ElementType::kFloat32:
-      return formats::make_npy(tensor.as<float>(), shape);
+      return data::make_npy(tensor.as<float>(), shape);
     case ir::ElementType::kInt8:
-      return formats::make_npy(tensor.as<std::int8_t>(), shape);
+      return data::make_npy(tensor.as<std::int8_t>(), shape);
     case ir::ElementType::kInt32:
-      return formats::make_npy(tensor.as<std::int32_t>(), shape);
+      return data::make_npy(tensor.as<std::int32_t>(), shape);
     case ir::ElementType::kInt64:
-      return formats::make_npy(tensor.as<std::int64_t>(), shape);
+      return data::make_npy(tensor.as<std::int64_t>(), shape);
     case ir::ElementType::kUint8:
     case ir::ElementType::kBool:
       break;
@@ -52,7 +52,7 @@ formats::NpyArray to_array(const ir::Tensor& tensor) {
     case ir::ElementType::kUint64:
       return to_array(tensor.cast(ir::ElementType::kInt64));
   }
-  return formats::make_npy(tensor.as<std::uint8_t>(), shape);
+  return data::make_npy(tensor.as<std::uint8_t>(), shape);
 }
 
 std::vector<ir::Tensor> read_inputs(const RunOptions& options, const ir::Graph& graph) {
@@ -62,7 +62,7 @@ std::vector<ir::Tensor> read_inputs(const RunOptions& options, const ir::Graph& 
   }
   std::vector<ir::Tensor> tensors;
   for (std::size_t i = 0; i < options.inputs.size(); ++i) {
-    const formats::NpyArray array = formats::read_npy(options.inputs[i]);
+    const data::NpyArray array = data::read_npy(options.inputs[i]);
     if (std::ranges::count(array.shape, 0U) > 0) {
       const ir::Shape found(std::vector<ir::Dim>(array.shape.begin(), array.shape.end()));
       fail(ErrorKind::kShape,
@@ -106,7 +106,7 @@ void run(const RunOptions& options, const Machine& machine) {
   std::vector<report::OutputFile> files;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const std::filesystem::path path = folder / ("out" + std::to_string(i) + ".npy");
-    formats::write_npy(path, to_array(outputs[i]));
+    data::write_npy(path, to_array(outputs[i]));
     files.push_back({path.string(), outputs[i].type()});
   }
   std::cout << (options.common.json ? report::to_json(files) : report::to_text(files));

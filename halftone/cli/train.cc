@@ -6,7 +6,7 @@
 #include "halftone/cli/training.h"
 #include "halftone/cli/training_run.h"
 #include "halftone/formats/model.h"
-#include "halftone/train/initial_values.h"
+#include "halftone/train/learn/initial_values.h"
 
 namespace halftone::cli {
 namespace {
@@ -22,7 +22,7 @@ void run(const TrainOptions& options, const Machine& machine) {
   const train::StudentOptions student = options.training.student_options();
   ir::Graph network = load_network(options.model, {.dequantize = true});
   formats::check_model(network, options.training.output);
-  const formats::Dataset data = open_data(options.training.data);
+  const data::Dataset data = open_data(options.training.data);
   if (!options.keep) network = train::with_initial_values(network, options.training.common.seed);
   const auto train = [&](train::TrainOptions how) {
     how.loss.label_weight = 1;

@@ -32,7 +32,7 @@ void add_optimizer_options(CLI::App& verb, TrainingOptions& options) {
   verb.add_option("--weight-decay", optimizer.weight_decay, "Of the optimizer")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  verb.add_option("--most-gradient", optimizer.most_gradient,
+  verb.add_option("--most-gradient", optimizer.clip_grad_norm,
                   "Cut the gradient's norm to this; 0: never")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "halftone/cli/command.h"
-#include "halftone/train/trainer.h"
+#include "halftone/train/run/trainer.h"
 
 namespace halftone::cli {
 

@@ -72,7 +72,7 @@ ValueSample Calibration::sample(const ir::Graph& graph, ValuePair pair, std::siz
   };
   std::vector<std::vector<float>> found =
       stream_pairs(graph, std::span(&pair, 1), progress, kAll, [&](const auto& stream) {
-        return stream.collect(2, picks.most_within(stream.batch_size() * each), pick);
+        return stream.collect(2, picks.max_within(stream.batch_size() * each), pick);
       });
   return {std::move(found[0]), std::move(found[1])};
 }

@@ -11,7 +11,7 @@
 #include "halftone/compress/fit/layer_statistics.h"
 #include "halftone/compress/unfolding.h"
 #include "halftone/compress/value_sample.h"
-#include "halftone/formats/data/dataset.h"
+#include "halftone/data/dataset.h"
 #include "halftone/ir/graph.h"
 #include "halftone/numerics/distortion.h"
 #include "halftone/spmd/devices.h"
@@ -31,7 +31,7 @@ class Calibration {
  public:
   /// `data` must outlive this.
   /// @param devices  as in runtime::StreamOptions; no answer depends on how many there are
-  explicit Calibration(const formats::Dataset& data, spmd::Devices devices = {})
+  explicit Calibration(const data::Dataset& data, spmd::Devices devices = {})
       : data_(data),
         devices_(devices.empty() ? spmd::Devices::for_threads() : std::move(devices)) {}
 
@@ -68,7 +68,7 @@ class Calibration {
   auto stream_pairs(const ir::Graph& graph, std::span<const ValuePair> pairs,
                     const ProgressSink& progress, std::size_t samples, const Ask& ask) const;
 
-  const formats::Dataset& data_;
+  const data::Dataset& data_;
   spmd::Devices devices_;
 };
 

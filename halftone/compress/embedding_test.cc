@@ -20,14 +20,14 @@ constexpr ir::Dim kVocabulary = 50;
 constexpr ir::Dim kEmbeddingWidth = 32;
 
 /// Texts of the first `words` words.
-formats::Dataset texts(std::size_t samples, std::uint64_t seed,
-                       std::size_t words = static_cast<std::size_t>(kVocabulary)) {
+data::Dataset texts(std::size_t samples, std::uint64_t seed,
+                    std::size_t words = static_cast<std::size_t>(kVocabulary)) {
   Random random(seed);
   std::vector<std::int64_t> tokens(samples * static_cast<std::size_t>(kTokens));
   for (auto& token : tokens) token = static_cast<std::int64_t>(random.below(words));
-  const auto array = formats::make_npy(std::span<const std::int64_t>(tokens),
-                                       {samples, static_cast<std::size_t>(kTokens)});
-  return formats::dataset_from_npy("texts", formats::own_bytes(formats::npy_bytes(array)), {}, {});
+  const auto array = data::make_npy(std::span<const std::int64_t>(tokens),
+                                    {samples, static_cast<std::size_t>(kTokens)});
+  return data::dataset_from_npy("texts", data::own_bytes(data::npy_bytes(array)), {}, {});
 }
 
 /// tokens - embedding - attention of one head beside the embedding - mean over the text or, with

@@ -41,7 +41,7 @@ struct Contest {
   runtime::FillInput fill;
 };
 
-Contest prepare(const ir::Graph& graph, const formats::Dataset& data, const ir::Graph* reference,
+Contest prepare(const ir::Graph& graph, const data::Dataset& data, const ir::Graph* reference,
                 const EvaluateOptions& options) {
   Contest contest;
   contest.graph = graph;
@@ -78,7 +78,7 @@ struct Counts {
 /// Counts over the samples of a batch.
 class Score {
  public:
-  Score(const formats::Dataset& data, std::size_t classes) : data_(data), classes_(classes) {}
+  Score(const data::Dataset& data, std::size_t classes) : data_(data), classes_(classes) {}
 
   void add(std::size_t sample, std::span<const float> scores, std::span<const float> reference) {
     const std::int64_t found = answer(scores);
@@ -111,7 +111,7 @@ class Score {
     return label;
   }
 
-  const formats::Dataset& data_;
+  const data::Dataset& data_;
   std::size_t classes_;
   std::int64_t samples_ = 0;
   std::int64_t right_ = 0;
@@ -140,8 +140,8 @@ Evaluation evaluation_of(const Counts& counts, bool has_labels, bool with_refere
 
 }  // namespace
 
-Evaluation evaluate(const ir::Graph& graph, const formats::Dataset& data,
-                    const ir::Graph* reference, const EvaluateOptions& options) {
+Evaluation evaluate(const ir::Graph& graph, const data::Dataset& data, const ir::Graph* reference,
+                    const EvaluateOptions& options) {
   if (!data.has_labels() && reference == nullptr) {
     fail(ErrorKind::kUsage,
          data.name() + ": has no labels; give a reference network to compare with (--reference)");

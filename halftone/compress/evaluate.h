@@ -7,7 +7,7 @@
 #include <string>
 
 #include "halftone/base/progress.h"
-#include "halftone/formats/data/dataset.h"
+#include "halftone/data/dataset.h"
 #include "halftone/ir/graph.h"
 #include "halftone/spmd/devices.h"
 
@@ -44,7 +44,7 @@ struct Evaluation {
 /// @param reference  a network to compare with, or null; it may want its inputs in another shape
 /// @throws Error kShape if data, network and reference do not fit; kFormat if a label is no class
 ///         of the network; kUsage if there are neither labels nor a reference
-Evaluation evaluate(const ir::Graph& graph, const formats::Dataset& data,
+Evaluation evaluate(const ir::Graph& graph, const data::Dataset& data,
                     const ir::Graph* reference = nullptr, const EvaluateOptions& options = {});
 
 }  // namespace halftone::compress

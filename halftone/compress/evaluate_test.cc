@@ -22,21 +22,21 @@ ir::Graph identity(ir::Dim classes) {
 }
 
 /// One-hot rows: sample i is class classes_of[i].
-formats::Dataset one_hot(const std::vector<std::size_t>& classes_of, std::size_t classes,
-                         const std::vector<std::int64_t>& labels) {
+data::Dataset one_hot(const std::vector<std::size_t>& classes_of, std::size_t classes,
+                      const std::vector<std::int64_t>& labels) {
   std::vector<float> x(classes_of.size() * classes);
   for (std::size_t i = 0; i < classes_of.size(); ++i) x[i * classes + classes_of[i]] = 1;
-  std::optional<formats::FileBytes> y;
+  std::optional<data::FileBytes> y;
   if (!labels.empty()) {
-    y = formats::own_bytes(formats::npy_bytes(
-        formats::make_npy(std::span<const std::int64_t>(labels), {labels.size()})));
+    y = data::own_bytes(
+        data::npy_bytes(data::make_npy(std::span<const std::int64_t>(labels), {labels.size()})));
   }
-  const auto array = formats::make_npy(std::span<const float>(x), {classes_of.size(), classes});
-  return formats::dataset_from_npy("one-hot", formats::own_bytes(formats::npy_bytes(array)), y, {});
+  const auto array = data::make_npy(std::span<const float>(x), {classes_of.size(), classes});
+  return data::dataset_from_npy("one-hot", data::own_bytes(data::npy_bytes(array)), y, {});
 }
 
 TEST(Evaluate, CountsRightAnswers) {
-  const formats::Dataset data = one_hot({0, 1, 2, 2}, 3, {0, 1, 2, 0});
+  const data::Dataset data = one_hot({0, 1, 2, 2}, 3, {0, 1, 2, 0});
   const Evaluation evaluation = evaluate(identity(3), data);
   EXPECT_EQ(evaluation.metric, "accuracy");
   EXPECT_EQ(evaluation.value, 0.75);
@@ -45,7 +45,7 @@ TEST(Evaluate, CountsRightAnswers) {
 }
 
 TEST(Evaluate, ComparesWithAReference) {
-  const formats::Dataset data = one_hot({0, 1, 2, 2}, 3, {0, 1, 2, 0});
+  const data::Dataset data = one_hot({0, 1, 2, 2}, 3, {0, 1, 2, 0});
   const ir::Graph graph = identity(3);
   const Evaluation same = evaluate(graph, data, &graph);
   ASSERT_TRUE(same.reference);
@@ -63,7 +63,7 @@ TEST(Evaluate, ComparesWithAReference) {
 }
 
 TEST(Evaluate, NeedsNoLabelsWithAReference) {
-  const formats::Dataset data = one_hot({0, 1, 2}, 3, {});
+  const data::Dataset data = one_hot({0, 1, 2}, 3, {});
   const ir::Graph graph = identity(3);
   const Evaluation evaluation = evaluate(graph, data, &graph);
   EXPECT_EQ(evaluation.metric, "agreement");
@@ -75,25 +75,23 @@ TEST(Evaluate, NeedsNoLabelsWithAReference) {
 TEST(Evaluate, ComparesASingleScoreWithOneHalf) {
   const std::vector<float> x = {0.2F, 0.8F, 0.5F};
   const std::vector<std::int64_t> labels = {0, 1, 1};
-  const formats::Dataset data = formats::dataset_from_npy(
-      "scores",
-      formats::own_bytes(formats::npy_bytes(formats::make_npy(std::span<const float>(x), {3, 1}))),
-      formats::own_bytes(
-          formats::npy_bytes(formats::make_npy(std::span<const std::int64_t>(labels), {3}))),
+  const data::Dataset data = data::dataset_from_npy(
+      "scores", data::own_bytes(data::npy_bytes(data::make_npy(std::span<const float>(x), {3, 1}))),
+      data::own_bytes(data::npy_bytes(data::make_npy(std::span<const std::int64_t>(labels), {3}))),
       {});
   EXPECT_NEAR(evaluate(identity(1), data).value, 2.0 / 3, 1e-12);
 }
 
 TEST(Evaluate, RefusesLabelsThatAreNoClass) {
-  const formats::Dataset data = one_hot({0, 1}, 3, {0, 3});
+  const data::Dataset data = one_hot({0, 1}, 3, {0, 3});
   expect_error(ErrorKind::kFormat, "label of sample 1: expected 0 to 2, found 3",
                [&] { evaluate(identity(3), data); });
-  const formats::Dataset negative = one_hot({0, 1}, 3, {-1, 1});
+  const data::Dataset negative = one_hot({0, 1}, 3, {-1, 1});
   expect_error(ErrorKind::kFormat, "label of sample 0", [&] { evaluate(identity(3), negative); });
 }
 
 TEST(Evaluate, RefusesAReferenceWithOtherOutputs) {
-  const formats::Dataset data = one_hot({0, 1}, 3, {0, 1});
+  const data::Dataset data = one_hot({0, 1}, 3, {0, 1});
   Random random(1);
   ir::Graph other;
   const auto x = other.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 3}));
@@ -103,7 +101,7 @@ TEST(Evaluate, RefusesAReferenceWithOtherOutputs) {
 }
 
 TEST(Evaluate, NamesTheNetworkThatTheSamplesDoNotFit) {
-  const formats::Dataset data = one_hot({0, 1}, 3, {0, 1});
+  const data::Dataset data = one_hot({0, 1}, 3, {0, 1});
   const EvaluateOptions options{64, {}, "net.onnx", "ref.onnx"};
   const ir::Graph wide = perceptron(4, 8, 3, 1);
   const ir::Graph fits = perceptron(3, 8, 3, 1);
@@ -122,7 +120,7 @@ TEST(Evaluate, GivesTheSameFiguresForAnyNumberOfThreadsAndBatch) {
   const ir::Graph reference = perceptron(20, 16, 4, 2);
   std::vector<std::int64_t> labels;
   for (int i = 0; i < 333; ++i) labels.push_back(i % 4);
-  const formats::Dataset data = random_dataset(333, 20, 3, labels);
+  const data::Dataset data = random_dataset(333, 20, 3, labels);
   set_num_threads(1);
   const Evaluation one = evaluate(graph, data, &reference);
   set_num_threads(4);

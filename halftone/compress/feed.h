@@ -2,7 +2,7 @@
 // From the samples of a data set to the inputs of a graph.
 #pragma once
 
-#include "halftone/formats/data/dataset.h"
+#include "halftone/data/dataset.h"
 #include "halftone/ir/graph.h"
 #include "halftone/runtime/stream.h"
 
@@ -12,6 +12,6 @@ namespace halftone::compress {
 /// shape the graph wants (flattened, CHW or HWC). `data` must outlive the result.
 /// @throws Error kShape that names data set, input and both shapes, if they do not fit or differ in
 ///         number
-runtime::FillInput make_feed(const formats::Dataset& data, const ir::Graph& graph);
+runtime::FillInput make_feed(const data::Dataset& data, const ir::Graph& graph);
 
 }  // namespace halftone::compress

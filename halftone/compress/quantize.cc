@@ -55,7 +55,7 @@ ir::Graph with_layers(const ir::Graph& graph, const Recipe& recipe) {
 /// The float network and, growing beside it in the same graph, its quantized twin.
 class Quantizer {
  public:
-  Quantizer(const ir::Graph& graph, const formats::Dataset& data, const Recipe& recipe,
+  Quantizer(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
             const QuantizeOptions& options)
       : graph_(graph),
         layers_(quantizable_layers(graph)),
@@ -272,7 +272,7 @@ class Quantizer {
 
 }  // namespace
 
-QuantizeResult quantize(const ir::Graph& graph, const formats::Dataset& data, const Recipe& recipe,
+QuantizeResult quantize(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
                         const QuantizeOptions& options) {
   use_single_threaded_blas();
   return Quantizer(with_layers(graph, recipe), data, recipe, options).run();

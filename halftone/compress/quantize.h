@@ -8,7 +8,7 @@
 #include "halftone/base/progress.h"
 #include "halftone/compress/layer_report.h"
 #include "halftone/compress/recipe.h"
-#include "halftone/formats/data/dataset.h"
+#include "halftone/data/dataset.h"
 #include "halftone/ir/graph.h"
 #include "halftone/spmd/devices.h"
 
@@ -41,7 +41,7 @@ struct QuantizeResult {
 ///         encoded is sampled at is one number everywhere, as of a dead layer or of blank data;
 ///         kUsage from the recipe; kFormat if weights or activations are not finite; kShape if the
 ///         data does not fit
-QuantizeResult quantize(const ir::Graph& graph, const formats::Dataset& data, const Recipe& recipe,
+QuantizeResult quantize(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
                         const QuantizeOptions& options = {});
 
 }  // namespace halftone::compress

@@ -44,7 +44,7 @@ std::string fingerprint(const ir::Graph& graph) {
 }
 
 TEST(Quantize, EncodesWeightsAndInputsOfEveryLayer) {
-  const formats::Dataset data = random_dataset(200, 20, 1);
+  const data::Dataset data = random_dataset(200, 20, 1);
   const QuantizeResult result = quantize(perceptron(20, 16, 4, 2), data, recipe_of(3, 4));
   EXPECT_EQ(count_operators(result.graph, "Encode"), 2u);
   ASSERT_EQ(result.layers.size(), 2u);
@@ -58,7 +58,7 @@ TEST(Quantize, EncodesWeightsAndInputsOfEveryLayer) {
 }
 
 TEST(Quantize, LosesLessWithMoreBits) {
-  const formats::Dataset data = random_dataset(300, 20, 3);
+  const data::Dataset data = random_dataset(300, 20, 3);
   double last = -1;
   for (int bits = 1; bits <= 6; ++bits) {
     const QuantizeResult result = quantize(perceptron(20, 16, 4, 4), data, recipe_of(bits, bits));
@@ -69,7 +69,7 @@ TEST(Quantize, LosesLessWithMoreBits) {
 }
 
 TEST(Quantize, GivesTheSameNetworkForAnyNumberOfThreadsAndTwice) {
-  const formats::Dataset data = random_dataset(150, 30, 5);
+  const data::Dataset data = random_dataset(150, 30, 5);
   const auto once = [&](int threads) {
     set_num_threads(threads);
     return fingerprint(quantize(perceptron(30, 40, 5, 6), data, recipe_of(2, 2)).graph);
@@ -107,7 +107,7 @@ TEST(Quantize, TakesConstantLayersDeadInputsAndOneOutput) {
 }
 
 TEST(Quantize, LeavesSkippedLayersAndFloatSidesAlone) {
-  const formats::Dataset data = random_dataset(100, 10, 11);
+  const data::Dataset data = random_dataset(100, 10, 11);
   const auto recipe = parse_recipe(
       "[default]\nweight_bits = 2\nactivation_bits = \"none\"\n[[layer]]\nname = \"second\"\nskip "
       "= true",
@@ -124,7 +124,7 @@ TEST(Quantize, LeavesSkippedLayersAndFloatSidesAlone) {
 }
 
 TEST(Quantize, AlsoWorksInPhases) {
-  const formats::Dataset data = random_dataset(200, 20, 13);
+  const data::Dataset data = random_dataset(200, 20, 13);
   Recipe recipe = recipe_of(3, 3);
   const double layerwise = quantize(perceptron(20, 16, 4, 14), data, recipe).layers[1].sqnr_db;
   recipe.fit.schedule = Schedule::kPhases;
@@ -168,7 +168,7 @@ TEST(Quantize, GivesTwoBitsThatConvolutionsReadASmallRatio) {
   ir::Conv op;
   op.window = {{1, 1}, {1, 1}, {0, 0}, {0, 0}};
   conv.add_output(conv.add_node("conv", op, {image, w}));
-  const formats::Dataset data = random_dataset(60, 48, 18);
+  const data::Dataset data = random_dataset(60, 48, 18);
   Recipe recipe = recipe_of(2, 2);
   EXPECT_EQ(count_input_digits(quantize(conv, data, recipe)), 1u);
   recipe.fit.small_ratios = false;
@@ -195,7 +195,7 @@ ir::Graph network_of_products() {
 }
 
 TEST(Quantize, EncodesConstantsOfProductsWhereverTheyStand) {
-  const formats::Dataset data = random_dataset(100, 192, 41);
+  const data::Dataset data = random_dataset(100, 192, 41);
   const ir::Graph network = network_of_products();
   double last = 0;
   for (const int bits : {2, 4, 6}) {
@@ -215,7 +215,7 @@ TEST(Quantize, EncodesConstantsOfProductsWhereverTheyStand) {
 }
 
 TEST(Quantize, LeavesProductsAsTheyAreThatStayFloat) {
-  const formats::Dataset data = random_dataset(50, 192, 42);
+  const data::Dataset data = random_dataset(50, 192, 42);
   const ir::Graph network = network_of_products();
   const auto skip = [](const std::string& name) {
     return parse_recipe("[[layer]]\nname = \"" + name + "\"\nskip = true", "test");
@@ -290,7 +290,7 @@ ir::Graph blank_network(float number) {
 }
 
 TEST(Quantize, RefusesToEncodeWhatIsOneNumberEverywhere) {
-  const formats::Dataset data = random_dataset(50, 6, 29);
+  const data::Dataset data = random_dataset(50, 6, 29);
   expect_error(ErrorKind::kUnsupported,
                "node 'first' (FullyConnected): value 'blank', which is to be encoded, is 0 in all "
                "300 places sampled from the calibration data: use other data, or keep the layer's "
@@ -332,7 +332,7 @@ TEST(Quantize, RefusesDataOfAnotherShape) {
 }
 
 TEST(Quantize, ReportsProgressUpwards) {
-  const formats::Dataset data = random_dataset(100, 10, 24);
+  const data::Dataset data = random_dataset(100, 10, 24);
   double last = 0;
   QuantizeOptions options;
   options.progress = [&](double fraction, std::string_view activity) {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "halftone/formats/data/npy.h"
-#include "halftone/formats/data/open_dataset.h"
+#include "halftone/data/npy.h"
+#include "halftone/data/open_dataset.h"
 #include "halftone/ir/graph.h"
 #include "halftone/ir/test_data.h"
 
@@ -37,20 +37,20 @@ inline ir::Graph perceptron(ir::Dim n, ir::Dim hidden, ir::Dim outputs, std::uin
 }
 
 /// Normal numbers; element i of a sample is zero where i % 5 == 4.
-inline formats::Dataset random_dataset(std::size_t samples, std::size_t n, std::uint64_t seed,
-                                       std::vector<std::int64_t> labels = {}) {
+inline data::Dataset random_dataset(std::size_t samples, std::size_t n, std::uint64_t seed,
+                                    std::vector<std::int64_t> labels = {}) {
   Random random(seed);
   std::vector<float> x(samples * n);
   for (std::size_t i = 0; i < x.size(); ++i) {
     x[i] = i % n % 5 == 4 ? 0 : static_cast<float>(random.normal());
   }
-  std::optional<formats::FileBytes> y;
+  std::optional<data::FileBytes> y;
   if (!labels.empty()) {
-    const auto array = formats::make_npy(std::span<const std::int64_t>(labels), {labels.size()});
-    y = formats::own_bytes(formats::npy_bytes(array));
+    const auto array = data::make_npy(std::span<const std::int64_t>(labels), {labels.size()});
+    y = data::own_bytes(data::npy_bytes(array));
   }
-  const auto array = formats::make_npy(std::span<const float>(x), {samples, n});
-  return formats::dataset_from_npy("random", formats::own_bytes(formats::npy_bytes(array)), y, {});
+  const auto array = data::make_npy(std::span<const float>(x), {samples, n});
+  return data::dataset_from_npy("random", data::own_bytes(data::npy_bytes(array)), y, {});
 }
 
 }  // namespace halftone::compress

@@ -25,7 +25,7 @@ class ValueSample {
     /// Those in [begin, end), ascending.
     [[nodiscard]] std::span<const std::size_t> within(std::size_t begin, std::size_t end) const;
     /// No more than so many lie within `count` places.
-    [[nodiscard]] std::size_t most_within(std::size_t count) const { return count / stride_ + 2; }
+    [[nodiscard]] std::size_t max_within(std::size_t count) const { return count / stride_ + 2; }
 
    private:
     std::size_t stride_;

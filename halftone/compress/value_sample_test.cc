@@ -22,7 +22,7 @@ TEST(ValueSample, DoesNotDependOnHowTheStreamIsCut) {
   for (std::size_t at = 0; at < 1000;) {
     const std::size_t count = std::min<std::size_t>(1 + at % 37, 1000 - at);
     const auto part = picks.within(at, at + count);
-    EXPECT_LE(part.size(), picks.most_within(count));
+    EXPECT_LE(part.size(), picks.max_within(count));
     pieces.insert(pieces.end(), part.begin(), part.end());
     at += count;
   }

@@ -16,7 +16,7 @@ using numerics::BasisEncoding;
 using numerics::Granularity;
 
 /// No extent of a graph is larger.
-constexpr std::int64_t kMostInputs = std::int64_t{1} << 40;
+constexpr std::int64_t kMaxInputs = std::int64_t{1} << 40;
 
 /// By code.
 constexpr ir::ActivationKind kActivations[] = {
@@ -74,10 +74,10 @@ void check_low_bit_version(std::int64_t version) {
 }
 
 void LowBitFields::check() const {
-  check_range("inputs", inputs, kMostInputs);
+  check_range("inputs", inputs, kMaxInputs);
   check_range("weight_bits", weight_bits, numerics::kMaxBits);
   check_range("activation_bits", activation_bits, numerics::kMaxBits);
-  check_range("group_size", group_size, kMostInputs);
+  check_range("group_size", group_size, kMaxInputs);
   check_that((granularity == Granularity::kGroup) == (group_size != 0),
              "group_size " + std::to_string(group_size) + " does not go with granularity " +
                  std::string(to_string(granularity)));

@@ -9,7 +9,7 @@
 
 namespace halftone::ir {
 
-/// Calls visit(T{}) with the C++ type of an element; truth values are bytes.
+/// Calls visit(T{}) with the C++ type of an element; booleans are bytes.
 template <typename Visit>
 auto with_element(ElementType type, Visit&& visit) {
   switch (type) {
@@ -36,7 +36,7 @@ auto with_element(ElementType type, Visit&& visit) {
   fail(ErrorKind::kInternal, "unknown element type");
 }
 
-/// True for the integers; truth values are none.
+/// True for the integers; booleans are none.
 constexpr bool is_integer(ElementType type) {
   return type != ElementType::kFloat32 && type != ElementType::kBool;
 }

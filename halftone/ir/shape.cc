@@ -10,7 +10,7 @@ namespace halftone::ir {
 namespace {
 
 /// Larger products are refused before anything is allocated.
-constexpr std::size_t kMostElements = std::size_t{1} << 40;
+constexpr std::size_t kMaxElements = std::size_t{1} << 40;
 
 /// The element count as (product of the known extents) x N^(batch dims).
 struct SymbolicCount {
@@ -28,7 +28,7 @@ SymbolicCount symbolic_count(const Shape& shape) {
       ++count.batch_dims;
       continue;
     }
-    if (dim < 0 || (dim != 0 && bounded > kMostElements / static_cast<std::size_t>(dim))) {
+    if (dim < 0 || (dim != 0 && bounded > kMaxElements / static_cast<std::size_t>(dim))) {
       fail(ErrorKind::kShape, "shape " + shape.to_string() + ": expected at most 2^40 elements");
     }
     count.known *= static_cast<std::size_t>(dim);
@@ -44,7 +44,7 @@ bool Shape::is_static() const {
 }
 
 Shape Shape::with_batch(std::size_t batch) const {
-  if (batch > kMostElements) {
+  if (batch > kMaxElements) {
     fail(ErrorKind::kShape, "batch: expected at most 2^40 samples, found " + std::to_string(batch));
   }
   Shape result = *this;

@@ -7,14 +7,14 @@ namespace halftone::kernels {
 
 void check_weights(const std::string& kernel, const numerics::BitPlanes& codes,
                    const numerics::BasisEncoding& encoding, std::span<const float> bias,
-                   std::size_t most_inputs) {
+                   std::size_t max_inputs) {
   const auto context = [&] {
     return kernel + " weights of " + std::to_string(codes.rows) + " x " +
            std::to_string(codes.cols) + ": ";
   };
-  if (codes.cols > most_inputs) {
+  if (codes.cols > max_inputs) {
     fail(ErrorKind::kUnsupported,
-         context() + "expected at most " + std::to_string(most_inputs) + " inputs");
+         context() + "expected at most " + std::to_string(max_inputs) + " inputs");
   }
   with_context(kernel + " weights", [&] { encoding.check(codes.rows, codes.cols); });
   if (codes.bits != encoding.bits) {

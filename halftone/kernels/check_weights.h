@@ -13,11 +13,11 @@ namespace halftone::kernels {
 /// @param kernel       its name, for messages
 /// @param codes        [o, n]
 /// @param bias         [o], or empty for none
-/// @param most_inputs  how large n may be
+/// @param max_inputs  how large n may be
 /// @throws Error kUnsupported if n is larger; kShape as BasisEncoding::check(), or if bits or the
 ///         length of the bias differ
 void check_weights(const std::string& kernel, const numerics::BitPlanes& codes,
                    const numerics::BasisEncoding& encoding, std::span<const float> bias,
-                   std::size_t most_inputs);
+                   std::size_t max_inputs);
 
 }  // namespace halftone::kernels

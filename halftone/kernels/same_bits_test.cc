@@ -5,18 +5,18 @@
 #include <gtest/gtest.h>
 
 #include "halftone/base/hash.h"
-#include "halftone/kernels/activation.h"
+#include "halftone/kernels/activation/activation.h"
+#include "halftone/kernels/activation/softmax.h"
 #include "halftone/kernels/bit_matmul/bit_matmul.h"
 #include "halftone/kernels/conv/bit_conv.h"
 #include "halftone/kernels/conv/byte_conv.h"
 #include "halftone/kernels/conv/depthwise_conv.h"
 #include "halftone/kernels/conv/int8_conv.h"
-#include "halftone/kernels/encode.h"
+#include "halftone/kernels/encode/encode.h"
+#include "halftone/kernels/encode/quantize_rows.h"
 #include "halftone/kernels/int8_matmul/level_matmul.h"
 #include "halftone/kernels/int8_matmul/plane_matmul.h"
 #include "halftone/kernels/per_target.h"
-#include "halftone/kernels/quantize_rows.h"
-#include "halftone/kernels/softmax.h"
 #include "halftone/numerics/test_data.h"
 
 namespace halftone::kernels {

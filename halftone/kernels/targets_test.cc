@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 #include "halftone/base/error.h"
-#include "halftone/kernels/activation.h"
+#include "halftone/kernels/activation/activation.h"
 
 namespace halftone::kernels {
 namespace {

@@ -11,7 +11,7 @@ namespace {
 /// The smallest p : q of two coefficients.
 std::optional<Digit> join(std::size_t i, float a, std::size_t j, float b) {
   if (!(a > 0) || !(b > 0)) return std::nullopt;
-  for (int reach = 2; reach <= kMostReach; ++reach) {
+  for (int reach = 2; reach <= kMaxReach; ++reach) {
     for (int p = 1; p < reach; ++p) {
       const auto q = static_cast<float>(reach - p);
       const float unit = a / static_cast<float>(p);
@@ -26,7 +26,7 @@ std::optional<Digit> join(std::size_t i, float a, std::size_t j, float b) {
 }  // namespace
 
 std::vector<Digit> split_digits(const numerics::Basis& basis, std::size_t inputs) {
-  constexpr std::size_t kMostSum = std::numeric_limits<std::uint16_t>::max();
+  constexpr std::size_t kMaxSum = std::numeric_limits<std::uint16_t>::max();
   const auto a = basis.a();
   std::vector<Digit> digits;
   std::vector<bool> taken(a.size());
@@ -36,7 +36,7 @@ std::vector<Digit> split_digits(const numerics::Basis& basis, std::size_t inputs
     for (std::size_t j = i + 1; j < a.size(); ++j) {
       if (taken[j]) continue;
       const auto joined = join(i, a[i], j, a[j]);
-      if (!joined || static_cast<std::size_t>(joined->reach()) * inputs > kMostSum) continue;
+      if (!joined || static_cast<std::size_t>(joined->reach()) * inputs > kMaxSum) continue;
       digit = *joined;
       taken[j] = true;
       break;

@@ -11,7 +11,7 @@
 namespace halftone::numerics {
 
 /// The largest sum p + q of a ratio p : q of coefficients whose planes share a digit.
-inline constexpr int kMostReach = 7;
+inline constexpr int kMaxReach = 7;
 
 /// One or two planes of a basis whose coefficients are small multiples of one number:
 /// sum_i a_i b_i = unit X with the integer X = sum_i m_i b_i, |X| <= reach.
@@ -25,7 +25,7 @@ struct Digit {
 };
 
 /// The planes of a basis in as few digits as it takes. Two planes share one if their coefficients
-/// are positive and in a ratio p : q with p + q <= kMostReach: evenly spaced levels of two bits (1
+/// are positive and in a ratio p : q with p + q <= kMaxReach: evenly spaced levels of two bits (1
 /// : 2), and learned ones whose ratio was rounded. A plane that finds no partner is a digit by
 /// itself.
 /// @param inputs  how many X are summed up; the sums of reaches stay below 2^16

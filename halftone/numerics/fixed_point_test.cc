@@ -11,7 +11,7 @@
 namespace halftone::numerics {
 namespace {
 
-constexpr std::int32_t kMostInt32 = std::numeric_limits<std::int32_t>::max();
+constexpr std::int32_t kMaxInt32 = std::numeric_limits<std::int32_t>::max();
 constexpr std::int32_t kLeastInt32 = std::numeric_limits<std::int32_t>::min();
 
 double value_of(FixedMultiplier m) { return std::ldexp(m.mantissa, m.shift - 31); }
@@ -26,7 +26,7 @@ TEST(FixedMultiplier, OfLittleIsNothing) {
   for (const double m : {0.0, 1e-300, std::nextafter(0x1p-32, 0)}) {
     EXPECT_EQ(fixed_multiplier(m), FixedMultiplier{});
   }
-  EXPECT_EQ(multiply(kMostInt32, FixedMultiplier{}), 0);
+  EXPECT_EQ(multiply(kMaxInt32, FixedMultiplier{}), 0);
   EXPECT_EQ(multiply(kLeastInt32, divided(FixedMultiplier{}, 49)), 0);
 }
 
@@ -59,7 +59,7 @@ TEST(FixedMultiplier, ShiftsToTheNearestTiesAwayFromZero) {
   EXPECT_EQ(shifted_right(-5, 1), -3);
   EXPECT_EQ(shifted_right(5, 2), 1);
   EXPECT_EQ(shifted_right(-7, 2), -2);
-  for (const std::int32_t x : {0, 1, -1, kMostInt32, kLeastInt32}) {
+  for (const std::int32_t x : {0, 1, -1, kMaxInt32, kLeastInt32}) {
     EXPECT_EQ(shifted_right(x, 0), x);
     for (std::int32_t bits = 1; bits < 32; ++bits) {
       EXPECT_EQ(shifted_right(x, bits), std::round(std::ldexp(x, -bits))) << x << " >> " << bits;

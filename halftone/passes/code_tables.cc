@@ -101,8 +101,8 @@ std::optional<ir::Lookup> leaky_relu(const Chain& chain, float alpha) {
 }
 
 std::int32_t saturated(std::int64_t x) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int16_t>::max();
-  return static_cast<std::int32_t>(std::clamp(x, -kMost - 1, kMost));
+  constexpr std::int64_t kMax = std::numeric_limits<std::int16_t>::max();
+  return static_cast<std::int32_t>(std::clamp(x, -kMax - 1, kMax));
 }
 
 /// a b / 2^15 of numbers of 16 bits, to nearest or downwards.

@@ -21,7 +21,7 @@ bool may_fold(const ir::Graph& graph, const ir::Node& node, const FoldOptions& o
   const ir::ValueType& type = graph.value(node.output).type;
   if (!type.shape.is_static()) return false;
   const std::size_t bytes = type.shape.element_count() * ir::size_bytes(type.encoding.element);
-  return bytes <= input_bytes + options.most_growth_bytes;
+  return bytes <= input_bytes + options.max_growth_bytes;
 }
 
 ir::Tensor evaluate(const ir::Graph& graph, const ir::Node& node) {

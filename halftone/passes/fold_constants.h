@@ -12,7 +12,7 @@ struct FoldOptions {
   /// an int8 file four times as large and forgets that they were integers.
   bool dequantize = false;
   /// A result may be this much larger than what it is computed from.
-  std::size_t most_growth_bytes = std::size_t{16} << 20;
+  std::size_t max_growth_bytes = std::size_t{16} << 20;
 };
 
 /// Computes what depends on constants only.

@@ -87,7 +87,7 @@ TEST(FoldConstants, RefusesResultsThatGrowTooMuch) {
   const ValueId corner = sum.graph.add_node("corner", ir::Slice{0, 0, 1, 1}, {outer});
   sum.finish(sum.graph.add_node("tail", ir::Slice{1, 0, 1, 1}, {corner}));
   const auto limited = [](std::size_t bytes) {
-    return [bytes](Graph& graph) { return fold_constants(graph, {.most_growth_bytes = bytes}); };
+    return [bytes](Graph& graph) { return fold_constants(graph, {.max_growth_bytes = bytes}); };
   };
   EXPECT_FALSE(test::run_checked(sum.graph, limited(40000 - 800 - 1)));
   EXPECT_TRUE(test::run_checked(sum.graph, limited(40000 - 800)));

@@ -16,7 +16,7 @@ using ir::BinaryKind;
 
 constexpr double kTolerance = 1e-4;
 /// The approximate Gelu has 9 or 10 nodes before its last; also bounds the recursion.
-constexpr int kMostNodes = 16;
+constexpr int kMaxNodes = 16;
 
 /// The sum of terms[n] x^(n mod 4) f^(n / 4), where f is a function of x.
 struct Polynomial {
@@ -70,7 +70,7 @@ class Expansion {
 
   /// None if the node is no such polynomial.
   std::optional<Polynomial> of(ir::NodeId id) {
-    if (++num_nodes_ > kMostNodes) return std::nullopt;
+    if (++num_nodes_ > kMaxNodes) return std::nullopt;
     oldest_ = std::min(oldest_, id);
     const ir::Node& node = graph_.node(id);
     if (const auto* binary = std::get_if<ir::Binary>(&node.op)) return of_binary(*binary, node);

@@ -77,10 +77,10 @@ std::optional<ir::Tensor> bias_of(const ir::Graph& graph, ValueId id, const Matc
   if (numbers == nullptr) return std::nullopt;
   ir::Tensor sums(ir::ElementType::kInt32, numbers->shape());
   for (std::size_t o = 0; o < sums.size(); ++o) {
-    constexpr double kMost = std::numeric_limits<std::int32_t>::max();
+    constexpr double kMax = std::numeric_limits<std::int32_t>::max();
     const double sum =
         std::nearbyint(static_cast<double>(numbers->as<float>()[o]) / match.sum_scale(o));
-    if (!(std::abs(sum) <= kMost)) return std::nullopt;
+    if (!(std::abs(sum) <= kMax)) return std::nullopt;
     sums.as<std::int32_t>()[o] = static_cast<std::int32_t>(sum);
   }
   return sums;

@@ -15,14 +15,14 @@ namespace halftone::passes {
 namespace {
 
 /// Real graphs settle in three or four; a bound, in case two passes should ever undo each other.
-constexpr int kMostRounds = 32;
+constexpr int kMaxRounds = 32;
 
 }  // namespace
 
 bool simplify(ir::Graph& graph, const FoldOptions& options) {
   ir::verify(graph);
   bool changed = graph.remove_unused_nodes() != 0;
-  for (int round = 0; round < kMostRounds; ++round) {
+  for (int round = 0; round < kMaxRounds; ++round) {
     bool found = fold_constants(graph, options);
     found = merge_duplicates(graph) || found;
     found = remove_identities(graph) || found;

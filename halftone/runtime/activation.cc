@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "halftone/kernels/activation.h"
+#include "halftone/kernels/activation/activation.h"
 
 namespace halftone::runtime {
 namespace {

@@ -16,10 +16,10 @@ namespace halftone::runtime {
 namespace {
 
 const PlanOptions& checked(const PlanOptions& options) {
-  constexpr int kMostThreads = 1024;
+  constexpr int kMaxThreads = 1024;
   if (options.batch < 1) fail(ErrorKind::kUsage, "batch: expected at least 1, found 0");
-  if (options.threads < 1 || options.threads > kMostThreads) {
-    fail(ErrorKind::kUsage, "threads of a plan: expected 1 to " + std::to_string(kMostThreads) +
+  if (options.threads < 1 || options.threads > kMaxThreads) {
+    fail(ErrorKind::kUsage, "threads of a plan: expected 1 to " + std::to_string(kMaxThreads) +
                                 ", found " + std::to_string(options.threads));
   }
   return options;

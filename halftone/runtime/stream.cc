@@ -82,13 +82,13 @@ ir::Tensor first_samples(ir::Tensor tensor, std::size_t count) {
 
 /// Samples as the integers that an input wants.
 ir::Tensor whole_numbers(const ir::Tensor& numbers, const ir::Value& input) {
-  constexpr float kMost = 1 << 24;  // from there on neighbours look the same
+  constexpr float kMax = 1 << 24;  // from there on neighbours look the same
   ir::Tensor whole = numbers.cast(input.type.encoding.element);
   const ir::Tensor back = whole.cast(ir::ElementType::kFloat32);
   const auto wanted = numbers.as<float>();
   const auto kept = back.as<float>();
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    if (wanted[i] == kept[i] && std::abs(wanted[i]) < kMost) continue;
+    if (wanted[i] == kept[i] && std::abs(wanted[i]) < kMax) continue;
     std::ostringstream number;
     number << wanted[i];
     fail(ErrorKind::kFormat, "input '" + input.name + "': expected numbers of " +

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "halftone/base/bits.h"
-#include "halftone/kernels/decode.h"
+#include "halftone/kernels/encode/decode.h"
 #include "halftone/kernels/int8_matmul/level_grid.h"
 
 namespace halftone::runtime {

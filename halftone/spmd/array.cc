@@ -47,11 +47,11 @@ class SparePool : public std::enable_shared_from_this<SparePool> {
   }
 
  private:
-  static constexpr std::size_t kMostBlocks = (std::size_t{32} << 20) / kAlignment;
+  static constexpr std::size_t kMaxBlocks = (std::size_t{32} << 20) / kAlignment;
 
   void put(std::unique_ptr<Block[]> blocks, std::size_t num_blocks) {
     const std::lock_guard lock(mutex_);
-    if (num_spare_ + num_blocks > kMostBlocks) return;
+    if (num_spare_ + num_blocks > kMaxBlocks) return;
     spares_.emplace(num_blocks, std::move(blocks));
     num_spare_ += num_blocks;
   }
@@ -62,11 +62,11 @@ class SparePool : public std::enable_shared_from_this<SparePool> {
 };
 
 std::size_t element_count(const Shape& shape) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  constexpr std::int64_t kMax = std::int64_t{1} << 40;
   std::int64_t nonzero = 1;
   bool empty = false;
   for (const std::int64_t extent : shape) {
-    if (extent < 0 || extent > kMost || (extent != 0 && nonzero > kMost / extent)) {
+    if (extent < 0 || extent > kMax || (extent != 0 && nonzero > kMax / extent)) {
       fail(ErrorKind::kShape, "an array of shape " + to_string(shape) + " cannot be had");
     }
     if (extent == 0) empty = true;

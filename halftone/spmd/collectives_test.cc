@@ -96,10 +96,10 @@ TEST_P(Collectives, PmaxAndPminKeepNan) {
 }
 
 TEST_P(Collectives, IntegersWrapAround) {
-  constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int32_t kMax = std::numeric_limits<std::int32_t>::max();
   const Array y =
-      map([](const Array& row) { return psum(row, "i"); }, Array::of<std::int32_t>({kMost, 1, 1}));
-  EXPECT_THAT(y.as<std::int32_t>(), ElementsAre(-kMost, -kMost, -kMost));
+      map([](const Array& row) { return psum(row, "i"); }, Array::of<std::int32_t>({kMax, 1, 1}));
+  EXPECT_THAT(y.as<std::int32_t>(), ElementsAre(-kMax, -kMax, -kMax));
 }
 
 TEST_P(Collectives, AllGatherStacksAlongAnyAxis) {

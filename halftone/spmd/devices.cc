@@ -24,10 +24,10 @@ struct Devices::State {
 namespace {
 
 void check_count(std::size_t count) {
-  constexpr std::size_t kMost = 4096;
-  if (count < 1 || count > kMost) {
+  constexpr std::size_t kMax = 4096;
+  if (count < 1 || count > kMax) {
     fail(ErrorKind::kUsage,
-         "devices: expected 1 to " + std::to_string(kMost) + ", found " + std::to_string(count));
+         "devices: expected 1 to " + std::to_string(kMax) + ", found " + std::to_string(count));
   }
 }
 

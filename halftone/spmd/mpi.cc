@@ -67,7 +67,7 @@ class MpiTransport : public Transport {
   }
 
   void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
-    if (mine.size() > kMostBytes) fail(ErrorKind::kUnsupported, "a message of over 1 GiB");
+    if (mine.size() > kMaxBytes) fail(ErrorKind::kUnsupported, "a message of over 1 GiB");
     std::vector<MPI_Request> requests(1);
     const int count = static_cast<int>(mine.size());
     check(MPI_Iallgather(mine.data(), count, MPI_BYTE, all.data(), count, MPI_BYTE, MPI_COMM_WORLD,
@@ -100,15 +100,15 @@ class MpiTransport : public Transport {
   }
 
  private:
-  static constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+  static constexpr std::size_t kMaxBytes = std::size_t{1} << 30;
   static constexpr int kExitCode = 5;  ///< of the command line, for a device that failed
 
   /// Counts of MPI are int.
   template <typename Byte, typename Transfer>
   static void in_pieces(const Parcel<Byte>& parcel, Transfer transfer) {
-    for (std::size_t at = 0; at < parcel.bytes.size(); at += kMostBytes) {
+    for (std::size_t at = 0; at < parcel.bytes.size(); at += kMaxBytes) {
       transfer(parcel.bytes.data() + at,
-               static_cast<int>(std::min(kMostBytes, parcel.bytes.size() - at)),
+               static_cast<int>(std::min(kMaxBytes, parcel.bytes.size() - at)),
                static_cast<int>(parcel.rank));
     }
   }

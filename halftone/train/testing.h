@@ -11,15 +11,15 @@
 #include "halftone/compress/quantize.h"
 #include "halftone/compress/testing.h"
 #include "halftone/ir/testing.h"
-#include "halftone/train/trainer.h"
+#include "halftone/train/run/trainer.h"
 
 namespace halftone::train::test {
 
 inline constexpr std::size_t kSamples = 512;
 
 /// Samples with the answers of a network as labels.
-inline formats::Dataset taught(const ir::Graph& teacher, std::uint64_t seed) {
-  const formats::Dataset plain = compress::random_dataset(kSamples, 10, seed);
+inline data::Dataset taught(const ir::Graph& teacher, std::uint64_t seed) {
+  const data::Dataset plain = compress::random_dataset(kSamples, 10, seed);
   std::vector<float> numbers(kSamples * 10);
   plain.inputs()[0].source->read_floats(0, kSamples, numbers);
   const ir::Shape shape{static_cast<ir::Dim>(kSamples), 10};
@@ -35,7 +35,7 @@ inline formats::Dataset taught(const ir::Graph& teacher, std::uint64_t seed) {
 
 inline ir::Graph teacher_network() { return compress::perceptron(10, 20, 4, 1); }
 
-inline ir::Graph student_network(const ir::Graph& teacher, const formats::Dataset& data) {
+inline ir::Graph student_network(const ir::Graph& teacher, const data::Dataset& data) {
   compress::Recipe recipe;
   recipe.defaults.weight_bits = 1;
   recipe.defaults.activation_bits = 2;

@@ -249,9 +249,9 @@ BasisFit fit_small_ratio(const BasisFit& free, bool offset, std::span<const floa
   const float b = std::abs(free.basis.coefficients[1]);
   const double ratio = std::max(a, b) / std::max(std::min(a, b), 1e-30F);
   std::array<int, 2> below{1, 1};
-  std::array<int, 2> above{1, numerics::kMostReach - 1};
+  std::array<int, 2> above{1, numerics::kMaxReach - 1};
   const auto value = [](const std::array<int, 2>& m) { return static_cast<double>(m[1]) / m[0]; };
-  for (int reach = 2; reach <= numerics::kMostReach; ++reach) {
+  for (int reach = 2; reach <= numerics::kMaxReach; ++reach) {
     for (int p = 1; 2 * p <= reach; ++p) {
       const std::array<int, 2> multiples{p, reach - p};
       if (value(multiples) <= ratio && value(multiples) > value(below)) below = multiples;

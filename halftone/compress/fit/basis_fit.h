@@ -44,7 +44,7 @@ BasisFit fit_basis(const ParameterSpace& space, std::span<const float> x,
                    const BasisFitOptions& options = {});
 
 /// The same for a basis of two bits whose coefficients are in a ratio p : q that split_digits()
-/// joins, p + q <= numerics::kMostReach: of those next to the ratio of the free fit the one that
+/// joins, p + q <= numerics::kMaxReach: of those next to the ratio of the free fit the one that
 /// ends better. Convolutions then count both planes at once.
 /// @param free  what fit_basis() finds for two bits, from the same numbers
 BasisFit fit_small_ratio(const BasisFit& free, bool offset, std::span<const float> x,

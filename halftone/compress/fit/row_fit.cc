@@ -28,15 +28,15 @@ struct PackedFit {
 /// How ranges of up to so many rows are packed.
 class Packing {
  public:
-  Packing(const WeightFormat& format, std::size_t most_rows, std::size_t cols)
-      : most_bases_(empty_encoding(format, most_rows, cols).bases.size()),
+  Packing(const WeightFormat& format, std::size_t max_rows, std::size_t cols)
+      : max_bases_(empty_encoding(format, max_rows, cols).bases.size()),
         numbers_(1 + static_cast<std::size_t>(format.bits)),
-        most_words_(numerics::BitPlanes(most_rows, cols, format.bits).planes.words().size()) {}
+        max_words_(numerics::BitPlanes(max_rows, cols, format.bits).planes.words().size()) {}
 
   [[nodiscard]] PackedFit pack(const RowFit& fit) const {
-    HALFTONE_ASSERT(fit.encoding.bases.size() <= most_bases_);
+    HALFTONE_ASSERT(fit.encoding.bases.size() <= max_bases_);
     return {
-        spmd::Array::make<float>({extent(most_bases_), extent(numbers_)},
+        spmd::Array::make<float>({extent(max_bases_), extent(numbers_)},
                                  [&](std::span<float> numbers) {
                                    std::ranges::fill(numbers, 0.0F);
                                    for (const numerics::Basis& basis : fit.encoding.bases) {
@@ -45,7 +45,7 @@ class Packing {
                                      numbers = numbers.subspan(numbers_);
                                    }
                                  }),
-        spmd::Array::make<std::int64_t>({extent(most_words_)}, [&](std::span<std::int64_t> words) {
+        spmd::Array::make<std::int64_t>({extent(max_words_)}, [&](std::span<std::int64_t> words) {
           std::ranges::fill(words, 0);
           std::ranges::transform(fit.codes.planes.words(), words.begin(), [](std::uint64_t word) {
             return std::bit_cast<std::int64_t>(word);
@@ -78,7 +78,7 @@ class Packing {
     const auto bases = packed.bases.as<float>();
     const auto codes = packed.codes.as<std::int64_t>();
     for (std::size_t i = 0; i < ranges.size(); ++i) {
-      unpack(bases.subspan(i * most_bases_ * numbers_), codes.subspan(i * most_words_), ranges[i],
+      unpack(bases.subspan(i * max_bases_ * numbers_), codes.subspan(i * max_words_), ranges[i],
              whole);
     }
   }
@@ -86,9 +86,9 @@ class Packing {
  private:
   static std::int64_t extent(std::size_t n) { return static_cast<std::int64_t>(n); }
 
-  std::size_t most_bases_;
+  std::size_t max_bases_;
   std::size_t numbers_;  ///< of a basis
-  std::size_t most_words_;
+  std::size_t max_words_;
 };
 
 }  // namespace
@@ -123,8 +123,8 @@ std::vector<RowRange> row_ranges(const WeightFormat& format, std::size_t rows, s
 RowFit fit_ranges(const WeightFormat& format, std::size_t cols, const std::vector<RowRange>& ranges,
                   const spmd::Devices& devices, const std::function<RowFit(const RowRange&)>& fit) {
   const std::size_t rows = ranges.back().first + ranges.back().count;
-  const std::size_t most_rows = std::ranges::max(ranges, {}, &RowRange::count).count;
-  const Packing packing(format, most_rows, cols);
+  const std::size_t max_rows = std::ranges::max(ranges, {}, &RowRange::count).count;
+  const Packing packing(format, max_rows, cols);
   const auto lane = [&] { return packing.pack(fit(ranges[spmd::axis_index("rows")])); };
   const PackedFit packed = spmd::gather(
       spmd::spread(lane, {.axis_name = "rows",

@@ -13,7 +13,7 @@ namespace {
 using numerics::Granularity;
 
 /// Numbers that one basis for the whole table is fitted to.
-constexpr std::size_t kMostNumbers = std::size_t{1} << 20;
+constexpr std::size_t kMaxNumbers = std::size_t{1} << 20;
 
 /// Beyond so many bits an iteration takes long and gains little: of 384 normal numbers at 8 bits
 /// ten take 9 ms and end 0.03 dB below fifty, which take 30 ms. Vocabularies have tens of thousands
@@ -22,14 +22,14 @@ constexpr int kFewBits = 6;
 constexpr int kFewIterations = 10;
 
 /// Rows that a device works on at a time.
-constexpr std::size_t kMostRows = 64;
+constexpr std::size_t kMaxRows = 64;
 
 numerics::Basis fit_shared_basis(MatrixView<const float> table, const ParameterSpace& space,
                                  std::span<const std::size_t> uses, std::uint64_t seed,
                                  const BasisFitOptions& options) {
   const double all = std::accumulate(uses.begin(), uses.end(), 0.0);
   const std::size_t size = table.rows() * table.cols();
-  const ValueSample::Picks picks(size, kMostNumbers, seed);
+  const ValueSample::Picks picks(size, kMaxNumbers, seed);
   std::vector<float> numbers;
   std::vector<float> weights;
   for (const std::size_t place : picks.within(0, size)) {
@@ -77,7 +77,7 @@ WeightFit fit_table(MatrixView<const float> table, const WeightFormat& format,
     result.codes = numerics::encode(rows, result.encoding);
     return result;
   };
-  const auto ranges = row_ranges(format, table.rows(), table.rows(), kMostRows);
+  const auto ranges = row_ranges(format, table.rows(), table.rows(), kMaxRows);
   return {fit_ranges(format, table.cols(), ranges, devices, fit), {}};
 }
 

@@ -168,7 +168,7 @@ class RowsFit {
 };
 
 /// The rows of a range at most: fewer where devices would have nothing to do.
-std::size_t most_rows(std::size_t rows) {
+std::size_t max_rows(std::size_t rows) {
   constexpr std::size_t kRanges = 8;
   return std::clamp<std::size_t>(rows / kRanges, 1, kRowsAtOnce);
 }
@@ -201,7 +201,7 @@ WeightFit fit_grouped_weights(MatrixView<const float> weights, const WeightForma
   parallel_for(problems.size(), [&](std::size_t g) {
     problems[g] = make_problem(weights.rows_from(g * share, share), statistics[g], options);
   });
-  const auto ranges = row_ranges(format, rows, share, most_rows(rows));
+  const auto ranges = row_ranges(format, rows, share, max_rows(rows));
   WeightFit result{fit_ranges(format, weights.cols(), ranges, devices,
                               [&](const RowRange& range) {
                                 const std::size_t g = range.first / share;

@@ -172,7 +172,7 @@ double output_sqnr_db(const ir::Graph& graph, const QuantizeResult& result) {
 }
 
 /// What reconstruction gains on the calibration data, in dB.
-double gain_db(const ir::Graph& graph, const formats::Dataset& data, Recipe recipe) {
+double gain_db(const ir::Graph& graph, const data::Dataset& data, Recipe recipe) {
   recipe.fit.reconstruct.steps = 0;
   const double before = output_sqnr_db(graph, quantize(graph, data, recipe));
   recipe.fit.reconstruct.steps = 300;
@@ -194,7 +194,7 @@ TEST(Reconstruct, WorksOnRecurrentLayersAndAttention) {
 
 TEST(Reconstruct, DoesNotDependOnThreads) {
   const ir::Graph graph = residual_network();
-  const formats::Dataset data = random_dataset(64, 32, 5);
+  const data::Dataset data = random_dataset(64, 32, 5);
   set_num_threads(1);
   const QuantizeResult one = quantize(graph, data, recipe_with(20));
   set_num_threads(3);
@@ -208,7 +208,7 @@ TEST(Reconstruct, DoesNotDependOnThreads) {
 
 TEST(Reconstruct, WorksOnEveryScheme) {
   const ir::Graph graph = perceptron(10, 12, 5, 4);
-  const formats::Dataset data = random_dataset(256, 10, 5);
+  const data::Dataset data = random_dataset(256, 10, 5);
   for (const Scheme scheme : {Scheme::kAffine, Scheme::kSymmetric, Scheme::kFixed}) {
     Recipe recipe = recipe_with(100);
     recipe.defaults.scheme = scheme;

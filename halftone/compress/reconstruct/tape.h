@@ -41,7 +41,7 @@ struct TapeContext {
   }
 };
 
-/// The graph on one batch, in float32 (integers and truth values too), one thread, in a fixed
+/// The graph on one batch, in float32 (integers and booleans too), one thread, in a fixed
 /// order. Encoded values are the levels their codes stand for; an Encode and the encoded states of
 /// a Recurrent pass their gradient straight through and gather that of their levels.
 class Tape {

@@ -15,7 +15,7 @@ namespace halftone::formats::circle {
 namespace {
 
 constexpr const char* kVersionKey = "version";
-constexpr std::size_t kMostBytes = 4096;
+constexpr std::size_t kMaxBytes = 4096;
 
 /// Reads a field off the entry of its name.
 class FieldReader {
@@ -85,8 +85,8 @@ class FieldWriter {
 /// Calls read_fields(reader) with what reads the fields of a map.
 template <typename Read>
 void read_map(std::span<const std::byte> bytes, Read&& read_fields) {
-  check(!bytes.empty() && bytes.size() <= kMostBytes,
-        "expected at most " + std::to_string(kMostBytes) + " bytes, found " +
+  check(!bytes.empty() && bytes.size() <= kMaxBytes,
+        "expected at most " + std::to_string(kMaxBytes) + " bytes, found " +
             std::to_string(bytes.size()));
   AlignedBuffer aligned(bytes.size());
   std::ranges::copy(bytes, aligned.data());

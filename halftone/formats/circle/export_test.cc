@@ -113,7 +113,7 @@ ir::ValueId add_layer(ir::Graph& graph, Random& random, ir::ValueId x, int bits,
 }
 
 TEST(ExportCircle, ReferenceNetworkStaysBelowItsSizes) {
-  constexpr std::array<double, 3> kMostKib = {76.2, 147.2, 218.3};
+  constexpr std::array<double, 3> kMaxKib = {76.2, 147.2, 218.3};
   for (int bits = 1; bits <= 3; ++bits) {
     Random random(static_cast<std::uint64_t>(bits));
     ir::Graph graph;
@@ -124,7 +124,7 @@ TEST(ExportCircle, ReferenceNetworkStaysBelowItsSizes) {
     graph.add_output(graph.add_node("probabilities", ir::Softmax{1, 1, false}, {scores}));
     const auto bytes = export_circle(graph, CircleFlavor::kCircle);
     EXPECT_LT(static_cast<double>(bytes.size()) / 1024,
-              kMostKib[static_cast<std::size_t>(bits - 1)]);
+              kMaxKib[static_cast<std::size_t>(bits - 1)]);
     const auto k = static_cast<std::size_t>(bits);
     const std::size_t raw = 700 * k * 98 + 10 * k * 88 + 710 * 4 + 712 * (k + 1) * 2;
     EXPECT_LT(bytes.size() - raw, 1700U) << "metadata";

@@ -233,9 +233,9 @@ void Exporter::add_custom(const std::string& name, std::vector<TensorIndex> inpu
 
 void check_data_size(std::size_t data_bytes) {
   constexpr std::size_t kTables = std::size_t{64} << 20;
-  constexpr std::size_t kMost = FLATBUFFERS_MAX_BUFFER_SIZE - kTables;
-  if (data_bytes > kMost) {
-    fail(ErrorKind::kUnsupported, "expected at most " + std::to_string(kMost) +
+  constexpr std::size_t kMax = FLATBUFFERS_MAX_BUFFER_SIZE - kTables;
+  if (data_bytes > kMax) {
+    fail(ErrorKind::kUnsupported, "expected at most " + std::to_string(kMax) +
                                       " bytes of weights in one file, found " +
                                       std::to_string(data_bytes));
   }

@@ -32,7 +32,7 @@ static_assert(std::endian::native == std::endian::little, "FlatBuffers hold litt
 /// The alignment of the widest number in a FlatBuffer.
 constexpr std::size_t kAlignment = 16;
 /// Files repeat and share tables; this many are sound, far more are an attack.
-constexpr flatbuffers::uoffset_t kMostTables = 1000000;
+constexpr flatbuffers::uoffset_t kMaxTables = 1000000;
 constexpr flatbuffers::uoffset_t kDeepest = 16;
 constexpr std::size_t kLongestName = 1024;
 
@@ -68,9 +68,9 @@ FileModel::FileModel(std::span<const std::byte> bytes)
     bytes_ = copy_.bytes();
   }
   // Only numbers at explicit offsets may lie beyond what FlatBuffers itself can address.
-  constexpr std::size_t kMost = FLATBUFFERS_MAX_BUFFER_SIZE - 1;
+  constexpr std::size_t kMax = FLATBUFFERS_MAX_BUFFER_SIZE - 1;
   flatbuffers::Verifier verifier(reinterpret_cast<const std::uint8_t*>(bytes_.data()),
-                                 std::min(bytes_.size(), kMost), kDeepest, kMostTables);
+                                 std::min(bytes_.size(), kMax), kDeepest, kMaxTables);
   check(verifier.VerifyBuffer<schema::Model>(nullptr),
         "damaged: the tables of the file do not hold together");
   model_ = schema::GetModel(bytes_.data());
@@ -88,9 +88,9 @@ const schema::Operator& FileModel::table(std::size_t op) const {
 
 std::vector<std::size_t> FileModel::tensors(std::span<const std::int32_t> indices,
                                             const char* what) const {
-  check(indices.size() <= kMostOperands, std::string(what) + ": expected at most " +
-                                             std::to_string(kMostOperands) + ", found " +
-                                             std::to_string(indices.size()));
+  check(indices.size() <= kMaxOperands, std::string(what) + ": expected at most " +
+                                            std::to_string(kMaxOperands) + ", found " +
+                                            std::to_string(indices.size()));
   std::vector<std::size_t> result;
   for (const std::int32_t index : indices) {
     check(index >= 0 && static_cast<std::size_t>(index) < num_tensors(),
@@ -112,7 +112,7 @@ std::vector<std::optional<std::size_t>> FileModel::inputs(std::size_t op) const 
   std::vector<std::optional<std::size_t>> result;
   const auto indices = elements(table(op).inputs());
   for (std::size_t i = 0; i < indices.size(); ++i) {
-    check(i < kMostOperands, "inputs: expected at most " + std::to_string(kMostOperands));
+    check(i < kMaxOperands, "inputs: expected at most " + std::to_string(kMaxOperands));
     if (indices[i] == -1) {
       result.emplace_back();
     } else {
@@ -155,9 +155,9 @@ std::string FileModel::tensor_name(std::size_t index) const {
 
 ir::Shape FileModel::shape(std::size_t index) const {
   const auto extents = elements(tensor(index).shape());
-  check(extents.size() <= kMostAxes, "tensor '" + tensor_name(index) + "': expected at most " +
-                                         std::to_string(kMostAxes) + " axes, found " +
-                                         std::to_string(extents.size()));
+  check(extents.size() <= kMaxAxes, "tensor '" + tensor_name(index) + "': expected at most " +
+                                        std::to_string(kMaxAxes) + " axes, found " +
+                                        std::to_string(extents.size()));
   for (const std::int32_t extent : extents) {
     check(extent >= 0, "tensor '" + tensor_name(index) +
                            "': expected extents of at least 0, found " + std::to_string(extent));

@@ -41,7 +41,7 @@ class FileModel {
   [[nodiscard]] std::vector<std::size_t> graph_inputs() const;
   [[nodiscard]] std::vector<std::size_t> graph_outputs() const;
   /// The tensors an operator reads, empty where one is absent (-1).
-  /// @throws Error kFormat if an index is out of range or there are more than kMostOperands
+  /// @throws Error kFormat if an index is out of range or there are more than kMaxOperands
   [[nodiscard]] std::vector<std::optional<std::size_t>> inputs(std::size_t op) const;
   [[nodiscard]] std::vector<std::size_t> outputs(std::size_t op) const;
 
@@ -53,7 +53,7 @@ class FileModel {
   [[nodiscard]] const schema::Tensor& tensor(std::size_t index) const;
   /// Its name without control characters; "tensor 12" if it has none.
   [[nodiscard]] std::string tensor_name(std::size_t index) const;
-  /// The declared extents. @throws Error kFormat if one is negative or there are over kMostAxes
+  /// The declared extents. @throws Error kFormat if one is negative or there are over kMaxAxes
   [[nodiscard]] ir::Shape shape(std::size_t index) const;
   /// Whether the signature leads with -1.
   [[nodiscard]] bool has_symbolic_batch(std::size_t index) const;
@@ -64,8 +64,8 @@ class FileModel {
   /// @throws Error kFormat if they are not sound; kUnsupported if they follow another rule
   [[nodiscard]] std::optional<ir::AffineParameters> quantization(std::size_t index) const;
 
-  static constexpr std::size_t kMostOperands = 4096;
-  static constexpr std::size_t kMostAxes = 32;
+  static constexpr std::size_t kMaxOperands = 4096;
+  static constexpr std::size_t kMaxAxes = 32;
 
  private:
   [[nodiscard]] const schema::OperatorCode& code_table(std::size_t op) const;

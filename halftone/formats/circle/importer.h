@@ -90,7 +90,7 @@ class OperatorImport {
 
   /// An input as float32.
   ir::ValueId number(std::size_t i) { return importer_.number(input_tensor(i)); }
-  /// An input as arithmetic takes it: integers and truth values as they are, all else as float32.
+  /// An input as arithmetic takes it: integers and booleans as they are, all else as float32.
   ir::ValueId numeric(std::size_t i);
   /// A constant that the file does not have.
   ir::ValueId scalar(float value, const std::string& suffix);

@@ -10,12 +10,12 @@ namespace halftone::formats::circle {
 
 /// "first; second; and 3 more": as much of a list as one line bears.
 inline std::string listing(std::span<const std::string> entries) {
-  constexpr std::size_t kMost = 8;
+  constexpr std::size_t kMax = 8;
   std::string text;
-  for (const std::string& entry : entries.first(std::min(entries.size(), kMost))) {
+  for (const std::string& entry : entries.first(std::min(entries.size(), kMax))) {
     text += (text.empty() ? "" : "; ") + entry;
   }
-  if (entries.size() > kMost) text += "; and " + std::to_string(entries.size() - kMost) + " more";
+  if (entries.size() > kMax) text += "; and " + std::to_string(entries.size() - kMax) + " more";
   return text;
 }
 

@@ -68,7 +68,7 @@ TEST(If, RefusesOtherConditionsAndBranches) {
   two.add_dims(2);
   two.add_int32_data(1);
   expect_failure(branching("c").initializer("c", two), ErrorKind::kShape,
-                 "condition: expected one truth value, found [2]");
+                 "condition: expected one boolean, found [2]");
   TestModel none;
   none.input("x", {-1, 2}).initializer("c", truth(true)).output("y");
   none.node("If", {"c"}, {"y"});

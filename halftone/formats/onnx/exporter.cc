@@ -161,8 +161,8 @@ std::vector<std::byte> Exporter::finish() {
     own.set_version(1);
   }
   const std::size_t size = model_.ByteSizeLong();
-  constexpr std::size_t kMostBytes = (std::size_t{1} << 31) - 1;
-  if (size > kMostBytes) {
+  constexpr std::size_t kMaxBytes = (std::size_t{1} << 31) - 1;
+  if (size > kMaxBytes) {
     fail(ErrorKind::kUnsupported,
          "a model of " + std::to_string(size) + " bytes: expected at most 2 GiB in one file");
   }

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 /// Tensors may share a range of a file (tied weights), but a small file must not become a large
 /// model by being read over and over.
-constexpr std::uintmax_t kMostReadsPerByte = 4;
+constexpr std::uintmax_t kMaxReadsPerByte = 4;
 
 std::optional<std::string> entry(const onnx_pb::TensorProto& tensor, const std::string& key) {
   for (const auto& pair : tensor.external_data()) {
@@ -67,10 +67,10 @@ std::vector<std::byte> ExternalData::read(const onnx_pb::TensorProto& tensor, st
                                  " leave the file of " + std::to_string(file_bytes) + " bytes");
   }
   std::uintmax_t& read = bytes_read_[path];
-  if (read + length > kMostReadsPerByte * file_bytes) {
+  if (read + length > kMaxReadsPerByte * file_bytes) {
     fail(ErrorKind::kFormat, path.string() +
                                  ": external data: expected each byte to be used at most " +
-                                 std::to_string(kMostReadsPerByte) + " times");
+                                 std::to_string(kMaxReadsPerByte) + " times");
   }
   read += length;
   return read_range(path, offset, needed);

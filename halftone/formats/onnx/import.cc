@@ -35,8 +35,8 @@ constexpr std::size_t kBudgetPerModelByte = 4;
 constexpr std::int64_t kNewestIrVersion = 14;
 constexpr std::int64_t kNewestOpset = 28;
 
-constexpr int kMostAxes = 32;
-constexpr int kMostNodesNamed = 8;
+constexpr int kMaxAxes = 32;
+constexpr int kMaxNodesNamed = 8;
 
 ModelProto parse(std::span<const std::byte> bytes) {
   if (bytes.empty()) fail(ErrorKind::kFormat, "expected an ONNX model, found no bytes");
@@ -101,11 +101,11 @@ void check_operators(const ImportState& state, const ModelProto& model) {
   std::string text;
   for (const auto& [op, nodes] : missing) {
     text += (text.empty() ? "" : "; ") + op + " (";
-    for (std::size_t i = 0; i < std::min<std::size_t>(nodes.size(), kMostNodesNamed); ++i) {
+    for (std::size_t i = 0; i < std::min<std::size_t>(nodes.size(), kMaxNodesNamed); ++i) {
       text += (i == 0 ? "'" : ", '") + nodes[i] + "'";
     }
-    if (nodes.size() > kMostNodesNamed) {
-      text += " and " + std::to_string(nodes.size() - kMostNodesNamed) + " more";
+    if (nodes.size() > kMaxNodesNamed) {
+      text += " and " + std::to_string(nodes.size() - kMaxNodesNamed) + " more";
     }
     text += ")";
   }
@@ -126,9 +126,9 @@ std::set<std::string> batch_names(const GraphProto& graph) {
 }
 
 ir::Shape input_shape(const onnx_pb::TensorShapeProto& proto, const std::set<std::string>& batch) {
-  if (proto.dim_size() > kMostAxes) {
-    fail(ErrorKind::kUnsupported, "expected at most " + std::to_string(kMostAxes) +
-                                      " axes, found " + std::to_string(proto.dim_size()));
+  if (proto.dim_size() > kMaxAxes) {
+    fail(ErrorKind::kUnsupported, "expected at most " + std::to_string(kMaxAxes) + " axes, found " +
+                                      std::to_string(proto.dim_size()));
   }
   std::vector<ir::Dim> dims;
   for (const auto& dim : proto.dim()) {

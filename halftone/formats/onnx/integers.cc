@@ -13,7 +13,7 @@ namespace halftone::formats::onnx {
 namespace {
 
 /// Longer vectors are data, not shapes.
-constexpr std::size_t kMostIntegers = 1024;
+constexpr std::size_t kMaxIntegers = 1024;
 
 using Known = std::vector<Integers>;
 
@@ -209,7 +209,7 @@ std::optional<Integers> range(const Known& inputs) {
   const std::int64_t step = (*numbers)[2];
   std::int64_t value = (*numbers)[0];
   while (step > 0 ? value < (*numbers)[1] : value > (*numbers)[1]) {
-    if (result.values.size() == kMostIntegers) return std::nullopt;
+    if (result.values.size() == kMaxIntegers) return std::nullopt;
     result.values.push_back({value, false});
     if (__builtin_add_overflow(value, step, &value)) break;
   }
@@ -221,7 +221,7 @@ std::optional<Integers> filled(const NodeBuilder& node, const Known& inputs) {
   const auto known = value ? integers_of(*value) : std::nullopt;
   if (!known || known->values.size() != 1 || inputs[0].values.size() > 1) return std::nullopt;
   const Extent count = inputs[0].values.empty() ? Extent{1, false} : inputs[0].values[0];
-  if (count.is_batch || count.value < 0 || count.value > static_cast<std::int64_t>(kMostIntegers)) {
+  if (count.is_batch || count.value < 0 || count.value > static_cast<std::int64_t>(kMaxIntegers)) {
     return std::nullopt;
   }
   return Integers{inputs[0].values.empty(), known->element,
@@ -307,7 +307,7 @@ std::optional<Integers> integers_of(const ir::Tensor& tensor) {
   const bool is_shape_like = tensor.element() == ir::ElementType::kInt64 ||
                              tensor.element() == ir::ElementType::kInt32 ||
                              tensor.element() == ir::ElementType::kBool;
-  if (!is_shape_like || tensor.shape().rank() > 1 || tensor.size() > kMostIntegers) {
+  if (!is_shape_like || tensor.shape().rank() > 1 || tensor.size() > kMaxIntegers) {
     return std::nullopt;
   }
   const ir::Tensor wide = tensor.cast(ir::ElementType::kInt64);
@@ -345,7 +345,7 @@ bool evaluate_integers(NodeBuilder& node) {
     }
     if (!inputs.empty()) result = evaluate(node, inputs);
   }
-  if (!result || result->values.size() > kMostIntegers) return false;
+  if (!result || result->values.size() > kMaxIntegers) return false;
   node.set_output(std::move(*result));
   return true;
 }

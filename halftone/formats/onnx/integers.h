@@ -30,7 +30,7 @@ struct Integers {
   [[nodiscard]] std::optional<std::vector<std::int64_t>> numbers() const;
 };
 
-/// The integers in a tensor, if it is small, of rank 0 or 1, and of integers or truth values.
+/// The integers in a tensor, if it is small, of rank 0 or 1, and of integers or booleans.
 std::optional<Integers> integers_of(const ir::Tensor& tensor);
 
 /// Extents as integers: kBatch becomes the symbol.

@@ -11,7 +11,7 @@ namespace {
 
 using onnx_pb::AttributeProto;
 
-constexpr ir::Dim kMostExtent = ir::Dim{1} << 40;
+constexpr ir::Dim kMaxExtent = ir::Dim{1} << 40;
 
 template <typename... Ops>
 bool is_one_of(const ir::Operator& op) {
@@ -130,7 +130,7 @@ ir::ValueId ImportState::value(const std::string& name) {
 
 void check_extents(const ir::Shape& shape) {
   for (const ir::Dim dim : shape.dims()) {
-    if (dim > kMostExtent) {
+    if (dim > kMaxExtent) {
       fail(ErrorKind::kShape, "shape " + shape.to_string() + ": expected extents up to 2^40");
     }
   }

@@ -16,7 +16,7 @@ using onnx_pb::GraphProto;
 using onnx_pb::NodeProto;
 using onnx_pb::TensorProto;
 
-constexpr int kMostDepth = 32;
+constexpr int kMaxDepth = 32;
 /// What a node that is built in the place of a call takes of the budget: functions that call each
 /// other several times can stand for very many nodes.
 constexpr std::size_t kInlinedNodeBytes = 1024;
@@ -25,10 +25,10 @@ constexpr std::size_t kInlinedNodeBytes = 1024;
 class Level {
  public:
   explicit Level(ImportState& state) : state_(state) {
-    if (++state_.depth > kMostDepth) {
+    if (++state_.depth > kMaxDepth) {
       --state_.depth;
       fail(ErrorKind::kUnsupported, "graphs and functions within each other: expected at most " +
-                                        std::to_string(kMostDepth) + " levels");
+                                        std::to_string(kMaxDepth) + " levels");
     }
   }
   ~Level() { --state_.depth; }

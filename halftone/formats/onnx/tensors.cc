@@ -18,12 +18,12 @@ using onnx_pb::TensorProto;
 static_assert(std::endian::native == std::endian::little, "files are little-endian");
 
 /// The limit on axes keeps hostile files from making every shape operation slow.
-constexpr int kMostAxes = 32;
+constexpr int kMaxAxes = 32;
 
 ir::Shape shape_of(const TensorProto& proto) {
-  if (proto.dims_size() > kMostAxes) {
-    fail(ErrorKind::kUnsupported, "expected at most " + std::to_string(kMostAxes) +
-                                      " axes, found " + std::to_string(proto.dims_size()));
+  if (proto.dims_size() > kMaxAxes) {
+    fail(ErrorKind::kUnsupported, "expected at most " + std::to_string(kMaxAxes) + " axes, found " +
+                                      std::to_string(proto.dims_size()));
   }
   for (const std::int64_t dim : proto.dims()) {
     if (dim < 0) fail(ErrorKind::kFormat, "expected extents >= 0, found " + std::to_string(dim));

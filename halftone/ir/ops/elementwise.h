@@ -7,7 +7,7 @@
 
 namespace halftone::ir {
 
-/// y = activation(x), float32 of any shape. Abs, Neg and Sign also take integers, Not truth values
+/// y = activation(x), float32 of any shape. Abs, Neg and Sign also take integers, Not booleans
 /// and integers; what is_predicate() gives kBool, but for Not of integers.
 struct Unary {
   static constexpr std::string_view kName = "Unary";
@@ -30,7 +30,7 @@ enum class BinaryKind : std::uint8_t {
   kFmod,       ///< a - b trunc(a / b), with the sign of a; of integers 0 for b = 0
   kShiftLeft,  ///< of integers, as here and below; of as many bits as they have, or below 0: of all
   kShiftRight,  ///< fills with the sign, or zeros where there is none
-  kAnd,         ///< of truth values, or bit by bit of integers
+  kAnd,         ///< of booleans, or bit by bit of integers
   kOr,
   kXor,
   kEqual,  ///< compares, as those below: the output is kBool

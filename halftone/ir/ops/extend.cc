@@ -9,7 +9,7 @@
 namespace halftone::ir {
 namespace {
 
-constexpr std::size_t kMostExtent = std::size_t{1} << 40;
+constexpr std::size_t kMaxExtent = std::size_t{1} << 40;
 
 void copy_element(const Tensor& src, std::size_t from, Tensor& dst, std::size_t to) {
   const std::size_t bytes = size_bytes(src.element());
@@ -51,7 +51,7 @@ ValueType infer_types(const Pad& op, InputTypes inputs) {
   for (std::size_t i = 0; i < y.rank(); ++i) {
     if (op.before[i] == 0 && op.after[i] == 0) continue;
     require_axis(y, i);
-    require(op.before[i] <= kMostExtent && op.after[i] <= kMostExtent,
+    require(op.before[i] <= kMaxExtent && op.after[i] <= kMaxExtent,
             "pads of axis " + std::to_string(i) + ": expected at most 2^40 elements");
     require(op.mode == PadMode::kConstant || y[i] > 0,
             "axis " + std::to_string(i) + " of " + y.to_string() + " has nothing to repeat");
@@ -79,7 +79,7 @@ ValueType infer_types(const Tile& op, InputTypes inputs) {
     if (op.repeats[i] == 1) continue;
     require_axis(y, i);
     const auto extent = static_cast<std::size_t>(y[i]);
-    require(extent == 0 || op.repeats[i] <= kMostExtent / extent,
+    require(extent == 0 || op.repeats[i] <= kMaxExtent / extent,
             "repeats of axis " + std::to_string(i) + ": expected at most 2^40 elements");
     y[i] = extent == 0 ? 0 : static_cast<Dim>(extent * op.repeats[i]);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integers and truth values in elementwise operators.
+// Integers and booleans in elementwise operators.
 #include <limits>
 
 #include "halftone/ir/ops/elementwise.h"

@@ -70,12 +70,12 @@ ValueType infer_types(const Slice& op, InputTypes inputs) {
   const auto begin = static_cast<Dim>(op.begin);
   const auto count = static_cast<Dim>(op.count);
   // The most steps that stay inside; a product of count and step could overflow.
-  const auto most_steps = [&] {
+  const auto max_steps = [&] {
     if (op.step == 0 || op.step < -extent) return Dim{0};
     return op.step > 0 ? (extent - 1 - begin) / op.step : begin / -op.step;
   };
   const bool begins_inside = begin >= 0 && begin < extent;
-  require(count == 0 || (begins_inside && count > 0 && count - 1 <= most_steps()),
+  require(count == 0 || (begins_inside && count > 0 && count - 1 <= max_steps()),
           "a slice of " + std::to_string(count) + " from " + std::to_string(begin) + " by " +
               std::to_string(op.step) + " does not fit an extent of " + std::to_string(extent));
   y[op.axis] = count;

@@ -24,7 +24,7 @@ enum class ReduceKind : std::uint8_t {
 std::string_view to_string(ReduceKind kind);
 
 /// y = the statistic of x over some axes, which rise and are not the batch; x float32, integers, or
-/// for kMax and kMin truth values. Float32 sums are carried in double precision; integers wrap
+/// for kMax and kMin booleans. Float32 sums are carried in double precision; integers wrap
 /// around, and where a kind leads out of them they go through double precision. Over no elements
 /// sums are 0, products 1, kMax the lowest number there is (-infinity), kMin the largest.
 /// With keep_dims the axes stay with an extent of 1, else they go.

@@ -11,7 +11,7 @@ namespace halftone::ir {
 namespace {
 
 /// The widest filter of an antialiased Resize: 1 / scale may be so much.
-constexpr double kMostShrinking = 1 << 20;
+constexpr double kMaxShrinking = 1 << 20;
 
 /// Where output i lies in an input of `extent` elements.
 double coordinate(const Resize& op, std::size_t i, std::size_t extent) {
@@ -130,7 +130,7 @@ ValueType infer_types(const Resize& op, InputTypes inputs) {
   require_axis(y, op.axis);
   require(std::isfinite(op.scale) && op.scale > 0,
           "scale: expected a positive number, found " + std::to_string(op.scale));
-  require(!op.antialias || op.scale * kMostShrinking >= 1,
+  require(!op.antialias || op.scale * kMaxShrinking >= 1,
           "scale: expected at least 2^-20, found " + std::to_string(op.scale));
   require(std::isfinite(op.begin) && std::isfinite(op.end), "expected a part of finite ends");
   require(op.count <= std::size_t{1} << 40, "expected at most 2^40 elements along an axis");

@@ -9,13 +9,13 @@ namespace halftone::ir {
 namespace {
 
 /// Bounds every number, so that positions cannot overflow.
-constexpr Dim kMost = Dim{1} << 31;
+constexpr Dim kMax = Dim{1} << 31;
 
 void check_list(const std::vector<Dim>& list, std::size_t rank, Dim least, const char* what) {
   require(list.size() == rank, std::string(what) + ": expected " + std::to_string(rank) +
                                    " numbers, found " + std::to_string(list.size()));
   for (const Dim number : list) {
-    require(number >= least && number < kMost,
+    require(number >= least && number < kMax,
             std::string(what) + ": expected numbers from " + std::to_string(least) +
                 " on and below 2^31, found " + std::to_string(number));
   }
@@ -58,7 +58,7 @@ std::vector<Dim> window_counts(const Window& window, std::span<const Dim> extent
                                std::span<const Dim> kernel, bool round_up) {
   std::vector<Dim> counts;
   for (std::size_t i = 0; i < extents.size(); ++i) {
-    require(kernel[i] >= 1 && kernel[i] < kMost,
+    require(kernel[i] >= 1 && kernel[i] < kMax,
             "expected a kernel of at least one tap, found " + std::to_string(kernel[i]));
     const Dim padded = extents[i] + window.pads_before[i] + window.pads_after[i];
     const Dim rest = padded - covered(kernel[i], window.dilations[i]);

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "halftone/base/error.h"
-#include "halftone/kernels/encode.h"
+#include "halftone/kernels/encode/encode.h"
 #include "halftone/kernels/per_target.h"
 #include "halftone/kernels/testing.h"
 #include "halftone/numerics/test_data.h"

@@ -90,7 +90,7 @@ HWY_INLINE void EpilogueBlock(const Job& job, std::size_t block,
 HWY_INLINE void Epilogue(const Job& job, std::size_t block, std::size_t r,
                          const std::int32_t* HWY_RESTRICT counts, std::size_t streams,
                          float row_sum) {
-  constexpr std::size_t kMostOutputs = 32;
+  constexpr std::size_t kMaxOutputs = 32;
   const std::size_t block_outputs = job.weights.block_outputs();
   const std::size_t column = block * block_outputs;
   const std::size_t columns = std::min(block_outputs, job.weights.outputs() - column);
@@ -99,7 +99,7 @@ HWY_INLINE void Epilogue(const Job& job, std::size_t block, std::size_t r,
     EpilogueBlock(job, block, counts, streams, row_sum, y);
     return;
   }
-  alignas(64) float out[kMostOutputs];
+  alignas(64) float out[kMaxOutputs];
   EpilogueBlock(job, block, counts, streams, row_sum, out);
   std::memcpy(y, out, columns * sizeof(float));
 }

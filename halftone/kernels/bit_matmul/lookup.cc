@@ -52,11 +52,10 @@ constexpr std::size_t kRun = 255 / 8 / kLookupStep * kLookupStep;
 /// Pieces that share tables in the first-level cache.
 constexpr std::size_t kChunk = 4 * kRun;
 /// Blocks of outputs that share them too, and stay in the second-level cache for all rows.
-constexpr std::size_t kMostBlocks = 16;
+constexpr std::size_t kMaxBlocks = 16;
 /// Counts gathered at a time: at least [rows, Kx, Kw, 32].
-constexpr std::size_t kMostCounts = std::size_t{1} << 14;
-static_assert(kMostCounts >=
-              kLookupRows * numerics::kMaxBits * numerics::kMaxBits * kLookupOutputs);
+constexpr std::size_t kMaxCounts = std::size_t{1} << 14;
+static_assert(kMaxCounts >= kLookupRows * numerics::kMaxBits * numerics::kMaxBits * kLookupOutputs);
 
 /// Two tables for each piece of a plane: of the lower and of the upper four inputs.
 struct PlaneTables {
@@ -241,11 +240,11 @@ void RunPass(const Job& job, const Pass& pass, std::int32_t* counts) {
 void BitMatmulLookup(const std::uint64_t* x, const numerics::Basis& x_basis,
                      const BitMatmulWeights& weights, BlockRange blocks, MatrixView<float> y) {
   const Job job{x, x_basis, weights, y};
-  alignas(64) std::int32_t counts[kMostCounts];
+  alignas(64) std::int32_t counts[kMaxCounts];
   const std::size_t rows = std::min(kLookupRows, y.rows());
   const std::size_t block_counts = rows * job.x_bits() * weights.bits() * kLookupOutputs;
   const std::size_t step =
-      std::min(kMostBlocks, kMostCounts / std::max<std::size_t>(block_counts, 1));
+      std::min(kMaxBlocks, kMaxCounts / std::max<std::size_t>(block_counts, 1));
   for (std::size_t block = blocks.begin; block < blocks.end; block += step) {
     const BlockRange some{block, std::min(block + step, blocks.end)};
     for (std::size_t r = 0; r < y.rows(); r += kLookupRows) {

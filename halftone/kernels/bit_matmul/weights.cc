@@ -11,11 +11,11 @@ namespace halftone::kernels {
 namespace {
 
 /// A dot product beyond would not be exact in float32.
-constexpr std::size_t kMostInputs = std::size_t{1} << 24;
+constexpr std::size_t kMaxInputs = std::size_t{1} << 24;
 
 void check(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
            std::span<const float> bias) {
-  check_weights("bit_matmul", codes, encoding, bias, kMostInputs);
+  check_weights("bit_matmul", codes, encoding, bias, kMaxInputs);
   if (encoding.granularity == numerics::Granularity::kGroup) {
     fail(ErrorKind::kUnsupported,
          "bit_matmul weights: expected one basis per tensor or channel, found groups of " +

@@ -130,10 +130,10 @@ FinishFunction ChooseFinish(const BitConvWeights& w) {
 }
 
 /// The counts of all digits of the pixels of a tile against some columns of a panel.
-/// @param counts  [num_columns, kMostWindows, 16], windows by digit and pixel
+/// @param counts  [num_columns, kMaxWindows, 16], windows by digit and pixel
 void CountTile(const BitConvWeights& w, const Tile& tile, const StripMemory& memory,
                Columns columns, std::size_t num_columns, std::uint16_t* counts) {
-  const std::uint16_t* windows[kMostWindows];
+  const std::uint16_t* windows[kMaxWindows];
   const std::size_t stride = w.shape().axes[2].stride;
   const std::size_t pixel = w.num_positions() * w.tap_pieces();
   const std::size_t first = (tile.row * w.strip().width + tile.x * stride) * pixel;
@@ -154,7 +154,7 @@ void ComputeTile(const BitConvWeights& w, const Tile& tile, const StripMemory& m
                  FinishFunction finish_block, const ConvFinish& finish,
                  const MatrixView<float>& y) {
   constexpr std::size_t kPanel = BitConvWeights::kPanelBlocks;
-  alignas(64) std::uint16_t counts[numerics::kMaxBits * kPanel * kMostWindows * kBlock];
+  alignas(64) std::uint16_t counts[numerics::kMaxBits * kPanel * kMaxWindows * kBlock];
   const float* row_sums = w.has_offset() ? memory.row_sums + tile.x : nullptr;
   for (std::size_t block = 0; block < w.blocks(); block += kPanel) {
     const std::size_t blocks = std::min(kPanel, w.blocks() - block);
@@ -163,8 +163,8 @@ void ComputeTile(const BitConvWeights& w, const Tile& tile, const StripMemory& m
               {w.panel(tile.group, block), columns * 2 * kBlock, w.inputs(), nullptr, 0}, columns,
               counts);
     for (std::size_t b = 0; b < blocks; ++b) {
-      finish_block(w, tile, block + b, counts + b * kMostWindows * kBlock,
-                   blocks * kMostWindows * kBlock, row_sums, finish, y);
+      finish_block(w, tile, block + b, counts + b * kMaxWindows * kBlock,
+                   blocks * kMaxWindows * kBlock, row_sums, finish, y);
     }
   }
 }
@@ -173,7 +173,7 @@ void BitConv(const std::uint64_t* x, const BitConvWeights& w, LineRange lines,
              const ConvFinish& finish, std::byte* scratch, MatrixView<float> y) {
   const ConvShape& shape = w.shape();
   const StripMemory memory = Divide(w, scratch);
-  const std::size_t tile_pixels = kMostWindows / w.digits().size();
+  const std::size_t tile_pixels = kMaxWindows / w.digits().size();
   const FinishFunction finish_block = ChooseFinish(w);
   for (std::size_t first = lines.begin; first < lines.end;) {
     const ConvLine line = line_at(shape, first);

@@ -39,7 +39,7 @@ namespace halftone::kernels {
 class BitConvWeights {
  public:
   /// Beyond, the dot product of two planes would not fit 16 bits.
-  static constexpr std::size_t kMostInputs = 32767;
+  static constexpr std::size_t kMaxInputs = 32767;
   static constexpr std::size_t kBlock = 16;
   static constexpr std::size_t kPanelBlocks = 4;
   static constexpr std::size_t kPieceInputs = 8;
@@ -49,7 +49,7 @@ class BitConvWeights {
   /// @param encoding  of `codes`; granularity tensor or channel
   /// @param bias      [outputs], or empty for none
   /// @param x_basis   of the activations, Kx bits
-  /// @throws Error as ConvShape::check() and check_weights() with kMostInputs; kUnsupported if
+  /// @throws Error as ConvShape::check() and check_weights() with kMaxInputs; kUnsupported if
   ///         granularity is group; kShape if the codes do not fit the shape
   BitConvWeights(const ConvShape& shape, const numerics::BitPlanes& codes,
                  const numerics::BasisEncoding& encoding, std::span<const float> bias,

@@ -17,7 +17,7 @@ constexpr std::size_t kRoom = 32;
 void check(const ConvShape& shape, const numerics::BitPlanes& codes,
            const numerics::BasisEncoding& encoding, std::span<const float> bias) {
   shape.check();
-  check_weights("bit_conv", codes, encoding, bias, BitConvWeights::kMostInputs);
+  check_weights("bit_conv", codes, encoding, bias, BitConvWeights::kMaxInputs);
   check_codes("bit_conv", shape, codes);
   if (encoding.granularity == numerics::Granularity::kGroup) {
     fail(ErrorKind::kUnsupported,

@@ -23,7 +23,7 @@ using Weights = ByteConvWeights;
 constexpr std::size_t kBlock = Weights::kBlock;
 constexpr std::size_t kPiece = Weights::kPieceInputs;
 /// Windows whose counts are finished together.
-constexpr std::size_t kMostWindows = 20;
+constexpr std::size_t kMaxWindows = 20;
 
 #if HWY_TARGET == HWY_SCALAR
 
@@ -249,8 +249,8 @@ void FinishBytes(const Weights& w, const ByteTile& tile, std::size_t block,
 
 void ComputeByteTile(const Weights& w, const ByteTile& tile, const ByteStrip& strip,
                      const ConvFinish& finish, const MatrixView<float>& y) {
-  alignas(64) std::int32_t products[kMostWindows * kBlock];
-  const std::int8_t* windows[kMostWindows];
+  alignas(64) std::int32_t products[kMaxWindows * kBlock];
+  const std::int8_t* windows[kMaxWindows];
   const std::size_t stride = w.shape().axes[2].stride;
   const std::size_t pixel_bytes = w.tap_pieces() * kPiece;
   const std::int8_t* window =
@@ -281,9 +281,9 @@ void ByteConv(const std::int8_t* q, const Weights& w, LineRange lines, const Con
       for (std::size_t l = 0; l < count; ++l) {
         const std::size_t row = l * shape.axes[1].stride;
         SumWindows(w, strip, row);
-        for (std::size_t p = 0; p < shape.line_pixels(); p += kMostWindows) {
+        for (std::size_t p = 0; p < shape.line_pixels(); p += kMaxWindows) {
           const ByteTile tile{group, (first + l - lines.begin) * shape.line_pixels() + p,
-                              p,     std::min(kMostWindows, shape.line_pixels() - p),
+                              p,     std::min(kMaxWindows, shape.line_pixels() - p),
                               row,   w.patterns().line(line.z, line.y + l)};
           ComputeByteTile(w, tile, strip, finish, y);
         }

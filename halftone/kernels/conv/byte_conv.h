@@ -27,9 +27,9 @@ namespace halftone::kernels {
 /// Missing channels and outputs are zero.
 class ByteConvWeights {
  public:
-  static constexpr std::size_t kMostInputs = 32767;
+  static constexpr std::size_t kMaxInputs = 32767;
   /// Levels of more bits would not fit 7.
-  static constexpr int kMostBits = 4;
+  static constexpr int kMaxBits = 4;
   static constexpr std::size_t kBlock = 16;
   static constexpr std::size_t kPieceInputs = 4;
 
@@ -37,8 +37,8 @@ class ByteConvWeights {
   /// @param encoding  of `codes`; granularity tensor or channel
   /// @param bias      [outputs], or empty for none
   /// @param x         scale and offset of the pixels; the pixels themselves are not looked at
-  /// @throws Error as ConvShape::check() and check_weights() with kMostInputs; kUnsupported if
-  ///         granularity is group or there are more than kMostBits; kShape if the codes do not fit
+  /// @throws Error as ConvShape::check() and check_weights() with kMaxInputs; kUnsupported if
+  ///         granularity is group or there are more than kMaxBits; kShape if the codes do not fit
   ByteConvWeights(const ConvShape& shape, const numerics::BitPlanes& codes,
                   const numerics::BasisEncoding& encoding, std::span<const float> bias,
                   const Int8Pixels& x);

@@ -11,16 +11,16 @@ namespace {
 void check(const ConvShape& shape, const numerics::BitPlanes& codes,
            const numerics::BasisEncoding& encoding, std::span<const float> bias) {
   shape.check();
-  check_weights("byte_conv", codes, encoding, bias, ByteConvWeights::kMostInputs);
+  check_weights("byte_conv", codes, encoding, bias, ByteConvWeights::kMaxInputs);
   check_codes("byte_conv", shape, codes);
   if (encoding.granularity == numerics::Granularity::kGroup) {
     fail(ErrorKind::kUnsupported,
          "byte_conv weights: expected one basis per tensor or channel, found groups of " +
              std::to_string(encoding.group_size));
   }
-  if (codes.bits > ByteConvWeights::kMostBits) {
+  if (codes.bits > ByteConvWeights::kMaxBits) {
     fail(ErrorKind::kUnsupported, "byte_conv weights: expected at most " +
-                                      std::to_string(ByteConvWeights::kMostBits) + " bits, found " +
+                                      std::to_string(ByteConvWeights::kMaxBits) + " bits, found " +
                                       std::to_string(codes.bits));
   }
 }

@@ -22,9 +22,9 @@ ConvStrip plan_strip(const ConvShape& shape, std::size_t pixel_bytes) {
   strip.slices = seen(z, 1);
   strip.width = seen(x, x.output);
   const std::size_t row_bytes = strip.slices * strip.width * pixel_bytes;
-  const std::size_t most_rows = kStripBytes / std::max<std::size_t>(row_bytes, 1);
+  const std::size_t max_rows = kStripBytes / std::max<std::size_t>(row_bytes, 1);
   const std::size_t least_rows = seen(y, 1);
-  strip.lines = most_rows <= least_rows ? 1 : (most_rows - least_rows) / y.stride + 1;
+  strip.lines = max_rows <= least_rows ? 1 : (max_rows - least_rows) / y.stride + 1;
   strip.lines = std::min(strip.lines, std::max<std::size_t>(y.output, 1));
   strip.rows = seen(y, strip.lines);
   return strip;

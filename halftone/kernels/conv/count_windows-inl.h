@@ -26,7 +26,7 @@ constexpr std::size_t kBlock = BitConvWeights::kBlock;
 /// Of a piece of two columns, which are planes of blocks.
 constexpr std::size_t kPairBytes = 4 * kBlock;
 /// Windows that are counted together: digits of neighbouring pixels.
-constexpr std::size_t kMostWindows = 16;
+constexpr std::size_t kMaxWindows = 16;
 
 /// Columns of a panel, against windows of a digit of the strip.
 struct Columns {
@@ -49,7 +49,7 @@ void CountPanel(std::size_t num_windows, const std::uint16_t* const* x, const Co
     const std::uint8_t* const column =
         columns.weights + c / 2 * kPairBytes + c % 2 * (kHalves ? kBlock : 2 * kBlock);
     for (std::size_t s = 0; s < num_windows; ++s) {
-      std::uint16_t* const to = counts + (c * kMostWindows + s) * kBlock;
+      std::uint16_t* const to = counts + (c * kMaxWindows + s) * kBlock;
       std::fill_n(to, kBlock, std::uint16_t{0});
       const std::uint8_t* piece = column;
       for (const std::uint32_t input : columns.inputs) {
@@ -125,7 +125,7 @@ struct WholePieces {
   static constexpr std::size_t Table(std::size_t v) { return v % kVectors; }
   static HWY_INLINE void Widen(const VBytes* sums, bool first_run,
                                std::uint16_t* HWY_RESTRICT counts) {
-    for (std::size_t c = 0; c < kColumns; ++c, counts += kMostWindows * kBlock) {
+    for (std::size_t c = 0; c < kColumns; ++c, counts += kMaxWindows * kBlock) {
       const WideSums wide(sums + c * kVectors);
       wide.AddOne(0, first_run, counts);
       wide.AddOne(kBlock, false, counts);
@@ -170,7 +170,7 @@ struct PairedColumns {
                                std::uint16_t* HWY_RESTRICT counts) {
     for (std::size_t pair = 0; pair < kPairs; ++pair) {
       const WideSums wide(sums + pair * kVectors);
-      for (std::size_t c = 0; c < 2; ++c, counts += kMostWindows * kBlock) {
+      for (std::size_t c = 0; c < 2; ++c, counts += kMaxWindows * kBlock) {
         wide.AddOne(c * kBlock, first_run, counts);
       }
     }
@@ -180,7 +180,7 @@ struct PairedColumns {
 /// Counts how far the digits of kCount windows are from the planes of some columns.
 /// @tparam W       how they are counted
 /// @param x       [kCount] first positions of the windows in the strip
-/// @param counts  [columns, kMostWindows, 16] from the first window on
+/// @param counts  [columns, kMaxWindows, 16] from the first window on
 template <class W, std::size_t kCount>
 void CountDifferences(const std::uint16_t* const* HWY_RESTRICT x, const Columns& all,
                       std::uint16_t* HWY_RESTRICT counts) {
@@ -236,14 +236,14 @@ HWY_INLINE void CountWindows(std::size_t num_windows, const std::uint16_t* const
 
 /// CountWindows of all columns of a panel: fours, a pair, a lone one.
 /// @tparam kHalves  whether each half of a piece has its position
-/// @param counts  [num_columns, kMostWindows, 16]
+/// @param counts  [num_columns, kMaxWindows, 16]
 template <bool kHalves>
 void CountPanel(std::size_t num_windows, const std::uint16_t* const* x, Columns columns,
                 std::size_t num_columns, std::uint16_t* counts) {
   using Four = std::conditional_t<kHalves, PairedColumns<2>, WholePieces<4> >;
   using Two = std::conditional_t<kHalves, PairedColumns<1>, WholePieces<2> >;
   using One = std::conditional_t<kHalves, LoneColumn, WholePieces<1> >;
-  constexpr std::size_t kColumnCounts = kMostWindows * kBlock;
+  constexpr std::size_t kColumnCounts = kMaxWindows * kBlock;
   std::size_t c = 0;
   for (; c + 4 <= num_columns; c += 4) {
     CountWindows<Four>(num_windows, x, columns, counts + c * kColumnCounts);

@@ -38,14 +38,14 @@ struct DepthwiseChannel {
 class DepthwiseWeights {
  public:
   /// Products of 8 and 16 bits of so many taps fit 31 bits.
-  static constexpr std::size_t kMostTaps = 512;
+  static constexpr std::size_t kMaxTaps = 512;
   static constexpr std::size_t kBlock = 16;
 
   /// @param codes     [channels, taps]
   /// @param encoding  of `codes`, any granularity
   /// @param bias      [channels], or empty for none
   /// @param x         scale and offset of the pixels; the pixels themselves are not looked at
-  /// @throws Error as ConvShape::check() and check_weights() with kMostTaps; kShape if the codes do
+  /// @throws Error as ConvShape::check() and check_weights() with kMaxTaps; kShape if the codes do
   ///         not fit, or groups, channels and outputs are not as many
   DepthwiseWeights(const ConvShape& shape, const numerics::BitPlanes& codes,
                    const numerics::BasisEncoding& encoding, std::span<const float> bias,

@@ -89,7 +89,7 @@ TEST_P(DepthwiseConv, ExtremesDoNotOverflow) {
   std::ranges::fill(problem.q, std::int8_t{127});
   for (auto& word : problem.w.planes.words()) word = ~std::uint64_t{0};
   problem.w.planes.clear_tails();
-  ASSERT_EQ(problem.shape.taps(), DepthwiseWeights::kMostTaps);
+  ASSERT_EQ(problem.shape.taps(), DepthwiseWeights::kMaxTaps);
   EXPECT_EQ(problem.run({}), problem.reference({}));
   for (auto& word : problem.w.planes.words()) word = 0;
   EXPECT_EQ(problem.run({}), problem.reference({}));
@@ -119,14 +119,14 @@ TEST(DepthwiseReference, IsTheConvolutionOfDecodedNumbers) {
       const auto w = numerics::decode(problem.w, problem.encoding);
       const PlainConv plain = plain_conv(problem.shape, x, w, problem.bias);
       const auto y = problem.reference({});
-      const double most_x = 127.0 * 0.25 + 0.75;
+      const double max_x = 127.0 * 0.25 + 0.75;
       for (std::size_t i = 0; i < y.size(); ++i) {
         double largest = 0;
         for (std::size_t t = 0; t < 9; ++t) {
           largest = std::max(largest, std::abs(static_cast<double>(w[i % 7 * 9 + t])));
         }
-        const double off = 9 * most_x * largest * (1.0 / 65534 + 0x1p-23);
-        const double rounded = 8 * 0x1p-24 * (9 * most_x * largest + 4);
+        const double off = 9 * max_x * largest * (1.0 / 65534 + 0x1p-23);
+        const double rounded = 8 * 0x1p-24 * (9 * max_x * largest + 4);
         ASSERT_NEAR(y[i], plain.y[i], off + rounded) << bits << " bits, output " << i;
       }
     }

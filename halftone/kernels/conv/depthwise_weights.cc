@@ -15,7 +15,7 @@ namespace {
 void check(const ConvShape& shape, const numerics::BitPlanes& codes,
            const numerics::BasisEncoding& encoding, std::span<const float> bias) {
   shape.check();
-  check_weights("depthwise_conv", codes, encoding, bias, DepthwiseWeights::kMostTaps);
+  check_weights("depthwise_conv", codes, encoding, bias, DepthwiseWeights::kMaxTaps);
   check_codes("depthwise_conv", shape, codes);
   if (shape.groups != shape.channels || shape.outputs != shape.channels) {
     fail(ErrorKind::kShape, "depthwise_conv weights: expected as many groups and outputs as " +
@@ -29,7 +29,7 @@ void check(const ConvShape& shape, const numerics::BitPlanes& codes,
 
 DepthwiseChannel::DepthwiseChannel(const numerics::BitPlanes& codes,
                                    const numerics::BasisEncoding& encoding, std::size_t row) {
-  constexpr double kMost = 32767;
+  constexpr double kMax = 32767;
   const std::size_t width =
       encoding.granularity == numerics::Granularity::kGroup ? encoding.group_size : codes.cols;
   const auto level = [&](std::size_t tap) -> double {
@@ -37,10 +37,10 @@ DepthwiseChannel::DepthwiseChannel(const numerics::BitPlanes& codes,
   };
   double largest = 0;
   for (std::size_t t = 0; t < codes.cols; ++t) largest = std::max(largest, std::abs(level(t)));
-  scale = static_cast<float>(largest / kMost);
+  scale = static_cast<float>(largest / kMax);
   if (scale == 0) return;
   for (std::size_t t = 0; t < codes.cols; ++t) {
-    i[t] = static_cast<std::int16_t>(std::clamp(std::round(level(t) / scale), -kMost, kMost));
+    i[t] = static_cast<std::int16_t>(std::clamp(std::round(level(t) / scale), -kMax, kMax));
   }
 }
 

@@ -94,13 +94,13 @@ Int8ConvWeights::Int8ConvWeights(const ConvShape& shape, const numerics::BitPlan
                                  const numerics::BasisEncoding& encoding,
                                  std::span<const float> bias, float x_offset, Int8Product product)
     : shape_((shape.check(), check_codes("int8_conv", shape, codes),
-              check_weights("int8_conv", codes, encoding, bias, LevelMatmulWeights::kMostInputs),
+              check_weights("int8_conv", codes, encoding, bias, LevelMatmulWeights::kMaxInputs),
               shape)),
       patterns_(shape) {
-  const std::size_t most_pixels = std::max<std::size_t>(shape.line_pixels(), 1);
+  const std::size_t max_pixels = std::max<std::size_t>(shape.line_pixels(), 1);
   tile_pixels_ =
       std::clamp<std::size_t>(kTileBytes / std::max<std::size_t>(shape.inputs(), 1), 8, 64);
-  tile_pixels_ = std::min(tile_pixels_, most_pixels);
+  tile_pixels_ = std::min(tile_pixels_, max_pixels);
   if (product == Int8Product::kPlanes) {
     groups_.emplace<std::vector<PlaneMatmulWeights>>();
   } else {

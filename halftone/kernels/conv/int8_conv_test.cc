@@ -51,7 +51,7 @@ struct Int8ConvProblem {
   [[nodiscard]] Int8Pixels pixels() const { return {q.data(), scale, offset}; }
   /// Whether byte_conv() takes the weights.
   [[nodiscard]] bool has_small_levels() const {
-    return encoding.bits <= ByteConvWeights::kMostBits &&
+    return encoding.bits <= ByteConvWeights::kMaxBits &&
            encoding.granularity != Granularity::kGroup;
   }
 

@@ -6,10 +6,10 @@
 #include <cmath>
 
 #include "halftone/base/testing.h"
+#include "halftone/kernels/encode/quantize_rows.h"
 #include "halftone/kernels/int8_matmul/level_matmul.h"
 #include "halftone/kernels/int8_matmul/plane_matmul.h"
 #include "halftone/kernels/per_target.h"
-#include "halftone/kernels/quantize_rows.h"
 #include "halftone/kernels/testing.h"
 #include "halftone/numerics/test_data.h"
 
@@ -29,7 +29,7 @@ struct PlanesAs {
   static constexpr const char* kName =
       kLayout == PlaneLayout::kFours ? "plane_matmul fours" : "plane_matmul fives";
   static constexpr bool kRoundsLevels = false;
-  static constexpr int kMostBits = numerics::kMaxBits;
+  static constexpr int kMaxBits = numerics::kMaxBits;
   static constexpr auto kMultiply = plane_matmul;
   static constexpr auto kReference = plane_matmul_reference;
 };
@@ -43,8 +43,8 @@ struct LevelsAs {
   static constexpr const char* kName =
       kLayout == LevelLayout::kBytes ? "level_matmul bytes" : "level_matmul nibbles";
   static constexpr bool kRoundsLevels = true;
-  static constexpr int kMostBits =
-      kLayout == LevelLayout::kBytes ? numerics::kMaxBits : LevelMatmulWeights::kMostNibbleBits;
+  static constexpr int kMaxBits =
+      kLayout == LevelLayout::kBytes ? numerics::kMaxBits : LevelMatmulWeights::kMaxNibbleBits;
   static constexpr auto kMultiply = level_matmul;
   static constexpr auto kReference = level_matmul_reference;
 };
@@ -53,7 +53,7 @@ struct LevelsAs {
 template <typename Body>
 void for_each_way(int bits, const Body& body) {
   const auto call = [&](auto way) {
-    if (bits <= way.kMostBits) body(way);
+    if (bits <= way.kMaxBits) body(way);
   };
   call(PlanesAs<PlaneLayout::kFours>());
   call(PlanesAs<PlaneLayout::kFives>());
@@ -283,8 +283,8 @@ TEST(Int8MatmulWeights, RefuseWhatDoesNotFit) {
         pack(codes, numerics::random_encoding(random, 4, 20, 3, true, Granularity::kChannel), {}));
     expect_error(
         ErrorKind::kUnsupported,
-        "expected at most " + std::to_string(Weights::kMostInputs) + " inputs",
-        pack(numerics::BitPlanes(0, Weights::kMostInputs + 1, 1),
+        "expected at most " + std::to_string(Weights::kMaxInputs) + " inputs",
+        pack(numerics::BitPlanes(0, Weights::kMaxInputs + 1, 1),
              numerics::random_encoding(random, 0, 1, 1, false, Granularity::kChannel), {}));
   });
   const auto wide = numerics::random_planes(random, 4, 20, 5);

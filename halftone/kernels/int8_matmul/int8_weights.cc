@@ -7,14 +7,14 @@ namespace halftone::kernels {
 
 Int8Weights::Int8Weights(const std::string& kernel, const numerics::BitPlanes& codes,
                          const numerics::BasisEncoding& encoding, std::span<const float> bias,
-                         std::size_t most_inputs)
+                         std::size_t max_inputs)
     : outputs_(codes.rows),
       inputs_(codes.cols),
       bits_(static_cast<std::size_t>(codes.bits)),
       group_inputs_(encoding.granularity == numerics::Granularity::kGroup ? encoding.group_size
                                                                           : codes.cols),
       has_offset_(encoding.has_offset) {
-  check_weights(kernel, codes, encoding, bias, most_inputs);
+  check_weights(kernel, codes, encoding, bias, max_inputs);
   num_groups_ = encoding.groups_per_row(inputs_);
   totals_ = AlignedBuffer(num_blocks() * kBlock * sizeof(float));
 }

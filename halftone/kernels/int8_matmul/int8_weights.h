@@ -50,7 +50,7 @@ class Int8Weights {
   /// @throws Error as check_weights(); kShape if the memory cannot be had
   Int8Weights(const std::string& kernel, const numerics::BitPlanes& codes,
               const numerics::BasisEncoding& encoding, std::span<const float> bias,
-              std::size_t most_inputs);
+              std::size_t max_inputs);
 
   /// The last step of packing: the totals are what the product of ones comes to, without a bias.
   /// @param multiply  plane_matmul or level_matmul

@@ -25,7 +25,7 @@ using Weights = LevelMatmulWeights;
 constexpr std::size_t kBlock = Weights::kBlock;
 constexpr std::size_t kPiece = Weights::kByteInputs;
 /// Blocks of outputs that share a copy of the activations.
-constexpr std::size_t kMostBlocks = 4;
+constexpr std::size_t kMaxBlocks = 4;
 /// Tiles of rows that share the levels while these are in the first-level cache.
 constexpr std::size_t kBandTiles = 4;
 /// Pieces of activations that are copied at a time: they stay in the first-level cache.
@@ -35,7 +35,7 @@ constexpr std::size_t kChunk = 128;
 //
 //     struct Products {
 //       using Activation;       // as an activation is copied
-//       kMostRows;              // rows whose sums fit the registers
+//       kMaxRows;              // rows whose sums fit the registers
 //       /// sums[r][o] += products of `pieces` pieces.
 //       /// @param levels  [pieces, 32, 4]
 //       /// @param x       [kRows, kChunk, 4]
@@ -49,7 +49,7 @@ constexpr std::size_t kChunk = 128;
 
 struct PlainProducts {
   using Activation = std::int16_t;
-  static constexpr std::size_t kMostRows = 1;
+  static constexpr std::size_t kMaxRows = 1;
 
   template <std::size_t kRows>
   static void Add(const std::uint8_t* HWY_RESTRICT levels, const Activation* HWY_RESTRICT x,
@@ -75,7 +75,7 @@ struct ByteProducts {
   /// Vectors of sums per row; beside them are as many of levels, one of activations, one of
   /// products and one of ones: 15 registers, 27 of the 32 of AVX-512.
   static constexpr std::size_t kVectors = 2;
-  static constexpr std::size_t kMostRows = HWY_TARGET <= HWY_AVX3 ? 11 : 5;
+  static constexpr std::size_t kMaxRows = HWY_TARGET <= HWY_AVX3 ? 11 : 5;
   /// Outputs whose four inputs fill a vector.
   static constexpr std::size_t kOutputs = hn::MaxLanes(DBytes()) / kPiece;
 
@@ -148,7 +148,7 @@ struct WideProducts {
   /// Vectors of sums per row; with these, two of levels, one of activations and one of products,
   /// all 16 registers of AVX2 are taken.
   static constexpr std::size_t kVectors = 2;
-  static constexpr std::size_t kMostRows = 6;
+  static constexpr std::size_t kMaxRows = 6;
   /// Outputs whose four inputs fill a vector.
   static constexpr std::size_t kOutputs = hn::MaxLanes(DWide()) / kPiece;
 
@@ -209,7 +209,7 @@ using ManyBits = WideProducts;
 #endif
 
 /// Products::Add of 1 to kRows rows.
-template <class Products, std::size_t kRows = Products::kMostRows>
+template <class Products, std::size_t kRows = Products::kMaxRows>
 HWY_INLINE void AddTile(std::size_t rows, const std::uint8_t* levels,
                         const typename Products::Activation* x, std::size_t pieces,
                         std::int32_t* sums) {
@@ -233,7 +233,7 @@ template <class Products>
 HWY_INLINE void AddRows(std::size_t rows, const std::uint8_t* levels,
                         const typename Products::Activation* x, std::size_t pieces,
                         std::int32_t* sums) {
-  ForEachPart(rows, Products::kMostRows, [&](std::size_t first, std::size_t count) HWY_ATTR {
+  ForEachPart(rows, Products::kMaxRows, [&](std::size_t first, std::size_t count) HWY_ATTR {
     AddTile<Products>(count, levels, x + first * kChunk * kPiece, pieces, sums + first * kBlock);
   });
 }
@@ -241,8 +241,8 @@ HWY_INLINE void AddRows(std::size_t rows, const std::uint8_t* levels,
 /// Rows of activations whose products are gathered together.
 struct Band {
   std::size_t first_row;
-  std::size_t rows;   ///< <= kBandTiles * Products::kMostRows
-  BlockRange blocks;  ///< at most kMostBlocks
+  std::size_t rows;   ///< <= kBandTiles * Products::kMaxRows
+  BlockRange blocks;  ///< at most kMaxBlocks
 };
 
 /// Stores as an activation is copied.
@@ -287,15 +287,15 @@ HWY_INLINE std::int32_t CopyRow(std::span<const std::int8_t> from, Activation* H
 template <class Products>
 void ComputeBand(const Int8Rows& x, const Weights& weights, const Band& band,
                  const MatrixView<float>& y) {
-  constexpr std::size_t kMostRows = kBandTiles * Products::kMostRows;
-  alignas(64) typename Products::Activation copy[kMostRows * kChunk * kPiece];
-  alignas(64) std::int32_t sums[kMostBlocks][kMostRows * kBlock] = {};
-  alignas(64) float acc[kMostBlocks][kMostRows * kBlock] = {};
+  constexpr std::size_t kMaxRows = kBandTiles * Products::kMaxRows;
+  alignas(64) typename Products::Activation copy[kMaxRows * kChunk * kPiece];
+  alignas(64) std::int32_t sums[kMaxBlocks][kMaxRows * kBlock] = {};
+  alignas(64) float acc[kMaxBlocks][kMaxRows * kBlock] = {};
   constexpr std::size_t kChunkInputs = kChunk * kPiece;
   for (std::size_t g = 0; g < weights.num_groups(); ++g) {
     const std::size_t first = weights.group_begin(g);
     const std::size_t last = weights.group_end(g);
-    std::int32_t input_sums[kMostRows] = {};
+    std::int32_t input_sums[kMaxRows] = {};
     for (std::size_t begin = first; begin < last; begin += kChunkInputs) {
       const std::size_t end = std::min(begin + kChunkInputs, last);
       for (std::size_t r = 0; r < band.rows; ++r) {
@@ -328,9 +328,9 @@ void ComputeBand(const Int8Rows& x, const Weights& weights, const Band& band,
 template <class Products>
 void ComputeBands(const Int8Rows& x, const Weights& weights, BlockRange blocks,
                   const MatrixView<float>& y) {
-  for (std::size_t block = blocks.begin; block < blocks.end; block += kMostBlocks) {
-    const BlockRange some{block, std::min(block + kMostBlocks, blocks.end)};
-    ForEachPart(y.rows(), kBandTiles * Products::kMostRows,
+  for (std::size_t block = blocks.begin; block < blocks.end; block += kMaxBlocks) {
+    const BlockRange some{block, std::min(block + kMaxBlocks, blocks.end)};
+    ForEachPart(y.rows(), kBandTiles * Products::kMaxRows,
                 [&](std::size_t first, std::size_t count) {
                   ComputeBand<Products>(x, weights, {first, count, some}, y);
                 });

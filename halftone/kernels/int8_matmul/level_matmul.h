@@ -44,9 +44,9 @@ enum class LevelLayout {
 class LevelMatmulWeights : public Int8Weights {
  public:
   /// Beyond, a sum would not fit 32 bits.
-  static constexpr std::size_t kMostInputs = std::size_t{1} << 16;
+  static constexpr std::size_t kMaxInputs = std::size_t{1} << 16;
   /// Of LevelLayout::kNibbles.
-  static constexpr int kMostNibbleBits = 4;
+  static constexpr int kMaxNibbleBits = 4;
   static constexpr std::size_t kNibbleInputs = 32;
   static constexpr std::size_t kNibbleOutputs = 8;
   static constexpr std::size_t kTableBytes = 16;
@@ -56,7 +56,7 @@ class LevelMatmulWeights : public Int8Weights {
   /// @param codes     [o, n], Kw planes
   /// @param encoding  of `codes`, any granularity
   /// @param bias      [o], or empty for none
-  /// @throws Error as check_weights() with kMostInputs; kUnsupported if there are more bits than
+  /// @throws Error as check_weights() with kMaxInputs; kUnsupported if there are more bits than
   ///         the layout takes; kShape if the memory cannot be had
   LevelMatmulWeights(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
                      std::span<const float> bias = {}, LevelLayout layout = LevelLayout::kBytes);

@@ -30,10 +30,10 @@ constexpr std::size_t kPiece = Weights::kNibbleInputs;
 constexpr std::size_t kHalf = kPiece / 2;
 constexpr std::size_t kTable = Weights::kTableBytes;
 /// Groups whose inputs are summed up once for some blocks of outputs.
-constexpr std::size_t kMostGroups = 256;
-constexpr std::size_t kMostBlocks = 64;
+constexpr std::size_t kMaxGroups = 256;
+constexpr std::size_t kMaxBlocks = 64;
 /// How far ahead of its use memory is fetched, at most.
-constexpr std::size_t kMostAhead = 4096;
+constexpr std::size_t kMaxAhead = 4096;
 
 /// Activations of a group: whole pieces, and one more that zeros fill up, if it is not null.
 struct Inputs {
@@ -146,7 +146,7 @@ HWY_INLINE void ComputeGroup(const Weights& weights, std::size_t block, std::siz
   const std::uint8_t* tables = weights.tables(block, group);
   const std::size_t group_pieces = (weights.group_inputs() + kPiece - 1) / kPiece;
   // The same place of the next group, or of what follows soon.
-  const std::size_t ahead = std::min(weights.group_bytes(), kMostAhead);
+  const std::size_t ahead = std::min(weights.group_bytes(), kMaxAhead);
   if (ahead == weights.group_bytes()) {
     Prefetch(tables + ahead, kBlock * (kTable + (weights.has_offset() ? 2 : 1) * sizeof(float)));
   }
@@ -172,14 +172,14 @@ HWY_INLINE Inputs GroupInputs(std::span<const std::int8_t> group, std::int8_t* p
 /// Outputs of some blocks, for one row.
 void RowOfBlocks(const Int8Rows& x, std::size_t r, const Weights& weights, BlockRange blocks,
                  float* y) {
-  alignas(64) float acc[kMostBlocks][kBlock] = {};
+  alignas(64) float acc[kMaxBlocks][kBlock] = {};
   const std::span<const std::int8_t> q = x.q.row(r);
   const auto group = [&](std::size_t g) {
     return q.subspan(weights.group_begin(g), weights.group_end(g) - weights.group_begin(g));
   };
-  for (std::size_t first = 0; first < weights.num_groups(); first += kMostGroups) {
-    const std::size_t last = std::min(first + kMostGroups, weights.num_groups());
-    std::int32_t sums[kMostGroups];
+  for (std::size_t first = 0; first < weights.num_groups(); first += kMaxGroups) {
+    const std::size_t last = std::min(first + kMaxGroups, weights.num_groups());
+    std::int32_t sums[kMaxGroups];
     for (std::size_t g = first; g < last; ++g) {
       std::int32_t sum = 0;
       for (const std::int8_t v : group(g)) sum += v;
@@ -200,8 +200,8 @@ void RowOfBlocks(const Int8Rows& x, std::size_t r, const Weights& weights, Block
 
 void LevelMatmulNibbles(const Int8Rows& x, const Weights& weights, BlockRange blocks,
                         MatrixView<float> y) {
-  for (std::size_t block = blocks.begin; block < blocks.end; block += kMostBlocks) {
-    const BlockRange some{block, std::min(block + kMostBlocks, blocks.end)};
+  for (std::size_t block = blocks.begin; block < blocks.end; block += kMaxBlocks) {
+    const BlockRange some{block, std::min(block + kMaxBlocks, blocks.end)};
     for (std::size_t r = 0; r < y.rows(); ++r) RowOfBlocks(x, r, weights, some, y.row(r).data());
   }
 }

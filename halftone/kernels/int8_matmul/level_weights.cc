@@ -31,15 +31,15 @@ std::uint64_t eight_codes(const numerics::BitPlanes& codes, std::size_t output, 
 LevelMatmulWeights::LevelMatmulWeights(const numerics::BitPlanes& codes,
                                        const numerics::BasisEncoding& encoding,
                                        std::span<const float> bias, LevelLayout layout)
-    : Int8Weights("level_matmul", codes, encoding, bias, kMostInputs),
+    : Int8Weights("level_matmul", codes, encoding, bias, kMaxInputs),
       layout_(layout),
       steps_(weight_steps(codes.bits)) {
   if (layout == LevelLayout::kBytes) {
     piece_bytes_ = pieces_of(group_inputs(), kByteInputs) * kByteInputs * kBlock;
   } else {
-    if (codes.bits > kMostNibbleBits) {
+    if (codes.bits > kMaxNibbleBits) {
       fail(ErrorKind::kUnsupported, "level_matmul weights in nibbles: expected at most " +
-                                        std::to_string(kMostNibbleBits) + " bits, found " +
+                                        std::to_string(kMaxNibbleBits) + " bits, found " +
                                         std::to_string(codes.bits));
     }
     piece_bytes_ = pieces_of(group_inputs(), kNibbleInputs) * kNibbleInputs / 2 * kBlock;

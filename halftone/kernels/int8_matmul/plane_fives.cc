@@ -106,7 +106,7 @@ struct Fives {
   static constexpr std::size_t kTables = 3;
   static constexpr std::uint32_t kBias = 0;
   struct Tables {
-    alignas(64) FivesTables pieces[kFivesFormat.most_pieces];
+    alignas(64) FivesTables pieces[kFivesFormat.max_pieces];
   };
   static HWY_INLINE void MakePiece(const std::int8_t* q, std::size_t p, Tables& tables) {
     for (std::size_t t = 0; t < 3; ++t) MakeFivesTable(q + t * kTableInputs, tables.pieces[p][t]);

@@ -139,7 +139,7 @@ template <class Use>
 HWY_INLINE void SumUp(const FoursTables* HWY_RESTRICT tables,
                       const std::uint8_t* HWY_RESTRICT panel, std::size_t pieces, const Use& use) {
   static_assert(2 * kFoursFormat.step * kLowDigit <= 255);
-  static_assert(2 * kFoursFormat.most_pieces * kLowDigit < 1 << 16);
+  static_assert(2 * kFoursFormat.max_pieces * kLowDigit < 1 << 16);
   constexpr std::size_t kLanes = hn::MaxLanes(DBytes());
   for (std::size_t lane = 0; lane < kBlock; lane += kLanes) {
     DigitSums low;
@@ -167,7 +167,7 @@ struct Fours {
   static constexpr std::size_t kTables = 2;
   static constexpr std::uint32_t kBias = kFoursBias;
   struct Tables {
-    alignas(64) FoursTables pieces[kFoursFormat.most_pieces];
+    alignas(64) FoursTables pieces[kFoursFormat.max_pieces];
   };
   static HWY_INLINE void MakePiece(const std::int8_t* q, std::size_t p, Tables& tables) {
     MakeFoursTable(q, tables.pieces[p][0][0]);

@@ -43,8 +43,8 @@ PlaneLayout preferred_plane_layout();
 struct PlaneFormat {
   std::size_t piece_inputs;  ///< inputs of a piece
   std::size_t lane_bytes;    ///< of a piece of one output
-  std::size_t step;  ///< pieces that are looked up in one go; groups are padded to whole ones
-  std::size_t most_pieces;  ///< of all groups of a chunk
+  std::size_t step;        ///< pieces that are looked up in one go; groups are padded to whole ones
+  std::size_t max_pieces;  ///< of all groups of a chunk
 };
 inline constexpr PlaneFormat kFoursFormat{8, 1, 4, 256};
 inline constexpr PlaneFormat kFivesFormat{15, 2, 1, 160};
@@ -64,12 +64,12 @@ inline constexpr PlaneFormat kFivesFormat{15, 2, 1, 160};
 class PlaneMatmulWeights : public Int8Weights {
  public:
   /// Beyond, a sum would not fit 32 bits.
-  static constexpr std::size_t kMostInputs = std::size_t{1} << 24;
+  static constexpr std::size_t kMaxInputs = std::size_t{1} << 24;
 
   /// @param codes     [o, n], Kw planes
   /// @param encoding  of `codes`, any granularity
   /// @param bias      [o], or empty for none
-  /// @throws Error as check_weights() with kMostInputs; kShape if the memory cannot be had
+  /// @throws Error as check_weights() with kMaxInputs; kShape if the memory cannot be had
   PlaneMatmulWeights(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
                      std::span<const float> bias, PlaneLayout layout);
   PlaneMatmulWeights(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,

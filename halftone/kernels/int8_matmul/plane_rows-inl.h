@@ -7,7 +7,7 @@
 //       /// Tables of a piece, and what was added to each of their entries.
 //       static constexpr std::size_t kTables;
 //       static constexpr std::uint32_t kBias;
-//       struct Tables;  // of kFormat.most_pieces pieces
+//       struct Tables;  // of kFormat.max_pieces pieces
 //       /// Makes the tables of piece p from its inputs.
 //       static void MakePiece(const std::int8_t* q, std::size_t p, Tables& tables);
 //       /// The sums [32] of a block over `pieces` pieces, by the tables from `first` on: calls
@@ -40,7 +40,7 @@ using Weights = PlaneMatmulWeights;
 
 constexpr std::size_t kBlock = Weights::kBlock;
 /// Sums of blocks gathered at a time: at least Kw of 32 outputs.
-constexpr std::size_t kMostSums = std::size_t{1} << 14;
+constexpr std::size_t kMaxSums = std::size_t{1} << 14;
 
 /// Tables of all groups of a chunk; inputs past the end of a group or row count as zero.
 template <class Lookup>
@@ -147,14 +147,14 @@ HWY_INLINE void ComputeGroup(const Weights& weights, const PlaneChunk& chunk,
 template <class Lookup>
 void RowOfBlocks(const Weights& weights, std::span<const std::int8_t> q, float scale, float offset,
                  BlockRange blocks, float* y) {
-  alignas(64) std::uint32_t sums[kMostSums];
-  alignas(64) float acc[kMostSums];
+  alignas(64) std::uint32_t sums[kMaxSums];
+  alignas(64) float acc[kMaxSums];
   typename Lookup::Tables tables;
   const std::size_t num_blocks = blocks.end - blocks.begin;
   std::fill_n(acc, num_blocks * kBlock, 0.0F);
   for (const PlaneChunk& chunk : weights.chunks()) {
     MakeTables<Lookup>(weights, chunk, q, tables);
-    std::int32_t group_sums[Lookup::kFormat.most_pieces] = {};
+    std::int32_t group_sums[Lookup::kFormat.max_pieces] = {};
     for (std::size_t g = 0; chunk.ends_groups && g < chunk.num_groups; ++g) {
       group_sums[g] = GroupSum(weights, chunk.first_group + g, q);
     }
@@ -179,7 +179,7 @@ void RowOfBlocks(const Weights& weights, std::span<const std::int8_t> q, float s
 template <class Lookup>
 void PlaneMatmul(const Int8Rows& x, const Weights& weights, BlockRange blocks,
                  MatrixView<float> y) {
-  const std::size_t step = kMostSums / kBlock / weights.bits();
+  const std::size_t step = kMaxSums / kBlock / weights.bits();
   for (std::size_t block = blocks.begin; block < blocks.end; block += step) {
     const BlockRange some{block, std::min(block + step, blocks.end)};
     for (std::size_t r = 0; r < y.rows(); ++r) {

@@ -18,7 +18,7 @@ std::size_t lane_of(PlaneLayout layout, std::size_t o) {
 PlaneMatmulWeights::PlaneMatmulWeights(const numerics::BitPlanes& codes,
                                        const numerics::BasisEncoding& encoding,
                                        std::span<const float> bias, PlaneLayout layout)
-    : Int8Weights("plane_matmul", codes, encoding, bias, kMostInputs), layout_(layout) {
+    : Int8Weights("plane_matmul", codes, encoding, bias, kMaxInputs), layout_(layout) {
   make_chunks();
   std::size_t bytes = 0;
   for (PlaneChunk& chunk : chunks_) {
@@ -37,18 +37,18 @@ void PlaneMatmulWeights::make_chunks() {
   const std::size_t step_inputs = f.step * f.piece_inputs;
   const std::size_t group_pieces =
       (group_inputs() / step_inputs + (group_inputs() % step_inputs != 0)) * f.step;
-  if (group_pieces > f.most_pieces) {
+  if (group_pieces > f.max_pieces) {
     for (std::size_t g = 0; g < num_groups(); ++g) {
-      for (std::size_t first = 0; first < group_pieces; first += f.most_pieces) {
-        const std::size_t pieces = std::min(f.most_pieces, group_pieces - first);
+      for (std::size_t first = 0; first < group_pieces; first += f.max_pieces) {
+        const std::size_t pieces = std::min(f.max_pieces, group_pieces - first);
         chunks_.push_back({g, 1, first, pieces, first + pieces == group_pieces});
       }
     }
     return;
   }
-  const std::size_t most_groups = f.most_pieces / std::max<std::size_t>(group_pieces, 1);
-  for (std::size_t g = 0; g < num_groups(); g += most_groups) {
-    chunks_.push_back({g, std::min(most_groups, num_groups() - g), 0, group_pieces, true});
+  const std::size_t max_groups = f.max_pieces / std::max<std::size_t>(group_pieces, 1);
+  for (std::size_t g = 0; g < num_groups(); g += max_groups) {
+    chunks_.push_back({g, std::min(max_groups, num_groups() - g), 0, group_pieces, true});
   }
 }
 

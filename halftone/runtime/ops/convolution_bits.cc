@@ -18,8 +18,8 @@ std::optional<std::string> why_not_bit_conv(const ir::Graph& graph, const ir::No
     return "weights have a basis per group of " + std::to_string(w.encoding.basis->group_size) +
            " inputs";
   }
-  if (conv_extent(graph, node).inputs > BitConvWeights::kMostInputs) {
-    return "more than " + std::to_string(BitConvWeights::kMostInputs) + " inputs";
+  if (conv_extent(graph, node).inputs > BitConvWeights::kMaxInputs) {
+    return "more than " + std::to_string(BitConvWeights::kMaxInputs) + " inputs";
   }
   return std::nullopt;
 }

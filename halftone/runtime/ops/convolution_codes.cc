@@ -10,11 +10,11 @@
 namespace halftone::runtime {
 namespace {
 
-constexpr std::size_t kMostSpatialAxes = 3;
+constexpr std::size_t kMaxSpatialAxes = 3;
 /// Codes of the pixels that one line of outputs sees, which a kernel keeps in its scratch memory.
-constexpr double kMostSeen = 1 << 26;
+constexpr double kMaxSeen = 1 << 26;
 /// Ways in which taps may lie in the padding, times taps: what packing goes through.
-constexpr double kMostPatternTaps = 1 << 24;
+constexpr double kMaxPatternTaps = 1 << 24;
 
 /// Whether windows are of a size that kernels are made for.
 bool has_usual_window(const ir::Graph& graph, const ir::Node& node) {
@@ -31,7 +31,7 @@ bool has_usual_window(const ir::Graph& graph, const ir::Node& node) {
     seen *= extent;
     pattern_taps *= taps * std::min(outputs, 2 * taps + 1);
   }
-  return seen <= kMostSeen && pattern_taps <= kMostPatternTaps;
+  return seen <= kMaxSeen && pattern_taps <= kMaxPatternTaps;
 }
 
 }  // namespace
@@ -49,12 +49,12 @@ kernels::ConvShape conv_shape(const NodeContext& context) {
   shape.groups = extent(op.groups);
   const std::size_t rank = op.window.rank();
   for (std::size_t i = 0; i < rank; ++i) {
-    shape.axes[kMostSpatialAxes - rank + i] = {extent(x[i + 1]),
-                                               extent(y[i + 1]),
-                                               extent(w[i + 1]),
-                                               extent(op.window.strides[i]),
-                                               extent(op.window.dilations[i]),
-                                               extent(op.window.pads_before[i])};
+    shape.axes[kMaxSpatialAxes - rank + i] = {extent(x[i + 1]),
+                                              extent(y[i + 1]),
+                                              extent(w[i + 1]),
+                                              extent(op.window.strides[i]),
+                                              extent(op.window.dilations[i]),
+                                              extent(op.window.pads_before[i])};
   }
   return shape;
 }
@@ -62,7 +62,7 @@ kernels::ConvShape conv_shape(const NodeContext& context) {
 std::optional<std::string> why_not_coded_conv(const ir::Graph& graph, const ir::Node& node) {
   if (graph.value(node.inputs[0]).type.encoding.is_dense()) return "the input is not encoded";
   if (auto reason = why_not_packed(graph, node)) return reason;
-  if (std::get<ir::Conv>(node.op).window.rank() > kMostSpatialAxes) {
+  if (std::get<ir::Conv>(node.op).window.rank() > kMaxSpatialAxes) {
     return "more than three spatial axes";
   }
   if (!has_usual_window(graph, node)) return "taps lie too far apart, or are too many";

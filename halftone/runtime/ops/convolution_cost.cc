@@ -50,12 +50,12 @@ ConvExtent conv_extent(const ir::Graph& graph, const ir::Node& node) {
 
 bool is_depthwise(const ConvExtent& conv) {
   return conv.groups == conv.channels && conv.group_outputs == 1 &&
-         conv.inputs <= kernels::DepthwiseWeights::kMostTaps;
+         conv.inputs <= kernels::DepthwiseWeights::kMaxTaps;
 }
 
 bool has_small_levels(const ConvExtent& conv) {
-  return !conv.grouped && conv.weight_bits <= kernels::ByteConvWeights::kMostBits &&
-         conv.inputs <= kernels::ByteConvWeights::kMostInputs;
+  return !conv.grouped && conv.weight_bits <= kernels::ByteConvWeights::kMaxBits &&
+         conv.inputs <= kernels::ByteConvWeights::kMaxInputs;
 }
 
 // Measured on the layers of ResNet-20, 3 x 3 of 64 channels on 8 x 8 to 16 channels on 32 x 32,

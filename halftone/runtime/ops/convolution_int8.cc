@@ -49,9 +49,9 @@ Kernel create(const NodeContext& context, const kernels::Int8Pixels& levels, Wei
 
 std::optional<std::string> why_not_int8_conv(const ir::Graph& graph, const ir::Node& node) {
   if (auto reason = why_not_coded_conv(graph, node)) return reason;
-  constexpr std::size_t kMostInputs = kernels::LevelMatmulWeights::kMostInputs;
-  if (conv_extent(graph, node).inputs > kMostInputs) {
-    return "more than " + std::to_string(kMostInputs) + " inputs";
+  constexpr std::size_t kMaxInputs = kernels::LevelMatmulWeights::kMaxInputs;
+  if (conv_extent(graph, node).inputs > kMaxInputs) {
+    return "more than " + std::to_string(kMaxInputs) + " inputs";
   }
   return std::nullopt;
 }

@@ -11,7 +11,7 @@ namespace halftone::runtime {
 namespace {
 
 /// Dot products up to this length are exact in float32.
-constexpr std::size_t kMostInputs = std::size_t{1} << 24;
+constexpr std::size_t kMaxInputs = std::size_t{1} << 24;
 
 /// A layer whose weights are packed.
 struct BitLayer {
@@ -49,8 +49,8 @@ std::optional<std::string> why_not_bits(const ir::Graph& graph, const ir::Node& 
   if (w.basis->granularity == numerics::Granularity::kGroup) {
     return "weights have a basis per group of " + std::to_string(w.basis->group_size) + " inputs";
   }
-  if (row_extent(x_type.shape).cols > kMostInputs) {
-    return "more than " + std::to_string(kMostInputs) + " inputs";
+  if (row_extent(x_type.shape).cols > kMaxInputs) {
+    return "more than " + std::to_string(kMaxInputs) + " inputs";
   }
   return std::nullopt;
 }

@@ -3,9 +3,9 @@
 #include <memory>
 #include <optional>
 
+#include "halftone/kernels/encode/quantize_rows.h"
 #include "halftone/kernels/int8_matmul/level_matmul.h"
 #include "halftone/kernels/int8_matmul/plane_matmul.h"
-#include "halftone/kernels/quantize_rows.h"
 #include "halftone/runtime/ops/linear.h"
 #include "halftone/runtime/ops/linear_cost.h"
 #include "halftone/runtime/ops/output_shares.h"
@@ -106,8 +106,8 @@ Verdict accept_int8(Product product, const LayerExtent& layer) {
 
 std::optional<std::string> why_not_int8(const ir::Graph& graph, const ir::Node& node) {
   if (auto reason = why_not_packed(graph, node)) return reason;
-  if (row_extent(graph.value(node.inputs[0]).type.shape).cols > LevelMatmulWeights::kMostInputs) {
-    return "more than " + std::to_string(LevelMatmulWeights::kMostInputs) + " inputs";
+  if (row_extent(graph.value(node.inputs[0]).type.shape).cols > LevelMatmulWeights::kMaxInputs) {
+    return "more than " + std::to_string(LevelMatmulWeights::kMaxInputs) + " inputs";
   }
   return std::nullopt;
 }

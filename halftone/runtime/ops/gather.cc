@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "halftone/base/parallel.h"
-#include "halftone/kernels/decode.h"
+#include "halftone/kernels/encode/decode.h"
 #include "halftone/runtime/ops/layout.h"
 #include "halftone/runtime/value.h"
 

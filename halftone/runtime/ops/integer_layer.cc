@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "halftone/base/parallel.h"
-#include "halftone/kernels/integer_matmul.h"
+#include "halftone/kernels/dense/integer_matmul.h"
 #include "halftone/runtime/ops/integer.h"
 #include "halftone/runtime/ops/linear_cost.h"
 #include "halftone/runtime/value.h"

@@ -98,12 +98,12 @@ Kernel pool_kernel(const NodeContext& context) {
 }  // namespace
 
 Verdict judge_pool_codes(const NodeContext& context) {
-  constexpr double kMostTaps = 1 << 22;  // sums of 8 bits fit 32 bits
+  constexpr double kMaxTaps = 1 << 22;  // sums of 8 bits fit 32 bits
   if (!ir::are_codes(context.input(0))) return refuse("not of 8 bits");
   if (context.output().shape.element_count() == 0) return refuse("there is nothing to compute");
   double taps = 1;
   for (const ir::Dim extent : context.op<ir::Pool>().kernel) taps *= static_cast<double>(extent);
-  if (taps > kMostTaps) return refuse("a window whose sums 32 bits do not hold");
+  if (taps > kMaxTaps) return refuse("a window whose sums 32 bits do not hold");
   return accept("codes as they are");
 }
 

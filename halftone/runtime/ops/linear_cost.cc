@@ -76,7 +76,7 @@ double cost_us(Product product, const LayerExtent& layer) {
 }
 
 Product cheapest_levels(const LayerExtent& layer) {
-  const bool fits = layer.weight_bits <= kernels::LevelMatmulWeights::kMostNibbleBits;
+  const bool fits = layer.weight_bits <= kernels::LevelMatmulWeights::kMaxNibbleBits;
   return fits && cost_us(Product::kNibbles, layer) <= cost_us(Product::kBytes, layer)
              ? Product::kNibbles
              : Product::kBytes;

@@ -11,7 +11,7 @@ namespace {
 using Dims = dnnl::memory::dims;
 
 /// oneDNN's own bound on axes is 12; more than a handful is nothing anyone multiplies.
-constexpr std::size_t kMostMatMulAxes = 6;
+constexpr std::size_t kMaxMatMulAxes = 6;
 
 /// An operand as oneDNN's matmul wants it: as many axes as the result, rows before columns.
 struct Operand {
@@ -92,8 +92,8 @@ Verdict judge_matmul(const NodeContext& context) {
   if (context.input(0).shape.element_count() == 0 || context.input(1).shape.element_count() == 0) {
     return refuse("there is nothing to compute");
   }
-  if (num_axes(context) > kMostMatMulAxes) {
-    return refuse("more than " + std::to_string(kMostMatMulAxes) + " axes");
+  if (num_axes(context) > kMaxMatMulAxes) {
+    return refuse("more than " + std::to_string(kMaxMatMulAxes) + " axes");
   }
   return accept(context.constant(1) != nullptr ? "the right operand is packed"
                                                : "both operands are computed");

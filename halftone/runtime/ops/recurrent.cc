@@ -132,7 +132,7 @@ Verdict judge_recurrent_int8(const NodeContext& context) {
   if (!has_codes(context)) return refuse("the weights are not encoded");
   if (!context.int8_activations) return refuse("states are not to be rounded");
   const LayerExtent step = step_extent(context);
-  if (step.inputs > kernels::LevelMatmulWeights::kMostInputs) return refuse("too many inputs");
+  if (step.inputs > kernels::LevelMatmulWeights::kMaxInputs) return refuse("too many inputs");
   return accept(std::to_string(step.weight_bits) + "-bit weights",
                 layer_us(context, cheapest_int8(step)));
 }

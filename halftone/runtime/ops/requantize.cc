@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Between numbers and codes of 8 bits, element by element. Rounding adds and takes away a number so
 // large that no fraction remains beside it, which rounds ties to even.
-#include "halftone/kernels/requantize.h"
+#include "halftone/kernels/encode/requantize.h"
 
 #include <algorithm>
 #include <array>

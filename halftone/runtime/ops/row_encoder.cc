@@ -3,7 +3,7 @@
 
 #include "halftone/base/bits.h"
 #include "halftone/base/error.h"
-#include "halftone/kernels/encode.h"
+#include "halftone/kernels/encode/encode.h"
 #include "halftone/runtime/activation.h"
 
 namespace halftone::runtime {

@@ -6,8 +6,8 @@
 
 #include "halftone/base/view.h"
 #include "halftone/ir/ops/activation.h"
-#include "halftone/kernels/encode_int8.h"
-#include "halftone/kernels/encode_table.h"
+#include "halftone/kernels/encode/encode_int8.h"
+#include "halftone/kernels/encode/encode_table.h"
 #include "halftone/runtime/code_layout.h"
 
 namespace halftone::runtime {

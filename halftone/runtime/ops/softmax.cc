@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/kernels/softmax.h"
+#include "halftone/kernels/activation/softmax.h"
 
 #include "halftone/runtime/ops/elementwise.h"
 #include "halftone/runtime/value.h"

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "halftone/base/bits.h"
-#include "halftone/kernels/encode.h"
-#include "halftone/kernels/encode_int8.h"
-#include "halftone/kernels/quantize_rows.h"
+#include "halftone/kernels/encode/encode.h"
+#include "halftone/kernels/encode/encode_int8.h"
+#include "halftone/kernels/encode/quantize_rows.h"
 
 namespace halftone::runtime {
 namespace {

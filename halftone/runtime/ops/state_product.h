@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "halftone/kernels/bit_matmul/bit_matmul.h"
-#include "halftone/kernels/encode_table.h"
-#include "halftone/kernels/float_matmul.h"
+#include "halftone/kernels/dense/float_matmul.h"
+#include "halftone/kernels/encode/encode_table.h"
 #include "halftone/kernels/int8_matmul/level_matmul.h"
 #include "halftone/kernels/int8_matmul/plane_matmul.h"
 #include "halftone/runtime/ops/linear_cost.h"

@@ -9,7 +9,7 @@
 
 #include "halftone/base/parallel.h"
 #include "halftone/ir/strides.h"
-#include "halftone/kernels/transpose.h"
+#include "halftone/kernels/dense/transpose.h"
 
 namespace halftone::runtime {
 namespace {

@@ -10,7 +10,7 @@
 
 namespace halftone::train {
 
-/// An input that holds truth values or places.
+/// An input that holds booleans or places.
 struct FixedInput {
   std::size_t input = 1;
   ir::ElementType element = ir::ElementType::kInt64;

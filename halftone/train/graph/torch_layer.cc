@@ -12,7 +12,7 @@ namespace {
 using Dims = std::vector<std::int64_t>;
 
 /// libtorch has convolutions over so many axes.
-constexpr std::size_t kMostSpatialAxes = 3;
+constexpr std::size_t kMaxSpatialAxes = 3;
 
 /// [N, spatial..., C] seen as [N, C, spatial...].
 at::Tensor channels_first(const at::Tensor& image) { return image.movedim(-1, 1); }
@@ -49,7 +49,7 @@ at::Tensor compute(const ir::MatMul& op, const TorchInputs& in) {
 }
 
 bool is_known(const ir::Conv& op) {
-  return op.window.rank() <= kMostSpatialAxes && is_differentiable(op.activation);
+  return op.window.rank() <= kMaxSpatialAxes && is_differentiable(op.activation);
 }
 
 at::Tensor compute(const ir::Conv& op, const TorchInputs& in) {
@@ -69,7 +69,7 @@ at::Tensor compute(const ir::Conv& op, const TorchInputs& in) {
 }
 
 bool is_known(const ir::ConvTranspose& op) {
-  return op.window.rank() <= kMostSpatialAxes && is_differentiable(op.activation);
+  return op.window.rank() <= kMaxSpatialAxes && is_differentiable(op.activation);
 }
 
 /// Without padding libtorch gives every output that a tap reaches; padding cuts some off again, and

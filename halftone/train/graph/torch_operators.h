@@ -59,7 +59,7 @@ bool is_differentiable(const ir::Operator& op);
 
 /// The output of an operator, its attributes being those for one batch; the same numbers as
 /// ir::evaluate_operator() up to rounding.
-/// @param inputs  real numbers, places as int64 or int32, truth values as bool
+/// @param inputs  real numbers, places as int64 or int32, booleans as bool
 /// @pre is_differentiable(op), the inputs fit as infer_output() has it
 /// @throws Error kShape if a place is out of range; kInternal if the operator is not differentiable
 at::Tensor compute_operator(const ir::Operator& op, const TorchInputs& inputs);

@@ -10,7 +10,7 @@
 #include <span>
 #include <utility>
 
-#include "halftone/kernels/levels.h"
+#include "halftone/kernels/encode/levels.h"
 
 namespace halftone::train {
 namespace {

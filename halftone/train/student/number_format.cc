@@ -20,7 +20,7 @@ namespace {
 using numerics::Minifloat;
 
 constexpr int kFewestBits = 2;
-constexpr int kMostBits = 16;
+constexpr int kMaxNumberBits = 16;
 
 constexpr std::array<std::pair<std::string_view, Minifloat>, 7> kMinifloats = {{
     {"fp16", numerics::kBinary16},
@@ -86,12 +86,12 @@ NumberFormat parse_number_format(std::string_view text) {
       std::ranges::find(kMinifloats, text, &std::pair<std::string_view, Minifloat>::first);
   if (named != kMinifloats.end()) return named->second;
   const int bits = integer_bits(text);
-  if (bits >= kFewestBits && bits <= kMostBits) return ScaledIntegers{bits};
+  if (bits >= kFewestBits && bits <= kMaxNumberBits) return ScaledIntegers{bits};
   std::string known = "fp32";
   for (const auto& [name, system] : kMinifloats) known.append(", ").append(name);
-  fail(ErrorKind::kUsage, "number format: expected " + known + " or int" +
-                              std::to_string(kFewestBits) + " to int" + std::to_string(kMostBits) +
-                              ", found '" + std::string(text) + "'");
+  fail(ErrorKind::kUsage,
+       "number format: expected " + known + " or int" + std::to_string(kFewestBits) + " to int" +
+           std::to_string(kMaxNumberBits) + ", found '" + std::string(text) + "'");
 }
 
 std::string to_string(const NumberFormat& format) {

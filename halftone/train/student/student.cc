@@ -329,8 +329,8 @@ std::shared_ptr<const ir::Constant> Student::constant_of(const Weights& weights,
       old.shape, std::make_shared<const BasisEncoding>(std::move(encoding)), std::move(planes)});
 }
 
-State Student::state() const {
-  State state;
+NamedTensors Student::state() const {
+  NamedTensors state;
   const auto add = [&](const std::string& what, const std::string& name, const at::Tensor& tensor) {
     state.push_back({what + "/" + std::to_string(state.size()) + "/" + name, tensor.detach()});
   };
@@ -351,7 +351,7 @@ State Student::state() const {
   return state;
 }
 
-void Student::set_state(const State& state) {
+void Student::set_state(const NamedTensors& state) {
   assign(this->state(), state);
   for (Weights& each : weights_) each.quantizer.refresh();
   for (Activations& each : activations_) each.quantizer.refresh();

@@ -11,7 +11,7 @@
 
 #include "halftone/ir/graph.h"
 #include "halftone/train/graph/torch_graph.h"
-#include "halftone/train/state.h"
+#include "halftone/train/learn/named_tensors.h"
 #include "halftone/train/student/channel_norm.h"
 #include "halftone/train/student/level_quantizer.h"
 #include "halftone/train/student/precision.h"
@@ -95,9 +95,9 @@ class Student {
   }
 
   /// All numbers that training moves; shares the memory.
-  [[nodiscard]] State state() const;
+  [[nodiscard]] NamedTensors state() const;
   /// @throws Error kFormat as assign()
-  void set_state(const State& state);
+  void set_state(const NamedTensors& state);
 
   /// The graph as it is now, in codes and bases, every ChannelNorm folded into weights and bias.
   [[nodiscard]] ir::Graph graph() const;

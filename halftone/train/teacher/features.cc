@@ -32,7 +32,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 /// Up to three names most like one: those that hold it, then those with the fewest edits.
 std::string like(const std::string& name, const std::vector<std::string>& names) {
-  constexpr std::size_t kMost = 3;
+  constexpr std::size_t kMax = 3;
   std::vector<std::pair<std::size_t, std::string>> ranked;
   for (const std::string& each : names) {
     const bool holds = each.find(name) != std::string::npos;
@@ -42,7 +42,7 @@ std::string like(const std::string& name, const std::vector<std::string>& names)
   std::string text;
   std::size_t listed = 0;
   for (const auto& [distance, each] : ranked) {
-    if (listed == kMost) break;
+    if (listed == kMax) break;
     if (text.find("'" + each + "'") != std::string::npos) continue;
     text.append(text.empty() ? "" : ", ").append("'" + each + "'");
     ++listed;

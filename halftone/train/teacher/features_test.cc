@@ -6,7 +6,7 @@
 #include "halftone/base/testing.h"
 #include "halftone/compress/quantize.h"
 #include "halftone/compress/testing.h"
-#include "halftone/train/trainer.h"
+#include "halftone/train/run/trainer.h"
 
 namespace halftone::train {
 namespace {
@@ -98,12 +98,12 @@ ir::Graph convolution(std::uint64_t seed) {
   return graph;
 }
 
-formats::Dataset images() {
+data::Dataset images() {
   Random random(3);
   std::vector<float> x(std::size_t{64} * 40);
   for (float& value : x) value = static_cast<float>(random.normal());
-  const auto array = formats::make_npy(std::span<const float>(x), {64, 4, 5, 2});
-  return formats::dataset_from_npy("images", formats::own_bytes(formats::npy_bytes(array)), {}, {});
+  const auto array = data::make_npy(std::span<const float>(x), {64, 4, 5, 2});
+  return data::dataset_from_npy("images", data::own_bytes(data::npy_bytes(array)), {}, {});
 }
 
 TrainOptions with_features() {
@@ -117,7 +117,7 @@ TrainOptions with_features() {
 
 TEST(Features, OfACopyDifferByNothing) {
   const ir::Graph teacher = convolution(1);
-  const formats::Dataset data = images();
+  const data::Dataset data = images();
   TrainOptions options = with_features();
   options.epochs = 1;
   options.batch = 64;  // in one step, before anything moves
@@ -128,7 +128,7 @@ TEST(Features, OfACopyDifferByNothing) {
 
 TEST(Features, ComeToBeAlike) {
   const ir::Graph teacher = convolution(1);
-  const formats::Dataset data = images();
+  const data::Dataset data = images();
   const auto distance = [&](const ir::Graph& graph) {
     TrainOptions options = with_features();
     options.epochs = 1;
@@ -145,8 +145,7 @@ TEST(Features, ComeToBeAlike) {
 TEST(Features, NeedATeacher) {
   TrainOptions options = with_features();
   options.loss.label_weight = 1;
-  const formats::Dataset data =
-      compress::random_dataset(64, 40, 1, std::vector<std::int64_t>(64, 2));
+  const data::Dataset data = compress::random_dataset(64, 40, 1, std::vector<std::int64_t>(64, 2));
   expect_error(ErrorKind::kUsage, "features need a teacher",
                [&] { check_training(options, data, 0); });
 }

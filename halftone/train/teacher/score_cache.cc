@@ -51,7 +51,7 @@ void refuse_cache(const std::filesystem::path& path, const std::string& what) {
   fail(ErrorKind::kFormat, path.string() + ": " + what + ": delete it or name another file");
 }
 
-std::uint64_t fingerprint(const formats::Dataset& data) {
+std::uint64_t fingerprint(const data::Dataset& data) {
   constexpr std::size_t kSamples = 256;  // of a piece of work
   std::vector<std::uint64_t> hashes(data.size());
   parallel_for((data.size() + kSamples - 1) / kSamples, [&](std::size_t piece) {
@@ -70,7 +70,7 @@ std::uint64_t fingerprint(const formats::Dataset& data) {
 }
 
 ScoreCache::ScoreCache(const std::filesystem::path& path, const ScoreCacheKey& key)
-    : key_(key), file_(formats::map_file(path)) {
+    : key_(key), file_(data::map_file(path)) {
   const std::span<const std::byte> bytes = file_.bytes;
   const bool is_cache = bytes.size() >= kHeaderBytes + sizeof(std::uint64_t) &&
                         std::memcmp(bytes.data(), kScoresMagic.data(), kScoresMagic.size()) == 0;

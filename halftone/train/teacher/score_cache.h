@@ -15,8 +15,8 @@
 
 #include "halftone/base/file.h"
 #include "halftone/base/hash.h"
-#include "halftone/formats/data/dataset.h"
-#include "halftone/formats/data/file_bytes.h"
+#include "halftone/data/dataset.h"
+#include "halftone/data/file_bytes.h"
 
 namespace halftone::train {
 
@@ -32,7 +32,7 @@ struct ScoreCacheKey {
 
 /// Hash of the Hashes of all samples, as float32 numbers in the shape they have. Reads them all.
 /// @throws Error as Dataset::read()
-std::uint64_t fingerprint(const formats::Dataset& data);
+std::uint64_t fingerprint(const data::Dataset& data);
 
 /// A file of answers, mapped: only what is asked for takes memory.
 class ScoreCache {
@@ -46,7 +46,7 @@ class ScoreCache {
 
  private:
   ScoreCacheKey key_;
-  formats::FileBytes file_;
+  data::FileBytes file_;
   std::span<const float> scores_;
 };
 

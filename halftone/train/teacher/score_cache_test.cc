@@ -8,7 +8,7 @@
 #include "halftone/compress/testing.h"
 #include "halftone/ir/testing.h"
 #include "halftone/spmd/testing.h"
-#include "halftone/train/trainer.h"
+#include "halftone/train/run/trainer.h"
 
 namespace halftone::train {
 namespace {
@@ -48,7 +48,7 @@ class Cache : public WithFolder {
                    path(name) + ": " + text + ": delete it or name another file", options(name));
   }
 
-  formats::Dataset data_;
+  data::Dataset data_;
   std::vector<ir::Graph> teachers_;
   ir::Graph student_;
 };
@@ -139,7 +139,7 @@ TEST_F(Cache, IsRefusedWhereItIsAboutSomethingElse) {
   trained(options("made"));
   const TrainOptions options = this->options("made");
   const auto expect_foreign = [&](const std::string& text, const std::vector<ir::Graph>& teachers,
-                                  const formats::Dataset& data) {
+                                  const data::Dataset& data) {
     expect_error(ErrorKind::kFormat, text,
                  [&] { train(student_, nullptr, teachers, data, {}, options); });
   };
@@ -158,15 +158,15 @@ TEST_F(Cache, IsRefusedWhereItCannotHelp) {
   expect_refusal(ErrorKind::kUsage, "holds no features", options);
   options = this->options("made");
   options.loss.label_weight = 1;
-  const formats::Dataset labelled =
+  const data::Dataset labelled =
       compress::random_dataset(kCachedSamples, 10, 2, std::vector<std::int64_t>(kCachedSamples, 1));
   expect_error(ErrorKind::kUsage, "a cache of teachers' answers needs a teacher",
                [&] { train(student_, nullptr, {}, labelled, {}, options); });
   std::vector<float> x(kCachedSamples * 10);
-  const formats::Dataset images = formats::dataset_from_npy(
+  const data::Dataset images = data::dataset_from_npy(
       "images",
-      formats::own_bytes(
-          formats::npy_bytes(formats::make_npy(std::span<const float>(x), {kCachedSamples, 2, 5}))),
+      data::own_bytes(
+          data::npy_bytes(data::make_npy(std::span<const float>(x), {kCachedSamples, 2, 5}))),
       {}, {});
   options = this->options("made");
   options.augment.flip = true;

@@ -8,7 +8,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/ir/symbolic_batch.h"
-#include "halftone/train/scores.h"
+#include "halftone/train/learn/distillation_loss.h"
 
 namespace halftone::train {
 namespace {

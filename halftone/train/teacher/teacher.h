@@ -14,7 +14,7 @@
 
 #include "halftone/ir/graph.h"
 #include "halftone/runtime/session.h"
-#include "halftone/train/batches.h"
+#include "halftone/train/samples/batches.h"
 
 namespace halftone::train {
 

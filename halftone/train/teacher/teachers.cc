@@ -19,7 +19,7 @@ namespace halftone::train {
 namespace {
 
 constexpr const char* kRunAxis = "run";
-constexpr std::size_t kMostRemembered = std::size_t{1} << 26;  // scores: 256 MiB
+constexpr std::size_t kMaxRemembered = std::size_t{1} << 26;  // scores: 256 MiB
 
 /// Whether it is so on every rank; all of them ask.
 bool on_all_ranks(bool here, const spmd::Devices& devices) {
@@ -54,7 +54,7 @@ Teachers::Teachers(const std::vector<ir::Graph>& graphs, const Batches& student,
   }
   if (empty() || student.moves() || !features.empty()) return;
   const auto row = graphs.size() * static_cast<std::size_t>(classes());
-  if (data_.size() > kMostRemembered / row) return;
+  if (data_.size() > kMaxRemembered / row) return;
   memory_.emplace(data_.size(), graphs.size(), static_cast<std::size_t>(classes()));
 }
 

@@ -13,7 +13,7 @@
 #include "halftone/base/progress.h"
 #include "halftone/ir/graph.h"
 #include "halftone/spmd/devices.h"
-#include "halftone/train/batches.h"
+#include "halftone/train/samples/batches.h"
 #include "halftone/train/teacher/score_cache.h"
 #include "halftone/train/teacher/score_memory.h"
 #include "halftone/train/teacher/teacher.h"
@@ -54,7 +54,7 @@ class Teachers {
                    const spmd::Devices& devices, bool is_mine, const ProgressSink& progress);
   void check_cache(const std::filesystem::path& path);
 
-  const formats::Dataset& data_;
+  const data::Dataset& data_;
   std::size_t run_;
   std::vector<std::unique_ptr<Teacher>> teachers_;
   std::optional<ScoreCache> cache_;

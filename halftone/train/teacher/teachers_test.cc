@@ -8,15 +8,15 @@
 #include "halftone/base/testing.h"
 #include "halftone/compress/testing.h"
 #include "halftone/ir/testing.h"
-#include "halftone/train/trainer.h"
+#include "halftone/train/run/trainer.h"
 
 namespace halftone::train {
 namespace {
 
 constexpr std::size_t kTaughtSamples = 64;
 
-formats::Dataset samples_of(const std::vector<std::size_t>& extents,
-                            const std::vector<std::int64_t>& labels = {}) {
+data::Dataset samples_of(const std::vector<std::size_t>& extents,
+                         const std::vector<std::int64_t>& labels = {}) {
   Random random(3);
   std::vector<std::size_t> shape{kTaughtSamples};
   shape.insert(shape.end(), extents.begin(), extents.end());
@@ -24,13 +24,13 @@ formats::Dataset samples_of(const std::vector<std::size_t>& extents,
   for (const std::size_t extent : shape) count *= extent;
   std::vector<float> x(count);
   for (float& value : x) value = static_cast<float>(random.normal());
-  std::optional<formats::FileBytes> y;
+  std::optional<data::FileBytes> y;
   if (!labels.empty()) {
-    y = formats::own_bytes(formats::npy_bytes(
-        formats::make_npy(std::span<const std::int64_t>(labels), {kTaughtSamples})));
+    y = data::own_bytes(
+        data::npy_bytes(data::make_npy(std::span<const std::int64_t>(labels), {kTaughtSamples})));
   }
-  const auto array = formats::make_npy(std::span<const float>(x), shape);
-  return formats::dataset_from_npy("samples", formats::own_bytes(formats::npy_bytes(array)), y, {});
+  const auto array = data::make_npy(std::span<const float>(x), shape);
+  return data::dataset_from_npy("samples", data::own_bytes(data::npy_bytes(array)), y, {});
 }
 
 TrainOptions one_epoch() {
@@ -41,7 +41,7 @@ TrainOptions one_epoch() {
 
 using Rows = std::vector<std::vector<double>>;
 
-Rows scores_of(const ir::Graph& graph, const formats::Dataset& data, std::size_t classes) {
+Rows scores_of(const ir::Graph& graph, const data::Dataset& data, std::size_t classes) {
   std::vector<float> x(kTaughtSamples * 10);
   data.read(0, 0, kTaughtSamples, x);
   const auto scores = ir::test::run_by_definition(
@@ -74,7 +74,7 @@ TEST(Teachers, SoftenedAnswersAreAveraged) {
   std::vector<std::int64_t> labels;
   for (std::size_t s = 0; s < kTaughtSamples; ++s)
     labels.push_back(static_cast<std::int64_t>(s % 4));
-  const formats::Dataset data = samples_of({10}, labels);
+  const data::Dataset data = samples_of({10}, labels);
   TrainOptions options = one_epoch();
   options.loss = {.label_weight = 0.3, .temperature = 2};
   const EpochResult found =
@@ -133,7 +133,7 @@ TEST(Teachers, SeeTheSameMovedImagesInShapesOfTheirOwn) {
   for (const Case& c : {Case{{5, 6}, grey, flat}, Case{{5, 6}, flat, grey}, Case{{30}, grey, flat},
                         Case{{5, 6}, grey, layer_on({kBatch, 5, 6})}, Case{{3, 5, 6}, first, last},
                         Case{{5, 6, 3}, first, last}, Case{{3, 5, 6}, last, first}}) {
-    const formats::Dataset data = samples_of(c.data);
+    const data::Dataset data = samples_of(c.data);
     const TrainResult result =
         train(c.student, nullptr, {c.student, c.teacher}, data, {.normalises = false}, options);
     ASSERT_EQ(result.epochs.size(), 2U);
@@ -146,7 +146,7 @@ TEST(Teachers, SeeTheSameMovedImagesInShapesOfTheirOwn) {
 
 TEST(Teachers, RefuseByNumber) {
   const ir::Graph student = compress::perceptron(10, 5, 4, 4);
-  const formats::Dataset data = samples_of({10});
+  const data::Dataset data = samples_of({10});
   const auto expect_refusal = [&](ErrorKind kind, const std::string& text,
                                   const std::vector<ir::Graph>& teachers) {
     expect_error(kind, text, [&] { train(student, nullptr, teachers, data, {}, one_epoch()); });

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/data/dataset.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include "halftone/base/error.h"
+
+namespace halftone::data {
+namespace {
+
+constexpr std::size_t kMaxSampleElements = std::size_t{1} << 28;
+
+std::vector<std::size_t> without_ones(const std::vector<std::size_t>& extents) {
+  std::vector<std::size_t> kept;
+  std::copy_if(extents.begin(), extents.end(), std::back_inserter(kept),
+               [](std::size_t extent) { return extent != 1; });
+  return kept;
+}
+
+/// Checked before any product of the extents is formed.
+void check_sample_shape(const SampleShape& shape) {
+  std::size_t elements = 1;
+  for (const std::size_t extent : shape.extents) {
+    if (extent == 0 || elements > kMaxSampleElements / extent) {
+      fail(ErrorKind::kFormat,
+           "expected samples of 1 to 2^28 numbers, found shape " + shape.text());
+    }
+    elements *= extent;
+  }
+}
+
+/// [rows, cols] -> [cols, rows], in place by way of `scratch`.
+void transpose(std::span<float> sample, const Adaptation& how, std::vector<float>& scratch) {
+  scratch.assign(sample.begin(), sample.end());
+  for (std::size_t r = 0; r < how.rows; ++r) {
+    for (std::size_t c = 0; c < how.cols; ++c) {
+      sample[c * how.rows + r] = scratch[r * how.cols + c];
+    }
+  }
+}
+
+void check_finite(std::span<const float> sample, std::size_t index) {
+  for (const float x : sample) {
+    if (std::isfinite(x)) continue;
+    fail(ErrorKind::kFormat, "sample " + std::to_string(index) +
+                                 ": expected finite numbers, found " +
+                                 (std::isnan(x) ? "NaN" : "infinity"));
+  }
+}
+
+}  // namespace
+
+std::size_t SampleShape::num_elements() const {
+  std::size_t elements = 1;
+  for (const std::size_t extent : extents) elements *= extent;
+  return elements;
+}
+
+std::string SampleShape::text() const {
+  std::string result = "[";
+  for (const std::size_t extent : extents) {
+    result += (result.size() > 1 ? ", " : "") + std::to_string(extent);
+  }
+  return result + "]";
+}
+
+SampleShape image_shape(std::vector<std::size_t> extents) {
+  constexpr std::size_t kMaxChannels = 4;
+  SampleShape shape{std::move(extents), SampleLayout::kPlain};
+  if (shape.extents.size() != 3) return shape;
+  const bool front = shape.extents[0] <= kMaxChannels;
+  const bool back = shape.extents[2] <= kMaxChannels;
+  if (front != back) shape.layout = front ? SampleLayout::kChw : SampleLayout::kHwc;
+  return shape;
+}
+
+Adaptation adapt(const SampleShape& have, const SampleShape& want) {
+  const Adaptation keep{1, have.num_elements(), false};
+  const std::vector<std::size_t> from = without_ones(have.extents);
+  const std::vector<std::size_t> to = without_ones(want.extents);
+  const bool same_layout = have.layout == want.layout || have.layout == SampleLayout::kPlain ||
+                           want.layout == SampleLayout::kPlain;
+  const bool flat =
+      (from.size() <= 1 || to.size() <= 1) && have.num_elements() == want.num_elements();
+  if (flat || (same_layout && from == to)) return keep;
+  if (from.size() == 3 && to.size() == 3) {
+    const bool moves = have.layout != SampleLayout::kPlain && have.layout != want.layout;
+    // Channels go from the front to the back, or from the back to the front.
+    if (moves && have.layout == SampleLayout::kChw &&
+        to == std::vector{from[1], from[2], from[0]}) {
+      return {from[0], from[1] * from[2], true};
+    }
+    if (moves && have.layout == SampleLayout::kHwc &&
+        to == std::vector{from[2], from[0], from[1]}) {
+      return {from[0] * from[1], from[2], true};
+    }
+  }
+  fail(ErrorKind::kShape,
+       "samples of shape " + have.text() + " do not fit the expected shape " + want.text());
+}
+
+Dataset::Dataset(std::string name, std::size_t num_samples, std::vector<DatasetInput> inputs,
+                 std::vector<std::int64_t> labels, std::optional<std::size_t> limit)
+    : name_(std::move(name)),
+      size_(num_samples),
+      inputs_(std::move(inputs)),
+      labels_(std::move(labels)) {
+  if (limit == std::size_t{0}) fail(ErrorKind::kUsage, "limit: expected at least 1, found 0");
+  with_context(name_, [&] {
+    if (size_ == 0 || inputs_.empty()) fail(ErrorKind::kFormat, "expected samples, found none");
+    if (!labels_.empty() && labels_.size() != size_) {
+      fail(ErrorKind::kFormat, "expected as many labels as samples (" + std::to_string(size_) +
+                                   "), found " + std::to_string(labels_.size()));
+    }
+    for (const DatasetInput& input : inputs_) check_sample_shape(input.shape);
+  });
+  size_ = std::min(size_, limit.value_or(size_));
+  if (!labels_.empty()) labels_.resize(size_);
+}
+
+std::int64_t Dataset::label(std::size_t sample) const {
+  if (labels_.empty()) fail(ErrorKind::kUsage, name_ + ": expected labels, found none");
+  if (sample >= size_) {
+    fail(ErrorKind::kUsage, name_ + ": label " + std::to_string(sample) + " of " +
+                                std::to_string(size_) + " does not exist");
+  }
+  return labels_[sample];
+}
+
+const DatasetInput& Dataset::checked_input(std::size_t input, std::size_t first, std::size_t count,
+                                           std::size_t dst_size) const {
+  if (input >= inputs_.size() || first > size_ || count > size_ - first) {
+    fail(ErrorKind::kShape, "samples " + std::to_string(first) + " and " + std::to_string(count) +
+                                " more of input " + std::to_string(input) + ": found " +
+                                std::to_string(size_) + " samples of " +
+                                std::to_string(inputs_.size()) + " inputs");
+  }
+  const std::size_t elements = inputs_[input].shape.num_elements();
+  if (dst_size % elements != 0 || dst_size / elements != count) {
+    fail(ErrorKind::kShape, "expected room for " + std::to_string(count) + " samples of " +
+                                std::to_string(elements) + " numbers, found " +
+                                std::to_string(dst_size));
+  }
+  return inputs_[input];
+}
+
+void Dataset::read(std::size_t input, std::size_t first, std::size_t count, const SampleShape& want,
+                   std::span<float> dst) const {
+  with_context(name_, [&] {
+    const DatasetInput& from = checked_input(input, first, count, dst.size());
+    const Adaptation how = adapt(from.shape, want);
+    from.source->read_floats(first, count, dst);
+    const std::size_t elements = from.shape.num_elements();
+    std::vector<float> scratch;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto sample = dst.subspan(i * elements, elements);
+      check_finite(sample, first + i);
+      if (how.transposed) transpose(sample, how, scratch);
+    }
+  });
+}
+
+void Dataset::read(std::size_t input, std::size_t first, std::size_t count,
+                   std::span<float> dst) const {
+  const SampleShape as_stored = input < inputs_.size() ? inputs_[input].shape : SampleShape{};
+  read(input, first, count, as_stored, dst);
+}
+
+void Dataset::read_integers(std::size_t input, std::size_t first, std::size_t count,
+                            std::span<std::int64_t> dst) const {
+  with_context(name_, [&] {
+    checked_input(input, first, count, dst.size()).source->read_integers(first, count, dst);
+  });
+}
+
+}  // namespace halftone::data

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Samples that lie one after another in memory or in a mapped file.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "halftone/data/dataset.h"
+#include "halftone/data/file_bytes.h"
+
+namespace halftone::data {
+
+/// Where the elements of sample i lie: bytes[i * stride_bytes ...], in C order.
+struct DenseSamples {
+  FileBytes data;  ///< from the first element of sample 0 on
+  Scalar type = Scalar::kFloat32;
+  std::size_t sample_elements = 0;
+  std::size_t stride_bytes = 0;  ///< from one sample to the next
+  double scale = 1;              ///< uint8 elements are multiplied by it when read as floats
+};
+
+/// @pre data holds the last sample that will be read
+std::unique_ptr<SampleSource> make_dense_source(DenseSamples samples);
+
+/// to_floats(), but uint8 elements are multiplied by `scale` (in float64, then rounded).
+void to_scaled_floats(Scalar type, std::span<const std::byte> src, double scale,
+                      std::span<float> dst);
+
+}  // namespace halftone::data

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/data/file_bytes.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "halftone/base/error.h"
+
+namespace halftone::data {
+namespace {
+
+[[noreturn]] void fail_errno(const std::filesystem::path& path, const char* action, int error) {
+  fail(ErrorKind::kIo, path.string() + ": cannot " + action + ": " + std::strerror(error));
+}
+
+FileBytes map_descriptor(int fd, const std::filesystem::path& path) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) fail_errno(path, "read", errno);
+  if (!S_ISREG(status.st_mode)) fail(ErrorKind::kIo, path.string() + ": is not a regular file");
+  const auto size = static_cast<std::size_t>(status.st_size);
+  if (size == 0) return {};
+  void* memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+  if (memory == MAP_FAILED) fail_errno(path, "map", errno);
+  std::shared_ptr<const void> owner(memory, [size](void* start) { ::munmap(start, size); });
+  return {std::move(owner), {static_cast<const std::byte*>(memory), size}};
+}
+
+}  // namespace
+
+FileBytes own_bytes(std::vector<std::byte> bytes) {
+  const auto owner = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+  return {owner, *owner};
+}
+
+FileBytes map_file(const std::filesystem::path& path) {
+  // Non-blocking, or opening a pipe would wait for its writer; regular files do not care.
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) fail_errno(path, "open", errno);
+  const std::shared_ptr<const void> closer(nullptr, [fd](const void*) { ::close(fd); });
+  return map_descriptor(fd, path);
+}
+
+}  // namespace halftone::data

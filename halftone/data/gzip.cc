@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/data/gzip.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "halftone/base/error.h"
+
+namespace halftone::data {
+namespace {
+
+/// zlib's decompressor over bytes in memory.
+class Inflater {
+ public:
+  explicit Inflater(std::span<const std::byte> bytes) : bytes_(bytes) {
+    constexpr int kGzipOnly = 16;  // zlib's flag beside the size of the window
+    if (::inflateInit2(&stream_, MAX_WBITS + kGzipOnly) != Z_OK) {
+      fail(ErrorKind::kInternal, "zlib does not start");
+    }
+  }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+  ~Inflater() { ::inflateEnd(&stream_); }
+
+  /// Fills dst from the front; fewer bytes than it holds mean the end of the stream.
+  std::size_t read(std::span<std::byte> dst) {
+    std::size_t done = 0;
+    while (done < dst.size() && !at_end_) done += step(dst.subspan(done));
+    return done;
+  }
+
+ private:
+  std::size_t step(std::span<std::byte> dst) {
+    // zlib counts in 32 bits and takes non-const input that it does not change.
+    constexpr std::size_t kMax = std::numeric_limits<uInt>::max();
+    const auto in = static_cast<uInt>(std::min(bytes_.size(), kMax));
+    const auto out = static_cast<uInt>(std::min(dst.size(), kMax));
+    stream_.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(bytes_.data()));
+    stream_.avail_in = in;
+    stream_.next_out = reinterpret_cast<Bytef*>(dst.data());
+    stream_.avail_out = out;
+    const int status = ::inflate(&stream_, Z_NO_FLUSH);
+    bytes_ = bytes_.subspan(in - stream_.avail_in);
+    if (status == Z_STREAM_END) {
+      // A file may be several streams one after another; anything else behind one is padding.
+      at_end_ = !is_gzip(bytes_) || ::inflateReset(&stream_) != Z_OK;
+    } else if (status == Z_BUF_ERROR) {
+      fail(ErrorKind::kFormat, "gzip: the stream ends early");
+    } else if (status != Z_OK) {
+      fail(ErrorKind::kFormat, std::string("gzip: damaged: ") +
+                                   (stream_.msg != nullptr ? stream_.msg : "unknown cause"));
+    }
+    return out - stream_.avail_out;
+  }
+
+  z_stream stream_{};
+  std::span<const std::byte> bytes_;
+  bool at_end_ = false;
+};
+
+}  // namespace
+
+bool is_gzip(std::span<const std::byte> bytes) {
+  return bytes.size() >= 2 && bytes[0] == std::byte{0x1f} && bytes[1] == std::byte{0x8b};
+}
+
+std::vector<std::byte> gunzip(std::span<const std::byte> bytes, std::size_t max_bytes) {
+  constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
+  Inflater inflater(bytes);
+  std::vector<std::byte> result;
+  while (result.size() < max_bytes) {
+    const std::size_t wanted = std::min(kChunkBytes, max_bytes - result.size());
+    const std::size_t before = result.size();
+    result.resize(before + wanted);
+    const std::size_t got = inflater.read(std::span(result).subspan(before));
+    result.resize(before + got);
+    if (got < wanted) break;
+  }
+  return result;
+}
+
+}  // namespace halftone::data

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the samples in an open HDF5 file. Runs in the child of an Hdf5Worker.
+// Private to this folder.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "halftone/data/hdf5_handle.h"
+#include "halftone/data/hdf5_worker.h"
+
+namespace halftone::data {
+
+/// A file of either layout; open_hdf5() says what is refused.
+class Hdf5Reader : public Hdf5Service {
+ public:
+  static constexpr std::size_t kMaxRecords = 1'000'000;
+
+  /// @throws Error as open_hdf5() does
+  explicit Hdf5Reader(const Hdf5Handle& file, std::size_t max_records = kMaxRecords);
+
+  [[nodiscard]] const Hdf5Contents& contents() const override { return contents_; }
+  /// @throws Error kFormat if the library cannot read them, or a record is not like the first
+  [[nodiscard]] std::vector<std::byte> read(const Hdf5Range& range) const override;
+
+ private:
+  void open_records(const Hdf5Handle& file, std::size_t max_records);
+  void open_x(const Hdf5Handle& file);
+  void open_y(const Hdf5Handle& file);
+  void read_record(std::size_t record, std::size_t input, std::span<std::byte> dst) const;
+
+  Hdf5Handle data_;                ///< the group `value` or the data set `x`
+  bool raw_ = false;               ///< records are raw bytes
+  std::vector<TableFacts> facts_;  ///< of each input in the first record, or of x
+  Hdf5Contents contents_;
+};
+
+}  // namespace halftone::data

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// NumPy's .npy files: one array, read and written whole.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "halftone/data/scalar.h"
+
+namespace halftone::data {
+
+/// An array in C order (last extent fastest) and this machine's byte order.
+struct NpyArray {
+  Scalar type = Scalar::kFloat32;
+  std::vector<std::size_t> shape;  ///< empty for a single number
+  std::vector<std::byte> data;     ///< [product of shape * size_bytes(type)]
+
+  [[nodiscard]] std::size_t num_elements() const { return data.size() / size_bytes(type); }
+  /// Every element as float32; see to_floats().
+  [[nodiscard]] std::vector<float> floats() const;
+  /// Every element as int64; see to_integers().
+  [[nodiscard]] std::vector<std::int64_t> integers() const;
+};
+
+/// Reads the bytes of a .npy file, whatever its version, byte order and element order.
+/// @throws Error as parse_npy_header()
+NpyArray parse_npy(std::span<const std::byte> file);
+/// @throws Error kIo if the file cannot be read, else as parse_npy(); the path is in front
+NpyArray read_npy(const std::filesystem::path& path);
+
+/// The bytes of a .npy file, version 1 (2 where the header is too long for it).
+/// @throws Error kShape if the data are not as many as the shape says
+std::vector<std::byte> npy_bytes(const NpyArray& array);
+/// Writes a .npy file, whole or not at all.
+/// @throws Error kIo as write_file(); kShape as npy_bytes()
+void write_npy(const std::filesystem::path& path, const NpyArray& array);
+
+/// The Scalar of a C++ type.
+template <typename T>
+constexpr Scalar scalar_of() {
+  if constexpr (std::same_as<T, float>) return Scalar::kFloat32;
+  if constexpr (std::same_as<T, double>) return Scalar::kFloat64;
+  if constexpr (std::same_as<T, std::int8_t>) return Scalar::kInt8;
+  if constexpr (std::same_as<T, std::int32_t>) return Scalar::kInt32;
+  if constexpr (std::same_as<T, std::int64_t>) return Scalar::kInt64;
+  if constexpr (std::same_as<T, std::uint8_t>) return Scalar::kUInt8;
+  if constexpr (std::same_as<T, bool>) return Scalar::kBool;
+}
+
+/// An array of the given numbers, ready for write_npy().
+template <typename T>
+NpyArray make_npy(std::span<const T> numbers, std::vector<std::size_t> shape) {
+  const auto bytes = std::as_bytes(numbers);
+  return {scalar_of<T>(), std::move(shape), {bytes.begin(), bytes.end()}};
+}
+
+}  // namespace halftone::data

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/data/open_dataset.h"
+
+#include "halftone/base/file.h"
+#include "halftone/data/cifar.h"
+#include "halftone/data/dataset_testing.h"
+#include "halftone/data/idx_testing.h"
+#include "halftone/data/npy.h"
+
+namespace halftone::data {
+namespace {
+
+class OpenDataset : public WithFolder {
+ protected:
+  void write(const std::string& name, const std::vector<std::byte>& bytes) const {
+    write_file(path(name), bytes);
+  }
+  template <typename T>
+  void write_array(const std::string& name, const std::vector<T>& numbers,
+                   std::vector<std::size_t> shape) const {
+    write_npy(path(name), make_npy<T>(numbers, std::move(shape)));
+  }
+};
+
+TEST_F(OpenDataset, ReadsAFolderOfIdxFilesInEverySpelling) {
+  const std::vector<std::byte> images = make_idx({3, 2, 2}, 12);
+  const std::vector<std::byte> labels = make_idx({3}, 3);
+  for (const bool dotted : {false, true}) {
+    for (const bool packed : {false, true}) {
+      const std::string name = "set" + std::to_string(2 * dotted + packed);
+      std::filesystem::create_directory(path(name));
+      const std::string between = dotted ? "." : "-";
+      const std::string ending = packed ? ".gz" : "";
+      write(name + "/train-images" + between + "idx3-ubyte" + ending,
+            packed ? gzip(images) : images);
+      write(name + "/train-labels" + between + "idx1-ubyte" + ending,
+            packed ? gzip(labels) : labels);
+      DatasetOptions options;
+      options.scale = 0.5;
+      const Dataset dataset = open_dataset(path(name), options);
+      EXPECT_EQ(dataset.size(), 3u);
+      EXPECT_EQ(dataset.label(2), 2);
+      EXPECT_THAT(dataset.inputs()[0].shape.extents, testing::ElementsAre(2, 2));
+      EXPECT_THAT(read_samples(dataset, 0, 1, 1), testing::ElementsAre(2, 2.5, 3, 3.5));
+    }
+  }
+}
+
+TEST_F(OpenDataset, SplitAndLimitChooseSamples) {
+  write("train-images-idx3-ubyte", make_idx({3, 2, 2}, 12));
+  write("t10k-images-idx3-ubyte.gz", gzip(make_idx({5, 2, 2}, 20)));
+  write("t10k-labels-idx1-ubyte", make_idx({5}, 5));
+  EXPECT_FALSE(open_dataset(folder_.string()).has_labels());
+  DatasetOptions options;
+  options.split = "test";
+  EXPECT_EQ(open_dataset(folder_.string(), options).size(), 5u);
+  options.limit = 2;
+  const Dataset dataset = open_dataset(folder_.string(), options);
+  EXPECT_EQ(dataset.size(), 2u);
+  EXPECT_EQ(read_samples(dataset, 0, 1, 1)[3], 7.0F / 255);
+}
+
+TEST_F(OpenDataset, RefusesIdxFilesThatDoNotBelongTogether) {
+  expect_error(ErrorKind::kIo, "expected the IDX file train-images-idx3-ubyte",
+               [&] { open_dataset(folder_.string()); });
+  write("train-images-idx3-ubyte", make_idx({3, 2, 2}, 12));
+  write("train-labels-idx1-ubyte", make_idx({4}, 4));
+  expect_error(ErrorKind::kFormat, "expected as many labels as samples (3), found 4",
+               [&] { open_dataset(folder_.string()); });
+  write("train-labels-idx1-ubyte", make_idx({0}, 0));
+  expect_error(ErrorKind::kFormat, "labels: expected labels, found none",
+               [&] { open_dataset(folder_.string()); });
+  write("train-labels-idx1-ubyte", {});
+  expect_error(ErrorKind::kFormat, "labels: truncated", [&] { open_dataset(folder_.string()); });
+  write("train-images-idx3-ubyte", make_idx({0, 2, 2}, 0));
+  write("train-labels-idx1-ubyte", make_idx({0}, 0));
+  expect_error(ErrorKind::kFormat, "train-images-idx3-ubyte: expected samples, found none",
+               [&] { open_dataset(folder_.string()); });
+  std::filesystem::remove(path("train-labels-idx1-ubyte"));
+  expect_error(ErrorKind::kFormat, "expected samples, found none",
+               [&] { open_dataset(folder_.string()); });
+}
+
+TEST_F(OpenDataset, ReadsCifarRecords) {
+  std::vector<std::byte> file(2 * kCifarRecordBytes);
+  file[kCifarRecordBytes] = std::byte{7};
+  file[kCifarRecordBytes + 1 + 2 * 1024 + 33] = std::byte{255};  // blue, row 1, column 1
+  write("x.bin", file);
+  const Dataset dataset = open_dataset(path("x.bin"));
+  EXPECT_EQ(dataset.label(1), 7);
+  std::vector<float> image(3072);
+  dataset.read(0, 1, 1, {{1, 32, 32, 3}}, image);
+  EXPECT_EQ(image[33 * 3 + 2], 1.0F);
+  EXPECT_EQ(std::count(image.begin(), image.end(), 0.0F), 3071);
+}
+
+TEST_F(OpenDataset, ReadsNpyWithAndWithoutLabels) {
+  write_array<float>("x.npy", {1, 2, 3, 4, 5, 6}, {3, 2});
+  write_array<std::uint8_t>("y.npy", {9, 8, 7}, {3, 1});
+  EXPECT_FALSE(open_dataset(path("x.npy")).has_labels());
+  const Dataset dataset = open_dataset(path("x.npy") + "," + path("y.npy"));
+  EXPECT_THAT(read_samples(dataset, 0, 1, 2), testing::ElementsAre(3, 4, 5, 6));
+  EXPECT_EQ(dataset.label(0), 9);
+}
+
+TEST_F(OpenDataset, OnlyUnsignedBytesOfNpyAreScaled) {
+  write_array<std::uint8_t>("bytes.npy", {0, 51, 255}, {3});
+  write_array<std::int64_t>("integers.npy", {0, 51, 255}, {3});
+  EXPECT_THAT(read_samples(open_dataset(path("bytes.npy")), 0, 0, 3),
+              testing::ElementsAre(0.0F, 51.0F / 255, 1.0F));
+  const Dataset integers = open_dataset(path("integers.npy"));
+  EXPECT_THAT(read_samples(integers, 0, 0, 3), testing::ElementsAre(0, 51, 255));
+  std::vector<std::int64_t> numbers(2);
+  integers.read_integers(0, 1, 2, numbers);
+  EXPECT_THAT(numbers, testing::ElementsAre(51, 255));
+}
+
+TEST_F(OpenDataset, ConvertsNpyOfUnusualOrder) {
+  const std::string header = "{'descr': '>i2', 'fortran_order': True, 'shape': (2, 2), }";
+  write("x.npy",
+        bytes_of("\x93NUMPY\x01" + std::string(1, '\0') + static_cast<char>(header.size()) +
+                 std::string(1, '\0') + header + std::string("\0\1\0\3\0\2\0\4", 8)));
+  EXPECT_THAT(read_samples(open_dataset(path("x.npy")), 0, 0, 2), testing::ElementsAre(1, 2, 3, 4));
+}
+
+TEST_F(OpenDataset, RefusesNpyThatIsNoDataSet) {
+  write_array<float>("number.npy", {1}, {});
+  write_array<float>("none.npy", {}, {0, 3});
+  write_array<float>("x.npy", {1, 2}, {2});
+  write_array<float>("y.npy", {1, 2}, {2});
+  write_array<std::int64_t>("wide.npy", {1, 2, 3, 4}, {2, 2});
+  write_array<std::int64_t>("short.npy", {1}, {1});
+  const auto expect_format = [&](const std::string& name, const std::string& text) {
+    expect_error(ErrorKind::kFormat, text, [&] { open_dataset(path(name)); });
+  };
+  expect_format("number.npy", "number.npy: expected an array of samples [N, ...], found shape []");
+  expect_format("none.npy", "found shape [0, 3]");
+  expect_format("x.npy," + path("y.npy"), "labels: expected integers, found float32");
+  expect_format("x.npy," + path("wide.npy"), "labels: expected shape [N] or [N, 1], found [2, 2]");
+  expect_format("x.npy," + path("none.npy"), "labels: expected shape");
+  expect_format("x.npy," + path("short.npy"), "expected as many labels as samples (2), found 1");
+  write_array<std::int64_t>("empty.npy", {}, {0});
+  expect_format("x.npy," + path("empty.npy"), "labels: expected labels, found none");
+}
+
+TEST_F(OpenDataset, RefusesOtherPathsAndOptions) {
+  for (const char* name : {"x.npy", "x.bin", "x.h5", "x", "x.npy,y.npy"}) {
+    expect_error(ErrorKind::kIo, ": cannot open: No such file or directory",
+                 [&] { open_dataset(path(name)); });
+  }
+  write("x.txt", bytes_of("text"));
+  expect_error(ErrorKind::kUnsupported, "text is not supported yet",
+               [&] { open_dataset(path("x.txt")); });
+  write("x.jpg", {});
+  expect_error(ErrorKind::kUnsupported, "expected a folder of IDX files, or .bin",
+               [&] { open_dataset(path("x.jpg")); });
+  std::filesystem::create_directory(path("folder.npy"));
+  expect_error(ErrorKind::kIo, "expected the IDX file", [&] { open_dataset(path("folder.npy")); });
+  expect_error(ErrorKind::kIo, "is not a regular file", [&] {
+    write_array<float>("x.npy", {1}, {1});
+    open_dataset(path("x.npy") + "," + path("folder.npy"));
+  });
+  DatasetOptions options;
+  options.split = "validation";
+  expect_error(ErrorKind::kUsage, "split: expected train or test, found 'validation'",
+               [&] { open_dataset(path("x.npy"), options); });
+  options = {};
+  options.limit = 0;
+  expect_error(ErrorKind::kUsage, "limit: expected at least 1",
+               [&] { open_dataset(path("x.npy"), options); });
+  options = {};
+  options.scale = std::numeric_limits<double>::infinity();
+  expect_error(ErrorKind::kUsage, "scale: expected a finite number",
+               [&] { open_dataset(path("x.npy"), options); });
+}
+
+}  // namespace
+}  // namespace halftone::data

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <utility>
+
+#include "halftone/formats/circle/check.h"
+#include "halftone/formats/circle/importer.h"
+
+namespace halftone::formats::circle {
+namespace {
+
+using ir::Dim;
+using ir::kBatch;
+using ir::ValueId;
+
+std::vector<std::int64_t> widened(std::span<const std::int32_t> numbers) {
+  return {numbers.begin(), numbers.end()};
+}
+
+void import_reshape(OperatorImport& op) {
+  const auto* options = op.options<schema::ReshapeOptions>();
+  std::vector<std::int64_t> request;
+  if (op.has_input(1)) {
+    request = op.integers(1);
+  } else {
+    check(options != nullptr && options->new_shape() != nullptr, "has no new shape");
+    request = widened(elements(options->new_shape()));
+  }
+  check(request.size() <= FileModel::kMaxAxes, "the new shape has too many axes");
+  const ValueId x = op.elements(0).front();
+  op.emit(ir::Reshape{op.reshape_target(x, request)}, {x});
+}
+
+void import_squeeze(OperatorImport& op) {
+  const auto* options = op.options<schema::SqueezeOptions>();
+  const ValueId x = op.elements(0).front();
+  const ir::Shape& from = op.shape(x);
+  std::vector<bool> removed(from.rank(), false);
+  const auto axes =
+      options == nullptr ? std::span<const std::int32_t>() : elements(options->squeeze_dims());
+  for (const std::int32_t axis : axes) removed[ir::normalized_axis(axis, from.rank())] = true;
+  std::vector<Dim> dims;
+  for (std::size_t i = 0; i < from.rank(); ++i) {
+    const bool drop = axes.empty() ? from[i] == 1 : removed[i];
+    check(!drop || from[i] == 1,
+          "axis " + std::to_string(i) + " of " + from.to_string() + " cannot be squeezed");
+    if (!drop) dims.push_back(from[i]);
+  }
+  op.emit(ir::Reshape{ir::Shape(std::move(dims))}, {x});
+}
+
+/// The shape with an axis of extent 1 put in.
+ir::Shape expanded(const ir::Shape& shape, std::size_t axis) {
+  std::vector<Dim> dims(shape.dims().begin(), shape.dims().end());
+  dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), 1);
+  return ir::Shape(std::move(dims));
+}
+
+/// The shape with an axis left out.
+ir::Shape without_axis(const ir::Shape& shape, std::size_t axis) {
+  std::vector<Dim> dims(shape.dims().begin(), shape.dims().end());
+  dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
+  return ir::Shape(std::move(dims));
+}
+
+std::int64_t only(const std::vector<std::int64_t>& numbers) {
+  check(numbers.size() == 1, "expected one integer, found " + std::to_string(numbers.size()));
+  return numbers.front();
+}
+
+void import_expand_dims(OperatorImport& op) {
+  const ValueId x = op.elements(0).front();
+  const std::size_t axis = ir::normalized_axis(only(op.integers(1)), op.shape(x).rank() + 1);
+  op.emit(ir::Reshape{expanded(op.shape(x), axis)}, {x});
+}
+
+void import_transpose(OperatorImport& op) {
+  const ValueId x = op.elements(0).front();
+  std::vector<std::size_t> permutation;
+  for (const std::int64_t axis : op.integers(1)) {
+    permutation.push_back(ir::normalized_axis(axis, op.shape(x).rank()));
+  }
+  op.emit(ir::Transpose{std::move(permutation)}, {x});
+}
+
+void import_concatenation(OperatorImport& op) {
+  const auto* options = op.options<schema::ConcatenationOptions>();
+  check(op.num_inputs() > 0, "has no inputs");
+  std::vector<ValueId> inputs = op.elements(0, op.num_inputs());
+  const ir::Activation activation =
+      options ? fused_activation(options->fused_activation_function()) : ir::Activation{};
+  const std::size_t axis =
+      ir::normalized_axis(options ? options->axis() : 0, op.shape(inputs[0]).rank());
+  if (activation == ir::Activation{}) return op.emit(ir::Concat{axis}, std::move(inputs));
+  const ValueId joined = op.step(ir::Concat{axis}, std::move(inputs), "concat");
+  op.emit(ir::Unary{activation}, {joined});
+}
+
+void import_pack(OperatorImport& op) {
+  const auto* options = op.options<schema::PackOptions>();
+  check(op.num_inputs() > 0, "has no inputs");
+  std::vector<ValueId> inputs = op.elements(0, op.num_inputs());
+  const std::size_t axis =
+      ir::normalized_axis(options ? options->axis() : 0, op.shape(inputs[0]).rank() + 1);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    check(axis <= op.shape(inputs[i]).rank(), "inputs of different ranks");
+    const ir::Shape target = expanded(op.shape(inputs[i]), axis);
+    inputs[i] = op.step(ir::Reshape{target}, {inputs[i]}, "input" + std::to_string(i));
+  }
+  op.emit(ir::Concat{axis}, std::move(inputs));
+}
+
+void import_unpack(OperatorImport& op) {
+  const auto* options = op.options<schema::UnpackOptions>();
+  const ValueId x = op.elements(0).front();
+  const std::size_t axis = ir::normalized_axis(options ? options->axis() : 0, op.shape(x).rank());
+  const ir::Shape from = op.shape(x);
+  check(from[axis] == static_cast<Dim>(op.num_outputs()),
+        "axis " + std::to_string(axis) + " of " + from.to_string() + " does not make " +
+            std::to_string(op.num_outputs()) + " outputs");
+  for (std::size_t i = 0; i < op.num_outputs(); ++i) {
+    const ValueId part = op.step(ir::Slice{axis, i, 1, 1}, {x}, "part" + std::to_string(i));
+    op.emit(ir::Reshape{without_axis(from, axis)}, {part}, i);
+  }
+}
+
+void split(OperatorImport& op, ValueId x, std::size_t axis, std::span<const std::int64_t> sizes) {
+  std::int64_t begin = 0;
+  const Dim extent = op.shape(x)[axis];
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    check(sizes[i] >= 0 && sizes[i] <= extent - begin,
+          "parts do not fit an extent of " + std::to_string(extent));
+    op.emit(ir::Slice{axis, static_cast<std::size_t>(begin), 1, static_cast<std::size_t>(sizes[i])},
+            {x}, i);
+    begin += sizes[i];
+  }
+  check(begin == extent, "parts do not fill an extent of " + std::to_string(extent));
+}
+
+void import_split(OperatorImport& op) {
+  const ValueId x = op.elements(1).front();
+  const std::size_t axis = ir::normalized_axis(only(op.integers(0)), op.shape(x).rank());
+  const auto parts = static_cast<std::int64_t>(op.num_outputs());
+  const Dim extent = op.shape(x)[axis];
+  check(extent >= 0 && extent % parts == 0, "an extent of " + std::to_string(extent) +
+                                                " does not make " + std::to_string(parts) +
+                                                " equal parts");
+  split(op, x, axis, std::vector<std::int64_t>(op.num_outputs(), extent / parts));
+}
+
+void import_split_v(OperatorImport& op) {
+  const ValueId x = op.elements(0).front();
+  std::vector<std::int64_t> sizes = op.integers(1);
+  const std::size_t axis = ir::normalized_axis(only(op.integers(2)), op.shape(x).rank());
+  check(sizes.size() == op.num_outputs(), "expected a size for each of " +
+                                              std::to_string(op.num_outputs()) +
+                                              " outputs, found " + std::to_string(sizes.size()));
+  const auto open = std::ranges::find(sizes, -1);
+  if (open != sizes.end()) {
+    std::int64_t rest = op.shape(x)[axis];
+    for (const std::int64_t size : sizes) {
+      check(size >= -1 && size <= rest, "parts do not fit the extent");
+      rest -= size == -1 ? 0 : size;
+    }
+    *open = rest;
+  }
+  split(op, x, axis, sizes);
+}
+
+/// What an operator takes of one axis.
+struct Range {
+  std::int64_t begin = 0;
+  std::int64_t step = 1;
+  std::int64_t count = 0;
+};
+
+using Ranges = std::vector<std::optional<Range>>;  ///< by axis; those without are taken whole
+
+ir::Slice slice_of(std::size_t axis, const Range& range) {
+  return {axis, static_cast<std::size_t>(range.begin), range.step,
+          static_cast<std::size_t>(range.count)};
+}
+
+/// Takes the ranges and then, where axes shrink, gives the rest its shape.
+void emit_slices(OperatorImport& op, ValueId x, const Ranges& ranges,
+                 const std::optional<ir::Shape>& shrunk) {
+  std::optional<ir::Slice> last;
+  for (std::size_t axis = 0; axis < ranges.size(); ++axis) {
+    if (!ranges[axis]) continue;
+    if (last) x = op.step(*last, {x}, "axis" + std::to_string(last->axis));
+    last = slice_of(axis, *ranges[axis]);
+  }
+  if (shrunk) {
+    if (last) x = op.step(*last, {x}, "axis" + std::to_string(last->axis));
+    op.emit(ir::Reshape{*shrunk}, {x});
+  } else if (last) {
+    op.emit(*last, {x});
+  } else {
+    op.alias(x);
+  }
+}
+
+/// The extent the file means by an axis: its own for the batch.
+Dim file_extent(OperatorImport& op, Dim extent) {
+  return extent == kBatch ? op.importer().file_batch().value_or(1) : extent;
+}
+
+void import_slice(OperatorImport& op) {
+  const ValueId x = op.elements(0).front();
+  const ir::Shape from = op.shape(x);
+  const auto begins = op.integers(1);
+  const auto sizes = op.integers(2);
+  check(begins.size() == from.rank() && sizes.size() == from.rank(),
+        "expected a begin and a size for each axis of " + from.to_string());
+  Ranges ranges(from.rank());
+  for (std::size_t i = 0; i < from.rank(); ++i) {
+    const Dim extent = file_extent(op, from[i]);
+    check(begins[i] >= 0 && begins[i] <= extent, "begin is out of range");
+    const std::int64_t size = sizes[i] == -1 ? extent - begins[i] : sizes[i];
+    check(size >= 0 && size <= extent - begins[i], "size is out of range");
+    if (size != extent) ranges[i] = Range{begins[i], 1, size};
+  }
+  emit_slices(op, x, ranges, std::nullopt);
+}
+
+/// begin:end:step along an axis, ends that are masked open; by NumPy's rule.
+Range strided_range(std::int64_t extent, std::optional<std::int64_t> begin,
+                    std::optional<std::int64_t> end, std::int64_t step) {
+  const auto bounded = [&](std::int64_t index) {
+    if (index < 0) index += extent;
+    return step > 0 ? std::clamp<std::int64_t>(index, 0, extent)
+                    : std::clamp<std::int64_t>(index, -1, extent - 1);
+  };
+  const std::int64_t first = begin ? bounded(*begin) : (step > 0 ? 0 : extent - 1);
+  const std::int64_t last = end ? bounded(*end) : (step > 0 ? extent : -1);
+  const std::int64_t distance = step > 0 ? last - first : first - last;
+  const std::int64_t width = step > 0 ? step : -step;
+  const std::int64_t count = distance <= 0 ? 0 : (distance - 1) / width + 1;
+  return {count == 0 ? 0 : first, count == 0 ? 1 : step, count};
+}
+
+bool masked(std::int32_t mask, std::size_t axis) { return axis < 31 && (mask >> axis & 1) != 0; }
+
+void import_strided_slice(OperatorImport& op) {
+  const auto* options = op.options<schema::StridedSliceOptions>();
+  schema::StridedSliceOptionsT masks;
+  if (options != nullptr) options->UnPackTo(&masks);
+  const ValueId x = op.elements(0).front();
+  const ir::Shape from = op.shape(x);
+  const auto begins = op.integers(1);
+  const auto ends = op.integers(2);
+  const auto steps = op.integers(3);
+  if (masks.ellipsis_mask != 0 || masks.new_axis_mask != 0 || masks.offset) {
+    fail(ErrorKind::kUnsupported, "an ellipsis, new axes or offsets as ends");
+  }
+  check(
+      begins.size() <= from.rank() && begins.size() == ends.size() && begins.size() == steps.size(),
+      "expected a begin, an end and a step for the axes of " + from.to_string());
+  Ranges ranges(from.rank());
+  std::vector<Dim> kept;
+  for (std::size_t i = 0; i < from.rank(); ++i) {
+    const Dim extent = file_extent(op, from[i]);
+    const bool shrinks = i < begins.size() && masked(masks.shrink_axis_mask, i);
+    if (i < begins.size()) {
+      constexpr std::int64_t kFar = std::int64_t{1} << 40;
+      check(steps[i] != 0 && std::abs(steps[i]) < kFar && std::abs(begins[i]) < kFar &&
+                std::abs(ends[i]) < kFar,
+            "a begin, end or step is out of range");
+      const auto end = masked(masks.end_mask, i) ? std::nullopt : std::optional(ends[i]);
+      const auto begin = masked(masks.begin_mask, i) ? std::nullopt : std::optional(begins[i]);
+      Range range = strided_range(extent, begin, end, steps[i]);
+      if (shrinks) range = {begins[i] < 0 ? begins[i] + extent : begins[i], 1, 1};
+      check(range.begin >= 0 && range.begin <= extent, "begin is out of range");
+      if (range.count != extent || (range.step != 1 && extent > 1)) ranges[i] = range;
+    }
+    if (!shrinks) kept.push_back(ranges[i] ? static_cast<Dim>(ranges[i]->count) : from[i]);
+  }
+  const bool shrinks = kept.size() != from.rank();
+  emit_slices(op, x, ranges, shrinks ? std::optional(ir::Shape(std::move(kept))) : std::nullopt);
+}
+
+constexpr ImportEntry kLayoutImports[] = {
+    {OperatorCode::kReshape, import_reshape},
+    {OperatorCode::kSqueeze, import_squeeze},
+    {OperatorCode::kExpandDims, import_expand_dims},
+    {OperatorCode::kTranspose, import_transpose},
+    {OperatorCode::kConcatenation, import_concatenation},
+    {OperatorCode::kPack, import_pack},
+    {OperatorCode::kUnpack, import_unpack},
+    {OperatorCode::kSplit, import_split},
+    {OperatorCode::kSplitV, import_split_v},
+    {OperatorCode::kSlice, import_slice},
+    {OperatorCode::kStridedSlice, import_strided_slice},
+};
+
+}  // namespace
+
+std::span<const ImportEntry> layout_imports() { return kLayoutImports; }
+
+}  // namespace halftone::formats::circle

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators that slide a window over an image. ONNX has channels as axis 1, the graph as the last:
+// each is built between two transposes, which a pass removes where they meet.
+#include <algorithm>
+#include <numeric>
+
+#include "halftone/base/error.h"
+#include "halftone/formats/onnx/node_builder.h"
+#include "halftone/formats/onnx/registry.h"
+#include "halftone/formats/onnx/window.h"
+
+namespace halftone::formats::onnx {
+namespace {
+
+using ir::Dim;
+using ir::ValueId;
+
+constexpr Dim kMaxPadding = Dim{1} << 31;
+
+/// [N, C, spatial...] to [N, spatial..., C], and back.
+std::vector<std::size_t> channels_last(std::size_t rank) {
+  std::vector<std::size_t> permutation(rank);
+  std::iota(permutation.begin() + 1, permutation.end(), std::size_t{2});
+  permutation.back() = 1;
+  return permutation;
+}
+std::vector<std::size_t> channels_first(std::size_t rank) {
+  std::vector<std::size_t> permutation(rank);
+  std::iota(permutation.begin() + 2, permutation.end(), std::size_t{1});
+  permutation[1] = rank - 1;
+  return permutation;
+}
+
+std::vector<Dim> list(NodeBuilder& node, const std::string& name, std::size_t rank, Dim otherwise) {
+  auto found = node.ints_attribute(name);
+  if (!found) return std::vector<Dim>(rank, otherwise);
+  if (found->size() != rank) {
+    fail(ErrorKind::kShape, name + ": expected " + std::to_string(rank) + " numbers, found " +
+                                std::to_string(found->size()));
+  }
+  return *found;
+}
+
+/// The padding that makes an output of ceil(extent / stride), the odd one before or after.
+void pad_to_same(ir::Window& window, std::span<const Dim> extents, std::span<const Dim> kernel,
+                 bool odd_before) {
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    const Dim count = (extents[i] + window.strides[i] - 1) / window.strides[i];
+    const Dim reach = (count - 1) * window.strides[i] + ir::covered(kernel[i], window.dilations[i]);
+    const Dim padding = std::max<Dim>(reach - extents[i], 0);
+    window.pads_before[i] = odd_before ? (padding + 1) / 2 : padding / 2;
+    window.pads_after[i] = padding - window.pads_before[i];
+  }
+}
+
+void set_pads(NodeBuilder& node, ir::Window& window) {
+  const std::size_t rank = window.rank();
+  const std::vector<Dim> pads = list(node, "pads", 2 * rank, 0);
+  const auto half = pads.begin() + static_cast<std::ptrdiff_t>(rank);
+  window.pads_before.assign(pads.begin(), half);
+  window.pads_after.assign(half, pads.end());
+}
+
+/// Strides and dilations of a node, its padding zero.
+ir::Window unpadded_window(NodeBuilder& node, std::size_t rank) {
+  ir::Window window = ir::plain_window(rank);
+  window.strides = list(node, "strides", rank, 1);
+  window.dilations = list(node, "dilations", rank, 1);
+  ir::check_window(window, rank);
+  return window;
+}
+
+/// How a node pads. @throws Error kUnsupported for a mode that ONNX does not have
+std::string padding_mode(NodeBuilder& node) {
+  std::string mode = node.string_attribute("auto_pad", "NOTSET");
+  if (mode != "NOTSET" && mode != "VALID" && mode != "SAME_UPPER" && mode != "SAME_LOWER") {
+    NodeBuilder::unsupported("auto_pad '" + mode + "'");
+  }
+  return mode;
+}
+
+}  // namespace
+
+ValueId to_channels_last(NodeBuilder& node, ValueId id, const std::string& role) {
+  const std::size_t rank = node.type(id).shape.rank();
+  if (rank < 3) {
+    fail(ErrorKind::kShape,
+         "expected channels and spatial axes, found " + node.type(id).shape.to_string());
+  }
+  return node.emit(ir::Transpose{channels_last(rank)}, {id}, role);
+}
+
+void set_image(NodeBuilder& node, ValueId image) {
+  const std::size_t rank = node.type(image).shape.rank();
+  node.set_output(0, node.emit(ir::Transpose{channels_first(rank)}, {image}, "channels_first"));
+}
+
+ir::Window window_of(NodeBuilder& node, std::span<const Dim> extents, std::span<const Dim> kernel) {
+  ir::Window window = unpadded_window(node, extents.size());
+  const std::string mode = padding_mode(node);
+  if (mode == "NOTSET") {
+    set_pads(node, window);
+  } else if (mode != "VALID") {
+    for (const Dim taps : kernel) {
+      if (taps < 1 || taps >= kMaxPadding) {
+        fail(ErrorKind::kShape, "expected a kernel of at least one tap");
+      }
+    }
+    pad_to_same(window, extents, kernel, mode == "SAME_LOWER");
+  }
+  ir::check_window(window, extents.size());
+  return window;
+}
+
+void check_kernel_shape(NodeBuilder& node, std::span<const Dim> kernel) {
+  const auto stated = node.ints_attribute("kernel_shape");
+  if (stated && !std::ranges::equal(*stated, kernel)) {
+    fail(ErrorKind::kShape, "kernel_shape differs from the extents of the weights");
+  }
+}
+
+namespace {
+
+std::vector<ValueId> with_bias(NodeBuilder& node, ValueId x, ValueId w) {
+  std::vector<ValueId> inputs = {x, w};
+  if (node.has_input(2)) inputs.push_back(node.input(2));
+  return inputs;
+}
+
+/// The weights [C, O / groups, kernel...] of a ConvTranspose as [O, kernel..., C / groups].
+ValueId transposed_weights(NodeBuilder& node, ValueId w, Dim groups) {
+  const ir::Shape shape = node.type(w).shape;
+  if (groups < 1 || shape.rank() < 3 || shape[0] % groups != 0) {
+    fail(ErrorKind::kShape, "weights " + shape.to_string() + " do not divide into " +
+                                std::to_string(groups) + " groups");
+  }
+  std::vector<Dim> split = {groups, shape[0] / groups};
+  std::vector<Dim> joined = {groups * shape[1]};
+  std::vector<std::size_t> order = {0, 2};
+  for (std::size_t i = 1; i < shape.rank(); ++i) split.push_back(shape[i]);
+  for (std::size_t i = 2; i < shape.rank(); ++i) {
+    joined.push_back(shape[i]);
+    order.push_back(i + 1);
+  }
+  joined.push_back(split[1]);
+  order.push_back(1);
+  const ValueId grouped = node.reshape(w, ir::Shape(split));
+  const ValueId ordered = node.emit(ir::Transpose{order}, {grouped}, "weight");
+  return node.reshape(ordered, ir::Shape(joined));
+}
+
+/// Splits what an output_shape leaves over between both ends.
+void pad_to_output(ir::ConvTranspose& op, std::span<const Dim> extents, std::span<const Dim> kernel,
+                   std::span<const Dim> wanted, bool odd_before) {
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    const Dim all = (extents[i] - 1) * op.window.strides[i] +
+                    ir::covered(kernel[i], op.window.dilations[i]) + op.output_padding[i];
+    if (wanted[i] < 0 || wanted[i] >= kMaxPadding) {
+      fail(ErrorKind::kShape, "output_shape: found " + std::to_string(wanted[i]));
+    }
+    const Dim cut = std::max<Dim>(all - wanted[i], 0);
+    if (all < wanted[i]) op.output_padding[i] += wanted[i] - all;
+    op.window.pads_before[i] = odd_before ? (cut + 1) / 2 : cut / 2;
+    op.window.pads_after[i] = cut - op.window.pads_before[i];
+  }
+}
+
+void set_transposed_pads(NodeBuilder& node, ir::ConvTranspose& op, std::span<const Dim> extents,
+                         std::span<const Dim> kernel) {
+  const std::string mode = padding_mode(node);
+  const auto wanted = node.ints_attribute("output_shape");
+  if (wanted) {
+    if (wanted->size() < extents.size()) fail(ErrorKind::kShape, "output_shape is too short");
+    const auto spatial = std::span(*wanted).last(extents.size());
+    pad_to_output(op, extents, kernel, spatial, mode != "SAME_UPPER");
+  } else if (mode == "NOTSET") {
+    set_pads(node, op.window);
+  } else if (mode != "VALID") {
+    std::vector<Dim> scaled;
+    for (std::size_t i = 0; i < extents.size(); ++i) {
+      scaled.push_back(extents[i] * op.window.strides[i]);
+    }
+    pad_to_output(op, extents, kernel, scaled, mode == "SAME_LOWER");
+  }
+}
+
+void build_global_pool(NodeBuilder& node, ir::PoolKind kind) {
+  const ValueId x = to_channels_last(node, node.input(0), "channels_last");
+  const auto extents = ir::spatial_extents(node.type(x).shape);
+  ir::Pool op{kind, {extents.begin(), extents.end()}, ir::plain_window(extents.size())};
+  set_image(node, node.emit(std::move(op), {x}));
+}
+
+}  // namespace
+
+ir::Window stated_window(NodeBuilder& node) {
+  const auto kernel = node.ints_attribute("kernel_shape");
+  if (!kernel) fail(ErrorKind::kFormat, "expected the attribute kernel_shape, found none");
+  ir::Window window = unpadded_window(node, kernel->size());
+  set_pads(node, window);
+  return window;
+}
+
+void build_conv(NodeBuilder& node) {
+  const ValueId x = to_channels_last(node, node.input(0), "channels_last");
+  const ValueId w = to_channels_last(node, node.input(1), "weight");
+  const auto extents = ir::spatial_extents(node.type(x).shape);
+  const auto kernel = ir::kernel_extents(node.type(w).shape);
+  if (kernel.size() != extents.size()) {
+    fail(ErrorKind::kShape, "weights " + node.input_type(1).shape.to_string() +
+                                " do not fit an input " + node.input_type(0).shape.to_string());
+  }
+  check_kernel_shape(node, kernel);
+  ir::Conv op{window_of(node, extents, kernel), node.int_attribute("group", 1), {}};
+  set_image(node, node.emit(std::move(op), with_bias(node, x, w)));
+}
+
+void build_conv_transpose(NodeBuilder& node) {
+  const ValueId x = to_channels_last(node, node.input(0), "channels_last");
+  const Dim groups = node.int_attribute("group", 1);
+  const ValueId w = transposed_weights(node, node.input(1), groups);
+  const auto extents = ir::spatial_extents(node.type(x).shape);
+  const auto kernel = ir::kernel_extents(node.type(w).shape);
+  if (kernel.size() != extents.size()) {
+    fail(ErrorKind::kShape, "weights " + node.input_type(1).shape.to_string() +
+                                " do not fit an input " + node.input_type(0).shape.to_string());
+  }
+  check_kernel_shape(node, kernel);
+  ir::ConvTranspose op{unpadded_window(node, extents.size()),
+                       list(node, "output_padding", extents.size(), 0),
+                       groups,
+                       {}};
+  set_transposed_pads(node, op, extents, kernel);
+  set_image(node, node.emit(std::move(op), with_bias(node, x, w)));
+}
+
+void build_pool(NodeBuilder& node) {
+  const bool is_max = node.op_type() == "MaxPool";
+  const ValueId x = to_channels_last(node, node.input(0), "channels_last");
+  const auto extents = ir::spatial_extents(node.type(x).shape);
+  ir::Pool op;
+  op.kind = is_max ? ir::PoolKind::kMax : ir::PoolKind::kAverage;
+  op.kernel = list(node, "kernel_shape", extents.size(), 0);
+  op.window = window_of(node, extents, op.kernel);
+  op.count_padding = !is_max && node.int_attribute("count_include_pad", 0) != 0;
+  op.round_up = node.int_attribute("ceil_mode", 0) != 0;
+  set_image(node, node.emit(std::move(op), {x}));
+}
+
+void build_global_average_pool(NodeBuilder& node) {
+  build_global_pool(node, ir::PoolKind::kAverage);
+}
+
+void build_global_max_pool(NodeBuilder& node) { build_global_pool(node, ir::PoolKind::kMax); }
+
+}  // namespace halftone::formats::onnx

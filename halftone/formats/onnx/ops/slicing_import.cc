@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <string>
+
+#include "halftone/base/error.h"
+#include "halftone/formats/onnx/emit.h"
+#include "halftone/formats/onnx/registry.h"
+#include "halftone/formats/onnx/slicing.h"
+
+namespace halftone::formats::onnx {
+namespace {
+
+using ir::ValueId;
+using Numbers = std::vector<std::int64_t>;
+
+/// A position counted from the end if negative, brought into [low, high].
+std::int64_t clamped(std::int64_t position, ir::Dim extent, std::int64_t low, std::int64_t high) {
+  return std::clamp(position < 0 ? position + extent : position, low, high);
+}
+
+ValueId emit_slice(NodeBuilder& node, ValueId x, const SliceRequest& request) {
+  const ir::Dim extent = node.type(x).shape[request.axis];
+  if (extent == ir::kBatch) {
+    const bool is_whole = request.start == 0 && request.step == 1 && request.end >= (1 << 30);
+    if (!is_whole) NodeBuilder::unsupported("takes a part of the batch");
+    return x;
+  }
+  const ir::Slice op = resolve_slice(request, extent);
+  const bool is_whole = op.step == 1 && op.count == static_cast<std::size_t>(extent);
+  return is_whole ? x : node.emit(op, {x});
+}
+
+/// Sizes of the parts of a Split: stated, or equal with a smaller last one.
+Numbers split_sizes(NodeBuilder& node, ir::Dim extent) {
+  if (node.opset() < 13) {
+    if (const auto sizes = node.ints_attribute("split")) return *sizes;
+  }
+  if (node.has_input(1)) return node.numbers_input(1);
+  const auto parts = static_cast<std::int64_t>(node.num_outputs());
+  const std::int64_t count = node.int_attribute("num_outputs", parts);
+  if (count != parts || parts < 1) {
+    fail(ErrorKind::kFormat,
+         "expected " + std::to_string(count) + " outputs, found " + std::to_string(parts));
+  }
+  const std::int64_t size = (extent + parts - 1) / parts;
+  Numbers sizes;
+  for (std::int64_t at = 0; at < parts; ++at) {
+    sizes.push_back(std::clamp<std::int64_t>(extent - at * size, 0, size));
+  }
+  return sizes;
+}
+
+}  // namespace
+
+std::vector<SliceRequest> slice_requests(NodeBuilder& node, std::size_t rank) {
+  const bool by_attribute = node.opset() < 10;
+  const auto required = [&](const char* name, std::size_t i) {
+    if (!by_attribute) return node.numbers_input(i);
+    const auto numbers = node.ints_attribute(name);
+    if (!numbers) fail(ErrorKind::kFormat, std::string("expected the attribute ") + name);
+    return *numbers;
+  };
+  const Numbers starts = required("starts", 1);
+  const Numbers ends = required("ends", 2);
+  Numbers axes(starts.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  if (by_attribute ? node.has_attribute("axes") : node.has_input(3)) axes = required("axes", 3);
+  Numbers steps(starts.size(), 1);
+  if (!by_attribute && node.has_input(4)) steps = node.numbers_input(4);
+  if (ends.size() != starts.size() || axes.size() != starts.size() ||
+      steps.size() != starts.size()) {
+    fail(ErrorKind::kFormat, "starts, ends, axes and steps differ in length");
+  }
+  std::vector<SliceRequest> requests;
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    if (steps[i] == 0) fail(ErrorKind::kFormat, "expected a step other than 0");
+    requests.push_back({ir::normalized_axis(axes[i], rank), starts[i], ends[i], steps[i]});
+  }
+  return requests;
+}
+
+ir::Slice resolve_slice(const SliceRequest& request, ir::Dim extent) {
+  ir::Slice slice{request.axis, 0, 1, 0};
+  const bool forward = request.step > 0;
+  const std::int64_t begin = forward ? clamped(request.start, extent, 0, extent)
+                                     : clamped(request.start, extent, -1, extent - 1);
+  const std::int64_t end = forward ? clamped(request.end, extent, 0, extent)
+                                   : clamped(request.end, extent, -1, extent - 1);
+  const std::int64_t length = forward ? end - begin : begin - end;
+  if (length <= 0) return slice;
+  // A step past the extent takes one element; so large ones need not be stepped with.
+  const std::int64_t limit = std::max<std::int64_t>(extent, 1);
+  const std::int64_t step = std::clamp(request.step, -limit, limit);
+  const std::int64_t stride = forward ? step : -step;
+  slice.begin = static_cast<std::size_t>(begin);
+  slice.step = step;
+  slice.count = static_cast<std::size_t>((length + stride - 1) / stride);
+  return slice;
+}
+
+void build_slice(NodeBuilder& node) {
+  ValueId x = node.input(0);
+  for (const SliceRequest& request : slice_requests(node, node.type(x).shape.rank())) {
+    x = emit_slice(node, x, request);
+  }
+  node.set_output(0, x);
+}
+
+void build_split(NodeBuilder& node) {
+  const ValueId x = node.input(0);
+  const ir::Shape shape = node.type(x).shape;
+  const std::size_t axis = ir::normalized_axis(node.int_attribute("axis", 0), shape.rank());
+  if (shape[axis] == ir::kBatch) NodeBuilder::unsupported("takes a part of the batch");
+  const Numbers sizes = split_sizes(node, shape[axis]);
+  if (sizes.size() != node.num_outputs()) {
+    fail(ErrorKind::kFormat, "expected " + std::to_string(sizes.size()) + " outputs, found " +
+                                 std::to_string(node.num_outputs()));
+  }
+  std::int64_t begin = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] < 0 || sizes[i] > shape[axis] - begin) break;
+    // An empty part begins where the extent can still be read.
+    const std::int64_t first = sizes[i] == 0 ? 0 : begin;
+    node.set_output(i, node.emit(ir::Slice{axis, static_cast<std::size_t>(first), 1,
+                                           static_cast<std::size_t>(sizes[i])},
+                                 {x}));
+    begin += sizes[i];
+  }
+  if (begin != shape[axis]) {
+    fail(ErrorKind::kShape,
+         "parts do not add up to axis " + std::to_string(axis) + " of " + shape.to_string());
+  }
+}
+
+namespace {
+
+/// The indices as a slice, where they are known, in range and evenly spaced.
+std::optional<ir::Slice> as_slice(const std::optional<Integers>& known, std::size_t axis,
+                                  ir::Dim extent) {
+  const auto indices = known ? known->numbers() : std::nullopt;
+  if (!indices || indices->empty() || extent == ir::kBatch) return std::nullopt;
+  Numbers at;
+  for (const std::int64_t index : *indices) {
+    at.push_back(
+        static_cast<std::int64_t>(ir::normalized_axis(index, static_cast<std::size_t>(extent))));
+  }
+  const std::int64_t step = at.size() > 1 ? at[1] - at[0] : 1;
+  for (std::size_t i = 1; i < at.size(); ++i) {
+    if (at[i] - at[i - 1] != step || step == 0) return std::nullopt;
+  }
+  return ir::Slice{axis, static_cast<std::size_t>(at[0]), step, at.size()};
+}
+
+}  // namespace
+
+/// One index, or several that are evenly spaced, are a Slice.
+void build_gather(NodeBuilder& node) {
+  const ValueId x = node.input(0);
+  const ir::Shape shape = node.type(x).shape;
+  const std::size_t axis = ir::normalized_axis(node.int_attribute("axis", 0), shape.rank());
+  if (shape[axis] == ir::kBatch) NodeBuilder::unsupported("takes a part of the batch");
+  const auto known = node.integers(1);
+  const auto slice = as_slice(known, axis, shape[axis]);
+  if (!slice) {
+    node.set_output(0, node.emit(ir::Gather{axis}, {x, node.input(1)}));
+    return;
+  }
+  const ValueId taken = node.emit(*slice, {x});
+  node.set_output(0, known->is_scalar ? squeezed(node, taken, axis) : taken);
+}
+
+}  // namespace halftone::formats::onnx

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/kernels/dense/float_matmul.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "halftone/kernels/per_target.h"
+#include "halftone/kernels/testing.h"
+#include "halftone/numerics/test_data.h"
+
+namespace halftone::kernels {
+namespace {
+
+using FloatMatmul = PerTarget;
+
+void expect_float_matmul_matches(const MatmulExtents& e, Random& random) {
+  const auto x = numerics::random_floats(random, e.rows * e.inputs);
+  const auto w = numerics::random_floats(random, e.outputs * e.inputs);
+  auto y = numerics::random_floats(random, e.rows * e.outputs);
+  auto expected = y;
+  const MatrixView<const float> weights(w, e.outputs, e.inputs);
+  const FloatMatmulWeights packed(weights);
+  EXPECT_EQ(packed.outputs(), e.outputs);
+  EXPECT_EQ(packed.inputs(), e.inputs);
+  const MatrixView<const float> rows(x, e.rows, e.inputs);
+  float_matmul(rows, packed, MatrixView<float>(y, e.rows, e.outputs));
+  float_matmul_reference(rows, weights, MatrixView<float>(expected, e.rows, e.outputs));
+  EXPECT_EQ(y, expected) << e.rows << " x " << e.inputs << " x " << e.outputs;
+}
+
+TEST_P(FloatMatmul, MatchesReferenceForEveryNumberOfOutputs) {
+  Random random(30);
+  for (std::size_t outputs = 0; outputs <= 140; ++outputs) {
+    for (const std::size_t rows : {1U, 3U}) expect_float_matmul_matches({rows, 7, outputs}, random);
+  }
+}
+
+TEST_P(FloatMatmul, MatchesReferenceForEveryNumberOfInputsAndRows) {
+  Random random(31);
+  for (std::size_t inputs = 0; inputs <= 35; ++inputs)
+    expect_float_matmul_matches({2, inputs, 80}, random);
+  for (std::size_t rows = 0; rows <= 9; ++rows) expect_float_matmul_matches({rows, 20, 96}, random);
+}
+
+TEST_P(FloatMatmul, WorksOnRowsFurtherApart) {
+  Random random(32);
+  const auto x = numerics::random_floats(random, 3 * 20);
+  const auto w = numerics::random_floats(random, 21 * 13);
+  auto y = numerics::random_floats(random, 3 * 30);
+  auto expected = y;
+  const MatrixView<const float> weights(w, 21, 13);
+  const MatrixView<const float> rows(x.data(), 3, 13, 20);
+  float_matmul(rows, FloatMatmulWeights(weights), {y.data(), 3, 21, 30});
+  float_matmul_reference(rows, weights, {expected.data(), 3, 21, 30});
+  EXPECT_EQ(y, expected);
+}
+
+HALFTONE_INSTANTIATE_PER_TARGET(FloatMatmul);
+
+}  // namespace
+}  // namespace halftone::kernels

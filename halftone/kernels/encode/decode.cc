@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "halftone/kernels/encode/decode.cc"
+#include "halftone/kernels/encode/decode.h"
+
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "halftone/base/bits.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halftone::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// At least `count` bits of a row of words from bit `first` on, count <= 32, in the low bits.
+HWY_INLINE std::uint64_t BitsFrom(const std::uint64_t* words, std::size_t first,
+                                  std::size_t count) {
+  const std::size_t shift = first % 64;
+  std::uint64_t bits = words[first / 64] >> shift;
+  if (shift + count > 64) bits |= words[first / 64 + 1] << (64 - shift);
+  return bits;
+}
+
+/// Columns [first, first + count) of one row, all of one basis.
+/// @param planes  [K, words] of the row
+/// @param out     [count]
+void DecodeRun(const std::uint64_t* HWY_RESTRICT planes, std::size_t words,
+               const numerics::Basis& basis, std::size_t first, std::size_t count,
+               float* HWY_RESTRICT out) {
+  const hn::ScalableTag<float> d;
+  const std::size_t lanes = hn::Lanes(d);
+  for (std::size_t c = 0; c < count; c += lanes) {
+    const std::size_t valid = std::min(lanes, count - c);
+    auto sum = hn::Zero(d);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(basis.bits); ++i) {
+      const std::uint64_t bits = BitsFrom(planes + i * words, first + c, valid);
+      std::uint8_t bytes[8];
+      std::memcpy(bytes, &bits, sizeof(bits));
+      const auto a = hn::Set(d, basis.coefficients[i]);
+      const auto term = hn::IfThenElse(hn::LoadMaskBits(d, bytes), a, hn::Neg(a));
+      sum = i == 0 ? term : hn::Add(sum, term);
+    }
+    sum = hn::Add(sum, hn::Set(d, basis.offset));
+    if (valid == lanes) {
+      hn::StoreU(sum, d, out + c);
+    } else {
+      alignas(64) float tail[hn::MaxLanes(d)];
+      hn::Store(sum, d, tail);
+      std::memcpy(out + c, tail, valid * sizeof(float));
+    }
+  }
+}
+
+}  // namespace halftone::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace halftone::kernels {
+
+HWY_EXPORT(DecodeRun);
+
+void decode(std::span<const std::uint64_t> planes, const numerics::Basis& basis,
+            MatrixView<float> values) noexcept {
+  const std::size_t words = words_for_bits(values.cols());
+  HALFTONE_ASSERT(planes.size() == values.rows() * basis.a().size() * words);
+  for (std::size_t r = 0; r < values.rows(); ++r) {
+    HWY_DYNAMIC_DISPATCH(DecodeRun)
+    (planes.data() + r * basis.a().size() * words, words, basis, 0, values.cols(),
+     values.row(r).data());
+  }
+}
+
+void decode(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
+            std::size_t first_row, MatrixView<float> values) noexcept {
+  HALFTONE_ASSERT(first_row + values.rows() <= codes.rows && values.cols() == codes.cols);
+  const std::size_t words = codes.planes.row_words();
+  const std::size_t groups = encoding.groups_per_row(codes.cols);
+  const std::size_t width =
+      encoding.granularity == numerics::Granularity::kGroup ? encoding.group_size : codes.cols;
+  for (std::size_t r = 0; r < values.rows(); ++r) {
+    const std::size_t row = first_row + r;
+    const std::uint64_t* planes = codes.planes.words().data() + codes.plane(row, 0) * words;
+    for (std::size_t g = 0; g < groups; ++g) {
+      const std::size_t first = g * width;
+      HWY_DYNAMIC_DISPATCH(DecodeRun)
+      (planes, words, encoding.basis(row, g, codes.cols), first,
+       std::min(width, codes.cols - first), values.row(r).data() + first);
+    }
+  }
+}
+
+}  // namespace halftone::kernels
+#endif  // HWY_ONCE

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/kernels/encode/encode_table.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "halftone/base/error.h"
+
+namespace halftone::kernels {
+namespace {
+
+/// Comparisons per number up to which they beat a search; all bases of 4 bits stay below.
+constexpr std::size_t kMaxComparisons = 64;
+
+/// Numbers of float32 but NaN in ascending order: -infinity, ..., -0, 0, ..., infinity.
+constexpr std::int32_t kInfinity = 0x7F800000;
+float number_at(std::int32_t index) {
+  const auto magnitude = static_cast<std::uint32_t>(index < 0 ? ~index : index);
+  return std::bit_cast<float>(index < 0 ? magnitude | 0x80000000U : magnitude);
+}
+
+/// The largest x with f(x) <= t. @pre f(-infinity) <= t
+float largest_not_above(const std::function<float(float)>& f, float t) {
+  std::int64_t below = ~std::int64_t{kInfinity};
+  std::int64_t above = std::int64_t{kInfinity} + 1;
+  while (above - below > 1) {
+    const std::int64_t middle = (below + above) / 2;
+    (f(number_at(static_cast<std::int32_t>(middle))) <= t ? below : above) = middle;
+  }
+  return number_at(static_cast<std::int32_t>(below));
+}
+
+}  // namespace
+
+EncodeTable::EncodeTable(const numerics::Basis& basis) : basis_(basis) {
+  const numerics::LevelTable table(basis);
+  const auto finite = [](float x) { return std::isfinite(x); };
+  if (!std::all_of(table.levels().begin(), table.levels().end(), finite) ||
+      !std::all_of(table.thresholds().begin(), table.thresholds().end(), finite)) {
+    fail(ErrorKind::kUsage, "encode: expected levels within float32, found a basis that overflows");
+  }
+  thresholds_.assign(table.thresholds().begin(), table.thresholds().end());
+  thresholds_.resize(2 * table.size(), std::numeric_limits<float>::quiet_NaN());
+  codes_.assign(table.codes().begin(), table.codes().end());
+  index_thresholds();
+}
+
+bool EncodeTable::move_before(const std::function<float(float)>& f) {
+  const float least = f(-std::numeric_limits<float>::infinity());
+  if (!(least <= thresholds_.front())) return false;
+  for (std::size_t l = 0; l + 1 < codes_.size(); ++l) {
+    thresholds_[l] = largest_not_above(f, thresholds_[l]);
+  }
+  index_thresholds();
+  return true;
+}
+
+void EncodeTable::index_thresholds() {
+  find_flips();
+  fill_buckets();
+}
+
+void EncodeTable::find_flips() {
+  flips_.clear();
+  for (std::size_t j = 0; j < bits(); ++j) {
+    first_flip_[j] = flips_.size();
+    lowest_[j] = (codes_[0] >> j & 1) != 0 ? ~std::uint64_t{0} : 0;
+    for (std::size_t l = 0; l + 1 < codes_.size(); ++l) {
+      if (((codes_[l] ^ codes_[l + 1]) >> j & 1) != 0) flips_.push_back(thresholds_[l]);
+    }
+    first_flip_[j + 1] = flips_.size();
+  }
+  by_comparison_ = flips_.size() <= kMaxComparisons;
+}
+
+void EncodeTable::fill_buckets() {
+  const float low = thresholds().front();
+  const float half_width = thresholds().back() / 2 - low / 2;
+  const float scale = Buckets::kLast / 2 / half_width;
+  // Where the range is too narrow or too wide to divide, all are in the first bucket.
+  const bool divides = std::isfinite(low) && std::isfinite(scale);
+  bucket_low_ = divides ? low : 0;
+  bucket_scale_ = divides ? scale : 0;
+  std::vector<std::size_t> counts(Buckets::kCount);
+  for (const float t : thresholds()) ++counts[static_cast<std::size_t>(buckets().of(t))];
+  bucket_step_ = std::bit_ceil(*std::ranges::max_element(counts) + 1) / 2;
+  first_.clear();
+  std::size_t before = 0;
+  for (const std::size_t count : counts) {
+    first_.push_back(static_cast<std::uint8_t>(before));
+    before += count;
+  }
+}
+
+}  // namespace halftone::kernels

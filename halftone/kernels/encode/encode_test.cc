@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/kernels/encode/encode.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "halftone/kernels/encode/encode_int8.h"
+#include "halftone/kernels/per_target.h"
+#include "halftone/numerics/test_data.h"
+
+namespace halftone::kernels {
+namespace {
+
+using Encode = PerTarget;
+
+/// Numbers between, on and next to the thresholds, and those no threshold can order.
+std::vector<float> hard_numbers(Random& random, const EncodeTable& table, std::size_t count) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const float special[] = {0.0F, -0.0F, infinity, -infinity, std::nanf(""), 1e-40F, -1e-40F};
+  std::vector<float> values = numerics::random_floats(random, count);
+  const auto thresholds = table.thresholds();
+  for (float& value : values) {
+    const float t = thresholds[random.below(thresholds.size())];
+    switch (random.below(6)) {
+      case 0:
+        value = t;
+        break;
+      case 1:
+        value = std::nextafter(t, infinity);
+        break;
+      case 2:
+        value = std::nextafter(t, -infinity);
+        break;
+      case 3:
+        value = special[random.below(std::size(special))];
+        break;
+      default:
+        break;
+    }
+  }
+  return values;
+}
+
+void expect_encoding_matches(Random& random, const numerics::Basis& basis, std::size_t rows,
+                             std::size_t cols) {
+  const EncodeTable table(basis);
+  const std::vector<float> values = hard_numbers(random, table, rows * cols);
+  const MatrixView<const float> view(values, rows, cols);
+  const numerics::BitPlanes expected = numerics::encode(view, numerics::tensor_encoding(basis));
+  // Whatever was in the memory before must not show.
+  std::vector<std::uint64_t> planes(expected.planes.words().size(), 0xAAAAAAAAAAAAAAAA);
+  encode(view, table, planes);
+  const auto words = expected.planes.words();
+  EXPECT_EQ(planes, std::vector(words.begin(), words.end()))
+      << "bits " << basis.bits << ", " << rows << " x " << cols;
+  encode_reference(view, table, planes);
+  EXPECT_EQ(planes, std::vector(words.begin(), words.end())) << "the reference itself";
+
+  const Int8Levels levels(basis);
+  std::vector<std::int8_t> q(rows * cols, 99);
+  encode_int8(view, table, levels, MatrixView<std::int8_t>(q, rows, cols));
+  for (std::size_t i = 0; i < q.size(); ++i) {
+    EXPECT_EQ(q[i], levels.q[expected.code(i / cols, i % cols)]) << values[i];
+  }
+  std::vector<std::int8_t> q_reference(q.size());
+  encode_int8_reference(view, table, levels, MatrixView<std::int8_t>(q_reference, rows, cols));
+  EXPECT_EQ(q, q_reference) << "the reference itself";
+}
+
+TEST_P(Encode, MatchesLevelTableForEveryTail) {
+  Random random(3);
+  for (int bits = 1; bits <= numerics::kMaxBits; ++bits) {
+    const numerics::Basis basis = numerics::random_basis(random, bits, bits % 2 == 0);
+    for (std::size_t cols = 0; cols <= 130; ++cols) expect_encoding_matches(random, basis, 2, cols);
+  }
+}
+
+TEST_P(Encode, ShortRowsThatShareAWordMatch) {
+  Random random(8);
+  for (const int bits : {1, 2, 3, 8}) {
+    for (const std::size_t cols : {1U, 2U, 3U, 4U, 5U, 8U, 13U, 16U, 21U, 31U, 32U}) {
+      for (const std::size_t rows : {1U, 2U, 5U, 16U, 67U}) {
+        expect_encoding_matches(random, numerics::random_basis(random, bits, true), rows, cols);
+      }
+    }
+  }
+}
+
+TEST_P(Encode, MatchesLevelTableForManyBases) {
+  Random random(4);
+  for (int trial = 0; trial < 200; ++trial) {
+    const int bits = 1 + static_cast<int>(random.below(numerics::kMaxBits));
+    expect_encoding_matches(random, numerics::random_basis(random, bits, trial % 3 == 0), 3, 100);
+  }
+}
+
+TEST_P(Encode, EqualLevelsAndZeroCoefficientsAgree) {
+  Random random(5);
+  const float same[] = {0.5F, 0.5F, 0.5F};
+  const float zero[] = {0.0F, 0.0F};
+  const float partly[] = {0.0F, 1.0F, -1.0F, 0.0F, 2.0F};
+  expect_encoding_matches(random, numerics::make_basis(same), 2, 77);
+  expect_encoding_matches(random, numerics::make_basis(zero, 1.0F), 2, 77);
+  expect_encoding_matches(random, numerics::make_basis(partly), 2, 77);
+}
+
+TEST_P(Encode, RowsFurtherApartThanTheirLengthAtAnyAddress) {
+  Random random(6);
+  const EncodeTable table(numerics::random_basis(random, 2, false));
+  const std::vector<float> values = numerics::random_floats(random, 1 + 3 * 101);
+  const MatrixView<const float> view(values.data() + 1, 3, 70, 101);
+  std::vector<std::uint64_t> planes(3 * 2 * 2);
+  std::vector<std::uint64_t> expected(planes.size());
+  encode(view, table, planes);
+  encode_reference(view, table, expected);
+  EXPECT_EQ(planes, expected);
+
+  const Int8Levels levels(table.basis());
+  std::vector<std::int8_t> q(1 + 3 * 91, 99);
+  std::vector<std::int8_t> q_expected = q;  // the gaps stay as they are
+  const auto rows_of = [](auto& codes) {
+    return MatrixView<std::int8_t>(codes.data() + 1, 3, 70, 91);
+  };
+  encode_int8(view, table, levels, rows_of(q));
+  encode_int8_reference(view, table, levels, rows_of(q_expected));
+  EXPECT_EQ(q, q_expected);
+}
+
+TEST_P(Encode, NoRowsWriteNothing) {
+  const EncodeTable table(numerics::symmetric_basis(3, 1.0F));
+  encode(MatrixView<const float>({}, 0, 10), table, {});
+  encode_int8(MatrixView<const float>({}, 0, 10), table, Int8Levels(table.basis()),
+              MatrixView<std::int8_t>({}, 0, 10));
+}
+
+HALFTONE_INSTANTIATE_PER_TARGET(Encode);
+
+}  // namespace
+}  // namespace halftone::kernels

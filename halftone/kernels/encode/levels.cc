@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "halftone/kernels/encode/levels.cc"
+#include "halftone/kernels/encode/levels.h"
+
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+
+#include "halftone/base/error.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halftone::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Up to as many levels are found by comparing with all thresholds, more by halving.
+constexpr std::size_t kMaxCompared = 16;
+constexpr std::size_t kPartialSums = 16;
+constexpr std::size_t kRun = 4096;
+using DPart = hn::CappedTag<float, kPartialSums>;
+using Partial = float[kPartialSums];
+
+/// Number of thresholds below x.
+HWY_INLINE std::size_t LevelOf(float x, const float* thresholds, std::size_t count) {
+  return static_cast<std::size_t>(std::lower_bound(thresholds, thresholds + count, x) - thresholds);
+}
+
+void RoundToLevels(const float* x, std::size_t n, const float* levels, const float* thresholds,
+                   std::size_t num_levels, float* y) {
+  const hn::ScalableTag<float> d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; num_levels <= kMaxCompared && i + lanes <= n; i += lanes) {
+    const auto value = hn::LoadU(d, x + i);
+    auto level = hn::Set(d, levels[0]);
+    for (std::size_t t = 0; t + 1 < num_levels; ++t) {
+      level = hn::IfThenElse(hn::Gt(value, hn::Set(d, thresholds[t])), hn::Set(d, levels[t + 1]),
+                             level);
+    }
+    hn::StoreU(level, d, y + i);
+  }
+  for (; i < n; ++i) y[i] = levels[LevelOf(x[i], thresholds, num_levels - 1)];
+}
+
+/// Sixteen numbers to the partial sums of their levels. What is at or below a threshold and not at
+/// or below the one before is of the level between: so NaN is of the lowest, whose threshold it is
+/// not above.
+HWY_INLINE void AddSixteen(const float* x, const float* v, const float* thresholds,
+                           std::size_t num_levels, Partial* partial) {
+  const DPart d;
+  for (std::size_t l = 0; l < kPartialSums; l += hn::Lanes(d)) {
+    const auto value = hn::LoadU(d, x + l);
+    auto left = hn::LoadU(d, v + l);  // of those above the thresholds so far, else 0
+    for (std::size_t t = 0; t + 1 < num_levels; ++t) {
+      const auto above = hn::IfThenElseZero(hn::Gt(value, hn::Set(d, thresholds[t])), left);
+      const auto here = hn::IfThenZeroElse(hn::Gt(value, hn::Set(d, thresholds[t])), left);
+      hn::Store(hn::Add(hn::Load(d, partial[t] + l), here), d, partial[t] + l);
+      left = above;
+    }
+    float* const last = partial[num_levels - 1] + l;
+    hn::Store(hn::Add(hn::Load(d, last), left), d, last);
+  }
+}
+
+void SumByLevel(const float* x, const float* v, std::size_t n, const float* thresholds,
+                std::size_t num_levels, double* sums) {
+  constexpr std::size_t kMaxLevels = std::size_t{1} << numerics::kMaxBits;
+  HWY_ALIGN Partial partial[kMaxLevels];
+  for (std::size_t begin = 0; begin < n; begin += kRun) {
+    const std::size_t end = std::min(begin + kRun, n);
+    std::fill_n(&partial[0][0], num_levels * kPartialSums, 0.0F);
+    std::size_t i = begin;
+    for (; num_levels <= kMaxCompared && i + kPartialSums <= end; i += kPartialSums) {
+      AddSixteen(x + i, v + i, thresholds, num_levels, partial);
+    }
+    for (; i < end; ++i) {
+      partial[LevelOf(x[i], thresholds, num_levels - 1)][(i - begin) % kPartialSums] += v[i];
+    }
+    for (std::size_t level = 0; level < num_levels; ++level) {
+      float* const part = partial[level];
+      for (std::size_t h = kPartialSums / 2; h != 0; h /= 2) {
+        for (std::size_t l = 0; l < h; ++l) part[l] += part[l + h];
+      }
+      sums[level] += static_cast<double>(part[0]);
+    }
+  }
+}
+
+void PassBetween(const float* x, std::size_t n, float low, float high, const float* g, float* y) {
+  const hn::ScalableTag<float> d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto value = hn::LoadU(d, x + i);
+    const auto inside = hn::And(hn::Ge(value, hn::Set(d, low)), hn::Le(value, hn::Set(d, high)));
+    hn::StoreU(hn::IfThenElseZero(inside, hn::LoadU(d, g + i)), d, y + i);
+  }
+  for (; i < n; ++i) y[i] = x[i] >= low && x[i] <= high ? g[i] : 0.0F;
+}
+
+}  // namespace halftone::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace halftone::kernels {
+
+HWY_EXPORT(RoundToLevels);
+HWY_EXPORT(SumByLevel);
+HWY_EXPORT(PassBetween);
+
+void round_to_levels(std::span<const float> x, const numerics::LevelTable& table,
+                     std::span<float> y) noexcept {
+  HALFTONE_ASSERT(y.size() == x.size());
+  HWY_DYNAMIC_DISPATCH(RoundToLevels)
+  (x.data(), x.size(), table.levels().data(), table.thresholds().data(), table.size(), y.data());
+}
+
+void sum_by_level(std::span<const float> x, std::span<const float> v,
+                  const numerics::LevelTable& table, std::span<double> sums) noexcept {
+  HALFTONE_ASSERT(v.size() == x.size() && sums.size() == table.size());
+  std::ranges::fill(sums, 0.0);
+  HWY_DYNAMIC_DISPATCH(SumByLevel)
+  (x.data(), v.data(), x.size(), table.thresholds().data(), table.size(), sums.data());
+}
+
+void count_by_level(std::span<const float> x, const numerics::LevelTable& table,
+                    std::span<double> counts) noexcept {
+  HALFTONE_ASSERT(counts.size() == table.size());
+  std::ranges::fill(counts, 0.0);
+  constexpr std::size_t kOnes = 4096;
+  float ones[kOnes];
+  std::ranges::fill(ones, 1.0F);
+  for (std::size_t begin = 0; begin < x.size(); begin += kOnes) {
+    const auto part = x.subspan(begin, std::min(kOnes, x.size() - begin));
+    HWY_DYNAMIC_DISPATCH(SumByLevel)
+    (part.data(), ones, part.size(), table.thresholds().data(), table.size(), counts.data());
+  }
+}
+
+void pass_between(std::span<const float> x, float low, float high, std::span<const float> g,
+                  std::span<float> y) noexcept {
+  HALFTONE_ASSERT(g.size() == x.size() && y.size() == x.size());
+  HWY_DYNAMIC_DISPATCH(PassBetween)(x.data(), x.size(), low, high, g.data(), y.data());
+}
+
+}  // namespace halftone::kernels
+#endif  // HWY_ONCE

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/kernels/encode/requantize.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "halftone/base/random.h"
+#include "halftone/kernels/per_target.h"
+
+namespace halftone::kernels {
+namespace {
+
+using Requantize = PerTarget;
+using numerics::FixedMultiplier;
+using Int = std::int32_t;
+
+/// Sums of every magnitude, with the ends of the range among them.
+std::vector<Int> random_sums(Random& random, std::size_t count) {
+  std::vector<Int> sums = {0, 1, -1, std::numeric_limits<Int>::max(),
+                           std::numeric_limits<Int>::min()};
+  while (sums.size() < count) {
+    const auto bits = static_cast<Int>(random.next());
+    sums.push_back(bits >> random.below(32));
+  }
+  sums.resize(count);
+  return sums;
+}
+
+template <typename Code>
+void expect_definition(const std::vector<Int>& x, const std::vector<FixedMultiplier>& multipliers,
+                       CodeBounds bounds) {
+  const Requantization how(multipliers, bounds);
+  std::vector<Code> found(x.size(), 99);
+  std::vector<Code> wanted(x.size(), 98);
+  requantize(x, how, found);
+  requantize_reference(x, how, wanted);
+  EXPECT_EQ(found, wanted) << x.size() << " sums, " << multipliers.size() << " multipliers";
+}
+
+TEST_P(Requantize, MatchesReferenceForEveryLengthAndShift) {
+  Random random(51);
+  for (std::size_t n = 0; n <= 70; ++n) {
+    for (const Int shift : {-31, -30, -12, -7, -1, 0, 1, 9, 30}) {
+      const Int mantissa = (1 << 30) + static_cast<Int>(random.below(1 << 30));
+      expect_definition<std::int8_t>(random_sums(random, n), {{mantissa, shift}}, {5, -100, 127});
+      expect_definition<std::uint8_t>(random_sums(random, n), {{mantissa, shift}}, {9, 9, 255});
+    }
+  }
+}
+
+TEST_P(Requantize, HasAMultiplierForEachColumn) {
+  Random random(52);
+  for (const std::size_t cols : {1U, 2U, 3U, 10U, 16U, 17U, 24U, 64U}) {
+    std::vector<FixedMultiplier> multipliers;
+    for (std::size_t o = 0; o < cols; ++o) {
+      multipliers.push_back({static_cast<Int>(random.below(std::uint64_t{1} << 31)),
+                             static_cast<Int>(random.below(40)) - 31});
+    }
+    expect_definition<std::int8_t>(random_sums(random, 7 * cols), multipliers, {-3});
+  }
+}
+
+// A step of 2^-s at a time over all that falls off, on both sides of zero: where ties are.
+TEST_P(Requantize, RoundsTiesAsTheDefinitionDoes) {
+  for (Int shift = 0; shift >= -6; --shift) {
+    std::vector<Int> sums;
+    for (Int x = -300; x <= 300; ++x) sums.push_back(x);
+    expect_definition<std::int8_t>(sums, {{1 << 30, shift}}, {});
+    expect_definition<std::int8_t>(sums, {numerics::fixed_multiplier(0.3 * std::exp2(shift))}, {});
+  }
+}
+
+HALFTONE_INSTANTIATE_PER_TARGET(Requantize);
+
+}  // namespace
+}  // namespace halftone::kernels

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/train/learn/distillation_loss.h"
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+#include <vector>
+
+#include "halftone/base/testing.h"
+#include "halftone/compress/testing.h"
+
+namespace halftone::train {
+namespace {
+
+using testing::DoubleNear;
+
+TEST(WithScores, LooksBehindASoftmax) {
+  ir::Graph graph = compress::perceptron(4, 3, 2, 1);
+  const ir::ValueId scores = graph.outputs()[0];
+  EXPECT_EQ(with_scores(graph).outputs()[1], scores);
+  const ir::ValueId softmax = graph.add_node("softmax", ir::Softmax{1}, {scores});
+  graph.set_outputs({softmax});
+  const ir::Graph both = with_scores(graph);
+  ASSERT_EQ(both.outputs().size(), 2U);
+  EXPECT_EQ(both.outputs()[0], softmax);
+  EXPECT_EQ(both.outputs()[1], scores);
+}
+
+TEST(WithScores, RefusesWhatIsNoClassifier) {
+  ir::Graph graph;
+  const auto x =
+      graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 3, 4}));
+  graph.add_output(x);
+  expect_error(ErrorKind::kShape, "expected scores float32[N, classes]",
+               [&] { with_scores(graph); });
+}
+
+/// By the definition, in float64, for one sample.
+double loss_of(const std::vector<double>& s, const std::vector<double>& t, std::size_t label,
+               const LossOptions& options) {
+  const auto softmax = [](const std::vector<double>& scores, double temperature) {
+    std::vector<double> p;
+    double sum = 0;
+    for (const double x : scores) sum += p.emplace_back(std::exp(x / temperature));
+    for (double& x : p) x /= sum;
+    return p;
+  };
+  const double temperature = options.temperature;
+  const auto p = softmax(t, temperature);
+  const auto q = softmax(s, temperature);
+  double divergence = 0;
+  for (std::size_t i = 0; i < s.size(); ++i) divergence += p[i] * std::log(p[i] / q[i]);
+  return -options.label_weight * std::log(softmax(s, 1)[label]) +
+         (1 - options.label_weight) * temperature * temperature * divergence;
+}
+
+TEST(MeanAnswer, IsTheMeanOfSoftenedProbabilities) {
+  const at::Tensor teachers =
+      at::tensor(std::vector<double>{2, -1, 0, -1, 1, 1.5}).reshape({2, 1, 3});
+  const at::Tensor mean = mean_answer(teachers, 3);
+  ASSERT_EQ(mean.sizes(), (std::vector<std::int64_t>{1, 3}));
+  const at::Tensor wanted = at::softmax(teachers / 3, 2).mean(0);
+  EXPECT_LT((mean.exp() - wanted).abs().max().item<double>(), 1e-15);
+  // Of one teacher, to the last bit.
+  const at::Tensor one = at::tensor(std::vector<float>{100, -0.3F, 7}).reshape({1, 1, 3});
+  EXPECT_TRUE(mean_answer(one, 2.5).equal(at::log_softmax(one / 2.5, 2)[0]));
+}
+
+TEST(DistillationLoss, IsItsDefinition) {
+  const std::vector<std::vector<double>> s{{1, -2, 0.5}, {0.1, 0.2, 3}};
+  const std::vector<std::vector<double>> t{{2, -1, 0}, {-1, 1, 1.5}};
+  const std::vector<std::int64_t> labels{0, 1};
+  const auto rows = [](const std::vector<std::vector<double>>& m) {
+    at::Tensor result = at::empty({2, 3}, at::TensorOptions(at::kDouble));
+    for (std::size_t r = 0; r < 2; ++r) std::ranges::copy(m[r], result.data_ptr<double>() + 3 * r);
+    return result;
+  };
+  at::Tensor places = at::empty({2}, at::TensorOptions(at::kLong));
+  std::ranges::copy(labels, places.data_ptr<std::int64_t>());
+  for (const LossOptions& options :
+       {LossOptions{0, 4}, LossOptions{1, 4}, LossOptions{0.3, 1}, LossOptions{0.7, 2.5}}) {
+    const double wanted = loss_of(s[0], t[0], 0, options) + loss_of(s[1], t[1], 1, options);
+    const at::Tensor taught = mean_answer(rows(t).unsqueeze(0), options.temperature);
+    const double found = distillation_loss(rows(s), taught, places, options).item<double>();
+    EXPECT_THAT(found, DoubleNear(wanted, 1e-12));
+  }
+  EXPECT_NO_THROW(distillation_loss(rows(s), {}, places, {1, 4}));
+  EXPECT_NO_THROW(distillation_loss(rows(s), rows(t), {}, {0, 4}));
+}
+
+}  // namespace
+}  // namespace halftone::train

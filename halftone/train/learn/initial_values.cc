@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/train/learn/initial_values.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "halftone/base/error.h"
+#include "halftone/base/random.h"
+#include "halftone/compress/layers.h"
+#include "halftone/train/graph/torch_graph.h"
+#include "halftone/train/graph/trainable.h"
+
+namespace halftone::train {
+namespace {
+
+using Fill = std::function<void(std::span<float> numbers, Random& random)>;
+
+Fill constant(float value) {
+  return
+      [value](std::span<float> numbers, Random& /*random*/) { std::ranges::fill(numbers, value); };
+}
+
+Fill normal(double variance) {
+  return [deviation = std::sqrt(variance)](std::span<float> numbers, Random& random) {
+    for (float& x : numbers) x = static_cast<float>(deviation * random.normal());
+  };
+}
+
+Fill uniform(double bound) {
+  return [bound](std::span<float> numbers, Random& random) {
+    for (float& x : numbers) x = static_cast<float>(bound * (2 * random.uniform() - 1));
+  };
+}
+
+/// Zeros; 1 for the forget gate, the third of an LSTM's four.
+Fill gate_biases(ir::RecurrentKind kind) {
+  return [kind](std::span<float> numbers, Random& /*random*/) {
+    std::ranges::fill(numbers, 0.0F);
+    if (kind != ir::RecurrentKind::kLstm) return;
+    const std::size_t states = numbers.size() / 4;
+    std::ranges::fill(numbers.subspan(2 * states, states), 1.0F);
+  };
+}
+
+/// Whether half of what comes is lost, or most of it.
+bool is_like_relu(ir::ActivationKind kind) {
+  using enum ir::ActivationKind;
+  constexpr std::array kKinds = {kRelu, kRelu6, kLeakyRelu, kElu,       kCelu,
+                                 kSilu, kGelu,  kGeluTanh,  kHardSwish, kSoftplus};
+  return std::ranges::count(kKinds, kind) != 0;
+}
+
+/// The activation that a node ends with; nothing if it only moves or scales numbers.
+std::optional<ir::ActivationKind> activation_of(const ir::Operator& op) {
+  const auto unless_none = [](const ir::Activation& activation) {
+    return activation.kind == ir::ActivationKind::kIdentity ? std::nullopt
+                                                            : std::optional(activation.kind);
+  };
+  if (const auto* layer = std::get_if<ir::FullyConnected>(&op))
+    return unless_none(layer->activation);
+  if (const auto* layer = std::get_if<ir::Conv>(&op)) return unless_none(layer->activation);
+  if (const auto* layer = std::get_if<ir::ConvTranspose>(&op))
+    return unless_none(layer->activation);
+  if (const auto* unary = std::get_if<ir::Unary>(&op)) return unary->activation.kind;
+  if (const auto* binary = std::get_if<ir::Binary>(&op)) {
+    if (binary->kind == ir::BinaryKind::kPRelu) return ir::ActivationKind::kLeakyRelu;
+    return unless_none(binary->activation);
+  }
+  return std::nullopt;
+}
+
+/// Whether numbers go through a node on their way to the activation.
+bool passes(const ir::Operator& op) {
+  return std::holds_alternative<ir::Binary>(op) || std::holds_alternative<ir::Normalize>(op) ||
+         std::holds_alternative<ir::Pool>(op) || std::holds_alternative<ir::Pad>(op) ||
+         std::holds_alternative<ir::Reshape>(op) || std::holds_alternative<ir::Transpose>(op);
+}
+
+/// What is done to the numbers that a node gives: an activation, or a recurrent layer. Where
+/// several read them, the first counts.
+struct Next {
+  std::optional<ir::ActivationKind> activation;
+  const ir::Node* recurrent = nullptr;
+};
+
+Next next_of(const ir::Graph& graph, ir::NodeId id) {
+  while (true) {
+    const ir::Node& node = graph.node(id);
+    if (const auto activation = activation_of(node.op)) return {activation};
+    const std::vector<ir::NodeId> readers = graph.consumers(node.output);
+    if (readers.empty()) return {};
+    const ir::Node& reader = graph.node(readers.front());
+    if (std::holds_alternative<ir::Recurrent>(reader.op)) return {{}, &reader};
+    if (!passes(reader.op) && !std::holds_alternative<ir::Unary>(reader.op)) return {};
+    id = readers.front();
+  }
+}
+
+double states_of(const ir::Graph& graph, const ir::Node& recurrent) {
+  return static_cast<double>(
+      graph.value(recurrent.inputs[ir::kRecurrenceWeights]).type.shape.dims().back());
+}
+
+/// @param inputs, outputs  that an output has, and an input
+Fill weights(const ir::Graph& graph, ir::NodeId id, double inputs, double outputs) {
+  const Next next = next_of(graph, id);
+  if (next.recurrent != nullptr) return uniform(1 / std::sqrt(states_of(graph, *next.recurrent)));
+  if (next.activation && is_like_relu(*next.activation)) return normal(2 / inputs);
+  return normal(2 / (inputs + outputs));
+}
+
+/// Weights and biases of FullyConnected, Conv and ConvTranspose.
+Fill of_layer(const ir::Graph& graph, ir::NodeId id, std::size_t input) {
+  const ir::Node& node = graph.node(id);
+  if (input != 1) {
+    const Next next = next_of(graph, id);
+    if (next.recurrent == nullptr) return constant(0);
+    return gate_biases(std::get<ir::Recurrent>(next.recurrent->op).kind);
+  }
+  const ir::Shape& shape = graph.value(node.inputs[1]).type.shape;
+  const ir::MatrixExtent extent = ir::matrix_extent(shape);
+  const auto cols = static_cast<double>(extent.cols);
+  const double outputs =
+      static_cast<double>(extent.rows) * cols / static_cast<double>(shape.dims().back());
+  double groups = 1;
+  if (const auto* conv = std::get_if<ir::Conv>(&node.op))
+    groups = static_cast<double>(conv->groups);
+  if (const auto* conv = std::get_if<ir::ConvTranspose>(&node.op)) {
+    groups = static_cast<double>(conv->groups);
+  }
+  return weights(graph, id, cols, outputs / groups);
+}
+
+/// A constant side of a MatMul.
+Fill of_matmul(const ir::Graph& graph, ir::NodeId id, std::size_t input) {
+  const ir::Node& node = graph.node(id);
+  const auto& op = std::get<ir::MatMul>(node.op);
+  const std::span<const ir::Dim> dims = graph.value(node.inputs[input]).type.shape.dims();
+  if (dims.size() < 2) return normal(1 / static_cast<double>(std::max<ir::Dim>(dims.back(), 1)));
+  const bool transposed = input == 0 ? op.transpose_a : op.transpose_b;
+  const bool sums_last = (input == 0) != transposed;
+  const auto last = static_cast<double>(dims[dims.size() - 1]);
+  const auto before = static_cast<double>(dims[dims.size() - 2]);
+  return sums_last ? weights(graph, id, last, before) : weights(graph, id, before, last);
+}
+
+Fill of_recurrent(const ir::Graph& graph, const ir::Node& node, std::size_t input) {
+  if (input == ir::kRecurrenceWeights) return uniform(1 / std::sqrt(states_of(graph, node)));
+  return constant(0);
+}
+
+/// What a Normalize is scaled and shifted by.
+Fill of_binary(const ir::Binary& op) {
+  const bool scales = op.kind == ir::BinaryKind::kMul || op.kind == ir::BinaryKind::kDiv;
+  return constant(scales ? 1.0F : 0.0F);
+}
+
+Fill fill_for(const ir::Graph& graph, ir::ValueId id) {
+  const ir::NodeId reader = graph.consumers(id).front();
+  const ir::Node& node = graph.node(reader);
+  const auto input =
+      static_cast<std::size_t>(std::ranges::find(node.inputs, id) - node.inputs.begin());
+  if (compress::is_layer(node.op)) return of_layer(graph, reader, input);
+  if (std::holds_alternative<ir::MatMul>(node.op)) return of_matmul(graph, reader, input);
+  if (std::holds_alternative<ir::Recurrent>(node.op)) return of_recurrent(graph, node, input);
+  if (const auto* binary = std::get_if<ir::Binary>(&node.op)) return of_binary(*binary);
+  return normal(1 / static_cast<double>(graph.value(id).type.shape.dims().back()));
+}
+
+}  // namespace
+
+ir::Graph with_initial_values(ir::Graph graph, std::uint64_t seed) {
+  std::vector<std::pair<ir::ValueId, ir::Tensor>> fresh;
+  for (const ir::ValueId id : trainable_constants(graph)) {
+    const auto* old = std::get_if<ir::Tensor>(graph.constant(id));
+    if (old == nullptr) {
+      fail(ErrorKind::kUnsupported, "weights '" + graph.value(id).name +
+                                        "': expected float32, to give them initial values, found " +
+                                        graph.value(id).type.to_string());
+    }
+    ir::Tensor numbers(ir::ElementType::kFloat32, old->shape());
+    Random random(seed + 0x9e3779b97f4a7c15U * (fresh.size() + 1));
+    // Neighbouring seeds are states of one sequence; their first numbers are states of their own.
+    Random own(random.next());
+    fill_for(graph, id)(numbers.as<float>(), own);
+    fresh.emplace_back(id, std::move(numbers));
+  }
+  for (auto& [id, numbers] : fresh) {
+    replace_constant(graph, id, std::make_shared<const ir::Constant>(std::move(numbers)));
+  }
+  return graph;
+}
+
+}  // namespace halftone::train

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/train/run/run_settings.h"
+
+#include <charconv>
+
+#include "halftone/train/run/content_hash.h"
+
+namespace halftone::train {
+namespace {
+
+/// In as few digits as tell it from all others.
+std::string text_of(double number) {
+  std::string text(32, ' ');
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), number);
+  text.resize(static_cast<std::size_t>(end - text.data()));
+  return text;
+}
+
+std::string text_of(const std::vector<double>& numbers) {
+  std::string text;
+  for (const double number : numbers) text += (text.empty() ? "" : ",") + text_of(number);
+  return text;
+}
+
+std::string text_of(const LevelQuantizerOptions& options) {
+  return options.rule == LevelRule::kGradient
+             ? "gradient"
+             : "average with momentum " + text_of(options.momentum);
+}
+
+std::string text_of_gradients(const PrecisionOptions& options) {
+  return to_string(options.gradients) + ", rounded " +
+         (options.gradient_rounding == Rounding::kNearest ? "to nearest" : "by chance");
+}
+
+void add(RunSettings& settings, const OptimizerOptions& options) {
+  settings.push_back({"optimizer", options.kind == OptimizerKind::kSgd ? "sgd" : "adam"});
+  settings.push_back({"rate", text_of(options.rate)});
+  settings.push_back({"level rate", text_of(options.level_rate)});
+  settings.push_back({"momentum", text_of(options.momentum)});
+  settings.push_back({"weight decay", text_of(options.weight_decay)});
+  settings.push_back({"most gradient", text_of(options.clip_grad_norm)});
+  settings.push_back({"schedule", std::string(to_string(options.schedule.kind))});
+  settings.push_back({"milestones", text_of(options.schedule.milestones)});
+  settings.push_back({"decay", text_of(options.schedule.decay)});
+  settings.push_back({"warm-up", text_of(options.schedule.warm_up)});
+}
+
+}  // namespace
+
+RunSettings run_settings(const ir::Graph& student, const ir::Graph* original,
+                         const std::vector<ir::Graph>& teachers, const data::Dataset& data,
+                         const StudentOptions& student_options, const TrainOptions& options) {
+  RunSettings settings{{"student", content_hash(student)},
+                       {"original", original == nullptr ? "none" : content_hash(*original)},
+                       {"number of teachers", std::to_string(teachers.size())},
+                       {"number of samples", std::to_string(data.size())},
+                       {"data", content_hash(data)},
+                       {"levels of weights", text_of(student_options.weights)},
+                       {"levels of activations", text_of(student_options.activations)},
+                       {"scheme", std::string(compress::to_string(student_options.scheme))},
+                       {"batch normalisation", student_options.normalises ? "on" : "off"},
+                       {"format of weights", to_string(student_options.precision.weights)},
+                       {"format of activations", to_string(student_options.precision.activations)},
+                       {"format of gradients", text_of_gradients(student_options.precision)},
+                       {"device", student_options.device.str()},
+                       {"freezing", text_of(options.freeze_from)},
+                       {"loss scale", text_of(options.loss_scale)},
+                       {"epochs", std::to_string(options.epochs)},
+                       {"batch", std::to_string(options.batch)},
+                       {"parts", std::to_string(options.parts)},
+                       {"label weight", text_of(options.loss.label_weight)},
+                       {"temperature", text_of(options.loss.temperature)},
+                       {"flip", options.augment.flip ? "on" : "off"},
+                       {"crop", std::to_string(options.augment.padding)},
+                       {"seed", std::to_string(options.seed)},
+                       {"hold-out", text_of(options.hold_out)},
+                       {"patience", std::to_string(options.patience)}};
+  for (std::size_t i = 0; i < teachers.size(); ++i) {
+    settings.push_back({"teacher " + std::to_string(i + 1), content_hash(teachers[i])});
+  }
+  std::string features;
+  for (const FeatureMatch& each : options.features) {
+    features += each.teacher + "=" + each.student + ":" + text_of(each.weight) + " ";
+  }
+  settings.push_back({"features", features});
+  add(settings, options.optimizer);
+  return settings;
+}
+
+}  // namespace halftone::train

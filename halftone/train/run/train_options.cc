@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/train/run/train_options.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <string>
+
+#include "halftone/base/error.h"
+#include "halftone/train/samples/validation_split.h"
+
+namespace halftone::train {
+namespace {
+
+/// Beyond it the loss itself might leave the range of float32.
+constexpr int kMaxScaleExponent = 64;
+
+[[noreturn]] void fail_usage(const std::string& text) { fail(ErrorKind::kUsage, text); }
+
+void check_batches(const TrainOptions& options, const data::Dataset& data) {
+  if (options.parts == 0 || options.batch == 0 || options.batch % options.parts != 0) {
+    fail_usage("batch: expected a multiple of the " + std::to_string(options.parts) +
+               " parts, found " + std::to_string(options.batch));
+  }
+  const Split split = split_samples(data.size(), options.hold_out, options.seed);
+  if (split.training.size() < options.batch) {
+    fail_usage(data.name() + ": expected at least the " + std::to_string(options.batch) +
+               " samples of a batch, found " + std::to_string(split.training.size()));
+  }
+  if (options.patience > 0 && split.held_out.empty()) {
+    fail_usage("patience: expected samples that are held out, found none");
+  }
+}
+
+void check_freezing(const TrainOptions& options) {
+  if (!(options.freeze_from >= 0 && options.freeze_from <= 1)) {
+    fail_usage("freezing: expected a share of the steps from 0 to 1, found " +
+               std::to_string(options.freeze_from));
+  }
+}
+
+void check_loss(const TrainOptions& options) {
+  const double lambda = options.loss.label_weight;
+  if (!(lambda >= 0 && lambda <= 1)) {
+    fail_usage("label weight: expected 0 to 1, found " + std::to_string(lambda));
+  }
+  if (!(options.loss.temperature > 0) || !std::isfinite(options.loss.temperature)) {
+    fail_usage("temperature: expected a number above 0, found " +
+               std::to_string(options.loss.temperature));
+  }
+  int exponent = 0;
+  const double scale = options.loss_scale;
+  const bool is_power_of_two = std::frexp(scale, &exponent) == 0.5;
+  if (!is_power_of_two || std::abs(exponent - 1) > kMaxScaleExponent) {
+    fail_usage("loss scale: expected a power of two from 2^-" + std::to_string(kMaxScaleExponent) +
+               " to 2^" + std::to_string(kMaxScaleExponent) + ", found " + std::to_string(scale));
+  }
+}
+
+void check_cache(const TrainOptions& options, std::size_t num_teachers) {
+  if (options.teacher_cache.empty()) return;
+  const std::string what = "a cache of teachers' answers ";
+  if (num_teachers == 0) fail_usage(what + "needs a teacher");
+  if (options.augment.changes()) {
+    fail_usage(what + "holds those to samples as they are; they differ for images that are moved");
+  }
+  if (!options.features.empty()) fail_usage(what + "holds no features to match");
+}
+
+}  // namespace
+
+void check_training(const TrainOptions& options, const data::Dataset& data,
+                    std::size_t num_teachers) {
+  check_batches(options, data);
+  check_freezing(options);
+  check_loss(options);
+  if (options.loss.label_weight > 0 && !data.has_labels()) {
+    fail_usage(data.name() + ": has no labels, which a label weight above 0 needs");
+  }
+  if (options.loss.label_weight < 1 && num_teachers == 0) {
+    fail_usage("a label weight below 1 needs a teacher");
+  }
+  if (!options.features.empty() && num_teachers == 0) fail_usage("features need a teacher");
+  check_cache(options, num_teachers);
+}
+
+}  // namespace halftone::train

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/train/samples/validation_split.h"
+
+#include <string>
+
+#include "halftone/base/error.h"
+#include "halftone/base/random.h"
+
+namespace halftone::train {
+
+Split split_samples(std::size_t samples, double share, std::uint64_t seed) {
+  if (!(share >= 0 && share < 1)) {
+    fail(ErrorKind::kUsage,
+         "hold out: expected a share from 0, below 1, found " + std::to_string(share));
+  }
+  auto wanted = static_cast<std::size_t>(share * static_cast<double>(samples));
+  Split split;
+  Random random(seed ^ 0xd1b54a32d192ed03U);
+  // Selection sampling: of the samples left, each is as likely among those still wanted.
+  for (std::size_t sample = 0; sample < samples; ++sample) {
+    const bool is_held_out = wanted > 0 && random.below(samples - sample) < wanted;
+    (is_held_out ? split.held_out : split.training).push_back(sample);
+    if (is_held_out) --wanted;
+  }
+  return split;
+}
+
+}  // namespace halftone::train
