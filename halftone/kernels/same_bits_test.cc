@@ -12,6 +12,8 @@
 #include "halftone/kernels/conv/byte_conv.h"
 #include "halftone/kernels/conv/depthwise_conv.h"
 #include "halftone/kernels/conv/int8_conv.h"
+#include "halftone/kernels/dense/cholesky.h"
+#include "halftone/kernels/dense/matmul.h"
 #include "halftone/kernels/encode/encode.h"
 #include "halftone/kernels/encode/quantize_rows.h"
 #include "halftone/kernels/int8_matmul/level_matmul.h"
@@ -167,6 +169,33 @@ TEST_P(SameBits, DepthwiseConv) {
   depthwise_conv(q.data(), weights, {0, shape.num_lines()}, {}, scratch.bytes(),
                  MatrixView<float>(y, shape.num_pixels(), kOutputs));
   EXPECT_EQ(checksum(y), 0x15eaeca503bafd5fu);
+}
+
+TEST_P(SameBits, DenseProducts) {
+  Random random(49);
+  const auto x = uniform_floats(random, kRows * kInputs);
+  const auto w = uniform_floats(random, kOutputs * kInputs);
+  const MatrixView<const float> weights(w, kOutputs, kInputs);
+  std::vector<float> y(kRows * kOutputs);
+  matmul(MatrixView<const float>(x, kRows, kInputs), transposed(weights),
+         MatrixView<float>(y, kRows, kOutputs));
+  std::vector<float> gram(kInputs * kInputs);
+  matmul(transposed(weights), weights, MatrixView<float>(gram, kInputs, kInputs));
+  EXPECT_EQ(checksum(y, gram), 0x2ddb89ce1748cef7u);
+}
+
+TEST_P(SameBits, Cholesky) {
+  Random random(50);
+  std::vector<double> x(3 * kOutputs * kOutputs);
+  for (double& value : x) value = 4 * random.uniform() - 2;
+  const MatrixView<const double> rows(x, 3 * kOutputs, kOutputs);
+  std::vector<double> u(kOutputs * kOutputs);
+  const MatrixView<double> factor(u, kOutputs, kOutputs);
+  matmul(transposed(rows), rows, factor, Update::kAssign, Region::kUpper);
+  ASSERT_TRUE(cholesky(factor));
+  std::vector<double> solved(x.begin(), x.begin() + kOutputs * 9);
+  solve_transposed(factor, MatrixView<double>(solved, kOutputs, 9));
+  EXPECT_EQ(checksum(u, solved), 0xea79cdc3251d0dbeu);
 }
 
 /// Of the products of 8-bit activations and weights of 3 bits in groups, both with offsets.

@@ -15,6 +15,11 @@ inline std::vector<std::uint32_t> bit_patterns(const std::vector<float>& values)
   for (const float value : values) bits.push_back(std::bit_cast<std::uint32_t>(value));
   return bits;
 }
+inline std::vector<std::uint64_t> bit_patterns(const std::vector<double>& values) {
+  std::vector<std::uint64_t> bits;
+  for (const double value : values) bits.push_back(std::bit_cast<std::uint64_t>(value));
+  return bits;
+}
 
 /// [rows, inputs] times the transpose of [outputs, inputs].
 struct MatmulExtents {

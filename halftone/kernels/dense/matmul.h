@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of dense matrices whose bits are the same on every target: the algebra of fits.
+#pragma once
+
+#include <cstddef>
+
+#include "halftone/base/view.h"
+
+namespace halftone::kernels {
+
+/// A factor of a product: a matrix in memory, or its transpose.
+template <typename T>
+struct Factor {
+  // NOLINTNEXTLINE(google-explicit-constructor): a matrix is a factor.
+  Factor(MatrixView<const T> matrix, bool transposed = false)
+      : stored(matrix), is_transposed(transposed) {}
+
+  [[nodiscard]] std::size_t rows() const { return is_transposed ? stored.cols() : stored.rows(); }
+  [[nodiscard]] std::size_t cols() const { return is_transposed ? stored.rows() : stored.cols(); }
+  /// Element (r, c), for references and tests.
+  [[nodiscard]] T operator()(std::size_t r, std::size_t c) const {
+    return is_transposed ? stored(c, r) : stored(r, c);
+  }
+
+  MatrixView<const T> stored;
+  bool is_transposed = false;
+};
+
+/// The transpose of a matrix as a factor.
+template <typename T>
+Factor<T> transposed(MatrixView<const T> matrix) {
+  return {matrix, true};
+}
+
+/// What happens to the matrix that receives a product.
+enum class Update {
+  kAssign,    ///< C = A B: sums start at 0
+  kAdd,       ///< C += A B: sums start at C, terms are added one by one
+  kSubtract,  ///< C -= A B: sums start at C, terms are subtracted one by one
+};
+
+/// Which elements of the result are computed; the others keep their values.
+enum class Region {
+  kAll,
+  kUpper,  ///< the diagonal and what is right of it
+};
+
+/// C[i, j] = sum_k A[i, k] B[k, j], or C plus or minus it. The terms are added in the order of k,
+/// each product and each sum rounded: no fused operation. The result is the same, bit for bit, on
+/// every target and for every blocking.
+/// @param a  [m, n]
+/// @param b  [n, o]
+/// @param c  [m, o]; overlaps neither factor
+void matmul(const Factor<double>& a, const Factor<double>& b, MatrixView<double> c,
+            Update update = Update::kAssign, Region region = Region::kAll) noexcept;
+void matmul(const Factor<float>& a, const Factor<float>& b, MatrixView<float> c,
+            Update update = Update::kAssign, Region region = Region::kAll) noexcept;
+
+/// The definition of matmul(), in plain loops.
+void matmul_reference(const Factor<double>& a, const Factor<double>& b, MatrixView<double> c,
+                      Update update, Region region) noexcept;
+void matmul_reference(const Factor<float>& a, const Factor<float>& b, MatrixView<float> c,
+                      Update update, Region region) noexcept;
+
+}  // namespace halftone::kernels
