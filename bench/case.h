@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the suite measures, and how it is described.
+// Cases: what the suite measures.
 #pragma once
 
 #include <functional>
@@ -11,19 +11,19 @@
 
 namespace halftone::bench {
 
-/// What one run must at least do.
+/// The least work of one run.
 struct Work {
   double bytes = 0;             ///< of weights, read once
-  std::optional<Limit> memory;  ///< where these are before; nothing: no such bound is known
+  std::optional<Limit> memory;  ///< where they lie before a run; none: unknown
   double operations = 0;
-  std::optional<Limit> unit;  ///< what does the operations; nothing: the same
+  std::optional<Limit> unit;  ///< what executes the operations; none: unknown
 };
 
-/// Something ready to run, as often as one likes.
+/// A prepared case, which can run any number of times.
 struct Prepared {
   std::function<void()> run;
-  std::string kernel;        ///< what runs: a kernel of a plan, a primitive of a peer
-  std::optional<Work> work;  ///< nothing where no bound makes sense, as for whole networks
+  std::string kernel;        ///< the kernel of a plan or the primitive of a peer
+  std::optional<Work> work;  ///< none where no bound makes sense, as for whole networks
 };
 
 struct Case {

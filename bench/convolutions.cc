@@ -30,7 +30,7 @@ std::size_t output_extent(const ConvLayerShape& shape) {
   return (shape.extent + 2 * (shape.kernel / 2) - shape.kernel) / shape.stride + 1;
 }
 
-/// Levels as quantize gives them: two bits that a convolution reads are in a small ratio.
+/// Levels as quantize makes them: the 2-bit inputs of a convolution have a small ratio.
 numerics::Basis activation_basis(int bits, Random& random) {
   return bits == 2 ? numerics::affine_basis(bits, 0.5F, 0)
                    : numerics::random_basis(random, bits, true);
@@ -67,7 +67,7 @@ kernels::ConvShape kernel_shape(const ConvLayerShape& shape) {
   return {1, {kernels::ConvAxis{}, axis, axis}, shape.channels, shape.outputs, shape.groups};
 }
 
-/// A layer of codes as the reference algorithm has it.
+/// A layer of codes in the layout of the reference algorithm.
 struct PlainConvLayer {
   kernels::ConvShape shape;
   std::size_t words;  ///< of a plane of a pixel

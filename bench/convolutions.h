@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions as users run them, as their kernels alone, by oneDNN and by the reference algorithm.
+// Convolutions: as users run them, the kernels alone, oneDNN, and the reference algorithm.
 #pragma once
 
 #include <cstddef>

@@ -15,7 +15,7 @@ namespace {
 
 using Sessions = std::vector<std::unique_ptr<runtime::Session>>;
 
-/// What a plan's fully connected layers run on.
+/// The kernel of a plan's fully connected layers.
 std::string kernels_of(const runtime::Plan& plan) {
   std::string names;
   for (const runtime::Step& step : plan.steps()) {
@@ -51,7 +51,7 @@ ir::Graph layer_graph(const LayerShape& shape, const LayerFormat& format) {
   return graph;
 }
 
-/// What a kernel does for a layer; no unit for kernels that this suite does not know.
+/// The work of a kernel on a layer; no unit for kernels that this suite does not know.
 Work work_of(const std::string& kernel, const LayerShape& shape, const LayerFormat& format) {
   const double products =
       static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.o);

@@ -15,16 +15,16 @@ struct LayerShape {
   std::size_t o = 0;
 };
 
-/// Where weights are when a run begins.
+/// Where the weights lie when a run begins.
 enum class Residence {
-  kHot,   ///< where the last run left them
+  kHot,   ///< where the previous run left them
   kCold,  ///< in memory: runs take turns among copies that together exceed the last cache four
           ///< times
 };
 /// How many copies of weights make runs cold, or 1.
 std::size_t num_copies(Residence residence, std::size_t weight_bytes);
 
-/// How the numbers of a layer are stored; 0 bits stand for float32.
+/// Number formats of a layer; 0 bits mean float32.
 struct LayerFormat {
   int weight_bits = 0;
   int input_bits = 0;     ///< of the basis the float32 input is encoded in, inside the run
@@ -35,11 +35,11 @@ struct LayerFormat {
 Prepared prepare_layer(const LayerShape& shape, const LayerFormat& format, Residence residence,
                        int threads);
 
-/// 784-700-10: tanh between, softmax at the end; weights and inputs of both layers in `bits` bits
-/// with offsets, or float32 for 0 bits.
+/// 784-700-10 with tanh and a final softmax. Weights and inputs of both layers have `bits` bits
+/// with offsets; 0 bits mean float32.
 Prepared prepare_network(int bits, std::size_t batch, int threads);
 
-/// The same network of `bits` bits computed by PlainNetwork, image by image, on one thread.
+/// The same network with `bits` bits on PlainNetwork, image by image, on one thread.
 Prepared prepare_plain_network(int bits, std::size_t batch);
 
 }  // namespace halftone::bench

@@ -18,7 +18,7 @@
 #define HALFTONE_BENCH_LIMITS_ONCE_
 namespace halftone::bench {
 
-/// What a loop did, and a number that depends on all of it.
+/// The work of a loop, and a number that depends on all of it.
 struct Done {
   double amount = 0;
   double check = 0;
@@ -41,7 +41,7 @@ constexpr std::size_t kPasses = 64;
 
 double CheckOf(VWords v) { return static_cast<double>(hn::GetLane(v)); }
 
-/// Reads the data, small ones again and again: kStreams parts of them front to back, side by side.
+/// Reads the data in kStreams parallel streams, front to back; small data repeatedly.
 template <std::size_t kStreams>
 HWY_INLINE Done ReadStreams(std::span<const std::uint64_t> data) {
   const DWords d;
@@ -71,7 +71,7 @@ HWY_INLINE Done ReadStreams(std::span<const std::uint64_t> data) {
 }
 
 Done Read(std::span<const std::uint64_t> data) { return ReadStreams<1>(data); }
-/// More requests are under way at once: on some machines memory is half as fast again.
+/// Keeps more requests in flight: on some machines memory is half as fast again.
 Done ReadFourStreams(std::span<const std::uint64_t> data) { return ReadStreams<4>(data); }
 
 Done MultiplyAddFloats(std::span<const std::uint64_t> data) {
@@ -141,7 +141,7 @@ using kernels::HWY_NAMESPACE::kChunkWords;
 using kernels::HWY_NAMESPACE::Popcount;
 using kernels::HWY_NAMESPACE::WidenCounts;
 
-/// In how many bits four vectors differ from each of the data.
+/// Counts the bits in which four vectors differ from each vector of the data.
 Done CountBits(std::span<const std::uint64_t> data) {
   const DWords d;
   constexpr std::size_t kStreams = 4;
@@ -236,7 +236,7 @@ HWY_EXPORT(LookUpsPerProduct);
 
 namespace {
 
-/// The bytes a loop runs over: well inside a level of memory, or far outside every cache.
+/// Bytes that a loop reads: well inside a cache level, or far outside every cache.
 std::size_t data_bytes(Limit limit) {
   switch (limit) {
     case Limit::kL2:
@@ -248,7 +248,7 @@ std::size_t data_bytes(Limit limit) {
     case Limit::kL1:
       return caches().l1 / 2;
     default:
-      return caches().l1 / 8;  // for what computes: safely there
+      return caches().l1 / 8;  // compute loops stay in the first level
   }
 }
 

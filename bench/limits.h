@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast one core is at most: loops that do nothing but read, or nothing but compute.
+// Upper limits of one core: loops that only read or only compute.
 #pragma once
 
 #include "bench/case.h"
@@ -16,8 +16,8 @@ namespace halftone::bench {
 /// - kLookUp: one entry is 1 (vpermw on AVX-512; elsewhere pshufb).
 Prepared prepare_limit(Limit limit);
 
-/// How many entries a multiplication of one plane of weights by 8-bit activations looks up for
-/// each product, on the target in force.
+/// Look-ups per product when a plane of weights multiplies 8-bit activations, on the current
+/// target.
 double look_ups_per_product();
 
 }  // namespace halftone::bench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the suite must know of the machine, and what it runs on.
+// Facts about the machine that the suite needs.
 #pragma once
 
 #include <cstddef>
@@ -20,13 +20,13 @@ const Caches& caches();
 /// "AMD EPYC", or "unknown".
 std::string processor_name();
 
-/// The levels of memory and the units of a core, each with a speed that bounds kernels.
+/// Memory levels and execution units of a core. The speed of each bounds kernels.
 enum class Limit { kL1, kL2, kL3, kDram, kFloat, kInt8, kBinary, kLookUp };
 
 /// "L1", "DRAM", "f32", "int8", ...
 const char* to_string(Limit limit);
 
-/// The fastest level of memory in which so many bytes stay between runs, beside other things.
+/// The fastest memory level that keeps so many bytes between runs, with room for other data.
 Limit level_that_holds(std::size_t bytes);
 
 }  // namespace halftone::bench

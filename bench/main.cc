@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The suite: our layers and networks beside those of others, in one run on one machine.
+// The suite: our layers and networks beside their peers, in one run on one machine.
 #include <CLI/CLI.hpp>
 #include <exception>
 #include <fstream>
@@ -60,7 +60,7 @@ void run(const Options& options) {
   if (options.list) return list(suites, filter);
   restrict_onednn(options.simd);
   kernels::use_simd_target(options.simd);
-  set_num_threads(std::max(2, options.threads));  // what a plan may use, it says itself
+  set_num_threads(std::max(2, options.threads));  // plans set their own limit
   initialize(options.run);
   nlohmann::ordered_json json = {{"machine", describe_machine(options)}};
   std::cout << describe_run(options);

@@ -38,7 +38,7 @@ constexpr std::array kIsas = {Isa{"SSE4", dnnl::cpu_isa::sse41, "SSE4.1"},
                               Isa{"", dnnl::cpu_isa::avx512_core_bf16, "AVX-512 VNNI, bf16"},
                               Isa{"", dnnl::cpu_isa::avx512_core_amx, "AMX"}};
 
-/// The weights of a peer, as often as runs take turns.
+/// The weights of a peer, one copy for each session that takes turns.
 std::vector<std::shared_ptr<AlignedBuffer>> copies(std::shared_ptr<AlignedBuffer> first,
                                                    Residence residence) {
   const std::size_t count = num_copies(residence, first->size_bytes());
@@ -65,8 +65,7 @@ std::vector<float> random_floats(std::size_t count) {
   return values;
 }
 
-/// What an inner product of oneDNN reads and writes, and its primitive for each copy of the
-/// weights.
+/// Memory and primitives of a oneDNN inner product, one primitive per copy of the weights.
 struct OneDnnLayer {
   std::string layout;
   AlignedBuffer x;
@@ -91,7 +90,7 @@ struct Layout {
 constexpr std::array kLayouts = {Layout{Tag::any, "any"}, Layout{Tag::ab, "oi"},
                                  Layout{Tag::ba, "io"}};
 
-/// What the three layouts share.
+/// Shared by the three layouts.
 struct OneDnnProblem {
   LayerShape shape;
   bool int8;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers as others compute them. bench/peers.md says how, and what is inside the time.
+// Layers on other libraries. bench/peers.md says how, and what the time includes.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ Prepared prepare_onednn_int8(const LayerShape& shape, Residence residence, int t
 /// OpenBLAS in float32: sgemv for one row, sgemm for more.
 Prepared prepare_openblas(const LayerShape& shape, Residence residence, int threads);
 
-/// Makes oneDNN use no instructions that the SIMD target of the kernels lacks. Call it before
-/// anything of oneDNN. "AVX2", ... or "auto" for no restriction.
+/// Restricts oneDNN to the instructions of the kernels' SIMD target. Call it before any use of
+/// oneDNN. "AVX2", ... or "auto" for no restriction.
 void restrict_onednn(const std::string& simd);
 
 /// "oneDNN 2.6.3, AVX2" and "OpenBLAS 0.3.21, Zen": versions, and what was chosen at run time.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reference algorithm, written plainly: what a network of few bits costs without kernels made
-// for it.
+// A plain implementation of the reference algorithm: the cost of a low-bit network without special
+// kernels.
 #pragma once
 
 #include <cstddef>

@@ -17,10 +17,10 @@ using report::Table;
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-/// The figures of a row; not a number where there is none.
+/// The figures of a row; NaN where there is none.
 struct Figures {
   double seconds = 0;
-  std::vector<double> ratios;  ///< how many times as fast as each baseline
+  std::vector<double> ratios;  ///< speed-up over each baseline
   double bytes_per_second = kNone;
   double operations_per_second = kNone;
   std::optional<Bound> bound;
@@ -45,7 +45,7 @@ Figures figures_of(const Row& row, const Outcome& outcome) {
   return figures;
 }
 
-/// Three digits that count.
+/// Three significant digits.
 std::string three_digits(double value) {
   return format_number(value, value < 10 ? 2 : value < 100 ? 1 : 0);
 }

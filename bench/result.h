@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From times to tables: medians, ratios, fractions of what the machine can do.
+// From times to tables: medians, ratios, fractions of the machine's limits.
 #pragma once
 
 #include <map>
@@ -31,20 +31,20 @@ struct Outcome {
   std::vector<std::string> comparisons;
   std::vector<Row> rows;
   Rates rates;              ///< of the limits, measured between the rows
-  double wall_per_cpu = 1;  ///< of the rows on one thread: above 1 the machine did other things
+  double wall_per_cpu = 1;  ///< of the rows on one thread; above 1 the machine was busy
 };
 
-/// The middle one of the sorted values, or the mean of the middle two. @pre not empty
+/// The median. @pre not empty
 double median(std::vector<double> values);
-/// The median distance from the median, as a part of it.
+/// The median distance from the median, relative to the median.
 double spread(const std::vector<double>& values);
 
-/// The shortest time in which one core could do some work.
+/// The shortest time that one core needs for some work.
 struct Bound {
   double seconds = 0;
-  Limit limit = Limit::kL1;  ///< what takes so long
+  Limit limit = Limit::kL1;  ///< what bounds it
 };
-/// The longer of the times to read the bytes and to do the operations, as far as both are known.
+/// The longer of the times to read the bytes and to execute the operations, where known.
 std::optional<Bound> bound_of(const Work& work, const Rates& rates);
 
 /// A table, with a line of the limits below, and one about a busy machine.

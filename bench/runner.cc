@@ -38,7 +38,7 @@ class Collector : public benchmark::BenchmarkReporter {
   std::map<std::string, Times> times_;
 };
 
-/// @param wall  the clock on the wall decides how many runs make a repetition
+/// @param wall  wall time, not processor time, decides how many runs make a repetition
 void register_case(const std::string& name, std::function<void()> run, bool wall) {
   auto* registered =
       benchmark::RegisterBenchmark(name.c_str(), [run = std::move(run)](benchmark::State& state) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Google Benchmark as the suites use it: the repetitions of all cases in random order, so that
-// whatever else a machine does falls on all of them. Suites on one thread are timed by what the
-// process used of a processor, suites with more in them by the clock on the wall.
+// Runs suites on Google Benchmark: the repetitions of all cases in random order, so that other load
+// affects all of them. Suites on one thread use processor time, others wall time.
 #pragma once
 
 #include <regex>
@@ -16,11 +15,11 @@ struct RunOptions {
   double min_seconds = 0.05;  ///< of one repetition
 };
 
-/// Sets Google Benchmark up. Call it once, first.
+/// Initialises Google Benchmark. Call it once, before anything else.
 void initialize(const RunOptions& options);
 
-/// Prepares and measures the cases whose names have a match, what they are compared with, and the
-/// limits that bound them. No rows if nothing matches.
+/// Prepares and measures the cases whose names match, their baselines, and the limits that bound
+/// them. No rows if nothing matches.
 /// @throws Error as the cases' prepare()
 Outcome run_suite(const Suite& suite, const std::regex& filter);
 

@@ -7,7 +7,7 @@
 namespace halftone::bench {
 namespace {
 
-/// The share of the lanes that falls to the rank with most of them.
+/// Share of the lanes on the rank that has the most.
 double longest_share(const SharedWork& work, std::size_t ranks) {
   if (work.grows) return 1;
   const std::size_t most = (work.lanes + ranks - 1) / ranks;

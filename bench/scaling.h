@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long work takes on more machines than there are.
+// Predicts run times on many machines.
 #pragma once
 
 #include <cstddef>
@@ -10,29 +10,29 @@
 
 namespace halftone::bench {
 
-/// Sums of one size that ranks make together, one after another.
+/// All-reduce sums of one size, one after another.
 struct Sums {
   double bytes = 0;
   double count = 1;
 };
 
-/// Work that ranks divide into lanes of equal length, summing what comes of them.
+/// Work that ranks divide into lanes of equal length, followed by sums of the results.
 struct SharedWork {
   std::string name;
-  double startup_s = 0;  ///< before anything begins; the same for any number of ranks
-  double alike_s = 0;    ///< what every rank does alike
-  double shared_s = 0;   ///< what they divide
+  double startup_s = 0;  ///< start-up, the same for any number of ranks
+  double alike_s = 0;    ///< work that every rank repeats
+  double shared_s = 0;   ///< work that the ranks divide
   std::size_t lanes = 1;
   std::vector<Sums> sums{};
-  bool grows = false;  ///< every rank adds as many lanes again: weak scaling
+  bool grows = false;  ///< weak scaling: the number of lanes grows with the ranks
 };
 
-/// Where ranks run.
+/// The machine or cluster that ranks run on.
 struct Cluster {
   std::string name;
   spmd::Link link;
-  std::size_t cores = 0;  ///< that all ranks share; 0: each has one to itself
-  bool halving = false;   ///< sums by recursive halving and doubling instead of psum()'s way
+  std::size_t cores = 0;  ///< shared by all ranks; 0: each rank has its own
+  bool halving = false;   ///< recursive halving and doubling instead of psum()'s algorithm
 };
 
 /// Seconds of the sums of a work.
@@ -42,7 +42,7 @@ double sum_seconds(const SharedWork& work, std::size_t ranks, const Cluster& clu
 double predict_seconds(const SharedWork& work, std::size_t ranks, const Cluster& cluster);
 /// T(1) / (p T(p)) without the startup; of work that grows, T(1) / T(p).
 double efficiency(const SharedWork& work, std::size_t ranks, const Cluster& cluster);
-/// Tells apart what two ranks divide and what they do alike, from how long one and two took.
+/// Computes the divided and the repeated work from the times of one and two ranks.
 /// @param work  all but alike_s and shared_s; does not grow
 SharedWork with_times(SharedWork work, double one_s, double two_s, const Cluster& cluster);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of docs/scaling.md, from what scripts/scaling.sh has measured: JSON on standard input.
+// Prints the tables of docs/scaling.md from measurements of scripts/scaling.sh, JSON on standard
+// input.
 //     {"here": {LINK, "cores": 2}, "clusters": [{"name", LINK}],
 //      "measured": [{"name", "startup_s", "lanes", "sums": [[bytes, count]], "seconds": [[ranks,
 //      s]]}], "predicted": [{"name", "alike_s", "shared_s", "lanes", "sums", "grows"}]}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shapes and number systems that are measured.
+// Lists the measured shapes and number systems.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What imports is written in both formats and read again.
+// An imported graph is written in both formats and read again.
 #include <cstddef>
 #include <cstdint>
 #include <span>

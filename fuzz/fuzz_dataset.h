@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the fuzz targets of data sets share.
+// Shared by the fuzz targets of data sets.
 #pragma once
 
 #include <algorithm>

@@ -6,8 +6,8 @@
 #include "fuzz/fuzz_dataset.h"
 #include "halftone/data/hdf5.h"
 
-// The HDF5 library runs in a child process, whose end, whatever the cause, must be an Error here.
-// The library asks for any amount of memory that a file names and copes with not getting it.
+// The HDF5 library runs in a child process. Any end of it must be an Error here. The library may
+// request as much memory as a file names; it copes with a failed allocation.
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 
 // Keeps a child that a sanitizer stops from writing an artifact, and one that loops from being

@@ -7,7 +7,7 @@
 #include "halftone/formats/onnx/export.h"
 #include "halftone/formats/onnx/import.h"
 
-/// What imports must export, unless ONNX has no word for it, and what was exported must import.
+/// An imported graph must export, unless ONNX cannot express it, and the export must import.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace halftone;
   try {

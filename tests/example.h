@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the bundled example lies.
+// Location of the bundled example.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first complete job, the whole way: the bundled network at 3, 2 and 1 bits keeps the accuracy
-// and size the project promises.
+// End to end: the bundled network at 3, 2 and 1 bits has the accuracy and size that the project
+// promises.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX's own test cases, one small model per case with inputs and expected outputs, as the Debian
-// package libonnx-testdata has them (ONNX 1.12, operator set 17): imported, planned and run.
+// Imports, plans and runs ONNX's own test cases from the Debian package libonnx-testdata
+// (ONNX 1.12, operator set 17). A case is a small model with inputs and expected outputs.
 //
-// An input that decides a shape (axes, sizes, a condition) has to be known when a network is
-// imported. So a case is imported as it is; if that is refused, with all inputs but the first as
-// constants; and if that is refused, with all of them.
+// An input that determines a shape (axes, sizes, a condition) must be known during the import. So a
+// case is imported as it is; if that is refused, with all inputs but the first as constants; and if
+// that is refused too, with all inputs as constants.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,12 +31,12 @@ using formats::OnnxOptions;
 using onnx_pb::ModelProto;
 using onnx_pb::TensorProto;
 
-/// Float outputs differ by at most this share of what is expected, and this much besides: the
-/// expected values are float32 themselves, sums of numbers around 1.
+/// Relative and absolute tolerance of float outputs. The expected values are float32 themselves,
+/// sums of numbers around 1.
 constexpr float kRelative = 1e-5F;
 constexpr float kAbsolute = 2e-6F;
-/// float16 and bfloat16 become float32 here, where the expected values were rounded: by half a unit
-/// in the last of 11 or 8 bits per operation, of which the cases have few.
+/// float16 and bfloat16 become float32 here, while the expected values were rounded after each of a
+/// few operations, by half a unit in the last of 11 or 8 bits.
 constexpr float kHalfRelative = 1.0F / 512;
 constexpr float kBfloatRelative = 1.0F / 64;
 
@@ -55,7 +55,7 @@ Message parsed(const fs::path& path) {
   return message;
 }
 
-/// @param infos  what the model says about these tensors
+/// @param infos  the model's declarations of these tensors
 template <typename Infos>
 std::vector<TensorProto> tensors_in(const fs::path& folder, const std::string& prefix,
                                     const Infos& infos) {
@@ -64,7 +64,7 @@ std::vector<TensorProto> tensors_in(const fs::path& folder, const std::string& p
     const fs::path path = folder / (prefix + std::to_string(i) + ".pb");
     if (!fs::exists(path)) break;
     tensors.push_back(parsed<TensorProto>(path));
-    // These files call the bits of bfloat16 numbers uint16.
+    // These files store bfloat16 values as uint16.
     if (infos[i].type().tensor_type().elem_type() == TensorProto::BFLOAT16) {
       tensors.back().set_data_type(TensorProto::BFLOAT16);
     }
@@ -77,7 +77,7 @@ float relative_tolerance(std::int32_t data_type) {
   return data_type == TensorProto::BFLOAT16 ? kBfloatRelative : kRelative;
 }
 
-/// What is wrong with an output; empty if it is right.
+/// Describes the error of an output; empty if it is right.
 std::string difference(const ir::Tensor& found, const TensorProto& expected_proto) {
   const ir::Tensor expected = formats::onnx::decode_tensor(expected_proto, nullptr);
   if (found.type() != expected.type()) {
@@ -98,7 +98,7 @@ std::string difference(const ir::Tensor& found, const TensorProto& expected_prot
   return "";
 }
 
-/// Imports a model with the inputs from `first` on as constants; with none where it is refused.
+/// Imports a model with the inputs from `first` on as constants; nullopt if it is refused.
 std::optional<ir::Graph> imported(const ModelProto& model, const std::vector<TensorProto>& inputs,
                                   std::size_t first, std::string& refusal) {
   try {
@@ -123,7 +123,7 @@ std::size_t batch_of(const ir::Graph& graph, const std::vector<ir::Tensor>& inpu
   return 1;
 }
 
-/// Runs a graph on one set of tensors; returns what is wrong.
+/// Runs a graph on one set of tensors and describes the error.
 std::string run(const ir::Graph& graph, const std::vector<TensorProto>& inputs,
                 const std::vector<TensorProto>& outputs) {
   std::vector<ir::Tensor> tensors;
@@ -141,7 +141,7 @@ std::string run(const ir::Graph& graph, const std::vector<TensorProto>& inputs,
   return "";
 }
 
-/// Runs a case; returns why it is not right, empty if it is.
+/// Runs a case and describes the error; empty if it is right.
 std::string failure(const fs::path& folder) {
   try {
     const auto model = parsed<ModelProto>(folder / "model.onnx");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program as a process, for the tests of this folder.
+// Runs the program as a process, for the tests in this folder.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -87,7 +87,7 @@ class Program : public WithFolder {
     return {WEXITSTATUS(status), text_of(path("stdout")), text_of(path("stderr"))};
   }
 
-  /// Runs what must fail: one line on stderr, nothing on stdout.
+  /// Runs a command that must fail with one line on stderr and nothing on stdout.
   void expect_failure(const std::string& arguments, int code, const std::string& message) const {
     const Outcome outcome = run(arguments);
     EXPECT_EQ(outcome.code, code) << arguments << "\n" << outcome.err;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program as a user or script runs it: results, exit codes, messages, and nothing half-written.
+// The program as a user or script runs it: results, exit codes, messages, no partial files.
 #include "tests/program.h"
 
 #include <gmock/gmock.h>
@@ -370,7 +370,7 @@ TEST_F(Program, WritesAllOrNothing) {
   std::filesystem::create_directory(path("folder.circle"));
   expect_failure("quantize " + kModel + " -o " + path("folder.circle") + arguments, 3,
                  "not a regular file");
-  // A limit on the size of files stands in for a full disk.
+  // A limit on the file size simulates a full disk.
   const std::string command = "bash -c \"ulimit -f 16; '" + std::string(HALFTONE_PROGRAM) +
                               "' convert " + kModel + " " + path("big.circle") +
                               "\" > /dev/null 2> '" + path("err") + "'";
@@ -383,7 +383,7 @@ TEST_F(Program, WritesAllOrNothing) {
 }
 
 TEST_F(Program, EndsByASignalAndLeavesNothing) {
-  // Takes minutes, if it is let.
+  // Would take minutes without the signal.
   std::ofstream(path("long.toml")) << "[fit]\nbasis_solver = \"gradient\"\niterations = 100000\n";
   std::ofstream(path("old.circle")) << "old";
   const std::vector<std::string> arguments = {HALFTONE_PROGRAM,   "quantize", kModel,   "-o",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verbs that train as a user or script runs them.
+// The training verbs as a user or script runs them.
 #include <nlohmann/json.hpp>
 
 #include "halftone/data/npy.h"
@@ -31,7 +31,7 @@ TEST_F(TrainingProgram, DistillsATeacherToTheSameFileOnAnyDevices) {
   EXPECT_TRUE(distill("2") == one);
   const Outcome eval = run("eval " + path("s.circle") + " --data " + kExample + " --json");
   EXPECT_GT(json::parse(eval.out).at("value"), 0.9);
-  // A student in few bits learns on; with labels alone too.
+  // A low-bit student continues to learn, also from labels alone.
   const Outcome again = run("distill --teacher " + kModel + " --student " + path("s.circle") +
                             " -o " + path("t.onnx") + data + " --label-weight 1 --optimizer sgd");
   EXPECT_EQ(again.code, 0) << again.err;
@@ -177,7 +177,7 @@ TEST_F(TrainingProgram, IsInterruptedAndGoesOnToTheSameFile) {
   EXPECT_EQ(csv.substr(0, csv.find('\n')), "epoch,loss,agreement,held_out,rate,seconds");
   EXPECT_EQ(std::ranges::count(csv, '\n'), 7);
   EXPECT_THAT(text_of(path("run.svg")), HasSubstr("</svg>"));
-  // A checkpoint cut short stays as it is, and is named.
+  // A truncated checkpoint is named and not overwritten.
   std::filesystem::resize_file(path("run.ckpt"), 1000);
   expect_failure(train("s.onnx", keep + " --resume"), 3, path("run.ckpt") + ": cut short");
   EXPECT_EQ(std::filesystem::file_size(path("run.ckpt")), 1000U);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Networks that others published, where the data for development is at hand: they reproduce their
-// outputs and accuracies, in every format there is of them.
+// Published networks reproduce their outputs and accuracies in every format that is available. They
+// need the data for development (HALFTONE_DATA).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -72,7 +72,7 @@ TEST_P(PublishedAccuracy, IsReproduced) {
 }
 
 constexpr const char* kCifar = "cifar10/lossless_test_761.bin";
-// The integer files are held to the accuracy of their float twins.
+// Integer files must reach the accuracy of their float versions.
 INSTANTIATE_TEST_SUITE_P(
     Models, PublishedAccuracy,
     testing::Values(Accuracy{"mnist_lstm.tflite", "mnist", "", 1.0 / 255, 1000, 0.978, 0.001},
@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 using Int8Network = PublishedNetwork;
 
-/// FNV-1a of bytes that come in pieces.
+/// Incremental FNV-1a hash.
 class Hash {
  public:
   void add(std::span<const std::byte> bytes) {
@@ -100,10 +100,9 @@ class Hash {
   std::uint64_t value_ = 0xcbf29ce484222325U;
 };
 
-/// What TensorFlow Lite's reference kernels (tflite-runtime 2.14.0, Interpreter with
-/// OpResolverType.BUILTIN_REF and experimental_preserve_all_tensors) leave in the outputs of the
-/// operators for the first 20 images, one image after the other. Convolutions that an ADD
-/// overwrites are missing.
+/// Hashes of operator outputs from TensorFlow Lite's reference kernels (tflite-runtime 2.14.0,
+/// Interpreter with OpResolverType.BUILTIN_REF and experimental_preserve_all_tensors), for the
+/// first 20 images, one image after the other. Convolutions that an ADD overwrites are missing.
 constexpr std::pair<const char*, std::uint64_t> kResnet8Codes[] = {
     {"CONV_2D", 0xf449540fd91ad572U},
     {"CONV_2D", 0xc5738cfe1de694ccU},

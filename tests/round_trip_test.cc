@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Networks keep their meaning from format to format.
+// Networks compute the same after conversion between formats.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -57,7 +57,7 @@ TEST_F(RoundTrip, KeepsCodesBasesAndOffsetsInEveryFormat) {
     formats::save_model(quantized.graph, path(name));
     const ir::Graph loaded = load(path(name));
     EXPECT_TRUE(std::isinf(closeness(loaded, quantized.graph))) << name << " gives other numbers";
-    // Reading and writing settles: names that a format has no place for are lost once.
+    // A second round trip changes nothing more: names that a format cannot store are lost once.
     formats::save_model(loaded, path(std::string("second_") + name));
     formats::save_model(load(path(std::string("second_") + name)),
                         path(std::string("third_") + name));
@@ -79,7 +79,7 @@ TEST_F(RoundTrip, WritesBasesWithoutOffsetAsThePublishedOperator) {
   EXPECT_GT(closeness(load(path("lq.circle")), quantized.graph), 100);
 }
 
-/// Where real networks and expected outputs are; empty if they are not there.
+/// Folder of real networks and expected outputs; empty if it is absent.
 std::filesystem::path shared_data() {
   const char* named = std::getenv("HALFTONE_DATA");
   std::filesystem::path folder =

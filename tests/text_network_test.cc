@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network that reads text, the whole way: from a file with tied embeddings as exporters write
-// them through the quantizer to files of every format.
+// End to end with a text network: from a file with tied embeddings, as exporters write them,
+// through the quantizer to files of every format.
 #include <gtest/gtest.h>
 
 #include "halftone/base/testing.h"
@@ -88,7 +88,7 @@ activation_bits = "none"
     const auto found = compress::evaluate(loaded, texts(3), &graph, {});
     EXPECT_GT(found.reference->sqnr_db, 20) << name;
     EXPECT_GT(found.reference->agreement, 0.9) << name;
-    // The table that is looked up is the one that is multiplied with.
+    // Look-up and product use the same table.
     const ir::Node& head = loaded.node(*loaded.producer(loaded.outputs()[0]));
     const auto readers = loaded.consumers(head.inputs[1]);
     EXPECT_EQ(readers.size(), 2U) << name;

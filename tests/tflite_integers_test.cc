@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators on codes of 8 bits in TFLite files, against the codes that TensorFlow Lite's reference
-// kernels give: exactly.
+// 8-bit operators of TFLite files give exactly the codes of TensorFlow Lite's reference kernels.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -269,8 +268,8 @@ std::vector<std::int32_t> codes_of(const ir::Tensor& tensor) {
   return ir::test::elements<std::int32_t>(wide);
 }
 
-/// With a folder in HALFTONE_TFLITE_CASES the files are written there as well: what
-/// tflite_integer_codes.h was made from.
+/// If HALFTONE_TFLITE_CASES names a folder, the files are written there too. tflite_integer_codes.h
+/// was made from them.
 TEST(TfliteIntegers, AreThoseOfTheReferenceKernels) {
   const char* folder = std::getenv("HALFTONE_TFLITE_CASES");
   for (const Case& test : cases()) {
