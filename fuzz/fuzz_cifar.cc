@@ -3,7 +3,7 @@
 #include "halftone/data/open_dataset.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace halftone::formats;
+  using namespace halftone::data;
   exercise_dataset([&] { return dataset_from_cifar("fuzz", {nullptr, as_bytes(data, size)}, {}); });
   return 0;
 }

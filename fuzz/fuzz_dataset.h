@@ -11,7 +11,7 @@
 #include "halftone/base/error.h"
 #include "halftone/data/dataset.h"
 
-namespace halftone::formats {
+namespace halftone::data {
 
 /// Opens a data set and reads its first and last samples and labels. An Error is a normal outcome.
 template <typename Open>
@@ -39,4 +39,4 @@ inline std::span<const std::byte> as_bytes(const std::uint8_t* data, std::size_t
   return std::as_bytes(std::span(data, size));
 }
 
-}  // namespace halftone::formats
+}  // namespace halftone::data

@@ -30,7 +30,7 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace halftone::formats;
+  using namespace halftone::data;
   exercise_dataset([&] { return open_hdf5_image("fuzz", as_bytes(data, size), {}); });
   return 0;
 }

@@ -4,7 +4,7 @@
 #include "halftone/data/open_dataset.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace halftone::formats;
+  using namespace halftone::data;
   if (size == 0) return 0;
   const auto bytes = as_bytes(data + 1, size - 1);
   const std::size_t label_bytes = std::min<std::size_t>(std::size_t{data[0]} * 4, bytes.size());

@@ -7,7 +7,7 @@
 #include "halftone/data/open_dataset.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace halftone::formats;
+  using namespace halftone::data;
   const auto bytes = as_bytes(data, size);
   const FileBytes file{nullptr, bytes};
   exercise_dataset([&] { return dataset_from_npy("fuzz", file, {}, {}); });
