@@ -7,9 +7,9 @@
 
 #include "halftone/kernels/conv/bit_conv.h"
 #include "halftone/numerics/test_data.h"
-#include "halftone/runtime/onednn.h"
-#include "halftone/runtime/onednn_primitive.h"
-#include "halftone/runtime/session.h"
+#include "halftone/runtime/execute/session.h"
+#include "halftone/runtime/onednn/onednn.h"
+#include "halftone/runtime/onednn/primitive.h"
 #include "halftone/runtime/test_graphs.h"
 
 // As the reference was compiled. Without it x86-64 has no instruction that counts bits.

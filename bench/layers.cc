@@ -7,7 +7,7 @@
 #include "bench/limits.h"
 #include "bench/plain_network.h"
 #include "halftone/numerics/test_data.h"
-#include "halftone/runtime/session.h"
+#include "halftone/runtime/execute/session.h"
 #include "halftone/runtime/test_graphs.h"
 
 namespace halftone::bench {

@@ -14,8 +14,8 @@
 
 #include "halftone/base/buffer.h"
 #include "halftone/base/random.h"
-#include "halftone/runtime/onednn.h"
-#include "halftone/runtime/onednn_primitive.h"
+#include "halftone/runtime/onednn/onednn.h"
+#include "halftone/runtime/onednn/primitive.h"
 
 namespace halftone::bench {
 namespace {

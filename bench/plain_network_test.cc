@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "halftone/base/testing.h"
-#include "halftone/runtime/session.h"
+#include "halftone/runtime/execute/session.h"
 #include "halftone/runtime/testing.h"
 
 namespace halftone::bench {

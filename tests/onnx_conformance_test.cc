@@ -21,7 +21,7 @@
 #include "halftone/base/file.h"
 #include "halftone/formats/onnx/import.h"
 #include "halftone/formats/onnx/tensors.h"
-#include "halftone/runtime/session.h"
+#include "halftone/runtime/execute/session.h"
 
 namespace halftone {
 namespace {

@@ -16,7 +16,7 @@
 #include "halftone/formats/model.h"
 #include "halftone/passes/float_ends.h"
 #include "halftone/passes/simplify.h"
-#include "halftone/runtime/session.h"
+#include "halftone/runtime/execute/session.h"
 
 namespace halftone {
 namespace {

@@ -13,7 +13,7 @@
 #include "halftone/data/open_dataset.h"
 #include "halftone/formats/model.h"
 #include "halftone/passes/simplify.h"
-#include "halftone/runtime/session.h"
+#include "halftone/runtime/execute/session.h"
 #include "tests/example.h"
 
 namespace halftone {

@@ -9,7 +9,7 @@
 #include "halftone/formats/circle/operator_code.h"
 #include "halftone/formats/circle/testing.h"
 #include "halftone/passes/simplify.h"
-#include "halftone/runtime/session.h"
+#include "halftone/runtime/execute/session.h"
 #include "tflite_integer_codes.h"
 
 namespace halftone {

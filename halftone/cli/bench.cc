@@ -10,7 +10,7 @@
 #include "halftone/cli/command.h"
 #include "halftone/ir/symbolic_batch.h"
 #include "halftone/report/report.h"
-#include "halftone/runtime/profile.h"
+#include "halftone/runtime/execute/profile.h"
 
 namespace halftone::cli {
 namespace {

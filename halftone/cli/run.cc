@@ -8,7 +8,7 @@
 #include "halftone/cli/command.h"
 #include "halftone/data/npy.h"
 #include "halftone/report/report.h"
-#include "halftone/runtime/session.h"
+#include "halftone/runtime/execute/session.h"
 
 namespace halftone::cli {
 namespace {

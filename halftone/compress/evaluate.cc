@@ -8,7 +8,7 @@
 #include "halftone/base/error.h"
 #include "halftone/compress/feed.h"
 #include "halftone/numerics/distortion.h"
-#include "halftone/runtime/stream.h"
+#include "halftone/runtime/execute/stream.h"
 
 namespace halftone::compress {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "halftone/data/dataset.h"
 #include "halftone/ir/graph.h"
-#include "halftone/runtime/stream.h"
+#include "halftone/runtime/execute/stream.h"
 
 namespace halftone::compress {
 

@@ -10,8 +10,8 @@
 #include "halftone/compress/evaluate.h"
 #include "halftone/compress/quantize.h"
 #include "halftone/report/inspection.h"
-#include "halftone/runtime/plan.h"
-#include "halftone/runtime/profile.h"
+#include "halftone/runtime/execute/profile.h"
+#include "halftone/runtime/plan/plan.h"
 
 namespace halftone::report {
 

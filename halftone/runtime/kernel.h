@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "halftone/ir/graph.h"
-#include "halftone/runtime/code_layout.h"
+#include "halftone/runtime/plan/code_layout.h"
 
 namespace halftone::runtime {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "halftone/ir/testing.h"
-#include "halftone/runtime/prepare.h"
-#include "halftone/runtime/session.h"
+#include "halftone/runtime/execute/session.h"
+#include "halftone/runtime/plan/prepare.h"
 #include "halftone/runtime/test_graphs.h"
 
 namespace halftone::runtime::testing {

@@ -10,7 +10,7 @@
 
 #include "halftone/base/view.h"
 #include "halftone/ir/tensor.h"
-#include "halftone/runtime/code_layout.h"
+#include "halftone/runtime/plan/code_layout.h"
 
 namespace halftone::runtime {
 

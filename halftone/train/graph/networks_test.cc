@@ -9,7 +9,7 @@
 
 #include "halftone/formats/model.h"
 #include "halftone/passes/simplify.h"
-#include "halftone/runtime/session.h"
+#include "halftone/runtime/execute/session.h"
 #include "halftone/train/graph/testing.h"
 #include "halftone/train/graph/torch_tensor.h"
 

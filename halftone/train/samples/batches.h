@@ -11,7 +11,7 @@
 
 #include "halftone/data/dataset.h"
 #include "halftone/ir/graph.h"
-#include "halftone/runtime/stream.h"
+#include "halftone/runtime/execute/stream.h"
 #include "halftone/train/samples/augment.h"
 
 namespace halftone::train {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "halftone/ir/graph.h"
-#include "halftone/runtime/session.h"
+#include "halftone/runtime/execute/session.h"
 #include "halftone/train/samples/batches.h"
 
 namespace halftone::train {

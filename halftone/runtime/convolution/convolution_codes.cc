@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/runtime/convolution/convolution_codes.h"
+
+#include <algorithm>
+
+#include "halftone/runtime/convolution/convolution.h"
+#include "halftone/runtime/convolution/convolution_cost.h"
+#include "halftone/runtime/linear/linear.h"
+
+namespace halftone::runtime {
+namespace {
+
+constexpr std::size_t kMaxSpatialAxes = 3;
+/// Codes of the pixels that one line of outputs sees, which a kernel keeps in its scratch memory.
+constexpr double kMaxSeen = 1 << 26;
+/// Ways in which taps may lie in the padding, times taps: what packing goes through.
+constexpr double kMaxPatternTaps = 1 << 24;
+
+/// Whether windows are of a size that kernels are made for.
+bool has_usual_window(const ir::Graph& graph, const ir::Node& node) {
+  const ir::Window& window = std::get<ir::Conv>(node.op).window;
+  const ir::Shape& w = graph.value(node.inputs[1]).type.shape;
+  const ir::Shape& y = graph.value(node.output).type.shape;
+  double seen = static_cast<double>(graph.value(node.inputs[0]).type.shape.back());
+  double pattern_taps = 1;
+  for (std::size_t i = 0; i < window.rank(); ++i) {
+    const auto taps = static_cast<double>(w[i + 1]);
+    const auto outputs = static_cast<double>(y[i + 1]);
+    double extent = (taps - 1) * static_cast<double>(window.dilations[i]) + 1;
+    if (i + 1 == window.rank()) extent += outputs * static_cast<double>(window.strides[i]);
+    seen *= extent;
+    pattern_taps *= taps * std::min(outputs, 2 * taps + 1);
+  }
+  return seen <= kMaxSeen && pattern_taps <= kMaxPatternTaps;
+}
+
+}  // namespace
+
+kernels::ConvShape conv_shape(const NodeContext& context) {
+  const auto& op = context.op<ir::Conv>();
+  const ir::Shape& x = context.input(0).shape;
+  const ir::Shape& w = context.input(1).shape;
+  const ir::Shape& y = context.output().shape;
+  const auto extent = [](ir::Dim dim) { return static_cast<std::size_t>(dim); };
+  kernels::ConvShape shape;
+  shape.images = extent(x[0]);
+  shape.channels = extent(x.back());
+  shape.outputs = extent(w[0]);
+  shape.groups = extent(op.groups);
+  const std::size_t rank = op.window.rank();
+  for (std::size_t i = 0; i < rank; ++i) {
+    shape.axes[kMaxSpatialAxes - rank + i] = {extent(x[i + 1]),
+                                              extent(y[i + 1]),
+                                              extent(w[i + 1]),
+                                              extent(op.window.strides[i]),
+                                              extent(op.window.dilations[i]),
+                                              extent(op.window.pads_before[i])};
+  }
+  return shape;
+}
+
+std::optional<std::string> why_not_coded_conv(const ir::Graph& graph, const ir::Node& node) {
+  if (graph.value(node.inputs[0]).type.encoding.is_dense()) return "the input is not encoded";
+  if (auto reason = why_not_packed(graph, node)) return reason;
+  if (std::get<ir::Conv>(node.op).window.rank() > kMaxSpatialAxes) {
+    return "more than three spatial axes";
+  }
+  if (!has_usual_window(graph, node)) return "taps lie too far apart, or are too many";
+  return std::nullopt;
+}
+
+bool is_coded_conv(const ir::Graph& graph, const ir::Node& node, CodeLayout layout) {
+  if (layout == CodeLayout::kInt8) return !why_not_int8_conv(graph, node);
+  if (why_not_bit_conv(graph, node)) return false;
+  const ConvExtent extent = conv_extent(graph, node);
+  return conv_cost_us(ConvProduct::kBits, extent) < conv_cost_us(ConvProduct::kFloat, extent);
+}
+
+}  // namespace halftone::runtime

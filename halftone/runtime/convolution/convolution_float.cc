@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <type_traits>
+
+#include "halftone/runtime/convolution/convolution.h"
+#include "halftone/runtime/convolution/convolution_cost.h"
+#include "halftone/runtime/onednn/float_layer.h"
+
+namespace halftone::runtime {
+namespace {
+
+using Dims = dnnl::memory::dims;
+
+/// Weights [O, kernel..., C / groups] as oneDNN counts their axes: [O, C / groups, kernel...], with
+/// the groups, where there are any, before.
+dnnl::memory::desc weights_desc(const ir::Shape& weights, ir::Dim groups) {
+  Dims dims = onednn::channels_first(weights);
+  Dims strides(dims.size(), 1);
+  dnnl::memory::dim stride = dims[1];
+  for (std::size_t i = dims.size(); i-- > 2;) {
+    strides[i] = stride;
+    stride *= dims[i];
+  }
+  strides[0] = stride;
+  if (groups > 1) {
+    dims[0] /= groups;
+    dims.insert(dims.begin(), groups);
+    strides.insert(strides.begin(), dims[1] * stride);
+  }
+  return {dims, dnnl::memory::data_type::f32, strides};
+}
+
+dnnl::memory::desc any_layout(const dnnl::memory::desc& desc) {
+  return {desc.dims(), dnnl::memory::data_type::f32, dnnl::memory::format_tag::any};
+}
+
+/// oneDNN counts the taps that a dilation leaves out.
+Dims left_out(const std::vector<ir::Dim>& dilations) {
+  Dims result(dilations.begin(), dilations.end());
+  for (auto& dilation : result) --dilation;
+  return result;
+}
+
+template <typename Primitive, typename Op>
+Kernel create(const NodeContext& context, dnnl::algorithm algorithm) {
+  const auto& op = context.op<Op>();
+  FloatLayerDescs descs = describe_float_layer(context, op.activation);
+  descs.x = onednn::image(context.input(0).shape);
+  descs.y = onednn::image(context.output().shape);
+  descs.weights = weights_desc(context.input(1).shape, op.groups);
+  // A ConvTranspose's padding is what is cut off its full output; extents that no tap reaches are
+  // cut less.
+  Dims after = op.window.pads_after;
+  if constexpr (std::is_same_v<Op, ir::ConvTranspose>) {
+    for (std::size_t i = 0; i < after.size(); ++i) after[i] -= op.output_padding[i];
+  }
+  const typename Primitive::primitive_desc desc(
+      {dnnl::prop_kind::forward_inference, algorithm, descs.x, any_layout(descs.weights),
+       descs.bias, descs.y, op.window.strides, left_out(op.window.dilations), op.window.pads_before,
+       after},
+      descs.attributes, onednn::engine());
+  return float_layer_kernel(context, descs, Primitive(desc), desc.weights_desc(),
+                            desc.scratchpad_desc());
+}
+
+Verdict judge(const NodeContext& context) {
+  if (const auto refusal = refuse_float_layer(context)) return *refusal;
+  if (context.has_input(3)) return refuse("a residual is added");
+  if (!context.output().encoding.is_dense()) return refuse("the output is encoded");
+  if (context.input(0).shape.rank() > 5) return refuse("oneDNN has up to three spatial axes");
+  if (context.input_layout(0) == CodeLayout::kInt8) return refuse("the input is integers");
+  const bool x = !context.input(0).encoding.is_dense();
+  const bool w = !context.input(1).encoding.is_dense();
+  return accept(x && w ? "input and weights are decoded"
+                : x    ? "the input is decoded"
+                : w    ? "the weights are decoded"
+                       : "dense input, constant weights");
+}
+
+}  // namespace
+
+Verdict judge_conv_float(const NodeContext& context) {
+  Verdict verdict = judge(context);
+  if (verdict.accepted) {
+    verdict.cost_us = conv_cost_us(ConvProduct::kFloat, conv_extent(context.graph, context.node));
+  }
+  return verdict;
+}
+
+Kernel create_conv_float(const NodeContext& context) {
+  return onednn::translated([&] {
+    return create<dnnl::convolution_forward, ir::Conv>(context,
+                                                       dnnl::algorithm::convolution_direct);
+  });
+}
+
+Verdict judge_conv_transpose_float(const NodeContext& context) {
+  const auto& op = context.op<ir::ConvTranspose>();
+  for (std::size_t i = 0; i < op.output_padding.size(); ++i) {
+    if (op.output_padding[i] >= op.window.strides[i] &&
+        op.output_padding[i] >= op.window.dilations[i]) {
+      return refuse("oneDNN pads outputs by less than a stride");
+    }
+  }
+  return judge(context);
+}
+
+Kernel create_conv_transpose_float(const NodeContext& context) {
+  return onednn::translated([&] {
+    return create<dnnl::deconvolution_forward, ir::ConvTranspose>(
+        context, dnnl::algorithm::deconvolution_direct);
+  });
+}
+
+}  // namespace halftone::runtime

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/runtime/convolution/convolution_lines.h"
+
+#include <algorithm>
+
+#include "halftone/base/buffer.h"
+#include "halftone/runtime/elementwise/activation.h"
+#include "halftone/runtime/linear/linear_cost.h"
+#include "halftone/runtime/value.h"
+
+namespace halftone::runtime {
+namespace {
+
+/// Of outputs that are computed before something else is done to them.
+constexpr std::size_t kStepBytes = std::size_t{1} << 15;
+
+/// Has a kernel do an activation, if that is a pair of limits.
+bool take_limits(const ir::Activation& activation, kernels::ConvFinish& finish) {
+  switch (activation.kind) {
+    case ir::ActivationKind::kIdentity:
+      return true;
+    case ir::ActivationKind::kRelu:
+      finish.low = 0;
+      return true;
+    case ir::ActivationKind::kRelu6:
+      finish.low = 0;
+      finish.high = 6;
+      return true;
+    case ir::ActivationKind::kReluN1To1:
+      finish.low = -1;
+      finish.high = 1;
+      return true;
+    case ir::ActivationKind::kClip:
+      if (!(activation.alpha <= activation.beta)) return false;
+      finish.low = activation.alpha;
+      finish.high = activation.beta;
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+ConvLines::ConvLines(const NodeContext& context, const kernels::ConvShape& shape, double us,
+                     std::size_t scratch)
+    : lines_(shape.num_lines()),
+      line_pixels_(shape.line_pixels()),
+      outputs_(shape.outputs),
+      step_(1),
+      shares_(std::clamp<std::size_t>(lines_, 1, worthwhile_threads(us, context.threads))),
+      product_bytes_(scratch),
+      share_bytes_(scratch) {
+  const std::size_t line_bytes = std::max<std::size_t>(1, line_pixels_ * outputs_ * sizeof(float));
+  step_ = std::max<std::size_t>(kStepBytes / line_bytes, 1);
+  const auto& op = context.op<ir::Conv>();
+  activation_ = op.activation;
+  if (op.codes != nullptr) {
+    const numerics::Basis& basis = op.codes->bases.front();
+    const bool is_moved = can_encode_argument(activation_, basis);
+    encoder_.emplace(basis, is_moved ? activation_ : ir::Activation{}, context.output_layout(),
+                     outputs_);
+    if (is_moved) activation_ = {};
+    constexpr std::size_t kAlignment = AlignedBuffer::kAlignment;
+    share_bytes_ +=
+        (std::min(step_, lines_) * line_bytes + kAlignment - 1) / kAlignment * kAlignment;
+  }
+  if (take_limits(activation_, finish_)) activation_ = {};
+}
+
+MatrixView<float> ConvLines::outputs_of(kernels::LineRange lines, std::span<std::byte> memory,
+                                        std::byte* y) const {
+  const ir::MatrixExtent extent{lines.count() * line_pixels_, outputs_};
+  if (encoder_) return float_matrix(memory.data() + product_bytes_, extent);
+  return float_matrix(y + lines.begin * line_pixels_ * outputs_ * sizeof(float), extent);
+}
+
+kernels::ConvFinish ConvLines::finish_of(kernels::LineRange lines,
+                                         const std::byte* residual) const {
+  kernels::ConvFinish finish = finish_;
+  if (residual != nullptr) {
+    finish.residual = float_matrix(residual, {lines_ * line_pixels_, outputs_})
+                          .rows_from(lines.begin * line_pixels_, lines.count() * line_pixels_);
+  }
+  return finish;
+}
+
+void ConvLines::follow(kernels::LineRange lines, MatrixView<float> outputs, std::byte* y) const {
+  if (activation_.kind != ir::ActivationKind::kIdentity) {
+    const std::span values(outputs.data_handle(), outputs.rows() * outputs.cols());
+    apply_activation(activation_, values, values);
+  }
+  if (encoder_) (*encoder_)(outputs, y + lines.begin * line_pixels_ * encoder_->row_bytes());
+}
+
+}  // namespace halftone::runtime

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "halftone/ir/strides.h"
+#include "halftone/runtime/elementwise/activation.h"
+#include "halftone/runtime/elementwise/elementwise.h"
+
+namespace halftone::runtime {
+namespace {
+
+/// How the elements of an operand follow each other along rows of the result.
+struct Walk {
+  std::size_t row_step = 0;  ///< from one row to the next; 0 if the row repeats
+  std::size_t step = 0;      ///< from one element to the next; 0 for one number
+};
+
+/// Rows over which both operands walk evenly.
+struct Rows {
+  std::size_t rows = 1;
+  std::size_t cols = 1;
+  Walk a;
+  Walk b;
+};
+
+/// An axis of the result, and how far a step along it goes in each operand.
+struct BroadcastAxis {
+  std::size_t count = 1;
+  std::size_t a = 0;
+  std::size_t b = 0;
+};
+
+/// Rows for every place along the outer axes.
+struct Broadcast {
+  std::vector<BroadcastAxis> outer;
+  Rows rows;
+};
+
+/// The axes of the result, those that are one in both operands joined.
+std::vector<BroadcastAxis> broadcast_axes(const NodeContext& context) {
+  const ir::Shape& shape = context.output().shape;
+  const auto a = ir::broadcast_strides(context.input(0).shape, shape);
+  const auto b = ir::broadcast_strides(context.input(1).shape, shape);
+  std::vector<BroadcastAxis> axes;
+  for (std::size_t i = 0; i < shape.rank(); ++i) {
+    const BroadcastAxis axis{static_cast<std::size_t>(shape[i]), a[i], b[i]};
+    if (axis.count == 1) continue;
+    const bool continues = !axes.empty() && axes.back().a == axis.a * axis.count &&
+                           axes.back().b == axis.b * axis.count;
+    if (continues) {
+      axes.back() = {axes.back().count * axis.count, axis.a, axis.b};
+    } else {
+      axes.push_back(axis);
+    }
+  }
+  return axes;
+}
+
+Broadcast find_broadcast(const NodeContext& context) {
+  Broadcast result{broadcast_axes(context), {}};
+  const auto take = [&] {
+    if (result.outer.empty()) return BroadcastAxis{};
+    const BroadcastAxis axis = result.outer.back();
+    result.outer.pop_back();
+    return axis;
+  };
+  const BroadcastAxis cols = take();
+  const BroadcastAxis rows = take();
+  result.rows = {rows.count, cols.count, {rows.a, cols.a}, {rows.b, cols.b}};
+  return result;
+}
+
+/// One row; the steps are 0 or 1. An operand that stands still is read once.
+template <typename T, typename Function>
+void for_row(const Rows& rows, const T* a, const T* b, T* y, Function function) {
+  if (rows.a.step == 0) {
+    const T l = *a;
+    for (std::size_t c = 0; c < rows.cols; ++c) y[c] = function(l, b[c * rows.b.step]);
+  } else if (rows.b.step == 0) {
+    const T r = *b;
+    for (std::size_t c = 0; c < rows.cols; ++c) y[c] = function(a[c], r);
+  } else {
+    for (std::size_t c = 0; c < rows.cols; ++c) y[c] = function(a[c], b[c]);
+  }
+}
+
+template <typename T, typename Function>
+void for_rows(const Rows& rows, const T* a, const T* b, T* y, Function function) {
+  for (std::size_t r = 0; r < rows.rows; ++r) {
+    for_row(rows, a + r * rows.a.row_step, b + r * rows.b.row_step, y + r * rows.cols, function);
+  }
+}
+
+/// The kind outside the loop, so that the compiler sees one plain operation in it.
+void compute(ir::BinaryKind kind, const Rows& rows, const float* a, const float* b, float* y) {
+  using Kind = ir::BinaryKind;
+  switch (kind) {
+    case Kind::kAdd:
+      return for_rows(rows, a, b, y, [](float l, float r) { return l + r; });
+    case Kind::kSub:
+      return for_rows(rows, a, b, y, [](float l, float r) { return l - r; });
+    case Kind::kMul:
+      return for_rows(rows, a, b, y, [](float l, float r) { return l * r; });
+    case Kind::kDiv:
+      return for_rows(rows, a, b, y, [](float l, float r) { return l / r; });
+    case Kind::kMax:
+      return for_rows(rows, a, b, y, [](float l, float r) { return std::max(l, r); });
+    case Kind::kMin:
+      return for_rows(rows, a, b, y, [](float l, float r) { return std::min(l, r); });
+    case Kind::kPow:
+      return for_rows(rows, a, b, y, [](float l, float r) { return std::pow(l, r); });
+    case Kind::kPRelu:
+      return for_rows(rows, a, b, y, [](float l, float r) { return l < 0 ? l * r : l; });
+    default:
+      return for_rows(rows, a, b, y, [kind](float l, float r) { return ir::apply(kind, l, r); });
+  }
+}
+
+/// Of integers, which wrap around: their sum, difference or product.
+void compute(ir::BinaryKind kind, const Rows& rows, const std::uint32_t* a, const std::uint32_t* b,
+             std::uint32_t* y) {
+  using Int = std::uint32_t;
+  switch (kind) {
+    case ir::BinaryKind::kAdd:
+      return for_rows(rows, a, b, y, [](Int l, Int r) { return l + r; });
+    case ir::BinaryKind::kSub:
+      return for_rows(rows, a, b, y, [](Int l, Int r) { return l - r; });
+    default:
+      return for_rows(rows, a, b, y, [](Int l, Int r) { return l * r; });
+  }
+}
+
+/// From an outer axis on; returns where the output goes on.
+template <typename T>
+T* compute_from(ir::BinaryKind kind, const Broadcast& shape, std::size_t first, const T* a,
+                const T* b, T* y) {
+  if (first == shape.outer.size()) {
+    compute(kind, shape.rows, a, b, y);
+    return y + shape.rows.rows * shape.rows.cols;
+  }
+  const BroadcastAxis& axis = shape.outer[first];
+  for (std::size_t i = 0; i < axis.count; ++i) {
+    y = compute_from(kind, shape, first + 1, a + i * axis.a, b + i * axis.b, y);
+  }
+  return y;
+}
+
+}  // namespace
+
+Verdict judge_binary_rows(const NodeContext& context) {
+  const bool is_float = context.input(0).is_dense(ir::ElementType::kFloat32) &&
+                        context.output().is_dense(ir::ElementType::kFloat32);
+  if (!is_float) return refuse("not of float32");
+  if (context.output().shape.element_count() == 0) return refuse("there is nothing to compute");
+  return accept("row by row");
+}
+
+Kernel create_binary_rows(const NodeContext& context) {
+  const auto op = context.op<ir::Binary>();
+  const std::size_t count = context.output().shape.element_count();
+  Kernel kernel;
+  kernel.bind = [op, count, shape = find_broadcast(context)](const Buffers& buffers) -> Call {
+    const auto* a = reinterpret_cast<const float*>(buffers.inputs[0]);
+    const auto* b = reinterpret_cast<const float*>(buffers.inputs[1]);
+    auto* y = reinterpret_cast<float*>(buffers.output);
+    return [op, shape, count, a, b, y] {
+      compute_from(op.kind, shape, 0, a, b, y);
+      const std::span result(y, count);
+      apply_activation(op.activation, result, result);
+    };
+  };
+  return kernel;
+}
+
+Verdict judge_binary_integers(const NodeContext& context) {
+  using Kind = ir::BinaryKind;
+  const Kind kind = context.op<ir::Binary>().kind;
+  if (!context.input(0).is_dense(ir::ElementType::kInt32)) return refuse("not of int32");
+  if (kind != Kind::kAdd && kind != Kind::kSub && kind != Kind::kMul) {
+    return refuse("no sum, difference or product");
+  }
+  if (context.output().shape.element_count() == 0) return refuse("there is nothing to compute");
+  return accept("row by row");
+}
+
+Kernel create_binary_integers(const NodeContext& context) {
+  Kernel kernel;
+  kernel.bind = [kind = context.op<ir::Binary>().kind,
+                 shape = find_broadcast(context)](const Buffers& buffers) -> Call {
+    const auto* a = reinterpret_cast<const std::uint32_t*>(buffers.inputs[0]);
+    const auto* b = reinterpret_cast<const std::uint32_t*>(buffers.inputs[1]);
+    auto* y = reinterpret_cast<std::uint32_t*>(buffers.output);
+    return [kind, shape, a, b, y] { compute_from(kind, shape, 0, a, b, y); };
+  };
+  return kernel;
+}
+
+}  // namespace halftone::runtime

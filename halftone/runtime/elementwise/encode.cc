@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <functional>
+#include <memory>
+
+#include "halftone/base/parallel.h"
+#include "halftone/runtime/elementwise/elementwise.h"
+#include "halftone/runtime/elementwise/row_encoder.h"
+#include "halftone/runtime/value.h"
+
+namespace halftone::runtime {
+namespace {
+
+/// Rows encoded in parallel.
+struct Encoder {
+  RowEncoder encode;
+  ir::MatrixExtent extent;
+  std::size_t shares = 1;  ///< parts of the rows
+
+  void run_share(std::size_t share, const std::byte* x, std::byte* y) const {
+    const std::size_t first = extent.rows * share / shares;
+    const std::size_t count = extent.rows * (share + 1) / shares - first;
+    encode(float_matrix(x, extent).rows_from(first, count), y + first * encode.row_bytes());
+  }
+
+  void run(const std::byte* x, std::byte* y) const {
+    if (shares == 1) return run_share(0, x, y);
+    const auto body = [&](std::size_t share) { run_share(share, x, y); };
+    parallel_for(shares, std::ref(body));  // a reference, so that nothing is allocated
+  }
+};
+
+std::string bits_text(const NodeContext& context) {
+  const int bits = context.op<ir::Encode>().encoding->bits;
+  return "to " + std::to_string(bits) + (bits == 1 ? " bit" : " bits");
+}
+
+}  // namespace
+
+Verdict judge_encode_planes(const NodeContext& context) {
+  if (context.output_layout() == CodeLayout::kInt8) return refuse("its readers multiply integers");
+  return accept(bits_text(context));
+}
+
+Verdict judge_encode_int8(const NodeContext& context) {
+  if (context.output_layout() == CodeLayout::kPlanes) return refuse("its readers read bits");
+  return accept(bits_text(context));
+}
+
+Kernel create_encode(const NodeContext& context) {
+  const auto& op = context.op<ir::Encode>();
+  const ir::MatrixExtent extent = row_extent(context.input(0).shape);
+  const auto encoder = std::make_shared<Encoder>(Encoder{
+      RowEncoder(op.encoding->bases.front(), op.activation, context.output_layout(), extent.cols),
+      extent});
+  if (extent.rows * extent.cols >= kParallelNumbers) {
+    encoder->shares =
+        std::clamp<std::size_t>(extent.rows, 1, static_cast<std::size_t>(context.threads));
+  }
+  Kernel kernel;
+  kernel.bind = [encoder](const Buffers& buffers) -> Call {
+    return [encoder, x = buffers.inputs[0], y = buffers.output] { encoder->run(x, y); };
+  };
+  return kernel;
+}
+
+}  // namespace halftone::runtime

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "halftone/base/view.h"
+#include "halftone/ir/ops/activation.h"
+#include "halftone/kernels/encode/encode_int8.h"
+#include "halftone/kernels/encode/encode_table.h"
+#include "halftone/runtime/plan/code_layout.h"
+
+namespace halftone::runtime {
+
+/// Whether the codes of activation(x) can be told from x, and that is quicker.
+bool can_encode_argument(const ir::Activation& activation, const numerics::Basis& basis);
+
+/// Writes rows of numbers as codes, which lie as CodeLayout says.
+class RowEncoder {
+ public:
+  /// @param activation  the codes are those of its values, but only its argument is looked at
+  /// @param cols        numbers of a row
+  /// @throws Error kUnsupported unless can_encode_argument()
+  RowEncoder(const numerics::Basis& basis, const ir::Activation& activation, CodeLayout layout,
+             std::size_t cols);
+
+  /// What the codes of a row take.
+  [[nodiscard]] std::size_t row_bytes() const { return row_bytes_; }
+  /// @param x  [rows, cols]
+  /// @param y  [rows, row_bytes()]
+  void operator()(MatrixView<const float> x, std::byte* y) const;
+
+ private:
+  kernels::EncodeTable table_;
+  std::size_t row_bytes_;
+  std::optional<kernels::Int8Levels> integers_;  ///< nothing: bit planes
+};
+
+}  // namespace halftone::runtime

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <functional>
+#include <memory>
+
+#include "halftone/base/parallel.h"
+#include "halftone/runtime/elementwise/activation.h"
+#include "halftone/runtime/elementwise/elementwise.h"
+#include "halftone/runtime/onednn/primitive.h"
+
+namespace halftone::runtime {
+namespace {
+
+bool is_float(const NodeContext& context) {
+  return context.input(0).is_dense(ir::ElementType::kFloat32) &&
+         context.output().is_dense(ir::ElementType::kFloat32);
+}
+
+}  // namespace
+
+Verdict judge_unary_vector(const NodeContext& context) {
+  const ir::Activation& activation = context.op<ir::Unary>().activation;
+  if (!is_float(context)) return refuse("not of float32");
+  if (!has_vector_function(activation)) {
+    return refuse("no vector function for " + ir::to_string(activation));
+  }
+  return accept("vector function");
+}
+
+Kernel create_unary_vector(const NodeContext& context) {
+  const ir::Activation activation = context.op<ir::Unary>().activation;
+  const std::size_t count = context.output().shape.element_count();
+  const std::size_t shares =
+      count < kParallelNumbers ? 1 : static_cast<std::size_t>(context.threads);
+  Kernel kernel;
+  kernel.bind = [activation, count, shares](const Buffers& buffers) -> Call {
+    const std::span x(reinterpret_cast<const float*>(buffers.inputs[0]), count);
+    const std::span y(reinterpret_cast<float*>(buffers.output), count);
+    if (shares == 1) return [activation, x, y] { apply_activation(activation, x, y); };
+    return [activation, x, y, shares] {
+      const auto body = [&](std::size_t share) {
+        const std::size_t first = x.size() * share / shares;
+        const std::size_t length = x.size() * (share + 1) / shares - first;
+        apply_activation(activation, x.subspan(first, length), y.subspan(first, length));
+      };
+      parallel_for(shares, std::ref(body));  // a reference, so that nothing is allocated
+    };
+  };
+  return kernel;
+}
+
+Verdict judge_unary_onednn(const NodeContext& context) {
+  const ir::Activation& activation = context.op<ir::Unary>().activation;
+  if (!is_float(context)) return refuse("not of float32");
+  if (!onednn::eltwise(activation)) {
+    return refuse("oneDNN has no " + ir::to_string(activation));
+  }
+  if (context.output().shape.element_count() == 0) return refuse("there is nothing to compute");
+  return accept("oneDNN has it");
+}
+
+Verdict judge_unary_plain(const NodeContext& context) {
+  if (!is_float(context)) return refuse("not of float32");
+  return accept("number after number");
+}
+
+Kernel create_unary_plain(const NodeContext& context) { return create_unary_vector(context); }
+
+Kernel create_unary_onednn(const NodeContext& context) {
+  const auto function = *onednn::eltwise(context.op<ir::Unary>().activation);
+  const auto count = static_cast<dnnl::memory::dim>(context.output().shape.element_count());
+  using Eltwise = dnnl::eltwise_forward;
+  return onednn::translated([&] {
+    const auto row = onednn::floats({count}, dnnl::memory::format_tag::a);
+    return onednn::unary_kernel<Eltwise>({{dnnl::prop_kind::forward_inference, function.algorithm,
+                                           row, function.alpha, function.beta},
+                                          onednn::attributes(),
+                                          onednn::engine()});
+  });
+}
+
+}  // namespace halftone::runtime

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/runtime/execute/profile.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <string>
+
+#include "halftone/base/error.h"
+#include "halftone/base/random.h"
+#include "halftone/ir/symbolic_batch.h"
+#include "halftone/runtime/execute/session.h"
+#include "halftone/spmd/collectives.h"
+#include "halftone/spmd/map.h"
+
+namespace halftone::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double microseconds(Clock::duration duration) {
+  return std::chrono::duration<double, std::micro>(duration).count();
+}
+
+/// The value below which a share of the samples lies; the nearest sample, rounded down.
+double quantile(std::vector<double> samples, double share) {
+  const auto rank = static_cast<std::ptrdiff_t>(share * static_cast<double>(samples.size() - 1));
+  std::nth_element(samples.begin(), samples.begin() + rank, samples.end());
+  return samples[static_cast<std::size_t>(rank)];
+}
+
+void fill_inputs(Session& session) {
+  Random random(0);
+  const ir::Graph& graph = session.plan().graph();
+  for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+    if (!graph.value(graph.inputs()[i]).type.is_dense(ir::ElementType::kFloat32)) continue;
+    for (float& value : session.input_as<float>(i)) value = static_cast<float>(random.uniform());
+  }
+}
+
+constexpr const char* kShareAxis = "share";
+
+/// Runs with all other lanes until both bounds are met, once more before without counting it. The
+/// lanes meet after each run, so that they begin the next together and all know how long it took.
+std::vector<double> measure(Session& session, const ProfileOptions& options) {
+  session.run();
+  std::vector<double> samples;
+  double total_us = 0;
+  spmd::psum(spmd::Array(), kShareAxis);
+  while (samples.size() < std::max<std::size_t>(options.min_runs, 1) ||
+         total_us < 1e6 * options.min_seconds) {
+    const auto start = Clock::now();
+    session.run();
+    const double mine = microseconds(Clock::now() - start);
+    samples.push_back(spmd::pmax(spmd::Array::scalar(mine), kShareAxis).item<double>());
+    total_us += samples.back();
+  }
+  return samples;
+}
+
+/// What a lane measures.
+struct Measured {
+  std::vector<double> totals;
+  std::vector<double> step_medians;
+};
+
+Measured measure_share(const PlanPointer& plan, const ProfileOptions& options) {
+  Session session(plan);
+  fill_inputs(session);
+  Measured result{measure(session, options), {}};
+  std::vector<std::vector<double>> steps(plan->steps().size());
+  session.add_observer([&steps](const StepEvent& event) {
+    steps[event.step].push_back(microseconds(event.stop - event.start));
+  });
+  measure(session, options);
+  for (std::vector<double>& samples : steps) {
+    result.step_medians.push_back(quantile(std::move(samples), 0.5));
+  }
+  return result;
+}
+
+}  // namespace
+
+Profile profile(const PlanPointer& plan, const ProfileOptions& options) {
+  return profile({plan}, spmd::Devices::emulate(1), options);
+}
+
+std::vector<PlanPointer> plan_shares(const ir::Graph& graph, const PlanOptions& options,
+                                     std::size_t most) {
+  if (options.batch == 0 || most == 0) fail(ErrorKind::kUsage, "there is no batch, or no device");
+  const std::size_t count = std::min(options.batch, most);
+  if (count > 1 && ir::fixed_batch(graph)) {
+    fail(ErrorKind::kUsage, "the network is fixed to " + std::to_string(options.batch) +
+                                " samples, which " + std::to_string(count) +
+                                " devices cannot share: use one");
+  }
+  std::vector<PlanPointer> plans;
+  for (std::size_t i = 0; i < count; ++i) {
+    PlanOptions share = options;
+    share.batch = options.batch / count + (i < options.batch % count ? 1 : 0);
+    const bool is_new = i == 0 || plans.back()->options().batch != share.batch;
+    plans.push_back(is_new ? make_plan(graph, share) : plans.back());
+  }
+  return plans;
+}
+
+Profile profile(const std::vector<PlanPointer>& shares, const spmd::Devices& devices,
+                const ProfileOptions& options) {
+  if (!std::isfinite(options.min_seconds) || options.min_seconds < 0) {
+    fail(ErrorKind::kUsage, "seconds to measure: expected a number from 0 up, found " +
+                                std::to_string(options.min_seconds));
+  }
+  std::vector<Measured> measured(shares.size());
+  const auto lane = [&] {
+    const std::size_t i = spmd::axis_index(kShareAxis);
+    measured[i] = measure_share(shares[i], options);
+  };
+  spmd::pmap(lane, {.axis_name = kShareAxis, .axis_size = shares.size(), .devices = devices})();
+  Profile result;
+  result.devices = shares.size();
+  for (const PlanPointer& share : shares) result.batch += share->options().batch;
+  const auto mine =
+      std::ranges::find_if(measured, [](const Measured& m) { return !m.totals.empty(); });
+  if (mine == measured.end()) return result;
+  result.runs = mine->totals.size();
+  result.median_us = quantile(mine->totals, 0.5);
+  result.p10_us = quantile(mine->totals, 0.1);
+  result.p99_us = quantile(mine->totals, 0.99);
+  result.step_median_us = mine->step_medians;
+  return result;
+}
+
+}  // namespace halftone::runtime

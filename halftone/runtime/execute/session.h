@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// One running copy of a plan.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "halftone/base/buffer.h"
+#include "halftone/runtime/plan/plan.h"
+#include "halftone/runtime/value.h"
+
+namespace halftone::runtime {
+
+/// What an observer is told after each step.
+struct StepEvent {
+  std::size_t step = 0;  ///< index in Plan::steps()
+  const ir::Node& node;
+  ValueView output;  ///< what the step has computed; valid during the call
+  std::chrono::steady_clock::time_point start;
+  std::chrono::steady_clock::time_point stop;
+};
+
+using Observer = std::function<void(const StepEvent&)>;
+
+/// Runs a plan on memory of its own. One session runs on one thread at a time; several sessions of
+/// a plan may run at once. After construction a run allocates nothing, but for "reference" kernels
+/// and what oneDNN does inside.
+class Session {
+ public:
+  /// @throws Error kUnsupported if the memory for the plan's batch is not available, before any of
+  ///         it is taken: "a session of batch N, its values: B bytes of memory are needed, ..."
+  explicit Session(std::shared_ptr<const Plan> plan);
+
+  [[nodiscard]] const Plan& plan() const { return *plan_; }
+
+  /// Runs on tensors: checks and copies the inputs in, copies the outputs out; encoded outputs are
+  /// decoded to float32.
+  /// @param inputs  one per input of the graph, of its type with the plan's batch
+  /// @throws Error kShape "input 'NAME': expected TYPE, found TYPE", or if the number differs
+  std::vector<ir::Tensor> run(std::span<const ir::Tensor> inputs);
+
+  /// Runs on what input() holds; the results are in output().
+  void run();
+  /// Memory of an input of the graph, to be written before run(); it keeps what was written.
+  [[nodiscard]] std::span<std::byte> input(std::size_t index);
+  template <typename T>
+  [[nodiscard]] std::span<T> input_as(std::size_t index) {
+    const std::span<std::byte> bytes = input(index);
+    return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+  /// An output of the graph, valid until the next run.
+  [[nodiscard]] ValueView output(std::size_t index) const;
+  /// A copy of an output; codes are decoded to float32.
+  [[nodiscard]] ir::Tensor output_tensor(std::size_t index) const;
+
+  /// Has `observer` called after each step of every later run, in the order they were added.
+  /// Without observers a run does not even read the clock.
+  void add_observer(Observer observer) { observers_.push_back(std::move(observer)); }
+
+ private:
+  [[nodiscard]] ValueView view(ir::ValueId id) const;
+  Buffers buffers_of(const Step& step);
+  void check_inputs(std::span<const ir::Tensor> inputs) const;
+  void run_observed();
+
+  std::shared_ptr<const Plan> plan_;
+  AlignedBuffer arena_;
+  std::vector<Call> calls_;  ///< one per step; empty where there is nothing to do
+  std::vector<Observer> observers_;
+};
+
+}  // namespace halftone::runtime

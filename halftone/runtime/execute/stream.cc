@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/runtime/execute/stream.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <memory>
+#include <mutex>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "halftone/base/error.h"
+#include "halftone/ir/symbolic_batch.h"
+#include "halftone/runtime/execute/session.h"
+#include "halftone/spmd/collectives.h"
+
+namespace halftone::runtime {
+namespace {
+
+/// The sessions of one plan: as many as run at once.
+class SessionPool {
+ public:
+  explicit SessionPool(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {}
+
+  std::unique_ptr<Session> take() {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) return std::make_unique<Session>(plan_);
+    std::unique_ptr<Session> session = std::move(free_.back());
+    free_.pop_back();
+    return session;
+  }
+  void give_back(std::unique_ptr<Session> session) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(std::move(session));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::shared_ptr<const Plan> plan_;
+  std::vector<std::unique_ptr<Session>> free_;
+};
+
+/// The samples of one run.
+std::size_t batch_of(const ir::Graph& graph, const StreamOptions& options) {
+  if (options.batch == 0) fail(ErrorKind::kUsage, "batch: expected at least 1, found 0");
+  return ir::fixed_batch(graph).value_or(std::min(options.batch, options.num_samples));
+}
+
+void check_batch_first(const ir::Value& value, const std::string& what, ir::Dim batch) {
+  const ir::Shape& shape = value.type.shape;
+  if (shape.rank() == 0 || shape[0] != batch) {
+    fail(ErrorKind::kUnsupported, what + " '" + value.name + "': expected the batch (" +
+                                      (batch == ir::kBatch ? "N" : std::to_string(batch)) +
+                                      ") as first extent, found " + value.type.to_string());
+  }
+}
+
+void check_streamable(const ir::Graph& graph, std::size_t batch) {
+  const ir::Dim extent = ir::fixed_batch(graph) ? static_cast<ir::Dim>(batch) : ir::kBatch;
+  for (const ir::ValueId id : graph.inputs()) {
+    const ir::Value& value = graph.value(id);
+    check_batch_first(value, "input", extent);
+  }
+  for (const ir::ValueId id : graph.outputs()) {
+    check_batch_first(graph.value(id), "output", extent);
+  }
+}
+
+/// The first `count` samples of a tensor.
+ir::Tensor first_samples(ir::Tensor tensor, std::size_t count) {
+  ir::Shape shape = tensor.shape();
+  if (static_cast<std::size_t>(shape[0]) == count) return tensor;
+  shape[0] = static_cast<ir::Dim>(count);
+  ir::Tensor cut(tensor.element(), shape);
+  std::copy_n(tensor.bytes().begin(), cut.bytes().size(), cut.bytes().begin());
+  return cut;
+}
+
+/// Samples as the integers that an input wants.
+ir::Tensor whole_numbers(const ir::Tensor& numbers, const ir::Value& input) {
+  constexpr float kMax = 1 << 24;  // from there on neighbours look the same
+  ir::Tensor whole = numbers.cast(input.type.encoding.element);
+  const ir::Tensor back = whole.cast(ir::ElementType::kFloat32);
+  const auto wanted = numbers.as<float>();
+  const auto kept = back.as<float>();
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i] == kept[i] && std::abs(wanted[i]) < kMax) continue;
+    std::ostringstream number;
+    number << wanted[i];
+    fail(ErrorKind::kFormat, "input '" + input.name + "': expected numbers of " +
+                                 std::string(to_string(whole.element())) + " below 2^24, found " +
+                                 number.str());
+  }
+  return whole;
+}
+
+constexpr const char* kBatchAxis = "batch";
+constexpr const char* kActivity = "running the network";
+
+}  // namespace
+
+/// What the lanes share.
+class Stream::State {
+ public:
+  State(const ir::Graph& graph, StreamOptions options, FillInput fill)
+      : options_(std::move(options)),
+        batch_(batch_of(graph, options_)),
+        fill_(std::move(fill)),
+        pool_(checked_plan(graph)) {
+    if (options_.devices.empty()) options_.devices = spmd::Devices::for_threads();
+  }
+
+  [[nodiscard]] std::size_t batch_size() const { return batch_; }
+  [[nodiscard]] spmd::MapOptions map_options() const {
+    const std::size_t num_batches = (options_.num_samples + batch_ - 1) / batch_;
+    return {.axis_name = kBatchAxis, .axis_size = num_batches, .devices = options_.devices};
+  }
+
+  Batch run(std::size_t index) {
+    Batch batch{index * batch_, 0, {}};
+    batch.count = std::min(batch_, options_.num_samples - batch.first);
+    std::unique_ptr<Session> session = pool_.take();
+    fill_inputs(*session, batch.first, batch.count);
+    session->run();
+    for (std::size_t i = 0; i < session->plan().graph().outputs().size(); ++i) {
+      batch.outputs.push_back(first_samples(session->output_tensor(i), batch.count));
+    }
+    pool_.give_back(std::move(session));
+    report(batch.count);
+    return batch;
+  }
+
+  void finish() const {
+    if (options_.progress) options_.progress(1, kActivity);
+  }
+
+ private:
+  [[nodiscard]] std::shared_ptr<const Plan> checked_plan(const ir::Graph& graph) const {
+    if (options_.num_samples == 0) fail(ErrorKind::kFormat, "there are no samples");
+    check_streamable(graph, batch_);
+    return make_plan(graph, {.batch = batch_, .int8_activations = options_.int8_activations});
+  }
+
+  void fill_inputs(Session& session, std::size_t first, std::size_t count) const {
+    for (std::size_t i = 0; i < session.plan().graph().inputs().size(); ++i) {
+      const ir::Graph& graph = session.plan().graph();
+      const ir::Value& value = graph.value(graph.inputs()[i]);
+      if (value.type.is_dense(ir::ElementType::kFloat32)) {
+        fill_numbers(session.input_as<float>(i), first, count, i);
+      } else {
+        ir::Tensor numbers(ir::ElementType::kFloat32, value.type.shape);
+        fill_numbers(numbers.as<float>(), first, count, i);
+        std::ranges::copy(whole_numbers(numbers, value).bytes(), session.input(i).begin());
+      }
+    }
+  }
+
+  void fill_numbers(std::span<float> values, std::size_t first, std::size_t count,
+                    std::size_t input) const {
+    const std::size_t used = values.size() / batch_ * count;
+    fill_(first, count, input, values.first(used));
+    std::ranges::fill(values.subspan(used), 0.0F);
+  }
+
+  /// Progress is for the thread that started the work: it takes part like the others.
+  void report(std::size_t count) {
+    const std::size_t done = num_done_ += count;
+    if (!options_.progress || std::this_thread::get_id() != starter_) return;
+    const std::size_t mine = options_.num_samples / options_.devices.num_ranks() + 1;
+    options_.progress(std::min(1.0, static_cast<double>(done) / static_cast<double>(mine)),
+                      kActivity);
+  }
+
+  StreamOptions options_;
+  const std::size_t batch_;
+  const FillInput fill_;
+  const std::thread::id starter_ = std::this_thread::get_id();
+  SessionPool pool_;
+  std::atomic<std::size_t> num_done_{0};
+};
+
+Stream::Stream(const ir::Graph& graph, StreamOptions options, FillInput fill)
+    : state_(std::make_unique<State>(graph, std::move(options), std::move(fill))) {}
+Stream::~Stream() = default;
+
+std::size_t Stream::batch_size() const { return state_->batch_size(); }
+Batch Stream::run_batch() const { return state_->run(spmd::axis_index(kBatchAxis)); }
+spmd::MapOptions Stream::map_options() const { return state_->map_options(); }
+void Stream::finish() const { state_->finish(); }
+
+std::vector<std::vector<float>> Stream::collect(
+    std::size_t lists, std::size_t most,
+    const std::function<std::vector<std::vector<float>>(const Batch&)>& numbers) const {
+  using Lists = std::tuple<spmd::Array, spmd::Array>;  // [lists, most] numbers, [lists] how many
+  const auto lane = [&]() -> Lists {
+    const std::vector<std::vector<float>> found = numbers(run_batch());
+    HALFTONE_ASSERT(found.size() == lists);
+    const auto rows = static_cast<std::int64_t>(lists);
+    return {spmd::Array::make<float>({rows, static_cast<std::int64_t>(most)},
+                                     [&](std::span<float> padded) {
+                                       std::ranges::fill(padded, 0.0F);
+                                       for (std::size_t l = 0; l < lists; ++l) {
+                                         HALFTONE_ASSERT(found[l].size() <= most);
+                                         std::ranges::copy(found[l],
+                                                           padded.subspan(l * most).begin());
+                                       }
+                                     }),
+            spmd::Array::make<std::int64_t>({rows}, [&](std::span<std::int64_t> counts) {
+              for (std::size_t l = 0; l < lists; ++l) {
+                counts[l] = static_cast<std::int64_t>(found[l].size());
+              }
+            })};
+  };
+  const auto [padded, counts] = spmd::gather(spmd::spread(lane, map_options())());
+  finish();
+  std::vector<std::vector<float>> result(lists);
+  const auto values = padded.as<float>();
+  const auto sizes = counts.as<std::int64_t>();
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const auto row = values.subspan(i * most, static_cast<std::size_t>(sizes[i]));
+    result[i % lists].insert(result[i % lists].end(), row.begin(), row.end());
+  }
+  return result;
+}
+
+}  // namespace halftone::runtime

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+
+#include "halftone/kernels/bit_matmul/bit_matmul.h"
+#include "halftone/runtime/linear/linear.h"
+#include "halftone/runtime/linear/linear_cost.h"
+#include "halftone/runtime/linear/output_shares.h"
+#include "halftone/runtime/value.h"
+
+namespace halftone::runtime {
+namespace {
+
+/// Dot products up to this length are exact in float32.
+constexpr std::size_t kMaxInputs = std::size_t{1} << 24;
+
+/// A layer whose weights are packed.
+struct BitLayer {
+  kernels::BitMatmulWeights weights;
+  numerics::Basis x_basis;
+  std::size_t rows;
+  ir::Activation activation;
+  OutputShares shares;
+
+  void run(const std::byte* x, std::byte* y) const {
+    const MatrixView<float> out = float_matrix(y, {rows, weights.outputs()});
+    const std::size_t x_words = rows * static_cast<std::size_t>(x_basis.bits) * weights.words();
+    const std::span planes(reinterpret_cast<const std::uint64_t*>(x), x_words);
+    const auto compute = [&](kernels::BlockRange blocks) {
+      kernels::bit_matmul(planes, x_basis, weights, blocks, out);
+    };
+    shares.run(compute, activation, out);
+  }
+};
+
+/// "3-bit input, 2-bit weights".
+std::string bits_text(const ir::Encoding& x, const ir::Encoding& w) {
+  return std::to_string(x.basis->bits) + "-bit input, " + std::to_string(w.basis->bits) +
+         "-bit weights";
+}
+
+}  // namespace
+
+std::optional<std::string> why_not_bits(const ir::Graph& graph, const ir::Node& node) {
+  const ir::ValueType& x_type = graph.value(node.inputs[0]).type;
+  const ir::Encoding& x = x_type.encoding;
+  const ir::Encoding& w = graph.value(node.inputs[1]).type.encoding;
+  if (x.is_dense()) return "the input is not encoded";
+  if (auto reason = why_not_packed(graph, node)) return reason;
+  if (w.basis->granularity == numerics::Granularity::kGroup) {
+    return "weights have a basis per group of " + std::to_string(w.basis->group_size) + " inputs";
+  }
+  if (row_extent(x_type.shape).cols > kMaxInputs) {
+    return "more than " + std::to_string(kMaxInputs) + " inputs";
+  }
+  return std::nullopt;
+}
+
+Verdict judge_xnor(const NodeContext& context) {
+  if (auto reason = why_not_bits(context.graph, context.node)) return refuse(std::move(*reason));
+  const std::string bits = bits_text(context.input(0).encoding, context.input(1).encoding);
+  if (context.input_layout(0) == CodeLayout::kInt8) {
+    return refuse(bits + ": faster as integers of 8 bits");
+  }
+  return accept(bits, cost_us(Product::kBits, layer_extent(context.graph, context.node)));
+}
+
+Kernel create_xnor(const NodeContext& context) {
+  const auto& codes = std::get<ir::EncodedTensor>(*context.constant(1));
+  kernels::BitMatmulWeights weights(codes.codes, *codes.encoding, constant_floats(context, 2));
+  const numerics::Basis& x_basis = context.input(0).encoding.basis->bases.front();
+  const std::size_t rows = row_extent(context.input(0).shape).rows;
+  const double us = cost_us(Product::kBits, layer_extent(context.graph, context.node));
+  const OutputShares shares(weights.outputs(), weights.block_outputs(),
+                            worthwhile_threads(us, context.threads));
+  const auto layer = std::make_shared<BitLayer>(BitLayer{
+      std::move(weights), x_basis, rows, context.op<ir::FullyConnected>().activation, shares});
+  Kernel kernel;
+  kernel.packed_bytes = layer->weights.size_bytes();
+  kernel.packed_inputs = {1, 2};
+  kernel.bind = [layer](const Buffers& buffers) -> Call {
+    return [layer, x = buffers.inputs[0], y = buffers.output] { layer->run(x, y); };
+  };
+  return kernel;
+}
+
+}  // namespace halftone::runtime

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/runtime/linear/linear.h"
+#include "halftone/runtime/linear/linear_cost.h"
+#include "halftone/runtime/onednn/float_layer.h"
+#include "halftone/runtime/value.h"
+
+namespace halftone::runtime {
+
+Verdict judge_decoded(const NodeContext& context) {
+  const bool x = !context.input(0).encoding.is_dense();
+  const bool w = !context.input(1).encoding.is_dense();
+  if (!x && !w) return refuse("neither input nor weights are encoded");
+  if (x && context.input_layout(0) == CodeLayout::kInt8) return refuse("the input is integers");
+  if (const auto refusal = refuse_float_layer(context)) return *refusal;
+  const double us = cost_us(Product::kFloat, layer_extent(context.graph, context.node));
+  return accept(x && w ? "input and weights are decoded"
+                : x    ? "the input is decoded"
+                       : "the weights are decoded",
+                us);
+}
+
+Verdict judge_dense(const NodeContext& context) {
+  if (!context.input(0).encoding.is_dense()) return refuse("the input is encoded");
+  if (!context.input(1).encoding.is_dense()) return refuse("the weights are encoded");
+  if (const auto refusal = refuse_float_layer(context)) return *refusal;
+  return accept("dense input, constant weights");
+}
+
+Kernel create_inner_product(const NodeContext& context) {
+  using InnerProduct = dnnl::inner_product_forward;
+  using Tag = dnnl::memory::format_tag;
+  const ir::MatrixExtent x = row_extent(context.input(0).shape);
+  const auto m = static_cast<dnnl::memory::dim>(x.rows);
+  const auto n = static_cast<dnnl::memory::dim>(x.cols);
+  const auto o = static_cast<dnnl::memory::dim>(context.output().shape.back());
+  return onednn::translated([&] {
+    FloatLayerDescs descs =
+        describe_float_layer(context, context.op<ir::FullyConnected>().activation);
+    descs.x = onednn::floats({m, n}, Tag::ab);
+    descs.y = onednn::floats({m, o}, Tag::ab);
+    descs.weights = onednn::floats({o, n}, Tag::ab);
+    const InnerProduct::primitive_desc desc(
+        {dnnl::prop_kind::forward_inference, descs.x, descs.weights, descs.bias, descs.y},
+        descs.attributes, onednn::engine());
+    return float_layer_kernel(context, descs, InnerProduct(desc), desc.weights_desc(),
+                              desc.scratchpad_desc());
+  });
+}
+
+}  // namespace halftone::runtime

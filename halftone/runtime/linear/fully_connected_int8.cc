@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "halftone/kernels/encode/quantize_rows.h"
+#include "halftone/kernels/int8_matmul/level_matmul.h"
+#include "halftone/kernels/int8_matmul/plane_matmul.h"
+#include "halftone/runtime/linear/linear.h"
+#include "halftone/runtime/linear/linear_cost.h"
+#include "halftone/runtime/linear/output_shares.h"
+#include "halftone/runtime/value.h"
+
+namespace halftone::runtime {
+namespace {
+
+using kernels::LevelMatmulWeights;
+using kernels::PlaneMatmulWeights;
+
+void multiply(const kernels::Int8Rows& x, const PlaneMatmulWeights& w, kernels::BlockRange blocks,
+              MatrixView<float> y) {
+  kernels::plane_matmul(x, w, blocks, y);
+}
+void multiply(const kernels::Int8Rows& x, const LevelMatmulWeights& w, kernels::BlockRange blocks,
+              MatrixView<float> y) {
+  kernels::level_matmul(x, w, blocks, y);
+}
+
+/// A layer whose weights are packed.
+template <typename Weights>
+struct Int8Layer {
+  Weights weights;
+  std::size_t rows;
+  std::optional<kernels::Int8Levels> levels;  ///< of the input; nothing: it is float32
+  ir::Activation activation;
+  OutputShares shares;
+
+  /// Scratch: scales [rows], then quantized activations [rows, n] of a float32 input.
+  [[nodiscard]] std::size_t scratch_bytes() const {
+    return rows * (sizeof(float) + (levels ? 0 : weights.inputs()));
+  }
+
+  void run(const std::byte* x, std::byte* scratch, std::byte* y) const {
+    const std::size_t n = weights.inputs();
+    const std::span scales(reinterpret_cast<float*>(scratch), rows);
+    auto* q = reinterpret_cast<std::int8_t*>(scratch + scales.size_bytes());
+    if (levels) {
+      std::fill(scales.begin(), scales.end(), levels->scale);
+    } else {
+      kernels::quantize_rows(float_matrix(x, {rows, n}), {q, rows, n, n}, scales);
+    }
+    const kernels::Int8Rows input{
+        {levels ? reinterpret_cast<const std::int8_t*>(x) : q, rows, n, n},
+        scales,
+        levels ? levels->offset : 0};
+    const MatrixView<float> out = float_matrix(y, {rows, weights.outputs()});
+    const auto compute = [&](kernels::BlockRange blocks) { multiply(input, weights, blocks, out); };
+    shares.run(compute, activation, out);
+  }
+};
+
+template <typename Weights>
+Kernel create(const NodeContext& context, Weights weights, double us) {
+  const std::size_t rows = row_extent(context.input(0).shape).rows;
+  const OutputShares shares(weights.outputs(), Weights::kBlock,
+                            worthwhile_threads(us, context.threads));
+  std::optional<kernels::Int8Levels> levels;
+  if (const ir::Encoding& x = context.input(0).encoding; !x.is_dense()) {
+    levels = kernels::Int8Levels(x.basis->bases.front());
+  }
+  const auto layer = std::make_shared<Int8Layer<Weights>>(Int8Layer<Weights>{
+      std::move(weights), rows, levels, context.op<ir::FullyConnected>().activation, shares});
+  Kernel kernel;
+  kernel.packed_bytes = layer->weights.size_bytes();
+  kernel.packed_inputs = {1, 2};
+  kernel.scratch_bytes = layer->scratch_bytes();
+  kernel.bind = [layer](const Buffers& buffers) -> Call {
+    return [layer, x = buffers.inputs[0], scratch = buffers.scratch, y = buffers.output] {
+      layer->run(x, scratch, y);
+    };
+  };
+  return kernel;
+}
+
+LayerExtent extent_of(const NodeContext& context) {
+  return layer_extent(context.graph, context.node);
+}
+
+/// What both ways need.
+std::optional<Verdict> refuse_int8(const NodeContext& context) {
+  if (auto reason = why_not_int8(context.graph, context.node)) return refuse(std::move(*reason));
+  if (!context.int8_activations) return refuse("activations are not to be rounded");
+  if (!context.input(0).encoding.is_dense() && context.input_layout(0) == CodeLayout::kPlanes) {
+    return refuse("the input lies as bits");
+  }
+  return std::nullopt;
+}
+
+Verdict accept_int8(Product product, const LayerExtent& layer) {
+  return accept(std::to_string(layer.rows) + (layer.rows == 1 ? " row, " : " rows, ") +
+                    std::to_string(layer.weight_bits) + "-bit weights",
+                cost_us(product, layer));
+}
+
+}  // namespace
+
+std::optional<std::string> why_not_int8(const ir::Graph& graph, const ir::Node& node) {
+  if (auto reason = why_not_packed(graph, node)) return reason;
+  if (row_extent(graph.value(node.inputs[0]).type.shape).cols > LevelMatmulWeights::kMaxInputs) {
+    return "more than " + std::to_string(LevelMatmulWeights::kMaxInputs) + " inputs";
+  }
+  return std::nullopt;
+}
+
+Verdict judge_int8_planes(const NodeContext& context) {
+  if (auto refusal = refuse_int8(context)) return std::move(*refusal);
+  return accept_int8(Product::kPlanes, extent_of(context));
+}
+
+Kernel create_int8_planes(const NodeContext& context) {
+  const auto& codes = std::get<ir::EncodedTensor>(*context.constant(1));
+  return create(context,
+                PlaneMatmulWeights(codes.codes, *codes.encoding, constant_floats(context, 2)),
+                cost_us(Product::kPlanes, extent_of(context)));
+}
+
+Verdict judge_int8_levels(const NodeContext& context) {
+  if (auto refusal = refuse_int8(context)) return std::move(*refusal);
+  const LayerExtent layer = extent_of(context);
+  return accept_int8(cheapest_levels(layer), layer);
+}
+
+Kernel create_int8_levels(const NodeContext& context) {
+  const auto& codes = std::get<ir::EncodedTensor>(*context.constant(1));
+  const LayerExtent layer = extent_of(context);
+  const Product product = cheapest_levels(layer);
+  const auto layout =
+      product == Product::kNibbles ? kernels::LevelLayout::kNibbles : kernels::LevelLayout::kBytes;
+  return create(
+      context,
+      LevelMatmulWeights(codes.codes, *codes.encoding, constant_floats(context, 2), layout),
+      cost_us(product, layer));
+}
+
+}  // namespace halftone::runtime

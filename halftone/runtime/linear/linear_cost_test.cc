@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/runtime/linear/linear_cost.h"
+
+#include <gtest/gtest.h>
+
+namespace halftone::runtime {
+namespace {
+
+TEST(LinearCost, GrowsWithEverythingThatCounts) {
+  for (const Product product :
+       {Product::kBits, Product::kPlanes, Product::kNibbles, Product::kBytes, Product::kFloat}) {
+    const LayerExtent layer{2, 100, 50, 2, 3, 0};
+    const double us = cost_us(product, layer);
+    EXPECT_GT(us, 0);
+    EXPECT_DOUBLE_EQ(cost_us(product, {2, 200, 50, 2, 3, 0}), 2 * us);
+    EXPECT_DOUBLE_EQ(cost_us(product, {2, 100, 150, 2, 3, 0}), 3 * us);
+    EXPECT_GT(cost_us(product, {3, 100, 50, 2, 3, 0}), us);
+    EXPECT_LT(cost_us(product, {3, 100, 50, 2, 3, 0}), 1.51 * us);
+    EXPECT_EQ(cost_us(product, {0, 0, 0, 2, 3, 0}), 0);
+  }
+}
+
+TEST(LinearCost, EveryLowBitWayBeatsFloatWhereItIsChosen) {
+  for (int bits = 1; bits <= 8; ++bits) {
+    for (const std::size_t rows : {1U, 2U, 8U, 32U, 256U}) {
+      const LayerExtent layer{rows, 784, 700, 0, bits, 0};
+      EXPECT_LT(cost_us(cheapest_int8(layer), layer), cost_us(Product::kFloat, layer))
+          << rows << " rows, " << bits << " bits";
+    }
+  }
+}
+
+TEST(LinearCost, ChoosesAsMeasured) {
+  const auto cheapest = [](std::size_t rows, int bits) {
+    return cheapest_int8({rows, 4096, 4096, 0, bits, 0});
+  };
+  EXPECT_EQ(cheapest(1, 1), Product::kPlanes);
+  EXPECT_EQ(cheapest(1, 2), Product::kPlanes);
+  EXPECT_EQ(cheapest(1, 3), Product::kNibbles);
+  EXPECT_EQ(cheapest(1, 4), Product::kNibbles);
+  EXPECT_EQ(cheapest(1, 5), Product::kPlanes);
+  EXPECT_EQ(cheapest(1, 8), Product::kBytes);
+  EXPECT_EQ(cheapest(256, 2), Product::kPlanes);
+  EXPECT_EQ(cheapest(256, 3), Product::kBytes);
+  EXPECT_EQ(cheapest(256, 4), Product::kBytes);
+  EXPECT_EQ(cheapest_int8({1, 4096, 4096, 0, 3, 128}), Product::kPlanes);
+  EXPECT_EQ(cheapest_int8({1, 4096, 4096, 0, 4, 128}), Product::kPlanes);
+  EXPECT_EQ(cheapest_int8({1, 4096, 4096, 0, 4, 1024}), Product::kNibbles);
+}
+
+TEST(LinearCost, WakesThreadsForEnoughWorkOnly) {
+  EXPECT_EQ(worthwhile_threads(10, 8), 1U);
+  EXPECT_EQ(worthwhile_threads(100, 8), 8U);
+}
+
+}  // namespace
+}  // namespace halftone::runtime

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <memory>
+
+#include "halftone/runtime/linear/linear.h"
+#include "halftone/runtime/onednn/primitive.h"
+
+namespace halftone::runtime {
+namespace {
+
+using Dims = dnnl::memory::dims;
+
+/// oneDNN's own bound on axes is 12; more than a handful is nothing anyone multiplies.
+constexpr std::size_t kMaxMatMulAxes = 6;
+
+/// An operand as oneDNN's matmul wants it: as many axes as the result, rows before columns.
+struct Operand {
+  Dims dims;
+  Dims strides;
+  [[nodiscard]] dnnl::memory::desc desc() const {
+    return {dims, dnnl::memory::data_type::f32, strides};
+  }
+};
+
+/// @param as_row  what a vector is: a row (left operand) or a column (right)
+Operand make_operand(const ir::Shape& shape, bool transposed, bool as_row, std::size_t axes) {
+  Operand operand;
+  operand.dims.assign(shape.dims().begin(), shape.dims().end());
+  if (shape.rank() == 1) {
+    operand.dims.insert(as_row ? operand.dims.begin() : operand.dims.end(), 1);
+  }
+  operand.dims.insert(operand.dims.begin(), axes - operand.dims.size(), 1);
+  operand.strides.assign(axes, 1);
+  for (std::size_t i = axes - 1; i-- > 0;) {
+    operand.strides[i] = operand.strides[i + 1] * operand.dims[i + 1];
+  }
+  if (transposed) {
+    std::swap(operand.dims[axes - 2], operand.dims[axes - 1]);
+    std::swap(operand.strides[axes - 2], operand.strides[axes - 1]);
+  }
+  return operand;
+}
+
+struct MatMulProduct {
+  dnnl::matmul primitive;
+  dnnl::matmul::primitive_desc desc;
+  onednn::PackedMatrix packed;  ///< the right operand where it is constant, else without a buffer
+};
+
+std::size_t num_axes(const NodeContext& context) {
+  return std::max({context.input(0).shape.rank(), context.input(1).shape.rank(), std::size_t{2}});
+}
+
+std::shared_ptr<MatMulProduct> make_product(const NodeContext& context) {
+  const auto& op = context.op<ir::MatMul>();
+  const std::size_t axes = num_axes(context);
+  const Operand a = make_operand(context.input(0).shape, op.transpose_a, true, axes);
+  const Operand b = make_operand(context.input(1).shape, op.transpose_b, false, axes);
+  Operand y;
+  for (std::size_t i = 0; i < axes; ++i) y.dims.push_back(std::max(a.dims[i], b.dims[i]));
+  y.dims[axes - 2] = a.dims[axes - 2];
+  y.dims[axes - 1] = b.dims[axes - 1];
+  y.strides = make_operand(ir::Shape(std::vector<ir::Dim>(y.dims)), false, true, axes).strides;
+  const ir::Constant* constant = context.constant(1);
+  const auto weights =
+      constant == nullptr ? b.desc() : onednn::floats(b.dims, dnnl::memory::format_tag::any);
+  auto product = std::make_shared<MatMulProduct>();
+  product->desc = {{a.desc(), weights, y.desc()}, onednn::attributes(), onednn::engine()};
+  product->primitive = dnnl::matmul(product->desc);
+  if (constant != nullptr) {
+    product->packed = onednn::pack(b.desc(), std::get<ir::Tensor>(*constant).as<float>().data(),
+                                   product->desc.weights_desc());
+  }
+  return product;
+}
+
+Call bind_product(const MatMulProduct& product, const Buffers& buffers) {
+  void* weights = product.packed.buffer ? product.packed.buffer->data()
+                                        : onednn::mutable_data(buffers.inputs[1]);
+  const onednn::Argument arguments[] = {
+      {DNNL_ARG_SRC, product.desc.src_desc(), onednn::mutable_data(buffers.inputs[0])},
+      {DNNL_ARG_WEIGHTS, product.desc.weights_desc(), weights},
+      {DNNL_ARG_DST, product.desc.dst_desc(), buffers.output},
+      {DNNL_ARG_SCRATCHPAD, product.desc.scratchpad_desc(), buffers.scratch}};
+  return onednn::bind(product.primitive, arguments);
+}
+
+}  // namespace
+
+Verdict judge_matmul(const NodeContext& context) {
+  if (ir::are_integers(context.input(0), context.input(1))) return refuse("integers");
+  if (context.input(0).shape.element_count() == 0 || context.input(1).shape.element_count() == 0) {
+    return refuse("there is nothing to compute");
+  }
+  if (num_axes(context) > kMaxMatMulAxes) {
+    return refuse("more than " + std::to_string(kMaxMatMulAxes) + " axes");
+  }
+  return accept(context.constant(1) != nullptr ? "the right operand is packed"
+                                               : "both operands are computed");
+}
+
+Kernel create_matmul(const NodeContext& context) {
+  const auto product = onednn::translated([&] { return make_product(context); });
+  Kernel kernel;
+  if (product->packed.buffer) {
+    kernel.packed_bytes = product->packed.buffer->size_bytes();
+    kernel.packed_inputs = {1};
+  }
+  kernel.scratch_bytes = product->desc.scratchpad_desc().get_size();
+  kernel.bind = [product](const Buffers& buffers) {
+    return onednn::translated([&] { return bind_product(*product, buffers); });
+  };
+  return kernel;
+}
+
+}  // namespace halftone::runtime

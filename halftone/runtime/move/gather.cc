@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <variant>
+
+#include "halftone/base/parallel.h"
+#include "halftone/kernels/encode/decode.h"
+#include "halftone/runtime/move/layout.h"
+#include "halftone/runtime/value.h"
+
+namespace halftone::runtime {
+namespace {
+
+/// Indices in the memory of a session.
+struct Indices {
+  const std::byte* data;
+  bool wide;  ///< int64, else int32
+
+  [[nodiscard]] std::int64_t operator[](std::size_t i) const {
+    return wide ? reinterpret_cast<const std::int64_t*>(data)[i]
+                : reinterpret_cast<const std::int32_t*>(data)[i];
+  }
+};
+
+bool has_wide_indices(const NodeContext& context) {
+  return context.input(1).is_dense(ir::ElementType::kInt64);
+}
+
+/// The row of a table that an index names, as a Gather's definition finds it.
+void copy_rows(const std::byte* table, Indices indices, std::byte* output, const ir::AxisView& view,
+               std::size_t count, std::size_t bytes) {
+  for (std::size_t o = 0; o < view.outer; ++o) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t at = ir::resolve_index(indices[i], view.extent);
+      std::memcpy(output + (o * count + i) * bytes, table + (o * view.extent + at) * bytes, bytes);
+    }
+  }
+}
+
+/// A table of codes that stays as it is: each run decodes the rows it wants.
+struct CodedTable {
+  std::shared_ptr<const ir::Constant> constant;  ///< shared with the graph, which may let go of it
+  std::size_t count = 0;                         ///< of the indices
+  std::size_t shares = 1;                        ///< parts of them
+
+  void run_share(std::size_t share, Indices indices, float* y) const {
+    const auto& [shape, encoding, codes] = std::get<ir::EncodedTensor>(*constant);
+    const std::size_t end = count * (share + 1) / shares;
+    for (std::size_t i = count * share / shares; i < end; ++i) {
+      const std::size_t row = ir::resolve_index(indices[i], codes.rows);
+      kernels::decode(codes, *encoding, row, {y + i * codes.cols, 1, codes.cols, codes.cols});
+    }
+  }
+
+  void run(Indices indices, float* y) const {
+    if (shares == 1) return run_share(0, indices, y);
+    const auto body = [&](std::size_t share) { run_share(share, indices, y); };
+    parallel_for(shares, std::ref(body));  // a reference, so that nothing is allocated
+  }
+};
+
+}  // namespace
+
+Verdict judge_gather(const NodeContext& context) {
+  if (!context.input(0).encoding.is_dense()) return refuse("the table is encoded");
+  return accept("copies of rows");
+}
+
+Kernel create_gather(const NodeContext& context) {
+  const ir::AxisView view = ir::axis_view(context.input(0).shape, context.op<ir::Gather>().axis);
+  const std::size_t count = context.input(1).shape.element_count();
+  const std::size_t bytes = view.inner * ir::size_bytes(context.output().encoding.element);
+  const bool wide = has_wide_indices(context);
+  Kernel kernel;
+  kernel.bind = [=](const Buffers& buffers) -> Call {
+    return [=, table = buffers.inputs[0], places = buffers.inputs[1], y = buffers.output] {
+      copy_rows(table, {places, wide}, y, view, count, bytes);
+    };
+  };
+  return kernel;
+}
+
+Verdict judge_gather_codes(const NodeContext& context) {
+  if (context.input(0).encoding.is_dense()) return refuse("the table is not encoded");
+  if (context.constant(0) == nullptr) return refuse("the table is not constant");
+  return accept(std::to_string(context.input(0).encoding.basis->bits) +
+                "-bit table, the rows gathered are decoded");
+}
+
+Kernel create_gather_codes(const NodeContext& context) {
+  auto table = std::make_shared<CodedTable>();
+  table->constant = context.graph.value(context.node.inputs[0]).constant;
+  table->count = context.input(1).shape.element_count();
+  if (context.output().shape.element_count() >= kParallelNumbers) {
+    table->shares =
+        std::clamp<std::size_t>(table->count, 1, static_cast<std::size_t>(context.threads));
+  }
+  const bool wide = has_wide_indices(context);
+  Kernel kernel;
+  kernel.bind = [table = std::shared_ptr<const CodedTable>(std::move(table)),
+                 wide](const Buffers& buffers) -> Call {
+    return [table, wide, places = buffers.inputs[1], y = reinterpret_cast<float*>(buffers.output)] {
+      table->run({places, wide}, y);
+    };
+  };
+  return kernel;
+}
+
+}  // namespace halftone::runtime

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/runtime/onednn/float_layer.h"
+
+#include <utility>
+#include <vector>
+
+#include "halftone/runtime/elementwise/activation.h"
+#include "halftone/runtime/value.h"
+
+namespace halftone::runtime {
+namespace {
+
+/// A layer whose weights are decoded and packed.
+struct FloatLayer {
+  dnnl::primitive primitive;
+  FloatLayerDescs descs;
+  dnnl::memory::desc scratch;
+  onednn::PackedMatrix weights;
+  onednn::PackedMatrix bias;  ///< without a buffer where there is no bias
+  ir::ValueType input;
+  std::size_t num_outputs = 0;    ///< in all rows together
+  std::size_t decoded_bytes = 0;  ///< of the input at the begin of scratch; 0 if it is dense
+};
+
+Call bind_layer(const std::shared_ptr<const FloatLayer>& layer, const Buffers& buffers) {
+  const std::byte* x = buffers.inputs[0];
+  std::byte* decoded = layer->decoded_bytes != 0 ? buffers.scratch : nullptr;
+  std::vector<onednn::Argument> arguments = {
+      {DNNL_ARG_SRC, layer->descs.x, onednn::mutable_data(decoded ? decoded : x)},
+      {DNNL_ARG_WEIGHTS, layer->weights.desc, layer->weights.buffer->data()},
+      {DNNL_ARG_DST, layer->descs.y, buffers.output},
+      {DNNL_ARG_SCRATCHPAD, layer->scratch, buffers.scratch + layer->decoded_bytes}};
+  if (layer->bias.buffer) {
+    arguments.push_back({DNNL_ARG_BIAS, layer->bias.desc, layer->bias.buffer->data()});
+  }
+  auto* y = reinterpret_cast<float*>(buffers.output);
+  return [layer, x, decoded, y, product = onednn::bind(layer->primitive, arguments)] {
+    if (decoded != nullptr) {
+      decode_value({layer->input, {x, value_bytes(layer->input)}},
+                   reinterpret_cast<float*>(decoded));
+    }
+    product();
+    if (layer->descs.after.kind != ir::ActivationKind::kIdentity) {
+      const std::span values(y, layer->num_outputs);
+      apply_activation(layer->descs.after, values, values);
+    }
+  };
+}
+
+}  // namespace
+
+std::optional<Verdict> refuse_float_layer(const NodeContext& context) {
+  if (ir::are_integers(context.input(0), context.input(1))) return refuse("integers");
+  if (context.constant(1) == nullptr) return refuse("the weights are not constant");
+  if (context.has_input(2) && context.constant(2) == nullptr) {
+    return refuse("the bias is not constant");
+  }
+  if (context.input(0).shape.element_count() == 0 || context.output().shape.element_count() == 0 ||
+      context.input(1).shape.element_count() == 0) {
+    return refuse("there is nothing to compute");
+  }
+  return std::nullopt;
+}
+
+FloatLayerDescs describe_float_layer(const NodeContext& context, const ir::Activation& activation) {
+  FloatLayerDescs descs;
+  const auto fused = onednn::eltwise(activation);
+  descs.attributes = onednn::attributes(fused);
+  if (!fused) descs.after = activation;
+  if (context.has_input(2)) {
+    const auto outputs = static_cast<dnnl::memory::dim>(context.input(2).shape[0]);
+    descs.bias = onednn::floats({outputs}, dnnl::memory::format_tag::a);
+  }
+  return descs;
+}
+
+Kernel float_layer_kernel(const NodeContext& context, FloatLayerDescs descs,
+                          dnnl::primitive primitive, const dnnl::memory::desc& packed,
+                          const dnnl::memory::desc& scratch) {
+  auto layer = std::make_shared<FloatLayer>();
+  layer->primitive = std::move(primitive);
+  layer->scratch = scratch;
+  layer->input = context.input(0);
+  layer->num_outputs = context.output().shape.element_count();
+  const ir::Tensor decoded = ir::to_float(*context.constant(1));
+  layer->weights = onednn::pack(descs.weights, decoded.as<float>().data(), packed);
+  if (context.has_input(2)) {
+    const auto& bias = std::get<ir::Tensor>(*context.constant(2));
+    layer->bias = onednn::pack(descs.bias, bias.as<float>().data(), descs.bias);
+  }
+  if (!layer->input.encoding.is_dense()) {
+    constexpr std::size_t kAlignment = AlignedBuffer::kAlignment;
+    const std::size_t bytes = layer->input.shape.element_count() * sizeof(float);
+    layer->decoded_bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  }
+  layer->descs = std::move(descs);
+  Kernel kernel;
+  kernel.packed_bytes = layer->weights.buffer->size_bytes() +
+                        (layer->bias.buffer ? layer->bias.buffer->size_bytes() : 0);
+  kernel.packed_inputs = {1, 2};
+  kernel.scratch_bytes = layer->decoded_bytes + scratch.get_size();
+  kernel.bind = [layer =
+                     std::shared_ptr<const FloatLayer>(std::move(layer))](const Buffers& buffers) {
+    return onednn::translated([&] { return bind_layer(layer, buffers); });
+  };
+  return kernel;
+}
+
+}  // namespace halftone::runtime

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/runtime/onednn/onednn.h"
+
+#include "halftone/base/error.h"
+#include "halftone/runtime/onednn/primitive.h"
+
+// The two functions of libgomp, which oneDNN runs on, that set its threads; declared here since
+// not every compiler brings an <omp.h> of that library.
+extern "C" {
+void omp_set_num_threads(int);
+int omp_get_max_threads(void);
+}
+
+namespace halftone::runtime {
+
+OneDnnThreads::OneDnnThreads(int count) : before_(omp_get_max_threads()) {
+  omp_set_num_threads(count);
+}
+
+OneDnnThreads::~OneDnnThreads() { omp_set_num_threads(before_); }
+
+namespace onednn {
+namespace {
+
+void check(dnnl_status_t status, const char* what) {
+  if (status == dnnl_success) return;
+  fail(ErrorKind::kInternal,
+       std::string("oneDNN: ") + what + " failed with status " + std::to_string(status));
+}
+
+/// A primitive with the memory objects of one session.
+struct BoundPrimitive {
+  dnnl::primitive primitive;
+  dnnl::stream stream;
+  std::vector<dnnl::memory> memories;  ///< own what `arguments` point to
+  std::vector<dnnl_exec_arg_t> arguments;
+
+  void run() const {
+    // The C function, since the C++ one builds a map of arguments on every call.
+    check(dnnl_primitive_execute(primitive.get(), stream.get(), static_cast<int>(arguments.size()),
+                                 arguments.data()),
+          "execution");
+    check(dnnl_stream_wait(stream.get()), "waiting");
+  }
+};
+
+}  // namespace
+
+dnnl::memory::dims channels_first(const ir::Shape& image) {
+  dnnl::memory::dims dims(image.dims().begin(), image.dims().end());
+  dims.insert(dims.begin() + 1, dims.back());
+  dims.pop_back();
+  return dims;
+}
+
+dnnl::memory::desc image(const ir::Shape& image) {
+  using Tag = dnnl::memory::format_tag;
+  const std::size_t spatial = image.rank() - 2;
+  return floats(channels_first(image), spatial == 1   ? Tag::nwc
+                                       : spatial == 2 ? Tag::nhwc
+                                                      : Tag::ndhwc);
+}
+
+const dnnl::engine& engine() {
+  static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
+  return cpu;
+}
+
+Call bind(const dnnl::primitive& primitive, std::span<const Argument> arguments) {
+  auto bound = std::make_shared<BoundPrimitive>();
+  bound->primitive = primitive;
+  bound->stream = dnnl::stream(engine());
+  for (const Argument& argument : arguments) {
+    bound->memories.emplace_back(argument.desc, engine(), argument.data);
+    bound->arguments.push_back({argument.role, bound->memories.back().get()});
+  }
+  return [bound = std::move(bound)] { bound->run(); };
+}
+
+PackedMatrix pack(const dnnl::memory::desc& from, const float* data, const dnnl::memory::desc& to) {
+  PackedMatrix packed{to, std::make_shared<AlignedBuffer>(to.get_size())};
+  dnnl::memory source(from, engine(), const_cast<float*>(data));
+  dnnl::memory target(to, engine(), packed.buffer->data());
+  dnnl::stream stream(engine());
+  dnnl::reorder(source, target).execute(stream, source, target);
+  stream.wait();
+  return packed;
+}
+
+dnnl::primitive_attr attributes(const std::optional<Eltwise>& fused) {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (fused) {
+    dnnl::post_ops operations;
+    operations.append_eltwise(1, fused->algorithm, fused->alpha, fused->beta);
+    attributes.set_post_ops(operations);
+  }
+  return attributes;
+}
+
+std::optional<Eltwise> eltwise(const ir::Activation& activation) {
+  using dnnl::algorithm;
+  const float alpha = activation.alpha;
+  switch (activation.kind) {
+    case ir::ActivationKind::kRelu:
+      return Eltwise{algorithm::eltwise_relu, 0, 0};
+    case ir::ActivationKind::kReluN1To1:
+      return Eltwise{algorithm::eltwise_clip, -1, 1};
+    case ir::ActivationKind::kRelu6:
+      return Eltwise{algorithm::eltwise_clip, 0, 6};
+    case ir::ActivationKind::kClip:
+      if (!(alpha <= activation.beta)) return std::nullopt;
+      return Eltwise{algorithm::eltwise_clip, alpha, activation.beta};
+    case ir::ActivationKind::kLeakyRelu:
+      return Eltwise{algorithm::eltwise_relu, alpha, 0};
+    case ir::ActivationKind::kElu:
+      return Eltwise{algorithm::eltwise_elu, alpha, 0};
+    case ir::ActivationKind::kTanh:
+      return Eltwise{algorithm::eltwise_tanh, 0, 0};
+    case ir::ActivationKind::kSigmoid:
+      return Eltwise{algorithm::eltwise_logistic, 0, 0};
+    case ir::ActivationKind::kHardSwish:
+      return Eltwise{algorithm::eltwise_hardswish, 0, 0};
+    case ir::ActivationKind::kSilu:
+      return Eltwise{algorithm::eltwise_swish, 1, 0};
+    case ir::ActivationKind::kGelu:
+      return Eltwise{algorithm::eltwise_gelu_erf, 0, 0};
+    case ir::ActivationKind::kGeluTanh:
+      return Eltwise{algorithm::eltwise_gelu_tanh, 0, 0};
+    case ir::ActivationKind::kSoftplus:
+      return Eltwise{algorithm::eltwise_soft_relu, 0, 0};
+    case ir::ActivationKind::kExp:
+      return Eltwise{algorithm::eltwise_exp, 0, 0};
+    case ir::ActivationKind::kSqrt:
+      return Eltwise{algorithm::eltwise_sqrt, 0, 0};
+    case ir::ActivationKind::kAbs:
+      return Eltwise{algorithm::eltwise_abs, 0, 0};
+    case ir::ActivationKind::kNeg:
+      return Eltwise{algorithm::eltwise_linear, -1, 0};
+    case ir::ActivationKind::kSquare:
+      return Eltwise{algorithm::eltwise_square, 0, 0};
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace onednn
+}  // namespace halftone::runtime

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/runtime/plan/prepare.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "halftone/ir/verify.h"
+#include "halftone/runtime/convolution/convolution_codes.h"
+#include "halftone/runtime/elementwise/row_encoder.h"
+#include "halftone/runtime/plan/code_layout.h"
+
+namespace halftone::runtime {
+namespace {
+
+void fill_in_batch(ir::Graph& graph, std::size_t batch) {
+  for (const ir::ValueId id : graph.inputs()) {
+    ir::ValueType type = graph.value(id).type;
+    type.shape = type.shape.with_batch(batch);
+    graph.set_input_type(id, std::move(type));
+  }
+  for (const ir::NodeId id : graph.topological_order()) {
+    ir::Operator op = ir::with_batch(graph.node(id).op, batch);
+    std::vector<ir::ValueId> inputs = graph.node(id).inputs;
+    graph.replace_node(id, std::move(op), std::move(inputs));
+  }
+}
+
+void merge_equal_encodings(ir::Graph& graph) {
+  std::vector<ir::NodeId> kept;
+  for (const ir::NodeId id : graph.topological_order()) {
+    const ir::Node& node = graph.node(id);
+    if (!std::holds_alternative<ir::Encode>(node.op)) continue;
+    const auto equal = std::find_if(kept.begin(), kept.end(), [&](ir::NodeId other) {
+      return graph.node(other).inputs == node.inputs && graph.node(other).op == node.op;
+    });
+    if (equal == kept.end()) {
+      kept.push_back(id);
+    } else {
+      graph.replace_uses(node.output, graph.node(*equal).output);
+    }
+  }
+}
+
+/// A layer whose output is only encoded leaves its activation to those who encode it: they move
+/// their thresholds, and nobody computes it.
+void move_activations_into_encodings(ir::Graph& graph) {
+  for (const ir::NodeId id : graph.topological_order()) {
+    const ir::Node& node = graph.node(id);
+    const auto* layer = std::get_if<ir::FullyConnected>(&node.op);
+    if (layer == nullptr || layer->activation.kind == ir::ActivationKind::kIdentity) continue;
+    const ir::Activation activation = layer->activation;
+    const std::vector<ir::NodeId> readers = graph.consumers(node.output);
+    const bool only_encoded =
+        readers.size() == graph.num_uses(node.output) &&
+        std::all_of(readers.begin(), readers.end(), [&](ir::NodeId reader) {
+          const auto* encode = std::get_if<ir::Encode>(&graph.node(reader).op);
+          return encode != nullptr && encode->activation == ir::Activation{} &&
+                 can_encode_argument(activation, encode->encoding->bases.front());
+        });
+    if (!only_encoded || readers.empty()) continue;
+    for (const ir::NodeId reader : readers) {
+      ir::Encode encode = std::get<ir::Encode>(graph.node(reader).op);
+      encode.activation = activation;
+      graph.replace_node(reader, std::move(encode), graph.node(reader).inputs);
+    }
+    graph.replace_node(id, ir::FullyConnected{}, graph.node(id).inputs);
+  }
+}
+
+/// The node that reads a value if no other does and the value is no output of the graph.
+std::optional<ir::NodeId> only_reader(const ir::Graph& graph, ir::ValueId id) {
+  const std::vector<ir::NodeId> readers = graph.consumers(id);
+  if (readers.size() != 1 || graph.num_uses(id) != 1) return std::nullopt;
+  return readers.front();
+}
+
+bool is_output(const ir::Graph& graph, ir::ValueId id) {
+  return std::ranges::find(graph.outputs(), id) != graph.outputs().end();
+}
+
+/// The other operand of an Add of two values of one shape; nothing if it is anything else.
+std::optional<ir::ValueId> added_to(const ir::Graph& graph, const ir::Node& node,
+                                    ir::ValueId value) {
+  const auto* add = std::get_if<ir::Binary>(&node.op);
+  if (add == nullptr || add->kind != ir::BinaryKind::kAdd) return std::nullopt;
+  const ir::ValueId other = node.inputs[node.inputs[0] == value ? 1 : 0];
+  if (graph.value(other).type != graph.value(value).type) return std::nullopt;
+  return other;
+}
+
+/// A convolution on codes does what follows it while its outputs are at hand: adds a residual, and
+/// encodes what is only read encoded.
+class ConvFuser {
+ public:
+  ConvFuser(ir::Graph& graph, bool int8_activations)
+      : graph_(graph), layouts_(choose_code_layouts(graph, int8_activations)) {}
+
+  void fuse() {
+    for (const ir::NodeId id : graph_.topological_order()) {
+      if (!graph_.contains(id)) continue;
+      const auto* conv = std::get_if<ir::Conv>(&graph_.node(id).op);
+      if (conv == nullptr) continue;
+      const ir::ValueId x = graph_.node(id).inputs[0];
+      if (!is_coded_conv(graph_, graph_.node(id), layouts_[static_cast<std::size_t>(x)])) continue;
+      fuse_residual(id);
+      fuse_encoding(id);
+    }
+  }
+
+ private:
+  /// The node that alone reads the output of another, if its own may take another's place.
+  [[nodiscard]] std::optional<ir::NodeId> follower(ir::NodeId id) const {
+    const auto reader = only_reader(graph_, graph_.node(id).output);
+    if (!reader || is_output(graph_, graph_.node(*reader).output)) return std::nullopt;
+    return reader;
+  }
+
+  void fuse_residual(ir::NodeId id) {
+    const ir::Node& node = graph_.node(id);
+    auto conv = std::get<ir::Conv>(node.op);
+    if (conv.activation != ir::Activation{} || node.inputs.size() > 3) return;
+    const auto add = follower(id);
+    if (!add) return;
+    const auto residual = added_to(graph_, graph_.node(*add), node.output);
+    if (!residual) return;
+    std::vector<ir::ValueId> inputs = node.inputs;
+    inputs.resize(3, ir::kAbsent);
+    inputs.push_back(*residual);
+    conv.activation = std::get<ir::Binary>(graph_.node(*add).op).activation;
+    graph_.absorb(id, *add, std::move(conv), std::move(inputs));
+  }
+
+  void fuse_encoding(ir::NodeId id) {
+    const auto reader = follower(id);
+    const auto* encode = reader ? std::get_if<ir::Encode>(&graph_.node(*reader).op) : nullptr;
+    if (encode == nullptr || encode->activation != ir::Activation{}) return;
+    auto conv = std::get<ir::Conv>(graph_.node(id).op);
+    conv.codes = encode->encoding;
+    const auto index = [&](ir::NodeId n) {
+      return static_cast<std::size_t>(graph_.node(n).output);
+    };
+    layouts_[index(id)] = layouts_[index(*reader)];
+    graph_.absorb(id, *reader, std::move(conv), graph_.node(id).inputs);
+  }
+
+  ir::Graph& graph_;
+  std::vector<CodeLayout> layouts_;  ///< by value, as before anything is fused
+};
+
+}  // namespace
+
+ir::Graph prepare(ir::Graph graph, std::size_t batch, bool int8_activations) {
+  ir::verify(graph);
+  fill_in_batch(graph, batch);
+  merge_equal_encodings(graph);
+  move_activations_into_encodings(graph);
+  ConvFuser(graph, int8_activations).fuse();
+  graph.remove_unused_nodes();
+  return graph;
+}
+
+}  // namespace halftone::runtime

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/runtime/recurrent/recurrent.h"
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "halftone/base/parallel.h"
+#include "halftone/runtime/elementwise/activation.h"
+#include "halftone/runtime/linear/linear.h"
+#include "halftone/runtime/recurrent/recurrent_steps.h"
+
+namespace halftone::runtime {
+namespace {
+
+/// The product of one step as a layer.
+LayerExtent step_extent(const NodeContext& context) {
+  const auto& op = context.op<ir::Recurrent>();
+  const ir::ValueType& weights = context.input(ir::kRecurrenceWeights);
+  const ir::Encoding& w = weights.encoding;
+  LayerExtent extent;
+  extent.rows = static_cast<std::size_t>(context.input(ir::kGates).shape[ir::batch_axis(op)]);
+  extent.outputs = static_cast<std::size_t>(weights.shape[0]);
+  extent.inputs = static_cast<std::size_t>(weights.shape[1]);
+  extent.input_bits = op.state_encoding != nullptr ? op.state_encoding->bits : 0;
+  if (!w.is_dense()) {
+    extent.weight_bits = w.basis->bits;
+    if (w.basis->granularity == numerics::Granularity::kGroup) {
+      extent.group_inputs = w.basis->group_size;
+    }
+  }
+  return extent;
+}
+
+double layer_us(const NodeContext& context, Product way) {
+  const auto& op = context.op<ir::Recurrent>();
+  const auto steps = context.input(ir::kGates).shape[1 - ir::batch_axis(op)];
+  return static_cast<double>(steps) * cost_us(way, step_extent(context));
+}
+
+std::optional<std::string> why_not(const NodeContext& context) {
+  if (context.constant(ir::kRecurrenceWeights) == nullptr) return "the weights are not constant";
+  if (context.input(ir::kGates).shape.element_count() == 0) return "there is nothing to compute";
+  return std::nullopt;
+}
+
+bool has_codes(const NodeContext& context) {
+  return !context.input(ir::kRecurrenceWeights).encoding.is_dense();
+}
+
+/// The layer of a node, its weights packed.
+RecurrentSteps make_steps(const NodeContext& context, Product way) {
+  const auto& op = context.op<ir::Recurrent>();
+  const ir::Shape& gates = context.input(ir::kGates).shape;
+  const ir::Constant& weights = *context.constant(ir::kRecurrenceWeights);
+  const numerics::Basis* states =
+      op.state_encoding != nullptr ? &op.state_encoding->bases.front() : nullptr;
+  RecurrentSteps layer;
+  layer.op = op;
+  layer.batch = static_cast<std::size_t>(gates[ir::batch_axis(op)]);
+  layer.steps = static_cast<std::size_t>(gates[1 - ir::batch_axis(op)]);
+  layer.gates = static_cast<std::size_t>(gates[2]);
+  layer.hidden = layer.gates / ir::num_gates(op.kind);
+  const bool splits = op.kind == ir::RecurrentKind::kGru && !op.linear_before_reset;
+  const std::size_t early = splits ? 2 * layer.hidden : layer.gates;
+  if (splits) {
+    layer.products.emplace_back(way, rows_of(weights, 0, early), states);
+    layer.products.emplace_back(way, rows_of(weights, early, layer.hidden), states);
+  } else {
+    layer.products.emplace_back(way, weights, states);
+  }
+  const auto is_shared = [&context](std::size_t i) {
+    return context.has_input(i) && context.input(i).shape[0] == 1;
+  };
+  layer.shares_hidden = is_shared(ir::kInitialHidden);
+  layer.shares_cell = is_shared(ir::kInitialCell);
+  return layer;
+}
+
+Kernel create(const NodeContext& context, Product way) {
+  auto layer = std::make_shared<RecurrentSteps>(make_steps(context, way));
+  const std::size_t shares =
+      std::min(layer->batch, worthwhile_threads(layer_us(context, way), context.threads));
+  layer->shares = std::max<std::size_t>(shares, 1);
+  Kernel kernel;
+  for (const StateProduct& product : layer->products) kernel.packed_bytes += product.size_bytes();
+  kernel.packed_inputs = {ir::kRecurrenceWeights};
+  kernel.scratch_bytes = layer->shares * layer->share_scratch_bytes();
+  kernel.bind = [layer](const Buffers& buffers) -> Call {
+    RecurrentBuffers memory;
+    const auto floats = [&buffers](std::size_t i) {
+      return i < buffers.inputs.size() ? reinterpret_cast<const float*>(buffers.inputs[i])
+                                       : nullptr;
+    };
+    memory.gates = floats(ir::kGates);
+    memory.bias = floats(ir::kRecurrenceBias);
+    memory.hidden = floats(ir::kInitialHidden);
+    memory.cell = floats(ir::kInitialCell);
+    memory.lengths = reinterpret_cast<const std::int32_t*>(floats(ir::kSequenceLengths));
+    memory.peepholes = floats(ir::kPeepholes);
+    memory.output = reinterpret_cast<float*>(buffers.output);
+    return [layer, memory, scratch = buffers.scratch] {
+      const auto body = [&](std::size_t share) {
+        layer->run(memory, share, scratch + share * layer->share_scratch_bytes());
+      };
+      if (layer->shares == 1) return body(0);
+      parallel_for(layer->shares, std::ref(body));  // a reference, so that nothing is allocated
+    };
+  };
+  return kernel;
+}
+
+}  // namespace
+
+Verdict judge_recurrent_bits(const NodeContext& context) {
+  if (auto reason = why_not(context)) return refuse(std::move(*reason));
+  const LayerExtent step = step_extent(context);
+  if (step.input_bits == 0) return refuse("the states are not encoded");
+  if (!has_codes(context)) return refuse("the weights are not encoded");
+  if (step.group_inputs != 0) return refuse("weights have a basis per group of inputs");
+  return accept(std::to_string(step.input_bits) + "-bit states, " +
+                    std::to_string(step.weight_bits) + "-bit weights",
+                layer_us(context, Product::kBits));
+}
+
+Kernel create_recurrent_bits(const NodeContext& context) { return create(context, Product::kBits); }
+
+Verdict judge_recurrent_int8(const NodeContext& context) {
+  if (auto reason = why_not(context)) return refuse(std::move(*reason));
+  if (!has_codes(context)) return refuse("the weights are not encoded");
+  if (!context.int8_activations) return refuse("states are not to be rounded");
+  const LayerExtent step = step_extent(context);
+  if (step.inputs > kernels::LevelMatmulWeights::kMaxInputs) return refuse("too many inputs");
+  return accept(std::to_string(step.weight_bits) + "-bit weights",
+                layer_us(context, cheapest_int8(step)));
+}
+
+Kernel create_recurrent_int8(const NodeContext& context) {
+  return create(context, cheapest_int8(step_extent(context)));
+}
+
+Verdict judge_recurrent_float(const NodeContext& context) {
+  if (auto reason = why_not(context)) return refuse(std::move(*reason));
+  if (!has_codes(context)) return accept("constant weights");
+  return accept("the weights are decoded", layer_us(context, Product::kFloat));
+}
+
+Kernel create_recurrent_float(const NodeContext& context) {
+  return create(context, Product::kFloat);
+}
+
+}  // namespace halftone::runtime

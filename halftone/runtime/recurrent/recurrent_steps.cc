@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/runtime/recurrent/recurrent_steps.h"
+
+#include <algorithm>
+
+#include "halftone/runtime/elementwise/activation.h"
+
+namespace halftone::runtime {
+namespace {
+
+/// The samples of a share on their way along the sequences.
+class Share {
+ public:
+  Share(const RecurrentSteps& layer, const RecurrentBuffers& memory, std::size_t share,
+        std::byte* scratch)
+      : layer_(layer),
+        op_(layer.op),
+        memory_(memory),
+        first_(layer.batch * share / layer.shares),
+        rows_(layer.batch * (share + 1) / layer.shares - first_),
+        width_(layer.hidden) {
+    const auto take = [&scratch](std::size_t rows, std::size_t cols) {
+      const MatrixView<float> view(reinterpret_cast<float*>(scratch), rows, cols, cols);
+      scratch += AlignedBuffer::rounded_up(rows * cols * sizeof(float));
+      return view;
+    };
+    gates_ = take(rows_, layer.gates);
+    h_ = take(rows_, width_);
+    c_ = take(rows_, width_);
+    spare_ = take(rows_, width_);
+    scratch_ = scratch;
+  }
+
+  void run() {
+    start(memory_.hidden, layer_.shares_hidden, h_);
+    start(memory_.cell, layer_.shares_cell, c_);
+    for (std::size_t i = 0; i < layer_.steps; ++i) {
+      for (std::size_t r = 0; r < rows_; ++r) {
+        if (i < length(r)) load(i, r);
+      }
+      multiply_and_step(i);
+      for (std::size_t r = 0; r < rows_; ++r) store(i, r);
+    }
+  }
+
+ private:
+  using Row = std::span<float>;
+
+  void start(const float* states, bool shared, MatrixView<float> to) const {
+    for (std::size_t r = 0; r < rows_; ++r) {
+      if (states == nullptr) {
+        std::ranges::fill(to.row(r), 0.0F);
+      } else {
+        const std::size_t sample = shared ? 0 : first_ + r;
+        std::copy_n(states + sample * width_, width_, to.row(r).begin());
+      }
+    }
+  }
+
+  [[nodiscard]] std::size_t length(std::size_t r) const {
+    if (memory_.lengths == nullptr) return layer_.steps;
+    const std::int32_t found = memory_.lengths[first_ + r];
+    return std::min(static_cast<std::size_t>(std::max(found, 0)), layer_.steps);
+  }
+  /// Which row of the gates and the output the i-th step of a sample is.
+  [[nodiscard]] std::size_t row(std::size_t i, std::size_t r) const {
+    const std::size_t step = op_.reverse && i < length(r) ? length(r) - 1 - i : i;
+    const std::size_t sample = first_ + r;
+    return op_.batch_major ? sample * layer_.steps + step : step * layer_.batch + sample;
+  }
+  [[nodiscard]] std::span<const float> projected(std::size_t i, std::size_t r) const {
+    return {memory_.gates + row(i, r) * layer_.gates, layer_.gates};
+  }
+  [[nodiscard]] bool is_linear_gru() const { return op_.linear_before_reset; }
+
+  /// What the products are added to.
+  void load(std::size_t i, std::size_t r) const {
+    const auto x = projected(i, r);
+    const Row to = gates_.row(r);
+    std::ranges::copy(x, to.begin());
+    if (!is_linear_gru()) return;
+    const Row n = to.last(width_);
+    if (memory_.bias == nullptr) {
+      std::ranges::fill(n, 0.0F);
+    } else {
+      std::copy_n(memory_.bias, width_, n.begin());
+    }
+  }
+
+  void store(std::size_t i, std::size_t r) const {
+    const std::size_t cols = op_.with_cell ? 2 * width_ : width_;
+    const Row y(memory_.output + row(i, r) * cols, cols);
+    if (i >= length(r) && (!op_.carry || length(r) == 0)) {
+      std::ranges::fill(y, 0.0F);
+      return;
+    }
+    std::ranges::copy(h_.row(r), y.begin());
+    if (op_.with_cell) {
+      std::ranges::copy(c_.row(r), y.begin() + static_cast<std::ptrdiff_t>(width_));
+    }
+  }
+
+  void activate(std::size_t function, Row values) const {
+    if (op_.clip != 0) {
+      for (float& value : values) value = std::clamp(value, -op_.clip, op_.clip);
+    }
+    apply_activation(op_.activations[function], values, values);
+  }
+
+  [[nodiscard]] Row gate(std::size_t g, std::size_t r) const {
+    return gates_.row(r).subspan(g * width_, width_);
+  }
+
+  void multiply_and_step(std::size_t i) {
+    const bool splits = layer_.products.size() > 1;
+    const MatrixView<float> early(gates_.data_handle(), rows_, splits ? 2 * width_ : layer_.gates,
+                                  layer_.gates);
+    layer_.products[0].add(h_, early, scratch_);
+    if (splits) {
+      for (std::size_t r = 0; r < rows_; ++r) reset(r);
+      const MatrixView<float> late(gates_.data_handle() + 2 * width_, rows_, width_, layer_.gates);
+      layer_.products[1].add(spare_, late, scratch_);
+    }
+    for (std::size_t r = 0; r < rows_; ++r) {
+      if (i < length(r)) step(i, r);
+    }
+  }
+
+  void step(std::size_t i, std::size_t r) const {
+    switch (op_.kind) {
+      case ir::RecurrentKind::kRnn:
+        activate(0, gates_.row(r));
+        std::ranges::copy(gates_.row(r), h_.row(r).begin());
+        return;
+      case ir::RecurrentKind::kGru:
+        return step_gru(i, r);
+      case ir::RecurrentKind::kLstm:
+        return step_lstm(r);
+    }
+  }
+
+  /// Activates z and r; what r leaves of the states is multiplied next.
+  void reset(std::size_t r) const {
+    activate(0, gates_.row(r).first(2 * width_));
+    const Row reset = gate(1, r);
+    for (std::size_t j = 0; j < width_; ++j) spare_(r, j) = reset[j] * h_(r, j);
+  }
+
+  void step_gru(std::size_t i, std::size_t r) const {
+    const Row n = gate(2, r);
+    if (is_linear_gru()) {
+      activate(0, gates_.row(r).first(2 * width_));
+      const auto x = projected(i, r).last(width_);
+      const Row reset = gate(1, r);
+      for (std::size_t j = 0; j < width_; ++j) n[j] = x[j] + reset[j] * n[j];
+    }
+    activate(1, n);
+    const Row z = gate(0, r);
+    const Row h = h_.row(r);
+    for (std::size_t j = 0; j < width_; ++j) h[j] = (1 - z[j]) * n[j] + z[j] * h[j];
+  }
+
+  void add_peephole(std::size_t which, std::span<const float> cell, Row to) const {
+    if (memory_.peepholes == nullptr) return;
+    const float* weights = memory_.peepholes + which * width_;
+    for (std::size_t j = 0; j < width_; ++j) to[j] += weights[j] * cell[j];
+  }
+
+  void step_lstm(std::size_t r) const {
+    const Row input = gate(0, r);
+    const Row output = gate(1, r);
+    const Row forget = gate(2, r);
+    const Row candidate = gate(3, r);
+    const Row c = c_.row(r);
+    const bool peeps = memory_.peepholes != nullptr;
+    add_peephole(0, c, input);
+    add_peephole(2, c, forget);
+    if (peeps) {
+      activate(0, input);
+      activate(0, forget);
+    } else {
+      activate(0, gates_.row(r).first(3 * width_));  // all at once
+    }
+    activate(1, candidate);
+    if (op_.input_forget) {
+      for (std::size_t j = 0; j < width_; ++j) forget[j] = 1 - input[j];
+    }
+    for (std::size_t j = 0; j < width_; ++j) c[j] = forget[j] * c[j] + input[j] * candidate[j];
+    if (op_.cell_clip != 0) {
+      for (float& value : c) value = std::clamp(value, -op_.cell_clip, op_.cell_clip);
+    }
+    if (peeps) {
+      add_peephole(1, c, output);
+      activate(0, output);
+    }
+    const Row shown = spare_.row(r);
+    apply_activation(op_.activations[2], c, shown);
+    const Row h = h_.row(r);
+    for (std::size_t j = 0; j < width_; ++j) h[j] = output[j] * shown[j];
+  }
+
+  const RecurrentSteps& layer_;
+  const ir::Recurrent& op_;
+  const RecurrentBuffers& memory_;
+  std::size_t first_;
+  std::size_t rows_;
+  std::size_t width_;
+  MatrixView<float> gates_;
+  MatrixView<float> h_;
+  MatrixView<float> c_;
+  MatrixView<float> spare_;
+  std::byte* scratch_ = nullptr;
+};
+
+}  // namespace
+
+std::size_t RecurrentSteps::share_scratch_bytes() const {
+  const std::size_t rows = (batch + shares - 1) / shares;
+  std::size_t product = 0;
+  for (const StateProduct& each : products) product = std::max(product, each.scratch_bytes(rows));
+  return AlignedBuffer::rounded_up(rows * gates * sizeof(float)) +
+         3 * AlignedBuffer::rounded_up(rows * hidden * sizeof(float)) + product;
+}
+
+void RecurrentSteps::run(const RecurrentBuffers& memory, std::size_t share,
+                         std::byte* scratch) const noexcept {
+  Share(*this, memory, share, scratch).run();
+}
+
+}  // namespace halftone::runtime
