@@ -12,13 +12,14 @@
 build_packages=(
   g++ make cmake ninja-build pkg-config          # compile
   libdnnl-dev ocl-icd-opencl-dev                 # float operators; oneDNN's CMake files ask for OpenCL
-  libhwy-dev libeigen3-dev libopenblas-dev       # SIMD, dense algebra
+  libhwy-dev libeigen3-dev                       # SIMD, dense algebra
   libflatbuffers-dev flatbuffers-compiler flatbuffers-compiler-dev  # TFLite, circle
   libprotobuf-dev protobuf-compiler              # ONNX
   libhdf5-dev zlib1g-dev                         # data sets
   libcli11-dev libfmt-dev nlohmann-json3-dev libtomlplusplus-dev    # command line, text, recipes
   libopenmpi-dev openmpi-bin                     # several processes and machines
-  libgtest-dev libgmock-dev libbenchmark-dev libonnx-testdata       # tests, benchmarks
+  libgtest-dev libgmock-dev libonnx-testdata     # tests
+  libbenchmark-dev libopenblas-dev               # benchmarks, and what they compare with
 )
 training_packages=(
   libtorch-dev                                   # tensors with gradients

@@ -8,7 +8,6 @@
 
 #include "halftone/base/error.h"
 #include "halftone/compress/calibration.h"
-#include "halftone/compress/fit/blas.h"
 #include "halftone/compress/layer_fitter.h"
 #include "halftone/compress/layer_report.h"
 #include "halftone/compress/layers.h"
@@ -274,7 +273,6 @@ class Quantizer {
 
 QuantizeResult quantize(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
                         const QuantizeOptions& options) {
-  use_single_threaded_blas();
   return Quantizer(with_layers(graph, recipe), data, recipe, options).run();
 }
 

@@ -99,7 +99,10 @@ NormalEquations normal_equations(const ParameterSpace& space, const SortedSample
     const std::size_t end = assignment.bounds[l + 1];
     if (begin == end) continue;
     const Vector features = space.features().row(assignment.codes[l]);
-    equations.gram += sample.weight(begin, end) * features * features.transpose();
+    const Vector weighted = sample.weight(begin, end) * features;
+    for (Eigen::Index i = 0; i < features.size(); ++i) {
+      equations.gram.row(i) += weighted[i] * features.transpose();
+    }
     equations.rhs += sample.target(begin, end) * features;
   }
   return equations;
@@ -159,7 +162,7 @@ class Alternation {
   /// Of the mean squared error plus lambda |p|^2.
   [[nodiscard]] Vector gradient(const NormalEquations& equations, const Vector& p) const {
     const double weight = std::max(sample_.total_weight(), std::numeric_limits<double>::min());
-    return 2 / weight * (equations.gram * p - equations.rhs) + 2 * options_.l2_penalty * p;
+    return 2 / weight * (multiply(equations.gram, p) - equations.rhs) + 2 * options_.l2_penalty * p;
   }
 
   void keep_if_better(const Basis& basis, const Assignment& codes) {

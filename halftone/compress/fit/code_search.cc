@@ -86,20 +86,25 @@ CodeSearch::Equations CodeSearch::row_equations(std::size_t row, const Matrix& h
     features.push_back(std::move(f));
   }
   Equations equations{Matrix(unknowns, unknowns), Vector(unknowns)};
-  Matrix product(p, n);
+  Matrix products(unknowns, n);
+  const auto rows_of_block = [&](Matrix& all, std::size_t b) {
+    return view_of(all).rows_from(b * static_cast<std::size_t>(p), static_cast<std::size_t>(p));
+  };
   for (std::size_t b = 0; b < blocks.size(); ++b) {
-    const auto first = static_cast<Index>(blocks[b].first_col);
-    const auto count = static_cast<Index>(blocks[b].num_cols);
-    const Index at = static_cast<Index>(b) * p;
-    product.noalias() = features[b] * hessian.middleRows(first, count);
-    equations.rhs.segment(at, p).noalias() =
-        features[b] * goal.row(static_cast<Index>(row)).segment(first, count).transpose();
-    for (std::size_t c = 0; c < blocks.size(); ++c) {
-      equations.gram.block(at, static_cast<Index>(c) * p, p, p).noalias() =
-          product.middleCols(static_cast<Index>(blocks[c].first_col),
-                             static_cast<Index>(blocks[c].num_cols)) *
-          features[c].transpose();
-    }
+    const auto [basis, first, count] = blocks[b];
+    kernels::matmul(view_of(features[b]), view_of(hessian).rows_from(first, count),
+                    rows_of_block(products, b));
+    equations.rhs.segment(static_cast<Index>(b) * p, p) =
+        multiply(features[b], goal.row(static_cast<Index>(row))
+                                  .segment(static_cast<Index>(first), static_cast<Index>(count))
+                                  .transpose());
+  }
+  // F H F' = F (F H)', as H is symmetric.
+  const Matrix transposed = products.transpose();
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    kernels::matmul(view_of(features[b]),
+                    view_of(transposed).rows_from(blocks[b].first_col, blocks[b].num_cols),
+                    rows_of_block(equations.gram, b));
   }
   return equations;
 }
@@ -135,7 +140,11 @@ void CodeSearch::revalue_row(std::size_t row) {
 bool CodeSearch::descend_row(std::size_t row, const Matrix& hessian, const Matrix& goal) {
   revalue_row(row);
   const auto r = static_cast<Index>(row);
-  Vector residual = hessian * values_.row(r).transpose() - goal.row(r).transpose();
+  // H is symmetric: H v is the transpose of v' H, which reads H row by row.
+  const Matrix values = values_.row(r);
+  Matrix product(1, values.cols());
+  kernels::matmul(view_of(values), view_of(hessian), view_of(product));
+  Vector residual = (product - goal.row(r)).transpose();
   bool changed = false;
   for (std::size_t col = 0; col < cols_; ++col) {
     const auto c = static_cast<Index>(col);

@@ -22,6 +22,11 @@ T numbers_of(const spmd::Array& array, Eigen::Index rows, Eigen::Index cols) {
   return Eigen::Map<const T>(array.as<double>().data(), rows, cols);
 }
 
+/// Subtracts a b' from a matrix.
+void subtract_outer(const Vector& a, const Vector& b, Matrix& from) {
+  for (Eigen::Index r = 0; r < from.rows(); ++r) from.row(r) -= a[r] * b.transpose();
+}
+
 }  // namespace
 
 LayerStatistics::LayerStatistics(const Sums& sums)
@@ -53,14 +58,19 @@ void LayerStatistics::add(MatrixView<const float> actual, MatrixView<const float
   HALFTONE_ASSERT(actual.rows() == original.rows() && actual.cols() == original.cols());
   const Matrix q = to_matrix(actual);
   const Matrix x = to_matrix(original);
-  actual_sum_ += q.colwise().sum();
-  original_sum_ += x.colwise().sum();
-  // Each product on one thread, so that its sums have one order.
+  for (Eigen::Index r = 0; r < q.rows(); ++r) {
+    actual_sum_ += q.row(r).transpose();
+    original_sum_ += x.row(r).transpose();
+  }
+  using kernels::Region;
+  using kernels::Update;
   parallel_for(2, [&](std::size_t product) {
     if (product == 0) {
-      actual_products_.noalias() += q.transpose() * q;
+      kernels::matmul(kernels::transposed(view_of(q)), view_of(q), view_of(actual_products_),
+                      Update::kAdd, Region::kUpper);
     } else {
-      cross_products_.noalias() += q.transpose() * x;
+      kernels::matmul(kernels::transposed(view_of(q)), view_of(x), view_of(cross_products_),
+                      Update::kAdd);
     }
   });
   count_ += actual.rows();
@@ -77,13 +87,16 @@ void LayerStatistics::add(const LayerStatistics& other) {
 
 Matrix LayerStatistics::hessian(bool centred) const {
   Matrix result = actual_products_ / divisor();
-  if (centred) result.noalias() -= actual_mean() * actual_mean().transpose();
+  for (Eigen::Index r = 0; r < result.rows(); ++r) {
+    for (Eigen::Index c = 0; c < r; ++c) result(r, c) = result(c, r);
+  }
+  if (centred) subtract_outer(actual_mean(), actual_mean(), result);
   return result;
 }
 
 Matrix LayerStatistics::cross(bool centred) const {
   Matrix result = cross_products_ / divisor();
-  if (centred) result.noalias() -= actual_mean() * original_mean().transpose();
+  if (centred) subtract_outer(actual_mean(), original_mean(), result);
   return result;
 }
 

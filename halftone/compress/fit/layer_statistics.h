@@ -61,7 +61,7 @@ class LayerStatistics {
   std::size_t count_ = 0;
   Vector actual_sum_;
   Vector original_sum_;
-  Matrix actual_products_;
+  Matrix actual_products_;  ///< the diagonal and what is right of it
   Matrix cross_products_;
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/compress/fit/parameters.h"
 
-#include <Eigen/Cholesky>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -46,19 +45,13 @@ double round_to_bits(double x, int bits) {
 /// The power of two nearest to x on the logarithmic scale; the smallest normal one for x <= 0.
 double nearest_power_of_two(double x) {
   if (!(x > std::numeric_limits<float>::min())) return std::numeric_limits<float>::min();
-  return std::exp2(std::round(std::log2(x)));
+  int exponent = 0;
+  const double mantissa = std::frexp(x, &exponent);  // in [1/2, 1)
+  constexpr double kMiddle = 0.70710678118654752;    // 2^(-1/2)
+  return std::ldexp(1, mantissa < kMiddle ? exponent - 1 : exponent);
 }
 
 }  // namespace
-
-Matrix to_matrix(MatrixView<const float> view) {
-  using Rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  const auto stride = static_cast<Eigen::Index>(view.stride());
-  return Eigen::Map<const Rows, 0, Eigen::OuterStride<>>(
-             view.data_handle(), static_cast<Eigen::Index>(view.rows()),
-             static_cast<Eigen::Index>(view.cols()), Eigen::OuterStride<>(stride))
-      .cast<double>();
-}
 
 std::string_view to_string(Scheme scheme) {
   switch (scheme) {
@@ -166,13 +159,6 @@ ParameterSpace activation_space(Scheme scheme, const numerics::Basis& basis, boo
     if (digits.size() == 1) return ParameterSpace({m, n}, has_offset);
   }
   return ParameterSpace(scheme, basis.bits, has_offset);
-}
-
-Vector solve_ridge(Matrix gram, const Vector& rhs, double relative_ridge) {
-  const double mean_diagonal = gram.diagonal().mean();
-  const double ridge = mean_diagonal > 0 ? relative_ridge * mean_diagonal : 1;
-  gram.diagonal().array() += ridge;
-  return gram.ldlt().solve(rhs);
 }
 
 }  // namespace halftone::compress

@@ -2,12 +2,11 @@
 // What is free in a number system: the parameters a fit solves for.
 #pragma once
 
-#include <Eigen/Core>
 #include <cstddef>
 #include <string_view>
 #include <vector>
 
-#include "halftone/base/view.h"
+#include "halftone/compress/fit/algebra.h"
 #include "halftone/numerics/basis.h"
 
 namespace halftone::compress {
@@ -23,10 +22,6 @@ enum class Scheme {
 std::string_view to_string(Scheme scheme);
 /// @throws Error kUsage that lists the names, if there is no such scheme
 Scheme scheme_from(std::string_view name);
-
-using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-using Vector = Eigen::VectorXd;
-Matrix to_matrix(MatrixView<const float> view);
 
 /// The free parameters p of a number system: the level of a code is features(code) . p, so that
 /// for given codes the best p is a linear least-squares problem, for every scheme alike.
@@ -71,11 +66,5 @@ class ParameterSpace {
 /// Where the basis of activations may move: in a basis whose two planes share a digit the ratio of
 /// the coefficients stays.
 ParameterSpace activation_space(Scheme scheme, const numerics::Basis& basis, bool has_offset);
-
-/// The parameters p that minimise p' G p - 2 p' r, with a ridge of `relative_ridge` times the mean
-/// diagonal of G, so that codes that do not determine a parameter leave it finite.
-/// @param gram  [P, P] symmetric, positive semidefinite
-/// @param rhs   [P]
-Vector solve_ridge(Matrix gram, const Vector& rhs, double relative_ridge = 1e-9);
 
 }  // namespace halftone::compress

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/compress/fit/weight_fit.h"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -17,10 +16,12 @@ using Index = Eigen::Index;
 
 /// Rows are worked on in so many at a time, so that a row of H or U is read once for all of them.
 constexpr std::size_t kRowsAtOnce = 16;
+constexpr Index kColumnsAtOnce = 64;
 
 /// The mean of the diagonal, or 1 for a layer whose inputs are always zero.
 double mean_second_moment(const Matrix& hessian) {
-  const double mean = hessian.size() == 0 ? 0 : hessian.diagonal().mean();
+  const double mean =
+      hessian.size() == 0 ? 0 : sum_of(hessian.diagonal()) / static_cast<double>(hessian.rows());
   return mean > 0 ? mean : 1;
 }
 
@@ -30,15 +31,9 @@ struct Problem {
   Matrix target;    ///< [o, n] the levels that would match the float layer's output best
   Matrix hessian;   ///< [n, n] H with its ridge
   Matrix goal;      ///< [o, n] w*' H for the target w*
-  Matrix factor;    ///< [n, n] see inverse_factor(); empty without error feedback
+  Matrix factor;    ///< [n, n] see inverse_factor(); empty where neither step needs it
   std::vector<float> input_weights;  ///< [n] of step 1; empty: all alike
 };
-
-/// U with H^-1 = U' U, upper triangular.
-Matrix inverse_factor(const Matrix& hessian) {
-  const Matrix inverse = hessian.llt().solve(Matrix::Identity(hessian.rows(), hessian.cols()));
-  return inverse.llt().matrixU();
-}
 
 /// @throws Error kShape if the statistics are of another n
 Problem make_problem(MatrixView<const float> weights, const LayerStatistics& statistics,
@@ -57,13 +52,16 @@ Problem make_problem(MatrixView<const float> weights, const LayerStatistics& sta
   }
   const double damping = options.damping * mean_second_moment(hessian);
   hessian.diagonal().array() += damping;
+  if (options.refine || options.error_feedback) problem.factor = inverse_factor(hessian);
   if (options.refine) {
-    problem.goal.noalias() =
-        problem.original * statistics.cross(options.bias_correction).transpose();
+    const Matrix cross = statistics.cross(options.bias_correction);
+    problem.goal = multiply(view_of(problem.original), kernels::transposed(view_of(cross)));
     problem.goal += damping * problem.original;
-    problem.target = hessian.llt().solve(problem.goal.transpose()).transpose();
+    // w*' = goal H^-1 = (goal U') U.
+    const Matrix half =
+        multiply(view_of(problem.goal), kernels::transposed(view_of(problem.factor)));
+    problem.target = multiply(view_of(half), view_of(problem.factor));
   }
-  if (options.error_feedback) problem.factor = inverse_factor(hessian);
   return problem;
 }
 
@@ -129,7 +127,9 @@ class RowsFit {
     }
   }
 
-  /// Step 2, a few rows at a time.
+  /// Step 2, a few rows at a time: of those, each column's errors reach the remaining columns of
+  /// its block at once, and what is behind the block when that is done. The order of the sums is
+  /// that of the columns either way.
   void encode_with_feedback() {
     parallel_for((rows_.count + kRowsAtOnce - 1) / kRowsAtOnce, [&](std::size_t b) {
       const std::size_t first = b * kRowsAtOnce;
@@ -141,12 +141,25 @@ class RowsFit {
     const Matrix& u = problem_.factor;
     const auto first = static_cast<Index>(rows.first);
     Matrix work = target_.middleRows(first, static_cast<Index>(rows.count));
-    for (Index k = 0; k < work.cols(); ++k) {
-      const Index rest = work.cols() - k - 1;
-      for (Index r = 0; r < work.rows(); ++r) {
-        const double error = (work(r, k) - encode(first + r, k, work(r, k))) / u(k, k);
-        work.row(r).tail(rest) -= error * u.row(k).tail(rest);
+    Matrix errors(work.rows(), kColumnsAtOnce);
+    for (Index begin = 0; begin < work.cols(); begin += kColumnsAtOnce) {
+      const Index end = std::min(begin + kColumnsAtOnce, work.cols());
+      for (Index k = begin; k < end; ++k) {
+        const Index rest = end - k - 1;
+        for (Index r = 0; r < work.rows(); ++r) {
+          const double error = (work(r, k) - encode(first + r, k, work(r, k))) / u(k, k);
+          work.row(r).segment(k + 1, rest) -= error * u.row(k).segment(k + 1, rest);
+          errors(r, k - begin) = error;
+        }
       }
+      const auto count = static_cast<std::size_t>(end - begin);
+      const auto left = static_cast<std::size_t>(work.cols() - end);
+      const auto at = static_cast<std::size_t>(end);
+      const MatrixView<double> all = view_of(work);
+      kernels::matmul(columns_of(errors, 0, count),
+                      columns_of(u, at, left).rows_from(static_cast<std::size_t>(begin), count),
+                      {all.data_handle() + at, rows.count, left, all.stride()},
+                      kernels::Update::kSubtract);
     }
   }
 
@@ -183,8 +196,8 @@ WeightFit fit_weights(MatrixView<const float> weights, const WeightFormat& forma
 
 Vector mean_output_error(MatrixView<const float> weights, MatrixView<const float> encoded,
                          const LayerStatistics& statistics) {
-  return to_matrix(weights) * statistics.original_mean() -
-         to_matrix(encoded) * statistics.actual_mean();
+  return multiply(to_matrix(weights), statistics.original_mean()) -
+         multiply(to_matrix(encoded), statistics.actual_mean());
 }
 
 WeightFit fit_grouped_weights(MatrixView<const float> weights, const WeightFormat& format,

@@ -28,8 +28,7 @@ Vector parameters_of(const ParameterSpace& space, const numerics::Basis& basis) 
   for (Eigen::Index code = 0; code < levels.size(); ++code) {
     levels[code] = static_cast<double>(basis.value(static_cast<numerics::Code>(code)));
   }
-  const Matrix& f = space.features();
-  return solve_ridge(f.transpose() * f, f.transpose() * levels);
+  return solve_least_squares(space.features(), levels);
 }
 
 }  // namespace

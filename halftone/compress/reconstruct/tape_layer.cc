@@ -29,9 +29,8 @@ class LayerStep {
         unfolding_.gather(context_.inputs[0].data() + n * unfolding_.sample_elements(), g,
                           unfolded(g) + n * sample_rows * cols_);
       }
-      view(sums_.data() + g * group_outputs_, rows_, group_outputs_, outputs_).noalias() =
-          view(unfolded(g), rows_, cols_, cols_) *
-          view(weights(g), group_outputs_, cols_, cols_).transpose();
+      matmul(unfolded_rows(g), transposed(weights(g)),
+             MutableRows(sums_.data() + g * group_outputs_, rows_, group_outputs_, outputs_));
     }
     const bool has_bias = context_.inputs.size() > 2 && !context_.inputs[2].empty();
     for (std::size_t i = 0; i < sums_.size(); ++i) {
@@ -56,23 +55,25 @@ class LayerStep {
   [[nodiscard]] float* unfolded(std::size_t group) {
     return unfolded_.data() + group * rows_ * cols_;
   }
-  [[nodiscard]] const float* weights(std::size_t group) const {
-    return context_.inputs[1].data() + group * group_outputs_ * cols_;
+  [[nodiscard]] ConstRows unfolded_rows(std::size_t group) {
+    return {unfolded(group), rows_, cols_, cols_};
+  }
+  [[nodiscard]] ConstRows weights(std::size_t group) const {
+    return {context_.inputs[1].data() + group * group_outputs_ * cols_, group_outputs_, cols_,
+            cols_};
   }
 
   /// Leaves the gradient of the unfolded inputs where those were.
   void backward_group(std::size_t g) {
-    const auto gradient =
-        view(static_cast<const float*>(sum_gradients_.data()) + g * group_outputs_, rows_,
-             group_outputs_, outputs_);
+    const ConstRows gradient(sum_gradients_.data() + g * group_outputs_, rows_, group_outputs_,
+                             outputs_);
     if (!context_.input_gradients[1].empty()) {
       float* to = context_.input_gradients[1].data() + g * group_outputs_ * cols_;
-      view(to, group_outputs_, cols_, cols_).noalias() +=
-          gradient.transpose() * view(unfolded(g), rows_, cols_, cols_);
+      matmul(transposed(gradient), unfolded_rows(g), MutableRows(to, group_outputs_, cols_, cols_),
+             Update::kAdd);
     }
     if (context_.input_gradients[0].empty()) return;
-    view(unfolded(g), rows_, cols_, cols_).noalias() =
-        gradient * view(weights(g), group_outputs_, cols_, cols_);
+    matmul(gradient, weights(g), MutableRows(unfolded(g), rows_, cols_, cols_));
     for (std::size_t n = 0; n < samples_; ++n) {
       unfolding_.scatter_add(unfolded(g) + n * unfolding_.rows_per_sample() * cols_, g,
                              context_.input_gradients[0].data() + n * unfolding_.sample_elements());

@@ -34,20 +34,16 @@ void find_offsets(Operand& operand, const ir::Shape& batch) {
   for (std::size_t& offset : operand.offsets) offset *= operand.rows * operand.cols;
 }
 
-/// The matrix that is multiplied.
-Rows matrix(const Operand& operand, const float* data, std::size_t index) {
-  const auto stored = view(data + operand.offsets[index], operand.rows, operand.cols, operand.cols);
-  if (operand.transposed) return stored.transpose();
-  return stored;
+/// An operand as a factor, or the transpose of what is multiplied.
+kernels::Factor<float> factor(const Operand& operand, const float* data, std::size_t index,
+                              bool transpose = false) {
+  return {ConstRows(data + operand.offsets[index], operand.rows, operand.cols, operand.cols),
+          operand.transposed != transpose};
 }
 
-void add(const Operand& operand, const Rows& gradient, float* to, std::size_t index) {
-  auto stored = view(to + operand.offsets[index], operand.rows, operand.cols, operand.cols);
-  if (operand.transposed) {
-    stored += gradient.transpose();
-  } else {
-    stored += gradient;
-  }
+/// Where the gradient of an operand is added, as that lies in memory.
+MutableRows gradient_of(const Operand& operand, float* to, std::size_t index) {
+  return {to + operand.offsets[index], operand.rows, operand.cols, operand.cols};
 }
 
 }  // namespace
@@ -62,20 +58,36 @@ TapeStep matmul_step(const TapeContext& context, const ir::MatMul& op) {
   const std::size_t cols = b.transposed ? b.rows : b.cols;
   return {[=] {
             for (std::size_t i = 0; i < a.offsets.size(); ++i) {
-              view(context.output.data() + i * rows * cols, rows, cols, cols).noalias() =
-                  matrix(a, context.inputs[0].data(), i) * matrix(b, context.inputs[1].data(), i);
+              matmul(factor(a, context.inputs[0].data(), i), factor(b, context.inputs[1].data(), i),
+                     MutableRows(context.output.data() + i * rows * cols, rows, cols, cols));
             }
           },
           [=] {
-            // With y = a b: da = dy b', db = a' dy.
+            // With y = a b: da = dy b', db = a' dy; of a transposed operand, the transposes.
             for (std::size_t i = 0; i < a.offsets.size(); ++i) {
-              const ConstRows dy =
-                  view(context.output_gradient.data() + i * rows * cols, rows, cols, cols);
+              const ConstRows dy(context.output_gradient.data() + i * rows * cols, rows, cols,
+                                 cols);
               if (const auto da = context.input_gradients[0]; !da.empty()) {
-                add(a, dy * matrix(b, context.inputs[1].data(), i).transpose(), da.data(), i);
+                const auto b_of = [&](bool transpose) {
+                  return factor(b, context.inputs[1].data(), i, transpose);
+                };
+                const MutableRows to = gradient_of(a, da.data(), i);
+                if (a.transposed) {
+                  matmul(b_of(false), transposed(dy), to, Update::kAdd);
+                } else {
+                  matmul(dy, b_of(true), to, Update::kAdd);
+                }
               }
               if (const auto db = context.input_gradients[1]; !db.empty()) {
-                add(b, matrix(a, context.inputs[0].data(), i).transpose() * dy, db.data(), i);
+                const auto a_of = [&](bool transpose) {
+                  return factor(a, context.inputs[0].data(), i, transpose);
+                };
+                const MutableRows to = gradient_of(b, db.data(), i);
+                if (b.transposed) {
+                  matmul(transposed(dy), a_of(false), to, Update::kAdd);
+                } else {
+                  matmul(a_of(true), dy, to, Update::kAdd);
+                }
               }
             }
           }};

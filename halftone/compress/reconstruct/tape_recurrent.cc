@@ -145,26 +145,29 @@ class RecurrentStep {
     for (std::size_t k = 0; k < gradients.size(); ++k) first[k % first.size()] += gradients[k];
   }
 
+  /// The rows of R of some gates.
+  [[nodiscard]] ConstRows weights(std::size_t first_gate, std::size_t count) const {
+    return {input(ir::kRecurrenceWeights).data() + first_gate * hidden_ * hidden_, count * hidden_,
+            hidden_, hidden_};
+  }
   /// Adds the products of some gates' rows of R with [B, H] factors to the sums.
   void multiply(std::size_t i, std::span<const float> factor, std::size_t first_gate,
                 std::size_t count) {
-    const float* weights = input(ir::kRecurrenceWeights).data() + first_gate * hidden_ * hidden_;
-    view(sums(i, 0) + first_gate * hidden_, batch_, count * hidden_, gates_).noalias() +=
-        view(factor.data(), batch_, hidden_, hidden_) *
-        view(weights, count * hidden_, hidden_, hidden_).transpose();
+    matmul(ConstRows(factor, batch_, hidden_), transposed(weights(first_gate, count)),
+           MutableRows(sums(i, 0) + first_gate * hidden_, batch_, count * hidden_, gates_),
+           Update::kAdd);
   }
   /// Adds to the gradient of R, and leaves that of the factors in factor_gradients_.
   void multiply_back(std::span<const float> factor, std::size_t first_gate, std::size_t count) {
-    const float* weights = input(ir::kRecurrenceWeights).data() + first_gate * hidden_ * hidden_;
-    const ConstRows gradient =
-        view(static_cast<const float*>(sum_gradients_.data()) + first_gate * hidden_, batch_,
-             count * hidden_, gates_);
+    const ConstRows gradient(sum_gradients_.data() + first_gate * hidden_, batch_, count * hidden_,
+                             gates_);
     if (const auto dr = input_gradient(ir::kRecurrenceWeights); !dr.empty()) {
-      view(dr.data() + first_gate * hidden_ * hidden_, count * hidden_, hidden_, hidden_)
-          .noalias() += gradient.transpose() * view(factor.data(), batch_, hidden_, hidden_);
+      matmul(transposed(gradient), ConstRows(factor, batch_, hidden_),
+             MutableRows(dr.data() + first_gate * hidden_ * hidden_, count * hidden_, hidden_,
+                         hidden_),
+             Update::kAdd);
     }
-    view(factor_gradients_.data(), batch_, hidden_, hidden_).noalias() =
-        gradient * view(weights, count * hidden_, hidden_, hidden_);
+    matmul(gradient, weights(first_gate, count), MutableRows(factor_gradients_, batch_, hidden_));
   }
   /// The way back of what every step begins with.
   void multiply_back(std::size_t i) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
 
 #include "halftone/base/view.h"
 
@@ -13,6 +14,9 @@ template <typename T>
 struct Factor {
   // NOLINTNEXTLINE(google-explicit-constructor): a matrix is a factor.
   Factor(MatrixView<const T> matrix, bool transposed = false)
+      : stored(matrix), is_transposed(transposed) {}
+  // NOLINTNEXTLINE(google-explicit-constructor): as above.
+  Factor(MatrixView<T> matrix, bool transposed = false)
       : stored(matrix), is_transposed(transposed) {}
 
   [[nodiscard]] std::size_t rows() const { return is_transposed ? stored.cols() : stored.rows(); }
@@ -28,7 +32,7 @@ struct Factor {
 
 /// The transpose of a matrix as a factor.
 template <typename T>
-Factor<T> transposed(MatrixView<const T> matrix) {
+Factor<std::remove_const_t<T>> transposed(MatrixView<T> matrix) {
   return {matrix, true};
 }
 

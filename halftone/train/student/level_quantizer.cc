@@ -28,7 +28,7 @@ Vector parameters_near(const compress::ParameterSpace& space, const numerics::Ba
   for (Index code = 0; code < levels.size(); ++code) {
     levels[code] = basis.value(static_cast<numerics::Code>(code));
   }
-  return compress::solve_ridge(features.transpose() * features, features.transpose() * levels, 0);
+  return compress::solve_least_squares(features, levels, 0);
 }
 
 }  // namespace
@@ -95,9 +95,12 @@ void LevelQuantizer::update(const LevelSums& sums) {
     const auto size = static_cast<Index>(num_levels);
     const Eigen::Map<const Vector> count(counts + b * num_levels, size);
     const Eigen::Map<const Vector> total(totals + b * num_levels, size);
-    if (count.sum() > 0) {
-      const Vector closed = compress::solve_ridge(
-          features.transpose() * count.asDiagonal() * features, features.transpose() * total, 1e-6);
+    if (compress::sum_of(count) > 0) {
+      const Matrix weighted = count.asDiagonal() * features;
+      const Vector closed =
+          compress::solve_ridge(compress::multiply(kernels::transposed(compress::view_of(features)),
+                                                   compress::view_of(weighted)),
+                                compress::multiply(features.transpose(), total), 1e-6);
       for (Index i = 0; i < closed.size(); ++i) {
         float& p = parameters[static_cast<Index>(b) * closed.size() + i];
         p = static_cast<float>(options_.momentum * static_cast<double>(p) +

@@ -181,7 +181,8 @@ at::Tensor LevelRounding::gradient_by_parameters(const at::Tensor& rows,
   at::Tensor result = at::empty({sums.size(0), features_.cols()}, at::TensorOptions(at::kFloat));
   for (std::size_t b = 0; b < tables_.size(); ++b) {
     const Eigen::Map<const compress::Vector> each(sums_of(sums, b).data(), features_.rows());
-    const compress::Vector slope = gradient_scale_ * (features_.transpose() * each);
+    const compress::Vector slope =
+        gradient_scale_ * compress::multiply(features_.transpose(), each);
     for (Index p = 0; p < slope.size(); ++p) {
       row_of(result, b)[static_cast<std::size_t>(p)] = static_cast<float>(slope[p]);
     }

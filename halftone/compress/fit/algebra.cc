@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/compress/fit/algebra.h"
+
+#include <algorithm>
+
+#include "halftone/base/error.h"
+#include "halftone/base/parallel.h"
+#include "halftone/kernels/dense/cholesky.h"
+
+namespace halftone::compress {
+namespace {
+
+/// Rows or columns of a result that a thread computes at a time: enough to pay for packing.
+constexpr std::size_t kParallelBlock = 192;
+
+std::size_t num_blocks(std::size_t count) { return (count + kParallelBlock - 1) / kParallelBlock; }
+
+/// Rows [first, first + count) of a factor.
+kernels::Factor<double> rows_of(const kernels::Factor<double>& a, std::size_t first,
+                                std::size_t count) {
+  if (!a.is_transposed) return a.stored.rows_from(first, count);
+  const MatrixView<const double> all = a.stored;
+  return kernels::transposed(
+      MatrixView<const double>(all.data_handle() + first, all.rows(), count, all.stride()));
+}
+
+/// V'^-1 for an upper triangular V; lower triangular.
+Matrix inverse_transposed(const Matrix& v) {
+  const auto n = static_cast<std::size_t>(v.rows());
+  Matrix inverse = Matrix::Identity(v.rows(), v.cols());
+  parallel_for(num_blocks(n), [&](std::size_t b) {
+    // Above the diagonal the inverse is zero: a block of columns is solved from there on.
+    const std::size_t first = b * kParallelBlock;
+    const std::size_t at = first * n + first;
+    kernels::solve_transposed(
+        MatrixView<const double>(v.data() + at, n - first, n - first, n),
+        MatrixView<double>(inverse.data() + at, n - first, std::min(kParallelBlock, n - first), n));
+  });
+  return inverse;
+}
+
+}  // namespace
+
+Matrix to_matrix(MatrixView<const float> view) {
+  using Rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  const auto stride = static_cast<Eigen::Index>(view.stride());
+  return Eigen::Map<const Rows, 0, Eigen::OuterStride<>>(
+             view.data_handle(), static_cast<Eigen::Index>(view.rows()),
+             static_cast<Eigen::Index>(view.cols()), Eigen::OuterStride<>(stride))
+      .cast<double>();
+}
+
+MatrixView<const double> view_of(const Matrix& matrix) {
+  return columns_of(matrix, 0, static_cast<std::size_t>(matrix.cols()));
+}
+
+MatrixView<double> view_of(Matrix& matrix) {
+  const auto cols = static_cast<std::size_t>(matrix.cols());
+  return {matrix.data(), static_cast<std::size_t>(matrix.rows()), cols, cols};
+}
+
+MatrixView<const double> columns_of(const Matrix& matrix, std::size_t first, std::size_t count) {
+  return {matrix.data() + first, static_cast<std::size_t>(matrix.rows()), count,
+          static_cast<std::size_t>(matrix.cols())};
+}
+
+Matrix multiply(const kernels::Factor<double>& a, const kernels::Factor<double>& b) {
+  Matrix result(static_cast<Eigen::Index>(a.rows()), static_cast<Eigen::Index>(b.cols()));
+  const MatrixView<double> view = view_of(result);
+  parallel_for(num_blocks(a.rows()), [&](std::size_t block) {
+    const std::size_t first = block * kParallelBlock;
+    const std::size_t count = std::min(kParallelBlock, a.rows() - first);
+    kernels::matmul(rows_of(a, first, count), b, view.rows_from(first, count));
+  });
+  return result;
+}
+
+Vector multiply(const Matrix& a, const Vector& x) {
+  HALFTONE_ASSERT(a.cols() == x.size());
+  Vector y(a.rows());
+  for (Eigen::Index i = 0; i < a.rows(); ++i) {
+    double sum = 0;
+    for (Eigen::Index k = 0; k < a.cols(); ++k) sum += a(i, k) * x[k];
+    y[i] = sum;
+  }
+  return y;
+}
+
+double sum_of(const Eigen::Ref<const Vector, 0, Eigen::InnerStride<>>& x) {
+  double sum = 0;
+  for (Eigen::Index i = 0; i < x.size(); ++i) sum += x[i];
+  return sum;
+}
+
+Matrix inverse_factor(const Matrix& hessian) {
+  Matrix v = hessian.reverse();
+  if (!kernels::cholesky(view_of(v))) {
+    fail(ErrorKind::kUnsupported,
+         "second moments of a layer's inputs: expected a positive definite matrix, found one that "
+         "is not in float64; a larger 'damping' in the recipe makes it so");
+  }
+  return inverse_transposed(v).reverse();
+}
+
+Vector solve_ridge(Matrix gram, const Vector& rhs, double relative_ridge) {
+  const Eigen::Index n = gram.rows();
+  const double mean_diagonal = n == 0 ? 0 : sum_of(gram.diagonal()) / static_cast<double>(n);
+  const double ridge = mean_diagonal > 0 ? relative_ridge * mean_diagonal : 1;
+  gram.diagonal().array() += ridge;
+  // G = L D L', L from the lower triangle, D on the diagonal; with L y = r on the way.
+  Vector solution = rhs;
+  for (Eigen::Index k = 0; k < n; ++k) {
+    const double pivot = gram(k, k);
+    for (Eigen::Index i = k + 1; i < n; ++i) {
+      const double scale = pivot > 0 ? gram(i, k) / pivot : 0;
+      for (Eigen::Index j = k + 1; j <= i; ++j) gram(i, j) -= scale * gram(j, k);
+      solution[i] -= scale * solution[k];
+    }
+    // L[i, k], once no row needs L[i, k] D[k] any more.
+    for (Eigen::Index i = k + 1; i < n; ++i) gram(i, k) = pivot > 0 ? gram(i, k) / pivot : 0;
+  }
+  // What no equation determines stays 0.
+  for (Eigen::Index k = n; k-- > 0;) {
+    solution[k] = gram(k, k) > 0 ? solution[k] / gram(k, k) : 0;
+    for (Eigen::Index i = k + 1; i < n; ++i) solution[k] -= gram(i, k) * solution[i];
+  }
+  return solution;
+}
+
+Vector solve_least_squares(const Matrix& a, const Vector& y, double relative_ridge) {
+  const Matrix transpose = a.transpose();
+  return solve_ridge(multiply(view_of(transpose), view_of(a)), multiply(transpose, y),
+                     relative_ridge);
+}
+
+}  // namespace halftone::compress

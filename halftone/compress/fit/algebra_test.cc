@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/compress/fit/algebra.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "halftone/base/random.h"
+#include "halftone/base/testing.h"
+
+namespace halftone::compress {
+namespace {
+
+constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+
+Matrix random_matrix(Random& random, Eigen::Index rows, Eigen::Index cols) {
+  Matrix matrix(rows, cols);
+  for (double& x : matrix.reshaped()) x = random.normal();
+  return matrix;
+}
+
+/// X' X + I.
+Matrix positive_definite(Random& random, Eigen::Index n) {
+  const Matrix x = random_matrix(random, n, n);
+  Matrix result = multiply(kernels::transposed(view_of(x)), view_of(x));
+  result.diagonal().array() += 1;
+  return result;
+}
+
+TEST(Algebra, MultipliesBlocksOfRowsAsOneProduct) {
+  Random random(1);
+  const Matrix a = random_matrix(random, 450, 30);
+  const Matrix b = random_matrix(random, 30, 20);
+  Matrix expected(450, 20);
+  kernels::matmul_reference(view_of(a), view_of(b), view_of(expected), kernels::Update::kAssign,
+                            kernels::Region::kAll);
+  EXPECT_EQ(multiply(view_of(a), view_of(b)), expected);
+  const Matrix transpose = a.transpose();
+  EXPECT_EQ(multiply(kernels::transposed(view_of(transpose)), view_of(b)), expected);
+  EXPECT_EQ(multiply(a, Vector(b.col(3))), expected.col(3));
+}
+
+TEST(Algebra, FactorsTheInverseOfAHessian) {
+  Random random(2);
+  for (const Eigen::Index n : {1, 5, 40, 250}) {
+    const Matrix hessian = positive_definite(random, n);
+    const Matrix u = inverse_factor(hessian);
+    const Matrix left = multiply(view_of(u), view_of(hessian));
+    const Matrix found = multiply(view_of(left), kernels::transposed(view_of(u)));
+    // U H U' is the identity. The eigenvalues of H are at least 1, so entries of U are at most 1;
+    // U is computed with a relative error of n epsilon times the condition of H, and each product
+    // sums n terms.
+    const double condition = hessian.diagonal().sum();
+    const double bound = 4 * static_cast<double>(n) * kEpsilon * condition;
+    for (Eigen::Index i = 0; i < n; ++i) {
+      for (Eigen::Index j = 0; j < n; ++j) {
+        EXPECT_NEAR(found(i, j), i == j ? 1 : 0, bound) << n << ": " << i << ", " << j;
+        if (j < i) {
+          EXPECT_EQ(u(i, j), 0);
+        }
+      }
+    }
+  }
+}
+
+TEST(Algebra, RefusesAHessianThatIsNotPositiveDefinite) {
+  const Matrix hessian = -Matrix::Identity(3, 3);
+  expect_error(ErrorKind::kUnsupported, "positive definite", [&] { inverse_factor(hessian); });
+}
+
+TEST(Algebra, SolvesLeastSquares) {
+  Random random(3);
+  const Matrix a = random_matrix(random, 30, 6);
+  const Vector wanted = random_matrix(random, 6, 1).col(0);
+  const Vector found = solve_least_squares(a, multiply(a, wanted), 0);
+  // The normal equations square the condition, which is below 10 for so many random rows.
+  for (Eigen::Index i = 0; i < 6; ++i) EXPECT_NEAR(found[i], wanted[i], 100 * 30 * kEpsilon);
+}
+
+TEST(Algebra, LeavesWhatNothingDeterminesFinite) {
+  const Matrix zero = Matrix::Zero(3, 3);
+  EXPECT_EQ(solve_ridge(zero, Vector::Zero(3)), Vector::Zero(3));
+  const Matrix ones = Matrix::Ones(2, 2);
+  const Vector found = solve_ridge(ones, Vector::Ones(2));
+  EXPECT_NEAR(found[0] + found[1], 1, 1e-8);  // ten times the ridge
+  // Without a ridge the second unknown has no pivot left, and stays 0.
+  EXPECT_EQ(solve_ridge(ones, Vector::Ones(2), 0), (Vector(2) << 1, 0).finished());
+}
+
+TEST(Algebra, AddsInOrder) {
+  const Vector x = (Vector(4) << 1, kEpsilon / 2, kEpsilon / 2, -1).finished();
+  EXPECT_EQ(sum_of(x), 0);
+}
+
+}  // namespace
+}  // namespace halftone::compress
