@@ -6,8 +6,8 @@
 
 #include "halftone/base/byte_reader.h"
 #include "halftone/base/error.h"
+#include "halftone/spmd/agreement.h"
 #include "halftone/spmd/lane.h"
-#include "halftone/spmd/rounds.h"
 
 namespace halftone::spmd::internal {
 namespace {

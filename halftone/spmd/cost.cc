@@ -10,8 +10,8 @@
 #include <string>
 
 #include "halftone/base/error.h"
+#include "halftone/spmd/agreement.h"
 #include "halftone/spmd/exchange.h"
-#include "halftone/spmd/rounds.h"
 
 namespace halftone::spmd {
 namespace {

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "halftone/base/error.h"
 #include "halftone/spmd/devices.h"
 #include "halftone/spmd/request.h"
 
@@ -26,6 +27,13 @@ struct MapRun;
 /// Leaves a lane that must stop because another one failed. No std::exception, so that functions
 /// that handle errors of their own let it pass.
 struct Stopped {};
+
+/// Why the lanes of a program stop: of several errors, that of the first lane.
+struct Failure {
+  std::vector<std::size_t> path;  ///< of the lane; empty for an error of no single lane
+  ErrorKind kind = ErrorKind::kInternal;
+  std::string message{};
+};
 
 /// Lanes [next, end) of one device that have not begun.
 struct LaneQueue {

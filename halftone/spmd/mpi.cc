@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "halftone/base/error.h"
-#include "halftone/spmd/rounds.h"
+#include "halftone/spmd/agreement.h"
 
 namespace halftone::spmd {
 namespace {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "halftone/base/parallel.h"
+#include "halftone/spmd/remote.h"
 #include "halftone/spmd/rounds.h"
 #include "halftone/spmd/workers.h"
 
@@ -105,7 +106,7 @@ void Program::run_lane(MapRun& run, LaneQueue& queue, std::size_t index) {
     try {
       (*run.body)(index);
     } catch (const Stopped&) {
-      // Whoever failed has been heard.
+      // The lane that failed has reported its error.
     } catch (...) {
       fail_with_current_exception(lane);
     }

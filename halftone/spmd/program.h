@@ -20,17 +20,9 @@
 #include <string>
 #include <vector>
 
-#include "halftone/base/error.h"
 #include "halftone/spmd/lane.h"
 
 namespace halftone::spmd::internal {
-
-/// Why the lanes of a program stop: the first of the errors by the place of its lane.
-struct Failure {
-  std::vector<std::size_t> path;  ///< of the lane; empty if it is none's alone
-  ErrorKind kind = ErrorKind::kInternal;
-  std::string message{};
-};
 
 class Program {
  public:

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "halftone/base/file.h"
+#include "halftone/spmd/agreement.h"
 #include "halftone/spmd/mpi.h"
-#include "halftone/spmd/rounds.h"
 #include "halftone/spmd/spmd.h"
 #include "halftone/spmd/testing.h"
 

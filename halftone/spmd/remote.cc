@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives over ranks: what each rank lacks travels directly from where it is.
+#include "halftone/spmd/remote.h"
+
 #include <algorithm>
 #include <map>
 
 #include "halftone/spmd/exchange.h"
-#include "halftone/spmd/rounds.h"
 
 namespace halftone::spmd::internal {
 namespace {
@@ -29,9 +29,8 @@ class RemoteMeeting {
       case Operation::kAllGather:
         return all_gather();
       case Operation::kAllToAll:
-        return all_to_all();
       case Operation::kPermute:
-        return permute();
+        return move_pieces();
     }
   }
 
@@ -66,7 +65,7 @@ class RemoteMeeting {
     std::map<std::size_t, std::vector<Cut>> cuts;
     for (std::size_t p = 0; p < num_lanes(); ++p) {
       cuts[rank_of_[p]].emplace_back(
-          [this, p](const Array& leaf) { return cut(leaf, request_, p, num_lanes()); });
+          [this, p](const Array& leaf) { return piece(request_, leaf, p, num_lanes()); });
     }
     auto mine = reduction().reduce_cuts(my_nodes(), request_.leaves, cuts);
     meeting_.job.results.resize(num_lanes());
@@ -103,24 +102,25 @@ class RemoteMeeting {
     }
   }
 
-  void all_to_all() {
+  /// Sends each piece directly to the rank of its lane.
+  void move_pieces() {
     Post post(transport_);
     const std::size_t n = num_lanes();
-    // Piece [to][leaf][from].
+    // Pieces [to][leaf], in the order of their sources.
     std::vector<std::vector<std::vector<Array>>> pieces(
         n, std::vector<std::vector<Array>>(num_leaves()));
-    for (std::size_t from = 0; from < n; ++from) {
-      for (std::size_t to = 0; to < n; ++to) {
+    for (std::size_t to = 0; to < n; ++to) {
+      for (const std::size_t from : sources(request_, to, n)) {
         for (std::size_t l = 0; l < num_leaves(); ++l) {
           if (rank_of_[from] == me_) {
-            Array piece = cut(meeting_.brought[from][l], request_, to, n);
+            Array part = piece(request_, meeting_.brought[from][l], to, n);
             if (rank_of_[to] != me_) {
-              post.send(rank_of_[to], std::move(piece));
+              post.send(rank_of_[to], std::move(part));
             } else {
-              pieces[to][l].push_back(std::move(piece));
+              pieces[to][l].push_back(std::move(part));
             }
           } else if (rank_of_[to] == me_) {
-            const Array like = cut(request_.leaves[l], request_, to, n);
+            const Array like = piece(request_, request_.leaves[l], to, n);
             pieces[to][l].push_back(
                 post.receive(rank_of_[from], like.element(), like.shape()).array);
           }
@@ -132,33 +132,9 @@ class RemoteMeeting {
     for (const std::size_t to : my_lanes()) {
       for (std::size_t l = 0; l < num_leaves(); ++l) {
         meeting_.job.results[to].push_back(
-            assembled(pieces[to][l], request_.concat_axis, request_.tiled));
+            put_together(request_, request_.leaves[l], pieces[to][l]));
       }
     }
-  }
-
-  void permute() {
-    Post post(transport_);
-    meeting_.job.results.resize(num_lanes());
-    for (const std::size_t p : my_lanes()) {
-      for (const Array& leaf : request_.leaves) {
-        meeting_.job.results[p].push_back(zeros_like(leaf));
-      }
-    }
-    for (const auto& [from, to] : request_.permutation) {
-      for (std::size_t l = 0; l < num_leaves(); ++l) {
-        const Array& leaf = request_.leaves[l];
-        if (rank_of_[from] == me_ && rank_of_[to] == me_) {
-          meeting_.job.results[to][l] = meeting_.brought[from][l];
-        } else if (rank_of_[from] == me_) {
-          post.send(rank_of_[to], meeting_.brought[from][l]);
-        } else if (rank_of_[to] == me_) {
-          meeting_.job.results[to][l] =
-              post.receive(rank_of_[from], leaf.element(), leaf.shape()).array;
-        }
-      }
-    }
-    post.exchange();
   }
 
   Meeting& meeting_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <numeric>
 
 #include "halftone/base/error.h"
 
@@ -102,27 +103,44 @@ Job gather_job(const Request& request, std::shared_ptr<const Brought> brought) {
   return job;
 }
 
-/// A result for each lane, by a function of the lane, the leaf and what all brought of that leaf.
-template <typename MakeLeaf>
-Job lane_job(const std::shared_ptr<const Brought>& brought, MakeLeaf make_leaf) {
+/// A result for each lane.
+Job lane_job(const Request& request, std::shared_ptr<const Brought> brought) {
   Job job;
   job.results.resize(brought->size());
-  for (std::vector<Array>& leaves : job.results) leaves.resize(brought->front().size());
+  for (std::vector<Array>& leaves : job.results) leaves.resize(request.leaves.size());
   job.num_pieces = brought->size();
-  // The vectors' memory stays where it is when the job moves.
-  job.work = [brought, make_leaf, results = job.results.data()](std::size_t lane) {
-    for (std::size_t l = 0; l < results[lane].size(); ++l) {
-      results[lane][l] = make_leaf(*brought, lane, l);
+  // The memory of the vectors stays where it is when the job moves.
+  job.work = [request, brought = std::move(brought),
+              results = job.results.data()](std::size_t lane) {
+    const std::vector<std::size_t> from = sources(request, lane, brought->size());
+    for (std::size_t l = 0; l < request.leaves.size(); ++l) {
+      std::vector<Array> pieces;
+      for (const std::size_t source : from) {
+        pieces.push_back(piece(request, (*brought)[source][l], lane, brought->size()));
+      }
+      results[lane][l] = put_together(request, request.leaves[l], pieces);
     }
   };
   return job;
 }
 
-Array permuted(const Request& request, const Brought& brought, std::size_t lane, std::size_t leaf) {
-  for (const auto& [from, to] : request.permutation) {
-    if (to == lane) return brought[from][leaf];
-  }
-  return zeros_like(brought[lane][leaf]);
+/// Entry `to` along the axis, or, tiled, the to-th of num_lanes equal parts.
+Array cut(const Request& request, const Array& leaf, std::size_t to, std::size_t num_lanes) {
+  const auto at = static_cast<std::int64_t>(to);
+  if (!request.tiled) return leaf.slice(request.axis, at);
+  const std::int64_t extent = leaf.shape()[request.axis] / static_cast<std::int64_t>(num_lanes);
+  return leaf.part(request.axis, at * extent, extent);
+}
+
+/// Side by side along a new axis, or, tiled, one after the other along an axis they have.
+Array joined(const std::vector<Array>& arrays, std::size_t axis, bool tiled) {
+  return tiled ? concatenate(arrays, axis) : stack(arrays, axis);
+}
+
+Array zeros_like(const Array& array) {
+  const ArrayDraft result = draft(array.element(), array.shape());
+  std::fill(result.bytes.begin(), result.bytes.end(), std::byte{0});
+  return result.array;
 }
 
 }  // namespace
@@ -185,21 +203,45 @@ void Request::check(std::size_t num_lanes) const {
   }
 }
 
-Array cut(const Array& array, const Request& request, std::size_t index, std::size_t num_lanes) {
-  const auto at = static_cast<std::int64_t>(index);
-  if (!request.tiled) return array.slice(request.axis, at);
-  const std::int64_t extent = array.shape()[request.axis] / static_cast<std::int64_t>(num_lanes);
-  return array.part(request.axis, at * extent, extent);
+std::vector<std::size_t> sources(const Request& request, std::size_t to, std::size_t num_lanes) {
+  std::vector<std::size_t> lanes;
+  if (request.operation == Operation::kPermute) {
+    for (const auto& [source, target] : request.permutation) {
+      if (target == to) lanes.push_back(source);
+    }
+    return lanes;
+  }
+  lanes.resize(num_lanes);
+  std::iota(lanes.begin(), lanes.end(), std::size_t{0});
+  return lanes;
 }
 
-Array assembled(const std::vector<Array>& arrays, std::size_t axis, bool tiled) {
-  return tiled ? concatenate(arrays, axis) : stack(arrays, axis);
+Array piece(const Request& request, const Array& leaf, std::size_t to, std::size_t num_lanes) {
+  switch (request.operation) {
+    case Operation::kReduce:
+    case Operation::kAllGather:
+    case Operation::kPermute:
+      return leaf;
+    case Operation::kReduceScatter:
+    case Operation::kAllToAll:
+      return cut(request, leaf, to, num_lanes);
+  }
+  fail(ErrorKind::kInternal, "a collective of unknown operation");
 }
 
-Array zeros_like(const Array& array) {
-  const ArrayDraft result = draft(array.element(), array.shape());
-  std::fill(result.bytes.begin(), result.bytes.end(), std::byte{0});
-  return result.array;
+Array put_together(const Request& request, const Array& like, const std::vector<Array>& pieces) {
+  switch (request.operation) {
+    case Operation::kReduce:
+    case Operation::kReduceScatter:
+      return reduced(request, pieces);
+    case Operation::kAllGather:
+      return joined(pieces, request.axis, request.tiled);
+    case Operation::kAllToAll:
+      return joined(pieces, request.concat_axis, request.tiled);
+    case Operation::kPermute:
+      return pieces.empty() ? zeros_like(like) : pieces.front();
+  }
+  fail(ErrorKind::kInternal, "a collective of unknown operation");
 }
 
 Job make_job(const Request& request, std::vector<std::vector<Array>> brought) {
@@ -214,27 +256,9 @@ Job make_job(const Request& request, std::vector<std::vector<Array>> brought) {
       job = gather_job(request, shared);
       break;
     case Operation::kReduceScatter:
-      job = lane_job(shared, [request](const Brought& all, std::size_t lane, std::size_t leaf) {
-        std::vector<Array> pieces;
-        for (const auto& leaves : all) {
-          pieces.push_back(cut(leaves[leaf], request, lane, all.size()));
-        }
-        return reduced(request, pieces);
-      });
-      break;
     case Operation::kAllToAll:
-      job = lane_job(shared, [request](const Brought& all, std::size_t lane, std::size_t leaf) {
-        std::vector<Array> pieces;
-        for (const auto& leaves : all) {
-          pieces.push_back(cut(leaves[leaf], request, lane, all.size()));
-        }
-        return assembled(pieces, request.concat_axis, request.tiled);
-      });
-      break;
     case Operation::kPermute:
-      job = lane_job(shared, [request](const Brought& all, std::size_t lane, std::size_t leaf) {
-        return permuted(request, all, lane, leaf);
-      });
+      job = lane_job(request, shared);
       break;
   }
   job.num_bytes = num_bytes;

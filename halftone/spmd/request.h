@@ -37,12 +37,17 @@ struct Request {
   void check(std::size_t num_lanes) const;
 };
 
-/// What lane `index` of n gets of an array that is cut along an axis: entry `index`, or, tiled, the
-/// index-th of n equal parts.
-Array cut(const Array& array, const Request& request, std::size_t index, std::size_t num_lanes);
-/// Arrays put together along an axis: a new one, or, tiled, one they have.
-Array assembled(const std::vector<Array>& arrays, std::size_t axis, bool tiled);
-Array zeros_like(const Array& array);
+// Each collective is defined by three functions: lane `to` gets one piece of each leaf from every
+// lane in sources(to), and the pieces of a leaf, put together, are its result. Jobs and exchanges
+// between ranks follow this definition; where all lanes have one result, they compute it once.
+
+/// The lanes whose leaves the result of lane `to` depends on, in the order of put_together().
+std::vector<std::size_t> sources(const Request& request, std::size_t to, std::size_t num_lanes);
+/// The piece of a leaf that lane `to` gets. Cut along an axis it is entry `to`, or, tiled, the
+/// to-th of num_lanes equal parts.
+Array piece(const Request& request, const Array& leaf, std::size_t to, std::size_t num_lanes);
+/// @param like  an array of the type of the leaf, for zeros where a lane has no source
+Array put_together(const Request& request, const Array& like, const std::vector<Array>& pieces);
 
 /// The work of a collective, in pieces that several threads may do at once.
 struct Job {

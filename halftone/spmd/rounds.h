@@ -3,16 +3,12 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "halftone/spmd/lane.h"
-#include "halftone/spmd/program.h"
 #include "halftone/spmd/transport.h"
 
 namespace halftone::spmd::internal {
@@ -45,26 +41,5 @@ struct Round {
 Round exchange_round(Transport& transport, const std::string& program,
                      const std::vector<std::shared_ptr<Meeting>>& open,
                      const std::optional<Failure>& failure);
-
-/// Gives a collective that is complete over all ranks its results, for the lanes of this rank.
-void carry_out_over_ranks(Meeting& meeting, Transport& transport);
-
-/// What each rank says first.
-struct Header {
-  std::uint64_t program = 0;  ///< which program it runs
-  std::uint64_t state = 0;
-  std::uint64_t detail = 0;
-
-  bool operator==(const Header&) const = default;
-};
-std::uint64_t hash(std::string_view text);  ///< as Hash
-/// The headers of all ranks.
-std::vector<Header> all_headers(Transport& transport, const Header& mine);
-/// The bytes of all ranks, of any lengths.
-std::vector<std::vector<std::byte>> all_bytes(Transport& transport,
-                                              std::span<const std::byte> mine);
-/// Nothing if all ranks run one program, else a message that says who runs what.
-std::optional<std::string> difference(Transport& transport, const std::vector<Header>& headers,
-                                      const std::string& program);
 
 }  // namespace halftone::spmd::internal
