@@ -35,8 +35,6 @@ struct Reference {
   }
 };
 
-}  // namespace
-
 Verdict judge_reference(const NodeContext& /*context*/) {
   return accept("the operator's definition");
 }
@@ -66,5 +64,12 @@ Kernel create_reference(const NodeContext& context) {
 Verdict judge_alias(const NodeContext& /*context*/) { return accept("the same memory"); }
 
 Kernel create_alias(const NodeContext& /*context*/) { return {}; }
+
+}  // namespace
+
+constinit const Implementation kReference{
+    .name = "reference", .judge = judge_reference, .create = create_reference};
+constinit const Implementation kAlias{
+    .name = "alias", .judge = judge_alias, .create = create_alias};
 
 }  // namespace halftone::runtime

@@ -42,7 +42,7 @@ inline std::shared_ptr<const Plan> expect_defined_result(const ir::Graph& graph,
   auto plan = make_plan(graph, options);
   Session session(plan);
   const auto inputs = random_inputs(plan->graph(), random);
-  const ir::Graph whole = prepare(graph, options.batch, options.int8_activations);
+  const ir::Graph whole = prepare(graph, options).graph;
   expect_near(session.run(inputs), run_by_definition(whole, inputs), tolerance);
   return plan;
 }

@@ -10,9 +10,14 @@
 
 #include "halftone/base/view.h"
 #include "halftone/ir/tensor.h"
-#include "halftone/runtime/plan/code_layout.h"
 
 namespace halftone::runtime {
+
+/// How the codes of a value lie in the memory of a session.
+enum class CodeLayout {
+  kPlanes,  ///< bit planes as kernels::encode() writes them
+  kInt8,    ///< levels as kernels::encode_int8() writes them, for layers that multiply integers
+};
 
 /// A tensor as rows of its last axis; a scalar is one row of one element.
 ir::MatrixExtent row_extent(const ir::Shape& shape);

@@ -8,39 +8,38 @@
 #include "halftone/runtime/linear/linear.h"
 
 namespace halftone::runtime {
+namespace {
 
 using kernels::BitConvWeights;
 
-std::optional<std::string> why_not_bit_conv(const ir::Graph& graph, const ir::Node& node) {
-  if (auto reason = why_not_coded_conv(graph, node)) return reason;
-  const ir::ValueType& w = graph.value(node.inputs[1]).type;
-  if (w.encoding.basis->granularity == numerics::Granularity::kGroup) {
-    return "weights have a basis per group of " + std::to_string(w.encoding.basis->group_size) +
-           " inputs";
-  }
-  if (conv_extent(graph, node).inputs > BitConvWeights::kMaxInputs) {
-    return "more than " + std::to_string(BitConvWeights::kMaxInputs) + " inputs";
-  }
-  return std::nullopt;
+// Measured as convolution_cost.h says.
+double bit_conv_us(const ConvExtent& conv) {
+  const double pairs = conv.input_digits * conv.weight_bits;
+  const double full = conv.block_pixels(16) * static_cast<double>(16 * conv.inputs);
+  return 1e-6 * (1.8 * pairs * full + (1200 * pairs + 12000) * conv.block_pixels(16) +
+                 20 * conv.input_numbers());
 }
 
 Verdict judge_conv_bits(const NodeContext& context) {
-  if (auto reason = why_not_bit_conv(context.graph, context.node)) {
-    return refuse(std::move(*reason));
+  if (auto reason = why_not_coded_conv(context)) return refuse(std::move(*reason));
+  const ir::Encoding& w = context.input(1).encoding;
+  if (w.basis->granularity == numerics::Granularity::kGroup) {
+    return refuse("weights have a basis per group of " + std::to_string(w.basis->group_size) +
+                  " inputs");
   }
   const ConvExtent extent = conv_extent(context.graph, context.node);
-  const std::string bits = std::to_string(extent.input_bits) + "-bit input, " +
-                           std::to_string(extent.weight_bits) + "-bit weights";
-  if (context.input_layout(0) == CodeLayout::kInt8) {
-    return refuse(bits + ": faster as integers of 8 bits");
+  if (extent.inputs > BitConvWeights::kMaxInputs) {
+    return refuse("more than " + std::to_string(BitConvWeights::kMaxInputs) + " inputs");
   }
-  return accept(bits, conv_cost_us(ConvProduct::kBits, extent));
+  return accept(std::to_string(extent.input_bits) + "-bit input, " +
+                    std::to_string(extent.weight_bits) + "-bit weights",
+                bit_conv_us(extent));
 }
 
 Kernel create_conv_bits(const NodeContext& context) {
   const auto& codes = std::get<ir::EncodedTensor>(*context.constant(1));
   const kernels::ConvShape shape = conv_shape(context);
-  const double us = conv_cost_us(ConvProduct::kBits, conv_extent(context.graph, context.node));
+  const double us = bit_conv_us(conv_extent(context.graph, context.node));
   const auto product = [](const std::byte* x, const BitConvWeights& weights,
                           kernels::LineRange lines, const kernels::ConvFinish& finish,
                           std::span<std::byte> scratch, MatrixView<float> y) {
@@ -56,5 +55,12 @@ Kernel create_conv_bits(const NodeContext& context) {
                      context.input(0).encoding.basis->bases.front()),
       product);
 }
+
+}  // namespace
+
+constinit const Implementation kConvBits{.name = "bit_conv",
+                                         .judge = judge_conv_bits,
+                                         .create = create_conv_bits,
+                                         .finishes_output = true};
 
 }  // namespace halftone::runtime

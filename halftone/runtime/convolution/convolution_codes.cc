@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "halftone/runtime/convolution/convolution.h"
-#include "halftone/runtime/convolution/convolution_cost.h"
 #include "halftone/runtime/linear/linear.h"
 
 namespace halftone::runtime {
@@ -59,21 +57,14 @@ kernels::ConvShape conv_shape(const NodeContext& context) {
   return shape;
 }
 
-std::optional<std::string> why_not_coded_conv(const ir::Graph& graph, const ir::Node& node) {
-  if (graph.value(node.inputs[0]).type.encoding.is_dense()) return "the input is not encoded";
-  if (auto reason = why_not_packed(graph, node)) return reason;
-  if (std::get<ir::Conv>(node.op).window.rank() > kMaxSpatialAxes) {
-    return "more than three spatial axes";
+std::optional<std::string> why_not_coded_conv(const NodeContext& context) {
+  if (context.input(0).encoding.is_dense()) return "the input is not encoded";
+  if (auto reason = why_not_packed(context)) return reason;
+  if (context.op<ir::Conv>().window.rank() > kMaxSpatialAxes) return "more than three spatial axes";
+  if (!has_usual_window(context.graph, context.node)) {
+    return "taps lie too far apart, or are too many";
   }
-  if (!has_usual_window(graph, node)) return "taps lie too far apart, or are too many";
   return std::nullopt;
-}
-
-bool is_coded_conv(const ir::Graph& graph, const ir::Node& node, CodeLayout layout) {
-  if (layout == CodeLayout::kInt8) return !why_not_int8_conv(graph, node);
-  if (why_not_bit_conv(graph, node)) return false;
-  const ConvExtent extent = conv_extent(graph, node);
-  return conv_cost_us(ConvProduct::kBits, extent) < conv_cost_us(ConvProduct::kFloat, extent);
 }
 
 }  // namespace halftone::runtime

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "halftone/kernels/conv/conv_shape.h"
-#include "halftone/runtime/kernel.h"
+#include "halftone/runtime/implementation.h"
 
 namespace halftone::runtime {
 
@@ -15,10 +15,6 @@ namespace halftone::runtime {
 kernels::ConvShape conv_shape(const NodeContext& context);
 
 /// Why the weights of a Conv cannot be packed as codes for an encoded input; nothing if they can.
-std::optional<std::string> why_not_coded_conv(const ir::Graph& graph, const ir::Node& node);
-
-/// Whether a Conv runs on the codes of its input, which lie in this way, and not on decoded
-/// numbers.
-bool is_coded_conv(const ir::Graph& graph, const ir::Node& node, CodeLayout layout);
+std::optional<std::string> why_not_coded_conv(const NodeContext& context);
 
 }  // namespace halftone::runtime

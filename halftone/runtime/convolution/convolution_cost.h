@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ways to compute a Conv of codes cost: how a plan chooses among them.
+// A Conv as kernels see it, which is what its implementations tell their costs by.
+//
+// The costs were measured on one processor (Zen 3, AVX2) by `conv_bench` and `make bench
+// FILTER=conv`: on the layers of ResNet-20, 3 x 3 of 64 channels on 8 x 8 to 16 channels on 32 x
+// 32, strided ones and 1 x 1, depthwise ones on those of MobileNet and DS-CNN. linear_cost.h says
+// why they are the same on every machine.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +13,6 @@
 
 namespace halftone::runtime {
 
-/// A way to compute a convolution.
-enum class ConvProduct {
-  kBits,    ///< planes of the input by planes of the weights
-  kLevels,  ///< integers of 8 bits by levels of the weights
-  kFloat,   ///< oneDNN, float32, after the input was decoded
-};
-
-/// A convolution as the kernels see it.
 struct ConvExtent {
   std::size_t input_pixels = 0;   ///< of all images
   std::size_t output_pixels = 0;  ///< of all images
@@ -29,19 +26,29 @@ struct ConvExtent {
   bool grouped = false;        ///< some inputs of an output share a basis
   std::size_t lines = 0;       ///< of output pixels along the last axis, in all images
   std::size_t line_pairs = 0;  ///< what depthwise_conv() packs for them, of one channel
+
+  /// Numbers of the input, and of the output.
+  [[nodiscard]] double input_numbers() const {
+    return static_cast<double>(input_pixels) * static_cast<double>(channels);
+  }
+  [[nodiscard]] double output_numbers() const {
+    return static_cast<double>(output_pixels) * static_cast<double>(groups * group_outputs);
+  }
+  /// Blocks of outputs that are computed together. A block takes its time whether it is full or
+  /// not.
+  [[nodiscard]] std::size_t num_blocks(std::size_t block) const {
+    return groups * ((group_outputs + block - 1) / block);
+  }
+  /// Blocks of all output pixels.
+  [[nodiscard]] double block_pixels(std::size_t block) const {
+    return static_cast<double>(output_pixels) * static_cast<double>(num_blocks(block));
+  }
 };
 
 /// @pre the node is a Conv and all extents are known
 ConvExtent conv_extent(const ir::Graph& graph, const ir::Node& node);
 
-/// Whether kernels::depthwise_conv() takes the weights.
-bool is_depthwise(const ConvExtent& conv);
-
-/// Whether, of others, kernels::byte_conv() takes the weights, rather than kernels::int8_conv().
-bool has_small_levels(const ConvExtent& conv);
-
-/// About how many microseconds one thread takes, by what was measured on one processor (Zen 3,
-/// AVX2); see linear_cost.h for why it is a table.
-double conv_cost_us(ConvProduct product, const ConvExtent& conv);
+/// About how many microseconds one thread takes to decode the input and convolve it in float32.
+double float_conv_us(const ConvExtent& conv);
 
 }  // namespace halftone::runtime

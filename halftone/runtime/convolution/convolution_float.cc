@@ -62,12 +62,11 @@ Kernel create(const NodeContext& context, dnnl::algorithm algorithm) {
                             desc.scratchpad_desc());
 }
 
-Verdict judge(const NodeContext& context) {
+Verdict judge_float_conv(const NodeContext& context) {
   if (const auto refusal = refuse_float_layer(context)) return *refusal;
   if (context.has_input(3)) return refuse("a residual is added");
   if (!context.output().encoding.is_dense()) return refuse("the output is encoded");
   if (context.input(0).shape.rank() > 5) return refuse("oneDNN has up to three spatial axes");
-  if (context.input_layout(0) == CodeLayout::kInt8) return refuse("the input is integers");
   const bool x = !context.input(0).encoding.is_dense();
   const bool w = !context.input(1).encoding.is_dense();
   return accept(x && w ? "input and weights are decoded"
@@ -76,12 +75,10 @@ Verdict judge(const NodeContext& context) {
                        : "dense input, constant weights");
 }
 
-}  // namespace
-
 Verdict judge_conv_float(const NodeContext& context) {
-  Verdict verdict = judge(context);
+  Verdict verdict = judge_float_conv(context);
   if (verdict.accepted) {
-    verdict.cost_us = conv_cost_us(ConvProduct::kFloat, conv_extent(context.graph, context.node));
+    verdict.cost_us = float_conv_us(conv_extent(context.graph, context.node));
   }
   return verdict;
 }
@@ -101,7 +98,7 @@ Verdict judge_conv_transpose_float(const NodeContext& context) {
       return refuse("oneDNN pads outputs by less than a stride");
     }
   }
-  return judge(context);
+  return judge_float_conv(context);
 }
 
 Kernel create_conv_transpose_float(const NodeContext& context) {
@@ -110,5 +107,19 @@ Kernel create_conv_transpose_float(const NodeContext& context) {
         context, dnnl::algorithm::deconvolution_direct);
   });
 }
+
+}  // namespace
+
+// Measured as convolution_cost.h says.
+double float_conv_us(const ConvExtent& conv) {
+  const double products = conv.output_numbers() * static_cast<double>(conv.inputs);
+  return 1e-6 * (25 * products + 150 * conv.output_numbers() + 600 * conv.input_numbers());
+}
+
+constinit const Implementation kConvFloat{
+    .name = "onednn_f32", .judge = judge_conv_float, .create = create_conv_float};
+constinit const Implementation kConvTransposeFloat{.name = "onednn_f32",
+                                                   .judge = judge_conv_transpose_float,
+                                                   .create = create_conv_transpose_float};
 
 }  // namespace halftone::runtime

@@ -31,10 +31,43 @@ void convolve(const kernels::Int8Pixels& x, const Int8ConvWeights& w, kernels::L
   kernels::int8_conv(x, w, lines, finish, scratch, y);
 }
 
+/// Whether kernels::depthwise_conv() takes the weights.
+bool is_depthwise(const ConvExtent& conv) {
+  return conv.groups == conv.channels && conv.group_outputs == 1 &&
+         conv.inputs <= DepthwiseWeights::kMaxTaps;
+}
+
+/// Whether, of others, kernels::byte_conv() takes the weights, rather than kernels::int8_conv().
+bool has_small_levels(const ConvExtent& conv) {
+  return !conv.grouped && conv.weight_bits <= ByteConvWeights::kMaxBits &&
+         conv.inputs <= ByteConvWeights::kMaxInputs;
+}
+
+double depthwise_us(const ConvExtent& conv) {
+  const std::size_t blocks = (conv.channels + 15) / 16;
+  const auto taps = static_cast<double>(conv.inputs);
+  const auto packed = static_cast<double>(conv.line_pairs * blocks * 16);
+  const auto line_blocks = static_cast<double>(conv.lines * blocks);
+  return 1e-6 * (conv.output_numbers() * (50 + 20 * taps) + 140 * packed + 10000 * line_blocks);
+}
+
+// Measured as convolution_cost.h says.
+double int8_conv_us(const ConvExtent& conv) {
+  if (is_depthwise(conv)) return depthwise_us(conv);
+  if (has_small_levels(conv)) {
+    const double full = conv.block_pixels(16) * static_cast<double>(16 * conv.inputs);
+    return 1e-6 * (10.5 * full + 10600 * conv.block_pixels(16));
+  }
+  const auto gathered = static_cast<double>(conv.num_blocks(32) * 32 * conv.inputs);
+  const double product_ps = conv.weight_bits <= 4 ? 12 : 16;
+  return 1e-6 * static_cast<double>(conv.output_pixels) *
+         (product_ps * gathered + 86000 * static_cast<double>(conv.groups));
+}
+
 /// @param levels  of the pixels
 template <typename Weights>
 Kernel create(const NodeContext& context, const kernels::Int8Pixels& levels, Weights weights) {
-  const double us = conv_cost_us(ConvProduct::kLevels, conv_extent(context.graph, context.node));
+  const double us = int8_conv_us(conv_extent(context.graph, context.node));
   const auto product = [levels](const std::byte* x, const Weights& w, kernels::LineRange lines,
                                 const kernels::ConvFinish& finish, std::span<std::byte> scratch,
                                 MatrixView<float> y) {
@@ -45,27 +78,17 @@ Kernel create(const NodeContext& context, const kernels::Int8Pixels& levels, Wei
   return coded_conv_kernel(context, us, std::move(weights), product);
 }
 
-}  // namespace
-
-std::optional<std::string> why_not_int8_conv(const ir::Graph& graph, const ir::Node& node) {
-  if (auto reason = why_not_coded_conv(graph, node)) return reason;
-  constexpr std::size_t kMaxInputs = kernels::LevelMatmulWeights::kMaxInputs;
-  if (conv_extent(graph, node).inputs > kMaxInputs) {
-    return "more than " + std::to_string(kMaxInputs) + " inputs";
-  }
-  return std::nullopt;
-}
-
 Verdict judge_conv_int8(const NodeContext& context) {
-  if (auto reason = why_not_int8_conv(context.graph, context.node)) {
-    return refuse(std::move(*reason));
+  if (auto reason = why_not_coded_conv(context)) return refuse(std::move(*reason));
+  constexpr std::size_t kMaxInputs = kernels::LevelMatmulWeights::kMaxInputs;
+  const ConvExtent extent = conv_extent(context.graph, context.node);
+  if (extent.inputs > kMaxInputs) {
+    return refuse("more than " + std::to_string(kMaxInputs) + " inputs");
   }
   if (!context.int8_activations) return refuse("activations are not to be rounded");
-  if (context.input_layout(0) == CodeLayout::kPlanes) return refuse("the input lies as bits");
-  const ConvExtent extent = conv_extent(context.graph, context.node);
   return accept(std::to_string(extent.weight_bits) + "-bit weights" +
                     (is_depthwise(extent) ? ", lanes are channels" : ""),
-                conv_cost_us(ConvProduct::kLevels, extent));
+                int8_conv_us(extent));
 }
 
 Kernel create_conv_int8(const NodeContext& context) {
@@ -85,5 +108,13 @@ Kernel create_conv_int8(const NodeContext& context) {
                 Int8ConvWeights(shape, codes.codes, *codes.encoding, bias, x.offset,
                                 kernels::Int8Product::kLevels));
 }
+
+}  // namespace
+
+constinit const Implementation kConvInt8{.name = "int8_conv",
+                                         .judge = judge_conv_int8,
+                                         .create = create_conv_int8,
+                                         .reads = CodeLayout::kInt8,
+                                         .finishes_output = true};
 
 }  // namespace halftone::runtime

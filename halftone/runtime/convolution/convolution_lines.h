@@ -12,7 +12,7 @@
 #include "halftone/kernels/conv/conv_finish.h"
 #include "halftone/kernels/conv/conv_shape.h"
 #include "halftone/runtime/elementwise/row_encoder.h"
-#include "halftone/runtime/kernel.h"
+#include "halftone/runtime/implementation.h"
 
 namespace halftone::runtime {
 

@@ -185,7 +185,7 @@ TEST_P(FusedConv, IsWhatItsPartsAre) {
                 ::testing::ElementsAre("encode1", "conv1", "conv2", "encode3", "conv3", "again"));
     EXPECT_EQ(plain.plan().steps().size(), 8U);
     EXPECT_LT(fused.plan().arena_bytes(), plain.plan().arena_bytes());
-    const auto inputs = testing::random_inputs(prepare(block.graph, 2), random);
+    const auto inputs = testing::random_inputs(prepare(block.graph, {.batch = 2}).graph, random);
     std::vector<ir::Tensor> expected = plain.run(inputs);
     while (expected.size() > 2) expected.pop_back();
     EXPECT_TRUE(testing::same_bytes(fused.run(inputs), expected));
@@ -207,7 +207,7 @@ TEST(CodedConvThreads, DoNotChangeABit) {
   const ir::Graph graph = layer_graph(layer);
   Random random(3);
   std::vector<std::vector<ir::Tensor>> results;
-  const auto inputs = testing::random_inputs(prepare(graph, 2), random);
+  const auto inputs = testing::random_inputs(prepare(graph, {.batch = 2}).graph, random);
   for (const int threads : {1, 2, 3}) {
     set_num_threads(threads);
     Session session(make_plan(graph, {.batch = 2, .threads = threads}));

@@ -11,8 +11,6 @@ dnnl::algorithm algorithm_of(const ir::Pool& op) {
                           : dnnl::algorithm::pooling_avg_exclude_padding;
 }
 
-}  // namespace
-
 Verdict judge_pool(const NodeContext& context) {
   const auto& op = context.op<ir::Pool>();
   if (!context.input(0).is_dense(ir::ElementType::kFloat32)) return refuse("not of float32");
@@ -44,5 +42,10 @@ Kernel create_pool(const NodeContext& context) {
          onednn::engine()});
   });
 }
+
+}  // namespace
+
+constinit const Implementation kPoolFloat{
+    .name = "onednn_f32", .judge = judge_pool, .create = create_pool};
 
 }  // namespace halftone::runtime

@@ -146,8 +146,6 @@ T* compute_from(ir::BinaryKind kind, const Broadcast& shape, std::size_t first, 
   return y;
 }
 
-}  // namespace
-
 Verdict judge_binary_rows(const NodeContext& context) {
   const bool is_float = context.input(0).is_dense(ir::ElementType::kFloat32) &&
                         context.output().is_dense(ir::ElementType::kFloat32);
@@ -195,5 +193,12 @@ Kernel create_binary_integers(const NodeContext& context) {
   };
   return kernel;
 }
+
+}  // namespace
+
+constinit const Implementation kBinaryFloats{
+    .name = "rows_f32", .judge = judge_binary_rows, .create = create_binary_rows};
+constinit const Implementation kBinaryIntegers{
+    .name = "rows_i32", .judge = judge_binary_integers, .create = create_binary_integers};
 
 }  // namespace halftone::runtime

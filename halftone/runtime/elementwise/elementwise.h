@@ -1,42 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ways to compute Unary, Binary, Where, Softmax and Encode.
+// Ways to compute Unary, Binary, Where and Encode.
 #pragma once
 
-#include "halftone/runtime/kernel.h"
+#include "halftone/runtime/implementation.h"
 
 namespace halftone::runtime {
 
 /// Unary by the vector functions of halftone/kernels.
-Verdict judge_unary_vector(const NodeContext& context);
-Kernel create_unary_vector(const NodeContext& context);
+extern const Implementation kUnaryVector;
 /// Unary by oneDNN.
-Verdict judge_unary_onednn(const NodeContext& context);
-Kernel create_unary_onednn(const NodeContext& context);
-
-/// Unary by the C++ library, number after number: what the others lack or have at less precision
-/// (oneDNN's logarithm is 6e-5 off near 1).
-Verdict judge_unary_plain(const NodeContext& context);
-Kernel create_unary_plain(const NodeContext& context);
+extern const Implementation kUnaryOneDnn;
+/// Unary by the C++ library, element by element: functions that the others lack or compute less
+/// precisely (oneDNN's logarithm is off by 6e-5 near 1).
+extern const Implementation kUnaryPlain;
 
 /// Binary of float32, row by row.
-Verdict judge_binary_rows(const NodeContext& context);
-Kernel create_binary_rows(const NodeContext& context);
+extern const Implementation kBinaryFloats;
 /// Sums, differences and products of int32.
-Verdict judge_binary_integers(const NodeContext& context);
-Kernel create_binary_integers(const NodeContext& context);
+extern const Implementation kBinaryIntegers;
 
 /// Where, row by row.
-Verdict judge_where(const NodeContext& context);
-Kernel create_where(const NodeContext& context);
-
-/// Softmax over the last axis, beta 1, by halftone/kernels.
-Verdict judge_softmax_rows(const NodeContext& context);
-Kernel create_softmax_rows(const NodeContext& context);
+extern const Implementation kWhereRows;
 
 /// Encode to bit planes.
-Verdict judge_encode_planes(const NodeContext& context);
+extern const Implementation kEncodePlanes;
 /// Encode to levels as 8-bit integers.
-Verdict judge_encode_int8(const NodeContext& context);
-Kernel create_encode(const NodeContext& context);
+extern const Implementation kEncodeInt8;
 
 }  // namespace halftone::runtime

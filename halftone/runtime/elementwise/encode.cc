@@ -30,21 +30,9 @@ struct Encoder {
   }
 };
 
-std::string bits_text(const NodeContext& context) {
+Verdict judge_encode(const NodeContext& context) {
   const int bits = context.op<ir::Encode>().encoding->bits;
-  return "to " + std::to_string(bits) + (bits == 1 ? " bit" : " bits");
-}
-
-}  // namespace
-
-Verdict judge_encode_planes(const NodeContext& context) {
-  if (context.output_layout() == CodeLayout::kInt8) return refuse("its readers multiply integers");
-  return accept(bits_text(context));
-}
-
-Verdict judge_encode_int8(const NodeContext& context) {
-  if (context.output_layout() == CodeLayout::kPlanes) return refuse("its readers read bits");
-  return accept(bits_text(context));
+  return accept("to " + std::to_string(bits) + (bits == 1 ? " bit" : " bits"));
 }
 
 Kernel create_encode(const NodeContext& context) {
@@ -63,5 +51,14 @@ Kernel create_encode(const NodeContext& context) {
   };
   return kernel;
 }
+
+}  // namespace
+
+constinit const Implementation kEncodePlanes{.name = "bit_planes",
+                                             .judge = judge_encode,
+                                             .create = create_encode,
+                                             .writes = CodeLayout::kPlanes};
+constinit const Implementation kEncodeInt8{
+    .name = "int8", .judge = judge_encode, .create = create_encode, .writes = CodeLayout::kInt8};
 
 }  // namespace halftone::runtime

@@ -8,7 +8,7 @@
 #include "halftone/ir/ops/activation.h"
 #include "halftone/kernels/encode/encode_int8.h"
 #include "halftone/kernels/encode/encode_table.h"
-#include "halftone/runtime/plan/code_layout.h"
+#include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
 

@@ -15,8 +15,6 @@ bool is_float(const NodeContext& context) {
          context.output().is_dense(ir::ElementType::kFloat32);
 }
 
-}  // namespace
-
 Verdict judge_unary_vector(const NodeContext& context) {
   const ir::Activation& activation = context.op<ir::Unary>().activation;
   if (!is_float(context)) return refuse("not of float32");
@@ -63,8 +61,6 @@ Verdict judge_unary_plain(const NodeContext& context) {
   return accept("number after number");
 }
 
-Kernel create_unary_plain(const NodeContext& context) { return create_unary_vector(context); }
-
 Kernel create_unary_onednn(const NodeContext& context) {
   const auto function = *onednn::eltwise(context.op<ir::Unary>().activation);
   const auto count = static_cast<dnnl::memory::dim>(context.output().shape.element_count());
@@ -77,5 +73,14 @@ Kernel create_unary_onednn(const NodeContext& context) {
                                           onednn::engine()});
   });
 }
+
+}  // namespace
+
+constinit const Implementation kUnaryVector{
+    .name = "vector_f32", .judge = judge_unary_vector, .create = create_unary_vector};
+constinit const Implementation kUnaryOneDnn{
+    .name = "onednn_f32", .judge = judge_unary_onednn, .create = create_unary_onednn};
+constinit const Implementation kUnaryPlain{
+    .name = "plain_f32", .judge = judge_unary_plain, .create = create_unary_vector};
 
 }  // namespace halftone::runtime

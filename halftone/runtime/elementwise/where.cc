@@ -75,8 +75,6 @@ Call bind_choice(const std::vector<ChoiceAxis>& axes, const Buffers& buffers) {
   return [axes, operands, y] { choose<T>(axes, 0, operands, y); };
 }
 
-}  // namespace
-
 Verdict judge_where(const NodeContext& context) {
   if (context.output().shape.element_count() == 0) return refuse("there is nothing to compute");
   return accept("row by row");
@@ -99,5 +97,10 @@ Kernel create_where(const NodeContext& context) {
   };
   return kernel;
 }
+
+}  // namespace
+
+constinit const Implementation kWhereRows{
+    .name = "rows", .judge = judge_where, .create = create_where};
 
 }  // namespace halftone::runtime

@@ -1,38 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ways to compute with integers of 8 bits, exactly, and to get there and back.
+// Ways to compute with integers of 8 bits, exactly, and to convert to them and back.
 #pragma once
 
-#include "halftone/runtime/kernel.h"
+#include "halftone/runtime/implementation.h"
 
 namespace halftone::runtime {
 
 /// FullyConnected and Conv of int8 or uint8 with constant weights: exact sums of 32 bits.
-Verdict judge_integer_layer(const NodeContext& context);
-Kernel create_integer_layer(const NodeContext& context);
+extern const Implementation kIntegerLayer;
 
-/// Rounded once.
-Verdict judge_requantize(const NodeContext& context);
-Kernel create_requantize(const NodeContext& context);
-/// Rounded twice.
-Verdict judge_requantize_fixed(const NodeContext& context);
-Kernel create_requantize_fixed(const NodeContext& context);
+/// Requantize, rounded once.
+extern const Implementation kRequantizeOnce;
+/// Requantize, rounded twice.
+extern const Implementation kRequantizeTwice;
+/// Lookup.
+extern const Implementation kLookupTable;
 
-Verdict judge_lookup(const NodeContext& context);
-Kernel create_lookup(const NodeContext& context);
+/// Pool of int8 or uint8.
+extern const Implementation kPoolCodes;
+/// Sums of int32 over adjacent axes.
+extern const Implementation kSumIntegers;
 
-/// Poolings of int8 or uint8.
-Verdict judge_pool_codes(const NodeContext& context);
-Kernel create_pool_codes(const NodeContext& context);
-
-/// Sums of int32 over axes that follow each other.
-Verdict judge_sum_integers(const NodeContext& context);
-Kernel create_sum_integers(const NodeContext& context);
-
-/// One scale for the tensor, to 8 bits.
-Verdict judge_quantize(const NodeContext& context);
-Kernel create_quantize(const NodeContext& context);
-/// One scale for the tensor, or one for each index of the last axis.
-Verdict judge_dequantize(const NodeContext& context);
-Kernel create_dequantize(const NodeContext& context);
+/// QuantizeLinear with one scale for the tensor, to 8 bits.
+extern const Implementation kQuantizeCodes;
+/// DequantizeLinear with one scale for the tensor, or one for each index of the last axis.
+extern const Implementation kDequantizeCodes;
 
 }  // namespace halftone::runtime

@@ -240,8 +240,6 @@ bool is_row_by_row(const IntegerLayer& layer) {
   return true;
 }
 
-}  // namespace
-
 Verdict judge_integer_layer(const NodeContext& context) {
   if (!ir::are_integers(context.input(0), context.input(1))) return refuse("not integers");
   if (context.constant(1) == nullptr) return refuse("the weights are not constant");
@@ -287,5 +285,10 @@ Kernel create_integer_layer(const NodeContext& context) {
   };
   return kernel;
 }
+
+}  // namespace
+
+constinit const Implementation kIntegerLayer{
+    .name = "integers", .judge = judge_integer_layer, .create = create_integer_layer};
 
 }  // namespace halftone::runtime

@@ -95,8 +95,6 @@ Kernel pool_kernel(const NodeContext& context) {
   return kernel;
 }
 
-}  // namespace
-
 Verdict judge_pool_codes(const NodeContext& context) {
   constexpr double kMaxTaps = 1 << 22;  // sums of 8 bits fit 32 bits
   if (!ir::are_codes(context.input(0))) return refuse("not of 8 bits");
@@ -142,5 +140,12 @@ Kernel create_sum_integers(const NodeContext& context) {
   };
   return kernel;
 }
+
+}  // namespace
+
+constinit const Implementation kPoolCodes{
+    .name = "codes", .judge = judge_pool_codes, .create = create_pool_codes};
+constinit const Implementation kSumIntegers{
+    .name = "joined_axes_i32", .judge = judge_sum_integers, .create = create_sum_integers};
 
 }  // namespace halftone::runtime

@@ -53,7 +53,7 @@ void expect_exact(const IntegerLayer& layer) {
     Session session(plan);
     const Shape shape = layer.x.with_batch(batch);
     const auto inputs = ir::test::list(random_codes(layer.x_element, shape, random));
-    const ir::Graph whole = prepare(graph_of(layer), batch);
+    const ir::Graph whole = prepare(graph_of(layer), {.batch = batch}).graph;
     EXPECT_TRUE(testing::same_bytes(session.run(inputs), testing::run_by_definition(whole, inputs)))
         << ir::attributes_of(layer.op) << " on " << layer.x.to_string();
   }

@@ -118,8 +118,6 @@ Kernel element_wise(Body body) {
   return kernel;
 }
 
-}  // namespace
-
 Verdict judge_requantize(const NodeContext& context) {
   const bool once = context.op<ir::Requantize>().rounding == ir::CodeRounding::kHalfEven;
   return once ? accept("to 8 bits") : refuse("rounds twice");
@@ -221,5 +219,18 @@ Kernel create_dequantize(const NodeContext& context) {
         }
       });
 }
+
+}  // namespace
+
+constinit const Implementation kRequantizeOnce{
+    .name = "codes", .judge = judge_requantize, .create = create_requantize};
+constinit const Implementation kRequantizeTwice{
+    .name = "codes_fixed", .judge = judge_requantize_fixed, .create = create_requantize_fixed};
+constinit const Implementation kLookupTable{
+    .name = "table", .judge = judge_lookup, .create = create_lookup};
+constinit const Implementation kQuantizeCodes{
+    .name = "codes", .judge = judge_quantize, .create = create_quantize};
+constinit const Implementation kDequantizeCodes{
+    .name = "numbers", .judge = judge_dequantize, .create = create_dequantize};
 
 }  // namespace halftone::runtime

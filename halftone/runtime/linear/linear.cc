@@ -10,11 +10,10 @@ std::span<const float> constant_floats(const NodeContext& context, std::size_t i
   return std::get<ir::Tensor>(*constant).as<float>();
 }
 
-std::optional<std::string> why_not_packed(const ir::Graph& graph, const ir::Node& node) {
-  const bool has_bias = node.inputs.size() > 2 && node.inputs[2] != ir::kAbsent;
-  if (graph.value(node.inputs[1]).type.encoding.is_dense()) return "the weights are not encoded";
-  if (graph.constant(node.inputs[1]) == nullptr) return "the weights are not constant";
-  if (has_bias && graph.constant(node.inputs[2]) == nullptr) return "the bias is not constant";
+std::optional<std::string> why_not_packed(const NodeContext& context) {
+  if (context.input(1).encoding.is_dense()) return "the weights are not encoded";
+  if (context.constant(1) == nullptr) return "the weights are not constant";
+  if (context.has_input(2) && context.constant(2) == nullptr) return "the bias is not constant";
   return std::nullopt;
 }
 

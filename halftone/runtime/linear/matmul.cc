@@ -85,8 +85,6 @@ Call bind_product(const MatMulProduct& product, const Buffers& buffers) {
   return onednn::bind(product.primitive, arguments);
 }
 
-}  // namespace
-
 Verdict judge_matmul(const NodeContext& context) {
   if (ir::are_integers(context.input(0), context.input(1))) return refuse("integers");
   if (context.input(0).shape.element_count() == 0 || context.input(1).shape.element_count() == 0) {
@@ -112,5 +110,10 @@ Kernel create_matmul(const NodeContext& context) {
   };
   return kernel;
 }
+
+}  // namespace
+
+constinit const Implementation kMatMulFloat{
+    .name = "onednn_f32", .judge = judge_matmul, .create = create_matmul};
 
 }  // namespace halftone::runtime

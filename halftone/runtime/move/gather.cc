@@ -61,8 +61,6 @@ struct CodedTable {
   }
 };
 
-}  // namespace
-
 Verdict judge_gather(const NodeContext& context) {
   if (!context.input(0).encoding.is_dense()) return refuse("the table is encoded");
   return accept("copies of rows");
@@ -107,5 +105,12 @@ Kernel create_gather_codes(const NodeContext& context) {
   };
   return kernel;
 }
+
+}  // namespace
+
+constinit const Implementation kGatherRows{
+    .name = "row_copy", .judge = judge_gather, .create = create_gather};
+constinit const Implementation kGatherCodes{
+    .name = "decoded_rows", .judge = judge_gather_codes, .create = create_gather_codes};
 
 }  // namespace halftone::runtime

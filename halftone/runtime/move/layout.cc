@@ -121,8 +121,6 @@ void fill(std::byte* output, std::size_t count, const std::byte* value, std::siz
   run_copy(simplified(copy), value, output, 1);
 }
 
-}  // namespace
-
 Verdict judge_copy(const NodeContext& context) {
   if (const auto* pad = std::get_if<ir::Pad>(&context.node.op)) {
     if (pad->mode != ir::PadMode::kConstant) return refuse("what lies around is no constant");
@@ -149,5 +147,10 @@ Kernel create_copy(const NodeContext& context) {
   };
   return kernel;
 }
+
+}  // namespace
+
+constinit const Implementation kStridedCopy{
+    .name = "strided_copy", .judge = judge_copy, .create = create_copy};
 
 }  // namespace halftone::runtime

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "halftone/runtime/implementation.h"
 #include "halftone/runtime/onednn/primitive.h"
 
 namespace halftone::runtime {

@@ -12,6 +12,8 @@
 
 #include "halftone/base/buffer.h"
 #include "halftone/base/error.h"
+#include "halftone/ir/ops/activation.h"
+#include "halftone/ir/shape.h"
 #include "halftone/runtime/kernel.h"
 
 namespace halftone::runtime::onednn {

@@ -2,61 +2,63 @@
 #include "halftone/runtime/plan/code_layout.h"
 
 #include <algorithm>
-#include <optional>
+#include <limits>
 
-#include "halftone/runtime/convolution/convolution.h"
-#include "halftone/runtime/convolution/convolution_cost.h"
-#include "halftone/runtime/linear/linear.h"
-#include "halftone/runtime/linear/linear_cost.h"
+#include "halftone/runtime/plan/choose.h"
 
 namespace halftone::runtime {
 namespace {
 
-/// What integers in place of bits gain a reader of codes; nothing if it cannot read integers.
-std::optional<double> saved_us(const ir::Graph& graph, const ir::Node& node) {
-  constexpr double kMust = 1e12;  // it cannot read bits
-  if (std::holds_alternative<ir::FullyConnected>(node.op)) {
-    if (why_not_int8(graph, node)) return std::nullopt;
-    if (why_not_bits(graph, node)) return kMust;
-    const LayerExtent layer = layer_extent(graph, node);
-    return cost_us(Product::kBits, layer) - cost_us(cheapest_int8(layer), layer);
-  }
-  if (std::holds_alternative<ir::Conv>(node.op)) {
-    if (why_not_int8_conv(graph, node)) return std::nullopt;
-    const ConvExtent conv = conv_extent(graph, node);
-    double us = conv_cost_us(ConvProduct::kFloat, conv);
-    if (!why_not_bit_conv(graph, node)) us = std::min(us, conv_cost_us(ConvProduct::kBits, conv));
-    return us - conv_cost_us(ConvProduct::kLevels, conv);
-  }
-  return std::nullopt;
-}
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-bool is_int8_better(const ir::Graph& graph, ir::ValueId id) {
-  if (std::ranges::find(graph.outputs(), id) != graph.outputs().end()) return false;
-  double saved = 0;
-  for (const ir::NodeId reader : graph.consumers(id)) {
-    const ir::Node& node = graph.node(reader);
-    if (std::ranges::count(node.inputs, id) != 1 || node.inputs[0] != id) return false;
-    const std::optional<double> us = saved_us(graph, node);
-    if (!us) return false;
-    saved += *us;
+class LayoutChooser {
+ public:
+  LayoutChooser(const ir::Graph& graph, const PlanOptions& options)
+      : graph_(graph), options_(options), layouts_(graph.num_values(), CodeLayout::kPlanes) {}
+
+  std::vector<CodeLayout> choose_all() {
+    for (const ir::NodeId id : graph_.topological_order()) {
+      const ir::ValueId codes = graph_.node(id).output;
+      if (graph_.value(codes).type.encoding.is_dense()) continue;
+      const bool is_better = is_int8_better(codes);
+      layout(codes) = is_better ? CodeLayout::kInt8 : CodeLayout::kPlanes;
+    }
+    return std::move(layouts_);
   }
-  return saved > 0;
-}
+
+ private:
+  CodeLayout& layout(ir::ValueId id) { return layouts_[static_cast<std::size_t>(id)]; }
+
+  /// What a reader of codes costs if they lie so; infinite where it has no implementation for them
+  /// but its definition.
+  double cost_us(const ir::Node& reader, ir::ValueId codes, CodeLayout as) {
+    layout(codes) = as;
+    const Choice choice = choose(context_of(graph_, reader, options_, layouts_));
+    return choice.verdict.cost_us.value_or(kInfinity);
+  }
+
+  bool is_int8_better(ir::ValueId codes) {
+    if (std::ranges::find(graph_.outputs(), codes) != graph_.outputs().end()) return false;
+    double saved = 0;
+    for (const ir::NodeId id : graph_.consumers(codes)) {
+      const ir::Node& reader = graph_.node(id);
+      if (std::ranges::count(reader.inputs, codes) != 1 || reader.inputs[0] != codes) return false;
+      const double us = cost_us(reader, codes, CodeLayout::kInt8);
+      if (us == kInfinity) return false;
+      saved += cost_us(reader, codes, CodeLayout::kPlanes) - us;
+    }
+    return saved > 0;
+  }
+
+  const ir::Graph& graph_;
+  const PlanOptions& options_;
+  std::vector<CodeLayout> layouts_;  ///< by value
+};
 
 }  // namespace
 
-std::vector<CodeLayout> choose_code_layouts(const ir::Graph& graph, bool int8_activations) {
-  std::vector<CodeLayout> layouts(graph.num_values(), CodeLayout::kPlanes);
-  if (!int8_activations) return layouts;
-  for (const ir::NodeId id : graph.topological_order()) {
-    const ir::ValueId codes = graph.node(id).output;
-    if (graph.value(codes).type.encoding.is_dense()) continue;
-    if (is_int8_better(graph, codes)) {
-      layouts[static_cast<std::size_t>(codes)] = CodeLayout::kInt8;
-    }
-  }
-  return layouts;
+std::vector<CodeLayout> choose_code_layouts(const ir::Graph& graph, const PlanOptions& options) {
+  return LayoutChooser(graph, options).choose_all();
 }
 
 }  // namespace halftone::runtime

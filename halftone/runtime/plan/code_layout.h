@@ -4,21 +4,14 @@
 
 #include <vector>
 
-#include "halftone/ir/graph.h"
+#include "halftone/runtime/plan/plan.h"
 
 namespace halftone::runtime {
 
-/// How the codes of a value lie in the memory of a session.
-enum class CodeLayout {
-  kPlanes,  ///< bit planes as kernels::encode() writes them
-  kInt8,    ///< levels as kernels::encode_int8() writes them, for layers that multiply integers
-};
-
 /// Decides for every value of a graph; dense ones and constants are kPlanes, which means nothing
-/// for them. Codes are kInt8 where all who read them can multiply integers, and one of them cannot
-/// multiply bits or would be slower at it.
-/// @param int8_activations  as in PlanOptions; without, all are kPlanes
+/// for them. Codes are kInt8 where all who read them have an implementation that reads integers,
+/// and the cheapest such implementations together cost less than the cheapest that read bits.
 /// @return by value
-std::vector<CodeLayout> choose_code_layouts(const ir::Graph& graph, bool int8_activations);
+std::vector<CodeLayout> choose_code_layouts(const ir::Graph& graph, const PlanOptions& options);
 
 }  // namespace halftone::runtime

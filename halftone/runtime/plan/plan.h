@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a graph to the list of kernels that compute it.
+// A plan, which is all that execution knows of planning: the kernels that compute a graph, in
+// order.
 #pragma once
 
 #include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "halftone/ir/graph.h"
 #include "halftone/runtime/kernel.h"
+#include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
 
 struct PlanOptions {
-  std::size_t batch = 1;  ///< samples per run: the extent of ir::kBatch; no matter where that is
-                          ///< nowhere in the graph
+  std::size_t batch = 1;  ///< samples per run: the extent of ir::kBatch; without effect where the
+                          ///< graph does not have it
   int threads = 1;        ///< threads one run may use; with one, results are the same bits wherever
                           ///< and however often the plan runs
   bool int8_activations =
@@ -41,7 +44,7 @@ struct Step {
   std::size_t scratch_offset = 0;  ///< of body.scratch_bytes in the arena
 };
 
-/// Where a value lies: in the arena of a session, or in a constant of the graph.
+/// Where a value is stored: in the arena of a session, or in a constant of the graph.
 struct Storage {
   const std::byte* constant = nullptr;
   std::size_t offset = 0;  ///< in the arena, where `constant` is null
@@ -50,45 +53,42 @@ struct Storage {
 };
 
 /// A graph made ready to run: a kernel for every node, weights packed, one arena laid out.
-/// Immutable and shared by the sessions that run it. What is chosen depends on the graph and the
-/// options alone, never on a measurement.
+/// Immutable and shared by the sessions that run it.
 class Plan {
  public:
-  /// @throws Error kUsage if an option is out of range; kFormat or kShape as ir::verify(), or if
-  ///         the shapes do not fit the batch; kUnsupported if a graph input is encoded
-  Plan(ir::Graph graph, const PlanOptions& options);
+  struct Parts {
+    PlanOptions options;
+    ir::Graph graph;
+    std::vector<Step> steps;
+    std::vector<Storage> storage;  ///< by value
+    std::size_t arena_bytes = 0;
+  };
+  explicit Plan(Parts parts) : parts_(std::move(parts)) {}
 
-  [[nodiscard]] const PlanOptions& options() const { return options_; }
+  [[nodiscard]] const PlanOptions& options() const { return parts_.options; }
   /// The graph with the batch filled in, unused nodes removed and equal encodings merged; ids of
   /// values are those of the graph the plan was made from. Constants that kernels have packed are
   /// gone, but for their names and types.
-  [[nodiscard]] const ir::Graph& graph() const { return graph_; }
+  [[nodiscard]] const ir::Graph& graph() const { return parts_.graph; }
   /// In the order they run.
-  [[nodiscard]] std::span<const Step> steps() const { return steps_; }
+  [[nodiscard]] std::span<const Step> steps() const { return parts_.steps; }
   [[nodiscard]] const Storage& storage(ir::ValueId value) const {
-    return storage_[static_cast<std::size_t>(value)];
+    return parts_.storage[static_cast<std::size_t>(value)];
   }
   /// Memory of the kernels, once per plan.
   [[nodiscard]] std::size_t packed_weight_bytes() const;
   /// Memory of the constants that no kernel packed, once per plan.
   [[nodiscard]] std::size_t constant_bytes() const;
   /// Memory of the values and of scratch, once per session.
-  [[nodiscard]] std::size_t arena_bytes() const { return arena_bytes_; }
+  [[nodiscard]] std::size_t arena_bytes() const { return parts_.arena_bytes; }
 
  private:
-  void choose_kernels();
-  void release_packed_constants();
-  void lay_out_memory();
-
-  PlanOptions options_;
-  ir::Graph graph_;
-  std::vector<CodeLayout> layouts_;  ///< by value
-  std::vector<Step> steps_;
-  std::vector<Storage> storage_;  ///< by value
-  std::size_t arena_bytes_ = 0;
+  Parts parts_;
 };
 
-/// Makes a plan. Throws as Plan's constructor.
+/// Makes a plan. What is chosen depends on the graph and the options alone, never on a measurement.
+/// @throws Error kUsage if an option is out of range; kFormat or kShape as ir::verify(), or if
+///         the shapes do not fit the batch; kUnsupported if a graph input is encoded
 std::shared_ptr<const Plan> make_plan(ir::Graph graph, const PlanOptions& options = {});
 
 }  // namespace halftone::runtime

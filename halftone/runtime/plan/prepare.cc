@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "halftone/ir/verify.h"
-#include "halftone/runtime/convolution/convolution_codes.h"
 #include "halftone/runtime/elementwise/row_encoder.h"
+#include "halftone/runtime/plan/choose.h"
 #include "halftone/runtime/plan/code_layout.h"
 
 namespace halftone::runtime {
@@ -90,20 +90,21 @@ std::optional<ir::ValueId> added_to(const ir::Graph& graph, const ir::Node& node
   return other;
 }
 
-/// A convolution on codes does what follows it while its outputs are at hand: adds a residual, and
-/// encodes what is only read encoded.
+/// A convolution that finishes its outputs also does what follows it while they are in a near
+/// cache: it adds a residual, and encodes what is only read encoded.
 class ConvFuser {
  public:
-  ConvFuser(ir::Graph& graph, bool int8_activations)
-      : graph_(graph), layouts_(choose_code_layouts(graph, int8_activations)) {}
+  /// @param layouts  of codes, by value; the outputs of fused convolutions are added
+  ConvFuser(ir::Graph& graph, const PlanOptions& options, std::vector<CodeLayout>& layouts)
+      : graph_(graph), options_(options), layouts_(layouts) {}
 
   void fuse() {
     for (const ir::NodeId id : graph_.topological_order()) {
       if (!graph_.contains(id)) continue;
-      const auto* conv = std::get_if<ir::Conv>(&graph_.node(id).op);
-      if (conv == nullptr) continue;
-      const ir::ValueId x = graph_.node(id).inputs[0];
-      if (!is_coded_conv(graph_, graph_.node(id), layouts_[static_cast<std::size_t>(x)])) continue;
+      const ir::Node& node = graph_.node(id);
+      if (!std::holds_alternative<ir::Conv>(node.op)) continue;
+      const Choice choice = choose(context_of(graph_, node, options_, layouts_));
+      if (choice.implementation == nullptr || !choice.implementation->finishes_output) continue;
       fuse_residual(id);
       fuse_encoding(id);
     }
@@ -146,19 +147,21 @@ class ConvFuser {
   }
 
   ir::Graph& graph_;
-  std::vector<CodeLayout> layouts_;  ///< by value, as before anything is fused
+  const PlanOptions& options_;
+  std::vector<CodeLayout>& layouts_;
 };
 
 }  // namespace
 
-ir::Graph prepare(ir::Graph graph, std::size_t batch, bool int8_activations) {
+Prepared prepare(ir::Graph graph, const PlanOptions& options) {
   ir::verify(graph);
-  fill_in_batch(graph, batch);
+  fill_in_batch(graph, options.batch);
   merge_equal_encodings(graph);
   move_activations_into_encodings(graph);
-  ConvFuser(graph, int8_activations).fuse();
+  std::vector<CodeLayout> layouts = choose_code_layouts(graph, options);
+  ConvFuser(graph, options, layouts).fuse();
   graph.remove_unused_nodes();
-  return graph;
+  return {std::move(graph), std::move(layouts)};
 }
 
 }  // namespace halftone::runtime

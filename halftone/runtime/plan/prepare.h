@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "halftone/ir/graph.h"
+#include <vector>
+
+#include "halftone/runtime/plan/plan.h"
 
 namespace halftone::runtime {
 
-/// The graph a plan is made of: extents known, nothing computed in vain or twice.
+/// A graph ready to have its kernels chosen.
+struct Prepared {
+  ir::Graph graph;
+  std::vector<CodeLayout> layouts;  ///< of codes, by value
+};
+
+/// Brings a graph to the form that a plan is made of: all extents known, nothing computed without
+/// need or twice.
 ///
 ///     x [N, 784] -> Encode -> dense1        x [32, 784] -> Encode -> dense1
 ///       \-> Encode (same basis) -> dense2                    \-----> dense2
@@ -14,8 +23,7 @@ namespace halftone::runtime {
 ///
 ///     conv -> Add residual -> Encode        conv with a residual, whose output is codes
 ///
-/// @param int8_activations  as in PlanOptions
 /// @throws Error kFormat or kShape as ir::verify(), or if the shapes do not fit the batch
-ir::Graph prepare(ir::Graph graph, std::size_t batch, bool int8_activations = true);
+Prepared prepare(ir::Graph graph, const PlanOptions& options);
 
 }  // namespace halftone::runtime

@@ -112,8 +112,6 @@ Kernel create(const NodeContext& context, Product way) {
   return kernel;
 }
 
-}  // namespace
-
 Verdict judge_recurrent_bits(const NodeContext& context) {
   if (auto reason = why_not(context)) return refuse(std::move(*reason));
   const LayerExtent step = step_extent(context);
@@ -150,5 +148,14 @@ Verdict judge_recurrent_float(const NodeContext& context) {
 Kernel create_recurrent_float(const NodeContext& context) {
   return create(context, Product::kFloat);
 }
+
+}  // namespace
+
+constinit const Implementation kRecurrentBits{
+    .name = "xnor_popcount", .judge = judge_recurrent_bits, .create = create_recurrent_bits};
+constinit const Implementation kRecurrentInt8{
+    .name = "int8", .judge = judge_recurrent_int8, .create = create_recurrent_int8};
+constinit const Implementation kRecurrentFloat{
+    .name = "packed_f32", .judge = judge_recurrent_float, .create = create_recurrent_float};
 
 }  // namespace halftone::runtime

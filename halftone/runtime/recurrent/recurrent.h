@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ways to compute Recurrent: one loop over the steps, and as many ways to multiply in it.
+// Ways to compute Recurrent: one loop over the steps, with one of several products in it.
 #pragma once
 
-#include "halftone/runtime/kernel.h"
+#include "halftone/runtime/implementation.h"
 
 namespace halftone::runtime {
 
 /// Encoded states and weights: bit planes, xor and popcount.
-Verdict judge_recurrent_bits(const NodeContext& context);
-Kernel create_recurrent_bits(const NodeContext& context);
-/// Encoded weights and states as integers of 8 bits, by the planes or the levels of the weights.
-Verdict judge_recurrent_int8(const NodeContext& context);
-Kernel create_recurrent_int8(const NodeContext& context);
-/// Float32, what is encoded decoded: weights once, states in every step.
-Verdict judge_recurrent_float(const NodeContext& context);
-Kernel create_recurrent_float(const NodeContext& context);
+extern const Implementation kRecurrentBits;
+/// Encoded weights, states as integers of 8 bits: by the planes or the levels of the weights.
+extern const Implementation kRecurrentInt8;
+/// Float32: encoded weights are decoded once, encoded states in every step.
+extern const Implementation kRecurrentFloat;
 
 }  // namespace halftone::runtime

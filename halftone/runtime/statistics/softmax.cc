@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/kernels/activation/softmax.h"
 
-#include "halftone/runtime/elementwise/elementwise.h"
+#include "halftone/runtime/statistics/statistics.h"
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
+namespace {
 
 Verdict judge_softmax_rows(const NodeContext& context) {
   const auto& op = context.op<ir::Softmax>();
@@ -25,5 +26,10 @@ Kernel create_softmax_rows(const NodeContext& context) {
   };
   return kernel;
 }
+
+}  // namespace
+
+constinit const Implementation kSoftmaxRows{
+    .name = "vector_f32", .judge = judge_softmax_rows, .create = create_softmax_rows};
 
 }  // namespace halftone::runtime

@@ -166,29 +166,6 @@ std::size_t shares_of(const ir::AxisView& view, int threads) {
   return std::min(most, num_blocks(view));
 }
 
-}  // namespace
-
-std::optional<ir::AxisView> joined_axes(const ir::Shape& shape,
-                                        const std::vector<std::size_t>& axes) {
-  ir::AxisView view;
-  bool seen = false;
-  bool over = false;
-  for (std::size_t i = 0; i < shape.rank(); ++i) {
-    const auto extent = static_cast<std::size_t>(shape[i]);
-    if (std::ranges::binary_search(axes, i)) {
-      if (over && extent != 1) return std::nullopt;
-      view.extent *= extent;
-      seen = true;
-    } else if (!seen) {
-      view.outer *= extent;
-    } else if (extent != 1) {
-      view.inner *= extent;
-      over = true;
-    }
-  }
-  return view;
-}
-
 Verdict judge_reduce(const NodeContext& context) {
   const auto& op = context.op<ir::Reduce>();
   if (!context.input(0).is_dense(ir::ElementType::kFloat32)) return refuse("not of float32");
@@ -244,5 +221,33 @@ Kernel create_normalize(const NodeContext& context) {
   };
   return kernel;
 }
+
+}  // namespace
+
+std::optional<ir::AxisView> joined_axes(const ir::Shape& shape,
+                                        const std::vector<std::size_t>& axes) {
+  ir::AxisView view;
+  bool seen = false;
+  bool over = false;
+  for (std::size_t i = 0; i < shape.rank(); ++i) {
+    const auto extent = static_cast<std::size_t>(shape[i]);
+    if (std::ranges::binary_search(axes, i)) {
+      if (over && extent != 1) return std::nullopt;
+      view.extent *= extent;
+      seen = true;
+    } else if (!seen) {
+      view.outer *= extent;
+    } else if (extent != 1) {
+      view.inner *= extent;
+      over = true;
+    }
+  }
+  return view;
+}
+
+constinit const Implementation kReduceFloats{
+    .name = "joined_axes_f32", .judge = judge_reduce, .create = create_reduce};
+constinit const Implementation kNormalizeFloats{
+    .name = "joined_axes_f32", .judge = judge_normalize, .create = create_normalize};
 
 }  // namespace halftone::runtime

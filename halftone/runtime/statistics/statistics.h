@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ways to compute Reduce and Normalize.
+// Ways to compute Reduce, Normalize and Softmax.
 #pragma once
 
 #include <optional>
 #include <vector>
 
-#include "halftone/runtime/kernel.h"
+#include "halftone/runtime/implementation.h"
 
 namespace halftone::runtime {
 
-/// The axes of a shape as one between those before and behind; none if others lie between them.
+/// Joins axes into one, with those before and those behind it; nothing if others lie between them.
 std::optional<ir::AxisView> joined_axes(const ir::Shape& shape,
                                         const std::vector<std::size_t>& axes);
 
-/// Reduce of float32 over axes that follow each other: sums (carried in double precision), means,
-/// extremes, norms.
-Verdict judge_reduce(const NodeContext& context);
-Kernel create_reduce(const NodeContext& context);
-
-/// Normalize over axes that follow each other.
-Verdict judge_normalize(const NodeContext& context);
-Kernel create_normalize(const NodeContext& context);
+/// Reduce of float32 over adjacent axes: sums (in double precision), means, extremes, norms.
+extern const Implementation kReduceFloats;
+/// Normalize over adjacent axes.
+extern const Implementation kNormalizeFloats;
+/// Softmax over the last axis, beta 1, by halftone/kernels.
+extern const Implementation kSoftmaxRows;
 
 }  // namespace halftone::runtime
