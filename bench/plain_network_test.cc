@@ -17,8 +17,8 @@ ir::Graph make_network(std::optional<int> bits, bool softmax) {
   Random random(4);
   ir::Graph graph;
   auto x = graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 784}));
-  x = add_dense_layer(graph, "first", x, 700, bits, ir::ActivationKind::kTanh, random);
-  x = add_dense_layer(graph, "second", x, 10, bits, ir::ActivationKind::kIdentity, random);
+  x = add_dense_layer(graph, x, {"first", 700, bits, ir::ActivationKind::kTanh}, random);
+  x = add_dense_layer(graph, x, {"second", 10, bits}, random);
   if (softmax) x = graph.add_node("probabilities", ir::Softmax{1}, {x});
   graph.add_output(x);
   return graph;

@@ -65,9 +65,18 @@ struct Perceptron {
   std::optional<int> bits = std::nullopt;
 };
 
-inline ir::ValueId add_dense_layer(ir::Graph& graph, const std::string& name, ir::ValueId x,
-                                   std::size_t outputs, std::optional<int> bits,
-                                   ir::ActivationKind activation, Random& random) {
+/// A fully connected layer; without bits it is float32.
+struct DenseLayer {
+  std::string name;
+  std::size_t outputs = 0;
+  std::optional<int> bits = std::nullopt;
+  ir::ActivationKind activation = ir::ActivationKind::kIdentity;
+};
+
+/// Adds a layer with random weights; returns its output.
+inline ir::ValueId add_dense_layer(ir::Graph& graph, ir::ValueId x, const DenseLayer& layer,
+                                   Random& random) {
+  const auto& [name, outputs, bits, activation] = layer;
   const auto n = static_cast<std::size_t>(graph.value(x).type.shape.back());
   ir::ValueId w{};
   if (bits) {
@@ -90,10 +99,9 @@ inline ir::Graph make_perceptron(const Perceptron& shape, std::uint64_t seed = 1
   auto x = graph.add_input(
       "pixels",
       ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, static_cast<ir::Dim>(shape.inputs)}));
-  x = add_dense_layer(graph, "dense1", x, shape.hidden, shape.bits, ir::ActivationKind::kTanh,
+  x = add_dense_layer(graph, x, {"dense1", shape.hidden, shape.bits, ir::ActivationKind::kTanh},
                       random);
-  x = add_dense_layer(graph, "dense2", x, shape.outputs, shape.bits, ir::ActivationKind::kIdentity,
-                      random);
+  x = add_dense_layer(graph, x, {"dense2", shape.outputs, shape.bits}, random);
   graph.add_output(graph.add_node("probabilities", ir::Softmax{1}, {x}));
   return graph;
 }

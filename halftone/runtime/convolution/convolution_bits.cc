@@ -40,14 +40,12 @@ Kernel create_conv_bits(const NodeContext& context) {
   const auto& codes = std::get<ir::EncodedTensor>(*context.constant(1));
   const kernels::ConvShape shape = conv_shape(context);
   const double us = bit_conv_us(conv_extent(context.graph, context.node));
-  const auto product = [](const std::byte* x, const BitConvWeights& weights,
-                          kernels::LineRange lines, const kernels::ConvFinish& finish,
-                          std::span<std::byte> scratch, MatrixView<float> y) {
+  const auto product = [](const std::byte* x, const BitConvWeights& weights, const ConvPart& part) {
     const kernels::ConvShape& s = weights.shape();
     const std::size_t words =
         s.images * s.image_input_pixels() * weights.x_bits() * words_for_bits(s.channels);
-    kernels::bit_conv({reinterpret_cast<const std::uint64_t*>(x), words}, weights, lines, finish,
-                      scratch, y);
+    kernels::bit_conv({reinterpret_cast<const std::uint64_t*>(x), words}, weights, part.lines,
+                      part.finish, part.scratch, part.y);
   };
   return coded_conv_kernel(
       context, us,

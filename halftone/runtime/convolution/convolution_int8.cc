@@ -15,20 +15,14 @@ using kernels::ByteConvWeights;
 using kernels::DepthwiseWeights;
 using kernels::Int8ConvWeights;
 
-void convolve(const kernels::Int8Pixels& x, const ByteConvWeights& w, kernels::LineRange lines,
-              const kernels::ConvFinish& finish, std::span<std::byte> scratch,
-              MatrixView<float> y) {
-  kernels::byte_conv(x.q, w, lines, finish, scratch, y);
+void convolve(const kernels::Int8Pixels& x, const ByteConvWeights& w, const ConvPart& part) {
+  kernels::byte_conv(x.q, w, part.lines, part.finish, part.scratch, part.y);
 }
-void convolve(const kernels::Int8Pixels& x, const DepthwiseWeights& w, kernels::LineRange lines,
-              const kernels::ConvFinish& finish, std::span<std::byte> scratch,
-              MatrixView<float> y) {
-  kernels::depthwise_conv(x.q, w, lines, finish, scratch, y);
+void convolve(const kernels::Int8Pixels& x, const DepthwiseWeights& w, const ConvPart& part) {
+  kernels::depthwise_conv(x.q, w, part.lines, part.finish, part.scratch, part.y);
 }
-void convolve(const kernels::Int8Pixels& x, const Int8ConvWeights& w, kernels::LineRange lines,
-              const kernels::ConvFinish& finish, std::span<std::byte> scratch,
-              MatrixView<float> y) {
-  kernels::int8_conv(x, w, lines, finish, scratch, y);
+void convolve(const kernels::Int8Pixels& x, const Int8ConvWeights& w, const ConvPart& part) {
+  kernels::int8_conv(x, w, part.lines, part.finish, part.scratch, part.y);
 }
 
 /// Whether kernels::depthwise_conv() takes the weights.
@@ -68,12 +62,9 @@ double int8_conv_us(const ConvExtent& conv) {
 template <typename Weights>
 Kernel create(const NodeContext& context, const kernels::Int8Pixels& levels, Weights weights) {
   const double us = int8_conv_us(conv_extent(context.graph, context.node));
-  const auto product = [levels](const std::byte* x, const Weights& w, kernels::LineRange lines,
-                                const kernels::ConvFinish& finish, std::span<std::byte> scratch,
-                                MatrixView<float> y) {
-    const kernels::Int8Pixels pixels{reinterpret_cast<const std::int8_t*>(x), levels.scale,
-                                     levels.offset};
-    convolve(pixels, w, lines, finish, scratch, y);
+  const auto product = [levels](const std::byte* x, const Weights& w, const ConvPart& part) {
+    const auto* q = reinterpret_cast<const std::int8_t*>(x);
+    convolve({q, levels.scale, levels.offset}, w, part);
   };
   return coded_conv_kernel(context, us, std::move(weights), product);
 }

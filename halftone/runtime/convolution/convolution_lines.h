@@ -16,6 +16,14 @@
 
 namespace halftone::runtime {
 
+/// Some lines of a convolution's outputs, computed at once.
+struct ConvPart {
+  kernels::LineRange lines;
+  kernels::ConvFinish finish;
+  std::span<std::byte> scratch;
+  MatrixView<float> y;  ///< the outputs of these lines
+};
+
 /// The lines of a convolution's outputs, in as many shares as there are threads worth waking. Each
 /// share computes some lines at a time, so that what follows the product finds them in a near
 /// cache: the residual and limits inside the kernel, then another activation, then the encoding.
@@ -30,7 +38,7 @@ class ConvLines {
   /// Memory of all shares.
   [[nodiscard]] std::size_t scratch_bytes() const { return shares_ * share_bytes_; }
 
-  /// Calls product(lines, finish, scratch, outputs of these lines) for all lines, in parallel.
+  /// Calls product(part) for parts that make up all lines, in parallel.
   /// @param residual  null: none
   template <typename Product>
   void run(const std::byte* residual, std::byte* scratch, std::byte* y,
@@ -41,7 +49,7 @@ class ConvLines {
       for (std::size_t first = lines_ * share / shares_; first < end;) {
         const kernels::LineRange lines{first, first + std::min(step_, end - first)};
         const MatrixView<float> outputs = outputs_of(lines, memory, y);
-        product(lines, finish_of(lines, residual), memory.first(product_bytes_), outputs);
+        product(ConvPart{lines, finish_of(lines, residual), memory.first(product_bytes_), outputs});
         follow(lines, outputs, y);
         first = lines.end;
       }
@@ -71,7 +79,7 @@ class ConvLines {
 
 /// The kernel of a Conv whose weights are packed.
 /// @param us       what one thread takes
-/// @param product  product(x, weights, lines, finish, scratch, y), as bit_conv()
+/// @param product  product(x, weights, part)
 template <typename Weights, typename Product>
 Kernel coded_conv_kernel(const NodeContext& context, double us, Weights weights, Product product) {
   struct Layer {
@@ -89,9 +97,8 @@ Kernel coded_conv_kernel(const NodeContext& context, double us, Weights weights,
   kernel.bind = [layer, has_residual = context.has_input(3)](const Buffers& buffers) -> Call {
     const std::byte* residual = has_residual ? buffers.inputs[3] : nullptr;
     return [layer, residual, x = buffers.inputs[0], scratch = buffers.scratch, y = buffers.output] {
-      layer->lines.run(residual, scratch, y, [&](auto&&... rest) {
-        layer->product(x, layer->weights, std::forward<decltype(rest)>(rest)...);
-      });
+      layer->lines.run(residual, scratch, y,
+                       [&](const ConvPart& part) { layer->product(x, layer->weights, part); });
     };
   };
   return kernel;

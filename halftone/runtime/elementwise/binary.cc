@@ -10,13 +10,13 @@
 namespace halftone::runtime {
 namespace {
 
-/// How the elements of an operand follow each other along rows of the result.
+/// The distances between elements of an operand along rows of the result.
 struct Walk {
   std::size_t row_step = 0;  ///< from one row to the next; 0 if the row repeats
   std::size_t step = 0;      ///< from one element to the next; 0 for one number
 };
 
-/// Rows over which both operands walk evenly.
+/// Rows of the result, along which both operands advance evenly.
 struct Rows {
   std::size_t rows = 1;
   std::size_t cols = 1;
@@ -24,20 +24,20 @@ struct Rows {
   Walk b;
 };
 
-/// An axis of the result, and how far a step along it goes in each operand.
+/// An axis of the result, with the stride along it in each operand.
 struct BroadcastAxis {
   std::size_t count = 1;
   std::size_t a = 0;
   std::size_t b = 0;
 };
 
-/// Rows for every place along the outer axes.
+/// Rows for every index of the outer axes.
 struct Broadcast {
   std::vector<BroadcastAxis> outer;
   Rows rows;
 };
 
-/// The axes of the result, those that are one in both operands joined.
+/// The axes of the result; axes that are contiguous in both operands are joined.
 std::vector<BroadcastAxis> broadcast_axes(const NodeContext& context) {
   const ir::Shape& shape = context.output().shape;
   const auto a = ir::broadcast_strides(context.input(0).shape, shape);
@@ -71,7 +71,7 @@ Broadcast find_broadcast(const NodeContext& context) {
   return result;
 }
 
-/// One row; the steps are 0 or 1. An operand that stands still is read once.
+/// One row; the steps are 0 or 1. An operand that repeats is read once.
 template <typename T, typename Function>
 void for_row(const Rows& rows, const T* a, const T* b, T* y, Function function) {
   if (rows.a.step == 0) {
@@ -131,20 +131,29 @@ void compute(ir::BinaryKind kind, const Rows& rows, const std::uint32_t* a, cons
   }
 }
 
-/// From an outer axis on; returns where the output goes on.
+/// A Binary whose operands walk along the axes of the result.
 template <typename T>
-T* compute_from(ir::BinaryKind kind, const Broadcast& shape, std::size_t first, const T* a,
-                const T* b, T* y) {
-  if (first == shape.outer.size()) {
-    compute(kind, shape.rows, a, b, y);
-    return y + shape.rows.rows * shape.rows.cols;
+class BinaryWalk {
+ public:
+  BinaryWalk(ir::BinaryKind kind, const Broadcast& shape) : kind_(kind), shape_(shape) {}
+
+  /// From an outer axis on; returns the end of what was written.
+  T* operator()(const T* a, const T* b, T* y, std::size_t first = 0) const {
+    if (first == shape_.outer.size()) {
+      compute(kind_, shape_.rows, a, b, y);
+      return y + shape_.rows.rows * shape_.rows.cols;
+    }
+    const BroadcastAxis& axis = shape_.outer[first];
+    for (std::size_t i = 0; i < axis.count; ++i) {
+      y = (*this)(a + i * axis.a, b + i * axis.b, y, first + 1);
+    }
+    return y;
   }
-  const BroadcastAxis& axis = shape.outer[first];
-  for (std::size_t i = 0; i < axis.count; ++i) {
-    y = compute_from(kind, shape, first + 1, a + i * axis.a, b + i * axis.b, y);
-  }
-  return y;
-}
+
+ private:
+  ir::BinaryKind kind_;
+  const Broadcast& shape_;
+};
 
 Verdict judge_binary_rows(const NodeContext& context) {
   const bool is_float = context.input(0).is_dense(ir::ElementType::kFloat32) &&
@@ -163,7 +172,7 @@ Kernel create_binary_rows(const NodeContext& context) {
     const auto* b = reinterpret_cast<const float*>(buffers.inputs[1]);
     auto* y = reinterpret_cast<float*>(buffers.output);
     return [op, shape, count, a, b, y] {
-      compute_from(op.kind, shape, 0, a, b, y);
+      BinaryWalk<float>(op.kind, shape)(a, b, y);
       const std::span result(y, count);
       apply_activation(op.activation, result, result);
     };
@@ -189,7 +198,7 @@ Kernel create_binary_integers(const NodeContext& context) {
     const auto* a = reinterpret_cast<const std::uint32_t*>(buffers.inputs[0]);
     const auto* b = reinterpret_cast<const std::uint32_t*>(buffers.inputs[1]);
     auto* y = reinterpret_cast<std::uint32_t*>(buffers.output);
-    return [kind, shape, a, b, y] { compute_from(kind, shape, 0, a, b, y); };
+    return [kind, shape, a, b, y] { BinaryWalk<std::uint32_t>(kind, shape)(a, b, y); };
   };
   return kernel;
 }

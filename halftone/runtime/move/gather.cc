@@ -13,7 +13,7 @@
 namespace halftone::runtime {
 namespace {
 
-/// Indices in the memory of a session.
+/// The indices of a Gather in the memory of a session.
 struct Indices {
   const std::byte* data;
   bool wide;  ///< int64, else int32
@@ -28,20 +28,26 @@ bool has_wide_indices(const NodeContext& context) {
   return context.input(1).is_dense(ir::ElementType::kInt64);
 }
 
-/// The row of a table that an index names, as a Gather's definition finds it.
-void copy_rows(const std::byte* table, Indices indices, std::byte* output, const ir::AxisView& view,
-               std::size_t count, std::size_t bytes) {
-  for (std::size_t o = 0; o < view.outer; ++o) {
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t at = ir::resolve_index(indices[i], view.extent);
-      std::memcpy(output + (o * count + i) * bytes, table + (o * view.extent + at) * bytes, bytes);
+/// Rows copied from a dense table.
+struct RowCopies {
+  ir::AxisView view;      ///< of the table, along the axis that is indexed
+  std::size_t count = 0;  ///< of the indices
+  std::size_t bytes = 0;  ///< of a row
+
+  void run(const std::byte* table, Indices indices, std::byte* output) const {
+    for (std::size_t o = 0; o < view.outer; ++o) {
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t row = ir::resolve_index(indices[i], view.extent);
+        std::memcpy(output + (o * count + i) * bytes, table + (o * view.extent + row) * bytes,
+                    bytes);
+      }
     }
   }
-}
+};
 
-/// A table of codes that stays as it is: each run decodes the rows it wants.
+/// A table that stays in codes: each run decodes the rows that it looks up.
 struct CodedTable {
-  std::shared_ptr<const ir::Constant> constant;  ///< shared with the graph, which may let go of it
+  std::shared_ptr<const ir::Constant> constant;  ///< shared with the graph, which may release it
   std::size_t count = 0;                         ///< of the indices
   std::size_t shares = 1;                        ///< parts of them
 
@@ -68,13 +74,14 @@ Verdict judge_gather(const NodeContext& context) {
 
 Kernel create_gather(const NodeContext& context) {
   const ir::AxisView view = ir::axis_view(context.input(0).shape, context.op<ir::Gather>().axis);
-  const std::size_t count = context.input(1).shape.element_count();
-  const std::size_t bytes = view.inner * ir::size_bytes(context.output().encoding.element);
+  const RowCopies copies{view, context.input(1).shape.element_count(),
+                         view.inner * ir::size_bytes(context.output().encoding.element)};
   const bool wide = has_wide_indices(context);
   Kernel kernel;
-  kernel.bind = [=](const Buffers& buffers) -> Call {
-    return [=, table = buffers.inputs[0], places = buffers.inputs[1], y = buffers.output] {
-      copy_rows(table, {places, wide}, y, view, count, bytes);
+  kernel.bind = [copies, wide](const Buffers& buffers) -> Call {
+    const Indices indices{buffers.inputs[1], wide};
+    return [copies, indices, table = buffers.inputs[0], y = buffers.output] {
+      copies.run(table, indices, y);
     };
   };
   return kernel;
@@ -99,9 +106,10 @@ Kernel create_gather_codes(const NodeContext& context) {
   Kernel kernel;
   kernel.bind = [table = std::shared_ptr<const CodedTable>(std::move(table)),
                  wide](const Buffers& buffers) -> Call {
-    return [table, wide, places = buffers.inputs[1], y = reinterpret_cast<float*>(buffers.output)] {
-      table->run({places, wide}, y);
-    };
+    return
+        [table, wide, indices = buffers.inputs[1], y = reinterpret_cast<float*>(buffers.output)] {
+          table->run({indices, wide}, y);
+        };
   };
   return kernel;
 }
