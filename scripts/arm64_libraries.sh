@@ -5,7 +5,7 @@
 # nor need anyone be root.
 . "$(dirname "$0")/lib.sh"
 
-packages=(libhwy1 libhwy-dev libgtest-dev libgmock-dev)
+packages=(libhwy1 libhwy-dev libgtest-dev libgmock-dev libeigen3-dev)
 folder=$PWD/build/arm64
 log=$folder/log.txt
 
@@ -20,7 +20,7 @@ download() {
   (cd "$folder" && apt download "${packages[@]}")
 }
 
-if [ -d "$folder/root" ]; then exit 0; fi
+if [ "$(cat "$folder/root/packages.txt" 2> /dev/null)" = "${packages[*]}" ]; then exit 0; fi
 command -v apt-get > /dev/null ||
   die "needs Debian 12 or a relative (no apt-get here); unpack the equivalents of these for arm64 into $folder/root: ${packages[*]}"
 rm -rf "$folder"
@@ -32,4 +32,5 @@ if ! download; then
 fi
 for package in "$folder"/*.deb; do dpkg-deb -x "$package" "$folder/partial"; done
 rm -rf "$folder/lists" "$folder/cache" "$folder"/*.deb
+printf '%s\n' "${packages[*]}" > "$folder/partial/packages.txt"
 mv "$folder/partial" "$folder/root"

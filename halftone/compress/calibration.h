@@ -9,8 +9,8 @@
 
 #include "halftone/base/progress.h"
 #include "halftone/compress/fit/layer_statistics.h"
+#include "halftone/compress/fit/value_sample.h"
 #include "halftone/compress/unfolding.h"
-#include "halftone/compress/value_sample.h"
 #include "halftone/data/dataset.h"
 #include "halftone/ir/graph.h"
 #include "halftone/numerics/distortion.h"

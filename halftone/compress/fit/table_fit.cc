@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-#include "halftone/compress/value_sample.h"
+#include "halftone/compress/fit/value_sample.h"
 
 namespace halftone::compress {
 namespace {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "halftone/base/elementary.h"
 #include "halftone/base/parallel.h"
 
 namespace halftone::compress {
@@ -13,12 +14,21 @@ constexpr double kFirstDecay = 0.9;
 constexpr double kSecondDecay = 0.999;
 constexpr double kEpsilon = 1e-12;
 
-/// One number's step; `step` counts from 1.
-double adam_step(double gradient, double& first, double& second, int step) {
+/// What the averages of a step have seen of the gradients; `step` counts from 1.
+struct SeenShares {
+  explicit SeenShares(int step)
+      : first(1 - elementary::pow(kFirstDecay, step)),
+        second(1 - elementary::pow(kSecondDecay, step)) {}
+  double first;
+  double second;
+};
+
+/// One number's step.
+double adam_step(double gradient, double& first, double& second, const SeenShares& seen) {
   first = kFirstDecay * first + (1 - kFirstDecay) * gradient;
   second = kSecondDecay * second + (1 - kSecondDecay) * gradient * gradient;
-  const double mean = first / (1 - std::pow(kFirstDecay, step));
-  const double size = std::sqrt(second / (1 - std::pow(kSecondDecay, step)));
+  const double mean = first / seen.first;
+  const double size = std::sqrt(second / seen.second);
   return size > 0 ? mean / (size + kEpsilon * size) : 0;
 }
 
@@ -34,9 +44,9 @@ Vector parameters_of(const ParameterSpace& space, const numerics::Basis& basis) 
 }  // namespace
 
 void Adam::step(std::span<float> numbers, std::span<const float> gradient, double rate) {
-  ++steps_;
+  const SeenShares seen(++steps_);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const double move = adam_step(static_cast<double>(gradient[i]), first_[i], second_[i], steps_);
+    const double move = adam_step(static_cast<double>(gradient[i]), first_[i], second_[i], seen);
     numbers[i] -= static_cast<float>(rate * move);
   }
 }
@@ -124,7 +134,7 @@ void LearnedWeights::encode() {
 }
 
 void LearnedWeights::step(std::span<const float> gradient, double weight_rate, double level_rate) {
-  ++steps_;
+  const SeenShares seen(++steps_);
   std::vector<std::vector<double>> level_gradients(
       levels_.size(), std::vector<double>(levels_[0].table().size(), 0));
   for_each_basis([&](std::size_t basis, std::size_t first, std::size_t count) {
@@ -134,8 +144,7 @@ void LearnedWeights::step(std::span<const float> gradient, double weight_rate, d
     const float high = levels.highest() + levels.half_gap();
     for (std::size_t i = first; i < first + count; ++i) {
       level_gradients[basis][indices_[i]] += static_cast<double>(gradient[i]);
-      const double move =
-          adam_step(static_cast<double>(gradient[i]), first_[i], second_[i], steps_);
+      const double move = adam_step(static_cast<double>(gradient[i]), first_[i], second_[i], seen);
       const float moved = latent_[i] - static_cast<float>(weight_rate * gap * move);
       latent_[i] = std::min(std::max(moved, low), high);
     }

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "halftone/base/elementary.h"
 #include "halftone/base/error.h"
 #include "halftone/compress/reconstruct/block.h"
 #include "halftone/compress/reconstruct/tape.h"
@@ -223,7 +224,7 @@ class Reconstruction {
     };
     const Gradients sum = spmd::spread_sum(lane, parts_)();
     const double progress = static_cast<double>(step) / options_.steps;
-    const double falling = (1 + std::cos(std::numbers::pi * progress)) / 2;
+    const double falling = (1 + elementary::cos(std::numbers::pi * progress)) / 2;
     for (std::size_t i = 0; i < weights_.size(); ++i) {
       Weights& weights = weights_[i];
       weights.learned.step(sum.weights[i].as<float>(), options_.weight_rate * falling,

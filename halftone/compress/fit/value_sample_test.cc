@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/compress/value_sample.h"
+#include "halftone/compress/fit/value_sample.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
