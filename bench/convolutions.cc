@@ -113,6 +113,60 @@ struct PlainConvLayer {
   }
 };
 
+dnnl::memory::dim dim(std::size_t n) { return static_cast<dnnl::memory::dim>(n); }
+
+/// Weights [groups if several, outputs, inputs, rows, columns], stored as [outputs, rows, columns,
+/// inputs].
+struct OneDnnKernel {
+  dnnl::memory::dims dims;
+  dnnl::memory::dims strides;
+};
+
+OneDnnKernel onednn_kernel(const ConvLayerShape& shape) {
+  dnnl::memory::dims dims = {dim(shape.outputs), dim(shape.channels / shape.groups),
+                             dim(shape.kernel), dim(shape.kernel)};
+  dnnl::memory::dims strides = {dim(num_inputs(shape)), 1, dim(shape.kernel) * dims[1], dims[1]};
+  if (shape.groups > 1) {
+    dims[0] /= dim(shape.groups);
+    dims.insert(dims.begin(), dim(shape.groups));
+    strides.insert(strides.begin(), dims[1] * strides[0]);
+  }
+  return {dims, strides};
+}
+
+dnnl::convolution_forward::primitive_desc onednn_conv(const ConvLayerShape& shape,
+                                                      const dnnl::memory::dims& w_dims, bool int8) {
+  const auto in = dim(shape.extent);
+  const auto out = dim(output_extent(shape));
+  const auto pad = dim(shape.kernel / 2);
+  dnnl::primitive_attr attributes = onednn::attributes();
+  if (int8) {
+    attributes.set_output_scales(1 << 1, std::vector<float>(shape.outputs, 1.0F / 4096));
+  }
+  return {
+      {dnnl::prop_kind::forward_inference,
+       dnnl::algorithm::convolution_direct,
+       dnnl::memory::desc({1, dim(shape.channels), in, in}, int8 ? Type::u8 : Type::f32, Tag::nhwc),
+       dnnl::memory::desc(w_dims, int8 ? Type::s8 : Type::f32, Tag::any),
+       onednn::floats({1, dim(shape.outputs), out, out}, Tag::nhwc),
+       {dim(shape.stride), dim(shape.stride)},
+       {pad, pad},
+       {pad, pad}},
+      attributes,
+      onednn::engine()};
+}
+
+AlignedBuffer onednn_input(std::size_t size_bytes, bool int8) {
+  AlignedBuffer x(size_bytes);
+  std::uint8_t next = 0;
+  if (int8) {
+    for (std::uint8_t& value : x.as<std::uint8_t>()) value = next++ & 127;
+  } else {
+    for (float& value : x.as<float>()) value = 0.01F * static_cast<float>(next++);
+  }
+  return x;
+}
+
 }  // namespace
 
 std::string to_string(const ConvLayerShape& shape) {
@@ -186,34 +240,8 @@ Prepared prepare_bit_conv(const ConvLayerShape& shape, const LayerFormat& format
 Prepared prepare_onednn_conv(const ConvLayerShape& shape, bool int8, int threads) {
   return onednn::translated([&]() -> Prepared {
     const runtime::OneDnnThreads guard(threads);
-    const auto dim = [](std::size_t n) { return static_cast<dnnl::memory::dim>(n); };
-    const auto in = dim(shape.extent);
-    const auto out = dim(output_extent(shape));
-    const auto pad = dim(shape.kernel / 2);
-    dnnl::memory::dims w_dims = {dim(shape.outputs), dim(shape.channels / shape.groups),
-                                 dim(shape.kernel), dim(shape.kernel)};
-    dnnl::memory::dims w_strides = {dim(num_inputs(shape)), 1, dim(shape.kernel) * w_dims[1],
-                                    w_dims[1]};
-    if (shape.groups > 1) {
-      w_dims[0] /= dim(shape.groups);
-      w_dims.insert(w_dims.begin(), dim(shape.groups));
-      w_strides.insert(w_strides.begin(), w_dims[1] * w_strides[0]);
-    }
-    dnnl::primitive_attr attributes = onednn::attributes();
-    if (int8) {
-      attributes.set_output_scales(1 << 1, std::vector<float>(shape.outputs, 1.0F / 4096));
-    }
-    const dnnl::convolution_forward::primitive_desc desc(
-        {dnnl::prop_kind::forward_inference,
-         dnnl::algorithm::convolution_direct,
-         dnnl::memory::desc({1, dim(shape.channels), in, in}, int8 ? Type::u8 : Type::f32,
-                            Tag::nhwc),
-         dnnl::memory::desc(w_dims, int8 ? Type::s8 : Type::f32, Tag::any),
-         onednn::floats({1, dim(shape.outputs), out, out}, Tag::nhwc),
-         {dim(shape.stride), dim(shape.stride)},
-         {pad, pad},
-         {pad, pad}},
-        attributes, onednn::engine());
+    const OneDnnKernel kernel = onednn_kernel(shape);
+    const dnnl::convolution_forward::primitive_desc desc = onednn_conv(shape, kernel.dims, int8);
     struct Layer {
       AlignedBuffer x;
       AlignedBuffer y;
@@ -222,20 +250,14 @@ Prepared prepare_onednn_conv(const ConvLayerShape& shape, bool int8, int threads
       runtime::Call call;
     };
     auto layer = std::make_shared<Layer>();
-    layer->x = AlignedBuffer(desc.src_desc().get_size());
+    layer->x = onednn_input(desc.src_desc().get_size(), int8);
     layer->y = AlignedBuffer(desc.dst_desc().get_size());
     layer->scratch = AlignedBuffer(desc.scratchpad_desc().get_size());
     Random random(3);
     auto numbers = numerics::random_floats(random, shape.outputs * num_inputs(shape));
     for (float& number : numbers) number *= int8 ? 40.0F : 1.0F;
-    layer->weights = onednn::pack(dnnl::memory::desc(w_dims, Type::f32, w_strides), numbers.data(),
-                                  desc.weights_desc());
-    std::uint8_t next = 0;
-    if (int8) {
-      for (std::uint8_t& value : layer->x.as<std::uint8_t>()) value = next++ & 127;
-    } else {
-      for (float& value : layer->x.as<float>()) value = 0.01F * static_cast<float>(next++);
-    }
+    layer->weights = onednn::pack(dnnl::memory::desc(kernel.dims, Type::f32, kernel.strides),
+                                  numbers.data(), desc.weights_desc());
     const std::array arguments = {
         onednn::Argument{DNNL_ARG_SRC, desc.src_desc(), layer->x.data()},
         onednn::Argument{DNNL_ARG_WEIGHTS, layer->weights.desc, layer->weights.buffer->data()},

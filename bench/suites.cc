@@ -22,50 +22,54 @@ std::string format_name(const LayerFormat& format) {
 /// The same layer in several number systems, and by peers.
 class LayerCases {
  public:
-  /// @param place  end of the names: "/hot"
-  LayerCases(std::vector<Case>& cases, std::string prefix, const LayerShape& shape,
-             Residence residence, int threads, std::string place)
-      : cases_(cases),
-        prefix_(std::move(prefix)),
-        shape_(shape),
-        residence_(residence),
-        threads_(threads),
-        place_(std::move(place)) {}
+  struct Options {
+    std::string prefix;
+    LayerShape shape;
+    Residence residence = Residence::kHot;
+    int threads = 1;
+    std::string suffix{};  ///< of the names: "/hot"
+  };
+  LayerCases(std::vector<Case>& cases, Options options)
+      : cases_(cases), options_(std::move(options)) {}
 
   /// Float32 and int8 peers, which what is added later is compared with.
   void add_peers() {
     baselines_ = {name("oneDNN f32"), name("oneDNN u8s8")};
-    add("oneDNN f32", [*this] { return prepare_onednn_f32(shape_, residence_, threads_); });
-    add("oneDNN u8s8", [*this] { return prepare_onednn_int8(shape_, residence_, threads_); });
-    add("OpenBLAS f32", [*this] { return prepare_openblas(shape_, residence_, threads_); });
+    add("oneDNN f32", [*this] {
+      return prepare_onednn_f32(options_.shape, options_.residence, options_.threads);
+    });
+    add("oneDNN u8s8", [*this] {
+      return prepare_onednn_int8(options_.shape, options_.residence, options_.threads);
+    });
+    add("OpenBLAS f32",
+        [*this] { return prepare_openblas(options_.shape, options_.residence, options_.threads); });
     add(LayerFormat{});
   }
   void compare_with(std::vector<std::string> baselines) { baselines_ = std::move(baselines); }
   void add(const LayerFormat& format) {
-    add(format_name(format),
-        [*this, format] { return prepare_layer(shape_, format, residence_, threads_); });
+    add(format_name(format), [*this, format] {
+      return prepare_layer(options_.shape, format, options_.residence, options_.threads);
+    });
   }
-  [[nodiscard]] std::string name(const std::string& what) const { return prefix_ + what + place_; }
+  [[nodiscard]] std::string name(const std::string& what) const {
+    return options_.prefix + what + options_.suffix;
+  }
 
  private:
   void add(const std::string& what, std::function<Prepared()> prepare) {
-    cases_.push_back({name(what), baselines_, std::move(prepare), threads_});
+    cases_.push_back({name(what), baselines_, std::move(prepare), options_.threads});
   }
 
   std::vector<Case>& cases_;
-  std::string prefix_;
-  LayerShape shape_;
-  Residence residence_;
-  int threads_;
-  std::string place_;
+  Options options_;
   std::vector<std::string> baselines_;
 };
 
 Suite gemv_suite(int threads) {
   Suite suite{"gemv", "1 x 4096 x 4096, activations quantized inside", {"x f32", "x int8"}, {}};
   for (const Residence residence : {Residence::kHot, Residence::kCold}) {
-    const std::string place = residence == Residence::kHot ? "/hot" : "/cold";
-    LayerCases cases(suite.cases, "gemv/", kVector, residence, threads, place);
+    const std::string suffix = residence == Residence::kHot ? "/hot" : "/cold";
+    LayerCases cases(suite.cases, {"gemv/", kVector, residence, threads, suffix});
     cases.add_peers();
     for (const std::size_t group : {0U, 128U}) {
       for (const int bits : {1, 2, 3, 4, 8}) cases.add({bits, 0, group});
@@ -78,8 +82,8 @@ Suite gemv_suite(int threads) {
 Suite threads_suite() {
   Suite suite{"threads", "1 x 4096 x 4096, hot, on one thread and on two", {"x 1 thread"}, {}};
   for (const int threads : {1, 2}) {
-    const std::string place = threads == 1 ? "/1 thread" : "/2 threads";
-    LayerCases cases(suite.cases, "threads/", kVector, Residence::kHot, threads, place);
+    const std::string suffix = threads == 1 ? "/1 thread" : "/2 threads";
+    LayerCases cases(suite.cases, {"threads/", kVector, Residence::kHot, threads, suffix});
     for (const LayerFormat& format :
          {LayerFormat{}, LayerFormat{1, 0, 0}, LayerFormat{2, 0, 0}, LayerFormat{3, 0, 0},
           LayerFormat{4, 0, 0}, LayerFormat{1, 1, 0}, LayerFormat{2, 2, 0}}) {
@@ -92,7 +96,7 @@ Suite threads_suite() {
 
 Suite gemm_suite(int threads) {
   Suite suite{"gemm", "256 x 4096 x 4096, activations quantized inside", {"x f32", "x int8"}, {}};
-  LayerCases cases(suite.cases, "gemm/", kMatrix, Residence::kHot, threads, "");
+  LayerCases cases(suite.cases, {"gemm/", kMatrix, Residence::kHot, threads});
   cases.add_peers();
   for (const int bits : {1, 2, 3}) cases.add({bits, bits, 0});
   for (const int bits : {1, 2, 4, 8}) cases.add({bits, 0, 0});
@@ -104,7 +108,7 @@ Suite small_suite(int threads) {
       "small", "1 and 32 x 784 x 700, activations quantized inside", {"x f32", "x int8"}, {}};
   for (const std::size_t rows : {1U, 32U}) {
     const std::string prefix = "small/" + std::to_string(rows) + " x ";
-    LayerCases cases(suite.cases, prefix, {rows, 784, 700}, Residence::kHot, threads, "");
+    LayerCases cases(suite.cases, {prefix, {rows, 784, 700}, Residence::kHot, threads});
     cases.add_peers();
     for (const int w : {1, 2, 3}) {
       for (const int x : {1, 2, 3}) cases.add({w, x, 0});

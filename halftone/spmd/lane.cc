@@ -40,6 +40,37 @@ void check_groups(const std::string& where, const std::vector<std::vector<std::s
   }
 }
 
+/// Which frames the axes name.
+/// @throws Error kUsage if there are no axes, or one is unknown or named twice
+std::vector<char> named_frames(const std::vector<Frame>& frames, const std::string& name,
+                               const std::vector<std::string>& axes) {
+  std::vector<char> is_named(frames.size());
+  for (const std::string& axis : axes) {
+    const auto frame = std::find_if(frames.begin(), frames.end(),
+                                    [&](const Frame& f) { return f.run->axis_name == axis; });
+    if (axis.empty() || frame == frames.end()) {
+      fail(ErrorKind::kUsage, name + ": there is no axis '" + axis + "'; " + mapped_names(frames));
+    }
+    char& named = is_named[static_cast<std::size_t>(frame - frames.begin())];
+    if (named != 0) fail(ErrorKind::kUsage, name + ": axis '" + axis + "' is named twice");
+    named = 1;
+  }
+  if (axes.empty()) fail(ErrorKind::kUsage, name + ": no axis is named");
+  return is_named;
+}
+
+/// Makes the group of the lane at `index` the lanes that take part.
+void join_group(Address& address, const std::vector<std::vector<std::size_t>>& groups,
+                std::size_t index) {
+  for (const std::vector<std::size_t>& group : groups) {
+    const auto at = std::find(group.begin(), group.end(), index);
+    if (at == group.end()) continue;
+    address.group = group;
+    address.num_lanes = group.size();
+    address.position = static_cast<std::size_t>(at - group.begin());
+  }
+}
+
 /// The parts of a key that a frame adds; `index` is "*" where the axis is named.
 std::string frame_key(const Frame& frame, const std::string& index) {
   return std::to_string(frame.run->number) + ":" + frame.run->axis_name + ":" +
@@ -118,19 +149,7 @@ Address resolve(const Lane* lane, const std::string& name, const std::vector<std
                 const std::vector<std::vector<std::size_t>>& groups) {
   Address address;
   if (lane != nullptr) address.frames = frames_of(*lane);
-  address.is_named.resize(address.frames.size());
-  for (const std::string& axis : axes) {
-    const auto frame = std::find_if(address.frames.begin(), address.frames.end(),
-                                    [&](const Frame& f) { return f.run->axis_name == axis; });
-    if (axis.empty() || frame == address.frames.end()) {
-      fail(ErrorKind::kUsage,
-           name + ": there is no axis '" + axis + "'; " + mapped_names(address.frames));
-    }
-    char& named = address.is_named[static_cast<std::size_t>(frame - address.frames.begin())];
-    if (named != 0) fail(ErrorKind::kUsage, name + ": axis '" + axis + "' is named twice");
-    named = 1;
-  }
-  if (axes.empty()) fail(ErrorKind::kUsage, name + ": no axis is named");
+  address.is_named = named_frames(address.frames, name, axes);
   if (!groups.empty() && axes.size() != 1) {
     fail(ErrorKind::kUsage, name + ": groups are parts of one axis, not of several");
   }
@@ -143,15 +162,9 @@ Address resolve(const Lane* lane, const std::string& name, const std::vector<std
     if (groups.empty()) {
       address.position = address.position * frame.run->size + frame.index;
       address.num_lanes *= frame.run->size;
-      continue;
-    }
-    check_groups(name + " over '" + axes.front() + "'", groups, frame.run->size);
-    for (const std::vector<std::size_t>& group : groups) {
-      const auto at = std::find(group.begin(), group.end(), frame.index);
-      if (at == group.end()) continue;
-      address.group = group;
-      address.num_lanes = group.size();
-      address.position = static_cast<std::size_t>(at - group.begin());
+    } else {
+      check_groups(name + " over '" + axes.front() + "'", groups, frame.run->size);
+      join_group(address, groups, frame.index);
     }
   }
   return address;

@@ -119,6 +119,22 @@ void make_queues(MapRun& run, std::size_t first, std::size_t count) {
   }
 }
 
+/// The queue of a map whose lanes run one after another, where the map was called.
+void make_single_queue(MapRun& run) {
+  LaneQueue& queue = run.queues.emplace_back();
+  queue.baton = run.parent == nullptr ? &run.program->host_baton() : run.parent->queue->baton;
+  queue.end = run.size;
+  queue.is_own_device = true;
+}
+
+/// @throws Error kUsage if there are more lanes than devices
+void check_num_lanes(const Placement& placement) {
+  if (placement.num_lanes <= placement.devices.size()) return;
+  fail(ErrorKind::kUsage, std::to_string(placement.num_lanes) + " lanes, but only " +
+                              std::to_string(placement.devices.size()) +
+                              " devices; spread() or a vmap inside take more");
+}
+
 Plan plan_for(MapKind kind, const MapOptions& options, const std::vector<Argument>& arguments) {
   Lane* lane = Lane::current();
   Plan plan;
@@ -140,17 +156,10 @@ Plan plan_for(MapKind kind, const MapOptions& options, const std::vector<Argumen
   }
   plan.num_local = size;
   if (kind == MapKind::kVmap) {
-    LaneQueue& queue = run.queues.emplace_back();
-    queue.baton = lane == nullptr ? &run.program->host_baton() : lane->queue->baton;
-    queue.end = size;
-    queue.is_own_device = true;
+    make_single_queue(run);
   } else {
     run.placement.devices = devices_for(lane, options);
-    if (kind == MapKind::kPmap && size > run.placement.devices.size()) {
-      fail(ErrorKind::kUsage, std::to_string(size) + " lanes, but only " +
-                                  std::to_string(run.placement.devices.size()) +
-                                  " devices; spread() or a vmap inside take more");
-    }
+    if (kind == MapKind::kPmap) check_num_lanes(run.placement);
     check_placement(arguments, run.placement);
     plan.first_local = run.placement.first_local();
     plan.num_local = run.placement.num_local();

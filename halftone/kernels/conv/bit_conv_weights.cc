@@ -151,7 +151,7 @@ void BitConvWeights::pack_floats(const numerics::BitPlanes& codes,
       return floats[row * float_row() + column];
     };
     const auto sums = tap_sums(shape_, codes, o, basis);
-    padded_bases(patterns_, sums, bias.empty() ? 0 : bias[o], x_basis_.offset, x_basis_.value(0),
+    padded_bases(patterns_, sums, {bias.empty() ? 0 : bias[o], x_basis_.offset, x_basis_.value(0)},
                  base);
     for (std::size_t p = 0; p < base.size(); ++p) number(p) = static_cast<float>(base[p]);
     for (std::size_t d = 0; d < digits_.size(); ++d) {

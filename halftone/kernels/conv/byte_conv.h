@@ -17,6 +17,8 @@
 
 namespace halftone::kernels {
 
+struct LevelGrid;
+
 /// Encoded weights [outputs, taps, channels / groups] as byte_conv() reads them: on a LevelGrid of
 /// weight_steps(), in blocks of 16 outputs and pieces of 4 channels of a tap,
 ///
@@ -70,6 +72,10 @@ class ByteConvWeights {
   [[nodiscard]] std::size_t scratch_bytes() const;
 
  private:
+  /// Writes the levels of an output, which has one basis.
+  /// @return [taps] sums of the weights of each tap
+  std::vector<double> pack_levels(const numerics::BitPlanes& codes, std::size_t output,
+                                  const LevelGrid& grid);
   [[nodiscard]] std::size_t block_bytes() const {
     return shape_.taps() * tap_pieces_ * kPieceInputs * kBlock;
   }

@@ -41,38 +41,45 @@ ByteConvWeights::ByteConvWeights(const ConvShape& shape, const numerics::BitPlan
       inputs_(piece_positions(shape, strip_, tap_pieces_)),
       levels_(shape.groups * blocks_ * block_bytes()),
       floats_((patterns_.count() + 2) * float_row() * sizeof(float)) {
-  const std::size_t channels = shape.group_channels();
-  std::vector<double> sums(shape.taps());
   std::vector<double> bases(patterns_.count());
   const auto floats = floats_.as<float>();
   for (std::size_t o = 0; o < shape.outputs; ++o) {
     const LevelGrid grid(encoding.basis(o, 0, codes.cols), steps_);
-    const std::size_t group = o / shape.group_outputs();
-    const std::size_t in_group = o % shape.group_outputs();
-    std::uint8_t* to = levels_.as<std::uint8_t>().data() +
-                       (group * blocks_ + in_group / kBlock) * block_bytes() +
-                       in_group % kBlock * kPieceInputs;
-    for (std::size_t tap = 0; tap < shape.taps(); ++tap) {
-      std::int64_t sum = 0;
-      for (std::size_t c = 0; c < channels; ++c) {
-        const std::uint8_t u = grid.u[codes.code(o, tap * channels + c)];
-        to[c / kPieceInputs * kPieceInputs * kBlock + c % kPieceInputs] = u;
-        sum += u;
-      }
-      to += tap_pieces_ * kPieceInputs * kBlock;
-      const std::int64_t odd = 2 * sum - steps_ * static_cast<std::int64_t>(channels);
-      sums[tap] = static_cast<double>(grid.center) * static_cast<double>(channels) +
-                  static_cast<double>(grid.half_step) * static_cast<double>(odd);
-    }
+    const std::vector<double> sums = pack_levels(codes, o, grid);
     const double offset = x.offset;
-    padded_bases(patterns_, sums, bias.empty() ? 0 : bias[o], offset, offset, bases);
-    const std::size_t column = group * blocks_ * kBlock + in_group;
+    padded_bases(patterns_, sums, {bias.empty() ? 0 : bias[o], offset, offset}, bases);
+    const std::size_t column =
+        o / shape.group_outputs() * blocks_ * kBlock + o % shape.group_outputs();
     for (std::size_t p = 0; p < bases.size(); ++p) {
       floats[p * float_row() + column] = static_cast<float>(bases[p]);
     }
     floats[bases.size() * float_row() + column] = grid.half_step * x.scale;
     floats[(bases.size() + 1) * float_row() + column] = grid.center * x.scale;
   }
+}
+
+std::vector<double> ByteConvWeights::pack_levels(const numerics::BitPlanes& codes,
+                                                 std::size_t output, const LevelGrid& grid) {
+  const std::size_t channels = shape_.group_channels();
+  const std::size_t group = output / shape_.group_outputs();
+  const std::size_t in_group = output % shape_.group_outputs();
+  std::uint8_t* to = levels_.as<std::uint8_t>().data() +
+                     (group * blocks_ + in_group / kBlock) * block_bytes() +
+                     in_group % kBlock * kPieceInputs;
+  std::vector<double> sums(shape_.taps());
+  for (std::size_t tap = 0; tap < shape_.taps(); ++tap) {
+    std::int64_t sum = 0;
+    for (std::size_t c = 0; c < channels; ++c) {
+      const std::uint8_t u = grid.u[codes.code(output, tap * channels + c)];
+      to[c / kPieceInputs * kPieceInputs * kBlock + c % kPieceInputs] = u;
+      sum += u;
+    }
+    to += tap_pieces_ * kPieceInputs * kBlock;
+    const std::int64_t odd = 2 * sum - steps_ * static_cast<std::int64_t>(channels);
+    sums[tap] = static_cast<double>(grid.center) * static_cast<double>(channels) +
+                static_cast<double>(grid.half_step) * static_cast<double>(odd);
+  }
+  return sums;
 }
 
 std::size_t ByteConvWeights::scratch_bytes() const {

@@ -55,8 +55,8 @@ void BM_DepthwiseConv(benchmark::State& state) {
   const auto arg = [&](std::size_t i) { return static_cast<std::size_t>(state.range(i)); };
   const std::size_t pad = arg(3) / 2;
   const ConvShape shape{1,
-                        {ConvAxis{}, make_axis(arg(0), arg(3), arg(4), pad, pad),
-                         make_axis(arg(1), arg(3), arg(4), pad, pad)},
+                        {ConvAxis{}, make_axis(arg(0), arg(3), arg(4), {pad, pad}),
+                         make_axis(arg(1), arg(3), arg(4), {pad, pad})},
                         arg(2),
                         arg(2),
                         arg(2)};

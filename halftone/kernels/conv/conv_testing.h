@@ -12,20 +12,24 @@
 
 namespace halftone::kernels {
 
+struct Padding {
+  std::size_t before = 0;
+  std::size_t after = 0;
+};
+
 /// An axis whose output follows from all else.
 inline ConvAxis make_axis(std::size_t input, std::size_t kernel, std::size_t stride = 1,
-                          std::size_t pad_before = 0, std::size_t pad_after = 0,
-                          std::size_t dilation = 1) {
+                          Padding padding = {}, std::size_t dilation = 1) {
   const std::size_t covered = (kernel - 1) * dilation + 1;
-  const std::size_t padded = input + pad_before + pad_after;
+  const std::size_t padded = input + padding.before + padding.after;
   const std::size_t output = padded < covered ? 0 : (padded - covered) / stride + 1;
-  return {input, output, kernel, stride, dilation, pad_before};
+  return {input, output, kernel, stride, dilation, padding.before};
 }
 
 /// A square image and kernel, padded so that stride 1 keeps the extents.
 inline ConvShape square_shape(std::size_t extent, std::size_t channels, std::size_t outputs,
                               std::size_t kernel, std::size_t stride = 1, std::size_t groups = 1) {
-  const ConvAxis axis = make_axis(extent, kernel, stride, kernel / 2, kernel / 2);
+  const ConvAxis axis = make_axis(extent, kernel, stride, {kernel / 2, kernel / 2});
   return {1, {ConvAxis{}, axis, axis}, channels, outputs, groups};
 }
 
@@ -108,15 +112,15 @@ std::vector<float> compute_lines(const ConvShape& shape, const ConvFinish& finis
 inline std::vector<ConvShape> shapes_to_test(std::size_t channels, std::size_t outputs) {
   const ConvAxis one{};
   const std::array<std::array<ConvAxis, 3>, 9> axes = {{
-      {one, one, make_axis(9, 3, 1, 1, 1)},
-      {one, one, make_axis(20, 4, 3, 2, 0, 2)},
-      {one, make_axis(5, 3, 1, 1, 1), make_axis(6, 3, 1, 1, 1)},
-      {one, make_axis(7, 3, 2, 1, 1), make_axis(8, 3, 2, 0, 1)},
-      {one, make_axis(9, 3, 1, 2, 2, 2), make_axis(8, 2, 1, 0, 3, 3)},
+      {one, one, make_axis(9, 3, 1, {1, 1})},
+      {one, one, make_axis(20, 4, 3, {2, 0}, 2)},
+      {one, make_axis(5, 3, 1, {1, 1}), make_axis(6, 3, 1, {1, 1})},
+      {one, make_axis(7, 3, 2, {1, 1}), make_axis(8, 3, 2, {0, 1})},
+      {one, make_axis(9, 3, 1, {2, 2}, 2), make_axis(8, 2, 1, {0, 3}, 3)},
       {one, make_axis(4, 1), make_axis(19, 1)},
       {one, make_axis(5, 1, 2), make_axis(5, 1, 2)},
-      {one, make_axis(2, 5, 1, 4, 4), make_axis(3, 7, 1, 5, 6)},
-      {make_axis(4, 3, 1, 1, 1), make_axis(3, 2, 1, 0, 1), make_axis(5, 3, 2, 1, 1)},
+      {one, make_axis(2, 5, 1, {4, 4}), make_axis(3, 7, 1, {5, 6})},
+      {make_axis(4, 3, 1, {1, 1}), make_axis(3, 2, 1, {0, 1}), make_axis(5, 3, 2, {1, 1})},
   }};
   std::vector<ConvShape> shapes;
   for (const auto& a : axes) {

@@ -77,7 +77,7 @@ TEST_P(DepthwiseConv, EqualsItsReferenceForEveryTailAndGeometry) {
           << to_string(problem.shape);
     }
   }
-  const ConvAxis five = make_axis(9, 5, 2, 2, 2);
+  const ConvAxis five = make_axis(9, 5, 2, {2, 2});
   const DepthwiseProblem wide(random, depthwise({ConvAxis{}, five, five}, 18), 4);
   EXPECT_EQ(wide.run(wide.finish()), wide.reference(wide.finish()));
 }

@@ -65,7 +65,7 @@ DepthwiseWeights::DepthwiseWeights(const ConvShape& shape, const numerics::BitPl
       levels[first + pair * kBlock * 2 + row % 2] = channel.i[tap];
       sums[tap] = static_cast<double>(channel.scale) * channel.i[tap];
     }
-    padded_bases(patterns_, sums, bias.empty() ? 0 : bias[c], x.offset, x.offset, bases);
+    padded_bases(patterns_, sums, {bias.empty() ? 0 : bias[c], x.offset, x.offset}, bases);
     for (std::size_t p = 0; p < bases.size(); ++p) {
       floats[p * blocks() * kBlock + c] = static_cast<float>(bases[p]);
     }

@@ -58,10 +58,19 @@ std::vector<float> product_tap_sums(const ConvShape& shape, const Weights& weigh
   return sums;
 }
 
+/// The arguments of int8_conv().
+struct Int8ConvCall {
+  const Int8Pixels& x;
+  const Int8ConvWeights& weights;
+  LineRange lines;
+  const ConvFinish& finish;
+  std::span<std::byte> scratch;
+  MatrixView<float> y;
+};
+
 template <typename Weights>
-void compute(const Int8Pixels& x, const Int8ConvWeights& w, const std::vector<Weights>& groups,
-             LineRange lines, const ConvFinish& finish, std::span<std::byte> scratch,
-             MatrixView<float> y) {
+void compute(const Int8ConvCall& call, const std::vector<Weights>& groups) {
+  const auto& [x, w, lines, finish, scratch, y] = call;
   const ConvShape& shape = w.shape();
   const std::size_t tile = w.tile_pixels();
   const std::span scales(reinterpret_cast<float*>(scratch.data()), tile);
@@ -119,7 +128,7 @@ Int8ConvWeights::Int8ConvWeights(const ConvShape& shape, const numerics::BitPlan
         for (std::size_t tap = 0; tap < tap_sums.size(); ++tap) {
           tap_sums[tap] = sums[tap * shape.group_outputs() + o];
         }
-        padded_bases(patterns_, tap_sums, bias.empty() ? 0 : bias[output], 0, x_offset, bases);
+        padded_bases(patterns_, tap_sums, {bias.empty() ? 0 : bias[output], 0, x_offset}, bases);
         for (std::size_t p = 0; p < bases.size(); ++p) {
           bases_.as<float>()[p * shape.outputs + output] = static_cast<float>(bases[p]);
         }
@@ -153,8 +162,9 @@ void int8_conv(const Int8Pixels& x, const Int8ConvWeights& weights, LineRange li
   // Not std::visit(), which may throw.
   const auto* const planes = std::get_if<std::vector<PlaneMatmulWeights>>(&weights.groups());
   const auto* const levels = std::get_if<std::vector<LevelMatmulWeights>>(&weights.groups());
-  if (planes != nullptr) compute(x, weights, *planes, lines, finish, scratch, y);
-  if (levels != nullptr) compute(x, weights, *levels, lines, finish, scratch, y);
+  const Int8ConvCall call{x, weights, lines, finish, scratch, y};
+  if (planes != nullptr) compute(call, *planes);
+  if (levels != nullptr) compute(call, *levels);
 }
 
 }  // namespace halftone::kernels

@@ -37,8 +37,8 @@ std::vector<double> tap_sums(const ConvShape& shape, const numerics::BitPlanes& 
   return sums;
 }
 
-void padded_bases(const PaddingPatterns& patterns, std::span<const double> sums, double bias,
-                  double offset, double zero, std::span<double> bases) {
+void padded_bases(const PaddingPatterns& patterns, std::span<const double> sums,
+                  const OutputOffsets& offsets, std::span<double> bases) {
   double all = 0;
   for (const double sum : sums) all += sum;
   for (std::size_t p = 0; p < bases.size(); ++p) {
@@ -47,7 +47,7 @@ void padded_bases(const PaddingPatterns& patterns, std::span<const double> sums,
     for (std::size_t tap = 0; tap < sums.size(); ++tap) {
       if (outside[tap]) padded += sums[tap];
     }
-    bases[p] = bias + offset * all - zero * padded;
+    bases[p] = offsets.bias + offsets.offset * all - offsets.zero * padded;
   }
 }
 

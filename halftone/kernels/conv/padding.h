@@ -22,12 +22,17 @@ void check_codes(const std::string& kernel, const ConvShape& shape,
 std::vector<double> tap_sums(const ConvShape& shape, const numerics::BitPlanes& codes,
                              std::size_t output, const numerics::Basis& basis);
 
+/// What outputs start from, besides the sums of their weights.
+struct OutputOffsets {
+  double bias = 0;
+  double offset = 0;  ///< of the activations
+  double zero = 0;    ///< the value that activations outside the image were computed as
+};
+
 /// bias + offset sum_k w_k - zero sum_(k outside) w_k for each pattern, in float64.
-/// @param sums    [taps] of the weights w
-/// @param offset  of the activations
-/// @param zero    what the activations outside were computed as
-/// @param bases   [patterns]
-void padded_bases(const PaddingPatterns& patterns, std::span<const double> sums, double bias,
-                  double offset, double zero, std::span<double> bases);
+/// @param sums   [taps] of the weights w
+/// @param bases  [patterns]
+void padded_bases(const PaddingPatterns& patterns, std::span<const double> sums,
+                  const OutputOffsets& offsets, std::span<double> bases);
 
 }  // namespace halftone::kernels

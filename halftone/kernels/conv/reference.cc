@@ -76,8 +76,8 @@ void bit_conv_reference(const ConvShape& shape, const numerics::BitPlanes& x,
   std::vector<double> bases(patterns.count());
   for (std::size_t o = 0; o < shape.outputs; ++o) {
     const numerics::Basis& w_basis = w_encoding.basis(o, 0, w.cols);
-    padded_bases(patterns, tap_sums(shape, w, o, w_basis), bias.empty() ? 0 : bias[o],
-                 x_basis.offset, x_basis.value(0), bases);
+    padded_bases(patterns, tap_sums(shape, w, o, w_basis),
+                 {bias.empty() ? 0 : bias[o], x_basis.offset, x_basis.value(0)}, bases);
     for_each_pixel(shape, patterns, [&](std::size_t pixel, std::size_t pattern, const auto& taps) {
       const auto window = window_codes(shape, x, taps, o / shape.group_outputs());
       auto acc = static_cast<float>(bases[pattern]);
@@ -117,7 +117,7 @@ void depthwise_conv_reference(const ConvShape& shape, const Int8Pixels& x,
     for (std::size_t tap = 0; tap < sums.size(); ++tap) {
       sums[tap] = static_cast<double>(channel.scale) * channel.i[tap];
     }
-    padded_bases(patterns, sums, bias.empty() ? 0 : bias[c], x.offset, x.offset, bases);
+    padded_bases(patterns, sums, {bias.empty() ? 0 : bias[c], x.offset, x.offset}, bases);
     for_each_pixel(shape, patterns, [&](std::size_t pixel, std::size_t pattern, const auto& taps) {
       std::int32_t sum = 0;
       for (std::size_t tap = 0; tap < taps.size(); ++tap) {

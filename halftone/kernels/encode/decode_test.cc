@@ -13,29 +13,34 @@ namespace {
 using Decode = PerTarget;
 using numerics::Granularity;
 
+struct Grouping {
+  Granularity granularity;
+  std::size_t size = 0;  ///< of kGroup
+};
+
 void expect_decoding_matches(Random& random, std::size_t rows, std::size_t cols, int bits,
-                             Granularity granularity, std::size_t group_size) {
+                             Grouping grouping) {
   const auto codes = numerics::random_planes(random, rows, cols, bits);
-  const auto encoding =
-      numerics::random_encoding(random, rows, cols, bits, bits % 2 == 0, granularity, group_size);
+  const auto encoding = numerics::random_encoding(random, rows, cols, bits, bits % 2 == 0,
+                                                  grouping.granularity, grouping.size);
   std::vector<float> values(rows * cols, -1.0F);
   decode(codes, encoding, 0, MatrixView<float>(values, rows, cols));
   EXPECT_EQ(values, numerics::decode(codes, encoding))
-      << rows << " x " << cols << ", bits " << bits << ", group " << group_size;
+      << rows << " x " << cols << ", bits " << bits << ", group " << grouping.size;
 }
 
 TEST_P(Decode, MatchesNumericsForEveryTailAndGranularity) {
   Random random(7);
   for (std::size_t cols = 0; cols <= 70; ++cols) {
     for (const int bits : {1, 2, 3, 8}) {
-      expect_decoding_matches(random, 3, cols, bits, Granularity::kTensor, 0);
-      expect_decoding_matches(random, 3, cols, bits, Granularity::kChannel, 0);
+      expect_decoding_matches(random, 3, cols, bits, {Granularity::kTensor, 0});
+      expect_decoding_matches(random, 3, cols, bits, {Granularity::kChannel, 0});
       for (const std::size_t group : {1U, 5U, 32U, 48U}) {
-        expect_decoding_matches(random, 3, cols, bits, Granularity::kGroup, group);
+        expect_decoding_matches(random, 3, cols, bits, {Granularity::kGroup, group});
       }
     }
   }
-  expect_decoding_matches(random, 2, 1000, 4, Granularity::kGroup, 129);
+  expect_decoding_matches(random, 2, 1000, 4, {Granularity::kGroup, 129});
 }
 
 TEST_P(Decode, PicksTheRowsAskedFor) {

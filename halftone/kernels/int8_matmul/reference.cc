@@ -57,16 +57,14 @@ float level_dot(std::span<const std::int8_t> q, const numerics::BitPlanes& w, st
   return acc;
 }
 
-/// @param dot  plane_dot or level_dot
+/// @param dot  of a row of integers and the weights of an output
 template <typename Dot>
-void multiply(const Dot& dot, const Int8Rows& x, const numerics::BitPlanes& w,
-              const numerics::BasisEncoding& w_encoding, std::span<const float> bias,
-              MatrixView<float> y) {
-  const std::vector<std::int8_t> ones(w.cols, 1);
+void multiply(const Dot& dot, const Int8Rows& x, std::span<const float> bias, MatrixView<float> y) {
+  const std::vector<std::int8_t> ones(x.q.cols(), 1);
   for (std::size_t r = 0; r < x.q.rows(); ++r) {
-    for (std::size_t o = 0; o < w.rows; ++o) {
-      y(r, o) = dot(x.q.row(r), w, o, w_encoding) * x.scales[r];
-      if (x.offset != 0) y(r, o) += x.offset * dot(ones, w, o, w_encoding);
+    for (std::size_t o = 0; o < y.cols(); ++o) {
+      y(r, o) = dot(x.q.row(r), o) * x.scales[r];
+      if (x.offset != 0) y(r, o) += x.offset * dot(ones, o);
       if (!bias.empty()) y(r, o) += bias[o];
     }
   }
@@ -77,13 +75,19 @@ void multiply(const Dot& dot, const Int8Rows& x, const numerics::BitPlanes& w,
 void plane_matmul_reference(const Int8Rows& x, const numerics::BitPlanes& w,
                             const numerics::BasisEncoding& w_encoding, std::span<const float> bias,
                             MatrixView<float> y) {
-  multiply(plane_dot, x, w, w_encoding, bias, y);
+  const auto dot = [&](std::span<const std::int8_t> q, std::size_t output) {
+    return plane_dot(q, w, output, w_encoding);
+  };
+  multiply(dot, x, bias, y);
 }
 
 void level_matmul_reference(const Int8Rows& x, const numerics::BitPlanes& w,
                             const numerics::BasisEncoding& w_encoding, std::span<const float> bias,
                             MatrixView<float> y) {
-  multiply(level_dot, x, w, w_encoding, bias, y);
+  const auto dot = [&](std::span<const std::int8_t> q, std::size_t output) {
+    return level_dot(q, w, output, w_encoding);
+  };
+  multiply(dot, x, bias, y);
 }
 
 }  // namespace halftone::kernels
