@@ -50,4 +50,26 @@ forbid 'std::(cout|cerr|clog)\b|\b(std::)?(printf|puts)\(|fmt::print\(' 'a libra
 forbid '\b(std::)?(exit|quick_exit|abort)\(' 'a library does not exit' "${library[@]}"
 forbid '(^|[^A-Za-z_])(new [A-Za-z_:]+[({\[]|delete (\[\] ?)?[a-z_]+;|malloc\(|free\()' 'owners only: no new, delete, malloc' "${library[@]}"
 
+# Functions of at most 40 lines and five parameters. Bodies compiled once per SIMD target keep their
+# state in arguments and registers: 60 lines and eight parameters. Tables of test cases may be long.
+# Exceptions are listed, with their reasons, in scripts/allowed_sizes.txt.
+mapfile -t sizes < <(awk -f scripts/function_sizes.awk "${code[@]}" | awk -F '\t' '
+  FNR == NR { allowed[$0] = 1; next }
+  {
+    split($1, at, ":")
+    folder = at[1]
+    sub(/\/[^\/]*$/, "", folder)
+    is_test = at[1] ~ /^tests\/|_test\.cc$|testing\.(h|cc)$/
+    max_lines = $5 == "target" ? 60 : 40
+    max_parameters = $5 == "target" ? 8 : 5
+    if (((folder " " $2) in allowed) || (("* " $2) in allowed)) next
+    if ($3 > max_lines && !is_test)
+      print $1 ": " $2 "() has " $3 " lines, at most " max_lines
+    if ($4 > max_parameters)
+      print $1 ": " $2 "() has " $4 " parameters, at most " max_parameters
+  }' scripts/allowed_sizes.txt -)
+if [ "${#sizes[@]}" -gt 0 ]; then
+  breach "$(printf '%s\n' "${sizes[@]}" | sed 's|$|    <- split it, or take an options struct (docs/style.md)|')"
+fi
+
 [ "$breaches" -eq 0 ] || die "$breaches kinds of breach"
