@@ -3,85 +3,64 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "halftone/kernels/activation/activation.h"
 
 namespace halftone::runtime {
 namespace {
 
-/// Runs the vector function; false where there is none.
-bool run_vector_function(const ir::Activation& activation, std::span<const float> x,
-                         std::span<float> y) noexcept {
-  switch (activation.kind) {
-    case ir::ActivationKind::kIdentity:
-      if (x.data() != y.data()) std::copy(x.begin(), x.end(), y.begin());
-      return true;
-    case ir::ActivationKind::kRelu:
-      kernels::relu(x, y);
-      return true;
-    case ir::ActivationKind::kReluN1To1:
-      kernels::clamp(x, -1, 1, y);
-      return true;
-    case ir::ActivationKind::kRelu6:
-      kernels::clamp(x, 0, 6, y);
-      return true;
-    case ir::ActivationKind::kClip:
-      if (!(activation.alpha <= activation.beta)) return false;
-      kernels::clamp(x, activation.alpha, activation.beta, y);
-      return true;
-    case ir::ActivationKind::kLeakyRelu:
-      kernels::leaky_relu(x, activation.alpha, y);
-      return true;
-    case ir::ActivationKind::kTanh:
-      kernels::tanh(x, y);
-      return true;
-    case ir::ActivationKind::kSigmoid:
-      kernels::sigmoid(x, y);
-      return true;
-    case ir::ActivationKind::kExp:
-      kernels::exp(x, y);
-      return true;
-    case ir::ActivationKind::kElu:
-      kernels::elu(x, activation.alpha, 1, y);
-      return true;
-    case ir::ActivationKind::kSelu:
-      kernels::elu(x, activation.alpha, activation.beta, y);
-      return true;
-    case ir::ActivationKind::kHardSigmoid:
-      kernels::hard_sigmoid(x, activation.alpha, activation.beta, y);
-      return true;
-    case ir::ActivationKind::kHardSwish:
-      kernels::hard_swish(x, y);
-      return true;
-    case ir::ActivationKind::kSilu:
-      kernels::silu(x, y);
-      return true;
-    case ir::ActivationKind::kSoftplus:
-      kernels::softplus(x, y);
-      return true;
-    case ir::ActivationKind::kErf:
-      kernels::erf(x, y);
-      return true;
-    case ir::ActivationKind::kGelu:
-      kernels::gelu(x, y);
-      return true;
-    case ir::ActivationKind::kGeluTanh:
-      kernels::gelu_tanh(x, y);
-      return true;
-    default:
-      return false;
-  }
+/// A function of halftone/kernels that computes an activation.
+using VectorFunction = void (*)(const ir::Activation&, std::span<const float>, std::span<float>);
+
+struct NamedFunction {
+  ir::ActivationKind kind;
+  VectorFunction run;
+};
+
+/// The vector function of an activation; null where there is none.
+VectorFunction vector_function(const ir::Activation& activation) {
+  using Kind = ir::ActivationKind;
+  using F = const ir::Activation&;
+  using X = std::span<const float>;
+  using Y = std::span<float>;
+  constexpr auto kCopy = [](F, X x, Y y) {
+    if (x.data() != y.data()) std::copy(x.begin(), x.end(), y.begin());
+  };
+  static constexpr NamedFunction kFunctions[] = {
+      {Kind::kIdentity, kCopy},
+      {Kind::kRelu, [](F, X x, Y y) { kernels::relu(x, y); }},
+      {Kind::kSigmoid, [](F, X x, Y y) { kernels::sigmoid(x, y); }},
+      {Kind::kTanh, [](F, X x, Y y) { kernels::tanh(x, y); }},
+      {Kind::kRelu6, [](F, X x, Y y) { kernels::clamp(x, 0, 6, y); }},
+      {Kind::kReluN1To1, [](F, X x, Y y) { kernels::clamp(x, -1, 1, y); }},
+      {Kind::kClip, [](F f, X x, Y y) { kernels::clamp(x, f.alpha, f.beta, y); }},
+      {Kind::kLeakyRelu, [](F f, X x, Y y) { kernels::leaky_relu(x, f.alpha, y); }},
+      {Kind::kExp, [](F, X x, Y y) { kernels::exp(x, y); }},
+      {Kind::kElu, [](F f, X x, Y y) { kernels::elu(x, f.alpha, 1, y); }},
+      {Kind::kSelu, [](F f, X x, Y y) { kernels::elu(x, f.alpha, f.beta, y); }},
+      {Kind::kHardSigmoid, [](F f, X x, Y y) { kernels::hard_sigmoid(x, f.alpha, f.beta, y); }},
+      {Kind::kHardSwish, [](F, X x, Y y) { kernels::hard_swish(x, y); }},
+      {Kind::kSilu, [](F, X x, Y y) { kernels::silu(x, y); }},
+      {Kind::kSoftplus, [](F, X x, Y y) { kernels::softplus(x, y); }},
+      {Kind::kErf, [](F, X x, Y y) { kernels::erf(x, y); }},
+      {Kind::kGelu, [](F, X x, Y y) { kernels::gelu(x, y); }},
+      {Kind::kGeluTanh, [](F, X x, Y y) { kernels::gelu_tanh(x, y); }},
+  };
+  if (activation.kind == Kind::kClip && !(activation.alpha <= activation.beta)) return nullptr;
+  const auto* const found = std::ranges::find(kFunctions, activation.kind, &NamedFunction::kind);
+  return found == std::end(kFunctions) ? nullptr : found->run;
 }
 
 }  // namespace
 
 bool has_vector_function(const ir::Activation& activation) {
-  return run_vector_function(activation, {}, {});
+  return vector_function(activation) != nullptr;
 }
 
 void apply_activation(const ir::Activation& activation, std::span<const float> x,
                       std::span<float> y) noexcept {
-  if (run_vector_function(activation, x, y)) return;
+  if (const VectorFunction run = vector_function(activation)) return run(activation, x, y);
   std::transform(x.begin(), x.end(), y.begin(),
                  [&](float value) { return ir::apply(activation, value); });
 }

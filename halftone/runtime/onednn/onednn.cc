@@ -100,48 +100,32 @@ dnnl::primitive_attr attributes(const std::optional<Eltwise>& fused) {
 
 std::optional<Eltwise> eltwise(const ir::Activation& activation) {
   using dnnl::algorithm;
-  const float alpha = activation.alpha;
-  switch (activation.kind) {
-    case ir::ActivationKind::kRelu:
-      return Eltwise{algorithm::eltwise_relu, 0, 0};
-    case ir::ActivationKind::kReluN1To1:
-      return Eltwise{algorithm::eltwise_clip, -1, 1};
-    case ir::ActivationKind::kRelu6:
-      return Eltwise{algorithm::eltwise_clip, 0, 6};
-    case ir::ActivationKind::kClip:
-      if (!(alpha <= activation.beta)) return std::nullopt;
-      return Eltwise{algorithm::eltwise_clip, alpha, activation.beta};
-    case ir::ActivationKind::kLeakyRelu:
-      return Eltwise{algorithm::eltwise_relu, alpha, 0};
-    case ir::ActivationKind::kElu:
-      return Eltwise{algorithm::eltwise_elu, alpha, 0};
-    case ir::ActivationKind::kTanh:
-      return Eltwise{algorithm::eltwise_tanh, 0, 0};
-    case ir::ActivationKind::kSigmoid:
-      return Eltwise{algorithm::eltwise_logistic, 0, 0};
-    case ir::ActivationKind::kHardSwish:
-      return Eltwise{algorithm::eltwise_hardswish, 0, 0};
-    case ir::ActivationKind::kSilu:
-      return Eltwise{algorithm::eltwise_swish, 1, 0};
-    case ir::ActivationKind::kGelu:
-      return Eltwise{algorithm::eltwise_gelu_erf, 0, 0};
-    case ir::ActivationKind::kGeluTanh:
-      return Eltwise{algorithm::eltwise_gelu_tanh, 0, 0};
-    case ir::ActivationKind::kSoftplus:
-      return Eltwise{algorithm::eltwise_soft_relu, 0, 0};
-    case ir::ActivationKind::kExp:
-      return Eltwise{algorithm::eltwise_exp, 0, 0};
-    case ir::ActivationKind::kSqrt:
-      return Eltwise{algorithm::eltwise_sqrt, 0, 0};
-    case ir::ActivationKind::kAbs:
-      return Eltwise{algorithm::eltwise_abs, 0, 0};
-    case ir::ActivationKind::kNeg:
-      return Eltwise{algorithm::eltwise_linear, -1, 0};
-    case ir::ActivationKind::kSquare:
-      return Eltwise{algorithm::eltwise_square, 0, 0};
-    default:
-      return std::nullopt;
+  using Kind = ir::ActivationKind;
+  const auto [kind, alpha, beta] = activation;
+  if (kind == Kind::kLeakyRelu) return Eltwise{algorithm::eltwise_relu, alpha, 0};
+  if (kind == Kind::kElu) return Eltwise{algorithm::eltwise_elu, alpha, 0};
+  if (kind == Kind::kClip && alpha <= beta) return Eltwise{algorithm::eltwise_clip, alpha, beta};
+  static constexpr std::pair<Kind, Eltwise> kWithoutParameters[] = {
+      {Kind::kRelu, {algorithm::eltwise_relu, 0, 0}},
+      {Kind::kReluN1To1, {algorithm::eltwise_clip, -1, 1}},
+      {Kind::kRelu6, {algorithm::eltwise_clip, 0, 6}},
+      {Kind::kTanh, {algorithm::eltwise_tanh, 0, 0}},
+      {Kind::kSigmoid, {algorithm::eltwise_logistic, 0, 0}},
+      {Kind::kHardSwish, {algorithm::eltwise_hardswish, 0, 0}},
+      {Kind::kSilu, {algorithm::eltwise_swish, 1, 0}},
+      {Kind::kGelu, {algorithm::eltwise_gelu_erf, 0, 0}},
+      {Kind::kGeluTanh, {algorithm::eltwise_gelu_tanh, 0, 0}},
+      {Kind::kSoftplus, {algorithm::eltwise_soft_relu, 0, 0}},
+      {Kind::kExp, {algorithm::eltwise_exp, 0, 0}},
+      {Kind::kSqrt, {algorithm::eltwise_sqrt, 0, 0}},
+      {Kind::kAbs, {algorithm::eltwise_abs, 0, 0}},
+      {Kind::kNeg, {algorithm::eltwise_linear, -1, 0}},
+      {Kind::kSquare, {algorithm::eltwise_square, 0, 0}},
+  };
+  for (const auto& [known, function] : kWithoutParameters) {
+    if (known == kind) return function;
   }
+  return std::nullopt;
 }
 
 }  // namespace onednn
