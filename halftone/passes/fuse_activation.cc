@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/passes/fuse_activation.h"
 
-#include <type_traits>
-
+#include "halftone/ir/ops/traits.h"
 #include "halftone/passes/rewrite.h"
 
 namespace halftone::passes {
@@ -11,22 +10,11 @@ namespace {
 constexpr auto kFloat = ir::ElementType::kFloat32;
 
 /// The operator with an activation; none if it takes none or has one.
-std::optional<ir::Operator> with_activation(const ir::Operator& op,
-                                            const ir::Activation& activation) {
-  return std::visit(
-      [&](auto fused) -> std::optional<ir::Operator> {
-        // A Unary is its activation, and an Encode has one only when a graph is prepared to run.
-        using Op = decltype(fused);
-        if constexpr (!std::is_same_v<Op, ir::Unary> && !std::is_same_v<Op, ir::Encode> &&
-                      requires { fused.activation; }) {
-          if (fused.activation != ir::Activation{}) return std::nullopt;
-          fused.activation = activation;
-          return fused;
-        } else {
-          return std::nullopt;
-        }
-      },
-      op);
+std::optional<ir::Operator> with_activation(ir::Operator op, const ir::Activation& activation) {
+  ir::Activation* fused = ir::fused_activation(op);
+  if (fused == nullptr || *fused != ir::Activation{}) return std::nullopt;
+  *fused = activation;
+  return op;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "halftone/ir/ops/traits.h"
 #include "halftone/passes/rewrite.h"
 
 namespace halftone::passes {
@@ -96,21 +97,14 @@ std::string bias_name(const ir::Graph& graph, const ir::Node& layer, ir::ValueId
   return layer.name + "/bias";
 }
 
-/// The activation of a layer with weights and bias; null for any other operator.
-ir::Activation* activation_of(ir::Operator& op) {
-  if (auto* layer = std::get_if<ir::FullyConnected>(&op)) return &layer->activation;
-  if (auto* conv = std::get_if<ir::Conv>(&op)) return &conv->activation;
-  if (auto* conv = std::get_if<ir::ConvTranspose>(&op)) return &conv->activation;
-  return nullptr;
-}
-
 /// Fuses the only reader of a layer into it, if it can be.
 bool fuse_reader(ir::Graph& graph, ir::NodeId id) {
   const ir::Node layer = graph.node(id);
   const auto reader = only_reader(graph, layer.output);
   ir::Operator fused = layer.op;
-  ir::Activation* activation = activation_of(fused);
-  if (activation == nullptr || *activation != ir::Activation{} || !reader) return false;
+  if (!ir::is_layer(fused) || !reader) return false;
+  ir::Activation* activation = ir::fused_activation(fused);
+  if (*activation != ir::Activation{}) return false;
   const auto map = output_map(graph, graph.node(*reader), layer.output);
   if (!map) return false;
   std::vector<ir::ValueId> inputs = layer.inputs;

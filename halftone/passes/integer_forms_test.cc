@@ -126,6 +126,24 @@ TEST(ReadCodesLater, LeavesTheNumbersOfWhatMovesOrCompares) {
               ElementsAre("Concat", "Lookup"));
 }
 
+TEST(ReadCodesLater, KeepsIndicesAndConditionsWhereTheyAre) {
+  const Middle gathered = [](ir::Graph& graph, ValueId x) {
+    const std::vector<std::int64_t> last = {63, 0, 5, 1};
+    const ValueId at = graph.add_constant("at", ir::test::tensor<std::int64_t>({4, 1}, last));
+    return graph.add_node("op", ir::GatherElements{1}, {x, at});
+  };
+  EXPECT_THAT(rewritten({}, gathered), ElementsAre("GatherElements"));
+  const Middle chosen = [](ir::Graph& graph, ValueId x) {
+    const std::vector<std::uint8_t> rows = {1, 0, 0, 1};
+    const ir::Tensor condition =
+        ir::test::tensor<std::uint8_t>({4, 1}, rows).cast(ElementType::kBool);
+    const ValueId turned = graph.add_node("turned", ir::Slice{1, 63, -1, 64}, {x});
+    return graph.add_node("op", ir::Where{},
+                          {graph.add_constant("condition", condition.clone()), turned, x});
+  };
+  EXPECT_THAT(rewritten({}, chosen), ElementsAre("Slice", "Where"));
+}
+
 TEST(ReadCodesLater, LeavesWindowsInThePaddingAlone) {
   ir::Pool pool{ir::PoolKind::kMax, {1, 1}, ir::plain_window(2)};
   pool.window.pads_before = {1, 0};

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "halftone/ir/ops/traits.h"
 #include "halftone/passes/codes.h"
 #include "halftone/passes/integer_forms.h"
 #include "halftone/passes/rewrite.h"
@@ -13,18 +14,6 @@ namespace halftone::passes {
 namespace {
 
 using ir::ValueId;
-
-/// The activation of a layer this pass knows; null for any other operator.
-ir::Activation* product_activation(ir::Operator& op) {
-  if (auto* layer = std::get_if<ir::FullyConnected>(&op)) return &layer->activation;
-  if (auto* conv = std::get_if<ir::Conv>(&op)) return &conv->activation;
-  return nullptr;
-}
-
-ir::ZeroPoints& zero_points_of(ir::Operator& op) {
-  if (auto* layer = std::get_if<ir::FullyConnected>(&op)) return layer->zero_points;
-  return std::get<ir::Conv>(op).zero_points;
-}
 
 /// A layer whose parts have been found.
 struct Match {
@@ -106,8 +95,9 @@ std::vector<double> multipliers_of(const Match& match, bool is_fully_connected) 
 bool use_integer_product(ir::Graph& graph, ir::NodeId id) {
   const ir::Node layer = graph.node(id);
   ir::Operator op = layer.op;
-  ir::Activation* activation = product_activation(op);
-  if (activation == nullptr) return false;
+  ir::ZeroPoints* zero_points = ir::zero_points(op);
+  if (!ir::is_layer(op) || zero_points == nullptr) return false;
+  ir::Activation* activation = ir::fused_activation(op);
   const auto found = match(graph, layer, *activation);
   if (!found) return false;
   const bool is_fully_connected = std::holds_alternative<ir::FullyConnected>(op);
@@ -121,7 +111,7 @@ bool use_integer_product(ir::Graph& graph, ir::NodeId id) {
     inputs.push_back(graph.add_constant(name + "/sums", std::move(*bias)));
   }
   *activation = {};
-  zero_points_of(op) = {found->x.zero_point(), found->w.parameters.zero_points};
+  *zero_points = {found->x.zero_point(), found->w.parameters.zero_points};
   const ValueId sums = graph.add_node(layer.name, std::move(op), std::move(inputs));
   graph.replace_node(found->target.quantize, std::move(*requantize), {sums});
   return true;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "halftone/ir/ops/traits.h"
 #include "halftone/passes/codes.h"
 #include "halftone/passes/integer_forms.h"
 #include "halftone/passes/rewrite.h"
@@ -12,7 +13,7 @@ namespace {
 
 using ir::ValueId;
 
-/// Whether no window lies in the padding, where no code says what it gives.
+/// Whether every window reaches the image: no code stands for the maximum of padding alone.
 bool meets_the_image(const ir::Pool& op) {
   for (std::size_t i = 0; i < op.kernel.size(); ++i) {
     if (op.window.dilations[i] != 1 || op.window.pads_before[i] >= op.kernel[i] ||
@@ -23,47 +24,36 @@ bool meets_the_image(const ir::Pool& op) {
   return !op.round_up;
 }
 
-/// How many of its inputs an operator moves or compares; 0 for any other operator.
-struct MovedInputs {
-  std::size_t all;
-
-  std::size_t operator()(const ir::Reshape& /*op*/) const { return 1; }
-  std::size_t operator()(const ir::Transpose& /*op*/) const { return 1; }
-  std::size_t operator()(const ir::Slice& /*op*/) const { return 1; }
-  std::size_t operator()(const ir::Tile& /*op*/) const { return 1; }
-  std::size_t operator()(const ir::BroadcastTo& /*op*/) const { return 1; }
-  std::size_t operator()(const ir::Gather& /*op*/) const { return 1; }
-  std::size_t operator()(const ir::Pad& /*op*/) const { return 1; }
-  std::size_t operator()(const ir::Concat& /*op*/) const { return all; }
-  std::size_t operator()(const ir::Resize& op) const {
-    const bool copies =
-        op.mode == ir::Interpolation::kNearest && op.coordinates != ir::Coordinates::kCropAndResize;
-    return copies ? 1 : 0;
-  }
-  std::size_t operator()(const ir::Pool& op) const {
-    return op.kind == ir::PoolKind::kMax && meets_the_image(op) ? 1 : 0;
-  }
-  std::size_t operator()(const ir::Reduce& op) const {
-    return op.kind == ir::ReduceKind::kMax || op.kind == ir::ReduceKind::kMin ? 1 : 0;
-  }
-  std::size_t operator()(const ir::Binary& op) const {
-    const bool compares = op.kind == ir::BinaryKind::kMax || op.kind == ir::BinaryKind::kMin;
-    return compares && op.activation == ir::Activation{} ? 2 : 0;
-  }
-  template <typename Op>
-  std::size_t operator()(const Op& /*op*/) const {
-    return 0;
-  }
-};
-
-/// Whether an operator reduces over elements that are not there: of those no code is the largest.
-bool reduces_nothing(const ir::Operator& op, const ir::Shape& shape) {
-  const auto* reduce = std::get_if<ir::Reduce>(&op);
-  return reduce != nullptr &&
-         std::ranges::any_of(reduce->axes, [&shape](std::size_t axis) { return shape[axis] == 0; });
+/// Whether an operator gives, of codes, the codes of what it gives of numbers: it selects elements,
+/// and never from none at all.
+bool selects_codes(const ir::Graph& graph, const ir::Node& node) {
+  if (!ir::traits_of(node.op).selects) return false;
+  if (const auto* pool = std::get_if<ir::Pool>(&node.op)) return meets_the_image(*pool);
+  const auto* reduce = std::get_if<ir::Reduce>(&node.op);
+  const ir::Shape& shape = graph.value(node.inputs[0]).type.shape;
+  return reduce == nullptr || std::ranges::none_of(reduce->axes, [&shape](std::size_t axis) {
+           return shape[axis] == 0;
+         });
 }
 
-/// The code of a number, of any there are.
+/// Whether a node puts a number of its own around its input.
+bool pads_with_number(const ir::Node& node) {
+  const auto* pad = std::get_if<ir::Pad>(&node.op);
+  return pad != nullptr && pad->mode == ir::PadMode::kConstant;
+}
+
+/// The inputs that must all be codes of the same numbers. The number of a Pad need not be.
+std::vector<std::size_t> data_inputs(const ir::Node& node) {
+  if (pads_with_number(node)) return {0};
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const bool is_data = ir::input_role(node.op, i) == ir::InputRole::kData;
+    if (is_data && node.inputs[i] != ir::kAbsent) found.push_back(i);
+  }
+  return found;
+}
+
+/// The code of a number; none if no code stands for exactly this number.
 std::optional<std::int32_t> code_of(float number, const Codes& codes) {
   const float code =
       std::nearbyint(number / codes.scale()) + static_cast<float>(codes.zero_point());
@@ -74,7 +64,7 @@ std::optional<std::int32_t> code_of(float number, const Codes& codes) {
   return back == number ? std::optional(q) : std::nullopt;
 }
 
-/// The code that a Pad puts around codes; none if there is none for its number.
+/// The code that a Pad puts around codes; none if no code stands for its number.
 std::optional<ValueId> padding_of(ir::Graph& graph, const ir::Node& node, const Codes& x) {
   const bool given = node.inputs.size() > 1 && node.inputs[1] != ir::kAbsent;
   if (given) {
@@ -93,18 +83,17 @@ std::optional<ValueId> padding_of(ir::Graph& graph, const ir::Node& node, const 
 
 bool read_codes_later(ir::Graph& graph, ir::NodeId id) {
   const ir::Node node = graph.node(id);
-  const std::size_t count = std::visit(MovedInputs{node.inputs.size()}, node.op);
-  if (count == 0) return false;
-  const auto x = codes_of(graph, node.inputs[0]);
-  if (!x || reduces_nothing(node.op, graph.value(x->value).type.shape)) return false;
+  if (!selects_codes(graph, node)) return false;
+  std::optional<Codes> x;
   std::vector<ValueId> inputs = node.inputs;
-  for (std::size_t i = 0; i < count; ++i) {
+  for (const std::size_t i : data_inputs(node)) {
     const auto codes = codes_of(graph, node.inputs[i]);
-    if (!codes || !codes->same_numbers(*x)) return false;
+    if (!codes || (x && !codes->same_numbers(*x))) return false;
+    if (!x) x = codes;
     inputs[i] = codes->value;
   }
-  const auto* pad = std::get_if<ir::Pad>(&node.op);
-  if (pad != nullptr && pad->mode == ir::PadMode::kConstant) {
+  if (!x) return false;
+  if (pads_with_number(node)) {
     const auto padding = padding_of(graph, node, *x);
     if (!padding) return false;
     inputs = {x->value, *padding};

@@ -13,7 +13,7 @@ bool all_are(const ir::Tensor* tensor, float number) {
          std::ranges::all_of(tensor->as<float>(), [number](float x) { return x == number; });
 }
 
-/// The operand a Binary gives back before its activation; kAbsent if it does something.
+/// The operand that equals the result of a Binary before its activation; kAbsent if neither does.
 ir::ValueId neutral_operand(const ir::Graph& graph, const ir::Binary& op, const ir::Node& node) {
   const bool sums = op.kind == ir::BinaryKind::kAdd || op.kind == ir::BinaryKind::kSub;
   const bool scales = op.kind == ir::BinaryKind::kMul || op.kind == ir::BinaryKind::kDiv;
@@ -29,27 +29,35 @@ ir::ValueId neutral_operand(const ir::Graph& graph, const ir::Binary& op, const 
   return ir::kAbsent;
 }
 
-/// Whether the node gives back its first input.
-bool gives_back_input(const ir::Graph& graph, const ir::Node& node) {
+/// Whether an operator returns its first input, given that its output is of the same type.
+struct ReturnsInput {
+  std::size_t num_inputs;
+
+  bool operator()(const ir::Cast& /*op*/) const { return true; }
+  bool operator()(const ir::Reshape& /*op*/) const { return true; }
+  bool operator()(const ir::Concat& /*op*/) const { return num_inputs == 1; }
+  bool operator()(const ir::Transpose& op) const { return is_identity(op.permutation); }
+  bool operator()(const ir::Unary& op) const {
+    return op.activation.kind == ir::ActivationKind::kIdentity;
+  }
+  bool operator()(const ir::Slice& op) const {
+    return op.count == 0 || (op.begin == 0 && (op.step == 1 || op.count == 1));
+  }
+  template <typename Op>
+  bool operator()(const Op& /*op*/) const {
+    return false;
+  }
+};
+
+bool returns_input(const ir::Graph& graph, const ir::Node& node) {
   const ir::ValueType& input = graph.value(node.inputs[0]).type;
-  if (input != graph.value(node.output).type) return false;
-  if (const auto* unary = std::get_if<ir::Unary>(&node.op)) {
-    return unary->activation.kind == ir::ActivationKind::kIdentity;
-  }
-  if (const auto* transpose = std::get_if<ir::Transpose>(&node.op)) {
-    return is_identity(transpose->permutation);
-  }
-  if (const auto* slice = std::get_if<ir::Slice>(&node.op)) {
-    return slice->count == 0 || (slice->begin == 0 && (slice->step == 1 || slice->count == 1));
-  }
-  if (std::holds_alternative<ir::Concat>(node.op)) return node.inputs.size() == 1;
-  // Between equal types these two do nothing.
-  return std::holds_alternative<ir::Cast>(node.op) || std::holds_alternative<ir::Reshape>(node.op);
+  return input == graph.value(node.output).type &&
+         std::visit(ReturnsInput{node.inputs.size()}, node.op);
 }
 
 bool simplify_node(ir::Graph& graph, ir::NodeId id) {
   const ir::Node node = graph.node(id);
-  if (gives_back_input(graph, node)) return replace_value(graph, node.output, node.inputs[0]);
+  if (returns_input(graph, node)) return replace_value(graph, node.output, node.inputs[0]);
   if (const auto* binary = std::get_if<ir::Binary>(&node.op)) {
     const ir::ValueId operand = neutral_operand(graph, *binary, node);
     if (operand == ir::kAbsent) return false;

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/ir/ops/traits.h"
+
+#include <concepts>
+#include <type_traits>
+
+namespace halftone::ir {
+namespace {
+
+constexpr InputRoles kLayerInputs = {InputRole::kData, InputRole::kWeights, InputRole::kBias,
+                                     InputRole::kData};
+constexpr InputRoles kRecurrentInputs = {
+    InputRole::kData,  InputRole::kWeights, InputRole::kBias, InputRole::kState,
+    InputRole::kState, InputRole::kIndices, InputRole::kScale};
+constexpr InputRoles kIndexedInputs = {InputRole::kData, InputRole::kIndices};
+
+// The table: one function per operator. There is no default, so that an operator without a row does
+// not compile.
+
+OperatorTraits traits(const FullyConnected& /*op*/) {
+  return {.pattern = Pattern::kProduct, .layer = LayerKind::kAffine, .inputs = kLayerInputs};
+}
+OperatorTraits traits(const MatMul& /*op*/) {
+  return {.pattern = Pattern::kProduct, .inputs = {InputRole::kFactor, InputRole::kFactor}};
+}
+OperatorTraits traits(const Conv& /*op*/) {
+  return {.pattern = Pattern::kProduct, .layer = LayerKind::kAffine, .inputs = kLayerInputs};
+}
+OperatorTraits traits(const ConvTranspose& /*op*/) {
+  return {.pattern = Pattern::kProduct, .layer = LayerKind::kAffine, .inputs = kLayerInputs};
+}
+OperatorTraits traits(const Recurrent& /*op*/) {
+  return {.pattern = Pattern::kProduct, .layer = LayerKind::kRecurrent, .inputs = kRecurrentInputs};
+}
+OperatorTraits traits(const Pool& op) {
+  return {.pattern = Pattern::kWindow, .selects = op.kind == PoolKind::kMax};
+}
+OperatorTraits traits(const Unary& op) {
+  return {.pattern = Pattern::kElementwise, .differentiable = !is_predicate(op.activation.kind)};
+}
+OperatorTraits traits(const Binary& op) {
+  const bool extreme = op.kind == BinaryKind::kMax || op.kind == BinaryKind::kMin;
+  return {.pattern = Pattern::kElementwise,
+          .selects = extreme && op.activation == Activation{},
+          .differentiable = op.kind < BinaryKind::kShiftLeft};
+}
+OperatorTraits traits(const Where& /*op*/) {
+  return {.pattern = Pattern::kMove, .selects = true, .inputs = {InputRole::kCondition}};
+}
+OperatorTraits traits(const Cast& op) {
+  return {.pattern = Pattern::kElementwise, .differentiable = op.element == ElementType::kFloat32};
+}
+OperatorTraits traits(const Reshape& /*op*/) {
+  return {.pattern = Pattern::kMove, .selects = true};
+}
+OperatorTraits traits(const Transpose& /*op*/) {
+  return {.pattern = Pattern::kMove, .selects = true};
+}
+OperatorTraits traits(const Concat& /*op*/) { return {.pattern = Pattern::kMove, .selects = true}; }
+OperatorTraits traits(const Slice& /*op*/) { return {.pattern = Pattern::kMove, .selects = true}; }
+OperatorTraits traits(const Softmax& /*op*/) { return {.pattern = Pattern::kNormalize}; }
+OperatorTraits traits(const Encode& /*op*/) {
+  return {.pattern = Pattern::kConvert, .differentiable = false};
+}
+OperatorTraits traits(const QuantizeLinear& /*op*/) {
+  return {.pattern = Pattern::kConvert, .differentiable = false};
+}
+OperatorTraits traits(const DequantizeLinear& /*op*/) {
+  return {.pattern = Pattern::kConvert, .differentiable = false};
+}
+OperatorTraits traits(const Requantize& /*op*/) {
+  return {.pattern = Pattern::kConvert, .differentiable = false};
+}
+OperatorTraits traits(const Lookup& /*op*/) {
+  return {.pattern = Pattern::kElementwise, .differentiable = false};
+}
+OperatorTraits traits(const Reduce& op) {
+  return {.pattern = Pattern::kReduce,
+          .selects = op.kind == ReduceKind::kMax || op.kind == ReduceKind::kMin};
+}
+OperatorTraits traits(const ArgReduce& /*op*/) {
+  return {.pattern = Pattern::kReduce, .differentiable = false};
+}
+OperatorTraits traits(const CumSum& /*op*/) { return {.pattern = Pattern::kReduce}; }
+OperatorTraits traits(const Gather& op) {
+  return {.pattern = Pattern::kMove,
+          .layer = op.axis == 0 ? LayerKind::kTable : LayerKind::kNone,
+          .selects = true,
+          .inputs = kIndexedInputs};
+}
+OperatorTraits traits(const GatherElements& /*op*/) {
+  return {.pattern = Pattern::kMove, .selects = true, .inputs = kIndexedInputs};
+}
+OperatorTraits traits(const GatherND& /*op*/) {
+  return {.pattern = Pattern::kMove, .selects = true, .inputs = kIndexedInputs};
+}
+/// Whether elements that meet give a new number.
+bool combines(Scatter reduction) {
+  return reduction == Scatter::kAdd || reduction == Scatter::kMul;
+}
+OperatorTraits traits(const ScatterElements& op) {
+  return {.pattern = Pattern::kMove, .selects = !combines(op.reduction), .inputs = kIndexedInputs};
+}
+OperatorTraits traits(const ScatterND& op) {
+  return {.pattern = Pattern::kMove, .selects = !combines(op.reduction), .inputs = kIndexedInputs};
+}
+OperatorTraits traits(const OneHot& /*op*/) {
+  return {.pattern = Pattern::kMove, .selects = true, .inputs = {InputRole::kIndices}};
+}
+OperatorTraits traits(const TopK& /*op*/) {
+  return {.pattern = Pattern::kReduce, .differentiable = false};
+}
+OperatorTraits traits(const Pad& /*op*/) { return {.pattern = Pattern::kMove, .selects = true}; }
+OperatorTraits traits(const BroadcastTo& /*op*/) {
+  return {.pattern = Pattern::kMove, .selects = true};
+}
+OperatorTraits traits(const Tile& /*op*/) { return {.pattern = Pattern::kMove, .selects = true}; }
+OperatorTraits traits(const ReverseSequence& /*op*/) {
+  return {.pattern = Pattern::kMove, .selects = true, .inputs = kIndexedInputs};
+}
+OperatorTraits traits(const Resize& op) {
+  const bool copies = op.mode == Interpolation::kNearest;
+  const bool extrapolates = op.coordinates == Coordinates::kCropAndResize;
+  return {.pattern = copies ? Pattern::kMove : Pattern::kWindow,
+          .selects = copies && !extrapolates};
+}
+OperatorTraits traits(const GridSample& /*op*/) { return {.pattern = Pattern::kWindow}; }
+OperatorTraits traits(const Normalize& /*op*/) { return {.pattern = Pattern::kNormalize}; }
+OperatorTraits traits(const LocalNormalize& /*op*/) { return {.pattern = Pattern::kNormalize}; }
+
+/// @tparam A  Activation, const if the operator is
+template <typename A, typename Op>
+A* find_activation(Op& op) {
+  return std::visit(
+      [](auto& held) -> A* {
+        using Held = std::remove_cvref_t<decltype(held)>;
+        constexpr bool kIsFused = !std::same_as<Held, Unary> && !std::same_as<Held, Encode>;
+        if constexpr (kIsFused && requires { held.activation; }) {
+          return &held.activation;
+        } else {
+          return nullptr;
+        }
+      },
+      op);
+}
+
+/// @tparam E  the pointer to the encoding, const if the operator is
+template <typename E, typename Op>
+E* find_encoding(Op& op) {
+  return std::visit(
+      [](auto& held) -> E* {
+        if constexpr (requires { held.encoding; }) {
+          return &held.encoding;
+        } else if constexpr (requires { held.state_encoding; }) {
+          return &held.state_encoding;
+        } else {
+          return nullptr;
+        }
+      },
+      op);
+}
+
+}  // namespace
+
+OperatorTraits traits_of(const Operator& op) {
+  return std::visit([](const auto& held) { return traits(held); }, op);
+}
+
+InputRole input_role(const Operator& op, std::size_t input) {
+  const auto roles = traits_of(op).inputs;
+  return input < roles.size() ? roles[input] : InputRole::kData;
+}
+
+bool moves_elements(const Operator& op) { return traits_of(op).pattern == Pattern::kMove; }
+
+bool works_elementwise(const Operator& op) {
+  const Pattern pattern = traits_of(op).pattern;
+  return pattern == Pattern::kElementwise || pattern == Pattern::kConvert;
+}
+
+bool computes_sums(const Operator& op) {
+  const Pattern pattern = traits_of(op).pattern;
+  return pattern == Pattern::kProduct || pattern == Pattern::kNormalize ||
+         pattern == Pattern::kWindow;
+}
+
+bool is_layer(const Operator& op) { return traits_of(op).layer == LayerKind::kAffine; }
+
+bool is_table(const Operator& op) { return traits_of(op).layer == LayerKind::kTable; }
+
+std::vector<std::size_t> parameter_inputs(const Operator& op) {
+  const OperatorTraits known = traits_of(op);
+  if (known.layer == LayerKind::kTable) return {0};
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < known.inputs.size(); ++i) {
+    const InputRole role = known.inputs[i];
+    const bool is_parameter = role == InputRole::kWeights || role == InputRole::kBias ||
+                              role == InputRole::kScale || role == InputRole::kFactor;
+    if (is_parameter) found.push_back(i);
+  }
+  return found;
+}
+
+Activation* fused_activation(Operator& op) { return find_activation<Activation>(op); }
+
+const Activation* fused_activation(const Operator& op) {
+  return find_activation<const Activation>(op);
+}
+
+std::shared_ptr<const numerics::BasisEncoding>* activation_encoding(Operator& op) {
+  return find_encoding<std::shared_ptr<const numerics::BasisEncoding>>(op);
+}
+
+const std::shared_ptr<const numerics::BasisEncoding>* activation_encoding(const Operator& op) {
+  return find_encoding<const std::shared_ptr<const numerics::BasisEncoding>>(op);
+}
+
+ZeroPoints* zero_points(Operator& op) {
+  return std::visit(
+      [](auto& held) -> ZeroPoints* {
+        if constexpr (requires { held.zero_points; }) {
+          return &held.zero_points;
+        } else {
+          return nullptr;
+        }
+      },
+      op);
+}
+
+}  // namespace halftone::ir
