@@ -97,9 +97,14 @@ T apply_integer(BinaryKind kind, T a, T b) {
       return static_cast<T>(wide_a | wide_b);
     case BinaryKind::kXor:
       return static_cast<T>(wide_a ^ wide_b);
-    default:
-      return 0;
+    case BinaryKind::kEqual:
+    case BinaryKind::kLess:
+    case BinaryKind::kLessOrEqual:
+    case BinaryKind::kGreater:
+    case BinaryKind::kGreaterOrEqual:
+      break;  // see compare()
   }
+  return 0;
 }
 
 template <typename T>
@@ -115,9 +120,24 @@ bool compare(BinaryKind kind, T a, T b) {
       return a > b;
     case BinaryKind::kGreaterOrEqual:
       return a >= b;
-    default:
-      return false;
+    case BinaryKind::kAdd:
+    case BinaryKind::kSub:
+    case BinaryKind::kMul:
+    case BinaryKind::kDiv:
+    case BinaryKind::kMax:
+    case BinaryKind::kMin:
+    case BinaryKind::kPow:
+    case BinaryKind::kPRelu:
+    case BinaryKind::kMod:
+    case BinaryKind::kFmod:
+    case BinaryKind::kShiftLeft:
+    case BinaryKind::kShiftRight:
+    case BinaryKind::kAnd:
+    case BinaryKind::kOr:
+    case BinaryKind::kXor:
+      break;
   }
+  return false;
 }
 
 /// y = function(a, b) for every pair.
@@ -182,9 +202,20 @@ float apply(BinaryKind kind, float a, float b) {
     }
     case BinaryKind::kFmod:
       return std::fmod(a, b);
-    default:
+    case BinaryKind::kEqual:
+    case BinaryKind::kLess:
+    case BinaryKind::kLessOrEqual:
+    case BinaryKind::kGreater:
+    case BinaryKind::kGreaterOrEqual:
       return compare(kind, a, b) ? 1 : 0;
+    case BinaryKind::kShiftLeft:
+    case BinaryKind::kShiftRight:
+    case BinaryKind::kAnd:
+    case BinaryKind::kOr:
+    case BinaryKind::kXor:
+      break;  // of integers only
   }
+  return 0;
 }
 
 ValueType infer_types(const Binary& op, InputTypes inputs) {

@@ -105,15 +105,12 @@ ValueType infer_types(const Pool& op, InputTypes inputs) {
 Tensor evaluate(const Pool& op, InputTensors inputs) {
   Tensor result = output_tensor(op, inputs);
   if (result.size() == 0) return result;
-  switch (result.element()) {
-    case ElementType::kInt8:
-      pool<std::int8_t>(op, *inputs[0], result);
-      break;
-    case ElementType::kUint8:
-      pool<std::uint8_t>(op, *inputs[0], result);
-      break;
-    default:
-      pool<float>(op, *inputs[0], result);
+  if (result.element() == ElementType::kInt8) {
+    pool<std::int8_t>(op, *inputs[0], result);
+  } else if (result.element() == ElementType::kUint8) {
+    pool<std::uint8_t>(op, *inputs[0], result);
+  } else {
+    pool<float>(op, *inputs[0], result);
   }
   return result;
 }

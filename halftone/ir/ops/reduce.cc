@@ -52,9 +52,15 @@ double term(ReduceKind kind, double x, double largest) {
       return x * x;
     case ReduceKind::kLogSumExp:
       return x == largest ? 1 : std::exp(x - largest);
-    default:
-      return x;
+    case ReduceKind::kSum:
+    case ReduceKind::kMean:
+    case ReduceKind::kMax:
+    case ReduceKind::kMin:
+    case ReduceKind::kProd:
+    case ReduceKind::kLogSum:
+      break;
   }
+  return x;
 }
 
 double finished(ReduceKind kind, double sum, double largest, double count) {
@@ -67,9 +73,15 @@ double finished(ReduceKind kind, double sum, double largest, double count) {
       return std::log(sum);
     case ReduceKind::kLogSumExp:
       return largest + std::log(sum);
-    default:
-      return sum;
+    case ReduceKind::kSum:
+    case ReduceKind::kMax:
+    case ReduceKind::kMin:
+    case ReduceKind::kProd:
+    case ReduceKind::kL1:
+    case ReduceKind::kSumSquare:
+      break;
   }
+  return sum;
 }
 
 template <typename T>
@@ -100,7 +112,13 @@ void reduce_wrapping(const Reduce& op, const Tensor& x, std::span<T> y) {
       case ReduceKind::kL1:
         results[i] += value < T{0} ? std::uint64_t{0} - wide : wide;
         break;
-      default:
+      case ReduceKind::kSum:
+      case ReduceKind::kMean:
+      case ReduceKind::kMax:
+      case ReduceKind::kMin:
+      case ReduceKind::kL2:
+      case ReduceKind::kLogSum:
+      case ReduceKind::kLogSumExp:
         results[i] += wide;
     }
   });
