@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/ir/ops/traits.h"
 
 namespace halftone::formats {
 namespace {
@@ -111,10 +112,8 @@ ir::Activation activation_of_code(std::int64_t code) {
 }
 
 ir::Activation activation_after(const ir::Operator& op) {
-  if (const auto* layer = std::get_if<ir::FullyConnected>(&op)) return layer->activation;
-  if (const auto* conv = std::get_if<ir::Conv>(&op)) return conv->activation;
-  if (std::holds_alternative<ir::Gather>(op)) return {};
-  return std::get<ir::ConvTranspose>(op).activation;
+  const ir::Activation* fused = ir::fused_activation(op);
+  return fused == nullptr ? ir::Activation{} : *fused;
 }
 
 LowBitLayer take_apart(const ir::Graph& graph, const ir::Node& node) {

@@ -8,6 +8,7 @@
 #include "halftone/base/error.h"
 #include "halftone/formats/circle/constant_tensor.h"
 #include "halftone/formats/circle/listing.h"
+#include "halftone/ir/ops/traits.h"
 
 namespace halftone::formats::circle {
 namespace {
@@ -27,9 +28,15 @@ std::vector<std::int32_t> extents(const ir::Shape& shape, ir::Dim batch) {
   return result;
 }
 
-bool moves_elements(const ir::Operator& op) {
-  return std::holds_alternative<ir::Reshape>(op) || std::holds_alternative<ir::Transpose>(op) ||
-         std::holds_alternative<ir::Concat>(op) || std::holds_alternative<ir::Slice>(op);
+/// The inputs whose elements a node moves, as they are, to its output.
+std::vector<ir::ValueId> moved_inputs(const ir::Node& node) {
+  if (!ir::moves_elements(node.op) || !ir::traits_of(node.op).selects) return {};
+  std::vector<ir::ValueId> moved;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const bool is_data = ir::input_role(node.op, i) == ir::InputRole::kData;
+    if (is_data && node.inputs[i] != ir::kAbsent) moved.push_back(node.inputs[i]);
+  }
+  return moved;
 }
 
 }  // namespace
@@ -96,12 +103,11 @@ void Exporter::collect_quantization() {
   };
   for (const ir::NodeId id : order) {
     const ir::Node& node = graph_.node(id);
-    if (moves_elements(node.op)) spread(node.inputs[0], node.output);
+    for (const ir::ValueId input : moved_inputs(node)) spread(input, node.output);
   }
   for (auto id = order.rbegin(); id != order.rend(); ++id) {
     const ir::Node& node = graph_.node(*id);
-    if (!moves_elements(node.op)) continue;
-    for (const ir::ValueId input : node.inputs) spread(node.output, input);
+    for (const ir::ValueId input : moved_inputs(node)) spread(node.output, input);
   }
 }
 

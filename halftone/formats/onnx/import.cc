@@ -14,6 +14,7 @@
 #include "halftone/formats/onnx/node_builder.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/subgraph.h"
+#include "halftone/ir/ops/traits.h"
 #include "halftone/ir/verify.h"
 
 namespace halftone::formats {
@@ -235,12 +236,7 @@ bool takes_infinity(const ir::Operator& op, bool negative) {
     return binary->kind == ir::BinaryKind::kMax || binary->kind == ir::BinaryKind::kMin ||
            (binary->kind == ir::BinaryKind::kAdd && negative) || ir::is_comparison(binary->kind);
   }
-  return std::holds_alternative<ir::Where>(op) || std::holds_alternative<ir::Pad>(op) ||
-         std::holds_alternative<ir::BroadcastTo>(op) || std::holds_alternative<ir::Tile>(op) ||
-         std::holds_alternative<ir::Concat>(op) || std::holds_alternative<ir::Slice>(op) ||
-         std::holds_alternative<ir::Gather>(op) || std::holds_alternative<ir::Reshape>(op) ||
-         std::holds_alternative<ir::ScatterElements>(op) ||
-         std::holds_alternative<ir::ScatterND>(op);
+  return ir::moves_elements(op);
 }
 
 bool may_be_infinite(const ir::Graph& graph, ir::ValueId id, bool negative) {

@@ -306,6 +306,18 @@ TEST(ImportOnnx, MasksMayBeInfinite) {
               ElementsAre(1, -infinity));
 }
 
+TEST(ImportOnnx, OperatorsThatMoveElementsMayReadInfinities) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  TestModel model;
+  model.input("i", {1, 1}, onnx_pb::TensorProto::INT64).output("y");
+  model.floats("mask", {2, 1}, {0, -infinity});
+  model.node("GatherElements", {"mask", "i"}, {"y"});
+  const std::vector<std::int64_t> second = {1};
+  EXPECT_THAT(numbers(run_by_definition(model.import(),
+                                        list(ir::test::tensor<std::int64_t>({1, 1}, second)))[0]),
+              ElementsAre(-infinity));
+}
+
 TEST(ImportOnnx, ShapesBeyondReasonAreRefusedBeforeAnythingIsAllocated) {
   TestModel huge;
   huge.input("x", {-1, std::int64_t{1} << 41}).output("x");

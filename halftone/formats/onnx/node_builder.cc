@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "halftone/base/error.h"
+#include "halftone/ir/ops/traits.h"
 
 namespace halftone::formats::onnx {
 namespace {
@@ -13,39 +14,28 @@ using onnx_pb::AttributeProto;
 
 constexpr ir::Dim kMaxExtent = ir::Dim{1} << 40;
 
-template <typename... Ops>
-bool is_one_of(const ir::Operator& op) {
-  return (std::holds_alternative<Ops>(op) || ...);
-}
-
-/// Operators that take integers of 8 bits as well.
-bool is_product(const ir::Operator& op) {
-  return is_one_of<ir::MatMul, ir::FullyConnected, ir::Conv>(op);
-}
-
-/// Operators that compute on numbers, and only on float32.
+/// Whether an operator computes on numbers, and only on float32.
 bool is_arithmetic(const ir::Operator& op) {
   if (const auto* unary = std::get_if<ir::Unary>(&op)) {
     const ir::ActivationKind kind = unary->activation.kind;
     return kind != ir::ActivationKind::kAbs && kind != ir::ActivationKind::kNeg &&
            kind != ir::ActivationKind::kSign && kind != ir::ActivationKind::kNot;
   }
-  return is_product(op) || is_one_of<ir::ConvTranspose, ir::Pool, ir::Softmax, ir::QuantizeLinear,
-                                     ir::Normalize, ir::LocalNormalize, ir::GridSample>(op);
+  return ir::computes_sums(op) || std::holds_alternative<ir::QuantizeLinear>(op);
 }
 
-/// Operators worth carrying out during the import: their cost is that of their output or input.
-/// Dequantized weights stay operators, so that what the file holds in integers stays in integers.
+/// Whether an operator is worth carrying out during the import: it costs no more than reading its
+/// input and writing its output. Dequantized weights stay operators, so that integers of the file
+/// stay integers.
 bool is_foldable(const ir::Operator& op) {
-  return is_one_of<ir::Unary, ir::Binary, ir::Where, ir::Cast, ir::Reshape, ir::Transpose,
-                   ir::Concat, ir::Slice, ir::QuantizeLinear, ir::Reduce, ir::ArgReduce, ir::CumSum,
-                   ir::Gather, ir::GatherElements, ir::GatherND, ir::ScatterElements, ir::ScatterND,
-                   ir::OneHot, ir::TopK, ir::Pad, ir::BroadcastTo, ir::Tile>(op);
+  const ir::Pattern pattern = ir::traits_of(op).pattern;
+  return pattern == ir::Pattern::kMove || pattern == ir::Pattern::kElementwise ||
+         pattern == ir::Pattern::kReduce || std::holds_alternative<ir::QuantizeLinear>(op);
 }
 
-/// Those whose inputs may be larger than their output.
+/// Whether the input of an operator may be larger than its output.
 bool costs_its_input(const ir::Operator& op) {
-  return is_one_of<ir::Reduce, ir::ArgReduce, ir::TopK>(op);
+  return ir::traits_of(op).pattern == ir::Pattern::kReduce;
 }
 
 bool holds_field(const AttributeProto& attribute, AttributeProto::AttributeType type) {
@@ -304,11 +294,12 @@ ir::ValueId NodeBuilder::emit(ir::Operator op, std::vector<ir::ValueId> inputs,
   std::vector<const ir::ValueType*> types;
   const bool integers = inputs.size() > 1 && inputs[1] != ir::kAbsent &&
                         ir::are_integers(type(inputs[0]), type(inputs[1]));
-  for (const ir::ValueId id : inputs) {
-    types.push_back(id == ir::kAbsent ? nullptr : &type(id));
-    if (id != ir::kAbsent && is_arithmetic(op) && !(integers && is_product(op)) &&
-        type(id).encoding.element != ir::ElementType::kFloat32) {
-      unsupported("computes on " + type(id).to_string() + ", expected float32");
+  const bool needs_float = is_arithmetic(op) && !(integers && ir::zero_points(op) != nullptr);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    types.push_back(inputs[i] == ir::kAbsent ? nullptr : &type(inputs[i]));
+    const bool is_number = types[i] != nullptr && ir::input_role(op, i) != ir::InputRole::kIndices;
+    if (needs_float && is_number && types[i]->encoding.element != ir::ElementType::kFloat32) {
+      unsupported("computes on " + types[i]->to_string() + ", expected float32");
     }
   }
   const ir::ValueType result = ir::infer_output(op, types);

@@ -5,6 +5,7 @@
 #include "halftone/formats/circle/constant_tensor.h"
 #include "halftone/formats/circle/custom_options.h"
 #include "halftone/formats/circle/exporter.h"
+#include "halftone/ir/ops/traits.h"
 
 namespace halftone::formats::circle {
 namespace {
@@ -64,7 +65,7 @@ void export_custom(Exporter& exporter, const ir::Node& node, const LowBitLayer& 
   } else {
     inputs[3] = exporter.tensor(layer.weights_id);
   }
-  const bool is_table = std::holds_alternative<ir::Gather>(node.op);
+  const bool is_table = ir::is_table(node.op);
   if (is_table || std::holds_alternative<ir::FullyConnected>(node.op)) {
     exporter.add_custom(std::string(is_table ? kCustomGatherName : kCustomName), std::move(inputs),
                         node.output, write_custom_options(fields_of(exporter.graph(), node)));

@@ -8,6 +8,7 @@
 #include "halftone/formats/circle/exporter.h"
 #include "halftone/formats/circle/lower.h"
 #include "halftone/formats/low_bit_layer.h"
+#include "halftone/ir/ops/traits.h"
 
 namespace halftone::formats::circle {
 namespace {
@@ -37,6 +38,7 @@ class NodeExport {
   void operator()(const ir::MatMul& op) const;
   void operator()(const ir::Where& /*op*/) const { add(OperatorCode::kSelectV2); }
   void operator()(const ir::Reduce& op) const;
+  void operator()(const ir::CumSum& op) const;
   void operator()(const ir::Pad& op) const;
   void operator()(const ir::Tile& op) const;
   void operator()(const ir::Gather& op) const;
@@ -134,9 +136,13 @@ void NodeExport::operator()(const ir::Binary& op) const {
       return add(OperatorCode::kGreater);
     case ir::BinaryKind::kGreaterOrEqual:
       return add(OperatorCode::kGreaterEqual);
-    default:
-      fail(ErrorKind::kUnsupported, "no such operator in the file");
+    case ir::BinaryKind::kFmod:
+    case ir::BinaryKind::kShiftLeft:
+    case ir::BinaryKind::kShiftRight:
+    case ir::BinaryKind::kXor:
+      break;
   }
+  fail(ErrorKind::kUnsupported, "no such operator in the file");
 }
 
 void NodeExport::operator()(const ir::Cast& op) const {
@@ -169,14 +175,27 @@ void NodeExport::operator()(const ir::Reduce& op) const {
         return OperatorCode::kReduceMin;
       case ir::ReduceKind::kProd:
         return OperatorCode::kReduceProd;
-      default:
-        fail(ErrorKind::kUnsupported, "no such operator in the file");
+      case ir::ReduceKind::kL1:
+      case ir::ReduceKind::kL2:
+      case ir::ReduceKind::kSumSquare:
+      case ir::ReduceKind::kLogSum:
+      case ir::ReduceKind::kLogSumExp:
+        break;
     }
+    fail(ErrorKind::kUnsupported, "no such operator in the file");
   }();
   schema::ReducerOptionsT options;
   options.keep_dims = op.keep_dims;
   const std::vector<std::int64_t> axes(op.axes.begin(), op.axes.end());
   add(code, united(options), {exporter_.integers(axes)});
+}
+
+void NodeExport::operator()(const ir::CumSum& op) const {
+  schema::CumsumOptionsT options;
+  options.exclusive = op.exclusive;
+  options.reverse = op.reverse;
+  const std::vector<std::int64_t> axis = {static_cast<std::int64_t>(op.axis)};
+  add(OperatorCode::kCumsum, united(options), {exporter_.integers(axis)});
 }
 
 void NodeExport::operator()(const ir::Pad& op) const {
@@ -296,11 +315,7 @@ namespace {
 
 /// What computes with codes themselves stands between conversions in files.
 bool computes_with_codes(const ir::Graph& graph, const ir::Node& node) {
-  const bool computes =
-      std::holds_alternative<ir::FullyConnected>(node.op) ||
-      std::holds_alternative<ir::MatMul>(node.op) || std::holds_alternative<ir::Conv>(node.op) ||
-      std::holds_alternative<ir::Pool>(node.op) || std::holds_alternative<ir::Softmax>(node.op);
-  return computes && ir::are_codes(graph.value(node.inputs[0]).type);
+  return ir::computes_sums(node.op) && ir::are_codes(graph.value(node.inputs[0]).type);
 }
 
 }  // namespace

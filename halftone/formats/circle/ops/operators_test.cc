@@ -225,6 +225,8 @@ std::vector<Case> extending_cases() {
   return {node("ReduceMean", ir::Reduce{ir::ReduceKind::kMean, {1, 2}, true}),
           node("ReduceSum", ir::Reduce{ir::ReduceKind::kSum, {1}, false}),
           node("ReduceMax", ir::Reduce{ir::ReduceKind::kMax, {2}, false}),
+          node("CumSum", ir::CumSum{1}),
+          node("CumSumReverse", ir::CumSum{2, true, true}),
           node("Pad", ir::Pad{ir::PadMode::kConstant, {0, 1, 0}, {0, 2, 3}}),
           node("PadReflect", ir::Pad{ir::PadMode::kReflect, {0, 1, 0}, {0, 2, 3}}),
           node("Tile", ir::Tile{{1, 2, 3}}),

@@ -5,6 +5,7 @@
 
 #include "halftone/formats/onnx/exporter.h"
 #include "halftone/formats/onnx/tensors.h"
+#include "halftone/ir/ops/traits.h"
 
 namespace halftone::formats::onnx {
 namespace {
@@ -70,9 +71,22 @@ std::string binary_operator(Exporter& exporter, ir::BinaryKind kind, const ir::V
       if (type.is_dense(ir::ElementType::kBool)) return name;
       exporter.require_opset(18);
       return "Bitwise" + name;
-    default:
-      return name;
+    case ir::BinaryKind::kAdd:
+    case ir::BinaryKind::kSub:
+    case ir::BinaryKind::kMul:
+    case ir::BinaryKind::kDiv:
+    case ir::BinaryKind::kMax:
+    case ir::BinaryKind::kMin:
+    case ir::BinaryKind::kPow:
+    case ir::BinaryKind::kPRelu:
+    case ir::BinaryKind::kEqual:
+    case ir::BinaryKind::kLess:
+    case ir::BinaryKind::kLessOrEqual:
+    case ir::BinaryKind::kGreater:
+    case ir::BinaryKind::kGreaterOrEqual:
+      break;
   }
+  return name;
 }
 
 void export_clip(Exporter& exporter, float low, float high, const std::string& input,
@@ -241,13 +255,8 @@ void export_operator(Exporter& exporter, const Node& node, const ir::DequantizeL
 /// What computes with codes of 8 bits, but for comparing them, stands between conversions in ONNX.
 bool computes_with_codes(const Exporter& exporter, const Node& node) {
   if (node.inputs.empty() || node.inputs[0] == ir::kAbsent) return false;
-  const auto* pool = std::get_if<ir::Pool>(&node.op);
-  const bool computes = std::holds_alternative<ir::FullyConnected>(node.op) ||
-                        std::holds_alternative<ir::MatMul>(node.op) ||
-                        std::holds_alternative<ir::Conv>(node.op) ||
-                        std::holds_alternative<ir::Softmax>(node.op) ||
-                        (pool != nullptr && pool->kind == ir::PoolKind::kAverage);
-  return computes && ir::are_codes(exporter.type(node.inputs[0]));
+  return ir::computes_sums(node.op) && !ir::traits_of(node.op).selects &&
+         ir::are_codes(exporter.type(node.inputs[0]));
 }
 
 }  // namespace
