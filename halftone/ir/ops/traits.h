@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known about an operator besides its shape rule and its meaning. Passes, importers,
-// exporters, gradients and training ask here instead of listing operator types of their own.
+// What is known about an operator besides its shape rule and its meaning. Ask here instead of
+// listing operator types.
 #pragma once
 
 #include <array>
