@@ -11,8 +11,10 @@
 #include "halftone/kernels/conv/bit_conv.h"
 #include "halftone/kernels/conv/byte_conv.h"
 #include "halftone/kernels/conv/depthwise_conv.h"
+#include "halftone/kernels/conv/float_conv.h"
 #include "halftone/kernels/conv/int8_conv.h"
 #include "halftone/kernels/dense/cholesky.h"
+#include "halftone/kernels/dense/float_matmul.h"
 #include "halftone/kernels/dense/matmul.h"
 #include "halftone/kernels/encode/encode.h"
 #include "halftone/kernels/encode/quantize_rows.h"
@@ -256,6 +258,38 @@ TEST_P(SameBits, ActivationsOfRecentNetworks) {
   elu(x, 1.7F, 1.1F, y);
   add(hash, y);
   EXPECT_EQ(hash.value(), 0xfa25454ab595a617u);
+}
+
+TEST_P(SameBits, FloatMatmul) {
+  Random random(50);
+  const auto x = uniform_floats(random, kRows * kInputs);
+  const auto w = uniform_floats(random, kOutputs * kInputs);
+  auto y = uniform_floats(random, kRows * kOutputs);
+  const FloatMatmulWeights weights(MatrixView<const float>(w, kOutputs, kInputs));
+  float_matmul(MatrixView<const float>(x, kRows, kInputs), weights,
+               MatrixView<float>(y, kRows, kOutputs));
+  EXPECT_EQ(checksum(y), 0x94b562be98a4f792u);
+}
+
+/// The outputs of a convolution of uniform numbers.
+std::vector<float> same_bits_float_conv(const ConvShape& shape, Random& random) {
+  const auto x = uniform_floats(random, shape.num_pixels() * shape.channels);
+  const auto w = uniform_floats(random, shape.outputs * shape.inputs());
+  const FloatConvWeights weights(shape, w, uniform_floats(random, shape.outputs));
+  AlignedBuffer scratch(weights.scratch_bytes());
+  std::vector<float> y(shape.num_pixels() * shape.outputs);
+  float_conv(x.data(), weights, {0, shape.num_lines()}, scratch.bytes(),
+             MatrixView<float>(y, shape.num_pixels(), shape.outputs));
+  return y;
+}
+
+TEST_P(SameBits, FloatConv) {
+  Random random(51);
+  ConvShape shape = same_bits_conv();
+  const auto dense = same_bits_float_conv(shape, random);
+  shape.channels = kOutputs;
+  shape.groups = kOutputs;
+  EXPECT_EQ(checksum(dense, same_bits_float_conv(shape, random)), 0xa056465710ee9b6fu);
 }
 
 HALFTONE_INSTANTIATE_PER_TARGET(SameBits);

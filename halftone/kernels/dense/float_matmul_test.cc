@@ -43,6 +43,46 @@ TEST_P(FloatMatmul, MatchesReferenceForEveryNumberOfInputsAndRows) {
   for (std::size_t rows = 0; rows <= 9; ++rows) expect_float_matmul_matches({rows, 20, 96}, random);
 }
 
+TEST_P(FloatMatmul, ContinuesLongSumsBlockByBlock) {
+  Random random(33);
+  for (const std::size_t rows : {1U, 7U, 100U, 197U}) {
+    expect_float_matmul_matches({rows, 600, 35}, random);
+  }
+}
+
+TEST_P(FloatMatmul, ComputesOnlyTheOutputsOfItsPanels) {
+  Random random(34);
+  const auto x = numerics::random_floats(random, 9 * 20);
+  const auto w = numerics::random_floats(random, 75 * 20);
+  const MatrixView<const float> rows(x, 9, 20);
+  const FloatMatmulWeights weights(MatrixView<const float>(w, 75, 20));
+  const auto start = numerics::random_floats(random, 9 * 75);
+  auto whole = start;
+  float_matmul(rows, weights, MatrixView<float>(whole, 9, 75));
+  for (std::size_t end = 0; end <= 5; ++end) {
+    auto y = start;
+    float_matmul(rows, weights.panels(), {end / 2, end}, MatrixView<float>(y, 9, 75));
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      const std::size_t panel = i % 75 / FloatPanels::kOutputs;
+      EXPECT_EQ(y[i], panel >= end / 2 && panel < end ? whole[i] : start[i]) << i << ", " << end;
+    }
+  }
+}
+
+TEST(FloatPanels, AreTheSameForWeightsThatLieTheOtherWayRound) {
+  Random random(35);
+  for (const std::size_t outputs : {0U, 1U, 15U, 16U, 17U, 40U}) {
+    const auto w = numerics::random_floats(random, outputs * 9);
+    std::vector<float> turned(w.size());
+    for (std::size_t i = 0; i < w.size(); ++i) turned[i % 9 * outputs + i / 9] = w[i];
+    std::vector<float> panels(FloatPanels::floats_for(outputs, 9), -1.0F);
+    std::vector<float> turned_panels(panels.size(), -2.0F);
+    pack_float_panels(MatrixView<const float>(w, outputs, 9), panels);
+    pack_transposed_float_panels(MatrixView<const float>(turned, 9, outputs), turned_panels);
+    EXPECT_EQ(panels, turned_panels) << outputs;
+  }
+}
+
 TEST_P(FloatMatmul, WorksOnRowsFurtherApart) {
   Random random(32);
   const auto x = numerics::random_floats(random, 3 * 20);

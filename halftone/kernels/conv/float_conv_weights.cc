@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <string>
+
+#include "halftone/base/error.h"
+#include "halftone/kernels/conv/float_conv.h"
+
+namespace halftone::kernels {
+namespace {
+
+bool has_padding(const ConvShape& shape) {
+  return std::ranges::any_of(shape.axes, [](const ConvAxis& axis) {
+    const std::size_t seen =
+        axis.output == 0
+            ? 0
+            : (axis.output - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1;
+    return axis.pad_before != 0 || seen > axis.input;
+  });
+}
+
+/// Rows of a whole image as a strip.
+ConvStrip image_strip(const ConvShape& shape) {
+  const auto& [z, y, x] = shape.axes;
+  return {y.output, z.input, y.input, x.input};
+}
+
+/// @param strip  what the windows are read from
+std::vector<FloatRun> runs_of(const ConvShape& shape, const ConvStrip& strip) {
+  const auto& [z, y, x] = shape.axes;
+  // Neighbouring taps of all channels follow each other.
+  const bool joins_taps = shape.groups == 1 && x.dilation == 1;
+  const std::size_t step = joins_taps ? x.kernel : 1;
+  std::vector<FloatRun> runs;
+  for (std::size_t tap = 0; tap < shape.taps(); tap += step) {
+    const std::size_t slice = tap / x.kernel / y.kernel * z.dilation;
+    const std::size_t row = slice * strip.rows + tap / x.kernel % y.kernel * y.dilation;
+    const std::size_t pixel = row * strip.width + tap % x.kernel * x.dilation;
+    append_run(pixel * shape.channels, step * shape.group_channels(), runs);
+  }
+  return runs;
+}
+
+}  // namespace
+
+FloatConvWeights::FloatConvWeights(const ConvShape& shape, std::span<const float> weights,
+                                   std::span<const float> bias)
+    : shape_((shape.check(), shape)),
+      is_depthwise_(shape.groups == shape.channels && shape.groups == shape.outputs),
+      // A vector of channels may reach beyond the last one of an image.
+      reads_image_(!has_padding(shape) && !(is_depthwise_ && shape.channels % FloatPanels::kOutputs)),
+      strip_(reads_image_ ? image_strip(shape)
+                          : plan_strip(shape, shape.channels * sizeof(float))),
+      runs_(runs_of(shape, strip_)),
+      bias_(bias.begin(), bias.end()) {
+  HALFTONE_ASSERT(weights.size() == shape.outputs * shape.inputs());
+  const std::size_t sets = is_depthwise_ ? 1 : shape.groups;
+  const std::size_t outputs = shape.outputs / sets;
+  const std::size_t floats = FloatPanels::floats_for(outputs, shape.inputs());
+  panels_ = AlignedBuffer(sets * floats * sizeof(float));
+  for (std::size_t s = 0; s < sets; ++s) {
+    const std::size_t count = outputs * shape.inputs();
+    pack_float_panels({weights.subspan(s * count, count), outputs, shape.inputs()},
+                      panels_.as<float>().subspan(s * floats, floats));
+  }
+}
+
+FloatPanels FloatConvWeights::panels(std::size_t group) const {
+  const std::size_t outputs = is_depthwise_ ? shape_.outputs : shape_.group_outputs();
+  const std::size_t floats = FloatPanels::floats_for(outputs, shape_.inputs());
+  return {panels_.as<float>().data() + group * floats, outputs, shape_.inputs()};
+}
+
+std::size_t FloatConvWeights::scratch_bytes() const {
+  if (reads_image_) return 0;
+  return AlignedBuffer::rounded_up(
+      (strip_.pixels() * shape_.channels + FloatPanels::kOutputs) * sizeof(float));
+}
+
+}  // namespace halftone::kernels

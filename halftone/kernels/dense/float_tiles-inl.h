@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// What float_matmul.cc and float_conv.cc share, once per target: tiles of rows and outputs whose
+// sums stay in registers. Vectors lie across outputs, so that the order of a sum does not depend on
+// their length; multiplications and additions stay separate, so that every target rounds alike.
+#if defined(HALFTONE_KERNELS_FLOAT_TILES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HALFTONE_KERNELS_FLOAT_TILES_INL_H_
+#undef HALFTONE_KERNELS_FLOAT_TILES_INL_H_
+#else
+#define HALFTONE_KERNELS_FLOAT_TILES_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+#include "halftone/kernels/block_range.h"
+#include "halftone/kernels/dense/float_panels.h"
+#include "halftone/kernels/keep-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halftone::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// What the inputs of a weight are.
+enum class FloatInputs {
+  kShared,     ///< one number, for all outputs of a panel
+  kByChannel,  ///< one number for each output, next to each other
+};
+
+/// A product y[r, o] += sum_k x[r][k] w[o, k], in the order of k.
+struct FloatProduct {
+  std::span<const float* const> x;  ///< [rows] where a row's inputs begin
+  std::span<const FloatRun> runs;   ///< which of them the weights multiply, in the order of these
+  FloatPanels weights;
+  std::size_t done;     ///< inputs of the weights that come before those of the runs
+  MatrixView<float> y;  ///< [rows, outputs]
+};
+
+using FloatTag = hn::CappedTag<float, FloatPanels::kOutputs>;
+/// Vectors of a panel.
+constexpr std::size_t kPanelVectors = FloatPanels::kOutputs / hn::MaxLanes(FloatTag());
+/// Rows of a tile: sums of 12 vectors beside those they are made of, or of 8 with long latencies.
+constexpr std::size_t kTileRows = kPanelVectors == 1 ? 8 : kPanelVectors == 2 ? 6 : 3;
+/// Panels of a tile of one row: 8 sums hide the latency of an addition.
+constexpr std::size_t kWidePanels = kPanelVectors < 8 ? 8 / kPanelVectors : 1;
+/// Rows whose inputs stay in the second-level cache while panels pass by.
+constexpr std::size_t kBlockRows = 96;
+
+/// The part of a product that a tile computes.
+struct FloatTile {
+  const float* const* x;
+  std::span<const FloatRun> runs;
+  const float* weights;
+  std::size_t panel_floats;  ///< from one panel to the next
+  std::size_t first;         ///< where the inputs begin, beside the offsets of the runs
+  float* y;
+  std::size_t stride;
+};
+
+/// kRows rows of kPanels whole panels.
+template <FloatInputs kInputs, std::size_t kRows, std::size_t kPanels>
+HWY_NOINLINE void AddTile(const FloatTile& tile) {
+  constexpr std::size_t kVectors = kPanels * kPanelVectors;
+  const FloatTag d;
+  const std::size_t lanes = hn::Lanes(d);
+  const std::size_t panel_floats = tile.panel_floats;
+  const float* HWY_RESTRICT w = tile.weights;
+  const float* HWY_RESTRICT x[kRows];
+  hn::Vec<FloatTag> sums[kRows][kVectors];
+  for (std::size_t r = 0; r < kRows; ++r) {
+    x[r] = tile.x[r] + tile.first;
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      sums[r][v] = hn::LoadU(d, tile.y + r * tile.stride + v * lanes);
+    }
+  }
+  for (const FloatRun& run : tile.runs) {
+    const std::size_t end = std::size_t{run.offset} + run.length;
+    for (std::size_t k = run.offset; k < end; ++k, w += FloatPanels::kOutputs) {
+      hn::Vec<FloatTag> weights[kVectors];
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        const float* from = w + v / kPanelVectors * panel_floats + v % kPanelVectors * lanes;
+        weights[v] = Keep(hn::LoadU(d, from));
+      }
+      for (std::size_t r = 0; r < kRows; ++r) {
+        if constexpr (kInputs == FloatInputs::kByChannel) {
+          for (std::size_t v = 0; v < kVectors; ++v) {
+            const auto input = hn::LoadU(d, x[r] + k + v * lanes);
+            sums[r][v] = Keep(hn::Add(sums[r][v], hn::Mul(input, weights[v])));
+          }
+        } else {
+          const auto input = hn::Set(d, x[r][k]);
+          for (std::size_t v = 0; v < kVectors; ++v) {
+            sums[r][v] = Keep(hn::Add(sums[r][v], hn::Mul(input, weights[v])));
+          }
+        }
+      }
+    }
+  }
+  for (std::size_t r = 0; r < kRows; ++r) {
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      hn::StoreU(sums[r][v], d, tile.y + r * tile.stride + v * lanes);
+    }
+  }
+}
+
+/// Up to kRows rows of a panel.
+template <FloatInputs kInputs, std::size_t kRows = kTileRows>
+HWY_INLINE void AddRows(const FloatTile& tile, std::size_t rows) {
+  if constexpr (kRows > 1) {
+    if (rows < kRows) return AddRows<kInputs, kRows - 1>(tile, rows);
+  }
+  AddTile<kInputs, kRows, 1>(tile);
+}
+
+/// Up to kTileRows rows of a panel that ends beyond the last output.
+template <FloatInputs kInputs>
+HWY_INLINE void AddPartOfPanel(FloatTile tile, std::size_t rows, std::size_t width) {
+  constexpr std::size_t kOutputs = FloatPanels::kOutputs;
+  alignas(64) float whole[kTileRows * kOutputs] = {};
+  float* y = tile.y;
+  for (std::size_t r = 0; r < rows; ++r) {
+    std::memcpy(whole + r * kOutputs, y + r * tile.stride, width * sizeof(float));
+  }
+  const std::size_t stride = tile.stride;
+  tile.y = whole;
+  tile.stride = kOutputs;
+  AddRows<kInputs>(tile, rows);
+  for (std::size_t r = 0; r < rows; ++r) {
+    std::memcpy(y + r * stride, whole + r * kOutputs, width * sizeof(float));
+  }
+}
+
+/// All rows of a panel, in tiles of about the same height.
+template <FloatInputs kInputs>
+HWY_INLINE void AddPanel(const FloatProduct& product, FloatTile tile, std::size_t width) {
+  const std::size_t rows = product.x.size();
+  const std::size_t tiles = (rows + kTileRows - 1) / kTileRows;
+  float* y = tile.y;
+  for (std::size_t t = 0; t < tiles; ++t) {
+    const std::size_t begin = rows * t / tiles;
+    const std::size_t count = rows * (t + 1) / tiles - begin;
+    tile.x = product.x.data() + begin;
+    tile.y = y + begin * tile.stride;
+    if (width >= FloatPanels::kOutputs) {
+      AddRows<kInputs>(tile, count);
+    } else {
+      AddPartOfPanel<kInputs>(tile, count, width);
+    }
+  }
+}
+
+/// As many runs as stay in the first-level cache together with a panel of their weights.
+HWY_INLINE std::size_t RunsOfBlock(std::span<const FloatRun> runs, std::size_t& inputs) {
+  constexpr std::size_t kBlockInputs = 384;
+  std::size_t count = 0;
+  inputs = 0;
+  while (count < runs.size() && (count == 0 || inputs + runs[count].length <= kBlockInputs)) {
+    inputs += runs[count++].length;
+  }
+  return count;
+}
+
+/// Some panels of a product of at most kBlockRows rows.
+/// @param first  where the inputs of panel 0 begin, beside the offsets of the runs
+template <FloatInputs kInputs>
+HWY_INLINE void AddProduct(const FloatProduct& product, std::size_t first, BlockRange panels) {
+  constexpr std::size_t kOutputs = FloatPanels::kOutputs;
+  const std::size_t outputs = product.weights.outputs;
+  std::span<const FloatRun> runs = product.runs;
+  for (std::size_t done = product.done; !runs.empty();) {
+    std::size_t inputs = 0;
+    const std::size_t count = RunsOfBlock(runs, inputs);
+    for (std::size_t p = panels.begin; p < panels.end;) {
+      FloatTile tile{product.x.data(),
+                     runs.first(count),
+                     product.weights.panel(p) + done * kOutputs,
+                     product.weights.panel_floats(),
+                     first,
+                     product.y.data_handle() + p * kOutputs,
+                     product.y.stride()};
+      if constexpr (kInputs == FloatInputs::kByChannel) {
+        tile.first += p * kOutputs;
+      } else if (product.x.size() == 1 && p + kWidePanels <= panels.end &&
+                 (p + kWidePanels) * kOutputs <= outputs) {
+        AddTile<kInputs, 1, kWidePanels>(tile);
+        p += kWidePanels;
+        continue;
+      }
+      AddPanel<kInputs>(product, tile, outputs - p * kOutputs);
+      ++p;
+    }
+    done += inputs;
+    runs = runs.subspan(count);
+  }
+}
+
+}  // namespace halftone::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // HALFTONE_KERNELS_FLOAT_TILES_INL_H_
