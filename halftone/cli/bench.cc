@@ -26,6 +26,7 @@ struct BenchOptions {
   double seconds = 0.5;
   bool explain = false;
   bool int8_activations = true;
+  runtime::FloatOrder float_order = runtime::FloatOrder::kFastest;
 };
 
 /// The samples of a run. @throws Error kUsage for another number than a network is fixed to
@@ -46,8 +47,9 @@ void run(const BenchOptions& options, const Machine& machine) {
   const spmd::Devices devices = machine.devices(options.devices);
   const int threads_each = std::max(1, num_threads() / static_cast<int>(devices.num_local()));
   const auto shares = with_context(options.model, [&] {
-    return runtime::plan_shares(graph, {batch, threads_each, options.int8_activations},
-                                devices.size());
+    return runtime::plan_shares(
+        graph, {batch, threads_each, options.int8_activations, options.float_order},
+        devices.size());
   });
   const runtime::Profile profile =
       runtime::profile(shares, devices, {.min_seconds = options.seconds});
@@ -78,6 +80,7 @@ void add_bench(CLI::App& app, Action& action) {
       ->capture_default_str();
   verb->add_flag("--explain", options->explain, "Say why each kernel was chosen");
   add_activation_option(*verb, options->int8_activations);
+  add_float_order_option(*verb, options->float_order);
   verb->final_callback([options, &action] {
     action = [options](const Machine& machine) { run(*options, machine); };
   });

@@ -64,6 +64,17 @@ void add_activation_option(CLI::App& verb, bool& int8_activations) {
                 "Never round float32 activations to 8 bits, as layers with encoded weights may");
 }
 
+void add_float_order_option(CLI::App& verb, runtime::FloatOrder& order) {
+  const auto set = [&order](const std::string& name) {
+    order = name == "fixed" ? runtime::FloatOrder::kFixed : runtime::FloatOrder::kFastest;
+  };
+  verb.add_option_function<std::string>(
+          "--float-order", set,
+          "Order in which float32 layers add: fastest, or fixed: the same bits on every processor")
+      ->check(CLI::IsMember({"fastest", "fixed"}))
+      ->default_str("fastest");
+}
+
 void add_data_options(CLI::App& verb, DataOptions& data, const std::string& default_split) {
   data.split = default_split;
   verb.add_option("--data", data.path,

@@ -16,6 +16,7 @@
 #include "halftone/data/dataset.h"
 #include "halftone/ir/graph.h"
 #include "halftone/passes/fold_constants.h"
+#include "halftone/runtime/kernel.h"
 #include "halftone/spmd/devices.h"
 #include "halftone/spmd/mpi.h"
 
@@ -83,6 +84,8 @@ CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& de
 CLI::Validator some_path();
 /// --float-activations, which turns `int8_activations` off.
 void add_activation_option(CLI::App& verb, bool& int8_activations);
+/// --float-order, which says in which order float32 layers add.
+void add_float_order_option(CLI::App& verb, runtime::FloatOrder& order);
 void add_data_options(CLI::App& verb, DataOptions& data, const std::string& default_split);
 
 void add_recipe_options(CLI::App& verb, RecipeOptions& recipe);

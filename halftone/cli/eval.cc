@@ -15,6 +15,7 @@ struct EvalOptions {
   std::string model;
   std::string reference;
   bool int8_activations = true;
+  runtime::FloatOrder float_order = runtime::FloatOrder::kFastest;
 };
 
 void run(const EvalOptions& options, const Machine& machine) {
@@ -28,7 +29,7 @@ void run(const EvalOptions& options, const Machine& machine) {
     return compress::evaluate(
         graph, data, reference ? &*reference : nullptr,
         {options.data.batch, progress.sink(), options.model, options.reference,
-         options.int8_activations, machine.devices(options.data.devices)});
+         options.int8_activations, machine.devices(options.data.devices), options.float_order});
   }();
   std::cout << (options.common.json ? report::to_json(evaluation) : report::to_text(evaluation));
 }
@@ -48,6 +49,7 @@ void add_eval(CLI::App& app, Action& action) {
   verb->add_option("--reference", options->reference, "Network to compare with")
       ->check(some_path());
   add_activation_option(*verb, options->int8_activations);
+  add_float_order_option(*verb, options->float_order);
   verb->final_callback([options, &action] {
     action = [options](const Machine& machine) { run(*options, machine); };
   });

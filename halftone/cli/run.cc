@@ -19,6 +19,7 @@ struct RunOptions {
   std::vector<std::string> inputs;
   std::string output;
   bool int8_activations = true;
+  runtime::FloatOrder float_order = runtime::FloatOrder::kFastest;
 };
 
 /// An array as the element type that a graph input wants.
@@ -94,7 +95,8 @@ void run(const RunOptions& options, const Machine& machine) {
   ir::Graph graph = load_to_run(options.model);
   const std::vector<ir::Tensor> inputs = read_inputs(options, graph);
   // One thread, so that the numbers do not depend on how many there are.
-  const runtime::PlanOptions plan{batch_of(graph, inputs), 1, options.int8_activations};
+  const runtime::PlanOptions plan{batch_of(graph, inputs), 1, options.int8_activations,
+                                  options.float_order};
   runtime::Session session(runtime::make_plan(std::move(graph), plan));
   const std::vector<ir::Tensor> outputs =
       with_context(options.model, [&] { return session.run(inputs); });
@@ -128,6 +130,7 @@ void add_run(CLI::App& app, Action& action) {
       ->required()
       ->check(some_path());
   add_activation_option(*verb, options->int8_activations);
+  add_float_order_option(*verb, options->float_order);
   verb->final_callback([options, &action] {
     action = [options](const Machine& machine) { run(*options, machine); };
   });

@@ -48,7 +48,8 @@ auto Calibration::stream_pairs(const ir::Graph& graph, std::span<const ValuePair
   tapped.remove_unused_nodes();
   // What is fitted must not depend on how a machine runs it.
   const runtime::Stream stream(tapped,
-                               {std::min(data_.size(), samples), kBatch, progress, false, devices_},
+                               {std::min(data_.size(), samples), kBatch, progress, false, devices_,
+                                runtime::FloatOrder::kFixed},
                                make_feed(data_, tapped));
   return ask(stream);
 }

@@ -166,10 +166,10 @@ Evaluation evaluate(const ir::Graph& graph, const data::Dataset& data, const ir:
     }
     return score.counts();
   };
-  const runtime::Stream stream(
-      contest.graph,
-      {data.size(), options.batch, options.progress, options.int8_activations, options.devices},
-      contest.fill);
+  const runtime::Stream stream(contest.graph,
+                               {data.size(), options.batch, options.progress,
+                                options.int8_activations, options.devices, options.float_order},
+                               contest.fill);
   return evaluation_of(stream.sum(count), data.has_labels(), reference != nullptr);
 }
 

@@ -9,6 +9,7 @@
 #include "halftone/base/progress.h"
 #include "halftone/data/dataset.h"
 #include "halftone/ir/graph.h"
+#include "halftone/runtime/kernel.h"
 #include "halftone/spmd/devices.h"
 
 namespace halftone::compress {
@@ -21,6 +22,7 @@ struct EvaluateOptions {
   std::string reference = "reference";
   bool int8_activations = true;  ///< as in runtime::PlanOptions
   spmd::Devices devices{};       ///< as in runtime::StreamOptions
+  runtime::FloatOrder float_order = runtime::FloatOrder::kFastest;
 };
 
 /// What a network and its reference gave on the same samples.

@@ -19,7 +19,8 @@ struct NodeContext {
   const ir::Graph& graph;
   const ir::Node& node;
   int threads = 1;
-  bool int8_activations = true;           ///< as in PlanOptions
+  bool int8_activations = true;  ///< as in PlanOptions
+  FloatOrder float_order = FloatOrder::kFastest;
   std::span<const CodeLayout> layouts{};  ///< by value
 
   [[nodiscard]] bool has_input(std::size_t i) const {
@@ -55,6 +56,17 @@ inline Verdict accept(std::string reason, std::optional<double> cost_us = {}) {
   return {true, std::move(reason), cost_us};
 }
 inline Verdict refuse(std::string reason) { return {false, std::move(reason), {}}; }
+
+/// The refusal of what runs on oneDNN where the order of sums is fixed; nothing elsewhere.
+inline std::optional<Verdict> refuse_onednn(const NodeContext& context) {
+  if (context.float_order == FloatOrder::kFastest) return std::nullopt;
+  return refuse("oneDNN's order of sums depends on the processor");
+}
+/// The refusal of what takes longer to fix the order of sums; nothing where it is fixed.
+inline std::optional<Verdict> refuse_fixed_order(const NodeContext& context) {
+  if (context.float_order == FloatOrder::kFixed) return std::nullopt;
+  return refuse("the order of sums may depend on the processor");
+}
 
 /// One way to compute an operator. The source that defines it holds its costs too.
 struct Implementation {

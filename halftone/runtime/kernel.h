@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -32,6 +33,12 @@ struct Kernel {
   std::size_t packed_bytes = 0;  ///< memory the kernel holds: packed weights, decoded constants
   /// The inputs of its node that lie packed in this memory: constants it reads nowhere else.
   std::vector<std::size_t> packed_inputs;
+};
+
+/// The order in which float32 layers add their terms.
+enum class FloatOrder : std::uint8_t {
+  kFastest,  ///< the one that oneDNN finds fastest: the last bits depend on the processor
+  kFixed,    ///< the one that our kernels define: the same bits on every processor
 };
 
 }  // namespace halftone::runtime

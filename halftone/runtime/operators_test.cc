@@ -54,6 +54,15 @@ TEST_P(Operators, AreTheirDefinition) {
   }
 }
 
+TEST_P(Operators, AreTheirDefinitionWithoutOneDnnInAFixedOrder) {
+  const OperatorCase& test = GetParam();
+  for (const std::size_t batch : {std::size_t{1}, std::size_t{3}}) {
+    const PlanOptions fixed{.batch = batch, .float_order = FloatOrder::kFixed};
+    const auto plan = testing::expect_defined_result(graph_of(test), fixed, test.tolerance, batch);
+    EXPECT_EQ(plan->steps()[0].kernel.find("onednn"), std::string::npos);
+  }
+}
+
 std::string case_name(const ::testing::TestParamInfo<OperatorCase>& info) {
   return info.param.name;
 }

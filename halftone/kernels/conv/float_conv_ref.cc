@@ -16,8 +16,7 @@ const float* pixel_at(const ConvShape& shape, std::span<const float> x, std::siz
   const std::size_t y = input_at(ay, row);
   const std::size_t c = input_at(ax, column);
   if (z == az.input || y == ay.input || c == ax.input) return nullptr;
-  return x.data() +
-         (((line.image * az.input + z) * ay.input + y) * ax.input + c) * shape.channels;
+  return x.data() + (((line.image * az.input + z) * ay.input + y) * ax.input + c) * shape.channels;
 }
 
 }  // namespace

@@ -16,8 +16,8 @@ using FloatConv = PerTarget;
 /// Expects the bits of the definition, `lines` lines at a time.
 void expect_float_conv_matches(const ConvShape& shape, Random& random, bool has_bias = true,
                                std::size_t lines = ~std::size_t{0}) {
-  const auto x = numerics::random_floats(
-      random, shape.images * shape.image_input_pixels() * shape.channels);
+  const auto x =
+      numerics::random_floats(random, shape.images * shape.image_input_pixels() * shape.channels);
   const auto w = numerics::random_floats(random, shape.outputs * shape.inputs());
   const auto bias = numerics::random_floats(random, has_bias ? shape.outputs : 0);
   const FloatConvWeights weights(shape, w, bias);
@@ -80,8 +80,8 @@ TEST_P(FloatConv, DoesNotDependOnRangesOfLines) {
 TEST_P(FloatConv, IsCloseToTheExactSum) {
   Random random(76);
   for (const ConvShape& shape : shapes_to_test(4, 3)) {
-    const auto x = numerics::random_floats(
-        random, shape.images * shape.image_input_pixels() * shape.channels);
+    const auto x =
+        numerics::random_floats(random, shape.images * shape.image_input_pixels() * shape.channels);
     const auto w = numerics::random_floats(random, shape.outputs * shape.inputs());
     const auto bias = numerics::random_floats(random, shape.outputs);
     std::vector<float> y(shape.num_pixels() * shape.outputs);
@@ -100,7 +100,7 @@ TEST(FloatConvWeights, RejectsGroupsThatDoNotDivide) {
   ConvShape shape = square_shape(3, 4, 6, 3);
   shape.groups = 3;
   expect_error(ErrorKind::kShape, "3 groups do not divide",
-                     [&] { FloatConvWeights(shape, {}, {}); });
+               [&] { FloatConvWeights(shape, {}, {}); });
 }
 
 HALFTONE_INSTANTIATE_PER_TARGET(FloatConv);

@@ -11,9 +11,8 @@ namespace {
 bool has_padding(const ConvShape& shape) {
   return std::ranges::any_of(shape.axes, [](const ConvAxis& axis) {
     const std::size_t seen =
-        axis.output == 0
-            ? 0
-            : (axis.output - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1;
+        axis.output == 0 ? 0
+                         : (axis.output - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1;
     return axis.pad_before != 0 || seen > axis.input;
   });
 }
@@ -47,9 +46,9 @@ FloatConvWeights::FloatConvWeights(const ConvShape& shape, std::span<const float
     : shape_((shape.check(), shape)),
       is_depthwise_(shape.groups == shape.channels && shape.groups == shape.outputs),
       // A vector of channels may reach beyond the last one of an image.
-      reads_image_(!has_padding(shape) && !(is_depthwise_ && shape.channels % FloatPanels::kOutputs)),
-      strip_(reads_image_ ? image_strip(shape)
-                          : plan_strip(shape, shape.channels * sizeof(float))),
+      reads_image_(!has_padding(shape) &&
+                   !(is_depthwise_ && shape.channels % FloatPanels::kOutputs)),
+      strip_(reads_image_ ? image_strip(shape) : plan_strip(shape, shape.channels * sizeof(float))),
       runs_(runs_of(shape, strip_)),
       bias_(bias.begin(), bias.end()) {
   HALFTONE_ASSERT(weights.size() == shape.outputs * shape.inputs());
@@ -72,8 +71,8 @@ FloatPanels FloatConvWeights::panels(std::size_t group) const {
 
 std::size_t FloatConvWeights::scratch_bytes() const {
   if (reads_image_) return 0;
-  return AlignedBuffer::rounded_up(
-      (strip_.pixels() * shape_.channels + FloatPanels::kOutputs) * sizeof(float));
+  return AlignedBuffer::rounded_up((strip_.pixels() * shape_.channels + FloatPanels::kOutputs) *
+                                   sizeof(float));
 }
 
 }  // namespace halftone::kernels

@@ -14,7 +14,11 @@ extern const Implementation kConvInt8;
 /// Dense or decoded numbers and constant weights, one to three spatial axes: oneDNN.
 extern const Implementation kConvFloat;
 extern const Implementation kConvTransposeFloat;
+/// Conv of the same by kernels::float_conv(), whose order of sums is fixed.
+extern const Implementation kConvFixed;
 /// One to three spatial axes: oneDNN.
 extern const Implementation kPoolFloat;
+/// The largest or the mean, summed in float64 as the operator's definition does.
+extern const Implementation kPoolFixed;
 
 }  // namespace halftone::runtime

@@ -14,7 +14,8 @@ constexpr double kMaxSeen = 1 << 26;
 /// Ways in which taps may lie in the padding, times taps: what packing goes through.
 constexpr double kMaxPatternTaps = 1 << 24;
 
-/// Whether windows are of a size that kernels are made for.
+}  // namespace
+
 bool has_usual_window(const ir::Graph& graph, const ir::Node& node) {
   const ir::Window& window = std::get<ir::Conv>(node.op).window;
   const ir::Shape& w = graph.value(node.inputs[1]).type.shape;
@@ -31,8 +32,6 @@ bool has_usual_window(const ir::Graph& graph, const ir::Node& node) {
   }
   return seen <= kMaxSeen && pattern_taps <= kMaxPatternTaps;
 }
-
-}  // namespace
 
 kernels::ConvShape conv_shape(const NodeContext& context) {
   const auto& op = context.op<ir::Conv>();

@@ -14,6 +14,9 @@ namespace halftone::runtime {
 /// @pre one to three spatial axes, all extents known
 kernels::ConvShape conv_shape(const NodeContext& context);
 
+/// Whether windows are of a size that kernels are made for.
+bool has_usual_window(const ir::Graph& graph, const ir::Node& node);
+
 /// Why the weights of a Conv cannot be packed as codes for an encoded input; nothing if they can.
 std::optional<std::string> why_not_coded_conv(const NodeContext& context);
 

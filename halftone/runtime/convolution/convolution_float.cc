@@ -63,6 +63,7 @@ Kernel create(const NodeContext& context, dnnl::algorithm algorithm) {
 }
 
 Verdict judge_float_conv(const NodeContext& context) {
+  if (auto refusal = refuse_onednn(context)) return *refusal;
   if (const auto refusal = refuse_float_layer(context)) return *refusal;
   if (context.has_input(3)) return refuse("a residual is added");
   if (!context.output().encoding.is_dense()) return refuse("the output is encoded");

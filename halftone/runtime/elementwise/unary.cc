@@ -49,6 +49,7 @@ Kernel create_unary_vector(const NodeContext& context) {
 Verdict judge_unary_onednn(const NodeContext& context) {
   const ir::Activation& activation = context.op<ir::Unary>().activation;
   if (!is_float(context)) return refuse("not of float32");
+  if (auto refusal = refuse_onednn(context)) return *refusal;
   if (!onednn::eltwise(activation)) {
     return refuse("oneDNN has no " + ir::to_string(activation));
   }

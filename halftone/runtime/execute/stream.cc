@@ -142,7 +142,9 @@ class Stream::State {
   [[nodiscard]] std::shared_ptr<const Plan> checked_plan(const ir::Graph& graph) const {
     if (options_.num_samples == 0) fail(ErrorKind::kFormat, "there are no samples");
     check_streamable(graph, batch_);
-    return make_plan(graph, {.batch = batch_, .int8_activations = options_.int8_activations});
+    return make_plan(graph, {.batch = batch_,
+                             .int8_activations = options_.int8_activations,
+                             .float_order = options_.float_order});
   }
 
   void fill_inputs(Session& session, std::size_t first, std::size_t count) const {

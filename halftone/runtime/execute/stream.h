@@ -10,6 +10,7 @@
 
 #include "halftone/base/progress.h"
 #include "halftone/ir/graph.h"
+#include "halftone/runtime/kernel.h"
 #include "halftone/spmd/map.h"
 
 namespace halftone::runtime {
@@ -21,6 +22,7 @@ struct StreamOptions {
   bool int8_activations = true;     ///< as in PlanOptions
   /// Where batches run; none: on as many emulated ones as parallel_for() may use threads.
   spmd::Devices devices{};
+  FloatOrder float_order = FloatOrder::kFastest;  ///< as in PlanOptions
 };
 
 /// Writes samples [first, first + count) of a graph input, in row-major order; what an input of

@@ -11,6 +11,7 @@ Verdict judge_decoded(const NodeContext& context) {
   const bool x = !context.input(0).encoding.is_dense();
   const bool w = !context.input(1).encoding.is_dense();
   if (!x && !w) return refuse("neither input nor weights are encoded");
+  if (auto refusal = refuse_onednn(context)) return *refusal;
   if (const auto refusal = refuse_float_layer(context)) return *refusal;
   const double us = cost_us(Product::kFloat, layer_extent(context.graph, context.node));
   return accept(x && w ? "input and weights are decoded"
@@ -21,6 +22,7 @@ Verdict judge_decoded(const NodeContext& context) {
 
 Verdict judge_dense(const NodeContext& context) {
   if (!context.input(0).encoding.is_dense()) return refuse("the input is encoded");
+  if (auto refusal = refuse_onednn(context)) return *refusal;
   if (!context.input(1).encoding.is_dense()) return refuse("the weights are encoded");
   if (const auto refusal = refuse_float_layer(context)) return *refusal;
   return accept("dense input, constant weights");

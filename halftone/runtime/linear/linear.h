@@ -30,6 +30,12 @@ extern const Implementation kFullyConnectedLevels;
 extern const Implementation kFullyConnectedDecoded;
 /// A dense input and dense constant weights: oneDNN.
 extern const Implementation kFullyConnectedFloat;
+/// Dense or decoded numbers and constant weights, by kernels::float_matmul(), whose order of sums
+/// is fixed.
+extern const Implementation kFullyConnectedFixed;
+/// MatMul by kernels::float_matmul(); a constant right operand is packed once, a computed one in
+/// every run.
+extern const Implementation kMatMulFixed;
 /// MatMul on oneDNN; a constant right operand is packed.
 extern const Implementation kMatMulFloat;
 

@@ -87,6 +87,7 @@ Call bind_product(const MatMulProduct& product, const Buffers& buffers) {
 
 Verdict judge_matmul(const NodeContext& context) {
   if (ir::are_integers(context.input(0), context.input(1))) return refuse("integers");
+  if (auto refusal = refuse_onednn(context)) return *refusal;
   if (context.input(0).shape.element_count() == 0 || context.input(1).shape.element_count() == 0) {
     return refuse("there is nothing to compute");
   }

@@ -38,6 +38,7 @@ NodeContext context_of(const ir::Graph& graph, const ir::Node& node, const PlanO
           .node = node,
           .threads = options.threads,
           .int8_activations = options.int8_activations,
+          .float_order = options.float_order,
           .layouts = layouts};
 }
 

@@ -24,6 +24,7 @@ struct PlanOptions {
   bool int8_activations =
       true;  ///< whether the input of a layer with encoded weights may be rounded
              ///< to 8 bits: see kernels::quantize_rows(), kernels::Int8Levels
+  FloatOrder float_order = FloatOrder::kFastest;  ///< kFixed for results that end in a file
 };
 
 /// An implementation that was asked and not chosen.

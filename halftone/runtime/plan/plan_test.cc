@@ -121,7 +121,7 @@ TEST(Plan, SaysWhatItChoseAndWhyNotTheOthers) {
   EXPECT_EQ(plan->steps()[0].kernel, "bit_planes");
   EXPECT_EQ(plan->steps()[1].kernel, "xnor_popcount");
   EXPECT_EQ(plan->steps()[1].reason, "2-bit input, 2-bit weights: about 6.81 us");
-  ASSERT_EQ(plan->steps()[1].refused.size(), 5U);
+  ASSERT_EQ(plan->steps()[1].refused.size(), 6U);
   EXPECT_EQ(plan->steps()[1].refused[0].kernel, "int8_planes");
   EXPECT_EQ(plan->steps()[1].refused[0].reason, "the input lies as bits");
   EXPECT_EQ(plan->steps()[1].refused[2].kernel, "decoded_f32");

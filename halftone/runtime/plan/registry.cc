@@ -17,17 +17,14 @@ namespace {
 
 using List = std::span<const Implementation* const>;
 
-constexpr std::array kFullyConnected = {&kFullyConnectedBits,
-                                        &kFullyConnectedPlanes,
-                                        &kFullyConnectedLevels,
-                                        &kFullyConnectedDecoded,
-                                        &kFullyConnectedFloat,
-                                        &kIntegerLayer,
-                                        &kReference};
-constexpr std::array kMatMul = {&kMatMulFloat, &kReference};
-constexpr std::array kConv = {&kConvBits, &kConvInt8, &kConvFloat, &kIntegerLayer, &kReference};
+constexpr std::array kFullyConnected = {
+    &kFullyConnectedBits,  &kFullyConnectedPlanes, &kFullyConnectedLevels, &kFullyConnectedDecoded,
+    &kFullyConnectedFloat, &kFullyConnectedFixed,  &kIntegerLayer,         &kReference};
+constexpr std::array kMatMul = {&kMatMulFloat, &kMatMulFixed, &kReference};
+constexpr std::array kConv = {&kConvBits,  &kConvInt8,     &kConvFloat,
+                              &kConvFixed, &kIntegerLayer, &kReference};
 constexpr std::array kConvTranspose = {&kConvTransposeFloat, &kReference};
-constexpr std::array kPool = {&kPoolFloat, &kPoolCodes, &kReference};
+constexpr std::array kPool = {&kPoolFloat, &kPoolFixed, &kPoolCodes, &kReference};
 constexpr std::array kUnary = {&kUnaryVector, &kUnaryOneDnn, &kUnaryPlain, &kReference};
 constexpr std::array kBinary = {&kBinaryFloats, &kBinaryIntegers, &kReference};
 constexpr std::array kWhere = {&kWhereRows, &kReference};

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
+#include "halftone/kernels/activation/activation.h"
+#include "halftone/kernels/conv/float_conv.h"
+#include "halftone/runtime/convolution/convolution.h"
+#include "halftone/runtime/convolution/convolution_codes.h"
+#include "halftone/runtime/convolution/convolution_cost.h"
+#include "halftone/runtime/convolution/convolution_lines.h"
+#include "halftone/runtime/decoded_input.h"
+#include "halftone/runtime/linear/linear.h"
+#include "halftone/runtime/onednn/float_layer.h"
+
+namespace halftone::runtime {
+namespace {
+
+double table_us(const NodeContext& context) {
+  return float_conv_us(conv_extent(context.graph, context.node));
+}
+
+void convolve_and_clamp(const std::byte* x, const kernels::FloatConvWeights& weights,
+                        kernels::LineRange lines, const kernels::ConvFinish& finish,
+                        std::span<std::byte> scratch, MatrixView<float> y) {
+  kernels::float_conv(reinterpret_cast<const float*>(x), weights, lines, scratch, y);
+  if (!finish.clamps()) return;
+  const std::span values(y.data_handle(), y.size());
+  kernels::clamp(values, finish.low, finish.high, values);
+}
+
+Verdict judge_conv_fixed(const NodeContext& context) {
+  if (auto refusal = refuse_fixed_order(context)) return *refusal;
+  if (auto refusal = refuse_float_layer(context)) return *refusal;
+  if (context.has_input(3)) return refuse("a residual is added");
+  if (!context.output().encoding.is_dense()) return refuse("the output is encoded");
+  if (context.input(0).shape.rank() > 5) return refuse("more than three spatial axes");
+  if (!has_usual_window(context.graph, context.node)) {
+    return refuse("taps lie too far apart, or are too many");
+  }
+  // The table's cost of float32: the choice between float32, bits and integers must not depend on
+  // who multiplies.
+  return accept("sums in the order of taps and channels", table_us(context));
+}
+
+Kernel create_conv_fixed(const NodeContext& context) {
+  const ir::Tensor weights = ir::to_float(*context.constant(1));
+  Kernel kernel =
+      coded_conv_kernel(context, table_us(context),
+                        kernels::FloatConvWeights(conv_shape(context), weights.as<float>(),
+                                                  constant_floats(context, 2)),
+                        convolve_and_clamp);
+  return with_decoded_input(context, std::move(kernel));
+}
+
+}  // namespace
+
+constinit const Implementation kConvFixed{
+    .name = "fixed_order_f32", .judge = judge_conv_fixed, .create = create_conv_fixed};
+
+}  // namespace halftone::runtime

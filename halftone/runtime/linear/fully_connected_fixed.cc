@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "halftone/kernels/dense/float_matmul.h"
+#include "halftone/runtime/decoded_input.h"
+#include "halftone/runtime/linear/linear.h"
+#include "halftone/runtime/linear/linear_cost.h"
+#include "halftone/runtime/linear/output_shares.h"
+#include "halftone/runtime/onednn/float_layer.h"
+#include "halftone/runtime/value.h"
+
+namespace halftone::runtime {
+namespace {
+
+struct FixedLayer {
+  kernels::FloatMatmulWeights weights;
+  std::vector<float> bias;  ///< [outputs]
+  ir::Activation activation;
+  OutputShares shares;
+
+  void run(MatrixView<const float> x, MatrixView<float> y) const {
+    const auto compute = [&](kernels::BlockRange panels) {
+      constexpr std::size_t kOutputs = kernels::FloatPanels::kOutputs;
+      const std::size_t first = panels.begin * kOutputs;
+      const std::size_t count = std::min(panels.end * kOutputs, bias.size()) - first;
+      for (std::size_t r = 0; r < y.rows(); ++r) {
+        std::copy_n(bias.begin() + static_cast<std::ptrdiff_t>(first), count,
+                    y.row(r).begin() + static_cast<std::ptrdiff_t>(first));
+      }
+      kernels::float_matmul(x, weights.panels(), panels, y);
+    };
+    shares.run(compute, activation, y);
+  }
+};
+
+bool is_encoded(const NodeContext& context, std::size_t input) {
+  return !context.input(input).encoding.is_dense();
+}
+
+Verdict judge_fully_connected_fixed(const NodeContext& context) {
+  if (auto refusal = refuse_fixed_order(context)) return *refusal;
+  if (auto refusal = refuse_float_layer(context)) return *refusal;
+  Verdict verdict = accept("sums in the order of the inputs");
+  // The table's cost of float32: the choice between float32 and integers must not depend on who
+  // multiplies.
+  if (is_encoded(context, 0) || is_encoded(context, 1)) {
+    verdict.cost_us = cost_us(Product::kFloat, layer_extent(context.graph, context.node));
+  }
+  return verdict;
+}
+
+Kernel create_fully_connected_fixed(const NodeContext& context) {
+  const ir::MatrixExtent x = row_extent(context.input(0).shape);
+  const auto outputs = static_cast<std::size_t>(context.output().shape.back());
+  const double us = cost_us(Product::kFloat, layer_extent(context.graph, context.node));
+  const ir::Tensor weights = ir::to_float(*context.constant(1));
+  const auto given = constant_floats(context, 2);
+  std::vector<float> bias(given.begin(), given.end());
+  bias.resize(outputs, 0.0F);
+  const auto layer = std::make_shared<const FixedLayer>(
+      FixedLayer{kernels::FloatMatmulWeights({weights.as<float>(), outputs, x.cols}),
+                 std::move(bias), context.op<ir::FullyConnected>().activation,
+                 OutputShares(outputs, kernels::FloatPanels::kOutputs,
+                              worthwhile_threads(us, context.threads))});
+  Kernel kernel;
+  kernel.packed_bytes = layer->weights.size_bytes() + outputs * sizeof(float);
+  kernel.packed_inputs = {1, 2};
+  kernel.bind = [layer, x, outputs](const Buffers& buffers) -> Call {
+    return [layer, from = float_matrix(buffers.inputs[0], x),
+            to = float_matrix(buffers.output, {x.rows, outputs})] { layer->run(from, to); };
+  };
+  return with_decoded_input(context, std::move(kernel));
+}
+
+}  // namespace
+
+constinit const Implementation kFullyConnectedFixed{.name = "fixed_order_f32",
+                                                    .judge = judge_fully_connected_fixed,
+                                                    .create = create_fully_connected_fixed};
+
+}  // namespace halftone::runtime
