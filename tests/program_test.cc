@@ -85,6 +85,11 @@ TEST_F(Program, QuantizesWeightsAloneAndRunsThemOnActivationsOf8BitsOrFloat) {
   EXPECT_NEAR(agreement(""), as_float, 0.005);
   EXPECT_EQ(kernel(""), "int8_planes");
   EXPECT_EQ(kernel(" --float-activations"), "decoded_f32");
+  EXPECT_EQ(kernel(" --float-activations --float-order fixed"), "fixed_order_f32");
+  EXPECT_EQ(agreement(" --float-activations --float-order fixed"), as_float);
+  const Outcome unknown = run("bench " + file + " --float-order none");
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, ::testing::HasSubstr("--float-order"));
 }
 
 TEST_F(Program, ConvertsAndRunsToTheSameNumbers) {
