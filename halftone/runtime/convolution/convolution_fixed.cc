@@ -19,12 +19,12 @@ double table_us(const NodeContext& context) {
 }
 
 void convolve_and_clamp(const std::byte* x, const kernels::FloatConvWeights& weights,
-                        kernels::LineRange lines, const kernels::ConvFinish& finish,
-                        std::span<std::byte> scratch, MatrixView<float> y) {
-  kernels::float_conv(reinterpret_cast<const float*>(x), weights, lines, scratch, y);
-  if (!finish.clamps()) return;
-  const std::span values(y.data_handle(), y.size());
-  kernels::clamp(values, finish.low, finish.high, values);
+                        const ConvPart& part) {
+  const auto* pixels = reinterpret_cast<const float*>(x);
+  kernels::float_conv(pixels, weights, part.lines, part.scratch, part.y);
+  if (!part.finish.clamps()) return;
+  const std::span values(part.y.data_handle(), part.y.size());
+  kernels::clamp(values, part.finish.low, part.finish.high, values);
 }
 
 Verdict judge_conv_fixed(const NodeContext& context) {
