@@ -48,8 +48,7 @@ auto Calibration::stream_pairs(const ir::Graph& graph, std::span<const ValuePair
   tapped.remove_unused_nodes();
   // What is fitted must not depend on how a machine runs it.
   const runtime::Stream stream(tapped,
-                               {std::min(data_.size(), samples), kBatch, progress, false, devices_,
-                                runtime::FloatOrder::kFixed},
+                               {std::min(data_.size(), samples), kBatch, progress, false, devices_},
                                make_feed(data_, tapped));
   return ask(stream);
 }

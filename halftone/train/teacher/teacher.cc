@@ -51,8 +51,7 @@ Teacher::Teacher(const ir::Graph& graph, const Batches& student, std::size_t run
                  std::span<const ir::ValueId> features)
     : batches_(student.seen_by(graph)) {
   check_inputs(graph);
-  plan_ = runtime::make_plan(answering(graph, features),
-                             {.batch = run, .float_order = runtime::FloatOrder::kFixed});
+  plan_ = runtime::make_plan(answering(graph, features), {.batch = run});
 }
 
 std::int64_t Teacher::classes() const {
