@@ -62,6 +62,15 @@ T shifted(BinaryKind kind, T a, T b) {
   return static_cast<T>(kind == BinaryKind::kShiftLeft ? bits << count : bits >> count);
 }
 
+/// And, Or, Xor and the shifts.
+template <typename T>
+T apply_to_bits(BinaryKind kind, T a, T b) {
+  if (kind == BinaryKind::kAnd) return static_cast<T>(a & b);
+  if (kind == BinaryKind::kOr) return static_cast<T>(a | b);
+  if (kind == BinaryKind::kXor) return static_cast<T>(a ^ b);
+  return shifted(kind, a, b);
+}
+
 /// The value of one pair of integers.
 template <typename T>
 T apply_integer(BinaryKind kind, T a, T b) {
@@ -90,13 +99,10 @@ T apply_integer(BinaryKind kind, T a, T b) {
       return remainder(a, b);
     case BinaryKind::kShiftLeft:
     case BinaryKind::kShiftRight:
-      return shifted(kind, a, b);
     case BinaryKind::kAnd:
-      return static_cast<T>(wide_a & wide_b);
     case BinaryKind::kOr:
-      return static_cast<T>(wide_a | wide_b);
     case BinaryKind::kXor:
-      return static_cast<T>(wide_a ^ wide_b);
+      return apply_to_bits(kind, a, b);
     case BinaryKind::kEqual:
     case BinaryKind::kLess:
     case BinaryKind::kLessOrEqual:

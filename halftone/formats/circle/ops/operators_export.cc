@@ -102,6 +102,14 @@ void NodeExport::operator()(const ir::Unary& op) const {
   add(*code, std::move(options));
 }
 
+/// @pre is_comparison(kind)
+OperatorCode comparison_code(ir::BinaryKind kind) {
+  constexpr std::array kCodes = {OperatorCode::kEqual, OperatorCode::kLess,
+                                 OperatorCode::kLessEqual, OperatorCode::kGreater,
+                                 OperatorCode::kGreaterEqual};
+  return kCodes[static_cast<std::size_t>(kind) - static_cast<std::size_t>(ir::BinaryKind::kEqual)];
+}
+
 void NodeExport::operator()(const ir::Binary& op) const {
   switch (op.kind) {
     case ir::BinaryKind::kAdd:
@@ -127,15 +135,11 @@ void NodeExport::operator()(const ir::Binary& op) const {
     case ir::BinaryKind::kOr:
       return add(OperatorCode::kLogicalOr);
     case ir::BinaryKind::kEqual:
-      return add(OperatorCode::kEqual);
     case ir::BinaryKind::kLess:
-      return add(OperatorCode::kLess);
     case ir::BinaryKind::kLessOrEqual:
-      return add(OperatorCode::kLessEqual);
     case ir::BinaryKind::kGreater:
-      return add(OperatorCode::kGreater);
     case ir::BinaryKind::kGreaterOrEqual:
-      return add(OperatorCode::kGreaterEqual);
+      return add(comparison_code(op.kind));
     case ir::BinaryKind::kFmod:
     case ir::BinaryKind::kShiftLeft:
     case ir::BinaryKind::kShiftRight:
