@@ -35,15 +35,15 @@ void advise_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size
 
 AlignedBuffer::AlignedBuffer(std::size_t size_bytes) : size_bytes_(size_bytes) {
   if (size_bytes > std::numeric_limits<std::ptrdiff_t>::max() - 2 * kAlignment) {
-    fail(ErrorKind::kShape, "a buffer of " + std::to_string(size_bytes) + " bytes is too large");
+    fail(ErrorKind::kMemory, "a buffer of " + std::to_string(size_bytes) + " bytes is too large");
   }
   const std::size_t padded_bytes =
       (size_bytes + kAlignment - 1) / kAlignment * kAlignment + kAlignment;
   require_memory(padded_bytes, "a buffer");
   void* memory = ::operator new[](padded_bytes, alignment_of(size_bytes), std::nothrow);
   if (memory == nullptr) {
-    fail(ErrorKind::kUnsupported,
-         "out of memory: " + std::to_string(size_bytes) + " bytes are not to be had");
+    fail(ErrorKind::kMemory,
+         "out of memory: " + std::to_string(size_bytes) + " bytes are not available");
   }
   advise_huge_pages(memory, padded_bytes);
   std::memset(memory, 0, padded_bytes);

@@ -22,8 +22,8 @@ class AlignedBuffer {
   }
 
   AlignedBuffer() = default;
-  /// @throws Error kShape if the size is no size of memory; kUnsupported as require_memory(),
-  ///         before anything is taken, or if the memory cannot be had
+  /// @throws Error kMemory if the size exceeds any address space, as require_memory() before
+  ///         anything is allocated, or if the allocation fails
   explicit AlignedBuffer(std::size_t size_bytes);
   /// A moved-from buffer is empty.
   AlignedBuffer(AlignedBuffer&& other) noexcept

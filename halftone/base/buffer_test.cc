@@ -59,14 +59,14 @@ TEST(AlignedBuffer, MovedFromIsEmpty) {
 TEST(AlignedBuffer, RefusesWhatMemoryCannotHold) {
   constexpr std::size_t kMax = std::numeric_limits<std::size_t>::max();
   for (const std::size_t size : {kMax, kMax / 2}) {
-    expect_error(ErrorKind::kShape, std::to_string(size) + " bytes is too large",
+    expect_error(ErrorKind::kMemory, std::to_string(size) + " bytes is too large",
                  [&] { AlignedBuffer{size}; });
   }
 }
 
 TEST(AlignedBuffer, RefusesMoreThanIsAvailableBeforeTakingIt) {
   if (!available_memory()) GTEST_SKIP() << "this system does not tell what is available";
-  expect_error(ErrorKind::kUnsupported, "a buffer: 4611686018427387968 bytes of memory are needed",
+  expect_error(ErrorKind::kMemory, "a buffer: 4611686018427387968 bytes of memory are needed",
                [] { AlignedBuffer(std::size_t{1} << 62); });
 }
 

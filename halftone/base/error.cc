@@ -15,6 +15,8 @@ std::string_view to_string(ErrorKind kind) {
       return "unsupported";
     case ErrorKind::kShape:
       return "shape";
+    case ErrorKind::kMemory:
+      return "memory";
     case ErrorKind::kDevice:
       return "device";
     case ErrorKind::kInterrupted:

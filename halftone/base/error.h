@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one way Halftone reports that the world or the user is wrong.
+// The one way Halftone reports errors of the user and of the environment.
 #pragma once
 
 #include <stdexcept>
@@ -9,15 +9,16 @@
 
 namespace halftone {
 
-/// What kind of thing went wrong; the command line derives its exit code from it.
+/// The kind of an error; the command line derives its exit code from it.
 enum class ErrorKind {
   kUsage,        ///< an option or argument the caller must change
   kIo,           ///< a file or device of the operating system: missing, unreadable, full
   kFormat,       ///< bytes that are not what their format promises
   kUnsupported,  ///< valid input that Halftone does not handle
   kShape,        ///< extents that do not fit together
+  kMemory,       ///< more memory is needed than there is
   kDevice,       ///< an accelerator failed or is absent
-  kInterrupted,  ///< someone asked for the work to stop
+  kInterrupted,  ///< the work was asked to stop
   kInternal,     ///< an invariant of Halftone itself is broken: a bug
 };
 
@@ -38,7 +39,7 @@ class Error : public std::runtime_error {
 /// @throws Error of the given kind, always
 [[noreturn]] void fail(ErrorKind kind, const std::string& message);
 
-/// Runs `body`; an Error that leaves it gets "context: " in front. For module borders.
+/// Runs `body` and puts "context: " in front of the message of an Error. For module borders.
 template <typename Body>
 auto with_context(std::string_view context, Body&& body) -> decltype(std::forward<Body>(body)()) {
   try {

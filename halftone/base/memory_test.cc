@@ -86,7 +86,7 @@ TEST_F(Memory, IsWhatTheAddressSpaceLeaves) {
 TEST_F(Memory, IsRefusedWithWhatIsNeededAndWhatThereIs) {
   write_meminfo(32 * 1024, 0);
   EXPECT_NO_THROW(require_memory(30 * kMib, "the arena", root()));
-  expect_error(ErrorKind::kUnsupported,
+  expect_error(ErrorKind::kMemory,
                "the arena: 31457281 bytes of memory are needed, 31457280 are available",
                [&] { require_memory(30 * kMib + 1, "the arena", root()); });
   // Too little to be worth asking for.
@@ -96,7 +96,7 @@ TEST_F(Memory, IsRefusedWithWhatIsNeededAndWhatThereIs) {
 
 TEST_F(Memory, OfThisSystemDoesNotHoldAnExabyte) {
   if (!available_memory()) GTEST_SKIP() << "this system does not tell";
-  expect_error(ErrorKind::kUnsupported, "1152921504606846976 bytes of memory are needed",
+  expect_error(ErrorKind::kMemory, "1152921504606846976 bytes of memory are needed",
                [] { require_memory(std::size_t{1} << 60, "a test"); });
 }
 

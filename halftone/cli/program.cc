@@ -37,7 +37,7 @@ std::pair<std::string, int> describe_exception() {
   } catch (const Error& error) {
     return {error.what(), exit_code(error.kind())};
   } catch (const std::bad_alloc&) {
-    return {"out of memory", exit_code(ErrorKind::kShape)};
+    return {"out of memory", exit_code(ErrorKind::kMemory)};
   } catch (const std::exception& error) {
     return {std::string("internal error: ") + error.what(), kInternalExit};
   }
@@ -136,6 +136,7 @@ int exit_code(ErrorKind kind) {
       return 3;
     case ErrorKind::kUnsupported:
     case ErrorKind::kShape:
+    case ErrorKind::kMemory:
       return 4;
     case ErrorKind::kDevice:
       return 5;

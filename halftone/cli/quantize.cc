@@ -44,6 +44,7 @@ void run(const QuantizeOptions& options, const Machine& machine) {
   summary.output_bytes = std::filesystem::file_size(options.output);
   const auto elapsed = std::chrono::steady_clock::now() - start;
   summary.seconds = std::chrono::duration<double>(elapsed).count();
+  summary.skipped_blocks = result.skipped_blocks;
   std::cout << (options.common.json ? report::to_json(result.layers, summary)
                                     : report::to_text(result.layers, summary));
 }

@@ -158,24 +158,20 @@ std::vector<std::size_t> Calibration::uses(const ir::Graph& graph, ir::ValueId i
   return {uses.begin(), uses.end()};
 }
 
-std::vector<std::vector<float>> Calibration::collect(const ir::Graph& graph, ValuePair pair,
-                                                     std::size_t samples,
-                                                     const ProgressSink& progress) const {
-  const auto each = [&](ir::ValueId id) { return elements_per_sample(graph.value(id).type.shape); };
-  const auto both = [&](const runtime::Batch& batch) {
-    std::vector<std::vector<float>> values;
-    for (const ir::Tensor& output : batch.outputs) {
-      const auto numbers = output.as<float>();
-      const bool is_original = values.empty();
-      check_finite(numbers, graph.value(is_original ? pair.original : pair.actual));
-      values.emplace_back(numbers.begin(), numbers.end());
-    }
-    return values;
+std::vector<float> Calibration::collect(const ir::Graph& graph, ir::ValueId id,
+                                        std::size_t samples) const {
+  const ir::Value& value = graph.value(id);
+  const auto copy = [&](const runtime::Batch& batch) {
+    const auto numbers = batch.outputs[0].as<float>();
+    check_finite(numbers, value);
+    return std::vector<std::vector<float>>{{numbers.begin(), numbers.end()}};
   };
-  return stream_pairs(graph, std::span(&pair, 1), progress, samples, [&](const auto& stream) {
-    const std::size_t most = std::max(each(pair.original), each(pair.actual));
-    return stream.collect(2, stream.batch_size() * most, both);
-  });
+  const ValuePair pair{id, id};
+  std::vector<std::vector<float>> found =
+      stream_pairs(graph, std::span(&pair, 1), {}, samples, [&](const auto& stream) {
+        return stream.collect(1, stream.batch_size() * elements_per_sample(value.type.shape), copy);
+      });
+  return std::move(found[0]);
 }
 
 }  // namespace halftone::compress

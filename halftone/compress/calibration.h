@@ -56,10 +56,9 @@ class Calibration {
   /// @return         [rows]
   [[nodiscard]] std::vector<std::size_t> uses(const ir::Graph& graph, ir::ValueId indices,
                                               std::size_t rows, const ProgressSink& progress) const;
-  /// The values themselves for the first samples, one list per value: [samples, ...].
-  [[nodiscard]] std::vector<std::vector<float>> collect(const ir::Graph& graph, ValuePair pair,
-                                                        std::size_t samples,
-                                                        const ProgressSink& progress) const;
+  /// The elements of a value for the first samples: [samples, ...].
+  [[nodiscard]] std::vector<float> collect(const ir::Graph& graph, ir::ValueId id,
+                                           std::size_t samples) const;
   [[nodiscard]] std::size_t num_samples() const { return data_.size(); }
   [[nodiscard]] const spmd::Devices& devices() const { return devices_; }
 

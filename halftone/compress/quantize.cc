@@ -120,7 +120,8 @@ class Quantizer {
     const std::vector<NodeId> layers = std::exchange(block_layers_, {});
     const auto [begin, end] = block;
     if (twin(end) == end) return;
-    std::vector<ReconstructLayer> learners;
+    ReconstructBlock refined{twin(begin), twin(end), {}, {}};
+    bool is_encoded = false;
     for (const NodeId id : layers) {
       const auto found = twin_layers_.find(id);
       const LayerRecipe recipe = recipe_.for_layer(graph_.node(id).name);
@@ -128,20 +129,21 @@ class Quantizer {
       const bool is_fixed =
           recipe.weights && fitter_.is_looked_up(graph_.node(id), *recipe.weights);
       if (found == twin_layers_.end() || is_fixed) continue;
-      learners.push_back({found->second, graph_.node(id).inputs[1],
-                          recipe.weights ? recipe.weights->scheme : Scheme::kBasis,
-                          recipe.activations ? recipe.activations->scheme : Scheme::kBasis});
+      is_encoded = is_encoded || recipe.weights || recipe.activations;
+      refined.layers.push_back({found->second, graph_.node(id).inputs[1],
+                                recipe.weights ? recipe.weights->scheme : Scheme::kBasis,
+                                recipe.activations ? recipe.activations->scheme : Scheme::kBasis});
     }
     const ReconstructOptions& options = recipe_.fit.reconstruct;
     const std::string name = graph_.node(layers.back()).name;
-    // The float block's output is the target, the quantized network's value the input.
-    const ProgressSink collecting = stages_.next("block of " + name);
-    ReconstructData data;
-    data.samples = std::min(calibration_.num_samples(), options.samples);
-    data.input = std::move(calibration_.collect(graph_, {begin, twin(begin)}, data.samples, {})[1]);
-    data.target = std::move(calibration_.collect(graph_, {end, end}, data.samples, {})[0]);
-    reconstruct(graph_, twin(begin), twin(end), learners, data, options, options_.seed, collecting,
-                calibration_.devices());
+    const ProgressSink progress = stages_.next("block of " + name);
+    if (!is_encoded) return;
+    refined.data.samples = std::min(calibration_.num_samples(), options.samples);
+    refined.data.input = calibration_.collect(graph_, twin(begin), refined.data.samples);
+    refined.data.target = calibration_.collect(graph_, end, refined.data.samples);
+    const ReconstructOutcome outcome =
+        reconstruct(graph_, refined, options, {options_.seed, progress, calibration_.devices()});
+    if (!outcome.result) skipped_blocks_.push_back({name, outcome.skipped_because});
   }
 
   void twin_node(NodeId id) {
@@ -229,6 +231,7 @@ class Quantizer {
   QuantizeResult finish() {
     QuantizeResult result;
     result.layers = report();
+    result.skipped_blocks = std::move(skipped_blocks_);
     for (ValueId& output : outputs_) output = twin(output);
     graph_.set_outputs(outputs_);
     graph_.remove_unused_nodes();
@@ -263,6 +266,7 @@ class Quantizer {
   const QuantizeOptions& options_;
   std::vector<BlockSpan> blocks_;     ///< that are to be refined
   std::vector<NodeId> block_layers_;  ///< the layers since the last of them
+  std::vector<SkippedBlock> skipped_blocks_;
   Stages stages_;
   LayerFitter fitter_;
   std::map<ValueId, ValueId> twins_;      ///< by value of the float network, where they differ

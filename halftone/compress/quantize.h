@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "halftone/base/progress.h"
@@ -20,9 +21,16 @@ struct QuantizeOptions {
   spmd::Devices devices{};  ///< where calibration runs, as in runtime::StreamOptions
 };
 
+/// A block that reconstruction left as it was fitted.
+struct SkippedBlock {
+  std::string block;   ///< the name of its last layer
+  std::string reason;  ///< why, such as an operator without a gradient
+};
+
 struct QuantizeResult {
   ir::Graph graph;
   std::vector<LayerReport> layers;  ///< every linear layer, in order of execution
+  std::vector<SkippedBlock> skipped_blocks{};
 };
 
 /// Quantizes the linear layers and embeddings of a network by a recipe, with unlabelled calibration
@@ -41,7 +49,7 @@ struct QuantizeResult {
 ///         encoded is sampled at is one number everywhere, as of a dead layer or of blank data;
 ///         kUsage from the recipe; kFormat if weights or activations are not finite; kShape if the
 ///         data does not fit
-QuantizeResult quantize(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
-                        const QuantizeOptions& options = {});
+[[nodiscard]] QuantizeResult quantize(const ir::Graph& graph, const data::Dataset& data,
+                                      const Recipe& recipe, const QuantizeOptions& options = {});
 
 }  // namespace halftone::compress

@@ -68,10 +68,15 @@ std::string to_json(const std::vector<compress::LayerReport>& layers,
                     {"float_bytes", layer.float_bytes},
                     {"encoded_bytes", layer.encoded_bytes}});
   }
+  Json skipped = Json::array();
+  for (const compress::SkippedBlock& each : summary.skipped_blocks) {
+    skipped.push_back({{"block", each.block}, {"reason", each.reason}});
+  }
   return dump({{"input_bytes", summary.input_bytes},
                {"output_bytes", summary.output_bytes},
                {"seconds", summary.seconds},
-               {"layers", list}});
+               {"layers", list},
+               {"skipped_blocks", skipped}});
 }
 
 std::string to_json(const TrainSummary& summary) {

@@ -20,6 +20,7 @@ struct QuantizeSummary {
   std::size_t input_bytes = 0;   ///< of the file
   std::size_t output_bytes = 0;  ///< of the file
   double seconds = 0;
+  std::vector<compress::SkippedBlock> skipped_blocks{};
 };
 
 /// What `distill` and `train` say beside their file.

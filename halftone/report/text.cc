@@ -49,9 +49,15 @@ std::string to_text(const std::vector<compress::LayerReport>& layers,
   }
   const double ratio = static_cast<double>(summary.input_bytes) /
                        static_cast<double>(std::max<std::size_t>(summary.output_bytes, 1));
-  return table.to_text() + fmt::format("\n{} -> {} ({:.1f}x smaller) in {:.1f} s\n",
-                                       format_bytes(summary.input_bytes),
-                                       format_bytes(summary.output_bytes), ratio, summary.seconds);
+  std::string skipped;
+  for (const compress::SkippedBlock& each : summary.skipped_blocks) {
+    skipped += fmt::format("\nnot refined: the block of '{}', since {}", each.block, each.reason);
+  }
+  if (!skipped.empty()) skipped += "\n";
+  return table.to_text() + skipped +
+         fmt::format("\n{} -> {} ({:.1f}x smaller) in {:.1f} s\n",
+                     format_bytes(summary.input_bytes), format_bytes(summary.output_bytes), ratio,
+                     summary.seconds);
 }
 
 std::string to_text(const TrainSummary& summary) {

@@ -66,7 +66,7 @@ TEST(LaneErrors, OfOtherTypesAreTold) {
     if (axis_index("i") == 0) throw std::runtime_error("not ours");
     return psum(x, "i");
   });
-  expect_everywhere(ErrorKind::kUnsupported, "i=3: out of memory", [](const Array& x) {
+  expect_everywhere(ErrorKind::kMemory, "i=3: out of memory", [](const Array& x) {
     if (axis_index("i") == 3) throw std::bad_alloc();
     return x;
   });

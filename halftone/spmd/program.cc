@@ -170,7 +170,7 @@ void Program::fail_with_current_exception(const Lane& lane) {
     failure.kind = error.kind();
     failure.message = where + error.what();
   } catch (const std::bad_alloc&) {
-    failure.kind = ErrorKind::kUnsupported;
+    failure.kind = ErrorKind::kMemory;
     failure.message = where + "out of memory";
   } catch (const std::exception& error) {
     failure.message = where + error.what();

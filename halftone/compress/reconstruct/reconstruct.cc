@@ -62,24 +62,24 @@ spmd::Array borrowed(std::span<const T> numbers) {
 /// A block while it is learned.
 class Reconstruction {
  public:
-  Reconstruction(ir::Graph& graph, Block block, ir::ValueId from, ir::ValueId to,
-                 const std::vector<ReconstructLayer>& layers, const ReconstructData& data,
-                 const ReconstructOptions& options, std::uint64_t seed,
-                 const spmd::Devices& devices)
+  /// @throws Error kUnsupported if an operator of the block has no gradient
+  Reconstruction(ir::Graph& graph, Block cut, const ReconstructBlock& block,
+                 const ReconstructOptions& options, const ReconstructRun& run)
       : graph_(graph),
-        block_(std::move(block)),
-        input_(block_.copies.at(from)),
-        output_(block_.copies.at(to)),
-        data_(data),
+        block_(std::move(cut)),
+        input_(block_.copies.at(block.from)),
+        output_(block_.copies.at(block.to)),
+        data_(block.data),
         options_(options),
-        parts_{.axis_name = kAxis, .axis_size = kParts, .devices = devices},
-        random_(seed) {
-    for (const ReconstructLayer& layer : layers) add_layer(layer);
+        parts_{.axis_name = kAxis, .axis_size = kParts, .devices = devices_of(run)},
+        random_(run.seed) {
+    for (const ReconstructLayer& layer : block.layers) add_layer(layer);
     make_tapes();
   }
 
-  std::optional<ReconstructResult> run(const ProgressSink& progress) {
-    if (weights_.empty() && encodings_.empty()) return std::nullopt;
+  [[nodiscard]] bool is_encoded() const { return !weights_.empty() || !encodings_.empty(); }
+
+  ReconstructResult run(const ProgressSink& progress) {
     ReconstructResult result;
     result.error_before = mean_error();
     for (int step = 0; step < options_.steps; ++step) {
@@ -96,6 +96,10 @@ class Reconstruction {
   }
 
  private:
+  static spmd::Devices devices_of(const ReconstructRun& run) {
+    return run.devices.empty() ? spmd::Devices::for_threads() : run.devices;
+  }
+
   void add_layer(const ReconstructLayer& layer) {
     const ir::Node& node = graph_.node(layer.node);
     const ir::ValueId w = node.inputs[1];
@@ -314,34 +318,34 @@ class Reconstruction {
   double output_rms_ = 0;
 };
 
+ReconstructOutcome skipped(std::string reason) { return {std::nullopt, std::move(reason)}; }
+
 }  // namespace
 
-std::optional<ReconstructResult> reconstruct(ir::Graph& graph, ir::ValueId from, ir::ValueId to,
-                                             const std::vector<ReconstructLayer>& layers,
-                                             const ReconstructData& data,
-                                             const ReconstructOptions& options, std::uint64_t seed,
-                                             const ProgressSink& progress,
-                                             const spmd::Devices& devices) {
+ReconstructOutcome reconstruct(ir::Graph& graph, const ReconstructBlock& block,
+                               const ReconstructOptions& options, const ReconstructRun& run) {
+  const std::size_t samples = block.data.samples;
   const std::size_t part_samples =
-      std::min(options.batch / kParts, std::max<std::size_t>(data.samples / kParts, 1));
-  const auto block = extract_block(graph, from, to, part_samples);
-  if (!block || data.samples < part_samples || options.steps == 0) return std::nullopt;
-  const auto run = [&](const ReconstructOptions& chosen, const ProgressSink& sink) {
-    return Reconstruction(graph, *block, from, to, layers, data, chosen, seed,
-                          devices.empty() ? spmd::Devices::for_threads() : devices)
-        .run(sink);
-  };
+      std::min(options.batch / kParts, std::max<std::size_t>(samples / kParts, 1));
+  if (samples < part_samples || options.steps == 0)
+    return skipped("there is nothing to learn from");
+  const auto cut = extract_block(graph, block.from, block.to, part_samples);
+  if (!cut) return skipped("it depends on more than the value where it begins");
+  std::optional<Reconstruction> all;
   try {
-    const std::optional<ReconstructResult> result = run(options, progress);
-    if (!result || result->error_after < result->error_before) return result;
-    // The codes may be as good as descent gets them; there is still what they stand for.
-    ReconstructOptions without_weights = options;
-    without_weights.weight_rate = 0;
-    return run(without_weights, {});
+    all.emplace(graph, *cut, block, options, run);
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::kUnsupported) return std::nullopt;
-    throw;
+    if (error.kind() != ErrorKind::kUnsupported) throw;
+    return skipped(error.what());
   }
+  if (!all->is_encoded()) return skipped("none of its layers is encoded");
+  const ReconstructResult result = all->run(run.progress);
+  if (result.error_after < result.error_before) return {result, {}};
+  // Descent on the codes gains nothing; the levels may still improve.
+  ReconstructOptions without_weights = options;
+  without_weights.weight_rate = 0;
+  all.reset();
+  return {Reconstruction(graph, *cut, block, without_weights, run).run({}), {}};
 }
 
 }  // namespace halftone::compress

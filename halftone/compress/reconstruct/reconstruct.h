@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "halftone/base/progress.h"
@@ -31,44 +32,59 @@ struct ReconstructLayer {
   Scheme activation_scheme = Scheme::kBasis;
 };
 
-/// What a block learns from: [samples, ...] each.
+/// The samples that a block learns from, [samples, ...] each.
 struct ReconstructData {
-  std::vector<float> input;   ///< what the quantized network gives the block
-  std::vector<float> target;  ///< what the float network's block gives
+  std::vector<float> input;   ///< the block's input in the quantized network
+  std::vector<float> target;  ///< the block's output in the float network
   std::size_t samples = 0;
 };
 
-/// How far a block's output is from its target on the samples it learns from: sum of squares over
-/// that of the target.
+/// A block of the quantized network.
+struct ReconstructBlock {
+  ir::ValueId from = ir::kAbsent;  ///< its input
+  ir::ValueId to = ir::kAbsent;    ///< its output
+  std::vector<ReconstructLayer> layers;
+  ReconstructData data;
+};
+
+/// How a reconstruction runs.
+struct ReconstructRun {
+  std::uint64_t seed = 0;
+  ProgressSink progress{};
+  spmd::Devices devices{};  ///< none: as many emulated ones as parallel_for() may use threads
+};
+
+/// Errors of a block's output on its samples: sum of squares, divided by that of the target.
 struct ReconstructResult {
   double error_before = 0;
-  double error_after = 0;  ///< equal if no step made it better: the block is as it was then
+  double error_after =
+      0;  ///< equals error_before if no step improved the block, which is kept then
+};
+
+/// Either a result, or the reason why the block was left as it was.
+struct ReconstructOutcome {
+  std::optional<ReconstructResult> result;
+  std::string skipped_because;  ///< empty if there is a result
 };
 
 /// Refines codes, bases, offsets and biases of the layers of a block by gradient descent on
 ///
 ///     L = |block(x) - y|^2 / |y|^2
 ///
-/// x what the quantized network gives the block, y the float block's output. Weights are float
-/// numbers that stand for the nearest level (the gradient passes straight through), levels move by
-/// their own gradient; a random part of the activations is left float in every step. Adam, the
-/// rates fall to zero along a cosine. Where that gains nothing, it is tried again with weights that
-/// stay where they are: only levels and biases learn. Each step sums the gradients of four parts of
-/// a batch, spread over devices; the result does not depend on how many there are.
+/// where x is the block's input in the quantized network and y its output in the float network.
+/// Weights are float numbers that represent the nearest level (straight-through gradient); levels
+/// follow their own gradient; in every step a random part of the activations stays float. Adam; the
+/// rates decay to zero along a cosine. If that gains nothing, it runs again with fixed codes, so
+/// that only levels and biases learn. Each step sums the gradients of four parts of a batch, spread
+/// over devices; the result does not depend on their number.
 /// @param graph  the whole network; the block's constants and encodings are replaced
-/// @param from   the block's input, `to` its output
-/// @param devices  none: as many emulated ones as parallel_for() may use threads
-/// @return nothing, and nothing changed, if the block has an operator without a gradient or more
-///         than one input
+/// @throws Error kMemory if there is too little memory
 /// Source: Li et al., BRECQ, ICLR 2021 (arXiv:2102.05426): blocks and their loss; Wei et al.,
 /// QDrop, ICLR 2022 (arXiv:2203.05740): dropping the quantization of activations. Differs:
 /// straight-through weights instead of learned rounding, levels of any basis instead of a step
 /// size, and biases learn too.
-std::optional<ReconstructResult> reconstruct(ir::Graph& graph, ir::ValueId from, ir::ValueId to,
-                                             const std::vector<ReconstructLayer>& layers,
-                                             const ReconstructData& data,
-                                             const ReconstructOptions& options, std::uint64_t seed,
-                                             const ProgressSink& progress,
-                                             const spmd::Devices& devices = {});
+[[nodiscard]] ReconstructOutcome reconstruct(ir::Graph& graph, const ReconstructBlock& block,
+                                             const ReconstructOptions& options,
+                                             const ReconstructRun& run);
 
 }  // namespace halftone::compress

@@ -10,13 +10,14 @@
 namespace halftone::formats {
 namespace {
 
-/// A file may declare a batch and then, say, reshape or unpack it. Its graph then only fits the
-/// extents the file was made with; a file that is unsound is so either way.
+/// A file may declare a batch and then, say, reshape or unpack it. Then its graph only fits the
+/// extents that the file was made with. An unsound file fails both ways.
 ir::Graph import_any_batch(const circle::FileModel& file) {
   try {
     return circle::Importer(file).run(true);
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::kUnsupported) throw;
+    const ErrorKind kind = error.kind();
+    if (kind == ErrorKind::kUnsupported || kind == ErrorKind::kMemory) throw;
   }
   return circle::Importer(file).run(false);
 }

@@ -16,7 +16,7 @@ namespace halftone::kernels {
 /// Weights [o, n] as float_matmul() reads them.
 class FloatMatmulWeights {
  public:
-  /// @throws Error kShape if the memory cannot be had
+  /// @throws Error kMemory as AlignedBuffer
   explicit FloatMatmulWeights(MatrixView<const float> weights);
 
   [[nodiscard]] std::size_t outputs() const { return outputs_; }

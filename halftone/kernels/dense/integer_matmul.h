@@ -22,7 +22,7 @@ class IntegerMatmulWeights {
   static constexpr std::size_t kPanel = 64;
   static constexpr std::size_t kUnit = 16;
 
-  /// @throws Error kShape if the memory cannot be had
+  /// @throws Error kMemory as AlignedBuffer
   explicit IntegerMatmulWeights(MatrixView<const std::int16_t> weights);
 
   [[nodiscard]] std::size_t outputs() const { return outputs_; }

@@ -47,7 +47,7 @@ class Int8Weights {
 
  protected:
   /// There is no bias yet, and the totals are zero.
-  /// @throws Error as check_weights(); kShape if the memory cannot be had
+  /// @throws Error as check_weights(); kMemory as AlignedBuffer
   Int8Weights(const std::string& kernel, const numerics::BitPlanes& codes,
               const numerics::BasisEncoding& encoding, std::span<const float> bias,
               std::size_t max_inputs);

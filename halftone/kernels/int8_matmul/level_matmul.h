@@ -57,7 +57,7 @@ class LevelMatmulWeights : public Int8Weights {
   /// @param encoding  of `codes`, any granularity
   /// @param bias      [o], or empty for none
   /// @throws Error as check_weights() with kMaxInputs; kUnsupported if there are more bits than
-  ///         the layout takes; kShape if the memory cannot be had
+  ///         the layout takes; kMemory as AlignedBuffer
   LevelMatmulWeights(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
                      std::span<const float> bias = {}, LevelLayout layout = LevelLayout::kBytes);
 

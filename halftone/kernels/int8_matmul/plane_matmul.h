@@ -69,7 +69,7 @@ class PlaneMatmulWeights : public Int8Weights {
   /// @param codes     [o, n], Kw planes
   /// @param encoding  of `codes`, any granularity
   /// @param bias      [o], or empty for none
-  /// @throws Error as check_weights() with kMaxInputs; kShape if the memory cannot be had
+  /// @throws Error as check_weights() with kMaxInputs; kMemory as AlignedBuffer
   PlaneMatmulWeights(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
                      std::span<const float> bias, PlaneLayout layout);
   PlaneMatmulWeights(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,

@@ -87,7 +87,7 @@ TEST_P(BadInput, BatchesLargerThanMemoryAreRefusedBeforeItIsTaken) {
   const auto plan = make_plan(layer_graph(family, 67, 397),
                               {.batch = kBatch, .int8_activations = family.int8_activations});
   EXPECT_GE(plan->arena_bytes(), kBatch * (67 + 397) * sizeof(float));
-  expect_error(ErrorKind::kUnsupported,
+  expect_error(ErrorKind::kMemory,
                "a session of batch 2147483648, its values: " + std::to_string(plan->arena_bytes()) +
                    " bytes of memory are needed, ",
                [&] { Session session(plan); });
