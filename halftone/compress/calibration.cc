@@ -2,12 +2,15 @@
 #include "halftone/compress/calibration.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <string>
 
 #include "halftone/base/error.h"
+#include "halftone/base/memory.h"
 #include "halftone/compress/feed.h"
+#include "halftone/ir/symbolic_batch.h"
 #include "halftone/runtime/execute/stream.h"
 
 namespace halftone::compress {
@@ -30,27 +33,80 @@ std::size_t elements_per_sample(const ir::Shape& shape) {
          static_cast<std::size_t>(std::max<ir::Dim>(batch_of_one[0], 1));
 }
 
+/// The memory that values take in each batch; nothing if one has no batch as its first extent.
+std::optional<std::size_t> bytes_per_batch(const ir::Graph& graph,
+                                           std::span<const ir::ValueId> values,
+                                           std::size_t samples) {
+  const ir::Dim batch =
+      ir::fixed_batch(graph) ? static_cast<ir::Dim>(*ir::fixed_batch(graph)) : ir::kBatch;
+  std::size_t bytes = 0;
+  for (const ir::ValueId id : values) {
+    const ir::ValueType& type = graph.value(id).type;
+    if (type.shape.rank() == 0 || type.shape[0] != batch || !type.encoding.is_dense()) {
+      return std::nullopt;
+    }
+    const std::size_t count = std::min(kBatch, samples);
+    bytes += type.shape.with_batch(count).element_count() * size_bytes(type.encoding.element);
+  }
+  return bytes;
+}
+
 }  // namespace
 
-/// Streams samples through what computes the pairs: ask(stream), whose outputs are the original and
-/// the actual value of each pair.
-template <typename Ask>
-auto Calibration::stream_pairs(const ir::Graph& graph, std::span<const ValuePair> pairs,
-                               const ProgressSink& progress, std::size_t samples,
-                               const Ask& ask) const {
+Calibration::Calibration(const data::Dataset& data, spmd::Devices devices,
+                         std::optional<std::uint64_t> max_bytes)
+    : data_(data), devices_(devices.empty() ? spmd::Devices::for_threads() : std::move(devices)) {
+  constexpr std::uint64_t kShare = 4;
+  constexpr std::uint64_t kUnknown = std::uint64_t{1} << 30;
+  max_bytes_ = max_bytes ? *max_bytes : available_memory().value_or(kShare * kUnknown) / kShare;
+}
+
+/// Streams samples through the part of a graph that computes some values, its outputs.
+runtime::Stream Calibration::stream(const ir::Graph& graph, std::span<const ir::ValueId> values,
+                                    const ProgressSink& progress, std::size_t samples) const {
   ir::Graph tapped = graph;
-  std::vector<ir::ValueId> outputs;
-  for (const ValuePair& pair : pairs) {
-    outputs.push_back(pair.original);
-    outputs.push_back(pair.actual);
-  }
-  tapped.set_outputs(std::move(outputs));
+  tapped.set_outputs({values.begin(), values.end()});
   tapped.remove_unused_nodes();
+  std::optional<runtime::Shortcut> shortcut;
+  if (std::optional<BorderGraph> behind = graph_behind(border_, graph, values)) {
+    shortcut = {std::move(behind->graph),
+                [this, inputs = std::move(behind->inputs)](std::size_t batch) {
+                  return border_.tensors(inputs, batch);
+                }};
+  }
   // What is fitted must not depend on how a machine runs it.
-  const runtime::Stream stream(tapped,
-                               {std::min(data_.size(), samples), kBatch, progress, false, devices_},
-                               make_feed(data_, tapped));
-  return ask(stream);
+  return {tapped,
+          {std::min(data_.size(), samples), kBatch, progress, false, devices_},
+          make_feed(data_, tapped),
+          std::move(shortcut)};
+}
+
+/// The same for the original and the actual value of each pair.
+runtime::Stream Calibration::stream(const ir::Graph& graph, std::span<const ValuePair> pairs,
+                                    const ProgressSink& progress) const {
+  std::vector<ir::ValueId> values;
+  for (const ValuePair& pair : pairs) {
+    values.push_back(pair.original);
+    values.push_back(pair.actual);
+  }
+  return stream(graph, values, progress, kAll);
+}
+
+void Calibration::keep_border(const ir::Graph& graph, std::vector<ir::ValueId> values) {
+  Border next(std::move(values), (data_.size() + kBatch - 1) / kBatch);
+  if (next.values().empty() || next.values() == border_.values()) return;
+  const std::optional<std::size_t> batch_bytes =
+      bytes_per_batch(graph, next.values(), data_.size());
+  if (!batch_bytes) return;
+  std::atomic<std::uint64_t> taken = 0;
+  const auto fits = [&](std::size_t) { return (taken += *batch_bytes) <= max_bytes_ / 2; };
+  if (*batch_bytes <= max_bytes_ / 2) {
+    stream(graph, next.values(), {}, kAll)
+        .visit(fits, [&](std::size_t batch, runtime::Batch found) {
+          next.store(batch, std::move(found.outputs));
+        });
+  }
+  border_ = std::move(next);
 }
 
 ValueSample Calibration::sample(const ir::Graph& graph, ValuePair pair, std::size_t most,
@@ -64,16 +120,15 @@ ValueSample Calibration::sample(const ir::Graph& graph, ValuePair pair, std::siz
     check_finite(actual, graph.value(pair.actual));
     const std::size_t first = batch.first * each;
     std::vector<std::vector<float>> found(2);
-    for (const std::size_t place : picks.within(first, first + actual.size())) {
-      found[0].push_back(actual[place - first]);
-      found[1].push_back(original[place - first]);
+    for (const std::size_t index : picks.within(first, first + actual.size())) {
+      found[0].push_back(actual[index - first]);
+      found[1].push_back(original[index - first]);
     }
     return found;
   };
+  const runtime::Stream answers = stream(graph, std::span(&pair, 1), progress);
   std::vector<std::vector<float>> found =
-      stream_pairs(graph, std::span(&pair, 1), progress, kAll, [&](const auto& stream) {
-        return stream.collect(2, picks.max_within(stream.batch_size() * each), pick);
-      });
+      answers.collect(2, picks.max_within(answers.batch_size() * each), pick);
   return {std::move(found[0]), std::move(found[1])};
 }
 
@@ -103,8 +158,7 @@ std::vector<LayerStatistics> Calibration::statistics(const ir::Graph& graph, Val
     return sums;
   };
   const std::vector<LayerStatistics::Sums> sums =
-      stream_pairs(graph, std::span(&pair, 1), progress, kAll,
-                   [&](const auto& stream) { return stream.sum(count); });
+      stream(graph, std::span(&pair, 1), progress).sum(count);
   std::vector<LayerStatistics> result;
   for (const LayerStatistics::Sums& group : sums) result.emplace_back(group);
   return result;
@@ -129,8 +183,7 @@ std::vector<numerics::Distortion> Calibration::distortions(const ir::Graph& grap
       }
     });
   };
-  const spmd::Array total = stream_pairs(graph, pairs, progress, kAll,
-                                         [&](const auto& stream) { return stream.sum(measure); });
+  const spmd::Array total = stream(graph, pairs, progress).sum(measure);
   const auto sums = total.as<double>();
   std::vector<numerics::Distortion> result;
   for (std::size_t p = 0; p < pairs.size(); ++p) {
@@ -151,9 +204,7 @@ std::vector<std::size_t> Calibration::uses(const ir::Graph& graph, ir::ValueId i
           }
         });
   };
-  const ValuePair pair{indices, indices};
-  const spmd::Array total = stream_pairs(graph, std::span(&pair, 1), progress, kAll,
-                                         [&](const auto& stream) { return stream.sum(count); });
+  const spmd::Array total = stream(graph, std::span(&indices, 1), progress, kAll).sum(count);
   const auto uses = total.as<std::int64_t>();
   return {uses.begin(), uses.end()};
 }
@@ -166,12 +217,9 @@ std::vector<float> Calibration::collect(const ir::Graph& graph, ir::ValueId id,
     check_finite(numbers, value);
     return std::vector<std::vector<float>>{{numbers.begin(), numbers.end()}};
   };
-  const ValuePair pair{id, id};
-  std::vector<std::vector<float>> found =
-      stream_pairs(graph, std::span(&pair, 1), {}, samples, [&](const auto& stream) {
-        return stream.collect(1, stream.batch_size() * elements_per_sample(value.type.shape), copy);
-      });
-  return std::move(found[0]);
+  const runtime::Stream answers = stream(graph, std::span(&id, 1), {}, samples);
+  const std::size_t most = answers.batch_size() * elements_per_sample(value.type.shape);
+  return std::move(answers.collect(1, most, copy)[0]);
 }
 
 }  // namespace halftone::compress

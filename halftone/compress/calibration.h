@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the fits ask of the calibration data, each question one pass over it.
+// Answers the fits' questions about values of a network on the calibration data.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "halftone/base/progress.h"
+#include "halftone/compress/border.h"
 #include "halftone/compress/fit/layer_statistics.h"
 #include "halftone/compress/fit/value_sample.h"
 #include "halftone/compress/unfolding.h"
 #include "halftone/data/dataset.h"
 #include "halftone/ir/graph.h"
 #include "halftone/numerics/distortion.h"
+#include "halftone/runtime/execute/stream.h"
 #include "halftone/spmd/devices.h"
 
 namespace halftone::compress {
@@ -24,16 +27,26 @@ struct ValuePair {
   ir::ValueId actual;
 };
 
-/// Asks questions about values of a graph, answered by streaming the calibration data through the
-/// part of it that computes them, on devices. Memory: per device, one batch and log2(batches) + 1
-/// times the answer.
+/// Asks questions about values of a graph. The answers come from streaming the calibration data
+/// through the part of the graph that computes these values, on devices. That part begins at the
+/// border that keep_border() was given last, where it can. Memory: the border; per device, one
+/// batch and log2(batches) + 1 times the answer.
 class Calibration {
  public:
   /// `data` must outlive this.
-  /// @param devices  as in runtime::StreamOptions; no answer depends on how many there are
-  explicit Calibration(const data::Dataset& data, spmd::Devices devices = {})
-      : data_(data),
-        devices_(devices.empty() ? spmd::Devices::for_threads() : std::move(devices)) {}
+  /// @param devices     as in runtime::StreamOptions; no answer depends on how many there are
+  /// @param max_bytes   memory for borders in this process; no answer depends on it. Batches that
+  ///                    do not fit start from the network's inputs. None: a quarter of the memory
+  ///                    that is available now, or 1 GiB if that is unknown.
+  explicit Calibration(const data::Dataset& data, spmd::Devices devices = {},
+                       std::optional<std::uint64_t> max_bytes = std::nullopt);
+
+  /// Computes values for all samples, from the border before, and keeps them instead of it. Two
+  /// borders exist at a time, so each gets half of the memory. Keeps the old border if a value has
+  /// no batch as its first extent.
+  /// @param values  which later questions depend on, and which do not change until forget_border()
+  void keep_border(const ir::Graph& graph, std::vector<ir::ValueId> values);
+  void forget_border() { border_ = {}; }
 
   /// Pairs of single values.
   /// @param most  pairs to keep at most
@@ -63,12 +76,15 @@ class Calibration {
   [[nodiscard]] const spmd::Devices& devices() const { return devices_; }
 
  private:
-  template <typename Ask>
-  auto stream_pairs(const ir::Graph& graph, std::span<const ValuePair> pairs,
-                    const ProgressSink& progress, std::size_t samples, const Ask& ask) const;
+  [[nodiscard]] runtime::Stream stream(const ir::Graph& graph, std::span<const ir::ValueId> values,
+                                       const ProgressSink& progress, std::size_t samples) const;
+  [[nodiscard]] runtime::Stream stream(const ir::Graph& graph, std::span<const ValuePair> pairs,
+                                       const ProgressSink& progress) const;
 
   const data::Dataset& data_;
   spmd::Devices devices_;
+  std::uint64_t max_bytes_;
+  Border border_;
 };
 
 }  // namespace halftone::compress

@@ -59,7 +59,8 @@ class Quantizer {
       : graph_(graph),
         layers_(quantizable_layers(graph)),
         outputs_(graph.outputs().begin(), graph.outputs().end()),
-        calibration_(data, options.devices),
+        live_(graph_),
+        calibration_(data, options.devices, options.memory_bytes),
         recipe_(recipe),
         options_(options),
         blocks_(reconstructs() ? layer_blocks(graph, layers_that_multiply())
@@ -91,15 +92,30 @@ class Quantizer {
 
   /// Gives every node that depends on a quantized layer, and those layers, a twin.
   void build_twin(bool activations) {
+    // Refining a block changes values inside it, so borders lie between blocks then.
+    const bool refines = activations && reconstructs();
     for (const NodeId id : graph_.topological_order()) {
       if (std::ranges::count(layers_, id) > 0) {
+        if (!refines) keep_border(live_.before(id));
         twin_quantizable(id, activations);
       } else {
         twin_node(id);
       }
       const auto block = std::ranges::find(blocks_, graph_.node(id).output, &BlockSpan::to);
-      if (activations && block != blocks_.end()) end_block(*block);
+      if (!refines || block == blocks_.end()) continue;
+      end_block(*block);
+      keep_border(live_.after(id));
     }
+  }
+
+  /// Keeps values of the float network, and their twins, for all samples.
+  void keep_border(std::vector<ValueId> values) {
+    const std::size_t count = values.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      const ValueId other = twin(values[i]);
+      if (other != values[i]) values.push_back(other);
+    }
+    calibration_.keep_border(graph_, std::move(values));
   }
 
   void twin_quantizable(NodeId id, bool activations) {
@@ -218,10 +234,13 @@ class Quantizer {
 
   /// Phase 2: the twin has quantized weights; now its layers' inputs are encoded, front to back.
   void encode_afterwards() {
+    calibration_.forget_border();
+    const LiveValues live(graph_);
     for (const NodeId id : layers_) {
       const LayerRecipe recipe = recipe_.for_layer(graph_.node(id).name);
       if (!recipe.activations || !is_layer(graph_.node(id).op)) continue;
       const ir::Node node = graph_.node(twin_layers_[id]);
+      calibration_.keep_border(graph_, live.before(twin_layers_[id]));
       std::vector<ValueId> inputs = node.inputs;
       inputs[0] = fitter_.encoded(inputs[0], inputs[0], *recipe.activations, node);
       graph_.replace_node(twin_layers_[id], node.op, inputs);
@@ -261,6 +280,7 @@ class Quantizer {
   ir::Graph graph_;
   std::vector<NodeId> layers_;
   std::vector<ValueId> outputs_;
+  LiveValues live_;  ///< of the float network
   Calibration calibration_;
   const Recipe& recipe_;
   const QuantizeOptions& options_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,9 @@ struct QuantizeOptions {
   std::uint64_t seed = 0;   ///< of the choice which activations are kept for fitting
   ProgressSink progress;    ///< may be empty
   spmd::Devices devices{};  ///< where calibration runs, as in runtime::StreamOptions
+  /// Memory for values of the calibration data, as in Calibration. The result does not depend on
+  /// it.
+  std::optional<std::uint64_t> memory_bytes{};
 };
 
 /// A block that reconstruction left as it was fitted.

@@ -21,13 +21,21 @@
 namespace halftone::runtime {
 namespace {
 
-/// The sessions of one plan: as many as run at once.
+/// The sessions of one graph: as many as run at once.
 class SessionPool {
  public:
-  explicit SessionPool(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {}
+  SessionPool(ir::Graph graph, const PlanOptions& options)
+      : graph_(std::move(graph)), options_(options) {}
+
+  /// Makes the plan, which otherwise waits for the first session.
+  void plan() {
+    const std::lock_guard lock(mutex_);
+    plan_once();
+  }
 
   std::unique_ptr<Session> take() {
     const std::lock_guard lock(mutex_);
+    plan_once();
     if (free_.empty()) return std::make_unique<Session>(plan_);
     std::unique_ptr<Session> session = std::move(free_.back());
     free_.pop_back();
@@ -39,7 +47,13 @@ class SessionPool {
   }
 
  private:
+  void plan_once() {
+    if (plan_ == nullptr) plan_ = make_plan(std::move(graph_), options_);
+  }
+
   std::mutex mutex_;
+  ir::Graph graph_;  ///< until it is planned
+  PlanOptions options_;
   std::shared_ptr<const Plan> plan_;
   std::vector<std::unique_ptr<Session>> free_;
 };
@@ -103,33 +117,50 @@ constexpr const char* kActivity = "running the network";
 
 }  // namespace
 
-/// What the lanes share.
+/// Shared by the lanes.
 class Stream::State {
  public:
-  State(const ir::Graph& graph, StreamOptions options, FillInput fill)
+  State(const ir::Graph& graph, StreamOptions options, FillInput fill,
+        std::optional<Shortcut> shortcut)
       : options_(std::move(options)),
         batch_(batch_of(graph, options_)),
         fill_(std::move(fill)),
-        pool_(checked_plan(graph)) {
+        pool_(checked(graph), plan_options()) {
     if (options_.devices.empty()) options_.devices = spmd::Devices::for_threads();
+    if (shortcut) {
+      kept_inputs_ = std::move(shortcut->inputs);
+      shortcut_pool_.emplace(std::move(shortcut->graph), plan_options());
+      shortcut_pool_->plan();
+    } else {
+      pool_.plan();
+    }
   }
 
   [[nodiscard]] std::size_t batch_size() const { return batch_; }
+  [[nodiscard]] std::size_t num_batches() const {
+    return (options_.num_samples + batch_ - 1) / batch_;
+  }
   [[nodiscard]] spmd::MapOptions map_options() const {
-    const std::size_t num_batches = (options_.num_samples + batch_ - 1) / batch_;
-    return {.axis_name = kBatchAxis, .axis_size = num_batches, .devices = options_.devices};
+    return {.axis_name = kBatchAxis, .axis_size = num_batches(), .devices = options_.devices};
   }
 
   Batch run(std::size_t index) {
     Batch batch{index * batch_, 0, {}};
     batch.count = std::min(batch_, options_.num_samples - batch.first);
-    std::unique_ptr<Session> session = pool_.take();
-    fill_inputs(*session, batch.first, batch.count);
+    const std::vector<const ir::Tensor*> kept =
+        kept_inputs_ ? kept_inputs_(index) : std::vector<const ir::Tensor*>();
+    SessionPool& pool = kept.empty() ? pool_ : *shortcut_pool_;
+    std::unique_ptr<Session> session = pool.take();
+    if (kept.empty()) {
+      fill_inputs(*session, batch.first, batch.count);
+    } else {
+      copy_inputs(*session, kept);
+    }
     session->run();
     for (std::size_t i = 0; i < session->plan().graph().outputs().size(); ++i) {
       batch.outputs.push_back(first_samples(session->output_tensor(i), batch.count));
     }
-    pool_.give_back(std::move(session));
+    pool.give_back(std::move(session));
     report(batch.count);
     return batch;
   }
@@ -139,12 +170,26 @@ class Stream::State {
   }
 
  private:
-  [[nodiscard]] std::shared_ptr<const Plan> checked_plan(const ir::Graph& graph) const {
+  [[nodiscard]] const ir::Graph& checked(const ir::Graph& graph) const {
     if (options_.num_samples == 0) fail(ErrorKind::kFormat, "there are no samples");
     check_streamable(graph, batch_);
-    return make_plan(graph, {.batch = batch_,
-                             .int8_activations = options_.int8_activations,
-                             .float_order = options_.float_order});
+    return graph;
+  }
+
+  [[nodiscard]] PlanOptions plan_options() const {
+    return {.batch = batch_,
+            .int8_activations = options_.int8_activations,
+            .float_order = options_.float_order};
+  }
+
+  /// Samples that a last batch lacks are zero.
+  static void copy_inputs(Session& session, const std::vector<const ir::Tensor*>& kept) {
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      const std::span<const std::byte> bytes = kept[i]->bytes();
+      const std::span<std::byte> input = session.input(i);
+      std::ranges::copy(bytes, input.begin());
+      std::ranges::fill(input.subspan(bytes.size()), std::byte{0});
+    }
   }
 
   void fill_inputs(Session& session, std::size_t first, std::size_t count) const {
@@ -182,17 +227,33 @@ class Stream::State {
   const FillInput fill_;
   const std::thread::id starter_ = std::this_thread::get_id();
   SessionPool pool_;
+  std::function<std::vector<const ir::Tensor*>(std::size_t)> kept_inputs_;  ///< of a shortcut
+  std::optional<SessionPool> shortcut_pool_;
   std::atomic<std::size_t> num_done_{0};
 };
 
-Stream::Stream(const ir::Graph& graph, StreamOptions options, FillInput fill)
-    : state_(std::make_unique<State>(graph, std::move(options), std::move(fill))) {}
+Stream::Stream(const ir::Graph& graph, StreamOptions options, FillInput fill,
+               std::optional<Shortcut> shortcut)
+    : state_(std::make_unique<State>(graph, std::move(options), std::move(fill),
+                                     std::move(shortcut))) {}
 Stream::~Stream() = default;
 
 std::size_t Stream::batch_size() const { return state_->batch_size(); }
+std::size_t Stream::num_batches() const { return state_->num_batches(); }
 Batch Stream::run_batch() const { return state_->run(spmd::axis_index(kBatchAxis)); }
 spmd::MapOptions Stream::map_options() const { return state_->map_options(); }
 void Stream::finish() const { state_->finish(); }
+
+void Stream::visit(const std::function<bool(std::size_t)>& is_wanted,
+                   const std::function<void(std::size_t, Batch)>& visit) const {
+  const auto lane = [&] {
+    const std::size_t batch = spmd::axis_index(kBatchAxis);
+    if (is_wanted(batch)) visit(batch, state_->run(batch));
+    return spmd::Array::scalar(std::int32_t{0});
+  };
+  spmd::spread_sum(lane, map_options())();
+  finish();
+}
 
 std::vector<std::vector<float>> Stream::collect(
     std::size_t lists, std::size_t most,

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -30,6 +31,15 @@ struct StreamOptions {
 using FillInput = std::function<void(std::size_t first, std::size_t count, std::size_t input,
                                      std::span<float> values)>;
 
+/// A graph with the same outputs that starts from values that are kept, not from the network's
+/// inputs.
+struct Shortcut {
+  ir::Graph graph;
+  /// The inputs of that graph for a batch, [count, ...] each; empty if they are not kept here, and
+  /// the batch starts from the network's inputs. Called from several threads.
+  std::function<std::vector<const ir::Tensor*>(std::size_t batch)> inputs;
+};
+
 /// The outputs of a graph for samples [first, first + count): one tensor per output, whose first
 /// extent is count.
 struct Batch {
@@ -49,13 +59,15 @@ class Stream {
  public:
   /// @throws Error kUnsupported if an input or output has no batch as its first extent; kUsage if
   ///         batch is 0; kFormat if there are no samples; else as make_plan()
-  Stream(const ir::Graph& graph, StreamOptions options, FillInput fill);
+  Stream(const ir::Graph& graph, StreamOptions options, FillInput fill,
+         std::optional<Shortcut> shortcut = std::nullopt);
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
   /// Samples of each batch but the last.
   [[nodiscard]] std::size_t batch_size() const;
+  [[nodiscard]] std::size_t num_batches() const;
 
   /// The sum over all batches, as spmd::spread_sum() has it, of a tree of arrays.
   /// @param statistics  statistics(batch), called from several threads
@@ -67,6 +79,13 @@ class Stream {
     finish();
     return total;
   }
+
+  /// Runs those batches of this process that are wanted, and shows each to `visit`.
+  /// @param is_wanted  asked once for each batch, by its number, from several threads
+  /// @param visit      called from several threads
+  /// @throws Error as sum()
+  void visit(const std::function<bool(std::size_t batch)>& is_wanted,
+             const std::function<void(std::size_t batch, Batch)>& visit) const;
 
   /// Numbers of all batches, one after another in the order of samples: several lists of them.
   /// @param lists    how many

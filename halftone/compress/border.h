@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values at a border of a network, kept for all samples, so that later values need not be computed
+// from the network's inputs.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "halftone/ir/graph.h"
+
+namespace halftone::compress {
+
+/// Which values later nodes still read, by position in the order of execution.
+class LiveValues {
+ public:
+  /// @param graph  may grow afterwards; nodes that are added then are unknown here
+  explicit LiveValues(const ir::Graph& graph);
+
+  /// Inputs of the graph and outputs of earlier nodes that this or a later node reads. Everything
+  /// from the node on can be computed from them.
+  [[nodiscard]] std::vector<ir::ValueId> before(ir::NodeId node) const;
+  /// The same with this node among the earlier ones.
+  [[nodiscard]] std::vector<ir::ValueId> after(ir::NodeId node) const;
+
+ private:
+  /// Positions of nodes, from 1; an input is computed at 0.
+  struct Life {
+    std::size_t computed = 0;
+    std::size_t last_read = 0;
+  };
+  [[nodiscard]] std::vector<ir::ValueId> at(std::size_t position) const;
+
+  std::map<ir::NodeId, std::size_t> positions_;
+  std::map<ir::ValueId, Life> lives_;  ///< of values that are not constant
+};
+
+/// The values of a border, one tensor for each batch of samples that this process has.
+class Border {
+ public:
+  Border() = default;
+  Border(std::vector<ir::ValueId> values, std::size_t num_batches);
+
+  [[nodiscard]] const std::vector<ir::ValueId>& values() const { return values_; }
+  [[nodiscard]] bool contains(ir::ValueId id) const;
+  /// @param tensors  of all values(), in their order
+  void store(std::size_t batch, std::vector<ir::Tensor> tensors);
+  /// Pointers to the tensors of some values; empty if the batch is not stored.
+  /// @pre contains() each of them
+  [[nodiscard]] std::vector<const ir::Tensor*> tensors(std::span<const ir::ValueId> values,
+                                                       std::size_t batch) const;
+
+ private:
+  std::vector<ir::ValueId> values_;
+  std::vector<std::vector<ir::Tensor>> batches_;  ///< empty where a batch is not stored
+};
+
+/// A part of a graph whose inputs are values of a border.
+struct BorderGraph {
+  ir::Graph graph;
+  std::vector<ir::ValueId> inputs;  ///< by input of `graph`, the value of the whole graph
+};
+
+/// The part of a graph that computes `outputs` from a border; nothing if the border does not
+/// suffice.
+std::optional<BorderGraph> graph_behind(const Border& border, const ir::Graph& graph,
+                                        std::span<const ir::ValueId> outputs);
+
+}  // namespace halftone::compress
