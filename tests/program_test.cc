@@ -239,6 +239,41 @@ TEST_F(Program, ConvertsAGeluThatWasWrittenStepByStep) {
   EXPECT_EQ(json::parse(inspect.out)["operators"], json({{"FullyConnected", 1}, {"Gelu", 1}}));
 }
 
+/// x -> layer -> Mod, which has no gradient, joined with x: one block.
+void save_block_without_gradient(const std::string& path) {
+  ir::Graph graph;
+  const auto x = graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 2}));
+  const std::vector<float> weights = {1, 2, 3, 4};
+  const auto w = graph.add_constant("w", ir::Tensor::from<float>({2, 2}, weights));
+  const auto layer = graph.add_node("layer", ir::FullyConnected{}, {x, w});
+  const auto modulus = graph.add_constant("modulus", ir::Tensor::from<float>({}, std::vector{3.F}));
+  const auto mod = graph.add_node("mod", ir::Binary{ir::BinaryKind::kFmod, {}}, {layer, modulus});
+  graph.add_output(graph.add_node("sum", ir::Binary{}, {mod, x}));
+  formats::save_model(graph, path);
+}
+
+TEST_F(Program, SaysWhichBlocksWereNotRefined) {
+  save_block_without_gradient(path("mod.onnx"));
+  std::vector<float> samples(128);
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    samples[i] = static_cast<float>(i * i % 17) - 8;
+  }
+  data::write_npy(path("x.npy"), data::make_npy(std::span<const float>(samples), {64, 2}));
+  std::ofstream(path("r.toml")) << "[default]\nweight_bits = 2\nactivation_bits = 2\n"
+                                   "[fit]\nreconstruct_steps = 5\n";
+  const std::string quantize = "quantize " + path("mod.onnx") + " -o " + path("mod.circle") +
+                               " --data " + path("x.npy") + " --recipe " + path("r.toml");
+  const Outcome text = run(quantize);
+  ASSERT_EQ(text.code, 0) << text.err;
+  const std::string reason = "node 'mod' (Binary) has no gradient";
+  EXPECT_NE(text.out.find("not refined: the block of 'layer', since " + reason), std::string::npos)
+      << text.out;
+  const Outcome outcome = run(quantize + " --json --memory 1M");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(json::parse(outcome.out)["skipped_blocks"],
+            json({{{"block", "layer"}, {"reason", reason}}}));
+}
+
 TEST_F(Program, MeasuresANetworkWithItsFixedBatch) {
   ir::Graph graph;
   graph.add_output(add_layer(graph, 4));

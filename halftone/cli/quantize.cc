@@ -5,6 +5,7 @@
 #include <chrono>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 
 #include "halftone/cli/command.h"
 #include "halftone/formats/model.h"
@@ -19,6 +20,7 @@ struct QuantizeOptions {
   std::string input;
   std::string output;
   RecipeOptions recipe;
+  std::optional<std::uint64_t> memory_bytes;  ///< for values of the samples
 };
 
 void run(const QuantizeOptions& options, const Machine& machine) {
@@ -32,9 +34,9 @@ void run(const QuantizeOptions& options, const Machine& machine) {
   const data::Dataset data = open_data(options.data);
   const compress::QuantizeResult result = [&] {
     Progress progress(options.common, machine);
-    return compress::quantize(
-        graph, data, recipe,
-        {options.common.seed, progress.sink(), machine.devices(options.data.devices)});
+    return compress::quantize(graph, data, recipe,
+                              {options.common.seed, progress.sink(),
+                               machine.devices(options.data.devices), options.memory_bytes});
   }();
   if (!machine.is_first()) return;
   formats::save_model(result.graph, options.output);
@@ -66,6 +68,10 @@ void add_quantize(CLI::App& app, Action& action) {
       ->check(some_path());
   add_data_options(*verb, options->data, "train");
   add_recipe_options(*verb, options->recipe);
+  verb->add_option("--memory", options->memory_bytes,
+                   "Memory for values of the samples between layers, as in 512M or 4G; less makes "
+                   "it slower, and changes no result (default: a quarter of what is free)")
+      ->transform(CLI::AsSizeValue(false));
   verb->final_callback([options, &action] {
     action = [options](const Machine& machine) { run(*options, machine); };
   });
