@@ -390,6 +390,19 @@ TEST_F(Program, RefusesNumbersThatAreNotFiniteInData) {
   EXPECT_FALSE(std::filesystem::exists(path("q.circle")));
 }
 
+TEST_F(Program, NamesTheOptionThatFollowsTheAdviceOfTheLibrary) {
+  // 3e38 is finite, but the sums of the first layer are not.
+  std::vector<float> x(2 * 784, 3e38F);
+  for (std::size_t i = 1; i < x.size(); i += 2) x[i] = 1.5e38F;
+  data::write_npy(path("x.npy"), data::make_npy(std::span<const float>(x), {2, 784}));
+  const std::string unlabelled = " --data " + path("x.npy");
+  expect_failure(
+      "quantize " + kModel + " -o " + path("q.circle") + " --activation-bits none" + unlabelled, 3,
+      "check the network and the scale of the pixels (--scale)");
+  expect_failure("eval " + kModel + unlabelled, 2,
+                 "has no labels; give a reference network to compare with (--reference)");
+}
+
 TEST_F(Program, RefusesToEncodeBlankData) {
   const std::vector<float> x(20 * 784, 0);
   data::write_npy(path("x.npy"), data::make_npy(std::span<const float>(x), {20, 784}));

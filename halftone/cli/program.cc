@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/cli/option_names.h"
 
 namespace halftone::cli {
 namespace {
@@ -35,7 +36,7 @@ std::pair<std::string, int> describe_exception() {
   try {
     throw;
   } catch (const Error& error) {
-    return {error.what(), exit_code(error.kind())};
+    return {with_option_names(error.what()), exit_code(error.kind())};
   } catch (const std::bad_alloc&) {
     return {"out of memory", exit_code(ErrorKind::kMemory)};
   } catch (const std::exception& error) {

@@ -22,8 +22,9 @@ constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 
 void check_finite(std::span<const float> values, const ir::Value& value) {
   if (!std::ranges::all_of(values, [](float x) { return std::isfinite(x); })) {
-    fail(ErrorKind::kFormat, "calibration: value '" + value.name +
-                                 "' becomes NaN or infinite; check the network and --scale");
+    fail(ErrorKind::kFormat,
+         "calibration: value '" + value.name +
+             "' becomes NaN or infinite; check the network and the scale of the pixels");
   }
 }
 

@@ -52,8 +52,8 @@ std::vector<std::byte> CheckpointFile::read() {
   }
   if (std::filesystem::exists(options_.path)) {
     fail(ErrorKind::kUsage, options_.path +
-                                ": expected no checkpoint there yet, found one: go on from it "
-                                "with --resume, or remove it");
+                                ": expected no checkpoint there yet, found one: go on from it, "
+                                "or remove it");
   }
   return {};
 }
