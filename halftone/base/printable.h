@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text from outside (names in files, arguments) in a form that is safe to show on a terminal.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace halftone {
+
+/// The text with every byte escaped as \xHH that is not part of valid UTF-8 or that belongs to a
+/// control character other than a line feed. Valid printable text is returned unchanged.
+/// Source: Unicode 15, table 3-7 (well-formed UTF-8 byte sequences).
+std::string printable(std::string_view text);
+
+/// At most `max_bytes` bytes of a printable text. A longer text keeps its beginning and its end,
+/// with " ... (N bytes omitted) ... " between them; no UTF-8 sequence is cut.
+/// @pre max_bytes >= 100
+std::string shortened(std::string_view text, std::size_t max_bytes);
+
+}  // namespace halftone
