@@ -37,6 +37,47 @@ TEST_F(Program, LetsIdleThreadsSleepUnlessToldOtherwise) {
   EXPECT_THAT(environment("OMP_WAIT_POLICY=active"), HasSubstr("OMP_WAIT_POLICY = 'ACTIVE'"));
 }
 
+TEST_F(Program, IsNamedHalftoneInListsOfProcesses) {
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::unsetenv("GOMP_SPINCOUNT");
+    ::unsetenv("OMP_WAIT_POLICY");
+    ::execl(HALFTONE_PROGRAM, HALFTONE_PROGRAM, "bench", kModel.c_str(), "--seconds", "600",
+            nullptr);
+    ::_exit(127);
+  }
+  const std::string process = "/proc/" + std::to_string(child);
+  const auto has_started_again = [&] {
+    return text_of(process + "/environ").find("GOMP_SPINCOUNT=3000") != std::string::npos;
+  };
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!has_started_again() && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (::waitpid(child, nullptr, WNOHANG) != 0) break;
+  }
+  EXPECT_TRUE(has_started_again());
+  EXPECT_EQ(text_of(process + "/comm"), "halftone\n");
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+}
+
+TEST_F(Program, EscapesAndCutsTextFromOutside) {
+  expect_failure("inspect '" + path("caf\xE9\x1B[31m.onnx") + "'", 3, "caf\\xE9\\x1B[31m.onnx");
+  std::ofstream(path("r.toml")) << "[fit]\n" << std::string(1 << 20, 'k') << " = 1\n";
+  const std::string quantize =
+      "quantize " + kModel + " -o " + path("q.circle") + " --data " + kExample;
+  expect_failure(quantize + " --recipe " + path("r.toml"), 2, " bytes omitted) ... ");
+  EXPECT_LT(run(quantize + " --recipe " + path("r.toml")).err.size(), 2100u);
+}
+
+TEST_F(Program, ConvertsWithOneLine) {
+  const Outcome convert = run("convert " + kModel + " " + path("m.circle"));
+  EXPECT_EQ(convert.code, 0) << convert.err;
+  EXPECT_THAT(convert.out, testing::StartsWith("circle file, "));
+  EXPECT_EQ(std::ranges::count(convert.out, '\n'), 1) << convert.out;
+}
+
 TEST_F(Program, QuantizesEvaluatesInspectsAndMeasures) {
   const std::string file = path("m.circle");
   const Outcome quantize = run("quantize " + kModel + " -o " + file + " --data " + kExample +

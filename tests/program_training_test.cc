@@ -87,9 +87,20 @@ TEST_F(TrainingProgram, RefusesToDistillWhatDoesNotFit) {
   expect_failure("distill --teacher " + kModel + output + " --data " + path("x.npy") +
                      " --label-weight 0.5 --scheme float",
                  2, "has no labels");
-  expect_failure("distill --teacher " + kModel + output + " --data " + path("x.npy") +
-                     " --scheme float --batch 256",
-                 2, "expected at least the 256 samples of a batch, found 200");
+  expect_failure(
+      "distill --teacher " + kModel + output + " --data " + path("x.npy") +
+          " --scheme float --batch 256",
+      2, "--batch: " + path("x.npy") + ": expected at least the 256 samples of a batch, found 200");
+  for (const char* option : {"--level-rate-factor", "--learning-rate"}) {
+    expect_failure(
+        "distill --teacher " + kModel + output + " --data " + kExample + " " + option + " -1", 2,
+        std::string(option) + ": expected a number above 0, found '-1'");
+  }
+  for (const std::string number : {"-1", "nan", "inf", "1x"}) {
+    expect_failure("distill --teacher " + kModel + output + " --data " + kExample +
+                       " --clip-grad-norm " + number,
+                   2, "--clip-grad-norm: expected a number of at least 0, found '" + number + "'");
+  }
   expect_failure("distill --teacher " + path("no.onnx") + output + " --data " + kExample, 3,
                  "no.onnx");
   expect_failure(
@@ -131,18 +142,18 @@ TEST_F(TrainingProgram, TrainsAFloatNetworkFromItsGraphAlone) {
   const std::string data = " --data " + kExample + " --limit 1000";
   const auto train = [&](const std::string& options) {
     const Outcome outcome = run("train " + kModel + " -o " + path("t.onnx") + data +
-                                " --hold-out 0.2 --batch 50 --json " + options);
+                                " --validation-split 0.2 --batch 50 --json " + options);
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     return outcome.code == 0 ? json::parse(outcome.out) : json();
   };
-  const json fresh = train("--epochs 4 --schedule step --milestones 0.5,0.75 --warm-up 0.5");
+  const json fresh = train("--epochs 4 --schedule step --milestones 0.5,0.75 --warmup-epochs 0.5");
   EXPECT_LT(fresh.at("epochs")[0].at("agreement"), 0.8);
   EXPECT_GT(fresh.at("epochs")[3].at("agreement"), 0.8);
   EXPECT_LT(fresh.at("epochs")[3].at("rate"),
             0.02 * fresh.at("epochs")[1].at("rate").get<double>());
   EXPECT_GE(fresh.at("best_epoch"), 1);
   EXPECT_EQ(fresh.at("output_bytes"), std::filesystem::file_size(path("t.onnx")));
-  const json kept = train("--epochs 1 --keep --rate 1e-6");
+  const json kept = train("--epochs 1 --keep --learning-rate 1e-6");
   EXPECT_GT(kept.at("epochs")[0].at("agreement"), 0.9);
   EXPECT_GT(kept.at("epochs")[0].at("held_out"), 0.9);
   const Outcome student = run("distill --teacher " + kModel + " --student " + kModel + " --fresh" +
@@ -154,7 +165,7 @@ TEST_F(TrainingProgram, TrainsAFloatNetworkFromItsGraphAlone) {
 TEST_F(TrainingProgram, IsInterruptedAndGoesOnToTheSameFile) {
   const auto train = [&](const std::string& name, const std::string& options) {
     return "train " + kModel + " -o " + path(name) + " --data " + kExample +
-           " --limit 500 --batch 50 --epochs 6 --flip " + options;
+           " --limit 500 --batch 50 --epochs 6 --flip --quiet " + options;
   };
   const std::string keep = " --checkpoint " + path("run.ckpt");
   for (const int signal : {SIGINT, SIGTERM}) {
@@ -167,7 +178,8 @@ TEST_F(TrainingProgram, IsInterruptedAndGoesOnToTheSameFile) {
     EXPECT_FALSE(std::filesystem::exists(path("s.onnx")));
   }
   expect_failure(train("s.onnx", keep), 2, "found one: go on from it with --resume");
-  expect_failure(train("s.onnx", keep + " --resume --rate 0.5"), 2, "rate was 0.001, is 0.5");
+  expect_failure(train("s.onnx", keep + " --resume --learning-rate 0.5"), 2,
+                 "rate was 0.001, is 0.5");
   const Outcome rest = run(train("s.onnx", keep + " --resume"));
   EXPECT_EQ(rest.code, 0) << rest.err;
   const Outcome whole = run(train("whole.onnx", ""));
@@ -181,6 +193,27 @@ TEST_F(TrainingProgram, IsInterruptedAndGoesOnToTheSameFile) {
   std::filesystem::resize_file(path("run.ckpt"), 1000);
   expect_failure(train("s.onnx", keep + " --resume"), 3, path("run.ckpt") + ": cut short");
   EXPECT_EQ(std::filesystem::file_size(path("run.ckpt")), 1000U);
+}
+
+TEST_F(TrainingProgram, TakesOldNamesOfOptionsAndPrintsALineForEachEpoch) {
+  const auto distill = [&](const std::string& options) {
+    const Outcome outcome =
+        run("distill --teacher " + kModel + " -o " + path("s.onnx") + " --data " + kExample +
+            " --limit 300 --scheme float --epochs 2 --schedule step " + options);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return std::pair(text_of(path("s.onnx")), outcome.err);
+  };
+  const auto before = distill(
+      "--rate 0.01 --level-rate=0.5 --most-gradient 0.1 --hold-out 0.2 --warm-up 0.5 --decay 0.2");
+  const auto now = distill(
+      "--learning-rate 0.01 --level-rate-factor=0.5 --clip-grad-norm 0.1 --validation-split 0.2 "
+      "--warmup-epochs 0.5 --schedule-decay 0.2 --quiet");
+  EXPECT_TRUE(before.first == now.first);
+  EXPECT_EQ(now.second, "");
+  EXPECT_EQ(std::ranges::count(before.second, '\n'), 2) << before.second;
+  EXPECT_THAT(before.second, testing::StartsWith("epoch 1: loss "));
+  EXPECT_THAT(before.second, HasSubstr("\nepoch 2: loss "));
+  EXPECT_THAT(before.second, HasSubstr(", validation "));
 }
 
 TEST_F(TrainingProgram, RefusesRunsThatCannotBeKept) {

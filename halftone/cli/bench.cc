@@ -7,6 +7,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/base/parallel.h"
+#include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
 #include "halftone/ir/symbolic_batch.h"
 #include "halftone/report/report.h"
@@ -56,7 +57,7 @@ void run(const BenchOptions& options, const Machine& machine) {
   if (!machine.is_first()) return;
   const runtime::Plan& plan = *shares.front();
   std::cout << (options.common.json ? report::to_json(plan, profile)
-                                    : report::to_text(plan, profile, options.explain));
+                                    : printable(report::to_text(plan, profile, options.explain)));
 }
 
 }  // namespace

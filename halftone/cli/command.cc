@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <chrono>
+#include <cmath>
 #include <iostream>
 #include <limits>
 
@@ -34,7 +35,32 @@ CLI::Validator whole_from(std::uint64_t low) {
   return {check, ""};
 }
 
+/// A finite number of type double, or nothing.
+std::optional<double> finite_number(const std::string& text) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || rest != end || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
 }  // namespace
+
+CLI::Validator positive_number() {
+  const auto check = [](const std::string& text) -> std::string {
+    const std::optional<double> value = finite_number(text);
+    return value && *value > 0 ? "" : "expected a number above 0, found '" + text + "'";
+  };
+  return {check, ""};
+}
+
+CLI::Validator non_negative_number() {
+  const auto check = [](const std::string& text) -> std::string {
+    const std::optional<double> value = finite_number(text);
+    return value && *value >= 0 ? "" : "expected a number of at least 0, found '" + text + "'";
+  };
+  return {check, ""};
+}
 
 CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& description,
                    const std::string& example, CommonOptions& common) {
@@ -47,7 +73,7 @@ CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& de
       ->check(whole_from(0))
       ->capture_default_str();
   verb->add_option("--simd", common.simd, "Restrict the kernels to an instruction set, e.g. AVX2");
-  verb->add_flag("--quiet,-q", common.quiet, "No progress bar");
+  verb->add_flag("--quiet,-q", common.quiet, "No progress bar and no line per epoch");
   verb->add_flag("--json", common.json, "Result as JSON");
   return verb;
 }
@@ -171,7 +197,14 @@ spmd::Devices Machine::devices(int count) const {
 }
 
 Progress::Progress(const CommonOptions& common, const Machine& machine)
-    : visible_(machine.is_first() && !common.quiet && ::isatty(STDERR_FILENO) == 1) {}
+    : speaks_(machine.is_first() && !common.quiet),
+      visible_(speaks_ && ::isatty(STDERR_FILENO) == 1) {}
+
+void Progress::print_line(const std::string& line) {
+  if (!speaks_) return;
+  const std::lock_guard lock(mutex_);
+  std::cerr << (visible_ ? "\r\033[K" : "") << line << "\n" << std::flush;
+}
 
 Progress::~Progress() {
   if (visible_) std::cerr << "\r\033[K" << std::flush;

@@ -82,6 +82,10 @@ CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& de
                    const std::string& example, CommonOptions& common);
 /// Refuses an empty path.
 CLI::Validator some_path();
+/// Accepts finite numbers above 0. CLI11's own check spells the largest double in 309 digits.
+CLI::Validator positive_number();
+/// Accepts finite numbers of at least 0.
+CLI::Validator non_negative_number();
 /// --float-activations, which turns `int8_activations` off.
 void add_activation_option(CLI::App& verb, bool& int8_activations);
 /// --float-order, which says in which order float32 layers add.
@@ -115,12 +119,15 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
   ~Progress();
 
+  /// Writes a line on standard error, terminal or not, unless quiet or not on the first rank.
+  void print_line(const std::string& line);
   /// For the library; must not outlive this.
   [[nodiscard]] ProgressSink sink();
 
  private:
   void show(double fraction, std::string_view activity);
 
+  const bool speaks_;
   const bool visible_;
   std::mutex mutex_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();

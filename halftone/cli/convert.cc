@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
 #include "halftone/formats/model.h"
 #include "halftone/report/report.h"
@@ -24,7 +25,8 @@ void run(const ConvertOptions& options, const Machine& machine) {
   formats::save_model(graph, options.output);
   const auto inspection =
       report::inspect(graph, std::string(format), std::filesystem::file_size(options.output));
-  std::cout << (options.common.json ? report::to_json(inspection) : report::to_text(inspection));
+  std::cout << (options.common.json ? report::to_json(inspection)
+                                    : printable(report::to_summary(inspection)));
 }
 
 }  // namespace

@@ -74,6 +74,7 @@ void run(const DistillOptions& options, const Machine& machine) {
   const ir::Graph student = load_student(options, teachers.front());
   formats::check_model(student, options.training.output);
   const data::Dataset data = open_data(options.training.data);
+  run.check_batch(data);
   const auto distill = [&](train::TrainOptions how) {
     for (const std::string& text : options.features) {
       how.features.push_back(train::parse_feature_match(text));
@@ -91,7 +92,7 @@ void run(const DistillOptions& options, const Machine& machine) {
 void add_teaching_options(CLI::App& verb, DistillOptions& options) {
   train::TrainOptions& train = options.training.train;
   verb.add_option("--temperature", train.loss.temperature, "Softens the teacher's answers")
-      ->check(CLI::PositiveNumber)
+      ->check(positive_number())
       ->capture_default_str();
   verb.add_option("--label-weight", train.loss.label_weight,
                   "Share of the labels in the loss; 0: none are needed")
@@ -109,9 +110,9 @@ void add_teaching_options(CLI::App& verb, DistillOptions& options) {
                   "How bases learn: gradient, or average of closed forms")
       ->check(CLI::IsMember({"gradient", "average"}))
       ->capture_default_str();
-  verb.add_option("--level-rate", options.training.train.optimizer.level_rate,
-                  "Learning rate of levels (--levels gradient), as a share of --rate")
-      ->check(CLI::PositiveNumber)
+  verb.add_option("--level-rate-factor", options.training.train.optimizer.level_rate,
+                  "Learning rate of levels is --learning-rate times this (--levels gradient)")
+      ->check(positive_number())
       ->capture_default_str();
 }
 

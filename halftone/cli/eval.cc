@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
 #include "halftone/compress/evaluate.h"
 #include "halftone/report/report.h"
@@ -31,7 +32,8 @@ void run(const EvalOptions& options, const Machine& machine) {
         {options.data.batch, progress.sink(), options.model, options.reference,
          options.int8_activations, machine.devices(options.data.devices), options.float_order});
   }();
-  std::cout << (options.common.json ? report::to_json(evaluation) : report::to_text(evaluation));
+  std::cout << (options.common.json ? report::to_json(evaluation)
+                                    : printable(report::to_text(evaluation)));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
 #include "halftone/formats/model.h"
 #include "halftone/report/report.h"
@@ -24,7 +25,8 @@ void run(const InspectOptions& options, const Machine& machine) {
   const auto format = to_string(formats::model_format(options.model));
   const auto inspection =
       report::inspect(graph, std::string(format), std::filesystem::file_size(options.model));
-  std::cout << (options.common.json ? report::to_json(inspection) : report::to_text(inspection));
+  std::cout << (options.common.json ? report::to_json(inspection)
+                                    : printable(report::to_text(inspection)));
 }
 
 }  // namespace

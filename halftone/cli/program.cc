@@ -9,21 +9,30 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <new>
 #include <optional>
 #include <streambuf>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include "halftone/base/error.h"
+#include "halftone/base/printable.h"
 #include "halftone/cli/option_names.h"
+#include "halftone/cli/renamed_options.h"
 
 namespace halftone::cli {
 namespace {
 
 constexpr int kUsageExit = 2;
 constexpr int kInternalExit = 70;
+constexpr int kNoMemoryExit = 4;
+/// Longer messages are cut in the middle.
+constexpr std::size_t kMaxMessageBytes = 2000;
 
 /// 0, or the failure if standard output could not take what was written to it.
 int finish_output() {
@@ -39,6 +48,13 @@ std::pair<std::string, int> describe_exception() {
     return {with_option_names(error.what()), exit_code(error.kind())};
   } catch (const std::bad_alloc&) {
     return {"out of memory", exit_code(ErrorKind::kMemory)};
+  } catch (const std::system_error& error) {
+    // What std::thread throws where the system has no memory or no thread left.
+    const bool lacks_memory = error.code() == std::errc::resource_unavailable_try_again ||
+                              error.code() == std::errc::not_enough_memory;
+    if (lacks_memory)
+      return {std::string("out of memory or threads: ") + error.what(), exit_code(ErrorKind::kMemory)};
+    return {std::string("internal error: ") + error.what(), kInternalExit};
   } catch (const std::exception& error) {
     return {std::string("internal error: ") + error.what(), kInternalExit};
   }
@@ -98,14 +114,18 @@ int report_parse_error(const CLI::App& app, const CLI::ParseError& error) {
 /// Lets idle threads sleep. GNU's OpenMP, which also carries oneDNN's threads, has them spin for
 /// milliseconds in the hope of more work; where something else wants their core, each layer then
 /// takes as long as a slice of the scheduler. It reads the environment when it is loaded, so the
-/// program starts itself anew, once; whoever has decided otherwise is left alone.
+/// program starts itself again, once, unless one of the two variables is already set. It starts
+/// from its own path, not from /proc/self/exe, because the kernel names a process after the last
+/// component of the path: `ps` and `top` show "halftone".
 void let_idle_threads_sleep([[maybe_unused]] char** argv) {
 #ifdef __linux__
   constexpr const char* kSpins = "GOMP_SPINCOUNT";
   if (std::getenv(kSpins) != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) return;
   // Some tens of microseconds: what waking a thread takes on a virtual machine. Where this fails
   // the program goes on as it is.
-  if (setenv(kSpins, "3000", 1) == 0) execv("/proc/self/exe", argv);
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (!error && setenv(kSpins, "3000", 1) == 0) execv(self.c_str(), argv);
 #endif
 }
 
@@ -119,7 +139,9 @@ int parse_and_run(int argc, char** argv, std::span<const AddVerb> verbs) {
   Action action;
   for (const AddVerb add : verbs) add(app, action);
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> arguments = with_current_names({argv + 1, argv + argc});
+    std::ranges::reverse(arguments);  // as CLI11 takes them
+    app.parse(std::move(arguments));
   } catch (const CLI::ParseError& error) {
     return report_parse_error(app, error);
   }
@@ -151,17 +173,26 @@ int exit_code(ErrorKind kind) {
 
 int report_error(std::string message, int code) {
   std::ranges::replace_if(
-      message, [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }, ' ');
-  std::cerr << "halftone: " << message << "\n";
+      message, [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }, ' ');
+  std::cerr << "halftone: " << shortened(printable(message), kMaxMessageBytes) << "\n";
   return code;
 }
 
 int run_program(int argc, char** argv, std::span<const AddVerb> verbs) {
   let_idle_threads_sleep(argv);
+  // Only what a failing message itself throws gets here. These messages allocate nothing.
+  constexpr std::string_view kNoMemory = "halftone: out of memory\n";
+  constexpr std::string_view kInternal = "halftone: internal error while reporting an error\n";
+  const auto write_error = [](std::string_view text) {
+    return ::write(STDERR_FILENO, text.data(), text.size()) >= 0;
+  };
   try {
     return parse_and_run(argc, argv, verbs);
+  } catch (const std::bad_alloc&) {
+    write_error(kNoMemory);
+    return kNoMemoryExit;
   } catch (...) {
-    // Only what a failing message itself throws gets here.
+    write_error(kInternal);
     return kInternalExit;
   }
 }

@@ -13,8 +13,8 @@ namespace halftone::cli {
 /// The contract with scripts; see docs/cli.md.
 int exit_code(ErrorKind kind);
 
-/// Writes "halftone: MESSAGE" on standard error, in one line whatever characters file names,
-/// options and libraries bring. @return the code
+/// Writes "halftone: MESSAGE" on standard error, as one line: printable() in any case, and cut in
+/// the middle beyond 2,000 bytes. @return the code
 int report_error(std::string message, int code);
 
 /// Declares a verb, which becomes the action once it is chosen.

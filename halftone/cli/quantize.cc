@@ -7,6 +7,7 @@
 #include <iostream>
 #include <optional>
 
+#include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
 #include "halftone/formats/model.h"
 #include "halftone/report/report.h"
@@ -48,7 +49,7 @@ void run(const QuantizeOptions& options, const Machine& machine) {
   summary.seconds = std::chrono::duration<double>(elapsed).count();
   summary.skipped_blocks = result.skipped_blocks;
   std::cout << (options.common.json ? report::to_json(result.layers, summary)
-                                    : report::to_text(result.layers, summary));
+                                    : printable(report::to_text(result.layers, summary)));
 }
 
 }  // namespace

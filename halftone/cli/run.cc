@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "halftone/base/error.h"
+#include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
 #include "halftone/data/npy.h"
 #include "halftone/report/report.h"
@@ -111,7 +112,7 @@ void run(const RunOptions& options, const Machine& machine) {
     data::write_npy(path, to_array(outputs[i]));
     files.push_back({path.string(), outputs[i].type()});
   }
-  std::cout << (options.common.json ? report::to_json(files) : report::to_text(files));
+  std::cout << (options.common.json ? report::to_json(files) : printable(report::to_text(files)));
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ void run(const TrainOptions& options, const Machine& machine) {
   ir::Graph network = load_network(options.model, {.dequantize = true});
   formats::check_model(network, options.training.output);
   const data::Dataset data = open_data(options.training.data);
+  run.check_batch(data);
   if (!options.keep) network = train::with_initial_values(network, options.training.common.seed);
   const auto train = [&](train::TrainOptions how) {
     how.loss.label_weight = 1;
@@ -37,7 +38,7 @@ void add_train(CLI::App& app, Action& action) {
   const auto options = std::make_shared<TrainOptions>();
   CLI::App* verb = add_verb(app, "train", "Train a float network on labels, from its graph alone",
                             "halftone train model.onnx -o trained.onnx --data examples/mnist "
-                            "--epochs 10 --hold-out 0.1",
+                            "--epochs 10 --validation-split 0.1",
                             options->training.common);
   verb->add_option("model", options->model, "ONNX, TFLite or circle file")
       ->required()

@@ -23,33 +23,36 @@ void add_optimizer_options(CLI::App& verb, TrainingOptions& options) {
   verb.add_option("--optimizer", options.optimizer, "adam (decoupled decay) or sgd (Nesterov's)")
       ->check(CLI::IsMember({"adam", "sgd"}))
       ->capture_default_str();
-  verb.add_option("--rate", optimizer.rate, "Learning rate, which the schedule changes")
-      ->check(CLI::PositiveNumber)
+  verb.add_option("--learning-rate", optimizer.rate, "Learning rate before the schedule's factor")
+      ->check(positive_number())
       ->capture_default_str();
-  verb.add_option("--momentum", optimizer.momentum, "Of sgd")
+  verb.add_option("--momentum", optimizer.momentum, "Momentum of sgd")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  verb.add_option("--weight-decay", optimizer.weight_decay, "Of the optimizer")
-      ->check(CLI::NonNegativeNumber)
+  verb.add_option("--weight-decay", optimizer.weight_decay,
+                  "Weight decay; decoupled with adam (AdamW)")
+      ->check(non_negative_number())
       ->capture_default_str();
-  verb.add_option("--most-gradient", optimizer.clip_grad_norm,
-                  "Cut the gradient's norm to this; 0: never")
-      ->check(CLI::NonNegativeNumber)
+  verb.add_option("--clip-grad-norm", optimizer.clip_grad_norm,
+                  "Clip the norm of the gradient to this; 0: no clipping")
+      ->check(non_negative_number())
       ->capture_default_str();
   train::ScheduleOptions& schedule = optimizer.schedule;
   verb.add_option("--schedule", options.schedule,
-                  "How the rate falls: cosine (to 0), step (at milestones) or constant")
+                  "Learning rate schedule: cosine (to 0), step (at milestones) or constant")
       ->check(CLI::IsMember({"cosine", "step", "constant"}))
       ->capture_default_str();
   verb.add_option("--milestones", schedule.milestones,
-                  "Shares of the training after which the rate steps down")
+                  "Fractions of the training at which the learning rate drops (step)")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->capture_default_str();
-  verb.add_option("--decay", schedule.decay, "What the rate is multiplied with at a milestone")
+  verb.add_option("--schedule-decay", schedule.decay,
+                  "Factor on the learning rate at each milestone (step)")
       ->capture_default_str();
-  verb.add_option("--warm-up", schedule.warm_up, "Epochs in which the rate rises from 0")
-      ->check(CLI::NonNegativeNumber)
+  verb.add_option("--warmup-epochs", schedule.warm_up,
+                  "Epochs of linear warm-up of the learning rate")
+      ->check(non_negative_number())
       ->capture_default_str();
 }
 
@@ -59,7 +62,7 @@ void add_precision_options(CLI::App& verb, TrainingOptions& options) {
                   "bf16, e4m3, e5m2, e3m2, e2m3, e2m1, int2 to int16")
       ->capture_default_str();
   verb.add_option("--gradient-format", options.gradient_format,
-                  "Format of the gradients by what layers give; as --precision")
+                  "Format of gradients with respect to layer outputs; as --precision")
       ->capture_default_str();
   verb.add_option("--gradient-rounding", options.gradient_rounding,
                   "stochastic (right on average) or nearest")
@@ -67,29 +70,29 @@ void add_precision_options(CLI::App& verb, TrainingOptions& options) {
       ->capture_default_str();
   verb.add_option("--loss-scale", options.train.loss_scale,
                   "Power of two that lifts gradients into the range of their format")
-      ->check(CLI::PositiveNumber)
+      ->check(positive_number())
       ->capture_default_str();
 }
 
 void add_run_options(CLI::App& verb, train::TrainOptions& train) {
-  verb.add_option("--hold-out", train.hold_out,
-                  "Share of the samples, chosen by the seed, that is not trained on: the epoch "
-                  "that does best on them is written")
+  verb.add_option("--validation-split", train.hold_out,
+                  "Fraction of the samples, chosen by the seed, held out for validation: the epoch "
+                  "with the best validation accuracy is written")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   verb.add_option("--patience", train.patience,
-                  "End after so many epochs that were no better on what is held out; 0: never")
+                  "Stop after so many epochs without better validation accuracy; 0: never")
       ->capture_default_str();
   CLI::Option* checkpoint =
       verb.add_option("--checkpoint", train.checkpoint.path,
-                      "File to keep the run in, with its course beside it as .csv and .svg")
+                      "File for checkpoints, with the learning curve beside it as .csv and .svg")
           ->check(checkpoint_path());
   verb.add_option("--checkpoint-minutes", train.checkpoint.minutes,
                   "Time between two checkpoints; 0: every step")
       ->needs(checkpoint)
-      ->check(CLI::NonNegativeNumber)
+      ->check(non_negative_number())
       ->capture_default_str();
-  verb.add_flag("--resume", train.checkpoint.resume, "Go on from the checkpoint")
+  verb.add_flag("--resume", train.checkpoint.resume, "Continue from the checkpoint")
       ->needs(checkpoint);
 }
 
@@ -113,7 +116,7 @@ void add_training_options(CLI::App& verb, TrainingOptions& options) {
   options.data.batch = 128;
   add_data_options(verb, options.data, "train");
   train::TrainOptions& train = options.train;
-  verb.add_option("--epochs", train.epochs, "How often all samples are seen")
+  verb.add_option("--epochs", train.epochs, "Passes over the samples")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
   add_optimizer_options(verb, options);
@@ -127,8 +130,10 @@ void add_training_options(CLI::App& verb, TrainingOptions& options) {
                   "Share of the steps after which layers are frozen in turn; 1: none is")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  verb.add_flag("--flip", train.augment.flip, "Mirror every second image");
-  verb.add_option("--crop", train.augment.padding, "Move images by up to so many pixels")
+  verb.add_flag("--flip", train.augment.flip,
+                "Flip images horizontally, each with probability 1/2");
+  verb.add_option("--crop", train.augment.padding,
+                  "Random crop after padding images by so many pixels")
       ->check(CLI::Range(0, 64))
       ->capture_default_str();
   verb.add_option("--parts", train.parts,

@@ -4,11 +4,14 @@
 #include <filesystem>
 #include <iostream>
 
+#include "halftone/base/error.h"
 #include "halftone/base/file.h"
+#include "halftone/base/printable.h"
 #include "halftone/cli/interruption.h"
 #include "halftone/formats/model.h"
 #include "halftone/report/curve.h"
 #include "halftone/report/report.h"
+#include "halftone/train/samples/validation_split.h"
 
 namespace halftone::cli {
 namespace {
@@ -34,6 +37,17 @@ TrainingRun::TrainingRun(const TrainingOptions& options, const Machine& machine)
   progress_.emplace(options.common, machine);
 }
 
+void TrainingRun::check_batch(const data::Dataset& data) const {
+  const std::size_t batch = options_.data.batch;
+  const train::Split split =
+      train::split_samples(data.size(), options_.train.hold_out, options_.common.seed);
+  if (split.training.size() >= batch) return;
+  fail(ErrorKind::kUsage, "--batch: " + data.name() + ": expected at least the " +
+                              std::to_string(batch) + " samples of a batch, found " +
+                              std::to_string(split.training.size()) +
+                              ": choose a smaller batch or use more samples");
+}
+
 spmd::Devices TrainingRun::devices() const { return machine_.devices(options_.data.devices); }
 
 train::TrainOptions TrainingRun::make_train_options() {
@@ -46,9 +60,7 @@ train::TrainOptions TrainingRun::make_train_options() {
       options_.optimizer == "sgd" ? train::OptimizerKind::kSgd : train::OptimizerKind::kAdam;
   result.optimizer.schedule.kind = schedule_from(options_.schedule);
   result.stop_requested = Interruption::is_wanted;
-  if (!result.checkpoint.path.empty()) {
-    result.record = [this](const auto& epochs) { record(epochs); };
-  }
+  result.record = [this](const auto& epochs) { record(epochs); };
   return result;
 }
 
@@ -70,10 +82,15 @@ void TrainingRun::finish(const std::function<train::TrainResult(const train::Tra
   report(result, input);
 }
 
-void TrainingRun::record(const std::vector<train::EpochResult>& epochs) const {
+void TrainingRun::record(const std::vector<train::EpochResult>& epochs) {
+  const std::vector<report::TrainSummary::Epoch> reported = to_report(epochs);
+  for (; num_shown_ < reported.size(); ++num_shown_) {
+    progress_->print_line(report::to_line(num_shown_, reported[num_shown_]));
+  }
+  if (options_.train.checkpoint.path.empty()) return;
   std::filesystem::path path = options_.train.checkpoint.path;
-  write_file(path.replace_extension(".csv"), report::to_csv(to_report(epochs)));
-  write_file(path.replace_extension(".svg"), report::to_svg(to_report(epochs)));
+  write_file(path.replace_extension(".csv"), report::to_csv(reported));
+  write_file(path.replace_extension(".svg"), report::to_svg(reported));
 }
 
 void TrainingRun::report(const train::TrainResult& result, const std::string& input) const {
@@ -84,7 +101,8 @@ void TrainingRun::report(const train::TrainResult& result, const std::string& in
   summary.seconds = std::chrono::duration<double>(elapsed).count();
   summary.epochs = to_report(result.epochs);
   summary.best = result.best;
-  std::cout << (options_.common.json ? report::to_json(summary) : report::to_text(summary));
+  std::cout << (options_.common.json ? report::to_json(summary)
+                                     : printable(report::to_text(summary)));
 }
 
 }  // namespace halftone::cli

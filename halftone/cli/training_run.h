@@ -22,6 +22,8 @@ class TrainingRun {
   [[nodiscard]] ProgressSink progress() { return progress_->sink(); }
   [[nodiscard]] spmd::Devices devices() const;
 
+  /// @throws Error kUsage that names --batch if fewer samples are trained on than a batch has
+  void check_batch(const data::Dataset& data) const;
   /// Trains, writes the file and reports.
   /// @param train  the training, with the options as they are to be
   /// @param input  the file that the report compares sizes with
@@ -31,13 +33,15 @@ class TrainingRun {
 
  private:
   [[nodiscard]] train::TrainOptions make_train_options();
-  void record(const std::vector<train::EpochResult>& epochs) const;
+  /// Prints a line for each new epoch, and keeps the course of the run beside its checkpoint.
+  void record(const std::vector<train::EpochResult>& epochs);
   void report(const train::TrainResult& result, const std::string& input) const;
 
   const TrainingOptions& options_;
   const Machine& machine_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::optional<Progress> progress_;
+  std::size_t num_shown_ = 0;  ///< epochs whose line was printed
 };
 
 }  // namespace halftone::cli

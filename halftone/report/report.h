@@ -47,6 +47,8 @@ struct OutputFile {
 };
 
 std::string to_text(const Inspection& inspection);
+/// One line: format, number of operators, bytes.
+std::string to_summary(const Inspection& inspection);
 std::string to_json(const Inspection& inspection);
 
 std::string to_text(const std::vector<compress::LayerReport>& layers,
@@ -54,6 +56,9 @@ std::string to_text(const std::vector<compress::LayerReport>& layers,
 std::string to_json(const std::vector<compress::LayerReport>& layers,
                     const QuantizeSummary& summary);
 
+/// One line about an epoch that is over, without a line feed.
+/// @param index  of the epoch, from 0
+std::string to_line(std::size_t index, const TrainSummary::Epoch& epoch);
 std::string to_text(const TrainSummary& summary);
 std::string to_json(const TrainSummary& summary);
 

@@ -40,6 +40,17 @@ TEST(InspectionReport, HasTheKeysOfTheContract) {
   EXPECT_THAT(to_text(inspect(tanh_network(), "onnx", 99)), HasSubstr("t: float32[N, 4] = Tanh("));
 }
 
+TEST(InspectionReport, HasASummaryOfOneLine) {
+  EXPECT_EQ(to_summary(inspect(tanh_network(), "onnx", 99)), "onnx file, 1 operator, 99 B\n");
+}
+
+TEST(TrainReport, HasALineForAnEpoch) {
+  EXPECT_EQ(to_line(0, {0.25, 0.5, {}, 1e-3, 1.26}),
+            "epoch 1: loss 0.2500, agreement 50.00 %, 1.3 s");
+  EXPECT_EQ(to_line(9, {0.125, 0.75, 0.5, 1e-3, 2}),
+            "epoch 10: loss 0.1250, agreement 75.00 %, validation 50.00 %, 2.0 s");
+}
+
 TEST(QuantizeReport, HasTheKeysOfTheContractAndNullForInfinity) {
   compress::LayerReport layer;
   layer.name = "dense1";

@@ -31,6 +31,20 @@ std::string to_text(const Inspection& inspection) {
   return text + "\n" + table.to_text();
 }
 
+std::string to_summary(const Inspection& inspection) {
+  std::size_t operators = 0;
+  for (const auto& [name, count] : inspection.operators) operators += count;
+  return fmt::format("{} file, {} operator{}, {}\n", inspection.format, operators,
+                     operators == 1 ? "" : "s", format_bytes(inspection.file_bytes));
+}
+
+std::string to_line(std::size_t index, const TrainSummary::Epoch& epoch) {
+  const std::string validation =
+      epoch.held_out ? fmt::format(", validation {:.2f} %", 100 * *epoch.held_out) : "";
+  return fmt::format("epoch {}: loss {:.4f}, agreement {:.2f} %{}, {:.1f} s", index + 1, epoch.loss,
+                     100 * epoch.agreement, validation, epoch.seconds);
+}
+
 std::string to_text(const std::vector<compress::LayerReport>& layers,
                     const QuantizeSummary& summary) {
   Table table({{"layer", Align::kLeft},

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Old names of options, which the program accepts for one release.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace halftone::cli {
+
+/// The arguments with the old names of options replaced by the current ones, both as "--name" and
+/// as "--name=value". Only for the verb that has the option: its name is the first argument.
+std::vector<std::string> with_current_names(std::vector<std::string> arguments);
+
+}  // namespace halftone::cli
