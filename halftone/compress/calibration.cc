@@ -134,7 +134,7 @@ ValueSample Calibration::sample(const ir::Graph& graph, ValuePair pair, std::siz
 }
 
 std::vector<LayerStatistics> Calibration::statistics(const ir::Graph& graph, ValuePair pair,
-                                                     const Unfolding& unfolding,
+                                                     const ir::Unfolding& unfolding,
                                                      const numerics::BasisEncoding* encoding,
                                                      const ProgressSink& progress) const {
   std::optional<numerics::LevelTable> table;

@@ -12,7 +12,7 @@
 #include "halftone/compress/border.h"
 #include "halftone/compress/fit/layer_statistics.h"
 #include "halftone/compress/fit/value_sample.h"
-#include "halftone/compress/unfolding.h"
+#include "halftone/ir/unfolding.h"
 #include "halftone/data/dataset.h"
 #include "halftone/ir/graph.h"
 #include "halftone/numerics/distortion.h"
@@ -55,7 +55,7 @@ class Calibration {
   /// Second moments of the rows that a layer multiplies, one for each group of its outputs; the
   /// twin's values are first brought to the nearest level of `encoding`, if there is one.
   [[nodiscard]] std::vector<LayerStatistics> statistics(const ir::Graph& graph, ValuePair pair,
-                                                        const Unfolding& unfolding,
+                                                        const ir::Unfolding& unfolding,
                                                         const numerics::BasisEncoding* encoding,
                                                         const ProgressSink& progress) const;
   /// How far the twins are from the originals.

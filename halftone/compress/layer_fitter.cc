@@ -143,7 +143,7 @@ ValueId LayerFitter::table_codes(const ir::Node& node, const WeightFormat& forma
   if (layer) {
     const ValueId x = graph_.node(*layer).inputs[0];
     const std::vector<LayerStatistics> statistics =
-        calibration_.statistics(graph_, {x, x}, Unfolding(graph_, graph_.node(*layer)), nullptr,
+        calibration_.statistics(graph_, {x, x}, ir::Unfolding(graph_, graph_.node(*layer)), nullptr,
                                 stages_.next("inputs of " + graph_.node(*layer).name));
     WeightFitOptions options = recipe_.fit.weights;
     options.damping = 1;
@@ -212,7 +212,7 @@ void LayerFitter::quantize_weights(NodeId id, std::vector<ValueId>& inputs,
   const ValueId actual =
       encoding.is_dense() ? inputs[0] : graph_.node(*graph_.producer(inputs[0])).inputs[0];
   const std::vector<LayerStatistics> statistics =
-      calibration_.statistics(graph_, {node.inputs[0], actual}, Unfolding(graph_, node),
+      calibration_.statistics(graph_, {node.inputs[0], actual}, ir::Unfolding(graph_, node),
                               encoding.basis.get(), stages_.next("inputs of " + node.name));
   WeightFitOptions options = recipe_.fit.weights;
   const bool has_bias = inputs.size() > 2 && inputs[2] != ir::kAbsent;
@@ -233,7 +233,7 @@ void LayerFitter::quantize_recurrence(const ir::Node& node, std::vector<ValueId>
                                       const numerics::BasisEncoding* encoding) {
   const auto cols = static_cast<std::size_t>(graph_.value(node.inputs[1]).type.shape[1]);
   const std::vector<LayerStatistics> statistics = calibration_.statistics(
-      graph_, states, Unfolding(cols), encoding, stages_.next("states of " + node.name));
+      graph_, states, ir::Unfolding(cols), encoding, stages_.next("states of " + node.name));
   WeightFitOptions options = recipe_.fit.weights;
   options.bias_correction = false;  // the bias is not the recurrence's
   fit_layer_weights(node, inputs, format, statistics, options);

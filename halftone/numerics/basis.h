@@ -67,6 +67,10 @@ class LevelTable {
   [[nodiscard]] std::span<const Code> codes() const { return codes_; }
   /// [2^K - 1] ascending.
   [[nodiscard]] std::span<const float> thresholds() const { return thresholds_; }
+  /// Half the mean distance between neighbouring levels.
+  [[nodiscard]] float half_gap() const {
+    return (levels_.back() - levels_.front()) / static_cast<float>(2 * (size() - 1));
+  }
 
   /// Index of the level x encodes to.
   [[nodiscard]] std::size_t index(float x) const;

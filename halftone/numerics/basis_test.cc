@@ -142,6 +142,13 @@ TEST(LevelTable, GoldenCase) {
   EXPECT_EQ(plane1, 7u);
 }
 
+TEST(LevelTable, HalfGapIsHalfTheMeanDistanceBetweenLevels) {
+  // Levels -3, -1, 1, 3, then -4, -2, 2, 4.
+  EXPECT_EQ(LevelTable(make_basis(std::vector{1.0F, 2.0F})).half_gap(), 1.0F);
+  EXPECT_EQ(LevelTable(make_basis(std::vector{1.0F, 3.0F})).half_gap(), 8.0F / 6);
+  EXPECT_EQ(LevelTable(make_basis(std::vector{0.0F})).half_gap(), 0.0F);
+}
+
 TEST(LevelTable, EqualLevelsKeepTheOrderOfTheirCodes) {
   const LevelTable table(make_basis(std::vector{1.0F, 1.0F, 0.0F}));
   EXPECT_THAT(table.codes(), testing::ElementsAre(0, 4, 1, 2, 5, 6, 3, 7));

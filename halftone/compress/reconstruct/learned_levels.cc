@@ -58,11 +58,6 @@ LearnedLevels::LearnedLevels(ParameterSpace space, const numerics::Basis& basis)
   adam_ = Adam(parameters_.size());
 }
 
-float LearnedLevels::half_gap() const {
-  const float gaps = static_cast<float>(table_.size() - 1);
-  return (highest() - lowest()) / (2 * gaps);
-}
-
 void LearnedLevels::step(std::span<const double> level_gradient, double rate) {
   const Matrix& features = space_.features();
   std::vector<float> gradient(parameters_.size(), 0);
@@ -75,7 +70,7 @@ void LearnedLevels::step(std::span<const double> level_gradient, double rate) {
     }
     gradient[p] = static_cast<float>(sum);
   }
-  adam_.step(parameters_, gradient, rate * 2 * static_cast<double>(half_gap()));
+  adam_.step(parameters_, gradient, rate * 2 * static_cast<double>(table_.half_gap()));
   update_levels();
 }
 
@@ -101,7 +96,7 @@ LearnedWeights::LearnedWeights(Scheme scheme, const numerics::BasisEncoding& enc
   for_each_basis([&](std::size_t basis, std::size_t first, std::size_t count) {
     const auto thresholds = levels_[basis].table().thresholds();
     const auto sorted = levels_[basis].table().levels();
-    const float margin = levels_[basis].half_gap() / 8;
+    const float margin = levels_[basis].table().half_gap() / 8;
     for (std::size_t i = first; i < first + count; ++i) {
       const auto level =
           static_cast<std::size_t>(std::ranges::lower_bound(sorted, values_[i]) - sorted.begin());
@@ -138,10 +133,10 @@ void LearnedWeights::step(std::span<const float> gradient, double weight_rate, d
   std::vector<std::vector<double>> level_gradients(
       levels_.size(), std::vector<double>(levels_[0].table().size(), 0));
   for_each_basis([&](std::size_t basis, std::size_t first, std::size_t count) {
-    const LearnedLevels& levels = levels_[basis];
-    const double gap = 2 * static_cast<double>(levels.half_gap());
-    const float low = levels.lowest() - levels.half_gap();
-    const float high = levels.highest() + levels.half_gap();
+    const numerics::LevelTable& table = levels_[basis].table();
+    const double gap = 2 * static_cast<double>(table.half_gap());
+    const float low = table.levels().front() - table.half_gap();
+    const float high = table.levels().back() + table.half_gap();
     for (std::size_t i = first; i < first + count; ++i) {
       level_gradients[basis][indices_[i]] += static_cast<double>(gradient[i]);
       const double move = adam_step(static_cast<double>(gradient[i]), first_[i], second_[i], seen);

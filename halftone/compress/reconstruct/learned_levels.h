@@ -30,10 +30,6 @@ class LearnedLevels {
   LearnedLevels(ParameterSpace space, const numerics::Basis& basis);
 
   [[nodiscard]] const numerics::LevelTable& table() const { return table_; }
-  /// Half the mean distance of neighbouring levels.
-  [[nodiscard]] float half_gap() const;
-  [[nodiscard]] float lowest() const { return table_.levels().front(); }
-  [[nodiscard]] float highest() const { return table_.levels().back(); }
   /// The basis as a file would hold it.
   [[nodiscard]] numerics::Basis basis() const { return basis_; }
 

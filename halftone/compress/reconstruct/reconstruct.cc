@@ -11,7 +11,7 @@
 #include "halftone/base/elementary.h"
 #include "halftone/base/error.h"
 #include "halftone/compress/reconstruct/block.h"
-#include "halftone/compress/reconstruct/tape.h"
+#include "halftone/gradient/tape.h"
 #include "halftone/spmd/collectives.h"
 #include "halftone/spmd/map.h"
 
@@ -145,7 +145,7 @@ class Reconstruction {
   void make_tapes() {
     std::map<ir::ValueId, std::span<const float>> shared;
     std::vector<ir::ValueId> wanted;
-    std::map<ir::ValueId, const LearnedLevels*> levels;
+    std::map<ir::ValueId, const numerics::LevelTable*> levels;
     for (const Weights& weights : weights_) {
       shared[weights.id] = weights.values;
       wanted.push_back(weights.id);
@@ -154,9 +154,9 @@ class Reconstruction {
       shared[bias.id] = bias.values;
       wanted.push_back(bias.id);
     }
-    for (const Encoding& encoding : encodings_) levels[encoding.id] = &encoding.learned;
+    for (const Encoding& encoding : encodings_) levels[encoding.id] = &encoding.learned.table();
     for (std::size_t part = 0; part < kParts; ++part) {
-      tapes_.push_back(std::make_unique<Tape>(block_.graph, shared, wanted, levels));
+      tapes_.push_back(std::make_unique<gradient::Tape>(block_.graph, shared, wanted, levels));
     }
     part_samples_ = static_cast<std::size_t>(block_.graph.value(input_).type.shape[0]);
     input_elements_ = data_.input.size() / data_.samples;
@@ -168,9 +168,9 @@ class Reconstruction {
 
   /// Runs one part on samples; the difference to the target takes the place of the gradient.
   /// @return its sum of squares
-  double run_part(std::size_t part, std::span<const std::size_t> samples, const DropOptions& drop,
+  double run_part(std::size_t part, std::span<const std::size_t> samples, const gradient::DropOptions& drop,
                   bool with_gradient) {
-    Tape& tape = *tapes_[part];
+    gradient::Tape& tape = *tapes_[part];
     const std::span<float> x = tape.data(input_);
     for (std::size_t i = 0; i < samples.size(); ++i) {
       std::copy_n(data_.input.begin() + static_cast<std::ptrdiff_t>(samples[i] * input_elements_),
@@ -244,7 +244,7 @@ class Reconstruction {
     }
   }
 
-  [[nodiscard]] Gradients gradients(Tape& tape) const {
+  [[nodiscard]] Gradients gradients(gradient::Tape& tape) const {
     Gradients result;
     for (const Weights& weights : weights_) {
       result.weights.push_back(borrowed<float>(tape.gradient(weights.id)));
@@ -311,7 +311,7 @@ class Reconstruction {
   std::vector<Weights> weights_;
   std::vector<Bias> biases_;
   std::vector<Encoding> encodings_;
-  std::vector<std::unique_ptr<Tape>> tapes_;
+  std::vector<std::unique_ptr<gradient::Tape>> tapes_;
   std::size_t part_samples_ = 0;
   std::size_t input_elements_ = 0;
   std::size_t output_elements_ = 0;

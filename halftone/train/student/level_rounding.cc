@@ -78,10 +78,7 @@ at::Tensor rows_of(const std::vector<numerics::LevelTable>& tables, Numbers numb
 
 /// From half a gap below the lowest level to half a gap above the highest.
 std::pair<float, float> reach_of(const numerics::LevelTable& table) {
-  const float low = table.levels().front();
-  const float high = table.levels().back();
-  const float half_gap = (high - low) / static_cast<float>(2 * (table.size() - 1));
-  return {low - half_gap, high + half_gap};
+  return {table.levels().front() - table.half_gap(), table.levels().back() + table.half_gap()};
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
-#include "halftone/compress/reconstruct/testing.h"
+#include "halftone/gradient/testing.h"
 
-namespace halftone::compress {
+namespace halftone::gradient {
 namespace {
 
 using ir::ActivationKind;
@@ -134,7 +134,7 @@ TEST(TapeRecurrent, GathersTheGradientOfTheLevels) {
     const auto output_sum = [&](float offset, std::vector<double>* gradient) {
       numerics::Basis moved = basis;
       moved.offset += offset;
-      const LearnedLevels levels(ParameterSpace(Scheme::kBasis, 2, true), moved);
+      const numerics::LevelTable levels(moved);
       Tape tape(node.graph, {}, node.wanted, {{node.output, &levels}});
       fill_input(test, node, tape);
       tape.forward({});
@@ -170,4 +170,4 @@ TEST(TapeRecurrent, RefusesLengthsAndUnknownFunctions) {
 }
 
 }  // namespace
-}  // namespace halftone::compress
+}  // namespace halftone::gradient

@@ -5,17 +5,17 @@
 #include <optional>
 
 #include "halftone/base/error.h"
-#include "halftone/compress/reconstruct/tape_matrix.h"
-#include "halftone/compress/reconstruct/tape_steps.h"
+#include "halftone/gradient/matrix.h"
+#include "halftone/gradient/steps.h"
 
-namespace halftone::compress {
+namespace halftone::gradient {
 namespace {
 
 /// One layer on one batch; the letters are those of ir::Recurrent. Steps are counted in the order
 /// in which they run. `sums` are what enters f and g, before the clip.
 class RecurrentStep {
  public:
-  RecurrentStep(const TapeContext& context, const ir::Recurrent& op)
+  RecurrentStep(const StepContext& context, const ir::Recurrent& op)
       : context_(context), op_(op), is_gru_(op.kind == ir::RecurrentKind::kGru) {
     if (!input(ir::kSequenceLengths).empty()) fail_gradient(describe(context.node));
     for (const ir::Activation& activation : op.activations) derivative(activation, 0.5F);
@@ -106,11 +106,9 @@ class RecurrentStep {
   }
 
   void encode_states() {
-    const LearnedLevels* levels = context_.levels;
+    const numerics::LevelTable* levels = context_.levels;
     if (levels == nullptr) {
-      const ParameterSpace space(Scheme::kBasis, op_.state_encoding->bits,
-                                 op_.state_encoding->has_offset);
-      fixed_.emplace(space, op_.state_encoding->bases.front());
+      fixed_.emplace(op_.state_encoding->bases.front());
       levels = &*fixed_;
     }
     codes_.emplace(*levels, states_.size());
@@ -339,14 +337,14 @@ class RecurrentStep {
     }
   }
 
-  TapeContext context_;
+  StepContext context_;
   ir::Recurrent op_;
   bool is_gru_;
   std::size_t batch_ = 0;
   std::size_t steps_ = 0;
   std::size_t gates_ = 0;
   std::size_t hidden_ = 0;
-  std::optional<LearnedLevels> fixed_;  ///< the states' levels where they do not learn
+  std::optional<numerics::LevelTable> fixed_;  ///< the states' levels where they do not learn
   std::optional<StraightThrough> codes_;
   std::optional<StraightThrough> reset_codes_;
   Floats states_;         ///< [T + 1, B, H]: before each step and after the last
@@ -363,9 +361,9 @@ class RecurrentStep {
 
 }  // namespace
 
-TapeStep recurrent_step(const TapeContext& context, const ir::Recurrent& op) {
+Step recurrent_step(const StepContext& context, const ir::Recurrent& op) {
   const auto step = std::make_shared<RecurrentStep>(context, op);
   return {[step] { step->forward(); }, [step] { step->backward(); }};
 }
 
-}  // namespace halftone::compress
+}  // namespace halftone::gradient

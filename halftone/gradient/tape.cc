@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/compress/reconstruct/tape.h"
+#include "halftone/gradient/tape.h"
 
 #include <algorithm>
 
-namespace halftone::compress {
+namespace halftone::gradient {
 
 Tape::Tape(const ir::Graph& graph, const std::map<ir::ValueId, std::span<const float>>& shared,
            std::span<const ir::ValueId> wanted,
-           const std::map<ir::ValueId, const LearnedLevels*>& levels)
+           const std::map<ir::ValueId, const numerics::LevelTable*>& levels)
     : graph_(graph) {
   for (const ir::ValueId id : graph.inputs()) add_value(id, shared);
   for (const ir::NodeId id : graph.topological_order()) {
@@ -18,11 +18,11 @@ Tape::Tape(const ir::Graph& graph, const std::map<ir::ValueId, std::span<const f
 
 void Tape::add_node(const ir::Node& node, std::span<const ir::ValueId> wanted,
                     const std::map<ir::ValueId, std::span<const float>>& shared,
-                    const LearnedLevels* levels) {
+                    const numerics::LevelTable* levels) {
   const auto want = [&](ir::ValueId id) {
     gradients_.emplace(id, std::vector<float>(data_.at(id).size(), 0));
   };
-  TapeContext context{graph_, node, {}, {}, {}, {}, levels, {}, &drop_};
+  StepContext context{graph_, node, {}, {}, {}, {}, levels, {}, &drop_};
   bool is_wanted = levels != nullptr;
   for (const ir::ValueId input : node.inputs) {
     if (input != ir::kAbsent && !data_.contains(input)) add_value(input, shared);
@@ -44,10 +44,10 @@ void Tape::add_node(const ir::Node& node, std::span<const ir::ValueId> wanted,
   }
   if (levels != nullptr) {
     std::vector<double>& gradient = level_gradients_[node.output];
-    gradient.assign(levels->table().size(), 0);
+    gradient.assign(levels->size(), 0);
     context.level_gradient = gradient;
   }
-  steps_.push_back(make_tape_step(context));
+  steps_.push_back(make_step(context));
   if (!is_wanted) steps_.back().backward = nullptr;
 }
 
@@ -73,7 +73,7 @@ std::span<float> Tape::gradient(ir::ValueId id) { return gradients_.at(id); }
 
 void Tape::forward(const DropOptions& drop) {
   drop_ = drop;
-  for (const TapeStep& step : steps_) step.forward();
+  for (const Step& step : steps_) step.forward();
 }
 
 void Tape::backward(ir::ValueId output) {
@@ -86,4 +86,4 @@ void Tape::backward(ir::ValueId output) {
   }
 }
 
-}  // namespace halftone::compress
+}  // namespace halftone::gradient

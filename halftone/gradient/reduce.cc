@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "halftone/base/error.h"
-#include "halftone/compress/reconstruct/tape_steps.h"
+#include "halftone/gradient/steps.h"
 
-namespace halftone::compress {
+namespace halftone::gradient {
 namespace {
 
 bool has_slope(ir::ReduceKind kind) { return kind != ir::ReduceKind::kProd; }
@@ -37,7 +37,7 @@ float slope(ir::ReduceKind kind, float x, float y, float count) {
 
 }  // namespace
 
-TapeStep reduce_step(const TapeContext& context, const ir::Reduce& op) {
+Step reduce_step(const StepContext& context, const ir::Reduce& op) {
   if (!has_slope(op.kind)) fail_gradient(describe(context.node));
   ir::Shape kept = context.input_shape(0);
   for (const std::size_t axis : op.axes) kept[axis] = 1;
@@ -54,4 +54,4 @@ TapeStep reduce_step(const TapeContext& context, const ir::Reduce& op) {
           }};
 }
 
-}  // namespace halftone::compress
+}  // namespace halftone::gradient

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The families of steps behind make_tape_step().
+// The families of steps behind make_step().
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "halftone/compress/reconstruct/tape.h"
+#include "halftone/gradient/tape.h"
 
-namespace halftone::compress {
+namespace halftone::gradient {
 
 /// @throws Error kUnsupported "WHAT has no gradient"
 [[noreturn]] void fail_gradient(const std::string& what);
@@ -18,28 +18,28 @@ namespace halftone::compress {
 std::vector<std::size_t> broadcast_indices(const ir::Shape& operand, const ir::Shape& result);
 
 /// Computes the output by the operator's definition, and has no gradient.
-TapeStep definition_step(const TapeContext& context);
+Step definition_step(const StepContext& context);
 
 /// An Encode whose levels are learned.
-TapeStep encode_step(const TapeContext& context);
+Step encode_step(const StepContext& context);
 /// FullyConnected, Conv, ConvTranspose.
-TapeStep layer_step(const TapeContext& context, const ir::Activation& activation);
-TapeStep matmul_step(const TapeContext& context, const ir::MatMul& op);
+Step layer_step(const StepContext& context, const ir::Activation& activation);
+Step matmul_step(const StepContext& context, const ir::MatMul& op);
 /// Backpropagation through time. Codes of states stand for their levels and pass gradients straight
 /// through. Refuses sequences with lengths of their own.
 /// Source: Werbos, Backpropagation Through Time, Proc. IEEE 78(10), 1990.
-TapeStep recurrent_step(const TapeContext& context, const ir::Recurrent& op);
-TapeStep unary_step(const TapeContext& context, const ir::Activation& activation);
+Step recurrent_step(const StepContext& context, const ir::Recurrent& op);
+Step unary_step(const StepContext& context, const ir::Activation& activation);
 /// With broadcasting; refuses remainders, shifts and whatever asks.
-TapeStep binary_step(const TapeContext& context, const ir::Binary& op);
-TapeStep where_step(const TapeContext& context);
+Step binary_step(const StepContext& context, const ir::Binary& op);
+Step where_step(const StepContext& context);
 /// Refuses averages that count padding, and windows that reach past it.
-TapeStep pool_step(const TapeContext& context, const ir::Pool& op);
+Step pool_step(const StepContext& context, const ir::Pool& op);
 /// Refuses products.
-TapeStep reduce_step(const TapeContext& context, const ir::Reduce& op);
-TapeStep softmax_step(const TapeContext& context, const ir::Softmax& op);
-TapeStep normalize_step(const TapeContext& context, const ir::Normalize& op);
+Step reduce_step(const StepContext& context, const ir::Reduce& op);
+Step softmax_step(const StepContext& context, const ir::Softmax& op);
+Step normalize_step(const StepContext& context, const ir::Normalize& op);
 /// Whatever only moves elements, or leaves zeros. Refuses places that are computed.
-TapeStep move_step(const TapeContext& context);
+Step move_step(const StepContext& context);
 
-}  // namespace halftone::compress
+}  // namespace halftone::gradient

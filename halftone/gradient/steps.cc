@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/compress/reconstruct/tape_steps.h"
+#include "halftone/gradient/steps.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include "halftone/base/error.h"
 #include "halftone/ir/strides.h"
 
-namespace halftone::compress {
+namespace halftone::gradient {
 namespace {
 
 template <typename... Ops>
@@ -15,7 +15,7 @@ bool is_any_of(const ir::Operator& op) {
   return (std::holds_alternative<Ops>(op) || ...);
 }
 
-bool only_moves(const TapeContext& context) {
+bool only_moves(const StepContext& context) {
   const ir::Operator& op = context.node.op;
   if (std::ranges::count(context.node.inputs, ir::kAbsent) > 0) return false;
   return is_any_of<ir::Reshape, ir::Transpose, ir::Slice, ir::Concat, ir::BroadcastTo, ir::Tile,
@@ -23,7 +23,7 @@ bool only_moves(const TapeContext& context) {
 }
 
 /// An input of a node as its operator takes it.
-ir::Tensor typed_input(const TapeContext& context, std::size_t i) {
+ir::Tensor typed_input(const StepContext& context, std::size_t i) {
   const ir::Value& value = context.graph.value(context.node.inputs[i]);
   const ir::ElementType element = value.type.encoding.element;
   if (element == ir::ElementType::kFloat32) {
@@ -50,7 +50,7 @@ std::vector<std::size_t> broadcast_indices(const ir::Shape& operand, const ir::S
   return indices;
 }
 
-TapeStep definition_step(const TapeContext& context) {
+Step definition_step(const StepContext& context) {
   return {[context] {
             std::vector<ir::Tensor> inputs;
             std::vector<const ir::Tensor*> pointers(context.inputs.size(), nullptr);
@@ -67,7 +67,7 @@ TapeStep definition_step(const TapeContext& context) {
           [] {}};
 }
 
-TapeStep make_tape_step(const TapeContext& context) {
+Step make_step(const StepContext& context) {
   const ir::Operator& op = context.node.op;
   const ir::ElementType element = context.graph.value(context.node.output).type.encoding.element;
   if (element != ir::ElementType::kFloat32) return definition_step(context);
@@ -100,4 +100,4 @@ TapeStep make_tape_step(const TapeContext& context) {
   fail_gradient(describe(context.node));
 }
 
-}  // namespace halftone::compress
+}  // namespace halftone::gradient

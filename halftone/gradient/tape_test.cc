@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/compress/reconstruct/tape.h"
+#include "halftone/gradient/tape.h"
 
 #include <gmock/gmock.h>
 
-#include "halftone/compress/reconstruct/testing.h"
+#include "halftone/gradient/testing.h"
 
-namespace halftone::compress {
+namespace halftone::gradient {
 namespace {
 
 using ir::ActivationKind;
@@ -196,8 +196,7 @@ struct Encoded {
   ValueId x;
   ValueId codes;
   ValueId y;
-  LearnedLevels levels{ParameterSpace(Scheme::kBasis, 2, false),
-                       numerics::make_basis(std::vector{1.0F, 2.0F})};
+  numerics::LevelTable levels{numerics::make_basis(std::vector{1.0F, 2.0F})};
 
   Encoded() {
     x = graph.add_input("x", ir::test::float_type({1, 4}));
@@ -240,4 +239,4 @@ TEST(Tape, DroppedElementsStayFloat) {
 }
 
 }  // namespace
-}  // namespace halftone::compress
+}  // namespace halftone::gradient

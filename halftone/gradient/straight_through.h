@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "halftone/base/random.h"
-#include "halftone/compress/reconstruct/learned_levels.h"
+#include "halftone/numerics/basis.h"
 
-namespace halftone::compress {
+namespace halftone::gradient {
 
 /// How numbers are kept float while a block learns.
 struct DropOptions {
@@ -24,7 +24,7 @@ class StraightThrough {
  public:
   /// @param levels  must outlive this
   /// @param size    numbers in all
-  StraightThrough(const LearnedLevels& levels, std::size_t size)
+  StraightThrough(const numerics::LevelTable& levels, std::size_t size)
       : levels_(levels), indices_(size, 0) {}
 
   /// y = the level nearest to x, or x itself where it is dropped.
@@ -39,8 +39,8 @@ class StraightThrough {
                  std::span<double> level_gradient, std::size_t first = 0) const;
 
  private:
-  const LearnedLevels& levels_;
+  const numerics::LevelTable& levels_;
   std::vector<std::uint16_t> indices_;
 };
 
-}  // namespace halftone::compress
+}  // namespace halftone::gradient

@@ -5,9 +5,9 @@
 #include <cstdint>
 
 #include "halftone/base/error.h"
-#include "halftone/compress/reconstruct/tape_steps.h"
+#include "halftone/gradient/steps.h"
 
-namespace halftone::compress {
+namespace halftone::gradient {
 namespace {
 
 /// The inputs of a node with their elements numbered, and how they are told apart.
@@ -17,7 +17,7 @@ struct Numbered {
 };
 
 /// @throws Error kUnsupported if places or lengths are computed
-Numbered numbered(const TapeContext& context) {
+Numbered numbered(const StepContext& context) {
   Numbered result;
   std::int32_t next = 1;
   for (std::size_t i = 0; i < context.inputs.size(); ++i) {
@@ -42,7 +42,7 @@ struct Source {
   std::uint32_t place = 0;
 };
 
-std::vector<Source> sources_of(const TapeContext& context) {
+std::vector<Source> sources_of(const StepContext& context) {
   const Numbered given = numbered(context);
   std::vector<const ir::Tensor*> inputs;
   for (const ir::Tensor& tensor : given.inputs) inputs.push_back(&tensor);
@@ -62,7 +62,7 @@ std::vector<Source> sources_of(const TapeContext& context) {
 
 }  // namespace
 
-TapeStep move_step(const TapeContext& context) {
+Step move_step(const StepContext& context) {
   // Shared by both directions.
   const auto sources = std::make_shared<const std::vector<Source>>(sources_of(context));
   const auto x = context.inputs;
@@ -84,4 +84,4 @@ TapeStep move_step(const TapeContext& context) {
           }};
 }
 
-}  // namespace halftone::compress
+}  // namespace halftone::gradient

@@ -11,15 +11,15 @@
 #include "halftone/base/view.h"
 #include "halftone/ir/graph.h"
 
-namespace halftone::compress {
+namespace halftone::ir {
 
 /// For a fully connected layer the rows are its input's. For a convolution there is one row for
 /// each output position: what all taps see there, zero where they see padding (im2col); outputs are
 /// in groups of equal size, and each group sees channels of its own.
 class Unfolding {
  public:
-  /// @pre is_layer(layer.op), see layers.h
-  Unfolding(const ir::Graph& graph, const ir::Node& layer);
+  /// @pre layer is a FullyConnected, Conv or ConvTranspose
+  Unfolding(const Graph& graph, const Node& layer);
   /// Rows as they are, as a fully connected layer with so many inputs has them.
   explicit Unfolding(std::size_t num_cols) : num_cols_(num_cols) {}
 
@@ -46,8 +46,8 @@ class Unfolding {
  private:
   static constexpr std::size_t kPadding = std::numeric_limits<std::size_t>::max();
 
-  void find_positions(const ir::Conv& op, const ir::Graph& graph, const ir::Node& layer);
-  void find_positions(const ir::ConvTranspose& op, const ir::Graph& graph, const ir::Node& layer);
+  void find_positions(const Conv& op, const Graph& graph, const Node& layer);
+  void find_positions(const ConvTranspose& op, const Graph& graph, const Node& layer);
   std::size_t num_groups_ = 1;
   std::size_t num_cols_ = 0;
   std::size_t channels_ = 0;         ///< of the input
@@ -57,4 +57,4 @@ class Unfolding {
   std::vector<std::size_t> positions_;  ///< [outputs, taps] of the input; kPadding outside it
 };
 
-}  // namespace halftone::compress
+}  // namespace halftone::ir

@@ -4,9 +4,9 @@
 #include <numbers>
 
 #include "halftone/base/error.h"
-#include "halftone/compress/reconstruct/tape_steps.h"
+#include "halftone/gradient/steps.h"
 
-namespace halftone::compress {
+namespace halftone::gradient {
 namespace {
 
 bool has_partials(ir::BinaryKind kind) { return kind <= ir::BinaryKind::kPRelu; }
@@ -113,7 +113,7 @@ float derivative(const ir::Activation& activation, float x) {
   }
 }
 
-TapeStep unary_step(const TapeContext& context, const ir::Activation& activation) {
+Step unary_step(const StepContext& context, const ir::Activation& activation) {
   derivative(activation, 0.5F);  // refuses what it does not know
   const auto x = context.inputs[0];
   const auto dx = context.input_gradients[0];
@@ -129,7 +129,7 @@ TapeStep unary_step(const TapeContext& context, const ir::Activation& activation
           }};
 }
 
-TapeStep binary_step(const TapeContext& context, const ir::Binary& op) {
+Step binary_step(const StepContext& context, const ir::Binary& op) {
   if (!has_partials(op.kind)) fail_gradient(describe(context.node));
   derivative(op.activation, 0.5F);
   const auto at_a = broadcast_indices(context.input_shape(0), context.output_shape());
@@ -157,7 +157,7 @@ TapeStep binary_step(const TapeContext& context, const ir::Binary& op) {
           }};
 }
 
-TapeStep where_step(const TapeContext& context) {
+Step where_step(const StepContext& context) {
   std::vector<std::vector<std::size_t>> at;
   for (std::size_t i = 0; i < 3; ++i) {
     at.push_back(broadcast_indices(context.input_shape(i), context.output_shape()));
@@ -185,4 +185,4 @@ TapeStep where_step(const TapeContext& context) {
           }};
 }
 
-}  // namespace halftone::compress
+}  // namespace halftone::gradient

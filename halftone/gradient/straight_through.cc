@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/compress/reconstruct/tape_encode.h"
+#include "halftone/gradient/straight_through.h"
 
 #include <memory>
 
-#include "halftone/compress/reconstruct/tape_steps.h"
+#include "halftone/gradient/steps.h"
 
-namespace halftone::compress {
+namespace halftone::gradient {
 namespace {
 
 /// Stands for an element that was not encoded.
@@ -17,22 +17,21 @@ void StraightThrough::encode(std::span<const float> x, std::span<float> y, DropO
                              std::size_t first) {
   // An element is kept float where a random number of 16 bits lies below this.
   const auto bound = static_cast<std::uint64_t>(drop.probability * 65536);
-  const numerics::LevelTable& table = levels_.table();
   std::uint64_t bits = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     if (bound != 0) bits = i % 4 == 0 ? drop.random.next() : bits >> 16;
     const bool drops = bound != 0 && (bits & 0xffff) < bound;
-    const std::size_t index = drops ? kDropped : table.index(x[i]);
+    const std::size_t index = drops ? kDropped : levels_.index(x[i]);
     indices_[first + i] = static_cast<std::uint16_t>(index);
-    y[i] = drops ? x[i] : table.levels()[index];
+    y[i] = drops ? x[i] : levels_.levels()[index];
   }
 }
 
 void StraightThrough::pass_back(std::span<const float> x, std::span<const float> dy,
                                 std::span<float> dx, std::span<double> level_gradient,
                                 std::size_t first) const {
-  const float low = levels_.lowest() - levels_.half_gap();
-  const float high = levels_.highest() + levels_.half_gap();
+  const float low = levels_.levels().front() - levels_.half_gap();
+  const float high = levels_.levels().back() + levels_.half_gap();
   for (std::size_t i = 0; i < x.size(); ++i) {
     const std::uint16_t index = indices_[first + i];
     const bool is_dropped = index == kDropped;
@@ -41,7 +40,7 @@ void StraightThrough::pass_back(std::span<const float> x, std::span<const float>
   }
 }
 
-TapeStep encode_step(const TapeContext& context) {
+Step encode_step(const StepContext& context) {
   const auto x = context.inputs[0];
   const auto codes = std::make_shared<StraightThrough>(*context.levels, x.size());
   return {[x, codes, y = context.output, drop = context.drop] { codes->encode(x, y, *drop); },
@@ -49,4 +48,4 @@ TapeStep encode_step(const TapeContext& context) {
            dlevels = context.level_gradient] { codes->pass_back(x, dy, dx, dlevels); }};
 }
 
-}  // namespace halftone::compress
+}  // namespace halftone::gradient

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "halftone/compress/reconstruct/tape.h"
+#include "halftone/gradient/tape.h"
 #include "halftone/ir/testing.h"
 
-namespace halftone::compress {
+namespace halftone::gradient {
 
 /// An input that holds booleans or places.
 struct FixedInput {
@@ -134,4 +134,4 @@ inline void expect_true_outputs(const TapeCase& test, bool with_gradients = true
                         1e-5F, std::string(name_of(test.op)) + " " + attributes_of(test.op));
 }
 
-}  // namespace halftone::compress
+}  // namespace halftone::gradient

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers with weights on a tape: each is a product of unfolded inputs with the weights' matrix.
-#include "halftone/compress/reconstruct/tape_matrix.h"
-#include "halftone/compress/reconstruct/tape_steps.h"
+#include "halftone/gradient/matrix.h"
+#include "halftone/gradient/steps.h"
+#include "halftone/ir/unfolding.h"
 
-namespace halftone::compress {
+namespace halftone::gradient {
 namespace {
 
 /// One layer on one batch.
 class LayerStep {
  public:
-  LayerStep(const TapeContext& context, const ir::Activation& activation)
+  LayerStep(const StepContext& context, const ir::Activation& activation)
       : context_(context),
         unfolding_(context.graph, context.node),
         activation_(activation),
@@ -80,8 +81,8 @@ class LayerStep {
     }
   }
 
-  TapeContext context_;
-  Unfolding unfolding_;
+  StepContext context_;
+  ir::Unfolding unfolding_;
   ir::Activation activation_;
   std::size_t outputs_;
   std::size_t group_outputs_;
@@ -95,9 +96,9 @@ class LayerStep {
 
 }  // namespace
 
-TapeStep layer_step(const TapeContext& context, const ir::Activation& activation) {
+Step layer_step(const StepContext& context, const ir::Activation& activation) {
   const auto step = std::make_shared<LayerStep>(context, activation);
   return {[step] { step->forward(); }, [step] { step->backward(); }};
 }
 
-}  // namespace halftone::compress
+}  // namespace halftone::gradient

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <limits>
 
-#include "halftone/compress/reconstruct/tape_steps.h"
+#include "halftone/gradient/steps.h"
 
-namespace halftone::compress {
+namespace halftone::gradient {
 namespace {
 
 /// Calls visit(at) for each line along an axis; at(i) is the place of its element i.
@@ -32,7 +32,7 @@ std::vector<float> group_means(std::span<const std::size_t> group, std::size_t n
 
 }  // namespace
 
-TapeStep softmax_step(const TapeContext& context, const ir::Softmax& op) {
+Step softmax_step(const StepContext& context, const ir::Softmax& op) {
   const ir::AxisView axis = ir::axis_view(context.output_shape(), op.axis);
   const auto x = context.inputs[0];
   const auto dx = context.input_gradients[0];
@@ -69,7 +69,7 @@ TapeStep softmax_step(const TapeContext& context, const ir::Softmax& op) {
           }};
 }
 
-TapeStep normalize_step(const TapeContext& context, const ir::Normalize& op) {
+Step normalize_step(const StepContext& context, const ir::Normalize& op) {
   ir::Shape kept = context.input_shape(0);
   for (const std::size_t axis : op.axes) kept[axis] = 1;
   const std::size_t num_groups = kept.element_count();
@@ -108,4 +108,4 @@ TapeStep normalize_step(const TapeContext& context, const ir::Normalize& op) {
           }};
 }
 
-}  // namespace halftone::compress
+}  // namespace halftone::gradient

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "halftone/compress/reconstruct/tape_steps.h"
+#include "halftone/gradient/steps.h"
 
-namespace halftone::compress {
+namespace halftone::gradient {
 namespace {
 
 /// Each window's taps, one list after another.
@@ -14,7 +14,7 @@ struct Windows {
   std::vector<std::size_t> positions;
 };
 
-Windows windows_of(const TapeContext& context, const ir::Pool& op) {
+Windows windows_of(const StepContext& context, const ir::Pool& op) {
   const auto extents = ir::spatial_extents(context.input_shape(0));
   const auto counts = ir::spatial_extents(context.output_shape());
   Windows windows;
@@ -32,7 +32,7 @@ Windows windows_of(const TapeContext& context, const ir::Pool& op) {
 
 }  // namespace
 
-TapeStep pool_step(const TapeContext& context, const ir::Pool& op) {
+Step pool_step(const StepContext& context, const ir::Pool& op) {
   if (op.kind == ir::PoolKind::kAverage && (op.count_padding || op.round_up)) {
     fail_gradient(describe(context.node));
   }
@@ -87,4 +87,4 @@ TapeStep pool_step(const TapeContext& context, const ir::Pool& op) {
           }};
 }
 
-}  // namespace halftone::compress
+}  // namespace halftone::gradient

@@ -8,28 +8,26 @@
 #include <span>
 #include <vector>
 
-#include "halftone/compress/reconstruct/learned_levels.h"
-#include "halftone/compress/reconstruct/tape_encode.h"
-#include "halftone/compress/unfolding.h"
+#include "halftone/gradient/straight_through.h"
 #include "halftone/ir/graph.h"
 
-namespace halftone::compress {
+namespace halftone::gradient {
 
 /// What a node does: computes its output, and adds to the gradients of its inputs.
-struct TapeStep {
+struct Step {
   std::function<void()> forward;
   std::function<void()> backward;
 };
 
 /// A node with the numbers of its inputs and output, and their gradients.
-struct TapeContext {
+struct StepContext {
   const ir::Graph& graph;
   const ir::Node& node;
   std::vector<std::span<const float>> inputs;     ///< empty where absent
   std::vector<std::span<float>> input_gradients;  ///< empty where no gradient is wanted
   std::span<float> output;
   std::span<const float> output_gradient;  ///< empty where none is wanted
-  const LearnedLevels* levels = nullptr;   ///< of an Encode or of a Recurrent's states
+  const numerics::LevelTable* levels = nullptr;   ///< of an Encode or of a Recurrent's states
   std::span<double> level_gradient;        ///< of them, in ascending order
   DropOptions* drop = nullptr;             ///< for an Encode
 
@@ -53,7 +51,7 @@ class Tape {
   /// @throws Error kUnsupported that names the node if an operator has no gradient here
   Tape(const ir::Graph& graph, const std::map<ir::ValueId, std::span<const float>>& shared,
        std::span<const ir::ValueId> wanted,
-       const std::map<ir::ValueId, const LearnedLevels*>& levels);
+       const std::map<ir::ValueId, const numerics::LevelTable*>& levels);
 
   /// Memory of a value, to be filled in for inputs.
   [[nodiscard]] std::span<float> data(ir::ValueId id);
@@ -72,23 +70,23 @@ class Tape {
   void add_value(ir::ValueId id, const std::map<ir::ValueId, std::span<const float>>& shared);
   void add_node(const ir::Node& node, std::span<const ir::ValueId> wanted,
                 const std::map<ir::ValueId, std::span<const float>>& shared,
-                const LearnedLevels* levels);
+                const numerics::LevelTable* levels);
 
   const ir::Graph& graph_;
   std::map<ir::ValueId, std::vector<float>> storage_;
   std::map<ir::ValueId, std::span<const float>> data_;
   std::map<ir::ValueId, std::vector<float>> gradients_;  ///< only where one is wanted
   std::map<ir::ValueId, std::vector<double>> level_gradients_;
-  std::vector<TapeStep> steps_;
+  std::vector<Step> steps_;
   DropOptions drop_;
 };
 
 /// The step of a node.
 /// @throws Error kUnsupported "node 'NAME' (OPERATOR) has no gradient"
-TapeStep make_tape_step(const TapeContext& context);
+Step make_step(const StepContext& context);
 
 /// The derivative of a function of one number, one-sided where it has a kink.
 /// @throws Error kUnsupported for functions it does not know
 float derivative(const ir::Activation& activation, float x);
 
-}  // namespace halftone::compress
+}  // namespace halftone::gradient

@@ -5,7 +5,7 @@
 #include "halftone/base/view.h"
 #include "halftone/kernels/dense/matmul.h"
 
-namespace halftone::compress {
+namespace halftone::gradient {
 
 using ConstRows = MatrixView<const float>;
 using MutableRows = MatrixView<float>;
@@ -13,4 +13,4 @@ using kernels::matmul;
 using kernels::transposed;
 using kernels::Update;
 
-}  // namespace halftone::compress
+}  // namespace halftone::gradient

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of computed matrices on a tape.
-#include "halftone/compress/reconstruct/tape_matrix.h"
-#include "halftone/compress/reconstruct/tape_steps.h"
+#include "halftone/gradient/matrix.h"
+#include "halftone/gradient/steps.h"
 
-namespace halftone::compress {
+namespace halftone::gradient {
 namespace {
 
 /// One operand: a matrix for each index of the batch, vectors seen as matrices.
@@ -48,7 +48,7 @@ MutableRows gradient_of(const Operand& operand, float* to, std::size_t index) {
 
 }  // namespace
 
-TapeStep matmul_step(const TapeContext& context, const ir::MatMul& op) {
+Step matmul_step(const StepContext& context, const ir::MatMul& op) {
   Operand a = operand(context.input_shape(0), op.transpose_a, true);
   Operand b = operand(context.input_shape(1), op.transpose_b, false);
   const ir::Shape batch = ir::broadcast(a.leading, b.leading);
@@ -93,4 +93,4 @@ TapeStep matmul_step(const TapeContext& context, const ir::MatMul& op) {
           }};
 }
 
-}  // namespace halftone::compress
+}  // namespace halftone::gradient

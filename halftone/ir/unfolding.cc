@@ -1,58 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/compress/unfolding.h"
+#include "halftone/ir/unfolding.h"
 
 #include <algorithm>
 
-namespace halftone::compress {
+namespace halftone::ir {
 namespace {
 
-std::size_t count_of(std::span<const ir::Dim> extents) {
+std::size_t count_of(std::span<const Dim> extents) {
   std::size_t count = 1;
-  for (const ir::Dim extent : extents) count *= static_cast<std::size_t>(extent);
+  for (const Dim extent : extents) count *= static_cast<std::size_t>(extent);
   return count;
 }
 
 }  // namespace
 
-Unfolding::Unfolding(const ir::Graph& graph, const ir::Node& layer) {
-  const ir::Shape& weights = graph.value(layer.inputs[1]).type.shape;
+Unfolding::Unfolding(const Graph& graph, const Node& layer) {
+  const Shape& weights = graph.value(layer.inputs[1]).type.shape;
   num_cols_ = matrix_extent(weights).cols;
-  if (const auto* conv = std::get_if<ir::Conv>(&layer.op)) find_positions(*conv, graph, layer);
-  if (const auto* conv = std::get_if<ir::ConvTranspose>(&layer.op)) {
+  if (const auto* conv = std::get_if<Conv>(&layer.op)) find_positions(*conv, graph, layer);
+  if (const auto* conv = std::get_if<ConvTranspose>(&layer.op)) {
     find_positions(*conv, graph, layer);
   }
   if (positions_.empty()) return;
-  const ir::Shape& image = graph.value(layer.inputs[0]).type.shape;
+  const Shape& image = graph.value(layer.inputs[0]).type.shape;
   channels_ = static_cast<std::size_t>(image.back());
   group_channels_ = static_cast<std::size_t>(weights.back());
   num_groups_ = channels_ / group_channels_;
-  sample_elements_ = count_of(ir::spatial_extents(image)) * channels_;
+  sample_elements_ = count_of(spatial_extents(image)) * channels_;
 }
 
-void Unfolding::find_positions(const ir::Conv& op, const ir::Graph& graph, const ir::Node& layer) {
-  const auto inputs = ir::spatial_extents(graph.value(layer.inputs[0]).type.shape);
-  const auto outputs = ir::spatial_extents(graph.value(layer.output).type.shape);
-  const auto kernel = ir::kernel_extents(graph.value(layer.inputs[1]).type.shape);
+void Unfolding::find_positions(const Conv& op, const Graph& graph, const Node& layer) {
+  const auto inputs = spatial_extents(graph.value(layer.inputs[0]).type.shape);
+  const auto outputs = spatial_extents(graph.value(layer.output).type.shape);
+  const auto kernel = kernel_extents(graph.value(layer.inputs[1]).type.shape);
   num_taps_ = count_of(kernel);
   positions_.assign(count_of(outputs) * num_taps_, kPadding);
-  std::vector<ir::Tap> taps;
+  std::vector<Tap> taps;
   for (std::size_t p = 0; p < count_of(outputs); ++p) {
     find_taps(op.window, inputs, kernel, outputs, p, taps);
-    for (const ir::Tap& tap : taps) positions_[p * num_taps_ + tap.tap] = tap.position;
+    for (const Tap& tap : taps) positions_[p * num_taps_ + tap.tap] = tap.position;
   }
 }
 
-void Unfolding::find_positions(const ir::ConvTranspose& op, const ir::Graph& graph,
-                               const ir::Node& layer) {
-  const auto inputs = ir::spatial_extents(graph.value(layer.inputs[0]).type.shape);
-  const auto outputs = ir::spatial_extents(graph.value(layer.output).type.shape);
-  const auto kernel = ir::kernel_extents(graph.value(layer.inputs[1]).type.shape);
+void Unfolding::find_positions(const ConvTranspose& op, const Graph& graph,
+                               const Node& layer) {
+  const auto inputs = spatial_extents(graph.value(layer.inputs[0]).type.shape);
+  const auto outputs = spatial_extents(graph.value(layer.output).type.shape);
+  const auto kernel = kernel_extents(graph.value(layer.inputs[1]).type.shape);
   num_taps_ = count_of(kernel);
   positions_.assign(count_of(outputs) * num_taps_, kPadding);
-  std::vector<ir::Tap> taps;
+  std::vector<Tap> taps;
   for (std::size_t p = 0; p < count_of(inputs); ++p) {
     find_taps(op.window, outputs, kernel, inputs, p, taps);
-    for (const ir::Tap& tap : taps) positions_[tap.position * num_taps_ + tap.tap] = p;
+    for (const Tap& tap : taps) positions_[tap.position * num_taps_ + tap.tap] = p;
   }
 }
 
@@ -114,4 +114,4 @@ void Unfolding::for_each_block(std::span<const float> a, std::span<const float> 
   }
 }
 
-}  // namespace halftone::compress
+}  // namespace halftone::ir
