@@ -189,7 +189,7 @@ std::size_t samples_read(int num_layers, std::uint64_t memory_bytes, const Recip
   const data::Dataset data = counted_samples(graph, 100, reads);
   QuantizeOptions options;
   options.memory_bytes = memory_bytes;
-  static_cast<void>(quantize(graph, data, recipe, options));
+  quantize(graph, data, recipe, options);
   return reads;
 }
 

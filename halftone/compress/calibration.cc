@@ -75,9 +75,10 @@ runtime::Stream Calibration::stream(const ir::Graph& graph, std::span<const ir::
                   return border_.tensors(inputs, batch);
                 }};
   }
-  // What is fitted must not depend on how a machine runs it.
+  // Fits must not depend on the processor.
   return {tapped,
-          {std::min(data_.size(), samples), kBatch, progress, false, devices_},
+          {std::min(data_.size(), samples), kBatch, progress, false, devices_,
+           runtime::FloatOrder::kFixed},
           make_feed(data_, tapped),
           std::move(shortcut)};
 }

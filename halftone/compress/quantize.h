@@ -53,7 +53,7 @@ struct QuantizeResult {
 ///         encoded is sampled at is one number everywhere, as of a dead layer or of blank data;
 ///         kUsage from the recipe; kFormat if weights or activations are not finite; kShape if the
 ///         data does not fit
-[[nodiscard]] QuantizeResult quantize(const ir::Graph& graph, const data::Dataset& data,
-                                      const Recipe& recipe, const QuantizeOptions& options = {});
+QuantizeResult quantize(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
+                        const QuantizeOptions& options = {});
 
 }  // namespace halftone::compress

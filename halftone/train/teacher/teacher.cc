@@ -51,7 +51,8 @@ Teacher::Teacher(const ir::Graph& graph, const Batches& student, std::size_t run
                  std::span<const ir::ValueId> features)
     : batches_(student.seen_by(graph)) {
   check_inputs(graph);
-  plan_ = runtime::make_plan(answering(graph, features), {.batch = run});
+  plan_ = runtime::make_plan(answering(graph, features),
+                             {.batch = run, .float_order = runtime::FloatOrder::kFixed});
 }
 
 std::int64_t Teacher::classes() const {
