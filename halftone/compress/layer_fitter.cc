@@ -7,7 +7,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/compress/fit/table_fit.h"
-#include "halftone/compress/layers.h"
+#include "halftone/ir/ops/traits.h"
 
 namespace halftone::compress {
 namespace {
@@ -104,7 +104,7 @@ std::optional<NodeId> LayerFitter::reader(ValueId weights, const WeightFormat& f
 }
 
 bool LayerFitter::is_looked_up(const ir::Node& node, const WeightFormat& format) const {
-  return is_layer(node.op) && reader(node.inputs[1], format, is_table).has_value();
+  return ir::is_layer(node.op) && reader(node.inputs[1], format, ir::is_table).has_value();
 }
 
 /// The weights of a layer as a matrix. @throws Error kFormat if one is not finite

@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "halftone/compress/layers.h"
+#include "halftone/ir/ops/traits.h"
 #include "halftone/numerics/distortion.h"
 
 namespace halftone::compress {
@@ -28,10 +28,9 @@ LayerReport report_layer(const ir::Graph& graph, ir::NodeId layer, ir::NodeId tw
   report.weight_sqnr_db = std::numeric_limits<double>::infinity();
   if (twin == layer) return report;
   const ir::Node& quantized = graph.node(twin);
-  const auto* recurrent = std::get_if<ir::Recurrent>(&quantized.op);
-  if (recurrent != nullptr) {
-    if (recurrent->state_encoding) report.activation_bits = recurrent->state_encoding->bits;
-  } else if (!is_table(quantized.op)) {
+  if (const auto* states = ir::activation_encoding(quantized.op)) {
+    if (*states != nullptr) report.activation_bits = (*states)->bits;
+  } else if (!ir::is_table(quantized.op)) {
     report.activation_bits = bits_of(graph, quantized.inputs[0]);
   }
   report.weight_bits = bits_of(graph, quantized.inputs[input]);

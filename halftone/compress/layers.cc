@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/compress/layers.h"
 
+#include "halftone/ir/ops/traits.h"
+
 namespace halftone::compress {
 namespace {
 
@@ -20,24 +22,19 @@ bool looks_up_samples(const ir::Graph& graph, const ir::Node& node) {
 
 }  // namespace
 
-bool is_layer(const ir::Operator& op) {
-  return std::holds_alternative<ir::FullyConnected>(op) || std::holds_alternative<ir::Conv>(op) ||
-         std::holds_alternative<ir::ConvTranspose>(op);
-}
+bool is_layer(const ir::Operator& op) { return ir::is_layer(op); }
 
-bool is_table(const ir::Operator& op) {
-  const auto* gather = std::get_if<ir::Gather>(&op);
-  return gather != nullptr && gather->axis == 0;
-}
+bool is_table(const ir::Operator& op) { return ir::is_table(op); }
 
 std::vector<ir::NodeId> quantizable_layers(const ir::Graph& graph) {
   std::vector<ir::NodeId> layers;
   for (const ir::NodeId id : graph.topological_order()) {
     const ir::Node& node = graph.node(id);
-    const bool multiplies = is_layer(node.op) || std::holds_alternative<ir::Recurrent>(node.op);
-    if (!multiplies && !is_table(node.op)) continue;
-    const bool fits = multiplies ? graph.value(node.inputs[0]).type.encoding.is_dense()
-                                 : looks_up_samples(graph, node);
+    const ir::LayerKind kind = ir::traits_of(node.op).layer;
+    if (kind == ir::LayerKind::kNone) continue;
+    const bool fits = kind == ir::LayerKind::kTable
+                          ? looks_up_samples(graph, node)
+                          : graph.value(node.inputs[0]).type.encoding.is_dense();
     if (fits && has_float_weights(graph, node)) layers.push_back(id);
   }
   return layers;

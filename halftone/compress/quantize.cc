@@ -14,6 +14,7 @@
 #include "halftone/compress/reconstruct/block.h"
 #include "halftone/compress/reconstruct/reconstruct.h"
 #include "halftone/compress/stages.h"
+#include "halftone/ir/ops/traits.h"
 #include "halftone/ir/verify.h"
 #include "halftone/passes/expose_layers.h"
 #include "halftone/passes/simplify.h"
@@ -80,7 +81,7 @@ class Quantizer {
   [[nodiscard]] std::vector<NodeId> layers_that_multiply() const {
     std::vector<NodeId> layers;
     for (const NodeId id : layers_) {
-      if (!is_table(graph_.node(id).op)) layers.push_back(id);
+      if (!ir::is_table(graph_.node(id).op)) layers.push_back(id);
     }
     return layers;
   }
@@ -120,8 +121,9 @@ class Quantizer {
 
   void twin_quantizable(NodeId id, bool activations) {
     const LayerRecipe recipe = recipe_.for_layer(graph_.node(id).name);
-    if (is_table(graph_.node(id).op)) return twin_table(id, recipe);
-    if (std::holds_alternative<ir::Recurrent>(graph_.node(id).op)) {
+    const ir::LayerKind kind = ir::traits_of(graph_.node(id).op).layer;
+    if (kind == ir::LayerKind::kTable) return twin_table(id, recipe);
+    if (kind == ir::LayerKind::kRecurrent) {
       twin_recurrent(id, recipe);
     } else {
       twin_layer(id, recipe, activations);
@@ -238,7 +240,7 @@ class Quantizer {
     const LiveValues live(graph_);
     for (const NodeId id : layers_) {
       const LayerRecipe recipe = recipe_.for_layer(graph_.node(id).name);
-      if (!recipe.activations || !is_layer(graph_.node(id).op)) continue;
+      if (!recipe.activations || !ir::is_layer(graph_.node(id).op)) continue;
       const ir::Node node = graph_.node(twin_layers_[id]);
       calibration_.keep_border(graph_, live.before(twin_layers_[id]));
       std::vector<ValueId> inputs = node.inputs;

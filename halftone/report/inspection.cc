@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "halftone/compress/layers.h"
+#include "halftone/ir/ops/traits.h"
 #include "halftone/ir/text.h"
 
 namespace halftone::report {
@@ -24,24 +24,23 @@ int effective_bits(const ir::Graph& graph, ir::ValueId value) {
   return bits_of(graph.value(value).type.encoding);
 }
 
-/// Whether rows of a table of numbers are looked up, not places or other integers.
+/// Whether rows of a table of numbers are looked up, not indices or other integers.
 bool is_embedding(const ir::Graph& graph, const ir::Node& node) {
-  if (!compress::is_table(node.op) || graph.constant(node.inputs[0]) == nullptr) return false;
+  if (!ir::is_table(node.op) || graph.constant(node.inputs[0]) == nullptr) return false;
   const ir::ValueType& table = graph.value(node.inputs[0]).type;
   return table.encoding.element == ir::ElementType::kFloat32 && table.shape.rank() == 2;
 }
 
 bool has_weights(const ir::Graph& graph, const ir::Node& node) {
-  return compress::is_layer(node.op) || std::holds_alternative<ir::MatMul>(node.op) ||
-         std::holds_alternative<ir::Recurrent>(node.op) || is_embedding(graph, node);
+  return ir::traits_of(node.op).pattern == ir::Pattern::kProduct || is_embedding(graph, node);
 }
 
 /// Of a layer's input; of a recurrent one's states.
 int activation_bits(const ir::Graph& graph, const ir::Node& node) {
-  if (compress::is_table(node.op)) return 32;
-  const auto* recurrent = std::get_if<ir::Recurrent>(&node.op);
-  if (recurrent == nullptr) return effective_bits(graph, node.inputs[0]);
-  return recurrent->state_encoding == nullptr ? 32 : recurrent->state_encoding->bits;
+  if (ir::is_table(node.op)) return 32;
+  const auto* states = ir::activation_encoding(node.op);
+  if (states == nullptr) return effective_bits(graph, node.inputs[0]);
+  return *states == nullptr ? 32 : (*states)->bits;
 }
 
 LayerInfo describe_layer(const ir::Graph& graph, const ir::Node& node) {

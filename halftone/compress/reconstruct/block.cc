@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "halftone/ir/ops/traits.h"
+
 namespace halftone::compress {
 namespace {
 
@@ -67,7 +69,7 @@ std::vector<BlockSpan> layer_blocks(const ir::Graph& graph, std::span<const ir::
   for (const ir::NodeId id : graph.topological_order()) {
     const ir::Node& node = graph.node(id);
     if (std::ranges::count(layers, id) > 0) {
-      const bool joins = std::holds_alternative<ir::Recurrent>(node.op);
+      const bool joins = ir::traits_of(node.op).layer == ir::LayerKind::kRecurrent;
       if (has_layer && open.to != ir::kAbsent && !joins) close();
       if (!has_layer) open.from = last_cut;
       has_layer = true;

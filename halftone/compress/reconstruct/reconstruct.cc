@@ -12,6 +12,7 @@
 #include "halftone/base/error.h"
 #include "halftone/compress/reconstruct/block.h"
 #include "halftone/gradient/tape.h"
+#include "halftone/ir/ops/traits.h"
 #include "halftone/spmd/collectives.h"
 #include "halftone/spmd/map.h"
 
@@ -119,9 +120,8 @@ class Reconstruction {
       biases_.push_back(
           {block_.copies.at(b), b, {numbers.begin(), numbers.end()}, Adam(numbers.size())});
     }
-    const auto* recurrent = std::get_if<ir::Recurrent>(&node.op);
-    if (recurrent != nullptr) {
-      add_encoding(node.output, recurrent->state_encoding.get(), layer.activation_scheme);
+    if (const auto* states = ir::activation_encoding(node.op)) {
+      add_encoding(node.output, states->get(), layer.activation_scheme);
     } else {
       const ir::ValueId x = node.inputs[0];
       add_encoding(x, graph_.value(x).type.encoding.basis.get(), layer.activation_scheme);
@@ -282,12 +282,10 @@ class Reconstruction {
     for (const Encoding& encoding : encodings_) {
       const ir::NodeId id = *graph_.producer(encoding.whole);
       ir::Operator op = graph_.node(id).op;
-      auto* recurrent = std::get_if<ir::Recurrent>(&op);
-      auto& place =
-          recurrent != nullptr ? recurrent->state_encoding : std::get<ir::Encode>(op).encoding;
-      numerics::BasisEncoding learned = *place;
+      auto& shared = *ir::activation_encoding(op);
+      numerics::BasisEncoding learned = *shared;
       learned.bases.front() = encoding.learned.basis();
-      place = std::make_shared<const numerics::BasisEncoding>(std::move(learned));
+      shared = std::make_shared<const numerics::BasisEncoding>(std::move(learned));
       graph_.replace_node(id, std::move(op), graph_.node(id).inputs);
     }
   }
