@@ -132,9 +132,8 @@ void require_memory(std::size_t bytes, const std::string& what, const std::strin
   if (bytes < kNeverRefused) return;
   const auto available = available_memory(root);
   if (!available || bytes <= *available) return;
-  fail(ErrorKind::kMemory, what + ": " + std::to_string(bytes) +
-                               " bytes of memory are needed, " + std::to_string(*available) +
-                               " are available");
+  fail(ErrorKind::kMemory, what + ": " + std::to_string(bytes) + " bytes of memory are needed, " +
+                               std::to_string(*available) + " are available");
 }
 
 }  // namespace halftone

@@ -53,7 +53,8 @@ std::pair<std::string, int> describe_exception() {
     const bool lacks_memory = error.code() == std::errc::resource_unavailable_try_again ||
                               error.code() == std::errc::not_enough_memory;
     if (lacks_memory)
-      return {std::string("out of memory or threads: ") + error.what(), exit_code(ErrorKind::kMemory)};
+      return {std::string("out of memory or threads: ") + error.what(),
+              exit_code(ErrorKind::kMemory)};
     return {std::string("internal error: ") + error.what(), kInternalExit};
   } catch (const std::exception& error) {
     return {std::string("internal error: ") + error.what(), kInternalExit};

@@ -26,10 +26,10 @@ struct StepContext {
   std::vector<std::span<const float>> inputs;     ///< empty where absent
   std::vector<std::span<float>> input_gradients;  ///< empty where no gradient is wanted
   std::span<float> output;
-  std::span<const float> output_gradient;  ///< empty where none is wanted
-  const numerics::LevelTable* levels = nullptr;   ///< of an Encode or of a Recurrent's states
-  std::span<double> level_gradient;        ///< of them, in ascending order
-  DropOptions* drop = nullptr;             ///< for an Encode
+  std::span<const float> output_gradient;        ///< empty where none is wanted
+  const numerics::LevelTable* levels = nullptr;  ///< of an Encode or of a Recurrent's states
+  std::span<double> level_gradient;              ///< of them, in ascending order
+  DropOptions* drop = nullptr;                   ///< for an Encode
 
   [[nodiscard]] const ir::Shape& input_shape(std::size_t i) const {
     return graph.value(node.inputs[i]).type.shape;

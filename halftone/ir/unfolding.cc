@@ -42,8 +42,7 @@ void Unfolding::find_positions(const Conv& op, const Graph& graph, const Node& l
   }
 }
 
-void Unfolding::find_positions(const ConvTranspose& op, const Graph& graph,
-                               const Node& layer) {
+void Unfolding::find_positions(const ConvTranspose& op, const Graph& graph, const Node& layer) {
   const auto inputs = spatial_extents(graph.value(layer.inputs[0]).type.shape);
   const auto outputs = spatial_extents(graph.value(layer.output).type.shape);
   const auto kernel = kernel_extents(graph.value(layer.inputs[1]).type.shape);

@@ -168,8 +168,8 @@ class Reconstruction {
 
   /// Runs one part on samples; the difference to the target takes the place of the gradient.
   /// @return its sum of squares
-  double run_part(std::size_t part, std::span<const std::size_t> samples, const gradient::DropOptions& drop,
-                  bool with_gradient) {
+  double run_part(std::size_t part, std::span<const std::size_t> samples,
+                  const gradient::DropOptions& drop, bool with_gradient) {
     gradient::Tape& tape = *tapes_[part];
     const std::span<float> x = tape.data(input_);
     for (std::size_t i = 0; i < samples.size(); ++i) {
