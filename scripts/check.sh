@@ -11,6 +11,7 @@ plain_addresses=(setarch "$(uname -m)" -R)
 check_rules() {
   scripts/check_rules.sh
   scripts/check_layers.sh
+  scripts/check_prose.sh
 }
 
 check_format() { scripts/format.sh; }
@@ -19,6 +20,17 @@ check_format() { scripts/format.sh; }
 check_gcc() {
   cmake --preset release -DHALFTONE_WERROR=ON > /dev/null
   cmake --build --preset release --target all benchmarks
+}
+
+# Fits and training once more as the libraries compute on other processors.
+check_switches() {
+  local setting
+  for setting in "OPENBLAS_CORETYPE=Prescott DNNL_MAX_CPU_ISA=SSE41 ATEN_CPU_CAPABILITY=default" \
+    "OPENBLAS_CORETYPE=Haswell DNNL_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2"; do
+    say "with $setting"
+    # shellcheck disable=SC2086 # several variables
+    env $setting ctest --preset release -j "$(cores)" -R '^(fit|gradient|compress|train)_test/'
+  done
 }
 
 # One build is the second compiler, the sanitizers and the fuzzers.
@@ -76,10 +88,10 @@ check_tidy() {
 }
 
 steps=("$@")
-if [ "${#steps[@]}" -eq 0 ]; then steps=(rules format gcc asan fuzz neon tsan tidy); fi
+if [ "${#steps[@]}" -eq 0 ]; then steps=(rules format gcc switches asan fuzz neon tsan tidy); fi
 timings=""
 for step in "${steps[@]}"; do
-  declare -F "check_$step" > /dev/null || die "unknown step $step; there are: rules format gcc asan fuzz neon tsan tidy"
+  declare -F "check_$step" > /dev/null || die "unknown step $step; there are: rules format gcc switches asan fuzz neon tsan tidy"
   say "== check: $step"
   begin=$SECONDS
   if [ "$begin" -gt "${CHECK_SECONDS:-86400}" ]; then

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fitted files have the same bytes on every processor. The switches of the libraries and of the
+// kernels imitate other processors; the checksums hold on all of them, other architectures too, and
+// change only where a fit does.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "halftone/base/hash.h"
+#include "tests/program.h"
+
+namespace halftone {
+namespace {
+
+/// Sets a variable of the environment while it lives.
+class ScopedVariable {
+ public:
+  ScopedVariable(std::string name, const std::string& value) : name_(std::move(name)) {
+    ::setenv(name_.c_str(), value.c_str(), 1);
+  }
+  ~ScopedVariable() { ::unsetenv(name_.c_str()); }
+  ScopedVariable(const ScopedVariable&) = delete;
+  ScopedVariable& operator=(const ScopedVariable&) = delete;
+
+ private:
+  std::string name_;
+};
+
+class FittedFiles : public Program {
+ protected:
+  /// Runs `quantize` on every kind of processor that can be imitated here.
+  /// @param arguments  without the output
+  void expect_everywhere(const std::string& arguments, std::uint64_t checksum) const {
+    expect(arguments, checksum);
+    for (const char* isa : {"SSE41", "AVX2", "AVX512_CORE"}) {
+      const ScopedVariable variable("DNNL_MAX_CPU_ISA", isa);
+      expect(arguments, checksum);
+    }
+    for (const char* core : {"Prescott", "Haswell"}) {
+      const ScopedVariable variable("OPENBLAS_CORETYPE", core);
+      expect(arguments, checksum);
+    }
+    for (const std::string target : {"SSE4", "AVX2", "AVX3", "AVX3_DL", "NEON"}) {
+      if (run("inspect " + kModel + " --simd " + target).code != 0) continue;  // not here
+      expect(arguments + " --simd " + target, checksum);
+    }
+  }
+
+ private:
+  void expect(const std::string& arguments, std::uint64_t checksum) const {
+    const std::string file = path("out.circle");
+    const Outcome outcome = run("quantize " + arguments + " -o " + file);
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    Hash hash;
+    hash.add(text_of(file));
+    EXPECT_EQ(hash.value(), checksum) << arguments;
+  }
+};
+
+class FittedPerceptron : public FittedFiles, public testing::WithParamInterface<int> {};
+
+TEST_P(FittedPerceptron, HasTheSameBytesOnEveryProcessor) {
+  constexpr std::array<std::uint64_t, 3> kChecksums = {
+      0x1u, 0x2u, 0x3u};
+  const std::string bits = std::to_string(GetParam());
+  expect_everywhere(kModel + " --data " + kExample + " --limit 256 --weight-bits " + bits +
+                        " --activation-bits " + bits,
+                    kChecksums[static_cast<std::size_t>(GetParam() - 1)]);
+}
+
+INSTANTIATE_TEST_SUITE_P(Bits, FittedPerceptron, testing::Values(1, 2, 3));
+
+TEST_F(FittedFiles, OfResNet20HaveTheSameBytesOnEveryProcessor) {
+  const char* set = std::getenv("HALFTONE_DATA");
+  const std::string data = set != nullptr ? set : HALFTONE_SOURCE_DIR "/../shared/data";
+  if (!std::filesystem::exists(data + "/models/resnet20_cifar10.onnx")) {
+    GTEST_SKIP() << "needs the data for development, see HALFTONE_DATA";
+  }
+  constexpr std::uint64_t kChecksum = 0x4u;
+  expect_everywhere(data + "/models/resnet20_cifar10.onnx --data " + data +
+                        "/cifar10/lossless_train_7292.bin --limit 64 --weight-bits 2 "
+                        "--activation-bits 2",
+                    kChecksum);
+}
+
+}  // namespace
+}  // namespace halftone
