@@ -138,7 +138,7 @@ ValueId LayerFitter::table_codes(const ir::Node& node, const WeightFormat& forma
     if (key.first == table && key.second == format) return codes;
   }
   const MatrixView<const float> rows = float_weights(node);
-  const auto layer = reader(table, format, is_layer);
+  const auto layer = reader(table, format, ir::is_layer);
   WeightFit fit;
   if (layer) {
     const ValueId x = graph_.node(*layer).inputs[0];

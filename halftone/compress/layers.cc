@@ -22,10 +22,6 @@ bool looks_up_samples(const ir::Graph& graph, const ir::Node& node) {
 
 }  // namespace
 
-bool is_layer(const ir::Operator& op) { return ir::is_layer(op); }
-
-bool is_table(const ir::Operator& op) { return ir::is_table(op); }
-
 std::vector<ir::NodeId> quantizable_layers(const ir::Graph& graph) {
   std::vector<ir::NodeId> layers;
   for (const ir::NodeId id : graph.topological_order()) {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "halftone/compress/layers.h"
+#include "halftone/ir/ops/traits.h"
 
 namespace halftone::train {
 namespace {
@@ -15,9 +15,9 @@ bool is_real(const ir::Graph& graph, ir::ValueId id) {
 
 /// The inputs of a node that hold weights or biases where they are constant.
 std::vector<std::size_t> parameter_inputs(const ir::Operator& op) {
-  if (compress::is_layer(op)) return {1, 2};
+  if (ir::is_layer(op)) return {1, 2};
   if (std::holds_alternative<ir::MatMul>(op)) return {0, 1};
-  if (compress::is_table(op)) return {0};
+  if (ir::is_table(op)) return {0};
   if (std::holds_alternative<ir::Recurrent>(op)) {
     return {ir::kRecurrenceWeights, ir::kRecurrenceBias, ir::kPeepholes};
   }

@@ -11,7 +11,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/base/random.h"
-#include "halftone/compress/layers.h"
+#include "halftone/ir/ops/traits.h"
 #include "halftone/train/graph/torch_graph.h"
 #include "halftone/train/graph/trainable.h"
 
@@ -165,7 +165,7 @@ Fill fill_for(const ir::Graph& graph, ir::ValueId id) {
   const ir::Node& node = graph.node(reader);
   const auto input =
       static_cast<std::size_t>(std::ranges::find(node.inputs, id) - node.inputs.begin());
-  if (compress::is_layer(node.op)) return of_layer(graph, reader, input);
+  if (ir::is_layer(node.op)) return of_layer(graph, reader, input);
   if (std::holds_alternative<ir::MatMul>(node.op)) return of_matmul(graph, reader, input);
   if (std::holds_alternative<ir::Recurrent>(node.op)) return of_recurrent(graph, node, input);
   if (const auto* binary = std::get_if<ir::Binary>(&node.op)) return of_binary(*binary);

@@ -4,7 +4,7 @@
 #include <utility>
 #include <variant>
 
-#include "halftone/compress/layers.h"
+#include "halftone/ir/ops/traits.h"
 #include "halftone/train/graph/torch_gradient.h"
 
 namespace halftone::train {
@@ -15,7 +15,7 @@ bool rounds(const NumberFormat& format) { return !std::holds_alternative<Float32
 /// Whether a node multiplies an input, or looks up weights in it.
 bool is_factor(const ir::Operator& op, std::size_t input, bool is_constant) {
   if (std::holds_alternative<ir::Recurrent>(op)) return input == ir::kRecurrenceWeights;
-  return compress::is_table(op) ? input == 0 && is_constant : input <= 1;
+  return ir::is_table(op) ? input == 0 && is_constant : input <= 1;
 }
 
 at::Tensor rounded(const NumberFormat& format, const at::Tensor& x) {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "halftone/base/error.h"
-#include "halftone/compress/layers.h"
+#include "halftone/ir/ops/traits.h"
 #include "halftone/ir/shape.h"
 #include "halftone/train/graph/torch_tensor.h"
 #include "halftone/train/graph/trainable.h"
@@ -188,7 +188,7 @@ bool Student::can_be_normalised(ir::NodeId id) const {
   const bool is_last = std::ranges::all_of(source().consumers(node.output), [&](ir::NodeId reader) {
     return std::holds_alternative<ir::Softmax>(source().node(reader).op);
   });
-  if (!compress::is_layer(node.op) || is_last) return false;
+  if (!ir::is_layer(node.op) || is_last) return false;
   const auto is_own = [&](std::size_t input) {
     const ir::ValueId value = node.inputs[input];
     return source().constant(value) != nullptr && source().num_uses(value) == 1;
