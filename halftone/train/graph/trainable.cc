@@ -14,7 +14,7 @@ bool is_real(const ir::Graph& graph, ir::ValueId id) {
 }
 
 /// The inputs of a node that hold weights or biases where they are constant.
-std::vector<std::size_t> parameter_inputs(const ir::Operator& op) {
+std::vector<std::size_t> weight_inputs(const ir::Operator& op) {
   if (ir::is_layer(op)) return {1, 2};
   if (std::holds_alternative<ir::MatMul>(op)) return {0, 1};
   if (ir::is_table(op)) return {0};
@@ -60,7 +60,7 @@ class Scales {
 
 }  // namespace
 
-bool reads_weights(const ir::Operator& op) { return !parameter_inputs(op).empty(); }
+bool reads_weights(const ir::Operator& op) { return !weight_inputs(op).empty(); }
 
 std::vector<ir::ValueId> trainable_constants(const ir::Graph& graph) {
   std::vector<ir::ValueId> found;
@@ -68,7 +68,7 @@ std::vector<ir::ValueId> trainable_constants(const ir::Graph& graph) {
   for (const ir::NodeId id : graph.topological_order()) {
     const ir::Node& node = graph.node(id);
     std::vector<std::size_t> inputs = scales.inputs(node);
-    if (inputs.empty()) inputs = parameter_inputs(node.op);
+    if (inputs.empty()) inputs = weight_inputs(node.op);
     for (const std::size_t i : inputs) {
       if (i >= node.inputs.size() || node.inputs[i] == ir::kAbsent) continue;
       const ir::ValueId value = node.inputs[i];
