@@ -302,7 +302,7 @@ TEST_F(Program, SaysWhichBlocksWereNotRefined) {
   data::write_npy(path("x.npy"), data::make_npy(std::span<const float>(samples), {64, 2}));
   std::ofstream(path("r.toml")) << "[default]\nweight_bits = 2\nactivation_bits = 2\n"
                                    "[fit]\nreconstruct_steps = 5\n";
-  const std::string quantize = "quantize " + path("mod.onnx") + " -o " + path("mod.circle") +
+  const std::string quantize = "quantize " + path("mod.onnx") + " -o " + path("few.onnx") +
                                " --data " + path("x.npy") + " --recipe " + path("r.toml");
   const Outcome text = run(quantize);
   ASSERT_EQ(text.code, 0) << text.err;
@@ -432,15 +432,20 @@ TEST_F(Program, RefusesNumbersThatAreNotFiniteInData) {
 }
 
 TEST_F(Program, NamesTheOptionThatFollowsTheAdviceOfTheLibrary) {
-  // 3e38 is finite, but the sums of the first layer are not.
-  std::vector<float> x(2 * 784, 3e38F);
-  for (std::size_t i = 1; i < x.size(); i += 2) x[i] = 1.5e38F;
-  data::write_npy(path("x.npy"), data::make_npy(std::span<const float>(x), {2, 784}));
+  // 3e38 is finite, but the outputs of the layer are not, which another layer reads.
+  ir::Graph graph;
+  const auto hidden = add_layer(graph, ir::kBatch);
+  const std::vector<float> weights = {1, 2};
+  const auto w = graph.add_constant("w2", ir::Tensor::from<float>({1, 2}, weights));
+  graph.add_output(graph.add_node("top", ir::FullyConnected{}, {hidden, w}));
+  formats::save_model(graph, path("deep.onnx"));
+  const std::vector<float> x(2 * 3, 3e38F);
+  data::write_npy(path("x.npy"), data::make_npy(std::span<const float>(x), {2, 3}));
   const std::string unlabelled = " --data " + path("x.npy");
-  expect_failure(
-      "quantize " + kModel + " -o " + path("q.circle") + " --activation-bits none" + unlabelled, 3,
-      "check the network and the scale of the pixels (--scale)");
-  expect_failure("eval " + kModel + unlabelled, 2,
+  expect_failure("quantize " + path("deep.onnx") + " -o " + path("q.circle") +
+                     " --activation-bits none" + unlabelled,
+                 3, "check the network and the scale of the pixels (--scale)");
+  expect_failure("eval " + path("deep.onnx") + unlabelled, 2,
                  "has no labels; give a reference network to compare with (--reference)");
 }
 

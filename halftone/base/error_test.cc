@@ -26,7 +26,7 @@ TEST(ErrorKind, EveryKindHasANameOfItsOwn) {
   for (int kind = 0; kind <= static_cast<int>(ErrorKind::kInternal); ++kind) {
     names.insert(to_string(static_cast<ErrorKind>(kind)));
   }
-  EXPECT_EQ(names.size(), 8u);
+  EXPECT_EQ(names.size(), 9u);
   EXPECT_EQ(names.count("unknown"), 0u);
 }
 

@@ -74,7 +74,10 @@ class Reconstruction {
         options_(options),
         parts_{.axis_name = kAxis, .axis_size = kParts, .devices = devices_of(run)},
         random_(run.seed) {
-    for (const ReconstructLayer& layer : block.layers) add_layer(layer);
+    for (const ReconstructLayer& layer : block.layers) {
+      // A layer in front of the first block belongs to none.
+      if (block_.copies.contains(graph.node(layer.node).output)) add_layer(layer);
+    }
     make_tapes();
   }
 
