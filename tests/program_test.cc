@@ -306,7 +306,7 @@ TEST_F(Program, SaysWhichBlocksWereNotRefined) {
                                " --data " + path("x.npy") + " --recipe " + path("r.toml");
   const Outcome text = run(quantize);
   ASSERT_EQ(text.code, 0) << text.err;
-  const std::string reason = "node 'mod' (Binary) has no gradient";
+  const std::string reason = "node 'mod' (Fmod) has no gradient";
   EXPECT_NE(text.out.find("not refined: the block of 'layer', since " + reason), std::string::npos)
       << text.out;
   const Outcome outcome = run(quantize + " --json --memory 1M");
