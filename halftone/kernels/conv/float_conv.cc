@@ -84,7 +84,10 @@ void FillStrip(const ConvShape& shape, const ConvStrip& strip, const ConvLine& l
 void FloatConv(const float* x, const FloatConvWeights& weights, LineRange lines, float* scratch,
                MatrixView<float> y) {
   const ConvShape& shape = weights.shape();
-  const auto& [az, ay, ax] = shape.axes;
+  // No structured binding: Clang 14 cannot capture one.
+  const auto& az = shape.axes[0];
+  const auto& ay = shape.axes[1];
+  const auto& ax = shape.axes[2];
   const ConvStrip& strip = weights.strip();
   if (weights.reads_image()) {
     const auto begin_of = [&](std::size_t i) {
