@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small task for the tests of the loop: a teacher, its samples, a student. Only tests include
-// this.
+// A small task for tests of training: a teacher, its samples, a student. Only tests include this.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +16,7 @@ namespace halftone::train::test {
 
 inline constexpr std::size_t kSamples = 512;
 
-/// Samples with the answers of a network as labels.
+/// Samples labelled with the answers of a network.
 inline data::Dataset taught(const ir::Graph& teacher, std::uint64_t seed) {
   const data::Dataset plain = compress::random_dataset(kSamples, 10, seed);
   std::vector<float> numbers(kSamples * 10);

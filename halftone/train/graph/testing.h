@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: one operator in words of libtorch beside its definition and its slopes.
+// For tests: compares an operator in libtorch with its reference implementation, and its gradients
+// with central differences.
 #pragma once
 
 #include <string>
@@ -10,7 +11,7 @@
 
 namespace halftone::train {
 
-/// An input that holds booleans or places.
+/// An input that holds booleans or indices.
 struct FixedInput {
   std::size_t input = 1;
   ir::ElementType element = ir::ElementType::kInt64;
@@ -19,8 +20,8 @@ struct FixedInput {
 
 struct OperatorCase {
   ir::Operator op;
-  std::vector<ir::Shape> shapes;  ///< of the inputs; one of rank 1 and extent 0 is absent
-  bool positive = false;          ///< whether inputs are 1/2 or more; else off 0 by 1/10 or more
+  std::vector<ir::Shape> shapes;  ///< of the inputs; kNoInput is an absent one
+  bool positive = false;          ///< inputs are 1/2 or more; else at least 1/10 away from 0
   std::vector<FixedInput> fixed = {};
   float scale = 1;  ///< of the inputs
 };
@@ -28,7 +29,7 @@ struct OperatorCase {
 inline const ir::Shape kNoInput{0};
 inline const ir::Activation kTanh{ir::ActivationKind::kTanh};
 
-/// A graph of one node; its inputs of real numbers are inputs of the graph.
+/// A graph of one node; the float inputs of the node are inputs of the graph.
 struct OneNode {
   ir::Graph graph;
   ir::NodeId node;
@@ -36,25 +37,25 @@ struct OneNode {
 };
 OneNode one_node(const OperatorCase& test);
 
-/// "Conv strides=2,2", for what a failure says.
+/// Describes a case in failure messages: "Conv strides=2,2".
 std::string describe(const OperatorCase& test);
 
-/// The outputs for inputs of the graph's types.
+/// Runs the graph on inputs of the types that it declares.
 std::vector<ir::Tensor> forward(const TorchGraph& graph, const std::vector<ir::Tensor>& inputs,
                                 const ForwardHooks& hooks = {});
 
-/// Computes the node by libtorch, and expects what the definition gives.
+/// Runs the node in libtorch and expects the output of the reference implementation.
 void expect_defined(const OperatorCase& test);
 
-/// Compares the gradients of a weighted sum of the outputs by every input and every parameter with
-/// central differences, in double precision.
-/// @pre the graph has one output, its numbers double
+/// Compares the gradients of a weighted sum of the outputs, with respect to each input and each
+/// parameter, with central differences in double precision.
+/// @pre the graph has one output and computes in float64
 void expect_slopes(TorchGraph& graph, const std::vector<ir::Tensor>& inputs,
                    const std::string& context = "");
 /// The same for one node.
 void expect_slopes(const OperatorCase& test);
 
-/// Expects both for all cases.
+/// Runs both checks on all cases.
 void expect_defined_and_slopes(const std::vector<OperatorCase>& cases);
 
 }  // namespace halftone::train

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network that can be trained: its graph, computed by libtorch.
+// A trainable network: a graph that libtorch computes.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,69 +16,70 @@
 
 namespace halftone::train {
 
-/// Numbers that training changes.
+/// A constant that training changes.
 struct TorchParameter {
-  ir::ValueId id = ir::kAbsent;  ///< of the constant it was
+  ir::ValueId id = ir::kAbsent;  ///< of the constant in the source graph
   std::string name;
-  at::Tensor tensor;  ///< a leaf that requires a gradient, in the shape the graph has it
+  at::Tensor tensor;  ///< a leaf that requires a gradient, in the constant's shape
 };
 
-/// What replaces numbers on their way; a null function lets them be. Called on the thread that
-/// calls forward() or asks for gradients, from several at once if they do.
+/// Functions that replace values during the forward and backward pass; a null function changes
+/// nothing. They run on the thread that calls forward() or computes gradients, possibly on several
+/// at once.
 struct ForwardHooks {
-  /// What a node that reads_weights() reads instead of an input: for most, 0 are activations and 1
-  /// weights. The result has the input's shape.
+  /// Replaces an input of a node that reads_weights(); in most nodes input 0 holds activations and
+  /// input 1 weights. The result has the input's shape.
   std::function<at::Tensor(ir::NodeId node, std::size_t input, const at::Tensor& x)> input;
-  /// What an Encode gives for numbers x, its activation done, and what a Recurrent multiplies with
-  /// its weights for states x. Without it: the nearest levels of the node's encoding, the gradient
-  /// passing straight through; states without an encoding stay.
+  /// Encodes the input x of an Encode, after its activation, and the states x that a Recurrent
+  /// multiplies with its weights. If null: rounds to the nearest levels of the node's encoding with
+  /// a straight-through gradient; states without an encoding are unchanged.
   std::function<at::Tensor(ir::NodeId node, const at::Tensor& x)> encode;
-  /// What the products and bias of a FullyConnected, Conv or ConvTranspose become before what is
-  /// added to them and the activation; channels are the last axis.
+  /// Replaces products plus bias of a FullyConnected, Conv or ConvTranspose, before a further
+  /// addend and the activation; channels are the last axis.
   std::function<at::Tensor(ir::NodeId node, const at::Tensor& x)> product;
-  /// What the gradient by the output of a node that reads_weights() becomes before it goes on to
-  /// what the node reads. Called when gradients are asked for, after forward() has returned.
+  /// Replaces the gradient with respect to the output of a node that reads_weights(), before it
+  /// passes to the node's inputs. Called during the backward pass, after forward() has returned.
   std::function<at::Tensor(ir::NodeId node, const at::Tensor& gradient)> gradient;
 };
 
 /// Constants by the value that holds them.
 using ConstantMap = std::map<ir::ValueId, std::shared_ptr<const ir::Constant>>;
 
-/// A graph whose trainable_constants() are parameters. What no gradient to a parameter flows
-/// through and libtorch has no words for is computed by definition, and cut off from gradients.
-/// A copy shares the parameters.
+/// A graph whose trainable_constants() are parameters. Operators that need no gradient and have no
+/// libtorch equivalent run the reference implementation, which passes no gradient. A copy shares
+/// the parameters.
 class TorchGraph {
  public:
-  /// @param graph    simplified, weights behind a DequantizeLinear folded, else they stay as they
-  ///                 are; of encoded constants the levels are what training starts from
-  /// @param numbers  at::kFloat, or at::kDouble to look at gradients more closely
-  /// @param device   where constants are and inputs are brought
-  /// @throws Error kUnsupported "no gradient for node 'NAME' (OPERATOR), node ..." that names all
-  ///         nodes that would need one
+  /// @param graph    simplified; weights behind a DequantizeLinear are only trained if it has been
+  ///                 folded. Training of encoded constants starts from their levels
+  /// @param numbers  at::kFloat, or at::kDouble to check gradients
+  /// @param device   holds the constants; inputs are copied to it
+  /// @throws Error kUnsupported "no gradient for node 'NAME' (OPERATOR), node ..." with all nodes
+  ///         that need a gradient and have none
   explicit TorchGraph(ir::Graph graph, at::ScalarType numbers = at::kFloat,
                       at::Device device = at::kCPU);
 
   [[nodiscard]] std::span<const TorchParameter> parameters() const { return parameters_; }
-  /// The numbers of a constant as they are now, without a gradient.
+  /// The current values of a constant, detached.
   [[nodiscard]] at::Tensor numbers_of(ir::ValueId constant) const;
-  /// The graph as it came: what ids of nodes and values mean.
+  /// The graph passed to the constructor; node and value ids refer to it.
   [[nodiscard]] const ir::Graph& source() const { return graph_; }
-  /// Whether a node is computed by libtorch, not by definition.
+  /// Whether libtorch computes a node, not the reference implementation.
   [[nodiscard]] bool is_differentiable(ir::NodeId id) const;
 
-  /// The outputs of the graph. May be called by several threads at once, as may torch's grad() of
-  /// the results by the parameters; not while the parameters change.
-  /// @param inputs  one per input of the graph, of its shape with one batch for all, and its type
-  ///                (see scalar_type(); real numbers may be of either size)
+  /// Computes the outputs of the graph. Several threads may call it at once, and torch's grad() of
+  /// the results too, but not while the parameters change.
+  /// @param inputs  one per graph input, of its shape, with one batch size for all, and of its type
+  ///                (see scalar_type(); float32 and float64 are both accepted)
   /// @throws Error kShape "input 'NAME': expected TYPE, found ..." if an input does not fit, or
-  ///         "node 'NAME' (OPERATOR): ..." if its numbers are places out of range; kInternal with
-  ///         the node and what libtorch says, if it refuses what a hook has given
+  ///         "node 'NAME' (OPERATOR): ..." if indices are out of range; kInternal with the node and
+  ///         libtorch's message if libtorch rejects the result of a hook
   [[nodiscard]] std::vector<at::Tensor> forward(std::span<const at::Tensor> inputs,
                                                 const ForwardHooks& hooks = {}) const;
 
-  /// A copy of the graph with the parameters' numbers as its constants; those that came as codes
-  /// stay the codes they were. The constants have other ids, but their names.
-  /// @param others  constants to be used instead, of the same shapes: as new codes of a weight
+  /// A copy of the graph with the current parameters as constants; encoded constants keep their
+  /// original codes. The new constants have new ids and the old names.
+  /// @param others  replacements of the same shapes, such as new codes of a weight
   /// @throws Error kShape if one does not fit
   [[nodiscard]] ir::Graph graph(const ConstantMap& others = {}) const;
 
@@ -101,14 +102,14 @@ class TorchGraph {
   at::ScalarType numbers_;
   at::Device device_;
   std::vector<TorchParameter> parameters_;
-  std::vector<at::Tensor> constants_;  ///< by value, the parameters among them
+  std::vector<at::Tensor> constants_;  ///< by value; includes the parameters
   std::vector<Step> steps_;
   std::vector<std::size_t> num_uses_;  ///< by value
 };
 
-/// Gives the readers of a constant another one instead, which takes its name.
+/// Replaces a constant by another one with the same name, for all its readers.
 /// @return the new constant's id
-/// @pre types of nodes that depend on its encoding are inferred anew by the caller
+/// @pre the caller infers the node types that depend on its encoding again
 ir::ValueId replace_constant(ir::Graph& graph, ir::ValueId id,
                              std::shared_ptr<const ir::Constant> constant);
 

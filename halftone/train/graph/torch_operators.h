@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operators of the graph in words of libtorch, which knows their gradients.
+// The operators of the graph as libtorch operators, which have gradients.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -13,36 +13,36 @@
 
 namespace halftone::train {
 
-/// Gives a tensor of the same shape.
+/// Returns a tensor of the same shape.
 using TensorFunction = std::function<at::Tensor(const at::Tensor&)>;
 
-/// What replaces numbers on their way through an operator; null functions let them be.
+/// Functions that replace values inside an operator; null functions change nothing.
 struct NodeHooks {
-  /// What encodes the output of an Encode, or the states of a Recurrent; null: the levels of the
-  /// operator, if it has any.
+  /// Encodes the output of an Encode or the states of a Recurrent; null: rounds to the operator's
+  /// levels, if it has any.
   TensorFunction encode = nullptr;
-  /// What the products and bias of a layer become before its activation.
+  /// Replaces products plus bias of a layer, before its activation.
   TensorFunction product = nullptr;
 };
 
-/// What an operator computes with.
+/// The inputs and hooks of one operator call.
 class TorchInputs {
  public:
-  /// @param tensors  one per input of the node, undefined where it is absent
+  /// @param tensors  one per input of the node; undefined if absent
   explicit TorchInputs(std::vector<at::Tensor> tensors, NodeHooks hooks = {})
       : tensors_(std::move(tensors)), hooks_(std::move(hooks)) {}
 
   [[nodiscard]] std::size_t size() const { return tensors_.size(); }
-  /// An input; undefined where it is absent.
+  /// An input; undefined if absent.
   [[nodiscard]] at::Tensor operator[](std::size_t i) const {
     return i < tensors_.size() ? tensors_[i] : at::Tensor();
   }
   [[nodiscard]] const std::vector<at::Tensor>& tensors() const { return tensors_; }
-  /// Brings numbers to the levels of an encoding (null: lets them be), or to those of the function
-  /// that was given instead.
+  /// Applies NodeHooks::encode to x; without a hook, rounds x to the levels of the encoding. A null
+  /// encoding leaves x unchanged.
   [[nodiscard]] at::Tensor encoded(const numerics::BasisEncoding* encoding,
                                    const at::Tensor& x) const;
-  /// What NodeHooks::product makes of it.
+  /// Applies NodeHooks::product.
   [[nodiscard]] at::Tensor product(const at::Tensor& x) const {
     return hooks_.product ? hooks_.product(x) : x;
   }
@@ -52,40 +52,40 @@ class TorchInputs {
   NodeHooks hooks_;
 };
 
-/// Whether compute_operator() knows an operator with these attributes, and with it the gradient by
-/// every input of real numbers. Functions whose slope is zero wherever there is one (Floor, Sign,
-/// ...) count as unknown.
+/// Whether compute_operator() supports an operator with these attributes, with gradients with
+/// respect to all float inputs. Functions whose derivative is zero wherever it exists (Floor, Sign,
+/// ...) count as unsupported.
 bool is_differentiable(const ir::Operator& op);
 
-/// The output of an operator, its attributes being those for one batch; the same numbers as
+/// The output of an operator whose attributes are resolved for the batch size; equals
 /// ir::evaluate_operator() up to rounding.
-/// @param inputs  real numbers, places as int64 or int32, booleans as bool
-/// @pre is_differentiable(op), the inputs fit as infer_output() has it
-/// @throws Error kShape if a place is out of range; kInternal if the operator is not differentiable
+/// @param inputs  floats; indices as int64 or int32; booleans as bool
+/// @pre is_differentiable(op); infer_output() accepts the inputs
+/// @throws Error kShape if an index is out of range; kInternal unless is_differentiable(op)
 at::Tensor compute_operator(const ir::Operator& op, const TorchInputs& inputs);
 
-/// The output by ir::evaluate_operator(), which has no gradient.
-/// @param types  of the inputs, then of the output, as the graph has them
+/// The output of ir::evaluate_operator(), without a gradient.
+/// @param types  of the inputs, then of the output, as in the graph
 at::Tensor compute_by_definition(const ir::Operator& op, const TorchInputs& inputs,
                                  const std::vector<ir::ElementType>& types);
 
-/// An attribute as libtorch takes numbers.
+/// Converts an attribute to libtorch's scalar type.
 inline double wide(float x) { return static_cast<double>(x); }
 
 bool is_differentiable(const ir::Activation& activation);
 /// activation(x). @pre is_differentiable(activation)
 at::Tensor activate(const ir::Activation& activation, const at::Tensor& x);
 
-/// The levels nearest to x, as numerics::LevelTable has them; the gradient passes as if they were
-/// x. @param encoding  of one basis for the whole tensor
+/// The levels nearest to x, as in numerics::LevelTable, with a straight-through gradient.
+/// @param encoding  one basis for the whole tensor
 /// Source: Bengio et al., 2013 (arXiv:1308.3432), Sec. 4: the straight-through estimator.
 at::Tensor nearest_levels(const numerics::BasisEncoding& encoding, const at::Tensor& x);
 
-/// Places that count from the end where they are negative, as places from 0 on, int64.
-/// @throws Error kShape if one is not among `extent`
+/// Converts indices, of which negative ones count from the end, to int64 indices from 0.
+/// @throws Error kShape if one is outside of `extent`
 at::Tensor resolved_places(const at::Tensor& places, std::int64_t extent);
 
-// What is_differentiable() and compute_operator() ask the families.
+// The implementations of is_differentiable() and compute_operator(), by family of operators.
 bool is_known(const ir::Unary& op);
 bool is_known(const ir::Binary& op);
 bool is_known(const ir::FullyConnected& op);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between tensors of the graph and of libtorch.
+// Conversion between tensors of the graph and of libtorch.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,16 +8,16 @@
 
 namespace halftone::train {
 
-/// libtorch's word for an element type. It has no unsigned integers of more than 8 bits: their bits
-/// are kept in signed ones of the same size, which nothing but to_ir() reads.
+/// The libtorch type for an element type. libtorch has no unsigned integers of more than 8 bits:
+/// signed ones of the same size hold their bits, which only to_ir() reads.
 at::ScalarType scalar_type(ir::ElementType element);
 
-/// A copy of the elements under the same shape; its memory is its own.
+/// A copy with the same shape that owns its memory.
 at::Tensor to_torch(const ir::Tensor& tensor);
 
 /// A copy of the elements in row-major order; float64 becomes float32.
-/// @param element  of the result: what scalar_type() says is the tensor's, or both are real numbers
-/// @throws Error kShape "expected elements of TYPE, found TYPE" if the tensor has others
+/// @param element  of the result; scalar_type() of it is the tensor's type, or both are floats
+/// @throws Error kShape "expected elements of TYPE, found TYPE" otherwise
 ir::Tensor to_ir(const at::Tensor& tensor, ir::ElementType element = ir::ElementType::kFloat32);
 
 }  // namespace halftone::train

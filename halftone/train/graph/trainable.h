@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a network training changes, and through which nodes its gradient flows.
+// The constants that training changes, and the nodes that their gradients pass.
 #pragma once
 
 #include <vector>
@@ -10,18 +10,18 @@ namespace halftone::train {
 
 /// The constants that training changes, each once, in the order in which nodes read them: weights
 /// and biases of FullyConnected, Conv, ConvTranspose and Recurrent (its peepholes too), a constant
-/// side of a MatMul, the table of a Gather, and what a Mul, Add, Sub or Div by a constant does to
-/// the output of a Normalize, be it reshaped or transposed on the way. Dense float32, or codes.
-/// All others are part of what the network is: they scale its inputs, shift, compare.
+/// operand of a MatMul, the table of a Gather, and the constant operand of a Mul, Add, Sub or Div
+/// applied to the output of a Normalize, possibly after Reshape or Transpose. They are float32 or
+/// encoded. All other constants are fixed: they scale or shift inputs, or are compared with.
 std::vector<ir::ValueId> trainable_constants(const ir::Graph& graph);
 
-/// The nodes, in order of execution, that a gradient from an output of real numbers to one of
-/// these constants passes. Only real numbers have one: it ends at places, answers, and integers.
+/// The nodes, in order of execution, on a gradient's path from a float output to one of these
+/// constants. Only floats have gradients: paths end at indices, booleans and integers.
 std::vector<ir::NodeId> nodes_with_gradient(const ir::Graph& graph,
                                             const std::vector<ir::ValueId>& constants);
 
-/// Whether a node multiplies with weights or looks them up: what quantized training replaces the
-/// inputs of. FullyConnected, MatMul, Conv, ConvTranspose, Recurrent, Gather.
+/// Whether a node multiplies with weights or looks them up (FullyConnected, MatMul, Conv,
+/// ConvTranspose, Recurrent, Gather). Quantized training replaces the inputs of these nodes.
 bool reads_weights(const ir::Operator& op);
 
 }  // namespace halftone::train

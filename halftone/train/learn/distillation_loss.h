@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a classifier answers with before its softmax, and how far from it a student is.
+// The scores of a classifier before its softmax, and the distillation loss between them.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -10,12 +10,11 @@
 
 namespace halftone::train {
 
-/// The graph with more outputs, at the end.
+/// Appends values to the outputs of a graph.
 ir::Graph with_outputs(ir::Graph graph, std::span<const ir::ValueId> values);
 
-/// The graph with one output more, the last: the scores behind its first output. Where that is
-/// a Softmax (with a slope of 1 or a logarithm, too), they are what the Softmax reads, else the
-/// output itself.
+/// Appends the scores behind the first output to the outputs of a graph. If a Softmax of slope 1 or
+/// its logarithm computes that output, the scores are its input, else the output itself.
 /// @throws Error kShape unless the scores are float32 [batch, classes]
 ir::Graph with_scores(ir::Graph graph);
 
@@ -24,15 +23,15 @@ struct LossOptions {
   double temperature = 4;   ///< T > 0
 };
 
-/// What teachers say together: log of the mean over them of softmax(t / T).
+/// The combined answer of the teachers: log of the mean over teachers of softmax(t / T).
 /// @param teachers  scores [teachers, batch, classes]
 /// @return          [batch, classes]
 at::Tensor mean_answer(const at::Tensor& teachers, double temperature);
 
-/// lambda CE(s, labels) + (1 - lambda) T^2 KL(p || softmax(s / T)), summed over the batch; s the
-/// student's scores, p the mean of the teachers' softmax(t / T).
+/// lambda CE(s, labels) + (1 - lambda) T^2 KL(p || softmax(s / T)), summed over the batch, where s
+/// are the student's scores and p is the mean of the teachers' softmax(t / T).
 /// @param student  [batch, classes]
-/// @param taught   log p, [batch, classes], as mean_answer() has it for the temperature; may be
+/// @param taught   log p, [batch, classes], from mean_answer() at the same temperature; may be
 ///                 undefined if label_weight is 1
 /// @param labels   int64 [batch]; may be undefined if label_weight is 0
 /// Source: Hinton, Vinyals, Dean, Distilling the knowledge in a neural network, 2015

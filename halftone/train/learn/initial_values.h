@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a network that has learned nothing starts from.
+// Initial weights of an untrained network.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,20 @@
 
 namespace halftone::train {
 
-/// The graph with fresh numbers as its trainable_constants(), by the node that reads them first,
-/// with n the inputs of an output and m the outputs of an input:
+/// Replaces the trainable_constants() of a graph by initial values. The rule depends on the first
+/// node that reads the constant; n is the number of inputs per output, m of outputs per input:
 ///
-///     weights before a ReLU or what is much like one  normal, variance 2 / n
+///     weights before a ReLU or a similar activation   normal, variance 2 / n
 ///     other weights                                   normal, variance 2 / (n + m)
-///     of a layer of H states and before it            uniform within +-1 / sqrt(H)
+///     recurrent weights (H states), layer before them uniform within +-1 / sqrt(H)
 ///     tables of width w                               normal, variance 1 / w
-///     scales behind a Normalize                       1
-///     biases, peepholes, shifts                       0; of an LSTM's forget gate 1
+///     scales after a Normalize                        1
+///     biases, peepholes, shifts                       0; 1 for the forget gate of an LSTM
 ///
-/// Every constant has random numbers of its own: they depend on the seed and its place alone.
+/// Each constant has its own random numbers, which depend only on the seed and its index.
 /// Source: He et al., ICCV 2015 (arXiv:1502.01852), equation 10; Glorot, Bengio, AISTATS 2010,
 /// equation 12; Jozefowicz et al., ICML 2015, for the forget gate.
-/// @throws Error kUnsupported if weights are in few bits: they would have no levels to start from
+/// @throws Error kUnsupported if weights are encoded: their initial values would have no levels
 ir::Graph with_initial_values(ir::Graph graph, std::uint64_t seed);
 
 }  // namespace halftone::train

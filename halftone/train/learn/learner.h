@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A student, those who teach it, and what they do with a batch.
+// A student with its teachers, and one training step.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,11 @@
 
 namespace halftone::train {
 
-/// What a batch comes to: the sum of what its parts come to, of which it is a tree of arrays.
+/// The result of a batch: the sum of the results of its parts, a tree of arrays.
 struct BatchResult {
   std::vector<spmd::Array> gradients;   ///< float32, one per parameter of the student
-  std::vector<spmd::Array> statistics;  ///< float64, as Student::Pass has them
-  spmd::Array tally;  ///< float64 [3] mean loss, answers that agree, requests to stop
+  std::vector<spmd::Array> statistics;  ///< float64, as in Student::Pass
+  spmd::Array tally;  ///< float64 [3]: mean loss, number of agreeing answers, requests to stop
 
   static auto members(auto& self) { return std::tie(self.gradients, self.statistics, self.tally); }
 
@@ -34,11 +34,11 @@ struct BatchResult {
   [[nodiscard]] bool stops() const { return tally.as<double>()[2] > 0; }
 };
 
-/// Takes batches in parts, each a lane of a spmd::spread() on one thread, so that what comes of
-/// them does not depend on devices and ranks.
+/// Processes each batch in parts. A part is a lane of a spmd::spread() on one thread, so that
+/// results do not depend on the number of devices and ranks.
 class Learner {
  public:
-  /// @param options  checked, with devices; must outlive it, as must the data
+  /// @param options  checked, with devices; options and data must outlive the learner
   /// @throws Error as train()
   Learner(const ir::Graph& student, const ir::Graph* original,
           const std::vector<ir::Graph>& teachers, const data::Dataset& data,
@@ -48,16 +48,16 @@ class Learner {
   [[nodiscard]] std::size_t num_layers() const { return student_.num_layers(); }
   [[nodiscard]] std::int64_t num_classes() const;
 
-  /// Lets the student start where its normalisation changes nothing, for these batches.
+  /// Initialises the student's normalisation so that it changes nothing on these batches.
   /// @param samples  a multiple of the batch
   void start(std::span<const std::size_t> samples);
-  /// Loss and gradients of a batch; nothing moves.
+  /// Loss and gradients of a batch; changes no parameter.
   BatchResult look_at(std::span<const std::size_t> batch, std::size_t epoch, std::size_t step);
-  /// Moves all but the first, frozen layers.
+  /// Updates all layers except the frozen ones.
   void learn(const BatchResult& result, double rate);
   void freeze(std::size_t num_layers) { student_.freeze(num_layers); }
-  /// The share of samples, as they are, with the right answer: the label's or, without labels, the
-  /// teachers'.
+  /// The share of samples, without augmentation, that are classified correctly according to their
+  /// labels or, without labels, to the teachers.
   double validation_accuracy(std::span<const std::size_t> samples);
 
   [[nodiscard]] const Student& student() const { return student_; }
@@ -65,7 +65,7 @@ class Learner {
   void set_student_state(const NamedTensors& state) { student_.set_state(state); }
   [[nodiscard]] NamedTensors optimizer_state() const { return optimizer_.state(); }
   void set_optimizer_state(const NamedTensors& state) { optimizer_.set_state(state); }
-  /// The student's graph, with the outputs that it came with.
+  /// The student's graph, with its original outputs.
   [[nodiscard]] ir::Graph graph() const;
 
  private:
@@ -77,7 +77,7 @@ class Learner {
   void check_classes() const;
 
   const TrainOptions& options_;
-  std::size_t num_outputs_;  ///< that the student came with; features and scores follow
+  std::size_t num_outputs_;  ///< original outputs of the student; features and scores follow
   FeatureValues features_;
   Student student_;
   Batches batches_;

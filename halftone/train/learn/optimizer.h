@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How parameters follow their gradients.
+// Updates parameters from their gradients.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -22,30 +22,30 @@ enum class OptimizerKind { kSgd, kAdam };
 
 struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::kAdam;
-  double rate = 1e-3;         ///< what the schedule multiplies
-  double level_rate = 1;      ///< of what levels are made of, as a share of the rate
-  double momentum = 0.9;      ///< of SGD, Nesterov's
-  double weight_decay = 0;    ///< decoupled with Adam (AdamW); not of levels
-  double clip_grad_norm = 0;  ///< the gradient's norm is cut to this; 0: never
+  double rate = 1e-3;         ///< learning rate before the schedule's factor
+  double level_rate = 1;      ///< learning rate of level parameters, relative to `rate`
+  double momentum = 0.9;      ///< Nesterov momentum of SGD
+  double weight_decay = 0;    ///< decoupled with Adam (AdamW); levels do not decay
+  double clip_grad_norm = 0;  ///< maximum norm of the gradient; 0: no clipping
   ScheduleOptions schedule{};
 };
 
-/// SGD with Nesterov's momentum, or AdamW (Loshchilov, Hutter, ICLR 2019, arXiv:1711.05101), of
-/// libtorch.
+/// libtorch's SGD with Nesterov momentum, or AdamW (Loshchilov, Hutter, ICLR 2019,
+/// arXiv:1711.05101).
 class Optimizer {
  public:
-  /// @param num_levels  how many of the parameters, the last ones, levels are made of
+  /// @param num_levels  number of level parameters; they come last
   Optimizer(std::vector<at::Tensor> parameters, std::size_t num_levels,
             const OptimizerOptions& options);
   ~Optimizer();
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  /// Moves the parameters by their gradients, whose norm it cuts first.
-  /// @param gradients  one per parameter; one that is undefined leaves its parameter as it is
+  /// Clips the norm of the gradients and updates the parameters.
+  /// @param gradients  one per parameter; an undefined one leaves its parameter unchanged
   void step(const std::vector<at::Tensor>& gradients, double rate);
 
-  /// What it remembers of the gradients so far: shares the memory. A count of steps is a copy.
+  /// The optimizer's state; shares its memory, except for step counts, which are copies.
   [[nodiscard]] NamedTensors state() const;
   /// @throws Error kFormat as assign()
   void set_state(const NamedTensors& state);

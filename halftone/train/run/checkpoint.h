@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run of training on disk, so that it can go on.
+// The state of a training run on disk, from which it can resume.
 #pragma once
 
 #include <cstddef>
@@ -12,33 +12,33 @@
 
 namespace halftone::train {
 
-/// Something that decides what a run gives: "batch" is "128".
+/// A setting that affects the result of a run: "batch" is "128".
 struct Setting {
   std::string name;
   std::string value;
 };
 using RunSettings = std::vector<Setting>;
 
-/// @throws Error kUsage "is of another run: BATCH was 64, is 128" that names the first difference
+/// @throws Error kUsage "is of another run: BATCH was 64, is 128" with the first difference
 void check_run_settings(const RunSettings& found, const RunSettings& expected);
 
-/// Where a run stands between two steps.
+/// The state of a run between two steps.
 struct Checkpoint {
   RunSettings settings;
   std::size_t steps = 0;            ///< done, in all epochs
-  std::vector<EpochResult> epochs;  ///< that are over
-  EpochResult unfinished;           ///< sums of the epoch that is not
+  std::vector<EpochResult> epochs;  ///< finished ones
+  EpochResult unfinished;           ///< sums of the current epoch
   NamedTensors tensors;
 };
 
-/// A checkpoint as a file holds it:
+/// The file format of a checkpoint:
 ///
 ///     16 bytes  "halftone run 1\r\n"
-///      8 bytes  bytes of the archive, little-endian
-///      8 bytes  their Hash, little-endian
-///               the archive, of libtorch: a zip file of pickled tensors
+///      8 bytes  size of the archive in bytes, little-endian
+///      8 bytes  Hash of the archive, little-endian
+///               libtorch archive: a zip file of pickled tensors
 std::vector<std::byte> to_bytes(const Checkpoint& checkpoint);
-/// @throws Error kFormat if the bytes are no checkpoint, are cut short or were changed
+/// @throws Error kFormat if the bytes are not a checkpoint, truncated or modified
 Checkpoint checkpoint_from(std::span<const std::byte> bytes);
 
 }  // namespace halftone::train

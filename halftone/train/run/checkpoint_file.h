@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the checkpoint of a run lies, and when it is written.
+// The checkpoint file of a run, and when it is written.
 #pragma once
 
 #include <chrono>
@@ -13,27 +13,26 @@
 namespace halftone::train {
 
 struct CheckpointOptions {
-  std::string path;     ///< none: nothing is kept
-  double minutes = 10;  ///< from one save to the next; 0: before every step
-  bool resume = false;  ///< goes on from the file, which without must not be there yet
+  std::string path;     ///< empty: no checkpoints
+  double minutes = 10;  ///< between two saves; 0: before every step
+  bool resume = false;  ///< continue from the file; if false, it must not exist
 };
 
-/// The file of a run that several ranks share: the first one reads and writes it, and looks at the
-/// clock.
+/// The checkpoint file that all ranks of a run share. The first rank reads and writes it, and
+/// decides when.
 class CheckpointFile {
  public:
   CheckpointFile(CheckpointOptions options, spmd::Devices devices);
 
   [[nodiscard]] bool is_kept() const { return !options_.path.empty(); }
-  /// What the run goes on from, the same on all ranks, which all call this; nothing if it starts.
-  /// @param settings  of the run; asked on the first rank only
+  /// The checkpoint to resume from; nothing for a new run. All ranks call it, with equal results.
+  /// @param settings  of the run; called on the first rank only
   /// @throws Error kIo, kFormat and kUsage as read_file(), checkpoint_from() and
-  /// check_run_settings();
-  ///         kUsage if a run that starts would overwrite another's file
+  ///         check_run_settings(); kUsage if a new run would overwrite an existing file
   [[nodiscard]] std::optional<Checkpoint> open(const std::function<RunSettings()>& settings);
-  /// Whether it is time to write; only ever on the first rank.
+  /// Whether it is time to save; always false on the other ranks.
   [[nodiscard]] bool is_due() const;
-  /// Replaces the file as a whole; on ranks but the first nothing happens.
+  /// Replaces the whole file; does nothing on the other ranks.
   /// @throws Error as write_file()
   void save(Checkpoint checkpoint);
 

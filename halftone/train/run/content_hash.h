@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Short names for the contents of networks and data: 16 hexadecimal digits of their Hash.
+// Hashes that identify networks and data, as 16 hexadecimal digits.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace halftone::train {
 
-/// Of nodes, names, types, and all numbers of a network.
+/// Hash of the nodes, names, types and constants of a network.
 std::string content_hash(const ir::Graph& graph);
-/// Of all samples and labels.
+/// Hash of all samples and labels.
 std::string content_hash(const data::Dataset& data);
 
 }  // namespace halftone::train

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What decides the result of a run.
+// The settings that affect the result of a run.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace halftone::train {
 
-/// Networks and data by their fingerprints, options by their values. Devices, paths and what only
-/// watches are none of it.
+/// Content hashes of networks and data, and the values of options. TrainOptions::devices, paths and
+/// callbacks are not included.
 /// @param original  may be null
 RunSettings run_settings(const ir::Graph& student, const ir::Graph* original,
                          const std::vector<ir::Graph>& teachers, const data::Dataset& data,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the learning rate changes while a network is trained.
+// Learning rate schedules.
 #pragma once
 
 #include <cstddef>
@@ -20,22 +20,22 @@ struct ScheduleOptions {
   ScheduleKind kind = ScheduleKind::kCosine;
   std::vector<double> milestones{0.5, 0.75};  ///< of kStep: rising shares of the steps, in (0, 1)
   double decay = 0.1;                         ///< of kStep, in (0, 1]
-  double warm_up = 0;                         ///< epochs in which the rate rises from 0, linearly
+  double warm_up = 0;                         ///< epochs of linear increase from 0
 };
 
-/// What the learning rate is multiplied with in each step.
+/// The factor on the learning rate in each step.
 ///
-/// In the first W steps, warm_up epochs of them, (step + 1) / W. After them t goes from 0 to 1 over
-/// the rest.
+/// During the first W steps (warm_up epochs) it is (step + 1) / W. After them t goes from 0 to 1
+/// over the remaining steps.
 /// Source: Loshchilov, Hutter, SGDR, ICLR 2017 (arXiv:1608.03983), equation 5, for the cosine;
-/// Goyal et al. 2017 (arXiv:1706.02677), section 2.2, for the rise.
+/// Goyal et al. 2017 (arXiv:1706.02677), section 2.2, for the warm-up.
 class Schedule {
  public:
-  /// @throws Error kUsage if milestones do not rise within (0, 1), the decay is not in (0, 1], or
-  ///         warm_up is not in [0, epochs)
+  /// @throws Error kUsage if milestones do not increase within (0, 1), the decay is not in (0, 1],
+  ///         or warm_up is not in [0, epochs)
   Schedule(const ScheduleOptions& options, std::size_t epochs, std::size_t steps_per_epoch);
 
-  /// @param step  of all epochs, from 0
+  /// @param step  counted over all epochs, from 0
   [[nodiscard]] double factor(std::size_t step) const;
 
  private:

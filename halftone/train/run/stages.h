@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Training in fewer and fewer bits.
+// Training in stages of decreasing bit width.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace halftone::train {
 
-/// What comes before the bits that are wanted in the end.
+/// A stage before training in the recipe's bits.
 struct Stage {
   int bits = 8;
   std::size_t epochs = 1;
@@ -20,24 +20,24 @@ struct Stage {
   bool operator==(const Stage&) const = default;
 };
 
-/// Stages of the texts "BITS:EPOCHS".
-/// @throws Error kUsage unless bits are 1 to 8 and fall from stage to stage, and epochs are 1 or
-///         more
+/// Parses texts "BITS:EPOCHS".
+/// @throws Error kUsage unless bits are 1 to 8 and decrease from stage to stage, and epochs are at
+///         least 1
 std::vector<Stage> parse_stages(const std::vector<std::string>& texts);
 
-/// The recipe with at least the stage's bits, wherever it says fewer.
+/// The recipe with smaller bit widths raised to the stage's bits.
 compress::Recipe with_bits_of(const Stage& stage, compress::Recipe recipe);
 
-/// A network in the few bits of a recipe.
+/// Quantizes a network by a recipe.
 using MakeStudent = std::function<ir::Graph(const ir::Graph& network, const compress::Recipe&)>;
 
-/// Trains a network in the bits of each stage and then in those of the recipe; every stage starts
-/// from the float numbers that the codes of the one before stand for.
+/// Trains a network in the bits of each stage and then in those of the recipe; each stage starts
+/// from the float weights behind the codes of the previous one.
 ///
-/// The epochs of options are those after the stages. The checkpoint of stage i, from 1, has the
-/// path of the run's with ".stagei" behind; the history is that of all stages.
+/// The epochs in `options` are those after the stages. The checkpoint of stage i, from 1, has the
+/// run's path with ".stagei" appended; the history covers all stages.
 /// Source: Zhuang et al., Towards effective low-bitwidth convolutional neural networks, CVPR 2018
-/// (arXiv:1711.00205), section 3.3. Differs: weights and activations go down together.
+/// (arXiv:1711.00205), section 3.3. Differs: bits of weights and activations decrease together.
 /// @throws Error as train()
 TrainResult train_in_stages(ir::Graph network, const std::vector<Stage>& stages,
                             const compress::Recipe& recipe, const MakeStudent& make_student,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Images moved a little, so that a network sees more of them than there are.
+// Data augmentation: random flips and shifts of images.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@
 namespace halftone::train {
 
 struct AugmentOptions {
-  bool flip = false;        ///< left to right, every second image
-  std::size_t padding = 0;  ///< zeros around, of which a window of the old size is cut at random
+  bool flip = false;        ///< left to right, with probability 1/2
+  std::size_t padding = 0;  ///< zeros added around; a random window of the old size is kept
   [[nodiscard]] bool changes() const { return flip || padding != 0; }
 };
 
-/// Augments images of a shape [N, C, H, W] or [N, H, W, C], whichever has at most four channels.
+/// Augments images of shape [N, C, H, W] or [N, H, W, C], where C is at most four.
 class Augment {
  public:
-  /// @throws Error kUsage if options want to change what is no image
+  /// @throws Error kUsage if options change samples that are not images
   Augment(const AugmentOptions& options, const ir::Shape& shape);
 
   /// Changes one image in place.
@@ -29,8 +29,8 @@ class Augment {
   AugmentOptions options_;
   std::size_t height_ = 0;
   std::size_t width_ = 0;
-  std::size_t planes_ = 1;  ///< outside of the rows ...
-  std::size_t depth_ = 1;   ///< ... and inside of the columns
+  std::size_t planes_ = 1;  ///< channels, if before the rows
+  std::size_t depth_ = 1;   ///< channels, if after the columns
 };
 
 }  // namespace halftone::train

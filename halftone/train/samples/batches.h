@@ -16,29 +16,29 @@
 
 namespace halftone::train {
 
-/// A data set as a network's inputs. What it gives is a function of seed, epoch and sample alone.
+/// A data set as a network's inputs, which depend only on seed, epoch and sample.
 class Batches {
  public:
   /// @throws Error kShape as compress::make_feed(); kUsage as Augment
   Batches(const data::Dataset& data, const ir::Graph& graph, const AugmentOptions& augment,
           std::uint64_t seed);
 
-  /// The same samples, moved alike, in the shapes of another network's inputs.
+  /// The same samples, augmented alike, in the shapes of another network's inputs.
   /// @throws Error as the constructor
   [[nodiscard]] Batches seen_by(const ir::Graph& graph) const;
 
   [[nodiscard]] const data::Dataset& data() const { return data_; }
   /// Whether inputs() differ from epoch to epoch.
   [[nodiscard]] bool moves() const { return augment_options_.changes(); }
-  /// These samples in an order of the epoch's own.
+  /// These samples in the random order of an epoch.
   [[nodiscard]] std::vector<std::size_t> shuffled(std::vector<std::size_t> samples,
                                                   std::size_t epoch) const;
-  /// One tensor per input of the graph, float32, moved as in this epoch.
+  /// One float32 tensor per graph input, augmented as in this epoch.
   [[nodiscard]] std::vector<at::Tensor> inputs(std::span<const std::size_t> samples,
                                                std::size_t epoch) const;
-  /// The same, not moved.
+  /// The same without augmentation.
   [[nodiscard]] std::vector<at::Tensor> plain_inputs(std::span<const std::size_t> samples) const;
-  /// int64 [samples]; undefined if there are none.
+  /// int64 [samples]; undefined if the data has no labels.
   [[nodiscard]] at::Tensor labels(std::span<const std::size_t> samples) const;
 
  private:

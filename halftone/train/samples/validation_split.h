@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which samples are trained on, and which only tell how well it goes.
+// Splits samples into a training and a validation set.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,11 @@
 namespace halftone::train {
 
 struct Split {
-  std::vector<std::size_t> training;  ///< rising
-  std::vector<std::size_t> held_out;  ///< rising
+  std::vector<std::size_t> training;  ///< increasing
+  std::vector<std::size_t> held_out;  ///< validation set, increasing
 };
 
-/// Holds floor(share * samples) of the samples 0, 1, ... out, chosen at random.
+/// Moves floor(share * samples) of the samples 0, 1, ... to the validation set, chosen at random.
 /// @throws Error kUsage unless 0 <= share < 1
 Split split_samples(std::size_t samples, double share, std::uint64_t seed);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch normalisation of a layer's outputs that exists while a network is trained.
+// Batch normalisation of layer outputs that exists only during training.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,21 +8,21 @@
 
 namespace halftone::train {
 
-/// Mean and variance of each channel of some outputs. Those of parts of a batch add up; what is
-/// used is their mean over the parts.
+/// Mean and variance of each channel of layer outputs. The sums of a batch's parts add up; their
+/// mean over the parts is used.
 struct ChannelMoments {
-  at::Tensor sums;  ///< float64 [3, channels], not on a device: means, variances, number of parts
+  at::Tensor sums;  ///< float64 [3, channels], in main memory: means, variances, number of parts
 };
 
-/// What a layer's outputs become before the activation, channel by channel:
+/// Normalises a layer's outputs before the activation, channel by channel:
 ///
 ///     y = gain (x - mean) / sqrt(variance + epsilon) + shift
 ///
-/// while learning with mean and variance of the part of the batch at hand, else with their moving
-/// averages. Then it is x times a factor plus a term, which fold() gives to weights and bias: a
-/// network in a file has no trace of it.
+/// During training, mean and variance are those of the current part of the batch, else their moving
+/// averages. With averages it is a factor and a term, which fold() returns for weights and bias: a
+/// saved network does not contain it.
 /// Source: Ioffe, Szegedy, Batch normalization, ICML 2015 (arXiv:1502.03167), algorithms 1 and 2.
-/// Differs: every part of a batch has its own moments; the averaged variance is that of the parts.
+/// Differs: each part of a batch has its own moments; the moving variance averages those of parts.
 class ChannelNorm {
  public:
   static constexpr double kEpsilon = 1e-5;
@@ -31,18 +31,18 @@ class ChannelNorm {
   explicit ChannelNorm(std::int64_t channels, at::Device device = at::kCPU);
 
   /// @param x  float32 [..., channels]
-  /// @throws Error kUsage unless there are two numbers of each channel
+  /// @throws Error kUsage unless each channel has at least two values
   [[nodiscard]] at::Tensor learn(const at::Tensor& x, ChannelMoments& moments) const;
   [[nodiscard]] at::Tensor apply(const at::Tensor& x) const;
-  /// Moments of outputs that stay as they are.
+  /// The moments of x, without normalisation.
   static ChannelMoments measure(const at::Tensor& x);
 
-  /// A step of the moving averages.
+  /// Updates the moving averages.
   void update(const ChannelMoments& moments);
-  /// Takes over these averages, and gain and shift that leave outputs of such moments as they are.
+  /// Sets the averages, and sets gain and shift so that outputs with these moments are unchanged.
   void start_at(const ChannelMoments& moments);
 
-  /// float32 [channels]; a gradient moves them.
+  /// float32 [channels], trained by gradients.
   [[nodiscard]] const at::Tensor& gain() const { return gain_; }
   [[nodiscard]] const at::Tensor& shift() const { return shift_; }
   /// The moving averages, float32 [channels].

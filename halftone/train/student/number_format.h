@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The number systems that training may imitate: float32 numbers rounded to what others can hold.
+// Number formats that training can emulate by rounding float32 values.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,19 +14,19 @@
 
 namespace halftone::train {
 
-/// What numbers are anyway: nothing is rounded.
+/// No rounding.
 struct Float32 {
   bool operator==(const Float32&) const = default;
 };
 
-/// Integers of K bits, symmetric around 0, in steps that bring the largest of a tensor's numbers to
-/// the last one:
+/// Integers of K bits, symmetric around 0, scaled so that the tensor's largest magnitude is the
+/// largest integer:
 ///     y = n s,  s = max|x| / (2^(K - 1) - 1),  n = round(x / s)
-/// A tensor that is zero, or has a number that is not finite, stays as it is.
+/// A tensor that is zero or has non-finite values is unchanged.
 /// Source: Zhou et al., DoReFa-Net, 2016 (arXiv:1606.06160), where gradients are scaled by their
-/// largest. Differs: zero is a level, of 2^K - 1; one scale for a tensor,
-/// where they have one for each sample. The step need not be a power of two, as it is in Wu et al.,
-/// WAGE, ICLR 2018 (arXiv:1802.04680): at four bits that costs up to half of the levels.
+/// largest. Differs: zero is one of the 2^K - 1 levels; a tensor has one scale, theirs one for each
+/// sample. Unlike in Wu et al., WAGE, ICLR 2018 (arXiv:1802.04680), the step need not be a power of
+/// two, which costs up to half of the levels at four bits.
 struct ScaledIntegers {
   int bits;  ///< K, 2 to 16
   bool operator==(const ScaledIntegers&) const = default;
@@ -35,25 +35,25 @@ struct ScaledIntegers {
 using NumberFormat = std::variant<Float32, numerics::Minifloat, ScaledIntegers>;
 
 /// "fp32", "fp16", "bf16", "e4m3", "e5m2", "e3m2", "e2m3", "e2m1", or "int2" to "int16".
-/// @throws Error kUsage that lists these, if the text is none of them
+/// @throws Error kUsage with this list if the text is none of them
 NumberFormat parse_number_format(std::string_view text);
-/// The text that parse_number_format() makes the format of.
-/// @pre there is one
+/// The text that parse_number_format() parses to the format.
+/// @pre such a text exists
 std::string to_string(const NumberFormat& format);
 
-/// The numbers of the format nearest to those of a tensor; what is too large for a Minifloat
-/// becomes its largest number. NaN stays NaN.
+/// Rounds each value to the nearest one of the format; values that are too large for a Minifloat
+/// become its largest value. NaN stays NaN.
 /// @param x  float32
-/// @return   a copy, of the same strides where nothing overlaps
+/// @return   a copy, with the same strides if elements do not overlap
 at::Tensor rounded_to_nearest(const NumberFormat& format, const at::Tensor& x);
 
-/// The same, but each number becomes one of the two around it, by chance, so that it is itself on
-/// average: numerics::round_stochastically(), and likewise for integers.
-/// @param seed  of random numbers: the i-th of Random(seed) belongs to the i-th number in memory
+/// Rounds each value randomly to one of its two neighbours in the format, so that the expected
+/// result is the value: numerics::round_stochastically(), and likewise for integers.
+/// @param seed  the i-th number of Random(seed) rounds the i-th value in memory
 at::Tensor rounded_stochastically(const NumberFormat& format, const at::Tensor& x,
                                   std::uint64_t seed);
 
-/// A seed for each place, as of a step, a part and a node, that depends on nothing else.
+/// A seed that depends only on `seed` and on indices, such as those of step, part and node.
 std::uint64_t seed_of(std::uint64_t seed, std::initializer_list<std::uint64_t> place);
 
 }  // namespace halftone::train

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Training as if numbers were held in formats of fewer bits than float32.
+// Training that emulates formats of fewer bits than float32.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace halftone::train {
 
 enum class Rounding : std::uint8_t { kNearest, kStochastic };
 
-/// The formats of what layers multiply: forward weights w and activations x, backward the gradients
-/// g by their outputs. Sums, biases and parameters stay float32.
+/// The formats of the factors in layers: weights w and activations x in the forward pass, gradients
+/// g with respect to layer outputs in the backward pass. Sums, biases and parameters stay float32.
 ///
 ///     forward    y = round(w) round(x) + b
 ///     backward   dL/dx = round(w)' round(g),  dL/dw = round(g) round(x)',  dL/db = sum of round(g)
 ///
-/// Weights and activations are rounded to nearest. What is codes of a basis stays what it is.
+/// Weights and activations are rounded to nearest. Encoded values are not rounded.
 /// Source: Micikevicius et al., Mixed Precision Training, ICLR 2018 (arXiv:1710.03740), section 3.1
 /// for float32 master weights; Zhou et al., DoReFa-Net, 2016 (arXiv:1606.06160), for
 /// stochastic rounding of gradients alone.
@@ -29,12 +29,13 @@ struct PrecisionOptions {
   Rounding gradient_rounding = Rounding::kStochastic;
 };
 
-/// Hooks that round what nodes of TorchGraph multiply with weights, after what other hooks do to
-/// it, and the gradients by their outputs (behind activation functions that are part of a node; of
-/// a recurrent layer by the outputs of all steps, not by the states between them). Constants are
-/// weights, other numbers activations; states are rounded where `hooks` encode.
-/// @param graph  the graph's source(); has to outlive forward()
-/// @param seed   of stochastic rounding, which depends on it, the node and the place in the tensor
+/// Adds rounding to hooks of a TorchGraph. The factors of nodes that read weights are rounded after
+/// `hooks` have replaced them. Gradients are rounded with respect to the outputs of these nodes,
+/// which include a node's activation function; in a recurrent layer the outputs of all steps, not
+/// the states between them. Constants are weights, other values activations; states are rounded if
+/// `hooks` has `encode`.
+/// @param graph  the TorchGraph's source(); must outlive forward()
+/// @param seed   of stochastic rounding, which depends on it, the node and the index in the tensor
 ForwardHooks with_precision(ForwardHooks hooks, const ir::Graph& graph,
                             const PrecisionOptions& options, std::uint64_t seed);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network in few bits that is being trained.
+// A quantized network during training.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +21,14 @@ namespace halftone::train {
 struct StudentOptions {
   LevelQuantizerOptions weights{};
   LevelQuantizerOptions activations{.clips = true};
-  /// What is free in the levels of weights and activations; with kAffine or kSymmetric they stay
+  /// The free parameters of the levels of weights and activations; kAffine and kSymmetric keep them
   /// evenly spaced.
   compress::Scheme scheme = compress::Scheme::kBasis;
-  /// Whether layers have a ChannelNorm while they learn: those with a matrix and a bias of their
-  /// own, that other nodes than a Softmax read, and whose scheme can take a factor for each
-  /// channel.
+  /// Whether layers have a ChannelNorm during training: each layer with an unshared matrix and
+  /// bias, a reader other than a Softmax, and a scheme that can take a factor for each channel.
   bool normalises = true;
-  PrecisionOptions precision{};  ///< of what is float
-  at::Device device = at::kCPU;  ///< where it computes; parameters of levels stay in memory
+  PrecisionOptions precision{};  ///< of float values
+  at::Device device = at::kCPU;  ///< that computes; parameters of levels stay in main memory
 };
 
 /// "cpu" or "cuda".
@@ -37,72 +36,71 @@ struct StudentOptions {
 ///         without it
 at::Device device_from(const std::string& name);
 
-/// What a forward pass is for.
+/// The purpose of a forward pass.
 enum class PassKind {
-  kApply,    ///< the network as graph() is
-  kLearn,    ///< a step of training
-  kMeasure,  ///< as a network without ChannelNorm, whose moments the pass tells
+  kApply,    ///< inference, as graph() computes
+  kLearn,    ///< a training step
+  kMeasure,  ///< without ChannelNorm, to measure its moments
 };
 
-/// A graph whose encoded weights, Encodes and encoded states are learned: every weight is a float
-/// number that stands for the nearest level of its basis, and bases move with what is encoded in
-/// them. Everything else that trains (biases, weights that are float) is a parameter as it is.
+/// A graph that learns its encoded weights, Encodes and encoded states. Each weight is a float that
+/// is rounded to the nearest level of its basis; the bases adapt to the values that they encode.
+/// All other trainable constants (biases, float weights) are plain parameters.
 class Student {
  public:
   /// @param graph     quantized, or float
-  /// @param original  where the float numbers of encoded weights are found, by the names of values;
-  ///                  null, or of other shape: weights start from their levels. They start within
-  ///                  the cells of their codes, so that the network starts as the graph is.
-  /// @throws Error as TorchGraph; kUnsupported if a group of weights is cut off at the end of a row
+  /// @param original  holds the float values of encoded weights, by value name. They are clamped to
+  ///                  the cells of their codes, so that the student starts equal to the graph. If
+  ///                  null or of other shape: weights start from their levels.
+  /// @throws Error as TorchGraph; kUnsupported if the last group of weights in a row is incomplete
   explicit Student(ir::Graph graph, const ir::Graph* original = nullptr,
                    const StudentOptions& options = {});
 
   struct Pass {
     std::vector<at::Tensor> outputs;
-    /// float64, what update() wants to know of the batch; those of its parts add up. None of
-    /// kApply.
+    /// float64, for update() or start(); those of a batch's parts add up. Empty for kApply.
     std::vector<at::Tensor> statistics;
   };
-  /// Several threads may call it at once, as TorchGraph::forward().
-  /// @param seed  of the rounding of gradients
+  /// Several threads may call it at once, as with TorchGraph::forward().
+  /// @param seed  of the stochastic rounding of gradients
   /// @throws Error as TorchGraph::forward() and ChannelNorm::learn()
   [[nodiscard]] Pass forward(std::span<const at::Tensor> inputs, PassKind kind,
                              std::uint64_t seed = 0) const;
 
-  /// The leaves that a gradient moves: weights, biases, gains and shifts, and then, with
-  /// LevelRule::kGradient, what levels are made of.
+  /// The leaves that gradients update: weights, biases, gains and shifts, and then, with
+  /// LevelRule::kGradient, the parameters of levels.
   [[nodiscard]] const std::vector<at::Tensor>& parameters() const { return parameters_; }
-  /// How many of them are such.
+  /// Number of level parameters among them.
   [[nodiscard]] std::size_t num_level_parameters() const { return num_levels_; }
-  /// Layers, which are nodes that read weights, in order of execution.
+  /// Number of layers: nodes that read weights, in order of execution.
   [[nodiscard]] std::size_t num_layers() const { return num_layers_; }
-  /// Lets the first layers be from now on as they are: their weights and bases, those of what they
-  /// read, and every ChannelNorm, whose averages are used from now on. parameters() are moved by
-  /// the caller: not those that are frozen.
+  /// Freezes the first layers: their weights and bases, the bases of their inputs, and every
+  /// ChannelNorm, which uses its averages from now on. The caller must not update the parameters()
+  /// that are frozen.
   void freeze(std::size_t num_layers) { num_frozen_ = num_layers; }
   [[nodiscard]] bool is_frozen(std::size_t parameter) const {
     return layers_[parameter] < num_frozen_;
   }
-  /// Lets every ChannelNorm start where it changes nothing.
-  /// @param statistics  of passes of PassKind::kMeasure, added up
+  /// Initialises every ChannelNorm so that it changes nothing.
+  /// @param statistics  sum over passes of PassKind::kMeasure
   void start(std::span<const at::Tensor> statistics);
-  /// To be called after the parameters have moved.
-  /// @param statistics  of all parts of the batch, added up
+  /// Must be called after the parameters have changed.
+  /// @param statistics  sum over all parts of the batch
   void update(std::span<const at::Tensor> statistics);
   [[nodiscard]] std::size_t num_activation_quantizers() const { return activations_.size(); }
   [[nodiscard]] const LevelQuantizer& activation_quantizer(std::size_t i) const {
     return activations_[i].quantizer;
   }
 
-  /// All numbers that training moves; shares the memory.
+  /// All values that training changes; shares the memory.
   [[nodiscard]] NamedTensors state() const;
   /// @throws Error kFormat as assign()
   void set_state(const NamedTensors& state);
 
-  /// The graph as it is now, in codes and bases, every ChannelNorm folded into weights and bias.
+  /// The current graph, encoded, with every ChannelNorm folded into weights and bias.
   [[nodiscard]] ir::Graph graph() const;
-  /// A float network with the numbers that the codes stand for, every ChannelNorm folded in, where
-  /// it has constants of the same names and shapes.
+  /// A float network with the learned float weights, every ChannelNorm folded in, in place of its
+  /// constants of the same names and shapes.
   [[nodiscard]] ir::Graph with_learned_numbers(ir::Graph original) const;
   [[nodiscard]] const ir::Graph& source() const { return torch_.source(); }
 
@@ -110,9 +108,9 @@ class Student {
   struct Weights {
     ir::ValueId id;
     at::Tensor tensor;  ///< the parameter
-    std::int64_t rows;  ///< one for each basis
+    std::int64_t rows;  ///< one per basis
     LevelQuantizer quantizer;
-    std::size_t layer;  ///< the last one that reads them
+    std::size_t layer;  ///< the last reader
   };
   struct Activations {
     ir::NodeId node;
@@ -136,7 +134,7 @@ class Student {
   [[nodiscard]] std::vector<at::Tensor> no_statistics(PassKind kind) const;
   struct LearnedNumbers {
     at::Tensor numbers;
-    at::Tensor factors;  ///< float32 [channels] that they have taken up; undefined without any
+    at::Tensor factors;  ///< float32 [channels] that are folded in; undefined if none
   };
   [[nodiscard]] std::map<ir::ValueId, LearnedNumbers> learned_numbers() const;
   [[nodiscard]] std::shared_ptr<const ir::Constant> constant_of(const Weights& weights,
@@ -148,12 +146,12 @@ class Student {
   std::vector<Weights> weights_;
   std::vector<Activations> activations_;
   std::vector<Norm> norms_;
-  std::map<ir::NodeId, std::size_t> places_;  ///< the layer that a node is, or comes before
+  std::map<ir::NodeId, std::size_t> places_;  ///< index of the layer that a node is or precedes
   std::size_t num_layers_ = 0;
   std::size_t num_frozen_ = 0;
   std::vector<at::Tensor> parameters_;
-  std::size_t num_levels_ = 0;       ///< the last of them
-  std::vector<std::size_t> layers_;  ///< of the parameters
+  std::size_t num_levels_ = 0;       ///< level parameters, the last ones
+  std::vector<std::size_t> layers_;  ///< by parameter
 };
 
 }  // namespace halftone::train

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The answers of teachers to all samples, in a file.
+// A file with the scores of teachers for all samples.
 //
 // Little-endian, in this order: the 8 characters "htscores"; as uint64 the version (1), the
-// fingerprint of the samples, their number, that of teachers and of classes; the scores as float32
-// [samples, teachers, classes]; as uint64 the Hash of all bytes before it.
+// fingerprint of the samples, and the numbers of samples, teachers and classes; the scores as
+// float32 [samples, teachers, classes]; as uint64 the Hash of all bytes before it.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -20,7 +20,7 @@
 
 namespace halftone::train {
 
-/// What a file has to be about.
+/// Identifies the contents of a file.
 struct ScoreCacheKey {
   std::uint64_t data = 0;  ///< fingerprint()
   std::uint64_t samples = 0;
@@ -30,18 +30,19 @@ struct ScoreCacheKey {
   bool operator==(const ScoreCacheKey&) const = default;
 };
 
-/// Hash of the Hashes of all samples, as float32 numbers in the shape they have. Reads them all.
+/// Hash of the Hashes of all samples, read as float32. Reads the whole data set.
 /// @throws Error as Dataset::read()
 std::uint64_t fingerprint(const data::Dataset& data);
 
-/// A file of answers, mapped: only what is asked for takes memory.
+/// A memory-mapped file of scores: only the requested scores take memory.
 class ScoreCache {
  public:
   /// Reads the file once, to check it.
-  /// @throws Error kIo as map_file(); kFormat if it is no such file or damaged, or not about `key`
+  /// @throws Error kIo as map_file(); kFormat if the file has another format, another key, or is
+  ///         damaged
   ScoreCache(const std::filesystem::path& path, const ScoreCacheKey& key);
 
-  /// float32 [teachers, samples, classes]. @pre samples are below the key's number
+  /// float32 [teachers, samples, classes]. @pre sample indices are below the key's number
   [[nodiscard]] at::Tensor scores(std::span<const std::size_t> samples) const;
 
  private:
@@ -50,12 +51,12 @@ class ScoreCache {
   std::span<const float> scores_;
 };
 
-/// Writes such a file from front to back; it is complete or absent.
+/// Writes such a file sequentially; the file is complete or absent.
 class ScoreCacheWriter {
  public:
   /// @throws Error kIo as NewFile
   ScoreCacheWriter(const std::filesystem::path& path, const ScoreCacheKey& key);
-  /// Samples that follow those before, [samples, teachers, classes].
+  /// Appends the scores of the next samples, [samples, teachers, classes].
   void append(std::span<const float> scores);
   /// @pre all samples were appended
   void finish();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers that need not be asked for again.
+// Scores of teachers, kept in memory for later epochs.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -10,17 +10,17 @@
 
 namespace halftone::train {
 
-/// The scores of those samples of a data set that teachers were asked about. Several threads may
-/// use it at once for samples of their own.
+/// The scores of all samples that teachers have answered so far. Several threads may use it at once
+/// for disjoint samples.
 class ScoreMemory {
  public:
   ScoreMemory(std::size_t samples, std::size_t teachers, std::size_t classes);
 
-  /// Whether scores of all these are known.
+  /// Whether the scores of all these samples are known.
   [[nodiscard]] bool has(std::span<const std::size_t> samples) const;
   /// @param scores  float32 [teachers, samples, classes]
   void keep(std::span<const std::size_t> samples, const at::Tensor& scores);
-  /// As kept. @pre has(samples)
+  /// float32 [teachers, samples, classes]. @pre has(samples)
   [[nodiscard]] at::Tensor scores(std::span<const std::size_t> samples) const;
 
  private:

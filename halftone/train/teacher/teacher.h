@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network that a student is taught by.
+// A network that teaches a student.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,20 +18,21 @@
 
 namespace halftone::train {
 
-/// What is said of samples.
+/// The outputs of teachers for some samples.
 struct Answers {
   at::Tensor scores;                 ///< float32 [samples, classes]
-  std::vector<at::Tensor> features;  ///< float32 [samples, ...], one for each asked for
+  std::vector<at::Tensor> features;  ///< float32 [samples, ...], one per requested value
 };
 
-/// Scores of a network for a part of a batch, by the runtime, a run for each part. Several threads
-/// may ask at once. The bits of an answer depend on the size of a run, not on who else is in it.
+/// Computes the scores of a network with the runtime, one run for each part of a batch. Several
+/// threads may use it at once. The bits of an answer depend on the size of a run, not on the other
+/// samples in it.
 class Teacher {
  public:
-  /// @param student   the samples as the student sees them; the teacher sees the same in the shape
-  ///                  of its own inputs. Their data must outlive this.
-  /// @param run       samples of a run
-  /// @param features  values of the graph
+  /// @param student   the student's samples; the teacher reads the same samples in the shapes of
+  ///                  its own inputs. Their data must outlive this.
+  /// @param run       number of samples in a run
+  /// @param features  values of the graph to return
   /// @throws Error as with_scores(), Batches::seen_by() and runtime::make_plan(); kUnsupported if
   ///         an input is not float32 or the batch is fixed
   Teacher(const ir::Graph& graph, const Batches& student, std::size_t run,
@@ -40,7 +41,7 @@ class Teacher {
   [[nodiscard]] std::int64_t classes() const;
 
   /// @param samples  at most a run
-  /// @param epoch    in which they are moved; none: as they are
+  /// @param epoch    of the augmentation; none: samples are not augmented
   [[nodiscard]] Answers answer(std::span<const std::size_t> samples,
                                std::optional<std::size_t> epoch);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that a student is taught by: any number of teachers, asked or read from a file.
+// All teachers of a student, run or read from a file.
 #pragma once
 
 #include <cstddef>
@@ -22,29 +22,29 @@ namespace halftone::train {
 
 class Teachers {
  public:
-  /// @param student   the samples as the student sees them; their data must outlive this
-  /// @param run       samples of a part
+  /// @param student   the student's samples; their data must outlive this
+  /// @param run       number of samples in a part
   /// @param features  values of the first teacher
-  /// @throws Error as Teacher, with "teacher I: " in front; kShape if classes differ
+  /// @throws Error as Teacher, prefixed with "teacher I: "; kShape if classes differ
   Teachers(const std::vector<ir::Graph>& graphs, const Batches& student, std::size_t run,
            std::span<const ir::ValueId> features);
 
   [[nodiscard]] bool empty() const { return teachers_.empty(); }
   [[nodiscard]] std::int64_t classes() const { return teachers_.front()->classes(); }
 
-  /// From now on scores come from a file, with the bits that asking gives. Where it is missing, it
-  /// is made: the samples as they are go through all teachers, in runs that devices share. Ranks
-  /// read and write files of their own, or share one. All of them call it.
-  /// @param progress  of the making
-  /// @throws Error as ScoreCache and NewFile; kFormat if the file holds other answers than the
-  ///         teachers give to the first run of samples
+  /// Reads scores from a file from now on; they equal those of the teachers bit for bit. A missing
+  /// file is created: all samples, without augmentation, pass through all teachers, in runs
+  /// distributed over the devices. Ranks use files of their own or share one. All ranks call it.
+  /// @param progress  of creating the file
+  /// @throws Error as ScoreCache and NewFile; kFormat if the file and the teachers differ on the
+  ///         first run of samples
   void use_cache(const std::filesystem::path& path, const spmd::Devices& devices,
                  const ProgressSink& progress);
 
-  /// What all say of at most a run of samples. Several threads may ask at once. Where samples are
-  /// the same in every epoch, teachers are asked about each once, as long as there is room for what
-  /// they said.
-  /// @return  scores [teachers, samples, classes], features of the first
+  /// The answers of all teachers for at most a run of samples. Several threads may call it at once.
+  /// If samples are the same in every epoch, teachers run once per sample, provided that the scores
+  /// fit into memory.
+  /// @return  scores [teachers, samples, classes]; features of the first teacher
   [[nodiscard]] Answers answer(std::span<const std::size_t> samples,
                                std::optional<std::size_t> epoch);
 
