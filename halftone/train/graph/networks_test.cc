@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Networks that others published: in words of libtorch they give what the runtime gives.
+// Published networks: libtorch and the runtime compute the same outputs.
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -32,7 +32,7 @@ class TorchNetwork : public testing::Test, public testing::WithParamInterface<co
   }
 };
 
-/// The network, its integers as real numbers.
+/// Loads a network, dequantized to floats.
 ir::Graph load(const char* name) {
   ir::Graph graph = formats::load_model(data_folder() / "models" / name);
   passes::simplify(graph, {.dequantize = true});
@@ -55,7 +55,7 @@ TEST_P(TorchNetwork, GivesWhatTheRuntimeGives) {
   runtime::Session session(runtime::make_plan(source, {.batch = kBatch}));
   const std::vector<ir::Tensor> inputs = random_inputs(source);
   ir::test::expect_near(forward(graph, inputs), session.run(inputs), 1e-4F);
-  // Every layer is in words of libtorch.
+  // libtorch computes every layer.
   for (const ir::NodeId id : source.topological_order()) {
     EXPECT_TRUE(graph.is_differentiable(id)) << ir::describe(source.node(id));
   }
@@ -87,10 +87,10 @@ INSTANTIATE_TEST_SUITE_P(Models, TorchNetwork,
                            return std::filesystem::path(instance.param).stem().string();
                          });
 
-/// Without convolutions, which libtorch's device without numbers does not know.
+/// Networks without convolutions, which libtorch's meta device does not support.
 class TorchNetworkOnDevice : public TorchNetwork {};
 
-/// That device refuses, as a GPU does, what mixes tensors of two devices.
+/// Like a GPU, the meta device rejects operators that mix tensors of two devices.
 TEST_P(TorchNetworkOnDevice, StaysThere) {
   const TorchGraph graph(load(GetParam()), at::kFloat, at::kMeta);
   std::vector<at::Tensor> inputs;

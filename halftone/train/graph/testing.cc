@@ -25,7 +25,7 @@ at::Tensor weighted_sum(const at::Tensor& y) {
   return (y * at::arange(1, y.numel() + 1, at::kDouble).mul(0.7).sin().reshape(y.sizes())).sum();
 }
 
-/// Compares a gradient with differences along each number of a leaf.
+/// Compares a gradient with central differences along each element of a leaf.
 void expect_slope(const TorchGraph& graph, std::span<const at::Tensor> inputs, at::Tensor leaf,
                   const at::Tensor& gradient, const std::string& context) {
   const at::NoGradGuard no_gradient;
@@ -40,7 +40,7 @@ void expect_slope(const TorchGraph& graph, std::span<const at::Tensor> inputs, a
     x[i] = middle - kStep;
     const double below = weighted_sum(graph.forward(inputs)[0]).item<double>();
     x[i] = middle;
-    // Off by the third derivative times 1e-10, and by rounding, 1e-16 over the step.
+    // The error is the third derivative times 1e-10, plus rounding, 1e-16 over the step.
     const double found = flat.data_ptr<double>()[i];
     ASSERT_NEAR(found, (above - below) / (2 * kStep), 1e-6 * (1 + std::abs(found)))
         << context << ", element " << i;

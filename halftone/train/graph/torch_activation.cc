@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of one number, alone and fused into others.
+// Activation functions, as operators and fused into other operators.
 #include <ATen/ATen.h>
 
 #include "halftone/base/error.h"
@@ -10,7 +10,7 @@ namespace {
 
 using ir::ActivationKind;
 
-/// Those of a plain name and no parameters.
+/// Functions without parameters that are a single libtorch operator.
 at::Tensor plain_function(ActivationKind kind, const at::Tensor& x) {
   switch (kind) {
     case ActivationKind::kExp:
@@ -113,7 +113,7 @@ at::Tensor activate(const ir::Activation& activation, const at::Tensor& x) {
     case ActivationKind::kGeluTanh:
       return at::gelu(x, "tanh");
     case ActivationKind::kSoftplus:
-      // From 40 on the rest is below the precision of either type.
+      // From 40 on the difference to x is below the precision of either type.
       return at::softplus(x, 1, 40);
     case ActivationKind::kSoftsign:
       return x / (x.abs() + 1);

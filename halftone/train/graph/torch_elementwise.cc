@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators of several tensors, element by element; both libraries broadcast by NumPy's rule.
+// Elementwise operators of several tensors; both libraries broadcast by NumPy's rule.
 #include <ATen/ATen.h>
 
 #include "halftone/base/error.h"

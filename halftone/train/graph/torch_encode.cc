@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers brought to levels, and the gradient that passes straight through.
+// Rounding to levels, with a straight-through gradient.
 #include <ATen/ATen.h>
 
 #include <limits>
@@ -10,7 +10,7 @@
 namespace halftone::train {
 namespace {
 
-/// Numbers beside those of another tensor, of its type.
+/// A tensor of these values, with the type and device of another tensor.
 at::Tensor as_tensor(std::span<const float> numbers, const at::Tensor& like) {
   at::Tensor result = at::empty({static_cast<std::int64_t>(numbers.size())}, at::kFloat);
   std::copy(numbers.begin(), numbers.end(), result.data_ptr<float>());
@@ -23,7 +23,7 @@ at::Tensor nearest_levels(const numerics::BasisEncoding& encoding, const at::Ten
   const numerics::LevelTable table(encoding.bases.front());
   const at::Tensor levels = as_tensor(table.levels(), x);
   const at::Tensor thresholds = as_tensor(table.thresholds(), x);
-  // NaN takes the lowest level, as a LevelTable has it.
+  // NaN takes the lowest level, as in LevelTable.
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const at::Tensor comparable = x.detach().nan_to_num(-kInfinity, kInfinity, -kInfinity);
   const at::Tensor places = at::bucketize(comparable, thresholds);

@@ -28,7 +28,7 @@ TEST(ChangeGradient, LetsNumbersPassAndChangesGradients) {
   const at::Tensor x = leaf();
   const at::Tensor y = change_gradient(x, [](const at::Tensor& g) { return -2 * g; });
   EXPECT_TRUE(y.equal(x));
-  // What reads x itself keeps its gradient; several readers of y have theirs added up before.
+  // Readers of x itself keep their gradient; the gradients of all readers of y are added first.
   EXPECT_TRUE(slope(x.sum(), x).equal(at::ones_like(x)));
   int calls = 0;
   const at::Tensor z = change_gradient(x, [&](const at::Tensor& g) {

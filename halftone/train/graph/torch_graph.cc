@@ -21,14 +21,14 @@ ir::ElementType element_of(const ir::Graph& graph, ir::ValueId id) {
   return id == ir::kAbsent ? ir::ElementType::kFloat32 : graph.value(id).type.encoding.element;
 }
 
-/// A constant as a tensor, codes as the levels they stand for.
+/// A constant as a tensor; codes become levels.
 at::Tensor to_numbers(const ir::Constant& constant, at::ScalarType numbers) {
   const auto* dense = std::get_if<ir::Tensor>(&constant);
   const at::Tensor tensor = dense != nullptr ? to_torch(*dense) : to_torch(ir::to_float(constant));
   return tensor.is_floating_point() ? tensor.to(numbers) : tensor;
 }
 
-/// Whether libtorch takes a node over: it has words for it, and what it computes with is real.
+/// Whether libtorch computes a node: it is differentiable, with a float operand and output.
 bool runs_in_torch(const ir::Graph& graph, const ir::Node& node) {
   const std::size_t operand = std::holds_alternative<ir::Where>(node.op) ? 1 : 0;
   const auto is_real = [&](ir::ValueId id) {
@@ -37,7 +37,7 @@ bool runs_in_torch(const ir::Graph& graph, const ir::Node& node) {
   return is_differentiable(node.op) && is_real(node.output) && is_real(node.inputs[operand]);
 }
 
-/// The first line of what libtorch says, which goes on with where.
+/// The first line of libtorch's message; the next lines tell the source location.
 std::string first_line(const c10::Error& error) {
   const std::string_view text = error.what_without_backtrace();
   return std::string(text.substr(0, text.find('\n')));
@@ -171,7 +171,7 @@ std::vector<at::Tensor> TorchGraph::forward(std::span<const at::Tensor> inputs,
         continue;
       }
       operands.push_back(values[index(input)]);
-      // What nobody reads any more goes, unless its gradient needs it.
+      // A value without further readers is released, unless autograd holds it.
       if (--left[index(input)] == 0) values[index(input)].reset();
     }
     try {

@@ -24,7 +24,7 @@ using ir::test::float_type;
 using ir::test::random_tensor;
 using testing::ElementsAre;
 
-/// Parameters by name.
+/// The names of all parameters.
 std::vector<std::string> names(const TorchGraph& graph) {
   std::vector<std::string> found;
   for (const TorchParameter& parameter : graph.parameters()) found.push_back(parameter.name);
@@ -111,7 +111,7 @@ TEST(TorchGraph, TrainsTheLevelsOfEncodedWeights) {
   const auto inputs = ir::test::list(random_tensor({2, 4}, 7));
   const auto expected = ir::test::run_by_definition(source, inputs);
   expect_near(forward(graph, inputs), expected, 1e-6F);
-  // Without new codes the weights stay those they were.
+  // Without new codes the weights are unchanged.
   EXPECT_TRUE(ir::test::same_bytes(ir::test::run_by_definition(graph.graph(), inputs), expected));
   const ValueId w = graph.parameters()[0].id;
   auto dense = std::make_shared<const ir::Constant>(random_tensor({3, 4}, 8));
@@ -132,7 +132,7 @@ TEST(TorchGraph, PassesGradientsStraightThroughAnEncode) {
   const at::Tensor weight = graph.parameters()[0].tensor;
   const auto gradients = torch::autograd::grad({y.sum()}, {x, weight});
   EXPECT_TRUE(at::equal(gradients[0], weight.sum(0).expand({2, 4})));
-  // Of -3, -1, 1 and 3 the nearest.
+  // The nearest of -3, -1, 1 and 3.
   const at::Tensor levels = ((x.detach() + 1) / 2).round().mul(2).sub(1).clamp(-3, 3);
   EXPECT_TRUE(at::equal(gradients[1], levels.sum(0).expand({3, 4})));
 }
@@ -152,7 +152,7 @@ TEST(TorchGraph, AsksHooksForWhatLayersRead) {
   hooks.input = [](ir::NodeId, std::size_t i, const at::Tensor& x) {
     return i == 1 ? at::zeros_like(x) : x;
   };
-  // Without weights the last layer gives its bias, for every sample.
+  // Without weights the output of the last layer is its bias, for every sample.
   const auto outputs = forward(graph, inputs, hooks);
   const auto y = outputs[0].as<float>();
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(y[i], y[3 + i]);
@@ -178,7 +178,7 @@ TEST(TorchGraph, AsksHooksForGradientsByWhatLayersGive) {
   const std::vector<at::Tensor> plain = slopes({});
   const std::vector<at::Tensor> changed = slopes(hooks);
   EXPECT_THAT(asked, ElementsAre("dense", "conv"));
-  // Twice the gradient on the way through a layer, for the convolution's on the way through both.
+  // Each layer doubles the gradient; that of the convolution passes through both layers.
   const std::vector<double> factors{4, 4, 2, 2, 2};
   for (std::size_t i = 0; i < factors.size(); ++i) {
     EXPECT_TRUE(changed[i].equal(factors[i] * plain[i])) << graph.parameters()[i].name;
@@ -198,7 +198,7 @@ TEST(TorchGraph, AsksHooksToEncode) {
 TEST(TorchGraph, NamesAllNodesWithoutAGradient) {
   ir::Graph graph;
   const ValueId x = graph.add_input("x", float_type({2, 3}));
-  // Before the parameters anything may happen, and after them where only places come out.
+  // Any operator may precede the parameters, or follow them if it only outputs indices.
   const ValueId before = graph.add_node("before", ir::Unary{{ActivationKind::kFloor}}, {x});
   const ValueId w = graph.add_constant("w", random_tensor({3, 3}, 1));
   const ValueId layer = graph.add_node("layer", ir::FullyConnected{}, {before, w});
@@ -259,7 +259,7 @@ TEST(TorchGraph, RunsOnSeveralThreadsAtOnce) {
   std::vector<at::Tensor> leaves;
   for (const TorchParameter& parameter : graph.parameters()) leaves.push_back(parameter.tensor);
   const auto gradients = [&](std::uint64_t seed) {
-    const ThreadLimit limit(1);  // several divide their sums, and the bits with them
+    const ThreadLimit limit(1);  // several threads split sums, which changes bits
     const at::Tensor x = to_torch(random_tensor({2, 6, 5, 2}, seed));
     return torch::autograd::grad({graph.forward(std::vector{x})[0].square().sum()}, leaves);
   };

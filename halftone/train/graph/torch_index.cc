@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that read or write at places that other tensors name.
+// Operators that read or write at indices from other tensors.
 #include <ATen/ATen.h>
 #include <c10/util/Exception.h>
 
@@ -23,7 +23,7 @@ Dims joined(at::IntArrayRef first, at::IntArrayRef second) {
   return result;
 }
 
-/// Places [..., depth] along the axes of x from `first` on, as places in those axes in one.
+/// Indices [..., depth] along the axes of x from `first` on, as indices into these axes flattened.
 at::Tensor flat_places(const at::Tensor& indices, const at::Tensor& x, std::int64_t first) {
   const std::int64_t depth = indices.size(-1);
   at::Tensor flat = at::zeros(indices.sizes().slice(0, indices.sizes().size() - 1),
@@ -37,14 +37,14 @@ at::Tensor flat_places(const at::Tensor& indices, const at::Tensor& x, std::int6
 
 std::size_t count_of(std::int64_t number) { return static_cast<std::size_t>(number); }
 
-/// Lets a warning pass: a library does not print.
+/// Drops warnings: a library does not print.
 class Silence : public c10::WarningHandler {
  public:
   void process(const c10::SourceLocation& /*where*/, const std::string& /*text*/,
                const bool /*verbatim*/) override {}
 };
 
-/// x with updates combined into it; libtorch warns that this may change in later versions.
+/// Combines updates into x; libtorch warns that this operator may change in later versions.
 at::Tensor scatter_reduced(const at::Tensor& x, std::int64_t axis, const at::Tensor& places,
                            const at::Tensor& updates, c10::string_view reduction) {
   Silence silence;
@@ -68,8 +68,8 @@ at::Tensor scattered(ir::Scatter reduction, const at::Tensor& x, std::int64_t ax
     case ir::Scatter::kMin:
       return scatter_reduced(x, axis, places, updates, "amin");
   }
-  // Of several updates of one place the last stays, and only it has a gradient: libtorch promises
-  // neither. The last is found first.
+  // If several updates have the same index, only the last one counts and has a gradient. libtorch
+  // guarantees neither, so the last update of each index is determined first.
   Dims along(count_of(x.dim()), 1);
   along[count_of(axis)] = places.size(axis);
   const at::Tensor order =
@@ -77,7 +77,7 @@ at::Tensor scattered(ir::Scatter reduction, const at::Tensor& x, std::int64_t ax
   const at::Tensor last =
       scatter_reduced(at::full(x.sizes(), -1, places.options()), axis, places, order, "amax");
   const at::Tensor is_last = last.gather(axis, places) == order;
-  // Each place that is written to has one last update, and the sum is of that alone.
+  // Each written element has exactly one last update, so the sum equals that update.
   const at::Tensor written = at::zeros_like(x).scatter_add(
       axis, places, at::where(is_last, updates, at::zeros({}, updates.options())));
   return at::where(last >= 0, written, x);
@@ -99,7 +99,7 @@ at::Tensor compute(const ir::GatherElements& op, const TorchInputs& in) {
   return in[0].gather(axis, resolved_places(in[1], in[0].size(axis)));
 }
 
-/// All samples of the first batch_dims axes lie one after the other.
+/// The first batch_dims axes are flattened into one.
 at::Tensor compute(const ir::GatherND& op, const TorchInputs& in) {
   const at::Tensor x = in[0];
   const auto first = static_cast<std::int64_t>(op.batch_dims);

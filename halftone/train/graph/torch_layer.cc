@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products with matrices and with windows of an image. The graph's images are channels last, those
-// of libtorch channels first: a permuted view of the one is the other, with the strides that
-// libtorch calls channels_last, so that nothing is copied.
+// Matrix products and convolutions. Images are channels last in the graph and channels first in
+// libtorch. A permuted view converts them without a copy; its strides are those that libtorch calls
+// channels_last.
 #include <ATen/ATen.h>
 
 #include "halftone/train/graph/torch_operators.h"
@@ -11,7 +11,7 @@ namespace {
 
 using Dims = std::vector<std::int64_t>;
 
-/// libtorch has convolutions over so many axes.
+/// libtorch supports convolutions over up to three axes.
 constexpr std::size_t kMaxSpatialAxes = 3;
 
 /// [N, spatial..., C] seen as [N, C, spatial...].
@@ -25,8 +25,8 @@ Dims padding_list(const Dims& before, const Dims& after) {
   return list;
 }
 
-/// Weights [O, kernel..., C / groups] as libtorch has those of a transposed convolution: [C, O /
-/// groups, kernel...].
+/// Converts weights [O, kernel..., C / groups] to libtorch's layout for transposed convolutions,
+/// [C, O / groups, kernel...].
 at::Tensor transposed_weights(const at::Tensor& w, std::int64_t groups) {
   if (groups == 1) return w.movedim(-1, 0);
   const at::Tensor by_group = w.unflatten(0, at::IntArrayRef({groups, w.size(0) / groups}));
@@ -72,8 +72,8 @@ bool is_known(const ir::ConvTranspose& op) {
   return op.window.rank() <= kMaxSpatialAxes && is_differentiable(op.activation);
 }
 
-/// Without padding libtorch gives every output that a tap reaches; padding cuts some off again, and
-/// what output_padding adds, no tap has reached.
+/// Without padding, libtorch computes every output that a tap reaches. Padding then removes
+/// outputs, and output_padding adds some that no tap reaches.
 at::Tensor compute(const ir::ConvTranspose& op, const TorchInputs& in) {
   const Dims none(op.window.rank(), 0);
   at::Tensor y =

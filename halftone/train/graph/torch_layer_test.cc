@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products, windows and recurrences beside their definitions.
+// Compares layers, pooling and recurrent layers with their reference implementations.
 #include "halftone/train/graph/testing.h"
 #include "halftone/train/graph/torch_operators.h"
 
@@ -95,7 +95,7 @@ TEST(TorchConvTranspose, IsTheDefinition) {
     for (Window window : windows(rank)) {
       for (const ir::Dim extra : {0, 1, 3}) {
         const std::vector<ir::Dim> padding(rank, extra);
-        // Without padding in axes that cannot spare it.
+        // No padding along the last axis, which has no elements to spare.
         window.pads_before.back() = 0;
         window.pads_after.back() = 0;
         expect_defined(
@@ -141,7 +141,7 @@ TEST(TorchWindows, HaveThreeAxesAtMostButForMeans) {
       {{ir::Pool{ir::PoolKind::kAverage, {2, 1, 2, 1}, window}, {{1, 2, 2, 3, 2, 1}}}});
 }
 
-/// Inputs of a layer of `hidden` states; which of the optional ones are there, by their bits.
+/// Inputs of a layer of `hidden` states; the bits of `there` select the optional ones.
 OperatorCase recurrent_case(const ir::Recurrent& op, unsigned there) {
   constexpr ir::Dim kSteps = 4;
   constexpr ir::Dim kSamples = 3;

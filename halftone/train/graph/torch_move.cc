@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that move or repeat elements, or put others around them.
+// Operators that move, repeat or pad elements.
 #include <ATen/ATen.h>
 
 #include <numeric>
@@ -19,7 +19,7 @@ Dims signed_dims(const Numbers& numbers) {
 
 std::int64_t axis_of(std::size_t axis) { return static_cast<std::int64_t>(axis); }
 
-/// x with each place along an axis showing what a Pad has there.
+/// Pads x along one axis by gathering the elements that a Pad repeats.
 at::Tensor mirrored(const ir::Pad& op, const at::Tensor& x, std::size_t axis) {
   const std::int64_t extent = x.size(axis_of(axis));
   const auto before = static_cast<std::int64_t>(op.before[axis]);
@@ -44,7 +44,7 @@ at::Tensor compute(const ir::Concat& op, const TorchInputs& in) {
   return at::cat(in.tensors(), axis_of(op.axis));
 }
 
-/// libtorch slices upwards only: the slice of the same places, then turned.
+/// libtorch slices with positive steps only: negative ones slice the same indices, then flip.
 at::Tensor compute(const ir::Slice& op, const TorchInputs& in) {
   const std::int64_t axis = axis_of(op.axis);
   if (op.count == 0) return in[0].narrow(axis, 0, 0);
@@ -81,7 +81,7 @@ at::Tensor compute(const ir::Tile& op, const TorchInputs& in) {
   return in[0].repeat(signed_dims(op.repeats));
 }
 
-/// Each element comes from the place len - 1 - t, or stays at t where t >= len.
+/// The element at t comes from index len - 1 - t, or from t if t >= len.
 at::Tensor compute(const ir::ReverseSequence& op, const TorchInputs& in) {
   const at::Tensor x = in[0];
   const std::int64_t steps = x.size(axis_of(op.time_axis));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What works element by element, moves elements, or makes statistics of them, beside the
-// definitions.
+// Compares elementwise operators, moves and reductions with their reference implementations.
 #include "halftone/train/graph/torch_operators.h"
 
 #include <ATen/ATen.h>
@@ -56,7 +55,7 @@ TEST(TorchUnary, IsTheDefinition) {
                                  {Kind::kCosh},
                                  {Kind::kAsinh}};
   for (const Activation& function : anywhere) {
-    // Large numbers reach the ends of what is bounded.
+    // Large values reach the limits of bounded functions.
     expect_defined_and_slopes({{ir::Unary{function}, {{40}}}});
     expect_defined({ir::Unary{function}, {{4, 3}}, false, {}, 5});
   }
@@ -255,8 +254,8 @@ TEST(ComputeOperator, RefusesWhatHasNoGradient) {
   }
 }
 
-/// libtorch's device without numbers refuses, as a GPU does, what mixes tensors of two devices; it
-/// does not know index_select(), either.
+/// Like a GPU, libtorch's meta device rejects operators that mix tensors of two devices. It does
+/// not support index_select() either.
 TEST(ComputeOperator, StaysOnItsDevice) {
   const OneNode pool = one_node(
       {ir::Pool{ir::PoolKind::kAverage, {2, 2}, {{2, 2}, {1, 1}, {0, 0}, {0, 1}}}, {{2, 4, 4, 3}}});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows of an image reduced to one number per channel.
+// Pooling.
 #include <ATen/ATen.h>
 
 #include <algorithm>
@@ -22,12 +22,12 @@ struct AxisWindow {
   std::int64_t before = 0;
   std::int64_t after = 0;
 
-  /// How many elements behind the input the last window reaches; below 0 where it ends before.
+  /// Number of elements past the input that the last window covers; negative if it ends earlier.
   [[nodiscard]] std::int64_t missing() const {
     return (count - 1) * stride + ir::covered(kernel, dilation) - extent - before;
   }
 
-  /// By how much the mean at an output divides, one factor per axis.
+  /// The divisor of the mean at output p along this axis.
   [[nodiscard]] std::int64_t counted(std::int64_t p, bool count_padding) const {
     std::int64_t result = 0;
     for (std::int64_t k = 0; k < kernel; ++k) {
@@ -52,7 +52,7 @@ std::vector<AxisWindow> axis_windows(const ir::Pool& op, const at::Tensor& x) {
   return axes;
 }
 
-/// The image as far as windows reach, with `value` around it.
+/// Pads or crops the image to the extent that the windows cover; pads with `value`.
 at::Tensor padded(const at::Tensor& x, const std::vector<AxisWindow>& axes, double value) {
   Dims list{0, 0};  // the channels come last
   for (std::size_t i = axes.size(); i-- > 0;) {
@@ -77,8 +77,8 @@ at::Tensor largest(const ir::Pool& op, const at::Tensor& image,
   return rows.squeeze(2).movedim(1, -1);
 }
 
-/// Sums along one axis after the other, each as a sum of slices, one per tap: libtorch's averages
-/// know neither dilation nor padding of two sizes.
+/// Sums along one axis after the other, as a sum of one slice per tap: libtorch's average pooling
+/// supports neither dilation nor asymmetric padding.
 at::Tensor mean(const ir::Pool& op, const at::Tensor& image, const std::vector<AxisWindow>& axes) {
   at::Tensor sum = padded(image, axes, 0);
   for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -105,7 +105,7 @@ at::Tensor mean(const ir::Pool& op, const at::Tensor& image, const std::vector<A
 
 }  // namespace
 
-/// libtorch has windows over up to three axes; means are made of slices.
+/// libtorch's max pooling has up to three axes; means are computed from slices.
 bool is_known(const ir::Pool& op) {
   return op.kind == ir::PoolKind::kAverage || op.kernel.size() <= 3;
 }

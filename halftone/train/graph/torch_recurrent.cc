@@ -9,7 +9,7 @@ namespace {
 
 using ir::RecurrentKind;
 
-/// The states of all samples on their way along the sequence; ir::Recurrent has the formulas.
+/// The states of all samples at the current step; ir::Recurrent has the formulas.
 class Cell {
  public:
   Cell(const ir::Recurrent& op, const TorchInputs& in, std::int64_t batch)
@@ -23,9 +23,9 @@ class Cell {
     }
   }
 
-  /// One step of the samples whose sequence it belongs to.
+  /// One step of the samples whose sequence includes it.
   /// @param x       [B, G H] projected gates
-  /// @param active  [B, 1] which samples; undefined: all
+  /// @param active  [B, 1] mask of these samples; undefined: all
   void step(const at::Tensor& x, const at::Tensor& active) {
     const at::Tensor h = h_;
     const at::Tensor c = c_;
@@ -45,7 +45,7 @@ class Cell {
     if (c_.defined()) c_ = at::where(active, c_, c);
   }
 
-  /// [B, H], with the cells [B, 2 H].
+  /// [B, H]; [B, 2 H] if it includes the cells.
   [[nodiscard]] at::Tensor output() const { return op_.with_cell ? at::cat({h_, c_}, 1) : h_; }
 
  private:
@@ -54,7 +54,7 @@ class Cell {
     return at::zeros({batch, hidden_}, in_[ir::kGates].options().requires_grad(false));
   }
 
-  /// The levels of a state times weights.
+  /// The encoded state times weights.
   [[nodiscard]] at::Tensor product(const at::Tensor& state, const at::Tensor& weights) const {
     return at::linear(in_.encoded(op_.state_encoding.get(), state), weights);
   }
@@ -121,8 +121,8 @@ bool is_known(const ir::Recurrent& op) {
   return true;
 }
 
-/// Step t of a reversed sequence comes after step t + 1, so that its samples start, each in its own
-/// last step, with the first states still untouched.
+/// A reversed sequence runs step t after step t + 1. Each sample starts at its own last step, and
+/// its initial states are unchanged until then.
 at::Tensor compute(const ir::Recurrent& op, const TorchInputs& in) {
   const std::int64_t time_axis = op.batch_major ? 1 : 0;
   const at::Tensor gates = in[ir::kGates].movedim(time_axis, 0);

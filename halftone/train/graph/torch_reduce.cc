@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statistics along axes, and what is scaled by them.
+// Reductions, and operators that normalise by them.
 #include <ATen/ATen.h>
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace {
 using Dims = std::vector<std::int64_t>;
 using ir::ReduceKind;
 
-/// A tensor and the axes a statistic runs over. No axes would mean all of them to libtorch: then
-/// there is one more, of extent 1.
+/// A tensor and the axes of a reduction. libtorch takes an empty list for all axes, so an
+/// additional axis of extent 1 replaces it.
 struct OverAxes {
   at::Tensor x;
   Dims axes;
@@ -27,7 +27,7 @@ struct OverAxes {
   }
 };
 
-/// The largest or smallest, or of no elements an infinity.
+/// The maximum or minimum; of no elements, an infinity.
 at::Tensor extreme(const OverAxes& over, bool largest, bool keep) {
   if (over.x.numel() == 0) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -99,12 +99,12 @@ at::Tensor compute(const ir::Normalize& op, const TorchInputs& in) {
   return op.axes.empty() ? y.squeeze(-1) : y;
 }
 
-/// The sum over neighbours is one of slices of the padded squares.
+/// The sum over neighbours is a sum of slices of the padded squares.
 at::Tensor compute(const ir::LocalNormalize& op, const TorchInputs& in) {
   const at::Tensor x = in[0];
   const auto axis = static_cast<std::int64_t>(op.axis);
   const std::int64_t extent = x.size(axis);
-  // Neighbours further off than the extent are none.
+  // Neighbours beyond the extent do not exist.
   const auto before = std::min(static_cast<std::int64_t>(op.before), extent);
   const auto after = std::min(static_cast<std::int64_t>(op.after), extent);
   Dims padding(2 * static_cast<std::size_t>(x.dim() - axis), 0);

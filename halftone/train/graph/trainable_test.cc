@@ -14,7 +14,7 @@ using ir::test::float_type;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// Builds graphs of constants with the names they are looked for by.
+/// Builds graphs whose constants have the names that tests look up.
 struct Builder {
   ir::Graph graph;
   std::uint64_t seed = 1;

@@ -35,7 +35,7 @@ TEST(WithScores, RefusesWhatIsNoClassifier) {
                [&] { with_scores(graph); });
 }
 
-/// By the definition, in float64, for one sample.
+/// The loss of one sample, in float64.
 double loss_of(const std::vector<double>& s, const std::vector<double>& t, std::size_t label,
                const LossOptions& options) {
   const auto softmax = [](const std::vector<double>& scores, double temperature) {
@@ -61,7 +61,7 @@ TEST(MeanAnswer, IsTheMeanOfSoftenedProbabilities) {
   ASSERT_EQ(mean.sizes(), (std::vector<std::int64_t>{1, 3}));
   const at::Tensor wanted = at::softmax(teachers / 3, 2).mean(0);
   EXPECT_LT((mean.exp() - wanted).abs().max().item<double>(), 1e-15);
-  // Of one teacher, to the last bit.
+  // Exact for one teacher.
   const at::Tensor one = at::tensor(std::vector<float>{100, -0.3F, 7}).reshape({1, 1, 3});
   EXPECT_TRUE(mean_answer(one, 2.5).equal(at::log_softmax(one / 2.5, 2)[0]));
 }

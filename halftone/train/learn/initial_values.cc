@@ -37,7 +37,7 @@ Fill uniform(double bound) {
   };
 }
 
-/// Zeros; 1 for the forget gate, the third of an LSTM's four.
+/// Zeros, but 1 for the forget gate of an LSTM, the third of four gates.
 Fill gate_biases(ir::RecurrentKind kind) {
   return [kind](std::span<float> numbers, Random& /*random*/) {
     std::ranges::fill(numbers, 0.0F);
@@ -47,7 +47,7 @@ Fill gate_biases(ir::RecurrentKind kind) {
   };
 }
 
-/// Whether half of what comes is lost, or most of it.
+/// Whether the activation suppresses about half of its inputs, as a ReLU does.
 bool is_like_relu(ir::ActivationKind kind) {
   using enum ir::ActivationKind;
   constexpr std::array kKinds = {kRelu, kRelu6, kLeakyRelu, kElu,       kCelu,
@@ -55,7 +55,7 @@ bool is_like_relu(ir::ActivationKind kind) {
   return std::ranges::count(kKinds, kind) != 0;
 }
 
-/// The activation that a node ends with; nothing if it only moves or scales numbers.
+/// The activation of a node; nothing if the node only moves or scales values.
 std::optional<ir::ActivationKind> activation_of(const ir::Operator& op) {
   const auto unless_none = [](const ir::Activation& activation) {
     return activation.kind == ir::ActivationKind::kIdentity ? std::nullopt
@@ -74,15 +74,15 @@ std::optional<ir::ActivationKind> activation_of(const ir::Operator& op) {
   return std::nullopt;
 }
 
-/// Whether numbers go through a node on their way to the activation.
+/// Whether the search for the activation continues past a node.
 bool passes(const ir::Operator& op) {
   return std::holds_alternative<ir::Binary>(op) || std::holds_alternative<ir::Normalize>(op) ||
          std::holds_alternative<ir::Pool>(op) || std::holds_alternative<ir::Pad>(op) ||
          std::holds_alternative<ir::Reshape>(op) || std::holds_alternative<ir::Transpose>(op);
 }
 
-/// What is done to the numbers that a node gives: an activation, or a recurrent layer. Where
-/// several read them, the first counts.
+/// The activation or recurrent layer that a node's output reaches. If the output has several
+/// readers, the first counts.
 struct Next {
   std::optional<ir::ActivationKind> activation;
   const ir::Node* recurrent = nullptr;
@@ -106,7 +106,8 @@ double states_of(const ir::Graph& graph, const ir::Node& recurrent) {
       graph.value(recurrent.inputs[ir::kRecurrenceWeights]).type.shape.dims().back());
 }
 
-/// @param inputs, outputs  that an output has, and an input
+/// @param inputs   per output
+/// @param outputs  per input
 Fill weights(const ir::Graph& graph, ir::NodeId id, double inputs, double outputs) {
   const Next next = next_of(graph, id);
   if (next.recurrent != nullptr) return uniform(1 / std::sqrt(states_of(graph, *next.recurrent)));
@@ -136,7 +137,7 @@ Fill of_layer(const ir::Graph& graph, ir::NodeId id, std::size_t input) {
   return weights(graph, id, cols, outputs / groups);
 }
 
-/// A constant side of a MatMul.
+/// A constant operand of a MatMul.
 Fill of_matmul(const ir::Graph& graph, ir::NodeId id, std::size_t input) {
   const ir::Node& node = graph.node(id);
   const auto& op = std::get<ir::MatMul>(node.op);
@@ -154,7 +155,7 @@ Fill of_recurrent(const ir::Graph& graph, const ir::Node& node, std::size_t inpu
   return constant(0);
 }
 
-/// What a Normalize is scaled and shifted by.
+/// Scales and shifts after a Normalize.
 Fill of_binary(const ir::Binary& op) {
   const bool scales = op.kind == ir::BinaryKind::kMul || op.kind == ir::BinaryKind::kDiv;
   return constant(scales ? 1.0F : 0.0F);
@@ -185,7 +186,7 @@ ir::Graph with_initial_values(ir::Graph graph, std::uint64_t seed) {
     }
     ir::Tensor numbers(ir::ElementType::kFloat32, old->shape());
     Random random(seed + 0x9e3779b97f4a7c15U * (fresh.size() + 1));
-    // Neighbouring seeds are states of one sequence; their first numbers are states of their own.
+    // Seeds of neighbouring constants are states of one sequence; their first outputs are not.
     Random own(random.next());
     fill_for(graph, id)(numbers.as<float>(), own);
     fresh.emplace_back(id, std::move(numbers));

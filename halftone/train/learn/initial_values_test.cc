@@ -14,7 +14,7 @@ namespace {
 
 using ir::test::random_tensor;
 
-/// The numbers of a constant that is read.
+/// The values of a constant that has a reader.
 std::vector<float> numbers(const ir::Graph& graph, const std::string& name) {
   for (std::size_t i = 0; i < graph.num_values(); ++i) {
     const auto id = static_cast<ir::ValueId>(i);
@@ -26,7 +26,7 @@ std::vector<float> numbers(const ir::Graph& graph, const std::string& name) {
   return {};
 }
 
-/// Expects a mean of 0 and a variance, each within five standard deviations of its estimate.
+/// Expects mean 0 and the variance, each within five standard deviations of its estimate.
 void expect_normal(const std::vector<float>& found, double variance) {
   double sum = 0;
   double squares = 0;
@@ -71,7 +71,7 @@ TEST(InitialValues, OfWeightsFollowWhatComesAfterThem) {
   for (const char* name : {"fused.b", "apart.b", "tanh.b", "last.b"}) {
     expect_all(numbers(fresh, name), 0);
   }
-  EXPECT_EQ(numbers(fresh, "shift"), numbers(graph, "shift"));  // of the network, not learned
+  EXPECT_EQ(numbers(fresh, "shift"), numbers(graph, "shift"));  // fixed, not trained
 }
 
 TEST(InitialValues, OfConvolutionsCountTheirTaps) {

@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* kPartAxis = "part";
 
-/// A tensor's numbers as an array that shares them.
+/// An array that shares the tensor's elements.
 template <typename T>
 spmd::Array to_array(const at::Tensor& tensor) {
   auto owner = std::make_shared<at::Tensor>(tensor.detach().cpu().contiguous());
@@ -106,7 +106,7 @@ BatchResult Learner::look_at(std::span<const std::size_t> batch, std::size_t epo
 
 BatchResult Learner::look_at_part(std::span<const std::size_t> samples, std::size_t epoch,
                                   std::uint64_t seed) {
-  // How a library divides its sums among threads must not decide their bits.
+  // With several threads, a library's order of summation would change the bits.
   const ThreadLimit limit(1);
   const std::vector<at::Tensor> inputs = batches_.inputs(samples, epoch);
   const at::Tensor labels = batches_.labels(samples);
@@ -134,7 +134,7 @@ BatchResult Learner::look_at_part(std::span<const std::size_t> samples, std::siz
   result.statistics = to_arrays(pass.statistics);
   const at::Tensor wanted = taught.defined() ? taught.argmax(1) : labels;
   const double agreed = scores.detach().cpu().argmax(1).eq(wanted).sum().item<double>();
-  // The first rank has the first part.
+  // The first rank runs the first part.
   const bool stops =
       spmd::axis_index(kPartAxis) == 0 && options_.stop_requested && options_.stop_requested();
   result.tally = spmd::Array::of({loss.item<double>(), agreed, stops ? 1.0 : 0.0});
@@ -142,7 +142,7 @@ BatchResult Learner::look_at_part(std::span<const std::size_t> samples, std::siz
 }
 
 void Learner::learn(const BatchResult& sum, double rate) {
-  const ThreadLimit limit(1);  // as in run_part()
+  const ThreadLimit limit(1);  // as in look_at_part()
   std::vector<at::Tensor> gradients(student_.parameters().size());
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     if (student_.is_frozen(i)) continue;
@@ -168,7 +168,7 @@ std::int64_t Learner::num_right(std::span<const std::size_t> samples) {
   return pass.outputs.back().cpu().argmax(1).eq(wanted).sum().item<std::int64_t>();
 }
 
-/// What the teachers say together; undefined if there are none.
+/// The combined answer of the teachers; undefined without teachers.
 at::Tensor Learner::taught(const Answers& answers) const {
   if (!answers.scores.defined()) return {};
   return mean_answer(answers.scores, options_.loss.temperature);

@@ -13,7 +13,7 @@
 namespace halftone::train {
 namespace {
 
-/// What libtorch finds a parameter's state by.
+/// libtorch's key for the state of a parameter.
 std::string key_of(const at::Tensor& parameter) {
   return c10::guts::to_string(parameter.unsafeGetTensorImpl());
 }
@@ -32,7 +32,7 @@ Optimizer::Optimizer(std::vector<at::Tensor> parameters, std::size_t num_levels,
   for (const at::Tensor& parameter : parameters_) add_state(parameter);
 }
 
-/// Numbers, then levels, which do not decay: a basis is not simpler for being smaller.
+/// Other parameters, then levels. Levels do not decay: a smaller basis is not a simpler one.
 std::vector<torch::optim::OptimizerParamGroup> Optimizer::groups(std::size_t num_levels) const {
   std::vector<torch::optim::OptimizerParamGroup> groups;
   const auto add = [&](auto first, auto last, double weight_decay) {
@@ -55,7 +55,7 @@ std::vector<torch::optim::OptimizerParamGroup> Optimizer::groups(std::size_t num
   return groups;
 }
 
-/// What libtorch would begin with in the first step, so that it is there to be kept and set.
+/// Adds the state that libtorch would create in the first step, so that it can be saved and set.
 void Optimizer::add_state(const at::Tensor& parameter) {
   const at::Tensor zeros = at::zeros_like(parameter.detach());
   std::unique_ptr<torch::optim::OptimizerParamState> state;
@@ -109,7 +109,7 @@ Optimizer::~Optimizer() = default;
 void Optimizer::set_rate(double rate) {
   for (torch::optim::OptimizerParamGroup& group : optimizer_->param_groups()) {
     group.options().set_lr(rate);
-    rate *= options_.level_rate;  // of the group after the first
+    rate *= options_.level_rate;  // for the groups after the first
   }
 }
 

@@ -22,7 +22,7 @@ constexpr std::int64_t kNumbersPerEpoch = 5;
 using Texts = c10::List<std::string>;
 using Tensors = c10::Dict<std::string, at::Tensor>;
 
-/// float64 [epochs, 5]; NaN stands for no held-out share.
+/// float64 [epochs, 5]; NaN represents a missing validation accuracy.
 at::Tensor to_tensor(const std::vector<EpochResult>& epochs) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   std::vector<double> numbers;
@@ -105,7 +105,7 @@ void append(std::vector<std::byte>& bytes, std::uint64_t number) {
   }
 }
 
-/// What follows the head, if it is what was written.
+/// The archive after the header. @throws Error if its hash differs
 std::span<const std::byte> checked_archive(std::span<const std::byte> bytes) {
   ByteReader reader(bytes);
   const auto magic = std::as_bytes(std::span(kCheckpointMagic));

@@ -15,10 +15,10 @@
 namespace halftone::train {
 namespace {
 
-/// Bytes as an array that ranks can share.
+/// Bytes as arrays that ranks can share.
 struct Parcel {
   spmd::Array size;   ///< int64 [1]
-  spmd::Array words;  ///< int32, the last filled up with zeros
+  spmd::Array words;  ///< int32, the last padded with zeros
 
   static auto members(auto& self) { return std::tie(self.size, self.words); }
 };
@@ -64,7 +64,7 @@ std::optional<Checkpoint> CheckpointFile::open(const std::function<RunSettings()
     settings_ = settings();
     return read();
   };
-  // Alone there is no lane whose place would stand in front of what went wrong.
+  // With one rank, no lane: error messages then have no lane index in front.
   const std::vector<std::byte> bytes =
       devices_.spans_ranks() ? unpack(spmd::spread_sum([&] { return pack(find()); },
                                                        {.axis_size = 1, .devices = devices_})())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs that are stopped and go on, end early, or go wrong.
+// Runs that are stopped and resumed, end early, or diverge.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -23,7 +23,7 @@ using test::few_epochs;
 
 constexpr std::size_t kStepsPerEpoch = test::kSamples / 64;
 
-/// Says stop in the step of this number, from 0.
+/// Requests a stop in the step of this index, from 0.
 std::function<bool()> stop_in_step(std::size_t step) {
   auto asked = std::make_shared<std::atomic<std::size_t>>(0);
   return [asked, step] { return asked->fetch_add(1) == step; };
@@ -73,7 +73,7 @@ TEST_F(Runs, GoOnAsIfTheyHadNotBeenStopped) {
         const TrainResult rest = run(kept(options, true), student);
         EXPECT_FALSE(rest.interrupted);
         expect_same_run(rest, whole);
-        // What is over goes on to the same end.
+        // Resuming a finished run gives the same result.
         expect_same_run(run(kept(options, true), student), whole);
         std::filesystem::remove(path("run.ckpt"));
       }
@@ -186,7 +186,7 @@ TEST_F(Runs, KeepTheLastGoodCheckpointWhenNumbersAreNoneAnyMore) {
   const Checkpoint last = checkpoint_from(bytes());
   EXPECT_EQ(last.steps, 0U);
   EXPECT_TRUE(is_finite(last.tensors));
-  // It is as good as it was: with it the run goes to the same step again.
+  // The checkpoint is unchanged: a run resumed from it fails at the same step.
   options.checkpoint.resume = true;
   expect_error(ErrorKind::kUnsupported, text, [&] { (void)run(options); });
 }
@@ -205,12 +205,12 @@ TEST_F(Runs, EndWhenWhatIsHeldOutGetsNoBetterAndGiveTheBest) {
   for (const EpochResult& epoch : result.epochs) {
     EXPECT_LE(*epoch.held_out, *result.epochs[*result.best].held_out);
   }
-  // It is the student after that epoch.
+  // The result is the student after that epoch.
   TrainOptions until_best = options;
   until_best.patience = 0;
   until_best.epochs = *result.best + 1;
   EXPECT_EQ(content_hash(run(until_best).graph), content_hash(result.graph));
-  // Stopped after its best epoch, the run still has it.
+  // A run stopped after its best epoch keeps that epoch's student.
   TrainOptions first = kept(options);
   const std::size_t steps_per_epoch = test::kSamples * 3 / 4 / 64;
   first.stop_requested = stop_in_step((*result.best + 2) * steps_per_epoch + 1);
@@ -241,7 +241,7 @@ TEST_F(Runs, HoldOutTheSameShareWithoutLabels) {
   const TrainResult with = run(options);
   const TrainResult without =
       train(student_, &teacher_, {teacher_}, unlabelled, by_gradient(), options);
-  for (std::size_t e = 0; e < 2; ++e) {  // labels are what the teacher answers
+  for (std::size_t e = 0; e < 2; ++e) {  // labels equal the teacher's answers
     EXPECT_EQ(with.epochs[e].held_out, without.epochs[e].held_out);
   }
   EXPECT_GT(*with.epochs[1].held_out, 0.5);

@@ -8,7 +8,7 @@
 namespace halftone::train {
 namespace {
 
-/// In as few digits as tell it from all others.
+/// The shortest decimal text that identifies the number.
 std::string text_of(double number) {
   std::string text(32, ' ');
   const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), number);

@@ -13,9 +13,9 @@
 namespace halftone::train {
 namespace {
 
-constexpr int kDefaultBits = 3;  // of a recipe that says nothing
+constexpr int kDefaultBits = 3;  // if the recipe names none
 
-/// All of the text as a whole number.
+/// The whole text as an integer.
 std::optional<int> number_of(std::string_view text) {
   int number = 0;
   const char* const end = text.data() + text.size();
@@ -24,7 +24,7 @@ std::optional<int> number_of(std::string_view text) {
   return number;
 }
 
-/// Zero is float32, more than any bits.
+/// Zero bits mean float32, which is more than any number of bits.
 void raise(std::optional<int>& bits, int least) {
   if (bits && *bits != 0) bits = std::max(*bits, least);
 }
@@ -42,7 +42,7 @@ TrainOptions options_of(const TrainOptions& options, std::size_t epochs, const s
   result.epochs = epochs;
   CheckpointOptions& checkpoint = result.checkpoint;
   if (!checkpoint.path.empty()) checkpoint.path += suffix;
-  // A run that was interrupted has no file yet of the stages after it.
+  // An interrupted run has no checkpoints of the later stages.
   if (checkpoint.resume) checkpoint.resume = std::filesystem::exists(checkpoint.path);
   if (options.record) {
     result.record = [&options, before](const std::vector<EpochResult>& epochs_of_stage) {

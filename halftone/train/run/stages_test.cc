@@ -38,7 +38,7 @@ TEST(Stages, RaiseBitsThatAreFewer) {
   EXPECT_EQ(raised.overrides[1].settings.activation_bits, 0);
 }
 
-/// A run in 3 bits and then in one, of which some is kept.
+/// A run in 3 bits and then in one, with checkpoints.
 class StagedRun : public WithFolder {
  protected:
   void SetUp() override {
@@ -70,9 +70,9 @@ TEST_F(StagedRun, GoesFromMoreBitsToFewer) {
   const TrainResult staged = run(options_);
   EXPECT_EQ(staged.epochs.size(), 4U);
   EXPECT_EQ(recorded.back(), 4U);
-  // Three bits come nearer to the teacher than one does.
+  // Three bits are closer to the teacher than one bit.
   EXPECT_LT(staged.epochs[1].loss, staged.epochs[2].loss);
-  // What the first stage has learned is what the second one starts from.
+  // The second stage starts from the weights that the first one has learned.
   const TrainResult alone = train_in_stages(
       teacher_, {}, recipe_,
       [&](const ir::Graph& network, const compress::Recipe& recipe) {

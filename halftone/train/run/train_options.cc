@@ -11,7 +11,7 @@
 namespace halftone::train {
 namespace {
 
-/// Beyond it the loss itself might leave the range of float32.
+/// With larger exponents the loss itself might leave the range of float32.
 constexpr int kMaxScaleExponent = 64;
 
 [[noreturn]] void fail_usage(const std::string& text) { fail(ErrorKind::kUsage, text); }

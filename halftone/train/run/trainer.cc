@@ -23,19 +23,19 @@ namespace {
 
 constexpr std::size_t kMeasuredBatches = 8;
 
-// Whose tensors they are in a checkpoint.
+// Prefixes of tensor names in a checkpoint, by owner.
 constexpr const char* kStudent = "student/";
 constexpr const char* kOptimizer = "optimizer/";
 constexpr const char* kBest = "best/";
 
-/// With devices.
+/// Checked options, with devices.
 TrainOptions checked(TrainOptions options, const data::Dataset& data, std::size_t num_teachers) {
   check_training(options, data, num_teachers);
   if (options.devices.empty()) options.devices = spmd::Devices::for_threads();
   return options;
 }
 
-/// One run. What it is given must outlive it.
+/// One run. The constructor's arguments must outlive it.
 class Training {
  public:
   Training(const ir::Graph& student, const ir::Graph* original,
@@ -75,8 +75,7 @@ class Training {
     }
   }
 
-  /// Goes on from the checkpoint, or writes the first one: a run that could not be kept does not
-  /// begin.
+  /// Resumes from the checkpoint, or writes the first one: a run fails here if it cannot be saved.
   void start() {
     const std::optional<Checkpoint> found = file_.open(settings_);
     if (!found) {
@@ -95,7 +94,7 @@ class Training {
     unfinished_ = found->unfinished;
   }
 
-  /// Writes a checkpoint, unless its numbers are none any more.
+  /// Writes a checkpoint; fails if a parameter is not finite.
   void save() {
     Checkpoint checkpoint{{}, steps_, epochs_, unfinished_, {}};
     const auto add = [&](const char* prefix, const NamedTensors& state) {
@@ -142,7 +141,7 @@ class Training {
     return result;
   }
 
-  /// What is left of the epoch. @return false if a request has stopped it
+  /// Runs the remaining steps of the epoch. @return false if it was stopped by request
   bool run_epoch() {
     const std::size_t epoch = steps_ / num_steps();
     const std::vector<std::size_t> order = learner_.batches().shuffled(split_.training, epoch);
@@ -202,7 +201,7 @@ class Training {
         text.str());
   }
 
-  /// The first layers, more of them with every step from freeze_from on.
+  /// Number of frozen layers; it grows with the steps from freeze_from on.
   [[nodiscard]] std::size_t num_frozen() const {
     const double done =
         static_cast<double>(steps_) / static_cast<double>(options_.epochs * num_steps());
@@ -220,9 +219,9 @@ class Training {
   Schedule schedule_;
 
   std::size_t steps_ = 0;            ///< done
-  std::vector<EpochResult> epochs_;  ///< that are over
-  EpochResult unfinished_;           ///< sums of the one that is not
-  NamedTensors best_;                ///< of the student, where samples are held out
+  std::vector<EpochResult> epochs_;  ///< finished ones
+  EpochResult unfinished_;           ///< sums of the current epoch
+  NamedTensors best_;                ///< the student's state after its best epoch
 };
 
 }  // namespace

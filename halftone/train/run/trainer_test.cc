@@ -31,7 +31,7 @@ TEST(Train, GivesAccuracyBackWithoutLabels) {
   train_options.epochs = 40;
   for (StudentOptions options : {by_gradient(), StudentOptions()}) {
     SCOPED_TRACE(options.weights.rule == LevelRule::kGradient ? "gradient" : "moving average");
-    // Of a network so small, the moments of a part of a batch are mostly noise.
+    // In a network this small, the moments of a part of a batch are mostly noise.
     options.normalises = false;
     const TrainResult result = train(student, &teacher, {teacher}, data, options, train_options);
     ASSERT_EQ(result.epochs.size(), 40U);
@@ -122,14 +122,14 @@ TEST(Train, ScalesTheLossWithoutATrace) {
   options.loss.label_weight = 1;
   const auto trained = [&](double scale, const NumberFormat& gradients) {
     StudentOptions few;
-    few.normalises = false;  // which brings small gradients back to their size
+    few.normalises = false;  // which would rescale small gradients
     few.precision.gradients = gradients;
     few.precision.gradient_rounding = Rounding::kNearest;
     options.loss_scale = scale;
     return train(fresh, nullptr, {}, data, few, options).graph;
   };
   expect_same(trained(4096, Float32{}), trained(1, Float32{}));
-  // Nothing is left above half of the smallest binary16, 2^-25: the network stays as it came.
+  // All gradients are below half of the smallest binary16, 2^-25: the network is unchanged.
   expect_same(trained(0x1p-30, numerics::kBinary16), fresh);
   EXPECT_GT(accuracy(trained(256, numerics::kBinary16), data), accuracy(fresh, data));
 }
@@ -145,13 +145,13 @@ TEST(Train, FreezesLayersInTurn) {
   };
   const TrainResult frozen = trained(0.25);
   EXPECT_LT(frozen.epochs.back().loss, frozen.epochs.front().loss);
-  // Until then the runs are one.
+  // Until then the runs are equal.
   const TrainResult free = trained(1);
   EXPECT_EQ(frozen.epochs[0].loss, free.epochs[0].loss);
   EXPECT_NE(frozen.epochs[3].loss, free.epochs[3].loss);
 }
 
-/// Images of 4 x 5 as a network takes them flat.
+/// Images of 4 x 5, for a network that takes them flat.
 data::Dataset flat_images(std::size_t samples) {
   Random random(3);
   std::vector<float> x(samples * 20);

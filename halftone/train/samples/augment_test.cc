@@ -52,7 +52,7 @@ TEST(Augment, CutsWindowsOutOfAPaddedImage) {
   }
   EXPECT_EQ(seen.size(), 9U);
   EXPECT_TRUE(seen.contains(counted(9)));
-  EXPECT_TRUE(seen.contains({5, 6, 0, 8, 9, 0, 0, 0, 0}));  // moved up and to the left
+  EXPECT_TRUE(seen.contains({5, 6, 0, 8, 9, 0, 0, 0, 0}));  // shifted up and to the left
   EXPECT_TRUE(seen.contains({0, 0, 0, 0, 1, 2, 0, 4, 5}));
 }
 

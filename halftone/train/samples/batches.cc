@@ -11,8 +11,8 @@
 namespace halftone::train {
 namespace {
 
-/// The images that are augmented: those of the graph's input, or of the data where the graph takes
-/// them flat.
+/// Shape of the images to augment: of the graph's input, or of the data if the graph takes them
+/// flat.
 ir::Shape image_shape(const ir::Shape& input, const data::SampleShape& sample) {
   if (input.rank() != 2) return input;
   std::vector<ir::Dim> dims{ir::kBatch};
@@ -42,14 +42,13 @@ Batches Batches::seen_by(const ir::Graph& graph) const {
   Batches result = *this;
   result.shapes_ = input_shapes(graph);
   result.feed_ = compress::make_feed(data_, graph);
-  // Where neither the network nor the data say what the image is, numbers have the order that they
-  // have here.
+  // If neither the network nor the data have image shapes, elements keep the order of this object.
   const ir::Shape image = image_shape(result.shapes_.front(), data_.inputs()[0].shape);
   if (image.rank() == 4) result.augment_ = Augment(augment_options_, image);
   return result;
 }
 
-/// Fisher-Yates, of an epoch's own random numbers.
+/// Fisher-Yates, with random numbers of the epoch.
 std::vector<std::size_t> Batches::shuffled(std::vector<std::size_t> samples,
                                            std::size_t epoch) const {
   Random random(seed_ ^ (0x9e3779b97f4a7c15U * (epoch + 1)));

@@ -16,7 +16,7 @@ Split split_samples(std::size_t samples, double share, std::uint64_t seed) {
   auto wanted = static_cast<std::size_t>(share * static_cast<double>(samples));
   Split split;
   Random random(seed ^ 0xd1b54a32d192ed03U);
-  // Selection sampling: of the samples left, each is as likely among those still wanted.
+  // Selection sampling: each remaining sample is equally likely to be selected.
   for (std::size_t sample = 0; sample < samples; ++sample) {
     const bool is_held_out = wanted > 0 && random.below(samples - sample) < wanted;
     (is_held_out ? split.held_out : split.training).push_back(sample);

@@ -11,7 +11,7 @@
 namespace halftone::train {
 namespace {
 
-/// Share of the old averages that a step keeps.
+/// Weight of the old averages in an update.
 constexpr double kMomentum = 0.9;
 
 at::Tensor constant(std::int64_t channels, double value, at::Device device) {

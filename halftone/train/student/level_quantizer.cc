@@ -21,7 +21,7 @@ at::Tensor to_tensor(const Matrix& matrix) {
       .to(at::kFloat);
 }
 
-/// The parameters that come nearest to a basis: least squares over its levels.
+/// The parameters closest to a basis: least squares over its levels.
 Vector parameters_near(const compress::ParameterSpace& space, const numerics::Basis& basis) {
   const Matrix& features = space.features();
   Vector levels(features.rows());

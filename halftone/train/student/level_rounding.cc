@@ -19,7 +19,7 @@ using Eigen::Index;
 
 constexpr const char* kRounding = "rounding";
 
-/// What libtorch keeps between forward and backward.
+/// Holds the LevelRounding between libtorch's forward and backward pass.
 struct Held : torch::CustomClassHolder {
   explicit Held(std::shared_ptr<const LevelRounding> what) : rounding(std::move(what)) {}
   std::shared_ptr<const LevelRounding> rounding;
@@ -64,7 +64,7 @@ std::span<double> sums_of(const at::Tensor& sums, std::size_t row) {
   return {sums.data_ptr<double>() + row * cols, cols};
 }
 
-/// Numbers of every table, a row each.
+/// One row of values per table.
 template <typename Numbers>
 at::Tensor rows_of(const std::vector<numerics::LevelTable>& tables, Numbers numbers_of) {
   const auto cols = static_cast<std::int64_t>(numbers_of(tables.front()).size());
@@ -76,7 +76,7 @@ at::Tensor rows_of(const std::vector<numerics::LevelTable>& tables, Numbers numb
   return result;
 }
 
-/// From half a gap below the lowest level to half a gap above the highest.
+/// The range from half a gap below the lowest level to half a gap above the highest.
 std::pair<float, float> reach_of(const numerics::LevelTable& table) {
   return {table.levels().front() - table.half_gap(), table.levels().back() + table.half_gap()};
 }
@@ -96,7 +96,7 @@ at::Tensor LevelRounding::round(const at::Tensor& rows, const at::Tensor& parame
   return Round::apply(rows.contiguous(), parameters, shared_from_this());
 }
 
-/// Where there are no kernels of ours.
+/// Level indices of the values, for tensors without kernels.
 at::Tensor LevelRounding::places_of(const at::Tensor& rows) const {
   const at::Tensor thresholds =
       rows_of(tables_, [](const numerics::LevelTable& table) { return table.thresholds(); });

@@ -41,14 +41,14 @@ int integer_bits(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() ? bits : 0;
 }
 
-/// max|x|, as the bits of a float32: those of numbers that are not finite are the largest.
+/// max|x| as the bits of a float32; non-finite values have the largest bits.
 std::int32_t largest_bits(std::span<const float> numbers) {
   std::int32_t most = 0;
   for (const float x : numbers) most = std::max(most, std::bit_cast<std::int32_t>(x) & 0x7fffffff);
   return most;
 }
 
-/// @param round  brings a number of at most 2^15 to one of the integers around it
+/// @param round  rounds a value of magnitude up to 2^15 to a neighbouring integer
 template <typename Round>
 void round_to_integers(const ScaledIntegers& integers, std::span<float> numbers,
                        const Round& round) {
@@ -60,18 +60,18 @@ void round_to_integers(const ScaledIntegers& integers, std::span<float> numbers,
   for (float& x : numbers) x = static_cast<float>(round(static_cast<double>(x) / step) * step);
 }
 
-/// Ties to even: about 1.5 2^52 a float64 has no room for a fraction.
+/// Ties to even: float64 values around 1.5 2^52 have no fraction bits.
 double nearest_integer(double x) { return (x + 0x1.8p52) - 0x1.8p52; }
 
-/// floor(x + u), u in the middle of one of 2^32 equal parts of [0, 1): x may miss an integer, which
-/// it is, by what dividing has cost.
+/// floor(x + u), where u is the middle of one of 2^32 equal parts of [0, 1): if the exact x is an
+/// integer, the rounding error of the division does not change the result.
 double stochastic_integer(double x, std::uint64_t random) {
   const double u = (static_cast<double>(static_cast<std::uint32_t>(random >> 32)) + 0.5) * 0x1p-32;
   constexpr std::int32_t kOffset = 1 << 16;
   return static_cast<std::int32_t>(x + u + kOffset) - kOffset;
 }
 
-/// A copy of the tensor, and its numbers in the order of memory.
+/// A copy of the tensor in main memory, and its elements in memory order.
 std::pair<at::Tensor, std::span<float>> copy_of(const at::Tensor& x) {
   HALFTONE_ASSERT(x.scalar_type() == at::kFloat);
   at::Tensor copy = x.is_cpu() ? x.detach().clone() : x.detach().cpu();

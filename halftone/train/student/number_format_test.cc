@@ -90,7 +90,7 @@ TEST(NumberFormat, OfIntegersHasEvenStepsUpToTheLargest) {
     EXPECT_EQ(stochastic.abs().max().item<float>(), most);
     for (std::int64_t i = 0; i < numbers.numel(); ++i) {
       const double number = static_cast<double>(numbers.data_ptr<float>()[i]);
-      // The results are float32 numbers again.
+      // The results are rounded to float32.
       const double slack = std::abs(number) * 0x1p-23;
       const double y = static_cast<double>(nearest.data_ptr<float>()[i]);
       ASSERT_NEAR(y, std::nearbyint(number / step) * step, slack);
@@ -101,7 +101,7 @@ TEST(NumberFormat, OfIntegersHasEvenStepsUpToTheLargest) {
   }
 }
 
-// As of Minifloat: the mean of n misses by a 20th of a step with a chance of 1e-43.
+// As for Minifloat: the mean of n is off by a 20th of a step with a probability of 1e-43.
 TEST(NumberFormat, OfIntegersIsRightOnAverage) {
   constexpr std::int64_t kDraws = 20000;
   for (const double steps : {0.02, 0.5, -0.3, 2.25, -6.9}) {

@@ -12,7 +12,7 @@ namespace {
 
 bool rounds(const NumberFormat& format) { return !std::holds_alternative<Float32>(format); }
 
-/// Whether a node multiplies an input, or looks up weights in it.
+/// Whether a node multiplies an input or looks up weights in it.
 bool is_factor(const ir::Operator& op, std::size_t input, bool is_constant) {
   if (std::holds_alternative<ir::Recurrent>(op)) return input == ir::kRecurrenceWeights;
   return ir::is_table(op) ? input == 0 && is_constant : input <= 1;
@@ -22,7 +22,7 @@ at::Tensor rounded(const NumberFormat& format, const at::Tensor& x) {
   return rounds(format) ? straight_through(x, rounded_to_nearest(format, x)) : x;
 }
 
-/// The format of a node's input; none where it is not rounded.
+/// The format of a node's input; null if it is not rounded.
 const NumberFormat* format_of(const ir::Graph& graph, const PrecisionOptions& options,
                               ir::NodeId id, std::size_t input) {
   const ir::Node& node = graph.node(id);

@@ -43,7 +43,7 @@ StudentOptions with(const PrecisionOptions& precision) {
   return options;
 }
 
-/// The gradients by all parameters if the gradient by the output is `g`.
+/// The gradients with respect to all parameters if that with respect to the output is `g`.
 std::vector<at::Tensor> slopes(const Student& student, const at::Tensor& x, const at::Tensor& g,
                                std::uint64_t seed = 0) {
   const std::vector<at::Tensor> in{x};
@@ -97,7 +97,7 @@ TEST(Precision, OfFloat32ChangesNothing) {
   }
 }
 
-// Behind an Encode and in codes of a basis nothing is left to round, except the gradients.
+// Encoded activations and weights are not rounded again, but gradients are.
 TEST(Precision, LeavesCodesAlone) {
   const ir::Graph graph = compress::perceptron(8, 12, 3, 1);
   compress::Recipe recipe;

@@ -23,33 +23,33 @@ using compress::Scheme;
 using numerics::BasisEncoding;
 using numerics::Granularity;
 
-/// @param num_numbers  that share a basis
+/// @param num_numbers  number of values that share a basis
 LevelQuantizerOptions with_step_scale(LevelQuantizerOptions options, std::size_t num_numbers,
                                       int bits) {
   options.gradient_scale = step_gradient_scale(num_numbers, bits);
   return options;
 }
 
-/// Of a sample.
+/// Number of elements per sample.
 std::size_t num_elements(const ir::Value& value) {
   return value.type.shape.with_batch(1).element_count();
 }
 
-/// The numbers as near to `wanted` as they come within the cells of their levels.
+/// Moves each value as close to `wanted` as the cell of its level allows.
 void move_within_cells(std::span<float> numbers, std::span<const float> wanted,
                        const numerics::LevelTable& table) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const std::span<const float> thresholds = table.thresholds();
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const std::size_t level = table.index(numbers[i]);
-    // A number on a threshold has the lower level.
+    // A value on a threshold has the lower level.
     const float low = level == 0 ? -kInfinity : std::nextafter(thresholds[level - 1], kInfinity);
     const float high = level == thresholds.size() ? kInfinity : thresholds[level];
     if (low <= high) numbers[i] = std::clamp(wanted[i], low, high);
   }
 }
 
-/// The float constant of a name and shape.
+/// The float constant with the name and shape of `like`.
 std::optional<ir::ValueId> float_constant(const ir::Graph& graph, const ir::Value& like) {
   for (std::size_t i = 0; i < graph.num_values(); ++i) {
     const auto id = static_cast<ir::ValueId>(i);
@@ -180,7 +180,7 @@ void Student::add_activations(const StudentOptions& options) {
   }
 }
 
-/// Whether factors of channels can be folded into the layer's weights, and terms into its bias.
+/// Whether a factor per channel can be folded into the layer's weights, and a term into its bias.
 bool Student::can_be_normalised(ir::NodeId id) const {
   constexpr std::size_t kWeights = 1;
   constexpr std::size_t kBias = 2;
@@ -219,7 +219,8 @@ bool Student::averages_activations() const {
          activations_.front().quantizer.options().rule == LevelRule::kMovingAverage;
 }
 
-/// Counts and sums of the activations that want them, then the moments of every ChannelNorm.
+/// Zeros: counts and sums of each activation if a moving average needs them, then the moments of
+/// each ChannelNorm.
 std::vector<at::Tensor> Student::no_statistics(PassKind kind) const {
   const at::TensorOptions type(at::kDouble);
   std::vector<at::Tensor> result;
@@ -249,7 +250,7 @@ Student::Pass Student::forward(std::span<const at::Tensor> inputs, PassKind kind
     const auto found = std::ranges::find(activations_, node, &Activations::node);
     if (found == activations_.end()) return x;
     if (sums_up) {
-      // The states of a recurrent layer come step by step.
+      // A recurrent layer calls this once per step; the sums accumulate.
       const LevelSums sums = found->quantizer.sums(x);
       pass.statistics[static_cast<std::size_t>(found - activations_.begin())] +=
           at::stack({sums.counts, sums.sums});
@@ -308,7 +309,7 @@ void Student::update(std::span<const at::Tensor> statistics) {
   }
 }
 
-/// Codes of weights, their bases times the factor of their channel.
+/// Encodes weights; the bases are multiplied by the factor of their channel.
 /// @param factors  float32 [channels], or undefined
 std::shared_ptr<const ir::Constant> Student::constant_of(const Weights& weights,
                                                          const at::Tensor& factors) const {
@@ -357,7 +358,7 @@ void Student::set_state(const NamedTensors& state) {
   for (Activations& each : activations_) each.quantizer.refresh();
 }
 
-/// The numbers of all parameters of the graph, every ChannelNorm folded in.
+/// The values of all parameters of the graph, with every ChannelNorm folded in.
 std::map<ir::ValueId, Student::LearnedNumbers> Student::learned_numbers() const {
   std::map<ir::ValueId, LearnedNumbers> result;
   for (const TorchParameter& each : torch_.parameters()) {

@@ -60,7 +60,7 @@ void expect_near(const std::vector<float>& a, const std::vector<float>& b) {
   for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 2e-3F) << i;
 }
 
-/// Numbers next to a threshold may take another code when they are rounded otherwise.
+/// Values next to a threshold may get another code if rounding errors differ.
 void expect_mostly_near(const std::vector<float>& a, const std::vector<float>& b) {
   ASSERT_EQ(a.size(), b.size());
   std::size_t num_near = 0;
@@ -113,7 +113,7 @@ TEST(Student, WritesWhatItHasLearned) {
   }
 }
 
-/// Two steps with a gain that changes sign, the second one of large moments.
+/// Two steps with a gain that changes sign; the second one has large moments.
 void learn(Student& student, const std::vector<at::Tensor>& in) {
   student.start(student.forward(in, PassKind::kMeasure).statistics);
   for (int step = 0; step < 2; ++step) {
@@ -138,7 +138,7 @@ TEST(Student, FoldsNormalisationIntoWeightsAndBias) {
   for (const ir::Graph& network : networks) {
     Student student(network, &graph);
     Student plain(network, &graph, {.normalises = false});
-    // The gain and the shift of the hidden layer.
+    // Additional gain and shift of the hidden layer.
     ASSERT_EQ(student.parameters().size(), plain.parameters().size() + 2);
     student.start(student.forward(in, PassKind::kMeasure).statistics);
     expect_mostly_near(by_student(student, inputs()), by_student(plain, inputs()));
@@ -199,7 +199,7 @@ TEST(Student, FreezesTheFirstLayers) {
     ASSERT_EQ(student.num_layers(), 2U);
     learn(student, in);
     student.freeze(2);
-    // Nothing learns any more: not the averages, not the levels.
+    // Everything is frozen, including averages and levels.
     const Student::Pass pass = student.forward(in, PassKind::kLearn);
     EXPECT_TRUE(at::equal(pass.outputs[0], student.forward(in, PassKind::kApply).outputs[0]));
     const std::vector<at::Tensor> before = copies(student);
@@ -230,7 +230,7 @@ TEST(Student, GivesBackTheNumbersThatItsCodesStandFor) {
   learn(student, in);
   const ir::Graph learned = student.with_learned_numbers(graph);
   const ir::Graph few = student.graph();
-  // Learned numbers are those of their codes' cells: another student starts with them as they are.
+  // Learned weights lie within the cells of their codes, so another student starts with them.
   const Student again(few, &learned);
   expect_mostly_near(by_student(again, inputs()), by_definition(few, inputs()));
   const Student floats(learned, nullptr, {.normalises = false});

@@ -15,7 +15,7 @@
 namespace halftone::train {
 namespace {
 
-/// Levenshtein's: insertions, deletions and replacements from one to the other.
+/// Levenshtein distance: insertions, deletions and replacements.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -30,7 +30,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-/// Up to three names most like one: those that hold it, then those with the fewest edits.
+/// The up to three names most similar to `name`: those that contain it, then by edit distance.
 std::string like(const std::string& name, const std::vector<std::string>& names) {
   constexpr std::size_t kMax = 3;
   std::vector<std::pair<std::size_t, std::string>> ranked;
@@ -50,7 +50,7 @@ std::string like(const std::string& name, const std::vector<std::string>& names)
   return text;
 }
 
-/// The value that a node computes, by its name or the node's.
+/// Finds the value that a node computes by its name or the node's name.
 ir::ValueId find_value(const ir::Graph& graph, const std::string& name, const std::string& whose) {
   std::optional<ir::ValueId> by_value;
   std::optional<ir::ValueId> by_node;
@@ -128,7 +128,7 @@ FeatureValues find_features(const ir::Graph& teacher, const ir::Graph& student,
 
 at::Tensor feature_loss(std::span<const at::Tensor> student, std::span<const at::Tensor> teacher,
                         std::span<const FeatureMatch> matches) {
-  at::Tensor loss = at::zeros({}, at::TensorOptions(at::kFloat));  // goes with any device
+  at::Tensor loss = at::zeros({}, at::TensorOptions(at::kFloat));  // 0-dim: works on any device
   for (std::size_t i = 0; i < matches.size(); ++i) {
     const auto numbers =
         static_cast<double>(teacher[i].numel()) / static_cast<double>(teacher[i].size(0));

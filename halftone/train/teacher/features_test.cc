@@ -120,7 +120,7 @@ TEST(Features, OfACopyDifferByNothing) {
   const data::Dataset data = images();
   TrainOptions options = with_features();
   options.epochs = 1;
-  options.batch = 64;  // in one step, before anything moves
+  options.batch = 64;  // in one step, before any update
   const TrainResult result = train(teacher, nullptr, {teacher}, data, {}, options);
   EXPECT_NEAR(result.epochs[0].loss, 0, 1e-6);
   EXPECT_EQ(result.graph.outputs().size(), 1U);

@@ -30,7 +30,7 @@ std::uint64_t hash_of(std::span<const std::byte> bytes) {
   return hash.value();
 }
 
-/// What a file says it is about.
+/// Reads the key from a file's header.
 ScoreCacheKey read_key(ByteReader& reader) {
   ScoreCacheKey key;
   key.data = reader.little_endian<std::uint64_t>();
@@ -52,7 +52,7 @@ void refuse_cache(const std::filesystem::path& path, const std::string& what) {
 }
 
 std::uint64_t fingerprint(const data::Dataset& data) {
-  constexpr std::size_t kSamples = 256;  // of a piece of work
+  constexpr std::size_t kSamples = 256;  // per work item
   std::vector<std::uint64_t> hashes(data.size());
   parallel_for((data.size() + kSamples - 1) / kSamples, [&](std::size_t piece) {
     std::vector<float> numbers;

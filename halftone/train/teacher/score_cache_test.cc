@@ -13,7 +13,7 @@
 namespace halftone::train {
 namespace {
 
-constexpr std::size_t kCachedSamples = 300;  // fill no number of parts
+constexpr std::size_t kCachedSamples = 300;  // not a multiple of the part size
 
 class Cache : public WithFolder {
  protected:
@@ -33,14 +33,14 @@ class Cache : public WithFolder {
     if (!cache.empty()) options.teacher_cache = path(cache);
     return options;
   }
-  /// Leaves a file behind, too.
+  /// Also writes the cache file.
   TrainResult trained(const TrainOptions& options) const {
     return train(student_, &teachers_[0], teachers_, data_, {}, options);
   }
   void expect_refusal(ErrorKind kind, const std::string& text, const TrainOptions& options) const {
     expect_error(kind, text, [&] { trained(options); });
   }
-  /// Of a file that is not what it was.
+  /// Expects an error for a modified file.
   void expect_refusal_of(const std::string& name, std::span<const std::byte> bytes,
                          const std::string& text) const {
     write_file(path(name), bytes);
@@ -89,7 +89,7 @@ TEST_F(Cache, IsTheSameFileOnAnyDevicesAndRanks) {
   options.devices = spmd::Devices::emulate(3);
   trained(options);
   EXPECT_EQ(read_file(path("three")), bytes);
-  // Each rank has a file of its own; one is there already.
+  // Each rank has its own file; one exists already.
   write_file(path("rank0"), bytes);
   for (const TrainResult& found : spmd::LocalRanks(2).run([&](const auto& ranks) {
          TrainOptions mine = this->options("rank" + std::to_string(ranks->rank()));

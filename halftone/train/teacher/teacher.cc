@@ -26,7 +26,7 @@ void check_inputs(const ir::Graph& graph) {
   }
 }
 
-/// The graph with its scores and the features as outputs.
+/// The graph with the scores and the features as outputs.
 ir::Graph answering(const ir::Graph& graph, std::span<const ir::ValueId> features) {
   ir::Graph result = with_scores(graph);
   std::vector<ir::ValueId> outputs{result.outputs().back()};
@@ -36,7 +36,7 @@ ir::Graph answering(const ir::Graph& graph, std::span<const ir::ValueId> feature
   return result;
 }
 
-/// The first samples of a run's output.
+/// The first samples in the output of a run.
 at::Tensor first_samples(const ir::Tensor& output, std::size_t samples) {
   std::vector<std::int64_t> sizes(output.shape().dims().begin(), output.shape().dims().end());
   sizes[0] = static_cast<std::int64_t>(samples);

@@ -21,7 +21,7 @@ namespace {
 constexpr const char* kRunAxis = "run";
 constexpr std::size_t kMaxRemembered = std::size_t{1} << 26;  // scores: 256 MiB
 
-/// Whether it is so on every rank; all of them ask.
+/// Whether `here` is true on every rank; all ranks call it.
 bool on_all_ranks(bool here, const spmd::Devices& devices) {
   const auto lane = [here] { return spmd::Array::scalar<std::int64_t>(here ? 1 : 0); };
   const spmd::Array said = spmd::gather(
@@ -92,7 +92,7 @@ void Teachers::use_cache(const std::filesystem::path& path, const spmd::Devices&
 void Teachers::write_cache(const std::filesystem::path& path, const ScoreCacheKey& key,
                            const spmd::Devices& devices, bool is_mine,
                            const ProgressSink& progress) {
-  constexpr std::size_t kRuns = 64;  // whose scores are in memory at once
+  constexpr std::size_t kRuns = 64;  // number with scores in memory at once
   std::optional<ScoreCacheWriter> writer;
   if (is_mine) writer.emplace(path, key);
   const std::size_t row = key.teachers * key.classes;
@@ -122,8 +122,8 @@ void Teachers::write_cache(const std::filesystem::path& path, const ScoreCacheKe
   if (writer) writer->finish();
 }
 
-/// What the file holds beside numbers of the right count shows where the teachers are at hand: they
-/// are asked again, about one run.
+/// A file with the right sizes may hold other scores. Therefore the teachers answer one run again,
+/// which is compared with the file.
 void Teachers::check_cache(const std::filesystem::path& path) {
   const ThreadLimit limit(1);
   const auto samples = samples_from(0, std::min(run_, data_.size()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What training makes of teachers: their mean, in whatever shape they see the samples.
+// Training with several teachers: their mean, and teachers with other input shapes.
 #include "halftone/train/teacher/teachers.h"
 
 #include <algorithm>
@@ -101,7 +101,7 @@ TEST(Teachers, SoftenedAnswersAreAveraged) {
   EXPECT_EQ(found.agreement, agreed / kTaughtSamples);
 }
 
-/// A network that takes images and lays them out as rows, columns, channels before its layer.
+/// A network that takes images and converts them to rows, columns, channels before its layer.
 ir::Graph layer_on(const ir::Shape& input, const std::vector<std::size_t>& channels_last = {}) {
   Random random(5);
   ir::Graph graph;
@@ -128,7 +128,7 @@ TEST(Teachers, SeeTheSameMovedImagesInShapesOfTheirOwn) {
   const ir::Graph last = layer_on({kBatch, 5, 6, 3});
   TrainOptions options = one_epoch();
   options.augment = {.flip = true, .padding = 1};
-  options.epochs = 2;  // each moves them otherwise
+  options.epochs = 2;  // each with another augmentation
   options.optimizer.rate = 1e-12;
   for (const Case& c : {Case{{5, 6}, grey, flat}, Case{{5, 6}, flat, grey}, Case{{30}, grey, flat},
                         Case{{5, 6}, grey, layer_on({kBatch, 5, 6})}, Case{{3, 5, 6}, first, last},
