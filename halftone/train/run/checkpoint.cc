@@ -105,7 +105,7 @@ void append(std::vector<std::byte>& bytes, std::uint64_t number) {
   }
 }
 
-/// The archive after the header. @throws Error if its hash differs
+/// The archive after the header. @throws Error kFormat if its size or hash differs
 std::span<const std::byte> checked_archive(std::span<const std::byte> bytes) {
   ByteReader reader(bytes);
   const auto magic = std::as_bytes(std::span(kCheckpointMagic));
