@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values at a border of a network, kept for all samples, so that later values need not be computed
-// from the network's inputs.
+// Values at a border of a network, stored for all samples. Later values are computed from them
+// instead of from the network's inputs.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@
 
 namespace halftone::compress {
 
-/// Which values later nodes still read, by position in the order of execution.
+/// Finds the values that later nodes still read, by position in the order of execution.
 class LiveValues {
  public:
-  /// @param graph  may grow afterwards; nodes that are added then are unknown here
+  /// @param graph  may grow afterwards; nodes that are added later are unknown here
   explicit LiveValues(const ir::Graph& graph);
 
-  /// Inputs of the graph and outputs of earlier nodes that this or a later node reads. Everything
-  /// from the node on can be computed from them.
+  /// Inputs of the graph and outputs of earlier nodes that this or a later node reads. This
+  /// node and all later ones can be computed from them.
   [[nodiscard]] std::vector<ir::ValueId> before(ir::NodeId node) const;
-  /// The same with this node among the earlier ones.
+  /// The same, but this node counts as an earlier one.
   [[nodiscard]] std::vector<ir::ValueId> after(ir::NodeId node) const;
 
  private:
@@ -37,7 +37,7 @@ class LiveValues {
   std::map<ir::ValueId, Life> lives_;  ///< of values that are not constant
 };
 
-/// The values of a border, one tensor for each batch of samples that this process has.
+/// The values of a border: one tensor for each value and each batch of this process.
 class Border {
  public:
   Border() = default;
@@ -60,10 +60,10 @@ class Border {
 /// A part of a graph whose inputs are values of a border.
 struct BorderGraph {
   ir::Graph graph;
-  std::vector<ir::ValueId> inputs;  ///< by input of `graph`, the value of the whole graph
+  std::vector<ir::ValueId> inputs;  ///< values of the whole graph, one per input of `graph`
 };
 
-/// The part of a graph that computes `outputs` from a border; nothing if the border does not
+/// The part of a graph that computes `outputs` from a border; nullopt if the border does not
 /// suffice.
 std::optional<BorderGraph> graph_behind(const Border& border, const ir::Graph& graph,
                                         std::span<const ir::ValueId> outputs);

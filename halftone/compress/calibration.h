@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers the fits' questions about values of a network on the calibration data.
+// Statistics of a network's values on the calibration data, as the fits need them.
 #pragma once
 
 #include <cstdint>
@@ -27,45 +27,46 @@ struct ValuePair {
   ir::ValueId actual;
 };
 
-/// Asks questions about values of a graph. The answers come from streaming the calibration data
-/// through the part of the graph that computes these values, on devices. That part begins at the
-/// border that keep_border() was given last, where it can. Memory: the border; per device, one
-/// batch and log2(batches) + 1 times the answer.
+/// Computes statistics of values of a graph. It streams the calibration data through the part of
+/// the graph that computes these values, on devices. If possible, that part begins at the border
+/// of the last keep_border(). Memory: the border; per device, one batch and log2(batches) + 1
+/// copies of the result.
 class Calibration {
  public:
   /// `data` must outlive this.
-  /// @param devices     as in runtime::StreamOptions; no answer depends on how many there are
-  /// @param max_bytes   memory for borders in this process; no answer depends on it. Batches that
-  ///                    do not fit start from the network's inputs. None: a quarter of the memory
-  ///                    that is available now, or 1 GiB if that is unknown.
+  /// @param devices     as in runtime::StreamOptions; no result depends on their number
+  /// @param max_bytes   memory for borders in this process; no result depends on it. Batches that
+  ///                    do not fit start from the network's inputs. nullopt: a quarter of the
+  ///                    memory that is available now, or 1 GiB if that is unknown.
   explicit Calibration(const data::Dataset& data, spmd::Devices devices = {},
                        std::optional<std::uint64_t> max_bytes = std::nullopt);
 
-  /// Computes values for all samples, from the border before, and keeps them instead of it. Two
-  /// borders exist at a time, so each gets half of the memory. Keeps the old border if a value has
-  /// no batch as its first extent.
-  /// @param values  which later questions depend on, and which do not change until forget_border()
+  /// Computes values for all samples from the old border and replaces that border by them. Both
+  /// borders are in memory meanwhile, so each gets half of it. Keeps the old border if the first
+  /// extent of a value is not the batch.
+  /// @param values  the values that later statistics depend on; must not change until
+  ///                forget_border()
   void keep_border(const ir::Graph& graph, std::vector<ir::ValueId> values);
   void forget_border() { border_ = {}; }
 
-  /// Pairs of single values.
-  /// @param most  pairs to keep at most
+  /// A sample of pairs of elements.
+  /// @param most  maximum number of pairs
   [[nodiscard]] ValueSample sample(const ir::Graph& graph, ValuePair pair, std::size_t most,
                                    std::uint64_t seed, const ProgressSink& progress) const;
-  /// Second moments of the rows that a layer multiplies, one for each group of its outputs; the
-  /// twin's values are first brought to the nearest level of `encoding`, if there is one.
+  /// Second moments of the rows that a layer multiplies, one for each group of its outputs. If
+  /// `encoding` is not null, the twin's values are first rounded to its nearest level.
   [[nodiscard]] std::vector<LayerStatistics> statistics(const ir::Graph& graph, ValuePair pair,
                                                         const ir::Unfolding& unfolding,
                                                         const numerics::BasisEncoding* encoding,
                                                         const ProgressSink& progress) const;
-  /// How far the twins are from the originals.
+  /// Distortion of the twins relative to the originals.
   [[nodiscard]] std::vector<numerics::Distortion> distortions(const ir::Graph& graph,
                                                               std::span<const ValuePair> pairs,
                                                               const ProgressSink& progress) const;
 
-  /// How often each row of a table is looked up.
-  /// @param indices  value of int32 or int64, of the float network; negative ones count from the
-  /// end
+  /// Counts how often each row of a table is looked up.
+  /// @param indices  int32 or int64 value of the float network; negative indices count from the
+  ///                 end
   /// @return         [rows]
   [[nodiscard]] std::vector<std::size_t> uses(const ir::Graph& graph, ir::ValueId indices,
                                               std::size_t rows, const ProgressSink& progress) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How good a network is on labelled data, and how close to another one.
+// Accuracy of a network on labelled data, and its agreement with a reference network.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace halftone::compress {
 struct EvaluateOptions {
   std::size_t batch = 64;
   ProgressSink progress;  ///< may be empty
-  // What messages call the two.
+  // Names of the two networks in messages.
   std::string network = "network";
   std::string reference = "reference";
   bool int8_activations = true;  ///< as in runtime::PlanOptions
@@ -25,11 +25,11 @@ struct EvaluateOptions {
   runtime::FloatOrder float_order = runtime::FloatOrder::kFastest;
 };
 
-/// What a network and its reference gave on the same samples.
+/// Results of a network and its reference on the same samples.
 struct Comparison {
-  std::optional<double> value;  ///< the reference's own accuracy, where there are labels
-  double agreement = 0;         ///< fraction of samples with the same answer
-  double sqnr_db = 0;           ///< of the first output, the reference's being the signal
+  std::optional<double> value;  ///< accuracy of the reference, if there are labels
+  double agreement = 0;         ///< fraction of samples with the same predicted class
+  double sqnr_db = 0;           ///< of the first output; the reference output is the signal
 };
 
 struct Evaluation {
@@ -39,13 +39,13 @@ struct Evaluation {
   std::optional<Comparison> reference;
 };
 
-/// Runs a classifier over a data set and counts right answers. The answer is the index of the
-/// largest number of the first output (the first of equal ones); with a single number, whether it
-/// exceeds 1/2.
+/// Runs a classifier over a data set and counts correctly classified samples. The predicted class
+/// is the index of the largest element of the first output (the first one if several are equal).
+/// If the output has a single element, the class is 1 if that exceeds 1/2, else 0.
 /// The result does not depend on the number of devices, and is the same on all ranks.
-/// @param reference  a network to compare with, or null; it may want its inputs in another shape
-/// @throws Error kShape if data, network and reference do not fit; kFormat if a label is no class
-///         of the network; kUsage if there are neither labels nor a reference
+/// @param reference  a network to compare with, or null; its inputs may have other shapes
+/// @throws Error kShape if data, network and reference do not fit; kFormat if a label is not a
+///         class of the network; kUsage if there are neither labels nor a reference
 Evaluation evaluate(const ir::Graph& graph, const data::Dataset& data,
                     const ir::Graph* reference = nullptr, const EvaluateOptions& options = {});
 

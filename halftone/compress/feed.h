@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the samples of a data set to the inputs of a graph.
+// Feeds the samples of a data set to the inputs of a graph.
 #pragma once
 
 #include "halftone/data/dataset.h"
@@ -9,8 +9,8 @@
 namespace halftone::compress {
 
 /// Pairs the inputs of a data set with those of a graph, in order, and adapts each sample to the
-/// shape the graph wants (flattened, CHW or HWC). `data` must outlive the result.
-/// @throws Error kShape that names data set, input and both shapes, if they do not fit or differ in
+/// shape that the graph expects (flattened, CHW or HWC). `data` must outlive the result.
+/// @throws Error kShape with data set, input and both shapes, if they do not fit or differ in
 ///         number
 runtime::FillInput make_feed(const data::Dataset& data, const ir::Graph& graph);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What quantize() learns of each layer.
+// The fits that quantize() makes for each layer.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@
 
 namespace halftone::compress {
 
-/// Fits bases and codes to calibration data and puts them into the graph where a float network and
-/// its quantized twin stand side by side.
+/// Fits bases and codes to calibration data and adds them to the graph, which holds both the float
+/// network and its quantized twin.
 class LayerFitter {
  public:
-  /// All but `layers` and `seed` must outlive this.
-  /// @param layers  the quantizable ones of the float network
+  /// All arguments except `layers` and `seed` must outlive this.
+  /// @param layers  the quantizable layers of the float network
   LayerFitter(ir::Graph& graph, std::vector<ir::NodeId> layers, const Calibration& calibration,
               const Recipe& recipe, std::uint64_t seed, Stages& stages)
       : graph_(graph),
@@ -30,11 +30,11 @@ class LayerFitter {
         seed_(seed),
         stages_(stages) {}
 
-  /// A basis for the values of an activation.
-  /// @throws Error kUnsupported if they are all one number
+  /// Fits a basis to the values of an activation.
+  /// @throws Error kUnsupported if all values are equal
   numerics::BasisEncoding fit_activation(ValuePair pair, const ActivationFormat& format,
                                          const ir::Node& layer, const ProgressSink& progress);
-  /// The twin of an activation, encoded; layers that share it share the codes.
+  /// The encoded twin of an activation; layers that share the activation share the codes.
   ir::ValueId encoded(ir::ValueId original, ir::ValueId actual, const ActivationFormat& format,
                       const ir::Node& layer);
 
@@ -42,17 +42,17 @@ class LayerFitter {
   void quantize_weights(ir::NodeId id, std::vector<ir::ValueId>& inputs,
                         const WeightFormat& format);
   /// Replaces the weights among the inputs of a recurrent layer's twin.
-  /// @param states    what they multiply
+  /// @param states    the states that the weights multiply
   /// @param encoding  of the states; null: float
   void quantize_recurrence(const ir::Node& node, std::vector<ir::ValueId>& inputs,
                            const WeightFormat& format, ValuePair states,
                            const numerics::BasisEncoding* encoding);
-  /// The codes of a table, for all layers that read it in this number system. Where one of them
-  /// multiplies with it, as the last layer of a language model with tied embeddings does, the error
-  /// of its outputs on float inputs and that of the rows themselves weigh the same: H becomes
+  /// The codes of a table, for all layers that read it in this number system. If one of these
+  /// layers multiplies with the table, as the last layer of a language model with tied embeddings
+  /// does, its output error on float inputs and the error of the rows have equal weight: H becomes
   /// H + mean(diag H) I.
   ir::ValueId table_codes(const ir::Node& node, const WeightFormat& format);
-  /// Whether the weights that a layer multiplies with are also a table that is looked up.
+  /// Whether the weights that a layer multiplies with are also a lookup table.
   [[nodiscard]] bool is_looked_up(const ir::Node& node, const WeightFormat& format) const;
 
  private:

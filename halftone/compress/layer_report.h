@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What quantizing made of a layer, in numbers.
+// Size and error of a quantized layer.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +10,21 @@
 
 namespace halftone::compress {
 
-/// What became of one layer.
+/// Result of quantizing one layer.
 struct LayerReport {
   std::string name;
   std::string_view op;
   int weight_bits = 32;
-  int activation_bits = 32;       ///< of a table, whose input is indices: always 32
-  std::size_t float_bytes = 0;    ///< of the float weights
-  std::size_t encoded_bytes = 0;  ///< of codes and bases, or of the float weights if they stay
-  double weight_sqnr_db = 0;      ///< of the weights; +infinity if they stay
+  int activation_bits = 32;     ///< always 32 for a table, whose input is indices
+  std::size_t float_bytes = 0;  ///< of the float weights
+  std::size_t encoded_bytes =
+      0;                      ///< of codes and bases, or of the float weights if they stay float
+  double weight_sqnr_db = 0;  ///< of the weights; +infinity if they stay float
   double sqnr_db = 0;  ///< of the layer's output, on the calibration data, in the quantized network
 };
 
-/// The report of a layer and its quantized twin, which may be the layer itself; without `sqnr_db`,
-/// which only data can tell. @pre the weights are constants
+/// The report of a layer and its quantized twin, which may be the layer itself. Leaves `sqnr_db`
+/// unset, which needs data. @pre the weights are constants
 LayerReport report_layer(const ir::Graph& graph, ir::NodeId layer, ir::NodeId twin);
 
 }  // namespace halftone::compress

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which nodes of a network are layers with weights.
+// Finds the nodes of a network that are layers with weights.
 #pragma once
 
 #include <vector>

@@ -15,7 +15,7 @@
 
 namespace halftone::compress {
 
-/// What may be said about a layer; what is not said comes from settings with less priority.
+/// Settings of a layer; unset ones come from settings of lower priority.
 struct LayerSettings {
   std::optional<int> weight_bits;      ///< 1 to 8, or 0: float32
   std::optional<int> activation_bits;  ///< of the layer's input: 1 to 8, or 0: float32
@@ -24,9 +24,9 @@ struct LayerSettings {
   std::optional<std::size_t> group_size;
   std::optional<bool> weight_offset;
   std::optional<bool> activation_offset;
-  std::optional<bool> skip;  ///< the layer stays as it is
+  std::optional<bool> skip;  ///< the layer stays float
 
-  /// These settings where they say something, else the others.
+  /// These settings where they are set, else the others.
   [[nodiscard]] LayerSettings over(const LayerSettings& others) const;
 };
 
@@ -39,33 +39,33 @@ struct ActivationFormat {
   bool operator==(const ActivationFormat&) const = default;
 };
 
-/// What a layer gets: nothing where its numbers stay float32.
+/// The number systems of a layer; nullopt where its values stay float32.
 struct LayerRecipe {
   std::optional<WeightFormat> weights;
   std::optional<ActivationFormat> activations;
 };
 
-/// In which order weights and activations are fitted.
+/// The order in which weights and activations are fitted.
 enum class Schedule {
-  kLayerwise,  ///< layer by layer, each on what the quantized layers before it really give
+  kLayerwise,  ///< layer by layer, each on the outputs of the quantized layers before it
   kPhases,     ///< all weights on float activations, then all activations: the reference experiment
 };
 
 struct FitOptions {
   WeightFitOptions weights;
   Schedule schedule = Schedule::kLayerwise;
-  /// Fit activation bases on the quantized network's values with the float ones as targets; else
-  /// on the float network's alone. (Step 4; in phases the values of the network with quantized
-  /// weights are always used, as their own target.)
+  /// Fit activation bases on the quantized network's values with the float values as targets; else
+  /// on the float values only. (Step 4. kPhases always uses the values of the network with
+  /// quantized weights, as their own targets.)
   bool refit_activations = true;
   std::size_t activation_samples = std::size_t{1} << 18;  ///< values kept per activation
-  /// Whether the coefficients of two bits that convolutions read are in a small ratio.
+  /// Whether the coefficients of 2-bit activations that convolutions read have a small ratio.
   bool small_ratios = true;
-  /// Step 5: what hangs together is refined together. (Not in phases.)
+  /// Step 5: the layers of a block are refined together. (Not with kPhases.)
   ReconstructOptions reconstruct;
 };
 
-/// Settings for the layers whose name matches a pattern of the shell: * ? [...].
+/// Settings for the layers whose name matches a shell pattern: * ? [...].
 struct LayerOverride {
   std::string pattern;
   LayerSettings settings;
@@ -77,7 +77,7 @@ struct Recipe {
   std::vector<LayerOverride> overrides;  ///< a later one wins
   FitOptions fit;
 
-  /// The recipe of one layer. Without any word: 3 bits for weights and activations, a basis per
+  /// The recipe of one layer. Without any setting: 3 bits for weights and activations, a basis per
   /// channel, with offsets.
   /// @throws Error kUsage if bits or the group size are out of range
   [[nodiscard]] LayerRecipe for_layer(std::string_view name) const;
@@ -86,9 +86,9 @@ struct Recipe {
 };
 
 /// Reads a recipe in TOML; docs/recipes.md has every key.
-/// @param name  what messages call it
-/// @throws Error kUsage with line and key on a syntax error, an unknown key, a value of another
-///         type or out of range
+/// @param name  the recipe's name in messages
+/// @throws Error kUsage with line and key on a syntax error, an unknown key, a value of the
+///         wrong type or out of range
 Recipe parse_recipe(std::string_view toml, const std::string& name);
 
 }  // namespace halftone::compress

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Progress of a job of several parts.
+// Progress of a job in several stages.
 #pragma once
 
 #include <algorithm>
@@ -10,13 +10,13 @@
 
 namespace halftone::compress {
 
-/// The job as stages of equal length, so that each reports its share of the whole.
+/// Divides a job into stages of equal length, each of which reports its share of the whole.
 class Stages {
  public:
   /// `sink` must outlive this.
   Stages(const ProgressSink& sink, std::size_t count) : sink_(sink), count_(count) {}
 
-  /// A sink for the next stage, which maps its own [0, 1] into the stage's share.
+  /// A sink for the next stage, which maps [0, 1] to the stage's share of the job.
   ProgressSink next(std::string activity) {
     const std::size_t stage = std::min(done_++, count_ - 1);
     if (!sink_) return {};

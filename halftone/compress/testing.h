@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small networks and data sets for the tests of this folder.
+// Small networks and data sets for the tests of this module.
 #pragma once
 
 #include <string>
@@ -36,7 +36,7 @@ inline ir::Graph perceptron(ir::Dim n, ir::Dim hidden, ir::Dim outputs, std::uin
   return graph;
 }
 
-/// Normal numbers; element i of a sample is zero where i % 5 == 4.
+/// Normally distributed values; element i of a sample is zero where i % 5 == 4.
 inline data::Dataset random_dataset(std::size_t samples, std::size_t n, std::uint64_t seed,
                                     std::vector<std::int64_t> labels = {}) {
   Random random(seed);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dense algebra of the fits. Eigen holds the numbers and computes element by element; every sum is
-// made here or in kernels/dense, in a fixed order, so that fits give the same bits everywhere.
+// Dense linear algebra of the fits. Eigen provides storage and element-wise operations. All sums
+// are computed here or in kernels/dense, in a fixed order, so that fits give the same bits
+// everywhere.
 #pragma once
 
 #include <Eigen/Core>
@@ -15,7 +16,7 @@ using Vector = Eigen::VectorXd;
 
 Matrix to_matrix(MatrixView<const float> view);
 
-/// A matrix as kernels see it.
+/// A matrix as a view for kernels.
 MatrixView<const double> view_of(const Matrix& matrix);
 MatrixView<double> view_of(Matrix& matrix);
 /// Columns [first, first + count) of a matrix.
@@ -36,7 +37,7 @@ double sum_of(const Eigen::Ref<const Vector, 0, Eigen::InnerStride<>>& x);
 Matrix inverse_factor(const Matrix& hessian);
 
 /// The parameters p that minimise p' G p - 2 p' r, with a ridge of `relative_ridge` times the mean
-/// diagonal of G, so that codes that do not determine a parameter leave it finite.
+/// diagonal of G, which keeps parameters finite that the codes do not determine.
 /// @param gram  [P, P] symmetric, positive semidefinite
 /// @param rhs   [P]
 Vector solve_ridge(Matrix gram, const Vector& rhs, double relative_ridge = 1e-9);

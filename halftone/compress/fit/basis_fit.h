@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Step 1 of fitting: a basis for a set of numbers, by alternating codes and parameters.
+// Step 1 of fitting: a basis for a set of values, by alternating codes and parameters.
 #pragma once
 
 #include <span>
@@ -8,29 +8,29 @@
 
 namespace halftone::compress {
 
-/// How the parameters follow from the codes.
+/// How the parameters are computed from the codes.
 enum class BasisSolver {
   kLeastSquares,  ///< the closed form of QEM
-  kGradient,      ///< one gradient step with L2 penalty, as the reference experiment does
+  kGradient,      ///< one gradient step with L2 penalty, as in the reference experiment
 };
 
 struct BasisFitOptions {
   BasisSolver solver = BasisSolver::kLeastSquares;
-  int iterations = 50;          ///< at most; a fixed point ends it sooner
+  int iterations = 50;          ///< maximum; stops earlier at a fixed point
   double learning_rate = 0.05;  ///< for kGradient, of the mean squared error
   double l2_penalty = 1e-4;     ///< for kGradient: lambda |p|^2 is added to the mean squared error
 };
 
 struct BasisFit {
   numerics::Basis basis;
-  double error = 0;  ///< sum of w (t - level(x))^2 with the basis as rounded
+  double error = 0;  ///< sum of w (t - level(x))^2 with the rounded basis
 };
 
 /// Fits a basis so that the level each x encodes to is near its target t:
 ///
-///     minimise sum_i w_i (t_i - level(x_i))^2,   level(x) by nearest level to x.
+///     minimise sum_i w_i (t_i - level(x_i))^2,   level(x) the level nearest to x.
 ///
-/// With t = x that is optimal scalar quantization in the number system. Alternates codes for fixed
+/// With t = x this is optimal scalar quantization in the number system. Alternates codes for fixed
 /// parameters (sorted thresholds) and parameters for fixed codes (least squares). Starts from
 /// evenly spaced levels over the range and parts of it, from greedy residuals, and from quantiles;
 /// the best result is kept. O(n log n) once, then O(2^K (P^2 + log n)) per iteration.
@@ -38,15 +38,15 @@ struct BasisFit {
 /// @param targets  [n] or empty for t = x
 /// @param weights  [n] >= 0, or empty for 1
 /// Source: Zhang et al., LQ-Nets, ECCV 2018 (arXiv:1807.10029), Algorithm 1 (QEM).
-/// Differs: an offset, weights, targets, several starts, and other schemes by the same algebra.
+/// Differs: an offset, weights, targets, several starts, and other schemes with the same algebra.
 BasisFit fit_basis(const ParameterSpace& space, std::span<const float> x,
                    std::span<const float> targets, std::span<const float> weights,
                    const BasisFitOptions& options = {});
 
-/// The same for a basis of two bits whose coefficients are in a ratio p : q that split_digits()
-/// joins, p + q <= numerics::kMaxReach: of those next to the ratio of the free fit the one that
-/// ends better. Convolutions then count both planes at once.
-/// @param free  what fit_basis() finds for two bits, from the same numbers
+/// The same for a 2-bit basis whose coefficients have a ratio p : q that split_digits() joins,
+/// p + q <= numerics::kMaxReach. Tries the ratios next to that of the free fit and keeps the better
+/// result. Convolutions then count both planes at once.
+/// @param free  the result of fit_basis() for two bits and the same values
 BasisFit fit_small_ratio(const BasisFit& free, bool offset, std::span<const float> x,
                          std::span<const float> targets, const BasisFitOptions& options = {});
 

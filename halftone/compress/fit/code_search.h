@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Codes and bases of a weight matrix while they are being searched for.
+// Codes and bases of a weight matrix during the search.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ struct BasisBlock {
   std::size_t num_cols;
 };
 
-/// A matrix [rows, cols] of codes with the bases they are in. Functions on different rows may run
-/// at the same time, set_basis() on different bases too.
+/// A matrix [rows, cols] of codes with their bases. Functions on different rows may run
+/// concurrently, and so may set_basis() on different bases.
 class CodeSearch {
  public:
   CodeSearch(const WeightFormat& format, std::size_t rows, std::size_t cols);
@@ -25,17 +25,18 @@ class CodeSearch {
   [[nodiscard]] const ParameterSpace& space() const { return space_; }
   [[nodiscard]] const numerics::BasisEncoding& encoding() const { return encoding_; }
   [[nodiscard]] std::vector<BasisBlock> blocks_of_row(std::size_t row) const;
-  /// The levels the codes stand for, [rows, cols].
+  /// The levels that the codes represent, [rows, cols].
   [[nodiscard]] const Matrix& values() const { return values_; }
   [[nodiscard]] RowFit result() const;
 
-  /// Replaces a basis; the codes of its block keep their bits and must be set anew or refined.
+  /// Replaces a basis. The codes of its blocks keep their bits; encode or refine them afterwards.
   void set_basis(std::size_t basis, const numerics::Basis& numbers);
-  /// Gives an element the code of the nearest level and returns the level.
+  /// Sets the code of an element to that of the level nearest to x and returns the level.
   double encode(std::size_t row, std::size_t col, double x);
 
-  /// Lowers sum over rows of v' H v - 2 v' g (v the row's levels, g its row of `goal`): bases by
-  /// closed form for fixed codes, then codes one by one for fixed bases, until no code changes.
+  /// Lowers sum over rows of v' H v - 2 v' g (v the row's levels, g its row of `goal`).
+  /// Alternates bases in closed form for fixed codes with codes one by one for fixed bases, until
+  /// no code changes.
   /// @param hessian  [cols, cols] symmetric, positive definite
   /// @param goal     [rows, cols]
   void refine(const Matrix& hessian, const Matrix& goal, int sweeps);
@@ -52,7 +53,7 @@ class CodeSearch {
   void solve_row(std::size_t row, const Equations& equations);
   void solve_shared_basis(const Matrix& hessian, const Matrix& goal);
   void revalue_row(std::size_t row);
-  /// One pass of coordinate descent; whether a code changed.
+  /// One pass of coordinate descent. Returns whether a code changed.
   bool descend_row(std::size_t row, const Matrix& hessian, const Matrix& goal);
   void refine_together(const Matrix& hessian, const Matrix& goal, int sweeps);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What calibration remembers of a layer's inputs: second moments, of fixed size.
+// Second moments of a layer's inputs over the calibration data, of fixed size.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,9 @@
 
 namespace halftone::compress {
 
-/// Moments of the inputs x a layer sees in the float network and of the inputs q it actually gets,
-/// from the already quantized layers before it. Sums in float64 in the order of add(), so the same
-/// batches in the same order give the same bits. Memory 16 n^2 bytes.
+/// Moments of a layer's inputs x in the float network and of its actual inputs q, which come from
+/// the quantized layers before it. Sums are float64 in the order of add(), so the same batches in
+/// the same order give the same bits. Memory: 16 n^2 bytes.
 class LayerStatistics {
  public:
   explicit LayerStatistics(std::size_t num_inputs);
@@ -24,11 +24,11 @@ class LayerStatistics {
   /// @pre the extents agree
   void add(MatrixView<const float> actual, MatrixView<const float> original);
 
-  /// Adds what another has counted. @pre the same number of inputs
+  /// Adds the sums of another object. @pre the same number of inputs
   void add(const LayerStatistics& other);
 
-  /// All of it as arrays, so that statistics of batches can be added up: int64 [], float64 [n],
-  /// [n], [n, n], [n, n].
+  /// All sums as arrays, so that statistics of batches can be added: int64 [], float64 [n], [n],
+  /// [n, n], [n, n].
   struct Sums {
     spmd::Array count;
     spmd::Array actual;
@@ -42,7 +42,7 @@ class LayerStatistics {
     }
   };
   explicit LayerStatistics(const Sums& sums);
-  /// Hands the sums over; nothing is left here.
+  /// Moves the sums out; this object is empty afterwards.
   [[nodiscard]] Sums take_sums();
 
   [[nodiscard]] Eigen::Index num_inputs() const { return actual_sum_.size(); }
@@ -61,7 +61,7 @@ class LayerStatistics {
   std::size_t count_ = 0;
   Vector actual_sum_;
   Vector original_sum_;
-  Matrix actual_products_;  ///< the diagonal and what is right of it
+  Matrix actual_products_;  ///< upper triangle with the diagonal
   Matrix cross_products_;
 };
 

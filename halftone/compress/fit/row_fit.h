@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all fits of matrices share: the number system, and rows that devices divide among them.
+// Shared by all fits of matrices: the number system, and the division of rows among devices.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace halftone::compress {
 
-/// The number system the weights get.
+/// The number system of a layer's weights.
 struct WeightFormat {
   Scheme scheme = Scheme::kBasis;
   int bits = 2;
@@ -23,13 +23,13 @@ struct WeightFormat {
   bool operator==(const WeightFormat&) const = default;
 };
 
-/// The parameters that are free in it.
+/// The free parameters of a format.
 ParameterSpace parameters_of(const WeightFormat& format);
-/// The number system for a matrix [rows, cols], its bases all zero.
+/// The encoding of a matrix [rows, cols] in this format, with all bases zero.
 numerics::BasisEncoding empty_encoding(const WeightFormat& format, std::size_t rows,
                                        std::size_t cols);
 
-/// Codes of a matrix and the bases they are in.
+/// Codes of a matrix with their bases.
 struct RowFit {
   numerics::BasisEncoding encoding;
   numerics::BitPlanes codes;
@@ -41,14 +41,13 @@ struct RowRange {
   std::size_t count = 0;
 };
 
-/// Rows in ranges of `most` at most, none of which crosses a multiple of `share`. Where all rows
-/// share a basis there is one range.
+/// Divides rows into ranges of at most `most` rows, none of which crosses a multiple of `share`. If
+/// all rows share a basis, there is one range.
 /// @pre share divides rows, unless all share a basis
 std::vector<RowRange> row_ranges(const WeightFormat& format, std::size_t rows, std::size_t share,
                                  std::size_t most);
 
-/// Fits every range in a lane of its own, spread over devices, and puts the fits together, on each
-/// rank.
+/// Fits every range in its own lane, spread over devices, and combines the fits on each rank.
 /// @param ranges   from row_ranges() for a matrix [rows, cols]
 /// @param fit      fit(range), called from several threads
 /// @param devices  none: as many emulated ones as parallel_for() may use threads

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fitting a table whose rows are looked up, as an embedding's are.
+// Fits a table whose rows are looked up, such as an embedding.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +10,20 @@
 
 namespace halftone::compress {
 
-/// Fits codes and bases for a table [rows, width] to the least squared error of its numbers.
+/// Fits codes and bases for a table [rows, width] with the least squared error of its elements.
 ///
-/// Nothing multiplies a row that is looked up, so that its numbers weigh the same and every code is
-/// that of the nearest level: fit_basis() for each block of the table that has a basis of its own.
-/// One basis for the whole table is fitted to 2^20 of its numbers at most, each weighing as much
-/// as its row, half of it the same for all rows and half as often as it was looked up:
+/// Rows are looked up, not multiplied, so all elements of a row have equal weight and every code is
+/// that of the nearest level: fit_basis() for each block of the table with its own basis. A single
+/// basis for the whole table is fitted to at most 2^20 elements, each with the weight of its row.
+/// Half of the weight is the same for all rows, half is proportional to the number of lookups:
 ///
 ///     weight of row r = 1 + rows uses[r] / sum uses
 ///
-/// Above six bits it takes at most ten iterations. The result does not depend on the number of
+/// Above six bits the fit takes at most ten iterations. The result does not depend on the number of
 /// threads.
 /// @param table  [rows, width] finite
-/// @param uses   [rows] how often each was looked up; or empty. Counts with granularity tensor only
-/// @param seed   of the choice which numbers a basis for the whole table is fitted to
+/// @param uses   [rows] number of lookups, or empty; used only with granularity tensor
+/// @param seed   of the choice of elements that a single basis is fitted to
 /// @param devices  none: as many emulated ones as parallel_for() may use threads
 /// @return       without a bias_correction
 WeightFit fit_table(MatrixView<const float> table, const WeightFormat& format,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sample of fixed size out of a stream of activations.
+// A sample of fixed size from a stream of activations.
 #pragma once
 
 #include <cstddef>
@@ -10,21 +10,21 @@
 
 namespace halftone::compress {
 
-/// Pairs (actual, original) out of a stream.
+/// Pairs (actual, original) from a stream.
 class ValueSample {
  public:
-  /// Which places of a stream are kept: it is cut into strata of equal length and one of each is
-  /// taken, at a random place. Depends on the length of the stream and the seed alone, not on how
-  /// the stream is cut into batches.
+  /// Chooses the indices of a stream to keep: one random index from each of many strata of equal
+  /// length. The choice depends only on the length of the stream and the seed, not on how the
+  /// stream is divided into batches.
   class Picks {
    public:
-    /// @param stream_size  places there are
-    /// @param most         places to keep at most, > 0
+    /// @param stream_size  number of indices
+    /// @param most         maximum number of indices to keep, > 0
     Picks(std::size_t stream_size, std::size_t most, std::uint64_t seed);
 
-    /// Those in [begin, end), ascending.
+    /// The kept indices in [begin, end), ascending.
     [[nodiscard]] std::span<const std::size_t> within(std::size_t begin, std::size_t end) const;
-    /// No more than so many lie within `count` places.
+    /// Upper bound of the kept indices among `count` successive ones.
     [[nodiscard]] std::size_t max_within(std::size_t count) const { return count / stride_ + 2; }
 
    private:
@@ -32,7 +32,7 @@ class ValueSample {
     std::vector<std::size_t> places_;
   };
 
-  /// @pre both are as long
+  /// @pre both have the same length
   ValueSample(std::vector<float> actual, std::vector<float> original)
       : actual_(std::move(actual)), original_(std::move(original)) {}
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of a network that hang together by one value at either end.
+// Blocks: parts of a network with one input value and one output value.
 #pragma once
 
 #include <map>
@@ -11,11 +11,11 @@
 
 namespace halftone::compress {
 
-/// The values that all that comes later depends on alone, in order of execution: behind each of
-/// them a block begins. For a residual network these are the sums.
+/// The values at which a block can end, in order of execution: all later nodes depend on the
+/// earlier ones only through such a value. In a residual network these are the sums.
 std::vector<ir::ValueId> block_ends(const ir::Graph& graph);
 
-/// Where a block begins and ends.
+/// The input and output value of a block.
 struct BlockSpan {
   ir::ValueId from = ir::kAbsent;
   ir::ValueId to = ir::kAbsent;
@@ -23,21 +23,21 @@ struct BlockSpan {
   bool operator==(const BlockSpan&) const = default;
 };
 
-/// The blocks that layers stand in, in order of execution: from the last value that all depends on
-/// before a layer to the first one behind it. A recurrence stands in one block with what projects
-/// its gates. Values are float32 with the batch as their first extent; where there is none, layers
-/// share a block, and those in front of the first one have none.
-/// @param layers  those that are to be refined
+/// The blocks that contain layers, in order of execution: each spans from the last block end before
+/// a layer to the first one after it. A recurrence shares a block with the projection of its gates.
+/// Block inputs and outputs are float32 with the batch as their first extent. Layers without such a
+/// value between them share a block; layers before the first such value have no block.
+/// @param layers  the layers to be refined
 std::vector<BlockSpan> layer_blocks(const ir::Graph& graph, std::span<const ir::NodeId> layers);
 
-/// A block as a graph of its own for a fixed batch, with the values' ids of the whole graph.
+/// A block as a separate graph for a fixed batch, with a map from the values of the whole graph.
 struct Block {
   ir::Graph graph;                            ///< one input, one output
-  std::map<ir::ValueId, ir::ValueId> copies;  ///< by value of the whole graph
+  std::map<ir::ValueId, ir::ValueId> copies;  ///< keyed by value of the whole graph
 };
 
-/// What computes `to` from `from`; nothing if `to` also depends on an input of the graph or does
-/// not depend on `from`, or a value of it has no batch as its first extent.
+/// The block that computes `to` from `from`; nullopt if `to` also depends on an input of the graph
+/// or does not depend on `from`, or if the first extent of a value in the block is not the batch.
 std::optional<Block> extract_block(const ir::Graph& graph, ir::ValueId from, ir::ValueId to,
                                    std::size_t batch);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Number systems whose parameters follow a gradient.
+// Number systems whose parameters are learned by gradient descent.
 #pragma once
 
 #include <span>
@@ -10,12 +10,12 @@
 
 namespace halftone::compress {
 
-/// Adam on a handful of numbers.
+/// The Adam optimizer for a few parameters.
 /// Source: Kingma, Ba, Adam, ICLR 2015 (arXiv:1412.6980), Algorithm 1; their default decay rates.
 class Adam {
  public:
   explicit Adam(std::size_t size = 0) : first_(size), second_(size) {}
-  /// Moves the numbers against the gradient by about `rate` each.
+  /// Moves each parameter against its gradient by about `rate`.
   void step(std::span<float> numbers, std::span<const float> gradient, double rate);
 
  private:
@@ -24,17 +24,17 @@ class Adam {
   int steps_ = 0;
 };
 
-/// The levels of one basis as they are learned: parameters of its number system, free of rounding.
+/// The levels of one basis during learning: parameters of its number system, not rounded.
 class LearnedLevels {
  public:
   LearnedLevels(ParameterSpace space, const numerics::Basis& basis);
 
   [[nodiscard]] const numerics::LevelTable& table() const { return table_; }
-  /// The basis as a file would hold it.
+  /// The basis as a file stores it.
   [[nodiscard]] numerics::Basis basis() const { return basis_; }
 
-  /// @param level_gradient  of the loss by each level, ascending
-  /// @param rate            of Adam, in distances of neighbouring levels
+  /// @param level_gradient  of the loss with respect to each level, ascending
+  /// @param rate            learning rate of Adam, in distances of neighbouring levels
   void step(std::span<const double> level_gradient, double rate);
 
  private:
@@ -47,11 +47,11 @@ class LearnedLevels {
   Adam adam_;
 };
 
-/// The weights of one layer while they are learned: float numbers that stand for the nearest level.
+/// The weights of one layer during learning: float values that represent the nearest level.
 class LearnedWeights {
  public:
-  /// @param weights  [rows, cols] of the float network: what the numbers start from, as near as
-  ///                 they come within the cells of `codes`
+  /// @param weights  [rows, cols] of the float network: the start values, moved into the cells of
+  ///                 `codes`
   LearnedWeights(Scheme scheme, const numerics::BasisEncoding& encoding,
                  const numerics::BitPlanes& codes, std::span<const float> weights);
 
@@ -60,8 +60,8 @@ class LearnedWeights {
   [[nodiscard]] numerics::BasisEncoding encoding() const;
   [[nodiscard]] numerics::BitPlanes codes() const;
 
-  /// @param gradient     [rows * cols] of the loss by each weight
-  /// @param weight_rate  in distances of neighbouring levels, as `level_rate`
+  /// @param gradient     [rows * cols] of the loss with respect to each weight
+  /// @param weight_rate  learning rate in distances of neighbouring levels, as `level_rate`
   void step(std::span<const float> gradient, double weight_rate, double level_rate);
 
  private:
@@ -78,8 +78,8 @@ class LearnedWeights {
   std::vector<LearnedLevels> levels_;  ///< by basis
   std::vector<float> latent_;
   std::vector<float> values_;
-  std::vector<std::size_t> indices_;  ///< of the level each number stands for
-  std::vector<double> first_;         ///< Adam's, of the latent numbers
+  std::vector<std::size_t> indices_;  ///< index of the level of each weight
+  std::vector<double> first_;         ///< moments of Adam, for the latent values
   std::vector<double> second_;
   int steps_ = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Refining the layers of a block together.
+// Refines the layers of a block together.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +15,25 @@
 namespace halftone::compress {
 
 struct ReconstructOptions {
-  int steps = 0;               ///< of gradient descent for each block; 0: the fit is left as it is
+  int steps = 0;               ///< of gradient descent for each block; 0: keep the fit
   std::size_t batch = 32;      ///< samples per step, a multiple of 4
-  double drop = 0.5;           ///< share of activations that a step leaves float
-  double weight_rate = 0.004;  ///< of Adam, in distances of neighbouring levels
+  double drop = 0.5;           ///< fraction of activations that a step leaves float
+  double weight_rate = 0.004;  ///< learning rate of Adam, in distances of neighbouring levels
   double level_rate = 0.001;   ///< the same for the levels of weights and activations
   double bias_rate = 0.001;    ///< the same for biases, in root mean squares of the block's output
-  std::size_t samples = 1024;  ///< of the calibration data, the first ones: they are kept in memory
+  std::size_t samples =
+      1024;  ///< number of first calibration samples to use; they are kept in memory
 };
 
-/// A layer of a block: which number systems its weights and its input's codes follow.
+/// A layer of a block with the number systems of its weights and its input.
 struct ReconstructLayer {
   ir::NodeId node{};                      ///< in the quantized network
   ir::ValueId original = ir::kAbsent;     ///< the float weights
-  Scheme weight_scheme = Scheme::kBasis;  ///< where they are encoded
+  Scheme weight_scheme = Scheme::kBasis;  ///< if they are encoded
   Scheme activation_scheme = Scheme::kBasis;
 };
 
-/// The samples that a block learns from, [samples, ...] each.
+/// The samples that a block is trained on, [samples, ...] each.
 struct ReconstructData {
   std::vector<float> input;   ///< the block's input in the quantized network
   std::vector<float> target;  ///< the block's output in the float network
@@ -47,21 +48,21 @@ struct ReconstructBlock {
   ReconstructData data;
 };
 
-/// How a reconstruction runs.
+/// Run options of a reconstruction.
 struct ReconstructRun {
   std::uint64_t seed = 0;
   ProgressSink progress{};
   spmd::Devices devices{};  ///< none: as many emulated ones as parallel_for() may use threads
 };
 
-/// Errors of a block's output on its samples: sum of squares, divided by that of the target.
+/// Errors of a block's output on its samples: sum of squares, relative to that of the target.
 struct ReconstructResult {
   double error_before = 0;
   double error_after =
-      0;  ///< equals error_before if no step improved the block, which is kept then
+      0;  ///< equals error_before if no step improved the block, which is then kept
 };
 
-/// Either a result, or the reason why the block was left as it was.
+/// Either a result, or the reason why the block was not changed.
 struct ReconstructOutcome {
   std::optional<ReconstructResult> result;
   std::string skipped_because;  ///< empty if there is a result
@@ -73,16 +74,17 @@ struct ReconstructOutcome {
 ///
 /// where x is the block's input in the quantized network and y its output in the float network.
 /// Weights are float numbers that represent the nearest level (straight-through gradient); levels
-/// follow their own gradient; in every step a random part of the activations stays float. Adam; the
-/// rates decay to zero along a cosine. If that gains nothing, it runs again with fixed codes, so
-/// that only levels and biases learn. Each step sums the gradients of four parts of a batch, spread
-/// over devices; the result does not depend on their number.
+/// follow their own gradient; in every step a random part of the activations stays float. The
+/// optimizer is Adam; the learning rates decay to zero along a cosine. If the error does not
+/// decrease, it runs again with fixed codes, so that only levels and biases are learned. Each step
+/// sums the gradients of four parts of a batch, spread over devices; the result does not depend on
+/// their number.
 /// @param graph  the whole network; the block's constants and encodings are replaced
 /// @throws Error kMemory if there is too little memory
 /// Source: Li et al., BRECQ, ICLR 2021 (arXiv:2102.05426): blocks and their loss; Wei et al.,
 /// QDrop, ICLR 2022 (arXiv:2203.05740): dropping the quantization of activations. Differs:
 /// straight-through weights instead of learned rounding, levels of any basis instead of a step
-/// size, and biases learn too.
+/// size, and biases are learned too.
 [[nodiscard]] ReconstructOutcome reconstruct(ir::Graph& graph, const ReconstructBlock& block,
                                              const ReconstructOptions& options,
                                              const ReconstructRun& run);
