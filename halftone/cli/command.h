@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every verb shares: the common options, and how work is handed to main().
+// Shared by all verbs: the common options, and the action that main() runs.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -22,7 +22,7 @@
 
 namespace halftone::cli {
 
-/// Options that every verb takes.
+/// Options of every verb.
 struct CommonOptions {
   int threads = 0;  ///< 0: all cores
   std::uint64_t seed = 0;
@@ -38,10 +38,10 @@ struct DataOptions {
   std::optional<std::size_t> limit;
   double scale = 1.0 / 255;
   std::size_t batch = 64;
-  int devices = 0;  ///< of each process; 0: a device for each thread
+  int devices = 0;  ///< per process; 0: one device per thread
 };
 
-/// Options of the verbs that bring networks into few bits.
+/// Options of the verbs that quantize networks.
 struct RecipeOptions {
   std::optional<int> weight_bits;
   std::string activation_bits;  ///< a number or "none"
@@ -53,8 +53,8 @@ struct RecipeOptions {
   }
 };
 
-/// The processes and devices that a command runs on: one process, or the ranks of mpirun. All of
-/// them do the same; what a user sees comes from the first.
+/// The processes and devices that a command runs on: one process, or the ranks of mpirun. All ranks
+/// do the same work; only the first one prints.
 class Machine {
  public:
   /// @throws Error as spmd::MpiSession
@@ -62,7 +62,7 @@ class Machine {
 
   [[nodiscard]] bool is_first() const { return rank() == 0; }
   [[nodiscard]] std::size_t num_ranks() const;
-  /// `count` devices in each process; 0: as many as it may use threads.
+  /// `count` devices in each process; 0: one per thread that the process may use.
   [[nodiscard]] spmd::Devices devices(int count) const;
   /// See spmd::MpiSession::end().
   void end(const std::string& error) noexcept { session_.end(error); }
@@ -73,55 +73,55 @@ class Machine {
   spmd::MpiSession session_;
 };
 
-/// What parsing leaves behind for main() to run: parse errors and work errors stay apart.
+/// The work that main() runs after parsing. This separates parse errors from errors of the work.
 using Action = std::function<void(const Machine&)>;
 
 /// Declares a verb with the common options. `run` becomes the action once the verb is chosen.
 /// @param example  a command line, shown at the end of the help text
 CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& description,
                    const std::string& example, CommonOptions& common);
-/// Refuses an empty path.
+/// Rejects an empty path.
 CLI::Validator some_path();
-/// Accepts finite numbers above 0. CLI11's own check spells the largest double in 309 digits.
+/// Accepts finite numbers above 0. The check of CLI11 prints the largest double with 309 digits.
 CLI::Validator positive_number();
 /// Accepts finite numbers of at least 0.
 CLI::Validator non_negative_number();
-/// --float-activations, which turns `int8_activations` off.
+/// Adds --float-activations, which clears `int8_activations`.
 void add_activation_option(CLI::App& verb, bool& int8_activations);
-/// --float-order, which says in which order float32 layers add.
+/// Adds --float-order, the order of additions in float32 layers.
 void add_float_order_option(CLI::App& verb, runtime::FloatOrder& order);
 void add_data_options(CLI::App& verb, DataOptions& data, const std::string& default_split);
 
 void add_recipe_options(CLI::App& verb, RecipeOptions& recipe);
 
-/// Puts threads and SIMD target into force.
+/// Applies the number of threads and the SIMD target.
 /// @throws Error kUsage if one is out of range
 void apply(const CommonOptions& common);
 /// @throws Error as data::open_dataset()
 data::Dataset open_data(const DataOptions& data);
-/// The recipe of the file, if there is one, with what the other options say over its defaults.
+/// The recipe of the file, if any. The other options override its defaults.
 /// @throws Error as read_file() and compress::parse_recipe()
 compress::Recipe make_recipe(const RecipeOptions& options);
 /// Loads and simplifies a network. @throws Error as formats::load_model()
 ir::Graph load_network(const std::string& path, const passes::FoldOptions& folding = {});
-/// Loads a network that is only to be run: layers between conversions compute with integers.
-/// @param float_ends  whether a network of integers is to take and give float32
+/// Loads a network for execution only: layers between conversions compute with integers.
+/// @param float_ends  whether the inputs and outputs of an integer network become float32
 /// @throws Error as formats::load_model()
 ir::Graph load_to_run(const std::string& path, bool float_ends = false);
 
-/// A progress bar on stderr where that is a terminal, nothing elsewhere or if quiet; gone from the
-/// terminal when this goes.
+/// A progress bar on stderr if that is a terminal and the command is not quiet. The destructor
+/// erases it.
 class Progress {
  public:
-  /// On the first rank only.
+  /// Shows the bar on the first rank only.
   Progress(const CommonOptions& common, const Machine& machine);
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   ~Progress();
 
-  /// Writes a line on standard error, terminal or not, unless quiet or not on the first rank.
+  /// Writes a line to standard error, terminal or not. Only on the first rank, and not if quiet.
   void print_line(const std::string& line);
-  /// For the library; must not outlive this.
+  /// A sink for the library; must not outlive this.
   [[nodiscard]] ProgressSink sink();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ctrl-C as a wish that work may fulfil in good order.
+// Turns Ctrl-C into a request to stop, so that the work can end in an orderly way.
 #pragma once
 
 #include <array>
@@ -7,8 +7,9 @@
 
 namespace halftone::cli {
 
-/// While it lives the first SIGINT or SIGTERM is a wish to stop, and a second one ends the process
-/// as ever. A signal that the process was started to ignore stays ignored. One at a time.
+/// During its lifetime the first SIGINT or SIGTERM is a request to stop; the second one ends the
+/// process as usual. Signals that the process inherited as ignored stay ignored. At most one
+/// instance exists at a time.
 class Interruption {
  public:
   Interruption();
@@ -16,7 +17,7 @@ class Interruption {
   Interruption(const Interruption&) = delete;
   Interruption& operator=(const Interruption&) = delete;
 
-  /// Whether a signal came since it was made.
+  /// Whether a signal has arrived since construction.
   [[nodiscard]] static bool is_wanted();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the programs share: verbs, exit codes, one line for an error.
+// Shared by the programs: verbs, exit codes, error messages of one line.
 #pragma once
 
 #include <span>
@@ -10,18 +10,18 @@
 
 namespace halftone::cli {
 
-/// The contract with scripts; see docs/cli.md.
+/// The exit code of an error. Scripts rely on it; see docs/cli.md.
 int exit_code(ErrorKind kind);
 
-/// Writes "halftone: MESSAGE" on standard error, as one line: printable() in any case, and cut in
-/// the middle beyond 2,000 bytes. @return the code
+/// Writes "halftone: MESSAGE" to standard error as one line, always printable() and cut in the
+/// middle beyond 2,000 bytes. @return the code
 int report_error(std::string message, int code);
 
-/// Declares a verb, which becomes the action once it is chosen.
+/// Declares a verb. If the user chooses it, it sets the action.
 using AddVerb = void (*)(CLI::App& app, Action& action);
 
-/// All of main(): parses the arguments, runs the verb they choose on all ranks of mpirun, and says
-/// what went wrong. @return the exit code
+/// The whole main(): parses the arguments, runs the chosen verb on all ranks of mpirun, and reports
+/// errors. @return the exit code
 int run_program(int argc, char** argv, std::span<const AddVerb> verbs);
 
 }  // namespace halftone::cli

@@ -8,7 +8,8 @@
 namespace halftone::cli {
 
 /// The arguments with the old names of options replaced by the current ones, both as "--name" and
-/// as "--name=value". Only for the verb that has the option: its name is the first argument.
+/// as "--name=value". Applies only to verbs that have the option; the verb is the first
+/// argument.
 std::vector<std::string> with_current_names(std::vector<std::string> arguments);
 
 }  // namespace halftone::cli

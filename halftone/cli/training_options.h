@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of every verb that trains.
+// Options shared by the verbs that train.
 #pragma once
 
 #include <string>
@@ -20,13 +20,13 @@ struct TrainingOptions {
   std::string gradient_rounding = "stochastic";
   bool normalises = true;
   std::string device = "cpu";
-  train::TrainOptions train;  ///< what is an option's own; TrainingRun adds the rest
+  train::TrainOptions train;  ///< fields set directly by options; TrainingRun adds the rest
 
   /// @throws Error as train::parse_number_format() and train::device_from()
   [[nodiscard]] train::StudentOptions student_options() const;
 };
 
-/// Declares them, the output file among them.
+/// Declares the options, including the output file.
 void add_training_options(CLI::App& verb, TrainingOptions& options);
 
 }  // namespace halftone::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the verbs that train do once they have a network.
+// The common part of the verbs that train, once they have a network.
 #pragma once
 
 #include <chrono>
@@ -12,28 +12,28 @@
 
 namespace halftone::cli {
 
-/// A training that is watched, kept, can be interrupted, and ends in a file.
+/// A training with progress lines, checkpoints and interruption, which writes a file at the end.
 class TrainingRun {
  public:
-  /// From now on it takes its time.
+  /// Starts the clock.
   TrainingRun(const TrainingOptions& options, const Machine& machine);
 
-  /// Of what is done before the training, too.
+  /// Progress of the run, including the work before the training.
   [[nodiscard]] ProgressSink progress() { return progress_->sink(); }
   [[nodiscard]] spmd::Devices devices() const;
 
-  /// @throws Error kUsage that names --batch if fewer samples are trained on than a batch has
+  /// @throws Error kUsage that names --batch if there are fewer training samples than a batch has
   void check_batch(const data::Dataset& data) const;
   /// Trains, writes the file and reports.
-  /// @param train  the training, with the options as they are to be
-  /// @param input  the file that the report compares sizes with
-  /// @throws Error kInterrupted if a signal stopped it: what was asked to be kept is
+  /// @param train  runs the training with the options it receives
+  /// @param input  the file whose size the report compares with
+  /// @throws Error kInterrupted if a signal stopped it; a requested checkpoint is written first
   void finish(const std::function<train::TrainResult(const train::TrainOptions&)>& train,
               const std::string& input);
 
  private:
   [[nodiscard]] train::TrainOptions make_train_options();
-  /// Prints a line for each new epoch, and keeps the course of the run beside its checkpoint.
+  /// Prints a line for each new epoch, and writes the course of the run beside its checkpoint.
   void record(const std::vector<train::EpochResult>& epochs);
   void report(const train::TrainResult& result, const std::string& input) const;
 

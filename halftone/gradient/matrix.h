@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers of a tape as matrices.
+// Values of a tape as matrices.
 #pragma once
 
 #include "halftone/base/view.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers brought to levels, and the gradient that passes straight through.
+// Rounds values to levels and passes gradients straight through.
 #pragma once
 
 #include <cstdint>
@@ -11,30 +11,30 @@
 
 namespace halftone::gradient {
 
-/// How numbers are kept float while a block learns.
+/// Random choice of elements that stay float while a block learns.
 struct DropOptions {
   double probability = 0;  ///< that an element is not encoded
   Random random{0};
 };
 
-/// Encodes numbers in levels that are learned, and remembers which level each one got.
+/// Encodes values in learned levels and remembers the level of each value.
 /// Source: Bengio et al., 2013 (arXiv:1308.3432), Sec. 4: the straight-through estimator. Differs:
-/// nothing passes where a number lies beyond the outer levels by more than half their distance.
+/// no gradient passes where a value lies beyond the outer levels by LevelTable::half_gap() or more.
 class StraightThrough {
  public:
   /// @param levels  must outlive this
-  /// @param size    numbers in all
+  /// @param size    total number of values
   StraightThrough(const numerics::LevelTable& levels, std::size_t size)
       : levels_(levels), indices_(size, 0) {}
 
-  /// y = the level nearest to x, or x itself where it is dropped.
-  /// @param first  how many of the numbers lie before these; here and below
+  /// y = the level nearest to x, or x itself where the encoding is dropped.
+  /// @param first  index of x[0] among all values; here and below
   void encode(std::span<const float> x, std::span<float> y, DropOptions& drop,
               std::size_t first = 0);
 
-  /// Adds the gradient by x, and by each level in ascending order.
+  /// Adds the gradients with respect to x and to each level, in ascending order.
   /// @param x   as in encode()
-  /// @param dx  empty where it is not wanted, as level_gradient
+  /// @param dx  empty if not wanted, like level_gradient
   void pass_back(std::span<const float> x, std::span<const float> dy, std::span<float> dx,
                  std::span<double> level_gradient, std::size_t first = 0) const;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forward and backward through a small graph: what block reconstruction descends on.
+// Forward and backward pass through a small graph, for block reconstruction.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace halftone::gradient {
 
-/// What a node does: computes its output, and adds to the gradients of its inputs.
+/// The work of a node: computes its output, and adds to the gradients of its inputs.
 struct Step {
   std::function<void()> forward;
   std::function<void()> backward;
 };
 
-/// A node with the numbers of its inputs and output, and their gradients.
+/// A node with the values of its inputs and output, and their gradients.
 struct StepContext {
   const ir::Graph& graph;
   const ir::Node& node;
@@ -39,23 +39,23 @@ struct StepContext {
   }
 };
 
-/// The graph on one batch, in float32 (integers and booleans too), one thread, in a fixed
-/// order. Encoded values are the levels their codes stand for; an Encode and the encoded states of
-/// a Recurrent pass their gradient straight through and gather that of their levels.
+/// Runs a graph on one batch, in float32 (integers and booleans too), one thread, in a fixed
+/// order. Encoded values are the levels that their codes represent; an Encode and the encoded
+/// states of a Recurrent pass their gradient straight through and accumulate that of their levels.
 class Tape {
  public:
   /// @param graph   all extents known; must outlive this
-  /// @param shared  numbers of constants that lie elsewhere, of all elements in their order
+  /// @param shared  elements of constants that are stored elsewhere, in their order
   /// @param wanted  values whose gradient is wanted
-  /// @param levels  of each Encode that learns, by its output, and of the states of a Recurrent
+  /// @param levels  learned levels of each Encode and of the states of each Recurrent, by output
   /// @throws Error kUnsupported that names the node if an operator has no gradient here
   Tape(const ir::Graph& graph, const std::map<ir::ValueId, std::span<const float>>& shared,
        std::span<const ir::ValueId> wanted,
        const std::map<ir::ValueId, const numerics::LevelTable*>& levels);
 
-  /// Memory of a value, to be filled in for inputs.
+  /// Memory of a value. The caller fills in the inputs.
   [[nodiscard]] std::span<float> data(ir::ValueId id);
-  /// Its gradient, after backward(): zero before the first.
+  /// The gradient of a value after backward(); zero before the first call.
   [[nodiscard]] std::span<float> gradient(ir::ValueId id);
   /// The gradient of learned levels, in ascending order of the levels.
   [[nodiscard]] std::span<const double> level_gradient(ir::ValueId output) const {
@@ -63,7 +63,8 @@ class Tape {
   }
 
   void forward(const DropOptions& drop);
-  /// Sets all gradients to zero but the output's, which the caller has filled in.
+  /// Computes all gradients from that of the output, which the caller has filled in. The others
+  /// start from zero.
   void backward(ir::ValueId output);
 
  private:
@@ -81,12 +82,12 @@ class Tape {
   DropOptions drop_;
 };
 
-/// The step of a node.
+/// Creates the step of a node.
 /// @throws Error kUnsupported "node 'NAME' (OPERATOR) has no gradient"
 Step make_step(const StepContext& context);
 
-/// The derivative of a function of one number, one-sided where it has a kink.
-/// @throws Error kUnsupported for functions it does not know
+/// The derivative of an activation function, one-sided where it has a kink.
+/// @throws Error kUnsupported for unknown functions
 float derivative(const ir::Activation& activation, float x);
 
 }  // namespace halftone::gradient

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: one operator on a tape beside its definition and its slopes.
+// For tests: compares an operator on a tape with the reference implementation and with finite
+// differences.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +15,7 @@
 
 namespace halftone::gradient {
 
-/// An input that holds booleans or places.
+/// An input that holds booleans or indices.
 struct FixedInput {
   std::size_t input = 1;
   ir::ElementType element = ir::ElementType::kInt32;
@@ -23,16 +24,16 @@ struct FixedInput {
 
 struct TapeCase {
   ir::Operator op;
-  std::vector<ir::Shape> shapes;  ///< of the inputs; one without elements is absent
-  bool positive = false;          ///< whether inputs are 1/2 or more; else off 0 by 1/10 or more
+  std::vector<ir::Shape> shapes;  ///< of the inputs; an input without elements is absent
+  bool positive = false;          ///< inputs are at least 1/2; else at least 1/10 away from 0
   std::optional<FixedInput> fixed = {};
 };
 
-/// A graph of one node whose inputs are all constants but the first.
+/// A graph of one node. All its inputs except the first are constants.
 struct OneNode {
   ir::Graph graph;
   std::vector<ir::ValueId> inputs;
-  std::vector<ir::ValueId> wanted;  ///< those that have a gradient
+  std::vector<ir::ValueId> wanted;  ///< inputs that have a gradient
   ir::ValueId output = ir::kAbsent;
 };
 
@@ -69,7 +70,7 @@ inline OneNode one_node(const TapeCase& test) {
   return result;
 }
 
-/// sum_i weight_i y_i, a function whose gradient by y is `weight`.
+/// sum_i weight_i y_i, a function whose gradient with respect to y is `weight`.
 inline double weighted_sum(std::span<const float> y, std::span<const float> weight) {
   double sum = 0;
   for (std::size_t i = 0; i < y.size(); ++i) {
@@ -78,7 +79,7 @@ inline double weighted_sum(std::span<const float> y, std::span<const float> weig
   return sum;
 }
 
-/// Fills in the graph's one input.
+/// Fills in the only input of the graph.
 inline void fill_input(const TapeCase& test, const OneNode& node, Tape& tape) {
   Random random(7);
   std::size_t i = 0;
@@ -87,7 +88,7 @@ inline void fill_input(const TapeCase& test, const OneNode& node, Tape& tape) {
   std::ranges::copy(x.as<float>(), tape.data(node.inputs[i]).begin());
 }
 
-/// Compares every gradient with differences of the output.
+/// Compares every gradient with central differences of the output.
 inline void expect_true_gradients(const TapeCase& test) {
   OneNode node = one_node(test);
   Tape tape(node.graph, {}, node.wanted, {});
@@ -111,7 +112,8 @@ inline void expect_true_gradients(const TapeCase& test) {
       tape.forward({});
       const double below = weighted_sum(tape.data(node.output), weight);
       x = middle;
-      // Differences are off by a third derivative times the step squared, and by rounding.
+      // The error of a central difference is a third derivative times the squared step, plus
+      // rounding.
       EXPECT_NEAR(gradient[i], (above - below) / (2 * kStep), 2e-3 * (1 + std::abs(gradient[i])))
           << name_of(test.op) << " " << attributes_of(test.op) << " input "
           << static_cast<std::uint32_t>(id) << " element " << i;
@@ -119,7 +121,7 @@ inline void expect_true_gradients(const TapeCase& test) {
   }
 }
 
-/// The definition and the tape compute the same.
+/// Checks that the tape and the reference implementation compute the same outputs.
 inline void expect_true_outputs(const TapeCase& test, bool with_gradients = true) {
   OneNode node = one_node(test);
   Tape tape(node.graph, {}, with_gradients ? node.wanted : std::vector<ir::ValueId>(), {});

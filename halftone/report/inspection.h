@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a network is made of.
+// Inputs, outputs, operators and layers of a network.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct PortInfo {
 struct LayerInfo {
   std::string name;
   std::string op;
-  std::string weights;  ///< their type: "basis(2 bits, channel, offset)[700, 784]"
+  std::string weights;  ///< type of the weights: "basis(2 bits, channel, offset)[700, 784]"
   int weight_bits = 32;
   int activation_bits = 32;
   std::size_t weight_bytes = 0;
@@ -29,7 +29,7 @@ struct LayerInfo {
 struct Inspection {
   std::string format;
   std::size_t file_bytes = 0;
-  std::size_t parameters = 0;  ///< numbers in constants that nodes read, bases not counted
+  std::size_t parameters = 0;  ///< elements of constants that nodes read, without bases
   std::vector<PortInfo> inputs;
   std::vector<PortInfo> outputs;
   std::map<std::string, std::size_t> operators;  ///< how often each occurs

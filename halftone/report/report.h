@@ -15,7 +15,7 @@
 
 namespace halftone::report {
 
-/// What `quantize` did, beside the layers.
+/// Results of `quantize` other than the layers.
 struct QuantizeSummary {
   std::size_t input_bytes = 0;   ///< of the file
   std::size_t output_bytes = 0;  ///< of the file
@@ -23,21 +23,20 @@ struct QuantizeSummary {
   std::vector<compress::SkippedBlock> skipped_blocks{};
 };
 
-/// What `distill` and `train` say beside their file.
+/// Results of `distill` and `train` other than their file.
 struct TrainSummary {
   struct Epoch {
-    double loss = 0;       ///< mean over the samples
-    double agreement = 0;  ///< share of them with the wanted answer
-    std::optional<double>
-        held_out{};   ///< of the samples not trained on, the share answered rightly
-    double rate = 0;  ///< learning rate at the end
+    double loss = 0;                   ///< mean over the samples
+    double agreement = 0;              ///< fraction of samples classified as the target
+    std::optional<double> held_out{};  ///< accuracy on the validation samples
+    double rate = 0;                   ///< learning rate at the end
     double seconds = 0;
   };
   std::size_t input_bytes = 0;   ///< of the teacher's file, or the network's
   std::size_t output_bytes = 0;  ///< of the file written
   double seconds = 0;
   std::vector<Epoch> epochs;
-  std::optional<std::size_t> best{};  ///< the epoch that was written, where samples are held out
+  std::optional<std::size_t> best{};  ///< epoch that was written, if there is a validation split
 };
 
 /// A file that `run` wrote.
@@ -56,7 +55,7 @@ std::string to_text(const std::vector<compress::LayerReport>& layers,
 std::string to_json(const std::vector<compress::LayerReport>& layers,
                     const QuantizeSummary& summary);
 
-/// One line about an epoch that is over, without a line feed.
+/// One line about a finished epoch, without a line feed.
 /// @param index  of the epoch, from 0
 std::string to_line(std::size_t index, const TrainSummary::Epoch& epoch);
 std::string to_text(const TrainSummary& summary);
@@ -68,7 +67,7 @@ std::string to_json(const compress::Evaluation& evaluation);
 std::string to_text(const std::vector<OutputFile>& outputs);
 std::string to_json(const std::vector<OutputFile>& outputs);
 
-/// @param explain  also says why each kernel was chosen and why others were not
+/// @param explain  adds why each kernel was chosen and why others were not
 std::string to_text(const runtime::Plan& plan, const runtime::Profile& profile, bool explain);
 std::string to_json(const runtime::Plan& plan, const runtime::Profile& profile);
 

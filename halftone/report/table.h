@@ -7,7 +7,7 @@
 
 namespace halftone::report {
 
-/// A table for a terminal: columns as wide as their longest cell, a line under the headings.
+/// A table for a terminal. Columns are as wide as their longest cell; a line follows the headings.
 ///
 ///     layer    bits   bytes
 ///     ---------------------
@@ -32,7 +32,7 @@ class Table {
 
 /// "1536 B" below 10 KiB, then "147.2 KiB", "2.1 MiB".
 std::string format_bytes(std::size_t bytes);
-/// With so many digits after the point; "-" for numbers that are not finite.
+/// Formats with `digits` digits after the point; "-" for values that are not finite.
 std::string format_number(double value, int digits);
 
 }  // namespace halftone::report
