@@ -16,7 +16,7 @@
 namespace halftone::cli {
 namespace {
 
-/// As many elements as a tensor may have; memory is the limit on the way there.
+/// Maximum number of elements of a tensor; memory usually runs out first.
 constexpr std::int64_t kMaxSamples = std::int64_t{1} << 40;
 
 struct BenchOptions {
@@ -30,7 +30,7 @@ struct BenchOptions {
   runtime::FloatOrder float_order = runtime::FloatOrder::kFastest;
 };
 
-/// The samples of a run. @throws Error kUsage for another number than a network is fixed to
+/// Samples per run. @throws Error kUsage if the network has another fixed number
 std::size_t batch_of(const BenchOptions& options, const ir::Graph& graph) {
   const auto fixed = ir::fixed_batch(graph);
   if (fixed && options.batch && *options.batch != *fixed) {

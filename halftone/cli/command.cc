@@ -22,7 +22,7 @@
 namespace halftone::cli {
 namespace {
 
-/// A whole number of 64 bits from `low` up. CLI11 alone takes -1 for the largest one.
+/// An unsigned 64-bit integer >= `low`. CLI11 alone parses -1 as the largest one.
 CLI::Validator whole_from(std::uint64_t low) {
   const auto check = [low](const std::string& text) -> std::string {
     std::uint64_t value = 0;
@@ -35,7 +35,7 @@ CLI::Validator whole_from(std::uint64_t low) {
   return {check, ""};
 }
 
-/// A finite number of type double, or nothing.
+/// A finite double, or nullopt.
 std::optional<double> finite_number(const std::string& text) {
   double value = 0;
   const char* end = text.data() + text.size();

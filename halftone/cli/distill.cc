@@ -26,11 +26,11 @@ struct DistillOptions {
   std::vector<std::string> stages;
   std::vector<std::string> features;
 
-  /// Whether a student is trained in the few bits of a recipe, not as it is.
+  /// Whether the student is quantized by a recipe, not trained as it is.
   [[nodiscard]] bool has_recipe() const { return student.empty() || recipe.is_given(); }
 };
 
-/// The float network that the student is, or is made of.
+/// The float network that the student is, or is quantized from.
 ir::Graph load_student(const DistillOptions& options, const ir::Graph& teacher) {
   if (options.student.empty()) return teacher;
   ir::Graph student = load_network(options.student, {.dequantize = true});
@@ -46,7 +46,7 @@ train::StudentOptions student_options(const DistillOptions& options) {
   return result;
 }
 
-/// Brings networks into few bits, fitted to the first samples; or takes the student as it is.
+/// Quantizes networks, fitted to the first samples; or takes the student as it is.
 train::MakeStudent student_maker(const DistillOptions& options, const ir::Graph& student,
                                  TrainingRun& run) {
   if (!options.has_recipe()) return [&student](const auto&, const auto&) { return student; };
@@ -80,7 +80,7 @@ void run(const DistillOptions& options, const Machine& machine) {
       how.features.push_back(train::parse_feature_match(text));
     }
     train::check_training(how, data, teachers.size());
-    // Where the float numbers are that codes stand for.
+    // Holds the float weights that the codes represent.
     const ir::Graph& original = options.has_recipe() ? student : teachers.front();
     return train::train_in_stages(original, stages, make_recipe(options.recipe),
                                   student_maker(options, student, run), teachers, data, how_student,

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kTrainer = "halftone-train";
 
-/// Stand in the list of verbs; start_trainer() is what runs them.
+/// Lists the verbs of the other program in the help text; start_trainer() runs them.
 void add_elsewhere(CLI::App& app, Action& /*action*/) {
   app.add_subcommand("distill", "Train a network in few bits on a teacher's answers");
   app.add_subcommand("train", "Train a float network on labels, from its graph alone");
@@ -23,8 +23,8 @@ void add_elsewhere(CLI::App& app, Action& /*action*/) {
 
 bool is_of_trainer(std::string_view verb) { return verb == "distill" || verb == "train"; }
 
-/// Verbs that train are in a program of their own beside this one: loading libtorch takes longer
-/// than most of what the others do. Returns only if that program cannot be started.
+/// Runs the verbs that train in a separate program in the same directory: loading libtorch takes
+/// longer than most other verbs run. Returns only if that program cannot be started.
 int start_trainer(char** argv) {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);

@@ -6,7 +6,7 @@
 namespace halftone::cli {
 namespace {
 
-/// Advice at the end of a library message, and the option that follows it.
+/// Advice at the end of a library message, and the matching option.
 struct Advice {
   std::string_view ending;
   std::string_view after;  ///< the part of the ending that the option follows

@@ -34,13 +34,13 @@ constexpr int kNoMemoryExit = 4;
 /// Longer messages are cut in the middle.
 constexpr std::size_t kMaxMessageBytes = 2000;
 
-/// 0, or the failure if standard output could not take what was written to it.
+/// 0, or the exit code of the error if writing to standard output failed.
 int finish_output() {
   std::cout << std::flush;
   return std::cout ? 0 : report_error("cannot write the result to standard output", 3);
 }
 
-/// What went wrong, and the exit code that says so. @pre an exception is being handled
+/// The error message and the exit code. @pre an exception is being handled
 std::pair<std::string, int> describe_exception() {
   try {
     throw;
@@ -49,7 +49,7 @@ std::pair<std::string, int> describe_exception() {
   } catch (const std::bad_alloc&) {
     return {"out of memory", exit_code(ErrorKind::kMemory)};
   } catch (const std::system_error& error) {
-    // What std::thread throws where the system has no memory or no thread left.
+    // std::thread throws this if the system has no memory or no thread left.
     const bool lacks_memory = error.code() == std::errc::resource_unavailable_try_again ||
                               error.code() == std::errc::not_enough_memory;
     if (lacks_memory)
@@ -61,14 +61,14 @@ std::pair<std::string, int> describe_exception() {
   }
 }
 
-/// Takes everything and keeps nothing.
+/// Discards all output.
 class NoOutput : public std::streambuf {
  protected:
   int_type overflow(int_type c) override { return traits_type::not_eof(c); }
   std::streamsize xsputn(const char* /*text*/, std::streamsize count) override { return count; }
 };
 
-/// All ranks do the work; the first one says what came of it.
+/// All ranks do the work; the first one reports the result.
 int run_on(Machine& machine, const Action& action) {
   NoOutput nothing;
   std::streambuf* const output = std::cout.rdbuf();
@@ -98,7 +98,7 @@ int run_action(const Action& action) {
   return run_on(*machine, action);
 }
 
-/// Help and version are results; everything else is a usage error, of one line like any other.
+/// Help and version are results; everything else is a usage error of one line.
 int report_parse_error(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == 0) {
     app.exit(error);
@@ -113,8 +113,8 @@ int report_parse_error(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 /// Lets idle threads sleep. GNU's OpenMP, which also carries oneDNN's threads, has them spin for
-/// milliseconds in the hope of more work; where something else wants their core, each layer then
-/// takes as long as a slice of the scheduler. It reads the environment when it is loaded, so the
+/// milliseconds while they wait for work. If another process needs their core, each layer then
+/// takes a whole time slice of the scheduler. It reads the environment when it is loaded, so the
 /// program starts itself again, once, unless one of the two variables is already set. It starts
 /// from its own path, not from /proc/self/exe, because the kernel names a process after the last
 /// component of the path: `ps` and `top` show "halftone".
@@ -122,8 +122,8 @@ void let_idle_threads_sleep([[maybe_unused]] char** argv) {
 #ifdef __linux__
   constexpr const char* kSpins = "GOMP_SPINCOUNT";
   if (std::getenv(kSpins) != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) return;
-  // Some tens of microseconds: what waking a thread takes on a virtual machine. Where this fails
-  // the program goes on as it is.
+  // Some tens of microseconds, the time to wake a thread on a virtual machine. If this fails, the
+  // program continues as it is.
   std::error_code error;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
   if (!error && setenv(kSpins, "3000", 1) == 0) execv(self.c_str(), argv);
@@ -131,7 +131,7 @@ void let_idle_threads_sleep([[maybe_unused]] char** argv) {
 }
 
 int parse_and_run(int argc, char** argv, std::span<const AddVerb> verbs) {
-  // A file over the size limit is then an error like a full disk, not the end of the process.
+  // Makes a file over the size limit an error like a full disk instead of ending the process.
   std::signal(SIGXFSZ, SIG_IGN);
   CLI::App app("Halftone: neural networks in a few bits per weight and activation", "halftone");
   app.set_version_flag("--version", HALFTONE_VERSION);
@@ -141,7 +141,7 @@ int parse_and_run(int argc, char** argv, std::span<const AddVerb> verbs) {
   for (const AddVerb add : verbs) add(app, action);
   try {
     std::vector<std::string> arguments = with_current_names({argv + 1, argv + argc});
-    std::ranges::reverse(arguments);  // as CLI11 takes them
+    std::ranges::reverse(arguments);  // the order that CLI11 expects
     app.parse(std::move(arguments));
   } catch (const CLI::ParseError& error) {
     return report_parse_error(app, error);
@@ -165,7 +165,7 @@ int exit_code(ErrorKind kind) {
     case ErrorKind::kDevice:
       return 5;
     case ErrorKind::kInterrupted:
-      return 130;  // as a shell has it for SIGINT
+      return 130;  // as in a shell after SIGINT
     case ErrorKind::kInternal:
       break;
   }
@@ -181,7 +181,7 @@ int report_error(std::string message, int code) {
 
 int run_program(int argc, char** argv, std::span<const AddVerb> verbs) {
   let_idle_threads_sleep(argv);
-  // Only what a failing message itself throws gets here. These messages allocate nothing.
+  // Reached only if building a message throws. These messages do not allocate.
   constexpr std::string_view kNoMemory = "halftone: out of memory\n";
   constexpr std::string_view kInternal = "halftone: internal error while reporting an error\n";
   const auto write_error = [](std::string_view text) {

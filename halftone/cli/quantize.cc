@@ -28,9 +28,9 @@ void run(const QuantizeOptions& options, const Machine& machine) {
   const auto start = std::chrono::steady_clock::now();
   apply(options.common);
   const compress::Recipe recipe = make_recipe(options.recipe);
-  // Integer weights are fitted anew, from the numbers they stand for.
+  // Integer weights are fitted again, from the values they represent.
   const ir::Graph graph = load_network(options.input, {.dequantize = true});
-  // What can be wrong with the request is found before the work, not after it.
+  // Checks the request before the work, not after it.
   formats::check_model(graph, options.output);
   const data::Dataset data = open_data(options.data);
   const compress::QuantizeResult result = [&] {

@@ -23,7 +23,7 @@ struct RunOptions {
   runtime::FloatOrder float_order = runtime::FloatOrder::kFastest;
 };
 
-/// An array as the element type that a graph input wants.
+/// Converts an array to the element type of a graph input.
 ir::Tensor to_tensor(const data::NpyArray& array, ir::ElementType element) {
   const ir::Shape shape(std::vector<ir::Dim>(array.shape.begin(), array.shape.end()));
   if (element == ir::ElementType::kFloat32) {
@@ -77,7 +77,7 @@ std::vector<ir::Tensor> read_inputs(const RunOptions& options, const ir::Graph& 
   return tensors;
 }
 
-/// The extent that stands for the batch in the first input with one.
+/// The batch size, from the first input that has a batch extent.
 std::size_t batch_of(const ir::Graph& graph, const std::vector<ir::Tensor>& inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const ir::Shape& wanted = graph.value(graph.inputs()[i]).type.shape;
@@ -95,7 +95,7 @@ void run(const RunOptions& options, const Machine& machine) {
   apply(options.common);
   ir::Graph graph = load_to_run(options.model);
   const std::vector<ir::Tensor> inputs = read_inputs(options, graph);
-  // One thread, so that the numbers do not depend on how many there are.
+  // One thread, so that the results do not depend on the number of threads.
   const runtime::PlanOptions plan{batch_of(graph, inputs), 1, options.int8_activations,
                                   options.float_order};
   runtime::Session session(runtime::make_plan(std::move(graph), plan));

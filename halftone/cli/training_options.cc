@@ -7,7 +7,7 @@
 namespace halftone::cli {
 namespace {
 
-/// A path beside which run.csv and run.svg have room.
+/// A path that leaves room for run.csv and run.svg beside it.
 CLI::Validator checkpoint_path() {
   const auto check = [](const std::string& text) -> std::string {
     const std::string ending = std::filesystem::path(text).extension().string();

@@ -7,12 +7,12 @@
 namespace halftone::compress {
 namespace {
 
-/// Copies nodes of a graph, and what they depend on, up to the values of a border.
+/// Copies nodes of a graph and their dependencies, back to the values of a border.
 class BorderCopy {
  public:
   BorderCopy(const Border& border, const ir::Graph& graph) : border_(border), graph_(graph) {}
 
-  /// Nothing if an input of the graph would be needed that is not part of the border.
+  /// nullopt if it needs an input of the graph that is not in the border.
   std::optional<BorderGraph> copy(std::span<const ir::ValueId> outputs) {
     for (const ir::ValueId output : outputs) {
       if (!find_nodes(output)) return std::nullopt;

@@ -16,7 +16,7 @@
 namespace halftone::compress {
 namespace {
 
-/// Samples per run. Fixed, since the order of summation follows from it.
+/// Samples per run. Fixed, because the order of summation depends on it.
 constexpr std::size_t kBatch = 64;
 constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 
@@ -34,7 +34,7 @@ std::size_t elements_per_sample(const ir::Shape& shape) {
          static_cast<std::size_t>(std::max<ir::Dim>(batch_of_one[0], 1));
 }
 
-/// The memory that values take in each batch; nothing if one has no batch as its first extent.
+/// Bytes of the values in each batch; nullopt if the first extent of one is not the batch.
 std::optional<std::size_t> bytes_per_batch(const ir::Graph& graph,
                                            std::span<const ir::ValueId> values,
                                            std::size_t samples) {

@@ -31,7 +31,7 @@ data::Dataset texts(std::size_t samples, std::uint64_t seed,
 }
 
 /// tokens - embedding - attention of one head beside the embedding - mean over the text or, with
-/// tied embeddings, scores of words for every place.
+/// tied embeddings, scores of words for every position.
 struct TextNetwork {
   Graph graph;
   Random random{3};
@@ -65,7 +65,7 @@ struct TextNetwork {
   }
 };
 
-/// The seed of the texts that networks are quantized with.
+/// The seed of the calibration texts.
 constexpr std::uint64_t kCalibration = 5;
 
 QuantizeResult quantize_text(const Graph& graph, const std::string& recipe) {
@@ -101,7 +101,7 @@ weight_bits = 4
   EXPECT_EQ(table.activation_bits, 32);
   EXPECT_EQ(table.float_bytes, 50U * 32 * 4);
   EXPECT_LT(table.encoded_bytes, table.float_bytes / 3);
-  // Every word is as frequent as any other: what is looked up loses what the table does.
+  // All words are equally frequent, so the lookups have the error of the table.
   EXPECT_NEAR(table.sqnr_db, table.weight_sqnr_db, 1);
   const ir::Node& twin = layer_named(result.graph, "embedding");
   EXPECT_EQ(result.graph.value(twin.inputs[0]).type.encoding.basis->bits, 4);
@@ -161,7 +161,7 @@ TEST(Embedding, TiedToTheLastLayerStaysOneTable) {
   EXPECT_EQ(tied.layers.back().activation_bits, 8);
   EXPECT_EQ(tied.layers.front().weight_sqnr_db, tied.layers.back().weight_sqnr_db);
 
-  // With bits of their own each has codes of its own.
+  // With different bits each layer has its own codes.
   const QuantizeResult apart =
       quantize_text(network.graph, recipe + "[[layer]]\nname = \"head\"\nweight_bits = 8\n");
   EXPECT_EQ(apart.layers.front().weight_bits, 4);
@@ -185,7 +185,7 @@ TEST(Embedding, BlocksBehindTheTableAreRefined) {
     EXPECT_GT(output_sqnr_db(refined.graph, network.graph, kCalibration),
               output_sqnr_db(plain.graph, network.graph, kCalibration) + 0.2)
         << tied;
-    // The table stays as those behind it have seen it.
+    // The table does not change after the layers behind it were fitted.
     EXPECT_EQ(refined.layers[0].weight_sqnr_db, plain.layers[0].weight_sqnr_db);
   }
 }

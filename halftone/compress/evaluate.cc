@@ -13,13 +13,13 @@
 namespace halftone::compress {
 namespace {
 
-/// The class a network answers with.
+/// The class that a network predicts.
 std::int64_t answer(std::span<const float> scores) {
   if (scores.size() == 1) return scores[0] > 0.5F ? 1 : 0;
   return std::ranges::max_element(scores) - scores.begin();
 }
 
-/// Numbers per sample of a network's first output.
+/// Elements per sample of a network's first output.
 std::size_t scores_per_sample(const ir::Graph& graph, const std::string& what) {
   const ir::Value& output = graph.value(graph.outputs()[0]);
   const ir::Shape shape = output.type.shape.with_batch(1);
@@ -35,7 +35,7 @@ std::size_t scores_per_sample(const ir::Graph& graph, const std::string& what) {
   return count;
 }
 
-/// Both networks side by side, or the one; their inputs one after another.
+/// Both networks in one graph, or the only one; their inputs one after another.
 struct Contest {
   ir::Graph graph;
   runtime::FillInput fill;
@@ -67,9 +67,9 @@ Contest prepare(const ir::Graph& graph, const data::Dataset& data, const ir::Gra
   return contest;
 }
 
-/// What is counted over samples; a tree of arrays, so that batches can be added up.
+/// Counts over samples; a tree of arrays, so that batches can be added.
 struct Counts {
-  spmd::Array answers;  ///< int64 [4] samples, right ones, right ones of the reference, equal ones
+  spmd::Array answers;  ///< int64 [4] samples, correct, correct by the reference, equal
   spmd::Array moved;    ///< float64 [2] signal and noise of the scores
 
   static auto members(auto& self) { return std::tie(self.answers, self.moved); }

@@ -12,7 +12,7 @@
 namespace halftone::compress {
 namespace {
 
-/// A network that answers with the place of the largest of its inputs.
+/// A network whose class is the index of its largest input.
 ir::Graph identity(ir::Dim classes) {
   ir::Graph graph;
   const auto x =

@@ -24,8 +24,7 @@ void check_weights(MatrixView<const float> weights, const ir::Node& node) {
   }
 }
 
-/// No levels can be fitted to one number, and nothing that is learned behind it would hold for
-/// other data.
+/// No levels can be fitted to a single value, and later fits would not hold for other data.
 void check_varies(const ValueSample& sample, const ir::Node& layer, const std::string& value) {
   const std::span<const float> numbers = sample.actual();
   if (numbers.empty() ||
@@ -41,7 +40,7 @@ void check_varies(const ValueSample& sample, const ir::Node& layer, const std::s
            "activations float (activation_bits = \"none\" in a recipe)");
 }
 
-/// Runs a fit; numbers that no basis can hold are the network's fault.
+/// Runs a fit. Values that no basis can represent are an error of the network.
 template <typename Fit>
 auto fitted(const ir::Node& node, Fit&& fit) {
   try {
@@ -123,7 +122,7 @@ WeightFit LayerFitter::fit_layer(const ir::Node& node, Fit&& fit) {
   return fitted(node, fit);
 }
 
-/// A constant of the codes that stand for another's numbers.
+/// Adds a constant with the codes of another constant.
 ValueId LayerFitter::add_codes(ValueId original, WeightFit fit) {
   return graph_.add_constant(
       graph_.value(original).name,
@@ -166,7 +165,7 @@ ValueId LayerFitter::table_codes(const ir::Node& node, const WeightFormat& forma
 }
 
 /// Replaces the weights among the inputs of a layer's twin.
-/// @return what the bias should take
+/// @return the correction of the bias
 Vector LayerFitter::fit_layer_weights(const ir::Node& node, std::vector<ValueId>& inputs,
                                       const WeightFormat& format,
                                       std::span<const LayerStatistics> statistics,
@@ -180,7 +179,7 @@ Vector LayerFitter::fit_layer_weights(const ir::Node& node, std::vector<ValueId>
   return correction;
 }
 
-/// What codes that were not fitted to these inputs leave to the bias.
+/// The mean output error of codes that were not fitted to these inputs; the bias takes it.
 Vector LayerFitter::output_error(ValueId codes, const ir::Node& node,
                                  std::span<const LayerStatistics> statistics) const {
   const MatrixView<const float> weights = float_weights(node);
@@ -216,7 +215,7 @@ void LayerFitter::quantize_weights(NodeId id, std::vector<ValueId>& inputs,
                               encoding.basis.get(), stages_.next("inputs of " + node.name));
   WeightFitOptions options = recipe_.fit.weights;
   const bool has_bias = inputs.size() > 2 && inputs[2] != ir::kAbsent;
-  // A bias that is computed cannot be corrected.
+  // A computed bias cannot be corrected.
   if (has_bias && graph_.constant(inputs[2]) == nullptr) options.bias_correction = false;
   if (is_looked_up(node, format)) {
     inputs[1] = table_codes(node, format);
@@ -235,7 +234,7 @@ void LayerFitter::quantize_recurrence(const ir::Node& node, std::vector<ValueId>
   const std::vector<LayerStatistics> statistics = calibration_.statistics(
       graph_, states, ir::Unfolding(cols), encoding, stages_.next("states of " + node.name));
   WeightFitOptions options = recipe_.fit.weights;
-  options.bias_correction = false;  // the bias is not the recurrence's
+  options.bias_correction = false;  // the bias does not belong to the recurrence
   fit_layer_weights(node, inputs, format, statistics, options);
 }
 

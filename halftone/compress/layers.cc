@@ -6,14 +6,14 @@
 namespace halftone::compress {
 namespace {
 
-/// Whether a node has the weights of a layer, constant and dense.
+/// Whether a node has constant, dense float weights.
 bool has_float_weights(const ir::Graph& graph, const ir::Node& node) {
   const ir::Constant* weights = graph.constant(node.inputs[weights_input(node.op)]);
   const auto* dense = weights == nullptr ? nullptr : std::get_if<ir::Tensor>(weights);
   return dense != nullptr && dense->element() == ir::ElementType::kFloat32 && dense->size() > 0;
 }
 
-/// Samples must be first among what is looked up: it is measured sample by sample.
+/// The first extent of the result must be the batch: errors are measured sample by sample.
 bool looks_up_samples(const ir::Graph& graph, const ir::Node& node) {
   const ir::Shape& y = graph.value(node.output).type.shape;
   return graph.value(node.inputs[0]).type.shape.rank() == 2 && y.rank() > 1 &&

@@ -77,7 +77,7 @@ class Quantizer {
   }
 
  private:
-  /// A block is refined by what flows back through it; to a table nothing does.
+  /// Blocks are refined by gradients; no gradient reaches a table.
   [[nodiscard]] std::vector<NodeId> layers_that_multiply() const {
     std::vector<NodeId> layers;
     for (const NodeId id : layers_) {
@@ -91,9 +91,9 @@ class Quantizer {
     return found == twins_.end() ? id : found->second;
   }
 
-  /// Gives every node that depends on a quantized layer, and those layers, a twin.
+  /// Adds a twin of every quantized layer and of every node that depends on one.
   void build_twin(bool activations) {
-    // Refining a block changes values inside it, so borders lie between blocks then.
+    // Refining a block changes values inside it, so borders must lie between blocks.
     const bool refines = activations && reconstructs();
     for (const NodeId id : graph_.topological_order()) {
       if (std::ranges::count(layers_, id) > 0) {
@@ -133,7 +133,7 @@ class Quantizer {
 
   [[nodiscard]] bool reconstructs() const { return recipe_.fit.reconstruct.steps > 0; }
 
-  /// All layers of a block have their twins: they are refined together.
+  /// Called when all layers of a block have twins: refines them together.
   void end_block(BlockSpan block) {
     const std::vector<NodeId> layers = std::exchange(block_layers_, {});
     const auto [begin, end] = block;
@@ -143,7 +143,7 @@ class Quantizer {
     for (const NodeId id : layers) {
       const auto found = twin_layers_.find(id);
       const LayerRecipe recipe = recipe_.for_layer(graph_.node(id).name);
-      // What has seen the rows of a table as they are would be fitted to others.
+      // Layers that look up this table were fitted to its current rows, so these must not change.
       const bool is_fixed =
           recipe.weights && fitter_.is_looked_up(graph_.node(id), *recipe.weights);
       if (found == twin_layers_.end() || is_fixed) continue;
@@ -209,9 +209,9 @@ class Quantizer {
     return graph_.add_node("states", ir::Slice{shape.rank() - 1, 0, 1, hidden}, {output});
   }
 
-  /// What a recurrent layer's weights multiply are its own states of the step before: they are
-  /// encoded in a basis fitted to the states, and the weights are fitted to their second moments.
-  /// (A GRU that resets before it multiplies sees them scaled down; that is left out of account.)
+  /// The weights of a recurrent layer multiply its states of the previous step. The states are
+  /// encoded in a basis fitted to them, and the weights are fitted to their second moments.
+  /// (A GRU that resets before it multiplies scales the states down; this is ignored.)
   void twin_recurrent(NodeId id, const LayerRecipe& recipe) {
     twin_node(id);
     if (!recipe.weights && !recipe.activations) return;
@@ -234,7 +234,7 @@ class Quantizer {
     twin_layers_[id] = twin_id;
   }
 
-  /// Phase 2: the twin has quantized weights; now its layers' inputs are encoded, front to back.
+  /// Phase 2: the twin has quantized weights; encodes the inputs of its layers, front to back.
   void encode_afterwards() {
     calibration_.forget_border();
     const LiveValues live(graph_);
@@ -286,7 +286,7 @@ class Quantizer {
   Calibration calibration_;
   const Recipe& recipe_;
   const QuantizeOptions& options_;
-  std::vector<BlockSpan> blocks_;     ///< that are to be refined
+  std::vector<BlockSpan> blocks_;     ///< the blocks to be refined
   std::vector<NodeId> block_layers_;  ///< the layers since the last of them
   std::vector<SkippedBlock> skipped_blocks_;
   Stages stages_;

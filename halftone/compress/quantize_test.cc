@@ -181,7 +181,7 @@ TEST(Quantize, GivesTwoBitsThatConvolutionsReadASmallRatio) {
   EXPECT_EQ(count_input_digits(quantize(linear, data, recipe_of(2, 2))), 2u);
 }
 
-/// x [N, 4, 6, 8] - a matrix for each of 4 heads - mixed over places by a matrix on the left.
+/// x [N, 4, 6, 8] - a matrix for each of 4 heads - mixed over positions by a matrix on the left.
 ir::Graph network_of_products() {
   Random random(40);
   ir::Graph graph;
@@ -306,7 +306,7 @@ TEST(Quantize, RefusesToEncodeWhatIsOneNumberEverywhere) {
   expect_error(ErrorKind::kUnsupported,
                "node 'last' (FullyConnected): value 'dead', which is to be encoded, is 0 in all",
                [&] { quantize(blank_network(0), data, first_stays); });
-  // Weights have no need of inputs that vary.
+  // Weights can be fitted to inputs that do not vary.
   EXPECT_EQ(quantize(blank_network(0), data, recipe_of(2, 0)).layers[2].weight_bits, 2);
 }
 

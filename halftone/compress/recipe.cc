@@ -18,7 +18,7 @@ void check_bits(int bits, const char* what) {
   }
 }
 
-/// Only a basis leaves the choice; the other schemes have offsets or not.
+/// Only a basis has an optional offset; the other schemes imply it.
 void check_offset(Scheme scheme, std::optional<bool> wanted, const char* what) {
   if (scheme == Scheme::kBasis || !wanted) return;
   const bool has = scheme != Scheme::kSymmetric;
@@ -70,7 +70,7 @@ LayerRecipe Recipe::for_layer(std::string_view name) const {
     format.scheme = scheme;
     format.bits = weight_bits;
     format.offset = settings.weight_offset.value_or(true);
-    // A group size alone asks for groups.
+    // A group size alone selects groups.
     const auto implied =
         settings.group_size ? numerics::Granularity::kGroup : numerics::Granularity::kChannel;
     format.granularity = settings.granularity.value_or(implied);

@@ -17,7 +17,7 @@ namespace {
   fail(ErrorKind::kUsage, "line " + std::to_string(node.source().begin.line) + ": " + message);
 }
 
-/// What a key may hold and where it goes. One table of these per section is the whole grammar.
+/// The type of a key and its destination. One table of these per section is the whole grammar.
 struct Key {
   std::string_view name;
   std::function<void(const toml::node&)> read;
@@ -49,7 +49,7 @@ Key whole(std::string_view key, std::int64_t low, std::int64_t high,
           }};
 }
 
-/// As short as it can be read: 1e-09, not 0.000000.
+/// The shortest form: 1e-09, not 0.000000.
 std::string text_of(double value) {
   std::ostringstream text;
   text << value;
@@ -182,7 +182,7 @@ std::vector<Key> fit_keys(FitOptions& fit) {
   };
 }
 
-/// Refuses keys of a solver that was not chosen.
+/// Rejects keys of a solver that was not chosen.
 void check_solver_keys(const toml::table& table, const FitOptions& fit) {
   if (fit.weights.basis.solver == BasisSolver::kGradient) return;
   for (const char* key : {"learning_rate", "l2_penalty"}) {

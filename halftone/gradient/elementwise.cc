@@ -11,8 +11,8 @@ namespace {
 
 bool has_partials(ir::BinaryKind kind) { return kind <= ir::BinaryKind::kPRelu; }
 
-/// The derivatives of a (op) b by a and by b, one-sided where there is a kink; of a power by its
-/// exponent 0 where the base is not positive.
+/// The derivatives of a (op) b with respect to a and b, one-sided at a kink. That of a power with
+/// respect to its exponent is 0 where the base is not positive.
 std::pair<float, float> partials(ir::BinaryKind kind, float a, float b) {
   using Kind = ir::BinaryKind;
   switch (kind) {
@@ -114,7 +114,7 @@ float derivative(const ir::Activation& activation, float x) {
 }
 
 Step unary_step(const StepContext& context, const ir::Activation& activation) {
-  derivative(activation, 0.5F);  // refuses what it does not know
+  derivative(activation, 0.5F);  // rejects unknown functions
   const auto x = context.inputs[0];
   const auto dx = context.input_gradients[0];
   const auto y = context.output;
@@ -162,7 +162,7 @@ Step where_step(const StepContext& context) {
   for (std::size_t i = 0; i < 3; ++i) {
     at.push_back(broadcast_indices(context.input_shape(i), context.output_shape()));
   }
-  // visit(element, the input it is taken from, the place there)
+  // visit(element, the input it is taken from, the index there)
   const auto for_each = [=, condition = context.inputs[0]](auto&& visit) {
     for (std::size_t i = 0; i < at[0].size(); ++i) {
       const std::size_t input = condition[at[0][i]] != 0 ? 1 : 2;

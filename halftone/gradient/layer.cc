@@ -64,7 +64,7 @@ class LayerStep {
             cols_};
   }
 
-  /// Leaves the gradient of the unfolded inputs where those were.
+  /// Overwrites the unfolded inputs with their gradient.
   void backward_group(std::size_t g) {
     const ConstRows gradient(sum_gradients_.data() + g * group_outputs_, rows_, group_outputs_,
                              outputs_);

@@ -6,7 +6,7 @@
 namespace halftone::gradient {
 namespace {
 
-/// One operand: a matrix for each index of the batch, vectors seen as matrices.
+/// One operand: a matrix for each index of the batch; vectors count as matrices.
 struct Operand {
   std::size_t rows = 1;  ///< as it lies in memory
   std::size_t cols = 1;
@@ -34,14 +34,14 @@ void find_offsets(Operand& operand, const ir::Shape& batch) {
   for (std::size_t& offset : operand.offsets) offset *= operand.rows * operand.cols;
 }
 
-/// An operand as a factor, or the transpose of what is multiplied.
+/// An operand as a factor, or the transpose of that factor.
 kernels::Factor<float> factor(const Operand& operand, const float* data, std::size_t index,
                               bool transpose = false) {
   return {ConstRows(data + operand.offsets[index], operand.rows, operand.cols, operand.cols),
           operand.transposed != transpose};
 }
 
-/// Where the gradient of an operand is added, as that lies in memory.
+/// The destination of an operand's gradient, in the operand's memory layout.
 MutableRows gradient_of(const Operand& operand, float* to, std::size_t index) {
   return {to + operand.offsets[index], operand.rows, operand.cols, operand.cols};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only moves elements, on a tape: the definition of the operator is asked where each comes
-// from.
+// Operators that only move elements, on a tape. The reference implementation runs on element
+// numbers and so tells the source of each element.
 #include <algorithm>
 #include <cstdint>
 
@@ -10,13 +10,13 @@
 namespace halftone::gradient {
 namespace {
 
-/// The inputs of a node with their elements numbered, and how they are told apart.
+/// The inputs of a node with their elements replaced by numbers that identify them.
 struct Numbered {
-  std::vector<ir::Tensor> inputs;   ///< int32, from 1 on; places and lengths as they are
+  std::vector<ir::Tensor> inputs;   ///< int32, from 1 on; indices and lengths unchanged
   std::vector<std::size_t> begins;  ///< the number of each input's first element, and the end
 };
 
-/// @throws Error kUnsupported if places or lengths are computed
+/// @throws Error kUnsupported if indices or lengths are computed
 Numbered numbered(const StepContext& context) {
   Numbered result;
   std::int32_t next = 1;
@@ -35,7 +35,7 @@ Numbered numbered(const StepContext& context) {
   return result;
 }
 
-/// Where an element comes from: an input and a place in it, or nowhere: it is zero.
+/// The source of an element: an input and an index in it, or kNowhere for a zero.
 struct Source {
   static constexpr std::uint32_t kNowhere = 0xffffffff;
   std::uint32_t input = kNowhere;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What scales elements by a statistic of their neighbours, on a tape.
+// Operators that scale elements by a statistic of their neighbours, on a tape.
 #include <cmath>
 #include <limits>
 
@@ -8,7 +8,7 @@
 namespace halftone::gradient {
 namespace {
 
-/// Calls visit(at) for each line along an axis; at(i) is the place of its element i.
+/// Calls visit(at) for each line along an axis; at(i) is the index of its element i.
 template <typename Visit>
 void for_each_line(const ir::AxisView& axis, Visit&& visit) {
   for (std::size_t line = 0; line < axis.outer * axis.inner; ++line) {
@@ -93,7 +93,7 @@ Step normalize_step(const StepContext& context, const ir::Normalize& op) {
           },
           [=] {
             if (dx.empty()) return;
-            // With s the deviation: dx = (dy - mean dy - y mean(y dy)) / s; mean dy goes where the
+            // With s the deviation: dx = (dy - mean dy - y mean(y dy)) / s, without mean dy if the
             // mean is not subtracted.
             std::vector<float> means(num_groups, 0);
             if (centred) {

@@ -115,7 +115,7 @@ class RecurrentStep {
     if (multiplies_reset()) reset_codes_.emplace(*levels, states_.size());
   }
 
-  /// What is multiplied in place of a state.
+  /// Computes the factor that is multiplied in place of a state.
   void bring_to_levels(std::optional<StraightThrough>& codes, std::span<const float> state,
                        std::span<float> factor, std::size_t i) {
     DropOptions none;
@@ -155,7 +155,7 @@ class RecurrentStep {
            MutableRows(sums(i, 0) + first_gate * hidden_, batch_, count * hidden_, gates_),
            Update::kAdd);
   }
-  /// Adds to the gradient of R, and leaves that of the factors in factor_gradients_.
+  /// Adds to the gradient of R, and writes that of the factors to factor_gradients_.
   void multiply_back(std::span<const float> factor, std::size_t first_gate, std::size_t count) {
     const ConstRows gradient(sum_gradients_.data() + first_gate * hidden_, batch_, count * hidden_,
                              gates_);
@@ -167,7 +167,7 @@ class RecurrentStep {
     }
     matmul(gradient, weights(first_gate, count), MutableRows(factor_gradients_, batch_, hidden_));
   }
-  /// The way back of what every step begins with.
+  /// Backward pass of the operations at the start of every step.
   void multiply_back(std::size_t i) {
     multiply_back(of_step(factors_, i), 0, num_state_gates());
     pass_back(codes_, of_step(states_, i), state_gradients_, i);
@@ -320,7 +320,7 @@ class RecurrentStep {
       }
     }
   }
-  /// What comes in is added to the sums as it is, but what R gives may have been scaled.
+  /// Inputs enter the sums unscaled, but the products with R may be scaled by the reset gate.
   void scale_by_reset(std::size_t i) {
     const auto db = input_gradient(ir::kRecurrenceBias);
     for (std::size_t k = 0; k < batch_ * hidden_; ++k) {
@@ -344,7 +344,7 @@ class RecurrentStep {
   std::size_t steps_ = 0;
   std::size_t gates_ = 0;
   std::size_t hidden_ = 0;
-  std::optional<numerics::LevelTable> fixed_;  ///< the states' levels where they do not learn
+  std::optional<numerics::LevelTable> fixed_;  ///< levels of the states if they are not learned
   std::optional<StraightThrough> codes_;
   std::optional<StraightThrough> reset_codes_;
   Floats states_;         ///< [T + 1, B, H]: before each step and after the last

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statistics over axes on a tape: their slopes follow from an element and the statistic itself.
+// Statistics over axes on a tape. Derivatives follow from an element and the statistic itself.
 #include <cmath>
 
 #include "halftone/base/error.h"
@@ -10,8 +10,8 @@ namespace {
 
 bool has_slope(ir::ReduceKind kind) { return kind != ir::ReduceKind::kProd; }
 
-/// The derivative of a statistic y of `count` elements by one of them, x. Of several largest ones
-/// each counts, as for a maximum of two.
+/// The derivative of a statistic y of `count` elements with respect to one of them, x. If several
+/// elements are the largest, each counts.
 float slope(ir::ReduceKind kind, float x, float y, float count) {
   using Kind = ir::ReduceKind;
   switch (kind) {

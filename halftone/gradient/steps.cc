@@ -22,14 +22,14 @@ bool only_moves(const StepContext& context) {
                    ir::Pad, ir::Gather, ir::GatherElements, ir::GatherND, ir::ReverseSequence>(op);
 }
 
-/// An input of a node as its operator takes it.
+/// An input of a node in the type that its operator takes.
 ir::Tensor typed_input(const StepContext& context, std::size_t i) {
   const ir::Value& value = context.graph.value(context.node.inputs[i]);
   const ir::ElementType element = value.type.encoding.element;
   if (element == ir::ElementType::kFloat32) {
     return ir::Tensor::from<float>(value.type.shape, context.inputs[i]);
   }
-  // Integers may be larger than a float32 can tell apart.
+  // Integers may be too large to be exact in float32.
   if (value.constant != nullptr) return std::get<ir::Tensor>(*value.constant).clone();
   return ir::Tensor::from<float>(value.type.shape, context.inputs[i]).cast(element);
 }
@@ -71,7 +71,7 @@ Step make_step(const StepContext& context) {
   const ir::Operator& op = context.node.op;
   const ir::ElementType element = context.graph.value(context.node.output).type.encoding.element;
   if (element != ir::ElementType::kFloat32) return definition_step(context);
-  // What multiplies is worth its own code even where no gradient is wanted.
+  // Products have fast code, which is used even if no gradient is wanted.
   if (const auto* layer = std::get_if<ir::FullyConnected>(&op)) {
     return layer_step(context, layer->activation);
   }

@@ -30,7 +30,7 @@ Step matmul_step(const StepContext& context, const ir::MatMul& op);
 /// Source: Werbos, Backpropagation Through Time, Proc. IEEE 78(10), 1990.
 Step recurrent_step(const StepContext& context, const ir::Recurrent& op);
 Step unary_step(const StepContext& context, const ir::Activation& activation);
-/// With broadcasting. Rejects remainders, shifts and comparisons.
+/// With broadcasting. Rejects remainders, shifts, logical operators and comparisons.
 Step binary_step(const StepContext& context, const ir::Binary& op);
 Step where_step(const StepContext& context);
 /// Rejects averages that count padding, and windows that reach past the padding.

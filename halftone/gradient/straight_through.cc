@@ -8,14 +8,14 @@
 namespace halftone::gradient {
 namespace {
 
-/// Stands for an element that was not encoded.
+/// Marks an element that was not encoded.
 constexpr std::uint16_t kDropped = 0xffff;
 
 }  // namespace
 
 void StraightThrough::encode(std::span<const float> x, std::span<float> y, DropOptions& drop,
                              std::size_t first) {
-  // An element is kept float where a random number of 16 bits lies below this.
+  // An element stays float if a random 16-bit number is below this.
   const auto bound = static_cast<std::uint64_t>(drop.probability * 65536);
   std::uint64_t bits = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {

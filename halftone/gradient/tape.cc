@@ -35,7 +35,7 @@ void Tape::add_node(const ir::Node& node, std::span<const ir::ValueId> wanted,
   }
   add_value(node.output, shared);
   context.output = storage_.at(node.output);
-  // Answers and places do not change with the numbers they come from, but at jumps.
+  // Booleans and indices are piecewise constant, so they have no gradient.
   const ir::ElementType element = graph_.value(node.output).type.encoding.element;
   is_wanted = is_wanted && element == ir::ElementType::kFloat32;
   if (is_wanted) {

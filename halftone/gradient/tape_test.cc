@@ -159,7 +159,7 @@ TEST(Tape, NamesWhatHasNoGradient) {
     expect_error(ErrorKind::kUnsupported,
                  "node 'node' (" + std::string(name_of(test.op)) + ") has no gradient",
                  [&] { Tape(node.graph, {}, node.wanted, {}); });
-    // What no gradient passes through needs none.
+    // Without a wanted gradient the operator is accepted.
     expect_true_outputs({test.op, test.shapes}, false);
   }
 }
@@ -216,7 +216,7 @@ TEST(Tape, EncodesToLevelsAndPassesGradientsStraightThrough) {
   EXPECT_THAT(tape.data(test.y), testing::ElementsAre(1, -1, 3, 3));
   std::ranges::copy(std::vector{1.0F, 2.0F, 4.0F, 8.0F}, tape.gradient(test.y).begin());
   tape.backward(test.y);
-  // Nothing passes where x lies beyond the levels.
+  // No gradient passes where x lies beyond the levels.
   EXPECT_THAT(tape.gradient(test.x), testing::ElementsAre(1, 2, 0, 8));
   EXPECT_THAT(tape.level_gradient(test.codes), testing::ElementsAre(0, 2, 1, 12));
 }

@@ -29,7 +29,7 @@ struct Line {
   std::vector<std::optional<double>> values;  ///< one for each epoch
 };
 
-/// A range of numbers laid out over a range of pixels.
+/// Maps a range of values to a range of pixels.
 struct Axis {
   std::vector<double> ticks;
   double from;
@@ -99,7 +99,7 @@ std::string legend(std::span<const Line> lines, double y) {
   return svg;
 }
 
-/// The range of all values, with `low` if it is given; one that is empty becomes [low, low + 1].
+/// The range of all values, including `low` if given; an empty range becomes [low, low + 1].
 std::vector<double> value_ticks(std::span<const Line> lines, std::optional<double> low) {
   std::optional<double> high = low;
   for (const Line& line : lines) {

@@ -20,7 +20,7 @@ Epochs example() {
   return {{2.5, 0.25, 0.5, 0.1, 1}, {1.25, 0.5, {}, 0.05, 2}, {0.5, 0.75, 0.625, 0, 3}};
 }
 
-/// Whether every element that opens is closed, in order, and what attributes quote is closed.
+/// Whether all elements are closed in order and all quotes of attributes are closed.
 bool is_well_formed(std::string_view xml) {
   std::vector<std::string_view> open;
   for (;;) {

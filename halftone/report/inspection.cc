@@ -15,7 +15,7 @@ int bits_of(const ir::Encoding& encoding) {
   return static_cast<int>(8 * ir::size_bytes(encoding.element));
 }
 
-/// Bits of the codes a value stands for: through a DequantizeLinear, those of its input.
+/// Bits of a value's codes; for the output of a DequantizeLinear, those of its input.
 int effective_bits(const ir::Graph& graph, ir::ValueId value) {
   const auto producer = graph.producer(value);
   if (producer && std::holds_alternative<ir::DequantizeLinear>(graph.node(*producer).op)) {
@@ -24,7 +24,7 @@ int effective_bits(const ir::Graph& graph, ir::ValueId value) {
   return bits_of(graph.value(value).type.encoding);
 }
 
-/// Whether rows of a table of numbers are looked up, not indices or other integers.
+/// Whether a node looks up rows of a float table, not of indices or other integers.
 bool is_embedding(const ir::Graph& graph, const ir::Node& node) {
   if (!ir::is_table(node.op) || graph.constant(node.inputs[0]) == nullptr) return false;
   const ir::ValueType& table = graph.value(node.inputs[0]).type;
@@ -35,7 +35,7 @@ bool has_weights(const ir::Graph& graph, const ir::Node& node) {
   return ir::traits_of(node.op).pattern == ir::Pattern::kProduct || is_embedding(graph, node);
 }
 
-/// Of a layer's input; of a recurrent one's states.
+/// Bits of a layer's input, or of a recurrent layer's states.
 int activation_bits(const ir::Graph& graph, const ir::Node& node) {
   if (ir::is_table(node.op)) return 32;
   const auto* states = ir::activation_encoding(node.op);

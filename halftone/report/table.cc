@@ -13,7 +13,7 @@ namespace halftone::report {
 
 void Table::add_row(std::vector<std::string> cells) {
   HALFTONE_ASSERT(cells.size() == columns_.size());
-  // Names come from files: none may break the line or steer the terminal.
+  // Names come from files: they must not break the line or control the terminal.
   for (std::string& cell : cells) {
     std::ranges::replace_if(
         cell, [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }, '?');

@@ -10,7 +10,7 @@
 namespace halftone::compress {
 namespace {
 
-/// Rows or columns of a result that a thread computes at a time: enough to pay for packing.
+/// Rows or columns that a thread computes at a time: enough to amortize packing.
 constexpr std::size_t kParallelBlock = 192;
 
 std::size_t num_blocks(std::size_t count) { return (count + kParallelBlock - 1) / kParallelBlock; }
@@ -119,7 +119,7 @@ Vector solve_ridge(Matrix gram, const Vector& rhs, double relative_ridge) {
     // L[i, k], once no row needs L[i, k] D[k] any more.
     for (Eigen::Index i = k + 1; i < n; ++i) gram(i, k) = pivot > 0 ? gram(i, k) / pivot : 0;
   }
-  // What no equation determines stays 0.
+  // Unknowns that no equation determines stay 0.
   for (Eigen::Index k = n; k-- > 0;) {
     solution[k] = gram(k, k) > 0 ? solution[k] / gram(k, k) : 0;
     for (Eigen::Index i = k + 1; i < n; ++i) solution[k] -= gram(i, k) * solution[i];

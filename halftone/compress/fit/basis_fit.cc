@@ -18,7 +18,7 @@ namespace {
 using numerics::Basis;
 using numerics::LevelTable;
 
-/// The numbers in ascending order with running sums, so that what a level's cell contributes to
+/// The values in ascending order with running sums, so that the contribution of a level's cell to
 /// the least-squares problem is a difference of two sums.
 class SortedSample {
  public:
@@ -42,7 +42,7 @@ class SortedSample {
   [[nodiscard]] float high() const { return values_.back(); }
   [[nodiscard]] double total_weight() const { return weight_sums_.back(); }
   [[nodiscard]] double target_squares() const { return squares_; }
-  /// How many numbers lie at or below a threshold.
+  /// Number of values at or below a threshold.
   [[nodiscard]] std::size_t count_to(float threshold) const {
     return static_cast<std::size_t>(std::ranges::upper_bound(values_, threshold) - values_.begin());
   }
@@ -66,7 +66,7 @@ class SortedSample {
   double squares_ = 0;
 };
 
-/// Which numbers carry which code: cell l holds positions [bounds[l], bounds[l + 1]).
+/// The values of each code: cell l holds positions [bounds[l], bounds[l + 1]).
 struct Assignment {
   std::vector<numerics::Code> codes;
   std::vector<std::size_t> bounds;
@@ -149,7 +149,7 @@ class Alternation {
     }
   }
 
-  /// Lets a finished basis take part as it is and as a start.
+  /// Adds a finished basis as a candidate and as a start.
   void run_from(const Basis& basis) {
     const Assignment codes = assign(sample_, basis, count_);
     keep_if_better(basis, codes);
@@ -247,7 +247,7 @@ BasisFit fit_basis(const ParameterSpace& space, std::span<const float> x,
 BasisFit fit_small_ratio(const BasisFit& free, bool offset, std::span<const float> x,
                          std::span<const float> targets, const BasisFitOptions& options) {
   HALFTONE_ASSERT(free.basis.bits == 2);
-  // Signs and order of planes are matters of the codes, not of the levels.
+  // Signs and order of planes affect the codes, not the levels.
   const float a = std::abs(free.basis.coefficients[0]);
   const float b = std::abs(free.basis.coefficients[1]);
   const double ratio = std::max(a, b) / std::max(std::min(a, b), 1e-30F);

@@ -82,7 +82,7 @@ TEST(FitBasis, IgnoresNumbersOfWeightZero) {
 }
 
 TEST(FitBasis, FitsLevelsToTargetsRatherThanToTheNumbersThemselves) {
-  // What arrives is a little less than what was meant.
+  // The actual values are a little smaller than their targets.
   std::vector<float> x;
   std::vector<float> targets;
   for (int i = 0; i < 400; ++i) {

@@ -9,7 +9,7 @@
 namespace halftone::compress {
 namespace {
 
-/// The numbers of a matrix or vector, in the order in which they lie, without copying them.
+/// The elements of a matrix or vector in memory order, without a copy.
 template <typename T>
 spmd::Array array_of(T numbers, spmd::Shape shape) {
   const auto kept = std::make_shared<const T>(std::move(numbers));

@@ -13,11 +13,11 @@
 namespace halftone::compress {
 namespace {
 
-/// Rounds the numbers of one basis to binary16 if that costs at most 2^-11 of the largest of them.
+/// Rounds a basis to binary16 if no value changes by more than 2^-11 of the largest.
 class BasisRounding {
  public:
   explicit BasisRounding(const Vector& numbers) {
-    // Below 2^-14 binary16 has a fixed step of 2^-24: no matter beside a number of 2^-13.
+    // Below 2^-14 binary16 has a fixed step of 2^-24, which is negligible beside 2^-13.
     constexpr double kSmallest = 0x1p-13;
     constexpr double kLargest = 65504;
     const double largest = numbers.size() == 0 ? 0 : numbers.cwiseAbs().maxCoeff();

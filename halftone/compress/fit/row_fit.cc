@@ -17,7 +17,7 @@ namespace {
 
 using numerics::Granularity;
 
-/// The fit of a range as arrays, which travel between ranks; of the same extents for all ranges.
+/// The fit of a range as arrays for communication; all ranges have the same extents.
 struct PackedFit {
   spmd::Array bases;  ///< float32 [bases, 1 + bits] offset, coefficients
   spmd::Array codes;  ///< int64 [words] of the bit planes
@@ -25,7 +25,7 @@ struct PackedFit {
   static auto members(auto& self) { return std::tie(self.bases, self.codes); }
 };
 
-/// How ranges of up to so many rows are packed.
+/// The packed layout of ranges with up to a given number of rows.
 class Packing {
  public:
   Packing(const WeightFormat& format, std::size_t max_rows, std::size_t cols)
@@ -53,7 +53,7 @@ class Packing {
         })};
   }
 
-  /// Writes a packed fit into the rows of a whole one, from `row` on.
+  /// Copies a packed fit into the rows of the whole fit, from `row` on.
   void unpack(std::span<const float> bases, std::span<const std::int64_t> codes, RowRange range,
               RowFit& whole) const {
     const std::size_t cols = whole.codes.cols;

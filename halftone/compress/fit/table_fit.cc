@@ -12,7 +12,7 @@ namespace {
 
 using numerics::Granularity;
 
-/// Numbers that one basis for the whole table is fitted to.
+/// Number of elements that one basis for the whole table is fitted to.
 constexpr std::size_t kMaxNumbers = std::size_t{1} << 20;
 
 /// Beyond so many bits an iteration takes long and gains little: of 384 normal numbers at 8 bits
@@ -42,7 +42,7 @@ numerics::Basis fit_shared_basis(MatrixView<const float> table, const ParameterS
   return fit_basis(space, numbers, {}, weights, options).basis;
 }
 
-/// A basis of its own for every block of some rows.
+/// Fits a separate basis to every block of some rows.
 void fit_bases(MatrixView<const float> rows, const ParameterSpace& space,
                const BasisFitOptions& options, numerics::BasisEncoding& encoding) {
   const std::size_t groups = encoding.groups_per_row(rows.cols());

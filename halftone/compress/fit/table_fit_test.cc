@@ -81,7 +81,7 @@ TEST(TableFit, LosesLessWithMoreBitsAndFinerBases) {
 }
 
 TEST(TableFit, OneBasisForAllIsBetterForRowsThatAreUsed) {
-  // Of rows that are alike the fit does not change, however often each is used.
+  // If all rows are alike, the fit does not depend on how often each is used.
   const std::vector<float> table = some_table();
   std::vector<std::size_t> uses(kTableRows);
   for (std::size_t r = 0; r < kTableRows / 2; ++r) uses[r] = 7;
@@ -89,7 +89,7 @@ TEST(TableFit, OneBasisForAllIsBetterForRowsThatAreUsed) {
   const WeightFit plain = fit_table(rows_of(table), format, {}, 0, {});
   const WeightFit used = fit_table(rows_of(table), format, uses, 0, {});
   EXPECT_GT(sqnr_db(table, used, 0, kTableRows / 2), sqnr_db(table, plain, 0, kTableRows / 2));
-  // What is never used keeps half of its weight.
+  // Rows that are never used keep half of their weight.
   EXPECT_GT(sqnr_db(table, used, kTableRows / 2, kTableRows / 2),
             sqnr_db(table, plain, kTableRows / 2, kTableRows / 2) - 1);
   const std::vector<std::size_t> alike(kTableRows, 5);

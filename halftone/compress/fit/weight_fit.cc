@@ -14,7 +14,7 @@ namespace {
 
 using Index = Eigen::Index;
 
-/// Rows are worked on in so many at a time, so that a row of H or U is read once for all of them.
+/// Rows that are processed together, so that a row of H or U is read once for all of them.
 constexpr std::size_t kRowsAtOnce = 16;
 constexpr Index kColumnsAtOnce = 64;
 
@@ -127,9 +127,9 @@ class RowsFit {
     }
   }
 
-  /// Step 2, a few rows at a time: of those, each column's errors reach the remaining columns of
-  /// its block at once, and what is behind the block when that is done. The order of the sums is
-  /// that of the columns either way.
+  /// Step 2, a few rows at a time. The errors of a column are added to the remaining columns of its
+  /// block at once, and to the columns behind the block after the block. In both cases the order of
+  /// the sums is that of the columns.
   void encode_with_feedback() {
     parallel_for((rows_.count + kRowsAtOnce - 1) / kRowsAtOnce, [&](std::size_t b) {
       const std::size_t first = b * kRowsAtOnce;
@@ -180,7 +180,7 @@ class RowsFit {
   CodeSearch search_;
 };
 
-/// The rows of a range at most: fewer where devices would have nothing to do.
+/// Maximum rows of a range: fewer if devices would otherwise be idle.
 std::size_t max_rows(std::size_t rows) {
   constexpr std::size_t kRanges = 8;
   return std::clamp<std::size_t>(rows / kRanges, 1, kRowsAtOnce);

@@ -33,7 +33,7 @@ bool has_batch(const ir::Graph& graph, ir::ValueId id) {
 }  // namespace
 
 std::vector<ir::ValueId> block_ends(const ir::Graph& graph) {
-  // What was computed and is still to be read, as the nodes run one after another.
+  // Computed values that later nodes still read, with the number of remaining reads.
   std::map<ir::ValueId, std::size_t> unread;
   const auto add = [&](ir::ValueId id) {
     if (const std::size_t uses = graph.num_uses(id); uses != 0) unread[id] = uses;

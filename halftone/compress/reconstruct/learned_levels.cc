@@ -14,7 +14,7 @@ constexpr double kFirstDecay = 0.9;
 constexpr double kSecondDecay = 0.999;
 constexpr double kEpsilon = 1e-12;
 
-/// What the averages of a step have seen of the gradients; `step` counts from 1.
+/// The bias corrections of Adam's averages; `step` counts from 1.
 struct SeenShares {
   explicit SeenShares(int step)
       : first(1 - elementary::pow(kFirstDecay, step)),
@@ -23,7 +23,7 @@ struct SeenShares {
   double second;
 };
 
-/// One number's step.
+/// The step of one parameter.
 double adam_step(double gradient, double& first, double& second, const SeenShares& seen) {
   first = kFirstDecay * first + (1 - kFirstDecay) * gradient;
   second = kSecondDecay * second + (1 - kSecondDecay) * gradient * gradient;
@@ -32,7 +32,7 @@ double adam_step(double gradient, double& first, double& second, const SeenShare
   return size > 0 ? mean / (size + kEpsilon * size) : 0;
 }
 
-/// The parameters that give a basis: exact for those the number system can hold.
+/// The parameters of a basis; exact if the number system can represent it.
 Vector parameters_of(const ParameterSpace& space, const numerics::Basis& basis) {
   Vector levels(static_cast<Eigen::Index>(basis.num_levels()));
   for (Eigen::Index code = 0; code < levels.size(); ++code) {

@@ -19,11 +19,11 @@
 namespace halftone::compress {
 namespace {
 
-/// A batch is worked on in so many parts, each in a lane of its own.
+/// Number of parts of a batch, each in its own lane.
 constexpr std::size_t kParts = 4;
 constexpr const char* kAxis = "part";
 
-/// Encoded weights while they are learned.
+/// Encoded weights during learning.
 struct Weights {
   ir::ValueId id;  ///< in the block
   ir::ValueId whole;
@@ -38,14 +38,14 @@ struct Bias {
   Adam adam;
 };
 
-/// Of activations, or of the states of a recurrent layer.
+/// The encoding of activations, or of the states of a recurrent layer.
 struct Encoding {
   ir::ValueId id;  ///< in the block: the output of the Encode, or of the Recurrent
   ir::ValueId whole;
   LearnedLevels learned;
 };
 
-/// What a part of a batch, or all of it, wants to change, in the order of what is learned.
+/// Gradients of a part of a batch or of the whole batch, in the order of the learned values.
 struct Gradients {
   std::vector<spmd::Array> weights;
   std::vector<spmd::Array> biases;
@@ -54,13 +54,13 @@ struct Gradients {
   static auto members(auto& self) { return std::tie(self.weights, self.biases, self.levels); }
 };
 
-/// Numbers of a tape, which has them until its next step.
+/// Values in a tape's memory, valid until its next step.
 template <typename T>
 spmd::Array borrowed(std::span<const T> numbers) {
   return spmd::Array::wrap<T>({static_cast<std::int64_t>(numbers.size())}, numbers, nullptr);
 }
 
-/// A block while it is learned.
+/// A block during learning.
 class Reconstruction {
  public:
   /// @throws Error kUnsupported if an operator of the block has no gradient
@@ -169,7 +169,7 @@ class Reconstruction {
     output_rms_ = std::sqrt(power / static_cast<double>(data_.target.size()));
   }
 
-  /// Runs one part on samples; the difference to the target takes the place of the gradient.
+  /// Runs one part on samples; the difference from the target replaces the output gradient.
   /// @return its sum of squares
   double run_part(std::size_t part, std::span<const std::size_t> samples,
                   const gradient::DropOptions& drop, bool with_gradient) {
@@ -192,7 +192,7 @@ class Reconstruction {
     return error;
   }
 
-  /// Over all samples that fill a part, nothing dropped.
+  /// The error over all samples that fill a part, with nothing dropped.
   double mean_error() {
     const std::size_t groups = data_.samples / part_samples_;
     const std::size_t rounds = (groups + kParts - 1) / kParts;
@@ -261,7 +261,7 @@ class Reconstruction {
     return result;
   }
 
-  /// Puts what was learned into the whole network.
+  /// Writes the learned values into the whole network.
   void store() {
     for (const Weights& weights : weights_) {
       const ir::Value& value = graph_.value(weights.whole);
@@ -275,7 +275,7 @@ class Reconstruction {
       const ir::Value& value = graph_.value(bias.whole);
       const ir::ValueId constant = graph_.add_constant(
           value.name, ir::Tensor::from<float>(value.type.shape, std::span(bias.values)));
-      // The float network may have the same bias.
+      // The float network may share this bias.
       for (const ir::NodeId reader : layers_reading(bias.whole)) {
         ir::Node node = graph_.node(reader);
         node.inputs[2] = constant;

@@ -50,7 +50,7 @@ TEST(BlockEnds, AreWhereOneValueCarriesAllOn) {
   EXPECT_EQ(block_ends(perceptron(4, 3, 2, 1)).size(), 2U);
 }
 
-/// The names of where the blocks begin and end, "from to".
+/// The names of the blocks' inputs and outputs, "from to".
 std::vector<std::string> block_names(const ir::Graph& graph) {
   std::vector<std::string> names;
   for (const BlockSpan& block : layer_blocks(graph, quantizable_layers(graph))) {
@@ -81,7 +81,7 @@ ir::Graph lstm_network(bool time_major, std::uint64_t seed = 12) {
   return graph;
 }
 
-/// y = x + W attention(Q N(x), K N(x), V N(x)) over five places of eight numbers, N a
+/// y = x + W attention(Q N(x), K N(x), V N(x)) over five positions of eight elements, N a
 /// normalization.
 ir::Graph attention_network(std::uint64_t seed = 13) {
   constexpr ir::Dim kWidth = 8;
@@ -93,7 +93,7 @@ ir::Graph attention_network(std::uint64_t seed = 13) {
   };
   const ValueId first = layer("first", x);
   const ValueId normal = graph.add_node("normal", ir::Normalize{{2}}, {first});
-  // Two heads of four numbers.
+  // Two heads of four elements.
   const auto heads = [&](const std::string& name, std::vector<std::size_t> order) {
     const ValueId split =
         graph.add_node(name + "/heads", ir::Reshape{{ir::kBatch, 5, 2, 4}}, {layer(name, normal)});
@@ -171,7 +171,7 @@ double output_sqnr_db(const ir::Graph& graph, const QuantizeResult& result) {
   return distortion.sqnr_db();
 }
 
-/// What reconstruction gains on the calibration data, in dB.
+/// Gain of reconstruction on the calibration data, in dB.
 double gain_db(const ir::Graph& graph, const data::Dataset& data, Recipe recipe) {
   recipe.fit.reconstruct.steps = 0;
   const double before = output_sqnr_db(graph, quantize(graph, data, recipe));
