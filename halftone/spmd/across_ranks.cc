@@ -12,7 +12,7 @@
 namespace halftone::spmd::internal {
 namespace {
 
-/// Lengths of vectors, then element type and shape of each leaf.
+/// The type of a tree in words: lengths of vectors, then element type and shape of each leaf.
 std::vector<std::uint64_t> kind_of(const Flat& flat) {
   std::vector<std::uint64_t> kind{flat.lengths.size()};
   kind.insert(kind.end(), flat.lengths.begin(), flat.lengths.end());
@@ -26,7 +26,7 @@ std::vector<std::uint64_t> kind_of(const Flat& flat) {
   return kind;
 }
 
-/// A tree of a kind; its leaves' values are not set.
+/// The tree of a type from kind_of(); the values of its leaves are not set.
 Flat tree_of(std::span<const std::byte> bytes) {
   ByteReader in(bytes);
   const auto next = [&in] { return in.little_endian<std::uint64_t>(); };
@@ -42,14 +42,15 @@ Flat tree_of(std::span<const std::byte> bytes) {
   return flat;
 }
 
-/// Checks that all ranks are here with trees alike, and tells those that have none. All ranks fail
-/// alike, so that none is left waiting.
+/// Checks that all ranks are in this call with trees of one type.
+/// @return that type, for ranks that have no tree
+/// @throws Error  the same on all ranks, so that none keeps waiting
 Flat agree(Transport& transport, const std::string& what, const std::vector<Flat>& local) {
   const std::vector<Header> headers = all_headers(transport, {.program = hash(what)});
   if (const auto message = difference(transport, headers, what)) {
     fail(ErrorKind::kUsage, *message);
   }
-  // What is wrong with a rank's own shards is everybody's to know.
+  // All ranks must learn about an error in one rank's shards.
   std::string wrong;
   std::vector<std::uint64_t> kind;
   try {

@@ -18,8 +18,8 @@ struct alignas(kAlignment) Block {
   std::array<std::byte, kAlignment> bytes;
 };
 
-/// Memory of large arrays that are gone, for the next ones of that size: lanes that meet again and
-/// again would else get fresh pages from the system each time, at several times the cost of a sum.
+/// Keeps the memory of freed large arrays for new arrays of the same size. Repeated collectives
+/// would otherwise get fresh pages from the system each time, at several times the cost of a sum.
 class SparePool : public std::enable_shared_from_this<SparePool> {
  public:
   static constexpr std::size_t kLeastBlocks = (std::size_t{128} << 10) / kAlignment;
@@ -40,7 +40,7 @@ class SparePool : public std::enable_shared_from_this<SparePool> {
       }
     }
     if (blocks == nullptr) blocks = std::make_unique_for_overwrite<Block[]>(num_blocks);
-    // Arrays may outlive the static pool; they keep it.
+    // Arrays may outlive the static pool, so they keep it alive.
     return {blocks.release(), [pool = shared_from_this(), num_blocks](Block* memory) {
               pool->put(std::unique_ptr<Block[]>(memory), num_blocks);
             }};

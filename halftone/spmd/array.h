@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The value that mapped functions and collectives pass around.
+// The array type of mapped functions and collectives.
 #pragma once
 
 #include <algorithm>
@@ -48,28 +48,29 @@ auto with_element(ElementType type, Visit&& visit) {
   }
 }
 
-/// Extents, outermost first; none: a scalar.
+/// Extents, outermost first; empty for a scalar.
 using Shape = std::vector<std::int64_t>;
 
 std::string to_string(const Shape& shape);  ///< "[8, 5]"
 
 struct ArrayDraft;
 
-/// Dense numbers in row-major order. Once made they never change, so copies, parts along the first
-/// axis, lanes and devices share one memory, which lives as long as any of them.
+/// An immutable dense array in row-major order. Copies, parts along the first axis, lanes and
+/// devices share its memory, which is freed with the last of them.
 class Array {
  public:
   /// float32[0].
   Array() = default;
 
-  /// @param fill  gets the elements, which hold nothing yet, as std::span<T>, and writes them all
-  /// @throws Error kShape if an extent is negative or the elements exceed 2^40; what fill throws
+  /// @param fill  receives the uninitialised elements as std::span<T> and writes all of them
+  /// @throws Error kShape if an extent is negative or there are more than 2^40 elements; rethrows
+  ///         errors of fill
   template <Element T, typename Fill>
   static Array make(Shape shape, Fill&& fill);
-  /// @throws Error kShape unless the shape has as many elements as there are values
+  /// @throws Error kShape unless the shape has values.size() elements
   template <Element T>
   static Array from(Shape shape, std::span<const T> values);
-  /// Rank 1.
+  /// An array of rank 1.
   template <Element T>
   static Array of(std::initializer_list<T> values) {
     return from<T>({static_cast<std::int64_t>(values.size())},
@@ -82,8 +83,8 @@ class Array {
   /// 0, 1, 2, ... in order.
   template <Element T>
   static Array range(Shape shape);
-  /// Elements that lie elsewhere, without copying them; `owner` keeps them alive and unchanged.
-  /// @throws Error kShape unless the shape has as many elements as there are values
+  /// Refers to existing elements without a copy; `owner` keeps them alive and unchanged.
+  /// @throws Error kShape unless the shape has values.size() elements
   template <Element T>
   static Array wrap(const Shape& shape, std::span<const T> values,
                     const std::shared_ptr<const void>& owner) {
@@ -103,7 +104,7 @@ class Array {
     check_element(kElementOf<T>);
     return {reinterpret_cast<const T*>(data_.get()), size_};
   }
-  /// The only element. @throws Error kUsage if T is not the element type, or there are others
+  /// The only element. @throws Error kUsage if T is not the element type or size() != 1
   template <Element T>
   [[nodiscard]] T item() const {
     check_single();
@@ -135,10 +136,10 @@ class Array {
   ElementType element_ = ElementType::kFloat32;
   Shape shape_{0};
   std::size_t size_ = 0;
-  std::shared_ptr<const std::byte> data_;  // shared: that is what makes passing arrays free
+  std::shared_ptr<const std::byte> data_;  // shared: passing an array copies no elements
 };
 
-/// An array in the making: `bytes` may be written until the array is given away.
+/// A new array; `bytes` may be written until the array is shared.
 struct ArrayDraft {
   Array array;
   std::span<std::byte> bytes;
@@ -146,17 +147,17 @@ struct ArrayDraft {
 /// Memory for an array, 64-byte aligned, not initialised. @throws Error kShape as Array::make()
 ArrayDraft draft(ElementType element, Shape shape);
 
-/// Writes `src` into entries [begin, ...) along `axis` of an array of shape `shape`.
+/// Writes `src` to the entries from `begin` on along `axis` of an array of shape `shape`.
 /// @pre both shapes agree on all other axes
 void write_part(std::span<std::byte> dst, const Shape& shape, std::size_t axis, std::int64_t begin,
                 const Array& src);
 
-/// Arrays of one type side by side along a new axis: [n] of [a, b] gives, for axis 1, [a, n, b].
-/// @throws Error kShape if there are none, their types differ or axis > rank
+/// Stacks arrays of one type along a new axis: n arrays [a, b] and axis 1 give [a, n, b].
+/// @throws Error kShape if there are no arrays, their types differ or axis > rank
 Array stack(std::span<const Array> arrays, std::size_t axis = 0);
-/// Arrays one after the other along an axis they have.
-/// @throws Error kShape if there are none, they differ in more than that extent or have no such
-/// axis
+/// Concatenates arrays along an existing axis.
+/// @throws Error kShape if there are no arrays, they have no such axis, or their types differ
+///         outside of it
 Array concatenate(std::span<const Array> arrays, std::size_t axis = 0);
 
 template <Element T, typename Fill>

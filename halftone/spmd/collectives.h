@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the lanes of mapped functions do together.
+// Collectives over the lanes of mapped functions.
 //
-// All lanes of an axis call a collective in the same order and with arguments alike; those that
-// wait learn at once if one of them calls another, or ends. Several axes may be named: then the
-// lanes of all of them meet, numbered with the outermost axis first, whatever the order of the
-// names. Each leaf of a tree is treated alike. Called anywhere else, with an axis that is not
-// mapped, with an axis named twice or with arguments that do not fit, every function throws Error
-// kUsage or kShape.
+// All lanes of an axis call the same collectives in the same order, with arguments of the same
+// types. If a lane calls another collective or ends, the waiting lanes fail at once. A collective
+// over several axes combines the lanes of all of them, numbered with the outermost axis first
+// regardless of the order of the names. It applies to each leaf of a tree. Every function throws
+// Error kUsage or kShape if it is called outside of a map, names an axis that is not mapped, names
+// an axis twice, or receives arguments that do not fit.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ namespace halftone::spmd {
 
 /// Names of axes: psum(x, "devices"), psum(x, {"devices", "batch"}).
 struct AxisNames {
-  // NOLINTNEXTLINE(google-explicit-constructor): a name is a list of one.
+  // NOLINTNEXTLINE(google-explicit-constructor): one name is a list of length 1.
   AxisNames(const char* name) : names{name} {}
   // NOLINTNEXTLINE(google-explicit-constructor): likewise.
   AxisNames(std::string name) : names{std::move(name)} {}
@@ -30,30 +30,30 @@ struct AxisNames {
   std::vector<std::string> names;
 };
 
-/// Indices along one axis that act without the others, as {{0, 1}, {2, 3}}: each index in one
-/// group, all groups of one size. None: one group of all.
+/// A partition of the indices of one axis into groups of equal size, e.g. {{0, 1}, {2, 3}}. Each
+/// group runs the collective by itself. Empty: one group of all indices.
 using Groups = std::vector<std::vector<std::size_t>>;
 
 struct GatherOptions {
-  std::size_t axis = 0;  ///< of the result, where the lanes lie
-  bool tiled = false;    ///< along an axis the leaves have, not along a new one
+  std::size_t axis = 0;  ///< axis of the result along which the lanes lie
+  bool tiled = false;    ///< concatenate along an existing axis instead of a new one
   Groups groups{};
 };
 
 struct ScatterOptions {
-  std::size_t axis = 0;  ///< of the leaves, along which the lanes get their parts
-  bool tiled = false;    ///< parts keep the axis, which is a multiple of the lanes long
+  std::size_t axis = 0;  ///< axis of the leaves that is divided among the lanes
+  bool tiled = false;    ///< parts keep the axis; its extent is a multiple of the number of lanes
   Groups groups{};
 };
 
 struct AllToAllOptions {
-  std::size_t split_axis = 0;   ///< of the leaves: entry j goes to lane j
-  std::size_t concat_axis = 0;  ///< of the result: entry i comes from lane i
-  bool tiled = false;           ///< the axes stay, one n times shorter and the other n times longer
+  std::size_t split_axis = 0;   ///< axis of the leaves: entry j goes to lane j
+  std::size_t concat_axis = 0;  ///< axis of the result: entry i comes from lane i
+  bool tiled = false;           ///< keep both axes: one n times shorter, the other n times longer
   Groups groups{};
 };
 
-/// Pairs (from, to); each lane is in at most one as source and in one as destination.
+/// Pairs (from, to); each lane is the source of at most one and the destination of at most one.
 using Permutation = std::vector<std::pair<std::size_t, std::size_t>>;
 
 namespace internal {
@@ -65,34 +65,34 @@ T meet(const T& tree, const AxisNames& axes, const Groups& groups, Request reque
 }
 }  // namespace internal
 
-/// The sum over the lanes, for all of them: ((x_0 + x_1) + (x_2 + x_3)) + ..., a binary tree over
-/// the lanes' indices; so its bits do not depend on how the lanes lie on devices.
+/// The sum over the lanes, returned to each of them: ((x_0 + x_1) + (x_2 + x_3)) + ..., a binary
+/// tree over the lanes' indices, so that its bits do not depend on the placement on devices.
 template <Tree T>
 T psum(const T& tree, const AxisNames& axes, const Groups& groups = {}) {
   return internal::meet(tree, axes, groups, {.name = "psum"});
 }
 
-/// psum() / number of lanes, of floating point leaves.
+/// psum() / number of lanes; the leaves are floating point.
 template <Tree T>
 T pmean(const T& tree, const AxisNames& axes, const Groups& groups = {}) {
   return internal::meet(tree, axes, groups, {.name = "pmean", .mean = true});
 }
 
-/// The greatest of each element over the lanes; NaN if any is.
+/// The element-wise maximum over the lanes; NaN if any element is NaN.
 template <Tree T>
 T pmax(const T& tree, const AxisNames& axes, const Groups& groups = {}) {
   return internal::meet(tree, axes, groups,
                         {.name = "pmax", .reduction = internal::Reduction::kMax});
 }
 
-/// The least of each element over the lanes; NaN if any is.
+/// The element-wise minimum over the lanes; NaN if any element is NaN.
 template <Tree T>
 T pmin(const T& tree, const AxisNames& axes, const Groups& groups = {}) {
   return internal::meet(tree, axes, groups,
                         {.name = "pmin", .reduction = internal::Reduction::kMin});
 }
 
-/// What all lanes brought, side by side: of n lanes with [a, b], [n, a, b]; tiled: [n a, b].
+/// The values of all lanes: n lanes with [a, b] give [n, a, b]; tiled, [n a, b].
 template <Tree T>
 T all_gather(const T& tree, const AxisNames& axes, const GatherOptions& options = {}) {
   return internal::meet(tree, axes, options.groups,
@@ -102,7 +102,7 @@ T all_gather(const T& tree, const AxisNames& axes, const GatherOptions& options 
                          .axis = options.axis});
 }
 
-/// Lane i's part of psum(): of n lanes with [n, a], [a]; tiled, of [n k, a], [k, a].
+/// Lane i's part of psum(): n lanes with [n, a] get [a]; tiled, lanes with [n k, a] get [k, a].
 template <Tree T>
 T psum_scatter(const T& tree, const AxisNames& axes, const ScatterOptions& options = {}) {
   return internal::meet(tree, axes, options.groups,
@@ -112,8 +112,8 @@ T psum_scatter(const T& tree, const AxisNames& axes, const ScatterOptions& optio
                          .axis = options.axis});
 }
 
-/// Lane i's entry j becomes lane j's entry i: of n lanes with [n, a], split along 0, put together
-/// along 1: [a, n].
+/// Entry j of lane i becomes entry i of lane j: n lanes with [n, a], split along axis 0 and
+/// concatenated along axis 1, get [a, n].
 template <Tree T>
 T all_to_all(const T& tree, const AxisNames& axes, const AllToAllOptions& options = {}) {
   return internal::meet(tree, axes, options.groups,
@@ -124,7 +124,7 @@ T all_to_all(const T& tree, const AxisNames& axes, const AllToAllOptions& option
                          .concat_axis = options.concat_axis});
 }
 
-/// What lane `from` brought, for lane `to`; zeros for lanes that are no destination.
+/// Lane `to` gets the value of lane `from`; a lane that is no destination gets zeros.
 template <Tree T>
 T ppermute(const T& tree, const AxisNames& axes, const Permutation& permutation) {
   return internal::meet(
@@ -132,9 +132,9 @@ T ppermute(const T& tree, const AxisNames& axes, const Permutation& permutation)
       {.operation = internal::Operation::kPermute, .name = "ppermute", .permutation = permutation});
 }
 
-/// The number of the calling lane among those that would meet, from 0.
+/// The index of the calling lane among the lanes of these axes, from 0.
 std::size_t axis_index(const AxisNames& axes);
-/// How many lanes would meet.
+/// The number of lanes of these axes that a collective would combine.
 std::size_t axis_size(const AxisNames& axes);
 
 }  // namespace halftone::spmd

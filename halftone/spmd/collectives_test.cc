@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each collective by its definition: over devices, over a batch, over several processes.
+// Compares each collective with its definition: over devices, a batch, and several processes.
 #include "halftone/spmd/collectives.h"
 
 #include <cmath>
@@ -19,7 +19,7 @@ using testing::Pointwise;
 
 using Function = std::function<Array(const Array&)>;
 
-/// What runs the lanes along axis "i".
+/// The kind of map that runs the lanes along axis "i".
 struct Way {
   const char* name;
   bool is_vmap = false;
@@ -28,7 +28,7 @@ struct Way {
 
 class Collectives : public testing::TestWithParam<Way> {
  protected:
-  /// f over the rows of x; the same on all ranks.
+  /// Maps f over the rows of x; returns the same on all ranks.
   static Array map(const Function& f, const Array& x) {
     const Way& way = GetParam();
     if (way.is_vmap) return vmap(f, {.axis_name = "i"})(x);
@@ -221,7 +221,7 @@ TEST_P(Collectives, OfNoElementsGiveNone) {
   EXPECT_EQ(map(all, x).type(), "float32[3, 3, 0]");
 }
 
-// What one device gives is what 2, 3, 4 devices, and 2 and 3 ranks give.
+// 2, 3 and 4 devices and 2 and 3 ranks give the same bits as one device.
 TEST(Sums, AreTheSameBitsForAnyDevicesAndRanks) {
   const Array x = random_array<double>({13, 700}, 6);
   const auto f = [](const Array& row) {

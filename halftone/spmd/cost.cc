@@ -22,18 +22,18 @@ using Vector3 = std::array<double, kUnknowns>;
 /// ceil(log2 n).
 double levels(std::size_t n) { return static_cast<double>(std::bit_width(n - 1)); }
 
-/// The share that goes over the network where everyone keeps its own.
+/// The fraction of the bytes that crosses the network if each rank keeps its own share.
 double others(std::size_t ranks) {
   return static_cast<double>(ranks - 1) / static_cast<double>(ranks);
 }
 
-/// A half of recursive halving and doubling, without additions, between 2^k ranks.
+/// Half of recursive halving and doubling, without additions, between 2^k ranks.
 CostPath halving(std::size_t ranks, double bytes) {
   const std::size_t power = std::bit_floor(ranks);
   return {levels(power), bytes * others(power), 0};
 }
 
-/// Before any collective, ranks tell each other which it is.
+/// Before each collective, ranks exchange which one they are in.
 CostPath agreement_path(std::size_t ranks) {
   const auto bytes = static_cast<double>(sizeof(internal::Header) * ranks);
   return {levels(ranks), bytes * others(ranks), 0};
@@ -43,14 +43,14 @@ double relative_error(const CostSample& sample, const Link& link) {
   return link.seconds(sample.path) / sample.seconds - 1;
 }
 
-/// Row i of the equations: what each unknown adds to model / measured.
+/// Row i of the equations: the coefficient of each unknown in model / measured.
 Vector3 row_of(const CostSample& sample) {
   return {sample.path.messages / sample.seconds, sample.path.bytes / sample.seconds,
           sample.path.added_bytes / sample.seconds};
 }
 
-/// Least squares in the unknowns that are `free`, the others zero, by the normal equations. The
-/// unknowns are scaled to like sizes first.
+/// Solves the least squares problem for the unknowns in `free`, the others zero, through the normal
+/// equations. The unknowns are scaled to similar sizes first.
 std::optional<Vector3> solve(std::span<const CostSample> samples, unsigned free) {
   Vector3 scale{};
   for (const CostSample& sample : samples) {
@@ -72,7 +72,7 @@ std::optional<Vector3> solve(std::span<const CostSample> samples, unsigned free)
       system[i][kUnknowns] += row[i] / scale[i];
     }
   }
-  // Elimination without pivots: the matrix is positive definite, or too near to not being it.
+  // Elimination without pivoting: the matrix is positive definite, or close to singular.
   for (std::size_t k = 0; k < kUnknowns; ++k) {
     if (system[k][k] < 1e-9) return std::nullopt;
     for (std::size_t i = 0; i < kUnknowns; ++i) {
@@ -133,7 +133,7 @@ Link fit_link(std::span<const CostSample> samples) {
                                   std::to_string(sample.seconds));
     }
   }
-  // The best of all sets of unknowns whose solution is not negative: three are few.
+  // Tries all subsets of the three unknowns and keeps the best solution that is not negative.
   Link best;
   double least = std::numeric_limits<double>::infinity();
   for (unsigned free = 0; free < 1U << kUnknowns; ++free) {

@@ -12,9 +12,9 @@ namespace {
 using testing::DoubleNear;
 using enum CollectiveAlgorithm;
 
-constexpr double kBytes = 5040;  // divided by all numbers of ranks below
+constexpr double kBytes = 5040;  // divisible by all numbers of ranks below
 
-/// Ranks that send each other numbers, with a clock each: what the formulas are tested against.
+/// Simulates ranks that exchange messages, each with its own clock, to check the formulas.
 class Simulation {
  public:
   Simulation(std::size_t ranks, const Link& link) : link_(link), clock_(ranks) {}
@@ -25,7 +25,7 @@ class Simulation {
     double bytes;
     bool is_added;
   };
-  /// Messages at once; whoever sends and receives does both at a time.
+  /// Messages at the same time; a rank can send and receive simultaneously.
   void step(const std::vector<Message>& messages) {
     std::vector<double> done = clock_;
     for (const Message& m : messages) {

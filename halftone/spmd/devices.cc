@@ -17,7 +17,7 @@ struct Devices::State {
   std::vector<std::size_t> rank_of;
   std::size_t first_local = 0;
   std::deque<std::mutex> batons;         ///< of the devices of this process
-  std::shared_ptr<Transport> transport;  // shared with whoever opened it
+  std::shared_ptr<Transport> transport;  // shared with the code that opened it
   std::atomic<bool> ranks_claimed{false};
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes wrong is named, reaches the caller, and leaves no lane waiting.
+// Errors have clear messages, reach the caller, and leave no lane waiting.
 #include <atomic>
 #include <chrono>
 #include <stdexcept>
@@ -17,8 +17,8 @@ using testing::HasSubstr;
 
 const Array kFour = Array::range<float>({4});
 
-/// Checks the error of spread(f) over 4 lanes of axis "i": over devices of one process and of
-/// several, on each of them.
+/// Checks the error of spread(f) over 4 lanes of axis "i": over devices of one process, and on each
+/// of several processes.
 template <typename F>
 void expect_everywhere(ErrorKind kind, const std::string& text, const F& f) {
   for (const std::size_t count : {1u, 2u, 4u}) {
@@ -330,7 +330,7 @@ TEST(Shards, ThatLieElsewhereAreRefused) {
                [&] { vmap([](const Sharded<Array>& x) { return x; })(rows); });
 }
 
-// Every rank learns that another does something else, instead of waiting for it.
+// Every rank learns that another runs something else, instead of waiting for it.
 TEST(Ranks, ThatDoDifferentThingsAreNamed) {
   LocalRanks(2).run([](const std::shared_ptr<Transport>& ranks) {
     const Devices devices = Devices::over(ranks);

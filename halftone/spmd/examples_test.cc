@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The examples of docs/spmd.md, which quotes this file: each block of code there stands here word
-// for word.
+// The examples of docs/spmd.md: each code block there is a verbatim copy from this file.
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -72,7 +71,7 @@ TEST(Examples, OneArgumentForAll) {
 }
 
 void expect_normalized(const Array& y) {
-  constexpr float kLastDigit = 5e-9F;  // of the values as they are written
+  constexpr float kLastDigit = 5e-9F;  // half of the last digit of the values below
   EXPECT_THAT(row(y, 0),
               ElementsAre(FloatNear(0.00816024F, kLastDigit), FloatNear(0.01408451F, kLastDigit),
                           FloatNear(0.019437F, 5e-7F)));

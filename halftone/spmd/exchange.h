@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays that travel between ranks, and sums over the lanes of several.
+// Sends arrays between ranks; reduces over the lanes of several ranks.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,11 @@
 
 namespace halftone::spmd::internal {
 
-/// Less than this goes to every rank in one step, instead of to one that sums and passes it on.
+/// Smaller arrays are sent to every rank in one step; larger ones are reduced in shares, one per
+/// rank, which are then passed on.
 inline constexpr std::size_t kWholeBytes = 16384;
 
-/// Arrays on their way in both directions. Both sides list them in the same order.
+/// Arrays to send and to receive. Sender and receiver list them in the same order.
 class Post {
  public:
   explicit Post(Transport& transport) : transport_(transport) {}
@@ -30,7 +31,7 @@ class Post {
   void receive(std::size_t rank, std::span<std::byte> bytes) {
     if (!bytes.empty()) received_.push_back({rank, bytes});
   }
-  /// An array that has its elements after exchange().
+  /// An array whose elements are valid after exchange().
   ArrayDraft receive(std::size_t rank, ElementType element, const Shape& shape) {
     ArrayDraft result = draft(element, shape);
     receive(rank, result.bytes);
@@ -45,28 +46,29 @@ class Post {
   std::vector<Parcel<std::byte>> received_;
 };
 
-/// A part of an array, as a function of the array.
+/// Returns a part of an array.
 using Cut = std::function<Array(const Array&)>;
 using Nodes = std::map<TreeNode, std::vector<Array>>;
 
-/// The tree of a reduction whose lanes lie on several ranks. A rank adds up the nodes within its
-/// own lanes and sends each of the others the part of them that the other is to reduce.
+/// The tree of a reduction whose lanes lie on several ranks. Each rank combines the nodes within
+/// its own lanes, then sends every other rank the part of them that this other rank reduces.
 class RankReduction {
  public:
-  /// @param ranks    that take part, this one among them, ascending
-  /// @param rank_of  of each lane
+  /// @param ranks    the ranks that take part, including this one, ascending
+  /// @param rank_of  the rank of each lane
   RankReduction(Transport& transport, Reduction reduction, std::vector<std::size_t> ranks,
                 std::vector<std::size_t> rank_of);
 
-  /// Reduces cuts of the leaves over all lanes; each rank gets its own.
+  /// Reduces cuts of the leaves over all lanes; each rank gets its own cuts.
   /// @param mine  nodes over the lanes of this rank
   /// @param like  arrays of the types of the leaves
-  /// @param cuts  of each rank
-  /// @return [cut][leaf], of this rank
+  /// @param cuts  the cuts of each rank
+  /// @return [cut][leaf], for the cuts of this rank
   [[nodiscard]] std::vector<std::vector<Array>> reduce_cuts(
       const Nodes& mine, const std::vector<Array>& like,
       const std::map<std::size_t, std::vector<Cut>>& cuts) const;
-  /// Reduces the leaves over all lanes, for every rank: each rank a share, which it passes on.
+  /// Reduces the leaves over all lanes, for every rank. Each rank reduces a share and sends it to
+  /// the others.
   [[nodiscard]] std::vector<Array> reduce_all(const Nodes& mine,
                                               const std::vector<Array>& like) const;
 

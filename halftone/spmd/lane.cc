@@ -59,7 +59,7 @@ std::vector<char> named_frames(const std::vector<Frame>& frames, const std::stri
   return is_named;
 }
 
-/// Makes the group of the lane at `index` the lanes that take part.
+/// Sets the participants to the group that contains `index`.
 void join_group(Address& address, const std::vector<std::vector<std::size_t>>& groups,
                 std::size_t index) {
   for (const std::vector<std::size_t>& group : groups) {
@@ -71,7 +71,7 @@ void join_group(Address& address, const std::vector<std::vector<std::size_t>>& g
   }
 }
 
-/// The parts of a key that a frame adds; `index` is "*" where the axis is named.
+/// The part of a key for one frame; `index` is "*" if its axis is named.
 std::string frame_key(const Frame& frame, const std::string& index) {
   return std::to_string(frame.run->number) + ":" + frame.run->axis_name + ":" +
          std::to_string(frame.run->size) + ":" + index + "/";

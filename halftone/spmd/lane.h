@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call of a mapped function under way, its lanes, and the collectives they meet in.
+// The state of a running mapped function: its lanes and their collectives.
 #pragma once
 
 #include <atomic>
@@ -24,24 +24,24 @@ namespace halftone::spmd::internal {
 class Program;
 struct MapRun;
 
-/// Leaves a lane that must stop because another one failed. No std::exception, so that functions
-/// that handle errors of their own let it pass.
+/// Thrown to leave a lane that must stop because another one failed. It is no std::exception, so
+/// that functions that handle their own errors do not catch it.
 struct Stopped {};
 
-/// Why the lanes of a program stop: of several errors, that of the first lane.
+/// The reason why the lanes of a program stop; of several errors, that of the first lane.
 struct Failure {
-  std::vector<std::size_t> path;  ///< of the lane; empty for an error of no single lane
+  std::vector<std::size_t> path;  ///< path_of() the lane; empty if no single lane failed
   ErrorKind kind = ErrorKind::kInternal;
   std::string message{};
 };
 
-/// Lanes [next, end) of one device that have not begun.
+/// The lanes [next, end) of one device that have not started.
 struct LaneQueue {
   std::mutex* baton = nullptr;  ///< of the device
   std::atomic<std::size_t> next{0};
   std::size_t end = 0;
   bool is_own_device =
-      false;  ///< the device that the thread which called the map holds or may take
+      false;  ///< whether the calling thread of the map holds or may take this device
 
   [[nodiscard]] bool has_lanes() const { return next.load() < end; }
 };
@@ -49,10 +49,10 @@ struct LaneQueue {
 /// One call of a function for one index of a map.
 struct Lane {
   MapRun* run = nullptr;
-  LaneQueue* queue = nullptr;  ///< whose baton is held while the lane runs
+  LaneQueue* queue = nullptr;  ///< its baton is held while the lane runs
   std::size_t index = 0;
-  Devices devices{};         ///< for maps inside it; empty outside of pmap
-  std::size_t num_maps = 0;  ///< that it has begun
+  Devices devices{};         ///< for maps inside the lane; empty outside of pmap
+  std::size_t num_maps = 0;  ///< maps that the lane has started
 
   /// The lane that this thread runs; null outside of maps.
   static Lane*& current();
@@ -60,29 +60,30 @@ struct Lane {
 
 /// One call of a mapped function: a level of the nest.
 struct MapRun : std::enable_shared_from_this<MapRun> {
-  std::shared_ptr<Program> program;  // shared with threads that come to help when all is done
+  std::shared_ptr<Program> program;  // shared with helper threads that start after the map's end
   Lane* parent = nullptr;
-  std::size_t number = 0;  ///< among the maps that the parent, or the program, has begun
+  std::size_t number = 0;  ///< among the maps that the parent, or the program, has started
   std::string axis_name;
   std::size_t size = 0;
   Placement placement;   ///< without devices for a map on one device
-  int threads_each = 1;  ///< that loops inside a lane may use
+  int threads_each = 1;  ///< threads that loops inside a lane may use
   const std::function<void(std::size_t)>* body = nullptr;
   std::deque<LaneQueue> queues;
-  // The rest belongs to the program's mutex.
-  std::vector<char> ended;  ///< which lanes of this process have
+  // The program's mutex guards the rest.
+  std::vector<char> ended;  ///< whether each lane of this process has ended
   std::atomic<std::size_t> num_left{0};
   std::condition_variable all_ended;
 
   [[nodiscard]] bool spans_ranks() const { return placement.devices.spans_ranks(); }
-  /// What a lane may divide by maps inside it.
+  /// The devices that maps inside a lane may use.
   [[nodiscard]] Devices devices_of(std::size_t lane) const {
     if (!placement.devices.empty()) return placement.devices_of(lane);
     return parent == nullptr ? Devices() : parent->devices;
   }
 };
 
-/// Where a lane stands: the maps around it, outermost first, and its index in each.
+/// One level of a lane's position: a map around it and the lane's index in that map. Lists of
+/// frames have the outermost map first.
 struct Frame {
   MapRun* run = nullptr;
   std::size_t index = 0;
@@ -90,19 +91,19 @@ struct Frame {
 std::vector<Frame> frames_of(const Lane& lane);
 /// "devices=1, batch=2".
 std::string label(const std::vector<Frame>& frames);
-/// The indices of the frames, by which failures are ordered.
+/// The indices of the lane's frames; failures are ordered by them.
 std::vector<std::size_t> path_of(const Lane& lane);
 
-/// Who takes part in a collective, as one of them sees it.
+/// The participants of a collective, relative to the calling lane, which is one of them.
 struct Address {
   MapRun* root = nullptr;          ///< the outermost map whose axis is named
-  std::vector<Frame> frames;       ///< of the lane that asks
-  std::vector<char> is_named;      ///< of each frame
+  std::vector<Frame> frames;       ///< of the calling lane
+  std::vector<char> is_named;      ///< for each frame, whether its axis is named
   std::vector<std::size_t> group;  ///< indices along the axis that take part; empty: all
-  std::size_t num_lanes = 1;       ///< that take part
-  MapRun* spanning = nullptr;      ///< the map among the named whose lanes are on several ranks
-  std::size_t num_inside = 1;      ///< lanes that take part in one lane of that map
-  std::size_t position = 0;        ///< of the lane that asks, among them, outermost axis first
+  std::size_t num_lanes = 1;       ///< number of participants
+  MapRun* spanning = nullptr;      ///< the named map whose lanes are on several ranks
+  std::size_t num_inside = 1;      ///< participants in one lane of that map
+  std::size_t position = 0;        ///< of the calling lane, outermost axis first
 
   /// The frames of the participant at another position.
   [[nodiscard]] std::vector<Frame> frames_at(std::size_t other) const;
@@ -115,19 +116,20 @@ struct Address {
     return spanning->placement.rank_of(group.empty() ? other / num_inside % spanning->size
                                                      : group[other]);
   }
-  /// Whether lanes at both addresses are to meet.
+  /// Whether both addresses belong to the same collective.
   [[nodiscard]] bool matches(const Address& other) const;
-  /// The same text on every rank for lanes that are to meet, another for others.
+  /// Identifies the participants: equal on all ranks for lanes of the same collective, and only for
+  /// them.
   [[nodiscard]] std::string key() const;
 };
 
-/// @param name  of the collective, as messages begin
+/// @param name  of the collective; messages begin with it
 /// @throws Error kUsage if an axis is unknown or named twice, or groups are not a partition of one
 ///         axis into equal parts
 Address resolve(const Lane* lane, const std::string& name, const std::vector<std::string>& axes,
                 const std::vector<std::vector<std::size_t>>& groups);
 
-/// A collective under way.
+/// A collective that lanes wait in.
 struct Meeting {
   enum class Phase { kOpen, kWorking, kDone, kAborted };
 
@@ -139,11 +141,11 @@ struct Meeting {
 
   [[nodiscard]] bool spans_ranks() const { return address.spanning != nullptr; }
   [[nodiscard]] bool complete() const { return num_arrived == address.num_lanes; }
-  /// A participant that has not come and will not, since its lane of the outermost map has ended.
+  /// A participant that has not arrived and never will: its lane of the outermost map has ended.
   [[nodiscard]] std::optional<std::size_t> lost_lane() const;
 
   Address address;
-  Request request;  ///< of the lane that came first
+  Request request;  ///< of the lane that arrived first
   std::vector<std::vector<Array>> brought;
   std::vector<char> arrived;
   std::size_t num_arrived = 0;

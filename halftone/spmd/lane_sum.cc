@@ -15,7 +15,7 @@ struct LaneSum::State {
   Placement placement;
   TreeReduction tree;
   std::mutex mutex;
-  std::optional<Flat> first;  ///< the result that came first; others must be like it
+  std::optional<Flat> first;  ///< the first result; others must have its type
 };
 
 LaneSum::LaneSum(const Plan& plan) : state_(std::make_unique<State>(*plan.placement)) {}

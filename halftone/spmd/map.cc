@@ -21,7 +21,7 @@ std::string name_of(MapKind kind, const MapOptions& options) {
 
 std::string argument_name(std::size_t index) { return "argument " + std::to_string(index); }
 
-/// The number of lanes that all arguments agree on.
+/// The number of lanes; all arguments must agree on it.
 class LaneCount {
  public:
   void add(std::size_t count, const std::string& source) {
@@ -45,7 +45,7 @@ class LaneCount {
   std::string source_;
 };
 
-/// The axis of each argument. @throws Error kUsage if they are not as many
+/// The axis of each argument. @throws Error kUsage if in_axes and the arguments differ in number
 std::vector<std::optional<std::size_t>> axes_of(const MapOptions& options, std::size_t count) {
   if (options.in_axes.empty()) return std::vector<std::optional<std::size_t>>(count, 0);
   if (options.in_axes.size() != count) {
@@ -119,7 +119,7 @@ void make_queues(MapRun& run, std::size_t first, std::size_t count) {
   }
 }
 
-/// The queue of a map whose lanes run one after another, where the map was called.
+/// The queue of a map whose lanes run one after another on the caller's device.
 void make_single_queue(MapRun& run) {
   LaneQueue& queue = run.queues.emplace_back();
   queue.baton = run.parent == nullptr ? &run.program->host_baton() : run.parent->queue->baton;

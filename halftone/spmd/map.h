@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions written for one device, mapped over many.
+// Maps functions written for one device over many.
 #pragma once
 
 #include <cstddef>
@@ -17,21 +17,22 @@
 namespace halftone::spmd {
 
 /// For MapOptions::in_axes.
-// NOLINTNEXTLINE(readability-identifier-naming): a word beside the numbers of axes.
+// NOLINTNEXTLINE(readability-identifier-naming): written next to axis numbers.
 inline constexpr std::nullopt_t none = std::nullopt;
 
 struct MapOptions {
-  /// By which collectives inside the function call the lanes; none: they cannot.
+  /// The name that collectives inside the function use for the axis; empty: they cannot use it.
   std::string axis_name{};
   /// For each argument the axis of its leaves along which it is split, or `none`: every lane gets
-  /// all of it. Left out: axis 0 of each tree. What is no tree goes to every lane as it is.
+  /// the whole argument. Empty: axis 0 of each tree. Arguments that are no trees go to every lane
+  /// unchanged.
   std::vector<std::optional<std::size_t>> in_axes{};
-  /// The axis of the result's leaves along which the lanes lie: at once with vmap, by gather() with
-  /// pmap.
+  /// The axis of the result's leaves along which the lanes lie: immediately with vmap, after
+  /// gather() with pmap.
   std::size_t out_axes = 0;
-  /// The number of lanes, where no argument is split.
+  /// The number of lanes if no argument is split.
   std::optional<std::size_t> axis_size{};
-  /// For maps over devices, outside of others; inside, the devices are those of the lane around.
+  /// The devices of an outermost map over devices. An inner map uses those of the enclosing lane.
   Devices devices{};
 };
 
@@ -39,22 +40,22 @@ namespace internal {
 
 enum class MapKind { kVmap, kPmap, kSpread };
 
-/// What is known of an argument before a map runs.
+/// The properties of an argument before a map runs.
 struct Argument {
   std::optional<Flat> tree;            ///< nothing: not a tree
-  std::optional<Placement> placement;  ///< of one that is sharded
+  std::optional<Placement> placement;  ///< of a sharded argument
   ShardAxis shard_axis;
 };
 
 struct MapRun;
 
-/// A map that is about to run.
+/// A map that is ready to run.
 struct Plan {
   std::vector<std::optional<std::size_t>> in_axes{};
   PlacementPointer placement;  ///< of its lanes; without devices for vmap
   std::size_t first_local = 0;
   std::size_t num_local = 0;    ///< lanes of this process
-  std::shared_ptr<MapRun> run;  // shared with threads that come to help when all is done
+  std::shared_ptr<MapRun> run;  // shared with helper threads that start after the map's end
 
   /// Calls body(i) once for each lane of this process.
   void execute(const std::function<void(std::size_t)>& body) const;
@@ -68,7 +69,7 @@ struct IsSharded<Sharded<T>> : std::true_type {
   using Shard = T;
 };
 
-/// What a lane gets of an argument.
+/// The type in which a lane receives an argument.
 template <MapKind kKind, typename T>
 struct LaneArgument {
   using Type = const T&;
@@ -107,7 +108,7 @@ typename LaneArgument<kKind, T>::Type lane_argument(const T& argument, const Arg
   }
 }
 
-/// A map with its arguments at hand.
+/// A map together with its arguments.
 template <MapKind kKind, typename F, typename... Arguments>
 class Call {
  public:
@@ -140,7 +141,7 @@ class Call {
   Plan plan_;
 };
 
-/// Calls the lanes and keeps their results, those of this process.
+/// Runs the lanes of this process and returns their results.
 template <typename Result, typename AnyCall>
 std::vector<Result> collect(const AnyCall& call) {
   const std::size_t first = call.plan().first_local;
@@ -151,7 +152,8 @@ std::vector<Result> collect(const AnyCall& call) {
 
 }  // namespace internal
 
-/// A function of what the lanes get, made a function of whole arguments; see vmap() and pmap().
+/// Turns a function of one lane's arguments into a function of whole arguments; see vmap() and
+/// pmap().
 template <internal::MapKind kKind, typename F>
 class Mapped {
  public:
@@ -184,36 +186,36 @@ class Mapped {
   MapOptions options_;
 };
 
-/// f over a batch axis, on the device of the caller: lanes take turns.
+/// Maps f over a batch axis on the caller's device; its lanes run in turn.
 ///     vmap(f)(x) = stack of f(x[0]), f(x[1]), ...
-/// The result's leaves have the lanes along options.out_axes.
-/// @throws Error  when called: kUsage if the axis name is in use, in_axes are not as many as the
-///                arguments or nothing is split; kShape if extents are zero or differ, or results
-///                do; the first error of a lane, with the lane's place in front of its text
+/// The lanes lie along axis options.out_axes of the result's leaves.
+/// @throws Error  when called: kUsage if the axis name is in use, in_axes and the arguments differ
+///                in number, or no argument is split; kShape if extents are zero or differ, or if
+///                results differ; the error of the first lane that failed, prefixed with its index
 template <typename F>
 auto vmap(F f, MapOptions options = {}) {
   return Mapped<internal::MapKind::kVmap, F>(std::move(f), std::move(options));
 }
 
-/// f once per shard, each on a device of its own; the results stay there.
+/// Runs f once per shard, each on its own device; the results stay there.
 ///     pmap(f)(x) = Sharded of f(x[0]), f(x[1]), ...
-/// Arguments are split as with vmap, or sharded already, along the axis that in_axes says.
+/// Arguments are split as with vmap, or are already sharded along the axis in in_axes.
 /// @throws Error  when called: as vmap(), and kUsage if there are more lanes than devices, or an
-///                argument is sharded otherwise
+///                argument is sharded along another axis or over other devices
 template <typename F>
 auto pmap(F f, MapOptions options = {}) {
   return Mapped<internal::MapKind::kPmap, F>(std::move(f), std::move(options));
 }
 
-/// As pmap, for any number of lanes: those of one device are neighbours and take turns. One axis
-/// however many devices there are, so that sums over it do not depend on that.
+/// As pmap, for any number of lanes. Each device runs neighbouring lanes in turn. The lanes form
+/// one axis for any number of devices, so that sums over it do not depend on that number.
 template <typename F>
 auto spread(F f, MapOptions options = {}) {
   return Mapped<internal::MapKind::kSpread, F>(std::move(f), std::move(options));
 }
 
 namespace internal {
-/// The sum that spread_sum() returns, in the making; lanes add to it from several threads.
+/// Accumulates the result of spread_sum(); lanes add to it from several threads.
 class LaneSum {
  public:
   explicit LaneSum(const Plan& plan);
@@ -229,8 +231,8 @@ class LaneSum {
 };
 }  // namespace internal
 
-/// The sum of the results of spread(f), with the bits that psum over its axis gives, for every
-/// rank. Results are added up as lanes end: of n lanes on a device at most log2(n) + 1 are held.
+/// The sum of the results of spread(f), on every rank; bit for bit the psum over its axis. Results
+/// are added as lanes end: of n lanes on a device, at most log2(n) + 1 partial sums are in memory.
 /// @throws Error  when called: as spread(); kShape if results differ
 template <typename F>
 auto spread_sum(F f, MapOptions options = {}) {

@@ -177,7 +177,7 @@ TEST(SpreadSum, HoldsFewResultsAtOnce) {
   EXPECT_LE(most, 3);
 }
 
-// Indices of both axes by every nest; lanes are numbered with the outer axis first.
+// Indices of both axes in every nesting order; lanes are numbered with the outer axis first.
 TEST(Nesting, GoesInAnyOrder) {
   const auto f = [] {
     return Array::scalar(static_cast<std::int64_t>(100 * axis_index({"outer", "inner"}) +

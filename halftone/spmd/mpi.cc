@@ -26,8 +26,8 @@ void check(int code, const char* what) {
   fail(ErrorKind::kDevice, std::string(what) + ": " + text);
 }
 
-/// Waits without burning a core for long: MPI's own waiting never sleeps. At first it looks again
-/// and again, since most exchanges take less than the system takes to wake a thread.
+/// Waits without occupying a core for long; MPI's own wait never sleeps. It polls first, since most
+/// exchanges take less time than the system needs to wake a thread.
 void wait(std::vector<MPI_Request>& requests) {
   using Clock = std::chrono::steady_clock;
   constexpr auto kAwake = std::chrono::milliseconds(2);
@@ -101,9 +101,9 @@ class MpiTransport : public Transport {
 
  private:
   static constexpr std::size_t kMaxBytes = std::size_t{1} << 30;
-  static constexpr int kExitCode = 5;  ///< of the command line, for a device that failed
+  static constexpr int kExitCode = 5;  ///< that the command line uses for a failed device
 
-  /// Counts of MPI are int.
+  /// MPI counts are int, so larger parcels are sent in pieces.
   template <typename Byte, typename Transfer>
   static void in_pieces(const Parcel<Byte>& parcel, Transfer transfer) {
     for (std::size_t at = 0; at < parcel.bytes.size(); at += kMaxBytes) {
@@ -120,8 +120,7 @@ class MpiTransport : public Transport {
 }  // namespace
 
 MpiSession::MpiSession() {
-  // Open MPI, and launchers that speak PMI, set one of these; without, MPI_Init would start
-  // daemons.
+  // Open MPI and PMI launchers set one of these. Without a launcher, MPI_Init would start daemons.
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"}) {
     if (std::getenv(name) == nullptr) continue;
     transport_ = std::make_shared<MpiTransport>();
@@ -135,7 +134,7 @@ void MpiSession::end(const std::string& error) noexcept {
   if (transport_ == nullptr) return;
   const std::shared_ptr<Transport> transport = std::exchange(transport_, nullptr);
   try {
-    // Others may be in a map still: they learn that this rank is not, and end in their turn.
+    // Other ranks may still be in a map: they learn that this rank has left, and end too.
     const std::string program = "the end of the program" + (error.empty() ? "" : ": " + error);
     const internal::Header header{.program = internal::hash("the end of the program")};
     bool all_end = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks that mpirun has started, on one machine or several.
+// Communication between ranks started by mpirun, on one machine or several.
 #pragma once
 
 #include <memory>
@@ -9,25 +9,25 @@
 
 namespace halftone::spmd {
 
-/// The part that a process has in a run of several; one in a program, made first and ended last.
+/// A process's membership in an MPI run. A program has one session, created first and ended last.
 ///
-/// If a rank dies, mpirun ends the others. If one ends while others wait for it in a map or gather,
-/// they learn that, and why, as an error, instead of waiting for ever.
+/// If a rank dies, mpirun ends the others. If a rank ends while others wait for it in a map or
+/// gather, these fail with an error that gives the reason.
 class MpiSession {
  public:
-  /// Joins the other processes if mpirun started this one; else it is alone, at no cost.
-  /// @throws Error kUnsupported if mpirun started several, but this program is built without MPI;
-  ///         kDevice if MPI does not work or lets no thread but the first use it
+  /// Joins the other processes if mpirun started this one; otherwise does nothing.
+  /// @throws Error kUnsupported if mpirun started several processes, but this program is built
+  ///         without MPI; kDevice if MPI fails or allows calls from the first thread only
   MpiSession();
-  /// As end().
+  /// Calls end().
   ~MpiSession();
   MpiSession(const MpiSession&) = delete;
   MpiSession& operator=(const MpiSession&) = delete;
 
   /// Null if this process is alone. For Devices::over().
   [[nodiscard]] const std::shared_ptr<Transport>& transport() const { return transport_; }
-  /// Takes part in nothing any more, and waits until the others end too.
-  /// @param error  why, if not because all is done; the ranks that wait for this one are told
+  /// Leaves the run, and waits until the other ranks end too.
+  /// @param error  the reason if the work is not complete; ranks that wait for this one report it
   void end(const std::string& error = {}) noexcept;
 
  private:

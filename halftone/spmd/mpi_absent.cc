@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mpi.h where there is no MPI.
+// Implements mpi.h without MPI.
 #include <cstdlib>
 #include <string>
 

@@ -13,7 +13,7 @@
 namespace halftone::spmd::internal {
 namespace {
 
-/// Puts a lane's baton down while the lane waits, so that others of its device run.
+/// Releases a lane's baton while the lane waits, so that other lanes of its device can run.
 class PutDown {
  public:
   explicit PutDown(std::mutex* baton) : baton_(baton) {
@@ -29,7 +29,7 @@ class PutDown {
   std::mutex* baton_;
 };
 
-/// Work below this is done by the lane that comes last, before others would have woken up.
+/// Below this size the last lane to arrive does the work alone, before others would have woken up.
 constexpr std::size_t kSharedWorkBytes = 65536;
 
 }  // namespace
@@ -98,7 +98,7 @@ void Program::run_lane(MapRun& run, LaneQueue& queue, std::size_t index) {
   Lane* const outer = std::exchange(Lane::current(), &lane);
   bool go = false;
   {
-    // A lane before the one that failed runs all the same: its error would come first.
+    // A lane before the failed one still runs: its error would take precedence.
     const Lock lock(mutex_);
     go = !failure_ || path_of(lane) < failure_->path;
   }
@@ -151,7 +151,8 @@ void Program::wait_for_end(MapRun& run) {
 
 void Program::fail_with(Lock& lock, Failure failure) {
   HALFTONE_ASSERT(lock.owns_lock());
-  // A lane's own error says more than that others waited for it; of several, the first lane's.
+  // The error of a lane precedes the resulting failure of the lanes that waited for it; of several
+  // lanes, the first one's error counts.
   if (!failure_ || (failure_->path.empty() && !failure.path.empty()) ||
       (!failure.path.empty() && failure.path < failure_->path)) {
     failure_ = std::move(failure);
@@ -203,7 +204,7 @@ void Program::meet_ranks(Lock& lock) {
       carry_out_over_ranks(*meeting, *transport_);
     }
   } catch (const std::exception& error) {
-    // Of one rank alone, between exchanges: the others wait for bytes that will not come.
+    // Only this rank failed, and the others wait for bytes that it will not send.
     transport_->end_all_ranks(error.what());
     round.failure = {{}, ErrorKind::kDevice, error.what()};
     round.is_last = true;
@@ -271,7 +272,7 @@ std::shared_ptr<Meeting> Program::join(Lock& lock, Address address, Request requ
   meeting->arrived[position] = 1;
   ++meeting->num_arrived;
   if (const auto lost = meeting->lost_lane()) {
-    --meeting->num_arrived;  // this lane leaves without having waited
+    --meeting->num_arrived;  // this lane leaves without waiting
     fail_with(lock, {{}, ErrorKind::kUsage, why_ended(*meeting, position, *lost)});
     throw Stopped();
   }
@@ -343,7 +344,7 @@ void Program::call_helpers(const Lane& lane, Meeting& meeting) {
       });
     }
   } catch (...) {
-    --meeting.num_arrived;  // this lane leaves without having waited
+    --meeting.num_arrived;  // this lane leaves without waiting
     throw;
   }
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The outermost call of a mapped function with all that runs inside it.
+// The outermost call of a mapped function and everything that runs inside it.
 //
 // Each lane is a call on a thread's stack. A device runs one lane at a time: the one whose thread
-// holds the device's baton. Lanes of one device begin one after another on one thread; when one of
-// them waits for others it puts the baton down, and another thread begins the next lane. So a map
-// without collectives is a loop, and lanes that meet need as many threads as lanes wait at once.
+// holds the device's baton. The lanes of a device start one after another on one thread. A lane
+// that waits for others releases the baton, and another thread starts the next lane. So a map
+// without collectives is a loop, and collectives need one thread for each lane that waits.
 //
-// Over several processes every rank runs the same outermost call, and in it its own lanes. When
-// none of them can go on, the ranks tell each other what their lanes wait for (rounds.h):
-// collectives that are complete are carried out, in the same order everywhere; if there are none,
-// all know that and why no lane will ever go on.
+// With several processes, every rank runs the same outermost call and in it its own lanes. When
+// none of them can continue, the ranks exchange what their lanes wait for (rounds.h). They run the
+// collectives that are complete, in the same order on every rank. If none is complete, every rank
+// knows that no lane can continue, and the reason.
 #pragma once
 
 #include <cstddef>
@@ -26,17 +26,18 @@ namespace halftone::spmd::internal {
 
 class Program {
  public:
-  /// @param name  what the ranks compare, to see that they run the same: "pmap 'devices' of 4"
+  /// @param name  compared by the ranks, to check that they run the same: "pmap 'devices' of 4"
   explicit Program(std::string name) : name_(std::move(name)) {}
 
   /// Runs the lanes of a map and returns when they have ended.
   /// @throws Error the failure, in the outermost map; Stopped in maps inside it
   void run(const std::shared_ptr<MapRun>& run);
-  /// Waits for the lanes that `address` names and exchanges what they bring.
-  /// @throws Stopped if that cannot be, because a lane failed or never comes
+  /// Waits for the lanes of `address` and runs the collective.
+  /// @return the leaves of the calling lane's result
+  /// @throws Stopped if a lane failed or will never arrive
   std::vector<Array> meet(Lane& lane, Address address, Request request);
 
-  /// What lanes hold that run outside of devices.
+  /// The mutex that lanes outside of devices hold while they run.
   [[nodiscard]] std::mutex& host_baton() { return host_baton_; }
   /// The number of the next map outside of lanes.
   std::size_t next_number() { return num_maps_++; }
@@ -70,9 +71,9 @@ class Program {
   std::size_t num_runnable_ = 0;  ///< lanes of this process that have not ended and do not wait
   std::vector<std::shared_ptr<Meeting>> open_;  // shared with the lanes that wait in them
   std::optional<Failure> failure_;
-  Transport* transport_ = nullptr;  ///< of the map that spans ranks, once there is one
+  Transport* transport_ = nullptr;  ///< of the map that spans ranks; null before it starts
   RanksClaim ranks_;
-  bool ranks_agree_ = false;  ///< that all is over
+  bool ranks_agree_ = false;  ///< that the program is over
   bool over_ = false;
   std::condition_variable all_over_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What mpi_test.cc runs under mpirun: rank_scenes SCENE [FILE]. Exits 0, or 1 after an error,
-// whose text it prints.
+// The program that mpi_test.cc runs under mpirun: rank_scenes SCENE [FILE]. Exits with 0, or prints
+// the error and exits with 1.
 #include <csignal>
 #include <cstdio>
 #include <string>
@@ -19,7 +19,7 @@ std::uint64_t hash_of(const Array& array) {
       {reinterpret_cast<const char*>(array.bytes().data()), array.bytes().size()});
 }
 
-/// Prints a hash of results of every collective, the same for any number of ranks.
+/// Prints a hash of the results of every collective, which does not depend on the number of ranks.
 void all_collectives(const Devices& devices) {
   const Array x = random_array<double>({12, 12, 50}, 7);
   const auto f = [](const Array& v) {
@@ -39,7 +39,7 @@ void all_collectives(const Devices& devices) {
   if (devices.rank() == 0) std::printf("%s\n", hashes.c_str());
 }
 
-/// Sums again and again; after some rounds, rank 1 does what the scene says.
+/// Sums repeatedly; after some rounds, rank 1 runs the scene.
 template <typename Scene>
 void rounds(const Devices& devices, Scene scene) {
   const std::size_t rank = devices.rank();

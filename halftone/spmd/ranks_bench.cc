@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// psum over ranks beside MPI_Allreduce, in one run, and the link that explains its times:
+// Compares psum over ranks with MPI_Allreduce in one run, and fits the link model to its times:
 //     mpirun -n 2 build/release/modules/spmd/ranks_bench [--json]
 #include <mpi.h>
 
@@ -40,7 +40,7 @@ struct Row {
   double bytes = 0;
   double allreduce_s = 0;
   double psum_s = 0;
-  double ppermute_s = 0;  ///< around the ring: nothing is added
+  double ppermute_s = 0;  ///< around the ring, without additions
 };
 
 Row compare(const Devices& devices, std::int64_t num_elements) {

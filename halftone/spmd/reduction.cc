@@ -13,7 +13,7 @@
 namespace halftone::spmd::internal {
 namespace {
 
-/// Partial sums of a block stay in the cache next to the core.
+/// Partial sums of a block fit the first-level cache.
 constexpr std::size_t kBlockBytes = 8192;
 
 template <typename T>
@@ -124,7 +124,7 @@ void TreeReduction::add(TreeNode node, std::vector<ArrayDraft> arrays) {
 
 void TreeReduction::add(TreeNode node, Entry entry) {
   for (;;) {
-    // A node over all lanes is the root; one whose right half lies behind the last lane moves up.
+    // A node over all lanes is the root. One whose sibling lies beyond the last lane moves up.
     const bool is_left = node.index % 2 == 0;
     const std::size_t sibling = is_left ? node.index + 1 : node.index - 1;
     std::unique_lock lock(mutex_);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums, maxima and minima over lanes, in one order.
+// Sums, maxima and minima over lanes, in a fixed order.
 //
-// Rounding makes a sum depend on its order. Ours is a binary tree over the lanes' indices, aligned
-// at powers of two; what has no partner moves up as it is:
+// Rounding makes a sum depend on its order. The order here is a binary tree over the lanes'
+// indices, aligned at powers of two; a node without a partner moves up unchanged:
 //
 //     0   1   2   3   4   5
 //      \ /     \ /     \ /
@@ -12,9 +12,9 @@
 //            \_________/
 //                 +           level 3
 //
-// The tree depends on the number of lanes alone. Whoever holds neighbouring lanes, a device or a
-// process, adds up the nodes that lie within them, and what is left to exchange is few nodes; the
-// result has the same bits however the lanes are dealt out.
+// The tree depends on the number of lanes only. A device or process that holds neighbouring lanes
+// combines the nodes within them, so that few nodes remain to be exchanged. The result has the same
+// bits for every assignment of lanes.
 #pragma once
 
 #include <cstddef>
@@ -30,14 +30,14 @@ namespace halftone::spmd::internal {
 
 enum class Reduction { kSum, kMax, kMin };
 
-/// dst[i] = a[i] o b[i]; dst may be a or b. NaN wins; sums of integers wrap around.
+/// dst[i] = a[i] o b[i]; dst may be a or b. NaN propagates; sums of integers wrap around.
 void combine(Reduction reduction, ElementType element, std::span<std::byte> dst,
              std::span<const std::byte> a, std::span<const std::byte> b);
 
 /// x[i] /= divisor, of floating point elements.
 void divide(ElementType element, std::span<std::byte> x, std::size_t divisor);
 
-/// dst = the tree over the sources, which lanes 0, 1, ... brought.
+/// dst = the tree over the sources, those of lanes 0, 1, ...
 /// @pre all are equally long; there is at least one source
 void reduce(Reduction reduction, ElementType element, std::span<std::byte> dst,
             std::span<const std::span<const std::byte>> sources);
@@ -49,26 +49,26 @@ struct TreeNode {
   auto operator<=>(const TreeNode&) const = default;
 };
 
-/// The tree while lanes come in, in any order: nodes whose halves are there are combined at once,
-/// so that of n lanes in order no more than log2(n) + 1 are held. Several threads may add.
+/// Reduces lanes as they arrive, in any order. Nodes whose halves are present are combined at once,
+/// so that n lanes in order hold at most log2(n) + 1 nodes. Several threads may add.
 class TreeReduction {
  public:
   TreeReduction(Reduction reduction, std::size_t num_lanes)
       : reduction_(reduction), num_lanes_(num_lanes) {}
 
-  /// @pre arrays alike are added at every node
+  /// @pre every node gets arrays of the same types
   void add(TreeNode node, std::vector<Array> arrays) { add(node, Entry{std::move(arrays), {}}); }
-  /// Of arrays that nobody else has: partial results may take their memory.
+  /// For arrays that are not shared: partial results may overwrite their memory.
   void add(TreeNode node, std::vector<ArrayDraft> arrays);
   void add_lane(std::size_t lane, std::vector<Array> arrays) { add({0, lane}, std::move(arrays)); }
 
-  /// What could not be combined further.
+  /// The nodes that could not be combined further.
   [[nodiscard]] std::map<TreeNode, std::vector<Array>> nodes() const;
   /// @pre every lane has been added
   [[nodiscard]] std::vector<Array> result() const;
 
  private:
-  /// Memory is written again only where it is our own.
+  /// `own` is the writable memory of arrays that are not shared; only that is overwritten.
   struct Entry {
     std::vector<Array> arrays;
     std::vector<std::span<std::byte>> own;

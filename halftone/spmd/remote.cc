@@ -94,7 +94,7 @@ class RemoteMeeting {
     work_on_all();
   }
 
-  /// What the job does within one process, now that everything is here.
+  /// Runs the job as within one process, after all leaves have arrived.
   void work_on_all() {
     meeting_.job = make_job(request_, meeting_.brought);
     for (std::size_t piece = 0; piece < meeting_.job.num_pieces; ++piece) {
@@ -141,8 +141,8 @@ class RemoteMeeting {
   const Request& request_;
   Transport& transport_;
   std::size_t me_;
-  std::vector<std::size_t> rank_of_;                          ///< of each lane
-  std::map<std::size_t, std::vector<std::size_t>> lanes_of_;  ///< of each rank that takes part
+  std::vector<std::size_t> rank_of_;                          ///< rank of each lane
+  std::map<std::size_t, std::vector<std::size_t>> lanes_of_;  ///< lanes of each participating rank
 };
 
 }  // namespace

@@ -109,7 +109,7 @@ Job lane_job(const Request& request, std::shared_ptr<const Brought> brought) {
   job.results.resize(brought->size());
   for (std::vector<Array>& leaves : job.results) leaves.resize(request.leaves.size());
   job.num_pieces = brought->size();
-  // The memory of the vectors stays where it is when the job moves.
+  // Moving the job does not move the memory of the results.
   job.work = [request, brought = std::move(brought),
               results = job.results.data()](std::size_t lane) {
     const std::vector<std::size_t> from = sources(request, lane, brought->size());
@@ -124,7 +124,7 @@ Job lane_job(const Request& request, std::shared_ptr<const Brought> brought) {
   return job;
 }
 
-/// Entry `to` along the axis, or, tiled, the to-th of num_lanes equal parts.
+/// Entry `to` along the axis, or, tiled, part `to` of num_lanes equal parts.
 Array cut(const Request& request, const Array& leaf, std::size_t to, std::size_t num_lanes) {
   const auto at = static_cast<std::int64_t>(to);
   if (!request.tiled) return leaf.slice(request.axis, at);
@@ -132,7 +132,7 @@ Array cut(const Request& request, const Array& leaf, std::size_t to, std::size_t
   return leaf.part(request.axis, at * extent, extent);
 }
 
-/// Side by side along a new axis, or, tiled, one after the other along an axis they have.
+/// Stacked along a new axis or, tiled, concatenated along an existing one.
 Array joined(const std::vector<Array>& arrays, std::size_t axis, bool tiled) {
   return tiled ? concatenate(arrays, axis) : stack(arrays, axis);
 }

@@ -17,7 +17,7 @@ std::vector<std::vector<Array>> leaves_of_lanes() {
   return lanes;
 }
 
-/// The results of all lanes, by the definition.
+/// The results of all lanes according to the definition.
 std::vector<std::vector<Array>> defined(const Request& request,
                                         const std::vector<std::vector<Array>>& brought) {
   std::vector<std::vector<Array>> results(kNumLanes);

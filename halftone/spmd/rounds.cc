@@ -44,7 +44,7 @@ std::vector<std::string> read_texts(ByteReader& reader) {
   return texts;
 }
 
-/// Everything a rank knows, for rounds in which the headers do not settle it.
+/// The full state of a rank, for rounds that the headers do not decide.
 struct Report {
   std::optional<Failure> failure;
   std::vector<OpenCall> calls;
@@ -90,13 +90,13 @@ Report read_report(std::span<const std::byte> bytes) {
   return report;
 }
 
-/// The lane's own errors first, by its place; then what befell all.
+/// Orders errors of lanes by their path; failures of no single lane come last.
 bool goes_before(const Failure& a, const Failure& b) {
   if (a.path.empty() || b.path.empty()) return !a.path.empty() && b.path.empty();
   return a.path < b.path;
 }
 
-/// Calls of all ranks, those of one key and text as one.
+/// The calls of all ranks; calls with the same key and text are merged.
 std::vector<OpenCall> merged(const std::vector<Report>& reports) {
   std::map<std::string, OpenCall> calls;
   for (const Report& report : reports) {
@@ -118,7 +118,7 @@ std::string full_key(const Meeting& meeting) {
   return meeting.address.key() + meeting.request.to_string();
 }
 
-/// Of the meetings that span ranks, in the order of their keys.
+/// The meetings that span ranks with their keys, sorted by key.
 std::vector<std::pair<std::string, std::shared_ptr<Meeting>>> shared_meetings(
     const std::vector<std::shared_ptr<Meeting>>& open) {
   std::vector<std::pair<std::string, std::shared_ptr<Meeting>>> result;
@@ -130,7 +130,7 @@ std::vector<std::pair<std::string, std::shared_ptr<Meeting>>> shared_meetings(
   return result;
 }
 
-/// Whether all lanes of this rank that belong to a meeting are there.
+/// Whether all lanes of this rank that belong to a meeting have arrived.
 bool is_ready(const Meeting& meeting, std::size_t rank) {
   for (std::size_t p = 0; p < meeting.address.num_lanes; ++p) {
     if (meeting.arrived[p] == 0 && meeting.address.rank_of(p) == rank) return false;
@@ -138,7 +138,7 @@ bool is_ready(const Meeting& meeting, std::size_t rank) {
   return true;
 }
 
-/// What all ranks make of all reports, each for its own meetings.
+/// The result of a round from the reports of all ranks, with the meetings of this rank.
 Round concluded(const std::vector<Report>& reports,
                 const std::vector<std::pair<std::string, std::shared_ptr<Meeting>>>& meetings) {
   Round round;
@@ -184,7 +184,7 @@ std::string why_stuck(const std::vector<OpenCall>& calls) {
   const auto message = [](const OpenCall& call, const std::string& lane) {
     return call.text + ": " + call.waiting.front() + " waits for " + lane + ", which ";
   };
-  // A lane, or one around it or inside it, that waits elsewhere says most.
+  // The best explanation is a missing lane, or one around or inside it, that waits elsewhere.
   for (const OpenCall& call : calls) {
     for (const std::string& lane : call.missing) {
       for (const OpenCall& other : calls) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ranks tell each other when none of their lanes can go on.
+// The messages that ranks exchange when none of their lanes can continue.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ namespace halftone::spmd::internal {
 
 /// A collective that lanes wait in.
 struct OpenCall {
-  std::string key;                   ///< the same for lanes that are to meet, on all ranks
-  std::string text;                  ///< what they call
+  std::string key;                   ///< Address::key(), the same on all ranks
+  std::string text;                  ///< the call, as in messages
   std::vector<std::string> waiting;  ///< labels of lanes
   std::vector<std::string> missing;
 };
@@ -25,19 +25,19 @@ std::vector<OpenCall> describe(const std::vector<std::shared_ptr<Meeting>>& meet
 /// @pre a call has missing lanes
 std::string why_stuck(const std::vector<OpenCall>& calls);
 
-/// The same of one lane that waits for another, by their positions.
+/// As why_stuck(), for one lane that waits for another, given by their positions.
 std::string why_ended(const Meeting& meeting, std::size_t position, std::size_t missing);
 
-/// What a round has come to; the same on all ranks.
+/// The result of a round; the same on all ranks.
 struct Round {
-  std::vector<std::shared_ptr<Meeting>> complete;  ///< of this rank's, in the order all agree on
+  std::vector<std::shared_ptr<Meeting>> complete;  ///< those of this rank, in the common order
   std::optional<Failure> failure;
-  bool is_last = false;  ///< all lanes of all ranks have ended, or are to
+  bool is_last = false;  ///< all lanes of all ranks have ended or must end
 };
-/// All ranks call it when their lanes have ended or wait.
-/// @param program  what this rank runs
-/// @param open     what its lanes wait in
-/// @param failure  what ended its lanes before
+/// Exchanges the state of all ranks. Each rank calls it when all its lanes have ended or wait.
+/// @param program  name of the program of this rank
+/// @param open     the collectives that its lanes wait in
+/// @param failure  the reason why its lanes ended, if any
 Round exchange_round(Transport& transport, const std::string& program,
                      const std::vector<std::shared_ptr<Meeting>>& open,
                      const std::optional<Failure>& failure);

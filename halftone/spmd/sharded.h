@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tree in pieces that lie where they were computed.
+// A tree whose pieces stay on the devices that computed them.
 #pragma once
 
 #include <cstddef>
@@ -14,20 +14,20 @@
 
 namespace halftone::spmd {
 
-/// The results of a pmap or spread: shard i is what lane i returned, and stays on its device. Given
-/// to a map over as many lanes of the same devices, along the same axis, each lane gets its shard
-/// and nothing moves. A Sharded is a tree of its own, so that maps may nest.
+/// The results of a pmap or spread: shard i is the result of lane i and stays on its device. A map
+/// over the same number of lanes, on the same devices and along the same axis, passes each lane its
+/// shard without a copy. A Sharded is itself a tree, so that maps can nest.
 template <Tree T>
 class Sharded {
  public:
-  /// Of no shards.
+  /// No shards.
   Sharded() = default;
   /// @param local      the shards of this process, in order
-  /// @param axis       along which gather() puts the shards together
+  /// @param axis       the axis along which gather() joins the shards
   Sharded(std::vector<T> local, ShardAxis axis, PlacementPointer placement)
       : local_(std::move(local)), axis_(axis), placement_(std::move(placement)) {}
 
-  /// How many shards there are, on all ranks.
+  /// Number of shards on all ranks.
   [[nodiscard]] std::size_t size() const {
     return placement_ == nullptr ? 0 : placement_->num_lanes;
   }
@@ -44,7 +44,7 @@ class Sharded {
  private:
   std::vector<T> local_;
   ShardAxis axis_;
-  PlacementPointer placement_;  // shared: what comes of mapping it lies where it does
+  PlacementPointer placement_;  // shared: results of maps over it have the same placement
 };
 
 namespace internal {
@@ -63,11 +63,10 @@ struct Gathered<Sharded<T>> {
 
 }  // namespace internal
 
-/// The shards side by side along a new axis, in memory of their own, for every rank; of shards that
-/// are sharded, theirs first. Over several ranks all call it, outside of maps.
-/// @return  of n shards [a, b], sharded along axis 0: [n, a, b]
-/// @throws Error kShape if there are none or the shards differ; kUsage within a map, where the
-/// shards
+/// Stacks the shards along a new axis, in new memory, on every rank; nested shards are gathered
+/// first. If the shards are on several ranks, all ranks call it, outside of maps.
+/// @return  for n shards [a, b], sharded along axis 0: [n, a, b]
+/// @throws Error kShape if there are no shards or they differ; kUsage within a map if the shards
 ///         are on several ranks, or if another rank is not in a gather
 template <Tree T>
 typename internal::Gathered<T>::Type gather(const Sharded<T>& sharded) {
@@ -84,9 +83,9 @@ typename internal::Gathered<T>::Type gather(const Sharded<T>& sharded) {
   return unflatten<Whole>(internal::gather(std::move(local), placement, sharded.axis()));
 }
 
-/// The entries of a tree's leaves along an axis, on the devices on which a map would run their
-/// lanes.
-/// @throws Error kShape if leaves have no such axis or differ along it, or it has no entries
+/// Splits a tree along an axis of its leaves; entry i is placed on the device that runs lane i of a
+/// map.
+/// @throws Error kShape if a leaf has no such axis, its extents differ, or its extent is zero
 template <Tree T>
 Sharded<T> shard(const T& tree, const Devices& devices, std::size_t axis = 0) {
   const Flat flat = flatten(tree);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs for many devices, written for one; docs/spmd.md is the way in.
+// Programs for many devices, written for one; docs/spmd.md is the introduction.
 #pragma once
 
 #include "halftone/spmd/array.h"        // IWYU pragma: export

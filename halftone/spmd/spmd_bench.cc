@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What maps and collectives cost beside what they are made of.
+// The cost of maps and collectives, and of the operations they consist of.
 #include <benchmark/benchmark.h>
 
 #include <chrono>
@@ -53,7 +53,7 @@ BENCHMARK(psum_over_devices)
     ->UseManualTime()
     ->Iterations(5);
 
-/// What psum over two devices is measured against: a copy of 1 MB, twice.
+/// The baseline for psum over two devices: two copies of 1 MB.
 void copy_twice(benchmark::State& state) {
   const std::vector<float> src(kMegabyte, 1.F);
   std::vector<float> first(kMegabyte);

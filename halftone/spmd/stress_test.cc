@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many more devices than cores, often: what the thread sanitizer is to look at.
+// Repeated runs with many more devices than cores, for the thread sanitizer.
 #include "halftone/base/testing.h"
 #include "halftone/spmd/collectives.h"
 #include "halftone/spmd/map.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of this module share. Only tests include this.
+// Shared by the tests of this module. Only tests include this.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ inline bool same_bits(const Array& a, const Array& b) {
   return a.same_type(b) && std::ranges::equal(a.bytes(), b.bytes());
 }
 
-/// Numbers of both signs and many magnitudes, so that sums depend on their order.
+/// Values of both signs and many magnitudes, so that sums depend on their order.
 template <Element T>
 Array random_array(Shape shape, std::uint64_t seed) {
   return Array::make<T>(std::move(shape), [seed](std::span<T> elements) {
@@ -53,13 +53,13 @@ struct AffineMap {
   static auto members(auto& self) { return std::tie(self.slope, self.offset); }
 };
 
-/// Ranks that are threads of this process.
+/// Emulates ranks with threads of this process.
 class LocalRanks {
  public:
   explicit LocalRanks(std::size_t count) : shared_(std::make_shared<Shared>(count)) {}
 
-  /// Calls body with the transport of each rank, each on a thread of its own.
-  /// @return what each rank returned
+  /// Calls body with the transport of each rank, each on its own thread.
+  /// @return the result of each rank
   template <typename Body>
   auto run(const Body& body) {
     std::vector<std::invoke_result_t<Body, std::shared_ptr<Transport>>> results(shared_->count);
@@ -148,7 +148,7 @@ class LocalRanks {
       wait(lock, [&] { return shared_->round != round; });
     }
 
-    std::shared_ptr<Shared> shared_;  // shared: ranks leave when they are done
+    std::shared_ptr<Shared> shared_;  // shared: ranks end at different times
     std::size_t rank_;
   };
 

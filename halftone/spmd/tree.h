@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trees of arrays: what mapped functions take and return, and collectives act on leaf by leaf.
+// Trees of arrays: the arguments and results of mapped functions. Collectives act on each leaf.
 #pragma once
 
 #include <array>
@@ -15,8 +15,8 @@
 
 namespace halftone::spmd {
 
-/// How a struct lists the trees it is made of: once, in a static member function that returns
-/// references, for constant and other objects alike:
+/// Lists the trees that a struct consists of. The struct has one static member function that
+/// returns references, for constant and mutable objects:
 ///     static auto members(auto& self) { return std::tie(self.weight, self.bias); }
 /// A type that cannot be changed gets a specialisation of TreeMembers instead.
 template <typename T>
@@ -26,9 +26,10 @@ struct TreeMembers {
 };
 
 struct Placement;
-/// Where the shards of a sharded tree lie; null: nowhere. Shared: many results lie alike.
+/// The placement of the shards of a sharded tree; null if there are none. Shared: many results have
+/// the same placement.
 using PlacementPointer = std::shared_ptr<const Placement>;
-/// The axis along which the shards of a sharded tree are to be gathered.
+/// The axis along which the shards of a sharded tree are gathered.
 struct ShardAxis {
   std::size_t axis = 0;
   bool operator==(const ShardAxis&) const = default;
@@ -78,7 +79,8 @@ constexpr bool is_tree() {
   }
 }
 
-/// Calls visitor.node(x) for every array and every length of a vector in a tree, in order.
+/// Calls visitor.length(v) for every vector and visitor.node(x) for every other node that is not a
+/// container, in order.
 template <typename T, typename Visitor>
 void visit(T& tree, Visitor& visitor) {
   using Type = std::remove_const_t<T>;
@@ -102,7 +104,7 @@ void visit(T& tree, Visitor& visitor) {
 template <typename T>
 concept Tree = internal::is_tree<std::remove_cvref_t<T>>();
 
-/// A tree taken apart: its arrays in order, and what is needed to build it again.
+/// A flattened tree: its arrays in order, and the data needed to rebuild it.
 struct Flat {
   std::vector<Array> leaves;
   std::vector<std::size_t> lengths;  ///< of its vectors
@@ -111,7 +113,7 @@ struct Flat {
 
   /// "float32[3], int64[]".
   [[nodiscard]] std::string types() const;
-  /// Whether both come from trees alike: same vectors, same types of leaves.
+  /// Whether both trees have the same structure: vector lengths, shard axes and types of leaves.
   [[nodiscard]] bool same_types(const Flat& other) const;
 };
 
@@ -161,19 +163,19 @@ T unflatten(const Flat& flat) {
   return tree;
 }
 
-/// The extent that all leaves have along an axis.
-/// @param what  the tree, as messages begin
-/// @throws Error kShape if there are no leaves, one has no such axis, they differ, or a sharded
-///         tree among them is not sharded along a later axis
+/// The common extent of all leaves along an axis.
+/// @param what  names the tree; messages begin with it
+/// @throws Error kShape if there are no leaves, one has no such axis, the extents differ, or a
+///         sharded tree among them is not sharded along a later axis
 std::size_t mapped_extent(const Flat& flat, std::size_t axis, const std::string& what);
-/// Entry `index` of every leaf along an axis. @pre mapped_extent() has checked it
+/// Entry `index` of every leaf along an axis. @pre mapped_extent() has checked the tree
 Flat lane_of(const Flat& flat, std::size_t axis, std::size_t index);
-/// Trees alike side by side along a new axis of every leaf.
-/// @throws Error kShape that names lane and types if there are none, or they are not alike; or if
-///         they are sharded along an axis before the new one
+/// Stacks trees of the same structure along a new axis of every leaf.
+/// @throws Error kShape if there are no trees, if they differ (the message names lane and types),
+///         or if they are sharded along an axis before the new one
 Flat stack_lanes(const std::vector<Flat>& lanes, std::size_t axis);
-/// Checks that trees are alike. @param first_lane  index of the first, for messages
-/// @throws Error kShape that names lane and types if not
+/// Checks that trees have the same structure. @param first_lane  index of the first, for messages
+/// @throws Error kShape that names lane and types if they differ
 void check_alike(const std::vector<Flat>& lanes, std::size_t first_lane);
 
 }  // namespace halftone::spmd

@@ -14,8 +14,8 @@ struct Workers::Worker {
   std::mutex mutex;
   std::condition_variable wake;
   std::function<void()> task;
-  std::atomic<bool> called{false};  ///< there is a task
-  bool ends = false;                ///< once there is no task
+  std::atomic<bool> called{false};  ///< a task is pending
+  bool ends = false;                ///< the thread ends when no task is pending
   std::thread thread;
 };
 

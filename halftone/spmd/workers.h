@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that are made once and wait for work.
+// A pool of threads that wait for tasks.
 #pragma once
 
 #include <atomic>
@@ -13,19 +13,19 @@
 
 namespace halftone::spmd::internal {
 
-/// As many threads as have ever been busy at once. They are kept because lanes that meet come and
-/// go in microseconds, and are more than parallel_for()'s because lanes may wait for each other:
-/// none must be queued behind another.
+/// A pool that grows to the largest number of tasks ever active at once. Threads are kept because
+/// lanes in collectives start and end within microseconds. The pool is separate from parallel_for()
+/// because lanes may wait for each other: no task may queue behind another.
 class Workers {
  public:
   static Workers& shared();
   Workers();
-  /// Waits for the tasks that were started.
+  /// Waits for all started tasks.
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  /// Runs a task, which throws nothing, on a thread of its own.
+  /// Runs a task, which must not throw, on its own thread.
   /// @throws Error kUnsupported if the system has no more threads
   void start(std::function<void()> task);
 
@@ -38,8 +38,8 @@ class Workers {
   std::deque<std::unique_ptr<Worker>> workers_;
 };
 
-/// Waits until done() for some microseconds, shorter than the system takes to put a thread to sleep
-/// and wake it. @return whether it is done
+/// Polls done() for some microseconds, less than the system needs to put a thread to sleep and wake
+/// it. @return whether it is done
 template <typename Done>
 bool spin_until(Done&& done) {
   static const bool is_single_core = std::thread::hardware_concurrency() < 2;

@@ -27,7 +27,7 @@ TEST(Workers, RunTasksThatWaitForEachOther) {
   EXPECT_EQ(num_here, 5);
 }
 
-// A task may not have begun when its workers are to end, as at the end of a process.
+// A task may not have started when the workers are destroyed, as at the end of a process.
 TEST(Workers, FinishWhatWasStarted) {
   for (int repetition = 0; repetition < 50; ++repetition) {
     std::atomic<int> num_done{0};
