@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bits are a type of their own: this file fixes word size, bit order and the tail invariant.
+// Bit matrices: this file defines word size, bit order and the tail invariant.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace halftone {
 
-/// 64-bit words that hold `bits` bits.
+/// The number of 64-bit words that hold `bits` bits.
 constexpr std::size_t words_for_bits(std::size_t bits) { return bits / 64 + (bits % 64 != 0); }
 
-/// Bits [first, last) of a row of words, least significant first; at most 64.
+/// Bits [first, last) of a row of words, least significant first. @pre last - first <= 64
 inline std::uint64_t bits_between(std::span<const std::uint64_t> row, std::size_t first,
                                   std::size_t last) {
   HALFTONE_ASSERT(first <= last && last - first <= 64 && last <= 64 * row.size());
@@ -26,7 +26,7 @@ inline std::uint64_t bits_between(std::span<const std::uint64_t> row, std::size_
   return bits & ~std::uint64_t{0} >> (64 - (last - first));
 }
 
-/// Bit i of a byte as byte i: 0 or 1.
+/// Expands bit i of a byte to byte i of the result: 0 or 1.
 constexpr std::uint64_t spread_bits(std::uint8_t bits) {
   const std::uint64_t each = bits * 0x0101010101010101U & 0x8040201008040201U;  // byte i: bit i
   return (each + 0x7f7f7f7f7f7f7f7fU) >> 7 & 0x0101010101010101U;
@@ -61,7 +61,7 @@ class BitMatrix {
   [[nodiscard]] std::span<const std::uint64_t> row(std::size_t r) const {
     return std::span(words_).subspan(r * row_words_, row_words_);
   }
-  /// Whoever writes through this keeps the tail invariant; see clear_tails().
+  /// The caller must preserve the tail invariant; see clear_tails().
   [[nodiscard]] std::span<std::uint64_t> row(std::size_t r) {
     return std::span(words_).subspan(r * row_words_, row_words_);
   }
@@ -70,7 +70,7 @@ class BitMatrix {
 
   /// The number of set bits in a row.
   [[nodiscard]] std::size_t count(std::size_t row) const;
-  /// Zeroes the bits past `cols`, after words came from outside.
+  /// Zeroes the bits past `cols`, e.g. after words were written directly.
   void clear_tails();
 
   bool operator==(const BitMatrix&) const = default;
@@ -83,7 +83,7 @@ class BitMatrix {
 };
 
 /// Copies rows of bits to bytes, bit c of a row into bit c mod 8 of byte c / 8.
-/// @param row_bytes  bytes from one row to the next; >= ceil(cols / 8); the rest is zero
+/// @param row_bytes  bytes from one row to the next, >= ceil(cols / 8); unused bits are zero
 /// @return [rows * row_bytes]
 std::vector<std::uint8_t> to_bytes(const BitMatrix& bits, std::size_t row_bytes);
 

@@ -15,15 +15,14 @@
 namespace halftone {
 namespace {
 
-/// Pages of this size make fewer misses in the processor's table of pages: weights are read from
-/// end to end in every run.
+/// Pages of this size cause fewer TLB misses: every run reads all weights.
 constexpr std::size_t kHugePage = std::size_t{1} << 21;
 
 std::align_val_t alignment_of(std::size_t size_bytes) {
   return std::align_val_t{size_bytes < kHugePage ? AlignedBuffer::kAlignment : kHugePage};
 }
 
-/// Asks for huge pages, as far as whole ones fit; a refusal changes nothing but speed.
+/// Requests huge pages for the part that whole ones cover; a refusal affects speed only.
 void advise_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t size_bytes) {
 #ifdef MADV_HUGEPAGE
   const std::size_t whole = size_bytes / kHugePage * kHugePage;

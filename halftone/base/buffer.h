@@ -11,19 +11,19 @@
 namespace halftone {
 
 /// Owns `size` zero-initialised bytes, aligned to 64 and followed by at least 64 readable zero
-/// bytes, so that a kernel may load a whole vector at the last element. Large ones lie on huge
-/// pages where the system has them.
+/// bytes, so that a kernel may load a whole vector at the last element. Large buffers use huge
+/// pages if the system has them.
 class AlignedBuffer {
  public:
   static constexpr std::size_t kAlignment = 64;
-  /// The next multiple of kAlignment, where another part of the bytes may begin.
+  /// The next multiple of kAlignment, for parts within a buffer.
   static constexpr std::size_t rounded_up(std::size_t bytes) {
     return (bytes + kAlignment - 1) / kAlignment * kAlignment;
   }
 
   AlignedBuffer() = default;
-  /// @throws Error kMemory if the size exceeds any address space, as require_memory() before
-  ///         anything is allocated, or if the allocation fails
+  /// @throws Error kMemory if the size exceeds the address space, as require_memory() (checked
+  ///         before the allocation), or if the allocation fails
   explicit AlignedBuffer(std::size_t size_bytes);
   /// A moved-from buffer is empty.
   AlignedBuffer(AlignedBuffer&& other) noexcept
@@ -40,7 +40,7 @@ class AlignedBuffer {
   [[nodiscard]] std::span<std::byte> bytes() { return {data_.get(), size_bytes_}; }
   [[nodiscard]] std::span<const std::byte> bytes() const { return {data_.get(), size_bytes_}; }
 
-  /// The bytes as whole elements of T; a remainder is left out.
+  /// The bytes as whole elements of T; a remainder is ignored.
   template <typename T>
   [[nodiscard]] std::span<T> as() {
     return {reinterpret_cast<T*>(data_.get()), size_bytes_ / sizeof(T)};

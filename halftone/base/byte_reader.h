@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Little-endian and big-endian numbers out of bytes from outside, never past their end.
+// Bounds-checked reader of little-endian and big-endian numbers from untrusted bytes.
 #pragma once
 
 #include <bit>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementary functions whose bits do not depend on the processor. Those of the C library have
-// variants with fused multiply-adds, which it chooses by the processor; their last bits differ.
-// Only operations that IEEE 754 rounds in one way are used here.
+// Elementary functions that give the same bits on every processor. The C library selects variants
+// with fused multiply-adds at run time, and their last bits differ. These functions use only
+// operations whose rounding IEEE 754 defines.
 #pragma once
 
 namespace halftone::elementary {
@@ -21,7 +21,7 @@ double erf(double x);
 /// Absolute error below 2^-51 for |x| <= 2^20, below |x| 2^-53 beyond.
 double sin(double x);
 double cos(double x);
-/// x^y, as std::pow() for zeros, infinities and NaN; relative error below 2^-50 (1 + |y log x|).
+/// x^y; as std::pow() for zeros, infinities and NaN. Relative error below 2^-50 (1 + |y log x|).
 double pow(double x, double y);
 
 }  // namespace halftone::elementary

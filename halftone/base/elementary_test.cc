@@ -18,7 +18,7 @@ constexpr double kDoubleNan = std::numeric_limits<double>::quiet_NaN();
 
 using Function = double (*)(double);
 
-/// A function beside that of the C library, whose error is below 2^-52 of its value.
+/// A function and its C library equivalent, whose relative error is below 2^-52.
 struct Case {
   std::string name;
   Function ours;
@@ -93,7 +93,7 @@ TEST(ElementaryFunctions, HaveTheirLimits) {
   }
 }
 
-/// The checksum is what every architecture gives, and changes only with a definition.
+/// The checksum is the same on every architecture and changes only with a definition.
 TEST(ElementaryFunctions, GiveTheSameBitsEverywhere) {
   Random random(3);
   Hash hash;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one way Halftone reports errors of the user and of the environment.
+// Halftone reports all errors of the user and of the environment through this type.
 #pragma once
 
 #include <stdexcept>
@@ -13,7 +13,7 @@ namespace halftone {
 enum class ErrorKind {
   kUsage,        ///< an option or argument the caller must change
   kIo,           ///< a file or device of the operating system: missing, unreadable, full
-  kFormat,       ///< bytes that are not what their format promises
+  kFormat,       ///< bytes that violate their format
   kUnsupported,  ///< valid input that Halftone does not handle
   kShape,        ///< extents that do not fit together
   kMemory,       ///< more memory is needed than there is
@@ -22,11 +22,11 @@ enum class ErrorKind {
   kInternal,     ///< an invariant of Halftone itself is broken: a bug
 };
 
-/// The name of a kind as shown in messages: "usage", "io", ...
+/// The name of a kind in messages: "usage", "io", ...
 std::string_view to_string(ErrorKind kind);
 
 /// The exception every public function of Halftone throws.
-/// Its text says what, where, expected and found, in one line.
+/// Its text is one line: what, where, expected and found.
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
@@ -55,7 +55,7 @@ namespace internal {
 
 }  // namespace halftone
 
-/// A precondition or invariant of the programmer; checked in debug and sanitizer builds only.
+/// A precondition or invariant of the code; checked in debug and sanitizer builds only.
 #ifdef HALFTONE_DEBUG
 #define HALFTONE_ASSERT(condition) \
   ((condition) ? void() : ::halftone::internal::assertion_failed(#condition, __FILE__, __LINE__))

@@ -43,9 +43,9 @@ class Descriptor {
   int fd_;
 };
 
-/// Where writing to a path leads: links are followed, to a file that need not be there.
+/// The target of a path after following symbolic links; it need not exist.
 std::filesystem::path follow_links(std::filesystem::path path) {
-  constexpr int kMaxLinks = 40;  // as Linux
+  constexpr int kMaxLinks = 40;  // the limit of Linux
   for (int i = 0; i < kMaxLinks; ++i) {
     std::error_code error;
     if (!std::filesystem::is_symlink(path, error)) return path;
@@ -69,7 +69,7 @@ void write_all(int fd, std::span<const std::byte> bytes, const std::filesystem::
 
 std::vector<std::byte> read_file(const std::filesystem::path& path) {
   constexpr off_t kMaxBytes = off_t{1} << 34;
-  // Non-blocking, or opening a pipe would wait for its writer; regular files do not care.
+  // Non-blocking: opening a pipe would otherwise wait for its writer. Regular files ignore it.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) fail_errno(path, "open", errno);
   struct stat status {};
@@ -94,11 +94,11 @@ std::vector<std::byte> read_file(const std::filesystem::path& path) {
   return bytes;
 }
 
-/// A file being written. It has no name while it is incomplete, so that nothing is left behind
-/// whatever ends the process; only where the system has no such files, a temporary one.
+/// A file being written. It has no name while it is incomplete, so that nothing remains however
+/// the process ends. If the system has no unnamed files, it has a temporary name.
 class NewFile::Unfinished {
  public:
-  /// @param path  what the file will be called
+  /// @param path  the final name of the file
   explicit Unfinished(const std::filesystem::path& path) : path_(path), file_(open_unnamed(path)) {
     if (file_.get() >= 0) return;
     name_ = path.string() + ".XXXXXX";
@@ -115,7 +115,7 @@ class NewFile::Unfinished {
 
   [[nodiscard]] int get() const { return file_.get(); }
 
-  /// Flushes the file to disk and gives it its name, in place of a file that has it.
+  /// Flushes the file to disk and gives it its name, replacing an existing file.
   void finish() {
     if (::fsync(file_.get()) != 0) fail_errno(path_, "write", errno);
     if (name_.empty()) link_temporary();
@@ -133,7 +133,7 @@ class NewFile::Unfinished {
     return Descriptor(::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
   }
 
-  /// A link cannot take the place of a file, a rename can: so a name for just that long.
+  /// Links the file to a temporary name and renames it: only a rename can replace a file.
   void link_temporary() {
     constexpr int kMaxAttempts = 1000;
     const std::string open_file = kOpenFiles + std::to_string(file_.get());
@@ -150,7 +150,7 @@ class NewFile::Unfinished {
   }
 
   std::filesystem::path path_;
-  std::string name_;  ///< empty while there is none
+  std::string name_;  ///< temporary name; empty for an unnamed file
   Descriptor file_;
 };
 
@@ -161,7 +161,7 @@ NewFile::NewFile(std::filesystem::path path) : path_(std::move(path)) {
     fail(ErrorKind::kIo, path_.string() + ": cannot write: is not a regular file");
   }
   file_ = std::make_unique<Unfinished>(follow_links(path_));
-  // It is private so far; give it what a plain open() would have given.
+  // The file is private so far; set the mode that a plain open() would have set.
   const mode_t mask = ::umask(0);
   ::umask(mask);
   const mode_t mode = exists ? status.st_mode & 0777 : 0666 & ~mask;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole files in and out; an output is complete or absent.
+// Reads and writes whole files; an output file is complete or absent.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +15,17 @@ namespace halftone {
 /// @throws Error kIo if it cannot be opened or read, is no regular file, or exceeds 16 GiB
 std::vector<std::byte> read_file(const std::filesystem::path& path);
 
-/// Writes the bytes to a file without a name in the folder of `path`, flushes it to disk, and puts
-/// it in the place of `path`, so that a reader sees the old content or the new, never a part, even
-/// if the process is killed. Where there are no files without a name (NFS, no /proc), a process
-/// that is killed may leave one whose name begins with that of `path`. A symbolic link is followed.
+/// Writes the bytes to an unnamed file in the folder of `path`, flushes it to disk, and replaces
+/// `path` with it. A reader sees the old content or the new, never a part, even if the process is
+/// killed. Where unnamed files are not available (NFS, no /proc), a killed process may leave a
+/// file whose name begins with that of `path`. Symbolic links are followed.
 /// @throws Error kIo if any step fails (no such folder, no permission, full disk); nothing is left
 ///         behind and `path` is as it was
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 void write_file(const std::filesystem::path& path, std::string_view text);
 
-/// A file that is written piece by piece as write_file() writes whole ones: `path` is what it was
-/// until finish(), and stays so if that is never called.
+/// As write_file(), for a file that is written piece by piece: finish() replaces `path`, which is
+/// unchanged before, and stays so if finish() is never called.
 class NewFile {
  public:
   /// @throws Error kIo as write_file()
@@ -36,7 +36,7 @@ class NewFile {
 
   /// @throws Error kIo as write_file()
   void append(std::span<const std::byte> bytes);
-  /// To be called once, after the last append(). @throws Error kIo as write_file()
+  /// Called once, after the last append(). @throws Error kIo as write_file()
   void finish();
 
  private:

@@ -32,7 +32,7 @@ void expect_io_error(const std::function<void()>& action, const std::string& tex
   expect_error(ErrorKind::kIo, text, action);
 }
 
-/// Lets files grow to `bytes` only, as a full disk would.
+/// Limits files to `bytes` bytes, to emulate a full disk.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) {
@@ -130,7 +130,7 @@ TEST_F(File, WritesToAPathWithoutAFolder) {
   EXPECT_EQ(num_entries(), 1);
 }
 
-// Another process may have left one, or be at work.
+// Another process may have left such a file, or may be writing it.
 TEST_F(File, AvoidsTemporaryNamesThatAreTaken) {
   const std::string taken = path("file") + "." + std::to_string(::getpid()) + ".0";
   write_file(taken, "other");

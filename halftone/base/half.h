@@ -13,7 +13,7 @@ namespace halftone {
 std::uint16_t half_from_float(float x);
 /// Exact.
 float float_from_half(std::uint16_t half);
-/// All numbers as binary16 if every one of them comes back bit for bit; else none.
+/// All values as binary16 if each of them converts back bit for bit; else nothing.
 std::optional<std::vector<std::uint16_t>> exact_halves(std::span<const float> numbers);
 /// Exact.
 float float_from_bfloat16(std::uint16_t bits);

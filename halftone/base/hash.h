@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fingerprint of bytes, to tell damage and mix-ups; no protection against intent.
+// A hash that detects damaged or mixed-up data; it is not cryptographic.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace halftone {
 
-/// 64-bit FNV-1a of bytes that come piece by piece: h = (h xor byte) * 1099511628211 for each.
+/// Incremental 64-bit FNV-1a: h = (h xor byte) * 1099511628211 for each byte.
 /// Source: Fowler, Noll, Vo, The FNV Non-Cryptographic Hash Algorithm (draft-eastlake-fnv).
 class Hash {
  public:

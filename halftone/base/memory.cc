@@ -27,14 +27,14 @@ Bytes least(Bytes a, Bytes b) {
   return std::min(*a, *b);
 }
 
-/// Nothing where there is no such file.
+/// The content of a file; empty if it does not exist.
 std::string text_of(const std::string& path) {
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
   return text.str();
 }
 
-/// The number a text begins with, blanks aside.
+/// The number at the start of a text, after blanks.
 Bytes number_in(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
   std::uint64_t number = 0;
@@ -55,23 +55,23 @@ Bytes of_system(const std::string& root) {
   const std::string text = text_of(root + "/proc/meminfo");
   const Bytes memory = number_after("MemAvailable:", text);
   if (!memory) return std::nullopt;
-  // An estimate, of which tables of pages and other processes take their part meanwhile.
+  // The value is an estimate: page tables and other processes take a part of it.
   const std::uint64_t sure = *memory - *memory / 16;
   return (sure + number_after("SwapFree:", text).value_or(0)) * kKib;
 }
 
-/// How one of the two versions of control groups calls things.
+/// File names of one of the two versions of control groups.
 struct GroupFiles {
   std::string_view folder;
   std::string_view limit;
   std::string_view usage;
-  std::string_view reclaimable;  ///< a word in memory.stat: pages of files, counted as used
+  std::string_view reclaimable;  ///< key in memory.stat for file pages, which count as used
 };
 constexpr GroupFiles kVersion1{"/sys/fs/cgroup/memory", "/memory.limit_in_bytes",
                                "/memory.usage_in_bytes", "total_inactive_file"};
 constexpr GroupFiles kVersion2{"/sys/fs/cgroup", "/memory.max", "/memory.current", "inactive_file"};
 
-/// What one group leaves; nothing where it sets no limit ("max") or is not to be seen.
+/// The memory left in one group; nothing if it sets no limit ("max") or cannot be read.
 Bytes left_in_group(const std::string& folder, const GroupFiles& files) {
   const Bytes limit = number_in(text_of(folder + std::string(files.limit)));
   const Bytes usage = number_in(text_of(folder + std::string(files.usage)));
@@ -81,7 +81,7 @@ Bytes left_in_group(const std::string& folder, const GroupFiles& files) {
   return *limit - std::min(*limit, used);
 }
 
-/// The least that a group and those around it leave.
+/// The minimum left in a group and its ancestors.
 Bytes left_in_groups(const std::string& root, std::string group, const GroupFiles& files) {
   Bytes left;
   while (true) {

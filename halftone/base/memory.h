@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Available memory, checked before large allocations: a system that overcommits memory kills the
-// process when it is used.
+// Available memory, checked before large allocations: a system that overcommits kills the process
+// only when it uses the memory.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +10,15 @@
 
 namespace halftone {
 
-/// Bytes that this process may still allocate. The minimum of: 15/16 of the memory that the system
-/// has free or can free, plus its swap; the remaining limits of the process's control groups; the
-/// remaining address space (RLIMIT_AS). Nothing if none of them is known; Linux knows them.
-/// @param root  in front of /proc and /sys, for tests
+/// Bytes that this process may still allocate: the minimum of 15/16 of the memory that the system
+/// has free or can free, plus free swap; the remaining limits of the process's control groups; and
+/// the remaining address space (RLIMIT_AS). Nothing if none of them is known, as outside of Linux.
+/// @param root  prefix of /proc and /sys, for tests
 [[nodiscard]] std::optional<std::uint64_t> available_memory(const std::string& root = "");
 
-/// Checks that so many bytes may be allocated. Less than 16 MiB are never refused, which saves the
-/// check.
-/// @param what  their purpose; the message begins with it
+/// Checks that this many bytes can be allocated. Sizes below 16 MiB always pass, which saves the
+/// system calls.
+/// @param what  the purpose of the memory; the message begins with it
 /// @throws Error kMemory "WHAT: N bytes of memory are needed, M are available"
 void require_memory(std::size_t bytes, const std::string& what, const std::string& root = "");
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
 
-/// A system of files of its own.
+/// A test with its own file tree.
 class Memory : public WithFolder {
  protected:
   void write(const std::string& name, const std::string& text) {
@@ -49,7 +49,7 @@ TEST_F(Memory, IsWhatTheControlGroupLeaves) {
   write("sys/fs/cgroup/outer/memory.max", std::to_string(200 * kMib) + "\n");
   write("sys/fs/cgroup/outer/memory.current", std::to_string(150 * kMib) + "\n");
   EXPECT_EQ(available_memory(root()), 50 * kMib);
-  // What is kept of files only gives way.
+  // Cached file pages can be reclaimed.
   write("sys/fs/cgroup/outer/memory.stat",
         "active_file 7\ninactive_file " + std::to_string(30 * kMib) + "\n");
   EXPECT_EQ(available_memory(root()), 80 * kMib);
@@ -80,7 +80,7 @@ TEST_F(Memory, IsWhatTheAddressSpaceLeaves) {
   const auto available = available_memory();
   ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
   ASSERT_TRUE(available);
-  EXPECT_LE(*available, 513 * kMib);  // what reading took may have been given back
+  EXPECT_LE(*available, 513 * kMib);  // memory used for reading may have been freed
 }
 
 TEST_F(Memory, IsRefusedWithWhatIsNeededAndWhatThereIs) {
@@ -89,7 +89,7 @@ TEST_F(Memory, IsRefusedWithWhatIsNeededAndWhatThereIs) {
   expect_error(ErrorKind::kMemory,
                "the arena: 31457281 bytes of memory are needed, 31457280 are available",
                [&] { require_memory(30 * kMib + 1, "the arena", root()); });
-  // Too little to be worth asking for.
+  // Too small to be checked.
   write_meminfo(0, 0);
   EXPECT_NO_THROW(require_memory(1000, "a trifle", root()));
 }

@@ -24,14 +24,14 @@ std::atomic<int> configured_threads{0};
 thread_local bool inside_parallel_for = false;
 thread_local int thread_limit = std::numeric_limits<int>::max();
 
-/// Hands out indices, and remembers the failure with the smallest one.
+/// Hands out indices and records the failure with the smallest index.
 class Loop {
  public:
   Loop(std::size_t count, const std::function<void(std::size_t)>& body)
       : count_(count), body_(body) {}
 
-  /// One thread's share: indices until none is left or one before them has failed. Indices are
-  /// handed out in order, so whatever comes before the first failure does run.
+  /// Runs one thread's share: takes indices until none is left or a smaller one has failed. Indices
+  /// are handed out in order, so every index before the first failure runs.
   void work() noexcept {
     inside_parallel_for = true;
     for (;;) {
@@ -63,7 +63,7 @@ class Loop {
   std::exception_ptr exception_;
 };
 
-/// Libraries that use OpenMP on this thread are to use as many threads as we do.
+/// Makes libraries that use OpenMP on this thread use the same number of threads.
 void tell_openmp() {
 #ifdef HALFTONE_OPENMP
   omp_set_num_threads(num_threads());
@@ -95,7 +95,7 @@ void set_num_threads(int count) {
 
 int num_threads() {
   const int count = configured_threads;
-  // Asking the system takes longer than a short loop.
+  // Cached: the query takes longer than a short loop.
   static const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   return std::min(thread_limit, count > 0 ? count : cores);
 }

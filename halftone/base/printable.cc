@@ -12,7 +12,7 @@ unsigned byte_at(std::string_view text, std::size_t i) {
 
 bool is_continuation(unsigned byte) { return (byte & 0xC0U) == 0x80U; }
 
-/// The bytes of the sequence that a first byte announces; 0 if none may begin with it.
+/// The length of the sequence that starts with a byte; 0 if the byte cannot start one.
 std::size_t sequence_bytes(unsigned first) {
   if (first < 0x80) return 1;
   if (first >= 0xC2 && first <= 0xDF) return 2;
@@ -30,7 +30,7 @@ bool may_follow(unsigned first, unsigned second) {
   return first != 0xF4 || second <= 0x8F;
 }
 
-/// The bytes of the printable character that begins at i; 0 if there is none.
+/// The length of the printable character at position i; 0 if there is none.
 std::size_t printable_bytes(std::string_view text, std::size_t i) {
   const unsigned first = byte_at(text, i);
   const std::size_t bytes = sequence_bytes(first);

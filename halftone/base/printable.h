@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text from outside (names in files, arguments) in a form that is safe to show on a terminal.
+// Makes untrusted text (names in files, arguments) safe to print on a terminal.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace halftone {
 
-/// The text with every byte escaped as \xHH that is not part of valid UTF-8 or that belongs to a
-/// control character other than a line feed. Valid printable text is returned unchanged.
+/// Escapes as \xHH each byte that is not part of valid UTF-8 or that belongs to a control character
+/// other than a line feed. Valid printable text is returned unchanged.
 /// Source: Unicode 15, table 3-7 (well-formed UTF-8 byte sequences).
 std::string printable(std::string_view text);
 

@@ -18,7 +18,7 @@ TEST(Printable, KeepsValidText) {
 TEST(Printable, EscapesControlCharacters) {
   EXPECT_EQ(printable("\x1B[31mred"), "\\x1B[31mred");
   EXPECT_EQ(printable(std::string_view("a\0b\x7F\r", 5)), "a\\x00b\\x7F\\x0D");
-  EXPECT_EQ(printable("\xC2\x9B"), "\\xC2\\x9B");  // CSI, as a terminal may obey it
+  EXPECT_EQ(printable("\xC2\x9B"), "\\xC2\\x9B");  // CSI, which a terminal may interpret
 }
 
 TEST(Printable, EscapesWhatIsNotUtf8) {

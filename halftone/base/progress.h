@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long-running work tells its caller where it stands; the library itself never prints.
+// Progress reports of long-running work to its caller; the library itself never prints.
 #pragma once
 
 #include <functional>
@@ -7,9 +7,9 @@
 
 namespace halftone {
 
-/// Called now and then from the thread that started the work.
-/// @param fraction  done, in [0, 1]
-/// @param activity  what is being done, e.g. "fitting dense1"
+/// Called from time to time on the thread that started the work.
+/// @param fraction  completed part of the work, in [0, 1]
+/// @param activity  current step, e.g. "fitting dense1"
 using ProgressSink = std::function<void(double fraction, std::string_view activity)>;
 
 }  // namespace halftone

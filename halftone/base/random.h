@@ -6,8 +6,8 @@
 
 namespace halftone {
 
-/// SplitMix64: a 64-bit counter put through a mixing function; the same seed gives the same
-/// sequence everywhere (the distributions of <random> do not).
+/// SplitMix64: a 64-bit counter with a mixing function. The same seed gives the same sequence
+/// everywhere (the distributions of <random> do not).
 /// Source: Steele, Lea, Flood, Fast Splittable Pseudorandom Number Generators, OOPSLA 2014.
 class Random {
  public:
@@ -19,7 +19,7 @@ class Random {
   std::uint64_t below(std::uint64_t bound);
   /// Uniform in [0, 1), a multiple of 2^-53.
   double uniform();
-  /// Standard normal (Box-Muller, one value per call); through the logarithm and cosine of the C
+  /// Standard normal (Box-Muller, one value per call). It uses the logarithm and cosine of the C
   /// library, whose last bit may differ between systems.
   double normal();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of every module share. Only tests include this.
+// Shared by the tests of all modules. Only tests include this.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -17,7 +17,8 @@ namespace halftone {
 inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
 inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-/// Checks that the action fails with this kind and a one-line text that has this part.
+/// Checks that the action throws an Error of this kind with a one-line message that contains
+/// `text`.
 template <typename Action>
 void expect_error(ErrorKind kind, const std::string& text, Action&& action) {
   try {
@@ -30,7 +31,7 @@ void expect_error(ErrorKind kind, const std::string& text, Action&& action) {
   }
 }
 
-/// A temporary folder of its own for each test.
+/// Gives each test its own temporary folder.
 class WithFolder : public testing::Test {
  protected:
   void SetUp() override {

@@ -11,7 +11,7 @@
 
 namespace halftone {
 
-/// A matrix of `rows` x `cols` elements in memory someone else owns; row r starts at
+/// A matrix of `rows` x `cols` elements that it does not own; row r starts at
 /// data + r * stride. `T` carries constness; MatrixView<T> converts to MatrixView<const T>.
 template <typename T>
 class MatrixView {
