@@ -56,7 +56,7 @@ Basis affine_basis(int bits, float scale, float zero_point) {
     basis.coefficients[static_cast<std::size_t>(i)] = std::ldexp(scale, i - 1);
   }
   const float middle = static_cast<float>(basis.num_levels() - 1) / 2;
-  // Through make_basis(), since the largest coefficients of a large scale overflow.
+  // make_basis() checks the coefficients, which overflow if the scale is large.
   return make_basis(basis.a(), scale * (middle - zero_point));
 }
 
@@ -95,7 +95,7 @@ LevelTable::LevelTable(const Basis& basis) {
 }
 
 std::size_t LevelTable::index(float x) const {
-  // Thresholds strictly below x; the comparison is false for NaN, which so gets level 0.
+  // Counts thresholds strictly below x. The comparison is false for NaN, which gets level 0.
   const auto first_not_below =
       std::partition_point(thresholds_.begin(), thresholds_.end(), [x](float t) { return t < x; });
   return static_cast<std::size_t>(first_not_below - thresholds_.begin());

@@ -12,23 +12,23 @@ namespace halftone::numerics {
 
 inline constexpr int kMaxBits = 8;
 
-/// The K bits that stand for one number: bit i set means +a[i], clear means -a[i].
+/// The K bits that represent one number: bit i set means +a[i], clear means -a[i].
 using Code = std::uint8_t;
 
 /// A number system of K bits: x = c + a_1 b_1 + ... + a_K b_K with b_i in {-1, +1}.
-/// The 2^K levels need not be evenly spaced; with a_i = s 2^(i-1) they are (see affine_basis()).
+/// The 2^K levels need not be evenly spaced; they are for a_i = s 2^(i-1) (see affine_basis()).
 /// Source: Zhang et al., LQ-Nets, ECCV 2018 (arXiv:1807.10029), Sec. 3.1.
-/// Differs: the offset c, which they do not have.
+/// Differs: has an offset c.
 struct Basis {
   int bits = 1;                                ///< K, 1 to kMaxBits
-  std::array<float, kMaxBits> coefficients{};  ///< a; the first `bits` count
+  std::array<float, kMaxBits> coefficients{};  ///< a; only the first `bits` are used
   float offset = 0;                            ///< c
 
   [[nodiscard]] std::span<const float> a() const {
     return {coefficients.data(), static_cast<std::size_t>(bits)};
   }
   [[nodiscard]] std::size_t num_levels() const { return std::size_t{1} << bits; }
-  /// The number a code stands for: ((+-a[0] +- a[1]) +- ...) + c, added in this order in float32.
+  /// The value of a code: ((+-a[0] +- a[1]) +- ...) + c, added in this order in float32.
   [[nodiscard]] float value(Code code) const;
 
   bool operator==(const Basis&) const = default;
@@ -53,9 +53,9 @@ Basis fixed_point_basis(int bits, int fraction_bits);
 
 /// The levels of a basis in ascending order, ready to encode with.
 ///
-/// Between neighbouring levels q_l <= q_(l+1) stands the threshold (q_l + q_(l+1)) / 2, computed in
-/// float32. A number encodes to the level with as many thresholds below it; a number exactly on
-/// a threshold takes the lower level. NaN takes the lowest.
+/// The threshold between neighbouring levels q_l <= q_(l+1) is (q_l + q_(l+1)) / 2, computed in
+/// float32. A number encodes to level l if l thresholds are below it, so a number exactly on a
+/// threshold takes the lower level. NaN takes the lowest.
 class LevelTable {
  public:
   explicit LevelTable(const Basis& basis);

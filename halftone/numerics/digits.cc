@@ -8,7 +8,7 @@
 namespace halftone::numerics {
 namespace {
 
-/// The smallest p : q of two coefficients.
+/// Joins two planes by the smallest ratio p : q of their coefficients, if there is one.
 std::optional<Digit> join(std::size_t i, float a, std::size_t j, float b) {
   if (!(a > 0) || !(b > 0)) return std::nullopt;
   for (int reach = 2; reach <= kMaxReach; ++reach) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Planes of a basis that kernels count together.
+// Groups planes of a basis into digits that kernels count together.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace halftone::numerics {
 /// The largest sum p + q of a ratio p : q of coefficients whose planes share a digit.
 inline constexpr int kMaxReach = 7;
 
-/// One or two planes of a basis whose coefficients are small multiples of one number:
+/// One or two planes of a basis whose coefficients are small multiples of a common unit:
 /// sum_i a_i b_i = unit X with the integer X = sum_i m_i b_i, |X| <= reach.
 struct Digit {
   std::array<std::size_t, 2> planes{};
@@ -24,11 +24,11 @@ struct Digit {
   [[nodiscard]] int reach() const { return multiples[0] + multiples[1]; }
 };
 
-/// The planes of a basis in as few digits as it takes. Two planes share one if their coefficients
-/// are positive and in a ratio p : q with p + q <= kMaxReach: evenly spaced levels of two bits (1
-/// : 2), and learned ones whose ratio was rounded. A plane that finds no partner is a digit by
-/// itself.
-/// @param inputs  how many X are summed up; the sums of reaches stay below 2^16
+/// Splits the planes of a basis into as few digits as possible. Two planes share a digit if their
+/// coefficients are positive and in a ratio p : q with p + q <= kMaxReach, e.g. evenly spaced
+/// levels of two bits (1 : 2) or learned levels with a rounded ratio. A plane without a partner is
+/// a digit by itself.
+/// @param inputs  number of terms X in a sum; the sum of their reaches stays below 2^16
 std::vector<Digit> split_digits(const numerics::Basis& basis, std::size_t inputs);
 
 }  // namespace halftone::numerics

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far numbers moved: the statistics by which every number system is judged.
+// Error statistics that measure the quality of every number system.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace halftone::numerics {
 class Distortion {
  public:
   Distortion() = default;
-  /// Of the sums of others.
+  /// Starts from existing sums.
   Distortion(std::size_t count, double signal, double noise)
       : count_(count), signal_(signal), noise_(noise) {}
 
@@ -21,12 +21,12 @@ class Distortion {
   [[nodiscard]] std::size_t count() const { return count_; }
   [[nodiscard]] double signal() const { return signal_; }  ///< sum x^2
   [[nodiscard]] double noise() const { return noise_; }    ///< sum (x - y)^2
-  /// Mean of (x - y)^2; 0 when nothing was added.
+  /// Mean of (x - y)^2; 0 if nothing was added.
   [[nodiscard]] double mse() const;
-  /// Signal to quantization noise, 10 log10(sum x^2 / sum (x - y)^2), in decibels; +infinity where
-  /// nothing was lost, -infinity where there is noise but no signal.
+  /// Signal to quantization noise ratio, 10 log10(sum x^2 / sum (x - y)^2), in decibels; +infinity
+  /// without noise, -infinity with noise but no signal.
   [[nodiscard]] double sqnr_db() const;
-  /// Largest |x - y| of the numbers added here.
+  /// Largest |x - y| of the values passed to add().
   [[nodiscard]] double max_abs_error() const { return max_abs_error_; }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bases over a whole matrix, and the matrix of codes that belongs to them.
+// The bases of a whole matrix, and the matrix of its codes.
 #pragma once
 
 #include <algorithm>
@@ -14,43 +14,43 @@
 
 namespace halftone::numerics {
 
-/// How much of a matrix shares one basis.
+/// The part of a matrix that shares one basis.
 enum class Granularity {
-  kTensor,   ///< all of it
-  kChannel,  ///< a row: for weights an output channel
+  kTensor,   ///< the whole matrix
+  kChannel,  ///< a row: for weights, an output channel
   kGroup,    ///< `group_size` neighbouring columns of a row; the last group may be shorter
 };
 
 std::string_view to_string(Granularity granularity);
 
-/// The bases of a matrix [rows, cols]: which number system its codes are in.
-/// Bases are ordered by row, then by group within the row.
+/// The bases of a matrix [rows, cols], which define the values of its codes.
+/// They are ordered by row, then by group within the row.
 struct BasisEncoding {
   int bits = 1;
-  bool has_offset = false;  ///< without one every offset is zero and none is stored
+  bool has_offset = false;  ///< if false, every offset is zero and none is stored
   Granularity granularity = Granularity::kTensor;
   std::size_t group_size = 0;  ///< for kGroup: columns that share a basis; else 0
   std::vector<Basis> bases;
 
   /// Groups per row: 1 unless granularity is kGroup.
   [[nodiscard]] std::size_t groups_per_row(std::size_t cols) const;
-  /// How many bases a matrix of this extent needs.
+  /// The number of bases of a matrix of this extent.
   [[nodiscard]] std::size_t num_bases(std::size_t rows, std::size_t cols) const;
   /// The basis of group `group` in row `row`.
   [[nodiscard]] const Basis& basis(std::size_t row, std::size_t group, std::size_t cols) const;
 
   /// @throws Error kShape if bits, group size, or the number of bases do not fit the extent, or a
-  ///         basis has other bits, an offset where has_offset is false, or a number not finite
+  ///         basis has other bits, an offset although has_offset is false, or a non-finite value
   void check(std::size_t rows, std::size_t cols) const;
 
   bool operator==(const BasisEncoding&) const = default;
 };
 
-/// One basis for a whole tensor, as activations have.
+/// An encoding with one basis for the whole tensor, as used for activations.
 BasisEncoding tensor_encoding(const Basis& basis);
 
 /// Calls visit(basis_index, row, first_col, num_cols) for every block of the matrix that shares a
-/// basis, rows outside, groups inside.
+/// basis, row by row and group by group within a row.
 template <typename Visit>
 void for_each_block(const BasisEncoding& encoding, std::size_t rows, std::size_t cols,
                     Visit&& visit) {
@@ -90,12 +90,12 @@ struct BitPlanes {
   bool operator==(const BitPlanes&) const = default;
 };
 
-/// The codes of the levels nearest to each number; see LevelTable for ties.
+/// The code of the level nearest to each value; see LevelTable for ties.
 /// @param values    [rows, cols]
 /// @throws Error kShape as BasisEncoding::check()
 BitPlanes encode(MatrixView<const float> values, const BasisEncoding& encoding);
 
-/// The levels the codes stand for.
+/// The values of the codes.
 /// @return [rows * cols], row by row
 /// @throws Error kShape as BasisEncoding::check(), or if bits differ
 std::vector<float> decode(const BitPlanes& codes, const BasisEncoding& encoding);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integers times real numbers, with integers alone: what TFLite's quantized operators are made of.
+// Integers times real numbers in integer arithmetic, as in TFLite's quantized operators.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@ struct FixedMultiplier {
   bool operator==(const FixedMultiplier&) const = default;
 };
 
-/// What fixed_multiplier() takes is below this.
+/// Exclusive upper bound of the argument of fixed_multiplier().
 inline constexpr double kFixedMultiplierEnd = 0x1p30;
 
-/// The nearest number of 31 bits, mantissa in [2^30, 2^31); 0 below 2^-32.
+/// The multiplier nearest to m with 31 bits, mantissa in [2^30, 2^31); 0 below 2^-32.
 /// @param m  in [0, kFixedMultiplierEnd)
 /// Source: TensorFlow Lite, kernels/internal/quantization_util.cc, QuantizeMultiplier.
 FixedMultiplier fixed_multiplier(double m);
 
-/// m / count for a mean, its mantissa cut off:
+/// m / count for a mean, with a truncated mantissa:
 ///     mantissa = floor(m.mantissa 2^s / count), shift = m.shift - s
 /// with s = floor(log2 count), less where the shift would fall below -31.
 /// @param count  > 0

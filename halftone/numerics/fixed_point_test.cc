@@ -67,8 +67,8 @@ TEST(FixedMultiplier, ShiftsToTheNearestTiesAwayFromZero) {
   }
 }
 
-// 3 * 0.75 = 2.25 becomes 2; of 3 * 0.375 = 1.125 the first step keeps 2.25 as 2, which is 1
-// halved.
+// 3 * 0.75 = 2.25 becomes 2. For 3 * 0.375 = 1.125 the first step rounds 2.25 to 2, and half of
+// that is 1.
 TEST(FixedMultiplier, RoundsProductsTwice) {
   EXPECT_EQ(multiply(3, fixed_multiplier(0.75)), 2);
   EXPECT_EQ(multiply(3, fixed_multiplier(0.375)), 1);
@@ -85,7 +85,7 @@ TEST(FixedMultiplier, StaysNearTheExactProduct) {
     const auto x = static_cast<std::int32_t>((random.uniform() - 0.5) * 2e9);
     const double m =
         std::ldexp(0.5 + random.uniform() / 2, -static_cast<int>(random.uniform() * 25));
-    // Half a step by the last rounding, a quarter or less by the first, and the mantissa's error.
+    // The last rounding costs half a step, the first at most a quarter; then the mantissa's error.
     EXPECT_NEAR(multiply(x, fixed_multiplier(m)), x * m, 1.26) << x << " " << m;
   }
 }

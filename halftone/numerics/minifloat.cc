@@ -42,8 +42,8 @@ bool is_special(const Minifloat& system, std::uint32_t magnitude) {
   return magnitude > largest_code(system);
 }
 
-/// A system as the inner loop wants it. Magnitudes are the bits of a float32, which order as
-/// numbers do: without branches on real numbers the loop is one of vectors.
+/// A system prepared for the inner loop. Magnitudes are the bits of a float32, which have the order
+/// of the numbers: without branches on floats, the compiler vectorizes the loop.
 struct Grid {
   Grid(const Minifloat& system, Overflow overflow)
       : least_exponent(128 - system.bias),
@@ -64,8 +64,9 @@ double power_of_two(std::int32_t exponent) {
   return std::bit_cast<double>(std::int64_t{exponent + 1023} << 52);
 }
 
-/// x on the grid. In float64 the scaled number, below 2^(M + 1), and what is added to it are exact.
-/// @param round  brings a number >= 0 to one of the integers around it
+/// Rounds x to the grid. The scaled number, below 2^(M + 1), and the additions to it are exact in
+/// float64.
+/// @param round  maps a number >= 0 to one of the integers around it
 template <typename Round>
 float on_grid(const Grid& grid, float x, const Round& round) {
   const auto bits = std::bit_cast<std::int32_t>(x);
@@ -81,7 +82,7 @@ float on_grid(const Grid& grid, float x, const Round& round) {
   return std::bit_cast<float>(y | (bits & ~kMagnitude));
 }
 
-/// Ties to even: beyond 2^52 a float64 has no room for a fraction.
+/// Ties to even: from 2^52 on, a float64 has no fraction bits.
 double nearest_integer(double units) { return (units + 0x1p52) - 0x1p52; }
 
 double stochastic_integer(double units, std::uint32_t random) {
@@ -116,7 +117,7 @@ std::uint32_t encode(const Minifloat& system, float x, Overflow overflow) {
     return sign | infinity | (system.specials == Specials::kNan ? mantissa_mask(system) : quiet);
   }
   if (std::isinf(y)) return sign | infinity;
-  // With n of round_to_nearest() the code is n, and 2^M more for each exponent above the least.
+  // With n as in round_to_nearest(), the code is n plus 2^M for each exponent above the least.
   const int exponent = std::max(static_cast<int>(bits >> 23 & 0xff), 128 - system.bias);
   const float n = std::ldexp(std::abs(y), 127 - exponent + system.mantissa_bits);
   const auto steps = static_cast<std::uint32_t>(exponent - 128 + system.bias);

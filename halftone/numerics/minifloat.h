@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Floating point numbers of a few bits, and float32 numbers rounded to them.
+// Floating point formats of a few bits, and rounding of float32 values to them.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@
 
 namespace halftone::numerics {
 
-/// What codes stand for no finite number.
+/// The codes that represent no finite number.
 enum class Specials : std::uint8_t {
-  kInfinityAndNan,  ///< all with the largest exponent: mantissa 0 is infinity, any other NaN
-  kNan,             ///< the one whose exponent and mantissa are all ones: NaN
+  kInfinityAndNan,  ///< all with the largest exponent: mantissa 0 is infinity, others are NaN
+  kNan,             ///< only NaN: exponent and mantissa are all ones
   kNone,            ///< none
 };
 
-/// A number system of floating point numbers. A code is, from the top, a sign s, an exponent field
-/// e of E bits and a mantissa m of M bits, and unless it is special it stands for
+/// A floating point format. A code consists of, from the top, a sign s, an exponent field e of E
+/// bits and a mantissa m of M bits. Unless it is special, its value is
 ///
-///     (-1)^s 2^(e - bias) (1 + m / 2^M)     where e > 0
-///     (-1)^s 2^(1 - bias) m / 2^M           where e = 0 (subnormal)
+///     (-1)^s 2^(e - bias) (1 + m / 2^M)     if e > 0
+///     (-1)^s 2^(1 - bias) m / 2^M           if e = 0 (subnormal)
 ///
 /// @pre 2 <= E <= 8, 1 <= M <= 23, and every finite number is a float32
 struct Minifloat {
@@ -52,16 +52,16 @@ inline constexpr Minifloat kE3M2 = minifloat(3, 2, Specials::kNone);
 inline constexpr Minifloat kE2M3 = minifloat(2, 3, Specials::kNone);
 inline constexpr Minifloat kE2M1 = minifloat(2, 1, Specials::kNone);
 
-/// What becomes of numbers that round to more than the largest finite one, and of infinity.
+/// The result for infinity and for numbers that round beyond the largest finite one.
 enum class Overflow : std::uint8_t {
-  kSaturate,  ///< the largest finite number, with their sign
-  kSpecial,   ///< infinity; NaN where the system has no infinity, saturated where it has neither
+  kSaturate,  ///< the largest finite number with the same sign
+  kSpecial,   ///< infinity; NaN if the system has no infinity, saturated if it has neither
 };
 
-/// The number a code of the low bits() bits stands for; exact.
+/// The exact value of a code, which is in the low bits() bits.
 float decode(const Minifloat& system, std::uint32_t code);
-/// The code of round_to_nearest(x). NaN becomes the quiet NaN of its sign with as many mantissa
-/// bits clear as there may be. @pre x is a number where the system has no NaN
+/// The code of round_to_nearest(x). NaN becomes the quiet NaN of its sign with the fewest mantissa
+/// bits set. @pre x is not NaN if the system has no NaN
 std::uint32_t encode(const Minifloat& system, float x, Overflow overflow = Overflow::kSaturate);
 
 float largest(const Minifloat& system);             ///< finite
@@ -72,20 +72,20 @@ float smallest_subnormal(const Minifloat& system);  ///< 2^(1 - bias - M)
 ///     y = n 2^q,  n = round(x / 2^q),  q = max(floor(log2 |x|), 1 - bias) - M
 float round_to_nearest(const Minifloat& system, float x, Overflow overflow = Overflow::kSaturate);
 
-/// One of the two numbers of the system around x, the one away from zero with the probability
-/// |x / 2^q| - floor|x / 2^q| if `random` is uniform over all values: then the mean of y is x, but
-/// for less than 2^(q - 32) towards zero, if x is subnormal, and for what saturates. With the
-/// numbers' sign apart, y depends on |x| monotonically. Numbers of the system stay as they are.
+/// Rounds x to one of its two neighbours in the system. If `random` is uniform over all values, the
+/// one away from zero has the probability |x / 2^q| - floor|x / 2^q|, and the mean of y is x,
+/// except for less than 2^(q - 32) towards zero if x is subnormal, and for saturation. |y| depends
+/// monotonically on |x|. Numbers of the system are unchanged.
 ///     y = sign(x) floor(|x| / 2^q + random / 2^32) 2^q,  q as in round_to_nearest()
 /// Source: Gupta et al., Deep Learning with Limited Numerical Precision, ICML 2015
-/// (arXiv:1502.02551), section 3. Differs: floating point, where they have fixed point.
+/// (arXiv:1502.02551), section 3. Differs: floating point instead of fixed point.
 float round_stochastically(const Minifloat& system, float x, std::uint32_t random,
                            Overflow overflow = Overflow::kSaturate);
 
-/// All of them, in place.
+/// Rounds all numbers in place.
 void round_to_nearest(const Minifloat& system, std::span<float> numbers,
                       Overflow overflow = Overflow::kSaturate);
-/// All of them, in place, number i with the upper half of the i-th value of `random`.
+/// Rounds all numbers in place; number i uses the upper half of the i-th value of `random`.
 void round_stochastically(const Minifloat& system, std::span<float> numbers, Random& random,
                           Overflow overflow = Overflow::kSaturate);
 

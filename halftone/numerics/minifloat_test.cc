@@ -22,7 +22,7 @@ constexpr std::array kAll{kE4M3, kE5M2, kE3M2, kE2M3, kE2M1, kBinary16, kBfloat1
 std::uint32_t bits_of(float x) { return std::bit_cast<std::uint32_t>(x); }
 std::uint32_t num_codes(const Minifloat& system) { return std::uint32_t{1} << system.bits(); }
 
-/// All numbers >= 0 that are finite, ascending: number i is that of code i.
+/// All finite numbers >= 0, ascending: number i has code i.
 std::vector<float> magnitudes(const Minifloat& system) {
   std::vector<float> numbers;
   for (std::uint32_t code = 0; code < num_codes(system) / 2; ++code) {
@@ -106,7 +106,7 @@ TEST(Minifloat, OfSixteenBitsIsWhatTheBaseHas) {
   }
 }
 
-// Between neighbours: what is nearer, and of a tie the number of the even code.
+// A number between neighbours rounds to the nearer one, a tie to the even code.
 TEST(Minifloat, RoundsToTheNearestTiesToEven) {
   for (const Minifloat& system : kAll) {
     const std::vector<float> numbers = magnitudes(system);
@@ -215,8 +215,8 @@ TEST(Minifloat, LeavesItsOwnNumbersAloneWhateverTheRandomNumber) {
   }
 }
 
-// The mean of n roundings lies within d of x but for a chance of 2 exp(-2 n d^2 / q^2) (Hoeffding),
-// q the gap: for d = q / 20 and n = 20000 of 1e-43.
+// The mean of n roundings is within d of x except with probability 2 exp(-2 n d^2 / q^2)
+// (Hoeffding), where q is the gap: 1e-43 for d = q / 20 and n = 20000.
 TEST(Minifloat, IsRightOnAverage) {
   constexpr int kDraws = 20000;
   Random random(5);
