@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of bytes without sign and bytes with one.
+// Products of unsigned and signed bytes.
 // Included once per target; no #pragma once.
 #if defined(HALFTONE_KERNELS_BYTE_PRODUCTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_KERNELS_BYTE_PRODUCTS_INL_H_
@@ -13,7 +13,7 @@
 /// For functions that use the dot products of AVX-512 VNNI, which every processor of AVX3_DL has.
 #undef HALFTONE_VNNI
 #if HWY_TARGET == HWY_AVX3_DL
-// Clang takes these for all the targets of a function, GCC for more of them.
+// Clang takes this as the complete target list of the function, GCC as an addition to it.
 #define HALFTONE_VNNI __attribute__((target(HWY_TARGET_STR ",avx512vnni")))
 #else
 #define HALFTONE_VNNI
@@ -33,8 +33,8 @@ using VBytes = hn::Vec<DBytes>;
 using VSigned = hn::Vec<DSigned>;
 using VInts = hn::Vec<DInts>;
 
-/// acc + the sums of the products u x of four neighbouring bytes, exact where u is at most 127, so
-/// that those of two fit 16 bits; with AVX-512 VNNI u may be 255.
+/// acc + the sums of the products u x of four neighbouring bytes. Exact for u <= 127, so that the
+/// sum of two products fits 16 bits; with AVX-512 VNNI for u <= 255.
 HALFTONE_VNNI HWY_INLINE VInts AddByteProducts(VInts acc, VBytes u, VSigned x) {
 #if HWY_TARGET == HWY_AVX3_DL
   return VInts{_mm512_dpbusd_epi32(acc.raw, u.raw, x.raw)};

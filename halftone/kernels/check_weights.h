@@ -9,11 +9,11 @@
 
 namespace halftone::kernels {
 
-/// Whether a kernel can pack the weights of a fully connected layer.
+/// Checks that a kernel can pack the weights of a fully connected layer.
 /// @param kernel       its name, for messages
 /// @param codes        [o, n]
 /// @param bias         [o], or empty for none
-/// @param max_inputs  how large n may be
+/// @param max_inputs  upper bound of n
 /// @throws Error kUnsupported if n is larger; kShape as BasisEncoding::check(), or if bits or the
 ///         length of the bias differ
 void check_weights(const std::string& kernel, const numerics::BitPlanes& codes,

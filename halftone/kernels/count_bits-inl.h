@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counting bits in the words of vectors: per word where a target does that in one instruction, else
-// per byte.
+// Counts bits in the words of vectors: per word if the target has an instruction for it, else per
+// byte.
 // Included once per target; no #pragma once.
 #if defined(HALFTONE_KERNELS_COUNT_BITS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_KERNELS_COUNT_BITS_INL_H_
@@ -16,7 +16,7 @@ namespace halftone::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Popcount() counts the bits of a vector of 64-bit words, AddCounts() adds up the counts of at most
-// kChunkWords words, WidenCounts() makes of them a number per word.
+// kChunkWords words, WidenCounts() converts them to one number per word.
 
 #if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_SCALAR
 

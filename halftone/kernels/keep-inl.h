@@ -12,9 +12,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
 
-/// The vector itself, which the compiler has in a register from here on: it neither loads it again
-/// nor changes the order of what made it. GCC 12 otherwise folds a load into each of its uses and
-/// sums up in trees that do not fit the registers.
+/// Returns the vector and makes the compiler keep it in a register: it neither loads it again nor
+/// reorders the operations that computed it. GCC 12 otherwise folds a load into each of its uses
+/// and sums in trees that do not fit the registers.
 template <class V>
 HWY_INLINE V Keep(V v) {
 #if HWY_COMPILER_GCC_ACTUAL && HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR

@@ -13,8 +13,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
 
-/// Asks for memory that will soon be read, in lines of 64 bytes; it may lie past the end of a
-/// buffer. Processors foresee steady streams only, and not over the bounds of a page.
+/// Prefetches memory that will soon be read, in lines of 64 bytes; it may lie past the end of a
+/// buffer. Hardware prefetchers detect regular streams only, and not across page boundaries.
 HWY_INLINE void Prefetch(const std::uint8_t* from, std::size_t bytes) {
   for (std::size_t line = 0; line < bytes; line += 64) hwy::Prefetch(from + line);
 }

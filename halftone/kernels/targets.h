@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which instruction set the kernels run on: chosen at the first call, restricted for tests and bug
-// reports by `--simd` or the environment variable HALFTONE_SIMD.
+// Selects the instruction set of the kernels: at the first call, unless `--simd` or the environment
+// variable HALFTONE_SIMD restricts it, for tests and bug reports.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace halftone::kernels {
 
-/// Names of the targets that were compiled in and that this processor runs, best first, e.g.
-/// {"AVX2", "SSE4"}; whatever restriction is in force. Call it while no kernel runs.
+/// Names of the targets that are compiled in and that this processor supports, best first, e.g.
+/// {"AVX2", "SSE4"}, regardless of restrictions. Call it while no kernel runs.
 std::vector<std::string> simd_targets();
 
 /// The target the kernels run on now. Call it while no kernel runs.
 std::string current_simd_target();
 
-/// Makes every kernel run on the named target from the next call on; "auto" is the best there is.
+/// Makes every kernel run on the named target from the next call on; "auto" selects the best one.
 /// Call it before the threads start.
 /// @throws Error kUsage if no such target is compiled in or this processor lacks it; the text
 ///         lists the choices

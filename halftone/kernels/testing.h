@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of this module share. Only tests include this.
+// Shared by the tests of this module. Only tests include this.
 #pragma once
 
 #include <bit>
@@ -9,7 +9,7 @@
 
 namespace halftone::kernels {
 
-/// For what must be equal to the last bit, NaN and signs of zero included.
+/// For comparisons to the last bit, including NaN and signs of zero.
 inline std::vector<std::uint32_t> bit_patterns(const std::vector<float>& values) {
   std::vector<std::uint32_t> bits;
   for (const float value : values) bits.push_back(std::bit_cast<std::uint32_t>(value));

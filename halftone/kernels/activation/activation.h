@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Element-wise functions of float rows.
 //
-// Each has the same result, bit for bit, on every target: that of its scalar reference. NaN gives
-// itself in clamp, relu and leaky_relu, and the quiet NaN 0x7FC00000 in the others. An error is
-// given in units in the last place (ulp) of the exact result, whose size is at least 2^-149:
-// denormal results are within as many times 1.4e-45. The bounds are tested on two million arguments
-// over the whole range of float32, and more densely where the functions bend.
+// Each equals its scalar reference, bit for bit, on every target. NaN gives itself in clamp, relu
+// and leaky_relu, and the quiet NaN 0x7FC00000 in the others. Errors are in units in the last place
+// (ulp) of the exact result; an ulp is at least 2^-149, or 1.4e-45, the ulp of denormal results.
+// The bounds are tested on two million arguments over the whole range of float32, and more densely
+// where the functions bend.
 #pragma once
 
 #include <span>
@@ -27,14 +27,14 @@ void relu(std::span<const float> x, std::span<float> y) noexcept;
 /// y = slope x where x < 0, else x.
 void leaky_relu(std::span<const float> x, float slope, std::span<float> y) noexcept;
 
-/// y = slope x + shift, but 0 where that is less and 1 where it is more; both steps rounded.
+/// y = min(max(slope x + shift, 0), 1); product and sum are rounded.
 void hard_sigmoid(std::span<const float> x, float slope, float shift, std::span<float> y) noexcept;
 /// y = x min(max(x + 3, 0), 6) / 6, within 3 ulp; -0 at -infinity.
 void hard_swish(std::span<const float> x, std::span<float> y) noexcept;
 /// y = x / (1 + e^-x), within 3.5 ulp; -0 at -infinity.
 void silu(std::span<const float> x, std::span<float> y) noexcept;
-/// y = scale x where x >= 0, scale alpha (e^x - 1) where x < 0. The difference is within 1.2 ulp,
-/// and what follows rounds each product. Monotone where neither alpha nor scale is negative.
+/// y = scale x where x >= 0, scale alpha (e^x - 1) where x < 0. The difference is within 1.2 ulp;
+/// each product after it is rounded. Monotone if neither alpha nor scale is negative.
 /// @param alpha, scale  finite
 void elu(std::span<const float> x, float alpha, float scale, std::span<float> y) noexcept;
 /// y = log(1 + e^x), within 3.5 ulp.
@@ -48,7 +48,7 @@ void gelu(std::span<const float> x, std::span<float> y) noexcept;
 /// x >= 0, within 2.5 |v| + 3 ulp (and 6e-8) where x < 0; -0 at -infinity.
 void gelu_tanh(std::span<const float> x, std::span<float> y) noexcept;
 
-/// The definitions, for one number.
+/// Scalar reference implementations.
 float exp_reference(float x);
 float sigmoid_reference(float x);
 float tanh_reference(float x);

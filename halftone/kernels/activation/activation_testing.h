@@ -20,8 +20,8 @@ namespace halftone::kernels {
 
 inline std::uint32_t bits_of(float x) { return std::bit_cast<std::uint32_t>(x); }
 
-/// Every 2,003rd of all float32 bit patterns (2,003 is prime), NaN and denormals among them, and
-/// what lies at the borders.
+/// Every 2,003rd float32 bit pattern (2,003 is prime), including NaN and denormals, and values at
+/// the borders.
 inline const std::vector<float>& sweep() {
   static const std::vector<float> values = [] {
     std::vector<float> list = {0.0F,   -0.0F,   kInfinity, -kInfinity, kNan,    -kNan,
@@ -32,7 +32,7 @@ inline const std::vector<float>& sweep() {
     for (std::uint64_t bits = 0; bits <= 0xFFFFFFFF; bits += 2003) {
       list.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
     }
-    // Most of the patterns are tiny or huge: half a million where the functions bend.
+    // Most patterns are tiny or huge, so add half a million values where the functions bend.
     for (int i = -250000; i <= 250000; ++i) list.push_back(static_cast<float>(i) * 4.3e-4F);
     return list;
   }();
@@ -48,8 +48,8 @@ inline double error_in_ulps(float y, double exact) {
   return std::abs(double{y} - exact) / std::ldexp(1.0, exponent - 23);
 }
 
-/// That kernel(x, y) over the sweep is its reference, bit for bit, and within max_ulps(x) of the
-/// exact function.
+/// Checks that kernel(x, y) over the sweep equals its reference, bit for bit, and is within
+/// max_ulps(x) of the exact function.
 template <typename Kernel, typename Reference, typename Exact, std::invocable<double> MaxUlps>
 void expect_within(Kernel kernel, Reference reference, Exact exact, MaxUlps max_ulps) {
   const std::vector<float>& x = sweep();
@@ -76,7 +76,7 @@ void expect_within(Kernel kernel, Reference reference, Exact exact, double max_u
   expect_within(kernel, reference, exact, [max_ulps](double) { return max_ulps; });
 }
 
-/// That no y[i] is further than `bound` from the exact function of a number x[i] of the sweep.
+/// Checks that every y[i] is within `bound` of the exact function of x[i], over the sweep.
 template <typename Kernel, typename Exact>
 void expect_near(Kernel kernel, Exact exact, double bound) {
   const std::vector<float>& x = sweep();
@@ -90,8 +90,8 @@ void expect_near(Kernel kernel, Exact exact, double bound) {
   }
 }
 
-/// That kernel(x, y) writes as many elements as there are and no more, for every length up to some
-/// vectors, and that y may be x.
+/// Checks that kernel(x, y) writes exactly the elements of y, for every length up to some vectors,
+/// and that y may be x.
 template <typename Kernel, typename Reference>
 void expect_every_length(Random& random, Kernel kernel, Reference reference) {
   for (std::size_t n = 0; n <= 35; ++n) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What activation.cc, gelu.cc and softmax.cc share, once per target. Multiplications and additions
-// stay separate, so that every target rounds alike; math_reference.h has the scalar twins.
+// Shared by activation.cc, gelu.cc and softmax.cc, once per target. Multiplications and additions
+// stay separate, so that every target rounds alike; math_reference.h has the scalar versions.
 #if defined(HALFTONE_KERNELS_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_KERNELS_MATH_INL_H_
 #undef HALFTONE_KERNELS_MATH_INL_H_
@@ -37,8 +37,8 @@ HWY_INLINE hn::Vec<D> PowerOfTwo(D d, VI k) {
   return hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(k, hn::Set(di, 127))));
 }
 
-/// y where x is a number, the quiet NaN of sign 0 where it is none: targets differ in the NaN
-/// they produce.
+/// y where x is a number, the positive quiet NaN where x is NaN: targets differ in the NaN they
+/// produce.
 template <class D, class V>
 HWY_INLINE V NanWhereNan(D d, V x, V y) {
   return hn::IfThenElse(hn::Eq(x, x), y, hn::Set(d, std::numeric_limits<float>::quiet_NaN()));
@@ -118,7 +118,7 @@ HWY_INLINE V TimesSigmoid(D d, V x, V a, V v) {
   return NanWhereNan(d, x, y);
 }
 
-/// y[i] = op(x[i]); what does not fill a vector goes through a padded copy.
+/// y[i] = op(x[i]); a partial last vector goes through a padded copy.
 template <class Op>
 HWY_INLINE void Map(const float* x, float* y, std::size_t n, const Op& op) {
   const hn::ScalableTag<float> d;

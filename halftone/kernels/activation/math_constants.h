@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers shared by the vector functions and their scalar references.
+// Constants shared by the vector functions and their scalar references.
 #pragma once
 
 #include <cstdint>
@@ -55,9 +55,9 @@ inline constexpr float kLogErfc[] = {2.036733058e-4F,  -3.117823740e-3F, 2.25189
                                      -1.045257300e-1F, -6.365191340e-1F, -1.128060937F,
                                      -1.045472600e-4F};
 
-/// The normal distribution's tail Phi(-a) = e^(-a^2 / 2) P(a) / Q(a), 0 <= a <= kGeluHigh, error
-/// 5.5e-8 of it. No coefficient is negative: nothing cancels. -a Phi(-a) rounds to 0 from kGeluHigh
-/// on.
+/// The normal distribution's tail Phi(-a) = e^(-a^2 / 2) P(a) / Q(a), 0 <= a <= kGeluHigh, relative
+/// error 5.5e-8. No coefficient is negative, so there is no cancellation. From kGeluHigh on,
+/// -a Phi(-a) rounds to 0.
 inline constexpr float kTailP[] = {2.515075495e-3F, 3.037538379e-2F, 1.536713392e-1F,
                                    3.997922242e-1F, 0.5F};
 inline constexpr float kTailQ[] = {6.304068957e-3F, 7.615431398e-2F, 3.911943138e-1F,

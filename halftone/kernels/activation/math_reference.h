@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scalar twins of math-inl.h: the same operations in the same order.
+// Scalar versions of math-inl.h: the same operations in the same order.
 #pragma once
 
 #include <bit>

@@ -13,22 +13,22 @@
 
 namespace halftone::kernels {
 
-/// How BitMatmulWeights lie in memory, and with it how their bits are counted. Outputs form blocks
-/// in which they lie beside each other piece by piece, so that each lane of a vector works for an
-/// output of its own; outputs missing in the last block are zero.
+/// The memory layout of BitMatmulWeights, which determines how bits are counted. Outputs form
+/// blocks and are interleaved piece by piece within a block, so that each lane of a vector computes
+/// one output; outputs missing in the last block are zero.
 enum class BitLayout {
-  /// Blocks of 8 outputs, pieces of 64 inputs: xor and popcount. For processors that count the
-  /// bits of a vector at once.
+  /// Blocks of 8 outputs, pieces of 64 inputs: xor and popcount. For processors with a vector
+  /// popcount instruction.
   kWords,
-  /// Blocks of 32 outputs, pieces of 8 inputs: two look-ups in tables of 16 bytes that the
-  /// activations made. For processors that would look up to count the bits anyhow.
+  /// Blocks of 32 outputs, pieces of 8 inputs: two look-ups in tables of 16 bytes, built from the
+  /// activations. For processors without a vector popcount, which would need look-ups anyway.
   kLookup,
 };
 
-/// Pieces of BitLayout::kLookup that are looked up in one go; the last ones may be padding.
+/// Pieces of BitLayout::kLookup that are looked up in one step; the last ones may be padding.
 inline constexpr std::size_t kLookupStep = 4;
 
-/// The layout that bit_matmul() is fastest with on the current target.
+/// The fastest layout for bit_matmul() on the current target.
 BitLayout preferred_bit_layout(std::size_t outputs, std::size_t inputs);
 
 /// Encoded weights [o, n] as bit_matmul() reads them:
@@ -38,15 +38,15 @@ BitLayout preferred_bit_layout(std::size_t outputs, std::size_t inputs);
 ///               plane Kw-1
 ///     block 1:  ...
 ///
-/// and beside them, per block, the rows of floats the epilogue reads: a_0 ... a_(Kw-1),
-/// the offset c, t = sum_j a_j T_j, the bias.
+/// and, per block, the rows of floats that the epilogue reads: a_0 ... a_(Kw-1), the offset c,
+/// t = sum_j a_j T_j, the bias.
 class BitMatmulWeights {
  public:
   /// @param codes     [o, n], Kw planes
   /// @param encoding  of `codes`; granularity tensor or channel
   /// @param bias      [o], or empty for none
-  /// @throws Error kUnsupported if granularity is group (whoever has such weights decodes them),
-  ///         or n exceeds 2^24 (a dot product would not be exact in float32);
+  /// @throws Error kUnsupported if granularity is group (the caller decodes such weights) or n
+  ///         exceeds 2^24 (a dot product would not be exact in float32);
   ///         kShape as BasisEncoding::check(), or if bits or the length of the bias differ
   BitMatmulWeights(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
                    std::span<const float> bias, BitLayout layout);
@@ -88,7 +88,7 @@ class BitMatmulWeights {
     constexpr std::size_t kStepInputs = 8 * kLookupStep;
     return (inputs_ / kStepInputs + (inputs_ % kStepInputs != 0)) * kLookupStep;
   }
-  /// Of a piece of all outputs of a block.
+  /// Bytes of a piece of all outputs of a block.
   [[nodiscard]] std::size_t piece_bytes() const {
     return block_outputs() * (layout_ == BitLayout::kWords ? sizeof(std::uint64_t) : 1);
   }
@@ -124,7 +124,7 @@ class BitMatmulWeights {
 void bit_matmul(std::span<const std::uint64_t> x, const numerics::Basis& x_basis,
                 const BitMatmulWeights& weights, BlockRange blocks, MatrixView<float> y) noexcept;
 
-/// The definition of bit_matmul(), in plain loops over the canonical bit planes.
+/// Reference implementation of bit_matmul() in plain loops over the canonical bit planes.
 /// @param x     [m, n]
 /// @param w     [o, n]
 /// @param bias  [o], or empty for none

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the layouts of bit_matmul() share: a job, and the way from counts to outputs.
+// Shared by the layouts of bit_matmul(): the job, and the conversion of counts to outputs.
 // Included once per target; no #pragma once.
 #if defined(HALFTONE_KERNELS_BIT_MATMUL_EPILOGUE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_KERNELS_BIT_MATMUL_EPILOGUE_INL_H_
@@ -20,7 +20,7 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// What one call works on: pointers and extents only.
+/// The operands of one call: pointers and extents only.
 struct Job {
   const std::uint64_t* x;  ///< [m, Kx, words]
   const numerics::Basis& x_basis;
@@ -34,7 +34,7 @@ struct Job {
   }
 };
 
-/// (sum_i ax_i S_i) + n cx of activation row r; 0 if nobody asks for it.
+/// (sum_i ax_i S_i) + n cx of activation row r; 0 if the weights have no offsets.
 HWY_INLINE float RowSum(const Job& job, std::size_t r) {
   if (!job.weights.has_offset()) return 0;
   const std::size_t words = job.weights.words();
@@ -49,8 +49,8 @@ HWY_INLINE float RowSum(const Job& job, std::size_t r) {
   return sum + static_cast<float>(n) * job.x_basis.offset;
 }
 
-/// Turns the counts of differing bits of one row and block into outputs, in the order of the
-/// definition.
+/// Converts the counts of differing bits of one row and block to outputs, in the order of the
+/// reference.
 /// @param counts   [Kw, streams, block_outputs]; the row's planes are the first Kx streams
 /// @param out      [block_outputs]
 HWY_INLINE void EpilogueBlock(const Job& job, std::size_t block,

@@ -31,14 +31,14 @@ namespace halftone::kernels {
 ///     a column, 32 bytes: the lower four bits of output 0, 1, ... 15, then the upper four; where a
 ///     digit has two planes, two columns, 64 bytes: the lower of both, then the upper of both
 ///
-/// Activations are looked at digit by digit. With X the digits of four inputs, w their weights of a
-/// plane as -1 and +1, and M the digit's reach, (4 M - sum X w) / 2 is one of 0 ... 4 M: in how
-/// many bits they differ if the digit is one plane. The codes of four inputs name a table of this
-/// number for each of the 16 w. So one look-up counts the differences of 4 inputs and all outputs
-/// that a vector holds.
+/// Activations are processed digit by digit. With X the digits of four inputs, w their weights of a
+/// plane as -1 and +1, and M the digit's reach, (4 M - sum X w) / 2 is an integer in [0, 4 M]; if
+/// the digit is one plane, it is the number of differing bits. The codes of four inputs select a
+/// table of this number for each of the 16 w. So one look-up counts the differences of 4 inputs for
+/// all outputs that a vector holds.
 class BitConvWeights {
  public:
-  /// Beyond, the dot product of two planes would not fit 16 bits.
+  /// With more inputs, the dot product of two planes would not fit 16 bits.
   static constexpr std::size_t kMaxInputs = 32767;
   static constexpr std::size_t kBlock = 16;
   static constexpr std::size_t kPanelBlocks = 4;
@@ -58,7 +58,7 @@ class BitConvWeights {
   [[nodiscard]] const ConvShape& shape() const { return shape_; }
   [[nodiscard]] const numerics::Basis& x_basis() const { return x_basis_; }
   [[nodiscard]] std::size_t x_bits() const { return static_cast<std::size_t>(x_basis_.bits); }
-  /// Of the planes of the activations.
+  /// The digits of the activations.
   [[nodiscard]] const std::vector<numerics::Digit>& digits() const { return digits_; }
   [[nodiscard]] std::size_t bits() const { return bits_; }
   [[nodiscard]] bool has_offset() const { return has_offset_; }
@@ -67,28 +67,28 @@ class BitConvWeights {
     return planes_.size_bytes() + floats_.size_bytes() + tables_.size_bytes();
   }
 
-  /// Blocks of a group.
+  /// Number of blocks of a group.
   [[nodiscard]] std::size_t blocks() const { return blocks_; }
-  /// Pieces of a tap.
+  /// Number of pieces of a tap.
   [[nodiscard]] std::size_t tap_pieces() const { return tap_pieces_; }
-  /// Of all taps.
+  /// Number of pieces of all taps.
   [[nodiscard]] std::size_t pieces() const { return shape_.taps() * tap_pieces_; }
   /// The panel whose first block is `block`.
   [[nodiscard]] const std::uint8_t* panel(std::size_t group, std::size_t block) const {
     return planes_.as<std::uint8_t>().data() + (group * blocks_ + block) * block_bytes();
   }
 
-  /// Whether each half of a piece has a position: a digit has two planes.
+  /// Whether each half of a piece has its own position, because a digit has two planes.
   [[nodiscard]] bool by_halves() const { return by_halves_; }
-  /// Of a piece.
+  /// Number of positions of a piece.
   [[nodiscard]] std::size_t num_positions() const { return by_halves_ ? 2 : 1; }
   /// The tables of a digit: by halves [second plane][first plane][16], else [byte][half][16].
   [[nodiscard]] const std::uint8_t* tables(std::size_t digit) const {
     return tables_.as<std::uint8_t>().data() + first_table_[digit];
   }
 
-  /// Numbers of all blocks of all groups, in rows: base [patterns], doubled products 2 u_d a_j
-  /// [digits, Kw], offset c.
+  /// The length of a row of floats for all blocks of all groups. The rows are: base [patterns],
+  /// doubled products 2 u_d a_j [digits, Kw], offset c.
   [[nodiscard]] std::size_t float_row() const { return shape_.groups * blocks_ * kBlock; }
   [[nodiscard]] const float* base(std::size_t pattern) const {
     return floats_.as<float>().data() + pattern * float_row();
@@ -100,20 +100,20 @@ class BitConvWeights {
     return base(patterns_.count() + digits_.size() * bits_);
   }
 
-  /// Of codes as positions in the tables, zero outside the image: for each digit [pixels, pieces of
-  /// a tap, num_positions()].
+  /// The strip of codes as positions in the tables, zero outside the image: for each digit [pixels,
+  /// pieces of a tap, num_positions()].
   [[nodiscard]] const ConvStrip& strip() const { return strip_; }
-  /// Where the positions of a digit begin; behind them is some room for vectors that end beyond.
+  /// The offset of the positions of a digit, which are followed by padding for whole vectors.
   [[nodiscard]] std::size_t digit_positions(std::size_t digit) const {
     return digit * digit_positions_;
   }
-  /// [pieces] where in the strip a piece lies, from the first pixel of a window on.
+  /// [pieces] the offset of each piece in the strip, relative to the first pixel of a window.
   [[nodiscard]] std::span<const std::uint32_t> inputs() const { return inputs_; }
-  /// Of the memory that a call of bit_conv() works in.
+  /// Bytes of scratch memory for a call of bit_conv().
   [[nodiscard]] std::size_t scratch_bytes() const;
 
  private:
-  /// Of all columns of a block.
+  /// Bytes of all columns of a block.
   [[nodiscard]] std::size_t block_bytes() const { return pieces() * bits_ * 2 * kBlock; }
   void make_tables();
   void pack_planes(const numerics::BitPlanes& codes);
@@ -139,9 +139,10 @@ class BitConvWeights {
 };
 
 /// y[p, o] = sum over taps and channels of weights and activations, zero outside the image, plus
-/// bias. A tap outside is computed with code 0, level q_0 = x_basis.value(0), whose share is taken
-/// back. With D_dj = sum X_d w_j over the window of p, X the digits of the activations and w the
-/// planes of the weights as -1 and +1, S_d = sum X_d, exact integers, u_d the unit of a digit:
+/// bias. A tap outside is computed with code 0, level q_0 = x_basis.value(0), and its contribution
+/// is subtracted. With X the digits of the activations, w the planes of the weights as -1 and +1,
+/// u_d the unit of a digit and, over the window of p, the exact integers D_dj = sum X_d w_j and
+/// S_d = sum X_d:
 ///
 ///     base = bias + c' sum_k w_k - q_0 sum_(k outside) w_k        in float64, then rounded; each
 ///            sum from tap to tap, that of a tap m c + sum_j a_j T_j with m channels
@@ -158,7 +159,7 @@ class BitConvWeights {
 void bit_conv(std::span<const std::uint64_t> x, const BitConvWeights& weights, LineRange lines,
               const ConvFinish& finish, std::span<std::byte> scratch, MatrixView<float> y) noexcept;
 
-/// The definition of bit_conv(), in plain loops over the canonical bit planes.
+/// Reference implementation of bit_conv() in plain loops over the canonical bit planes.
 /// @param x     [images pixels, channels]
 /// @param w     [outputs, inputs of an output]
 /// @param bias  [outputs], or empty for none

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolution of pixels of 8-bit integers by levels of 7 bits, without gathering: for weights of up
-// to four bits with a basis per tensor or output.
+// Convolution of 8-bit integer pixels with weight levels of 7 bits, without gathering: for weights
+// of up to four bits with a basis per tensor or output.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ struct LevelGrid;
 class ByteConvWeights {
  public:
   static constexpr std::size_t kMaxInputs = 32767;
-  /// Levels of more bits would not fit 7.
+  /// Levels of weights with more bits would not fit 7 bits.
   static constexpr int kMaxBits = 4;
   static constexpr std::size_t kBlock = 16;
   static constexpr std::size_t kPieceInputs = 4;
@@ -38,7 +38,7 @@ class ByteConvWeights {
   /// @param codes     [outputs, inputs of an output]
   /// @param encoding  of `codes`; granularity tensor or channel
   /// @param bias      [outputs], or empty for none
-  /// @param x         scale and offset of the pixels; the pixels themselves are not looked at
+  /// @param x         scale and offset of the pixels; the pixels themselves are ignored
   /// @throws Error as ConvShape::check() and check_weights() with kMaxInputs; kUnsupported if
   ///         granularity is group or there are more than kMaxBits; kShape if the codes do not fit
   ByteConvWeights(const ConvShape& shape, const numerics::BitPlanes& codes,
@@ -56,7 +56,8 @@ class ByteConvWeights {
   [[nodiscard]] const std::uint8_t* levels(std::size_t group, std::size_t block) const {
     return levels_.as<std::uint8_t>().data() + (group * blocks_ + block) * block_bytes();
   }
-  /// Rows of numbers of all blocks of all groups: base [patterns], half_step scale, center scale.
+  /// The length of a row of floats for all blocks of all groups. The rows are: base [patterns],
+  /// half_step scale, center scale.
   [[nodiscard]] std::size_t float_row() const { return shape_.groups * blocks_ * kBlock; }
   [[nodiscard]] const float* base(std::size_t pattern) const {
     return floats_.as<float>().data() + pattern * float_row();
@@ -64,11 +65,11 @@ class ByteConvWeights {
   [[nodiscard]] const float* half_steps() const { return base(patterns_.count()); }
   [[nodiscard]] const float* centers() const { return base(patterns_.count() + 1); }
 
-  /// Of the pixels' bytes, whole pieces each.
+  /// The strip of the pixels' bytes, in whole pieces.
   [[nodiscard]] const ConvStrip& strip() const { return strip_; }
-  /// [pieces] where in the strip they lie, from the first pixel of a window on.
+  /// [pieces] the offset of each piece in the strip, relative to the first pixel of a window.
   [[nodiscard]] std::span<const std::uint32_t> inputs() const { return inputs_; }
-  /// Of the memory that a call of byte_conv() works in.
+  /// Bytes of scratch memory for a call of byte_conv().
   [[nodiscard]] std::size_t scratch_bytes() const;
 
  private:

@@ -8,7 +8,7 @@
 
 namespace halftone::kernels {
 
-/// What follows a convolution while its outputs are in registers:
+/// The final step of a convolution, while its outputs are in registers:
 /// y = min(max(sums + residual, low), high).
 struct ConvFinish {
   MatrixView<const float> residual{};  ///< [pixels of y, outputs]; no rows: none
@@ -29,7 +29,7 @@ struct LineRange {
   [[nodiscard]] std::size_t count() const { return end - begin; }
 };
 
-/// Whether y has the extents of the pixels of some lines, which there are.
+/// Whether the lines exist and y has the extents of their pixels.
 inline bool are_outputs(const MatrixView<float>& y, const ConvShape& shape, LineRange lines) {
   return lines.begin <= lines.end && lines.end <= shape.num_lines() &&
          y.rows() == lines.count() * shape.line_pixels() && y.cols() == shape.outputs;

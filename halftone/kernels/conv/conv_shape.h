@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The geometry of a convolution: what every way to compute one has to know.
+// The geometry of a convolution, shared by all implementations.
 #pragma once
 
 #include <array>
@@ -59,7 +59,7 @@ struct ConvShape {
   void check() const;
 };
 
-/// Where an output line lies.
+/// The position of an output line.
 struct ConvLine {
   std::size_t image;
   std::size_t z;
@@ -67,8 +67,8 @@ struct ConvLine {
 };
 ConvLine line_at(const ConvShape& shape, std::size_t line);
 
-/// The ways in which taps of output pixels lie outside the input: a 3 x 3 kernel on an image
-/// padded by one has nine.
+/// The distinct sets of taps that lie outside the input for some output pixel: a 3 x 3 kernel on an
+/// image padded by one has nine.
 class PaddingPatterns {
  public:
   explicit PaddingPatterns(const ConvShape& shape);
@@ -76,11 +76,11 @@ class PaddingPatterns {
   [[nodiscard]] std::size_t count() const {
     return ranges_[0].size() * ranges_[1].size() * ranges_[2].size();
   }
-  /// Of the output pixel (z, y, x).
+  /// The pattern of output pixel (z, y, x).
   [[nodiscard]] std::size_t of(std::size_t z, std::size_t y, std::size_t x) const {
     return line(z, y) + ids_[2][x];
   }
-  /// What of() adds the pattern of x to.
+  /// The term of of() for a line, to which it adds the pattern of x.
   [[nodiscard]] std::size_t line(std::size_t z, std::size_t y) const {
     return (ids_[0][z] * ranges_[1].size() + ids_[1][y]) * ranges_[2].size();
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of an image that some output lines see, as convolutions copy it: with its padding, so
-// that every tap of every pixel lies at the same place from the first one on.
+// The part of an image that some output lines read, copied with its padding, so that each tap has
+// the same offset from the first pixel of its window.
 #pragma once
 
 #include <cstddef>
@@ -21,23 +21,23 @@ struct ConvStrip {
   [[nodiscard]] std::size_t pixels() const { return slices * rows * width; }
 };
 
-/// A strip that stays in the caches beside the weights, or of one line.
-/// @param pixel_bytes  what a pixel takes
+/// A strip that fits the caches together with the weights, or a strip of one line.
+/// @param pixel_bytes  bytes per pixel
 ConvStrip plan_strip(const ConvShape& shape, std::size_t pixel_bytes);
 
-/// Where the pieces of each tap lie in a strip of such pieces, from the first pixel of a window on.
+/// The offsets of the pieces of each tap in a strip, relative to the first pixel of a window.
 /// @return [taps, tap_pieces]
 std::vector<std::uint32_t> piece_positions(const ConvShape& shape, const ConvStrip& strip,
                                            std::size_t tap_pieces);
 
-/// The input pixel at a place in the padded input; `axis.input` for none.
+/// The input index of a position in the padded input; `axis.input` in the padding.
 inline std::size_t input_at(const ConvAxis& axis, std::size_t padded) {
   const bool inside = padded >= axis.pad_before && padded - axis.pad_before < axis.input;
   return inside ? padded - axis.pad_before : axis.input;
 }
 
 /// Calls fill(row of the strip, whether it is inside the image, its first input pixel) for
-/// each row that `lines` lines from `line` on see.
+/// each row that `lines` lines from `line` on read.
 template <typename Fill>
 void for_each_strip_row(const ConvShape& shape, const ConvStrip& strip, const ConvLine& line,
                         std::size_t lines, const Fill& fill) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests and benchmarks of convolutions: shapes, and the plain meaning of a convolution.
+// For tests and benchmarks of convolutions: shapes, and a plain convolution.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ struct Padding {
   std::size_t after = 0;
 };
 
-/// An axis whose output follows from all else.
+/// An axis whose output extent follows from the other extents.
 inline ConvAxis make_axis(std::size_t input, std::size_t kernel, std::size_t stride = 1,
                           Padding padding = {}, std::size_t dilation = 1) {
   const std::size_t covered = (kernel - 1) * dilation + 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What bit_conv() counts: windows of positions against planes of weights.
+// The counting loops of bit_conv(): windows of positions against planes of weights.
 // Included once per target; no #pragma once.
 #if defined(HALFTONE_KERNELS_CONV_COUNT_WINDOWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_KERNELS_CONV_COUNT_WINDOWS_INL_H_
@@ -23,7 +23,7 @@ namespace halftone::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr std::size_t kBlock = BitConvWeights::kBlock;
-/// Of a piece of two columns, which are planes of blocks.
+/// Bytes of a piece of two columns, which are planes of blocks.
 constexpr std::size_t kPairBytes = 4 * kBlock;
 /// Windows that are counted together: digits of neighbouring pixels.
 constexpr std::size_t kMaxWindows = 16;
@@ -105,7 +105,7 @@ struct WideSums {
   }
 };
 
-/// How columns are counted where a position names the tables of both halves of a piece.
+/// Counts columns if one position selects the tables of both halves of a piece.
 template <std::size_t kColumns>
 struct WholePieces {
   static constexpr std::size_t kSums = kColumns * kVectors;
@@ -133,7 +133,7 @@ struct WholePieces {
   }
 };
 
-/// How a column without a partner is counted where each half has a position of its own.
+/// Counts a column without a partner if each half has its own position.
 struct LoneColumn : WholePieces<1> {
   static constexpr std::size_t kPositions = 2;
 
@@ -150,7 +150,8 @@ struct LoneColumn : WholePieces<1> {
   }
 };
 
-/// How other columns are then counted: a vector holds one half of the pieces of two of them.
+/// Counts other columns if each half has its own position: a vector holds one half of the pieces of
+/// two columns.
 template <std::size_t kPairs>
 struct PairedColumns {
   static constexpr std::size_t kSums = kPairs * kVectors;
@@ -220,8 +221,8 @@ void CountDifferences(const std::uint16_t* const* HWY_RESTRICT x, const Columns&
   } while (p < pieces);
 }
 
-/// CountDifferences of any number of windows: as many together as have their counts in registers
-/// beside the weights, a table and a result.
+/// CountDifferences of any number of windows, as many at a time as the registers hold counts for,
+/// next to the weights, a table and a result.
 template <class W, std::size_t kCount = 8 / W::kSums>
 HWY_INLINE void CountWindows(std::size_t num_windows, const std::uint16_t* const* x,
                              const Columns& columns, std::uint16_t* counts) {

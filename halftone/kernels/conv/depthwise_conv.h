@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Depthwise convolution of pixels of 8-bit integers by encoded weights: lanes are channels.
+// Depthwise convolution of 8-bit integer pixels with encoded weights: lanes are channels.
 #pragma once
 
 #include <cstddef>
@@ -37,16 +37,16 @@ struct DepthwiseChannel {
 /// Missing rows and channels are zero.
 class DepthwiseWeights {
  public:
-  /// Products of 8 and 16 bits of so many taps fit 31 bits.
+  /// The sum of this many products of 8 and 16 bits fits 31 bits.
   static constexpr std::size_t kMaxTaps = 512;
   static constexpr std::size_t kBlock = 16;
 
   /// @param codes     [channels, taps]
   /// @param encoding  of `codes`, any granularity
   /// @param bias      [channels], or empty for none
-  /// @param x         scale and offset of the pixels; the pixels themselves are not looked at
+  /// @param x         scale and offset of the pixels; the pixels themselves are ignored
   /// @throws Error as ConvShape::check() and check_weights() with kMaxTaps; kShape if the codes do
-  ///         not fit, or groups, channels and outputs are not as many
+  ///         not fit, or the numbers of groups, channels and outputs differ
   DepthwiseWeights(const ConvShape& shape, const numerics::BitPlanes& codes,
                    const numerics::BasisEncoding& encoding, std::span<const float> bias,
                    const Int8Pixels& x);
@@ -57,7 +57,7 @@ class DepthwiseWeights {
   /// Rows of taps in all planes, and pairs of them.
   [[nodiscard]] std::size_t rows() const { return shape_.axes[0].kernel * shape_.axes[1].kernel; }
   [[nodiscard]] std::size_t pairs() const { return (rows() + 1) / 2; }
-  /// Columns of pixels that a line of outputs sees, with its padding.
+  /// Columns of pixels that a line of outputs reads, with padding.
   [[nodiscard]] std::size_t strip_width() const;
   [[nodiscard]] std::size_t size_bytes() const {
     return levels_.size_bytes() + floats_.size_bytes();
@@ -72,8 +72,8 @@ class DepthwiseWeights {
   }
   [[nodiscard]] const float* scales() const { return base(patterns_.count()); }
 
-  /// Of the memory that a call of depthwise_conv() works in, and of the part of it, at its begin,
-  /// that says where rows of pixels are.
+  /// Bytes of scratch memory for a call of depthwise_conv(), and of the table of pixel rows at its
+  /// beginning.
   [[nodiscard]] std::size_t scratch_bytes() const;
   [[nodiscard]] std::size_t rows_bytes() const;
 
@@ -105,7 +105,7 @@ void depthwise_conv(const std::int8_t* q, const DepthwiseWeights& weights, LineR
                     const ConvFinish& finish, std::span<std::byte> scratch,
                     MatrixView<float> y) noexcept;
 
-/// The definition of depthwise_conv(), in plain loops.
+/// Reference implementation of depthwise_conv() in plain loops.
 void depthwise_conv_reference(const ConvShape& shape, const Int8Pixels& x,
                               const numerics::BitPlanes& codes,
                               const numerics::BasisEncoding& encoding, std::span<const float> bias,

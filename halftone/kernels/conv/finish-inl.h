@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last step of convolutions: from sums of some outputs of a pixel to what is stored.
+// The last step of convolutions: converts sums of some outputs of a pixel to stored values.
 // Included once per target; no #pragma once.
 #if defined(HALFTONE_KERNELS_CONV_FINISH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_KERNELS_CONV_FINISH_INL_H_
@@ -18,7 +18,7 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Writes sums of some outputs of pixels that follow each other, as ConvFinish says.
+/// Writes the sums of some outputs of consecutive pixels; see ConvFinish.
 class Finisher {
  public:
   /// @param output  the first one

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolution of float32 pixels by float32 weights that gives the same bits on every processor.
+// Convolution of float32 pixels with float32 weights; the same bits on every processor.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ class FloatConvWeights {
  public:
   /// @param weights  [outputs, taps, channels / groups]
   /// @param bias     [outputs], or empty for none
-  /// @throws Error as ConvShape::check(); kShape if the memory cannot be had
+  /// @throws Error as ConvShape::check(); kShape if the memory is not available
   FloatConvWeights(const ConvShape& shape, std::span<const float> weights,
                    std::span<const float> bias);
 
@@ -33,14 +33,14 @@ class FloatConvWeights {
   [[nodiscard]] std::span<const float> bias() const { return bias_; }
   /// The panels of a group; of all channels where the convolution is depthwise.
   [[nodiscard]] FloatPanels panels(std::size_t group) const;
-  /// The inputs of an output, from the first pixel and channel on that it sees.
+  /// The inputs of an output, relative to the first pixel and channel of its window.
   [[nodiscard]] std::span<const FloatRun> runs() const { return runs_; }
 
-  /// Whether windows are read where the pixels are: no tap lies outside the image.
+  /// Whether windows are read from the image without a copy, because no tap lies outside it.
   [[nodiscard]] bool reads_image() const { return reads_image_; }
   /// The rows of pixels that a window is read from: a copy with padding, or a whole image.
   [[nodiscard]] const ConvStrip& strip() const { return strip_; }
-  /// Of the memory that a call of float_conv() works in.
+  /// Bytes of scratch memory for a call of float_conv().
   [[nodiscard]] std::size_t scratch_bytes() const;
 
  private:
@@ -54,10 +54,10 @@ class FloatConvWeights {
 };
 
 /// y[p, o] = bias[o] + sum_(t, c) x[pixel of p and t, c] w[o, t, c], in float32: starting from the
-/// bias (0 where there is none) the terms are added tap by tap, the last axis fastest, and channel
-/// by channel, each product and each sum rounded. x is 0 outside the image, in terms like all
-/// others. The result is the same, bit for bit, on every target and for any division into ranges
-/// of lines.
+/// bias (0 if there is none) the terms are added tap by tap, the last axis fastest, and channel by
+/// channel, each product and each sum rounded. Terms outside the image have x = 0 and are added
+/// too. The result is the same, bit for bit, on every target and for any division into ranges of
+/// lines.
 /// @param x        [images, pixels, channels]
 /// @param lines    which lines to compute
 /// @param scratch  [weights.scratch_bytes()], aligned to 64
@@ -65,7 +65,7 @@ class FloatConvWeights {
 void float_conv(const float* x, const FloatConvWeights& weights, LineRange lines,
                 std::span<std::byte> scratch, MatrixView<float> y) noexcept;
 
-/// The definition of float_conv(), in plain loops.
+/// Reference implementation of float_conv() in plain loops.
 /// @param x     [images, pixels, channels]
 /// @param w     [outputs, taps, channels / groups]
 /// @param bias  [outputs], or empty

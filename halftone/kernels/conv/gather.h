@@ -16,7 +16,7 @@ struct PixelRange {
   std::size_t count = 0;
 };
 
-/// rows[p, tap channels + c] = x[the pixel that tap sees, first channel of the group + c], 0
+/// rows[p, tap channels + c] = x[the pixel that tap reads, first channel of the group + c], 0
 /// outside the image.
 /// @param x     [images, pixels, channels]
 /// @param rows  [pixels.count, inputs of an output], contiguous

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolution of pixels of 8-bit integers by encoded weights: windows are gathered as rows, some
-// pixels at a time, and multiplied as those of a fully connected layer.
+// Convolution of 8-bit integer pixels with encoded weights: windows are gathered as rows, some
+// pixels at a time, and multiplied as in a fully connected layer.
 #pragma once
 
 #include <cstddef>
@@ -19,20 +19,20 @@
 
 namespace halftone::kernels {
 
-/// How Int8ConvWeights multiply.
+/// The matrix product that Int8ConvWeights use.
 enum class Int8Product {
   kPlanes,  ///< plane_matmul()
   kLevels,  ///< level_matmul()
 };
 
-/// Encoded weights [outputs, taps, channels / groups] as int8_conv() reads them: those of a matrix
-/// product for each group, and what each output starts from in each padding pattern.
+/// Encoded weights [outputs, taps, channels / groups] as int8_conv() reads them: the weights of a
+/// matrix product for each group, and the initial value of each output for each padding pattern.
 class Int8ConvWeights {
  public:
   /// @param codes     [outputs, inputs of an output]
   /// @param encoding  of `codes`, any granularity
   /// @param bias      [outputs], or empty for none
-  /// @param x_offset  that of the pixels
+  /// @param x_offset  offset of the pixels
   /// @throws Error as ConvShape::check(), PlaneMatmulWeights and LevelMatmulWeights; kShape if the
   ///         codes do not fit the shape
   Int8ConvWeights(const ConvShape& shape, const numerics::BitPlanes& codes,
@@ -49,9 +49,9 @@ class Int8ConvWeights {
     return bases_.as<float>().data() + pattern * shape_.outputs;
   }
   [[nodiscard]] std::size_t size_bytes() const;
-  /// Output pixels whose windows are gathered at a time.
+  /// Number of output pixels whose windows are gathered at a time.
   [[nodiscard]] std::size_t tile_pixels() const { return tile_pixels_; }
-  /// Of the memory that a call of int8_conv() works in.
+  /// Bytes of scratch memory for a call of int8_conv().
   [[nodiscard]] std::size_t scratch_bytes() const;
 
  private:
@@ -70,7 +70,7 @@ class Int8ConvWeights {
 ///     y += residual, then the limits              as finish says
 ///
 /// The result is the same, bit for bit, on every target and for any division into ranges of lines.
-/// @param x        its offset is that of the weights
+/// @param x        its offset is the x_offset of the weights
 /// @param lines    which lines to compute
 /// @param scratch  [weights.scratch_bytes()], aligned to 64
 /// @param y        [pixels of `lines`, outputs], as the residual

@@ -5,7 +5,7 @@
 
 namespace halftone::kernels {
 
-/// Pixels as integers: q stands for scale q + offset. What encode_int8() makes.
+/// Pixels as integers: q represents scale q + offset. Written by encode_int8().
 struct Int8Pixels {
   const std::int8_t* q = nullptr;  ///< [images, pixels, channels], within +-127
   float scale = 1;

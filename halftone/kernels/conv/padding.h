@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the taps outside an image contribute when they are computed with a code like any other, and
-// how an output gets rid of it.
+// Corrects outputs for taps outside the image, which are computed with a regular code.
 #pragma once
 
 #include <span>
@@ -22,11 +21,11 @@ void check_codes(const std::string& kernel, const ConvShape& shape,
 std::vector<double> tap_sums(const ConvShape& shape, const numerics::BitPlanes& codes,
                              std::size_t output, const numerics::Basis& basis);
 
-/// What outputs start from, besides the sums of their weights.
+/// Constants for the initial values of outputs.
 struct OutputOffsets {
   double bias = 0;
   double offset = 0;  ///< of the activations
-  double zero = 0;    ///< the value that activations outside the image were computed as
+  double zero = 0;    ///< the value used for activations outside the image
 };
 
 /// bias + offset sum_k w_k - zero sum_(k outside) w_k for each pattern, in float64.

@@ -25,7 +25,7 @@ namespace halftone::kernels {
 /// @param b  [n, m]
 void solve_transposed(MatrixView<const double> u, MatrixView<double> b);
 
-/// The definitions, in plain loops.
+/// Reference implementations in plain loops.
 [[nodiscard]] bool cholesky_reference(MatrixView<double> a);
 void solve_transposed_reference(MatrixView<const double> u, MatrixView<double> b);
 

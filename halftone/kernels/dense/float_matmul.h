@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A product of float32 matrices with packed weights that gives the same bits on every processor.
+// Product of float32 matrices with packed weights; the same bits on every processor.
 #pragma once
 
 #include <cstddef>
@@ -37,14 +37,14 @@ class FloatMatmulWeights {
 /// and for any division into ranges of panels.
 /// @param x       [m, n]
 /// @param panels  which panels of outputs to compute
-/// @param y       [m, o], of which only the outputs of these panels are touched
+/// @param y       [m, o]; only the outputs of these panels are written
 void float_matmul(MatrixView<const float> x, const FloatPanels& weights, BlockRange panels,
                   MatrixView<float> y) noexcept;
 /// The same for all outputs.
 void float_matmul(MatrixView<const float> x, const FloatMatmulWeights& weights,
                   MatrixView<float> y) noexcept;
 
-/// The definition of float_matmul(), in plain loops.
+/// Reference implementation of float_matmul() in plain loops.
 /// @param w  [o, n]
 void float_matmul_reference(MatrixView<const float> x, MatrixView<const float> w,
                             MatrixView<float> y) noexcept;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Float32 weights as the kernels that keep one order of sums read them.
+// Packed float32 weights for kernels with a fixed order of sums.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace halftone::kernels {
 ///     panel 0:  input 0 [output 0 ... 15]  input 1 [output 0 ... 15]  ...
 ///     panel 1:  ...
 ///
-/// The outputs that the last panel lacks are zero. The memory belongs to someone else.
+/// Missing outputs of the last panel are zero. FloatPanels does not own the memory.
 struct FloatPanels {
   static constexpr std::size_t kOutputs = 16;
 
@@ -40,7 +40,7 @@ struct FloatPanels {
 /// @param weights  [outputs, inputs]
 /// @param panels   [FloatPanels::floats_for(outputs, inputs)]
 void pack_float_panels(MatrixView<const float> weights, std::span<float> panels) noexcept;
-/// The same for weights that lie the other way round.
+/// Packs transposed weights.
 /// @param weights  [inputs, outputs]
 void pack_transposed_float_panels(MatrixView<const float> weights,
                                   std::span<float> panels) noexcept;

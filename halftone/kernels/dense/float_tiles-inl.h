@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What float_matmul.cc and float_conv.cc share, once per target: tiles of rows and outputs whose
-// sums stay in registers. Vectors lie across outputs, so that the order of a sum does not depend on
-// their length; multiplications and additions stay separate, so that every target rounds alike.
+// Shared by float_matmul.cc and float_conv.cc, once per target: tiles of rows and outputs whose
+// sums stay in registers. Lanes are outputs, so that the order of a sum does not depend on the
+// vector length; multiplications and additions stay separate, so that every target rounds alike.
 #if defined(HALFTONE_KERNELS_FLOAT_TILES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_KERNELS_FLOAT_TILES_INL_H_
 #undef HALFTONE_KERNELS_FLOAT_TILES_INL_H_
@@ -23,7 +23,7 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// What the inputs of a weight are.
+/// The inputs that a weight multiplies.
 enum class FloatInputs {
   kShared,     ///< one number, for all outputs of a panel
   kByChannel,  ///< one number for each output, next to each other
@@ -151,7 +151,7 @@ HWY_INLINE void AddPanel(const FloatProduct& product, FloatTile tile, std::size_
   }
 }
 
-/// As many runs as stay in the first-level cache together with a panel of their weights.
+/// The number of runs that fit the first-level cache together with a panel of their weights.
 HWY_INLINE std::size_t RunsOfBlock(std::span<const FloatRun> runs, std::size_t& inputs) {
   constexpr std::size_t kBlockInputs = 384;
   std::size_t count = 0;

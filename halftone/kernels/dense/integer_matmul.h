@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact products of small integers with packed weights; requantize.h has the way back to 8 bits.
+// Exact products of small integers with packed weights; requantize.h converts them to 8 bits.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace halftone::kernels {
 
-/// Weights [o, n] of 16 bits as integer_matmul() reads them: panels of up to 64 outputs, in each of
-/// which pairs of inputs lie beside each other by output:
+/// Weights [o, n] of 16 bits as integer_matmul() reads them: panels of up to 64 outputs, in which
+/// pairs of inputs are interleaved by output:
 ///
 ///     panel 0:  inputs 0, 1 [output 0: two numbers, output 1: two numbers, ...]  inputs 2, 3 ...
 ///
@@ -27,7 +27,7 @@ class IntegerMatmulWeights {
 
   [[nodiscard]] std::size_t outputs() const { return outputs_; }
   [[nodiscard]] std::size_t inputs() const { return inputs_; }
-  /// Inputs in whole pairs: what the rows of activations must have, zeros at the end.
+  /// Inputs in whole pairs: the length of the rows of activations, zero-padded.
   [[nodiscard]] std::size_t padded_inputs() const { return 2 * pairs_; }
   [[nodiscard]] std::size_t pairs() const { return pairs_; }
   [[nodiscard]] std::size_t size_bytes() const { return panels_.size_bytes(); }
@@ -35,7 +35,7 @@ class IntegerMatmulWeights {
   [[nodiscard]] const std::int32_t* panel(std::size_t output) const {
     return panels_.as<std::int32_t>().data() + output * pairs_;
   }
-  /// Outputs of a panel, with those missing.
+  /// Number of outputs of a panel, including the padding.
   [[nodiscard]] std::size_t panel_width(std::size_t output) const;
 
  private:
@@ -50,7 +50,7 @@ class IntegerMatmulWeights {
 void integer_matmul(MatrixView<const std::int16_t> x, const IntegerMatmulWeights& weights,
                     MatrixView<std::int32_t> y) noexcept;
 
-/// The definition of integer_matmul(), in plain loops.
+/// Reference implementation of integer_matmul() in plain loops.
 /// @param x  [m, at least n], @param w  [o, n]
 void integer_matmul_reference(MatrixView<const std::int16_t> x, MatrixView<const std::int16_t> w,
                               MatrixView<std::int32_t> y) noexcept;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of dense matrices whose bits are the same on every target: the algebra of fits.
+// Products of dense matrices for fits; the same bits on every target.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ Factor<std::remove_const_t<T>> transposed(MatrixView<T> matrix) {
   return {matrix, true};
 }
 
-/// What happens to the matrix that receives a product.
+/// The update of the matrix that receives a product.
 enum class Update {
   kAssign,    ///< C = A B: sums start at 0
   kAdd,       ///< C += A B: sums start at C, terms are added one by one
@@ -60,7 +60,7 @@ void matmul(const Factor<double>& a, const Factor<double>& b, MatrixView<double>
 void matmul(const Factor<float>& a, const Factor<float>& b, MatrixView<float> c,
             Update update = Update::kAssign, Region region = Region::kAll) noexcept;
 
-/// The definition of matmul(), in plain loops.
+/// Reference implementation of matmul() in plain loops.
 void matmul_reference(const Factor<double>& a, const Factor<double>& b, MatrixView<double> c,
                       Update update, Region region) noexcept;
 void matmul_reference(const Factor<float>& a, const Factor<float>& b, MatrixView<float> c,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows become columns.
+// Transposes a matrix.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace halftone::kernels {
 /// @param y  [n, m]; no part of x
 void transpose(MatrixView<const std::uint32_t> x, MatrixView<std::uint32_t> y) noexcept;
 
-/// The definition of transpose(), in plain loops.
+/// Reference implementation of transpose() in plain loops.
 void transpose_reference(MatrixView<const std::uint32_t> x, MatrixView<std::uint32_t> y) noexcept;
 
 }  // namespace halftone::kernels

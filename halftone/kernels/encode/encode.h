@@ -10,7 +10,7 @@
 
 namespace halftone::kernels {
 
-/// Encodes every number to the code of its level (see numerics::LevelTable for ties and NaN) and
+/// Encodes every value to the code of its level (see numerics::LevelTable for ties and NaN) and
 /// stores the codes as bit planes, laid out as in numerics::BitPlanes: row r, plane j starts at
 /// word (r K + j) W with W = words_for_bits(n); the bits past n are zero.
 /// @param values  [rows, n] f32
@@ -18,7 +18,7 @@ namespace halftone::kernels {
 void encode(MatrixView<const float> values, const EncodeTable& table,
             std::span<std::uint64_t> planes) noexcept;
 
-/// The definition of encode(), in plain loops.
+/// Reference implementation of encode() in plain loops.
 void encode_reference(MatrixView<const float> values, const EncodeTable& table,
                       std::span<std::uint64_t> planes) noexcept;
 

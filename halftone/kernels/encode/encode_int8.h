@@ -10,15 +10,15 @@
 
 namespace halftone::kernels {
 
-/// q = levels.q[code], where code is what encode() gives: for layers that multiply integers, so
-/// that no code need be packed and unpacked.
+/// q = levels.q[code] with the code from encode(), for layers that multiply integers and need no
+/// packed codes.
 /// @param values  [rows, n] f32
 /// @param levels  of table.basis()
 /// @param q       [rows, n], all written
 void encode_int8(MatrixView<const float> values, const EncodeTable& table, const Int8Levels& levels,
                  MatrixView<std::int8_t> q) noexcept;
 
-/// The definition of encode_int8(), in plain loops.
+/// Reference implementation of encode_int8() in plain loops.
 void encode_int8_reference(MatrixView<const float> values, const EncodeTable& table,
                            const Int8Levels& levels, MatrixView<std::int8_t> q) noexcept;
 

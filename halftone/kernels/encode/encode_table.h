@@ -13,7 +13,7 @@
 
 namespace halftone::kernels {
 
-/// What encode() needs to know of a basis; encodes exactly as numerics::LevelTable.
+/// A basis prepared for encode(), which gives exactly the codes of numerics::LevelTable.
 ///
 /// The level of x is the number of thresholds below x, so along the sorted levels bit j of the
 /// code changes only where x crosses a threshold between two levels whose codes differ in bit j:
@@ -30,7 +30,7 @@ class EncodeTable {
   /// Moves the thresholds so that x gets the code that f(x) had: the new threshold is the largest
   /// x with f(x) <= t. Exact; saves computing f.
   /// @param f  never decreasing from -infinity to infinity; NaN for NaN
-  /// @return whether it could; nothing has changed if not, since f(-infinity) is above a threshold
+  /// @return false, without a change, if f(-infinity) is above a threshold
   bool move_before(const std::function<float(float)>& f);
 
   [[nodiscard]] const numerics::Basis& basis() const { return basis_; }
@@ -53,8 +53,8 @@ class EncodeTable {
   /// [2^K] the code of each level, ascending by level.
   [[nodiscard]] std::span<const numerics::Code> codes() const { return codes_; }
 
-  /// Where a search for the level of x, the number of thresholds below it, begins: parts of equal
-  /// width of the range of the thresholds, for each the level of the first threshold in it.
+  /// The start of a search for the level of x, the number of thresholds below it. The range of the
+  /// thresholds is divided into parts of equal width, each with the level of its first threshold.
   struct Buckets {
     static constexpr std::size_t kCount = 2048;
     static constexpr float kLast = kCount - 1;
@@ -62,12 +62,12 @@ class EncodeTable {
     float low = 0;
     float scale = 0;
     const std::uint8_t* first = nullptr;  ///< [kCount] thresholds in the buckets before
-    const float* thresholds = nullptr;    ///< ascending, then as many NaN, which nothing is above
+    const float* thresholds = nullptr;    ///< ascending, then as many NaN, never below any x
     /// Half of the first 2^n beyond the most thresholds in a bucket: where halving begins.
     std::size_t step = 0;
 
-    /// min(max((x - low) scale, 0), kLast) as an integer, 0 for NaN: never decreases with x, so
-    /// whatever has a lower bucket is lower.
+    /// min(max((x - low) scale, 0), kLast) as an integer, 0 for NaN. It never decreases with x, so
+    /// a value with a lower bucket is lower.
     [[nodiscard]] std::int32_t of(float x) const {
       const float at = (x - low) * scale;
       if (!(at > 0)) return 0;
@@ -87,7 +87,7 @@ class EncodeTable {
   }
 
  private:
-  /// Sets the flips and the buckets by the thresholds.
+  /// Computes the flips and the buckets from the thresholds.
   void index_thresholds();
   void find_flips();
   void fill_buckets();

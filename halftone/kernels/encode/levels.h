@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers beside the levels of a basis: what training asks for at every step. Which level is a
-// number's, numerics::LevelTable says.
+// Operations of training on values and the levels of a basis. numerics::LevelTable defines the
+// level of a value.
 #pragma once
 
 #include <span>
@@ -14,15 +14,15 @@ namespace halftone::kernels {
 void round_to_levels(std::span<const float> x, const numerics::LevelTable& table,
                      std::span<float> y) noexcept;
 
-/// sums_l = the sum of v_i over the numbers x_i of level l, in ascending order of levels. Does not
-/// depend on the length of a vector: of each 4096 numbers, number i is added to the partial sum
-/// i mod 16 of its level in float32; partial sum l takes up partial sum l + h, for h = 8, 4, 2, 1;
-/// the sums of the runs of 4096 add up in float64.
+/// sums_l = the sum of v_i over the values x_i of level l, in ascending order of levels. It does
+/// not depend on the vector length: in each run of 4096 values, value i is added to partial sum
+/// i mod 16 of its level in float32; then partial sum l + h is added to partial sum l, for
+/// h = 8, 4, 2, 1. The sums of the runs are added in float64.
 /// @param v     [n]
 /// @param sums  [levels], all written
 void sum_by_level(std::span<const float> x, std::span<const float> v,
                   const numerics::LevelTable& table, std::span<double> sums) noexcept;
-/// How many numbers take each level.
+/// The number of values of each level.
 void count_by_level(std::span<const float> x, const numerics::LevelTable& table,
                     std::span<double> counts) noexcept;
 
@@ -31,7 +31,7 @@ void count_by_level(std::span<const float> x, const numerics::LevelTable& table,
 void pass_between(std::span<const float> x, float low, float high, std::span<const float> g,
                   std::span<float> y) noexcept;
 
-/// The definitions, in plain loops.
+/// Reference implementations in plain loops.
 void round_to_levels_reference(std::span<const float> x, const numerics::LevelTable& table,
                                std::span<float> y) noexcept;
 void sum_by_level_reference(std::span<const float> x, std::span<const float> v,

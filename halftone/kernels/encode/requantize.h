@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From sums of 32 bits to codes of 8 bits by integers alone.
+// Converts 32-bit sums to 8-bit codes in integer arithmetic.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@
 
 namespace halftone::kernels {
 
-/// Where codes lie: q = min(max(y + zero_point, low), high).
+/// The range of codes: q = min(max(y + zero_point, low), high).
 struct CodeBounds {
   std::int32_t zero_point = 0;
   std::int32_t low = -128;
   std::int32_t high = 127;
 };
 
-/// The multipliers of the columns as requantize() reads them: part by part, and so often one after
-/// the other that whole vectors of up to kLanes end where they begin again.
+/// The multipliers of the columns as requantize() reads them: one array per field, repeated until
+/// the length is a multiple of whole vectors of up to kLanes.
 class Requantization {
  public:
   static constexpr std::size_t kLanes = 16;
@@ -53,7 +53,7 @@ void requantize(std::span<const std::int32_t> x, const Requantization& how,
 void requantize(std::span<const std::int32_t> x, const Requantization& how,
                 std::span<std::uint8_t> q) noexcept;
 
-/// The definition of requantize(), in plain loops.
+/// Reference implementation of requantize() in plain loops.
 void requantize_reference(std::span<const std::int32_t> x, const Requantization& how,
                           std::span<std::int8_t> q) noexcept;
 void requantize_reference(std::span<const std::int32_t> x, const Requantization& how,

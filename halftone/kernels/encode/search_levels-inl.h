@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// EncodeTable::level() of many numbers.
+// EncodeTable::level() of many values.
 // Included once per target; no #pragma once.
 #if defined(HALFTONE_KERNELS_SEARCH_LEVELS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_KERNELS_SEARCH_LEVELS_INL_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last step of both ways to multiply by 8-bit activations.
+// The last step of plane_matmul() and level_matmul().
 // Included once per target; no #pragma once.
 #if defined(HALFTONE_KERNELS_INT8_MATMUL_FINISH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_KERNELS_INT8_MATMUL_FINISH_INL_H_

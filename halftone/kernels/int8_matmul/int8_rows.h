@@ -8,8 +8,8 @@
 
 namespace halftone::kernels {
 
-/// Activations as integers: row r stands for scales[r] q[r, :] + offset. What quantize_rows()
-/// makes, without offset, or encode_int8().
+/// Activations as integers: row r represents scales[r] q[r, :] + offset. Written by
+/// quantize_rows(), without offset, or by encode_int8().
 struct Int8Rows {
   MatrixView<const std::int8_t> q;  ///< [m, n], within +-127
   std::span<const float> scales;    ///< [m]

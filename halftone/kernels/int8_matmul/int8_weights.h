@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the packed weights of both ways to multiply by 8-bit activations have beside their codes.
+// The common base of PlaneMatmulWeights and LevelMatmulWeights.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace halftone::kernels {
 
-/// The extents of weights [o, n], their bias, and what they make of activations that are all one.
+/// The extents of weights [o, n], their bias, and their products with activations that are all one.
 /// A granularity of channel or tensor is one group of n inputs.
 class Int8Weights {
  public:
@@ -31,7 +31,7 @@ class Int8Weights {
   [[nodiscard]] std::size_t num_groups() const { return num_groups_; }
   /// Inputs of a group; the last one may have fewer.
   [[nodiscard]] std::size_t group_inputs() const { return group_inputs_; }
-  /// Where the inputs of a group begin and end.
+  /// The first input of a group, and the end of its inputs.
   [[nodiscard]] std::size_t group_begin(std::size_t group) const { return group * group_inputs_; }
   [[nodiscard]] std::size_t group_end(std::size_t group) const {
     return std::min((group + 1) * group_inputs_, inputs_);
@@ -46,13 +46,13 @@ class Int8Weights {
   }
 
  protected:
-  /// There is no bias yet, and the totals are zero.
+  /// Starts without a bias, with totals of zero.
   /// @throws Error as check_weights(); kMemory as AlignedBuffer
   Int8Weights(const std::string& kernel, const numerics::BitPlanes& codes,
               const numerics::BasisEncoding& encoding, std::span<const float> bias,
               std::size_t max_inputs);
 
-  /// The last step of packing: the totals are what the product of ones comes to, without a bias.
+  /// The last step of packing: sets the totals to the product with ones, without a bias.
   /// @param multiply  plane_matmul or level_matmul
   template <typename Weights, typename Multiply>
   void finish(const Weights& weights, const Multiply& multiply, std::span<const float> bias) {
@@ -62,7 +62,7 @@ class Int8Weights {
              MatrixView<float>(totals_.as<float>().data(), 1, outputs_, outputs_));
     set_bias(bias);
   }
-  /// Of totals and bias.
+  /// Bytes of totals and bias.
   [[nodiscard]] std::size_t output_bytes() const {
     return totals_.size_bytes() + bias_.size_bytes();
   }

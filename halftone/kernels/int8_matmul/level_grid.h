@@ -22,8 +22,8 @@ struct LevelGrid {
 
 /// Steps for weights of K bits: the largest multiple of 2^K - 1 that fits 7 bits (120 to 127), for
 /// more than 4 bits 8 bits (248 to 255). Products of 7 bits with activations need no wider
-/// registers, and four bits have 16 levels at most: half a step is a sixteenth of what lies between
-/// two of them, if they are about evenly spaced.
+/// registers, and four bits have at most 16 levels: half a step is a sixteenth of the distance
+/// between two of them, if they are about evenly spaced.
 constexpr int weight_steps(int bits) {
   const int most = bits <= 4 ? 127 : 255;
   return most / ((1 << bits) - 1) * ((1 << bits) - 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fully connected layer on encoded weights and 8-bit activations through levels that are integers:
-// the way for many rows or many bits, where one pass per bit plane would take longer.
+// Fully connected layer on encoded weights and 8-bit activations through integer levels: for many
+// rows or many bits, where one pass per bit plane would take longer.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +16,14 @@
 
 namespace halftone::kernels {
 
-/// How the weights lie, and with it how they become levels.
+/// The layout of the weights, which determines how they become levels.
 enum class LevelLayout {
-  /// A byte per weight: its level. Pieces of 4 inputs, in which a lane of a vector works for an
-  /// output of its own: for several rows of activations, which share the time it takes to read
-  /// the weights.
+  /// A byte per weight: its level. Pieces of 4 inputs, in which each lane of a vector computes one
+  /// output: for several rows of activations, which share the cost of reading the weights.
   kBytes,
   /// Half a byte per weight: its code, looked up in a table of its output and group. Pieces of 32
-  /// inputs, in which 16 bytes of a vector work for an output of their own: for one row of
-  /// activations, where reading the weights takes most of the time. At most 4 bits.
+  /// inputs, in which each 16 bytes of a vector compute one output: for one row of activations,
+  /// where reading the weights takes most of the time. At most 4 bits.
   kNibbles,
 };
 
@@ -43,9 +42,9 @@ enum class LevelLayout {
 /// offsets, center.
 class LevelMatmulWeights : public Int8Weights {
  public:
-  /// Beyond, a sum would not fit 32 bits.
+  /// With more inputs, a sum would not fit 32 bits.
   static constexpr std::size_t kMaxInputs = std::size_t{1} << 16;
-  /// Of LevelLayout::kNibbles.
+  /// Upper bound of the bits with LevelLayout::kNibbles.
   static constexpr int kMaxNibbleBits = 4;
   static constexpr std::size_t kNibbleInputs = 32;
   static constexpr std::size_t kNibbleOutputs = 8;
@@ -62,11 +61,11 @@ class LevelMatmulWeights : public Int8Weights {
                      std::span<const float> bias = {}, LevelLayout layout = LevelLayout::kBytes);
 
   [[nodiscard]] LevelLayout layout() const { return layout_; }
-  /// Of the grid.
+  /// Steps of the grid.
   [[nodiscard]] std::int32_t steps() const { return steps_; }
   [[nodiscard]] std::size_t size_bytes() const { return groups_.size_bytes() + output_bytes(); }
 
-  /// Of the pieces, tables and floats of a block and group.
+  /// Bytes of the pieces, tables and floats of a block and group.
   [[nodiscard]] std::size_t group_bytes() const { return group_bytes_; }
   /// The pieces of a block and group.
   [[nodiscard]] const std::uint8_t* pieces(std::size_t block, std::size_t group) const {
@@ -109,7 +108,7 @@ class LevelMatmulWeights : public Int8Weights {
 void level_matmul(const Int8Rows& x, const LevelMatmulWeights& weights, BlockRange blocks,
                   MatrixView<float> y) noexcept;
 
-/// The definition of level_matmul(), in plain loops over the codes.
+/// Reference implementation of level_matmul() in plain loops over the codes.
 /// @param w     [o, n]
 /// @param bias  [o], or empty for none
 void level_matmul_reference(const Int8Rows& x, const numerics::BitPlanes& w,

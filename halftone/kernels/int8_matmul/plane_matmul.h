@@ -26,8 +26,8 @@ struct PlaneChunk {
   std::size_t planes = 0;       ///< where the chunk begins among the planes, in bytes
 };
 
-/// How the bits of a plane lie, and with it how they are looked up. Either way a lane of a vector
-/// works for an output of its own.
+/// The layout of the bits of a plane, which determines how they are looked up. Each lane of a
+/// vector computes one output.
 enum class PlaneLayout {
   /// Pieces of 8 inputs, a byte per output: tables of 4 inputs, in digits of one byte.
   kFours,
@@ -36,15 +36,15 @@ enum class PlaneLayout {
   kFives,
 };
 
-/// The layout that plane_matmul() is fastest with on the current target.
+/// The fastest layout for plane_matmul() on the current target.
 PlaneLayout preferred_plane_layout();
 
 /// The extents of a layout.
 struct PlaneFormat {
   std::size_t piece_inputs;  ///< inputs of a piece
   std::size_t lane_bytes;    ///< of a piece of one output
-  std::size_t step;        ///< pieces that are looked up in one go; groups are padded to whole ones
-  std::size_t max_pieces;  ///< of all groups of a chunk
+  std::size_t step;          ///< pieces per step of look-ups; groups are padded to whole steps
+  std::size_t max_pieces;    ///< of all groups of a chunk
 };
 inline constexpr PlaneFormat kFoursFormat{8, 1, 4, 256};
 inline constexpr PlaneFormat kFivesFormat{15, 2, 1, 160};
@@ -59,11 +59,11 @@ inline constexpr PlaneFormat kFivesFormat{15, 2, 1, 160};
 ///     chunk 1:  ...
 ///
 /// A piece is some inputs of the 32 outputs of a block; missing inputs and outputs are zero bits.
-/// Beside the planes, in the same order of chunks, blocks, groups: the rows of floats
-/// a_0 ... a_(Kw-1) and, if there are offsets, c.
+/// In the same order of chunks, blocks and groups there are rows of floats: a_0 ... a_(Kw-1) and,
+/// if there are offsets, c.
 class PlaneMatmulWeights : public Int8Weights {
  public:
-  /// Beyond, a sum would not fit 32 bits.
+  /// With more inputs, a sum would not fit 32 bits.
   static constexpr std::size_t kMaxInputs = std::size_t{1} << 24;
 
   /// @param codes     [o, n], Kw planes
@@ -99,7 +99,7 @@ class PlaneMatmulWeights : public Int8Weights {
   [[nodiscard]] std::size_t first_float(const PlaneChunk& chunk, std::size_t block) const {
     return (chunk.first_group * num_blocks() + block * chunk.num_groups) * float_rows() * kBlock;
   }
-  /// Of a chunk and block.
+  /// Bytes of a chunk and block.
   [[nodiscard]] std::size_t block_bytes(const PlaneChunk& chunk) const {
     return chunk.num_groups * bits() * chunk.pieces * kBlock * format().lane_bytes;
   }
@@ -131,7 +131,7 @@ class PlaneMatmulWeights : public Int8Weights {
 void plane_matmul(const Int8Rows& x, const PlaneMatmulWeights& weights, BlockRange blocks,
                   MatrixView<float> y) noexcept;
 
-/// The definition of plane_matmul(), in plain loops over the codes.
+/// Reference implementation of plane_matmul() in plain loops over the codes.
 /// @param w     [o, n]
 /// @param bias  [o], or empty for none
 void plane_matmul_reference(const Int8Rows& x, const numerics::BitPlanes& w,

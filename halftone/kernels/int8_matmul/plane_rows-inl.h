@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the layouts of plane_matmul() share: the walk over the weights, and the way from sums to
-// outputs. A layout is a class
+// Shared by the layouts of plane_matmul(): the loops over the weights, and the conversion of sums
+// to outputs. A layout is a class
 //
 //     struct Lookup {
 //       static constexpr const PlaneFormat& kFormat;
