@@ -12,7 +12,7 @@
 namespace halftone::kernels {
 namespace {
 
-/// What use_simd_target() has switched off, as Highway's bits.
+/// The targets that use_simd_target() has disabled, as Highway's bits.
 std::atomic<std::int64_t> disabled_targets{0};
 
 void disable(std::int64_t targets) {
@@ -20,7 +20,7 @@ void disable(std::int64_t targets) {
   hwy::DisableTargets(targets);
 }
 
-/// Best first (Highway gives better targets the lower bits), whatever is switched off.
+/// All usable targets, including disabled ones, best first (better targets have lower bits).
 std::vector<std::int64_t> usable_targets() {
   hwy::DisableTargets(0);
   std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
@@ -44,7 +44,7 @@ std::vector<std::string> simd_targets() {
 
 std::string current_simd_target() {
   const std::int64_t target = hwy::SupportedAndGeneratedTargets().front();
-  // Asked, Highway forgets what is switched off until it chooses anew.
+  // The query makes Highway forget the disabled targets until it chooses again.
   hwy::DisableTargets(disabled_targets);
   return hwy::TargetName(target);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The error function and what is made of it.
+// The error function and functions based on it.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halftone/kernels/activation/gelu.cc"
 #include <hwy/foreach_target.h>
@@ -33,8 +33,8 @@ struct GeluOp {
     const V one = hn::Set(d, 1.0F);
     const V minus_half = hn::Set(d, -0.5F);
     const V a = CappedMagnitude(d, x, c::kGeluHigh);
-    // -a^2 / 2 = square + rest. The half of a's digits has an exact square: rounding a^2 would cost
-    // e^(-a^2 / 2) up to a hundred units in the last place.
+    // -a^2 / 2 = square + rest. The upper half of a's digits has an exact square; rounding a^2
+    // would cost e^(-a^2 / 2) up to a hundred units in the last place.
     const V high = hn::BitCast(d, hn::And(hn::BitCast(du, a), hn::Set(du, c::kHighDigits)));
     const V square = hn::Mul(minus_half, hn::Mul(high, high));
     const V rest = hn::Mul(minus_half, hn::Mul(hn::Sub(a, high), hn::Add(a, high)));

@@ -14,11 +14,11 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The lanes of the definition: vectors are as long or divide it.
+/// Partial sums of the reference; the vector length divides this number.
 constexpr std::size_t kPartialSums = 16;
 using DPart = hn::CappedTag<float, kPartialSums>;
 
-/// The largest element; NaN is passed over, and comes back through the exponential.
+/// The largest element. NaN is skipped here, but propagates through the exponential.
 HWY_INLINE float LargestOf(const float* x, std::size_t n) {
   const hn::ScalableTag<float> d;
   const std::size_t lanes = hn::Lanes(d);
@@ -62,7 +62,7 @@ void SoftmaxRow(const float* x, float* y, std::size_t n) {
   std::size_t i = 0;
   for (; i + kPartialSums <= n; i += kPartialSums) Terms(x + i, largest, y + i, partial);
   if (i != n) {
-    // -infinity pads with terms that are zero, or NaN where the row has a NaN anyway.
+    // Padding with -infinity adds terms that are zero, or NaN if the result is NaN anyway.
     float tail[kPartialSums];
     for (float& value : tail) value = -std::numeric_limits<float>::infinity();
     std::memcpy(tail, x + i, (n - i) * sizeof(float));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bit_matmul() for BitLayout::kLookup: 8 inputs of 32 outputs are two look-ups of 4 bits each, in
-// tables of how many of these bits differ from those of the activations.
+// bit_matmul() for BitLayout::kLookup: 8 inputs of 32 outputs take two look-ups of 4 bits each, in
+// tables of the number of bits that differ from those of the activations.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halftone/kernels/bit_matmul/lookup.cc"
 #include <hwy/foreach_target.h>
@@ -19,7 +19,7 @@
 #define HALFTONE_KERNELS_BIT_MATMUL_LOOKUP_ONCE_
 namespace halftone::kernels {
 
-/// [a][b]: in how many bits two numbers of four bits differ.
+/// [a][b]: the number of bits in which two numbers of four bits differ.
 struct DifferenceTables {
   alignas(16) std::uint8_t tables[16][16];
 };
@@ -45,13 +45,13 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr std::size_t kLookupOutputs = 32;
 /// Activation rows whose counts are gathered together.
 constexpr std::size_t kLookupRows = 4;
-/// Activation planes that share a load of the weights, and the tables of which are made together.
+/// Activation planes that share a load of the weights and whose tables are built together.
 constexpr std::size_t kPlanes = 4;
 /// Pieces of 8 inputs whose counts fit a byte, in whole steps.
 constexpr std::size_t kRun = 255 / 8 / kLookupStep * kLookupStep;
 /// Pieces that share tables in the first-level cache.
 constexpr std::size_t kChunk = 4 * kRun;
-/// Blocks of outputs that share them too, and stay in the second-level cache for all rows.
+/// Blocks of outputs that share these tables and stay in the second-level cache for all rows.
 constexpr std::size_t kMaxBlocks = 16;
 /// Counts gathered at a time: at least [rows, Kx, Kw, 32].
 constexpr std::size_t kMaxCounts = std::size_t{1} << 14;
@@ -106,7 +106,7 @@ HWY_INLINE void AddTo(VShorts sums, std::int32_t* HWY_RESTRICT counts) {
   hn::StoreU(hn::Add(hn::LoadU(d32, counts + kHalf), upper), d32, counts + kHalf);
 }
 
-/// Adds to sums[s] what the tables of stream s say of one piece.
+/// Adds to sums[s] the look-ups of one piece in the tables of stream s.
 /// @param bits    a vector of pieces
 /// @param tables  of the piece, of stream 0
 template <std::size_t kCount>
@@ -126,9 +126,9 @@ HWY_INLINE void LookUp(const std::uint8_t* HWY_RESTRICT bits,
   }
 }
 
-/// Adds to the counts in how many bits kCount activation planes differ from the 32 outputs of a
-/// panel. Per piece and plane: two loads, two look-ups, two additions; bytes are widened to 16
-/// bits once in kRun pieces.
+/// Adds to the counts the number of bits in which kCount activation planes differ from the 32
+/// outputs of a panel. Per piece and plane: two loads, two look-ups, two additions; bytes are
+/// widened to 16 bits once in kRun pieces.
 /// @param tables  [kCount]
 /// @param panel   [pieces, 32]; pieces <= kChunk, in whole steps
 /// @param counts  [kCount, 32]
@@ -173,7 +173,7 @@ HWY_INLINE void AddDifferences(const PlaneTables* HWY_RESTRICT tables,
 
 #endif  // HWY_TARGET == HWY_SCALAR
 
-/// What is gathered together: the planes of some activation rows against some blocks.
+/// Counts that are computed together: the planes of some activation rows against some blocks.
 struct Pass {
   std::size_t first_row;
   std::size_t rows;     ///< <= kLookupRows
@@ -254,8 +254,8 @@ void BitMatmulLookup(const std::uint64_t* x, const numerics::Basis& x_basis,
   }
 }
 
-/// Only AVX3_DL and NEON count the bits of a vector in one instruction; plain code is better off
-/// with words.
+/// Only AVX3_DL and NEON count the bits of a vector in one instruction; scalar code is faster with
+/// words.
 bool LookupBeatsPopcount() {
   return HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3;
 }

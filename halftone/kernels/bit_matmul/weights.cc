@@ -10,7 +10,7 @@
 namespace halftone::kernels {
 namespace {
 
-/// A dot product beyond would not be exact in float32.
+/// With more inputs, a dot product would not be exact in float32.
 constexpr std::size_t kMaxInputs = std::size_t{1} << 24;
 
 void check(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
@@ -35,8 +35,8 @@ float weighted_plane_sum(const numerics::BitPlanes& codes, std::size_t row,
   return sum;
 }
 
-/// Where a piece of output `o` of a block lies among the others. Look-ups find outputs 0 to 15 in
-/// the even bytes and 16 to 31 in the odd ones, which is how sums of bytes are widened in place.
+/// The index of output `o` among the pieces of a block. For look-ups, outputs 0 to 15 are in the
+/// even bytes and 16 to 31 in the odd ones, so that sums of bytes are widened in place.
 std::size_t lane_of(BitLayout layout, std::size_t o) {
   return layout == BitLayout::kWords ? o : o % 16 * 2 + o / 16;
 }

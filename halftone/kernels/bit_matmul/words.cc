@@ -45,7 +45,7 @@ using DWords = hn::CappedTag<std::uint64_t, kWordOutputs>;
 using VWords = hn::Vec<DWords>;
 /// Vectors that hold one word of every output of a block.
 constexpr std::size_t kVectors = kWordOutputs / hn::MaxLanes(DWords());
-/// Bit planes of activations counted together, as far as their sums fit in the registers.
+/// Bit planes of activations that are counted together; their sums fit the registers.
 constexpr std::size_t kStreams = kVectors <= 2 ? 4 : 2;
 
 /// Counts the bits in which kCount activation planes differ from the eight outputs of a panel.

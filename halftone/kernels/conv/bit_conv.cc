@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bit_conv(): the pixels that some lines see become positions in tables of differences; windows of
+// bit_conv(): the pixels that some lines read become positions in tables of differences; windows of
 // several pixels then look up the weights of up to four blocks of outputs.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halftone/kernels/conv/bit_conv.cc"
@@ -19,18 +19,18 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Some neighbouring output pixels of a line, and all they need.
+/// Some neighbouring output pixels of a line.
 struct Tile {
   std::size_t group;
   std::size_t first_pixel;  ///< of y
   std::size_t x;            ///< the first one in its line
   std::size_t count;
-  std::size_t row;           ///< of the strip where its windows begin
+  std::size_t row;           ///< of the strip, where its windows begin
   std::size_t line_pattern;  ///< see PaddingPatterns::line()
 };
 
-/// The way from the counts of a block to outputs. Kept as a local copy, which the compiler knows
-/// that no output overwrites.
+/// The constants that convert the counts of a block to outputs. It is a local copy, so that the
+/// compiler knows that no output overwrites it.
 struct BlockFloats {
   const float* base;      ///< of pattern 0
   const float* products;  ///< of digit 0 and plane 0
@@ -68,8 +68,8 @@ HWY_INLINE hn::Vec<D> SumPlanes(D d, const BlockFloats& floats,
   return acc;
 }
 
-/// The outputs of a block of all pixels of a tile. The numbers of digits and bits are known while
-/// compiling, or 0.
+/// The outputs of a block of all pixels of a tile. The numbers of digits and bits are compile-time
+/// constants, or 0.
 /// @param counts  [Kw, plane_counts] of the block
 template <std::size_t kDigits, std::size_t kWBits>
 void FinishBlock(const BitConvWeights& w, const Tile& tile, std::size_t block,

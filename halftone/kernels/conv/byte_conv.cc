@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// byte_conv(): pieces of four channels of some windows, broadcast, times those of 16 outputs.
+// byte_conv(): multiplies pieces of four channels of some windows, broadcast, with those of 16
+// outputs.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halftone/kernels/conv/byte_conv.cc"
 #include "halftone/kernels/conv/byte_conv.h"
@@ -49,8 +50,8 @@ void Multiply(const std::int8_t* const* x, const std::uint8_t* levels,
 /// Outputs of a vector, and vectors of a block.
 constexpr std::size_t kOutputs = hn::MaxLanes(DBytes()) / kPiece;
 constexpr std::size_t kVectors = kBlock / kOutputs;
-/// Windows whose sums fit the registers; with two vectors of levels, one of pixels, one of products
-/// and one of ones 15 of AVX2.
+/// Windows whose sums fit the registers: with two vectors of levels, one of pixels, one of products
+/// and one of ones, they take 15 registers of AVX2.
 constexpr std::size_t kWindows = kVectors == 1 ? 10 : (kVectors == 2 ? 5 : 2);
 
 /// sums[s][o] = sum of the products of all pieces of window s and output o.
@@ -107,7 +108,7 @@ HWY_INLINE void MultiplyAll(std::size_t count, const std::int8_t* const* x,
   }
 }
 
-/// Where the strip of a call lies in its scratch memory.
+/// The parts of the strip in the scratch memory of a call.
 struct ByteStrip {
   std::int8_t* bytes;         ///< [pixels of the strip, pieces of a tap, 4]
   std::int32_t* pixel_sums;   ///< [width] of the pixels of a row
@@ -124,7 +125,7 @@ ByteStrip DivideStrip(const Weights& w, std::byte* scratch) {
           sums + w.strip().width + w.shape().line_pixels()};
 }
 
-/// The sum of some bytes: of eight at a time, made positive by 128 each, in four lanes of 16 bits.
+/// The sum of some bytes: eight at a time, made positive by adding 128, in four lanes of 16 bits.
 HWY_INLINE std::int32_t SumBytes(const std::int8_t* q, std::size_t count) {
   constexpr std::uint64_t kEven = 0x00FF00FF00FF00FF;
   std::int32_t sum = 0;

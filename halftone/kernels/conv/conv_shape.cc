@@ -10,7 +10,7 @@ namespace halftone::kernels {
 
 TapRange ConvAxis::inside(std::size_t at) const {
   const std::size_t origin = at * stride;             // of tap 0, in the padded input
-  const auto taps_before = [&](std::size_t padded) {  // that read before a place in it
+  const auto taps_before = [&](std::size_t padded) {  // that read before a position in it
     return padded <= origin ? 0 : std::min(kernel, (padded - origin - 1) / dilation + 1);
   };
   const TapRange range{taps_before(pad_before), taps_before(pad_before + input)};

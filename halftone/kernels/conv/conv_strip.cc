@@ -6,10 +6,10 @@
 namespace halftone::kernels {
 namespace {
 
-/// How much of the caches a strip takes.
+/// The size of a strip, to fit the caches.
 constexpr std::size_t kStripBytes = std::size_t{1} << 16;
 
-/// Inputs that `outputs` of an axis see.
+/// The number of inputs that `outputs` neighbouring outputs of an axis read.
 std::size_t seen(const ConvAxis& axis, std::size_t outputs) {
   return outputs == 0 ? 0 : (outputs - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// depthwise_conv(): 16 channels of a line of pixels at a time, first brought to pairs of rows.
+// depthwise_conv(): 16 channels of a line of pixels at a time, first interleaved to pairs of rows.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halftone/kernels/conv/depthwise_conv.cc"
 #include "halftone/kernels/conv/depthwise_conv.h"
@@ -21,7 +21,7 @@ using DSums = hn::CappedTag<std::int32_t, DepthwiseWeights::kBlock>;
 using VSums = hn::Vec<DSums>;
 
 constexpr std::size_t kBlock = DepthwiseWeights::kBlock;
-/// Of a block, two rows for each channel.
+/// Levels of a block in a pair of rows: two for each channel.
 constexpr std::size_t kPairLevels = 2 * kBlock;
 
 /// Pairs of 16-bit numbers, one pair in each lane.
@@ -44,10 +44,9 @@ HWY_INLINE VSums AddPairProducts(VSums acc, VSums a, VSums b) {
 #endif
 }
 
-/// Two rows of a column side by side, as 16 bits. Channels that a block does not have may hold
-/// anything.
-/// @param a      of the first channel, or null for zeros; b likewise
-/// @param end    of all pixels
+/// Interleaves two rows of a column as 16 bits. Missing channels of a block hold arbitrary values.
+/// @param a, b   first channel of each row, or null for zeros
+/// @param end    end of all pixels
 /// @param pairs  [16, 2]
 HWY_INLINE void PackPair(const std::int8_t* a, const std::int8_t* b, const std::int8_t* end,
                          std::int16_t* HWY_RESTRICT pairs) {
@@ -85,7 +84,8 @@ HWY_INLINE void PackPair(const std::int8_t* a, const std::int8_t* b, const std::
 #endif
 }
 
-/// Where the rows of taps of a line begin; null outside the image and behind the last one.
+/// Finds the rows of pixels that the taps of a line read; null outside the image and after the last
+/// row.
 /// @param rows  [w.rows() + 1]
 void FindRows(const std::int8_t* q, const DepthwiseWeights& w, const ConvLine& line,
               const std::int8_t** rows) {
@@ -102,8 +102,8 @@ void FindRows(const std::int8_t* q, const DepthwiseWeights& w, const ConvLine& l
   *rows = nullptr;
 }
 
-/// The pairs of rows that a line sees of 16 channels, columns beside the image left out.
-/// @param rows   as FindRows() gives them
+/// The pairs of rows of 16 channels that a line reads, without the columns outside the image.
+/// @param rows   from FindRows()
 /// @param last   the end of all pixels
 /// @param strip  [width, pairs, 16, 2]
 void PackLine(const std::int8_t* const* rows, const std::int8_t* last, const DepthwiseWeights& w,
@@ -136,10 +136,10 @@ struct LineTask {
   const std::size_t* patterns;  ///< [line_pixels]
   std::size_t first_pixel;      ///< of y
   std::size_t first_channel;
-  std::size_t channels;  ///< of the vector that there are
+  std::size_t channels;  ///< number of channels of the vector that exist
 };
 
-/// The products of a window, of a kernel whose extents are known beforehand: its levels stay in
+/// The products of a window for a kernel with extents known at compile time: its levels stay in
 /// registers.
 template <std::size_t kColumns, std::size_t kPairs>
 class KnownKernel {
@@ -166,7 +166,7 @@ class KnownKernel {
 };
 
 /// The same for any kernel.
-/// @tparam kColumns, kPairs  its extents; 0: as the weights say, which takes longer
+/// @tparam kColumns, kPairs  its extents; 0: those of the weights, which is slower
 template <std::size_t kColumns, std::size_t kPairs>
 class AnyKernel {
  public:
@@ -195,7 +195,7 @@ class AnyKernel {
   std::size_t column_step_;
 };
 
-/// @tparam kWhole  whether all channels of the vector are there
+/// @tparam kWhole  whether all channels of the vector exist
 template <class Kernel, bool kWhole>
 void ConvolveLine(const LineTask& task, const DepthwiseWeights& w, const ConvFinish& finish,
                   const MatrixView<float>& y) {

@@ -84,7 +84,7 @@ std::size_t DepthwiseWeights::scratch_bytes() const {
 
 std::size_t DepthwiseWeights::rows_bytes() const {
   constexpr std::size_t kAlignment = AlignedBuffer::kAlignment;
-  // Whole pairs, the last of which may lack its second row.
+  // Whole pairs; the last one may have no second row.
   const std::size_t bytes = (rows() + 1) * sizeof(const std::int8_t*);
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }

@@ -63,7 +63,7 @@ HWY_INLINE void ConvolveLines(const FloatConvWeights& weights, std::size_t lines
   if (count != 0) ConvolveBlock(weights, {x, count}, y.rows_from(done, count));
 }
 
-/// Copies the rows that `lines` lines from `line` on see, with their padding.
+/// Copies the rows that `lines` lines from `line` on read, with their padding.
 void FillStrip(const ConvShape& shape, const ConvStrip& strip, const ConvLine& line,
                std::size_t lines, const float* x, float* to) {
   const ConvAxis& axis = shape.axes[2];

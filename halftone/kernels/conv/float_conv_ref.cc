@@ -4,7 +4,7 @@
 namespace halftone::kernels {
 namespace {
 
-/// The pixel that a tap of an output pixel sees, or null outside the image.
+/// The pixel that a tap of an output pixel reads, or null outside the image.
 const float* pixel_at(const ConvShape& shape, std::span<const float> x, std::size_t pixel,
                       std::size_t tap) {
   const auto& [az, ay, ax] = shape.axes;

@@ -23,7 +23,7 @@ ConvStrip image_strip(const ConvShape& shape) {
   return {y.output, z.input, y.input, x.input};
 }
 
-/// @param strip  what the windows are read from
+/// @param strip  the rows from which windows are read
 std::vector<FloatRun> runs_of(const ConvShape& shape, const ConvStrip& strip) {
   const auto& [z, y, x] = shape.axes;
   // Neighbouring taps of all channels follow each other.

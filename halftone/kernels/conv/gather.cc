@@ -6,7 +6,7 @@
 namespace halftone::kernels {
 namespace {
 
-/// memcpy for some ten bytes, without a call: the last vector may copy some bytes twice.
+/// An inline memcpy for tens of bytes; the last vector may copy some bytes twice.
 void copy_bytes(const std::int8_t* from, std::size_t count, std::int8_t* to) {
   constexpr std::size_t kVector = 16;
   if (count < kVector) {

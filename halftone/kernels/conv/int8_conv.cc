@@ -11,7 +11,7 @@
 namespace halftone::kernels {
 namespace {
 
-/// The windows of a tile, which should stay in the first-level cache while they are multiplied.
+/// Size of the windows of a tile, to fit the first-level cache while they are multiplied.
 constexpr std::size_t kTileBytes = std::size_t{1} << 14;
 
 void multiply(const Int8Rows& x, const PlaneMatmulWeights& w, MatrixView<float> y) {
@@ -42,7 +42,7 @@ numerics::BasisEncoding group_encoding(const ConvShape& shape,
   return part;
 }
 
-/// The sums of the weights of each tap, as the product sees them.
+/// The sums of the weights of each tap, as represented in the product.
 /// @return [taps, outputs of the group]
 template <typename Weights>
 std::vector<float> product_tap_sums(const ConvShape& shape, const Weights& weights) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The definitions of the convolutions, in plain loops.
+// Reference implementations of the convolutions in plain loops.
 #include <algorithm>
 
 #include "halftone/kernels/conv/bit_conv.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Halves of a matrix in turn: nearly all of the work is products, and these keep the order of sums.
+// Recursion on halves of the matrix: most of the work is products, which keep the order of sums.
 #include "halftone/kernels/dense/cholesky.h"
 
 #include "halftone/kernels/dense/matmul.h"
@@ -7,7 +7,7 @@
 namespace halftone::kernels {
 namespace {
 
-/// Up to so many rows the definition is as fast.
+/// Up to this many rows the reference implementation is as fast.
 constexpr std::size_t kSmall = 16;
 
 template <typename T>

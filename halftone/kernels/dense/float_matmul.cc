@@ -15,7 +15,7 @@ namespace halftone::kernels::HWY_NAMESPACE {
 
 void FloatMatmul(MatrixView<const float> x, const FloatPanels& weights, BlockRange panels,
                  MatrixView<float> y) {
-  // Inputs of a block; more are further blocks, which go on from the sums in y.
+  // Inputs of a block; further blocks continue from the sums in y.
   constexpr std::size_t kMaxInputs = 256;
   const float* rows[kBlockRows];
   for (std::size_t r = 0; r < y.rows(); r += kBlockRows) {

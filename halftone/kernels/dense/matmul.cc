@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles of C stay in registers while k runs over a block of the depth, then return to memory: that
+// Tiles of C stay in registers while k runs over a block of the depth, then return to memory, which
 // keeps the order of each sum. B is packed into panels as wide as a tile, unless A has few rows.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halftone/kernels/dense/matmul.cc"
@@ -19,7 +19,7 @@ constexpr std::size_t kTileRows = 6;
 constexpr std::size_t kTileVectors = 2;
 constexpr std::size_t kDepth = 128;
 constexpr std::size_t kWidthBytes = 1024;
-/// Up to so many rows, packing B would cost more than it saves: B is streamed, row by row.
+/// Up to this many rows, packing B costs more than it saves, so B is streamed row by row.
 constexpr std::size_t kMaxStreamedRows = 8;
 constexpr std::size_t kStreamedDepth = 8;
 
@@ -145,8 +145,8 @@ HWY_INLINE void PackPanel(const Factor<T>& b, std::size_t k, std::size_t depth, 
   }
 }
 
-/// kRows rows of A from row i, columns [k, k + depth): where they are, or packed and with the sign
-/// that the update asks for.
+/// kRows rows of A from row i, columns [k, k + depth): in place, or packed with the sign of the
+/// update.
 template <typename T, std::size_t kRows>
 HWY_INLINE RowsOfA<T> TakeRows(const Factor<T>& a, std::size_t i, std::size_t k, std::size_t depth,
                                Update update, T* HWY_RESTRICT packed) {
@@ -172,7 +172,7 @@ HWY_INLINE void AllRows(const Factor<T>& a, const Panels<T>& b, std::size_t k, s
                         MatrixView<T> c, Update update, Region region) {
   HWY_ALIGN T packed[kTileRows * kDepth];
   const auto rows = [&]<std::size_t kRows>(std::size_t i) HWY_ATTR {
-    // Far left of every column where all are computed.
+    // Far left of every column if all elements are computed.
     const std::ptrdiff_t diagonal =
         region == Region::kUpper ? static_cast<std::ptrdiff_t>(i) - static_cast<std::ptrdiff_t>(j)
                                  : -static_cast<std::ptrdiff_t>(kTileRows + c.cols());
@@ -207,7 +207,7 @@ HWY_NOINLINE void MultiplyPacked(const Factor<T>& a, const Factor<T>& b, MatrixV
   }
 }
 
-/// For few rows: the rows of B are read where they are, a few at a time.
+/// For few rows: the rows of B are read in place, a few at a time.
 template <typename T>
 HWY_NOINLINE void MultiplyStreamed(const Factor<T>& a, const Factor<T>& b, MatrixView<T> c,
                                    Update update, Region region) {

@@ -12,7 +12,7 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Four rows of four, which vectors of 128 bits turn in eight shuffles.
+/// Four rows of four, which vectors of 128 bits transpose in eight shuffles.
 constexpr std::size_t kSide = 4;
 /// The rows and columns of a block: whole lines of the cache on both sides, few enough to stay
 /// there where the rows are a power of two apart.

@@ -25,7 +25,7 @@ template <class D, class M>
 HWY_INLINE std::uint64_t MaskToBits(D d, M mask) {
   std::uint8_t bytes[8] = {};
   hn::StoreMaskBits(d, mask, bytes);
-  // Of no more bytes than there are: these stay in registers.
+  // No wider than needed, so that the bits stay in registers.
   using Bits = std::conditional_t<
       (hn::MaxLanes(D()) <= 8), std::uint8_t,
       std::conditional_t<(hn::MaxLanes(D()) <= 16), std::uint16_t, std::uint64_t>>;
@@ -34,8 +34,8 @@ HWY_INLINE std::uint64_t MaskToBits(D d, M mask) {
   return bits;
 }
 
-/// One bit for each of 64 floats: the xor over all thresholds of x > threshold. Four vectors at a
-/// time keep their masks in registers while the thresholds pass by.
+/// One bit for each of 64 floats: the xor over all thresholds of x > threshold. The masks of four
+/// vectors at a time stay in registers during the loop over the thresholds.
 HWY_INLINE std::uint64_t CompareWord(const float* HWY_RESTRICT x, std::span<const float> flips) {
   constexpr std::size_t kStep = std::min<std::size_t>(4 * kLanes, 64);
   const DFloat d;
@@ -91,7 +91,7 @@ HWY_INLINE void CompareLanes(hn::Vec<DFloat> value, const EncodeTable& table, st
   }
 }
 
-/// The same as EncodeWord of the last word of a row, from no more vectors than `count` floats fill:
+/// As EncodeWord for the last word of a row, but with only as many vectors as `count` floats fill:
 /// rows may be pixels of few channels.
 HWY_INLINE void EncodeTail(const float* HWY_RESTRICT x, std::size_t count, const EncodeTable& table,
                            std::size_t words, std::uint64_t* HWY_RESTRICT word) {
@@ -196,8 +196,8 @@ class FewLevels {
   std::uint64_t lowest_[kBits];
 };
 
-/// Encodes rows of n <= 32 numbers that follow each other, as many at a time as fit a word, while
-/// there are 64 numbers to read. Returns how many it encoded.
+/// Encodes consecutive rows of n <= 32 values, as many at a time as fit a word, while 64 values
+/// can be read. Returns the number of encoded rows.
 template <class EncodeWord>
 HWY_INLINE std::size_t EncodeShortRows(MatrixView<const float> values,
                                        const EncodeWord& encode_word,

@@ -26,7 +26,7 @@ constexpr std::size_t kLanes = hn::MaxLanes(DFloat());
 /// Levels that are counted by comparing with every threshold and fit a table of 16 bytes.
 constexpr std::size_t kFewLevels = 16;
 
-/// What stands for each level, ascending by level.
+/// The 8-bit value of each level, ascending by level.
 struct LevelTable {
   const float* thresholds;
   std::size_t num_thresholds;
@@ -41,8 +41,8 @@ LevelTable MakeTable(const EncodeTable& table, const Int8Levels& levels) {
   return t;
 }
 
-/// How many thresholds are below each lane of some vectors, which are in registers together while
-/// the thresholds pass by.
+/// The number of thresholds below each lane of some vectors, which stay in registers during the
+/// loop over the thresholds.
 template <std::size_t kVectors>
 HWY_INLINE void CountThresholds(const float* HWY_RESTRICT x, const LevelTable& t,
                                 VInt (&counts)[kVectors]) {
@@ -62,7 +62,7 @@ HWY_INLINE void CountThresholds(const float* HWY_RESTRICT x, const LevelTable& t
   }
 }
 
-/// Writes what stands for one of few levels.
+/// Writes the 8-bit values of few levels.
 HWY_INLINE void StoreFew(VInt level, const LevelTable& t, std::int8_t* HWY_RESTRICT q) {
 #if HWY_TARGET == HWY_SCALAR
   *q = t.q[hn::GetLane(level)];
@@ -84,7 +84,7 @@ struct ByComparison {
   }
 };
 
-/// Encodes the numbers from `i` on that fill whole vectors; returns where it stopped.
+/// Encodes the values from `i` on that fill whole vectors; returns the index after the last one.
 template <class Way>
 HWY_INLINE std::size_t EncodeWhole(std::span<const float> x, std::size_t i, const LevelTable& t,
                                    std::int8_t* q) {

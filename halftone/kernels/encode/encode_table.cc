@@ -14,7 +14,7 @@ namespace {
 /// Comparisons per number up to which they beat a search; all bases of 4 bits stay below.
 constexpr std::size_t kMaxComparisons = 64;
 
-/// Numbers of float32 but NaN in ascending order: -infinity, ..., -0, 0, ..., infinity.
+/// All float32 values except NaN in ascending order: -infinity, ..., -0, 0, ..., infinity.
 constexpr std::int32_t kInfinity = 0x7F800000;
 float number_at(std::int32_t index) {
   const auto magnitude = static_cast<std::uint32_t>(index < 0 ? ~index : index);
@@ -79,7 +79,7 @@ void EncodeTable::fill_buckets() {
   const float low = thresholds().front();
   const float half_width = thresholds().back() / 2 - low / 2;
   const float scale = Buckets::kLast / 2 / half_width;
-  // Where the range is too narrow or too wide to divide, all are in the first bucket.
+  // If the range is too narrow or too wide to divide, all values are in the first bucket.
   const bool divides = std::isfinite(low) && std::isfinite(scale);
   bucket_low_ = divides ? low : 0;
   bucket_scale_ = divides ? scale : 0;

@@ -14,7 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Up to as many levels are found by comparing with all thresholds, more by halving.
+/// Up to this many levels are found by comparing with all thresholds, more by bisection.
 constexpr std::size_t kMaxCompared = 16;
 constexpr std::size_t kPartialSums = 16;
 constexpr std::size_t kRun = 4096;
@@ -43,15 +43,15 @@ void RoundToLevels(const float* x, std::size_t n, const float* levels, const flo
   for (; i < n; ++i) y[i] = levels[LevelOf(x[i], thresholds, num_levels - 1)];
 }
 
-/// Sixteen numbers to the partial sums of their levels. What is at or below a threshold and not at
-/// or below the one before is of the level between: so NaN is of the lowest, whose threshold it is
-/// not above.
+/// Adds sixteen values to the partial sums of their levels. A value above one threshold and not
+/// above the next has the level between them. NaN is above no threshold, so it has the lowest
+/// level.
 HWY_INLINE void AddSixteen(const float* x, const float* v, const float* thresholds,
                            std::size_t num_levels, Partial* partial) {
   const DPart d;
   for (std::size_t l = 0; l < kPartialSums; l += hn::Lanes(d)) {
     const auto value = hn::LoadU(d, x + l);
-    auto left = hn::LoadU(d, v + l);  // of those above the thresholds so far, else 0
+    auto left = hn::LoadU(d, v + l);  // values above the thresholds so far, else 0
     for (std::size_t t = 0; t + 1 < num_levels; ++t) {
       const auto above = hn::IfThenElseZero(hn::Gt(value, hn::Set(d, thresholds[t])), left);
       const auto here = hn::IfThenZeroElse(hn::Gt(value, hn::Set(d, thresholds[t])), left);

@@ -19,8 +19,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 using DFloat = hn::ScalableTag<float>;
 using DInt = hn::RebindToSigned<DFloat>;
 
-/// max |x_i|; infinite or NaN if any x_i is: as integers the bits of magnitudes keep their order,
-/// and what is not finite comes last.
+/// max |x_i|; infinite or NaN if any x_i is: the bits of magnitudes, as integers, have the order of
+/// the magnitudes, and infinity and NaN come last.
 HWY_INLINE float LargestMagnitude(const float* HWY_RESTRICT x, std::size_t count) {
   const DFloat d;
   const DInt di;

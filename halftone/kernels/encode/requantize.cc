@@ -18,8 +18,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 using DInt = hn::CappedTag<std::int32_t, Requantization::kLanes>;
 using VInt = hn::Vec<DInt>;
 
-/// floor((x m + 2^30) / 2^31) of lanes that are multiplied in pairs: of the even ones the bits from
-/// 31 on are shifted down, of the odd ones the same bits into the upper half.
+/// floor((x m + 2^30) / 2^31). Even and odd lanes are multiplied separately: bits 31 and up of the
+/// even products are shifted down, those of the odd products into the upper half.
 HWY_INLINE VInt DoublingHighMul(VInt x, VInt m) {
 #if HWY_TARGET == HWY_SCALAR
   const std::int64_t product = std::int64_t{hn::GetLane(x)} * hn::GetLane(m);
@@ -42,7 +42,7 @@ HWY_INLINE VInt DoublingHighMul(VInt x, VInt m) {
 HWY_INLINE VInt ShiftedRight(VInt x, VInt bits) {
   const DInt d;
   const VInt most = hn::Set(d, hwy::LimitsMax<std::int32_t>());
-  const VInt mask = most >> hn::Sub(hn::Set(d, 31), bits);           // of what falls off
+  const VInt mask = most >> hn::Sub(hn::Set(d, 31), bits);           // the bits shifted out
   const VInt negative = hn::VecFromMask(d, hn::Lt(x, hn::Zero(d)));  // -1 where it is
   const VInt threshold = hn::Sub(hn::ShiftRight<1>(mask), negative);
   const auto up = hn::Gt(hn::And(x, mask), threshold);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// level_matmul() for LevelLayout::kBytes: levels without sign times activations with one, four
-// inputs of an output beside each other, as the dot product of AVX-512 VNNI wants them.
+// level_matmul() for LevelLayout::kBytes: unsigned levels times signed activations, with four
+// neighbouring inputs per output, as the dot product of AVX-512 VNNI requires.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halftone/kernels/int8_matmul/level_bytes.cc"
 #include <hwy/foreach_target.h>
@@ -31,7 +31,7 @@ constexpr std::size_t kBandTiles = 4;
 /// Pieces of activations that are copied at a time: they stay in the first-level cache.
 constexpr std::size_t kChunk = 128;
 
-// How to multiply is a class
+// The multiplication is a class
 //
 //     struct Products {
 //       using Activation;       // as an activation is copied
@@ -69,11 +69,11 @@ using ManyBits = PlainProducts;
 
 #else
 
-/// Bytes as they are. Per piece, row and vector of outputs one product of bytes.
+/// Multiplies bytes directly. Per piece, row and vector of outputs one product of bytes.
 struct ByteProducts {
   using Activation = std::int8_t;
-  /// Vectors of sums per row; beside them are as many of levels, one of activations, one of
-  /// products and one of ones: 15 registers, 27 of the 32 of AVX-512.
+  /// Vectors of sums per row. There are as many vectors of levels, one of activations, one of
+  /// products and one of ones: 15 registers, or 27 of the 32 of AVX-512.
   static constexpr std::size_t kVectors = 2;
   static constexpr std::size_t kMaxRows = HWY_TARGET <= HWY_AVX3 ? 11 : 5;
   /// Outputs whose four inputs fill a vector.
@@ -245,7 +245,7 @@ struct Band {
   BlockRange blocks;  ///< at most kMaxBlocks
 };
 
-/// Stores as an activation is copied.
+/// Stores activations in the type of their copy.
 template <class D, class V>
 HWY_INLINE void StoreCopy(D d, V wide, std::int16_t* HWY_RESTRICT to) {
   hn::StoreU(wide, d, to);
@@ -260,7 +260,7 @@ HWY_INLINE void StoreCopy(D /*d*/, V wide, std::int8_t* HWY_RESTRICT to) {
 /// @param from  at most kChunk pieces
 template <class Activation>
 HWY_INLINE std::int32_t CopyRow(std::span<const std::int8_t> from, Activation* HWY_RESTRICT to) {
-  // A lane of 16 bits sums up some hundred numbers of 8.
+  // A lane of 16 bits holds the sum of more than a hundred 8-bit values.
   const hn::CappedTag<std::int16_t, 16> d;
   const hn::Rebind<std::int8_t, decltype(d)> d8;
   constexpr std::size_t kLanes = hn::MaxLanes(d);

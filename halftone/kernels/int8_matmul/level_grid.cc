@@ -7,7 +7,7 @@
 namespace halftone::kernels {
 namespace {
 
-/// The largest even number of steps within +-127 that has evenly spaced levels on it.
+/// The largest even number of steps within +-127 on which evenly spaced levels are exact.
 constexpr int activation_steps(int bits) {
   const int gaps = (1 << bits) - 1;
   return gaps > 254 ? 254 : 254 / gaps * gaps;

@@ -32,10 +32,10 @@ constexpr std::size_t kTable = Weights::kTableBytes;
 /// Groups whose inputs are summed up once for some blocks of outputs.
 constexpr std::size_t kMaxGroups = 256;
 constexpr std::size_t kMaxBlocks = 64;
-/// How far ahead of its use memory is fetched, at most.
+/// Maximum prefetch distance in bytes.
 constexpr std::size_t kMaxAhead = 4096;
 
-/// Activations of a group: whole pieces, and one more that zeros fill up, if it is not null.
+/// Activations of a group: whole pieces, and a zero-padded last piece, if not null.
 struct Inputs {
   const std::int8_t* whole;
   std::size_t whole_pieces;
@@ -66,8 +66,8 @@ void SumStrip(const std::uint8_t* codes, const std::uint8_t* tables, const Input
 constexpr std::size_t kOutputs = hn::MaxLanes(DBytes()) / kHalf;
 constexpr std::size_t kVectors = std::min<std::size_t>(4, kStrip / kOutputs);
 
-/// The entries of a table that the lower four bits of bytes name. With three bits per code the
-/// upper half of a byte is below 8, which pshufb ignores.
+/// Looks up a table by the lower four bits of bytes. With three bits per code, the upper half of a
+/// byte is below 8, which pshufb ignores.
 template <bool kFourBits>
 HWY_INLINE VBytes LookUp(VBytes table, VBytes bytes) {
   constexpr bool kIgnoresUpperHalf = HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128 && !kFourBits;
@@ -101,7 +101,7 @@ HWY_INLINE void AddLanes(const VInts* acc, std::int32_t* HWY_RESTRICT sums) {
 /// two masks if the codes have four bits), two look-ups and two dot products.
 /// @param codes   [pieces, 8, 16]
 /// @param tables  [8, 16]
-/// @param ahead   how many bytes before their time codes are fetched
+/// @param ahead   prefetch distance in bytes
 template <bool kFourBits>
 HALFTONE_VNNI void SumStrip(const std::uint8_t* HWY_RESTRICT codes,
                             const std::uint8_t* HWY_RESTRICT tables, const Inputs& x,
@@ -145,7 +145,7 @@ HWY_INLINE void ComputeGroup(const Weights& weights, std::size_t block, std::siz
   const std::uint8_t* codes = weights.pieces(block, group);
   const std::uint8_t* tables = weights.tables(block, group);
   const std::size_t group_pieces = (weights.group_inputs() + kPiece - 1) / kPiece;
-  // The same place of the next group, or of what follows soon.
+  // The same position in the next group, or nearer.
   const std::size_t ahead = std::min(weights.group_bytes(), kMaxAhead);
   if (ahead == weights.group_bytes()) {
     Prefetch(tables + ahead, kBlock * (kTable + (weights.has_offset() ? 2 : 1) * sizeof(float)));

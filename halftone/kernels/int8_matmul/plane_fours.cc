@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// plane_matmul() for PlaneLayout::kFours. Four inputs have 16 sums of some of them. They fit 10
-// bits: two tables of 16 digits of 5 bits, in which four bits of the weights of 32 outputs are
-// looked up at once.
+// plane_matmul() for PlaneLayout::kFours. The subsets of four inputs have 16 sums of 10 bits, which
+// form two tables of 16 digits of 5 bits. One look-up processes four bits of the weights of 32
+// outputs.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halftone/kernels/int8_matmul/plane_fours.cc"
 #include <hwy/foreach_target.h>
@@ -90,9 +90,9 @@ struct DigitSums {
   [[nodiscard]] HWY_INLINE VShorts Even() const { return hn::Sub(both, hn::ShiftLeft<8>(odd)); }
 };
 
-/// How far ahead of its use memory is fetched.
+/// Prefetch distance in bytes.
 constexpr std::size_t kAhead = 2048;
-/// Pieces whose sums, digits put together, fit 16 bits.
+/// Pieces whose sums fit 16 bits after their digits are combined.
 constexpr std::size_t kFewPieces = 32;
 static_assert(2 * kFewPieces * 1023 < 1 << 16);
 
@@ -130,9 +130,8 @@ HWY_INLINE void LookUp(const std::uint8_t* HWY_RESTRICT bits,
   high = Keep(hn::Add(high, hn::TableLookupBytes(hn::LoadDup128(d, tables[1][1]), upper)));
 }
 
-/// The sums of 32 outputs. Per piece: five
-/// loads, four look-ups, four additions; a step of digits fits a byte (8 x 31), a chunk of them 16
-/// bits.
+/// The sums of 32 outputs. Per piece: five loads, four look-ups, four additions. The digits of a
+/// step fit a byte (8 x 31), those of a chunk 16 bits.
 /// @param tables  [pieces]
 /// @param panel   [pieces, 32]
 template <class Use>

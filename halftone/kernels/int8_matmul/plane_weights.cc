@@ -7,8 +7,8 @@
 namespace halftone::kernels {
 namespace {
 
-/// Where output `o` of a block lies in a piece. kFours: 0 to 15 in the even bytes, 16 to 31 in the
-/// odd ones, which is how sums of bytes are widened in place.
+/// The index of output `o` of a block in a piece. kFours: 0 to 15 are in the even bytes, 16 to 31
+/// in the odd ones, so that sums of bytes are widened in place.
 std::size_t lane_of(PlaneLayout layout, std::size_t o) {
   return layout == PlaneLayout::kFours ? o % 16 * 2 + o / 16 : o;
 }
