@@ -20,8 +20,9 @@ struct FileBytes {
 /// Bytes in memory.
 FileBytes own_bytes(std::vector<std::byte> bytes);
 
-/// The bytes of a regular file, mapped read-only. Whoever shortens the file meanwhile ends the
-/// process (SIGBUS), as with every mapped file.
+/// The bytes of a regular file, mapped read-only. If another process shortens the file, this one
+/// ends
+/// (SIGBUS), as with every mapped file.
 /// @throws Error kIo if it cannot be opened or mapped, or is no regular file
 FileBytes map_file(const std::filesystem::path& path);
 

@@ -31,7 +31,7 @@ ir::Graph load_model(const std::filesystem::path& path, const OnnxOptions& optio
 void check_model(const ir::Graph& graph, const std::filesystem::path& path);
 
 /// Writes a network, whole or not at all; the same graph gives the same bytes.
-/// @throws Error kUnsupported if the format has no words for something in the graph; kIo if the
+/// @throws Error kUnsupported if the format cannot express something in the graph; kIo if the
 /// file
 ///         cannot be written; messages start with the path
 void save_model(const ir::Graph& graph, const std::filesystem::path& path);

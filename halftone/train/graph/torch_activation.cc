@@ -52,7 +52,7 @@ at::Tensor plain_function(ActivationKind kind, const at::Tensor& x) {
     case ActivationKind::kAtanh:
       return x.atanh();
     default:
-      fail(ErrorKind::kInternal, std::string(to_string(kind)) + " is not in words of libtorch");
+      fail(ErrorKind::kInternal, std::string(to_string(kind)) + " has no libtorch operator");
   }
 }
 

@@ -33,7 +33,7 @@ at::Tensor combined(BinaryKind kind, const at::Tensor& a, const at::Tensor& b) {
     case BinaryKind::kFmod:
       return a.fmod(b);
     default:
-      fail(ErrorKind::kInternal, std::string(to_string(kind)) + " is not in words of libtorch");
+      fail(ErrorKind::kInternal, std::string(to_string(kind)) + " has no libtorch operator");
   }
 }
 

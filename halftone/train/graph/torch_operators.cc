@@ -30,7 +30,7 @@ at::Tensor compute_operator(const ir::Operator& op, const TorchInputs& inputs) {
   return std::visit(
       [&](const auto& held) -> at::Tensor {
         if constexpr (requires { compute(held, inputs); }) return compute(held, inputs);
-        fail(ErrorKind::kInternal, std::string(held.kName) + " is not in words of libtorch");
+        fail(ErrorKind::kInternal, std::string(held.kName) + " has no libtorch operator");
       },
       op);
 }

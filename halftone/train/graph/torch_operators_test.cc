@@ -249,7 +249,7 @@ TEST(ComputeOperator, RefusesWhatHasNoGradient) {
                                   ir::Binary{BinaryKind::kLess, {}}};
   for (const ir::Operator& op : refused) {
     EXPECT_FALSE(is_differentiable(op));
-    expect_error(ErrorKind::kInternal, std::string(name_of(op)) + " is not in words of libtorch",
+    expect_error(ErrorKind::kInternal, std::string(name_of(op)) + " has no libtorch operator",
                  [&] { compute_operator(op, inputs); });
   }
 }
