@@ -171,7 +171,7 @@ TEST(Borders, ChangeNoBit) {
       options.memory_bytes = 0;
       const std::string wanted = all_bits(quantize(graph, data, recipe, options).graph);
       for (const std::uint64_t bytes : {std::uint64_t{1} << 30, kSomeBatches}) {
-        for (const std::size_t devices : {1, 2, 5}) {
+        for (const std::size_t devices : {1U, 2U, 5U}) {
           options.memory_bytes = bytes;
           options.devices = spmd::Devices::emulate(devices);
           EXPECT_TRUE(all_bits(quantize(graph, data, recipe, options).graph) == wanted)
