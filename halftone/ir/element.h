@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From an element type to the C++ type of its elements.
+// Maps an element type to the C++ type of its elements.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ auto with_element(ElementType type, Visit&& visit) {
   fail(ErrorKind::kInternal, "unknown element type");
 }
 
-/// True for the integers; booleans are none.
+/// True for integers; a boolean is not an integer.
 constexpr bool is_integer(ElementType type) {
   return type != ElementType::kFloat32 && type != ElementType::kBool;
 }

@@ -14,18 +14,19 @@
 
 namespace halftone::ir {
 
-/// Names of values and nodes; they stay valid while other values and nodes come and go.
+/// Identifiers of values and nodes. They stay valid while other values and nodes are added or
+/// removed.
 enum class ValueId : std::uint32_t {};
 enum class NodeId : std::uint32_t {};
 
-/// Stands for an optional input that is not there.
+/// Marks an absent optional input.
 inline constexpr ValueId kAbsent{0xffffffff};
 
-/// Something that flows: a graph input, a constant, or the output of one node.
+/// An edge of the graph: a graph input, a constant, or the output of one node.
 struct Value {
   std::string name;
   ValueType type;
-  /// Set for constants. Shared, since a graph and its rewritten copies hold the same weights.
+  /// Set for constants. Shared, because a graph and its rewritten copies use the same weights.
   std::shared_ptr<const Constant> constant;
 };
 
@@ -33,7 +34,7 @@ struct Value {
 struct Node {
   std::string name;
   Operator op;
-  std::vector<ValueId> inputs;  ///< kAbsent where an optional input is not there
+  std::vector<ValueId> inputs;  ///< kAbsent for an absent optional input
   ValueId output = kAbsent;
 };
 
@@ -50,62 +51,63 @@ class Graph {
   ValueId add_node(std::string name, Operator op, std::vector<ValueId> inputs,
                    std::string output_name = "");
   void add_output(ValueId value) { outputs_.push_back(value); }
-  /// Adds a copy of another graph beside what is here: its inputs, nodes and outputs follow this
-  /// one's. Constants are shared.
+  /// Appends a copy of another graph: its inputs, nodes and outputs follow those of this graph.
+  /// Constants are shared.
   void append(const Graph& other);
   void set_outputs(std::vector<ValueId> values) { outputs_ = std::move(values); }
 
   [[nodiscard]] std::span<const ValueId> inputs() const { return inputs_; }
   [[nodiscard]] std::span<const ValueId> outputs() const { return outputs_; }
   [[nodiscard]] const Value& value(ValueId id) const { return values_.at(index(id)); }
-  /// @throws Error kInternal if it was removed or never there
+  /// @throws Error kInternal if no node has this id or it was removed
   [[nodiscard]] const Node& node(NodeId id) const;
-  /// Whether a node is there; false once it was removed.
+  /// Whether a node exists; false after it was removed.
   [[nodiscard]] bool contains(NodeId id) const;
   /// Every id below this one is or was a value of the graph.
   [[nodiscard]] std::size_t num_values() const { return values_.size(); }
   /// The constant a value holds, or null.
   [[nodiscard]] const Constant* constant(ValueId id) const;
 
-  /// The nodes so that each comes after those it depends on; among the ready ones the oldest
-  /// first.
+  /// The nodes ordered so that each follows those it depends on. Among nodes that are ready, the
+  /// oldest comes first.
   /// @throws Error kFormat "the graph has a cycle through node 'NAME'"
   [[nodiscard]] std::vector<NodeId> topological_order() const;
   /// The node that computes a value; none for inputs and constants.
   [[nodiscard]] std::optional<NodeId> producer(ValueId id) const;
-  /// The nodes that read a value, each once, in order of age.
+  /// The nodes that read a value, each once, oldest first.
   [[nodiscard]] std::vector<NodeId> consumers(ValueId id) const;
-  /// How often a value is read: by inputs of nodes and as an output of the graph.
+  /// Number of uses of a value: inputs of nodes plus outputs of the graph.
   [[nodiscard]] std::size_t num_uses(ValueId id) const;
 
   void rename(ValueId id, std::string name) { values_.at(index(id)).name = std::move(name); }
-  /// Gives a node another operator and inputs; its output is inferred anew and may change type.
+  /// Replaces the operator and inputs of a node. Its output type is inferred again and may change.
   /// @throws Error kShape as add_node()
   void replace_node(NodeId id, Operator op, std::vector<ValueId> inputs);
-  /// Gives `first` the operator that does its own work and that of its only reader `second`, which
-  /// goes; the output of `first` gets the other's name and readers.
+  /// Merges `second`, the only reader of `first`, into `first`: `first` gets the operator `op`,
+  /// which does the work of both, and its output gets the name and readers of the output of
+  /// `second`.
   /// @throws Error kShape as add_node()
   void absorb(NodeId first, NodeId second, Operator op, std::vector<ValueId> inputs);
-  /// Removes a node. @throws Error kInternal if its output is still read
+  /// Removes a node. @throws Error kInternal if its output still has readers
   void remove_node(NodeId id);
   /// Makes every reader of `from`, outputs of the graph included, read `to`.
   void replace_uses(ValueId from, ValueId to);
-  /// Gives a graph input another type; call infer_all() afterwards.
+  /// Changes the type of a graph input; call infer_all() afterwards.
   void set_input_type(ValueId id, ValueType type);
-  /// Infers the types of all nodes' outputs anew.
+  /// Infers the output types of all nodes again.
   /// @throws Error kShape as add_node()
   void infer_all();
-  /// Lets go of what a constant holds; its name and type stay. Other graphs keep it.
+  /// Releases the data of a constant; its name and type stay. Other graphs that share it keep it.
   void release_constant(ValueId id) { values_.at(index(id)).constant.reset(); }
-  /// Removes the nodes that no output of the graph depends on and lets go of the constants only
-  /// they read; inputs of the graph stay. Returns how many nodes went.
+  /// Removes the nodes that no output of the graph depends on, and releases constants that only
+  /// they read; inputs of the graph stay. Returns the number of removed nodes.
   std::size_t remove_unused_nodes();
 
  private:
   static std::size_t index(ValueId id) { return static_cast<std::size_t>(id); }
   static std::size_t index(NodeId id) { return static_cast<std::size_t>(id); }
   [[nodiscard]] ValueType infer(const Node& node) const;
-  /// @param missing  by node, how many of its inputs a topological order could not compute
+  /// @param missing  per node, the number of inputs that a topological order could not compute
   [[noreturn]] void fail_cycle(std::span<const std::size_t> missing) const;
 
   ValueId add_value(Value value);
@@ -114,7 +116,7 @@ class Graph {
 
   std::vector<Value> values_;
   std::vector<std::optional<NodeId>> producers_;  ///< by value
-  std::vector<std::vector<NodeId>> readers_;      ///< by value, once for each time it is read
+  std::vector<std::vector<NodeId>> readers_;      ///< by value, once per read
   std::vector<std::optional<Node>> nodes_;        ///< empty where a node was removed
   std::vector<ValueId> inputs_;
   std::vector<ValueId> outputs_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of operators: to add one, write its struct and rules in a family under ops/ and name it
+// The table of operators. To add one, write its struct and rules in a family under ops/ and list it
 // here.
 #pragma once
 
@@ -32,14 +32,13 @@ using Operator =
 
 /// "FullyConnected"; for Unary, Binary and Pool the function's name: "Tanh", "Add", "MaxPool".
 std::string_view name_of(const Operator& op);
-/// The attributes as text; empty if there are none worth a word.
+/// The attributes as text; may be empty.
 std::string attributes_of(const Operator& op);
 
-/// Which input of a layer holds its weights: that of a Gather is the table, input 0; all others
-/// have theirs in input 1.
+/// Index of the input that holds a layer's weights: 0 (the table) for a Gather, 1 for all others.
 std::size_t weights_input(const Operator& op);
 
-/// The operator for batches of one size: every kBatch among its attributes is replaced.
+/// The operator for a fixed batch size: replaces every kBatch among its attributes.
 /// @throws Error kShape if the batch exceeds 2^40
 Operator with_batch(Operator op, std::size_t batch);
 
@@ -49,8 +48,8 @@ Operator with_batch(Operator op, std::size_t batch);
 ///         a negative extent or more than 2^40 elements per sample
 ValueType infer_output(const Operator& op, InputTypes inputs);
 
-/// The operator's meaning, slow and plain: the oracle of every fast kernel, and what constant
-/// folding uses. Encoded inputs come decoded to float32.
+/// Reference implementation in plain loops. Fast kernels are tested against it, and constant
+/// folding uses it. Encoded inputs must be decoded to float32 first.
 /// @throws Error kShape as infer_output()
 Tensor evaluate_operator(const Operator& op, InputTensors inputs);
 

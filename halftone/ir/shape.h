@@ -13,7 +13,7 @@ namespace halftone::ir {
 
 using Dim = std::int64_t;
 
-/// The extent that is only known when a plan is made: how many samples run at once.
+/// The batch: an extent that stays symbolic until a plan fixes the number of samples per run.
 inline constexpr Dim kBatch = -1;
 
 /// The extents of a tensor, outermost first; each is >= 0 or kBatch. A scalar has rank 0.
@@ -31,7 +31,7 @@ class Shape {
 
   /// False if any extent is kBatch.
   [[nodiscard]] bool is_static() const;
-  /// The same with every kBatch replaced. @throws Error kShape if the batch exceeds 2^40
+  /// The same shape with every kBatch replaced. @throws Error kShape if the batch exceeds 2^40
   [[nodiscard]] Shape with_batch(std::size_t batch) const;
   /// Product of the extents.
   /// @throws Error kShape if an extent is kBatch or negative, or the product of those that are not
@@ -54,22 +54,22 @@ struct MatrixExtent {
 /// @throws Error kShape as Shape::element_count()
 MatrixExtent matrix_extent(const Shape& shape);
 
-/// The axis counted from the front: -1 is the last.
+/// Converts a possibly negative axis to one counted from the front; -1 is the last axis.
 /// @throws Error kShape unless -rank <= axis < rank
 std::size_t normalized_axis(std::int64_t axis, std::size_t rank);
 
-/// The shape both operands broadcast to, by NumPy's rule; kBatch goes with kBatch and 1.
+/// The shape that both operands broadcast to by NumPy's rule; kBatch matches kBatch and 1.
 /// @throws Error kShape if they do not fit
 Shape broadcast(const Shape& lhs, const Shape& rhs);
 
-/// Whether both hold as many elements for every batch: the same number of batch axes and the same
-/// product of the other extents.
+/// Whether both shapes have the same number of elements for every batch: the same number of batch
+/// axes and the same product of the other extents.
 /// @throws Error kShape if an extent is negative or the product exceeds the limit of
 ///         Shape::element_count()
 bool same_element_count(const Shape& lhs, const Shape& rhs);
 
-/// What a reshape request means for an input: -1 takes what is left, 0 copies the input's extent
-/// if `zero_copies`. The batch symbol is carried over to wherever the counts put it.
+/// Resolves the requested shape of a reshape: -1 takes the remaining elements, 0 copies the extent
+/// of the input if `zero_copies`. The batch symbol moves to the axis that the counts imply.
 /// @throws Error kShape if the counts do not fit or the request is ambiguous
 Shape resolve_reshape(const Shape& input, std::span<const std::int64_t> request, bool zero_copies);
 

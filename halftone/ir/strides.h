@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the elements of an operand lie that belong to those of a result.
+// Strides of tensors and of operands that are broadcast.
 #pragma once
 
 #include <array>
@@ -10,15 +10,15 @@
 
 namespace halftone::ir {
 
-/// How many elements lie between neighbours along each axis, in row-major order.
+/// Distance in elements between neighbours along each axis, in row-major order.
 /// @pre shape is static
 std::vector<std::size_t> row_major_strides(const Shape& shape);
 
-/// The same for an operand that is broadcast to a result, along the result's axes; 0 where it
-/// repeats. @pre broadcast(operand, result) == result, both static
+/// Strides of an operand that is broadcast to a result, along the result's axes; 0 along axes that
+/// repeat. @pre broadcast(operand, result) == result, both static
 std::vector<std::size_t> broadcast_strides(const Shape& operand, const Shape& result);
 
-/// Walks the positions of a shape in row-major order, and with them an offset into each operand.
+/// Visits the positions of a shape in row-major order and tracks an offset into each operand.
 template <std::size_t kOperands>
 class StridedWalk {
  public:
@@ -27,7 +27,7 @@ class StridedWalk {
       : shape_(shape), position_(shape.rank(), 0), strides_(std::move(strides)) {}
 
   [[nodiscard]] std::size_t offset(std::size_t operand) const { return offsets_[operand]; }
-  /// The place along an axis.
+  /// The index along an axis.
   [[nodiscard]] std::size_t position(std::size_t axis) const { return position_[axis]; }
 
   void next() {

@@ -8,13 +8,13 @@
 
 namespace halftone::ir {
 
-/// How many samples a run of a graph without symbolic batch takes: the first extent of its first
-/// input, 1 where there is none. Nothing if some input has a symbolic batch.
+/// The number of samples per run of a graph without a symbolic batch: the first extent of its first
+/// input, or 1 if there is none. Nothing if some input has a symbolic batch.
 std::optional<std::size_t> fixed_batch(const Graph& graph);
 
-/// Makes the leading 1 of every input the batch, if the whole graph then means the same for each
-/// sample: reshapes to a leading 1 become reshapes to a leading batch, every type is inferred
-/// anew, and no operator mixes samples. Else the graph stays as it is.
+/// Replaces the leading 1 of every input by the batch if the graph then computes the same result
+/// for each sample: reshapes to a leading 1 become reshapes to a leading batch, all types are
+/// inferred again, and no operator may mix samples. Otherwise the graph stays unchanged.
 /// @return whether the batch is symbolic now
 bool try_symbolic_batch(Graph& graph);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a value holds: numbers of an element type, or codes in a number system.
+// Contents of a value: dense elements, or codes of a basis encoding.
 #pragma once
 
 #include <algorithm>
@@ -56,10 +56,10 @@ struct ElementTypeOf<std::uint32_t> : std::integral_constant<ElementType, Elemen
 template <>
 struct ElementTypeOf<std::uint64_t> : std::integral_constant<ElementType, ElementType::kUint64> {};
 
-/// How the numbers of a value are represented: dense elements, or codes of a basis.
+/// Representation of a value's elements: dense, or codes of a basis.
 struct Encoding {
-  ElementType element = ElementType::kFloat32;  ///< what a code decodes to, or the element itself
-  /// Null: dense. Shared, since types are copied freely and the bases of a large weight are many.
+  ElementType element = ElementType::kFloat32;  ///< type of an element, or of a decoded code
+  /// Null if dense. Shared, because types are copied often and a large weight has many bases.
   std::shared_ptr<const numerics::BasisEncoding> basis;
 
   [[nodiscard]] bool is_dense() const { return basis == nullptr; }
@@ -83,11 +83,11 @@ struct ValueType {
 /// A dense type: element and extents.
 ValueType dense_type(ElementType element, Shape shape);
 
-/// Dense numbers in row-major order. Owns its memory; move-only, clone() copies.
+/// Dense elements in row-major order. Owns its memory; move-only, clone() copies.
 class Tensor {
  public:
   Tensor() = default;
-  /// Zeros. @throws Error kShape unless the shape is static and of a size that can be had
+  /// Zeros. @throws Error kShape if the shape is not static or too large to allocate
   Tensor(ElementType element, Shape shape);
   /// @throws Error kShape if values.size() differs from the shape's element count
   template <typename T>
@@ -115,7 +115,7 @@ class Tensor {
   [[nodiscard]] Tensor clone() const;
   /// The same elements under another shape. @throws Error kShape if the counts differ
   [[nodiscard]] Tensor reshaped(Shape shape) const;
-  /// Each element converted as static_cast does, saturating; NaN becomes integer 0; to kBool: x !=
+  /// Converts each element like static_cast, but saturating. NaN becomes integer 0; kBool is x !=
   /// 0.
   [[nodiscard]] Tensor cast(ElementType element) const;
 
@@ -129,7 +129,7 @@ class Tensor {
   AlignedBuffer buffer_;
 };
 
-/// Codes in a number system, as canonical bit planes over matrix_extent(shape).
+/// Codes of a basis encoding, stored as canonical bit planes over matrix_extent(shape).
 struct EncodedTensor {
   Shape shape;
   std::shared_ptr<const numerics::BasisEncoding> encoding;
@@ -138,14 +138,14 @@ struct EncodedTensor {
   [[nodiscard]] ValueType type() const { return {shape, {ElementType::kFloat32, encoding}}; }
 };
 
-/// What a constant value holds.
+/// The contents of a constant value.
 using Constant = std::variant<Tensor, EncodedTensor>;
 
 [[nodiscard]] ValueType type_of(const Constant& constant);
-/// The numbers as float32, decoded if need be.
-/// @throws Error kUnsupported if the elements are not numbers (kBool)
+/// The elements as float32, decoded if they are codes.
+/// @throws Error kUnsupported if the elements are booleans (kBool)
 [[nodiscard]] Tensor to_float(const Constant& constant);
-/// Bytes of the numbers or codes themselves, bases and offsets included.
+/// Bytes of the elements, or of the codes with their bases and offsets.
 [[nodiscard]] std::size_t storage_bytes(const Constant& constant);
 
 template <typename T>

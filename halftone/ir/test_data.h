@@ -10,7 +10,7 @@
 
 namespace halftone::ir::test {
 
-/// Normal numbers times `scale`. @param shape  static, here and below
+/// Normally distributed values times `scale`. @param shape  static, here and below
 inline Tensor random_tensor(Shape shape, Random& random, float scale = 1) {
   Tensor tensor(ElementType::kFloat32, std::move(shape));
   for (float& value : tensor.as<float>()) value = scale * static_cast<float>(random.normal());
@@ -20,7 +20,7 @@ inline Tensor random_tensor(Shape shape, std::uint64_t seed) {
   Random random(seed);
   return random_tensor(std::move(shape), random);
 }
-/// Numbers uniform in [low, high).
+/// Values uniform in [low, high).
 inline Tensor uniform_tensor(Shape shape, Random& random, double low, double high) {
   Tensor tensor(ElementType::kFloat32, std::move(shape));
   for (float& value : tensor.as<float>()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Short words for tests of graphs and operators; no part of the library.
+// Shorthands for tests of graphs and operators; not part of the library.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ inline Tensor counting(Shape shape) {
   return result;
 }
 
-/// A list of them; an initializer list cannot hold what only moves.
+/// A vector of tensors. An initializer list cannot hold move-only values.
 template <typename... Tensors>
 std::vector<Tensor> list(Tensors... tensors) {
   std::vector<Tensor> result;
@@ -62,7 +62,7 @@ inline std::shared_ptr<const numerics::BasisEncoding> odd_encoding() {
       numerics::tensor_encoding(numerics::make_basis(std::vector{1.0F, 2.0F})));
 }
 
-/// The output type for inputs that are all there.
+/// The output type if all inputs are present.
 inline ValueType infer(const Operator& op, const std::vector<ValueType>& inputs) {
   std::vector<const ValueType*> pointers;
   for (const ValueType& input : inputs) pointers.push_back(&input);
@@ -80,24 +80,25 @@ Tensor evaluate(const Operator& op, const Tensors&... inputs) {
   return evaluate_operator(op, std::vector<const Tensor*>{&inputs...});
 }
 
-/// The outputs of a graph by the definitions of its operators, node by node, codes as the levels
-/// they stand for. The batch is the leading extent of the inputs.
+/// The outputs of a graph, computed with the reference implementation of each operator; codes are
+/// replaced by their levels. The batch is the leading extent of the inputs.
 std::vector<Tensor> run_by_definition(const Graph& graph, const std::vector<Tensor>& inputs);
 
-/// Equal types, and numbers that differ by at most tolerance (1 + |expected|); NaN equals NaN.
-/// @param context  what a failure says besides
+/// Expects equal types, and values that differ by at most tolerance (1 + |expected|); NaN equals
+/// NaN.
+/// @param context  added to the message of a failure
 void expect_near(const std::vector<Tensor>& found, const std::vector<Tensor>& expected,
                  float tolerance, const std::string& context = "");
 bool same_bytes(const std::vector<Tensor>& a, const std::vector<Tensor>& b);
 
-/// What graphs are compared on: inputs uniform in [low, high).
+/// How to compare two graphs: on inputs uniform in [low, high).
 struct SameFunction {
   std::size_t batch = 3;
   double low = -2;
   double high = 2;
   float tolerance = 2e-6F;
 };
-/// Expects inputs of the same types, and the same outputs for random ones.
+/// Expects the same input types, and the same outputs for random inputs.
 void expect_same_function(const Graph& found, const Graph& expected, const SameFunction& how = {});
 
 }  // namespace halftone::ir::test

@@ -7,7 +7,7 @@
 
 namespace halftone::ir {
 
-/// The graph for people to read, one line per input, constant and node, in the order of execution:
+/// A readable dump of the graph: one line per input, constant and node, in order of execution.
 ///
 ///     input    pixels: float32[N, 784]
 ///     constant dense1.kernel: basis(2 bits, channel, offset)[700, 784], 145600 bytes

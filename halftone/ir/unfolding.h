@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A layer's inputs as the rows that its weights' matrix multiplies.
+// A layer's inputs as rows of the matrix that its weights multiply.
 #pragma once
 
 #include <cstddef>
@@ -13,33 +13,33 @@
 
 namespace halftone::ir {
 
-/// For a fully connected layer the rows are its input's. For a convolution there is one row for
-/// each output position: what all taps see there, zero where they see padding (im2col); outputs are
-/// in groups of equal size, and each group sees channels of its own.
+/// For a fully connected layer, the rows are those of its input. A convolution has one row per
+/// output position (im2col): the inputs of all taps there, zero for padding. Outputs form groups of
+/// equal size, and each group reads its own channels.
 class Unfolding {
  public:
   /// @pre layer is a FullyConnected, Conv or ConvTranspose
   Unfolding(const Graph& graph, const Node& layer);
-  /// Rows as they are, as a fully connected layer with so many inputs has them.
+  /// Rows used as they are, for a fully connected layer with `num_cols` inputs.
   explicit Unfolding(std::size_t num_cols) : num_cols_(num_cols) {}
 
   [[nodiscard]] std::size_t num_groups() const { return num_groups_; }
-  /// Columns of a row, and of the matrix of weights.
+  /// Columns of a row and of the weight matrix.
   [[nodiscard]] std::size_t num_cols() const { return num_cols_; }
 
-  /// Rows of one sample, and so many elements of it; a fully connected layer's samples are rows.
+  /// Rows and elements per sample; for a fully connected layer, a sample is one row.
   [[nodiscard]] std::size_t rows_per_sample() const;
   [[nodiscard]] std::size_t sample_elements() const;
-  /// Writes the rows of one sample that a group sees.
+  /// Writes the rows of one sample that belong to a group.
   /// @param sample  [sample_elements()]
   /// @param rows    [rows_per_sample(), num_cols()]
   void gather(const float* sample, std::size_t group, float* rows) const;
-  /// The transpose of gather(): adds each element of the rows to where it came from.
+  /// The transpose of gather(): adds each element of the rows to the element it was copied from.
   void scatter_add(const float* rows, std::size_t group, float* sample) const;
 
   using Visit =
       std::function<void(std::size_t group, MatrixView<const float> a, MatrixView<const float> b)>;
-  /// Visits the rows of two inputs of the layer side by side, a block of them at a time.
+  /// Visits corresponding rows of two inputs of the layer, one block at a time.
   /// @param a  [N, ...] as the layer's input, b likewise
   void for_each_block(std::span<const float> a, std::span<const float> b, const Visit& visit) const;
 

@@ -5,10 +5,10 @@
 
 namespace halftone::ir {
 
-/// Checks everything the rest of Halftone takes for granted about a graph: it has outputs,
-/// no cycle, every value read is an input, a constant or computed by a living node, types
-/// are what the operators' rules infer, constants have finite bases, their promised extents and
-/// zero tail bits. Importers and passes end with it.
+/// Checks what the other modules assume about a graph: it has outputs and no cycle; every value
+/// that is read is an input, a constant or the output of a node; types equal those that the
+/// operators' rules infer; constants have finite bases, the extents of their types and zero tail
+/// bits. Importers and passes call it last.
 /// @throws Error kFormat or kShape that names the node or value at fault
 void verify(const Graph& graph);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products with windows of an image, channels last.
+// Convolutions, channels last.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,8 @@ namespace halftone::ir {
 /// float32 or codes of a basis at any granularity, its matrix being [O, taps * C / groups]; bias
 /// [O] float32, optional; residual float32 as the output, optional. Output float32 [N, counts...,
 /// O], or its codes. Integers: see ZeroPoints.
-/// No file format has the residual or the codes: they get here when a graph is prepared to run.
+/// File formats have neither the residual nor the codes: passes add them when they prepare a graph
+/// to run.
 struct Conv {
   static constexpr std::string_view kName = "Conv";
   static constexpr std::size_t kMinInputs = 2;
@@ -33,11 +34,11 @@ struct Conv {
   bool operator==(const Conv& other) const;
 };
 
-/// The gradient of a Conv by its input, also called deconvolution: each x[n, p, :] adds its product
-/// with all taps, y[n, p strides + k dilations - pads_before, o] += w[o, k, c] x[n, p, g C/groups +
-/// c]; then bias and activation.
-/// Inputs as Conv's, but no integers. Output float32 [N, extents..., O], an extent being (spatial -
-/// 1) stride + covered - pads_before - pads_after + output_padding.
+/// The gradient of a Conv with respect to its input, also called deconvolution. Each x[n, p, :]
+/// adds its product with all taps: y[n, p strides + k dilations - pads_before, o] += w[o, k, c]
+/// x[n, p, g C/groups + c]; then bias and activation apply.
+/// Inputs as for Conv, except integers. Output float32 [N, extents..., O], where an extent is
+/// (spatial - 1) stride + covered - pads_before - pads_after + output_padding.
 struct ConvTranspose {
   static constexpr std::string_view kName = "ConvTranspose";
   static constexpr std::size_t kMinInputs = 2;
@@ -49,7 +50,7 @@ struct ConvTranspose {
   bool operator==(const ConvTranspose&) const = default;
 };
 
-/// The kernel's extents of weights [O, kernel..., C / groups].
+/// The extents of the kernel, given weights [O, kernel..., C / groups].
 std::span<const Dim> kernel_extents(const Shape& weights);
 
 ValueType infer_types(const Conv& op, InputTypes inputs);

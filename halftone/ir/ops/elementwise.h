@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that treat every element alike.
+// Operators that apply the same function to every element.
 #pragma once
 
 #include "halftone/ir/ops/activation.h"
@@ -7,8 +7,8 @@
 
 namespace halftone::ir {
 
-/// y = activation(x), float32 of any shape. Abs, Neg and Sign also take integers, Not booleans
-/// and integers; what is_predicate() gives kBool, but for Not of integers.
+/// y = activation(x), float32 of any shape. Abs, Neg and Sign also take integers; Not takes
+/// booleans and integers. The output is kBool if is_predicate(), except for Not of integers.
 struct Unary {
   static constexpr std::string_view kName = "Unary";
   static constexpr std::size_t kMinInputs = 1;
@@ -21,7 +21,7 @@ enum class BinaryKind : std::uint8_t {
   kAdd,
   kSub,
   kMul,
-  kDiv,  ///< of integers: towards zero; 0 for a divisor of 0
+  kDiv,  ///< of integers: truncates; 0 for a divisor of 0
   kMax,
   kMin,
   kPow,
@@ -63,7 +63,7 @@ struct Where {
   bool operator==(const Where&) const = default;
 };
 
-/// The elements converted to another type; see Tensor::cast().
+/// Converts the elements to another type; see Tensor::cast().
 struct Cast {
   static constexpr std::string_view kName = "Cast";
   static constexpr std::size_t kMinInputs = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that change how numbers are represented.
+// Operators that change the representation of values.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 namespace halftone::ir {
 
 /// Codes of the levels nearest to activation(x), in one basis for the whole tensor.
-/// Input float32 [..., n], output the same shape in that basis. No file format has the activation:
-/// it gets here when a graph is prepared to run.
+/// Input float32 [..., n], output the same shape in that basis. File formats have no such
+/// activation: passes add it when they prepare a graph to run.
 struct Encode {
   static constexpr std::string_view kName = "Encode";
   static constexpr std::size_t kMinInputs = 1;
@@ -28,22 +28,22 @@ struct Encode {
 struct AffineParameters {
   std::vector<float> scales;              ///< > 0
   std::vector<std::int32_t> zero_points;  ///< as many as scales
-  std::size_t axis = 0;                   ///< counts only with several scales
+  std::size_t axis = 0;                   ///< ignored if there is one scale
 
   bool operator==(const AffineParameters&) const = default;
 };
 
-/// How a number becomes the nearest integer. ONNX defines the first, TensorFlow Lite the others.
+/// How a value is rounded to an integer. ONNX defines the first mode, TensorFlow Lite the others.
 enum class CodeRounding : std::uint8_t {
   kHalfEven,  ///< once, ties to even
   kHalfAway,  ///< once, ties away from zero; Source: kernels/internal/reference/quantize.h
-  kTwice,     ///< a product of integers, by numerics::multiply(sum, numerics::fixed_multiplier(m))
+  kTwice,     ///< a product of integers, numerics::multiply(sum, numerics::fixed_multiplier(m))
 };
 std::string_view to_string(CodeRounding rounding);  ///< "half even", "half away", "twice"
 
 /// q = saturate(round(x / scale) + zero_point), float32 to int8, uint8 or int32, rounded kHalfEven
-/// or kHalfAway. Its rounding also says which arithmetic a computation that ends here is meant in:
-/// with kHalfAway passes::use_integers() makes it TensorFlow Lite's.
+/// or kHalfAway. The rounding also selects the arithmetic of the computation that ends here: with
+/// kHalfAway, passes::use_integers() uses that of TensorFlow Lite.
 struct QuantizeLinear {
   static constexpr std::string_view kName = "QuantizeLinear";
   static constexpr std::size_t kMinInputs = 1;

@@ -25,9 +25,9 @@ std::optional<std::size_t> source_of(const Pad& op, const StridedWalk<1>& walk, 
                                      const std::vector<std::size_t>& strides) {
   std::size_t offset = 0;
   for (std::size_t axis = 0; axis < x.rank(); ++axis) {
-    const auto place =
+    const auto index =
         static_cast<std::int64_t>(walk.position(axis)) - static_cast<std::int64_t>(op.before[axis]);
-    const std::int64_t from = padded_place(op.mode, place, x[axis]);
+    const std::int64_t from = padded_index(op.mode, index, x[axis]);
     if (from < 0) return std::nullopt;
     offset += static_cast<std::size_t>(from) * strides[axis];
   }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that repeat elements, put others around them, or turn their order. They take dense
-// elements of any type.
+// Operators that repeat, pad or reverse elements. They take dense elements of any type.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +9,13 @@
 
 namespace halftone::ir {
 
-/// What lies around a tensor: a value; its mirror image, the edge itself not repeated; its edge;
-/// the tensor again.
+/// The elements around a tensor: a constant; its mirror image without the edge; its edge repeated;
+/// the tensor repeated.
 enum class PadMode : std::uint8_t { kConstant, kReflect, kEdge, kWrap };
 std::string_view to_string(PadMode mode);
 
-/// y has before[i] more elements in front of x along axis i, and after[i] behind. Inputs x and, for
-/// kConstant, the value [] (0 where it is absent).
+/// y has before[i] extra elements in front of x along axis i, and after[i] behind it. Inputs: x
+/// and, for kConstant, a scalar value (0 if absent).
 struct Pad {
   static constexpr std::string_view kName = "Pad";
   static constexpr std::size_t kMinInputs = 1;
@@ -27,8 +26,8 @@ struct Pad {
   bool operator==(const Pad&) const = default;
 };
 
-/// x repeated to the shape it has with `shape` by NumPy's rule, which may have extents of 1 where x
-/// has others.
+/// x broadcast together with `shape` by NumPy's rule; `shape` may have extents of 1 where x has
+/// others.
 struct BroadcastTo {
   static constexpr std::string_view kName = "BroadcastTo";
   static constexpr std::size_t kMinInputs = 1;
@@ -37,7 +36,7 @@ struct BroadcastTo {
   bool operator==(const BroadcastTo&) const = default;
 };
 
-/// x repeats[i] times along axis i.
+/// x repeated repeats[i] times along axis i.
 struct Tile {
   static constexpr std::string_view kName = "Tile";
   static constexpr std::size_t kMinInputs = 1;
@@ -46,9 +45,9 @@ struct Tile {
   bool operator==(const Tile&) const = default;
 };
 
-/// Of each sample along batch_axis the first lengths[sample] elements along time_axis in reverse
-/// order, the others as they are. Inputs x and lengths, int32 or int64; a length out of range is an
-/// Error kShape when the operator is evaluated.
+/// Reverses the first lengths[sample] elements along time_axis of each sample along batch_axis; the
+/// others stay. Inputs: x and lengths, int32 or int64. evaluate() throws Error kShape if a length
+/// is out of range.
 struct ReverseSequence {
   static constexpr std::string_view kName = "ReverseSequence";
   static constexpr std::size_t kMinInputs = 2;
@@ -58,16 +57,17 @@ struct ReverseSequence {
   bool operator==(const ReverseSequence&) const = default;
 };
 
-/// The place in an extent that a place outside (or inside) of it shows; none for a constant.
-/// @param place  counted from the first element, in front of it negative
+/// The index of the element that padding shows at an index outside an extent; the index itself if
+/// it lies inside; -1 for constant padding.
+/// @param index  counted from the first element, negative in front of it
 /// @pre extent > 0
-constexpr std::int64_t padded_place(PadMode mode, std::int64_t place, std::int64_t extent) {
-  if (place >= 0 && place < extent) return place;
+constexpr std::int64_t padded_index(PadMode mode, std::int64_t index, std::int64_t extent) {
+  if (index >= 0 && index < extent) return index;
   if (mode == PadMode::kConstant) return -1;
-  if (mode == PadMode::kEdge) return place < 0 ? 0 : extent - 1;
+  if (mode == PadMode::kEdge) return index < 0 ? 0 : extent - 1;
   const std::int64_t period = mode == PadMode::kWrap ? extent : 2 * (extent - 1);
   if (period == 0) return 0;
-  const std::int64_t rest = (place % period + period) % period;
+  const std::int64_t rest = (index % period + period) % period;
   return rest < extent ? rest : period - rest;
 }
 

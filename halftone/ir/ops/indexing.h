@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that read or write at places that other tensors name. Indices are int32 or int64; a
-// negative one counts from the end of its axis. One that is out of range is an Error kShape when
-// the operator is evaluated.
+// Operators that read or write elements at indices given by another tensor. Indices are int32 or
+// int64; a negative index counts from the end of its axis. evaluate() throws Error kShape if an
+// index is out of range.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace halftone::ir {
 
-/// y[a..., i..., b...] = x[a..., indices[i...], b...], the axis between a and b. Along axis 0, x
-/// may be codes of a basis at any granularity, as the table of an embedding; y is float32 then.
+/// y[a..., i..., b...] = x[a..., indices[i...], b...], where the axis lies between a and b. Along
+/// axis 0, x may be codes of a basis at any granularity (an embedding table); then y is float32.
 struct Gather {
   static constexpr std::string_view kName = "Gather";
   static constexpr std::size_t kMinInputs = 2;
@@ -20,8 +20,8 @@ struct Gather {
   bool operator==(const Gather&) const = default;
 };
 
-/// y[p] = x[p with indices[p] for its place along the axis]; indices have x's rank and, along the
-/// other axes, at most its extents.
+/// y[p] = x[p with indices[p] as its index along the axis]. The indices have the rank of x and,
+/// along the other axes, at most its extents.
 struct GatherElements {
   static constexpr std::string_view kName = "GatherElements";
   static constexpr std::size_t kMinInputs = 2;
@@ -30,8 +30,8 @@ struct GatherElements {
   bool operator==(const GatherElements&) const = default;
 };
 
-/// y[p..., q...] = x[p[:batch_dims], indices[p..., :], q...]: the last axis of indices holds places
-/// along the axes of x after the first batch_dims, which x and indices share.
+/// y[p..., q...] = x[p[:batch_dims], indices[p..., :], q...]: the last axis of indices holds
+/// indices along the axes of x after the first batch_dims, which x and indices share.
 struct GatherND {
   static constexpr std::string_view kName = "GatherND";
   static constexpr std::size_t kMinInputs = 2;
@@ -40,12 +40,12 @@ struct GatherND {
   bool operator==(const GatherND&) const = default;
 };
 
-/// What becomes of an element that is written to: u; y + u; y u; the larger or smaller one.
+/// How an update u changes an element y: u; y + u; y u; the maximum or minimum of both.
 enum class Scatter : std::uint8_t { kReplace, kAdd, kMul, kMax, kMin };
 std::string_view to_string(Scatter reduction);
 
-/// y = x, but at p with indices[p] for its place along the axis updates[p] is written, in order.
-/// Inputs x, indices, updates; kAdd and kMul want numbers.
+/// y = x, except that updates[p] is written at p with indices[p] as its index along the axis, in
+/// order. Inputs x, indices, updates; kAdd and kMul do not take booleans.
 struct ScatterElements {
   static constexpr std::string_view kName = "ScatterElements";
   static constexpr std::size_t kMinInputs = 3;
@@ -55,7 +55,7 @@ struct ScatterElements {
   bool operator==(const ScatterElements&) const = default;
 };
 
-/// y = x, but updates[p..., q...] is written at x[indices[p..., :], q...], in order.
+/// y = x, except that updates[p..., q...] is written at x[indices[p..., :], q...], in order.
 struct ScatterND {
   static constexpr std::string_view kName = "ScatterND";
   static constexpr std::size_t kMinInputs = 3;
@@ -64,8 +64,8 @@ struct ScatterND {
   bool operator==(const ScatterND&) const = default;
 };
 
-/// y has a new axis of `depth` with values[1] at the place that indices name and values[0]
-/// elsewhere. Indices out of range name no place.
+/// y has a new axis of extent `depth` with values[1] at the given index and values[0] elsewhere. An
+/// index out of range selects no element.
 struct OneHot {
   static constexpr std::string_view kName = "OneHot";
   static constexpr std::size_t kMinInputs = 2;
@@ -75,8 +75,8 @@ struct OneHot {
   bool operator==(const OneHot&) const = default;
 };
 
-/// The places of the k largest or smallest elements along an axis, int64, best first; of equal
-/// elements the first is better. The elements themselves are a GatherElements.
+/// Indices of the k largest or smallest elements along an axis, int64, best first; of equal
+/// elements the first is better. A GatherElements yields the elements themselves.
 struct TopK {
   static constexpr std::string_view kName = "TopK";
   static constexpr std::size_t kMinInputs = 1;
@@ -109,7 +109,7 @@ std::string attributes(const ScatterND& op);
 std::string attributes(const OneHot& op);
 std::string attributes(const TopK& op);
 
-/// The element that an index names. @throws Error kShape if it is out of range
+/// Resolves a negative index. @throws Error kShape if it is out of range
 std::size_t resolve_index(std::int64_t index, std::size_t extent);
 
 }  // namespace halftone::ir

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that move elements and change none. They take dense elements of any type.
+// Operators that move elements without changing them. They take dense elements of any type.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace halftone::ir {
 
-/// The same elements in row-major order under another shape. Flatten, Squeeze, Unsqueeze and
-/// ExpandDims are this; importers resolve their requests with resolve_reshape().
+/// The same elements in row-major order with another shape. Represents Flatten, Squeeze, Unsqueeze
+/// and ExpandDims too; importers resolve their requests with resolve_reshape().
 struct Reshape {
   static constexpr std::string_view kName = "Reshape";
   static constexpr std::size_t kMinInputs = 1;
@@ -27,7 +27,7 @@ struct Transpose {
   bool operator==(const Transpose&) const = default;
 };
 
-/// The inputs one after another along an axis.
+/// Concatenates the inputs along an axis.
 struct Concat {
   static constexpr std::string_view kName = "Concat";
   static constexpr std::size_t kMinInputs = 1;
@@ -37,7 +37,7 @@ struct Concat {
 };
 
 /// Elements begin, begin + step, ... (count of them) along one axis; step may be negative.
-/// Split, StridedSlice and multi-axis Slice are several of these.
+/// Split, StridedSlice and Slice along several axes become several of these.
 struct Slice {
   static constexpr std::string_view kName = "Slice";
   static constexpr std::size_t kMinInputs = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products with matrices.
+// Matrix products.
 #pragma once
 
 #include "halftone/ir/ops/activation.h"

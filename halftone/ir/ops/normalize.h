@@ -8,10 +8,11 @@
 
 namespace halftone::ir {
 
-/// y_i = e^(beta (x_i - m)) / sum_j e^(beta (x_j - m)) along one axis, m the largest x_j; or its
-/// logarithm. x is float32, or codes of 8 bits whose scale is part of beta; of those, there is no
-/// logarithm, and y_i = e_i (1 / sum_j e_j) in float32, in the order of j, with e_i from a table of
-/// 256 (Source: TensorFlow Lite, kernels/internal/optimized/optimized_ops.h, Softmax of int8).
+/// y_i = e^(beta (x_i - m)) / sum_j e^(beta (x_j - m)) along one axis, where m is the largest x_j,
+/// or the logarithm of that. x is float32, or 8-bit codes whose scale is part of beta. For codes
+/// there is no logarithm, and y_i = e_i (1 / sum_j e_j) in float32, summed in the order of j, with
+/// e_i from a table of 256 entries (Source: TensorFlow Lite,
+/// kernels/internal/optimized/optimized_ops.h, Softmax of int8).
 struct Softmax {
   static constexpr std::string_view kName = "Softmax";
   static constexpr std::size_t kMinInputs = 1;
@@ -22,9 +23,9 @@ struct Softmax {
   bool operator==(const Softmax&) const = default;
 };
 
-/// y = (x - mean) / sqrt(variance + epsilon), mean and variance of the elements over some axes,
-/// which rise and are not the batch; with subtract_mean off y = x / sqrt(mean of x^2 + epsilon).
-/// Layer, instance, group and RMS normalization are this with a scale and a bias behind it.
+/// y = (x - mean) / sqrt(variance + epsilon), with mean and variance over some axes, in ascending
+/// order and without the batch. Without subtract_mean, y = x / sqrt(mean of x^2 + epsilon). Layer,
+/// instance, group and RMS normalization are this followed by a scale and a bias.
 struct Normalize {
   static constexpr std::string_view kName = "Normalize";
   static constexpr std::size_t kMinInputs = 1;
@@ -35,8 +36,8 @@ struct Normalize {
   bool operator==(const Normalize&) const = default;
 };
 
-/// y_i = x_i / (bias + alpha sum_j x_j^2)^beta along an axis, j from i - before to i + after where
-/// there are elements.
+/// y_i = x_i / (bias + alpha sum_j x_j^2)^beta along an axis, with j from i - before to i + after,
+/// clipped to the axis.
 struct LocalNormalize {
   static constexpr std::string_view kName = "LocalNormalize";
   static constexpr std::size_t kMinInputs = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows of an image reduced to one number per channel, channels last.
+// Pooling: reduces windows of an image to one value per channel, channels last.
 #pragma once
 
 #include "halftone/ir/ops/rules.h"
@@ -9,12 +9,12 @@ namespace halftone::ir {
 
 enum class PoolKind : std::uint8_t { kMax, kAverage };
 
-/// y[n, p, c] = the largest or the mean of x[n, p strides + k dilations - pads_before, c] over the
-/// taps k, float32 [N, spatial..., C]. Padding counts for nothing, or as zeros in a mean with
-/// `count_padding`; a window without any input gives -infinity (kMax) or 0. x may also be codes of
-/// 8 bits: then y is, a mean rounds ties away from zero (Source: TensorFlow Lite,
-/// kernels/internal/reference/integer_ops/pooling.h), -infinity is the lowest code, and padding
-/// never counts.
+/// y[n, p, c] = the maximum or mean of x[n, p strides + k dilations - pads_before, c] over the taps
+/// k, float32 [N, spatial..., C]. Padding is ignored, or counts as zeros in a mean with
+/// `count_padding`; a window without any input yields -infinity (kMax) or 0. If x is 8-bit codes,
+/// so is y: a mean rounds ties away from zero (Source: TensorFlow Lite,
+/// kernels/internal/reference/integer_ops/pooling.h), the lowest code replaces -infinity, and
+/// padding is always ignored.
 struct Pool {
   static constexpr std::string_view kName = "Pool";
   static constexpr std::size_t kMinInputs = 1;
@@ -23,7 +23,7 @@ struct Pool {
   std::vector<Dim> kernel;
   Window window;
   bool count_padding = false;
-  /// A last window may be cut off: what reaches past the padding counts for nothing.
+  /// The last window may be cut off: positions beyond the padding are ignored.
   bool round_up = false;
   bool operator==(const Pool&) const = default;
 };

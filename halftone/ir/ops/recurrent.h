@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recurrent layers: what is computed step by step along a sequence.
+// Recurrent layers, computed step by step along a sequence.
 #pragma once
 
 #include <array>
@@ -16,11 +16,11 @@ std::string_view to_string(RecurrentKind kind);  ///< "RNN", "GRU", "LSTM"
 /// G, the number of gates: 1, 3, 4.
 std::size_t num_gates(RecurrentKind kind);
 
-/// The recurrence of a layer. What the inputs of the network contribute to the gates, W x plus all
-/// biases that are added outside, comes projected for all steps at once: it is an ordinary
-/// FullyConnected. With x_g the projected gate g of a step, h and c the states before it (after it
-/// for a reversed sequence), R_g the H rows of the recurrence weights that belong to gate g, f, g
-/// and k the functions activations[0..2] and * element by element:
+/// The recurrence of a layer. The contribution of the layer's inputs to the gates, W x plus all
+/// biases added outside, is projected beforehand for all steps by an ordinary FullyConnected.
+/// Notation: x_g is the projected gate g of a step; h and c are the states before it (after it for
+/// a reversed sequence); R_g are the H rows of the recurrence weights for gate g; f, g and k are
+/// the functions activations[0..2]; * multiplies element by element:
 ///
 ///     RNN       h' = f(x + R h)
 ///     GRU       z = f(x_z + R_z h)       r = f(x_r + R_r h)
@@ -32,20 +32,20 @@ std::size_t num_gates(RecurrentKind kind);
 ///               o = f(x_o + R_o h + p_o * c')
 ///               h' = o * k(c')
 ///
-/// The gates lie in the order z, r, n and i, o, a, c (a: forget), peepholes p in the order i, o, a:
-/// as in ONNX. What enters f and g is kept within +-clip. With `state_encoding` what is multiplied
-/// by R (h, or r * h) are the levels of the codes of its numbers.
+/// Gates are stored in the order z, r, n and i, o, a, c (a: forget), peepholes p in the order i, o,
+/// a, as in ONNX. The arguments of f and g are clipped to +-clip. With `state_encoding`, the factor
+/// of R (h, or r * h) is replaced by the levels of its codes.
 ///
 /// Inputs: 0 projected gates float32 [T, B, G H] ([B, T, G H] if batch_major); 1 weights R [G H,
-/// H], float32 or codes of a basis; 2 b_n [H], only for a GRU with linear_before_reset; 3 the h
-/// that comes first [B, H], or [1, H] for all; 4 the c that comes first, only for an LSTM; 5
-/// lengths of the sequences int32 [B], each taken as within [0, T]; 6 p [3 H], only for an LSTM.
-/// All but the first two are optional: zeros, and T for lengths. Output float32 [T, B, H] ([B, T,
-/// H]): h' of each step, with `with_cell` [T, B, 2 H]: h' and c'. Steps past the end of a sequence
-/// are zero, with `carry` the states at its end (of a sequence that is not reversed; a reversed one
+/// H], float32 or codes of a basis; 2 b_n [H], only for a GRU with linear_before_reset; 3 the
+/// initial h [B, H], or [1, H] for all samples; 4 the initial c, only for an LSTM; 5 lengths of the
+/// sequences int32 [B], clamped to [0, T]; 6 p [3 H], only for an LSTM. All but the first two are
+/// optional and default to zeros, lengths to T. Output float32 [T, B, H] ([B, T, H]): h' of each
+/// step, or with `with_cell` [T, B, 2 H]: h' and c'. Steps past the end of a sequence are zero;
+/// with `carry` they repeat the states at its end (if the sequence is not reversed; a reversed one
 /// ends in step 0). Source: ONNX operators RNN-14, GRU-14, LSTM-14; Hochreiter and Schmidhuber,
-/// Long Short-Term Memory, 1997; Cho et al., 2014 (arXiv:1406.1078). Differs: cell_clip, which
-/// TFLite has.
+/// Long Short-Term Memory, 1997; Cho et al., 2014 (arXiv:1406.1078). Differs: cell_clip is from
+/// TFLite.
 struct Recurrent {
   static constexpr std::string_view kName = "Recurrent";
   static constexpr std::size_t kMinInputs = 2;
@@ -62,13 +62,13 @@ struct Recurrent {
   std::array<Activation, 3> activations = {Activation{ActivationKind::kSigmoid},
                                            Activation{ActivationKind::kTanh},
                                            Activation{ActivationKind::kTanh}};
-  /// Null: h itself. Shared, since encodings are.
+  /// Null: h is not encoded. Shared, like all encodings.
   std::shared_ptr<const numerics::BasisEncoding> state_encoding;
 
   bool operator==(const Recurrent& other) const;
 };
 
-/// The inputs of Recurrent by name.
+/// Indices of the inputs of Recurrent.
 enum RecurrentInput : std::size_t {
   kGates,
   kRecurrenceWeights,
@@ -79,7 +79,7 @@ enum RecurrentInput : std::size_t {
   kPeepholes,
 };
 
-/// The axis of samples of the projected gates and of the output.
+/// The axis of samples in the projected gates and the output.
 inline std::size_t batch_axis(const Recurrent& op) { return op.batch_major ? 0 : 1; }
 
 ValueType infer_types(const Recurrent& op, InputTypes inputs);

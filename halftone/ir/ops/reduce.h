@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that make one number of many along axes.
+// Operators that reduce the elements along axes to one value.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ enum class ReduceKind : std::uint8_t {
 };
 std::string_view to_string(ReduceKind kind);
 
-/// y = the statistic of x over some axes, which rise and are not the batch; x float32, integers, or
-/// for kMax and kMin booleans. Float32 sums are carried in double precision; integers wrap
-/// around, and where a kind leads out of them they go through double precision. Over no elements
-/// sums are 0, products 1, kMax the lowest number there is (-infinity), kMin the largest.
-/// With keep_dims the axes stay with an extent of 1, else they go.
+/// y = the statistic of x over some axes, in ascending order and without the batch. x is float32,
+/// integers, or booleans for kMax and kMin. Float32 sums accumulate in double precision. Integers
+/// wrap around; kinds whose result is not an integer are computed in double precision. Without
+/// elements, sums are 0, products 1, kMax the lowest value of the type (-infinity), kMin the
+/// largest. With keep_dims the axes stay with an extent of 1; otherwise they are removed.
 struct Reduce {
   static constexpr std::string_view kName = "Reduce";
   static constexpr std::size_t kMinInputs = 1;
@@ -38,8 +38,8 @@ struct Reduce {
   bool operator==(const Reduce&) const = default;
 };
 
-/// y = the place of the largest or smallest element along an axis, int64; of equal ones the first
-/// or the last. The axis must hold elements.
+/// y = the index of the largest or smallest element along an axis, int64; of equal ones the first
+/// or the last. The axis must not be empty.
 struct ArgReduce {
   static constexpr std::string_view kName = "ArgReduce";
   static constexpr std::size_t kMinInputs = 1;
@@ -52,7 +52,7 @@ struct ArgReduce {
 };
 
 /// y_i = x_0 + ... + x_i along an axis, without x_i if exclusive, from the end if reverse; float32
-/// (carried in double precision) or integers.
+/// (accumulated in double precision) or integers.
 struct CumSum {
   static constexpr std::string_view kName = "CumSum";
   static constexpr std::size_t kMinInputs = 1;

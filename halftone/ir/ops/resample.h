@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that read between the elements.
+// Operators that interpolate between elements.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ namespace halftone::ir {
 enum class Interpolation : std::uint8_t { kNearest, kLinear, kCubic };
 std::string_view to_string(Interpolation mode);
 
-/// Where an output at place i lies in the input: n = its extent, s the scale, m = n s.
+/// Input coordinate of output index i, where n = extent of the input, s = scale, m = n s.
 enum class Coordinates : std::uint8_t {
   kHalfPixel,            ///< (i + 1/2) / s - 1/2
-  kHalfPixelSymmetric,   ///< the same, moved so that the middles of both meet
+  kHalfPixelSymmetric,   ///< the same, shifted so that both centres coincide
   kPytorchHalfPixel,     ///< the same as kHalfPixel, but -1/2 where m = 1
   kAlignCorners,         ///< i (n - 1) / (m - 1)
   kAsymmetric,           ///< i / s
@@ -23,12 +23,12 @@ enum class Coordinates : std::uint8_t {
   kCropAndResize,  ///< (n - 1) (begin + i (end - begin) / (m - 1)); outside: the extrapolation
 };
 
-/// Which neighbour is the nearest.
+/// How the nearest neighbour is chosen.
 enum class Rounding : std::uint8_t { kPreferFloor, kPreferCeil, kFloor, kCeil };
 
-/// One axis resampled to `count` elements: the interpolation, with the edge repeated outwards, at
-/// the places that `coordinates` names. Several axes are several of these. Float32; kNearest takes
-/// any dense elements.
+/// One axis resampled to `count` elements: interpolates at the positions that `coordinates`
+/// defines, with the edge repeated outwards. Several axes take several operators. Float32; kNearest
+/// takes any dense elements.
 struct Resize {
   static constexpr std::string_view kName = "Resize";
   static constexpr std::size_t kMinInputs = 1;
@@ -40,31 +40,31 @@ struct Resize {
   Coordinates coordinates = Coordinates::kHalfPixel;
   Rounding rounding = Rounding::kPreferFloor;
   float cubic = -0.75F;          ///< kCubic's coefficient a (Keys, 1981)
-  bool exclude_outside = false;  ///< elements outside count for nothing, the others for more
-  bool antialias = false;        ///< where the scale is below 1, widens the filter by its inverse
-  float begin = 0;               ///< kCropAndResize: the part of the extent that is shown
+  bool exclude_outside = false;  ///< ignores elements outside and renormalizes the other weights
+  bool antialias = false;        ///< for a scale below 1, widens the filter by its inverse
+  float begin = 0;               ///< kCropAndResize: the part of the extent to sample
   float end = 1;
   float extrapolation = 0;
   bool operator==(const Resize&) const = default;
 };
 
-/// What the outputs of a Resize are made of: output i = sum_t weights[i width + t]
-/// x[places[i width + t]], or the extrapolation where outside[i].
+/// The taps of each output of a Resize: output i = sum_t weights[i width + t] x[indices[i width +
+/// t]], or the extrapolation where outside[i].
 struct ResizeTaps {
   std::size_t width = 1;
-  std::vector<std::size_t> places;
+  std::vector<std::size_t> indices;
   std::vector<float> weights;
   std::vector<std::uint8_t> outside;
 };
 /// @pre extent > 0, infer_types() accepted the operator
 ResizeTaps resize_taps(const Resize& op, std::size_t extent);
 
-/// What lies around an image: zeros, its edge, its mirror image.
+/// The values around an image: zeros, its edge, its mirror image.
 enum class Surroundings : std::uint8_t { kZeros, kEdge, kReflection };
 
-/// y[n, i, j, c] = x at the place grid[n, i, j] = (column, row), where -1 and 1 are the middles of
-/// the outermost elements (align_corners) or their outer edges. x [N, H, W, C], grid [N, I, J, 2],
-/// float32.
+/// y[n, i, j, c] = x at the position grid[n, i, j] = (column, row), where -1 and 1 are the centres
+/// of the outermost elements (align_corners) or their outer edges. x [N, H, W, C], grid [N, I, J,
+/// 2], float32.
 struct GridSample {
   static constexpr std::string_view kName = "GridSample";
   static constexpr std::size_t kMinInputs = 2;

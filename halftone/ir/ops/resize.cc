@@ -58,16 +58,16 @@ double weight(const Resize& op, double distance) {
 /// How much narrower than its elements the input is sampled: 1, or the scale below it.
 double narrowing(const Resize& op) { return op.antialias ? std::min(op.scale, 1.0) : 1.0; }
 
-/// Elements on each side of a place that count.
+/// Elements on each side of a position that count.
 std::int64_t reach(const Resize& op) {
   const double support = op.mode == Interpolation::kCubic ? 2 : 1;
   return static_cast<std::int64_t>(std::ceil(support / narrowing(op)));
 }
 
 /// The nearest element, still unbounded.
-double nearest(const Resize& op, double place) {
-  const double below = std::floor(place);
-  const double rest = place - below;
+double nearest(const Resize& op, double position) {
+  const double below = std::floor(position);
+  const double rest = position - below;
   const bool up = op.rounding == Rounding::kCeil
                       ? rest > 0
                       : (op.rounding == Rounding::kPreferFloor && rest > 0.5) ||
@@ -75,22 +75,22 @@ double nearest(const Resize& op, double place) {
   return up ? below + 1 : below;
 }
 
-std::size_t bounded(double place, std::size_t extent) {
-  return static_cast<std::size_t>(std::clamp(place, 0.0, static_cast<double>(extent - 1)));
+std::size_t bounded(double position, std::size_t extent) {
+  return static_cast<std::size_t>(std::clamp(position, 0.0, static_cast<double>(extent - 1)));
 }
 
-/// Fills in the taps of one output around a place.
-void add_taps(const Resize& op, double place, std::size_t extent, ResizeTaps& taps) {
+/// Fills in the taps of one output around a position.
+void add_taps(const Resize& op, double position, std::size_t extent, ResizeTaps& taps) {
   const std::int64_t side = reach(op);
-  const double below = std::floor(place);
+  const double below = std::floor(position);
   const double narrow = narrowing(op);
   std::vector<double> weights;
   for (std::int64_t t = 1 - side; t <= side; ++t) {
     const double at = below + static_cast<double>(t);
     const bool is_outside = at < 0 || at > static_cast<double>(extent - 1);
-    const double w = weight(op, (at - place) * narrow);
+    const double w = weight(op, (at - position) * narrow);
     weights.push_back(op.exclude_outside && is_outside ? 0 : w);
-    taps.places.push_back(bounded(at, extent));
+    taps.indices.push_back(bounded(at, extent));
   }
   const bool normalizes = op.exclude_outside || op.antialias;
   const double sum = normalizes ? std::accumulate(weights.begin(), weights.end(), 0.0) : 1;
@@ -106,16 +106,16 @@ ResizeTaps resize_taps(const Resize& op, std::size_t extent) {
   const bool picks = op.mode == Interpolation::kNearest;
   taps.width = picks ? 1 : static_cast<std::size_t>(2 * reach(op));
   for (std::size_t i = 0; i < op.count; ++i) {
-    double place = coordinate(op, i, extent);
-    if (!std::isfinite(place)) place = 0;
+    double position = coordinate(op, i, extent);
+    if (!std::isfinite(position)) position = 0;
     const bool crops = op.coordinates == Coordinates::kCropAndResize;
-    const bool is_outside = crops && (place < 0 || place > static_cast<double>(extent - 1));
+    const bool is_outside = crops && (position < 0 || position > static_cast<double>(extent - 1));
     taps.outside.push_back(is_outside ? 1 : 0);
     if (picks) {
-      taps.places.push_back(bounded(nearest(op, place), extent));
+      taps.indices.push_back(bounded(nearest(op, position), extent));
       taps.weights.push_back(1);
     } else {
-      add_taps(op, place, extent, taps);
+      add_taps(op, position, extent, taps);
     }
   }
   return taps;
@@ -152,7 +152,7 @@ Tensor evaluate(const Resize& op, InputTensors inputs) {
     const std::size_t base = row / op.count * extent;
     if (picks && taps.outside[i] == 0) {
       std::memcpy(result.bytes().data() + row * bytes,
-                  inputs[0]->bytes().data() + (base + taps.places[i]) * bytes, bytes);
+                  inputs[0]->bytes().data() + (base + taps.indices[i]) * bytes, bytes);
       continue;
     }
     for (std::size_t c = 0; c < inner; ++c) {
@@ -160,7 +160,7 @@ Tensor evaluate(const Resize& op, InputTensors inputs) {
       if (taps.outside[i] == 0) {
         sum = 0;
         for (std::size_t t = i * taps.width; t < (i + 1) * taps.width; ++t) {
-          const float x = inputs[0]->as<float>()[(base + taps.places[t]) * inner + c];
+          const float x = inputs[0]->as<float>()[(base + taps.indices[t]) * inner + c];
           sum += static_cast<double>(taps.weights[t]) * static_cast<double>(x);
         }
       }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every operator of the families beside this file brings along, and the words for it.
+// What every operator family in this folder provides, and helpers for it.
 //
 // An operator is a struct of attributes with
 //   kName, kMinInputs, kMaxInputs           its row in the table of operators
 //   infer_types(op, InputTypes)             its shape rule; throws kShape or kUnsupported
-//   evaluate(op, InputTensors)              its meaning, in plain loops on dense tensors
+//   evaluate(op, InputTensors)              its reference implementation on dense tensors
 //   attributes(op)                          its attributes as text, for dumps
 // Every operator here has one output.
 #pragma once
@@ -30,13 +30,13 @@ void require(bool condition, const std::string& message);
 void require_dense(InputTypes inputs, std::size_t index);
 /// @throws Error kShape unless the input is dense int32 or int64
 void require_indices(InputTypes inputs, std::size_t index);
-/// @throws Error kShape unless the shape has the axis and it is not the batch: what an operator
-///         that works along an axis may rely on
+/// @throws Error kShape unless the shape has the axis and it is not the batch, as operators along
+///         an axis require
 void require_axis(const Shape& shape, std::size_t axis);
-/// As require_axis() for several, which must rise.
+/// As require_axis() for several axes in ascending order.
 void require_axes(const Shape& shape, std::span<const std::size_t> axes);
 
-/// A shape around one of its axes: the counts of elements before, at and after it.
+/// A shape split at an axis: the number of elements before, at and after it.
 struct AxisView {
   std::size_t outer = 1;
   std::size_t extent = 1;
@@ -47,7 +47,7 @@ AxisView axis_view(const Shape& shape, std::size_t axis);
 /// "1 2 3", for attributes.
 std::string joined(std::span<const std::size_t> numbers);
 
-/// The output of an operator, zeros, as its rule has it for these inputs.
+/// The output of an operator, filled with zeros, with the type that its rule infers.
 template <typename Op>
 Tensor output_tensor(const Op& op, InputTensors inputs) {
   std::vector<ValueType> types;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a small window slides over the spatial axes of an image [N, spatial..., C].
+// A window that slides over the spatial axes of an image [N, spatial..., C].
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,9 @@
 
 namespace halftone::ir {
 
-/// One number per spatial axis each; on axis i output position p and tap k meet at input position
-/// p strides[i] + k dilations[i] - pads_before[i]. What lies outside the input is padding.
+/// Each list has one entry per spatial axis. On axis i, tap k of output position p reads input
+/// position p strides[i] + k dilations[i] - pads_before[i]; positions outside the input are
+/// padding.
 struct Window {
   std::vector<Dim> strides;      ///< >= 1
   std::vector<Dim> dilations;    ///< >= 1
@@ -25,23 +26,23 @@ struct Window {
 
 /// Stride and dilation 1, no padding.
 Window plain_window(std::size_t rank);
-/// @throws Error kShape unless every list has `rank` numbers in range, each below 2^31
+/// @throws Error kShape unless every list has `rank` values in range, each below 2^31
 void check_window(const Window& window, std::size_t rank);
 
 /// The extents between the batch and the channels.
-/// @throws Error kShape unless there is at least one, and only the first extent is the batch
+/// @throws Error kShape unless there is at least one and only the first extent is the batch
 std::span<const Dim> spatial_extents(const Shape& image);
 
-/// (k - 1) dilation + 1: what a kernel of k taps covers.
+/// (k - 1) dilation + 1: the extent that a kernel of k taps covers.
 Dim covered(Dim taps, Dim dilation);
 
-/// How often the window fits: (extent + pads - covered) / stride + 1, rounded down. With
-/// `round_up` a last window may reach past the padding if it starts before its end.
-/// @throws Error kShape if it does not fit once
+/// Number of window positions: (extent + pads - covered) / stride + 1, rounded down. With
+/// `round_up`, the last window may extend past the padding if it starts before its end.
+/// @throws Error kShape if the window does not fit once
 std::vector<Dim> window_counts(const Window& window, std::span<const Dim> extents,
                                std::span<const Dim> kernel, bool round_up = false);
 
-/// A tap that meets the input: row-major indices of the input's position and of the tap.
+/// A tap inside the input: row-major indices of the input position and of the tap.
 struct Tap {
   std::size_t position;
   std::size_t tap;
@@ -51,7 +52,8 @@ struct Tap {
 void find_taps(const Window& window, std::span<const Dim> extents, std::span<const Dim> kernel,
                std::span<const Dim> counts, std::size_t output, std::vector<Tap>& taps);
 
-/// "strides=2 2 pads=1 1 1 1", without what is 1 or 0 everywhere.
+/// "strides=2 2 pads=1 1 1 1", omitting lists that are all 1 or all 0.
+///
 std::string to_string(const Window& window);
 
 }  // namespace halftone::ir

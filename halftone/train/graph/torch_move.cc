@@ -23,11 +23,11 @@ std::int64_t axis_of(std::size_t axis) { return static_cast<std::int64_t>(axis);
 at::Tensor mirrored(const ir::Pad& op, const at::Tensor& x, std::size_t axis) {
   const std::int64_t extent = x.size(axis_of(axis));
   const auto before = static_cast<std::int64_t>(op.before[axis]);
-  Dims places;
+  Dims indices;
   for (std::int64_t i = -before; i < extent + static_cast<std::int64_t>(op.after[axis]); ++i) {
-    places.push_back(ir::padded_place(op.mode, i, extent));
+    indices.push_back(ir::padded_index(op.mode, i, extent));
   }
-  return x.index_select(axis_of(axis), at::tensor(places, at::kLong).to(x.device()));
+  return x.index_select(axis_of(axis), at::tensor(indices, at::kLong).to(x.device()));
 }
 
 }  // namespace
@@ -96,8 +96,8 @@ at::Tensor compute(const ir::ReverseSequence& op, const TorchInputs& in) {
   along_batch[op.batch_axis] = lengths.numel();
   const at::Tensor t = at::arange(steps, lengths.options()).reshape(along_time);
   const at::Tensor length = lengths.reshape(along_batch);
-  const at::Tensor places = at::where(t < length, length - 1 - t, t);
-  return x.gather(axis_of(op.time_axis), places.expand(x.sizes()));
+  const at::Tensor indices = at::where(t < length, length - 1 - t, t);
+  return x.gather(axis_of(op.time_axis), indices.expand(x.sizes()));
 }
 
 at::Tensor compute(const ir::Resize& op, const TorchInputs& in) {
@@ -109,14 +109,14 @@ at::Tensor compute(const ir::Resize& op, const TorchInputs& in) {
   along[op.axis] = static_cast<std::int64_t>(op.count);
   at::Tensor y;
   for (std::size_t t = 0; t < taps.width; ++t) {
-    at::Tensor places = at::empty({along[op.axis]}, at::kLong);
+    at::Tensor indices = at::empty({along[op.axis]}, at::kLong);
     at::Tensor weights = at::empty({along[op.axis]}, at::kFloat);
     for (std::size_t i = 0; i < op.count; ++i) {
-      places.data_ptr<std::int64_t>()[i] =
-          static_cast<std::int64_t>(taps.places[i * taps.width + t]);
+      indices.data_ptr<std::int64_t>()[i] =
+          static_cast<std::int64_t>(taps.indices[i * taps.width + t]);
       weights.data_ptr<float>()[i] = taps.weights[i * taps.width + t];
     }
-    at::Tensor term = x.index_select(axis, places.to(x.device()));
+    at::Tensor term = x.index_select(axis, indices.to(x.device()));
     if (op.mode != ir::Interpolation::kNearest) {
       term = term * weights.to(x.options()).reshape(along);
     }
