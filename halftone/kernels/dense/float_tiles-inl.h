@@ -42,7 +42,10 @@ using FloatTag = hn::CappedTag<float, FloatPanels::kOutputs>;
 /// Vectors of a panel.
 constexpr std::size_t kPanelVectors = FloatPanels::kOutputs / hn::MaxLanes(FloatTag());
 /// Rows of a tile: sums of 12 vectors beside those they are made of, or of 8 with long latencies.
-constexpr std::size_t kTileRows = kPanelVectors == 1 ? 8 : kPanelVectors == 2 ? 6 : 3;
+/// @param vectors  those of a panel that hold outputs
+constexpr std::size_t TileRows(std::size_t vectors) {
+  return vectors == 1 ? 8 : vectors == 2 ? 6 : 3;
+}
 /// Panels of a tile of one row: 8 sums hide the latency of an addition.
 constexpr std::size_t kWidePanels = kPanelVectors < 8 ? 8 / kPanelVectors : 1;
 /// Rows whose inputs stay in the second-level cache while panels pass by.
@@ -59,10 +62,11 @@ struct FloatTile {
   std::size_t stride;
 };
 
-/// kRows rows of kPanels whole panels.
-template <FloatInputs kInputs, std::size_t kRows, std::size_t kPanels>
+/// kRows rows of kPanels panels: the first kUsed vectors of each.
+template <FloatInputs kInputs, std::size_t kRows, std::size_t kPanels, std::size_t kUsed>
 HWY_NOINLINE void AddTile(const FloatTile& tile) {
-  constexpr std::size_t kVectors = kPanels * kPanelVectors;
+  static_assert(kPanels == 1 || kUsed == kPanelVectors);
+  constexpr std::size_t kVectors = kPanels * kUsed;
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d);
   const std::size_t panel_floats = tile.panel_floats;
@@ -80,7 +84,7 @@ HWY_NOINLINE void AddTile(const FloatTile& tile) {
     for (std::size_t k = run.offset; k < end; ++k, w += FloatPanels::kOutputs) {
       hn::Vec<FloatTag> weights[kVectors];
       for (std::size_t v = 0; v < kVectors; ++v) {
-        const float* from = w + v / kPanelVectors * panel_floats + v % kPanelVectors * lanes;
+        const float* from = w + v / kUsed * panel_floats + v % kUsed * lanes;
         weights[v] = Keep(hn::LoadU(d, from));
       }
       for (std::size_t r = 0; r < kRows; ++r) {
@@ -106,19 +110,19 @@ HWY_NOINLINE void AddTile(const FloatTile& tile) {
 }
 
 /// Up to kRows rows of a panel.
-template <FloatInputs kInputs, std::size_t kRows = kTileRows>
+template <FloatInputs kInputs, std::size_t kUsed, std::size_t kRows = TileRows(kUsed)>
 HWY_INLINE void AddRows(const FloatTile& tile, std::size_t rows) {
   if constexpr (kRows > 1) {
-    if (rows < kRows) return AddRows<kInputs, kRows - 1>(tile, rows);
+    if (rows < kRows) return AddRows<kInputs, kUsed, kRows - 1>(tile, rows);
   }
-  AddTile<kInputs, kRows, 1>(tile);
+  AddTile<kInputs, kRows, 1, kUsed>(tile);
 }
 
-/// Up to kTileRows rows of a panel that ends beyond the last output.
-template <FloatInputs kInputs>
+/// Up to TileRows(kUsed) rows of a panel whose vectors end beyond the last output.
+template <FloatInputs kInputs, std::size_t kUsed>
 HWY_INLINE void AddPartOfPanel(FloatTile tile, std::size_t rows, std::size_t width) {
   constexpr std::size_t kOutputs = FloatPanels::kOutputs;
-  alignas(64) float whole[kTileRows * kOutputs] = {};
+  alignas(64) float whole[TileRows(kUsed) * kOutputs] = {};
   float* y = tile.y;
   for (std::size_t r = 0; r < rows; ++r) {
     std::memcpy(whole + r * kOutputs, y + r * tile.stride, width * sizeof(float));
@@ -126,29 +130,41 @@ HWY_INLINE void AddPartOfPanel(FloatTile tile, std::size_t rows, std::size_t wid
   const std::size_t stride = tile.stride;
   tile.y = whole;
   tile.stride = kOutputs;
-  AddRows<kInputs>(tile, rows);
+  AddRows<kInputs, kUsed>(tile, rows);
   for (std::size_t r = 0; r < rows; ++r) {
     std::memcpy(y + r * stride, whole + r * kOutputs, width * sizeof(float));
   }
 }
 
-/// All rows of a panel, in tiles of about the same height.
-template <FloatInputs kInputs>
-HWY_INLINE void AddPanel(const FloatProduct& product, FloatTile tile, std::size_t width) {
+/// All rows of a panel with outputs in its first kUsed vectors, in tiles of about the same height.
+template <FloatInputs kInputs, std::size_t kUsed>
+HWY_INLINE void AddVectorsOfPanel(const FloatProduct& product, FloatTile tile, std::size_t width) {
+  constexpr std::size_t kRows = TileRows(kUsed);
   const std::size_t rows = product.x.size();
-  const std::size_t tiles = (rows + kTileRows - 1) / kTileRows;
+  const std::size_t tiles = (rows + kRows - 1) / kRows;
   float* y = tile.y;
   for (std::size_t t = 0; t < tiles; ++t) {
     const std::size_t begin = rows * t / tiles;
     const std::size_t count = rows * (t + 1) / tiles - begin;
     tile.x = product.x.data() + begin;
     tile.y = y + begin * tile.stride;
-    if (width >= FloatPanels::kOutputs) {
-      AddRows<kInputs>(tile, count);
+    if (width >= kUsed * hn::Lanes(FloatTag())) {
+      AddRows<kInputs, kUsed>(tile, count);
     } else {
-      AddPartOfPanel<kInputs>(tile, count, width);
+      AddPartOfPanel<kInputs, kUsed>(tile, count, width);
     }
   }
+}
+
+/// All rows of a panel of `width` outputs; vectors that hold none are left out.
+template <FloatInputs kInputs, std::size_t kUsed = kPanelVectors>
+HWY_INLINE void AddPanel(const FloatProduct& product, const FloatTile& tile, std::size_t width) {
+  if constexpr (kUsed > 1) {
+    if (width <= kUsed / 2 * hn::Lanes(FloatTag())) {
+      return AddPanel<kInputs, kUsed / 2>(product, tile, width);
+    }
+  }
+  AddVectorsOfPanel<kInputs, kUsed>(product, tile, width);
 }
 
 /// The number of runs that fit the first-level cache together with a panel of their weights.
@@ -184,7 +200,7 @@ HWY_INLINE void AddProduct(const FloatProduct& product, std::size_t first, Block
         tile.first += p * kOutputs;
       } else if (product.x.size() == 1 && p + kWidePanels <= panels.end &&
                  (p + kWidePanels) * kOutputs <= outputs) {
-        AddTile<kInputs, 1, kWidePanels>(tile);
+        AddTile<kInputs, 1, kWidePanels, kPanelVectors>(tile);
         p += kWidePanels;
         continue;
       }

@@ -68,7 +68,7 @@ struct PoolWindows {
   void find_largest(const float* image, const Position& position, const Taps& taps,
                     std::span<float> y) const {
     std::array<float, kPoolChannels> largest;
-    largest.fill(-std::numeric_limits<float>::infinity());
+    std::fill_n(largest.begin(), y.size(), -std::numeric_limits<float>::infinity());
     for_each_pixel(image, position, taps, [&](const float* x) {
       for (std::size_t c = 0; c < y.size(); ++c) largest[c] = std::max(largest[c], x[c]);
     });
