@@ -19,20 +19,14 @@ namespace halftone::kernels::HWY_NAMESPACE {
 void ConvolveBlock(const FloatConvWeights& weights, std::span<const float* const> x,
                    MatrixView<float> y) {
   const ConvShape& shape = weights.shape();
-  for (std::size_t r = 0; r < y.rows(); ++r) {
-    if (weights.bias().empty()) {
-      std::ranges::fill(y.row(r), 0.0F);
-    } else {
-      std::ranges::copy(weights.bias(), y.row(r).begin());
-    }
-  }
-  FloatProduct product{x, weights.runs(), weights.panels(0), 0, y};
+  FloatProduct product{x, weights.runs(), weights.panels(0), 0, y, weights.bias(0)};
   const BlockRange panels{0, product.weights.count()};
   if (weights.is_depthwise()) {
     return AddProduct<FloatInputs::kByChannel>(product, 0, panels);
   }
   for (std::size_t g = 0; g < shape.groups; ++g) {
     product.weights = weights.panels(g);
+    product.start = weights.bias(g);
     product.y = {y.data_handle() + g * shape.group_outputs(), y.rows(), shape.group_outputs(),
                  y.stride()};
     AddProduct<FloatInputs::kShared>(product, g * shape.group_channels(), panels);

@@ -30,7 +30,9 @@ class FloatConvWeights {
   [[nodiscard]] std::size_t size_bytes() const {
     return panels_.size_bytes() + bias_.size() * sizeof(float);
   }
-  [[nodiscard]] std::span<const float> bias() const { return bias_; }
+  /// The bias of each output of panels(group), with zeros for the missing outputs of the last
+  /// panel.
+  [[nodiscard]] const float* bias(std::size_t group) const;
   /// The panels of a group; of all channels where the convolution is depthwise.
   [[nodiscard]] FloatPanels panels(std::size_t group) const;
   /// The inputs of an output, relative to the first pixel and channel of its window.
@@ -49,7 +51,7 @@ class FloatConvWeights {
   bool reads_image_;
   ConvStrip strip_;
   std::vector<FloatRun> runs_;
-  std::vector<float> bias_;
+  std::vector<float> bias_;  ///< [groups of panels, panels, FloatPanels::kOutputs]
   AlignedBuffer panels_;
 };
 

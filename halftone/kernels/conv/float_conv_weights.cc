@@ -49,14 +49,18 @@ FloatConvWeights::FloatConvWeights(const ConvShape& shape, std::span<const float
       reads_image_(!has_padding(shape) &&
                    !(is_depthwise_ && shape.channels % FloatPanels::kOutputs)),
       strip_(reads_image_ ? image_strip(shape) : plan_strip(shape, shape.channels * sizeof(float))),
-      runs_(runs_of(shape, strip_)),
-      bias_(bias.begin(), bias.end()) {
+      runs_(runs_of(shape, strip_)) {
   HALFTONE_ASSERT(weights.size() == shape.outputs * shape.inputs());
   const std::size_t sets = is_depthwise_ ? 1 : shape.groups;
   const std::size_t outputs = shape.outputs / sets;
   const std::size_t floats = FloatPanels::floats_for(outputs, shape.inputs());
+  const std::size_t bias_floats = FloatPanels::floats_for(outputs, 1);
   panels_ = AlignedBuffer(sets * floats * sizeof(float));
+  bias_.resize(sets * bias_floats);
   for (std::size_t s = 0; s < sets; ++s) {
+    if (!bias.empty()) {
+      std::ranges::copy(bias.subspan(s * outputs, outputs), bias_.data() + s * bias_floats);
+    }
     const std::size_t count = outputs * shape.inputs();
     pack_float_panels({weights.subspan(s * count, count), outputs, shape.inputs()},
                       panels_.as<float>().subspan(s * floats, floats));
@@ -67,6 +71,10 @@ FloatPanels FloatConvWeights::panels(std::size_t group) const {
   const std::size_t outputs = is_depthwise_ ? shape_.outputs : shape_.group_outputs();
   const std::size_t floats = FloatPanels::floats_for(outputs, shape_.inputs());
   return {panels_.as<float>().data() + group * floats, outputs, shape_.inputs()};
+}
+
+const float* FloatConvWeights::bias(std::size_t group) const {
+  return bias_.data() + group * panels(group).count() * FloatPanels::kOutputs;
 }
 
 std::size_t FloatConvWeights::scratch_bytes() const {

@@ -29,13 +29,15 @@ enum class FloatInputs {
   kByChannel,  ///< one number for each output, next to each other
 };
 
-/// A product y[r, o] += sum_k x[r][k] w[o, k], in the order of k.
+/// A product y[r, o] = start[o] + sum_k x[r][k] w[o, k], in the order of k; without a start it is
+/// added to y.
 struct FloatProduct {
   std::span<const float* const> x;  ///< [rows] where a row's inputs begin
   std::span<const FloatRun> runs;   ///< which of them the weights multiply, in the order of these
   FloatPanels weights;
-  std::size_t done;     ///< inputs of the weights that come before those of the runs
-  MatrixView<float> y;  ///< [rows, outputs]
+  std::size_t done;              ///< inputs of the weights that come before those of the runs
+  MatrixView<float> y;           ///< [rows, outputs]
+  const float* start = nullptr;  ///< [panels, FloatPanels::kOutputs] or null
 };
 
 using FloatTag = hn::CappedTag<float, FloatPanels::kOutputs>;
@@ -60,6 +62,7 @@ struct FloatTile {
   std::size_t first;         ///< where the inputs begin, beside the offsets of the runs
   float* y;
   std::size_t stride;
+  const float* start;  ///< as FloatProduct's, from this panel on
 };
 
 /// kRows rows of kPanels panels: the first kUsed vectors of each.
@@ -75,9 +78,8 @@ HWY_NOINLINE void AddTile(const FloatTile& tile) {
   hn::Vec<FloatTag> sums[kRows][kVectors];
   for (std::size_t r = 0; r < kRows; ++r) {
     x[r] = tile.x[r] + tile.first;
-    for (std::size_t v = 0; v < kVectors; ++v) {
-      sums[r][v] = hn::LoadU(d, tile.y + r * tile.stride + v * lanes);
-    }
+    const float* from = tile.start == nullptr ? tile.y + r * tile.stride : tile.start;
+    for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = hn::LoadU(d, from + v * lanes);
   }
   for (const FloatRun& run : tile.runs) {
     const std::size_t end = std::size_t{run.offset} + run.length;
@@ -124,7 +126,7 @@ HWY_INLINE void AddPartOfPanel(FloatTile tile, std::size_t rows, std::size_t wid
   constexpr std::size_t kOutputs = FloatPanels::kOutputs;
   alignas(64) float whole[TileRows(kUsed) * kOutputs] = {};
   float* y = tile.y;
-  for (std::size_t r = 0; r < rows; ++r) {
+  for (std::size_t r = 0; r < rows && tile.start == nullptr; ++r) {
     std::memcpy(whole + r * kOutputs, y + r * tile.stride, width * sizeof(float));
   }
   const std::size_t stride = tile.stride;
@@ -185,6 +187,7 @@ HWY_INLINE void AddProduct(const FloatProduct& product, std::size_t first, Block
   constexpr std::size_t kOutputs = FloatPanels::kOutputs;
   const std::size_t outputs = product.weights.outputs;
   std::span<const FloatRun> runs = product.runs;
+  const float* start = product.start;
   for (std::size_t done = product.done; !runs.empty();) {
     std::size_t inputs = 0;
     const std::size_t count = RunsOfBlock(runs, inputs);
@@ -195,7 +198,8 @@ HWY_INLINE void AddProduct(const FloatProduct& product, std::size_t first, Block
                      product.weights.panel_floats(),
                      first,
                      product.y.data_handle() + p * kOutputs,
-                     product.y.stride()};
+                     product.y.stride(),
+                     start == nullptr ? nullptr : start + p * kOutputs};
       if constexpr (kInputs == FloatInputs::kByChannel) {
         tile.first += p * kOutputs;
       } else if (product.x.size() == 1 && p + kWidePanels <= panels.end &&
@@ -209,6 +213,7 @@ HWY_INLINE void AddProduct(const FloatProduct& product, std::size_t first, Block
     }
     done += inputs;
     runs = runs.subspan(count);
+    start = nullptr;  // the remaining runs are added
   }
 }
 
