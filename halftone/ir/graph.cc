@@ -25,7 +25,7 @@ ValueId Graph::add_input(std::string name, ValueType type) {
 }
 
 ValueId Graph::add_constant(std::string name, Constant constant) {
-  // Move-only tensors go straight into shared ownership; see Value::constant.
+  // Moves the tensor straight into shared ownership; see Value::constant.
   return add_constant(std::move(name), std::make_shared<const Constant>(std::move(constant)));
 }
 
@@ -124,7 +124,8 @@ std::vector<NodeId> Graph::topological_order() const {
 void Graph::fail_cycle(std::span<const std::size_t> missing) const {
   const auto is_stuck = [](std::size_t m) { return m > 0; };
   auto n = static_cast<std::size_t>(std::ranges::find_if(missing, is_stuck) - missing.begin());
-  // A stuck node lies on a cycle or behind one; upstream among the stuck ones there is no way out.
+  // A node that could not run lies on a cycle or behind one. Walking upstream from it ends on the
+  // cycle.
   for (std::size_t steps = 0; steps < nodes_.size(); ++steps) {
     for (const ValueId input : nodes_[n]->inputs) {
       if (input == kAbsent || !producers_[index(input)]) continue;
@@ -169,7 +170,7 @@ void Graph::absorb(NodeId first, NodeId second, Operator op, std::vector<ValueId
 
 void Graph::remove_node(NodeId id) {
   const ValueId output = node(id).output;
-  if (num_uses(output) != 0) fail(ErrorKind::kInternal, describe(node(id)) + " is still read");
+  if (num_uses(output) != 0) fail(ErrorKind::kInternal, describe(node(id)) + " still has readers");
   unlink(id);
   producers_[index(output)].reset();
   nodes_[index(id)].reset();

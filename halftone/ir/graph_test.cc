@@ -110,7 +110,7 @@ TEST(Graph, ReportsANodeOnTheCycle) {
   expect_error(ErrorKind::kFormat, "the graph has a cycle through node 'a'",
                [&] { (void)d.graph.topological_order(); });
 
-  // The oldest node that cannot run, a, only lies behind the cycle of p and q.
+  // The oldest node that cannot run, a, is not on the cycle of p and q but behind it.
   Diamond e;
   const ValueId p = e.graph.add_node("p", kRelu, {e.x});
   const ValueId q = e.graph.add_node("q", kRelu, {p});
@@ -196,9 +196,9 @@ TEST(Graph, RemovesWhatNoOutputNeeds) {
 
 TEST(Graph, RemoveNodeRefusesWhatIsRead) {
   Diamond d;
-  expect_error(ErrorKind::kInternal, "node 'b' (Relu) is still read",
+  expect_error(ErrorKind::kInternal, "node 'b' (Relu) still has readers",
                [&] { d.graph.remove_node(d.node(d.b)); });
-  expect_error(ErrorKind::kInternal, "node 'c' (Add) is still read",
+  expect_error(ErrorKind::kInternal, "node 'c' (Add) still has readers",
                [&] { d.graph.remove_node(d.node(d.c)); });
   d.graph.replace_uses(d.b, d.a);
   const NodeId b = d.node(d.b);

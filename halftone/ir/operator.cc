@@ -6,7 +6,7 @@
 namespace halftone::ir {
 namespace {
 
-/// Bounds every extent, so that the arithmetic of the shape rules cannot overflow.
+/// Bounds every extent so that the shape rules cannot overflow.
 void check_extents(const ValueType& type) { (void)type.shape.with_batch(1).element_count(); }
 
 template <typename Op>

@@ -9,7 +9,7 @@
 namespace halftone::ir {
 namespace {
 
-/// Larger products are refused before anything is allocated.
+/// Larger products are rejected before anything is allocated.
 constexpr std::size_t kMaxElements = std::size_t{1} << 40;
 
 /// The element count as (product of the known extents) x N^(batch dims).
@@ -21,7 +21,7 @@ struct SymbolicCount {
 
 SymbolicCount symbolic_count(const Shape& shape) {
   SymbolicCount count;
-  // Zeros are left out of what is bounded, so that no partial product overflows elsewhere.
+  // Zeros do not count in the bound: the other extents alone must not overflow elsewhere.
   std::size_t bounded = 1;
   for (const Dim dim : shape.dims()) {
     if (dim == kBatch) {
@@ -133,12 +133,12 @@ Shape resolve_reshape(const Shape& input, std::span<const std::int64_t> request,
   Shape result(std::move(dims));
   const SymbolicCount have = symbolic_count(input);
   const SymbolicCount want = symbolic_count(result);
-  if (open && want.known == 0) mismatch();  // anything would do
+  if (open && want.known == 0) mismatch();  // ambiguous: any extent would fit
   if (have == want) return result;
   if (!open || want.batch_dims > have.batch_dims || have.known % want.known != 0) mismatch();
   const std::size_t rest = have.known / want.known;
   const std::size_t batch_dims = have.batch_dims - want.batch_dims;
-  // One extent can stand for N or for a number, not for a product with N.
+  // One extent can represent N or a number, but not a product with N.
   if (batch_dims > 1 || (batch_dims == 1 && rest != 1)) mismatch();
   result[*open] = batch_dims == 1 ? kBatch : static_cast<Dim>(rest);
   return result;

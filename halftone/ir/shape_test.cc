@@ -43,10 +43,10 @@ TEST(Shape, BatchIsReplacedEverywhere) {
 }
 
 TEST(Shape, BatchesBeyondTheLimitAreRefused) {
-  const std::size_t most = std::size_t{1} << 40;
-  EXPECT_EQ(Shape({kBatch}).with_batch(most).element_count(), most);
+  const std::size_t max_batch = std::size_t{1} << 40;
+  EXPECT_EQ(Shape({kBatch}).with_batch(max_batch).element_count(), max_batch);
   expect_error(ErrorKind::kShape, "batch: expected at most 2^40 samples, found 1099511627777",
-               [&] { (void)Shape({kBatch}).with_batch(most + 1); });
+               [&] { (void)Shape({kBatch}).with_batch(max_batch + 1); });
 }
 
 TEST(Shape, TextNamesTheBatch) {
@@ -158,17 +158,17 @@ TEST(ResolveReshape, PutsTheBatchWhereTheCountsPutIt) {
 TEST(ResolveReshape, RefusesWhatDoesNotFitOrIsAmbiguous) {
   const ReshapeCase cases[] = {
       {{2, 3}, {5}, false, {}},              // other count
-      {{2, 3}, {4, -1}, false, {}},          // 4 does not divide 6
+      {{2, 3}, {4, -1}, false, {}},          // different count
       {{2, 3}, {-1, -1}, false, {}},         // two open extents
       {{2, 3}, {-2, 3}, false, {}},          // negative
       {{2, 3}, {2, 3, 0}, true, {}},         // nothing to copy at axis 2
-      {{2, 3}, {0, 3}, false, {}},           // a true zero
-      {{0, 3}, {-1, 0}, false, {}},          // any extent would do
+      {{2, 3}, {0, 3}, false, {}},           // an extent of zero
+      {{0, 3}, {-1, 0}, false, {}},          // any extent would fit
       {{0, 3}, {0, -1}, true, {}},           // likewise
-      {{kBatch, 784}, {-1}, false, {}},      // N x 784 is no extent
-      {{kBatch, 784}, {28, 28}, false, {}},  // the batch is gone
+      {{kBatch, 784}, {-1}, false, {}},      // N x 784 is not an extent
+      {{kBatch, 784}, {28, 28}, false, {}},  // the batch is missing
       {{kBatch, 784}, {1, 784}, false, {}},  // likewise
-      {{kBatch, kBatch}, {-1}, false, {}},   // N x N is no extent
+      {{kBatch, kBatch}, {-1}, false, {}},   // N x N is not an extent
   };
   for (const ReshapeCase& bad : cases) {
     expect_error(ErrorKind::kShape, "cannot reshape " + bad.input.to_string() + " to [",

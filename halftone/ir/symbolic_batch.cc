@@ -23,15 +23,15 @@ Dim extent_before(const Shape& shape, std::size_t axis) {
   return product;
 }
 
-/// Whether an operator treats samples apart, given that its types fit: the shape rules of those
-/// that work along an axis refuse the batch there.
+/// Whether an operator keeps samples separate, given that its types fit. The shape rules of
+/// operators that work along an axis already reject the batch there.
 bool keeps_samples_apart(const Graph& graph, const Node& node) {
   const Shape& output = graph.value(node.output).type.shape;
   if (std::ranges::count(output.dims(), kBatch) > 1) return false;
   const auto has_batch = [&](ValueId id) {
     return id != kAbsent && batch_axis(graph.value(id).type.shape).has_value();
   };
-  // A result without the batch is one for all samples together.
+  // A result without the batch would be shared by all samples.
   if (std::ranges::any_of(node.inputs, has_batch) && !batch_axis(output)) return false;
   if (std::holds_alternative<ScatterND>(node.op) && has_batch(node.inputs[1])) return false;
   const Shape& input = graph.value(node.inputs[0]).type.shape;
@@ -61,7 +61,7 @@ bool infer_with_batch(Graph& graph) {
         reshape->shape[0] = kBatch;
       }
     }
-    // Replacing a node infers its output anew, and throws where the batch does not fit.
+    // Replacing a node infers its output again, which throws if the batch does not fit.
     std::vector<ValueId> inputs = node.inputs;
     graph.replace_node(id, std::move(op), std::move(inputs));
     if (!keeps_samples_apart(graph, graph.node(id))) return false;
@@ -90,7 +90,7 @@ bool try_symbolic_batch(Graph& graph) {
   try {
     if (graph.inputs().empty() || !infer_with_batch(attempt)) return false;
   } catch (const Error&) {
-    return false;  // the batch does not go through: the graph keeps its extent of 1
+    return false;  // the batch does not fit: the graph keeps its extent of 1
   }
   graph = std::move(attempt);
   return true;

@@ -15,7 +15,7 @@ Graph with_input(const Shape& shape) {
   return graph;
 }
 
-/// Expects that the batch stays 1 and nothing changes.
+/// Expects that the batch stays 1 and the graph unchanged.
 void expect_unchanged(Graph graph) {
   const std::string before = to_text(graph);
   EXPECT_FALSE(try_symbolic_batch(graph));
@@ -92,7 +92,7 @@ TEST(TrySymbolicBatch, GoesThroughWhatKeepsSamplesApart) {
   const Activation none;
   const struct {
     Operator op;
-    std::vector<Shape> constants;  ///< what follows x
+    std::vector<Shape> constants;  ///< inputs after x
   } cases[] = {
       {Reduce{ReduceKind::kMean, {1}, false}, {}},
       {ArgReduce{1}, {}},

@@ -13,7 +13,7 @@
 namespace halftone::ir {
 namespace {
 
-/// static_cast with the values outside the target's range brought to its nearest end, NaN to 0.
+/// static_cast that saturates at the limits of the target; NaN becomes 0.
 template <typename To, typename From>
 To saturated(From x) {
   if constexpr (std::is_integral_v<To>) {
@@ -24,7 +24,7 @@ To saturated(From x) {
       if (std::cmp_greater(x, kHigh)) return kHigh;
     } else {
       if (std::isnan(x)) return 0;
-      // As double, kHigh of int64 is 2^63, which no int64 holds: hence >=.
+      // As a double, kHigh of int64 is 2^63, which int64 cannot hold: hence >=.
       if (static_cast<double>(x) <= static_cast<double>(kLow)) return kLow;
       if (static_cast<double>(x) >= static_cast<double>(kHigh)) return kHigh;
     }
@@ -139,7 +139,8 @@ ValueType type_of(const Constant& constant) {
 Tensor to_float(const Constant& constant) {
   if (const auto* dense = std::get_if<Tensor>(&constant)) {
     if (dense->element() == ElementType::kBool) {
-      fail(ErrorKind::kUnsupported, "expected numbers, found bool" + dense->shape().to_string());
+      fail(ErrorKind::kUnsupported,
+           "expected float32 or integers, found bool" + dense->shape().to_string());
     }
     return dense->cast(ElementType::kFloat32);
   }

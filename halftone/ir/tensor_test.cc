@@ -172,7 +172,7 @@ TEST(Constant, DenseNumbersConvertToFloat) {
   EXPECT_THAT(elements<float>(to_float(integers)), ElementsAre(-5, 7));
   EXPECT_EQ(storage_bytes(integers), 2u);
   const Constant flags = Tensor(ElementType::kBool, {3});
-  expect_error(ErrorKind::kUnsupported, "expected numbers, found bool[3]",
+  expect_error(ErrorKind::kUnsupported, "expected float32 or integers, found bool[3]",
                [&] { (void)to_float(flags); });
 }
 

@@ -7,7 +7,7 @@
 namespace halftone::ir {
 namespace {
 
-/// Names come from files: none may break the line or steer a terminal.
+/// Names come from files: control characters must not break the line or reach the terminal.
 std::string shown(std::string name) {
   std::ranges::replace_if(
       name, [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }, '?');

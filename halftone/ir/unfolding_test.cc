@@ -61,7 +61,7 @@ TEST(Unfolding, RowsTimesWeightsAreTheLayer) {
           for (std::size_t i = 0; i < cols; ++i) {
             magnitude += std::abs(static_cast<double>(a.row(r)[i]) * static_cast<double>(row[i]));
           }
-          // The definition rounds each of `cols` products and sums in float32.
+          // The reference implementation rounds each of `cols` products and sums in float32.
           EXPECT_NEAR(y[0].as<float>()[next_row[g] * outputs + o], sum,
                       2 * static_cast<double>(cols) * 0x1p-24 * magnitude)
               << name_of(node.op) << " output " << o;
@@ -83,7 +83,7 @@ TEST(Unfolding, ScatterIsTheTransposeOfGather) {
       unfolding.gather(x.as<float>().data(), g, gathered.data());
       std::vector<float> scattered(x.size(), 0);
       unfolding.scatter_add(rows.as<float>().data(), g, scattered.data());
-      // Sums of at most 8 normal numbers each are rounded to float32 before they are multiplied.
+      // Sums of at most 8 normally distributed values are rounded to float32 before the product.
       EXPECT_NEAR(dot(gathered, rows.as<float>()), dot(x.as<float>(), scattered),
                   8 * 0x1p-24 * dot(gathered, gathered) * dot(rows.as<float>(), rows.as<float>()));
     }

@@ -40,10 +40,10 @@ void verify_constant(const Value& value) {
 
 void verify_readable(const Graph& graph, ValueId id, const std::string& reader) {
   check(static_cast<std::size_t>(id) < graph.num_values(),
-        reader + " reads a value that is not there");
+        reader + " reads a value that does not exist");
   const bool is_input = std::ranges::count(graph.inputs(), id) > 0;
   check(is_input || graph.constant(id) != nullptr || graph.producer(id).has_value(),
-        reader + " reads '" + graph.value(id).name + "', which nothing computes");
+        reader + " reads '" + graph.value(id).name + "', which no node computes");
 }
 
 }  // namespace

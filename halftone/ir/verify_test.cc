@@ -67,17 +67,17 @@ TEST(Verify, WantsEveryValueComputed) {
   Network network;
   network.graph.add_output(ValueId{99});
   expect_rejected(network.graph, ErrorKind::kFormat,
-                  "an output of the graph reads a value that is not there");
+                  "an output of the graph reads a value that does not exist");
   Network removed;
   const ValueId dead = removed.graph.add_node("dead", kRelu, {removed.x});
   removed.graph.remove_unused_nodes();
   Graph as_output = removed.graph;
   as_output.add_output(dead);
   expect_rejected(as_output, ErrorKind::kFormat,
-                  "an output of the graph reads 'dead', which nothing computes");
+                  "an output of the graph reads 'dead', which no node computes");
   removed.graph.add_output(removed.graph.add_node("late", kRelu, {dead}));
   expect_rejected(removed.graph, ErrorKind::kFormat,
-                  "node 'late' (Relu) reads 'dead', which nothing computes");
+                  "node 'late' (Relu) reads 'dead', which no node computes");
 }
 
 TEST(Verify, FindsCycles) {

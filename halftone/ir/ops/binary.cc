@@ -12,7 +12,7 @@
 namespace halftone::ir {
 namespace {
 
-/// x to a power >= 0 by squaring, wrapping around; for powers below 0 what is left of 1 / x^n.
+/// x to a power >= 0 by squaring, wrapping around; for negative powers, 1 / x^n truncated.
 template <typename T>
 T integer_power(T x, T n) {
   if (n < T{0}) {
@@ -62,7 +62,7 @@ T shifted(BinaryKind kind, T a, T b) {
   return static_cast<T>(kind == BinaryKind::kShiftLeft ? bits << count : bits >> count);
 }
 
-/// And, Or, Xor and the shifts.
+/// And, Or, Xor and shifts.
 template <typename T>
 T apply_to_bits(BinaryKind kind, T a, T b) {
   if (kind == BinaryKind::kAnd) return static_cast<T>(a & b);
@@ -71,7 +71,7 @@ T apply_to_bits(BinaryKind kind, T a, T b) {
   return shifted(kind, a, b);
 }
 
-/// The value of one pair of integers.
+/// The result for one pair of integers.
 template <typename T>
 T apply_integer(BinaryKind kind, T a, T b) {
   const auto wide_a = static_cast<std::uint64_t>(a);
@@ -108,7 +108,7 @@ T apply_integer(BinaryKind kind, T a, T b) {
     case BinaryKind::kLessOrEqual:
     case BinaryKind::kGreater:
     case BinaryKind::kGreaterOrEqual:
-      break;  // see compare()
+      break;  // handled by compare()
   }
   return 0;
 }
@@ -219,7 +219,7 @@ float apply(BinaryKind kind, float a, float b) {
     case BinaryKind::kAnd:
     case BinaryKind::kOr:
     case BinaryKind::kXor:
-      break;  // of integers only
+      break;  // integers only
   }
   return 0;
 }
@@ -231,10 +231,10 @@ ValueType infer_types(const Binary& op, InputTypes inputs) {
   require(inputs[1]->encoding.element == element, "operands " + inputs[0]->to_string() + " and " +
                                                       inputs[1]->to_string() + " differ in type");
   require(takes(op.kind, element),
-          std::string(to_string(op.kind)) + " of " + std::string(to_string(element)));
+          std::string(to_string(op.kind)) + " does not take " + std::string(to_string(element)));
   const ElementType result = is_comparison(op.kind) ? ElementType::kBool : element;
   require(op.activation == Activation{} || result == ElementType::kFloat32,
-          "expected no activation of " + std::string(to_string(result)));
+          "expected no activation for " + std::string(to_string(result)));
   return dense_type(result, broadcast(inputs[0]->shape, inputs[1]->shape));
 }
 

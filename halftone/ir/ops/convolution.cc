@@ -8,7 +8,7 @@
 namespace halftone::ir {
 namespace {
 
-/// The number of positions a list of extents has.
+/// The number of positions, given the extents.
 std::size_t count_of(std::span<const Dim> extents) {
   std::size_t count = 1;
   for (const Dim extent : extents) count *= static_cast<std::size_t>(extent);
@@ -21,7 +21,7 @@ void require_one_basis(InputTypes inputs) {
           "input 0: expected one basis for the tensor, found " + inputs[0]->to_string());
 }
 
-/// What both directions ask of their inputs.
+/// Checks that Conv and ConvTranspose share.
 void check_inputs(const Window& window, Dim groups, InputTypes inputs) {
   require_one_basis(inputs);
   const Shape& x = inputs[0]->shape;
@@ -51,7 +51,7 @@ std::vector<Dim> transposed_extents(const ConvTranspose& op, std::span<const Dim
   for (std::size_t i = 0; i < extents.size(); ++i) {
     require(kernel[i] >= 1, "expected a kernel of at least one tap");
     require(op.output_padding[i] >= 0 && op.output_padding[i] < (Dim{1} << 31),
-            "output padding: expected numbers from 0 on and below 2^31, found " +
+            "output padding: expected values from 0 to 2^31 - 1, found " +
                 std::to_string(op.output_padding[i]));
     const Dim all = extents[i] == 0 ? 0
                                     : (extents[i] - 1) * op.window.strides[i] +
@@ -64,14 +64,14 @@ std::vector<Dim> transposed_extents(const ConvTranspose& op, std::span<const Dim
   return result;
 }
 
-/// A convolution seen as small matrices per tap.
+/// The extents of a convolution, as small matrices per tap.
 struct ConvExtents {
   std::size_t samples;
   std::size_t inputs;          ///< positions of the input
   std::size_t outputs;         ///< positions of the output
   std::size_t channels;        ///< of the input
-  std::size_t group_channels;  ///< inputs of one output at one position
-  std::size_t filters;         ///< outputs at one position
+  std::size_t group_channels;  ///< input channels per output
+  std::size_t filters;         ///< output channels
   std::size_t group_filters;   ///< of one group
   std::size_t taps;
 };
@@ -87,7 +87,7 @@ ConvExtents extents_of(const Shape& x, const Shape& w, const Shape& y, Dim group
           count_of(kernel_extents(w))};
 }
 
-/// sum over the group's channels of x w, at one position and tap.
+/// The sum of x w over the channels of a group, at one position and tap.
 double product(const ConvExtents& e, const float* x, const float* w, std::size_t tap,
                std::size_t o) {
   const float* from = x + o / e.group_filters * e.group_channels;
@@ -102,7 +102,7 @@ double product(const ConvExtents& e, const float* x, const float* w, std::size_t
 const Tensor* bias_of(InputTensors inputs) { return inputs.size() > 2 ? inputs[2] : nullptr; }
 const Tensor* residual_of(InputTensors inputs) { return inputs.size() > 3 ? inputs[3] : nullptr; }
 
-/// Sums in double precision and bias, then residual and activation.
+/// Adds the bias to sums in double precision, then applies residual and activation.
 Tensor finished(const std::vector<double>& sums, Shape shape, InputTensors inputs,
                 const Activation& activation) {
   Tensor result(ElementType::kFloat32, std::move(shape));
@@ -126,7 +126,7 @@ Shape output_shape(const Op& op, InputTensors inputs) {
   return infer_types(op, types).shape;
 }
 
-/// Calls visit(sum, sample, output, tap) for each tap of each output, by position.
+/// Calls visit(sum, sample, output, tap) for each tap of each output position.
 template <typename Visit>
 void for_each_tap(const Conv& op, const ConvExtents& e, const Shape& x, const Shape& w,
                   const Shape& y, Visit&& visit) {
@@ -178,7 +178,7 @@ Tensor evaluate_integers(const Conv& op, InputTensors inputs) {
                                                     e.group_channels);
     const auto weights =
         w.as<std::int32_t>().subspan((o * e.taps + tap.tap) * e.group_channels, e.group_channels);
-    auto sum = static_cast<std::uint32_t>(y[at]);  // unsigned, since sums may wrap around
+    auto sum = static_cast<std::uint32_t>(y[at]);  // unsigned because sums may wrap around
     for (std::size_t c = 0; c < e.group_channels; ++c) {
       sum += static_cast<std::uint32_t>((codes[c] - op.zero_points.x) *
                                         (weights[c] - op.zero_points.of_output(o)));
@@ -218,8 +218,9 @@ ValueType infer_types(const Conv& op, InputTypes inputs) {
   check_inputs(op.window, op.groups, inputs);
   const bool integers = are_integers(*inputs[0], *inputs[1]);
   const bool residual = inputs.size() > 3 && inputs[3] != nullptr;
-  require(!integers || op.activation == Activation{}, "integers take no activation");
-  require(!integers || (!residual && op.codes == nullptr), "integers take no residual or codes");
+  require(!integers || op.activation == Activation{}, "an integer product takes no activation");
+  require(!integers || (!residual && op.codes == nullptr),
+          "an integer product takes no residual or codes");
   ValueType y = image_type(x, window_counts(op.window, spatial_extents(x), kernel_extents(w)), w[0],
                            integers ? ElementType::kInt32 : ElementType::kFloat32);
   require(!residual || (inputs[3]->is_dense(ElementType::kFloat32) && inputs[3]->shape == y.shape),
@@ -235,11 +236,11 @@ ValueType infer_types(const ConvTranspose& op, InputTypes inputs) {
   const Shape& w = inputs[1]->shape;
   require(inputs[0]->encoding.element == ElementType::kFloat32 &&
               inputs[1]->encoding.element == ElementType::kFloat32,
-          "expected numbers of float32, found " + inputs[0]->to_string() + " and " +
+          "expected float32 operands, found " + inputs[0]->to_string() + " and " +
               inputs[1]->to_string());
   check_inputs(op.window, op.groups, inputs);
   require(op.output_padding.size() == op.window.rank(),
-          "output padding: expected " + std::to_string(op.window.rank()) + " numbers, found " +
+          "output padding: expected " + std::to_string(op.window.rank()) + " values, found " +
               std::to_string(op.output_padding.size()));
   return image_type(x, transposed_extents(op, spatial_extents(x), kernel_extents(w)), w[0],
                     ElementType::kFloat32);
@@ -260,7 +261,7 @@ Tensor evaluate(const ConvTranspose& op, InputTensors inputs) {
   std::vector<double> sums(e.samples * e.outputs * e.filters, 0);
   std::vector<Tap> taps;
   for (std::size_t p = 0; p < e.inputs; ++p) {
-    // Where the window lies on the output is where a Conv over the output would read.
+    // A ConvTranspose writes where a Conv over its output would read.
     find_taps(op.window, spatial_extents(shape), kernel_extents(w_shape), spatial_extents(x_shape),
               p, taps);
     for (std::size_t i = 0; i < e.samples * e.filters; ++i) {

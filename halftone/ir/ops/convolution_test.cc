@@ -116,13 +116,13 @@ TEST(Conv, RefusesWhatDoesNotFit) {
       {conv(plain), {{1, 4, 4, 2}, {3, 1, 1, 2}, {4}}, "bias: expected [3], found [4]"},
       {conv({{0, 1}, {1, 1}, {0, 0}, {0, 0}}),
        {{1, 4, 4, 2}, {3, 1, 1, 2}},
-       "strides: expected numbers from 1 on and below 2^31, found 0"},
+       "strides: expected values from 1 to 2^31 - 1, found 0"},
       {conv({{1, 1}, {1, 1}, {0, -1}, {0, 0}}),
        {{1, 4, 4, 2}, {3, 1, 1, 2}},
-       "padding before: expected numbers from 0 on and below 2^31, found -1"},
+       "padding before: expected values from 0 to 2^31 - 1, found -1"},
       {conv({{1, 1}, {1}, {0, 0}, {0, 0}}),
        {{1, 4, 4, 2}, {3, 1, 1, 2}},
-       "dilations: expected 2 numbers, found 1"},
+       "dilations: expected 2 values, found 1"},
   };
   for (const auto& [op, inputs, text] : cases) {
     expect_error(ErrorKind::kShape, text,
@@ -163,14 +163,14 @@ TEST(ConvTranspose, IsTheAdjointOfConv) {
 }
 
 TEST(ConvTranspose, RefusesWhatDoesNotFit) {
-  expect_error(ErrorKind::kShape, "output padding: expected 1 numbers, found 0", [] {
+  expect_error(ErrorKind::kShape, "output padding: expected 1 values, found 0", [] {
     infer_shape(ConvTranspose{plain_window(1), {}}, {{1, 2, 1}, {1, 3, 1}});
   });
   expect_error(ErrorKind::kShape, "padding of 9 exceeds an output of 4", [] {
     infer_shape(ConvTranspose{{{1}, {1}, {4}, {5}}, {0}}, {{1, 2, 1}, {1, 3, 1}});
   });
-  expect_error(ErrorKind::kShape,
-               "output padding: expected numbers from 0 on and below 2^31, found -1", [] {
+  expect_error(ErrorKind::kShape, "output padding: expected values from 0 to 2^31 - 1, found -1",
+               [] {
                  infer_shape(ConvTranspose{plain_window(1), {-1}}, {{1, 2, 1}, {1, 3, 1}});
                });
 }

@@ -11,7 +11,7 @@
 namespace halftone::ir {
 namespace {
 
-/// Abs, Neg, Sign or Not of an integer.
+/// Abs, Neg, Sign or Not of one integer.
 template <typename T>
 T apply_integer(ActivationKind kind, T x) {
   const T negated = static_cast<T>(std::uint64_t{0} - static_cast<std::uint64_t>(x));
@@ -67,7 +67,7 @@ ValueType infer_types(const Where& /*op*/, InputTypes inputs) {
 
 ValueType infer_types(const Cast& op, InputTypes inputs) {
   require(inputs[0]->encoding.is_dense(),
-          "expected dense numbers, found " + inputs[0]->to_string());
+          "expected dense elements, found " + inputs[0]->to_string());
   return dense_type(op.element, inputs[0]->shape);
 }
 
@@ -116,7 +116,7 @@ Tensor evaluate(const Where& op, InputTensors inputs) {
 
 Tensor evaluate(const Cast& op, InputTensors inputs) { return inputs[0]->cast(op.element); }
 
-// The kind of function is the name of the operator.
+// The kind is already part of the operator's name.
 std::string attributes(const Unary& op) {
   const auto& [kind, alpha, beta] = op.activation;
   if (alpha == 0 && beta == 0) return "";

@@ -166,7 +166,7 @@ TEST(Elementwise, RulesKeepTheBatchAndWantFloats) {
   expect_error(ErrorKind::kShape,
                "input 0: expected dense elements, found basis(2 bits, tensor)[2]",
                [&] { test::infer(Unary{}, {codes}); });
-  expect_error(ErrorKind::kShape, "expected dense numbers, found basis(2 bits, tensor)[2]",
+  expect_error(ErrorKind::kShape, "expected dense elements, found basis(2 bits, tensor)[2]",
                [&] { test::infer(Cast{}, {codes}); });
 }
 

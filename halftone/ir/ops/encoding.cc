@@ -71,7 +71,7 @@ ValueType infer_types(const Encode& op, InputTypes inputs) {
   require_float(inputs, 0);
   require(inputs[0]->shape.rank() >= 1, "expected at least one axis, found a scalar");
   require(op.encoding != nullptr && op.encoding->granularity == numerics::Granularity::kTensor,
-          "activations take one basis for the tensor");
+          "encoding: expected one basis for the tensor");
   op.encoding->check(1, 1);
   return {inputs[0]->shape, {ElementType::kFloat32, op.encoding}};
 }
@@ -80,7 +80,8 @@ ValueType infer_types(const QuantizeLinear& op, InputTypes inputs) {
   require_float(inputs, 0);
   require(is_affine_element(op.element),
           "expected int8, uint8 or int32 codes, found " + std::string(to_string(op.element)));
-  require(op.rounding != CodeRounding::kTwice, "rounds once, not twice");
+  require(op.rounding != CodeRounding::kTwice,
+          "rounding: expected half even or half away, found twice");
   check_parameters(op.parameters, inputs[0]->shape);
   return dense_type(op.element, inputs[0]->shape);
 }

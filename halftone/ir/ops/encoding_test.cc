@@ -30,10 +30,11 @@ TEST(Encode, RefusesWhatIsNoBasisForATensor) {
   expect_error(ErrorKind::kShape, "input 0: expected float32", [] {
     test::infer(Encode{test::odd_encoding()}, {dense_type(ElementType::kInt8, {3})});
   });
-  expect_error(ErrorKind::kShape, "activations take one basis", [&] { test::infer(Encode{}, x); });
+  expect_error(ErrorKind::kShape, "encoding: expected one basis",
+               [&] { test::infer(Encode{}, x); });
   numerics::BasisEncoding basis = *test::odd_encoding();
   basis.granularity = numerics::Granularity::kChannel;
-  expect_error(ErrorKind::kShape, "activations take one basis for the tensor", [&] {
+  expect_error(ErrorKind::kShape, "encoding: expected one basis for the tensor", [&] {
     test::infer(Encode{std::make_shared<const numerics::BasisEncoding>(basis)}, x);
   });
   basis = *test::odd_encoding();
@@ -121,7 +122,7 @@ TEST(Affine, RefusesOtherElements) {
   expect_error(ErrorKind::kShape, "expected int8, uint8 or int32 codes, found int64", [&] {
     test::infer(QuantizeLinear{one, ElementType::kInt64}, {float_type({1})});
   });
-  expect_error(ErrorKind::kShape, "rounds once, not twice", [&] {
+  expect_error(ErrorKind::kShape, "rounding: expected half even or half away, found twice", [&] {
     test::infer(QuantizeLinear{one, ElementType::kInt8, CodeRounding::kTwice}, {float_type({1})});
   });
   expect_error(ErrorKind::kShape, "input 0: expected float32, found int8[1]",

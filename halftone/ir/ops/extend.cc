@@ -20,7 +20,7 @@ std::vector<std::size_t> no_strides(const Shape& shape) {
   return std::vector<std::size_t>(shape.rank(), 0);
 }
 
-/// The element of x that an element of a Pad's output shows; none where it is the value's.
+/// Offset of the element of x that a position of a Pad's output shows; none for constant padding.
 std::optional<std::size_t> source_of(const Pad& op, const StridedWalk<1>& walk, const Shape& x,
                                      const std::vector<std::size_t>& strides) {
   std::size_t offset = 0;

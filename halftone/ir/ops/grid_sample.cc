@@ -9,18 +9,18 @@
 namespace halftone::ir {
 namespace {
 
-/// Elements along one axis that make up an output, at most four.
+/// The elements along one axis that contribute to an output, at most four.
 struct Neighbours {
-  std::array<std::int64_t, 4> places{};  ///< -1: outside, counts as zero
+  std::array<std::int64_t, 4> indices{};  ///< -1: outside, zero
   std::array<double, 4> weights{};
   std::size_t count = 0;
 };
 
-/// The mirror image of a place between the ends [low, high].
-double reflected(double place, double low, double high) {
+/// Reflects a position into the range [low, high].
+double reflected(double position, double low, double high) {
   const double span = high - low;
   if (span <= 0) return low;
-  const double rest = std::fmod(std::abs(place - low), 2 * span);
+  const double rest = std::fmod(std::abs(position - low), 2 * span);
   return low + (rest <= span ? rest : 2 * span - rest);
 }
 
@@ -32,8 +32,8 @@ struct Axis {
   [[nodiscard]] double low() const { return op.align_corners ? 0 : -0.5; }
   [[nodiscard]] double high() const { return static_cast<double>(extent - 1) - low(); }
 
-  /// Where a coordinate of the grid lies, brought inside as the surroundings have it.
-  [[nodiscard]] double place(float coordinate) const {
+  /// The position of a grid coordinate, moved inside as `surroundings` requires.
+  [[nodiscard]] double position(float coordinate) const {
     const auto n = static_cast<double>(extent);
     const double x = static_cast<double>(coordinate);
     double at = op.align_corners ? (x + 1) / 2 * (n - 1) : ((x + 1) * n - 1) / 2;
@@ -44,11 +44,11 @@ struct Axis {
     if (is_outside && op.surroundings == Surroundings::kReflection) {
       return reflected(at, low(), high());
     }
-    // Beyond these ends there are zeros only; so it fits an integer.
+    // Beyond these bounds all values are zero; the clamp makes the position fit an integer.
     return std::clamp(at, -4.0, n + 4);
   }
 
-  /// The element a whole place shows.
+  /// The index of the element at an integral position.
   [[nodiscard]] std::int64_t element(double at) const {
     const auto last = static_cast<double>(extent - 1);
     if (at >= 0 && at <= last) return static_cast<std::int64_t>(at);
@@ -58,10 +58,10 @@ struct Axis {
   }
 
   [[nodiscard]] Neighbours neighbours(float coordinate) const {
-    const double at = place(coordinate);
+    const double at = position(coordinate);
     Neighbours result;
     const auto add = [&](double where, double weight) {
-      result.places[result.count] = element(where);
+      result.indices[result.count] = element(where);
       result.weights[result.count++] = weight;
     };
     const double below = std::floor(at);
@@ -84,14 +84,14 @@ struct Axis {
   }
 };
 
-/// Adds what the neighbours hold to the channels of one output.
+/// Adds the weighted neighbours to the channels of one output.
 void accumulate(std::span<const float> image, std::int64_t cols, const Neighbours& row,
                 const Neighbours& col, std::vector<double>& sums) {
   std::ranges::fill(sums, 0);
   for (std::size_t i = 0; i < row.count; ++i) {
     for (std::size_t j = 0; j < col.count; ++j) {
-      if (row.places[i] < 0 || col.places[j] < 0) continue;
-      const auto base = static_cast<std::size_t>(row.places[i] * cols + col.places[j]);
+      if (row.indices[i] < 0 || col.indices[j] < 0) continue;
+      const auto base = static_cast<std::size_t>(row.indices[i] * cols + col.indices[j]);
       const double weight = row.weights[i] * col.weights[j];
       for (std::size_t c = 0; c < sums.size(); ++c) {
         sums[c] += weight * static_cast<double>(image[base * sums.size() + c]);
@@ -122,13 +122,13 @@ Tensor evaluate(const GridSample& op, InputTensors inputs) {
   const Shape& x = inputs[0]->shape();
   const auto channels = static_cast<std::size_t>(x[3]);
   const auto image_size = static_cast<std::size_t>(x[1] * x[2]) * channels;
-  const std::size_t places = result.size() / channels;
-  const std::size_t places_per_image = places / static_cast<std::size_t>(x[0]);
+  const std::size_t positions = result.size() / channels;
+  const std::size_t positions_per_image = positions / static_cast<std::size_t>(x[0]);
   const auto grid = inputs[1]->as<float>();
   std::vector<double> sums(channels);
-  for (std::size_t p = 0; p < places; ++p) {
+  for (std::size_t p = 0; p < positions; ++p) {
     const auto image =
-        inputs[0]->as<float>().subspan(p / places_per_image * image_size, image_size);
+        inputs[0]->as<float>().subspan(p / positions_per_image * image_size, image_size);
     const Neighbours col = Axis{op, x[2]}.neighbours(grid[2 * p]);
     const Neighbours row = Axis{op, x[1]}.neighbours(grid[2 * p + 1]);
     accumulate(image, x[2], row, col, sums);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operators that read; those that write are in scatter.cc.
+// The operators that read at indices; scatter.cc has those that write.
 #include "halftone/ir/ops/indexing.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ void copy_elements(const Tensor& src, std::size_t from, Tensor& dst, std::size_t
   std::memcpy(dst.bytes().data() + to * bytes, src.bytes().data() + from * bytes, count * bytes);
 }
 
-/// The axes of a GatherND's or ScatterND's x that an index names.
+/// The number of axes of x that one index tuple of a GatherND or ScatterND addresses.
 std::size_t index_depth(const Shape& x, const Shape& indices, std::size_t batch_dims) {
   require(indices.rank() > batch_dims && x.rank() > batch_dims && indices.back() >= 0,
           "indices " + indices.to_string() + " do not fit " + x.to_string());
@@ -43,7 +43,7 @@ std::size_t index_depth(const Shape& x, const Shape& indices, std::size_t batch_
   return depth;
 }
 
-/// Whether x comes before y in the order of a TopK; NaN counts as larger than all numbers.
+/// Whether x precedes y in the order of a TopK; NaN is larger than every number.
 template <typename T>
 bool is_better(T x, T y, bool largest) {
   if constexpr (std::is_same_v<T, float>) {
@@ -57,7 +57,7 @@ template <typename T>
 void find_best(const TopK& op, const Tensor& x, Tensor& result) {
   const auto [outer, extent, inner] = axis_view(x.shape(), op.axis);
   const auto values = x.as<T>();
-  const auto places = result.as<std::int64_t>();
+  const auto indices = result.as<std::int64_t>();
   std::vector<std::size_t> order(extent);
   for (std::size_t line = 0; line < outer * inner; ++line) {
     const std::size_t base = line / inner * extent * inner + line % inner;
@@ -71,7 +71,7 @@ void find_best(const TopK& op, const Tensor& x, Tensor& result) {
                       });
     const std::size_t to = line / inner * op.k * inner + line % inner;
     for (std::size_t i = 0; i < op.k; ++i) {
-      places[to + i * inner] = static_cast<std::int64_t>(order[i]);
+      indices[to + i * inner] = static_cast<std::int64_t>(order[i]);
     }
   }
 }
@@ -189,16 +189,16 @@ Tensor evaluate(const GatherND& op, InputTensors inputs) {
   const auto depth = static_cast<std::size_t>(inputs[1]->shape().back());
   const std::vector<std::size_t> strides = row_major_strides(x);
   const std::vector<std::int64_t> indices = indices_of(*inputs[1]);
-  const std::size_t places =
+  const std::size_t tuples =
       Shape({inputs[1]->shape().dims().begin(), inputs[1]->shape().dims().end() - 1})
           .element_count();
   const std::size_t batches =
       Shape({x.dims().begin(), x.dims().begin() + static_cast<std::ptrdiff_t>(op.batch_dims)})
           .element_count();
   if (result.size() == 0) return result;
-  const std::size_t inner = result.size() / places;
-  for (std::size_t p = 0; p < places; ++p) {
-    std::size_t at = p / (places / batches) * (inputs[0]->size() / batches);
+  const std::size_t inner = result.size() / tuples;
+  for (std::size_t p = 0; p < tuples; ++p) {
+    std::size_t at = p / (tuples / batches) * (inputs[0]->size() / batches);
     for (std::size_t d = 0; d < depth; ++d) {
       const std::size_t axis = op.batch_dims + d;
       at +=
@@ -216,9 +216,9 @@ Tensor evaluate(const OneHot& op, InputTensors inputs) {
   const auto signed_depth = static_cast<std::int64_t>(depth);
   for (std::size_t i = 0; i < result.size(); ++i) {
     const std::size_t o = i / inner / depth;
-    const auto place = static_cast<std::int64_t>(i / inner % depth);
+    const auto position = static_cast<std::int64_t>(i / inner % depth);
     const std::int64_t index = indices[o * inner + i % inner];
-    const bool is_hot = index == place || index + signed_depth == place;
+    const bool is_hot = index == position || index + signed_depth == position;
     copy_elements(*inputs[1], is_hot ? 1 : 0, result, i, 1);
   }
   return result;

@@ -31,13 +31,13 @@ void check_multipliers(const Requantize& op, const Shape& shape) {
     require(!twice || m < numerics::kFixedMultiplierEnd,
             "multiplier: expected one below 2^30, found " + std::to_string(m));
   }
-  require(op.rounding != CodeRounding::kHalfAway, "sums are rounded half even or twice");
-  require(
-      op.count >= 1 && (twice || op.count == 1),
-      "count: expected 1, or more where sums are rounded twice, found " + std::to_string(op.count));
+  require(op.rounding != CodeRounding::kHalfAway,
+          "rounding: expected half even or twice, found half away");
+  require(op.count >= 1 && (twice || op.count == 1),
+          "count: expected 1, or more with rounding twice, found " + std::to_string(op.count));
 }
 
-/// The code of a sum, before its bounds.
+/// The code of a sum before clamping.
 double code_of(const Requantize& op, std::int32_t sum, double multiplier) {
   if (op.rounding == CodeRounding::kTwice) {
     const auto fixed = numerics::divided(numerics::fixed_multiplier(multiplier), op.count);
@@ -71,8 +71,8 @@ void check_operands(InputTypes inputs, const ZeroPoints& zero_points, Dim output
   }
   require(
       x.encoding.element == ElementType::kFloat32 && w.encoding.element == ElementType::kFloat32,
-      "expected numbers of float32, found " + x.to_string() + " and " + w.to_string());
-  require(zero_points == ZeroPoints{}, "zero points of numbers that are no integers");
+      "expected float32 operands, found " + x.to_string() + " and " + w.to_string());
+  require(zero_points == ZeroPoints{}, "zero points: expected none for float32 operands");
 }
 
 void check_bias(InputTypes inputs, std::size_t index, Dim outputs) {
@@ -146,12 +146,13 @@ ValueType infer_types(const Lookup& op, InputTypes inputs) {
   require(is_code(op.element) || op.element == ElementType::kInt32,
           "expected int8, uint8 or int32, found " + std::string(to_string(op.element)));
   require(op.table.size() == Lookup::kCodes,
-          "expected a number for each of 256 codes, found " + std::to_string(op.table.size()));
+          "table: expected 256 values, one per code, found " + std::to_string(op.table.size()));
   if (is_code(op.element)) {
     const auto [low, high] = code_range(op.element);
     for (const std::int32_t y : op.table) {
-      require(y >= low && y <= high, "expected numbers of " + std::string(to_string(op.element)) +
-                                         ", found " + std::to_string(y));
+      require(y >= low && y <= high, "table: expected values of " +
+                                         std::string(to_string(op.element)) + ", found " +
+                                         std::to_string(y));
     }
   }
   return dense_type(op.element, inputs[0]->shape);
@@ -168,9 +169,9 @@ Tensor evaluate(const Lookup& op, InputTensors inputs) {
 }
 
 std::string attributes(const Lookup& op) {
-  const auto [least, most] = std::ranges::minmax(op.table);
-  return std::string(to_string(op.element)) + " from " + std::to_string(least) + " to " +
-         std::to_string(most);
+  const auto [min, max] = std::ranges::minmax(op.table);
+  return std::string(to_string(op.element)) + " from " + std::to_string(min) + " to " +
+         std::to_string(max);
 }
 
 }  // namespace halftone::ir

@@ -114,7 +114,7 @@ TEST(Binary, OfTruthValuesIsLogic) {
 
 TEST(Binary, OnlyFloatsHaveAnActivation) {
   const Tensor a = tensor<std::int32_t>({1}, {1});
-  expect_error(ErrorKind::kShape, "expected no activation of int32", [&] {
+  expect_error(ErrorKind::kShape, "expected no activation for int32", [&] {
     evaluate(Binary{BinaryKind::kAdd, {ActivationKind::kRelu}}, a, a);
   });
 }

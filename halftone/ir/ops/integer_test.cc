@@ -81,16 +81,16 @@ TEST(IntegerProducts, RefuseWhatDoesNotFit) {
     std::vector<ValueType> inputs;
     std::string text;
   } cases[] = {
-      {{{ActivationKind::kRelu}, {}}, {x, w}, "integers take no activation"},
+      {{{ActivationKind::kRelu}, {}}, {x, w}, "an integer product takes no activation"},
       {{{}, {200, {}}}, {x, w}, "zero point: expected one of int8, found 200"},
       {{{}, {0, {0, 0}}}, {x, w}, "expected a zero point for each of 4 outputs, found 2"},
       {{{}, {0, {-129}}}, {x, w}, "zero point: expected one of int8, found -129"},
-      {{}, {x, float_type({4, 3})}, "expected numbers of float32, found int8[2, 3]"},
+      {{}, {x, float_type({4, 3})}, "expected float32 operands, found int8[2, 3]"},
       {{}, {x, w, float_type({4})}, "bias of integers: expected int32, found float32[4]"},
       {{}, {x, w, codes({3}, ElementType::kInt32)}, "bias: expected [4], found [3]"},
       {{{}, {1, {}}},
        {float_type({2, 3}), float_type({4, 3})},
-       "zero points of numbers that are no integers"},
+       "zero points: expected none for float32 operands"},
   };
   for (const auto& [op, inputs, text] : cases) {
     expect_error(ErrorKind::kShape, text, [&, &o = op, &types = inputs] { test::infer(o, types); });
@@ -114,8 +114,8 @@ TEST(Requantize, HasAMultiplierForEachOutput) {
 }
 
 TEST(Requantize, TakesSumsOfAnySize) {
-  const Int32 most = std::numeric_limits<Int32>::max();
-  EXPECT_THAT(elements<Int8>(evaluate(Requantize{{1e300}}, tensor<Int32>({2}, {most, -most}))),
+  const Int32 max = std::numeric_limits<Int32>::max();
+  EXPECT_THAT(elements<Int8>(evaluate(Requantize{{1e300}}, tensor<Int32>({2}, {max, -max}))),
               ElementsAre(127, -128));
 }
 
@@ -123,9 +123,9 @@ TEST(Requantize, RoundsTwiceWhereToldTo) {
   const Tensor x = tensor<Int32>({1, 6}, {1, 3, 5, -1, -3, -5});
   Requantize op{{0.5}};
   op.rounding = CodeRounding::kTwice;
-  // A half is 2^30 of 2^31: the first step rounds up.
+  // 0.5 is 2^30 / 2^31: the first step rounds up.
   EXPECT_THAT(elements<Int8>(evaluate(op, x)), ElementsAre(1, 2, 3, 0, -1, -2));
-  // A quarter shifts besides, away from zero: 5 / 4 is 3 / 2, and that 2.
+  // 0.25 also shifts, rounding away from zero: 5 / 4 becomes 3 / 2, then 2.
   op.multipliers = {0.25};
   EXPECT_THAT(elements<Int8>(evaluate(op, x)), ElementsAre(1, 1, 2, 0, -1, -1));
 }
@@ -207,10 +207,10 @@ TEST(Lookup, RefusesWhatDoesNotFit) {
   } cases[] = {
       {doubled(ElementType::kInt32), codes({2}, ElementType::kInt32), "expected int8 or uint8"},
       {doubled(ElementType::kInt64), codes({2}), "expected int8, uint8 or int32, found int64"},
-      {doubled(ElementType::kInt8), codes({2}), "expected numbers of int8, found -200"},
+      {doubled(ElementType::kInt8), codes({2}), "table: expected values of int8, found -200"},
       {{ElementType::kInt8, {1, 2}},
        codes({2}),
-       "expected a number for each of 256 codes, found 2"},
+       "table: expected 256 values, one per code, found 2"},
   };
   for (const auto& [op, input, text] : cases) {
     expect_error(ErrorKind::kShape, text, [&, &o = op, &i = input] { test::infer(o, {i}); });

@@ -52,7 +52,8 @@ ValueType infer_types(const Concat& op, InputTypes inputs) {
     if (fits) {
       const Dim extent = other[op.axis];
       other[op.axis] = y[op.axis];
-      require(other == y, "inputs " + y.to_string() + " and " + found + " do not line up");
+      require(other == y, "inputs " + y.to_string() + " and " + found +
+                              " differ outside the concatenated axis");
       y[op.axis] += extent;
     }
     require(fits, "inputs " + inputs[0]->to_string() + " and " + inputs[i]->to_string() +
@@ -69,7 +70,7 @@ ValueType infer_types(const Slice& op, InputTypes inputs) {
   const auto extent = y[op.axis];
   const auto begin = static_cast<Dim>(op.begin);
   const auto count = static_cast<Dim>(op.count);
-  // The most steps that stay inside; a product of count and step could overflow.
+  // The maximum number of steps inside the axis. The product of count and step could overflow.
   const auto max_steps = [&] {
     if (op.step == 0 || op.step < -extent) return Dim{0};
     return op.step > 0 ? (extent - 1 - begin) / op.step : begin / -op.step;

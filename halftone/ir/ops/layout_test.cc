@@ -85,9 +85,10 @@ TEST(Concat, RefusesWhatDoesNotLineUp) {
   expect_error(ErrorKind::kShape, "axis 2 does not fit [2, 3]", [] {
     infer_shape(Concat{2}, {{2, 3}});
   });
-  expect_error(ErrorKind::kShape, "inputs [2, 3] and [4, 3] do not line up", [] {
-    infer_shape(Concat{1}, {{2, 3}, {4, 3}});
-  });
+  expect_error(ErrorKind::kShape, "inputs [2, 3] and [4, 3] differ outside the concatenated axis",
+               [] {
+                 infer_shape(Concat{1}, {{2, 3}, {4, 3}});
+               });
   expect_error(ErrorKind::kShape,
                "inputs float32[N, 3] and float32[N, 3] cannot be joined along axis 0", [] {
                  infer_shape(Concat{0}, {{kBatch, 3}, {kBatch, 3}});
@@ -99,8 +100,8 @@ TEST(Concat, RefusesWhatDoesNotLineUp) {
     test::infer(Concat{0}, {test::float_type({2}), dense_type(ElementType::kInt8, {2})});
   });
   expect_error(ErrorKind::kShape, "2^40", [] {
-    const Shape most{Dim{1} << 40};
-    infer_shape(Concat{0}, {most, most});
+    const Shape max{Dim{1} << 40};
+    infer_shape(Concat{0}, {max, max});
   });
 }
 

@@ -8,12 +8,12 @@
 namespace halftone::ir {
 namespace {
 
-/// A MatMul's extents, with vectors seen as matrices.
+/// The extents of a MatMul, with vectors as matrices.
 struct MatMulShapes {
   Shape a;       ///< rank >= 2
   Shape b;       ///< rank >= 2
   Shape batch;   ///< broadcast leading axes
-  Shape result;  ///< with the axes that vectors do not have left out
+  Shape result;  ///< without the axes that vectors lack
   Dim rows = 0;
   Dim inner = 0;
   Dim cols = 0;
@@ -46,7 +46,7 @@ MatMulShapes matmul_shapes(const MatMul& op, const Shape& lhs, const Shape& rhs)
   return shapes;
 }
 
-/// Which matrix of an operand a matrix of the broadcast batch reads.
+/// Index of the matrix of an operand for a matrix of the broadcast batch.
 std::size_t operand_batch(std::size_t index, const Shape& batch, const Shape& operand) {
   std::size_t result = 0;
   std::size_t stride = 1;
@@ -63,22 +63,22 @@ std::size_t operand_batch(std::size_t index, const Shape& batch, const Shape& op
 
 bool is_code(const Tensor& tensor) { return tensor.element() != ElementType::kFloat32; }
 
-/// float32, or for integers int32.
+/// float32, or int32 for integers.
 ValueType product_type(InputTypes inputs, const Activation& activation, Shape shape) {
   if (!are_integers(*inputs[0], *inputs[1])) {
     return dense_type(ElementType::kFloat32, std::move(shape));
   }
-  require(activation == Activation{}, "integers take no activation");
+  require(activation == Activation{}, "an integer product takes no activation");
   return dense_type(ElementType::kInt32, std::move(shape));
 }
 
-/// An operand of a product of integers, without its zero points.
+/// An operand of an integer product minus its zero points.
 std::vector<std::int32_t> widened(const Tensor& tensor) {
   const Tensor wide = tensor.cast(ElementType::kInt32);
   return {wide.as<std::int32_t>().begin(), wide.as<std::int32_t>().end()};
 }
 
-/// Adds the product of two codes; unsigned, since sums may wrap around.
+/// Adds the product of two codes; unsigned because sums may wrap around.
 void add_product(std::uint32_t& sum, std::int32_t x, std::int32_t w) {
   sum += static_cast<std::uint32_t>(x * w);
 }
@@ -139,7 +139,7 @@ Tensor evaluate_integers(const MatMul& op, InputTensors inputs) {
   return result;
 }
 
-/// The attributes of a product that are set, one after the other.
+/// Joins two attribute strings, either of which may be empty.
 std::string joined(std::string first, const std::string& second) {
   if (!first.empty() && !second.empty()) first += " ";
   return first + second;

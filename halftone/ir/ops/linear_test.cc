@@ -70,7 +70,7 @@ TEST(FullyConnected, RefusesWhatDoesNotFit) {
                  [&, &shapes = inputs] { infer_shape(FullyConnected{}, shapes); });
   }
   const ValueType ints = dense_type(ElementType::kInt8, {4, 3});
-  expect_error(ErrorKind::kShape, "expected numbers of float32, found float32[2, 3] and int8[4, 3]",
+  expect_error(ErrorKind::kShape, "expected float32 operands, found float32[2, 3] and int8[4, 3]",
                [&] {
                  test::infer(FullyConnected{}, {float_type({2, 3}), ints});
                });

@@ -12,7 +12,7 @@
 namespace halftone::ir {
 namespace {
 
-/// For each element in order, the group it is normalized with.
+/// The index of the normalization group of each element, in order.
 std::vector<std::size_t> groups_of(const Normalize& op, const Shape& x) {
   Shape kept = x;
   for (const std::size_t axis : op.axes) kept[axis] = 1;
@@ -25,7 +25,7 @@ std::vector<std::size_t> groups_of(const Normalize& op, const Shape& x) {
   return groups;
 }
 
-/// Means over the groups.
+/// The mean of each group.
 template <typename Term>
 std::vector<double> means(std::span<const float> x, std::span<const std::size_t> groups,
                           Term&& term) {
@@ -69,7 +69,7 @@ void softmax(const Softmax& op, const Lines& lines, std::span<const float> x, st
 
 void softmax_of_codes(const Softmax& op, const Lines& lines, std::span<const std::int32_t> x,
                       std::span<float> y) {
-  std::array<float, 256> powers{};  // by the distance from the largest
+  std::array<float, 256> powers{};  // indexed by the distance from the maximum
   for (std::size_t d = 0; d < powers.size(); ++d) {
     powers[d] = std::exp(-op.beta * static_cast<float>(d));
   }
@@ -93,7 +93,7 @@ void softmax_of_codes(const Softmax& op, const Lines& lines, std::span<const std
 ValueType infer_types(const Softmax& op, InputTypes inputs) {
   const bool codes = are_codes(*inputs[0]);
   if (!codes) require_float(inputs, 0);
-  require(!codes || !op.log, "the logarithm of codes");
+  require(!codes || !op.log, "log: expected false for codes");
   require(op.axis < inputs[0]->shape.rank(),
           "axis " + std::to_string(op.axis) + " does not fit " + inputs[0]->shape.to_string());
   return dense_type(ElementType::kFloat32, inputs[0]->shape);

@@ -10,7 +10,7 @@
 namespace halftone::ir {
 namespace {
 
-/// How many taps of a window lie inside the input or its padding.
+/// Number of taps of a window inside the input or its padding.
 std::size_t padded_taps(const Pool& op, std::span<const Dim> extents, std::span<const Dim> counts,
                         std::size_t output) {
   std::size_t taps = 1;
@@ -25,20 +25,20 @@ std::size_t padded_taps(const Pool& op, std::span<const Dim> extents, std::span<
   return taps;
 }
 
-/// Nearest to sum / count, ties away from zero.
+/// sum / count rounded to nearest, ties away from zero.
 std::int64_t rounded_mean(std::int64_t sum, std::int64_t count) {
   return (sum > 0 ? sum + count / 2 : sum - count / 2) / count;
 }
 
-/// What the inputs of one window become, one by one.
+/// Accumulates the inputs of one window.
 template <typename T>
 class Reduced {
  public:
   void add(T value) {
-    most_ = std::max(most_, value);
+    max_ = std::max(max_, value);
     sum_ += static_cast<Sum>(value);
   }
-  [[nodiscard]] T most() const { return most_; }
+  [[nodiscard]] T max() const { return max_; }
   [[nodiscard]] T mean(std::size_t count) const {
     if constexpr (std::is_integral_v<T>) {
       return static_cast<T>(rounded_mean(sum_, static_cast<std::int64_t>(count)));
@@ -50,7 +50,7 @@ class Reduced {
  private:
   using Limits = std::numeric_limits<T>;
   using Sum = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
-  T most_ = Limits::has_infinity ? static_cast<T>(-Limits::infinity()) : Limits::lowest();
+  T max_ = Limits::has_infinity ? static_cast<T>(-Limits::infinity()) : Limits::lowest();
   Sum sum_ = 0;
 };
 
@@ -75,7 +75,7 @@ void pool(const Pool& op, const Tensor& image, Tensor& result) {
       Reduced<T> reduced;
       for (const Tap& tap : taps) reduced.add(x[(n * positions + tap.position) * channels + c]);
       y[(n * outputs + p) * channels + c] =
-          op.kind == PoolKind::kMax ? reduced.most() : reduced.mean(counted);
+          op.kind == PoolKind::kMax ? reduced.max() : reduced.mean(counted);
     }
   }
 }
@@ -89,7 +89,7 @@ std::string_view to_string(PoolKind kind) {
 ValueType infer_types(const Pool& op, InputTypes inputs) {
   const bool codes = are_codes(*inputs[0]);
   if (!codes) require_float(inputs, 0);
-  require(!codes || !op.count_padding, "padding around integers that counts");
+  require(!codes || !op.count_padding, "count_padding: expected false for codes");
   const Shape& x = inputs[0]->shape;
   const auto extents = spatial_extents(x);
   check_window(op.window, extents.size());

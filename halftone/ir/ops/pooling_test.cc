@@ -15,8 +15,8 @@ using testing::ElementsAre;
 
 TEST(Pool, TakesTheLargestOrTheMean) {
   const Tensor x = floats({1, 5, 1}, {1, -2, 6, 4, 3});
-  const Pool most{PoolKind::kMax, {2}, {{2}, {1}, {1}, {0}}};
-  EXPECT_THAT(elements<float>(evaluate(most, x)), ElementsAre(1, 6, 4));
+  const Pool max{PoolKind::kMax, {2}, {{2}, {1}, {1}, {0}}};
+  EXPECT_THAT(elements<float>(evaluate(max, x)), ElementsAre(1, 6, 4));
   Pool mean{PoolKind::kAverage, {2}, {{2}, {1}, {1}, {0}}};
   EXPECT_THAT(elements<float>(evaluate(mean, x)), ElementsAre(1, 2, 3.5F));
   mean.count_padding = true;
@@ -35,7 +35,7 @@ TEST(Pool, MayCutOffTheLastWindow) {
   EXPECT_THAT(elements<float>(evaluate(mean, x)), ElementsAre(2, 3.5F));
   mean.round_up = false;
   EXPECT_THAT(elements<float>(evaluate(mean, x)), ElementsAre(2));
-  // A window that would start in the padding after the input is left out.
+  // A window that would start in the padding after the input is dropped.
   EXPECT_EQ(infer_shape(Pool{PoolKind::kMax, {1}, {{2}, {1}, {0}, {1}}, false, true}, {{1, 4, 1}}),
             (Shape{1, 3, 1}));
   EXPECT_EQ(infer_shape(Pool{PoolKind::kMax, {1}, {{3}, {1}, {0}, {0}}, false, true}, {{1, 3, 1}}),
@@ -44,8 +44,8 @@ TEST(Pool, MayCutOffTheLastWindow) {
 
 TEST(Pool, OfCodesRoundsMeansAwayFromZero) {
   const Tensor x = test::tensor<std::int8_t>({1, 5, 1}, {1, -2, -3, 4, 127});
-  const Pool most{PoolKind::kMax, {2}, {{2}, {1}, {1}, {0}}};
-  EXPECT_THAT(elements<std::int8_t>(evaluate(most, x)), ElementsAre(1, -2, 127));
+  const Pool max{PoolKind::kMax, {2}, {{2}, {1}, {1}, {0}}};
+  EXPECT_THAT(elements<std::int8_t>(evaluate(max, x)), ElementsAre(1, -2, 127));
   const Pool mean{PoolKind::kAverage, {2}, {{2}, {1}, {1}, {0}}};
   EXPECT_THAT(elements<std::int8_t>(evaluate(mean, x)), ElementsAre(1, -3, 66));
   const Tensor unsigned_codes = test::tensor<std::uint8_t>({1, 4, 1}, {255, 254, 0, 1});
@@ -54,7 +54,7 @@ TEST(Pool, OfCodesRoundsMeansAwayFromZero) {
 }
 
 TEST(Pool, RefusesWhatDoesNotFit) {
-  expect_error(ErrorKind::kShape, "padding around integers that counts", [] {
+  expect_error(ErrorKind::kShape, "count_padding: expected false for codes", [] {
     test::infer(Pool{PoolKind::kAverage, {2}, plain_window(1), true},
                 {dense_type(ElementType::kInt8, {1, 4, 1})});
   });

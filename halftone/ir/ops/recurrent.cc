@@ -33,24 +33,24 @@ void check_attributes(const Recurrent& op, InputTypes inputs) {
   const bool gru = op.kind == RecurrentKind::kGru;
   const bool lstm = op.kind == RecurrentKind::kLstm;
   require(lstm || (!op.with_cell && !op.input_forget && op.cell_clip == 0),
-          "only an LSTM has a cell");
+          "only an LSTM takes with_cell, input_forget and cell_clip");
   require(lstm || (!has(inputs, kInitialCell) && !has(inputs, kPeepholes)),
-          "only an LSTM has a first cell and peepholes");
+          "only an LSTM takes an initial cell and peepholes");
   require((gru && op.linear_before_reset) || !has(inputs, kRecurrenceBias),
-          "only a GRU that is linear before its reset has a bias of its own");
-  require(gru || !op.linear_before_reset, "only a GRU has a reset");
-  require(!op.carry || !op.reverse, "a reversed sequence has no states past its end");
+          "only a GRU with linear_before_reset takes a recurrence bias");
+  require(gru || !op.linear_before_reset, "only a GRU takes linear_before_reset");
+  require(!op.carry || !op.reverse, "carry: expected a sequence that is not reversed");
   require(
       op.clip >= 0 && op.cell_clip >= 0 && std::isfinite(op.clip) && std::isfinite(op.cell_clip),
-      "expected bounds that are finite and not negative");
+      "clip and cell_clip: expected finite values of at least 0");
   if (op.state_encoding != nullptr) {
     require(op.state_encoding->granularity == numerics::Granularity::kTensor,
-            "states take one basis for the tensor");
+            "states: expected one basis for the tensor");
     op.state_encoding->check(1, 1);
   }
 }
 
-/// Where things lie and how many there are.
+/// Extents and layout of the inputs and the output.
 struct RecurrentExtents {
   std::size_t steps = 0;
   std::size_t batch = 0;
@@ -76,7 +76,7 @@ RecurrentExtents extents_of(const Recurrent& op, const Shape& gates) {
   return e;
 }
 
-/// One sample on its way along the sequence.
+/// The state of one sample as it runs along the sequence.
 class Cell {
  public:
   Cell(const Recurrent& op, const RecurrentExtents& extents, InputTensors inputs,
@@ -117,7 +117,7 @@ class Cell {
     return {found.begin(), found.end()};
   }
 
-  /// What is multiplied: the state or its levels.
+  /// The factor of the recurrence weights: the state or its levels.
   [[nodiscard]] std::vector<float> encoded(std::vector<float> state) const {
     if (table_) {
       for (float& value : state) value = table_->nearest(value);
@@ -125,7 +125,7 @@ class Cell {
     return state;
   }
 
-  /// The product of a state and row j of a gate.
+  /// The product of a state with row j of a gate.
   [[nodiscard]] double product(const std::vector<float>& state, std::size_t gate,
                                std::size_t j) const {
     const auto row = weights_.subspan((gate * hidden_ + j) * hidden_, hidden_);
@@ -262,14 +262,14 @@ ValueType infer_types(const Recurrent& op, InputTypes inputs) {
   const Shape& gates = inputs[kGates]->shape;
   const Shape& weights = inputs[kRecurrenceWeights]->shape;
   require(inputs[kRecurrenceWeights]->encoding.element == ElementType::kFloat32,
-          "recurrence weights: expected numbers of float32, found " +
+          "recurrence weights: expected float32 or codes, found " +
               inputs[kRecurrenceWeights]->to_string());
   require(gates.rank() == 3, "gates: expected three axes, found " + gates.to_string());
   require(gates[1 - batch_axis(op)] != kBatch && gates[2] != kBatch,
           "gates: expected a known number of steps, found " + gates.to_string());
   const auto count = static_cast<Dim>(num_gates(op.kind));
-  require(gates[2] % count == 0,
-          "gates: expected " + std::to_string(count) + " of one size, found " + gates.to_string());
+  require(gates[2] % count == 0, "gates: expected " + std::to_string(count) +
+                                     " of equal size, found " + gates.to_string());
   const Dim hidden = gates[2] / count;
   const Dim batch = gates[batch_axis(op)];
   require(weights == Shape{gates[2], hidden}, "recurrence weights: expected " +

@@ -20,7 +20,7 @@ using testing::ElementsAre;
 using testing::FloatNear;
 using testing::Pointwise;
 
-/// Inputs in the order of RecurrentInput; the absent ones are empty.
+/// Inputs in the order of RecurrentInput; absent ones are empty.
 struct Inputs {
   Tensor gates;
   Tensor weights;
@@ -166,12 +166,12 @@ TEST(Recurrent, CarriesTheLastStatesOn) {
 }
 
 TEST(Recurrent, EncodesWhatItMultiplies) {
-  // The levels are -3, -1, 1, 3: a first h of 0.2 counts as 1.
+  // The levels are -3, -1, 1, 3: an initial h of 0.2 becomes 1.
   Inputs in{floats({1, 1, 1}, {0.5F}), floats({1, 1}, {0.25F}), {}, floats({1, 1}, {0.2F})};
   Recurrent op = layer(RecurrentKind::kRnn);
   op.state_encoding = test::odd_encoding();
   EXPECT_NEAR(run(op, in).as<float>()[0], std::tanh(0.5 + 0.25), 1e-6);
-  // In a GRU what the reset leaves of h is encoded, while z keeps h itself.
+  // In a GRU, r * h is encoded, while z multiplies h itself.
   Inputs gru{floats({1, 1, 3}, {0, 0, 0}), floats({3, 1}, {0, 0, 1}), {}, floats({1, 1}, {-4})};
   op = layer(RecurrentKind::kGru);
   op.state_encoding = test::odd_encoding();
@@ -213,7 +213,7 @@ TEST(Recurrent, RefusesWhatDoesNotFit) {
   } cases[] = {
       {{{2, 3}, {8, 2}}, "gates: expected three axes, found [2, 3]"},
       {{{kBatch, 1, 8}, {8, 2}}, "gates: expected a known number of steps, found [N, 1, 8]"},
-      {{{2, 1, 7}, {8, 2}}, "gates: expected 4 of one size, found [2, 1, 7]"},
+      {{{2, 1, 7}, {8, 2}}, "gates: expected 4 of equal size, found [2, 1, 7]"},
       {{{2, 1, 8}, {8, 3}}, "recurrence weights: expected [8, 2], found [8, 3]"},
   };
   for (const auto& [inputs, text] : cases) {
@@ -246,11 +246,11 @@ TEST(Recurrent, RefusesWhatDoesNotFit) {
        dense_type(ElementType::kInt32, {2}),
        "input 5: expected [3], found [2]"},
       {{}, kPeepholes, float_type({8}), "input 6: expected [6], found [8]"},
-      {gru, kPeepholes, float_type({6}), "only an LSTM has a first cell and peepholes"},
+      {gru, kPeepholes, float_type({6}), "only an LSTM takes an initial cell and peepholes"},
       {{},
        kRecurrenceBias,
        float_type({2}),
-       "only a GRU that is linear before its reset has a bias of its own"},
+       "only a GRU with linear_before_reset takes a recurrence bias"},
   };
   for (const auto& [op, input, type, text] : optional) {
     expect_error(ErrorKind::kShape, text,
@@ -268,10 +268,10 @@ TEST(Recurrent, RefusesAttributesThatContradict) {
   Recurrent bound;
   bound.clip = -1;
   const std::pair<Recurrent, std::string> cases[] = {
-      {cell, "only an LSTM has a cell"},
-      {reset, "only a GRU has a reset"},
-      {carry, "a reversed sequence has no states past its end"},
-      {bound, "expected bounds that are finite and not negative"},
+      {cell, "only an LSTM takes with_cell, input_forget and cell_clip"},
+      {reset, "only a GRU takes linear_before_reset"},
+      {carry, "carry: expected a sequence that is not reversed"},
+      {bound, "clip and cell_clip: expected finite values of at least 0"},
   };
   for (const auto& [op, text] : cases) {
     expect_error(ErrorKind::kShape, text, [&o = op] {

@@ -24,7 +24,7 @@ Shape without_axes(const Shape& x, std::span<const std::size_t> axes, bool keep_
   return Shape(std::move(dims));
 }
 
-/// Strides into the output along the axes of the input: 0 along those that go.
+/// Strides into the output along the axes of the input: 0 along reduced axes.
 std::vector<std::size_t> output_strides(const Reduce& op, const Shape& x) {
   const Shape kept = without_axes(x, op.axes, true);
   std::vector<std::size_t> strides = row_major_strides(kept);
@@ -42,7 +42,7 @@ void for_each_element(const Reduce& op, const Tensor& x, Visit&& visit) {
   }
 }
 
-/// What the sum runs over.
+/// One term of the sum.
 double term(ReduceKind kind, double x, double largest) {
   switch (kind) {
     case ReduceKind::kL1:
@@ -125,7 +125,7 @@ void reduce_wrapping(const Reduce& op, const Tensor& x, std::span<T> y) {
   std::ranges::transform(results, y.begin(), [](std::uint64_t r) { return static_cast<T>(r); });
 }
 
-/// The nearest number of the type; NaN becomes integer 0.
+/// The nearest value of the type; NaN becomes integer 0.
 template <typename T>
 T narrowed(double y) {
   if constexpr (std::is_integral_v<T>) {
@@ -169,7 +169,7 @@ bool stays_integer(ReduceKind kind) {
          kind == ReduceKind::kSumSquare;
 }
 
-/// Places along the axis of a line in the order the sum runs over them.
+/// Cumulative sums along the axis, line by line.
 template <typename T, typename Sum>
 void cumulate(const CumSum& op, const Tensor& x, Tensor& result) {
   const auto [outer, extent, inner] = axis_view(x.shape(), op.axis);
@@ -201,7 +201,7 @@ ValueType infer_types(const Reduce& op, InputTypes inputs) {
   require_axes(inputs[0]->shape, op.axes);
   const bool compares = op.kind == ReduceKind::kMax || op.kind == ReduceKind::kMin;
   require(compares || inputs[0]->encoding.element != ElementType::kBool,
-          "input 0: expected numbers, found " + inputs[0]->to_string());
+          "input 0: expected float32 or integers, found " + inputs[0]->to_string());
   return {without_axes(inputs[0]->shape, op.axes, op.keep_dims), inputs[0]->encoding};
 }
 
@@ -218,7 +218,7 @@ ValueType infer_types(const CumSum& op, InputTypes inputs) {
   require_dense(inputs, 0);
   require_axis(inputs[0]->shape, op.axis);
   require(inputs[0]->encoding.element != ElementType::kBool,
-          "input 0: expected numbers, found " + inputs[0]->to_string());
+          "input 0: expected float32 or integers, found " + inputs[0]->to_string());
   return *inputs[0];
 }
 
@@ -239,11 +239,11 @@ Tensor evaluate(const Reduce& op, InputTensors inputs) {
 Tensor evaluate(const ArgReduce& op, InputTensors inputs) {
   Tensor result = output_tensor(op, inputs);
   const auto [outer, extent, inner] = axis_view(inputs[0]->shape(), op.axis);
-  const auto places = result.as<std::int64_t>();
+  const auto indices = result.as<std::int64_t>();
   with_element(inputs[0]->element(), [&, extent = extent, inner = inner](auto zero) {
     using T = decltype(zero);
     const auto x = inputs[0]->as<T>();
-    for (std::size_t line = 0; line < places.size(); ++line) {
+    for (std::size_t line = 0; line < indices.size(); ++line) {
       const std::size_t base = line / inner * extent * inner + line % inner;
       std::size_t best = 0;
       for (std::size_t i = 1; i < extent; ++i) {
@@ -252,7 +252,7 @@ Tensor evaluate(const ArgReduce& op, InputTensors inputs) {
         const bool better = op.largest ? value > leader : value < leader;
         if (better || (op.last && value == leader)) best = i;
       }
-      places[line] = static_cast<std::int64_t>(best);
+      indices[line] = static_cast<std::int64_t>(best);
     }
   });
   return result;

@@ -87,23 +87,23 @@ TEST(Reduce, RefusesWhatItCannotDo) {
   expect_error(ErrorKind::kShape, "expected a known extent, found the batch", [] {
     infer_shape(Reduce{ReduceKind::kSum, {0}, true}, {{kBatch, 4}});
   });
-  expect_error(ErrorKind::kShape, "expected rising ones, found 1 0", [] {
+  expect_error(ErrorKind::kShape, "expected ascending order, found 1 0", [] {
     infer_shape(Reduce{ReduceKind::kSum, {1, 0}, true}, {{3, 4}});
   });
-  expect_error(ErrorKind::kShape, "expected numbers, found bool[3]", [] {
+  expect_error(ErrorKind::kShape, "expected float32 or integers, found bool[3]", [] {
     test::infer(Reduce{ReduceKind::kSum, {0}, true}, {dense_type(ElementType::kBool, {3})});
   });
 }
 
 TEST(ArgReduce, FindsTheFirstOrLastOfTheBest) {
   const Tensor x = floats({2, 4}, {1, 3, 3, 0, -1, -1, 5, -1});
-  const auto places = [&](bool largest, bool last) {
+  const auto indices = [&](bool largest, bool last) {
     return elements<std::int64_t>(evaluate(ArgReduce{1, largest, last, false}, x));
   };
-  EXPECT_THAT(places(true, false), ElementsAre(1, 2));
-  EXPECT_THAT(places(true, true), ElementsAre(2, 2));
-  EXPECT_THAT(places(false, false), ElementsAre(3, 0));
-  EXPECT_THAT(places(false, true), ElementsAre(3, 3));
+  EXPECT_THAT(indices(true, false), ElementsAre(1, 2));
+  EXPECT_THAT(indices(true, true), ElementsAre(2, 2));
+  EXPECT_THAT(indices(false, false), ElementsAre(3, 0));
+  EXPECT_THAT(indices(false, true), ElementsAre(3, 3));
   EXPECT_THAT(elements<std::int64_t>(evaluate(ArgReduce{0}, x)), ElementsAre(0, 0, 1, 0));
   EXPECT_EQ(infer_shape(ArgReduce{1}, {{kBatch, 4}}), (Shape{kBatch, 1}));
   expect_error(ErrorKind::kShape, "expected at least one element", [] {

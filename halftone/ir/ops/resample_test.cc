@@ -98,7 +98,7 @@ TEST(Resize, CubicWeightsAddUpToOne) {
 TEST(Resize, AntialiasingAverages) {
   Resize op = resize(2, 0.5, Interpolation::kLinear, Coordinates::kHalfPixel);
   op.antialias = true;
-  // Triangles of twice the width: weights 1 3 3 1, without those that are outside.
+  // Triangles of twice the width: weights 1 3 3 1, without elements outside.
   expect_values(evaluate(op, floats({4}, {0, 8, 16, 24})), {5.0F, 19.0F});
 }
 

@@ -10,10 +10,10 @@
 namespace halftone::ir {
 namespace {
 
-/// The widest filter of an antialiased Resize: 1 / scale may be so much.
+/// Limit of 1 / scale for an antialiased Resize, which bounds its filter width.
 constexpr double kMaxShrinking = 1 << 20;
 
-/// Where output i lies in an input of `extent` elements.
+/// The input coordinate of output i, for an input of `extent` elements.
 double coordinate(const Resize& op, std::size_t i, std::size_t extent) {
   const auto x = static_cast<double>(i);
   const auto n = static_cast<double>(extent);
@@ -55,16 +55,16 @@ double weight(const Resize& op, double distance) {
   return std::max(0.0, 1 - std::abs(distance));
 }
 
-/// How much narrower than its elements the input is sampled: 1, or the scale below it.
+/// The factor that compresses the filter argument: the scale if antialiasing and below 1, else 1.
 double narrowing(const Resize& op) { return op.antialias ? std::min(op.scale, 1.0) : 1.0; }
 
-/// Elements on each side of a position that count.
+/// Number of elements on each side of a position that contribute.
 std::int64_t reach(const Resize& op) {
   const double support = op.mode == Interpolation::kCubic ? 2 : 1;
   return static_cast<std::int64_t>(std::ceil(support / narrowing(op)));
 }
 
-/// The nearest element, still unbounded.
+/// The nearest element, not yet clamped to the input.
 double nearest(const Resize& op, double position) {
   const double below = std::floor(position);
   const double rest = position - below;
@@ -79,7 +79,7 @@ std::size_t bounded(double position, std::size_t extent) {
   return static_cast<std::size_t>(std::clamp(position, 0.0, static_cast<double>(extent - 1)));
 }
 
-/// Fills in the taps of one output around a position.
+/// Appends the taps of one output at a position.
 void add_taps(const Resize& op, double position, std::size_t extent, ResizeTaps& taps) {
   const std::int64_t side = reach(op);
   const double below = std::floor(position);
@@ -132,7 +132,9 @@ ValueType infer_types(const Resize& op, InputTypes inputs) {
           "scale: expected a positive number, found " + std::to_string(op.scale));
   require(!op.antialias || op.scale * kMaxShrinking >= 1,
           "scale: expected at least 2^-20, found " + std::to_string(op.scale));
-  require(std::isfinite(op.begin) && std::isfinite(op.end), "expected a part of finite ends");
+  require(std::isfinite(op.begin) && std::isfinite(op.end),
+          "crop region: expected finite ends, found " + std::to_string(op.begin) + " to " +
+              std::to_string(op.end));
   require(op.count <= std::size_t{1} << 40, "expected at most 2^40 elements along an axis");
   require(op.count == 0 || y[op.axis] > 0,
           "axis " + std::to_string(op.axis) + " of " + y.to_string() + " has nothing to resample");

@@ -40,7 +40,8 @@ void require_axis(const Shape& shape, std::size_t axis) {
 void require_axes(const Shape& shape, std::span<const std::size_t> axes) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     require_axis(shape, axes[i]);
-    require(i == 0 || axes[i - 1] < axes[i], "axes: expected rising ones, found " + joined(axes));
+    require(i == 0 || axes[i - 1] < axes[i],
+            "axes: expected ascending order, found " + joined(axes));
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operators of indexing.h that write.
+// The operators of indexing.h that write at indices.
 #include <algorithm>
 #include <type_traits>
 
@@ -35,10 +35,10 @@ void require_updates(Scatter reduction, InputTypes inputs) {
   require(inputs[0]->encoding == inputs[2]->encoding,
           "updates " + inputs[2]->to_string() + " differ in type from " + inputs[0]->to_string());
   require(reduction == Scatter::kReplace || inputs[0]->encoding.element != ElementType::kBool,
-          "input 0: expected numbers, found " + inputs[0]->to_string());
+          "input 0: expected float32 or integers, found " + inputs[0]->to_string());
 }
 
-/// Where the rows of a ScatterND are written, as offsets into x.
+/// Destinations of the rows of a ScatterND, as offsets into x.
 std::vector<std::size_t> row_offsets(const Shape& x, const Tensor& indices) {
   const Tensor wide = indices.cast(ElementType::kInt64);
   const auto values = wide.as<std::int64_t>();

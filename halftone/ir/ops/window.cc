@@ -8,16 +8,17 @@
 namespace halftone::ir {
 namespace {
 
-/// Bounds every number, so that positions cannot overflow.
+/// Bounds every value so that positions cannot overflow.
+///
 constexpr Dim kMax = Dim{1} << 31;
 
-void check_list(const std::vector<Dim>& list, std::size_t rank, Dim least, const char* what) {
+void check_list(const std::vector<Dim>& list, std::size_t rank, Dim min, const char* what) {
   require(list.size() == rank, std::string(what) + ": expected " + std::to_string(rank) +
-                                   " numbers, found " + std::to_string(list.size()));
+                                   " values, found " + std::to_string(list.size()));
   for (const Dim number : list) {
-    require(number >= least && number < kMax,
-            std::string(what) + ": expected numbers from " + std::to_string(least) +
-                " on and below 2^31, found " + std::to_string(number));
+    require(number >= min && number < kMax, std::string(what) + ": expected values from " +
+                                                std::to_string(min) + " to 2^31 - 1, found " +
+                                                std::to_string(number));
   }
 }
 

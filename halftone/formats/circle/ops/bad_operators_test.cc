@@ -88,7 +88,7 @@ TEST(BadPack, IsRefused) {
                ErrorKind::kFormat, "inputs of different ranks");
   expect_error(error_for(OperatorCode::kConcatenation,
                          {constant_tensor<float>({1, 1}, TensorType::FLOAT32, {1})}),
-               ErrorKind::kShape, "do not line up");
+               ErrorKind::kShape, "differ outside the concatenated axis");
 }
 
 TEST(BadSlice, IsRefused) {
