@@ -70,7 +70,7 @@ TEST(DecodeTensor, UnpacksFourBits) {
   EXPECT_THAT(numbers(decode_tensor(proto, nullptr)), ElementsAre(1, 8, 15));
 }
 
-TEST(DecodeTensor, TruthValuesAreZeroOrOne) {
+TEST(DecodeTensor, BooleansAreZeroOrOne) {
   TensorProto proto = typed(TensorProto::BOOL, {3});
   proto.set_raw_data(std::string("\x00\x01\x07", 3));
   const ir::Tensor tensor = decode_tensor(proto, nullptr);

@@ -17,7 +17,7 @@ using testing::ElementsAre;
 
 constexpr auto kLowest = std::numeric_limits<std::int32_t>::min();
 
-Tensor truths(const std::vector<float>& values) {
+Tensor booleans(const std::vector<float>& values) {
   return floats({static_cast<Dim>(values.size())}, values).cast(ElementType::kBool);
 }
 
@@ -93,9 +93,9 @@ TEST(Binary, Compares) {
   }
 }
 
-TEST(Binary, OfTruthValuesIsLogic) {
-  const Tensor a = truths({0, 0, 1, 1});
-  const Tensor b = truths({0, 1, 0, 1});
+TEST(Binary, OfBooleansIsLogic) {
+  const Tensor a = booleans({0, 0, 1, 1});
+  const Tensor b = booleans({0, 1, 0, 1});
   const auto result = [&](BinaryKind kind) {
     return elements<std::uint8_t>(evaluate(Binary{kind, {}}, a, b));
   };
@@ -104,11 +104,15 @@ TEST(Binary, OfTruthValuesIsLogic) {
   EXPECT_THAT(result(BinaryKind::kXor), ElementsAre(0, 1, 1, 0));
   EXPECT_THAT(result(BinaryKind::kEqual), ElementsAre(1, 0, 0, 1));
   for (const BinaryKind kind : {BinaryKind::kAdd, BinaryKind::kLess, BinaryKind::kShiftLeft}) {
-    expect_error(ErrorKind::kShape, "of bool", [&] { evaluate(Binary{kind, {}}, a, b); });
+    expect_error(ErrorKind::kShape, "does not take bool", [&] {
+      evaluate(Binary{kind, {}}, a, b);
+    });
   }
   const Tensor x = floats({1}, {1});
   for (const BinaryKind kind : {BinaryKind::kAnd, BinaryKind::kShiftRight}) {
-    expect_error(ErrorKind::kShape, "of float32", [&] { evaluate(Binary{kind, {}}, x, x); });
+    expect_error(ErrorKind::kShape, "does not take float32", [&] {
+      evaluate(Binary{kind, {}}, x, x);
+    });
   }
 }
 
@@ -119,7 +123,7 @@ TEST(Binary, OnlyFloatsHaveAnActivation) {
   });
 }
 
-TEST(Unary, TakesIntegersAndTruthValuesWhereTheyMeanSomething) {
+TEST(Unary, TakesIntegersAndBooleansWhereTheyMeanSomething) {
   const Tensor x = tensor<std::int8_t>({3}, {-128, 0, 5});
   const auto result = [&](ActivationKind kind) {
     return elements<std::int8_t>(evaluate(Unary{{kind}}, x));
@@ -128,7 +132,7 @@ TEST(Unary, TakesIntegersAndTruthValuesWhereTheyMeanSomething) {
   EXPECT_THAT(result(ActivationKind::kNeg), ElementsAre(-128, 0, -5));
   EXPECT_THAT(result(ActivationKind::kSign), ElementsAre(-1, 0, 1));
   EXPECT_THAT(result(ActivationKind::kNot), ElementsAre(127, -1, -6));
-  EXPECT_THAT(elements<std::uint8_t>(evaluate(Unary{{ActivationKind::kNot}}, truths({0, 1}))),
+  EXPECT_THAT(elements<std::uint8_t>(evaluate(Unary{{ActivationKind::kNot}}, booleans({0, 1}))),
               ElementsAre(1, 0));
   expect_error(ErrorKind::kShape, "expected float32, found int8[3]",
                [&] { evaluate(Unary{{ActivationKind::kExp}}, x); });
@@ -148,12 +152,12 @@ TEST(Unary, AsksForNumbersThatAreNone) {
 }
 
 TEST(Where, ChoosesWithBroadcasting) {
-  const Tensor y = evaluate(Where{}, truths({1, 0}), floats({2, 1}, {1, 2}), floats({}, {9}));
+  const Tensor y = evaluate(Where{}, booleans({1, 0}), floats({2, 1}, {1, 2}), floats({}, {9}));
   EXPECT_EQ(y.shape(), (Shape{2, 2}));
   EXPECT_THAT(elements<float>(y), ElementsAre(1, 9, 2, 9));
   const Tensor a = tensor<std::int64_t>({1}, {4});
   expect_error(ErrorKind::kShape, "differ in type",
-               [&] { evaluate(Where{}, truths({1}), a, floats({1}, {1})); });
+               [&] { evaluate(Where{}, booleans({1}), a, floats({1}, {1})); });
   expect_error(ErrorKind::kShape, "input 0: expected bool, found int64[1]",
                [&] { evaluate(Where{}, a, a, a); });
 }

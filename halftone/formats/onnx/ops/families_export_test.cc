@@ -106,7 +106,7 @@ TEST(ExportOnnx, FamiliesComeBackTheSame) {
   }
 }
 
-TEST(ExportOnnx, TruthValuesComeBackTheSame) {
+TEST(ExportOnnx, BooleansComeBackTheSame) {
   ir::Graph graph;
   const ValueId x = graph.add_input("x", ir::test::float_type({kBatch, 4}));
   const ValueId zero = graph.add_constant("zero", floats({}, {0}));
