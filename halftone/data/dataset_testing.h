@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of this folder share.
+// Helpers shared by the tests of this folder.
 #pragma once
 
 #include <cstddef>

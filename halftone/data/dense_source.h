@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples that lie one after another in memory or in a mapped file.
+// Samples stored at a fixed stride in memory or in a mapped file.
 #pragma once
 
 #include <cstddef>
@@ -10,16 +10,16 @@
 
 namespace halftone::data {
 
-/// Where the elements of sample i lie: bytes[i * stride_bytes ...], in C order.
+/// Memory layout of samples: the elements of sample i start at bytes[i * stride_bytes], in C order.
 struct DenseSamples {
-  FileBytes data;  ///< from the first element of sample 0 on
+  FileBytes data;  ///< starts at the first element of sample 0
   Scalar type = Scalar::kFloat32;
   std::size_t sample_elements = 0;
   std::size_t stride_bytes = 0;  ///< from one sample to the next
-  double scale = 1;              ///< uint8 elements are multiplied by it when read as floats
+  double scale = 1;              ///< factor for uint8 elements that are read as floats
 };
 
-/// @pre data holds the last sample that will be read
+/// @pre data contains every sample that will be read
 std::unique_ptr<SampleSource> make_dense_source(DenseSamples samples);
 
 /// to_floats(), but uint8 elements are multiplied by `scale` (in float64, then rounded).

@@ -39,7 +39,7 @@ FileBytes own_bytes(std::vector<std::byte> bytes) {
 }
 
 FileBytes map_file(const std::filesystem::path& path) {
-  // Non-blocking, or opening a pipe would wait for its writer; regular files do not care.
+  // Non-blocking, because opening a pipe would wait for its writer. Has no effect on regular files.
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) fail_errno(path, "open", errno);
   const std::shared_ptr<const void> closer(nullptr, [fd](const void*) { ::close(fd); });

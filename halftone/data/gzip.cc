@@ -16,16 +16,16 @@ namespace {
 class Inflater {
  public:
   explicit Inflater(std::span<const std::byte> bytes) : bytes_(bytes) {
-    constexpr int kGzipOnly = 16;  // zlib's flag beside the size of the window
+    constexpr int kGzipOnly = 16;  // zlib flag, added to the window size
     if (::inflateInit2(&stream_, MAX_WBITS + kGzipOnly) != Z_OK) {
-      fail(ErrorKind::kInternal, "zlib does not start");
+      fail(ErrorKind::kInternal, "zlib failed to initialize");
     }
   }
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
   ~Inflater() { ::inflateEnd(&stream_); }
 
-  /// Fills dst from the front; fewer bytes than it holds mean the end of the stream.
+  /// Fills dst from the front. Returns fewer bytes than dst.size() at the end of the stream.
   std::size_t read(std::span<std::byte> dst) {
     std::size_t done = 0;
     while (done < dst.size() && !at_end_) done += step(dst.subspan(done));
@@ -45,7 +45,7 @@ class Inflater {
     const int status = ::inflate(&stream_, Z_NO_FLUSH);
     bytes_ = bytes_.subspan(in - stream_.avail_in);
     if (status == Z_STREAM_END) {
-      // A file may be several streams one after another; anything else behind one is padding.
+      // A file may hold several streams in a row; anything else after a stream is padding.
       at_end_ = !is_gzip(bytes_) || ::inflateReset(&stream_) != Z_OK;
     } else if (status == Z_BUF_ERROR) {
       fail(ErrorKind::kFormat, "gzip: the stream ends early");

@@ -34,7 +34,7 @@ TEST(Gunzip, FailsOnEveryTruncation) {
 
 TEST(Gunzip, FailsOnDamage) {
   std::vector<std::byte> packed = gzip(bytes_of("halftone"));
-  packed[packed.size() - 6] ^= std::byte{1};  // in the check sum
+  packed[packed.size() - 6] ^= std::byte{1};  // in the checksum
   expect_error(ErrorKind::kFormat, "gzip: damaged: incorrect data check",
                [&] { gunzip(packed, 100); });
   expect_error(ErrorKind::kFormat, "gzip: damaged", [&] { gunzip(bytes_of("plain text"), 100); });

@@ -14,7 +14,7 @@
 namespace halftone::data {
 namespace {
 
-/// One input, read by the child that all inputs of a file share.
+/// One input, read by the child process that all inputs of a file share.
 class Hdf5Source : public SampleSource {
  public:
   Hdf5Source(std::shared_ptr<Hdf5Worker> worker, std::size_t input, double scale)
@@ -47,7 +47,7 @@ class Hdf5Source : public SampleSource {
   std::size_t sample_bytes_ = 0;
 };
 
-/// @param open  opens the file, in the child
+/// @param open  opens the file; called in the child
 Dataset open_isolated(const std::string& name, const DatasetOptions& options,
                       const std::function<Hdf5Handle()>& open) {
   const auto worker = with_context(name, [&] {
@@ -71,7 +71,7 @@ Dataset open_isolated(const std::string& name, const DatasetOptions& options,
 }  // namespace
 
 Dataset open_hdf5(const std::filesystem::path& path, const DatasetOptions& options) {
-  map_file(path);  // says why a file cannot be read; the library only says that it cannot
+  map_file(path);  // reports why a file cannot be read; the HDF5 library does not
   return open_isolated(path.string(), options, [&] { return open_hdf5_file(path); });
 }
 

@@ -16,13 +16,13 @@
 
 namespace halftone::data {
 
-/// Opens an HDF5 file of either layout. Samples are read from the file when asked for, by a process
-/// that lives as long as the data set: the HDF5 library crashes on some files. Links to other
-/// files, virtual and external storage, and filters other than deflate, shuffle and fletcher32 are
-/// refused.
-/// @throws Error kIo if the file cannot be read or no process be started; kFormat if it is no HDF5
-///         file, crashes the library or has neither layout, more than 10^6 records (10^7 samples in
-///         x), or elements that are no numbers; kUnsupported for the storage named above
+/// Opens an HDF5 file of either layout. Samples are read on demand by a child process that lives as
+/// long as the data set, because the HDF5 library crashes on some files. Links to other files,
+/// virtual and external storage, and filters other than deflate, shuffle and fletcher32 are
+/// rejected.
+/// @throws Error kIo if the file cannot be read or the process cannot be started; kFormat if it is
+///         not an HDF5 file, crashes the library, has neither layout, more than 10^6 records (10^7
+///         samples in x) or elements that are not numeric; kUnsupported for the storage named above
 Dataset open_hdf5(const std::filesystem::path& path, const DatasetOptions& options);
 
 /// The same from the bytes of an HDF5 file.

@@ -11,14 +11,14 @@
 namespace halftone::data {
 namespace {
 
-/// How a data set is cut into chunks, and how each is packed.
+/// How a data set is split into chunks, and how each chunk is packed.
 struct ChunkPlan {
   std::vector<hsize_t> extents;       ///< of the data set
   std::vector<hsize_t> chunk;         ///< of one chunk
-  std::vector<H5Z_filter_t> filters;  ///< in the order of writing
-  bool packs_edges = true;            ///< or leaves chunks that reach past the extents as they are
+  std::vector<H5Z_filter_t> filters;  ///< in the order in which a writer applies them
+  bool packs_edges = true;            ///< false: partial edge chunks are not packed
   std::size_t chunk_bytes = 0;
-  std::size_t max_bytes = 0;  ///< what packs worse is not data that a writer packed
+  std::size_t max_bytes = 0;  ///< upper bound of a packed chunk
 };
 
 ChunkPlan plan_chunks(const Hdf5Handle& table, const Hdf5Handle& properties,
@@ -66,17 +66,17 @@ std::vector<std::byte> inflate_chunk(const std::vector<std::byte>& bytes, std::s
   return result;
 }
 
-/// The size of a stored chunk once its filters are undone, the last first. Bit i of `skipped` says
-/// that filter i was left out for this chunk. Shuffling keeps the size.
+/// Size of a stored chunk after its filters are undone in reverse order. Bit i of `skipped` is set
+/// if filter i was not applied to this chunk. Shuffling keeps the size.
 std::size_t unpacked_bytes(std::vector<std::byte> bytes, const ChunkPlan& plan,
                            std::uint32_t skipped) {
-  constexpr std::size_t kCheckSumBytes = 4;
+  constexpr std::size_t kChecksumBytes = 4;
   for (std::size_t i = plan.filters.size(); i-- > 0;) {
     if (i < 32 && (skipped >> i & 1) != 0) continue;
     if (plan.filters[i] == H5Z_FILTER_DEFLATE) {
       bytes = inflate_chunk(bytes, plan.max_bytes);
     } else if (plan.filters[i] == H5Z_FILTER_FLETCHER32) {
-      bytes.resize(bytes.size() - std::min(bytes.size(), kCheckSumBytes));
+      bytes.resize(bytes.size() - std::min(bytes.size(), kChecksumBytes));
     }
   }
   return bytes.size();
@@ -87,7 +87,7 @@ void check_chunk(const Hdf5Handle& table, const ChunkPlan& plan,
   std::uint32_t skipped = 0;
   hsize_t stored = 0;
   if (::H5Dget_chunk_storage_size(table.get(), offset.data(), &stored) < 0 || stored == 0) {
-    // Not there, or odd. This tells, but searches all chunks, so it is not the first choice.
+    // The chunk is absent or damaged. The next call tells which, but it searches all chunks.
     haddr_t address = HADDR_UNDEF;
     if (::H5Dget_chunk_info_by_coord(table.get(), offset.data(), &skipped, &address, &stored) < 0) {
       fail(ErrorKind::kFormat, "the HDF5 library cannot find a chunk");
@@ -98,7 +98,7 @@ void check_chunk(const Hdf5Handle& table, const ChunkPlan& plan,
     fail(ErrorKind::kFormat, "expected a chunk of about " + std::to_string(plan.chunk_bytes) +
                                  " bytes, found " + std::to_string(stored));
   }
-  std::vector<std::byte> bytes(std::max<hsize_t>(stored, 1));  // the library wants an address
+  std::vector<std::byte> bytes(std::max<hsize_t>(stored, 1));  // the library needs a valid address
   if (::H5Dread_chunk(table.get(), H5P_DEFAULT, offset.data(), &skipped, bytes.data()) < 0) {
     fail(ErrorKind::kFormat, "the HDF5 library cannot read a chunk");
   }
@@ -120,7 +120,7 @@ void check_stored_chunks(const Hdf5Handle& table, std::size_t first, std::size_t
   if (::H5Pget_layout(properties.get()) != H5D_CHUNKED || count == 0) return;
   if (::H5Sget_simple_extent_npoints(space.get()) == 0) return;
   const ChunkPlan plan = plan_chunks(table, properties, space);
-  // Walk the grid of chunks like an odometer; only rows that are wanted along the first extent.
+  // Walk the grid of chunks like an odometer, along the first extent only the requested rows.
   const hsize_t end = std::min<hsize_t>(plan.extents[0], first + count);
   std::vector<hsize_t> offset(plan.extents.size(), 0);
   offset[0] = first / plan.chunk[0] * plan.chunk[0];

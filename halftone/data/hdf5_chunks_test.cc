@@ -36,7 +36,7 @@ TEST_F(Hdf5Chunks, DamagedDataAreAnError) {
                [&] { read_samples(dataset, 0, 0, 1000); });
 }
 
-// Found by the fuzzer: the library would deliver whatever lies behind a short chunk.
+// Found by the fuzzer: the library would return the memory beyond a short chunk.
 TEST_F(Hdf5Chunks, RefusesChunksSmallerThanTheyShouldBe) {
   const std::vector<std::byte> twelve(12);
   std::vector<Bytef> packed(compressBound(12));
@@ -70,7 +70,7 @@ TEST_F(Hdf5Chunks, RefusesChunksSmallerThanTheyShouldBe) {
                [&] { read_samples(open_hdf5(path("large.h5"), {}), 0, 0, 1); });
 }
 
-// Short chunks of every packing that is allowed, one row each; the first is whole.
+// Short chunks of every allowed packing, one row each; the first chunk is complete.
 TEST_F(Hdf5Chunks, RefusesShortChunksWithoutDeflate) {
   const std::vector<std::byte> bytes(20);
   for (const std::size_t short_bytes : {3u, 12u, 15u}) {

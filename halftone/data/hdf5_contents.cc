@@ -9,16 +9,16 @@
 namespace halftone::data {
 namespace {
 
-/// Takes numbers from the front.
+/// Consumes numbers from the front.
 class NumberReader {
  public:
   explicit NumberReader(std::span<const std::uint64_t> numbers) : numbers_(numbers) {}
 
   [[nodiscard]] std::size_t remaining() const { return numbers_.size(); }
-  /// A number that is at most `most`.
-  std::uint64_t next(std::uint64_t most = ~std::uint64_t{0}) {
-    if (numbers_.empty() || numbers_.front() > most) {
-      fail(ErrorKind::kFormat, "HDF5: expected a number up to " + std::to_string(most) +
+  /// Returns the next number, which must not exceed `max`.
+  std::uint64_t next(std::uint64_t max = ~std::uint64_t{0}) {
+    if (numbers_.empty() || numbers_.front() > max) {
+      fail(ErrorKind::kFormat, "HDF5: expected a number of at most " + std::to_string(max) +
                                    " in the description of a file, found " +
                                    (numbers_.empty() ? "none" : std::to_string(numbers_.front())));
     }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an HDF5 file holds, as the process that reads it tells the one that asks.
-// Private to this folder.
+// Description of an HDF5 file, as sent by the process that reads the file. Private to this folder.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +11,7 @@
 
 namespace halftone::data {
 
-/// The data set in an HDF5 file, without its samples.
+/// Metadata of the data set in an HDF5 file, and its labels.
 struct Hdf5Contents {
   struct Input {
     Scalar type = Scalar::kFloat32;
@@ -29,12 +28,12 @@ struct Hdf5Contents {
   bool operator==(const Hdf5Contents&) const = default;
 };
 
-/// As numbers that decode() understands.
+/// Encodes the contents as numbers for decode().
 std::vector<std::uint64_t> encode(const Hdf5Contents& contents);
 
-/// Takes nothing for granted: a process that reads a hostile file may send anything. Extents are
-/// as sent.
-/// @throws Error kFormat if the numbers are no encoding
+/// The numbers are untrusted: the process that reads a hostile file may send anything. Extents are
+/// not checked.
+/// @throws Error kFormat if the numbers are not a valid encoding
 Hdf5Contents decode(std::span<const std::uint64_t> numbers);
 
 }  // namespace halftone::data

@@ -10,15 +10,15 @@
 namespace halftone::data {
 namespace {
 
-/// The most numbers one HDF5 data set may claim to have; keeps every product from overflowing.
+/// Upper bound of the elements of one HDF5 data set; keeps every product from overflowing.
 constexpr std::size_t kMaxSetElements = std::size_t{1} << 40;
 constexpr std::size_t kMaxElementBytes = std::size_t{1} << 23;
 constexpr std::size_t kMaxChunkBytes = std::size_t{1} << 30;
 
 void start_library() {
-  // No filter plug-ins: a data file must not choose code to run. No printing.
+  // No filter plug-ins: a data file must not select code to run. No printing.
   if (::H5PLset_loading_state(0) < 0 || ::H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) < 0) {
-    fail(ErrorKind::kInternal, "the HDF5 library does not start");
+    fail(ErrorKind::kInternal, "the HDF5 library failed to initialize");
   }
 }
 
@@ -70,7 +70,7 @@ void check_chunks(const Hdf5Handle& properties, std::size_t element_bytes) {
   }
 }
 
-/// Storage that would reach into other files, or make the library run or allocate anything.
+/// Rejects storage that refers to other files, runs foreign code or has the wrong size.
 void check_storage(const Hdf5Handle& table, std::size_t num_elements, std::size_t element_bytes) {
   const Hdf5Handle properties(::H5Dget_create_plist(table.get()), ::H5Pclose,
                               "data set properties");
@@ -82,8 +82,8 @@ void check_storage(const Hdf5Handle& table, std::size_t num_elements, std::size_
     fail(ErrorKind::kUnsupported, "expected data in this file, found external storage");
   }
   if (layout == H5D_CHUNKED) return check_chunks(properties, element_bytes);
-  // The library trusts the extents and reads past the end of storage that is smaller. Contiguous
-  // storage may be absent: then every element is the fill value.
+  // The library trusts the extents and reads past the end of storage that is smaller. If contiguous
+  // storage is absent, every element is the fill value.
   const std::size_t stored = ::H5Dget_storage_size(table.get());
   const bool absent = layout == H5D_CONTIGUOUS && stored == 0;
   const bool fits = stored % element_bytes == 0 && stored / element_bytes == num_elements;
@@ -129,7 +129,7 @@ Scalar integer_type(std::size_t bytes, bool is_signed) {
   }
 }
 
-/// Floats of any size are delivered as float32; the enumeration h5py writes for bool as bool.
+/// Floats of any size are read as float32; the enumeration that h5py writes for bool as bool.
 Scalar scalar_of_type(const Hdf5Handle& type) {
   const std::size_t bytes = ::H5Tget_size(type.get());
   switch (::H5Tget_class(type.get())) {
@@ -218,7 +218,7 @@ Hdf5Handle::~Hdf5Handle() {
 
 Hdf5Handle open_hdf5_file(const std::filesystem::path& path) {
   const Hdf5Handle access = access_properties();
-  // Locks fail on read-only file systems, and readers need none.
+  // Locking fails on read-only file systems, and readers need no lock.
   ::H5Pset_file_locking(access.get(), 0, 1);
   return {::H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), ::H5Fclose, "an HDF5 file"};
 }
@@ -226,7 +226,7 @@ Hdf5Handle open_hdf5_file(const std::filesystem::path& path) {
 Hdf5Handle open_hdf5_bytes(std::span<const std::byte> image) {
   constexpr std::size_t kGrowBytes = 4096;
   const Hdf5Handle access = access_properties();
-  // The library copies the image and does not write to it, const or not.
+  // The library copies the image and does not write to it, although the parameter is not const.
   void* bytes = const_cast<std::byte*>(image.data());
   if (::H5Pset_fapl_core(access.get(), kGrowBytes, 0) < 0 || image.empty() ||
       ::H5Pset_file_image(access.get(), bytes, image.size()) < 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The HDF5 library behind handles that close themselves. It is neither thread safe nor safe with
-// hostile files: only the child of an Hdf5Worker calls this. Private to this folder.
+// RAII handles for the HDF5 library. The library is neither thread-safe nor safe with hostile
+// files: only the child of an Hdf5Worker calls it. Private to this folder.
 #pragma once
 
 #include <hdf5.h>
@@ -15,11 +15,11 @@
 
 namespace halftone::data {
 
-/// Owns one identifier of the library.
+/// Owns one identifier of the HDF5 library.
 class Hdf5Handle {
  public:
   Hdf5Handle() = default;
-  /// @param what  what is being opened, for the message: "a data space"
+  /// @param what  the object being opened, for the message: "a data space"
   /// @throws Error kFormat if id is negative
   Hdf5Handle(hid_t id, herr_t (*close)(hid_t), const std::string& what);
   Hdf5Handle(Hdf5Handle&& other) noexcept;
@@ -38,31 +38,31 @@ Hdf5Handle open_hdf5_file(const std::filesystem::path& path);
 /// Opens a copy of a file's bytes. @throws Error kFormat if they are not HDF5
 Hdf5Handle open_hdf5_bytes(std::span<const std::byte> image);
 
-/// Whether a link of this name is there.
+/// Whether the parent has a link with this name.
 bool has_child(const Hdf5Handle& parent, const std::string& name);
-/// Opens a group or data set by a hard link, so never one in another file.
+/// Opens a group or data set through a hard link, and so never one in another file.
 /// @throws Error kFormat if it is missing or of another kind
 Hdf5Handle open_group(const Hdf5Handle& parent, const std::string& name);
 Hdf5Handle open_table(const Hdf5Handle& parent, const std::string& name);
 
-/// What an HDF5 data set holds.
+/// Type and extents of an HDF5 data set.
 struct TableFacts {
-  Scalar type = Scalar::kFloat32;  ///< how read_table() delivers the elements
+  Scalar type = Scalar::kFloat32;  ///< element type that read_table() returns
   std::vector<std::size_t> extents;
-  bool raw = false;  ///< the stored bytes are float32 numbers; extents is their count
+  bool raw = false;  ///< the stored bytes are float32 values; extents is [their count]
 
   bool operator==(const TableFacts&) const = default;
 };
 
-/// @param raw  take stored bytes (uint8, opaque, text) for float32 and forget the extents
-/// @throws Error kFormat if elements are no numbers, or the extents overflow; kUnsupported for
-///         storage that open_hdf5() refuses
+/// @param raw  interpret the stored bytes (uint8, opaque, text) as float32 and ignore the extents
+/// @throws Error kFormat if the elements are not numeric, or the extents overflow; kUnsupported for
+///         storage that open_hdf5() rejects
 TableFacts table_facts(const Hdf5Handle& table, bool raw);
 
 /// Reads all elements. @param dst  [product of extents * size_bytes(type)]
-/// @throws Error kFormat if the library cannot, or a chunk is not of the size of a chunk
+/// @throws Error kFormat if the library cannot read them, or a chunk has the wrong size
 void read_table(const Hdf5Handle& table, const TableFacts& facts, std::span<std::byte> dst);
-/// Reads items [first, first + count) along the first extent.
+/// Reads rows [first, first + count) along the first extent.
 void read_table_rows(const Hdf5Handle& table, const TableFacts& facts, std::size_t first,
                      std::size_t count, std::span<std::byte> dst);
 

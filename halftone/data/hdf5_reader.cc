@@ -83,7 +83,7 @@ void Hdf5Reader::open_records(const Hdf5Handle& file, std::size_t max_records) {
   }
 }
 
-/// Every record must be like the first.
+/// Every record must have the types and shapes of the first.
 void Hdf5Reader::read_record(std::size_t record, std::size_t input,
                              std::span<std::byte> dst) const {
   const std::string group = std::to_string(record);

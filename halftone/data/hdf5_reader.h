@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the samples in an open HDF5 file. Runs in the child of an Hdf5Worker.
-// Private to this folder.
+// Locates the samples in an open HDF5 file. Runs in the child of an Hdf5Worker. Private to this
+// folder.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace halftone::data {
 
-/// A file of either layout; open_hdf5() says what is refused.
+/// Reader for either layout; open_hdf5() lists what is rejected.
 class Hdf5Reader : public Hdf5Service {
  public:
   static constexpr std::size_t kMaxRecords = 1'000'000;
@@ -20,7 +20,8 @@ class Hdf5Reader : public Hdf5Service {
   explicit Hdf5Reader(const Hdf5Handle& file, std::size_t max_records = kMaxRecords);
 
   [[nodiscard]] const Hdf5Contents& contents() const override { return contents_; }
-  /// @throws Error kFormat if the library cannot read them, or a record is not like the first
+  /// @throws Error kFormat if the library cannot read them, or a record differs in type or shape
+  ///         from the first
   [[nodiscard]] std::vector<std::byte> read(const Hdf5Range& range) const override;
 
  private:

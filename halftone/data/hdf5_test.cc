@@ -16,7 +16,7 @@ namespace {
 class Hdf5 : public WithFolder {
  protected:
   [[nodiscard]] std::string file() const { return path("data.h5"); }
-  /// Opening the file fails like this.
+  /// Expects that opening the file fails with this error.
   void expect_failure(ErrorKind kind, const std::string& text) const {
     expect_error(kind, text, [&] { open_hdf5(file(), {}); });
   }
@@ -329,7 +329,8 @@ TEST_F(Hdf5, RefusesTooManyRecords) {
                [&] { Hdf5Reader(open_hdf5_file(file()), 2); });
 }
 
-// Found by the fuzzer: its local heap, where names are, makes libhdf5 1.10.8 copy from nowhere.
+// Found by the fuzzer: its local heap, which holds names, makes libhdf5 1.10.8 copy from an invalid
+// address.
 TEST(Hdf5Crash, OfTheLibraryIsAnError) {
   const std::string seed = std::string(HALFTONE_SOURCE_DIR) + "/fuzz/corpus/hdf5/local_heap";
   const std::vector<std::byte> image = read_file(seed);

@@ -10,7 +10,7 @@
 
 namespace halftone::data {
 
-/// A file under construction; complete when destroyed. Paths create their groups.
+/// Writes one file, complete after destruction. Creates the groups of a path as needed.
 class Hdf5Writer {
  public:
   explicit Hdf5Writer(const std::string& path)
@@ -30,14 +30,14 @@ class Hdf5Writer {
   void group(const std::string& path) const {
     H5Gclose(H5Gcreate2(file_, path.c_str(), links_, H5P_DEFAULT, H5P_DEFAULT));
   }
-  /// The attribute that says datasets are raw bytes.
+  /// Adds the attribute that marks data sets as raw bytes.
   void mark_raw(const std::string& path) const {
     const hid_t space = H5Screate(H5S_SCALAR);
     H5Aclose(H5Acreate_by_name(file_, path.c_str(), "rawData", H5T_NATIVE_INT8, space, H5P_DEFAULT,
                                H5P_DEFAULT, H5P_DEFAULT));
     H5Sclose(space);
   }
-  /// A data set of any type; written unless data is null.
+  /// Adds a data set of any type; its elements are not written if data is null.
   void table(const std::string& path, hid_t type, const std::vector<hsize_t>& extents,
              const void* data, hid_t properties = H5P_DEFAULT) const {
     const hid_t space = H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr);

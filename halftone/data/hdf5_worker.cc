@@ -24,17 +24,17 @@ namespace {
 
 constexpr std::size_t kMaxTextBytes = std::size_t{1} << 16;
 constexpr std::size_t kMaxContentsBytes = std::size_t{1} << 27;  // 10^7 labels take 80 MB
-constexpr rlim_t kMaxMemoryBytes = rlim_t{1} << 33;  // beyond what the child starts with
-constexpr rlim_t kMaxSeconds = 60;                   // of computing, for one answer
+constexpr rlim_t kMaxMemoryBytes = rlim_t{1} << 33;  // beyond the memory that the child starts with
+constexpr rlim_t kMaxSeconds = 60;                   // CPU time for one answer
 constexpr const char* kWrongSize = "the wrong number of bytes";
 
-/// Comes before every answer of the child.
+/// Header of every answer of the child.
 struct AnswerHead {
   std::uint64_t failure = 0;  ///< 0, or 1 + the kind of an Error whose text follows
   std::uint64_t num_bytes = 0;
 };
 
-/// Moves all bytes, or says false if the other side has gone. `step` is like send and recv.
+/// Transfers all bytes; returns false if the other side has closed. `step` is like send or recv.
 template <typename Bytes, typename Step>
 bool move_all(Bytes bytes, const Step& step) {
   while (!bytes.empty()) {
@@ -67,7 +67,7 @@ bool send_answer(int socket, std::uint64_t failure, std::span<const std::byte> b
   return send_all(socket, bytes_of(head)) && send_all(socket, bytes);
 }
 
-/// Sends what `body`, which returns a vector, answers or throws.
+/// Sends the vector that `body` returns, or the error that it throws.
 template <typename Body>
 bool answer(int socket, const Body& body) {
   ErrorKind kind = ErrorKind::kFormat;
@@ -86,10 +86,10 @@ bool answer(int socket, const Body& body) {
 }
 
 template <typename Resource>
-void set_soft_limit(Resource resource, rlim_t most) {
+void set_soft_limit(Resource resource, rlim_t max) {
   rlimit limit{};
   if (::getrlimit(resource, &limit) != 0) return;
-  limit.rlim_cur = std::min(most, limit.rlim_max);
+  limit.rlim_cur = std::min(max, limit.rlim_max);
   ::setrlimit(resource, &limit);
 }
 
@@ -100,16 +100,17 @@ void limit_time() {
   set_soft_limit(RLIMIT_CPU, seconds + kMaxSeconds);
 }
 
-/// What the parent has mapped, the child has too; it counts, so the limit starts from there.
+/// The limit is relative to the memory inherited from the parent, which counts as well.
 void limit_memory() {
   rlim_t pages = 0;
   if (!(std::ifstream("/proc/self/statm") >> pages)) return;
   set_soft_limit(RLIMIT_AS, pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + kMaxMemoryBytes);
 }
 
-/// Leaves nothing of the parent's but its memory: a crash is neither caught, printed nor dumped.
-/// Sockets of other children are closed, so that those see their parent go. (PR_SET_PDEATHSIG would
-/// not do: it goes by the thread that forked, and data sets outlive threads.)
+/// Detaches the child from everything of the parent but its memory: a crash is not caught, printed
+/// or dumped. Closes the sockets of other children, so that those notice the end of the parent.
+/// (PR_SET_PDEATHSIG would not work: it follows the thread that forked, and data sets outlive
+/// threads.)
 /// @return the socket, moved above the standard streams
 int isolate(int socket) {
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
@@ -162,7 +163,7 @@ Hdf5Worker::Hdf5Worker(const std::function<std::unique_ptr<Hdf5Service>()>& open
   const std::string doing = "opening it";
   const std::size_t size = receive_size(doing);
   if (size > kMaxContentsBytes || size % sizeof(std::uint64_t) != 0) {
-    fail_nonsense(kWrongSize, doing);
+    fail_malformed(kWrongSize, doing);
   }
   std::vector<std::uint64_t> numbers(size / sizeof(std::uint64_t));
   receive(std::as_writable_bytes(std::span(numbers)), doing);
@@ -177,19 +178,19 @@ void Hdf5Worker::read(const Hdf5Range& range, std::span<std::byte> dst) {
   const std::lock_guard lock(mutex_);
   Hdf5Range request = range;
   if (!send_all(socket_, bytes_of(request))) fail_stopped(doing);
-  if (receive_size(doing) != dst.size()) fail_nonsense(kWrongSize, doing);
+  if (receive_size(doing) != dst.size()) fail_malformed(kWrongSize, doing);
   receive(dst, doing);
 }
 
-/// The size of an answer; an answer that is an Error is thrown.
+/// Receives the size of an answer; throws an answer that is an Error.
 std::size_t Hdf5Worker::receive_size(const std::string& doing) {
   AnswerHead head;
   receive(bytes_of(head), doing);
   if (head.failure == 0) return head.num_bytes;
   if (head.failure > 1 + static_cast<std::uint64_t>(ErrorKind::kInternal)) {
-    fail_nonsense("an unknown error", doing);
+    fail_malformed("an unknown error", doing);
   }
-  if (head.num_bytes > kMaxTextBytes) fail_nonsense(kWrongSize, doing);
+  if (head.num_bytes > kMaxTextBytes) fail_malformed(kWrongSize, doing);
   std::string text(head.num_bytes, '\0');
   receive(std::as_writable_bytes(std::span(text)), doing);
   fail(static_cast<ErrorKind>(head.failure - 1), text);
@@ -199,9 +200,9 @@ void Hdf5Worker::receive(std::span<std::byte> dst, const std::string& doing) {
   if (!receive_all(socket_, dst)) fail_stopped(doing);
 }
 
-/// Ends the child if it has not ended by itself, and notes how it did.
+/// Kills the child if it is still running, and records how it ended.
 void Hdf5Worker::stop() {
-  if (pid_ > 0) ::kill(pid_, SIGKILL);  // in vain if it is dead: then its status stays what it is
+  if (pid_ > 0) ::kill(pid_, SIGKILL);  // no effect on a dead child: its exit status remains
   if (socket_ >= 0) ::close(socket_);
   socket_ = -1;
   if (pid_ <= 0) return;
@@ -221,8 +222,8 @@ void Hdf5Worker::fail_stopped(const std::string& doing) {
        "not a readable HDF5 file (the HDF5 library " + cause_ + " while " + doing + ")");
 }
 
-/// For a child that lives but cannot be trusted any more.
-void Hdf5Worker::fail_nonsense(const std::string& answer, const std::string& doing) {
+/// For a child that is alive but can no longer be trusted.
+void Hdf5Worker::fail_malformed(const std::string& answer, const std::string& doing) {
   stop();
   cause_ = "answered with " + answer;
   fail_stopped(doing);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process of its own for the HDF5 library, which is not ours to mend: some damaged files make it
-// crash, loop or ask for any amount of memory. There it takes nothing but itself along.
-// Private to this folder.
+// Runs the HDF5 library in a separate process. Some damaged files make the library crash, loop or
+// request any amount of memory; that must not affect the caller. Private to this folder.
 //
 //     parent                                     child (forked, not executed)
 //       |  ------------- fork ------------------>  |  opens the file
@@ -10,8 +9,9 @@
 //       |  <---- raw elements, or an Error ------  |  ...
 //       |  closes its end of the socket            |  ends
 //
-// Forking is fine though the parent may have threads: the child calls the HDF5 library, which the
-// parent never does, and malloc, which survives a fork; it takes no lock of the parent's.
+// Forking is safe although the parent may have threads. The child calls only the HDF5 library,
+// which the parent never does, and malloc, which works after a fork. It takes no lock of the
+// parent.
 #pragma once
 
 #include <sys/types.h>
@@ -36,7 +36,7 @@ struct Hdf5Range {
   std::uint64_t count = 0;
 };
 
-/// An open file, as the child sees it.
+/// An open file. Implemented and used in the child.
 class Hdf5Service {
  public:
   Hdf5Service() = default;
@@ -45,17 +45,18 @@ class Hdf5Service {
   virtual ~Hdf5Service() = default;
 
   [[nodiscard]] virtual const Hdf5Contents& contents() const = 0;
-  /// The elements of whole samples, each in the type of its input.
+  /// The elements of whole samples, in the stored type of the input.
   [[nodiscard]] virtual std::vector<std::byte> read(const Hdf5Range& range) const = 0;
 };
 
-/// The child, from the parent's side. What goes wrong over there, a crash included, is an Error
-/// here. Safe from several threads, one request at a time.
+/// The parent's side of the child process. Every failure of the child, a crash included, becomes an
+/// Error here. Thread-safe; handles one request at a time.
 class Hdf5Worker {
  public:
   /// Starts the child.
-  /// @param open  called in the child; sees the parent's memory as it is now
-  /// @throws Error kIo if no process can be started; kFormat if it dies; whatever `open` throws
+  /// @param open  called in the child, with a copy of the parent's memory at this moment
+  /// @throws Error kIo if no process can be started; kFormat if it dies; the Error that `open`
+  ///         throws
   explicit Hdf5Worker(const std::function<std::unique_ptr<Hdf5Service>()>& open);
   Hdf5Worker(const Hdf5Worker&) = delete;
   Hdf5Worker& operator=(const Hdf5Worker&) = delete;
@@ -65,9 +66,9 @@ class Hdf5Worker {
   [[nodiscard]] const Hdf5Contents& contents() const { return contents_; }
   [[nodiscard]] pid_t pid() const { return pid_; }
 
-  /// @param dst  exactly the bytes of the range
-  /// @throws Error kFormat if the child dies, has died before or sends nonsense; whatever the
-  ///         service throws
+  /// @param dst  as many bytes as the range has
+  /// @throws Error kFormat if the child dies, has died before or sends a malformed answer; the
+  ///         Error that the service throws
   void read(const Hdf5Range& range, std::span<std::byte> dst);
 
  private:
@@ -77,12 +78,12 @@ class Hdf5Worker {
   void receive(std::span<std::byte> dst, const std::string& doing);
   void stop();
   [[noreturn]] void fail_stopped(const std::string& doing);
-  [[noreturn]] void fail_nonsense(const std::string& answer, const std::string& doing);
+  [[noreturn]] void fail_malformed(const std::string& answer, const std::string& doing);
 
   std::mutex mutex_;
   int socket_ = -1;
   pid_t pid_ = -1;
-  std::string cause_;  ///< what the child did at last, once it has stopped
+  std::string cause_;  ///< how the child ended, once it has
   Hdf5Contents contents_;
 };
 

@@ -21,7 +21,7 @@
 namespace halftone::data {
 namespace {
 
-/// Bytes first, first + 1, ...; or whatever `act` does.
+/// Returns bytes first, first + 1, ...; or runs `act` instead.
 class FakeService : public Hdf5Service {
  public:
   explicit FakeService(std::function<void()> act = [] {}) : act_(std::move(act)) {}
@@ -43,7 +43,7 @@ class FakeService : public Hdf5Service {
 
 std::unique_ptr<Hdf5Service> open_fake() { return std::make_unique<FakeService>(); }
 
-/// A worker whose reading does this.
+/// A worker that runs `act` on every read.
 std::unique_ptr<Hdf5Worker> worker_that(const std::function<void()>& act) {
   return std::make_unique<Hdf5Worker>([&] { return std::make_unique<FakeService>(act); });
 }
@@ -108,7 +108,7 @@ TEST(Hdf5Worker, AnErrorTravelsAndTheChildGoesOn) {
   expect_error(ErrorKind::kFormat, "not a readable HDF5 file (std::bad_alloc)",
                [&] { read(*worker, 0, 1); });
   EXPECT_EQ(read(*worker, 9, 1).front(), std::byte{9});
-  EXPECT_EQ(calls, 0);  // the child counts in memory of its own
+  EXPECT_EQ(calls, 0);  // the child counts in its own memory
 }
 
 TEST(Hdf5Worker, ACrashIsAnErrorNowAndLater) {
@@ -146,7 +146,7 @@ TEST(Hdf5Worker, AChildThatLeavesIsAnError) {
 TEST(Hdf5Worker, AnAnswerOfTheWrongSizeIsAnError) {
   Hdf5Worker worker(open_fake);
   std::vector<std::byte> room(3);
-  for (int i = 0; i < 2; ++i) {  // the second time, from a worker that is gone
+  for (int i = 0; i < 2; ++i) {  // the second read asks a worker that has ended
     expect_error(ErrorKind::kFormat,
                  "not a readable HDF5 file (the HDF5 library answered with the wrong number of "
                  "bytes while reading 2 samples from 0 on)",
@@ -228,7 +228,7 @@ TEST(Hdf5Worker, FailsWithoutDescriptors) {
   } catch (...) {
     failure = std::current_exception();
   }
-  // Sanitizers need descriptors to look into an object, so it is looked at with the old limit.
+  // Sanitizers need descriptors to inspect an object, so the old limit is restored first.
   ::setrlimit(RLIMIT_NOFILE, &limit);
   ASSERT_TRUE(failure);
   expect_error(ErrorKind::kIo, "cannot open a socket: ", [&] { std::rethrow_exception(failure); });

@@ -11,7 +11,7 @@
 namespace halftone::data {
 namespace {
 
-/// No file may promise more than this many bytes, packed or not.
+/// Upper bound of the bytes that a file may state, packed or not.
 constexpr std::size_t kMaxBytes = std::size_t{1} << 34;
 
 std::vector<std::size_t> parse_header(ByteReader& reader, std::size_t rank) {
@@ -56,7 +56,7 @@ IdxArray parse_idx(const FileBytes& file, std::size_t rank, std::optional<std::s
   const std::size_t promised = header_bytes + array.shape[0] * one;
   const bool cut = limit && *limit < array.shape[0];
   const std::size_t wanted = cut ? header_bytes + *limit * one : promised;
-  // One byte more than promised shows whether the stream ends there.
+  // One extra byte shows whether the stream ends there.
   const FileBytes whole = packed ? own_bytes(gunzip(file.bytes, cut ? wanted : wanted + 1)) : file;
   const std::size_t found = whole.bytes.size();
   const bool fits = packed && cut ? found == wanted : found == promised;

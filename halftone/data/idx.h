@@ -14,15 +14,15 @@ namespace halftone::data {
 
 /// An array of unsigned bytes.
 struct IdxArray {
-  std::vector<std::size_t> shape;  ///< as the header says
-  FileBytes data;                  ///< the elements; only those of the first items if limited
+  std::vector<std::size_t> shape;  ///< as stated in the header
+  FileBytes data;                  ///< the elements; only the first items if limited
 };
 
-/// Reads an IDX file of unsigned bytes. A plain file is not copied; of a gzip file only what the
-/// header promises is unpacked.
-/// @param rank   extents the header must have: 3 for images, 1 for labels
-/// @param limit  how many items along the first extent to unpack; all where absent
-/// @throws Error kFormat if magic, rank or size are not what they should be
+/// Reads an IDX file of unsigned bytes. A plain file is not copied. Of a gzip file, only as many
+/// bytes as the header states are unpacked.
+/// @param rank   required number of extents: 3 for images, 1 for labels
+/// @param limit  maximal number of items to unpack along the first extent; absent: all
+/// @throws Error kFormat if magic, rank or size are wrong
 IdxArray parse_idx(const FileBytes& file, std::size_t rank, std::optional<std::size_t> limit = {});
 
 }  // namespace halftone::data

@@ -11,7 +11,7 @@
 
 namespace halftone::data {
 
-/// A header of `extents` and then 0, 1, 2, ... for as many bytes as `num_elements`.
+/// A header with `extents`, then `num_elements` bytes 0, 1, 2, ...
 inline std::vector<std::byte> make_idx(const std::vector<std::uint32_t>& extents,
                                        std::size_t num_elements) {
   std::vector<std::byte> bytes = {std::byte{0}, std::byte{0}, std::byte{8},

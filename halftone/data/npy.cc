@@ -20,8 +20,8 @@ void swap_bytes(std::span<std::byte> data, std::size_t element_bytes) {
   }
 }
 
-/// Copies elements whose first extent runs fastest into the order whose last does. Walks dst from
-/// front to back with one counter per extent; strides are in elements of src.
+/// Copies elements from Fortran order (first extent fastest) to C order (last extent fastest).
+/// Walks dst from front to back with one counter per extent; strides are in elements of src.
 void copy_from_fortran(const std::byte* src, std::span<std::byte> dst, std::size_t element_bytes,
                        std::span<const std::size_t> shape) {
   struct Extent {
@@ -35,7 +35,7 @@ void copy_from_fortran(const std::byte* src, std::span<std::byte> dst, std::size
     extents.push_back({count, stride});
     stride *= count;
   }
-  std::reverse(extents.begin(), extents.end());  // the one that runs fastest in dst first
+  std::reverse(extents.begin(), extents.end());  // fastest in dst first
   std::size_t from = 0;
   for (std::size_t to = 0; to < dst.size(); to += element_bytes) {
     std::memcpy(dst.data() + to, src + from * element_bytes, element_bytes);
@@ -114,7 +114,7 @@ NpyArray read_npy(const std::filesystem::path& path) {
 
 std::vector<std::byte> npy_bytes(const NpyArray& array) {
   check_size(array);
-  // Spaces and a line end fill the header so that the elements start at a multiple of 64.
+  // Spaces and a newline pad the header so that the elements start at a multiple of 64.
   std::string text = dictionary(array);
   const bool wide = text.size() > 60000;
   const std::size_t before = wide ? 12 : 10;

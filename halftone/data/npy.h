@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NumPy's .npy files: one array, read and written whole.
+// NumPy's .npy files: one array, read and written as a whole.
 #pragma once
 
 #include <concepts>
@@ -14,10 +14,10 @@
 
 namespace halftone::data {
 
-/// An array in C order (last extent fastest) and this machine's byte order.
+/// An array in C order (last extent fastest) and the native byte order.
 struct NpyArray {
   Scalar type = Scalar::kFloat32;
-  std::vector<std::size_t> shape;  ///< empty for a single number
+  std::vector<std::size_t> shape;  ///< empty for a scalar
   std::vector<std::byte> data;     ///< [product of shape * size_bytes(type)]
 
   [[nodiscard]] std::size_t num_elements() const { return data.size() / size_bytes(type); }
@@ -27,16 +27,17 @@ struct NpyArray {
   [[nodiscard]] std::vector<std::int64_t> integers() const;
 };
 
-/// Reads the bytes of a .npy file, whatever its version, byte order and element order.
+/// Reads the bytes of a .npy file of any version, byte order and element order.
 /// @throws Error as parse_npy_header()
 NpyArray parse_npy(std::span<const std::byte> file);
-/// @throws Error kIo if the file cannot be read, else as parse_npy(); the path is in front
+/// @throws Error kIo if the file cannot be read, otherwise as parse_npy(); messages start with the
+///         path
 NpyArray read_npy(const std::filesystem::path& path);
 
-/// The bytes of a .npy file, version 1 (2 where the header is too long for it).
-/// @throws Error kShape if the data are not as many as the shape says
+/// The bytes of a .npy file, version 1, or version 2 if the header is too long for version 1.
+/// @throws Error kShape if the number of bytes does not match the shape
 std::vector<std::byte> npy_bytes(const NpyArray& array);
-/// Writes a .npy file, whole or not at all.
+/// Writes a .npy file atomically.
 /// @throws Error kIo as write_file(); kShape as npy_bytes()
 void write_npy(const std::filesystem::path& path, const NpyArray& array);
 

@@ -18,12 +18,12 @@ namespace {
   fail(ErrorKind::kFormat, "npy: " + message);
 }
 
-/// Reads the Python literals of the header; nothing but what NumPy writes there.
+/// Parser for the Python literals that NumPy writes into headers.
 class LiteralReader {
  public:
   explicit LiteralReader(std::string_view text) : text_(text) {}
 
-  /// Takes one character if it comes next, after white space.
+  /// Skips white space and consumes the next character if it is `wanted`.
   bool accept(char wanted) {
     skip_space();
     if (text_.empty() || text_.front() != wanted) return false;
@@ -97,7 +97,7 @@ class LiteralReader {
     text_.remove_prefix(digits);
     return value;
   }
-  /// What comes next, fit for a message of one line.
+  /// The next characters, printable in a one-line message.
   [[nodiscard]] std::string next() const {
     if (text_.empty()) return "its end";
     std::string shown;
@@ -161,16 +161,19 @@ void parse_dictionary(std::string_view text, NpyHeader& header) {
       header.shape = reader.shape();
       seen[2] = true;
     } else {
-      fail_header("a key in the header that is not descr, fortran_order or shape");
+      fail_header(
+          "expected descr, fortran_order or shape as a key in the header, found another key");
     }
     if (!reader.accept(',')) {
       reader.expect('}');
       break;
     }
   }
-  if (!reader.at_end()) fail_header("text after the header's dictionary");
+  if (!reader.at_end()) {
+    fail_header("expected the end of the header after its dictionary, found more text");
+  }
   if (!seen[0] || !seen[1] || !seen[2]) {
-    fail_header("expected descr, fortran_order and shape in the header, found fewer");
+    fail_header("expected descr, fortran_order and shape in the header, found only some of them");
   }
 }
 

@@ -94,7 +94,7 @@ TEST(Npy, RefusesMalformedHeaders) {
            Case{"{'descr': '<f4'}", "expected descr, fortran_order and shape"},
            Case{"{'descr': <f4}", "expected a string"},
            Case{"{'descr", "expected a string"},
-           Case{"{'other': 1}", "a key in the header"},
+           Case{"{'other': 1}", "found another key"},
            Case{"{'descr' '<f4'}", "expected ':'"},
            Case{"{'fortran_order': Maybe}", "expected True or False"},
            Case{"{'shape': 3}", "expected '('"},
@@ -102,7 +102,7 @@ TEST(Npy, RefusesMalformedHeaders) {
            Case{"{'shape': (1 2)}", "expected ')'"},
            Case{"{'shape': (99999999999999999999,)}", "overflows"},
            Case{dictionary("<f4", "(4294967296, 4294967296)"), "overflows"},
-           Case{dictionary("<f4", "(2,)") + "x", "text after"},
+           Case{dictionary("<f4", "(2,)") + "x", "found more text"},
            Case{dictionary("<f4", "(2,)"), "expected 2 elements of type float32, found 0 bytes"},
        }) {
     expect_error(ErrorKind::kFormat, "npy: ", [&] { parse_npy(make_file(1, c.dictionary, "")); });

@@ -27,7 +27,7 @@ std::vector<DatasetInput> one_input(SampleShape shape, DenseSamples samples) {
   return inputs;
 }
 
-/// The file of this name in the folder, plain or gzip, in either spelling of the IDX ending.
+/// Finds the IDX file in the folder, plain or gzip, with either spelling of its extension.
 std::optional<fs::path> find_idx(const fs::path& folder, const std::string& stem,
                                  const std::string& ending) {
   for (const char* between : {"-", "."}) {
@@ -53,7 +53,7 @@ Dataset open_folder(const fs::path& folder, const DatasetOptions& options) {
   return dataset_from_idx(images->string(), map_file(*images), label_bytes, options);
 }
 
-/// "x.npy,y.npy" in its two parts; a file whose name has a comma is one part.
+/// Splits "x.npy,y.npy" into its two paths, unless a file with this whole name exists.
 std::pair<std::string, std::string> split_pair(const std::string& path) {
   std::error_code error;
   const std::size_t comma = path.rfind(".npy,");
@@ -88,7 +88,7 @@ NpyHeader npy_samples_header(const FileBytes& file) {
   return header;
 }
 
-/// The samples of a .npy file: as they lie in it, or converted where their order is unusual.
+/// The samples of a .npy file: a view of the file, or a converted copy if their order differs.
 DenseSamples npy_samples(const FileBytes& file, const NpyHeader& header) {
   DenseSamples samples;
   samples.type = header.type;
@@ -174,7 +174,7 @@ Dataset open_dataset(const std::string& path, const DatasetOptions& options) {
   }
   if (ending == ".bin") return dataset_from_cifar(path, map_file(path), options);
   if (ending == ".h5" || ending == ".hdf5") return open_hdf5(path, options);
-  const std::string hint = ending == ".txt" ? "text is not supported yet: " : "";
+  const std::string hint = ending == ".txt" ? "text files are not supported: " : "";
   fail(ErrorKind::kUnsupported, path + ": " + hint +
                                     "expected a folder of IDX files, or .bin (CIFAR-10), .npy, .h5 "
                                     "or .hdf5, found '" +

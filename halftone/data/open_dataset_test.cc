@@ -149,7 +149,7 @@ TEST_F(OpenDataset, RefusesOtherPathsAndOptions) {
                  [&] { open_dataset(path(name)); });
   }
   write("x.txt", bytes_of("text"));
-  expect_error(ErrorKind::kUnsupported, "text is not supported yet",
+  expect_error(ErrorKind::kUnsupported, "text files are not supported",
                [&] { open_dataset(path("x.txt")); });
   write("x.jpg", {});
   expect_error(ErrorKind::kUnsupported, "expected a folder of IDX files, or .bin",

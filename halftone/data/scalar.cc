@@ -31,11 +31,11 @@ constexpr std::array<Facts, 12> kFacts = {{{"float16", 2},
                                            {"uint64", 8},
                                            {"bool", 1}}};
 
-/// Stands for binary16, which C++20 has no type for.
+/// Represents binary16, for which C++20 has no type.
 struct Half {
   std::uint16_t bits;
 };
-/// Stands for a byte that is zero or not; a C++ bool may not hold other bytes.
+/// Represents a boolean as stored: any byte, true unless zero. A C++ bool must be 0 or 1.
 struct Truth {
   std::uint8_t byte;
 };
@@ -69,7 +69,7 @@ void convert_each(std::span<const std::byte> src, std::span<Dst> dst, Convert co
   }
 }
 
-/// Calls visit with a zero value of the C++ type that stands for an integer type.
+/// Calls visit with a zero of the C++ type that represents an integer type.
 template <typename Visit>
 void visit_integer(Scalar type, Visit visit) {
   switch (type) {

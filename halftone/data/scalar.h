@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The element types that arrays in files have, and their conversion to what Halftone computes with.
+// Element types of arrays in files, and their conversion to float32 and int64.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace halftone::data {
 
-/// One number as a file stores it, in this machine's byte order.
+/// Element type of an array, in the native byte order.
 enum class Scalar {
   kFloat16,
   kFloat32,
@@ -25,21 +25,21 @@ enum class Scalar {
   kBool,
 };
 
-/// The name as NumPy has it: "float32", "bool", ...
+/// NumPy's name of the type: "float32", "bool", ...
 std::string_view to_string(Scalar type);
 [[nodiscard]] std::size_t size_bytes(Scalar type);
-/// Whether it is none of the floating-point types.
+/// Whether the type is an integer type or bool.
 [[nodiscard]] bool is_integer(Scalar type);
 
-/// Converts each number to the nearest float32; false and true become 0 and 1. Numbers beyond
-/// float32 become infinite.
+/// Converts each element to the nearest float32; false and true become 0 and 1. Values beyond the
+/// range of float32 become infinite.
 /// @param src  [dst.size() * size_bytes(type)], any alignment
 /// @throws Error kShape if the lengths differ
 void to_floats(Scalar type, std::span<const std::byte> src, std::span<float> dst);
 
-/// Converts each integer or bool.
+/// Converts each integer or boolean to int64.
 /// @param src  [dst.size() * size_bytes(type)], any alignment
-/// @throws Error kShape if the lengths differ; kFormat if the type is floating point or a number
+/// @throws Error kShape if the lengths differ; kFormat if the type is floating point or a value
 ///         exceeds int64
 void to_integers(Scalar type, std::span<const std::byte> src, std::span<std::int64_t> dst);
 
