@@ -177,7 +177,7 @@ TEST_F(TrainingProgram, IsInterruptedAndGoesOnToTheSameFile) {
     EXPECT_EQ(stopped.out, "");
     EXPECT_FALSE(std::filesystem::exists(path("s.onnx")));
   }
-  expect_failure(train("s.onnx", keep), 2, "found one: go on from it with --resume");
+  expect_failure(train("s.onnx", keep), 2, "found one: remove it or resume (--resume)");
   expect_failure(train("s.onnx", keep + " --resume --learning-rate 0.5"), 2,
                  "rate was 0.001, is 0.5");
   const Outcome rest = run(train("s.onnx", keep + " --resume"));

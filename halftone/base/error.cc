@@ -27,7 +27,9 @@ std::string_view to_string(ErrorKind kind) {
   return "unknown";
 }
 
-void fail(ErrorKind kind, const std::string& message) { throw Error(kind, message); }
+void fail(ErrorKind kind, const std::string& message, Hint hint) {
+  throw Error(kind, message, hint);
+}
 
 namespace internal {
 

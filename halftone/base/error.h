@@ -22,6 +22,19 @@ enum class ErrorKind {
   kInternal,     ///< an invariant of Halftone itself is broken: a bug
 };
 
+/// The setting that a caller can change to avoid an error. Messages describe it in words; a user
+/// interface adds its own name for it, such as an option.
+enum class Hint {
+  kNone,
+  kBatch,       ///< samples per step or run
+  kCheckpoint,  ///< the checkpoint of a training
+  kInputs,      ///< the tensors or files that a network receives
+  kRecipe,      ///< number systems and bits of layers
+  kReference,   ///< a network to compare with
+  kResume,      ///< whether a training continues from its checkpoint
+  kScale,       ///< the factor on pixels
+};
+
 /// The name of a kind in messages: "usage", "io", ...
 std::string_view to_string(ErrorKind kind);
 
@@ -29,15 +42,18 @@ std::string_view to_string(ErrorKind kind);
 /// Its text is one line: what, where, expected and found.
 class Error : public std::runtime_error {
  public:
-  Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+  Error(ErrorKind kind, const std::string& message, Hint hint = Hint::kNone)
+      : std::runtime_error(message), kind_(kind), hint_(hint) {}
   [[nodiscard]] ErrorKind kind() const noexcept { return kind_; }
+  [[nodiscard]] Hint hint() const noexcept { return hint_; }
 
  private:
   ErrorKind kind_;
+  Hint hint_;
 };
 
 /// @throws Error of the given kind, always
-[[noreturn]] void fail(ErrorKind kind, const std::string& message);
+[[noreturn]] void fail(ErrorKind kind, const std::string& message, Hint hint = Hint::kNone);
 
 /// Runs `body` and puts "context: " in front of the message of an Error. For module borders.
 template <typename Body>
@@ -45,7 +61,7 @@ auto with_context(std::string_view context, Body&& body) -> decltype(std::forwar
   try {
     return std::forward<Body>(body)();
   } catch (const Error& error) {
-    fail(error.kind(), std::string(context) + ": " + error.what());
+    fail(error.kind(), std::string(context) + ": " + error.what(), error.hint());
   }
 }
 

@@ -18,6 +18,7 @@ TEST(Error, CarriesKindAndText) {
   } catch (const std::runtime_error& error) {
     EXPECT_STREQ(error.what(), "3 does not divide 64");
     EXPECT_EQ(dynamic_cast<const Error&>(error).kind(), ErrorKind::kShape);
+    EXPECT_EQ(dynamic_cast<const Error&>(error).hint(), Hint::kNone);
   }
 }
 
@@ -30,12 +31,13 @@ TEST(ErrorKind, EveryKindHasANameOfItsOwn) {
   EXPECT_EQ(names.count("unknown"), 0u);
 }
 
-TEST(WithContext, PutsContextInFrontAndKeepsTheKind) {
+TEST(WithContext, PutsContextInFrontAndKeepsTheKindAndTheHint) {
   try {
-    with_context("model.onnx", [] { fail(ErrorKind::kFormat, "no graph"); });
+    with_context("model.onnx", [] { fail(ErrorKind::kFormat, "no graph", Hint::kReference); });
     FAIL() << "the error was swallowed";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kFormat);
+    EXPECT_EQ(error.hint(), Hint::kReference);
     EXPECT_STREQ(error.what(), "model.onnx: no graph");
   }
 }

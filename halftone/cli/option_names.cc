@@ -6,29 +6,35 @@
 namespace halftone::cli {
 namespace {
 
-/// Advice at the end of a library message, and the matching option.
-struct Advice {
-  std::string_view ending;
-  std::string_view after;  ///< the part of the ending that the option follows
-  std::string_view option;
-};
-
-constexpr Advice kAdvice[] = {
-    {"check the network and the scale of the pixels", "scale of the pixels", " (--scale)"},
-    {"give a reference network to compare with", "compare with", " (--reference)"},
-    {"go on from it, or remove it", "go on from it", " with --resume"},
-};
+/// The option that changes the setting; empty for Hint::kNone.
+std::string_view option_of(Hint hint) {
+  switch (hint) {
+    case Hint::kNone:
+      return "";
+    case Hint::kBatch:
+      return "--batch";
+    case Hint::kCheckpoint:
+      return "--checkpoint";
+    case Hint::kInputs:
+      return "--input";
+    case Hint::kRecipe:
+      return "--recipe";
+    case Hint::kReference:
+      return "--reference";
+    case Hint::kResume:
+      return "--resume";
+    case Hint::kScale:
+      return "--scale";
+  }
+  return "";
+}
 
 }  // namespace
 
-std::string with_option_names(std::string message) {
-  for (const Advice& advice : kAdvice) {
-    if (!message.ends_with(advice.ending)) continue;
-    const std::size_t begin = message.size() - advice.ending.size();
-    message.insert(begin + advice.ending.find(advice.after) + advice.after.size(), advice.option);
-    break;
-  }
-  return message;
+std::string message_with_option(const Error& error) {
+  const std::string_view option = option_of(error.hint());
+  if (option.empty()) return error.what();
+  return std::string(error.what()) + " (" + std::string(option) + ")";
 }
 
 }  // namespace halftone::cli

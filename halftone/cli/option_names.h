@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps advice in library messages to options of the command line.
+// Maps the hints of library errors to options of the command line.
 #pragma once
 
 #include <string>
 
+#include "halftone/base/error.h"
+
 namespace halftone::cli {
 
-/// Appends the matching option to a library message that ends with advice:
-/// "... give a reference network to compare with" gains " (--reference)". The library does not
-/// know the command line; this is the only place that maps its advice to options.
-/// @return the message, unchanged if no option applies
-[[nodiscard]] std::string with_option_names(std::string message);
+/// The message of an error, followed by the option that its hint refers to:
+/// "... give a reference network to compare with (--reference)". The library does not know the
+/// command line; this is the only place that maps hints to options.
+[[nodiscard]] std::string message_with_option(const Error& error);
 
 }  // namespace halftone::cli

@@ -45,7 +45,7 @@ std::pair<std::string, int> describe_exception() {
   try {
     throw;
   } catch (const Error& error) {
-    return {with_option_names(error.what()), exit_code(error.kind())};
+    return {message_with_option(error), exit_code(error.kind())};
   } catch (const std::bad_alloc&) {
     return {"out of memory", exit_code(ErrorKind::kMemory)};
   } catch (const std::system_error& error) {

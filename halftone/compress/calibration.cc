@@ -24,7 +24,8 @@ void check_finite(std::span<const float> values, const ir::Value& value) {
   if (!std::ranges::all_of(values, [](float x) { return std::isfinite(x); })) {
     fail(ErrorKind::kFormat,
          "calibration: value '" + value.name +
-             "' becomes NaN or infinite; check the network and the scale of the pixels");
+             "' becomes NaN or infinite; check the network and the scale of the pixels",
+         Hint::kScale);
   }
 }
 

@@ -144,7 +144,8 @@ Evaluation evaluate(const ir::Graph& graph, const data::Dataset& data, const ir:
                     const EvaluateOptions& options) {
   if (!data.has_labels() && reference == nullptr) {
     fail(ErrorKind::kUsage,
-         data.name() + ": has no labels; give a reference network to compare with");
+         data.name() + ": has no labels; give a reference network to compare with",
+         Hint::kReference);
   }
   const std::size_t classes = scores_per_sample(graph, options.network);
   if (reference != nullptr) {

@@ -44,6 +44,27 @@ TEST(LaneErrors, ReachTheCallerWithTheLaneAndStopTheOthers) {
   });
 }
 
+TEST(LaneErrors, KeepTheirHint) {
+  const auto f = [](const Array& x) {
+    if (axis_index("i") == 1) fail(ErrorKind::kFormat, "too bright", Hint::kScale);
+    return psum(x, "i");
+  };
+  const auto hint_on = [&](const Devices& devices) {
+    try {
+      spread(f, {.axis_name = "i", .devices = devices})(kFour);
+    } catch (const Error& error) {
+      return error.hint();
+    }
+    return Hint::kNone;
+  };
+  EXPECT_EQ(hint_on(Devices::emulate(1)), Hint::kScale);
+  EXPECT_EQ(hint_on(Devices::emulate(4)), Hint::kScale);
+  LocalRanks(2).run([&](const std::shared_ptr<Transport>& ranks) {
+    EXPECT_EQ(hint_on(Devices::over(ranks)), Hint::kScale);
+    return 0;
+  });
+}
+
 TEST(LaneErrors, OfSeveralTheFirstLanesIsTold) {
   expect_everywhere(ErrorKind::kIo, "i=1: 1", [](const Array& x) {
     const std::size_t i = axis_index("i");

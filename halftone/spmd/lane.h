@@ -33,6 +33,7 @@ struct Failure {
   std::vector<std::size_t> path;  ///< path_of() the lane; empty if no single lane failed
   ErrorKind kind = ErrorKind::kInternal;
   std::string message{};
+  Hint hint = Hint::kNone;
 };
 
 /// The lanes [next, end) of one device that have not started.

@@ -47,7 +47,7 @@ void Program::run(const std::shared_ptr<MapRun>& run) {
   const Lock lock(mutex_);
   if (!failure_) return;
   if (run->parent != nullptr) throw Stopped();
-  fail(failure_->kind, failure_->message);
+  fail(failure_->kind, failure_->message, failure_->hint);
 }
 
 void Program::enter(MapRun& run) {
@@ -76,7 +76,7 @@ void Program::start_queues(const std::shared_ptr<MapRun>& run) {
     } catch (const Error& error) {
       {
         Lock lock(mutex_);
-        fail_with(lock, {{}, error.kind(), error.what()});
+        fail_with(lock, {{}, error.kind(), error.what(), error.hint()});
       }
       run_queue(*run, queue);  // ends its lanes, without running them
     }
@@ -170,6 +170,7 @@ void Program::fail_with_current_exception(const Lane& lane) {
   } catch (const Error& error) {
     failure.kind = error.kind();
     failure.message = where + error.what();
+    failure.hint = error.hint();
   } catch (const std::bad_alloc&) {
     failure.kind = ErrorKind::kMemory;
     failure.message = where + "out of memory";

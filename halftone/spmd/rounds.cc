@@ -58,6 +58,7 @@ ByteWriter written(const Report& report) {
     for (const std::size_t index : report.failure->path) out.number(index);
     out.number(static_cast<std::uint64_t>(report.failure->kind));
     out.text(report.failure->message);
+    out.number(static_cast<std::uint64_t>(report.failure->hint));
   }
   out.number(report.calls.size());
   for (const OpenCall& call : report.calls) {
@@ -78,6 +79,7 @@ Report read_report(std::span<const std::byte> bytes) {
     for (std::size_t& index : failure.path) index = in.little_endian<std::uint64_t>();
     failure.kind = static_cast<ErrorKind>(in.little_endian<std::uint64_t>());
     failure.message = read_text(in);
+    failure.hint = static_cast<Hint>(in.little_endian<std::uint64_t>());
     report.failure = std::move(failure);
   }
   report.calls.resize(in.little_endian<std::uint64_t>());

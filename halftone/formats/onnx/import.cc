@@ -307,7 +307,7 @@ ir::Graph import_onnx(std::span<const std::byte> bytes, const std::filesystem::p
     std::string text = error.what();
     std::ranges::replace_if(
         text, [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }, '?');
-    fail(error.kind(), text);
+    fail(error.kind(), text, error.hint());
   }
 }
 

@@ -51,9 +51,9 @@ std::vector<std::byte> CheckpointFile::read() {
     return bytes;
   }
   if (std::filesystem::exists(options_.path)) {
-    fail(ErrorKind::kUsage, options_.path +
-                                ": expected no checkpoint there yet, found one: go on from it, "
-                                "or remove it");
+    fail(ErrorKind::kUsage,
+         options_.path + ": expected no checkpoint there yet, found one: remove it or resume",
+         Hint::kResume);
   }
   return {};
 }
