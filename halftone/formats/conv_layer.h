@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A convolution in a basis as files keep it that have no attributes of windows for our operators:
-// ir::Conv or ir::ConvTranspose, channels last, with what low_bit_layer.h says about codes and
-// inputs.
+// A convolution in a basis, for files without window attributes for our operators: ir::Conv or
+// ir::ConvTranspose, channels last. low_bit_layer.h defines its codes and inputs.
 #pragma once
 
 #include <vector>
@@ -10,13 +9,13 @@
 
 namespace halftone::formats {
 
-/// What files say about the operator besides its inputs.
+/// Fields of the operator in files, besides its inputs.
 struct ConvFields {
   bool transposed = false;  ///< a ConvTranspose
   std::vector<std::int64_t> kernel;
   std::vector<std::int64_t> strides;
   std::vector<std::int64_t> dilations;
-  std::vector<std::int64_t> pads;            ///< before, then after
+  std::vector<std::int64_t> pads;            ///< before each axis, then after each axis
   std::vector<std::int64_t> output_padding;  ///< of a ConvTranspose, else empty
   std::int64_t group = 1;
   LowBitFields codes;
@@ -24,7 +23,7 @@ struct ConvFields {
   bool operator==(const ConvFields&) const = default;
 };
 
-/// Calls visit(name, field) for every field, with its name in files and in their order.
+/// Calls visit(name, field) for every field, with its name in files, in file order.
 template <typename Fields, typename Visit>
 void for_each_conv_field(Fields& fields, Visit&& visit) {
   visit("transposed", fields.transposed);
@@ -43,7 +42,7 @@ ConvFields conv_fields_of(const ir::Graph& graph, const ir::Node& node);
 /// @throws Error kFormat if the pads are not twice as many as the strides
 ir::Operator conv_of(const ConvFields& fields);
 
-/// The extents of weights in `n` columns: [outputs, kernel..., n / taps].
+/// Shape of weights with `n` columns: [outputs, kernel..., n / taps].
 /// @throws Error kFormat unless the taps of the kernel divide n
 ir::Shape conv_weight_shape(std::span<const std::int64_t> kernel, std::int64_t n, ir::Dim outputs);
 

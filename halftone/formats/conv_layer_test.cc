@@ -12,7 +12,7 @@ namespace {
 using ConvLayer = WithFolder;
 using ir::ValueId;
 
-/// Random codes of two bits, a basis for each output.
+/// Random codes of two bits, with one basis per output.
 ir::EncodedTensor encoded_weights(ir::Shape shape, Random& random) {
   const auto [rows, cols] = matrix_extent(shape);
   numerics::BasisEncoding encoding;
@@ -32,7 +32,7 @@ ir::EncodedTensor encoded_weights(ir::Shape shape, Random& random) {
           std::move(codes)};
 }
 
-/// x encoded, through a strided grouped convolution, through a transposed one of encoded weights.
+/// An encoded x, then a strided grouped convolution, then a transposed one with encoded weights.
 ir::Graph network() {
   Random random(4);
   ir::Graph graph;

@@ -16,10 +16,10 @@ namespace {
 using numerics::BasisEncoding;
 using numerics::Granularity;
 
-/// No extent of a graph is larger.
+/// Largest extent in a graph.
 constexpr std::int64_t kMaxInputs = std::int64_t{1} << 40;
 
-/// By code.
+/// Indexed by code.
 constexpr ir::ActivationKind kActivations[] = {
     ir::ActivationKind::kIdentity, ir::ActivationKind::kRelu, ir::ActivationKind::kReluN1To1,
     ir::ActivationKind::kRelu6,    ir::ActivationKind::kTanh, ir::ActivationKind::kSignBit};
@@ -28,17 +28,17 @@ void check_that(bool holds, const std::string& message) {
   if (!holds) fail(ErrorKind::kFormat, message);
 }
 
-void check_range(const char* name, std::int64_t value, std::int64_t most) {
-  check_that(value >= 0 && value <= most, std::string(name) + ": expected 0 to " +
-                                              std::to_string(most) + ", found " +
-                                              std::to_string(value));
+void check_range(const char* name, std::int64_t value, std::int64_t max) {
+  check_that(value >= 0 && value <= max, std::string(name) + ": expected 0 to " +
+                                             std::to_string(max) + ", found " +
+                                             std::to_string(value));
 }
 
 std::size_t row_width(const BasisEncoding& encoding) {
   return static_cast<std::size_t>(encoding.bits) + (encoding.has_offset ? 1 : 0);
 }
 
-/// The numbers of the bases one after the other, an offset behind each.
+/// The bases one after the other, each followed by its offset.
 std::vector<float> to_rows(const BasisEncoding& encoding) {
   std::vector<float> rows;
   for (const numerics::Basis& basis : encoding.bases) {
@@ -48,7 +48,7 @@ std::vector<float> to_rows(const BasisEncoding& encoding) {
   return rows;
 }
 
-/// The inverse: fills in the bases of an encoding that is otherwise complete.
+/// The inverse: sets the bases of an encoding that is otherwise complete.
 void fill_bases(BasisEncoding& encoding, const ir::Tensor& tensor) {
   const std::size_t width = row_width(encoding);
   const ir::Shape& shape = tensor.shape();

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layer in a basis, as all our formats keep it: one definition for every codec.
+// The layer in a basis, as stored in all our formats: one definition for every codec.
 //
 //     y[.., o] = activation(sum_k x[.., k] w[o, k] + bias[o])
 //
-// or ir::Conv or ir::ConvTranspose, channels last, whose weights are seen as the matrix [o, n], n
-// the taps times the channels of a group; or ir::Gather along axis 0, y[.., :] = w[x[..], :], whose
-// weights are always encoded and which has neither activation nor inputs 1 and 4. Inputs:
+// or ir::Conv or ir::ConvTranspose, channels last, with the weights as the matrix [o, n], where n
+// is the number of taps times the channels of a group; or ir::Gather along axis 0, with
+// y[.., :] = w[x[..], :], whose weights are always encoded and which has neither activation nor
+// inputs 1 and 4. Inputs:
 //     0  x, float32 [.., n], or [N, spatial.., C]; of a Gather the indices
-//     1  basis of x [Kx], or [Kx + 1] with the offset last; absent: x stays float
+//     1  basis of x [Kx], or [Kx + 1] with the offset last; absent: float x
 //     2  bases of the weights [num_bases, Kw], or [num_bases, Kw + 1]; absent: float weights
 //     3  bit planes of the weights, uint8 [o, Kw, ceil(n / 8)], bit c of a row is bit c mod 8 of
 //        byte c / 8, 1 means +a; or float32 weights [o, n]
 //     4  bias, float32 [o], or absent
-// Bases are float16 where that holds every number exactly, else float32.
+// Bases are float16 if that represents every value exactly, otherwise float32.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +24,12 @@
 
 namespace halftone::formats {
 
-/// The version of this definition, which files name beside the fields.
+/// Version of this definition. Files store it with the fields.
 inline constexpr std::int64_t kLowBitVersion = 1;
 /// @throws Error kUnsupported for another version
 void check_low_bit_version(std::int64_t version);
 
-/// What files say about the operator besides its inputs; float weights have the defaults.
+/// Fields of the operator in files, besides its inputs. Float weights have the defaults.
 struct LowBitFields {
   std::int64_t inputs = 0;           ///< n
   std::int64_t weight_bits = 0;      ///< Kw; 0: float weights
@@ -39,15 +40,15 @@ struct LowBitFields {
   std::int64_t group_size = 0;                                         ///< 0 unless kGroup
   std::int64_t activation = 0;                                         ///< see activation_code()
 
-  /// @throws Error kFormat if a number is out of range or two do not go together
+  /// @throws Error kFormat if a field is out of range or two fields are inconsistent
   void check() const;
-  /// @throws Error kFormat unless they may be a Gather's
+  /// @throws Error kFormat unless the fields are valid for a Gather
   void check_table() const;
 
   bool operator==(const LowBitFields&) const = default;
 };
 
-/// Calls visit(name, field) for every field, with its name in files and in their order.
+/// Calls visit(name, field) for every field, with its name in files, in file order.
 template <typename Fields, typename Visit>
 void for_each_field(Fields& fields, Visit&& visit) {
   visit("inputs", fields.inputs);
@@ -60,54 +61,53 @@ void for_each_field(Fields& fields, Visit&& visit) {
   visit("activation", fields.activation);
 }
 
-/// The granularity of a name in a file. @throws Error kFormat if it is none
+/// The granularity with this name in files. @throws Error kFormat if there is none
 numerics::Granularity granularity_of(std::string_view name);
 
-/// The number of a fused activation, as TFLite and circle count them: 0 none, 1 relu,
-/// 2 relu -1 to 1, 3 relu 6, 4 tanh, 5 sign bit; none for any other function.
+/// Code of a fused activation in TFLite and circle: 0 none, 1 relu, 2 relu -1 to 1, 3 relu 6,
+/// 4 tanh, 5 sign bit; nullopt for any other function.
 std::optional<std::int64_t> activation_code(ir::ActivationKind kind);
-/// @throws Error kFormat for a number that has no function
+/// @throws Error kFormat for an unknown code
 ir::Activation activation_of_code(std::int64_t code);
 
 // To files.
 
-/// What a layer applies to its sums. @pre a FullyConnected, Conv, ConvTranspose
-/// or Gather
+/// The activation of a layer. @pre a FullyConnected, Conv, ConvTranspose or Gather
 ir::Activation activation_after(const ir::Operator& op);
 
-/// A layer of a graph and the Encode before it, taken apart; the x of a Gather is its indices.
+/// The parts of a layer and of the Encode before it; the x of a Gather is its indices.
 struct LowBitLayer {
   const numerics::BasisEncoding* activations = nullptr;  ///< null: x stays float
   const ir::EncodedTensor* weights = nullptr;            ///< null: float weights
-  ir::ValueId x = ir::kAbsent;                           ///< before it is encoded
+  ir::ValueId x = ir::kAbsent;                           ///< the float input, before encoding
   ir::ValueId weights_id = ir::kAbsent;
   ir::ValueId bias = ir::kAbsent;
 
   [[nodiscard]] bool in_basis() const { return activations != nullptr || weights != nullptr; }
 };
-/// @param node  as activation_after(); what is returned points into the graph
+/// @param node  as for activation_after(); the result points into the graph
 LowBitLayer take_apart(const ir::Graph& graph, const ir::Node& node);
-/// An activation that has no number counts as none.
+/// An activation without a code is stored as none.
 LowBitFields fields_of(const ir::Graph& graph, const ir::Node& node);
 
 /// Input 1, float32 [Kx] or [Kx + 1].
 ir::Tensor activation_basis(const numerics::BasisEncoding& encoding);
 /// Input 2, float32 [num_bases, Kw] or [num_bases, Kw + 1].
 ir::Tensor weight_bases(const numerics::BasisEncoding& encoding);
-/// Input 3, with rows of this many bytes.
+/// Input 3, with rows of `row_bytes` bytes.
 ir::Tensor weight_planes(const numerics::BitPlanes& codes, std::size_t row_bytes);
 
-// From files. The fields have passed their check.
+// From files. The fields must have passed check().
 
 /// @param basis  input 1 as float32
-/// @throws Error kFormat if it is not one basis of the fields' bits, or a number is not finite
+/// @throws Error kFormat if it is not one basis with the fields' bits, or a value is not finite
 std::shared_ptr<const numerics::BasisEncoding> read_activation_basis(const LowBitFields& fields,
                                                                      const ir::Tensor& basis);
 /// @param bases  input 2 as float32
-/// @throws Error kFormat if it is not rows of the fields' bits, or a number is not finite
+/// @throws Error kFormat if its rows do not have the fields' bits, or a value is not finite
 std::shared_ptr<const numerics::BasisEncoding> read_weight_bases(const LowBitFields& fields,
                                                                  const ir::Tensor& bases);
-/// @throws Error kFormat unless this may be the type of input 3
+/// @throws Error kFormat unless this is a valid type of input 3
 void check_planes(const LowBitFields& fields, const ir::ValueType& type);
 /// @param planes  [outputs, Kw, ...], rows of whole bytes that hold n bits
 /// @throws Error kShape if the bases do not fit the weights

@@ -52,7 +52,7 @@ ir::Graph load_model(const std::filesystem::path& path, const OnnxOptions& optio
       return import_circle(bytes);
     }
     ir::Graph graph = import_onnx(bytes, path.parent_path(), options);
-    // As import_circle() does: a network traced with one sample takes any number of them.
+    // As in import_circle(): a network traced with one sample accepts any batch.
     ir::try_symbolic_batch(graph);
     return graph;
   });

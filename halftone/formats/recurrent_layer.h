@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recurrent layer as all our formats keep it where they have none of their own that says the
-// same: ir::Recurrent with what low_bit_layer.h says about codes, one definition for every codec.
-// Inputs:
+// The recurrent layer, as stored in all our formats if they have no equivalent operator: one
+// definition for every codec. It is ir::Recurrent with codes as in low_bit_layer.h. Inputs:
 //     0  projected gates, float32 [T, B, G H] or [B, T, G H]
-//     1  basis of the states [Kx], or [Kx + 1] with the offset last; absent: they stay float
+//     1  basis of the states [Kx], or [Kx + 1] with the offset last; absent: float states
 //     2  bases of the weights [num_bases, Kw], or [num_bases, Kw + 1]; absent: float weights
 //     3  bit planes of the weights, uint8 [G H, Kw, ceil(H / 8)]; or float32 weights [G H, H]
-//     4 to 8  the inputs 2 to 6 of ir::Recurrent, each absent where it is there
+//     4 to 8  the inputs 2 to 6 of ir::Recurrent, absent if absent there
 #pragma once
 
 #include <array>
@@ -17,7 +16,7 @@
 
 namespace halftone::formats {
 
-/// What files say about the operator besides its inputs.
+/// Fields of the operator in files, besides its inputs.
 struct RecurrentFields {
   std::string kind;  ///< "RNN", "GRU", "LSTM"
   bool reverse = false;
@@ -31,10 +30,10 @@ struct RecurrentFields {
   std::array<std::string, 3> functions;  ///< names of ir::ActivationKind
   std::array<float, 3> alphas{};
   std::array<float, 3> betas{};
-  LowBitFields codes;  ///< of the weights, and as input those of the states
+  LowBitFields codes;  ///< of the weights; the input fields describe the states
 };
 
-/// Calls visit(name, field) for every field, with its name in files and in their order.
+/// Calls visit(name, field) for every field, with its name in files, in file order.
 template <typename Fields, typename Visit>
 void for_each_recurrent_field(Fields& fields, Visit&& visit) {
   visit("kind", fields.kind);
@@ -57,27 +56,27 @@ void for_each_recurrent_field(Fields& fields, Visit&& visit) {
   for_each_field(fields.codes, visit);
 }
 
-/// How many activation functions a layer has.
+/// Number of activation functions of a layer.
 std::size_t num_functions(ir::RecurrentKind kind);
 
 /// @param node  a Recurrent
 RecurrentFields recurrent_fields_of(const ir::Graph& graph, const ir::Node& node);
-/// The operator without its state_encoding, which comes with input 1.
-/// @throws Error kFormat if a name is unknown or a number out of range
+/// The operator without its state_encoding, which input 1 provides.
+/// @throws Error kFormat if a name is unknown or a value is out of range
 ir::Recurrent recurrent_of(const RecurrentFields& fields);
 
-/// The layer before a Recurrent, where it is one that a format with operators of its own can take
-/// into them: dense constant weights and bias, no activation, read by nobody else.
+/// The layer before a Recurrent, if a format with its own recurrent operators can merge it into
+/// them: dense constant weights and bias, no activation, and no other reader.
 struct Projection {
   ir::NodeId layer{};
   ir::ValueId x = ir::kAbsent;
   const ir::Tensor* weights = nullptr;  ///< [G H, n]
   const ir::Tensor* bias = nullptr;     ///< null: none
 };
-/// @param node  a Recurrent; what is returned points into the graph
+/// @param node  a Recurrent; the result points into the graph
 std::optional<Projection> projection_of(const ir::Graph& graph, const ir::Node& node);
 
-/// The dense constant recurrence weights of a Recurrent; null if they are anything else.
+/// The recurrence weights of a Recurrent; null unless they are dense and constant.
 const ir::Tensor* dense_recurrence(const ir::Graph& graph, const ir::Node& node);
 
 }  // namespace halftone::formats

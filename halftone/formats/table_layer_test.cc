@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Gather from a table of codes, in every format.
+// A Gather from an encoded table, in every format.
 #include <gtest/gtest.h>
 
 #include "halftone/formats/low_bit_layer.h"
@@ -21,7 +21,7 @@ ir::EncodedTensor table_of(Granularity granularity) {
   Random random(7);
   numerics::BasisEncoding encoding = numerics::random_encoding(
       random, kRows, kWidth, 3, true, granularity, granularity == Granularity::kGroup ? 32 : 0);
-  // As fits give them: in half precision without loss.
+  // As fitted bases: exact in half precision.
   for (numerics::Basis& basis : encoding.bases) {
     basis.coefficients = {0.5F, 1.25F, -2};
     basis.offset = 0.375F;
@@ -31,7 +31,7 @@ ir::EncodedTensor table_of(Granularity granularity) {
           numerics::random_planes(random, kRows, kWidth, 3)};
 }
 
-/// tokens - rows of the table; and, if the table is tied, their products with it.
+/// tokens -> rows of the table and, if the table is tied, their products with it.
 ir::Graph network(Granularity granularity, bool tied) {
   ir::Graph graph;
   const ValueId tokens =

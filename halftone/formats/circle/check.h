@@ -7,7 +7,7 @@
 
 namespace halftone::formats::circle {
 
-/// @throws Error kFormat with the message unless what a file must keep to holds
+/// Checks a requirement on a file. @throws Error kFormat with the message unless `holds`
 inline void check(bool holds, const std::string& message) {
   if (!holds) fail(ErrorKind::kFormat, message);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element types and the numbers of constants, between file and graph.
+// Conversion of element types and constants between file and graph.
 #pragma once
 
 #include <cstddef>
@@ -12,19 +12,19 @@
 
 namespace halftone::formats::circle {
 
-/// The element type of the same numbers in a graph; none for those a graph has no values of.
+/// The corresponding element type in a graph; nullopt if there is none.
 std::optional<ir::ElementType> element_type(schema::TensorType type);
 schema::TensorType tensor_type(ir::ElementType type);
-/// Whether tensors of this type may hold affine integers that a graph can dequantize.
+/// Whether tensors of this type may hold affine codes that a graph can dequantize.
 bool is_quantized(schema::TensorType type);
 
-/// The numbers of a constant; float16 and bfloat16 become float32.
-/// @throws Error kFormat if the bytes do not fit the shape or a number is not finite;
-///         kUnsupported if a graph has no such numbers; kShape if the shape is too large
+/// Reads a constant; float16 and bfloat16 become float32.
+/// @throws Error kFormat if the bytes do not fit the shape or a value is not finite; kUnsupported
+///         if a graph has no such element type; kShape if the shape is too large
 ir::Tensor read_tensor(schema::TensorType type, const ir::Shape& shape,
                        std::span<const std::byte> bytes);
 
-/// Numbers in the narrowest type that holds them all exactly: float16 or float32.
+/// Values in the narrowest type that represents all of them exactly: float16 or float32.
 struct FloatBytes {
   schema::TensorType type;
   std::vector<std::byte> bytes;

@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kVersionKey = "version";
 constexpr std::size_t kMaxBytes = 4096;
 
-/// Reads a field off the entry of its name.
+/// Reads a field from the entry with its name.
 class FieldReader {
  public:
   explicit FieldReader(const flexbuffers::Map& map) : map_(map) {}
@@ -39,7 +39,7 @@ class FieldReader {
   }
   void operator()(const char* key, std::string& value) const {
     const flexbuffers::Reference entry = map_[key];
-    check(entry.IsString(), std::string(key) + ": expected a text");
+    check(entry.IsString(), std::string(key) + ": expected a string");
     value = entry.AsString().str();
   }
   void operator()(const char* key, std::vector<std::int64_t>& value) const {
@@ -82,7 +82,7 @@ class FieldWriter {
   flexbuffers::Builder& builder_;
 };
 
-/// Calls read_fields(reader) with what reads the fields of a map.
+/// Calls read_fields(reader) with a FieldReader for the map.
 template <typename Read>
 void read_map(std::span<const std::byte> bytes, Read&& read_fields) {
   check(!bytes.empty() && bytes.size() <= kMaxBytes,

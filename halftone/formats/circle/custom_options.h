@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The custom operator for a FullyConnected in a basis: its name, and its fields as options.
+// Custom operators for layers in a basis: their names, and their fields as options.
 #pragma once
 
 #include <cstddef>
@@ -13,27 +13,27 @@
 
 namespace halftone::formats::circle {
 
-/// The custom_code of the operator; low_bit_layer.h says what it computes.
+/// The custom_code of a FullyConnected in a basis; low_bit_layer.h defines the operator.
 inline constexpr std::string_view kCustomName = "HalftoneFullyConnected";
 
-/// The fields as a FlexBuffers map with their names as keys, and "version".
+/// Writes the fields as a FlexBuffers map from field names to values, plus "version".
 std::vector<std::byte> write_custom_options(const LowBitFields& fields);
 
-/// @throws Error kFormat if the bytes are no such map or a number is out of range; kUnsupported if
-///         the version is another
+/// @throws Error kFormat if the bytes are not such a map or a value is out of range; kUnsupported
+///         for another version
 LowBitFields read_custom_options(std::span<const std::byte> bytes);
 
-/// The custom_code of a Gather from a table of codes, which has the same options.
+/// The custom_code of a Gather from an encoded table, which has the same options.
 inline constexpr std::string_view kCustomGatherName = "HalftoneGather";
 
-/// The custom_code of a recurrent layer; recurrent_layer.h says what it computes.
+/// The custom_code of a recurrent layer; recurrent_layer.h defines the operator.
 inline constexpr std::string_view kCustomRecurrentName = "HalftoneRecurrent";
 
 std::vector<std::byte> write_recurrent_options(const RecurrentFields& fields);
 /// @throws Error as read_custom_options()
 RecurrentFields read_recurrent_options(std::span<const std::byte> bytes);
 
-/// The custom_code of a convolution in a basis; conv_layer.h says what it computes.
+/// The custom_code of a convolution in a basis; conv_layer.h defines the operator.
 inline constexpr std::string_view kCustomConvName = "HalftoneConv";
 std::vector<std::byte> write_conv_options(const ConvFields& fields);
 /// @throws Error as read_custom_options()

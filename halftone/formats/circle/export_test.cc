@@ -85,7 +85,7 @@ TEST(ExportCircle, WritesFusedTanhAsItsOwnOperator) {
   EXPECT_EQ(model.subgraphs[0]->tensors[linear]->name, "dense");
 }
 
-/// A layer of the reference network with bases and offsets of binary16.
+/// A layer of the reference network with bases and offsets exact in binary16.
 ir::ValueId add_layer(ir::Graph& graph, Random& random, ir::ValueId x, int bits, ir::Dim outputs,
                       const std::string& name) {
   numerics::BasisEncoding weights;

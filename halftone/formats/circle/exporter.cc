@@ -28,7 +28,7 @@ std::vector<std::int32_t> extents(const ir::Shape& shape, ir::Dim batch) {
   return result;
 }
 
-/// The inputs whose elements a node moves, as they are, to its output.
+/// The inputs whose elements a node copies unchanged to its output.
 std::vector<ir::ValueId> moved_inputs(const ir::Node& node) {
   if (!ir::moves_elements(node.op) || !ir::traits_of(node.op).selects) return {};
   std::vector<ir::ValueId> moved;
@@ -44,7 +44,7 @@ std::vector<ir::ValueId> moved_inputs(const ir::Node& node) {
 Exporter::Exporter(const ir::Graph& graph, CircleFlavor flavor) : graph_(graph), flavor_(flavor) {
   model_.version = flavor == CircleFlavor::kTflite ? kTfliteVersion : kCircleVersion;
   model_.subgraphs.push_back(std::make_unique<schema::SubGraphT>());
-  model_.buffers.push_back(std::make_unique<schema::BufferT>());  // 0 is empty
+  model_.buffers.push_back(std::make_unique<schema::BufferT>());  // buffer 0 is empty
 }
 
 std::vector<std::byte> Exporter::run() {
@@ -83,7 +83,7 @@ void Exporter::quantize(ir::ValueId value, const ir::AffineParameters& parameter
   }
 }
 
-/// In files the scale belongs to the tensor of integers, in graphs to the nodes at its ends.
+/// Files store the scale with the integer tensor, graphs with the nodes before and after it.
 void Exporter::collect_quantization() {
   const std::vector<ir::NodeId> order = graph_.topological_order();
   for (const ir::NodeId id : order) {
@@ -94,7 +94,7 @@ void Exporter::collect_quantization() {
       quantize(node.inputs[0], read->parameters);
     }
   }
-  // Moving elements keeps their scale: forwards to those after, backwards to those before.
+  // Nodes that move elements keep their scale: propagate it forwards, then backwards.
   const auto spread = [this](ir::ValueId from, ir::ValueId to) {
     const auto found = quantization_.find(from);
     if (found != quantization_.end() && found->second.scales.size() == 1) {
@@ -206,7 +206,7 @@ std::uint32_t Exporter::operator_code(OperatorCode code, const std::string& cust
   const auto number = static_cast<std::int32_t>(code);
   entry->deprecated_builtin_code =
       number > kSeeExtendedCode ? kSeeExtendedCode : static_cast<std::int8_t>(number);
-  // Circle's rule takes small codes from the byte, and its first readers know no other field.
+  // Circle stores small codes in the byte field, the only field that its first readers know.
   if (flavor_ == CircleFlavor::kTflite || number > kSeeExtendedCode) entry->builtin_code = number;
   entry->custom_code = custom_name;
   model_.operator_codes.push_back(std::move(entry));

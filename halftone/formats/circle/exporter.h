@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of an export, and what the families of operators see of it.
+// The state of an export, and its interface for the operator families.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ inline constexpr TensorIndex kNoTensor = -1;
 /// Turns a lowered graph into a file, node by node in the order of execution.
 class Exporter {
  public:
-  /// @param graph  as lowered() gives it; stays alive as long as this
+  /// @param graph  result of lowered(); must outlive this object
   Exporter(const ir::Graph& graph, CircleFlavor flavor);
 
   /// @throws Error as export_circle()
@@ -34,15 +34,15 @@ class Exporter {
   [[nodiscard]] const ir::Graph& graph() const { return graph_; }
   [[nodiscard]] CircleFlavor flavor() const { return flavor_; }
 
-  /// The tensor of a value, added when first asked for.
+  /// The tensor of a value, added on the first call.
   /// @throws Error kUnsupported if the file has no such tensor
   TensorIndex tensor(ir::ValueId value);
-  /// A tensor of constant numbers that is no value of the graph.
+  /// Adds a constant tensor that is not a value of the graph.
   TensorIndex constant(const std::string& name, schema::TensorType type, const ir::Shape& shape,
                        std::span<const std::byte> bytes);
-  /// A variable of float32, which starts as zeros.
+  /// Adds a float32 variable with initial value zero.
   TensorIndex variable(const std::string& name, const ir::Shape& shape);
-  /// A vector of integers that parameterises an operator.
+  /// Adds a vector of integers that parameterizes an operator.
   TensorIndex integers(std::span<const std::int64_t> numbers);
 
   void add(OperatorCode code, std::vector<TensorIndex> inputs, ir::ValueId output,
@@ -71,10 +71,11 @@ class Exporter {
   std::size_t data_bytes_ = 0;
 };
 
-/// @throws Error kUnsupported if this many bytes of numbers do not fit a FlatBuffer with its tables
+/// @throws Error kUnsupported if a FlatBuffer cannot hold this many bytes of weights beside its
+///         tables
 void check_data_size(std::size_t data_bytes);
 
-/// The options of an operator as the file keeps those of any.
+/// The options of an operator as the file's union of options.
 template <typename Options>
 schema::BuiltinOptionsUnion united(Options options) {
   schema::BuiltinOptionsUnion result;
@@ -82,25 +83,25 @@ schema::BuiltinOptionsUnion united(Options options) {
   return result;
 }
 
-/// Adds the operators of one node. @throws Error kUnsupported if the file has none for it
+/// Adds the operators of one node. @throws Error kUnsupported if the format has none for it
 void export_node(Exporter& exporter, const ir::Node& node);
 
-/// The number of a fused activation. @throws Error kUnsupported if it has none
+/// The code of a fused activation. @throws Error kUnsupported if it has none
 schema::ActivationFunctionType activation_type(const ir::Activation& activation);
 
-/// A tensor of bases, in the narrowest type that holds them.
+/// Adds a tensor of bases, in the narrowest type that represents them exactly.
 TensorIndex bases_tensor(Exporter& exporter, const char* name, const ir::Tensor& bases);
 
-/// A FullyConnected whose weights, input or both are in a basis.
+/// Writes a FullyConnected whose weights, input or both are in a basis.
 void export_lowbit(Exporter& exporter, const ir::Node& node);
 
-/// A Conv or a Pool. @throws Error kUnsupported if the file has none like it
+/// Writes a Conv or a Pool. @throws Error kUnsupported if the format has no equivalent
 void export_convolution(Exporter& exporter, const ir::Node& node);
 void export_pool(Exporter& exporter, const ir::Node& node);
 
-/// A recurrent layer: an LSTM of the file with its projection, or an operator of our own.
+/// Writes a recurrent layer: as an LSTM of the format with its projection, or as a custom operator.
 void export_recurrent(Exporter& exporter, const ir::Node& node);
-/// Whether a FullyConnected is written by the recurrent layer that reads it.
+/// Whether a FullyConnected is written as part of the recurrent layer that reads it.
 bool belongs_to_recurrent(const ir::Graph& graph, const ir::Node& node);
 
 }  // namespace halftone::formats::circle

@@ -29,9 +29,9 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "FlatBuffers hold little-endian numbers");
 
-/// The alignment of the widest number in a FlatBuffer.
+/// The alignment of the widest scalar in a FlatBuffer.
 constexpr std::size_t kAlignment = 16;
-/// Files repeat and share tables; this many are sound, far more are an attack.
+/// Limit for the verifier: tables may be shared, so that a small file can refer to very many.
 constexpr flatbuffers::uoffset_t kMaxTables = 1000000;
 constexpr flatbuffers::uoffset_t kDeepest = 16;
 constexpr std::size_t kLongestName = 1024;
@@ -49,7 +49,7 @@ const T& element(const flatbuffers::Vector<flatbuffers::Offset<T>>* vector, std:
   return *vector->Get(static_cast<flatbuffers::uoffset_t>(index));
 }
 
-/// Elements that may lie at any address; see elements().
+/// Copies elements of any alignment; see elements().
 std::vector<std::int64_t> copied(const flatbuffers::Vector<std::int64_t>* vector) {
   std::vector<std::int64_t> result(vector == nullptr ? 0 : vector->size());
   if (!result.empty()) {
@@ -67,7 +67,7 @@ FileModel::FileModel(std::span<const std::byte> bytes)
     std::ranges::copy(bytes, copy_.data());
     bytes_ = copy_.bytes();
   }
-  // Only numbers at explicit offsets may lie beyond what FlatBuffers itself can address.
+  // Only data at explicit offsets may lie beyond the range that FlatBuffers can address.
   constexpr std::size_t kMax = FLATBUFFERS_MAX_BUFFER_SIZE - 1;
   flatbuffers::Verifier verifier(reinterpret_cast<const std::uint8_t*>(bytes_.data()),
                                  std::min(bytes_.size(), kMax), kDeepest, kMaxTables);
@@ -176,7 +176,7 @@ std::span<const std::byte> FileModel::data(std::size_t index) const {
       with_context("tensor '" + tensor_name(index) + "'", [&]() -> const schema::Buffer& {
         return element(model_->buffers(), tensor(index).buffer(), "buffers");
       });
-  // Offsets 0 and 1 mean that the numbers are in the table.
+  // Offsets 0 and 1 mean that the data are in the table.
   if (buffer.offset() > 1) {
     check(buffer.offset() <= bytes_.size() && buffer.size() <= bytes_.size() - buffer.offset(),
           "tensor '" + tensor_name(index) + "': its numbers lie past the end of the file");

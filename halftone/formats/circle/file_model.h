@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file's tables behind checks: whatever is asked for here exists and lies within the file.
+// Checked access to a file's tables: everything returned exists and lies within the file.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ namespace halftone::formats::circle {
 /// The elements of a FlatBuffers vector that may be absent.
 template <typename T>
 std::span<const T> elements(const flatbuffers::Vector<T>* vector) {
-  // The verifier checks the alignment of a vector's length, which is 4, and not of its elements.
+  // The verifier checks the alignment of a vector's length, which is 4, but not of its elements.
   static_assert(sizeof(T) <= sizeof(flatbuffers::uoffset_t), "copy wider elements");
   return vector == nullptr ? std::span<const T>() : std::span(vector->data(), vector->size());
 }
@@ -29,8 +29,8 @@ std::span<const T> elements(const flatbuffers::Vector<T>* vector) {
 /// A verified file and its first subgraph.
 class FileModel {
  public:
-  /// @param bytes  stay alive as long as this
-  /// @throws Error kFormat if the bytes are no sound file, or tables are missing
+  /// @param bytes  must outlive this object
+  /// @throws Error kFormat if the bytes are not a valid file, or tables are missing
   explicit FileModel(std::span<const std::byte> bytes);
 
   [[nodiscard]] std::size_t size_bytes() const { return bytes_.size(); }
@@ -40,28 +40,28 @@ class FileModel {
   /// Indices of tensors; @throws Error kFormat if one is out of range
   [[nodiscard]] std::vector<std::size_t> graph_inputs() const;
   [[nodiscard]] std::vector<std::size_t> graph_outputs() const;
-  /// The tensors an operator reads, empty where one is absent (-1).
+  /// The tensors that an operator reads; nullopt if an input is absent (-1).
   /// @throws Error kFormat if an index is out of range or there are more than kMaxOperands
   [[nodiscard]] std::vector<std::optional<std::size_t>> inputs(std::size_t op) const;
   [[nodiscard]] std::vector<std::size_t> outputs(std::size_t op) const;
 
-  /// @throws Error kFormat if the operator's index of its code is out of range
+  /// @throws Error kFormat if the index of the operator's code is out of range
   [[nodiscard]] OperatorCode code(std::size_t op) const;
   /// The name of a custom operator; empty for others.
   [[nodiscard]] std::string custom_name(std::size_t op) const;
 
   [[nodiscard]] const schema::Tensor& tensor(std::size_t index) const;
-  /// Its name without control characters; "tensor 12" if it has none.
+  /// The tensor's name without control characters; "tensor 12" if it has none.
   [[nodiscard]] std::string tensor_name(std::size_t index) const;
   /// The declared extents. @throws Error kFormat if one is negative or there are over kMaxAxes
   [[nodiscard]] ir::Shape shape(std::size_t index) const;
-  /// Whether the signature leads with -1.
+  /// Whether the shape signature starts with -1.
   [[nodiscard]] bool has_symbolic_batch(std::size_t index) const;
-  /// The tensor's own numbers; empty if it has none.
+  /// The tensor's constant data; empty if it has none.
   /// @throws Error kFormat if its buffer is out of range
   [[nodiscard]] std::span<const std::byte> data(std::size_t index) const;
-  /// Its affine parameters, if it is quantized.
-  /// @throws Error kFormat if they are not sound; kUnsupported if they follow another rule
+  /// The affine parameters of a quantized tensor, otherwise nullopt.
+  /// @throws Error kFormat if they are invalid; kUnsupported if the quantization is not affine
   [[nodiscard]] std::optional<ir::AffineParameters> quantization(std::size_t index) const;
 
   static constexpr std::size_t kMaxOperands = 4096;
@@ -72,7 +72,7 @@ class FileModel {
   [[nodiscard]] std::vector<std::size_t> tensors(std::span<const std::int32_t> indices,
                                                  const char* what) const;
 
-  AlignedBuffer copy_;  ///< where the caller's bytes are not aligned
+  AlignedBuffer copy_;  ///< used if the caller's bytes are not aligned
   std::span<const std::byte> bytes_;
   CircleFlavor flavor_;
   const schema::Model* model_ = nullptr;

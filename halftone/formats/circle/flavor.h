@@ -12,8 +12,8 @@ enum class CircleFlavor {
   kCircle,  ///< identifier CIR0
 };
 
-/// Which of the two a file is, by its identifier (bytes 4 to 7).
-/// @throws Error kFormat if it is neither or too short to say
+/// The format of a file, from its identifier (bytes 4 to 7).
+/// @throws Error kFormat if it is neither or the file is too short
 CircleFlavor circle_flavor(std::span<const std::byte> bytes);
 
 }  // namespace halftone::formats

@@ -10,8 +10,8 @@
 namespace halftone::formats {
 namespace {
 
-/// A file may declare a batch and then, say, reshape or unpack it. Then its graph only fits the
-/// extents that the file was made with. An unsound file fails both ways.
+/// A file may declare a batch and then, say, reshape or unpack it. Such a graph is valid only for
+/// the extents in the file, which are tried second. A malformed file fails both times.
 ir::Graph import_any_batch(const circle::FileModel& file) {
   try {
     return circle::Importer(file).run(true);
@@ -27,7 +27,7 @@ ir::Graph import_any_batch(const circle::FileModel& file) {
 ir::Graph import_circle(std::span<const std::byte> bytes) {
   const circle::FileModel file(bytes);
   ir::Graph graph = import_any_batch(file);
-  // Codes and bases of low-bit layers were tensors of the file; nothing reads them now.
+  // Codes and bases of low-bit layers were tensors of the file; they have no readers now.
   graph.remove_unused_nodes();
   if (graph.inputs().empty()) fail(ErrorKind::kFormat, "the graph has no inputs");
   ir::try_symbolic_batch(graph);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the exporter never writes: other spellings of operators, other types, other codes.
+// Files that the exporter never writes: other forms of operators, other types, other codes.
 #include "halftone/formats/circle/import.h"
 
 #include <gmock/gmock.h>

@@ -94,7 +94,7 @@ void Importer::import_operator(std::size_t op) {
       }
     });
   } catch (const Unavailable&) {
-    give_up();  // the operator at fault is reported already
+    give_up();  // the unsupported operator is already reported
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kUnsupported) throw;
     refusals_.emplace_back(error.what());
@@ -154,7 +154,7 @@ void Importer::define(std::size_t tensor, ir::ValueId value) {
 }
 
 void Importer::charge(std::size_t bytes) {
-  // One number of binary16 may be a whole basis in memory; sharing goes far beyond that.
+  // One binary16 value may expand to a basis in memory; shared buffers expand far more.
   constexpr std::size_t kSlack = 65536;
   const std::size_t most = 64 * file_.size_bytes() + kSlack;
   check(bytes <= most - charged_bytes_,
@@ -178,7 +178,7 @@ ir::ValueId Importer::add_constant(std::size_t tensor) {
   const ConstantKey key{data.data(), table.type(), {shape.dims().begin(), shape.dims().end()}};
   std::shared_ptr<const ir::Constant>& constant = constants_[key];
   if (!constant) {
-    charge(2 * data.size());  // float16 grows to float32
+    charge(2 * data.size());  // float16 becomes float32
     constant = std::make_shared<const ir::Constant>(with_context(
         "tensor '" + name + "'", [&] { return read_tensor(table.type(), shape, data); }));
   }

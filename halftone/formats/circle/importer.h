@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of an import, and what the families of operators see of it.
+// The state of an import, and its interface for the operator families.
 #pragma once
 
 #include <cstddef>
@@ -22,27 +22,26 @@ class Importer {
  public:
   explicit Importer(const FileModel& file);
 
-  /// @param symbolic_batch  makes the leading extent of inputs the batch where their signature has
-  /// -1
+  /// @param symbolic_batch  whether a leading -1 in the signature of an input becomes the batch
   /// @throws Error as import_circle()
   ir::Graph run(bool symbolic_batch);
 
   [[nodiscard]] const FileModel& file() const { return file_; }
   [[nodiscard]] ir::Graph& graph() { return graph_; }
-  /// The extent that the file gives the batch; none if no input has a symbolic one.
+  /// The batch extent in the file; nullopt if no input has a symbolic batch.
   [[nodiscard]] std::optional<ir::Dim> file_batch() const { return file_batch_; }
 
-  /// The value of a tensor in the file's element type (float16 as float32).
-  /// @throws Error kFormat if nothing has computed it; kUnsupported if its type is unknown;
+  /// The value of a tensor with the file's element type (float16 as float32).
+  /// @throws Error kFormat if it has not been computed yet; kUnsupported if its type is unknown;
   ///         Unavailable if it comes from an operator that could not be imported
   ir::ValueId raw(std::size_t tensor);
-  /// Its numbers as float32: dequantized if need be, once for all readers.
+  /// The tensor as float32: dequantized if necessary, once for all readers.
   ir::ValueId number(std::size_t tensor);
-  /// Says what an output tensor is. @throws Error kFormat if it is already known
+  /// Sets the value of an output tensor. @throws Error kFormat if it already has one
   void define(std::size_t tensor, ir::ValueId value);
 
-  /// Accounts for memory that the file makes the import take. Tensors may share buffers, so that
-  /// a small file could ask for any amount of it.
+  /// Accounts for memory that the import allocates for the file. Tensors may share buffers, so that
+  /// a small file could request any amount.
   /// @throws Error kFormat beyond 64 times the file's size
   void charge(std::size_t bytes);
 
@@ -62,16 +61,17 @@ class Importer {
   const FileModel& file_;
   ir::Graph graph_;
   std::optional<ir::Dim> file_batch_;
-  std::vector<State> states_;  ///< by tensor, as the next two
+  std::vector<State> states_;  ///< indexed by tensor, as are the next two members
   std::vector<ir::ValueId> values_;
-  std::vector<ir::ValueId> numbers_;  ///< kAbsent until asked for
+  std::vector<ir::ValueId> numbers_;  ///< kAbsent until number() is called
   std::map<ConstantKey, std::shared_ptr<const ir::Constant>> constants_;
-  std::map<std::string, std::size_t> unsupported_;  ///< by name: how many
-  std::vector<std::string> refusals_;               ///< operators supported but not like this
+  std::map<std::string, std::size_t> unsupported_;  ///< count of each operator name
+  std::vector<std::string> refusals_;               ///< supported operators with unsupported
+                                                    ///< options or inputs
   std::size_t charged_bytes_ = 0;
 };
 
-/// One operator on its way into the graph.
+/// The import of one operator.
 class OperatorImport {
  public:
   OperatorImport(Importer& importer, std::size_t op);
@@ -90,17 +90,17 @@ class OperatorImport {
 
   /// An input as float32.
   ir::ValueId number(std::size_t i) { return importer_.number(input_tensor(i)); }
-  /// An input as arithmetic takes it: integers and booleans as they are, all else as float32.
+  /// An input for arithmetic: integers and booleans unchanged, everything else as float32.
   ir::ValueId numeric(std::size_t i);
-  /// A constant that the file does not have.
+  /// Adds a constant that is not in the file.
   ir::ValueId scalar(float value, const std::string& suffix);
-  /// An input as float32 with its axes in another order; integers that the file holds are turned
-  /// as they are.
+  /// An input as float32 with its axes in another order; integer constants are transposed without
+  /// conversion.
   ir::ValueId transposed_number(std::size_t i, const std::vector<std::size_t>& permutation);
-  /// An input as the file holds it.
+  /// An input with the file's element type.
   ir::ValueId raw(std::size_t i) { return importer_.raw(input_tensor(i)); }
-  /// An input as what layout operators move: the file's codes if inputs [first, first + count) and
-  /// all outputs share one number system, else float32.
+  /// Inputs for layout operators: the file's codes if inputs [first, first + count) and all outputs
+  /// have the same type and quantization, otherwise float32.
   std::vector<ir::ValueId> elements(std::size_t first, std::size_t count = 1);
   /// A constant input of integers. @throws Error kUnsupported if it is computed
   std::vector<std::int64_t> integers(std::size_t i);
@@ -108,20 +108,20 @@ class OperatorImport {
     return importer_.graph().value(value).type.shape;
   }
 
-  /// Adds a node on the way to an output; its name is the output's with "/suffix".
+  /// Adds an intermediate node, named after the output with "/suffix" appended.
   ir::ValueId step(ir::Operator op, std::vector<ir::ValueId> inputs, const std::string& suffix);
-  /// Adds the node that computes an output; quantizes it if the output is of integers.
+  /// Adds the node that computes an output; quantizes its result if the output has integers.
   void emit(ir::Operator op, std::vector<ir::ValueId> inputs, std::size_t output = 0);
-  /// Lets an output be a value that is there already.
+  /// Makes an existing value an output.
   void alias(ir::ValueId value, std::size_t output = 0);
 
-  /// @throws Error kFormat if a number among the options is infinite or none
+  /// @throws Error kFormat if an option is infinite or NaN
   static float finite(float number, const char* what);
-  /// The target of a reshape, where the file's extents stand for one sample batch.
+  /// The target shape of a reshape. The file's extents are those of one example batch.
   [[nodiscard]] ir::Shape reshape_target(ir::ValueId input, std::span<const std::int64_t> request);
 
-  /// The operator's options; null if there are none, which means the defaults.
-  /// @throws Error kFormat if there are options of another kind
+  /// The operator's options; null if absent, which means the defaults.
+  /// @throws Error kFormat if the options are those of another operator
   template <typename Options>
   [[nodiscard]] const Options* options() const {
     if (table().builtin_options_type() == schema::BuiltinOptions::NONE) return nullptr;
@@ -132,7 +132,7 @@ class OperatorImport {
 
  private:
   [[nodiscard]] std::string output_name(std::size_t i) const;
-  /// Lets an output be a value, quantized if the output is of integers and the value is not.
+  /// Makes a value an output, quantized if the output has integers and the value does not.
   void finish(ir::ValueId value, std::size_t output);
 
   Importer& importer_;
@@ -142,10 +142,10 @@ class OperatorImport {
   std::vector<std::size_t> outputs_;
 };
 
-/// @throws Error kFormat unless the number is one of a fused activation's
+/// @throws Error kFormat unless this is a known fused activation
 ir::Activation fused_activation(schema::ActivationFunctionType type);
 
-/// How one kind of operator is imported.
+/// Imports one kind of operator.
 using ImportFunction = void (*)(OperatorImport&);
 struct ImportEntry {
   OperatorCode code;
@@ -166,7 +166,7 @@ std::span<const ImportEntry> reduce_imports();
 void import_own_recurrent(OperatorImport& op);
 /// A convolution in a basis.
 void import_own_conv(OperatorImport& op);
-/// A Gather from a table of codes.
+/// A Gather from an encoded table.
 void import_own_gather(OperatorImport& op);
 
 /// Null if Halftone does not import the operator.

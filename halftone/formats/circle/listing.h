@@ -8,7 +8,7 @@
 
 namespace halftone::formats::circle {
 
-/// "first; second; and 3 more": as much of a list as one line bears.
+/// "first; second; and 3 more": as many entries as fit one line.
 inline std::string listing(std::span<const std::string> entries) {
   constexpr std::size_t kMax = 8;
   std::string text;

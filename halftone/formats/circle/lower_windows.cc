@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions and pooling as the file has them: images of two spatial axes, padded as SAME or
-// VALID.
+// Lowers convolutions and pooling to the file's form: two spatial axes, SAME or VALID padding.
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -13,7 +12,7 @@ namespace {
 using ir::Dim;
 using ir::ValueId;
 
-/// What the file's SAME padding is along an axis.
+/// The file's SAME padding along an axis: before, after.
 std::pair<Dim, Dim> same_padding(const ir::Window& window, std::size_t axis, Dim extent, Dim taps) {
   const Dim stride = window.strides[axis];
   const Dim count = extent / stride + (extent % stride != 0 ? 1 : 0);
@@ -28,7 +27,7 @@ bool is_padded(const ir::Window& window) {
          !std::ranges::all_of(window.pads_after, is_zero);
 }
 
-/// One node on its way into the file's form.
+/// Lowers one node to the file's form.
 template <typename Op>
 class WindowRewrite {
  public:
@@ -69,7 +68,7 @@ class WindowRewrite {
     return graph_.add_node(node_.name + role, ir::Reshape{ir::Shape(std::move(dims))}, {id});
   }
 
-  /// [N, w, C] as an image of one row.
+  /// Turns [N, w, C] into an image of one row.
   void make_plane() {
     inputs_[0] = with_row_axis(inputs_[0], "/plane");
     if constexpr (std::is_same_v<Op, ir::Pool>) {
@@ -92,7 +91,7 @@ class WindowRewrite {
     window.pads_after.insert(window.pads_after.begin(), 0);
   }
 
-  /// Any other padding than the file's becomes a node of its own.
+  /// Turns padding that is neither SAME nor VALID into a Pad node.
   void pad() {
     if (!is_padded(op_.window)) return;
     bool counts = false;
@@ -100,7 +99,7 @@ class WindowRewrite {
     if constexpr (std::is_same_v<Op, ir::Pool>) {
       counts = op_.count_padding;
       if (op_.kind == ir::PoolKind::kMax) fill = std::numeric_limits<float>::lowest();
-      // What an average leaves out of its count cannot be put into the image.
+      // Padding that an average does not count cannot become part of the image.
       if (op_.kind == ir::PoolKind::kAverage && !counts) return;
     }
     const ir::Shape& image = graph_.value(inputs_[0]).type.shape;
@@ -124,7 +123,7 @@ class WindowRewrite {
   }
 
   ir::Graph& graph_;
-  const ir::Node node_;  // a copy: nodes move while others are added
+  const ir::Node node_;  // a copy, because added nodes invalidate references
   Op op_;
   std::vector<ValueId> inputs_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that are damaged or hostile: an Error of the right kind, never a crash.
+// Damaged and hostile files give an Error of the right kind, never a crash.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ TEST(MalformedFile, IsRefusedAtEveryTruncation) {
         EXPECT_NE(error.kind(), ErrorKind::kInternal) << error.what();
       }
     }
-    // Only padding may be missing.
+    // Only trailing padding may be missing.
     EXPECT_LE(imported, 16U);
   }
 }

@@ -8,7 +8,7 @@
 namespace halftone::formats::circle {
 namespace {
 
-/// By code, 0 to 209.
+/// Indexed by code, 0 to 209.
 constexpr std::string_view kNames[] = {
     "ADD",
     "AVERAGE_POOL_2D",
@@ -222,7 +222,7 @@ constexpr std::string_view kNames[] = {
     "STABLEHLO_CASE",
 };
 
-/// Circle's own operators, by -code - 1; -1 was never given out.
+/// Circle's own operators, indexed by -code - 1; -1 was never assigned.
 constexpr std::string_view kCircleNames[] = {
     "",         "INSTANCE_NORM", "BCQ_FULLY_CONNECTED", "BCQ_GATHER", "GRU",
     "RMS_NORM", "ROPE",          "RUN_MODEL",           "ATTENTION",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of operators, and the rules by which a file says them.
+// Operator codes, and their encoding in files.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace halftone::formats::circle {
 
-/// The operators Halftone reads or names itself; any other number is valid too. Negative ones are
+/// The operators that Halftone reads or names; any other value is valid too. Negative codes are
 /// circle's own.
 enum class OperatorCode : std::int32_t {
   kAdd = 0,
@@ -118,14 +118,14 @@ enum class OperatorCode : std::int32_t {
   kLqFullyConnected = -56,
 };
 
-/// In the byte field: the number is in the int32 field.
+/// Value of the byte field if the code is in the int32 field.
 inline constexpr std::int8_t kSeeExtendedCode = 127;
 
 /// The code of an entry { deprecated byte, int32 }.
 /// TFLite: the larger one. Circle: the int32 if the byte is 127, else the signed byte.
 OperatorCode resolve_code(CircleFlavor flavor, std::int8_t deprecated, std::int32_t extended);
 
-/// "FULLY_CONNECTED"; "operator 300" for a number without a name.
+/// "FULLY_CONNECTED"; "operator 300" for a code without a name.
 std::string name_of(OperatorCode code);
 
 }  // namespace halftone::formats::circle

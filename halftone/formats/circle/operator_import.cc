@@ -43,7 +43,7 @@ std::vector<ir::ValueId> OperatorImport::elements(std::size_t first, std::size_t
   };
   const auto common = system(output_tensor(0));
   bool same = std::ranges::all_of(outputs_, [&](std::size_t t) { return system(t) == common; });
-  // Parameters along an axis would have to move with it.
+  // Parameters per channel would have to move with their axis.
   same = same && (!common.second || common.second->scales.size() == 1);
   for (std::size_t i = first; i < first + count; ++i) {
     same = same && system(input_tensor(i)) == common;
@@ -150,7 +150,7 @@ void OperatorImport::alias(ir::ValueId value, std::size_t output) {
   const bool same = element && graph().value(value).type.is_dense(*element);
   const auto outputs = importer_.file().graph_outputs();
   if (same && std::ranges::count(outputs, tensor) > 0) {
-    return emit(ir::Reshape{shape(value)}, {value}, output);  // keeps the output's own name
+    return emit(ir::Reshape{shape(value)}, {value}, output);  // keeps the name of the output
   }
   finish(value, output);
 }
@@ -172,7 +172,7 @@ ir::Shape OperatorImport::reshape_target(ir::ValueId input, std::span<const std:
       return ir::resolve_reshape(from, target.dims(), false);
     }
   } catch (const Error&) {
-    // Not a reshape of one example batch; perhaps it is one of any batch.
+    // Not a reshape of the example batch; it may still be one of the symbolic batch.
   }
   return ir::resolve_reshape(from, request, false);
 }

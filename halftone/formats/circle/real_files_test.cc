@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Networks that others made, where the data for development is at hand.
+// Networks from other tools; skipped if the development data are absent.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ class RealFile : public testing::Test {
   static ir::Graph import_model(const std::string& name) {
     return import_circle(read_file(data_folder() / "models" / name));
   }
-  /// A float32 .npy file, version 1, under the extents the caller knows.
+  /// Reads a float32 .npy file, version 1, with extents that the caller knows.
   static ir::Tensor expected(const std::string& name, const ir::Shape& shape) {
     const auto bytes = read_file(data_folder() / "expected" / name);
     const std::size_t size = shape.element_count() * sizeof(float);

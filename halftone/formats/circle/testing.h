@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of this folder share.
+// Helpers shared by the tests of this folder.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ using ir::test::run_by_definition;
 ir::EncodedTensor random_encoded(Random& random, ir::Dim rows, ir::Dim cols,
                                  numerics::BasisEncoding encoding);
 
-/// A float perceptron [N, 6] -> 5 (Relu) -> 3 -> Softmax with names of its own.
+/// A float perceptron [N, 6] -> 5 (Relu) -> 3 -> Softmax with named values.
 ir::Graph small_network();
 /// Both layers in bases: the first fits LQ_FULLY_CONNECTED, the second is custom (offsets, groups).
 ir::Graph small_lowbit_network();
@@ -37,15 +37,15 @@ ir::Graph round_trip(const ir::Graph& graph, CircleFlavor flavor);
 /// A file as objects, and back.
 schema::ModelT unpacked(std::span<const std::byte> bytes);
 std::vector<std::byte> packed(const schema::ModelT& model, const char* identifier = "TFL3");
-/// The file with a change made to it.
+/// The file after an edit.
 std::vector<std::byte> edited(std::span<const std::byte> bytes,
                               const std::function<void(schema::ModelT&)>& edit);
 
-/// A TFLite file of one operator, for what the exporter never writes.
+/// A tensor of a TFLite file with one operator, for cases that the exporter never writes.
 struct FileTensor {
   std::vector<std::int32_t> shape;
   schema::TensorType type = schema::TensorType::FLOAT32;
-  std::vector<std::byte> data = {};  ///< empty: not a constant
+  std::vector<std::byte> data = {};  ///< empty unless constant
 };
 template <typename T>
 FileTensor constant_tensor(std::vector<std::int32_t> shape, schema::TensorType type,
