@@ -5,8 +5,8 @@
 
 namespace halftone::runtime {
 
-/// The kernel of a node that reads input 0 as dense float32, for an input that may be codes: these
-/// are decoded in every run.
+/// Wraps the kernel of a node that reads input 0 as dense float32: if the input is codes, every run
+/// decodes them first.
 Kernel with_decoded_input(const NodeContext& context, Kernel kernel);
 
 }  // namespace halftone::runtime

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers of float32 whose sums have a fixed order: no part of them runs on oneDNN.
+// Float32 layers whose sums have a fixed order: no part of them runs on oneDNN.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct FixedOrderCase {
   std::string name;
   ir::Operator op;
   Shape x;
-  Shape w{};  ///< of no axes: no weights
+  Shape w{};  ///< rank 0: no weights
   std::string kernel = "fixed_order_f32";
   int bits = 0;  ///< of the input's codes; 0: dense
 };

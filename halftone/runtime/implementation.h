@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an implementation of an operator is, and what it may look at.
+// The interface of an operator's implementation.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace halftone::runtime {
 
-/// What an implementation may look at. All extents are known.
+/// The information available to an implementation. All extents are known.
 struct NodeContext {
   const ir::Graph& graph;
   const ir::Node& node;
@@ -36,7 +36,7 @@ struct NodeContext {
   [[nodiscard]] CodeLayout output_layout() const {
     return layouts[static_cast<std::size_t>(node.output)];
   }
-  /// The constant an input holds; null where it is computed or absent.
+  /// The constant that an input holds; null if it is computed or absent.
   [[nodiscard]] const ir::Constant* constant(std::size_t i) const {
     return has_input(i) ? graph.constant(node.inputs[i]) : nullptr;
   }
@@ -46,39 +46,39 @@ struct NodeContext {
   }
 };
 
-/// Whether an implementation takes a node, and why or why not.
+/// Whether an implementation accepts a node, and why.
 struct Verdict {
   bool accepted = false;
   std::string reason;
-  std::optional<double> cost_us;  ///< about what one thread takes; those who say compete
+  std::optional<double> cost_us;  ///< estimated time of one thread; set if it competes on cost
 };
 inline Verdict accept(std::string reason, std::optional<double> cost_us = {}) {
   return {true, std::move(reason), cost_us};
 }
 inline Verdict refuse(std::string reason) { return {false, std::move(reason), {}}; }
 
-/// The refusal of what runs on oneDNN where the order of sums is fixed; nothing elsewhere.
+/// Refuses oneDNN if the order of sums must be fixed; otherwise nothing.
 inline std::optional<Verdict> refuse_onednn(const NodeContext& context) {
   if (context.float_order == FloatOrder::kFastest) return std::nullopt;
   return refuse("oneDNN's order of sums depends on the processor");
 }
-/// The refusal of what takes longer to fix the order of sums; nothing where it is fixed.
+/// Refuses slower implementations of fixed order if the order of sums need not be fixed.
 inline std::optional<Verdict> refuse_fixed_order(const NodeContext& context) {
   if (context.float_order == FloatOrder::kFixed) return std::nullopt;
   return refuse("the order of sums may depend on the processor");
 }
 
-/// One way to compute an operator. The source that defines it holds its costs too.
+/// An implementation of an operator. The source that defines it also holds its costs.
 struct Implementation {
   std::string_view name;
-  /// Whether it can compute a node, however codes lie in memory.
+  /// Whether it can compute a node, regardless of code layouts.
   Verdict (*judge)(const NodeContext&);
-  Kernel (*create)(const NodeContext&);  ///< @pre judge() accepted, and the layouts of codes fit
-  /// The layout in which it reads the codes of its first input.
+  Kernel (*create)(const NodeContext&);  ///< @pre judge() accepted and the code layouts match
+  /// The layout it requires for the codes of its first input.
   CodeLayout reads = CodeLayout::kPlanes;
-  /// The layout in which it writes the codes of its output; none: any.
+  /// The layout in which it writes the codes of its output; none if it supports every layout.
   std::optional<CodeLayout> writes{};
-  /// Whether it can add a residual and encode its output, so that no other node has to.
+  /// Whether it can add a residual and encode its output, which saves separate nodes.
   bool finishes_output = false;
 };
 

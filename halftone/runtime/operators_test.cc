@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every other operator through the runtime, against its definition.
+// All other operators through the runtime, compared with the reference implementation.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -14,7 +14,7 @@ using ir::ElementType;
 using ir::Shape;
 using ir::test::float_type;
 
-/// One node on inputs of these types, the last ones constant if wanted.
+/// One node with inputs of these types; the last ones may be constant.
 struct OperatorCase {
   std::string name;
   ir::Operator op;

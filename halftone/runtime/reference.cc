@@ -10,10 +10,10 @@
 namespace halftone::runtime {
 namespace {
 
-/// A node with what its inputs are.
+/// A node and the types of its inputs.
 struct Reference {
   ir::Operator op;
-  std::vector<ir::ValueType> types;  ///< one per input; of no account where absent
+  std::vector<ir::ValueType> types;  ///< one per input; ignored if absent
   std::vector<bool> present;
   std::vector<std::optional<ir::Tensor>> decoded;  ///< one per input: the encoded constants
   std::size_t output_bytes = 0;
@@ -36,7 +36,7 @@ struct Reference {
 };
 
 Verdict judge_reference(const NodeContext& /*context*/) {
-  return accept("the operator's definition");
+  return accept("the reference implementation");
 }
 
 Kernel create_reference(const NodeContext& context) {

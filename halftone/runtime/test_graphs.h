@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs and numbers for the tests and benchmarks of this folder; everything follows from seeds.
+// Graphs and values for the tests and benchmarks of this folder, all derived from seeds.
 #pragma once
 
 #include <cmath>
@@ -57,7 +57,7 @@ inline ir::EncodedTensor random_weights(std::size_t o, std::size_t n, const Weig
   return {shape, std::make_shared<numerics::BasisEncoding>(std::move(encoding)), std::move(codes)};
 }
 
-/// Extents and number systems of a perceptron; without bits everything is float32.
+/// Extents and encodings of a perceptron; without bits everything is float32.
 struct Perceptron {
   std::size_t inputs = 784;
   std::size_t hidden = 700;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: what a plan must compute.
+// Test support: checks of the outputs of a plan.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ using ir::test::expect_near;
 using ir::test::run_by_definition;
 using ir::test::same_bytes;
 
-/// Inputs of the types a plan wants: normal numbers, or small integers.
+/// Random inputs of the types of a plan: normally distributed, or small integers.
 inline std::vector<ir::Tensor> random_inputs(const ir::Graph& graph, Random& random) {
   std::vector<ir::Tensor> inputs;
   for (const ir::ValueId id : graph.inputs()) {
@@ -31,10 +31,11 @@ inline std::vector<ir::Tensor> random_inputs(const ir::Graph& graph, Random& ran
   return inputs;
 }
 
-/// The kernel that computes the last node.
+/// The kernel that computes the last step.
 inline std::string kernel_of(const Plan& plan) { return plan.steps().back().kernel; }
 
-/// Runs a graph on random inputs and compares it with its definition; returns the plan.
+/// Runs a graph on random inputs and compares it with the reference implementation; returns the
+/// plan.
 inline std::shared_ptr<const Plan> expect_defined_result(const ir::Graph& graph,
                                                          const PlanOptions& options,
                                                          float tolerance, std::uint64_t seed = 7) {

@@ -18,7 +18,7 @@ std::size_t plane_words(const ir::ValueType& type) {
 }  // namespace
 
 ir::MatrixExtent row_extent(const ir::Shape& shape) {
-  static_cast<void>(shape.element_count());  // checks the extents: no product overflows
+  static_cast<void>(shape.element_count());  // checks that no product overflows
   ir::MatrixExtent extent;
   for (const ir::Dim dim : shape.dims()) {
     extent.rows *= extent.cols;

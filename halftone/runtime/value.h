@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How values lie in the memory of a session.
+// Memory layout of values in a session.
 //
-// Dense values are row-major elements. Codes lie row by row (the last axis), as CodeLayout says: K
-// planes of whole 64-bit words, or a byte each.
+// Dense values are row-major elements. Codes are stored row by row (along the last axis) in a
+// CodeLayout: K planes of whole 64-bit words, or one byte per code.
 #pragma once
 
 #include <cstddef>
@@ -13,28 +13,29 @@
 
 namespace halftone::runtime {
 
-/// How the codes of a value lie in the memory of a session.
+/// How the codes of a value are stored in the memory of a session.
 enum class CodeLayout {
-  kPlanes,  ///< bit planes as kernels::encode() writes them
-  kInt8,    ///< levels as kernels::encode_int8() writes them, for layers that multiply integers
+  kPlanes,  ///< bit planes as written by kernels::encode()
+  kInt8,    ///< levels as written by kernels::encode_int8(), for layers that multiply integers
 };
 
 /// A tensor as rows of its last axis; a scalar is one row of one element.
 ir::MatrixExtent row_extent(const ir::Shape& shape);
 
-/// Bytes a value of this type takes in a session. @pre codes have one basis for the tensor
+/// Bytes of a value of this type in a session. @pre codes have one basis for the tensor
 std::size_t value_bytes(const ir::ValueType& type, CodeLayout layout = CodeLayout::kPlanes);
 
-/// A value in the memory of a session, valid until the session runs on.
+/// A value in the memory of a session, valid until the session runs again.
 struct ValueView {
   const ir::ValueType& type;
   std::span<const std::byte> bytes;
   CodeLayout layout = CodeLayout::kPlanes;
 };
 
-/// Writes the levels of codes as float32, those of CodeLayout::kInt8 as their readers see them.
+/// Writes the levels of codes as float32; for CodeLayout::kInt8, the levels that its readers use.
 /// @pre one basis for the tensor
-/// @param values  as many as the value has elements
+/// @param values  one per element of the value
+///
 void decode_value(const ValueView& view, float* values) noexcept;
 
 /// A copy of a value; codes are decoded to float32.

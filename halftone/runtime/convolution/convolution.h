@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ways to compute Conv, ConvTranspose and Pool.
+// Implementations of Conv, ConvTranspose and Pool.
 #pragma once
 
 #include "halftone/runtime/implementation.h"
 
 namespace halftone::runtime {
 
-/// Encoded input and encoded constant weights, a basis per tensor or channel: bits by bits.
+/// Encoded input and encoded constant weights with a basis per tensor or channel: bit planes.
 extern const Implementation kConvBits;
-/// Encoded input, which comes as integers, and encoded constant weights of any granularity, whose
-/// levels are rounded to 8 bits where they are not evenly spaced.
+/// Encoded input in the integer layout, and encoded constant weights of any granularity. Levels of
+/// the weights are rounded to 8 bits unless they are evenly spaced.
 extern const Implementation kConvInt8;
-/// Dense or decoded numbers and constant weights, one to three spatial axes: oneDNN.
+/// Dense or decoded input and constant weights, one to three spatial axes, with oneDNN.
 extern const Implementation kConvFloat;
 extern const Implementation kConvTransposeFloat;
-/// Conv of the same by kernels::float_conv(), whose order of sums is fixed.
+/// The same Conv with kernels::float_conv(), whose order of sums is fixed.
 extern const Implementation kConvFixed;
-/// One to three spatial axes: oneDNN.
+/// One to three spatial axes, with oneDNN.
 extern const Implementation kPoolFloat;
-/// The largest or the mean, summed in float64 as the operator's definition does.
+/// Maximum or mean, summed in float64 like the reference implementation.
 extern const Implementation kPoolFixed;
 
 }  // namespace halftone::runtime

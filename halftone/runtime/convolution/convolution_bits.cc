@@ -12,7 +12,7 @@ namespace {
 
 using kernels::BitConvWeights;
 
-// Measured as convolution_cost.h says.
+// Measured as described in convolution_cost.h.
 double bit_conv_us(const ConvExtent& conv) {
   const double pairs = conv.input_digits * conv.weight_bits;
   const double full = conv.block_pixels(16) * static_cast<double>(16 * conv.inputs);

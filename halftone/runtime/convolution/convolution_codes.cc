@@ -9,9 +9,9 @@ namespace halftone::runtime {
 namespace {
 
 constexpr std::size_t kMaxSpatialAxes = 3;
-/// Codes of the pixels that one line of outputs sees, which a kernel keeps in its scratch memory.
+/// Maximum codes of the pixels that one line of outputs reads, held in a kernel's scratch memory.
 constexpr double kMaxSeen = 1 << 26;
-/// Ways in which taps may lie in the padding, times taps: what packing goes through.
+/// Maximum number of padding patterns of the taps, times taps: the work of packing.
 constexpr double kMaxPatternTaps = 1 << 24;
 
 }  // namespace
@@ -61,7 +61,7 @@ std::optional<std::string> why_not_coded_conv(const NodeContext& context) {
   if (auto reason = why_not_packed(context)) return reason;
   if (context.op<ir::Conv>().window.rank() > kMaxSpatialAxes) return "more than three spatial axes";
   if (!has_usual_window(context.graph, context.node)) {
-    return "taps lie too far apart, or are too many";
+    return "too many taps, or taps too far apart";
   }
   return std::nullopt;
 }

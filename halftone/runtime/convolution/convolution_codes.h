@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ways to convolve codes ask of a Conv.
+// Geometry and checks shared by the convolutions of codes.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace halftone::runtime {
 /// @pre one to three spatial axes, all extents known
 kernels::ConvShape conv_shape(const NodeContext& context);
 
-/// Whether windows are of a size that kernels are made for.
+/// Whether windows are of a size that the kernels support.
 bool has_usual_window(const ir::Graph& graph, const ir::Node& node);
 
 /// Why the weights of a Conv cannot be packed as codes for an encoded input; nothing if they can.

@@ -21,7 +21,7 @@ ConvExtent conv_extent(const ir::Graph& graph, const ir::Node& node) {
           ? 0
           : static_cast<int>(
                 numerics::split_digits(x.encoding.basis->bases.front(), inputs).size());
-  // The last axis: how many columns a line of outputs sees, with how many rows of taps each.
+  // The last axis: the number of columns that a line of outputs reads, and of rows of taps in each.
   const std::size_t last = op.window.rank() - 1;
   const auto width = static_cast<std::size_t>(graph.value(node.output).type.shape[last + 1]);
   const auto columns = static_cast<std::size_t>(w.shape[last + 1]);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Conv as kernels see it, which is what its implementations tell their costs by.
+// The extents of a Conv that its implementations estimate their costs from.
 //
 // The costs were measured on one processor (Zen 3, AVX2) by `conv_bench` and `make bench
-// FILTER=conv`: on the layers of ResNet-20, 3 x 3 of 64 channels on 8 x 8 to 16 channels on 32 x
-// 32, strided ones and 1 x 1, depthwise ones on those of MobileNet and DS-CNN. linear_cost.h says
-// why they are the same on every machine.
+// FILTER=conv`. Layers: those of ResNet-20 (3 x 3, from 64 channels of 8 x 8 to 16 channels of 32 x
+// 32, also strided and 1 x 1); for depthwise ones, those of MobileNet and DS-CNN. linear_cost.h
+// explains why they are the same on every machine.
 #pragma once
 
 #include <cstddef>
@@ -17,29 +17,29 @@ struct ConvExtent {
   std::size_t input_pixels = 0;   ///< of all images
   std::size_t output_pixels = 0;  ///< of all images
   std::size_t channels = 0;
-  std::size_t inputs = 0;  ///< of an output
+  std::size_t inputs = 0;  ///< per output
   std::size_t groups = 1;
   std::size_t group_outputs = 0;
   int input_bits = 0;          ///< 0: float32
   int input_digits = 0;        ///< of numerics::split_digits()
   int weight_bits = 0;         ///< 0: float32
-  bool grouped = false;        ///< some inputs of an output share a basis
+  bool grouped = false;        ///< whether an output has more than one basis
   std::size_t lines = 0;       ///< of output pixels along the last axis, in all images
-  std::size_t line_pairs = 0;  ///< what depthwise_conv() packs for them, of one channel
+  std::size_t line_pairs = 0;  ///< that depthwise_conv() packs for them, per channel
 
-  /// Numbers of the input, and of the output.
+  /// Number of input elements, and of output elements.
   [[nodiscard]] double input_numbers() const {
     return static_cast<double>(input_pixels) * static_cast<double>(channels);
   }
   [[nodiscard]] double output_numbers() const {
     return static_cast<double>(output_pixels) * static_cast<double>(groups * group_outputs);
   }
-  /// Blocks of outputs that are computed together. A block takes its time whether it is full or
-  /// not.
+  /// Number of blocks of outputs that are computed together. A partial block takes as long as a
+  /// full one.
   [[nodiscard]] std::size_t num_blocks(std::size_t block) const {
     return groups * ((group_outputs + block - 1) / block);
   }
-  /// Blocks of all output pixels.
+  /// Number of blocks over all output pixels.
   [[nodiscard]] double block_pixels(std::size_t block) const {
     return static_cast<double>(output_pixels) * static_cast<double>(num_blocks(block));
   }
@@ -48,7 +48,7 @@ struct ConvExtent {
 /// @pre the node is a Conv and all extents are known
 ConvExtent conv_extent(const ir::Graph& graph, const ir::Node& node);
 
-/// About how many microseconds one thread takes to decode the input and convolve it in float32.
+/// Estimated time in microseconds for one thread to decode the input and convolve it in float32.
 double float_conv_us(const ConvExtent& conv);
 
 }  // namespace halftone::runtime

@@ -34,10 +34,10 @@ Verdict judge_conv_fixed(const NodeContext& context) {
   if (!context.output().encoding.is_dense()) return refuse("the output is encoded");
   if (context.input(0).shape.rank() > 5) return refuse("more than three spatial axes");
   if (!has_usual_window(context.graph, context.node)) {
-    return refuse("taps lie too far apart, or are too many");
+    return refuse("too many taps, or taps too far apart");
   }
-  // The table's cost of float32: the choice between float32, bits and integers must not depend on
-  // who multiplies.
+  // Uses the measured cost of oneDNN's float32: the choice between float32, bits and integers must
+  // not depend on which library multiplies.
   return accept("sums in the order of taps and channels", table_us(context));
 }
 

@@ -10,8 +10,8 @@ namespace {
 
 using Dims = dnnl::memory::dims;
 
-/// Weights [O, kernel..., C / groups] as oneDNN counts their axes: [O, C / groups, kernel...], with
-/// the groups, where there are any, before.
+/// Weights [O, kernel..., C / groups] in oneDNN's axis order: [O, C / groups, kernel...], preceded
+/// by the groups if there are any.
 dnnl::memory::desc weights_desc(const ir::Shape& weights, ir::Dim groups) {
   Dims dims = onednn::channels_first(weights);
   Dims strides(dims.size(), 1);
@@ -33,7 +33,7 @@ dnnl::memory::desc any_layout(const dnnl::memory::desc& desc) {
   return {desc.dims(), dnnl::memory::data_type::f32, dnnl::memory::format_tag::any};
 }
 
-/// oneDNN counts the taps that a dilation leaves out.
+/// oneDNN's dilation is the number of skipped taps.
 Dims left_out(const std::vector<ir::Dim>& dilations) {
   Dims result(dilations.begin(), dilations.end());
   for (auto& dilation : result) --dilation;
@@ -47,8 +47,7 @@ Kernel create(const NodeContext& context, dnnl::algorithm algorithm) {
   descs.x = onednn::image(context.input(0).shape);
   descs.y = onednn::image(context.output().shape);
   descs.weights = weights_desc(context.input(1).shape, op.groups);
-  // A ConvTranspose's padding is what is cut off its full output; extents that no tap reaches are
-  // cut less.
+  // A ConvTranspose's padding is cut off its full output; output_padding reduces the cut.
   Dims after = op.window.pads_after;
   if constexpr (std::is_same_v<Op, ir::ConvTranspose>) {
     for (std::size_t i = 0; i < after.size(); ++i) after[i] -= op.output_padding[i];
@@ -96,7 +95,7 @@ Verdict judge_conv_transpose_float(const NodeContext& context) {
   for (std::size_t i = 0; i < op.output_padding.size(); ++i) {
     if (op.output_padding[i] >= op.window.strides[i] &&
         op.output_padding[i] >= op.window.dilations[i]) {
-      return refuse("oneDNN pads outputs by less than a stride");
+      return refuse("oneDNN needs output padding below the stride");
     }
   }
   return judge_float_conv(context);
@@ -111,7 +110,7 @@ Kernel create_conv_transpose_float(const NodeContext& context) {
 
 }  // namespace
 
-// Measured as convolution_cost.h says.
+// Measured as described in convolution_cost.h.
 double float_conv_us(const ConvExtent& conv) {
   const double products = conv.output_numbers() * static_cast<double>(conv.inputs);
   return 1e-6 * (25 * products + 150 * conv.output_numbers() + 600 * conv.input_numbers());

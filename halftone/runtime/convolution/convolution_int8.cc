@@ -31,7 +31,8 @@ bool is_depthwise(const ConvExtent& conv) {
          conv.inputs <= DepthwiseWeights::kMaxTaps;
 }
 
-/// Whether, of others, kernels::byte_conv() takes the weights, rather than kernels::int8_conv().
+/// Whether kernels::byte_conv() takes weights that are not depthwise; otherwise
+/// kernels::int8_conv().
 bool has_small_levels(const ConvExtent& conv) {
   return !conv.grouped && conv.weight_bits <= ByteConvWeights::kMaxBits &&
          conv.inputs <= ByteConvWeights::kMaxInputs;
@@ -45,7 +46,7 @@ double depthwise_us(const ConvExtent& conv) {
   return 1e-6 * (conv.output_numbers() * (50 + 20 * taps) + 140 * packed + 10000 * line_blocks);
 }
 
-// Measured as convolution_cost.h says.
+// Measured as described in convolution_cost.h.
 double int8_conv_us(const ConvExtent& conv) {
   if (is_depthwise(conv)) return depthwise_us(conv);
   if (has_small_levels(conv)) {
@@ -58,7 +59,7 @@ double int8_conv_us(const ConvExtent& conv) {
          (product_ps * gathered + 86000 * static_cast<double>(conv.groups));
 }
 
-/// @param levels  of the pixels
+/// @param levels  levels of the pixels
 template <typename Weights>
 Kernel create(const NodeContext& context, const kernels::Int8Pixels& levels, Weights weights) {
   const double us = int8_conv_us(conv_extent(context.graph, context.node));
@@ -76,7 +77,7 @@ Verdict judge_conv_int8(const NodeContext& context) {
   if (extent.inputs > kMaxInputs) {
     return refuse("more than " + std::to_string(kMaxInputs) + " inputs");
   }
-  if (!context.int8_activations) return refuse("activations are not to be rounded");
+  if (!context.int8_activations) return refuse("8-bit activations are disabled");
   return accept(std::to_string(extent.weight_bits) + "-bit weights" +
                     (is_depthwise(extent) ? ", lanes are channels" : ""),
                 int8_conv_us(extent));

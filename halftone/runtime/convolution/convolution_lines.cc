@@ -11,10 +11,10 @@
 namespace halftone::runtime {
 namespace {
 
-/// Of outputs that are computed before something else is done to them.
+/// Bytes of outputs to compute before the steps that follow the product.
 constexpr std::size_t kStepBytes = std::size_t{1} << 15;
 
-/// Has a kernel do an activation, if that is a pair of limits.
+/// Moves an activation into the kernel if it is a pair of limits.
 bool take_limits(const ir::Activation& activation, kernels::ConvFinish& finish) {
   switch (activation.kind) {
     case ir::ActivationKind::kIdentity:

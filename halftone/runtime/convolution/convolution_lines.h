@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ways to convolve codes have in common besides the product.
+// The parts that all convolutions of codes share, besides the product.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@
 
 namespace halftone::runtime {
 
-/// Some lines of a convolution's outputs, computed at once.
+/// Some lines of a convolution's outputs, which are computed together.
 struct ConvPart {
   kernels::LineRange lines;
   kernels::ConvFinish finish;
@@ -24,14 +24,14 @@ struct ConvPart {
   MatrixView<float> y;  ///< the outputs of these lines
 };
 
-/// The lines of a convolution's outputs, in as many shares as there are threads worth waking. Each
-/// share computes some lines at a time, so that what follows the product finds them in a near
-/// cache: the residual and limits inside the kernel, then another activation, then the encoding.
-/// Results are the same bits whatever the number of shares.
+/// Divides the lines of a convolution's outputs among as many shares as there are threads worth
+/// waking. Each share computes a few lines at a time, so that the steps after the product find them
+/// in a near cache: the residual and limits inside the kernel, then another activation, then the
+/// encoding. Results do not depend on the number of shares, bit for bit.
 class ConvLines {
  public:
-  /// @param us       what one thread takes
-  /// @param scratch  bytes that the product works in, once per share
+  /// @param us       estimated time of one thread
+  /// @param scratch  bytes of scratch memory for the product, per share
   ConvLines(const NodeContext& context, const kernels::ConvShape& shape, double us,
             std::size_t scratch);
 
@@ -55,7 +55,7 @@ class ConvLines {
       }
     };
     if (shares_ == 1) return body(0);
-    parallel_for(shares_, std::ref(body));  // a reference, so that nothing is allocated
+    parallel_for(shares_, std::ref(body));  // by reference: allocates nothing
   }
 
  private:
@@ -68,17 +68,17 @@ class ConvLines {
   std::size_t lines_;
   std::size_t line_pixels_;
   std::size_t outputs_;
-  std::size_t step_;  ///< lines at a time
+  std::size_t step_;  ///< lines per step
   std::size_t shares_;
   std::size_t product_bytes_;
   std::size_t share_bytes_;
   kernels::ConvFinish finish_;
-  ir::Activation activation_;  ///< what neither the kernel nor the encoder does
+  ir::Activation activation_;  ///< applied by neither the kernel nor the encoder
   std::optional<RowEncoder> encoder_;
 };
 
 /// The kernel of a Conv whose weights are packed.
-/// @param us       what one thread takes
+/// @param us       estimated time of one thread
 /// @param product  product(x, weights, part)
 template <typename Weights, typename Product>
 Kernel coded_conv_kernel(const NodeContext& context, double us, Weights weights, Product product) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conv of codes in every combination of number systems and geometries.
+// Conv of codes in every combination of encodings and geometries.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -65,7 +65,8 @@ TEST_P(CodedConv, IsNearItsDefinitionInIntegersOf8Bits) {
   layer.x_bits = x_bits;
   layer.x_offset = x_offset;
   layer.format = {w_bits, w_offset, granularity, granularity == Granularity::kGroup ? 64U : 0U};
-  // Half a step, 1/240 of the range of the levels, in each of 576 products of some tenths.
+  // The error is half a step, 1/240 of the range of the levels, in each of 576 products of some
+  // tenths.
   const auto plan = testing::expect_defined_result(layer_graph(layer), {.batch = 2}, 0.5F);
   if (granularity == Granularity::kGroup || x_bits * w_bits >= 9) {
     EXPECT_EQ(testing::kernel_of(*plan), "int8_conv");
@@ -173,7 +174,7 @@ class FusedConv : public ::testing::TestWithParam<std::tuple<int, ir::Activation
 TEST_P(FusedConv, IsWhatItsPartsAre) {
   const auto& [bits, activation] = GetParam();
   const Block block = residual_block(bits, activation);
-  ir::Graph apart = block.graph;  // an output of the graph is not fused
+  ir::Graph apart = block.graph;  // a graph output is not fused
   apart.add_output(block.inner);
   apart.add_output(block.sum);
   Random random(4);
@@ -219,8 +220,8 @@ TEST(CodedConvThreads, DoNotChangeABit) {
   EXPECT_TRUE(testing::same_bytes(results[0], results[2]));
 }
 
-// Levels of the input are off by half a step, 1/240 of their range, in each of the taps; weights by
-// nothing that counts beside that.
+// Levels of the input are off by half a step, 1/240 of their range, in each tap; the error of the
+// weights is negligible.
 TEST(DepthwiseConv, OfCodesRunsOnIntegersWhereTheyAreCheaper) {
   for (const int w_bits : {1, 3, 8}) {
     for (const auto granularity : {Granularity::kTensor, Granularity::kChannel}) {

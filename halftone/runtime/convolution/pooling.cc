@@ -13,7 +13,8 @@ dnnl::algorithm algorithm_of(const ir::Pool& op) {
 
 Verdict judge_pool(const NodeContext& context) {
   const auto& op = context.op<ir::Pool>();
-  if (!context.input(0).is_dense(ir::ElementType::kFloat32)) return refuse("not of float32");
+  if (!context.input(0).is_dense(ir::ElementType::kFloat32))
+    return refuse("the input is not float32");
   if (auto refusal = refuse_onednn(context)) return *refusal;
   if (context.input(0).shape.rank() > 5) return refuse("oneDNN has up to three spatial axes");
   if (context.output().shape.element_count() == 0) return refuse("there is nothing to compute");

@@ -14,7 +14,7 @@ namespace {
 using kernels::ConvShape;
 using kernels::TapRange;
 
-/// Channels whose sums stay in a near cache.
+/// Number of channels whose sums stay in a near cache.
 constexpr std::size_t kPoolChannels = 64;
 
 struct PoolWindows {
@@ -47,7 +47,7 @@ struct PoolWindows {
   using Taps = std::array<TapRange, 3>;
   using Position = std::array<std::size_t, 3>;
 
-  /// Calls visit(first channel) for the pixels of a window that are in the image, in order.
+  /// Calls visit(first channel) for the pixels of a window inside the image, in order.
   template <typename Visit>
   void for_each_pixel(const float* image, const Position& position, const Taps& taps,
                       const Visit& visit) const {
@@ -115,7 +115,8 @@ PoolWindows pool_windows(const NodeContext& context) {
 
 Verdict judge_pool_fixed(const NodeContext& context) {
   const auto& op = context.op<ir::Pool>();
-  if (!context.input(0).is_dense(ir::ElementType::kFloat32)) return refuse("not of float32");
+  if (!context.input(0).is_dense(ir::ElementType::kFloat32))
+    return refuse("the input is not float32");
   if (auto refusal = refuse_fixed_order(context)) return *refusal;
   if (context.input(0).shape.rank() > 5) return refuse("more than three spatial axes");
   if (context.output().shape.element_count() == 0) return refuse("there is nothing to compute");
@@ -142,7 +143,7 @@ Kernel create_pool_fixed(const NodeContext& context) {
         for (std::size_t l = lines * share / shares; l < end; ++l) windows.run(x, y, l);
       };
       if (shares == 1) return body(0);
-      parallel_for(shares, std::ref(body));  // a reference, so that nothing is allocated
+      parallel_for(shares, std::ref(body));  // by reference: allocates nothing
     };
   };
   return kernel;

@@ -18,7 +18,7 @@ struct NamedFunction {
   VectorFunction run;
 };
 
-/// The vector function of an activation; null where there is none.
+/// The vector function of an activation; null if there is none.
 VectorFunction vector_function(const ir::Activation& activation) {
   using Kind = ir::ActivationKind;
   using F = const ir::Activation&;

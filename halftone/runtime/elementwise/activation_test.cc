@@ -58,7 +58,7 @@ TEST(Activation, ClipWithCrossedBoundsHasNoVectorFunction) {
   EXPECT_FALSE(has_vector_function({ir::ActivationKind::kClip, 1, 0}));
 }
 
-/// Ascending; half of them tiny, the others dense where activations bend, and the ends.
+/// Ascending values: half of them tiny, others dense where activations bend, and the extremes.
 std::vector<float> ascending() {
   std::vector<float> x = {-HUGE_VALF, -3e38F, -1e3F};
   for (int i = -110000; i <= 90000; ++i) x.push_back(static_cast<float>(i) * 1e-3F);

@@ -10,13 +10,13 @@
 namespace halftone::runtime {
 namespace {
 
-/// The distances between elements of an operand along rows of the result.
+/// Strides of an operand along rows of the result.
 struct Walk {
-  std::size_t row_step = 0;  ///< from one row to the next; 0 if the row repeats
-  std::size_t step = 0;      ///< from one element to the next; 0 for one number
+  std::size_t row_step = 0;  ///< between rows; 0 if the row repeats
+  std::size_t step = 0;      ///< between elements; 0 for a single value
 };
 
-/// Rows of the result, along which both operands advance evenly.
+/// Rows of the result along which both operands advance by constant steps.
 struct Rows {
   std::size_t rows = 1;
   std::size_t cols = 1;
@@ -31,13 +31,13 @@ struct BroadcastAxis {
   std::size_t b = 0;
 };
 
-/// Rows for every index of the outer axes.
+/// Loops over the outer axes, one set of rows each.
 struct Broadcast {
   std::vector<BroadcastAxis> outer;
   Rows rows;
 };
 
-/// The axes of the result; axes that are contiguous in both operands are joined.
+/// The axes of the result; merges axes that are contiguous in both operands.
 std::vector<BroadcastAxis> broadcast_axes(const NodeContext& context) {
   const ir::Shape& shape = context.output().shape;
   const auto a = ir::broadcast_strides(context.input(0).shape, shape);
@@ -92,7 +92,7 @@ void for_rows(const Rows& rows, const T* a, const T* b, T* y, Function function)
   }
 }
 
-/// The kind outside the loop, so that the compiler sees one plain operation in it.
+/// Switches on the kind outside the loop, so that the compiler sees one plain operation inside.
 void compute(ir::BinaryKind kind, const Rows& rows, const float* a, const float* b, float* y) {
   using Kind = ir::BinaryKind;
   switch (kind) {
@@ -117,7 +117,7 @@ void compute(ir::BinaryKind kind, const Rows& rows, const float* a, const float*
   }
 }
 
-/// Of integers, which wrap around: their sum, difference or product.
+/// Sum, difference or product of integers, which wrap around.
 void compute(ir::BinaryKind kind, const Rows& rows, const std::uint32_t* a, const std::uint32_t* b,
              std::uint32_t* y) {
   using Int = std::uint32_t;
@@ -131,13 +131,13 @@ void compute(ir::BinaryKind kind, const Rows& rows, const std::uint32_t* a, cons
   }
 }
 
-/// A Binary whose operands walk along the axes of the result.
+/// A Binary whose operands advance along the axes of the result.
 template <typename T>
 class BinaryWalk {
  public:
   BinaryWalk(ir::BinaryKind kind, const Broadcast& shape) : kind_(kind), shape_(shape) {}
 
-  /// From an outer axis on; returns the end of what was written.
+  /// Processes the axes from `first` on; returns the end of the output.
   T* operator()(const T* a, const T* b, T* y, std::size_t first = 0) const {
     if (first == shape_.outer.size()) {
       compute(kind_, shape_.rows, a, b, y);
@@ -158,7 +158,7 @@ class BinaryWalk {
 Verdict judge_binary_rows(const NodeContext& context) {
   const bool is_float = context.input(0).is_dense(ir::ElementType::kFloat32) &&
                         context.output().is_dense(ir::ElementType::kFloat32);
-  if (!is_float) return refuse("not of float32");
+  if (!is_float) return refuse("the input is not float32");
   if (context.output().shape.element_count() == 0) return refuse("there is nothing to compute");
   return accept("row by row");
 }
@@ -183,9 +183,9 @@ Kernel create_binary_rows(const NodeContext& context) {
 Verdict judge_binary_integers(const NodeContext& context) {
   using Kind = ir::BinaryKind;
   const Kind kind = context.op<ir::Binary>().kind;
-  if (!context.input(0).is_dense(ir::ElementType::kInt32)) return refuse("not of int32");
+  if (!context.input(0).is_dense(ir::ElementType::kInt32)) return refuse("the input is not int32");
   if (kind != Kind::kAdd && kind != Kind::kSub && kind != Kind::kMul) {
-    return refuse("no sum, difference or product");
+    return refuse("not a sum, difference or product");
   }
   if (context.output().shape.element_count() == 0) return refuse("there is nothing to compute");
   return accept("row by row");

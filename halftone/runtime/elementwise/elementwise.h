@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ways to compute Unary, Binary, Where and Encode.
+// Implementations of Unary, Binary, Where and Encode.
 #pragma once
 
 #include "halftone/runtime/implementation.h"
 
 namespace halftone::runtime {
 
-/// Unary by the vector functions of halftone/kernels.
+/// Unary with the vector functions of halftone/kernels.
 extern const Implementation kUnaryVector;
-/// Unary by oneDNN.
+/// Unary with oneDNN.
 extern const Implementation kUnaryOneDnn;
-/// Unary by the C++ library, element by element: functions that the others lack or compute less
+/// Unary with the C++ library, element by element: functions that the others lack or compute less
 /// precisely (oneDNN's logarithm is off by 6e-5 near 1).
 extern const Implementation kUnaryPlain;
 

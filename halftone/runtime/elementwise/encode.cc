@@ -11,11 +11,11 @@
 namespace halftone::runtime {
 namespace {
 
-/// Rows encoded in parallel.
+/// Encodes rows in parallel.
 struct Encoder {
   RowEncoder encode;
   ir::MatrixExtent extent;
-  std::size_t shares = 1;  ///< parts of the rows
+  std::size_t shares = 1;  ///< number of parts of the rows
 
   void run_share(std::size_t share, const std::byte* x, std::byte* y) const {
     const std::size_t first = extent.rows * share / shares;
@@ -26,7 +26,7 @@ struct Encoder {
   void run(const std::byte* x, std::byte* y) const {
     if (shares == 1) return run_share(0, x, y);
     const auto body = [&](std::size_t share) { run_share(share, x, y); };
-    parallel_for(shares, std::ref(body));  // a reference, so that nothing is allocated
+    parallel_for(shares, std::ref(body));  // by reference: allocates nothing
   }
 };
 

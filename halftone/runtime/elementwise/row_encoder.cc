@@ -14,8 +14,8 @@ kernels::EncodeTable make_table(const numerics::Basis& basis, const ir::Activati
   if (activation.kind == ir::ActivationKind::kIdentity) return table;
   const auto function = never_decreasing(activation);
   if (!function || !table.move_before(function)) {
-    fail(ErrorKind::kUnsupported,
-         "Encode: the codes of " + ir::to_string(activation) + " cannot be told from its argument");
+    fail(ErrorKind::kUnsupported, "Encode: the codes of " + ir::to_string(activation) +
+                                      " cannot be derived from its argument");
   }
   return table;
 }

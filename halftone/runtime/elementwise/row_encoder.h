@@ -12,19 +12,19 @@
 
 namespace halftone::runtime {
 
-/// Whether the codes of activation(x) can be told from x, and that is quicker.
+/// Whether the codes of activation(x) can be found from x, and faster.
 bool can_encode_argument(const ir::Activation& activation, const numerics::Basis& basis);
 
-/// Writes rows of numbers as codes, which lie as CodeLayout says.
+/// Encodes rows of float32 values in a CodeLayout.
 class RowEncoder {
  public:
-  /// @param activation  the codes are those of its values, but only its argument is looked at
-  /// @param cols        numbers of a row
+  /// @param activation  the codes are those of activation(x), found without computing it
+  /// @param cols        elements per row
   /// @throws Error kUnsupported unless can_encode_argument()
   RowEncoder(const numerics::Basis& basis, const ir::Activation& activation, CodeLayout layout,
              std::size_t cols);
 
-  /// What the codes of a row take.
+  /// Bytes of the codes of one row.
   [[nodiscard]] std::size_t row_bytes() const { return row_bytes_; }
   /// @param x  [rows, cols]
   /// @param y  [rows, row_bytes()]
@@ -33,7 +33,7 @@ class RowEncoder {
  private:
   kernels::EncodeTable table_;
   std::size_t row_bytes_;
-  std::optional<kernels::Int8Levels> integers_;  ///< nothing: bit planes
+  std::optional<kernels::Int8Levels> integers_;  ///< nothing for bit planes
 };
 
 }  // namespace halftone::runtime

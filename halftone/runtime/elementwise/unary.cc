@@ -17,7 +17,7 @@ bool is_float(const NodeContext& context) {
 
 Verdict judge_unary_vector(const NodeContext& context) {
   const ir::Activation& activation = context.op<ir::Unary>().activation;
-  if (!is_float(context)) return refuse("not of float32");
+  if (!is_float(context)) return refuse("the input is not float32");
   if (!has_vector_function(activation)) {
     return refuse("no vector function for " + ir::to_string(activation));
   }
@@ -40,7 +40,7 @@ Kernel create_unary_vector(const NodeContext& context) {
         const std::size_t length = x.size() * (share + 1) / shares - first;
         apply_activation(activation, x.subspan(first, length), y.subspan(first, length));
       };
-      parallel_for(shares, std::ref(body));  // a reference, so that nothing is allocated
+      parallel_for(shares, std::ref(body));  // by reference: allocates nothing
     };
   };
   return kernel;
@@ -48,18 +48,18 @@ Kernel create_unary_vector(const NodeContext& context) {
 
 Verdict judge_unary_onednn(const NodeContext& context) {
   const ir::Activation& activation = context.op<ir::Unary>().activation;
-  if (!is_float(context)) return refuse("not of float32");
+  if (!is_float(context)) return refuse("the input is not float32");
   if (auto refusal = refuse_onednn(context)) return *refusal;
   if (!onednn::eltwise(activation)) {
-    return refuse("oneDNN has no " + ir::to_string(activation));
+    return refuse("oneDNN does not implement " + ir::to_string(activation));
   }
   if (context.output().shape.element_count() == 0) return refuse("there is nothing to compute");
-  return accept("oneDNN has it");
+  return accept("oneDNN implements it");
 }
 
 Verdict judge_unary_plain(const NodeContext& context) {
-  if (!is_float(context)) return refuse("not of float32");
-  return accept("number after number");
+  if (!is_float(context)) return refuse("the input is not float32");
+  return accept("element by element");
 }
 
 Kernel create_unary_onednn(const NodeContext& context) {

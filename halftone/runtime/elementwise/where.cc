@@ -9,13 +9,13 @@
 namespace halftone::runtime {
 namespace {
 
-/// An axis of the result, and how far a step along it goes in each operand.
+/// An axis of the result, and its stride in each operand.
 struct ChoiceAxis {
   std::size_t count = 1;
   std::array<std::size_t, 3> steps{};
 };
 
-/// The axes of the result, those that are one in all operands joined; at least one.
+/// The axes of the result, at least one; merges axes that are contiguous in all operands.
 std::vector<ChoiceAxis> choice_axes(const NodeContext& context) {
   const ir::Shape& shape = context.output().shape;
   std::vector<ChoiceAxis> axes;
@@ -48,7 +48,8 @@ struct Operands {
   }
 };
 
-/// From an axis on; returns where the output goes on. The steps of the last axis are 0 or 1.
+/// Processes the axes from `first` on; returns the end of the output. The last axis has steps 0 or
+/// 1.
 template <typename T>
 T* choose(const std::vector<ChoiceAxis>& axes, std::size_t first, const Operands<T>& operands,
           T* y) {

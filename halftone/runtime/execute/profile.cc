@@ -22,7 +22,7 @@ double microseconds(Clock::duration duration) {
   return std::chrono::duration<double, std::micro>(duration).count();
 }
 
-/// The value below which a share of the samples lies; the nearest sample, rounded down.
+/// The quantile of the samples, rounded down to the nearest sample.
 double quantile(std::vector<double> samples, double share) {
   const auto rank = static_cast<std::ptrdiff_t>(share * static_cast<double>(samples.size() - 1));
   std::nth_element(samples.begin(), samples.begin() + rank, samples.end());
@@ -40,8 +40,8 @@ void fill_inputs(Session& session) {
 
 constexpr const char* kShareAxis = "share";
 
-/// Runs with all other lanes until both bounds are met, once more before without counting it. The
-/// lanes meet after each run, so that they begin the next together and all know how long it took.
+/// Runs until both bounds are met, after one unmeasured run. The lanes synchronize after each run,
+/// so that they start the next one together and all know the longest time.
 std::vector<double> measure(Session& session, const ProfileOptions& options) {
   session.run();
   std::vector<double> samples;
@@ -58,7 +58,7 @@ std::vector<double> measure(Session& session, const ProfileOptions& options) {
   return samples;
 }
 
-/// What a lane measures.
+/// The measurements of one lane.
 struct Measured {
   std::vector<double> totals;
   std::vector<double> step_medians;
@@ -86,9 +86,13 @@ Profile profile(const PlanPointer& plan, const ProfileOptions& options) {
 }
 
 std::vector<PlanPointer> plan_shares(const ir::Graph& graph, const PlanOptions& options,
-                                     std::size_t most) {
-  if (options.batch == 0 || most == 0) fail(ErrorKind::kUsage, "there is no batch, or no device");
-  const std::size_t count = std::min(options.batch, most);
+                                     std::size_t max_shares) {
+  if (options.batch == 0 || max_shares == 0) {
+    fail(ErrorKind::kUsage, "batch and devices: expected at least 1 of each, found " +
+                                std::to_string(options.batch) + " and " +
+                                std::to_string(max_shares));
+  }
+  const std::size_t count = std::min(options.batch, max_shares);
   if (count > 1 && ir::fixed_batch(graph)) {
     fail(ErrorKind::kUsage, "the network is fixed to " + std::to_string(options.batch) +
                                 " samples, which " + std::to_string(count) +
@@ -107,7 +111,7 @@ std::vector<PlanPointer> plan_shares(const ir::Graph& graph, const PlanOptions& 
 Profile profile(const std::vector<PlanPointer>& shares, const spmd::Devices& devices,
                 const ProfileOptions& options) {
   if (!std::isfinite(options.min_seconds) || options.min_seconds < 0) {
-    fail(ErrorKind::kUsage, "seconds to measure: expected a number from 0 up, found " +
+    fail(ErrorKind::kUsage, "seconds to measure: expected a finite value of at least 0, found " +
                                 std::to_string(options.min_seconds));
   }
   std::vector<Measured> measured(shares.size());

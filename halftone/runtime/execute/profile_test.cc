@@ -46,9 +46,9 @@ TEST(Profile, TakesGraphsThatAreNotFloat) {
 
 TEST(PlanShares, AreAsEqualAsCanBe) {
   const ir::Graph graph = testing::make_perceptron({.inputs = 4, .hidden = 4});
-  const auto batches = [&](std::size_t batch, std::size_t most) {
+  const auto batches = [&](std::size_t batch, std::size_t max_shares) {
     std::vector<std::size_t> result;
-    for (const PlanPointer& plan : plan_shares(graph, {.batch = batch}, most)) {
+    for (const PlanPointer& plan : plan_shares(graph, {.batch = batch}, max_shares)) {
       result.push_back(plan->options().batch);
     }
     return result;
@@ -83,7 +83,7 @@ TEST(Profile, OfSharesMeasuresThemTogether) {
   EXPECT_EQ(result.step_median_us.size(), shares.front()->steps().size());
 }
 
-TEST(Profile, RefusesATimeThatIsNone) {
+TEST(Profile, RejectsInvalidTimes) {
   const auto plan = make_plan(testing::make_perceptron({.inputs = 4, .hidden = 4}));
   for (const double seconds :
        {-1.0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {

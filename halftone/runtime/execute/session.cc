@@ -11,7 +11,7 @@
 namespace halftone::runtime {
 namespace {
 
-/// The memory of a session, asked for before any of it is taken.
+/// The memory of a session; checks that all of it is available before allocating.
 AlignedBuffer make_arena(const Plan& plan) {
   require_memory(plan.arena_bytes(),
                  "a session of batch " + std::to_string(plan.options().batch) + ", its values");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One running copy of a plan.
+// A running instance of a plan.
 #pragma once
 
 #include <chrono>
@@ -15,37 +15,37 @@
 
 namespace halftone::runtime {
 
-/// What an observer is told after each step.
+/// The event that an observer receives after each step.
 struct StepEvent {
   std::size_t step = 0;  ///< index in Plan::steps()
   const ir::Node& node;
-  ValueView output;  ///< what the step has computed; valid during the call
+  ValueView output;  ///< output of the step; valid during the call
   std::chrono::steady_clock::time_point start;
   std::chrono::steady_clock::time_point stop;
 };
 
 using Observer = std::function<void(const StepEvent&)>;
 
-/// Runs a plan on memory of its own. One session runs on one thread at a time; several sessions of
-/// a plan may run at once. After construction a run allocates nothing, but for "reference" kernels
-/// and what oneDNN does inside.
+/// Runs a plan on its own memory. One session runs on one thread at a time; several sessions of a
+/// plan may run concurrently. After construction a run allocates nothing, except in "reference"
+/// kernels and inside oneDNN.
 class Session {
  public:
-  /// @throws Error kUnsupported if the memory for the plan's batch is not available, before any of
-  ///         it is taken: "a session of batch N, its values: B bytes of memory are needed, ..."
+  /// @throws Error kUnsupported if the memory for the plan's batch is not available; nothing is
+  ///         allocated then: "a session of batch N, its values: B bytes of memory are needed, ..."
   explicit Session(std::shared_ptr<const Plan> plan);
 
   [[nodiscard]] const Plan& plan() const { return *plan_; }
 
-  /// Runs on tensors: checks and copies the inputs in, copies the outputs out; encoded outputs are
+  /// Checks the inputs, copies them in, runs, and copies the outputs out; encoded outputs are
   /// decoded to float32.
   /// @param inputs  one per input of the graph, of its type with the plan's batch
   /// @throws Error kShape "input 'NAME': expected TYPE, found TYPE", or if the number differs
   std::vector<ir::Tensor> run(std::span<const ir::Tensor> inputs);
 
-  /// Runs on what input() holds; the results are in output().
+  /// Runs on the contents of input(); the results are in output().
   void run();
-  /// Memory of an input of the graph, to be written before run(); it keeps what was written.
+  /// Memory of a graph input, to be written before run(); a run does not change it.
   [[nodiscard]] std::span<std::byte> input(std::size_t index);
   template <typename T>
   [[nodiscard]] std::span<T> input_as(std::size_t index) {
@@ -57,8 +57,8 @@ class Session {
   /// A copy of an output; codes are decoded to float32.
   [[nodiscard]] ir::Tensor output_tensor(std::size_t index) const;
 
-  /// Has `observer` called after each step of every later run, in the order they were added.
-  /// Without observers a run does not even read the clock.
+  /// Calls `observer` after each step of every later run. Observers are called in the order they
+  /// were added. Without observers a run does not read the clock.
   void add_observer(Observer observer) { observers_.push_back(std::move(observer)); }
 
  private:
@@ -69,7 +69,7 @@ class Session {
 
   std::shared_ptr<const Plan> plan_;
   AlignedBuffer arena_;
-  std::vector<Call> calls_;  ///< one per step; empty where there is nothing to do
+  std::vector<Call> calls_;  ///< one per step; empty if there is nothing to do
   std::vector<Observer> observers_;
 };
 

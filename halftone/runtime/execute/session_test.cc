@@ -41,7 +41,7 @@ TEST(Session, RunsOnItsOwnBuffers) {
   const auto expected = Session(plan).run(inputs);
   Session session(plan);
   std::ranges::copy(inputs[0].as<float>(), session.input_as<float>(0).begin());
-  // Twice: a run leaves its input as it was.
+  // Twice, because a run must not change its input.
   for (int i = 0; i < 2; ++i) {
     session.run();
     EXPECT_TRUE(std::ranges::equal(session.output(0).bytes, expected[0].bytes()));
@@ -168,7 +168,7 @@ std::size_t count_threads() {
 
 TEST(Session, OneThreadMeansTheCallingThreadAlone) {
   const ir::Graph graph = testing::make_perceptron({.inputs = 512, .hidden = 512});
-  // In a thread of its own, whose pool of oneDNN threads is empty at first.
+  // A separate thread, whose pool of oneDNN threads is empty at first.
   std::thread([&] {
     const auto started = [&](int threads) {
       const std::size_t before = count_threads();

@@ -21,13 +21,13 @@
 namespace halftone::runtime {
 namespace {
 
-/// The sessions of one graph: as many as run at once.
+/// The sessions of one graph, as many as run concurrently.
 class SessionPool {
  public:
   SessionPool(ir::Graph graph, const PlanOptions& options)
       : graph_(std::move(graph)), options_(options) {}
 
-  /// Makes the plan, which otherwise waits for the first session.
+  /// Makes the plan now instead of with the first session.
   void plan() {
     const std::lock_guard lock(mutex_);
     plan_once();
@@ -52,13 +52,13 @@ class SessionPool {
   }
 
   std::mutex mutex_;
-  ir::Graph graph_;  ///< until it is planned
+  ir::Graph graph_;  ///< until the plan exists
   PlanOptions options_;
   std::shared_ptr<const Plan> plan_;
   std::vector<std::unique_ptr<Session>> free_;
 };
 
-/// The samples of one run.
+/// The number of samples per run.
 std::size_t batch_of(const ir::Graph& graph, const StreamOptions& options) {
   if (options.batch == 0) fail(ErrorKind::kUsage, "batch: expected at least 1, found 0");
   return ir::fixed_batch(graph).value_or(std::min(options.batch, options.num_samples));
@@ -94,9 +94,9 @@ ir::Tensor first_samples(ir::Tensor tensor, std::size_t count) {
   return cut;
 }
 
-/// Samples as the integers that an input wants.
+/// Converts samples to the integers that an input requires.
 ir::Tensor whole_numbers(const ir::Tensor& numbers, const ir::Value& input) {
-  constexpr float kMax = 1 << 24;  // from there on neighbours look the same
+  constexpr float kMax = 1 << 24;  // from here on, float32 cannot hold every integer
   ir::Tensor whole = numbers.cast(input.type.encoding.element);
   const ir::Tensor back = whole.cast(ir::ElementType::kFloat32);
   const auto wanted = numbers.as<float>();
@@ -105,7 +105,7 @@ ir::Tensor whole_numbers(const ir::Tensor& numbers, const ir::Value& input) {
     if (wanted[i] == kept[i] && std::abs(wanted[i]) < kMax) continue;
     std::ostringstream number;
     number << wanted[i];
-    fail(ErrorKind::kFormat, "input '" + input.name + "': expected numbers of " +
+    fail(ErrorKind::kFormat, "input '" + input.name + "': expected values of " +
                                  std::string(to_string(whole.element())) + " below 2^24, found " +
                                  number.str());
   }
@@ -117,7 +117,7 @@ constexpr const char* kActivity = "running the network";
 
 }  // namespace
 
-/// Shared by the lanes.
+/// The state that all lanes share.
 class Stream::State {
  public:
   State(const ir::Graph& graph, StreamOptions options, FillInput fill,
@@ -182,7 +182,7 @@ class Stream::State {
             .float_order = options_.float_order};
   }
 
-  /// Samples that a last batch lacks are zero.
+  /// Pads a short last batch with zeros.
   static void copy_inputs(Session& session, const std::vector<const ir::Tensor*>& kept) {
     for (std::size_t i = 0; i < kept.size(); ++i) {
       const std::span<const std::byte> bytes = kept[i]->bytes();
@@ -213,7 +213,7 @@ class Stream::State {
     std::ranges::fill(values.subspan(used), 0.0F);
   }
 
-  /// Progress is for the thread that started the work: it takes part like the others.
+  /// Only the thread that started the work reports progress; it runs batches like the others.
   void report(std::size_t count) {
     const std::size_t done = num_done_ += count;
     if (!options_.progress || std::this_thread::get_id() != starter_) return;
@@ -256,20 +256,20 @@ void Stream::visit(const std::function<bool(std::size_t)>& is_wanted,
 }
 
 std::vector<std::vector<float>> Stream::collect(
-    std::size_t lists, std::size_t most,
+    std::size_t lists, std::size_t max_values,
     const std::function<std::vector<std::vector<float>>(const Batch&)>& numbers) const {
-  using Lists = std::tuple<spmd::Array, spmd::Array>;  // [lists, most] numbers, [lists] how many
+  using Lists = std::tuple<spmd::Array, spmd::Array>;  // [lists, max_values] values, [lists] sizes
   const auto lane = [&]() -> Lists {
     const std::vector<std::vector<float>> found = numbers(run_batch());
     HALFTONE_ASSERT(found.size() == lists);
     const auto rows = static_cast<std::int64_t>(lists);
-    return {spmd::Array::make<float>({rows, static_cast<std::int64_t>(most)},
+    return {spmd::Array::make<float>({rows, static_cast<std::int64_t>(max_values)},
                                      [&](std::span<float> padded) {
                                        std::ranges::fill(padded, 0.0F);
                                        for (std::size_t l = 0; l < lists; ++l) {
-                                         HALFTONE_ASSERT(found[l].size() <= most);
+                                         HALFTONE_ASSERT(found[l].size() <= max_values);
                                          std::ranges::copy(found[l],
-                                                           padded.subspan(l * most).begin());
+                                                           padded.subspan(l * max_values).begin());
                                        }
                                      }),
             spmd::Array::make<std::int64_t>({rows}, [&](std::span<std::int64_t> counts) {
@@ -284,7 +284,7 @@ std::vector<std::vector<float>> Stream::collect(
   const auto values = padded.as<float>();
   const auto sizes = counts.as<std::int64_t>();
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const auto row = values.subspan(i * most, static_cast<std::size_t>(sizes[i]));
+    const auto row = values.subspan(i * max_values, static_cast<std::size_t>(sizes[i]));
     result[i % lists].insert(result[i % lists].end(), row.begin(), row.end());
   }
   return result;

@@ -17,13 +17,13 @@ namespace {
 using ir::test::float_type;
 using ::testing::HasSubstr;
 
-/// Runs with several threads end as they began.
+/// Restores the thread settings after each test.
 class RunStream : public ::testing::Test {
  protected:
   void TearDown() override { set_num_threads(0); }
 };
 
-/// Sample i of a data set: 30 numbers that depend on i alone.
+/// Sample i of a data set: 30 values that depend only on i.
 void fill_sample(std::size_t sample, std::span<float> values) {
   Random random(sample);
   for (float& value : values) value = static_cast<float>(random.normal());
@@ -54,7 +54,7 @@ std::vector<float> stream(const ir::Graph& graph, const StreamOptions& options) 
       .front();
 }
 
-/// Counts and sums, which depend on the order of summation.
+/// Counts and sums whose value depends on the order of summation.
 std::vector<float> summed(const ir::Graph& graph, const StreamOptions& options) {
   const Stream samples(graph, options, fill_samples);
   const auto total = samples.sum([](const Batch& batch) {
@@ -124,13 +124,13 @@ TEST_F(RunStream, GoesByTheBatchOfAGraphThatHasOne) {
 
 TEST_F(RunStream, HoldsAtMostABatchPerDevice) {
   std::atomic<int> in_flight = 0;
-  std::atomic<int> most = 0;
+  std::atomic<int> max_seen = 0;
   const Stream samples(testing::make_perceptron({.inputs = 30, .hidden = 4}),
                        {.num_samples = 400, .batch = 4, .devices = spmd::Devices::emulate(3)},
                        [&](std::size_t, std::size_t, std::size_t, std::span<float> values) {
                          const int now = ++in_flight;
-                         int seen = most;
-                         while (seen < now && !most.compare_exchange_weak(seen, now)) {
+                         int seen = max_seen;
+                         while (seen < now && !max_seen.compare_exchange_weak(seen, now)) {
                          }
                          std::ranges::fill(values, 1.0F);
                        });
@@ -139,8 +139,8 @@ TEST_F(RunStream, HoldsAtMostABatchPerDevice) {
     return spmd::Array::scalar(1.0F);
   });
   EXPECT_EQ(in_flight, 0);
-  EXPECT_GE(most, 1);
-  EXPECT_LE(most, 3);
+  EXPECT_GE(max_seen, 1);
+  EXPECT_LE(max_seen, 3);
 }
 
 TEST_F(RunStream, PassesOnTheErrorOfTheFirstBatchThatFails) {
@@ -185,7 +185,7 @@ void expect_refused(const ir::Graph& graph, const StreamOptions& options, ErrorK
   expect_error(kind, text, [&] { stream(graph, options); });
 }
 
-/// Gives an input of integers these numbers, in order, and returns what comes out.
+/// Passes these values to an integer input, in order, and returns the output.
 std::vector<std::int64_t> stream_integers(ir::ElementType element,
                                           const std::vector<float>& numbers) {
   ir::Graph graph;
@@ -216,7 +216,7 @@ TEST_F(RunStream, GivesIntegersToInputsThatTakeThem) {
   }
   EXPECT_EQ(stream_integers(ir::ElementType::kBool, {0, 1, 1, 0}), (Elements{0, 1, 1, 0}));
   const auto refused = [](ir::ElementType element, float number, const std::string& text) {
-    expect_error(ErrorKind::kFormat, "input 'tokens': expected numbers of " + text, [&] {
+    expect_error(ErrorKind::kFormat, "input 'tokens': expected values of " + text, [&] {
       stream_integers(element, {1, number});
     });
   };

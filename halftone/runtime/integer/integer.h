@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ways to compute with integers of 8 bits, exactly, and to convert to them and back.
+// Implementations of exact 8-bit integer arithmetic and of the conversions to and from it.
 #pragma once
 
 #include "halftone/runtime/implementation.h"
 
 namespace halftone::runtime {
 
-/// FullyConnected and Conv of int8 or uint8 with constant weights: exact sums of 32 bits.
+/// FullyConnected and Conv of int8 or uint8 with constant weights: exact 32-bit sums.
 extern const Implementation kIntegerLayer;
 
 /// Requantize, rounded once.

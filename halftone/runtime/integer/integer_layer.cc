@@ -19,12 +19,12 @@ using kernels::IntegerMatmulWeights;
 using Short = std::int16_t;
 using Int = std::int32_t;
 
-/// Outputs whose inputs are gathered before they are multiplied.
+/// Number of outputs whose inputs are gathered before they are multiplied.
 constexpr std::size_t kPatchRows = 32;
-/// About what a product takes.
+/// Estimated time of one product.
 constexpr double kPicosecondsPerProduct = 20;
 
-/// Codes of 8 bits without their zero point, of any output.
+/// 8-bit codes minus the zero points of their outputs.
 template <typename Code>
 void widen(const std::byte* codes, std::size_t count, Int zero_point, Short* wide) {
   const auto* from = reinterpret_cast<const Code*>(codes);
@@ -46,12 +46,12 @@ struct IntegerLayer {
   Int zero_point = 0;
   std::size_t samples = 1;
   std::size_t inputs = 1;    ///< positions of a sample
-  std::size_t outputs = 1;   ///< likewise
+  std::size_t outputs = 1;   ///< positions of a sample's output
   std::size_t channels = 0;  ///< of an input position
   std::size_t filters = 0;   ///< of an output position
   std::size_t groups = 1;
   std::size_t taps = 1;
-  std::vector<std::ptrdiff_t> places;         ///< [outputs, taps] input positions; -1: padding
+  std::vector<std::ptrdiff_t> positions;      ///< [outputs, taps] input positions; -1: padding
   std::vector<Int> bias;                      ///< [filters] or empty
   std::vector<IntegerMatmulWeights> weights;  ///< by group; none if each has one channel
   std::vector<Short> depthwise;               ///< [taps, filters], if each group has one channel
@@ -71,7 +71,7 @@ struct IntegerLayer {
   [[nodiscard]] std::size_t scratch_bytes() const { return wide_bytes() + shares * patch_bytes(); }
   [[nodiscard]] std::size_t packed_bytes() const {
     std::size_t sum = bias.size() * sizeof(Int) + depthwise.size() * sizeof(Short) +
-                      places.size() * sizeof(std::ptrdiff_t);
+                      positions.size() * sizeof(std::ptrdiff_t);
     for (const IntegerMatmulWeights& each : weights) sum += each.size_bytes();
     return sum;
   }
@@ -89,7 +89,7 @@ struct IntegerLayer {
       }
     };
     if (shares == 1) return body(0);
-    parallel_for(shares, std::ref(body));  // a reference, so that nothing is allocated
+    parallel_for(shares, std::ref(body));  // by reference: allocates nothing
   }
 
  private:
@@ -121,9 +121,9 @@ struct IntegerLayer {
 
   /// The channels of the input position that a tap of an output reads; null in the padding.
   [[nodiscard]] const Short* position(const Short* wide, std::size_t row, std::size_t tap) const {
-    const std::ptrdiff_t place = places[row % outputs * taps + tap];
-    if (place < 0) return nullptr;
-    return wide + (row / outputs * inputs + static_cast<std::size_t>(place)) * channels;
+    const std::ptrdiff_t index = positions[row % outputs * taps + tap];
+    if (index < 0) return nullptr;
+    return wide + (row / outputs * inputs + static_cast<std::size_t>(index)) * channels;
   }
 
   void gather(const Short* wide, std::size_t row, std::size_t group, Short* patch) const {
@@ -146,7 +146,7 @@ struct IntegerLayer {
       if (from == nullptr) continue;
       const Short* w = depthwise.data() + t * filters;
       const auto add = [&](std::size_t o, std::size_t channel) {
-        // Unsigned, since sums may wrap around.
+        // Unsigned because sums may wrap around.
         const auto product = static_cast<std::uint32_t>(Int{from[channel]} * Int{w[o]});
         y[o] = static_cast<Int>(static_cast<std::uint32_t>(y[o]) + product);
       };
@@ -159,7 +159,7 @@ struct IntegerLayer {
   }
 };
 
-/// The weights [O, taps, C / groups] without their zero points.
+/// The weights [O, taps, C / groups] minus their zero points.
 std::vector<Short> wide_weights(const ir::Tensor& weights, const ir::ZeroPoints& zero_points) {
   std::vector<Short> wide(weights.size());
   const auto [outputs, n] = ir::matrix_extent(weights.shape());
@@ -188,17 +188,17 @@ void pack(IntegerLayer& layer, const ir::Tensor& weights, const ir::ZeroPoints& 
   }
 }
 
-/// Where the taps of each output lie.
-void find_places(IntegerLayer& layer, const ir::Conv& op, const NodeContext& context) {
+/// Finds the input position of each tap of each output.
+void find_positions(IntegerLayer& layer, const ir::Conv& op, const NodeContext& context) {
   const auto image = ir::spatial_extents(context.input(0).shape);
   const auto kernel = ir::kernel_extents(context.input(1).shape);
   const auto counts = ir::spatial_extents(context.output().shape);
-  layer.places.assign(layer.outputs * layer.taps, -1);
+  layer.positions.assign(layer.outputs * layer.taps, -1);
   std::vector<ir::Tap> taps;
   for (std::size_t p = 0; p < layer.outputs; ++p) {
     ir::find_taps(op.window, image, kernel, counts, p, taps);
     for (const ir::Tap& tap : taps) {
-      layer.places[p * layer.taps + tap.tap] = static_cast<std::ptrdiff_t>(tap.position);
+      layer.positions[p * layer.taps + tap.tap] = static_cast<std::ptrdiff_t>(tap.position);
     }
   }
 }
@@ -213,7 +213,7 @@ void describe_layer(IntegerLayer& layer, const ir::FullyConnected& op, const Nod
   const ir::MatrixExtent x = row_extent(context.input(0).shape);
   layer.samples = x.rows;
   layer.channels = x.cols;
-  layer.places = {0};
+  layer.positions = {0};
   layer.zero_point = op.zero_points.x;
 }
 
@@ -226,7 +226,7 @@ void describe_layer(IntegerLayer& layer, const ir::Conv& op, const NodeContext& 
   layer.groups = static_cast<std::size_t>(op.groups);
   layer.taps = count_of(ir::kernel_extents(context.input(1).shape));
   layer.zero_point = op.zero_points.x;
-  find_places(layer, op, context);
+  find_positions(layer, op, context);
 }
 
 bool is_row_by_row(const IntegerLayer& layer) {
@@ -235,7 +235,7 @@ bool is_row_by_row(const IntegerLayer& layer) {
     return false;
   }
   for (std::size_t p = 0; p < layer.outputs; ++p) {
-    if (layer.places[p] != static_cast<std::ptrdiff_t>(p)) return false;
+    if (layer.positions[p] != static_cast<std::ptrdiff_t>(p)) return false;
   }
   return true;
 }

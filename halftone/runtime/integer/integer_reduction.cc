@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many integers become one: windows of codes, and sums of int32.
+// Integer reductions: windows of codes, and sums of int32.
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -11,7 +11,7 @@
 namespace halftone::runtime {
 namespace {
 
-/// Where the windows of a sample lie.
+/// The windows of a sample.
 struct Windows {
   std::size_t samples = 1;
   std::size_t positions = 1;  ///< of a sample
@@ -37,7 +37,7 @@ Windows windows_of(const NodeContext& context) {
   return windows;
 }
 
-/// Calls body(pixels, output, taps) for each window: the first pixel of its sample and its output.
+/// Calls body(pixels, output, taps) for each window, with the first pixel of its sample.
 template <typename Code, typename Body>
 void for_windows(const Windows& windows, const Code* x, Code* y, Body&& body) {
   for (std::size_t n = 0; n < windows.samples; ++n, x += windows.positions * windows.channels) {
@@ -96,13 +96,13 @@ Kernel pool_kernel(const NodeContext& context) {
 }
 
 Verdict judge_pool_codes(const NodeContext& context) {
-  constexpr double kMaxTaps = 1 << 22;  // sums of 8 bits fit 32 bits
-  if (!ir::are_codes(context.input(0))) return refuse("not of 8 bits");
+  constexpr double kMaxTaps = 1 << 22;  // 8-bit sums fit in 32 bits
+  if (!ir::are_codes(context.input(0))) return refuse("the input is not 8-bit codes");
   if (context.output().shape.element_count() == 0) return refuse("there is nothing to compute");
   double taps = 1;
   for (const ir::Dim extent : context.op<ir::Pool>().kernel) taps *= static_cast<double>(extent);
-  if (taps > kMaxTaps) return refuse("a window whose sums 32 bits do not hold");
-  return accept("codes as they are");
+  if (taps > kMaxTaps) return refuse("sums of a window exceed 32 bits");
+  return accept("reads codes directly");
 }
 
 Kernel create_pool_codes(const NodeContext& context) {
@@ -114,17 +114,17 @@ Kernel create_pool_codes(const NodeContext& context) {
 
 Verdict judge_sum_integers(const NodeContext& context) {
   const auto& op = context.op<ir::Reduce>();
-  if (!context.input(0).is_dense(ir::ElementType::kInt32)) return refuse("not of int32");
+  if (!context.input(0).is_dense(ir::ElementType::kInt32)) return refuse("the input is not int32");
   if (op.kind != ir::ReduceKind::kSum) return refuse("no sum");
-  if (!joined_axes(context.input(0).shape, op.axes)) return refuse("other axes lie between them");
-  return accept("over axes that follow each other");
+  if (!joined_axes(context.input(0).shape, op.axes)) return refuse("the axes are not adjacent");
+  return accept("over adjacent axes");
 }
 
 Kernel create_sum_integers(const NodeContext& context) {
   const ir::AxisView view = *joined_axes(context.input(0).shape, context.op<ir::Reduce>().axes);
   Kernel kernel;
   kernel.bind = [view](const Buffers& buffers) -> Call {
-    // Unsigned, since sums may wrap around.
+    // Unsigned because sums may wrap around.
     const auto* x = reinterpret_cast<const std::uint32_t*>(buffers.inputs[0]);
     auto* y = reinterpret_cast<std::uint32_t*>(buffers.output);
     return [view, x, y] {

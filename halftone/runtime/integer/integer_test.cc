@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of integers and what leads there and back, against their definition: the same numbers.
+// Integer products and conversions give exactly the results of the reference implementation.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -119,7 +119,7 @@ TEST(IntegerConv, GivesTheSameForAnyNumberOfThreads) {
   set_num_threads(0);
 }
 
-/// Runs one operator on a tensor both ways.
+/// Compares one operator on a tensor with its reference implementation.
 void expect_same(const ir::Operator& op, const ir::Tensor& x, const std::string& kernel) {
   ir::Graph graph;
   const auto in = graph.add_input("x", x.type());

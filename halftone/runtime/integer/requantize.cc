@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between numbers and codes of 8 bits, element by element. Rounding adds and takes away a number so
-// large that no fraction remains beside it, which rounds ties to even.
+// Conversions between float32 or int32 and 8-bit codes, element by element. Adding and subtracting
+// a constant so large that no fraction bits remain rounds ties to even.
 #include "halftone/kernels/encode/requantize.h"
 
 #include <algorithm>
@@ -14,13 +14,13 @@
 namespace halftone::runtime {
 namespace {
 
-/// Beyond any code, and small enough to be rounded so.
+/// Exceeds every code, and is small enough for this rounding.
 constexpr double kFar = 1e9;
 constexpr double kRoundDouble = 6755399441055744.0;  // 1.5 * 2^52
 constexpr float kFarFloat = 1e6F;
 constexpr float kRoundFloat = 12582912.0F;  // 1.5 * 2^23
 
-/// NaN stays what it is.
+/// NaN stays NaN.
 template <typename Number>
 Number bounded(Number x, Number low, Number high) {
   x = x < low ? low : x;
@@ -49,7 +49,7 @@ void requantize(const ir::Requantize& op, const std::int32_t* x, std::size_t cou
   }
 }
 
-/// Away from zero where it is halfway between two integers and the even one is nearer to zero.
+/// kHalfAway corrects ties that were rounded toward zero.
 template <bool kHalfAway>
 float rounded(float x) {
   const float even = (x + kRoundFloat) - kRoundFloat;
@@ -78,7 +78,7 @@ void quantize(const ir::QuantizeLinear& op, const float* x, std::size_t count, C
   quantize<false>(op, x, count, q);
 }
 
-/// The table by the bits of a code.
+/// The table, indexed by the bits of a code.
 template <typename Number>
 std::array<Number, ir::Lookup::kCodes> table_of(const ir::Lookup& op, ir::ElementType codes) {
   std::array<Number, ir::Lookup::kCodes> table{};
@@ -107,7 +107,7 @@ void dequantize(const ir::AffineParameters& parameters, const std::byte* codes, 
   }
 }
 
-/// The kernel of an element-wise operator, whose body takes the memory of input and output.
+/// The kernel of an elementwise operator; its body takes the memory of input and output.
 template <typename Body>
 Kernel element_wise(Body body) {
   Kernel kernel;
@@ -137,7 +137,7 @@ Kernel create_requantize(const NodeContext& context) {
 
 Verdict judge_requantize_fixed(const NodeContext& context) {
   const bool twice = context.op<ir::Requantize>().rounding == ir::CodeRounding::kTwice;
-  return twice ? accept("by integers alone") : refuse("rounds once");
+  return twice ? accept("integer arithmetic only") : refuse("rounds once");
 }
 
 Kernel create_requantize_fixed(const NodeContext& context) {
@@ -173,13 +173,13 @@ Kernel create_lookup(const NodeContext& context) {
     });
   };
   if (op.element == ir::ElementType::kInt32) return kernel(std::int32_t{});
-  return kernel(std::uint8_t{});  // the bits of an int8 are the same
+  return kernel(std::uint8_t{});  // int8 has the same bits
 }
 
 Verdict judge_quantize(const NodeContext& context) {
   const auto& op = context.op<ir::QuantizeLinear>();
   if (op.parameters.scales.size() != 1) return refuse("several scales");
-  if (op.element == ir::ElementType::kInt32) return refuse("not to 8 bits");
+  if (op.element == ir::ElementType::kInt32) return refuse("the output is not 8-bit codes");
   return accept("one scale");
 }
 

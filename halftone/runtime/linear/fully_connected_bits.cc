@@ -75,7 +75,7 @@ Kernel create_xnor(const NodeContext& context) {
 
 }  // namespace
 
-// Measured as linear_cost.h says; on Zen 5 with AVX-512 a prototype took {0.6, 0.5}.
+// Measured as described in linear_cost.h; on Zen 5 with AVX-512 a prototype took {0.6, 0.5}.
 Picoseconds bits_time(const LayerExtent& layer) {
   const int pairs = layer.input_bits * layer.weight_bits;
   return {0.2 * pairs, 2.9 * pairs};

@@ -31,7 +31,7 @@ template <typename Weights>
 struct Int8Layer {
   Weights weights;
   std::size_t rows;
-  std::optional<kernels::Int8Levels> levels;  ///< of the input; nothing: it is float32
+  std::optional<kernels::Int8Levels> levels;  ///< of the input; nothing if it is float32
   ir::Activation activation;
   OutputShares shares;
 
@@ -82,7 +82,7 @@ Kernel create(const NodeContext& context, Weights weights, double us) {
   return kernel;
 }
 
-/// Larger groups cost no more than one per output.
+/// Groups of this size or more cost no more than one per output.
 constexpr std::size_t kSmallGroup = 512;
 
 bool is_grouped(const LayerExtent& layer) {
@@ -93,13 +93,13 @@ LayerExtent extent_of(const NodeContext& context) {
   return layer_extent(context.graph, context.node);
 }
 
-/// What both ways need.
+/// Checks that both methods share.
 std::optional<Verdict> refuse_int8(const NodeContext& context) {
   if (auto reason = why_not_packed(context)) return refuse(std::move(*reason));
   if (row_extent(context.input(0).shape).cols > LevelMatmulWeights::kMaxInputs) {
     return refuse("more than " + std::to_string(LevelMatmulWeights::kMaxInputs) + " inputs");
   }
-  if (!context.int8_activations) return refuse("activations are not to be rounded");
+  if (!context.int8_activations) return refuse("8-bit activations are disabled");
   return std::nullopt;
 }
 
@@ -141,8 +141,8 @@ Kernel create_int8_levels(const NodeContext& context) {
 
 }  // namespace
 
-// Measured as linear_cost.h says, the groups on 128 inputs; on Zen 5 with AVX-512 prototypes took
-// {0, 1.4} for a plane, {0, 4} for nibbles and {7, 2} for bytes.
+// Measured as described in linear_cost.h, groups with 128 inputs; on Zen 5 with AVX-512 prototypes
+// took {0, 1.4} for a plane, {0, 4} for nibbles and {7, 2} for bytes.
 Picoseconds planes_time(const LayerExtent& layer) {
   const int planes = layer.weight_bits;
   return {1.1 * planes, (is_grouped(layer) ? 6.9 : 5.9) * planes};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// FullyConnected in every combination of number systems.
+// FullyConnected in every combination of encodings.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -113,7 +113,7 @@ TEST(FullyConnected, WeightsAloneInABasisMeetActivationsOf8Bits) {
         DenseLayer layer;
         const std::size_t group = granularity == Granularity::kGroup ? 32 : 0;
         layer.w = WeightFormat{bits, true, granularity, group};
-        // Half a step, 1/254 of the largest input, in each of 70 products.
+        // The error is half a step, 1/254 of the largest input, in each of 70 products.
         const auto plan =
             testing::expect_defined_result(layer_graph(layer), {.batch = batch}, 0.25F);
         const bool planes =
@@ -135,7 +135,7 @@ TEST(FullyConnected, WeightsAloneInABasisAreDecodedWhereActivationsStayFloat) {
     const auto plan = testing::expect_defined_result(layer_graph(layer), options, 2e-5F);
     EXPECT_EQ(testing::kernel_of(*plan), "decoded_f32");
     EXPECT_THAT(plan->steps().back().reason, ::testing::StartsWith("the weights are decoded"));
-    EXPECT_EQ(plan->steps().back().refused.at(1).reason, "activations are not to be rounded");
+    EXPECT_EQ(plan->steps().back().refused.at(1).reason, "8-bit activations are disabled");
   }
 }
 
@@ -154,8 +154,8 @@ TEST(FullyConnected, FusesEveryActivationOnEveryPath) {
   for (int kind = 0; kind <= static_cast<int>(ir::ActivationKind::kRound); ++kind) {
     DenseLayer layer;
     layer.activation = {static_cast<ir::ActivationKind>(kind), 0.25F, 0.75F};
-    // A step function turns a last bit into a whole step: those are compared without arithmetic in
-    // front, in operators_test.cc.
+    // A step function turns a difference in the last bit into a whole step. operators_test.cc tests
+    // those without preceding arithmetic.
     if (kind >= static_cast<int>(ir::ActivationKind::kFloor) ||
         layer.activation.kind == ir::ActivationKind::kReciprocal ||
         layer.activation.kind == ir::ActivationKind::kThresholded) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ways to compute FullyConnected share.
+// Helpers that the implementations of FullyConnected share.
 #include "halftone/runtime/linear/linear.h"
 
 namespace halftone::runtime {

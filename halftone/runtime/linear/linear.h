@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ways to compute FullyConnected and MatMul.
+// Implementations of FullyConnected and MatMul.
 #pragma once
 
 #include <optional>
@@ -18,25 +18,24 @@ std::optional<std::string> why_not_packed(const NodeContext& context);
 
 /// Encoded input and encoded constant weights: bit planes, xor and popcount.
 extern const Implementation kFullyConnectedBits;
-/// Encoded constant weights: a dense input is rounded to integers of 8 bits in every run, each row
-/// on a scale of its own; codes come as integers. They are multiplied by the bit planes of the
-/// weights.
+/// Encoded constant weights. A dense input is rounded to 8-bit integers in every run, with one
+/// scale per row; codes arrive as integers. Multiplies them by the bit planes of the weights.
 extern const Implementation kFullyConnectedPlanes;
-/// The same, but multiplied by the levels of the weights, rounded to 8 bits where they are not
-/// evenly spaced.
+/// The same, but multiplies by the levels of the weights, rounded to 8 bits unless they are evenly
+/// spaced.
 extern const Implementation kFullyConnectedLevels;
-/// Codes in the input or the weights: weights are decoded once, the input in every run; then
+/// Codes in the input or the weights: decodes weights once and the input in every run, then uses
 /// oneDNN.
 extern const Implementation kFullyConnectedDecoded;
-/// A dense input and dense constant weights: oneDNN.
+/// A dense input and dense constant weights, with oneDNN.
 extern const Implementation kFullyConnectedFloat;
-/// Dense or decoded numbers and constant weights, by kernels::float_matmul(), whose order of sums
+/// Dense or decoded input and constant weights, with kernels::float_matmul(), whose order of sums
 /// is fixed.
 extern const Implementation kFullyConnectedFixed;
-/// MatMul by kernels::float_matmul(); a constant right operand is packed once, a computed one in
+/// MatMul with kernels::float_matmul(). A constant right operand is packed once, a computed one in
 /// every run.
 extern const Implementation kMatMulFixed;
-/// MatMul on oneDNN; a constant right operand is packed.
+/// MatMul with oneDNN. A constant right operand is packed.
 extern const Implementation kMatMulFloat;
 
 }  // namespace halftone::runtime

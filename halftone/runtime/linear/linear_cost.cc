@@ -6,7 +6,7 @@
 namespace halftone::runtime {
 namespace {
 
-/// Waking a thread and waiting for it costs some ten microseconds, more on a busy machine.
+/// Waking a thread and waiting for it takes some ten microseconds, and more on a busy machine.
 constexpr double kWorthAThread = 50;
 
 Picoseconds time_of(Product product, const LayerExtent& layer) {

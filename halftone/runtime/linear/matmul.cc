@@ -10,10 +10,10 @@ namespace {
 
 using Dims = dnnl::memory::dims;
 
-/// oneDNN's own bound on axes is 12; more than a handful is nothing anyone multiplies.
+/// oneDNN's limit is 12 axes; more than a few do not occur in practice.
 constexpr std::size_t kMaxMatMulAxes = 6;
 
-/// An operand as oneDNN's matmul wants it: as many axes as the result, rows before columns.
+/// An operand in the form of oneDNN's matmul: as many axes as the result, rows before columns.
 struct Operand {
   Dims dims;
   Dims strides;
@@ -22,7 +22,7 @@ struct Operand {
   }
 };
 
-/// @param as_row  what a vector is: a row (left operand) or a column (right)
+/// @param as_row  whether a vector is a row (left operand) or a column (right operand)
 Operand make_operand(const ir::Shape& shape, bool transposed, bool as_row, std::size_t axes) {
   Operand operand;
   operand.dims.assign(shape.dims().begin(), shape.dims().end());
@@ -44,7 +44,7 @@ Operand make_operand(const ir::Shape& shape, bool transposed, bool as_row, std::
 struct MatMulProduct {
   dnnl::matmul primitive;
   dnnl::matmul::primitive_desc desc;
-  onednn::PackedMatrix packed;  ///< the right operand where it is constant, else without a buffer
+  onednn::PackedMatrix packed;  ///< the right operand if it is constant; otherwise without a buffer
 };
 
 std::size_t num_axes(const NodeContext& context) {

@@ -14,8 +14,8 @@ namespace {
 
 using kernels::FloatPanels;
 
-/// One product of matrices, and where the operands of all lie: float offsets of the matrices of a
-/// and b, one each for every matrix of the result.
+/// A matrix product and its operands: offsets of the matrices of a and b in floats, one each per
+/// matrix of the result.
 struct MatrixProducts {
   std::size_t rows = 0;
   std::size_t inner = 0;
@@ -24,8 +24,8 @@ struct MatrixProducts {
   bool transpose_b = false;
   std::vector<std::size_t> a;
   std::vector<std::size_t> b;
-  AlignedBuffer constant;              ///< the panels of all right operands, if these are constant
-  std::vector<std::size_t> constants;  ///< where in it, one for every matrix of the result
+  AlignedBuffer constant;              ///< panels of all right operands, if they are constant
+  std::vector<std::size_t> constants;  ///< offsets in it, one per matrix of the result
 
   [[nodiscard]] std::size_t panel_floats() const { return FloatPanels::floats_for(cols, inner); }
   [[nodiscard]] std::size_t turned_bytes() const {
@@ -67,7 +67,7 @@ struct MatrixProducts {
   }
 };
 
-/// A MatMul operand with its last two axes, those a vector lacks counted as 1.
+/// A MatMul operand with at least two axes; those that a vector lacks are 1.
 ir::Shape as_matrix(const ir::Shape& shape, bool is_left) {
   if (shape.rank() > 1) return shape;
   return is_left ? ir::Shape{1, shape[0]} : ir::Shape{shape[0], 1};
@@ -91,7 +91,7 @@ MatrixProducts matrix_products(const NodeContext& context) {
   products.inner = extent(a, op.transpose_a ? 2 : 1);
   products.cols = extent(b, op.transpose_b ? 2 : 1);
   const ir::Shape batch = ir::broadcast(leading_axes(a), leading_axes(b));
-  if (b.rank() == 2 && !op.transpose_a) {  // one product of all rows
+  if (b.rank() == 2 && !op.transpose_a) {  // a single product of all rows
     products.rows *= batch.element_count();
     products.a = products.b = {0};
     return products;
@@ -105,7 +105,7 @@ MatrixProducts matrix_products(const NodeContext& context) {
   return products;
 }
 
-/// Packs the matrices of a constant right operand, each once.
+/// Packs each matrix of a constant right operand once.
 void pack_constant(std::span<const float> right, MatrixProducts& products) {
   const std::size_t matrix = products.inner * products.cols;
   const std::size_t count = right.size() / matrix;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the outputs of a fully connected layer are divided among threads.
+// Divides the outputs of a fully connected layer among threads.
 #pragma once
 
 #include <algorithm>
@@ -12,19 +12,19 @@
 
 namespace halftone::runtime {
 
-/// The blocks of outputs that a kernel computes together, in as many shares as there are threads
-/// worth waking. Results are the same bits whatever the number of shares.
+/// Blocks of outputs that a kernel computes together, in as many shares as there are threads worth
+/// waking. Results do not depend on the number of shares, bit for bit.
 class OutputShares {
  public:
-  /// @param threads  at most so many shares; 1 for a layer too small for two
+  /// @param threads  maximum number of shares; 1 for a layer too small for two
   OutputShares(std::size_t outputs, std::size_t block_outputs, std::size_t threads)
       : outputs_(outputs),
         block_outputs_(block_outputs),
         blocks_(outputs / block_outputs + (outputs % block_outputs != 0)),
         shares_(std::clamp<std::size_t>(blocks_, 1, threads)) {}
 
-  /// Calls compute(blocks) for every share, in parallel, and applies the activation to what it
-  /// computed of y [m, outputs].
+  /// Calls compute(blocks) for every share in parallel, then applies the activation to the outputs
+  /// of that share in y [m, outputs].
   template <typename Compute>
   void run(const Compute& compute, const ir::Activation& activation, MatrixView<float> y) const {
     const auto body = [&](std::size_t share) {
@@ -38,7 +38,7 @@ class OutputShares {
       }
     };
     if (shares_ == 1) return body(0);
-    parallel_for(shares_, std::ref(body));  // a reference, so that nothing is allocated
+    parallel_for(shares_, std::ref(body));  // by reference: allocates nothing
   }
 
  private:

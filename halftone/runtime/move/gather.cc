@@ -30,7 +30,7 @@ bool has_wide_indices(const NodeContext& context) {
 
 /// Rows copied from a dense table.
 struct RowCopies {
-  ir::AxisView view;      ///< of the table, along the axis that is indexed
+  ir::AxisView view;      ///< of the table, along the gathered axis
   std::size_t count = 0;  ///< of the indices
   std::size_t bytes = 0;  ///< of a row
 
@@ -45,11 +45,11 @@ struct RowCopies {
   }
 };
 
-/// A table that stays in codes: each run decodes the rows that it looks up.
+/// A table that stays encoded: each run decodes the rows that it looks up.
 struct CodedTable {
   std::shared_ptr<const ir::Constant> constant;  ///< shared with the graph, which may release it
   std::size_t count = 0;                         ///< of the indices
-  std::size_t shares = 1;                        ///< parts of them
+  std::size_t shares = 1;                        ///< number of parts of the indices
 
   void run_share(std::size_t share, Indices indices, float* y) const {
     const auto& [shape, encoding, codes] = std::get<ir::EncodedTensor>(*constant);
@@ -63,7 +63,7 @@ struct CodedTable {
   void run(Indices indices, float* y) const {
     if (shares == 1) return run_share(0, indices, y);
     const auto body = [&](std::size_t share) { run_share(share, indices, y); };
-    parallel_for(shares, std::ref(body));  // a reference, so that nothing is allocated
+    parallel_for(shares, std::ref(body));  // by reference: allocates nothing
   }
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 using Strides = std::vector<std::ptrdiff_t>;
 
-/// One copy of a node, from one of its inputs.
+/// A copy from one of the inputs of a node.
 struct Piece {
   std::size_t input = 0;
   StridedCopy copy;
@@ -24,7 +24,7 @@ Strides strides_of(const ir::Shape& shape) {
   return {strides.begin(), strides.end()};
 }
 
-/// The copies that make up a node's output; one overload for each operator.
+/// The copies that produce a node's output; one overload per operator.
 class Pieces {
  public:
   explicit Pieces(const NodeContext& context)
@@ -62,7 +62,7 @@ class Pieces {
     return {{0, copy_to_rows(output(), {strides.begin(), strides.end()}, bytes_)}};
   }
 
-  /// Each axis in two: the repeats, which stand still in the source, and the extent.
+  /// Splits each axis in two: the repeats, with stride 0 in the source, and the extent.
   std::vector<Piece> operator()(const ir::Tile& op) const {
     const ir::Shape& x = context_.input(0).shape;
     const Strides own = strides_of(x);
@@ -96,7 +96,7 @@ class Pieces {
  private:
   [[nodiscard]] const ir::Shape& output() const { return context_.output().shape; }
 
-  /// A whole input, from a place along an axis of the output on.
+  /// A whole input, written from an index along an axis of the output.
   [[nodiscard]] StridedCopy inside(const ir::Shape& part, std::size_t axis,
                                    std::ptrdiff_t at) const {
     const Strides to = strides_of(output());
@@ -111,7 +111,7 @@ class Pieces {
   std::size_t bytes_;
 };
 
-/// Writes a value of `bytes` all over the output.
+/// Fills the output with a value of `bytes` bytes.
 void fill(std::byte* output, std::size_t count, const std::byte* value, std::size_t bytes) {
   if (value == nullptr) {
     if (count != 0) std::memset(output, 0, count * bytes);
@@ -123,7 +123,7 @@ void fill(std::byte* output, std::size_t count, const std::byte* value, std::siz
 
 Verdict judge_copy(const NodeContext& context) {
   if (const auto* pad = std::get_if<ir::Pad>(&context.node.op)) {
-    if (pad->mode != ir::PadMode::kConstant) return refuse("what lies around is no constant");
+    if (pad->mode != ir::PadMode::kConstant) return refuse("the padding is not constant");
   }
   return accept("strided copies");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ways to compute the operators that move elements, and Gather.
+// Implementations of the operators that move elements, and of Gather.
 #pragma once
 
 #include "halftone/runtime/implementation.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that move elements, and those that take statistics, against their definitions.
+// Operators that move elements or compute statistics, compared with the reference implementation.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -23,7 +23,7 @@ struct MovingCase {
   float tolerance = 0;
 };
 
-/// Runs one node on inputs of a type, and compares it with its definition.
+/// Runs one node on inputs of a type and compares it with the reference implementation.
 void expect_definition(const MovingCase& test, ElementType element, int threads = 1) {
   ir::Graph graph;
   std::vector<ir::ValueId> inputs;
@@ -172,12 +172,12 @@ TEST(Gather, DecodesTheRowsOfATableOfCodes) {
         graph.add_output(graph.add_node("y", ir::Gather{0}, {table, i}));
         const auto plan = make_plan(graph, {.batch = 2});
         EXPECT_EQ(plan->steps()[0].kernel, "decoded_rows");
-        // The codes and nothing else, 3 planes of whole words.
+        // Only the codes: 3 planes of whole words.
         EXPECT_EQ(plan->constant_bytes(), 21 * 3 * ((width + 63) / 64) * sizeof(std::uint64_t));
         EXPECT_EQ(plan->packed_weight_bytes(), 0U);
-        const auto places =
+        const auto indices =
             ir::test::tensor<std::int64_t>({2, 5}, {0, 20, -1, -21, 3, 3, 7, 11, -20, 19});
-        const auto inputs = ir::test::list(places.cast(element));
+        const auto inputs = ir::test::list(indices.cast(element));
         Session session(plan);
         ir::test::expect_near(session.run(inputs), ir::test::run_by_definition(graph, inputs), 0);
       }
@@ -188,7 +188,7 @@ TEST(Gather, DecodesTheRowsOfATableOfCodes) {
 TEST(Gather, OfCodesChecksIndicesAndThreadsDoNotMatter) {
   Random random(4);
   ir::Graph graph;
-  constexpr ir::Dim kCount = 3000;  // enough for the work to be divided
+  constexpr ir::Dim kCount = 3000;  // enough to divide the work
   const auto i = graph.add_input("i", ir::dense_type(ElementType::kInt64, {kCount}));
   const auto table =
       graph.add_constant("table", coded_table(50, 64, numerics::Granularity::kChannel, random));

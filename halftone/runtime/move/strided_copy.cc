@@ -14,7 +14,7 @@
 namespace halftone::runtime {
 namespace {
 
-/// From here on a call of memcpy pays for a chunk.
+/// Minimum chunk for which a call of memcpy is worthwhile.
 constexpr std::size_t kLeastChunkBytes = 32;
 /// A tile of a transposition reads this many lines of the source while they are in the cache.
 constexpr std::size_t kTile = 16;
@@ -33,11 +33,11 @@ void copy_line(const std::byte* src, std::byte* dst, const CopyAxis& axis) {
   }
 }
 
-CopyAxis part_of(const CopyAxis& axis, std::size_t first, std::size_t most) {
-  return {std::min(most, axis.count - first), axis.src_bytes, axis.dst_bytes};
+CopyAxis part_of(const CopyAxis& axis, std::size_t first, std::size_t max_count) {
+  return {std::min(max_count, axis.count - first), axis.src_bytes, axis.dst_bytes};
 }
 
-/// Whether a plane is a matrix of four-byte elements turned round: the kernel's work.
+/// Whether a plane is a transposed matrix of four-byte elements, which a kernel copies.
 bool is_turned(const CopyAxis& outer, const CopyAxis& inner) {
   constexpr std::ptrdiff_t kElementBytes = sizeof(std::uint32_t);
   return outer.src_bytes == kElementBytes && inner.dst_bytes == kElementBytes &&
@@ -53,7 +53,7 @@ void turn(const std::byte* src, std::byte* dst, const CopyAxis& outer, const Cop
                       static_cast<std::size_t>(outer.dst_bytes) / kElementBytes});
 }
 
-/// The two innermost axes, tile by tile where the lines of source and destination cross.
+/// Copies the two innermost axes in tiles if the lines of source and destination cross.
 template <typename T>
 void copy_plane(const std::byte* src, std::byte* dst, const CopyAxis& outer,
                 const CopyAxis& inner) {
@@ -102,7 +102,7 @@ void copy_innermost(const StridedCopy& copy, const std::byte* src, std::byte* ds
   }
 }
 
-/// Copies from an axis on.
+/// Copies the axes from `first` on.
 void copy_from(const StridedCopy& copy, std::size_t first, const std::byte* src, std::byte* dst) {
   const std::size_t left = copy.axes.size() - first;
   if (left <= 2) {
@@ -117,7 +117,7 @@ void copy_from(const StridedCopy& copy, std::size_t first, const std::byte* src,
   }
 }
 
-/// Joins axes that are one in source and destination alike.
+/// Merges axes that are contiguous in both source and destination.
 std::vector<CopyAxis> merged(const std::vector<CopyAxis>& axes) {
   std::vector<CopyAxis> result;
   for (const CopyAxis& axis : axes) {
@@ -165,7 +165,7 @@ StridedCopy simplified(StridedCopy copy) {
       copy.axes.pop_back();
     }
   }
-  // The lines of the source cross those of the destination in the two innermost axes.
+  // In the two innermost axes, the lines of the source cross those of the destination.
   if (copy.axes.size() > 2) {
     const auto last = copy.axes.end() - 1;
     const auto step = [](const CopyAxis& axis) {

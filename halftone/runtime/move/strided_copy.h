@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boxes of elements copied from one layout to another.
+// Copies of boxes of elements between layouts.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@
 
 namespace halftone::runtime {
 
-/// An axis of a box: how many steps, and how far a step goes in source and destination.
+/// An axis of a box: the number of steps, and the distance of a step in source and destination.
 struct CopyAxis {
   std::size_t count = 1;
-  std::ptrdiff_t src_bytes = 0;  ///< 0: every step reads the same, below 0: backwards
+  std::ptrdiff_t src_bytes = 0;  ///< 0: every step reads the same element; negative: backwards
   std::ptrdiff_t dst_bytes = 0;
 };
 
@@ -20,7 +20,7 @@ struct CopyAxis {
 struct StridedCopy {
   std::vector<CopyAxis> axes;
   std::size_t chunk_bytes = 1;
-  std::ptrdiff_t src_offset = 0;  ///< in bytes, as the next
+  std::ptrdiff_t src_offset = 0;  ///< in bytes, like dst_offset
   std::ptrdiff_t dst_offset = 0;
 };
 
@@ -29,14 +29,14 @@ struct StridedCopy {
 StridedCopy copy_to_rows(const ir::Shape& shape, const std::vector<std::ptrdiff_t>& src_strides,
                          std::size_t element_bytes);
 
-/// The same copy with as few axes as it takes, in the order that suits caches.
+/// The same copy with the fewest axes, in a cache-friendly order.
 StridedCopy simplified(StridedCopy copy);
 
 /// Copies. @pre the copy is simplified, source and destination do not overlap
-/// @param shares  into how many parts the work is divided, on several threads
+/// @param shares  number of parts that run on several threads
 void run_copy(const StridedCopy& copy, const std::byte* src, std::byte* dst, std::size_t shares);
 
-/// How many parts of a copy are worth a thread each: some 50 us of work.
+/// Number of parts of a copy that are worth a thread each: about 50 us of work.
 std::size_t copy_shares(std::size_t bytes, int threads);
 
 }  // namespace halftone::runtime

@@ -16,10 +16,10 @@ struct FloatLayer {
   FloatLayerDescs descs;
   dnnl::memory::desc scratch;
   onednn::PackedMatrix weights;
-  onednn::PackedMatrix bias;  ///< without a buffer where there is no bias
+  onednn::PackedMatrix bias;  ///< without a buffer if there is no bias
   ir::ValueType input;
-  std::size_t num_outputs = 0;    ///< in all rows together
-  std::size_t decoded_bytes = 0;  ///< of the input at the begin of scratch; 0 if it is dense
+  std::size_t num_outputs = 0;    ///< over all rows
+  std::size_t decoded_bytes = 0;  ///< of the input, at the beginning of scratch; 0 if it is dense
 };
 
 Call bind_layer(const std::shared_ptr<const FloatLayer>& layer, const Buffers& buffers) {

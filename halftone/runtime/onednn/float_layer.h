@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A layer with weights and bias on oneDNN, whichever primitive multiplies.
+// A float32 layer with weights and bias on oneDNN, for any primitive.
 #pragma once
 
 #include <memory>
@@ -10,27 +10,27 @@
 
 namespace halftone::runtime {
 
-/// What a primitive is made of before its layouts are known.
+/// The descriptors of a primitive before its layouts are known.
 struct FloatLayerDescs {
   dnnl::memory::desc x;
   dnnl::memory::desc y;
-  dnnl::memory::desc weights;  ///< as the graph holds them
-  dnnl::memory::desc bias;     ///< empty where there is none
+  dnnl::memory::desc weights;  ///< as stored in the graph
+  dnnl::memory::desc bias;     ///< empty without bias
   dnnl::primitive_attr attributes;
-  ir::Activation after;  ///< what oneDNN does not do; Identity otherwise
+  ir::Activation after;  ///< applied after oneDNN; Identity if oneDNN applies it
 };
 
-/// Whose weights or bias are computed, or who has nothing to compute; nothing for all others.
+/// Refuses integers, weights or biases that are not constant, and empty layers; otherwise nothing.
 std::optional<Verdict> refuse_float_layer(const NodeContext& context);
 
-/// The descriptions of a layer's bias, function and attributes; x, y and weights are the caller's.
+/// Describes a layer's bias, activation and attributes; the caller describes x, y and weights.
 /// @param activation  of the node
 FloatLayerDescs describe_float_layer(const NodeContext& context, const ir::Activation& activation);
 
-/// The kernel of a layer: weights decoded and brought to the layout that the primitive prefers, an
-/// encoded input decoded in every run.
+/// The kernel of a layer: decodes the weights and reorders them to the layout that the primitive
+/// prefers; decodes an encoded input in every run.
 /// @param packed   the layout of the weights
-/// @param scratch  what the primitive needs beside
+/// @param scratch  the scratch memory of the primitive
 Kernel float_layer_kernel(const NodeContext& context, FloatLayerDescs descs,
                           dnnl::primitive primitive, const dnnl::memory::desc& packed,
                           const dnnl::memory::desc& scratch);

@@ -4,8 +4,8 @@
 #include "halftone/base/error.h"
 #include "halftone/runtime/onednn/primitive.h"
 
-// The two functions of libgomp, which oneDNN runs on, that set its threads; declared here since
-// not every compiler brings an <omp.h> of that library.
+// The two libgomp functions that set the number of oneDNN's threads. Declared here because not
+// every compiler provides the <omp.h> of that library.
 extern "C" {
 void omp_set_num_threads(int);
 int omp_get_max_threads(void);
@@ -28,15 +28,15 @@ void check(dnnl_status_t status, const char* what) {
        std::string("oneDNN: ") + what + " failed with status " + std::to_string(status));
 }
 
-/// A primitive with the memory objects of one session.
+/// A primitive and the memory objects of one session.
 struct BoundPrimitive {
   dnnl::primitive primitive;
   dnnl::stream stream;
-  std::vector<dnnl::memory> memories;  ///< own what `arguments` point to
+  std::vector<dnnl::memory> memories;  ///< owns what `arguments` points to
   std::vector<dnnl_exec_arg_t> arguments;
 
   void run() const {
-    // The C function, since the C++ one builds a map of arguments on every call.
+    // Calls the C function because the C++ one builds a map of arguments on every call.
     check(dnnl_primitive_execute(primitive.get(), stream.get(), static_cast<int>(arguments.size()),
                                  arguments.data()),
           "execution");

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kernels and sessions need of oneDNN, without its headers.
+// The oneDNN services for kernels and sessions, without oneDNN's headers.
 #pragma once
 
 namespace halftone::runtime {
 
-/// While it lives, oneDNN's primitives are created and run with so many threads on this thread
-/// of execution; with one, on the calling thread alone. A primitive must run with as many threads
-/// as it was created with.
+/// While it exists, the calling thread creates and runs oneDNN primitives with this number of
+/// threads; with one, on the calling thread alone. A primitive must run with as many threads as it
+/// was created with.
 class OneDnnThreads {
  public:
   explicit OneDnnThreads(int count);

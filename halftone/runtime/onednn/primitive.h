@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// oneDNN as our kernels use it: primitives with user-managed scratch, so that several sessions may
-// run one at once.
+// oneDNN primitives with user-managed scratch memory, so that several sessions may run one
+// concurrently.
 #pragma once
 
 #include <memory>
@@ -18,11 +18,11 @@
 
 namespace halftone::runtime::onednn {
 
-/// The processor.
+/// The engine of the processor.
 const dnnl::engine& engine();
 
-/// Memory in a role (DNNL_ARG_SRC, ...) of a primitive. oneDNN takes no pointers to const; what it
-/// reads and what it writes follows from the role.
+/// Memory in a role (DNNL_ARG_SRC, ...) of a primitive. oneDNN takes no pointers to const; the role
+/// determines whether it reads or writes.
 struct Argument {
   int role = 0;
   dnnl::memory::desc desc;
@@ -30,17 +30,17 @@ struct Argument {
 };
 inline void* mutable_data(const std::byte* data) { return const_cast<std::byte*>(data); }
 
-/// The primitive on the memory of one session.
+/// Binds a primitive to the memory of one session.
 Call bind(const dnnl::primitive& primitive, std::span<const Argument> arguments);
 
-/// Constant numbers in the layout a primitive prefers.
+/// Constant values in the layout that a primitive prefers.
 struct PackedMatrix {
   dnnl::memory::desc desc;
   std::shared_ptr<AlignedBuffer> buffer;  ///< shared by the plan and the calls bound to it
 };
 PackedMatrix pack(const dnnl::memory::desc& from, const float* data, const dnnl::memory::desc& to);
 
-/// A function of one number as oneDNN has it.
+/// An elementwise function in oneDNN's terms.
 struct Eltwise {
   dnnl::algorithm algorithm;
   float alpha = 0;
@@ -48,7 +48,7 @@ struct Eltwise {
 };
 std::optional<Eltwise> eltwise(const ir::Activation& activation);
 
-/// User-managed scratch, and the function applied to the result.
+/// User-managed scratch, and optionally a function applied to the result.
 dnnl::primitive_attr attributes(const std::optional<Eltwise>& fused = std::nullopt);
 
 /// Dense float32 with these extents, row-major or in the layout of `tag`.
@@ -56,12 +56,12 @@ inline dnnl::memory::desc floats(const dnnl::memory::dims& dims, dnnl::memory::f
   return {dims, dnnl::memory::data_type::f32, tag};
 }
 
-/// [N, spatial..., C] as oneDNN counts its axes, [N, C, spatial...].
+/// The extents of [N, spatial..., C] in oneDNN's axis order, [N, C, spatial...].
 dnnl::memory::dims channels_first(const ir::Shape& image);
 /// Dense float32 of an image [N, spatial..., C], one to three spatial axes.
 dnnl::memory::desc image(const ir::Shape& image);
 
-/// Runs `body`; oneDNN's exceptions leave as ours.
+/// Runs `body` and converts oneDNN's exceptions to ours.
 template <typename Body>
 auto translated(Body&& body) -> decltype(std::forward<Body>(body)()) {
   try {

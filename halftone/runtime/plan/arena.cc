@@ -20,7 +20,7 @@ ArenaLayout plan_arena(std::span<const Lifetime> pieces) {
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return pieces[a].bytes > pieces[b].bytes; });
-  std::vector<std::size_t> placed;  // by ascending offset
+  std::vector<std::size_t> placed;  // in ascending order of offset
   for (const std::size_t piece : order) {
     std::size_t offset = 0;
     for (const std::size_t other : placed) {

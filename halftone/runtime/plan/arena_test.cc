@@ -25,7 +25,7 @@ TEST(PlanArena, AChainNeedsItsTwoLargestNeighbours) {
 }
 
 TEST(PlanArena, FillsGapsBetweenLivePieces) {
-  // The third fits below the second, where the first has gone.
+  // The third buffer fits below the second, in the memory that the first one freed.
   const Lifetime pieces[] = {{256, 0, 1}, {192, 0, 5}, {64, 2, 3}};
   const ArenaLayout layout = plan_arena(pieces);
   EXPECT_EQ(layout.offsets, (std::vector<std::size_t>{0, 256, 0}));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers nobody would draw: without inputs or outputs, of one or of a prime number of them, of more
-// than any memory holds.
+// Layers that do not occur in practice: without inputs or outputs, with one or a prime number of
+// them, or too large for any memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using ir::test::float_type;
 using numerics::Granularity;
 using testing::WeightFormat;
 
-/// One way to compute a fully connected layer.
+/// An implementation of a fully connected layer.
 struct Family {
   std::string kernel;
   std::optional<int> x_bits;
@@ -104,7 +104,7 @@ TEST(BadInput, BatchesBeyondTheLimitOfAShapeAreRefusedByThePlan) {
                  [&] { make_plan(layer_graph({}, 67, 397), {.batch = batch}); });
   };
   refuse(std::size_t{1} << 40, "shape [1099511627776, 67]: expected at most 2^40 elements");
-  constexpr std::size_t kMax = std::numeric_limits<std::size_t>::max();  // kBatch as a number
+  constexpr std::size_t kMax = std::numeric_limits<std::size_t>::max();  // the value of kBatch
   for (const std::size_t batch : {(std::size_t{1} << 40) + 1, kMax / 2 + 1, kMax}) {
     refuse(batch, "batch: expected at most 2^40 samples, found " + std::to_string(batch));
   }

@@ -16,12 +16,13 @@ std::string with_cost(const Verdict& verdict) {
   return fmt::format("{}: about {:.{}f} us", verdict.reason, us, us < 10 ? 2 : 0);
 }
 
-/// The verdict of an implementation that accepts a node, given how its codes lie.
+/// The verdict for an implementation that accepts a node, considering the layouts of its codes.
+///
 Verdict with_layouts(const Implementation& candidate, const NodeContext& context, Verdict verdict) {
   const bool reads_codes = context.has_input(0) && !context.input(0).encoding.is_dense();
   if (reads_codes && candidate.reads != context.input_layout(0)) {
-    if (candidate.reads == CodeLayout::kInt8) return refuse("the input lies as bits");
-    return refuse(verdict.reason + ": faster as integers of 8 bits");
+    if (candidate.reads == CodeLayout::kInt8) return refuse("the input is stored as bits");
+    return refuse(verdict.reason + ": 8-bit integers are faster");
   }
   if (candidate.writes.value_or(context.output_layout()) != context.output_layout()) {
     return refuse(candidate.writes == CodeLayout::kInt8 ? "its readers read bits"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The implementation that computes a node: the one decision that plans, code layouts and fusion
-// use.
+// Chooses the implementation of a node. Plans, code layouts and fusion all use this choice.
 #pragma once
 
 #include <span>
@@ -12,7 +11,7 @@
 
 namespace halftone::runtime {
 
-/// What the implementations of a node may look at.
+/// The information for the implementations of a node.
 /// @param layouts  of codes, by value
 NodeContext context_of(const ir::Graph& graph, const ir::Node& node, const PlanOptions& options,
                        std::span<const CodeLayout> layouts);
@@ -20,14 +19,14 @@ NodeContext context_of(const ir::Graph& graph, const ir::Node& node, const PlanO
 struct Choice {
   const Implementation* implementation = nullptr;  ///< null: none accepts the node
   Verdict verdict;                                 ///< of the implementation
-  std::vector<Refusal> refused;                    ///< who else was asked, and why they did not
+  std::vector<Refusal> refused;                    ///< candidates that were not chosen, and why
 
   /// Why the implementation was chosen, with its cost if it has one.
   [[nodiscard]] std::string reason() const;
 };
 
-/// Of the implementations up to the first that accepts without a cost, the cheapest that reads and
-/// writes codes as they lie.
+/// Considers the implementations up to the first that accepts without a cost, and chooses the
+/// cheapest that supports the layouts of the codes.
 Choice choose(const NodeContext& context);
 
 }  // namespace halftone::runtime

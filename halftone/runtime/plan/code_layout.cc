@@ -29,8 +29,8 @@ class LayoutChooser {
  private:
   CodeLayout& layout(ir::ValueId id) { return layouts_[static_cast<std::size_t>(id)]; }
 
-  /// What a reader of codes costs if they lie so; infinite where it has no implementation for them
-  /// but its definition.
+  /// The cost of a reader if its codes have this layout; infinite if only the reference
+  /// implementation reads it.
   double cost_us(const ir::Node& reader, ir::ValueId codes, CodeLayout as) {
     layout(codes) = as;
     const Choice choice = choose(context_of(graph_, reader, options_, layouts_));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which form codes take between the node that makes them and those that read them.
+// Chooses the memory layout of codes between their producer and their readers.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace halftone::runtime {
 
-/// Decides for every value of a graph; dense ones and constants are kPlanes, which means nothing
-/// for them. Codes are kInt8 where all who read them have an implementation that reads integers,
-/// and the cheapest such implementations together cost less than the cheapest that read bits.
+/// Chooses a layout for every value of a graph. Dense values and constants get kPlanes, which has
+/// no effect. Codes are kInt8 if every reader has an implementation that reads integers and the
+/// cheapest such implementations together cost less than the cheapest that read bits.
 /// @return by value
 std::vector<CodeLayout> choose_code_layouts(const ir::Graph& graph, const PlanOptions& options);
 

@@ -11,7 +11,7 @@ namespace {
 /// Whether a step's output shares the memory of its first input.
 bool is_alias(const ir::Node& node) { return std::holds_alternative<ir::Reshape>(node.op); }
 
-/// The lifetimes of everything in the arena: values first, then scratch memory of the steps.
+/// The lifetimes of all buffers in the arena: values first, then the scratch memory of the steps.
 class Lives {
  public:
   Lives(const ir::Graph& graph, std::span<const CodeLayout> layouts)
@@ -21,7 +21,7 @@ class Lives {
   }
 
   void collect(std::span<const Step> steps) {
-    // Inputs keep what was written for the next run; outputs last until they have been read.
+    // Inputs keep their contents for the next run; outputs live until they are read.
     for (const ir::ValueId id : graph_.inputs()) begin(id, 0);
     for (std::size_t s = 0; s < steps.size(); ++s) {
       const ir::Node& node = graph_.node(steps[s].node);
@@ -42,7 +42,7 @@ class Lives {
   }
 
   [[nodiscard]] std::span<const Lifetime> pieces() const { return pieces_; }
-  /// The value whose memory a value shares; itself if it has its own.
+  /// The value whose memory a value shares, or the value itself.
   [[nodiscard]] std::size_t root(std::size_t value) const { return roots_[value]; }
 
  private:

@@ -8,9 +8,9 @@
 
 namespace halftone::runtime {
 
-/// Gives every value and the scratch memory of every step an offset in one arena.
+/// Assigns an offset in one arena to every value and to the scratch memory of every step.
 /// @param layouts  of codes, by value
-/// @param plan     its graph and steps; storage, arena_bytes and scratch offsets are written
+/// @param plan     reads its graph and steps; writes storage, arena_bytes and scratch offsets
 void lay_out_memory(std::span<const CodeLayout> layouts, Plan::Parts& plan);
 
 }  // namespace halftone::runtime

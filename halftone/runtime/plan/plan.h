@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan, which is all that execution knows of planning: the kernels that compute a graph, in
-// order.
+// A plan: the kernels that compute a graph, in order. It is the whole interface between planning
+// and execution.
 #pragma once
 
 #include <cstddef>
@@ -17,17 +17,17 @@
 namespace halftone::runtime {
 
 struct PlanOptions {
-  std::size_t batch = 1;  ///< samples per run: the extent of ir::kBatch; without effect where the
-                          ///< graph does not have it
-  int threads = 1;        ///< threads one run may use; with one, results are the same bits wherever
-                          ///< and however often the plan runs
+  std::size_t batch = 1;  ///< samples per run: the extent of ir::kBatch; ignored if the graph has a
+                          ///< fixed batch
+  int threads = 1;        ///< threads one run may use; with one, every run of the plan, in any
+                          ///< thread or session, gives the same bits
   bool int8_activations =
       true;  ///< whether the input of a layer with encoded weights may be rounded
              ///< to 8 bits: see kernels::quantize_rows(), kernels::Int8Levels
-  FloatOrder float_order = FloatOrder::kFastest;  ///< kFixed for results that end in a file
+  FloatOrder float_order = FloatOrder::kFastest;  ///< kFixed for results that are written to a file
 };
 
-/// An implementation that was asked and not chosen.
+/// An implementation that was considered but not chosen.
 struct Refusal {
   std::string kernel;
   std::string reason;
@@ -39,8 +39,8 @@ struct Step {
   std::string name;              ///< of the node
   std::string op;                ///< "FullyConnected", "Tanh", ...
   std::string kernel;            ///< name of the implementation: "xnor_popcount", "onednn_f32", ...
-  std::string reason;            ///< why it took the node
-  std::vector<Refusal> refused;  ///< who else was asked, and why they did not
+  std::string reason;            ///< why it accepted the node
+  std::vector<Refusal> refused;  ///< candidates that were not chosen, and why
   Kernel body;
   std::size_t scratch_offset = 0;  ///< of body.scratch_bytes in the arena
 };
@@ -48,12 +48,12 @@ struct Step {
 /// Where a value is stored: in the arena of a session, or in a constant of the graph.
 struct Storage {
   const std::byte* constant = nullptr;
-  std::size_t offset = 0;  ///< in the arena, where `constant` is null
-  std::size_t bytes = 0;   ///< 0 for constants that only their kernel knows: codes
+  std::size_t offset = 0;  ///< in the arena, if `constant` is null
+  std::size_t bytes = 0;   ///< 0 for codes that only their kernel reads
   CodeLayout layout = CodeLayout::kPlanes;
 };
 
-/// A graph made ready to run: a kernel for every node, weights packed, one arena laid out.
+/// A graph prepared to run: a kernel for every node, packed weights, the layout of one arena.
 /// Immutable and shared by the sessions that run it.
 class Plan {
  public:
@@ -67,11 +67,11 @@ class Plan {
   explicit Plan(Parts parts) : parts_(std::move(parts)) {}
 
   [[nodiscard]] const PlanOptions& options() const { return parts_.options; }
-  /// The graph with the batch filled in, unused nodes removed and equal encodings merged; ids of
-  /// values are those of the graph the plan was made from. Constants that kernels have packed are
-  /// gone, but for their names and types.
+  /// The graph with a fixed batch, without unused nodes and with equal encodings merged. Its value
+  /// ids are those of the original graph. Constants that kernels have packed are released except
+  /// for their names and types.
   [[nodiscard]] const ir::Graph& graph() const { return parts_.graph; }
-  /// In the order they run.
+  /// In order of execution.
   [[nodiscard]] std::span<const Step> steps() const { return parts_.steps; }
   [[nodiscard]] const Storage& storage(ir::ValueId value) const {
     return parts_.storage[static_cast<std::size_t>(value)];
@@ -87,7 +87,7 @@ class Plan {
   Parts parts_;
 };
 
-/// Makes a plan. What is chosen depends on the graph and the options alone, never on a measurement.
+/// Makes a plan. The choices depend only on the graph and the options, never on a measurement.
 /// @throws Error kUsage if an option is out of range; kFormat or kShape as ir::verify(), or if
 ///         the shapes do not fit the batch; kUnsupported if a graph input is encoded
 std::shared_ptr<const Plan> make_plan(ir::Graph graph, const PlanOptions& options = {});

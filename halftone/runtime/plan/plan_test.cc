@@ -41,7 +41,8 @@ ir::ValueId add_random_node(ir::Graph& graph, const std::vector<ir::ValueId>& po
     }
     default: {
       const auto w = graph.add_constant(name + ".w", testing::random_weights(8, 8, {2}, random));
-      // Levels far from every value that occurs, so that a last bit does not move a code.
+      // The levels are far from every value that occurs, so a difference in the last bit changes no
+      // code.
       const float a[] = {40};
       const auto codes =
           graph.add_node(name + ".encode",
@@ -67,7 +68,7 @@ ir::Graph random_graph(std::uint64_t seed) {
   return graph;
 }
 
-/// The last step that needs each value, Plan::steps().size() for inputs and outputs.
+/// The last step that reads each value; Plan::steps().size() for inputs and outputs.
 std::map<ir::ValueId, std::size_t> last_uses(const Plan& plan) {
   std::map<ir::ValueId, std::size_t> last;
   for (std::size_t s = 0; s < plan.steps().size(); ++s) {
@@ -123,7 +124,7 @@ TEST(Plan, SaysWhatItChoseAndWhyNotTheOthers) {
   EXPECT_EQ(plan->steps()[1].reason, "2-bit input, 2-bit weights: about 6.81 us");
   ASSERT_EQ(plan->steps()[1].refused.size(), 6U);
   EXPECT_EQ(plan->steps()[1].refused[0].kernel, "int8_planes");
-  EXPECT_EQ(plan->steps()[1].refused[0].reason, "the input lies as bits");
+  EXPECT_EQ(plan->steps()[1].refused[0].reason, "the input is stored as bits");
   EXPECT_EQ(plan->steps()[1].refused[2].kernel, "decoded_f32");
   EXPECT_EQ(plan->steps()[1].refused[2].reason, "input and weights are decoded: about 42 us");
   EXPECT_EQ(plan->steps()[4].kernel, "vector_f32");
@@ -150,7 +151,7 @@ TEST(Plan, SaysWhyPopcountDoesNotTakeALayer) {
     graph.add_output(graph.add_node("dense", ir::FullyConnected{}, {encoded, w}));
     return make_plan(graph)->steps().back().refused.at(0).reason;
   };
-  EXPECT_EQ(refusal(3, {4}), "3-bit input, 4-bit weights: faster as integers of 8 bits");
+  EXPECT_EQ(refusal(3, {4}), "3-bit input, 4-bit weights: 8-bit integers are faster");
   EXPECT_EQ(refusal(2, {2, true, numerics::Granularity::kGroup, 8}),
             "weights have a basis per group of 8 inputs");
 }
@@ -163,7 +164,7 @@ TEST(Plan, LeavesAnActivationToTheEncodingThatFollows) {
   const auto& encode = std::get<ir::Encode>(graph.node(plan->steps()[2].node).op);
   EXPECT_EQ(encode.activation.kind, ir::ActivationKind::kTanh);
 
-  // Not if somebody else reads it.
+  // Not if another node reads it.
   ir::Graph watched = testing::make_perceptron({.bits = 2});
   const ir::NodeId layer = watched.topological_order()[1];
   watched.add_output(watched.node(layer).output);
@@ -189,7 +190,7 @@ TEST(Plan, LeavesCodesAsIntegersWhereAllWhoReadThemMultiplyIntegers) {
   EXPECT_EQ(layout(*three, 0), CodeLayout::kInt8);
   EXPECT_EQ(three->steps()[0].refused.at(0).reason, "its readers multiply integers");
   EXPECT_EQ(layout(*make_plan(graph, {.int8_activations = false}), 0), CodeLayout::kPlanes);
-  // An output of the graph is what it says: levels, not what is near them.
+  // A graph output has its declared type and contains levels, not approximations of them.
   graph.add_output(graph.node(graph.topological_order()[0]).output);
   const auto watched = make_plan(graph);
   EXPECT_EQ(layout(*watched, 0), CodeLayout::kPlanes);
@@ -232,7 +233,7 @@ TEST(Plan, ReportsItsMemory) {
   const auto bits = make_plan(testing::make_perceptron({.bits = 2}));
   EXPECT_GE(bits->packed_weight_bytes(), kFloats / 4);
   EXPECT_LE(bits->packed_weight_bytes(), kFloats / 4 * 6 / 5);
-  // What is packed is not kept twice.
+  // Packed constants are not stored twice.
   EXPECT_EQ(dense->constant_bytes(), 0U);
   EXPECT_EQ(bits->constant_bytes(), 0U);
   ir::Graph graph;
@@ -240,7 +241,7 @@ TEST(Plan, ReportsItsMemory) {
   const auto c = graph.add_constant("c", ir::Tensor(ir::ElementType::kFloat32, {1, 3}));
   graph.add_output(graph.add_node("sum", ir::Binary{}, {one, c}));
   EXPECT_EQ(make_plan(graph)->constant_bytes(), 3 * sizeof(float));
-  // Input, encoded input and hidden layer at least; nothing near all values together.
+  // At least input, encoded input and hidden layer, but much less than the sum of all values.
   EXPECT_GE(bits->arena_bytes(), (784U + 700U) * 4U);
   EXPECT_LE(bits->arena_bytes(), 8192U);
   const auto many = make_plan(testing::make_perceptron({.bits = 2}), {.batch = 10});

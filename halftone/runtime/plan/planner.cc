@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a graph to a plan.
+// Turns a graph into a plan.
 #include <string>
 #include <utility>
 
@@ -60,7 +60,7 @@ std::vector<Step> make_steps(const Prepared& prepared, const PlanOptions& option
   return steps;
 }
 
-/// Lets go of the constants that kernels hold packed.
+/// Releases the constants that kernels have packed.
 void release_packed_constants(ir::Graph& graph, std::span<const Step> steps) {
   std::vector<std::size_t> packed(graph.num_values());
   for (const Step& step : steps) {

@@ -43,8 +43,8 @@ void merge_equal_encodings(ir::Graph& graph) {
   }
 }
 
-/// A layer whose output is only encoded leaves its activation to those who encode it: they move
-/// their thresholds, and nobody computes it.
+/// Moves the activation of a layer whose output is only encoded into its Encodes: they adjust their
+/// thresholds, so that no step computes the activation.
 void move_activations_into_encodings(ir::Graph& graph) {
   for (const ir::NodeId id : graph.topological_order()) {
     const ir::Node& node = graph.node(id);
@@ -69,7 +69,7 @@ void move_activations_into_encodings(ir::Graph& graph) {
   }
 }
 
-/// The node that reads a value if no other does and the value is no output of the graph.
+/// The node that reads a value, if it is the only reader and the value is not a graph output.
 std::optional<ir::NodeId> only_reader(const ir::Graph& graph, ir::ValueId id) {
   const std::vector<ir::NodeId> readers = graph.consumers(id);
   if (readers.size() != 1 || graph.num_uses(id) != 1) return std::nullopt;
@@ -80,7 +80,7 @@ bool is_output(const ir::Graph& graph, ir::ValueId id) {
   return std::ranges::find(graph.outputs(), id) != graph.outputs().end();
 }
 
-/// The other operand of an Add of two values of one shape; nothing if it is anything else.
+/// The other operand of an Add of two values of equal shape; nothing for any other node.
 std::optional<ir::ValueId> added_to(const ir::Graph& graph, const ir::Node& node,
                                     ir::ValueId value) {
   const auto* add = std::get_if<ir::Binary>(&node.op);
@@ -90,11 +90,11 @@ std::optional<ir::ValueId> added_to(const ir::Graph& graph, const ir::Node& node
   return other;
 }
 
-/// A convolution that finishes its outputs also does what follows it while they are in a near
-/// cache: it adds a residual, and encodes what is only read encoded.
+/// Fuses the operators after a convolution into it while the outputs are in a near cache: adds a
+/// residual, and encodes an output that is only read encoded.
 class ConvFuser {
  public:
-  /// @param layouts  of codes, by value; the outputs of fused convolutions are added
+  /// @param layouts  of codes, by value; the fused outputs are added
   ConvFuser(ir::Graph& graph, const PlanOptions& options, std::vector<CodeLayout>& layouts)
       : graph_(graph), options_(options), layouts_(layouts) {}
 
@@ -111,7 +111,7 @@ class ConvFuser {
   }
 
  private:
-  /// The node that alone reads the output of another, if its own may take another's place.
+  /// The only reader of a node's output, if that reader can be absorbed.
   [[nodiscard]] std::optional<ir::NodeId> follower(ir::NodeId id) const {
     const auto reader = only_reader(graph_, graph_.node(id).output);
     if (!reader || is_output(graph_, graph_.node(*reader).output)) return std::nullopt;

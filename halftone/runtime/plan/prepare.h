@@ -7,14 +7,13 @@
 
 namespace halftone::runtime {
 
-/// A graph ready to have its kernels chosen.
+/// A graph that is ready for the choice of kernels.
 struct Prepared {
   ir::Graph graph;
   std::vector<CodeLayout> layouts;  ///< of codes, by value
 };
 
-/// Brings a graph to the form that a plan is made of: all extents known, nothing computed without
-/// need or twice.
+/// Prepares a graph for planning: fixes all extents and removes unneeded and repeated computations.
 ///
 ///     x [N, 784] -> Encode -> dense1        x [32, 784] -> Encode -> dense1
 ///       \-> Encode (same basis) -> dense2                    \-----> dense2

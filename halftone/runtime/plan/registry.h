@@ -7,8 +7,9 @@
 
 namespace halftone::runtime {
 
-/// The ways to compute an operator, in the order they are asked: the cheapest of those that accept
-/// and know their cost, or the first that accepts. The last one takes every node.
+/// The implementations of an operator in order of preference. A plan uses the cheapest of those
+/// that accept and know their cost, otherwise the first that accepts. The last one accepts every
+/// node.
 std::span<const Implementation* const> implementations(const ir::Operator& op);
 
 }  // namespace halftone::runtime

@@ -15,7 +15,7 @@
 namespace halftone::runtime {
 namespace {
 
-/// The product of one step as a layer.
+/// The product of one step in the form of a layer.
 LayerExtent step_extent(const NodeContext& context) {
   const auto& op = context.op<ir::Recurrent>();
   const ir::ValueType& weights = context.input(ir::kRecurrenceWeights);
@@ -50,7 +50,7 @@ bool has_codes(const NodeContext& context) {
   return !context.input(ir::kRecurrenceWeights).encoding.is_dense();
 }
 
-/// The layer of a node, its weights packed.
+/// The layer of a node, with packed weights.
 RecurrentSteps make_steps(const NodeContext& context, Product way) {
   const auto& op = context.op<ir::Recurrent>();
   const ir::Shape& gates = context.input(ir::kGates).shape;
@@ -106,7 +106,7 @@ Kernel create(const NodeContext& context, Product way) {
         layer->run(memory, share, scratch + share * layer->share_scratch_bytes());
       };
       if (layer->shares == 1) return body(0);
-      parallel_for(layer->shares, std::ref(body));  // a reference, so that nothing is allocated
+      parallel_for(layer->shares, std::ref(body));  // by reference: allocates nothing
     };
   };
   return kernel;
@@ -128,7 +128,7 @@ Kernel create_recurrent_bits(const NodeContext& context) { return create(context
 Verdict judge_recurrent_int8(const NodeContext& context) {
   if (auto reason = why_not(context)) return refuse(std::move(*reason));
   if (!has_codes(context)) return refuse("the weights are not encoded");
-  if (!context.int8_activations) return refuse("states are not to be rounded");
+  if (!context.int8_activations) return refuse("8-bit activations are disabled");
   const LayerExtent step = step_extent(context);
   if (step.inputs > kernels::LevelMatmulWeights::kMaxInputs) return refuse("too many inputs");
   return accept(std::to_string(step.weight_bits) + "-bit weights",

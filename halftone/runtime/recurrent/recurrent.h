@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ways to compute Recurrent: one loop over the steps, with one of several products in it.
+// Implementations of Recurrent: one loop over the steps, with one of several products.
 #pragma once
 
 #include "halftone/runtime/implementation.h"
@@ -8,7 +8,7 @@ namespace halftone::runtime {
 
 /// Encoded states and weights: bit planes, xor and popcount.
 extern const Implementation kRecurrentBits;
-/// Encoded weights, states as integers of 8 bits: by the planes or the levels of the weights.
+/// Encoded weights, and states as 8-bit integers: by the bit planes or the levels of the weights.
 extern const Implementation kRecurrentInt8;
 /// Float32: encoded weights are decoded once, encoded states in every step.
 extern const Implementation kRecurrentFloat;

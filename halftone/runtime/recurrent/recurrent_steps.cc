@@ -8,7 +8,7 @@
 namespace halftone::runtime {
 namespace {
 
-/// The samples of a share on their way along the sequences.
+/// The samples of a share as they run along the sequences.
 class Share {
  public:
   Share(const RecurrentSteps& layer, const RecurrentBuffers& memory, std::size_t share,
@@ -62,7 +62,7 @@ class Share {
     const std::int32_t found = memory_.lengths[first_ + r];
     return std::min(static_cast<std::size_t>(std::max(found, 0)), layer_.steps);
   }
-  /// Which row of the gates and the output the i-th step of a sample is.
+  /// Row of the gates and the output for the i-th step of a sample.
   [[nodiscard]] std::size_t row(std::size_t i, std::size_t r) const {
     const std::size_t step = op_.reverse && i < length(r) ? length(r) - 1 - i : i;
     const std::size_t sample = first_ + r;
@@ -73,7 +73,7 @@ class Share {
   }
   [[nodiscard]] bool is_linear_gru() const { return op_.linear_before_reset; }
 
-  /// What the products are added to.
+  /// Loads the values to which the products are added.
   void load(std::size_t i, std::size_t r) const {
     const auto x = projected(i, r);
     const Row to = gates_.row(r);
@@ -139,7 +139,7 @@ class Share {
     }
   }
 
-  /// Activates z and r; what r leaves of the states is multiplied next.
+  /// Activates z and r, and scales the states by r for the next product.
   void reset(std::size_t r) const {
     activate(0, gates_.row(r).first(2 * width_));
     const Row reset = gate(1, r);
@@ -179,7 +179,7 @@ class Share {
       activate(0, input);
       activate(0, forget);
     } else {
-      activate(0, gates_.row(r).first(3 * width_));  // all at once
+      activate(0, gates_.row(r).first(3 * width_));  // all gates together
     }
     activate(1, candidate);
     if (op_.input_forget) {

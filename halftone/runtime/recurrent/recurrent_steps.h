@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loop of a recurrent layer over the steps of its sequences.
+// The loop over the steps of the sequences of a recurrent layer.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace halftone::runtime {
 
-/// The memory a layer works on; null where an optional input is absent.
+/// The buffers of a layer; null for absent optional inputs.
 struct RecurrentBuffers {
   const float* gates = nullptr;
   const float* bias = nullptr;
@@ -23,21 +23,21 @@ struct RecurrentBuffers {
   float* output = nullptr;
 };
 
-/// A layer whose weights are packed. Samples are independent of each other, so that shares of them
-/// may run at once.
+/// A layer whose weights are packed. Samples are independent, so shares of them may run
+/// concurrently.
 struct RecurrentSteps {
   ir::Recurrent op;
   std::size_t steps = 0;
   std::size_t batch = 0;
   std::size_t gates = 0;       ///< G H
   std::size_t hidden = 0;      ///< H
-  bool shares_hidden = false;  ///< all samples start with one h
-  bool shares_cell = false;    ///< and with one c
-  /// Of all gates; of a GRU whose reset comes before the product: of z and r, then of n.
+  bool shares_hidden = false;  ///< all samples start with the same h
+  bool shares_cell = false;    ///< and with the same c
+  /// One for all gates; for a GRU whose reset precedes the product: of z and r, then of n.
   std::vector<StateProduct> products;
   std::size_t shares = 1;
 
-  /// What a share works with beside the buffers.
+  /// Scratch memory of a share, besides the buffers.
   [[nodiscard]] std::size_t share_scratch_bytes() const;
   /// Runs the samples of a share through all steps.
   void run(const RecurrentBuffers& memory, std::size_t share, std::byte* scratch) const noexcept;

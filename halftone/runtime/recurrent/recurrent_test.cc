@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recurrent layers in every way to multiply, against their definition.
+// Recurrent layers with every product, compared with the reference implementation.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -20,8 +20,8 @@ struct RecurrentLayer {
   ir::Dim steps = 5;
   ir::Dim hidden = 21;
   std::optional<WeightFormat> weights{};
-  bool states = false;  ///< starts with states of its own
-  bool shared = false;  ///< one for all samples
+  bool states = false;  ///< starts with given states
+  bool shared = false;  ///< the same for all samples
   bool lengths = false;
   bool peepholes = false;
 };

@@ -70,7 +70,7 @@ std::size_t StateProduct::scratch_bytes(std::size_t rows) const {
   if (std::holds_alternative<kernels::FloatMatmulWeights>(weights_)) {
     return levels_ ? AlignedBuffer::rounded_up(rows * inputs_ * sizeof(float)) : 0;
   }
-  // The product, the scales of the rows, and the states in integers or bits.
+  // Scratch memory: the product, the scales of the rows, and the states as integers or bits.
   const std::size_t codes = table_ && !int8_levels_
                                 ? table_->bits() * words_for_bits(inputs_) * sizeof(std::uint64_t)
                                 : inputs_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The product a recurrent layer does in every step: states by recurrence weights.
+// The product of a recurrent step: states by recurrence weights.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +17,16 @@
 
 namespace halftone::runtime {
 
-/// Weights packed for one way to multiply, and how states are brought to it.
+/// Weights packed for one method of multiplication, and the conversion of the states.
 class StateProduct {
  public:
-  /// @param weights  [o, n], dense or codes; codes for all ways but Product::kFloat
-  /// @param states   the basis of what is multiplied; null: the states themselves. Bits need one.
+  /// @param weights  [o, n], dense or codes; codes for all methods except Product::kFloat
+  /// @param states   the basis that the states are encoded in; null if they are not. kBits needs
+  ///         one.
   StateProduct(Product way, const ir::Constant& weights, const numerics::Basis* states);
 
   [[nodiscard]] std::size_t size_bytes() const;
-  /// What add() needs for so many rows.
+  /// Scratch bytes of add() for this number of rows.
   [[nodiscard]] std::size_t scratch_bytes(std::size_t rows) const;
   /// y[r, o] += sum_k h[r, k] w[o, k].
   /// @param h  [m, n] states, not encoded, @param y  [m, o]

@@ -9,9 +9,10 @@ namespace {
 
 Verdict judge_softmax_rows(const NodeContext& context) {
   const auto& op = context.op<ir::Softmax>();
-  if (!context.input(0).is_dense(ir::ElementType::kFloat32)) return refuse("not of float32");
+  if (!context.input(0).is_dense(ir::ElementType::kFloat32))
+    return refuse("the input is not float32");
   if (op.axis + 1 != context.input(0).shape.rank()) return refuse("not over the last axis");
-  if (op.log) return refuse("the logarithm is wanted");
+  if (op.log) return refuse("it computes the logarithm");
   if (op.beta != 1) return refuse("beta is not 1");
   return accept("over the last axis");
 }

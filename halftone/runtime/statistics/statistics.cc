@@ -14,7 +14,7 @@ namespace {
 
 using ir::ReduceKind;
 
-/// Columns that are summed together, and partial sums of a row.
+/// Number of columns summed together, and of partial sums per row.
 constexpr std::size_t kLanes = 16;
 
 template <typename Body>
@@ -24,15 +24,15 @@ void for_shares(std::size_t count, std::size_t shares, const Body& body) {
   parallel_for(shares, std::ref(share));
 }
 
-/// Blocks of columns: each is reduced apart, so that partial sums stay in registers.
+/// A block of columns, reduced separately so that partial sums stay in registers.
 struct Block {
-  std::size_t begin = 0;  ///< of the first number, in elements
+  std::size_t begin = 0;  ///< of the first element
   std::size_t width = 0;  ///< columns, at most kLanes
-  std::size_t step = 0;   ///< from one row to the next
+  std::size_t step = 0;   ///< between rows
   std::size_t rows = 0;
 };
 
-/// Block i of a view; with one column its rows are cut into kLanes lines side by side.
+/// Block i of a view. With one column, its rows are cut into kLanes adjacent lines.
 Block block_of(const ir::AxisView& view, std::size_t i) {
   const std::size_t per_outer = (view.inner + kLanes - 1) / kLanes;
   const std::size_t first = i % per_outer * kLanes;
@@ -47,7 +47,7 @@ std::size_t num_blocks(const ir::AxisView& view) {
 using Lanes = std::array<double, kLanes>;
 
 /// lanes[c] = sum over rows of term(x, c), in the order of the rows. A single column is summed in
-/// kLanes partial sums, which are added up at the end.
+/// kLanes partial sums, which are combined at the end.
 template <typename Term>
 void sum_block(const float* x, const Block& block, Lanes& lanes, Term term) {
   lanes.fill(0);
@@ -74,7 +74,8 @@ void sum_block(const float* x, const Block& block, Lanes& lanes, Term term) {
   }
 }
 
-/// The largest or smallest of each column; of a single one in kLanes lines side by side.
+/// The maximum or minimum of each column; for a single column, in kLanes lines.
+///
 template <typename Better>
 void extreme_block(const float* x, const Block& block, float start, float* y, Better better) {
   std::array<float, kLanes> lanes;
@@ -162,19 +163,20 @@ void normalize_block(const ir::Normalize& op, const float* x, const Block& block
 
 std::size_t shares_of(const ir::AxisView& view, int threads) {
   const std::size_t count = view.outer * view.extent * view.inner;
-  const std::size_t most = count < kParallelNumbers ? 1 : static_cast<std::size_t>(threads);
-  return std::min(most, num_blocks(view));
+  const std::size_t max_shares = count < kParallelNumbers ? 1 : static_cast<std::size_t>(threads);
+  return std::min(max_shares, num_blocks(view));
 }
 
 Verdict judge_reduce(const NodeContext& context) {
   const auto& op = context.op<ir::Reduce>();
-  if (!context.input(0).is_dense(ir::ElementType::kFloat32)) return refuse("not of float32");
+  if (!context.input(0).is_dense(ir::ElementType::kFloat32))
+    return refuse("the input is not float32");
   if (op.kind == ReduceKind::kProd || op.kind == ReduceKind::kLogSum ||
       op.kind == ReduceKind::kLogSumExp) {
-    return refuse("no such sum");
+    return refuse("it is not a sum, mean, extremum or norm");
   }
-  if (!joined_axes(context.input(0).shape, op.axes)) return refuse("other axes lie between them");
-  return accept("over axes that follow each other");
+  if (!joined_axes(context.input(0).shape, op.axes)) return refuse("the axes are not adjacent");
+  return accept("over adjacent axes");
 }
 
 Kernel create_reduce(const NodeContext& context) {
@@ -200,9 +202,9 @@ Kernel create_reduce(const NodeContext& context) {
 
 Verdict judge_normalize(const NodeContext& context) {
   if (!joined_axes(context.input(0).shape, context.op<ir::Normalize>().axes)) {
-    return refuse("other axes lie between them");
+    return refuse("the axes are not adjacent");
   }
-  return accept("over axes that follow each other");
+  return accept("over adjacent axes");
 }
 
 Kernel create_normalize(const NodeContext& context) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ways to compute Reduce, Normalize and Softmax.
+// Implementations of Reduce, Normalize and Softmax.
 #pragma once
 
 #include <optional>
@@ -9,15 +9,15 @@
 
 namespace halftone::runtime {
 
-/// Joins axes into one, with those before and those behind it; nothing if others lie between them.
+/// Joins adjacent axes into one, with the axes before and after; nothing if they are not adjacent.
 std::optional<ir::AxisView> joined_axes(const ir::Shape& shape,
                                         const std::vector<std::size_t>& axes);
 
-/// Reduce of float32 over adjacent axes: sums (in double precision), means, extremes, norms.
+/// Reduce of float32 over adjacent axes: sums (in double precision), means, extrema, norms.
 extern const Implementation kReduceFloats;
 /// Normalize over adjacent axes.
 extern const Implementation kNormalizeFloats;
-/// Softmax over the last axis, beta 1, by halftone/kernels.
+/// Softmax over the last axis with beta 1, with halftone/kernels.
 extern const Implementation kSoftmaxRows;
 
 }  // namespace halftone::runtime
