@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of one code as tables, with the values that TensorFlow Lite's kernels give.
+// Tables for functions of one code, with the results of TensorFlow Lite's kernels.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -17,14 +17,14 @@ using ir::ActivationKind;
 using ir::ValueId;
 using numerics::FixedMultiplier;
 
-/// A function from codes to codes: x, the functions one after the other, y.
+/// A function from codes to codes: source x, elementwise functions in order, target y.
 struct Chain {
   Codes x;
   std::vector<ir::Activation> functions;
   Target y;
 };
 
-/// What leads to a QuantizeLinear of 8 bits from codes by functions that nothing else reads.
+/// The chain from codes to an 8-bit QuantizeLinear through functions without other readers.
 std::optional<Chain> chain_to(const ir::Graph& graph, ir::NodeId quantize) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const auto target = target_at(graph, quantize, {-kInfinity, kInfinity});
@@ -42,7 +42,7 @@ std::optional<Chain> chain_to(const ir::Graph& graph, ir::NodeId quantize) {
   return chain;
 }
 
-/// A table whose numbers lie within the bounds of the target: function(q).
+/// The table of function(q), clamped to the bounds of the target.
 template <typename Function>
 ir::Lookup table_of(const Chain& chain, ir::CodeRange range, Function&& function) {
   ir::Lookup lookup{chain.y.codes.element, {}};
@@ -54,7 +54,7 @@ ir::Lookup table_of(const Chain& chain, ir::CodeRange range, Function&& function
   return lookup;
 }
 
-/// The operators themselves, on every code.
+/// The reference implementation of the operators, evaluated for every code.
 ir::Lookup evaluated(const Chain& chain, ir::CodeRounding rounding) {
   const auto [low, high] = ir::code_range(chain.x.element);
   ir::Tensor codes(ir::ElementType::kInt32, {ir::Lookup::kCodes});
@@ -105,7 +105,7 @@ std::int32_t saturated(std::int64_t x) {
   return static_cast<std::int32_t>(std::clamp(x, -kMax - 1, kMax));
 }
 
-/// a b / 2^15 of numbers of 16 bits, to nearest or downwards.
+/// a b / 2^15 for 16-bit values, rounded to nearest or down.
 std::int32_t high_product(std::int32_t a, std::int32_t b, bool to_nearest) {
   const std::int64_t product = std::int64_t{a} * b;
   if (!to_nearest) return saturated(product / (1 << 15));
@@ -126,7 +126,7 @@ std::optional<ir::Lookup> hard_swish(const Chain& chain) {
   if (!is_fixed(to_output) || !is_fixed(to_gate)) return std::nullopt;
   const FixedMultiplier output = numerics::fixed_multiplier(to_output);
   const FixedMultiplier gate = numerics::fixed_multiplier(to_gate);
-  if (output.shift > 0) return std::nullopt;  // refused there too
+  if (output.shift > 0) return std::nullopt;  // TensorFlow Lite rejects it too
   return table_of(chain, chain.y.range, [&](std::int32_t q) {
     const std::int32_t fine = (q - chain.x.zero_point()) * 128;
     const std::int32_t x = high_product(fine, short_mantissa(output), true);
@@ -141,7 +141,7 @@ std::optional<ir::Lookup> hard_swish(const Chain& chain) {
   });
 }
 
-/// Any other function, of float32 and with the inverse of the scale.
+/// Any other function, computed in float32 with the inverse scale.
 /// Source: TensorFlow Lite, kernels/activations.cc, PopulateLookupTable.
 ir::Lookup by_function(const Chain& chain, const ir::Activation& function) {
   const float inverse_scale = 1 / chain.y.codes.scale();
@@ -153,7 +153,7 @@ ir::Lookup by_function(const Chain& chain, const ir::Activation& function) {
   });
 }
 
-/// The table of TensorFlow Lite's kernel; none where it has none.
+/// The table of TensorFlow Lite's kernel; none if there is no such kernel.
 std::optional<ir::Lookup> integer_table(const ir::Graph& graph, const Chain& chain) {
   if (chain.functions.empty()) {
     return rescaled(

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// The code of a bound, within those there are.
+/// The code of a bound, clamped to the range of codes.
 std::int32_t bound_code(double bound, const Codes& codes, ir::CodeRounding rounding) {
   const auto [low, high] = ir::code_range(codes.element);
   double steps = std::nearbyint(bound / static_cast<double>(codes.scale()));

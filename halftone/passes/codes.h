@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the rewritings of use_integers() share: codes of 8 bits at both ends of a computation.
+// Definitions that the rewrites of use_integers() share: 8-bit codes at both ends of a computation.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace halftone::passes {
 
-/// Codes of 8 bits and the numbers they stand for.
+/// 8-bit codes and the values they represent.
 struct Codes {
   ir::ValueId value = ir::kAbsent;
   ir::AffineParameters parameters;
@@ -18,13 +18,13 @@ struct Codes {
 
   [[nodiscard]] float scale() const { return parameters.scales[0]; }
   [[nodiscard]] std::int32_t zero_point() const { return parameters.zero_points[0]; }
-  /// Whether codes mean the same numbers; the values may differ.
+  /// Whether equal codes represent equal values; the ids may differ.
   [[nodiscard]] bool same_numbers(const Codes& other) const {
     return parameters == other.parameters && element == other.element;
   }
 };
 
-/// The codes that a value is dequantized from, with one scale or, `along_axis`, several.
+/// The codes that a value is dequantized from, with one scale or, if `along_axis`, several.
 std::optional<Codes> codes_of(const ir::Graph& graph, ir::ValueId id, bool along_axis = false);
 
 /// A range of numbers.
@@ -36,25 +36,26 @@ struct Bounds {
 /// value for any other.
 std::optional<Bounds> bounds_of(const ir::Activation& activation);
 
-/// Where the only way of a value leads: perhaps through bounds, to codes of one scale.
+/// The end of a value's only path: 8-bit codes of one scale, perhaps after an activation with
+/// bounds.
 struct Target {
   ir::NodeId quantize{};
   Codes codes;
   ir::CodeRounding rounding = ir::CodeRounding::kHalfEven;
   ir::CodeRange range{};  ///< of the bounds
 
-  /// Whether the computation is meant in TensorFlow Lite's integers.
+  /// Whether the computation uses TensorFlow Lite's integer arithmetic.
   [[nodiscard]] bool in_integers() const { return rounding == ir::CodeRounding::kHalfAway; }
-  /// Whether the bounds shut out any code.
+  /// Whether the bounds exclude any code.
   [[nodiscard]] bool is_bounded() const;
 };
 /// @param activation  of the operator that computes the value
 std::optional<Target> target_of(const ir::Graph& graph, ir::ValueId id,
                                 const ir::Activation& activation = {});
-/// The same for a QuantizeLinear itself; none if its codes are not of 8 bits and one scale.
+/// The same for a QuantizeLinear; none unless its codes have 8 bits and one scale.
 std::optional<Target> target_at(const ir::Graph& graph, ir::NodeId quantize, Bounds bounds);
 
-/// What makes sums of a scale the codes of a target; none where the multipliers are out of range.
+/// The Requantize from sums to the codes of a target; none if a multiplier is out of range.
 /// @param multipliers  from sums to codes
 std::optional<ir::Requantize> requantize_to(const Target& target, std::vector<double> multipliers);
 

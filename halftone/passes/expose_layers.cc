@@ -18,7 +18,7 @@ using ir::Graph;
 using ir::Shape;
 using ir::ValueId;
 
-/// A product with a constant, seen as y[.., h, f, o] = sum_k x[.., h, f, k] w[h, o, k].
+/// A product with a constant in the form y[.., h, f, o] = sum_k x[.., h, f, k] w[h, o, k].
 struct Product {
   ValueId x = ir::kAbsent;
   ValueId constant = ir::kAbsent;
@@ -29,8 +29,8 @@ struct Product {
   Dim heads = 1;
 };
 
-/// The one axis before the matrices of a constant that has several: its extent; nothing if there
-/// are more axes than that.
+/// The extent of the one axis before the matrices of a constant, 1 if there is none; nothing if
+/// there are several such axes.
 std::optional<Dim> heads_of(const Shape& constant) {
   Dim heads = 1;
   for (std::size_t i = 0; i + 2 < constant.rank(); ++i) {
@@ -51,7 +51,7 @@ std::optional<Product> product_of(const Graph& graph, const ir::Node& node) {
   if (constant == nullptr || constant->size() == 0) return std::nullopt;
   const Shape& x = graph.value(product.x).type.shape;
   const auto heads = heads_of(constant->shape());
-  // Heads are next to the matrix in x too, or not there.
+  // In x, the heads precede the matrix too, or are absent.
   if (!heads || x.rank() > 4 || constant->shape().rank() > std::max<std::size_t>(x.rank(), 3)) {
     return std::nullopt;
   }
@@ -91,7 +91,7 @@ class Exposure {
   ValueId transpose(ValueId x, std::vector<std::size_t> permutation) {
     return graph_.add_node(node_.name + "/transpose", ir::Transpose{std::move(permutation)}, {x});
   }
-  /// The last two axes exchanged.
+  /// Exchanges the last two axes.
   ValueId turned(ValueId x) {
     std::vector<std::size_t> permutation(shape(x).rank());
     std::iota(permutation.begin(), permutation.end(), std::size_t{0});
@@ -99,7 +99,7 @@ class Exposure {
     return transpose(x, std::move(permutation));
   }
 
-  /// The constant as [heads outputs, kernel.., k], a kernel of one tap for each 1.
+  /// The constant as [heads outputs, kernel.., k], with a kernel of one tap per 1.
   ValueId weights(const std::vector<Dim>& kernel) {
     const ir::Tensor& constant = *float_constant(graph_, product_.constant);
     const std::string name = replacement_name(graph_, product_.constant);
@@ -122,7 +122,7 @@ class Exposure {
   ValueId one_head() {
     const ValueId x = x_rows();
     ValueId y = graph_.add_node(node_.name, ir::FullyConnected{}, {x, weights({})});
-    // A constant of more axes than x has gives y those.
+    // If the constant has more axes than x, y has them too.
     const std::size_t more = shape(product_.constant).rank();
     if (more > shape(product_.x).rank() && shape(product_.x).rank() > 1) {
       const auto dims = shape(y).dims();
@@ -144,7 +144,7 @@ class Exposure {
     std::vector<Dim> lead;
     if (given.rank() == 4) lead.push_back(given[0]);
     const Dim first = lead.empty() ? 1 : lead[0];
-    // [N, t, H k] with heads of its own, else [N, t, k]: what one layer multiplies.
+    // The input of one layer: [N, t, H k] if x has heads, otherwise [N, t, k].
     ValueId y = ir::kAbsent;
     if (has_heads) {
       const ValueId images = reshape(x, {first, product_.heads, rows, k});

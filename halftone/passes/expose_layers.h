@@ -7,9 +7,9 @@
 
 namespace halftone::passes {
 
-/// Makes layers, whose weights can be encoded, of products with constants that
-/// match_fully_connected() leaves as they are: where the constant is on the left, has a matrix for
-/// each of some heads or is a vector, or where the other side is transposed.
+/// Turns products with constants that match_fully_connected() ignores into layers, whose weights
+/// can be encoded: products where the constant is on the left, is a vector or has one matrix per
+/// head, or where the other operand is transposed.
 ///
 ///     W  x              x              x  [.., H, t, k]           x
 ///     |  |              |              |                          |
@@ -20,10 +20,10 @@ namespace halftone::passes {
 ///                       Transpose                                 Transpose
 ///                       y                                         y
 ///
-/// Where the other side has no heads of its own, one FullyConnected computes those of all. For a
-/// graph that is to be quantized: float networks run faster as they were.
-/// @param wanted  whether a product is to become a layer, which keeps its name
-/// @return whether the graph changed; simplify() then lets transposes meet
+/// If the other operand has no head axis, one FullyConnected computes all heads. Meant for graphs
+/// to be quantized: float networks run faster unchanged.
+/// @param wanted  whether to turn a product into a layer, which keeps its name
+/// @return whether the graph changed; run simplify() afterwards to cancel transposes
 bool expose_layers(ir::Graph& graph, const std::function<bool(const ir::Node&)>& wanted);
 
 }  // namespace halftone::passes

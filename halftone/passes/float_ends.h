@@ -5,8 +5,8 @@
 
 namespace halftone::passes {
 
-/// Gives a network of integers inputs and outputs of float32, so that it runs on the data of its
-/// float twin.
+/// Gives an integer network float32 inputs and outputs, so that it runs on the data of the
+/// corresponding float network.
 ///
 ///     int8 x        float32 x                   Quantize          Quantize
 ///       |               |                          |                 |
@@ -15,7 +15,7 @@ namespace halftone::passes {
 ///                   Dequantize                                   float32 y
 ///
 /// An input takes the scale of the DequantizeLinear that reads it, an output that of the
-/// QuantizeLinear that computes it; those without one stay as they are.
+/// QuantizeLinear that computes it; others stay unchanged.
 /// @return whether the graph changed
 bool give_float_ends(ir::Graph& graph);
 

@@ -8,14 +8,14 @@
 namespace halftone::passes {
 
 struct FoldOptions {
-  /// Whether integers behind DequantizeLinear become float32. Off, since that makes the weights of
-  /// an int8 file four times as large and forgets that they were integers.
+  /// Whether integers behind a DequantizeLinear become float32. Off by default, because that
+  /// quadruples the weights of an int8 file and loses their integer form.
   bool dequantize = false;
-  /// A result may be this much larger than what it is computed from.
+  /// Maximum growth of a result over its inputs.
   std::size_t max_growth_bytes = std::size_t{16} << 20;
 };
 
-/// Computes what depends on constants only.
+/// Computes nodes that depend only on constants.
 ///
 ///     [a]   [b]
 ///       \   /
@@ -23,8 +23,8 @@ struct FoldOptions {
 ///          \    /       ->          \   /
 ///            Mul                     Mul
 ///
-/// Left alone: Encode and readers of codes, whose result would be larger than the codes;
-/// DequantizeLinear, unless asked for.
+/// Unchanged: Encode and readers of codes, whose result would be larger than the codes; also
+/// DequantizeLinear, unless requested.
 /// @return whether the graph changed
 bool fold_constants(ir::Graph& graph, const FoldOptions& options = {});
 

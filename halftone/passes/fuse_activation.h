@@ -5,7 +5,7 @@
 
 namespace halftone::passes {
 
-/// Lets an operator apply the function its only reader applies.
+/// Moves an activation into the operator whose output only it reads.
 ///
 ///     x  [w]  [b]                     x  [w]  [b]
 ///      \  |  /                         \  |  /
@@ -13,7 +13,7 @@ namespace halftone::passes {
 ///         |
 ///        Relu
 ///
-/// For FullyConnected and the operators of two operands that have no activation yet.
+/// Applies to FullyConnected and binary operators without an activation.
 /// @return whether the graph changed
 bool fuse_activation(ir::Graph& graph);
 

@@ -5,7 +5,7 @@
 
 namespace halftone::passes {
 
-/// Moves what adds to or scales the outputs of a layer into its bias and weights.
+/// Moves additions to and scalings of a layer's outputs into its bias and weights.
 ///
 ///     x  [w]  [b]                      x  [s w]  [s b + t]
 ///      \  |  /                          \   |   /
@@ -15,11 +15,11 @@ namespace halftone::passes {
 ///                 \  /
 ///                  Add
 ///
-/// The layer may as well be a Conv or ConvTranspose. s and t are constants that broadcast along the
-/// outputs: Add, Sub (either way round), Mul, Div
-/// by a constant; this is what a BatchNormalization behind a layer comes to. An activation of the
-/// Add or Mul goes to the layer. Left alone: a layer that is read elsewhere, scales of weights that
-/// are shared or not dense float32, and scales that would make a weight infinite.
+/// The layer may also be a Conv or ConvTranspose. s and t are constants that broadcast along the
+/// outputs: operands of Add, Sub (in either order), Mul, or Div by a constant. A BatchNormalization
+/// behind a layer has this form. An activation of the Add or Mul moves to the layer. Unchanged:
+/// layers with another reader, scales of weights that are shared or not dense float32, and scales
+/// that would make a weight infinite.
 /// @return whether the graph changed
 bool fuse_bias(ir::Graph& graph);
 

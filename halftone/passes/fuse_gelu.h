@@ -5,8 +5,8 @@
 
 namespace halftone::passes {
 
-/// Finds Gelu where an exporter wrote it operator by operator, as all do for ONNX below operator
-/// set 20.
+/// Finds a Gelu that an exporter wrote operator by operator, as exporters do for ONNX below
+/// operator set 20.
 ///
 ///        x                                     x
 ///       / \                                    |
@@ -22,9 +22,9 @@ namespace halftone::passes {
 ///        |
 ///        y
 ///
-/// and the approximate one, x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2. What counts is the
-/// formula, not how sums and products are ordered or constants divided among them; constants may be
-/// off by 1e-4 of their value. Nothing else may read a value in between.
+/// and the approximation x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2. Matches the formula
+/// regardless of the order of sums and products and of how constants are split; constants may
+/// deviate by 1e-4 of their value. No other node may read an intermediate value.
 /// @return whether the graph changed
 bool fuse_gelu(ir::Graph& graph);
 

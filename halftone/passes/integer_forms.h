@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rewritings use_integers() is made of. Each looks at one node and says whether the graph
-// changed; nodes that are no longer read stay for the caller to remove.
+// The rewrites of use_integers(). Each looks at one node and returns whether the graph changed; the
+// caller removes nodes that lost their readers.
 #pragma once
 
 #include "halftone/ir/graph.h"
 
 namespace halftone::passes {
 
-/// Reads codes behind an operator that only moves or compares what it reads, instead of before it:
-/// layouts, slices, padding with a number there is a code for, maxima and minima of codes that
-/// stand for the same numbers. The numbers stay the same, the operator works on bytes.
+/// Moves a DequantizeLinear behind an operator that only moves or compares elements: layouts,
+/// slices, padding with a representable value, maxima and minima of codes with equal meaning. The
+/// values stay the same, and the operator works on bytes.
 ///
 ///     q           q
 ///     |           |
@@ -18,26 +18,26 @@ namespace halftone::passes {
 ///     MaxPool     Dequantize
 bool read_codes_later(ir::Graph& graph, ir::NodeId id);
 
-/// A FullyConnected or Conv of codes with constant weights becomes one of integers, and the
-/// QuantizeLinear behind it a Requantize.
+/// Turns a FullyConnected or Conv of codes with constant weights into an integer layer, and the
+/// QuantizeLinear behind it into a Requantize.
 bool use_integer_product(ir::Graph& graph, ir::NodeId id);
 
-/// A sum, difference or product of two codes, as TensorFlow Lite computes it: int32 from a Lookup
+/// A sum, difference or product of two codes with TensorFlow Lite's arithmetic: a Lookup to int32
 /// for each operand, and a Requantize.
 bool use_integer_binary(ir::Graph& graph, ir::NodeId id);
 
-/// A mean over a window or over axes, or a sum over axes, as TensorFlow Lite computes it.
+/// A mean over a window or over axes, or a sum over axes, with TensorFlow Lite's arithmetic.
 bool use_integer_mean(ir::Graph& graph, ir::NodeId id);
 
-/// A Softmax over the last axis, as TensorFlow Lite computes it, reads the codes themselves.
+/// A Softmax over the last axis that reads codes, with TensorFlow Lite's arithmetic.
 bool use_softmax_of_codes(ir::Graph& graph, ir::NodeId id);
 
-/// Codes joined with others of another scale become codes of the result's before that.
+/// Converts the operands of a Concat to codes of the result's scale before the Concat.
 bool quantize_before_concat(ir::Graph& graph, ir::NodeId id);
 
-/// What leads from codes to codes element by element becomes a Lookup, or nothing where the codes
-/// stay what they are. The table holds the values of the operators on every code; where the target
-/// is meant in integers, those of TensorFlow Lite's.
+/// Replaces an elementwise path from codes to codes by a Lookup, or by nothing if the codes stay
+/// the same. The table holds the result of the operators for every code; for a target with integer
+/// arithmetic, that of TensorFlow Lite's kernels.
 bool use_table(ir::Graph& graph, ir::NodeId id);
 
 }  // namespace halftone::passes

@@ -11,7 +11,7 @@ namespace halftone::passes {
 ///      \    /             ->      \    /
 ///      MatMul                  FullyConnected
 ///
-/// The matrix may also be dequantized from stored integers; a Transpose is then put behind the
+/// The matrix may also be dequantized from stored integers. Then a Transpose follows the
 /// DequantizeLinear, and remove_transposes() moves it into the constant.
 /// @return whether the graph changed
 bool match_fully_connected(ir::Graph& graph);

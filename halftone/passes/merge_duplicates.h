@@ -5,16 +5,16 @@
 
 namespace halftone::passes {
 
-/// Computes once what is computed several times.
+/// Merges nodes that compute the same value.
 ///
 ///     x ---> Encode ---> layer1            x ---> Encode ---> layer1
 ///     |                             ->               |
 ///     +----> Encode ---> layer2                      +------> layer2
 ///
-/// Two nodes are the same if their operators are equal and their inputs the same values. Constants
-/// are made one where they share their storage or are small and equal, since importers write a
-/// scalar as often as it is read; also where rows of one are looked up: files hold the embeddings
-/// of a language model and the matrix of its last layer, which are often tied, in two places.
+/// Two nodes are equal if their operators and inputs are equal. Constants merge if they share their
+/// storage, or are equal and small, because importers write a scalar once per reader. Equal
+/// constants also merge if one of them is a lookup table: files often store the tied embedding
+/// table and last layer of a language model twice.
 /// @return whether the graph changed
 bool merge_duplicates(ir::Graph& graph);
 

@@ -5,7 +5,7 @@
 
 namespace halftone::passes {
 
-/// Removes operators that give back what they were given.
+/// Removes operators that return their input.
 ///
 ///     x                              x
 ///     |                              |
@@ -19,8 +19,8 @@ namespace halftone::passes {
 ///     y                              y
 ///
 /// A neutral Add, Sub, Mul or Div with an activation becomes that activation. A pair of
-/// QuantizeLinear and DequantizeLinear is no identity and stays. So does an operator whose input
-/// and output both have a name to keep, as inputs or outputs of the graph.
+/// QuantizeLinear and DequantizeLinear is not an identity and stays. An operator whose input and
+/// output are both inputs or outputs of the graph also stays, because both names must be kept.
 /// @return whether the graph changed
 bool remove_identities(ir::Graph& graph);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words passes are written in.
+// Shared helpers of the passes.
 //
-// Names: a value keeps its name as long as its numbers exist, so that the layers of a rewritten
-// graph can be compared with those of the original by name; outputs of the graph always keep
-// theirs. A fused node has the name of the first of its parts.
+// Names: a value keeps its name as long as it is computed, so that the layers of a rewritten graph
+// can be compared with those of the original by name. Graph outputs always keep their names. A
+// fused node has the name of its first part.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,8 @@
 
 namespace halftone::passes {
 
-/// The operator that computes a value, if it is an Op; else null. Valid until the graph changes.
+/// The operator that computes a value if it is an Op; otherwise null. Valid until the graph
+/// changes.
 template <typename Op>
 const Op* computed_by(const ir::Graph& graph, ir::ValueId id) {
   if (id == ir::kAbsent) return nullptr;
@@ -24,26 +25,26 @@ const Op* computed_by(const ir::Graph& graph, ir::ValueId id) {
   return producer ? std::get_if<Op>(&graph.node(*producer).op) : nullptr;
 }
 
-/// The node that reads a value if no other does and the value is no output of the graph. It may
-/// read the value several times.
+/// The node that reads a value, if it is the only reader and the value is not a graph output. It
+/// may read the value several times.
 std::optional<ir::NodeId> only_reader(const ir::Graph& graph, ir::ValueId id);
 
-/// The numbers of a dense constant, of any type or of float32; null if the value is none.
+/// The tensor of a dense constant, of any type or of float32; null for any other value.
 const ir::Tensor* dense_constant(const ir::Graph& graph, ir::ValueId id);
 const ir::Tensor* float_constant(const ir::Graph& graph, ir::ValueId id);
 
-/// Whether a value comes with the file: a constant, or dequantized from one.
+/// Whether a value is stored in the file: a constant, or dequantized from one.
 bool is_stored(const ir::Graph& graph, ir::ValueId id);
 
-/// Makes every reader of `from` read `to`, which holds the same numbers, and removes the node that
-/// computed `from`. If `from` is an output of the graph, `to` takes its name.
-/// @return false, with nothing changed, if `to` cannot: it is an input or an output itself
+/// Makes every reader of `from` read `to`, which holds the same values, and removes the node that
+/// computed `from`. If `from` is a graph output, `to` takes its name.
+/// @return false, with the graph unchanged, if `to` is itself an input or output of the graph
 bool replace_value(ir::Graph& graph, ir::ValueId from, ir::ValueId to);
 
-/// The name for a constant that replaces another: the same if only one reader had it.
+/// The name of a constant that replaces another: the same name if it had only one reader.
 std::string replacement_name(const ir::Graph& graph, ir::ValueId constant);
 
-/// A constant with the numbers of a dense constant, transposed.
+/// A constant with the elements of a dense constant, transposed.
 ir::ValueId transpose_constant(ir::Graph& graph, ir::ValueId constant,
                                const std::vector<std::size_t>& permutation);
 

@@ -5,7 +5,7 @@
 
 namespace halftone::passes {
 
-/// Lets what stands between conversions compute with the integers themselves.
+/// Replaces computations between conversions by integer arithmetic.
 ///
 ///      q        [w]      [b]                      q   [w]  [b]
 ///      |         |        |                        \   |   /
@@ -17,21 +17,20 @@ namespace halftone::passes {
 ///               |
 ///               p
 ///
-/// A layer is a FullyConnected or a Conv; its weights are constant, with one scale or one for
-/// each output; its bias is absent, float32, or int32 on the product of the scales of q and w. A
-/// float bias is rounded to that product. A fused activation is one that bounds: none, Relu, Relu6,
-/// ReluN1To1 or Clip. What maps codes to codes one by one becomes a Lookup with the same values,
-/// and what only moves or compares numbers works on their codes.
+/// A layer is a FullyConnected or a Conv. Its weights are constant, with one scale or one per
+/// output. Its bias is absent, float32 (rounded to the product of the scales of q and w), or int32
+/// on that product. A fused activation must be one with bounds: none, Relu, Relu6, ReluN1To1 or
+/// Clip. Functions of single codes become a Lookup with the same values. Operators that only move
+/// or compare elements work on the codes.
 ///
-/// The rounding of the QuantizeLinear says in which arithmetic. With kHalfEven (ONNX) sums are
-/// exact and rounded once, so that what comes out differs from the float computation by the
-/// rounding of that alone, and all other operators stay in float32. With kHalfAway (TensorFlow
-/// Lite) the results are those of its reference kernels, code for code: also of sums, products and
-/// means of codes, Softmax and functions of one code (the sources stand with each in
-/// integer_forms.h's implementations). Exceptions, which are computed in float32 and rounded once:
-/// transposed convolutions, products of two computed matrices, bilinear resizing, quotients,
-/// powers, squared differences, norms; they differ by one step at most where the float result is
-/// halfway between.
+/// The rounding of the QuantizeLinear selects the arithmetic. With kHalfEven (ONNX), sums are exact
+/// and rounded once, so results differ from the float computation only by its rounding; all other
+/// operators stay in float32. With kHalfAway (TensorFlow Lite), the results equal those of its
+/// reference kernels, code for code, also for sums, products and means of codes, Softmax and
+/// functions of one code (sources: see the implementations of integer_forms.h). The exceptions are
+/// computed in float32 and rounded once: transposed convolutions, products of two computed
+/// matrices, bilinear resizing, quotients, powers, squared differences, norms. They differ by at
+/// most one step if the float result is halfway between two codes.
 /// @return whether the graph changed
 bool use_integers(ir::Graph& graph);
 
