@@ -43,28 +43,28 @@ struct LayerCase {
 
 TEST(ExposeLayers, TakesEveryPlaceOfAConstant) {
   const std::vector<LayerCase> cases = {
-      // On the left.
+      // The constant on the left.
       {{}, {kBatch, 3, 5}, {4, 3}, true, "FullyConnected"},
       {{}, {3, 5}, {4, 3}, true, "FullyConnected"},
       {{}, {3}, {4, 3}, true, "FullyConnected"},
       {{true, false}, {kBatch, 3, 5}, {3, 4}, true, "FullyConnected"},
       {{false, true}, {kBatch, 5, 3}, {4, 3}, true, "FullyConnected"},
       {{true, true}, {kBatch, 2, 5, 3}, {3, 4}, true, "FullyConnected"},
-      // The other side transposed.
+      // The other operand transposed.
       {{true, false}, {kBatch, 3, 5}, {3, 4}, false, "FullyConnected"},
       {{true, true}, {kBatch, 3, 5}, {4, 3}, false, "FullyConnected"},
       // Vectors.
       {{}, {kBatch, 5, 3}, {3}, false, "FullyConnected"},
       {{}, {kBatch, 3}, {3}, false, "FullyConnected"},
       {{}, {kBatch, 3, 5}, {3}, true, "FullyConnected"},
-      // A matrix for each head.
+      // One matrix per head.
       {{}, {kBatch, 4, 5, 3}, {4, 3, 6}, false, "Conv"},
       {{}, {kBatch, 4, 5, 3}, {1, 4, 3, 6}, false, "Conv"},
       {{}, {4, 5, 3}, {4, 3, 6}, false, "Conv"},
       {{true, true}, {kBatch, 4, 3, 5}, {4, 6, 3}, false, "Conv"},
       {{}, {kBatch, 4, 3, 5}, {4, 6, 3}, true, "Conv"},
       {{true, true}, {kBatch, 4, 5, 3}, {4, 3, 6}, true, "Conv"},
-      // Heads of one input.
+      // All heads read the same input.
       {{}, {kBatch, 1, 5, 3}, {4, 3, 6}, false, "FullyConnected"},
       {{}, {5, 3}, {4, 3, 6}, false, "FullyConnected"},
       {{}, {kBatch, 1, 3, 5}, {4, 6, 3}, true, "FullyConnected"},
@@ -101,7 +101,7 @@ TEST(ExposeLayers, LeavesOthersAlone) {
 }
 
 TEST(ExposeLayers, HeadsThatWereSplitOffMeetTheTransposesAgain) {
-  // Heads as networks split them off: what is around the product cancels.
+  // Heads as networks split them: the surrounding transposes cancel.
   Graph graph;
   const ValueId x = graph.add_input("x", ir::test::float_type({kBatch, 5, 12}));
   const ValueId split = graph.add_node("split", ir::Reshape{{kBatch, 5, 4, 3}}, {x});

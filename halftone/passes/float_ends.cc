@@ -10,7 +10,7 @@
 namespace halftone::passes {
 namespace {
 
-/// How the integers of an input are read; null if nothing says so.
+/// The parameters that dequantize an input; null if there are none.
 const ir::AffineParameters* reading_of(const ir::Graph& graph, ir::ValueId input) {
   for (const ir::NodeId reader : graph.consumers(input)) {
     const auto* op = std::get_if<ir::DequantizeLinear>(&graph.node(reader).op);
@@ -25,7 +25,7 @@ bool open_input(ir::Graph& graph, ir::ValueId input) {
   if (parameters == nullptr || type.is_dense(ir::ElementType::kFloat32)) return false;
   ir::QuantizeLinear quantize{*parameters, type.encoding.element};
   const std::string name = graph.value(input).name;
-  // The node is made for float32 before others read it.
+  // Creates the node for float32 before other nodes read it.
   const std::vector<ir::NodeId> readers = graph.consumers(input);
   graph.set_input_type(input, ir::dense_type(ir::ElementType::kFloat32, type.shape));
   const ir::ValueId codes = graph.add_node(name + "/quantize", std::move(quantize), {input});

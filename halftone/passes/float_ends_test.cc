@@ -8,7 +8,7 @@ namespace {
 
 using ir::ElementType;
 
-/// Codes, numbers, their tanh, codes.
+/// Codes, dequantized, their tanh, quantized again.
 ir::Graph narrow_network() {
   ir::Graph graph;
   const auto q = graph.add_input("x", ir::dense_type(ElementType::kInt8, {ir::kBatch, 3}));
@@ -28,7 +28,7 @@ TEST(GiveFloatEnds, ConvertsAtInputsAndOutputs) {
   EXPECT_EQ(graph.value(graph.outputs()[0]).name, "y");
   const auto inputs = ir::test::list(ir::test::floats({1, 3}, {0.6F, -0.4F, 90}));
   const auto y = ir::test::run_by_definition(graph, inputs);
-  // 0.6 is read as 0.5, -0.4 as -0.5; the outputs are multiples of 0.25.
+  // 0.6 becomes 0.5, -0.4 becomes -0.5; outputs are multiples of 0.25.
   EXPECT_THAT(ir::test::elements<float>(y[0]), ::testing::ElementsAre(0.5F, -0.5F, 1));
   EXPECT_FALSE(give_float_ends(graph));
 }

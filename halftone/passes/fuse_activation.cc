@@ -9,7 +9,7 @@ namespace {
 
 constexpr auto kFloat = ir::ElementType::kFloat32;
 
-/// The operator with an activation; none if it takes none or has one.
+/// The operator with an activation; none if it supports none or already has one.
 std::optional<ir::Operator> with_activation(ir::Operator op, const ir::Activation& activation) {
   ir::Activation* fused = ir::fused_activation(op);
   if (fused == nullptr || *fused != ir::Activation{}) return std::nullopt;

@@ -12,7 +12,7 @@ using ir::ValueId;
 using ir::test::kTanh;
 using testing::ElementsAre;
 
-/// x [N, 2] -> FullyConnected -> Add of itself -> what the test adds.
+/// x [N, 2] -> FullyConnected -> Add to itself -> nodes that the test adds.
 struct Chain {
   Graph graph;
   ValueId x = graph.add_input("x", ir::test::float_type({kBatch, 2}));

@@ -10,7 +10,7 @@
 namespace halftone::passes {
 namespace {
 
-/// What a reader makes of the outputs of a layer: scale[o] y[o] + shift[o].
+/// The function that a reader applies to the outputs of a layer: scale[o] y[o] + shift[o].
 struct OutputMap {
   std::vector<double> scale;
   std::vector<double> shift;
@@ -22,7 +22,7 @@ struct OutputMap {
   }
 };
 
-/// The constant as one number per output; empty if it is not of that form.
+/// The constant as one value per output; empty if it does not have that form.
 std::vector<double> per_output(const ir::Tensor& constant, std::size_t outputs) {
   const auto numbers = constant.as<float>();
   if (constant.size() == 1) return std::vector<double>(outputs, static_cast<double>(numbers[0]));
@@ -80,7 +80,7 @@ ir::Tensor scaled_weights(const ir::Tensor& weights, const OutputMap& map) {
   return result;
 }
 
-/// @param bias  null where the layer has none
+/// @param bias  null if the layer has none
 ir::Tensor mapped_bias(const ir::Tensor* bias, const OutputMap& map) {
   ir::Tensor result(ir::ElementType::kFloat32, {static_cast<ir::Dim>(map.scale.size())});
   for (std::size_t o = 0; o < map.scale.size(); ++o) {
@@ -97,7 +97,7 @@ std::string bias_name(const ir::Graph& graph, const ir::Node& layer, ir::ValueId
   return layer.name + "/bias";
 }
 
-/// Fuses the only reader of a layer into it, if it can be.
+/// Fuses the only reader of a layer into it, if possible.
 bool fuse_reader(ir::Graph& graph, ir::NodeId id) {
   const ir::Node layer = graph.node(id);
   const auto reader = only_reader(graph, layer.output);

@@ -15,7 +15,7 @@ using ir::test::floats;
 using ir::test::kRelu;
 using testing::ElementsAre;
 
-/// x [N, 2] -> FullyConnected of 3 outputs, with a bias or without.
+/// x [N, 2] -> FullyConnected with 3 outputs, with or without bias.
 struct BiasedLayer {
   Graph graph;
   ValueId x = graph.add_input("x", ir::test::float_type({kBatch, 2}));
@@ -44,8 +44,8 @@ struct BiasCase {
   BinaryKind kind;
   bool constant_first;
   std::vector<float> weights;
-  std::vector<float> bias;       ///< from 10 20 30
-  std::vector<float> bias_only;  ///< from none; empty where none comes
+  std::vector<float> bias;       ///< expected, from a bias of 10 20 30
+  std::vector<float> bias_only;  ///< expected without a bias; empty if there is still none
 };
 
 TEST(FuseBias, MovesConstantsOfEveryKindIntoTheLayer) {

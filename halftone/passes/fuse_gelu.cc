@@ -15,7 +15,7 @@ using ir::ActivationKind;
 using ir::BinaryKind;
 
 constexpr double kTolerance = 1e-4;
-/// The approximate Gelu has 9 or 10 nodes before its last; also bounds the recursion.
+/// The approximate Gelu has 9 or 10 nodes before its last. This also bounds the recursion.
 constexpr int kMaxNodes = 16;
 
 /// The sum of terms[n] x^(n mod 4) f^(n / 4), where f is a function of x.
@@ -37,7 +37,7 @@ Polynomial sum(Polynomial a, const Polynomial& b) {
   return a;
 }
 
-/// None if a power is too high for a Gelu.
+/// The product; none if a power is too high for a Gelu.
 std::optional<Polynomial> product(const Polynomial& a, const Polynomial& b) {
   constexpr std::size_t kPowersOfX = Polynomial::kPowersOfX;
   Polynomial result;
@@ -62,13 +62,12 @@ bool matches(const Polynomial& found, const Polynomial& expected) {
   return true;
 }
 
-/// A value written as a polynomial in the value x it comes from and in f, an Erf or Tanh on the
-/// way.
+/// Expands a value into a polynomial in its source x and in f, an Erf or Tanh on the path.
 class Expansion {
  public:
   explicit Expansion(const ir::Graph& graph) : graph_(graph) {}
 
-  /// None if the node is no such polynomial.
+  /// The polynomial of a node; none if it has no such form.
   std::optional<Polynomial> of(ir::NodeId id) {
     if (++num_nodes_ > kMaxNodes) return std::nullopt;
     oldest_ = std::min(oldest_, id);
@@ -80,15 +79,16 @@ class Expansion {
 
   [[nodiscard]] ir::ValueId x() const { return x_; }
   [[nodiscard]] ir::NodeId oldest() const { return oldest_; }
-  /// What f is: kErf or kTanh; kIdentity if there is none.
+  /// The kind of f: kErf or kTanh; kIdentity if there is none.
   [[nodiscard]] ActivationKind function() const { return function_; }
-  /// The value f is applied to.
+  /// The argument of f.
   [[nodiscard]] ir::ValueId argument() const { return argument_; }
 
   std::optional<Polynomial> of(ir::ValueId id) {
     if (const auto number = scalar(id)) return term(0, 0, *number);
     const auto producer = graph_.producer(id);
-    // Gelu reads x twice or more, and nothing else so often: so this is how far to go back.
+    // A Gelu reads x at least twice and intermediate values once, so the first value with more uses
+    // is x.
     if (producer && graph_.num_uses(id) == 1) return of(*producer);
     if (x_ == ir::kAbsent) x_ = id;
     return x_ == id ? std::optional(term(1, 0, 1)) : std::nullopt;
@@ -161,7 +161,7 @@ bool fuse_at(ir::Graph& graph, ir::NodeId id) {
   if (!argument) return false;
   const ActivationKind kind = gelu_of(expansion.function(), *argument);
   const ir::ValueId x = expansion.x();
-  // A constant of shape [1, 1, 1] may have given the result more axes than x.
+  // A constant of shape [1, 1, 1] may add axes to the result.
   const bool same_type = graph.value(graph.node(id).output).type == graph.value(x).type;
   if (kind == ActivationKind::kIdentity || !same_type) return false;
   graph.absorb(expansion.oldest(), id, ir::Unary{{kind}}, {x});

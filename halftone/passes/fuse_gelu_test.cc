@@ -82,7 +82,7 @@ TEST(FuseGelu, HoweverItIsWritten) {
       [](Formula& f) {
         return f.halved(f.add(f.number(1), f.erf(f.mul(f.number(kSqrtHalf), f.x))));
       },
-      // The constants multiplied out, with an axis of their own, rounded.
+      // The constants multiplied out, rounded, and with an extra axis.
       [](Formula& f) {
         const ValueId half = f.mul(f.erf(f.mul(f.x, f.number(kSqrtHalf))), f.number(0.5F));
         return f.mul(f.x, f.add(half, f.number(0.5F)));
@@ -127,14 +127,14 @@ TEST(FuseGelu, LeavesAloneWhatIsAnotherFunction) {
     return f.erf(f.mul(f.x, f.number(scale)));
   };
   const Write ways[] = {
-      // Another constant.
+      // A different constant.
       [&](Formula& f) { return f.halved(f.add(scaled_erf(f, 0.7073F), f.number(1))); },
       [&](Formula& f) { return f.halved(f.add(scaled_erf(f, kSqrtHalf), f.number(1.001F))); },
       [](Formula& f) { return f.mul(f.mul(f.x, f.erf_factor()), f.number(0.501F)); },
       [](Formula& f) { return f.mul(f.x, f.erf_factor()); },
       [](Formula& f) { return f.halved(f.tanh_factor(f.with_cube(f.pow(f.x, 3)), 0.8F)); },
       [](Formula& f) { return f.halved(f.tanh_factor(f.with_cube(f.pow(f.x, 3), 0.0448F))); },
-      // Another power, function or operator.
+      // A different power, function or operator.
       [](Formula& f) { return f.halved(f.tanh_factor(f.with_cube(f.pow(f.x, 2)))); },
       [](Formula& f) { return f.mul(f.mul(f.mul(f.x, f.x), f.erf_factor()), f.number(0.5F)); },
       [](Formula& f) { return f.mul(f.mul(f.erf_factor(), f.erf_factor()), f.number(0.5F)); },
@@ -143,7 +143,7 @@ TEST(FuseGelu, LeavesAloneWhatIsAnotherFunction) {
       },
       [](Formula& f) { return f.halved(f.add(f.erf(f.x), f.number(1))); },
       [](Formula& f) { return f.div(f.number(0.5F), f.mul(f.x, f.erf_factor())); },
-      // Another factor than x.
+      // A factor other than x.
       [](Formula& f) {
         const ValueId other = f.tanh(f.x);
         return f.mul(f.mul(other, f.erf_factor()), f.number(0.5F));
@@ -152,11 +152,11 @@ TEST(FuseGelu, LeavesAloneWhatIsAnotherFunction) {
         const ValueId each = f.graph.add_constant("each", test::random_tensor({4}, 3));
         return f.mul(f.mul(f.x, f.erf_factor()), each);
       },
-      // An axis more than x has.
+      // An extra axis.
       [](Formula& f) {
         return f.mul(f.mul(f.x, f.erf_factor()), f.number(0.5F, {1, 1, 1}));
       },
-      // A function on the way.
+      // A function on the path.
       [](Formula& f) {
         const ir::Binary relu{BinaryKind::kMul, {ActivationKind::kRelu}};
         return f.mul(f.node(relu, {f.x, f.erf_factor()}), f.number(0.5F));
@@ -169,7 +169,7 @@ TEST(FuseGelu, LeavesAloneWhatIsAnotherFunction) {
 }
 
 TEST(FuseGelu, LeavesAloneWhatOthersRead) {
-  // Every value in between, in turn: read by another node, or an output of the graph.
+  // Each intermediate value in turn has another reader or is a graph output.
   for (std::size_t i = 0; i < 4; ++i) {
     for (const bool is_output : {false, true}) {
       Formula f;

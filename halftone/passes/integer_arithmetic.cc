@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums, products and means of codes, as TensorFlow Lite's integers have them.
+// Sums, products and means of codes with TensorFlow Lite's integer arithmetic.
 #include <algorithm>
 #include <utility>
 
@@ -13,7 +13,7 @@ namespace {
 
 using ir::ValueId;
 
-/// A Lookup that makes int32 of codes: function(q - zero_point).
+/// A Lookup from codes to int32: function(q - zero_point).
 template <typename Function>
 ir::Lookup integers_of(const Codes& codes, Function&& function) {
   ir::Lookup lookup{ir::ElementType::kInt32, {}};
@@ -28,10 +28,10 @@ ir::Lookup centred(const Codes& codes) {
   return integers_of(codes, [](std::int32_t x) { return x; });
 }
 
-/// Bits below the point of the operands of a sum.
+/// Fraction bits of the operands of a sum.
 constexpr std::int32_t kSumBits = 20;
 
-/// The operands of a sum as int32 of a common scale, twice the larger of theirs by 2^-20.
+/// Converts the operands of a sum to int32 with a common scale, twice the larger scale times 2^-20.
 /// Source: TensorFlow Lite, kernels/add.cc, PrepareGeneralAdd;
 /// kernels/internal/reference/integer_ops/add.h.
 struct SumScale {
@@ -46,7 +46,7 @@ struct SumScale {
   }
 };
 
-/// How the operands become int32, and what makes their result codes.
+/// The conversions of the operands to int32 and of the result to codes.
 struct BinaryForm {
   ir::Lookup a;
   ir::Lookup b;
@@ -56,7 +56,7 @@ struct BinaryForm {
 std::optional<BinaryForm> form_of(ir::BinaryKind kind, const Codes& a, const Codes& b,
                                   const Codes& y) {
   if (kind == ir::BinaryKind::kMul) {
-    // Of float32, as in kernels/mul.cc.
+    // In float32, as in kernels/mul.cc.
     return BinaryForm{centred(a), centred(b),
                       static_cast<double>(a.scale() * b.scale() / y.scale())};
   }
@@ -65,7 +65,7 @@ std::optional<BinaryForm> form_of(ir::BinaryKind kind, const Codes& a, const Cod
   return BinaryForm{scale.operand(a), scale.operand(b), scale.to(y)};
 }
 
-/// An AveragePool whose codes mean the same before and after it.
+/// An AveragePool whose input and output codes represent equal values.
 bool use_integer_pool(ir::Graph& graph, const ir::Node& node, const ir::Pool& op) {
   const auto x = codes_of(graph, node.inputs[0]);
   const auto target = target_of(graph, node.output);
@@ -86,8 +86,8 @@ bool use_integer_pool(ir::Graph& graph, const ir::Node& node, const ir::Pool& op
 }
 
 /// Source: TensorFlow Lite, kernels/internal/reference/reduce.h, QuantizedMeanOrSum.
-/// Differs: the reference kernel of SUM adds codes of 8 bits to one of 8 bits, which wraps around;
-/// a sum here is what QuantizedMeanOrSum has for it.
+/// Differs: the reference kernel of SUM adds 8-bit codes into 8 bits, which wraps around; here a
+/// sum uses QuantizedMeanOrSum.
 bool use_integer_reduce(ir::Graph& graph, const ir::Node& node, const ir::Reduce& op) {
   const auto x = codes_of(graph, node.inputs[0]);
   const auto target = target_of(graph, node.output);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rewritings of use_integers() but for layers, which use_integers_test.cc has.
+// The rewrites of use_integers() except layers, which use_integers_test.cc tests.
 #include "halftone/passes/integer_forms.h"
 
 #include <functional>
@@ -22,7 +22,7 @@ constexpr auto kInt8 = ElementType::kInt8;
 const ir::AffineParameters kHalf{{0.5F}, {3}, 0};
 const ir::AffineParameters kFifth{{0.2F}, {-7}, 0};
 
-/// Builds what stands between the conversions.
+/// Builds the operators between the conversions.
 using Middle = std::function<ValueId(ir::Graph&, ValueId)>;
 
 struct Between {
@@ -46,7 +46,7 @@ Middle only(const ir::Operator& op) {
   return [op](ir::Graph& graph, ValueId x) { return graph.add_node("op", op, {x}); };
 }
 
-/// Every code, in no order.
+/// Every code, in mixed order.
 std::vector<ir::Tensor> every_code(const ir::Shape& shape) {
   ir::Tensor codes(ElementType::kInt32, shape);
   std::int32_t next = 0;
@@ -54,7 +54,7 @@ std::vector<ir::Tensor> every_code(const ir::Shape& shape) {
   return ir::test::list(codes.cast(kInt8));
 }
 
-/// Runs the pass and expects the same codes, up to `steps`.
+/// Runs the pass and expects equal codes, up to `steps`.
 std::vector<std::string> rewritten(const Between& between, const Middle& middle, int steps = 0) {
   const ir::Graph before = graph_of(between, middle);
   ir::Graph after = before;
@@ -200,7 +200,7 @@ TEST(UseIntegers, PoolsMeansOfCodesThatStayTheSame) {
   EXPECT_EQ(rewritten(image, only(pool)).size(), 3U);
 }
 
-// 1e12 is no multiplier of 31 bits and a shift.
+// 1e12 cannot be represented by a 31-bit multiplier and a shift.
 TEST(UseIntegers, LeavesScalesThatNoMultiplierHolds) {
   const Middle product = [](ir::Graph& graph, ValueId x) {
     return graph.add_node("product", ir::Binary{ir::BinaryKind::kMul, {}}, {x, x});

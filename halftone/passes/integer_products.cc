@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers of codes become products of integers.
+// Turns layers of codes into integer layers.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,7 +15,7 @@ namespace {
 
 using ir::ValueId;
 
-/// A layer whose parts have been found.
+/// A layer and the parts that the pattern matched.
 struct Match {
   Codes x;
   Codes w;
@@ -25,7 +25,7 @@ struct Match {
     const auto& scales = w.parameters.scales;
     return scales[scales.size() == 1 ? 0 : o];
   }
-  /// The scale of the sums of an output.
+  /// The scale of the sums of output o.
   [[nodiscard]] double sum_scale(std::size_t o) const {
     return static_cast<double>(x.scale()) * static_cast<double>(weight_scale(o));
   }
@@ -42,7 +42,7 @@ std::optional<Match> match(const ir::Graph& graph, const ir::Node& layer,
   return Match{*x, *w, *target};
 }
 
-/// Whether int32 numbers with these parameters are sums as they are.
+/// Whether int32 values with these parameters can be added to the sums directly.
 bool are_sums(const ir::AffineParameters& parameters, const Match& match, std::size_t outputs) {
   constexpr double kRelative = 1e-5;  // scales are float32 and their product was rounded
   const std::size_t count = parameters.scales.size();
@@ -54,7 +54,7 @@ bool are_sums(const ir::AffineParameters& parameters, const Match& match, std::s
   return std::ranges::all_of(parameters.zero_points, [](std::int32_t zero) { return zero == 0; });
 }
 
-/// The bias as sums; none if it cannot be.
+/// The bias in units of the sums; none if that is impossible.
 std::optional<ir::Tensor> bias_of(const ir::Graph& graph, ValueId id, const Match& match) {
   if (const auto* op = computed_by<ir::DequantizeLinear>(graph, id)) {
     const ir::Tensor* codes = dense_constant(graph, graph.node(*graph.producer(id)).inputs[0]);
@@ -75,8 +75,9 @@ std::optional<ir::Tensor> bias_of(const ir::Graph& graph, ValueId id, const Matc
   return sums;
 }
 
-/// From sums to codes. TensorFlow Lite multiplies the scales of a FullyConnected, and of uint8, in
-/// float32 (kernel_util.cc, GetQuantizedConvolutionMultipler), others in float64.
+/// The multipliers from sums to codes. TensorFlow Lite multiplies the scales of a FullyConnected,
+/// and those of uint8, in float32 (kernel_util.cc, GetQuantizedConvolutionMultipler), others in
+/// float64.
 std::vector<double> multipliers_of(const Match& match, bool is_fully_connected) {
   const std::size_t count = match.w.parameters.scales.size();
   const bool in_float = match.target.in_integers() && count == 1 &&

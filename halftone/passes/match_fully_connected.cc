@@ -8,7 +8,7 @@
 namespace halftone::passes {
 namespace {
 
-/// The matrices already transposed: layers that share a weight go on sharing it.
+/// The transposed matrices, so that layers that share a weight still share it.
 using Transposed = std::map<ir::ValueId, ir::ValueId>;
 
 ir::ValueId transposed(ir::Graph& graph, ir::ValueId matrix, Transposed& done) {

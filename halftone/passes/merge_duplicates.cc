@@ -11,8 +11,8 @@
 namespace halftone::passes {
 namespace {
 
-/// Larger constants are not compared by content: reading all weights each time costs too much, and
-/// layers that share a weight cannot have it scaled by fuse_bias().
+/// Larger constants are not compared by content: reading all weights every time takes too long, and
+/// fuse_bias() cannot scale a weight that several layers share.
 constexpr std::size_t kSmallBytes = 64;
 
 /// Type and bytes of a small dense constant; empty for others.
@@ -50,7 +50,7 @@ bool same_numbers(const ir::Constant& a, const ir::Constant& b) {
   return std::memcmp(x.data(), std::get<ir::Tensor>(b).bytes().data(), x.size()) == 0;
 }
 
-/// Whether rows of a constant are looked up.
+/// Whether a constant is a lookup table.
 bool is_table(const ir::Graph& graph, ir::ValueId id) {
   if (graph.constant(id) == nullptr) return false;
   const std::vector<ir::NodeId> readers = graph.consumers(id);
@@ -79,7 +79,7 @@ bool merge_tables(ir::Graph& graph) {
 
 bool merge_nodes(ir::Graph& graph) {
   bool changed = false;
-  // The operator itself has no order: its kind and its inputs bring the candidates together.
+  // Operators have no order, so the key to find candidates is the operator's kind and its inputs.
   using Key = std::pair<std::size_t, std::vector<ir::ValueId>>;
   std::map<Key, std::vector<ir::NodeId>> seen;
   for (const ir::NodeId id : graph.topological_order()) {

@@ -106,7 +106,7 @@ TEST(MergeDuplicates, LargeConstantsBecomeOneIfTheyShareStorage) {
   }
 }
 
-/// Rows of a table, and a product with a constant beside them.
+/// A lookup table, and a product with a constant.
 struct Tied {
   Graph graph;
   ValueId tokens = graph.add_input("tokens", ir::dense_type(ir::ElementType::kInt64, {kBatch}));

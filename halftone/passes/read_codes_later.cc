@@ -13,7 +13,7 @@ namespace {
 
 using ir::ValueId;
 
-/// Whether every window reaches the image: no code stands for the maximum of padding alone.
+/// Whether every window overlaps the image: no code represents the maximum of padding alone.
 bool meets_the_image(const ir::Pool& op) {
   for (std::size_t i = 0; i < op.kernel.size(); ++i) {
     if (op.window.dilations[i] != 1 || op.window.pads_before[i] >= op.kernel[i] ||
@@ -24,8 +24,8 @@ bool meets_the_image(const ir::Pool& op) {
   return !op.round_up;
 }
 
-/// Whether an operator gives, of codes, the codes of what it gives of numbers: it selects elements,
-/// and never from none at all.
+/// Whether an operator, applied to codes, returns the codes of its result: it selects elements, at
+/// least one per output.
 bool selects_codes(const ir::Graph& graph, const ir::Node& node) {
   if (!ir::traits_of(node.op).selects) return false;
   if (const auto* pool = std::get_if<ir::Pool>(&node.op)) return meets_the_image(*pool);
@@ -36,13 +36,13 @@ bool selects_codes(const ir::Graph& graph, const ir::Node& node) {
          });
 }
 
-/// Whether a node puts a number of its own around its input.
+/// Whether a node pads its input with a constant.
 bool pads_with_number(const ir::Node& node) {
   const auto* pad = std::get_if<ir::Pad>(&node.op);
   return pad != nullptr && pad->mode == ir::PadMode::kConstant;
 }
 
-/// The inputs that must all be codes of the same numbers. The number of a Pad need not be.
+/// The inputs that must be codes with equal meaning; the padding value of a Pad is exempt.
 std::vector<std::size_t> data_inputs(const ir::Node& node) {
   if (pads_with_number(node)) return {0};
   std::vector<std::size_t> found;
@@ -53,7 +53,7 @@ std::vector<std::size_t> data_inputs(const ir::Node& node) {
   return found;
 }
 
-/// The code of a number; none if no code stands for exactly this number.
+/// The code of a value; none if no code represents it exactly.
 std::optional<std::int32_t> code_of(float number, const Codes& codes) {
   const float code =
       std::nearbyint(number / codes.scale()) + static_cast<float>(codes.zero_point());
@@ -64,7 +64,7 @@ std::optional<std::int32_t> code_of(float number, const Codes& codes) {
   return back == number ? std::optional(q) : std::nullopt;
 }
 
-/// The code that a Pad puts around codes; none if no code stands for its number.
+/// The code that pads codes; none if no code represents the padding value.
 std::optional<ValueId> padding_of(ir::Graph& graph, const ir::Node& node, const Codes& x) {
   const bool given = node.inputs.size() > 1 && node.inputs[1] != ir::kAbsent;
   if (given) {

@@ -13,7 +13,7 @@ bool all_are(const ir::Tensor* tensor, float number) {
          std::ranges::all_of(tensor->as<float>(), [number](float x) { return x == number; });
 }
 
-/// The operand that equals the result of a Binary before its activation; kAbsent if neither does.
+/// The operand that equals the result of a Binary before its activation; kAbsent if there is none.
 ir::ValueId neutral_operand(const ir::Graph& graph, const ir::Binary& op, const ir::Node& node) {
   const bool sums = op.kind == ir::BinaryKind::kAdd || op.kind == ir::BinaryKind::kSub;
   const bool scales = op.kind == ir::BinaryKind::kMul || op.kind == ir::BinaryKind::kDiv;
@@ -29,7 +29,7 @@ ir::ValueId neutral_operand(const ir::Graph& graph, const ir::Binary& op, const 
   return ir::kAbsent;
 }
 
-/// Whether an operator returns its first input, given that its output is of the same type.
+/// Whether an operator returns its first input, given that its output has the same type.
 struct ReturnsInput {
   std::size_t num_inputs;
 

@@ -14,7 +14,7 @@ using ir::test::floats;
 using ir::test::kTanh;
 using testing::ElementsAre;
 
-/// x [N, 2, 3] -> Tanh -> what the test adds.
+/// x [N, 2, 3] -> Tanh -> nodes that the test adds.
 struct Start {
   Graph graph;
   ValueId x = graph.add_input("x", ir::test::float_type({kBatch, 2, 3}));

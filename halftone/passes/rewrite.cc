@@ -46,7 +46,7 @@ bool replace_value(ir::Graph& graph, ir::ValueId from, ir::ValueId to) {
 
 std::string replacement_name(const ir::Graph& graph, ir::ValueId constant) {
   const std::string& name = graph.value(constant).name;
-  // Unlike any name it could meet: ids are never used twice.
+  // The suffix is unique because ids are never reused.
   return graph.num_uses(constant) <= 1 ? name : name + "/" + std::to_string(graph.num_values());
 }
 

@@ -14,7 +14,8 @@
 namespace halftone::passes {
 namespace {
 
-/// Real graphs settle in three or four; a bound, in case two passes should ever undo each other.
+/// Real graphs settle in three or four rounds. The limit guards against passes that undo each
+/// other.
 constexpr int kMaxRounds = 32;
 
 }  // namespace

@@ -111,7 +111,7 @@ TEST(Simplify, TakesLessThanASecondForAThousandNodes) {
   for (int i = 0; i < 200; ++i) y = exported_layer(graph, y, 16, "fc" + std::to_string(i));
   graph.add_output(y);
   ASSERT_EQ(test::operators(graph).size(), 1000u);
-  // The time of this process: other work on the machine does not count.
+  // CPU time of this process, so that other work on the machine does not count.
   const std::clock_t begin = std::clock();
   EXPECT_TRUE(simplify(graph));
   EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 1.0);

@@ -20,7 +20,7 @@ using ir::kBatch;
 using ir::Shape;
 using ir::ValueId;
 
-/// Grows a graph by one random step at a time from the values it has so far.
+/// Grows a graph by one random step at a time from its existing values.
 class Grower {
  public:
   explicit Grower(std::uint64_t seed) : random_(seed) {
@@ -29,7 +29,7 @@ class Grower {
   }
 
   void step() {
-    // Mostly the newest value, so that chains form.
+    // Usually the newest value, so that chains form.
     const ValueId x = below(3) != 0 ? pool_.back() : pool_[below(pool_.size())];
     switch (below(18)) {
       case 0:
@@ -123,7 +123,7 @@ class Grower {
                             random_tensor(extents, random_.next()).cast(ir::ElementType::kInt8));
     return add(ir::DequantizeLinear{parameters}, {codes});
   }
-  /// x combined with a constant on either side: random, neutral, or itself computed.
+  /// x combined with a constant on either side: random, neutral or computed.
   ValueId with_constant(ValueId x) {
     const Shape extents[] = {{}, {1}, {width(x)}, {1, width(x)}};
     ValueId c = constant(extents[below(4)]);
@@ -147,7 +147,7 @@ class Grower {
     const std::size_t begin = below(2) == 0 ? 0 : below(extent);
     return {shape(x).rank() - 1, begin, 1, extent - begin};
   }
-  /// Transpose, something elementwise, and a transpose back or on.
+  /// Transpose, elementwise operators, and a transpose back or to another order.
   ValueId between_transposes(ValueId x) {
     std::vector<std::size_t> there(shape(x).rank());
     std::iota(there.begin(), there.end(), std::size_t{0});
@@ -163,12 +163,12 @@ class Grower {
     if (below(2) == 0) y = add(ir::Softmax{0}, {y});
     return add(ir::Transpose{back}, {y});
   }
-  /// The codes come straight from an input, so that rounding cannot move them to another level.
+  /// Encodes an input directly, so that rounding cannot change a code.
   ValueId encoded_layer(Dim outputs) {
     const ValueId codes = add(ir::Encode{ir::test::odd_encoding()}, {pool_[0]});
     return add(ir::FullyConnected{}, {codes, constant({outputs, width(pool_[0])})});
   }
-  /// The same thing twice, put side by side.
+  /// Concatenates two identical computations.
   ValueId twins(ValueId x) {
     const ir::Unary unary{activation()};
     return add(ir::Concat{shape(x).rank() - 1}, {add(unary, {x}), add(unary, {x})});
@@ -214,7 +214,7 @@ void expect_close(const ir::Tensor& found, const ir::Tensor& expected, const std
   }
 }
 
-/// The outputs for normal numbers.
+/// The outputs for normally distributed inputs.
 std::vector<ir::Tensor> outputs_of(const Graph& graph) {
   Random random(100);
   std::vector<ir::Tensor> inputs;

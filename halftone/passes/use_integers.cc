@@ -10,7 +10,7 @@ namespace {
 
 using Form = bool (*)(ir::Graph&, ir::NodeId);
 
-/// In the order they are tried.
+/// In the order of the attempts.
 constexpr std::array<Form, 7> kForms = {
     use_integer_product, use_integer_binary,     use_integer_mean, use_softmax_of_codes,
     read_codes_later,    quantize_before_concat, use_table,

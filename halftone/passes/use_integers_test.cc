@@ -22,9 +22,9 @@ struct IntegerLayer {
   ir::Shape x = {ir::kBatch, 6};
   ir::Shape w = {4, 6};
   bool float_bias = false;
-  float bias_scale = 0.5F * 0.25F;  ///< of x times that of w
+  float bias_scale = 0.5F * 0.25F;  ///< product of the scales of x and w
   bool per_output = false;
-  float second_scale = 0.125F;  ///< of weights, with a scale for each output
+  float second_scale = 0.125F;  ///< of the weights, if each output has a scale
   ir::CodeRounding rounding = ir::CodeRounding::kHalfEven;
 };
 
@@ -69,7 +69,7 @@ std::size_t count_integer_layers(const ir::Graph& graph) {
   return count;
 }
 
-/// Codes that differ by at most `steps`.
+/// Expects codes that differ by at most `steps`.
 void expect_close(const ir::Graph& found, const ir::Graph& expected, int steps) {
   const ir::Shape shape = found.value(found.inputs()[0]).type.shape.with_batch(5);
   const auto inputs = ir::test::list(codes(shape, ElementType::kInt8, 74));
@@ -99,13 +99,13 @@ TEST(UseIntegers, ReplacesLayersBetweenConversions) {
     EXPECT_EQ(count_integer_layers(graph), 1U);
     EXPECT_EQ(graph.topological_order().size(), 2U);
     EXPECT_EQ(graph.value(graph.outputs()[0]).name, "p");
-    // All scales are powers of two, so that float computes the same.
+    // All scales are powers of two, so that float arithmetic gives the same codes.
     expect_close(graph, before, 0);
     EXPECT_FALSE(use_integers(graph));
   }
 }
 
-// TensorFlow Lite's multiplier is 0 where an output of its own scale is of no account.
+// TensorFlow Lite's multiplier is 0 if an output with its own scale is negligible.
 TEST(UseIntegers, RoundsTwiceWhereMeantSo) {
   for (const float scale : {0.125F, 1e-12F}) {
     const IntegerLayer layer{

@@ -35,7 +35,6 @@ struct ValueView {
 /// Writes the levels of codes as float32; for CodeLayout::kInt8, the levels that its readers use.
 /// @pre one basis for the tensor
 /// @param values  one per element of the value
-///
 void decode_value(const ValueView& view, float* values) noexcept;
 
 /// A copy of a value; codes are decoded to float32.

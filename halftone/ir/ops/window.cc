@@ -9,7 +9,6 @@ namespace halftone::ir {
 namespace {
 
 /// Bounds every value so that positions cannot overflow.
-///
 constexpr Dim kMax = Dim{1} << 31;
 
 void check_list(const std::vector<Dim>& list, std::size_t rank, Dim min, const char* what) {

@@ -53,7 +53,6 @@ void find_taps(const Window& window, std::span<const Dim> extents, std::span<con
                std::span<const Dim> counts, std::size_t output, std::vector<Tap>& taps);
 
 /// "strides=2 2 pads=1 1 1 1", omitting lists that are all 1 or all 0.
-///
 std::string to_string(const Window& window);
 
 }  // namespace halftone::ir

@@ -17,7 +17,6 @@ std::string with_cost(const Verdict& verdict) {
 }
 
 /// The verdict for an implementation that accepts a node, considering the layouts of its codes.
-///
 Verdict with_layouts(const Implementation& candidate, const NodeContext& context, Verdict verdict) {
   const bool reads_codes = context.has_input(0) && !context.input(0).encoding.is_dense();
   if (reads_codes && candidate.reads != context.input_layout(0)) {

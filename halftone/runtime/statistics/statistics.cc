@@ -75,7 +75,6 @@ void sum_block(const float* x, const Block& block, Lanes& lanes, Term term) {
 }
 
 /// The maximum or minimum of each column; for a single column, in kLanes lines.
-///
 template <typename Better>
 void extreme_block(const float* x, const Block& block, float start, float* y, Better better) {
   std::array<float, kLanes> lanes;
