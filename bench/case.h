@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases: what the suite measures.
+// Cases of the benchmark suite.
 #pragma once
 
 #include <functional>
@@ -11,24 +11,24 @@
 
 namespace halftone::bench {
 
-/// The least work of one run.
+/// The minimum work of one run.
 struct Work {
   double bytes = 0;             ///< of weights, read once
-  std::optional<Limit> memory;  ///< where they lie before a run; none: unknown
+  std::optional<Limit> memory;  ///< where the weights are before a run; none: unknown
   double operations = 0;
-  std::optional<Limit> unit;  ///< what executes the operations; none: unknown
+  std::optional<Limit> unit;  ///< unit that executes the operations; none: unknown
 };
 
-/// A prepared case, which can run any number of times.
+/// A prepared case that can run any number of times.
 struct Prepared {
   std::function<void()> run;
   std::string kernel;        ///< the kernel of a plan or the primitive of a peer
-  std::optional<Work> work;  ///< none where no bound makes sense, as for whole networks
+  std::optional<Work> work;  ///< none if no bound makes sense, as for whole networks
 };
 
 struct Case {
   std::string name;                    ///< unique in the suite: "gemv/W2/hot"
-  std::vector<std::string> baselines;  ///< names of what it is compared with, one per
+  std::vector<std::string> baselines;  ///< names of the cases to compare with, one per
                                        ///< Suite::comparisons; "" for none
   std::function<Prepared()> prepare;
   int threads = 1;

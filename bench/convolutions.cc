@@ -12,7 +12,7 @@
 #include "halftone/runtime/onednn/primitive.h"
 #include "halftone/runtime/test_graphs.h"
 
-// As the reference was compiled. Without it x86-64 has no instruction that counts bits.
+// The reference was compiled with it; without it, x86-64 has no popcount instruction.
 #ifdef __x86_64__
 #define HALFTONE_SSE42 [[gnu::target("sse4.2")]]
 #else
@@ -67,10 +67,10 @@ kernels::ConvShape kernel_shape(const ConvLayerShape& shape) {
   return {1, {kernels::ConvAxis{}, axis, axis}, shape.channels, shape.outputs, shape.groups};
 }
 
-/// A layer of codes in the layout of the reference algorithm.
+/// An encoded layer in the layout of the reference algorithm.
 struct PlainConvLayer {
   kernels::ConvShape shape;
-  std::size_t words;  ///< of a plane of a pixel
+  std::size_t words;  ///< per plane of a pixel
   std::size_t x_bits;
   std::size_t w_bits;
   std::vector<std::uint32_t> x;  ///< [pixels, Kx, words]

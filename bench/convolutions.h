@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions: as users run them, the kernels alone, oneDNN, and the reference algorithm.
+// Convolutions: as users run them, single kernels, oneDNN, and the reference algorithm.
 #pragma once
 
 #include <cstddef>
@@ -22,14 +22,14 @@ struct ConvLayerShape {
 /// "3x3 64-64 on 8x8", with "/2" for a stride and " groups 64".
 std::string to_string(const ConvLayerShape& shape);
 
-/// A graph of an Encode, where the format has bits for the input, and a Conv: plan and session.
+/// A graph of an Encode (if the format has input bits) and a Conv, run with a plan and a session.
 Prepared prepare_conv(const ConvLayerShape& shape, const LayerFormat& format, int threads);
 /// kernels::bit_conv() alone, from bit planes to floats.
 Prepared prepare_bit_conv(const ConvLayerShape& shape, const LayerFormat& format);
 /// oneDNN, channels last: float32, or u8 activations and s8 weights to float32.
 Prepared prepare_onednn_conv(const ConvLayerShape& shape, bool int8, int threads);
-/// The reference algorithm from codes to floats: words of 32 bits per pixel, tap, and plane, one
-/// popcount after the other.
+/// The reference algorithm from codes to floats: 32-bit words per pixel, tap and plane, counted one
+/// at a time.
 Prepared prepare_plain_conv(const ConvLayerShape& shape, const LayerFormat& format);
 
 }  // namespace halftone::bench

@@ -15,7 +15,7 @@ namespace {
 
 using Sessions = std::vector<std::unique_ptr<runtime::Session>>;
 
-/// The kernel of a plan's fully connected layers.
+/// The kernels of a plan's fully connected layers.
 std::string kernels_of(const runtime::Plan& plan) {
   std::string names;
   for (const runtime::Step& step : plan.steps()) {
@@ -51,7 +51,7 @@ ir::Graph layer_graph(const LayerShape& shape, const LayerFormat& format) {
   return graph;
 }
 
-/// The work of a kernel on a layer; no unit for kernels that this suite does not know.
+/// The work of a kernel on a layer; no unit for kernels unknown to this suite.
 Work work_of(const std::string& kernel, const LayerShape& shape, const LayerFormat& format) {
   const double products =
       static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.o);
@@ -80,7 +80,7 @@ std::unique_ptr<runtime::Session> make_session(const ir::Graph& graph,
   return session;
 }
 
-/// Each run takes the next session.
+/// Runs the sessions in turn.
 std::function<void()> in_turns(Sessions sessions) {
   return [sessions = std::make_shared<Sessions>(std::move(sessions)),
           next = std::size_t{0}]() mutable {

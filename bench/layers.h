@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers and networks as users run them: a graph, a plan, a session.
+// Layers and networks as users run them: a graph, a plan and a session.
 #pragma once
 
 #include <cstddef>
@@ -15,20 +15,20 @@ struct LayerShape {
   std::size_t o = 0;
 };
 
-/// Where the weights lie when a run begins.
+/// Where the weights are when a run begins.
 enum class Residence {
   kHot,   ///< where the previous run left them
   kCold,  ///< in memory: runs take turns among copies that together exceed the last cache four
           ///< times
 };
-/// How many copies of weights make runs cold, or 1.
+/// The number of copies of the weights that makes runs cold, or 1.
 std::size_t num_copies(Residence residence, std::size_t weight_bytes);
 
 /// Number formats of a layer; 0 bits mean float32.
 struct LayerFormat {
   int weight_bits = 0;
   int input_bits = 0;     ///< of the basis the float32 input is encoded in, inside the run
-  std::size_t group = 0;  ///< inputs that share a basis; 0: all of an output
+  std::size_t group = 0;  ///< inputs that share a basis; 0: all inputs of an output
 };
 
 /// A fully connected layer with random weights, bases and offsets.

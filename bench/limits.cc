@@ -18,7 +18,7 @@
 #define HALFTONE_BENCH_LIMITS_ONCE_
 namespace halftone::bench {
 
-/// The work of a loop, and a number that depends on all of it.
+/// The work of a loop, and a value that depends on all of it.
 struct Done {
   double amount = 0;
   double check = 0;
@@ -36,7 +36,7 @@ using VWords = hn::Vec<DWords>;
 using DBytes = hn::ScalableTag<std::uint8_t>;
 using VBytes = hn::Vec<DBytes>;
 
-/// How often a loop over data in the first-level cache repeats.
+/// Number of passes over data in the first-level cache.
 constexpr std::size_t kPasses = 64;
 
 double CheckOf(VWords v) { return static_cast<double>(hn::GetLane(v)); }
@@ -71,7 +71,7 @@ HWY_INLINE Done ReadStreams(std::span<const std::uint64_t> data) {
 }
 
 Done Read(std::span<const std::uint64_t> data) { return ReadStreams<1>(data); }
-/// Keeps more requests in flight: on some machines memory is half as fast again.
+/// Keeps more requests in flight: on some machines memory is 1.5 times as fast.
 Done ReadFourStreams(std::span<const std::uint64_t> data) { return ReadStreams<4>(data); }
 
 Done MultiplyAddFloats(std::span<const std::uint64_t> data) {
@@ -107,7 +107,7 @@ using kernels::HWY_NAMESPACE::VSigned;
 
 HALFTONE_VNNI Done MultiplyAddInt8(std::span<const std::uint64_t> data) {
   const DBytes d;
-  /// Rows of activations that share a load of weights, and vectors of weights of a step.
+  /// Rows of activations that share a load of weights, and vectors of weights per step.
   constexpr std::size_t kRows = 4;
   constexpr std::size_t kVectors = 2;
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(data.data());
@@ -175,7 +175,7 @@ Done CountBits(std::span<const std::uint64_t> data) {
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
 
-double LookUpsPerProduct() { return 0.2; }  // one for five inputs
+double LookUpsPerProduct() { return 0.2; }  // one per five inputs
 constexpr std::size_t kEntryBytes = 2;
 HWY_INLINE VBytes LookUpIn(VBytes table, VBytes indices) {
   return VBytes{_mm512_permutexvar_epi16(indices.raw, table.raw)};
@@ -183,7 +183,7 @@ HWY_INLINE VBytes LookUpIn(VBytes table, VBytes indices) {
 
 #else
 
-double LookUpsPerProduct() { return 0.5; }  // two digits for four inputs
+double LookUpsPerProduct() { return 0.5; }  // two digits per four inputs
 constexpr std::size_t kEntryBytes = 1;
 #if HWY_TARGET == HWY_SCALAR
 HWY_INLINE VBytes LookUpIn(VBytes table, VBytes indices) { return hn::Add(table, indices); }
@@ -195,7 +195,7 @@ HWY_INLINE VBytes LookUpIn(VBytes table, VBytes indices) {
 
 #endif
 
-/// Looks each vector of the data up in four tables; its bytes are below 16.
+/// Looks up each vector of the data in four tables; its bytes are below 16.
 Done LookUp(std::span<const std::uint64_t> data) {
   const DBytes d;
   constexpr std::size_t kTables = 4;
@@ -236,7 +236,7 @@ HWY_EXPORT(LookUpsPerProduct);
 
 namespace {
 
-/// Bytes that a loop reads: well inside a cache level, or far outside every cache.
+/// Number of bytes that a loop reads: well inside a cache level, or far larger than all caches.
 std::size_t data_bytes(Limit limit) {
   switch (limit) {
     case Limit::kL2:
@@ -281,7 +281,7 @@ Prepared prepare_limit(Limit limit) {
   const bool reads = limit <= Limit::kDram;
   const Work work =
       reads ? Work{amount, limit, 0, std::nullopt} : Work{0, std::nullopt, amount, limit};
-  // The call goes through a table of targets: no compiler sees that its result is not used.
+  // The call goes through a dispatch table, so the compiler cannot see that its result is unused.
   return {[buffer, data, limit] { run_loop(limit, data); }, "", work};
 }
 

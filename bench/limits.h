@@ -6,8 +6,7 @@
 
 namespace halftone::bench {
 
-/// The loop that measures a limit on the SIMD target in force, with the instructions that the
-/// kernels use there.
+/// The loop that measures a limit on the current SIMD target, with the instructions of the kernels.
 /// Its work: bytes of a level of memory, or operations of a unit.
 /// - kFloat: a fused multiply-add is 2 operations;
 /// - kInt8: a product of 8-bit integers and its addition are 2 (vpdpbusd; elsewhere

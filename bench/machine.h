@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Facts about the machine that the suite needs.
+// Properties of the machine.
 #pragma once
 
 #include <cstddef>
@@ -13,20 +13,20 @@ struct Caches {
   std::size_t l2 = std::size_t{512} << 10;
   std::size_t l3 = std::size_t{32} << 20;
 };
-/// As Linux tells for the first processor; the defaults above where it does not. (sysconf() has
-/// the third level of a whole package, of which a core may see an eighth.)
+/// As reported by Linux for the first processor, otherwise the defaults above. (sysconf() reports
+/// the third level of a whole package, of which a core may use an eighth.)
 const Caches& caches();
 
 /// "AMD EPYC", or "unknown".
 std::string processor_name();
 
-/// Memory levels and execution units of a core. The speed of each bounds kernels.
+/// Memory levels and execution units of a core. Their speeds bound those of the kernels.
 enum class Limit { kL1, kL2, kL3, kDram, kFloat, kInt8, kBinary, kLookUp };
 
 /// "L1", "DRAM", "f32", "int8", ...
 const char* to_string(Limit limit);
 
-/// The fastest memory level that keeps so many bytes between runs, with room for other data.
+/// The fastest memory level that holds this many bytes between runs, with room for other data.
 Limit level_that_holds(std::size_t bytes);
 
 }  // namespace halftone::bench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The suite: our layers and networks beside their peers, in one run on one machine.
+// The benchmark suite: our layers and networks and their peers, in one run on one machine.
 #include <CLI/CLI.hpp>
 #include <exception>
 #include <fstream>

@@ -25,7 +25,7 @@ using Tag = dnnl::memory::format_tag;
 using Type = dnnl::memory::data_type;
 
 struct Isa {
-  const char* simd;  ///< a target of the kernels
+  const char* simd;  ///< name of a SIMD target of the kernels
   dnnl::cpu_isa isa;
   const char* name;
 };
@@ -38,7 +38,7 @@ constexpr std::array kIsas = {Isa{"SSE4", dnnl::cpu_isa::sse41, "SSE4.1"},
                               Isa{"", dnnl::cpu_isa::avx512_core_bf16, "AVX-512 VNNI, bf16"},
                               Isa{"", dnnl::cpu_isa::avx512_core_amx, "AMX"}};
 
-/// The weights of a peer, one copy for each session that takes turns.
+/// The weights of a peer, one copy per session.
 std::vector<std::shared_ptr<AlignedBuffer>> copies(std::shared_ptr<AlignedBuffer> first,
                                                    Residence residence) {
   const std::size_t count = num_copies(residence, first->size_bytes());
@@ -90,7 +90,7 @@ struct Layout {
 constexpr std::array kLayouts = {Layout{Tag::any, "any"}, Layout{Tag::ab, "oi"},
                                  Layout{Tag::ba, "io"}};
 
-/// Shared by the three layouts.
+/// The inputs of all three layouts.
 struct OneDnnProblem {
   LayerShape shape;
   bool int8;
@@ -148,7 +148,7 @@ std::shared_ptr<OneDnnLayer> make_layer(const OneDnnProblem& problem, const Layo
   return layer;
 }
 
-/// The shortest of a few runs, after one to warm up.
+/// The shortest of a few runs after a warm-up.
 double try_out(OneDnnLayer& layer) {
   using Clock = std::chrono::steady_clock;
   layer.run();

@@ -8,7 +8,7 @@
 #include "halftone/base/error.h"
 #include "halftone/numerics/basis.h"
 
-// As the reference was compiled. Without it x86-64 has no instruction that counts bits.
+// The reference was compiled with it; without it, x86-64 has no popcount instruction.
 #ifdef __x86_64__
 #define HALFTONE_SSE42 [[gnu::target("sse4.2")]]
 #else

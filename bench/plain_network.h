@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plain implementation of the reference algorithm: the cost of a low-bit network without special
-// kernels.
+// A plain implementation of the reference algorithm, which shows the cost of a low-bit network
+// without special kernels.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,9 @@
 
 namespace halftone::bench {
 
-/// Encodes by a binary search over thresholds, packs bits into words of 32, and for every output
-/// and every pair of planes counts the words' differing bits one after the other: one instruction
-/// for the count, no vectors, one thread. tanh and softmax are those of <cmath>.
+/// Encodes by binary search over thresholds and packs bits into 32-bit words. For every output and
+/// pair of planes, counts the differing bits of one word after another: one popcount instruction
+/// each, no vectors, one thread. Uses tanh and exp of <cmath>.
 ///
 /// With counts D_ij = n - 2 popcount(b_i xor b'_j) and sums S_i, T_j of the planes as +-1
 /// (docs/notation.md):
@@ -22,8 +22,8 @@ namespace halftone::bench {
 ///     y = bias + c' (sum_j a_j T_j + n c) + c sum_i a'_i S_i + sum_ij a'_i a_j D_ij
 class PlainNetwork {
  public:
-  /// @param graph  pairs of Encode and FullyConnected, one after the other: weights in a basis per
-  ///               output, a bias, tanh or no activation; then Softmax or nothing
+  /// @param graph  alternating Encode and FullyConnected layers: weights with a basis per output, a
+  ///         bias, tanh or no activation; then optionally Softmax
   /// @throws Error kUnsupported "NODE: expected layers of encoded inputs" for other nodes
   explicit PlainNetwork(const ir::Graph& graph);
 
@@ -33,7 +33,7 @@ class PlainNetwork {
  private:
   struct Layer {
     std::vector<float> thresholds;    ///< [2^Kx - 1] ascending
-    std::vector<std::uint8_t> codes;  ///< [2^Kx] of the levels between them
+    std::vector<std::uint8_t> codes;  ///< [2^Kx], of the levels between them
     std::vector<float> input_basis;   ///< [Kx] a'
     std::size_t weight_bits = 0;
     std::size_t inputs = 0;

@@ -12,7 +12,8 @@ namespace {
 
 using runtime::testing::add_dense_layer;
 
-/// The bundled network's shape with random numbers; without softmax, which hides differences.
+/// A network of the bundled network's shape with random weights; without softmax, which would hide
+/// differences.
 ir::Graph make_network(std::optional<int> bits, bool softmax) {
   Random random(4);
   ir::Graph graph;

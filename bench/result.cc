@@ -17,7 +17,7 @@ using report::Table;
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-/// The figures of a row; NaN where there is none.
+/// The figures of a row; NaN if unknown.
 struct Figures {
   double seconds = 0;
   std::vector<double> ratios;  ///< speed-up over each baseline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From times to tables: medians, ratios, fractions of the machine's limits.
+// From times to tables: medians, ratios, and fractions of the machine's limits.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace halftone::bench {
 
-/// A case, measured.
+/// The measurements of a case.
 struct Row {
   std::string name;
   std::vector<std::string> baselines;  ///< as in Case
@@ -24,7 +24,7 @@ struct Row {
 /// Bytes or operations per second.
 using Rates = std::map<Limit, double>;
 
-/// A suite, measured.
+/// The measurements of a suite.
 struct Outcome {
   std::string name;
   std::string title;
@@ -36,18 +36,18 @@ struct Outcome {
 
 /// The median. @pre not empty
 double median(std::vector<double> values);
-/// The median distance from the median, relative to the median.
+/// The median absolute deviation from the median, relative to the median.
 double spread(const std::vector<double>& values);
 
-/// The shortest time that one core needs for some work.
+/// The minimum time that one core needs for some work.
 struct Bound {
   double seconds = 0;
-  Limit limit = Limit::kL1;  ///< what bounds it
+  Limit limit = Limit::kL1;  ///< the limit that determines it
 };
-/// The longer of the times to read the bytes and to execute the operations, where known.
+/// The larger of the times to read the bytes and to execute the operations, as far as known.
 std::optional<Bound> bound_of(const Work& work, const Rates& rates);
 
-/// A table, with a line of the limits below, and one about a busy machine.
+/// A table, followed by a line with the limits and a warning if the machine was busy.
 std::string to_text(const Outcome& outcome);
 nlohmann::ordered_json to_json(const Outcome& outcome);
 

@@ -19,7 +19,7 @@ struct Times {
   std::vector<double> wall;
 };
 
-/// Keeps the times of all repetitions; prints nothing.
+/// Collects the times of all repetitions; prints nothing.
 class Collector : public benchmark::BenchmarkReporter {
  public:
   bool ReportContext(const Context&) override { return true; }
@@ -38,7 +38,7 @@ class Collector : public benchmark::BenchmarkReporter {
   std::map<std::string, Times> times_;
 };
 
-/// @param wall  wall time, not processor time, decides how many runs make a repetition
+/// @param wall  decide the number of runs per repetition by wall time instead of processor time
 void register_case(const std::string& name, std::function<void()> run, bool wall) {
   auto* registered =
       benchmark::RegisterBenchmark(name.c_str(), [run = std::move(run)](benchmark::State& state) {

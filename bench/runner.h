@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs suites on Google Benchmark: the repetitions of all cases in random order, so that other load
-// affects all of them. Suites on one thread use processor time, others wall time.
+// Runs suites on Google Benchmark. The repetitions of all cases run in random order, so that other
+// load affects all cases alike. Suites on one thread use processor time, others wall time.
 #pragma once
 
 #include <regex>
@@ -15,7 +15,7 @@ struct RunOptions {
   double min_seconds = 0.05;  ///< of one repetition
 };
 
-/// Initialises Google Benchmark. Call it once, before anything else.
+/// Initializes Google Benchmark. Call it once, before anything else.
 void initialize(const RunOptions& options);
 
 /// Prepares and measures the cases whose names match, their baselines, and the limits that bound

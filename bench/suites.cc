@@ -19,7 +19,7 @@ std::string format_name(const LayerFormat& format) {
          (format.group == 0 ? "" : " g" + std::to_string(format.group));
 }
 
-/// The same layer in several number systems, and by peers.
+/// The same layer with several encodings, and by peers.
 class LayerCases {
  public:
   struct Options {
@@ -32,7 +32,7 @@ class LayerCases {
   LayerCases(std::vector<Case>& cases, Options options)
       : cases_(cases), options_(std::move(options)) {}
 
-  /// Float32 and int8 peers, which what is added later is compared with.
+  /// Adds float32 and int8 peers, which are the baselines of the cases added later.
   void add_peers() {
     baselines_ = {name("oneDNN f32"), name("oneDNN u8s8")};
     add("oneDNN f32", [*this] {

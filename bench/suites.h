@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists the measured shapes and number systems.
+// The measured shapes and encodings.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace halftone::bench {
 
-/// @param threads  of every suite but "threads", which compares one with two
+/// @param threads  of every suite except "threads", which compares one thread with two
 std::vector<Suite> all_suites(int threads);
 
 }  // namespace halftone::bench

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Other tests compare a kernel with its reference in the same program: a compiler that rounds
-// otherwise (contracts a b + c, say) changes both alike. These compare architectures: the checksums
-// are what x86-64 and 64-bit Arm give, and change only with the definition of a kernel.
+// Other tests compare a kernel with its reference in the same program; a compiler that rounds
+// differently (for example by contracting a b + c) changes both. These tests compare architectures:
+// the checksums are those of x86-64 and 64-bit Arm, and change only with the definition of a
+// kernel.
 #include <gtest/gtest.h>
 
 #include "halftone/base/hash.h"
@@ -33,7 +34,7 @@ constexpr std::size_t kRows = 5;
 constexpr std::size_t kInputs = 301;
 constexpr std::size_t kOutputs = 70;
 
-/// The bytes as they lie in memory.
+/// The bytes as stored in memory.
 template <typename T>
 void add(Hash& hash, const std::vector<T>& values) {
   hash.add(std::as_bytes(std::span(values)));
@@ -105,7 +106,7 @@ TEST_P(SameBits, BitMatmul) {
   EXPECT_EQ(checksum(y), 0x64ba45fd12e7a451u);
 }
 
-/// 3 x 3 pixels of 20 channels, to kOutputs, padded.
+/// 3 x 3 pixels of 20 channels to kOutputs, padded.
 ConvShape same_bits_conv() {
   const ConvAxis axis{3, 3, 3, 1, 1, 1};
   return {1, {ConvAxis{}, axis, axis}, 20, kOutputs, 1};
@@ -200,7 +201,7 @@ TEST_P(SameBits, Cholesky) {
   EXPECT_EQ(checksum(u, solved), 0xea79cdc3251d0dbeu);
 }
 
-/// Of the products of 8-bit activations and weights of 3 bits in groups, both with offsets.
+/// Checksum of the products of 8-bit activations and 3-bit weights in groups, both with offsets.
 template <class Weights, class Multiply>
 std::uint64_t int8_checksum(Multiply multiply) {
   Random random(43);
@@ -271,7 +272,7 @@ TEST_P(SameBits, FloatMatmul) {
   EXPECT_EQ(checksum(y), 0x94b562be98a4f792u);
 }
 
-/// The outputs of a convolution of uniform numbers.
+/// The outputs of a convolution of uniformly distributed values.
 std::vector<float> same_bits_float_conv(const ConvShape& shape, Random& random) {
   const auto x = uniform_floats(random, shape.num_pixels() * shape.channels);
   const auto w = uniform_floats(random, shape.outputs * shape.inputs());

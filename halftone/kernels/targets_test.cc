@@ -16,7 +16,7 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 
-/// Leaves the choice of target, and the environment, as it found them.
+/// Restores the target and the environment after each test.
 class Targets : public testing::Test {
  protected:
   void TearDown() override {
@@ -42,7 +42,7 @@ TEST_F(Targets, EveryListedTargetCanBeChosen) {
 }
 
 TEST_F(Targets, AskingChangesNothing) {
-  // Which entry of Highway's tables a kernel takes.
+  // The entry of Highway's tables that a kernel uses.
   const auto entry = [] {
     float value[1] = {0};
     tanh(value, value);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the tests of this module. Only tests include this.
+// Helpers for the tests of this module. Only tests include this.
 #pragma once
 
 #include <bit>

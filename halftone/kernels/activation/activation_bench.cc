@@ -10,7 +10,7 @@ namespace {
 
 using Function = void (*)(std::span<const float>, std::span<float>) noexcept;
 
-/// Argument: numbers.
+/// Argument: number of elements.
 void BM_Activation(benchmark::State& state, Function function) {
   Random random(2);
   const std::vector<float> x =
@@ -33,7 +33,7 @@ BENCHMARK_CAPTURE(BM_Activation, erf, erf)->Arg(700);
 BENCHMARK_CAPTURE(BM_Activation, gelu, gelu)->Arg(700);
 BENCHMARK_CAPTURE(BM_Activation, gelu_tanh, gelu_tanh)->Arg(700);
 
-/// The same with the parameters of ELU and of the usual hard sigmoid.
+/// The same with the parameters of ELU and of the common hard sigmoid.
 void elu_of_1(std::span<const float> x, std::span<float> y) noexcept { elu(x, 1, 1, y); }
 void hard_sigmoid_of_sixth(std::span<const float> x, std::span<float> y) noexcept {
   hard_sigmoid(x, 1.0F / 6, 0.5F, y);

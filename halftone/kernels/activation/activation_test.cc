@@ -83,7 +83,7 @@ TEST_P(Activation, SoftplusStaysWithinItsUlps) {
   expect_within([](auto x, auto& y) { softplus(x, y); }, softplus_reference, exact, 3.5);
 }
 
-/// Numbers in ascending order: dense from -110 to 100, and runs of neighbours around `seams`.
+/// Values in ascending order: dense from -110 to 100, and runs of neighbours around `seams`.
 std::vector<float> ascending(const std::vector<float>& seams) {
   std::vector<float> x;
   for (int i = -1100000; i <= 1000000; ++i) x.push_back(static_cast<float>(i) * 1e-4F);
@@ -99,7 +99,7 @@ std::vector<float> ascending(const std::vector<float>& seams) {
   return x;
 }
 
-/// Where round(x log2(e)) changes, for exponents that occur.
+/// The values where round(x log2(e)) changes, for exponents that occur.
 std::vector<float> exponent_seams(float scale) {
   std::vector<float> seams = {0.0F};
   for (int k = -20; k <= 20; ++k) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests of functions of one number.
+// Helpers for tests of functions of one value.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ namespace halftone::kernels {
 inline std::uint32_t bits_of(float x) { return std::bit_cast<std::uint32_t>(x); }
 
 /// Every 2,003rd float32 bit pattern (2,003 is prime), including NaN and denormals, and values at
-/// the borders.
+/// the limits.
 inline const std::vector<float>& sweep() {
   static const std::vector<float> values = [] {
     std::vector<float> list = {0.0F,   -0.0F,   kInfinity, -kInfinity, kNan,    -kNan,
@@ -32,17 +32,17 @@ inline const std::vector<float>& sweep() {
     for (std::uint64_t bits = 0; bits <= 0xFFFFFFFF; bits += 2003) {
       list.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
     }
-    // Most patterns are tiny or huge, so add half a million values where the functions bend.
+    // Most patterns are tiny or huge, so half a million values are added where the functions bend.
     for (int i = -250000; i <= 250000; ++i) list.push_back(static_cast<float>(i) * 4.3e-4F);
     return list;
   }();
   return values;
 }
 
-/// |y - exact| in units of the last place of a float32 of that size, 2^-149 where denormal.
+/// |y - exact| in units in the last place of a float32 of that size; 2^-149 for denormals.
 inline double error_in_ulps(float y, double exact) {
   if (std::isnan(exact)) return std::isnan(y) ? 0 : HUGE_VAL;
-  // Half a unit past the largest number rounds to infinity.
+  // Half a unit above the largest finite value rounds to infinity.
   if (std::abs(exact) >= 0x1.ffffffp127) return std::abs(y) == kInfinity ? 0 : HUGE_VAL;
   const int exponent = std::max(std::ilogb(exact == 0 ? 0x1p-149 : exact), -126);
   return std::abs(double{y} - exact) / std::ldexp(1.0, exponent - 23);
@@ -90,8 +90,8 @@ void expect_near(Kernel kernel, Exact exact, double bound) {
   }
 }
 
-/// Checks that kernel(x, y) writes exactly the elements of y, for every length up to some vectors,
-/// and that y may be x.
+/// Checks that kernel(x, y) writes exactly the elements of y, for every length up to several
+/// vectors, and that y may alias x.
 template <typename Kernel, typename Reference>
 void expect_every_length(Random& random, Kernel kernel, Reference reference) {
   for (std::size_t n = 0; n <= 35; ++n) {

@@ -8,7 +8,7 @@ namespace halftone::kernels {
 namespace {
 
 /// Arguments: rows, inputs, outputs, bits of activations and of weights, and whether the weights
-/// lie for look-ups; offsets and bias on.
+/// are stored for look-ups. With offsets and bias.
 void BM_BitMatmul(benchmark::State& state) {
   Random random(4);
   const auto m = static_cast<std::size_t>(state.range(0));

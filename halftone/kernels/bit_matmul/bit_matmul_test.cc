@@ -51,7 +51,7 @@ TEST_P(BitMatmul, MatchesReferenceForEveryNumberOfInputs) {
   Random random(10);
   for (std::size_t inputs = 0; inputs <= 200; ++inputs)
     expect_bit_matmul_matches(random, {2, inputs, 5, 2, 1});
-  // Around the 31 words or bytes after which byte counts are widened, and multiples.
+  // Around the 31 words or bytes after which byte counters are widened, and multiples of that.
   for (const std::size_t count : {30U, 31U, 32U, 61U, 62U, 63U, 93U, 94U, 123U, 124U, 125U, 249U}) {
     for (const std::size_t bits : {8U, 64U}) {
       for (const std::size_t inputs : {bits * count - 1, bits * count, bits * count + 1}) {
@@ -70,7 +70,7 @@ TEST_P(BitMatmul, MatchesReferenceForEveryBatchAndOutputTail) {
     }
   }
   expect_bit_matmul_matches(random, {131, 33, 10, 2, 2});
-  // More blocks than are gathered at a time.
+  // More blocks than are gathered at once.
   expect_bit_matmul_matches(random, {5, 40, 17 * 32 + 1, 1, 1});
   expect_bit_matmul_matches(random, {5, 40, 6 * 32 + 1, 8, 8});
 }
@@ -117,7 +117,7 @@ TEST_P(BitMatmul, ExtremeDotProductsAreExact) {
 
 TEST_P(BitMatmul, WritesOnlyTheBlocksAskedFor) {
   constexpr std::size_t kOutputs = 110;
-  constexpr std::size_t kStride = 120;  // the gap stays untouched too
+  constexpr std::size_t kStride = 120;  // the gap must stay unchanged too
   Random random(14);
   const auto x = numerics::random_planes(random, 3, 50, 2);
   const auto x_basis = numerics::random_basis(random, 2, true);

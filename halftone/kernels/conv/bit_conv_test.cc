@@ -25,10 +25,10 @@ struct BitConvCase {
   bool bias = true;
   bool residual = false;
   Granularity granularity = Granularity::kChannel;
-  std::vector<float> x_coefficients{};  ///< random where empty
+  std::vector<float> x_coefficients{};  ///< random if empty
 };
 
-/// Everything that a convolution is made of.
+/// The inputs of a convolution.
 struct BitConvProblem {
   ConvShape shape;
   numerics::BitPlanes x;
@@ -64,7 +64,7 @@ struct BitConvProblem {
     return y;
   }
 
-  /// In ranges of `lines` lines.
+  /// Computes ranges of `lines` lines.
   [[nodiscard]] std::vector<float> run(std::size_t lines = ~std::size_t{0}) const {
     const BitConvWeights weights(shape, w, encoding, bias, x_basis);
     AlignedBuffer scratch(weights.scratch_bytes());
@@ -98,7 +98,7 @@ TEST_P(BitConv, MatchesReferenceForEveryNumberOfChannelsAndOutputs) {
   for (const std::size_t outputs : {0U, 1U, 15U, 16U, 32U, 33U, 48U, 64U, 65U, 100U, 130U}) {
     expect_bit_conv_matches(random, {square_shape(3, 10, outputs, 3), 2, 2});
   }
-  // Around the pieces after which counts are widened.
+  // Around the piece sizes after which counters are widened.
   for (const std::size_t channels : {8U * 62U, 8U * 63U, 8U * 64U, 8U * 130U}) {
     expect_bit_conv_matches(random, {square_shape(2, channels, 2, 1)});
   }
@@ -161,9 +161,9 @@ TEST_P(BitConv, ImagesLargerThanTheStripMatch) {
   expect_bit_conv_matches(random, {square_shape(40, 128, 3, 3), 3, 1});
 }
 
-// The base is rounded once, each of Kx Kw + 1 products and additions of the epilogue too, and so
-// are the products of coefficients; what is rounded is at most the sum of all |a'_i a_j| n, |c
-// a'_i| n, and what the outside taps come to.
+// The base, each of the Kx Kw + 1 products and additions of the epilogue, and the products of
+// coefficients are rounded once. The rounded values are bounded by the sum of all |a'_i a_j| n, |c
+// a'_i| n, and the contribution of the outside taps.
 TEST(BitConv, EqualsTheConvolutionOfDecodedNumbers) {
   Random random(26);
   for (const ConvShape& shape : shapes_to_test(11, 4)) {

@@ -10,8 +10,8 @@ namespace halftone::kernels {
 namespace {
 
 /// Arguments: extent of the image, channels, outputs, kernel, stride, bits of activations and of
-/// weights, whether the weights have offsets, and whether the activations' levels are evenly
-/// spaced; the image is padded to keep its extent.
+/// weights, whether the weights have offsets, and whether the levels of the activations are evenly
+/// spaced. Padding keeps the extent of the image.
 void BM_BitConv(benchmark::State& state) {
   Random random(5);
   const auto arg = [&](std::size_t i) { return static_cast<std::size_t>(state.range(i)); };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests and benchmarks of convolutions: shapes, and a plain convolution.
+// Helpers for tests and benchmarks of convolutions: shapes, and a plain convolution.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ struct Padding {
   std::size_t after = 0;
 };
 
-/// An axis whose output extent follows from the other extents.
+/// An axis; its output extent follows from the other extents.
 inline ConvAxis make_axis(std::size_t input, std::size_t kernel, std::size_t stride = 1,
                           Padding padding = {}, std::size_t dilation = 1) {
   const std::size_t covered = (kernel - 1) * dilation + 1;
@@ -26,7 +26,7 @@ inline ConvAxis make_axis(std::size_t input, std::size_t kernel, std::size_t str
   return {input, output, kernel, stride, dilation, padding.before};
 }
 
-/// A square image and kernel, padded so that stride 1 keeps the extents.
+/// A square image and kernel, padded so that stride 1 preserves the extents.
 inline ConvShape square_shape(std::size_t extent, std::size_t channels, std::size_t outputs,
                               std::size_t kernel, std::size_t stride = 1, std::size_t groups = 1) {
   const ConvAxis axis = make_axis(extent, kernel, stride, {kernel / 2, kernel / 2});
@@ -44,7 +44,7 @@ inline std::string to_string(const ConvShape& s) {
          " in " + std::to_string(s.groups) + " groups";
 }
 
-/// The outputs of a convolution of floats, and for each the sum of the sizes of its terms.
+/// The outputs of a float convolution, and for each the sum of the absolute values of its terms.
 struct PlainConv {
   std::vector<double> y;
   std::vector<double> sizes;
@@ -89,7 +89,7 @@ inline PlainConv plain_conv(const ConvShape& s, const std::vector<float>& x,
   return result;
 }
 
-/// The outputs that compute(lines, finish, y of these lines) writes, of `count` lines at a time.
+/// The outputs of compute(lines, finish, y of these lines), called with `count` lines at a time.
 template <typename Compute>
 std::vector<float> compute_lines(const ConvShape& shape, const ConvFinish& finish,
                                  std::size_t count, const Compute& compute) {
@@ -107,8 +107,8 @@ std::vector<float> compute_lines(const ConvShape& shape, const ConvFinish& finis
   return y;
 }
 
-/// Strides, dilations, paddings on both sides, one to three axes, several images, kernels larger
-/// than the image; `channels` and `outputs` are those of a group.
+/// Strides, dilations, padding on both sides, one to three axes, several images, kernels larger
+/// than the image; `channels` and `outputs` are per group.
 inline std::vector<ConvShape> shapes_to_test(std::size_t channels, std::size_t outputs) {
   const ConvAxis one{};
   const std::array<std::array<ConvAxis, 3>, 9> axes = {{

@@ -14,7 +14,7 @@ namespace {
 using numerics::Granularity;
 using DepthwiseConv = PerTarget;
 
-/// As many groups and outputs as channels.
+/// The same number of groups, outputs and channels.
 ConvShape depthwise(std::array<ConvAxis, 3> axes, std::size_t channels, std::size_t images = 1) {
   return {images, axes, channels, channels, channels};
 }
@@ -104,8 +104,8 @@ TEST_P(DepthwiseConv, RangesOfLinesGiveTheSameBits) {
   }
 }
 
-// A weight is off by at most 1/65534 of the largest of its channel, and with the rounding of its
-// scale by 2^-24 of itself; what is rounded in float32 are the base, the product and two sums.
+// A weight is off by at most 1/65534 of the largest of its channel, and by 2^-24 of itself because
+// its scale is rounded. In float32, the base, the product and two sums are rounded.
 TEST(DepthwiseReference, IsTheConvolutionOfDecodedNumbers) {
   Random random(4);
   for (int bits = 1; bits <= numerics::kMaxBits; ++bits) {

@@ -13,7 +13,7 @@ namespace {
 
 using FloatConv = PerTarget;
 
-/// Expects the bits of the definition, `lines` lines at a time.
+/// Expects the bits of the reference implementation, `lines` lines at a time.
 void expect_float_conv_matches(const ConvShape& shape, Random& random, bool has_bias = true,
                                std::size_t lines = ~std::size_t{0}) {
   const auto x =
@@ -88,7 +88,7 @@ TEST_P(FloatConv, IsCloseToTheExactSum) {
     float_conv_reference(shape, x, w, bias,
                          MatrixView<float>(y, shape.num_pixels(), shape.outputs));
     const PlainConv exact = plain_conv(shape, x, w, bias);
-    // Each term is rounded as a product and in all later sums.
+    // Each term is rounded in its product and in all later sums.
     const double ulps = static_cast<double>(shape.inputs()) + 2;
     for (std::size_t i = 0; i < y.size(); ++i) {
       EXPECT_NEAR(y[i], exact.y[i], exact.sizes[i] * ulps * 0x1p-24) << to_string(shape);

@@ -17,7 +17,8 @@ namespace {
 using Int8Conv = PerTarget;
 using numerics::Granularity;
 
-/// Pixels with an offset, and weights with evenly spaced levels, which both products have exactly.
+/// Pixels with an offset and weights with evenly spaced levels, which both products represent
+/// exactly.
 struct Int8ConvProblem {
   ConvShape shape;
   std::vector<std::int8_t> q;
@@ -49,7 +50,7 @@ struct Int8ConvProblem {
   }
 
   [[nodiscard]] Int8Pixels pixels() const { return {q.data(), scale, offset}; }
-  /// Whether byte_conv() takes the weights.
+  /// Whether byte_conv() supports the weights.
   [[nodiscard]] bool has_small_levels() const {
     return encoding.bits <= ByteConvWeights::kMaxBits &&
            encoding.granularity != Granularity::kGroup;
@@ -79,8 +80,9 @@ struct Int8ConvProblem {
   }
 };
 
-// What is rounded is at most the sum of the sizes of all terms with taps outside counted as the
-// offset: a handful of times per group of inputs, and the levels of the weights by a few units.
+// The rounded values are bounded by the sum of the absolute values of all terms, where outside taps
+// count as the offset. They are rounded a few times per group of inputs; the levels of the weights
+// are off by a few units.
 void expect_convolution(Random& random, const ConvShape& shape, int bits, Granularity granularity,
                         std::size_t group) {
   const Int8ConvProblem problem(random, shape, bits, granularity, group);

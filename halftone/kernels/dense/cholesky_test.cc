@@ -22,7 +22,7 @@ std::vector<double> random_doubles(Random& random, std::size_t count) {
   return values;
 }
 
-/// X' X + I, the elements left of the diagonal NaN: nobody may read them.
+/// X' X + I; elements left of the diagonal are NaN, because they must not be read.
 std::vector<double> positive_definite(Random& random, std::size_t n) {
   const std::vector<double> x = random_doubles(random, 2 * n * n);
   const MatrixView<const double> rows(x, 2 * n, n);

@@ -15,7 +15,7 @@ namespace {
 
 using IntegerMatmul = PerTarget;
 
-/// Numbers within +-255.
+/// Values within +-255.
 std::vector<std::int16_t> differences(Random& random, std::size_t count) {
   std::vector<std::int16_t> result(count);
   for (auto& value : result) {

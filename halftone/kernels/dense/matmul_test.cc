@@ -15,7 +15,7 @@ namespace {
 
 using Matmul = PerTarget;
 
-/// A matrix with rows further apart than it has columns, and NaN between them.
+/// A matrix whose row stride exceeds its number of columns, with NaN in the gaps.
 template <typename T>
 struct Spread {
   Spread(Random& random, std::size_t rows, std::size_t cols, std::size_t gap)

@@ -19,7 +19,7 @@ TEST_P(Transpose, MatchesReferenceForEverySizeAndLeavesTheRestAlone) {
       const std::size_t x_step = cols + 3;
       const std::size_t y_step = rows + 2;
       std::vector<std::uint32_t> x(rows * x_step);
-      std::iota(x.begin(), x.end(), 0xff800001U);  // NaNs, were they floats
+      std::iota(x.begin(), x.end(), 0xff800001U);  // bit patterns of NaNs
       std::vector<std::uint32_t> y(cols * y_step, 7);
       std::vector<std::uint32_t> expected = y;
       const MatrixView<const std::uint32_t> from(x.data(), rows, cols, x_step);

@@ -9,7 +9,7 @@
 namespace halftone::kernels {
 namespace {
 
-/// Arguments: numbers, bits.
+/// Arguments: number of values, bits.
 void BM_Encode(benchmark::State& state) {
   Random random(1);
   const auto n = static_cast<std::size_t>(state.range(0));
@@ -24,7 +24,7 @@ void BM_Encode(benchmark::State& state) {
 }
 BENCHMARK(BM_Encode)->ArgsProduct({{784, 700}, {1, 2, 3, 4, 5, 8}});
 
-/// Arguments: rows, as pixels of an image, numbers of each, bits.
+/// Arguments: rows (pixels of an image), values per row, bits.
 void BM_EncodeRows(benchmark::State& state) {
   Random random(1);
   const auto rows = static_cast<std::size_t>(state.range(0));
@@ -44,7 +44,7 @@ BENCHMARK(BM_EncodeRows)
     ->ArgsProduct({{64}, {64}, {1, 2, 4}})
     ->Unit(benchmark::kMicrosecond);
 
-/// Arguments: numbers, bits.
+/// Arguments: number of values, bits.
 void BM_EncodeInt8(benchmark::State& state) {
   Random random(1);
   const auto n = static_cast<std::size_t>(state.range(0));

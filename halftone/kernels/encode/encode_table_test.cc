@@ -54,7 +54,7 @@ TEST(EncodeTable, MovesBeforeAFunctionExactly) {
   Random random(3);
   for (const auto& f : functions) {
     for (int bits = 1; bits <= numerics::kMaxBits; ++bits) {
-      // Levels around zero and one: some thresholds are where the functions are flat.
+      // Levels around zero and one: some thresholds lie where the functions are flat.
       const EncodeTable before(numerics::range_basis(bits, 0.01F, 1.3F));
       EncodeTable moved = before;
       ASSERT_TRUE(moved.move_before(f));

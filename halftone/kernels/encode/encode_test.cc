@@ -16,7 +16,7 @@ namespace {
 
 using Encode = PerTarget;
 
-/// Numbers between, on and next to the thresholds, and those no threshold can order.
+/// Values between, on and next to the thresholds, and values that are unordered.
 std::vector<float> hard_numbers(Random& random, const EncodeTable& table, std::size_t count) {
   const float infinity = std::numeric_limits<float>::infinity();
   const float special[] = {0.0F, -0.0F, infinity, -infinity, std::nanf(""), 1e-40F, -1e-40F};
@@ -50,7 +50,7 @@ void expect_encoding_matches(Random& random, const numerics::Basis& basis, std::
   const std::vector<float> values = hard_numbers(random, table, rows * cols);
   const MatrixView<const float> view(values, rows, cols);
   const numerics::BitPlanes expected = numerics::encode(view, numerics::tensor_encoding(basis));
-  // Whatever was in the memory before must not show.
+  // Previous contents of the memory must not remain.
   std::vector<std::uint64_t> planes(expected.planes.words().size(), 0xAAAAAAAAAAAAAAAA);
   encode(view, table, planes);
   const auto words = expected.planes.words();
@@ -120,7 +120,7 @@ TEST_P(Encode, RowsFurtherApartThanTheirLengthAtAnyAddress) {
 
   const Int8Levels levels(table.basis());
   std::vector<std::int8_t> q(1 + 3 * 91, 99);
-  std::vector<std::int8_t> q_expected = q;  // the gaps stay as they are
+  std::vector<std::int8_t> q_expected = q;  // the gaps must stay unchanged
   const auto rows_of = [](auto& codes) {
     return MatrixView<std::int8_t>(codes.data() + 1, 3, 70, 91);
   };

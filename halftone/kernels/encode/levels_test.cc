@@ -19,7 +19,7 @@ namespace {
 
 using Levels = PerTarget;
 
-/// Numbers around the levels, on thresholds, and those no threshold can order.
+/// Values around the levels, on the thresholds, and values that are unordered.
 std::vector<float> hard_numbers(Random& random, const numerics::LevelTable& table,
                                 std::size_t count) {
   const float infinity = std::numeric_limits<float>::infinity();

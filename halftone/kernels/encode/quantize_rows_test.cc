@@ -47,7 +47,7 @@ TEST_P(QuantizeRows, RowsFurtherApartThanTheirLengthAtAnyAddress) {
   const auto values = numerics::random_floats(random, 1 + 3 * 101);
   const MatrixView<const float> x(values.data() + 1, 3, 70, 101);
   Quantized y{std::vector<std::int8_t>(1 + 3 * 91, 99), std::vector<float>(3)};
-  Quantized expected = y;  // the gaps stay as they are
+  Quantized expected = y;  // the gaps must stay unchanged
   const auto rows_of = [](Quantized& codes) {
     return MatrixView<std::int8_t>(codes.q.data() + 1, 3, 70, 91);
   };

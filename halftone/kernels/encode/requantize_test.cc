@@ -16,7 +16,7 @@ using Requantize = PerTarget;
 using numerics::FixedMultiplier;
 using Int = std::int32_t;
 
-/// Sums of every magnitude, with the ends of the range among them.
+/// Sums of every magnitude, including the limits of the range.
 std::vector<Int> random_sums(Random& random, std::size_t count) {
   std::vector<Int> sums = {0, 1, -1, std::numeric_limits<Int>::max(),
                            std::numeric_limits<Int>::min()};
@@ -62,7 +62,7 @@ TEST_P(Requantize, HasAMultiplierForEachColumn) {
   }
 }
 
-// A step of 2^-s at a time over all that falls off, on both sides of zero: where ties are.
+// Steps of 2^-s over every rounding position, on both sides of zero, which includes all ties.
 TEST_P(Requantize, RoundsTiesAsTheDefinitionDoes) {
   for (Int shift = 0; shift >= -6; --shift) {
     std::vector<Int> sums;

@@ -9,8 +9,8 @@
 namespace halftone::kernels {
 namespace {
 
-/// Arguments: rows, inputs, outputs, bits of the weights, inputs of a group (0: per channel).
-/// Offsets and bias on; quantizing the activations is included.
+/// Arguments: rows, inputs, outputs, bits of the weights, inputs per group (0: per channel). With
+/// offsets and bias; includes quantizing the activations.
 template <typename Weights, auto kMultiply>
 void BM_Int8Matmul(benchmark::State& state) {
   Random random(4);
@@ -66,7 +66,7 @@ BENCHMARK_TEMPLATE(BM_Int8Matmul, LevelNibbles, level_matmul)
     ->ArgsProduct({{1}, {4096}, {4096}, {3, 4}, {0, 128}})
     ->Unit(benchmark::kMicrosecond);
 
-/// Argument: numbers in a row.
+/// Argument: values per row.
 void BM_QuantizeRows(benchmark::State& state) {
   Random random(5);
   const auto n = static_cast<std::size_t>(state.range(0));
@@ -80,7 +80,7 @@ void BM_QuantizeRows(benchmark::State& state) {
 }
 BENCHMARK(BM_QuantizeRows)->Arg(784)->Arg(4096);
 
-/// Packing 4096 x 4096 weights of so many bits.
+/// Packs 4096 x 4096 weights with this number of bits.
 template <typename Weights>
 void BM_PackInt8(benchmark::State& state) {
   Random random(6);

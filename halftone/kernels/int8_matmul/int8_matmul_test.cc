@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both ways to multiply encoded weights by 8-bit activations.
+// Both methods of multiplying encoded weights by 8-bit activations.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,7 +49,7 @@ struct LevelsAs {
   static constexpr auto kReference = level_matmul_reference;
 };
 
-/// Calls body(way) for every way that takes so many bits.
+/// Calls body(way) for every method that supports this number of bits.
 template <typename Body>
 void for_each_way(int bits, const Body& body) {
   const auto call = [&](auto way) {
@@ -86,7 +86,7 @@ void expect_int8_matmul_matches(Random& random, const Int8MatmulCase& c) {
                                                   c.granularity, c.group_size);
   const auto bias = numerics::random_floats(random, c.bias ? c.outputs : 0);
   for_each_way(c.bits, [&](auto way) {
-    // With and without, in turns.
+    // Alternates between offset and no offset.
     x.offset = x.offset == 0 ? static_cast<float>(random.normal()) : 0;
     std::vector<float> expected(c.rows * c.outputs);
     way.kReference(x, w, encoding, bias, MatrixView<float>(expected, c.rows, c.outputs));
@@ -117,7 +117,7 @@ TEST_P(Int8Matmul, MatchesReferenceForEveryBatchAndOutputTail) {
       expect_int8_matmul_matches(random, {rows, 70, outputs, 3});
     }
   }
-  // More blocks than are gathered at a time.
+  // More blocks than are gathered at once.
   expect_int8_matmul_matches(random, {2, 40, 64 * 32 + 1, 8});
 }
 
@@ -140,7 +140,7 @@ TEST_P(Int8Matmul, MatchesReferenceForGroupsOfAnySize) {
   for (const std::size_t size : {1U, 2U, 3U, 7U, 8U, 9U, 20U, 31U, 32U, 33U, 64U, 100U, 128U}) {
     expect_int8_matmul_matches(random, {2, 301, 33, 2, true, true, Granularity::kGroup, size});
   }
-  // Groups that are more than a chunk, and that end where a row does.
+  // Groups larger than a chunk, and groups that end with the row.
   expect_int8_matmul_matches(random, {2, 5000, 33, 2, true, true, Granularity::kGroup, 2100});
   expect_int8_matmul_matches(random, {2, 4096, 33, 2, true, true, Granularity::kGroup, 2048});
   expect_int8_matmul_matches(random, {1, 5000, 7, 1, true, true, Granularity::kGroup, 128});
@@ -171,7 +171,7 @@ TEST_P(Int8Matmul, ExtremeSumsAreExact) {
 TEST_P(Int8Matmul, WritesOnlyTheBlocksAskedForAndReadsStridedRows) {
   constexpr std::size_t kOutputs = 110;
   constexpr std::size_t kInputs = 50;
-  constexpr std::size_t kStride = 120;  // the gaps stay untouched too
+  constexpr std::size_t kStride = 120;  // the gaps must stay unchanged too
   Random random(14);
   const auto q = random_int8(random, 3 * kStride);
   const auto scales = numerics::random_floats(random, 3);
