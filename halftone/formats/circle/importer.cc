@@ -156,8 +156,8 @@ void Importer::define(std::size_t tensor, ir::ValueId value) {
 void Importer::charge(std::size_t bytes) {
   // One binary16 value may expand to a basis in memory; shared buffers expand far more.
   constexpr std::size_t kSlack = 65536;
-  const std::size_t most = 64 * file_.size_bytes() + kSlack;
-  check(bytes <= most - charged_bytes_,
+  const std::size_t max_bytes = 64 * file_.size_bytes() + kSlack;
+  check(bytes <= max_bytes - charged_bytes_,
         "the tensors of the file add up to more than 64 times its size");
   charged_bytes_ += bytes;
 }

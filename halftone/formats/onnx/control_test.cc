@@ -26,7 +26,7 @@ void fill(NodeProto& node, const std::string& op_type, const std::vector<std::st
   node.add_output(output);
 }
 
-/// A branch that computes z = op(x), x from around it.
+/// A branch that computes z = op(x), with x from the enclosing graph.
 void set_branch(NodeProto& node, const std::string& name, const std::string& op_type) {
   AttributeProto& attribute = *node.add_attribute();
   attribute.set_name(name);
@@ -49,7 +49,7 @@ std::vector<float> run(const ir::Graph& graph) {
   return numbers(run_by_definition(graph, list(floats({1, 2}, {-3, 4})))[0]);
 }
 
-TensorProto truth(bool value) {
+TensorProto bool_tensor(bool value) {
   TensorProto proto;
   proto.set_data_type(TensorProto::BOOL);
   proto.add_int32_data(value ? 1 : 0);
@@ -57,28 +57,28 @@ TensorProto truth(bool value) {
 }
 
 TEST(If, WithAKnownConditionIsItsBranch) {
-  EXPECT_THAT(run(branching("c").initializer("c", truth(true)).import()), ElementsAre(3, -4));
-  EXPECT_THAT(run(branching("c").initializer("c", truth(false)).import()), ElementsAre(3, 4));
+  EXPECT_THAT(run(branching("c").initializer("c", bool_tensor(true)).import()), ElementsAre(3, -4));
+  EXPECT_THAT(run(branching("c").initializer("c", bool_tensor(false)).import()), ElementsAre(3, 4));
 }
 
 TEST(If, RefusesOtherConditionsAndBranches) {
   expect_failure(branching("x"), ErrorKind::kUnsupported,
-                 "a condition that is only known when the network runs");
-  TensorProto two = truth(true);
+                 "expected a condition known during the import");
+  TensorProto two = bool_tensor(true);
   two.add_dims(2);
   two.add_int32_data(1);
   expect_failure(branching("c").initializer("c", two), ErrorKind::kShape,
                  "condition: expected one boolean, found [2]");
   TestModel none;
-  none.input("x", {-1, 2}).initializer("c", truth(true)).output("y");
+  none.input("x", {-1, 2}).initializer("c", bool_tensor(true)).output("y");
   none.node("If", {"c"}, {"y"});
   expect_failure(none, ErrorKind::kFormat, "expected two branches");
-  TestModel more = branching("c").initializer("c", truth(true));
+  TestModel more = branching("c").initializer("c", bool_tensor(true));
   more.proto().mutable_graph()->mutable_node(0)->add_output("second");
   expect_failure(more, ErrorKind::kFormat, "expected 2 outputs of a branch, found 1");
 }
 
-/// A function "own.Twice" with y = LeakyRelu(x + x), its slope an attribute of the call.
+/// A function "own.Twice" with y = LeakyRelu(x + x); the slope is an attribute of the call.
 TestModel calling(std::optional<float> slope) {
   TestModel model;
   model.input("x", {-1, 2}).output("y");
@@ -101,7 +101,7 @@ TestModel calling(std::optional<float> slope) {
   return model;
 }
 
-TEST(Functions, ArePutInThePlaceOfTheirCalls) {
+TEST(Functions, AreInlined) {
   EXPECT_THAT(run(calling(0.5F).import()), ElementsAre(-3, 8));
   EXPECT_THAT(run(calling(std::nullopt).import()), ElementsAre(-6 * 0.01F, 8));
 }
@@ -121,7 +121,7 @@ TEST(Functions, ThatDoNotFitTheirCallsAreRefused) {
   expect_failure(inputs, ErrorKind::kFormat, "expected at most 1 inputs, found 2");
   TestModel output = calling(0.5F);
   output.proto().mutable_functions(0)->set_output(0, "nowhere");
-  expect_failure(output, ErrorKind::kFormat, "output 'nowhere' is defined nowhere");
+  expect_failure(output, ErrorKind::kFormat, "output 'nowhere' is not defined");
   TestModel unknown = calling(0.5F);
   unknown.proto().mutable_functions(0)->mutable_node(0)->set_op_type("Fancy");
   expect_failure(unknown, ErrorKind::kUnsupported, "operators that are not supported: Fancy");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Short words for the operators that builders put together.
+// Shorthands for operators that builders compose.
 #pragma once
 
 #include <cstdint>
@@ -19,21 +19,21 @@ ir::ValueId emit_transpose(NodeBuilder& node, std::vector<std::size_t> permutati
 ir::ValueId emit_reduce(NodeBuilder& node, ir::ReduceKind kind, std::vector<std::size_t> axes,
                         bool keep_dims, ir::ValueId x);
 
-/// The value with a new axis of extent 1, or without such a one.
+/// Inserts an axis of extent 1, or removes one.
 ir::ValueId unsqueezed(NodeBuilder& node, ir::ValueId x, std::size_t axis);
 ir::ValueId squeezed(NodeBuilder& node, ir::ValueId x, std::size_t axis);
 
-/// The axes counted from the front, in rising order.
-/// @throws Error kShape if one is out of range or named twice
+/// The axes as non-negative indices, in ascending order.
+/// @throws Error kShape if an axis is out of range or repeated
 std::vector<std::size_t> sorted_axes(const std::vector<std::int64_t>& axes, std::size_t rank);
 
 /// All axes of a shape.
 std::vector<std::size_t> all_axes(std::size_t rank);
 
-/// Numbers that older operator sets have as an attribute and newer ones as an input; none if the
-/// file gives none.
-/// @param since  the operator set from which on they are an input
-/// @throws Error kUnsupported if they are only known when the network runs
+/// Integers that are an attribute in older operator sets and an input in newer ones; nullopt if the
+/// file has neither.
+/// @param since  the first operator set in which they are an input
+/// @throws Error kUnsupported if they are not known during the import
 std::optional<std::vector<std::int64_t>> numbers_of(NodeBuilder& node, const char* attribute,
                                                     std::size_t input, std::int64_t since);
 

@@ -10,7 +10,7 @@
 namespace halftone::formats {
 namespace {
 
-/// Runs one step; what ONNX has nothing for is noted and the export goes on to find the rest.
+/// Runs one step. Records an unsupported construct, so that the export can report all of them.
 template <typename Step>
 void note_unsupported(std::string& problems, Step&& step) {
   try {

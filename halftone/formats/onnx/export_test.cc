@@ -300,7 +300,7 @@ TEST(FullyConnectedInABasis, FileHoldsBitsAndSmallBases) {
   EXPECT_EQ(initializers.at(inputs[3]).data_type(), TensorProto::UINT8);
 }
 
-/// The exported model with one thing changed; the message of its import.
+/// Damages an exported model. Returns the error message of its import.
 std::string damaged(const std::function<void(onnx_pb::GraphProto&)>& damage, ErrorKind& kind) {
   ModelProto model = parsed(export_onnx(basis_graph({2, 3, true, numerics::Granularity::kGroup})));
   damage(*model.mutable_graph());

@@ -13,7 +13,7 @@ namespace {
 using onnx_pb::AttributeProto;
 using onnx_pb::NodeProto;
 
-/// The format's own version: 8 came with operator set 15, 9 with 19.
+/// The IR version: 8 came with operator set 15, 9 with 19.
 constexpr std::int64_t kIrVersion = 8;
 constexpr std::int64_t kLaterIrVersion = 9;
 constexpr std::int64_t kLaterOpset = 19;
@@ -37,7 +37,7 @@ AttributeProto& add_attribute(NodeProto& node, const std::string& name,
 }  // namespace
 
 Exporter::Exporter(const ir::Graph& graph) : graph_(graph) {
-  // Inputs and outputs of the graph keep their names whatever else has them.
+  // Inputs and outputs of the graph keep their names; other values with the same names are renamed.
   for (const ir::ValueId id : graph.inputs()) names_[id] = fresh(graph.value(id).name);
   for (const ir::ValueId id : graph.outputs()) {
     if (!names_.contains(id)) names_[id] = fresh(graph.value(id).name);
@@ -139,7 +139,7 @@ void Exporter::add_output(ir::ValueId id) {
   const bool listed =
       std::ranges::find(outputs, source, &onnx_pb::ValueInfoProto::name) != outputs.end();
   std::string target = source;
-  // An output is what a node computes, under a name of its own.
+  // An output must be computed by a node and have its own name.
   if (listed || !graph_.producer(id)) {
     target = fresh(source);
     set_node_name(target);

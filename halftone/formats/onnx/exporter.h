@@ -15,7 +15,7 @@
 
 namespace halftone::formats::onnx {
 
-/// Adds nodes and initializers to a model and hands out names, each once.
+/// Adds nodes and initializers to a model and assigns unique names.
 class Exporter {
  public:
   explicit Exporter(const ir::Graph& graph);
@@ -23,17 +23,18 @@ class Exporter {
   [[nodiscard]] const ir::Graph& graph() const { return graph_; }
   [[nodiscard]] const ir::ValueType& type(ir::ValueId id) const { return graph_.value(id).type; }
 
-  /// The name by which nodes read a dense value; a constant becomes an initializer with its first
+  /// The name of a dense value for its readers; a constant is added as an initializer for its first
   /// reader.
-  /// @throws Error kUnsupported for codes of a basis
+  /// @throws Error kUnsupported for a value encoded in a basis
   std::string read(ir::ValueId id);
-  /// The same for a constant whose initializer the caller makes, when it is the first reader.
+  /// The same for a constant whose initializer `make_tensor` creates, for its first reader.
   std::string read_as(ir::ValueId id, const std::function<onnx_pb::TensorProto()>& make_tensor);
-  /// The name of the initializer with a constant's bases, which the first reader makes.
+  /// The name of the initializer with a constant's bases, which `make_tensor` creates for the first
+  /// reader.
   std::string read_bases(ir::ValueId id, const std::function<onnx_pb::TensorProto()>& make_tensor);
-  /// The name a node writes its output to.
+  /// The name of a node's output.
   [[nodiscard]] const std::string& name(ir::ValueId id) const { return names_.at(id); }
-  /// The name, or with a number behind it if it is taken.
+  /// An unused name: `wanted`, with a number appended if it is taken.
   std::string fresh(const std::string& wanted);
 
   /// Adds an initializer and returns its name.
@@ -41,14 +42,15 @@ class Exporter {
   std::string add_scalar(const std::string& wanted, float value);
   std::string add_integers(const std::string& wanted, const std::vector<std::int64_t>& values);
 
-  /// Adds a node; what else it needs is set on the reference, which holds until the next call.
+  /// Adds a node. The caller may set attributes on the returned reference, valid until the next
+  /// call.
   onnx_pb::NodeProto& add_node(std::string_view op_type, const std::vector<std::string>& inputs,
                                const std::string& output);
-  /// Names the nodes added from now on; the first gets the plain name.
+  /// Sets the name of the nodes added from now on; the first gets it unchanged.
   void set_node_name(const std::string& name) { node_name_ = name; }
-  /// The standard operator set must be at least this one.
+  /// Requires at least this version of the standard operator set.
   void require_opset(std::int64_t version);
-  /// Uses an operator of Halftone's own domain.
+  /// Records that an operator of Halftone's own domain is used.
   void require_halftone_domain() { uses_halftone_domain_ = true; }
 
   void add_input(ir::ValueId id);
@@ -62,7 +64,7 @@ class Exporter {
   const ir::Graph& graph_;
   onnx_pb::ModelProto model_;
   std::map<ir::ValueId, std::string> names_;
-  std::map<ir::ValueId, std::string> bases_;  ///< names of their initializers
+  std::map<ir::ValueId, std::string> bases_;  ///< names of the initializers of bases
   std::unordered_set<std::string> taken_;
   std::unordered_set<std::string> node_names_;
   std::unordered_set<std::string> initialized_;
@@ -86,10 +88,10 @@ void set_attribute(onnx_pb::NodeProto& node, const std::string& name,
 
 // export_operators.cc
 
-/// Adds what a node of the graph is in ONNX.
-/// @throws Error kUnsupported if it is nothing there
+/// Adds the ONNX nodes for a node of the graph.
+/// @throws Error kUnsupported if ONNX has no equivalent
 void export_node(Exporter& exporter, const ir::Node& node);
-/// Adds the function as nodes from one name to another.
+/// Adds the activation as nodes from one name to another.
 /// @throws Error kUnsupported as export_node()
 void export_activation(Exporter& exporter, const ir::Activation& activation,
                        const std::string& input, const std::string& output);
@@ -102,15 +104,15 @@ void export_operator(Exporter& exporter, const ir::Node& node, const ir::Pool& o
 
 // export_lowbit.cc
 
-/// Adds a layer whose input or weights are in a basis as an operator of Halftone's own.
-/// @return the node, for what else the operator says
+/// Adds a layer whose input or weights are in a basis as an operator of Halftone's domain.
+/// @return the node, for further attributes
 onnx_pb::NodeProto& export_in_basis(Exporter& exporter, const ir::Node& node,
                                     std::string_view op_type, const std::string& output);
 
 // export_recurrent.cc
 
 void export_operator(Exporter& exporter, const ir::Node& node, const ir::Recurrent& op);
-/// Whether a FullyConnected is written by the recurrent layer that reads it.
+/// Whether a FullyConnected is written as part of the recurrent layer that reads it.
 bool belongs_to_recurrent(const ir::Graph& graph, const ir::Node& node);
 
 // export_linear.cc

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Tensors may share a range of a file (tied weights), but a small file must not become a large
-/// model by being read over and over.
+/// model through repeated reads.
 constexpr std::uintmax_t kMaxReadsPerByte = 4;
 
 std::optional<std::string> entry(const onnx_pb::TensorProto& tensor, const std::string& key) {

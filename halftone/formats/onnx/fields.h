@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What our own operators say besides their inputs, as attributes of a node: for for_each_field()
-// and for_each_recurrent_field().
+// Fields of our own operators as node attributes, for for_each_field() and
+// for_each_recurrent_field().
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace halftone::formats::onnx {
 
-/// Sets the attribute of a field.
+/// Writes a field to the attribute of its name.
 class FieldWriter {
  public:
   explicit FieldWriter(onnx_pb::NodeProto& node) : node_(node) {}
@@ -34,7 +34,7 @@ class FieldWriter {
   onnx_pb::NodeProto& node_;
 };
 
-/// Reads a field off the attribute of its name; without one it keeps its default.
+/// Reads a field from the attribute of its name; keeps the default if there is none.
 class FieldReader {
  public:
   explicit FieldReader(const NodeBuilder& node) : node_(node) {}

@@ -27,12 +27,12 @@ using onnx_pb::NodeProto;
 using onnx_pb::TensorProto;
 using onnx_pb::ValueInfoProto;
 
-/// Constants made during the import may take this much, and as much again as
+/// Memory limit of constants created during the import: this much, plus
 constexpr std::size_t kBudgetBytes = std::size_t{64} << 20;
-/// the model's own size times this: enough for a transposed and a scaled copy of every weight.
+/// this many times the model size, enough for a transposed and a scaled copy of every weight.
 constexpr std::size_t kBudgetPerModelByte = 4;
 
-/// What ONNX 1.23 defines. A later version may give an operator another meaning.
+/// Versions of ONNX 1.23. A later version may change the meaning of an operator.
 constexpr std::int64_t kNewestIrVersion = 14;
 constexpr std::int64_t kNewestOpset = 28;
 
@@ -48,7 +48,7 @@ ModelProto parse(std::span<const std::byte> bytes) {
   ModelProto model;
   if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     fail(ErrorKind::kFormat, "expected an ONNX model, found " + std::to_string(bytes.size()) +
-                                 " bytes that are no such protobuf message or only a part of one");
+                                 " bytes that are not a complete ONNX protobuf message");
   }
   if (!model.has_graph()) fail(ErrorKind::kFormat, "expected an ONNX model, found no graph");
   return model;
@@ -61,7 +61,7 @@ void check_known(const std::string& what, std::int64_t found, std::int64_t newes
 }
 
 std::map<std::string, std::int64_t> opsets_of(const ModelProto& model) {
-  // Version 3 of the format brought the list; without it the first operator set is meant.
+  // IR version 3 introduced this list; without it, the model uses operator set 1.
   if (model.ir_version() >= 3 && model.opset_import_size() == 0) {
     fail(ErrorKind::kFormat, "expected operator sets in a model of IR version " +
                                  std::to_string(model.ir_version()) + ", found none");
@@ -70,7 +70,7 @@ std::map<std::string, std::int64_t> opsets_of(const ModelProto& model) {
   for (const auto& opset : model.opset_import()) {
     if (opset.version() < 1) {
       fail(ErrorKind::kFormat, "operator set '" + opset.domain() +
-                                   "': expected a version from 1 on, found " +
+                                   "': expected a version of at least 1, found " +
                                    std::to_string(opset.version()));
     }
     opsets[opset.domain() == "ai.onnx" ? "" : opset.domain()] = opset.version();
@@ -81,7 +81,7 @@ std::map<std::string, std::int64_t> opsets_of(const ModelProto& model) {
   return opsets;
 }
 
-/// Adds to the operators that have no builder the nodes that use them.
+/// Collects the operators without a builder, and the nodes that use them.
 template <typename Nodes>
 void find_missing(const ImportState& state, const Nodes& nodes,
                   std::map<std::string, std::vector<std::string>>& missing) {
@@ -93,7 +93,7 @@ void find_missing(const ImportState& state, const Nodes& nodes,
   }
 }
 
-/// Fails with every operator that has no builder, each with the nodes that use it.
+/// Fails if operators have no builder, listing each with the nodes that use it.
 void check_operators(const ImportState& state, const ModelProto& model) {
   std::map<std::string, std::vector<std::string>> missing;
   find_missing(state, model.graph().node(), missing);
@@ -113,7 +113,7 @@ void check_operators(const ImportState& state, const ModelProto& model) {
   fail(ErrorKind::kUnsupported, "operators that are not supported: " + text);
 }
 
-/// Names that the file gives to open first extents: wherever they stand, they mean the batch.
+/// Names of unknown first extents: everywhere in the file they denote the batch.
 std::set<std::string> batch_names(const GraphProto& graph) {
   std::set<std::string> names;
   for (const ValueInfoProto& input : graph.input()) {
@@ -166,7 +166,7 @@ void add_input(ImportState& state, const ValueInfoProto& input,
   state.bind(input.name(), state.graph.add_input(input.name(), std::move(value_type)));
 }
 
-/// An input whose value the caller has fixed.
+/// Adds an input that the caller fixed as a constant.
 void add_fixed_input(ImportState& state, const ValueInfoProto& input, const ir::Tensor& value) {
   const auto& type = input.type().tensor_type();
   bool fits = onnx::element_of(type.elem_type()) == value.element();
@@ -193,7 +193,7 @@ void add_inputs(ImportState& state, const GraphProto& graph, const OnnxOptions& 
   for (const TensorProto& proto : graph.initializer()) initialized.insert(proto.name());
   const std::set<std::string> batch = batch_names(graph);
   for (const ValueInfoProto& input : graph.input()) {
-    // Before IR version 4 every initializer had to be listed as an input as well.
+    // Before IR version 4, every initializer was also listed as an input.
     if (initialized.contains(input.name())) continue;
     with_context("input '" + input.name() + "'", [&] {
       const auto fixed = options.constants.find(input.name());
@@ -230,7 +230,8 @@ void add_outputs(ImportState& state, const GraphProto& graph) {
   }
 }
 
-/// Whether a node may read infinities: bounds, masks (which add -infinity) and what moves them.
+/// Whether a node may read infinities: bounds, masks (which add -infinity) and nodes that move
+/// them.
 bool takes_infinity(const ir::Operator& op, bool negative) {
   if (const auto* binary = std::get_if<ir::Binary>(&op)) {
     return binary->kind == ir::BinaryKind::kMax || binary->kind == ir::BinaryKind::kMin ||
@@ -245,7 +246,7 @@ bool may_be_infinite(const ir::Graph& graph, ir::ValueId id, bool negative) {
   });
 }
 
-/// Weights must be numbers; only bounds and masks may be infinite.
+/// Weights must be finite; only bounds and masks may be infinite.
 void check_finite(const ir::Graph& graph) {
   for (std::size_t v = 0; v < graph.num_values(); ++v) {
     const ir::ValueId id{static_cast<std::uint32_t>(v)};
@@ -303,7 +304,7 @@ ir::Graph import_onnx(std::span<const std::byte> bytes, const std::filesystem::p
   try {
     return build(bytes, folder, options);
   } catch (const Error& error) {
-    // Names in the file may hold anything; a message is one line of it.
+    // Names in the file may contain any characters; a message must be one line.
     std::string text = error.what();
     std::ranges::replace_if(
         text, [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }, '?');

@@ -184,10 +184,10 @@ TEST(ImportOnnx, BytesThatAreNoModelAreRefused) {
   check(
       "\x1c"
       "TFL3 not a protobuf message",
-      "no such protobuf message");
+      "not a complete ONNX protobuf message");
   check(std::string("\x08\x08", 2), "found no graph");
-  // A length that claims 2^63 bytes.
-  check("\x3a\xff\xff\xff\xff\xff\xff\xff\xff\x7f", "no such protobuf message");
+  // A length field of 2^63 bytes.
+  check("\x3a\xff\xff\xff\xff\xff\xff\xff\xff\x7f", "not a complete ONNX protobuf message");
 }
 
 TEST(ImportOnnx, EveryTruncationIsRefused) {
@@ -214,7 +214,7 @@ TEST(ImportOnnx, VersionsNewerThanKnownAreRefused) {
   EXPECT_EQ(model.import().topological_order().size(), 1U);
   auto& other = *model.proto().add_opset_import();
   other.set_domain("com.example");
-  other.set_version(999);  // no node is of it
+  other.set_version(999);  // no node uses it
   EXPECT_EQ(model.import().topological_order().size(), 1U);
   for (const char* domain : {"", "ai.onnx"}) {
     model.proto().mutable_opset_import(0)->set_domain(domain);
@@ -269,7 +269,7 @@ TEST(ImportOnnx, GraphsThatAreNoneAreRefused) {
   expect_failure(none, ErrorKind::kFormat, "the graph has no inputs");
   TestModel version(0);
   version.input("x", {1}).output("x");
-  expect_failure(version, ErrorKind::kFormat, "expected a version from 1 on, found 0");
+  expect_failure(version, ErrorKind::kFormat, "expected a version of at least 1, found 0");
   TestModel sparse = small_model();
   sparse.proto().mutable_graph()->add_sparse_initializer()->mutable_values()->set_name("s");
   expect_failure(sparse, ErrorKind::kUnsupported, "sparse initializer 's'");

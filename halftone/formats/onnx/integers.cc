@@ -17,7 +17,7 @@ constexpr std::size_t kMaxIntegers = 1024;
 
 using Known = std::vector<Integers>;
 
-// Each of the functions below computes one operator, or gives up with nothing.
+// Each function below evaluates one operator, or returns nullopt if it cannot.
 
 std::optional<Extent> add(Extent a, Extent b) {
   if (a.is_batch || b.is_batch) {
@@ -71,14 +71,15 @@ std::optional<Extent> smallest(Extent a, Extent b) {
 
 std::optional<Extent> equal(Extent a, Extent b) {
   if (a.is_batch == b.is_batch) return Extent{a.value == b.value ? 1 : 0, false};
-  // A batch is at least one sample, so it equals no number below; with others it might.
+  // The batch is at least 1, so it differs from every smaller number; otherwise the result is
+  // unknown.
   const std::int64_t number = a.is_batch ? b.value : a.value;
   return number < 1 ? std::optional(Extent{}) : std::nullopt;
 }
 
 using BinaryRule = std::optional<Extent> (*)(Extent, Extent);
 
-/// The vectors' common length, scalars and vectors of one stretched; none if they do not fit.
+/// The length after broadcasting scalars and vectors of length 1; nullopt if the lengths differ.
 std::optional<std::size_t> common_length(const Known& inputs) {
   std::size_t length = 1;
   for (const Integers& input : inputs) {
@@ -164,7 +165,7 @@ std::optional<Integers> slice(NodeBuilder& node, const Known& inputs) {
   return result;
 }
 
-/// Squeeze, Unsqueeze and Reshape between scalars and vectors of one.
+/// Squeeze, Unsqueeze and Reshape between scalars and vectors of length 1.
 std::optional<Integers> relabel(const NodeBuilder& node, const Known& inputs) {
   Integers result = inputs[0];
   if (node.op_type() == "Unsqueeze") {
@@ -239,7 +240,7 @@ std::optional<Integers> cast(const NodeBuilder& node, const Known& inputs) {
   return result;
 }
 
-/// Shape and Size, which need a type and no numbers.
+/// Shape and Size, which need only the type of their input.
 std::optional<Integers> shape_of(NodeBuilder& node) {
   const auto known = node.integers(0);
   if (known && !known->numbers()) {

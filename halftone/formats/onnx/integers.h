@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small integer tensors whose numbers are known during the import, the batch as a symbol: what
-// exporters compute shapes with (Shape -> Gather -> Unsqueeze -> Concat -> Reshape).
+// Small integer tensors with values known during the import, where the batch is a symbol. Exporters
+// use them for shape arithmetic (Shape -> Gather -> Unsqueeze -> Concat -> Reshape).
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ namespace halftone::formats::onnx {
 
 class NodeBuilder;
 
-/// A number, or the extent of the batch.
+/// An integer, or the symbolic batch.
 struct Extent {
   std::int64_t value = 0;
-  bool is_batch = false;  ///< then value is 0
+  bool is_batch = false;  ///< if true, value is 0
   bool operator==(const Extent&) const = default;
 };
 
@@ -26,21 +26,21 @@ struct Integers {
   ir::ElementType element = ir::ElementType::kInt64;
   std::vector<Extent> values;
 
-  /// The plain numbers; none if the batch is among them.
+  /// The values as integers; nullopt if one of them is the batch.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> numbers() const;
 };
 
-/// The integers in a tensor, if it is small, of rank 0 or 1, and of integers or booleans.
+/// The integers of a small tensor of rank 0 or 1 with integer or boolean elements, else nullopt.
 std::optional<Integers> integers_of(const ir::Tensor& tensor);
 
-/// Extents as integers: kBatch becomes the symbol.
+/// The extents of a shape as integers; kBatch becomes the symbol.
 Integers integers_of(const ir::Shape& shape);
 
-/// The tensor of integers without the batch. @pre integers.numbers()
+/// The integers as a tensor. @pre none of them is the batch
 ir::Tensor to_tensor(const Integers& integers);
 
-/// Computes a node whose inputs are all known integers (or that asks for a shape) and sets its
-/// output. Returns false, and does nothing, if it is not such a node.
+/// Evaluates a node whose inputs are all known integers, or that returns a shape, and sets its
+/// output. Returns false and does nothing for any other node.
 bool evaluate_integers(NodeBuilder& node);
 
 }  // namespace halftone::formats::onnx

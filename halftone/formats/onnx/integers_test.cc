@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The patterns by which exporters compute shapes.
+// The patterns with which exporters compute shapes.
 #include "halftone/formats/onnx/integers.h"
 
 #include <gmock/gmock.h>
@@ -28,8 +28,8 @@ TestModel start() {
   return model;
 }
 
-/// Reshapes x to the named request. Returns the result's shape, and checks that only the Reshape
-/// is left of the arithmetic.
+/// Reshapes x to the named request. Returns the shape of the result, and checks that of all nodes
+/// only the Reshape remains.
 ir::Shape reshaped(TestModel model, const std::string& request) {
   model.node("Reshape", {"x", request}, {"y"});
   const ir::Graph graph = model.import();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the builders of operators see of the file and of the graph they add to.
+// Interface of operator builders to the file and to the graph under construction.
 #pragma once
 
 #include <cstdint>
@@ -19,79 +19,79 @@
 
 namespace halftone::formats::onnx {
 
-/// Why a name of the file has no value.
+/// The reason why a name of the file has no value.
 struct Unavailable {
   std::string reason;
 };
 
-/// What a name of the file stands for: a value of the graph, or integers known during the import.
+/// The meaning of a name in the file: a value of the graph, or integers known during the import.
 using Binding = std::variant<ir::ValueId, Integers, Unavailable>;
 
-/// The graph under construction and what is known about the file's names.
+/// The graph under construction and the bindings of the file's names.
 struct ImportState {
   ir::Graph graph;
   std::map<std::string, std::int64_t> opsets;  ///< by domain, "" for the standard operators
   std::unordered_map<std::string, Binding> bindings;
-  std::map<ir::ValueId, ir::ValueId> transposed;  ///< weights whose transpose is there already
-  /// Constants of integer types that have no equal here and were widened.
+  std::map<ir::ValueId, ir::ValueId> transposed;  ///< weights with their existing transposes
+  /// Constants of integer types that Halftone lacks; they were widened.
   std::set<ir::ValueId> widened;
   ReadExternal external;
   /// The model's own operators, by domain and name.
   std::map<std::pair<std::string, std::string>, const onnx_pb::FunctionProto*> functions;
-  std::vector<std::string>* scope = nullptr;  ///< names bound within a graph of a node
-  int depth = 0;                              ///< of graphs and functions within each other
-  std::size_t budget_bytes = 0;  ///< what constants made during the import may still take
+  std::vector<std::string>* scope = nullptr;  ///< names bound in the current subgraph
+  int depth = 0;                              ///< nesting depth of graphs and functions
+  std::size_t budget_bytes = 0;  ///< remaining memory for constants created during the import
 
-  /// Takes bytes from the budget. Returns false, and takes none, if they exceed it.
+  /// Subtracts bytes from the budget. Returns false and changes nothing if they exceed it.
   [[nodiscard]] bool try_charge(std::size_t bytes);
   /// @throws Error kUnsupported if the bytes exceed the budget
   void charge(std::size_t bytes);
-  /// @throws Error kFormat if the name stands for something already
+  /// @throws Error kFormat if the name is already bound
   void bind(const std::string& name, Binding binding);
   /// Adds a tensor of the file to the graph. @throws Error as decode_tensor()
   ir::ValueId add_constant(const std::string& name, const onnx_pb::TensorProto& proto);
   /// The value of a name; integers enter the graph as a constant.
-  /// @throws Error kFormat if nothing has the name; kUnsupported if its value cannot be had
+  /// @throws Error kFormat if the name is not defined; kUnsupported if its value is not available
   ir::ValueId value(const std::string& name);
 };
 
 /// @throws Error kShape if an extent or the element count (of one sample) exceeds 2^40
 void check_extents(const ir::Shape& shape);
 
-/// One node of the file while it is built. Its operators are added with emit(), its results are
-/// named with set_output().
+/// One node of the file during its import. Builders add operators with emit() and bind results with
+/// set_output().
 class NodeBuilder {
  public:
   NodeBuilder(ImportState& state, const onnx_pb::NodeProto& proto);
 
   [[nodiscard]] const std::string& op_type() const { return proto_.op_type(); }
-  /// Version of the operator set the node is from.
+  /// Version of the node's operator set.
   [[nodiscard]] std::int64_t opset() const { return opset_; }
 
   [[nodiscard]] std::size_t num_inputs() const;
   [[nodiscard]] std::size_t num_outputs() const;
   [[nodiscard]] bool has_input(std::size_t i) const;
-  /// Whether the file gives an output a name.
+  /// Whether output i has a name in the file.
   [[nodiscard]] bool has_output(std::size_t i) const;
   /// @throws Error kFormat if the input is absent
   [[nodiscard]] ir::ValueId input(std::size_t i);
   [[nodiscard]] std::vector<ir::ValueId> inputs();
   [[nodiscard]] const ir::ValueType& type(ir::ValueId id) const;
   [[nodiscard]] const ir::ValueType& input_type(std::size_t i) { return type(input(i)); }
-  /// The dense constant a value holds, or null.
+  /// The dense constant of a value, or null.
   [[nodiscard]] const ir::Tensor* constant(ir::ValueId id) const;
   /// @throws Error kUnsupported unless the input is a dense constant
   [[nodiscard]] const ir::Tensor& constant_input(std::size_t i);
-  /// Its numbers as float32. @throws Error as constant_input()
+  /// A constant input as float32. @throws Error as constant_input()
   [[nodiscard]] std::vector<float> float_input(std::size_t i);
-  /// The one number of a constant. @throws Error as constant_input(), kShape for several
+  /// A constant input with one element. @throws Error as constant_input(); kShape for another count
   [[nodiscard]] float scalar_input(std::size_t i);
-  /// What is known of an input's integers.
+  /// The known integers of an input, if any.
   [[nodiscard]] std::optional<Integers> integers(std::size_t i);
-  /// @throws Error kUnsupported unless the input's integers are known and free of the batch
+  /// @throws Error kUnsupported unless the input's integers are known and none is the batch
   [[nodiscard]] std::vector<std::int64_t> numbers_input(std::size_t i);
 
-  // Attributes. @throws Error kFormat if there is one of another type, or a float is not finite
+  // Attributes. @throws Error kFormat if the attribute has another type, or a float is not finite
   [[nodiscard]] bool has_attribute(const std::string& name) const;
   [[nodiscard]] float float_attribute(const std::string& name, float otherwise) const;
   [[nodiscard]] std::int64_t int_attribute(const std::string& name, std::int64_t otherwise) const;
@@ -106,20 +106,21 @@ class NodeBuilder {
   [[nodiscard]] const onnx_pb::TensorProto* proto_attribute(const std::string& name) const;
   [[nodiscard]] const onnx_pb::GraphProto* graph_attribute(const std::string& name) const;
 
-  /// Adds an operator. Where all inputs are constants, cheap operators are carried out instead.
-  /// @throws Error kShape if the inputs do not fit; kUnsupported if arithmetic is not on float32
-  /// @param role  what an operator beside the main one is for; it is named "NODE/ROLE"
+  /// Adds an operator. If all inputs are constants, cheap operators are evaluated instead.
+  /// @throws Error kShape if the inputs do not fit; kUnsupported for arithmetic on types other than
+  ///         float32
+  /// @param role  purpose of an auxiliary operator, which is named "NODE/ROLE"
   ir::ValueId emit(ir::Operator op, std::vector<ir::ValueId> inputs, const std::string& role = "");
-  /// Zeros for a constant that the file does not hold as such.
+  /// A zero tensor for a constant that is not stored in the file.
   /// @throws Error as check_extents() and ImportState::charge()
   [[nodiscard]] ir::Tensor allocate(ir::ElementType element, const ir::Shape& shape);
   ir::ValueId add_constant(ir::Tensor tensor);
   ir::ValueId add_scalar(float value);
-  /// The number as a scalar of an element type.
+  /// Adds a scalar constant of an element type.
   ir::ValueId add_scalar(double value, ir::ElementType element);
-  /// The value under another shape; itself if it has that shape.
+  /// Reshapes the value; returns it unchanged if it has that shape.
   ir::ValueId reshape(ir::ValueId id, const ir::Shape& shape);
-  /// The value as float32; itself if it is.
+  /// Converts the value to float32; returns it unchanged if it is float32.
   ir::ValueId as_float(ir::ValueId id);
 
   void set_output(std::size_t i, ir::ValueId id);
@@ -142,11 +143,11 @@ class NodeBuilder {
   ImportState& state_;
   const onnx_pb::NodeProto& proto_;
   std::int64_t opset_ = 1;
-  std::size_t first_value_ = 0;  ///< values from here on are this node's
+  std::size_t first_value_ = 0;  ///< this and later values belong to this node
   std::size_t num_emitted_ = 0;
 };
 
-/// "node 'dense1' (Gemm)"; a node without a name goes by its first output's.
+/// "node 'dense1' (Gemm)"; a node without a name is described by its first output.
 std::string describe(const onnx_pb::NodeProto& proto);
 std::string name_of(const onnx_pb::NodeProto& proto);
 

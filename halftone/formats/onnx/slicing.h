@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX's Slice, read into the graph's.
+// Conversion of ONNX's Slice.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace halftone::formats::onnx {
 
 class NodeBuilder;
 
-/// One axis of a Slice as the file states it: ends may be negative or out of range.
+/// One axis of a Slice as stored in the file: its ends may be negative or out of range.
 struct SliceRequest {
   std::size_t axis = 0;
   std::int64_t start = 0;
@@ -20,10 +20,10 @@ struct SliceRequest {
 };
 
 /// The requests of a Slice node, from its attributes (operator sets below 10) or inputs.
-/// @throws Error kUnsupported if they are not known; kFormat or kShape if they contradict
+/// @throws Error kUnsupported if they are not known; kFormat or kShape if they are inconsistent
 std::vector<SliceRequest> slice_requests(NodeBuilder& node, std::size_t rank);
 
-/// A request applied to an extent: negative positions count from the end, others are clamped.
+/// Applies a request to an extent: negative positions count from the end; all are clamped.
 ir::Slice resolve_slice(const SliceRequest& request, ir::Dim extent);
 
 }  // namespace halftone::formats::onnx

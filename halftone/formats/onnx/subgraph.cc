@@ -17,17 +17,17 @@ using onnx_pb::NodeProto;
 using onnx_pb::TensorProto;
 
 constexpr int kMaxDepth = 32;
-/// What a node that is built in the place of a call takes of the budget: functions that call each
-/// other several times can stand for very many nodes.
+/// Budget charged for each inlined node, because functions that call each other repeatedly can
+/// expand to very many nodes.
 constexpr std::size_t kInlinedNodeBytes = 1024;
 
-/// One more level of graphs within each other while it lives.
+/// Increments the nesting depth during its lifetime.
 class Level {
  public:
   explicit Level(ImportState& state) : state_(state) {
     if (++state_.depth > kMaxDepth) {
       --state_.depth;
-      fail(ErrorKind::kUnsupported, "graphs and functions within each other: expected at most " +
+      fail(ErrorKind::kUnsupported, "nested graphs and functions: expected at most " +
                                         std::to_string(kMaxDepth) + " levels");
     }
   }
@@ -39,8 +39,8 @@ class Level {
   ImportState& state_;
 };
 
-/// Before a node is built none of its outputs may have a value: what the node does not set itself
-/// would pass for set.
+/// Checks that no output of a node has a value before the node is imported. Otherwise an output
+/// that the node does not set would go unnoticed.
 void check_outputs(const ImportState& state, const NodeProto& proto) {
   std::set<std::string> names;
   for (const std::string& output : proto.output()) {
@@ -59,19 +59,19 @@ void build_node(ImportState& state, const NodeProto& proto) {
   NodeBuilder node(state, proto);
   if (evaluate_integers(node)) return;
   const Builder build = find_builder(proto.domain(), proto.op_type());
-  if (build == nullptr) NodeBuilder::unsupported("an operator that is not known");
+  if (build == nullptr) NodeBuilder::unsupported("an unknown operator");
   build(node);
 }
 
 Binding binding_of(const ImportState& state, const std::string& name) {
   const auto found = state.bindings.find(name);
   if (found == state.bindings.end()) {
-    fail(ErrorKind::kFormat, "output '" + name + "' is defined nowhere");
+    fail(ErrorKind::kFormat, "output '" + name + "' is not defined");
   }
   return found->second;
 }
 
-/// The attribute of a call, or the default of its function; null if there is neither.
+/// The attribute of a call, or its default in the function; null if there is neither.
 const AttributeProto* argument(const FunctionProto& function, const NodeProto& call,
                                const std::string& name) {
   const auto given = std::ranges::find(call.attribute(), name, &AttributeProto::name);
@@ -80,7 +80,7 @@ const AttributeProto* argument(const FunctionProto& function, const NodeProto& c
   return fallback == function.attribute_proto().end() ? nullptr : &*fallback;
 }
 
-/// Replaces references to the attributes of a call by what they refer to.
+/// Replaces references to the attributes of a call by their values.
 void resolve_attributes(NodeProto& node, const FunctionProto& function, const NodeProto& call) {
   auto& attributes = *node.mutable_attribute();
   for (int i = 0; i < attributes.size();) {
@@ -104,7 +104,7 @@ void resolve_attributes(NodeProto& node, const FunctionProto& function, const No
   }
 }
 
-/// What the names of a function stand for before its first node.
+/// The bindings of a function's inputs.
 std::unordered_map<std::string, Binding> arguments(const ImportState& state,
                                                    const FunctionProto& function,
                                                    const NodeProto& call) {
@@ -130,7 +130,7 @@ void add_initializers(ImportState& state, GraphProto& graph) {
   for (TensorProto& proto : *graph.mutable_initializer()) {
     with_context("initializer '" + proto.name() + "'",
                  [&] { state.bind(proto.name(), state.add_constant(proto.name(), proto)); });
-    // The graph has its own copy now.
+    // The graph now has its own copy.
     proto.clear_raw_data();
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The nodes of a graph of the file, one after another, and graphs and functions within nodes.
+// Import of the nodes of a graph, and inlining of subgraphs and functions.
 #pragma once
 
 #include <vector>
@@ -8,25 +8,25 @@
 
 namespace halftone::formats::onnx {
 
-/// Adds the tensors that a graph of the file holds, and lets go of their bytes there.
+/// Adds the initializers of a graph of the file, and frees their bytes in the file's message.
 /// @throws Error as decode_tensor(); kUnsupported for sparse ones
 void add_initializers(ImportState& state, onnx_pb::GraphProto& graph);
 
-/// Builds a node of the file.
-/// @throws Error with the node's name, as its builder; kFormat if an output is defined already
+/// Imports a node of the file.
+/// @throws Error with the node's name, as its builder; kFormat if an output is already defined
 void add_node(ImportState& state, const onnx_pb::NodeProto& proto);
 
-/// The function of the model that a node calls; null if it calls none.
+/// The model function that a node calls; null if there is none.
 const onnx_pb::FunctionProto* find_function(const ImportState& state,
                                             const onnx_pb::NodeProto& call);
 
-/// Adds the nodes of a graph within a node, which sees the names around it.
-/// @return what its outputs stand for
-/// @throws Error kUnsupported if graphs lie too deep within each other
+/// Adds the nodes of a subgraph, which can refer to the names of the enclosing graph.
+/// @return the bindings of its outputs
+/// @throws Error kUnsupported if graphs are nested too deeply
 std::vector<Binding> inline_graph(ImportState& state, const onnx_pb::GraphProto& graph);
 
-/// Adds the nodes of a function in the place of its call and binds the call's outputs. The function
-/// sees its inputs and attributes only.
+/// Replaces a call by the nodes of its function and binds the call's outputs. The function can
+/// refer only to its inputs and attributes.
 /// @throws Error as inline_graph()
 void inline_function(ImportState& state, const onnx_pb::FunctionProto& function,
                      const onnx_pb::NodeProto& call);

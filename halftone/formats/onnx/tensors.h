@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors and element types as ONNX stores them.
+// Conversion of tensors and element types to and from ONNX.
 #pragma once
 
 #include <cstdint>
@@ -20,22 +20,22 @@ using ReadExternal =
 /// "float16" or "data type 99".
 std::string data_type_name(std::int32_t data_type);
 
-/// The element type that holds every value of an ONNX type up to the precision of float32; none for
-/// strings, complex numbers and floats of eight bits.
+/// The element type that represents every value of an ONNX type up to float32 precision; nullopt
+/// for strings, complex numbers and eight-bit floats.
 std::optional<ir::ElementType> element_of(std::int32_t data_type);
 
 /// The ONNX type of an element type.
 std::int32_t data_type_of(ir::ElementType element);
 
-/// The numbers of a tensor, whichever of its fields they lie in.
-/// @throws Error kFormat if the data do not match the extents, kUnsupported for other types, and
-///         what `external` throws
+/// Reads a tensor from any of its data fields.
+/// @throws Error kFormat if the data do not match the extents; kUnsupported for other types; the
+///         errors of `external`
 ir::Tensor decode_tensor(const onnx_pb::TensorProto& proto, const ReadExternal& external);
 
-/// A tensor without a name, its elements as raw little-endian bytes.
+/// A tensor without a name, with its elements as raw little-endian bytes.
 onnx_pb::TensorProto encode_tensor(const ir::Tensor& tensor);
 
-/// Float32 numbers as FLOAT16 where every one of them is exactly a binary16, else as FLOAT.
+/// A float32 tensor as FLOAT16 if every element is exact in binary16, otherwise as FLOAT.
 onnx_pb::TensorProto encode_compact(const ir::Tensor& tensor);
 
 }  // namespace halftone::formats::onnx

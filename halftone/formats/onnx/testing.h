@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of this folder share: models built by hand.
+// Models for the tests of this folder.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class TestModel {
  public:
   explicit TestModel(std::int64_t opset = 17);
 
-  /// A graph input; -1 stands for the dim_param "N".
+  /// Adds a graph input; -1 denotes the dim_param "N".
   TestModel& input(const std::string& name, const std::vector<std::int64_t>& dims,
                    std::int32_t data_type = onnx_pb::TensorProto::FLOAT);
   TestModel& output(const std::string& name);
@@ -54,7 +54,7 @@ using ir::test::run_by_definition;
 /// The message of the Error that the import throws.
 /// @param kind  set to the error's kind
 std::string import_failure(std::span<const std::byte> bytes, ErrorKind& kind);
-/// Checks that the import fails with this kind and a one-line text that has this part.
+/// Checks that the import fails with this kind and a one-line message that contains `text`.
 void expect_failure(const TestModel& model, ErrorKind kind, const std::string& text);
 
 }  // namespace halftone::formats::onnx

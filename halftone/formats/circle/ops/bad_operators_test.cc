@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Single operators whose parameters make no sense, or are more than Halftone reads.
+// Single operators with parameters that are invalid or not supported.
 #include <flatbuffers/flexbuffers.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 using ir::kBatch;
 using schema::TensorType;
 
-/// The error for an operator that reads tensor 0, float32 [2, 4], then `parameters`, and has
+/// The error for an operator with inputs tensor 0, float32 [2, 4], and `parameters`, and with
 /// `outputs` outputs [2, 4].
 Error error_for(OperatorCode code, const std::vector<FileTensor>& parameters,
                 schema::BuiltinOptionsUnion options = {}, std::int32_t outputs = 1,

@@ -29,7 +29,7 @@ bool is_plane(const ir::Graph& graph, const ir::Node& node) {
          std::ranges::all_of(node.inputs, is_dense);
 }
 
-/// @throws Error kUnsupported for padding that is neither of the file's two
+/// @throws Error kUnsupported for padding that is neither SAME nor VALID
 schema::Padding padding_of(const ir::Window& window, const ir::Shape& image,
                            std::span<const Dim> kernel) {
   const bool pads = std::ranges::count(window.pads_before, 0) != 2 ||
@@ -51,8 +51,8 @@ void set_pace(Options& options, const ir::Window& window, const ir::Shape& image
   }
 }
 
-/// The weights [C m, h, w, 1] of filters for each channel as the file has them, [1, h, w, C m];
-/// none if they are not dense constant numbers.
+/// Writes depthwise weights [C m, h, w, 1] in the file's order, [1, h, w, C m]; nullopt unless they
+/// are dense constants.
 std::optional<TensorIndex> depthwise_weights(Exporter& exporter, const ir::Node& node) {
   const ir::Constant* constant = exporter.graph().constant(node.inputs[1]);
   const auto* weights = constant == nullptr ? nullptr : std::get_if<ir::Tensor>(constant);

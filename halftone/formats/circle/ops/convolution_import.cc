@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products with windows of images, and windows reduced to one number.
+// Convolutions and pooling.
 #include <algorithm>
 #include <utility>
 
@@ -13,7 +13,7 @@ using ir::Dim;
 using ir::ValueId;
 
 /// Strides and dilations along the height and the width.
-struct Pace {
+struct Steps {
   std::int32_t stride_h = 1;
   std::int32_t stride_w = 1;
   std::int32_t dilation_h = 1;
@@ -21,28 +21,28 @@ struct Pace {
 };
 
 template <typename Options>
-Pace pace_of(const Options& options) {
-  Pace pace{options.stride_h(), options.stride_w()};
+Steps steps_of(const Options& options) {
+  Steps steps{options.stride_h(), options.stride_w()};
   if constexpr (requires { options.dilation_h_factor(); }) {
-    pace.dilation_h = options.dilation_h_factor();
-    pace.dilation_w = options.dilation_w_factor();
+    steps.dilation_h = options.dilation_h_factor();
+    steps.dilation_w = options.dilation_w_factor();
   }
-  return pace;
+  return steps;
 }
 
-/// @throws Error kFormat unless an image [N, h, w, C] with known extents
+/// @throws Error kFormat unless this is an image [N, h, w, C] with known extents
 void check_image(const ir::Shape& shape) {
   check(shape.rank() == 4 && shape[1] >= 0 && shape[2] >= 0,
         "expected an image [N, h, w, C], found " + shape.to_string());
 }
 
-ir::Window window_of(const Pace& pace) {
-  check(pace.stride_h > 0 && pace.stride_w > 0 && pace.dilation_h > 0 && pace.dilation_w > 0,
+ir::Window window_of(const Steps& steps) {
+  check(steps.stride_h > 0 && steps.stride_w > 0 && steps.dilation_h > 0 && steps.dilation_w > 0,
         "expected positive strides and dilations");
-  return {{pace.stride_h, pace.stride_w}, {pace.dilation_h, pace.dilation_w}, {0, 0}, {0, 0}};
+  return {{steps.stride_h, steps.stride_w}, {steps.dilation_h, steps.dilation_w}, {0, 0}, {0, 0}};
 }
 
-/// Divides what is missing on an axis: the larger half after the image.
+/// Splits the `missing` extent of an axis into padding: the larger half after the image.
 void pad(ir::Window& window, std::size_t axis, Dim missing) {
   const Dim total = std::max<Dim>(missing, 0);
   window.pads_before[axis] = total / 2;
@@ -53,7 +53,7 @@ void check_padding(schema::Padding padding) {
   check(padding == schema::Padding::SAME || padding == schema::Padding::VALID, "unknown padding");
 }
 
-/// SAME gives ceil(extent / stride) outputs; VALID does not pad.
+/// SAME pads for ceil(extent / stride) outputs; VALID does not pad.
 void pad_image(ir::Window& window, schema::Padding padding, const ir::Shape& image,
                std::span<const Dim> kernel) {
   check_padding(padding);
@@ -81,14 +81,14 @@ void import_conv(OperatorImport& op) {
   check_filter(filter);
   check(filter[3] > 0 && image[3] % filter[3] == 0,
         "weights " + filter.to_string() + " do not fit " + image.to_string());
-  ir::Conv conv{window_of(pace_of(*options)), image[3] / filter[3],
+  ir::Conv conv{window_of(steps_of(*options)), image[3] / filter[3],
                 fused_activation(options->fused_activation_function())};
   pad_image(conv.window, options->padding(), image, filter.dims().subspan(1, 2));
   if (op.has_input(2)) inputs.push_back(op.number(2));
   op.emit(std::move(conv), std::move(inputs));
 }
 
-/// A filter of each channel: [1, h, w, O] in the file, output c m + i reading channel c.
+/// Depthwise filters: [1, h, w, O] in the file; output c m + i reads channel c.
 void import_depthwise_conv(OperatorImport& op) {
   const auto* options = op.options<schema::DepthwiseConv2DOptions>();
   check(options != nullptr, "has no options");
@@ -100,7 +100,7 @@ void import_depthwise_conv(OperatorImport& op) {
   check_filter(filter);
   check(filter[3] == 1 && image[3] > 0 && filter[0] % image[3] == 0,
         "weights for " + std::to_string(filter[0]) + " outputs do not fit " + image.to_string());
-  ir::Conv conv{window_of(pace_of(*options)), image[3],
+  ir::Conv conv{window_of(steps_of(*options)), image[3],
                 fused_activation(options->fused_activation_function())};
   pad_image(conv.window, options->padding(), image, filter.dims().subspan(1, 2));
   if (op.has_input(2)) inputs.push_back(op.number(2));
@@ -117,7 +117,7 @@ void import_transpose_conv(OperatorImport& op) {
   check_image(image);
   check_filter(filter);
   check(target.size() == 4, "expected an output of four axes");
-  ir::ConvTranspose conv{window_of(pace_of(*options)),
+  ir::ConvTranspose conv{window_of(steps_of(*options)),
                          {0, 0},
                          1,
                          fused_activation(options->fused_activation_function())};
@@ -133,14 +133,14 @@ void import_transpose_conv(OperatorImport& op) {
   op.emit(std::move(conv), std::move(inputs));
 }
 
-/// The pooling of an image, its fused activation as a node of its own.
+/// Emits the pooling of an image, and its fused activation as a separate node.
 void emit_pool(OperatorImport& op, ir::PoolKind kind, ValueId x,
                const schema::Pool2DOptions& options, ir::Activation last) {
   const ir::Shape image = op.shape(x);
   check_image(image);
   const std::vector<Dim> kernel = {options.filter_height(), options.filter_width()};
   check(kernel[0] > 0 && kernel[1] > 0, "expected a window of positive extents");
-  ir::Pool pool{kind, kernel, window_of(pace_of(options))};
+  ir::Pool pool{kind, kernel, window_of(steps_of(options))};
   pad_image(pool.window, options.padding(), image, kernel);
   if (last == ir::Activation{}) return op.emit(std::move(pool), {x});
   op.emit(ir::Unary{last}, {op.step(std::move(pool), {x}, "pool")});
@@ -154,7 +154,7 @@ void import_pool(OperatorImport& op) {
             fused_activation(options->fused_activation_function()));
 }
 
-/// The root of the mean square.
+/// The root mean square of each window.
 void import_l2_pool(OperatorImport& op) {
   const auto* options = op.options<schema::Pool2DOptions>();
   check(options != nullptr, "has no options");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Padding, repeating, resampling and picking elements.
+// Padding, repeating, resampling and selecting elements.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -37,7 +37,7 @@ ir::Pad pad_of(OperatorImport& op, ValueId x, ir::PadMode mode) {
   return pad;
 }
 
-/// Padding of integers with a scale is the number 0, not the code 0.
+/// Quantized integers are padded with the real value 0, not with the code 0.
 void import_pad(OperatorImport& op) {
   const ValueId x = op.numeric(0);
   op.emit(pad_of(op, x, ir::PadMode::kConstant), {x});
@@ -73,7 +73,7 @@ void import_broadcast_to(OperatorImport& op) {
   op.emit(ir::BroadcastTo{ir::Shape(std::vector<Dim>(extents.begin(), extents.end()))}, {x});
 }
 
-/// Axes are turned around one by one.
+/// Reverses one axis at a time.
 void import_reverse(OperatorImport& op) {
   ValueId x = op.elements(0).front();
   const ir::Shape shape = op.shape(x);
@@ -120,7 +120,7 @@ void import_one_hot(OperatorImport& op) {
   op.emit(ir::OneHot{axis, depth[0]}, {indices, values});
 }
 
-/// A condition of fewer axes chooses along the first ones.
+/// A condition with fewer axes selects along the leading axes.
 void import_select(OperatorImport& op) {
   ValueId condition = op.raw(0);
   const ValueId a = op.numeric(1);
@@ -137,7 +137,7 @@ void import_select_broadcast(OperatorImport& op) {
   op.emit(ir::Where{}, {op.raw(0), op.numeric(1), op.numeric(2)});
 }
 
-/// One axis of an image at a time.
+/// Resizes one axis of an image at a time.
 void emit_resize(OperatorImport& op, ir::Resize resize) {
   ValueId x = op.number(0);
   const ir::Shape image = op.shape(x);
@@ -181,7 +181,7 @@ void import_resize_nearest(OperatorImport& op) {
   emit_resize(op, resize);
 }
 
-/// An image [N, h, w, C] and the block size; every product of extents is known to fit.
+/// An image [N, h, w, C] and the block size; no product of extents overflows.
 struct Blocks {
   ValueId x;
   ir::Shape image;
@@ -200,7 +200,7 @@ Blocks blocks_of(OperatorImport& op) {
 
 constexpr std::array<std::size_t, 6> kBlockOrder = {0, 1, 3, 2, 4, 5};
 
-/// Splits the image into six axes, exchanges the middle ones and joins them again.
+/// Splits the image into six axes, permutes the middle ones and merges them again.
 void emit_blocks(OperatorImport& op, ValueId x, ir::Shape split, ir::Shape joined) {
   const ValueId parts = op.step(ir::Reshape{std::move(split)}, {x}, "split");
   const ValueId turned =

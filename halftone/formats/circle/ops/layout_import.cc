@@ -50,14 +50,14 @@ void import_squeeze(OperatorImport& op) {
   op.emit(ir::Reshape{ir::Shape(std::move(dims))}, {x});
 }
 
-/// The shape with an axis of extent 1 put in.
+/// The shape with an additional axis of extent 1.
 ir::Shape expanded(const ir::Shape& shape, std::size_t axis) {
   std::vector<Dim> dims(shape.dims().begin(), shape.dims().end());
   dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), 1);
   return ir::Shape(std::move(dims));
 }
 
-/// The shape with an axis left out.
+/// The shape without an axis.
 ir::Shape without_axis(const ir::Shape& shape, std::size_t axis) {
   std::vector<Dim> dims(shape.dims().begin(), shape.dims().end());
   dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
@@ -168,21 +168,21 @@ void import_split_v(OperatorImport& op) {
   split(op, x, axis, sizes);
 }
 
-/// What an operator takes of one axis.
+/// The part of one axis that an operator selects.
 struct Range {
   std::int64_t begin = 0;
   std::int64_t step = 1;
   std::int64_t count = 0;
 };
 
-using Ranges = std::vector<std::optional<Range>>;  ///< by axis; those without are taken whole
+using Ranges = std::vector<std::optional<Range>>;  ///< indexed by axis; nullopt: the whole axis
 
 ir::Slice slice_of(std::size_t axis, const Range& range) {
   return {axis, static_cast<std::size_t>(range.begin), range.step,
           static_cast<std::size_t>(range.count)};
 }
 
-/// Takes the ranges and then, where axes shrink, gives the rest its shape.
+/// Slices the ranges; then, if axes are dropped, reshapes to the shape without them.
 void emit_slices(OperatorImport& op, ValueId x, const Ranges& ranges,
                  const std::optional<ir::Shape>& shrunk) {
   std::optional<ir::Slice> last;
@@ -201,7 +201,7 @@ void emit_slices(OperatorImport& op, ValueId x, const Ranges& ranges,
   }
 }
 
-/// The extent the file means by an axis: its own for the batch.
+/// The extent of an axis in the file, also for the batch.
 Dim file_extent(OperatorImport& op, Dim extent) {
   return extent == kBatch ? op.importer().file_batch().value_or(1) : extent;
 }
@@ -224,7 +224,7 @@ void import_slice(OperatorImport& op) {
   emit_slices(op, x, ranges, std::nullopt);
 }
 
-/// begin:end:step along an axis, ends that are masked open; by NumPy's rule.
+/// begin:end:step along an axis with NumPy's semantics; masked ends are open.
 Range strided_range(std::int64_t extent, std::optional<std::int64_t> begin,
                     std::optional<std::int64_t> end, std::int64_t step) {
   const auto bounded = [&](std::int64_t index) {

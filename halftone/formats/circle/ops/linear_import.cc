@@ -42,7 +42,7 @@ void import_softmax(OperatorImport& op, float beta, bool log) {
 
 void import_plain_softmax(OperatorImport& op) {
   const auto* options = op.options<schema::SoftmaxOptions>();
-  // A beta that is not stored reads as 0, which no one means.
+  // An absent beta reads as 0; it means 1.
   const float beta = options == nullptr || options->beta() == 0 ? 1 : options->beta();
   import_softmax(op, OperatorImport::finite(beta, "beta"), false);
 }

@@ -24,7 +24,7 @@ void export_lq(Exporter& exporter, const ir::Node& node, const LowBitLayer& laye
   const auto words = static_cast<std::size_t>(extents[1] + 31) / 32;
   const ir::Tensor bases = weight_bases(*layer.weights->encoding);
   std::vector<float> scales;
-  // The operator has one basis per neuron.
+  // The operator has one basis per output.
   while (scales.size() < static_cast<std::size_t>(extents[0] * bits)) {
     scales.insert(scales.end(), bases.as<float>().begin(), bases.as<float>().end());
   }

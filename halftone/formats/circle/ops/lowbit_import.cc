@@ -11,7 +11,7 @@ namespace {
 
 using ir::ValueId;
 
-/// A constant input, which both operators here want for everything but x.
+/// A constant input with this element type.
 const ir::Tensor& constant_input(OperatorImport& op, std::size_t i, ir::ElementType element) {
   const ir::Constant* constant = op.graph().constant(op.raw(i));
   const auto* tensor = constant == nullptr ? nullptr : std::get_if<ir::Tensor>(constant);
@@ -21,7 +21,7 @@ const ir::Tensor& constant_input(OperatorImport& op, std::size_t i, ir::ElementT
   return *tensor;
 }
 
-/// The bases in input `i`, before they are read; they are charged for.
+/// The bases in input `i`, not yet decoded; charges their memory to the importer.
 const ir::Tensor& bases_input(OperatorImport& op, std::size_t i) {
   const ir::Tensor& bases = constant_input(op, i, ir::ElementType::kFloat32);
   op.importer().charge(bases.size() * sizeof(numerics::Basis));
@@ -34,7 +34,7 @@ ValueId encoded_input(OperatorImport& op, const LowBitFields& fields) {
 }
 
 /// The weights of inputs 2 and 3.
-/// @param kernel  of a convolution, else empty
+/// @param kernel  extents of a convolution's kernel, otherwise empty
 ValueId encoded_weights(OperatorImport& op, const LowBitFields& fields, const ir::Tensor& planes,
                         std::span<const std::int64_t> kernel = {}) {
   auto encoding = read_weight_bases(fields, bases_input(op, 2));
@@ -55,7 +55,7 @@ void emit_fully_connected(OperatorImport& op, ValueId x, ValueId weights,
   op.emit(ir::FullyConnected{activation}, std::move(inputs));
 }
 
-/// A number of bits read off an extent. @throws Error kFormat unless it is 1 to 8
+/// The number of bits that an extent states. @throws Error kFormat unless it is 1 to 8
 int bits_of(ir::Dim extent, const char* what) {
   check(extent >= 1 && extent <= numerics::kMaxBits,
         std::string(what) + ": expected 1 to 8 bits, found " + std::to_string(extent));
@@ -108,7 +108,7 @@ void import_custom(OperatorImport& op) {
   emit_fully_connected(op, x, weights, activation_of_code(fields.activation));
 }
 
-/// An input of any type that a recurrent layer takes beside gates and weights; absent if it is.
+/// An optional input of a recurrent layer, of any type; kAbsent if it is absent.
 ValueId optional_input(OperatorImport& op, std::size_t i) {
   return op.has_input(i) ? op.numeric(i) : ir::kAbsent;
 }

@@ -115,7 +115,7 @@ TEST(LqFullyConnected, CarriesEveryFusedActivation) {
   }
 }
 
-/// A layer [N, n] -> o with these encodings; no bits: float.
+/// A layer [N, n] -> o with these encodings; 0 bits: float.
 ir::Graph one_layer(const BasisEncoding& weights, int activation_bits, bool activation_offset,
                     bool exact_in_half, std::size_t n = 21) {
   Random random(31);

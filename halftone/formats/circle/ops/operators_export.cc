@@ -66,7 +66,7 @@ class NodeExport {
   [[nodiscard]] const ir::ValueType& output_type() const {
     return exporter_.graph().value(node_.output).type;
   }
-  /// Adds the operator with the node's inputs, and further ones that the file wants.
+  /// Adds the operator with the node's inputs and additional ones.
   void add(OperatorCode code, BuiltinOptionsUnion options = {},
            std::initializer_list<TensorIndex> more = {}) const {
     std::vector<TensorIndex> inputs;
@@ -300,7 +300,7 @@ void NodeExport::add_strided_slice(const ir::Slice& op) const {
   schema::StridedSliceOptionsT options;
   const std::int32_t bit = std::int32_t{1} << op.axis;
   options.begin_mask = static_cast<std::int32_t>((std::int64_t{1} << rank) - 1) & ~bit;
-  // An end of -1 would count from the back: before the first element the end is open instead.
+  // An end of -1 would count from the back, so an end before the first element is left open.
   options.end_mask = options.begin_mask | (ends[op.axis] < 0 ? bit : 0);
   const TensorIndex first = exporter_.integers(begins);
   const TensorIndex end = exporter_.integers(ends);
@@ -317,7 +317,7 @@ schema::ActivationFunctionType activation_type(const ir::Activation& activation)
 
 namespace {
 
-/// What computes with codes themselves stands between conversions in files.
+/// Whether a node computes with integer codes, which files wrap in conversions.
 bool computes_with_codes(const ir::Graph& graph, const ir::Node& node) {
   return ir::computes_sums(node.op) && ir::are_codes(graph.value(node.inputs[0]).type);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every operator through both formats: graph -> bytes -> graph computes the same.
+// Round trip of every operator through both formats: graph -> bytes -> graph computes the same.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -20,7 +20,7 @@ using ir::ValueId;
 
 struct Case {
   std::string name;
-  std::function<ValueId(ir::Graph&, ValueId)> build;  ///< the output, from the input
+  std::function<ValueId(ir::Graph&, ValueId)> build;  ///< maps the input to the output
   ir::Shape input = {kBatch, 3, 4};
   double low = -2;
   double high = 2;
@@ -186,7 +186,7 @@ Case conv(const std::string& name, ir::Shape input, ir::Shape weights, ir::Conv 
           std::move(input)};
 }
 
-/// A window of strides and pads that are the same along all axes.
+/// A window with the same strides and pads along all axes.
 ir::Window window(std::size_t rank, ir::Dim stride, ir::Dim before, ir::Dim after) {
   ir::Window result = ir::plain_window(rank);
   result.strides.assign(rank, stride);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recurrent layers: a projection of the whole sequence, then the recurrence. Their states are
-// variables of the file, which count as zero at the start of every inference.
+// variables of the file, which are zero at the start of every inference.
 #include <array>
 #include <utility>
 
@@ -13,7 +13,7 @@ namespace {
 using ir::Dim;
 using ir::ValueId;
 
-/// Where the tensors of one direction of an LSTM are among the inputs.
+/// Input indices of the tensors of one direction of an LSTM.
 struct LstmInputs {
   std::size_t input_weights;      ///< four: input gate, forget gate, cell, output gate
   std::size_t recurrent_weights;  ///< likewise
@@ -27,7 +27,7 @@ constexpr LstmInputs kUnidirectional = {1, 5, 9, 12, 16, 18, 19};
 constexpr LstmInputs kForward = {1, 5, 9, 12, 16, 35, 36};
 constexpr LstmInputs kBackward = {18, 22, 26, 29, 33, 37, 38};
 
-/// What all directions of a layer share.
+/// Properties shared by all directions of a layer.
 struct Style {
   ir::Activation activation;
   float cell_clip = 0;
@@ -41,14 +41,14 @@ void refuse_inputs(const OperatorImport& op, std::size_t first, std::size_t coun
   }
 }
 
-/// The first states; absent where they are a variable.
+/// The initial states; kAbsent if they are a variable.
 ValueId first_state(OperatorImport& op, std::size_t i) {
   if (!op.has_input(i)) return ir::kAbsent;
   if (op.importer().file().tensor(op.input_tensor(i)).is_variable()) return ir::kAbsent;
   return op.number(i);
 }
 
-/// Several tensors one after the other along their first axis. Constants become one constant.
+/// Concatenates tensors along their first axis. Constants become one constant.
 ValueId joined(OperatorImport& op, const std::vector<ValueId>& parts, const std::string& suffix) {
   std::vector<const ir::Tensor*> tensors;
   for (const ValueId part : parts) {
@@ -71,9 +71,9 @@ ValueId negated(OperatorImport& op, ValueId x, const std::string& suffix) {
                                  ir::evaluate_operator(negate, {&tensor, 1}));
 }
 
-/// The four tensors of gates in our order: input, output, forget, cell. Without an input gate it is
-/// 1 - f(x) with f(x) the forget gate, which is f(-x) of the sigmoid.
-/// @param gates  where the tensors are: input, forget, cell, output
+/// The four gate tensors in our order: input, output, forget, cell. A missing input gate is 1 -
+/// f(x), where f(x) is the forget gate; for the sigmoid this is f(-x).
+/// @param gates  input indices of the tensors: input, forget, cell, output
 ValueId gates_of(OperatorImport& op, const std::array<std::size_t, 4>& gates,
                  const std::string& suffix) {
   const ValueId forget = op.number(gates[1]);
@@ -86,7 +86,7 @@ ValueId gates_from(OperatorImport& op, std::size_t first, const std::string& suf
   return gates_of(op, {first, first + 1, first + 2, first + 3}, suffix);
 }
 
-/// In our order: input, output, forget.
+/// The peepholes in our order: input, output, forget.
 ValueId peepholes_of(OperatorImport& op, std::size_t first) {
   if (!op.has_input(first + 1) || !op.has_input(first + 2)) return ir::kAbsent;
   const ValueId forget = op.number(first + 1);
@@ -95,7 +95,7 @@ ValueId peepholes_of(OperatorImport& op, std::size_t first) {
   return joined(op, {input, op.number(first + 2), forget}, "peepholes");
 }
 
-/// One direction of an LSTM, without its output's name.
+/// One direction of an LSTM, not yet bound to an output.
 ValueId lstm(OperatorImport& op, const LstmInputs& at, const Style& style, bool reverse) {
   refuse_inputs(op, at.projection, 2, "a projection of the hidden state");
   const std::string role = reverse ? "reverse" : "forward";
@@ -116,7 +116,7 @@ ValueId lstm(OperatorImport& op, const LstmInputs& at, const Style& style, bool 
 }
 
 float checked_clip(float clip) {
-  check(clip >= 0, "cell clip: expected a number from 0 on");
+  check(clip >= 0, "cell clip: expected a number of at least 0");
   return OperatorImport::finite(clip, "cell clip");
 }
 
@@ -132,7 +132,7 @@ void import_lstm(OperatorImport& op) {
   op.alias(lstm(op, kUnidirectional, style, false));
 }
 
-/// Both directions as two outputs, or as one with their features beside each other.
+/// Emits both directions as two outputs, or as one with concatenated features.
 void emit_both(OperatorImport& op, ValueId forward, ValueId backward, bool merges) {
   if (merges) return op.emit(ir::Concat{2}, {forward, backward});
   op.alias(forward, 0);
@@ -150,8 +150,7 @@ void import_bidirectional_lstm(OperatorImport& op) {
   emit_both(op, forward, backward, options->merge_outputs());
 }
 
-/// One direction of an RNN whose weights, recurrent weights, bias and state are inputs from `first`
-/// on.
+/// One direction of an RNN. Its weights, recurrent weights, bias and state start at input `first`.
 ValueId rnn(OperatorImport& op, ValueId x, std::size_t first, const Style& style, bool reverse) {
   const std::string role = reverse ? "reverse" : "forward";
   std::vector<ValueId> projection = {x, op.number(first)};
@@ -185,7 +184,7 @@ void import_bidirectional_rnn(OperatorImport& op) {
   emit_both(op, forward, backward, options->merge_outputs());
 }
 
-/// One step: [B, n] is a sequence of one.
+/// Imports a single step: [B, n] is a sequence of length one.
 void import_rnn_step(OperatorImport& op) {
   const auto* options = op.options<schema::RNNOptions>();
   check(options != nullptr, "has no options");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recurrent layers and convolutions that others write, against their formulas.
+// Recurrent layers and convolutions of other tools, compared with their formulas.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ float run_one(const ir::Graph& graph, const ir::Tensor& x, std::size_t at) {
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
-/// An LSTM of one unit on [1, 2, 1]; without `coupled` it has an input gate of its own.
+/// An LSTM of one unit on [1, 2, 1]; unless `coupled`, it has an input gate.
 schema::ModelT lstm_model(bool coupled, float cell_clip = 0) {
   schema::UnidirectionalSequenceLSTMOptionsT options;
   options.fused_activation_function = schema::ActivationFunctionType::TANH;
@@ -42,7 +42,7 @@ schema::ModelT lstm_model(bool coupled, float cell_clip = 0) {
   return one_operator(44, tensors, inputs, {1}, united(options));
 }
 
-/// The cell of the second step for x = 1, 2: gates as lstm_model() has them.
+/// The cell state after the second step for x = 1, 2, with the gates of lstm_model().
 double second_output(bool coupled, double clip) {
   double h = 0;
   double c = 0;
@@ -119,7 +119,7 @@ TEST(CircleConv, PadsAsTheFileSays) {
                                            floats_tensor({1}, {0.5F})};
   const ir::Graph same = import_model(one_operator(3, tensors, {0, 2, 3}, {1}, united(options)));
   const ir::Tensor x = ir::test::counting({1, 3, 3, 1});
-  // SAME: ceil(3 / 2) outputs; what is missing lies after the image.
+  // SAME: ceil(3 / 2) outputs; the padding is after the image.
   EXPECT_EQ(run_one(same, x, 0), 0 + 10 * 1 + 100 * 3 + 1000 * 4 + 0.5F);
   EXPECT_EQ(run_one(same, x, 3), 8.5F);
   options.padding = schema::Padding::VALID;
@@ -193,13 +193,13 @@ TEST(CircleConv, RefusesWhatDoesNotFit) {
   EXPECT_EQ(kind_with([](auto&) {}, -1), ErrorKind::kFormat);
 }
 
-/// A recurrent layer behind a projection, with what its kind can have.
+/// A recurrent layer after a projection, with all features of its kind.
 ir::Graph recurrent_network(const ir::Recurrent& op, bool encoded, bool states) {
   Random random(31);
   ir::Graph graph;
   const ir::Dim hidden = 3;
   const ir::Dim gates = hidden * static_cast<ir::Dim>(ir::num_gates(op.kind));
-  // Only a leading extent can be open in a file.
+  // Only a leading extent can be symbolic in a file.
   const ir::Dim n = op.batch_major ? ir::kBatch : 2;
   const auto x = graph.add_input(
       "x", ir::test::float_type(op.batch_major ? ir::Shape{n, 4, 2} : ir::Shape{4, n, 2}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many numbers become one along axes.
+// Reductions and other operators along axes.
 #include <algorithm>
 #include <utility>
 
@@ -14,7 +14,7 @@ using ir::BinaryKind;
 using ir::ReduceKind;
 using ir::ValueId;
 
-/// The axes that an input names, rising and each once.
+/// The axes that an input names, sorted and without repeats.
 std::vector<std::size_t> axes_of(OperatorImport& op, std::size_t input, std::size_t rank) {
   std::vector<std::size_t> axes;
   for (const std::int64_t axis : op.integers(input)) {
@@ -34,12 +34,12 @@ void import_reduce(OperatorImport& op) {
   op.emit(ir::Reduce{kind, std::move(axes), options != nullptr && options->keep_dims()}, {x});
 }
 
-/// The integers of an output that our operator computes as int64.
-void emit_places(OperatorImport& op, ValueId places, std::size_t output) {
+/// Emits indices, which our operators compute as int64, with the output's element type.
+void emit_indices(OperatorImport& op, ValueId indices, std::size_t output) {
   const auto type = op.importer().file().tensor(op.output_tensor(output)).type();
   const auto element = element_type(type);
-  if (!element || *element == ir::ElementType::kInt64) return op.alias(places, output);
-  op.emit(ir::Cast{*element}, {places}, output);
+  if (!element || *element == ir::ElementType::kInt64) return op.alias(indices, output);
+  op.emit(ir::Cast{*element}, {indices}, output);
 }
 
 template <bool largest>
@@ -48,7 +48,7 @@ void import_arg(OperatorImport& op) {
   const std::vector<std::int64_t> axis = op.integers(1);
   check(axis.size() == 1, "expected one axis, found " + std::to_string(axis.size()));
   const ir::ArgReduce arg{ir::normalized_axis(axis[0], op.shape(x).rank()), largest, false, false};
-  emit_places(op, op.step(arg, {x}, "places"), 0);
+  emit_indices(op, op.step(arg, {x}, "places"), 0);
 }
 
 void import_top_k(OperatorImport& op) {
@@ -56,10 +56,10 @@ void import_top_k(OperatorImport& op) {
   const std::vector<std::int64_t> k = op.integers(1);
   const std::size_t axis = ir::normalized_axis(-1, op.shape(x).rank());
   check(k.size() == 1 && k[0] >= 0 && k[0] <= op.shape(x)[axis], "k is out of range");
-  const ValueId places =
+  const ValueId indices =
       op.step(ir::TopK{axis, static_cast<std::size_t>(k[0]), true}, {x}, "places");
-  op.emit(ir::GatherElements{axis}, {x, places}, 0);
-  emit_places(op, places, 1);
+  op.emit(ir::GatherElements{axis}, {x, indices}, 0);
+  emit_indices(op, indices, 1);
 }
 
 void import_cumsum(OperatorImport& op) {

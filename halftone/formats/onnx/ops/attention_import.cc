@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention and rotary embedding, as the products and sums they stand for.
+// Attention and rotary embedding, decomposed into products and sums.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,7 +15,7 @@ namespace {
 using ir::BinaryKind;
 using ir::ValueId;
 
-/// The score of what is not attended to.
+/// The score of masked positions.
 constexpr float kMasked = -std::numeric_limits<float>::infinity();
 
 /// [batch, steps, heads size] as [batch, steps, heads, size].
@@ -27,7 +27,7 @@ ValueId with_heads(NodeBuilder& node, ValueId x, std::int64_t heads) {
   return node.reshape(x, {shape[0], shape[1], heads, shape[2] / heads});
 }
 
-/// An operand as [batch, heads, steps, size], however the file has it.
+/// An operand as [batch, heads, steps, size], from either layout of the file.
 ValueId heads_first(NodeBuilder& node, ValueId x, const char* attribute) {
   const std::size_t rank = node.type(x).shape.rank();
   if (rank == 4) return x;
@@ -38,7 +38,7 @@ ValueId heads_first(NodeBuilder& node, ValueId x, const char* attribute) {
   return emit_transpose(node, {0, 2, 1, 3}, with_heads(node, x, heads));
 }
 
-/// Each head several times, one after the other.
+/// Repeats each head, one after the other, until there are `heads`.
 ValueId repeated_heads(NodeBuilder& node, ValueId x, ir::Dim heads) {
   const ir::Shape shape = node.type(x).shape;
   if (shape[1] == heads) return x;
@@ -50,7 +50,7 @@ ValueId repeated_heads(NodeBuilder& node, ValueId x, ir::Dim heads) {
   return node.reshape(repeated, {shape[0], heads, shape[2], shape[3]});
 }
 
-/// 0 where a step may look at another, -infinity where that comes after it.
+/// 0 for keys that a step may attend to, -infinity for later keys.
 ValueId causal_bias(NodeBuilder& node, ir::Dim steps, ir::Dim keys, ir::Dim past) {
   ir::Tensor bias = node.allocate(ir::ElementType::kFloat32, {steps, keys});
   const auto values = bias.as<float>();
@@ -62,7 +62,7 @@ ValueId causal_bias(NodeBuilder& node, ir::Dim steps, ir::Dim keys, ir::Dim past
   return node.add_constant(std::move(bias));
 }
 
-/// What the file's mask adds to the scores; masks of fewer keys leave out the others.
+/// The file's mask as an addend of the scores; keys beyond the mask are masked.
 ValueId mask_bias(NodeBuilder& node, ValueId mask, ir::Dim keys) {
   if (node.type(mask).is_dense(ir::ElementType::kBool)) {
     mask = emit_where(node, mask, node.add_scalar(0.0F), node.add_scalar(kMasked));
@@ -75,7 +75,7 @@ ValueId mask_bias(NodeBuilder& node, ValueId mask, ir::Dim keys) {
   return node.emit(std::move(pad), {mask, node.add_scalar(kMasked)});
 }
 
-/// Softmax of scores + bias; a step that may look at nothing gets zeros.
+/// Softmax of scores + bias; a step without visible keys gets zeros.
 ValueId probabilities(NodeBuilder& node, ValueId scores, ValueId bias, bool may_see_nothing) {
   const ir::Softmax softmax{3, 1, false};
   if (bias == ir::kAbsent) return node.emit(softmax, {scores});
@@ -90,17 +90,18 @@ ValueId probabilities(NodeBuilder& node, ValueId scores, ValueId bias, bool may_
   return emit_where(node, sees, y, zero);
 }
 
-/// The keys or values of earlier steps, then those of this run.
+/// The cached keys or values of earlier steps, followed by those of this run.
 ValueId with_past(NodeBuilder& node, ValueId x, std::size_t past) {
   return node.has_input(past) ? node.emit(ir::Concat{2}, {node.input(past), x}) : x;
 }
 
 void refuse_variants(NodeBuilder& node) {
-  if (node.has_output(3)) NodeBuilder::unsupported("the scores as an output");
-  if (node.has_input(6)) NodeBuilder::unsupported("lengths of keys that differ by sample");
+  if (node.has_output(3)) NodeBuilder::unsupported("scores as an output are not supported");
+  if (node.has_input(6))
+    NodeBuilder::unsupported("key lengths that differ between samples are not supported");
   if (node.int_attribute("left_window_size", -1) >= 0 ||
       node.int_attribute("right_window_size", -1) >= 0) {
-    NodeBuilder::unsupported("a window that slides");
+    NodeBuilder::unsupported("sliding windows are not supported");
   }
 }
 
@@ -132,7 +133,7 @@ ValueId part(NodeBuilder& node, ValueId x, std::size_t begin, std::int64_t step,
   return node.emit(ir::Slice{last, begin, step, static_cast<std::size_t>(count)}, {x});
 }
 
-/// The rows of a table that the positions name, as [batch, steps, 1, size].
+/// The rows of a table at the given positions, as [batch, steps, 1, size].
 ValueId angles(NodeBuilder& node, std::size_t input) {
   ValueId table = node.input(input);
   if (node.has_input(3)) table = node.emit(ir::Gather{0}, {table, node.input(3)});
@@ -158,7 +159,8 @@ void build_attention(NodeBuilder& node) {
   const ir::Dim steps = node.type(q).shape[2];
   const ir::Dim keys = node.type(k).shape[2];
   const ir::Dim past = node.has_input(4) ? node.input_type(4).shape[2] : 0;
-  if (steps < 0 || keys < 0) NodeBuilder::unsupported("the batch as an axis of steps");
+  if (steps < 0 || keys < 0)
+    NodeBuilder::unsupported("expected steps and keys on axes other than the batch");
   k = repeated_heads(node, k, heads);
   v = repeated_heads(node, v, heads);
   ValueId bias = ir::kAbsent;

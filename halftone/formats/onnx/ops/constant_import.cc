@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers that the file holds or describes.
+// Constants that the file stores or describes.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -18,7 +18,7 @@ ir::Tensor vector_of(const std::vector<T>& values) {
   return ir::Tensor::from<T>({static_cast<ir::Dim>(values.size())}, std::span(values));
 }
 
-/// What the attributes other than `value` hold.
+/// The constant in an attribute other than `value`.
 ir::Tensor short_constant(NodeBuilder& node) {
   if (node.has_attribute("value_float")) {
     const float value = node.float_attribute("value_float", 0);
@@ -30,7 +30,7 @@ ir::Tensor short_constant(NodeBuilder& node) {
   }
   if (const auto values = node.floats_attribute("value_floats")) return vector_of(*values);
   if (const auto values = node.ints_attribute("value_ints")) return vector_of(*values);
-  NodeBuilder::unsupported("a constant that is no dense tensor of numbers");
+  NodeBuilder::unsupported("expected a dense tensor of numbers as constant");
 }
 
 }  // namespace
@@ -62,10 +62,10 @@ void build_constant_of_shape(NodeBuilder& node) {
 }
 
 void build_shape_arithmetic(NodeBuilder& /*node*/) {
-  NodeBuilder::unsupported("its inputs are not known during the import");
+  NodeBuilder::unsupported("expected inputs known during the import");
 }
 
-/// The numbers from a start on by a step: how many decides the shape.
+/// Range: start, start + step, ... below the limit. The count determines the shape.
 void build_range(NodeBuilder& node) {
   const ir::ElementType element = node.input_type(0).encoding.element;
   double ends[3];
@@ -76,15 +76,15 @@ void build_range(NodeBuilder& node) {
                                 std::to_string(ends[1]) + " by " + std::to_string(ends[2]));
   }
   const auto length = static_cast<ir::Dim>(std::max(count, 0.0));
-  ir::Tensor places = node.allocate(ir::ElementType::kFloat32, {length});
-  const auto values = places.as<float>();
+  ir::Tensor result = node.allocate(ir::ElementType::kFloat32, {length});
+  const auto values = result.as<float>();
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = static_cast<float>(ends[0] + static_cast<double>(i) * ends[2]);
   }
-  node.set_output(0, node.add_constant(places.cast(element)));
+  node.set_output(0, node.add_constant(result.cast(element)));
 }
 
-/// Ones on a diagonal of a matrix as large as the input.
+/// Ones on a diagonal of a matrix with the shape of the input.
 void build_eye_like(NodeBuilder& node) {
   const ir::ValueType& like = node.input_type(0);
   if (like.shape.rank() != 2 || !like.shape.is_static()) {
@@ -106,7 +106,7 @@ void build_eye_like(NodeBuilder& node) {
   node.set_output(0, node.add_constant(eye.cast(element)));
 }
 
-/// The windows of signal processing: a sum of cosines over size (periodic) or size - 1 steps.
+/// Window functions of signal processing: a sum of cosines over size (periodic) or size - 1 steps.
 void build_window(NodeBuilder& node) {
   const std::vector<std::int64_t> size = node.numbers_input(0);
   if (size.size() != 1 || size[0] < 0) fail(ErrorKind::kShape, "size: expected one number >= 0");

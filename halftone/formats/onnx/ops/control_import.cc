@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A choice that is made during the import.
+// If, with a condition that is known during the import.
 #include "halftone/base/error.h"
 #include "halftone/formats/onnx/node_builder.h"
 #include "halftone/formats/onnx/registry.h"
@@ -10,7 +10,7 @@ namespace halftone::formats::onnx {
 void build_if(NodeBuilder& node) {
   const ir::Tensor* condition = node.constant(node.input(0));
   if (condition == nullptr) {
-    NodeBuilder::unsupported("a condition that is only known when the network runs");
+    NodeBuilder::unsupported("expected a condition known during the import");
   }
   if (condition->size() != 1) {
     fail(ErrorKind::kShape,

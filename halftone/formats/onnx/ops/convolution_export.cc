@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that slide a window over an image: in ONNX between two transposes, since it has
-// channels as axis 1 and the graph as the last.
+// Convolutions and pooling, written between two transposes, because ONNX has channels as axis 1 and
+// the graph as the last axis.
 #include <algorithm>
 #include <numeric>
 
@@ -40,7 +40,7 @@ std::string image(Exporter& exporter, const Node& node) {
   return transposed(exporter, exporter.read(node.inputs[0]), order_channels_first(rank), name);
 }
 
-/// A constant in another order of its elements.
+/// Writes constant weights in another element order.
 std::string weights(Exporter& exporter, ValueId id,
                     const std::function<ir::Tensor(const ir::Tensor&)>& reorder) {
   const ir::Constant* constant = exporter.graph().constant(id);
@@ -97,7 +97,7 @@ std::vector<std::string> layer_inputs(Exporter& exporter, const Node& node, std:
   return inputs;
 }
 
-/// The transpose back, and the activation.
+/// Adds the transpose back, and the activation.
 void finish(Exporter& exporter, const Node& node, const std::string& result,
             const ir::Activation& activation) {
   const bool fused = activation != ir::Activation{};
@@ -121,7 +121,7 @@ void set_attributes(Exporter& exporter, const Node& node, NodeProto& proto, cons
   }
 }
 
-/// Our own operators have channels last, as the graph.
+/// Writes one of our own operators, which have channels last, as the graph does.
 /// @return false, with nothing added, if neither input nor weights are in a basis
 template <typename Op>
 bool export_layer_in_basis(Exporter& exporter, const Node& node, const Op& op) {
@@ -161,7 +161,7 @@ void export_operator(Exporter& exporter, const Node& node, const ir::ConvTranspo
 }
 
 void export_operator(Exporter& exporter, const Node& node, const ir::Pool& op) {
-  // Opset 19 brought dilations to AveragePool; without any the older one says the same.
+  // Opset 19 introduced dilations of AveragePool; without dilations an older opset suffices.
   const bool is_dilated =
       std::ranges::any_of(op.window.dilations, [](ir::Dim dilation) { return dilation != 1; });
   const bool is_mean = op.kind == ir::PoolKind::kAverage;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that slide a window over an image. ONNX has channels as axis 1, the graph as the last:
-// each is built between two transposes, which a pass removes where they meet.
+// Convolutions and pooling. ONNX has channels as axis 1, the graph as the last axis: each operator
+// is placed between two transposes; a pass removes adjacent pairs.
 #include <algorithm>
 #include <numeric>
 
@@ -41,7 +41,7 @@ std::vector<Dim> list(NodeBuilder& node, const std::string& name, std::size_t ra
   return *found;
 }
 
-/// The padding that makes an output of ceil(extent / stride), the odd one before or after.
+/// Padding for an output of ceil(extent / stride); an odd element goes before or after the image.
 void pad_to_same(ir::Window& window, std::span<const Dim> extents, std::span<const Dim> kernel,
                  bool odd_before) {
   for (std::size_t i = 0; i < extents.size(); ++i) {
@@ -61,7 +61,7 @@ void set_pads(NodeBuilder& node, ir::Window& window) {
   window.pads_after.assign(half, pads.end());
 }
 
-/// Strides and dilations of a node, its padding zero.
+/// Strides and dilations of a node, without padding.
 ir::Window unpadded_window(NodeBuilder& node, std::size_t rank) {
   ir::Window window = ir::plain_window(rank);
   window.strides = list(node, "strides", rank, 1);
@@ -70,7 +70,7 @@ ir::Window unpadded_window(NodeBuilder& node, std::size_t rank) {
   return window;
 }
 
-/// How a node pads. @throws Error kUnsupported for a mode that ONNX does not have
+/// The padding mode of a node. @throws Error kUnsupported for an unknown mode
 std::string padding_mode(NodeBuilder& node) {
   std::string mode = node.string_attribute("auto_pad", "NOTSET");
   if (mode != "NOTSET" && mode != "VALID" && mode != "SAME_UPPER" && mode != "SAME_LOWER") {
@@ -149,7 +149,7 @@ ValueId transposed_weights(NodeBuilder& node, ValueId w, Dim groups) {
   return node.reshape(ordered, ir::Shape(joined));
 }
 
-/// Splits what an output_shape leaves over between both ends.
+/// Computes the padding for an output_shape and splits it between both ends.
 void pad_to_output(ir::ConvTranspose& op, std::span<const Dim> extents, std::span<const Dim> kernel,
                    std::span<const Dim> wanted, bool odd_before) {
   for (std::size_t i = 0; i < extents.size(); ++i) {

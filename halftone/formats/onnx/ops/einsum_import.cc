@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Einsum, as transposes, reshapes, sums and products of matrices.
+// Einsum, decomposed into transposes, reshapes, sums and matrix products.
 #include <algorithm>
 #include <cctype>
 #include <string>
@@ -13,8 +13,7 @@ namespace halftone::formats::onnx {
 namespace {
 
 using ir::ValueId;
-/// A label for each axis: letters, and for the axes that "..." stands for digits, counted from the
-/// last.
+/// A label for each axis: a letter, or a digit for an axis of "...", counted from the last one.
 using Labels = std::string;
 
 constexpr std::size_t kMaxHidden = 10;
@@ -50,7 +49,7 @@ Labels read_labels(const std::string& text) {
   return labels;
 }
 
-/// "..." written out for so many axes.
+/// Expands "..." to labels of `hidden` axes.
 Labels spelled_out(const Labels& labels, std::size_t hidden) {
   const std::size_t dots = labels.find('.');
   if (dots == Labels::npos) return labels;
@@ -59,7 +58,7 @@ Labels spelled_out(const Labels& labels, std::size_t hidden) {
   return labels.substr(0, dots) + digits + labels.substr(dots + 1);
 }
 
-/// The output where an equation states none: "...", then the letters that occur once.
+/// The output of an equation that states none: "...", then the letters that occur once.
 Labels implied_output(const std::vector<Labels>& inputs) {
   Labels all;
   for (const Labels& labels : inputs) all += labels;
@@ -85,14 +84,14 @@ Equation read_equation(const std::string& text) {
   return equation;
 }
 
-/// The value with its axes in the order of other labels, a permutation of its own.
+/// Transposes the value to the order of `labels`, a permutation of its own labels.
 Term ordered(NodeBuilder& node, const Term& term, const Labels& labels) {
   std::vector<std::size_t> permutation;
   for (const char label : labels) permutation.push_back(term.labels.find(label));
   return {emit_transpose(node, std::move(permutation), term.value), labels};
 }
 
-/// One axis for two of the same label: the diagonal.
+/// Replaces two axes with the same label by their diagonal.
 Term without_repeats(NodeBuilder& node, Term term) {
   for (std::size_t i = 0; i < term.labels.size(); ++i) {
     const std::size_t second = term.labels.find(term.labels[i], i + 1);
@@ -114,12 +113,12 @@ Term without_repeats(NodeBuilder& node, Term term) {
     const char label = term.labels[i];
     std::erase(term.labels, label);
     term.labels += label;
-    i = static_cast<std::size_t>(-1);  // from the front again
+    i = static_cast<std::size_t>(-1);  // restart from the front
   }
   return term;
 }
 
-/// Sums over the axes whose labels nobody else needs.
+/// Sums over the axes whose labels are not in `needed`.
 Term summed(NodeBuilder& node, Term term, const Labels& needed) {
   std::vector<std::size_t> axes;
   Labels kept;
@@ -150,7 +149,7 @@ std::vector<ir::Dim> extents(NodeBuilder& node, const Term& term, const Labels& 
   return dims;
 }
 
-/// The term as [shared..., rows, cols], the axes of each group in one.
+/// The term as [shared..., rows, cols], with the axes of rows and of cols merged.
 ValueId as_matrices(NodeBuilder& node, const Term& term, const Labels& shared, const Labels& rows,
                     const Labels& cols) {
   const Term moved = ordered(node, term, shared + rows + cols);
@@ -160,7 +159,7 @@ ValueId as_matrices(NodeBuilder& node, const Term& term, const Labels& shared, c
   return node.reshape(moved.value, ir::Shape(std::move(dims)));
 }
 
-/// The product of two terms, summed over what nobody needs after it.
+/// The product of two terms, summed over the labels that are not in `needed`.
 Term multiplied(NodeBuilder& node, Term a, Term b, const Labels& needed) {
   a = summed(node, std::move(a), b.labels + needed);
   b = summed(node, std::move(b), a.labels + needed);

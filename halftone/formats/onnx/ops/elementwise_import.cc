@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic on pairs, and conversions.
+// Binary operators and conversions.
 #include <algorithm>
 #include <iterator>
 #include <string_view>
@@ -47,8 +47,8 @@ BinaryKind binary_kind(const NodeBuilder& node) {
   return truncates ? BinaryKind::kFmod : entry->kind;
 }
 
-/// Operator sets below 7 line the second operand up with the first from `axis` on, and NumPy's rule
-/// with their ends: ones behind bring them together.
+/// Operator sets below 7 align the second operand with the first from `axis` on, NumPy at their
+/// ends. Appended extents of 1 make both the same.
 ValueId lined_up(NodeBuilder& node, ValueId a, ValueId b) {
   const ir::Shape& lhs = node.type(a).shape;
   const ir::Shape& rhs = node.type(b).shape;
@@ -96,7 +96,7 @@ void build_binary(NodeBuilder& node) {
     node.set_output(0, emit_binary(node, kind, a, b));
     return;
   }
-  // Base and exponent of different types: between integers the base's, else float32.
+  // Base and exponent of different types: the base's type if both are integers, else float32.
   const ir::ElementType element = node.type(a).encoding.element;
   const bool whole = ir::is_integer(element) && ir::is_integer(node.type(b).encoding.element);
   const ir::ElementType common = whole ? element : ir::ElementType::kFloat32;
@@ -149,7 +149,7 @@ void build_mean(NodeBuilder& node) {
 void build_cast(NodeBuilder& node) {
   const std::int32_t target = cast_target(node);
   const auto element = element_of(target);
-  // Integers of other widths would wrap around elsewhere than the wider type that holds them.
+  // Integers of other widths overflow at other values than the wider type that represents them.
   const bool exact =
       element && (*element == ir::ElementType::kFloat32 || data_type_of(*element) == target);
   if (!exact) NodeBuilder::unsupported("conversion to " + data_type_name(target));

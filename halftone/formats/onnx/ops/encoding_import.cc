@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integers with scales, and the layers in a basis.
+// Quantized integers, and layers in a basis.
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -61,7 +61,7 @@ LowBitFields fields_of(NodeBuilder& node) {
   return fields;
 }
 
-/// Input, weights and bias as the graph's operators have them.
+/// Input, weights and bias in the form of the graph's operators.
 std::vector<ValueId> layer_inputs(NodeBuilder& node, const LowBitFields& fields) {
   const ValueId x = fields.activation_bits == 0 ? node.input(0) : encoded_input(node, fields);
   const ValueId weight = fields.weight_bits == 0 ? node.input(3) : encoded_weight(node, fields);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Padding, repeating, and orders turned round.
+// Padding, repeating and reversing.
 #include <algorithm>
 #include <string>
 
@@ -22,7 +22,7 @@ ir::PadMode pad_mode(const NodeBuilder& node) {
   fail(ErrorKind::kFormat, "mode: expected constant, reflect, edge or wrap, found '" + name + "'");
 }
 
-/// Pads for every axis: all in front, then all behind.
+/// Pads for every axis: all before, then all after.
 Numbers pads_of(NodeBuilder& node, std::size_t rank) {
   const auto stated = numbers_of(node, node.opset() < 2 ? "paddings" : "pads", 1, 11);
   if (!stated) fail(ErrorKind::kFormat, "expected pads, found none");
@@ -45,7 +45,7 @@ Numbers pads_of(NodeBuilder& node, std::size_t rank) {
   return pads;
 }
 
-/// The value without what negative pads take off an axis.
+/// Crops the elements that negative pads remove from an axis.
 ValueId cropped(NodeBuilder& node, ValueId x, std::size_t axis, std::int64_t before,
                 std::int64_t after) {
   if (before >= 0 && after >= 0) return x;
@@ -133,7 +133,7 @@ void build_reverse_sequence(NodeBuilder& node) {
   node.set_output(0, node.emit(op, {x, node.input(1)}));
 }
 
-/// Keeps what is above or below a diagonal: the mask is a constant.
+/// Keeps the elements above or below a diagonal, with a constant mask.
 void build_trilu(NodeBuilder& node) {
   const ValueId x = node.input(0);
   const ir::ValueType type = node.type(x);

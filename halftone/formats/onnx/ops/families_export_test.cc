@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that ONNX has under the same name or others: written, read and run.
+// Round trip of operator families through ONNX: written, read and run.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,11 +19,11 @@ using ir::ValueId;
 struct ExportCase {
   ir::Operator op;
   std::vector<Shape> inputs{{kBatch, 3, 4}};
-  /// Indices behind the inputs.
+  /// Constant inputs after the inputs, such as indices.
   std::vector<ir::Tensor> constants;
 };
 
-ir::Tensor places(const Shape& shape, const std::vector<std::int64_t>& values) {
+ir::Tensor index_tensor(const Shape& shape, const std::vector<std::int64_t>& values) {
   return ir::Tensor::from<std::int64_t>(shape, std::span(values));
 }
 
@@ -80,18 +80,21 @@ std::vector<ExportCase> cases() {
   resize.begin = 0.25F;
   resize.extrapolation = 3;
   add(resize);
-  result.push_back({ir::Gather{1}, {{kBatch, 3, 4}}, list(places({2, 2}, {0, 2, 2, 1}))});
-  result.push_back({ir::GatherND{}, {{2, 3, 4}}, list(places({2, 2}, {0, 2, 1, 1}))});
-  result.push_back({ir::GatherElements{1}, {{2, 2, 2}}, list(places({2, 1, 2}, {0, 1, 1, 1}))});
+  result.push_back({ir::Gather{1}, {{kBatch, 3, 4}}, list(index_tensor({2, 2}, {0, 2, 2, 1}))});
+  result.push_back({ir::GatherND{}, {{2, 3, 4}}, list(index_tensor({2, 2}, {0, 2, 1, 1}))});
+  result.push_back(
+      {ir::GatherElements{1}, {{2, 2, 2}}, list(index_tensor({2, 1, 2}, {0, 1, 1, 1}))});
   for (const ir::Scatter reduction :
        {ir::Scatter::kReplace, ir::Scatter::kMul, ir::Scatter::kMax}) {
     result.push_back({ir::ScatterElements{0, reduction},
                       {{3, 2}},
-                      list(places({1, 2}, {0, 2}), floats({1, 2}, {5, 6}))});
-    result.push_back(
-        {ir::ScatterND{reduction}, {{3, 2}}, list(places({1, 1}, {2}), floats({1, 2}, {5, 6}))});
+                      list(index_tensor({1, 2}, {0, 2}), floats({1, 2}, {5, 6}))});
+    result.push_back({ir::ScatterND{reduction},
+                      {{3, 2}},
+                      list(index_tensor({1, 1}, {2}), floats({1, 2}, {5, 6}))});
   }
-  result.push_back({ir::ReverseSequence{1, 2}, {{kBatch, 3, 4}}, list(places({3}, {1, 4, 2}))});
+  result.push_back(
+      {ir::ReverseSequence{1, 2}, {{kBatch, 3, 4}}, list(index_tensor({3}, {1, 4, 2}))});
   return result;
 }
 
@@ -132,12 +135,12 @@ TEST(ExportOnnx, RefusesAttributesThatOnnxCannotSay) {
     ir::test::expect_error(ErrorKind::kUnsupported, text, [&] { export_onnx(graph_of(test)); });
   };
   refused({ir::BroadcastTo{{kBatch, 4}}, {{4}}, {}}, "for every sample of the batch");
-  refused({ir::LocalNormalize{2, 1, 1}, {{kBatch, 3, 4}}, {}}, "neighbours along other axes");
+  refused({ir::LocalNormalize{2, 1, 1}, {{kBatch, 3, 4}}, {}}, "expected neighbours along axis 1");
   ir::Resize resize;
   resize.axis = 1;
   resize.count = 3;
   resize.coordinates = ir::Coordinates::kHalfPixelForNearest;
-  refused({resize, {{kBatch, 3, 4}}, {}}, "newer operator sets have no name for");
+  refused({resize, {{kBatch, 3, 4}}, {}}, "coordinates without a name in newer operator sets");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading and writing at places that a tensor names. Gather is in slicing.cc.
+// Gathering and scattering at indices in a tensor. Gather is in slicing_import.cc.
 #include <string>
 
 #include "halftone/base/error.h"
@@ -27,7 +27,7 @@ Scatter reduction_of(const NodeBuilder& node) {
   fail(ErrorKind::kFormat, "reduction: expected none, add, mul, max or min, found '" + name + "'");
 }
 
-/// Indices as int64: ONNX allows numbers of any type for OneHot's.
+/// Indices as int64. ONNX allows any numeric type for the indices of OneHot.
 ValueId whole_indices(NodeBuilder& node, std::size_t i) {
   return emit_cast(node, ir::ElementType::kInt64, node.input(i));
 }
@@ -63,7 +63,8 @@ void build_one_hot(NodeBuilder& node) {
   const ValueId indices = whole_indices(node, 0);
   const float depth = node.scalar_input(1);
   if (!(depth >= 1 && depth <= static_cast<float>(1U << 31))) {
-    fail(ErrorKind::kShape, "depth: expected a number from 1 on, found " + std::to_string(depth));
+    fail(ErrorKind::kShape,
+         "depth: expected a number of at least 1, found " + std::to_string(depth));
   }
   const std::size_t rank = node.type(indices).shape.rank();
   const ir::OneHot op{ir::normalized_axis(node.int_attribute("axis", -1), rank + 1),
@@ -71,7 +72,7 @@ void build_one_hot(NodeBuilder& node) {
   node.set_output(0, node.emit(op, {indices, node.input(2)}));
 }
 
-/// The elements a known condition chooses: what it chooses decides the shape.
+/// Selects elements by a condition, which must be known because it determines the shape.
 void build_compress(NodeBuilder& node) {
   ValueId x = node.input(0);
   std::size_t axis = 0;
@@ -81,13 +82,13 @@ void build_compress(NodeBuilder& node) {
     x = node.reshape(x, {product_of(node.type(x).shape.dims())});
   }
   const ir::Tensor condition = node.constant_input(1).cast(ir::ElementType::kInt64);
-  std::vector<std::int64_t> places;
+  std::vector<std::int64_t> selected;
   for (std::size_t i = 0; i < condition.size(); ++i) {
-    if (condition.as<std::int64_t>()[i] != 0) places.push_back(static_cast<std::int64_t>(i));
+    if (condition.as<std::int64_t>()[i] != 0) selected.push_back(static_cast<std::int64_t>(i));
   }
-  const ir::Shape shape{static_cast<ir::Dim>(places.size())};
+  const ir::Shape shape{static_cast<ir::Dim>(selected.size())};
   const ValueId indices =
-      node.add_constant(ir::Tensor::from<std::int64_t>(shape, std::span(places)));
+      node.add_constant(ir::Tensor::from<std::int64_t>(shape, std::span(selected)));
   node.set_output(0, node.emit(ir::Gather{axis}, {x, indices}));
 }
 

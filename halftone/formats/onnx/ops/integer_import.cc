@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of integers of 8 bits. Where a zero point is only known when the network runs, the
-// product is one of float32, which is exact as long as a sum is below 2^24.
+// Products of 8-bit integers. If a zero point is not constant, the product is computed in float32,
+// which is exact while a sum is below 2^24.
 #include <limits>
 #include <numeric>
 #include <string>
@@ -18,7 +18,7 @@ using ir::Dim;
 using ir::ElementType;
 using ir::ValueId;
 
-/// Where the operands of a product are among the inputs.
+/// Input indices of the operands of a product.
 struct Operands {
   std::size_t x;
   std::size_t x_zero;
@@ -70,7 +70,7 @@ ValueId as_difference(NodeBuilder& node, std::size_t i, std::size_t zero) {
   const ValueId x = node.as_float(node.input(i));
   if (!node.has_input(zero)) return x;
   if (node.input_type(zero).shape.element_count() != 1) {
-    NodeBuilder::unsupported("several zero points that are not constant");
+    NodeBuilder::unsupported("expected one zero point or constant zero points");
   }
   const ValueId number = node.as_float(node.reshape(node.input(zero), {}));
   return node.emit(ir::Binary{ir::BinaryKind::kSub, {}}, {x, number}, "difference");
@@ -80,7 +80,7 @@ ValueId to_sums(NodeBuilder& node, ValueId product) {
   return node.emit(ir::Cast{ElementType::kInt32}, {product}, "sums");
 }
 
-/// The kernel and the image of a convolution, channels last, and how it slides.
+/// The kernel, image and window of a convolution, channels last.
 struct ConvParts {
   ValueId x;
   ValueId w;
@@ -102,7 +102,7 @@ ConvParts conv_parts(NodeBuilder& node, ValueId x, ValueId w) {
   return parts;
 }
 
-/// The way from sums to the codes of a QLinear operator.
+/// The inputs that convert the sums of a QLinear operator to codes.
 struct LinearInputs {
   std::size_t x_scale;
   std::size_t w_scale;
@@ -150,10 +150,10 @@ void build_conv_integer(NodeBuilder& node) {
   set_image(node, known ? product : to_sums(node, product));
 }
 
-/// uint8 codes of the range of all numbers together with 0:
-///     scale = (high - low) / 255, zero = clip(round(-low / scale)), q = clip(round(x / scale) +
-///     zero)
-/// Differs: where all numbers are 0 the scale is the least that float32 has, not 0.
+/// uint8 codes for the range of all values and 0:
+///     scale = (high - low) / 255, zero = clip(round(-low / scale)),
+///     q = clip(round(x / scale) + zero)
+/// Differs: if all values are 0, the scale is the smallest positive float32, not 0.
 void build_dynamic_quantize_linear(NodeBuilder& node) {
   using ir::BinaryKind;
   const ValueId x = node.input(0);

@@ -53,7 +53,7 @@ TEST(IntegerProducts, ConvolveAndPadWithTheZeroPoint) {
   EXPECT_EQ(numbers(y), (std::vector<float>{210, 321, 32}));
 }
 
-/// y = round(sum / 4) + 1 for sums of (x - 10) w.
+/// y = round(sum / 4) + 1, where sum adds up (x - 10) w.
 TestModel linear_model(const std::string& op_type, const std::vector<std::int64_t>& x,
                        TensorProto w) {
   TestModel model;

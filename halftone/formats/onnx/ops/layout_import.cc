@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Other shapes and orders for the same elements.
+// Reshaping, transposing and joining.
 #include <algorithm>
 #include <numeric>
 
@@ -13,7 +13,7 @@ namespace {
 
 using ir::ValueId;
 
-/// The shape a request with the batch in it stands for: -1 takes what the other extents leave.
+/// The target shape of a request that contains the batch: -1 is inferred from the other extents.
 ir::Shape resolve_symbolic(const ir::Shape& input, const Integers& request, bool zero_copies) {
   std::vector<ir::Dim> dims;
   std::vector<ir::Dim> known;
@@ -44,14 +44,14 @@ ir::Shape resolve_symbolic(const ir::Shape& input, const Integers& request, bool
   return ir::Shape(std::move(dims));
 }
 
-/// The axes of a Squeeze or Unsqueeze: an attribute below operator set 13, an input since.
+/// The axes of a Squeeze or Unsqueeze: an attribute below operator set 13, an input from 13 on.
 std::optional<std::vector<std::int64_t>> axes_of(NodeBuilder& node) {
   if (node.opset() < 13) return node.ints_attribute("axes");
   if (!node.has_input(1)) return std::nullopt;
   return node.numbers_input(1);
 }
 
-/// Which of `rank` axes are named. @throws Error kShape for one named twice
+/// Marks the named axes. @throws Error kShape if an axis is repeated
 std::vector<bool> marked(std::span<const std::int64_t> axes, std::size_t rank) {
   std::vector<bool> marks(rank, false);
   for (const std::int64_t axis : axes) {
@@ -85,7 +85,7 @@ void build_flatten(NodeBuilder& node) {
   const ir::Shape& shape = node.type(x).shape;
   const auto rank = static_cast<std::int64_t>(shape.rank());
   const std::int64_t axis = node.int_attribute("axis", 1);
-  // Unlike other axes this one may also be the rank itself.
+  // Unlike other axes, this one may equal the rank.
   const std::size_t split = axis == rank ? shape.rank() : ir::normalized_axis(axis, shape.rank());
   node.set_output(0, node.reshape(x, {product_of(shape.dims().first(split)),
                                       product_of(shape.dims().subspan(split))}));

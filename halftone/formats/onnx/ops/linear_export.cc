@@ -16,7 +16,7 @@ using onnx_pb::NodeProto;
 
 bool has_bias(const Node& node) { return node.inputs.size() > 2 && node.inputs[2] != ir::kAbsent; }
 
-/// The value with its last two axes exchanged: a constant in the file, or a node.
+/// The value with its last two axes swapped: a constant of the file, or a Transpose node.
 /// @pre rank >= 2
 std::string transposed(Exporter& exporter, ValueId id, const std::string& wanted) {
   const ir::Shape& shape = exporter.type(id).shape;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products: with a constant matrix a FullyConnected, else a MatMul.
+// Matrix products: a FullyConnected if the matrix is constant, otherwise a MatMul.
 #include <optional>
 #include <string>
 
@@ -12,7 +12,7 @@ namespace {
 
 using ir::ValueId;
 
-/// The DequantizeLinear of a constant that a value comes from, or null.
+/// The DequantizeLinear of a constant that computes a value, or null.
 const ir::Node* dequantized_constant(NodeBuilder& node, ValueId id) {
   const ir::Graph& graph = node.state().graph;
   const auto producer = graph.producer(id);
@@ -24,14 +24,14 @@ const ir::Node* dequantized_constant(NodeBuilder& node, ValueId id) {
              : nullptr;
 }
 
-/// True for a matrix [a, b] that the file holds, as numbers or as integers with scales.
+/// Whether a value is a constant matrix [a, b], as floats or as quantized integers.
 bool is_weight(NodeBuilder& node, ValueId id) {
   return node.type(id).shape.rank() == 2 &&
          (node.constant(id) != nullptr || dequantized_constant(node, id) != nullptr);
 }
 
-/// The weight with its axes exchanged, made once however many nodes ask for it. Integers with
-/// scales stay integers: their constant is transposed and dequantized anew.
+/// The transposed weight, created once for all nodes that use it. Quantized weights stay integers:
+/// their constant is transposed and then dequantized.
 ValueId transposed(NodeBuilder& node, ValueId weight) {
   auto& known = node.state().transposed;
   if (const auto found = known.find(weight); found != known.end()) return found->second;
@@ -88,7 +88,7 @@ void require_matrix(NodeBuilder& node, std::size_t i) {
   }
 }
 
-/// Gemm with weights: alpha goes into the weights and beta into the bias where they are constant.
+/// Gemm with constant weights: folds alpha into the weights and beta into a constant bias.
 ValueId gemm_with_weights(NodeBuilder& node, float alpha, std::optional<ValueId> c) {
   ValueId x = node.input(0);
   if (node.int_attribute("transA", 0) != 0) x = node.emit(ir::Transpose{{1, 0}}, {x}, "transpose");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Losses, as the graphs they stand for.
+// Losses, decomposed into other operators.
 #include <optional>
 #include <string>
 
@@ -14,10 +14,10 @@ using ir::BinaryKind;
 using ir::ReduceKind;
 using ir::ValueId;
 
-/// What becomes of a target that does not count.
+/// Targets, with ignored ones replaced.
 struct Targets {
-  ValueId safe = ir::kAbsent;    ///< in range everywhere
-  ValueId counts = ir::kAbsent;  ///< bool; absent if all count
+  ValueId safe = ir::kAbsent;    ///< the targets; ignored ones are 0
+  ValueId counts = ir::kAbsent;  ///< bool, false for ignored targets; absent if none is ignored
 };
 
 Targets targets_of(NodeBuilder& node, ValueId target) {
@@ -30,7 +30,7 @@ Targets targets_of(NodeBuilder& node, ValueId target) {
           emit_unary(node, ir::ActivationKind::kNot, ignored)};
 }
 
-/// The weight of each target; absent if they all weigh 1.
+/// The weight of each target; absent if all weights are 1.
 ValueId weights_of(NodeBuilder& node, const Targets& targets, std::size_t weight_input) {
   ValueId weights = ir::kAbsent;
   if (node.has_input(weight_input)) {
@@ -45,8 +45,8 @@ ValueId weights_of(NodeBuilder& node, const Targets& targets, std::size_t weight
 ValueId negative_log_likelihood(NodeBuilder& node, ValueId log_probabilities) {
   const Targets targets = targets_of(node, node.input(1));
   const ValueId weights = weights_of(node, targets, 2);
-  const ValueId places = unsqueezed(node, targets.safe, 1);
-  const ValueId found = node.emit(ir::GatherElements{1}, {log_probabilities, places});
+  const ValueId indices = unsqueezed(node, targets.safe, 1);
+  const ValueId found = node.emit(ir::GatherElements{1}, {log_probabilities, indices});
   ValueId loss = emit_unary(node, ir::ActivationKind::kNeg, squeezed(node, found, 1));
   if (weights != ir::kAbsent) loss = emit_binary(node, BinaryKind::kMul, loss, weights);
   const std::string reduction = node.string_attribute("reduction", "mean");

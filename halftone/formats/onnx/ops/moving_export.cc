@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that take, write, repeat and resample elements.
+// Operators that gather, scatter, repeat and resample elements.
 #include <algorithm>
 #include <string>
 
@@ -13,7 +13,7 @@ namespace {
 using ir::Node;
 using onnx_pb::NodeProto;
 
-/// A node of the operator's inputs, and of others behind them.
+/// Adds a node with the operator's inputs, followed by additional ones.
 NodeProto& add_like(Exporter& exporter, const Node& node, std::string_view op_type,
                     const std::vector<std::string>& more = {}) {
   std::vector<std::string> inputs;
@@ -58,10 +58,10 @@ std::string_view coordinates_name(Exporter& exporter, ir::Coordinates coordinate
     case ir::Coordinates::kHalfPixelForNearest:
       break;
   }
-  unsupported("coordinates that newer operator sets have no name for");
+  unsupported("coordinates without a name in newer operator sets");
 }
 
-/// The extent of one axis, as a size where that says the scale as well, else as a scale.
+/// The inputs that resize one axis: a size if it implies the scale, otherwise the scale.
 std::vector<std::string> resize_inputs(Exporter& exporter, const Node& node, const ir::Resize& op) {
   const std::string& output = exporter.name(node.output);
   const bool crops = op.coordinates == ir::Coordinates::kCropAndResize;
@@ -139,7 +139,7 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Pad& op) {
   set_attribute(proto, "mode", to_string(op.mode));
 }
 
-/// The batch of the input stands where the shape has 1.
+/// The shape has 1 where the input has the batch.
 void export_operator(Exporter& exporter, const Node& node, const ir::BroadcastTo& op) {
   std::vector<std::int64_t> extents;
   for (const ir::Dim dim : op.shape.dims()) extents.push_back(dim == ir::kBatch ? 1 : dim);

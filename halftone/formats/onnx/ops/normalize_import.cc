@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Normalizations, and the operators that only do something in training.
+// Normalizations, and operators that have an effect only in training.
 #include <cmath>
 
 #include "halftone/base/error.h"
@@ -12,7 +12,7 @@ namespace {
 
 using ir::ValueId;
 
-/// Operator sets below 13 take all axes from `axis` on for one.
+/// Operator sets below 13 treat all axes from `axis` on as one.
 void build_flattened_softmax(NodeBuilder& node, bool log) {
   const ValueId x = node.input(0);
   const ir::Shape shape = node.type(x).shape;
@@ -33,7 +33,7 @@ void require_vector(NodeBuilder& node, std::size_t i, ir::Dim channels) {
   }
 }
 
-/// Numbers of the channels, which are axis 1, lined up with the axes of x.
+/// Values per channel, reshaped to align with axis 1 of x.
 ValueId along_channels(NodeBuilder& node, ValueId numbers, std::size_t rank) {
   std::vector<ir::Dim> dims(rank - 1, 1);
   if (node.type(numbers).shape.rank() != 1) {
@@ -44,7 +44,7 @@ ValueId along_channels(NodeBuilder& node, ValueId numbers, std::size_t rank) {
   return node.reshape(numbers, ir::Shape(std::move(dims)));
 }
 
-/// x scale + bias, one number of each for a channel.
+/// x scale + bias, with one scale and bias per channel.
 ValueId scaled_by_channel(NodeBuilder& node, ValueId x, ValueId scale, ValueId bias) {
   const ir::Shape shape = node.type(x).shape;
   const ValueId y =
@@ -57,7 +57,8 @@ ValueId scaled_by_channel(NodeBuilder& node, ValueId x, ValueId scale, ValueId b
   return sum;
 }
 
-/// y = (x - mean) / sqrt(variance + epsilon) * scale + bias = x a + b, with one a and b a channel.
+/// y = (x - mean) / sqrt(variance + epsilon) * scale + bias = x a + b, with one a and one b per
+/// channel.
 ValueId normalized_by_constants(NodeBuilder& node, ValueId x, float epsilon) {
   const auto scale = node.float_input(1);
   const auto bias = node.float_input(2);
@@ -78,7 +79,7 @@ ValueId normalized_by_constants(NodeBuilder& node, ValueId x, float epsilon) {
   return scaled_by_channel(node, x, factor, node.add_constant(std::move(b)));
 }
 
-/// The same with statistics that are only known when the network runs.
+/// The same with statistics that are not constant.
 ValueId normalized_by_values(NodeBuilder& node, ValueId x, float epsilon) {
   const std::size_t rank = node.type(x).shape.rank();
   const ValueId variance =
@@ -121,7 +122,7 @@ void build_batch_normalization(NodeBuilder& node) {
                                  : normalized_by_values(node, x, epsilon));
 }
 
-/// Also Y's statistics, which only training reads but a file may name.
+/// Also emits the statistics, which only training reads but a file may name as outputs.
 void build_layer_normalization(NodeBuilder& node) {
   const ValueId x = node.input(0);
   const std::size_t rank = node.type(x).shape.rank();
@@ -176,7 +177,7 @@ void build_group_normalization(NodeBuilder& node) {
   const float epsilon = node.float_attribute("epsilon", 1e-5F);
   const ValueId grouped = node.reshape(x, ir::Shape(std::move(dims)));
   const ValueId y = node.emit(ir::Normalize{axes, epsilon, true}, {grouped});
-  // Operator sets below 21 have a scale for each group, later ones for each channel.
+  // Operator sets below 21 have one scale per group, later ones one per channel.
   if (node.opset() < 21) {
     const ValueId scaled = scaled_by_channel(node, y, node.input(1), node.input(2));
     node.set_output(0, node.reshape(scaled, shape));
@@ -186,7 +187,7 @@ void build_group_normalization(NodeBuilder& node) {
   }
 }
 
-/// (x - mean) / (deviation + 1e-9): the small number is there for a deviation of zero.
+/// (x - mean) / (deviation + 1e-9): the constant avoids a division by zero.
 void build_mean_variance_normalization(NodeBuilder& node) {
   const ValueId x = node.input(0);
   const auto stated = node.ints_attribute("axes").value_or(std::vector<std::int64_t>{0, 2, 3});
@@ -196,7 +197,7 @@ void build_mean_variance_normalization(NodeBuilder& node) {
 
 void build_lrn(NodeBuilder& node) {
   const std::int64_t size = node.int_attribute("size", 0);
-  if (size < 1) fail(ErrorKind::kFormat, "size: expected a number from 1 on");
+  if (size < 1) fail(ErrorKind::kFormat, "size: expected a number of at least 1");
   ir::LocalNormalize op;
   op.axis = 1;
   op.before = static_cast<std::size_t>((size - 1) / 2);
@@ -215,7 +216,7 @@ void build_lp_normalization(NodeBuilder& node) {
   if (p != 1 && p != 2) NodeBuilder::unsupported("p = " + std::to_string(p));
   const auto kind = p == 1 ? ir::ReduceKind::kL1 : ir::ReduceKind::kL2;
   const ValueId norm = emit_reduce(node, kind, {axis}, true, x);
-  // Where all elements are zero they stay so.
+  // Zero vectors remain zero.
   const ValueId is_zero = emit_binary(node, ir::BinaryKind::kEqual, norm, node.add_scalar(0.0F));
   const ValueId divisor = emit_where(node, is_zero, node.add_scalar(1.0F), norm);
   node.set_output(0, emit_binary(node, ir::BinaryKind::kDiv, x, divisor));
@@ -228,7 +229,7 @@ void build_dropout(NodeBuilder& node) {
   const ValueId x = node.input(0);
   node.set_output(0, x);
   if (!node.has_output(1)) return;
-  // The mask keeps everything.
+  // The mask keeps all elements.
   const ValueId yes = node.add_scalar(
       1.0, node.opset() < 10 ? node.type(x).encoding.element : ir::ElementType::kBool);
   node.set_output(1, node.emit(ir::BroadcastTo{node.type(x).shape}, {yes}));

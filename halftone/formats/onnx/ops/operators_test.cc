@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ONNX's own cases leave out: older operator sets, and how operators become the graph's.
+// Cases that ONNX's own tests do not cover: older operator sets, and the imported operators.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ using testing::HasSubstr;
 using Vector = std::vector<float>;
 using Ints = std::vector<std::int64_t>;
 
-/// One node on x [2, 3] = 1 ... 6 with constants beside it.
+/// One node on x [2, 3] = 1 ... 6 and constants.
 struct Case {
   std::string name;
   std::int64_t opset;

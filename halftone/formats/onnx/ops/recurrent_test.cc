@@ -99,7 +99,7 @@ TEST(RecurrentLayer, ProjectsAllStepsAtOnce) {
 
 TEST(RecurrentLayer, RunsBothDirectionsApart) {
   for (const auto& [op_type, gates] : kLayers) {
-    // Both directions have the weights of the first.
+    // Both directions use the weights of the first.
     TestModel both = model_of({op_type, gates, "bidirectional", 2}, {"y", "h"});
     for (TensorProto& proto : *both.proto().mutable_graph()->mutable_initializer()) {
       const ir::Tensor whole = decode_tensor(proto, nullptr);
@@ -203,7 +203,7 @@ TEST(RecurrentLayer, RefusesWhatDoesNotFit) {
   EXPECT_THAT(message(hidden), testing::HasSubstr("hidden_size: expected 2"));
 }
 
-/// A recurrent layer behind a projection.
+/// A recurrent layer after a projection.
 ir::Graph recurrent_network(const ir::Recurrent& op, bool encoded, bool states) {
   Random random(31);
   ir::Graph graph;

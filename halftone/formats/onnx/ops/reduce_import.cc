@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statistics along axes, and orders.
+// Reductions and sorting along axes.
 #include <algorithm>
 #include <iterator>
 #include <string_view>
@@ -27,7 +27,7 @@ constexpr ReduceEntry kKinds[] = {
     {"ReduceLogSum", ir::ReduceKind::kLogSum}, {"ReduceLogSumExp", ir::ReduceKind::kLogSumExp},
 };
 
-/// The one integer of an input that must be known.
+/// An input of one integer, which must be known.
 std::int64_t number_input(NodeBuilder& node, std::size_t i) {
   const std::vector<std::int64_t> numbers = node.numbers_input(i);
   if (numbers.size() != 1) {
@@ -79,14 +79,15 @@ void build_cum_sum(NodeBuilder& node) {
 void build_top_k(NodeBuilder& node) {
   const ValueId x = node.input(0);
   const std::int64_t k = node.opset() < 10 ? node.int_attribute("k", -1) : number_input(node, 1);
-  if (k < 0) fail(ErrorKind::kShape, "k: expected a number from 0 on, found " + std::to_string(k));
+  if (k < 0)
+    fail(ErrorKind::kShape, "k: expected a number of at least 0, found " + std::to_string(k));
   ir::TopK op;
   op.axis = ir::normalized_axis(node.int_attribute("axis", -1), node.type(x).shape.rank());
   op.k = static_cast<std::size_t>(k);
   op.largest = node.int_attribute("largest", 1) != 0;
-  const ValueId places = node.emit(op, {x});
-  node.set_output(0, node.emit(ir::GatherElements{op.axis}, {x, places}));
-  node.set_output(1, places);
+  const ValueId indices = node.emit(op, {x});
+  node.set_output(0, node.emit(ir::GatherElements{op.axis}, {x, indices}));
+  node.set_output(1, indices);
 }
 
 void build_hardmax(NodeBuilder& node) {

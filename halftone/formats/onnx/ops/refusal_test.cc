@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the builders of operators do not take, and what they say then.
+// Inputs that operator builders reject, and their messages.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Images of other sizes.
+// Resizing of images.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -16,7 +16,7 @@ using ir::Coordinates;
 using ir::Interpolation;
 using ir::ValueId;
 
-/// What becomes of one axis.
+/// The resizing of one axis.
 struct AxisRequest {
   std::size_t axis = 0;
   double scale = 1;
@@ -63,7 +63,7 @@ ir::Rounding rounding_of(const NodeBuilder& node) {
   return named(node, "nearest_mode", "round_prefer_floor", kNames);
 }
 
-/// The numbers of an input, empty where it is absent or has none.
+/// The values of an input; empty if it is absent or has none.
 std::vector<float> numbers_if_any(NodeBuilder& node, std::size_t i) {
   if (!node.has_input(i)) return {};
   if (const auto known = node.integers(i)) {
@@ -87,7 +87,7 @@ void check_length(const char* what, std::size_t expected, std::size_t found) {
                               std::to_string(expected) + " axes, found " + std::to_string(found));
 }
 
-/// Sizes that a policy makes keep the proportions.
+/// Gives all axes the same scale, the larger or smaller one, to keep the aspect ratio.
 void keep_proportions(std::vector<AxisRequest>& requests, const ir::Shape& shape, bool larger) {
   double common = requests[0].scale;
   for (const AxisRequest& request : requests) {
@@ -135,7 +135,7 @@ std::vector<AxisRequest> requests_of(NodeBuilder& node, const ir::Shape& shape,
   return requests;
 }
 
-/// Sizes, where the batch stands for itself.
+/// The requested sizes; drops the axis of the batch if it keeps its extent.
 std::vector<std::int64_t> sizes_of(NodeBuilder& node, std::vector<std::size_t>& axes,
                                    const ir::Shape& shape) {
   if (!node.has_input(3)) return {};
@@ -249,7 +249,7 @@ void build_grid_sample(NodeBuilder& node) {
   node.set_output(0, emit_transpose(node, {0, 3, 1, 2}, sampled));
 }
 
-/// Blocks of depth become blocks of space, or the other way round.
+/// Moves blocks from depth to space, or from space to depth.
 void build_depth_to_space(NodeBuilder& node) {
   const ValueId x = node.input(0);
   const ir::Shape shape = node.type(x).shape;

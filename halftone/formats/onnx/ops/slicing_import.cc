@@ -15,7 +15,7 @@ namespace {
 using ir::ValueId;
 using Numbers = std::vector<std::int64_t>;
 
-/// A position counted from the end if negative, brought into [low, high].
+/// A position, counted from the end if negative, and clamped to [low, high].
 std::int64_t clamped(std::int64_t position, ir::Dim extent, std::int64_t low, std::int64_t high) {
   return std::clamp(position < 0 ? position + extent : position, low, high);
 }
@@ -32,7 +32,7 @@ ValueId emit_slice(NodeBuilder& node, ValueId x, const SliceRequest& request) {
   return is_whole ? x : node.emit(op, {x});
 }
 
-/// Sizes of the parts of a Split: stated, or equal with a smaller last one.
+/// Sizes of the parts of a Split: as stated, or equal with a smaller last part.
 Numbers split_sizes(NodeBuilder& node, ir::Dim extent) {
   if (node.opset() < 13) {
     if (const auto sizes = node.ints_attribute("split")) return *sizes;
@@ -90,7 +90,7 @@ ir::Slice resolve_slice(const SliceRequest& request, ir::Dim extent) {
                                    : clamped(request.end, extent, -1, extent - 1);
   const std::int64_t length = forward ? end - begin : begin - end;
   if (length <= 0) return slice;
-  // A step past the extent takes one element; so large ones need not be stepped with.
+  // A step larger than the extent selects one element, so clamping it changes nothing.
   const std::int64_t limit = std::max<std::int64_t>(extent, 1);
   const std::int64_t step = std::clamp(request.step, -limit, limit);
   const std::int64_t stride = forward ? step : -step;
@@ -121,7 +121,7 @@ void build_split(NodeBuilder& node) {
   std::int64_t begin = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] < 0 || sizes[i] > shape[axis] - begin) break;
-    // An empty part begins where the extent can still be read.
+    // An empty part starts at a valid position.
     const std::int64_t first = sizes[i] == 0 ? 0 : begin;
     node.set_output(i, node.emit(ir::Slice{axis, static_cast<std::size_t>(first), 1,
                                            static_cast<std::size_t>(sizes[i])},
@@ -136,7 +136,7 @@ void build_split(NodeBuilder& node) {
 
 namespace {
 
-/// The indices as a slice, where they are known, in range and evenly spaced.
+/// The indices as a slice if they are known, in range and evenly spaced.
 std::optional<ir::Slice> as_slice(const std::optional<Integers>& known, std::size_t axis,
                                   ir::Dim extent) {
   const auto indices = known ? known->numbers() : std::nullopt;
@@ -155,7 +155,7 @@ std::optional<ir::Slice> as_slice(const std::optional<Integers>& known, std::siz
 
 }  // namespace
 
-/// One index, or several that are evenly spaced, are a Slice.
+/// One index or evenly spaced indices become a Slice.
 void build_gather(NodeBuilder& node) {
   const ValueId x = node.input(0);
   const ir::Shape shape = node.type(x).shape;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions, orders and normalizations.
+// Reductions, sorting and normalizations.
 #include <algorithm>
 #include <string>
 
@@ -17,7 +17,7 @@ std::vector<std::int64_t> signed_axes(const std::vector<std::size_t>& axes) {
   return {axes.begin(), axes.end()};
 }
 
-/// A reduction from one name to another; the axes are an input since operator set 18.
+/// Adds a reduction from one name to another; the axes are an input from operator set 18 on.
 void add_reduction(Exporter& exporter, const ir::Reduce& op, const std::string& input,
                    const std::string& output) {
   exporter.require_opset(18);
@@ -28,7 +28,7 @@ void add_reduction(Exporter& exporter, const ir::Reduce& op, const std::string& 
   if (op.axes.empty()) set_attribute(proto, "noop_with_empty_axes", std::int64_t{1});
 }
 
-/// Whether the axes are the last of a shape.
+/// Whether the axes are the last ones of a shape.
 bool are_last(const std::vector<std::size_t>& axes, std::size_t rank) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (axes[i] != rank - axes.size() + i) return false;
@@ -84,7 +84,7 @@ void export_operator(Exporter& exporter, const Node& node, const ir::TopK& op) {
   set_attribute(proto, "largest", std::int64_t{op.largest ? 1 : 0});
 }
 
-/// Over the last axes a LayerNormalization, else the formula.
+/// A LayerNormalization if over the last axes, otherwise the formula.
 void export_operator(Exporter& exporter, const Node& node, const ir::Normalize& op) {
   const std::size_t rank = exporter.type(node.output).shape.rank();
   if (op.subtract_mean && are_last(op.axes, rank)) {
@@ -113,7 +113,8 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Normalize& 
 void export_operator(Exporter& exporter, const Node& node, const ir::LocalNormalize& op) {
   const std::size_t size = op.before + op.after + 1;
   if (op.axis != 1 || op.before != (size - 1) / 2) {
-    fail(ErrorKind::kUnsupported, "neighbours along other axes than the second, or unevenly");
+    fail(ErrorKind::kUnsupported,
+         "expected neighbours along axis 1, split evenly before and after");
   }
   NodeProto& proto =
       exporter.add_node("LRN", {exporter.read(node.inputs[0])}, exporter.name(node.output));
