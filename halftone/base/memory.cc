@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/base/memory.h"
 
+#if __has_include(<sys/mman.h>)
+#include <sys/mman.h>
+#define HALFTONE_HAS_MMAP
+#endif
+
 #if __has_include(<sys/resource.h>)
 #include <sys/resource.h>
 #include <unistd.h>
@@ -134,6 +139,18 @@ void require_memory(std::size_t bytes, const std::string& what, const std::strin
   if (!available || bytes <= *available) return;
   fail(ErrorKind::kMemory, what + ": " + std::to_string(bytes) + " bytes of memory are needed, " +
                                std::to_string(*available) + " are available");
+}
+
+void require_address_space([[maybe_unused]] std::size_t bytes,
+                           [[maybe_unused]] const std::string& what) {
+#ifdef HALFTONE_HAS_MMAP
+  void* const probe = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (probe == MAP_FAILED) {
+    fail(ErrorKind::kMemory,
+         what + ": " + std::to_string(bytes) + " bytes of address space are not available");
+  }
+  munmap(probe, bytes);
+#endif
 }
 
 }  // namespace halftone

@@ -22,4 +22,10 @@ namespace halftone {
 /// @throws Error kMemory "WHAT: N bytes of memory are needed, M are available"
 void require_memory(std::size_t bytes, const std::string& what, const std::string& root = "");
 
+/// Checks that this much address space can be mapped at this moment. Some libraries crash or exit
+/// where a mapping of theirs fails; ask before calling them.
+/// @param what  the purpose of the memory; the message begins with it
+/// @throws Error kMemory "WHAT: N bytes of address space are not available"
+void require_address_space(std::size_t bytes, const std::string& what);
+
 }  // namespace halftone

@@ -94,6 +94,13 @@ TEST_F(Memory, IsRefusedWithWhatIsNeededAndWhatThereIs) {
   EXPECT_NO_THROW(require_memory(1000, "a trifle", root()));
 }
 
+TEST(AddressSpace, IsRefusedBeyondThatOfTheProcessor) {
+  EXPECT_NO_THROW(require_address_space(kMib, "a test"));
+  expect_error(ErrorKind::kMemory,
+               "a test: 1152921504606846976 bytes of address space are not available",
+               [] { require_address_space(std::size_t{1} << 60, "a test"); });
+}
+
 TEST_F(Memory, OfThisSystemDoesNotHoldAnExabyte) {
   if (!available_memory()) GTEST_SKIP() << "this system does not tell";
   expect_error(ErrorKind::kMemory, "1152921504606846976 bytes of memory are needed",

@@ -10,6 +10,12 @@
 #include <thread>
 
 #include "halftone/base/error.h"
+#include "halftone/base/memory.h"
+
+#if __has_include(<pthread.h>) && defined(__GLIBC__)
+#include <pthread.h>
+#define HALFTONE_KNOWS_STACKS
+#endif
 
 #ifdef HALFTONE_OPENMP
 #include <omp.h>
@@ -71,6 +77,7 @@ void tell_openmp() {
 }
 
 void run_on_threads(Loop& loop, int threads) {
+  require_stacks(threads);
 #ifdef HALFTONE_OPENMP
 #pragma omp parallel num_threads(threads)
   loop.work();
@@ -100,14 +107,36 @@ int num_threads() {
   return std::min(thread_limit, count > 0 ? count : cores);
 }
 
-ThreadLimit::ThreadLimit(int most) : outer_(thread_limit) {
-  thread_limit = std::min(thread_limit, std::max(1, most));
+ThreadLimit::ThreadLimit(int count) : outer_(thread_limit) {
+  thread_limit = std::min(thread_limit, std::max(1, count));
   tell_openmp();
 }
 
 ThreadLimit::~ThreadLimit() {
   thread_limit = outer_;
   tell_openmp();
+}
+
+void require_stacks([[maybe_unused]] int threads) {
+#ifdef HALFTONE_KNOWS_STACKS
+  thread_local int largest_team = 1;
+  if (threads <= largest_team) return;
+  pthread_attr_t attributes;
+  std::size_t stack = 0;
+  if (pthread_getattr_default_np(&attributes) == 0) {
+    pthread_attr_getstacksize(&attributes, &stack);
+    pthread_attr_destroy(&attributes);
+  }
+  constexpr std::size_t kBesideStack = std::size_t{1} << 20;
+  const auto added = static_cast<std::size_t>(threads - largest_team);
+  require_address_space((stack + kBesideStack) * added, "stacks of threads");
+#ifdef HALFTONE_OPENMP
+  // Starts them now, before the memory goes elsewhere.
+#pragma omp parallel num_threads(threads)
+  static_cast<void>(omp_get_thread_num());
+#endif
+  largest_team = threads;
+#endif
 }
 
 void parallel_for(std::size_t count, const std::function<void(std::size_t)>& body) {

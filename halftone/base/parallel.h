@@ -17,8 +17,8 @@ void set_num_threads(int count);
 /// share the cores. It must be destroyed on the same thread.
 class ThreadLimit {
  public:
-  /// @param most  >= 1; limits nest, the smallest applies
-  explicit ThreadLimit(int most);
+  /// @param count  >= 1; limits nest, the smallest applies
+  explicit ThreadLimit(int count);
   ~ThreadLimit();
   ThreadLimit(const ThreadLimit&) = delete;
   ThreadLimit& operator=(const ThreadLimit&) = delete;
@@ -26,6 +26,11 @@ class ThreadLimit {
  private:
   int outer_;
 };
+
+/// Checks, before a team of the current thread grows to `threads`, that their stacks can be mapped:
+/// OpenMP's library ends the process where it cannot start a thread. parallel_for() does so itself.
+/// @throws Error kMemory "stacks of threads: N bytes of address space are not available"
+void require_stacks(int threads);
 
 /// Calls body(i) once for every i in [0, count), on several threads, in unspecified order.
 /// The result does not depend on the number of threads if body(i) writes only to data of index i.

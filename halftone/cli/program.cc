@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/cli/program.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -130,6 +134,17 @@ void let_idle_threads_sleep([[maybe_unused]] char** argv) {
 #endif
 }
 
+/// Lets all threads share one heap where the address space is limited. The C library otherwise asks
+/// for 128 MiB for the heap of each thread and, where it cannot have them, maps and unmaps memory
+/// for each allocation.
+void share_heap_if_limited() {
+#ifdef __GLIBC__
+  constexpr rlim_t kEnough = rlim_t{4} << 30;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < kEnough) mallopt(M_ARENA_MAX, 1);
+#endif
+}
+
 int parse_and_run(int argc, char** argv, std::span<const AddVerb> verbs) {
   // Makes a file over the size limit an error like a full disk instead of ending the process.
   std::signal(SIGXFSZ, SIG_IGN);
@@ -181,6 +196,7 @@ int report_error(std::string message, int code) {
 
 int run_program(int argc, char** argv, std::span<const AddVerb> verbs) {
   let_idle_threads_sleep(argv);
+  share_heap_if_limited();
   // Reached only if building a message throws. These messages do not allocate.
   constexpr std::string_view kNoMemory = "halftone: out of memory\n";
   constexpr std::string_view kInternal = "halftone: internal error while reporting an error\n";

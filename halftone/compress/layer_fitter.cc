@@ -46,7 +46,9 @@ auto fitted(const ir::Node& node, Fit&& fit) {
   try {
     return fit();
   } catch (const Error& error) {
-    fail(ErrorKind::kFormat, describe(node) + ": cannot be fitted: " + error.what());
+    const bool is_of_values = error.kind() == ErrorKind::kUsage;
+    fail(is_of_values ? ErrorKind::kFormat : error.kind(),
+         describe(node) + ": cannot be fitted: " + error.what());
   }
 }
 

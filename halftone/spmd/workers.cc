@@ -48,9 +48,8 @@ void Workers::start(std::function<void()> task) {
       try {
         added->thread = std::thread([this, self = added.get()] { work(*self); });
       } catch (const std::system_error& error) {
-        fail(ErrorKind::kUnsupported, "a thread for a lane, beside " +
-                                          std::to_string(workers_.size()) +
-                                          ", is not to be had: " + error.code().message());
+        fail(ErrorKind::kMemory, "cannot start thread " + std::to_string(workers_.size() + 1) +
+                                     " of a mapped function: " + error.code().message());
       }
       workers_.push_back(std::move(added));
       return;

@@ -2,6 +2,8 @@
 #include "halftone/runtime/onednn/onednn.h"
 
 #include "halftone/base/error.h"
+#include "halftone/base/memory.h"
+#include "halftone/base/parallel.h"
 #include "halftone/runtime/onednn/primitive.h"
 
 // The two libgomp functions that set the number of oneDNN's threads. Declared here because not
@@ -14,6 +16,7 @@ int omp_get_max_threads(void);
 namespace halftone::runtime {
 
 OneDnnThreads::OneDnnThreads(int count) : before_(omp_get_max_threads()) {
+  require_stacks(count);
   omp_set_num_threads(count);
 }
 
@@ -22,8 +25,13 @@ OneDnnThreads::~OneDnnThreads() { omp_set_num_threads(before_); }
 namespace onednn {
 namespace {
 
+/// Address space for code that oneDNN generates on the first run of a primitive. Version 2.6
+/// crashes if its allocation fails there.
+constexpr std::size_t kCodeBytes = std::size_t{32} << 20;
+
 void check(dnnl_status_t status, const char* what) {
   if (status == dnnl_success) return;
+  if (status == dnnl_out_of_memory) fail(ErrorKind::kMemory, "oneDNN: out of memory");
   fail(ErrorKind::kInternal,
        std::string("oneDNN: ") + what + " failed with status " + std::to_string(status));
 }
@@ -67,6 +75,7 @@ const dnnl::engine& engine() {
 }
 
 Call bind(const dnnl::primitive& primitive, std::span<const Argument> arguments) {
+  require_address_space(kCodeBytes, "oneDNN");
   auto bound = std::make_shared<BoundPrimitive>();
   bound->primitive = primitive;
   bound->stream = dnnl::stream(engine());

@@ -67,7 +67,8 @@ auto translated(Body&& body) -> decltype(std::forward<Body>(body)()) {
   try {
     return std::forward<Body>(body)();
   } catch (const dnnl::error& error) {
-    fail(ErrorKind::kInternal, std::string("oneDNN: ") + error.what());
+    fail(error.status == dnnl_out_of_memory ? ErrorKind::kMemory : ErrorKind::kInternal,
+         std::string("oneDNN: ") + error.what());
   }
 }
 
