@@ -1,44 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps an element type to the C++ type of its elements.
+// The element types that graphs hold.
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
-#include "halftone/base/error.h"
-#include "halftone/ir/tensor.h"
+#include "halftone/base/element_type.h"
 
 namespace halftone::ir {
 
+using halftone::is_integer;
+
 /// Calls visit(T{}) with the C++ type of an element; booleans are bytes.
+/// @throws Error kUnsupported if graphs do not hold such elements (float64)
 template <typename Visit>
 auto with_element(ElementType type, Visit&& visit) {
-  switch (type) {
-    case ElementType::kFloat32:
-      return visit(float{});
-    case ElementType::kInt8:
-      return visit(std::int8_t{});
-    case ElementType::kUint8:
-    case ElementType::kBool:
-      return visit(std::uint8_t{});
-    case ElementType::kInt32:
-      return visit(std::int32_t{});
-    case ElementType::kInt64:
-      return visit(std::int64_t{});
-    case ElementType::kInt16:
-      return visit(std::int16_t{});
-    case ElementType::kUint16:
-      return visit(std::uint16_t{});
-    case ElementType::kUint32:
-      return visit(std::uint32_t{});
-    case ElementType::kUint64:
-      return visit(std::uint64_t{});
-  }
-  fail(ErrorKind::kInternal, "unknown element type");
+  return visit_element<float, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t,
+                       std::uint32_t, std::int64_t, std::uint64_t>(type,
+                                                                   std::forward<Visit>(visit));
 }
 
-/// True for integers; a boolean is not an integer.
-constexpr bool is_integer(ElementType type) {
-  return type != ElementType::kFloat32 && type != ElementType::kBool;
-}
+/// @throws Error kUnsupported if graphs do not hold such elements (float64)
+void require_graph_element(ElementType type);
 
 }  // namespace halftone::ir

@@ -34,34 +34,10 @@ To saturated(From x) {
 
 }  // namespace
 
-std::string_view to_string(ElementType type) {
-  switch (type) {
-    case ElementType::kFloat32:
-      return "float32";
-    case ElementType::kInt8:
-      return "int8";
-    case ElementType::kUint8:
-      return "uint8";
-    case ElementType::kInt32:
-      return "int32";
-    case ElementType::kInt64:
-      return "int64";
-    case ElementType::kBool:
-      return "bool";
-    case ElementType::kInt16:
-      return "int16";
-    case ElementType::kUint16:
-      return "uint16";
-    case ElementType::kUint32:
-      return "uint32";
-    case ElementType::kUint64:
-      return "uint64";
+void require_graph_element(ElementType type) {
+  if (type == ElementType::kFloat64) {
+    fail(ErrorKind::kUnsupported, "elements of float64: convert them to float32");
   }
-  return "unknown";
-}
-
-std::size_t size_bytes(ElementType type) {
-  return with_element(type, [](auto zero) { return sizeof(zero); });
 }
 
 std::string Encoding::to_string() const {
@@ -90,7 +66,9 @@ Tensor::Tensor(ElementType element, Shape shape)
     : element_(element),
       shape_(std::move(shape)),
       size_(shape_.element_count()),
-      buffer_(size_ * ir::size_bytes(element)) {}
+      buffer_(size_ * ir::size_bytes(element)) {
+  require_graph_element(element);
+}
 
 void Tensor::check_element(ElementType wanted) const {
   const bool bytes = wanted == ElementType::kUint8 && element_ == ElementType::kBool;

@@ -13,48 +13,16 @@
 #include <vector>
 
 #include "halftone/base/buffer.h"
+#include "halftone/base/element_type.h"
 #include "halftone/ir/shape.h"
 #include "halftone/numerics/encoding.h"
 
 namespace halftone::ir {
 
-enum class ElementType {
-  kFloat32,
-  kInt8,
-  kUint8,
-  kInt32,
-  kInt64,
-  kBool,
-  kInt16,
-  kUint16,
-  kUint32,
-  kUint64
-};
-
-std::string_view to_string(ElementType type);
-/// Bytes of one element; kBool takes one.
-std::size_t size_bytes(ElementType type);
-
-template <typename T>
-struct ElementTypeOf;
-template <>
-struct ElementTypeOf<float> : std::integral_constant<ElementType, ElementType::kFloat32> {};
-template <>
-struct ElementTypeOf<std::int8_t> : std::integral_constant<ElementType, ElementType::kInt8> {};
-template <>
-struct ElementTypeOf<std::uint8_t> : std::integral_constant<ElementType, ElementType::kUint8> {};
-template <>
-struct ElementTypeOf<std::int32_t> : std::integral_constant<ElementType, ElementType::kInt32> {};
-template <>
-struct ElementTypeOf<std::int64_t> : std::integral_constant<ElementType, ElementType::kInt64> {};
-template <>
-struct ElementTypeOf<std::int16_t> : std::integral_constant<ElementType, ElementType::kInt16> {};
-template <>
-struct ElementTypeOf<std::uint16_t> : std::integral_constant<ElementType, ElementType::kUint16> {};
-template <>
-struct ElementTypeOf<std::uint32_t> : std::integral_constant<ElementType, ElementType::kUint32> {};
-template <>
-struct ElementTypeOf<std::uint64_t> : std::integral_constant<ElementType, ElementType::kUint64> {};
+using halftone::ElementType;
+using halftone::ElementTypeOf;
+using halftone::size_bytes;
+using halftone::to_string;
 
 /// Representation of a value's elements: dense, or codes of a basis.
 struct Encoding {
@@ -87,7 +55,9 @@ ValueType dense_type(ElementType element, Shape shape);
 class Tensor {
  public:
   Tensor() = default;
-  /// Zeros. @throws Error kShape if the shape is not static or too large to allocate
+  /// Zeros.
+  /// @throws Error kShape if the shape is not static or too large to allocate; kUnsupported if
+  ///         graphs do not hold such elements (require_graph_element)
   Tensor(ElementType element, Shape shape);
   /// @throws Error kShape if values.size() differs from the shape's element count
   template <typename T>

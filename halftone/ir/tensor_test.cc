@@ -18,18 +18,6 @@ constexpr ElementType kAllTypes[] = {ElementType::kFloat32, ElementType::kInt8,
                                      ElementType::kUint8,   ElementType::kInt32,
                                      ElementType::kInt64,   ElementType::kBool};
 
-TEST(ElementType, NamesAndBytes) {
-  const std::string_view names[] = {"float32", "int8", "uint8", "int32", "int64", "bool"};
-  const std::size_t bytes[] = {4, 1, 1, 4, 8, 1};
-  for (std::size_t i = 0; i < std::size(kAllTypes); ++i) {
-    EXPECT_EQ(to_string(kAllTypes[i]), names[i]);
-    EXPECT_EQ(size_bytes(kAllTypes[i]), bytes[i]);
-  }
-  EXPECT_EQ(to_string(static_cast<ElementType>(99)), "unknown");
-  expect_error(ErrorKind::kInternal, "unknown element type",
-               [] { size_bytes(static_cast<ElementType>(99)); });
-}
-
 TEST(Tensor, StartsAsZerosOfItsShape) {
   for (const ElementType type : kAllTypes) {
     const Tensor zeros(type, {2, 3});
@@ -54,6 +42,13 @@ TEST(Tensor, RefusesShapesItCannotHold) {
   expect_error(ErrorKind::kShape, "tensor of shape [4]: expected 4 elements, found 3", [] {
     (void)floats({3}, {1, 2, 3}).reshaped({4});
   });
+}
+
+TEST(Tensor, RejectsFloat64) {
+  const std::string text = "elements of float64: convert them to float32";
+  expect_error(ErrorKind::kUnsupported, text, [] { Tensor(ElementType::kFloat64, {2}); });
+  expect_error(ErrorKind::kUnsupported, text,
+               [] { (void)floats({1}, {2}).cast(ElementType::kFloat64); });
 }
 
 TEST(Tensor, ElementsAreReadAsWhatTheyAre) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "halftone/base/error.h"
+#include "halftone/ir/element.h"
 
 namespace halftone::ir {
 namespace {
@@ -57,6 +58,8 @@ void verify(const Graph& graph) {
   for (const ValueId id : graph.outputs()) verify_readable(graph, id, "an output of the graph");
   for (std::size_t v = 0; v < graph.num_values(); ++v) {
     const Value& value = graph.value(ValueId{static_cast<std::uint32_t>(v)});
+    with_context("value '" + value.name + "'",
+                 [&] { require_graph_element(value.type.encoding.element); });
     if (value.constant) verify_constant(value);
   }
   for (const NodeId id : graph.topological_order()) {

@@ -101,6 +101,14 @@ TEST(Verify, WantsTypesTheRulesInfer) {
                   "constant 'w': holds basis(2 bits, tensor)[2, 3], declared float32[2, 3]");
 }
 
+TEST(Verify, RejectsFloat64) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", dense_type(ElementType::kFloat64, {2}));
+  graph.add_output(x);
+  expect_rejected(graph, ErrorKind::kUnsupported,
+                  "value 'x': elements of float64: convert them to float32");
+}
+
 TEST(Verify, WantsCodesThatFit) {
   EncodedTensor other_extent = encoded_weights();
   other_extent.codes = numerics::BitPlanes(3, 2, 2);

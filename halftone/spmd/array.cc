@@ -104,15 +104,6 @@ Shape with_axis(Shape shape, std::size_t axis, std::int64_t extent) {
 
 }  // namespace
 
-std::string_view to_string(ElementType type) {
-  constexpr std::array<std::string_view, 4> kNames{"float32", "float64", "int32", "int64"};
-  return kNames[static_cast<std::size_t>(type)];
-}
-
-std::size_t size_bytes(ElementType type) {
-  return type == ElementType::kFloat32 || type == ElementType::kInt32 ? 4 : 8;
-}
-
 std::string to_string(const Shape& shape) {
   std::string text = "[";
   for (std::size_t a = 0; a < shape.size(); ++a) {
@@ -126,7 +117,8 @@ ArrayDraft draft(ElementType element, Shape shape) {
   array.size_ = element_count(shape);
   array.element_ = element;
   array.shape_ = std::move(shape);
-  const std::size_t num_bytes = array.size_ * size_bytes(element);
+  const std::size_t num_bytes =
+      array.size_ * with_element(element, [](auto zero) { return sizeof(zero); });
   require_memory(num_bytes, "an array");
   const std::size_t num_blocks = (num_bytes + kAlignment - 1) / kAlignment;
   std::shared_ptr<Block[]> blocks = num_blocks < SparePool::kLeastBlocks

@@ -12,40 +12,28 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "halftone/base/element_type.h"
+
 namespace halftone::spmd {
 
-enum class ElementType { kFloat32, kFloat64, kInt32, kInt64 };
+using halftone::ElementType;
+using halftone::ElementTypeOf;
+using halftone::size_bytes;
+using halftone::to_string;
 
-std::string_view to_string(ElementType type);  ///< "float32", ...
-std::size_t size_bytes(ElementType type);
-
+/// The elements of arrays.
 template <typename T>
 concept Element = std::same_as<T, float> || std::same_as<T, double> ||
     std::same_as<T, std::int32_t> || std::same_as<T, std::int64_t>;
 
-template <Element T>
-inline constexpr ElementType kElementOf = std::is_same_v<T, float>    ? ElementType::kFloat32
-                                          : std::is_same_v<T, double> ? ElementType::kFloat64
-                                          : sizeof(T) == 4            ? ElementType::kInt32
-                                                                      : ElementType::kInt64;
-
 /// Calls visit(T{}) with the C++ type of an element.
+/// @throws Error kUnsupported if arrays do not hold such elements
 template <typename Visit>
 auto with_element(ElementType type, Visit&& visit) {
-  switch (type) {
-    case ElementType::kFloat32:
-      return visit(float{});
-    case ElementType::kFloat64:
-      return visit(double{});
-    case ElementType::kInt32:
-      return visit(std::int32_t{});
-    default:
-      return visit(std::int64_t{});
-  }
+  return visit_element<float, double, std::int32_t, std::int64_t>(type, std::forward<Visit>(visit));
 }
 
 /// Extents, outermost first; empty for a scalar.
@@ -88,7 +76,7 @@ class Array {
   template <Element T>
   static Array wrap(const Shape& shape, std::span<const T> values,
                     const std::shared_ptr<const void>& owner) {
-    return wrap_bytes(kElementOf<T>, shape, std::as_bytes(values), owner);
+    return wrap_bytes(ElementTypeOf<T>::value, shape, std::as_bytes(values), owner);
   }
 
   [[nodiscard]] ElementType element() const { return element_; }
@@ -101,7 +89,7 @@ class Array {
   /// The elements. @throws Error kUsage if T is not the element type
   template <Element T>
   [[nodiscard]] std::span<const T> as() const {
-    check_element(kElementOf<T>);
+    check_element(ElementTypeOf<T>::value);
     return {reinterpret_cast<const T*>(data_.get()), size_};
   }
   /// The only element. @throws Error kUsage if T is not the element type or size() != 1
@@ -144,7 +132,8 @@ struct ArrayDraft {
   Array array;
   std::span<std::byte> bytes;
 };
-/// Memory for an array, 64-byte aligned, not initialised. @throws Error kShape as Array::make()
+/// Memory for an array, 64-byte aligned, not initialised.
+/// @throws Error kShape as Array::make(); kUnsupported if arrays do not hold such elements
 ArrayDraft draft(ElementType element, Shape shape);
 
 /// Writes `src` to the entries from `begin` on along `axis` of an array of shape `shape`.
@@ -162,7 +151,7 @@ Array concatenate(std::span<const Array> arrays, std::size_t axis = 0);
 
 template <Element T, typename Fill>
 Array Array::make(Shape shape, Fill&& fill) {
-  const ArrayDraft result = draft(kElementOf<T>, std::move(shape));
+  const ArrayDraft result = draft(ElementTypeOf<T>::value, std::move(shape));
   std::forward<Fill>(fill)(
       std::span<T>(reinterpret_cast<T*>(result.bytes.data()), result.bytes.size() / sizeof(T)));
   return result.array;

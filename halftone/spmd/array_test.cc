@@ -31,6 +31,11 @@ TEST(Array, IsAligned) {
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(array.bytes().data()) % 64, 0u);
 }
 
+TEST(Array, RejectsOtherElements) {
+  expect_error(ErrorKind::kUnsupported, "elements of int8 are not supported here",
+               [] { (void)draft(ElementType::kInt8, {2}); });
+}
+
 TEST(Array, CopiesAndPartsAlongTheFirstAxisShareMemory) {
   const Array array = Array::range<float>({4, 2});
   const Array copy = array;

@@ -172,7 +172,7 @@ bool Request::matches(const Request& other) const {
 void Request::check(std::size_t num_lanes) const {
   const bool cuts = operation == Operation::kReduceScatter || operation == Operation::kAllToAll;
   for (const Array& leaf : leaves) {
-    if (mean && (leaf.element() == ElementType::kInt32 || leaf.element() == ElementType::kInt64)) {
+    if (mean && (is_integer(leaf.element()))) {
       fail(ErrorKind::kUsage, to_string() + ": the mean of integers is none; convert them");
     }
     const std::size_t rank = leaf.rank();

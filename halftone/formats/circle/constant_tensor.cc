@@ -90,6 +90,8 @@ TensorType tensor_type(ir::ElementType type) {
       return TensorType::UINT32;
     case ir::ElementType::kUint64:
       return TensorType::UINT64;
+    case ir::ElementType::kFloat64:
+      return TensorType::FLOAT64;
   }
   fail(ErrorKind::kInternal, "unknown element type");
 }

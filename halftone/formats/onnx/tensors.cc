@@ -189,6 +189,8 @@ std::int32_t data_type_of(ir::ElementType element) {
       return TensorProto::UINT32;
     case ir::ElementType::kUint64:
       return TensorProto::UINT64;
+    case ir::ElementType::kFloat64:
+      return TensorProto::DOUBLE;
   }
   return TensorProto::UNDEFINED;
 }

@@ -170,7 +170,7 @@ bool takes(BinaryKind kind, ElementType element) {
   if (element == ElementType::kBool) return is_bitwise(kind);
   const bool wants_integers =
       is_bitwise(kind) || kind == BinaryKind::kShiftLeft || kind == BinaryKind::kShiftRight;
-  return element != ElementType::kFloat32 || !wants_integers;
+  return is_integer(element) || !wants_integers;
 }
 
 }  // namespace

@@ -28,6 +28,8 @@ at::ScalarType scalar_type(ir::ElementType element) {
     case ir::ElementType::kInt16:
     case ir::ElementType::kUint16:
       return at::kShort;
+    case ir::ElementType::kFloat64:
+      return at::kDouble;
   }
   fail(ErrorKind::kInternal, "unknown element type");
 }
