@@ -23,7 +23,7 @@ Windows windows_of(const StepContext& context, const ir::Pool& op) {
   std::vector<ir::Tap> taps;
   for (std::size_t p = 0; p < outputs; ++p) {
     windows.first_tap.push_back(windows.positions.size());
-    find_taps(op.window, extents, op.kernel, counts, p, taps);
+    find_taps(op.window, {extents, op.kernel, counts}, p, taps);
     for (const ir::Tap& tap : taps) windows.positions.push_back(tap.position);
   }
   windows.first_tap.push_back(windows.positions.size());

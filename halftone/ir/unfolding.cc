@@ -37,7 +37,7 @@ void Unfolding::find_positions(const Conv& op, const Graph& graph, const Node& l
   positions_.assign(count_of(outputs) * num_taps_, kPadding);
   std::vector<Tap> taps;
   for (std::size_t p = 0; p < count_of(outputs); ++p) {
-    find_taps(op.window, inputs, kernel, outputs, p, taps);
+    find_taps(op.window, {inputs, kernel, outputs}, p, taps);
     for (const Tap& tap : taps) positions_[p * num_taps_ + tap.tap] = tap.position;
   }
 }
@@ -50,7 +50,7 @@ void Unfolding::find_positions(const ConvTranspose& op, const Graph& graph, cons
   positions_.assign(count_of(outputs) * num_taps_, kPadding);
   std::vector<Tap> taps;
   for (std::size_t p = 0; p < count_of(inputs); ++p) {
-    find_taps(op.window, outputs, kernel, inputs, p, taps);
+    find_taps(op.window, {outputs, kernel, inputs}, p, taps);
     for (const Tap& tap : taps) positions_[tap.position * num_taps_ + tap.tap] = p;
   }
 }

@@ -126,13 +126,17 @@ Shape output_shape(const Op& op, InputTensors inputs) {
   return infer_types(op, types).shape;
 }
 
+WindowExtents window_extents(const Shape& x, const Shape& w, const Shape& y) {
+  return {spatial_extents(x), kernel_extents(w), spatial_extents(y)};
+}
+
 /// Calls visit(sum, sample, output, tap) for each tap of each output position.
 template <typename Visit>
-void for_each_tap(const Conv& op, const ConvExtents& e, const Shape& x, const Shape& w,
-                  const Shape& y, Visit&& visit) {
+void for_each_tap(const Conv& op, const ConvExtents& e, const WindowExtents& extents,
+                  Visit&& visit) {
   std::vector<Tap> taps;
   for (std::size_t p = 0; p < e.outputs; ++p) {
-    find_taps(op.window, spatial_extents(x), kernel_extents(w), spatial_extents(y), p, taps);
+    find_taps(op.window, extents, p, taps);
     for (std::size_t i = 0; i < e.samples * e.filters; ++i) {
       const std::size_t n = i / e.filters;
       const std::size_t o = i % e.filters;
@@ -152,7 +156,7 @@ Tensor evaluate_numbers(const Conv& op, InputTensors inputs) {
   const auto add = [&](std::size_t sum, std::size_t n, std::size_t o, const Tap& tap) {
     sums[sum] += product(e, x + (n * e.inputs + tap.position) * e.channels, w, tap.tap, o);
   };
-  for_each_tap(op, e, x_shape, w_shape, shape, add);
+  for_each_tap(op, e, window_extents(x_shape, w_shape, shape), add);
   Tensor y = finished(sums, std::move(shape), inputs, op.activation);
   if (op.codes == nullptr) return y;
   const Tensor* const numbers[] = {&y};
@@ -185,7 +189,7 @@ Tensor evaluate_integers(const Conv& op, InputTensors inputs) {
     }
     y[at] = static_cast<std::int32_t>(sum);
   };
-  for_each_tap(op, e, x_shape, w_shape, shape, add);
+  for_each_tap(op, e, window_extents(x_shape, w_shape, shape), add);
   return result;
 }
 
@@ -259,11 +263,11 @@ Tensor evaluate(const ConvTranspose& op, InputTensors inputs) {
   const float* x = inputs[0]->as<float>().data();
   const float* w = inputs[1]->as<float>().data();
   std::vector<double> sums(e.samples * e.outputs * e.filters, 0);
+  // A ConvTranspose writes where a Conv over its output would read.
+  const WindowExtents extents = window_extents(shape, w_shape, x_shape);
   std::vector<Tap> taps;
   for (std::size_t p = 0; p < e.inputs; ++p) {
-    // A ConvTranspose writes where a Conv over its output would read.
-    find_taps(op.window, spatial_extents(shape), kernel_extents(w_shape), spatial_extents(x_shape),
-              p, taps);
+    find_taps(op.window, extents, p, taps);
     for (std::size_t i = 0; i < e.samples * e.filters; ++i) {
       const std::size_t n = i / e.filters;
       const std::size_t o = i % e.filters;

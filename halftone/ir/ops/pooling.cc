@@ -66,7 +66,7 @@ void pool(const Pool& op, const Tensor& image, Tensor& result) {
   const auto y = result.as<T>();
   std::vector<Tap> taps;
   for (std::size_t p = 0; p < outputs; ++p) {
-    find_taps(op.window, extents, op.kernel, counts, p, taps);
+    find_taps(op.window, {extents, op.kernel, counts}, p, taps);
     const std::size_t counted = op.count_padding ? padded_taps(op, extents, counts, p)
                                                  : std::max<std::size_t>(taps.size(), 1);
     for (std::size_t i = 0; i < samples * channels; ++i) {

@@ -75,12 +75,13 @@ std::vector<Dim> window_counts(const Window& window, std::span<const Dim> extent
   return counts;
 }
 
-void find_taps(const Window& window, std::span<const Dim> extents, std::span<const Dim> kernel,
-               std::span<const Dim> counts, std::size_t output, std::vector<Tap>& taps) {
+void find_taps(const Window& window, const WindowExtents& extents, std::size_t output,
+               std::vector<Tap>& taps) {
+  const auto& [input, kernel, counts] = extents;
   taps.assign(1, {0, 0});
   std::size_t stride = 1;
   for (const Dim count : counts) stride *= static_cast<std::size_t>(count);
-  for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+  for (std::size_t axis = 0; axis < input.size(); ++axis) {
     stride /= static_cast<std::size_t>(counts[axis]);
     const auto at = static_cast<Dim>(output / stride);
     output %= stride;
@@ -89,9 +90,9 @@ void find_taps(const Window& window, std::span<const Dim> extents, std::span<con
     for (const Tap& tap : taps) {
       for (Dim k = 0; k < kernel[axis]; ++k) {
         const Dim position = first + k * window.dilations[axis];
-        if (position < 0 || position >= extents[axis]) continue;
+        if (position < 0 || position >= input[axis]) continue;
         longer.push_back(
-            {tap.position * static_cast<std::size_t>(extents[axis]) +
+            {tap.position * static_cast<std::size_t>(input[axis]) +
                  static_cast<std::size_t>(position),
              tap.tap * static_cast<std::size_t>(kernel[axis]) + static_cast<std::size_t>(k)});
       }

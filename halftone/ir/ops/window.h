@@ -47,10 +47,15 @@ struct Tap {
   std::size_t position;
   std::size_t tap;
 };
+/// The extents of the axes that a window moves along.
+struct WindowExtents {
+  std::span<const Dim> input;
+  std::span<const Dim> kernel;
+  std::span<const Dim> output;
+};
 /// The taps of the window at an output position (row-major index) that lie inside the input.
-/// @param counts  extents of the output
-void find_taps(const Window& window, std::span<const Dim> extents, std::span<const Dim> kernel,
-               std::span<const Dim> counts, std::size_t output, std::vector<Tap>& taps);
+void find_taps(const Window& window, const WindowExtents& extents, std::size_t output,
+               std::vector<Tap>& taps);
 
 /// "strides=2 2 pads=1 1 1 1", omitting lists that are all 1 or all 0.
 std::string to_string(const Window& window);

@@ -196,7 +196,7 @@ void find_positions(IntegerLayer& layer, const ir::Conv& op, const NodeContext& 
   layer.positions.assign(layer.outputs * layer.taps, -1);
   std::vector<ir::Tap> taps;
   for (std::size_t p = 0; p < layer.outputs; ++p) {
-    ir::find_taps(op.window, image, kernel, counts, p, taps);
+    ir::find_taps(op.window, {image, kernel, counts}, p, taps);
     for (const ir::Tap& tap : taps) {
       layer.positions[p * layer.taps + tap.tap] = static_cast<std::ptrdiff_t>(tap.position);
     }

@@ -32,7 +32,7 @@ Windows windows_of(const NodeContext& context) {
   for (const ir::Dim count : counts) outputs *= static_cast<std::size_t>(count);
   windows.taps.resize(outputs);
   for (std::size_t p = 0; p < outputs; ++p) {
-    ir::find_taps(op.window, extents, op.kernel, counts, p, windows.taps[p]);
+    ir::find_taps(op.window, {extents, op.kernel, counts}, p, windows.taps[p]);
   }
   return windows;
 }
