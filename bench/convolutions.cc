@@ -229,9 +229,11 @@ Prepared prepare_bit_conv(const ConvLayerShape& shape, const LayerFormat& format
   layer->scratch = AlignedBuffer(layer->weights.scratch_bytes());
   const auto run = [layer] {
     const kernels::ConvShape& s = layer->weights.shape();
-    kernels::bit_conv(layer->x.planes.words(), layer->weights, {0, s.num_lines()}, {},
-                      layer->scratch.bytes(),
-                      MatrixView<float>(layer->y, s.num_pixels(), s.outputs));
+    kernels::bit_conv(layer->x.planes.words(), layer->weights,
+                      {{0, s.num_lines()},
+                       {},
+                       layer->scratch.bytes(),
+                       MatrixView<float>(layer->y, s.num_pixels(), s.outputs)});
   };
   return {run, "bit_conv",
           work_of(shape, 2.0 * format.weight_bits * format.input_bits, Limit::kBinary)};

@@ -126,8 +126,11 @@ TEST_P(SameBits, BitConv) {
   const BitConvWeights weights(shape, codes, encoding, uniform_floats(random, kOutputs), x_basis);
   AlignedBuffer scratch(weights.scratch_bytes());
   std::vector<float> y(shape.num_pixels() * kOutputs);
-  bit_conv(x.planes.words(), weights, {0, shape.num_lines()}, {}, scratch.bytes(),
-           MatrixView<float>(y, shape.num_pixels(), kOutputs));
+  bit_conv(x.planes.words(), weights,
+           {{0, shape.num_lines()},
+            {},
+            scratch.bytes(),
+            MatrixView<float>(y, shape.num_pixels(), kOutputs)});
   EXPECT_EQ(checksum(y), 0x926c2ccf21ac7825u);
 }
 
@@ -141,18 +144,24 @@ TEST_P(SameBits, Int8Conv) {
   const auto bias = uniform_floats(random, kOutputs);
   Hash hash;
   for (const auto product : {Int8Product::kPlanes, Int8Product::kLevels}) {
-    const Int8ConvWeights weights(shape, codes, encoding, bias, 0.3F, product);
+    const Int8ConvWeights weights(shape, {codes, encoding, bias}, 0.3F, product);
     AlignedBuffer scratch(weights.scratch_bytes());
     std::vector<float> y(shape.num_pixels() * kOutputs);
-    int8_conv({q.data(), 0.01F, 0.3F}, weights, {0, shape.num_lines()}, {}, scratch.bytes(),
-              MatrixView<float>(y, shape.num_pixels(), kOutputs));
+    int8_conv({q.data(), 0.01F, 0.3F}, weights,
+              {{0, shape.num_lines()},
+               {},
+               scratch.bytes(),
+               MatrixView<float>(y, shape.num_pixels(), kOutputs)});
     add(hash, y);
   }
   const ByteConvWeights weights(shape, codes, encoding, bias, {q.data(), 0.01F, 0.3F});
   AlignedBuffer scratch(weights.scratch_bytes());
   std::vector<float> y(shape.num_pixels() * kOutputs);
-  byte_conv(q.data(), weights, {0, shape.num_lines()}, {}, scratch.bytes(),
-            MatrixView<float>(y, shape.num_pixels(), kOutputs));
+  byte_conv(q.data(), weights,
+            {{0, shape.num_lines()},
+             {},
+             scratch.bytes(),
+             MatrixView<float>(y, shape.num_pixels(), kOutputs)});
   add(hash, y);
   EXPECT_EQ(hash.value(), 0x1ec78caaf940ae97u);
 }
@@ -169,8 +178,11 @@ TEST_P(SameBits, DepthwiseConv) {
                                  {q.data(), 0.01F, 0.3F});
   AlignedBuffer scratch(weights.scratch_bytes());
   std::vector<float> y(shape.num_pixels() * kOutputs);
-  depthwise_conv(q.data(), weights, {0, shape.num_lines()}, {}, scratch.bytes(),
-                 MatrixView<float>(y, shape.num_pixels(), kOutputs));
+  depthwise_conv(q.data(), weights,
+                 {{0, shape.num_lines()},
+                  {},
+                  scratch.bytes(),
+                  MatrixView<float>(y, shape.num_pixels(), kOutputs)});
   EXPECT_EQ(checksum(y), 0x15eaeca503bafd5fu);
 }
 

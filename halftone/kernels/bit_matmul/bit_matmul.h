@@ -9,6 +9,7 @@
 #include "halftone/base/buffer.h"
 #include "halftone/base/view.h"
 #include "halftone/kernels/block_range.h"
+#include "halftone/kernels/encoded.h"
 #include "halftone/numerics/encoding.h"
 
 namespace halftone::kernels {
@@ -125,12 +126,10 @@ void bit_matmul(std::span<const std::uint64_t> x, const numerics::Basis& x_basis
                 const BitMatmulWeights& weights, BlockRange blocks, MatrixView<float> y) noexcept;
 
 /// Reference implementation of bit_matmul() in plain loops over the canonical bit planes.
-/// @param x     [m, n]
-/// @param w     [o, n]
-/// @param bias  [o], or empty for none
-/// @param y     [m, o]
-void bit_matmul_reference(const numerics::BitPlanes& x, const numerics::Basis& x_basis,
-                          const numerics::BitPlanes& w, const numerics::BasisEncoding& w_encoding,
-                          std::span<const float> bias, MatrixView<float> y);
+/// @param x        [m, n]
+/// @param weights  [o, n]
+/// @param y        [m, o]
+void bit_matmul_reference(const EncodedInputs& x, const EncodedWeights& weights,
+                          MatrixView<float> y);
 
 }  // namespace halftone::kernels

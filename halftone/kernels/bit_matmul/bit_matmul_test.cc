@@ -33,7 +33,7 @@ void expect_bit_matmul_matches(Random& random, const BitMatmulCase& c) {
       numerics::random_encoding(random, c.outputs, c.inputs, c.w_bits, c.w_offset, c.granularity);
   const auto bias = numerics::random_floats(random, c.bias ? c.outputs : 0);
   std::vector<float> expected(c.rows * c.outputs);
-  bit_matmul_reference(x, x_basis, w, encoding, bias,
+  bit_matmul_reference({x, x_basis}, {w, encoding, bias},
                        MatrixView<float>(expected, c.rows, c.outputs));
   for (const BitLayout layout : kLayouts) {
     const BitMatmulWeights weights(w, encoding, bias, layout);
@@ -125,7 +125,7 @@ TEST_P(BitMatmul, WritesOnlyTheBlocksAskedFor) {
   const auto encoding =
       numerics::random_encoding(random, kOutputs, 50, 2, true, Granularity::kChannel);
   std::vector<float> expected(3 * kOutputs);
-  bit_matmul_reference(x, x_basis, w, encoding, {}, MatrixView<float>(expected, 3, kOutputs));
+  bit_matmul_reference({x, x_basis}, {w, encoding}, MatrixView<float>(expected, 3, kOutputs));
   for (const BitLayout layout : kLayouts) {
     const BitMatmulWeights weights(w, encoding, {}, layout);
     const std::size_t block = weights.block_outputs();
@@ -148,7 +148,7 @@ TEST_P(BitMatmul, TakesPlanesAndWritesRowsAtAnyAddress) {
   const auto w = numerics::random_planes(random, 37, 150, 3);
   const auto encoding = numerics::random_encoding(random, 37, 150, 3, true, Granularity::kChannel);
   std::vector<float> expected(3 * 37);
-  bit_matmul_reference(x, x_basis, w, encoding, {}, MatrixView<float>(expected, 3, 37));
+  bit_matmul_reference({x, x_basis}, {w, encoding}, MatrixView<float>(expected, 3, 37));
   const auto words = x.planes.words();
   for (const BitLayout layout : kLayouts) {
     const BitMatmulWeights weights(w, encoding, {}, layout);

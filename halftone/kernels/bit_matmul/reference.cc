@@ -33,27 +33,27 @@ float weighted_sum(const numerics::BitPlanes& codes, std::size_t row,
 
 }  // namespace
 
-void bit_matmul_reference(const numerics::BitPlanes& x, const numerics::Basis& x_basis,
-                          const numerics::BitPlanes& w, const numerics::BasisEncoding& w_encoding,
-                          std::span<const float> bias, MatrixView<float> y) {
+void bit_matmul_reference(const EncodedInputs& inputs, const EncodedWeights& weights,
+                          MatrixView<float> y) {
+  const auto& [x, basis] = inputs;
+  const numerics::BitPlanes& w = weights.codes;
   const std::size_t n = x.cols;
   for (std::size_t r = 0; r < x.rows; ++r) {
     for (std::size_t o = 0; o < w.rows; ++o) {
-      const numerics::Basis& w_basis = w_encoding.basis(o, 0, n);
+      const numerics::Basis& w_basis = weights.encoding.basis(o, 0, n);
       float acc = 0;
       for (int i = 0; i < x.bits; ++i) {
         for (int j = 0; j < w.bits; ++j) {
           const float a =
-              x_basis.a()[static_cast<std::size_t>(i)] * w_basis.a()[static_cast<std::size_t>(j)];
+              basis.a()[static_cast<std::size_t>(i)] * w_basis.a()[static_cast<std::size_t>(j)];
           acc += a * dot(x.planes.row(x.plane(r, i)), w.planes.row(w.plane(o, j)), n);
         }
       }
-      if (w_encoding.has_offset) {
-        acc +=
-            w_basis.offset * (weighted_sum(x, r, x_basis) + static_cast<float>(n) * x_basis.offset);
+      if (weights.encoding.has_offset) {
+        acc += w_basis.offset * (weighted_sum(x, r, basis) + static_cast<float>(n) * basis.offset);
       }
-      if (x_basis.offset != 0) acc += x_basis.offset * weighted_sum(w, o, w_basis);
-      if (!bias.empty()) acc += bias[o];
+      if (basis.offset != 0) acc += basis.offset * weighted_sum(w, o, w_basis);
+      if (!weights.bias.empty()) acc += weights.bias[o];
       y(r, o) = acc;
     }
   }

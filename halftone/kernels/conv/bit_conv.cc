@@ -68,14 +68,20 @@ HWY_INLINE hn::Vec<D> SumPlanes(D d, const BlockFloats& floats,
   return acc;
 }
 
+/// What the windows of a tile give for a block.
+struct BlockSums {
+  const std::uint16_t* counts;  ///< [Kw, plane_counts] of the block
+  std::size_t plane_counts;
+  const float* row_sums;  ///< of each pixel; null: the weights have no offsets
+};
+
 /// The outputs of a block of all pixels of a tile. The numbers of digits and bits are compile-time
 /// constants, or 0.
-/// @param counts  [Kw, plane_counts] of the block
 template <std::size_t kDigits, std::size_t kWBits>
 void FinishBlock(const BitConvWeights& w, const Tile& tile, std::size_t block,
-                 const std::uint16_t* HWY_RESTRICT counts, std::size_t plane_counts,
-                 const float* HWY_RESTRICT row_sums, const ConvFinish& finish,
-                 const MatrixView<float>& y) {
+                 const BlockSums& sums, const ConvPart& part) {
+  const std::uint16_t* HWY_RESTRICT counts = sums.counts;
+  const float* HWY_RESTRICT row_sums = sums.row_sums;
   const hn::CappedTag<float, 8> d;
   constexpr std::size_t kLanes = hn::MaxLanes(d);
   const std::size_t group_outputs = w.shape().group_outputs();
@@ -86,7 +92,7 @@ void FinishBlock(const BitConvWeights& w, const Tile& tile, std::size_t block,
                      w.float_row(),
                      kDigits == 0 ? w.digits().size() : kDigits,
                      kWBits == 0 ? w.bits() : kWBits,
-                     plane_counts,
+                     sums.plane_counts,
                      tile.count * kBlock,
                      {}};
   for (std::size_t i = 0; i < floats.digits; ++i) {
@@ -97,7 +103,7 @@ void FinishBlock(const BitConvWeights& w, const Tile& tile, std::size_t block,
   const std::size_t* HWY_RESTRICT patterns = w.patterns().along_line().data() + tile.x;
   const std::size_t num_pixels = tile.count;
   const std::size_t line_pattern = tile.line_pattern;
-  Finisher to(finish, y, tile.first_pixel, tile.group * group_outputs + block * kBlock);
+  Finisher to(part.finish, part.y, tile.first_pixel, tile.group * group_outputs + block * kBlock);
   for (std::size_t t = 0; t < num_pixels; ++t, counts += kBlock) {
     const std::size_t pattern = line_pattern + patterns[t];
     const float row_sum = row_sums == nullptr ? 0 : row_sums[t];
@@ -107,17 +113,16 @@ void FinishBlock(const BitConvWeights& w, const Tile& tile, std::size_t block,
       }
     } else {
       for (std::size_t o = 0; o < valid; o += kLanes) {
-        const auto sums = SumPlanes(d, floats, counts, pattern, row_sum, o);
-        to.StoreSome(d, sums, std::min(kLanes, valid - o), o);
+        const auto some = SumPlanes(d, floats, counts, pattern, row_sum, o);
+        to.StoreSome(d, some, std::min(kLanes, valid - o), o);
       }
     }
     to.NextPixel();
   }
 }
 
-using FinishFunction = void (*)(const BitConvWeights&, const Tile&, std::size_t,
-                                const std::uint16_t*, std::size_t, const float*, const ConvFinish&,
-                                const MatrixView<float>&);
+using FinishFunction = void (*)(const BitConvWeights&, const Tile&, std::size_t, const BlockSums&,
+                                const ConvPart&);
 
 /// FinishBlock, with the loops over planes unrolled for few of them.
 FinishFunction ChooseFinish(const BitConvWeights& w) {
@@ -151,8 +156,7 @@ void CountTile(const BitConvWeights& w, const Tile& tile, const StripMemory& mem
 }
 
 void ComputeTile(const BitConvWeights& w, const Tile& tile, const StripMemory& memory,
-                 FinishFunction finish_block, const ConvFinish& finish,
-                 const MatrixView<float>& y) {
+                 FinishFunction finish_block, const ConvPart& part) {
   constexpr std::size_t kPanel = BitConvWeights::kPanelBlocks;
   alignas(64) std::uint16_t counts[numerics::kMaxBits * kPanel * kMaxWindows * kBlock];
   const float* row_sums = w.has_offset() ? memory.row_sums + tile.x : nullptr;
@@ -163,16 +167,17 @@ void ComputeTile(const BitConvWeights& w, const Tile& tile, const StripMemory& m
               {w.panel(tile.group, block), columns * 2 * kBlock, w.inputs(), nullptr, 0}, columns,
               counts);
     for (std::size_t b = 0; b < blocks; ++b) {
-      finish_block(w, tile, block + b, counts + b * kMaxWindows * kBlock,
-                   blocks * kMaxWindows * kBlock, row_sums, finish, y);
+      finish_block(w, tile, block + b,
+                   {counts + b * kMaxWindows * kBlock, blocks * kMaxWindows * kBlock, row_sums},
+                   part);
     }
   }
 }
 
-void BitConv(const std::uint64_t* x, const BitConvWeights& w, LineRange lines,
-             const ConvFinish& finish, std::byte* scratch, MatrixView<float> y) {
+void BitConv(const std::uint64_t* x, const BitConvWeights& w, const ConvPart& part) {
   const ConvShape& shape = w.shape();
-  const StripMemory memory = Divide(w, scratch);
+  const LineRange lines = part.lines;
+  const StripMemory memory = Divide(w, part.scratch.data());
   const std::size_t tile_pixels = kMaxWindows / w.digits().size();
   const FinishFunction finish_block = ChooseFinish(w);
   for (std::size_t first = lines.begin; first < lines.end;) {
@@ -188,7 +193,7 @@ void BitConv(const std::uint64_t* x, const BitConvWeights& w, LineRange lines,
           const Tile tile{group, (first + l - lines.begin) * shape.line_pixels() + p,
                           p,     std::min(tile_pixels, shape.line_pixels() - p),
                           row,   w.patterns().line(line.z, line.y + l)};
-          ComputeTile(w, tile, memory, finish_block, finish, y);
+          ComputeTile(w, tile, memory, finish_block, part);
         }
       }
     }
@@ -204,12 +209,11 @@ namespace halftone::kernels {
 
 HWY_EXPORT(BitConv);
 
-void bit_conv(std::span<const std::uint64_t> x, const BitConvWeights& weights, LineRange lines,
-              const ConvFinish& finish, std::span<std::byte> scratch,
-              MatrixView<float> y) noexcept {
-  HALFTONE_ASSERT(are_outputs(y, weights.shape(), lines));
-  HALFTONE_ASSERT(scratch.size() >= weights.scratch_bytes());
-  HWY_DYNAMIC_DISPATCH(BitConv)(x.data(), weights, lines, finish, scratch.data(), y);
+void bit_conv(std::span<const std::uint64_t> x, const BitConvWeights& weights,
+              const ConvPart& part) noexcept {
+  HALFTONE_ASSERT(are_outputs(part.y, weights.shape(), part.lines));
+  HALFTONE_ASSERT(part.scratch.size() >= weights.scratch_bytes());
+  HWY_DYNAMIC_DISPATCH(BitConv)(x.data(), weights, part);
 }
 
 }  // namespace halftone::kernels

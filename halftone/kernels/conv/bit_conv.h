@@ -12,6 +12,7 @@
 #include "halftone/kernels/conv/conv_finish.h"
 #include "halftone/kernels/conv/conv_shape.h"
 #include "halftone/kernels/conv/conv_strip.h"
+#include "halftone/kernels/encoded.h"
 #include "halftone/numerics/digits.h"
 #include "halftone/numerics/encoding.h"
 
@@ -152,20 +153,14 @@ class BitConvWeights {
 ///
 /// in float32 where not said otherwise, in this order, without contraction. The result is the same,
 /// bit for bit, on every target and for any division into ranges of lines.
-/// @param x        [images, pixels, Kx, words] bit planes of the activations, as encode() writes
-/// @param lines    which lines to compute
-/// @param scratch  [weights.scratch_bytes()], aligned to 64
-/// @param y        [pixels of `lines`, outputs], as the residual
-void bit_conv(std::span<const std::uint64_t> x, const BitConvWeights& weights, LineRange lines,
-              const ConvFinish& finish, std::span<std::byte> scratch, MatrixView<float> y) noexcept;
+/// @param x  [images, pixels, Kx, words] bit planes of the activations, as encode() writes
+void bit_conv(std::span<const std::uint64_t> x, const BitConvWeights& weights,
+              const ConvPart& part) noexcept;
 
 /// Reference implementation of bit_conv() in plain loops over the canonical bit planes.
-/// @param x     [images pixels, channels]
-/// @param w     [outputs, inputs of an output]
-/// @param bias  [outputs], or empty for none
-void bit_conv_reference(const ConvShape& shape, const numerics::BitPlanes& x,
-                        const numerics::Basis& x_basis, const numerics::BitPlanes& w,
-                        const numerics::BasisEncoding& w_encoding, std::span<const float> bias,
-                        const ConvFinish& finish, MatrixView<float> y);
+/// @param x  [images pixels, channels]
+void bit_conv_reference(const ConvShape& shape, const EncodedInputs& x,
+                        const EncodedWeights& weights, const ConvFinish& finish,
+                        MatrixView<float> y);
 
 }  // namespace halftone::kernels

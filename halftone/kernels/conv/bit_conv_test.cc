@@ -59,7 +59,7 @@ struct BitConvProblem {
 
   [[nodiscard]] std::vector<float> reference() const {
     std::vector<float> y(shape.num_pixels() * shape.outputs);
-    bit_conv_reference(shape, x, x_basis, w, encoding, bias, finish,
+    bit_conv_reference(shape, {x, x_basis}, {w, encoding, bias}, finish,
                        MatrixView<float>(y, shape.num_pixels(), shape.outputs));
     return y;
   }
@@ -67,11 +67,8 @@ struct BitConvProblem {
   /// Computes ranges of `lines` lines.
   [[nodiscard]] std::vector<float> run(std::size_t lines = ~std::size_t{0}) const {
     const BitConvWeights weights(shape, w, encoding, bias, x_basis);
-    AlignedBuffer scratch(weights.scratch_bytes());
-    const auto compute = [&](LineRange range, const ConvFinish& part, MatrixView<float> y) {
-      bit_conv(x.planes.words(), weights, range, part, scratch.bytes(), y);
-    };
-    return compute_lines(shape, finish, lines, compute);
+    return compute_lines(shape, finish, lines, weights.scratch_bytes(),
+                         [&](const ConvPart& part) { bit_conv(x.planes.words(), weights, part); });
   }
 };
 

@@ -209,11 +209,17 @@ struct ByteTile {
   std::size_t line_pattern;  ///< see PaddingPatterns::line()
 };
 
+/// What the windows of a tile give for a block.
+struct ByteSums {
+  const std::int32_t* products;     ///< [count, 16]
+  const std::int32_t* window_sums;  ///< [count]
+};
+
 /// The outputs of a block of all pixels of a tile.
-/// @param products  [count, 16]
-void FinishBytes(const Weights& w, const ByteTile& tile, std::size_t block,
-                 const std::int32_t* HWY_RESTRICT products, const std::int32_t* window_sums,
-                 const ConvFinish& finish, const MatrixView<float>& y) {
+void FinishBytes(const Weights& w, const ByteTile& tile, std::size_t block, const ByteSums& sums,
+                 const ConvPart& part) {
+  const std::int32_t* HWY_RESTRICT products = sums.products;
+  const std::int32_t* window_sums = sums.window_sums;
   const hn::CappedTag<float, 8> d;
   const hn::RebindToSigned<decltype(d)> di;
   constexpr std::size_t kLanes = hn::MaxLanes(d);
@@ -228,7 +234,7 @@ void FinishBytes(const Weights& w, const ByteTile& tile, std::size_t block,
   const std::size_t* patterns = w.patterns().along_line().data() + tile.x;
   const std::size_t line_pattern = tile.line_pattern;
   const std::size_t count = tile.count;
-  Finisher to(finish, y, tile.first_pixel, tile.group * group_outputs + block * kBlock);
+  Finisher to(part.finish, part.y, tile.first_pixel, tile.group * group_outputs + block * kBlock);
   for (std::size_t t = 0; t < count; ++t, products += kBlock) {
     const float* base = bases + (line_pattern + patterns[t]) * row;
     const auto less = hn::Set(di, steps * window_sums[t]);
@@ -249,7 +255,7 @@ void FinishBytes(const Weights& w, const ByteTile& tile, std::size_t block,
 }
 
 void ComputeByteTile(const Weights& w, const ByteTile& tile, const ByteStrip& strip,
-                     const ConvFinish& finish, const MatrixView<float>& y) {
+                     const ConvPart& part) {
   alignas(64) std::int32_t products[kMaxWindows * kBlock];
   const std::int8_t* windows[kMaxWindows];
   const std::size_t stride = w.shape().axes[2].stride;
@@ -261,14 +267,14 @@ void ComputeByteTile(const Weights& w, const ByteTile& tile, const ByteStrip& st
   }
   for (std::size_t block = 0; block < w.blocks(); ++block) {
     MultiplyAll(tile.count, windows, w.levels(tile.group, block), w.inputs(), products);
-    FinishBytes(w, tile, block, products, strip.window_sums + tile.x, finish, y);
+    FinishBytes(w, tile, block, {products, strip.window_sums + tile.x}, part);
   }
 }
 
-void ByteConv(const std::int8_t* q, const Weights& w, LineRange lines, const ConvFinish& finish,
-              std::byte* scratch, MatrixView<float> y) {
+void ByteConv(const std::int8_t* q, const Weights& w, const ConvPart& part) {
   const ConvShape& shape = w.shape();
-  const ByteStrip strip = DivideStrip(w, scratch);
+  const LineRange lines = part.lines;
+  const ByteStrip strip = DivideStrip(w, part.scratch.data());
   for (std::size_t first = lines.begin; first < lines.end;) {
     const ConvLine line = line_at(shape, first);
     const std::size_t count =
@@ -286,7 +292,7 @@ void ByteConv(const std::int8_t* q, const Weights& w, LineRange lines, const Con
           const ByteTile tile{group, (first + l - lines.begin) * shape.line_pixels() + p,
                               p,     std::min(kMaxWindows, shape.line_pixels() - p),
                               row,   w.patterns().line(line.z, line.y + l)};
-          ComputeByteTile(w, tile, strip, finish, y);
+          ComputeByteTile(w, tile, strip, part);
         }
       }
     }
@@ -302,12 +308,11 @@ namespace halftone::kernels {
 
 HWY_EXPORT(ByteConv);
 
-void byte_conv(const std::int8_t* q, const ByteConvWeights& weights, LineRange lines,
-               const ConvFinish& finish, std::span<std::byte> scratch,
-               MatrixView<float> y) noexcept {
-  HALFTONE_ASSERT(are_outputs(y, weights.shape(), lines));
-  HALFTONE_ASSERT(scratch.size() >= weights.scratch_bytes());
-  HWY_DYNAMIC_DISPATCH(ByteConv)(q, weights, lines, finish, scratch.data(), y);
+void byte_conv(const std::int8_t* q, const ByteConvWeights& weights,
+               const ConvPart& part) noexcept {
+  HALFTONE_ASSERT(are_outputs(part.y, weights.shape(), part.lines));
+  HALFTONE_ASSERT(part.scratch.size() >= weights.scratch_bytes());
+  HWY_DYNAMIC_DISPATCH(ByteConv)(q, weights, part);
 }
 
 }  // namespace halftone::kernels

@@ -103,12 +103,7 @@ class ByteConvWeights {
 ///
 /// in float32 where not said otherwise, in this order, without contraction. The result is the same,
 /// bit for bit, on every target and for any division into ranges of lines.
-/// @param q        [images, pixels, channels], within +-127
-/// @param lines    which lines to compute
-/// @param scratch  [weights.scratch_bytes()], aligned to 64
-/// @param y        [pixels of `lines`, outputs], as the residual
-void byte_conv(const std::int8_t* q, const ByteConvWeights& weights, LineRange lines,
-               const ConvFinish& finish, std::span<std::byte> scratch,
-               MatrixView<float> y) noexcept;
+/// @param q  [images, pixels, channels], within +-127
+void byte_conv(const std::int8_t* q, const ByteConvWeights& weights, const ConvPart& part) noexcept;
 
 }  // namespace halftone::kernels

@@ -30,8 +30,11 @@ void BM_BitConv(benchmark::State& state) {
   AlignedBuffer scratch(weights.scratch_bytes());
   std::vector<float> y(shape.num_pixels() * shape.outputs);
   for (auto _ : state) {
-    bit_conv(x.planes.words(), weights, {0, shape.num_lines()}, {.residual = {}, .low = 0},
-             scratch.bytes(), MatrixView<float>(y, shape.num_pixels(), shape.outputs));
+    bit_conv(x.planes.words(), weights,
+             {{0, shape.num_lines()},
+              {.residual = {}, .low = 0},
+              scratch.bytes(),
+              MatrixView<float>(y, shape.num_pixels(), shape.outputs)});
     benchmark::ClobberMemory();
   }
   state.counters["binary GOP/s"] = benchmark::Counter(
@@ -70,8 +73,11 @@ void BM_DepthwiseConv(benchmark::State& state) {
   AlignedBuffer scratch(weights.scratch_bytes());
   std::vector<float> y(shape.num_pixels() * shape.outputs);
   for (auto _ : state) {
-    depthwise_conv(q.data(), weights, {0, shape.num_lines()}, {.residual = {}, .low = 0},
-                   scratch.bytes(), MatrixView<float>(y, shape.num_pixels(), shape.outputs));
+    depthwise_conv(q.data(), weights,
+                   {{0, shape.num_lines()},
+                    {.residual = {}, .low = 0},
+                    scratch.bytes(),
+                    MatrixView<float>(y, shape.num_pixels(), shape.outputs)});
     benchmark::ClobberMemory();
   }
   state.counters["GOP/s"] = benchmark::Counter(

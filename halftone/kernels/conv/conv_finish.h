@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <limits>
+#include <span>
 
 #include "halftone/base/view.h"
 #include "halftone/kernels/conv/conv_shape.h"
@@ -27,6 +29,14 @@ struct LineRange {
   std::size_t end = 0;
 
   [[nodiscard]] std::size_t count() const { return end - begin; }
+};
+
+/// Some lines of a convolution's outputs, which one call computes.
+struct ConvPart {
+  LineRange lines;  ///< which lines to compute
+  ConvFinish finish;
+  std::span<std::byte> scratch;  ///< [scratch_bytes() of the weights], aligned to 64
+  MatrixView<float> y;           ///< [pixels of `lines`, outputs], as the residual
 };
 
 /// Whether the lines exist and y has the extents of their pixels.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "halftone/base/buffer.h"
 #include "halftone/kernels/conv/conv_finish.h"
 #include "halftone/kernels/conv/conv_shape.h"
 
@@ -89,19 +90,22 @@ inline PlainConv plain_conv(const ConvShape& s, const std::vector<float>& x,
   return result;
 }
 
-/// The outputs of compute(lines, finish, y of these lines), called with `count` lines at a time.
+/// The outputs of compute(part), called with `count` lines at a time.
+/// @param scratch_bytes  of the weights
 template <typename Compute>
 std::vector<float> compute_lines(const ConvShape& shape, const ConvFinish& finish,
-                                 std::size_t count, const Compute& compute) {
+                                 std::size_t count, std::size_t scratch_bytes,
+                                 const Compute& compute) {
+  AlignedBuffer scratch(scratch_bytes);
   std::vector<float> y(shape.num_pixels() * shape.outputs, -77.0F);
   const MatrixView<float> all(y, shape.num_pixels(), shape.outputs);
   for (std::size_t first = 0; first < shape.num_lines();) {
     const LineRange lines{first, first + std::min(count, shape.num_lines() - first)};
     const std::size_t row = first * shape.line_pixels();
     const std::size_t rows = lines.count() * shape.line_pixels();
-    ConvFinish part = finish;
-    if (finish.residual.rows() != 0) part.residual = finish.residual.rows_from(row, rows);
-    compute(lines, part, all.rows_from(row, rows));
+    ConvPart part{lines, finish, scratch.bytes(), all.rows_from(row, rows)};
+    if (finish.residual.rows() != 0) part.finish.residual = finish.residual.rows_from(row, rows);
+    compute(part);
     first = lines.end;
   }
   return y;

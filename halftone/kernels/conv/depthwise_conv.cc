@@ -232,10 +232,11 @@ Convolve Choose(const DepthwiseWeights& w) {
   return ConvolveLine<AnyKernel<0, 0>, kWhole>;
 }
 
-void DepthwiseConv(const std::int8_t* q, const DepthwiseWeights& w, LineRange lines,
-                   const ConvFinish& finish, std::byte* scratch, MatrixView<float> y) {
+void DepthwiseConv(const std::int8_t* q, const DepthwiseWeights& w, const ConvPart& part) {
   constexpr std::size_t kLanes = hn::MaxLanes(DSums());
   const ConvShape& shape = w.shape();
+  const LineRange lines = part.lines;
+  std::byte* const scratch = part.scratch.data();
   auto* const rows = reinterpret_cast<const std::int8_t**>(scratch);
   auto* const strip = reinterpret_cast<std::int16_t*>(scratch + w.rows_bytes());
   std::memset(strip, 0, w.scratch_bytes() - w.rows_bytes());
@@ -260,7 +261,7 @@ void DepthwiseConv(const std::int8_t* q, const DepthwiseWeights& w, LineRange li
                             (at - lines.begin) * shape.line_pixels(),
                             c,
                             std::min(kLanes, end - c)};
-        (task.channels == kLanes ? whole : some)(task, w, finish, y);
+        (task.channels == kLanes ? whole : some)(task, w, part.finish, part.y);
       }
     }
   }
@@ -274,12 +275,11 @@ namespace halftone::kernels {
 
 HWY_EXPORT(DepthwiseConv);
 
-void depthwise_conv(const std::int8_t* q, const DepthwiseWeights& weights, LineRange lines,
-                    const ConvFinish& finish, std::span<std::byte> scratch,
-                    MatrixView<float> y) noexcept {
-  HALFTONE_ASSERT(are_outputs(y, weights.shape(), lines));
-  HALFTONE_ASSERT(scratch.size() >= weights.scratch_bytes());
-  HWY_DYNAMIC_DISPATCH(DepthwiseConv)(q, weights, lines, finish, scratch.data(), y);
+void depthwise_conv(const std::int8_t* q, const DepthwiseWeights& weights,
+                    const ConvPart& part) noexcept {
+  HALFTONE_ASSERT(are_outputs(part.y, weights.shape(), part.lines));
+  HALFTONE_ASSERT(part.scratch.size() >= weights.scratch_bytes());
+  HWY_DYNAMIC_DISPATCH(DepthwiseConv)(q, weights, part);
 }
 
 }  // namespace halftone::kernels

@@ -10,6 +10,7 @@
 #include "halftone/kernels/conv/conv_finish.h"
 #include "halftone/kernels/conv/conv_shape.h"
 #include "halftone/kernels/conv/int8_pixels.h"
+#include "halftone/kernels/encoded.h"
 #include "halftone/numerics/encoding.h"
 
 namespace halftone::kernels {
@@ -97,18 +98,13 @@ class DepthwiseWeights {
 ///
 /// in float32 where not said otherwise, without contraction. The result is the same, bit for bit,
 /// on every target and for any division into ranges of lines.
-/// @param q        [images, pixels, channels], within +-127
-/// @param lines    which lines to compute
-/// @param scratch  [weights.scratch_bytes()], aligned to 64
-/// @param y        [pixels of `lines`, channels], as the residual
-void depthwise_conv(const std::int8_t* q, const DepthwiseWeights& weights, LineRange lines,
-                    const ConvFinish& finish, std::span<std::byte> scratch,
-                    MatrixView<float> y) noexcept;
+/// @param q  [images, pixels, channels], within +-127
+void depthwise_conv(const std::int8_t* q, const DepthwiseWeights& weights,
+                    const ConvPart& part) noexcept;
 
 /// Reference implementation of depthwise_conv() in plain loops.
 void depthwise_conv_reference(const ConvShape& shape, const Int8Pixels& x,
-                              const numerics::BitPlanes& codes,
-                              const numerics::BasisEncoding& encoding, std::span<const float> bias,
-                              const ConvFinish& finish, MatrixView<float> y);
+                              const EncodedWeights& weights, const ConvFinish& finish,
+                              MatrixView<float> y);
 
 }  // namespace halftone::kernels

@@ -49,15 +49,12 @@ struct DepthwiseProblem {
   [[nodiscard]] std::vector<float> run(const ConvFinish& how,
                                        std::size_t lines = ~std::size_t{0}) const {
     const DepthwiseWeights weights(shape, w, encoding, bias, pixels());
-    AlignedBuffer scratch(weights.scratch_bytes());
-    return compute_lines(shape, how, lines,
-                         [&](LineRange range, const ConvFinish& part, MatrixView<float> y) {
-                           depthwise_conv(q.data(), weights, range, part, scratch.bytes(), y);
-                         });
+    return compute_lines(shape, how, lines, weights.scratch_bytes(),
+                         [&](const ConvPart& part) { depthwise_conv(q.data(), weights, part); });
   }
   [[nodiscard]] std::vector<float> reference(const ConvFinish& how) const {
     std::vector<float> y(shape.num_pixels() * shape.outputs);
-    depthwise_conv_reference(shape, pixels(), w, encoding, bias, how,
+    depthwise_conv_reference(shape, pixels(), {w, encoding, bias}, how,
                              MatrixView<float>(y, shape.num_pixels(), shape.outputs));
     return y;
   }

@@ -21,11 +21,10 @@ void expect_float_conv_matches(const ConvShape& shape, Random& random, bool has_
   const auto w = numerics::random_floats(random, shape.outputs * shape.inputs());
   const auto bias = numerics::random_floats(random, has_bias ? shape.outputs : 0);
   const FloatConvWeights weights(shape, w, bias);
-  AlignedBuffer scratch(weights.scratch_bytes());
-  const auto y = compute_lines(shape, {}, lines,
-                               [&](LineRange range, const ConvFinish&, MatrixView<float> part) {
-                                 float_conv(x.data(), weights, range, scratch.bytes(), part);
-                               });
+  const auto y =
+      compute_lines(shape, {}, lines, weights.scratch_bytes(), [&](const ConvPart& part) {
+        float_conv(x.data(), weights, part.lines, part.scratch, part.y);
+      });
   std::vector<float> expected(y.size());
   float_conv_reference(shape, x, w, bias,
                        MatrixView<float>(expected, shape.num_pixels(), shape.outputs));

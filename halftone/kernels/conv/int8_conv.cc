@@ -58,19 +58,10 @@ std::vector<float> product_tap_sums(const ConvShape& shape, const Weights& weigh
   return sums;
 }
 
-/// The arguments of int8_conv().
-struct Int8ConvCall {
-  const Int8Pixels& x;
-  const Int8ConvWeights& weights;
-  LineRange lines;
-  const ConvFinish& finish;
-  std::span<std::byte> scratch;
-  MatrixView<float> y;
-};
-
 template <typename Weights>
-void compute(const Int8ConvCall& call, const std::vector<Weights>& groups) {
-  const auto& [x, w, lines, finish, scratch, y] = call;
+void compute(const Int8Pixels& x, const Int8ConvWeights& w, const ConvPart& part,
+             const std::vector<Weights>& groups) {
+  const auto& [lines, finish, scratch, y] = part;
   const ConvShape& shape = w.shape();
   const std::size_t tile = w.tile_pixels();
   const std::span scales(reinterpret_cast<float*>(scratch.data()), tile);
@@ -99,11 +90,11 @@ void compute(const Int8ConvCall& call, const std::vector<Weights>& groups) {
 
 }  // namespace
 
-Int8ConvWeights::Int8ConvWeights(const ConvShape& shape, const numerics::BitPlanes& codes,
-                                 const numerics::BasisEncoding& encoding,
-                                 std::span<const float> bias, float x_offset, Int8Product product)
-    : shape_((shape.check(), check_codes("int8_conv", shape, codes),
-              check_weights("int8_conv", codes, encoding, bias, LevelMatmulWeights::kMaxInputs),
+Int8ConvWeights::Int8ConvWeights(const ConvShape& shape, const EncodedWeights& weights,
+                                 float x_offset, Int8Product product)
+    : shape_((shape.check(), check_codes("int8_conv", shape, weights.codes),
+              check_weights("int8_conv", weights.codes, weights.encoding, weights.bias,
+                            LevelMatmulWeights::kMaxInputs),
               shape)),
       patterns_(shape) {
   const std::size_t max_pixels = std::max<std::size_t>(shape.line_pixels(), 1);
@@ -120,15 +111,16 @@ Int8ConvWeights::Int8ConvWeights(const ConvShape& shape, const numerics::BitPlan
   std::vector<double> tap_sums(shape.taps());
   const auto pack = [&](auto& groups) {
     for (std::size_t g = 0; g < shape.groups; ++g) {
-      groups.emplace_back(group_codes(shape, codes, g),
-                          group_encoding(shape, encoding, codes.cols, g));
+      groups.emplace_back(group_codes(shape, weights.codes, g),
+                          group_encoding(shape, weights.encoding, weights.codes.cols, g));
       const auto sums = product_tap_sums(shape, groups.back());
       for (std::size_t o = 0; o < shape.group_outputs(); ++o) {
         const std::size_t output = g * shape.group_outputs() + o;
         for (std::size_t tap = 0; tap < tap_sums.size(); ++tap) {
           tap_sums[tap] = sums[tap * shape.group_outputs() + o];
         }
-        padded_bases(patterns_, tap_sums, {bias.empty() ? 0 : bias[output], 0, x_offset}, bases);
+        const float bias = weights.bias.empty() ? 0 : weights.bias[output];
+        padded_bases(patterns_, tap_sums, {bias, 0, x_offset}, bases);
         for (std::size_t p = 0; p < bases.size(); ++p) {
           bases_.as<float>()[p * shape.outputs + output] = static_cast<float>(bases[p]);
         }
@@ -154,17 +146,14 @@ std::size_t Int8ConvWeights::scratch_bytes() const {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-void int8_conv(const Int8Pixels& x, const Int8ConvWeights& weights, LineRange lines,
-               const ConvFinish& finish, std::span<std::byte> scratch,
-               MatrixView<float> y) noexcept {
-  HALFTONE_ASSERT(are_outputs(y, weights.shape(), lines));
-  HALFTONE_ASSERT(scratch.size() >= weights.scratch_bytes());
+void int8_conv(const Int8Pixels& x, const Int8ConvWeights& weights, const ConvPart& part) noexcept {
+  HALFTONE_ASSERT(are_outputs(part.y, weights.shape(), part.lines));
+  HALFTONE_ASSERT(part.scratch.size() >= weights.scratch_bytes());
   // Not std::visit(), which may throw.
   const auto* const planes = std::get_if<std::vector<PlaneMatmulWeights>>(&weights.groups());
   const auto* const levels = std::get_if<std::vector<LevelMatmulWeights>>(&weights.groups());
-  const Int8ConvCall call{x, weights, lines, finish, scratch, y};
-  if (planes != nullptr) compute(call, *planes);
-  if (levels != nullptr) compute(call, *levels);
+  if (planes != nullptr) compute(x, weights, part, *planes);
+  if (levels != nullptr) compute(x, weights, part, *levels);
 }
 
 }  // namespace halftone::kernels

@@ -13,6 +13,7 @@
 #include "halftone/kernels/conv/conv_finish.h"
 #include "halftone/kernels/conv/conv_shape.h"
 #include "halftone/kernels/conv/int8_pixels.h"
+#include "halftone/kernels/encoded.h"
 #include "halftone/kernels/int8_matmul/level_matmul.h"
 #include "halftone/kernels/int8_matmul/plane_matmul.h"
 #include "halftone/numerics/encoding.h"
@@ -29,15 +30,12 @@ enum class Int8Product {
 /// matrix product for each group, and the initial value of each output for each padding pattern.
 class Int8ConvWeights {
  public:
-  /// @param codes     [outputs, inputs of an output]
-  /// @param encoding  of `codes`, any granularity
-  /// @param bias      [outputs], or empty for none
+  /// @param weights   of any granularity
   /// @param x_offset  offset of the pixels
   /// @throws Error as ConvShape::check(), PlaneMatmulWeights and LevelMatmulWeights; kShape if the
   ///         codes do not fit the shape
-  Int8ConvWeights(const ConvShape& shape, const numerics::BitPlanes& codes,
-                  const numerics::BasisEncoding& encoding, std::span<const float> bias,
-                  float x_offset, Int8Product product);
+  Int8ConvWeights(const ConvShape& shape, const EncodedWeights& weights, float x_offset,
+                  Int8Product product);
 
   using Groups = std::variant<std::vector<PlaneMatmulWeights>, std::vector<LevelMatmulWeights>>;
 
@@ -70,12 +68,7 @@ class Int8ConvWeights {
 ///     y += residual, then the limits              as finish says
 ///
 /// The result is the same, bit for bit, on every target and for any division into ranges of lines.
-/// @param x        its offset is the x_offset of the weights
-/// @param lines    which lines to compute
-/// @param scratch  [weights.scratch_bytes()], aligned to 64
-/// @param y        [pixels of `lines`, outputs], as the residual
-void int8_conv(const Int8Pixels& x, const Int8ConvWeights& weights, LineRange lines,
-               const ConvFinish& finish, std::span<std::byte> scratch,
-               MatrixView<float> y) noexcept;
+/// @param x  its offset is the x_offset of the weights
+void int8_conv(const Int8Pixels& x, const Int8ConvWeights& weights, const ConvPart& part) noexcept;
 
 }  // namespace halftone::kernels

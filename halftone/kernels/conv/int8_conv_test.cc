@@ -58,25 +58,21 @@ struct Int8ConvProblem {
 
   [[nodiscard]] std::vector<float> run(Int8Product product,
                                        std::size_t lines = ~std::size_t{0}) const {
-    const Int8ConvWeights weights(shape, w, encoding, bias, offset, product);
-    return run(weights, lines, [&](auto&&... rest) { int8_conv(pixels(), weights, rest...); });
+    const Int8ConvWeights weights(shape, {w, encoding, bias}, offset, product);
+    return run(weights, lines, [&](const ConvPart& part) { int8_conv(pixels(), weights, part); });
   }
   [[nodiscard]] std::vector<float> run_bytes(std::size_t lines = ~std::size_t{0}) const {
     const ByteConvWeights weights(shape, w, encoding, bias, pixels());
-    return run(weights, lines, [&](auto&&... rest) { byte_conv(q.data(), weights, rest...); });
+    return run(weights, lines, [&](const ConvPart& part) { byte_conv(q.data(), weights, part); });
   }
 
  private:
   template <typename Weights, typename Compute>
   [[nodiscard]] std::vector<float> run(const Weights& weights, std::size_t lines,
                                        const Compute& compute) const {
-    AlignedBuffer scratch(weights.scratch_bytes());
     ConvFinish finish;
     finish.residual = MatrixView<const float>(residual, shape.num_pixels(), shape.outputs);
-    return compute_lines(shape, finish, lines,
-                         [&](LineRange range, const ConvFinish& part, MatrixView<float> y) {
-                           compute(range, part, scratch.bytes(), y);
-                         });
+    return compute_lines(shape, finish, lines, weights.scratch_bytes(), compute);
   }
 };
 
@@ -188,7 +184,7 @@ TEST(Int8ConvWeights, RefuseWhatTheyCannotPack) {
   const auto codes = numerics::random_planes(random, 5, 54, 2);
   const auto encoding = numerics::random_encoding(random, 5, 54, 2, true, Granularity::kChannel);
   const auto pack = [&](const ConvShape& shape) {
-    const Int8ConvWeights weights(shape, codes, encoding, {}, 0, Int8Product::kLevels);
+    const Int8ConvWeights weights(shape, {codes, encoding}, 0, Int8Product::kLevels);
   };
   expect_error(ErrorKind::kShape, "expected 5 x 63, found 5 x 54",
                [&] { pack(square_shape(4, 7, 5, 3)); });

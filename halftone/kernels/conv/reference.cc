@@ -67,19 +67,21 @@ float plane_sum(const BitMatrix& a, std::size_t row) {
 
 }  // namespace
 
-void bit_conv_reference(const ConvShape& shape, const numerics::BitPlanes& x,
-                        const numerics::Basis& x_basis, const numerics::BitPlanes& w,
-                        const numerics::BasisEncoding& w_encoding, std::span<const float> bias,
-                        const ConvFinish& finish, MatrixView<float> y) {
+void bit_conv_reference(const ConvShape& shape, const EncodedInputs& x,
+                        const EncodedWeights& weights, const ConvFinish& finish,
+                        MatrixView<float> y) {
+  const numerics::BitPlanes& w = weights.codes;
+  const bool has_offset = weights.encoding.has_offset;
+  const std::span<const float> bias = weights.bias;
   const PaddingPatterns patterns(shape);
-  const std::vector<numerics::Digit> digits = numerics::split_digits(x_basis, shape.inputs());
+  const std::vector<numerics::Digit> digits = numerics::split_digits(x.basis, shape.inputs());
   std::vector<double> bases(patterns.count());
   for (std::size_t o = 0; o < shape.outputs; ++o) {
-    const numerics::Basis& w_basis = w_encoding.basis(o, 0, w.cols);
+    const numerics::Basis& w_basis = weights.encoding.basis(o, 0, w.cols);
     padded_bases(patterns, tap_sums(shape, w, o, w_basis),
-                 {bias.empty() ? 0 : bias[o], x_basis.offset, x_basis.value(0)}, bases);
+                 {bias.empty() ? 0 : bias[o], x.basis.offset, x.basis.value(0)}, bases);
     for_each_pixel(shape, patterns, [&](std::size_t pixel, std::size_t pattern, const auto& taps) {
-      const auto window = window_codes(shape, x, taps, o / shape.group_outputs());
+      const auto window = window_codes(shape, x.codes, taps, o / shape.group_outputs());
       auto acc = static_cast<float>(bases[pattern]);
       float row_sum = 0;
       for (const numerics::Digit& digit : digits) {
@@ -99,21 +101,21 @@ void bit_conv_reference(const ConvShape& shape, const numerics::BitPlanes& x,
         row_sum +=
             digit.unit * sum_planes([&](std::size_t i) { return plane_sum(window.planes, i); });
       }
-      if (w_encoding.has_offset) acc += w_basis.offset * row_sum;
+      if (has_offset) acc += w_basis.offset * row_sum;
       y(pixel, o) = finished(acc, finish, pixel, o);
     });
   }
 }
 
 void depthwise_conv_reference(const ConvShape& shape, const Int8Pixels& x,
-                              const numerics::BitPlanes& codes,
-                              const numerics::BasisEncoding& encoding, std::span<const float> bias,
-                              const ConvFinish& finish, MatrixView<float> y) {
+                              const EncodedWeights& weights, const ConvFinish& finish,
+                              MatrixView<float> y) {
+  const std::span<const float> bias = weights.bias;
   const PaddingPatterns patterns(shape);
   std::vector<double> bases(patterns.count());
   std::vector<double> sums(shape.taps());
   for (std::size_t c = 0; c < shape.channels; ++c) {
-    const DepthwiseChannel channel(codes, encoding, c);
+    const DepthwiseChannel channel(weights.codes, weights.encoding, c);
     for (std::size_t tap = 0; tap < sums.size(); ++tap) {
       sums[tap] = static_cast<double>(channel.scale) * channel.i[tap];
     }

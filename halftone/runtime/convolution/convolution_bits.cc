@@ -44,8 +44,7 @@ Kernel create_conv_bits(const NodeContext& context) {
     const kernels::ConvShape& s = weights.shape();
     const std::size_t words =
         s.images * s.image_input_pixels() * weights.x_bits() * words_for_bits(s.channels);
-    kernels::bit_conv({reinterpret_cast<const std::uint64_t*>(x), words}, weights, part.lines,
-                      part.finish, part.scratch, part.y);
+    kernels::bit_conv({reinterpret_cast<const std::uint64_t*>(x), words}, weights, part);
   };
   return coded_conv_kernel(
       context, us,

@@ -16,13 +16,13 @@ using kernels::DepthwiseWeights;
 using kernels::Int8ConvWeights;
 
 void convolve(const kernels::Int8Pixels& x, const ByteConvWeights& w, const ConvPart& part) {
-  kernels::byte_conv(x.q, w, part.lines, part.finish, part.scratch, part.y);
+  kernels::byte_conv(x.q, w, part);
 }
 void convolve(const kernels::Int8Pixels& x, const DepthwiseWeights& w, const ConvPart& part) {
-  kernels::depthwise_conv(x.q, w, part.lines, part.finish, part.scratch, part.y);
+  kernels::depthwise_conv(x.q, w, part);
 }
 void convolve(const kernels::Int8Pixels& x, const Int8ConvWeights& w, const ConvPart& part) {
-  kernels::int8_conv(x, w, part.lines, part.finish, part.scratch, part.y);
+  kernels::int8_conv(x, w, part);
 }
 
 /// Whether kernels::depthwise_conv() takes the weights.
@@ -97,7 +97,7 @@ Kernel create_conv_int8(const NodeContext& context) {
     return create(context, x, ByteConvWeights(shape, codes.codes, *codes.encoding, bias, x));
   }
   return create(context, x,
-                Int8ConvWeights(shape, codes.codes, *codes.encoding, bias, x.offset,
+                Int8ConvWeights(shape, {codes.codes, *codes.encoding, bias}, x.offset,
                                 kernels::Int8Product::kLevels));
 }
 

@@ -16,13 +16,7 @@
 
 namespace halftone::runtime {
 
-/// Some lines of a convolution's outputs, which are computed together.
-struct ConvPart {
-  kernels::LineRange lines;
-  kernels::ConvFinish finish;
-  std::span<std::byte> scratch;
-  MatrixView<float> y;  ///< the outputs of these lines
-};
+using kernels::ConvPart;
 
 /// Divides the lines of a convolution's outputs among as many shares as there are threads worth
 /// waking. Each share computes a few lines at a time, so that the steps after the product find them
