@@ -247,9 +247,13 @@ std::size_t data_bytes(Limit limit) {
       return 4 * caches().l3;
     case Limit::kL1:
       return caches().l1 / 2;
-    default:
-      return caches().l1 / 8;  // compute loops stay in the first level
+    case Limit::kFloat:
+    case Limit::kInt8:
+    case Limit::kBinary:
+    case Limit::kLookUp:
+      break;
   }
+  return caches().l1 / 8;  // compute loops stay in the first level
 }
 
 Done run_loop(Limit limit, std::span<const std::uint64_t> data) {
@@ -265,9 +269,11 @@ Done run_loop(Limit limit, std::span<const std::uint64_t> data) {
     case Limit::kL3:
     case Limit::kDram:
       return HWY_DYNAMIC_DISPATCH(ReadFourStreams)(data);
-    default:
-      return HWY_DYNAMIC_DISPATCH(Read)(data);
+    case Limit::kL1:
+    case Limit::kL2:
+      break;
   }
+  return HWY_DYNAMIC_DISPATCH(Read)(data);
 }
 
 }  // namespace

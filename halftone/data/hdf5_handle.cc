@@ -132,19 +132,17 @@ Scalar integer_type(std::size_t bytes, bool is_signed) {
 /// Floats of any size are read as float32; the enumeration that h5py writes for bool as bool.
 Scalar scalar_of_type(const Hdf5Handle& type) {
   const std::size_t bytes = ::H5Tget_size(type.get());
-  switch (::H5Tget_class(type.get())) {
-    case H5T_FLOAT:
-      if (bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16) return Scalar::kFloat32;
-      fail(ErrorKind::kUnsupported,
-           "expected floats of 2, 4, 8 or 16 bytes, found " + std::to_string(bytes));
-    case H5T_INTEGER:
-      return integer_type(bytes, ::H5Tget_sign(type.get()) == H5T_SGN_2);
-    case H5T_ENUM:
-      if (bytes == 1) return Scalar::kBool;
-      [[fallthrough]];
-    default:
-      fail(ErrorKind::kFormat, "expected float, integer or bool elements, found another type");
+  const H5T_class_t kind = ::H5Tget_class(type.get());
+  if (kind == H5T_INTEGER) return integer_type(bytes, ::H5Tget_sign(type.get()) == H5T_SGN_2);
+  if (kind == H5T_ENUM && bytes == 1) return Scalar::kBool;
+  if (kind != H5T_FLOAT) {
+    fail(ErrorKind::kFormat, "expected float, integer or bool elements, found another type");
   }
+  if (bytes != 2 && bytes != 4 && bytes != 8 && bytes != 16) {
+    fail(ErrorKind::kUnsupported,
+         "expected floats of 2, 4, 8 or 16 bytes, found " + std::to_string(bytes));
+  }
+  return Scalar::kFloat32;
 }
 
 hid_t memory_type(Scalar type) {
@@ -166,9 +164,12 @@ hid_t memory_type(Scalar type) {
       return H5T_NATIVE_UINT32;
     case Scalar::kUInt64:
       return H5T_NATIVE_UINT64;
-    default:
-      return H5T_NATIVE_FLOAT;
+    case Scalar::kFloat16:
+    case Scalar::kFloat32:
+    case Scalar::kFloat64:
+      break;
   }
+  return H5T_NATIVE_FLOAT;
 }
 
 bool holds_bytes(const Hdf5Handle& type) {

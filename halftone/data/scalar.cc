@@ -91,9 +91,12 @@ void visit_integer(Scalar type, Visit visit) {
       return visit(std::uint64_t{});
     case Scalar::kBool:
       return visit(Truth{});
-    default:
-      fail(ErrorKind::kFormat, "expected integers, found " + std::string(to_string(type)));
+    case Scalar::kFloat16:
+    case Scalar::kFloat32:
+    case Scalar::kFloat64:
+      break;
   }
+  fail(ErrorKind::kFormat, "expected integers, found " + std::string(to_string(type)));
 }
 
 template <typename Visit>
@@ -105,7 +108,15 @@ void visit_scalar(Scalar type, Visit visit) {
       return visit(float{});
     case Scalar::kFloat64:
       return visit(double{});
-    default:
+    case Scalar::kInt8:
+    case Scalar::kInt16:
+    case Scalar::kInt32:
+    case Scalar::kInt64:
+    case Scalar::kUInt8:
+    case Scalar::kUInt16:
+    case Scalar::kUInt32:
+    case Scalar::kUInt64:
+    case Scalar::kBool:
       return visit_integer(type, visit);
   }
 }

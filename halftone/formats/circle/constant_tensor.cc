@@ -50,22 +50,11 @@ ir::Tensor decoded(TensorType type, const ir::Shape& shape, std::span<const std:
 }  // namespace
 
 std::optional<ir::ElementType> element_type(TensorType type) {
-  switch (type) {
-    case TensorType::FLOAT32:
-      return ir::ElementType::kFloat32;
-    case TensorType::INT8:
-      return ir::ElementType::kInt8;
-    case TensorType::UINT8:
-      return ir::ElementType::kUint8;
-    case TensorType::INT32:
-      return ir::ElementType::kInt32;
-    case TensorType::INT64:
-      return ir::ElementType::kInt64;
-    case TensorType::BOOL:
-      return ir::ElementType::kBool;
-    default:
-      return std::nullopt;
+  using enum ir::ElementType;
+  for (const ir::ElementType element : {kFloat32, kInt8, kUint8, kInt32, kInt64, kBool}) {
+    if (tensor_type(element) == type) return element;
   }
+  return std::nullopt;
 }
 
 TensorType tensor_type(ir::ElementType type) {

@@ -56,9 +56,16 @@ bool holds_field(const AttributeProto& attribute, AttributeProto::AttributeType 
       return attribute.strings_size() > 0;
     case AttributeProto::GRAPH:
       return attribute.has_g();
-    default:
+    case AttributeProto::UNDEFINED:
+    case AttributeProto::TENSORS:
+    case AttributeProto::GRAPHS:
+    case AttributeProto::SPARSE_TENSOR:
+    case AttributeProto::SPARSE_TENSORS:
+    case AttributeProto::TYPE_PROTO:
+    case AttributeProto::TYPE_PROTOS:
       return false;
   }
+  return false;
 }
 
 }  // namespace

@@ -105,6 +105,12 @@ ir::Tensor decode_widened(const TensorProto& proto, const ReadExternal& external
                                   [](Stored value) { return static_cast<Value>(value); });
 }
 
+ir::Tensor decode_booleans(const TensorProto& proto, const ReadExternal& external) {
+  return decode_as<std::uint8_t, std::uint8_t>(
+      proto, external, ir::ElementType::kBool,
+      [](std::uint8_t value) { return static_cast<std::uint8_t>(value != 0); });
+}
+
 /// Two numbers of four bits in a byte, the first in the low half.
 template <typename Value>
 ir::Tensor decode_nibbles(const TensorProto& proto, const ReadExternal& external) {
@@ -225,9 +231,7 @@ ir::Tensor decode_tensor(const TensorProto& proto, const ReadExternal& external)
     case TensorProto::UINT64:
       return decode_widened<std::uint64_t>(proto, external);
     case TensorProto::BOOL:
-      return decode_as<std::uint8_t, std::uint8_t>(
-          proto, external, ir::ElementType::kBool,
-          [](std::uint8_t value) { return static_cast<std::uint8_t>(value != 0); });
+      return decode_booleans(proto, external);
     case TensorProto::INT4:
       return decode_nibbles<std::int8_t>(proto, external);
     case TensorProto::UINT4:
