@@ -19,17 +19,18 @@ const Array kFour = Array::range<float>({4});
 
 /// Checks the error of spread(f) over 4 lanes of axis "i": over devices of one process, and on each
 /// of several processes.
-template <typename F>
-void expect_everywhere(ErrorKind kind, const std::string& text, const F& f) {
-  for (const std::size_t count : {1u, 2u, 4u}) {
-    const MapOptions options{.axis_name = "i", .devices = Devices::emulate(count)};
-    expect_error(kind, text, [&] { spread(f, options)(kFour); });
-  }
+/// @param text  a part of the message that is expected on given devices
+template <typename Text, typename F>
+void expect_on_devices(ErrorKind kind, const Text& text, const F& f) {
+  const auto check = [&](const Devices& devices) {
+    const MapOptions options{.axis_name = "i", .devices = devices};
+    expect_error(kind, text(devices), [&] { spread(f, options)(kFour); });
+  };
+  for (const std::size_t count : {1u, 2u, 4u}) check(Devices::emulate(count));
   for (const std::size_t count : {2u, 3u, 5u}) {
     std::atomic<std::size_t> failed = 0;
     LocalRanks(count).run([&](const std::shared_ptr<Transport>& ranks) {
-      const MapOptions options{.axis_name = "i", .devices = Devices::over(ranks)};
-      expect_error(kind, text, [&] { spread(f, options)(kFour); });
+      check(Devices::over(ranks));
       ++failed;
       return 0;
     });
@@ -37,8 +38,28 @@ void expect_everywhere(ErrorKind kind, const std::string& text, const F& f) {
   }
 }
 
-TEST(LaneErrors, ReachTheCallerWithTheLaneAndStopTheOthers) {
-  expect_everywhere(ErrorKind::kFormat, "i=2: broken", [](const Array& x) {
+template <typename F>
+void expect_everywhere(ErrorKind kind, const std::string& text, const F& f) {
+  expect_on_devices(
+      kind, [&](const Devices&) { return text; }, f);
+}
+
+/// The same for an error of one of the lanes, whose device the message gives.
+template <typename F>
+void expect_of_lane(ErrorKind kind, std::size_t lane, const std::string& text, const F& f) {
+  const auto with_device = [&](const Devices& devices) {
+    if (devices.size() == 1) return text;
+    const std::size_t device = lane * devices.size() / 4;
+    const std::string rank =
+        devices.spans_ranks() ? " (rank " + std::to_string(devices.rank_of(device)) + ")" : "";
+    return "on device " + std::to_string(device + 1) + " of " + std::to_string(devices.size()) +
+           rank + ": " + text;
+  };
+  expect_on_devices(kind, with_device, f);
+}
+
+TEST(LaneErrors, ReachTheCallerWithTheDeviceAndStopTheOthers) {
+  expect_of_lane(ErrorKind::kFormat, 2, "broken", [](const Array& x) {
     if (axis_index("i") == 2) fail(ErrorKind::kFormat, "broken");
     return psum(x, "i");
   });
@@ -66,7 +87,7 @@ TEST(LaneErrors, KeepTheirHint) {
 }
 
 TEST(LaneErrors, OfSeveralTheFirstLanesIsTold) {
-  expect_everywhere(ErrorKind::kIo, "i=1: 1", [](const Array& x) {
+  expect_of_lane(ErrorKind::kIo, 1, "1", [](const Array& x) {
     const std::size_t i = axis_index("i");
     if (i == 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     if (i != 0) fail(ErrorKind::kIo, std::to_string(i));
@@ -75,7 +96,7 @@ TEST(LaneErrors, OfSeveralTheFirstLanesIsTold) {
 }
 
 TEST(LaneErrors, AfterTheLastCollectiveReachEveryRank) {
-  expect_everywhere(ErrorKind::kIo, "i=3: late", [](const Array& x) {
+  expect_of_lane(ErrorKind::kIo, 3, "late", [](const Array& x) {
     const Array sum = psum(x, "i");
     if (axis_index("i") == 3) fail(ErrorKind::kIo, "late");
     return sum;
@@ -83,21 +104,21 @@ TEST(LaneErrors, AfterTheLastCollectiveReachEveryRank) {
 }
 
 TEST(LaneErrors, OfOtherTypesAreTold) {
-  expect_everywhere(ErrorKind::kInternal, "i=0: not ours", [](const Array& x) {
+  expect_of_lane(ErrorKind::kInternal, 0, "not ours", [](const Array& x) {
     if (axis_index("i") == 0) throw std::runtime_error("not ours");
     return psum(x, "i");
   });
-  expect_everywhere(ErrorKind::kMemory, "i=3: out of memory", [](const Array& x) {
+  expect_of_lane(ErrorKind::kMemory, 3, "out of memory", [](const Array& x) {
     if (axis_index("i") == 3) throw std::bad_alloc();
     return x;
   });
-  expect_everywhere(ErrorKind::kInternal, "i=1: an exception of unknown type", [](const Array& x) {
+  expect_of_lane(ErrorKind::kInternal, 1, "an exception of unknown type", [](const Array& x) {
     if (axis_index("i") == 1) throw 5;
     return x;
   });
 }
 
-TEST(LaneErrors, NameTheLanesOfAllNestedMaps) {
+TEST(LaneErrors, NameTheDeviceOfTheInnermostMapThatHasSeveral) {
   const auto inner = vmap(
       [](const Array& x) {
         if (axis_index({"i", "j"}) == 5) fail(ErrorKind::kUsage, "five");
@@ -105,20 +126,30 @@ TEST(LaneErrors, NameTheLanesOfAllNestedMaps) {
       },
       {.axis_name = "j"});
   const MapOptions options{.axis_name = "i", .devices = Devices::emulate(2)};
-  expect_error(ErrorKind::kUsage, "i=1, j=1: five", [&] {
+  expect_error(ErrorKind::kUsage, "on device 2 of 2: five", [&] {
     pmap(inner, options)(Array::range<float>({2, 4}));
   });
   const MapOptions unnamed{.devices = Devices::emulate(2)};
-  expect_error(ErrorKind::kUsage, "lane 0: unnamed", [&] {
+  expect_error(ErrorKind::kUsage, "on device 1 of 2: unnamed", [&] {
     pmap([](const Array&) { fail(ErrorKind::kUsage, "unnamed"); },
          unnamed)(Array::range<float>({2}));
   });
 }
 
+TEST(LaneErrors, HaveNoPrefixOnOneDevice) {
+  const auto f = vmap([](const Array&) { fail(ErrorKind::kUsage, "alone"); }, {.axis_name = "i"});
+  try {
+    f(kFour);
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "alone");
+  }
+}
+
 TEST(LaneErrors, PassHandlersInsideTheFunction) {
   std::atomic<int> handled = 0;
   const MapOptions options{.axis_name = "i", .devices = Devices::emulate(4)};
-  expect_error(ErrorKind::kIo, "i=3: first", [&] {
+  expect_error(ErrorKind::kIo, "on device 4 of 4: first", [&] {
     pmap(
         [&](const Array& x) {
           if (axis_index("i") == 3) fail(ErrorKind::kIo, "first");
@@ -148,7 +179,7 @@ TEST(LaneErrors, LeaveTheDevicesUsable) {
 
 TEST(LaneErrors, KeepLanesThatHaveNotBegunFromBeginning) {
   std::atomic<int> begun = 0;
-  expect_error(ErrorKind::kIo, "i=1: stop", [&] {
+  expect_error(ErrorKind::kIo, "stop", [&] {
     vmap(
         [&](const Array&) {
           ++begun;

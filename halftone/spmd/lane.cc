@@ -103,6 +103,17 @@ std::string label(const std::vector<Frame>& frames) {
   return text;
 }
 
+std::string device_label(const Lane& lane) {
+  const Lane* on = &lane;
+  while (on != nullptr && on->run->placement.devices.size() < 2) on = on->run->parent;
+  if (on == nullptr) return "";
+  const Placement& placement = on->run->placement;
+  const std::string rank =
+      on->run->spans_ranks() ? " (rank " + std::to_string(placement.rank_of(on->index)) + ")" : "";
+  return "on device " + std::to_string(placement.device_of(on->index) + 1) + " of " +
+         std::to_string(placement.devices.size()) + rank + ": ";
+}
+
 std::vector<std::size_t> path_of(const Lane& lane) {
   std::vector<std::size_t> path;
   for (const Frame& frame : frames_of(lane)) path.push_back(frame.index);

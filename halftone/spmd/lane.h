@@ -92,6 +92,9 @@ struct Frame {
 std::vector<Frame> frames_of(const Lane& lane);
 /// "devices=1, batch=2".
 std::string label(const std::vector<Frame>& frames);
+/// The beginning of a lane's error message: "on device 2 of 4: ", or "on device 2 of 4 (rank 1): ".
+/// Empty if its maps have one device each.
+std::string device_label(const Lane& lane);
 /// The indices of the lane's frames; failures are ordered by them.
 std::vector<std::size_t> path_of(const Lane& lane);
 

@@ -164,7 +164,7 @@ void Program::fail_with(Lock& lock, Failure failure) {
 
 void Program::fail_with_current_exception(const Lane& lane) {
   Failure failure{.path = path_of(lane)};
-  const std::string where = label(frames_of(lane)) + ": ";
+  const std::string where = device_label(lane);
   try {
     throw;
   } catch (const Error& error) {

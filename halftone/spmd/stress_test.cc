@@ -58,7 +58,7 @@ TEST(Stress, NestsOfSixtyFourLanesAreRight) {
 TEST(Stress, ErrorsOfSixtyFourDevicesStopThemAll) {
   const MapOptions options{.axis_name = "i", .devices = Devices::emulate(kDevices)};
   for (std::size_t bad = 0; bad < 30; ++bad) {
-    expect_error(ErrorKind::kIo, "i=" + std::to_string(bad) + ": broken", [&] {
+    expect_error(ErrorKind::kIo, "on device " + std::to_string(bad + 1) + " of 64: broken", [&] {
       pmap(
           [bad](const Array& x) {
             const Array sum = psum(x, "i");

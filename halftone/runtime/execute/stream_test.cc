@@ -150,7 +150,9 @@ TEST_F(RunStream, PassesOnTheErrorOfTheFirstBatchThatFails) {
       const auto maybe_throw = [](bool here, std::size_t first) {
         if (here && first >= 12) fail(ErrorKind::kIo, "sample " + std::to_string(first));
       };
-      expect_error(ErrorKind::kIo, "batch=3: sample 12", [&] {
+      // Batch 3 of 20 is the first device's.
+      const std::string where = devices == 1 ? "" : "on device 1 of 4: ";
+      expect_error(ErrorKind::kIo, where + "sample 12", [&] {
         const Stream samples(
             graph, {.num_samples = 80, .batch = 4, .devices = spmd::Devices::emulate(devices)},
             [&](std::size_t first, std::size_t, std::size_t, std::span<float>) {
