@@ -63,7 +63,7 @@ class EncodeTable {
     float scale = 0;
     const std::uint8_t* first = nullptr;  ///< [kCount] thresholds in the buckets before
     const float* thresholds = nullptr;    ///< ascending, then as many NaN, never below any x
-    /// Half of the first 2^n beyond the most thresholds in a bucket: where halving begins.
+    /// First step of the binary search: half of the smallest 2^n above the largest bucket.
     std::size_t step = 0;
 
     /// min(max((x - low) scale, 0), kLast) as an integer, 0 for NaN. It never decreases with x, so

@@ -32,9 +32,9 @@ HWY_INLINE float LargestMagnitude(const float* HWY_RESTRICT x, std::size_t count
   }
   alignas(64) std::int32_t bits[hn::MaxLanes(DInt())];
   hn::Store(largest, di, bits);
-  std::int32_t most = *std::max_element(bits, bits + lanes);
-  for (; i < count; ++i) most = std::max(most, std::bit_cast<std::int32_t>(std::abs(x[i])));
-  return std::bit_cast<float>(most);
+  std::int32_t max_bits = *std::max_element(bits, bits + lanes);
+  for (; i < count; ++i) max_bits = std::max(max_bits, std::bit_cast<std::int32_t>(std::abs(x[i])));
+  return std::bit_cast<float>(max_bits);
 }
 
 /// Rounds to the nearest integer, ties to even, where |v| < 2^22: adding 1.5 2^23 leaves no bits

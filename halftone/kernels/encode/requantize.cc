@@ -41,8 +41,8 @@ HWY_INLINE VInt DoublingHighMul(VInt x, VInt m) {
 /// x / 2^bits to nearest, ties away from zero; see numerics::shifted_right().
 HWY_INLINE VInt ShiftedRight(VInt x, VInt bits) {
   const DInt d;
-  const VInt most = hn::Set(d, hwy::LimitsMax<std::int32_t>());
-  const VInt mask = most >> hn::Sub(hn::Set(d, 31), bits);           // the bits shifted out
+  const VInt max = hn::Set(d, hwy::LimitsMax<std::int32_t>());
+  const VInt mask = max >> hn::Sub(hn::Set(d, 31), bits);            // the bits shifted out
   const VInt negative = hn::VecFromMask(d, hn::Lt(x, hn::Zero(d)));  // -1 where it is
   const VInt threshold = hn::Sub(hn::ShiftRight<1>(mask), negative);
   const auto up = hn::Gt(hn::And(x, mask), threshold);

@@ -217,10 +217,11 @@ HWY_INLINE void AddTile(std::size_t rows, const std::uint8_t* levels,
   if constexpr (kRows > 1) AddTile<Products, kRows - 1>(rows, levels, x, pieces, sums);
 }
 
-/// Calls body(first, count) for parts of `rows` rows of at most `most`, about as many each.
+/// Calls body(first, count) for parts of `rows` rows, each of at most `max_rows` and about the same
+/// size.
 template <class Body>
-HWY_INLINE void ForEachPart(std::size_t rows, std::size_t most, const Body& body) {
-  std::size_t parts = (rows + most - 1) / most;
+HWY_INLINE void ForEachPart(std::size_t rows, std::size_t max_rows, const Body& body) {
+  std::size_t parts = (rows + max_rows - 1) / max_rows;
   for (std::size_t first = 0; first < rows; --parts) {
     const std::size_t count = (rows - first + parts - 1) / parts;
     body(first, count);

@@ -25,8 +25,8 @@ struct LevelGrid {
 /// registers, and four bits have at most 16 levels: half a step is a sixteenth of the distance
 /// between two of them, if they are about evenly spaced.
 constexpr int weight_steps(int bits) {
-  const int most = bits <= 4 ? 127 : 255;
-  return most / ((1 << bits) - 1) * ((1 << bits) - 1);
+  const int max_level = bits <= 4 ? 127 : 255;
+  return max_level / ((1 << bits) - 1) * ((1 << bits) - 1);
 }
 
 /// The levels of activations as 8-bit integers with a sign: level ~ offset + scale q, within
