@@ -78,7 +78,8 @@ Flat agree(Transport& transport, const std::string& what, const std::vector<Flat
 
 RanksClaim claim_outside_of_maps(const Placement& placement) {
   if (Lane::current() != nullptr) {
-    fail(ErrorKind::kUsage, "shards of several ranks come together outside of maps only");
+    fail(ErrorKind::kUsage,
+         "shards of several ranks cannot be gathered inside a map; gather them outside");
   }
   return RanksClaim(placement.devices);
 }

@@ -67,7 +67,8 @@ std::size_t element_count(const Shape& shape) {
   bool empty = false;
   for (const std::int64_t extent : shape) {
     if (extent < 0 || extent > kMax || (extent != 0 && nonzero > kMax / extent)) {
-      fail(ErrorKind::kShape, "an array of shape " + to_string(shape) + " cannot be had");
+      fail(ErrorKind::kShape, "shape " + to_string(shape) +
+                                  ": expected extents of at least 0 and at most 2^40 elements");
     }
     if (extent == 0) empty = true;
     nonzero *= std::max<std::int64_t>(extent, 1);
@@ -89,7 +90,8 @@ void require_axis(const Array& array, std::size_t axis) {
 }
 
 void require_some(std::span<const Array> arrays, const char* what) {
-  if (arrays.empty()) fail(ErrorKind::kShape, std::string(what) + " of no arrays");
+  if (arrays.empty())
+    fail(ErrorKind::kShape, std::string(what) + ": expected at least one array, found none");
 }
 
 Shape without_axis(Shape shape, std::size_t axis) {
@@ -136,9 +138,9 @@ Array Array::wrap_bytes(ElementType element, Shape shape, std::span<const std::b
   array.element_ = element;
   array.shape_ = std::move(shape);
   if (array.size_ * spmd::size_bytes(element) != bytes.size()) {
-    fail(ErrorKind::kShape, array.type() + " of " +
-                                std::to_string(bytes.size() / spmd::size_bytes(element)) +
-                                " values");
+    fail(ErrorKind::kShape, array.type() + ": expected " + std::to_string(array.size_) +
+                                " values, found " +
+                                std::to_string(bytes.size() / spmd::size_bytes(element)));
   }
   array.data_ = std::shared_ptr<const std::byte>(std::move(owner), bytes.data());
   return array;
@@ -150,18 +152,19 @@ std::string Array::type() const {
 
 void Array::check_element(ElementType wanted) const {
   if (element_ != wanted) {
-    fail(ErrorKind::kUsage, type() + " read as " + std::string(spmd::to_string(wanted)));
+    fail(ErrorKind::kUsage,
+         type() + ": expected " + std::string(spmd::to_string(wanted)) + " elements");
   }
 }
 
 void Array::check_single() const {
-  if (size_ != 1) fail(ErrorKind::kUsage, "the only element of " + type());
+  if (size_ != 1) fail(ErrorKind::kUsage, type() + ": expected exactly one element");
 }
 
 Array Array::reshaped(Shape shape) const {
   Array result = *this;
   if (element_count(shape) != size_) {
-    fail(ErrorKind::kShape, type() + " reshaped to " + spmd::to_string(shape));
+    fail(ErrorKind::kShape, "cannot reshape " + type() + " to " + spmd::to_string(shape));
   }
   result.shape_ = std::move(shape);
   return result;
@@ -172,7 +175,7 @@ Array Array::part(std::size_t axis, std::int64_t begin, std::int64_t count) cons
   if (begin < 0 || count < 0 || begin > shape_[axis] - count) {
     fail(ErrorKind::kShape, "entries " + std::to_string(begin) + " to " +
                                 std::to_string(begin + count) + " along axis " +
-                                std::to_string(axis) + " of " + type());
+                                std::to_string(axis) + " are out of range for " + type());
   }
   Shape shape = shape_;
   shape[axis] = count;
@@ -213,16 +216,17 @@ void write_part(std::span<std::byte> dst, const Shape& shape, std::size_t axis, 
 }
 
 Array stack(std::span<const Array> arrays, std::size_t axis) {
-  require_some(arrays, "a stack");
+  require_some(arrays, "stack");
   const Array& first = arrays.front();
   if (axis > first.rank()) {
-    fail(ErrorKind::kShape, "a stack of " + first.type() + " along axis " + std::to_string(axis));
+    fail(ErrorKind::kShape,
+         "stack: axis " + std::to_string(axis) + " is out of range for " + first.type());
   }
   const Shape shape = with_axis(first.shape(), axis, static_cast<std::int64_t>(arrays.size()));
   const ArrayDraft result = draft(first.element(), shape);
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     if (!arrays[i].same_type(first)) {
-      fail(ErrorKind::kShape, "a stack of " + first.type() + " and " + arrays[i].type());
+      fail(ErrorKind::kShape, "stack: " + first.type() + " and " + arrays[i].type() + " differ");
     }
     write_part(result.bytes, shape, axis, static_cast<std::int64_t>(i), arrays[i]);
   }
@@ -230,7 +234,7 @@ Array stack(std::span<const Array> arrays, std::size_t axis) {
 }
 
 Array concatenate(std::span<const Array> arrays, std::size_t axis) {
-  require_some(arrays, "a concatenation");
+  require_some(arrays, "concatenation");
   const Array& first = arrays.front();
   require_axis(first, axis);
   Shape shape = first.shape();
@@ -238,8 +242,8 @@ Array concatenate(std::span<const Array> arrays, std::size_t axis) {
   for (const Array& array : arrays) {
     if (array.element() != first.element() || array.rank() != first.rank() ||
         without_axis(array.shape(), axis) != without_axis(shape, axis)) {
-      fail(ErrorKind::kShape, "a concatenation of " + first.type() + " and " + array.type() +
-                                  " along axis " + std::to_string(axis));
+      fail(ErrorKind::kShape, "concatenation: " + first.type() + " and " + array.type() +
+                                  " do not fit along axis " + std::to_string(axis));
     }
     shape[axis] += array.shape()[axis];
   }

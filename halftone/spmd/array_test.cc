@@ -83,34 +83,39 @@ TEST(Array, ConcatenateIsTheInverseOfPart) {
 
 TEST(Array, NamesWhatDoesNotFit) {
   const Array array = Array::range<float>({2, 3});
-  expect_error(ErrorKind::kUsage, "float32[2, 3] read as int32",
+  expect_error(ErrorKind::kUsage, "float32[2, 3]: expected int32 elements",
                [&] { static_cast<void>(array.as<std::int32_t>()); });
-  expect_error(ErrorKind::kUsage, "the only element of float32[2, 3]",
+  expect_error(ErrorKind::kUsage, "float32[2, 3]: expected exactly one element",
                [&] { static_cast<void>(array.item<float>()); });
-  expect_error(ErrorKind::kShape, "float32[2, 3] reshaped to [7]",
+  expect_error(ErrorKind::kShape, "cannot reshape float32[2, 3] to [7]",
                [&] { static_cast<void>(array.reshaped({7})); });
   expect_error(ErrorKind::kShape, "float32[2, 3] has no axis 2",
                [&] { static_cast<void>(array.slice(2, 0)); });
-  expect_error(ErrorKind::kShape, "entries 3 to 4 along axis 1 of float32[2, 3]",
+  expect_error(ErrorKind::kShape, "entries 3 to 4 along axis 1 are out of range for float32[2, 3]",
                [&] { static_cast<void>(array.slice(1, 3)); });
-  expect_error(ErrorKind::kShape, "float32[3] of 2 values", [] {
+  expect_error(ErrorKind::kShape, "float32[3]: expected 3 values, found 2", [] {
     const std::vector<float> two(2);
     Array::from<float>({3}, two);
   });
   for (const Shape& shape : {Shape{-1}, Shape{std::int64_t{1} << 41}, Shape{1 << 21, 1 << 21}}) {
-    expect_error(ErrorKind::kShape, "cannot be had", [&] { Array::range<float>(shape); });
+    expect_error(ErrorKind::kShape, "at most 2^40 elements", [&] { Array::range<float>(shape); });
   }
 }
 
 TEST(Array, NamesWhatCannotBeStackedOrConcatenated) {
   const std::vector<Array> arrays{Array::range<float>({2}), Array::range<float>({3})};
-  expect_error(ErrorKind::kShape, "a stack of float32[2] and float32[3]", [&] { stack(arrays); });
-  expect_error(ErrorKind::kShape, "a stack of no arrays", [] { stack({}); });
-  expect_error(ErrorKind::kShape, "a stack of float32[2] along axis 2", [&] { stack(arrays, 2); });
+  expect_error(ErrorKind::kShape, "stack: float32[2] and float32[3] differ",
+               [&] { stack(arrays); });
+  expect_error(ErrorKind::kShape, "stack: expected at least one array, found none",
+               [] { stack({}); });
+  expect_error(ErrorKind::kShape, "stack: axis 2 is out of range for float32[2]",
+               [&] { stack(arrays, 2); });
   const std::vector<Array> types{Array::range<float>({2}), Array::range<double>({2})};
-  expect_error(ErrorKind::kShape, "a concatenation of float32[2] and float64[2] along axis 0",
+  expect_error(ErrorKind::kShape,
+               "concatenation: float32[2] and float64[2] do not fit along axis 0",
                [&] { concatenate(types); });
-  expect_error(ErrorKind::kShape, "a concatenation of no arrays", [] { concatenate({}); });
+  expect_error(ErrorKind::kShape, "concatenation: expected at least one array, found none",
+               [] { concatenate({}); });
   expect_error(ErrorKind::kShape, "float32[2] has no axis 1", [&] { concatenate(types, 1); });
 }
 

@@ -126,7 +126,7 @@ CostPath psum_path(std::size_t ranks, double bytes) {
 }
 
 Link fit_link(std::span<const CostSample> samples) {
-  if (samples.empty()) fail(ErrorKind::kUsage, "a link is fitted to no samples");
+  if (samples.empty()) fail(ErrorKind::kUsage, "link: expected at least one sample, found none");
   for (const CostSample& sample : samples) {
     if (!(sample.seconds > 0)) {
       fail(ErrorKind::kUsage, "the time of a sample: expected a positive number, found " +

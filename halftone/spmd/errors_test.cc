@@ -252,18 +252,18 @@ TEST(Stuck, ALaneAroundTheMissingOnesIsNamed) {
 }
 
 TEST(Axes, UnknownAndDoubledNamesAreRefused) {
-  expect_everywhere(ErrorKind::kUsage, "psum: there is no axis 'x'; mapped are 'i'",
+  expect_everywhere(ErrorKind::kUsage, "psum: there is no axis 'x'; mapped axes: 'i'",
                     [](const Array& x) { return psum(x, "x"); });
   expect_everywhere(ErrorKind::kUsage, "psum: axis 'i' is named twice", [](const Array& x) {
     return psum(x, {"i", "i"});
   });
-  expect_everywhere(ErrorKind::kUsage, "psum: no axis is named",
+  expect_everywhere(ErrorKind::kUsage, "psum: expected at least one axis, found none",
                     [](const Array& x) { return psum(x, std::initializer_list<std::string>{}); });
-  expect_everywhere(ErrorKind::kUsage, "vmap 'i': the axis name 'i' is in use by a map around",
+  expect_everywhere(ErrorKind::kUsage, "vmap 'i': an enclosing map already uses the axis name 'i'",
                     [](const Array&) {
                       return vmap([](const Array& v) { return v; }, {.axis_name = "i"})(kFour);
                     });
-  expect_error(ErrorKind::kUsage, "psum: there is no axis 'i'; no named axis is mapped here",
+  expect_error(ErrorKind::kUsage, "psum: there is no axis 'i'; no axis is mapped here",
                [] { psum(kFour, "i"); });
   expect_error(ErrorKind::kUsage, "axis_index: there is no axis ''",
                [] { vmap([](const Array&) { axis_index(""); })(kFour); });
@@ -274,39 +274,42 @@ TEST(Groups, ThatAreNoPartitionAreRefused) {
   const auto with = [](const Groups& groups) {
     return [groups](const Array& x) { return psum(x, "i", groups); };
   };
-  expect_everywhere(ErrorKind::kUsage, "psum over 'i': groups have 2 of 4 lanes", with({{0, 1}}));
-  expect_everywhere(ErrorKind::kUsage, "index 4 is in two groups or outside of 4",
+  expect_everywhere(ErrorKind::kUsage, "psum over 'i': groups contain 2 of 4 lanes",
+                    with({{0, 1}}));
+  expect_everywhere(ErrorKind::kUsage, "index 4 is in two groups or not below 4",
                     with({{0, 1}, {2, 4}}));
   expect_everywhere(ErrorKind::kUsage, "index 1 is in two groups", with({{0, 1}, {1, 3}}));
-  expect_everywhere(ErrorKind::kUsage, "groups of 1 and 3 lanes", with({{0}, {1, 2, 3}}));
+  expect_everywhere(ErrorKind::kUsage, "expected groups of equal size, found 1 and 3 lanes",
+                    with({{0}, {1, 2, 3}}));
   const auto f = vmap(
       [](const Array& x) {
         return psum(x, {"i", "j"}, {{0}});
       },
       {.axis_name = "j"});
-  expect_error(ErrorKind::kUsage, "groups are parts of one axis", [&] {
+  expect_error(ErrorKind::kUsage, "groups need exactly one axis", [&] {
     vmap(f, {.axis_name = "i"})(Array::range<float>({2, 2}));
   });
 }
 
 TEST(Arguments, OfCollectivesThatDoNotFitAreRefused) {
-  expect_everywhere(ErrorKind::kUsage, "the mean of integers is none", [](const Array&) {
-    return pmean(Array::of({1, 2}), "i");
-  });
+  expect_everywhere(ErrorKind::kUsage, "expected floating-point values for a mean, found integers",
+                    [](const Array&) {
+                      return pmean(Array::of({1, 2}), "i");
+                    });
   expect_everywhere(ErrorKind::kShape,
                     "psum_scatter over 'i' of float32[3] along axis 0: an extent of 3 cannot be "
-                    "dealt to 4 lanes",
+                    "divided among 4 lanes",
                     [](const Array&) { return psum_scatter(Array::range<float>({3}), "i"); });
-  expect_everywhere(ErrorKind::kShape, "an extent of 6 cannot be dealt to 4", [](const Array&) {
-    return all_to_all(Array::range<float>({6}), "i", {.tiled = true});
-  });
+  expect_everywhere(
+      ErrorKind::kShape, "an extent of 6 cannot be divided among 4",
+      [](const Array&) { return all_to_all(Array::range<float>({6}), "i", {.tiled = true}); });
   expect_everywhere(ErrorKind::kShape, "float32[] has no such axis",
                     [](const Array& x) { return psum_scatter(x, "i"); });
-  expect_everywhere(ErrorKind::kShape, "the new axis lies outside",
+  expect_everywhere(ErrorKind::kShape, "the new axis is out of range",
                     [](const Array& x) { return all_gather(x, "i", {.axis = 1}); });
-  expect_everywhere(ErrorKind::kShape, "the pieces' axis lies outside", [](const Array&) {
-    return all_to_all(Array::range<float>({4}), "i", {.concat_axis = 1});
-  });
+  expect_everywhere(
+      ErrorKind::kShape, "the axis of concatenation is out of range",
+      [](const Array&) { return all_to_all(Array::range<float>({4}), "i", {.concat_axis = 1}); });
   expect_everywhere(ErrorKind::kUsage, "ppermute over 'i' of float32[] 0>1 2>1: 2>1 is outside",
                     [](const Array& x) {
                       return ppermute(x, "i", {{0, 1}, {2, 1}});
@@ -320,24 +323,25 @@ TEST(Arguments, OfMapsThatDoNotFitAreRefused) {
   const auto f = [](const auto&...) {};
   const Array three = Array::range<float>({3, 2});
   const MapOptions on_two{.axis_name = "i", .devices = Devices::emulate(2)};
-  expect_error(ErrorKind::kShape, "vmap: lanes: 3 by argument 0, 4 by argument 1",
+  expect_error(ErrorKind::kShape, "vmap: number of lanes: 3 from argument 0, 4 from argument 1",
                [&] { vmap(f)(three, kFour); });
-  expect_error(ErrorKind::kShape, "vmap: lanes: 7 by axis_size, 3 by argument 0",
+  expect_error(ErrorKind::kShape, "vmap: number of lanes: 7 from axis_size, 3 from argument 0",
                [&] { vmap(f, {.axis_size = 7})(three); });
-  expect_error(ErrorKind::kUsage,
-               "pmap 'i': 3 lanes, but only 2 devices; spread() or a vmap inside take more",
-               [&] { pmap(f, on_two)(three); });
-  expect_error(ErrorKind::kShape, "argument 0: there is nothing to map over: 0 lanes", [&] {
+  expect_error(
+      ErrorKind::kUsage,
+      "pmap 'i': 3 lanes, but only 2 devices; use spread() or an inner vmap for more lanes",
+      [&] { pmap(f, on_two)(three); });
+  expect_error(ErrorKind::kShape, "argument 0: expected at least one lane, found 0", [&] {
     pmap(f, on_two)(Array::range<float>({0, 2}));
   });
-  expect_error(ErrorKind::kShape, "axis_size: there is nothing to map over",
+  expect_error(ErrorKind::kShape, "axis_size: expected at least one lane",
                [&] { vmap(f, {.axis_size = 0})(); });
   expect_error(ErrorKind::kShape, "vmap: argument 0: float32[4] has no axis 1",
                [&] { vmap(f, {.in_axes = {1}})(kFour); });
   expect_error(ErrorKind::kUsage, "vmap: 2 in_axes for 1 arguments", [&] {
     vmap(f, {.in_axes = {0, none}})(kFour);
   });
-  expect_error(ErrorKind::kUsage, "vmap: nothing is split: in_axes are none; give axis_size",
+  expect_error(ErrorKind::kUsage, "vmap: all in_axes are none; give axis_size",
                [&] { vmap(f, {.in_axes = {none}})(kFour); });
   expect_error(ErrorKind::kUsage, "pmap: no devices; give them in the options",
                [&] { pmap(f)(kFour); });
@@ -358,7 +362,7 @@ TEST(Results, ThatDifferAreRefused) {
   const MapOptions options{.axis_name = "i", .axis_size = 4, .devices = Devices::emulate(4)};
   expect_error(ErrorKind::kShape, "gather: results differ: lane 0 returned float32[4], lane 2",
                [&] { gather(pmap(f, options)()); });
-  expect_error(ErrorKind::kShape, "a sum of lanes with float32[",
+  expect_error(ErrorKind::kShape, "lanes returned different types: float32[",
                [&] { spread_sum(f, options)(); });
 }
 
@@ -372,13 +376,14 @@ TEST(Shards, ThatLieElsewhereAreRefused) {
                [&] { pmap(f, {.in_axes = {1}, .devices = two})(shards); });
   expect_error(ErrorKind::kUsage, "in_axes says none",
                [&] { pmap(f, {.in_axes = {none}, .axis_size = 2, .devices = two})(shards); });
-  expect_error(ErrorKind::kUsage, "shard 2 of 2 is on another rank or there is none",
+  expect_error(ErrorKind::kUsage, "shard 2 of 2 does not exist or is on another rank",
                [&] { static_cast<void>(shards.at(2)); });
-  expect_error(ErrorKind::kShape, "a sharded tree of no shards", [] { gather(Sharded<Array>()); });
-  expect_error(ErrorKind::kShape, "a sharded tree of no shards",
+  expect_error(ErrorKind::kShape, "sharded tree: expected at least one shard, found none",
+               [] { gather(Sharded<Array>()); });
+  expect_error(ErrorKind::kShape, "sharded tree: expected at least one shard, found none",
                [&] { pmap(f, {.devices = two})(Sharded<Array>()); });
   const auto rows = pmap(f, {.devices = two})(Array::range<float>({2, 3}));
-  expect_error(ErrorKind::kShape, "it is sharded along axis 0, not outside axis 0",
+  expect_error(ErrorKind::kShape, "cannot map axis 0 of a tree sharded along axis 0",
                [&] { vmap([](const Sharded<Array>& x) { return x; })(rows); });
 }
 
@@ -413,7 +418,7 @@ TEST(Ranks, HaveResultsThatDifferRefusedEverywhere) {
                  [&] { gather(pmap(f, options)(std::size_t{2})); });
     expect_error(ErrorKind::kShape, "gather: rank 1: results differ",
                  [&] { gather(pmap(f, options)(std::size_t{3})); });
-    expect_error(ErrorKind::kUsage, "shards of several ranks come together outside of maps", [&] {
+    expect_error(ErrorKind::kUsage, "shards of several ranks cannot be gathered inside a map", [&] {
       const auto shards = pmap(f, options)(std::size_t{0});
       vmap([&](const Array&) { gather(shards); })(kFour);
     });

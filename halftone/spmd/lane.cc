@@ -15,7 +15,7 @@ std::string mapped_names(const std::vector<Frame>& frames) {
     if (frame.run->axis_name.empty()) continue;
     names += (names.empty() ? "'" : ", '") + frame.run->axis_name + "'";
   }
-  return names.empty() ? "no named axis is mapped here" : "mapped are " + names;
+  return names.empty() ? "no axis is mapped here" : "mapped axes: " + names;
 }
 
 /// @throws Error kUsage unless each index of the axis is in one group, and all have one size
@@ -24,18 +24,19 @@ void check_groups(const std::string& where, const std::vector<std::vector<std::s
   std::set<std::size_t> seen;
   for (const std::vector<std::size_t>& group : groups) {
     if (group.size() != groups.front().size()) {
-      fail(ErrorKind::kUsage, where + ": groups of " + std::to_string(groups.front().size()) +
-                                  " and " + std::to_string(group.size()) + " lanes");
+      fail(ErrorKind::kUsage, where + ": expected groups of equal size, found " +
+                                  std::to_string(groups.front().size()) + " and " +
+                                  std::to_string(group.size()) + " lanes");
     }
     for (const std::size_t index : group) {
       if (index >= size || !seen.insert(index).second) {
         fail(ErrorKind::kUsage, where + ": index " + std::to_string(index) +
-                                    " is in two groups or outside of " + std::to_string(size));
+                                    " is in two groups or not below " + std::to_string(size));
       }
     }
   }
   if (seen.size() != size) {
-    fail(ErrorKind::kUsage, where + ": groups have " + std::to_string(seen.size()) + " of " +
+    fail(ErrorKind::kUsage, where + ": groups contain " + std::to_string(seen.size()) + " of " +
                                 std::to_string(size) + " lanes");
   }
 }
@@ -55,7 +56,7 @@ std::vector<char> named_frames(const std::vector<Frame>& frames, const std::stri
     if (named != 0) fail(ErrorKind::kUsage, name + ": axis '" + axis + "' is named twice");
     named = 1;
   }
-  if (axes.empty()) fail(ErrorKind::kUsage, name + ": no axis is named");
+  if (axes.empty()) fail(ErrorKind::kUsage, name + ": expected at least one axis, found none");
   return is_named;
 }
 
@@ -162,7 +163,7 @@ Address resolve(const Lane* lane, const std::string& name, const std::vector<std
   if (lane != nullptr) address.frames = frames_of(*lane);
   address.is_named = named_frames(address.frames, name, axes);
   if (!groups.empty() && axes.size() != 1) {
-    fail(ErrorKind::kUsage, name + ": groups are parts of one axis, not of several");
+    fail(ErrorKind::kUsage, name + ": groups need exactly one axis, found several");
   }
   for (std::size_t f = 0; f < address.frames.size(); ++f) {
     if (address.is_named[f] == 0) continue;

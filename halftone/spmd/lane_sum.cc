@@ -27,7 +27,7 @@ void LaneSum::add(std::size_t lane, Flat result) {
     if (!state_->first) state_->first = result;
     if (!result.same_types(*state_->first)) {
       fail(ErrorKind::kShape,
-           "a sum of lanes with " + state_->first->types() + " and " + result.types());
+           "lanes returned different types: " + state_->first->types() + " and " + result.types());
     }
   }
   state_->tree.add_lane(lane, std::move(result.leaves));

@@ -26,17 +26,17 @@ class LaneCount {
  public:
   void add(std::size_t count, const std::string& source) {
     if (count_ && *count_ != count) {
-      fail(ErrorKind::kShape, "lanes: " + std::to_string(*count_) + " by " + source_ + ", " +
-                                  std::to_string(count) + " by " + source);
+      fail(ErrorKind::kShape, "number of lanes: " + std::to_string(*count_) + " from " + source_ +
+                                  ", " + std::to_string(count) + " from " + source);
     }
     count_ = count;
     source_ = source;
   }
   [[nodiscard]] std::size_t get() const {
     if (!count_) {
-      fail(ErrorKind::kUsage, "nothing is split: in_axes are none; give axis_size");
+      fail(ErrorKind::kUsage, "all in_axes are none; give axis_size");
     }
-    if (*count_ == 0) fail(ErrorKind::kShape, source_ + ": there is nothing to map over: 0 lanes");
+    if (*count_ == 0) fail(ErrorKind::kShape, source_ + ": expected at least one lane, found 0");
     return *count_;
   }
 
@@ -79,7 +79,7 @@ std::size_t count_lanes(const MapOptions& options, const std::vector<Argument>& 
 void check_axis_name(const Lane* lane, const std::string& name) {
   for (; lane != nullptr; lane = lane->run->parent) {
     if (!name.empty() && lane->run->axis_name == name) {
-      fail(ErrorKind::kUsage, "the axis name '" + name + "' is in use by a map around this one");
+      fail(ErrorKind::kUsage, "an enclosing map already uses the axis name '" + name + "'");
     }
   }
 }
@@ -88,8 +88,7 @@ void check_axis_name(const Lane* lane, const std::string& name) {
 Devices devices_for(const Lane* lane, const MapOptions& options) {
   const bool in_device = lane != nullptr && !lane->devices.empty();
   if (in_device && !options.devices.empty()) {
-    fail(ErrorKind::kUsage,
-         "devices are given to a map in a lane that has its own; leave them out");
+    fail(ErrorKind::kUsage, "a map inside a lane uses the devices of the lane; omit the devices");
   }
   const Devices& devices = in_device ? lane->devices : options.devices;
   if (devices.empty()) fail(ErrorKind::kUsage, "no devices; give them in the options");
@@ -132,7 +131,7 @@ void check_num_lanes(const Placement& placement) {
   if (placement.num_lanes <= placement.devices.size()) return;
   fail(ErrorKind::kUsage, std::to_string(placement.num_lanes) + " lanes, but only " +
                               std::to_string(placement.devices.size()) +
-                              " devices; spread() or a vmap inside take more");
+                              " devices; use spread() or an inner vmap for more lanes");
 }
 
 Plan plan_for(MapKind kind, const MapOptions& options, const std::vector<Argument>& arguments) {

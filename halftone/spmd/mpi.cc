@@ -52,7 +52,8 @@ class MpiTransport : public Transport {
     check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
     if (provided < MPI_THREAD_SERIALIZED) {
       MPI_Finalize();
-      fail(ErrorKind::kDevice, "this MPI lets no thread but the first use it");
+      fail(ErrorKind::kDevice,
+           "expected an MPI library that supports MPI_THREAD_SERIALIZED, found one that does not");
     }
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &num_ranks_);
@@ -67,7 +68,9 @@ class MpiTransport : public Transport {
   }
 
   void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
-    if (mine.size() > kMaxBytes) fail(ErrorKind::kUnsupported, "a message of over 1 GiB");
+    if (mine.size() > kMaxBytes)
+      fail(ErrorKind::kUnsupported,
+           "message: expected at most 1 GiB, found " + std::to_string(mine.size()) + " bytes");
     std::vector<MPI_Request> requests(1);
     const int count = static_cast<int>(mine.size());
     check(MPI_Iallgather(mine.data(), count, MPI_BYTE, all.data(), count, MPI_BYTE, MPI_COMM_WORLD,

@@ -11,8 +11,8 @@ namespace halftone::spmd {
 MpiSession::MpiSession() {
   const char* size = std::getenv("OMPI_COMM_WORLD_SIZE");
   if (size != nullptr && std::string(size) != "1") {
-    fail(ErrorKind::kUnsupported,
-         "this program is built without MPI, but mpirun started " + std::string(size) + " of it");
+    fail(ErrorKind::kUnsupported, "this program is built without MPI, but mpirun started " +
+                                      std::string(size) + " processes");
   }
 }
 

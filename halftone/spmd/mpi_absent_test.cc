@@ -15,7 +15,7 @@ TEST(MpiAbsent, AProcessIsAlone) {
 
 TEST(MpiAbsent, OneOfSeveralProcessesIsRefused) {
   ASSERT_EQ(::setenv("OMPI_COMM_WORLD_SIZE", "3", 1), 0);
-  expect_error(ErrorKind::kUnsupported, "built without MPI, but mpirun started 3 of it",
+  expect_error(ErrorKind::kUnsupported, "built without MPI, but mpirun started 3 processes",
                [] { const MpiSession session; });
   ASSERT_EQ(::setenv("OMPI_COMM_WORLD_SIZE", "1", 1), 0);
   EXPECT_EQ(MpiSession().transport(), nullptr);

@@ -150,11 +150,12 @@ void TreeReduction::add(TreeNode node, Entry entry) {
 
 TreeReduction::Entry TreeReduction::combined(Entry left, Entry right) const {
   const std::size_t num_leaves = left.arrays.size();
-  if (right.arrays.size() != num_leaves) fail(ErrorKind::kShape, "a sum of trees that differ");
+  if (right.arrays.size() != num_leaves)
+    fail(ErrorKind::kShape, "results differ in their number of arrays");
   for (std::size_t l = 0; l < num_leaves; ++l) {
     if (!left.arrays[l].same_type(right.arrays[l])) {
       fail(ErrorKind::kShape,
-           "a sum of " + left.arrays[l].type() + " and " + right.arrays[l].type());
+           "results differ in type: " + left.arrays[l].type() + " and " + right.arrays[l].type());
     }
   }
   Entry result;

@@ -173,23 +173,26 @@ void Request::check(std::size_t num_lanes) const {
   const bool cuts = operation == Operation::kReduceScatter || operation == Operation::kAllToAll;
   for (const Array& leaf : leaves) {
     if (mean && (is_integer(leaf.element()))) {
-      fail(ErrorKind::kUsage, to_string() + ": the mean of integers is none; convert them");
+      fail(ErrorKind::kUsage,
+           to_string() +
+               ": expected floating-point values for a mean, found integers; convert them");
     }
     const std::size_t rank = leaf.rank();
     if ((cuts || (operation == Operation::kAllGather && tiled)) && axis >= rank) {
       fail(ErrorKind::kShape, to_string() + ": " + leaf.type() + " has no such axis");
     }
     if (operation == Operation::kAllGather && axis > rank) {
-      fail(ErrorKind::kShape, to_string() + ": the new axis lies outside the result");
+      fail(ErrorKind::kShape, to_string() + ": the new axis is out of range");
     }
     if (operation == Operation::kAllToAll && concat_axis >= rank) {
-      fail(ErrorKind::kShape, to_string() + ": the pieces' axis lies outside the result");
+      fail(ErrorKind::kShape, to_string() + ": the axis of concatenation is out of range");
     }
     if (!cuts) continue;
     const auto extent = static_cast<std::size_t>(leaf.shape()[axis]);
     if (tiled ? extent % num_lanes != 0 : extent != num_lanes) {
       fail(ErrorKind::kShape, to_string() + ": an extent of " + std::to_string(extent) +
-                                  " cannot be dealt to " + std::to_string(num_lanes) + " lanes");
+                                  " cannot be divided among " + std::to_string(num_lanes) +
+                                  " lanes");
     }
   }
   std::vector<char> reached(num_lanes);
@@ -198,7 +201,7 @@ void Request::check(std::size_t num_lanes) const {
     if (from >= num_lanes || to >= num_lanes || reached[to]++ != 0 || sent[from]++ != 0) {
       fail(ErrorKind::kUsage, to_string() + ": " + std::to_string(from) + ">" + std::to_string(to) +
                                   " is outside the " + std::to_string(num_lanes) +
-                                  " lanes or there twice");
+                                  " lanes or appears twice");
     }
   }
 }

@@ -10,9 +10,9 @@
 namespace halftone::spmd::internal {
 
 void fail_shard(std::size_t index, std::size_t size) {
-  if (size == 0) fail(ErrorKind::kShape, "a sharded tree of no shards");
+  if (size == 0) fail(ErrorKind::kShape, "sharded tree: expected at least one shard, found none");
   fail(ErrorKind::kUsage, "shard " + std::to_string(index) + " of " + std::to_string(size) +
-                              " is on another rank or there is none; gather first");
+                              " does not exist or is on another rank; gather first");
 }
 
 Flat gather(std::vector<Flat> local, const Placement& placement, ShardAxis axis) {

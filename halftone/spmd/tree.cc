@@ -30,16 +30,16 @@ std::size_t mapped_extent(const Flat& flat, std::size_t axis, const std::string&
       fail(ErrorKind::kShape, what + ": " + leaf.type() + " has no axis " + std::to_string(axis));
     }
     if (extent && *extent != leaf.shape()[axis]) {
-      fail(ErrorKind::kShape,
-           what + ": its leaves differ along axis " + std::to_string(axis) + ": " + flat.types());
+      fail(ErrorKind::kShape, what + ": expected equal extents along axis " + std::to_string(axis) +
+                                  ", found " + flat.types());
     }
     extent = leaf.shape()[axis];
   }
-  if (!extent) fail(ErrorKind::kShape, what + ": a tree without arrays has nothing to map over");
+  if (!extent) fail(ErrorKind::kShape, what + ": expected at least one array, found none");
   for (const ShardAxis sharded : flat.axes) {
     if (axis >= sharded.axis) {
-      fail(ErrorKind::kShape, what + ": it is sharded along axis " + std::to_string(sharded.axis) +
-                                  ", not outside axis " + std::to_string(axis) +
+      fail(ErrorKind::kShape, what + ": cannot map axis " + std::to_string(axis) +
+                                  " of a tree sharded along axis " + std::to_string(sharded.axis) +
                                   "; gather it first");
     }
   }
@@ -64,7 +64,7 @@ void check_alike(const std::vector<Flat>& lanes, std::size_t first_lane) {
 }
 
 Flat stack_lanes(const std::vector<Flat>& lanes, std::size_t axis) {
-  if (lanes.empty()) fail(ErrorKind::kShape, "a stack of no lanes");
+  if (lanes.empty()) fail(ErrorKind::kShape, "stack: expected at least one lane, found none");
   check_alike(lanes, 0);
   Flat result = lanes.front();
   std::vector<Array> arrays(lanes.size());
@@ -74,8 +74,9 @@ Flat stack_lanes(const std::vector<Flat>& lanes, std::size_t axis) {
   }
   for (ShardAxis& sharded : result.axes) {
     if (axis > sharded.axis) {
-      fail(ErrorKind::kShape, "a result sharded along axis " + std::to_string(sharded.axis) +
-                                  " cannot get axis " + std::to_string(axis) + " inside it");
+      fail(ErrorKind::kShape, "cannot stack results sharded along axis " +
+                                  std::to_string(sharded.axis) + " along the later axis " +
+                                  std::to_string(axis));
     }
     ++sharded.axis;
   }

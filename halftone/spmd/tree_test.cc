@@ -68,7 +68,7 @@ TEST(Tree, NamesWhatCannotBeMapped) {
   expect_error(ErrorKind::kShape, "argument 0: float32[] has no axis 0",
                extent(Array::scalar(1.F), 0));
   expect_error(ErrorKind::kShape,
-               "argument 0: its leaves differ along axis 0: float32[2], float32[3]",
+               "argument 0: expected equal extents along axis 0, found float32[2], float32[3]",
                extent(std::pair(Array::range<float>({2}), Array::range<float>({3})), 0));
   expect_error(ErrorKind::kShape, "a tree without arrays", extent(std::vector<Array>{}, 0));
 }
@@ -78,7 +78,8 @@ TEST(Tree, NamesLanesThatAreNotAlike) {
                                 flatten(Array::scalar(1.0))};
   expect_error(ErrorKind::kShape, "results differ: lane 4 returned float32[], lane 6 float64[]",
                [&] { check_alike(lanes, 4); });
-  expect_error(ErrorKind::kShape, "a stack of no lanes", [] { stack_lanes({}, 0); });
+  expect_error(ErrorKind::kShape, "stack: expected at least one lane, found none",
+               [] { stack_lanes({}, 0); });
   const std::vector<Flat> lengths{flatten(std::vector<Array>{}),
                                   flatten(std::vector{Array::scalar(1.F)})};
   expect_error(ErrorKind::kShape, "lane 0 returned nothing, lane 1 float32[]",
