@@ -175,7 +175,7 @@ TEST(FitLink, HasNothingBelowZero) {
 }
 
 TEST(FitLink, RefusesWhatCannotBeMeasured) {
-  expect_error(ErrorKind::kUsage, "no samples", [] { fit_link({}); });
+  expect_error(ErrorKind::kUsage, "link: expected at least one sample", [] { fit_link({}); });
   const std::vector<CostSample> timeless{{psum_path(2, 8), 0}};
   expect_error(ErrorKind::kUsage, "expected a positive number, found 0",
                [&] { fit_link(timeless); });

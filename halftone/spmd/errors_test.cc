@@ -345,7 +345,7 @@ TEST(Arguments, OfMapsThatDoNotFitAreRefused) {
                [&] { vmap(f, {.in_axes = {none}})(kFour); });
   expect_error(ErrorKind::kUsage, "pmap: no devices; give them in the options",
                [&] { pmap(f)(kFour); });
-  expect_error(ErrorKind::kUsage, "devices are given to a map in a lane that has its own",
+  expect_error(ErrorKind::kUsage, "a map inside a lane uses the devices of the lane",
                [&] { pmap(pmap(f, on_two), {.devices = Devices::emulate(3)})(three); });
   expect_error(ErrorKind::kUsage, "pmap: 2 lanes, but only 1 devices",
                [&] { pmap(pmap(f), {.devices = Devices::emulate(3)})(three); });

@@ -70,7 +70,8 @@ TEST(Tree, NamesWhatCannotBeMapped) {
   expect_error(ErrorKind::kShape,
                "argument 0: expected equal extents along axis 0, found float32[2], float32[3]",
                extent(std::pair(Array::range<float>({2}), Array::range<float>({3})), 0));
-  expect_error(ErrorKind::kShape, "a tree without arrays", extent(std::vector<Array>{}, 0));
+  expect_error(ErrorKind::kShape, "argument 0: expected at least one array",
+               extent(std::vector<Array>{}, 0));
 }
 
 TEST(Tree, NamesLanesThatAreNotAlike) {
