@@ -38,14 +38,14 @@ void expect_same_outputs(const ir::Graph& graph, const std::string& context) {
   }
 }
 
-TEST(PlainNetwork, ComputesWhatTheRuntimeComputesWithoutRounding) {
+TEST(PlainNetwork, EqualsTheRuntimeUpToRounding) {
   for (const int bits : {1, 2, 3}) {
     expect_same_outputs(make_network(bits, false), std::to_string(bits) + " bits");
     expect_same_outputs(make_network(bits, true), std::to_string(bits) + " bits, softmax");
   }
 }
 
-TEST(PlainNetwork, RefusesFloatNetworks) {
+TEST(PlainNetwork, RejectsFloatNetworks) {
   const ir::Graph graph = make_network(std::nullopt, true);
   expect_error(ErrorKind::kUnsupported, "node 'first' (FullyConnected): expected layers of encoded",
                [&] { PlainNetwork network(graph); });

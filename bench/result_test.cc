@@ -35,7 +35,7 @@ TEST(Bound, IsTheLongerOfReadingAndComputing) {
   EXPECT_DOUBLE_EQ(reading->seconds, 10);
 }
 
-TEST(Bound, NeedsARateOfWhatIsDone) {
+TEST(Bound, NeedsTheRateOfTheWork) {
   const Rates rates = {{Limit::kDram, 100}};
   EXPECT_FALSE(bound_of({1000, Limit::kL1, 200, Limit::kInt8}, rates));
   EXPECT_FALSE(bound_of({1000, std::nullopt, 200, std::nullopt}, rates));
@@ -60,7 +60,7 @@ TEST(OutcomeText, HasRatiosAndFractions) {
   EXPECT_THAT(text, HasSubstr("measured between these rows: L3 100 GB/s\n"));
 }
 
-TEST(OutcomeText, TellsOfABusyMachine) {
+TEST(OutcomeText, ReportsABusyMachine) {
   Outcome outcome = make_outcome();
   EXPECT_THAT(to_text(outcome), Not(HasSubstr("busy")));
   outcome.wall_per_cpu = 2.5;
@@ -73,13 +73,13 @@ TEST(OutcomeText, HasNoFractionsForSeveralThreads) {
   EXPECT_THAT(to_text(outcome), Not(HasSubstr("50%")));
 }
 
-TEST(OutcomeText, LeavesOutWhatNoRowHas) {
+TEST(OutcomeText, OmitsEmptyColumns) {
   Outcome outcome = make_outcome();
   outcome.rows[1].work.reset();
   EXPECT_THAT(to_text(outcome), HasSubstr("gemv  kernel    us  +-  x f32\n"));
 }
 
-TEST(OutcomeJson, HasWhatTheTextHas) {
+TEST(OutcomeJson, HasTheContentsOfTheText) {
   const nlohmann::ordered_json json = to_json(make_outcome());
   EXPECT_EQ(json["limits_g_per_s"]["L3"], 100.0);
   ASSERT_EQ(json["rows"].size(), 3);

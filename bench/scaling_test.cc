@@ -26,7 +26,7 @@ TEST(Scaling, CrowdsRanksOnFewCores) {
   EXPECT_EQ(predict_seconds(work, 2, {"", {}, 2}), 4);
 }
 
-TEST(Scaling, OfWorkThatGrowsPaysForSumsAlone) {
+TEST(Scaling, OfGrowingWorkPaysForSumsOnly) {
   const SharedWork work{.name = "", .shared_s = 0.1, .lanes = 1, .sums = {{1e6, 2}}, .grows = true};
   EXPECT_EQ(efficiency(work, 64, kFree), 1);
   const double sums = 2 * kSlow.link.seconds(spmd::psum_path(64, 1e6));
@@ -39,7 +39,7 @@ TEST(Scaling, MaySumByHalving) {
   EXPECT_EQ(seconds, 12);  // up and down a tree of six levels
 }
 
-TEST(Scaling, TellsApartWhatIsDivided) {
+TEST(Scaling, SeparatesDividedFromRepeatedWork) {
   const SharedWork wanted{.name = "",
                           .startup_s = 0.5,
                           .alike_s = 3,
@@ -54,7 +54,7 @@ TEST(Scaling, TellsApartWhatIsDivided) {
   EXPECT_THAT(found.shared_s, DoubleNear(10, 1e-9));
 }
 
-TEST(Scaling, TakesFasterThanPossibleForAllDivided) {
+TEST(Scaling, TreatsSuperlinearSpeedupAsAllDivided) {
   const SharedWork found = with_times({.name = "", .startup_s = 1, .lanes = 4}, 9, 3, kFree);
   EXPECT_EQ(found.shared_s, 8);
   EXPECT_EQ(found.alike_s, 0);

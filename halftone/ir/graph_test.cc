@@ -45,7 +45,7 @@ TEST(Graph, LinksValuesAndNodes) {
   EXPECT_EQ(describe(d.graph.node(d.node(d.c))), "node 'c' (Add)");
 }
 
-TEST(Graph, KnowsWhoReadsWhat) {
+TEST(Graph, KnowsTheReadersOfValues) {
   Diamond d;
   EXPECT_THAT(names(d.graph, d.graph.consumers(d.a)), ElementsAre("b", "c"));
   EXPECT_THAT(d.graph.consumers(d.c), IsEmpty());
@@ -128,7 +128,7 @@ TEST(Graph, ReportsANodeOnTheCycle) {
   expect_error(ErrorKind::kFormat, "cycle", [&] { e.graph.remove_unused_nodes(); });
 }
 
-TEST(Graph, ReplaceNodeInfersAnewAndMovesItsReads) {
+TEST(Graph, ReplaceNodeInfersTypesAndUpdatesReaders) {
   Diamond d;
   const ValueId row = d.graph.add_constant("row", floats({3, 1, 1}, {1, 2, 3}));
   d.graph.replace_node(d.node(d.c), kAdd, {d.x, row});
@@ -174,7 +174,7 @@ TEST(Graph, InferAllFollowsANewInputType) {
                [&] { d.graph.infer_all(); });
 }
 
-TEST(Graph, RemovesWhatNoOutputNeeds) {
+TEST(Graph, RemovesUnusedNodes) {
   Diamond d;
   const ValueId used = d.graph.add_constant("used", floats({4}, {1, 2, 3, 4}));
   const ValueId unused = d.graph.add_constant("unused", floats({1}, {1}));
@@ -194,7 +194,7 @@ TEST(Graph, RemovesWhatNoOutputNeeds) {
   expect_error(ErrorKind::kInternal, "graph: no node", [&] { (void)d.graph.node(side_node); });
 }
 
-TEST(Graph, RemoveNodeRefusesWhatIsRead) {
+TEST(Graph, RemoveNodeRejectsNodesWithReaders) {
   Diamond d;
   expect_error(ErrorKind::kInternal, "node 'b' (Relu) still has readers",
                [&] { d.graph.remove_node(d.node(d.b)); });

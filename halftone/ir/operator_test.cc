@@ -96,7 +96,7 @@ TEST(Operator, EqualityComparesAttributes) {
             Operator(Unary{{ActivationKind::kLeakyRelu, 0.2F}}));
 }
 
-TEST(Operator, RefusesWrongNumbersOfInputs) {
+TEST(Operator, RejectsWrongNumbersOfInputs) {
   for (const Row& row : table()) {
     for (const std::size_t count : {std::size_t{0}, row.min_inputs - 1, row.max_inputs + 1}) {
       const std::vector<ValueType> types(count, float_type({2, 2}));

@@ -19,7 +19,7 @@ TEST(Shape, CountsElements) {
   EXPECT_EQ((Shape{Dim{1} << 40}).element_count(), std::size_t{1} << 40);
 }
 
-TEST(Shape, RefusesCountsNobodyCanHave) {
+TEST(Shape, RejectsImpossibleCounts) {
   const std::vector<Shape> hostile = {
       {kHuge},        {kHuge, kHuge}, {(Dim{1} << 40) + 1},
       {0, kHuge},     {kHuge, 0},     {Dim{1} << 20, Dim{1} << 21},
@@ -42,7 +42,7 @@ TEST(Shape, BatchIsReplacedEverywhere) {
   EXPECT_TRUE(Shape{}.is_static());
 }
 
-TEST(Shape, BatchesBeyondTheLimitAreRefused) {
+TEST(Shape, BatchesBeyondTheLimitAreRejected) {
   const std::size_t max_batch = std::size_t{1} << 40;
   EXPECT_EQ(Shape({kBatch}).with_batch(max_batch).element_count(), max_batch);
   expect_error(ErrorKind::kShape, "batch: expected at most 2^40 samples, found 1099511627777",
@@ -54,7 +54,7 @@ TEST(Shape, TextNamesTheBatch) {
   EXPECT_EQ((Shape{kBatch, 784}).to_string(), "[N, 784]");
 }
 
-TEST(MatrixExtent, FirstExtentByTheRest) {
+TEST(MatrixExtent, IsTheFirstExtentByTheProductOfTheOthers) {
   const struct {
     Shape shape;
     std::size_t rows, cols;
@@ -155,7 +155,7 @@ TEST(ResolveReshape, PutsTheBatchWhereTheCountsPutIt) {
   }
 }
 
-TEST(ResolveReshape, RefusesWhatDoesNotFitOrIsAmbiguous) {
+TEST(ResolveReshape, RejectsInvalidOrAmbiguousRequests) {
   const ReshapeCase cases[] = {
       {{2, 3}, {5}, false, {}},              // other count
       {{2, 3}, {4, -1}, false, {}},          // different count

@@ -45,7 +45,7 @@ TEST(TrySymbolicBatch, ReachesTheOutputThroughReshapes) {
   EXPECT_EQ(graph.value(graph.outputs()[0]).type.shape, (Shape{kBatch, 4}));
 }
 
-TEST(TrySymbolicBatch, RefusesInputsThatDoNotLeadWithOne) {
+TEST(TrySymbolicBatch, RejectsInputsThatDoNotLeadWithOne) {
   Graph two = with_input({2, 3});
   two.add_output(ValueId{0});
   expect_unchanged(two);
@@ -54,26 +54,26 @@ TEST(TrySymbolicBatch, RefusesInputsThatDoNotLeadWithOne) {
   expect_unchanged(scalar);
 }
 
-TEST(TrySymbolicBatch, RefusesAReshapeThatLosesTheLeadingOne) {
+TEST(TrySymbolicBatch, RejectsAReshapeThatLosesTheLeadingOne) {
   Graph graph = with_input({1, 4});
   graph.add_output(graph.add_node("y", Reshape{{4}}, {ValueId{0}}));
   expect_unchanged(graph);
 }
 
-TEST(TrySymbolicBatch, RefusesAReshapeThatWouldShuffleSamples) {
+TEST(TrySymbolicBatch, RejectsAReshapeThatWouldShuffleSamples) {
   Graph graph = with_input({1, 4});
   const auto turned = graph.add_node("turned", Transpose{{1, 0}}, {ValueId{0}});
   graph.add_output(graph.add_node("y", Reshape{{1, 4}}, {turned}));
   expect_unchanged(graph);
 }
 
-TEST(TrySymbolicBatch, RefusesSoftmaxOverTheBatch) {
+TEST(TrySymbolicBatch, RejectsSoftmaxOverTheBatch) {
   Graph graph = with_input({1, 4});
   graph.add_output(graph.add_node("y", Softmax{0, 1, false}, {ValueId{0}}));
   expect_unchanged(graph);
 }
 
-TEST(TrySymbolicBatch, RefusesProductsAcrossSamples) {
+TEST(TrySymbolicBatch, RejectsProductsAcrossSamples) {
   Graph inner = with_input({1, 4});
   inner.add_output(inner.add_node("y", MatMul{true, false}, {ValueId{0}, ValueId{0}}));
   expect_unchanged(inner);
@@ -82,13 +82,13 @@ TEST(TrySymbolicBatch, RefusesProductsAcrossSamples) {
   expect_unchanged(outer);
 }
 
-TEST(TrySymbolicBatch, RefusesToSliceTheBatch) {
+TEST(TrySymbolicBatch, RejectsToSliceTheBatch) {
   Graph graph = with_input({1, 4});
   graph.add_output(graph.add_node("y", Slice{0, 0, 1, 1}, {ValueId{0}}));
   expect_unchanged(graph);
 }
 
-TEST(TrySymbolicBatch, GoesThroughWhatKeepsSamplesApart) {
+TEST(TrySymbolicBatch, AcceptsOperatorsThatKeepSamplesSeparate) {
   const Activation none;
   const struct {
     Operator op;
@@ -118,7 +118,7 @@ TEST(TrySymbolicBatch, GoesThroughWhatKeepsSamplesApart) {
   }
 }
 
-TEST(TrySymbolicBatch, RefusesWhatMixesSamples) {
+TEST(TrySymbolicBatch, RejectsOperatorsThatMixSamples) {
   const Operator cases[] = {Reduce{ReduceKind::kMean, {0}, false},
                             ArgReduce{0},
                             CumSum{0},
@@ -144,7 +144,7 @@ TEST(TrySymbolicBatch, LooksUpTablesForEachSample) {
   EXPECT_EQ(graph.value(graph.outputs()[0]).type.shape, (Shape{kBatch, 5, 4}));
 }
 
-TEST(TrySymbolicBatch, RefusesToScatterSamplesIntoOneTensor) {
+TEST(TrySymbolicBatch, RejectsToScatterSamplesIntoOneTensor) {
   Graph graph;
   const auto indices = graph.add_input("i", dense_type(ElementType::kInt64, {1, 1}));
   const auto updates = graph.add_input("u", dense_type(ElementType::kFloat32, {1}));
@@ -153,7 +153,7 @@ TEST(TrySymbolicBatch, RefusesToScatterSamplesIntoOneTensor) {
   expect_unchanged(graph);
 }
 
-TEST(TrySymbolicBatch, GoesThroughRecurrentLayersAlongTheirSamples) {
+TEST(TrySymbolicBatch, AcceptsRecurrentLayers) {
   Graph graph = with_input({1, 5, 8});
   const auto weights = graph.add_constant("r", test::counting({8, 2}));
   const auto first = graph.add_constant("h", test::counting({1, 2}));

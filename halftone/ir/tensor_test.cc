@@ -31,7 +31,7 @@ TEST(Tensor, StartsAsZerosOfItsShape) {
   EXPECT_EQ(Tensor().size(), 0u);
 }
 
-TEST(Tensor, RefusesShapesItCannotHold) {
+TEST(Tensor, RejectsImpossibleShapes) {
   expect_error(ErrorKind::kShape, "found the batch", [] {
     Tensor(ElementType::kFloat32, {kBatch, 2});
   });
@@ -51,7 +51,7 @@ TEST(Tensor, RejectsFloat64) {
                [] { (void)floats({1}, {2}).cast(ElementType::kFloat64); });
 }
 
-TEST(Tensor, ElementsAreReadAsWhatTheyAre) {
+TEST(Tensor, ElementsAreReadWithTheirType) {
   for (const ElementType type : kAllTypes) {
     const Tensor zeros(type, {1});
     const std::string text = "found " + std::string(to_string(type));

@@ -39,7 +39,7 @@ void expect_rejected(const Graph& graph, ErrorKind kind, const std::string& text
   expect_error(kind, text, [&] { verify(graph); });
 }
 
-TEST(Verify, AcceptsWhatIsWhole) {
+TEST(Verify, AcceptsValidGraphs) {
   verify(Network().graph);
   verify(Network(test::counting({2, 3})).graph);
   Network direct;
@@ -48,7 +48,7 @@ TEST(Verify, AcceptsWhatIsWhole) {
   verify(direct.graph);
 }
 
-TEST(Verify, WantsOutputsAndNoInputs) {
+TEST(Verify, NeedsOutputsButNoInputs) {
   Graph constant;
   constant.add_output(constant.add_constant("c", test::counting({2})));
   verify(constant);
@@ -57,13 +57,13 @@ TEST(Verify, WantsOutputsAndNoInputs) {
   expect_rejected(graph, ErrorKind::kFormat, "the graph has no outputs");
 }
 
-TEST(Verify, WantsInputsOfPossibleExtents) {
+TEST(Verify, NeedsInputsOfPossibleExtents) {
   Network network;
   network.graph.add_input("wide", float_type({kBatch, Dim{1} << 62}));
   expect_rejected(network.graph, ErrorKind::kShape, "input 'wide': shape [1, 4611686018427387904]");
 }
 
-TEST(Verify, WantsEveryValueComputed) {
+TEST(Verify, NeedsEveryValueComputed) {
   Network network;
   network.graph.add_output(ValueId{99});
   expect_rejected(network.graph, ErrorKind::kFormat,
@@ -86,7 +86,7 @@ TEST(Verify, FindsCycles) {
   expect_rejected(network.graph, ErrorKind::kFormat, "cycle through node 'relu'");
 }
 
-TEST(Verify, WantsTypesTheRulesInfer) {
+TEST(Verify, NeedsTheInferredTypes) {
   Network changed;
   changed.graph.set_input_type(changed.x, float_type({5, 3}));
   expect_rejected(changed.graph, ErrorKind::kFormat,
@@ -109,7 +109,7 @@ TEST(Verify, RejectsFloat64) {
                   "value 'x': elements of float64: convert them to float32");
 }
 
-TEST(Verify, WantsCodesThatFit) {
+TEST(Verify, NeedsMatchingCodes) {
   EncodedTensor other_extent = encoded_weights();
   other_extent.codes = numerics::BitPlanes(3, 2, 2);
   expect_rejected(Network(std::move(other_extent)).graph, ErrorKind::kFormat,
@@ -127,7 +127,7 @@ TEST(Verify, WantsCodesThatFit) {
                   "constant 'w': codes without a basis");
 }
 
-TEST(Verify, WantsBasesThatFit) {
+TEST(Verify, NeedsMatchingBases) {
   EncodedTensor endless = encoded_weights();
   numerics::BasisEncoding basis = *endless.encoding;
   basis.bases[0].coefficients[0] = std::numeric_limits<float>::infinity();

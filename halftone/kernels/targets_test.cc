@@ -41,7 +41,7 @@ TEST_F(Targets, EveryListedTargetCanBeChosen) {
   EXPECT_EQ(current_simd_target(), names.front());
 }
 
-TEST_F(Targets, AskingChangesNothing) {
+TEST_F(Targets, QueriesChangeNothing) {
   // The entry of Highway's tables that a kernel uses.
   const auto entry = [] {
     float value[1] = {0};
@@ -54,7 +54,7 @@ TEST_F(Targets, AskingChangesNothing) {
   EXPECT_EQ(entry(), chosen);
 }
 
-TEST_F(Targets, UnknownNameIsRefusedAndChangesNothing) {
+TEST_F(Targets, RejectsUnknownNamesWithoutChanges) {
   use_simd_target(simd_targets().back());
   try {
     use_simd_target("MMX");

@@ -41,7 +41,7 @@ struct LayerCase {
   std::string layer;
 };
 
-TEST(ExposeLayers, TakesEveryPlaceOfAConstant) {
+TEST(ExposeLayers, AcceptsEveryPositionOfTheConstant) {
   const std::vector<LayerCase> cases = {
       // The constant on the left.
       {{}, {kBatch, 3, 5}, {4, 3}, true, "FullyConnected"},
@@ -87,7 +87,7 @@ TEST(ExposeLayers, TakesEveryPlaceOfAConstant) {
   }
 }
 
-TEST(ExposeLayers, LeavesOthersAlone) {
+TEST(ExposeLayers, KeepsOtherProducts) {
   Graph unwanted = product({}, {kBatch, 3, 5}, {4, 3}, true);
   EXPECT_FALSE(expose_layers(unwanted, [](const ir::Node& node) { return node.name != "y"; }));
   Graph two_axes = product({}, {2, 4, 5, 3}, {2, 4, 3, 6}, false);
@@ -100,7 +100,7 @@ TEST(ExposeLayers, LeavesOthersAlone) {
   EXPECT_FALSE(test::run_checked(computed, expose_all));
 }
 
-TEST(ExposeLayers, HeadsThatWereSplitOffMeetTheTransposesAgain) {
+TEST(ExposeLayers, CancelsTheTransposesOfSplitHeads) {
   // Heads as networks split them: the surrounding transposes cancel.
   Graph graph;
   const ValueId x = graph.add_input("x", ir::test::float_type({kBatch, 5, 12}));

@@ -33,7 +33,7 @@ TEST(GiveFloatEnds, ConvertsAtInputsAndOutputs) {
   EXPECT_FALSE(give_float_ends(graph));
 }
 
-TEST(GiveFloatEnds, LeavesOtherEndsAlone) {
+TEST(GiveFloatEnds, KeepsOtherEnds) {
   ir::Graph graph;
   const auto x = graph.add_input("x", ir::dense_type(ElementType::kInt8, {ir::kBatch, 3}));
   const auto y = graph.add_input("y", ir::test::float_type({ir::kBatch, 3}));

@@ -25,7 +25,7 @@ struct Sum {
 
 bool fold(Graph& graph) { return fold_constants(graph); }
 
-TEST(FoldConstants, ComputesWhatDependsOnConstantsOnly) {
+TEST(FoldConstants, ComputesNodesOfConstants) {
   Sum sum;
   const ValueId a = sum.graph.add_constant("a", floats({2}, {1, 2}));
   const ValueId b = sum.graph.add_constant("b", floats({1}, {10}));
@@ -79,7 +79,7 @@ TEST(FoldConstants, CodesStayCodes) {
   EXPECT_FALSE(test::run_checked(sum.graph, fold));
 }
 
-TEST(FoldConstants, RefusesResultsThatGrowTooMuch) {
+TEST(FoldConstants, RejectsResultsThatGrowTooMuch) {
   Sum sum;
   const ValueId column = sum.graph.add_constant("column", test::random_tensor({100, 1}, 1));
   const ValueId row = sum.graph.add_constant("row", test::random_tensor({1, 100}, 2));

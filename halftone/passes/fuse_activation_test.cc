@@ -20,7 +20,7 @@ struct Chain {
   ValueId dense = graph.add_node("dense", ir::FullyConnected{}, {x, w});
 };
 
-TEST(FuseActivation, TheLayerAppliesIt) {
+TEST(FuseActivation, MovesIntoTheLayer) {
   Chain chain;
   chain.graph.add_output(chain.graph.add_node("tanh", kTanh, {chain.dense}, "y"));
   EXPECT_TRUE(test::run_checked(chain.graph, fuse_activation));
@@ -30,7 +30,7 @@ TEST(FuseActivation, TheLayerAppliesIt) {
   EXPECT_FALSE(test::run_checked(chain.graph, fuse_activation));
 }
 
-TEST(FuseActivation, SoDoOperatorsOfTwoOperandsAndOnlyOnce) {
+TEST(FuseActivation, MovesIntoBinaryOperatorsOnlyOnce) {
   Chain chain;
   const ir::Binary max{ir::BinaryKind::kMax, {}};
   const ValueId largest = chain.graph.add_node("max", max, {chain.dense, chain.dense});
@@ -40,7 +40,7 @@ TEST(FuseActivation, SoDoOperatorsOfTwoOperandsAndOnlyOnce) {
   EXPECT_THAT(test::operators(chain.graph), ElementsAre("FullyConnected", "Max", "Tanh"));
 }
 
-TEST(FuseActivation, LeavesAloneWhatOthersRead) {
+TEST(FuseActivation, KeepsValuesWithOtherReaders) {
   Chain read;
   read.graph.add_output(read.graph.add_node("tanh", kTanh, {read.dense}));
   read.graph.add_output(read.graph.add_node("exp", ir::Softmax{1}, {read.dense}));

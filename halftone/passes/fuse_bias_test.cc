@@ -77,7 +77,7 @@ TEST(FuseBias, MovesConstantsOfEveryKindIntoTheLayer) {
   }
 }
 
-TEST(FuseBias, NamesStayWithTheNumbers) {
+TEST(FuseBias, NamesStayWithTheValues) {
   BiasedLayer sum(false);
   sum.then(BinaryKind::kAdd, floats({3}, {1, 2, 4}));
   ASSERT_TRUE(sum.run());
@@ -102,7 +102,7 @@ TEST(FuseBias, TakesAWholeBatchNormalization) {
   EXPECT_THAT(test::constant_floats(layer.graph, layer.input(2)), ElementsAre(3, -1, -7));
 }
 
-TEST(FuseBias, LeavesAloneWhatIsNoBias) {
+TEST(FuseBias, KeepsOtherConstants) {
   const struct {
     BinaryKind kind;
     ir::Shape shape;
@@ -121,7 +121,7 @@ TEST(FuseBias, LeavesAloneWhatIsNoBias) {
   }
 }
 
-TEST(FuseBias, LeavesAloneWhatOthersRead) {
+TEST(FuseBias, KeepsValuesWithOtherReaders) {
   BiasedLayer read(false);
   read.graph.add_output(read.y);
   read.then(BinaryKind::kAdd, floats({3}, {1, 2, 3}));
@@ -140,7 +140,7 @@ TEST(FuseBias, LeavesAloneWhatOthersRead) {
   EXPECT_TRUE(shared_sum.run()) << "a bias does not touch the weights";
 }
 
-TEST(FuseBias, LeavesActivatedLayersAndComputedBiasesAlone) {
+TEST(FuseBias, KeepsActivatedLayersAndComputedBiases) {
   BiasedLayer activated(true);
   activated.graph.replace_node(*activated.graph.producer(activated.y),
                                ir::FullyConnected{kRelu.activation}, {activated.x, activated.w});

@@ -62,7 +62,7 @@ bool fuses(const Write& write, Formula& formula) {
   return test::run_checked(formula.graph, fuse_gelu);
 }
 
-TEST(FuseGelu, TheFunctionReplacesItsParts) {
+TEST(FuseGelu, ReplacesThePartsByTheFunction) {
   Formula f;
   EXPECT_TRUE(fuses([](Formula& g) { return g.halved(g.erf_factor()); }, f));
   EXPECT_THAT(test::operators(f.graph), ElementsAre("FullyConnected", "Gelu"));
@@ -71,7 +71,7 @@ TEST(FuseGelu, TheFunctionReplacesItsParts) {
   EXPECT_FALSE(test::run_checked(f.graph, fuse_gelu));
 }
 
-TEST(FuseGelu, HoweverItIsWritten) {
+TEST(FuseGelu, FindsEveryForm) {
   const Write ways[] = {
       [](Formula& f) { return f.mul(f.number(0.5F), f.mul(f.erf_factor(), f.x)); },
       [](Formula& f) { return f.mul(f.mul(f.number(0.5F), f.x), f.erf_factor()); },
@@ -100,7 +100,7 @@ TEST(FuseGelu, HoweverItIsWritten) {
   }
 }
 
-TEST(FuseGelu, SoIsTheApproximateOne) {
+TEST(FuseGelu, FindsTheApproximation) {
   const Write ways[] = {
       [](Formula& f) { return f.halved(f.tanh_factor(f.with_cube(f.pow(f.x, 3)))); },
       [](Formula& f) { return f.halved(f.tanh_factor(f.with_cube(f.mul(f.mul(f.x, f.x), f.x)))); },
@@ -122,7 +122,7 @@ TEST(FuseGelu, SoIsTheApproximateOne) {
   }
 }
 
-TEST(FuseGelu, LeavesAloneWhatIsAnotherFunction) {
+TEST(FuseGelu, KeepsOtherFunctions) {
   const auto scaled_erf = [](Formula& f, float scale) {
     return f.erf(f.mul(f.x, f.number(scale)));
   };
@@ -168,7 +168,7 @@ TEST(FuseGelu, LeavesAloneWhatIsAnotherFunction) {
   }
 }
 
-TEST(FuseGelu, LeavesAloneWhatOthersRead) {
+TEST(FuseGelu, KeepsValuesWithOtherReaders) {
   // Each intermediate value in turn has another reader or is a graph output.
   for (std::size_t i = 0; i < 4; ++i) {
     for (const bool is_output : {false, true}) {
@@ -185,7 +185,7 @@ TEST(FuseGelu, LeavesAloneWhatOthersRead) {
   }
 }
 
-TEST(FuseGelu, OthersMayReadWhatItStartsFrom) {
+TEST(FuseGelu, ItsInputMayHaveOtherReaders) {
   Formula f;
   f.graph.add_output(f.x);
   EXPECT_TRUE(fuses([](Formula& g) { return g.add(g.halved(g.erf_factor()), g.x); }, f));

@@ -82,7 +82,7 @@ TEST(UseTable, HoldsTheValuesOfAnyFunction) {
   EXPECT_THAT(rewritten({}, two), ElementsAre("Lookup"));
 }
 
-TEST(UseTable, LeavesFunctionsThatOthersRead) {
+TEST(UseTable, KeepsFunctionsWithOtherReaders) {
   const Middle shown = [](ir::Graph& graph, ValueId x) {
     const ValueId y = graph.add_node("tanh", ir::Unary{{ActivationKind::kTanh, 0, 0}}, {x});
     graph.add_node("other", ir::Unary{{ActivationKind::kExp, 0, 0}}, {y});
@@ -93,14 +93,14 @@ TEST(UseTable, LeavesFunctionsThatOthersRead) {
   EXPECT_FALSE(use_integers(graph));
 }
 
-TEST(UseTable, IsNothingBetweenTheSameCodes) {
+TEST(UseTable, DisappearsBetweenEqualCodes) {
   const Middle stays = only(ir::Reshape{{64, 4}});
   EXPECT_THAT(rewritten({}, stays), ElementsAre("Reshape"));
   EXPECT_THAT(rewritten({.rounding = CodeRounding::kHalfAway}, stays), ElementsAre("Reshape"));
   EXPECT_THAT(rewritten({.after = kFifth}, stays), ElementsAre("Reshape", "Lookup"));
 }
 
-TEST(ReadCodesLater, LeavesTheNumbersOfWhatMovesOrCompares) {
+TEST(ReadCodesLater, KeepsTheValuesOfMovesAndComparisons) {
   const Between image{.shape = {1, 8, 8, 4}};
   ir::Pool pool{ir::PoolKind::kMax, {3, 3}, ir::plain_window(2)};
   pool.window.pads_before = pool.window.pads_after = {1, 1};
@@ -144,14 +144,14 @@ TEST(ReadCodesLater, KeepsIndicesAndConditionsWhereTheyAre) {
   EXPECT_THAT(rewritten({}, chosen), ElementsAre("Slice", "Where"));
 }
 
-TEST(ReadCodesLater, LeavesWindowsInThePaddingAlone) {
+TEST(ReadCodesLater, KeepsWindowsInThePadding) {
   ir::Pool pool{ir::PoolKind::kMax, {1, 1}, ir::plain_window(2)};
   pool.window.pads_before = {1, 0};
   ir::Graph graph = graph_of({.shape = {1, 8, 8, 4}}, only(pool));
   EXPECT_FALSE(use_integers(graph));
 }
 
-TEST(ReadCodesLater, WantsACodeForThePadding) {
+TEST(ReadCodesLater, NeedsACodeForThePadding) {
   const auto padded = [](float number) -> Middle {
     return [number](ir::Graph& graph, ValueId x) {
       const ValueId value = graph.add_constant("value", ir::test::floats({}, {number}));
@@ -163,7 +163,7 @@ TEST(ReadCodesLater, WantsACodeForThePadding) {
   EXPECT_EQ(rewritten({}, padded(1000)).size(), 3U);
 }
 
-TEST(QuantizeBeforeConcat, TakesEachPartFromItsOwnScale) {
+TEST(QuantizeBeforeConcat, ConvertsEachPartFromItsScale) {
   const Middle parts = [](ir::Graph& graph, ValueId x) {
     const ValueId q = graph.add_constant("c", every_code({4, 64})[0].clone());
     const ValueId y = graph.add_node("y", ir::DequantizeLinear{kFifth}, {q});
@@ -172,7 +172,7 @@ TEST(QuantizeBeforeConcat, TakesEachPartFromItsOwnScale) {
   EXPECT_THAT(rewritten({}, parts), ElementsAre("Lookup", "Lookup", "Concat"));
 }
 
-TEST(UseIntegers, ComputesSumsAndMeansOnlyWhereTheyAreMeantSo) {
+TEST(UseIntegers, ComputesSumsAndMeansOnlyForTensorFlowLite) {
   const Between image{.after = kFifth, .shape = {1, 8, 8, 4}};
   const Middle mean = only(ir::Reduce{ir::ReduceKind::kMean, {1, 2}});
   const Middle sum = [](ir::Graph& graph, ValueId x) {
@@ -187,7 +187,7 @@ TEST(UseIntegers, ComputesSumsAndMeansOnlyWhereTheyAreMeantSo) {
   EXPECT_THAT(rewritten(meant, softmax, 1), ElementsAre("Softmax", "QuantizeLinear"));
 }
 
-TEST(UseIntegers, PoolsMeansOfCodesThatStayTheSame) {
+TEST(UseIntegers, PoolsMeansOfCodesOfOneScale) {
   const ir::Pool pool{ir::PoolKind::kAverage, {2, 2}, ir::plain_window(2)};
   Between image{.rounding = CodeRounding::kHalfAway, .shape = {1, 8, 8, 4}};
   EXPECT_THAT(rewritten(image, only(pool), 1), ElementsAre("AveragePool"));
@@ -201,7 +201,7 @@ TEST(UseIntegers, PoolsMeansOfCodesThatStayTheSame) {
 }
 
 // 1e12 cannot be represented by a 31-bit multiplier and a shift.
-TEST(UseIntegers, LeavesScalesThatNoMultiplierHolds) {
+TEST(UseIntegers, KeepsScalesWithoutMultiplier) {
   const Middle product = [](ir::Graph& graph, ValueId x) {
     return graph.add_node("product", ir::Binary{ir::BinaryKind::kMul, {}}, {x, x});
   };

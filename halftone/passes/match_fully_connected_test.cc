@@ -60,7 +60,7 @@ TEST(MatchFullyConnected, DequantizedMatricesStayIntegers) {
               ElementsAre("DequantizeLinear", "Transpose", "FullyConnected"));
 }
 
-TEST(MatchFullyConnected, LeavesOtherProductsAlone) {
+TEST(MatchFullyConnected, KeepsOtherProducts) {
   Product square({3, 3});
   square.finish({true, false}, square.stored({3, 4}));
   EXPECT_FALSE(test::run_checked(square.graph, match_fully_connected));

@@ -45,7 +45,7 @@ TEST(MergeDuplicates, WholeChainsCollapseInOneRun) {
   EXPECT_EQ(test::operators(f.graph).size(), 6u);
 }
 
-TEST(MergeDuplicates, OtherAttributesOrInputsAreNoDuplicates) {
+TEST(MergeDuplicates, KeepsNodesThatDiffer) {
   Fixture f;
   const auto other = std::make_shared<const numerics::BasisEncoding>(
       numerics::tensor_encoding(numerics::symmetric_basis(2, 3)));

@@ -32,7 +32,7 @@ struct Start {
   }
 };
 
-TEST(RemoveIdentities, RemovesWhatChangesNothing) {
+TEST(RemoveIdentities, RemovesIdentities) {
   const std::vector<ir::Operator> identities = {
       ir::Unary{},
       ir::Cast{ir::ElementType::kFloat32},
@@ -51,7 +51,7 @@ TEST(RemoveIdentities, RemovesWhatChangesNothing) {
   }
 }
 
-TEST(RemoveIdentities, KeepsWhatOnlyLooksLikeOne) {
+TEST(RemoveIdentities, KeepsOtherOperators) {
   const ir::AffineParameters parameters{{0.5F}, {0}, 0};
   const std::vector<std::vector<ir::Operator>> chains = {
       {ir::Slice{2, 2, -1, 3}},
@@ -87,7 +87,7 @@ TEST(RemoveIdentities, ReshapesInARowBecomeOne) {
   EXPECT_THAT(test::operators(round_trip.graph), ElementsAre("Tanh"));
 }
 
-TEST(RemoveIdentities, NeutralOperandsGo) {
+TEST(RemoveIdentities, RemovesNeutralOperands) {
   const struct {
     BinaryKind kind;
     float number;
@@ -108,7 +108,7 @@ TEST(RemoveIdentities, NeutralOperandsGo) {
   }
 }
 
-TEST(RemoveIdentities, NeutralOperandsThatBroadcastStay) {
+TEST(RemoveIdentities, KeepsNeutralOperandsThatBroadcast) {
   Start start;
   start.with(BinaryKind::kAdd, ir::Tensor(ir::ElementType::kFloat32, {2, 1, 1, 1}));
   EXPECT_FALSE(start.run());

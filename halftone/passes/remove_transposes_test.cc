@@ -47,7 +47,7 @@ TEST(RemoveTransposes, TwoInARowBecomeOneOrNone) {
   EXPECT_EQ(test::output_node(one.graph).op, ir::Operator(kThere));
 }
 
-TEST(RemoveTransposes, PassesOperatorsThatMayLoseAxes) {
+TEST(RemoveTransposes, PassesOperatorsThatRemoveAxes) {
   const ir::Operator cases[] = {
       ir::Reduce{ir::ReduceKind::kMean, {0, 2}, true},
       ir::Reduce{ir::ReduceKind::kMax, {2}, false},
@@ -159,7 +159,7 @@ TEST(RemoveTransposes, StaysWhereItCannotPass) {
               ElementsAre("Transpose", "Transpose", "FullyConnected"));
 }
 
-TEST(RemoveTransposes, OnesThatMoveNothingBecomeReshapes) {
+TEST(RemoveTransposes, ReplacesTransposesOfTrivialAxesByReshapes) {
   Graph graph;
   const ValueId x = graph.add_input("x", ir::test::float_type({kBatch, 1, 4, 3}));
   graph.add_output(graph.add_node("nhwc", Transpose{{0, 2, 3, 1}}, {x}));

@@ -42,7 +42,7 @@ TEST(Rewrite, OutputsHandTheirNameOnWhereTheyCan) {
   ir::verify(graph);
 }
 
-TEST(Rewrite, KnowsWhatComesWithTheFile) {
+TEST(Rewrite, KnowsStoredValues) {
   Graph graph;
   const ValueId x = graph.add_input("x", ir::dense_type(ir::ElementType::kInt8, {2}));
   const ValueId q = graph.add_constant("q", ir::test::tensor<std::int8_t>({2}, {1, 2}));
@@ -59,7 +59,7 @@ TEST(Rewrite, KnowsWhatComesWithTheFile) {
   EXPECT_EQ(float_constant(graph, ir::kAbsent), nullptr);
 }
 
-TEST(Rewrite, ReplacementsOfSharedConstantsHaveNamesOfTheirOwn) {
+TEST(Rewrite, ReplacementsOfSharedConstantsHaveNewNames) {
   Graph graph;
   const ValueId x = graph.add_input("x", float_type({kBatch, 2, 2}));
   const ValueId c = graph.add_constant("c", ir::test::floats({2, 2}, {1, 2, 3, 4}));

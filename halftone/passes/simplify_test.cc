@@ -73,7 +73,7 @@ TEST(Simplify, OutputsMayBeInputsOrConstants) {
   EXPECT_FALSE(test::run_checked(graph, simplified));
 }
 
-TEST(Simplify, RemovesWhatNobodyReads) {
+TEST(Simplify, RemovesUnusedValues) {
   Graph graph;
   const ValueId x = graph.add_input("x", float_type({kBatch, 3}));
   graph.add_node("unused", kRelu, {x});
@@ -82,7 +82,7 @@ TEST(Simplify, RemovesWhatNobodyReads) {
   EXPECT_THAT(test::operators(graph), testing::IsEmpty());
 }
 
-TEST(Simplify, RefusesWhatIsNotWhole) {
+TEST(Simplify, RejectsInvalidGraphs) {
   Graph graph;
   graph.add_input("x", float_type({kBatch, 3}));
   ir::test::expect_error(ErrorKind::kFormat, "the graph has no outputs", [&] { simplify(graph); });

@@ -106,7 +106,7 @@ TEST(UseIntegers, ReplacesLayersBetweenConversions) {
 }
 
 // TensorFlow Lite's multiplier is 0 if an output with its own scale is negligible.
-TEST(UseIntegers, RoundsTwiceWhereMeantSo) {
+TEST(UseIntegers, RoundsTwiceForTensorFlowLite) {
   for (const float scale : {0.125F, 1e-12F}) {
     const IntegerLayer layer{
         .per_output = true, .second_scale = scale, .rounding = ir::CodeRounding::kHalfAway};
@@ -125,7 +125,7 @@ TEST(UseIntegers, RoundsABiasOfFloats) {
   expect_close(graph, graph_of(layer), 1);
 }
 
-TEST(UseIntegers, LeavesAloneWhatIsNoProductOfIntegers) {
+TEST(UseIntegers, KeepsOtherProducts) {
   const IntegerLayer cases[] = {
       {ir::FullyConnected{{ActivationKind::kTanh, 0, 0}, {}}},
       {.bias_scale = 0.25F},

@@ -44,7 +44,7 @@ ir::Graph fixed_order_graph(const FixedOrderCase& test) {
 
 class FixedOrder : public ::testing::TestWithParam<FixedOrderCase> {};
 
-TEST_P(FixedOrder, IsTheDefinitionOnAnyNumberOfThreads) {
+TEST_P(FixedOrder, MatchesReferenceOnAnyNumberOfThreads) {
   const FixedOrderCase& test = GetParam();
   const ir::Graph graph = fixed_order_graph(test);
   for (const std::size_t batch : {std::size_t{1}, std::size_t{5}}) {
@@ -126,7 +126,7 @@ TEST(FixedOrder, OfADenseLayerIsThatOfItsInputs) {
   EXPECT_TRUE(std::ranges::equal(y.as<float>(), expected));
 }
 
-TEST(FixedOrder, IsAskedForByNobodyElse) {
+TEST(FixedOrder, IsOffByDefault) {
   const FixedOrderCase test{"", ir::FullyConnected{}, {ir::kBatch, 300}, {37, 300}};
   const auto plan = make_plan(fixed_order_graph(test), {.batch = 4});
   EXPECT_EQ(testing::kernel_of(*plan), "onednn_f32");

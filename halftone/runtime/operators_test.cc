@@ -43,7 +43,7 @@ ir::Graph graph_of(const OperatorCase& test) {
 
 class Operators : public ::testing::TestWithParam<OperatorCase> {};
 
-TEST_P(Operators, AreTheirDefinition) {
+TEST_P(Operators, MatchReference) {
   const OperatorCase& test = GetParam();
   for (const std::size_t batch : {std::size_t{1}, std::size_t{3}, std::size_t{16}}) {
     const auto plan =
@@ -54,7 +54,7 @@ TEST_P(Operators, AreTheirDefinition) {
   }
 }
 
-TEST_P(Operators, AreTheirDefinitionWithoutOneDnnInAFixedOrder) {
+TEST_P(Operators, MatchReferenceInFixedOrderWithoutOneDnn) {
   const OperatorCase& test = GetParam();
   for (const std::size_t batch : {std::size_t{1}, std::size_t{3}}) {
     const PlanOptions fixed{.batch = batch, .float_order = FloatOrder::kFixed};

@@ -90,7 +90,7 @@ TEST(Conv, InfersExtents) {
   for (const auto& [op, x, w, y] : cases) EXPECT_EQ(infer_shape(op, {x, w}), y) << x.to_string();
 }
 
-TEST(Conv, RefusesWhatDoesNotFit) {
+TEST(Conv, RejectsInvalidOperands) {
   const Window plain = plain_window(2);
   const struct {
     Conv op;
@@ -162,7 +162,7 @@ TEST(ConvTranspose, IsTheAdjointOfConv) {
   EXPECT_NEAR(dot(y, z), dot(x, back), 1e-4);
 }
 
-TEST(ConvTranspose, RefusesWhatDoesNotFit) {
+TEST(ConvTranspose, RejectsInvalidOperands) {
   expect_error(ErrorKind::kShape, "output padding: expected 1 values, found 0", [] {
     infer_shape(ConvTranspose{plain_window(1), {}}, {{1, 2, 1}, {1, 3, 1}});
   });

@@ -93,7 +93,7 @@ TEST(Activation, HasTheValuesOfItsFormula) {
   EXPECT_EQ(covered, static_cast<std::size_t>(K::kAtanh));
 }
 
-TEST(Activation, KindsHaveNamesOfTheirOwn) {
+TEST(Activation, KindsHaveDistinctNames) {
   std::vector<std::string> names;
   for (int kind = 0; kind <= static_cast<int>(ActivationKind::kIsInf); ++kind) {
     names.emplace_back(to_string(static_cast<ActivationKind>(kind)));
@@ -153,7 +153,7 @@ TEST(Binary, BroadcastsThenActivates) {
   EXPECT_THAT(elements<float>(evaluate(sub, floats({}, {5}), floats({}, {2}))), ElementsAre(3));
 }
 
-TEST(Elementwise, RulesKeepTheBatchAndWantFloats) {
+TEST(Elementwise, RulesKeepTheBatchAndNeedFloats) {
   EXPECT_EQ(test::infer_shape(Unary{}, {{kBatch, 2}}), (Shape{kBatch, 2}));
   EXPECT_EQ(test::infer_shape(Binary{}, {{kBatch, 2}, {2}}), (Shape{kBatch, 2}));
   const ValueType ints = dense_type(ElementType::kInt32, {2});

@@ -23,7 +23,7 @@ TEST(Encode, ChangesTheEncodingAndKeepsTheShape) {
               ElementsAre(-3, -1, 1, 3));
 }
 
-TEST(Encode, RefusesWhatIsNoBasisForATensor) {
+TEST(Encode, RejectsOtherEncodings) {
   const std::vector<ValueType> x = {float_type({kBatch, 3})};
   expect_error(ErrorKind::kShape, "expected at least one axis, found a scalar",
                [] { test::infer(Encode{test::odd_encoding()}, {float_type({})}); });
@@ -58,7 +58,7 @@ TEST(QuantizeLinear, RoundsToEvenShiftsAndSaturates) {
               ElementsAre(-2000000000, 1, 3, 3, 5, 2000000000, 0));
 }
 
-TEST(QuantizeLinear, RoundsAwayFromZeroWhereToldTo) {
+TEST(QuantizeLinear, RoundsAwayFromZeroOnRequest) {
   const Tensor x = floats({6}, {0.5F, 1.5F, 2.5F, -0.5F, -2.5F, 0.49999997F});
   const QuantizeLinear op{{{1}, {10}, 0}, ElementType::kInt8, CodeRounding::kHalfAway};
   EXPECT_THAT(elements<std::int8_t>(evaluate(op, x)), ElementsAre(11, 12, 13, 9, 7, 10));
@@ -92,7 +92,7 @@ TEST(DequantizeLinear, CannotOverflow) {
   EXPECT_EQ(evaluate(DequantizeLinear{parameters}, q).as<float>()[0], -4294967296.0F);
 }
 
-TEST(Affine, RefusesParametersThatDoNotFit) {
+TEST(Affine, RejectsParametersThatDoNotFit) {
   const float infinity = std::numeric_limits<float>::infinity();
   const struct {
     AffineParameters parameters;
@@ -117,7 +117,7 @@ TEST(Affine, RefusesParametersThatDoNotFit) {
   }
 }
 
-TEST(Affine, RefusesOtherElements) {
+TEST(Affine, RejectsOtherElements) {
   const AffineParameters one{{1}, {0}, 0};
   expect_error(ErrorKind::kShape, "expected int8, uint8 or int32 codes, found int64", [&] {
     test::infer(QuantizeLinear{one, ElementType::kInt64}, {float_type({1})});

@@ -15,7 +15,7 @@ using test::infer_shape;
 using test::tensor;
 using testing::ElementsAre;
 
-TEST(Pad, ShowsWhatItsModeSays) {
+TEST(Pad, PadsInEveryMode) {
   const Tensor x = floats({3}, {1, 2, 3});
   const auto padded = [&](PadMode mode) {
     return elements<float>(evaluate(Pad{mode, {4}, {3}}, x));
@@ -37,7 +37,7 @@ TEST(Pad, TakesAnyTypeAndAxes) {
   EXPECT_EQ(infer_shape(Pad{PadMode::kEdge, {0, 2}, {0, 1}}, {{kBatch, 4}}), (Shape{kBatch, 7}));
 }
 
-TEST(Pad, RefusesWhatDoesNotFit) {
+TEST(Pad, RejectsInvalidOperands) {
   expect_error(ErrorKind::kShape, "expected pads for 2 axes, found 1 and 2", [] {
     infer_shape(Pad{PadMode::kEdge, {0}, {0, 0}}, {{3, 4}});
   });

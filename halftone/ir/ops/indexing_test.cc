@@ -55,7 +55,7 @@ TEST(GatherElements, TakesOneElementForEachIndex) {
   EXPECT_THAT(elements<float>(fewer), ElementsAre(3, 1));
 }
 
-TEST(GatherND, TakesWhatTuplesName) {
+TEST(GatherND, SelectsByIndexTuples) {
   const Tensor x = counting({2, 2, 2});
   EXPECT_THAT(elements<float>(evaluate(GatherND{}, x, indices({2, 3}, {0, 1, 1, 1, 0, -1}))),
               ElementsAre(3, 5));
@@ -93,7 +93,7 @@ TEST(ScatterND, WritesSlices) {
   EXPECT_THAT(elements<float>(sums), ElementsAre(0, 31, 2));
 }
 
-TEST(OneHot, PutsAnAxisWhereItIsWanted) {
+TEST(OneHot, InsertsAnAxis) {
   const Tensor values = floats({2}, {-1, 1});
   const Tensor last = evaluate(OneHot{1, 3}, indices({3}, {2, -3, 7}), values);
   EXPECT_EQ(last.shape(), (Shape{3, 3}));
@@ -142,7 +142,7 @@ TEST(Indexing, OutOfRangeIsAnErrorWhenItRuns) {
   }
 }
 
-TEST(Indexing, RulesRefuseWhatDoesNotFit) {
+TEST(Indexing, RulesRejectInvalidOperands) {
   const ValueType x = float_type({kBatch, 3});
   const struct {
     Operator op;

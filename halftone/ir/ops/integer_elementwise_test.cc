@@ -68,7 +68,7 @@ TEST(Binary, OfEveryWidthIsExact) {
   sum(std::numeric_limits<std::uint64_t>::max());
 }
 
-TEST(Binary, PowersBelowZeroAreWhatIsLeftOfTheFraction) {
+TEST(Binary, NegativePowersAreTruncatedFractions) {
   const Tensor a = tensor<std::int32_t>({4}, {1, -1, -1, 2});
   const Tensor b = tensor<std::int32_t>({4}, {-5, -2, -3, -1});
   EXPECT_THAT(elements<std::int32_t>(evaluate(Binary{BinaryKind::kPow, {}}, a, b)),
@@ -123,7 +123,7 @@ TEST(Binary, OnlyFloatsHaveAnActivation) {
   });
 }
 
-TEST(Unary, TakesIntegersAndBooleansWhereTheyMeanSomething) {
+TEST(Unary, AcceptsIntegersAndBooleansWhereDefined) {
   const Tensor x = tensor<std::int8_t>({3}, {-128, 0, 5});
   const auto result = [&](ActivationKind kind) {
     return elements<std::int8_t>(evaluate(Unary{{kind}}, x));
@@ -140,7 +140,7 @@ TEST(Unary, TakesIntegersAndBooleansWhereTheyMeanSomething) {
                [&] { evaluate(Unary{{ActivationKind::kNot}}, floats({1}, {1})); });
 }
 
-TEST(Unary, AsksForNumbersThatAreNone) {
+TEST(Unary, DetectsNanAndInfinity) {
   const Tensor x = floats({4}, {kNan, kInfinity, -kInfinity, 3});
   const auto result = [&](Activation activation) {
     return elements<std::uint8_t>(evaluate(Unary{activation}, x));

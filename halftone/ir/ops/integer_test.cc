@@ -72,7 +72,7 @@ TEST(IntegerProducts, WrapAround) {
               ElementsAre(std::numeric_limits<Int32>::min()));
 }
 
-TEST(IntegerProducts, RefuseWhatDoesNotFit) {
+TEST(IntegerProducts, RejectInvalidOperands) {
   const ValueType x = codes({2, 3});
   const ValueType w = codes({4, 3});
   EXPECT_EQ(test::infer(FullyConnected{}, {x, w}), codes({2, 4}, ElementType::kInt32));
@@ -119,7 +119,7 @@ TEST(Requantize, TakesSumsOfAnySize) {
               ElementsAre(127, -128));
 }
 
-TEST(Requantize, RoundsTwiceWhereToldTo) {
+TEST(Requantize, RoundsTwiceOnRequest) {
   const Tensor x = tensor<Int32>({1, 6}, {1, 3, 5, -1, -3, -5});
   Requantize op{{0.5}};
   op.rounding = CodeRounding::kTwice;
@@ -146,7 +146,7 @@ TEST(Requantize, IsTheFixedMultiplierOfItsColumn) {
   }
 }
 
-TEST(Requantize, SaysHowItRounds) {
+TEST(Requantize, ShowsItsRounding) {
   Requantize op{{0.5}, 3};
   EXPECT_EQ(attributes(op), "int8 multiplier=0.500000 zero_point=3");
   op.rounding = CodeRounding::kTwice;
@@ -154,7 +154,7 @@ TEST(Requantize, SaysHowItRounds) {
   EXPECT_EQ(attributes(op), "int8 multiplier=0.500000 zero_point=3 rounding twice mean of 49");
 }
 
-TEST(Requantize, RefusesWhatDoesNotFit) {
+TEST(Requantize, RejectsInvalidOperands) {
   const ValueType sums = codes({2, 3}, ElementType::kInt32);
   const struct {
     Requantize op;
@@ -188,7 +188,7 @@ Lookup doubled(ElementType element) {
   return op;
 }
 
-TEST(Lookup, ReadsItsTableFromTheLowestCodeOn) {
+TEST(Lookup, IndexesItsTableFromTheLowestCode) {
   const Lookup op = doubled(ElementType::kInt32);
   const Tensor q = tensor<Int8>({3}, {-128, 0, 127});
   EXPECT_THAT(elements<Int32>(evaluate(op, q)), ElementsAre(-200, 56, 310));
@@ -199,7 +199,7 @@ TEST(Lookup, ReadsItsTableFromTheLowestCodeOn) {
   EXPECT_EQ(attributes(op), "int32 from -200 to 310");
 }
 
-TEST(Lookup, RefusesWhatDoesNotFit) {
+TEST(Lookup, RejectsInvalidOperands) {
   const struct {
     Lookup op;
     ValueType input;

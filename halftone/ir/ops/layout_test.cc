@@ -16,7 +16,7 @@ using test::expect_error;
 using test::infer_shape;
 using testing::ElementsAre;
 
-TEST(Layout, RefusesCodes) {
+TEST(Layout, RejectsCodes) {
   const ValueType codes{{2}, {ElementType::kFloat32, test::odd_encoding()}};
   const std::vector<Operator> operators = {Reshape{{2}}, Transpose{{0}}, Concat{},
                                            Slice{0, 0, 1, 1}};
@@ -42,7 +42,7 @@ TEST(Reshape, KeepsTheElementsInOrder) {
   EXPECT_THAT(elements<float>(y), ElementsAre(0, 1, 2, 3, 4, 5));
 }
 
-TEST(Reshape, WantsTheSameCountForEveryBatch) {
+TEST(Reshape, NeedsEqualCountsForEveryBatch) {
   EXPECT_EQ(infer_shape(Reshape{{kBatch, 784}}, {{kBatch, 28, 28}}), (Shape{kBatch, 784}));
   EXPECT_EQ(infer_shape(Reshape{{kBatch, 0}}, {{kBatch, 0, 3}}), (Shape{kBatch, 0}));
   for (const Shape& bad : {Shape{784}, Shape{5, 784}, Shape{kBatch, 783}}) {
@@ -61,7 +61,7 @@ TEST(Transpose, MovesAxes) {
   EXPECT_EQ(evaluate(Transpose{{1, 0}}, counting({0, 3})).shape(), (Shape{3, 0}));
 }
 
-TEST(Transpose, RefusesWhatIsNoPermutation) {
+TEST(Transpose, RejectsInvalidPermutations) {
   expect_error(ErrorKind::kShape, "a permutation of 1 axes does not fit [2, 3]", [] {
     infer_shape(Transpose{{0}}, {{2, 3}});
   });
@@ -81,7 +81,7 @@ TEST(Concat, JoinsAlongAnAxis) {
   EXPECT_EQ(infer_shape(Concat{0}, {{kBatch, 2}}), (Shape{kBatch, 2}));
 }
 
-TEST(Concat, RefusesWhatDoesNotLineUp) {
+TEST(Concat, RejectsMismatchedShapes) {
   expect_error(ErrorKind::kShape, "axis 2 does not fit [2, 3]", [] {
     infer_shape(Concat{2}, {{2, 3}});
   });
@@ -114,7 +114,7 @@ TEST(Slice, TakesEveryStepAlongItsAxis) {
   EXPECT_EQ(infer_shape(Slice{1, 1, 1, 3}, {{kBatch, 5}}), (Shape{kBatch, 3}));
 }
 
-TEST(Slice, AcceptsExactlyWhatStaysInside) {
+TEST(Slice, AcceptsExactlyTheSlicesInside) {
   for (Dim extent = 0; extent <= 4; ++extent) {
     for (std::size_t begin = 0; begin <= 5; ++begin) {
       for (std::int64_t step = -6; step <= 6; ++step) {
@@ -138,7 +138,7 @@ TEST(Slice, AcceptsExactlyWhatStaysInside) {
   }
 }
 
-TEST(Slice, RefusesHostileBoundsWithoutOverflow) {
+TEST(Slice, RejectsHostileBoundsWithoutOverflow) {
   const std::size_t top = std::numeric_limits<std::size_t>::max();
   const std::int64_t low = std::numeric_limits<std::int64_t>::min();
   const std::int64_t high = std::numeric_limits<std::int64_t>::max();

@@ -54,7 +54,7 @@ TEST(FullyConnected, TakesCodesForInputAndWeights) {
                });
 }
 
-TEST(FullyConnected, RefusesWhatDoesNotFit) {
+TEST(FullyConnected, RejectsInvalidOperands) {
   const struct {
     std::vector<Shape> inputs;
     std::string text;
@@ -102,7 +102,7 @@ TEST(MatMul, InfersShapesAsNumPyDoes) {
   }
 }
 
-TEST(MatMul, RefusesWhatDoesNotFit) {
+TEST(MatMul, RejectsInvalidOperands) {
   expect_error(ErrorKind::kShape, "inner extents of [2, 3] and [2, 3] differ", [] {
     infer_shape(MatMul{}, {{2, 3}, {2, 3}});
   });

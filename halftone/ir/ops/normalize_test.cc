@@ -51,14 +51,14 @@ TEST(Softmax, TakesCodesWithTheirScaleInBeta) {
             test::elements<float>(y));
 }
 
-TEST(Softmax, StandsLargeNumbersAndNoNumbers) {
+TEST(Softmax, HandlesLargeValuesAndEmptyAxes) {
   const Tensor y = evaluate(Softmax{0}, floats({3}, {1e30F, 1e30F, -1e30F}));
   EXPECT_THAT(test::elements<float>(y), testing::ElementsAre(0.5F, 0.5F, 0));
   EXPECT_EQ(evaluate(Softmax{1}, counting({2, 0})).shape(), (Shape{2, 0}));
   EXPECT_EQ(evaluate(Softmax{1}, counting({0, 2})).shape(), (Shape{0, 2}));
 }
 
-TEST(Softmax, WantsFloatsAndAnAxisThatIsThere) {
+TEST(Softmax, NeedsFloatsAndAnExistingAxis) {
   EXPECT_EQ(test::infer_shape(Softmax{1}, {{kBatch, 5}}), (Shape{kBatch, 5}));
   expect_error(ErrorKind::kShape, "axis 2 does not fit [2, 2]", [] {
     test::infer_shape(Softmax{2}, {{2, 2}});
@@ -89,7 +89,7 @@ TEST(Normalize, HasTheValuesOfItsFormula) {
   });
 }
 
-TEST(LocalNormalize, SumsOverNeighboursThatAreThere) {
+TEST(LocalNormalize, SumsOverExistingNeighbours) {
   const Tensor x = floats({1, 4, 1}, {1, 2, 3, 4});
   const Tensor y = evaluate(LocalNormalize{1, 1, 1, 0.5F, 1, 2}, x);
   EXPECT_THAT(test::elements<float>(y), testing::ElementsAre(testing::FloatNear(1 / 4.5F, 1e-6F),

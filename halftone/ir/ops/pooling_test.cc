@@ -53,7 +53,7 @@ TEST(Pool, OfCodesRoundsMeansAwayFromZero) {
   EXPECT_THAT(elements<std::uint8_t>(evaluate(two, unsigned_codes)), ElementsAre(255, 1));
 }
 
-TEST(Pool, RefusesWhatDoesNotFit) {
+TEST(Pool, RejectsInvalidOperands) {
   expect_error(ErrorKind::kShape, "count_padding: expected false for codes", [] {
     test::infer(Pool{PoolKind::kAverage, {2}, plain_window(1), true},
                 {dense_type(ElementType::kInt8, {1, 4, 1})});

@@ -165,7 +165,7 @@ TEST(Recurrent, CarriesTheLastStatesOn) {
   }
 }
 
-TEST(Recurrent, EncodesWhatItMultiplies) {
+TEST(Recurrent, EncodesItsStates) {
   // The levels are -3, -1, 1, 3: an initial h of 0.2 becomes 1.
   Inputs in{floats({1, 1, 1}, {0.5F}), floats({1, 1}, {0.25F}), {}, floats({1, 1}, {0.2F})};
   Recurrent op = layer(RecurrentKind::kRnn);
@@ -178,7 +178,7 @@ TEST(Recurrent, EncodesWhatItMultiplies) {
   EXPECT_NEAR(run(op, gru).as<float>()[0], 0.5 * std::tanh(-3) + 0.5 * -4, 1e-6);
 }
 
-TEST(Recurrent, SharesOneFirstStateAmongSamples) {
+TEST(Recurrent, SharesOneInitialStateAmongSamples) {
   Inputs in = random_inputs(RecurrentKind::kGru, 2, 2, 3);
   in.hidden = floats({1, 3}, {1, 2, 3});
   const Tensor shared = run(layer(RecurrentKind::kGru), in);
@@ -206,7 +206,7 @@ TEST(Recurrent, InfersTypes) {
   EXPECT_EQ(test::infer(op, {float_type({kBatch, 7, 8}), codes}), float_type({kBatch, 7, 4}));
 }
 
-TEST(Recurrent, RefusesWhatDoesNotFit) {
+TEST(Recurrent, RejectsInvalidOperands) {
   const struct {
     std::vector<Shape> inputs;
     std::string text;
@@ -258,7 +258,7 @@ TEST(Recurrent, RefusesWhatDoesNotFit) {
   }
 }
 
-TEST(Recurrent, RefusesAttributesThatContradict) {
+TEST(Recurrent, RejectsContradictoryAttributes) {
   Recurrent cell = layer(RecurrentKind::kRnn);
   cell.with_cell = true;
   Recurrent reset = layer(RecurrentKind::kRnn);
@@ -280,7 +280,7 @@ TEST(Recurrent, RefusesAttributesThatContradict) {
   }
 }
 
-TEST(Recurrent, SaysItsAttributes) {
+TEST(Recurrent, ShowsItsAttributes) {
   EXPECT_EQ(attributes(Recurrent{}), "LSTM");
   Recurrent op;
   op.reverse = op.batch_major = true;

@@ -80,7 +80,7 @@ TEST(Reduce, LogSumExpTakesLargeNumbers) {
   EXPECT_NEAR(y.as<float>()[0], 1000 + std::log(2.0), 1e-3);
 }
 
-TEST(Reduce, RefusesWhatItCannotDo) {
+TEST(Reduce, RejectsUnsupportedOperands) {
   expect_error(ErrorKind::kShape, "axis 2 does not fit [3, 4]", [] {
     infer_shape(Reduce{ReduceKind::kSum, {2}, true}, {{3, 4}});
   });

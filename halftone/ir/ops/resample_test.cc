@@ -31,7 +31,7 @@ Resize resize(std::size_t count, double scale, Interpolation mode, Coordinates c
   return op;
 }
 
-TEST(Resize, PlacesOutputsAsItsCoordinatesSay) {
+TEST(Resize, UsesItsCoordinates) {
   const Tensor x = floats({4}, {0, 10, 20, 30});
   const struct {
     Coordinates coordinates;
@@ -61,7 +61,7 @@ TEST(Resize, CropsWithExtrapolation) {
   expect_values(evaluate(op, floats({4}, {0, 10, 20, 30})), {15, 30, -7});
 }
 
-TEST(Resize, RoundsToTheNearestAsAsked) {
+TEST(Resize, RoundsToNearestInEveryMode) {
   const Tensor x = counting({4});
   Resize op = resize(8, 2, Interpolation::kNearest, Coordinates::kAsymmetric);
   op.rounding = Rounding::kPreferFloor;
@@ -102,7 +102,7 @@ TEST(Resize, AntialiasingAverages) {
   expect_values(evaluate(op, floats({4}, {0, 8, 16, 24})), {5.0F, 19.0F});
 }
 
-TEST(Resize, RefusesWhatDoesNotFit) {
+TEST(Resize, RejectsInvalidOperands) {
   const Resize op = resize(4, 2, Interpolation::kNearest, Coordinates::kAsymmetric);
   expect_error(ErrorKind::kShape, "found the batch", [&] { infer_shape(op, {{kBatch}}); });
   expect_error(ErrorKind::kShape, "has nothing to resample", [&] { infer_shape(op, {{0}}); });
@@ -145,7 +145,7 @@ TEST(GridSample, SurroundingsAreZerosEdgesOrImages) {
   EXPECT_EQ(evaluate(op, image, floats({1, 1, 2, 2}, {nan, nan, 1e30F, -1e30F})).size(), 2U);
 }
 
-TEST(GridSample, RefusesWhatDoesNotFit) {
+TEST(GridSample, RejectsInvalidOperands) {
   EXPECT_EQ(infer_shape(GridSample{}, {{kBatch, 4, 5, 3}, {kBatch, 6, 7, 2}}),
             (Shape{kBatch, 6, 7, 3}));
   expect_error(ErrorKind::kShape, "does not fit an image", [] {

@@ -73,7 +73,7 @@ TEST_P(Softmax, StaysWithinItsBound) {
   }
 }
 
-TEST_P(Softmax, WorksInPlaceOnRowsFurtherApart) {
+TEST_P(Softmax, WorksInPlaceWithRowStrides) {
   Random random(22);
   const std::vector<float> x = numerics::random_floats(random, 3 * 30);
   std::vector<float> y = x;

@@ -237,7 +237,7 @@ void expect_refused(const numerics::BitPlanes& codes, const numerics::BasisEncod
   }
 }
 
-TEST(BitMatmulWeights, RefusesWhatTheKernelCannotDo) {
+TEST(BitMatmulWeights, RejectsUnsupportedWeights) {
   Random random(16);
   const auto codes = numerics::random_planes(random, 4, 20, 2);
   const auto channel = numerics::random_encoding(random, 4, 20, 2, true, Granularity::kChannel);

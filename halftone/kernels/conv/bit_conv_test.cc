@@ -161,7 +161,7 @@ TEST_P(BitConv, ImagesLargerThanTheStripMatch) {
 // The base, each of the Kx Kw + 1 products and additions of the epilogue, and the products of
 // coefficients are rounded once. The rounded values are bounded by the sum of all |a'_i a_j| n, |c
 // a'_i| n, and the contribution of the outside taps.
-TEST(BitConv, EqualsTheConvolutionOfDecodedNumbers) {
+TEST(BitConv, EqualsTheConvolutionOfDecodedValues) {
   Random random(26);
   for (const ConvShape& shape : shapes_to_test(11, 4)) {
     for (const int mask : {0, 1, 2, 3}) {
@@ -189,7 +189,7 @@ TEST(BitConv, EqualsTheConvolutionOfDecodedNumbers) {
   }
 }
 
-TEST(BitConv, RefusesWhatItCannotPack) {
+TEST(BitConv, RejectsUnsupportedWeights) {
   Random random(27);
   const ConvShape shape = square_shape(4, 6, 5, 3);
   const auto basis = numerics::random_basis(random, 1, false);

@@ -103,7 +103,7 @@ TEST_P(DepthwiseConv, RangesOfLinesGiveTheSameBits) {
 
 // A weight is off by at most 1/65534 of the largest of its channel, and by 2^-24 of itself because
 // its scale is rounded. In float32, the base, the product and two sums are rounded.
-TEST(DepthwiseReference, IsTheConvolutionOfDecodedNumbers) {
+TEST(DepthwiseReference, EqualsTheConvolutionOfDecodedValues) {
   Random random(4);
   for (int bits = 1; bits <= numerics::kMaxBits; ++bits) {
     for (const auto granularity :
@@ -138,7 +138,7 @@ TEST(DepthwiseReference, ChannelsOfZeroWeightsGiveTheBias) {
   for (std::size_t i = 0; i < y.size(); ++i) EXPECT_EQ(y[i], problem.bias[i % 3]);
 }
 
-TEST(DepthwiseWeights, RefuseWhatTheyCannotPack) {
+TEST(DepthwiseWeights, RejectUnsupportedWeights) {
   Random random(6);
   const auto pack = [&](const ConvShape& shape, std::size_t rows, std::size_t cols) {
     const auto codes = numerics::random_planes(random, rows, cols, 2);

@@ -102,7 +102,7 @@ void expect_convolution(Random& random, const ConvShape& shape, int bits, Granul
   }
 }
 
-TEST_P(Int8Conv, EqualsTheConvolutionOfDecodedNumbers) {
+TEST_P(Int8Conv, EqualsTheConvolutionOfDecodedValues) {
   Random random(30);
   for (const ConvShape& shape : shapes_to_test(5, 3)) {
     expect_convolution(random, shape, 3, Granularity::kChannel, 0);
@@ -136,7 +136,7 @@ TEST_P(Int8Conv, RangesOfLinesGiveTheSameBits) {
   }
 }
 
-TEST(ByteConvWeights, RefuseWhatTheyCannotPack) {
+TEST(ByteConvWeights, RejectUnsupportedWeights) {
   Random random(34);
   const ConvShape shape = square_shape(4, 6, 5, 3);
   const auto pack = [&](const ConvShape& s, int bits, Granularity granularity) {
@@ -153,7 +153,7 @@ TEST(ByteConvWeights, RefuseWhatTheyCannotPack) {
                [&] { pack(square_shape(4, 7, 5, 3), 2, Granularity::kTensor); });
 }
 
-TEST(GatherWindows, TakesWhatEachTapSees) {
+TEST(GatherWindows, GathersTheInputsOfEachTap) {
   Random random(32);
   for (const ConvShape& shape : shapes_to_test(18, 1)) {
     std::vector<std::int8_t> x(shape.images * shape.image_input_pixels() * shape.channels);
@@ -179,7 +179,7 @@ TEST(GatherWindows, TakesWhatEachTapSees) {
   }
 }
 
-TEST(Int8ConvWeights, RefuseWhatTheyCannotPack) {
+TEST(Int8ConvWeights, RejectUnsupportedWeights) {
   Random random(33);
   const auto codes = numerics::random_planes(random, 5, 54, 2);
   const auto encoding = numerics::random_encoding(random, 5, 54, 2, true, Granularity::kChannel);

@@ -64,7 +64,7 @@ TEST_P(Cholesky, GivesAFactor) {
   }
 }
 
-TEST_P(Cholesky, SaysWhenAMatrixIsNotPositiveDefinite) {
+TEST_P(Cholesky, ReportsMatricesThatAreNotPositiveDefinite) {
   Random random(72);
   for (const std::size_t n : {3U, 40U}) {
     for (const double bad : {-1.0, 0.0, std::numeric_limits<double>::quiet_NaN()}) {
@@ -75,7 +75,7 @@ TEST_P(Cholesky, SaysWhenAMatrixIsNotPositiveDefinite) {
   }
 }
 
-TEST_P(Cholesky, SolvesAsTheReferenceDoes) {
+TEST_P(Cholesky, SolvesLikeTheReference) {
   Random random(73);
   for (const std::size_t n : {1U, 16U, 17U, 50U, 129U}) {
     std::vector<double> u = positive_definite(random, n);

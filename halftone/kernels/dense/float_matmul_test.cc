@@ -69,7 +69,7 @@ TEST_P(FloatMatmul, ComputesOnlyTheOutputsOfItsPanels) {
   }
 }
 
-TEST(FloatPanels, AreTheSameForWeightsThatLieTheOtherWayRound) {
+TEST(FloatPanels, AreTheSameForTransposedWeights) {
   Random random(35);
   for (const std::size_t outputs : {0U, 1U, 15U, 16U, 17U, 40U}) {
     const auto w = numerics::random_floats(random, outputs * 9);
@@ -83,7 +83,7 @@ TEST(FloatPanels, AreTheSameForWeightsThatLieTheOtherWayRound) {
   }
 }
 
-TEST_P(FloatMatmul, WorksOnRowsFurtherApart) {
+TEST_P(FloatMatmul, SupportsRowStrides) {
   Random random(32);
   const auto x = numerics::random_floats(random, 3 * 20);
   const auto w = numerics::random_floats(random, 21 * 13);

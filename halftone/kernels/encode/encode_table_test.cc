@@ -81,7 +81,7 @@ TEST(EncodeTable, StaysWhereAFunctionNeverGoesBelowAThreshold) {
   EXPECT_THAT(table.thresholds(), testing::ElementsAreArray(thresholds));
 }
 
-TEST(EncodeTable, RefusesLevelsThatOverflow) {
+TEST(EncodeTable, RejectsLevelsThatOverflow) {
   const float huge = std::numeric_limits<float>::max();
   const float twice[] = {huge, huge};
   try {
@@ -93,7 +93,7 @@ TEST(EncodeTable, RefusesLevelsThatOverflow) {
   }
 }
 
-TEST(EncodeTable, RefusesBitsOutOfRange) {
+TEST(EncodeTable, RejectsBitsOutOfRange) {
   numerics::Basis basis;
   basis.bits = 9;
   try {

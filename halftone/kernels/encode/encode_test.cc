@@ -107,7 +107,7 @@ TEST_P(Encode, EqualLevelsAndZeroCoefficientsAgree) {
   expect_encoding_matches(random, numerics::make_basis(partly), 2, 77);
 }
 
-TEST_P(Encode, RowsFurtherApartThanTheirLengthAtAnyAddress) {
+TEST_P(Encode, SupportsRowStridesAtAnyAddress) {
   Random random(6);
   const EncodeTable table(numerics::random_basis(random, 2, false));
   const std::vector<float> values = numerics::random_floats(random, 1 + 3 * 101);

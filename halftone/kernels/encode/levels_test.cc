@@ -65,7 +65,7 @@ void expect_defined(Random& random, int bits, std::size_t count) {
   expect_same_bytes(y, y_expected);
 }
 
-TEST_P(Levels, AreWhatTheDefinitionsSay) {
+TEST_P(Levels, MatchTheReference) {
   Random random(5);
   for (int bits = 1; bits <= numerics::kMaxBits; ++bits) {
     for (const std::size_t count : {0U, 1U, 15U, 16U, 17U, 100U, 4096U, 4097U, 9000U}) {
@@ -74,7 +74,7 @@ TEST_P(Levels, AreWhatTheDefinitionsSay) {
   }
 }
 
-TEST_P(Levels, SumWhatIsAtTheEdges) {
+TEST_P(Levels, SumTheValuesAtTheEdges) {
   const numerics::LevelTable table(numerics::make_basis(std::vector<float>{1}));  // -1 and 1
   const std::vector<float> x{-3, 0, 0.001F, 5, std::nanf("")};
   const std::vector<float> v{1, 10, 100, 1000, 10000};

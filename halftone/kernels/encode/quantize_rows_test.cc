@@ -42,7 +42,7 @@ TEST_P(QuantizeRows, MatchesReferenceForEveryLength) {
   }
 }
 
-TEST_P(QuantizeRows, RowsFurtherApartThanTheirLengthAtAnyAddress) {
+TEST_P(QuantizeRows, SupportsRowStridesAtAnyAddress) {
   Random random(22);
   const auto values = numerics::random_floats(random, 1 + 3 * 101);
   const MatrixView<const float> x(values.data() + 1, 3, 70, 101);
@@ -64,7 +64,7 @@ TEST_P(QuantizeRows, RoundsToNearestTiesToEven) {
   EXPECT_THAT(y.scales, ElementsAre(1));
 }
 
-TEST_P(QuantizeRows, StaysWithinHalfAStepWhateverTheMagnitude) {
+TEST_P(QuantizeRows, StaysWithinHalfAStepForEveryMagnitude) {
   Random random(21);
   for (const float magnitude : {1e-36F, 1e-20F, 1.0F, 1e20F, 1e38F}) {
     std::vector<float> values = numerics::random_floats(random, 100);
@@ -77,7 +77,7 @@ TEST_P(QuantizeRows, StaysWithinHalfAStepWhateverTheMagnitude) {
   }
 }
 
-TEST_P(QuantizeRows, RowsTooSmallAreZeroAndRowsNotFiniteSaySo) {
+TEST_P(QuantizeRows, TinyRowsAreZeroAndInfiniteRowsAreReported) {
   for (const float tiny : {0.0F, -0.0F, 1e-40F, 1e-37F}) {
     const auto y = quantize_with(quantize_rows, std::vector<float>(20, tiny), 1);
     EXPECT_THAT(y.q, Each(0));

@@ -63,7 +63,7 @@ TEST_P(Requantize, HasAMultiplierForEachColumn) {
 }
 
 // Steps of 2^-s over every rounding position, on both sides of zero, which includes all ties.
-TEST_P(Requantize, RoundsTiesAsTheDefinitionDoes) {
+TEST_P(Requantize, RoundsTiesLikeTheReference) {
   for (Int shift = 0; shift >= -6; --shift) {
     std::vector<Int> sums;
     for (Int x = -300; x <= 300; ++x) sums.push_back(x);

@@ -194,7 +194,7 @@ TEST_P(Int8Matmul, WritesOnlyTheBlocksAskedForAndReadsStridedRows) {
   });
 }
 
-TEST_P(Int8Matmul, IsNearTheProductOfTheNumbers) {
+TEST_P(Int8Matmul, IsCloseToTheProductOfTheValues) {
   constexpr std::size_t kInputs = 300;
   constexpr std::size_t kOutputs = 40;
   Random random(15);
@@ -233,7 +233,7 @@ TEST_P(Int8Matmul, IsNearTheProductOfTheNumbers) {
   });
 }
 
-TEST_P(Int8Matmul, WaysAgreeOnEvenlySpacedLevels) {
+TEST_P(Int8Matmul, KernelsAgreeOnEvenlySpacedLevels) {
   constexpr std::size_t kInputs = 200;
   constexpr std::size_t kOutputs = 33;
   Random random(18);
@@ -260,7 +260,7 @@ TEST_P(Int8Matmul, WaysAgreeOnEvenlySpacedLevels) {
 
 HALFTONE_INSTANTIATE_PER_TARGET(Int8Matmul);
 
-TEST(Int8MatmulWeights, RefuseWhatDoesNotFit) {
+TEST(Int8MatmulWeights, RejectInvalidOperands) {
   Random random(16);
   const auto codes = numerics::random_planes(random, 4, 20, 2);
   const auto encoding = numerics::random_encoding(random, 4, 20, 2, true, Granularity::kGroup, 8);

@@ -40,7 +40,7 @@ ir::Graph layer_graph(const ConvLayer& layer, std::uint64_t seed = 11) {
 
 class CodedConv : public ::testing::TestWithParam<std::tuple<int, int, bool, bool, Granularity>> {};
 
-TEST_P(CodedConv, IsItsDefinition) {
+TEST_P(CodedConv, MatchesReference) {
   const auto [x_bits, w_bits, x_offset, w_offset, granularity] = GetParam();
   ConvLayer layer;
   layer.x_bits = x_bits;
@@ -57,7 +57,7 @@ TEST_P(CodedConv, IsItsDefinition) {
   }
 }
 
-TEST_P(CodedConv, IsNearItsDefinitionInIntegersOf8Bits) {
+TEST_P(CodedConv, IsCloseToReferenceIn8BitIntegers) {
   const auto [x_bits, w_bits, x_offset, w_offset, granularity] = GetParam();
   ConvLayer layer;
   layer.x = {ir::kBatch, 5, 6, 64};
@@ -83,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(Encodings, CodedConv,
                                                               Granularity::kChannel,
                                                               Granularity::kGroup)));
 
-TEST(CodedConvGeometry, IsItsDefinition) {
+TEST(CodedConvGeometry, MatchesReference) {
   const std::vector<ConvLayer> layers = {
       {{ir::kBatch, 30, 12}, {20, 5, 12}, {{{2}, {2}, {3}, {1}}, 1, {}}},
       {{ir::kBatch, 9, 8, 12}, {20, 3, 3, 12}, {{{2, 1}, {1, 2}, {0, 2}, {1, 3}}, 1, {}}},
@@ -105,7 +105,7 @@ TEST(CodedConvGeometry, IsItsDefinition) {
   }
 }
 
-TEST(CodedConvActivation, IsItsDefinition) {
+TEST(CodedConvActivation, MatchesReference) {
   using Kind = ir::ActivationKind;
   for (const ir::Activation& activation :
        {ir::Activation{Kind::kRelu}, ir::Activation{Kind::kRelu6}, ir::Activation{Kind::kReluN1To1},
@@ -118,7 +118,7 @@ TEST(CodedConvActivation, IsItsDefinition) {
   }
 }
 
-TEST(CodedConvWindow, OfUnusualSizeStaysFloat) {
+TEST(CodedConvWindow, OfUnsupportedSizeStaysFloat) {
   const ir::Dim far = ir::Dim{1} << 24;
   ConvLayer layer;
   layer.x = {ir::kBatch, 7, 12};
@@ -171,7 +171,7 @@ std::vector<std::string> names_of(const Plan& plan) {
 
 class FusedConv : public ::testing::TestWithParam<std::tuple<int, ir::Activation>> {};
 
-TEST_P(FusedConv, IsWhatItsPartsAre) {
+TEST_P(FusedConv, EqualsItsParts) {
   const auto& [bits, activation] = GetParam();
   const Block block = residual_block(bits, activation);
   ir::Graph apart = block.graph;  // a graph output is not fused
@@ -246,7 +246,7 @@ TEST(DepthwiseConv, OfCodesRunsOnIntegersWhereTheyAreCheaper) {
   }
 }
 
-TEST(DepthwiseConv, WithMoreOutputsThanChannelsTakesOtherWays) {
+TEST(DepthwiseConv, WithMoreOutputsThanChannelsUsesOtherKernels) {
   ConvLayer layer;
   layer.x = {ir::kBatch, 5, 5, 6};
   layer.w = {12, 3, 3, 1};

@@ -20,7 +20,7 @@ std::vector<ir::Activation> all_activations() {
   return all;
 }
 
-TEST(Activation, EveryKindIsItsDefinition) {
+TEST(Activation, EveryKindMatchesReference) {
   std::vector<float> x;
   for (int i = -80; i <= 80; ++i) x.push_back(static_cast<float>(i) / 16);
   x.insert(x.end(), {-1e30F, 1e30F, -1e-30F, -HUGE_VALF, HUGE_VALF, NAN});
@@ -93,7 +93,7 @@ TEST(NeverDecreasing, IsTheFunctionComputedAndNeverDecreases) {
   }
 }
 
-TEST(NeverDecreasing, IsNotClaimedOfWhatFalls) {
+TEST(NeverDecreasing, IsNotClaimedForDecreasingFunctions) {
   using K = ir::ActivationKind;
   for (const ir::Activation& activation :
        std::initializer_list<ir::Activation>{{K::kSigmoid},

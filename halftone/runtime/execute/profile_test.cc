@@ -31,7 +31,7 @@ TEST(Profile, RunsAtLeastOnce) {
   EXPECT_EQ(result.p10_us, result.p99_us);
 }
 
-TEST(Profile, RunsAtLeastSoLong) {
+TEST(Profile, RunsForTheMinimumTime) {
   const auto plan = make_plan(testing::make_perceptron({.inputs = 4, .hidden = 4}));
   const Profile result = profile(plan, {.min_seconds = 0.02, .min_runs = 0});
   EXPECT_GT(result.runs, 1U);
@@ -44,7 +44,7 @@ TEST(Profile, TakesGraphsThatAreNotFloat) {
   EXPECT_EQ(profile(make_plan(graph), {.min_seconds = 0, .min_runs = 5}).runs, 5U);
 }
 
-TEST(PlanShares, AreAsEqualAsCanBe) {
+TEST(PlanShares, AreAsEqualAsPossible) {
   const ir::Graph graph = testing::make_perceptron({.inputs = 4, .hidden = 4});
   const auto batches = [&](std::size_t batch, std::size_t max_shares) {
     std::vector<std::size_t> result;
@@ -61,7 +61,7 @@ TEST(PlanShares, AreAsEqualAsCanBe) {
   EXPECT_EQ(equal[0], equal[2]);
 }
 
-TEST(PlanShares, AreNotOfFixedBatches) {
+TEST(PlanShares, RejectFixedBatches) {
   ir::Graph graph;
   const auto x = graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {4, 3}));
   graph.add_output(graph.add_node("tanh", ir::Unary{{ir::ActivationKind::kTanh}}, {x}));
@@ -70,7 +70,7 @@ TEST(PlanShares, AreNotOfFixedBatches) {
                [&] { plan_shares(graph, {.batch = 4}, 2); });
 }
 
-TEST(Profile, OfSharesMeasuresThemTogether) {
+TEST(Profile, MeasuresSharesTogether) {
   const auto graph = testing::make_perceptron({.inputs = 4, .hidden = 4});
   const auto shares = plan_shares(graph, {.batch = 5}, 3);
   const Profile result =

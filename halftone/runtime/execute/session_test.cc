@@ -21,7 +21,7 @@ void expect_shape_error(Session& session, const std::vector<ir::Tensor>& inputs,
   expect_error(ErrorKind::kShape, text, [&] { session.run(inputs); });
 }
 
-TEST(Session, RefusesInputsThatDoNotFit) {
+TEST(Session, RejectsInputsThatDoNotFit) {
   Session session(make_plan(testing::make_perceptron({.inputs = 6, .hidden = 5}), {.batch = 2}));
   Random random(1);
   expect_shape_error(session, {}, "inputs of the graph: expected 1, found 0");
@@ -116,7 +116,7 @@ TEST(Session, TellsObserversEveryStepInOrder) {
   EXPECT_EQ(second_observer, names.size());
 }
 
-TEST(Session, ShowsCodesThatAreIntegersAsTheirReadersSeeThem) {
+TEST(Session, ShowsIntegerCodesAsTheirReadersUseThem) {
   const auto plan = make_plan(testing::make_perceptron({.bits = 3}));
   Session session(plan);
   Random random(4);
@@ -139,7 +139,7 @@ TEST(Session, ShowsCodesThatAreIntegersAsTheirReadersSeeThem) {
   EXPECT_EQ(seen, 1U);
 }
 
-TEST(Session, ManyRunOnePlanAtOnce) {
+TEST(Session, SeveralRunOnePlanConcurrently) {
   for (const std::optional<int> bits : {std::optional<int>(), std::optional<int>(2)}) {
     const auto plan =
         make_plan(testing::make_perceptron({.inputs = 100, .hidden = 60, .bits = bits}));

@@ -87,7 +87,7 @@ TEST_F(RunStream, GivesTheSameBitsForAnyNumberOfDevices) {
   }
 }
 
-TEST_F(RunStream, ComputesWhatASessionComputes) {
+TEST_F(RunStream, EqualsASession) {
   const ir::Graph graph = testing::make_perceptron({.inputs = 30, .hidden = 40, .bits = 2});
   const std::vector<float> outputs = stream(graph, {.num_samples = 11, .batch = 4});
   Session session(make_plan(graph));
@@ -99,7 +99,7 @@ TEST_F(RunStream, ComputesWhatASessionComputes) {
   }
 }
 
-TEST_F(RunStream, ASampleInTheLastBatchIsNoDifferent) {
+TEST_F(RunStream, SamplesInTheLastBatchAreNotDifferent) {
   const ir::Graph graph = testing::make_perceptron({.inputs = 30, .hidden = 40});
   const std::vector<float> whole = stream(graph, {.num_samples = 64, .batch = 32});
   const std::vector<float> cut = stream(graph, {.num_samples = 37, .batch = 32});
@@ -107,7 +107,7 @@ TEST_F(RunStream, ASampleInTheLastBatchIsNoDifferent) {
   EXPECT_TRUE(std::ranges::equal(cut, std::span(whole).first(370)));
 }
 
-TEST_F(RunStream, GoesByTheBatchOfAGraphThatHasOne) {
+TEST_F(RunStream, UsesTheFixedBatchOfAGraph) {
   ir::Graph graph;
   const auto x = graph.add_input("x", float_type({4, 30}));
   const auto y = graph.add_input("y", float_type({4, 30}));
@@ -208,7 +208,7 @@ std::vector<std::int64_t> stream_integers(ir::ElementType element,
   return found;
 }
 
-TEST_F(RunStream, GivesIntegersToInputsThatTakeThem) {
+TEST_F(RunStream, ConvertsValuesForIntegerInputs) {
   using Elements = std::vector<std::int64_t>;
   const std::vector<float> numbers = {3, -2, 100, 0, 7, 1};
   const Elements whole(numbers.begin(), numbers.end());
@@ -228,7 +228,7 @@ TEST_F(RunStream, GivesIntegersToInputsThatTakeThem) {
   refused(ir::ElementType::kBool, 2, "bool below 2^24, found 2");
 }
 
-TEST_F(RunStream, RefusesWhatItCannotCut) {
+TEST_F(RunStream, RejectsValuesWithoutBatchAxis) {
   const StreamOptions options{.num_samples = 10, .batch = 4};
   expect_refused(testing::make_perceptron({.inputs = 30, .hidden = 4}),
                  {.num_samples = 10, .batch = 0}, ErrorKind::kUsage, "batch: expected at least 1");

@@ -59,7 +59,7 @@ void expect_exact(const IntegerLayer& layer) {
   }
 }
 
-TEST(IntegerFullyConnected, IsItsDefinition) {
+TEST(IntegerFullyConnected, MatchesReference) {
   for (const auto x : {ElementType::kInt8, ElementType::kUint8}) {
     for (const auto w : {ElementType::kInt8, ElementType::kUint8}) {
       const std::int32_t low = x == ElementType::kInt8 ? -7 : 7;
@@ -85,7 +85,7 @@ ir::Conv conv(std::size_t rank, ir::Dim pad, ir::Dim stride, ir::Dim dilation, i
   return op;
 }
 
-TEST(IntegerConv, IsItsDefinition) {
+TEST(IntegerConv, MatchesReference) {
   const ir::Dim n = ir::kBatch;
   expect_exact({conv(2, 1, 1, 1, 1), {n, 7, 9, 3}, {5, 3, 3, 3}});
   expect_exact({conv(2, 1, 2, 1, 1), {n, 9, 9, 16}, {70, 3, 3, 16}});
@@ -101,7 +101,7 @@ TEST(IntegerConv, IsItsDefinition) {
   expect_exact({conv(3, 1, 1, 1, 1), {n, 3, 4, 3, 2}, {4, 2, 2, 2, 2}});
 }
 
-TEST(IntegerConv, IsItsDefinitionDepthwise) {
+TEST(IntegerConv, MatchesReferenceDepthwise) {
   const ir::Dim n = ir::kBatch;
   expect_exact({conv(2, 1, 1, 1, 20), {n, 6, 6, 20}, {20, 3, 3, 1}});
   expect_exact({conv(2, 1, 2, 1, 5), {n, 6, 6, 5}, {15, 3, 3, 1}});
@@ -132,7 +132,7 @@ void expect_same(const ir::Operator& op, const ir::Tensor& x, const std::string&
       << ir::name_of(op) << " " << ir::attributes_of(op);
 }
 
-TEST(Requantize, IsItsDefinition) {
+TEST(Requantize, MatchesReference) {
   Random random(64);
   const ir::Tensor sums =
       ir::test::uniform_tensor({40, 7}, random, -3e5, 3e5).cast(ElementType::kInt32);
@@ -145,7 +145,7 @@ TEST(Requantize, IsItsDefinition) {
   expect_same(ir::Requantize{{0.5}}, ties, "codes");
 }
 
-TEST(Requantize, IsItsDefinitionRoundedTwice) {
+TEST(Requantize, MatchesReferenceRoundedTwice) {
   Random random(67);
   const ir::Tensor sums =
       ir::test::uniform_tensor({40, 3}, random, -3e5, 3e5).cast(ElementType::kInt32);
@@ -160,7 +160,7 @@ TEST(Requantize, IsItsDefinitionRoundedTwice) {
   }
 }
 
-TEST(Lookup, IsItsDefinition) {
+TEST(Lookup, MatchesReference) {
   Random random(68);
   for (const auto from : {ElementType::kInt8, ElementType::kUint8}) {
     for (const auto to : {ElementType::kInt8, ElementType::kUint8, ElementType::kInt32}) {
@@ -174,7 +174,7 @@ TEST(Lookup, IsItsDefinition) {
   }
 }
 
-TEST(Pool, OfCodesIsItsDefinition) {
+TEST(Pool, OfCodesMatchesReference) {
   Random random(69);
   ir::Pool op{ir::PoolKind::kMax, {3, 2}, ir::plain_window(2)};
   op.window.strides = {2, 2};
@@ -187,7 +187,7 @@ TEST(Pool, OfCodesIsItsDefinition) {
   }
 }
 
-TEST(Reduce, SumsIntegersByItsDefinition) {
+TEST(Reduce, OfIntegersMatchesReference) {
   Random random(70);
   const ir::Tensor x =
       ir::test::uniform_tensor({2, 5, 4, 3}, random, -2e9, 2e9).cast(ElementType::kInt32);
@@ -198,7 +198,7 @@ TEST(Reduce, SumsIntegersByItsDefinition) {
   expect_same(ir::Reduce{ir::ReduceKind::kMax, {3}, true}, x, "reference");
 }
 
-TEST(Binary, OfIntegersIsItsDefinition) {
+TEST(Binary, OfIntegersMatchesReference) {
   Random random(71);
   const auto numbers = [&random](const Shape& shape) {
     return ir::test::uniform_tensor(shape, random, -2e9, 2e9).cast(ElementType::kInt32);
@@ -220,13 +220,13 @@ TEST(Binary, OfIntegersIsItsDefinition) {
   }
 }
 
-TEST(Softmax, OfCodesIsItsDefinition) {
+TEST(Softmax, OfCodesMatchesReference) {
   Random random(72);
   expect_same(ir::Softmax{1, 0.07F}, random_codes(ElementType::kInt8, {3, 40}, random),
               "reference");
 }
 
-TEST(QuantizeLinear, IsItsDefinition) {
+TEST(QuantizeLinear, MatchesReference) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   Random random(65);
   const ir::Tensor x = testing::random_tensor({9, 33}, random, 40);
@@ -243,7 +243,7 @@ TEST(QuantizeLinear, IsItsDefinition) {
               ir::test::counting({2, 3}), "reference");
 }
 
-TEST(DequantizeLinear, IsItsDefinition) {
+TEST(DequantizeLinear, MatchesReference) {
   Random random(66);
   for (const auto element : {ElementType::kInt8, ElementType::kUint8, ElementType::kInt32}) {
     const ir::Tensor q = ir::test::uniform_tensor({5, 4}, random, 0, 127).cast(element);

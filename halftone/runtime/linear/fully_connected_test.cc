@@ -48,7 +48,7 @@ ir::Graph layer_graph(const DenseLayer& layer, std::uint64_t seed = 11) {
 class QuantizedFullyConnected
     : public ::testing::TestWithParam<std::tuple<int, int, bool, bool, Granularity>> {};
 
-TEST_P(QuantizedFullyConnected, IsItsDefinition) {
+TEST_P(QuantizedFullyConnected, MatchesReference) {
   const auto [x_bits, w_bits, x_offset, w_offset, granularity] = GetParam();
   const std::size_t group = granularity == Granularity::kGroup ? 16 : 0;
   for (const std::size_t n : {std::size_t{5}, std::size_t{70}, std::size_t{128}}) {
@@ -73,7 +73,7 @@ TEST_P(QuantizedFullyConnected, IsItsDefinition) {
   }
 }
 
-TEST_P(QuantizedFullyConnected, IsNearItsDefinitionInIntegersOf8Bits) {
+TEST_P(QuantizedFullyConnected, IsCloseToReferenceIn8BitIntegers) {
   const auto [x_bits, w_bits, x_offset, w_offset, granularity] = GetParam();
   const std::size_t group = granularity == Granularity::kGroup ? 16 : 0;
   for (const std::size_t batch : {std::size_t{1}, std::size_t{5}}) {
@@ -105,7 +105,7 @@ INSTANTIATE_TEST_SUITE_P(Encodings, QuantizedFullyConnected,
                                                               Granularity::kChannel,
                                                               Granularity::kGroup)));
 
-TEST(FullyConnected, WeightsAloneInABasisMeetActivationsOf8Bits) {
+TEST(FullyConnected, EncodedWeightsUse8BitActivations) {
   for (int bits = 1; bits <= numerics::kMaxBits; ++bits) {
     for (const auto granularity :
          {Granularity::kTensor, Granularity::kChannel, Granularity::kGroup}) {
@@ -127,7 +127,7 @@ TEST(FullyConnected, WeightsAloneInABasisMeetActivationsOf8Bits) {
   }
 }
 
-TEST(FullyConnected, WeightsAloneInABasisAreDecodedWhereActivationsStayFloat) {
+TEST(FullyConnected, EncodedWeightsAreDecodedForFloatActivations) {
   for (int bits = 1; bits <= numerics::kMaxBits; ++bits) {
     DenseLayer layer;
     layer.w = WeightFormat{bits, true, Granularity::kGroup, 32};
@@ -139,7 +139,7 @@ TEST(FullyConnected, WeightsAloneInABasisAreDecodedWhereActivationsStayFloat) {
   }
 }
 
-TEST(FullyConnected, InputAloneInABasisIsDecodedEveryRun) {
+TEST(FullyConnected, EncodedInputsAreDecodedInEveryRun) {
   for (int bits = 1; bits <= numerics::kMaxBits; ++bits) {
     DenseLayer layer;
     layer.x_bits = bits;
@@ -209,7 +209,7 @@ TEST(FullyConnected, ComputedWeightsAndBiasGoToTheReference) {
   }
 }
 
-TEST(FullyConnected, ReadsLearnedQuantizationAsItsGoldenCase) {
+TEST(FullyConnected, MatchesTheGoldenCaseOfLearnedQuantization) {
   numerics::BasisEncoding encoding;
   encoding.bits = 3;
   encoding.granularity = Granularity::kChannel;

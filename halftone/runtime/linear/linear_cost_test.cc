@@ -6,7 +6,7 @@
 namespace halftone::runtime {
 namespace {
 
-TEST(LinearCost, GrowsWithEverythingThatCounts) {
+TEST(LinearCost, GrowsWithEveryExtent) {
   for (const Product product :
        {Product::kBits, Product::kPlanes, Product::kNibbles, Product::kBytes, Product::kFloat}) {
     const LayerExtent layer{2, 100, 50, 2, 3, 0};
@@ -20,7 +20,7 @@ TEST(LinearCost, GrowsWithEverythingThatCounts) {
   }
 }
 
-TEST(LinearCost, EveryLowBitWayBeatsFloatWhereItIsChosen) {
+TEST(LinearCost, ChosenLowBitProductsBeatFloat) {
   for (int bits = 1; bits <= 8; ++bits) {
     for (const std::size_t rows : {1U, 2U, 8U, 32U, 256U}) {
       const LayerExtent layer{rows, 784, 700, 0, bits, 0};

@@ -37,7 +37,7 @@ void expect_definition(const MovingCase& test, ElementType element, int threads 
   EXPECT_EQ(plan->steps()[0].kernel, test.kernel);
 }
 
-TEST(MovingOperators, AreTheirDefinition) {
+TEST(MovingOperators, MatchReference) {
   constexpr ir::Dim n = ir::kBatch;
   const std::vector<MovingCase> cases{
       {ir::Transpose{{0, 2, 3, 1}}, {{n, 3, 5, 7}}},
@@ -76,7 +76,7 @@ TEST(MovingOperators, DivideLargeCopiesAmongThreads) {
   expect_definition({ir::Transpose{{1, 0}}, {{1 << 19, 2}}}, ElementType::kFloat32, 2);
 }
 
-TEST(Statistics, AreTheirDefinition) {
+TEST(Statistics, MatchReference) {
   using ir::ReduceKind;
   constexpr ir::Dim n = ir::kBatch;
   const std::string fast = "joined_axes_f32";
@@ -108,7 +108,7 @@ TEST(Statistics, AreTheirDefinition) {
                     ElementType::kInt32);
 }
 
-TEST(Where, IsItsDefinition) {
+TEST(Where, MatchesReference) {
   constexpr ir::Dim n = ir::kBatch;
   const std::vector<std::vector<Shape>> shapes{{{n, 3, 5}, {n, 3, 5}, {n, 3, 5}},
                                                {{3, 1}, {n, 3, 5}, Shape{}},
@@ -213,7 +213,7 @@ TEST(Gather, OfCodesChecksIndicesAndThreadsDoNotMatter) {
   set_num_threads(0);
 }
 
-TEST(Gather, OfCodesThatAreComputedRunsByItsDefinition) {
+TEST(Gather, OfComputedCodesRunsTheReference) {
   ir::Graph graph;
   const auto x = graph.add_input("x", ir::test::float_type({4, 9}));
   const auto codes = graph.add_node("codes", ir::Encode{ir::test::odd_encoding()}, {x});
@@ -223,7 +223,7 @@ TEST(Gather, OfCodesThatAreComputedRunsByItsDefinition) {
   EXPECT_EQ(plan->steps()[1].kernel, "reference");
 }
 
-TEST(StridedCopy, HasAsFewAxesAsItTakes) {
+TEST(StridedCopy, HasTheFewestAxes) {
   const StridedCopy whole = simplified(copy_to_rows({3, 4, 50}, {200, 50, 1}, 4));
   EXPECT_EQ(whole.axes.size(), 0U);
   EXPECT_EQ(whole.chunk_bytes, 2400U);

@@ -14,7 +14,7 @@ bool overlap(std::size_t a, std::size_t a_bytes, std::size_t b, std::size_t b_by
   return a < b + b_bytes && b < a + a_bytes;
 }
 
-TEST(PlanArena, NothingNeedsNothing) {
+TEST(PlanArena, NoPiecesNeedNoMemory) {
   EXPECT_EQ(plan_arena({}).size_bytes, 0U);
   EXPECT_TRUE(plan_arena({}).offsets.empty());
 }
@@ -32,7 +32,7 @@ TEST(PlanArena, FillsGapsBetweenLivePieces) {
   EXPECT_EQ(layout.size_bytes, 448U);
 }
 
-TEST(PlanArena, PiecesThatLiveTogetherNeverOverlap) {
+TEST(PlanArena, PiecesOfOverlappingLifetimesNeverOverlap) {
   Random random(3);
   for (int round = 0; round < 200; ++round) {
     std::vector<Lifetime> pieces(random.below(40));

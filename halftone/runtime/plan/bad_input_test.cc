@@ -63,7 +63,7 @@ ir::Graph layer_graph(const Family& family, std::size_t n, std::size_t o) {
 
 class BadInput : public ::testing::TestWithParam<std::size_t> {};
 
-TEST_P(BadInput, LayersOfNothingOneAndPrimesAreTheirDefinition) {
+TEST_P(BadInput, LayersOfZeroOneAndPrimeSizesMatchReference) {
   const Family family = families()[GetParam()];
   for (const std::size_t n : {0U, 1U, 2U, 3U, 7U, 31U, 67U, 131U}) {
     for (const std::size_t o : {0U, 1U, 2U, 7U, 37U}) {
@@ -81,7 +81,7 @@ TEST_P(BadInput, LayersOfNothingOneAndPrimesAreTheirDefinition) {
   }
 }
 
-TEST_P(BadInput, BatchesLargerThanMemoryAreRefusedBeforeItIsTaken) {
+TEST_P(BadInput, BatchesLargerThanMemoryAreRejectedBeforeAllocating) {
   const Family family = families()[GetParam()];
   constexpr std::size_t kBatch = std::size_t{1} << 31;
   const auto plan = make_plan(layer_graph(family, 67, 397),
@@ -98,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(Families, BadInput, ::testing::Range(std::size_t{0}, fa
                            return families()[test.param].kernel + std::to_string(test.param);
                          });
 
-TEST(BadInput, BatchesBeyondTheLimitOfAShapeAreRefusedByThePlan) {
+TEST(BadInput, BatchesBeyondTheLimitOfAShapeAreRejectedByThePlan) {
   const auto refuse = [](std::size_t batch, const std::string& text) {
     expect_error(ErrorKind::kShape, text,
                  [&] { make_plan(layer_graph({}, 67, 397), {.batch = batch}); });
@@ -110,7 +110,7 @@ TEST(BadInput, BatchesBeyondTheLimitOfAShapeAreRefusedByThePlan) {
   }
 }
 
-TEST(BadInput, OtherOperatorsRunOnNothing) {
+TEST(BadInput, OtherOperatorsRunOnEmptyTensors) {
   ir::Graph graph;
   const auto x = graph.add_input("x", float_type({ir::kBatch, 0}));
   const auto gelu = graph.add_node("gelu", ir::Unary{{ir::ActivationKind::kGelu}}, {x});

@@ -79,7 +79,7 @@ std::map<ir::ValueId, std::size_t> last_uses(const Plan& plan) {
   return last;
 }
 
-TEST(Plan, RandomGraphsAreTheirDefinition) {
+TEST(Plan, RandomGraphsMatchReference) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE(seed);
     testing::expect_defined_result(random_graph(seed), {.batch = 1 + seed % 5}, 2e-5F, seed);
@@ -114,7 +114,7 @@ TEST(Plan, ArenaNeverOverlapsLiveValues) {
   }
 }
 
-TEST(Plan, SaysWhatItChoseAndWhyNotTheOthers) {
+TEST(Plan, ExplainsItsChoices) {
   const auto plan = make_plan(testing::make_perceptron({.bits = 2}));
   ASSERT_EQ(plan->steps().size(), 5U);
   EXPECT_EQ(plan->steps()[0].name, "dense1.encode");
@@ -140,7 +140,7 @@ TEST(Plan, SaysWhatItChoseAndWhyNotTheOthers) {
   EXPECT_EQ(step.refused[3].reason, "neither input nor weights are encoded");
 }
 
-TEST(Plan, SaysWhyPopcountDoesNotTakeALayer) {
+TEST(Plan, ExplainsWhyPopcountRejectsALayer) {
   Random random(1);
   const auto refusal = [&](int x_bits, const testing::WeightFormat& format) {
     ir::Graph graph;
@@ -178,7 +178,7 @@ TEST(Plan, LeavesAnActivationToTheEncodingThatFollows) {
   EXPECT_TRUE(testing::same_bytes(Session(plan).run(inputs), results));
 }
 
-TEST(Plan, LeavesCodesAsIntegersWhereAllWhoReadThemMultiplyIntegers) {
+TEST(Plan, StoresCodesAsIntegersIfAllReadersMultiplyIntegers) {
   const auto layout = [](const Plan& plan, std::size_t step) {
     return plan.storage(plan.graph().node(plan.steps()[step].node).output).layout;
   };
@@ -215,7 +215,7 @@ TEST(Plan, EncodesOnceForSeveralLayers) {
   EXPECT_EQ(std::ranges::count(plan->steps(), "Encode", &Step::op), 2);
 }
 
-TEST(Plan, LeavesOutWhatNoOutputNeeds) {
+TEST(Plan, OmitsUnusedNodes) {
   ir::Graph graph;
   const auto x = graph.add_input("x", float_type({ir::kBatch, 4}));
   graph.add_node("unused", ir::Unary{{ir::ActivationKind::kExp}}, {x});
@@ -270,7 +270,7 @@ TEST(Plan, IsTheSameEveryTime) {
   }
 }
 
-TEST(Plan, RefusesOptionsOutOfRange) {
+TEST(Plan, RejectsOptionsOutOfRange) {
   const ir::Graph graph = testing::make_perceptron({.inputs = 4, .hidden = 4});
   expect_error(ErrorKind::kUsage, "batch: expected at least 1, found 0",
                [&] { make_plan(graph, {.batch = 0}); });
@@ -280,11 +280,11 @@ TEST(Plan, RefusesOptionsOutOfRange) {
                [&] { make_plan(graph, {.threads = 1025}); });
 }
 
-TEST(Plan, RefusesAGraphThatIsNotWhole) {
+TEST(Plan, RejectsInvalidGraphs) {
   expect_error(ErrorKind::kFormat, "the graph has no outputs", [] { make_plan(ir::Graph()); });
 }
 
-TEST(Plan, RefusesABatchThatDoesNotFit) {
+TEST(Plan, RejectsAnImpossibleBatch) {
   ir::Graph graph;
   const auto x = graph.add_input("x", float_type({ir::kBatch, 4}));
   const auto y = graph.add_input("y", float_type({3, ir::kBatch, 4}));
@@ -297,7 +297,7 @@ TEST(Plan, RefusesABatchThatDoesNotFit) {
                [&] { make_plan(graph, {.batch = std::size_t{1} << 41}); });
 }
 
-TEST(Plan, RefusesEncodedInputsOfTheGraph) {
+TEST(Plan, RejectsEncodedInputsOfTheGraph) {
   Random random(1);
   ir::Graph graph;
   const auto x = graph.add_input(
@@ -308,7 +308,7 @@ TEST(Plan, RefusesEncodedInputsOfTheGraph) {
                [&] { make_plan(graph); });
 }
 
-TEST(Plan, NamesTheNodeWhoseKernelCannotBeMade) {
+TEST(Plan, NamesTheNodeWhoseKernelFails) {
   ir::Graph graph;
   const auto x = graph.add_input("x", float_type({1, 8}));
   const float a[] = {3e38F, 3e38F};

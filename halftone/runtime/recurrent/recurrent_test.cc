@@ -80,7 +80,7 @@ void expect_definition(const RecurrentLayer& layer, const std::string& kernel, f
 
 constexpr RecurrentKind kKinds[] = {RecurrentKind::kRnn, RecurrentKind::kGru, RecurrentKind::kLstm};
 
-TEST(Recurrent, IsItsDefinitionInFloat) {
+TEST(Recurrent, MatchesReferenceInFloat) {
   for (const RecurrentKind kind : kKinds) {
     for (const bool batch_major : {false, true}) {
       for (const bool reverse : {false, true}) {
@@ -96,7 +96,7 @@ TEST(Recurrent, IsItsDefinitionInFloat) {
   }
 }
 
-TEST(Recurrent, IsItsDefinitionWithEveryAttribute) {
+TEST(Recurrent, MatchesReferenceWithEveryAttribute) {
   RecurrentLayer gru{plain(RecurrentKind::kGru)};
   gru.op.linear_before_reset = true;
   expect_definition(gru, "packed_f32", 1e-5F);
@@ -126,7 +126,7 @@ TEST(Recurrent, MultipliesTheLevelsOfItsStates) {
   }
 }
 
-TEST(Recurrent, DecodesWhereStatesStayFloat) {
+TEST(Recurrent, DecodesIfStatesStayFloat) {
   for (const RecurrentKind kind : kKinds) {
     RecurrentLayer layer{plain(kind)};
     layer.weights = WeightFormat{3, true, Granularity::kChannel, 0};
@@ -139,7 +139,7 @@ TEST(Recurrent, DecodesWhereStatesStayFloat) {
   expect_definition(dense, "packed_f32", 1e-5F);
 }
 
-TEST(Recurrent, IsNearItsDefinitionInIntegersOf8Bits) {
+TEST(Recurrent, IsCloseToReferenceIn8BitIntegers) {
   Random random(54);
   for (const RecurrentKind kind : kKinds) {
     for (const int bits : {1, 3, 4, 8}) {
@@ -176,7 +176,7 @@ TEST(Recurrent, GivesTheSameBitsForAnyNumberOfThreads) {
   set_num_threads(0);
 }
 
-TEST(Recurrent, LeavesComputedWeightsToTheDefinition) {
+TEST(Recurrent, LeavesComputedWeightsToTheReference) {
   ir::Graph graph;
   const auto x = graph.add_input("x", ir::test::float_type({3, ir::kBatch, 8}));
   const auto r = graph.add_input("r", ir::test::float_type({8, 2}));
