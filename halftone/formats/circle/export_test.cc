@@ -146,7 +146,8 @@ TEST(ExportCircle, RefusesIntegersReadWithDifferentScales) {
   graph.add_output(graph.add_node("b", ir::DequantizeLinear{{{2}, {0}, 0}}, {x}));
   const Error error = error_of([&] { export_circle(graph, CircleFlavor::kTflite); });
   EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
-  EXPECT_STREQ(error.what(), "'x': integers that are read with different scales");
+  EXPECT_STREQ(error.what(),
+               "'x': expected one scale for all readers of the integers, found different ones");
 }
 
 TEST(ExportCircle, RefusesArithmeticOnCodes) {

@@ -79,7 +79,8 @@ void Exporter::quantize(ir::ValueId value, const ir::AffineParameters& parameter
   const auto [found, is_new] = quantization_.try_emplace(value, parameters);
   if (!is_new && found->second != parameters) {
     fail(ErrorKind::kUnsupported,
-         "'" + graph_.value(value).name + "': integers that are read with different scales");
+         "'" + graph_.value(value).name +
+             "': expected one scale for all readers of the integers, found different ones");
   }
 }
 
@@ -135,7 +136,8 @@ TensorIndex Exporter::tensor(ir::ValueId id) {
   const ir::Value& value = graph_.value(id);
   if (!value.type.encoding.is_dense()) {
     fail(ErrorKind::kUnsupported,
-         "'" + value.name + "': codes of a basis that are no FullyConnected's own");
+         "'" + value.name +
+             "': expected a dense value, found codes of a basis, which only layers can read");
   }
   auto tensor = describe(value.name, tensor_type(value.type.encoding.element), value.type.shape);
   if (value.constant) tensor->buffer = buffer(std::get<ir::Tensor>(*value.constant).bytes());
@@ -171,7 +173,7 @@ TensorIndex Exporter::integers(std::span<const std::int64_t> numbers) {
     if (number < std::numeric_limits<std::int32_t>::min() ||
         number > std::numeric_limits<std::int32_t>::max()) {
       fail(ErrorKind::kUnsupported,
-           "the number " + std::to_string(number) + ": expected one of 32 bits");
+           "expected an integer of 32 bits, found " + std::to_string(number));
     }
     narrow.push_back(static_cast<std::int32_t>(number));
   }

@@ -72,7 +72,7 @@ FileModel::FileModel(std::span<const std::byte> bytes)
   flatbuffers::Verifier verifier(reinterpret_cast<const std::uint8_t*>(bytes_.data()),
                                  std::min(bytes_.size(), kMax), kDeepest, kMaxTables);
   check(verifier.VerifyBuffer<schema::Model>(nullptr),
-        "damaged: the tables of the file do not hold together");
+        "damaged: the tables of the file are inconsistent");
   model_ = schema::GetModel(bytes_.data());
   graph_ = &element(model_->subgraphs(), 0, "subgraphs");
   check(graph_->tensors() != nullptr, "the graph has no tensors");
@@ -179,7 +179,7 @@ std::span<const std::byte> FileModel::data(std::size_t index) const {
   // Offsets 0 and 1 mean that the data are in the table.
   if (buffer.offset() > 1) {
     check(buffer.offset() <= bytes_.size() && buffer.size() <= bytes_.size() - buffer.offset(),
-          "tensor '" + tensor_name(index) + "': its numbers lie past the end of the file");
+          "tensor '" + tensor_name(index) + "': its data lie beyond the end of the file");
     return bytes_.subspan(buffer.offset(), buffer.size());
   }
   return std::as_bytes(elements(buffer.data()));

@@ -230,7 +230,7 @@ TEST(ImportCircle, ReadsNumbersBehindTheTables) {
   EXPECT_EQ(run_by_definition(graph, inputs)[0].as<float>()[1], 7);
   bytes.pop_back();
   EXPECT_STREQ(error_of([&] { import_circle(bytes); }).what(),
-               "operator 0 (ADD): tensor 't1': its numbers lie past the end of the file");
+               "operator 0 (ADD): tensor 't1': its data lie beyond the end of the file");
 }
 
 TEST(ImportCircle, NamesAllUnsupportedOperatorsAtOnce) {

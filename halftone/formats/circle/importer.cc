@@ -54,11 +54,11 @@ void Importer::add_inputs(bool symbolic_batch) {
     const std::string name = file_.tensor_name(tensor);
     check(states_[tensor] == State::kUnknown, "input '" + name + "' appears twice");
     const auto element = element_type(file_.tensor(tensor).type());
-    if (!element) fail(ErrorKind::kUnsupported, "input '" + name + "': an unknown element type");
+    if (!element) fail(ErrorKind::kUnsupported, "input '" + name + "': unsupported element type");
     ir::Shape shape = file_.shape(tensor);
     if (symbolic_batch && file_.has_symbolic_batch(tensor)) {
       check(!file_batch_ || *file_batch_ == shape[0],
-            "input '" + name + "': another batch than the inputs before");
+            "input '" + name + "': expected the batch extent of the inputs before, found another");
       file_batch_ = shape[0];
       shape[0] = ir::kBatch;
     }
@@ -70,7 +70,7 @@ void Importer::claim_outputs() {
   for (std::size_t op = 0; op < file_.num_operators(); ++op) {
     for (const std::size_t tensor : file_.outputs(op)) {
       check(states_[tensor] == State::kUnknown && file_.data(tensor).empty(),
-            "tensor '" + file_.tensor_name(tensor) + "': computed, but known already");
+            "tensor '" + file_.tensor_name(tensor) + "' is defined twice");
       states_[tensor] = State::kAwaited;
     }
   }
@@ -90,7 +90,7 @@ void Importer::import_operator(std::size_t op) {
       OperatorImport site(*this, op);
       import(site);
       for (const std::size_t tensor : file_.outputs(op)) {
-        check(states_[tensor] == State::kDefined, "has more outputs than it can compute");
+        check(states_[tensor] == State::kDefined, "has more outputs than the operator computes");
       }
     });
   } catch (const Unavailable&) {
@@ -168,13 +168,14 @@ ir::ValueId Importer::add_constant(std::size_t tensor) {
   const auto data = file_.data(tensor);
   const ir::Shape shape = file_.shape(tensor);
   if (table.is_variable()) {
-    fail(ErrorKind::kUnsupported, "tensor '" + name + "': a variable, kept between inferences");
+    fail(ErrorKind::kUnsupported,
+         "tensor '" + name + "': variables that persist between inferences are not supported");
   }
   if (table.sparsity() != nullptr) {
-    fail(ErrorKind::kUnsupported, "tensor '" + name + "': sparse numbers");
+    fail(ErrorKind::kUnsupported, "tensor '" + name + "': sparse tensors are not supported");
   }
   check(!data.empty() || shape.element_count() == 0,
-        "tensor '" + name + "' is read, but nothing computes it and it has no numbers");
+        "tensor '" + name + "' is read, but no operator computes it and it has no data");
   const ConstantKey key{data.data(), table.type(), {shape.dims().begin(), shape.dims().end()}};
   std::shared_ptr<const ir::Constant>& constant = constants_[key];
   if (!constant) {

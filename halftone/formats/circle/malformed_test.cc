@@ -96,7 +96,7 @@ TEST(MalformedFile, TablesThatDoNotHoldTogetherAreRefused) {
   std::vector<std::byte> bytes(64);
   std::ranges::copy(std::as_bytes(std::span("TFL3").first(4)), bytes.begin() + 4);
   EXPECT_STREQ(error_of([&] { import_circle(bytes); }).what(),
-               "damaged: the tables of the file do not hold together");
+               "damaged: the tables of the file are inconsistent");
 }
 
 TEST(MalformedFile, IndicesOutOfRangeAreRefused) {
@@ -137,12 +137,11 @@ TEST(MalformedFile, WrongOrdersAndDoubleWritersAreRefused) {
       bytes,
       {{"is read before it is computed: a cycle or a wrong order", kind,
         [](auto& m) { op(m, 0).inputs[0] = op(m, 2).outputs[0]; }},
-       {"computed, but known already", kind, [](auto& m) { op(m, 1).outputs = op(m, 0).outputs; }},
-       {"computed, but known already", kind,
-        [](auto& m) { op(m, 1).outputs[0] = graph(m).inputs[0]; }},
+       {"is defined twice", kind, [](auto& m) { op(m, 1).outputs = op(m, 0).outputs; }},
+       {"is defined twice", kind, [](auto& m) { op(m, 1).outputs[0] = graph(m).inputs[0]; }},
        {"appears twice", kind, [](auto& m) { graph(m).inputs.push_back(graph(m).inputs[0]); }},
        {"has no outputs", kind, [](auto& m) { op(m, 1).outputs.clear(); }},
-       {"has more outputs than it can compute", kind,
+       {"has more outputs than the operator computes", kind,
         [](auto& m) {
           auto spare = std::make_unique<schema::TensorT>();
           graph(m).tensors.push_back(std::move(spare));
@@ -150,7 +149,7 @@ TEST(MalformedFile, WrongOrdersAndDoubleWritersAreRefused) {
         }},
        {"input 0 is absent", kind, [](auto& m) { op(m, 0).inputs[0] = -1; }},
        {"input 1 is absent", kind, [](auto& m) { op(m, 0).inputs.resize(1); }},
-       {"nothing computes it and it has no numbers", kind,
+       {"no operator computes it and it has no data", kind,
         [](auto& m) { tensor(m, "dense1.kernel").buffer = 0; }}});
 }
 
@@ -175,7 +174,7 @@ TEST(MalformedFile, ShapesAndBuffersThatDisagreeAreRefused) {
         [](auto& m) { tensor(m, "dense1.kernel").shape = std::vector<std::int32_t>(33, 1); }},
        {"elements of type 5 (STRING)", ErrorKind::kUnsupported,
         [](auto& m) { tensor(m, "dense1.kernel").type = schema::TensorType::STRING; }},
-       {"an unknown element type", ErrorKind::kUnsupported,
+       {"unsupported element type", ErrorKind::kUnsupported,
         [](auto& m) { tensor(m, "pixels").type = schema::TensorType::COMPLEX64; }},
        {"does not fit weights", ErrorKind::kShape,
         [](auto& m) {
@@ -196,9 +195,9 @@ TEST(MalformedFile, ShapesAndBuffersThatDisagreeAreRefused) {
           op(m, 2).builtin_options.AsSoftmaxOptions()->beta =
               std::numeric_limits<float>::quiet_NaN();
         }},
-       {"a variable, kept between inferences", ErrorKind::kUnsupported,
+       {"variables that persist between inferences", ErrorKind::kUnsupported,
         [](auto& m) { tensor(m, "dense1.kernel").is_variable = true; }},
-       {"sparse numbers", ErrorKind::kUnsupported, [](auto& m) {
+       {"sparse tensors", ErrorKind::kUnsupported, [](auto& m) {
           tensor(m, "dense1.kernel").sparsity = std::make_unique<schema::SparsityParametersT>();
         }}});
 }

@@ -106,9 +106,10 @@ std::vector<std::int64_t> OperatorImport::integers(std::size_t i) {
     fail(ErrorKind::kUnsupported,
          "input " + std::to_string(i) + ": expected constant integers of 32 or 64 bits");
   }
-  check(tensor->size() <= FileModel::kMaxOperands, "input " + std::to_string(i) +
-                                                       ": expected a few integers, found " +
-                                                       std::to_string(tensor->size()));
+  check(tensor->size() <= FileModel::kMaxOperands,
+        "input " + std::to_string(i) + ": expected at most " +
+            std::to_string(FileModel::kMaxOperands) + " integers, found " +
+            std::to_string(tensor->size()));
   const ir::Tensor wide = tensor->cast(ir::ElementType::kInt64);
   return {wide.as<std::int64_t>().begin(), wide.as<std::int64_t>().end()};
 }

@@ -53,8 +53,8 @@ std::string Exporter::fresh(const std::string& wanted) { return unique(taken_, w
 
 std::string Exporter::read(ir::ValueId id) {
   if (!type(id).encoding.is_dense()) {
-    fail(ErrorKind::kUnsupported,
-         "reads '" + graph_.value(id).name + "', codes of a basis, which only layers can in ONNX");
+    fail(ErrorKind::kUnsupported, "reads '" + graph_.value(id).name +
+                                      "', codes of a basis: only layers can read codes in ONNX");
   }
   const ir::Constant* constant = graph_.constant(id);
   if (constant == nullptr) return names_.at(id);

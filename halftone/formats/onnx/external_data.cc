@@ -64,7 +64,7 @@ std::vector<std::byte> ExternalData::read(const onnx_pb::TensorProto& tensor, st
   if (offset > file_bytes || length > file_bytes - offset) {
     fail(ErrorKind::kFormat, path.string() + ": external data of " + std::to_string(length) +
                                  " bytes at offset " + std::to_string(offset) +
-                                 " leave the file of " + std::to_string(file_bytes) + " bytes");
+                                 " exceed the file of " + std::to_string(file_bytes) + " bytes");
   }
   std::uintmax_t& read = bytes_read_[path];
   if (read + length > kMaxReadsPerByte * file_bytes) {
@@ -81,7 +81,7 @@ fs::path ExternalData::resolve(const std::string& location) const {
   const auto refuse = [&](const std::string& reason) {
     fail(ErrorKind::kFormat, "external data '" + location + "': " + reason);
   };
-  if (folder_.empty()) refuse("the model was given without a folder");
+  if (folder_.empty()) refuse("the folder of the model was not given");
   if (location.empty() || location.find('\0') != std::string::npos) refuse("expected a file name");
   if (relative.is_absolute())
     refuse("expected a file in the model's folder, found an absolute path");
@@ -94,7 +94,7 @@ fs::path ExternalData::resolve(const std::string& location) const {
   fs::path path = fs::canonical(root / relative, error);
   if (error) fail(ErrorKind::kIo, (folder_ / relative).string() + ": " + error.message());
   const auto [end, unused] = std::mismatch(root.begin(), root.end(), path.begin(), path.end());
-  if (end != root.end()) refuse("a symbolic link leads out of the model's folder");
+  if (end != root.end()) refuse("a symbolic link leads outside the model's folder");
   if (!fs::is_regular_file(path, error)) refuse("expected a regular file");
   return path;
 }

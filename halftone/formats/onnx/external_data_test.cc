@@ -74,7 +74,7 @@ TEST_F(ExternalDataTest, OutsideTheFolderIsRefused) {
                  "found an absolute path");
   fs::create_symlink(folder_ / "secret.bin", model_ / "link.bin");
   expect_refused({{"location", "link.bin"}}, ErrorKind::kFormat,
-                 "a symbolic link leads out of the model's folder");
+                 "a symbolic link leads outside the model's folder");
   fs::create_directory_symlink(folder_, model_ / "up");
   expect_refused({{"location", "up/secret.bin"}}, ErrorKind::kFormat, "leads out");
 }
@@ -88,9 +88,9 @@ TEST_F(ExternalDataTest, LinksInsideTheFolderAreFollowed) {
 
 TEST_F(ExternalDataTest, RangesOutsideTheFileAreRefused) {
   expect_refused({{"location", "weights.bin"}, {"offset", "60"}}, ErrorKind::kFormat,
-                 "external data of 8 bytes at offset 60 leave the file of 64 bytes");
+                 "external data of 8 bytes at offset 60 exceed the file of 64 bytes");
   expect_refused({{"location", "weights.bin"}, {"offset", "18446744073709551612"}},
-                 ErrorKind::kFormat, "leave the file");
+                 ErrorKind::kFormat, "exceed the file");
   expect_refused({{"location", "weights.bin"}, {"length", "12"}}, ErrorKind::kFormat,
                  "expected 8 bytes of external data, found a length of 12");
   expect_refused({{"location", "weights.bin"}, {"offset", "-4"}}, ErrorKind::kFormat,
@@ -103,7 +103,7 @@ TEST_F(ExternalDataTest, WhatIsNoFileIsRefused) {
   expect_refused({}, ErrorKind::kFormat, "expected a file name");
   ErrorKind kind{};
   EXPECT_THAT(import_failure(model({{"location", "weights.bin"}}).bytes(), kind),
-              HasSubstr("the model was given without a folder"));
+              HasSubstr("the folder of the model was not given"));
 }
 
 TEST_F(ExternalDataTest, SmallFileCannotBecomeALargeModel) {

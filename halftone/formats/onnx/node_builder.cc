@@ -78,10 +78,9 @@ bool ImportState::try_charge(std::size_t bytes) {
 
 void ImportState::charge(std::size_t bytes) {
   if (!try_charge(bytes)) {
-    fail(ErrorKind::kUnsupported,
-         "constants of " + std::to_string(bytes) +
-             " bytes that the model does not hold itself: expected at most " +
-             std::to_string(budget_bytes) + " more");
+    fail(ErrorKind::kUnsupported, "constants of " + std::to_string(bytes) +
+                                      " bytes created during the import: expected at most " +
+                                      std::to_string(budget_bytes) + " more");
   }
 }
 
@@ -116,9 +115,8 @@ ir::ValueId ImportState::value(const std::string& name) {
   }
   if (const auto* integers = std::get_if<Integers>(&found->second)) {
     if (!integers->numbers()) {
-      fail(ErrorKind::kUnsupported, "reads '" + name +
-                                        "', which depends on the batch, for more than the "
-                                        "arithmetic on shapes that is done during the import");
+      fail(ErrorKind::kUnsupported,
+           "reads '" + name + "', which depends on the batch: only shape arithmetic can use it");
     }
     found->second = graph.add_constant(name, to_tensor(*integers));
   }

@@ -202,7 +202,7 @@ std::int32_t data_type_of(ir::ElementType element) {
 }
 
 ir::Tensor decode_tensor(const TensorProto& proto, const ReadExternal& external) {
-  if (proto.has_segment()) fail(ErrorKind::kUnsupported, "a tensor in segments");
+  if (proto.has_segment()) fail(ErrorKind::kUnsupported, "segmented tensors are not supported");
   switch (proto.data_type()) {
     case TensorProto::FLOAT:
       return decode_widened<float>(proto, external);

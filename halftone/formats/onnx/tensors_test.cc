@@ -102,7 +102,7 @@ TEST(DecodeTensor, TypesThatAreNotNumbersAreRefused) {
   expect_refused(typed(99, {0}), ErrorKind::kUnsupported, "data type 99");
   TensorProto segment = typed(TensorProto::FLOAT, {0});
   segment.mutable_segment()->set_begin(0);
-  expect_refused(segment, ErrorKind::kUnsupported, "a tensor in segments");
+  expect_refused(segment, ErrorKind::kUnsupported, "segmented tensors");
 }
 
 TEST(EncodeTensor, IsTheInverseOfDecode) {

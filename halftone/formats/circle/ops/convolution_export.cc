@@ -16,7 +16,8 @@ using ir::Dim;
 
 std::int32_t narrow(Dim number) {
   if (number > std::numeric_limits<std::int32_t>::max()) {
-    fail(ErrorKind::kUnsupported, "the number " + std::to_string(number) + ": expected 32 bits");
+    fail(ErrorKind::kUnsupported,
+         "expected an integer of 32 bits, found " + std::to_string(number));
   }
   return static_cast<std::int32_t>(number);
 }
@@ -36,7 +37,7 @@ schema::Padding padding_of(const ir::Window& window, const ir::Shape& image,
                     std::ranges::count(window.pads_after, 0) != 2;
   if (!pads) return schema::Padding::VALID;
   if (has_same_padding(window, image, kernel)) return schema::Padding::SAME;
-  fail(ErrorKind::kUnsupported, "padding that is neither SAME nor VALID");
+  fail(ErrorKind::kUnsupported, "expected SAME or VALID padding, found another");
 }
 
 template <typename Options>
@@ -67,7 +68,7 @@ std::optional<TensorIndex> depthwise_weights(Exporter& exporter, const ir::Node&
 void export_convolution(Exporter& exporter, const ir::Node& node) {
   const auto& op = std::get<ir::Conv>(node.op);
   if (!is_plane(exporter.graph(), node)) {
-    fail(ErrorKind::kUnsupported, "a convolution of anything but dense images of two axes");
+    fail(ErrorKind::kUnsupported, "expected a convolution of dense images with two spatial axes");
   }
   const ir::Shape image = exporter.graph().value(node.inputs[0]).type.shape;
   const ir::Shape weights_shape = exporter.graph().value(node.inputs[1]).type.shape;
@@ -97,7 +98,9 @@ void export_pool(Exporter& exporter, const ir::Node& node) {
   const auto is_one = [](Dim number) { return number == 1; };
   if (!is_plane(exporter.graph(), node) || op.count_padding || op.round_up ||
       !std::ranges::all_of(op.window.dilations, is_one)) {
-    fail(ErrorKind::kUnsupported, "pooling of anything but plain windows of images of two axes");
+    fail(ErrorKind::kUnsupported,
+         "expected pooling of dense images with two spatial axes, without dilations, counted "
+         "padding or rounding up");
   }
   schema::Pool2DOptionsT options;
   set_pace(options, op.window, exporter.graph().value(node.inputs[0]).type.shape, op.kernel);

@@ -159,7 +159,7 @@ void import_l2_pool(OperatorImport& op) {
   const auto* options = op.options<schema::Pool2DOptions>();
   check(options != nullptr, "has no options");
   if (fused_activation(options->fused_activation_function()) != ir::Activation{}) {
-    fail(ErrorKind::kUnsupported, "a fused activation");
+    fail(ErrorKind::kUnsupported, "fused activations of L2 pooling are not supported");
   }
   const ValueId squares =
       op.step(ir::Unary{{ir::ActivationKind::kSquare, 0, 0}}, {op.number(0)}, "squares");

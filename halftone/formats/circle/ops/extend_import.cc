@@ -53,7 +53,7 @@ void import_pad_with_value(OperatorImport& op) {
 void import_mirror_pad(OperatorImport& op) {
   const auto* options = op.options<schema::MirrorPadOptions>();
   if (options != nullptr && options->mode() != schema::MirrorPadMode::REFLECT) {
-    fail(ErrorKind::kUnsupported, "a mirror that repeats the edge");
+    fail(ErrorKind::kUnsupported, "expected mode REFLECT, found SYMMETRIC");
   }
   const ValueId x = op.elements(0).front();
   op.emit(pad_of(op, x, ir::PadMode::kReflect), {x});
@@ -81,7 +81,7 @@ void import_reverse(OperatorImport& op) {
   if (axes.empty()) return op.alias(x);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::size_t axis = ir::normalized_axis(axes[i], shape.rank());
-    if (shape[axis] < 0) fail(ErrorKind::kShape, "reverses the batch");
+    if (shape[axis] < 0) fail(ErrorKind::kShape, "cannot reverse the batch");
     const auto count = static_cast<std::size_t>(shape[axis]);
     const ir::Slice slice{axis, count == 0 ? 0 : count - 1, -1, count};
     if (i + 1 == axes.size()) return op.emit(slice, {x});
@@ -92,7 +92,7 @@ void import_reverse(OperatorImport& op) {
 void import_gather(OperatorImport& op) {
   const auto* options = op.options<schema::GatherOptions>();
   if (options != nullptr && options->batch_dims() != 0) {
-    fail(ErrorKind::kUnsupported, "batches of indices");
+    fail(ErrorKind::kUnsupported, "batch_dims other than 0 are not supported");
   }
   const ValueId x = op.elements(0).front();
   const std::size_t axis =

@@ -117,8 +117,8 @@ void import_unpack(OperatorImport& op) {
   const std::size_t axis = ir::normalized_axis(options ? options->axis() : 0, op.shape(x).rank());
   const ir::Shape from = op.shape(x);
   check(from[axis] == static_cast<Dim>(op.num_outputs()),
-        "axis " + std::to_string(axis) + " of " + from.to_string() + " does not make " +
-            std::to_string(op.num_outputs()) + " outputs");
+        "axis " + std::to_string(axis) + " of " + from.to_string() + ": expected an extent of " +
+            std::to_string(op.num_outputs()) + ", one for each output");
   for (std::size_t i = 0; i < op.num_outputs(); ++i) {
     const ValueId part = op.step(ir::Slice{axis, i, 1, 1}, {x}, "part" + std::to_string(i));
     op.emit(ir::Reshape{without_axis(from, axis)}, {part}, i);
@@ -144,7 +144,7 @@ void import_split(OperatorImport& op) {
   const auto parts = static_cast<std::int64_t>(op.num_outputs());
   const Dim extent = op.shape(x)[axis];
   check(extent >= 0 && extent % parts == 0, "an extent of " + std::to_string(extent) +
-                                                " does not make " + std::to_string(parts) +
+                                                " is not divisible into " + std::to_string(parts) +
                                                 " equal parts");
   split(op, x, axis, std::vector<std::int64_t>(op.num_outputs(), extent / parts));
 }
@@ -252,7 +252,7 @@ void import_strided_slice(OperatorImport& op) {
   const auto ends = op.integers(2);
   const auto steps = op.integers(3);
   if (masks.ellipsis_mask != 0 || masks.new_axis_mask != 0 || masks.offset) {
-    fail(ErrorKind::kUnsupported, "an ellipsis, new axes or offsets as ends");
+    fail(ErrorKind::kUnsupported, "ellipsis, new axes and offset ends are not supported");
   }
   check(
       begins.size() <= from.rank() && begins.size() == ends.size() && begins.size() == steps.size(),

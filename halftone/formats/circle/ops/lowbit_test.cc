@@ -244,7 +244,9 @@ TEST(CustomFullyConnected, RefusesCodesThatNoLayerReads) {
   graph.add_output(node.inputs[0]);
   const Error error = error_of([&] { export_circle(graph, CircleFlavor::kTflite); });
   EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
-  EXPECT_STREQ(error.what(), "'encode': codes of a basis that are no FullyConnected's own");
+  EXPECT_STREQ(
+      error.what(),
+      "'encode': expected a dense value, found codes of a basis, which only layers can read");
 }
 
 TEST(CustomOptions, ComeBack) {

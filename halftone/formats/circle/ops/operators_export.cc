@@ -88,7 +88,7 @@ class NodeExport {
 
 void NodeExport::operator()(const ir::Unary& op) const {
   const auto code = builtin_unary(op.activation);
-  if (!code) fail(ErrorKind::kUnsupported, "no such operator in the file");
+  if (!code) fail(ErrorKind::kUnsupported, "no equivalent operator in the format");
   BuiltinOptionsUnion options;
   if (*code == OperatorCode::kLeakyRelu) {
     schema::LeakyReluOptionsT slope;
@@ -146,7 +146,7 @@ void NodeExport::operator()(const ir::Binary& op) const {
     case ir::BinaryKind::kXor:
       break;
   }
-  fail(ErrorKind::kUnsupported, "no such operator in the file");
+  fail(ErrorKind::kUnsupported, "no equivalent operator in the format");
 }
 
 void NodeExport::operator()(const ir::Cast& op) const {
@@ -186,7 +186,7 @@ void NodeExport::operator()(const ir::Reduce& op) const {
       case ir::ReduceKind::kLogSumExp:
         break;
     }
-    fail(ErrorKind::kUnsupported, "no such operator in the file");
+    fail(ErrorKind::kUnsupported, "no equivalent operator in the format");
   }();
   schema::ReducerOptionsT options;
   options.keep_dims = op.keep_dims;
@@ -204,7 +204,7 @@ void NodeExport::operator()(const ir::CumSum& op) const {
 
 void NodeExport::operator()(const ir::Pad& op) const {
   if (op.mode == ir::PadMode::kEdge || op.mode == ir::PadMode::kWrap) {
-    fail(ErrorKind::kUnsupported, "no such operator in the file");
+    fail(ErrorKind::kUnsupported, "no equivalent operator in the format");
   }
   std::vector<std::int32_t> both;
   for (std::size_t i = 0; i < op.before.size(); ++i) {

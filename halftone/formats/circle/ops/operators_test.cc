@@ -327,7 +327,7 @@ TEST(Operators, WithoutACounterpartAreAllNamedAtOnce) {
   EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
   EXPECT_EQ(std::string(error.what()).rfind("cannot be written: ", 0), 0U) << error.what();
   for (const char* name : {"'a' (Erf)", "'b' (ThresholdedRelu)", "'c' (SignBit)",
-                           "'d' (Celu): no such operator in the file"}) {
+                           "'d' (Celu): no equivalent operator in the format"}) {
     EXPECT_NE(std::string(error.what()).find(name), std::string::npos) << error.what();
   }
 }

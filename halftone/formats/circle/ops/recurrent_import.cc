@@ -37,7 +37,7 @@ struct Style {
 void refuse_inputs(const OperatorImport& op, std::size_t first, std::size_t count,
                    const char* what) {
   for (std::size_t i = first; i < first + count; ++i) {
-    if (op.has_input(i)) fail(ErrorKind::kUnsupported, what);
+    if (op.has_input(i)) fail(ErrorKind::kUnsupported, std::string(what) + " is not supported");
   }
 }
 
@@ -124,7 +124,7 @@ void import_lstm(OperatorImport& op) {
   const auto* options = op.options<schema::UnidirectionalSequenceLSTMOptions>();
   check(options != nullptr, "has no options");
   if (options->diagonal_recurrent_tensors()) {
-    fail(ErrorKind::kUnsupported, "diagonal recurrent weights");
+    fail(ErrorKind::kUnsupported, "diagonal recurrent weights are not supported");
   }
   refuse_inputs(op, 20, 4, "normalization of the gates");
   const Style style{fused_activation(options->fused_activation_function()),

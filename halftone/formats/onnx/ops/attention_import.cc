@@ -193,8 +193,8 @@ void build_rotary_embedding(NodeBuilder& node) {
   const std::int64_t wanted = node.int_attribute("rotary_embedding_dim", 0);
   const std::int64_t size = wanted == 0 ? shape[3] : wanted;
   if (size < 2 || size > shape[3] || size % 2 != 0) {
-    fail(ErrorKind::kShape,
-         "rotary_embedding_dim: found " + std::to_string(size) + " for " + shape.to_string());
+    fail(ErrorKind::kShape, "rotary_embedding_dim: expected an even number from 2 to " +
+                                std::to_string(shape[3]) + ", found " + std::to_string(size));
   }
   const ir::Dim half = size / 2;
   const bool interleaved = node.int_attribute("interleaved", 0) != 0;

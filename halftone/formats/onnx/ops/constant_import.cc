@@ -72,8 +72,9 @@ void build_range(NodeBuilder& node) {
   for (std::size_t i = 0; i < 3; ++i) ends[i] = static_cast<double>(node.scalar_input(i));
   const double count = std::ceil((ends[1] - ends[0]) / ends[2]);
   if (std::isnan(count) || count > 1e12) {
-    fail(ErrorKind::kShape, "a range from " + std::to_string(ends[0]) + " to " +
-                                std::to_string(ends[1]) + " by " + std::to_string(ends[2]));
+    fail(ErrorKind::kShape, "expected a range of at most 10^12 elements, found one from " +
+                                std::to_string(ends[0]) + " to " + std::to_string(ends[1]) +
+                                " by " + std::to_string(ends[2]));
   }
   const auto length = static_cast<ir::Dim>(std::max(count, 0.0));
   ir::Tensor result = node.allocate(ir::ElementType::kFloat32, {length});
@@ -94,7 +95,7 @@ void build_eye_like(NodeBuilder& node) {
   if (node.has_attribute("dtype")) {
     const auto wanted = element_of(static_cast<std::int32_t>(
         std::clamp<std::int64_t>(node.int_attribute("dtype", 0), 0, 1000)));
-    if (!wanted) NodeBuilder::unsupported("its element type");
+    if (!wanted) NodeBuilder::unsupported("unsupported element type");
     element = *wanted;
   }
   const std::int64_t k = node.int_attribute("k", 0);
@@ -124,7 +125,7 @@ void build_window(NodeBuilder& node) {
   }
   const auto element = element_of(static_cast<std::int32_t>(
       std::clamp<std::int64_t>(node.int_attribute("output_datatype", 1), 0, 1000)));
-  if (!element) NodeBuilder::unsupported("its element type");
+  if (!element) NodeBuilder::unsupported("unsupported element type");
   node.set_output(0, node.add_constant(window.cast(*element)));
 }
 

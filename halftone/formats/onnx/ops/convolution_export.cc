@@ -47,7 +47,7 @@ std::string weights(Exporter& exporter, ValueId id,
   const auto* dense = constant == nullptr ? nullptr : std::get_if<ir::Tensor>(constant);
   if (dense == nullptr) {
     fail(ErrorKind::kUnsupported, "weights '" + exporter.graph().value(id).name +
-                                      "' that are no dense constant cannot be written to ONNX");
+                                      "': expected a dense constant, found another value");
   }
   return exporter.add_initializer(exporter.name(id), encode_tensor(reorder(*dense)));
 }

@@ -156,7 +156,9 @@ void pad_to_output(ir::ConvTranspose& op, std::span<const Dim> extents, std::spa
     const Dim all = (extents[i] - 1) * op.window.strides[i] +
                     ir::covered(kernel[i], op.window.dilations[i]) + op.output_padding[i];
     if (wanted[i] < 0 || wanted[i] >= kMaxPadding) {
-      fail(ErrorKind::kShape, "output_shape: found " + std::to_string(wanted[i]));
+      fail(ErrorKind::kShape,
+           "output_shape: expected extents of at least 0 and below 2^31, found " +
+               std::to_string(wanted[i]));
     }
     const Dim cut = std::max<Dim>(all - wanted[i], 0);
     if (all < wanted[i]) op.output_padding[i] += wanted[i] - all;

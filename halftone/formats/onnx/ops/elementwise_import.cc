@@ -158,7 +158,7 @@ void build_cast(NodeBuilder& node) {
 
 void build_cast_like(NodeBuilder& node) {
   if (node.state().widened.contains(node.input(1))) {
-    NodeBuilder::unsupported("conversion to integers of four bits");
+    NodeBuilder::unsupported("conversion to four-bit integers");
   }
   set_cast(node, node.input_type(1).encoding.element);
 }

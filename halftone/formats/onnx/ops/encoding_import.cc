@@ -20,11 +20,15 @@ using ir::ElementType;
 using ir::ValueId;
 
 ir::AffineParameters affine_parameters(NodeBuilder& node) {
-  if (node.int_attribute("block_size", 0) != 0) NodeBuilder::unsupported("scales of blocks");
+  if (node.int_attribute("block_size", 0) != 0) {
+    NodeBuilder::unsupported("blockwise scales are not supported");
+  }
   const std::size_t rank = node.input_type(0).shape.rank();
   ir::AffineParameters parameters;
   parameters.scales = node.float_input(1);
-  if (node.input_type(1).shape.rank() > 1) NodeBuilder::unsupported("scales of several axes");
+  if (node.input_type(1).shape.rank() > 1) {
+    NodeBuilder::unsupported("expected scales along at most one axis");
+  }
   parameters.zero_points.resize(parameters.scales.size(), 0);
   if (parameters.scales.size() > 1) {
     parameters.axis = ir::normalized_axis(node.int_attribute("axis", 1), rank);
@@ -77,17 +81,17 @@ void build_quantize_linear(NodeBuilder& node) {
   if (node.has_input(2)) {
     op.element = node.input_type(2).encoding.element;
     if (node.state().widened.contains(node.input(2))) {
-      NodeBuilder::unsupported("codes that are neither int8 nor uint8");
+      NodeBuilder::unsupported("expected codes of int8 or uint8");
     }
   } else if (const std::int64_t type = node.int_attribute("output_dtype", 0); type != 0) {
     const bool is_signed = type == onnx_pb::TensorProto::INT8;
     if (!is_signed && type != onnx_pb::TensorProto::UINT8) {
-      NodeBuilder::unsupported("codes that are neither int8 nor uint8");
+      NodeBuilder::unsupported("expected codes of int8 or uint8");
     }
     op.element = is_signed ? ElementType::kInt8 : ElementType::kUint8;
   }
   if (op.element != ElementType::kInt8 && op.element != ElementType::kUint8) {
-    NodeBuilder::unsupported("codes that are neither int8 nor uint8");
+    NodeBuilder::unsupported("expected codes of int8 or uint8");
   }
   node.set_output(0, node.emit(std::move(op), {node.input(0)}));
 }

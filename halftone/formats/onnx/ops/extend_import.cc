@@ -50,11 +50,11 @@ ValueId cropped(NodeBuilder& node, ValueId x, std::size_t axis, std::int64_t bef
                 std::int64_t after) {
   if (before >= 0 && after >= 0) return x;
   const ir::Dim extent = node.type(x).shape[axis];
-  if (extent == ir::kBatch) NodeBuilder::unsupported("takes a part of the batch");
+  if (extent == ir::kBatch) NodeBuilder::unsupported("cannot select a part of the batch");
   const std::int64_t front = -std::clamp<std::int64_t>(before, -extent, 0);
   const std::int64_t back = -std::clamp<std::int64_t>(after, -extent, 0);
   const std::int64_t count = extent - front - back;
-  if (count <= 0) fail(ErrorKind::kShape, "pads take off all of axis " + std::to_string(axis));
+  if (count <= 0) fail(ErrorKind::kShape, "pads remove all of axis " + std::to_string(axis));
   return node.emit(
       ir::Slice{axis, static_cast<std::size_t>(front), 1, static_cast<std::size_t>(count)}, {x});
 }
@@ -103,7 +103,10 @@ void build_tile(NodeBuilder& node) {
   }
   ir::Tile op;
   for (const std::int64_t repeat : repeats) {
-    if (repeat < 0) fail(ErrorKind::kShape, "repeats: found " + std::to_string(repeat));
+    if (repeat < 0) {
+      fail(ErrorKind::kShape,
+           "repeats: expected numbers of at least 0, found " + std::to_string(repeat));
+    }
     op.repeats.push_back(static_cast<std::size_t>(repeat));
   }
   node.set_output(0, node.emit(std::move(op), {x}));
@@ -140,7 +143,7 @@ void build_trilu(NodeBuilder& node) {
   const std::size_t rank = type.shape.rank();
   if (rank < 2) fail(ErrorKind::kShape, "expected a matrix, found " + type.to_string());
   const ir::Shape matrix{type.shape[rank - 2], type.shape[rank - 1]};
-  if (!matrix.is_static()) NodeBuilder::unsupported("the batch as an axis of matrices");
+  if (!matrix.is_static()) NodeBuilder::unsupported("expected matrices without the batch axis");
   std::int64_t k = 0;
   if (node.has_input(1)) {
     const Numbers numbers = node.numbers_input(1);

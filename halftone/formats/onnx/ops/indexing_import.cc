@@ -42,7 +42,8 @@ void build_gather_elements(NodeBuilder& node) {
 void build_gather_nd(NodeBuilder& node) {
   const std::int64_t batch_dims = node.int_attribute("batch_dims", 0);
   if (batch_dims < 0 || batch_dims >= static_cast<std::int64_t>(node.input_type(0).shape.rank())) {
-    fail(ErrorKind::kShape, "batch_dims: found " + std::to_string(batch_dims) + " for an input " +
+    fail(ErrorKind::kShape, "batch_dims: expected at least 0 and less than the rank, found " +
+                                std::to_string(batch_dims) + " for an input " +
                                 node.input_type(0).shape.to_string());
   }
   const ir::GatherND op{static_cast<std::size_t>(batch_dims)};

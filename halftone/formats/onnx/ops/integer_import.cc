@@ -36,13 +36,15 @@ bool is_known(NodeBuilder& node, std::size_t i) {
 std::vector<std::int32_t> zeros_of(NodeBuilder& node, std::size_t i) {
   if (!node.has_input(i)) return {};
   const ir::Tensor wide = node.constant_input(i).cast(ElementType::kInt32);
-  if (wide.shape().rank() > 1) NodeBuilder::unsupported("zero points of several axes");
+  if (wide.shape().rank() > 1) {
+    NodeBuilder::unsupported("expected zero points along at most one axis");
+  }
   return {wide.as<std::int32_t>().begin(), wide.as<std::int32_t>().end()};
 }
 
 std::int32_t zero_of(NodeBuilder& node, std::size_t i) {
   const auto zeros = zeros_of(node, i);
-  if (zeros.size() > 1) NodeBuilder::unsupported("a zero point for each row of the input");
+  if (zeros.size() > 1) NodeBuilder::unsupported("zero points per input row are not supported");
   return zeros.empty() ? 0 : zeros[0];
 }
 

@@ -95,7 +95,7 @@ TEST(IntegerProducts, RefuseWhatTheyCannotDo) {
   rows.initializer("xz", proto<std::uint8_t>({2}, {1, 2}));
   rows.node("MatMulInteger", {"x", "w", "xz"}, {"y"});
   EXPECT_THAT(import_failure(rows.bytes(), kind),
-              testing::HasSubstr("a zero point for each row of the input"));
+              testing::HasSubstr("zero points per input row are not supported"));
   EXPECT_EQ(kind, ErrorKind::kUnsupported);
 }
 

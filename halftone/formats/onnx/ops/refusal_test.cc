@@ -67,7 +67,7 @@ TEST(Operators, RefuseWhatTheyCannotDoWithAReason) {
        {"i", "i"},
        [](TestModel& m, NodeProto&) { m.integers("i", {1}); },
        ErrorKind::kUnsupported,
-       "takes a part of the batch"},
+       "cannot select a part of the batch"},
       {"Slice",
        {"i", "i", "i", "z"},
        [](TestModel& m, NodeProto&) { m.integers("i", {1}).integers("z", {0}); },
@@ -80,7 +80,7 @@ TEST(Operators, RefuseWhatTheyCannotDoWithAReason) {
        },
        ErrorKind::kFormat,
        "differ in length"},
-      {"Split", {}, none, ErrorKind::kUnsupported, "takes a part of the batch"},
+      {"Split", {}, none, ErrorKind::kUnsupported, "cannot select a part of the batch"},
       {"Split",
        {"i"},
        [](TestModel& m, NodeProto& n) {
@@ -97,7 +97,7 @@ TEST(Operators, RefuseWhatTheyCannotDoWithAReason) {
        },
        ErrorKind::kFormat,
        "expected 2 outputs, found 1"},
-      {"Gather", {"x"}, none, ErrorKind::kUnsupported, "takes a part of the batch"},
+      {"Gather", {"x"}, none, ErrorKind::kUnsupported, "cannot select a part of the batch"},
       {"Gather",
        {"x"},
        [](TestModel&, NodeProto& n) { set(n, "axis", std::int64_t{1}); },
@@ -119,7 +119,7 @@ TEST(Operators, RefuseWhatTheyCannotDoWithAReason) {
          m.initializer("like", like);
        },
        ErrorKind::kUnsupported,
-       "integers of four bits"},
+       "four-bit integers"},
       {"Gelu",
        {},
        [](TestModel&, NodeProto& n) { set(n, "approximate", std::string("fast")); },
@@ -170,7 +170,7 @@ TEST(Operators, RefuseWhatTheyCannotDoWithAReason) {
          set(n, "output_dtype", std::int64_t{TensorProto::INT16});
        },
        ErrorKind::kUnsupported,
-       "neither int8 nor uint8"},
+       "expected codes of int8 or uint8"},
       {"QuantizeLinear",
        {"s", "z"},
        [](TestModel& m, NodeProto&) {
@@ -181,7 +181,7 @@ TEST(Operators, RefuseWhatTheyCannotDoWithAReason) {
          m.scalar("s", 1).initializer("z", zero);
        },
        ErrorKind::kUnsupported,
-       "neither int8 nor uint8"},
+       "expected codes of int8 or uint8"},
       {"QuantizeLinear",
        {"s"},
        [](TestModel& m, NodeProto& n) {
@@ -189,7 +189,7 @@ TEST(Operators, RefuseWhatTheyCannotDoWithAReason) {
          set(n, "block_size", std::int64_t{2});
        },
        ErrorKind::kUnsupported,
-       "scales of blocks"},
+       "blockwise scales"},
       {"QuantizeLinear",
        {"s"},
        [](TestModel& m, NodeProto&) { m.scalar("s", -1); },

@@ -76,7 +76,8 @@ std::size_t resized(double extent, double scale) {
   const double count = std::floor(extent * scale);
   if (!(scale > 0) || !(count >= 0 && count <= 1e12)) {
     fail(ErrorKind::kShape,
-         "scale: found " + std::to_string(scale) + " for an extent of " + std::to_string(extent));
+         "scale: expected a positive number that gives at most 10^12 elements, found " +
+             std::to_string(scale) + " for an extent of " + std::to_string(extent));
   }
   return static_cast<std::size_t>(count);
 }
@@ -114,14 +115,15 @@ std::vector<AxisRequest> requests_of(NodeBuilder& node, const ir::Shape& shape,
     const ir::Dim extent = shape[axes[i]];
     AxisRequest request{axes[i], 1, 0};
     if (sizes.empty() && scales[i] == 1) continue;
-    if (extent == ir::kBatch) NodeBuilder::unsupported("resizes the batch");
+    if (extent == ir::kBatch) NodeBuilder::unsupported("cannot resize the batch");
     const auto before = static_cast<double>(extent);
     if (sizes.empty()) {
       request.scale = static_cast<double>(scales[i]);
       request.count = resized(before, request.scale);
     } else {
       if (sizes[i] < 1 || extent < 1) {
-        fail(ErrorKind::kShape, "sizes: found " + std::to_string(sizes[i]));
+        fail(ErrorKind::kShape,
+             "sizes: expected numbers of at least 1, found " + std::to_string(sizes[i]));
       }
       request.count = static_cast<std::size_t>(sizes[i]);
       request.scale = static_cast<double>(sizes[i]) / before;
@@ -146,7 +148,7 @@ std::vector<std::int64_t> sizes_of(NodeBuilder& node, std::vector<std::size_t>& 
   std::vector<std::size_t> kept;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (known->values[i].is_batch && shape[axes[i]] == ir::kBatch) continue;
-    if (known->values[i].is_batch) NodeBuilder::unsupported("resizes an axis to the batch");
+    if (known->values[i].is_batch) NodeBuilder::unsupported("cannot resize an axis to the batch");
     kept.push_back(axes[i]);
     sizes.push_back(known->values[i].value);
   }
@@ -239,8 +241,7 @@ void build_grid_sample(NodeBuilder& node) {
       {"border", ir::Surroundings::kEdge},
       {"reflection", ir::Surroundings::kReflection}};
   ir::GridSample op;
-  if (node.input_type(0).shape.rank() != 4)
-    NodeBuilder::unsupported("images of other ranks than 4");
+  if (node.input_type(0).shape.rank() != 4) NodeBuilder::unsupported("expected images of rank 4");
   op.mode = node.has_attribute("mode") ? mode_of(node) : Interpolation::kLinear;
   op.surroundings = named(node, "padding_mode", "zeros", kAround);
   op.align_corners = node.int_attribute("align_corners", 0) != 0;

@@ -24,7 +24,7 @@ ValueId emit_slice(NodeBuilder& node, ValueId x, const SliceRequest& request) {
   const ir::Dim extent = node.type(x).shape[request.axis];
   if (extent == ir::kBatch) {
     const bool is_whole = request.start == 0 && request.step == 1 && request.end >= (1 << 30);
-    if (!is_whole) NodeBuilder::unsupported("takes a part of the batch");
+    if (!is_whole) NodeBuilder::unsupported("cannot select a part of the batch");
     return x;
   }
   const ir::Slice op = resolve_slice(request, extent);
@@ -112,7 +112,7 @@ void build_split(NodeBuilder& node) {
   const ValueId x = node.input(0);
   const ir::Shape shape = node.type(x).shape;
   const std::size_t axis = ir::normalized_axis(node.int_attribute("axis", 0), shape.rank());
-  if (shape[axis] == ir::kBatch) NodeBuilder::unsupported("takes a part of the batch");
+  if (shape[axis] == ir::kBatch) NodeBuilder::unsupported("cannot select a part of the batch");
   const Numbers sizes = split_sizes(node, shape[axis]);
   if (sizes.size() != node.num_outputs()) {
     fail(ErrorKind::kFormat, "expected " + std::to_string(sizes.size()) + " outputs, found " +
@@ -160,7 +160,7 @@ void build_gather(NodeBuilder& node) {
   const ValueId x = node.input(0);
   const ir::Shape shape = node.type(x).shape;
   const std::size_t axis = ir::normalized_axis(node.int_attribute("axis", 0), shape.rank());
-  if (shape[axis] == ir::kBatch) NodeBuilder::unsupported("takes a part of the batch");
+  if (shape[axis] == ir::kBatch) NodeBuilder::unsupported("cannot select a part of the batch");
   const auto known = node.integers(1);
   const auto slice = as_slice(known, axis, shape[axis]);
   if (!slice) {
