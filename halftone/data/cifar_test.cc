@@ -14,7 +14,7 @@ TEST(CifarLabels, AreTheFirstByteOfEachRecord) {
   EXPECT_THAT(parse_cifar_labels(file), testing::ElementsAre(9, 8, 7));
 }
 
-TEST(CifarLabels, RefuseWhatAreNoRecords) {
+TEST(CifarLabels, RejectPartialRecords) {
   for (const std::size_t size : {std::size_t{0}, kCifarRecordBytes - 1, kCifarRecordBytes + 1}) {
     const std::vector<std::byte> file(size);
     expect_error(ErrorKind::kFormat,

@@ -38,7 +38,7 @@ Dataset make_dataset(SampleShape shape, std::size_t count, std::vector<std::int6
   return {"data", count, make_inputs(std::move(shape), numbers), std::move(labels), limit};
 }
 
-TEST(Adapt, ExtentsOfOneComeAndGoAndShapesFlatten) {
+TEST(Adapt, AddsAndRemovesExtentsOfOneAndFlattens) {
   for (const SampleShape& want :
        {SampleShape{{28, 28}}, SampleShape{{1, 28, 28}}, SampleShape{{28, 28, 1}},
         SampleShape{{1, 1, 28, 28}}, SampleShape{{784}}, SampleShape{{1, 784}},
@@ -48,7 +48,7 @@ TEST(Adapt, ExtentsOfOneComeAndGoAndShapesFlatten) {
   }
 }
 
-TEST(Adapt, ChannelsMoveOnlyWhereTheLayoutIsKnown) {
+TEST(Adapt, MovesChannelsOnlyIfTheLayoutIsKnown) {
   EXPECT_TRUE(adapt({{3, 32, 30}, kChw}, {{32, 30, 3}}).transposed);
   EXPECT_TRUE(adapt({{32, 30, 3}, kHwc}, {{3, 32, 30}}).transposed);
   EXPECT_FALSE(adapt({{3, 32, 30}, kChw}, {{3, 32, 30}}).transposed);
@@ -62,13 +62,13 @@ TEST(Adapt, ChannelsMoveOnlyWhereTheLayoutIsKnown) {
   expect_error(ErrorKind::kShape, "do not fit", [] { adapt({{784}}, {{785}}); });
 }
 
-TEST(Adapt, TheWantedLayoutDecidesWhereAllExtentsAreEqual) {
+TEST(Adapt, UsesTheWantedLayoutIfAllExtentsAreEqual) {
   EXPECT_FALSE(adapt({{3, 3, 3}, kChw}, {{3, 3, 3}}).transposed);
   EXPECT_FALSE(adapt({{3, 3, 3}, kChw}, {{3, 3, 3}, kChw}).transposed);
   EXPECT_TRUE(adapt({{3, 3, 3}, kChw}, {{3, 3, 3}, kHwc}).transposed);
 }
 
-TEST(ImageShape, TakesFewChannelsForImages) {
+TEST(ImageShape, IsAnImageIfThereAreFewChannels) {
   EXPECT_EQ(image_shape({3, 32, 32}).layout, kChw);
   EXPECT_EQ(image_shape({49, 10, 1}).layout, kHwc);
   EXPECT_EQ(image_shape({3, 32, 3}).layout, kPlain);
@@ -103,7 +103,7 @@ TEST(Dataset, LimitKeepsTheFront) {
   EXPECT_EQ(make_dataset({{1}}, 4, {}, 9).size(), 4u);
 }
 
-TEST(Dataset, RefusesWhatIsNoDataSet) {
+TEST(Dataset, RejectsInvalidContents) {
   expect_error(ErrorKind::kFormat, "data: expected samples, found none",
                [] { make_dataset({{2}}, 0); });
   expect_error(ErrorKind::kFormat, "expected samples, found none",
@@ -121,7 +121,7 @@ TEST(Dataset, RefusesWhatIsNoDataSet) {
   }
 }
 
-TEST(Dataset, RefusesReadsThatDoNotFit) {
+TEST(Dataset, RejectsReadsOutOfRange) {
   const Dataset dataset = make_dataset({{2}}, 4);
   std::vector<float> room(4);
   expect_error(ErrorKind::kShape, "data: samples 3 and 2 more",

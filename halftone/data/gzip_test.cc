@@ -7,7 +7,7 @@
 namespace halftone::data {
 namespace {
 
-TEST(Gunzip, UnpacksNoMoreThanAskedFor) {
+TEST(Gunzip, UnpacksAtMostTheRequestedBytes) {
   const std::vector<std::byte> text(3'000'000, std::byte{'x'});
   const std::vector<std::byte> packed = gzip(text);
   EXPECT_EQ(gunzip(packed, text.size() + 1), text);

@@ -20,7 +20,7 @@ class Hdf5Chunks : public WithFolder {
   [[nodiscard]] std::string file() const { return path("data.h5"); }
 };
 
-TEST_F(Hdf5Chunks, DamagedDataAreAnError) {
+TEST_F(Hdf5Chunks, RejectsDamagedData) {
   const std::vector<float> numbers(1000, 1.0F);
   const hid_t properties = chunked({1000});
   H5Pset_deflate(properties, 9);
@@ -37,7 +37,7 @@ TEST_F(Hdf5Chunks, DamagedDataAreAnError) {
 }
 
 // Found by the fuzzer: the library would return the memory beyond a short chunk.
-TEST_F(Hdf5Chunks, RefusesChunksSmallerThanTheyShouldBe) {
+TEST_F(Hdf5Chunks, RejectsChunksThatAreTooSmall) {
   const std::vector<std::byte> twelve(12);
   std::vector<Bytef> packed(compressBound(12));
   uLongf packed_bytes = packed.size();
@@ -71,7 +71,7 @@ TEST_F(Hdf5Chunks, RefusesChunksSmallerThanTheyShouldBe) {
 }
 
 // Short chunks of every allowed packing, one row each; the first chunk is complete.
-TEST_F(Hdf5Chunks, RefusesShortChunksWithoutDeflate) {
+TEST_F(Hdf5Chunks, RejectsShortChunksWithoutDeflate) {
   const std::vector<std::byte> bytes(20);
   for (const std::size_t short_bytes : {3u, 12u, 15u}) {
     for (const bool sums : {false, true}) {
@@ -99,7 +99,7 @@ TEST_F(Hdf5Chunks, RefusesShortChunksWithoutDeflate) {
   }
 }
 
-TEST_F(Hdf5Chunks, RefusesAChunkOfNoBytes) {
+TEST_F(Hdf5Chunks, RejectsAnEmptyChunk) {
   const hid_t properties = chunked({4});
   H5Pset_shuffle(properties);
   const std::vector<float> numbers(8, 1.0F);
@@ -118,7 +118,7 @@ TEST_F(Hdf5Chunks, RefusesAChunkOfNoBytes) {
                [&] { read_samples(dataset, 0, 3, 2); });
 }
 
-TEST_F(Hdf5Chunks, ReadsChunksOfWhichOnlyWholeOnesArePacked) {
+TEST_F(Hdf5Chunks, ReadsUnpackedEdgeChunks) {
   const hid_t properties = chunked({2, 3});
   H5Pset_deflate(properties, 9);
   H5Pset_chunk_opts(properties, H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS);

@@ -9,7 +9,7 @@ namespace {
 const Hdf5Contents kImages = {
     false, 2, {{Scalar::kUInt8, {3, 32, 32}}, {Scalar::kBool, {}}}, {-1, 7}};
 
-TEST(Hdf5Contents, DecodesWhatWasEncoded) {
+TEST(Hdf5Contents, RoundTrip) {
   EXPECT_EQ(decode(encode(kImages)), kImages);
   const Hdf5Contents records = {true, 1'000'000, {{Scalar::kFloat32, {0}}}, {}};
   EXPECT_EQ(decode(encode(records)), records);
@@ -23,7 +23,7 @@ TEST(Hdf5Contents, FailsOnEveryTruncation) {
   }
 }
 
-TEST(Hdf5Contents, RefusesNumbersOutOfRange) {
+TEST(Hdf5Contents, RejectsNumbersOutOfRange) {
   const std::vector<std::uint64_t> numbers = encode(kImages);
   // Layout, number of inputs, type, rank, number of labels.
   for (const std::size_t i : {0U, 2U, 3U, 4U, 10U}) {

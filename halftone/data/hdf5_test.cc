@@ -77,7 +77,7 @@ TEST_F(Hdf5, ReadsEveryElementType) {
   }
 }
 
-TEST_F(Hdf5, RawDataAreFloatsWhateverTheDeclaredTypeAndShape) {
+TEST_F(Hdf5, ReadsRawDataAsFloatsRegardlessOfTypeAndShape) {
   const std::array<float, 2> numbers = {1.5F, -2};
   const hid_t opaque = H5Tcreate(H5T_OPAQUE, 8);
   {
@@ -140,7 +140,7 @@ TEST_F(Hdf5, ReadsFromSeveralThreads) {
   for (std::size_t i = 0; i < 64; ++i) EXPECT_EQ(numbers[i], static_cast<float>(i));
 }
 
-TEST_F(Hdf5, AnImageInMemoryIsTheSame) {
+TEST_F(Hdf5, ReadsAnImageInMemory) {
   {
     const Hdf5Writer writer(file());
     writer.floats("/x", {3}, {1, 2, 3});
@@ -183,7 +183,7 @@ TEST_F(Hdf5, RefusesMissingAndMisplacedObjects) {
   expect_failure(ErrorKind::kFormat, "x: 'x': expected a data set, found another object");
 }
 
-TEST_F(Hdf5, RefusesTypesThatAreNoNumbers) {
+TEST_F(Hdf5, RejectsTypesThatAreNotNumeric) {
   const hid_t text = H5Tcopy(H5T_C_S1);
   const hid_t variable = H5Tcopy(H5T_C_S1);
   H5Tset_size(variable, H5T_VARIABLE);
@@ -234,7 +234,7 @@ TEST_F(Hdf5, RefusesRecordsThatDifferFromTheFirst) {
   expect_read(3, "value/3/0: '3': expected a group, found none");
 }
 
-TEST_F(Hdf5, RefusesShapesThatAreNoSamples) {
+TEST_F(Hdf5, RejectsShapesWithoutSamples) {
   const hid_t properties = chunked({1, 1});
   constexpr hsize_t kHuge = hsize_t{1} << 40;
   const auto expect_x = [&](const std::vector<hsize_t>& extents, const std::string& text) {

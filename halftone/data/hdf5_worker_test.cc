@@ -64,7 +64,7 @@ std::size_t num_descriptors() {
   return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
 
-TEST(Hdf5Worker, AnswersFromAProcessOfItsOwn) {
+TEST(Hdf5Worker, AnswersFromASeparateProcess) {
   {
     Hdf5Worker worker(open_fake);
     EXPECT_NE(worker.pid(), ::getpid());
@@ -94,7 +94,7 @@ TEST(Hdf5Worker, AnswersSeveralThreads) {
   }
 }
 
-TEST(Hdf5Worker, AnErrorTravelsAndTheChildGoesOn) {
+TEST(Hdf5Worker, ForwardsErrorsAndKeepsTheChild) {
   expect_error(ErrorKind::kUnsupported, "no such thing", [] {
     Hdf5Worker(
         []() -> std::unique_ptr<Hdf5Service> { fail(ErrorKind::kUnsupported, "no such thing"); });
@@ -157,7 +157,7 @@ TEST(Hdf5Worker, AnAnswerOfTheWrongSizeIsAnError) {
   expect_no_children();
 }
 
-TEST(Hdf5Worker, AnAnswerThatMakesNoSenseIsAnError) {
+TEST(Hdf5Worker, AMalformedAnswerIsAnError) {
   using Head = std::array<std::uint64_t, 2>;  // a failure and a number of bytes
   const std::vector<std::pair<Head, std::string>> cases = {
       {{99, 0}, "answered with an unknown error while"},
@@ -181,7 +181,7 @@ TEST(Hdf5Worker, AnAnswerThatMakesNoSenseIsAnError) {
   }
 }
 
-TEST(Hdf5Worker, AChildThatComputesForEverIsStopped) {
+TEST(Hdf5Worker, StopsAChildThatNeverAnswers) {
   const auto worker = worker_that([] {
     rlimit limit{};
     ::getrlimit(RLIMIT_CPU, &limit);

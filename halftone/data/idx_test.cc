@@ -38,7 +38,7 @@ TEST(ParseIdx, RefusesSizesThatDifferFromTheHeader) {
 }
 
 // 4 GiB stated, a few bytes packed: detected without allocating the stated size.
-TEST(ParseIdx, PromisesOfAPackedFileCostNothing) {
+TEST(ParseIdx, DoesNotAllocateTheStatedSizeOfAPackedFile) {
   const auto packed = own_bytes(gzip(make_idx({65536, 256, 256}, 10)));
   expect_error(ErrorKind::kFormat, "promises 4294967312 bytes, found 26",
                [&] { parse_idx(packed, 3); });

@@ -60,7 +60,7 @@ TEST_F(OpenDataset, SplitAndLimitChooseSamples) {
   EXPECT_EQ(read_samples(dataset, 0, 1, 1)[3], 7.0F / 255);
 }
 
-TEST_F(OpenDataset, RefusesIdxFilesThatDoNotBelongTogether) {
+TEST_F(OpenDataset, RejectsIdxFilesThatDoNotMatch) {
   expect_error(ErrorKind::kIo, "expected the IDX file train-images-idx3-ubyte",
                [&] { open_dataset(folder_.string()); });
   write("train-images-idx3-ubyte", make_idx({3, 2, 2}, 12));
@@ -123,7 +123,7 @@ TEST_F(OpenDataset, ConvertsNpyOfUnusualOrder) {
   EXPECT_THAT(read_samples(open_dataset(path("x.npy")), 0, 0, 2), testing::ElementsAre(1, 2, 3, 4));
 }
 
-TEST_F(OpenDataset, RefusesNpyThatIsNoDataSet) {
+TEST_F(OpenDataset, RejectsNpyWithoutSamples) {
   write_array<float>("number.npy", {1}, {});
   write_array<float>("none.npy", {}, {0, 3});
   write_array<float>("x.npy", {1, 2}, {2});

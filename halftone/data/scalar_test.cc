@@ -51,7 +51,7 @@ TEST(Scalar, HalfAndBoolAreBitPatterns) {
   EXPECT_THAT(integers, testing::ElementsAre(0, 1));
 }
 
-TEST(Scalar, RefusesWhatDoesNotConvert) {
+TEST(Scalar, RejectsImpossibleConversions) {
   std::array<float, 2> floats{};
   std::array<std::int64_t, 1> integers{};
   const std::vector<std::byte> bytes(8, std::byte{0xff});

@@ -56,7 +56,7 @@ TEST_F(ConvLayer, ComputesTheSameFromEveryFormat) {
   }
 }
 
-TEST_F(ConvLayer, FieldsSayTheOperator) {
+TEST_F(ConvLayer, FieldsDescribeTheOperator) {
   const ir::Graph graph = network();
   for (const ir::NodeId id : graph.topological_order()) {
     const ir::Node& node = graph.node(id);

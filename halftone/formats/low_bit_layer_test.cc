@@ -61,7 +61,7 @@ TEST(LowBitFields, NamesAndNumbersMapBothWays) {
                [] { check_low_bit_version(2); });
 }
 
-TEST(LowBitLayer, PartsComeBackForEveryTailAndGranularity) {
+TEST(LowBitLayer, RoundTripForEveryTailAndGranularity) {
   Random random(3);
   for (const auto granularity :
        {Granularity::kTensor, Granularity::kChannel, Granularity::kGroup}) {
@@ -88,7 +88,7 @@ TEST(LowBitLayer, PartsComeBackForEveryTailAndGranularity) {
   }
 }
 
-TEST(LowBitLayer, BasesThatAreNoWholeRowsOrNotFiniteAreRefused) {
+TEST(LowBitLayer, BasesWithPartialRowsOrInfinitiesAreRejected) {
   const LowBitFields fields{5, 2, 2, false, true, Granularity::kChannel, 0, 0};
   expect_error(ErrorKind::kFormat, "bases of the weights: expected rows of 2 numbers, found [1, 3]",
                [&] {

@@ -22,7 +22,7 @@ ir::Graph scaled_tanh() {
   return graph;
 }
 
-TEST(ModelFormat, GoesByTheNameInAnyCase) {
+TEST(ModelFormat, FollowsTheExtensionInAnyCase) {
   EXPECT_EQ(model_format("a/b.onnx"), ModelFormat::kOnnx);
   EXPECT_EQ(model_format("B.TFLITE"), ModelFormat::kTflite);
   EXPECT_EQ(model_format("c.circle"), ModelFormat::kCircle);
@@ -39,7 +39,7 @@ TEST_F(Model, ReadsWhatItWroteInEveryFormat) {
   }
 }
 
-TEST_F(Model, TakesAnyNumberOfSamplesWhereOneWasTraced) {
+TEST_F(Model, AcceptsAnyBatchAfterATraceOfOneSample) {
   ir::Graph traced;
   const auto x = traced.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {1, 3}));
   traced.add_output(traced.add_node("y", ir::Unary{{ir::ActivationKind::kTanh, 0, 0}}, {x}));
@@ -60,7 +60,7 @@ TEST_F(Model, FixesInputsOfOnnxModelsOnly) {
                [&] { load_model(path("m.circle"), options); });
 }
 
-TEST_F(Model, SaysWhetherItCanBeWrittenWithoutWriting) {
+TEST_F(Model, CheckReportsUnsupportedNodesWithoutWriting) {
   check_model(scaled_tanh(), path("m.tflite"));
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
   ir::Graph erf;
@@ -79,7 +79,7 @@ TEST_F(Model, NamesTheFileInMessages) {
   expect_error(ErrorKind::kFormat, path("other.circle"), [&] { load_model(path("other.circle")); });
 }
 
-TEST_F(Model, LeavesNothingBehindWhereItCannotWrite) {
+TEST_F(Model, LeavesNoFileIfItCannotWrite) {
   expect_error(ErrorKind::kIo, "none/m.onnx",
                [&] { save_model(scaled_tanh(), path("none/m.onnx")); });
   EXPECT_TRUE(std::filesystem::is_empty(folder_));

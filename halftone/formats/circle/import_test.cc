@@ -157,7 +157,7 @@ TEST(ImportCircle, TakesTheBatchFromTheSignature) {
   EXPECT_EQ(graph.value(graph.outputs()[0]).type.shape, (ir::Shape{kBatch, 6}));
 }
 
-TEST(ImportCircle, KeepsTheFilesExtentsWhereTheBatchDoesNotGoThrough) {
+TEST(ImportCircle, KeepsTheFilesExtentsIfTheBatchCannotBeSymbolic) {
   auto model = one_operator(number(OperatorCode::kReshape),
                             {{{1, 2, 3}}, integers({2, 3}), {{2, 3}}}, {0, 1}, {2});
   model.subgraphs[0]->tensors[0]->shape_signature = {-1, 2, 3};
@@ -212,7 +212,7 @@ TEST(ImportCircle, SharesConstantsThatShareABuffer) {
   EXPECT_EQ(constants[0], constants[1]);
 }
 
-TEST(ImportCircle, ReadsNumbersBehindTheTables) {
+TEST(ImportCircle, ReadsDataAfterTheTables) {
   auto model = one_operator(
       number(OperatorCode::kAdd),
       {{{2}}, constant_tensor<float>({2}, TensorType::FLOAT32, {0, 0}), {{2}}}, {0, 1}, {2});
@@ -254,7 +254,7 @@ TEST(ImportCircle, NamesUnknownCustomOperators) {
                "unsupported operators: CUSTOM 'Mystery'");
 }
 
-TEST(ImportCircle, SaysWhichFormOfAnOperatorIsUnsupported) {
+TEST(ImportCircle, NamesTheUnsupportedFormOfAnOperator) {
   schema::FullyConnectedOptionsT options;
   options.weights_format = schema::FullyConnectedOptionsWeightsFormat::SHUFFLED4x16INT8;
   const auto model = one_operator(

@@ -92,7 +92,7 @@ TEST(MalformedFile, IsReadFromAnyAddress) {
   }
 }
 
-TEST(MalformedFile, TablesThatDoNotHoldTogetherAreRefused) {
+TEST(MalformedFile, InconsistentTablesAreRejected) {
   std::vector<std::byte> bytes(64);
   std::ranges::copy(std::as_bytes(std::span("TFL3").first(4)), bytes.begin() + 4);
   EXPECT_STREQ(error_of([&] { import_circle(bytes); }).what(),
@@ -130,7 +130,7 @@ TEST(MalformedFile, IndicesOutOfRangeAreRefused) {
                }}});
 }
 
-TEST(MalformedFile, WrongOrdersAndDoubleWritersAreRefused) {
+TEST(MalformedFile, WrongOrderAndDuplicateDefinitionsAreRejected) {
   const auto bytes = export_circle(small_network(), CircleFlavor::kTflite);
   const auto kind = ErrorKind::kFormat;
   expect_errors(
@@ -202,7 +202,7 @@ TEST(MalformedFile, ShapesAndBuffersThatDisagreeAreRefused) {
         }}});
 }
 
-TEST(MalformedFile, UnsoundScalesAreRefused) {
+TEST(MalformedFile, InvalidScalesAreRejected) {
   const auto bytes = export_circle(small_network(), CircleFlavor::kTflite);
   const auto quantized = [](auto set) {
     return [set](schema::ModelT& m) {
@@ -321,7 +321,7 @@ TEST(MalformedFile, DamagedTablesOfCodesAreRefused) {
                options([](LowBitFields& o) { o.granularity = numerics::Granularity::kChannel; })}});
 }
 
-TEST(MalformedFile, CannotMakeTheImportTakeMemoryWithoutBound) {
+TEST(MalformedFile, CannotExceedTheMemoryLimit) {
   const auto shared = [](schema::ModelT& m) {
     // Many tensors of different shapes read one buffer.
     const std::int32_t count = 64 * 1024;

@@ -52,7 +52,7 @@ Graph with_input(ValueId& x, const Shape& shape = {kBatch, 6}) {
   return graph;
 }
 
-TEST(ExportOnnx, EveryActivationComesBackTheSame) {
+TEST(ExportOnnx, RoundTripOfEveryActivation) {
   for (int kind = 0; kind <= static_cast<int>(ActivationKind::kRound); ++kind) {
     const auto activation = static_cast<ActivationKind>(kind);
     if (activation == ActivationKind::kSignBit) continue;
@@ -68,7 +68,7 @@ TEST(ExportOnnx, EveryActivationComesBackTheSame) {
   }
 }
 
-TEST(ExportOnnx, ClipWithOneBoundLeavesTheOtherOut) {
+TEST(ExportOnnx, ClipWithOneBoundOmitsTheOther) {
   for (const auto& [low, high] : {std::pair{-kInfinity, 0.5F}, std::pair{0.25F, kInfinity}}) {
     ValueId x{};
     Graph graph = with_input(x);
@@ -77,7 +77,7 @@ TEST(ExportOnnx, ClipWithOneBoundLeavesTheOtherOut) {
   }
 }
 
-TEST(ExportOnnx, EveryPairOperatorComesBackTheSame) {
+TEST(ExportOnnx, RoundTripOfEveryBinaryOperator) {
   for (int kind = 0; kind <= static_cast<int>(BinaryKind::kPRelu); ++kind) {
     for (const bool fused : {false, true}) {
       ValueId x{};
@@ -91,7 +91,7 @@ TEST(ExportOnnx, EveryPairOperatorComesBackTheSame) {
   }
 }
 
-TEST(ExportOnnx, LayoutComesBackTheSame) {
+TEST(ExportOnnx, RoundTripOfLayoutOperators) {
   ValueId x{};
   Graph graph = with_input(x);
   const ValueId reshaped = graph.add_node("r", ir::Reshape{{kBatch, 2, 3}}, {x});
@@ -112,7 +112,7 @@ TEST(ExportOnnx, ReshapeToNothingIsAllowed) {
   expect_round_trip(graph);
 }
 
-TEST(ExportOnnx, SoftmaxCastAndScalesComeBackTheSame) {
+TEST(ExportOnnx, RoundTripOfSoftmaxCastAndScales) {
   ValueId x{};
   Graph graph = with_input(x);
   graph.add_output(graph.add_node("soft", ir::Softmax{1, 2.0F, false}, {x}));
@@ -126,7 +126,7 @@ TEST(ExportOnnx, SoftmaxCastAndScalesComeBackTheSame) {
   expect_round_trip(graph);
 }
 
-TEST(ExportOnnx, MatMulWithTransposesComesBackTheSame) {
+TEST(ExportOnnx, RoundTripOfMatMulWithTransposes) {
   ValueId x{};
   Graph graph = with_input(x);
   const ValueId product = graph.add_node("g", ir::MatMul{true, false}, {x, x});
@@ -374,7 +374,7 @@ void expect_unsupported(const Graph& graph, const std::string& text) {
   expect_error(ErrorKind::kUnsupported, text, [&] { export_onnx(graph); });
 }
 
-TEST(ExportOnnx, NamesEverythingThatHasNoOperator) {
+TEST(ExportOnnx, ListsAllNodesWithoutAnOperator) {
   ValueId x{};
   Graph graph = with_input(x, {2, 6});
   graph.add_output(graph.add_node("sign", ir::Unary{{ActivationKind::kSignBit}}, {x}));
@@ -394,7 +394,7 @@ TEST(ExportOnnx, NamesEverythingThatHasNoOperator) {
                      "extents than the input; reads 'code', codes of a basis");
 }
 
-TEST(ExportOnnx, RefusesWhatOnnxCannotSay) {
+TEST(ExportOnnx, RejectsGraphsThatOnnxCannotExpress) {
   Graph basis;
   auto encoding = std::make_shared<const numerics::BasisEncoding>(
       numerics::tensor_encoding(numerics::make_basis(std::vector<float>{1})));
@@ -422,7 +422,7 @@ TEST(ExportOnnx, RefusesGraphsThatDoNotVerify) {
   EXPECT_THROW(static_cast<void>(export_onnx(Graph{})), Error);
 }
 
-TEST(ExportOnnx, BundledNetworkComesBackTheSame) {
+TEST(ExportOnnx, RoundTripOfTheBundledNetwork) {
   const Graph graph = import_onnx(
       read_file(std::string(HALFTONE_SOURCE_DIR) + "/examples/mnist/mnist_mlp_700.onnx"), {});
   const Graph again = expect_round_trip(graph, {2, 784});

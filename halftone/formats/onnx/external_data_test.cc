@@ -61,7 +61,7 @@ TEST_F(ExternalDataTest, IsReadFromTheModelsFolder) {
               ElementsAre(3, 4));
 }
 
-TEST_F(ExternalDataTest, LengthMayBeLeftOut) {
+TEST_F(ExternalDataTest, LengthMayBeOmitted) {
   expect_refused({{"location", "sub/../weights.bin"}}, ErrorKind::kFormat, "found '..'");
   const auto plain = model({{"location", "./weights.bin"}}).import(model_);
   EXPECT_THAT(numbers(run_by_definition(plain, list(floats({1, 2}, {0, 0})))[0]),
@@ -97,7 +97,7 @@ TEST_F(ExternalDataTest, RangesOutsideTheFileAreRefused) {
                  "expected a number as offset, found '-4'");
 }
 
-TEST_F(ExternalDataTest, WhatIsNoFileIsRefused) {
+TEST_F(ExternalDataTest, MissingAndIrregularFilesAreRejected) {
   expect_refused({{"location", "absent.bin"}}, ErrorKind::kIo, "absent.bin: No such file");
   expect_refused({{"location", "sub"}}, ErrorKind::kFormat, "expected a regular file");
   expect_refused({}, ErrorKind::kFormat, "expected a file name");

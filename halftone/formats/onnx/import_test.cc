@@ -73,7 +73,7 @@ TEST(ImportOnnx, NameOfTheBatchMeansTheBatchOnLaterAxesToo) {
   EXPECT_EQ(graph.value(graph.inputs()[0]).type.shape, (ir::Shape{2, ir::kBatch}));
 }
 
-TEST(ImportOnnx, OpenExtentElsewhereIsUnsupported) {
+TEST(ImportOnnx, UnknownExtentOnAnotherAxisIsUnsupported) {
   TestModel model;
   model.input("x", {-1, 3}).output("y");
   model.node("Relu", {"x"}, {"y"});
@@ -155,7 +155,7 @@ TEST(ImportOnnx, LongListsOfNodesAreCutShort) {
   expect_failure(model, ErrorKind::kUnsupported, "'c7' and 3 more)");
 }
 
-TEST(ImportOnnx, OutputsOfDroppedKindSayWhy) {
+TEST(ImportOnnx, UnsupportedOutputsHaveAReason) {
   TestModel model = small_model();
   model.node("BatchNormalization", {"y", "s", "s", "s", "s"}, {"z", "mean"}).set_name("norm");
   model.floats("s", {2}, {1, 1}).output("mean");
@@ -174,7 +174,7 @@ TEST(ImportOnnx, OutputsKeepTheirNames) {
   EXPECT_EQ(graph.value(graph.outputs()[0]).name, "probabilities");
 }
 
-TEST(ImportOnnx, BytesThatAreNoModelAreRefused) {
+TEST(ImportOnnx, InvalidBytesAreRejected) {
   const auto check = [](const std::string& text, const std::string& message) {
     ErrorKind kind{};
     EXPECT_THAT(import_failure(std::as_bytes(std::span(text)), kind), HasSubstr(message));
@@ -240,7 +240,7 @@ TEST(ImportOnnx, FlippedBitsNeverCrash) {
   EXPECT_GT(refused, bytes.size());
 }
 
-TEST(ImportOnnx, GraphsThatAreNoneAreRefused) {
+TEST(ImportOnnx, InvalidGraphsAreRejected) {
   TestModel cyclic = small_model();
   cyclic.node("Add", {"x", "b"}, {"a"}).set_name("first");
   cyclic.node("Relu", {"a"}, {"b"});
@@ -275,7 +275,7 @@ TEST(ImportOnnx, GraphsThatAreNoneAreRefused) {
   expect_failure(sparse, ErrorKind::kUnsupported, "sparse initializer 's'");
 }
 
-TEST(ImportOnnx, WeightsThatAreNoNumbersAreRefusedByName) {
+TEST(ImportOnnx, NonFiniteWeightsAreRejectedByName) {
   for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
     TestModel model;
     model.input("x", {-1, 2}).floats("dense.kernel", {2, 2}, {1, 2, bad, 4}).output("y");
@@ -318,7 +318,7 @@ TEST(ImportOnnx, OperatorsThatMoveElementsMayReadInfinities) {
               ElementsAre(-infinity));
 }
 
-TEST(ImportOnnx, ShapesBeyondReasonAreRefusedBeforeAnythingIsAllocated) {
+TEST(ImportOnnx, HugeShapesAreRejectedBeforeAllocation) {
   TestModel huge;
   huge.input("x", {-1, std::int64_t{1} << 41}).output("x");
   expect_failure(huge, ErrorKind::kShape, "2^40");
@@ -350,7 +350,7 @@ TEST(ImportOnnx, ConstantsThatWouldGrowTooLargeAreNotFolded) {
   EXPECT_THAT(ir::to_text(graph), HasSubstr("sum: float32[10000, 10000] = Add"));
 }
 
-TEST(ImportOnnx, MessagesAreOneLineWhateverTheNames) {
+TEST(ImportOnnx, MessagesAreOneLineForAnyNames) {
   TestModel model = small_model();
   model.node("Bad\nOperator\x01", {"x"}, {"z"}).set_name("two\nlines");
   expect_failure(model, ErrorKind::kUnsupported, "Bad?Operator? ('two?lines')");

@@ -169,7 +169,7 @@ std::vector<BasisEncoding> weight_encodings(bool has_offset) {
   return encodings;
 }
 
-TEST(CustomFullyConnected, ComesBackAtEveryGranularity) {
+TEST(CustomFullyConnected, RoundTripAtEveryGranularity) {
   for (const bool weight_offset : {false, true}) {
     for (const bool activation_offset : {false, true}) {
       for (const bool exact : {false, true}) {
@@ -182,7 +182,7 @@ TEST(CustomFullyConnected, ComesBackAtEveryGranularity) {
   }
 }
 
-TEST(CustomFullyConnected, ComesBackWithFloatWeightsOrFloatInput) {
+TEST(CustomFullyConnected, RoundTripWithFloatWeightsOrFloatInput) {
   BasisEncoding none;
   none.bits = 0;
   for (const auto flavor : {CircleFlavor::kTflite, CircleFlavor::kCircle}) {
@@ -193,7 +193,7 @@ TEST(CustomFullyConnected, ComesBackWithFloatWeightsOrFloatInput) {
   }
 }
 
-TEST(CustomFullyConnected, ComesBackForEveryTail) {
+TEST(CustomFullyConnected, RoundTripForEveryTail) {
   for (std::size_t n = 1; n <= 70; ++n) {
     const ir::Graph graph = one_layer(weight_encodings(true)[1], 1, false, false, n);
     expect_same_layer(graph, round_trip(graph, CircleFlavor::kCircle));
@@ -202,7 +202,7 @@ TEST(CustomFullyConnected, ComesBackForEveryTail) {
   }
 }
 
-TEST(CustomFullyConnected, IsWhatCircleGetsWhereLqWouldLoseSomething) {
+TEST(CustomFullyConnected, IsWrittenToCircleIfLqWouldBeLossy) {
   const auto codes = [](const ir::Graph& graph) {
     const auto model = unpacked(export_circle(graph, CircleFlavor::kCircle));
     return static_cast<int>(model.operator_codes[0]->deprecated_builtin_code);
@@ -249,14 +249,14 @@ TEST(CustomFullyConnected, RefusesCodesThatNoLayerReads) {
       "'encode': expected a dense value, found codes of a basis, which only layers can read");
 }
 
-TEST(CustomOptions, ComeBack) {
+TEST(CustomOptions, RoundTrip) {
   LowBitFields options{784, 3, 2, true, false, Granularity::kGroup, 64, 4};
   const auto bytes = write_custom_options(options);
   EXPECT_LT(bytes.size(), 180U);
   EXPECT_EQ(read_custom_options(bytes), options);
 }
 
-TEST(CustomOptions, RefuseWhatIsNoMap) {
+TEST(CustomOptions, RejectOtherTypesThanMaps) {
   const Error empty = error_of([] { read_custom_options({}); });
   EXPECT_STREQ(empty.what(), "options: expected at most 4096 bytes, found 0");
   const std::vector<std::byte> zeros(64);

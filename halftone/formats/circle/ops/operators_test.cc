@@ -316,7 +316,7 @@ TEST(Operators, ScalesFollowTheIntegersThroughLayout) {
   expect_same_function(import_circle(bytes), graph);
 }
 
-TEST(Operators, WithoutACounterpartAreAllNamedAtOnce) {
+TEST(Operators, WithoutEquivalentAreAllListed) {
   ir::Graph graph;
   const auto x = graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {kBatch, 4}));
   const auto a = graph.add_node("a", ir::Unary{{ActivationKind::kErf, 0, 0}}, {x});

@@ -65,7 +65,7 @@ TEST(CircleLstm, HasItsGatesInTheFilesOrder) {
               1e-6);
 }
 
-TEST(CircleLstm, RefusesWhatItCannotExpress) {
+TEST(CircleLstm, RejectsUnsupportedFeatures) {
   schema::ModelT projected = lstm_model(false);
   projected.subgraphs[0]->operators[0]->inputs[16] = 2;
   const Error error = error_of([&] { import_model(projected); });
@@ -110,7 +110,7 @@ TEST(CircleRnn, RunsSequencesStepsAndBothDirections) {
   EXPECT_NEAR(run_one(merged, x, 2), std::tanh(1.1 + 0.25 * first), 1e-6);
 }
 
-TEST(CircleConv, PadsAsTheFileSays) {
+TEST(CircleConv, PadsAsTheFileSpecifies) {
   schema::Conv2DOptionsT options;
   options.stride_w = options.stride_h = 2;
   const std::vector<FileTensor> tensors = {{{1, 3, 3, 1}},
@@ -129,7 +129,7 @@ TEST(CircleConv, PadsAsTheFileSays) {
   EXPECT_EQ(graph.value(graph.outputs()[0]).type.shape[1], 1);
 }
 
-TEST(CircleDepthwiseConv, TurnsItsFilters) {
+TEST(CircleDepthwiseConv, TransposesItsFilters) {
   schema::DepthwiseConv2DOptionsT options;
   options.padding = schema::Padding::VALID;
   options.stride_w = options.stride_h = 1;
@@ -142,7 +142,7 @@ TEST(CircleDepthwiseConv, TurnsItsFilters) {
   for (std::size_t o = 0; o < 4; ++o) EXPECT_EQ(run_one(graph, x, o), wanted[o]);
 }
 
-TEST(CircleTransposeConv, ReachesTheExtentsAsked) {
+TEST(CircleTransposeConv, ReachesTheRequestedExtents) {
   schema::TransposeConvOptionsT options;
   options.stride_w = options.stride_h = 2;
   const std::vector<FileTensor> tensors = {{{1, 1, 2, 1}},
@@ -174,7 +174,7 @@ TEST(CirclePool, ActivatesAfterwards) {
   EXPECT_NEAR(run_one(import_pool(12), x, 0), std::sqrt(41.0), 1e-6);
 }
 
-TEST(CircleConv, RefusesWhatDoesNotFit) {
+TEST(CircleConv, RejectsInconsistentShapes) {
   const auto kind_with = [](const auto& change, std::int32_t stride = 1) {
     schema::Conv2DOptionsT options;
     options.stride_w = options.stride_h = stride;

@@ -98,7 +98,7 @@ std::vector<ExportCase> cases() {
   return result;
 }
 
-TEST(ExportOnnx, FamiliesComeBackTheSame) {
+TEST(ExportOnnx, RoundTripOfFamilies) {
   for (const ExportCase& test : cases()) {
     const ir::Graph graph = graph_of(test);
     SCOPED_TRACE(ir::to_text(graph));
@@ -109,7 +109,7 @@ TEST(ExportOnnx, FamiliesComeBackTheSame) {
   }
 }
 
-TEST(ExportOnnx, BooleansComeBackTheSame) {
+TEST(ExportOnnx, RoundTripOfBooleans) {
   ir::Graph graph;
   const ValueId x = graph.add_input("x", ir::test::float_type({kBatch, 4}));
   const ValueId zero = graph.add_constant("zero", floats({}, {0}));
@@ -130,7 +130,7 @@ TEST(ExportOnnx, BooleansComeBackTheSame) {
   ir::test::expect_same_function(again, graph);
 }
 
-TEST(ExportOnnx, RefusesAttributesThatOnnxCannotSay) {
+TEST(ExportOnnx, RejectsAttributesThatOnnxCannotExpress) {
   const auto refused = [](const ExportCase& test, const std::string& text) {
     ir::test::expect_error(ErrorKind::kUnsupported, text, [&] { export_onnx(graph_of(test)); });
   };

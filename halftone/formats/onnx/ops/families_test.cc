@@ -261,7 +261,7 @@ std::function<void(TestModel&, NodeProto&)> with(const std::string& name, std::i
   };
 }
 
-TEST(Families, RefuseWhatTheyCannotDoWithAReason) {
+TEST(Families, RejectUnsupportedNodesWithAReason) {
   const auto plain = with("unused", 1);
   const std::vector<FamilyRefusal> refusals{
       {{"BitShift", 17, {2, 3}, {"x"}, with("direction", "UP")},

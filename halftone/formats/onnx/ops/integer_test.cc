@@ -67,7 +67,7 @@ TestModel linear_model(const std::string& op_type, const std::vector<std::int64_
   return model;
 }
 
-TEST(IntegerProducts, GoBackToEightBits) {
+TEST(IntegerProducts, RequantizeToEightBits) {
   const TestModel matmul =
       linear_model("QLinearMatMul", {-1, 2}, proto<std::int8_t>({2, 2}, {2, 100, 4, 127}));
   const ir::Tensor y = run(matmul, ir::test::tensor<std::uint8_t>({1, 2}, {11, 12}));
@@ -81,7 +81,7 @@ TEST(IntegerProducts, GoBackToEightBits) {
   EXPECT_EQ(numbers(image), (std::vector<float>{13, 127, -1, -128}));
 }
 
-TEST(IntegerProducts, RefuseWhatTheyCannotDo) {
+TEST(IntegerProducts, RejectUnsupportedNodes) {
   TestModel model;
   model.input("x", {-1, 2}).output("y");
   model.initializer("w", proto<std::int8_t>({2, 1}, {3, -4}));

@@ -35,7 +35,7 @@ struct Case {
 
 class OneNode : public testing::TestWithParam<Case> {};
 
-TEST_P(OneNode, GivesTheNumbersOfTheSpecification) {
+TEST_P(OneNode, MatchesTheSpecification) {
   const Case& tested = GetParam();
   TestModel model(tested.opset);
   model.input("x", {-1, 3}).output("y");
@@ -296,7 +296,7 @@ TEST(MatMul, IntegerWeightWithScalesStaysInteger) {
               ElementsAre(5, 70, 900));
 }
 
-TEST(Clip, BoundsWithANameOfTheirOwnGetIt) {
+TEST(Clip, NamedBoundsBecomeNamedActivations) {
   const std::vector<std::pair<std::pair<float, float>, std::string>> cases{
       {{0, 6}, "Relu6"},
       {{-1, 1}, "ReluN1To1"},
@@ -310,7 +310,7 @@ TEST(Clip, BoundsWithANameOfTheirOwnGetIt) {
   }
 }
 
-TEST(Softmax, BelowOperatorSet13TakesAllLaterAxesForOne) {
+TEST(Softmax, BelowOperatorSet13TreatsAllLaterAxesAsOne) {
   TestModel model(11);
   model.input("x", {-1, 2, 2}).output("y");
   model.node("Softmax", {"x"}, {"y"});

@@ -97,7 +97,7 @@ TEST(RecurrentLayer, ProjectsAllStepsAtOnce) {
   }
 }
 
-TEST(RecurrentLayer, RunsBothDirectionsApart) {
+TEST(RecurrentLayer, RunsBothDirectionsSeparately) {
   for (const auto& [op_type, gates] : kLayers) {
     // Both directions use the weights of the first.
     TestModel both = model_of({op_type, gates, "bidirectional", 2}, {"y", "h"});
@@ -152,7 +152,7 @@ TEST(RecurrentLayer, GivesTheLastStatesAtEachSequencesEnd) {
   }
 }
 
-TEST(RecurrentLayer, TakesFunctionsWithTheirParameters) {
+TEST(RecurrentLayer, ReadsActivationsWithTheirParameters) {
   TestModel model = model_of({"RNN", 1, "bidirectional", 2}, {"y"});
   auto& node = *model.proto().mutable_graph()->mutable_node(0);
   auto& names = *node.add_attribute();
@@ -181,7 +181,7 @@ TEST(RecurrentLayer, TakesFunctionsWithTheirParameters) {
   EXPECT_THAT(import_failure(model.bytes(), kind), testing::HasSubstr("expected 2, found 3"));
 }
 
-TEST(RecurrentLayer, RefusesWhatDoesNotFit) {
+TEST(RecurrentLayer, RejectsInconsistentNodes) {
   const auto message = [](TestModel model) {
     ErrorKind kind{};
     const std::string text = import_failure(model.bytes(), kind);

@@ -25,7 +25,7 @@ struct OperatorRefusal {
   std::string text;
 };
 
-TEST(Operators, RefuseWhatTheyCannotDoWithAReason) {
+TEST(Operators, RejectUnsupportedNodesWithAReason) {
   const auto none = [](TestModel&, NodeProto&) {};
   const std::vector<OperatorRefusal> refusals{
       {"Reshape",
