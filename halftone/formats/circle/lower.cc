@@ -18,7 +18,7 @@ using ir::ActivationKind;
 using ir::BinaryKind;
 using ir::ValueId;
 
-/// Replaces one node by others that together compute its output.
+/// Replaces one node by several that compute the same output.
 class Rewrite {
  public:
   Rewrite(ir::Graph& graph, ir::NodeId id) : graph_(graph), node_(graph.node(id)) {}
@@ -43,9 +43,9 @@ class Rewrite {
   ValueId replacement(const ir::MatMul& op);
   ValueId replacement(const ir::DequantizeLinear& op);
 
-  /// The function of x in operators of the file, if there is a way.
+  /// The activation of x, composed of operators of the format; nullopt if impossible.
   std::optional<ValueId> composed(const Activation& activation, ValueId x);
-  /// The same, or else as a node that the exporter will report.
+  /// The same, or a node that the exporter reports if impossible.
   ValueId activated(const Activation& activation, ValueId x) {
     const auto value = composed(activation, x);
     return value ? *value : add(ir::Unary{activation}, {x});
@@ -74,7 +74,7 @@ class Rewrite {
     }
     return found->second;
   }
-  /// The node without its activation, named so that a reader finds the layer again.
+  /// The node without its activation, named after the layer.
   ValueId without_activation(ir::Operator op) {
     const std::string& output = graph_.value(node_.output).name;
     const std::string name = node_.name == output ? output + "/linear" : node_.name;
@@ -82,8 +82,8 @@ class Rewrite {
   }
 
   ir::Graph& graph_;
-  const ir::Node node_;                       // a copy: nodes move while others are added
-  std::map<std::uint32_t, ValueId> scalars_;  ///< by the number's bits
+  const ir::Node node_;                       // a copy, because added nodes invalidate references
+  std::map<std::uint32_t, ValueId> scalars_;  ///< indexed by the bits of the value
   int steps_ = 0;
 };
 
@@ -159,8 +159,8 @@ ValueId Rewrite::replacement(const ir::Binary& op) {
 }
 
 ValueId Rewrite::replacement(const ir::FullyConnected& op) {
-  // Plain TFLite runtimes fuse the RELU family only; an operator in a basis takes all that the
-  // format has numbers for, and SIGN_BIT has no operator of its own.
+  // Plain TFLite runtimes fuse only the RELU family. Operators in a basis accept every activation
+  // that has a code, and SIGN_BIT has no builtin operator.
   constexpr std::array kFused = {ActivationKind::kIdentity,  ActivationKind::kRelu,
                                  ActivationKind::kReluN1To1, ActivationKind::kRelu6,
                                  ActivationKind::kSignBit,   ActivationKind::kTanh};

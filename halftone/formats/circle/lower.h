@@ -20,13 +20,13 @@ std::optional<OperatorCode> builtin_unary(const ir::Activation& activation);
 ///     Softmax along an inner axis        ->  Transpose -> Softmax -> Transpose
 ///     Softmax log with beta              ->  Mul -> Softmax log
 ///     MatMul with a vector               ->  Reshape -> MatMul -> Reshape
-///     DequantizeLinear of int32 weights  ->  the float32 numbers
+///     DequantizeLinear of int32 weights  ->  the float32 values
 ///
-/// What has no such form stays, for the exporter to report. Values keep their names.
+/// Other nodes remain, and the exporter reports them. Values keep their names.
 ir::Graph lowered(ir::Graph graph);
 
-/// Brings convolutions and pooling of dense numbers into the file's form: images of one spatial
-/// axis become images of one row, and padding that is neither SAME nor VALID becomes a Pad.
+/// Lowers convolutions and pooling of dense values to the file's form: images of one spatial axis
+/// become images of one row, and padding that is neither SAME nor VALID becomes a Pad.
 void lower_windows(ir::Graph& graph);
 /// Whether a window over an image [N, spatial..., C] has the file's SAME padding.
 bool has_same_padding(const ir::Window& window, const ir::Shape& image,

@@ -14,7 +14,7 @@ using onnx_pb::AttributeProto;
 
 constexpr ir::Dim kMaxExtent = ir::Dim{1} << 40;
 
-/// Whether an operator computes on numbers, and only on float32.
+/// Whether an operator is arithmetic that supports only float32.
 bool is_arithmetic(const ir::Operator& op) {
   if (const auto* unary = std::get_if<ir::Unary>(&op)) {
     const ir::ActivationKind kind = unary->activation.kind;
@@ -24,9 +24,9 @@ bool is_arithmetic(const ir::Operator& op) {
   return ir::computes_sums(op) || std::holds_alternative<ir::QuantizeLinear>(op);
 }
 
-/// Whether an operator is worth carrying out during the import: it costs no more than reading its
-/// input and writing its output. Dequantized weights stay operators, so that integers of the file
-/// stay integers.
+/// Whether an operator is cheap enough to evaluate during the import: it costs no more than reading
+/// its input and writing its output. DequantizeLinear is not folded, so that the file's integers
+/// are kept.
 bool is_foldable(const ir::Operator& op) {
   const ir::Pattern pattern = ir::traits_of(op).pattern;
   return pattern == ir::Pattern::kMove || pattern == ir::Pattern::kElementwise ||
@@ -224,7 +224,7 @@ const AttributeProto* NodeBuilder::find(const std::string& name,
                                         AttributeProto::AttributeType type) const {
   const auto found = std::ranges::find(proto_.attribute(), name, &AttributeProto::name);
   if (found == proto_.attribute().end()) return nullptr;
-  // Writers of the other protobuf dialect leave out a field that is zero, old ones the type.
+  // Proto3 writers omit fields that are zero; old writers omit the type.
   if (found->type() != type && !holds_field(*found, type)) {
     fail(ErrorKind::kFormat, "attribute '" + name + "': expected type " +
                                  std::to_string(static_cast<int>(type)) + ", found type " +
@@ -352,7 +352,7 @@ ir::ValueId NodeBuilder::add_scalar(float value) {
 }
 
 ir::ValueId NodeBuilder::add_scalar(double value, ir::ElementType element) {
-  // Integers beyond 2^24 are no float32: they go through int64.
+  // Integers beyond 2^24 are not exact in float32, so they are converted from int64.
   if (element == ir::ElementType::kFloat32) return add_scalar(static_cast<float>(value));
   const auto whole = static_cast<std::int64_t>(value);
   return add_constant(ir::Tensor::from<std::int64_t>({}, std::span(&whole, 1)).cast(element));

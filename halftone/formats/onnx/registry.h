@@ -8,7 +8,7 @@ namespace halftone::formats::onnx {
 
 class NodeBuilder;
 
-/// Adds the operators that a node of the file stands for to the graph.
+/// Adds the operators of a node of the file to the graph.
 using Builder = void (*)(NodeBuilder& node);
 
 /// The builder of an operator, or null. "ai.onnx" is the same domain as "".

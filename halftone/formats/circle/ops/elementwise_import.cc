@@ -51,7 +51,7 @@ void import_binary(OperatorImport& op) {
   import_pair(op, kind);
 }
 
-/// ADD, SUB, MUL and DIV: the ones that fuse an activation.
+/// ADD, SUB, MUL and DIV, which can fuse an activation.
 template <BinaryKind kind, typename Options>
 void import_arithmetic(OperatorImport& op) {
   const auto* options = op.options<Options>();
@@ -75,7 +75,7 @@ void import_not(OperatorImport& op) {
   op.emit(ir::Unary{{ActivationKind::kNot, 0, 0}}, {op.raw(0)});
 }
 
-/// floor(a / b) of float32; integers divide towards zero, so that only those are refused.
+/// floor(a / b) of float32. Integers are rejected because our division rounds towards zero.
 void import_floor_div(OperatorImport& op) {
   const ir::ValueId quotient =
       op.step(ir::Binary{BinaryKind::kDiv, {}}, {op.number(0), op.number(1)}, "quotient");
@@ -101,7 +101,7 @@ void import_cast(OperatorImport& op) {
   op.emit(ir::Cast{*element}, {op.raw(0)});
 }
 
-/// Float to integers, or integers to others of another scale: the output's own rule says how.
+/// Float to integers, or integers to another scale, as the output's quantization defines.
 void import_quantize(OperatorImport& op) { op.alias(op.number(0)); }
 
 void import_dequantize(OperatorImport& op) {

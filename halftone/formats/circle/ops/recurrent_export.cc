@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A recurrent layer: with its projection an LSTM of the file, else an operator of our own.
+// Writes a recurrent layer: as an LSTM of the format with its projection, or as a custom operator.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -18,7 +18,7 @@ bool has(const ir::Node& node, std::size_t i) {
   return i < node.inputs.size() && node.inputs[i] != ir::kAbsent;
 }
 
-/// Whether the file's LSTM says all there is to the layer: it goes forward from zeros.
+/// Whether the format's LSTM can represent the layer: it runs forward with zero initial states.
 bool is_standard(const ir::Graph& graph, const ir::Node& node) {
   const auto& op = std::get<ir::Recurrent>(node.op);
   for (std::size_t i = ir::kRecurrenceBias; i < node.inputs.size(); ++i) {
@@ -41,7 +41,7 @@ class Parts {
  public:
   Parts(Exporter& exporter, std::string name) : exporter_(exporter), name_(std::move(name)) {}
 
-  /// Rows [gate * rows, (gate + 1) * rows) of numbers [.., cols]; without cols a vector.
+  /// Writes rows [gate * rows, (gate + 1) * rows) of a matrix [.., cols]; of a vector if cols is 0.
   TensorIndex operator()(const char* role, std::span<const float> numbers, std::size_t gate,
                          Dim rows, Dim cols) const {
     const auto width = static_cast<std::size_t>(cols == 0 ? 1 : cols);
@@ -63,7 +63,7 @@ void export_standard(Exporter& exporter, const ir::Node& node) {
   const ir::Tensor& recurrence = *dense_recurrence(graph, node);
   const Dim hidden = recurrence.shape()[1];
   const Dim inputs = projection.weights->shape()[1];
-  // The file's order of gates, in ours: input, forget, cell, output.
+  // Our indices of the gates in the file's order: input, forget, cell, output.
   constexpr std::array<std::size_t, 4> kGates = {0, 2, 3, 1};
   constexpr std::array<std::size_t, 3> kPeeps = {0, 2, 1};
   const Parts part(exporter, node.name);

@@ -75,7 +75,7 @@ ValueId product(NodeBuilder& node, ValueId a, ValueId b) {
   return node.emit(ir::Binary{ir::BinaryKind::kMul, {}}, {a, b});
 }
 
-/// The bound a Clip has from an attribute or input, or `otherwise`.
+/// The bound of a Clip from an attribute or an input, or `otherwise`.
 float bound(NodeBuilder& node, std::size_t i, const char* name, float otherwise) {
   if (node.opset() < 11) return node.float_attribute(name, otherwise);
   return node.has_input(i) ? node.scalar_input(i) : otherwise;
@@ -87,7 +87,7 @@ bool is_known_bound(NodeBuilder& node, std::size_t i) {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// The activation with a name of its own where there is one: fewer kinds for passes and kernels.
+/// The named activation (such as Relu) if there is one, so that passes and kernels see fewer kinds.
 ir::Unary clip(float low, float high) {
   if (low == 0 && high == 6) return unary(ActivationKind::kRelu6);
   if (low == -1 && high == 1) return unary(ActivationKind::kReluN1To1);
@@ -108,7 +108,7 @@ void build_activation(NodeBuilder& node) {
     node.set_output(0, emit_binary(node, ir::BinaryKind::kMax, x, zero));
     return;
   }
-  // The first operator set rounded Selu's two numbers.
+  // Operator set 1 had rounded parameters of Selu.
   const bool rounded = entry->kind == ActivationKind::kSelu && node.opset() < 6;
   const float alpha_default = rounded ? 1.6732F : entry->alpha_default;
   const float beta_default = rounded ? 1.0507F : entry->beta_default;

@@ -153,7 +153,7 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Reshape& op
   bool has_zero = false;
   for (std::size_t i = 0; i < op.shape.rank(); ++i) {
     const bool copies = i < input.rank() && input[i] == op.shape[i];
-    // The batch is copied from where it was, or it is what the others leave.
+    // The batch is copied from the same axis (0), or inferred from the other extents (-1).
     request.push_back(op.shape[i] == ir::kBatch && copies ? 0 : op.shape[i]);
     has_zero = has_zero || op.shape[i] == 0;
   }
@@ -183,7 +183,7 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Concat& op)
 void export_operator(Exporter& exporter, const Node& node, const ir::Slice& op) {
   const auto begin = static_cast<std::int64_t>(op.begin);
   std::int64_t end = begin + static_cast<std::int64_t>(op.count) * op.step;
-  // An end before the first element: -1 would count from the back.
+  // An end before the first element; -1 would count from the back.
   if (end < 0) end = std::numeric_limits<std::int64_t>::min();
   const std::string& output = exporter.name(node.output);
   std::vector<std::string> inputs{exporter.read(node.inputs[0])};
@@ -206,10 +206,10 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Softmax& op
   set_attribute(proto, "axis", static_cast<std::int64_t>(op.axis));
 }
 
-/// Codes of a basis are no values of ONNX: the layers that read them write the basis themselves.
+/// Codes of a basis are not values in ONNX: the layers that read them store the basis.
 void export_operator(Exporter& /*exporter*/, const Node& /*node*/, const ir::Encode& /*op*/) {}
 
-/// Scale and zero point as initializers, scalars where there is one.
+/// Scale and zero point as initializers; scalars if there is only one.
 std::vector<std::string> affine_inputs(Exporter& exporter, const Node& node,
                                        const ir::AffineParameters& parameters,
                                        ir::ElementType element) {

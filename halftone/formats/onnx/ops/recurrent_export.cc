@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A recurrent layer and the projection before it are an RNN, GRU or LSTM; where ONNX has no word
-// for something about them, the layer is an operator of our own behind its projection.
+// Writes a recurrent layer and the projection before it as an RNN, GRU or LSTM. A layer that ONNX
+// cannot express becomes an operator of our own after its projection.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -41,12 +41,12 @@ bool has(const Node& node, std::size_t i) {
   return i < node.inputs.size() && node.inputs[i] != ir::kAbsent;
 }
 
-/// Whether a first state is one for each sample, as ONNX wants it.
+/// Whether an initial state has one row per sample, as ONNX requires.
 bool is_whole(const ir::Graph& graph, const Node& node, std::size_t i, Dim batch) {
   return !has(node, i) || graph.value(node.inputs[i]).type.shape[0] == batch;
 }
 
-/// Whether a float constant or nothing.
+/// Whether an input is a float constant or absent.
 bool is_stored(const ir::Graph& graph, const Node& node, std::size_t i) {
   return !has(node, i) || graph.constant(node.inputs[i]) != nullptr;
 }
@@ -69,14 +69,14 @@ bool is_standard(const ir::Graph& graph, const Node& node) {
          is_stored(graph, node, ir::kRecurrenceBias) && is_stored(graph, node, ir::kPeepholes);
 }
 
-/// The tensor with an axis of one in front.
+/// The tensor with a leading axis of extent 1.
 onnx_pb::TensorProto of_one_direction(const ir::Tensor& tensor) {
   std::vector<Dim> dims(tensor.shape().dims().begin(), tensor.shape().dims().end());
   dims.insert(dims.begin(), 1);
   return encode_tensor(tensor.reshaped(ir::Shape(std::move(dims))));
 }
 
-/// [1, 2 G H]: what is added outside the recurrence, then what is added in it.
+/// [1, 2 G H]: the biases added outside the recurrence, then those inside.
 onnx_pb::TensorProto biases_of(const Exporter& exporter, const Node& node,
                                const Projection& projection) {
   const Dim gates = projection.weights->shape()[0];
@@ -93,7 +93,7 @@ onnx_pb::TensorProto biases_of(const Exporter& exporter, const Node& node,
   return encode_tensor(both);
 }
 
-/// A value under another shape, by a node with constant axes.
+/// Adds a node with constant axes that reshapes a value.
 std::string reshaped(Exporter& exporter, std::string_view op_type, const std::string& input,
                      std::int64_t axis, const std::string& wanted) {
   std::string result = exporter.fresh(wanted);
@@ -107,7 +107,7 @@ std::string transposed(Exporter& exporter, const std::string& input, const std::
   return output;
 }
 
-/// The first state [B, H] as [1, B, H]; empty where there is none.
+/// The initial state [B, H] as [1, B, H]; empty if there is none.
 std::string first_state(Exporter& exporter, const Node& node, std::size_t i,
                         const std::string& wanted) {
   if (!has(node, i)) return "";
@@ -133,7 +133,7 @@ void set_functions(NodeProto& proto, const ir::Recurrent& op) {
   if (!betas.empty()) set_attribute(proto, "activation_beta", betas);
 }
 
-/// The inputs of ONNX's operator, X as [T, B, n].
+/// The inputs of ONNX's operator, with X as [T, B, n].
 std::vector<std::string> standard_inputs(Exporter& exporter, const Node& node,
                                          const std::string& output) {
   const auto& op = std::get<ir::Recurrent>(node.op);

@@ -20,11 +20,11 @@ using ir::ValueId;
 
 enum Input : std::size_t { kX, kW, kR, kBias, kLengths, kInitialH, kInitialC, kPeepholes };
 
-/// What a node asks for, the same in all directions.
+/// The properties of a node that all directions share.
 struct Request {
   RecurrentKind kind;
   std::size_t directions = 1;
-  bool reverse = false;  ///< the first direction
+  bool reverse = false;  ///< whether the first direction runs in reverse
   bool batch_major = false;
   Dim gates = 0;   ///< G H
   Dim hidden = 0;  ///< H
@@ -73,14 +73,14 @@ Request read_request(NodeBuilder& node) {
   return request;
 }
 
-/// Some of the elements along an axis.
+/// Slices `count` elements along an axis.
 ValueId slice(NodeBuilder& node, ValueId x, std::size_t axis, Dim begin, Dim count) {
   if (node.type(x).shape[axis] == count) return x;
   return node.emit(
       ir::Slice{axis, static_cast<std::size_t>(begin), 1, static_cast<std::size_t>(count)}, {x});
 }
 
-/// The part of an input that belongs to a direction, without the axis of directions.
+/// The part of an input for one direction, without the direction axis.
 ValueId of_direction(NodeBuilder& node, std::size_t input, std::size_t axis,
                      std::size_t direction) {
   const ValueId part = slice(node, node.input(input), axis, static_cast<Dim>(direction), 1);
@@ -89,8 +89,8 @@ ValueId of_direction(NodeBuilder& node, std::size_t input, std::size_t axis,
   return node.reshape(part, ir::Shape(std::move(dims)));
 }
 
-/// The function of a name in the lists of the file; those parameters that a function has are taken
-/// from the front of theirs.
+/// Reads activations from the file's lists of names and parameters. Each activation consumes as
+/// many parameters as it has.
 class ActivationReader {
  public:
   explicit ActivationReader(const NodeBuilder& node)
@@ -127,7 +127,7 @@ class ActivationReader {
   std::size_t num_betas_ = 0;
 };
 
-/// The functions of every direction.
+/// The activations of every direction.
 std::vector<std::array<ir::Activation, 3>> read_activations(NodeBuilder& node,
                                                             const Request& request) {
   std::array<ir::Activation, 3> plain = ir::Recurrent{}.activations;
@@ -144,7 +144,7 @@ std::vector<std::array<ir::Activation, 3>> read_activations(NodeBuilder& node,
   return result;
 }
 
-/// What is added to the gates outside the recurrence, and what must stay within.
+/// Biases added to the gates outside the recurrence, and those that must stay inside.
 struct Biases {
   ValueId projection = ir::kAbsent;
   ValueId recurrence = ir::kAbsent;
@@ -167,7 +167,7 @@ Biases read_biases(NodeBuilder& node, const Request& request, std::size_t direct
   return biases;
 }
 
-/// The layer of one direction: hidden states, and cells where `op` has them.
+/// Emits the layer of one direction: hidden states, and cell states if `op` has them.
 ValueId emit_direction(NodeBuilder& node, const Request& request, std::size_t direction,
                        const ir::Recurrent& op) {
   const auto optional = [&](std::size_t input, std::size_t axis) {
@@ -190,10 +190,10 @@ ValueId emit_direction(NodeBuilder& node, const Request& request, std::size_t di
   return node.emit(op, std::move(inputs));
 }
 
-/// The states of one direction, as the outputs want them.
+/// The states of one direction, in the form of the outputs.
 struct States {
   ValueId all = ir::kAbsent;     ///< hidden states of all steps [T, B, H] or [B, T, H]
-  ValueId hidden = ir::kAbsent;  ///< the last one [1, B, H] or [B, 1, H]
+  ValueId hidden = ir::kAbsent;  ///< the last state [1, B, H] or [B, 1, H]
   ValueId cell = ir::kAbsent;
 };
 
@@ -215,7 +215,7 @@ States build_direction(NodeBuilder& node, const Request& request, std::size_t di
   }
   if (!wants_last) return states;
   if (carries) {
-    // Past the end the outputs are zero; only a layer that carries its states on has the last.
+    // Outputs past the end are zero; only a layer with `carry` returns the last state there.
     op.carry = true;
     found = emit_direction(node, request, direction, op);
   }
