@@ -45,7 +45,7 @@ class Importer {
   /// @throws Error kFormat beyond 64 times the file's size
   void charge(std::size_t bytes);
 
-  /// Thrown when an operator reads what an unsupported one computes.
+  /// Thrown when an operator reads an output of an unsupported operator.
   struct Unavailable {};
 
  private:
