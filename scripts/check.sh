@@ -60,7 +60,7 @@ check_tsan() {
 # changed last first.
 tidy_sources() {
   { git log --format= --name-only -- halftone 2> /dev/null; sources halftone; } | awk '!seen[$0]++' |
-    grep '\.cc$' | grep -vE '^halftone/(train/|cli/(distill|train|train_main|training_options|training_run)\.cc)|(_test|_bench|/testing)\.cc$' | while IFS= read -r file; do
+    grep '\.cc$' | grep -vE '^halftone/(train/|api/training\.cc|cli/(train_main|training_run)\.cc)|(_test|_bench|/testing)\.cc$' | while IFS= read -r file; do
     if [ -f "$file" ]; then printf '%s\n' "$file"; fi
   done
 }

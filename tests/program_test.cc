@@ -326,7 +326,7 @@ TEST_F(Program, MeasuresANetworkWithItsFixedBatch) {
     EXPECT_EQ(json::parse(outcome.out)["batch"], 4);
   }
   expect_failure(bench + " --batch 8", 2,
-                 "four.onnx: --batch: expected 4, which the network is fixed to, found 8");
+                 "four.onnx: batch: expected 4, which the network is fixed to, found 8 (--batch)");
 }
 
 TEST_F(Program, RefusesABatchThatMemoryCannotHold) {
@@ -338,10 +338,24 @@ TEST_F(Program, RefusesABatchThatMemoryCannotHold) {
                  "a session of batch 137438953472, its values: ");
 }
 
+TEST_F(Program, QuantizesToTheBytesOfTheExampleInCpp) {
+  const std::string arguments = "'" + kModel + "' '" + kExample + "' '" + path("api.circle") + "'";
+  const std::string command =
+      std::string("'") + HALFTONE_API_EXAMPLE + "' " + arguments + " > '" + path("said") + "'";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  EXPECT_THAT(text_of(path("said")), testing::StartsWith("accuracy 0.9"));
+  ASSERT_EQ(run("quantize " + kModel + " -o " + path("cli.circle") + " --data " + kExample +
+                " --limit 300 --weight-bits 2 --activation-bits 2")
+                .code,
+            0);
+  EXPECT_TRUE(text_of(path("api.circle")) == text_of(path("cli.circle")));
+}
+
 TEST_F(Program, HelpsWithAnExampleForEveryVerb) {
   EXPECT_EQ(run("--help").code, 0);
   EXPECT_EQ(run("--version").code, 0);
-  for (const char* verb : {"inspect", "convert", "quantize", "eval", "run", "bench"}) {
+  for (const char* verb :
+       {"inspect", "convert", "quantize", "distill", "train", "eval", "run", "bench"}) {
     const Outcome help = run(std::string(verb) + " --help");
     EXPECT_EQ(help.code, 0);
     EXPECT_THAT(help.out, HasSubstr(std::string("Example: halftone ") + verb));
@@ -376,6 +390,28 @@ TEST_F(Program, AnswersWrongUseWithTwo) {
   std::ofstream(path("r.toml")) << "[[layer]]\nname = \"nothing\"\nskip = true\n";
   expect_failure(quantize + " --recipe " + path("r.toml"), 2, "matches no layer");
   EXPECT_FALSE(std::filesystem::exists(path("q.circle")));
+}
+
+TEST_F(Program, RefusesNumbersOutOfRangeAndThoseThatAreNotFinite) {
+  const std::string eval = "eval " + kModel + " --data " + kExample;
+  for (const std::string scale : {"nan", "inf", "-inf", "0", "-1", "1e999", "1x"}) {
+    expect_failure(eval + " --scale " + scale, 2,
+                   "--scale: expected a number above 0, found '" + scale + "'");
+  }
+  for (const std::string seconds : {"nan", "-1", "3601", "inf"}) {
+    expect_failure("bench " + kModel + " --seconds " + seconds, 2,
+                   "--seconds: expected a number from 0 to 3600, found '" + seconds + "'");
+  }
+  const std::string quantize =
+      "quantize " + kModel + " -o " + path("q.circle") + " --data " + kExample + " --memory ";
+  for (const std::string memory : {"-1", "nan", "1.5", "99999999999999999999", "''"}) {
+    expect_failure(quantize + memory, 2, "--memory: expected a whole number of bytes, such as");
+  }
+  expect_failure(quantize + "1Q", 2, "--memory: ");
+  expect_failure(quantize + "99999999999E", 2, "--memory: ");
+  for (const std::string option : {"--batch", "--devices", "--limit", "--threads"}) {
+    expect_failure(eval + " " + option + " nan", 2, option);
+  }
 }
 
 TEST_F(Program, RefusesEmptyPaths) {

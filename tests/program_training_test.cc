@@ -29,6 +29,7 @@ TEST_F(TrainingProgram, DistillsATeacherToTheSameFileOnAnyDevices) {
   };
   const std::string one = distill("1");
   EXPECT_TRUE(distill("2") == one);
+  EXPECT_TRUE(distill("1 --memory 0") == one);
   const Outcome eval = run("eval " + path("s.circle") + " --data " + kExample + " --json");
   EXPECT_GT(json::parse(eval.out).at("value"), 0.9);
   // A low-bit student continues to learn, also from labels alone.
@@ -87,10 +88,12 @@ TEST_F(TrainingProgram, RefusesToDistillWhatDoesNotFit) {
   expect_failure("distill --teacher " + kModel + output + " --data " + path("x.npy") +
                      " --label-weight 0.5 --scheme float",
                  2, "has no labels");
-  expect_failure(
-      "distill --teacher " + kModel + output + " --data " + path("x.npy") +
-          " --scheme float --batch 256",
-      2, "--batch: " + path("x.npy") + ": expected at least the 256 samples of a batch, found 200");
+  expect_failure("distill --teacher " + kModel + output + " --data " + path("x.npy") +
+                     " --scheme float --batch 256",
+                 2,
+                 path("x.npy") +
+                     ": expected at least the 256 samples of a batch, found 200: choose a smaller "
+                     "batch or use more samples (--batch)");
   for (const char* option : {"--level-rate-factor", "--learning-rate"}) {
     expect_failure(
         "distill --teacher " + kModel + output + " --data " + kExample + " " + option + " -1", 2,
@@ -134,7 +137,7 @@ TEST_F(TrainingProgram, LowersTheBitsOfAStudentInStages) {
   const std::string other = " -o " + path("t.circle");
   expect_failure(base + other + " --stages 2:0", 2, "stage: expected BITS:EPOCHS");
   expect_failure(base + other + " --student " + kModel + " --stages 4:1", 2,
-                 "expected options of a recipe too");
+                 "expected settings of a recipe too, such as bits per weight (--recipe)");
   EXPECT_FALSE(std::filesystem::exists(path("t.circle")));
 }
 
@@ -227,12 +230,65 @@ TEST_F(TrainingProgram, RefusesRunsThatCannotBeKept) {
   expect_failure(train + "--milestones 0.9,0.1", 2, "milestones: expected rising numbers");
   EXPECT_FALSE(std::filesystem::exists(path("t.onnx")));
 }
-#else
-TEST_F(TrainingProgram, SaysWhereTheTrainerIsMissing) {
-  expect_failure("distill --teacher " + kModel, 4, "needs the program halftone-train");
-  expect_failure("train " + kModel, 4, "needs the program halftone-train");
-}
 #endif
+
+/// The program in a folder without the one that trains.
+class ProgramAlone : public Program {
+ protected:
+  void SetUp() override {
+    Program::SetUp();
+    std::filesystem::copy_file(HALFTONE_PROGRAM, path("halftone"));
+  }
+  [[nodiscard]] Outcome run_alone(const std::string& arguments) const {
+    const std::string command = "'" + path("halftone") + "' " + arguments + " > '" +
+                                path("stdout") + "' 2> '" + path("stderr") + "'";
+    const int status = std::system(command.c_str());
+    return {WEXITSTATUS(status), text_of(path("stdout")), text_of(path("stderr"))};
+  }
+};
+
+TEST_F(ProgramAlone, HelpsAsTheOneThatTrainsDoes) {
+  for (const std::string verb : {"distill", "train"}) {
+    const Outcome alone = run_alone(verb + " --help");
+    EXPECT_EQ(alone.code, 0) << alone.err;
+    EXPECT_THAT(alone.out, HasSubstr("--clip-grad-norm"));
+    EXPECT_THAT(alone.out, HasSubstr("Example: halftone " + verb));
+    EXPECT_EQ(alone.out, run(verb + " --help").out);
+  }
+}
+
+TEST_F(ProgramAlone, RefusesNumbersOutOfRangeAndThoseThatAreNotFinite) {
+  const auto expect_refusal = [&](const std::string& option, const std::string& number,
+                                  const std::string& expected) {
+    const Outcome outcome = run_alone("distill --teacher " + kModel + " -o " + path("s.circle") +
+                                      " --data " + kExample + " " + option + " " + number);
+    EXPECT_EQ(outcome.code, 2) << option;
+    EXPECT_THAT(outcome.err, HasSubstr(option + ": expected " + expected));
+    EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
+  };
+  for (const std::string number : {"nan", "-1", "2"}) {
+    for (const char* option :
+         {"--momentum", "--label-weight", "--validation-split", "--freeze-from", "--milestones"}) {
+      expect_refusal(option, number, "a number from 0 to 1, found '" + number + "'");
+    }
+  }
+  expect_refusal("--patience", "-1", "a whole number from 0 to ");
+  for (const char* option : {"--schedule-decay", "--temperature", "--loss-scale", "--scale"}) {
+    expect_refusal(option, "nan", "a number above 0, found 'nan'");
+  }
+}
+
+TEST_F(ProgramAlone, SaysWhereTheTrainerIsMissing) {
+  const std::string rest = " -o " + path("s.circle") + " --data " + kExample;
+  for (const std::string& arguments : {"distill --teacher " + kModel, "train " + kModel}) {
+    const Outcome outcome = run_alone(arguments + rest);
+    EXPECT_EQ(outcome.code, 4);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_THAT(outcome.err, HasSubstr(" needs the program halftone-train in " + folder_.string()));
+    EXPECT_THAT(outcome.err, HasSubstr("build it with libtorch ('make train')"));
+    EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
+  }
+}
 
 }  // namespace
 }  // namespace halftone

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdint>
 #include <iostream>
 #include <optional>
 
-#include "halftone/base/error.h"
-#include "halftone/base/parallel.h"
+#include "halftone/api/measure.h"
 #include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
-#include "halftone/ir/symbolic_batch.h"
 #include "halftone/report/report.h"
-#include "halftone/runtime/execute/profile.h"
 
 namespace halftone::cli {
 namespace {
@@ -30,34 +26,14 @@ struct BenchOptions {
   runtime::FloatOrder float_order = runtime::FloatOrder::kFastest;
 };
 
-/// Samples per run. @throws Error kUsage if the network has another fixed number
-std::size_t batch_of(const BenchOptions& options, const ir::Graph& graph) {
-  const auto fixed = ir::fixed_batch(graph);
-  if (fixed && options.batch && *options.batch != *fixed) {
-    fail(ErrorKind::kUsage, options.model + ": --batch: expected " + std::to_string(*fixed) +
-                                ", which the network is fixed to, found " +
-                                std::to_string(*options.batch));
-  }
-  return fixed.value_or(options.batch.value_or(1));
-}
-
 void run(const BenchOptions& options, const Machine& machine) {
   apply(options.common);
-  const ir::Graph graph = load_to_run(options.model);
-  const std::size_t batch = batch_of(options, graph);
-  const spmd::Devices devices = machine.devices(options.devices);
-  const int threads_each = std::max(1, num_threads() / static_cast<int>(devices.num_local()));
-  const auto shares = with_context(options.model, [&] {
-    return runtime::plan_shares(
-        graph, {batch, threads_each, options.int8_activations, options.float_order},
-        devices.size());
-  });
-  const runtime::Profile profile =
-      runtime::profile(shares, devices, {.min_seconds = options.seconds});
+  const Measurement measurement = measure(
+      load(options.model), {options.batch, options.seconds, machine.devices(options.devices),
+                            options.int8_activations, options.float_order});
   if (!machine.is_first()) return;
-  const runtime::Plan& plan = *shares.front();
-  std::cout << (options.common.json ? report::to_json(plan, profile)
-                                    : printable(report::to_text(plan, profile, options.explain)));
+  std::cout << (options.common.json ? report::to_json(measurement)
+                                    : printable(report::to_text(measurement, options.explain)));
 }
 
 }  // namespace
@@ -77,7 +53,7 @@ void add_bench(CLI::App& app, Action& action) {
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
   verb->add_option("--seconds", options->seconds, "Measure at least so long")
-      ->check(CLI::Range(0.0, 3600.0))
+      ->check(number_from(0, 3600))
       ->capture_default_str();
   verb->add_flag("--explain", options->explain, "Say why each kernel was chosen");
   add_activation_option(*verb, options->int8_activations);

@@ -11,29 +11,11 @@
 #include <iostream>
 #include <limits>
 
-#include "halftone/base/file.h"
 #include "halftone/base/parallel.h"
-#include "halftone/data/open_dataset.h"
-#include "halftone/formats/model.h"
 #include "halftone/kernels/targets.h"
-#include "halftone/passes/float_ends.h"
-#include "halftone/passes/simplify.h"
 
 namespace halftone::cli {
 namespace {
-
-/// An unsigned 64-bit integer >= `low`. CLI11 alone parses -1 as the largest one.
-CLI::Validator whole_from(std::uint64_t low) {
-  const auto check = [low](const std::string& text) -> std::string {
-    std::uint64_t value = 0;
-    const char* end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data(), end, value);
-    if (error == std::errc() && rest == end && value >= low) return "";
-    return fmt::format("expected a whole number from {} to {}, found '{}'", low,
-                       std::numeric_limits<std::uint64_t>::max(), text);
-  };
-  return {check, ""};
-}
 
 /// A finite double, or nullopt.
 std::optional<double> finite_number(const std::string& text) {
@@ -42,6 +24,19 @@ std::optional<double> finite_number(const std::string& text) {
   const auto [rest, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc() || rest != end || !std::isfinite(value)) return std::nullopt;
   return value;
+}
+
+/// Lets texts pass that begin with a whole number in 64 bits. CLI::AsSizeValue, which reads the
+/// unit after it, takes -1 for the largest number.
+CLI::Validator whole_number_with_unit() {
+  const auto check = [](const std::string& text) -> std::string {
+    std::uint64_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, value);
+    if (error == std::errc() && (rest == end || (*rest != '.' && *rest != ','))) return "";
+    return "expected a whole number of bytes, such as 512M or 4G, found '" + text + "'";
+  };
+  return {check, ""};
 }
 
 }  // namespace
@@ -58,6 +53,27 @@ CLI::Validator non_negative_number() {
   const auto check = [](const std::string& text) -> std::string {
     const std::optional<double> value = finite_number(text);
     return value && *value >= 0 ? "" : "expected a number of at least 0, found '" + text + "'";
+  };
+  return {check, ""};
+}
+
+CLI::Validator number_from(double low, double high) {
+  const auto check = [low, high](const std::string& text) -> std::string {
+    const std::optional<double> value = finite_number(text);
+    if (value && *value >= low && *value <= high) return "";
+    return fmt::format("expected a number from {} to {}, found '{}'", low, high, text);
+  };
+  return {check, ""};
+}
+
+CLI::Validator whole_from(std::uint64_t low) {
+  const auto check = [low](const std::string& text) -> std::string {
+    std::uint64_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, value);
+    if (error == std::errc() && rest == end && value >= low) return "";
+    return fmt::format("expected a whole number from {} to {}, found '{}'", low,
+                       std::numeric_limits<std::uint64_t>::max(), text);
   };
   return {check, ""};
 }
@@ -102,17 +118,19 @@ void add_float_order_option(CLI::App& verb, runtime::FloatOrder& order) {
 }
 
 void add_data_options(CLI::App& verb, DataOptions& data, const std::string& default_split) {
-  data.split = default_split;
-  verb.add_option("--data", data.path,
+  data::DatasetOptions& options = data.source.options;
+  options.split = default_split;
+  verb.add_option("--data", data.source.path,
                   "Samples: a folder with IDX files, CIFAR-10 *.bin, x.npy or x.npy,y.npy, HDF5")
       ->required()
       ->check(some_path());
-  verb.add_option("--split", data.split, "Which part of a folder with IDX files")
+  verb.add_option("--split", options.split, "Which part of a folder with IDX files")
       ->check(CLI::IsMember({"train", "test"}))
       ->capture_default_str();
-  verb.add_option("--limit", data.limit, "Use only so many samples, from the front")
+  verb.add_option("--limit", options.limit, "Use only so many samples, from the front")
       ->check(whole_from(1));
-  verb.add_option("--scale", data.scale, "Factor on uint8 pixels (default 1/255)");
+  verb.add_option("--scale", options.scale, "Factor on uint8 pixels (default 1/255)")
+      ->check(positive_number());
   verb.add_option("--devices", data.devices,
                   "Devices that share the samples, of each process; 0: one for each thread")
       ->check(CLI::Range(0, 1024))
@@ -120,6 +138,14 @@ void add_data_options(CLI::App& verb, DataOptions& data, const std::string& defa
   verb.add_option("--batch", data.batch, "Samples per run")
       ->check(CLI::Range(1, 65536))
       ->capture_default_str();
+}
+
+void add_memory_option(CLI::App& verb, std::optional<std::uint64_t>& memory_bytes) {
+  verb.add_option("--memory", memory_bytes,
+                  "Memory for values of the samples between layers, as in 512M or 4G; less makes "
+                  "it slower, and changes no result (default: a quarter of what is free)")
+      ->transform(CLI::AsSizeValue(false))
+      ->transform(whole_number_with_unit());  // runs first
 }
 
 void add_recipe_options(CLI::App& verb, RecipeOptions& recipe) {
@@ -141,59 +167,19 @@ void apply(const CommonOptions& common) {
   if (!common.simd.empty()) kernels::use_simd_target(common.simd);
 }
 
-data::Dataset open_data(const DataOptions& data) {
-  data::DatasetOptions options;
-  options.split = data.split;
-  options.limit = data.limit;
-  options.scale = data.scale;
-  return data::open_dataset(data.path, options);
-}
-
 compress::Recipe make_recipe(const RecipeOptions& options) {
-  compress::Recipe recipe;
-  if (!options.recipe.empty()) {
-    const std::vector<std::byte> bytes = read_file(options.recipe);
-    recipe = compress::parse_recipe({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
-                                    options.recipe);
-  }
-  if (options.weight_bits) recipe.defaults.weight_bits = options.weight_bits;
+  compress::LayerSettings settings;
+  settings.weight_bits = options.weight_bits;
   if (!options.activation_bits.empty()) {
-    recipe.defaults.activation_bits =
+    settings.activation_bits =
         options.activation_bits == "none" ? 0 : std::stoi(options.activation_bits);
   }
   if (options.scheme == "float") {
-    recipe.defaults.skip = true;
+    settings.skip = true;
   } else if (!options.scheme.empty()) {
-    recipe.defaults.scheme = compress::scheme_from(options.scheme);
+    settings.scheme = compress::scheme_from(options.scheme);
   }
-  return recipe;
-}
-
-ir::Graph load_network(const std::string& path, const passes::FoldOptions& folding) {
-  ir::Graph graph = formats::load_model(path);
-  passes::simplify(graph, folding);
-  return graph;
-}
-
-ir::Graph load_to_run(const std::string& path, bool float_ends) {
-  ir::Graph graph = formats::load_model(path);
-  if (float_ends) passes::give_float_ends(graph);
-  passes::simplify_to_run(graph);
-  return graph;
-}
-
-std::size_t Machine::rank() const {
-  return session_.transport() == nullptr ? 0 : session_.transport()->rank();
-}
-
-std::size_t Machine::num_ranks() const {
-  return session_.transport() == nullptr ? 1 : session_.transport()->num_ranks();
-}
-
-spmd::Devices Machine::devices(int count) const {
-  const auto each = static_cast<std::size_t>(count == 0 ? num_threads() : count);
-  if (session_.transport() == nullptr) return spmd::Devices::emulate(each);
-  return spmd::Devices::over(session_.transport(), each);
+  return load_recipe(options.recipe, settings);
 }
 
 Progress::Progress(const CommonOptions& common, const Machine& machine)

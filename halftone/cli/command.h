@@ -11,14 +11,11 @@
 #include <string>
 #include <string_view>
 
+#include "halftone/api/data_source.h"
+#include "halftone/api/machine.h"
+#include "halftone/api/recipe.h"
 #include "halftone/base/progress.h"
-#include "halftone/compress/recipe.h"
-#include "halftone/data/dataset.h"
-#include "halftone/ir/graph.h"
-#include "halftone/passes/fold_constants.h"
 #include "halftone/runtime/kernel.h"
-#include "halftone/spmd/devices.h"
-#include "halftone/spmd/mpi.h"
 
 namespace halftone::cli {
 
@@ -33,10 +30,7 @@ struct CommonOptions {
 
 /// Options of the verbs that read samples.
 struct DataOptions {
-  std::string path;
-  std::string split;
-  std::optional<std::size_t> limit;
-  double scale = 1.0 / 255;
+  DataSource source;
   std::size_t batch = 64;
   int devices = 0;  ///< per process; 0: one device per thread
 };
@@ -53,26 +47,6 @@ struct RecipeOptions {
   }
 };
 
-/// The processes and devices that a command runs on: one process, or the ranks of mpirun. All ranks
-/// do the same work; only the first one prints.
-class Machine {
- public:
-  /// @throws Error as spmd::MpiSession
-  Machine() = default;
-
-  [[nodiscard]] bool is_first() const { return rank() == 0; }
-  [[nodiscard]] std::size_t num_ranks() const;
-  /// `count` devices in each process; 0: one per thread that the process may use.
-  [[nodiscard]] spmd::Devices devices(int count) const;
-  /// See spmd::MpiSession::end().
-  void end(const std::string& error) noexcept { session_.end(error); }
-
- private:
-  [[nodiscard]] std::size_t rank() const;
-
-  spmd::MpiSession session_;
-};
-
 /// The work that main() runs after parsing. This separates parse errors from errors of the work.
 using Action = std::function<void(const Machine&)>;
 
@@ -86,28 +60,25 @@ CLI::Validator some_path();
 CLI::Validator positive_number();
 /// Accepts finite numbers of at least 0.
 CLI::Validator non_negative_number();
+/// Accepts finite numbers from `low` to `high`. CLI::Range accepts NaN.
+CLI::Validator number_from(double low, double high);
+/// Accepts whole numbers of at least `low` in 64 bits. CLI11 alone parses -1 as the largest one.
+CLI::Validator whole_from(std::uint64_t low);
 /// Adds --float-activations, which clears `int8_activations`.
 void add_activation_option(CLI::App& verb, bool& int8_activations);
 /// Adds --float-order, the order of additions in float32 layers.
 void add_float_order_option(CLI::App& verb, runtime::FloatOrder& order);
 void add_data_options(CLI::App& verb, DataOptions& data, const std::string& default_split);
-
+/// Adds --memory, a limit for values of the calibration samples.
+void add_memory_option(CLI::App& verb, std::optional<std::uint64_t>& memory_bytes);
 void add_recipe_options(CLI::App& verb, RecipeOptions& recipe);
 
 /// Applies the number of threads and the SIMD target.
 /// @throws Error kUsage if one is out of range
 void apply(const CommonOptions& common);
-/// @throws Error as data::open_dataset()
-data::Dataset open_data(const DataOptions& data);
 /// The recipe of the file, if any. The other options override its defaults.
-/// @throws Error as read_file() and compress::parse_recipe()
+/// @throws Error as load_recipe()
 compress::Recipe make_recipe(const RecipeOptions& options);
-/// Loads and simplifies a network. @throws Error as formats::load_model()
-ir::Graph load_network(const std::string& path, const passes::FoldOptions& folding = {});
-/// Loads a network for execution only: layers between conversions compute with integers.
-/// @param float_ends  whether the inputs and outputs of an integer network become float32
-/// @throws Error as formats::load_model()
-ir::Graph load_to_run(const std::string& path, bool float_ends = false);
 
 /// A progress bar on stderr if that is a terminal and the command is not quiet. The destructor
 /// erases it.

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <iostream>
 
+#include "halftone/api/inspection.h"
 #include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
-#include "halftone/formats/model.h"
 #include "halftone/report/report.h"
 
 namespace halftone::cli {
@@ -20,11 +19,7 @@ struct ConvertOptions {
 void run(const ConvertOptions& options, const Machine& machine) {
   if (!machine.is_first()) return;
   apply(options.common);
-  const auto format = to_string(formats::model_format(options.output));
-  const ir::Graph graph = load_network(options.input);
-  formats::save_model(graph, options.output);
-  const auto inspection =
-      report::inspect(graph, std::string(format), std::filesystem::file_size(options.output));
+  const Inspection inspection = convert(options.input, options.output);
   std::cout << (options.common.json ? report::to_json(inspection)
                                     : printable(report::to_summary(inspection)));
 }

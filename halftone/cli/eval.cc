@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <optional>
+#include <utility>
 
+#include "halftone/api/evaluate.h"
 #include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
-#include "halftone/compress/evaluate.h"
 #include "halftone/report/report.h"
 
 namespace halftone::cli {
@@ -21,16 +23,19 @@ struct EvalOptions {
 
 void run(const EvalOptions& options, const Machine& machine) {
   apply(options.common);
-  const ir::Graph graph = load_to_run(options.model, true);
-  std::optional<ir::Graph> reference;
-  if (!options.reference.empty()) reference = load_to_run(options.reference, true);
-  const data::Dataset data = open_data(options.data);
+  Network network = load(options.model);
+  std::optional<Network> reference;
+  if (!options.reference.empty()) reference = load(options.reference);
+  const data::Dataset data = options.data.source.open();
   const compress::Evaluation evaluation = [&] {
     Progress progress(options.common, machine);
-    return compress::evaluate(
-        graph, data, reference ? &*reference : nullptr,
-        {options.data.batch, progress.sink(), options.model, options.reference,
-         options.int8_activations, machine.devices(options.data.devices), options.float_order});
+    compress::EvaluateOptions how;
+    how.batch = options.data.batch;
+    how.progress = progress.sink();
+    how.int8_activations = options.int8_activations;
+    how.devices = machine.devices(options.data.devices);
+    how.float_order = options.float_order;
+    return evaluate(std::move(network), data, reference ? &*reference : nullptr, how);
   }();
   std::cout << (options.common.json ? report::to_json(evaluation)
                                     : printable(report::to_text(evaluation)));

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <iostream>
 
+#include "halftone/api/inspection.h"
 #include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
-#include "halftone/formats/model.h"
 #include "halftone/report/report.h"
 
 namespace halftone::cli {
@@ -20,11 +19,7 @@ struct InspectOptions {
 void run(const InspectOptions& options, const Machine& machine) {
   if (!machine.is_first()) return;
   apply(options.common);
-  const ir::Graph graph = options.simplified ? load_network(options.model, {.dequantize = true})
-                                             : formats::load_model(options.model);
-  const auto format = to_string(formats::model_format(options.model));
-  const auto inspection =
-      report::inspect(graph, std::string(format), std::filesystem::file_size(options.model));
+  const Inspection inspection = inspect_file(options.model, options.simplified);
   std::cout << (options.common.json ? report::to_json(inspection)
                                     : printable(report::to_text(inspection)));
 }

@@ -27,7 +27,7 @@ void add_optimizer_options(CLI::App& verb, TrainingOptions& options) {
       ->check(positive_number())
       ->capture_default_str();
   verb.add_option("--momentum", optimizer.momentum, "Momentum of sgd")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(number_from(0, 1))
       ->capture_default_str();
   verb.add_option("--weight-decay", optimizer.weight_decay,
                   "Weight decay; decoupled with adam (AdamW)")
@@ -46,9 +46,11 @@ void add_optimizer_options(CLI::App& verb, TrainingOptions& options) {
                   "Fractions of the training at which the learning rate drops (step)")
       ->delimiter(',')
       ->allow_extra_args(false)
+      ->check(number_from(0, 1))
       ->capture_default_str();
   verb.add_option("--schedule-decay", schedule.decay,
                   "Factor on the learning rate at each milestone (step)")
+      ->check(positive_number())
       ->capture_default_str();
   verb.add_option("--warmup-epochs", schedule.warm_up,
                   "Epochs of linear warm-up of the learning rate")
@@ -78,10 +80,11 @@ void add_run_options(CLI::App& verb, train::TrainOptions& train) {
   verb.add_option("--validation-split", train.hold_out,
                   "Fraction of the samples, chosen by the seed, held out for validation: the epoch "
                   "with the best validation accuracy is written")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(number_from(0, 1))
       ->capture_default_str();
   verb.add_option("--patience", train.patience,
                   "Stop after so many epochs without better validation accuracy; 0: never")
+      ->check(whole_from(0))
       ->capture_default_str();
   CLI::Option* checkpoint =
       verb.add_option("--checkpoint", train.checkpoint.path,
@@ -97,17 +100,6 @@ void add_run_options(CLI::App& verb, train::TrainOptions& train) {
 }
 
 }  // namespace
-
-train::StudentOptions TrainingOptions::student_options() const {
-  train::StudentOptions result;
-  result.normalises = normalises;
-  result.device = train::device_from(device);
-  result.precision.weights = result.precision.activations = train::parse_number_format(precision);
-  result.precision.gradients = train::parse_number_format(gradient_format);
-  result.precision.gradient_rounding =
-      gradient_rounding == "nearest" ? train::Rounding::kNearest : train::Rounding::kStochastic;
-  return result;
-}
 
 void add_training_options(CLI::App& verb, TrainingOptions& options) {
   verb.add_option("-o,--output", options.output, "File to write: .circle, .tflite or .onnx")
@@ -128,7 +120,7 @@ void add_training_options(CLI::App& verb, TrainingOptions& options) {
       ->capture_default_str();
   verb.add_option("--freeze-from", train.freeze_from,
                   "Share of the steps after which layers are frozen in turn; 1: none is")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(number_from(0, 1))
       ->capture_default_str();
   verb.add_flag("--flip", train.augment.flip,
                 "Flip images horizontally, each with probability 1/2");

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options shared by the verbs that train.
+// Options of the verbs that train. They need no libtorch, so that every build shows their help.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "halftone/api/training.h"
 #include "halftone/cli/command.h"
-#include "halftone/train/run/trainer.h"
 
 namespace halftone::cli {
 
+/// Options that the verbs share.
 struct TrainingOptions {
   CommonOptions common;
   DataOptions data;
@@ -20,13 +26,36 @@ struct TrainingOptions {
   std::string gradient_rounding = "stochastic";
   bool normalises = true;
   std::string device = "cpu";
-  train::TrainOptions train;  ///< fields set directly by options; TrainingRun adds the rest
-
-  /// @throws Error as train::parse_number_format() and train::device_from()
-  [[nodiscard]] train::StudentOptions student_options() const;
+  train::TrainOptions train;  ///< fields set directly by options
 };
 
-/// Declares the options, including the output file.
+struct TrainOptions {
+  TrainingOptions training;
+  std::string model;
+  bool keep = false;
+};
+
+struct DistillOptions {
+  TrainingOptions training;
+  RecipeOptions recipe;
+  std::vector<std::string> teachers;
+  std::string student;  ///< none: the first teacher
+  bool fresh = false;
+  std::size_t calibration = 2000;
+  std::optional<std::uint64_t> memory_bytes;  ///< for values of the samples
+  std::string levels = "gradient";
+  std::vector<std::string> stages;
+  std::vector<std::string> features;
+};
+
+/// Declares the common options, including the output file.
 void add_training_options(CLI::App& verb, TrainingOptions& options);
+
+/// Declares `train`. @param run  does the work
+void add_train(CLI::App& app, Action& action,
+               std::function<void(const TrainOptions&, const Machine&)> run);
+/// Declares `distill`. @param run  does the work
+void add_distill(CLI::App& app, Action& action,
+                 std::function<void(const DistillOptions&, const Machine&)> run);
 
 }  // namespace halftone::cli

@@ -3,106 +3,129 @@
 
 #include <filesystem>
 #include <iostream>
+#include <optional>
+#include <utility>
 
+#include "halftone/api/training.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
 #include "halftone/base/printable.h"
 #include "halftone/cli/interruption.h"
-#include "halftone/formats/model.h"
 #include "halftone/report/curve.h"
 #include "halftone/report/report.h"
-#include "halftone/train/samples/validation_split.h"
 
 namespace halftone::cli {
 namespace {
-
-std::vector<report::TrainSummary::Epoch> to_report(const std::vector<train::EpochResult>& epochs) {
-  std::vector<report::TrainSummary::Epoch> result;
-  for (const train::EpochResult& each : epochs) {
-    result.push_back({each.loss, each.agreement, each.held_out, each.rate, each.seconds});
-  }
-  return result;
-}
 
 train::ScheduleKind schedule_from(const std::string& name) {
   if (name == "step") return train::ScheduleKind::kStep;
   return name == "constant" ? train::ScheduleKind::kConstant : train::ScheduleKind::kCosine;
 }
 
-}  // namespace
-
-TrainingRun::TrainingRun(const TrainingOptions& options, const Machine& machine)
-    : options_(options), machine_(machine) {
-  apply(options.common);
-  progress_.emplace(options.common, machine);
-}
-
-void TrainingRun::check_batch(const data::Dataset& data) const {
-  const std::size_t batch = options_.data.batch;
-  const train::Split split =
-      train::split_samples(data.size(), options_.train.hold_out, options_.common.seed);
-  if (split.training.size() >= batch) return;
-  fail(ErrorKind::kUsage, "--batch: " + data.name() + ": expected at least the " +
-                              std::to_string(batch) + " samples of a batch, found " +
-                              std::to_string(split.training.size()) +
-                              ": choose a smaller batch or use more samples");
-}
-
-spmd::Devices TrainingRun::devices() const { return machine_.devices(options_.data.devices); }
-
-train::TrainOptions TrainingRun::make_train_options() {
-  train::TrainOptions result = options_.train;
-  result.batch = options_.data.batch;
-  result.seed = options_.common.seed;
-  result.progress = progress();
-  result.devices = devices();
-  result.optimizer.kind =
-      options_.optimizer == "sgd" ? train::OptimizerKind::kSgd : train::OptimizerKind::kAdam;
-  result.optimizer.schedule.kind = schedule_from(options_.schedule);
-  result.stop_requested = Interruption::is_wanted;
-  result.record = [this](const auto& epochs) { record(epochs); };
+train::StudentOptions student_options(const TrainingOptions& options) {
+  train::StudentOptions result;
+  result.normalises = options.normalises;
+  result.device =
+      options.device == "cuda" ? train::ComputeDevice::kCuda : train::ComputeDevice::kCpu;
+  train::PrecisionOptions& precision = result.precision;
+  precision.weights = precision.activations = train::parse_number_format(options.precision);
+  precision.gradients = train::parse_number_format(options.gradient_format);
+  precision.gradient_rounding = options.gradient_rounding == "nearest"
+                                    ? train::Rounding::kNearest
+                                    : train::Rounding::kStochastic;
   return result;
 }
 
-void TrainingRun::finish(const std::function<train::TrainResult(const train::TrainOptions&)>& train,
-                         const std::string& input) {
-  const train::TrainResult result = [&] {
-    const Interruption interruption;
-    return train(make_train_options());
-  }();
-  progress_.reset();
-  if (result.interrupted) {
-    const std::string& path = options_.train.checkpoint.path;
-    fail(ErrorKind::kInterrupted, path.empty()
-                                      ? "interrupted; nothing was kept, as --checkpoint would have"
-                                      : "interrupted; saved in " + path + ", go on with --resume");
+/// A training with progress lines, the course of the run beside its checkpoint, and interruption.
+class Course {
+ public:
+  Course(const TrainingOptions& options, const Machine& machine)
+      : options_(options), machine_(machine) {
+    apply(options.common);
+    progress_.emplace(options.common, machine);
   }
-  if (!machine_.is_first()) return;
-  formats::save_model(result.graph, options_.output);
-  report(result, input);
+
+  /// The job without what only one verb has. Refers to this.
+  TrainingJob job() {
+    return {options_.output, options_.data.source, train_options(), student_options(options_),
+            [this] { interruption_.emplace(); }};
+  }
+
+  /// Prints the report.
+  /// @throws Error kInterrupted if a signal ended the training
+  void finish(const TrainReport& report) {
+    interruption_.reset();
+    progress_.reset();
+    if (report.interrupted) {
+      const std::string& path = options_.train.checkpoint.path;
+      fail(ErrorKind::kInterrupted,
+           path.empty() ? "interrupted; nothing was kept, as --checkpoint would have"
+                        : "interrupted; saved in " + path + ", go on with --resume");
+    }
+    if (!machine_.is_first()) return;
+    std::cout << (options_.common.json ? report::to_json(report)
+                                       : printable(report::to_text(report)));
+  }
+
+ private:
+  train::TrainOptions train_options() {
+    train::TrainOptions result = options_.train;
+    result.batch = options_.data.batch;
+    result.seed = options_.common.seed;
+    result.progress = progress_->sink();
+    result.devices = machine_.devices(options_.data.devices);
+    result.optimizer.kind =
+        options_.optimizer == "sgd" ? train::OptimizerKind::kSgd : train::OptimizerKind::kAdam;
+    result.optimizer.schedule.kind = schedule_from(options_.schedule);
+    result.stop_requested = Interruption::is_wanted;
+    result.record = [this](const auto& epochs) { record(epochs); };
+    return result;
+  }
+
+  /// Prints a line for each new epoch, and writes the course of the run beside its checkpoint.
+  void record(const std::vector<train::EpochResult>& epochs) {
+    for (; num_shown_ < epochs.size(); ++num_shown_) {
+      progress_->print_line(report::to_line(num_shown_, epochs[num_shown_]));
+    }
+    if (options_.train.checkpoint.path.empty()) return;
+    std::filesystem::path path = options_.train.checkpoint.path;
+    write_file(path.replace_extension(".csv"), report::to_csv(epochs));
+    write_file(path.replace_extension(".svg"), report::to_svg(epochs));
+  }
+
+  const TrainingOptions& options_;
+  const Machine& machine_;
+  std::optional<Progress> progress_;
+  std::optional<Interruption> interruption_;
+  std::size_t num_shown_ = 0;  ///< epochs whose line was printed
+};
+
+}  // namespace
+
+void run_train(const TrainOptions& options, const Machine& machine) {
+  Course course(options.training, machine);
+  course.finish(train_file({options.model, options.keep, course.job()}));
 }
 
-void TrainingRun::record(const std::vector<train::EpochResult>& epochs) {
-  const std::vector<report::TrainSummary::Epoch> reported = to_report(epochs);
-  for (; num_shown_ < reported.size(); ++num_shown_) {
-    progress_->print_line(report::to_line(num_shown_, reported[num_shown_]));
+void run_distill(const DistillOptions& options, const Machine& machine) {
+  Course course(options.training, machine);
+  DistillJob job;
+  job.training = course.job();
+  job.teachers.assign(options.teachers.begin(), options.teachers.end());
+  job.student = options.student;
+  job.fresh = options.fresh;
+  if (options.student.empty() || options.recipe.is_given())
+    job.recipe = make_recipe(options.recipe);
+  job.calibration_samples = options.calibration;
+  job.memory_bytes = options.memory_bytes;
+  job.stages = train::parse_stages(options.stages);
+  for (const std::string& text : options.features) {
+    job.training.options.features.push_back(train::parse_feature_match(text));
   }
-  if (options_.train.checkpoint.path.empty()) return;
-  std::filesystem::path path = options_.train.checkpoint.path;
-  write_file(path.replace_extension(".csv"), report::to_csv(reported));
-  write_file(path.replace_extension(".svg"), report::to_svg(reported));
-}
-
-void TrainingRun::report(const train::TrainResult& result, const std::string& input) const {
-  report::TrainSummary summary;
-  summary.input_bytes = std::filesystem::file_size(input);
-  summary.output_bytes = std::filesystem::file_size(options_.output);
-  const auto elapsed = std::chrono::steady_clock::now() - start_;
-  summary.seconds = std::chrono::duration<double>(elapsed).count();
-  summary.epochs = to_report(result.epochs);
-  summary.best = result.best;
-  std::cout << (options_.common.json ? report::to_json(summary)
-                                     : printable(report::to_text(summary)));
+  train::StudentOptions& student = job.training.student;
+  student.weights.rule = student.activations.rule =
+      options.levels == "gradient" ? train::LevelRule::kGradient : train::LevelRule::kMovingAverage;
+  course.finish(distill_files(job));
 }
 
 }  // namespace halftone::cli

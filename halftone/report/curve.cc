@@ -11,7 +11,7 @@
 namespace halftone::report {
 namespace {
 
-using Epochs = std::vector<TrainSummary::Epoch>;
+using Epochs = std::vector<train::EpochResult>;
 
 // In pixels.
 constexpr double kWidth = 640;
@@ -125,7 +125,7 @@ std::string panel(const std::string& title, const Axis& x, const Axis& y,
 template <typename Of>
 Line line_of(const Epochs& epochs, const std::string& label, const char* color, const Of& of) {
   Line line{label, color, {}};
-  for (const TrainSummary::Epoch& epoch : epochs) {
+  for (const train::EpochResult& epoch : epochs) {
     const std::optional<double> value = of(epoch);
     line.values.push_back(value && std::isfinite(*value) ? value : std::nullopt);
   }
@@ -151,7 +151,7 @@ std::vector<double> ticks(double low, double high, int most) {
 std::string to_csv(const Epochs& epochs) {
   std::string csv = "epoch,loss,agreement,held_out,rate,seconds\n";
   for (std::size_t e = 0; e < epochs.size(); ++e) {
-    const TrainSummary::Epoch& epoch = epochs[e];
+    const train::EpochResult& epoch = epochs[e];
     csv += fmt::format("{},{},{},{},{},{:.3f}\n", e + 1, epoch.loss, epoch.agreement,
                        epoch.held_out ? fmt::format("{}", *epoch.held_out) : "", epoch.rate,
                        epoch.seconds);
@@ -160,7 +160,7 @@ std::string to_csv(const Epochs& epochs) {
 }
 
 std::string to_svg(const Epochs& epochs) {
-  using Epoch = TrainSummary::Epoch;
+  using Epoch = train::EpochResult;
   using Value = std::optional<double>;
   const auto last = static_cast<double>(std::max<std::size_t>(epochs.size(), 1));
   const Axis x{ticks(0, std::max(last, 5.0), 10), kLeft, kRight};

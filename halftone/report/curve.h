@@ -11,11 +11,11 @@ namespace halftone::report {
 
 /// A line of column names, then one line per epoch: epoch,loss,agreement,held_out,rate,seconds.
 /// Missing values stay empty.
-std::string to_csv(const std::vector<TrainSummary::Epoch>& epochs);
+std::string to_csv(const std::vector<train::EpochResult>& epochs);
 
 /// Two panels over the epochs: the loss, and the accuracy in percent on the training samples and on
 /// the validation samples. Values that are not finite are omitted.
-std::string to_svg(const std::vector<TrainSummary::Epoch>& epochs);
+std::string to_svg(const std::vector<train::EpochResult>& epochs);
 
 /// Ticks at multiples of 1, 2 or 5 times a power of ten that cover [low, high].
 /// @param most  maximum number of steps, >= 1

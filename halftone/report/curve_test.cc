@@ -14,7 +14,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-using Epochs = std::vector<TrainSummary::Epoch>;
+using Epochs = std::vector<train::EpochResult>;
 
 Epochs example() {
   return {{2.5, 0.25, 0.5, 0.1, 1}, {1.25, 0.5, {}, 0.05, 2}, {0.5, 0.75, 0.625, 0, 3}};

@@ -55,10 +55,9 @@ std::string to_json(const Inspection& inspection) {
                {"layers", layers}});
 }
 
-std::string to_json(const std::vector<compress::LayerReport>& layers,
-                    const QuantizeSummary& summary) {
+std::string to_json(const QuantizeReport& report) {
   Json list = Json::array();
-  for (const compress::LayerReport& layer : layers) {
+  for (const compress::LayerReport& layer : report.layers) {
     list.push_back({{"name", layer.name},
                     {"operator", layer.op},
                     {"weight_bits", layer.weight_bits},
@@ -69,30 +68,30 @@ std::string to_json(const std::vector<compress::LayerReport>& layers,
                     {"encoded_bytes", layer.encoded_bytes}});
   }
   Json skipped = Json::array();
-  for (const compress::SkippedBlock& each : summary.skipped_blocks) {
+  for (const compress::SkippedBlock& each : report.skipped_blocks) {
     skipped.push_back({{"block", each.block}, {"reason", each.reason}});
   }
-  return dump({{"input_bytes", summary.input_bytes},
-               {"output_bytes", summary.output_bytes},
-               {"seconds", summary.seconds},
+  return dump({{"input_bytes", report.input_bytes},
+               {"output_bytes", report.output_bytes},
+               {"seconds", report.seconds},
                {"layers", list},
                {"skipped_blocks", skipped}});
 }
 
-std::string to_json(const TrainSummary& summary) {
+std::string to_json(const TrainReport& report) {
   Json epochs = Json::array();
-  for (const TrainSummary::Epoch& epoch : summary.epochs) {
+  for (const train::EpochResult& epoch : report.epochs) {
     Json json = {{"loss", epoch.loss}, {"agreement", epoch.agreement}};
     if (epoch.held_out) json["held_out"] = *epoch.held_out;
     json["rate"] = epoch.rate;
     json["seconds"] = epoch.seconds;
     epochs.push_back(std::move(json));
   }
-  Json json = {{"input_bytes", summary.input_bytes},
-               {"output_bytes", summary.output_bytes},
-               {"seconds", summary.seconds},
+  Json json = {{"input_bytes", report.input_bytes},
+               {"output_bytes", report.output_bytes},
+               {"seconds", report.seconds},
                {"epochs", epochs}};
-  if (summary.best) json["best_epoch"] = *summary.best + 1;
+  if (report.best) json["best_epoch"] = *report.best + 1;
   return dump(json);
 }
 
@@ -118,7 +117,9 @@ std::string to_json(const std::vector<OutputFile>& outputs) {
   return dump({{"outputs", list}});
 }
 
-std::string to_json(const runtime::Plan& plan, const runtime::Profile& profile) {
+std::string to_json(const Measurement& measurement) {
+  const runtime::Plan& plan = *measurement.plan;
+  const runtime::Profile& profile = measurement.profile;
   Json layers = Json::array();
   for (std::size_t i = 0; i < plan.steps().size(); ++i) {
     const runtime::Step& step = plan.steps()[i];

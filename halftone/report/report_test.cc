@@ -58,7 +58,8 @@ TEST(QuantizeReport, HasTheKeysOfTheContractAndNullForInfinity) {
   layer.weight_bits = 2;
   layer.sqnr_db = 12.5;
   layer.weight_sqnr_db = std::numeric_limits<double>::infinity();
-  const json found = json::parse(to_json({layer}, {1000, 100, 1.5}));
+  const QuantizeReport report{1000, 100, 1.5, {layer}};
+  const json found = json::parse(to_json(report));
   EXPECT_EQ(found["input_bytes"], 1000);
   EXPECT_EQ(found["output_bytes"], 100);
   EXPECT_EQ(found["seconds"], 1.5);
@@ -67,7 +68,7 @@ TEST(QuantizeReport, HasTheKeysOfTheContractAndNullForInfinity) {
   EXPECT_EQ(found["layers"][0]["activation_bits"], 32);
   EXPECT_EQ(found["layers"][0]["sqnr_db"], 12.5);
   EXPECT_TRUE(found["layers"][0]["weight_sqnr_db"].is_null());
-  const std::string text = to_text(std::vector{layer}, {1000, 100, 1.5});
+  const std::string text = to_text(report);
   EXPECT_THAT(text, HasSubstr("10.0x smaller"));
   EXPECT_THAT(text, HasSubstr("float"));
 }
@@ -86,7 +87,7 @@ TEST(EvaluationReport, ShowsAReferenceOnlyIfThereIsOne) {
 }
 
 TEST(TrainReport, HasEveryEpoch) {
-  const TrainSummary summary{2000, 100, 1.5, {{0.25, 0.5}, {0.125, 0.75}}};
+  const TrainReport summary{2000, 100, 1.5, {{0.25, 0.5}, {0.125, 0.75}}};
   EXPECT_EQ(json::parse(to_json(summary)),
             json::parse(R"({"input_bytes": 2000, "output_bytes": 100, "seconds": 1.5,
                             "epochs": [
@@ -97,7 +98,7 @@ TEST(TrainReport, HasEveryEpoch) {
 }
 
 TEST(TrainReport, SaysWhichEpochWasTheBest) {
-  const TrainSummary summary{2000, 100, 1.5, {{0.25, 0.5, 0.625, 0.1, 2}, {0.125, 0.75, 0.5}}, 0};
+  const TrainReport summary{2000, 100, 1.5, {{0.25, 0.5, 0.625, 0.1, 2}, {0.125, 0.75, 0.5}}, 0};
   const json found = json::parse(to_json(summary));
   EXPECT_EQ(found["best_epoch"], 1);
   EXPECT_EQ(found["epochs"][0]["held_out"], 0.625);
@@ -123,7 +124,8 @@ TEST(BenchReport, HasTheKeysOfTheContractAndReasonsOnRequest) {
   profile.batch = 5;
   profile.median_us = 3;
   profile.step_median_us.assign(plan->steps().size(), 1.0);
-  const json found = json::parse(to_json(*plan, profile));
+  const Measurement measurement{plan, profile};
+  const json found = json::parse(to_json(measurement));
   EXPECT_EQ(found["batch"], 5);
   EXPECT_EQ(found["devices"], 3);
   EXPECT_EQ(found["threads"], 1);
@@ -136,9 +138,9 @@ TEST(BenchReport, HasTheKeysOfTheContractAndReasonsOnRequest) {
     EXPECT_TRUE(found["layers"][0].contains(key)) << key;
   }
   EXPECT_THAT(
-      to_text(*plan, profile, true),
+      to_text(measurement, true),
       testing::AllOf(HasSubstr("batch 5, 3 devices, 1 thread each"), HasSubstr(" because ")));
-  EXPECT_THAT(to_text(*plan, profile, false), testing::Not(HasSubstr(" because ")));
+  EXPECT_THAT(to_text(measurement, false), testing::Not(HasSubstr(" because ")));
 }
 
 }  // namespace

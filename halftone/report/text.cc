@@ -38,15 +38,14 @@ std::string to_summary(const Inspection& inspection) {
                      operators == 1 ? "" : "s", format_bytes(inspection.file_bytes));
 }
 
-std::string to_line(std::size_t index, const TrainSummary::Epoch& epoch) {
+std::string to_line(std::size_t index, const train::EpochResult& epoch) {
   const std::string validation =
       epoch.held_out ? fmt::format(", validation {:.2f} %", 100 * *epoch.held_out) : "";
   return fmt::format("epoch {}: loss {:.4f}, agreement {:.2f} %{}, {:.1f} s", index + 1, epoch.loss,
                      100 * epoch.agreement, validation, epoch.seconds);
 }
 
-std::string to_text(const std::vector<compress::LayerReport>& layers,
-                    const QuantizeSummary& summary) {
+std::string to_text(const QuantizeReport& report) {
   Table table({{"layer", Align::kLeft},
                {"operator", Align::kLeft},
                {"weight bits"},
@@ -55,42 +54,41 @@ std::string to_text(const std::vector<compress::LayerReport>& layers,
                {"now"},
                {"weights dB"},
                {"output dB"}});
-  for (const compress::LayerReport& layer : layers) {
+  for (const compress::LayerReport& layer : report.layers) {
     table.add_row({layer.name, std::string(layer.op), bits_text(layer.weight_bits),
                    bits_text(layer.activation_bits), format_bytes(layer.float_bytes),
                    format_bytes(layer.encoded_bytes), format_number(layer.weight_sqnr_db, 1),
                    format_number(layer.sqnr_db, 1)});
   }
-  const double ratio = static_cast<double>(summary.input_bytes) /
-                       static_cast<double>(std::max<std::size_t>(summary.output_bytes, 1));
+  const double ratio = static_cast<double>(report.input_bytes) /
+                       static_cast<double>(std::max<std::size_t>(report.output_bytes, 1));
   std::string skipped;
-  for (const compress::SkippedBlock& each : summary.skipped_blocks) {
+  for (const compress::SkippedBlock& each : report.skipped_blocks) {
     skipped += fmt::format("\nnot refined: the block of '{}', since {}", each.block, each.reason);
   }
   if (!skipped.empty()) skipped += "\n";
   return table.to_text() + skipped +
-         fmt::format("\n{} -> {} ({:.1f}x smaller) in {:.1f} s\n",
-                     format_bytes(summary.input_bytes), format_bytes(summary.output_bytes), ratio,
-                     summary.seconds);
+         fmt::format("\n{} -> {} ({:.1f}x smaller) in {:.1f} s\n", format_bytes(report.input_bytes),
+                     format_bytes(report.output_bytes), ratio, report.seconds);
 }
 
-std::string to_text(const TrainSummary& summary) {
+std::string to_text(const TrainReport& report) {
   std::vector<Table::Column> columns{{"epoch"}, {"loss"}, {"agreement"}};
-  if (summary.best) columns.push_back({"held out"});
+  if (report.best) columns.push_back({"held out"});
   Table table(std::move(columns));
   const auto percent = [](double share) { return format_number(100 * share, 2) + " %"; };
-  for (std::size_t e = 0; e < summary.epochs.size(); ++e) {
-    const TrainSummary::Epoch& epoch = summary.epochs[e];
+  for (std::size_t e = 0; e < report.epochs.size(); ++e) {
+    const train::EpochResult& epoch = report.epochs[e];
     std::vector<std::string> row{std::to_string(e + 1), format_number(epoch.loss, 4),
                                  percent(epoch.agreement)};
-    if (summary.best) row.push_back(epoch.held_out ? percent(*epoch.held_out) : "-");
+    if (report.best) row.push_back(epoch.held_out ? percent(*epoch.held_out) : "-");
     table.add_row(std::move(row));
   }
   const std::string best =
-      summary.best ? fmt::format(", of epoch {}", *summary.best + 1) : std::string();
+      report.best ? fmt::format(", of epoch {}", *report.best + 1) : std::string();
   return table.to_text() + fmt::format("\nfile {} -> {}{} in {:.1f} s\n",
-                                       format_bytes(summary.input_bytes),
-                                       format_bytes(summary.output_bytes), best, summary.seconds);
+                                       format_bytes(report.input_bytes),
+                                       format_bytes(report.output_bytes), best, report.seconds);
 }
 
 std::string to_text(const compress::Evaluation& evaluation) {
@@ -114,7 +112,9 @@ std::string to_text(const std::vector<OutputFile>& outputs) {
   return text;
 }
 
-std::string to_text(const runtime::Plan& plan, const runtime::Profile& profile, bool explain) {
+std::string to_text(const Measurement& measurement, bool explain) {
+  const runtime::Plan& plan = *measurement.plan;
+  const runtime::Profile& profile = measurement.profile;
   const bool several = profile.devices > 1;
   std::string text = fmt::format(
       "batch {}, {}{} thread{}{}: median {:.1f} us, fastest tenth {:.1f}, slowest hundredth {:.1f} "

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "halftone/ir/graph.h"
+#include "halftone/train/options/train_options.h"
 
 namespace halftone::train {
 
@@ -17,11 +18,6 @@ ir::Graph with_outputs(ir::Graph graph, std::span<const ir::ValueId> values);
 /// its logarithm computes that output, the scores are its input, else the output itself.
 /// @throws Error kShape unless the scores are float32 [batch, classes]
 ir::Graph with_scores(ir::Graph graph);
-
-struct LossOptions {
-  double label_weight = 0;  ///< lambda, 0 to 1
-  double temperature = 4;   ///< T > 0
-};
 
 /// The combined answer of the teachers: log of the mean over teachers of softmax(t / T).
 /// @param teachers  scores [teachers, batch, classes]

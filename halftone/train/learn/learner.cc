@@ -13,7 +13,7 @@
 #include "halftone/spmd/map.h"
 #include "halftone/train/learn/distillation_loss.h"
 #include "halftone/train/samples/validation_accuracy.h"
-#include "halftone/train/student/number_format.h"
+#include "halftone/train/student/format_rounding.h"
 
 namespace halftone::train {
 namespace {

@@ -14,9 +14,10 @@
 #include "halftone/spmd/array.h"
 #include "halftone/train/learn/named_tensors.h"
 #include "halftone/train/learn/optimizer.h"
-#include "halftone/train/run/train_options.h"
+#include "halftone/train/options/train_options.h"
 #include "halftone/train/samples/batches.h"
 #include "halftone/train/student/student.h"
+#include "halftone/train/teacher/features.h"
 #include "halftone/train/teacher/teachers.h"
 
 namespace halftone::train {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "halftone/train/learn/named_tensors.h"
-#include "halftone/train/run/schedule.h"
+#include "halftone/train/options/train_options.h"
 
 namespace torch::optim {
 class Optimizer;
@@ -17,18 +17,6 @@ class OptimizerParamGroup;
 }  // namespace torch::optim
 
 namespace halftone::train {
-
-enum class OptimizerKind { kSgd, kAdam };
-
-struct OptimizerOptions {
-  OptimizerKind kind = OptimizerKind::kAdam;
-  double rate = 1e-3;         ///< learning rate before the schedule's factor
-  double level_rate = 1;      ///< learning rate of level parameters, relative to `rate`
-  double momentum = 0.9;      ///< Nesterov momentum of SGD
-  double weight_decay = 0;    ///< decoupled with Adam (AdamW); levels do not decay
-  double clip_grad_norm = 0;  ///< maximum norm of the gradient; 0: no clipping
-  ScheduleOptions schedule{};
-};
 
 /// libtorch's SGD with Nesterov momentum, or AdamW (Loshchilov, Hutter, ICLR 2019,
 /// arXiv:1711.05101).

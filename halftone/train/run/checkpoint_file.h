@@ -8,15 +8,10 @@
 #include <string>
 
 #include "halftone/spmd/devices.h"
+#include "halftone/train/options/train_options.h"
 #include "halftone/train/run/checkpoint.h"
 
 namespace halftone::train {
-
-struct CheckpointOptions {
-  std::string path;     ///< empty: no checkpoints
-  double minutes = 10;  ///< between two saves; 0: before every step
-  bool resume = false;  ///< continue from the file; if false, it must not exist
-};
 
 /// The checkpoint file that all ranks of a run share. The first rank reads and writes it, and
 /// decides when.

@@ -126,6 +126,13 @@ TEST_F(Runs, LeaveNothingWithoutACheckpoint) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }
 
+TEST_F(Runs, DoNotResumeWithoutACheckpoint) {
+  TrainOptions options = few_epochs();
+  options.checkpoint.resume = true;
+  expect_error(ErrorKind::kUsage, "resume: expected the path of a checkpoint, found none",
+               [&] { (void)run(options); });
+}
+
 TEST_F(Runs, AreRefusedAnothersCheckpoint) {
   TrainOptions options = kept(few_epochs());
   options.epochs = 1;

@@ -4,26 +4,13 @@
 
 #include <cstddef>
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "halftone/compress/recipe.h"
+#include "halftone/train/options/train_options.h"
 #include "halftone/train/run/trainer.h"
 
 namespace halftone::train {
-
-/// A stage before training in the recipe's bits.
-struct Stage {
-  int bits = 8;
-  std::size_t epochs = 1;
-
-  bool operator==(const Stage&) const = default;
-};
-
-/// Parses texts "BITS:EPOCHS".
-/// @throws Error kUsage unless bits are 1 to 8 and decrease from stage to stage, and epochs are at
-///         least 1
-std::vector<Stage> parse_stages(const std::vector<std::string>& texts);
 
 /// The recipe with smaller bit widths raised to the stage's bits.
 compress::Recipe with_bits_of(const Stage& stage, compress::Recipe recipe);

@@ -14,6 +14,8 @@
 
 #include "halftone/base/error.h"
 #include "halftone/train/learn/learner.h"
+#include "halftone/train/run/check_training.h"
+#include "halftone/train/run/checkpoint_file.h"
 #include "halftone/train/run/run_settings.h"
 #include "halftone/train/run/schedule.h"
 #include "halftone/train/samples/validation_split.h"

@@ -8,8 +8,8 @@
 
 #include "halftone/data/dataset.h"
 #include "halftone/ir/graph.h"
+#include "halftone/train/options/train_options.h"
 #include "halftone/train/run/history.h"
-#include "halftone/train/run/train_options.h"
 #include "halftone/train/student/student.h"
 
 namespace halftone::train {

@@ -10,24 +10,10 @@
 
 #include "halftone/compress/fit/parameters.h"
 #include "halftone/numerics/basis.h"
+#include "halftone/train/options/student_options.h"
 #include "halftone/train/student/level_rounding.h"
 
 namespace halftone::train {
-
-/// How the parameters of a number system adapt to the values that it encodes.
-enum class LevelRule {
-  kMovingAverage,  ///< towards the closed-form solution for the codes of each step
-  kGradient,       ///< gradient descent: dL/dp = sum over values of features dL/dx
-};
-
-struct LevelQuantizerOptions {
-  LevelRule rule = LevelRule::kMovingAverage;
-  double momentum = 0.9;  ///< weight of the old parameters in the moving average
-  /// Whether values more than half a gap beyond the outer levels get no gradient.
-  bool clips = false;
-  /// Factor on the gradient of the parameters with LevelRule::kGradient; see step_gradient_scale().
-  double gradient_scale = 1;
-};
 
 /// 1 / sqrt(n (2^K - 1)): makes the relative updates of an affine quantizer's step about as large
 /// as those of the n values.

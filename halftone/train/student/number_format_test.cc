@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/train/student/number_format.h"
-
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +9,7 @@
 
 #include "halftone/base/random.h"
 #include "halftone/base/testing.h"
+#include "halftone/train/student/format_rounding.h"
 
 namespace halftone::train {
 namespace {

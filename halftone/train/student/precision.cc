@@ -6,6 +6,7 @@
 
 #include "halftone/ir/ops/traits.h"
 #include "halftone/train/graph/torch_gradient.h"
+#include "halftone/train/student/format_rounding.h"
 
 namespace halftone::train {
 namespace {

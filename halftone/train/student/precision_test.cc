@@ -11,6 +11,7 @@
 #include "halftone/compress/testing.h"
 #include "halftone/ir/testing.h"
 #include "halftone/train/graph/torch_tensor.h"
+#include "halftone/train/student/format_rounding.h"
 #include "halftone/train/student/student.h"
 
 namespace halftone::train {

@@ -14,6 +14,7 @@
 #include "halftone/ir/shape.h"
 #include "halftone/train/graph/torch_tensor.h"
 #include "halftone/train/graph/trainable.h"
+#include "halftone/train/student/precision.h"
 
 namespace halftone::train {
 namespace {
@@ -65,11 +66,18 @@ std::optional<ir::ValueId> float_constant(const ir::Graph& graph, const ir::Valu
 
 }  // namespace
 
-at::Device device_from(const std::string& name) {
-  if (name == "cpu") return at::kCPU;
-  if (name != "cuda") {
-    fail(ErrorKind::kUsage, "device: expected cpu or cuda, found '" + name + "'");
+std::string_view to_string(ComputeDevice device) {
+  switch (device) {
+    case ComputeDevice::kCpu:
+      return "cpu";
+    case ComputeDevice::kCuda:
+      return "cuda";
   }
+  return "unknown";
+}
+
+at::Device torch_device(ComputeDevice device) {
+  if (device == ComputeDevice::kCpu) return at::kCPU;
   if (!at::hasCUDA()) {
     fail(ErrorKind::kDevice,
          "device cuda: expected a GPU and a libtorch that was built for it, found none");
@@ -78,8 +86,8 @@ at::Device device_from(const std::string& name) {
 }
 
 Student::Student(ir::Graph graph, const ir::Graph* original, const StudentOptions& options)
-    : torch_(std::move(graph), at::kFloat, options.device),
-      device_(options.device),
+    : torch_(std::move(graph), at::kFloat, torch_device(options.device)),
+      device_(torch_device(options.device)),
       precision_(options.precision) {
   add_weights(original, options);
   add_activations(options);

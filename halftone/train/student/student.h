@@ -12,29 +12,15 @@
 #include "halftone/ir/graph.h"
 #include "halftone/train/graph/torch_graph.h"
 #include "halftone/train/learn/named_tensors.h"
+#include "halftone/train/options/student_options.h"
 #include "halftone/train/student/channel_norm.h"
 #include "halftone/train/student/level_quantizer.h"
-#include "halftone/train/student/precision.h"
 
 namespace halftone::train {
 
-struct StudentOptions {
-  LevelQuantizerOptions weights{};
-  LevelQuantizerOptions activations{.clips = true};
-  /// The free parameters of the levels of weights and activations; kAffine and kSymmetric keep them
-  /// evenly spaced.
-  compress::Scheme scheme = compress::Scheme::kBasis;
-  /// Whether layers have a ChannelNorm during training: each layer with an unshared matrix and
-  /// bias, a reader other than a Softmax, and a scheme that can take a factor for each channel.
-  bool normalises = true;
-  PrecisionOptions precision{};  ///< of float values
-  at::Device device = at::kCPU;  ///< that computes; parameters of levels stay in main memory
-};
-
-/// "cpu" or "cuda".
-/// @throws Error kUsage for other names; kDevice if there is no such device, or libtorch was built
-///         without it
-at::Device device_from(const std::string& name);
+/// The device of libtorch.
+/// @throws Error kDevice if there is no GPU, or libtorch was built without support for it
+at::Device torch_device(ComputeDevice device);
 
 /// The purpose of a forward pass.
 enum class PassKind {

@@ -240,11 +240,12 @@ TEST(Student, GivesBackTheNumbersThatItsCodesStandFor) {
 }
 
 TEST(Student, KnowsItsDevices) {
-  EXPECT_EQ(device_from("cpu"), at::Device(at::kCPU));
-  expect_error(ErrorKind::kUsage, "device: expected cpu or cuda, found 'tpu'",
-               [] { device_from("tpu"); });
+  EXPECT_EQ(torch_device(ComputeDevice::kCpu), at::Device(at::kCPU));
+  EXPECT_EQ(to_string(ComputeDevice::kCpu), "cpu");
+  EXPECT_EQ(to_string(ComputeDevice::kCuda), "cuda");
   if (at::hasCUDA()) GTEST_SKIP() << "there is a GPU";
-  expect_error(ErrorKind::kDevice, "device cuda: expected a GPU", [] { device_from("cuda"); });
+  expect_error(ErrorKind::kDevice, "device cuda: expected a GPU",
+               [] { torch_device(ComputeDevice::kCuda); });
 }
 
 TEST(Student, RefusesGroupsThatAreCutOff) {

@@ -5,26 +5,12 @@
 #include <ATen/core/Tensor.h>
 
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "halftone/ir/graph.h"
+#include "halftone/train/options/train_options.h"
 
 namespace halftone::train {
-
-/// A value of the teacher and the student's value that should match it, each by its name or that of
-/// the node that computes it; the last one if several have the name.
-struct FeatureMatch {
-  std::string teacher;
-  std::string student;
-  double weight = 1;  ///< of feature_loss() in the loss; above 0
-};
-
-/// Parses "TEACHER=STUDENT" or "TEACHER=STUDENT:WEIGHT". Text after the last colon is part of the
-/// name unless it is a number.
-/// @throws Error kUsage "feature 'TEXT': expected ..."
-FeatureMatch parse_feature_match(std::string_view text);
 
 /// Values of both graphs, one per match.
 struct FeatureValues {

@@ -6,6 +6,7 @@
 #include "halftone/base/testing.h"
 #include "halftone/compress/quantize.h"
 #include "halftone/compress/testing.h"
+#include "halftone/train/run/check_training.h"
 #include "halftone/train/run/trainer.h"
 
 namespace halftone::train {

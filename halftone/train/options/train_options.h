@@ -1,24 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options of a training run.
+// Options of a training run. As all headers of this folder, without libtorch.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "halftone/base/progress.h"
-#include "halftone/data/dataset.h"
 #include "halftone/spmd/devices.h"
-#include "halftone/train/learn/distillation_loss.h"
-#include "halftone/train/learn/optimizer.h"
-#include "halftone/train/run/checkpoint_file.h"
 #include "halftone/train/run/history.h"
+#include "halftone/train/run/schedule.h"
 #include "halftone/train/samples/augment.h"
-#include "halftone/train/teacher/features.h"
 
 namespace halftone::train {
+
+enum class OptimizerKind { kSgd, kAdam };
+
+struct OptimizerOptions {
+  OptimizerKind kind = OptimizerKind::kAdam;
+  double rate = 1e-3;         ///< learning rate before the schedule's factor
+  double level_rate = 1;      ///< learning rate of level parameters, relative to `rate`
+  double momentum = 0.9;      ///< Nesterov momentum of SGD
+  double weight_decay = 0;    ///< decoupled with Adam (AdamW); levels do not decay
+  double clip_grad_norm = 0;  ///< maximum norm of the gradient; 0: no clipping
+  ScheduleOptions schedule{};
+};
+
+struct LossOptions {
+  double label_weight = 0;  ///< lambda, 0 to 1
+  double temperature = 4;   ///< T > 0
+};
+
+/// A value of the teacher and the student's value that should match it, each by its name or that of
+/// the node that computes it; the last one if several have the name.
+struct FeatureMatch {
+  std::string teacher;
+  std::string student;
+  double weight = 1;  ///< of feature_loss() in the loss; above 0
+};
+
+/// Parses "TEACHER=STUDENT" or "TEACHER=STUDENT:WEIGHT". Text after the last colon is part of the
+/// name unless it is a number.
+/// @throws Error kUsage "feature 'TEXT': expected ..."
+FeatureMatch parse_feature_match(std::string_view text);
+
+struct CheckpointOptions {
+  std::string path;     ///< empty: no checkpoints
+  double minutes = 10;  ///< between two saves; 0: before every step
+  bool resume = false;  ///< continue from the file; if false, it must not exist
+};
+
+/// A stage before training in the recipe's bits.
+struct Stage {
+  int bits = 8;
+  std::size_t epochs = 1;
+
+  bool operator==(const Stage&) const = default;
+};
+
+/// Parses texts "BITS:EPOCHS".
+/// @throws Error kUsage unless bits are 1 to 8 and decrease from stage to stage, and epochs are at
+///         least 1
+std::vector<Stage> parse_stages(const std::vector<std::string>& texts);
 
 struct TrainOptions {
   std::size_t epochs = 1;
@@ -50,11 +97,5 @@ struct TrainOptions {
   ProgressSink progress = nullptr;
   spmd::Devices devices{};  ///< empty: one emulated device per thread of parallel_for()
 };
-
-/// Checks that samples, teachers and options are compatible, before a student is built.
-/// @throws Error kUsage if labels, teachers or samples are missing, options are out of range, or
-///         the teacher cache cannot serve these options
-void check_training(const TrainOptions& options, const data::Dataset& data,
-                    std::size_t num_teachers);
 
 }  // namespace halftone::train

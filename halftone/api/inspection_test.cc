@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/report/inspection.h"
+#include "halftone/api/inspection.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include "halftone/ir/test_data.h"
 #include "halftone/ir/testing.h"
 
-namespace halftone::report {
+namespace halftone {
 namespace {
 
 using ir::ElementType;
@@ -74,4 +74,4 @@ TEST(Inspect, ListsEveryLayerThatHasWeights) {
 }
 
 }  // namespace
-}  // namespace halftone::report
+}  // namespace halftone

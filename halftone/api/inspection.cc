@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/report/inspection.h"
+#include "halftone/api/inspection.h"
 
 #include <set>
 #include <utility>
 
+#include "halftone/api/network.h"
+#include "halftone/formats/model.h"
 #include "halftone/ir/ops/traits.h"
 #include "halftone/ir/text.h"
 
-namespace halftone::report {
+namespace halftone {
 namespace {
 
 int bits_of(const ir::Encoding& encoding) {
@@ -56,9 +58,14 @@ LayerInfo describe_layer(const ir::Graph& graph, const ir::Node& node) {
   return layer;
 }
 
+Inspection inspect_as(const ir::Graph& graph, const std::filesystem::path& path) {
+  return inspect(graph, std::string(to_string(formats::model_format(path))),
+                 std::filesystem::file_size(path));
+}
+
 }  // namespace
 
-Inspection inspect(const ir::Graph& graph, std::string format, std::size_t file_bytes) {
+Inspection inspect(const ir::Graph& graph, std::string format, std::uintmax_t file_bytes) {
   Inspection result;
   result.format = std::move(format);
   result.file_bytes = file_bytes;
@@ -83,4 +90,17 @@ Inspection inspect(const ir::Graph& graph, std::string format, std::size_t file_
   return result;
 }
 
-}  // namespace halftone::report
+Inspection inspect_file(const std::filesystem::path& path, bool simplified) {
+  Network network = load(path);
+  if (!simplified) return inspect_as(network.graph, path);
+  return inspect_as(prepared(std::move(network), Purpose::kFit), path);
+}
+
+Inspection convert(const std::filesystem::path& input, const std::filesystem::path& output) {
+  formats::model_format(output);  // fails before the work if the format is unknown
+  const ir::Graph graph = prepared(load(input), Purpose::kConvert);
+  save(graph, output);
+  return inspect_as(graph, output);
+}
+
+}  // namespace halftone

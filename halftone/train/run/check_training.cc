@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/train/run/train_options.h"
+#include "halftone/train/run/check_training.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -23,8 +23,11 @@ void check_batches(const TrainOptions& options, const data::Dataset& data) {
   }
   const Split split = split_samples(data.size(), options.hold_out, options.seed);
   if (split.training.size() < options.batch) {
-    fail_usage(data.name() + ": expected at least the " + std::to_string(options.batch) +
-               " samples of a batch, found " + std::to_string(split.training.size()));
+    fail(ErrorKind::kUsage,
+         data.name() + ": expected at least the " + std::to_string(options.batch) +
+             " samples of a batch, found " + std::to_string(split.training.size()) +
+             ": choose a smaller batch or use more samples",
+         Hint::kBatch);
   }
   if (options.patience > 0 && split.held_out.empty()) {
     fail_usage("patience: expected samples that are held out, found none");
@@ -81,6 +84,10 @@ void check_training(const TrainOptions& options, const data::Dataset& data,
   }
   if (!options.features.empty() && num_teachers == 0) fail_usage("features need a teacher");
   check_cache(options, num_teachers);
+  if (options.checkpoint.resume && options.checkpoint.path.empty()) {
+    fail(ErrorKind::kUsage, "resume: expected the path of a checkpoint, found none",
+         Hint::kCheckpoint);
+  }
 }
 
 }  // namespace halftone::train

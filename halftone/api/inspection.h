@@ -3,13 +3,15 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "halftone/ir/graph.h"
 
-namespace halftone::report {
+namespace halftone {
 
 struct PortInfo {
   std::string name;
@@ -28,7 +30,7 @@ struct LayerInfo {
 
 struct Inspection {
   std::string format;
-  std::size_t file_bytes = 0;
+  std::uintmax_t file_bytes = 0;
   std::size_t parameters = 0;  ///< elements of constants that nodes read, without bases
   std::vector<PortInfo> inputs;
   std::vector<PortInfo> outputs;
@@ -37,6 +39,18 @@ struct Inspection {
   std::string text;  ///< the whole graph, as ir::to_text() shows it
 };
 
-Inspection inspect(const ir::Graph& graph, std::string format, std::size_t file_bytes);
+/// @param format      name of the file format, such as "onnx"
+/// @param file_bytes  size of the file
+Inspection inspect(const ir::Graph& graph, std::string format, std::uintmax_t file_bytes);
 
-}  // namespace halftone::report
+/// Inspects a file.
+/// @param simplified  whether to inspect the network as quantize() and distill_files() see it
+/// @throws Error as load() and prepared()
+Inspection inspect_file(const std::filesystem::path& path, bool simplified = false);
+
+/// Converts a file to the format of another file name, simplified.
+/// @return what was written
+/// @throws Error as load(), prepared() and save()
+Inspection convert(const std::filesystem::path& input, const std::filesystem::path& output);
+
+}  // namespace halftone

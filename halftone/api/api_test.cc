@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of this module on the bundled network and on small graphs.
+#include <fstream>
+
+#include "halftone/api/halftone.h"
+#include "halftone/base/file.h"
+#include "halftone/base/testing.h"
+#include "halftone/ir/test_data.h"
+#include "halftone/ir/testing.h"
+
+namespace halftone {
+namespace {
+
+const std::string kFolder = std::string(HALFTONE_SOURCE_DIR) + "/examples/mnist";
+const std::string kFile = kFolder + "/mnist_mlp_700.onnx";
+
+class Api : public WithFolder {
+ protected:
+  [[nodiscard]] static compress::Recipe two_bits() {
+    compress::LayerSettings settings;
+    settings.weight_bits = settings.activation_bits = 2;
+    return load_recipe({}, settings);
+  }
+  [[nodiscard]] static DataSource samples(const std::string& split, std::size_t limit) {
+    return {kFolder, {.split = split, .limit = limit}};
+  }
+};
+
+std::vector<ir::Tensor> pixels(ir::Dim count) {
+  Random random(3);
+  return ir::test::list(ir::test::random_tensor({count, 784}, random));
+}
+
+/// The hint of an error of a kind that `action` must throw.
+template <typename Action>
+Hint hint_of(ErrorKind kind, const Action& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    EXPECT_EQ(to_string(error.kind()), to_string(kind)) << error.what();
+    return error.hint();
+  }
+  ADD_FAILURE() << "no error";
+  return Hint::kNone;
+}
+
+TEST_F(Api, RunsANetworkOnceOrOften) {
+  const Network network = load(kFile);
+  EXPECT_EQ(network.name, kFile);
+  const std::vector<ir::Tensor> outputs = run(network, pixels(3));
+  ASSERT_EQ(outputs.size(), 1U);
+  EXPECT_EQ(outputs[0].shape(), (ir::Shape{3, 10}));
+  runtime::Session session = make_session(network, 3);
+  for (int time = 0; time < 2; ++time) {
+    EXPECT_TRUE(ir::test::same_bytes(session.run(pixels(3)), outputs));
+  }
+}
+
+TEST_F(Api, RefusesAnotherNumberOfInputs) {
+  EXPECT_EQ(hint_of(ErrorKind::kUsage, [] { run(load(kFile), {}); }), Hint::kInputs);
+  expect_error(ErrorKind::kUsage, kFile + ": expected 1 inputs, found 2", [&] {
+    run_files({kFile, {path("a.npy"), path("b.npy")}, path("out")});
+  });
+  expect_error(ErrorKind::kShape, "network: ", [] {
+    run(load(kFile).graph, ir::test::list(ir::Tensor(ir::ElementType::kFloat32, {1, 783})));
+  });
+}
+
+TEST_F(Api, RunsOnFiles) {
+  const std::vector<ir::Tensor> inputs = pixels(2);
+  write_tensor(path("x.npy"), inputs[0]);
+  const std::vector<OutputFile> files = run_files({kFile, {path("x.npy")}, path("new/folder")});
+  ASSERT_EQ(files.size(), 1U);
+  EXPECT_EQ(files[0].file, path("new/folder/out0.npy"));
+  EXPECT_EQ(files[0].type, ir::dense_type(ir::ElementType::kFloat32, {2, 10}));
+  EXPECT_TRUE(
+      ir::test::same_bytes(ir::test::list(read_tensor(files[0].file, ir::ElementType::kFloat32)),
+                           run(load(kFile), inputs)));
+  expect_error(ErrorKind::kIo, "x.npy: cannot create", [&] {
+    run_files({kFile, {path("x.npy")}, path("x.npy")});
+  });
+}
+
+TEST_F(Api, ConvertsAndInspects) {
+  const Inspection written = convert(kFile, path("m.tflite"));
+  EXPECT_EQ(written.format, "tflite");
+  EXPECT_EQ(written.file_bytes, std::filesystem::file_size(path("m.tflite")));
+  EXPECT_EQ(written.layers.size(), 2U);
+  EXPECT_TRUE(
+      ir::test::same_bytes(run(load(path("m.tflite")), pixels(2)), run(load(kFile), pixels(2))));
+  EXPECT_EQ(inspect_file(path("m.tflite")).parameters, written.parameters);
+  EXPECT_EQ(inspect_file(kFile, true).operators.at("FullyConnected"), 2U);
+  expect_error(ErrorKind::kUnsupported, "expected a name that ends in",
+               [&] { convert(path("none.onnx"), path("m.zip")); });
+}
+
+TEST_F(Api, QuantizesTheSameInMemoryAndFromFileToFile) {
+  const Network network = load(kFile);
+  const compress::QuantizeResult result =
+      quantize(network, samples("train", 200).open(), two_bits());
+  save(result.graph, path("memory.circle"));
+  const QuantizeReport report =
+      quantize_file({kFile, path("file.circle"), samples("train", 200), two_bits(), {}});
+  EXPECT_EQ(read_file(path("memory.circle")), read_file(path("file.circle")));
+  EXPECT_EQ(report.input_bytes, std::filesystem::file_size(kFile));
+  EXPECT_EQ(report.output_bytes, std::filesystem::file_size(path("file.circle")));
+  EXPECT_GT(report.seconds, 0);
+  ASSERT_EQ(report.layers.size(), 2U);
+  EXPECT_EQ(report.layers[0].weight_bits, 2);
+
+  const data::Dataset test = samples("test", 300).open();
+  const compress::Evaluation memory = evaluate(result.graph, test, &network);
+  const compress::Evaluation file = evaluate(load(path("file.circle")), test, &network);
+  EXPECT_EQ(memory.value, file.value);
+  EXPECT_EQ(memory.reference->agreement, file.reference->agreement);
+  EXPECT_GT(memory.reference->agreement, 0.85);
+}
+
+TEST_F(Api, ChecksTheOutputBeforeItReadsTheData) {
+  expect_error(ErrorKind::kUnsupported, "expected a name that ends in", [&] {
+    quantize_file({kFile, path("q.zip"), {path("none")}, {}, {}});
+  });
+}
+
+TEST_F(Api, EvaluatesWithTheNamesOfTheNetworks) {
+  write_tensor(path("x.npy"), pixels(4)[0]);
+  const data::Dataset unlabelled = DataSource{path("x.npy")}.open();
+  EXPECT_EQ(hint_of(ErrorKind::kUsage, [&] { evaluate(load(kFile), unlabelled); }),
+            Hint::kReference);
+  const Network network = load(kFile);
+  EXPECT_EQ(evaluate(network, unlabelled, &network).value, 1);
+}
+
+TEST_F(Api, MeasuresALatency) {
+  MeasureOptions options;
+  options.batch = 3;
+  options.min_seconds = 0.001;
+  const Measurement found = measure(load(kFile), options);
+  EXPECT_EQ(found.profile.batch, 3U);
+  EXPECT_EQ(found.profile.devices, 1U);
+  EXPECT_GT(found.profile.median_us, 0);
+  EXPECT_EQ(found.plan->steps().size(), found.profile.step_median_us.size());
+  ir::Graph fixed;
+  const auto x = fixed.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {2, 4}));
+  fixed.add_output(fixed.add_node("t", ir::Unary{{ir::ActivationKind::kTanh, 0, 0}}, {x}));
+  expect_error(ErrorKind::kUsage,
+               "small: batch: expected 2, which the network is fixed to, found 3", [&] {
+                 measure({fixed, "small"}, options);
+               });
+  EXPECT_EQ(hint_of(ErrorKind::kUsage, [&] { measure(fixed, options); }), Hint::kBatch);
+}
+
+TEST_F(Api, ReplacesDefaultsOfARecipeFile) {
+  std::ofstream(path("r.toml")) << "[default]\nweight_bits = 4\nscheme = \"affine\"\n";
+  compress::LayerSettings settings;
+  settings.weight_bits = 1;
+  const compress::Recipe recipe = load_recipe(path("r.toml"), settings);
+  EXPECT_EQ(recipe.defaults.weight_bits, 1);
+  EXPECT_EQ(recipe.defaults.scheme, compress::Scheme::kAffine);
+  EXPECT_EQ(recipe.defaults.activation_bits, std::nullopt);
+  EXPECT_EQ(load_recipe(path("r.toml")).defaults.weight_bits, 4);
+  expect_error(ErrorKind::kIo, "none.toml", [&] { load_recipe(path("none.toml")); });
+}
+
+TEST_F(Api, HasDevicesOfAMachine) {
+  const Machine machine;
+  EXPECT_TRUE(machine.is_first());
+  EXPECT_EQ(machine.devices(3).size(), 3U);
+  EXPECT_GE(machine.devices().size(), 1U);
+}
+
+}  // namespace
+}  // namespace halftone

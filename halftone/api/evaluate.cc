@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/api/evaluate.h"
+
+#include <optional>
+#include <utility>
+
+namespace halftone {
+
+compress::Evaluation evaluate(Network network, const data::Dataset& data, const Network* reference,
+                              compress::EvaluateOptions options) {
+  options.network = network.name;
+  const ir::Graph graph = prepared(std::move(network), Purpose::kRunOnFloats);
+  std::optional<ir::Graph> other;
+  if (reference != nullptr) {
+    options.reference = reference->name;
+    other = prepared(*reference, Purpose::kRunOnFloats);
+  }
+  return compress::evaluate(graph, data, other ? &*other : nullptr, options);
+}
+
+}  // namespace halftone

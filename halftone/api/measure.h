@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures how fast a network runs.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+
+#include "halftone/api/network.h"
+#include "halftone/runtime/execute/profile.h"
+#include "halftone/runtime/plan/plan.h"
+
+namespace halftone {
+
+struct MeasureOptions {
+  std::optional<std::size_t> batch{};  ///< samples per run; nullopt: 1, or that of the network
+  double min_seconds = 0.5;            ///< measure at least this long
+  spmd::Devices devices{};             ///< that share the samples; empty: one
+  bool int8_activations = true;        ///< as in runtime::PlanOptions
+  runtime::FloatOrder float_order = runtime::FloatOrder::kFastest;
+};
+
+struct Measurement {
+  std::shared_ptr<const runtime::Plan> plan;  ///< chosen kernels; shared with the profile's runs
+  runtime::Profile profile;
+};
+
+/// Latency of a run and of every layer. Devices share the threads of parallel_for().
+/// @throws Error kUsage if the network is fixed to another batch; else as runtime::plan_shares()
+///         and runtime::profile()
+Measurement measure(Network network, const MeasureOptions& options = {});
+
+}  // namespace halftone

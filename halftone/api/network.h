@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Networks as programs handle them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "halftone/ir/graph.h"
+
+namespace halftone {
+
+/// A graph and its name in messages.
+struct Network {
+  // NOLINTNEXTLINE(google-explicit-constructor): the graph of a result is a network
+  Network(ir::Graph the_graph, std::string the_name = "network");
+
+  ir::Graph graph;
+  std::string name;  ///< of its file, if load() has read it
+};
+
+/// Reads an ONNX, TFLite or circle file; the extension of the path gives the format.
+/// @throws Error as formats::load_model()
+Network load(const std::filesystem::path& path);
+
+/// Writes a network completely or not at all. The same network gives the same bytes.
+/// @throws Error as formats::save_model()
+void save(const Network& network, const std::filesystem::path& path);
+
+/// The use of a network, which determines how it is simplified.
+enum class Purpose : std::uint8_t {
+  kConvert,      ///< to be written to a file
+  kFit,          ///< to be quantized or trained: integer weights become the floats they represent
+  kRun,          ///< layers between conversions compute with integers
+  kRunOnFloats,  ///< likewise, and integer inputs and outputs become float32
+};
+
+/// The simplified graph. It computes the same function up to rounding.
+/// @throws Error as passes::simplify()
+ir::Graph prepared(Network network, Purpose purpose);
+
+}  // namespace halftone

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/api/quantize.h"
+
+#include <utility>
+
+#include "halftone/api/elapsed.h"
+#include "halftone/formats/model.h"
+
+namespace halftone {
+
+compress::QuantizeResult quantize(Network network, const data::Dataset& data,
+                                  const compress::Recipe& recipe,
+                                  const compress::QuantizeOptions& options) {
+  return compress::quantize(prepared(std::move(network), Purpose::kFit), data, recipe, options);
+}
+
+QuantizeReport quantize_file(const QuantizeJob& job) {
+  const Elapsed elapsed;
+  const ir::Graph graph = prepared(load(job.input), Purpose::kFit);
+  formats::check_model(graph, job.output);
+  const data::Dataset data = job.data.open();
+  compress::QuantizeResult result = compress::quantize(graph, data, job.recipe, job.options);
+  QuantizeReport report;
+  if (job.options.devices.rank() == 0) {
+    save(result.graph, job.output);
+    report.input_bytes = std::filesystem::file_size(job.input);
+    report.output_bytes = std::filesystem::file_size(job.output);
+  }
+  report.layers = std::move(result.layers);
+  report.skipped_blocks = std::move(result.skipped_blocks);
+  report.seconds = elapsed.seconds();
+  return report;
+}
+
+}  // namespace halftone

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quantizes networks.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "halftone/api/data_source.h"
+#include "halftone/api/network.h"
+#include "halftone/compress/quantize.h"
+
+namespace halftone {
+
+/// Quantizes a network by a recipe, fitted to unlabelled samples. Integer weights are fitted again,
+/// from the values they represent.
+/// @throws Error as prepared() and compress::quantize()
+compress::QuantizeResult quantize(Network network, const data::Dataset& data,
+                                  const compress::Recipe& recipe = {},
+                                  const compress::QuantizeOptions& options = {});
+
+/// A file to quantize and the file to write.
+struct QuantizeJob {
+  std::filesystem::path input;
+  std::filesystem::path output;
+  DataSource data;
+  compress::Recipe recipe{};
+  compress::QuantizeOptions options{};
+};
+
+struct QuantizeReport {
+  std::uintmax_t input_bytes = 0;   ///< of the file
+  std::uintmax_t output_bytes = 0;  ///< of the file
+  double seconds = 0;
+  std::vector<compress::LayerReport> layers{};
+  std::vector<compress::SkippedBlock> skipped_blocks{};
+};
+
+/// Quantizes a file. Checks first that the output format can hold the network. All ranks of the
+/// devices call this; the first one writes the file, and only its report has the sizes of files.
+/// @throws Error as load(), save(), data::open_dataset() and quantize()
+QuantizeReport quantize_file(const QuantizeJob& job);
+
+}  // namespace halftone

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/api/run.h"
+
+#include <system_error>
+#include <utility>
+
+#include "halftone/api/tensor_files.h"
+#include "halftone/base/error.h"
+
+namespace halftone {
+namespace {
+
+void check_number_of_inputs(const Network& network, std::size_t found) {
+  const std::size_t expected = network.graph.inputs().size();
+  if (found == expected) return;
+  fail(ErrorKind::kUsage,
+       network.name + ": expected " + std::to_string(expected) + " inputs, found " +
+           std::to_string(found),
+       Hint::kInputs);
+}
+
+/// The batch size, from the first input that has a batch extent.
+std::size_t batch_of(const ir::Graph& graph, std::span<const ir::Tensor> inputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const ir::Shape& wanted = graph.value(graph.inputs()[i]).type.shape;
+    for (std::size_t axis = 0; axis < wanted.rank(); ++axis) {
+      if (wanted[axis] == ir::kBatch && axis < inputs[i].shape().rank()) {
+        return static_cast<std::size_t>(inputs[i].shape()[axis]);
+      }
+    }
+  }
+  return 1;
+}
+
+void create_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) fail(ErrorKind::kIo, folder.string() + ": cannot create: " + error.message());
+}
+
+}  // namespace
+
+runtime::Session make_session(Network network, std::size_t batch, const RunOptions& options) {
+  return runtime::Session(
+      runtime::make_plan(prepared(std::move(network), Purpose::kRun),
+                         {batch, options.threads, options.int8_activations, options.float_order}));
+}
+
+std::vector<ir::Tensor> run(Network network, std::span<const ir::Tensor> inputs,
+                            const RunOptions& options) {
+  check_number_of_inputs(network, inputs.size());
+  const std::string name = network.name;
+  const std::size_t batch = batch_of(network.graph, inputs);
+  runtime::Session session = make_session(std::move(network), batch, options);
+  return with_context(name, [&] { return session.run(inputs); });
+}
+
+std::vector<OutputFile> run_files(const RunJob& job) {
+  Network network = load(job.network);
+  check_number_of_inputs(network, job.inputs.size());
+  std::vector<ir::Tensor> inputs;
+  for (std::size_t i = 0; i < job.inputs.size(); ++i) {
+    const ir::ValueType& type = network.graph.value(network.graph.inputs()[i]).type;
+    inputs.push_back(read_tensor(job.inputs[i], type.encoding.element));
+  }
+  const std::vector<ir::Tensor> outputs = run(std::move(network), inputs, job.options);
+  create_folder(job.folder);
+  std::vector<OutputFile> files;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const std::filesystem::path path = job.folder / ("out" + std::to_string(i) + ".npy");
+    write_tensor(path, outputs[i]);
+    files.push_back({path.string(), outputs[i].type()});
+  }
+  return files;
+}
+
+}  // namespace halftone

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/api/tensor_files.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "halftone/base/error.h"
+#include "halftone/data/npy.h"
+
+namespace halftone {
+namespace {
+
+data::NpyArray to_array(const ir::Tensor& tensor) {
+  const auto dims = tensor.shape().dims();
+  std::vector<std::size_t> shape(dims.begin(), dims.end());
+  switch (tensor.element()) {
+    case ir::ElementType::kFloat32:
+      return data::make_npy(tensor.as<float>(), std::move(shape));
+    case ir::ElementType::kInt8:
+      return data::make_npy(tensor.as<std::int8_t>(), std::move(shape));
+    case ir::ElementType::kInt32:
+      return data::make_npy(tensor.as<std::int32_t>(), std::move(shape));
+    case ir::ElementType::kInt64:
+      return data::make_npy(tensor.as<std::int64_t>(), std::move(shape));
+    case ir::ElementType::kUint8:
+    case ir::ElementType::kBool:
+      break;
+    case ir::ElementType::kInt16:
+    case ir::ElementType::kUint16:
+      return to_array(tensor.cast(ir::ElementType::kInt32));
+    case ir::ElementType::kUint32:
+    case ir::ElementType::kUint64:
+      return to_array(tensor.cast(ir::ElementType::kInt64));
+    case ir::ElementType::kFloat64:
+      return to_array(tensor.cast(ir::ElementType::kFloat32));
+  }
+  return data::make_npy(tensor.as<std::uint8_t>(), std::move(shape));
+}
+
+}  // namespace
+
+ir::Tensor read_tensor(const std::filesystem::path& path, ir::ElementType element) {
+  const data::NpyArray array = data::read_npy(path);
+  const ir::Shape shape(std::vector<ir::Dim>(array.shape.begin(), array.shape.end()));
+  return with_context(path.string(), [&] {
+    if (std::ranges::count(array.shape, 0U) > 0) {
+      fail(ErrorKind::kShape, "expected at least one sample, found shape " + shape.to_string());
+    }
+    if (element == ir::ElementType::kFloat32) {
+      return ir::Tensor::from<float>(shape, array.floats());
+    }
+    return ir::Tensor::from<std::int64_t>(shape, array.integers()).cast(element);
+  });
+}
+
+void write_tensor(const std::filesystem::path& path, const ir::Tensor& tensor) {
+  data::write_npy(path, to_array(tensor));
+}
+
+}  // namespace halftone

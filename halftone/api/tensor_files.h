@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors in NumPy files.
+#pragma once
+
+#include <filesystem>
+
+#include "halftone/ir/tensor.h"
+
+namespace halftone {
+
+/// Reads a .npy file and converts its elements.
+/// @throws Error kShape if an extent is 0; else as data::read_npy(), data::to_floats() and
+///         data::to_integers()
+ir::Tensor read_tensor(const std::filesystem::path& path, ir::ElementType element);
+
+/// Writes a .npy file. 16-bit integers become int32, uint32 and uint64 int64, float64 float32.
+/// @throws Error as data::write_npy()
+void write_tensor(const std::filesystem::path& path, const ir::Tensor& tensor);
+
+}  // namespace halftone

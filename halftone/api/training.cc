@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/api/training.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "halftone/api/elapsed.h"
+#include "halftone/api/network.h"
+#include "halftone/base/error.h"
+#include "halftone/compress/quantize.h"
+#include "halftone/formats/model.h"
+#include "halftone/train/learn/initial_values.h"
+#include "halftone/train/run/check_training.h"
+#include "halftone/train/run/stages.h"
+
+namespace halftone {
+namespace {
+
+ir::Graph load_to_train(const std::filesystem::path& path) {
+  return prepared(load(path), Purpose::kFit);
+}
+
+void start(const TrainingJob& job) {
+  if (job.on_start) job.on_start();
+}
+
+/// Writes the trained network, on the first rank.
+TrainReport finish(const TrainingJob& job, const std::filesystem::path& input,
+                   train::TrainResult result, const Elapsed& elapsed) {
+  TrainReport report;
+  report.interrupted = result.interrupted;
+  report.epochs = std::move(result.epochs);
+  report.best = result.best;
+  if (!result.interrupted && job.options.devices.rank() == 0) {
+    save(std::move(result.graph), job.output);
+    report.input_bytes = std::filesystem::file_size(input);
+    report.output_bytes = std::filesystem::file_size(job.output);
+  }
+  report.seconds = elapsed.seconds();
+  return report;
+}
+
+void check_distillation(const DistillJob& job) {
+  if (job.teachers.empty()) fail(ErrorKind::kUsage, "distillation: expected a teacher, found none");
+  if (!job.stages.empty() && !job.recipe) {
+    fail(ErrorKind::kUsage, "stages: expected settings of a recipe too, such as bits per weight",
+         Hint::kRecipe);
+  }
+  train::torch_device(job.training.student.device);
+}
+
+/// The float network that the student is, or is quantized from.
+ir::Graph load_student(const DistillJob& job, const ir::Graph& teacher) {
+  if (job.student.empty()) return teacher;
+  ir::Graph student = load_to_train(job.student);
+  if (!job.fresh) return student;
+  return train::with_initial_values(std::move(student), job.training.options.seed);
+}
+
+/// Quantizes networks, fitted to the first samples; or returns the student as it is.
+train::MakeStudent student_maker(const DistillJob& job, const ir::Graph& student) {
+  if (!job.recipe) return [&student](const auto&, const auto&) { return student; };
+  return [&job](const ir::Graph& network, const compress::Recipe& recipe) {
+    DataSource few = job.training.data;
+    few.options.limit =
+        std::min(job.calibration_samples, few.options.limit.value_or(job.calibration_samples));
+    const train::TrainOptions& options = job.training.options;
+    return compress::quantize(network, few.open(), recipe,
+                              {options.seed, options.progress, options.devices, job.memory_bytes})
+        .graph;
+  };
+}
+
+train::StudentOptions student_options(const DistillJob& job) {
+  train::StudentOptions result = job.training.student;
+  if (job.recipe) {
+    result.scheme = job.recipe->defaults.scheme.value_or(compress::Scheme::kBasis);
+  }
+  return result;
+}
+
+}  // namespace
+
+TrainReport train_file(const TrainJob& job) {
+  const Elapsed elapsed;
+  const TrainingJob& training = job.training;
+  train::torch_device(training.student.device);
+  ir::Graph network = load_to_train(job.network);
+  formats::check_model(network, training.output);
+  const data::Dataset data = training.data.open();
+  train::TrainOptions options = training.options;
+  options.loss.label_weight = 1;
+  train::check_training(options, data, 0);
+  if (!job.keeps_values) network = train::with_initial_values(std::move(network), options.seed);
+  start(training);
+  return finish(training, job.network,
+                train::train(network, nullptr, {}, data, training.student, options), elapsed);
+}
+
+TrainReport distill_files(const DistillJob& job) {
+  const Elapsed elapsed;
+  check_distillation(job);
+  const TrainingJob& training = job.training;
+  std::vector<ir::Graph> teachers;
+  for (const std::filesystem::path& path : job.teachers) teachers.push_back(load_to_train(path));
+  const ir::Graph student = load_student(job, teachers.front());
+  formats::check_model(student, training.output);
+  const data::Dataset data = training.data.open();
+  train::check_training(training.options, data, teachers.size());
+  start(training);
+  // Holds the float weights that the codes represent.
+  const ir::Graph& original = job.recipe ? student : teachers.front();
+  train::TrainResult result = train::train_in_stages(
+      original, job.stages, job.recipe.value_or(compress::Recipe{}), student_maker(job, student),
+      teachers, data, student_options(job), training.options);
+  return finish(training, job.student.empty() ? job.teachers.front() : job.student,
+                std::move(result), elapsed);
+}
+
+}  // namespace halftone

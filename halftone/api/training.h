@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trains and distills networks. Link halftone::api_training, which needs libtorch, for the
+// functions; the structs work without it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "halftone/api/data_source.h"
+#include "halftone/compress/recipe.h"
+#include "halftone/train/options/student_options.h"
+#include "halftone/train/options/train_options.h"
+
+namespace halftone {
+
+/// The common part of jobs that train.
+struct TrainingJob {
+  std::filesystem::path output;  ///< file to write
+  DataSource data;
+  train::TrainOptions options{};
+  train::StudentOptions student{};
+  /// Called once the files were read and checked, before the work starts.
+  std::function<void()> on_start = nullptr;
+};
+
+/// A network to train on labels.
+struct TrainJob {
+  std::filesystem::path network;
+  bool keeps_values = false;  ///< start from the values of the file, else from initial ones
+  TrainingJob training;
+};
+
+/// A network to train on the answers of teachers.
+struct DistillJob {
+  std::vector<std::filesystem::path> teachers;  ///< at least one; their answers are averaged
+  std::filesystem::path student{};              ///< empty: the first teacher
+  bool fresh = false;  ///< give the student, a float network, initial values
+  /// Quantizes the student before it learns; its scheme becomes that of the student's levels.
+  /// nullopt: the student is trained as it is.
+  std::optional<compress::Recipe> recipe{};
+  std::size_t calibration_samples = 2000;       ///< from the front, for the quantization
+  std::optional<std::uint64_t> memory_bytes{};  ///< as in compress::QuantizeOptions
+  std::vector<train::Stage> stages{};           ///< in more bits, before those of the recipe
+  TrainingJob training;
+};
+
+struct TrainReport {
+  std::uintmax_t input_bytes = 0;   ///< of the file of the network, the student or the teacher
+  std::uintmax_t output_bytes = 0;  ///< of the file written
+  double seconds = 0;
+  std::vector<train::EpochResult> epochs{};
+  std::optional<std::size_t> best{};  ///< epoch that was written, if there is a validation split
+  /// Whether stop_requested() ended the run. Then no file was written, and the checkpoint, if there
+  /// is one, can resume it.
+  bool interrupted = false;
+};
+
+/// Trains a float network on labels and writes it. The label weight of the options becomes 1. All
+/// ranks of the devices call this; the first one writes the file, and only its report has the sizes
+/// of files.
+/// @throws Error kDevice if the device is missing; else as load(), save(), data::open_dataset(),
+///         train::with_initial_values() and train::train()
+[[nodiscard]] TrainReport train_file(const TrainJob& job);
+
+/// Distills teachers into a student and writes it; ranks as in train_file().
+/// @throws Error kUsage if there is no teacher, or there are stages but no recipe; else as
+///         train_file(), quantize() and train::train_in_stages()
+[[nodiscard]] TrainReport distill_files(const DistillJob& job);
+
+}  // namespace halftone

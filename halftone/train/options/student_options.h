@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options of a network in training. As all headers of this folder, without libtorch.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "halftone/compress/fit/parameters.h"
+#include "halftone/train/student/number_format.h"
+
+namespace halftone::train {
+
+/// How the parameters of a number system adapt to the values that it encodes.
+enum class LevelRule {
+  kMovingAverage,  ///< towards the closed-form solution for the codes of each step
+  kGradient,       ///< gradient descent: dL/dp = sum over values of features dL/dx
+};
+
+struct LevelQuantizerOptions {
+  LevelRule rule = LevelRule::kMovingAverage;
+  double momentum = 0.9;  ///< weight of the old parameters in the moving average
+  /// Whether values more than half a gap beyond the outer levels get no gradient.
+  bool clips = false;
+  /// Factor on the gradient of the parameters with LevelRule::kGradient; see step_gradient_scale().
+  double gradient_scale = 1;
+};
+
+enum class Rounding : std::uint8_t { kNearest, kStochastic };
+
+/// The formats of the factors in layers: weights w and activations x in the forward pass, gradients
+/// g with respect to layer outputs in the backward pass. Sums, biases and parameters stay float32.
+///
+///     forward    y = round(w) round(x) + b
+///     backward   dL/dx = round(w)' round(g),  dL/dw = round(g) round(x)',  dL/db = sum of round(g)
+///
+/// Weights and activations are rounded to nearest. Encoded values are not rounded.
+/// Source: Micikevicius et al., Mixed Precision Training, ICLR 2018 (arXiv:1710.03740), section 3.1
+/// for float32 master weights; Zhou et al., DoReFa-Net, 2016 (arXiv:1606.06160), for
+/// stochastic rounding of gradients alone.
+struct PrecisionOptions {
+  NumberFormat weights;
+  NumberFormat activations;
+  NumberFormat gradients;
+  Rounding gradient_rounding = Rounding::kStochastic;
+};
+
+/// The processor that computes.
+enum class ComputeDevice : std::uint8_t { kCpu, kCuda };
+
+std::string_view to_string(ComputeDevice device);  ///< "cpu", "cuda"
+
+struct StudentOptions {
+  LevelQuantizerOptions weights{};
+  LevelQuantizerOptions activations{.clips = true};
+  /// The free parameters of the levels of weights and activations; kAffine and kSymmetric keep them
+  /// evenly spaced.
+  compress::Scheme scheme = compress::Scheme::kBasis;
+  /// Whether layers have a ChannelNorm during training: each layer with an unshared matrix and
+  /// bias, a reader other than a Softmax, and a scheme that can take a factor for each channel.
+  bool normalises = true;
+  PrecisionOptions precision{};                ///< of float values
+  ComputeDevice device = ComputeDevice::kCpu;  ///< parameters of levels stay in main memory
+};
+
+}  // namespace halftone::train
