@@ -491,8 +491,8 @@ TEST_F(Program, RefusesToEncodeBlankData) {
   const std::string quantize =
       "quantize " + kModel + " -o " + path("q.circle") + " --data " + path("x.npy");
   expect_failure(quantize, 4,
-                 "value 'pixels', which is to be encoded, is 0 in all 15680 places sampled from "
-                 "the calibration data: use other data, or keep");
+                 "value 'pixels' cannot be encoded: it is 0 at all 15680 positions sampled from "
+                 "the calibration data; use other data, or keep");
   EXPECT_FALSE(std::filesystem::exists(path("q.circle")));
   EXPECT_EQ(run(quantize + " --activation-bits none").code, 0);
 }

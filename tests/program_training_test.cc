@@ -73,9 +73,9 @@ TEST_F(TrainingProgram, DistillsFromSeveralTeachersAndTheFileOfTheirAnswers) {
   const std::string output = " -o " + path("t.circle");
   expect_failure(base + output + cache + " --teacher " + kModel, 3,
                  "of [256, 3, 10], found [256, 2");
-  expect_failure(base + output + cache + " --flip", 2, "they differ for images that are moved");
+  expect_failure(base + output + cache + " --flip", 2, "augmentation changes the samples");
   expect_failure(base + output + " --feature hidden=hiden", 2,
-                 "the student has no value or node 'hiden'; most like it are 'hidden'");
+                 "the student has no value or node 'hiden'; similar names: 'hidden'");
   expect_failure(base + output + " --feature hidden", 2,
                  "expected TEACHER_VALUE=STUDENT_VALUE or with :WEIGHT");
   EXPECT_FALSE(std::filesystem::exists(path("t.circle")));
@@ -194,7 +194,7 @@ TEST_F(TrainingProgram, IsInterruptedAndGoesOnToTheSameFile) {
   EXPECT_THAT(text_of(path("run.svg")), HasSubstr("</svg>"));
   // A truncated checkpoint is named and not overwritten.
   std::filesystem::resize_file(path("run.ckpt"), 1000);
-  expect_failure(train("s.onnx", keep + " --resume"), 3, path("run.ckpt") + ": cut short");
+  expect_failure(train("s.onnx", keep + " --resume"), 3, path("run.ckpt") + ": truncated");
   EXPECT_EQ(std::filesystem::file_size(path("run.ckpt")), 1000U);
 }
 
@@ -226,8 +226,8 @@ TEST_F(TrainingProgram, RefusesRunsThatCannotBeKept) {
   expect_failure(train + "--checkpoint " + path("run.csv"), 2, "expected another ending");
   expect_failure(train + "--checkpoint " + path("none/run.ckpt"), 3, "cannot write");
   expect_failure(train + "--checkpoint " + path("run.ckpt") + " --resume", 3, "run.ckpt");
-  expect_failure(train + "--patience 3", 2, "expected samples that are held out");
-  expect_failure(train + "--milestones 0.9,0.1", 2, "milestones: expected rising numbers");
+  expect_failure(train + "--patience 3", 2, "expected validation samples");
+  expect_failure(train + "--milestones 0.9,0.1", 2, "milestones: expected ascending values");
   EXPECT_FALSE(std::filesystem::exists(path("t.onnx")));
 }
 #endif

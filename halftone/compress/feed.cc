@@ -24,7 +24,7 @@ runtime::FillInput make_feed(const data::Dataset& data, const ir::Graph& graph) 
   if (data.inputs().size() != graph.inputs().size()) {
     fail(ErrorKind::kShape,
          data.name() + ": expected samples of " + std::to_string(graph.inputs().size()) +
-             " inputs, as the network has, found " + std::to_string(data.inputs().size()));
+             " inputs, like the network, found " + std::to_string(data.inputs().size()));
   }
   std::vector<data::SampleShape> shapes;
   for (std::size_t i = 0; i < graph.inputs().size(); ++i) {

@@ -34,9 +34,9 @@ void check_varies(const ValueSample& sample, const ir::Node& layer, const std::s
   std::ostringstream number;
   number << numbers.front();
   fail(ErrorKind::kUnsupported,
-       describe(layer) + ": value '" + value + "', which is to be encoded, is " + number.str() +
-           " in all " + std::to_string(numbers.size()) +
-           " places sampled from the calibration data: use other data, or keep the layer's "
+       describe(layer) + ": value '" + value + "' cannot be encoded: it is " + number.str() +
+           " at all " + std::to_string(numbers.size()) +
+           " positions sampled from the calibration data; use other data, or keep the layer's "
            "activations float (activation_bits = \"none\" in a recipe)");
 }
 

@@ -291,20 +291,21 @@ ir::Graph blank_network(float number) {
 
 TEST(Quantize, RefusesToEncodeWhatIsOneNumberEverywhere) {
   const data::Dataset data = random_dataset(50, 6, 29);
-  expect_error(ErrorKind::kUnsupported,
-               "node 'first' (FullyConnected): value 'blank', which is to be encoded, is 0 in all "
-               "300 places sampled from the calibration data: use other data, or keep the layer's "
-               "activations float (activation_bits = \"none\" in a recipe)",
-               [&] { quantize(blank_network(0), data, recipe_of(2, 2)); });
+  expect_error(
+      ErrorKind::kUnsupported,
+      "node 'first' (FullyConnected): value 'blank' cannot be encoded: it is 0 at all "
+      "300 positions sampled from the calibration data; use other data, or keep the layer's "
+      "activations float (activation_bits = \"none\" in a recipe)",
+      [&] { quantize(blank_network(0), data, recipe_of(2, 2)); });
   Recipe phases = recipe_of(2, 2);
   phases.fit.schedule = Schedule::kPhases;
-  expect_error(ErrorKind::kUnsupported, "value 'blank', which is to be encoded, is -2.5 in all",
+  expect_error(ErrorKind::kUnsupported, "value 'blank' cannot be encoded: it is -2.5 at all",
                [&] { quantize(blank_network(-2.5F), data, phases); });
   const auto first_stays = parse_recipe(
       "[default]\nactivation_bits = 2\n[[layer]]\nname = \"first\"\nactivation_bits = \"none\"",
       "test");
   expect_error(ErrorKind::kUnsupported,
-               "node 'last' (FullyConnected): value 'dead', which is to be encoded, is 0 in all",
+               "node 'last' (FullyConnected): value 'dead' cannot be encoded: it is 0 at all",
                [&] { quantize(blank_network(0), data, first_stays); });
   // Weights can be fitted to inputs that do not vary.
   EXPECT_EQ(quantize(blank_network(0), data, recipe_of(2, 0)).layers[2].weight_bits, 2);
@@ -321,7 +322,7 @@ TEST(Quantize, RefusesToEncodeStatesThatNeverChange) {
   const auto r = graph.add_constant("r", random_tensor({12, 3}, random));
   graph.add_output(graph.add_node("lstm", lstm, {blank, r}));
   expect_error(ErrorKind::kUnsupported,
-               "node 'lstm' (Recurrent): value 'lstm', which is to be encoded, is 0 in all 240",
+               "node 'lstm' (Recurrent): value 'lstm' cannot be encoded: it is 0 at all 240",
                [&] { quantize(graph, random_dataset(20, 48, 31), recipe_of(2, 2)); });
 }
 

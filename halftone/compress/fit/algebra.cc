@@ -96,8 +96,8 @@ Matrix inverse_factor(const Matrix& hessian) {
   Matrix v = hessian.reverse();
   if (!kernels::cholesky(view_of(v))) {
     fail(ErrorKind::kUnsupported,
-         "second moments of a layer's inputs: expected a positive definite matrix, found one that "
-         "is not in float64; a larger 'damping' in the recipe makes it so");
+         "second moments of a layer's inputs: expected a positive definite matrix in "
+         "float64; increase 'damping' in the recipe");
   }
   return inverse_transposed(v).reverse();
 }

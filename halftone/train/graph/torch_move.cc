@@ -87,8 +87,7 @@ at::Tensor compute(const ir::ReverseSequence& op, const TorchInputs& in) {
   const std::int64_t steps = x.size(axis_of(op.time_axis));
   const at::Tensor lengths = in[1].to(at::kLong);
   if (lengths.lt(0).logical_or(lengths.gt(steps)).any().item<bool>()) {
-    fail(ErrorKind::kShape,
-         "expected lengths from 0 to " + std::to_string(steps) + " of the sequences");
+    fail(ErrorKind::kShape, "sequence lengths: expected 0 to " + std::to_string(steps));
   }
   Dims along_time(static_cast<std::size_t>(x.dim()), 1);
   Dims along_batch = along_time;

@@ -208,7 +208,7 @@ TEST(TorchIndexing, RefusesPlacesOutOfRange) {
   const OneNode node =
       one_node({ir::ReverseSequence{0, 1}, {{2, 4}, {2}}, false, {places({5, 2})}});
   const TorchGraph graph(node.graph);
-  expect_error(ErrorKind::kShape, "expected lengths from 0 to 4",
+  expect_error(ErrorKind::kShape, "sequence lengths: expected 0 to 4",
                [&] { forward(graph, node.inputs); });
 }
 

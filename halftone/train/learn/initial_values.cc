@@ -181,7 +181,7 @@ ir::Graph with_initial_values(ir::Graph graph, std::uint64_t seed) {
     const auto* old = std::get_if<ir::Tensor>(graph.constant(id));
     if (old == nullptr) {
       fail(ErrorKind::kUnsupported, "weights '" + graph.value(id).name +
-                                        "': expected float32, to give them initial values, found " +
+                                        "': expected float32 for initial values, found " +
                                         graph.value(id).type.to_string());
     }
     ir::Tensor numbers(ir::ElementType::kFloat32, old->shape());

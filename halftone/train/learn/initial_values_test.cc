@@ -154,7 +154,7 @@ TEST(InitialValues, AreTheSeedsOwn) {
 TEST(InitialValues, AreNotForFewBits) {
   const ir::Graph teacher = test::teacher_network();
   const ir::Graph few = test::student_network(teacher, test::taught(teacher, 2));
-  expect_error(ErrorKind::kUnsupported, "weights 'first.w': expected float32, to give them initial",
+  expect_error(ErrorKind::kUnsupported, "weights 'first.w': expected float32 for initial",
                [&] { (void)with_initial_values(few, 3); });
 }
 

@@ -77,8 +77,8 @@ std::int64_t Learner::num_classes() const {
 
 void Learner::check_classes() const {
   if (teachers_->empty() || teachers_->classes() == num_classes()) return;
-  fail(ErrorKind::kShape, "teacher 1 tells " + std::to_string(teachers_->classes()) +
-                              " classes apart, the student " + std::to_string(num_classes()));
+  fail(ErrorKind::kShape, "teacher 1 has " + std::to_string(teachers_->classes()) +
+                              " classes, the student has " + std::to_string(num_classes()));
 }
 
 void Learner::start(std::span<const std::size_t> samples) {

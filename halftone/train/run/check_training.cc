@@ -30,7 +30,7 @@ void check_batches(const TrainOptions& options, const data::Dataset& data) {
          Hint::kBatch);
   }
   if (options.patience > 0 && split.held_out.empty()) {
-    fail_usage("patience: expected samples that are held out, found none");
+    fail_usage("patience: expected validation samples, found none");
   }
 }
 
@@ -47,7 +47,7 @@ void check_loss(const TrainOptions& options) {
     fail_usage("label weight: expected 0 to 1, found " + std::to_string(lambda));
   }
   if (!(options.loss.temperature > 0) || !std::isfinite(options.loss.temperature)) {
-    fail_usage("temperature: expected a number above 0, found " +
+    fail_usage("temperature: expected a value above 0, found " +
                std::to_string(options.loss.temperature));
   }
   int exponent = 0;
@@ -64,9 +64,9 @@ void check_cache(const TrainOptions& options, std::size_t num_teachers) {
   const std::string what = "a cache of teachers' answers ";
   if (num_teachers == 0) fail_usage(what + "needs a teacher");
   if (options.augment.changes()) {
-    fail_usage(what + "holds those to samples as they are; they differ for images that are moved");
+    fail_usage(what + "holds outputs for unmodified samples; augmentation changes the samples");
   }
-  if (!options.features.empty()) fail_usage(what + "holds no features to match");
+  if (!options.features.empty()) fail_usage(what + "does not store features to match");
 }
 
 }  // namespace

@@ -115,21 +115,21 @@ std::span<const std::byte> checked_archive(std::span<const std::byte> bytes) {
   }
   constexpr std::size_t kHeadBytes = kCheckpointMagic.size() + 2 * sizeof(std::uint64_t);
   if (bytes.size() < kHeadBytes) {
-    fail(ErrorKind::kFormat, "cut short: expected at least " + std::to_string(kHeadBytes) +
+    fail(ErrorKind::kFormat, "truncated: expected at least " + std::to_string(kHeadBytes) +
                                  " bytes, found " + std::to_string(bytes.size()));
   }
   const auto size = reader.little_endian<std::uint64_t>();
   const auto wanted = reader.little_endian<std::uint64_t>();
   if (reader.remaining() != size) {
-    fail(ErrorKind::kFormat, "cut short or grown: expected " + std::to_string(size) +
-                                 " bytes after its head, found " +
+    fail(ErrorKind::kFormat, "truncated or extended: expected " + std::to_string(size) +
+                                 " bytes after the header, found " +
                                  std::to_string(reader.remaining()));
   }
   const std::span<const std::byte> archive = reader.take(size);
   Hash hash;
   hash.add(archive);
   if (hash.value() != wanted) {
-    fail(ErrorKind::kFormat, "damaged: its bytes are not those that were written");
+    fail(ErrorKind::kFormat, "damaged: the hash of its contents differs");
   }
   return archive;
 }
@@ -138,7 +138,7 @@ std::span<const std::byte> checked_archive(std::span<const std::byte> bytes) {
 
 void check_run_settings(const RunSettings& found, const RunSettings& expected) {
   const auto differs = [](const std::string& name, const std::string& was, const std::string& is) {
-    fail(ErrorKind::kUsage, "is of another run: " + name + " was " + was + ", is " + is);
+    fail(ErrorKind::kUsage, "belongs to another run: " + name + " was " + was + ", is " + is);
   };
   for (const Setting& setting : expected) {
     const auto other = std::ranges::find(found, setting.name, &Setting::name);
@@ -164,7 +164,7 @@ Checkpoint checkpoint_from(std::span<const std::byte> bytes) {
   try {
     return from_archive(archive);
   } catch (const std::exception&) {
-    fail(ErrorKind::kFormat, "expected the archive of a run, found another");
+    fail(ErrorKind::kFormat, "expected the archive of a run, found a different one");
   }
 }
 

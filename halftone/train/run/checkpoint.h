@@ -19,7 +19,7 @@ struct Setting {
 };
 using RunSettings = std::vector<Setting>;
 
-/// @throws Error kUsage "is of another run: BATCH was 64, is 128" with the first difference
+/// @throws Error kUsage "belongs to another run: BATCH was 64, is 128" with the first difference
 void check_run_settings(const RunSettings& found, const RunSettings& expected);
 
 /// The state of a run between two steps.

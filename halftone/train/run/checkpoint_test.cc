@@ -49,11 +49,11 @@ TEST(Checkpoint, ComesBackAsItWas) {
 TEST(Checkpoint, IsRefusedAtAnyLengthButItsOwn) {
   std::vector<std::byte> bytes = to_bytes(example());
   for (std::size_t length = 0; length < bytes.size(); length += length < 64 ? 1 : 37) {
-    expect_error(ErrorKind::kFormat, length == 0 ? "found something else" : "cut short",
+    expect_error(ErrorKind::kFormat, length == 0 ? "found something else" : "truncated",
                  [&] { (void)checkpoint_from(std::span(bytes).first(length)); });
   }
   bytes.push_back(std::byte{0});
-  expect_error(ErrorKind::kFormat, "cut short or grown", [&] { (void)checkpoint_from(bytes); });
+  expect_error(ErrorKind::kFormat, "truncated or extended", [&] { (void)checkpoint_from(bytes); });
 }
 
 TEST(Checkpoint, IsRefusedWithAnyByteChanged) {
@@ -61,17 +61,17 @@ TEST(Checkpoint, IsRefusedWithAnyByteChanged) {
   for (std::size_t at = 0; at < bytes.size(); at += at < 64 ? 1 : 29) {
     std::vector<std::byte> changed = bytes;
     changed[at] ^= std::byte{0x40};
-    const char* const text = at < 16 ? "found something else" : at < 24 ? "cut short" : "damaged";
+    const char* const text = at < 16 ? "found something else" : at < 24 ? "truncated" : "damaged";
     expect_error(ErrorKind::kFormat, text, [&] { (void)checkpoint_from(changed); });
   }
 }
 
 TEST(Checkpoint, TellsWhatIsOfAnotherRun) {
   const RunSettings was{{"batch", "64"}, {"rate", "0.1"}};
-  expect_error(ErrorKind::kUsage, "is of another run: rate was 0.1, is 0.2", [&] {
+  expect_error(ErrorKind::kUsage, "belongs to another run: rate was 0.1, is 0.2", [&] {
     check_run_settings(was, {{"batch", "64"}, {"rate", "0.2"}});
   });
-  expect_error(ErrorKind::kUsage, "is of another run: crop was unknown, is 2", [&] {
+  expect_error(ErrorKind::kUsage, "belongs to another run: crop was unknown, is 2", [&] {
     check_run_settings(was, {{"batch", "64"}, {"crop", "2"}});
   });
 }

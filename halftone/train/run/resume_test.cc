@@ -143,7 +143,7 @@ TEST_F(Runs, AreRefusedAnothersCheckpoint) {
   options.checkpoint.resume = true;
   const auto expect_refusal = [&](const std::string& text, const TrainOptions& how,
                                   const StudentOptions& student = by_gradient()) {
-    expect_error(ErrorKind::kUsage, "run.ckpt: is of another run: " + text,
+    expect_error(ErrorKind::kUsage, "run.ckpt: belongs to another run: " + text,
                  [&] { (void)run(how, student); });
   };
   TrainOptions other = options;
@@ -156,7 +156,7 @@ TEST_F(Runs, AreRefusedAnothersCheckpoint) {
   other.epochs = 2;
   expect_refusal("epochs was 1, is 2", other);
   expect_refusal("levels of weights was gradient", options, {});
-  expect_error(ErrorKind::kUsage, "run.ckpt: is of another run: student was",
+  expect_error(ErrorKind::kUsage, "run.ckpt: belongs to another run: student was",
                [&] { (void)train(teacher_, nullptr, {teacher_}, data_, by_gradient(), options); });
   EXPECT_EQ(bytes(), before);
 }
@@ -173,7 +173,7 @@ TEST_F(Runs, AreRefusedABrokenCheckpoint) {
     expect_error(ErrorKind::kFormat, "run.ckpt: " + text, [&] { (void)run(options); });
     EXPECT_TRUE(std::ranges::equal(bytes(), content));
   };
-  expect_refusal("cut short", std::span(whole).first(whole.size() / 2));
+  expect_refusal("truncated", std::span(whole).first(whole.size() / 2));
   expect_refusal("expected a checkpoint of a run", {});
   Checkpoint checkpoint = checkpoint_from(whole);
   checkpoint.tensors.pop_back();
@@ -187,8 +187,8 @@ TEST_F(Runs, KeepTheLastGoodCheckpointWhenNumbersAreNoneAnyMore) {
   TrainOptions options = kept(few_epochs());
   options.checkpoint.minutes = 0;
   options.optimizer.rate = 3e37;
-  const auto text = "no number any more in step 2 of epoch 1; a smaller rate may help; " +
-                    path("run.ckpt") + " is as it was last written";
+  const auto text = "NaN or infinite in step 2 of epoch 1; a smaller learning rate may help; " +
+                    path("run.ckpt") + " keeps the last checkpoint";
   expect_error(ErrorKind::kUnsupported, text, [&] { (void)run(options); });
   const Checkpoint last = checkpoint_from(bytes());
   EXPECT_EQ(last.steps, 0U);
@@ -236,7 +236,7 @@ TEST_F(Runs, AreNotTrainedOnWhatIsHeldOut) {
                [&] { (void)run(options); });
   options = few_epochs();
   options.patience = 1;
-  expect_error(ErrorKind::kUsage, "patience: expected samples that are held out",
+  expect_error(ErrorKind::kUsage, "patience: expected validation samples",
                [&] { (void)run(options); });
 }
 

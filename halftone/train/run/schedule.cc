@@ -18,7 +18,7 @@ void check(const ScheduleOptions& options, std::size_t epochs) {
   double last = 0;
   for (const double milestone : options.milestones) {
     if (!(milestone > last && milestone < 1)) {
-      usage("milestones: expected rising numbers between 0 and 1", milestone);
+      usage("milestones: expected ascending values between 0 and 1", milestone);
     }
     last = milestone;
   }

@@ -54,7 +54,7 @@ TEST(Schedule, RefusesWhatIsNone) {
        {std::vector{0.0}, {1.0}, {0.5, 0.5}, {0.6, 0.5}, {std::nan("")}}) {
     ScheduleOptions options;
     options.milestones = milestones;
-    expect_refusal("milestones: expected rising numbers between 0 and 1", options);
+    expect_refusal("milestones: expected ascending values between 0 and 1", options);
   }
   for (const double decay : {0.0, 1.5}) {
     ScheduleOptions options;

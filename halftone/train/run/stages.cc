@@ -68,8 +68,8 @@ std::vector<Stage> parse_stages(const std::vector<std::string>& texts) {
     }
     if (!stages.empty() && *bits >= stages.back().bits) {
       fail(ErrorKind::kUsage, "stage: expected fewer bits than the " +
-                                  std::to_string(stages.back().bits) + " before, found '" + text +
-                                  "'");
+                                  std::to_string(stages.back().bits) +
+                                  " of the stage before, found '" + text + "'");
     }
     stages.push_back({*bits, static_cast<std::size_t>(*epochs)});
   }

@@ -17,9 +17,10 @@ TEST(Stages, AreReadFromTexts) {
   for (const char* text : {"", "4", "4:", ":3", "9:1", "0:1", "4:0", "4:1:2", "four:1", "4:-1"}) {
     expect_error(ErrorKind::kUsage, "stage: expected BITS:EPOCHS", [&] { parse_stages({text}); });
   }
-  expect_error(ErrorKind::kUsage, "expected fewer bits than the 3 before, found '3:2'", [] {
-    parse_stages({"3:1", "3:2"});
-  });
+  expect_error(ErrorKind::kUsage, "expected fewer bits than the 3 of the stage before, found '3:2'",
+               [] {
+                 parse_stages({"3:1", "3:2"});
+               });
 }
 
 TEST(Stages, RaiseBitsThatAreFewer) {

@@ -117,11 +117,11 @@ class Training {
 
   [[noreturn]] void fail_diverged(const std::string& what) const {
     const std::string kept =
-        file_.is_kept() ? "; " + options_.checkpoint.path + " is as it was last written" : "";
-    fail(ErrorKind::kUnsupported, what + " no number any more in step " +
+        file_.is_kept() ? "; " + options_.checkpoint.path + " keeps the last checkpoint" : "";
+    fail(ErrorKind::kUnsupported, what + " NaN or infinite in step " +
                                       std::to_string(steps_ % num_steps() + 1) + " of epoch " +
                                       std::to_string(steps_ / num_steps() + 1) +
-                                      "; a smaller rate may help" + kept);
+                                      "; a smaller learning rate may help" + kept);
   }
 
   [[nodiscard]] bool is_over() const {

@@ -10,8 +10,8 @@ namespace halftone::train {
 
 Split split_samples(std::size_t samples, double share, std::uint64_t seed) {
   if (!(share >= 0 && share < 1)) {
-    fail(ErrorKind::kUsage,
-         "hold out: expected a share from 0, below 1, found " + std::to_string(share));
+    fail(ErrorKind::kUsage, "validation split: expected a share of at least 0 and below 1, found " +
+                                std::to_string(share));
   }
   auto wanted = static_cast<std::size_t>(share * static_cast<double>(samples));
   Split split;

@@ -33,7 +33,7 @@ TEST(Split, IsTheSeedsOwn) {
 
 TEST(Split, RefusesToHoldAllOut) {
   for (const double share : {-0.1, 1.0}) {
-    expect_error(ErrorKind::kUsage, "hold out: expected a share from 0, below 1",
+    expect_error(ErrorKind::kUsage, "validation split: expected a share of at least 0 and below 1",
                  [&] { (void)split_samples(10, share, 0); });
   }
 }

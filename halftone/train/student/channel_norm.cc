@@ -47,7 +47,7 @@ ChannelNorm::ChannelNorm(std::int64_t channels, at::Device device)
 at::Tensor ChannelNorm::learn(const at::Tensor& x, ChannelMoments& moments) const {
   if (x.numel() < 2 * gain_.numel()) {
     fail(ErrorKind::kUsage,
-         "batch normalisation: expected at least two numbers a channel in each part of a batch, "
+         "batch normalization: expected at least two values per channel in each part of a batch, "
          "found " +
              std::to_string(x.numel() / gain_.numel()) +
              "; larger batches or fewer parts may help");

@@ -76,7 +76,7 @@ TEST(ChannelNorm, FoldsIntoAFactorAndATerm) {
 TEST(ChannelNorm, NeedsTwoNumbersOfAChannel) {
   const ChannelNorm norm(2);
   ChannelMoments moments;
-  expect_error(ErrorKind::kUsage, "batch normalisation: expected at least two numbers a channel",
+  expect_error(ErrorKind::kUsage, "batch normalization: expected at least two values per channel",
                [&] {
                  EXPECT_FALSE(norm.learn(at::ones({1, 2}), moments).defined());
                });

@@ -140,10 +140,10 @@ void Student::add_weights(const ir::Graph* original, const StudentOptions& optio
     const BasisEncoding& encoding = *encoded->encoding;
     const ir::MatrixExtent extent = ir::matrix_extent(encoded->shape);
     if (encoding.granularity == Granularity::kGroup && extent.cols % encoding.group_size != 0) {
-      fail(ErrorKind::kUnsupported,
-           "weights '" + parameter.name + "': groups of " + std::to_string(encoding.group_size) +
-               " inputs, of which there are " + std::to_string(extent.cols) +
-               ", cannot be trained: expected whole groups");
+      fail(ErrorKind::kUnsupported, "weights '" + parameter.name +
+                                        "': expected a group size that divides the " +
+                                        std::to_string(extent.cols) + " inputs, found " +
+                                        std::to_string(encoding.group_size));
     }
     const at::Tensor& tensor = parameter.tensor;
     const auto id = original == nullptr ? std::nullopt

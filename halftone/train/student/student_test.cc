@@ -251,7 +251,8 @@ TEST(Student, KnowsItsDevices) {
 TEST(Student, RefusesGroupsThatAreCutOff) {
   const ir::Graph graph = compress::perceptron(8, 10, 3, 1);
   const ir::Graph few = quantized(graph, recipe_with(2, numerics::Granularity::kGroup));
-  expect_error(ErrorKind::kUnsupported, "expected whole groups", [&] { Student{few}; });
+  expect_error(ErrorKind::kUnsupported, "expected a group size that divides the",
+               [&] { Student{few}; });
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ ir::ValueId find_value(const ir::Graph& graph, const std::string& name, const st
   if (by_value) return *by_value;
   if (by_node) return *by_node;
   fail(ErrorKind::kUsage, "feature: " + whose + " has no value or node '" + name +
-                              "'; most like it are " + like(name, names));
+                              "'; similar names: " + like(name, names));
 }
 
 bool is_feature(const ir::ValueType& type) {

@@ -62,7 +62,7 @@ TEST(FindFeatures, RefusesWhatCannotBeMatched) {
     expect_error(kind, text, [&] { find_features(graph, graph, std::vector{match}); });
   };
   expect_refusal(ErrorKind::kUsage,
-                 "the teacher has no value or node 'fist'; most like it are 'first', 'second'",
+                 "the teacher has no value or node 'fist'; similar names: 'first', 'second'",
                  {"fist", "first"});
   expect_refusal(ErrorKind::kUsage, "the student has no value or node 'x'", {"first", "x"});
   expect_refusal(ErrorKind::kUsage, "expected a weight above 0", {"first", "first", 0});

@@ -74,7 +74,7 @@ ScoreCache::ScoreCache(const std::filesystem::path& path, const ScoreCacheKey& k
   const std::span<const std::byte> bytes = file_.bytes;
   const bool is_cache = bytes.size() >= kHeaderBytes + sizeof(std::uint64_t) &&
                         std::memcmp(bytes.data(), kScoresMagic.data(), kScoresMagic.size()) == 0;
-  if (!is_cache) refuse_cache(path, "is no file of teachers' answers");
+  if (!is_cache) refuse_cache(path, "is not a file of teachers' answers");
   ByteReader reader(bytes.subspan(kScoresMagic.size()));
   const auto version = reader.little_endian<std::uint64_t>();
   if (version != kVersion) {
@@ -92,7 +92,7 @@ ScoreCache::ScoreCache(const std::filesystem::path& path, const ScoreCacheKey& k
     refuse_cache(path, "expected answers [samples, teachers, classes] of " + sizes_of(key) +
                            ", found " + sizes_of(found));
   }
-  if (found.data != key.data) refuse_cache(path, "holds answers to other samples");
+  if (found.data != key.data) refuse_cache(path, "holds answers for other samples");
   const std::size_t scores = key.samples * key.teachers * key.classes;
   if (before_hash - kHeaderBytes != scores * sizeof(float)) refuse_cache(path, "is damaged");
   scores_ = {reinterpret_cast<const float*>(bytes.data() + kHeaderBytes), scores};

@@ -113,11 +113,11 @@ TEST_F(Cache, IsRefusedWhereItIsDamaged) {
     expect_refusal_of("bad", std::span(good).first(size), "is damaged or incomplete");
   }
   for (const std::size_t size : {std::size_t{0}, std::size_t{55}}) {
-    expect_refusal_of("bad", std::span(good).first(size), "is no file of teachers' answers");
+    expect_refusal_of("bad", std::span(good).first(size), "is not a file of teachers' answers");
   }
   std::vector<std::byte> other = good;
   other[0] = std::byte{'H'};
-  expect_refusal_of("bad", other, "is no file of teachers' answers");
+  expect_refusal_of("bad", other, "is not a file of teachers' answers");
   other = good;
   other[8] = std::byte{2};
   expect_refusal_of("bad", other, "expected teachers' answers of version 1, found 2");
@@ -143,19 +143,19 @@ TEST_F(Cache, IsRefusedWhereItIsAboutSomethingElse) {
     expect_error(ErrorKind::kFormat, text,
                  [&] { train(student_, nullptr, teachers, data, {}, options); });
   };
-  expect_foreign("holds answers to other samples", teachers_,
+  expect_foreign("holds answers for other samples", teachers_,
                  compress::random_dataset(kCachedSamples, 10, 3));
   expect_foreign("expected answers [samples, teachers, classes] of [200, 2, 4], found [300, 2, 4]",
                  teachers_, compress::random_dataset(200, 10, 2));
   expect_foreign("of [300, 1, 4], found [300, 2, 4]", {teachers_[0]}, data_);
-  expect_foreign("holds answers that the teachers do not give to the first 18 samples",
+  expect_foreign("its answers differ from those of the teachers for the first 18 samples",
                  {teachers_[1], teachers_[0]}, data_);
 }
 
 TEST_F(Cache, IsRefusedWhereItCannotHelp) {
   TrainOptions options = this->options("made");
   options.features = {{"first", "first"}};
-  expect_refusal(ErrorKind::kUsage, "holds no features", options);
+  expect_refusal(ErrorKind::kUsage, "does not store features", options);
   options = this->options("made");
   options.loss.label_weight = 1;
   const data::Dataset labelled =
@@ -170,7 +170,7 @@ TEST_F(Cache, IsRefusedWhereItCannotHelp) {
       {}, {});
   options = this->options("made");
   options.augment.flip = true;
-  expect_error(ErrorKind::kUsage, "they differ for images that are moved",
+  expect_error(ErrorKind::kUsage, "augmentation changes the samples",
                [&] { train(student_, nullptr, teachers_, images, {}, options); });
   EXPECT_FALSE(std::filesystem::exists(path("made")));
   expect_refusal(ErrorKind::kIo, "no/such/folder: cannot write", this->options("no/such/folder"));

@@ -22,7 +22,7 @@ void check_inputs(const ir::Graph& graph) {
   }
   if (const auto batch = ir::fixed_batch(graph)) {
     fail(ErrorKind::kUnsupported,
-         "expected any number of samples, found a batch of always " + std::to_string(*batch));
+         "expected a symbolic batch, found a fixed batch of " + std::to_string(*batch));
   }
 }
 

@@ -48,8 +48,8 @@ Teachers::Teachers(const std::vector<ir::Graph>& graphs, const Batches& student,
     });
     const std::int64_t found = teachers_.back()->classes();
     if (found != classes()) {
-      fail(ErrorKind::kShape, name + " tells " + std::to_string(found) +
-                                  " classes apart, teacher 1 " + std::to_string(classes()));
+      fail(ErrorKind::kShape, name + " has " + std::to_string(found) + " classes, teacher 1 has " +
+                                  std::to_string(classes()));
     }
   }
   if (empty() || student.moves() || !features.empty()) return;
@@ -130,7 +130,7 @@ void Teachers::check_cache(const std::filesystem::path& path) {
   const at::Tensor stored = cache_->scores(samples);
   const at::Tensor given = ask(samples, std::nullopt).scores;
   if (std::memcmp(stored.data_ptr(), given.data_ptr(), stored.nbytes()) == 0) return;
-  refuse_cache(path, "holds answers that the teachers do not give to the first " +
+  refuse_cache(path, "its answers differ from those of the teachers for the first " +
                          std::to_string(samples.size()) + " samples");
 }
 
