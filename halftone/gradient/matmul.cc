@@ -46,6 +46,30 @@ MutableRows gradient_of(const Operand& operand, float* to, std::size_t index) {
   return {to + operand.offsets[index], operand.rows, operand.cols, operand.cols};
 }
 
+/// Adds to the gradients of one product's operands. With y = a b: da = dy b', db = a' dy; of a
+/// transposed operand, the transposes.
+void matmul_back(const StepContext& context, const Operand& a, const Operand& b, std::size_t i,
+                 ConstRows dy) {
+  if (const auto da = context.input_gradients[0]; !da.empty()) {
+    const float* data = context.inputs[1].data();
+    const MutableRows to = gradient_of(a, da.data(), i);
+    if (a.transposed) {
+      matmul(factor(b, data, i), transposed(dy), to, Update::kAdd);
+    } else {
+      matmul(dy, factor(b, data, i, true), to, Update::kAdd);
+    }
+  }
+  if (const auto db = context.input_gradients[1]; !db.empty()) {
+    const float* data = context.inputs[0].data();
+    const MutableRows to = gradient_of(b, db.data(), i);
+    if (b.transposed) {
+      matmul(transposed(dy), factor(a, data, i), to, Update::kAdd);
+    } else {
+      matmul(factor(a, data, i, true), dy, to, Update::kAdd);
+    }
+  }
+}
+
 }  // namespace
 
 Step matmul_step(const StepContext& context, const ir::MatMul& op) {
@@ -63,32 +87,9 @@ Step matmul_step(const StepContext& context, const ir::MatMul& op) {
             }
           },
           [=] {
-            // With y = a b: da = dy b', db = a' dy; of a transposed operand, the transposes.
             for (std::size_t i = 0; i < a.offsets.size(); ++i) {
-              const ConstRows dy(context.output_gradient.data() + i * rows * cols, rows, cols,
-                                 cols);
-              if (const auto da = context.input_gradients[0]; !da.empty()) {
-                const auto b_of = [&](bool transpose) {
-                  return factor(b, context.inputs[1].data(), i, transpose);
-                };
-                const MutableRows to = gradient_of(a, da.data(), i);
-                if (a.transposed) {
-                  matmul(b_of(false), transposed(dy), to, Update::kAdd);
-                } else {
-                  matmul(dy, b_of(true), to, Update::kAdd);
-                }
-              }
-              if (const auto db = context.input_gradients[1]; !db.empty()) {
-                const auto a_of = [&](bool transpose) {
-                  return factor(a, context.inputs[0].data(), i, transpose);
-                };
-                const MutableRows to = gradient_of(b, db.data(), i);
-                if (b.transposed) {
-                  matmul(transposed(dy), a_of(false), to, Update::kAdd);
-                } else {
-                  matmul(a_of(true), dy, to, Update::kAdd);
-                }
-              }
+              const float* dy = context.output_gradient.data() + i * rows * cols;
+              matmul_back(context, a, b, i, ConstRows(dy, rows, cols, cols));
             }
           }};
 }

@@ -30,61 +30,87 @@ Windows windows_of(const StepContext& context, const ir::Pool& op) {
   return windows;
 }
 
+/// A pooling operator on the tape.
+class Pooling {
+ public:
+  Pooling(const StepContext& context, const ir::Pool& op)
+      : windows_(windows_of(context, op)),
+        is_max_(op.kind == ir::PoolKind::kMax),
+        samples_(static_cast<std::size_t>(context.output_shape()[0])),
+        channels_(static_cast<std::size_t>(context.output_shape().back())),
+        x_(context.inputs[0]),
+        dx_(context.input_gradients[0]),
+        y_(context.output),
+        dy_(context.output_gradient),
+        source_(y_.size()) {}
+
+  void run() {
+    for_each_output([&](std::size_t i, std::size_t base, std::size_t window) {
+      float most = -std::numeric_limits<float>::infinity();
+      float sum = 0;
+      for (const std::size_t position : taps(window)) {
+        const std::size_t at = base + position * channels_;
+        sum += x_[at];
+        if (x_[at] > most) {
+          most = x_[at];
+          source_[i] = at;
+        }
+      }
+      const auto count = static_cast<float>(taps(window).size());
+      y_[i] = is_max_ ? most : sum / std::max(count, 1.0F);
+    });
+  }
+
+  void run_back() const {
+    if (dx_.empty()) return;
+    for_each_output([&](std::size_t i, std::size_t base, std::size_t window) {
+      if (is_max_) {
+        dx_[source_[i]] += dy_[i];
+        return;
+      }
+      const auto count = static_cast<float>(taps(window).size());
+      for (const std::size_t position : taps(window)) {
+        dx_[base + position * channels_] += dy_[i] / count;
+      }
+    });
+  }
+
+ private:
+  [[nodiscard]] std::span<const std::size_t> taps(std::size_t window) const {
+    const std::size_t first = windows_.first_tap[window];
+    return std::span(windows_.positions).subspan(first, windows_.first_tap[window + 1] - first);
+  }
+
+  /// Calls visit(output element, first input element of its sample and channel, window).
+  template <typename Visit>
+  void for_each_output(Visit&& visit) const {
+    const std::size_t outputs = windows_.first_tap.size() - 1;
+    const std::size_t sample_elements = x_.size() / std::max<std::size_t>(samples_, 1);
+    for (std::size_t i = 0; i < samples_ * outputs * channels_; ++i) {
+      const std::size_t n = i / (outputs * channels_);
+      visit(i, n * sample_elements + i % channels_, i / channels_ % outputs);
+    }
+  }
+
+  Windows windows_;
+  bool is_max_;
+  std::size_t samples_;
+  std::size_t channels_;
+  std::span<const float> x_;
+  std::span<float> dx_;
+  std::span<float> y_;
+  std::span<const float> dy_;
+  std::vector<std::size_t> source_;  ///< the input element of each maximum
+};
+
 }  // namespace
 
 Step pool_step(const StepContext& context, const ir::Pool& op) {
   if (op.kind == ir::PoolKind::kAverage && (op.count_padding || op.round_up)) {
     fail_gradient(describe(context.node));
   }
-  const Windows windows = windows_of(context, op);
-  const auto x = context.inputs[0];
-  const auto dx = context.input_gradients[0];
-  const auto y = context.output;
-  const auto dy = context.output_gradient;
-  const bool is_max = op.kind == ir::PoolKind::kMax;
-  const auto samples = static_cast<std::size_t>(context.output_shape()[0]);
-  const auto channels = static_cast<std::size_t>(context.output_shape().back());
-  const std::size_t outputs = windows.first_tap.size() - 1;
-  const std::size_t sample_elements = x.size() / std::max<std::size_t>(samples, 1);
-  const auto source = std::make_shared<std::vector<std::size_t>>(y.size());  // of each maximum
-  // visit(output element, first input element of its sample and channel, window)
-  const auto for_each_output = [=](auto&& visit) {
-    for (std::size_t i = 0; i < samples * outputs * channels; ++i) {
-      const std::size_t n = i / (outputs * channels);
-      visit(i, n * sample_elements + i % channels, i / channels % outputs);
-    }
-  };
-  return {[=] {
-            for_each_output([&](std::size_t i, std::size_t base, std::size_t window) {
-              float most = -std::numeric_limits<float>::infinity();
-              float sum = 0;
-              const std::size_t end = windows.first_tap[window + 1];
-              for (std::size_t t = windows.first_tap[window]; t < end; ++t) {
-                const std::size_t at = base + windows.positions[t] * channels;
-                sum += x[at];
-                if (x[at] > most) {
-                  most = x[at];
-                  (*source)[i] = at;
-                }
-              }
-              const auto count = static_cast<float>(end - windows.first_tap[window]);
-              y[i] = is_max ? most : sum / std::max(count, 1.0F);
-            });
-          },
-          [=] {
-            if (dx.empty()) return;
-            for_each_output([&](std::size_t i, std::size_t base, std::size_t window) {
-              if (is_max) {
-                dx[(*source)[i]] += dy[i];
-                return;
-              }
-              const std::size_t end = windows.first_tap[window + 1];
-              const auto count = static_cast<float>(end - windows.first_tap[window]);
-              for (std::size_t t = windows.first_tap[window]; t < end; ++t) {
-                dx[base + windows.positions[t] * channels] += dy[i] / count;
-              }
-            });
-          }};
+  const auto pooling = std::make_shared<Pooling>(context, op);
+  return {[=] { pooling->run(); }, [=] { pooling->run_back(); }};
 }
 
 }  // namespace halftone::gradient

@@ -198,8 +198,12 @@ class RecurrentStep {
         float* ds = sum_gradients_.data() + n * gates_ + j;
         if (is_lstm) {
           const std::size_t at = (i * batch_ + n) * hidden_ + j;
-          const float c[] = {cells_[at], cells_[at + batch_ * hidden_]};
-          run_lstm_back(sums(i, n) + j, j, c, dh, cell_gradients_[n * hidden_ + j], ds);
+          run_lstm_back({sums(i, n) + j,
+                         {cells_[at], cells_[at + batch_ * hidden_]},
+                         dh,
+                         cell_gradients_[n * hidden_ + j],
+                         ds},
+                        j);
         } else {
           *ds = dh * slope(0, sums(i, n)[j]);
         }
@@ -219,11 +223,16 @@ class RecurrentStep {
     s[hidden_] += peephole(1, j) * next_c;
     next_h = activate(0, s[hidden_]) * apply(op_.activations[2], next_c);
   }
-  /// @param c   before and after the step
-  /// @param dc  of the cell after the step, then of the one before it
-  /// @param ds  of the four sums, H apart
-  void run_lstm_back(const float* s, std::size_t j, std::span<const float, 2> c, float dh,
-                     float& dc, float* ds) const {
+  /// One unit of one sample in the backward pass of an LSTM.
+  struct LstmUnit {
+    const float* s;  ///< its four sums, H apart: i, o, a, c
+    float c[2];      ///< its cell before and after the step
+    float dh;
+    float& dc;  ///< of the cell after the step, then of the one before it
+    float* ds;  ///< of the four sums, H apart
+  };
+  void run_lstm_back(const LstmUnit& unit, std::size_t j) const {
+    const auto& [s, c, dh, dc, ds] = unit;
     const float in = activate(0, s[0]);
     const float forget = op_.input_forget ? 1 - in : activate(0, s[2 * hidden_]);
     ds[hidden_] = dh * apply(op_.activations[2], c[1]) * slope(0, s[hidden_]);
