@@ -201,6 +201,35 @@ INSTANTIATE_TEST_SUITE_P(
                                          ir::Activation{ir::ActivationKind::kTanh},
                                          ir::Activation{ir::ActivationKind::kGelu})));
 
+TEST(EqualEncodings, AreWrittenOnceByTheConvBefore) {
+  ConvLayer layer;
+  ir::Graph graph = layer_graph(layer);
+  const ir::ValueId y = graph.outputs()[0];
+  graph.set_outputs({});
+  Random random(6);
+  const auto encoding = testing::activation_encoding(2, true, random);
+  const auto channels = static_cast<std::size_t>(graph.value(y).type.shape.back());
+  for (const std::string name : {"left", "right"}) {
+    const auto same = std::make_shared<const numerics::BasisEncoding>(*encoding);
+    const auto codes = graph.add_node(name + "/encode", ir::Encode{same}, {y});
+    ir::EncodedTensor weights = testing::random_weights(5, channels, {1, true}, random);
+    weights.shape = {5, 1, 1, static_cast<ir::Dim>(channels)};
+    const auto w = graph.add_constant(name + "/w", std::move(weights));
+    graph.add_output(
+        graph.add_node(name, ir::Conv{{{1, 1}, {1, 1}, {0, 0}, {0, 0}}, 1, {}}, {codes, w}));
+  }
+  ir::Graph apart = graph;  // a graph output is not fused
+  apart.add_output(y);
+  Session fused(make_plan(graph, {.batch = 2}));
+  Session plain(make_plan(apart, {.batch = 2}));
+  EXPECT_THAT(names_of(fused.plan()), ::testing::ElementsAre("encode", "conv", "left", "right"));
+  EXPECT_EQ(plain.plan().steps().size(), 5U);
+  const auto inputs = testing::random_inputs(prepare(graph, {.batch = 2}).graph, random);
+  std::vector<ir::Tensor> expected = plain.run(inputs);
+  expected.pop_back();
+  EXPECT_TRUE(testing::same_bytes(fused.run(inputs), expected));
+}
+
 TEST(CodedConvThreads, DoNotChangeABit) {
   ConvLayer layer;
   layer.x = {ir::kBatch, 40, 40, 12};

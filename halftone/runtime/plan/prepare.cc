@@ -39,6 +39,7 @@ void merge_equal_encodings(ir::Graph& graph) {
       kept.push_back(id);
     } else {
       graph.replace_uses(node.output, graph.node(*equal).output);
+      graph.remove_node(id);  // as a reader it would keep a layer from encoding its output itself
     }
   }
 }
