@@ -6,6 +6,12 @@
 
 namespace halftone::runtime {
 
+/// Whether the first input and the output are float32.
+inline bool maps_floats(const NodeContext& context) {
+  return context.input(0).is_dense(ir::ElementType::kFloat32) &&
+         context.output().is_dense(ir::ElementType::kFloat32);
+}
+
 /// Unary with the vector functions of halftone/kernels.
 extern const Implementation kUnaryVector;
 /// Unary with oneDNN.

@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+// Functions of one number with our own vectors, or element by element.
 #include <functional>
-#include <memory>
 
 #include "halftone/base/parallel.h"
 #include "halftone/runtime/elementwise/activation.h"
 #include "halftone/runtime/elementwise/elementwise.h"
-#include "halftone/runtime/onednn/primitive.h"
 
 namespace halftone::runtime {
 namespace {
 
-bool is_float(const NodeContext& context) {
-  return context.input(0).is_dense(ir::ElementType::kFloat32) &&
-         context.output().is_dense(ir::ElementType::kFloat32);
-}
-
 Verdict judge_unary_vector(const NodeContext& context) {
   const ir::Activation& activation = context.op<ir::Unary>().activation;
-  if (!is_float(context)) return refuse("the input is not float32");
+  if (!maps_floats(context)) return refuse("the input is not float32");
   if (!has_vector_function(activation)) {
     return refuse("no vector function for " + ir::to_string(activation));
   }
@@ -46,41 +40,15 @@ Kernel create_unary_vector(const NodeContext& context) {
   return kernel;
 }
 
-Verdict judge_unary_onednn(const NodeContext& context) {
-  const ir::Activation& activation = context.op<ir::Unary>().activation;
-  if (!is_float(context)) return refuse("the input is not float32");
-  if (auto refusal = refuse_onednn(context)) return *refusal;
-  if (!onednn::eltwise(activation)) {
-    return refuse("oneDNN does not implement " + ir::to_string(activation));
-  }
-  if (context.output().shape.element_count() == 0) return refuse("there is nothing to compute");
-  return accept("oneDNN implements it");
-}
-
 Verdict judge_unary_plain(const NodeContext& context) {
-  if (!is_float(context)) return refuse("the input is not float32");
+  if (!maps_floats(context)) return refuse("the input is not float32");
   return accept("element by element");
-}
-
-Kernel create_unary_onednn(const NodeContext& context) {
-  const auto function = *onednn::eltwise(context.op<ir::Unary>().activation);
-  const auto count = static_cast<dnnl::memory::dim>(context.output().shape.element_count());
-  using Eltwise = dnnl::eltwise_forward;
-  return onednn::translated([&] {
-    const auto row = onednn::floats({count}, dnnl::memory::format_tag::a);
-    return onednn::unary_kernel<Eltwise>({{dnnl::prop_kind::forward_inference, function.algorithm,
-                                           row, function.alpha, function.beta},
-                                          onednn::attributes(),
-                                          onednn::engine()});
-  });
 }
 
 }  // namespace
 
 constinit const Implementation kUnaryVector{
     .name = "vector_f32", .judge = judge_unary_vector, .create = create_unary_vector};
-constinit const Implementation kUnaryOneDnn{
-    .name = "onednn_f32", .judge = judge_unary_onednn, .create = create_unary_onednn};
 constinit const Implementation kUnaryPlain{
     .name = "plain_f32", .judge = judge_unary_plain, .create = create_unary_vector};
 

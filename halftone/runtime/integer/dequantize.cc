@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Codes to float32.
+#include "halftone/runtime/integer/code_kernel.h"
+#include "halftone/runtime/integer/integer.h"
+
+namespace halftone::runtime {
+namespace {
+
+template <typename Code>
+void dequantize(const ir::AffineParameters& parameters, const std::byte* codes, std::size_t count,
+                float* x) {
+  const auto* q = reinterpret_cast<const Code*>(codes);
+  const std::size_t cols = parameters.scales.size();
+  const auto number = [&](Code code, std::size_t o) {
+    return parameters.scales[o] *
+           static_cast<float>(std::int64_t{code} - parameters.zero_points[o]);
+  };
+  if (cols == 1) {
+    for (std::size_t i = 0; i < count; ++i) x[i] = number(q[i], 0);
+    return;
+  }
+  for (std::size_t first = 0; first < count; first += cols) {
+    for (std::size_t o = 0; o < cols; ++o) x[first + o] = number(q[first + o], o);
+  }
+}
+
+Verdict judge_dequantize(const NodeContext& context) {
+  const auto& parameters = context.op<ir::DequantizeLinear>().parameters;
+  if (parameters.scales.size() == 1) return accept("one scale");
+  if (parameters.axis + 1 != context.input(0).shape.rank()) return refuse("not the last axis");
+  return accept("scales of the last axis");
+}
+
+Kernel create_dequantize(const NodeContext& context) {
+  const std::size_t count = context.output().shape.element_count();
+  const ir::ElementType element = context.input(0).encoding.element;
+  const auto& op = context.op<ir::DequantizeLinear>();
+  return code_kernel(
+      [parameters = op.parameters, count, element](const std::byte* x, std::byte* y) {
+        auto* numbers = reinterpret_cast<float*>(y);
+        if (element == ir::ElementType::kInt8) {
+          dequantize<std::int8_t>(parameters, x, count, numbers);
+        } else if (element == ir::ElementType::kUint8) {
+          dequantize<std::uint8_t>(parameters, x, count, numbers);
+        } else {
+          dequantize<std::int32_t>(parameters, x, count, numbers);
+        }
+      });
+}
+
+}  // namespace
+
+constinit const Implementation kDequantizeCodes{
+    .name = "numbers", .judge = judge_dequantize, .create = create_dequantize};
+
+}  // namespace halftone::runtime
