@@ -158,7 +158,7 @@ ValueId LayerFitter::table_codes(const ir::Node& node, const WeightFormat& forma
                                stages_.next("rows of " + node.name));
     }
     fit = fit_layer(node, [&] {
-      return fit_table(rows, format, uses, seed_, recipe_.fit.weights.basis,
+      return fit_table(rows, format, {uses, seed_}, recipe_.fit.weights.basis,
                        calibration_.devices());
     });
   }

@@ -140,8 +140,7 @@ std::vector<Key> layer_keys(LayerSettings& settings) {
   };
 }
 
-std::vector<Key> fit_keys(FitOptions& fit) {
-  WeightFitOptions& weights = fit.weights;
+std::vector<Key> weight_keys(WeightFitOptions& weights) {
   return {
       word("basis_solver",
            [&](const std::string& name) {
@@ -160,6 +159,27 @@ std::vector<Key> fit_keys(FitOptions& fit) {
             [&](std::int64_t value) { weights.refine_sweeps = static_cast<int>(value); }),
       flag("bias_correction", [&](bool value) { weights.bias_correction = value; }),
       real("damping", 1e-9, 1e3, [&](double value) { weights.damping = value; }),
+  };
+}
+
+std::vector<Key> reconstruct_keys(ReconstructOptions& reconstruct) {
+  return {
+      whole("reconstruct_steps", 0, 1000000,
+            [&](std::int64_t value) { reconstruct.steps = static_cast<int>(value); }),
+      whole("reconstruct_batch", 4, 4096,
+            [&](std::int64_t value) { reconstruct.batch = static_cast<std::size_t>(value); }),
+      whole("reconstruct_samples", 4, std::int64_t{1} << 24,
+            [&](std::int64_t value) { reconstruct.samples = static_cast<std::size_t>(value); }),
+      real("drop", 0, 1, [&](double value) { reconstruct.drop = value; }),
+      real("weight_rate", 0, 1, [&](double value) { reconstruct.weight_rate = value; }),
+      real("level_rate", 0, 1, [&](double value) { reconstruct.level_rate = value; }),
+      real("bias_rate", 0, 1, [&](double value) { reconstruct.bias_rate = value; }),
+  };
+}
+
+std::vector<Key> fit_keys(FitOptions& fit) {
+  std::vector<Key> keys = weight_keys(fit.weights);
+  const std::vector<Key> own = {
       word("schedule",
            [&](const std::string& name) {
              fit.schedule = choice<Schedule>(
@@ -169,17 +189,11 @@ std::vector<Key> fit_keys(FitOptions& fit) {
       whole("activation_samples", 256, std::int64_t{1} << 28,
             [&](std::int64_t value) { fit.activation_samples = static_cast<std::size_t>(value); }),
       flag("small_ratios", [&](bool value) { fit.small_ratios = value; }),
-      whole("reconstruct_steps", 0, 1000000,
-            [&](std::int64_t value) { fit.reconstruct.steps = static_cast<int>(value); }),
-      whole("reconstruct_batch", 4, 4096,
-            [&](std::int64_t value) { fit.reconstruct.batch = static_cast<std::size_t>(value); }),
-      whole("reconstruct_samples", 4, std::int64_t{1} << 24,
-            [&](std::int64_t value) { fit.reconstruct.samples = static_cast<std::size_t>(value); }),
-      real("drop", 0, 1, [&](double value) { fit.reconstruct.drop = value; }),
-      real("weight_rate", 0, 1, [&](double value) { fit.reconstruct.weight_rate = value; }),
-      real("level_rate", 0, 1, [&](double value) { fit.reconstruct.level_rate = value; }),
-      real("bias_rate", 0, 1, [&](double value) { fit.reconstruct.bias_rate = value; }),
   };
+  keys.insert(keys.end(), own.begin(), own.end());
+  const std::vector<Key> reconstruct = reconstruct_keys(fit.reconstruct);
+  keys.insert(keys.end(), reconstruct.begin(), reconstruct.end());
+  return keys;
 }
 
 /// Rejects keys of a solver that was not chosen.

@@ -125,7 +125,7 @@ TEST_P(SameFit, Tables) {
   for (const Granularity granularity : {Granularity::kChannel, Granularity::kTensor}) {
     WeightFormat format;
     format.granularity = granularity;
-    add(hash, fit_table(matrix(table, 24), format, uses, 1, {}, {}));
+    add(hash, fit_table(matrix(table, 24), format, {uses, 1}, {}, {}));
   }
   EXPECT_EQ(hash.value(), 0xa12b39b5e4091393u);
 }

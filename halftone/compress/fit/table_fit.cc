@@ -25,11 +25,11 @@ constexpr int kFewIterations = 10;
 constexpr std::size_t kMaxRows = 64;
 
 numerics::Basis fit_shared_basis(MatrixView<const float> table, const ParameterSpace& space,
-                                 std::span<const std::size_t> uses, std::uint64_t seed,
-                                 const BasisFitOptions& options) {
+                                 const TableLookups& lookups, const BasisFitOptions& options) {
+  const std::span<const std::size_t> uses = lookups.uses;
   const double all = std::accumulate(uses.begin(), uses.end(), 0.0);
   const std::size_t size = table.rows() * table.cols();
-  const ValueSample::Picks picks(size, kMaxNumbers, seed);
+  const ValueSample::Picks picks(size, kMaxNumbers, lookups.seed);
   std::vector<float> numbers;
   std::vector<float> weights;
   for (const std::size_t place : picks.within(0, size)) {
@@ -60,9 +60,9 @@ void fit_bases(MatrixView<const float> rows, const ParameterSpace& space,
 }  // namespace
 
 WeightFit fit_table(MatrixView<const float> table, const WeightFormat& format,
-                    std::span<const std::size_t> uses, std::uint64_t seed,
-                    const BasisFitOptions& options, const spmd::Devices& devices) {
-  HALFTONE_ASSERT(uses.empty() || uses.size() == table.rows());
+                    const TableLookups& lookups, const BasisFitOptions& options,
+                    const spmd::Devices& devices) {
+  HALFTONE_ASSERT(lookups.uses.empty() || lookups.uses.size() == table.rows());
   const ParameterSpace space = parameters_of(format);
   BasisFitOptions bounded = options;
   if (format.bits > kFewBits) bounded.iterations = std::min(options.iterations, kFewIterations);
@@ -70,7 +70,7 @@ WeightFit fit_table(MatrixView<const float> table, const WeightFormat& format,
     const MatrixView<const float> rows = table.rows_from(range.first, range.count);
     RowFit result{empty_encoding(format, range.count, table.cols()), {}};
     if (format.granularity == Granularity::kTensor) {
-      result.encoding.bases[0] = fit_shared_basis(table, space, uses, seed, bounded);
+      result.encoding.bases[0] = fit_shared_basis(table, space, lookups, bounded);
     } else {
       fit_bases(rows, space, bounded, result.encoding);
     }

@@ -10,6 +10,12 @@
 
 namespace halftone::compress {
 
+/// What a single basis for a whole table is fitted to.
+struct TableLookups {
+  std::span<const std::size_t> uses = {};  ///< [rows] number of lookups, or empty
+  std::uint64_t seed = 0;                  ///< of the choice of elements
+};
+
 /// Fits codes and bases for a table [rows, width] with the least squared error of its elements.
 ///
 /// Rows are looked up, not multiplied, so all elements of a row have equal weight and every code is
@@ -22,12 +28,11 @@ namespace halftone::compress {
 /// Above six bits the fit takes at most ten iterations. The result does not depend on the number of
 /// threads.
 /// @param table  [rows, width] finite
-/// @param uses   [rows] number of lookups, or empty; used only with granularity tensor
-/// @param seed   of the choice of elements that a single basis is fitted to
+/// @param lookups  used only with granularity tensor
 /// @param devices  none: as many emulated ones as parallel_for() may use threads
 /// @return       without a bias_correction
 WeightFit fit_table(MatrixView<const float> table, const WeightFormat& format,
-                    std::span<const std::size_t> uses, std::uint64_t seed,
-                    const BasisFitOptions& options, const spmd::Devices& devices = {});
+                    const TableLookups& lookups, const BasisFitOptions& options,
+                    const spmd::Devices& devices = {});
 
 }  // namespace halftone::compress

@@ -49,7 +49,7 @@ TEST(TableFit, EachBlockIsFittedForItselfToTheNearestLevels) {
   const std::vector<float> table = some_table();
   for (const auto granularity : {Granularity::kChannel, Granularity::kGroup}) {
     const WeightFormat format = format_of(granularity);
-    const WeightFit fit = fit_table(rows_of(table), format, {}, 0, {});
+    const WeightFit fit = fit_table(rows_of(table), format, {}, {});
     EXPECT_EQ(fit.codes, numerics::encode(rows_of(table), fit.encoding));
     const ParameterSpace space(format.scheme, format.bits, format.offset);
     for_each_block(fit.encoding, kTableRows, kTableWidth,
@@ -65,15 +65,15 @@ TEST(TableFit, LosesLessWithMoreBitsAndFinerBases) {
   double last_bits = 0;
   for (int bits = 1; bits <= 6; ++bits) {
     const double db =
-        sqnr_db(table, fit_table(rows_of(table), format_of(Granularity::kChannel, bits), {}, 0, {}),
-                0, kTableRows);
+        sqnr_db(table, fit_table(rows_of(table), format_of(Granularity::kChannel, bits), {}, {}), 0,
+                kTableRows);
     EXPECT_GT(db, last_bits + 3) << bits;
     last_bits = db;
   }
   double last = 0;
   for (const auto granularity :
        {Granularity::kTensor, Granularity::kChannel, Granularity::kGroup}) {
-    const WeightFit fit = fit_table(rows_of(table), format_of(granularity), {}, 0, {});
+    const WeightFit fit = fit_table(rows_of(table), format_of(granularity), {}, {});
     const double db = sqnr_db(table, fit, 0, kTableRows);
     EXPECT_GT(db, last) << to_string(granularity);
     last = db;
@@ -86,14 +86,14 @@ TEST(TableFit, OneBasisForAllIsBetterForRowsThatAreUsed) {
   std::vector<std::size_t> uses(kTableRows);
   for (std::size_t r = 0; r < kTableRows / 2; ++r) uses[r] = 7;
   const WeightFormat format = format_of(Granularity::kTensor, 2);
-  const WeightFit plain = fit_table(rows_of(table), format, {}, 0, {});
-  const WeightFit used = fit_table(rows_of(table), format, uses, 0, {});
+  const WeightFit plain = fit_table(rows_of(table), format, {}, {});
+  const WeightFit used = fit_table(rows_of(table), format, {uses}, {});
   EXPECT_GT(sqnr_db(table, used, 0, kTableRows / 2), sqnr_db(table, plain, 0, kTableRows / 2));
   // Rows that are never used keep half of their weight.
   EXPECT_GT(sqnr_db(table, used, kTableRows / 2, kTableRows / 2),
             sqnr_db(table, plain, kTableRows / 2, kTableRows / 2) - 1);
   const std::vector<std::size_t> alike(kTableRows, 5);
-  EXPECT_EQ(fit_table(rows_of(table), format, alike, 0, {}).codes, plain.codes);
+  EXPECT_EQ(fit_table(rows_of(table), format, {alike}, {}).codes, plain.codes);
 }
 
 TEST(TableFit, ThreadsDoNotMatter) {
@@ -102,7 +102,7 @@ TEST(TableFit, ThreadsDoNotMatter) {
        {Granularity::kTensor, Granularity::kChannel, Granularity::kGroup}) {
     const auto fit = [&](int threads) {
       set_num_threads(threads);
-      return fit_table(rows_of(table), format_of(granularity), {}, 0, {});
+      return fit_table(rows_of(table), format_of(granularity), {}, {});
     };
     const WeightFit one = fit(1);
     const WeightFit three = fit(3);

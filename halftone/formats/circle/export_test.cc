@@ -85,9 +85,15 @@ TEST(ExportCircle, WritesFusedTanhAsItsOwnOperator) {
   EXPECT_EQ(model.subgraphs[0]->tensors[linear]->name, "dense");
 }
 
+struct NewLayer {
+  std::string name;
+  ir::Dim outputs;
+  int bits;
+};
+
 /// A layer of the reference network with bases and offsets exact in binary16.
-ir::ValueId add_layer(ir::Graph& graph, Random& random, ir::ValueId x, int bits, ir::Dim outputs,
-                      const std::string& name) {
+ir::ValueId add_layer(ir::Graph& graph, Random& random, ir::ValueId x, const NewLayer& layer) {
+  const auto& [name, outputs, bits] = layer;
   numerics::BasisEncoding weights;
   weights.bits = bits;
   weights.has_offset = true;
@@ -119,8 +125,8 @@ TEST(ExportCircle, ReferenceNetworkStaysBelowItsSizes) {
     ir::Graph graph;
     const auto x =
         graph.add_input("pixels", ir::dense_type(ir::ElementType::kFloat32, {kBatch, 784}));
-    const auto hidden = add_layer(graph, random, x, bits, 700, "dense1");
-    const auto scores = add_layer(graph, random, hidden, bits, 10, "dense2");
+    const auto hidden = add_layer(graph, random, x, {"dense1", 700, bits});
+    const auto scores = add_layer(graph, random, hidden, {"dense2", 10, bits});
     graph.add_output(graph.add_node("probabilities", ir::Softmax{1, 1, false}, {scores}));
     const auto bytes = export_circle(graph, CircleFlavor::kCircle);
     EXPECT_LT(static_cast<double>(bytes.size()) / 1024,

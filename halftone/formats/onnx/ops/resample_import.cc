@@ -156,9 +156,10 @@ std::vector<std::int64_t> sizes_of(NodeBuilder& node, std::vector<std::size_t>& 
   return sizes;
 }
 
-ValueId emit_resizes(NodeBuilder& node, ValueId x, const std::vector<AxisRequest>& requests,
-                     ir::Resize op, const std::vector<float>& roi,
-                     const std::vector<std::size_t>& roi_axes) {
+/// Resizes input 0 along each axis.
+ValueId emit_resizes(NodeBuilder& node, const std::vector<AxisRequest>& requests, ir::Resize op,
+                     const std::vector<float>& roi, const std::vector<std::size_t>& roi_axes) {
+  ValueId x = node.input(0);
   for (const AxisRequest& request : requests) {
     op.axis = request.axis;
     op.scale = request.scale;
@@ -190,7 +191,7 @@ void build_resize(NodeBuilder& node) {
     op.coordinates = Coordinates::kAsymmetric;
     op.rounding = ir::Rounding::kFloor;
     const auto requests = requests_of(node, shape, axes, node.float_input(1), {});
-    node.set_output(0, emit_resizes(node, x, requests, op, {}, axes));
+    node.set_output(0, emit_resizes(node, requests, op, {}, axes));
     return;
   }
   op.coordinates = coordinates_of(node);
@@ -211,7 +212,7 @@ void build_resize(NodeBuilder& node) {
   const std::vector<std::int64_t> sizes = sizes_of(node, axes, shape);
   const std::vector<float> scales = sizes.empty() ? numbers_if_any(node, 2) : std::vector<float>{};
   const auto requests = requests_of(node, shape, axes, scales, sizes);
-  node.set_output(0, emit_resizes(node, x, requests, op, roi, roi_axes));
+  node.set_output(0, emit_resizes(node, requests, op, roi, roi_axes));
 }
 
 void build_upsample(NodeBuilder& node) {
@@ -231,8 +232,7 @@ void build_upsample(NodeBuilder& node) {
   op.coordinates = Coordinates::kAsymmetric;
   op.rounding = ir::Rounding::kFloor;
   const auto axes = all_axes(shape.rank());
-  node.set_output(0,
-                  emit_resizes(node, x, requests_of(node, shape, axes, scales, {}), op, {}, axes));
+  node.set_output(0, emit_resizes(node, requests_of(node, shape, axes, scales, {}), op, {}, axes));
 }
 
 void build_grid_sample(NodeBuilder& node) {
