@@ -17,6 +17,7 @@ constexpr int kNoMemory = 4;
 class MemoryLimits : public Program {
  protected:
   void SetUp() override {
+    Program::SetUp();
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     GTEST_SKIP() << "sanitizers reserve terabytes of address space";
 #elif defined(__has_feature)
