@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/ir/operator.h"
 
+#include "halftone/ir/operator_table.h"
 #include "halftone/ir/testing.h"
 
 namespace halftone::ir {
@@ -137,6 +138,19 @@ TEST(Operator, EvaluateChecksItsInputs) {
   expect_error(ErrorKind::kShape, "input 1 is absent", [&] {
     evaluate_operator(Binary{}, std::vector<const Tensor*>{&x, nullptr});
   });
+}
+
+using Asked = int (*)();
+
+TEST(OperatorTable, FindsTheFunctionsOfItsFamilies) {
+  const OperatorEntry<Asked> first[] = {{operator_index<Reduce>(), [] { return 1; }},
+                                        {operator_index<CumSum>(), [] { return 2; }}};
+  const OperatorEntry<Asked> second[] = {{operator_index<Softmax>(), [] { return 3; }}};
+  const OperatorTable<Asked> table = {first, second};
+  EXPECT_EQ(table[Reduce{}](), 1);
+  EXPECT_EQ(table[CumSum{1}](), 2);
+  EXPECT_EQ(table[Softmax{1}](), 3);
+  EXPECT_EQ(table[Conv{}], nullptr);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "halftone/base/error.h"
+#include "halftone/ir/ops/axes.h"
 
 namespace halftone::ir {
 namespace {
@@ -37,12 +38,7 @@ bool keeps_samples_apart(const Graph& graph, const Node& node) {
   const Shape& input = graph.value(node.inputs[0]).type.shape;
   const auto axis = batch_axis(input);
   if (!axis) return true;
-  if (const auto* softmax = std::get_if<Softmax>(&node.op)) return softmax->axis != *axis;
-  if (const auto* product = std::get_if<MatMul>(&node.op)) {
-    return *axis != input.rank() - (product->transpose_a && input.rank() > 1 ? 2 : 1);
-  }
-  if (std::holds_alternative<FullyConnected>(node.op)) return *axis + 1 != input.rank();
-  if (const auto* layer = std::get_if<Recurrent>(&node.op)) return *axis == batch_axis(*layer);
+  if (std::ranges::count(mixed_axes(node.op, input.rank()), *axis) > 0) return false;
   if (std::holds_alternative<Reshape>(node.op)) {
     const auto to = batch_axis(output);
     return to && extent_before(input, *axis) == extent_before(output, *to);

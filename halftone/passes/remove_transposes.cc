@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "halftone/passes/before_transpose.h"
+#include "halftone/ir/ops/axes.h"
 #include "halftone/passes/rewrite.h"
 
 namespace halftone::passes {
@@ -72,7 +72,7 @@ bool is_passed_by_all(const ir::Graph& graph, ir::ValueId transposed, const Perm
   if (std::ranges::count(graph.outputs(), transposed) > 0) return false;
   return std::ranges::all_of(graph.consumers(transposed), [&](ir::NodeId reader) {
     const ir::Operator& op = graph.node(reader).op;
-    return std::holds_alternative<ir::Transpose>(op) || before_transpose(op, p).has_value();
+    return std::holds_alternative<ir::Transpose>(op) || ir::before_transpose(op, p).has_value();
   });
 }
 
@@ -118,7 +118,7 @@ bool sink(ir::Graph& graph, ir::NodeId id) {
   });
   if (first == node.inputs.end()) return false;
   const Permutation p = computed_by<ir::Transpose>(graph, *first)->permutation;
-  auto moved = is_identity(p) ? std::nullopt : before_transpose(node.op, p);
+  auto moved = is_identity(p) ? std::nullopt : ir::before_transpose(node.op, p);
   if (!moved) return false;
   for (const ir::ValueId input : node.inputs) {
     const bool fits = is_movable(graph, input, p) || stays(graph, input, node) ||

@@ -36,97 +36,134 @@ OperatorTraits traits(const Pool& op) {
   return {.pattern = Pattern::kWindow, .selects = op.kind == PoolKind::kMax};
 }
 OperatorTraits traits(const Unary& op) {
-  return {.pattern = Pattern::kElementwise, .differentiable = !is_predicate(op.activation.kind)};
+  return {.pattern = Pattern::kElementwise,
+          .differentiable = !is_predicate(op.activation.kind),
+          .axes = AxisMap::kAligned};
 }
 OperatorTraits traits(const Binary& op) {
   const bool extreme = op.kind == BinaryKind::kMax || op.kind == BinaryKind::kMin;
   return {.pattern = Pattern::kElementwise,
           .selects = extreme && op.activation == Activation{},
-          .differentiable = op.kind < BinaryKind::kShiftLeft};
+          .differentiable = op.kind < BinaryKind::kShiftLeft,
+          .axes = AxisMap::kAligned};
 }
 OperatorTraits traits(const Where& /*op*/) {
-  return {.pattern = Pattern::kMove, .selects = true, .inputs = {InputRole::kCondition}};
+  return {.pattern = Pattern::kMove,
+          .selects = true,
+          .inputs = {InputRole::kCondition},
+          .copies = true};
 }
 OperatorTraits traits(const Cast& op) {
-  return {.pattern = Pattern::kElementwise, .differentiable = op.element == ElementType::kFloat32};
+  return {.pattern = Pattern::kElementwise,
+          .differentiable = op.element == ElementType::kFloat32,
+          .axes = AxisMap::kAligned};
 }
 OperatorTraits traits(const Reshape& /*op*/) {
-  return {.pattern = Pattern::kMove, .selects = true};
+  return {.pattern = Pattern::kMove, .selects = true, .copies = true, .permutes = true};
 }
 OperatorTraits traits(const Transpose& /*op*/) {
-  return {.pattern = Pattern::kMove, .selects = true};
+  return {.pattern = Pattern::kMove, .selects = true, .copies = true, .permutes = true};
 }
-OperatorTraits traits(const Concat& /*op*/) { return {.pattern = Pattern::kMove, .selects = true}; }
-OperatorTraits traits(const Slice& /*op*/) { return {.pattern = Pattern::kMove, .selects = true}; }
-OperatorTraits traits(const Softmax& /*op*/) { return {.pattern = Pattern::kNormalize}; }
+OperatorTraits traits(const Concat& /*op*/) {
+  return {.pattern = Pattern::kMove, .selects = true, .axes = AxisMap::kAligned, .copies = true};
+}
+OperatorTraits traits(const Slice& /*op*/) {
+  return {.pattern = Pattern::kMove, .selects = true, .axes = AxisMap::kAligned, .copies = true};
+}
+OperatorTraits traits(const Softmax& /*op*/) {
+  return {.pattern = Pattern::kNormalize, .axes = AxisMap::kAligned};
+}
 OperatorTraits traits(const Encode& /*op*/) {
   return {.pattern = Pattern::kConvert, .differentiable = false};
 }
 OperatorTraits traits(const QuantizeLinear& /*op*/) {
-  return {.pattern = Pattern::kConvert, .differentiable = false};
+  return {.pattern = Pattern::kConvert, .differentiable = false, .axes = AxisMap::kAligned};
 }
 OperatorTraits traits(const DequantizeLinear& /*op*/) {
-  return {.pattern = Pattern::kConvert, .differentiable = false};
+  return {.pattern = Pattern::kConvert, .differentiable = false, .axes = AxisMap::kAligned};
 }
 OperatorTraits traits(const Requantize& /*op*/) {
   return {.pattern = Pattern::kConvert, .differentiable = false};
 }
 OperatorTraits traits(const Lookup& /*op*/) {
-  return {.pattern = Pattern::kElementwise, .differentiable = false};
+  return {.pattern = Pattern::kElementwise, .differentiable = false, .axes = AxisMap::kAligned};
 }
 OperatorTraits traits(const Reduce& op) {
   return {.pattern = Pattern::kReduce,
-          .selects = op.kind == ReduceKind::kMax || op.kind == ReduceKind::kMin};
+          .selects = op.kind == ReduceKind::kMax || op.kind == ReduceKind::kMin,
+          .axes = op.keep_dims ? AxisMap::kAligned : AxisMap::kReduced};
 }
-OperatorTraits traits(const ArgReduce& /*op*/) {
-  return {.pattern = Pattern::kReduce, .differentiable = false};
+OperatorTraits traits(const ArgReduce& op) {
+  return {.pattern = Pattern::kReduce,
+          .differentiable = false,
+          .axes = op.keep_dims ? AxisMap::kAligned : AxisMap::kReduced};
 }
-OperatorTraits traits(const CumSum& /*op*/) { return {.pattern = Pattern::kReduce}; }
+OperatorTraits traits(const CumSum& /*op*/) {
+  return {.pattern = Pattern::kReduce, .axes = AxisMap::kAligned};
+}
 OperatorTraits traits(const Gather& op) {
   return {.pattern = Pattern::kMove,
           .layer = op.axis == 0 ? LayerKind::kTable : LayerKind::kNone,
           .selects = true,
-          .inputs = kIndexedInputs};
+          .inputs = kIndexedInputs,
+          .copies = true};
 }
 OperatorTraits traits(const GatherElements& /*op*/) {
-  return {.pattern = Pattern::kMove, .selects = true, .inputs = kIndexedInputs};
+  return {.pattern = Pattern::kMove, .selects = true, .inputs = kIndexedInputs, .copies = true};
 }
 OperatorTraits traits(const GatherND& /*op*/) {
-  return {.pattern = Pattern::kMove, .selects = true, .inputs = kIndexedInputs};
+  return {.pattern = Pattern::kMove, .selects = true, .inputs = kIndexedInputs, .copies = true};
 }
 /// Whether elements that meet give a new number.
 bool combines(Scatter reduction) {
   return reduction == Scatter::kAdd || reduction == Scatter::kMul;
 }
 OperatorTraits traits(const ScatterElements& op) {
-  return {.pattern = Pattern::kMove, .selects = !combines(op.reduction), .inputs = kIndexedInputs};
+  return {.pattern = Pattern::kMove,
+          .selects = !combines(op.reduction),
+          .inputs = kIndexedInputs,
+          .copies = op.reduction == Scatter::kReplace};
 }
 OperatorTraits traits(const ScatterND& op) {
-  return {.pattern = Pattern::kMove, .selects = !combines(op.reduction), .inputs = kIndexedInputs};
+  return {.pattern = Pattern::kMove,
+          .selects = !combines(op.reduction),
+          .inputs = kIndexedInputs,
+          .copies = op.reduction == Scatter::kReplace};
 }
 OperatorTraits traits(const OneHot& /*op*/) {
-  return {.pattern = Pattern::kMove, .selects = true, .inputs = {InputRole::kIndices}};
+  return {
+      .pattern = Pattern::kMove, .selects = true, .inputs = {InputRole::kIndices}, .copies = true};
 }
 OperatorTraits traits(const TopK& /*op*/) {
-  return {.pattern = Pattern::kReduce, .differentiable = false};
+  return {.pattern = Pattern::kReduce, .differentiable = false, .axes = AxisMap::kAligned};
 }
-OperatorTraits traits(const Pad& /*op*/) { return {.pattern = Pattern::kMove, .selects = true}; }
+OperatorTraits traits(const Pad& /*op*/) {
+  return {.pattern = Pattern::kMove, .selects = true, .axes = AxisMap::kAligned, .copies = true};
+}
 OperatorTraits traits(const BroadcastTo& /*op*/) {
-  return {.pattern = Pattern::kMove, .selects = true};
+  return {.pattern = Pattern::kMove, .selects = true, .copies = true};
 }
-OperatorTraits traits(const Tile& /*op*/) { return {.pattern = Pattern::kMove, .selects = true}; }
+OperatorTraits traits(const Tile& /*op*/) {
+  return {.pattern = Pattern::kMove, .selects = true, .axes = AxisMap::kAligned, .copies = true};
+}
 OperatorTraits traits(const ReverseSequence& /*op*/) {
-  return {.pattern = Pattern::kMove, .selects = true, .inputs = kIndexedInputs};
+  return {.pattern = Pattern::kMove, .selects = true, .inputs = kIndexedInputs, .copies = true};
 }
 OperatorTraits traits(const Resize& op) {
   const bool copies = op.mode == Interpolation::kNearest;
   const bool extrapolates = op.coordinates == Coordinates::kCropAndResize;
   return {.pattern = copies ? Pattern::kMove : Pattern::kWindow,
-          .selects = copies && !extrapolates};
+          .selects = copies && !extrapolates,
+          .axes = AxisMap::kAligned,
+          .copies = copies && !extrapolates};
 }
 OperatorTraits traits(const GridSample& /*op*/) { return {.pattern = Pattern::kWindow}; }
-OperatorTraits traits(const Normalize& /*op*/) { return {.pattern = Pattern::kNormalize}; }
-OperatorTraits traits(const LocalNormalize& /*op*/) { return {.pattern = Pattern::kNormalize}; }
+OperatorTraits traits(const Normalize& /*op*/) {
+  return {.pattern = Pattern::kNormalize, .axes = AxisMap::kAligned};
+}
+OperatorTraits traits(const LocalNormalize& /*op*/) {
+  return {.pattern = Pattern::kNormalize, .axes = AxisMap::kAligned};
+}
 
 /// @tparam A  Activation, const if the operator is
 template <typename A, typename Op>
@@ -173,6 +210,10 @@ InputRole input_role(const Operator& op, std::size_t input) {
 
 bool moves_elements(const Operator& op) { return traits_of(op).pattern == Pattern::kMove; }
 
+bool copies_elements(const Operator& op) { return traits_of(op).copies; }
+
+bool permutes_elements(const Operator& op) { return traits_of(op).permutes; }
+
 bool works_elementwise(const Operator& op) {
   const Pattern pattern = traits_of(op).pattern;
   return pattern == Pattern::kElementwise || pattern == Pattern::kConvert;
@@ -187,6 +228,20 @@ bool computes_sums(const Operator& op) {
 bool is_layer(const Operator& op) { return traits_of(op).layer == LayerKind::kAffine; }
 
 bool is_table(const Operator& op) { return traits_of(op).layer == LayerKind::kTable; }
+
+bool is_recurrent(const Operator& op) { return traits_of(op).layer == LayerKind::kRecurrent; }
+
+Dim num_groups(const Operator& op) {
+  return std::visit(
+      [](const auto& held) -> Dim {
+        if constexpr (requires { held.groups; }) {
+          return held.groups;
+        } else {
+          return 1;
+        }
+      },
+      op);
+}
 
 std::vector<std::size_t> parameter_inputs(const Operator& op) {
   const OperatorTraits known = traits_of(op);

@@ -49,6 +49,13 @@ enum class InputRole : std::uint8_t {
 /// By input; the inputs of a Concat past the last one here are data as well.
 using InputRoles = std::array<InputRole, 7>;
 
+/// How the axes of the output correspond to those of the data inputs.
+enum class AxisMap : std::uint8_t {
+  kOther,    ///< another map, or axes with fixed meanings
+  kAligned,  ///< axis i of the output is axis i of the inputs
+  kReduced,  ///< aligned, but the axes that the attributes name are removed
+};
+
 struct OperatorTraits {
   Pattern pattern;
   LayerKind layer = LayerKind::kNone;
@@ -59,6 +66,12 @@ struct OperatorTraits {
   /// zero everywhere. That of a function depends on the function: see Activation.
   bool differentiable = true;
   InputRoles inputs{};  ///< kData unless said otherwise
+  AxisMap axes = AxisMap::kOther;
+  /// Every element of the output is an element of a data input or zero, and which one follows from
+  /// indices and attributes alone.
+  bool copies = false;
+  /// Every element of input 0 appears once in the output, perhaps under another index.
+  bool permutes = false;
 };
 
 OperatorTraits traits_of(const Operator& op);
@@ -66,6 +79,10 @@ OperatorTraits traits_of(const Operator& op);
 InputRole input_role(const Operator& op, std::size_t input);
 /// Whether an operator only copies elements: Pattern::kMove.
 bool moves_elements(const Operator& op);
+/// Whether every output is an input or zero, chosen by indices and attributes: `copies`.
+bool copies_elements(const Operator& op);
+/// Whether every element of input 0 appears once in the output: `permutes`.
+bool permutes_elements(const Operator& op);
 /// Whether each output depends on the elements at its own index only: kElementwise, kConvert.
 bool works_elementwise(const Operator& op);
 /// Whether an operator sums, or weighs, elements of an image, a row or two tensors: kProduct,
@@ -77,6 +94,10 @@ bool is_layer(const Operator& op);
 /// Whether an operator looks up rows of a table of weights (input 0), an embedding:
 /// LayerKind::kTable.
 bool is_table(const Operator& op);
+/// Whether an operator multiplies its own states: LayerKind::kRecurrent.
+bool is_recurrent(const Operator& op);
+/// The number of groups that a layer divides its channels into; 1 where it has no such attribute.
+Dim num_groups(const Operator& op);
 /// The inputs that hold parameters of a network where they are constant: weights, biases, scales,
 /// factors, and the table of a lookup.
 std::vector<std::size_t> parameter_inputs(const Operator& op);

@@ -2,8 +2,10 @@
 // What the table of traits claims, against the definitions of the operators.
 #include "halftone/ir/ops/traits.h"
 
+#include <algorithm>
 #include <cmath>
 
+#include "halftone/ir/operators_page.h"
 #include "halftone/ir/testing.h"
 
 namespace halftone::ir {
@@ -115,6 +117,43 @@ TEST(Traits, SelectingOperatorsCommuteWithIncreasingFunctions) {
   }
 }
 
+TEST(Traits, CopyingOperatorsCommuteWithEveryFunctionThatKeepsZero) {
+  const auto function = [](float x) { return x * x - 2.5F * x; };  // neither rises nor falls
+  std::size_t num_copying = 0;
+  for (const TraitCase& each : selecting_cases()) {
+    if (!copies_elements(each.op)) continue;
+    SCOPED_TRACE(name_of(each.op));
+    ++num_copying;
+    std::vector<float> expected = test::elements<float>(evaluate_case(each.op, each.inputs));
+    std::ranges::transform(expected, expected.begin(), function);
+    std::vector<Tensor> inputs;
+    for (std::size_t i = 0; i < each.inputs.size(); ++i) {
+      inputs.push_back(each.inputs[i].clone());
+      if (input_role(each.op, i) != InputRole::kData) continue;
+      std::ranges::transform(inputs[i].as<float>(), inputs[i].as<float>().begin(), function);
+    }
+    EXPECT_EQ(test::elements<float>(evaluate_case(each.op, inputs)), expected);
+  }
+  EXPECT_EQ(num_copying, 15u);
+  EXPECT_FALSE(copies_elements(ScatterElements{1, Scatter::kMax}));
+  EXPECT_FALSE(copies_elements(ScatterND{Scatter::kMin}));
+  EXPECT_FALSE(copies_elements(Reduce{ReduceKind::kMax, {1}}));
+}
+
+TEST(Traits, PermutingOperatorsKeepEveryElementOnce) {
+  std::size_t num_permuting = 0;
+  for (const TraitCase& each : selecting_cases()) {
+    if (!permutes_elements(each.op)) continue;
+    ++num_permuting;
+    std::vector<float> before = test::elements<float>(each.inputs[0]);
+    std::vector<float> after = test::elements<float>(evaluate_case(each.op, each.inputs));
+    std::ranges::sort(before);
+    std::ranges::sort(after);
+    EXPECT_EQ(after, before) << name_of(each.op);
+  }
+  EXPECT_EQ(num_permuting, 2u);
+}
+
 TEST(Traits, OtherOperatorsDoNotSelect) {
   EXPECT_FALSE(traits_of(ScatterElements{1, Scatter::kAdd}).selects);
   EXPECT_FALSE(traits_of(ScatterND{Scatter::kMul}).selects);
@@ -168,6 +207,10 @@ TEST(Traits, NamesLayersAndTheirParameters) {
   EXPECT_EQ(traits_of(Recurrent{}).layer, LayerKind::kRecurrent);
   EXPECT_TRUE(is_table(Gather{0}));
   EXPECT_FALSE(is_table(Gather{1}));
+  EXPECT_TRUE(is_recurrent(Recurrent{}));
+  EXPECT_FALSE(is_recurrent(Conv{}));
+  EXPECT_EQ(num_groups(Conv{plain_window(1), 4, {}}), 4);
+  EXPECT_EQ(num_groups(FullyConnected{}), 1);
   EXPECT_THAT(parameter_inputs(FullyConnected{}), ElementsAre(1u, 2u));
   EXPECT_THAT(parameter_inputs(ConvTranspose{}), ElementsAre(1u, 2u));
   EXPECT_THAT(parameter_inputs(MatMul{}), ElementsAre(0u, 1u));
@@ -219,6 +262,12 @@ TEST(Traits, GivesAccessToTheZeroPointsOfProducts) {
   EXPECT_EQ(std::get<MatMul>(product).zero_points.x, 3);
   Operator softmax = Softmax{1};
   EXPECT_EQ(zero_points(softmax), nullptr);
+}
+
+TEST(TraitsOperatorsPage, NamesOperatorsThatTakeABasis) {
+  test::expect_operator_column("low bit", [](const Operator& op) {
+    return traits_of(op).layer != LayerKind::kNone || activation_encoding(op) != nullptr;
+  });
 }
 
 }  // namespace
