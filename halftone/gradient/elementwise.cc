@@ -113,7 +113,10 @@ float derivative(const ir::Activation& activation, float x) {
   }
 }
 
-Step unary_step(const StepContext& context, const ir::Activation& activation) {
+namespace {
+
+Step unary_step(const StepContext& context, const ir::Unary& op) {
+  const ir::Activation activation = op.activation;
   derivative(activation, 0.5F);  // rejects unknown functions
   const auto x = context.inputs[0];
   const auto dx = context.input_gradients[0];
@@ -157,7 +160,7 @@ Step binary_step(const StepContext& context, const ir::Binary& op) {
           }};
 }
 
-Step where_step(const StepContext& context) {
+Step where_step(const StepContext& context, const ir::Where& /*op*/) {
   std::vector<std::vector<std::size_t>> at;
   for (std::size_t i = 0; i < 3; ++i) {
     at.push_back(broadcast_indices(context.input_shape(i), context.output_shape()));
@@ -184,5 +187,13 @@ Step where_step(const StepContext& context) {
             });
           }};
 }
+
+constexpr StepEntry kElementwiseSteps[] = {step_entry<ir::Unary, unary_step>(),
+                                           step_entry<ir::Binary, binary_step>(),
+                                           step_entry<ir::Where, where_step>()};
+
+}  // namespace
+
+std::span<const StepEntry> elementwise_steps() { return kElementwiseSteps; }
 
 }  // namespace halftone::gradient

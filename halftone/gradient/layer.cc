@@ -94,11 +94,19 @@ class LayerStep {
   std::vector<float> sum_gradients_;
 };
 
-}  // namespace
-
-Step layer_step(const StepContext& context, const ir::Activation& activation) {
-  const auto step = std::make_shared<LayerStep>(context, activation);
+template <typename Layer>
+Step layer_step(const StepContext& context, const Layer& op) {
+  const auto step = std::make_shared<LayerStep>(context, op.activation);
   return {[step] { step->forward(); }, [step] { step->backward(); }};
 }
+
+constexpr StepEntry kLayerSteps[] = {
+    step_entry<ir::FullyConnected, layer_step<ir::FullyConnected>>(),
+    step_entry<ir::Conv, layer_step<ir::Conv>>(),
+    step_entry<ir::ConvTranspose, layer_step<ir::ConvTranspose>>()};
+
+}  // namespace
+
+std::span<const StepEntry> layer_steps() { return kLayerSteps; }
 
 }  // namespace halftone::gradient

@@ -70,8 +70,6 @@ void matmul_back(const StepContext& context, const Operand& a, const Operand& b,
   }
 }
 
-}  // namespace
-
 Step matmul_step(const StepContext& context, const ir::MatMul& op) {
   Operand a = operand(context.input_shape(0), op.transpose_a, true);
   Operand b = operand(context.input_shape(1), op.transpose_b, false);
@@ -93,5 +91,11 @@ Step matmul_step(const StepContext& context, const ir::MatMul& op) {
             }
           }};
 }
+
+constexpr StepEntry kMatMulSteps[] = {step_entry<ir::MatMul, matmul_step>()};
+
+}  // namespace
+
+std::span<const StepEntry> matmul_steps() { return kMatMulSteps; }
 
 }  // namespace halftone::gradient

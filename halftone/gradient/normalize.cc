@@ -30,8 +30,6 @@ std::vector<float> group_means(std::span<const std::size_t> group, std::size_t n
   return means;
 }
 
-}  // namespace
-
 Step softmax_step(const StepContext& context, const ir::Softmax& op) {
   const ir::AxisView axis = ir::axis_view(context.output_shape(), op.axis);
   const auto x = context.inputs[0];
@@ -107,5 +105,12 @@ Step normalize_step(const StepContext& context, const ir::Normalize& op) {
             }
           }};
 }
+
+constexpr StepEntry kNormalizeSteps[] = {step_entry<ir::Softmax, softmax_step>(),
+                                         step_entry<ir::Normalize, normalize_step>()};
+
+}  // namespace
+
+std::span<const StepEntry> normalize_steps() { return kNormalizeSteps; }
 
 }  // namespace halftone::gradient

@@ -103,8 +103,6 @@ class Pooling {
   std::vector<std::size_t> source_;  ///< the input element of each maximum
 };
 
-}  // namespace
-
 Step pool_step(const StepContext& context, const ir::Pool& op) {
   if (op.kind == ir::PoolKind::kAverage && (op.count_padding || op.round_up)) {
     fail_gradient(describe(context.node));
@@ -112,5 +110,11 @@ Step pool_step(const StepContext& context, const ir::Pool& op) {
   const auto pooling = std::make_shared<Pooling>(context, op);
   return {[=] { pooling->run(); }, [=] { pooling->run_back(); }};
 }
+
+constexpr StepEntry kPoolSteps[] = {step_entry<ir::Pool, pool_step>()};
+
+}  // namespace
+
+std::span<const StepEntry> pool_steps() { return kPoolSteps; }
 
 }  // namespace halftone::gradient

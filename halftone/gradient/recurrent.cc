@@ -368,11 +368,15 @@ class RecurrentStep {
   Floats factor_gradients_;
 };
 
-}  // namespace
-
 Step recurrent_step(const StepContext& context, const ir::Recurrent& op) {
   const auto step = std::make_shared<RecurrentStep>(context, op);
   return {[step] { step->forward(); }, [step] { step->backward(); }};
 }
+
+constexpr StepEntry kRecurrentSteps[] = {step_entry<ir::Recurrent, recurrent_step>()};
+
+}  // namespace
+
+std::span<const StepEntry> recurrent_steps() { return kRecurrentSteps; }
 
 }  // namespace halftone::gradient

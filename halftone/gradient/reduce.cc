@@ -35,8 +35,6 @@ float slope(ir::ReduceKind kind, float x, float y, float count) {
   }
 }
 
-}  // namespace
-
 Step reduce_step(const StepContext& context, const ir::Reduce& op) {
   if (!has_slope(op.kind)) fail_gradient(describe(context.node));
   ir::Shape kept = context.input_shape(0);
@@ -53,5 +51,28 @@ Step reduce_step(const StepContext& context, const ir::Reduce& op) {
             }
           }};
 }
+
+/// Each element adds to the sums behind it, so it collects their gradients: the sums of the other
+/// direction.
+Step cum_sum_step(const StepContext& context, const ir::CumSum& op) {
+  const ir::CumSum opposite{op.axis, op.exclusive, !op.reverse};
+  const ir::Shape shape = context.output_shape();
+  const auto dx = context.input_gradients[0];
+  const auto dy = context.output_gradient;
+  return {definition_step(context).forward, [=] {
+            if (dx.empty()) return;
+            const ir::Tensor slopes = ir::Tensor::from<float>(shape, dy);
+            const ir::Tensor* input = &slopes;
+            const ir::Tensor sums = ir::evaluate_operator(opposite, {&input, 1});
+            for (std::size_t i = 0; i < dx.size(); ++i) dx[i] += sums.as<float>()[i];
+          }};
+}
+
+constexpr StepEntry kReduceSteps[] = {step_entry<ir::Reduce, reduce_step>(),
+                                      step_entry<ir::CumSum, cum_sum_step>()};
+
+}  // namespace
+
+std::span<const StepEntry> reduce_steps() { return kReduceSteps; }
 
 }  // namespace halftone::gradient

@@ -2,24 +2,20 @@
 #include "halftone/gradient/steps.h"
 
 #include <algorithm>
-#include <array>
 
 #include "halftone/base/error.h"
+#include "halftone/ir/ops/traits.h"
 #include "halftone/ir/strides.h"
 
 namespace halftone::gradient {
 namespace {
 
-template <typename... Ops>
-bool is_any_of(const ir::Operator& op) {
-  return (std::holds_alternative<Ops>(op) || ...);
-}
-
-bool only_moves(const StepContext& context) {
-  const ir::Operator& op = context.node.op;
-  if (std::ranges::count(context.node.inputs, ir::kAbsent) > 0) return false;
-  return is_any_of<ir::Reshape, ir::Transpose, ir::Slice, ir::Concat, ir::BroadcastTo, ir::Tile,
-                   ir::Pad, ir::Gather, ir::GatherElements, ir::GatherND, ir::ReverseSequence>(op);
+/// Null where the table of no family has the operator.
+StepMaker maker_of(const ir::Operator& op) {
+  static const ir::OperatorTable<StepMaker> kMakers = {
+      elementwise_steps(), layer_steps(),     matmul_steps(), normalize_steps(),
+      pool_steps(),        recurrent_steps(), reduce_steps()};
+  return kMakers[op];
 }
 
 /// An input of a node in the type that its operator takes.
@@ -67,36 +63,23 @@ Step definition_step(const StepContext& context) {
           [] {}};
 }
 
+bool has_step(const ir::Operator& op) {
+  return maker_of(op) != nullptr || ir::copies_elements(op) ||
+         ir::activation_encoding(op) != nullptr;
+}
+
 Step make_step(const StepContext& context) {
   const ir::Operator& op = context.node.op;
   const ir::ElementType element = context.graph.value(context.node.output).type.encoding.element;
   if (element != ir::ElementType::kFloat32) return definition_step(context);
   // Products have fast code, which is used even if no gradient is wanted.
-  if (const auto* layer = std::get_if<ir::FullyConnected>(&op)) {
-    return layer_step(context, layer->activation);
+  if (ir::traits_of(op).pattern != ir::Pattern::kProduct) {
+    if (context.levels != nullptr) return encode_step(context);
+    if (context.output_gradient.empty()) return definition_step(context);
   }
-  if (const auto* conv = std::get_if<ir::Conv>(&op)) return layer_step(context, conv->activation);
-  if (const auto* conv = std::get_if<ir::ConvTranspose>(&op)) {
-    return layer_step(context, conv->activation);
-  }
-  if (const auto* matmul = std::get_if<ir::MatMul>(&op)) return matmul_step(context, *matmul);
-  if (const auto* recurrent = std::get_if<ir::Recurrent>(&op)) {
-    return recurrent_step(context, *recurrent);
-  }
-  if (context.levels != nullptr) return encode_step(context);
-  if (context.output_gradient.empty()) return definition_step(context);
-  if (const auto* unary = std::get_if<ir::Unary>(&op)) {
-    return unary_step(context, unary->activation);
-  }
-  if (const auto* binary = std::get_if<ir::Binary>(&op)) return binary_step(context, *binary);
-  if (const auto* pool = std::get_if<ir::Pool>(&op)) return pool_step(context, *pool);
-  if (const auto* reduce = std::get_if<ir::Reduce>(&op)) return reduce_step(context, *reduce);
-  if (const auto* softmax = std::get_if<ir::Softmax>(&op)) return softmax_step(context, *softmax);
-  if (const auto* normalize = std::get_if<ir::Normalize>(&op)) {
-    return normalize_step(context, *normalize);
-  }
-  if (std::holds_alternative<ir::Where>(op)) return where_step(context);
-  if (only_moves(context)) return move_step(context);
+  if (const StepMaker make = maker_of(op)) return make(context);
+  const bool is_complete = std::ranges::count(context.node.inputs, ir::kAbsent) == 0;
+  if (ir::copies_elements(op) && is_complete) return move_step(context);
   fail_gradient(describe(context.node));
 }
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The families of steps that make_step() creates.
+// The steps that make_step() creates, in a table per family of operators.
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "halftone/gradient/tape.h"
+#include "halftone/ir/operator_table.h"
 
 namespace halftone::gradient {
 
@@ -22,24 +25,32 @@ Step definition_step(const StepContext& context);
 
 /// An Encode whose levels are learned.
 Step encode_step(const StepContext& context);
-/// FullyConnected, Conv, ConvTranspose.
-Step layer_step(const StepContext& context, const ir::Activation& activation);
-Step matmul_step(const StepContext& context, const ir::MatMul& op);
+/// An operator that copies elements: see ir::copies_elements(). Rejects computed indices.
+Step move_step(const StepContext& context);
+
+using StepMaker = Step (*)(const StepContext& context);
+using StepEntry = ir::OperatorEntry<StepMaker>;
+
+/// The entry of an operator in the table of its family.
+/// @tparam make  throws Error kUnsupported if it rejects the attributes
+template <typename Op, Step (*make)(const StepContext& context, const Op& op)>
+constexpr StepEntry step_entry() {
+  return {ir::operator_index<Op>(),
+          [](const StepContext& context) { return make(context, std::get<Op>(context.node.op)); }};
+}
+
+/// With broadcasting. Rejects remainders, shifts, logical operators and comparisons.
+std::span<const StepEntry> elementwise_steps();
+std::span<const StepEntry> layer_steps();
+std::span<const StepEntry> matmul_steps();
+std::span<const StepEntry> normalize_steps();
+/// Rejects averages that count padding, and windows that reach past the padding.
+std::span<const StepEntry> pool_steps();
 /// Backpropagation through time. Codes of states represent their levels and pass gradients straight
 /// through. Rejects sequences with individual lengths.
 /// Source: Werbos, Backpropagation Through Time, Proc. IEEE 78(10), 1990.
-Step recurrent_step(const StepContext& context, const ir::Recurrent& op);
-Step unary_step(const StepContext& context, const ir::Activation& activation);
-/// With broadcasting. Rejects remainders, shifts, logical operators and comparisons.
-Step binary_step(const StepContext& context, const ir::Binary& op);
-Step where_step(const StepContext& context);
-/// Rejects averages that count padding, and windows that reach past the padding.
-Step pool_step(const StepContext& context, const ir::Pool& op);
+std::span<const StepEntry> recurrent_steps();
 /// Rejects products.
-Step reduce_step(const StepContext& context, const ir::Reduce& op);
-Step softmax_step(const StepContext& context, const ir::Softmax& op);
-Step normalize_step(const StepContext& context, const ir::Normalize& op);
-/// Operators whose output elements are input elements or zeros. Rejects computed indices.
-Step move_step(const StepContext& context);
+std::span<const StepEntry> reduce_steps();
 
 }  // namespace halftone::gradient

@@ -82,6 +82,9 @@ class Tape {
   DropOptions drop_;
 };
 
+/// Whether an operator has a gradient on a tape, for some of its attributes at least.
+bool has_step(const ir::Operator& op);
+
 /// Creates the step of a node.
 /// @throws Error kUnsupported "node 'NAME' (OPERATOR) has no gradient"
 Step make_step(const StepContext& context);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "halftone/gradient/testing.h"
+#include "halftone/ir/operators_page.h"
 
 namespace halftone::gradient {
 namespace {
@@ -75,6 +76,10 @@ std::vector<TapeCase> statistic_cases() {
       {ir::Reduce{Kind::kSumSquare, {1}, false}, {{2, 6}}},
       {ir::Reduce{Kind::kLogSum, {1}, false}, {{2, 6}}, true},
       {ir::Reduce{Kind::kLogSumExp, {1}, false}, {{2, 6}}},
+      {ir::CumSum{1}, {{2, 4, 3}}},
+      {ir::CumSum{0, true, false}, {{3, 2}}},
+      {ir::CumSum{2, false, true}, {{2, 2, 4}}},
+      {ir::CumSum{1, true, true}, {{2, 4}}},
   };
 }
 
@@ -95,6 +100,9 @@ std::vector<TapeCase> moving_cases() {
       {ir::GatherElements{1}, {{2, 3}, {2, 2}}, false, places({2, 2, 0, 1})},
       {ir::GatherND{}, {{3, 2}, {2, 1}}, false, places({2, 0})},
       {ir::ReverseSequence{0, 1}, {{2, 4}, {2}}, false, places({3, 2})},
+      {ir::ScatterElements{1}, {{2, 3}, {2, 2}, {2, 2}}, false, places({2, 0, 0, 1})},
+      {ir::ScatterND{}, {{3, 2}, {2, 1}, {2, 2}}, false, places({2, 0})},
+      {ir::Resize{1, 5, 2.5F}, {{2, 2, 2}}},
   };
 }
 
@@ -152,7 +160,7 @@ TEST(Tape, NamesWhatHasNoGradient) {
   const TapeCase cases[] = {
       {ir::Binary{BinaryKind::kMod, {}}, {{2}, {2}}},
       {ir::Reduce{ir::ReduceKind::kProd, {0}, true}, {{2}}},
-      {ir::CumSum{0}, {{2}}},
+      {ir::LocalNormalize{0, 1, 1}, {{2}}},
       {ir::Pool{ir::PoolKind::kAverage, {2}, {{1}, {1}, {1}, {0}}, true}, {{1, 3, 1}}}};
   for (const TapeCase& test : cases) {
     const OneNode node = one_node(test);
@@ -162,6 +170,14 @@ TEST(Tape, NamesWhatHasNoGradient) {
     // Without a wanted gradient the operator is accepted.
     expect_true_outputs({test.op, test.shapes}, false);
   }
+}
+
+TEST(Tape, KnowsWhichOperatorsHaveAGradient) {
+  EXPECT_TRUE(has_step(ir::CumSum{0}));
+  EXPECT_TRUE(has_step(ir::Reshape{}));
+  EXPECT_TRUE(has_step(ir::Encode{ir::test::odd_encoding()}));
+  EXPECT_FALSE(has_step(ir::LocalNormalize{}));
+  EXPECT_FALSE(has_step(ir::ScatterND{ir::Scatter::kMax}));
 }
 
 TEST(Tape, NamesPlacesThatAreComputed) {
@@ -236,6 +252,10 @@ TEST(Tape, DroppedElementsStayFloat) {
   // Four elements a round, each encoded with probability 3/4: five standard deviations.
   EXPECT_NEAR(static_cast<double>(kept) / (4 * kRounds), 0.75,
               5 * 0.433 / std::sqrt(4.0 * kRounds));
+}
+
+TEST(TapeOperatorsPage, NamesOperatorsWithAGradient) {
+  ir::test::expect_operator_column("gradient", has_step);
 }
 
 }  // namespace
