@@ -6,7 +6,9 @@
 
 #include "halftone/base/half.h"
 #include "halftone/formats/circle/exporter.h"
+#include "halftone/formats/circle/importer.h"
 #include "halftone/formats/circle/testing.h"
+#include "halftone/ir/operators_page.h"
 #include "halftone/ir/text.h"
 
 namespace halftone::formats::circle {
@@ -180,6 +182,13 @@ TEST(ExportCircle, RefusesExtentsOf32BitsAndMore) {
   const Error error = error_of([&] { export_circle(graph, CircleFlavor::kTflite); });
   EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
   EXPECT_STREQ(error.what(), "an extent of 2147483648 in [N, 2147483648]: expected less than 2^31");
+}
+
+TEST(CircleOperatorsPage, NamesOperatorsThatAreReadAndWritten) {
+  const auto is_written = [](const ir::Operator& op) { return find_writer(op) != nullptr; };
+  ir::test::expect_operator_column("TFLite", is_written);
+  ir::test::expect_operator_names("TensorFlow Lite operators that can be read",
+                                  readable_operators());
 }
 
 }  // namespace

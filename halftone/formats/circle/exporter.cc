@@ -231,6 +231,15 @@ void Exporter::add(OperatorCode code, std::vector<TensorIndex> inputs, ir::Value
   op.builtin_options = std::move(options);
 }
 
+void Exporter::add_node(OperatorCode code, const ir::Node& node,
+                        schema::BuiltinOptionsUnion options,
+                        std::initializer_list<TensorIndex> more) {
+  std::vector<TensorIndex> inputs;
+  for (const ir::ValueId input : node.inputs) inputs.push_back(tensor(input));
+  inputs.insert(inputs.end(), more);
+  add(code, std::move(inputs), node.output, std::move(options));
+}
+
 void Exporter::add_custom(const std::string& name, std::vector<TensorIndex> inputs,
                           ir::ValueId output, std::span<const std::byte> options) {
   schema::OperatorT& op = append_operator(std::move(inputs), output);

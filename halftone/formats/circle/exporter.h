@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <span>
 #include <string>
@@ -15,6 +16,7 @@
 #include "halftone/formats/circle/flavor.h"
 #include "halftone/formats/circle/operator_code.h"
 #include "halftone/ir/graph.h"
+#include "halftone/ir/operator_table.h"
 
 namespace halftone::formats::circle {
 
@@ -47,6 +49,9 @@ class Exporter {
 
   void add(OperatorCode code, std::vector<TensorIndex> inputs, ir::ValueId output,
            schema::BuiltinOptionsUnion options = {});
+  /// The same with all inputs of a node, and further ones that the file wants.
+  void add_node(OperatorCode code, const ir::Node& node, schema::BuiltinOptionsUnion options = {},
+                std::initializer_list<TensorIndex> more = {});
   void add_custom(const std::string& name, std::vector<TensorIndex> inputs, ir::ValueId output,
                   std::span<const std::byte> options);
 
@@ -82,6 +87,25 @@ schema::BuiltinOptionsUnion united(Options options) {
   result.Set(std::move(options));
   return result;
 }
+
+using Writer = void (*)(Exporter& exporter, const ir::Node& node);
+using WriterEntry = ir::OperatorEntry<Writer>;
+
+/// The entry of an operator in the table of its family.
+/// @tparam write  throws Error kUnsupported if the file has nothing for the attributes
+template <typename Op, void (*write)(Exporter& exporter, const ir::Node& node, const Op& op)>
+constexpr WriterEntry writer_entry() {
+  return {ir::operator_index<Op>(), [](Exporter& exporter, const ir::Node& node) {
+            write(exporter, node, std::get<Op>(node.op));
+          }};
+}
+
+/// How an operator is written; null if no attributes make it an operator of the file. Operators
+/// that lowered() replaces have none.
+Writer find_writer(const ir::Operator& op);
+
+// The operators that can be written, one table per family; most are in ops/operators_export.cc.
+std::span<const WriterEntry> reduce_writers();
 
 /// Adds the operators of one node. @throws Error kUnsupported if the format has none for it
 void export_node(Exporter& exporter, const ir::Node& node);

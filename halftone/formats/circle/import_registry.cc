@@ -18,6 +18,12 @@ std::map<OperatorCode, ImportFunction> all_imports() {
 
 }  // namespace
 
+std::vector<std::string> readable_operators() {
+  std::vector<std::string> names;
+  for (const auto& [code, import] : all_imports()) names.push_back(name_of(code));
+  return names;
+}
+
 ImportFunction find_import(OperatorCode code) {
   static const std::map<OperatorCode, ImportFunction> table = all_imports();
   const auto found = table.find(code);

@@ -169,6 +169,8 @@ void import_own_conv(OperatorImport& op);
 /// A Gather from an encoded table.
 void import_own_gather(OperatorImport& op);
 
+/// The names of all operators that can be read.
+std::vector<std::string> readable_operators();
 /// Null if Halftone does not import the operator.
 ImportFunction find_import(OperatorCode code);
 

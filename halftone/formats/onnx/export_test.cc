@@ -9,9 +9,12 @@
 
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
+#include "halftone/formats/onnx/exporter.h"
 #include "halftone/formats/onnx/import.h"
+#include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/tensors.h"
 #include "halftone/formats/onnx/testing.h"
+#include "halftone/ir/operators_page.h"
 #include "halftone/ir/text.h"
 
 namespace halftone::formats::onnx {
@@ -427,6 +430,12 @@ TEST(ExportOnnx, RoundTripOfTheBundledNetwork) {
       read_file(std::string(HALFTONE_SOURCE_DIR) + "/examples/mnist/mnist_mlp_700.onnx"), {});
   const Graph again = expect_round_trip(graph, {2, 784});
   EXPECT_EQ(export_onnx(again), export_onnx(graph));
+}
+
+TEST(OnnxOperatorsPage, NamesOperatorsThatAreReadAndWritten) {
+  const auto is_written = [](const ir::Operator& op) { return find_writer(op) != nullptr; };
+  ir::test::expect_operator_column("ONNX", is_written);
+  ir::test::expect_operator_names("ONNX operators that can be read", readable_operators());
 }
 
 }  // namespace

@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 #include <vector>
 
 #include "halftone/ir/graph.h"
+#include "halftone/ir/operator_table.h"
 #include "onnx.pb.h"
 
 namespace halftone::formats::onnx {
@@ -86,8 +88,6 @@ void set_attribute(onnx_pb::NodeProto& node, const std::string& name,
 /// @throws Error kUnsupported, always
 [[noreturn]] void unsupported(const std::string& what);
 
-// export_operators.cc
-
 /// Adds the ONNX nodes for a node of the graph.
 /// @throws Error kUnsupported if ONNX has no equivalent
 void export_node(Exporter& exporter, const ir::Node& node);
@@ -96,53 +96,34 @@ void export_node(Exporter& exporter, const ir::Node& node);
 void export_activation(Exporter& exporter, const ir::Activation& activation,
                        const std::string& input, const std::string& output);
 
-// export_convolution.cc
-
-void export_operator(Exporter& exporter, const ir::Node& node, const ir::Conv& op);
-void export_operator(Exporter& exporter, const ir::Node& node, const ir::ConvTranspose& op);
-void export_operator(Exporter& exporter, const ir::Node& node, const ir::Pool& op);
-
-// export_lowbit.cc
-
 /// Adds a layer whose input or weights are in a basis as an operator of Halftone's domain.
 /// @return the node, for further attributes
 onnx_pb::NodeProto& export_in_basis(Exporter& exporter, const ir::Node& node,
                                     std::string_view op_type, const std::string& output);
 
-// export_recurrent.cc
-
-void export_operator(Exporter& exporter, const ir::Node& node, const ir::Recurrent& op);
 /// Whether a FullyConnected is written as part of the recurrent layer that reads it.
 bool belongs_to_recurrent(const ir::Graph& graph, const ir::Node& node);
 
-// export_linear.cc
+using Writer = void (*)(Exporter& exporter, const ir::Node& node);
+using WriterEntry = ir::OperatorEntry<Writer>;
 
-void export_operator(Exporter& exporter, const ir::Node& node, const ir::FullyConnected& op);
-void export_operator(Exporter& exporter, const ir::Node& node, const ir::MatMul& op);
+/// The entry of an operator in the table of its family.
+/// @tparam write  throws Error kUnsupported if ONNX has nothing for the attributes
+template <typename Op, void (*write)(Exporter& exporter, const ir::Node& node, const Op& op)>
+constexpr WriterEntry writer_entry() {
+  return {ir::operator_index<Op>(), [](Exporter& exporter, const ir::Node& node) {
+            write(exporter, node, std::get<Op>(node.op));
+          }};
+}
 
-// export_statistics.cc
+/// How an operator is written; null if no attributes make it an operator of ONNX.
+Writer find_writer(const ir::Operator& op);
 
-void export_operator(Exporter& exporter, const ir::Node& node, const ir::Reduce& op);
-void export_operator(Exporter& exporter, const ir::Node& node, const ir::ArgReduce& op);
-void export_operator(Exporter& exporter, const ir::Node& node, const ir::CumSum& op);
-void export_operator(Exporter& exporter, const ir::Node& node, const ir::TopK& op);
-void export_operator(Exporter& exporter, const ir::Node& node, const ir::Normalize& op);
-void export_operator(Exporter& exporter, const ir::Node& node, const ir::LocalNormalize& op);
-
-// export_moving.cc
-
-void export_operator(Exporter& exporter, const ir::Node& node, const ir::Where& op);
-void export_operator(Exporter& exporter, const ir::Node& node, const ir::Gather& op);
-void export_operator(Exporter& exporter, const ir::Node& node, const ir::GatherElements& op);
-void export_operator(Exporter& exporter, const ir::Node& node, const ir::GatherND& op);
-void export_operator(Exporter& exporter, const ir::Node& node, const ir::ScatterElements& op);
-void export_operator(Exporter& exporter, const ir::Node& node, const ir::ScatterND& op);
-void export_operator(Exporter& exporter, const ir::Node& node, const ir::OneHot& op);
-void export_operator(Exporter& exporter, const ir::Node& node, const ir::Pad& op);
-void export_operator(Exporter& exporter, const ir::Node& node, const ir::BroadcastTo& op);
-void export_operator(Exporter& exporter, const ir::Node& node, const ir::Tile& op);
-void export_operator(Exporter& exporter, const ir::Node& node, const ir::ReverseSequence& op);
-void export_operator(Exporter& exporter, const ir::Node& node, const ir::Resize& op);
-void export_operator(Exporter& exporter, const ir::Node& node, const ir::GridSample& op);
+// The operators that can be written, one table per family.
+std::span<const WriterEntry> convolution_writers();
+std::span<const WriterEntry> linear_writers();
+std::span<const WriterEntry> moving_writers();
+std::span<const WriterEntry> recurrent_writers();
+std::span<const WriterEntry> reduce_writers();
 
 }  // namespace halftone::formats::onnx

@@ -10,6 +10,8 @@
 namespace halftone::formats::circle {
 namespace {
 
+bool is_matrix(const ir::Operator& op) { return std::holds_alternative<ir::FullyConnected>(op); }
+
 bool fits_lq(const Exporter& exporter, const LowBitLayer& layer) {
   return exporter.flavor() == CircleFlavor::kCircle && layer.weights != nullptr &&
          layer.activations != nullptr && !layer.activations->has_offset &&
@@ -66,7 +68,7 @@ void export_custom(Exporter& exporter, const ir::Node& node, const LowBitLayer& 
     inputs[3] = exporter.tensor(layer.weights_id);
   }
   const bool is_table = ir::is_table(node.op);
-  if (is_table || std::holds_alternative<ir::FullyConnected>(node.op)) {
+  if (is_table || is_matrix(node.op)) {
     exporter.add_custom(std::string(is_table ? kCustomGatherName : kCustomName), std::move(inputs),
                         node.output, write_custom_options(fields_of(exporter.graph(), node)));
   } else {
@@ -84,8 +86,7 @@ TensorIndex bases_tensor(Exporter& exporter, const char* name, const ir::Tensor&
 
 void export_lowbit(Exporter& exporter, const ir::Node& node) {
   const LowBitLayer layer = take_apart(exporter.graph(), node);
-  const bool is_matrix = std::holds_alternative<ir::FullyConnected>(node.op);
-  if (is_matrix && fits_lq(exporter, layer)) return export_lq(exporter, node, layer);
+  if (is_matrix(node.op) && fits_lq(exporter, layer)) return export_lq(exporter, node, layer);
   export_custom(exporter, node, layer);
 }
 

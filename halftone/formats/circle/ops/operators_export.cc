@@ -15,7 +15,7 @@ namespace {
 
 using schema::BuiltinOptionsUnion;
 
-/// Writes one node; an overload per operator of the graph.
+/// Writes one node; an overload per operator that needs few words.
 class NodeExport {
  public:
   NodeExport(Exporter& exporter, const ir::Node& node) : exporter_(exporter), node_(node) {}
@@ -37,8 +37,6 @@ class NodeExport {
   void operator()(const ir::Pool& /*op*/) const { export_pool(exporter_, node_); }
   void operator()(const ir::MatMul& op) const;
   void operator()(const ir::Where& /*op*/) const { add(OperatorCode::kSelectV2); }
-  void operator()(const ir::Reduce& op) const;
-  void operator()(const ir::CumSum& op) const;
   void operator()(const ir::Pad& op) const;
   void operator()(const ir::Tile& op) const;
   void operator()(const ir::Gather& op) const;
@@ -51,10 +49,6 @@ class NodeExport {
   void operator()(const ir::Encode& /*op*/) const {}
   void operator()(const ir::QuantizeLinear& /*op*/) const { add(OperatorCode::kQuantize); }
   void operator()(const ir::DequantizeLinear& /*op*/) const { add(OperatorCode::kDequantize); }
-  template <typename Op>
-  void operator()(const Op& /*op*/) const {
-    fail(ErrorKind::kUnsupported, "cannot be written to this format");
-  }
 
  private:
   [[nodiscard]] const ir::ValueType& input_type(std::size_t i) const {
@@ -69,10 +63,7 @@ class NodeExport {
   /// Adds the operator with the node's inputs and additional ones.
   void add(OperatorCode code, BuiltinOptionsUnion options = {},
            std::initializer_list<TensorIndex> more = {}) const {
-    std::vector<TensorIndex> inputs;
-    for (const ir::ValueId input : node_.inputs) inputs.push_back(exporter_.tensor(input));
-    inputs.insert(inputs.end(), more);
-    exporter_.add(code, std::move(inputs), node_.output, std::move(options));
+    exporter_.add_node(code, node_, std::move(options), more);
   }
   template <typename Options>
   void add_arithmetic(OperatorCode code, const ir::Activation& activation) const {
@@ -164,42 +155,6 @@ void NodeExport::operator()(const ir::FullyConnected& op) const {
   options.keep_num_dims = output_type().shape.rank() != 2;
   if (node_.inputs.size() == 2) return add(OperatorCode::kFullyConnected, united(options), {-1});
   add(OperatorCode::kFullyConnected, united(options));
-}
-
-void NodeExport::operator()(const ir::Reduce& op) const {
-  const auto code = [&] {
-    switch (op.kind) {
-      case ir::ReduceKind::kSum:
-        return OperatorCode::kSum;
-      case ir::ReduceKind::kMean:
-        return OperatorCode::kMean;
-      case ir::ReduceKind::kMax:
-        return OperatorCode::kReduceMax;
-      case ir::ReduceKind::kMin:
-        return OperatorCode::kReduceMin;
-      case ir::ReduceKind::kProd:
-        return OperatorCode::kReduceProd;
-      case ir::ReduceKind::kL1:
-      case ir::ReduceKind::kL2:
-      case ir::ReduceKind::kSumSquare:
-      case ir::ReduceKind::kLogSum:
-      case ir::ReduceKind::kLogSumExp:
-        break;
-    }
-    fail(ErrorKind::kUnsupported, "no equivalent operator in the format");
-  }();
-  schema::ReducerOptionsT options;
-  options.keep_dims = op.keep_dims;
-  const std::vector<std::int64_t> axes(op.axes.begin(), op.axes.end());
-  add(code, united(options), {exporter_.integers(axes)});
-}
-
-void NodeExport::operator()(const ir::CumSum& op) const {
-  schema::CumsumOptionsT options;
-  options.exclusive = op.exclusive;
-  options.reverse = op.reverse;
-  const std::vector<std::int64_t> axis = {static_cast<std::int64_t>(op.axis)};
-  add(OperatorCode::kCumsum, united(options), {exporter_.integers(axis)});
 }
 
 void NodeExport::operator()(const ir::Pad& op) const {
@@ -317,6 +272,19 @@ schema::ActivationFunctionType activation_type(const ir::Activation& activation)
 
 namespace {
 
+template <typename Op>
+void write_node(Exporter& exporter, const ir::Node& node, const Op& op) {
+  NodeExport(exporter, node)(op);
+}
+template <typename... Ops>
+constexpr std::array<WriterEntry, sizeof...(Ops)> kWritersOf = {
+    writer_entry<Ops, write_node<Ops>>()...};
+constexpr auto kNodeWriters =
+    kWritersOf<ir::Unary, ir::Binary, ir::Cast, ir::FullyConnected, ir::Recurrent, ir::Conv,
+               ir::ConvTranspose, ir::Pool, ir::MatMul, ir::Where, ir::Pad, ir::Tile, ir::Gather,
+               ir::Softmax, ir::Reshape, ir::Transpose, ir::Concat, ir::Slice, ir::Encode,
+               ir::QuantizeLinear, ir::DequantizeLinear>;
+
 /// Whether a node computes with integer codes, which files wrap in conversions.
 bool computes_with_codes(const ir::Graph& graph, const ir::Node& node) {
   return ir::computes_sums(node.op) && ir::are_codes(graph.value(node.inputs[0]).type);
@@ -324,12 +292,19 @@ bool computes_with_codes(const ir::Graph& graph, const ir::Node& node) {
 
 }  // namespace
 
+Writer find_writer(const ir::Operator& op) {
+  static const ir::OperatorTable<Writer> table = {kNodeWriters, reduce_writers()};
+  return table[op];
+}
+
 void export_node(Exporter& exporter, const ir::Node& node) {
   with_context(describe(node), [&] {
     if (computes_with_codes(exporter.graph(), node)) {
       fail(ErrorKind::kUnsupported, "arithmetic on integers of 8 bits");
     }
-    std::visit(NodeExport(exporter, node), node.op);
+    const Writer write = find_writer(node.op);
+    if (write == nullptr) fail(ErrorKind::kUnsupported, "cannot be written to this format");
+    write(exporter, node);
   });
 }
 

@@ -8,6 +8,7 @@
 #include "halftone/formats/circle/constant_tensor.h"
 #include "halftone/formats/circle/custom_options.h"
 #include "halftone/formats/circle/exporter.h"
+#include "halftone/ir/ops/traits.h"
 
 namespace halftone::formats::circle {
 namespace {
@@ -133,9 +134,7 @@ bool belongs_to_recurrent(const ir::Graph& graph, const ir::Node& node) {
   const auto readers = graph.consumers(node.output);
   if (readers.size() != 1) return false;
   const ir::Node& reader = graph.node(readers[0]);
-  if (!std::holds_alternative<ir::Recurrent>(reader.op) || !is_standard(graph, reader)) {
-    return false;
-  }
+  if (!ir::is_recurrent(reader.op) || !is_standard(graph, reader)) return false;
   return graph.node(projection_of(graph, reader)->layer).output == node.output;
 }
 

@@ -95,8 +95,6 @@ ir::Unary clip(float low, float high) {
   return unary(ActivationKind::kClip, low, high);
 }
 
-}  // namespace
-
 void build_activation(NodeBuilder& node) {
   const auto* entry = std::ranges::find(kActivations, node.op_type(), &ActivationEntry::op_type);
   if (entry == std::end(kActivations)) {
@@ -187,5 +185,55 @@ void build_swish(NodeBuilder& node) {
   const ValueId sigmoid = node.emit(unary(ActivationKind::kSigmoid), {scaled});
   node.set_output(0, product(node, x, sigmoid));
 }
+
+constexpr ReaderEntry kActivationReaders[] = {
+    {"", "Abs", build_activation},
+    {"", "Ceil", build_activation},
+    {"", "Celu", build_activation},
+    {"", "Elu", build_activation},
+    {"", "Erf", build_activation},
+    {"", "Exp", build_activation},
+    {"", "Floor", build_activation},
+    {"", "HardSigmoid", build_activation},
+    {"", "HardSwish", build_activation},
+    {"", "LeakyRelu", build_activation},
+    {"", "Log", build_activation},
+    {"", "Neg", build_activation},
+    {"", "Reciprocal", build_activation},
+    {"", "Relu", build_activation},
+    {"", "Round", build_activation},
+    {"", "Selu", build_activation},
+    {"", "Sigmoid", build_activation},
+    {"", "Sign", build_activation},
+    {"", "Softplus", build_activation},
+    {"", "Softsign", build_activation},
+    {"", "Sqrt", build_activation},
+    {"", "Tanh", build_activation},
+    {"", "ThresholdedRelu", build_activation},
+    {"", "Acos", build_activation},
+    {"", "Acosh", build_activation},
+    {"", "Asin", build_activation},
+    {"", "Asinh", build_activation},
+    {"", "Atan", build_activation},
+    {"", "Atanh", build_activation},
+    {"", "Cos", build_activation},
+    {"", "Cosh", build_activation},
+    {"", "Sin", build_activation},
+    {"", "Sinh", build_activation},
+    {"", "Tan", build_activation},
+    {"", "Not", build_activation},
+    {"", "BitwiseNot", build_activation},
+    {"", "IsNaN", build_activation},
+    {"", "IsInf", build_is_inf},
+    {"", "Shrink", build_shrink},
+    {"", "Clip", build_clip},
+    {"", "Gelu", build_gelu},
+    {"", "Mish", build_mish},
+    {"", "Swish", build_swish},
+};
+
+}  // namespace
+
+std::span<const ReaderEntry> activation_readers() { return kActivationReaders; }
 
 }  // namespace halftone::formats::onnx

@@ -145,8 +145,6 @@ ValueId angles(NodeBuilder& node, std::size_t input) {
   return unsqueezed(node, table, 2);
 }
 
-}  // namespace
-
 void build_attention(NodeBuilder& node) {
   refuse_variants(node);
   const bool flat = node.input_type(0).shape.rank() == 3;
@@ -216,5 +214,14 @@ void build_rotary_embedding(NodeBuilder& node) {
   }
   node.set_output(0, flat ? node.reshape(y, given_shape) : emit_transpose(node, {0, 2, 1, 3}, y));
 }
+
+constexpr ReaderEntry kAttentionReaders[] = {
+    {"", "Attention", build_attention},
+    {"", "RotaryEmbedding", build_rotary_embedding},
+};
+
+}  // namespace
+
+std::span<const ReaderEntry> attention_readers() { return kAttentionReaders; }
 
 }  // namespace halftone::formats::onnx

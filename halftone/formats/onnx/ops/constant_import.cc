@@ -33,8 +33,6 @@ ir::Tensor short_constant(NodeBuilder& node) {
   NodeBuilder::unsupported("expected a dense tensor of numbers as constant");
 }
 
-}  // namespace
-
 void build_constant(NodeBuilder& node) {
   if (const auto* proto = node.proto_attribute("value")) {
     node.set_output(0, node.state().add_constant("", *proto));
@@ -128,5 +126,21 @@ void build_window(NodeBuilder& node) {
   if (!element) NodeBuilder::unsupported("unsupported element type");
   node.set_output(0, node.add_constant(window.cast(*element)));
 }
+
+constexpr ReaderEntry kConstantReaders[] = {
+    {"", "Constant", build_constant},
+    {"", "ConstantOfShape", build_constant_of_shape},
+    {"", "Shape", build_shape_arithmetic},
+    {"", "Size", build_shape_arithmetic},
+    {"", "Range", build_range},
+    {"", "EyeLike", build_eye_like},
+    {"", "HannWindow", build_window},
+    {"", "HammingWindow", build_window},
+    {"", "BlackmanWindow", build_window},
+};
+
+}  // namespace
+
+std::span<const ReaderEntry> constant_readers() { return kConstantReaders; }
 
 }  // namespace halftone::formats::onnx

@@ -6,6 +6,7 @@
 #include "halftone/formats/onnx/subgraph.h"
 
 namespace halftone::formats::onnx {
+namespace {
 
 void build_if(NodeBuilder& node) {
   const ir::Tensor* condition = node.constant(node.input(0));
@@ -26,5 +27,13 @@ void build_if(NodeBuilder& node) {
   }
   for (std::size_t i = 0; i < node.num_outputs(); ++i) node.bind_output(i, outputs[i]);
 }
+
+constexpr ReaderEntry kControlReaders[] = {
+    {"", "If", build_if},
+};
+
+}  // namespace
+
+std::span<const ReaderEntry> control_readers() { return kControlReaders; }
 
 }  // namespace halftone::formats::onnx

@@ -134,8 +134,6 @@ bool export_layer_in_basis(Exporter& exporter, const Node& node, const Op& op) {
   return true;
 }
 
-}  // namespace
-
 void export_operator(Exporter& exporter, const Node& node, const ir::Conv& op) {
   if (export_layer_in_basis(exporter, node, op)) return;
   const std::string x = image(exporter, node);
@@ -177,5 +175,15 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Pool& op) {
   if (is_mean && op.count_padding) set_attribute(proto, "count_include_pad", std::int64_t{1});
   finish(exporter, node, result, {});
 }
+
+constexpr WriterEntry kConvolutionWriters[] = {
+    writer_entry<ir::Conv, export_operator>(),
+    writer_entry<ir::ConvTranspose, export_operator>(),
+    writer_entry<ir::Pool, export_operator>(),
+};
+
+}  // namespace
+
+std::span<const WriterEntry> convolution_writers() { return kConvolutionWriters; }
 
 }  // namespace halftone::formats::onnx

@@ -119,6 +119,14 @@ void check_kernel_shape(NodeBuilder& node, std::span<const Dim> kernel) {
   }
 }
 
+ir::Window stated_window(NodeBuilder& node) {
+  const auto kernel = node.ints_attribute("kernel_shape");
+  if (!kernel) fail(ErrorKind::kFormat, "expected the attribute kernel_shape, found none");
+  ir::Window window = unpadded_window(node, kernel->size());
+  set_pads(node, window);
+  return window;
+}
+
 namespace {
 
 std::vector<ValueId> with_bias(NodeBuilder& node, ValueId x, ValueId w) {
@@ -193,16 +201,6 @@ void build_global_pool(NodeBuilder& node, ir::PoolKind kind) {
   set_image(node, node.emit(std::move(op), {x}));
 }
 
-}  // namespace
-
-ir::Window stated_window(NodeBuilder& node) {
-  const auto kernel = node.ints_attribute("kernel_shape");
-  if (!kernel) fail(ErrorKind::kFormat, "expected the attribute kernel_shape, found none");
-  ir::Window window = unpadded_window(node, kernel->size());
-  set_pads(node, window);
-  return window;
-}
-
 void build_conv(NodeBuilder& node) {
   const ValueId x = to_channels_last(node, node.input(0), "channels_last");
   const ValueId w = to_channels_last(node, node.input(1), "weight");
@@ -254,5 +252,18 @@ void build_global_average_pool(NodeBuilder& node) {
 }
 
 void build_global_max_pool(NodeBuilder& node) { build_global_pool(node, ir::PoolKind::kMax); }
+
+constexpr ReaderEntry kConvolutionReaders[] = {
+    {"", "Conv", build_conv},
+    {"", "ConvTranspose", build_conv_transpose},
+    {"", "AveragePool", build_pool},
+    {"", "MaxPool", build_pool},
+    {"", "GlobalAveragePool", build_global_average_pool},
+    {"", "GlobalMaxPool", build_global_max_pool},
+};
+
+}  // namespace
+
+std::span<const ReaderEntry> convolution_readers() { return kConvolutionReaders; }
 
 }  // namespace halftone::formats::onnx

@@ -178,8 +178,6 @@ Term multiplied(NodeBuilder& node, Term a, Term b, const Labels& needed) {
   return {node.reshape(product, ir::Shape(std::move(dims))), shared + left + right};
 }
 
-}  // namespace
-
 void build_einsum(NodeBuilder& node) {
   Equation equation = read_equation(node.string_attribute("equation", ""));
   if (equation.inputs.size() != node.num_inputs()) {
@@ -218,5 +216,13 @@ void build_einsum(NodeBuilder& node) {
   }
   node.set_output(0, ordered(node, result, output).value);
 }
+
+constexpr ReaderEntry kEinsumReaders[] = {
+    {"", "Einsum", build_einsum},
+};
+
+}  // namespace
+
+std::span<const ReaderEntry> einsum_readers() { return kEinsumReaders; }
 
 }  // namespace halftone::formats::onnx

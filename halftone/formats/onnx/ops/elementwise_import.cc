@@ -85,8 +85,6 @@ std::int32_t cast_target(NodeBuilder& node) {
   return -1;
 }
 
-}  // namespace
-
 void build_binary(NodeBuilder& node) {
   const BinaryKind kind = binary_kind(node);
   const ValueId a = node.input(0);
@@ -164,5 +162,26 @@ void build_cast_like(NodeBuilder& node) {
 }
 
 void build_identity(NodeBuilder& node) { node.set_output(0, node.input(0)); }
+
+constexpr ReaderEntry kElementwiseReaders[] = {
+    {"", "Add", build_binary},        {"", "Sub", build_binary},
+    {"", "Mul", build_binary},        {"", "Div", build_binary},
+    {"", "Pow", build_binary},        {"", "Mod", build_binary},
+    {"", "BitShift", build_binary},   {"", "And", build_binary},
+    {"", "Or", build_binary},         {"", "Xor", build_binary},
+    {"", "BitwiseAnd", build_binary}, {"", "BitwiseOr", build_binary},
+    {"", "BitwiseXor", build_binary}, {"", "Equal", build_binary},
+    {"", "Less", build_binary},       {"", "LessOrEqual", build_binary},
+    {"", "Greater", build_binary},    {"", "GreaterOrEqual", build_binary},
+    {"", "Where", build_where},       {"", "PRelu", build_prelu},
+    {"", "Max", build_variadic},      {"", "Min", build_variadic},
+    {"", "Sum", build_variadic},      {"", "Mean", build_mean},
+    {"", "Cast", build_cast},         {"", "CastLike", build_cast_like},
+    {"", "Identity", build_identity},
+};
+
+}  // namespace
+
+std::span<const ReaderEntry> elementwise_readers() { return kElementwiseReaders; }
 
 }  // namespace halftone::formats::onnx

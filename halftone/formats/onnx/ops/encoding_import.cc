@@ -74,8 +74,6 @@ std::vector<ValueId> layer_inputs(NodeBuilder& node, const LowBitFields& fields)
   return inputs;
 }
 
-}  // namespace
-
 void build_quantize_linear(NodeBuilder& node) {
   ir::QuantizeLinear op{affine_parameters(node), ElementType::kUint8};
   if (node.has_input(2)) {
@@ -128,5 +126,18 @@ void build_gather_in_basis(NodeBuilder& node) {
   fields.check_table();
   node.set_output(0, node.emit(ir::Gather{0}, {encoded_weight(node, fields), node.input(0)}));
 }
+
+constexpr ReaderEntry kEncodingReaders[] = {
+    {"", "QuantizeLinear", build_quantize_linear},
+    {"", "DequantizeLinear", build_dequantize_linear},
+    {kHalftoneDomain, "FullyConnected", build_fully_connected},
+    {kHalftoneDomain, "Conv", build_conv_in_basis},
+    {kHalftoneDomain, "ConvTranspose", build_conv_transpose_in_basis},
+    {kHalftoneDomain, "Gather", build_gather_in_basis},
+};
+
+}  // namespace
+
+std::span<const ReaderEntry> encoding_readers() { return kEncodingReaders; }
 
 }  // namespace halftone::formats::onnx

@@ -66,8 +66,6 @@ ValueId pad_value(NodeBuilder& node, ir::ElementType element) {
   return node.has_input(2) ? node.reshape(node.input(2), {}) : ir::kAbsent;
 }
 
-}  // namespace
-
 void build_pad(NodeBuilder& node) {
   ValueId x = node.input(0);
   const std::size_t rank = node.type(x).shape.rank();
@@ -162,5 +160,15 @@ void build_trilu(NodeBuilder& node) {
   const ValueId zero = node.add_scalar(0.0, type.encoding.element);
   node.set_output(0, emit_where(node, node.add_constant(std::move(mask)), x, zero));
 }
+
+constexpr ReaderEntry kExtendReaders[] = {
+    {"", "Pad", build_pad},       {"", "Tile", build_tile},
+    {"", "Expand", build_expand}, {"", "ReverseSequence", build_reverse_sequence},
+    {"", "Trilu", build_trilu},
+};
+
+}  // namespace
+
+std::span<const ReaderEntry> extend_readers() { return kExtendReaders; }
 
 }  // namespace halftone::formats::onnx

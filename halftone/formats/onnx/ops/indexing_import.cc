@@ -32,8 +32,6 @@ ValueId whole_indices(NodeBuilder& node, std::size_t i) {
   return emit_cast(node, ir::ElementType::kInt64, node.input(i));
 }
 
-}  // namespace
-
 void build_gather_elements(NodeBuilder& node) {
   node.set_output(0,
                   node.emit(ir::GatherElements{axis_of(node, 0)}, {node.input(0), node.input(1)}));
@@ -92,5 +90,19 @@ void build_compress(NodeBuilder& node) {
       node.add_constant(ir::Tensor::from<std::int64_t>(shape, std::span(selected)));
   node.set_output(0, node.emit(ir::Gather{axis}, {x, indices}));
 }
+
+constexpr ReaderEntry kIndexingReaders[] = {
+    {"", "GatherElements", build_gather_elements},
+    {"", "GatherND", build_gather_nd},
+    {"", "Scatter", build_scatter_elements},
+    {"", "ScatterElements", build_scatter_elements},
+    {"", "ScatterND", build_scatter_nd},
+    {"", "OneHot", build_one_hot},
+    {"", "Compress", build_compress},
+};
+
+}  // namespace
+
+std::span<const ReaderEntry> indexing_readers() { return kIndexingReaders; }
 
 }  // namespace halftone::formats::onnx

@@ -128,8 +128,6 @@ ValueId emit_requantize(NodeBuilder& node, ValueId sums) {
   return node.emit(std::move(op), {sums});
 }
 
-}  // namespace
-
 void build_matmul_integer(NodeBuilder& node) {
   check_operands(node, kInteger);
   if (is_known(node, kInteger.x_zero) && is_known(node, kInteger.w_zero)) {
@@ -205,5 +203,17 @@ void build_qlinear_conv(NodeBuilder& node) {
   const ValueId sums = node.emit(std::move(parts.op), std::move(inputs), "sums");
   set_image(node, emit_requantize(node, sums));
 }
+
+constexpr ReaderEntry kIntegerReaders[] = {
+    {"", "ConvInteger", build_conv_integer},
+    {"", "DynamicQuantizeLinear", build_dynamic_quantize_linear},
+    {"", "MatMulInteger", build_matmul_integer},
+    {"", "QLinearConv", build_qlinear_conv},
+    {"", "QLinearMatMul", build_qlinear_matmul},
+};
+
+}  // namespace
+
+std::span<const ReaderEntry> integer_readers() { return kIntegerReaders; }
 
 }  // namespace halftone::formats::onnx

@@ -62,8 +62,6 @@ std::vector<bool> marked(std::span<const std::int64_t> axes, std::size_t rank) {
   return marks;
 }
 
-}  // namespace
-
 void build_reshape(NodeBuilder& node) {
   const ValueId x = node.input(0);
   const ir::Shape& shape = node.type(x).shape;
@@ -143,5 +141,15 @@ void build_concat(NodeBuilder& node) {
       ir::normalized_axis(node.int_attribute("axis", 1), node.type(inputs[0]).shape.rank());
   node.set_output(0, node.emit(ir::Concat{axis}, inputs));
 }
+
+constexpr ReaderEntry kLayoutReaders[] = {
+    {"", "Reshape", build_reshape},     {"", "Flatten", build_flatten},
+    {"", "Squeeze", build_squeeze},     {"", "Unsqueeze", build_unsqueeze},
+    {"", "Transpose", build_transpose}, {"", "Concat", build_concat},
+};
+
+}  // namespace
+
+std::span<const ReaderEntry> layout_readers() { return kLayoutReaders; }
 
 }  // namespace halftone::formats::onnx

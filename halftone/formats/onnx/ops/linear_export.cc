@@ -51,8 +51,6 @@ void export_dense(Exporter& exporter, const Node& node, const std::string& outpu
   }
 }
 
-}  // namespace
-
 void export_operator(Exporter& exporter, const Node& node, const ir::FullyConnected& op) {
   if (belongs_to_recurrent(exporter.graph(), node)) return;
   const LowBitLayer layer = take_apart(exporter.graph(), node);
@@ -77,5 +75,14 @@ void export_operator(Exporter& exporter, const Node& node, const ir::MatMul& op)
                                        : exporter.read(node.inputs[1]);
   exporter.add_node("MatMul", {a, b}, output);
 }
+
+constexpr WriterEntry kLinearWriters[] = {
+    writer_entry<ir::FullyConnected, export_operator>(),
+    writer_entry<ir::MatMul, export_operator>(),
+};
+
+}  // namespace
+
+std::span<const WriterEntry> linear_writers() { return kLinearWriters; }
 
 }  // namespace halftone::formats::onnx

@@ -104,8 +104,6 @@ ValueId gemm_with_weights(NodeBuilder& node, float alpha, std::optional<ValueId>
   return c ? add(node, product, *c) : product;
 }
 
-}  // namespace
-
 void build_gemm(NodeBuilder& node) {
   require_matrix(node, 0);
   require_matrix(node, 1);
@@ -132,5 +130,14 @@ void build_matmul(NodeBuilder& node) {
     node.set_output(0, node.emit(ir::MatMul{}, {lhs, rhs}));
   }
 }
+
+constexpr ReaderEntry kLinearReaders[] = {
+    {"", "Gemm", build_gemm},
+    {"", "MatMul", build_matmul},
+};
+
+}  // namespace
+
+std::span<const ReaderEntry> linear_readers() { return kLinearReaders; }
 
 }  // namespace halftone::formats::onnx

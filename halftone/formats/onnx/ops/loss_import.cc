@@ -69,8 +69,6 @@ void require_classes(NodeBuilder& node) {
   }
 }
 
-}  // namespace
-
 void build_negative_log_likelihood_loss(NodeBuilder& node) {
   require_classes(node);
   node.set_output(0, negative_log_likelihood(node, node.input(0)));
@@ -82,5 +80,14 @@ void build_softmax_cross_entropy_loss(NodeBuilder& node) {
   node.set_output(0, negative_log_likelihood(node, log_probabilities));
   node.set_output(1, log_probabilities);
 }
+
+constexpr ReaderEntry kLossReaders[] = {
+    {"", "NegativeLogLikelihoodLoss", build_negative_log_likelihood_loss},
+    {"", "SoftmaxCrossEntropyLoss", build_softmax_cross_entropy_loss},
+};
+
+}  // namespace
+
+std::span<const ReaderEntry> loss_readers() { return kLossReaders; }
 
 }  // namespace halftone::formats::onnx

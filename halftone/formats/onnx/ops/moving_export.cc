@@ -84,8 +84,6 @@ std::vector<std::string> resize_inputs(Exporter& exporter, const Node& node, con
   return inputs;
 }
 
-}  // namespace
-
 void export_operator(Exporter& exporter, const Node& node, const ir::Where& /*op*/) {
   add_like(exporter, node, "Where");
 }
@@ -193,5 +191,25 @@ void export_operator(Exporter& exporter, const Node& node, const ir::GridSample&
   set_attribute(exporter.add_node("Transpose", {sampled}, output), "perm",
                 std::vector<std::int64_t>{0, 2, 3, 1});
 }
+
+constexpr WriterEntry kMovingWriters[] = {
+    writer_entry<ir::Where, export_operator>(),
+    writer_entry<ir::Gather, export_operator>(),
+    writer_entry<ir::GatherElements, export_operator>(),
+    writer_entry<ir::GatherND, export_operator>(),
+    writer_entry<ir::ScatterElements, export_operator>(),
+    writer_entry<ir::ScatterND, export_operator>(),
+    writer_entry<ir::OneHot, export_operator>(),
+    writer_entry<ir::Pad, export_operator>(),
+    writer_entry<ir::BroadcastTo, export_operator>(),
+    writer_entry<ir::Tile, export_operator>(),
+    writer_entry<ir::ReverseSequence, export_operator>(),
+    writer_entry<ir::Resize, export_operator>(),
+    writer_entry<ir::GridSample, export_operator>(),
+};
+
+}  // namespace
+
+std::span<const WriterEntry> moving_writers() { return kMovingWriters; }
 
 }  // namespace halftone::formats::onnx

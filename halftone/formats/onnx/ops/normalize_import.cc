@@ -91,8 +91,6 @@ ValueId normalized_by_values(NodeBuilder& node, ValueId x, float epsilon) {
   return scaled_by_channel(node, centred, factor, node.input(2));
 }
 
-}  // namespace
-
 void build_softmax(NodeBuilder& node) {
   const bool log = node.op_type() == "LogSoftmax";
   if (node.opset() < 13) {
@@ -234,5 +232,23 @@ void build_dropout(NodeBuilder& node) {
       1.0, node.opset() < 10 ? node.type(x).encoding.element : ir::ElementType::kBool);
   node.set_output(1, node.emit(ir::BroadcastTo{node.type(x).shape}, {yes}));
 }
+
+constexpr ReaderEntry kNormalizeReaders[] = {
+    {"", "Softmax", build_softmax},
+    {"", "LogSoftmax", build_softmax},
+    {"", "BatchNormalization", build_batch_normalization},
+    {"", "LayerNormalization", build_layer_normalization},
+    {"", "RMSNormalization", build_layer_normalization},
+    {"", "InstanceNormalization", build_instance_normalization},
+    {"", "GroupNormalization", build_group_normalization},
+    {"", "MeanVarianceNormalization", build_mean_variance_normalization},
+    {"", "LRN", build_lrn},
+    {"", "LpNormalization", build_lp_normalization},
+    {"", "Dropout", build_dropout},
+};
+
+}  // namespace
+
+std::span<const ReaderEntry> normalize_readers() { return kNormalizeReaders; }
 
 }  // namespace halftone::formats::onnx

@@ -102,14 +102,6 @@ void export_clip(Exporter& exporter, float low, float high, const std::string& i
   exporter.add_node("Clip", inputs, output);
 }
 
-// One overload per operator of the graph; others are in export_convolution.cc, export_linear.cc,
-// export_moving.cc, export_recurrent.cc and export_statistics.cc.
-
-template <typename Op>
-void export_operator(Exporter& /*exporter*/, const Node& node, const Op& /*op*/) {
-  unsupported("operator " + std::string(name_of(node.op)));
-}
-
 void export_operator(Exporter& exporter, const Node& node, const ir::Unary& op) {
   if (op.activation.kind == ActivationKind::kNot) {
     const bool is_bool = exporter.type(node.inputs[0]).is_dense(ir::ElementType::kBool);
@@ -252,6 +244,20 @@ void export_operator(Exporter& exporter, const Node& node, const ir::DequantizeL
   export_affine(exporter, node, op.parameters, exporter.type(node.inputs[0]).encoding.element);
 }
 
+constexpr WriterEntry kElementaryWriters[] = {
+    writer_entry<ir::Unary, export_operator>(),
+    writer_entry<ir::Binary, export_operator>(),
+    writer_entry<ir::Cast, export_operator>(),
+    writer_entry<ir::Reshape, export_operator>(),
+    writer_entry<ir::Transpose, export_operator>(),
+    writer_entry<ir::Concat, export_operator>(),
+    writer_entry<ir::Slice, export_operator>(),
+    writer_entry<ir::Softmax, export_operator>(),
+    writer_entry<ir::Encode, export_operator>(),
+    writer_entry<ir::QuantizeLinear, export_operator>(),
+    writer_entry<ir::DequantizeLinear, export_operator>(),
+};
+
 /// What computes with codes of 8 bits, but for comparing them, stands between conversions in ONNX.
 bool computes_with_codes(const Exporter& exporter, const Node& node) {
   if (node.inputs.empty() || node.inputs[0] == ir::kAbsent) return false;
@@ -322,10 +328,19 @@ void export_activation(Exporter& exporter, const ir::Activation& activation,
   unsupported("activation " + to_string(activation));
 }
 
+Writer find_writer(const ir::Operator& op) {
+  static const ir::OperatorTable<Writer> table = {kElementaryWriters,  convolution_writers(),
+                                                  linear_writers(),    moving_writers(),
+                                                  recurrent_writers(), reduce_writers()};
+  return table[op];
+}
+
 void export_node(Exporter& exporter, const Node& node) {
   if (computes_with_codes(exporter, node)) unsupported("arithmetic on integers of 8 bits");
   exporter.set_node_name(node.name);
-  std::visit([&](const auto& op) { export_operator(exporter, node, op); }, node.op);
+  const Writer write = find_writer(node.op);
+  if (write == nullptr) unsupported("operator " + std::string(name_of(node.op)));
+  write(exporter, node);
 }
 
 }  // namespace halftone::formats::onnx

@@ -10,6 +10,7 @@
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/tensors.h"
 #include "halftone/formats/recurrent_layer.h"
+#include "halftone/ir/ops/traits.h"
 
 namespace halftone::formats::onnx {
 namespace {
@@ -231,11 +232,11 @@ bool belongs_to_recurrent(const ir::Graph& graph, const Node& node) {
   const auto readers = graph.consumers(node.output);
   if (readers.size() != 1) return false;
   const Node& reader = graph.node(readers[0]);
-  if (!std::holds_alternative<ir::Recurrent>(reader.op) || !is_standard(graph, reader)) {
-    return false;
-  }
+  if (!ir::is_recurrent(reader.op) || !is_standard(graph, reader)) return false;
   return graph.node(projection_of(graph, reader)->layer).output == node.output;
 }
+
+namespace {
 
 void export_operator(Exporter& exporter, const Node& node, const ir::Recurrent& /*op*/) {
   if (is_standard(exporter.graph(), node)) {
@@ -244,5 +245,13 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Recurrent& 
     export_own(exporter, node);
   }
 }
+
+constexpr WriterEntry kRecurrentWriters[] = {
+    writer_entry<ir::Recurrent, export_operator>(),
+};
+
+}  // namespace
+
+std::span<const WriterEntry> recurrent_writers() { return kRecurrentWriters; }
 
 }  // namespace halftone::formats::onnx

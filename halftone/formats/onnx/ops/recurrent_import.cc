@@ -247,8 +247,6 @@ ValueId join_last(NodeBuilder& node, const Request& request, const std::vector<S
   return parts.size() == 1 ? parts[0] : node.emit(ir::Concat{axis}, std::move(parts));
 }
 
-}  // namespace
-
 void build_recurrent(NodeBuilder& node) {
   const Request request = read_request(node);
   ir::Recurrent op;
@@ -270,8 +268,6 @@ void build_recurrent(NodeBuilder& node) {
   if (node.has_output(2)) node.set_output(2, join_last(node, request, states, &States::cell));
 }
 
-namespace {
-
 /// The weights of inputs 2 and 3 in a basis.
 ValueId encoded_weights(NodeBuilder& node, const LowBitFields& codes) {
   constexpr std::size_t kBases = 2;
@@ -283,8 +279,6 @@ ValueId encoded_weights(NodeBuilder& node, const LowBitFields& codes) {
   const std::string name = node.state().graph.value(node.input(kPlanes)).name;
   return node.state().graph.add_constant(name, read_planes(codes, std::move(encoding), planes));
 }
-
-}  // namespace
 
 void build_own_recurrent(NodeBuilder& node) {
   constexpr std::size_t kStates = 1;
@@ -305,5 +299,16 @@ void build_own_recurrent(NodeBuilder& node) {
   }
   node.set_output(0, node.emit(std::move(op), std::move(inputs)));
 }
+
+constexpr ReaderEntry kRecurrentReaders[] = {
+    {"", "GRU", build_recurrent},
+    {"", "LSTM", build_recurrent},
+    {"", "RNN", build_recurrent},
+    {kHalftoneDomain, "Recurrent", build_own_recurrent},
+};
+
+}  // namespace
+
+std::span<const ReaderEntry> recurrent_readers() { return kRecurrentReaders; }
 
 }  // namespace halftone::formats::onnx

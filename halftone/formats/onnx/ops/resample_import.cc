@@ -179,8 +179,6 @@ ValueId emit_resizes(NodeBuilder& node, const std::vector<AxisRequest>& requests
   return x;
 }
 
-}  // namespace
-
 void build_resize(NodeBuilder& node) {
   const ValueId x = node.input(0);
   const ir::Shape shape = node.type(x).shape;
@@ -286,5 +284,17 @@ void build_depth_to_space(NodeBuilder& node) {
   const ValueId moved = emit_transpose(node, order, node.reshape(x, parts));
   node.set_output(0, node.reshape(moved, {shape[0], depth, h * block, w * block}));
 }
+
+constexpr ReaderEntry kResampleReaders[] = {
+    {"", "Resize", build_resize},
+    {"", "Upsample", build_upsample},
+    {"", "GridSample", build_grid_sample},
+    {"", "DepthToSpace", build_depth_to_space},
+    {"", "SpaceToDepth", build_depth_to_space},
+};
+
+}  // namespace
+
+std::span<const ReaderEntry> resample_readers() { return kResampleReaders; }
 
 }  // namespace halftone::formats::onnx

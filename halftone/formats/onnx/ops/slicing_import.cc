@@ -100,6 +100,8 @@ ir::Slice resolve_slice(const SliceRequest& request, ir::Dim extent) {
   return slice;
 }
 
+namespace {
+
 void build_slice(NodeBuilder& node) {
   ValueId x = node.input(0);
   for (const SliceRequest& request : slice_requests(node, node.type(x).shape.rank())) {
@@ -134,8 +136,6 @@ void build_split(NodeBuilder& node) {
   }
 }
 
-namespace {
-
 /// The indices as a slice if they are known, in range and evenly spaced.
 std::optional<ir::Slice> as_slice(const std::optional<Integers>& known, std::size_t axis,
                                   ir::Dim extent) {
@@ -153,8 +153,6 @@ std::optional<ir::Slice> as_slice(const std::optional<Integers>& known, std::siz
   return ir::Slice{axis, static_cast<std::size_t>(at[0]), step, at.size()};
 }
 
-}  // namespace
-
 /// One index or evenly spaced indices become a Slice.
 void build_gather(NodeBuilder& node) {
   const ValueId x = node.input(0);
@@ -170,5 +168,15 @@ void build_gather(NodeBuilder& node) {
   const ValueId taken = node.emit(*slice, {x});
   node.set_output(0, known->is_scalar ? squeezed(node, taken, axis) : taken);
 }
+
+constexpr ReaderEntry kSlicingReaders[] = {
+    {"", "Slice", build_slice},
+    {"", "Split", build_split},
+    {"", "Gather", build_gather},
+};
+
+}  // namespace
+
+std::span<const ReaderEntry> slicing_readers() { return kSlicingReaders; }
 
 }  // namespace halftone::formats::onnx

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions and other operators along axes.
+// Reader and writer of reductions and other operators along axes.
 #include <algorithm>
 #include <utility>
 
+#include "halftone/base/error.h"
 #include "halftone/formats/circle/check.h"
 #include "halftone/formats/circle/constant_tensor.h"
+#include "halftone/formats/circle/exporter.h"
 #include "halftone/formats/circle/importer.h"
 
 namespace halftone::formats::circle {
@@ -99,8 +101,48 @@ constexpr ImportEntry kReduceImports[] = {
     {OperatorCode::kL2Normalization, import_l2_normalization},
 };
 
+void write_reduce(Exporter& exporter, const ir::Node& node, const ir::Reduce& op) {
+  const auto code = [&] {
+    switch (op.kind) {
+      case ir::ReduceKind::kSum:
+        return OperatorCode::kSum;
+      case ir::ReduceKind::kMean:
+        return OperatorCode::kMean;
+      case ir::ReduceKind::kMax:
+        return OperatorCode::kReduceMax;
+      case ir::ReduceKind::kMin:
+        return OperatorCode::kReduceMin;
+      case ir::ReduceKind::kProd:
+        return OperatorCode::kReduceProd;
+      case ir::ReduceKind::kL1:
+      case ir::ReduceKind::kL2:
+      case ir::ReduceKind::kSumSquare:
+      case ir::ReduceKind::kLogSum:
+      case ir::ReduceKind::kLogSumExp:
+        break;
+    }
+    fail(ErrorKind::kUnsupported, "no equivalent operator in the format");
+  }();
+  schema::ReducerOptionsT options;
+  options.keep_dims = op.keep_dims;
+  const std::vector<std::int64_t> axes(op.axes.begin(), op.axes.end());
+  exporter.add_node(code, node, united(options), {exporter.integers(axes)});
+}
+
+void write_cumsum(Exporter& exporter, const ir::Node& node, const ir::CumSum& op) {
+  schema::CumsumOptionsT options;
+  options.exclusive = op.exclusive;
+  options.reverse = op.reverse;
+  const std::vector<std::int64_t> axis = {static_cast<std::int64_t>(op.axis)};
+  exporter.add_node(OperatorCode::kCumsum, node, united(options), {exporter.integers(axis)});
+}
+
+constexpr WriterEntry kReduceWriters[] = {writer_entry<ir::Reduce, write_reduce>(),
+                                          writer_entry<ir::CumSum, write_cumsum>()};
+
 }  // namespace
 
 std::span<const ImportEntry> reduce_imports() { return kReduceImports; }
+std::span<const WriterEntry> reduce_writers() { return kReduceWriters; }
 
 }  // namespace halftone::formats::circle
