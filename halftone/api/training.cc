@@ -94,7 +94,7 @@ TrainReport train_file(const TrainJob& job) {
   if (!job.keeps_values) network = train::with_initial_values(std::move(network), options.seed);
   start(training);
   return finish(training, job.network,
-                train::train(network, nullptr, {}, data, training.student, options), elapsed);
+                train::train(network, nullptr, {{}, data}, training.student, options), elapsed);
 }
 
 TrainReport distill_files(const DistillJob& job) {
@@ -111,8 +111,8 @@ TrainReport distill_files(const DistillJob& job) {
   // Holds the float weights that the codes represent.
   const ir::Graph& original = job.recipe ? student : teachers.front();
   train::TrainResult result = train::train_in_stages(
-      original, job.stages, job.recipe.value_or(compress::Recipe{}), student_maker(job, student),
-      teachers, data, student_options(job), training.options);
+      original, {job.stages, job.recipe.value_or(compress::Recipe{}), student_maker(job, student)},
+      {teachers, data}, student_options(job), training.options);
   return finish(training, job.student.empty() ? job.teachers.front() : job.student,
                 std::move(result), elapsed);
 }

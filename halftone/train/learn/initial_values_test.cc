@@ -164,7 +164,7 @@ TEST(InitialValues, LearnAsWellAsOthers) {
   options.loss.label_weight = 1;
   options.optimizer.rate = 0.01;
   const ir::Graph fresh = with_initial_values(test::teacher_network(), 3);
-  EXPECT_GT(train(fresh, nullptr, {}, data, {}, options).epochs.back().agreement, 0.8);
+  EXPECT_GT(train(fresh, nullptr, {{}, data}, {}, options).epochs.back().agreement, 0.8);
 }
 
 }  // namespace

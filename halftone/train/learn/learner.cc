@@ -55,16 +55,15 @@ FeatureValues features_of(const std::vector<ir::Graph>& teachers, const ir::Grap
 
 }  // namespace
 
-Learner::Learner(const ir::Graph& student, const ir::Graph* original,
-                 const std::vector<ir::Graph>& teachers, const data::Dataset& data,
+Learner::Learner(const ir::Graph& student, const ir::Graph* original, const TrainingData& data,
                  const StudentOptions& student_options, const TrainOptions& options)
     : options_(options),
       num_outputs_(student.outputs().size()),
-      features_(features_of(teachers, student, options)),
+      features_(features_of(data.teachers, student, options)),
       student_(with_scores(with_outputs(student, features_.student)), original, student_options),
-      batches_(data, student, options.augment, options.seed),
+      batches_(data.samples, student, options.augment, options.seed),
       optimizer_(student_.parameters(), student_.num_level_parameters(), options.optimizer) {
-  teachers_.emplace(teachers, batches_, part_samples(), features_.teacher);
+  teachers_.emplace(data.teachers, batches_, part_samples(), features_.teacher);
   check_classes();
   if (!options.teacher_cache.empty()) {
     teachers_->use_cache(options.teacher_cache, options_.devices, options_.progress);

@@ -14,6 +14,7 @@
 #include "halftone/spmd/array.h"
 #include "halftone/train/learn/named_tensors.h"
 #include "halftone/train/learn/optimizer.h"
+#include "halftone/train/learn/training_data.h"
 #include "halftone/train/options/train_options.h"
 #include "halftone/train/samples/batches.h"
 #include "halftone/train/student/student.h"
@@ -41,8 +42,7 @@ class Learner {
  public:
   /// @param options  checked, with devices; options and data must outlive the learner
   /// @throws Error as train()
-  Learner(const ir::Graph& student, const ir::Graph* original,
-          const std::vector<ir::Graph>& teachers, const data::Dataset& data,
+  Learner(const ir::Graph& student, const ir::Graph* original, const TrainingData& data,
           const StudentOptions& student_options, const TrainOptions& options);
 
   [[nodiscard]] const Batches& batches() const { return batches_; }

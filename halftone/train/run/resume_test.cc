@@ -33,7 +33,7 @@ class Runs : public WithFolder {
  protected:
   [[nodiscard]] TrainResult run(const TrainOptions& options,
                                 const StudentOptions& student = by_gradient()) const {
-    return train(student_, &teacher_, {teacher_}, data_, student, options);
+    return train(student_, &teacher_, {{teacher_}, data_}, student, options);
   }
   [[nodiscard]] TrainOptions kept(TrainOptions options, bool resume = false) const {
     options.checkpoint = {path("run.ckpt"), 10, resume};
@@ -156,8 +156,9 @@ TEST_F(Runs, AreRefusedAnothersCheckpoint) {
   other.epochs = 2;
   expect_refusal("epochs was 1, is 2", other);
   expect_refusal("levels of weights was gradient", options, {});
-  expect_error(ErrorKind::kUsage, "run.ckpt: belongs to another run: student was",
-               [&] { (void)train(teacher_, nullptr, {teacher_}, data_, by_gradient(), options); });
+  expect_error(ErrorKind::kUsage, "run.ckpt: belongs to another run: student was", [&] {
+    (void)train(teacher_, nullptr, {{teacher_}, data_}, by_gradient(), options);
+  });
   EXPECT_EQ(bytes(), before);
 }
 
@@ -247,7 +248,7 @@ TEST_F(Runs, HoldOutTheSameShareWithoutLabels) {
   options.epochs = 2;
   const TrainResult with = run(options);
   const TrainResult without =
-      train(student_, &teacher_, {teacher_}, unlabelled, by_gradient(), options);
+      train(student_, &teacher_, {{teacher_}, unlabelled}, by_gradient(), options);
   for (std::size_t e = 0; e < 2; ++e) {  // labels equal the teacher's answers
     EXPECT_EQ(with.epochs[e].held_out, without.epochs[e].held_out);
   }
@@ -280,8 +281,9 @@ TEST_F(Runs, RefuseLabelsThatAreNoClass) {
   const data::Dataset data = compress::random_dataset(test::kSamples, 10, 2, labels);
   TrainOptions options = few_epochs();
   options.loss.label_weight = 1;
-  expect_error(ErrorKind::kFormat, "label of sample 7: expected 0 to 3, found 4",
-               [&] { (void)train(teacher_, nullptr, {}, data, {}, options); });
+  expect_error(ErrorKind::kFormat, "label of sample 7: expected 0 to 3, found 4", [&] {
+    (void)train(teacher_, nullptr, {{}, data}, {}, options);
+  });
 }
 
 }  // namespace

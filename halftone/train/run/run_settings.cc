@@ -49,13 +49,13 @@ void add(RunSettings& settings, const OptimizerOptions& options) {
 }  // namespace
 
 RunSettings run_settings(const ir::Graph& student, const ir::Graph* original,
-                         const std::vector<ir::Graph>& teachers, const data::Dataset& data,
-                         const StudentOptions& student_options, const TrainOptions& options) {
+                         const TrainingData& data, const StudentOptions& student_options,
+                         const TrainOptions& options) {
   RunSettings settings{{"student", content_hash(student)},
                        {"original", original == nullptr ? "none" : content_hash(*original)},
-                       {"number of teachers", std::to_string(teachers.size())},
-                       {"number of samples", std::to_string(data.size())},
-                       {"data", content_hash(data)},
+                       {"number of teachers", std::to_string(data.teachers.size())},
+                       {"number of samples", std::to_string(data.samples.size())},
+                       {"data", content_hash(data.samples)},
                        {"levels of weights", text_of(student_options.weights)},
                        {"levels of activations", text_of(student_options.activations)},
                        {"scheme", std::string(compress::to_string(student_options.scheme))},
@@ -76,8 +76,8 @@ RunSettings run_settings(const ir::Graph& student, const ir::Graph* original,
                        {"seed", std::to_string(options.seed)},
                        {"hold-out", text_of(options.hold_out)},
                        {"patience", std::to_string(options.patience)}};
-  for (std::size_t i = 0; i < teachers.size(); ++i) {
-    settings.push_back({"teacher " + std::to_string(i + 1), content_hash(teachers[i])});
+  for (std::size_t i = 0; i < data.teachers.size(); ++i) {
+    settings.push_back({"teacher " + std::to_string(i + 1), content_hash(data.teachers[i])});
   }
   std::string features;
   for (const FeatureMatch& each : options.features) {

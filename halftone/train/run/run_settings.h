@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "halftone/train/learn/training_data.h"
 #include "halftone/train/run/checkpoint.h"
 #include "halftone/train/run/trainer.h"
 
@@ -13,7 +14,7 @@ namespace halftone::train {
 /// callbacks are not included.
 /// @param original  may be null
 RunSettings run_settings(const ir::Graph& student, const ir::Graph* original,
-                         const std::vector<ir::Graph>& teachers, const data::Dataset& data,
-                         const StudentOptions& student_options, const TrainOptions& options);
+                         const TrainingData& data, const StudentOptions& student_options,
+                         const TrainOptions& options);
 
 }  // namespace halftone::train

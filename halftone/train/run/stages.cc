@@ -89,27 +89,27 @@ compress::Recipe with_bits_of(const Stage& stage, compress::Recipe recipe) {
   return recipe;
 }
 
-TrainResult train_in_stages(ir::Graph network, const std::vector<Stage>& stages,
-                            const compress::Recipe& recipe, const MakeStudent& make_student,
-                            const std::vector<ir::Graph>& teachers, const data::Dataset& data,
-                            const StudentOptions& student_options, const TrainOptions& options) {
+TrainResult train_in_stages(ir::Graph network, const StagedStudent& student,
+                            const TrainingData& data, const StudentOptions& student_options,
+                            const TrainOptions& options) {
+  const std::vector<Stage>& stages = student.stages;
   std::vector<EpochResult> before;
   const auto train_stage = [&](const compress::Recipe& bits, const TrainOptions& how) {
-    const ir::Graph student = make_student(network, bits);
-    TrainResult result = train(student, &network, teachers, data, student_options, how);
+    const ir::Graph graph = student.make(network, bits);
+    TrainResult result = train(graph, &network, data, student_options, how);
     result.epochs = before = joined(before, result.epochs);
     return result;
   };
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const std::string suffix = ".stage" + std::to_string(i + 1);
-    TrainResult result = train_stage(with_bits_of(stages[i], recipe),
+    TrainResult result = train_stage(with_bits_of(stages[i], student.recipe),
                                      options_of(options, stages[i].epochs, suffix, before));
     if (result.interrupted) return result;
     network = std::move(result.original);
   }
-  if (stages.empty()) return train_stage(recipe, options);
+  if (stages.empty()) return train_stage(student.recipe, options);
   const std::size_t num_before = before.size();
-  TrainResult result = train_stage(recipe, options_of(options, options.epochs, "", before));
+  TrainResult result = train_stage(student.recipe, options_of(options, options.epochs, "", before));
   if (result.best) *result.best += num_before;
   return result;
 }

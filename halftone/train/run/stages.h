@@ -18,6 +18,13 @@ compress::Recipe with_bits_of(const Stage& stage, compress::Recipe recipe);
 /// Quantizes a network by a recipe.
 using MakeStudent = std::function<ir::Graph(const ir::Graph& network, const compress::Recipe&)>;
 
+/// The students of a run in stages. Refers to its parts.
+struct StagedStudent {
+  const std::vector<Stage>& stages;  ///< before the recipe's own bits
+  const compress::Recipe& recipe;
+  const MakeStudent& make;
+};
+
 /// Trains a network in the bits of each stage and then in those of the recipe; each stage starts
 /// from the float weights behind the codes of the previous one.
 ///
@@ -26,9 +33,8 @@ using MakeStudent = std::function<ir::Graph(const ir::Graph& network, const comp
 /// Source: Zhuang et al., Towards effective low-bitwidth convolutional neural networks, CVPR 2018
 /// (arXiv:1711.00205), section 3.3. Differs: bits of weights and activations decrease together.
 /// @throws Error as train()
-TrainResult train_in_stages(ir::Graph network, const std::vector<Stage>& stages,
-                            const compress::Recipe& recipe, const MakeStudent& make_student,
-                            const std::vector<ir::Graph>& teachers, const data::Dataset& data,
-                            const StudentOptions& student_options, const TrainOptions& options);
+TrainResult train_in_stages(ir::Graph network, const StagedStudent& student,
+                            const TrainingData& data, const StudentOptions& student_options,
+                            const TrainOptions& options);
 
 }  // namespace halftone::train

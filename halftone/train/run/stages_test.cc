@@ -51,16 +51,14 @@ class StagedRun : public WithFolder {
   }
 
   TrainResult run(const TrainOptions& options) {
-    return train_in_stages(
-        teacher_, {{3, 2}}, recipe_,
-        [&](const ir::Graph& network, const compress::Recipe& recipe) {
-          return compress::quantize(network, data_, recipe, {}).graph;
-        },
-        {teacher_}, data_, {}, options);
+    return train_in_stages(teacher_, {{{3, 2}}, recipe_, make_}, {{teacher_}, data_}, {}, options);
   }
 
   const ir::Graph teacher_ = compress::perceptron(10, 20, 4, 1);
   const data::Dataset data_ = compress::random_dataset(256, 10, 2);
+  const MakeStudent make_ = [&](const ir::Graph& network, const compress::Recipe& recipe) {
+    return compress::quantize(network, data_, recipe, {}).graph;
+  };
   compress::Recipe recipe_;
   TrainOptions options_;
 };
@@ -74,12 +72,8 @@ TEST_F(StagedRun, GoesFromMoreBitsToFewer) {
   // Three bits are closer to the teacher than one bit.
   EXPECT_LT(staged.epochs[1].loss, staged.epochs[2].loss);
   // The second stage starts from the weights that the first one has learned.
-  const TrainResult alone = train_in_stages(
-      teacher_, {}, recipe_,
-      [&](const ir::Graph& network, const compress::Recipe& recipe) {
-        return compress::quantize(network, data_, recipe, {}).graph;
-      },
-      {teacher_}, data_, {}, options_);
+  const TrainResult alone =
+      train_in_stages(teacher_, {{}, recipe_, make_}, {{teacher_}, data_}, {}, options_);
   EXPECT_EQ(alone.epochs.size(), 2U);
   EXPECT_NE(alone.epochs[0].loss, staged.epochs[2].loss);
 }

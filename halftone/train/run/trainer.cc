@@ -40,19 +40,18 @@ TrainOptions checked(TrainOptions options, const data::Dataset& data, std::size_
 /// One run. The constructor's arguments must outlive it.
 class Training {
  public:
-  Training(const ir::Graph& student, const ir::Graph* original,
-           const std::vector<ir::Graph>& teachers, const data::Dataset& data,
+  Training(const ir::Graph& student, const ir::Graph* original, const TrainingData& data,
            const StudentOptions& student_options, const TrainOptions& options)
-      : options_(checked(options, data, teachers.size())),
-        settings_([&student, original, &teachers, &data, &student_options, &options] {
-          return run_settings(student, original, teachers, data, student_options, options);
+      : options_(checked(options, data.samples, data.teachers.size())),
+        settings_([&student, original, &data, &student_options, &options] {
+          return run_settings(student, original, data, student_options, options);
         }),
         file_(options_.checkpoint, options_.devices),
         original_(original),
-        learner_(student, original, teachers, data, student_options, options_),
-        split_(split_samples(data.size(), options.hold_out, options.seed)),
+        learner_(student, original, data, student_options, options_),
+        split_(split_samples(data.samples.size(), options.hold_out, options.seed)),
         schedule_(options.optimizer.schedule, options.epochs, num_steps()) {
-    if (options_.loss.label_weight > 0 || !split_.held_out.empty()) check_labels(data);
+    if (options_.loss.label_weight > 0 || !split_.held_out.empty()) check_labels(data.samples);
   }
 
   TrainResult run() {
@@ -228,10 +227,9 @@ class Training {
 
 }  // namespace
 
-TrainResult train(const ir::Graph& student, const ir::Graph* original,
-                  const std::vector<ir::Graph>& teachers, const data::Dataset& data,
+TrainResult train(const ir::Graph& student, const ir::Graph* original, const TrainingData& data,
                   const StudentOptions& student_options, const TrainOptions& options) {
-  return Training(student, original, teachers, data, student_options, options).run();
+  return Training(student, original, data, student_options, options).run();
 }
 
 }  // namespace halftone::train

@@ -8,6 +8,7 @@
 
 #include "halftone/data/dataset.h"
 #include "halftone/ir/graph.h"
+#include "halftone/train/learn/training_data.h"
 #include "halftone/train/options/train_options.h"
 #include "halftone/train/run/history.h"
 #include "halftone/train/student/student.h"
@@ -37,14 +38,11 @@ struct TrainResult {
 /// that step are known to be finite.
 /// @param student   a classifier that with_scores() accepts
 /// @param original  holds the float weights of an encoded student; may be null
-/// @param teachers  with the same classes, on the same data; their softened answers are averaged;
-///                  none: labels alone
 /// @throws Error as check_training(), find_features(), Teachers::use_cache() and CheckpointFile;
 ///         kShape if teachers and student differ; kFormat if a label is not a class; kUnsupported
 ///         as Student and Teacher, and if loss, gradients or parameters are not finite; such
 ///         parameters are never written
-TrainResult train(const ir::Graph& student, const ir::Graph* original,
-                  const std::vector<ir::Graph>& teachers, const data::Dataset& data,
+TrainResult train(const ir::Graph& student, const ir::Graph* original, const TrainingData& data,
                   const StudentOptions& student_options, const TrainOptions& options);
 
 }  // namespace halftone::train

@@ -33,7 +33,7 @@ TEST(Train, GivesAccuracyBackWithoutLabels) {
     SCOPED_TRACE(options.weights.rule == LevelRule::kGradient ? "gradient" : "moving average");
     // In a network this small, the moments of a part of a batch are mostly noise.
     options.normalises = false;
-    const TrainResult result = train(student, &teacher, {teacher}, data, options, train_options);
+    const TrainResult result = train(student, &teacher, {{teacher}, data}, options, train_options);
     ASSERT_EQ(result.epochs.size(), 40U);
     EXPECT_LT(result.epochs.back().loss, result.epochs.front().loss);
     EXPECT_EQ(result.graph.outputs().size(), 1U);
@@ -49,7 +49,7 @@ TEST(Train, LearnsLabelsWithoutATeacher) {
   for (const OptimizerKind kind : {OptimizerKind::kAdam, OptimizerKind::kSgd}) {
     options.optimizer.kind = kind;
     options.optimizer.rate = kind == OptimizerKind::kSgd ? 0.1 : 0.01;
-    const TrainResult result = train(fresh, nullptr, {}, data, {}, options);
+    const TrainResult result = train(fresh, nullptr, {{}, data}, {}, options);
     EXPECT_GT(accuracy(result.graph, data), 0.8);
     EXPECT_GT(result.epochs.back().agreement, 0.8);
   }
@@ -64,7 +64,7 @@ TEST(Train, GivesTheSameBitsForAnyDevicesAndRanks) {
     options.epochs = 1;
     options.parts = 4;
     options.devices = devices;
-    return train(student, &teacher, {teacher}, data, {}, options).graph;
+    return train(student, &teacher, {{teacher}, data}, {}, options).graph;
   };
   const ir::Graph one = train_on(spmd::Devices::emulate(1));
   for (const std::size_t count : {2u, 3u, 8u})
@@ -87,7 +87,8 @@ TEST(Train, RoundsGradientsToTheSameBitsForAnyDevicesAndRanks) {
     options.parts = 4;
     options.seed = seed;
     options.devices = devices;
-    return train(compress::perceptron(10, 20, 4, 99), nullptr, {teacher}, data, few, options).graph;
+    return train(compress::perceptron(10, 20, 4, 99), nullptr, {{teacher}, data}, few, options)
+        .graph;
   };
   const ir::Graph one = train_on(spmd::Devices::emulate(1), 0);
   for (const std::size_t count : {2u, 4u})
@@ -108,7 +109,7 @@ TEST(Train, LearnsWithGradientsOfFewBits) {
   const auto accuracy_with = [&](const NumberFormat& gradients) {
     StudentOptions few;
     few.precision.gradients = gradients;
-    return accuracy(train(fresh, nullptr, {}, data, few, options).graph, data);
+    return accuracy(train(fresh, nullptr, {{}, data}, few, options).graph, data);
   };
   EXPECT_GT(accuracy_with(numerics::kE5M2), 0.8);
   EXPECT_GT(accuracy_with(ScaledIntegers{4}), 0.8);
@@ -126,7 +127,7 @@ TEST(Train, ScalesTheLossWithoutATrace) {
     few.precision.gradients = gradients;
     few.precision.gradient_rounding = Rounding::kNearest;
     options.loss_scale = scale;
-    return train(fresh, nullptr, {}, data, few, options).graph;
+    return train(fresh, nullptr, {{}, data}, few, options).graph;
   };
   expect_same(trained(4096, Float32{}), trained(1, Float32{}));
   // All gradients are below half of the smallest binary16, 2^-25: the network is unchanged.
@@ -141,7 +142,8 @@ TEST(Train, FreezesLayersInTurn) {
     TrainOptions options = few_epochs();
     options.epochs = 4;
     options.freeze_from = freeze_from;
-    return train(student_network(teacher, data), &teacher, {teacher}, data, by_gradient(), options);
+    return train(student_network(teacher, data), &teacher, {{teacher}, data}, by_gradient(),
+                 options);
   };
   const TrainResult frozen = trained(0.25);
   EXPECT_LT(frozen.epochs.back().loss, frozen.epochs.front().loss);
@@ -169,7 +171,7 @@ TEST(Train, MovesImagesThatANetworkTakesFlat) {
   TrainOptions one_step = options;
   one_step.batch = 128;
   const double still =
-      train(teacher, nullptr, {teacher}, images, {.normalises = false}, one_step).epochs[0].loss;
+      train(teacher, nullptr, {{teacher}, images}, {.normalises = false}, one_step).epochs[0].loss;
   // T^2 sum_c p_c (log p_c - log q_c): in each of the 3 terms some 4 roundings of logarithms, which
   // are at most 16 / T + log 3, since 8 hidden units within [-1, 1] make scores within +-8.
   const double temperature = one_step.loss.temperature;
@@ -179,7 +181,7 @@ TEST(Train, MovesImagesThatANetworkTakesFlat) {
   options.augment = {.flip = true, .padding = 2};
   const ir::Graph fresh = compress::perceptron(20, 8, 3, 99);
   const auto loss_of = [&](const TrainOptions& how) {
-    return train(fresh, nullptr, {teacher}, images, {}, how).epochs[0].loss;
+    return train(fresh, nullptr, {{teacher}, images}, {}, how).epochs[0].loss;
   };
   const double moved = loss_of(options);
   EXPECT_EQ(moved, loss_of(options));
@@ -193,7 +195,9 @@ TEST(Train, RefusesWhatCannotBeTrained) {
   const auto expect_refusal = [&](ErrorKind kind, const std::string& text,
                                   const TrainOptions& options,
                                   const std::vector<ir::Graph>& taught_by) {
-    expect_error(kind, text, [&] { train(teacher, nullptr, taught_by, unlabelled, {}, options); });
+    expect_error(kind, text, [&] {
+      train(teacher, nullptr, {taught_by, unlabelled}, {}, options);
+    });
   };
   TrainOptions options = few_epochs();
   expect_refusal(ErrorKind::kUsage, "needs a teacher", options, {});

@@ -64,6 +64,15 @@ std::optional<ir::ValueId> float_constant(const ir::Graph& graph, const ir::Valu
   return std::nullopt;
 }
 
+/// The normalised outputs of a layer.
+/// @param sums  receives their moments
+at::Tensor learned(const ChannelNorm& norm, const at::Tensor& x, at::Tensor& sums) {
+  ChannelMoments moments;
+  at::Tensor y = norm.learn(x, moments);
+  sums = moments.sums;
+  return y;
+}
+
 }  // namespace
 
 std::string_view to_string(ComputeDevice device) {
@@ -270,16 +279,13 @@ Student::Pass Student::forward(std::span<const at::Tensor> inputs, PassKind kind
     if (found == norms_.end()) return x;
     const bool learns = kind == PassKind::kLearn && !is_frozen(node);
     if (!learns && kind != PassKind::kMeasure) return found->norm.apply(x);
-    at::Tensor& place =
+    at::Tensor& sums =
         pass.statistics[first_norm + static_cast<std::size_t>(found - norms_.begin())];
     if (kind == PassKind::kMeasure) {
-      place = ChannelNorm::measure(x).sums;
+      sums = ChannelNorm::measure(x).sums;
       return x;
     }
-    ChannelMoments moments;
-    at::Tensor y = found->norm.learn(x, moments);
-    place = moments.sums;
-    return y;
+    return learned(found->norm, x, sums);
   };
   pass.outputs =
       torch_.forward(inputs, with_precision(std::move(hooks), source(), precision_, seed));

@@ -122,7 +122,7 @@ TEST(Features, OfACopyDifferByNothing) {
   TrainOptions options = with_features();
   options.epochs = 1;
   options.batch = 64;  // in one step, before any update
-  const TrainResult result = train(teacher, nullptr, {teacher}, data, {}, options);
+  const TrainResult result = train(teacher, nullptr, {{teacher}, data}, {}, options);
   EXPECT_NEAR(result.epochs[0].loss, 0, 1e-6);
   EXPECT_EQ(result.graph.outputs().size(), 1U);
 }
@@ -134,12 +134,12 @@ TEST(Features, ComeToBeAlike) {
     TrainOptions options = with_features();
     options.epochs = 1;
     options.optimizer.rate = 1e-9;
-    const double with = train(graph, nullptr, {teacher}, data, {}, options).epochs[0].loss;
+    const double with = train(graph, nullptr, {{teacher}, data}, {}, options).epochs[0].loss;
     options.features.clear();
-    return with - train(graph, nullptr, {teacher}, data, {}, options).epochs[0].loss;
+    return with - train(graph, nullptr, {{teacher}, data}, {}, options).epochs[0].loss;
   };
   const ir::Graph fresh = convolution(2);
-  const ir::Graph taught = train(fresh, nullptr, {teacher}, data, {}, with_features()).graph;
+  const ir::Graph taught = train(fresh, nullptr, {{teacher}, data}, {}, with_features()).graph;
   EXPECT_LT(distance(taught), distance(fresh) / 10);
 }
 

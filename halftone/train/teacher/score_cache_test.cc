@@ -35,7 +35,7 @@ class Cache : public WithFolder {
   }
   /// Also writes the cache file.
   TrainResult trained(const TrainOptions& options) const {
-    return train(student_, &teachers_[0], teachers_, data_, {}, options);
+    return train(student_, &teachers_[0], {teachers_, data_}, {}, options);
   }
   void expect_refusal(ErrorKind kind, const std::string& text, const TrainOptions& options) const {
     expect_error(kind, text, [&] { trained(options); });
@@ -140,8 +140,9 @@ TEST_F(Cache, IsRefusedWhereItIsAboutSomethingElse) {
   const TrainOptions options = this->options("made");
   const auto expect_foreign = [&](const std::string& text, const std::vector<ir::Graph>& teachers,
                                   const data::Dataset& data) {
-    expect_error(ErrorKind::kFormat, text,
-                 [&] { train(student_, nullptr, teachers, data, {}, options); });
+    expect_error(ErrorKind::kFormat, text, [&] {
+      train(student_, nullptr, {teachers, data}, {}, options);
+    });
   };
   expect_foreign("holds answers for other samples", teachers_,
                  compress::random_dataset(kCachedSamples, 10, 3));
@@ -160,8 +161,9 @@ TEST_F(Cache, IsRefusedWhereItCannotHelp) {
   options.loss.label_weight = 1;
   const data::Dataset labelled =
       compress::random_dataset(kCachedSamples, 10, 2, std::vector<std::int64_t>(kCachedSamples, 1));
-  expect_error(ErrorKind::kUsage, "a cache of teachers' answers needs a teacher",
-               [&] { train(student_, nullptr, {}, labelled, {}, options); });
+  expect_error(ErrorKind::kUsage, "a cache of teachers' answers needs a teacher", [&] {
+    train(student_, nullptr, {{}, labelled}, {}, options);
+  });
   std::vector<float> x(kCachedSamples * 10);
   const data::Dataset images = data::dataset_from_npy(
       "images",
@@ -170,8 +172,9 @@ TEST_F(Cache, IsRefusedWhereItCannotHelp) {
       {}, {});
   options = this->options("made");
   options.augment.flip = true;
-  expect_error(ErrorKind::kUsage, "augmentation changes the samples",
-               [&] { train(student_, nullptr, teachers_, images, {}, options); });
+  expect_error(ErrorKind::kUsage, "augmentation changes the samples", [&] {
+    train(student_, nullptr, {teachers_, images}, {}, options);
+  });
   EXPECT_FALSE(std::filesystem::exists(path("made")));
   expect_refusal(ErrorKind::kIo, "no/such/folder: cannot write", this->options("no/such/folder"));
   expect_refusal(ErrorKind::kIo, "is not a regular file", this->options("."));

@@ -78,7 +78,7 @@ TEST(Teachers, SoftenedAnswersAreAveraged) {
   TrainOptions options = one_epoch();
   options.loss = {.label_weight = 0.3, .temperature = 2};
   const EpochResult found =
-      train(student, nullptr, teachers, data, {.normalises = false}, options).epochs[0];
+      train(student, nullptr, {teachers, data}, {.normalises = false}, options).epochs[0];
 
   std::vector<Rows> t;
   for (const ir::Graph& teacher : teachers) t.push_back(scores_of(teacher, data, 4));
@@ -135,7 +135,7 @@ TEST(Teachers, SeeTheSameMovedImagesInShapesOfTheirOwn) {
                         Case{{5, 6, 3}, first, last}, Case{{3, 5, 6}, last, first}}) {
     const data::Dataset data = samples_of(c.data);
     const TrainResult result =
-        train(c.student, nullptr, {c.student, c.teacher}, data, {.normalises = false}, options);
+        train(c.student, nullptr, {{c.student, c.teacher}, data}, {.normalises = false}, options);
     ASSERT_EQ(result.epochs.size(), 2U);
     for (const EpochResult& epoch : result.epochs) {
       EXPECT_NEAR(epoch.loss, 0, 1e-5);
@@ -149,7 +149,7 @@ TEST(Teachers, RefuseByNumber) {
   const data::Dataset data = samples_of({10});
   const auto expect_refusal = [&](ErrorKind kind, const std::string& text,
                                   const std::vector<ir::Graph>& teachers) {
-    expect_error(kind, text, [&] { train(student, nullptr, teachers, data, {}, one_epoch()); });
+    expect_error(kind, text, [&] { train(student, nullptr, {teachers, data}, {}, one_epoch()); });
   };
   expect_refusal(ErrorKind::kShape, "teacher 2 has 3 classes, teacher 1 has 4",
                  {student, compress::perceptron(10, 5, 3, 1)});
