@@ -14,14 +14,34 @@ double expm1(double x);
 double log(double x);
 /// log(1 + x); relative error below 2^-50.
 double log1p(double x);
-/// Relative error below 2^-49.
-double tanh(double x);
-/// Error function; absolute error below 2^-47.
-double erf(double x);
-/// Absolute error below 2^-51 for |x| <= 2^20, below |x| 2^-53 beyond.
-double sin(double x);
-double cos(double x);
 /// x^y; as std::pow() for zeros, infinities and NaN. Relative error below 2^-50 (1 + |y log x|).
 double pow(double x, double y);
+
+/// Absolute error below 2^-51. NaN for infinities.
+double sin(double x);
+double cos(double x);
+/// Error below 2^-50 (1 + tan^2 x). NaN for infinities.
+double tan(double x);
+/// Relative error below 2^-50. NaN for |x| > 1.
+double asin(double x);
+double acos(double x);
+/// Relative error below 2^-51.
+double atan(double x);
+
+/// Relative error below 2^-49. Infinite for |x| >= 709.8.
+double sinh(double x);
+double cosh(double x);
+/// Relative error below 2^-49.
+double tanh(double x);
+double asinh(double x);
+/// Relative error below 2^-49. NaN for x < 1.
+double acosh(double x);
+/// Relative error below 2^-49. NaN for |x| > 1.
+double atanh(double x);
+
+/// Error function; absolute error below 2^-47.
+double erf(double x);
+/// 1 - erf(x); relative error below 2^-42 where the result is a normal number.
+double erfc(double x);
 
 }  // namespace halftone::elementary
