@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of single elements on a tape.
-#include <cmath>
-#include <numbers>
+#include <utility>
 
+#include "halftone/base/elementary.h"
 #include "halftone/base/error.h"
 #include "halftone/gradient/steps.h"
 
@@ -11,11 +11,22 @@ namespace {
 
 bool has_partials(ir::BinaryKind kind) { return kind <= ir::BinaryKind::kPRelu; }
 
-/// The derivatives of a (op) b with respect to a and b, one-sided at a kink. That of a power with
-/// respect to its exponent is 0 where the base is not positive.
+/// The derivatives of a^b. With respect to the exponent it is 0 where the base is not positive.
+std::pair<float, float> power_partials(float a, float b) {
+  const auto power = [](float base, float exponent) {
+    return ir::apply(ir::BinaryKind::kPow, base, exponent);
+  };
+  const double log = a > 0 ? elementary::log(a) : 0;
+  return {b * power(a, b - 1), static_cast<float>(log == 0 ? 0 : power(a, b) * log)};
+}
+
+/// The derivatives of a (op) b with respect to a and b, one-sided at a kink.
+/// @pre has_partials(kind)
 std::pair<float, float> partials(ir::BinaryKind kind, float a, float b) {
   using Kind = ir::BinaryKind;
   switch (kind) {
+    case Kind::kAdd:
+      return {1.0F, 1.0F};
     case Kind::kSub:
       return {1.0F, -1.0F};
     case Kind::kMul:
@@ -27,90 +38,32 @@ std::pair<float, float> partials(ir::BinaryKind kind, float a, float b) {
     case Kind::kMin:
       return a <= b ? std::pair{1.0F, 0.0F} : std::pair{0.0F, 1.0F};
     case Kind::kPow:
-      return {b * std::pow(a, b - 1), a > 0 ? std::pow(a, b) * std::log(a) : 0.0F};
+      return power_partials(a, b);
     case Kind::kPRelu:
       return a < 0 ? std::pair{b, a} : std::pair{1.0F, 0.0F};
-    default:
-      return {1.0F, 1.0F};
+    case Kind::kMod:
+    case Kind::kFmod:
+    case Kind::kShiftLeft:
+    case Kind::kShiftRight:
+    case Kind::kAnd:
+    case Kind::kOr:
+    case Kind::kXor:
+    case Kind::kEqual:
+    case Kind::kLess:
+    case Kind::kLessOrEqual:
+    case Kind::kGreater:
+    case Kind::kGreaterOrEqual:
+      break;
   }
+  return {0.0F, 0.0F};
 }
-
-float sigmoid(float x) { return 1 / (1 + std::exp(-x)); }
 
 }  // namespace
 
 float derivative(const ir::Activation& activation, float x) {
-  using Kind = ir::ActivationKind;
-  const float alpha = activation.alpha;
-  const float beta = activation.beta;
-  switch (activation.kind) {
-    case Kind::kIdentity:
-      return 1;
-    case Kind::kRelu:
-      return x > 0 ? 1.0F : 0.0F;
-    case Kind::kReluN1To1:
-      return x > -1 && x < 1 ? 1.0F : 0.0F;
-    case Kind::kRelu6:
-      return x > 0 && x < 6 ? 1.0F : 0.0F;
-    case Kind::kClip:
-      return x > alpha && x < beta ? 1.0F : 0.0F;
-    case Kind::kLeakyRelu:
-      return x < 0 ? alpha : 1.0F;
-    case Kind::kElu:
-      return x < 0 ? alpha * std::exp(x) : 1.0F;
-    case Kind::kSelu:
-      return beta * (x < 0 ? alpha * std::exp(x) : 1.0F);
-    case Kind::kTanh: {
-      const float y = std::tanh(x);
-      return 1 - y * y;
-    }
-    case Kind::kSigmoid:
-      return sigmoid(x) * (1 - sigmoid(x));
-    case Kind::kHardSigmoid: {
-      const float y = alpha * x + beta;
-      return y > 0 && y < 1 ? alpha : 0.0F;
-    }
-    case Kind::kHardSwish:
-      return x < -3 ? 0.0F : x > 3 ? 1.0F : x / 3 + 0.5F;
-    case Kind::kSilu:
-      return sigmoid(x) * (1 + x * (1 - sigmoid(x)));
-    case Kind::kGelu: {
-      const float density = std::exp(-x * x / 2) * 0.398942280F;
-      return 0.5F * (1 + std::erf(x * std::numbers::sqrt2_v<float> / 2)) + x * density;
-    }
-    case Kind::kGeluTanh: {
-      constexpr float kCubic = 0.044715F;
-      const float scale = std::sqrt(2 * std::numbers::inv_pi_v<float>);
-      const float y = std::tanh(scale * (x + kCubic * x * x * x));
-      return 0.5F * (1 + y) + 0.5F * x * (1 - y * y) * scale * (1 + 3 * kCubic * x * x);
-    }
-    case Kind::kSoftplus:
-      return sigmoid(x);
-    case Kind::kSoftsign:
-      return 1 / ((1 + std::abs(x)) * (1 + std::abs(x)));
-    case Kind::kErf:
-      return 2 * std::numbers::inv_sqrtpi_v<float> * std::exp(-x * x);
-    case Kind::kExp:
-      return std::exp(x);
-    case Kind::kLog:
-      return 1 / x;
-    case Kind::kSqrt:
-      return 0.5F / std::sqrt(x);
-    case Kind::kReciprocal:
-      return -1 / (x * x);
-    case Kind::kAbs:
-      return x < 0 ? -1.0F : 1.0F;
-    case Kind::kSin:
-      return std::cos(x);
-    case Kind::kCos:
-      return -std::sin(x);
-    case Kind::kSquare:
-      return 2 * x;
-    case Kind::kNeg:
-      return -1;
-    default:
-      fail_gradient(to_string(activation));
-  }
+  const ir::ActivationFunction function = ir::traits_of(activation.kind).derivative;
+  if (function == nullptr) fail_gradient(to_string(activation));
+  return function(activation, x);
 }
 
 namespace {

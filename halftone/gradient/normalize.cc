@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators that scale elements by a statistic of their neighbours, on a tape.
 #include <cmath>
-#include <limits>
 
+#include "halftone/base/elementary.h"
 #include "halftone/gradient/steps.h"
 
 namespace halftone::gradient {
@@ -32,25 +32,10 @@ std::vector<float> group_means(std::span<const std::size_t> group, std::size_t n
 
 Step softmax_step(const StepContext& context, const ir::Softmax& op) {
   const ir::AxisView axis = ir::axis_view(context.output_shape(), op.axis);
-  const auto x = context.inputs[0];
   const auto dx = context.input_gradients[0];
   const auto y = context.output;
   const auto dy = context.output_gradient;
-  return {[=] {
-            for_each_line(axis, [&](auto at) {
-              float most = -std::numeric_limits<float>::infinity();
-              for (std::size_t i = 0; i < axis.extent; ++i) most = std::max(most, x[at(i)]);
-              float sum = 0;
-              for (std::size_t i = 0; i < axis.extent; ++i) {
-                y[at(i)] = op.beta * (x[at(i)] - most);
-                sum += std::exp(y[at(i)]);
-              }
-              for (std::size_t i = 0; i < axis.extent; ++i) {
-                y[at(i)] = op.log ? y[at(i)] - std::log(sum) : std::exp(y[at(i)]) / sum;
-              }
-            });
-          },
-          [=] {
+  return {definition_step(context).forward, [=] {
             if (dx.empty()) return;
             // With p the softmax: dx = beta p (dy - sum p dy), of its logarithm
             // beta (dy - p sum dy).
@@ -60,8 +45,8 @@ Step softmax_step(const StepContext& context, const ir::Softmax& op) {
                 sum += op.log ? dy[at(i)] : y[at(i)] * dy[at(i)];
               }
               for (std::size_t i = 0; i < axis.extent; ++i) {
-                dx[at(i)] += op.beta * (op.log ? dy[at(i)] - std::exp(y[at(i)]) * sum
-                                               : y[at(i)] * (dy[at(i)] - sum));
+                const float p = op.log ? static_cast<float>(elementary::exp(y[at(i)])) : y[at(i)];
+                dx[at(i)] += op.beta * (op.log ? dy[at(i)] - p * sum : p * (dy[at(i)] - sum));
               }
             });
           }};

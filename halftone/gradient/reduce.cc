@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Statistics over axes on a tape. Derivatives follow from an element and the statistic itself.
-#include <cmath>
-
+#include "halftone/base/elementary.h"
 #include "halftone/base/error.h"
 #include "halftone/gradient/steps.h"
 
@@ -12,9 +11,12 @@ bool has_slope(ir::ReduceKind kind) { return kind != ir::ReduceKind::kProd; }
 
 /// The derivative of a statistic y of `count` elements with respect to one of them, x. If several
 /// elements are the largest, each counts.
+/// @pre has_slope(kind)
 float slope(ir::ReduceKind kind, float x, float y, float count) {
   using Kind = ir::ReduceKind;
   switch (kind) {
+    case Kind::kSum:
+      return 1;
     case Kind::kMean:
       return 1 / count;
     case Kind::kMax:
@@ -27,12 +29,13 @@ float slope(ir::ReduceKind kind, float x, float y, float count) {
     case Kind::kSumSquare:
       return 2 * x;
     case Kind::kLogSum:
-      return std::exp(-y);
+      return static_cast<float>(elementary::exp(-y));
     case Kind::kLogSumExp:
-      return std::exp(x - y);
-    default:
-      return 1;
+      return static_cast<float>(elementary::exp(x - y));
+    case Kind::kProd:
+      break;
   }
+  return 0;
 }
 
 Step reduce_step(const StepContext& context, const ir::Reduce& op) {

@@ -26,7 +26,7 @@ struct Chain {
 
 /// The chain from codes to an 8-bit QuantizeLinear through functions without other readers.
 std::optional<Chain> chain_to(const ir::Graph& graph, ir::NodeId quantize) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const auto target = target_at(graph, quantize, {-kInfinity, kInfinity});
   if (!target) return std::nullopt;
   Chain chain{{}, {}, *target};
@@ -162,7 +162,7 @@ std::optional<ir::Lookup> integer_table(const ir::Graph& graph, const Chain& cha
   }
   if (chain.functions.size() > 1) return std::nullopt;
   const ir::Activation& function = chain.functions[0];
-  if (const auto bounds = bounds_of(function)) {
+  if (const auto bounds = ir::limits_of(function)) {
     const Target bounded = *target_at(graph, chain.y.quantize, *bounds);
     return rescaled(chain, static_cast<double>(chain.x.scale() / chain.y.codes.scale()),
                     bounded.range);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "halftone/numerics/fixed_point.h"
@@ -11,8 +10,6 @@
 
 namespace halftone::passes {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// The code of a bound, clamped to the range of codes.
 std::int32_t bound_code(double bound, const Codes& codes, ir::CodeRounding rounding) {
@@ -36,30 +33,12 @@ std::optional<Codes> codes_of(const ir::Graph& graph, ir::ValueId id, bool along
   return Codes{value, op->parameters, type.encoding.element};
 }
 
-std::optional<Bounds> bounds_of(const ir::Activation& activation) {
-  switch (activation.kind) {
-    case ir::ActivationKind::kIdentity:
-      return Bounds{-kInfinity, kInfinity};
-    case ir::ActivationKind::kRelu:
-      return Bounds{0, kInfinity};
-    case ir::ActivationKind::kReluN1To1:
-      return Bounds{-1, 1};
-    case ir::ActivationKind::kRelu6:
-      return Bounds{0, 6};
-    case ir::ActivationKind::kClip:
-      if (!(activation.alpha <= activation.beta)) return std::nullopt;
-      return Bounds{static_cast<double>(activation.alpha), static_cast<double>(activation.beta)};
-    default:
-      return std::nullopt;
-  }
-}
-
 bool Target::is_bounded() const {
   const auto [low, high] = ir::code_range(codes.element);
   return range.low > low || range.high < high;
 }
 
-std::optional<Target> target_at(const ir::Graph& graph, ir::NodeId quantize, Bounds bounds) {
+std::optional<Target> target_at(const ir::Graph& graph, ir::NodeId quantize, ir::Limits bounds) {
   const ir::Node& node = graph.node(quantize);
   const auto* op = std::get_if<ir::QuantizeLinear>(&node.op);
   if (op == nullptr || op->parameters.scales.size() != 1) return std::nullopt;
@@ -72,12 +51,12 @@ std::optional<Target> target_at(const ir::Graph& graph, ir::NodeId quantize, Bou
 
 std::optional<Target> target_of(const ir::Graph& graph, ir::ValueId id,
                                 const ir::Activation& activation) {
-  auto bounds = bounds_of(activation);
+  auto bounds = ir::limits_of(activation);
   auto reader = only_reader(graph, id);
   if (!bounds || !reader) return std::nullopt;
   if (const auto* unary = std::get_if<ir::Unary>(&graph.node(*reader).op)) {
     if (activation != ir::Activation{}) return std::nullopt;
-    bounds = bounds_of(unary->activation);
+    bounds = ir::limits_of(unary->activation);
     reader = only_reader(graph, graph.node(*reader).output);
     if (!bounds || !reader) return std::nullopt;
   }

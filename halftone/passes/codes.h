@@ -27,15 +27,6 @@ struct Codes {
 /// The codes that a value is dequantized from, with one scale or, if `along_axis`, several.
 std::optional<Codes> codes_of(const ir::Graph& graph, ir::ValueId id, bool along_axis = false);
 
-/// A range of numbers.
-struct Bounds {
-  double low = 0;
-  double high = 0;
-};
-/// What a bounding activation keeps its numbers within: none, Relu, ReluN1To1, Relu6 or Clip; no
-/// value for any other.
-std::optional<Bounds> bounds_of(const ir::Activation& activation);
-
 /// The end of a value's only path: 8-bit codes of one scale, perhaps after an activation with
 /// bounds.
 struct Target {
@@ -53,7 +44,7 @@ struct Target {
 std::optional<Target> target_of(const ir::Graph& graph, ir::ValueId id,
                                 const ir::Activation& activation = {});
 /// The same for a QuantizeLinear; none unless its codes have 8 bits and one scale.
-std::optional<Target> target_at(const ir::Graph& graph, ir::NodeId quantize, Bounds bounds);
+std::optional<Target> target_at(const ir::Graph& graph, ir::NodeId quantize, ir::Limits bounds);
 
 /// The Requantize from sums to the codes of a target; none if a multiplier is out of range.
 /// @param multipliers  from sums to codes

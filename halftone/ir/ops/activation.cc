@@ -1,108 +1,327 @@
 // SPDX-License-Identifier: Apache-2.0
+// The table of activations. Exponentials and their like are computed in float64 and rounded once;
+// the other functions are a few operations in float32.
 #include "halftone/ir/ops/activation.h"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
+#include "halftone/base/elementary.h"
+
 namespace halftone::ir {
+namespace {
+
+using Kind = ActivationKind;
+using F = const Activation&;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+/// A function of float64, rounded to float32.
+template <double (*function)(double)>
+float rounded(F /*f*/, float x) {
+  return static_cast<float>(function(x));
+}
+
+/// The same with another sign.
+template <double (*function)(double)>
+float negated(F /*f*/, float x) {
+  return static_cast<float>(-function(x));
+}
+
+float identity(F /*f*/, float x) { return x; }
+float one(F /*f*/, float /*x*/) { return 1; }
+
+double sigmoid(double x) { return 1 / (1 + elementary::exp(-x)); }
+double sigmoid_slope(double x) { return sigmoid(x) * sigmoid(-x); }
+double tanh_slope(double x) {
+  const double y = elementary::tanh(x);
+  return (1 - y) * (1 + y);
+}
+double softplus(double x) {
+  return std::max(x, 0.0) + elementary::log1p(elementary::exp(-std::abs(x)));
+}
+
+float clip(float x, float low, float high) { return std::min(std::max(x, low), high); }
+template <int low, int high>
+float clipped(F /*f*/, float x) {
+  return clip(x, low, high);
+}
+template <int low, int high>
+float clipped_slope(F /*f*/, float x) {
+  return x > low && x < high ? 1.0F : 0.0F;
+}
+
+/// x factor, and its limit where the factor vanishes and x is -infinity.
+float times(float x, double factor) {
+  return factor == 0 ? std::copysign(0.0F, x) : static_cast<float>(x * factor);
+}
+
+/// scale (x < 0 ? alpha (e^x - 1) : x) and its derivative.
+float elu(float alpha, double scale, float x) {
+  return static_cast<float>(scale * (x < 0 ? alpha * elementary::expm1(x) : double{x}));
+}
+float elu_slope(float alpha, double scale, float x) {
+  return static_cast<float>(scale * (x < 0 ? alpha * elementary::exp(x) : 1.0));
+}
+
+float celu(F f, float x) {
+  const double below = f.alpha * elementary::expm1(double{x} / f.alpha);
+  return static_cast<float>(std::max(double{x}, 0.0) + std::min(below, 0.0));
+}
+float celu_slope(F f, float x) {
+  // For either sign of alpha, the second term is below 0 where x is.
+  return static_cast<float>(x < 0 ? elementary::exp(double{x} / f.alpha) : 1.0);
+}
+
+/// The normal distribution: its integral up to x.
+double normal_share(double x) { return elementary::erfc(-x * (std::numbers::sqrt2 / 2)) / 2; }
+float gelu_slope(F /*f*/, float x) {
+  const double density =
+      elementary::exp(-double{x} * x / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
+  return static_cast<float>(normal_share(x) + x * density);
+}
+
+// (1 + tanh(v)) / 2 = sigmoid(2 v), v = sqrt(2 / pi) (x + c x^3)
+constexpr double kTwiceGeluScale = 2 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+constexpr double kGeluCubic = 0.044715;
+double gelu_argument(double x) { return kTwiceGeluScale * (x + kGeluCubic * x * x * x); }
+float gelu_tanh_slope(F /*f*/, float x) {
+  const double v = gelu_argument(x);
+  const double inner = kTwiceGeluScale * (1 + 3 * kGeluCubic * x * x);
+  return static_cast<float>(sigmoid(v) + x * sigmoid_slope(v) * inner);
+}
+
+float silu_slope(F /*f*/, float x) { return static_cast<float>(sigmoid(x) + x * sigmoid_slope(x)); }
+
+float hard_sigmoid_slope(F f, float x) {
+  const float y = f.alpha * x + f.beta;
+  return y > 0 && y < 1 ? f.alpha : 0.0F;
+}
+
+double erf_slope(double x) { return 2 * std::numbers::inv_sqrtpi * elementary::exp(-x * x); }
+double tan_slope(double x) {
+  const double y = elementary::tan(x);
+  return 1 + y * y;
+}
+double asin_slope(double x) { return 1 / std::sqrt((1 - x) * (1 + x)); }
+double atan_slope(double x) { return 1 / (1 + x * x); }
+double asinh_slope(double x) { return 1 / std::sqrt(1 + x * x); }
+double acosh_slope(double x) { return 1 / std::sqrt((x - 1) * (x + 1)); }
+double atanh_slope(double x) { return 1 / ((1 - x) * (1 + x)); }
+
+constexpr ActivationTraits kTable[] = {
+    {.kind = Kind::kIdentity,
+     .name = "Identity",
+     .value = identity,
+     .derivative = one,
+     .limits = Limits{-kInfinity, kInfinity}},
+    {.kind = Kind::kRelu,
+     .name = "Relu",
+     .value = [](F, float x) { return std::max(x, 0.0F); },
+     .derivative = [](F, float x) { return x > 0 ? 1.0F : 0.0F; },
+     .limits = Limits{0, kInfinity},
+     .is_like_relu = true},
+    {.kind = Kind::kReluN1To1,
+     .name = "ReluN1To1",
+     .value = clipped<-1, 1>,
+     .derivative = clipped_slope<-1, 1>,
+     .limits = Limits{-1, 1}},
+    {.kind = Kind::kRelu6,
+     .name = "Relu6",
+     .value = clipped<0, 6>,
+     .derivative = clipped_slope<0, 6>,
+     .limits = Limits{0, 6},
+     .is_like_relu = true},
+    {.kind = Kind::kClip,
+     .name = "Clip",
+     .value = [](F f, float x) { return clip(x, f.alpha, f.beta); },
+     .derivative = [](F f, float x) { return x > f.alpha && x < f.beta ? 1.0F : 0.0F; }},
+    {.kind = Kind::kLeakyRelu,
+     .name = "LeakyRelu",
+     .value = [](F f, float x) { return x < 0 ? f.alpha * x : x; },
+     .derivative = [](F f, float x) { return x < 0 ? f.alpha : 1.0F; },
+     .is_like_relu = true},
+    {.kind = Kind::kElu,
+     .name = "Elu",
+     .value = [](F f, float x) { return elu(f.alpha, 1, x); },
+     .derivative = [](F f, float x) { return elu_slope(f.alpha, 1, x); },
+     .is_like_relu = true},
+    {.kind = Kind::kSelu,
+     .name = "Selu",
+     .value = [](F f, float x) { return elu(f.alpha, f.beta, x); },
+     .derivative = [](F f, float x) { return elu_slope(f.alpha, f.beta, x); }},
+    {.kind = Kind::kCelu,
+     .name = "Celu",
+     .value = celu,
+     .derivative = celu_slope,
+     .is_like_relu = true},
+    {.kind = Kind::kThresholded,
+     .name = "ThresholdedRelu",
+     .value = [](F f, float x) { return x > f.alpha ? x : 0.0F; },
+     .derivative = [](F f, float x) { return x > f.alpha ? 1.0F : 0.0F; }},
+    {.kind = Kind::kTanh,
+     .name = "Tanh",
+     .value = rounded<elementary::tanh>,
+     .derivative = rounded<tanh_slope>},
+    {.kind = Kind::kSigmoid,
+     .name = "Sigmoid",
+     .value = rounded<sigmoid>,
+     .derivative = rounded<sigmoid_slope>},
+    {.kind = Kind::kHardSigmoid,
+     .name = "HardSigmoid",
+     .value = [](F f, float x) { return clip(f.alpha * x + f.beta, 0, 1); },
+     .derivative = hard_sigmoid_slope},
+    {.kind = Kind::kHardSwish,
+     .name = "HardSwish",
+     .value = [](F, float x) { return times(x, clip(x / 6 + 0.5F, 0, 1)); },
+     .derivative = [](F, float x) { return x < -3  ? 0.0F
+                                           : x > 3 ? 1.0F
+                                                   : x / 3 + 0.5F; },
+     .is_like_relu = true},
+    {.kind = Kind::kSilu,
+     .name = "Silu",
+     .value = [](F, float x) { return times(x, sigmoid(x)); },
+     .derivative = silu_slope,
+     .is_like_relu = true},
+    {.kind = Kind::kGelu,
+     .name = "Gelu",
+     .value = [](F, float x) { return times(x, normal_share(x)); },
+     .derivative = gelu_slope,
+     .is_like_relu = true},
+    {.kind = Kind::kGeluTanh,
+     .name = "GeluTanh",
+     .value = [](F, float x) { return times(x, sigmoid(gelu_argument(x))); },
+     .derivative = gelu_tanh_slope,
+     .is_like_relu = true},
+    {.kind = Kind::kSoftplus,
+     .name = "Softplus",
+     .value = rounded<softplus>,
+     .derivative = rounded<sigmoid>,
+     .is_like_relu = true},
+    {.kind = Kind::kSoftsign,
+     .name = "Softsign",
+     .value = [](F, float x) { return x / (1 + std::abs(x)); },
+     .derivative = [](F, float x) { return 1 / ((1 + std::abs(x)) * (1 + std::abs(x))); }},
+    {.kind = Kind::kSignBit,
+     .name = "SignBit",
+     .value = [](F, float x) { return std::signbit(x) ? 1.0F : 0.0F; }},
+    {.kind = Kind::kSign,
+     .name = "Sign",
+     .value = [](F, float x) { return static_cast<float>((x > 0) - (x < 0)); },
+     .takes_integers = true},
+    {.kind = Kind::kExp,
+     .name = "Exp",
+     .value = rounded<elementary::exp>,
+     .derivative = rounded<elementary::exp>},
+    {.kind = Kind::kLog,
+     .name = "Log",
+     .value = rounded<elementary::log>,
+     .derivative = [](F, float x) { return 1 / x; }},
+    {.kind = Kind::kSqrt,
+     .name = "Sqrt",
+     .value = [](F, float x) { return std::sqrt(x); },
+     .derivative = [](F, float x) { return 0.5F / std::sqrt(x); }},
+    {.kind = Kind::kAbs,
+     .name = "Abs",
+     .value = [](F, float x) { return std::abs(x); },
+     .derivative = [](F, float x) { return x < 0 ? -1.0F : 1.0F; },
+     .takes_integers = true},
+    {.kind = Kind::kNeg,
+     .name = "Neg",
+     .value = [](F, float x) { return -x; },
+     .derivative = [](F, float /*x*/) { return -1.0F; },
+     .takes_integers = true},
+    {.kind = Kind::kReciprocal,
+     .name = "Reciprocal",
+     .value = [](F, float x) { return 1 / x; },
+     .derivative = [](F, float x) { return -1 / (x * x); }},
+    {.kind = Kind::kSquare,
+     .name = "Square",
+     .value = [](F, float x) { return x * x; },
+     .derivative = [](F, float x) { return 2 * x; }},
+    {.kind = Kind::kErf,
+     .name = "Erf",
+     .value = rounded<elementary::erf>,
+     .derivative = rounded<erf_slope>},
+    {.kind = Kind::kFloor, .name = "Floor", .value = [](F, float x) { return std::floor(x); }},
+    {.kind = Kind::kCeil, .name = "Ceil", .value = [](F, float x) { return std::ceil(x); }},
+    {.kind = Kind::kRound, .name = "Round", .value = [](F, float x) { return std::nearbyint(x); }},
+    {.kind = Kind::kSin,
+     .name = "Sin",
+     .value = rounded<elementary::sin>,
+     .derivative = rounded<elementary::cos>},
+    {.kind = Kind::kCos,
+     .name = "Cos",
+     .value = rounded<elementary::cos>,
+     .derivative = negated<elementary::sin>},
+    {.kind = Kind::kTan,
+     .name = "Tan",
+     .value = rounded<elementary::tan>,
+     .derivative = rounded<tan_slope>},
+    {.kind = Kind::kAsin,
+     .name = "Asin",
+     .value = rounded<elementary::asin>,
+     .derivative = rounded<asin_slope>},
+    {.kind = Kind::kAcos,
+     .name = "Acos",
+     .value = rounded<elementary::acos>,
+     .derivative = negated<asin_slope>},
+    {.kind = Kind::kAtan,
+     .name = "Atan",
+     .value = rounded<elementary::atan>,
+     .derivative = rounded<atan_slope>},
+    {.kind = Kind::kSinh,
+     .name = "Sinh",
+     .value = rounded<elementary::sinh>,
+     .derivative = rounded<elementary::cosh>},
+    {.kind = Kind::kCosh,
+     .name = "Cosh",
+     .value = rounded<elementary::cosh>,
+     .derivative = rounded<elementary::sinh>},
+    {.kind = Kind::kAsinh,
+     .name = "Asinh",
+     .value = rounded<elementary::asinh>,
+     .derivative = rounded<asinh_slope>},
+    {.kind = Kind::kAcosh,
+     .name = "Acosh",
+     .value = rounded<elementary::acosh>,
+     .derivative = rounded<acosh_slope>},
+    {.kind = Kind::kAtanh,
+     .name = "Atanh",
+     .value = rounded<elementary::atanh>,
+     .derivative = rounded<atanh_slope>},
+    {.kind = Kind::kNot,
+     .name = "Not",
+     .value = [](F, float x) { return x == 0 ? 1.0F : 0.0F; },
+     .is_predicate = true,
+     .takes_integers = true},
+    {.kind = Kind::kIsNan,
+     .name = "IsNan",
+     .value = [](F, float x) { return std::isnan(x) ? 1.0F : 0.0F; },
+     .is_predicate = true},
+    {.kind = Kind::kIsInf,
+     .name = "IsInf",
+     .value =
+         [](F f, float x) {
+           return std::isinf(x) && (x > 0 ? f.alpha : f.beta) != 0 ? 1.0F : 0.0F;
+         },
+     .is_predicate = true},
+};
+
+static_assert(has_all_kinds(kTable));
+
+}  // namespace
+
+std::span<const ActivationTraits, kNumActivationKinds> activation_table() { return kTable; }
+
+const ActivationTraits& traits_of(ActivationKind kind) {
+  return kTable[static_cast<std::size_t>(kind)];
+}
 
 std::string_view to_string(ActivationKind kind) {
-  switch (kind) {
-    case ActivationKind::kIdentity:
-      return "Identity";
-    case ActivationKind::kRelu:
-      return "Relu";
-    case ActivationKind::kReluN1To1:
-      return "ReluN1To1";
-    case ActivationKind::kRelu6:
-      return "Relu6";
-    case ActivationKind::kClip:
-      return "Clip";
-    case ActivationKind::kLeakyRelu:
-      return "LeakyRelu";
-    case ActivationKind::kElu:
-      return "Elu";
-    case ActivationKind::kSelu:
-      return "Selu";
-    case ActivationKind::kCelu:
-      return "Celu";
-    case ActivationKind::kThresholded:
-      return "ThresholdedRelu";
-    case ActivationKind::kTanh:
-      return "Tanh";
-    case ActivationKind::kSigmoid:
-      return "Sigmoid";
-    case ActivationKind::kHardSigmoid:
-      return "HardSigmoid";
-    case ActivationKind::kHardSwish:
-      return "HardSwish";
-    case ActivationKind::kSilu:
-      return "Silu";
-    case ActivationKind::kGelu:
-      return "Gelu";
-    case ActivationKind::kGeluTanh:
-      return "GeluTanh";
-    case ActivationKind::kSoftplus:
-      return "Softplus";
-    case ActivationKind::kSoftsign:
-      return "Softsign";
-    case ActivationKind::kSignBit:
-      return "SignBit";
-    case ActivationKind::kSign:
-      return "Sign";
-    case ActivationKind::kExp:
-      return "Exp";
-    case ActivationKind::kLog:
-      return "Log";
-    case ActivationKind::kSqrt:
-      return "Sqrt";
-    case ActivationKind::kAbs:
-      return "Abs";
-    case ActivationKind::kNeg:
-      return "Neg";
-    case ActivationKind::kReciprocal:
-      return "Reciprocal";
-    case ActivationKind::kSquare:
-      return "Square";
-    case ActivationKind::kErf:
-      return "Erf";
-    case ActivationKind::kFloor:
-      return "Floor";
-    case ActivationKind::kCeil:
-      return "Ceil";
-    case ActivationKind::kRound:
-      return "Round";
-    case ActivationKind::kSin:
-      return "Sin";
-    case ActivationKind::kCos:
-      return "Cos";
-    case ActivationKind::kTan:
-      return "Tan";
-    case ActivationKind::kAsin:
-      return "Asin";
-    case ActivationKind::kAcos:
-      return "Acos";
-    case ActivationKind::kAtan:
-      return "Atan";
-    case ActivationKind::kSinh:
-      return "Sinh";
-    case ActivationKind::kCosh:
-      return "Cosh";
-    case ActivationKind::kAsinh:
-      return "Asinh";
-    case ActivationKind::kAcosh:
-      return "Acosh";
-    case ActivationKind::kAtanh:
-      return "Atanh";
-    case ActivationKind::kNot:
-      return "Not";
-    case ActivationKind::kIsNan:
-      return "IsNan";
-    case ActivationKind::kIsInf:
-      return "IsInf";
-  }
-  return "unknown";
+  return static_cast<std::size_t>(kind) < std::size(kTable) ? traits_of(kind).name : "unknown";
 }
 
 std::string to_string(const Activation& activation) {
@@ -114,112 +333,14 @@ std::string to_string(const Activation& activation) {
   return text;
 }
 
+std::optional<Limits> limits_of(const Activation& activation) {
+  if (activation.kind != Kind::kClip) return traits_of(activation.kind).limits;
+  if (!(activation.alpha <= activation.beta)) return std::nullopt;
+  return Limits{activation.alpha, activation.beta};
+}
+
 float apply(const Activation& activation, float x) {
-  const float alpha = activation.alpha;
-  const float beta = activation.beta;
-  const auto clip = [](float value, float low, float high) {
-    return std::min(std::max(value, low), high);
-  };
-  const auto sigmoid = [](float value) { return 1.0F / (1.0F + std::exp(-value)); };
-  // The limit where the factor vanishes and x is -infinity.
-  const auto x_times = [x](float factor) {
-    return factor == 0 ? std::copysign(0.0F, x) : x * factor;
-  };
-  switch (activation.kind) {
-    case ActivationKind::kIdentity:
-      return x;
-    case ActivationKind::kRelu:
-      return std::max(x, 0.0F);
-    case ActivationKind::kReluN1To1:
-      return clip(x, -1, 1);
-    case ActivationKind::kRelu6:
-      return clip(x, 0, 6);
-    case ActivationKind::kClip:
-      return clip(x, alpha, beta);
-    case ActivationKind::kLeakyRelu:
-      return x < 0 ? alpha * x : x;
-    case ActivationKind::kElu:
-      return x < 0 ? alpha * std::expm1(x) : x;
-    case ActivationKind::kSelu:
-      return beta * (x < 0 ? alpha * std::expm1(x) : x);
-    case ActivationKind::kCelu:
-      return std::max(x, 0.0F) + std::min(alpha * std::expm1(x / alpha), 0.0F);
-    case ActivationKind::kThresholded:
-      return x > alpha ? x : 0;
-    case ActivationKind::kTanh:
-      return std::tanh(x);
-    case ActivationKind::kSigmoid:
-      return sigmoid(x);
-    case ActivationKind::kHardSigmoid:
-      return clip(alpha * x + beta, 0, 1);
-    case ActivationKind::kHardSwish:
-      return x_times(clip(x / 6 + 0.5F, 0, 1));
-    case ActivationKind::kSilu:
-      return x_times(sigmoid(x));
-    case ActivationKind::kGelu:
-      return x_times(std::erfc(-x / std::numbers::sqrt2_v<float>) / 2);
-    case ActivationKind::kGeluTanh:
-      return x_times(sigmoid(1.595769122F * (x + 0.044715F * x * x * x)));
-    case ActivationKind::kSoftplus:
-      return std::max(x, 0.0F) + std::log1p(std::exp(-std::abs(x)));
-    case ActivationKind::kSoftsign:
-      return x / (1 + std::abs(x));
-    case ActivationKind::kSignBit:
-      return std::signbit(x) ? 1 : 0;
-    case ActivationKind::kSign:
-      return static_cast<float>((x > 0) - (x < 0));
-    case ActivationKind::kExp:
-      return std::exp(x);
-    case ActivationKind::kLog:
-      return std::log(x);
-    case ActivationKind::kSqrt:
-      return std::sqrt(x);
-    case ActivationKind::kAbs:
-      return std::abs(x);
-    case ActivationKind::kNeg:
-      return -x;
-    case ActivationKind::kReciprocal:
-      return 1 / x;
-    case ActivationKind::kSquare:
-      return x * x;
-    case ActivationKind::kErf:
-      return std::erf(x);
-    case ActivationKind::kFloor:
-      return std::floor(x);
-    case ActivationKind::kCeil:
-      return std::ceil(x);
-    case ActivationKind::kRound:
-      return std::nearbyint(x);
-    case ActivationKind::kSin:
-      return std::sin(x);
-    case ActivationKind::kCos:
-      return std::cos(x);
-    case ActivationKind::kTan:
-      return std::tan(x);
-    case ActivationKind::kAsin:
-      return std::asin(x);
-    case ActivationKind::kAcos:
-      return std::acos(x);
-    case ActivationKind::kAtan:
-      return std::atan(x);
-    case ActivationKind::kSinh:
-      return std::sinh(x);
-    case ActivationKind::kCosh:
-      return std::cosh(x);
-    case ActivationKind::kAsinh:
-      return std::asinh(x);
-    case ActivationKind::kAcosh:
-      return std::acosh(x);
-    case ActivationKind::kAtanh:
-      return std::atanh(x);
-    case ActivationKind::kNot:
-      return x == 0 ? 1 : 0;
-    case ActivationKind::kIsNan:
-      return std::isnan(x) ? 1 : 0;
-    case ActivationKind::kIsInf:
-      return std::isinf(x) && (x > 0 ? alpha : beta) != 0 ? 1 : 0;
-  }
-  return x;
+  return traits_of(activation.kind).value(activation, x);
 }
 
 }  // namespace halftone::ir

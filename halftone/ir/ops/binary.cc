@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "halftone/base/elementary.h"
 #include "halftone/ir/element.h"
 #include "halftone/ir/ops/elementwise.h"
 #include "halftone/ir/strides.h"
@@ -69,6 +70,12 @@ T apply_to_bits(BinaryKind kind, T a, T b) {
   if (kind == BinaryKind::kOr) return static_cast<T>(a | b);
   if (kind == BinaryKind::kXor) return static_cast<T>(a ^ b);
   return shifted(kind, a, b);
+}
+
+/// a^b, computed in float64 and rounded once.
+float power(float a, float b) {
+  if (b == 2) return a * a;
+  return static_cast<float>(elementary::pow(a, b));
 }
 
 /// The result for one pair of integers.
@@ -199,7 +206,7 @@ float apply(BinaryKind kind, float a, float b) {
     case BinaryKind::kMin:
       return std::min(a, b);
     case BinaryKind::kPow:
-      return std::pow(a, b);
+      return power(a, b);
     case BinaryKind::kPRelu:
       return a < 0 ? a * b : a;
     case BinaryKind::kMod: {

@@ -14,22 +14,10 @@ namespace {
 /// Abs, Neg, Sign or Not of one integer.
 template <typename T>
 T apply_integer(ActivationKind kind, T x) {
-  const T negated = static_cast<T>(std::uint64_t{0} - static_cast<std::uint64_t>(x));
-  switch (kind) {
-    case ActivationKind::kAbs:
-      return x < T{0} ? negated : x;
-    case ActivationKind::kNeg:
-      return negated;
-    case ActivationKind::kSign:
-      return static_cast<T>((x > T{0}) - (x < T{0}));
-    default:
-      return static_cast<T>(~static_cast<std::uint64_t>(x));
-  }
-}
-
-bool takes_integers(ActivationKind kind) {
-  return kind == ActivationKind::kAbs || kind == ActivationKind::kNeg ||
-         kind == ActivationKind::kSign || kind == ActivationKind::kNot;
+  if (kind == ActivationKind::kSign) return static_cast<T>((x > T{0}) - (x < T{0}));
+  if (kind == ActivationKind::kNot) return static_cast<T>(~static_cast<std::uint64_t>(x));
+  if (kind == ActivationKind::kAbs && x >= T{0}) return x;
+  return static_cast<T>(std::uint64_t{0} - static_cast<std::uint64_t>(x));
 }
 
 template <typename T, typename Result, typename Function>
@@ -44,7 +32,7 @@ ValueType infer_types(const Unary& op, InputTypes inputs) {
   require_dense(inputs, 0);
   const ActivationKind kind = op.activation.kind;
   const ElementType element = inputs[0]->encoding.element;
-  if (is_integer(element) && takes_integers(kind)) return *inputs[0];
+  if (is_integer(element) && traits_of(kind).takes_integers) return *inputs[0];
   if (kind == ActivationKind::kNot) {
     require(element == ElementType::kBool,
             "input 0: expected bool or integers, found " + inputs[0]->to_string());

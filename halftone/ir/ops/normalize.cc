@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "halftone/base/elementary.h"
 #include "halftone/ir/ops/integer.h"
 #include "halftone/ir/strides.h"
 
@@ -57,12 +58,12 @@ void softmax(const Softmax& op, const Lines& lines, std::span<const float> x, st
     }
     double sum = 0;
     for (std::size_t i = 0; i < lines.view.extent; ++i) {
-      sum += std::exp(static_cast<double>(op.beta * (x[lines.at(line, i)] - largest)));
+      sum += elementary::exp(static_cast<double>(op.beta * (x[lines.at(line, i)] - largest)));
     }
     for (std::size_t i = 0; i < lines.view.extent; ++i) {
       const auto shifted = static_cast<double>(op.beta * (x[lines.at(line, i)] - largest));
-      y[lines.at(line, i)] =
-          static_cast<float>(op.log ? shifted - std::log(sum) : std::exp(shifted) / sum);
+      y[lines.at(line, i)] = static_cast<float>(op.log ? shifted - elementary::log(sum)
+                                                       : elementary::exp(shifted) / sum);
     }
   }
 }
@@ -71,7 +72,7 @@ void softmax_of_codes(const Softmax& op, const Lines& lines, std::span<const std
                       std::span<float> y) {
   std::array<float, 256> powers{};  // indexed by the distance from the maximum
   for (std::size_t d = 0; d < powers.size(); ++d) {
-    powers[d] = std::exp(-op.beta * static_cast<float>(d));
+    powers[d] = static_cast<float>(elementary::exp(-op.beta * static_cast<float>(d)));
   }
   for (std::size_t line = 0; line < lines.count(); ++line) {
     std::int32_t largest = std::numeric_limits<std::int32_t>::min();
@@ -160,7 +161,7 @@ Tensor evaluate(const LocalNormalize& op, InputTensors inputs) {
     }
     const double base = static_cast<double>(op.bias) + static_cast<double>(op.alpha) * sum;
     y[i] = static_cast<float>(static_cast<double>(x[i]) /
-                              std::pow(base, static_cast<double>(op.beta)));
+                              elementary::pow(base, static_cast<double>(op.beta)));
   }
   return result;
 }

@@ -6,6 +6,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "halftone/base/elementary.h"
 #include "halftone/ir/element.h"
 #include "halftone/ir/strides.h"
 
@@ -51,7 +52,7 @@ double term(ReduceKind kind, double x, double largest) {
     case ReduceKind::kSumSquare:
       return x * x;
     case ReduceKind::kLogSumExp:
-      return x == largest ? 1 : std::exp(x - largest);
+      return x == largest ? 1 : elementary::exp(x - largest);
     case ReduceKind::kSum:
     case ReduceKind::kMean:
     case ReduceKind::kMax:
@@ -70,9 +71,9 @@ double finished(ReduceKind kind, double sum, double largest, double count) {
     case ReduceKind::kL2:
       return std::sqrt(sum);
     case ReduceKind::kLogSum:
-      return std::log(sum);
+      return elementary::log(sum);
     case ReduceKind::kLogSumExp:
-      return largest + std::log(sum);
+      return largest + elementary::log(sum);
     case ReduceKind::kSum:
     case ReduceKind::kMax:
     case ReduceKind::kMin:

@@ -37,7 +37,7 @@ OperatorTraits traits(const Pool& op) {
 }
 OperatorTraits traits(const Unary& op) {
   return {.pattern = Pattern::kElementwise,
-          .differentiable = !is_predicate(op.activation.kind),
+          .differentiable = is_differentiable(op.activation),
           .axes = AxisMap::kAligned};
 }
 OperatorTraits traits(const Binary& op) {

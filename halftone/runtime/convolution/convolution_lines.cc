@@ -16,28 +16,11 @@ constexpr std::size_t kStepBytes = std::size_t{1} << 15;
 
 /// Moves an activation into the kernel if it is a pair of limits.
 bool take_limits(const ir::Activation& activation, kernels::ConvFinish& finish) {
-  switch (activation.kind) {
-    case ir::ActivationKind::kIdentity:
-      return true;
-    case ir::ActivationKind::kRelu:
-      finish.low = 0;
-      return true;
-    case ir::ActivationKind::kRelu6:
-      finish.low = 0;
-      finish.high = 6;
-      return true;
-    case ir::ActivationKind::kReluN1To1:
-      finish.low = -1;
-      finish.high = 1;
-      return true;
-    case ir::ActivationKind::kClip:
-      if (!(activation.alpha <= activation.beta)) return false;
-      finish.low = activation.alpha;
-      finish.high = activation.beta;
-      return true;
-    default:
-      return false;
-  }
+  const auto limits = ir::limits_of(activation);
+  if (!limits) return false;
+  finish.low = limits->low;
+  finish.high = limits->high;
+  return true;
 }
 
 }  // namespace

@@ -66,35 +66,24 @@ void apply_activation(const ir::Activation& activation, std::span<const float> x
 }
 
 std::function<float(float)> never_decreasing(const ir::Activation& activation) {
+  using Kind = ir::ActivationKind;
   const auto [kind, alpha, beta] = activation;
+  const auto computed = [activation](float x) { return ir::apply(activation, x); };
+  if (ir::limits_of(activation)) return computed;
+  if (kind == Kind::kTanh) return kernels::tanh_reference;
+  if (kind == Kind::kExp) return kernels::exp_reference;
   const bool rises = alpha > 0 && std::isfinite(alpha) && std::isfinite(beta);
-  switch (kind) {
-    case ir::ActivationKind::kTanh:
-      return kernels::tanh_reference;
-    case ir::ActivationKind::kExp:
-      return kernels::exp_reference;
-    case ir::ActivationKind::kElu:
-      if (!rises) return nullptr;
-      return [slope = alpha](float x) { return kernels::elu_reference(x, slope, 1); };
-    case ir::ActivationKind::kHardSigmoid:
-      if (!rises) return nullptr;
-      return [slope = alpha, shift = beta](float x) {
-        return kernels::hard_sigmoid_reference(x, slope, shift);
-      };
-    case ir::ActivationKind::kLeakyRelu:
-      if (!rises) return nullptr;
-      break;
-    case ir::ActivationKind::kClip:
-      if (!(alpha <= beta)) return nullptr;
-      break;
-    case ir::ActivationKind::kRelu:
-    case ir::ActivationKind::kReluN1To1:
-    case ir::ActivationKind::kRelu6:
-      break;
-    default:
-      return nullptr;
+  if (!rises) return nullptr;
+  if (kind == Kind::kLeakyRelu) return computed;
+  if (kind == Kind::kElu) {
+    return [slope = alpha](float x) { return kernels::elu_reference(x, slope, 1); };
   }
-  return [activation](float x) { return ir::apply(activation, x); };
+  if (kind == Kind::kHardSigmoid) {
+    return [slope = alpha, shift = beta](float x) {
+      return kernels::hard_sigmoid_reference(x, slope, shift);
+    };
+  }
+  return nullptr;
 }
 
 }  // namespace halftone::runtime

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "halftone/ir/strides.h"
@@ -108,27 +107,37 @@ void compute(ir::BinaryKind kind, const Rows& rows, const float* a, const float*
       return for_rows(rows, a, b, y, [](float l, float r) { return std::max(l, r); });
     case Kind::kMin:
       return for_rows(rows, a, b, y, [](float l, float r) { return std::min(l, r); });
-    case Kind::kPow:
-      return for_rows(rows, a, b, y, [](float l, float r) { return std::pow(l, r); });
     case Kind::kPRelu:
       return for_rows(rows, a, b, y, [](float l, float r) { return l < 0 ? l * r : l; });
-    default:
-      return for_rows(rows, a, b, y, [kind](float l, float r) { return ir::apply(kind, l, r); });
+    case Kind::kPow:
+    case Kind::kMod:
+    case Kind::kFmod:
+    case Kind::kShiftLeft:
+    case Kind::kShiftRight:
+    case Kind::kAnd:
+    case Kind::kOr:
+    case Kind::kXor:
+    case Kind::kEqual:
+    case Kind::kLess:
+    case Kind::kLessOrEqual:
+    case Kind::kGreater:
+    case Kind::kGreaterOrEqual:
+      break;
   }
+  for_rows(rows, a, b, y, [kind](float l, float r) { return ir::apply(kind, l, r); });
 }
 
 /// Sum, difference or product of integers, which wrap around.
 void compute(ir::BinaryKind kind, const Rows& rows, const std::uint32_t* a, const std::uint32_t* b,
              std::uint32_t* y) {
   using Int = std::uint32_t;
-  switch (kind) {
-    case ir::BinaryKind::kAdd:
-      return for_rows(rows, a, b, y, [](Int l, Int r) { return l + r; });
-    case ir::BinaryKind::kSub:
-      return for_rows(rows, a, b, y, [](Int l, Int r) { return l - r; });
-    default:
-      return for_rows(rows, a, b, y, [](Int l, Int r) { return l * r; });
+  if (kind == ir::BinaryKind::kAdd) {
+    return for_rows(rows, a, b, y, [](Int l, Int r) { return l + r; });
   }
+  if (kind == ir::BinaryKind::kSub) {
+    return for_rows(rows, a, b, y, [](Int l, Int r) { return l - r; });
+  }
+  for_rows(rows, a, b, y, [](Int l, Int r) { return l * r; });
 }
 
 /// A Binary whose operands advance along the axes of the result.

@@ -18,24 +18,27 @@ float* floats(std::byte* data) { return reinterpret_cast<float*>(data); }
 std::variant<kernels::FloatMatmulWeights, kernels::BitMatmulWeights, kernels::PlaneMatmulWeights,
              kernels::LevelMatmulWeights>
 pack(Product way, const ir::Constant& weights) {
-  if (way == Product::kFloat) {
-    const ir::Tensor decoded = ir::to_float(weights);
-    const auto [rows, cols] = ir::matrix_extent(decoded.shape());
-    return kernels::FloatMatmulWeights({decoded.as<float>(), rows, cols});
-  }
-  const auto& codes = std::get<ir::EncodedTensor>(weights);
+  const auto codes = [&]() -> const ir::EncodedTensor& {
+    return std::get<ir::EncodedTensor>(weights);
+  };
+  const auto levels = [&](kernels::LevelLayout layout) {
+    return kernels::LevelMatmulWeights(codes().codes, *codes().encoding, {}, layout);
+  };
   switch (way) {
     case Product::kBits:
-      return kernels::BitMatmulWeights(codes.codes, *codes.encoding);
+      return kernels::BitMatmulWeights(codes().codes, *codes().encoding);
     case Product::kPlanes:
-      return kernels::PlaneMatmulWeights(codes.codes, *codes.encoding);
+      return kernels::PlaneMatmulWeights(codes().codes, *codes().encoding);
     case Product::kNibbles:
-      return kernels::LevelMatmulWeights(codes.codes, *codes.encoding, {},
-                                         kernels::LevelLayout::kNibbles);
-    default:
-      return kernels::LevelMatmulWeights(codes.codes, *codes.encoding, {},
-                                         kernels::LevelLayout::kBytes);
+      return levels(kernels::LevelLayout::kNibbles);
+    case Product::kBytes:
+      return levels(kernels::LevelLayout::kBytes);
+    case Product::kFloat:
+      break;
   }
+  const ir::Tensor decoded = ir::to_float(weights);
+  const auto [rows, cols] = ir::matrix_extent(decoded.shape());
+  return kernels::FloatMatmulWeights({decoded.as<float>(), rows, cols});
 }
 
 void add_rows(MatrixView<const float> from, MatrixView<float> to) {

@@ -32,9 +32,19 @@ at::Tensor combined(BinaryKind kind, const at::Tensor& a, const at::Tensor& b) {
       return a.remainder(b);
     case BinaryKind::kFmod:
       return a.fmod(b);
-    default:
-      fail(ErrorKind::kInternal, std::string(to_string(kind)) + " has no libtorch operator");
+    case BinaryKind::kShiftLeft:
+    case BinaryKind::kShiftRight:
+    case BinaryKind::kAnd:
+    case BinaryKind::kOr:
+    case BinaryKind::kXor:
+    case BinaryKind::kEqual:
+    case BinaryKind::kLess:
+    case BinaryKind::kLessOrEqual:
+    case BinaryKind::kGreater:
+    case BinaryKind::kGreaterOrEqual:
+      break;
   }
+  fail(ErrorKind::kInternal, std::string(to_string(kind)) + " has no libtorch operator");
 }
 
 }  // namespace

@@ -72,8 +72,7 @@ at::Tensor compute_by_definition(const ir::Operator& op, const TorchInputs& inpu
 /// Converts an attribute to libtorch's scalar type.
 inline double wide(float x) { return static_cast<double>(x); }
 
-bool is_differentiable(const ir::Activation& activation);
-/// activation(x). @pre is_differentiable(activation)
+/// activation(x). @throws Error kInternal unless is_differentiable(activation)
 at::Tensor activate(const ir::Activation& activation, const at::Tensor& x);
 
 /// The levels nearest to x, as in numerics::LevelTable, with a straight-through gradient.

@@ -2,7 +2,6 @@
 #include "halftone/train/learn/initial_values.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -45,14 +44,6 @@ Fill gate_biases(ir::RecurrentKind kind) {
     const std::size_t states = numbers.size() / 4;
     std::ranges::fill(numbers.subspan(2 * states, states), 1.0F);
   };
-}
-
-/// Whether the activation suppresses about half of its inputs, as a ReLU does.
-bool is_like_relu(ir::ActivationKind kind) {
-  using enum ir::ActivationKind;
-  constexpr std::array kKinds = {kRelu, kRelu6, kLeakyRelu, kElu,       kCelu,
-                                 kSilu, kGelu,  kGeluTanh,  kHardSwish, kSoftplus};
-  return std::ranges::count(kKinds, kind) != 0;
 }
 
 /// The activation of a node; nothing if the node only moves or scales values.
@@ -111,7 +102,7 @@ double states_of(const ir::Graph& graph, const ir::Node& recurrent) {
 Fill weights(const ir::Graph& graph, ir::NodeId id, double inputs, double outputs) {
   const Next next = next_of(graph, id);
   if (next.recurrent != nullptr) return uniform(1 / std::sqrt(states_of(graph, *next.recurrent)));
-  if (next.activation && is_like_relu(*next.activation)) return normal(2 / inputs);
+  if (next.activation && ir::traits_of(*next.activation).is_like_relu) return normal(2 / inputs);
   return normal(2 / (inputs + outputs));
 }
 
