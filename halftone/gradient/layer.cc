@@ -34,8 +34,10 @@ class LayerStep {
              MutableRows(sums_.data() + g * group_outputs_, rows_, group_outputs_, outputs_));
     }
     const bool has_bias = context_.inputs.size() > 2 && !context_.inputs[2].empty();
+    const bool has_residual = context_.inputs.size() > 3 && !context_.inputs[3].empty();
     for (std::size_t i = 0; i < sums_.size(); ++i) {
       if (has_bias) sums_[i] += context_.inputs[2][i % outputs_];
+      if (has_residual) sums_[i] += context_.inputs[3][i];
       context_.output[i] = apply(activation_, sums_[i]);
     }
   }
@@ -47,6 +49,11 @@ class LayerStep {
     if (context_.inputs.size() > 2 && !context_.input_gradients[2].empty()) {
       for (std::size_t i = 0; i < sums_.size(); ++i) {
         context_.input_gradients[2][i % outputs_] += sum_gradients_[i];
+      }
+    }
+    if (context_.inputs.size() > 3 && !context_.input_gradients[3].empty()) {
+      for (std::size_t i = 0; i < sums_.size(); ++i) {
+        context_.input_gradients[3][i] += sum_gradients_[i];
       }
     }
     for (std::size_t g = 0; g < unfolding_.num_groups(); ++g) backward_group(g);
