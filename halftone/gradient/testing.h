@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: compares an operator on a tape with the reference implementation and with finite
-// differences.
+// For tests: compares operators on a tape with the reference implementation and with finite
+// differences: those of the table of cases, and single ones.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "halftone/gradient/tape.h"
 #include "halftone/ir/testing.h"
+#include "halftone/ir/testing/operator_cases.h"
 
 namespace halftone::gradient {
 
@@ -134,6 +138,88 @@ inline void expect_true_outputs(const TapeCase& test, bool with_gradients = true
   ir::test::expect_near(as_tensors(node.output),
                         ir::test::run_by_definition(node.graph, as_tensors(node.graph.inputs()[0])),
                         1e-5F, std::string(name_of(test.op)) + " " + attributes_of(test.op));
+}
+
+/// A tape on a case; null if an operator has no gradient there.
+inline std::unique_ptr<Tape> tape_of(const ir::test::CaseGraph& test,
+                                     std::span<const ir::ValueId> wanted) {
+  std::unique_ptr<Tape> tape;
+  try {
+    tape = std::make_unique<Tape>(test.graph, std::map<ir::ValueId, std::span<const float>>(),
+                                  wanted, std::map<ir::ValueId, const numerics::LevelTable*>());
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kUnsupported) << error.what();
+    return nullptr;
+  }
+  for (std::size_t i = 0; i < test.inputs.size(); ++i) {
+    std::ranges::copy(ir::test::numbers(test.inputs[i]),
+                      tape->data(test.graph.inputs()[i]).begin());
+  }
+  return tape;
+}
+
+/// The weights of the outputs of a case in a sum.
+inline std::vector<float> output_weights(std::size_t count) {
+  Random random(9);
+  std::vector<float> weights(count);
+  for (float& w : weights) w = static_cast<float>(random.normal());
+  return weights;
+}
+
+/// The gradients of the weighted sum of a case's outputs, by float input.
+inline std::vector<std::vector<float>> case_gradients(const ir::test::CaseGraph& test, Tape& tape) {
+  const ir::ValueId output = test.graph.outputs()[0];
+  tape.forward({});
+  std::ranges::copy(output_weights(tape.data(output).size()), tape.gradient(output).begin());
+  tape.backward(output);
+  std::vector<std::vector<float>> gradients;
+  for (const ir::ValueId id : test.float_inputs) {
+    gradients.emplace_back(tape.gradient(id).begin(), tape.gradient(id).end());
+  }
+  return gradients;
+}
+
+/// Compares all gradients of a case with central differences. These are off by a third of what
+/// twice the step changes, and by the rounding of the outputs over the step. Around a kink or jump
+/// they are off by half of what the differences to both sides differ.
+/// @return the number of elements near a kink or jump
+inline std::size_t expect_slopes(const ir::test::CaseGraph& test, Tape& tape,
+                                 const std::string& context) {
+  const auto gradients = case_gradients(test, tape);
+  const ir::ValueId output = test.graph.outputs()[0];
+  const std::vector<float> weights = output_weights(tape.data(output).size());
+  constexpr float kStep = 0x1p-6F;
+  const auto rounding = static_cast<double>(tolerance_of(test));
+  double sum_of_weights = 0;
+  for (const float w : weights) sum_of_weights += static_cast<double>(std::abs(w));
+  std::size_t num_kinks = 0;
+  for (std::size_t input = 0; input < gradients.size(); ++input) {
+    const std::span<float> data = tape.data(test.float_inputs[input]);
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      const float middle = data[i];
+      const auto slope = [&](float from, float to) {
+        data[i] = middle + to;
+        tape.forward({});
+        const double above = weighted_sum(tape.data(output), weights);
+        data[i] = middle + from;
+        tape.forward({});
+        const double below = weighted_sum(tape.data(output), weights);
+        data[i] = middle;
+        return (above - below) / static_cast<double>(to - from);
+      };
+      const auto found = static_cast<double>(gradients[input][i]);
+      const double difference = slope(-kStep, kStep);
+      double tolerance = std::abs(slope(-2 * kStep, 2 * kStep) - difference) +
+                         rounding * (1 + std::abs(found) + sum_of_weights / kStep);
+      if (std::abs(found - difference) > tolerance) {
+        ++num_kinks;
+        tolerance += std::abs(slope(0, kStep) - slope(-kStep, 0)) / 2;
+      }
+      EXPECT_NEAR(found, difference, tolerance)
+          << context << ", input " << input << " element " << i;
+    }
+  }
+  return num_kinks;
 }
 
 }  // namespace halftone::gradient

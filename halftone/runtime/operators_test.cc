@@ -1,234 +1,136 @@
 // SPDX-License-Identifier: Apache-2.0
-// All other operators through the runtime, compared with the reference implementation.
+// Every operator through the runtime, against its reference implementation.
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "halftone/ir/testing/operator_cases.h"
+#include "halftone/runtime/elementwise/activation.h"
 #include "halftone/runtime/testing.h"
 
 namespace halftone::runtime {
 namespace {
 
 using ir::ActivationKind;
-using ir::ElementType;
-using ir::Shape;
+using ir::test::CaseGraph;
 using ir::test::float_type;
+using ir::test::OperatorCase;
 
-/// One node with inputs of these types; the last ones may be constant.
-struct OperatorCase {
-  std::string name;
-  ir::Operator op;
-  std::vector<ir::ValueType> inputs;
-  std::string kernel;
-  std::size_t constants = 0;
-  float tolerance = 0;
-};
-
-ir::Graph graph_of(const OperatorCase& test) {
-  Random random(23);
-  ir::Graph graph;
-  std::vector<ir::ValueId> inputs;
-  for (std::size_t i = 0; i < test.inputs.size(); ++i) {
-    const std::string name = "x" + std::to_string(i);
-    if (i + test.constants >= test.inputs.size()) {
-      inputs.push_back(
-          graph.add_constant(name, testing::random_tensor(test.inputs[i].shape, random)));
-    } else {
-      inputs.push_back(graph.add_input(name, test.inputs[i]));
+class Operators : public ::testing::TestWithParam<OperatorCase> {
+ protected:
+  /// Runs the case in a batch, with and without constants.
+  static void expect_defined(std::size_t batch, FloatOrder order) {
+    const OperatorCase& test = GetParam();
+    const CaseGraph whole = graph_of(test, {.batch = batch});
+    const auto expected = testing::run_by_definition(whole.graph, whole.inputs);
+    for (const bool constants : {false, true}) {
+      const CaseGraph graph =
+          graph_of(test, {.batch = batch, .symbolic = true, .constants = constants});
+      const auto plan = make_plan(graph.graph, {.batch = batch, .float_order = order});
+      testing::expect_near(Session(plan).run(graph.inputs), expected, tolerance_of(whole),
+                           describe(test));
+      if (order == FloatOrder::kFastest) continue;
+      for (const auto& step : plan->steps()) {
+        EXPECT_EQ(step.kernel.find("onednn"), std::string::npos) << describe(test);
+      }
     }
   }
-  graph.add_output(graph.add_node("node", test.op, inputs));
-  return graph;
-}
-
-class Operators : public ::testing::TestWithParam<OperatorCase> {};
+};
 
 TEST_P(Operators, MatchReference) {
-  const OperatorCase& test = GetParam();
-  for (const std::size_t batch : {std::size_t{1}, std::size_t{3}, std::size_t{16}}) {
-    const auto plan =
-        testing::expect_defined_result(graph_of(test), {.batch = batch}, test.tolerance, batch);
-    ASSERT_EQ(plan->steps().size(), 1U);
-    EXPECT_EQ(plan->steps()[0].kernel, test.kernel);
-    EXPECT_EQ(plan->steps()[0].op, ir::name_of(test.op));
-  }
+  for (const std::size_t batch : {1U, 3U, 16U}) expect_defined(batch, FloatOrder::kFastest);
 }
 
 TEST_P(Operators, MatchReferenceInFixedOrderWithoutOneDnn) {
-  const OperatorCase& test = GetParam();
-  for (const std::size_t batch : {std::size_t{1}, std::size_t{3}}) {
-    const PlanOptions fixed{.batch = batch, .float_order = FloatOrder::kFixed};
-    const auto plan = testing::expect_defined_result(graph_of(test), fixed, test.tolerance, batch);
-    EXPECT_EQ(plan->steps()[0].kernel.find("onednn"), std::string::npos);
+  for (const std::size_t batch : {1U, 3U}) expect_defined(batch, FloatOrder::kFixed);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Operators, ::testing::ValuesIn(ir::test::operator_cases()),
+                         [](const auto& test) { return test.param.name; });
+
+/// The kernel that computes a case with constant parameters.
+std::string kernel_of_case(const std::string& name) {
+  for (const OperatorCase& test : ir::test::operator_cases()) {
+    if (test.name != name) continue;
+    const CaseGraph graph = graph_of(test, {.symbolic = true, .constants = true});
+    return testing::kernel_of(*make_plan(graph.graph, {.batch = 2}));
   }
+  return "no case " + name;
 }
 
-std::string case_name(const ::testing::TestParamInfo<OperatorCase>& info) {
-  return info.param.name;
-}
-
-std::vector<OperatorCase> unary_cases() {
-  std::vector<OperatorCase> cases;
-  const auto kernel_of = [](ActivationKind kind) -> std::string {
-    switch (kind) {
-      case ActivationKind::kIdentity:
-      case ActivationKind::kRelu:
-      case ActivationKind::kReluN1To1:
-      case ActivationKind::kRelu6:
-      case ActivationKind::kClip:
-      case ActivationKind::kLeakyRelu:
-      case ActivationKind::kTanh:
-      case ActivationKind::kSigmoid:
-      case ActivationKind::kExp:
-      case ActivationKind::kElu:
-      case ActivationKind::kSelu:
-      case ActivationKind::kHardSigmoid:
-      case ActivationKind::kHardSwish:
-      case ActivationKind::kSilu:
-      case ActivationKind::kGelu:
-      case ActivationKind::kGeluTanh:
-      case ActivationKind::kSoftplus:
-      case ActivationKind::kErf:
-        return "vector_f32";
-      case ActivationKind::kSqrt:
-      case ActivationKind::kAbs:
-      case ActivationKind::kNeg:
-      case ActivationKind::kSquare:
-        return "onednn_f32";
-      case ActivationKind::kNot:
-      case ActivationKind::kIsNan:
-      case ActivationKind::kIsInf:
-        return "reference";
-      default:
-        return "plain_f32";
+TEST(Kernels, OfFunctionsAreVectorFunctionsWhereTheyExist) {
+  for (const ir::ActivationTraits& traits : ir::activation_table()) {
+    if (traits.kind == ActivationKind::kNot) continue;  // takes no floats
+    const std::string kernel = kernel_of_case("Unary" + std::string(traits.name));
+    const bool in_one_dnn =
+        traits.kind == ActivationKind::kSqrt || traits.kind == ActivationKind::kAbs ||
+        traits.kind == ActivationKind::kNeg || traits.kind == ActivationKind::kSquare;
+    if (has_vector_function({traits.kind, 0.25F, 0.75F})) {
+      EXPECT_EQ(kernel, "vector_f32") << traits.name;
+    } else if (in_one_dnn) {
+      EXPECT_EQ(kernel, "onednn_f32") << traits.name;
+    } else {
+      EXPECT_EQ(kernel, traits.is_predicate ? "reference" : "plain_f32") << traits.name;
     }
-  };
-  for (int kind = 0; kind <= static_cast<int>(ActivationKind::kIsInf); ++kind) {
-    if (kind == static_cast<int>(ActivationKind::kNot)) continue;  // takes no floats
-    const ir::Activation activation{static_cast<ActivationKind>(kind), 0.25F, 0.75F};
-    cases.push_back({"Unary" + std::string(ir::to_string(activation.kind)),
-                     ir::Unary{activation},
-                     {float_type({ir::kBatch, 3, 35})},
-                     kernel_of(activation.kind),
-                     0,
-                     2e-5F});
   }
-  return cases;
 }
 
-std::vector<OperatorCase> binary_cases() {
-  std::vector<OperatorCase> cases;
-  const auto add = [&](const std::string& name, ir::BinaryKind kind, Shape a, Shape b,
-                       const std::string& kernel, std::size_t constants = 0,
-                       ActivationKind activation = ActivationKind::kIdentity) {
-    cases.push_back({std::string(ir::to_string(kind)) + name,
-                     ir::Binary{kind, {activation}},
-                     {float_type(std::move(a)), float_type(std::move(b))},
-                     kernel,
-                     constants,
-                     1e-6F});
-  };
-  const auto n = ir::kBatch;
+TEST(Kernels, AreThoseOfTheirFamily) {
   for (int kind = 0; kind <= static_cast<int>(ir::BinaryKind::kPRelu); ++kind) {
-    const auto each = static_cast<ir::BinaryKind>(kind);
-    add("Equal", each, {n, 5, 7}, {n, 5, 7}, "rows_f32");
-    add("Row", each, {n, 5, 7}, {7}, "rows_f32", 1);
-    add("RowLeft", each, {1, 7}, {n, 5, 7}, "rows_f32");
-    add("Matrix", each, {n, 5, 7}, {1, 5, 7}, "rows_f32", 1);
-    add("Number", each, {n, 5, 7}, {1}, "rows_f32", 1);
-    add("NumberLeft", each, Shape{}, {n, 5, 7}, "rows_f32");
-    add("Column", each, {n, 5, 7}, {5, 1}, "rows_f32", 1);
-    add("Outer", each, {5, 1}, {7}, "rows_f32");
-    add("Planes", each, {n, 1, 5, 3, 7}, {4, 1, 3, 1}, "rows_f32");
-  }
-  add("Tanh", ir::BinaryKind::kAdd, {n, 7}, {7}, "rows_f32", 1, ActivationKind::kTanh);
-  add("Numbers", ir::BinaryKind::kAdd, Shape{}, Shape{1}, "rows_f32");
-  return cases;
-}
-
-std::vector<OperatorCase> matmul_cases() {
-  std::vector<OperatorCase> cases;
-  const auto add = [&](const std::string& name, const ir::MatMul& op, Shape a, Shape b,
-                       const std::string& kernel = "onednn_f32") {
-    for (const std::size_t constants : {std::size_t{0}, std::size_t{1}}) {
-      cases.push_back({"MatMul" + name + (constants != 0 ? "Constant" : ""),
-                       op,
-                       {float_type(a), float_type(b)},
-                       kernel,
-                       constants,
-                       2e-5F});
+    const std::string name(ir::to_string(static_cast<ir::BinaryKind>(kind)));
+    for (const char* shapes : {"Alike", "Row", "RowLeft", "Matrix", "Number", "NumberLeft",
+                               "Column", "Outer", "Planes"}) {
+      EXPECT_EQ(kernel_of_case(name + shapes), "rows_f32") << name << shapes;
     }
+  }
+  const std::pair<const char*, const char*> expected[] = {
+      {"AddTanh", "rows_f32"},
+      {"AddNumbers", "rows_f32"},
+      {"MatMulPlain", "onednn_f32"},
+      {"MatMulTransposedA", "onednn_f32"},
+      {"MatMulBroadcastBoth", "onednn_f32"},
+      {"MatMulVectors", "onednn_f32"},
+      {"MatMulEmpty", "reference"},
+      {"MatMulManyAxes", "reference"},
+      {"Softmax", "vector_f32"},
+      {"SoftmaxDeep", "vector_f32"},
+      {"SoftmaxMiddle", "reference"},
+      {"SoftmaxLog", "reference"},
+      {"Reshape", "alias"},
+      {"ReshapeIntegers", "alias"},
+      {"Transpose", "strided_copy"},
+      {"Concat", "strided_copy"},
+      {"Slice", "strided_copy"},
+      {"SliceOfNothing", "strided_copy"},
+      {"CastToIntegers", "reference"},
+      {"CastToNumbers", "reference"},
+      {"QuantizeLinear", "codes"},
+      {"QuantizeLinearAxis", "reference"},
+      {"DequantizeLinear", "numbers"},
+      {"DequantizeLinearAxis", "reference"},
+      {"Encode", "bit_planes"},
   };
-  const auto n = ir::kBatch;
-  add("Plain", {}, {n, 33}, {33, 17});
-  add("TransposedB", {false, true}, {n, 33}, {17, 33});
-  add("TransposedA", {true, false}, {33, n}, {33, 17});
-  add("BothTransposed", {true, true}, {33, n}, {17, 33});
-  add("Batched", {}, {n, 4, 9, 8}, {1, 4, 8, 5});
-  add("BatchedOneMatrix", {}, {n, 9, 8}, {8, 5});
-  add("BroadcastLeft", {false, true}, {9, 8}, {3, 5, 8});
-  add("BroadcastBoth", {}, {n, 1, 9, 8}, {4, 8, 5});
-  add("VectorLeft", {}, {33}, {33, 17});
-  add("VectorRight", {}, {n, 33}, {33});
-  add("Vectors", {}, {33}, {33});
-  add("VectorBatched", {}, {33}, {2, 33, 17});
-  add("Empty", {}, {n, 0}, {0, 4}, "reference");
-  add("ManyAxes", {}, {1, 1, 1, 1, 1, n, 4}, {4, 3}, "reference");
-  return cases;
+  for (const auto& [name, kernel] : expected) EXPECT_EQ(kernel_of_case(name), kernel) << name;
 }
 
-std::vector<OperatorCase> layout_and_other_cases() {
-  const auto n = ir::kBatch;
-  const ir::AffineParameters one{{0.25F}, {3}, 0};
-  const ir::AffineParameters many{{0.25F, 0.5F, 1}, {3, 0, -2}, 1};
-  const auto integers = ir::dense_type(ElementType::kInt8, {n, 3, 4});
-  return {
-      {"Softmax", ir::Softmax{1}, {float_type({n, 10})}, "vector_f32", 0, 1e-6F},
-      {"SoftmaxDeep", ir::Softmax{2}, {float_type({n, 4, 33})}, "vector_f32", 0, 1e-6F},
-      {"SoftmaxMiddle", ir::Softmax{1}, {float_type({n, 4, 33})}, "reference"},
-      {"SoftmaxLog", ir::Softmax{1, 1, true}, {float_type({n, 10})}, "reference"},
-      {"SoftmaxBeta", ir::Softmax{1, 2}, {float_type({n, 10})}, "reference"},
-      {"Reshape", ir::Reshape{{n, 12}}, {float_type({n, 3, 4})}, "alias"},
-      {"ReshapeIntegers", ir::Reshape{{n, 4, 3}}, {integers}, "alias"},
-      {"Transpose", ir::Transpose{{2, 0, 1}}, {float_type({n, 3, 4})}, "strided_copy"},
-      {"Concat", ir::Concat{1}, {float_type({n, 3}), float_type({n, 5})}, "strided_copy"},
-      {"Slice", ir::Slice{1, 1, 2, 3}, {float_type({n, 7})}, "strided_copy"},
-      {"SliceOfNothing", ir::Slice{1, 0, 1, 0}, {float_type({n, 7})}, "strided_copy"},
-      {"CastToIntegers", ir::Cast{ElementType::kInt32}, {float_type({n, 7})}, "reference"},
-      {"CastToFloats", ir::Cast{ElementType::kFloat32}, {integers}, "reference"},
-      {"QuantizeLinear",
-       ir::QuantizeLinear{one, ElementType::kInt8},
-       {float_type({n, 9})},
-       "codes"},
-      {"QuantizeLinearAxis",
-       ir::QuantizeLinear{many, ElementType::kUint8},
-       {float_type({n, 3, 4})},
-       "reference"},
-      {"DequantizeLinear", ir::DequantizeLinear{one}, {integers}, "numbers"},
-      {"DequantizeLinearAxis", ir::DequantizeLinear{many}, {integers}, "reference"},
-  };
-}
-
-std::vector<OperatorCase> encode_cases() {
-  std::vector<OperatorCase> cases;
+/// Bits of codes and ranks of values that the table of cases does not have.
+TEST(Encode, WritesEveryNumberOfBits) {
   Random random(9);
   for (int bits = 1; bits <= numerics::kMaxBits; ++bits) {
-    for (const Shape& shape : {Shape{ir::kBatch, 70}, Shape{ir::kBatch, 2, 3, 64}, Shape{65}}) {
-      cases.push_back({"Encode" + std::to_string(bits) + "Rank" + std::to_string(shape.rank()),
-                       ir::Encode{testing::activation_encoding(bits, bits % 2 == 0, random)},
-                       {float_type(shape)},
-                       "bit_planes"});
+    for (const ir::Shape& shape :
+         {ir::Shape{ir::kBatch, 70}, ir::Shape{ir::kBatch, 2, 3, 64}, ir::Shape{65}}) {
+      ir::Graph graph;
+      const ir::ValueId x = graph.add_input("x", float_type(shape));
+      const ir::Encode encode{testing::activation_encoding(bits, bits % 2 == 0, random)};
+      graph.add_output(graph.add_node("node", encode, {x}));
+      for (const FloatOrder order : {FloatOrder::kFastest, FloatOrder::kFixed}) {
+        const PlanOptions options{.batch = 3, .float_order = order};
+        const auto plan = testing::expect_defined_result(graph, options, 0);
+        EXPECT_EQ(testing::kernel_of(*plan), "bit_planes");
+      }
     }
   }
-  return cases;
 }
-
-INSTANTIATE_TEST_SUITE_P(Unary, Operators, ::testing::ValuesIn(unary_cases()), case_name);
-INSTANTIATE_TEST_SUITE_P(Binary, Operators, ::testing::ValuesIn(binary_cases()), case_name);
-INSTANTIATE_TEST_SUITE_P(MatMul, Operators, ::testing::ValuesIn(matmul_cases()), case_name);
-INSTANTIATE_TEST_SUITE_P(Others, Operators, ::testing::ValuesIn(layout_and_other_cases()),
-                         case_name);
-INSTANTIATE_TEST_SUITE_P(Encode, Operators, ::testing::ValuesIn(encode_cases()), case_name);
 
 TEST(Unary, OfManyNumbersIsTheSameOnAnyNumberOfThreads) {
   ir::Graph graph;

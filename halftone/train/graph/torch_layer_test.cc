@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares layers, pooling and recurrent layers with their reference implementations.
+// Compares layers with many windows, and recurrent layers, with their reference implementations.
 #include "halftone/train/graph/testing.h"
 #include "halftone/train/graph/torch_operators.h"
 
@@ -10,23 +10,6 @@ using ir::Activation;
 using ir::ActivationKind;
 using ir::Shape;
 using ir::Window;
-
-TEST(TorchFullyConnected, IsTheDefinition) {
-  expect_defined_and_slopes({{ir::FullyConnected{}, {{3, 4}, {5, 4}}},
-                             {ir::FullyConnected{kTanh}, {{3, 4}, {5, 4}, {5}}},
-                             {ir::FullyConnected{}, {{2, 3, 4}, {1, 4}, {1}}},
-                             {ir::FullyConnected{}, {{4}, {5, 4}, kNoInput}}});
-}
-
-TEST(TorchMatMul, IsTheDefinition) {
-  expect_defined_and_slopes({{ir::MatMul{}, {{2, 3, 4}, {2, 4, 5}}},
-                             {ir::MatMul{true, false}, {{2, 1, 4, 3}, {3, 4, 2}}},
-                             {ir::MatMul{false, true}, {{3, 4}, {2, 5, 4}}},
-                             {ir::MatMul{true, true}, {{4, 3}, {5, 4}}},
-                             {ir::MatMul{}, {{4}, {2, 4, 3}}},
-                             {ir::MatMul{}, {{2, 3, 4}, {4}}},
-                             {ir::MatMul{}, {{4}, {4}}}});
-}
 
 /// Windows over `rank` axes: each stride with each dilation and padding.
 std::vector<Window> windows(std::size_t rank) {
@@ -74,22 +57,6 @@ TEST(TorchConv, IsTheDefinition) {
   }
 }
 
-TEST(TorchConv, HasTheSlopes) {
-  const Window window{{2, 1}, {1, 2}, {1, 0}, {0, 2}};
-  for (const OperatorCase& test :
-       {OperatorCase{ir::Conv{window, 1, kTanh}, {{2, 4, 5, 3}, {4, 2, 2, 3}, {4}}},
-        {ir::Conv{window, 4, {}}, {{1, 4, 5, 4}, {4, 2, 2, 1}, {4}}},
-        {ir::Conv{ir::plain_window(1), 2, {}}, {{1, 5, 4}, {4, 2, 2}}},
-        {ir::Conv{ir::plain_window(3), 1, {}}, {{1, 2, 3, 2, 2}, {3, 2, 1, 2, 2}, {3}}}}) {
-    expect_slopes(test);
-  }
-}
-
-TEST(TorchConv, AddsAResidual) {
-  expect_defined_and_slopes(
-      {{ir::Conv{ir::plain_window(2), 1, kTanh}, {{1, 3, 3, 2}, {2, 1, 1, 2}, {2}, {1, 3, 3, 2}}}});
-}
-
 TEST(TorchConvTranspose, IsTheDefinition) {
   for (std::size_t rank = 1; rank <= 3; ++rank) {
     for (Window window : windows(rank)) {
@@ -105,8 +72,6 @@ TEST(TorchConvTranspose, IsTheDefinition) {
       }
     }
   }
-  const Window window{{2, 1}, {1, 2}, {1, 0}, {0, 2}};
-  expect_slopes({ir::ConvTranspose{window, {1, 0}, 2, kTanh}, {{1, 3, 4, 2}, {4, 2, 2, 1}, {4}}});
 }
 
 TEST(TorchPool, IsTheDefinition) {
@@ -124,21 +89,13 @@ TEST(TorchPool, IsTheDefinition) {
   }
 }
 
-TEST(TorchPool, HasTheSlopes) {
-  const Window window{{2, 1}, {1, 2}, {1, 0}, {0, 2}};
-  for (const ir::PoolKind kind : {ir::PoolKind::kMax, ir::PoolKind::kAverage}) {
-    expect_slopes({ir::Pool{kind, {2, 2}, window}, {{2, 4, 4, 2}}});
-    expect_slopes({ir::Pool{kind, {3}, {{2}, {1}, {1}, {1}}, false, true}, {{1, 6, 2}}});
-  }
-}
-
 TEST(TorchWindows, HaveThreeAxesAtMostButForMeans) {
   const Window window = ir::plain_window(4);
   EXPECT_FALSE(is_differentiable(ir::Operator(ir::Conv{window})));
   EXPECT_FALSE(is_differentiable(ir::Operator(ir::ConvTranspose{window, {0, 0, 0, 0}})));
   EXPECT_FALSE(is_differentiable(ir::Operator(ir::Pool{ir::PoolKind::kMax, {1, 1, 1, 1}, window})));
-  expect_defined_and_slopes(
-      {{ir::Pool{ir::PoolKind::kAverage, {2, 1, 2, 1}, window}, {{1, 2, 2, 3, 2, 1}}}});
+  const ir::Pool mean{ir::PoolKind::kAverage, {1, 1, 1, 1}, window};
+  EXPECT_TRUE(is_differentiable(ir::Operator(mean)));
 }
 
 /// Inputs of a layer of `hidden` states; the bits of `there` select the optional ones.
