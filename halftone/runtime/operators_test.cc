@@ -2,10 +2,14 @@
 // Every operator through the runtime, against its reference implementation.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
+#include "halftone/ir/operators_page.h"
 #include "halftone/ir/testing/operator_cases.h"
 #include "halftone/runtime/elementwise/activation.h"
+#include "halftone/runtime/plan/registry.h"
+#include "halftone/runtime/reference.h"
 #include "halftone/runtime/testing.h"
 
 namespace halftone::runtime {
@@ -143,6 +147,14 @@ TEST(Unary, OfManyNumbersIsTheSameOnAnyNumberOfThreads) {
     Session session(make_plan(graph, {.batch = 2, .threads = threads}));
     EXPECT_TRUE(testing::same_bytes(session.run(inputs), expected)) << threads;
   }
+}
+
+TEST(RuntimeOperatorsPage, NamesOperatorsWithAKernel) {
+  ir::test::expect_operator_column("kernel", [](const ir::Operator& op) {
+    return std::ranges::any_of(implementations(op), [](const Implementation* implementation) {
+      return implementation != &kReference;
+    });
+  });
 }
 
 }  // namespace

@@ -86,10 +86,20 @@ at::Tensor activate(const ir::Activation& activation, const at::Tensor& x) {
   return compute(x, {wide(activation.alpha), wide(activation.beta)});
 }
 
+namespace {
+
 bool is_known(const ir::Unary& op) { return is_differentiable(op.activation); }
 
 at::Tensor compute(const ir::Unary& op, const TorchInputs& in) {
   return activate(op.activation, in[0]);
 }
+
+constexpr TorchEntry kActivationFunctions[] = {
+    torch_entry<ir::Unary, compute, is_known>(),
+};
+
+}  // namespace
+
+std::span<const TorchEntry> activation_functions() { return kActivationFunctions; }
 
 }  // namespace halftone::train

@@ -47,8 +47,6 @@ at::Tensor combined(BinaryKind kind, const at::Tensor& a, const at::Tensor& b) {
   fail(ErrorKind::kInternal, std::string(to_string(kind)) + " has no libtorch operator");
 }
 
-}  // namespace
-
 bool is_known(const ir::Binary& op) {
   return op.kind <= BinaryKind::kFmod && is_differentiable(op.activation);
 }
@@ -64,5 +62,15 @@ at::Tensor compute(const ir::Where& /*op*/, const TorchInputs& in) {
 bool is_known(const ir::Cast& op) { return op.element == ir::ElementType::kFloat32; }
 
 at::Tensor compute(const ir::Cast& /*op*/, const TorchInputs& in) { return in[0]; }
+
+constexpr TorchEntry kElementwiseFunctions[] = {
+    torch_entry<ir::Binary, compute, is_known>(),
+    torch_entry<ir::Where, compute>(),
+    torch_entry<ir::Cast, compute, is_known>(),
+};
+
+}  // namespace
+
+std::span<const TorchEntry> elementwise_functions() { return kElementwiseFunctions; }
 
 }  // namespace halftone::train

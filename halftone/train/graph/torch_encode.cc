@@ -30,10 +30,20 @@ at::Tensor nearest_levels(const numerics::BasisEncoding& encoding, const at::Ten
   return straight_through(x, levels.index_select(0, places.reshape({-1})).reshape(x.sizes()));
 }
 
+namespace {
+
 bool is_known(const ir::Encode& op) { return is_differentiable(op.activation); }
 
 at::Tensor compute(const ir::Encode& op, const TorchInputs& in) {
   return in.encoded(op.encoding.get(), activate(op.activation, in[0]));
 }
+
+constexpr TorchEntry kEncodeFunctions[] = {
+    torch_entry<ir::Encode, compute, is_known>(),
+};
+
+}  // namespace
+
+std::span<const TorchEntry> encode_functions() { return kEncodeFunctions; }
 
 }  // namespace halftone::train

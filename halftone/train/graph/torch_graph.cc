@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "halftone/base/error.h"
+#include "halftone/ir/ops/traits.h"
 #include "halftone/train/graph/torch_gradient.h"
 #include "halftone/train/graph/torch_operators.h"
 #include "halftone/train/graph/torch_tensor.h"
@@ -30,7 +31,7 @@ at::Tensor to_numbers(const ir::Constant& constant, at::ScalarType numbers) {
 
 /// Whether libtorch computes a node: it is differentiable, with a float operand and output.
 bool runs_in_torch(const ir::Graph& graph, const ir::Node& node) {
-  const std::size_t operand = std::holds_alternative<ir::Where>(node.op) ? 1 : 0;
+  const std::size_t operand = ir::input_role(node.op, 0) == ir::InputRole::kCondition ? 1 : 0;
   const auto is_real = [&](ir::ValueId id) {
     return element_of(graph, id) == ir::ElementType::kFloat32;
   };

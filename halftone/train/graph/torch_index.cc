@@ -83,8 +83,6 @@ at::Tensor scattered(ir::Scatter reduction, const at::Tensor& x, std::int64_t ax
   return at::where(last >= 0, written, x);
 }
 
-}  // namespace
-
 at::Tensor compute(const ir::Gather& op, const TorchInputs& in) {
   const at::Tensor x = in[0];
   const auto axis = static_cast<std::int64_t>(op.axis);
@@ -130,5 +128,15 @@ at::Tensor compute(const ir::ScatterND& op, const TorchInputs& in) {
                    places.expand(extents), in[2].reshape(extents))
       .reshape(x.sizes());
 }
+
+constexpr TorchEntry kIndexFunctions[] = {
+    torch_entry<ir::Gather, compute>(),    torch_entry<ir::GatherElements, compute>(),
+    torch_entry<ir::GatherND, compute>(),  torch_entry<ir::ScatterElements, compute>(),
+    torch_entry<ir::ScatterND, compute>(),
+};
+
+}  // namespace
+
+std::span<const TorchEntry> index_functions() { return kIndexFunctions; }
 
 }  // namespace halftone::train

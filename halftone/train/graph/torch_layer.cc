@@ -33,8 +33,6 @@ at::Tensor transposed_weights(const at::Tensor& w, std::int64_t groups) {
   return by_group.movedim(-1, 1).flatten(0, 1);
 }
 
-}  // namespace
-
 bool is_known(const ir::FullyConnected& op) { return is_differentiable(op.activation); }
 
 at::Tensor compute(const ir::FullyConnected& op, const TorchInputs& in) {
@@ -89,5 +87,16 @@ at::Tensor compute(const ir::ConvTranspose& op, const TorchInputs& in) {
   y = channels_last(y);
   return activate(op.activation, in.product(in[2].defined() ? y + in[2] : y));
 }
+
+constexpr TorchEntry kLayerFunctions[] = {
+    torch_entry<ir::FullyConnected, compute, is_known>(),
+    torch_entry<ir::MatMul, compute>(),
+    torch_entry<ir::Conv, compute, is_known>(),
+    torch_entry<ir::ConvTranspose, compute, is_known>(),
+};
+
+}  // namespace
+
+std::span<const TorchEntry> layer_functions() { return kLayerFunctions; }
 
 }  // namespace halftone::train

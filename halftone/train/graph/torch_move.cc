@@ -30,8 +30,6 @@ at::Tensor mirrored(const ir::Pad& op, const at::Tensor& x, std::size_t axis) {
   return x.index_select(axis_of(axis), at::tensor(indices, at::kLong).to(x.device()));
 }
 
-}  // namespace
-
 at::Tensor compute(const ir::Reshape& op, const TorchInputs& in) {
   return in[0].reshape(signed_dims(op.shape.dims()));
 }
@@ -127,5 +125,17 @@ at::Tensor compute(const ir::Resize& op, const TorchInputs& in) {
   return y.masked_fill(outside.to(x.device()).reshape(along),
                        static_cast<double>(op.extrapolation));
 }
+
+constexpr TorchEntry kMoveFunctions[] = {
+    torch_entry<ir::Reshape, compute>(), torch_entry<ir::Transpose, compute>(),
+    torch_entry<ir::Concat, compute>(),  torch_entry<ir::Slice, compute>(),
+    torch_entry<ir::Pad, compute>(),     torch_entry<ir::BroadcastTo, compute>(),
+    torch_entry<ir::Tile, compute>(),    torch_entry<ir::ReverseSequence, compute>(),
+    torch_entry<ir::Resize, compute>(),
+};
+
+}  // namespace
+
+std::span<const TorchEntry> move_functions() { return kMoveFunctions; }
 
 }  // namespace halftone::train

@@ -7,6 +7,18 @@
 #include "halftone/train/graph/torch_tensor.h"
 
 namespace halftone::train {
+namespace {
+
+/// Without functions where the table of no family has the operator.
+TorchFunctions functions_of(const ir::Operator& op) {
+  static const ir::OperatorTable<TorchFunctions> table = {
+      activation_functions(), elementwise_functions(), encode_functions(),
+      index_functions(),      layer_functions(),       move_functions(),
+      pool_functions(),       recurrent_functions(),   reduce_functions()};
+  return table[op];
+}
+
+}  // namespace
 
 at::Tensor TorchInputs::encoded(const numerics::BasisEncoding* encoding,
                                 const at::Tensor& x) const {
@@ -15,24 +27,16 @@ at::Tensor TorchInputs::encoded(const numerics::BasisEncoding* encoding,
 }
 
 bool is_differentiable(const ir::Operator& op) {
-  return std::visit(
-      [](const auto& held) {
-        if constexpr (requires(const TorchInputs& in) { compute(held, in); }) {
-          if constexpr (requires { is_known(held); }) return is_known(held);
-          return true;
-        }
-        return false;
-      },
-      op);
+  const TorchFunctions functions = functions_of(op);
+  return functions.compute != nullptr && functions.is_known(op);
 }
 
 at::Tensor compute_operator(const ir::Operator& op, const TorchInputs& inputs) {
-  return std::visit(
-      [&](const auto& held) -> at::Tensor {
-        if constexpr (requires { compute(held, inputs); }) return compute(held, inputs);
-        fail(ErrorKind::kInternal, std::string(held.kName) + " has no libtorch operator");
-      },
-      op);
+  const TorchFunctions functions = functions_of(op);
+  if (functions.compute == nullptr) {
+    fail(ErrorKind::kInternal, std::string(name_of(op)) + " has no libtorch operator");
+  }
+  return functions.compute(op, inputs);
 }
 
 at::Tensor compute_by_definition(const ir::Operator& op, const TorchInputs& inputs,

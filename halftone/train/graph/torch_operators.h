@@ -6,10 +6,12 @@
 
 #include <cstddef>
 #include <functional>
+#include <span>
 #include <utility>
+#include <variant>
 #include <vector>
 
-#include "halftone/ir/operator.h"
+#include "halftone/ir/operator_table.h"
 
 namespace halftone::train {
 
@@ -84,46 +86,37 @@ at::Tensor nearest_levels(const numerics::BasisEncoding& encoding, const at::Ten
 /// @throws Error kShape if one is outside of `extent`
 at::Tensor resolved_places(const at::Tensor& places, std::int64_t extent);
 
-// The implementations of is_differentiable() and compute_operator(), by family of operators.
-bool is_known(const ir::Unary& op);
-bool is_known(const ir::Binary& op);
-bool is_known(const ir::FullyConnected& op);
-bool is_known(const ir::Conv& op);
-bool is_known(const ir::ConvTranspose& op);
-bool is_known(const ir::Pool& op);
-bool is_known(const ir::Recurrent& op);
-bool is_known(const ir::Encode& op);
-bool is_known(const ir::Cast& op);
+/// One type of operator with libtorch. @pre the operator is of that type
+struct TorchFunctions {
+  bool (*is_known)(const ir::Operator& op) = nullptr;  ///< whether the attributes are supported
+  at::Tensor (*compute)(const ir::Operator& op, const TorchInputs& in) = nullptr;
+};
+using TorchEntry = ir::OperatorEntry<TorchFunctions>;
 
-at::Tensor compute(const ir::Unary& op, const TorchInputs& in);
-at::Tensor compute(const ir::Binary& op, const TorchInputs& in);
-at::Tensor compute(const ir::Where& op, const TorchInputs& in);
-at::Tensor compute(const ir::Cast& op, const TorchInputs& in);
-at::Tensor compute(const ir::Encode& op, const TorchInputs& in);
-at::Tensor compute(const ir::FullyConnected& op, const TorchInputs& in);
-at::Tensor compute(const ir::MatMul& op, const TorchInputs& in);
-at::Tensor compute(const ir::Conv& op, const TorchInputs& in);
-at::Tensor compute(const ir::ConvTranspose& op, const TorchInputs& in);
-at::Tensor compute(const ir::Pool& op, const TorchInputs& in);
-at::Tensor compute(const ir::Recurrent& op, const TorchInputs& in);
-at::Tensor compute(const ir::Reshape& op, const TorchInputs& in);
-at::Tensor compute(const ir::Transpose& op, const TorchInputs& in);
-at::Tensor compute(const ir::Concat& op, const TorchInputs& in);
-at::Tensor compute(const ir::Slice& op, const TorchInputs& in);
-at::Tensor compute(const ir::Pad& op, const TorchInputs& in);
-at::Tensor compute(const ir::BroadcastTo& op, const TorchInputs& in);
-at::Tensor compute(const ir::Tile& op, const TorchInputs& in);
-at::Tensor compute(const ir::ReverseSequence& op, const TorchInputs& in);
-at::Tensor compute(const ir::Resize& op, const TorchInputs& in);
-at::Tensor compute(const ir::Gather& op, const TorchInputs& in);
-at::Tensor compute(const ir::GatherElements& op, const TorchInputs& in);
-at::Tensor compute(const ir::GatherND& op, const TorchInputs& in);
-at::Tensor compute(const ir::ScatterElements& op, const TorchInputs& in);
-at::Tensor compute(const ir::ScatterND& op, const TorchInputs& in);
-at::Tensor compute(const ir::Softmax& op, const TorchInputs& in);
-at::Tensor compute(const ir::Normalize& op, const TorchInputs& in);
-at::Tensor compute(const ir::LocalNormalize& op, const TorchInputs& in);
-at::Tensor compute(const ir::Reduce& op, const TorchInputs& in);
-at::Tensor compute(const ir::CumSum& op, const TorchInputs& in);
+template <typename Op>
+bool is_any(const Op& /*op*/) {
+  return true;
+}
+/// The entry of an operator in the table of its family.
+template <typename Op, at::Tensor (*compute)(const Op& op, const TorchInputs& in),
+          bool (*is_known)(const Op& op) = is_any<Op>>
+constexpr TorchEntry torch_entry() {
+  return {ir::operator_index<Op>(),
+          {[](const ir::Operator& op) { return is_known(std::get<Op>(op)); },
+           [](const ir::Operator& op, const TorchInputs& in) {
+             return compute(std::get<Op>(op), in);
+           }}};
+}
+
+// is_differentiable() and compute_operator(), one table per family of operators.
+std::span<const TorchEntry> activation_functions();
+std::span<const TorchEntry> elementwise_functions();
+std::span<const TorchEntry> encode_functions();
+std::span<const TorchEntry> index_functions();
+std::span<const TorchEntry> layer_functions();
+std::span<const TorchEntry> move_functions();
+std::span<const TorchEntry> pool_functions();
+std::span<const TorchEntry> recurrent_functions();
+std::span<const TorchEntry> reduce_functions();
 
 }  // namespace halftone::train

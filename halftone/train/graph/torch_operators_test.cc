@@ -6,6 +6,7 @@
 
 #include <limits>
 
+#include "halftone/ir/operators_page.h"
 #include "halftone/train/graph/testing.h"
 #include "halftone/train/graph/torch_tensor.h"
 
@@ -102,6 +103,11 @@ TEST(TorchEncode, GivesTheNearestLevels) {
     EXPECT_EQ(found[0][i].item<float>(), expected[0].as<float>()[static_cast<std::size_t>(i)]) << i;
   }
   expect_defined({ir::Encode{ir::test::odd_encoding(), kTanh}, {{20}}, false, {}, 3});
+}
+
+TEST(TorchOperatorsPage, NamesOperatorsWithAGradient) {
+  ir::test::expect_operator_column("libtorch",
+                                   [](const ir::Operator& op) { return is_differentiable(op); });
 }
 
 }  // namespace

@@ -103,8 +103,6 @@ at::Tensor mean(const ir::Pool& op, const at::Tensor& image, const std::vector<A
   return sum;
 }
 
-}  // namespace
-
 /// libtorch's max pooling has up to three axes; means are computed from slices.
 bool is_known(const ir::Pool& op) {
   return op.kind == ir::PoolKind::kAverage || op.kernel.size() <= 3;
@@ -114,5 +112,13 @@ at::Tensor compute(const ir::Pool& op, const TorchInputs& in) {
   const std::vector<AxisWindow> axes = axis_windows(op, in[0]);
   return op.kind == ir::PoolKind::kMax ? largest(op, in[0], axes) : mean(op, in[0], axes);
 }
+
+constexpr TorchEntry kPoolFunctions[] = {
+    torch_entry<ir::Pool, compute, is_known>(),
+};
+
+}  // namespace
+
+std::span<const TorchEntry> pool_functions() { return kPoolFunctions; }
 
 }  // namespace halftone::train

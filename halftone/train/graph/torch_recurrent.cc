@@ -109,8 +109,6 @@ class Cell {
   at::Tensor c_;
 };
 
-}  // namespace
-
 bool is_known(const ir::Recurrent& op) {
   const std::size_t functions = op.kind == RecurrentKind::kRnn   ? 1
                                 : op.kind == RecurrentKind::kGru ? 2
@@ -149,5 +147,13 @@ at::Tensor compute(const ir::Recurrent& op, const TorchInputs& in) {
     return at::zeros_like(gates.slice(2, 0, cell.output().size(1))).movedim(0, time_axis);
   return at::stack(outputs, time_axis);
 }
+
+constexpr TorchEntry kRecurrentFunctions[] = {
+    torch_entry<ir::Recurrent, compute, is_known>(),
+};
+
+}  // namespace
+
+std::span<const TorchEntry> recurrent_functions() { return kRecurrentFunctions; }
 
 }  // namespace halftone::train

@@ -67,8 +67,6 @@ at::Tensor statistic(ReduceKind kind, const OverAxes& over, bool keep) {
   fail(ErrorKind::kInternal, "unknown kind of reduction");
 }
 
-}  // namespace
-
 at::Tensor compute(const ir::Reduce& op, const TorchInputs& in) {
   const bool keep = op.keep_dims && !op.axes.empty();
   return statistic(op.kind, OverAxes(in[0], op.axes), keep);
@@ -115,5 +113,15 @@ at::Tensor compute(const ir::LocalNormalize& op, const TorchInputs& in) {
   for (std::int64_t k = 1; k <= before + after; ++k) sum = sum + squares.narrow(axis, k, extent);
   return x / (sum * wide(op.alpha) + wide(op.bias)).pow(wide(op.beta));
 }
+
+constexpr TorchEntry kReduceFunctions[] = {
+    torch_entry<ir::Reduce, compute>(),         torch_entry<ir::CumSum, compute>(),
+    torch_entry<ir::Softmax, compute>(),        torch_entry<ir::Normalize, compute>(),
+    torch_entry<ir::LocalNormalize, compute>(),
+};
+
+}  // namespace
+
+std::span<const TorchEntry> reduce_functions() { return kReduceFunctions; }
 
 }  // namespace halftone::train

@@ -13,17 +13,6 @@ bool is_real(const ir::Graph& graph, ir::ValueId id) {
   return graph.value(id).type.encoding.element == ir::ElementType::kFloat32;
 }
 
-/// The inputs of a node that hold weights or biases where they are constant.
-std::vector<std::size_t> weight_inputs(const ir::Operator& op) {
-  if (ir::is_layer(op)) return {1, 2};
-  if (std::holds_alternative<ir::MatMul>(op)) return {0, 1};
-  if (ir::is_table(op)) return {0};
-  if (std::holds_alternative<ir::Recurrent>(op)) {
-    return {ir::kRecurrenceWeights, ir::kRecurrenceBias, ir::kPeepholes};
-  }
-  return {};
-}
-
 /// Follows the outputs of Normalize nodes as far as constants scale and shift them.
 class Scales {
  public:
@@ -32,10 +21,9 @@ class Scales {
   /// The inputs of a node that scale or shift. To be asked in order of execution.
   std::vector<std::size_t> inputs(const ir::Node& node) {
     if (const auto* binary = std::get_if<ir::Binary>(&node.op)) return inputs(node, *binary);
-    const bool only_moves = std::holds_alternative<ir::Reshape>(node.op) ||
-                            std::holds_alternative<ir::Transpose>(node.op);
-    if (std::holds_alternative<ir::Normalize>(node.op) ||
-        (only_moves && normalized_.contains(node.inputs[0]))) {
+    const bool stays_normalized =
+        ir::permutes_elements(node.op) && normalized_.contains(node.inputs[0]);
+    if (stays_normalized || std::holds_alternative<ir::Normalize>(node.op)) {
       normalized_.insert(node.output);
     }
     return {};
@@ -60,7 +48,7 @@ class Scales {
 
 }  // namespace
 
-bool reads_weights(const ir::Operator& op) { return !weight_inputs(op).empty(); }
+bool reads_weights(const ir::Operator& op) { return !ir::parameter_inputs(op).empty(); }
 
 std::vector<ir::ValueId> trainable_constants(const ir::Graph& graph) {
   std::vector<ir::ValueId> found;
@@ -68,7 +56,7 @@ std::vector<ir::ValueId> trainable_constants(const ir::Graph& graph) {
   for (const ir::NodeId id : graph.topological_order()) {
     const ir::Node& node = graph.node(id);
     std::vector<std::size_t> inputs = scales.inputs(node);
-    if (inputs.empty()) inputs = weight_inputs(node.op);
+    if (inputs.empty()) inputs = ir::parameter_inputs(node.op);
     for (const std::size_t i : inputs) {
       if (i >= node.inputs.size() || node.inputs[i] == ir::kAbsent) continue;
       const ir::ValueId value = node.inputs[i];

@@ -52,25 +52,27 @@ std::optional<ir::ActivationKind> activation_of(const ir::Operator& op) {
     return activation.kind == ir::ActivationKind::kIdentity ? std::nullopt
                                                             : std::optional(activation.kind);
   };
-  if (const auto* layer = std::get_if<ir::FullyConnected>(&op))
-    return unless_none(layer->activation);
-  if (const auto* layer = std::get_if<ir::Conv>(&op)) return unless_none(layer->activation);
-  if (const auto* layer = std::get_if<ir::ConvTranspose>(&op))
-    return unless_none(layer->activation);
   if (const auto* unary = std::get_if<ir::Unary>(&op)) return unary->activation.kind;
-  if (const auto* binary = std::get_if<ir::Binary>(&op)) {
-    if (binary->kind == ir::BinaryKind::kPRelu) return ir::ActivationKind::kLeakyRelu;
-    return unless_none(binary->activation);
+  const auto* binary = std::get_if<ir::Binary>(&op);
+  if (binary != nullptr && binary->kind == ir::BinaryKind::kPRelu) {
+    return ir::ActivationKind::kLeakyRelu;
   }
-  return std::nullopt;
+  const ir::Activation* fused = ir::fused_activation(op);
+  return fused == nullptr ? std::nullopt : unless_none(*fused);
 }
 
 /// Whether the search for the activation continues past a node.
-bool passes(const ir::Operator& op) {
-  return std::holds_alternative<ir::Binary>(op) || std::holds_alternative<ir::Normalize>(op) ||
-         std::holds_alternative<ir::Pool>(op) || std::holds_alternative<ir::Pad>(op) ||
-         std::holds_alternative<ir::Reshape>(op) || std::holds_alternative<ir::Transpose>(op);
-}
+struct Passes {
+  bool operator()(const ir::Unary& /*op*/) const { return true; }
+  bool operator()(const ir::Binary& /*op*/) const { return true; }
+  bool operator()(const ir::Normalize& /*op*/) const { return true; }
+  bool operator()(const ir::Pool& /*op*/) const { return true; }
+  bool operator()(const ir::Pad& /*op*/) const { return true; }
+  template <typename Op>
+  bool operator()(const Op& op) const {
+    return ir::permutes_elements(op);
+  }
+};
 
 /// The activation or recurrent layer that a node's output reaches. If the output has several
 /// readers, the first counts.
@@ -86,8 +88,8 @@ Next next_of(const ir::Graph& graph, ir::NodeId id) {
     const std::vector<ir::NodeId> readers = graph.consumers(node.output);
     if (readers.empty()) return {};
     const ir::Node& reader = graph.node(readers.front());
-    if (std::holds_alternative<ir::Recurrent>(reader.op)) return {{}, &reader};
-    if (!passes(reader.op) && !std::holds_alternative<ir::Unary>(reader.op)) return {};
+    if (ir::is_recurrent(reader.op)) return {{}, &reader};
+    if (!std::visit(Passes(), reader.op)) return {};
     id = readers.front();
   }
 }
@@ -119,13 +121,7 @@ Fill of_layer(const ir::Graph& graph, ir::NodeId id, std::size_t input) {
   const auto cols = static_cast<double>(extent.cols);
   const double outputs =
       static_cast<double>(extent.rows) * cols / static_cast<double>(shape.dims().back());
-  double groups = 1;
-  if (const auto* conv = std::get_if<ir::Conv>(&node.op))
-    groups = static_cast<double>(conv->groups);
-  if (const auto* conv = std::get_if<ir::ConvTranspose>(&node.op)) {
-    groups = static_cast<double>(conv->groups);
-  }
-  return weights(graph, id, cols, outputs / groups);
+  return weights(graph, id, cols, outputs / static_cast<double>(ir::num_groups(node.op)));
 }
 
 /// A constant operand of a MatMul.
@@ -158,8 +154,9 @@ Fill fill_for(const ir::Graph& graph, ir::ValueId id) {
   const auto input =
       static_cast<std::size_t>(std::ranges::find(node.inputs, id) - node.inputs.begin());
   if (ir::is_layer(node.op)) return of_layer(graph, reader, input);
-  if (std::holds_alternative<ir::MatMul>(node.op)) return of_matmul(graph, reader, input);
-  if (std::holds_alternative<ir::Recurrent>(node.op)) return of_recurrent(graph, node, input);
+  if (ir::input_role(node.op, input) == ir::InputRole::kFactor)
+    return of_matmul(graph, reader, input);
+  if (ir::is_recurrent(node.op)) return of_recurrent(graph, node, input);
   if (const auto* binary = std::get_if<ir::Binary>(&node.op)) return of_binary(*binary);
   return normal(1 / static_cast<double>(graph.value(id).type.shape.dims().back()));
 }

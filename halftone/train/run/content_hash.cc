@@ -5,6 +5,7 @@
 #include <span>
 
 #include "halftone/base/hash.h"
+#include "halftone/ir/ops/traits.h"
 #include "halftone/ir/text.h"
 #include "halftone/train/teacher/score_cache.h"
 
@@ -54,13 +55,8 @@ std::string content_hash(const ir::Graph& graph) {
     if (constant != nullptr && graph.num_uses(id) > 0) add_constant(hash, *constant);
   }
   for (const ir::NodeId id : graph.topological_order()) {
-    const ir::Operator& op = graph.node(id).op;
-    if (const auto* encode = std::get_if<ir::Encode>(&op)) {
-      add_encoding(hash, encode->encoding.get());
-    }
-    if (const auto* recurrent = std::get_if<ir::Recurrent>(&op)) {
-      add_encoding(hash, recurrent->state_encoding.get());
-    }
+    const auto* encoding = ir::activation_encoding(graph.node(id).op);
+    if (encoding != nullptr) add_encoding(hash, encoding->get());
   }
   return text_of(hash);
 }

@@ -15,7 +15,7 @@ bool rounds(const NumberFormat& format) { return !std::holds_alternative<Float32
 
 /// Whether a node multiplies an input or looks up weights in it.
 bool is_factor(const ir::Operator& op, std::size_t input, bool is_constant) {
-  if (std::holds_alternative<ir::Recurrent>(op)) return input == ir::kRecurrenceWeights;
+  if (ir::is_recurrent(op)) return input == ir::kRecurrenceWeights;
   return ir::is_table(op) ? input == 0 && is_constant : input <= 1;
 }
 
@@ -50,8 +50,8 @@ ForwardHooks with_precision(ForwardHooks hooks, const ir::Graph& graph,
     hooks.encode = [inner = std::move(hooks.encode), &graph, options](ir::NodeId node,
                                                                       const at::Tensor& x) {
       const at::Tensor given = inner(node, x);
-      const auto* recurrent = std::get_if<ir::Recurrent>(&graph.node(node).op);
-      const bool is_float = recurrent != nullptr && recurrent->state_encoding == nullptr;
+      const auto* encoding = ir::activation_encoding(graph.node(node).op);
+      const bool is_float = encoding != nullptr && *encoding == nullptr;
       return is_float ? rounded(options.activations, given) : given;
     };
   }

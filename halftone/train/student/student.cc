@@ -181,13 +181,9 @@ void Student::add_weights(const ir::Graph* original, const StudentOptions& optio
 
 void Student::add_activations(const StudentOptions& options) {
   for (const ir::NodeId id : source().topological_order()) {
-    const ir::Operator& op = source().node(id).op;
-    const BasisEncoding* encoding = nullptr;
-    if (const auto* encode = std::get_if<ir::Encode>(&op)) encoding = encode->encoding.get();
-    if (const auto* recurrent = std::get_if<ir::Recurrent>(&op)) {
-      encoding = recurrent->state_encoding.get();
-    }
-    if (encoding == nullptr) continue;
+    const auto* held = ir::activation_encoding(source().node(id).op);
+    if (held == nullptr || *held == nullptr) continue;
+    const BasisEncoding* encoding = held->get();
     const std::size_t each = num_elements(source().value(source().node(id).output));
     activations_.push_back(
         {id, LevelQuantizer(compress::activation_space(options.scheme, encoding->bases.front(),
@@ -412,12 +408,10 @@ ir::Graph Student::graph() const {
   ir::Graph result = torch_.graph(constants);
   for (const Activations& activations : activations_) {
     ir::Operator op = result.node(activations.node).op;
-    auto* recurrent = std::get_if<ir::Recurrent>(&op);
-    auto& place =
-        recurrent != nullptr ? recurrent->state_encoding : std::get<ir::Encode>(op).encoding;
-    BasisEncoding learned = *place;
+    auto& encoding = *ir::activation_encoding(op);
+    BasisEncoding learned = *encoding;
     learned.bases = activations.quantizer.bases();
-    place = std::make_shared<const BasisEncoding>(std::move(learned));
+    encoding = std::make_shared<const BasisEncoding>(std::move(learned));
     result.replace_node(activations.node, std::move(op), result.node(activations.node).inputs);
   }
   result.infer_all();
