@@ -24,9 +24,8 @@ ir::RecurrentKind kind_of(const std::string& name) {
 }
 
 ir::ActivationKind function_of(const std::string& name) {
-  for (int i = 0; i <= static_cast<int>(ir::ActivationKind::kIsInf); ++i) {
-    const auto kind = static_cast<ir::ActivationKind>(i);
-    if (name == to_string(kind)) return kind;
+  for (const ir::ActivationTraits& traits : ir::activation_table()) {
+    if (name == traits.name) return traits.kind;
   }
   fail(ErrorKind::kFormat, "unknown function '" + name + "'");
 }

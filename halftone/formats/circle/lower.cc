@@ -7,8 +7,11 @@
 #include <cstdint>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <utility>
+
+#include "halftone/formats/circle/activations.h"
 
 namespace halftone::formats::circle {
 namespace {
@@ -50,6 +53,30 @@ class Rewrite {
     const auto value = composed(activation, x);
     return value ? *value : add(ir::Unary{activation}, {x});
   }
+  ValueId identity(const Activation& /*f*/, ValueId x) {
+    return add(ir::Reshape{graph_.value(x).type.shape}, {x});
+  }
+  ValueId clip(const Activation& f, ValueId x);
+  ValueId elu(const Activation& f, ValueId x);
+  ValueId selu(const Activation& f, ValueId x) { return times(f.beta, elu(f, x)); }
+  ValueId celu(const Activation& f, ValueId x);
+  ValueId hard_sigmoid(const Activation& f, ValueId x) {
+    return clipped(binary(BinaryKind::kAdd, times(f.alpha, x), scalar(f.beta)), 0, 1);
+  }
+  ValueId silu(const Activation& /*f*/, ValueId x) {
+    return binary(BinaryKind::kMul, x, unary(ActivationKind::kSigmoid, x));
+  }
+  ValueId softplus(const Activation& f, ValueId x);
+  ValueId softsign(const Activation& f, ValueId x);
+  ValueId reciprocal(const Activation& /*f*/, ValueId x) {
+    return binary(BinaryKind::kDiv, scalar(1), x);
+  }
+
+  ValueId relu(ValueId x) { return unary(ActivationKind::kRelu, x); }
+  ValueId times(float factor, ValueId value) {
+    return factor == 1 ? value : binary(BinaryKind::kMul, value, scalar(factor));
+  }
+  ValueId clipped(ValueId value, float low, float high);
   ValueId expm1_below_zero(ValueId x) {
     return unary(ActivationKind::kElu, binary(BinaryKind::kMin, x, scalar(0)), 1);
   }
@@ -87,51 +114,53 @@ class Rewrite {
   int steps_ = 0;
 };
 
+ValueId Rewrite::clipped(ValueId value, float low, float high) {
+  // An open end needs no operator, and files hold no infinities.
+  if (std::isfinite(low)) value = binary(BinaryKind::kMax, value, scalar(low));
+  return std::isfinite(high) ? binary(BinaryKind::kMin, value, scalar(high)) : value;
+}
+
+ValueId Rewrite::clip(const Activation& f, ValueId x) {
+  const bool is_open = !std::isfinite(f.alpha) && !std::isfinite(f.beta);
+  return is_open ? identity(f, x) : clipped(x, f.alpha, f.beta);
+}
+
+ValueId Rewrite::elu(const Activation& f, ValueId x) {
+  return binary(BinaryKind::kAdd, relu(x), times(f.alpha, expm1_below_zero(x)));
+}
+
+ValueId Rewrite::celu(const Activation& f, ValueId x) {
+  return binary(BinaryKind::kAdd, relu(x), times(f.alpha, expm1_below_zero(times(1 / f.alpha, x))));
+}
+
+ValueId Rewrite::softplus(const Activation& /*f*/, ValueId x) {
+  const ValueId size = unary(ActivationKind::kAbs, x);
+  const ValueId power = unary(ActivationKind::kExp, unary(ActivationKind::kNeg, size));
+  const ValueId rest = unary(ActivationKind::kLog, binary(BinaryKind::kAdd, power, scalar(1)));
+  return binary(BinaryKind::kAdd, relu(x), rest);
+}
+
+ValueId Rewrite::softsign(const Activation& /*f*/, ValueId x) {
+  const ValueId size = unary(ActivationKind::kAbs, x);
+  return binary(BinaryKind::kDiv, x, binary(BinaryKind::kAdd, size, scalar(1)));
+}
+
 std::optional<ValueId> Rewrite::composed(const Activation& activation, ValueId x) {
-  const float alpha = activation.alpha;
-  const float beta = activation.beta;
-  const auto relu = [&] { return unary(ActivationKind::kRelu, x); };
-  const auto times = [&](float factor, ValueId value) {
-    return factor == 1 ? value : binary(BinaryKind::kMul, value, scalar(factor));
-  };
-  const auto clipped = [&](ValueId value, float low, float high) {
-    // An open end needs no operator, and files hold no infinities.
-    if (std::isfinite(low)) value = binary(BinaryKind::kMax, value, scalar(low));
-    return std::isfinite(high) ? binary(BinaryKind::kMin, value, scalar(high)) : value;
+  using Kind = ActivationKind;
+  using Composition = ValueId (Rewrite::*)(const Activation&, ValueId);
+  static constexpr std::pair<Kind, Composition> kCompositions[] = {
+      {Kind::kIdentity, &Rewrite::identity}, {Kind::kClip, &Rewrite::clip},
+      {Kind::kElu, &Rewrite::elu},           {Kind::kSelu, &Rewrite::selu},
+      {Kind::kCelu, &Rewrite::celu},         {Kind::kHardSigmoid, &Rewrite::hard_sigmoid},
+      {Kind::kSilu, &Rewrite::silu},         {Kind::kSoftplus, &Rewrite::softplus},
+      {Kind::kSoftsign, &Rewrite::softsign}, {Kind::kReciprocal, &Rewrite::reciprocal},
   };
   if (builtin_unary(activation)) return add(ir::Unary{activation}, {x});
-  switch (activation.kind) {
-    case ActivationKind::kIdentity:
-      return add(ir::Reshape{graph_.value(x).type.shape}, {x});
-    case ActivationKind::kClip:
-      if (!std::isfinite(alpha) && !std::isfinite(beta)) return composed({}, x);
-      return clipped(x, alpha, beta);
-    case ActivationKind::kElu:
-      return binary(BinaryKind::kAdd, relu(), times(alpha, expm1_below_zero(x)));
-    case ActivationKind::kSelu:
-      return times(beta, binary(BinaryKind::kAdd, relu(), times(alpha, expm1_below_zero(x))));
-    case ActivationKind::kCelu:
-      if (!(alpha > 0)) return std::nullopt;
-      return binary(BinaryKind::kAdd, relu(), times(alpha, expm1_below_zero(times(1 / alpha, x))));
-    case ActivationKind::kHardSigmoid:
-      return clipped(binary(BinaryKind::kAdd, times(alpha, x), scalar(beta)), 0, 1);
-    case ActivationKind::kSilu:
-      return binary(BinaryKind::kMul, x, unary(ActivationKind::kSigmoid, x));
-    case ActivationKind::kSoftplus: {
-      const ValueId size = unary(ActivationKind::kAbs, x);
-      const ValueId power = unary(ActivationKind::kExp, unary(ActivationKind::kNeg, size));
-      const ValueId rest = unary(ActivationKind::kLog, binary(BinaryKind::kAdd, power, scalar(1)));
-      return binary(BinaryKind::kAdd, relu(), rest);
-    }
-    case ActivationKind::kSoftsign: {
-      const ValueId size = unary(ActivationKind::kAbs, x);
-      return binary(BinaryKind::kDiv, x, binary(BinaryKind::kAdd, size, scalar(1)));
-    }
-    case ActivationKind::kReciprocal:
-      return binary(BinaryKind::kDiv, scalar(1), x);
-    default:
-      return std::nullopt;
+  if (activation.kind == Kind::kCelu && !(activation.alpha > 0)) return std::nullopt;
+  for (const auto& [kind, compose] : kCompositions) {
+    if (kind == activation.kind) return (this->*compose)(activation, x);
   }
+  return std::nullopt;
 }
 
 ValueId Rewrite::replacement(const ir::Unary& op) {
@@ -220,52 +249,6 @@ ValueId Rewrite::replacement(const ir::DequantizeLinear& op) {
 }
 
 }  // namespace
-
-std::optional<OperatorCode> builtin_unary(const Activation& activation) {
-  switch (activation.kind) {
-    case ActivationKind::kRelu:
-      return OperatorCode::kRelu;
-    case ActivationKind::kReluN1To1:
-      return OperatorCode::kReluN1To1;
-    case ActivationKind::kRelu6:
-      return OperatorCode::kRelu6;
-    case ActivationKind::kLeakyRelu:
-      return OperatorCode::kLeakyRelu;
-    case ActivationKind::kElu:
-      return activation.alpha == 1 ? std::optional(OperatorCode::kElu) : std::nullopt;
-    case ActivationKind::kTanh:
-      return OperatorCode::kTanh;
-    case ActivationKind::kSigmoid:
-      return OperatorCode::kLogistic;
-    case ActivationKind::kHardSwish:
-      return OperatorCode::kHardSwish;
-    case ActivationKind::kGelu:
-    case ActivationKind::kGeluTanh:
-      return OperatorCode::kGelu;
-    case ActivationKind::kSign:
-      return OperatorCode::kSign;
-    case ActivationKind::kExp:
-      return OperatorCode::kExp;
-    case ActivationKind::kLog:
-      return OperatorCode::kLog;
-    case ActivationKind::kSqrt:
-      return OperatorCode::kSqrt;
-    case ActivationKind::kAbs:
-      return OperatorCode::kAbs;
-    case ActivationKind::kNeg:
-      return OperatorCode::kNeg;
-    case ActivationKind::kSquare:
-      return OperatorCode::kSquare;
-    case ActivationKind::kFloor:
-      return OperatorCode::kFloor;
-    case ActivationKind::kCeil:
-      return OperatorCode::kCeil;
-    case ActivationKind::kRound:
-      return OperatorCode::kRound;
-    default:
-      return std::nullopt;
-  }
-}
 
 ir::Graph lowered(ir::Graph graph) {
   lower_windows(graph);

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
 #include <span>
 
-#include "halftone/formats/circle/operator_code.h"
 #include "halftone/ir/graph.h"
 
 namespace halftone::formats::circle {
-
-/// The builtin operator that computes exactly this function of one number, if there is one.
-std::optional<OperatorCode> builtin_unary(const ir::Activation& activation);
 
 /// Rewrites a graph so that each node has one operator in the file, as far as there is one:
 ///

@@ -17,9 +17,7 @@ constexpr ir::Dim kMaxExtent = ir::Dim{1} << 40;
 /// Whether an operator is arithmetic that supports only float32.
 bool is_arithmetic(const ir::Operator& op) {
   if (const auto* unary = std::get_if<ir::Unary>(&op)) {
-    const ir::ActivationKind kind = unary->activation.kind;
-    return kind != ir::ActivationKind::kAbs && kind != ir::ActivationKind::kNeg &&
-           kind != ir::ActivationKind::kSign && kind != ir::ActivationKind::kNot;
+    return !ir::traits_of(unary->activation.kind).takes_integers;
   }
   return ir::computes_sums(op) || std::holds_alternative<ir::QuantizeLinear>(op);
 }

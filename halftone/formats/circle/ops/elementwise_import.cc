@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <iterator>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "halftone/formats/circle/activations.h"
 #include "halftone/formats/circle/constant_tensor.h"
 #include "halftone/formats/circle/importer.h"
 
@@ -15,13 +18,7 @@ void import_unary(OperatorImport& op, ir::Activation activation) {
   op.emit(ir::Unary{activation}, {op.number(0)});
 }
 
-template <ActivationKind kind>
-void import_plain(OperatorImport& op) {
-  import_unary(op, {kind, 0, 0});
-}
-
-void import_elu(OperatorImport& op) { import_unary(op, {ActivationKind::kElu, 1, 0}); }
-
+/// A newer operator: a Clip is written as Max and Min, which every runtime has.
 void import_relu_0_to_1(OperatorImport& op) { import_unary(op, {ActivationKind::kClip, 0, 1}); }
 
 void import_leaky_relu(OperatorImport& op) {
@@ -115,28 +112,14 @@ void import_dequantize(OperatorImport& op) {
   op.alias(op.number(0));
 }
 
+void import_activation(OperatorImport& op) { import_unary(op, *activation_of(op.code())); }
+
+/// Those that plain_activations() does not have.
 constexpr ImportEntry kElementwiseImports[] = {
-    {OperatorCode::kRelu, import_plain<ActivationKind::kRelu>},
-    {OperatorCode::kReluN1To1, import_plain<ActivationKind::kReluN1To1>},
-    {OperatorCode::kRelu6, import_plain<ActivationKind::kRelu6>},
     {OperatorCode::kRelu0To1, import_relu_0_to_1},
-    {OperatorCode::kTanh, import_plain<ActivationKind::kTanh>},
-    {OperatorCode::kLogistic, import_plain<ActivationKind::kSigmoid>},
-    {OperatorCode::kElu, import_elu},
     {OperatorCode::kLeakyRelu, import_leaky_relu},
-    {OperatorCode::kHardSwish, import_plain<ActivationKind::kHardSwish>},
     {OperatorCode::kGelu, import_gelu},
-    {OperatorCode::kExp, import_plain<ActivationKind::kExp>},
-    {OperatorCode::kLog, import_plain<ActivationKind::kLog>},
-    {OperatorCode::kSqrt, import_plain<ActivationKind::kSqrt>},
     {OperatorCode::kRsqrt, import_rsqrt},
-    {OperatorCode::kSquare, import_plain<ActivationKind::kSquare>},
-    {OperatorCode::kNeg, import_plain<ActivationKind::kNeg>},
-    {OperatorCode::kAbs, import_plain<ActivationKind::kAbs>},
-    {OperatorCode::kSign, import_plain<ActivationKind::kSign>},
-    {OperatorCode::kFloor, import_plain<ActivationKind::kFloor>},
-    {OperatorCode::kCeil, import_plain<ActivationKind::kCeil>},
-    {OperatorCode::kRound, import_plain<ActivationKind::kRound>},
     {OperatorCode::kAdd, import_arithmetic<BinaryKind::kAdd, schema::AddOptions>},
     {OperatorCode::kSub, import_arithmetic<BinaryKind::kSub, schema::SubOptions>},
     {OperatorCode::kMul, import_arithmetic<BinaryKind::kMul, schema::MulOptions>},
@@ -157,8 +140,6 @@ constexpr ImportEntry kElementwiseImports[] = {
     {OperatorCode::kLogicalAnd, import_binary<BinaryKind::kAnd>},
     {OperatorCode::kLogicalOr, import_binary<BinaryKind::kOr>},
     {OperatorCode::kLogicalNot, import_not},
-    {OperatorCode::kSin, import_plain<ActivationKind::kSin>},
-    {OperatorCode::kCos, import_plain<ActivationKind::kCos>},
     {OperatorCode::kSquaredDifference, import_squared_difference},
     {OperatorCode::kCast, import_cast},
     {OperatorCode::kQuantize, import_quantize},
@@ -167,6 +148,13 @@ constexpr ImportEntry kElementwiseImports[] = {
 
 }  // namespace
 
-std::span<const ImportEntry> elementwise_imports() { return kElementwiseImports; }
+std::span<const ImportEntry> elementwise_imports() {
+  static const std::vector<ImportEntry> imports = [] {
+    std::vector<ImportEntry> all(std::begin(kElementwiseImports), std::end(kElementwiseImports));
+    for (const OperatorCode code : plain_activations()) all.push_back({code, import_activation});
+    return all;
+  }();
+  return imports;
+}
 
 }  // namespace halftone::formats::circle

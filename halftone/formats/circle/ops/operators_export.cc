@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/formats/circle/activations.h"
 #include "halftone/formats/circle/constant_tensor.h"
 #include "halftone/formats/circle/exporter.h"
 #include "halftone/formats/circle/lower.h"

@@ -92,7 +92,8 @@ std::vector<Case> unary_cases() {
         ActivationKind::kGeluTanh,  ActivationKind::kSoftplus, ActivationKind::kSoftsign,
         ActivationKind::kSign,      ActivationKind::kExp,      ActivationKind::kAbs,
         ActivationKind::kNeg,       ActivationKind::kSquare,   ActivationKind::kFloor,
-        ActivationKind::kCeil,      ActivationKind::kRound}) {
+        ActivationKind::kCeil,      ActivationKind::kRound,    ActivationKind::kSin,
+        ActivationKind::kCos}) {
     cases.push_back(unary(kind));
   }
   cases.push_back(unary(ActivationKind::kLog, 0, 0, 0.1));

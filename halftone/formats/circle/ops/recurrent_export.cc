@@ -57,6 +57,16 @@ class Parts {
   std::string name_;
 };
 
+schema::BuiltinOptionsUnion options_of(const ir::Recurrent& op) {
+  schema::UnidirectionalSequenceLSTMOptionsT options;
+  options.fused_activation_function = activation_type(op.activations[1]);
+  options.cell_clip = op.cell_clip;
+  options.time_major = !op.batch_major;
+  schema::BuiltinOptionsUnion united;
+  united.Set(options);
+  return united;
+}
+
 void export_standard(Exporter& exporter, const ir::Node& node) {
   const ir::Graph& graph = exporter.graph();
   const auto& op = std::get<ir::Recurrent>(node.op);
@@ -92,14 +102,8 @@ void export_standard(Exporter& exporter, const ir::Node& node) {
   tensors.push_back(exporter.variable(node.name + "/hidden", {batch, hidden}));
   tensors.push_back(exporter.variable(node.name + "/cell", {batch, hidden}));
   tensors.insert(tensors.end(), 4, kNoTensor);  // no normalization
-  schema::UnidirectionalSequenceLSTMOptionsT options;
-  options.fused_activation_function = activation_type(op.activations[1]);
-  options.cell_clip = op.cell_clip;
-  options.time_major = !op.batch_major;
-  schema::BuiltinOptionsUnion united;
-  united.Set(options);
   exporter.add(OperatorCode::kUnidirectionalSequenceLstm, std::move(tensors), node.output,
-               std::move(united));
+               options_of(op));
 }
 
 void export_own(Exporter& exporter, const ir::Node& node) {

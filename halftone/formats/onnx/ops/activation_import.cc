@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of one number.
-#include <algorithm>
 #include <iterator>
 #include <limits>
-#include <string_view>
+#include <string>
+#include <vector>
 
 #include "halftone/base/error.h"
+#include "halftone/formats/onnx/activations.h"
 #include "halftone/formats/onnx/emit.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/ir/element.h"
@@ -15,57 +16,6 @@ namespace {
 
 using ir::ActivationKind;
 using ir::ValueId;
-
-/// An operator that is one activation: the attributes that give alpha and beta and their defaults.
-struct ActivationEntry {
-  std::string_view op_type;
-  ActivationKind kind;
-  const char* alpha = nullptr;
-  float alpha_default = 0;
-  const char* beta = nullptr;
-  float beta_default = 0;
-};
-
-constexpr ActivationEntry kActivations[] = {
-    {"Abs", ActivationKind::kAbs},
-    {"Ceil", ActivationKind::kCeil},
-    {"Celu", ActivationKind::kCelu, "alpha", 1.0F},
-    {"Elu", ActivationKind::kElu, "alpha", 1.0F},
-    {"Erf", ActivationKind::kErf},
-    {"Exp", ActivationKind::kExp},
-    {"Floor", ActivationKind::kFloor},
-    {"HardSigmoid", ActivationKind::kHardSigmoid, "alpha", 0.2F, "beta", 0.5F},
-    {"HardSwish", ActivationKind::kHardSwish},
-    {"LeakyRelu", ActivationKind::kLeakyRelu, "alpha", 0.01F},
-    {"Log", ActivationKind::kLog},
-    {"Neg", ActivationKind::kNeg},
-    {"Reciprocal", ActivationKind::kReciprocal},
-    {"Relu", ActivationKind::kRelu},
-    {"Round", ActivationKind::kRound},
-    {"Selu", ActivationKind::kSelu, "alpha", 1.67326319217681884765625F, "gamma",
-     1.05070102214813232421875F},
-    {"Sigmoid", ActivationKind::kSigmoid},
-    {"Sign", ActivationKind::kSign},
-    {"Softplus", ActivationKind::kSoftplus},
-    {"Softsign", ActivationKind::kSoftsign},
-    {"Sqrt", ActivationKind::kSqrt},
-    {"Tanh", ActivationKind::kTanh},
-    {"Acos", ActivationKind::kAcos},
-    {"Acosh", ActivationKind::kAcosh},
-    {"Asin", ActivationKind::kAsin},
-    {"Asinh", ActivationKind::kAsinh},
-    {"Atan", ActivationKind::kAtan},
-    {"Atanh", ActivationKind::kAtanh},
-    {"Cos", ActivationKind::kCos},
-    {"Cosh", ActivationKind::kCosh},
-    {"Sin", ActivationKind::kSin},
-    {"Sinh", ActivationKind::kSinh},
-    {"Tan", ActivationKind::kTan},
-    {"Not", ActivationKind::kNot},
-    {"BitwiseNot", ActivationKind::kNot},
-    {"IsNaN", ActivationKind::kIsNan},
-    {"ThresholdedRelu", ActivationKind::kThresholded, "alpha", 1.0F},
-};
 
 ir::Unary unary(ActivationKind kind, float alpha = 0, float beta = 0) {
   return {{kind, alpha, beta}};
@@ -96,10 +46,8 @@ ir::Unary clip(float low, float high) {
 }
 
 void build_activation(NodeBuilder& node) {
-  const auto* entry = std::ranges::find(kActivations, node.op_type(), &ActivationEntry::op_type);
-  if (entry == std::end(kActivations)) {
-    fail(ErrorKind::kInternal, "no activation for " + node.op_type());
-  }
+  const ActivationEntry* entry = find_activation(node.op_type());
+  if (entry == nullptr) fail(ErrorKind::kInternal, "no activation for " + node.op_type());
   const ValueId x = node.input(0);
   if (entry->kind == ActivationKind::kRelu && ir::is_integer(node.type(x).encoding.element)) {
     const ValueId zero = node.add_scalar(0.0, node.type(x).encoding.element);
@@ -114,6 +62,10 @@ void build_activation(NodeBuilder& node) {
       entry->alpha == nullptr ? 0 : node.float_attribute(entry->alpha, alpha_default);
   const float beta = entry->beta == nullptr ? 0 : node.float_attribute(entry->beta, beta_default);
   node.set_output(0, node.emit(unary(entry->kind, alpha, beta), {x}));
+}
+
+void build_not(NodeBuilder& node) {
+  node.set_output(0, node.emit(unary(ActivationKind::kNot), {node.input(0)}));
 }
 
 void build_is_inf(NodeBuilder& node) {
@@ -186,54 +138,26 @@ void build_swish(NodeBuilder& node) {
   node.set_output(0, product(node, x, sigmoid));
 }
 
+/// Those that activations() does not have.
 constexpr ReaderEntry kActivationReaders[] = {
-    {"", "Abs", build_activation},
-    {"", "Ceil", build_activation},
-    {"", "Celu", build_activation},
-    {"", "Elu", build_activation},
-    {"", "Erf", build_activation},
-    {"", "Exp", build_activation},
-    {"", "Floor", build_activation},
-    {"", "HardSigmoid", build_activation},
-    {"", "HardSwish", build_activation},
-    {"", "LeakyRelu", build_activation},
-    {"", "Log", build_activation},
-    {"", "Neg", build_activation},
-    {"", "Reciprocal", build_activation},
-    {"", "Relu", build_activation},
-    {"", "Round", build_activation},
-    {"", "Selu", build_activation},
-    {"", "Sigmoid", build_activation},
-    {"", "Sign", build_activation},
-    {"", "Softplus", build_activation},
-    {"", "Softsign", build_activation},
-    {"", "Sqrt", build_activation},
-    {"", "Tanh", build_activation},
-    {"", "ThresholdedRelu", build_activation},
-    {"", "Acos", build_activation},
-    {"", "Acosh", build_activation},
-    {"", "Asin", build_activation},
-    {"", "Asinh", build_activation},
-    {"", "Atan", build_activation},
-    {"", "Atanh", build_activation},
-    {"", "Cos", build_activation},
-    {"", "Cosh", build_activation},
-    {"", "Sin", build_activation},
-    {"", "Sinh", build_activation},
-    {"", "Tan", build_activation},
-    {"", "Not", build_activation},
-    {"", "BitwiseNot", build_activation},
-    {"", "IsNaN", build_activation},
-    {"", "IsInf", build_is_inf},
-    {"", "Shrink", build_shrink},
-    {"", "Clip", build_clip},
-    {"", "Gelu", build_gelu},
-    {"", "Mish", build_mish},
-    {"", "Swish", build_swish},
+    {"", "Not", build_not},       {"", "BitwiseNot", build_not}, {"", "IsInf", build_is_inf},
+    {"", "Shrink", build_shrink}, {"", "Clip", build_clip},      {"", "Gelu", build_gelu},
+    {"", "Mish", build_mish},     {"", "Swish", build_swish},
 };
 
 }  // namespace
 
-std::span<const ReaderEntry> activation_readers() { return kActivationReaders; }
+std::span<const ReaderEntry> activation_readers() {
+  static const std::vector<ReaderEntry> readers = [] {
+    std::vector<ReaderEntry> all(std::begin(kActivationReaders), std::end(kActivationReaders));
+    for (const ActivationEntry& entry : activations()) {
+      // ONNX's Identity takes elements of any type: a reader of its own.
+      if (entry.kind == ActivationKind::kIdentity) continue;
+      all.push_back({"", entry.op_type, build_activation});
+    }
+    return all;
+  }();
+  return readers;
+}
 
 }  // namespace halftone::formats::onnx

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "halftone/formats/onnx/activations.h"
 #include "halftone/formats/onnx/exporter.h"
 #include "halftone/formats/onnx/tensors.h"
 #include "halftone/ir/ops/traits.h"
@@ -14,46 +15,6 @@ using ir::ActivationKind;
 using ir::Node;
 using ir::ValueId;
 using onnx_pb::NodeProto;
-
-/// The operator that is an activation without parameters; empty if there is none.
-std::string_view plain_operator(ActivationKind kind) {
-  switch (kind) {
-    case ActivationKind::kIdentity:
-    case ActivationKind::kRelu:
-    case ActivationKind::kTanh:
-    case ActivationKind::kSigmoid:
-    case ActivationKind::kHardSwish:
-    case ActivationKind::kSoftplus:
-    case ActivationKind::kSoftsign:
-    case ActivationKind::kSign:
-    case ActivationKind::kExp:
-    case ActivationKind::kLog:
-    case ActivationKind::kSqrt:
-    case ActivationKind::kAbs:
-    case ActivationKind::kNeg:
-    case ActivationKind::kReciprocal:
-    case ActivationKind::kErf:
-    case ActivationKind::kFloor:
-    case ActivationKind::kCeil:
-    case ActivationKind::kRound:
-    case ActivationKind::kSin:
-    case ActivationKind::kCos:
-    case ActivationKind::kTan:
-    case ActivationKind::kAsin:
-    case ActivationKind::kAcos:
-    case ActivationKind::kAtan:
-    case ActivationKind::kSinh:
-    case ActivationKind::kCosh:
-    case ActivationKind::kAsinh:
-    case ActivationKind::kAcosh:
-    case ActivationKind::kAtanh:
-      return to_string(kind);
-    case ActivationKind::kIsNan:
-      return "IsNaN";
-    default:
-      return "";
-  }
-}
 
 /// The operator of a pair of a type.
 std::string binary_operator(Exporter& exporter, ir::BinaryKind kind, const ir::ValueType& type) {
@@ -265,67 +226,61 @@ bool computes_with_codes(const Exporter& exporter, const Node& node) {
          ir::are_codes(exporter.type(node.inputs[0]));
 }
 
+void export_silu(Exporter& exporter, const std::string& input, const std::string& output) {
+  const std::string sigmoid = exporter.fresh(output + "/sigmoid");
+  exporter.add_node("Sigmoid", {input}, sigmoid);
+  exporter.add_node("Mul", {input, sigmoid}, output);
+}
+
+void export_gelu(Exporter& exporter, ActivationKind kind, const std::string& input,
+                 const std::string& output) {
+  exporter.require_opset(20);
+  const std::string_view approximation = kind == ActivationKind::kGeluTanh ? "tanh" : "none";
+  set_attribute(exporter.add_node("Gelu", {input}, output), "approximate", approximation);
+}
+
+void export_is_inf(Exporter& exporter, const ir::Activation& activation, const std::string& input,
+                   const std::string& output) {
+  NodeProto& proto = exporter.add_node("IsInf", {input}, output);
+  set_attribute(proto, "detect_positive", std::int64_t{activation.alpha != 0 ? 1 : 0});
+  set_attribute(proto, "detect_negative", std::int64_t{activation.beta != 0 ? 1 : 0});
+}
+
+/// Relu6 and the like as a Clip.
+void export_limits(Exporter& exporter, const ir::Activation& activation, const std::string& input,
+                   const std::string& output) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  auto limits = ir::limits_of(activation);
+  // A Clip is min(max(x, low), high) for crossed limits too.
+  if (activation.kind == ActivationKind::kClip) limits = {activation.alpha, activation.beta};
+  if (!limits || limits->low == kInfinity || limits->high == -kInfinity) {
+    unsupported("activation " + to_string(activation));
+  }
+  export_clip(exporter, limits->low, limits->high, input, output);
+}
+
 }  // namespace
 
 void export_activation(Exporter& exporter, const ir::Activation& activation,
                        const std::string& input, const std::string& output) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const auto with_alpha = [&](std::string_view op_type) -> NodeProto& {
-    NodeProto& proto = exporter.add_node(op_type, {input}, output);
-    set_attribute(proto, "alpha", activation.alpha);
-    return proto;
-  };
-  if (const auto op_type = plain_operator(activation.kind); !op_type.empty()) {
-    exporter.add_node(op_type, {input}, output);
+  if (const ActivationEntry* entry = find_activation(activation.kind)) {
+    NodeProto& proto = exporter.add_node(entry->op_type, {input}, output);
+    if (entry->alpha != nullptr) set_attribute(proto, entry->alpha, activation.alpha);
+    if (entry->beta != nullptr) set_attribute(proto, entry->beta, activation.beta);
     return;
   }
-  switch (activation.kind) {
-    case ActivationKind::kReluN1To1:
-      return export_clip(exporter, -1, 1, input, output);
-    case ActivationKind::kRelu6:
-      return export_clip(exporter, 0, 6, input, output);
-    case ActivationKind::kClip:
-      if (activation.alpha == kInfinity || activation.beta == -kInfinity) break;
-      return export_clip(exporter, activation.alpha, activation.beta, input, output);
-    case ActivationKind::kLeakyRelu:
-    case ActivationKind::kElu:
-    case ActivationKind::kCelu:
-    case ActivationKind::kThresholded:
-      with_alpha(to_string(activation.kind));
-      return;
-    case ActivationKind::kSelu:
-      set_attribute(with_alpha("Selu"), "gamma", activation.beta);
-      return;
-    case ActivationKind::kHardSigmoid:
-      set_attribute(with_alpha("HardSigmoid"), "beta", activation.beta);
-      return;
-    case ActivationKind::kSilu: {
-      const std::string sigmoid = exporter.fresh(output + "/sigmoid");
-      exporter.add_node("Sigmoid", {input}, sigmoid);
-      exporter.add_node("Mul", {input, sigmoid}, output);
-      return;
-    }
-    case ActivationKind::kGelu:
-    case ActivationKind::kGeluTanh: {
-      exporter.require_opset(20);
-      NodeProto& proto = exporter.add_node("Gelu", {input}, output);
-      const bool tanh = activation.kind == ActivationKind::kGeluTanh;
-      set_attribute(proto, "approximate", std::string_view(tanh ? "tanh" : "none"));
-      return;
-    }
-    case ActivationKind::kIsInf: {
-      NodeProto& proto = exporter.add_node("IsInf", {input}, output);
-      set_attribute(proto, "detect_positive", std::int64_t{activation.alpha != 0 ? 1 : 0});
-      set_attribute(proto, "detect_negative", std::int64_t{activation.beta != 0 ? 1 : 0});
-      return;
-    }
-    case ActivationKind::kSquare:
-      exporter.add_node("Mul", {input, input}, output);
-      return;
-    default:
-      break;
+  const ActivationKind kind = activation.kind;
+  if (kind == ActivationKind::kSquare) {
+    exporter.add_node("Mul", {input, input}, output);
+  } else if (kind == ActivationKind::kSilu) {
+    export_silu(exporter, input, output);
+  } else if (kind == ActivationKind::kGelu || kind == ActivationKind::kGeluTanh) {
+    export_gelu(exporter, kind, input, output);
+  } else if (kind == ActivationKind::kIsInf) {
+    export_is_inf(exporter, activation, input, output);
+  } else {
+    export_limits(exporter, activation, input, output);
   }
-  unsupported("activation " + to_string(activation));
 }
 
 Writer find_writer(const ir::Operator& op) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "halftone/formats/onnx/activations.h"
 #include "halftone/formats/onnx/exporter.h"
 #include "halftone/formats/onnx/fields.h"
 #include "halftone/formats/onnx/registry.h"
@@ -20,22 +21,10 @@ using ir::Node;
 using ir::ValueId;
 using onnx_pb::NodeProto;
 
-/// The name of a function in ONNX's lists; empty if it is in none.
-std::string_view listed_name(ir::ActivationKind kind) {
-  switch (kind) {
-    case ir::ActivationKind::kRelu:
-    case ir::ActivationKind::kTanh:
-    case ir::ActivationKind::kSigmoid:
-    case ir::ActivationKind::kSoftsign:
-    case ir::ActivationKind::kSoftplus:
-    case ir::ActivationKind::kLeakyRelu:
-    case ir::ActivationKind::kThresholded:
-    case ir::ActivationKind::kElu:
-    case ir::ActivationKind::kHardSigmoid:
-      return to_string(kind);
-    default:
-      return "";
-  }
+/// The operator that names a function in ONNX's lists; null if it is in none.
+const ActivationEntry* listed(ir::ActivationKind kind) {
+  const ActivationEntry* entry = find_activation(kind);
+  return entry != nullptr && entry->is_listed ? entry : nullptr;
 }
 
 bool has(const Node& node, std::size_t i) {
@@ -59,7 +48,7 @@ bool is_standard(const ir::Graph& graph, const Node& node) {
   const Dim batch = gates[ir::batch_axis(op)];
   const bool one_step = gates[1 - ir::batch_axis(op)] == 1;
   for (std::size_t i = 0; i < num_functions(op.kind); ++i) {
-    if (listed_name(op.activations[i].kind).empty()) return false;
+    if (listed(op.activations[i].kind) == nullptr) return false;
   }
   // Of the cells there is only the last.
   return projection_of(graph, node) && dense_recurrence(graph, node) != nullptr &&
@@ -121,13 +110,10 @@ void set_functions(NodeProto& proto, const ir::Recurrent& op) {
   std::vector<float> betas;
   for (std::size_t i = 0; i < num_functions(op.kind); ++i) {
     const ir::Activation& function = op.activations[i];
-    names.emplace_back(listed_name(function.kind));
-    const bool hard = function.kind == ir::ActivationKind::kHardSigmoid;
-    const bool has_alpha = hard || function.kind == ir::ActivationKind::kLeakyRelu ||
-                           function.kind == ir::ActivationKind::kThresholded ||
-                           function.kind == ir::ActivationKind::kElu;
-    if (has_alpha) alphas.push_back(function.alpha);
-    if (hard) betas.push_back(function.beta);
+    const ActivationEntry& entry = *listed(function.kind);
+    names.emplace_back(entry.op_type);
+    if (entry.alpha != nullptr) alphas.push_back(function.alpha);
+    if (entry.beta != nullptr) betas.push_back(function.beta);
   }
   set_attribute(proto, "activations", names);
   if (!alphas.empty()) set_attribute(proto, "activation_alpha", alphas);
@@ -161,19 +147,24 @@ std::vector<std::string> standard_inputs(Exporter& exporter, const Node& node,
   return inputs;
 }
 
-void export_standard(Exporter& exporter, const Node& node) {
+void set_attributes(Exporter& exporter, NodeProto& proto, const Node& node) {
   const auto& op = std::get<ir::Recurrent>(node.op);
-  const std::string& output = exporter.name(node.output);
-  const auto inputs = standard_inputs(exporter, node, output);
-  const std::string steps = exporter.fresh(output + "/Y");
   const Dim hidden = exporter.type(node.inputs[ir::kRecurrenceWeights]).shape[1];
-  NodeProto& proto = exporter.add_node(to_string(op.kind), inputs, steps);
   set_attribute(proto, "hidden_size", std::int64_t{hidden});
   set_attribute(proto, "direction", std::string_view(op.reverse ? "reverse" : "forward"));
   set_functions(proto, op);
   if (op.clip != 0) set_attribute(proto, "clip", op.clip);
   if (op.linear_before_reset) set_attribute(proto, "linear_before_reset", std::int64_t{1});
   if (op.input_forget) set_attribute(proto, "input_forget", std::int64_t{1});
+}
+
+void export_standard(Exporter& exporter, const Node& node) {
+  const auto& op = std::get<ir::Recurrent>(node.op);
+  const std::string& output = exporter.name(node.output);
+  const auto inputs = standard_inputs(exporter, node, output);
+  const std::string steps = exporter.fresh(output + "/Y");
+  NodeProto& proto = exporter.add_node(to_string(op.kind), inputs, steps);
+  set_attributes(exporter, proto, node);
   std::string cell;
   if (op.with_cell) {
     proto.add_output("");

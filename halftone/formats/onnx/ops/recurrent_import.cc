@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "halftone/base/error.h"
+#include "halftone/formats/onnx/activations.h"
 #include "halftone/formats/onnx/fields.h"
 #include "halftone/formats/onnx/node_builder.h"
 #include "halftone/formats/onnx/registry.h"
@@ -99,24 +100,15 @@ class ActivationReader {
 
   ir::Activation operator()(std::string name) {
     for (char& c : name) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-    if (name == "sigmoid") return {ActivationKind::kSigmoid, 0, 0};
-    if (name == "tanh") return {ActivationKind::kTanh, 0, 0};
-    if (name == "relu") return {ActivationKind::kRelu, 0, 0};
-    if (name == "softsign") return {ActivationKind::kSoftsign, 0, 0};
-    if (name == "softplus") return {ActivationKind::kSoftplus, 0, 0};
-    if (name == "leakyrelu") return {ActivationKind::kLeakyRelu, alpha(0.01F), 0};
-    if (name == "thresholdedrelu") return {ActivationKind::kThresholded, alpha(1), 0};
-    if (name == "elu") return {ActivationKind::kElu, alpha(1), 0};
-    if (name == "hardsigmoid") {
-      const float slope = alpha(0.2F);
-      return {ActivationKind::kHardSigmoid, slope, beta(0.5F)};
-    }
-    NodeBuilder::unsupported("activation '" + name + "'");
+    const ActivationEntry* entry = find_listed_activation(name);
+    if (entry == nullptr) NodeBuilder::unsupported("activation '" + name + "'");
+    ir::Activation result{entry->kind, 0, 0};
+    if (entry->alpha != nullptr) result.alpha = next(alphas_, num_alphas_, entry->alpha_default);
+    if (entry->beta != nullptr) result.beta = next(betas_, num_betas_, entry->beta_default);
+    return result;
   }
 
  private:
-  float alpha(float otherwise) { return next(alphas_, num_alphas_, otherwise); }
-  float beta(float otherwise) { return next(betas_, num_betas_, otherwise); }
   static float next(const std::vector<float>& list, std::size_t& taken, float otherwise) {
     return taken < list.size() ? list[taken++] : otherwise;
   }
