@@ -63,6 +63,9 @@ struct Lane {
 struct MapRun : std::enable_shared_from_this<MapRun> {
   std::shared_ptr<Program> program;  // shared with helper threads that start after the map's end
   Lane* parent = nullptr;
+  /// The map around this one: owns the devices whose batons the queues here refer to, also for
+  /// helper threads that start after its end.
+  std::shared_ptr<MapRun> outer;
   std::size_t number = 0;  ///< among the maps that the parent, or the program, has started
   std::string axis_name;
   std::size_t size = 0;

@@ -149,6 +149,7 @@ Plan plan_for(MapKind kind, const MapOptions& options, const std::vector<Argumen
   run.placement.num_lanes = size;
   if (lane != nullptr) {
     run.program = lane->run->program;
+    run.outer = lane->run->shared_from_this();
     run.number = lane->num_maps++;
   } else {
     run.program = std::make_shared<Program>(name_of(kind, options) + " of " + std::to_string(size));
