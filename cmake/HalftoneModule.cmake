@@ -7,7 +7,7 @@ target_include_directories(halftone_flags INTERFACE ${PROJECT_SOURCE_DIR})
 # No contraction of a*b+c: results must be the same bits on every target and compiler.
 target_compile_options(halftone_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
-  -Woverloaded-virtual -ffp-contract=off
+  -Woverloaded-virtual -Wswitch-enum -ffp-contract=off
   $<$<BOOL:${HALFTONE_WERROR}>:-Werror>
   # GCC 12 sees overlapping copies in operator+ of std::string (its bug 105651).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
