@@ -223,7 +223,8 @@ TEST_F(TrainingProgram, RefusesRunsThatCannotBeKept) {
   const std::string train =
       "train " + kModel + " -o " + path("t.onnx") + " --data " + kExample + " --limit 256 ";
   expect_failure(train + "--resume", 2, "--checkpoint");
-  expect_failure(train + "--checkpoint " + path("run.csv"), 2, "expected another ending");
+  expect_failure(train + "--checkpoint " + path("run.csv"), 2,
+                 "expected a file extension other than .csv and .svg");
   expect_failure(train + "--checkpoint " + path("none/run.ckpt"), 3, "cannot write");
   expect_failure(train + "--checkpoint " + path("run.ckpt") + " --resume", 3, "run.ckpt");
   expect_failure(train + "--patience 3", 2, "expected validation samples");
@@ -284,7 +285,8 @@ TEST_F(ProgramAlone, SaysWhereTheTrainerIsMissing) {
     const Outcome outcome = run_alone(arguments + rest);
     EXPECT_EQ(outcome.code, 4);
     EXPECT_EQ(outcome.out, "");
-    EXPECT_THAT(outcome.err, HasSubstr(" needs the program halftone-train in " + folder_.string()));
+    EXPECT_THAT(outcome.err, HasSubstr(" needs the program halftone-train, and there is none in " +
+                                       folder_.string()));
     EXPECT_THAT(outcome.err, HasSubstr("build it with libtorch ('make train')"));
     EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
   }

@@ -33,9 +33,9 @@ void start_trainer(char** argv) {
 
 [[noreturn]] void fail_without_trainer(const std::string& verb) {
   std::error_code error;
-  fail(ErrorKind::kUnsupported, verb + " needs the program " + kTrainer + " in " +
-                                    own_folder(error).string() +
-                                    ", where it is not: build it with libtorch ('make train')");
+  fail(ErrorKind::kUnsupported, verb + " needs the program " + kTrainer +
+                                    ", and there is none in " + own_folder(error).string() +
+                                    ": build it with libtorch ('make train')");
 }
 
 /// The verbs that train, with their help; without the trainer nothing else.

@@ -13,7 +13,9 @@ CLI::Validator checkpoint_path() {
     const std::string ending = std::filesystem::path(text).extension().string();
     if (text.empty()) return "expected a path, found an empty one";
     if (ending != ".csv" && ending != ".svg") return "";
-    return "expected another ending than those of the files beside it, found '" + ending + "'";
+    return "expected a file extension other than .csv and .svg, which the files beside it have, "
+           "found '" +
+           ending + "'";
   };
   return {check, ""};
 }
@@ -77,7 +79,7 @@ void add_precision_options(CLI::App& verb, TrainingOptions& options) {
 }
 
 void add_run_options(CLI::App& verb, train::TrainOptions& train) {
-  verb.add_option("--validation-split", train.hold_out,
+  verb.add_option("--validation-split", train.validation_split,
                   "Fraction of the samples, chosen by the seed, held out for validation: the epoch "
                   "with the best validation accuracy is written")
       ->check(number_from(0, 1))

@@ -152,9 +152,10 @@ std::string to_csv(const Epochs& epochs) {
   std::string csv = "epoch,loss,agreement,held_out,rate,seconds\n";
   for (std::size_t e = 0; e < epochs.size(); ++e) {
     const train::EpochResult& epoch = epochs[e];
-    csv += fmt::format("{},{},{},{},{},{:.3f}\n", e + 1, epoch.loss, epoch.agreement,
-                       epoch.held_out ? fmt::format("{}", *epoch.held_out) : "", epoch.rate,
-                       epoch.seconds);
+    csv +=
+        fmt::format("{},{},{},{},{},{:.3f}\n", e + 1, epoch.loss, epoch.agreement,
+                    epoch.validation_accuracy ? fmt::format("{}", *epoch.validation_accuracy) : "",
+                    epoch.rate, epoch.seconds);
   }
   return csv;
 }
@@ -169,11 +170,12 @@ std::string to_svg(const Epochs& epochs) {
   std::vector<Line> shares{line_of(epochs, "training", "#1f5fa8", [](const Epoch& epoch) {
     return Value(100 * epoch.agreement);
   })};
-  const auto held_out = [](const Epoch& epoch) {
-    return epoch.held_out ? Value(100 * *epoch.held_out) : std::nullopt;
+  const auto validation = [](const Epoch& epoch) {
+    return epoch.validation_accuracy ? Value(100 * *epoch.validation_accuracy) : std::nullopt;
   };
-  if (std::ranges::any_of(epochs, [](const Epoch& epoch) { return epoch.held_out.has_value(); })) {
-    shares.push_back(line_of(epochs, "held out", "#c2571a", held_out));
+  if (std::ranges::any_of(
+          epochs, [](const Epoch& epoch) { return epoch.validation_accuracy.has_value(); })) {
+    shares.push_back(line_of(epochs, "validation", "#c2571a", validation));
   }
   const Axis loss_axis{value_ticks(std::span(&loss, 1), 0.0), kTop + kPanelHeight, kTop};
   const Axis share_axis{value_ticks(shares, std::nullopt), kTop + kPanelDistance + kPanelHeight,
@@ -184,7 +186,7 @@ std::string to_svg(const Epochs& epochs) {
              "<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n",
              kWidth, kHeight) +
          panel("loss", x, loss_axis, std::span(&loss, 1)) +
-         panel("right answers, %", x, share_axis, shares) + "</svg>\n";
+         panel("accuracy, %", x, share_axis, shares) + "</svg>\n";
 }
 
 }  // namespace halftone::report

@@ -79,7 +79,7 @@ TEST(TrainingSvg, ShowsLossAndAnswers) {
   EXPECT_TRUE(is_well_formed(svg)) << svg;
   EXPECT_EQ(count(svg, "<path "), 3U);
   EXPECT_EQ(count(svg, "<circle "), 8U);
-  for (const char* part : {">loss<", ">right answers, %<", ">epoch<", ">training<", ">held out<"}) {
+  for (const char* part : {">loss<", ">accuracy, %<", ">epoch<", ">training<", ">validation<"}) {
     EXPECT_THAT(svg, HasSubstr(part));
   }
 }
@@ -98,7 +98,7 @@ TEST(TrainingSvg, TakesWhateverThereIs) {
     EXPECT_EQ(svg.find("nan"), std::string::npos);
     EXPECT_EQ(svg.find("inf"), std::string::npos);
   }
-  EXPECT_EQ(to_svg({{1, 0.5, {}, 0, 0}}).find("held out"), std::string::npos);
+  EXPECT_EQ(to_svg({{1, 0.5, {}, 0, 0}}).find("validation"), std::string::npos);
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ std::string to_json(const TrainReport& report) {
   Json epochs = Json::array();
   for (const train::EpochResult& epoch : report.epochs) {
     Json json = {{"loss", epoch.loss}, {"agreement", epoch.agreement}};
-    if (epoch.held_out) json["held_out"] = *epoch.held_out;
+    if (epoch.validation_accuracy) json["held_out"] = *epoch.validation_accuracy;
     json["rate"] = epoch.rate;
     json["seconds"] = epoch.seconds;
     epochs.push_back(std::move(json));

@@ -104,7 +104,7 @@ TEST(TrainReport, SaysWhichEpochWasTheBest) {
   EXPECT_EQ(found["epochs"][0]["held_out"], 0.625);
   EXPECT_EQ(found["epochs"][0]["rate"], 0.1);
   EXPECT_EQ(found["epochs"][0]["seconds"], 2);
-  EXPECT_THAT(to_text(summary), testing::AllOf(HasSubstr("75.00 %   50.00 %"),
+  EXPECT_THAT(to_text(summary), testing::AllOf(HasSubstr("75.00 %     50.00 %"),
                                                HasSubstr("100 B, of epoch 1 in 1.5 s")));
 }
 

@@ -40,7 +40,9 @@ std::string to_summary(const Inspection& inspection) {
 
 std::string to_line(std::size_t index, const train::EpochResult& epoch) {
   const std::string validation =
-      epoch.held_out ? fmt::format(", validation {:.2f} %", 100 * *epoch.held_out) : "";
+      epoch.validation_accuracy
+          ? fmt::format(", validation {:.2f} %", 100 * *epoch.validation_accuracy)
+          : "";
   return fmt::format("epoch {}: loss {:.4f}, agreement {:.2f} %{}, {:.1f} s", index + 1, epoch.loss,
                      100 * epoch.agreement, validation, epoch.seconds);
 }
@@ -74,14 +76,16 @@ std::string to_text(const QuantizeReport& report) {
 
 std::string to_text(const TrainReport& report) {
   std::vector<Table::Column> columns{{"epoch"}, {"loss"}, {"agreement"}};
-  if (report.best) columns.push_back({"held out"});
+  if (report.best) columns.push_back({"validation"});
   Table table(std::move(columns));
   const auto percent = [](double share) { return format_number(100 * share, 2) + " %"; };
   for (std::size_t e = 0; e < report.epochs.size(); ++e) {
     const train::EpochResult& epoch = report.epochs[e];
     std::vector<std::string> row{std::to_string(e + 1), format_number(epoch.loss, 4),
                                  percent(epoch.agreement)};
-    if (report.best) row.push_back(epoch.held_out ? percent(*epoch.held_out) : "-");
+    if (report.best) {
+      row.push_back(epoch.validation_accuracy ? percent(*epoch.validation_accuracy) : "-");
+    }
     table.add_row(std::move(row));
   }
   const std::string best =

@@ -87,8 +87,8 @@ struct TrainOptions {
   /// intervals; later layers adapt to the frozen ones. 1: no layer is frozen.
   double freeze_from = 1;
   std::uint64_t seed = 0;
-  double hold_out = 0;       ///< share of validation samples; the seed selects them
-  std::size_t patience = 0;  ///< stop after so many epochs without improvement; 0: never
+  double validation_split = 0;  ///< share of validation samples; the seed selects them
+  std::size_t patience = 0;     ///< stop after so many epochs without improvement; 0: never
   CheckpointOptions checkpoint{};
   /// Whether to stop; called once in each step, on the first rank.
   std::function<bool()> stop_requested = nullptr;

@@ -21,7 +21,7 @@ void check_batches(const TrainOptions& options, const data::Dataset& data) {
     fail_usage("batch: expected a multiple of the " + std::to_string(options.parts) +
                " parts, found " + std::to_string(options.batch));
   }
-  const Split split = split_samples(data.size(), options.hold_out, options.seed);
+  const Split split = split_samples(data.size(), options.validation_split, options.seed);
   if (split.training.size() < options.batch) {
     fail(ErrorKind::kUsage,
          data.name() + ": expected at least the " + std::to_string(options.batch) +
@@ -29,7 +29,7 @@ void check_batches(const TrainOptions& options, const data::Dataset& data) {
              ": choose a smaller batch or use more samples",
          Hint::kBatch);
   }
-  if (options.patience > 0 && split.held_out.empty()) {
+  if (options.patience > 0 && split.validation.empty()) {
     fail_usage("patience: expected validation samples, found none");
   }
 }

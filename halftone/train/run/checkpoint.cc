@@ -27,8 +27,9 @@ at::Tensor to_tensor(const std::vector<EpochResult>& epochs) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   std::vector<double> numbers;
   for (const EpochResult& each : epochs) {
-    numbers.insert(numbers.end(), {each.loss, each.agreement, each.held_out.value_or(kNone),
-                                   each.rate, each.seconds});
+    numbers.insert(numbers.end(),
+                   {each.loss, each.agreement, each.validation_accuracy.value_or(kNone), each.rate,
+                    each.seconds});
   }
   return at::tensor(numbers, at::TensorOptions(at::kDouble)).reshape({-1, kNumbersPerEpoch});
 }
@@ -39,7 +40,7 @@ std::vector<EpochResult> to_epochs(const at::Tensor& tensor) {
   for (std::int64_t e = 0; e < rows.size(0); ++e) {
     const double* numbers = rows.data_ptr<double>() + e * kNumbersPerEpoch;
     EpochResult epoch{numbers[0], numbers[1], {}, numbers[3], numbers[4]};
-    if (numbers[2] == numbers[2]) epoch.held_out = numbers[2];
+    if (numbers[2] == numbers[2]) epoch.validation_accuracy = numbers[2];
     epochs.push_back(epoch);
   }
   return epochs;

@@ -32,8 +32,8 @@ TEST(Checkpoint, ComesBackAsItWas) {
   ASSERT_EQ(found.epochs.size(), 2U);
   EXPECT_EQ(found.epochs[0].loss, 1.5);
   EXPECT_EQ(found.epochs[0].agreement, 0.25);
-  EXPECT_EQ(found.epochs[0].held_out, 0.125);
-  EXPECT_EQ(found.epochs[1].held_out, std::nullopt);
+  EXPECT_EQ(found.epochs[0].validation_accuracy, 0.125);
+  EXPECT_EQ(found.epochs[1].validation_accuracy, std::nullopt);
   EXPECT_EQ(found.epochs[1].rate, 0.05);
   EXPECT_EQ(found.epochs[1].seconds, 4);
   EXPECT_EQ(found.unfinished.loss, 0.5);

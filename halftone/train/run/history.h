@@ -13,7 +13,7 @@ struct EpochResult {
   double agreement = 0;  ///< share of samples that agree with the teachers, or else labels
   /// Accuracy on the validation samples, according to their labels or, without labels, to the
   /// teachers.
-  std::optional<double> held_out{};
+  std::optional<double> validation_accuracy{};
   double rate = 0;  ///< learning rate of the last step
   double seconds = 0;
 };

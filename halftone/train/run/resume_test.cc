@@ -52,7 +52,7 @@ void expect_same_run(const TrainResult& found, const TrainResult& wanted) {
   for (std::size_t e = 0; e < wanted.epochs.size(); ++e) {
     EXPECT_EQ(found.epochs[e].loss, wanted.epochs[e].loss) << e;
     EXPECT_EQ(found.epochs[e].agreement, wanted.epochs[e].agreement) << e;
-    EXPECT_EQ(found.epochs[e].held_out, wanted.epochs[e].held_out) << e;
+    EXPECT_EQ(found.epochs[e].validation_accuracy, wanted.epochs[e].validation_accuracy) << e;
     EXPECT_EQ(found.epochs[e].rate, wanted.epochs[e].rate) << e;
   }
 }
@@ -63,7 +63,7 @@ TEST_F(Runs, GoOnAsIfTheyHadNotBeenStopped) {
       TrainOptions options = few_epochs();
       options.epochs = 3;
       options.optimizer.kind = kind;
-      options.hold_out = 0.2;
+      options.validation_split = 0.2;
       const TrainResult whole = run(options, student);
       for (const std::size_t stop : {0U, 1U, 5U, 6U, 7U, 17U}) {
         TrainOptions first = kept(options);
@@ -85,7 +85,7 @@ TEST_F(Runs, GoOnOnOtherDevicesAndRanks) {
   TrainOptions options = few_epochs();
   options.epochs = 2;
   options.parts = 4;
-  options.hold_out = 0.1;
+  options.validation_split = 0.1;
   const TrainResult whole = run(options);
   TrainOptions first = kept(options);
   first.stop_requested = stop_in_step(9);
@@ -202,7 +202,7 @@ TEST_F(Runs, KeepTheLastGoodCheckpointWhenNumbersAreNoneAnyMore) {
 TEST_F(Runs, EndWhenWhatIsHeldOutGetsNoBetterAndGiveTheBest) {
   TrainOptions options = few_epochs();
   options.epochs = 60;
-  options.hold_out = 0.25;
+  options.validation_split = 0.25;
   options.patience = 3;
   options.optimizer.schedule.kind = ScheduleKind::kConstant;
   options.optimizer.rate = 0.05;
@@ -211,7 +211,7 @@ TEST_F(Runs, EndWhenWhatIsHeldOutGetsNoBetterAndGiveTheBest) {
   ASSERT_LT(result.epochs.size(), 60U);
   EXPECT_EQ(result.epochs.size(), *result.best + 1 + 3);
   for (const EpochResult& epoch : result.epochs) {
-    EXPECT_LE(*epoch.held_out, *result.epochs[*result.best].held_out);
+    EXPECT_LE(*epoch.validation_accuracy, *result.epochs[*result.best].validation_accuracy);
   }
   // The result is the student after that epoch.
   TrainOptions until_best = options;
@@ -228,7 +228,7 @@ TEST_F(Runs, EndWhenWhatIsHeldOutGetsNoBetterAndGiveTheBest) {
 
 TEST_F(Runs, AreNotTrainedOnWhatIsHeldOut) {
   TrainOptions options = few_epochs();
-  options.hold_out = 0.5;
+  options.validation_split = 0.5;
   options.epochs = 1;
   options.batch = test::kSamples / 2;
   EXPECT_EQ(run(options).epochs.size(), 1U);
@@ -244,21 +244,21 @@ TEST_F(Runs, AreNotTrainedOnWhatIsHeldOut) {
 TEST_F(Runs, HoldOutTheSameShareWithoutLabels) {
   const data::Dataset unlabelled = compress::random_dataset(test::kSamples, 10, 2);
   TrainOptions options = few_epochs();
-  options.hold_out = 0.3;
+  options.validation_split = 0.3;
   options.epochs = 2;
   const TrainResult with = run(options);
   const TrainResult without =
       train(student_, &teacher_, {{teacher_}, unlabelled}, by_gradient(), options);
   for (std::size_t e = 0; e < 2; ++e) {  // labels equal the teacher's answers
-    EXPECT_EQ(with.epochs[e].held_out, without.epochs[e].held_out);
+    EXPECT_EQ(with.epochs[e].validation_accuracy, without.epochs[e].validation_accuracy);
   }
-  EXPECT_GT(*with.epochs[1].held_out, 0.5);
+  EXPECT_GT(*with.epochs[1].validation_accuracy, 0.5);
 }
 
 TEST_F(Runs, TellHowTheyGo) {
   TrainOptions options = few_epochs();
   options.epochs = 2;
-  options.hold_out = 0.1;
+  options.validation_split = 0.1;
   std::vector<std::string> said;
   double last = 0;
   options.progress = [&](double fraction, std::string_view activity) {
@@ -270,9 +270,9 @@ TEST_F(Runs, TellHowTheyGo) {
   EXPECT_EQ(last, 1);
   EXPECT_THAT(said.front(),
               testing::MatchesRegex("epoch 1 of 2, loss [0-9.]+, accuracy [0-9.]+ %"));
-  EXPECT_THAT(
-      said.back(),
-      testing::MatchesRegex("epoch 2 of 2, loss [0-9.]+, accuracy [0-9.]+ %, held out [0-9.]+ %"));
+  EXPECT_THAT(said.back(),
+              testing::MatchesRegex(
+                  "epoch 2 of 2, loss [0-9.]+, accuracy [0-9.]+ %, validation [0-9.]+ %"));
 }
 
 TEST_F(Runs, RefuseLabelsThatAreNoClass) {

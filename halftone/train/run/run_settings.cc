@@ -74,7 +74,7 @@ RunSettings run_settings(const ir::Graph& student, const ir::Graph* original,
                        {"flip", options.augment.flip ? "on" : "off"},
                        {"crop", std::to_string(options.augment.padding)},
                        {"seed", std::to_string(options.seed)},
-                       {"hold-out", text_of(options.hold_out)},
+                       {"validation split", text_of(options.validation_split)},
                        {"patience", std::to_string(options.patience)}};
   for (std::size_t i = 0; i < data.teachers.size(); ++i) {
     settings.push_back({"teacher " + std::to_string(i + 1), content_hash(data.teachers[i])});

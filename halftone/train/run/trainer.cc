@@ -49,9 +49,9 @@ class Training {
         file_(options_.checkpoint, options_.devices),
         original_(original),
         learner_(student, original, data, student_options, options_),
-        split_(split_samples(data.samples.size(), options.hold_out, options.seed)),
+        split_(split_samples(data.samples.size(), options.validation_split, options.seed)),
         schedule_(options.optimizer.schedule, options.epochs, num_steps()) {
-    if (options_.loss.label_weight > 0 || !split_.held_out.empty()) check_labels(data.samples);
+    if (options_.loss.label_weight > 0 || !split_.validation.empty()) check_labels(data.samples);
   }
 
   TrainResult run() {
@@ -169,8 +169,8 @@ class Training {
   }
 
   void end_epoch() {
-    if (!split_.held_out.empty()) {
-      unfinished_.held_out = learner_.validation_accuracy(split_.held_out);
+    if (!split_.validation.empty()) {
+      unfinished_.validation_accuracy = learner_.validation_accuracy(split_.validation);
     }
     epochs_.push_back(std::exchange(unfinished_, {}));
     if (best_epoch(epochs_) == epochs_.size() - 1) best_ = copy_of(learner_.student_state());
@@ -194,8 +194,8 @@ class Training {
     text << "epoch " << epochs_.size() + 1 << " of " << options_.epochs << std::fixed << ", loss "
          << std::setprecision(4) << unfinished_.loss / share << ", accuracy "
          << std::setprecision(2) << 100 * unfinished_.agreement / share << " %";
-    if (!epochs_.empty() && epochs_.back().held_out) {
-      text << ", held out " << 100 * *epochs_.back().held_out << " %";
+    if (!epochs_.empty() && epochs_.back().validation_accuracy) {
+      text << ", validation " << 100 * *epochs_.back().validation_accuracy << " %";
     }
     options_.progress(
         static_cast<double>(steps_) / static_cast<double>(options_.epochs * num_steps()),

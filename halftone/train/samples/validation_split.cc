@@ -18,9 +18,9 @@ Split split_samples(std::size_t samples, double share, std::uint64_t seed) {
   Random random(seed ^ 0xd1b54a32d192ed03U);
   // Selection sampling: each remaining sample is equally likely to be selected.
   for (std::size_t sample = 0; sample < samples; ++sample) {
-    const bool is_held_out = wanted > 0 && random.below(samples - sample) < wanted;
-    (is_held_out ? split.held_out : split.training).push_back(sample);
-    if (is_held_out) --wanted;
+    const bool is_validation = wanted > 0 && random.below(samples - sample) < wanted;
+    (is_validation ? split.validation : split.training).push_back(sample);
+    if (is_validation) --wanted;
   }
   return split;
 }

@@ -9,8 +9,8 @@
 namespace halftone::train {
 
 struct Split {
-  std::vector<std::size_t> training;  ///< increasing
-  std::vector<std::size_t> held_out;  ///< validation set, increasing
+  std::vector<std::size_t> training;    ///< increasing
+  std::vector<std::size_t> validation;  ///< validation set, increasing
 };
 
 /// Moves floor(share * samples) of the samples 0, 1, ... to the validation set, chosen at random.

@@ -14,21 +14,21 @@ namespace {
 TEST(Split, HasEverySampleOnce) {
   for (const double share : {0.0, 0.1, 0.5, 0.999}) {
     const Split split = split_samples(103, share, 5);
-    EXPECT_EQ(split.held_out.size(), static_cast<std::size_t>(share * 103));
+    EXPECT_EQ(split.validation.size(), static_cast<std::size_t>(share * 103));
     std::vector<std::size_t> all = split.training;
-    all.insert(all.end(), split.held_out.begin(), split.held_out.end());
+    all.insert(all.end(), split.validation.begin(), split.validation.end());
     std::vector<std::size_t> wanted(103);
     std::iota(wanted.begin(), wanted.end(), std::size_t{0});
     EXPECT_THAT(all, testing::UnorderedElementsAreArray(wanted));
     EXPECT_TRUE(std::ranges::is_sorted(split.training));
-    EXPECT_TRUE(std::ranges::is_sorted(split.held_out));
+    EXPECT_TRUE(std::ranges::is_sorted(split.validation));
   }
 }
 
 TEST(Split, IsTheSeedsOwn) {
-  const std::vector<std::size_t> held_out = split_samples(1000, 0.2, 5).held_out;
-  EXPECT_EQ(held_out, split_samples(1000, 0.2, 5).held_out);
-  EXPECT_NE(held_out, split_samples(1000, 0.2, 6).held_out);
+  const std::vector<std::size_t> validation = split_samples(1000, 0.2, 5).validation;
+  EXPECT_EQ(validation, split_samples(1000, 0.2, 5).validation);
+  EXPECT_NE(validation, split_samples(1000, 0.2, 6).validation);
 }
 
 TEST(Split, RefusesToHoldAllOut) {
