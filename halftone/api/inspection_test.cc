@@ -60,8 +60,8 @@ TEST(Inspect, ListsEveryLayerThatHasWeights) {
   recurrent.state_encoding = ir::test::odd_encoding();
   const auto r = graph.add_constant("r", floats({4, 4}));
   graph.add_output(graph.add_node("states", recurrent, {image, r}));
-  const auto places = graph.add_constant("places", ir::Tensor(ElementType::kInt32, {7, 2}));
-  graph.add_output(graph.add_node("other", ir::Gather{0}, {places, i}));
+  const auto indices = graph.add_constant("indices", ir::Tensor(ElementType::kInt32, {7, 2}));
+  graph.add_output(graph.add_node("other", ir::Gather{0}, {indices, i}));
   const Inspection inspection = inspect(graph, "onnx", 1);
   ASSERT_EQ(inspection.layers.size(), 3u) << "a table of integers is no layer";
   EXPECT_EQ(inspection.layers[0].op, "Gather");

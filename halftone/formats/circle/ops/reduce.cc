@@ -50,7 +50,7 @@ void import_arg(OperatorImport& op) {
   const std::vector<std::int64_t> axis = op.integers(1);
   check(axis.size() == 1, "expected one axis, found " + std::to_string(axis.size()));
   const ir::ArgReduce arg{ir::normalized_axis(axis[0], op.shape(x).rank()), largest, false, false};
-  emit_indices(op, op.step(arg, {x}, "places"), 0);
+  emit_indices(op, op.step(arg, {x}, "indices"), 0);
 }
 
 void import_top_k(OperatorImport& op) {
@@ -59,7 +59,7 @@ void import_top_k(OperatorImport& op) {
   const std::size_t axis = ir::normalized_axis(-1, op.shape(x).rank());
   check(k.size() == 1 && k[0] >= 0 && k[0] <= op.shape(x)[axis], "k is out of range");
   const ValueId indices =
-      op.step(ir::TopK{axis, static_cast<std::size_t>(k[0]), true}, {x}, "places");
+      op.step(ir::TopK{axis, static_cast<std::size_t>(k[0]), true}, {x}, "indices");
   op.emit(ir::GatherElements{axis}, {x, indices}, 0);
   emit_indices(op, indices, 1);
 }
