@@ -287,7 +287,7 @@ TEST(TfliteIntegers, AreThoseOfTheReferenceKernels) {
     const auto inputs = inputs_of(graph, test);
     const auto wanted = kTfliteCodes.find(test.name);
     ASSERT_NE(wanted, kTfliteCodes.end());
-    EXPECT_EQ(codes_of(ir::test::run_by_definition(graph, inputs)[0]), wanted->second);
+    EXPECT_EQ(codes_of(ir::test::run_reference(graph, inputs)[0]), wanted->second);
     const auto batch = static_cast<std::size_t>(test.tensors[0].shape[0]);
     runtime::Session session(runtime::make_plan(graph, {.batch = batch}));
     EXPECT_EQ(codes_of(session.run(inputs)[0]), wanted->second);

@@ -81,7 +81,7 @@ TEST(GraphBehind, ComputesFromTheBorder) {
   const std::vector<ValueId> values = LiveValues(graph).before(nodes[2]);
   tapped.set_outputs(values);
   Border border(values, 2);
-  border.store(1, ir::test::run_by_definition(tapped, inputs));
+  border.store(1, ir::test::run_reference(tapped, inputs));
   const auto behind = graph_behind(border, graph, graph.outputs());
   ASSERT_TRUE(behind);
   EXPECT_EQ(behind->graph.topological_order().size(), 2U);
@@ -91,8 +91,8 @@ TEST(GraphBehind, ComputesFromTheBorder) {
     kept.push_back(tensor->clone());
   }
   ASSERT_EQ(kept.size(), 2U);
-  EXPECT_TRUE(ir::test::same_bytes(ir::test::run_by_definition(behind->graph, kept),
-                                   ir::test::run_by_definition(graph, inputs)));
+  EXPECT_TRUE(ir::test::same_bytes(ir::test::run_reference(behind->graph, kept),
+                                   ir::test::run_reference(graph, inputs)));
 }
 
 TEST(GraphBehind, NeedsABorderThatSuffices) {

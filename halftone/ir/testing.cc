@@ -22,7 +22,7 @@ std::vector<float> numbers(const Tensor& tensor) {
   return elements<float>(tensor.cast(ElementType::kFloat32));
 }
 
-std::vector<Tensor> run_by_definition(const Graph& graph, const std::vector<Tensor>& inputs) {
+std::vector<Tensor> run_reference(const Graph& graph, const std::vector<Tensor>& inputs) {
   const std::size_t batch = batch_of(graph, inputs);
   std::map<ValueId, Tensor> values;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -78,7 +78,7 @@ void expect_same_function(const Graph& found, const Graph& expected, const SameF
     inputs.push_back(uniform_tensor(type.shape.with_batch(how.batch), random, how.low, how.high)
                          .cast(type.encoding.element));
   }
-  expect_near(run_by_definition(found, inputs), run_by_definition(expected, inputs), how.tolerance);
+  expect_near(run_reference(found, inputs), run_reference(expected, inputs), how.tolerance);
 }
 
 }  // namespace halftone::ir::test

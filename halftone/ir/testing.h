@@ -82,7 +82,7 @@ Tensor evaluate(const Operator& op, const Tensors&... inputs) {
 
 /// The outputs of a graph, computed with the reference implementation of each operator; codes are
 /// replaced by their levels. The batch is the leading extent of the inputs.
-std::vector<Tensor> run_by_definition(const Graph& graph, const std::vector<Tensor>& inputs);
+std::vector<Tensor> run_reference(const Graph& graph, const std::vector<Tensor>& inputs);
 
 /// Expects equal types, and values that differ by at most tolerance (1 + |expected|); NaN equals
 /// NaN.

@@ -47,7 +47,7 @@ TEST(Unfolding, RowsTimesWeightsAreTheLayer) {
     const Node& node = layer.graph.node(layer.node);
     const Tensor x = test::random_tensor(layer.graph.value(node.inputs[0]).type.shape, 5);
     const auto w = std::get<Tensor>(*layer.graph.constant(node.inputs[1])).as<float>();
-    const std::vector<Tensor> y = test::run_by_definition(layer.graph, test::list(x.clone()));
+    const std::vector<Tensor> y = test::run_reference(layer.graph, test::list(x.clone()));
     const std::size_t cols = unfolding.num_cols();
     const std::size_t outputs = w.size() / cols;
     const std::size_t group_outputs = outputs / unfolding.num_groups();

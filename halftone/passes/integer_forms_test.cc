@@ -62,8 +62,8 @@ std::vector<std::string> rewritten(const Between& between, const Middle& middle,
   ir::verify(after);
   EXPECT_EQ(after.value(after.outputs()[0]).name, "p");
   const auto inputs = every_code(between.shape);
-  const auto found = ir::test::run_by_definition(after, inputs);
-  const auto wanted = ir::test::run_by_definition(before, inputs);
+  const auto found = ir::test::run_reference(after, inputs);
+  const auto wanted = ir::test::run_reference(before, inputs);
   for (std::size_t i = 0; i < wanted[0].size(); ++i) {
     EXPECT_NEAR(found[0].as<std::int8_t>()[i], wanted[0].as<std::int8_t>()[i], steps) << i;
   }

@@ -221,7 +221,7 @@ std::vector<ir::Tensor> outputs_of(const Graph& graph) {
   for (const ValueId id : graph.inputs()) {
     inputs.push_back(random_tensor(graph.value(id).type.shape.with_batch(3), random));
   }
-  return ir::test::run_by_definition(graph, inputs);
+  return ir::test::run_reference(graph, inputs);
 }
 
 }  // namespace

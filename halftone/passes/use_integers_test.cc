@@ -73,8 +73,8 @@ std::size_t count_integer_layers(const ir::Graph& graph) {
 void expect_close(const ir::Graph& found, const ir::Graph& expected, int steps) {
   const ir::Shape shape = found.value(found.inputs()[0]).type.shape.with_batch(5);
   const auto inputs = ir::test::list(codes(shape, ElementType::kInt8, 74));
-  const auto a = ir::test::run_by_definition(found, inputs);
-  const auto b = ir::test::run_by_definition(expected, inputs);
+  const auto a = ir::test::run_reference(found, inputs);
+  const auto b = ir::test::run_reference(expected, inputs);
   ASSERT_EQ(a[0].type(), b[0].type());
   for (std::size_t i = 0; i < a[0].size(); ++i) {
     EXPECT_LE(std::abs(a[0].as<std::int8_t>()[i] - b[0].as<std::int8_t>()[i]), steps);

@@ -13,7 +13,7 @@
 namespace halftone::runtime::testing {
 
 using ir::test::expect_near;
-using ir::test::run_by_definition;
+using ir::test::run_reference;
 using ir::test::same_bytes;
 
 /// Random inputs of the types of a plan: normally distributed, or small integers.
@@ -36,15 +36,16 @@ inline std::string kernel_of(const Plan& plan) { return plan.steps().back().kern
 
 /// Runs a graph on random inputs and compares it with the reference implementation; returns the
 /// plan.
-inline std::shared_ptr<const Plan> expect_defined_result(const ir::Graph& graph,
-                                                         const PlanOptions& options,
-                                                         float tolerance, std::uint64_t seed = 7) {
+inline std::shared_ptr<const Plan> expect_reference_result(const ir::Graph& graph,
+                                                           const PlanOptions& options,
+                                                           float tolerance,
+                                                           std::uint64_t seed = 7) {
   Random random(seed);
   auto plan = make_plan(graph, options);
   Session session(plan);
   const auto inputs = random_inputs(plan->graph(), random);
   const ir::Graph whole = prepare(graph, options).graph;
-  expect_near(session.run(inputs), run_by_definition(whole, inputs), tolerance);
+  expect_near(session.run(inputs), run_reference(whole, inputs), tolerance);
   return plan;
 }
 

@@ -22,7 +22,7 @@ inline data::Dataset taught(const ir::Graph& teacher, std::uint64_t seed) {
   std::vector<float> numbers(kSamples * 10);
   plain.inputs()[0].source->read_floats(0, kSamples, numbers);
   const ir::Shape shape{static_cast<ir::Dim>(kSamples), 10};
-  const auto scores = ir::test::run_by_definition(
+  const auto scores = ir::test::run_reference(
       teacher, ir::test::list(ir::Tensor::from<float>(shape, std::span<const float>(numbers))));
   std::vector<std::int64_t> labels;
   for (std::size_t s = 0; s < kSamples; ++s) {
@@ -58,8 +58,8 @@ inline StudentOptions by_gradient() {
 inline void expect_same(const ir::Graph& a, const ir::Graph& b) {
   Random random(8);
   const auto inputs = ir::test::list(ir::test::random_tensor({50, 10}, random));
-  EXPECT_TRUE(ir::test::same_bytes(ir::test::run_by_definition(a, inputs),
-                                   ir::test::run_by_definition(b, inputs)));
+  EXPECT_TRUE(
+      ir::test::same_bytes(ir::test::run_reference(a, inputs), ir::test::run_reference(b, inputs)));
 }
 
 }  // namespace halftone::train::test

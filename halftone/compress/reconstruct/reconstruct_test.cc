@@ -133,9 +133,9 @@ TEST(ExtractBlock, ComputesWhatTheWholeNetworkDoes) {
   head.remove_unused_nodes();
   Random random(3);
   const auto inputs = ir::test::list(random_tensor({3, 8, 4}, random));
-  const auto between = ir::test::run_by_definition(head, inputs);
-  EXPECT_TRUE(ir::test::same_bytes(ir::test::run_by_definition(block->graph, between),
-                                   ir::test::run_by_definition(graph, inputs)));
+  const auto between = ir::test::run_reference(head, inputs);
+  EXPECT_TRUE(ir::test::same_bytes(ir::test::run_reference(block->graph, between),
+                                   ir::test::run_reference(graph, inputs)));
 }
 
 TEST(ExtractBlock, NeedsOneInput) {
@@ -166,8 +166,8 @@ double output_sqnr_db(const ir::Graph& graph, const QuantizeResult& result) {
   }
   const auto inputs = ir::test::list(std::move(x));
   numerics::Distortion distortion;
-  distortion.add(ir::test::run_by_definition(graph, inputs)[0].as<float>(),
-                 ir::test::run_by_definition(result.graph, inputs)[0].as<float>());
+  distortion.add(ir::test::run_reference(graph, inputs)[0].as<float>(),
+                 ir::test::run_reference(result.graph, inputs)[0].as<float>());
   return distortion.sqnr_db();
 }
 
@@ -213,8 +213,8 @@ TEST(Reconstruct, DoesNotDependOnThreads) {
   set_num_threads(0);
   Random random(8);
   const auto inputs = ir::test::list(random_tensor({2, 8, 4}, random));
-  EXPECT_TRUE(ir::test::same_bytes(ir::test::run_by_definition(one.graph, inputs),
-                                   ir::test::run_by_definition(three.graph, inputs)));
+  EXPECT_TRUE(ir::test::same_bytes(ir::test::run_reference(one.graph, inputs),
+                                   ir::test::run_reference(three.graph, inputs)));
 }
 
 TEST(Reconstruct, WorksOnEveryScheme) {

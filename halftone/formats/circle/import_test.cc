@@ -27,7 +27,7 @@ std::vector<std::vector<float>> outputs_of(const schema::ModelT& model, const ir
   std::vector<ir::Tensor> inputs;
   inputs.push_back(ir::test::counting(input));
   std::vector<std::vector<float>> results;
-  for (const ir::Tensor& output : run_by_definition(graph, inputs)) {
+  for (const ir::Tensor& output : run_reference(graph, inputs)) {
     results.push_back(ir::test::elements<float>(output));
   }
   return results;
@@ -186,7 +186,7 @@ TEST(ImportCircle, ReadsQuantizedOperatorsAsFloatOnesBetweenConversions) {
   std::vector<ir::Tensor> inputs;
   inputs.push_back(ir::test::counting({1, 2}).cast(ir::ElementType::kInt8));
   // x = 0.5 {-1, 0}, w = {0.5, -1}, b = 12.5: -0.25 + 12.5 = 12.25 -> 12 - 5.
-  EXPECT_EQ(run_by_definition(graph, inputs)[0].as<std::int8_t>()[0], 7);
+  EXPECT_EQ(run_reference(graph, inputs)[0].as<std::int8_t>()[0], 7);
   EXPECT_EQ(graph.value(graph.outputs()[0]).name, "t3");
   EXPECT_THAT(ir::to_text(graph), HasSubstr("t3/float: float32[N, 1] = FullyConnected"));
 }
@@ -227,7 +227,7 @@ TEST(ImportCircle, ReadsDataAfterTheTables) {
   const ir::Graph graph = import_circle(bytes);
   std::vector<ir::Tensor> inputs;
   inputs.push_back(ir::test::counting({2}));
-  EXPECT_EQ(run_by_definition(graph, inputs)[0].as<float>()[1], 7);
+  EXPECT_EQ(run_reference(graph, inputs)[0].as<float>()[1], 7);
   bytes.pop_back();
   EXPECT_STREQ(error_of([&] { import_circle(bytes); }).what(),
                "operator 0 (ADD): tensor 't1': its data lie beyond the end of the file");

@@ -94,8 +94,8 @@ TEST_F(RealFile, ToycarInt8FollowsTheFloatNetwork) {
   const ir::Node& input = narrow.node(narrow.consumers(narrow.inputs()[0])[0]);
   const std::array arguments = {&std::as_const(codes[0])};
   numbers.push_back(ir::evaluate_operator(input.op, arguments));
-  const ir::Tensor want = std::move(run_by_definition(wide, numbers)[0]);
-  const ir::Tensor output = std::move(run_by_definition(narrow, codes)[0]);
+  const ir::Tensor want = std::move(run_reference(wide, numbers)[0]);
+  const ir::Tensor output = std::move(run_reference(narrow, codes)[0]);
   const auto& last =
       std::get<ir::QuantizeLinear>(narrow.node(*narrow.producer(narrow.outputs()[0])).op);
   double error = 0;
@@ -115,7 +115,7 @@ TEST_F(RealFile, SpeechDenoiserMatchesTheOnnxNetworksOutputs) {
   std::vector<ir::Tensor> inputs;
   inputs.push_back(expected("dtln_1.in0.npy", {1, 1, 257}));
   inputs.push_back(expected("dtln_1.in1.npy", {1, 2, 128, 2}));
-  const auto outputs = run_by_definition(graph, inputs);
+  const auto outputs = run_reference(graph, inputs);
   const std::array wanted = {expected("dtln_1.out0.npy", {1, 1, 257}),
                              expected("dtln_1.out1.npy", {1, 2, 128, 2})};
   for (std::size_t o = 0; o < 2; ++o) {

@@ -20,7 +20,7 @@ namespace halftone::formats::circle {
 using ir::test::expect_same_function;
 using ir::test::floats;
 using ir::test::random_tensor;
-using ir::test::run_by_definition;
+using ir::test::run_reference;
 
 /// Random codes in random bases.
 ir::EncodedTensor random_encoded(Random& random, ir::Dim rows, ir::Dim cols,

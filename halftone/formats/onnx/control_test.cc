@@ -46,7 +46,7 @@ TestModel branching(const std::string& condition) {
 }
 
 std::vector<float> run(const ir::Graph& graph) {
-  return numbers(run_by_definition(graph, list(floats({1, 2}, {-3, 4})))[0]);
+  return numbers(run_reference(graph, list(floats({1, 2}, {-3, 4})))[0]);
 }
 
 TensorProto bool_tensor(bool value) {

@@ -43,8 +43,8 @@ Graph expect_round_trip(const Graph& graph, const Shape& input_shape = {2, 6}) {
   const auto bytes = export_onnx(graph);
   EXPECT_EQ(bytes, export_onnx(graph));
   Graph again = import_onnx(bytes, {});
-  const auto expected = run_by_definition(graph, list(random_tensor(input_shape, 3)));
-  const auto found = run_by_definition(again, list(random_tensor(input_shape, 3)));
+  const auto expected = run_reference(graph, list(random_tensor(input_shape, 3)));
+  const auto found = run_reference(again, list(random_tensor(input_shape, 3)));
   ir::test::expect_near(found, expected, 1e-6F, "\n" + ir::to_text(graph) + ir::to_text(again));
   return again;
 }

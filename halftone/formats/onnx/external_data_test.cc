@@ -57,15 +57,13 @@ class ExternalDataTest : public WithFolder {
 TEST_F(ExternalDataTest, IsReadFromTheModelsFolder) {
   const auto graph =
       model({{"location", "weights.bin"}, {"offset", "12"}, {"length", "8"}}).import(model_);
-  EXPECT_THAT(numbers(run_by_definition(graph, list(floats({1, 2}, {0, 0})))[0]),
-              ElementsAre(3, 4));
+  EXPECT_THAT(numbers(run_reference(graph, list(floats({1, 2}, {0, 0})))[0]), ElementsAre(3, 4));
 }
 
 TEST_F(ExternalDataTest, LengthMayBeOmitted) {
   expect_refused({{"location", "sub/../weights.bin"}}, ErrorKind::kFormat, "found '..'");
   const auto plain = model({{"location", "./weights.bin"}}).import(model_);
-  EXPECT_THAT(numbers(run_by_definition(plain, list(floats({1, 2}, {0, 0})))[0]),
-              ElementsAre(0, 1));
+  EXPECT_THAT(numbers(run_reference(plain, list(floats({1, 2}, {0, 0})))[0]), ElementsAre(0, 1));
 }
 
 TEST_F(ExternalDataTest, OutsideTheFolderIsRefused) {
@@ -82,8 +80,7 @@ TEST_F(ExternalDataTest, OutsideTheFolderIsRefused) {
 TEST_F(ExternalDataTest, LinksInsideTheFolderAreFollowed) {
   fs::create_symlink("weights.bin", model_ / "inside.bin");
   const auto graph = model({{"location", "inside.bin"}}).import(model_);
-  EXPECT_THAT(numbers(run_by_definition(graph, list(floats({1, 2}, {0, 0})))[0]),
-              ElementsAre(0, 1));
+  EXPECT_THAT(numbers(run_reference(graph, list(floats({1, 2}, {0, 0})))[0]), ElementsAre(0, 1));
 }
 
 TEST_F(ExternalDataTest, RangesOutsideTheFileAreRefused) {

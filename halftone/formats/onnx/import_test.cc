@@ -40,7 +40,7 @@ TEST(ImportOnnx, ReadsTheBundledNetwork) {
   EXPECT_THAT(text, HasSubstr("float32[N, 10] = FullyConnected"));
   EXPECT_THAT(text, HasSubstr("Tanh"));
   EXPECT_THAT(text, HasSubstr("Softmax"));
-  const auto y = run_by_definition(graph, list(random_tensor({2, 784}, 1)));
+  const auto y = run_reference(graph, list(random_tensor({2, 784}, 1)));
   float sum = 0;
   for (const float value : numbers(y[0])) sum += value;
   EXPECT_NEAR(sum, 2, 1e-5);
@@ -133,7 +133,7 @@ TEST(ImportOnnx, InitializersOfEveryTypeAreWidened) {
     TestModel model;
     model.input("x", {-1, 2}).initializer("w", weight).output("y");
     model.node("MatMul", {"x", "w"}, {"y"});
-    EXPECT_THAT(numbers(run_by_definition(model.import(), list(floats({1, 2}, {1, 10})))[0]),
+    EXPECT_THAT(numbers(run_reference(model.import(), list(floats({1, 2}, {1, 10})))[0]),
                 ElementsAre(31, 42));
   }
 }
@@ -293,7 +293,7 @@ TEST(ImportOnnx, BoundsMayBeInfinite) {
   TestModel model;
   model.input("x", {-1, 2}).scalar("s", std::numeric_limits<float>::infinity()).output("y");
   model.node("Min", {"x", "s"}, {"y"});
-  EXPECT_THAT(numbers(run_by_definition(model.import(), list(floats({1, 2}, {1, -1})))[0]),
+  EXPECT_THAT(numbers(run_reference(model.import(), list(floats({1, 2}, {1, -1})))[0]),
               ElementsAre(1, -1));
 }
 
@@ -302,7 +302,7 @@ TEST(ImportOnnx, MasksMayBeInfinite) {
   TestModel model;
   model.input("x", {-1, 2}).floats("mask", {2}, {0, -infinity}).output("y");
   model.node("Add", {"x", "mask"}, {"y"});
-  EXPECT_THAT(numbers(run_by_definition(model.import(), list(floats({1, 2}, {1, -1})))[0]),
+  EXPECT_THAT(numbers(run_reference(model.import(), list(floats({1, 2}, {1, -1})))[0]),
               ElementsAre(1, -infinity));
 }
 
@@ -313,8 +313,8 @@ TEST(ImportOnnx, OperatorsThatMoveElementsMayReadInfinities) {
   model.floats("mask", {2, 1}, {0, -infinity});
   model.node("GatherElements", {"mask", "i"}, {"y"});
   const std::vector<std::int64_t> second = {1};
-  EXPECT_THAT(numbers(run_by_definition(model.import(),
-                                        list(ir::test::tensor<std::int64_t>({1, 1}, second)))[0]),
+  EXPECT_THAT(numbers(run_reference(model.import(),
+                                    list(ir::test::tensor<std::int64_t>({1, 1}, second)))[0]),
               ElementsAre(-infinity));
 }
 

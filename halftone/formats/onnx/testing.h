@@ -49,7 +49,7 @@ using ir::test::floats;
 using ir::test::list;
 using ir::test::numbers;
 using ir::test::random_tensor;
-using ir::test::run_by_definition;
+using ir::test::run_reference;
 
 /// The message of the Error that the import throws.
 /// @param kind  set to the error's kind

@@ -48,7 +48,7 @@ TEST_P(CodedConv, MatchesReference) {
   layer.format = {w_bits, w_offset, granularity, granularity == Granularity::kGroup ? 36U : 0U};
   for (const std::size_t batch : {std::size_t{1}, std::size_t{3}}) {
     const PlanOptions exact{.batch = batch, .int8_activations = false};
-    const auto plan = testing::expect_defined_result(layer_graph(layer), exact, 1e-4F);
+    const auto plan = testing::expect_reference_result(layer_graph(layer), exact, 1e-4F);
     if (granularity == Granularity::kGroup) {
       EXPECT_EQ(testing::kernel_of(*plan), "onednn_f32");
     } else if (x_bits * w_bits <= 2) {
@@ -67,7 +67,7 @@ TEST_P(CodedConv, IsCloseToReferenceIn8BitIntegers) {
   layer.format = {w_bits, w_offset, granularity, granularity == Granularity::kGroup ? 64U : 0U};
   // The error is half a step, 1/240 of the range of the levels, in each of 576 products of some
   // tenths.
-  const auto plan = testing::expect_defined_result(layer_graph(layer), {.batch = 2}, 0.5F);
+  const auto plan = testing::expect_reference_result(layer_graph(layer), {.batch = 2}, 0.5F);
   if (granularity == Granularity::kGroup || x_bits * w_bits >= 9) {
     EXPECT_EQ(testing::kernel_of(*plan), "int8_conv");
   } else if (x_bits * w_bits <= 4) {
@@ -95,12 +95,12 @@ TEST(CodedConvGeometry, MatchesReference) {
   };
   for (ConvLayer layer : layers) {
     const PlanOptions exact{.batch = 2, .int8_activations = false};
-    const auto bits = testing::expect_defined_result(layer_graph(layer), exact, 1e-4F);
+    const auto bits = testing::expect_reference_result(layer_graph(layer), exact, 1e-4F);
     EXPECT_EQ(testing::kernel_of(*bits), "bit_conv");
     layer.x_bits = 4;
     for (const int w_bits : {4, 8}) {
       layer.format = {w_bits, true};
-      testing::expect_defined_result(layer_graph(layer), {.batch = 2}, 0.2F);
+      testing::expect_reference_result(layer_graph(layer), {.batch = 2}, 0.2F);
     }
   }
 }
@@ -113,7 +113,7 @@ TEST(CodedConvActivation, MatchesReference) {
         ir::Activation{Kind::kTanh}}) {
     ConvLayer layer;
     layer.conv.activation = activation;
-    const auto plan = testing::expect_defined_result(layer_graph(layer), {.batch = 2}, 1e-4F);
+    const auto plan = testing::expect_reference_result(layer_graph(layer), {.batch = 2}, 1e-4F);
     EXPECT_EQ(testing::kernel_of(*plan), "bit_conv");
   }
 }
@@ -264,11 +264,11 @@ TEST(DepthwiseConv, OfCodesRunsOnIntegersWhereTheyAreCheaper) {
         layer.x_bits = 4;
         layer.format = {w_bits, true, granularity, 0};
         const auto graph = layer_graph(layer);
-        const auto plan = testing::expect_defined_result(graph, {.batch = 2}, 0.05F);
+        const auto plan = testing::expect_reference_result(graph, {.batch = 2}, 0.05F);
         EXPECT_EQ(testing::kernel_of(*plan), "int8_conv");
         EXPECT_THAT(plan->steps().back().reason, ::testing::HasSubstr("lanes are channels"));
         const PlanOptions exact{.batch = 2, .int8_activations = false};
-        EXPECT_NE(testing::kernel_of(*testing::expect_defined_result(graph, exact, 1e-4F)),
+        EXPECT_NE(testing::kernel_of(*testing::expect_reference_result(graph, exact, 1e-4F)),
                   "int8_conv");
       }
     }
@@ -282,7 +282,7 @@ TEST(DepthwiseConv, WithMoreOutputsThanChannelsUsesOtherKernels) {
   layer.conv.groups = 6;
   layer.x_bits = 4;
   layer.format = {3, true};
-  const auto plan = testing::expect_defined_result(layer_graph(layer), {.batch = 1}, 0.1F);
+  const auto plan = testing::expect_reference_result(layer_graph(layer), {.batch = 1}, 0.1F);
   EXPECT_THAT(plan->steps().back().reason,
               ::testing::Not(::testing::HasSubstr("lanes are channels")));
 }

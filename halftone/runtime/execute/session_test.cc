@@ -56,7 +56,7 @@ TEST(Session, DecodesEncodedOutputs) {
   graph.add_output(
       graph.add_node("codes", ir::Encode{testing::activation_encoding(3, true, random)}, {x}));
   graph.add_output(graph.add_constant("weights", testing::random_weights(5, 9, {2, true}, random)));
-  testing::expect_defined_result(graph, {.batch = 2}, 0);
+  testing::expect_reference_result(graph, {.batch = 2}, 0);
 }
 
 TEST(Session, PassesInputsConstantsAndAliasesThrough) {
@@ -69,7 +69,7 @@ TEST(Session, PassesInputsConstantsAndAliasesThrough) {
   graph.add_output(graph.add_node("reshaped", ir::Reshape{{6}}, {c}));
   graph.add_output(graph.add_node("input", ir::Reshape{{ir::kBatch, 2, 3}}, {x}));
   graph.add_output(x);
-  testing::expect_defined_result(graph, {.batch = 2}, 0);
+  testing::expect_reference_result(graph, {.batch = 2}, 0);
 }
 
 TEST(Session, TakesEveryElementType) {
@@ -79,7 +79,7 @@ TEST(Session, TakesEveryElementType) {
     ir::Graph graph;
     const auto x = graph.add_input("x", ir::dense_type(element, {ir::kBatch, 5}));
     graph.add_output(graph.add_node("turned", ir::Transpose{{1, 0}}, {x}));
-    testing::expect_defined_result(graph, {.batch = 3}, 0);
+    testing::expect_reference_result(graph, {.batch = 3}, 0);
   }
 }
 

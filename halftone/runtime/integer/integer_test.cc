@@ -54,7 +54,7 @@ void expect_exact(const IntegerLayer& layer) {
     const Shape shape = layer.x.with_batch(batch);
     const auto inputs = ir::test::list(random_codes(layer.x_element, shape, random));
     const ir::Graph whole = prepare(graph_of(layer), {.batch = batch}).graph;
-    EXPECT_TRUE(testing::same_bytes(session.run(inputs), testing::run_by_definition(whole, inputs)))
+    EXPECT_TRUE(testing::same_bytes(session.run(inputs), testing::run_reference(whole, inputs)))
         << ir::attributes_of(layer.op) << " on " << layer.x.to_string();
   }
 }
@@ -128,7 +128,7 @@ void expect_same(const ir::Operator& op, const ir::Tensor& x, const std::string&
   EXPECT_EQ(plan->steps()[0].kernel, kernel);
   Session session(plan);
   const auto inputs = ir::test::list(x.clone());
-  EXPECT_TRUE(testing::same_bytes(session.run(inputs), testing::run_by_definition(graph, inputs)))
+  EXPECT_TRUE(testing::same_bytes(session.run(inputs), testing::run_reference(graph, inputs)))
       << ir::name_of(op) << " " << ir::attributes_of(op);
 }
 
@@ -214,8 +214,7 @@ TEST(Binary, OfIntegersMatchesReference) {
       EXPECT_EQ(plan->steps()[0].kernel, kind == Kind::kMax ? "reference" : "rows_i32");
       Session session(plan);
       const auto inputs = ir::test::list(numbers({4, 5, 6}), numbers(shape));
-      EXPECT_TRUE(
-          testing::same_bytes(session.run(inputs), testing::run_by_definition(graph, inputs)));
+      EXPECT_TRUE(testing::same_bytes(session.run(inputs), testing::run_reference(graph, inputs)));
     }
   }
 }

@@ -60,7 +60,7 @@ TEST_P(QuantizedFullyConnected, MatchesReference) {
       layer.w = WeightFormat{w_bits, w_offset, granularity, group};
       layer.bias = n != 5;
       const PlanOptions exact{.batch = batch, .int8_activations = false};
-      const auto plan = testing::expect_defined_result(layer_graph(layer), exact, 3e-5F, n);
+      const auto plan = testing::expect_reference_result(layer_graph(layer), exact, 3e-5F, n);
       const bool bits = granularity != Granularity::kGroup && x_bits * w_bits <= 12;
       const bool floats = granularity == Granularity::kGroup || x_bits * w_bits >= 32;
       if (bits) {
@@ -81,7 +81,7 @@ TEST_P(QuantizedFullyConnected, IsCloseToReferenceIn8BitIntegers) {
     layer.x_bits = x_bits;
     layer.x_offset = x_offset;
     layer.w = WeightFormat{w_bits, w_offset, granularity, group};
-    const auto plan = testing::expect_defined_result(layer_graph(layer), {.batch = batch}, 0.1F);
+    const auto plan = testing::expect_reference_result(layer_graph(layer), {.batch = batch}, 0.1F);
     const bool xnor = granularity != Granularity::kGroup && x_bits <= 2 && w_bits <= 2;
     const bool planes = !xnor && w_bits <= 2;
     const bool levels = granularity != Granularity::kGroup && x_bits >= 2 && w_bits >= 3;
@@ -115,7 +115,7 @@ TEST(FullyConnected, EncodedWeightsUse8BitActivations) {
         layer.w = WeightFormat{bits, true, granularity, group};
         // The error is half a step, 1/254 of the largest input, in each of 70 products.
         const auto plan =
-            testing::expect_defined_result(layer_graph(layer), {.batch = batch}, 0.25F);
+            testing::expect_reference_result(layer_graph(layer), {.batch = batch}, 0.25F);
         const bool planes =
             cheapest_int8({batch, layer.n, layer.o, 0, bits, group}) == Product::kPlanes;
         EXPECT_EQ(testing::kernel_of(*plan), planes ? "int8_planes" : "int8_levels");
@@ -132,7 +132,7 @@ TEST(FullyConnected, EncodedWeightsAreDecodedForFloatActivations) {
     DenseLayer layer;
     layer.w = WeightFormat{bits, true, Granularity::kGroup, 32};
     const PlanOptions options{.batch = 3, .int8_activations = false};
-    const auto plan = testing::expect_defined_result(layer_graph(layer), options, 2e-5F);
+    const auto plan = testing::expect_reference_result(layer_graph(layer), options, 2e-5F);
     EXPECT_EQ(testing::kernel_of(*plan), "decoded_f32");
     EXPECT_THAT(plan->steps().back().reason, ::testing::StartsWith("the weights are decoded"));
     EXPECT_EQ(plan->steps().back().refused.at(1).reason, "8-bit activations are disabled");
@@ -144,7 +144,7 @@ TEST(FullyConnected, EncodedInputsAreDecodedInEveryRun) {
     DenseLayer layer;
     layer.x_bits = bits;
     layer.x_offset = true;
-    const auto plan = testing::expect_defined_result(layer_graph(layer), {.batch = 3}, 2e-5F);
+    const auto plan = testing::expect_reference_result(layer_graph(layer), {.batch = 3}, 2e-5F);
     EXPECT_EQ(testing::kernel_of(*plan), "decoded_f32");
     EXPECT_THAT(plan->steps().back().reason, ::testing::StartsWith("the input is decoded"));
   }
@@ -163,10 +163,10 @@ TEST(FullyConnected, FusesEveryActivationOnEveryPath) {
     }
     layer.n = 12;
     SCOPED_TRACE(ir::to_string(layer.activation));
-    testing::expect_defined_result(layer_graph(layer), {.batch = 2}, 1e-4F);
+    testing::expect_reference_result(layer_graph(layer), {.batch = 2}, 1e-4F);
     layer.x_bits = 2;
     layer.w = WeightFormat{2, true};
-    testing::expect_defined_result(layer_graph(layer), {.batch = 2}, 1e-4F);
+    testing::expect_reference_result(layer_graph(layer), {.batch = 2}, 1e-4F);
   }
 }
 
@@ -181,7 +181,8 @@ TEST(FullyConnected, KeepsLeadingAxes) {
     }
     const auto w = graph.add_constant("w", testing::random_weights(9, 20, {2, true}, random));
     graph.add_output(graph.add_node("dense", ir::FullyConnected{}, {x, w}));
-    const auto plan = testing::expect_defined_result(graph, {.batch = 4}, encoded ? 2e-5F : 0.05F);
+    const auto plan =
+        testing::expect_reference_result(graph, {.batch = 4}, encoded ? 2e-5F : 0.05F);
     EXPECT_EQ(plan->graph().value(plan->graph().outputs()[0]).type.shape, (ir::Shape{4, 3, 2, 9}));
   }
 }
@@ -200,7 +201,7 @@ TEST(FullyConnected, ComputedWeightsAndBiasGoToTheReference) {
       graph.add_node("encode", ir::Encode{testing::activation_encoding(2, true, random)}, {x});
   graph.add_output(graph.add_node("dynamic", ir::FullyConnected{}, {x, w, b}));
   graph.add_output(graph.add_node("bias", ir::FullyConnected{}, {encoded, codes, b}));
-  const auto plan = testing::expect_defined_result(graph, {}, 1e-6F);
+  const auto plan = testing::expect_reference_result(graph, {}, 1e-6F);
   for (const Step& step : plan->steps()) {
     if (step.op != "FullyConnected") continue;
     EXPECT_EQ(step.kernel, "reference");

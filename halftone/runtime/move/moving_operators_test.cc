@@ -33,7 +33,7 @@ void expect_definition(const MovingCase& test, ElementType element, int threads 
   graph.add_output(graph.add_node("node", test.op, inputs));
   SCOPED_TRACE(std::string(name_of(test.op)) + " " + attributes_of(test.op));
   const auto plan =
-      testing::expect_defined_result(graph, {.batch = 2, .threads = threads}, test.tolerance);
+      testing::expect_reference_result(graph, {.batch = 2, .threads = threads}, test.tolerance);
   EXPECT_EQ(plan->steps()[0].kernel, test.kernel);
 }
 
@@ -123,7 +123,7 @@ TEST(Where, MatchesReference) {
       const auto a = graph.add_input("a", ir::dense_type(element, operands[1]));
       const auto b = graph.add_input("b", ir::dense_type(element, operands[2]));
       graph.add_output(graph.add_node("node", ir::Where{}, {c, a, b}));
-      const auto plan = testing::expect_defined_result(graph, {.batch = 2}, 0);
+      const auto plan = testing::expect_reference_result(graph, {.batch = 2}, 0);
       EXPECT_EQ(plan->steps()[0].kernel, "rows");
     }
   }
@@ -179,7 +179,7 @@ TEST(Gather, DecodesTheRowsOfATableOfCodes) {
             ir::test::tensor<std::int64_t>({2, 5}, {0, 20, -1, -21, 3, 3, 7, 11, -20, 19});
         const auto inputs = ir::test::list(indices.cast(element));
         Session session(plan);
-        ir::test::expect_near(session.run(inputs), ir::test::run_by_definition(graph, inputs), 0);
+        ir::test::expect_near(session.run(inputs), ir::test::run_reference(graph, inputs), 0);
       }
     }
   }
@@ -219,7 +219,7 @@ TEST(Gather, OfComputedCodesRunsTheReference) {
   const auto codes = graph.add_node("codes", ir::Encode{ir::test::odd_encoding()}, {x});
   const auto i = graph.add_constant("i", ir::test::tensor<std::int64_t>({3}, {2, 0, -1}));
   graph.add_output(graph.add_node("y", ir::Gather{0}, {codes, i}));
-  const auto plan = testing::expect_defined_result(graph, {}, 0);
+  const auto plan = testing::expect_reference_result(graph, {}, 0);
   EXPECT_EQ(plan->steps()[1].kernel, "reference");
 }
 

@@ -28,8 +28,8 @@ TEST(TorchOperators, AreTheirDefinition) {
     if (!is_supported(graph)) continue;
     compared.insert(name_of(test.op));
     ir::test::expect_near(forward(TorchGraph(graph.graph), graph.inputs),
-                          ir::test::run_by_definition(graph.graph, graph.inputs),
-                          tolerance_of(graph), describe(test));
+                          ir::test::run_reference(graph.graph, graph.inputs), tolerance_of(graph),
+                          describe(test));
   }
   EXPECT_GE(compared.size(), 70U);
 }

@@ -97,8 +97,7 @@ void expect_defined(const OperatorCase& test) {
   const TorchGraph graph(node.graph);
   EXPECT_TRUE(graph.is_differentiable(node.node)) << describe(test);
   ir::test::expect_near(forward(graph, node.inputs),
-                        ir::test::run_by_definition(node.graph, node.inputs), 1e-5F,
-                        describe(test));
+                        ir::test::run_reference(node.graph, node.inputs), 1e-5F, describe(test));
 }
 
 void expect_slopes(TorchGraph& graph, const std::vector<ir::Tensor>& inputs,

@@ -63,7 +63,7 @@ TEST(TorchGraph, IsTheGraphForEveryBatch) {
   EXPECT_THAT(names(graph), ElementsAre("conv.w", "conv.b", "gamma", "dense.w", "dense.b"));
   for (const ir::Dim batch : {1, 3}) {
     const auto inputs = ir::test::list(random_tensor({batch, 6, 5, 2}, 9));
-    expect_near(forward(graph, inputs), ir::test::run_by_definition(source, inputs), 1e-5F);
+    expect_near(forward(graph, inputs), ir::test::run_reference(source, inputs), 1e-5F);
   }
 }
 
@@ -76,8 +76,8 @@ TEST(TorchGraph, StoresParametersBack) {
   const ir::Graph source = image_network();
   const TorchGraph graph(source);
   const auto inputs = ir::test::list(random_tensor({2, 6, 5, 2}, 9));
-  EXPECT_TRUE(ir::test::same_bytes(ir::test::run_by_definition(graph.graph(), inputs),
-                                   ir::test::run_by_definition(source, inputs)));
+  EXPECT_TRUE(ir::test::same_bytes(ir::test::run_reference(graph.graph(), inputs),
+                                   ir::test::run_reference(source, inputs)));
   {
     const at::NoGradGuard no_gradient;
     for (const TorchParameter& parameter : graph.parameters()) {
@@ -86,7 +86,7 @@ TEST(TorchGraph, StoresParametersBack) {
   }
   const ir::Graph stored = graph.graph();
   ir::verify(stored);
-  expect_near(ir::test::run_by_definition(stored, inputs), forward(graph, inputs), 1e-5F);
+  expect_near(ir::test::run_reference(stored, inputs), forward(graph, inputs), 1e-5F);
   EXPECT_THAT(names(TorchGraph(stored)), testing::ElementsAreArray(names(graph)));
 }
 
@@ -109,16 +109,16 @@ TEST(TorchGraph, TrainsTheLevelsOfEncodedWeights) {
   const TorchGraph graph(source);
   ASSERT_THAT(names(graph), ElementsAre("w"));
   const auto inputs = ir::test::list(random_tensor({2, 4}, 7));
-  const auto expected = ir::test::run_by_definition(source, inputs);
+  const auto expected = ir::test::run_reference(source, inputs);
   expect_near(forward(graph, inputs), expected, 1e-6F);
   // Without new codes the weights are unchanged.
-  EXPECT_TRUE(ir::test::same_bytes(ir::test::run_by_definition(graph.graph(), inputs), expected));
+  EXPECT_TRUE(ir::test::same_bytes(ir::test::run_reference(graph.graph(), inputs), expected));
   const ValueId w = graph.parameters()[0].id;
   auto dense = std::make_shared<const ir::Constant>(random_tensor({3, 4}, 8));
   const ir::Graph replaced = graph.graph({{w, dense}});
   ir::verify(replaced);
   EXPECT_EQ(names(TorchGraph(replaced)), names(graph));
-  EXPECT_FALSE(ir::test::same_bytes(ir::test::run_by_definition(replaced, inputs), expected));
+  EXPECT_FALSE(ir::test::same_bytes(ir::test::run_reference(replaced, inputs), expected));
   auto wrong = std::make_shared<const ir::Constant>(random_tensor({4, 3}, 8));
   expect_error(ErrorKind::kShape, "constant 'w': expected [3, 4], found [4, 3]", [&] {
     (void)graph.graph({{w, wrong}});
@@ -207,7 +207,7 @@ TEST(TorchGraph, NamesAllNodesWithoutAGradient) {
   graph.set_outputs({layer, best});
   const TorchGraph fine(graph);
   const auto inputs = ir::test::list(random_tensor({2, 3}, 2));
-  expect_near(forward(fine, inputs), ir::test::run_by_definition(graph, inputs), 1e-5F);
+  expect_near(forward(fine, inputs), ir::test::run_reference(graph, inputs), 1e-5F);
   const ValueId second =
       graph.add_node("second", ir::FullyConnected{{ActivationKind::kRound}}, {layer, w});
   graph.set_outputs({sign, second});

@@ -65,10 +65,10 @@ TEST(TrainableConstants, AreTablesOfRealNumbers) {
   Builder b;
   const ValueId i = b.graph.add_input("i", ir::dense_type(ir::ElementType::kInt64, {4}));
   const ValueId row = b.graph.add_node("row", ir::Gather{0}, {b.constant("table", {5, 2}), i});
-  const ValueId places =
-      b.graph.add_constant("places", ir::test::tensor<std::int64_t>({3}, {0, 1, 2}));
-  const ValueId place = b.graph.add_node("place", ir::Gather{0}, {places, i});
-  b.graph.set_outputs({row, place});
+  const ValueId indices =
+      b.graph.add_constant("indices", ir::test::tensor<std::int64_t>({3}, {0, 1, 2}));
+  const ValueId index = b.graph.add_node("index", ir::Gather{0}, {indices, i});
+  b.graph.set_outputs({row, index});
   EXPECT_THAT(b.names(), ElementsAre("table"));
 }
 

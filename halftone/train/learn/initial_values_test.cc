@@ -135,9 +135,9 @@ TEST(InitialValues, OfAMatMulAndATableGoByTheirExtents) {
   const auto y = graph.add_node("product", ir::MatMul{}, {x, b});
   graph.add_output(graph.add_node("relu", ir::Unary{{ir::ActivationKind::kRelu}}, {y}));
   const auto table = graph.add_constant("table", random_tensor({100, 16}, random));
-  const auto places =
-      graph.add_input("places", ir::dense_type(ir::ElementType::kInt64, {ir::kBatch}));
-  graph.add_output(graph.add_node("rows", ir::Gather{}, {table, places}));
+  const auto indices =
+      graph.add_input("indices", ir::dense_type(ir::ElementType::kInt64, {ir::kBatch}));
+  graph.add_output(graph.add_node("rows", ir::Gather{}, {table, indices}));
   const ir::Graph fresh = with_initial_values(graph, 3);
   expect_normal(numbers(fresh, "b"), 2.0 / 30);
   expect_normal(numbers(fresh, "table"), 1.0 / 16);

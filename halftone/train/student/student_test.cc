@@ -44,7 +44,7 @@ at::Tensor as_torch(const ir::Tensor& x) {
 
 std::vector<float> by_definition(const ir::Graph& graph, const ir::Tensor& x) {
   const std::vector<ir::Tensor> outputs =
-      ir::test::run_by_definition(graph, ir::test::list(x.cast(ir::ElementType::kFloat32)));
+      ir::test::run_reference(graph, ir::test::list(x.cast(ir::ElementType::kFloat32)));
   const auto numbers = outputs[0].as<float>();
   return {numbers.begin(), numbers.end()};
 }
@@ -223,8 +223,8 @@ TEST(Student, GivesBackTheNumbersThatItsCodesStandFor) {
   Student plain(graph);
   learn(plain, in);
   EXPECT_TRUE(ir::test::same_bytes(
-      ir::test::run_by_definition(plain.with_learned_numbers(graph), ir::test::list(inputs())),
-      ir::test::run_by_definition(plain.graph(), ir::test::list(inputs()))));
+      ir::test::run_reference(plain.with_learned_numbers(graph), ir::test::list(inputs())),
+      ir::test::run_reference(plain.graph(), ir::test::list(inputs()))));
 
   Student student(quantized(graph, recipe_with(2, numerics::Granularity::kChannel)), &graph);
   learn(student, in);

@@ -44,7 +44,7 @@ using Rows = std::vector<std::vector<double>>;
 Rows scores_of(const ir::Graph& graph, const data::Dataset& data, std::size_t classes) {
   std::vector<float> x(kTaughtSamples * 10);
   data.read(0, 0, kTaughtSamples, x);
-  const auto scores = ir::test::run_by_definition(
+  const auto scores = ir::test::run_reference(
       graph, ir::test::list(ir::test::floats({static_cast<ir::Dim>(kTaughtSamples), 10}, x)));
   Rows rows(kTaughtSamples);
   for (std::size_t s = 0; s < kTaughtSamples; ++s) {

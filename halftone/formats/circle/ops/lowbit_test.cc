@@ -98,7 +98,7 @@ TEST(LqFullyConnected, ComputesTheGoldenOutputsAfterImport) {
         round_trip(golden_network(each.bias, each.activation), CircleFlavor::kCircle);
     std::vector<ir::Tensor> inputs;
     inputs.push_back(floats({1, 5}, {0.5F, 1.2F, 2.3F, -1, 0}));
-    const auto outputs = run_by_definition(graph, inputs);
+    const auto outputs = run_reference(graph, inputs);
     for (std::size_t o = 0; o < 4; ++o) {
       EXPECT_NEAR(outputs[0].as<float>()[o], each.expected[o], 1e-5F);
     }

@@ -42,7 +42,7 @@ TestModel model_of(const FamilyCase& test) {
 
 Floats result(const FamilyCase& test) {
   const ir::Tensor x = ir::test::counting(ir::Shape(test.shape));
-  return numbers(run_by_definition(model_of(test).import(), list(x.clone()))[0]);
+  return numbers(run_reference(model_of(test).import(), list(x.clone()))[0]);
 }
 
 void expect_result(const FamilyCase& test, const Floats& expected) {

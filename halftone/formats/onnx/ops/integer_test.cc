@@ -15,7 +15,7 @@ TensorProto proto(const ir::Shape& shape, const std::vector<T>& values) {
 }
 
 ir::Tensor run(const TestModel& model, ir::Tensor x) {
-  return std::move(run_by_definition(model.import(), list(std::move(x)))[0]);
+  return std::move(run_reference(model.import(), list(std::move(x)))[0]);
 }
 
 TEST(IntegerProducts, MultiplyMatricesWithConstantZeroPoints) {
@@ -37,7 +37,7 @@ TEST(IntegerProducts, MultiplyMatricesWithZeroPointsThatAreComputed) {
   model.node("MatMulInteger", {"x", "w", "xz"}, {"y"});
   const auto inputs = list(ir::test::tensor<std::uint8_t>({1, 2}, {11, 8}),
                            ir::test::tensor<std::uint8_t>({1}, {10}));
-  const auto y = run_by_definition(model.import(), inputs);
+  const auto y = run_reference(model.import(), inputs);
   EXPECT_EQ(y[0].element(), ElementType::kInt32);
   EXPECT_EQ(numbers(y[0]), (std::vector<float>{3 + 8}));
 }

@@ -43,8 +43,7 @@ TEST_P(OneNode, MatchesTheSpecification) {
   inputs.insert(inputs.end(), tested.operands.begin(), tested.operands.end());
   NodeProto& node = model.node(tested.op_type, inputs, {"y"});
   if (tested.fill) tested.fill(model, node);
-  const auto outputs =
-      run_by_definition(model.import(), list(floats({2, 3}, {1, -2, 3, 4, 5, -6})));
+  const auto outputs = run_reference(model.import(), list(floats({2, 3}, {1, -2, 3, 4, 5, -6})));
   const Vector found = numbers(outputs.at(0));
   ASSERT_EQ(found.size(), tested.expected.size());
   for (std::size_t i = 0; i < found.size(); ++i) {
@@ -240,7 +239,7 @@ TEST(Gemm, WithConstantWeightBecomesOneFullyConnected) {
     set(node, "beta", 0.5F);
     const ir::Graph graph = model.import();
     EXPECT_THAT(ir::to_text(graph), HasSubstr("y: float32[N, 3] = FullyConnected(x, w, c)"));
-    EXPECT_THAT(numbers(run_by_definition(graph, list(floats({1, 2}, {1, 10})))[0]),
+    EXPECT_THAT(numbers(run_reference(graph, list(floats({1, 2}, {1, 10})))[0]),
                 ElementsAre(2 * 41 + 5, 2 * 52 + 10, 2 * 63 + 15));
   }
 }
@@ -254,7 +253,7 @@ TEST(Gemm, OfTwoInputsBecomesAMatMul) {
   const ir::Graph graph = model.import();
   EXPECT_THAT(ir::to_text(graph), HasSubstr("MatMul"));
   const auto y =
-      run_by_definition(graph, list(floats({2, 1}, {1, 2}), floats({2, 3}, {1, 2, 3, 4, 5, 6})));
+      run_reference(graph, list(floats({2, 1}, {1, 2}), floats({2, 3}, {1, 2, 3, 4, 5, 6})));
   EXPECT_THAT(numbers(y[0]), ElementsAre(27, 36, 45));
 }
 
@@ -262,7 +261,7 @@ TEST(Gemm, ThirdOperandThatVariesByRowIsAdded) {
   TestModel model;
   model.input("x", {2, 1}).floats("w", {1, 2}, {1, 2}).floats("c", {2, 1}, {10, 20}).output("y");
   model.node("Gemm", {"x", "w", "c"}, {"y"});
-  EXPECT_THAT(numbers(run_by_definition(model.import(), list(floats({2, 1}, {1, 3})))[0]),
+  EXPECT_THAT(numbers(run_reference(model.import(), list(floats({2, 1}, {1, 3})))[0]),
               ElementsAre(11, 12, 23, 26));
 }
 
@@ -275,8 +274,7 @@ TEST(MatMul, WeightUsedTwiceIsTransposedOnce) {
   const auto nodes = graph.topological_order();
   ASSERT_EQ(nodes.size(), 2U);
   EXPECT_EQ(graph.node(nodes[0]).inputs[1], graph.node(nodes[1]).inputs[1]);
-  EXPECT_THAT(numbers(run_by_definition(graph, list(floats({1, 2}, {1, 1})))[0]),
-              ElementsAre(22, 32));
+  EXPECT_THAT(numbers(run_reference(graph, list(floats({1, 2}, {1, 1})))[0]), ElementsAre(22, 32));
 }
 
 TEST(MatMul, IntegerWeightWithScalesStaysInteger) {
@@ -292,7 +290,7 @@ TEST(MatMul, IntegerWeightWithScalesStaysInteger) {
   EXPECT_THAT(text, HasSubstr("int8[3, 2]"));
   EXPECT_THAT(text, HasSubstr("3 scales along axis 0"));
   EXPECT_THAT(text, HasSubstr("FullyConnected"));
-  EXPECT_THAT(numbers(run_by_definition(graph, list(floats({1, 2}, {1, 1})))[0]),
+  EXPECT_THAT(numbers(run_reference(graph, list(floats({1, 2}, {1, 1})))[0]),
               ElementsAre(5, 70, 900));
 }
 
@@ -314,7 +312,7 @@ TEST(Softmax, BelowOperatorSet13TreatsAllLaterAxesAsOne) {
   TestModel model(11);
   model.input("x", {-1, 2, 2}).output("y");
   model.node("Softmax", {"x"}, {"y"});
-  const auto y = run_by_definition(model.import(), list(floats({1, 2, 2}, {0, 0, 0, 0})));
+  const auto y = run_reference(model.import(), list(floats({1, 2, 2}, {0, 0, 0, 0})));
   EXPECT_EQ(y[0].shape(), (ir::Shape{1, 2, 2}));
   EXPECT_THAT(numbers(y[0]), ElementsAre(0.25F, 0.25F, 0.25F, 0.25F));
 }
@@ -323,9 +321,8 @@ TEST(PRelu, BelowOperatorSet7HasASlopePerChannel) {
   TestModel model(6);
   model.input("x", {-1, 2, 2}).floats("s", {2}, {10, 100}).output("y");
   model.node("PRelu", {"x", "s"}, {"y"});
-  EXPECT_THAT(
-      numbers(run_by_definition(model.import(), list(floats({1, 2, 2}, {-1, -1, -1, 1})))[0]),
-      ElementsAre(-10, -10, -100, 1));
+  EXPECT_THAT(numbers(run_reference(model.import(), list(floats({1, 2, 2}, {-1, -1, -1, 1})))[0]),
+              ElementsAre(-10, -10, -100, 1));
 }
 
 TEST(Split, ByNumOutputsLeavesASmallerLastPart) {
@@ -334,7 +331,7 @@ TEST(Split, ByNumOutputsLeavesASmallerLastPart) {
   NodeProto& node = model.node("Split", {"x"}, {"a", "b"});
   set(node, "axis", std::int64_t{1});
   set(node, "num_outputs", std::int64_t{2});
-  const auto parts = run_by_definition(model.import(), list(floats({1, 3}, {1, 2, 3})));
+  const auto parts = run_reference(model.import(), list(floats({1, 3}, {1, 2, 3})));
   EXPECT_THAT(numbers(parts[0]), ElementsAre(3));
   EXPECT_THAT(numbers(parts[1]), ElementsAre(1, 2));
 }
@@ -361,7 +358,7 @@ TEST(Constants, OfAllFormsAreRead) {
   model.node("Pow", {"x2", "c"}, {"x3"});
   model.node("Reshape", {"x3", "d"}, {"x4"});
   model.node("Div", {"x4", "e"}, {"y"});
-  EXPECT_THAT(numbers(run_by_definition(model.import(), list(floats({1, 2}, {0, 5})))[0]),
+  EXPECT_THAT(numbers(run_reference(model.import(), list(floats({1, 2}, {0, 5})))[0]),
               ElementsAre(10, 270));
 }
 

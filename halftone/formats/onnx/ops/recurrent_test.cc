@@ -35,7 +35,7 @@ TEST_P(RecurrentCase, GivesTheExpectedOutputs) {
   const fs::path folder = fs::path(kFolder) / GetParam();
   const ir::Graph graph = import_onnx(read_file(folder / "model.onnx"), {});
   const fs::path data = folder / "test_data_set_0";
-  ir::test::expect_near(run_by_definition(graph, tensors_in(data, "input_")),
+  ir::test::expect_near(run_reference(graph, tensors_in(data, "input_")),
                         tensors_in(data, "output_"), 1e-5F);
 }
 
@@ -114,9 +114,9 @@ TEST(RecurrentLayer, RunsBothDirectionsSeparately) {
     TestModel reverse = model_of({op_type, gates, "reverse"}, {"y", "h"});
     Random random(1);
     const auto x = list(random_tensor({3, 2, 2}, random));
-    const auto found = run_by_definition(both.import(), x);
-    const auto one = run_by_definition(forward.import(), x);
-    const auto other = run_by_definition(reverse.import(), x);
+    const auto found = run_reference(both.import(), x);
+    const auto one = run_reference(forward.import(), x);
+    const auto other = run_reference(reverse.import(), x);
     for (std::size_t t = 0; t < 3; ++t) {
       for (std::size_t i = 0; i < 4; ++i) {
         EXPECT_EQ(numbers(found[0])[t * 8 + i], numbers(one[0])[t * 4 + i]);
@@ -141,8 +141,8 @@ TEST(RecurrentLayer, GivesTheLastStatesAtEachSequencesEnd) {
   model.proto().mutable_graph()->mutable_node(0)->add_input("lengths");
   Random random(2);
   const auto x = list(random_tensor({3, 2, 2}, random));
-  const auto found = run_by_definition(model.import(), x);
-  const auto whole = run_by_definition(model_of({}, {"y", "h", "c"}).import(), x);
+  const auto found = run_reference(model.import(), x);
+  const auto whole = run_reference(model_of({}, {"y", "h", "c"}).import(), x);
   EXPECT_EQ(found[1].shape(), (ir::Shape{1, 2, 2}));
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_EQ(numbers(found[1])[i], numbers(whole[0])[i]);
