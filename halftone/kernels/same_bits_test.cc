@@ -13,6 +13,7 @@
 #include "halftone/kernels/conv/byte_conv.h"
 #include "halftone/kernels/conv/depthwise_conv.h"
 #include "halftone/kernels/conv/float_conv.h"
+#include "halftone/kernels/conv/float_conv_transpose.h"
 #include "halftone/kernels/conv/int8_conv.h"
 #include "halftone/kernels/dense/cholesky.h"
 #include "halftone/kernels/dense/float_matmul.h"
@@ -303,6 +304,24 @@ TEST_P(SameBits, FloatConv) {
   shape.channels = kOutputs;
   shape.groups = kOutputs;
   EXPECT_EQ(checksum(dense, same_bits_float_conv(shape, random)), 0xa056465710ee9b6fu);
+}
+
+TEST_P(SameBits, FloatConvTranspose) {
+  Random random(52);
+  const ConvAxis axis{5, 10, 4, 2, 1, 1};
+  Hash hash;
+  for (const std::size_t groups : {std::size_t{1}, kOutputs}) {
+    const ConvShape shape{1, {ConvAxis{}, axis, axis}, kOutputs, kOutputs, groups};
+    const auto x = uniform_floats(random, shape.image_input_pixels() * shape.channels);
+    const auto w = uniform_floats(random, shape.outputs * shape.inputs());
+    const FloatConvTransposeWeights weights(shape, w, uniform_floats(random, shape.outputs));
+    AlignedBuffer scratch(weights.scratch_bytes());
+    std::vector<float> y(shape.num_pixels() * shape.outputs);
+    float_conv_transpose(x.data(), weights, {0, shape.num_pixels()}, scratch.bytes(),
+                         MatrixView<float>(y, shape.num_pixels(), shape.outputs));
+    add(hash, y);
+  }
+  EXPECT_EQ(hash.value(), 0xc21625c55ac294abu);
 }
 
 HALFTONE_INSTANTIATE_PER_TARGET(SameBits);

@@ -83,6 +83,28 @@ TEST(FloatPanels, AreTheSameForTransposedWeights) {
   }
 }
 
+TEST_P(FloatMatmul, ReadsPanelsInAMatrix) {
+  Random random(36);
+  constexpr std::size_t kInputs = 300;
+  constexpr std::size_t kStride = 90;  // of which 80 are whole panels
+  const auto w = numerics::random_floats(random, kInputs * kStride);
+  std::vector<float> turned(80 * kInputs);
+  for (std::size_t i = 0; i < turned.size(); ++i) {
+    turned[i] = w[i % kInputs * kStride + i / kInputs];
+  }
+  const FloatPanels panels = FloatPanels::in_matrix({w.data(), kInputs, 80, kStride});
+  for (const std::size_t rows : {1U, 2U, 7U, 100U}) {
+    const auto x = numerics::random_floats(random, rows * kInputs);
+    const MatrixView<const float> x_view(x, rows, kInputs);
+    auto y = numerics::random_floats(random, rows * 80);
+    auto expected = y;
+    float_matmul(x_view, panels, {0, panels.count()}, MatrixView<float>(y, rows, 80));
+    float_matmul_reference(x_view, MatrixView<const float>(turned, 80, kInputs),
+                           MatrixView<float>(expected, rows, 80));
+    EXPECT_EQ(y, expected) << rows;
+  }
+}
+
 TEST_P(FloatMatmul, SupportsRowStrides) {
   Random random(32);
   const auto x = numerics::random_floats(random, 3 * 20);

@@ -3,16 +3,20 @@
 
 #include <algorithm>
 
+#include "halftone/kernels/dense/transpose.h"
+
 namespace halftone::kernels {
 
 void pack_float_panels(MatrixView<const float> weights, std::span<float> panels) noexcept {
   constexpr std::size_t kWidth = FloatPanels::kOutputs;
   HALFTONE_ASSERT(panels.size() == FloatPanels::floats_for(weights.rows(), weights.cols()));
-  std::ranges::fill(panels, 0.0F);
-  for (std::size_t o = 0; o < weights.rows(); ++o) {
-    float* panel = panels.data() + o / kWidth * kWidth * weights.cols() + o % kWidth;
-    const auto row = weights.row(o);
-    for (std::size_t k = 0; k < row.size(); ++k) panel[k * kWidth] = row[k];
+  const auto* w = reinterpret_cast<const std::uint32_t*>(weights.data_handle());
+  auto* panel = reinterpret_cast<std::uint32_t*>(panels.data());
+  for (std::size_t o = 0; o < weights.rows(); o += kWidth, panel += kWidth * weights.cols()) {
+    const std::size_t width = std::min(kWidth, weights.rows() - o);
+    if (width < kWidth) std::fill_n(panel, kWidth * weights.cols(), 0U);
+    transpose({w + o * weights.stride(), width, weights.cols(), weights.stride()},
+              {panel, weights.cols(), width, kWidth});
   }
 }
 

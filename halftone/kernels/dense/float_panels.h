@@ -17,17 +17,26 @@ namespace halftone::kernels {
 ///     panel 0:  input 0 [output 0 ... 15]  input 1 [output 0 ... 15]  ...
 ///     panel 1:  ...
 ///
-/// Missing outputs of the last panel are zero. FloatPanels does not own the memory.
+/// Missing outputs of the last panel are zero. Whole panels may also lie next to each other in a
+/// row-major matrix [inputs, outputs]. FloatPanels does not own the memory.
 struct FloatPanels {
   static constexpr std::size_t kOutputs = 16;
 
   const float* data = nullptr;
   std::size_t outputs = 0;
   std::size_t inputs = 0;
+  std::size_t input_step = kOutputs;           ///< floats from one input to the next
+  std::size_t panel_step = inputs * kOutputs;  ///< floats from one panel to the next
 
   [[nodiscard]] std::size_t count() const { return count_for(outputs); }
-  [[nodiscard]] std::size_t panel_floats() const { return inputs * kOutputs; }
-  [[nodiscard]] const float* panel(std::size_t i) const { return data + i * panel_floats(); }
+  [[nodiscard]] const float* panel(std::size_t i) const { return data + i * panel_step; }
+
+  /// Panels that lie in a matrix [inputs, outputs].
+  /// @pre the outputs are whole panels
+  static FloatPanels in_matrix(MatrixView<const float> matrix) {
+    HALFTONE_ASSERT(matrix.cols() % kOutputs == 0);
+    return {matrix.data_handle(), matrix.cols(), matrix.rows(), matrix.stride(), kOutputs};
+  }
 
   static std::size_t count_for(std::size_t outputs) { return (outputs + kOutputs - 1) / kOutputs; }
   /// Floats that the panels of a matrix take.

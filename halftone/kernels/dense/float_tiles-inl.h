@@ -58,8 +58,9 @@ struct FloatTile {
   const float* const* x;
   std::span<const FloatRun> runs;
   const float* weights;
-  std::size_t panel_floats;  ///< from one panel to the next
-  std::size_t first;         ///< where the inputs begin, beside the offsets of the runs
+  std::size_t input_step;  ///< floats of the weights from one input to the next
+  std::size_t panel_step;  ///< and from one panel to the next
+  std::size_t first;       ///< where the inputs begin, beside the offsets of the runs
   float* y;
   std::size_t stride;
   const float* start;  ///< as FloatProduct's, from this panel on
@@ -72,7 +73,8 @@ HWY_NOINLINE void AddTile(const FloatTile& tile) {
   constexpr std::size_t kVectors = kPanels * kUsed;
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d);
-  const std::size_t panel_floats = tile.panel_floats;
+  const std::size_t input_step = tile.input_step;
+  const std::size_t panel_step = tile.panel_step;
   const float* HWY_RESTRICT w = tile.weights;
   const float* HWY_RESTRICT x[kRows];
   hn::Vec<FloatTag> sums[kRows][kVectors];
@@ -83,10 +85,10 @@ HWY_NOINLINE void AddTile(const FloatTile& tile) {
   }
   for (const FloatRun& run : tile.runs) {
     const std::size_t end = std::size_t{run.offset} + run.length;
-    for (std::size_t k = run.offset; k < end; ++k, w += FloatPanels::kOutputs) {
+    for (std::size_t k = run.offset; k < end; ++k, w += input_step) {
       hn::Vec<FloatTag> weights[kVectors];
       for (std::size_t v = 0; v < kVectors; ++v) {
-        const float* from = w + v / kUsed * panel_floats + v % kUsed * lanes;
+        const float* from = w + v / kUsed * panel_step + v % kUsed * lanes;
         weights[v] = Keep(hn::LoadU(d, from));
       }
       for (std::size_t r = 0; r < kRows; ++r) {
@@ -194,8 +196,9 @@ HWY_INLINE void AddProduct(const FloatProduct& product, std::size_t first, Block
     for (std::size_t p = panels.begin; p < panels.end;) {
       FloatTile tile{product.x.data(),
                      runs.first(count),
-                     product.weights.panel(p) + done * kOutputs,
-                     product.weights.panel_floats(),
+                     product.weights.panel(p) + done * product.weights.input_step,
+                     product.weights.input_step,
+                     product.weights.panel_step,
                      first,
                      product.y.data_handle() + p * kOutputs,
                      product.y.stride(),

@@ -16,6 +16,8 @@ extern const Implementation kConvFloat;
 extern const Implementation kConvTransposeFloat;
 /// The same Conv with kernels::float_conv(), whose order of sums is fixed.
 extern const Implementation kConvFixed;
+/// The same ConvTranspose with kernels::float_conv_transpose(), whose order of sums is fixed.
+extern const Implementation kConvTransposeFixed;
 /// One to three spatial axes, with oneDNN.
 extern const Implementation kPoolFloat;
 /// Maximum or mean, summed in float64 like the reference implementation.

@@ -33,27 +33,30 @@ bool has_usual_window(const ir::Graph& graph, const ir::Node& node) {
   return seen <= kMaxSeen && pattern_taps <= kMaxPatternTaps;
 }
 
+std::array<kernels::ConvAxis, 3> conv_axes(const ir::Window& window,
+                                           std::span<const ir::Dim> kernel, const ir::Shape& x,
+                                           const ir::Shape& y) {
+  const auto extent = [](ir::Dim dim) { return static_cast<std::size_t>(dim); };
+  std::array<kernels::ConvAxis, kMaxSpatialAxes> axes;
+  const std::size_t rank = window.rank();
+  for (std::size_t i = 0; i < rank; ++i) {
+    axes[kMaxSpatialAxes - rank + i] = {extent(x[i + 1]),
+                                        extent(y[i + 1]),
+                                        extent(kernel[i]),
+                                        extent(window.strides[i]),
+                                        extent(window.dilations[i]),
+                                        extent(window.pads_before[i])};
+  }
+  return axes;
+}
+
 kernels::ConvShape conv_shape(const NodeContext& context) {
   const auto& op = context.op<ir::Conv>();
   const ir::Shape& x = context.input(0).shape;
   const ir::Shape& w = context.input(1).shape;
-  const ir::Shape& y = context.output().shape;
   const auto extent = [](ir::Dim dim) { return static_cast<std::size_t>(dim); };
-  kernels::ConvShape shape;
-  shape.images = extent(x[0]);
-  shape.channels = extent(x.back());
-  shape.outputs = extent(w[0]);
-  shape.groups = extent(op.groups);
-  const std::size_t rank = op.window.rank();
-  for (std::size_t i = 0; i < rank; ++i) {
-    shape.axes[kMaxSpatialAxes - rank + i] = {extent(x[i + 1]),
-                                              extent(y[i + 1]),
-                                              extent(w[i + 1]),
-                                              extent(op.window.strides[i]),
-                                              extent(op.window.dilations[i]),
-                                              extent(op.window.pads_before[i])};
-  }
-  return shape;
+  return {extent(x[0]), conv_axes(op.window, ir::kernel_extents(w), x, context.output().shape),
+          extent(x.back()), extent(w[0]), extent(op.groups)};
 }
 
 std::optional<std::string> why_not_coded_conv(const NodeContext& context) {

@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Geometry and checks shared by the convolutions of codes.
+// Geometry shared by convolutions and pooling, checks shared by the convolutions of codes.
 #pragma once
 
+#include <array>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "halftone/kernels/conv/conv_shape.h"
 #include "halftone/runtime/implementation.h"
 
 namespace halftone::runtime {
+
+/// The axes of a window for the kernels.
+/// @param x, y  shapes of the input and the output, [N, spatial..., C]
+/// @pre one to three spatial axes, all extents known
+std::array<kernels::ConvAxis, 3> conv_axes(const ir::Window& window,
+                                           std::span<const ir::Dim> kernel, const ir::Shape& x,
+                                           const ir::Shape& y);
 
 /// The geometry of a Conv for the kernels.
 /// @pre one to three spatial axes, all extents known

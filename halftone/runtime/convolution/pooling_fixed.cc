@@ -7,6 +7,7 @@
 #include "halftone/base/parallel.h"
 #include "halftone/kernels/conv/conv_shape.h"
 #include "halftone/runtime/convolution/convolution.h"
+#include "halftone/runtime/convolution/convolution_codes.h"
 
 namespace halftone::runtime {
 namespace {
@@ -95,21 +96,11 @@ struct PoolWindows {
 PoolWindows pool_windows(const NodeContext& context) {
   const auto& op = context.op<ir::Pool>();
   const ir::Shape& x = context.input(0).shape;
-  const ir::Shape& y = context.output().shape;
-  const auto extent = [](ir::Dim dim) { return static_cast<std::size_t>(dim); };
   PoolWindows windows{{}, op.kind == ir::PoolKind::kMax, op.count_padding};
   ConvShape& shape = windows.shape;
-  shape.images = extent(x[0]);
-  shape.channels = shape.outputs = shape.groups = extent(x.back());
-  const std::size_t rank = op.window.rank();
-  for (std::size_t i = 0; i < rank; ++i) {
-    shape.axes[3 - rank + i] = {extent(x[i + 1]),
-                                extent(y[i + 1]),
-                                extent(op.kernel[i]),
-                                extent(op.window.strides[i]),
-                                extent(op.window.dilations[i]),
-                                extent(op.window.pads_before[i])};
-  }
+  shape.images = static_cast<std::size_t>(x[0]);
+  shape.channels = shape.outputs = shape.groups = static_cast<std::size_t>(x.back());
+  shape.axes = conv_axes(op.window, op.kernel, x, context.output().shape);
   return windows;
 }
 

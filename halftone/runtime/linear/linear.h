@@ -33,7 +33,7 @@ extern const Implementation kFullyConnectedFloat;
 /// is fixed.
 extern const Implementation kFullyConnectedFixed;
 /// MatMul with kernels::float_matmul(). A constant right operand is packed once, a computed one in
-/// every run.
+/// every run unless few rows multiply it. Threads divide the products, their rows and columns.
 extern const Implementation kMatMulFixed;
 /// MatMul with oneDNN. A constant right operand is packed.
 extern const Implementation kMatMulFloat;

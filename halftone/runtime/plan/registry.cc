@@ -23,7 +23,7 @@ constexpr std::array kFullyConnected = {
 constexpr std::array kMatMul = {&kMatMulFloat, &kMatMulFixed, &kReference};
 constexpr std::array kConv = {&kConvBits,  &kConvInt8,     &kConvFloat,
                               &kConvFixed, &kIntegerLayer, &kReference};
-constexpr std::array kConvTranspose = {&kConvTransposeFloat, &kReference};
+constexpr std::array kConvTranspose = {&kConvTransposeFloat, &kConvTransposeFixed, &kReference};
 constexpr std::array kPool = {&kPoolFloat, &kPoolFixed, &kPoolCodes, &kReference};
 constexpr std::array kUnary = {&kUnaryVector, &kUnaryOneDnn, &kUnaryPlain, &kReference};
 constexpr std::array kBinary = {&kBinaryFloats, &kBinaryIntegers, &kReference};
