@@ -66,13 +66,8 @@ TEST(Kernels, OfFunctionsAreVectorFunctionsWhereTheyExist) {
   for (const ir::ActivationTraits& traits : ir::activation_table()) {
     if (traits.kind == ActivationKind::kNot) continue;  // takes no floats
     const std::string kernel = kernel_of_case("Unary" + std::string(traits.name));
-    const bool in_one_dnn =
-        traits.kind == ActivationKind::kSqrt || traits.kind == ActivationKind::kAbs ||
-        traits.kind == ActivationKind::kNeg || traits.kind == ActivationKind::kSquare;
     if (has_vector_function({traits.kind, 0.25F, 0.75F})) {
       EXPECT_EQ(kernel, "vector_f32") << traits.name;
-    } else if (in_one_dnn) {
-      EXPECT_EQ(kernel, "onednn_f32") << traits.name;
     } else {
       EXPECT_EQ(kernel, traits.is_predicate ? "reference" : "plain_f32") << traits.name;
     }

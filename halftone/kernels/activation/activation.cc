@@ -119,6 +119,35 @@ struct SoftplusOp {
   }
 };
 
+struct AbsOp {
+  template <class D, class V>
+  HWY_INLINE V operator()(D /*d*/, V x) const {
+    return hn::Abs(x);
+  }
+};
+
+struct NegateOp {
+  template <class D, class V>
+  HWY_INLINE V operator()(D /*d*/, V x) const {
+    return hn::Neg(x);
+  }
+};
+
+struct SquareOp {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    return NanWhereNan(d, x, hn::Mul(x, x));
+  }
+};
+
+struct SqrtOp {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V x) const {
+    const V y = hn::Sqrt(x);
+    return NanWhereNan(d, y, y);
+  }
+};
+
 void MapExp(const float* x, float* y, std::size_t n) { Map(x, y, n, ExpOp{}); }
 void MapSigmoid(const float* x, float* y, std::size_t n) { Map(x, y, n, SigmoidOp{}); }
 void MapTanh(const float* x, float* y, std::size_t n) { Map(x, y, n, TanhOp{}); }
@@ -137,6 +166,10 @@ void MapElu(const float* x, float alpha, float scale, float* y, std::size_t n) {
   Map(x, y, n, EluOp{alpha, scale});
 }
 void MapSoftplus(const float* x, float* y, std::size_t n) { Map(x, y, n, SoftplusOp{}); }
+void MapAbs(const float* x, float* y, std::size_t n) { Map(x, y, n, AbsOp{}); }
+void MapNegate(const float* x, float* y, std::size_t n) { Map(x, y, n, NegateOp{}); }
+void MapSquare(const float* x, float* y, std::size_t n) { Map(x, y, n, SquareOp{}); }
+void MapSqrt(const float* x, float* y, std::size_t n) { Map(x, y, n, SqrtOp{}); }
 
 }  // namespace halftone::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -154,6 +187,10 @@ HWY_EXPORT(MapHardSwish);
 HWY_EXPORT(MapSilu);
 HWY_EXPORT(MapElu);
 HWY_EXPORT(MapSoftplus);
+HWY_EXPORT(MapAbs);
+HWY_EXPORT(MapNegate);
+HWY_EXPORT(MapSquare);
+HWY_EXPORT(MapSqrt);
 
 void exp(std::span<const float> x, std::span<float> y) noexcept {
   HALFTONE_ASSERT(x.size() == y.size());
@@ -207,6 +244,26 @@ void elu(std::span<const float> x, float alpha, float scale, std::span<float> y)
 void softplus(std::span<const float> x, std::span<float> y) noexcept {
   HALFTONE_ASSERT(x.size() == y.size());
   HWY_DYNAMIC_DISPATCH(MapSoftplus)(x.data(), y.data(), x.size());
+}
+
+void abs(std::span<const float> x, std::span<float> y) noexcept {
+  HALFTONE_ASSERT(x.size() == y.size());
+  HWY_DYNAMIC_DISPATCH(MapAbs)(x.data(), y.data(), x.size());
+}
+
+void negate(std::span<const float> x, std::span<float> y) noexcept {
+  HALFTONE_ASSERT(x.size() == y.size());
+  HWY_DYNAMIC_DISPATCH(MapNegate)(x.data(), y.data(), x.size());
+}
+
+void square(std::span<const float> x, std::span<float> y) noexcept {
+  HALFTONE_ASSERT(x.size() == y.size());
+  HWY_DYNAMIC_DISPATCH(MapSquare)(x.data(), y.data(), x.size());
+}
+
+void sqrt(std::span<const float> x, std::span<float> y) noexcept {
+  HALFTONE_ASSERT(x.size() == y.size());
+  HWY_DYNAMIC_DISPATCH(MapSqrt)(x.data(), y.data(), x.size());
 }
 
 }  // namespace halftone::kernels

@@ -2,7 +2,8 @@
 // Element-wise functions of float rows.
 //
 // Each equals its scalar reference, bit for bit, on every target. NaN gives itself in clamp, relu
-// and leaky_relu, and the quiet NaN 0x7FC00000 in the others. Errors are in units in the last place
+// and leaky_relu, itself with another sign in abs and negate, and the quiet NaN 0x7FC00000 in the
+// others. Errors are in units in the last place
 // (ulp) of the exact result; an ulp is at least 2^-149, or 1.4e-45, the ulp of denormal results.
 // The bounds are tested on two million arguments over the whole range of float32, and more densely
 // where the functions bend.
@@ -47,6 +48,15 @@ void gelu(std::span<const float> x, std::span<float> y) noexcept;
 /// y = x (1 + tanh(v / 2)) / 2 with v = sqrt(8 / pi) (x + 0.044715 x^3), within 2.2 ulp where
 /// x >= 0, within 2.5 |v| + 3 ulp (and 6e-8) where x < 0; -0 at -infinity.
 void gelu_tanh(std::span<const float> x, std::span<float> y) noexcept;
+
+/// y = |x|.
+void abs(std::span<const float> x, std::span<float> y) noexcept;
+/// y = -x.
+void negate(std::span<const float> x, std::span<float> y) noexcept;
+/// y = x x, rounded.
+void square(std::span<const float> x, std::span<float> y) noexcept;
+/// y = sqrt x, rounded; NaN where x < 0.
+void sqrt(std::span<const float> x, std::span<float> y) noexcept;
 
 /// Scalar reference implementations.
 float exp_reference(float x);

@@ -60,6 +60,24 @@ TEST_P(Activation, HardSigmoidIsItsTwoRoundedSteps) {
   }
 }
 
+/// Expects kernel(x, y) to give the bits of the function over the sweep.
+template <typename Kernel, typename Function>
+void expect_bits(Kernel kernel, Function function) {
+  std::vector<float> y(sweep().size());
+  kernel(sweep(), y);
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    ASSERT_EQ(bits_of(y[i]), bits_of(function(sweep()[i]))) << "at x = " << sweep()[i];
+  }
+}
+
+TEST_P(Activation, FunctionsThatRoundAtMostOnceAreExact) {
+  const auto quiet = [](float y) { return std::isnan(y) ? kNan : y; };
+  expect_bits([](auto x, auto& y) { abs(x, y); }, [](float x) { return std::fabs(x); });
+  expect_bits([](auto x, auto& y) { negate(x, y); }, [](float x) { return -x; });
+  expect_bits([](auto x, auto& y) { square(x, y); }, [&](float x) { return quiet(x * x); });
+  expect_bits([](auto x, auto& y) { sqrt(x, y); }, [&](float x) { return quiet(std::sqrt(x)); });
+}
+
 TEST_P(Activation, EluStaysWithinItsUlps) {
   const auto kernel = [](auto x, auto& y) { elu(x, 1, 1, y); };
   const auto reference = [](float x) { return elu_reference(x, 1, 1); };

@@ -46,6 +46,10 @@ VectorFunction vector_function(const ir::Activation& activation) {
       {Kind::kErf, [](F, X x, Y y) { kernels::erf(x, y); }},
       {Kind::kGelu, [](F, X x, Y y) { kernels::gelu(x, y); }},
       {Kind::kGeluTanh, [](F, X x, Y y) { kernels::gelu_tanh(x, y); }},
+      {Kind::kAbs, [](F, X x, Y y) { kernels::abs(x, y); }},
+      {Kind::kNeg, [](F, X x, Y y) { kernels::negate(x, y); }},
+      {Kind::kSquare, [](F, X x, Y y) { kernels::square(x, y); }},
+      {Kind::kSqrt, [](F, X x, Y y) { kernels::sqrt(x, y); }},
   };
   if (activation.kind == Kind::kClip && !(activation.alpha <= activation.beta)) return nullptr;
   const auto* const found = std::ranges::find(kFunctions, activation.kind, &NamedFunction::kind);

@@ -14,8 +14,6 @@ inline bool maps_floats(const NodeContext& context) {
 
 /// Unary with the vector functions of halftone/kernels.
 extern const Implementation kUnaryVector;
-/// Unary with oneDNN.
-extern const Implementation kUnaryOneDnn;
 /// Unary with the C++ library, element by element: functions that the others lack or compute less
 /// precisely (oneDNN's logarithm is off by 6e-5 near 1).
 extern const Implementation kUnaryPlain;

@@ -25,7 +25,7 @@ constexpr std::array kConv = {&kConvBits,  &kConvInt8,     &kConvFloat,
                               &kConvFixed, &kIntegerLayer, &kReference};
 constexpr std::array kConvTranspose = {&kConvTransposeFloat, &kConvTransposeFixed, &kReference};
 constexpr std::array kPool = {&kPoolFloat, &kPoolFixed, &kPoolCodes, &kReference};
-constexpr std::array kUnary = {&kUnaryVector, &kUnaryOneDnn, &kUnaryPlain, &kReference};
+constexpr std::array kUnary = {&kUnaryVector, &kUnaryPlain, &kReference};
 constexpr std::array kBinary = {&kBinaryFloats, &kBinaryIntegers, &kReference};
 constexpr std::array kWhere = {&kWhereRows, &kReference};
 constexpr std::array kSoftmax = {&kSoftmaxRows, &kReference};

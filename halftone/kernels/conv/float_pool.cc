@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "halftone/kernels/conv/float_pool.cc"
+#include "halftone/kernels/conv/float_pool.h"
+
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+HWY_BEFORE_NAMESPACE();
+namespace halftone::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// The pixels of a window inside the image: counts and steps, in floats, along each axis.
+struct PoolWindow {
+  const float* x;  ///< the first of them
+  std::array<std::size_t, 3> counts;
+  std::array<std::size_t, 3> steps;
+
+  /// Calls visit(first channel) for each pixel in order.
+  template <typename Visit>
+  HWY_INLINE void for_each(const Visit& visit) const {
+    for (std::size_t i = 0; i < counts[0]; ++i) {
+      for (std::size_t j = 0; j < counts[1]; ++j) {
+        const float* at = x + i * steps[0] + j * steps[1];
+        for (std::size_t k = 0; k < counts[2]; ++k, at += steps[2]) visit(at);
+      }
+    }
+  }
+};
+
+/// The largest values of kVectors vectors of channels.
+struct PoolLargest {
+  template <std::size_t kVectors, class D>
+  HWY_INLINE void run(D d, const PoolWindow& window, std::size_t channel, float* y) const {
+    const std::size_t lanes = hn::Lanes(d);
+    hn::Vec<D> largest[kVectors];
+    for (auto& v : largest) v = hn::Set(d, -std::numeric_limits<float>::infinity());
+    window.for_each([&](const float* x) HWY_ATTR {
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        const auto value = hn::LoadU(d, x + channel + v * lanes);
+        largest[v] = hn::IfThenElse(hn::Lt(largest[v], value), value, largest[v]);
+      }
+    });
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      hn::StoreU(largest[v], d, y + channel + v * lanes);
+    }
+  }
+};
+
+/// The means of kVectors vectors of channels.
+struct PoolMean {
+  double divisor;
+
+  template <std::size_t kVectors, class D>
+  HWY_INLINE void run(D d, const PoolWindow& window, std::size_t channel, float* y) const {
+    const hn::Rebind<double, D> wide;
+    const std::size_t lanes = hn::Lanes(d);
+    hn::Vec<decltype(wide)> sums[kVectors];
+    for (auto& v : sums) v = hn::Zero(wide);
+    window.for_each([&](const float* x) HWY_ATTR {
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        const auto value = hn::LoadU(d, x + channel + v * lanes);
+        sums[v] = hn::Add(sums[v], hn::PromoteTo(wide, value));
+      }
+    });
+    const auto by = hn::Set(wide, divisor);
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      hn::StoreU(hn::DemoteTo(d, hn::Div(sums[v], by)), d, y + channel + v * lanes);
+    }
+  }
+};
+
+/// All channels of a window: four vectors together, then single ones, then single channels.
+template <class D, class Pool>
+HWY_INLINE void PoolChannels(D d, const Pool& pool, const PoolWindow& window, std::size_t channels,
+                             float* y) {
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t c = 0;
+  for (; c + 4 * lanes <= channels; c += 4 * lanes) pool.template run<4>(d, window, c, y);
+  for (; c + lanes <= channels; c += lanes) pool.template run<1>(d, window, c, y);
+  const hn::CappedTag<float, 1> one;
+  for (; c < channels; ++c) pool.template run<1>(one, window, c, y);
+}
+
+/// The window of an output pixel.
+PoolWindow PoolWindowAt(const FloatPool& pool, const float* x, const ConvLine& line,
+                        std::size_t pixel) {
+  const ConvShape& shape = pool.shape;
+  const std::array<std::size_t, 3> at = {line.z, line.y, pixel};
+  std::size_t step = shape.channels;  // from one pixel to the next along an axis
+  PoolWindow window{x + line.image * shape.image_input_pixels() * shape.channels, {}, {}};
+  for (std::size_t a = 3; a-- > 0;) {
+    const ConvAxis& axis = shape.axes[a];
+    const TapRange taps = axis.inside(at[a]);
+    window.counts[a] = taps.end - taps.begin;
+    window.steps[a] = axis.dilation * step;
+    if (window.counts[a] != 0) {
+      window.x += (at[a] * axis.stride + taps.begin * axis.dilation - axis.pad_before) * step;
+    }
+    step *= axis.input;
+  }
+  return window;
+}
+
+void FloatPoolLines(const float* x, const FloatPool& pool, LineRange lines, MatrixView<float> y) {
+  const ConvShape& shape = pool.shape;
+  const std::size_t width = shape.line_pixels();
+  const hn::ScalableTag<float> d;
+  const hn::Rebind<float, hn::ScalableTag<double>> half;  // as many as vectors of float64 hold
+  for (std::size_t p = 0; p < y.rows(); ++p) {
+    const ConvLine line = line_at(shape, lines.begin + p / width);
+    const PoolWindow window = PoolWindowAt(pool, x, line, p % width);
+    float* to = y.row(p).data();
+    if (pool.is_max) {
+      PoolChannels(d, PoolLargest{}, window, shape.channels, to);
+      continue;
+    }
+    const std::size_t inside = window.counts[0] * window.counts[1] * window.counts[2];
+    const std::size_t counted = pool.counts_padding ? shape.taps() : inside;
+    const auto divisor = static_cast<double>(std::max<std::size_t>(counted, 1));
+    PoolChannels(half, PoolMean{divisor}, window, shape.channels, to);
+  }
+}
+
+}  // namespace halftone::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace halftone::kernels {
+
+HWY_EXPORT(FloatPoolLines);
+
+void float_pool(const float* x, const FloatPool& pool, LineRange lines,
+                MatrixView<float> y) noexcept {
+  HALFTONE_ASSERT(pool.shape.channels == pool.shape.outputs);
+  HALFTONE_ASSERT(are_outputs(y, pool.shape, lines));
+  HWY_DYNAMIC_DISPATCH(FloatPoolLines)(x, pool, lines, y);
+}
+
+}  // namespace halftone::kernels
+#endif  // HWY_ONCE
