@@ -6,9 +6,6 @@
 namespace halftone::kernels {
 namespace {
 
-/// The size of a strip, to fit the caches.
-constexpr std::size_t kStripBytes = std::size_t{1} << 16;
-
 /// The number of inputs that `outputs` neighbouring outputs of an axis read.
 std::size_t seen(const ConvAxis& axis, std::size_t outputs) {
   return outputs == 0 ? 0 : (outputs - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1;
@@ -16,13 +13,13 @@ std::size_t seen(const ConvAxis& axis, std::size_t outputs) {
 
 }  // namespace
 
-ConvStrip plan_strip(const ConvShape& shape, std::size_t pixel_bytes) {
+ConvStrip plan_strip(const ConvShape& shape, std::size_t pixel_bytes, std::size_t max_bytes) {
   const auto& [z, y, x] = shape.axes;
   ConvStrip strip;
   strip.slices = seen(z, 1);
   strip.width = seen(x, x.output);
   const std::size_t row_bytes = strip.slices * strip.width * pixel_bytes;
-  const std::size_t max_rows = kStripBytes / std::max<std::size_t>(row_bytes, 1);
+  const std::size_t max_rows = max_bytes / std::max<std::size_t>(row_bytes, 1);
   const std::size_t least_rows = seen(y, 1);
   strip.lines = max_rows <= least_rows ? 1 : (max_rows - least_rows) / y.stride + 1;
   strip.lines = std::min(strip.lines, std::max<std::size_t>(y.output, 1));

@@ -21,9 +21,13 @@ struct ConvStrip {
   [[nodiscard]] std::size_t pixels() const { return slices * rows * width; }
 };
 
-/// A strip that fits the caches together with the weights, or a strip of one line.
+/// The size of a strip that fits the caches together with weights of a few bits.
+inline constexpr std::size_t kStripBytes = std::size_t{1} << 16;
+
+/// A strip of at most a size, or a strip of one line.
 /// @param pixel_bytes  bytes per pixel
-ConvStrip plan_strip(const ConvShape& shape, std::size_t pixel_bytes);
+ConvStrip plan_strip(const ConvShape& shape, std::size_t pixel_bytes,
+                     std::size_t max_bytes = kStripBytes);
 
 /// The offsets of the pieces of each tap in a strip, relative to the first pixel of a window.
 /// @return [taps, tap_pieces]

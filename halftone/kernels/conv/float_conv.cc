@@ -21,8 +21,15 @@ void ConvolveBlock(const FloatConvWeights& weights, std::span<const float* const
   const ConvShape& shape = weights.shape();
   FloatProduct product{x, weights.runs(), weights.panels(0), 0, y, weights.bias(0)};
   const BlockRange panels{0, product.weights.count()};
-  if (weights.is_depthwise()) {
-    return AddProduct<FloatInputs::kByChannel>(product, 0, panels);
+  if (weights.is_depthwise()) {  // tile by tile, so that neighbouring channels follow each other
+    constexpr std::size_t kRows = TileRows(kPanelVectors);
+    for (std::size_t r = 0; r < y.rows(); r += kRows) {
+      const std::size_t count = std::min(kRows, y.rows() - r);
+      product.x = x.subspan(r, count);
+      product.y = y.rows_from(r, count);
+      AddProduct<FloatInputs::kByChannel>(product, 0, panels);
+    }
+    return;
   }
   for (std::size_t g = 0; g < shape.groups; ++g) {
     product.weights = weights.panels(g);

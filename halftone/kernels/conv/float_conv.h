@@ -19,6 +19,9 @@ namespace halftone::kernels {
 /// share panels.
 class FloatConvWeights {
  public:
+  /// Number of output pixels worth a call of float_conv(), which reads all weights.
+  static constexpr std::size_t kMinPixels = 96;
+
   /// @param weights  [outputs, taps, channels / groups]
   /// @param bias     [outputs], or empty for none
   /// @throws Error as ConvShape::check(); kShape if the memory is not available

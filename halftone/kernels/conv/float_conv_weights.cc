@@ -8,6 +8,9 @@
 namespace halftone::kernels {
 namespace {
 
+/// The size of a strip: lines of many channels need not be so few that each reads all weights.
+constexpr std::size_t kFloatStripBytes = std::size_t{1} << 18;
+
 bool has_padding(const ConvShape& shape) {
   return std::ranges::any_of(shape.axes, [](const ConvAxis& axis) {
     const std::size_t seen =
@@ -48,7 +51,8 @@ FloatConvWeights::FloatConvWeights(const ConvShape& shape, std::span<const float
       // A vector of channels may reach beyond the last one of an image.
       reads_image_(!has_padding(shape) &&
                    !(is_depthwise_ && shape.channels % FloatPanels::kOutputs)),
-      strip_(reads_image_ ? image_strip(shape) : plan_strip(shape, shape.channels * sizeof(float))),
+      strip_(reads_image_ ? image_strip(shape)
+                          : plan_strip(shape, shape.channels * sizeof(float), kFloatStripBytes)),
       runs_(runs_of(shape, strip_)) {
   HALFTONE_ASSERT(weights.size() == shape.outputs * shape.inputs());
   const std::size_t sets = is_depthwise_ ? 1 : shape.groups;

@@ -47,7 +47,7 @@ Kernel create_conv_fixed(const NodeContext& context) {
       coded_conv_kernel(context, table_us(context),
                         kernels::FloatConvWeights(conv_shape(context), weights.as<float>(),
                                                   constant_floats(context, 2)),
-                        convolve_and_clamp);
+                        convolve_and_clamp, kernels::FloatConvWeights::kMinPixels);
   return with_decoded_input(context, std::move(kernel));
 }
 

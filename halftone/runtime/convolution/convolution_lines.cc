@@ -26,7 +26,7 @@ bool take_limits(const ir::Activation& activation, kernels::ConvFinish& finish) 
 }  // namespace
 
 ConvLines::ConvLines(const NodeContext& context, const kernels::ConvShape& shape, double us,
-                     std::size_t scratch)
+                     std::size_t scratch, std::size_t min_pixels)
     : lines_(shape.num_lines()),
       line_pixels_(shape.line_pixels()),
       outputs_(shape.outputs),
@@ -35,7 +35,8 @@ ConvLines::ConvLines(const NodeContext& context, const kernels::ConvShape& shape
       product_bytes_(scratch),
       share_bytes_(scratch) {
   const std::size_t line_bytes = std::max<std::size_t>(1, line_pixels_ * outputs_ * sizeof(float));
-  step_ = std::max<std::size_t>(kStepBytes / line_bytes, 1);
+  const std::size_t width = std::max<std::size_t>(line_pixels_, 1);
+  step_ = std::max<std::size_t>({kStepBytes / line_bytes, (min_pixels + width - 1) / width, 1});
   const auto& op = context.op<ir::Conv>();
   activation_ = op.activation;
   if (op.codes != nullptr) {

@@ -24,10 +24,11 @@ using kernels::ConvPart;
 /// encoding. Results do not depend on the number of shares, bit for bit.
 class ConvLines {
  public:
-  /// @param us       estimated time of one thread
-  /// @param scratch  bytes of scratch memory for the product, per share
+  /// @param us          estimated time of one thread
+  /// @param scratch     bytes of scratch memory for the product, per share
+  /// @param min_pixels  output pixels to compute in a call of the product
   ConvLines(const NodeContext& context, const kernels::ConvShape& shape, double us,
-            std::size_t scratch);
+            std::size_t scratch, std::size_t min_pixels);
 
   /// Memory of all shares.
   [[nodiscard]] std::size_t scratch_bytes() const { return shares_ * share_bytes_; }
@@ -72,16 +73,18 @@ class ConvLines {
 };
 
 /// The kernel of a Conv whose weights are packed.
-/// @param us       estimated time of one thread
-/// @param product  product(x, weights, part)
+/// @param us          estimated time of one thread
+/// @param product     product(x, weights, part)
+/// @param min_pixels  output pixels to compute in a call of the product
 template <typename Weights, typename Product>
-Kernel coded_conv_kernel(const NodeContext& context, double us, Weights weights, Product product) {
+Kernel coded_conv_kernel(const NodeContext& context, double us, Weights weights, Product product,
+                         std::size_t min_pixels = 1) {
   struct Layer {
     Weights weights;
     Product product;
     ConvLines lines;
   };
-  ConvLines lines(context, weights.shape(), us, weights.scratch_bytes());
+  ConvLines lines(context, weights.shape(), us, weights.scratch_bytes(), min_pixels);
   const auto layer =
       std::make_shared<Layer>(Layer{std::move(weights), std::move(product), std::move(lines)});
   Kernel kernel;
