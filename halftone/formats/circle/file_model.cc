@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cctype>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -149,7 +150,7 @@ std::string FileModel::tensor_name(std::size_t index) const {
   if (stored == nullptr || stored->size() == 0) return "tensor " + std::to_string(index);
   std::string name(stored->c_str(), std::min<std::size_t>(stored->size(), kLongestName));
   std::ranges::replace_if(
-      name, [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; }, '?');
+      name, [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }, '?');
   return name;
 }
 
