@@ -13,7 +13,7 @@ build_packages=(
   g++ make cmake ninja-build pkg-config          # compile
   libdnnl-dev ocl-icd-opencl-dev                 # float operators; oneDNN's CMake files ask for OpenCL
   libhwy-dev libeigen3-dev                       # SIMD, dense algebra
-  libflatbuffers-dev flatbuffers-compiler flatbuffers-compiler-dev  # TFLite, circle
+  libflatbuffers-dev flatbuffers-compiler        # TFLite, circle
   libprotobuf-dev protobuf-compiler              # ONNX
   libhdf5-dev zlib1g-dev                         # data sets
   libcli11-dev libfmt-dev nlohmann-json3-dev libtomlplusplus-dev    # command line, text, recipes
