@@ -106,9 +106,14 @@ function(halftone_test name)
     endforeach()
     return()
   endif()
+  # An emulator computes a hundred times slower than the processor it runs on.
+  set(timeout 300)
+  if(CMAKE_CROSSCOMPILING_EMULATOR)
+    set(timeout 3600)
+  endif()
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
     TEST_PREFIX "${name}/"
-    PROPERTIES LABELS ${ARG_LABEL} ENVIRONMENT "OMP_WAIT_POLICY=passive" TIMEOUT 300)
+    PROPERTIES LABELS ${ARG_LABEL} ENVIRONMENT "OMP_WAIT_POLICY=passive" TIMEOUT ${timeout})
 endfunction()
 
 # halftone_benchmark(name SOURCES a_bench.cc ... LINK lib ...)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # What a change must pass before it lands. Arguments choose steps; without, all, in this order.
-# CHECK_SECONDS, if set, bounds the time: when it is over no step begins, and the last one, tidy, stops.
+# CHECK_SECONDS, if set, bounds the time: when it is over no step begins, and the last one, tidy, stops;
+# arm, which takes longest, is left out.
 . "$(dirname "$0")/lib.sh"
 
 # The sanitizers of Clang 14 want the old, narrower address randomisation; not every container lets us ask.
@@ -56,6 +57,19 @@ check_tsan() {
   "${plain_addresses[@]}" ctest --preset tsan -j "$(cores)"
 }
 
+# The fitted files on the other architecture: the whole program and four fits, each a hundred times
+# slower than here.
+check_arm() {
+  if [ -n "${CHECK_SECONDS:-}" ]; then
+    say "arm: left out, because the time is bounded"
+    return
+  fi
+  scripts/arm64_libraries.sh
+  cmake --preset neon > /dev/null
+  cmake --build --preset arm
+  ctest --preset arm -j "$(cores)"
+}
+
 # What clang-tidy looks at: everything but tests, benchmarks and what Clang cannot compile, what
 # changed last first.
 tidy_sources() {
@@ -87,11 +101,12 @@ check_tidy() {
   [ ! -e build/tidy/findings ]
 }
 
+all_steps=(rules format gcc switches asan fuzz neon tsan arm tidy)
 steps=("$@")
-if [ "${#steps[@]}" -eq 0 ]; then steps=(rules format gcc switches asan fuzz neon tsan tidy); fi
+if [ "${#steps[@]}" -eq 0 ]; then steps=("${all_steps[@]}"); fi
 timings=""
 for step in "${steps[@]}"; do
-  declare -F "check_$step" > /dev/null || die "unknown step $step; there are: rules format gcc switches asan fuzz neon tsan tidy"
+  declare -F "check_$step" > /dev/null || die "unknown step $step; there are: ${all_steps[*]}"
   say "== check: $step"
   begin=$SECONDS
   if [ "$begin" -gt "${CHECK_SECONDS:-86400}" ]; then
