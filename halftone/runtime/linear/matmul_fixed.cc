@@ -63,6 +63,11 @@ struct MatrixProducts {
   [[nodiscard]] std::size_t num_parts() const { return a.size() * row_parts * num_panels(); }
   void divide(int threads);
 
+  /// The number of columns that some panels hold.
+  [[nodiscard]] std::size_t columns_in(kernels::BlockRange panels) const {
+    const std::size_t first = panels.begin * FloatPanels::kOutputs;
+    return std::min(panels.end * FloatPanels::kOutputs, cols) - first;
+  }
   [[nodiscard]] MatrixView<const float> columns_of(const float* matrix,
                                                    kernels::BlockRange panels) const;
   void pack(MatrixView<const float> columns, std::span<float> panels) const {
@@ -128,7 +133,7 @@ ProductPart MatrixProducts::part_at(std::size_t begin, std::size_t end) const {
 MatrixView<const float> MatrixProducts::columns_of(const float* matrix,
                                                    kernels::BlockRange panels) const {
   const std::size_t first = panels.begin * FloatPanels::kOutputs;
-  const std::size_t count = std::min(panels.end * FloatPanels::kOutputs, cols) - first;
+  const std::size_t count = columns_in(panels);
   if (transpose_b) return {matrix + first * inner, count, inner, inner};
   return {matrix + first, inner, count, cols};
 }
@@ -155,25 +160,23 @@ void MatrixProducts::multiply(const ProductBuffers& buffers, const ProductPart& 
     for (std::size_t r = 0; r < to.rows(); ++r) std::ranges::fill(to.row(r), 0.0F);
     kernels::float_matmul(x, panels, {0, panels.count()}, to);
   };
-  const float* matrix = buffers.b + b[part.product];
   kernels::BlockRange panels = part.panels;
+  if (!constants.empty()) {  // the matrix itself is gone
+    const float* packed = constant.as<float>().data() + constants[part.product];
+    return add({packed + panels.begin * panel_floats(), columns_in(panels), inner}, panels.begin);
+  }
+  const float* matrix = buffers.b + b[part.product];
   if (reads_b()) {  // whole panels where they are, then the last one like any other
     const kernels::BlockRange whole{
         panels.begin, std::clamp(cols / FloatPanels::kOutputs, panels.begin, panels.end)};
-    const MatrixView<const float> columns = columns_of(matrix, whole);
-    add(FloatPanels::in_matrix(columns), whole.begin);
+    add(FloatPanels::in_matrix(columns_of(matrix, whole)), whole.begin);
     panels.begin = whole.end;
     if (panels.begin == panels.end) return;
   }
-  const MatrixView<const float> columns = columns_of(matrix, panels);
-  const std::size_t outputs = transpose_b ? columns.rows() : columns.cols();
-  if (!constants.empty()) {
-    const float* packed = constant.as<float>().data() + constants[part.product];
-    return add({packed + panels.begin * panel_floats(), outputs, inner}, panels.begin);
-  }
+  const std::size_t outputs = columns_in(panels);
   const std::span packed(reinterpret_cast<float*>(buffers.scratch + turned_bytes()),
                          FloatPanels::floats_for(outputs, inner));
-  if (!is_packed) pack(columns, packed);
+  if (!is_packed) pack(columns_of(matrix, panels), packed);
   add({packed.data(), outputs, inner}, panels.begin);
 }
 
