@@ -14,8 +14,8 @@ namespace {
 /// Positions that a vector may reach past the end.
 constexpr std::size_t kRoom = 32;
 
-void check(const ConvShape& shape, const numerics::BitPlanes& codes,
-           const numerics::BasisEncoding& encoding, std::span<const float> bias) {
+void check_bit_conv(const ConvShape& shape, const numerics::BitPlanes& codes,
+                    const numerics::BasisEncoding& encoding, std::span<const float> bias) {
   shape.check();
   check_weights("bit_conv", codes, encoding, bias, BitConvWeights::kMaxInputs);
   check_codes("bit_conv", shape, codes);
@@ -46,7 +46,7 @@ std::size_t divide_up(std::size_t a, std::size_t b) { return a / b + (a % b != 0
 BitConvWeights::BitConvWeights(const ConvShape& shape, const numerics::BitPlanes& codes,
                                const numerics::BasisEncoding& encoding, std::span<const float> bias,
                                const numerics::Basis& x_basis)
-    : shape_((check(shape, codes, encoding, bias), shape)),
+    : shape_((check_bit_conv(shape, codes, encoding, bias), shape)),
       x_basis_(x_basis),
       digits_(numerics::split_digits(x_basis, shape.inputs())),
       by_halves_(digits_.size() < x_basis.a().size()),

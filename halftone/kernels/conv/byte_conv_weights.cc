@@ -8,8 +8,8 @@
 namespace halftone::kernels {
 namespace {
 
-void check(const ConvShape& shape, const numerics::BitPlanes& codes,
-           const numerics::BasisEncoding& encoding, std::span<const float> bias) {
+void check_byte_conv(const ConvShape& shape, const numerics::BitPlanes& codes,
+                     const numerics::BasisEncoding& encoding, std::span<const float> bias) {
   shape.check();
   check_weights("byte_conv", codes, encoding, bias, ByteConvWeights::kMaxInputs);
   check_codes("byte_conv", shape, codes);
@@ -32,7 +32,7 @@ std::size_t divide_up(std::size_t a, std::size_t b) { return a / b + (a % b != 0
 ByteConvWeights::ByteConvWeights(const ConvShape& shape, const numerics::BitPlanes& codes,
                                  const numerics::BasisEncoding& encoding,
                                  std::span<const float> bias, const Int8Pixels& x)
-    : shape_((check(shape, codes, encoding, bias), shape)),
+    : shape_((check_byte_conv(shape, codes, encoding, bias), shape)),
       patterns_(shape),
       steps_(weight_steps(codes.bits)),
       blocks_(divide_up(shape.group_outputs(), kBlock)),

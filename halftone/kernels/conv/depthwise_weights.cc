@@ -12,8 +12,8 @@
 namespace halftone::kernels {
 namespace {
 
-void check(const ConvShape& shape, const numerics::BitPlanes& codes,
-           const numerics::BasisEncoding& encoding, std::span<const float> bias) {
+void check_depthwise(const ConvShape& shape, const numerics::BitPlanes& codes,
+                     const numerics::BasisEncoding& encoding, std::span<const float> bias) {
   shape.check();
   check_weights("depthwise_conv", codes, encoding, bias, DepthwiseWeights::kMaxTaps);
   check_codes("depthwise_conv", shape, codes);
@@ -47,7 +47,7 @@ DepthwiseChannel::DepthwiseChannel(const numerics::BitPlanes& codes,
 DepthwiseWeights::DepthwiseWeights(const ConvShape& shape, const numerics::BitPlanes& codes,
                                    const numerics::BasisEncoding& encoding,
                                    std::span<const float> bias, const Int8Pixels& x)
-    : shape_((check(shape, codes, encoding, bias), shape)),
+    : shape_((check_depthwise(shape, codes, encoding, bias), shape)),
       patterns_(shape),
       levels_(blocks() * block_levels() * sizeof(std::int16_t)),
       floats_((patterns_.count() + 1) * blocks() * kBlock * sizeof(float)) {
