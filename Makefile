@@ -37,9 +37,9 @@ format:  ## Rewrite the sources in the house format
 	@scripts/setup.sh --check-tools
 	@scripts/format.sh --write
 
-bench:  ## Measure Halftone beside its peers (FILTER=regex narrows, ARGS='--simd AVX2 ...')
+bench:  ## Measure Halftone beside its peers (FILTER=regex, BASELINE=earlier.json, ARGS='--simd AVX2 ...')
 	@scripts/setup.sh
-	@scripts/bench.sh $(if $(FILTER),'$(FILTER)') $(ARGS)
+	@scripts/bench.sh $(if $(FILTER),'$(FILTER)') $(if $(BASELINE),--baseline '$(BASELINE)') $(ARGS)
 
 setup:  ## Install the Debian packages that are missing
 	@scripts/setup.sh

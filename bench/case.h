@@ -21,9 +21,11 @@ struct Work {
 
 /// A prepared case that can run any number of times.
 struct Prepared {
-  std::function<void()> run;
-  std::string kernel;        ///< the kernel of a plan or the primitive of a peer
-  std::optional<Work> work;  ///< none if no bound makes sense, as for whole networks
+  std::function<void()> run;  ///< none: another process runs it
+  std::string kernel;         ///< the kernel of a plan or the primitive of a peer
+  std::optional<Work> work;   ///< none if no bound makes sense, as for whole networks
+  /// Runs it some times in another process; returns the seconds of one run.
+  std::function<double(std::size_t runs)> seconds{};
 };
 
 struct Case {

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/layers.h"
 
+#include <unistd.h>
+
+#include <filesystem>
 #include <memory>
 #include <vector>
 
 #include "bench/limits.h"
 #include "bench/plain_network.h"
+#include "halftone/api/network.h"
 #include "halftone/numerics/test_data.h"
 #include "halftone/runtime/execute/session.h"
 #include "halftone/runtime/test_graphs.h"
@@ -121,6 +125,22 @@ Prepared prepare_network(int bits, std::size_t batch, int threads) {
       make_session(runtime::testing::make_perceptron(shape), {.batch = batch, .threads = threads}));
   const std::string kernels = kernels_of(sessions.front()->plan());
   return {in_turns(std::move(sessions)), kernels, std::nullopt};
+}
+
+Prepared prepare_network_peer(OnnxRuntimeFormat format, std::size_t batch, int threads) {
+  const std::filesystem::path file = std::filesystem::temp_directory_path() /
+                                     ("halftone_bench." + std::to_string(getpid()) + ".onnx");
+  save(runtime::testing::make_perceptron({}), file);
+  Prepared prepared = prepare_onnx_runtime(file, format, batch, threads);
+  std::filesystem::remove(file);
+  return prepared;
+}
+
+Prepared prepare_file(const std::string& file, int threads) {
+  Sessions sessions;
+  sessions.push_back(
+      make_session(prepared(load(file), Purpose::kRunOnFloats), {.batch = 1, .threads = threads}));
+  return {in_turns(std::move(sessions)), "", std::nullopt};
 }
 
 Prepared prepare_plain_network(int bits, std::size_t batch) {

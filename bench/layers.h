@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "bench/case.h"
+#include "bench/onnx_runtime.h"
 
 namespace halftone::bench {
 
@@ -38,6 +39,13 @@ Prepared prepare_layer(const LayerShape& shape, const LayerFormat& format, Resid
 /// 784-700-10 with tanh and a final softmax. Weights and inputs of both layers have `bits` bits
 /// with offsets; 0 bits mean float32.
 Prepared prepare_network(int bits, std::size_t batch, int threads);
+
+/// The network in float32 on ONNX Runtime, or as that quantizes it.
+Prepared prepare_network_peer(OnnxRuntimeFormat format, std::size_t batch, int threads);
+
+/// One sample of a network file.
+/// @throws Error as load() and prepared()
+Prepared prepare_file(const std::string& file, int threads);
 
 /// The same network with `bits` bits on PlainNetwork, image by image, on one thread.
 Prepared prepare_plain_network(int bits, std::size_t batch);

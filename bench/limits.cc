@@ -107,8 +107,9 @@ using kernels::HWY_NAMESPACE::VSigned;
 
 HALFTONE_VNNI Done MultiplyAddInt8(std::span<const std::uint64_t> data) {
   const DBytes d;
-  /// Rows of activations that share a load of weights, and vectors of weights per step.
-  constexpr std::size_t kRows = 4;
+  /// Rows of activations that share a load of weights, and vectors of weights per step. AVX-512
+  /// VNNI starts two products a cycle, each of which takes up to six: 12 independent sums.
+  constexpr std::size_t kRows = HWY_TARGET <= HWY_AVX3 ? 6 : 4;
   constexpr std::size_t kVectors = 2;
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(data.data());
   VSigned x[kRows];
@@ -242,7 +243,9 @@ std::size_t data_bytes(Limit limit) {
     case Limit::kL2:
       return caches().l2 / 2;
     case Limit::kL3:
-      return caches().l3 / 4;
+      // Little more than the second level holds: a third level that many cores share is far larger
+      // than what one of them finds in it.
+      return std::min(caches().l3 / 4, 4 * caches().l2);
     case Limit::kDram:
       return 4 * caches().l3;
     case Limit::kL1:

@@ -50,23 +50,25 @@ std::string three_digits(double value) {
   return format_number(value, value < 10 ? 2 : value < 100 ? 1 : 0);
 }
 
+/// The name of a row without that of its suite.
+std::string short_name(const Row& row) { return row.name.substr(row.name.find('/') + 1); }
+
 bool is_memory(Limit limit) { return limit <= Limit::kDram; }
 
 std::string describe_limits(const Rates& rates) {
   std::string text;
   for (const auto& [limit, rate] : rates) {
     text += (text.empty() ? "One core, measured between these rows: " : "; ") +
-            std::string(to_string(limit)) + " " + three_digits(rate * 1e-9) +
+            std::string(to_string(limit)) + " " + three_digits(rate.per_second * 1e-9) +
             (is_memory(limit) ? " GB/s" : " G/s");
+    if (!rate.row.empty()) text += " (" + rate.row + ")";
   }
   return text.empty() ? "" : text + "\n";
 }
 
-std::string describe_load(double wall_per_cpu) {
-  constexpr double kBusy = 1.1;
-  if (wall_per_cpu < kBusy) return "";
-  return "The machine was busy: on the wall, a run took " + three_digits(wall_per_cpu) +
-         " times as long as on its processor.\n";
+std::string describe_disturbed(const Outcome& outcome) {
+  if (std::ranges::none_of(outcome.rows, is_disturbed)) return "";
+  return "! The machine was busy: the row waited, or its repetitions differ, by more than 10 %.\n";
 }
 
 void add_work(const Figures& figures, std::vector<std::string>& cells) {
@@ -92,11 +94,35 @@ double spread(const std::vector<double>& values) {
   return median(std::move(distances)) / center;
 }
 
+bool is_disturbed(const Row& row) {
+  constexpr double kBusy = 0.1;
+  return row.wall_per_cpu > 1 + kBusy || spread(row.seconds) > kBusy;
+}
+
+void raise_limits(Outcome& outcome) {
+  for (const Row& row : outcome.rows) {
+    if (!row.work || row.threads > 1) continue;
+    const auto raise = [&](std::optional<Limit> limit, double amount) {
+      if (!limit || !outcome.rates.contains(*limit)) return;
+      Rate& rate = outcome.rates.at(*limit);
+      const double per_second = amount / median(row.seconds);
+      if (per_second > rate.per_second) rate = {per_second, short_name(row)};
+    };
+    raise(row.work->memory, row.work->bytes);
+    raise(row.work->unit, row.work->operations);
+  }
+}
+
+double speedup_over_earlier(const Row& row, const Earlier& earlier) {
+  const auto found = earlier.find(row.name);
+  return found == earlier.end() ? kNone : found->second / median(row.seconds);
+}
+
 std::optional<Bound> bound_of(const Work& work, const Rates& rates) {
   std::optional<Bound> bound;
   const auto consider = [&](std::optional<Limit> limit, double amount) {
     if (!limit || amount == 0 || !rates.contains(*limit)) return;
-    const double seconds = amount / rates.at(*limit);
+    const double seconds = amount / rates.at(*limit).per_second;
     if (!bound || seconds > bound->seconds) bound = Bound{seconds, *limit};
   };
   consider(work.memory, work.bytes);
@@ -110,19 +136,24 @@ std::string to_text(const Outcome& outcome) {
   std::vector<Table::Column> columns = {
       {outcome.name, Table::Align::kLeft}, {"kernel", Table::Align::kLeft}, {"us"}, {"+-"}};
   for (const std::string& heading : outcome.comparisons) columns.push_back({heading});
+  const bool has_earlier = !outcome.earlier.empty();
+  if (has_earlier) columns.push_back({"x before"});
   if (has_work) columns.insert(columns.end(), {{"GB/s"}, {"Gop/s"}, {"limit"}, {"of it"}});
   Table table(std::move(columns));
   for (const Row& row : outcome.rows) {
     const Figures figures = figures_of(row, outcome);
-    std::vector<std::string> cells = {row.name.substr(row.name.find('/') + 1), row.kernel,
-                                      three_digits(figures.seconds * 1e6),
-                                      format_number(spread(row.seconds) * 100, 0) + "%"};
+    std::vector<std::string> cells = {
+        short_name(row), row.kernel, three_digits(figures.seconds * 1e6),
+        (is_disturbed(row) ? "! " : "") + format_number(spread(row.seconds) * 100, 0) + "%"};
     for (const double ratio : figures.ratios) cells.push_back(format_number(ratio, 2));
+    if (has_earlier) {
+      cells.push_back(format_number(speedup_over_earlier(row, outcome.earlier), 2));
+    }
     if (has_work) add_work(figures, cells);
     table.add_row(std::move(cells));
   }
   return outcome.title + "\n" + table.to_text() + describe_limits(outcome.rates) +
-         describe_load(outcome.wall_per_cpu);
+         describe_disturbed(outcome);
 }
 
 ordered_json to_json(const Outcome& outcome) {
@@ -138,6 +169,8 @@ ordered_json to_json(const Outcome& outcome) {
                          {"threads", row.threads},
                          {"median_us", figures.seconds * 1e6},
                          {"spread", spread(row.seconds)},
+                         {"wall_per_cpu", row.wall_per_cpu},
+                         {"disturbed", is_disturbed(row)},
                          {"ratios", ratios},
                          {"gb_per_s", figures.bytes_per_second * 1e-9},
                          {"gop_per_s", figures.operations_per_second * 1e-9}};
@@ -145,16 +178,17 @@ ordered_json to_json(const Outcome& outcome) {
       json["limit"] = to_string(figures.bound->limit);
       json["fraction_of_limit"] = figures.bound->seconds / figures.seconds;
     }
+    if (!outcome.earlier.empty()) {
+      json["x_before"] = speedup_over_earlier(row, outcome.earlier);
+    }
     for (const double seconds : row.seconds) json["repetitions_us"].push_back(seconds * 1e6);
     rows.push_back(std::move(json));
   }
   ordered_json limits = ordered_json::object();
-  for (const auto& [limit, rate] : outcome.rates) limits[to_string(limit)] = rate * 1e-9;
-  return {{"name", outcome.name},
-          {"title", outcome.title},
-          {"limits_g_per_s", limits},
-          {"wall_per_cpu", outcome.wall_per_cpu},
-          {"rows", rows}};
+  for (const auto& [limit, rate] : outcome.rates) {
+    limits[to_string(limit)] = {{"g_per_s", rate.per_second * 1e-9}, {"row", rate.row}};
+  }
+  return {{"name", outcome.name}, {"title", outcome.title}, {"limits", limits}, {"rows", rows}};
 }
 
 }  // namespace halftone::bench

@@ -39,11 +39,19 @@ class Collector : public benchmark::BenchmarkReporter {
 };
 
 /// @param wall  decide the number of runs per repetition by wall time instead of processor time
-void register_case(const std::string& name, std::function<void()> run, bool wall) {
-  auto* registered =
-      benchmark::RegisterBenchmark(name.c_str(), [run = std::move(run)](benchmark::State& state) {
-        for (auto _ : state) run();
-      });
+void register_case(const std::string& name, const Prepared& prepared, bool wall) {
+  if (prepared.seconds) {
+    constexpr std::size_t kRuns = 16;  // without waiting for this process
+    const auto body = [seconds = prepared.seconds](benchmark::State& state) {
+      while (state.KeepRunningBatch(kRuns)) state.SetIterationTime(kRuns * seconds(kRuns));
+    };
+    benchmark::RegisterBenchmark(name.c_str(), body)->UseManualTime();
+    return;
+  }
+  const auto body = [run = prepared.run](benchmark::State& state) {
+    for (auto _ : state) run();
+  };
+  auto* registered = benchmark::RegisterBenchmark(name.c_str(), body);
   registered->MeasureProcessCPUTime();
   if (wall) registered->UseRealTime();
 }
@@ -79,38 +87,42 @@ void initialize(const RunOptions& options) {
 }
 
 Outcome run_suite(const Suite& suite, const std::regex& filter) {
-  Outcome outcome{suite.name, suite.title, suite.comparisons, {}, {}};
+  Outcome outcome{suite.name, suite.title, suite.comparisons, {}, {}, {}};
   const std::vector<const Case*> chosen = choose(suite, filter);
   const bool wall = std::ranges::any_of(chosen, [](const Case* c) { return c->threads > 1; });
   std::set<Limit> limits;
+  std::set<std::string> elsewhere;  // in another process, which gives one time: as wall time
   for (const Case* c : chosen) {
-    Prepared prepared = with_context(c->name, c->prepare);
-    register_case(c->name, std::move(prepared.run), wall);
-    outcome.rows.push_back({c->name, c->baselines, prepared.kernel, prepared.work, {}, c->threads});
+    const Prepared prepared = with_context(c->name, c->prepare);
+    register_case(c->name, prepared, wall);
+    if (prepared.seconds) elsewhere.insert(c->name);
+    outcome.rows.push_back(
+        {c->name, c->baselines, prepared.kernel, prepared.work, {}, c->threads, 1});
     if (!prepared.work || c->threads > 1) continue;
     if (prepared.work->memory) limits.insert(*prepared.work->memory);
     if (prepared.work->unit) limits.insert(*prepared.work->unit);
   }
   std::map<Limit, double> amounts;
   for (const Limit limit : limits) {
-    Prepared loop = prepare_limit(limit);
+    const Prepared loop = prepare_limit(limit);
     amounts[limit] = loop.work->bytes + loop.work->operations;
-    register_case(limit_name(limit), std::move(loop.run), wall);
+    register_case(limit_name(limit), loop, wall);
   }
   Collector collector;
   if (!outcome.rows.empty()) benchmark::RunSpecifiedBenchmarks(&collector, ".");
   benchmark::ClearRegisteredBenchmarks();
-  std::vector<double> loads = {1};
   for (Row& row : outcome.rows) {
     const Times& times = collector.of(row.name);
-    row.seconds = wall ? times.wall : times.cpu;
-    if (row.threads == 1) loads.push_back(median(times.wall) / median(times.cpu));
+    const bool is_elsewhere = elsewhere.contains(row.name);
+    row.seconds = wall || is_elsewhere ? times.wall : times.cpu;
+    if (row.threads == 1 && !is_elsewhere)
+      row.wall_per_cpu = median(times.wall) / median(times.cpu);
   }
-  outcome.wall_per_cpu = median(std::move(loads));
   for (const auto& [limit, amount] : amounts) {
     const Times& times = collector.of(limit_name(limit));
-    outcome.rates[limit] = amount / median(wall ? times.wall : times.cpu);
+    outcome.rates[limit] = {amount / median(wall ? times.wall : times.cpu)};
   }
+  raise_limits(outcome);
   return outcome;
 }
 

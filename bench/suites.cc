@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/suites.h"
 
+#include <algorithm>
+#include <filesystem>
+
 #include "bench/convolutions.h"
 #include "bench/layers.h"
+#include "bench/onnx_runtime.h"
 #include "bench/peers.h"
 
 namespace halftone::bench {
@@ -149,25 +153,64 @@ Suite conv_suite(int threads) {
 }
 
 Suite network_suite(int threads) {
-  Suite suite{"network", "784-700-10: encode, tanh and softmax included", {"x f32", "x plain"}, {}};
+  Suite suite{"network",
+              "784-700-10: encode, tanh and softmax included",
+              {"x f32", "x plain", "x ORT int8"},
+              {}};
   for (const std::size_t batch : {1U, 32U, 64U}) {
     const std::string prefix = "network/batch " + std::to_string(batch) + "/";
     const std::string f32 = prefix + "float on oneDNN";
+    const std::string int8 = prefix + "ORT int8";
     suite.cases.push_back(
-        {f32, {f32, ""}, [=] { return prepare_network(0, batch, threads); }, threads});
+        {f32, {f32, "", int8}, [=] { return prepare_network(0, batch, threads); }, threads});
+    if (has_onnx_runtime()) {
+      for (const auto format : {OnnxRuntimeFormat::kFloat32, OnnxRuntimeFormat::kInt8}) {
+        suite.cases.push_back({prefix + to_string(format),
+                               {f32, "", int8},
+                               [=] { return prepare_network_peer(format, batch, threads); },
+                               threads});
+      }
+    }
     for (const int bits : {3, 2, 1}) {
       const std::string name = prefix + std::to_string(bits) + (bits == 1 ? " bit" : " bits");
       const std::string plain = name + " plain";
+      suite.cases.push_back({name,
+                             {f32, plain, int8},
+                             [=] { return prepare_network(bits, batch, threads); },
+                             threads});
       suite.cases.push_back(
-          {name, {f32, plain}, [=] { return prepare_network(bits, batch, threads); }, threads});
-      suite.cases.push_back(
-          {plain, {f32, plain}, [=] { return prepare_plain_network(bits, batch); }});
+          {plain, {f32, plain, int8}, [=] { return prepare_plain_network(bits, batch); }});
     }
   }
   return suite;
 }
 
 }  // namespace
+
+Suite model_suite(const std::vector<std::string>& files, int threads) {
+  Suite suite{"model", "network files, one sample", {"x ORT f32", "x ORT int8"}, {}};
+  const auto name = [](const std::string& file) {
+    return "model/" + std::filesystem::path(file).filename().string();
+  };
+  std::vector<std::string> baselines;
+  const auto add_peer = [&](const std::string& file, OnnxRuntimeFormat format) {
+    suite.cases.push_back({name(file) + " on " + to_string(format), baselines,
+                           [=] { return prepare_onnx_runtime(file, format, 1, threads); },
+                           threads});
+  };
+  const auto peer =
+      std::ranges::find_if(files, [](const std::string& file) { return file.ends_with(".onnx"); });
+  if (peer != files.end() && has_onnx_runtime()) {
+    baselines = {name(*peer) + " on ORT f32", name(*peer) + " on ORT int8"};
+    add_peer(*peer, OnnxRuntimeFormat::kFloat32);
+    add_peer(*peer, OnnxRuntimeFormat::kInt8);
+  }
+  for (const std::string& file : files) {
+    suite.cases.push_back(
+        {name(file), baselines, [=] { return prepare_file(file, threads); }, threads});
+  }
+  return suite;
+}
 
 std::vector<Suite> all_suites(int threads) {
   return {network_suite(threads), small_suite(threads), conv_suite(threads),
