@@ -17,8 +17,12 @@ namespace halftone::kernels::HWY_NAMESPACE {
 /// and sums in trees that do not fit the registers.
 template <class V>
 HWY_INLINE V Keep(V v) {
-#if HWY_COMPILER_GCC_ACTUAL && HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
+#if HWY_COMPILER_GCC_ACTUAL && HWY_ARCH_X86
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+  asm("" : "+v"(v.raw));  // any of 32 registers; "x" allows the lower 16 only
+#elif HWY_TARGET != HWY_SCALAR
   asm("" : "+x"(v.raw));
+#endif
 #endif
   return v;
 }

@@ -11,6 +11,7 @@
 #include "halftone/kernels/bit_matmul/epilogue-inl.h"
 #include "halftone/kernels/bit_matmul/layouts.h"
 #include "halftone/kernels/count_bits-inl.h"
+#include "halftone/kernels/prefetch-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
@@ -22,6 +23,8 @@ constexpr std::size_t kWordOutputs = 8;
 constexpr std::size_t kWordRows = 4;
 /// Activation rows that share a block of weights in the first-level cache.
 constexpr std::size_t kTileRows = 64;
+/// Prefetch distance in words.
+constexpr std::size_t kWordsAhead = 512;
 
 #if HWY_TARGET == HWY_SCALAR
 
@@ -69,6 +72,8 @@ HWY_INLINE void CountDifferences(const std::uint64_t* HWY_RESTRICT x,
       for (auto& v : row) v = hn::Zero(d);
     }
     for (std::size_t w = begin; w < end; ++w) {
+      const std::uint64_t* const ahead = panel + w * kWordOutputs + kWordsAhead;
+      Prefetch(reinterpret_cast<const std::uint8_t*>(ahead), kWordOutputs * sizeof(*ahead));
       for (std::size_t v = 0; v < kVectors; ++v) {
         const VWords weight = hn::Load(d, panel + w * kWordOutputs + v * kLanes);
         for (std::size_t s = 0; s < kCount; ++s) {

@@ -8,6 +8,7 @@
 
 #include "halftone/kernels/int8_matmul/plane_layouts.h"
 #include "halftone/kernels/int8_matmul/plane_rows-inl.h"
+#include "halftone/kernels/prefetch-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
@@ -55,6 +56,7 @@ template <class Use>
 HWY_INLINE void SumUp(const FivesTables* HWY_RESTRICT tables,
                       const std::uint8_t* HWY_RESTRICT panel, std::size_t pieces, const Use& use) {
   constexpr std::size_t kRun = 16;
+  constexpr std::size_t kAhead = 4096;  // prefetch distance in bytes
   static_assert(kRun * 3 * kTableInputs * 127 < 1 << 15);
   const hn::CappedTag<std::uint32_t, 16> d;
   __m512i low = _mm512_setzero_si512();
@@ -63,6 +65,7 @@ HWY_INLINE void SumUp(const FivesTables* HWY_RESTRICT tables,
     const std::size_t end = std::min(begin + kRun, pieces);
     __m512i run = _mm512_setzero_si512();
     for (std::size_t p = begin; p < end; ++p) {
+      Prefetch(panel + p * 2 * kBlock + kAhead, 2 * kBlock);
       const __m512i bits = _mm512_loadu_si512(panel + p * 2 * kBlock);
       const auto look_up = [&](__m512i index, std::size_t table) {
         return _mm512_permutexvar_epi16(index, _mm512_load_si512(tables[p][table]));
