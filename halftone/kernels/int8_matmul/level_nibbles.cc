@@ -42,19 +42,30 @@ struct Inputs {
   const std::int8_t* rest;
 };
 
+/// Codes of some strips of a block, in a group.
+struct Codes {
+  const std::uint8_t* first;  ///< [pieces, 8, 16] of the first strip
+  std::size_t strip_bytes;    ///< from a strip to the next
+  std::size_t ahead;          ///< prefetch distance in bytes
+};
+
 #if HWY_TARGET == HWY_SCALAR
 
+/// Outputs that are summed up together.
+constexpr std::size_t kTogether = kStrip;
+
 template <bool kFourBits>
-void SumStrip(const std::uint8_t* codes, const std::uint8_t* tables, const Inputs& x,
-              std::size_t /*ahead*/, std::int32_t* sums) {
+void SumStrips(const Codes& codes, const std::uint8_t* tables, const Inputs& x,
+               std::int32_t* sums) {
   std::fill_n(sums, kStrip, 0);
   const std::size_t pieces = x.whole_pieces + (x.rest != nullptr ? 1 : 0);
+  const std::uint8_t* code = codes.first;
   for (std::size_t p = 0; p < pieces; ++p) {
     const std::int8_t* q = p < x.whole_pieces ? x.whole + p * kPiece : x.rest;
-    for (std::size_t o = 0; o < kStrip; ++o, codes += kHalf) {
+    for (std::size_t o = 0; o < kStrip; ++o, code += kHalf) {
       for (std::size_t i = 0; i < kHalf; ++i) {
-        sums[o] += tables[o * kTable + (codes[i] & 15)] * q[i];
-        sums[o] += tables[o * kTable + (codes[i] >> 4)] * q[kHalf + i];
+        sums[o] += tables[o * kTable + (code[i] & 15)] * q[i];
+        sums[o] += tables[o * kTable + (code[i] >> 4)] * q[kHalf + i];
       }
     }
   }
@@ -64,7 +75,11 @@ void SumStrip(const std::uint8_t* codes, const std::uint8_t* tables, const Input
 
 /// Outputs of a vector, and vectors whose tables and sums are in registers together.
 constexpr std::size_t kOutputs = hn::MaxLanes(DBytes()) / kHalf;
-constexpr std::size_t kVectors = std::min<std::size_t>(4, kStrip / kOutputs);
+constexpr std::size_t kVectors = 4;
+/// Outputs that are summed up together: whole strips.
+constexpr std::size_t kTogether = std::max(kStrip, kVectors* kOutputs);
+/// Sums of an output that do not wait for each other; the 16 registers of AVX2 hold one.
+constexpr std::size_t kSums = HWY_TARGET <= HWY_AVX3 ? 2 : 1;
 
 /// Looks up a table by the lower four bits of bytes. With three bits per code, the upper half of a
 /// byte is below 8, which pshufb ignores.
@@ -77,62 +92,67 @@ HWY_INLINE VBytes LookUp(VBytes table, VBytes bytes) {
   return hn::TableLookupBytes(table, bytes);
 }
 
-/// sums[o] = sum of the lanes of output o.
-HWY_INLINE void AddLanes(const VInts* acc, std::int32_t* HWY_RESTRICT sums) {
-#if HWY_TARGET == HWY_AVX2
-  const __m256i lower = _mm256_hadd_epi32(acc[0].raw, acc[1].raw);
-  const __m256i upper = _mm256_hadd_epi32(acc[2].raw, acc[3].raw);
-  const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-  const __m256i all = _mm256_permutevar8x32_epi32(_mm256_hadd_epi32(lower, upper), order);
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(sums), all);
-#else
-  for (std::size_t v = 0; v < kVectors; ++v) {
-    alignas(64) std::int32_t lanes[4 * kOutputs];
-    hn::Store(acc[v], DInts(), lanes);
-    for (std::size_t o = 0; o < kOutputs; ++o) {
-      const std::int32_t* four = lanes + 4 * o;
-      sums[v * kOutputs + o] = four[0] + four[1] + four[2] + four[3];
-    }
+/// Adds up the lanes of each output: four neighbouring ones.
+/// @return [v, o] the sum of output o of vector v
+HWY_INLINE VInts AddLanes(const VInts* acc) {
+  const DInts d;
+  const hn::Repartition<std::int64_t, DInts> d64;
+  const auto add_halves = [&](VInts a, VInts b) {
+    return hn::BitCast(d64, hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b)));
+  };
+  const auto lower = add_halves(acc[0], acc[1]);
+  const auto upper = add_halves(acc[2], acc[3]);
+  const VInts sums = hn::Add(hn::BitCast(d, hn::InterleaveLower(d64, lower, upper)),
+                             hn::BitCast(d, hn::InterleaveUpper(d64, lower, upper)));
+  if constexpr (kOutputs == 1) return sums;
+  alignas(64) std::int32_t order[kVectors * kOutputs];
+  for (std::size_t i = 0; i < kVectors * kOutputs; ++i) {
+    order[i] = static_cast<std::int32_t>(i % kOutputs * kVectors + i / kOutputs);
   }
-#endif
+  return hn::TableLookupLanes(sums, hn::SetTableIndices(d, order));
 }
 
-/// sums[o] = the products of a group with 8 outputs. Per vector of codes one load, one shift (and
-/// two masks if the codes have four bits), two look-ups and two dot products.
-/// @param codes   [pieces, 8, 16]
-/// @param tables  [8, 16]
-/// @param ahead   prefetch distance in bytes
+/// sums[o] = the products of a group with kTogether outputs. Per vector of codes one load, one
+/// shift (and two masks if the codes have four bits), two look-ups and two dot products.
+/// @param tables  [kTogether, 16]
 template <bool kFourBits>
-HALFTONE_VNNI void SumStrip(const std::uint8_t* HWY_RESTRICT codes,
-                            const std::uint8_t* HWY_RESTRICT tables, const Inputs& x,
-                            std::size_t ahead, std::int32_t* HWY_RESTRICT sums) {
+HALFTONE_VNNI void SumStrips(const Codes& codes, const std::uint8_t* HWY_RESTRICT tables,
+                             const Inputs& x, std::int32_t* HWY_RESTRICT sums) {
   const DBytes d;
   const DSigned d8;
-  for (std::size_t first = 0; first < kStrip; first += kVectors * kOutputs) {
+  for (std::size_t first = 0; first < kTogether; first += kVectors * kOutputs) {
     VBytes table[kVectors];
-    VInts acc[kVectors];
+    VInts acc[kSums][kVectors];
     for (std::size_t v = 0; v < kVectors; ++v) {
       table[v] = hn::LoadU(d, tables + (first + v * kOutputs) * kTable);
-      acc[v] = hn::Zero(DInts());
+      for (auto& sum : acc) sum[v] = hn::Zero(DInts());
     }
     const auto add_piece = [&](const std::uint8_t* piece, const std::int8_t* q)
         __attribute__((always_inline)) HALFTONE_VNNI {
-      Prefetch(piece + ahead, kStrip * kHalf);
       const VSigned lower = hn::LoadDup128(d8, q);
       const VSigned upper = hn::LoadDup128(d8, q + kHalf);
       for (std::size_t v = 0; v < kVectors; ++v) {
-        const VBytes low = Keep(hn::LoadU(d, piece + v * kOutputs * kHalf));
+        const std::size_t o = first + v * kOutputs;
+        const std::uint8_t* from = piece + o / kStrip * codes.strip_bytes + o % kStrip * kHalf;
+        if (v * kOutputs % kStrip == 0) Prefetch(from + codes.ahead, kStrip * kHalf);
+        const VBytes low = Keep(hn::LoadU(d, from));
         const VBytes high = hn::BitCast(d, hn::ShiftRight<4>(hn::BitCast(DShorts(), low)));
-        acc[v] = AddByteProducts(acc[v], LookUp<kFourBits>(table[v], low), lower);
-        acc[v] = Keep(AddByteProducts(acc[v], LookUp<kFourBits>(table[v], high), upper));
+        VInts& even = acc[0][v];
+        VInts& odd = acc[kSums - 1][v];
+        even = AddByteProducts(even, LookUp<kFourBits>(table[v], low), lower);
+        if constexpr (kSums > 1) even = Keep(even);
+        odd = Keep(AddByteProducts(odd, LookUp<kFourBits>(table[v], high), upper));
       }
     };
-    const std::uint8_t* HWY_RESTRICT piece = codes + first * kHalf;
+    const std::uint8_t* HWY_RESTRICT piece = codes.first;
     for (std::size_t p = 0; p < x.whole_pieces; ++p, piece += kStrip * kHalf) {
       add_piece(piece, x.whole + p * kPiece);
     }
     if (x.rest != nullptr) add_piece(piece, x.rest);
-    AddLanes(acc, sums + first);
+    for (std::size_t v = 0; kSums > 1 && v < kVectors; ++v) {
+      acc[0][v] = hn::Add(acc[0][v], acc[kSums - 1][v]);
+    }
+    hn::StoreU(AddLanes(acc[0]), DInts(), sums + first);
   }
 }
 
@@ -145,15 +165,15 @@ HWY_INLINE void ComputeGroup(const Weights& weights, std::size_t block, std::siz
   const std::uint8_t* codes = weights.pieces(block, group);
   const std::uint8_t* tables = weights.tables(block, group);
   const std::size_t group_pieces = (weights.group_inputs() + kPiece - 1) / kPiece;
+  const std::size_t strip_bytes = group_pieces * kStrip * kHalf;
   // The same position in the next group, or nearer.
   const std::size_t ahead = std::min(weights.group_bytes(), kMaxAhead);
   if (ahead == weights.group_bytes()) {
     Prefetch(tables + ahead, kBlock * (kTable + (weights.has_offset() ? 2 : 1) * sizeof(float)));
   }
-  const auto sum = weights.bits() == 4 ? SumStrip<true> : SumStrip<false>;
-  for (std::size_t o = 0; o < kBlock; o += kStrip) {
-    sum(codes, tables + o * kTable, x, ahead, sums + o);
-    codes += group_pieces * kStrip * kHalf;
+  const auto sum = weights.bits() == 4 ? SumStrips<true> : SumStrips<false>;
+  for (std::size_t o = 0; o < kBlock; o += kTogether) {
+    sum({codes + o / kStrip * strip_bytes, strip_bytes, ahead}, tables + o * kTable, x, sums + o);
   }
   FoldGroup(weights, weights.floats(block, group), input_sum, sums, acc);
 }
