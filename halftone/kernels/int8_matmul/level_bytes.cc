@@ -246,37 +246,55 @@ struct Band {
   BlockRange blocks;  ///< at most kMaxBlocks
 };
 
-/// Stores activations in the type of their copy.
-template <class D, class V>
-HWY_INLINE void StoreCopy(D d, V wide, std::int16_t* HWY_RESTRICT to) {
-  hn::StoreU(wide, d, to);
+/// How many inputs of a row were copied as whole vectors, and their sum.
+struct Copied {
+  std::size_t count = 0;
+  std::int32_t sum = 0;
+};
+
+HWY_INLINE Copied CopyVectors(std::span<const std::int8_t> from, std::int16_t* HWY_RESTRICT to) {
+  // A lane of 16 bits holds the sum of more than a hundred 8-bit values.
+  const hn::CappedTag<std::int16_t, 16> d;
+  const hn::Rebind<std::int8_t, decltype(d)> d8;
+  constexpr std::size_t kLanes = hn::MaxLanes(d);
+  static_assert(kChunk * kPiece * 127 / kLanes < 1 << 15 || kLanes == 1);
+  if constexpr (kLanes == 1) return {};
+  auto sums = hn::Zero(d);
+  Copied copied;
+  for (; copied.count + kLanes <= from.size(); copied.count += kLanes) {
+    const auto wide = hn::PromoteTo(d, hn::LoadU(d8, &from[copied.count]));
+    sums = hn::Add(sums, wide);
+    hn::StoreU(wide, d, to + copied.count);
+  }
+  std::int16_t lanes[kLanes];
+  hn::StoreU(sums, d, lanes);
+  for (const std::int16_t lane : lanes) copied.sum += lane;
+  return copied;
 }
-template <class D, class V>
-HWY_INLINE void StoreCopy(D /*d*/, V wide, std::int8_t* HWY_RESTRICT to) {
-  const hn::Rebind<std::int8_t, D> d8;
-  hn::StoreU(hn::DemoteTo(d8, wide), d8, to);
+
+#if HWY_TARGET != HWY_SCALAR
+
+HALFTONE_VNNI Copied CopyVectors(std::span<const std::int8_t> from, std::int8_t* HWY_RESTRICT to) {
+  const DSigned d;
+  const VBytes ones = hn::Set(DBytes(), std::uint8_t{1});
+  VInts sums = hn::Zero(DInts());
+  Copied copied;
+  for (; copied.count + hn::Lanes(d) <= from.size(); copied.count += hn::Lanes(d)) {
+    const VSigned q = hn::LoadU(d, &from[copied.count]);
+    sums = AddByteProducts(sums, ones, q);
+    hn::StoreU(q, d, to + copied.count);
+  }
+  copied.sum = hn::GetLane(hn::SumOfLanes(DInts(), sums));
+  return copied;
 }
+
+#endif
 
 /// Copies inputs of a row, with zeros up to a whole piece; returns their sum.
 /// @param from  at most kChunk pieces
 template <class Activation>
 HWY_INLINE std::int32_t CopyRow(std::span<const std::int8_t> from, Activation* HWY_RESTRICT to) {
-  // A lane of 16 bits holds the sum of more than a hundred 8-bit values.
-  const hn::CappedTag<std::int16_t, 16> d;
-  const hn::Rebind<std::int8_t, decltype(d)> d8;
-  constexpr std::size_t kLanes = hn::MaxLanes(d);
-  auto sums = hn::Zero(d);
-  std::size_t i = 0;
-  for (; kLanes > 1 && i + kLanes <= from.size(); i += kLanes) {
-    const auto wide = hn::PromoteTo(d, hn::LoadU(d8, &from[i]));
-    sums = hn::Add(sums, wide);
-    StoreCopy(d, wide, to + i);
-  }
-  static_assert(kChunk * kPiece * 127 / kLanes < 1 << 15 || kLanes == 1);
-  std::int16_t lanes[kLanes];
-  hn::StoreU(sums, d, lanes);
-  std::int32_t sum = 0;
-  for (const std::int16_t lane : lanes) sum += lane;
+  auto [i, sum] = CopyVectors(from, to);
   for (; i < from.size(); ++i) {
     to[i] = Activation{from[i]};
     sum += from[i];
