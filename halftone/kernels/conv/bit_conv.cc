@@ -82,8 +82,6 @@ void FinishBlock(const BitConvWeights& w, const Tile& tile, std::size_t block,
                  const BlockSums& sums, const ConvPart& part) {
   const std::uint16_t* HWY_RESTRICT counts = sums.counts;
   const float* HWY_RESTRICT row_sums = sums.row_sums;
-  const hn::CappedTag<float, 8> d;
-  constexpr std::size_t kLanes = hn::MaxLanes(d);
   const std::size_t group_outputs = w.shape().group_outputs();
   const std::size_t column = (tile.group * w.blocks() + block) * kBlock;
   BlockFloats floats{w.base(0) + column,
@@ -108,13 +106,15 @@ void FinishBlock(const BitConvWeights& w, const Tile& tile, std::size_t block,
     const std::size_t pattern = line_pattern + patterns[t];
     const float row_sum = row_sums == nullptr ? 0 : row_sums[t];
     if (valid == kBlock) {
-      for (std::size_t o = 0; o < kBlock; o += kLanes) {
+      const hn::CappedTag<float, kBlock> d;
+      for (std::size_t o = 0; o < kBlock; o += hn::Lanes(d)) {
         to.Store(d, SumPlanes(d, floats, counts, pattern, row_sum, o), o);
       }
     } else {
-      for (std::size_t o = 0; o < valid; o += kLanes) {
+      const hn::CappedTag<float, 8> d;
+      for (std::size_t o = 0; o < valid; o += hn::Lanes(d)) {
         const auto some = SumPlanes(d, floats, counts, pattern, row_sum, o);
-        to.StoreSome(d, some, std::min(kLanes, valid - o), o);
+        to.StoreSome(d, some, std::min(hn::Lanes(d), valid - o), o);
       }
     }
     to.NextPixel();

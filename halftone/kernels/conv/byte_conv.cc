@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "halftone/kernels/block_range.h"
 #include "halftone/kernels/byte_products-inl.h"
 #include "halftone/kernels/conv/finish-inl.h"
 #include "halftone/kernels/keep-inl.h"
@@ -23,25 +24,47 @@ using Weights = ByteConvWeights;
 
 constexpr std::size_t kBlock = Weights::kBlock;
 constexpr std::size_t kPiece = Weights::kPieceInputs;
-/// Windows whose counts are finished together.
-constexpr std::size_t kMaxWindows = 20;
+/// Windows whose sums are finished together.
+constexpr std::size_t kMaxWindows = 32;
+
+/// Neighbouring windows of the strip.
+struct Windows {
+  const std::int8_t* first;
+  std::size_t stride;  ///< bytes from a window to the next
+  std::span<const std::uint32_t> inputs;
+
+  [[nodiscard]] Windows from(std::size_t window) const {
+    return {first + window * stride, stride, inputs};
+  }
+};
+
+/// Levels of neighbouring blocks of outputs.
+struct Levels {
+  const std::uint8_t* first;  ///< [pieces, 16, 4]
+  std::size_t block_bytes;    ///< from a block to the next
+};
+
+/// Sums of products: [blocks, windows, outputs].
+using Sums = std::int32_t[kMaxWindows][kBlock];
 
 #if HWY_TARGET == HWY_SCALAR
 
 constexpr std::size_t kWindows = 1;
+constexpr std::size_t kMaxBlocks = 1;
 
-template <std::size_t kCount>
-void Multiply(const std::int8_t* const* x, const std::uint8_t* levels,
-              std::span<const std::uint32_t> inputs, std::int32_t* sums) {
-  static_assert(kCount == 1);
-  std::fill_n(sums, kBlock, 0);
-  for (const std::uint32_t input : inputs) {
+template <std::size_t kBlocks, std::size_t kCount>
+void Multiply(const Windows& x, const Levels& levels, Sums* sums, std::size_t window) {
+  static_assert(kCount == 1 && kBlocks == 1);
+  std::int32_t* to = (*sums)[window];
+  std::fill_n(to, kBlock, 0);
+  const std::uint8_t* level = levels.first;
+  for (const std::uint32_t input : x.inputs) {
     for (std::size_t o = 0; o < kBlock; ++o) {
       for (std::size_t i = 0; i < kPiece; ++i) {
-        sums[o] += levels[o * kPiece + i] * x[0][input * kPiece + i];
+        to[o] += level[o * kPiece + i] * x.first[input * kPiece + i];
       }
     }
-    levels += kBlock * kPiece;
+    level += kBlock * kPiece;
   }
 }
 
@@ -52,60 +75,59 @@ constexpr std::size_t kOutputs = hn::MaxLanes(DBytes()) / kPiece;
 constexpr std::size_t kVectors = kBlock / kOutputs;
 /// Windows whose sums fit the registers: with two vectors of levels, one of pixels, one of products
 /// and one of ones, they take 15 registers of AVX2.
-constexpr std::size_t kWindows = kVectors == 1 ? 10 : (kVectors == 2 ? 5 : 2);
+constexpr std::size_t kWindows = kVectors == 1 ? 16 : (kVectors == 2 ? 5 : 2);
+/// Blocks of outputs that are multiplied together: two share the pixels of half as many windows.
+constexpr std::size_t kMaxBlocks = kVectors == 1 ? 2 : 1;
 
-/// sums[s][o] = sum of the products of all pieces of window s and output o.
-/// @param x       [kCount] first bytes of the windows in the strip
-/// @param levels  [pieces, 16, 4]
-template <std::size_t kCount>
-HALFTONE_VNNI void Multiply(const std::int8_t* const* HWY_RESTRICT x,
-                            const std::uint8_t* HWY_RESTRICT levels,
-                            std::span<const std::uint32_t> inputs,
-                            std::int32_t* HWY_RESTRICT sums) {
+/// sums[b][window + s][o] = sum of the products of all pieces of window s and output o of block b.
+template <std::size_t kBlocks, std::size_t kCount>
+HALFTONE_VNNI void Multiply(const Windows& x, const Levels& levels, Sums* HWY_RESTRICT sums,
+                            std::size_t window) {
   const DBytes d;
   const DInts d32;
-  VInts acc[kCount][kVectors];
-  for (auto& window : acc) {
-    for (VInts& v : window) v = hn::Zero(d32);
+  constexpr std::size_t kLevels = kBlocks * kVectors;
+  VInts acc[kCount][kLevels];
+  for (auto& of_window : acc) {
+    for (VInts& v : of_window) v = hn::Zero(d32);
   }
-  const std::uint32_t* HWY_RESTRICT input = inputs.data();
-  const std::uint32_t* const end = input + inputs.size();
-  for (; input != end; ++input, levels += kBlock * kPiece) {
-    VBytes level[kVectors];
-    for (std::size_t v = 0; v < kVectors; ++v) {
-      level[v] = Keep(hn::LoadU(d, levels + v * kOutputs * kPiece));
+  const std::size_t stride = x.stride;
+  const std::uint8_t* HWY_RESTRICT first_level = levels.first;
+  const std::uint32_t* HWY_RESTRICT input = x.inputs.data();
+  const std::uint32_t* const end = input + x.inputs.size();
+  for (; input != end; ++input, first_level += kBlock * kPiece) {
+    VBytes level[kLevels];
+    for (std::size_t v = 0; v < kLevels; ++v) {
+      const std::uint8_t* block = first_level + v / kVectors * levels.block_bytes;
+      level[v] = Keep(hn::LoadU(d, block + v % kVectors * kOutputs * kPiece));
     }
-    const std::size_t at = std::size_t{*input} * kPiece;
+    const std::int8_t* piece = x.first + std::size_t{*input} * kPiece;
+    const std::int8_t* upper = piece + 8 * stride;  // few multiples of the stride suffice
     for (std::size_t s = 0; s < kCount; ++s) {
       std::int32_t four;
-      std::memcpy(&four, x[s] + at, sizeof(four));
+      std::memcpy(&four, (s < 8 ? piece : upper) + s % 8 * stride, sizeof(four));
       const VSigned pixels = Keep(hn::BitCast(DSigned(), hn::Set(d32, four)));
-      for (std::size_t v = 0; v < kVectors; ++v) {
+      for (std::size_t v = 0; v < kLevels; ++v) {
         acc[s][v] = Keep(AddByteProducts(acc[s][v], level[v], pixels));
       }
     }
   }
   for (std::size_t s = 0; s < kCount; ++s) {
-    for (std::size_t v = 0; v < kVectors; ++v) {
-      hn::StoreU(acc[s][v], d32, sums + s * kBlock + v * kOutputs);
+    for (std::size_t v = 0; v < kLevels; ++v) {
+      hn::StoreU(acc[s][v], d32, sums[v / kVectors][window + s] + v % kVectors * kOutputs);
     }
   }
 }
 
 #endif
 
-/// Multiply of any number of windows.
-template <std::size_t kCount = kWindows>
-HWY_INLINE void MultiplyAll(std::size_t count, const std::int8_t* const* x,
-                            const std::uint8_t* levels, std::span<const std::uint32_t> inputs,
-                            std::int32_t* sums) {
-  std::size_t s = 0;
-  for (; s + kCount <= count; s += kCount) {
-    Multiply<kCount>(x + s, levels, inputs, sums + s * kBlock);
+/// Multiply of any range of windows.
+template <std::size_t kBlocks, std::size_t kCount = kWindows / kBlocks>
+HWY_INLINE void MultiplyAll(const Windows& x, BlockRange windows, const Levels& levels,
+                            Sums* sums) {
+  for (; windows.begin + kCount <= windows.end; windows.begin += kCount) {
+    Multiply<kBlocks, kCount>(x.from(windows.begin), levels, sums, windows.begin);
   }
-  if constexpr (kCount > 1) {
-    MultiplyAll<kCount / 2>(count - s, x + s, levels, inputs, sums + s * kBlock);
-  }
+  if constexpr (kCount > 1) MultiplyAll<kBlocks, kCount / 2>(x, windows, levels, sums);
 }
 
 /// The parts of the strip in the scratch memory of a call.
@@ -211,17 +233,18 @@ struct ByteTile {
 
 /// What the windows of a tile give for a block.
 struct ByteSums {
-  const std::int32_t* products;     ///< [count, 16]
-  const std::int32_t* window_sums;  ///< [count]
+  const std::int32_t (*products)[kBlock];  ///< [count]
+  const std::int32_t* window_sums;         ///< [count]
 };
 
 /// The outputs of a block of all pixels of a tile.
+/// @tparam D  vectors of float; those of fewer lanes have less to store that does not fill one
+template <class D>
 void FinishBytes(const Weights& w, const ByteTile& tile, std::size_t block, const ByteSums& sums,
                  const ConvPart& part) {
-  const std::int32_t* HWY_RESTRICT products = sums.products;
   const std::int32_t* window_sums = sums.window_sums;
-  const hn::CappedTag<float, 8> d;
-  const hn::RebindToSigned<decltype(d)> di;
+  const D d;
+  const hn::RebindToSigned<D> di;
   constexpr std::size_t kLanes = hn::MaxLanes(d);
   const std::size_t column = (tile.group * w.blocks() + block) * kBlock;
   const std::size_t group_outputs = w.shape().group_outputs();
@@ -235,12 +258,12 @@ void FinishBytes(const Weights& w, const ByteTile& tile, std::size_t block, cons
   const std::size_t line_pattern = tile.line_pattern;
   const std::size_t count = tile.count;
   Finisher to(part.finish, part.y, tile.first_pixel, tile.group * group_outputs + block * kBlock);
-  for (std::size_t t = 0; t < count; ++t, products += kBlock) {
+  for (std::size_t t = 0; t < count; ++t) {
     const float* base = bases + (line_pattern + patterns[t]) * row;
     const auto less = hn::Set(di, steps * window_sums[t]);
     const auto sum = hn::Set(d, static_cast<float>(window_sums[t]));
     for (std::size_t o = 0; o < valid; o += kLanes) {
-      const auto p = hn::LoadU(di, products + o);
+      const auto p = hn::LoadU(di, sums.products[t] + o);
       const auto odd = hn::ConvertTo(d, hn::Sub(hn::Add(p, p), less));
       auto acc = hn::Add(hn::LoadU(d, base + o), hn::Mul(hn::LoadU(d, half_steps + o), odd));
       acc = hn::Add(acc, hn::Mul(hn::LoadU(d, centers + o), sum));
@@ -256,18 +279,26 @@ void FinishBytes(const Weights& w, const ByteTile& tile, std::size_t block, cons
 
 void ComputeByteTile(const Weights& w, const ByteTile& tile, const ByteStrip& strip,
                      const ConvPart& part) {
-  alignas(64) std::int32_t products[kMaxWindows * kBlock];
-  const std::int8_t* windows[kMaxWindows];
+  alignas(64) Sums products[kMaxBlocks];
   const std::size_t stride = w.shape().axes[2].stride;
   const std::size_t pixel_bytes = w.tap_pieces() * kPiece;
-  const std::int8_t* window =
-      strip.bytes + (tile.row * w.strip().width + tile.x * stride) * pixel_bytes;
-  for (std::size_t t = 0; t < tile.count; ++t, window += stride * pixel_bytes) {
-    windows[t] = window;
-  }
-  for (std::size_t block = 0; block < w.blocks(); ++block) {
-    MultiplyAll(tile.count, windows, w.levels(tile.group, block), w.inputs(), products);
-    FinishBytes(w, tile, block, {products, strip.window_sums + tile.x}, part);
+  const Windows windows{strip.bytes + (tile.row * w.strip().width + tile.x * stride) * pixel_bytes,
+                        stride * pixel_bytes, w.inputs()};
+  for (std::size_t block = 0; block < w.blocks(); block += kMaxBlocks) {
+    const std::size_t blocks = std::min(kMaxBlocks, w.blocks() - block);
+    const Levels levels{w.levels(tile.group, block), w.block_bytes()};
+    const BlockRange all{0, tile.count};
+    if (blocks == kMaxBlocks) {
+      MultiplyAll<kMaxBlocks>(windows, all, levels, products);
+    } else {
+      MultiplyAll<1>(windows, all, levels, products);
+    }
+    for (std::size_t b = 0; b < blocks; ++b) {
+      const auto finish = (block + b + 1) * kBlock <= w.shape().group_outputs()
+                              ? FinishBytes<hn::CappedTag<float, kBlock>>
+                              : FinishBytes<hn::CappedTag<float, 8>>;
+      finish(w, tile, block + b, {products[b], strip.window_sums + tile.x}, part);
+    }
   }
 }
 

@@ -56,6 +56,9 @@ class ByteConvWeights {
   [[nodiscard]] const std::uint8_t* levels(std::size_t group, std::size_t block) const {
     return levels_.as<std::uint8_t>().data() + (group * blocks_ + block) * block_bytes();
   }
+  [[nodiscard]] std::size_t block_bytes() const {
+    return shape_.taps() * tap_pieces_ * kPieceInputs * kBlock;
+  }
   /// The length of a row of floats for all blocks of all groups. The rows are: base [patterns],
   /// half_step scale, center scale.
   [[nodiscard]] std::size_t float_row() const { return shape_.groups * blocks_ * kBlock; }
@@ -77,9 +80,6 @@ class ByteConvWeights {
   /// @return [taps] sums of the weights of each tap
   std::vector<double> pack_levels(const numerics::BitPlanes& codes, std::size_t output,
                                   const LevelGrid& grid);
-  [[nodiscard]] std::size_t block_bytes() const {
-    return shape_.taps() * tap_pieces_ * kPieceInputs * kBlock;
-  }
 
   ConvShape shape_;
   PaddingPatterns patterns_;

@@ -122,6 +122,7 @@ TEST_P(Int8Conv, EqualsTheConvolutionOfDecodedValues) {
     }
   }
   expect_convolution(random, square_shape(43, 8, 3, 3), 4, Granularity::kChannel, 0);
+  expect_convolution(random, square_shape(21, 8, 48, 3), 4, Granularity::kChannel, 0);
 }
 
 TEST_P(Int8Conv, RangesOfLinesGiveTheSameBits) {
