@@ -18,12 +18,12 @@ namespace halftone::ir {
 /// The index of a type among the alternatives of Operator.
 template <typename Op>
 constexpr std::size_t operator_index() {
-  constexpr auto index = []<typename... Ops>(std::type_identity<std::variant<Ops...>> /*types*/) {
+  constexpr auto kIndex = []<typename... Ops>(std::type_identity<std::variant<Ops...>> /*types*/) {
     const std::array same = {std::is_same_v<Op, Ops>...};
     return static_cast<std::size_t>(std::ranges::find(same, true) - same.begin());
   }(std::type_identity<Operator>());
-  static_assert(index < std::variant_size_v<Operator>, "no operator of the graph");
-  return index;
+  static_assert(kIndex < std::variant_size_v<Operator>, "no operator of the graph");
+  return kIndex;
 }
 
 /// What a table holds for one type of operator.

@@ -294,10 +294,12 @@ void ComputeByteTile(const Weights& w, const ByteTile& tile, const ByteStrip& st
       MultiplyAll<1>(windows, all, levels, products);
     }
     for (std::size_t b = 0; b < blocks; ++b) {
-      const auto finish = (block + b + 1) * kBlock <= w.shape().group_outputs()
-                              ? FinishBytes<hn::CappedTag<float, kBlock>>
-                              : FinishBytes<hn::CappedTag<float, 8>>;
-      finish(w, tile, block + b, {products[b], strip.window_sums + tile.x}, part);
+      const ByteSums sums{products[b], strip.window_sums + tile.x};
+      if ((block + b + 1) * kBlock <= w.shape().group_outputs()) {
+        FinishBytes<hn::CappedTag<float, kBlock>>(w, tile, block + b, sums, part);
+      } else {
+        FinishBytes<hn::CappedTag<float, 8>>(w, tile, block + b, sums, part);
+      }
     }
   }
 }
