@@ -70,13 +70,14 @@ check_arm() {
   ctest --preset arm -j "$(cores)"
 }
 
-# What clang-tidy looks at: everything but tests, benchmarks and what Clang cannot compile, what
-# changed last first.
+# What clang-tidy looks at: every source that its build compiles, what changed last first. Tests,
+# benchmarks and what Clang cannot compile are not in that build.
 tidy_sources() {
+  local compiled=build/tidy/compiled.txt
+  sed -n "s|^ *\"file\": \"$PWD/\(halftone/.*\.cc\)\".*|\1|p" build/tidy/compile_commands.json > "$compiled"
+  [ -s "$compiled" ] || die "build/tidy/compile_commands.json names no source"
   { git log --format= --name-only -- halftone 2> /dev/null; sources halftone; } | awk '!seen[$0]++' |
-    grep '\.cc$' | grep -vE '^halftone/(train/|api/training\.cc|cli/(train_main|training_run)\.cc)|(_test|_bench|/testing)\.cc$' | while IFS= read -r file; do
-    if [ -f "$file" ]; then printf '%s\n' "$file"; fi
-  done
+    grep -Fxf "$compiled"
 }
 
 tidy_one() {

@@ -12,10 +12,10 @@ namespace {
 
 /// Null where the table of no family has the operator.
 StepMaker maker_of(const ir::Operator& op) {
-  static const ir::OperatorTable<StepMaker> kMakers = {
+  static const ir::OperatorTable<StepMaker> makers = {
       elementwise_steps(), layer_steps(),     matmul_steps(), normalize_steps(),
       pool_steps(),        recurrent_steps(), reduce_steps()};
-  return kMakers[op];
+  return makers[op];
 }
 
 /// An input of a node in the type that its operator takes.
