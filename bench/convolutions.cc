@@ -30,8 +30,10 @@ std::size_t output_extent(const ConvLayerShape& shape) {
   return (shape.extent + 2 * (shape.kernel / 2) - shape.kernel) / shape.stride + 1;
 }
 
-/// Levels as quantize makes them: the 2-bit inputs of a convolution have a small ratio.
+/// Levels as quantize makes them: the 2-bit inputs of a convolution have a small ratio, 8 bits are
+/// evenly spaced.
 numerics::Basis activation_basis(int bits, Random& random) {
+  if (bits == 8) return numerics::range_basis(bits, -1, 1);
   return bits == 2 ? numerics::affine_basis(bits, 0.5F, 0)
                    : numerics::random_basis(random, bits, true);
 }

@@ -139,6 +139,7 @@ void add_conv_cases(std::vector<Case>& cases, const ConvLayerShape& shape, int t
     add(format_name(format), [=] { return prepare_conv(shape, format, threads); });
   }
   add("W4A4", [=] { return prepare_conv(shape, {4, 4, 0}, threads); });
+  add("W8A8", [=] { return prepare_conv(shape, {8, 8, 0}, threads); });
 }
 
 Suite conv_suite(int threads) {

@@ -33,6 +33,18 @@ using VBytes = hn::Vec<DBytes>;
 using VSigned = hn::Vec<DSigned>;
 using VInts = hn::Vec<DInts>;
 
+#if HWY_TARGET == HWY_AVX2
+/// acc + v, in the register of acc: GCC 12 otherwise adds into others and copies these.
+HWY_INLINE VInts AddInPlace(VInts acc, __m256i v) {
+#if HWY_COMPILER_GCC_ACTUAL
+  asm("vpaddd %1, %0, %0" : "+x"(acc.raw) : "x"(v));
+  return acc;
+#else
+  return hn::Add(acc, VInts{v});
+#endif
+}
+#endif
+
 /// acc + the sums of the products u x of four neighbouring bytes. Exact for u <= 127, so that the
 /// sum of two products fits 16 bits; with AVX-512 VNNI for u <= 255.
 HALFTONE_VNNI HWY_INLINE VInts AddByteProducts(VInts acc, VBytes u, VSigned x) {
@@ -43,7 +55,7 @@ HALFTONE_VNNI HWY_INLINE VInts AddByteProducts(VInts acc, VBytes u, VSigned x) {
   return hn::Add(acc, VInts{_mm512_madd_epi16(pairs, _mm512_set1_epi16(1))});
 #elif HWY_TARGET == HWY_AVX2
   const __m256i pairs = _mm256_maddubs_epi16(u.raw, x.raw);
-  return hn::Add(acc, VInts{_mm256_madd_epi16(pairs, _mm256_set1_epi16(1))});
+  return AddInPlace(acc, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
 #elif HWY_TARGET == HWY_SSE4
   const __m128i pairs = _mm_maddubs_epi16(u.raw, x.raw);
   return hn::Add(acc, VInts{_mm_madd_epi16(pairs, _mm_set1_epi16(1))});
@@ -57,6 +69,26 @@ HALFTONE_VNNI HWY_INLINE VInts AddByteProducts(VInts acc, VBytes u, VSigned x) {
   const auto pairs = hn::BitCast(DInts(), hn::Add(even, odd));
   return hn::Add(acc,
                  hn::Add(hn::ShiftRight<16>(hn::ShiftLeft<16>(pairs)), hn::ShiftRight<16>(pairs)));
+#endif
+}
+
+/// acc + the sums of the products of two neighbouring numbers of 16 bits, in vectors of bytes.
+HALFTONE_VNNI HWY_INLINE VInts AddShortProducts(VInts acc, VBytes u, VSigned x) {
+#if HWY_TARGET == HWY_AVX3_DL
+  return VInts{_mm512_dpwssd_epi32(acc.raw, u.raw, x.raw)};
+#elif HWY_TARGET == HWY_AVX3
+  return hn::Add(acc, VInts{_mm512_madd_epi16(u.raw, x.raw)});
+#elif HWY_TARGET == HWY_AVX2
+  return AddInPlace(acc, _mm256_madd_epi16(u.raw, x.raw));
+#elif HWY_TARGET == HWY_SSE4
+  return hn::Add(acc, VInts{_mm_madd_epi16(u.raw, x.raw)});
+#else
+  const DInts d32;
+  const auto a = hn::BitCast(d32, u);
+  const auto b = hn::BitCast(d32, x);
+  const auto low = [](VInts v) { return hn::ShiftRight<16>(hn::ShiftLeft<16>(v)); };
+  const auto high = [](VInts v) { return hn::ShiftRight<16>(v); };
+  return hn::Add(acc, hn::Add(hn::Mul(low(a), low(b)), hn::Mul(high(a), high(b))));
 #endif
 }
 

@@ -155,7 +155,7 @@ TEST_P(SameBits, Int8Conv) {
                MatrixView<float>(y, shape.num_pixels(), kOutputs)});
     add(hash, y);
   }
-  const ByteConvWeights weights(shape, codes, encoding, bias, {q.data(), 0.01F, 0.3F});
+  const ByteConvWeights weights(shape, {codes, encoding, bias}, {q.data(), 0.01F, 0.3F});
   AlignedBuffer scratch(weights.scratch_bytes());
   std::vector<float> y(shape.num_pixels() * kOutputs);
   byte_conv(q.data(), weights,

@@ -11,6 +11,7 @@
 #include "halftone/base/elementary.h"
 #include "halftone/base/error.h"
 #include "halftone/compress/reconstruct/block.h"
+#include "halftone/compress/reconstruct/learned_levels.h"
 #include "halftone/gradient/tape.h"
 #include "halftone/ir/ops/traits.h"
 #include "halftone/spmd/collectives.h"

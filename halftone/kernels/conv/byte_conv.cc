@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// byte_conv(): multiplies pieces of four channels of some windows, broadcast, with those of 16
+// byte_conv(): multiplies pieces of a few channels of some windows, broadcast, with those of 16
 // outputs.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halftone/kernels/conv/byte_conv.cc"
@@ -13,6 +13,7 @@
 
 #include "halftone/kernels/block_range.h"
 #include "halftone/kernels/byte_products-inl.h"
+#include "halftone/kernels/conv/byte_strip-inl.h"
 #include "halftone/kernels/conv/finish-inl.h"
 #include "halftone/kernels/keep-inl.h"
 
@@ -23,7 +24,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Weights = ByteConvWeights;
 
 constexpr std::size_t kBlock = Weights::kBlock;
-constexpr std::size_t kPiece = Weights::kPieceInputs;
+constexpr std::size_t kPieceBytes = Weights::kPieceBytes;
 /// Windows whose sums are finished together.
 constexpr std::size_t kMaxWindows = 32;
 
@@ -40,7 +41,7 @@ struct Windows {
 
 /// Levels of neighbouring blocks of outputs.
 struct Levels {
-  const std::uint8_t* first;  ///< [pieces, 16, 4]
+  const std::uint8_t* first;  ///< [pieces, 16, 4 bytes]
   std::size_t block_bytes;    ///< from a block to the next
 };
 
@@ -52,35 +53,46 @@ using Sums = std::int32_t[kMaxWindows][kBlock];
 constexpr std::size_t kWindows = 1;
 constexpr std::size_t kMaxBlocks = 1;
 
-template <std::size_t kBlocks, std::size_t kCount>
-void Multiply(const Windows& x, const Levels& levels, Sums* sums, std::size_t window) {
-  static_assert(kCount == 1 && kBlocks == 1);
-  std::int32_t* to = (*sums)[window];
+/// @tparam Level, Pixel  types of the numbers, as the layout says
+template <typename Level, typename Pixel>
+void MultiplyNumbers(const Windows& x, const std::uint8_t* levels, std::int32_t* to) {
+  constexpr std::size_t kPiece = kPieceBytes / sizeof(Level);
+  const auto* level = reinterpret_cast<const Level*>(levels);
+  const auto* first = reinterpret_cast<const Pixel*>(x.first);
   std::fill_n(to, kBlock, 0);
-  const std::uint8_t* level = levels.first;
   for (const std::uint32_t input : x.inputs) {
     for (std::size_t o = 0; o < kBlock; ++o) {
       for (std::size_t i = 0; i < kPiece; ++i) {
-        to[o] += level[o * kPiece + i] * x.first[input * kPiece + i];
+        to[o] += level[o * kPiece + i] * first[input * kPiece + i];
       }
     }
     level += kBlock * kPiece;
   }
 }
 
+template <ByteLayout kLayout, std::size_t kBlocks, std::size_t kCount>
+void Multiply(const Windows& x, const Levels& levels, Sums* sums, std::size_t window) {
+  static_assert(kCount == 1 && kBlocks == 1);
+  constexpr bool kBytes = kLayout == ByteLayout::kBytes;
+  using Level = std::conditional_t<kBytes, std::uint8_t, std::int16_t>;
+  using Pixel = std::conditional_t<kBytes, std::int8_t, std::int16_t>;
+  MultiplyNumbers<Level, Pixel>(x, levels.first, (*sums)[window]);
+}
+
 #else
 
 /// Outputs of a vector, and vectors of a block.
-constexpr std::size_t kOutputs = hn::MaxLanes(DBytes()) / kPiece;
+constexpr std::size_t kOutputs = hn::MaxLanes(DInts());
 constexpr std::size_t kVectors = kBlock / kOutputs;
 /// Windows whose sums fit the registers: with two vectors of levels, one of pixels, one of products
-/// and one of ones, they take 15 registers of AVX2.
-constexpr std::size_t kWindows = kVectors == 1 ? 16 : (kVectors == 2 ? 5 : 2);
+/// and one of ones, four take 13 registers of AVX2. Five would fit, but lines of 8, 16 and 32 pixels
+/// are whole fours.
+constexpr std::size_t kWindows = kVectors == 1 ? 16 : (kVectors == 2 ? 4 : 2);
 /// Blocks of outputs that are multiplied together: two share the pixels of half as many windows.
 constexpr std::size_t kMaxBlocks = kVectors == 1 ? 2 : 1;
 
 /// sums[b][window + s][o] = sum of the products of all pieces of window s and output o of block b.
-template <std::size_t kBlocks, std::size_t kCount>
+template <ByteLayout kLayout, std::size_t kBlocks, std::size_t kCount>
 HALFTONE_VNNI void Multiply(const Windows& x, const Levels& levels, Sums* HWY_RESTRICT sums,
                             std::size_t window) {
   const DBytes d;
@@ -94,20 +106,24 @@ HALFTONE_VNNI void Multiply(const Windows& x, const Levels& levels, Sums* HWY_RE
   const std::uint8_t* HWY_RESTRICT first_level = levels.first;
   const std::uint32_t* HWY_RESTRICT input = x.inputs.data();
   const std::uint32_t* const end = input + x.inputs.size();
-  for (; input != end; ++input, first_level += kBlock * kPiece) {
+  for (; input != end; ++input, first_level += kBlock * kPieceBytes) {
     VBytes level[kLevels];
     for (std::size_t v = 0; v < kLevels; ++v) {
       const std::uint8_t* block = first_level + v / kVectors * levels.block_bytes;
-      level[v] = Keep(hn::LoadU(d, block + v % kVectors * kOutputs * kPiece));
+      level[v] = Keep(hn::LoadU(d, block + v % kVectors * kOutputs * kPieceBytes));
     }
-    const std::int8_t* piece = x.first + std::size_t{*input} * kPiece;
+    const std::int8_t* piece = x.first + std::size_t{*input} * kPieceBytes;
     const std::int8_t* upper = piece + 8 * stride;  // few multiples of the stride suffice
     for (std::size_t s = 0; s < kCount; ++s) {
       std::int32_t four;
       std::memcpy(&four, (s < 8 ? piece : upper) + s % 8 * stride, sizeof(four));
       const VSigned pixels = Keep(hn::BitCast(DSigned(), hn::Set(d32, four)));
       for (std::size_t v = 0; v < kLevels; ++v) {
-        acc[s][v] = Keep(AddByteProducts(acc[s][v], level[v], pixels));
+        if constexpr (kLayout == ByteLayout::kBytes) {
+          acc[s][v] = Keep(AddByteProducts(acc[s][v], level[v], pixels));
+        } else {
+          acc[s][v] = Keep(AddShortProducts(acc[s][v], level[v], pixels));
+        }
       }
     }
   }
@@ -121,104 +137,13 @@ HALFTONE_VNNI void Multiply(const Windows& x, const Levels& levels, Sums* HWY_RE
 #endif
 
 /// Multiply of any range of windows.
-template <std::size_t kBlocks, std::size_t kCount = kWindows / kBlocks>
+template <ByteLayout kLayout, std::size_t kBlocks, std::size_t kCount = kWindows / kBlocks>
 HWY_INLINE void MultiplyAll(const Windows& x, BlockRange windows, const Levels& levels,
                             Sums* sums) {
   for (; windows.begin + kCount <= windows.end; windows.begin += kCount) {
-    Multiply<kBlocks, kCount>(x.from(windows.begin), levels, sums, windows.begin);
+    Multiply<kLayout, kBlocks, kCount>(x.from(windows.begin), levels, sums, windows.begin);
   }
-  if constexpr (kCount > 1) MultiplyAll<kBlocks, kCount / 2>(x, windows, levels, sums);
-}
-
-/// The parts of the strip in the scratch memory of a call.
-struct ByteStrip {
-  std::int8_t* bytes;         ///< [pixels of the strip, pieces of a tap, 4]
-  std::int32_t* pixel_sums;   ///< [width] of the pixels of a row
-  std::int32_t* window_sums;  ///< [line_pixels] of the windows of a line
-  std::int32_t* row_sums;     ///< [slices rows, line_pixels] of a row of these windows
-};
-
-ByteStrip DivideStrip(const Weights& w, std::byte* scratch) {
-  constexpr std::size_t kAlignment = AlignedBuffer::kAlignment;
-  const std::size_t bytes = w.strip().pixels() * w.tap_pieces() * kPiece;
-  auto* const sums =
-      reinterpret_cast<std::int32_t*>(scratch + (bytes + kAlignment - 1) / kAlignment * kAlignment);
-  return {reinterpret_cast<std::int8_t*>(scratch), sums, sums + w.strip().width,
-          sums + w.strip().width + w.shape().line_pixels()};
-}
-
-/// The sum of some bytes: eight at a time, made positive by adding 128, in four lanes of 16 bits.
-HWY_INLINE std::int32_t SumBytes(const std::int8_t* q, std::size_t count) {
-  constexpr std::uint64_t kEven = 0x00FF00FF00FF00FF;
-  std::int32_t sum = 0;
-  std::size_t c = 0;
-  while (c + 8 <= count) {
-    std::uint64_t lanes = 0;
-    const std::size_t end = c + std::min<std::size_t>((count - c) / 8 * 8, 512);
-    sum -= static_cast<std::int32_t>(128 * (end - c));
-    for (; c < end; c += 8) {
-      std::uint64_t eight;
-      std::memcpy(&eight, q + c, sizeof(eight));
-      eight ^= 0x8080808080808080;
-      lanes += (eight & kEven) + (eight >> 8 & kEven);
-    }
-    lanes = (lanes & 0x0000FFFF0000FFFF) + (lanes >> 16 & 0x0000FFFF0000FFFF);
-    sum += static_cast<std::int32_t>((lanes & 0xFFFFFFFF) + (lanes >> 32));
-  }
-  for (; c < count; ++c) sum += q[c];
-  return sum;
-}
-
-/// One row of the strip, and the sums of the windows along it.
-/// @param q  of the first pixel of the row, from the first channel of the group on; null: outside
-void FillByteRow(const Weights& w, const std::int8_t* q, std::size_t row, const ByteStrip& strip) {
-  const ConvAxis& axis = w.shape().axes[2];
-  const std::size_t width = w.strip().width;
-  const std::size_t channels = w.shape().group_channels();
-  const std::size_t pixel_bytes = w.tap_pieces() * kPiece;
-  std::int8_t* to = strip.bytes + row * width * pixel_bytes;
-  std::int32_t* HWY_RESTRICT windows = strip.row_sums + row * axis.output;
-  std::fill_n(windows, axis.output, 0);
-  if (q == nullptr) {
-    std::memset(to, 0, width * pixel_bytes);
-    return;
-  }
-  const std::size_t first = std::min(axis.pad_before, width);
-  const std::size_t last = std::min(axis.pad_before + axis.input, width);
-  std::memset(to, 0, first * pixel_bytes);
-  std::memset(to + last * pixel_bytes, 0, (width - last) * pixel_bytes);
-  std::fill_n(strip.pixel_sums, width, 0);
-  const std::size_t stride = w.shape().channels;
-  if (stride == pixel_bytes) {
-    std::memcpy(to + first * pixel_bytes, q, (last - first) * pixel_bytes);
-  } else {
-    for (std::size_t x = first; x < last; ++x) {
-      std::int8_t* pixel = to + x * pixel_bytes;
-      std::memcpy(pixel, q + (x - first) * stride, channels);
-      std::memset(pixel + channels, 0, pixel_bytes - channels);
-    }
-  }
-  for (std::size_t x = first; x < last; ++x) {
-    strip.pixel_sums[x] = SumBytes(to + x * pixel_bytes, channels);
-  }
-  for (std::size_t k = 0; k < axis.kernel; ++k) {
-    const std::int32_t* HWY_RESTRICT from = strip.pixel_sums + k * axis.dilation;
-    for (std::size_t x = 0; x < axis.output; ++x) windows[x] += from[x * axis.stride];
-  }
-}
-
-/// The sums of the windows of a line.
-void SumWindows(const Weights& w, const ByteStrip& strip, std::size_t row) {
-  const auto& [az, ay, ax] = w.shape().axes;
-  std::int32_t* HWY_RESTRICT sums = strip.window_sums;
-  std::fill_n(sums, ax.output, 0);
-  for (std::size_t kz = 0; kz < az.kernel; ++kz) {
-    for (std::size_t ky = 0; ky < ay.kernel; ++ky) {
-      const std::size_t at = kz * az.dilation * w.strip().rows + row + ky * ay.dilation;
-      const std::int32_t* HWY_RESTRICT from = strip.row_sums + at * ax.output;
-      for (std::size_t x = 0; x < ax.output; ++x) sums[x] += from[x];
-    }
-  }
+  if constexpr (kCount > 1) MultiplyAll<kLayout, kBlocks, kCount / 2>(x, windows, levels, sums);
 }
 
 /// Some neighbouring output pixels of a line.
@@ -277,21 +202,22 @@ void FinishBytes(const Weights& w, const ByteTile& tile, std::size_t block, cons
   }
 }
 
+template <ByteLayout kLayout>
 void ComputeByteTile(const Weights& w, const ByteTile& tile, const ByteStrip& strip,
                      const ConvPart& part) {
   alignas(64) Sums products[kMaxBlocks];
   const std::size_t stride = w.shape().axes[2].stride;
-  const std::size_t pixel_bytes = w.tap_pieces() * kPiece;
-  const Windows windows{strip.bytes + (tile.row * w.strip().width + tile.x * stride) * pixel_bytes,
+  const std::size_t pixel_bytes = w.tap_pieces() * kPieceBytes;
+  const Windows windows{strip.pixels + (tile.row * w.strip().width + tile.x * stride) * pixel_bytes,
                         stride * pixel_bytes, w.inputs()};
   for (std::size_t block = 0; block < w.blocks(); block += kMaxBlocks) {
     const std::size_t blocks = std::min(kMaxBlocks, w.blocks() - block);
     const Levels levels{w.levels(tile.group, block), w.block_bytes()};
     const BlockRange all{0, tile.count};
     if (blocks == kMaxBlocks) {
-      MultiplyAll<kMaxBlocks>(windows, all, levels, products);
+      MultiplyAll<kLayout, kMaxBlocks>(windows, all, levels, products);
     } else {
-      MultiplyAll<1>(windows, all, levels, products);
+      MultiplyAll<kLayout, 1>(windows, all, levels, products);
     }
     for (std::size_t b = 0; b < blocks; ++b) {
       const ByteSums sums{products[b], strip.window_sums + tile.x};
@@ -308,6 +234,9 @@ void ByteConv(const std::int8_t* q, const Weights& w, const ConvPart& part) {
   const ConvShape& shape = w.shape();
   const LineRange lines = part.lines;
   const ByteStrip strip = DivideStrip(w, part.scratch.data());
+  const auto compute_tile = w.layout() == ByteLayout::kBytes
+                                ? ComputeByteTile<ByteLayout::kBytes>
+                                : ComputeByteTile<ByteLayout::kShorts>;
   for (std::size_t first = lines.begin; first < lines.end;) {
     const ConvLine line = line_at(shape, first);
     const std::size_t count =
@@ -325,12 +254,21 @@ void ByteConv(const std::int8_t* q, const Weights& w, const ConvPart& part) {
           const ByteTile tile{group, (first + l - lines.begin) * shape.line_pixels() + p,
                               p,     std::min(kMaxWindows, shape.line_pixels() - p),
                               row,   w.patterns().line(line.z, line.y + l)};
-          ComputeByteTile(w, tile, strip, part);
+          compute_tile(w, tile, strip, part);
         }
       }
     }
     first += count;
   }
+}
+
+/// Bits of weights whose levels AddByteProducts() multiplies exactly.
+int MaxByteBits() {
+#if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_SCALAR
+  return numerics::kMaxBits;
+#else
+  return 4;
+#endif
 }
 
 }  // namespace halftone::kernels::HWY_NAMESPACE
@@ -340,6 +278,11 @@ HWY_AFTER_NAMESPACE();
 namespace halftone::kernels {
 
 HWY_EXPORT(ByteConv);
+HWY_EXPORT(MaxByteBits);
+
+ByteLayout preferred_byte_layout(int bits) noexcept {
+  return bits <= HWY_DYNAMIC_DISPATCH(MaxByteBits)() ? ByteLayout::kBytes : ByteLayout::kShorts;
+}
 
 void byte_conv(const std::int8_t* q, const ByteConvWeights& weights,
                const ConvPart& part) noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolution of 8-bit integer pixels with weight levels of 7 bits, without gathering: for weights
-// of up to four bits with a basis per tensor or output.
+// Convolution of 8-bit integer pixels with weight levels of up to 8 bits, without gathering: for
+// weights with a basis per tensor or output.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +13,26 @@
 #include "halftone/kernels/conv/conv_shape.h"
 #include "halftone/kernels/conv/conv_strip.h"
 #include "halftone/kernels/conv/int8_pixels.h"
-#include "halftone/numerics/encoding.h"
+#include "halftone/kernels/encoded.h"
 
 namespace halftone::kernels {
 
 struct LevelGrid;
 
+/// The type of the numbers that byte_conv() multiplies. Both give the same products.
+enum class ByteLayout {
+  kBytes,   ///< levels and pixels of 8 bits
+  kShorts,  ///< of 16 bits, where sums of two products of 8 bits do not fit a register's lanes
+};
+
+/// The fastest layout for weights of some bits on the current target.
+ByteLayout preferred_byte_layout(int bits) noexcept;
+
 /// Encoded weights [outputs, taps, channels / groups] as byte_conv() reads them: on a LevelGrid of
-/// weight_steps(), in blocks of 16 outputs and pieces of 4 channels of a tap,
+/// weight_steps(), in blocks of 16 outputs and pieces of 4 bytes of a tap, which are 4 or 2
+/// channels,
 ///
-///     group 0:  block 0:  piece 0 [output 0 [level of channel 0, 1, 2, 3], output 1 [...], ...]
+///     group 0:  block 0:  piece 0 [output 0 [level of channel 0, 1, ...], output 1 [...], ...]
 ///                         piece 1 ...
 ///               block 1:  ...
 ///
@@ -30,34 +40,35 @@ struct LevelGrid;
 class ByteConvWeights {
  public:
   static constexpr std::size_t kMaxInputs = 32767;
-  /// Levels of weights with more bits would not fit 7 bits.
-  static constexpr int kMaxBits = 4;
   static constexpr std::size_t kBlock = 16;
-  static constexpr std::size_t kPieceInputs = 4;
+  static constexpr std::size_t kPieceBytes = 4;
 
-  /// @param codes     [outputs, inputs of an output]
-  /// @param encoding  of `codes`; granularity tensor or channel
-  /// @param bias      [outputs], or empty for none
-  /// @param x         scale and offset of the pixels; the pixels themselves are ignored
+  /// @param weights  codes [outputs, inputs of an output]; granularity tensor or channel
+  /// @param x        scale and offset of the pixels; the pixels themselves are ignored
   /// @throws Error as ConvShape::check() and check_weights() with kMaxInputs; kUnsupported if
-  ///         granularity is group or there are more than kMaxBits; kShape if the codes do not fit
-  ByteConvWeights(const ConvShape& shape, const numerics::BitPlanes& codes,
-                  const numerics::BasisEncoding& encoding, std::span<const float> bias,
-                  const Int8Pixels& x);
+  ///         granularity is group; kShape if the codes do not fit
+  ByteConvWeights(const ConvShape& shape, const EncodedWeights& weights, const Int8Pixels& x,
+                  ByteLayout layout);
+  ByteConvWeights(const ConvShape& shape, const EncodedWeights& weights, const Int8Pixels& x)
+      : ByteConvWeights(shape, weights, x, preferred_byte_layout(weights.encoding.bits)) {}
 
   [[nodiscard]] const ConvShape& shape() const { return shape_; }
   [[nodiscard]] const PaddingPatterns& patterns() const { return patterns_; }
+  [[nodiscard]] ByteLayout layout() const { return layout_; }
+  /// Inputs of a piece.
+  [[nodiscard]] std::size_t piece_inputs() const { return layout_ == ByteLayout::kBytes ? 4 : 2; }
   [[nodiscard]] std::int32_t steps() const { return steps_; }
   [[nodiscard]] std::size_t blocks() const { return blocks_; }
   [[nodiscard]] std::size_t tap_pieces() const { return tap_pieces_; }
   [[nodiscard]] std::size_t size_bytes() const {
     return levels_.size_bytes() + floats_.size_bytes();
   }
+  /// The pieces of a block.
   [[nodiscard]] const std::uint8_t* levels(std::size_t group, std::size_t block) const {
     return levels_.as<std::uint8_t>().data() + (group * blocks_ + block) * block_bytes();
   }
   [[nodiscard]] std::size_t block_bytes() const {
-    return shape_.taps() * tap_pieces_ * kPieceInputs * kBlock;
+    return shape_.taps() * tap_pieces_ * kPieceBytes * kBlock;
   }
   /// The length of a row of floats for all blocks of all groups. The rows are: base [patterns],
   /// half_step scale, center scale.
@@ -68,7 +79,7 @@ class ByteConvWeights {
   [[nodiscard]] const float* half_steps() const { return base(patterns_.count()); }
   [[nodiscard]] const float* centers() const { return base(patterns_.count() + 1); }
 
-  /// The strip of the pixels' bytes, in whole pieces.
+  /// The strip of the pixels, in whole pieces.
   [[nodiscard]] const ConvStrip& strip() const { return strip_; }
   /// [pieces] the offset of each piece in the strip, relative to the first pixel of a window.
   [[nodiscard]] std::span<const std::uint32_t> inputs() const { return inputs_; }
@@ -77,12 +88,15 @@ class ByteConvWeights {
 
  private:
   /// Writes the levels of an output, which has one basis.
+  /// @tparam Level  type of a level, as `layout` says
   /// @return [taps] sums of the weights of each tap
+  template <typename Level>
   std::vector<double> pack_levels(const numerics::BitPlanes& codes, std::size_t output,
                                   const LevelGrid& grid);
 
   ConvShape shape_;
   PaddingPatterns patterns_;
+  ByteLayout layout_ = ByteLayout::kBytes;
   std::int32_t steps_ = 0;
   std::size_t blocks_ = 0;
   std::size_t tap_pieces_ = 0;
@@ -102,7 +116,7 @@ class ByteConvWeights {
 ///     acc += residual, then the limits           as finish says
 ///
 /// in float32 where not said otherwise, in this order, without contraction. The result is the same,
-/// bit for bit, on every target and for any division into ranges of lines.
+/// bit for bit, on every target, for every layout and for any division into ranges of lines.
 /// @param q  [images, pixels, channels], within +-127
 void byte_conv(const std::int8_t* q, const ByteConvWeights& weights, const ConvPart& part) noexcept;
 

@@ -8,8 +8,8 @@
 namespace halftone::kernels {
 namespace {
 
-void check_byte_conv(const ConvShape& shape, const numerics::BitPlanes& codes,
-                     const numerics::BasisEncoding& encoding, std::span<const float> bias) {
+void check_byte_conv(const ConvShape& shape, const EncodedWeights& weights) {
+  const auto& [codes, encoding, bias] = weights;
   shape.check();
   check_weights("byte_conv", codes, encoding, bias, ByteConvWeights::kMaxInputs);
   check_codes("byte_conv", shape, codes);
@@ -18,34 +18,32 @@ void check_byte_conv(const ConvShape& shape, const numerics::BitPlanes& codes,
          "byte_conv weights: expected one basis per tensor or channel, found groups of " +
              std::to_string(encoding.group_size));
   }
-  if (codes.bits > ByteConvWeights::kMaxBits) {
-    fail(ErrorKind::kUnsupported, "byte_conv weights: expected at most " +
-                                      std::to_string(ByteConvWeights::kMaxBits) + " bits, found " +
-                                      std::to_string(codes.bits));
-  }
 }
 
 std::size_t divide_up(std::size_t a, std::size_t b) { return a / b + (a % b != 0); }
 
 }  // namespace
 
-ByteConvWeights::ByteConvWeights(const ConvShape& shape, const numerics::BitPlanes& codes,
-                                 const numerics::BasisEncoding& encoding,
-                                 std::span<const float> bias, const Int8Pixels& x)
-    : shape_((check_byte_conv(shape, codes, encoding, bias), shape)),
+ByteConvWeights::ByteConvWeights(const ConvShape& shape, const EncodedWeights& weights,
+                                 const Int8Pixels& x, ByteLayout layout)
+    : shape_((check_byte_conv(shape, weights), shape)),
       patterns_(shape),
-      steps_(weight_steps(codes.bits)),
+      layout_(layout),
+      steps_(weight_steps(weights.codes.bits)),
       blocks_(divide_up(shape.group_outputs(), kBlock)),
-      tap_pieces_(divide_up(shape.group_channels(), kPieceInputs)),
-      strip_(plan_strip(shape, tap_pieces_ * kPieceInputs)),
+      tap_pieces_(divide_up(shape.group_channels(), piece_inputs())),
+      strip_(plan_strip(shape, tap_pieces_ * kPieceBytes)),
       inputs_(piece_positions(shape, strip_, tap_pieces_)),
       levels_(shape.groups * blocks_ * block_bytes()),
       floats_((patterns_.count() + 2) * float_row() * sizeof(float)) {
+  const auto& [codes, encoding, bias] = weights;
   std::vector<double> bases(patterns_.count());
   const auto floats = floats_.as<float>();
   for (std::size_t o = 0; o < shape.outputs; ++o) {
     const LevelGrid grid(encoding.basis(o, 0, codes.cols), steps_);
-    const std::vector<double> sums = pack_levels(codes, o, grid);
+    const std::vector<double> sums = layout_ == ByteLayout::kBytes
+                                         ? pack_levels<std::uint8_t>(codes, o, grid)
+                                         : pack_levels<std::int16_t>(codes, o, grid);
     const double offset = x.offset;
     padded_bases(patterns_, sums, {bias.empty() ? 0 : bias[o], offset, offset}, bases);
     const std::size_t column =
@@ -58,23 +56,25 @@ ByteConvWeights::ByteConvWeights(const ConvShape& shape, const numerics::BitPlan
   }
 }
 
+template <typename Level>
 std::vector<double> ByteConvWeights::pack_levels(const numerics::BitPlanes& codes,
                                                  std::size_t output, const LevelGrid& grid) {
   const std::size_t channels = shape_.group_channels();
   const std::size_t group = output / shape_.group_outputs();
   const std::size_t in_group = output % shape_.group_outputs();
-  std::uint8_t* to = levels_.as<std::uint8_t>().data() +
-                     (group * blocks_ + in_group / kBlock) * block_bytes() +
-                     in_group % kBlock * kPieceInputs;
+  constexpr std::size_t kPiece = kPieceBytes / sizeof(Level);
+  Level* to = levels_.as<Level>().data() +
+              (group * blocks_ + in_group / kBlock) * block_bytes() / sizeof(Level) +
+              in_group % kBlock * kPiece;
   std::vector<double> sums(shape_.taps());
   for (std::size_t tap = 0; tap < shape_.taps(); ++tap) {
     std::int64_t sum = 0;
     for (std::size_t c = 0; c < channels; ++c) {
       const std::uint8_t u = grid.u[codes.code(output, tap * channels + c)];
-      to[c / kPieceInputs * kPieceInputs * kBlock + c % kPieceInputs] = u;
+      to[c / kPiece * kPiece * kBlock + c % kPiece] = u;
       sum += u;
     }
-    to += tap_pieces_ * kPieceInputs * kBlock;
+    to += tap_pieces_ * kPiece * kBlock;
     const std::int64_t odd = 2 * sum - steps_ * static_cast<std::int64_t>(channels);
     sums[tap] = static_cast<double>(grid.center) * static_cast<double>(channels) +
                 static_cast<double>(grid.half_step) * static_cast<double>(odd);
@@ -85,7 +85,7 @@ std::vector<double> ByteConvWeights::pack_levels(const numerics::BitPlanes& code
 std::size_t ByteConvWeights::scratch_bytes() const {
   constexpr std::size_t kAlignment = AlignedBuffer::kAlignment;
   const std::size_t bytes =
-      divide_up(strip_.pixels() * tap_pieces_ * kPieceInputs, kAlignment) * kAlignment;
+      divide_up(strip_.pixels() * tap_pieces_ * kPieceBytes, kAlignment) * kAlignment;
   // Sums of a row of pixels, of windows along each row, of the windows of a line.
   const std::size_t sums = strip_.width + (strip_.slices * strip_.rows + 1) * shape_.line_pixels();
   return divide_up(bytes + sums * sizeof(std::int32_t), kAlignment) * kAlignment;

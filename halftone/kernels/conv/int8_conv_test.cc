@@ -50,10 +50,11 @@ struct Int8ConvProblem {
   }
 
   [[nodiscard]] Int8Pixels pixels() const { return {q.data(), scale, offset}; }
-  /// Whether byte_conv() supports the weights.
-  [[nodiscard]] bool has_small_levels() const {
-    return encoding.bits <= ByteConvWeights::kMaxBits &&
-           encoding.granularity != Granularity::kGroup;
+  /// The layouts in which byte_conv() computes the weights exactly on the current target.
+  [[nodiscard]] std::vector<ByteLayout> byte_layouts() const {
+    if (encoding.granularity == Granularity::kGroup) return {};
+    if (preferred_byte_layout(encoding.bits) == ByteLayout::kShorts) return {ByteLayout::kShorts};
+    return {ByteLayout::kBytes, ByteLayout::kShorts};
   }
 
   [[nodiscard]] std::vector<float> run(Int8Product product,
@@ -61,8 +62,9 @@ struct Int8ConvProblem {
     const Int8ConvWeights weights(shape, {w, encoding, bias}, offset, product);
     return run(weights, lines, [&](const ConvPart& part) { int8_conv(pixels(), weights, part); });
   }
-  [[nodiscard]] std::vector<float> run_bytes(std::size_t lines = ~std::size_t{0}) const {
-    const ByteConvWeights weights(shape, w, encoding, bias, pixels());
+  [[nodiscard]] std::vector<float> run_bytes(ByteLayout layout,
+                                             std::size_t lines = ~std::size_t{0}) const {
+    const ByteConvWeights weights(shape, {w, encoding, bias}, pixels(), layout);
     return run(weights, lines, [&](const ConvPart& part) { byte_conv(q.data(), weights, part); });
   }
 
@@ -93,7 +95,10 @@ void expect_convolution(Random& random, const ConvShape& shape, int bits, Granul
   const double size = 127.0 * 2 * largest * static_cast<double>(shape.inputs()) + 10;
   std::vector<std::vector<float>> results = {problem.run(Int8Product::kPlanes),
                                              problem.run(Int8Product::kLevels)};
-  if (problem.has_small_levels()) results.push_back(problem.run_bytes());
+  for (const ByteLayout layout : problem.byte_layouts()) {
+    results.push_back(problem.run_bytes(layout));
+    ASSERT_EQ(results.back(), results[2]) << "layouts differ: " << to_string(shape);
+  }
   for (const auto& y : results) {
     for (std::size_t i = 0; i < y.size(); ++i) {
       ASSERT_NEAR(y[i], plain.y[i] + static_cast<double>(problem.residual[i]), 32 * size * 0x1p-24)
@@ -117,12 +122,15 @@ TEST_P(Int8Conv, EqualsTheConvolutionOfDecodedValues) {
   expect_convolution(random, square_shape(6, 8, 6, 3, 2, 2), 4, Granularity::kGroup, 16);
   for (const std::size_t channels : {1U, 3U, 4U, 5U, 17U}) {
     for (const std::size_t outputs : {1U, 8U, 15U, 16U, 17U, 33U}) {
-      expect_convolution(random, square_shape(5, channels, outputs, 3), 2, Granularity::kChannel,
-                         0);
+      for (const int bits : {2, 7}) {
+        const ConvShape shape = square_shape(5, channels, outputs, 3);
+        expect_convolution(random, shape, bits, Granularity::kChannel, 0);
+      }
     }
   }
   expect_convolution(random, square_shape(43, 8, 3, 3), 4, Granularity::kChannel, 0);
   expect_convolution(random, square_shape(21, 8, 48, 3), 4, Granularity::kChannel, 0);
+  expect_convolution(random, square_shape(21, 8, 48, 3), 8, Granularity::kChannel, 0);
 }
 
 TEST_P(Int8Conv, RangesOfLinesGiveTheSameBits) {
@@ -132,8 +140,10 @@ TEST_P(Int8Conv, RangesOfLinesGiveTheSameBits) {
     const auto whole = problem.run(product);
     for (const std::size_t lines : {1U, 2U, 4U}) EXPECT_EQ(problem.run(product, lines), whole);
   }
+  const auto whole = problem.run_bytes(ByteLayout::kBytes);
   for (const std::size_t lines : {1U, 2U, 4U}) {
-    EXPECT_EQ(problem.run_bytes(lines), problem.run_bytes());
+    EXPECT_EQ(problem.run_bytes(ByteLayout::kBytes, lines), whole);
+    EXPECT_EQ(problem.run_bytes(ByteLayout::kShorts, lines), whole);
   }
 }
 
@@ -144,12 +154,10 @@ TEST(ByteConvWeights, RejectUnsupportedWeights) {
     const auto codes = numerics::random_planes(random, 5, 54, bits);
     const auto encoding = numerics::random_encoding(random, 5, 54, bits, true, granularity,
                                                     granularity == Granularity::kGroup ? 9 : 0);
-    const ByteConvWeights weights(s, codes, encoding, {}, Int8Pixels{});
+    const ByteConvWeights weights(s, {codes, encoding}, Int8Pixels{});
   };
   expect_error(ErrorKind::kUnsupported, "found groups of 9",
                [&] { pack(shape, 2, Granularity::kGroup); });
-  expect_error(ErrorKind::kUnsupported, "at most 4 bits, found 5",
-               [&] { pack(shape, 5, Granularity::kTensor); });
   expect_error(ErrorKind::kShape, "expected 5 x 63, found 5 x 54",
                [&] { pack(square_shape(4, 7, 5, 3), 2, Granularity::kTensor); });
 }

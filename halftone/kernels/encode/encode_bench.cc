@@ -44,20 +44,22 @@ BENCHMARK(BM_EncodeRows)
     ->ArgsProduct({{64}, {64}, {1, 2, 4}})
     ->Unit(benchmark::kMicrosecond);
 
-/// Arguments: number of values, bits.
+/// Arguments: number of values, bits, whether the levels are evenly spaced.
 void BM_EncodeInt8(benchmark::State& state) {
   Random random(1);
   const auto n = static_cast<std::size_t>(state.range(0));
-  const EncodeTable table(numerics::random_basis(random, static_cast<int>(state.range(1)), true));
-  const Int8Levels levels(table.basis());
+  const auto bits = static_cast<int>(state.range(1));
+  const Int8EncodeTable table(
+      EncodeTable(state.range(2) != 0 ? numerics::range_basis(bits, -1.0F, 1.0F)
+                                      : numerics::random_basis(random, bits, true)));
   const std::vector<float> x = numerics::random_floats(random, n);
   std::vector<std::int8_t> q(n);
   for (auto _ : state) {
-    encode_int8(MatrixView<const float>(x, 1, n), table, levels, MatrixView<std::int8_t>(q, 1, n));
+    encode_int8(MatrixView<const float>(x, 1, n), table, MatrixView<std::int8_t>(q, 1, n));
     benchmark::ClobberMemory();
   }
 }
-BENCHMARK(BM_EncodeInt8)->ArgsProduct({{784, 700}, {3, 4, 8}});
+BENCHMARK(BM_EncodeInt8)->ArgsProduct({{784, 8192}, {3, 4, 8}, {0, 1}});
 
 }  // namespace
 }  // namespace halftone::kernels

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include "halftone/kernels/encode/search_levels-inl.h"
 
@@ -26,25 +27,10 @@ constexpr std::size_t kLanes = hn::MaxLanes(DFloat());
 /// Levels that are counted by comparing with every threshold and fit a table of 16 bytes.
 constexpr std::size_t kFewLevels = 16;
 
-/// The 8-bit value of each level, ascending by level.
-struct LevelTable {
-  const float* thresholds;
-  std::size_t num_thresholds;
-  alignas(64) std::int8_t q[256];
-};
-
-LevelTable MakeTable(const EncodeTable& table, const Int8Levels& levels) {
-  LevelTable t{};
-  t.thresholds = table.thresholds().data();
-  t.num_thresholds = table.thresholds().size();
-  for (std::size_t l = 0; l <= t.num_thresholds; ++l) t.q[l] = levels.q[table.codes()[l]];
-  return t;
-}
-
 /// The number of thresholds below each lane of some vectors, which stay in registers during the
 /// loop over the thresholds.
 template <std::size_t kVectors>
-HWY_INLINE void CountThresholds(const float* HWY_RESTRICT x, const LevelTable& t,
+HWY_INLINE void CountThresholds(const float* HWY_RESTRICT x, const Int8EncodeTable& t,
                                 VInt (&counts)[kVectors]) {
   const DFloat d;
   const DInt di;
@@ -53,8 +39,8 @@ HWY_INLINE void CountThresholds(const float* HWY_RESTRICT x, const LevelTable& t
     values[v] = hn::LoadU(d, x + v * kLanes);
     counts[v] = hn::Zero(di);
   }
-  for (std::size_t l = 0; l < t.num_thresholds; ++l) {
-    const VFloat threshold = hn::Set(d, t.thresholds[l]);
+  for (const float t_l : t.table().thresholds()) {
+    const VFloat threshold = hn::Set(d, t_l);
     for (std::size_t v = 0; v < kVectors; ++v) {
       const auto above = hn::RebindMask(di, hn::Gt(values[v], threshold));
       counts[v] = hn::Sub(counts[v], hn::VecFromMask(di, above));
@@ -63,11 +49,11 @@ HWY_INLINE void CountThresholds(const float* HWY_RESTRICT x, const LevelTable& t
 }
 
 /// Writes the 8-bit values of few levels.
-HWY_INLINE void StoreFew(VInt level, const LevelTable& t, std::int8_t* HWY_RESTRICT q) {
+HWY_INLINE void StoreFew(VInt level, const Int8EncodeTable& t, std::int8_t* HWY_RESTRICT q) {
 #if HWY_TARGET == HWY_SCALAR
-  *q = t.q[hn::GetLane(level)];
+  *q = t.q()[hn::GetLane(level)];
 #else
-  const auto table = hn::LoadDup128(hn::ScalableTag<std::int8_t>(), t.q);
+  const auto table = hn::LoadDup128(hn::ScalableTag<std::int8_t>(), t.q());
   hn::StoreU(hn::TableLookupBytes(table, hn::DemoteTo(DBytes(), level)), DBytes(), q);
 #endif
 }
@@ -76,7 +62,7 @@ HWY_INLINE void StoreFew(VInt level, const LevelTable& t, std::int8_t* HWY_RESTR
 template <std::size_t kVectors>
 struct ByComparison {
   static constexpr std::size_t kNumbers = kVectors * kLanes;
-  static HWY_INLINE void Encode(const float* HWY_RESTRICT x, const LevelTable& t,
+  static HWY_INLINE void Encode(const float* HWY_RESTRICT x, const Int8EncodeTable& t,
                                 std::int8_t* HWY_RESTRICT q) {
     VInt counts[kVectors];
     CountThresholds(x, t, counts);
@@ -86,7 +72,7 @@ struct ByComparison {
 
 /// Encodes the values from `i` on that fill whole vectors; returns the index after the last one.
 template <class Way>
-HWY_INLINE std::size_t EncodeWhole(std::span<const float> x, std::size_t i, const LevelTable& t,
+HWY_INLINE std::size_t EncodeWhole(std::span<const float> x, std::size_t i, const Int8EncodeTable& t,
                                    std::int8_t* q) {
   for (; i + Way::kNumbers <= x.size(); i += Way::kNumbers) Way::Encode(&x[i], t, q + i);
   return i;
@@ -94,7 +80,7 @@ HWY_INLINE std::size_t EncodeWhole(std::span<const float> x, std::size_t i, cons
 
 /// The rest of a row, in a padded copy.
 template <class Way>
-HWY_INLINE void EncodeRest(std::span<const float> x, const LevelTable& t, std::int8_t* q) {
+HWY_INLINE void EncodeRest(std::span<const float> x, const Int8EncodeTable& t, std::int8_t* q) {
   if (x.empty()) return;
   alignas(64) float rest[Way::kNumbers] = {};
   std::int8_t rest_q[Way::kNumbers];
@@ -103,29 +89,43 @@ HWY_INLINE void EncodeRest(std::span<const float> x, const LevelTable& t, std::i
   std::memcpy(q, rest_q, x.size());
 }
 
+/// kSearched numbers by arithmetic.
+/// @return false as ComputeLevels()
+HWY_INLINE bool EncodeLine(const float* HWY_RESTRICT x, const Int8EncodeTable& t,
+                           std::int8_t* HWY_RESTRICT q) {
+  const DFloat d;
+  const auto first = hn::Set(d, t.line().first + kWholePart);
+  const auto slope = hn::Set(d, t.line().slope);
+  const auto split = hn::Set(d, t.line().split);
+  return ComputeLevels(x, t.table().spacing(), [&](std::size_t c, VFloat level) HWY_ATTR {
+    StoreBytes(hn::Add(first, hn::Mul(slope, level)), hn::Gt(level, split), q + c);
+  });
+}
+
 /// Many levels.
-HWY_INLINE void EncodeBySearch(std::span<const float> x, const EncodeTable& table,
-                               const LevelTable& t, std::int8_t* HWY_RESTRICT q) {
+HWY_INLINE void EncodeMany(std::span<const float> x, const Int8EncodeTable& t,
+                           std::int8_t* HWY_RESTRICT q) {
   std::uint8_t levels[kSearched];
   for (std::size_t i = 0; i < x.size(); i += kSearched) {
     const std::size_t count = std::min(kSearched, x.size() - i);
-    SearchLevels(&x[i], count, table, levels);
-    for (std::size_t c = 0; c < count; ++c) q[i + c] = t.q[levels[c]];
+    if (t.line().exists && count == kSearched && EncodeLine(&x[i], t, q + i)) continue;
+    SearchLevels(&x[i], count, t.table(), levels);
+    for (std::size_t c = 0; c < count; ++c) q[i + c] = t.q()[levels[c]];
   }
 }
 
-void EncodeInt8(MatrixView<const float> values, const EncodeTable& table, const Int8Levels& levels,
+void EncodeInt8(MatrixView<const float> values, const Int8EncodeTable& t,
                 MatrixView<std::int8_t> q) {
-  const LevelTable t = MakeTable(table, levels);
+  const bool is_many = t.line().exists || t.table().thresholds().size() >= kFewLevels;
   for (std::size_t r = 0; r < values.rows(); ++r) {
     const std::span<const float> x = values.row(r);
     std::int8_t* to = q.row(r).data();
-    if (t.num_thresholds < kFewLevels) {
+    if (is_many) {
+      EncodeMany(x, t, to);
+    } else {
       std::size_t i = EncodeWhole<ByComparison<4>>(x, 0, t, to);
       i = EncodeWhole<ByComparison<1>>(x, i, t, to);
       EncodeRest<ByComparison<1>>(x.subspan(i), t, to + i);
-    } else {
-      EncodeBySearch(x, table, t, to);
     }
   }
 }
@@ -138,7 +138,26 @@ namespace halftone::kernels {
 
 HWY_EXPORT(EncodeInt8);
 
-void encode_int8(MatrixView<const float> values, const EncodeTable& table, const Int8Levels& levels,
+Int8EncodeTable::Int8EncodeTable(EncodeTable table)
+    : table_(std::move(table)), levels_(table_.basis()) {
+  for (std::size_t l = 0; l < table_.codes().size(); ++l) q_[l] = levels_.q[table_.codes()[l]];
+  if (table_.spacing().is_even()) find_line();
+}
+
+void Int8EncodeTable::find_line() {
+  const std::size_t count = table_.codes().size();
+  const bool is_full = count == q_.size();
+  const Line line{true, static_cast<float>(q_[0]), static_cast<float>(q_[1] - q_[0]),
+                  is_full ? 127.0F : 255.0F};
+  for (std::size_t l = 0; l < count; ++l) {
+    const auto at = static_cast<float>(l);
+    const float less = at > line.split ? 1 : 0;
+    if (static_cast<float>(q_[l]) != line.first + line.slope * at - less) return;
+  }
+  line_ = line;
+}
+
+void encode_int8(MatrixView<const float> values, const Int8EncodeTable& table,
                  MatrixView<std::int8_t> q) noexcept {
   HALFTONE_ASSERT(q.rows() == values.rows() && q.cols() == values.cols());
   if (values.stride() == values.cols() && q.stride() == q.cols()) {
@@ -147,7 +166,7 @@ void encode_int8(MatrixView<const float> values, const EncodeTable& table, const
     values = {values.data_handle(), 1, size, size};
     q = {q.data_handle(), 1, size, size};
   }
-  HWY_DYNAMIC_DISPATCH(EncodeInt8)(values, table, levels, q);
+  HWY_DYNAMIC_DISPATCH(EncodeInt8)(values, table, q);
 }
 
 }  // namespace halftone::kernels

@@ -2,6 +2,7 @@
 // Float rows to the levels of a basis as 8-bit integers.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "halftone/base/view.h"
@@ -10,15 +11,44 @@
 
 namespace halftone::kernels {
 
-/// q = levels.q[code] with the code from encode(), for layers that multiply integers and need no
-/// packed codes.
+/// The levels of an EncodeTable and their 8-bit values, prepared for encode_int8().
+class Int8EncodeTable {
+ public:
+  explicit Int8EncodeTable(EncodeTable table);
+
+  [[nodiscard]] const EncodeTable& table() const { return table_; }
+  [[nodiscard]] const Int8Levels& levels() const { return levels_; }
+  /// [2^K] the 8-bit value of each level, ascending by level.
+  [[nodiscard]] const std::int8_t* q() const { return q_.data(); }
+
+  /// If thresholds are evenly spaced and q is a line: q[l] = first + slope l, less one for l above
+  /// `split`, because 255 steps on a grid of 254 skip one.
+  struct Line {
+    bool exists = false;
+    float first = 0;
+    float slope = 0;
+    float split = 255;
+  };
+  [[nodiscard]] const Line& line() const { return line_; }
+
+ private:
+  void find_line();
+
+  EncodeTable table_;
+  Int8Levels levels_;
+  std::array<std::int8_t, std::size_t{1} << numerics::kMaxBits> q_{};
+  Line line_;
+};
+
+/// q = table.levels().q[code] with the code from encode(), for layers that multiply integers and
+/// need no packed codes.
 /// @param values  [rows, n] f32
-/// @param levels  of table.basis()
 /// @param q       [rows, n], all written
-void encode_int8(MatrixView<const float> values, const EncodeTable& table, const Int8Levels& levels,
+void encode_int8(MatrixView<const float> values, const Int8EncodeTable& table,
                  MatrixView<std::int8_t> q) noexcept;
 
 /// Reference implementation of encode_int8() in plain loops.
+/// @param levels  of table.basis()
 void encode_int8_reference(MatrixView<const float> values, const EncodeTable& table,
                            const Int8Levels& levels, MatrixView<std::int8_t> q) noexcept;
 

@@ -13,6 +13,10 @@ namespace {
 
 /// Comparisons per number up to which they beat a search; all bases of 4 bits stay below.
 constexpr std::size_t kMaxComparisons = 64;
+/// Levels that are worth arithmetic, and how far their thresholds may be from evenly spaced ones,
+/// relative to their distance. Rounding moves 256 of them by some 2^-15.
+constexpr std::size_t kMinSpaced = 15;
+constexpr float kMaxMargin = 0x1p-8F;
 
 /// All float32 values except NaN in ascending order: -infinity, ..., -0, 0, ..., infinity.
 constexpr std::int32_t kInfinity = 0x7F800000;
@@ -60,6 +64,7 @@ bool EncodeTable::move_before(const std::function<float(float)>& f) {
 void EncodeTable::index_thresholds() {
   find_flips();
   fill_buckets();
+  find_spacing();
 }
 
 void EncodeTable::find_flips() {
@@ -92,6 +97,22 @@ void EncodeTable::fill_buckets() {
     first_.push_back(static_cast<std::uint8_t>(before));
     before += count;
   }
+}
+
+void EncodeTable::find_spacing() {
+  spacing_ = {};
+  const std::size_t n = thresholds().size();
+  if (n < kMinSpaced) return;
+  const float low = thresholds().front();
+  const double range = static_cast<double>(thresholds().back()) - static_cast<double>(low);
+  const auto scale = static_cast<float>(static_cast<double>(n - 1) / range);
+  float margin = 0;
+  for (std::size_t k = 0; k < n; ++k) {
+    const float away = std::abs((thresholds()[k] - low) * scale - static_cast<float>(k));
+    if (!(away <= kMaxMargin)) return;  // NaN too
+    margin = std::max(margin, away);
+  }
+  spacing_ = {low, scale, static_cast<float>(n) - 0.5F, margin};
 }
 
 }  // namespace halftone::kernels

@@ -20,8 +20,9 @@ namespace halftone::kernels {
 ///
 ///     bit_j(x) = bit_j(code of the lowest level) xor (x > t) for every such threshold t
 ///
-/// Few levels are encoded by these comparisons, without a branch or a table; many by searching
-/// the sorted thresholds, from the first one in the same bucket on.
+/// Few levels are encoded by these comparisons, without a branch or a table; many that are evenly
+/// spaced by arithmetic, except for numbers very near a threshold; others by searching the sorted
+/// thresholds, from the first one in the same bucket on.
 class EncodeTable {
  public:
   /// @throws Error kUsage if bits are not 1 to 8 or a level or threshold overflows float32
@@ -86,11 +87,29 @@ class EncodeTable {
     return {bucket_low_, bucket_scale_, first_.data(), thresholds_.data(), bucket_step_};
   }
 
+  /// The level of x by arithmetic, if the thresholds t_0 < ... < t_(n-1) are evenly spaced:
+  ///
+  ///     r(x) = min(max((x - low) scale, -1/2), n - 1/2), -1/2 for NaN;  level = ceil(r)
+  ///
+  /// unless r is within `margin` of an integer k. r never decreases with x, and r(t_k) is within
+  /// `margin` of k; so an r above k + margin is that of an x above t_k, one below k - margin that
+  /// of an x below it.
+  struct Spacing {
+    float low = 0;
+    float scale = 0;  ///< 0: the thresholds are not evenly spaced
+    float last = 0;   ///< n - 1/2
+    float margin = 0;
+
+    [[nodiscard]] bool is_even() const { return scale != 0; }
+  };
+  [[nodiscard]] const Spacing& spacing() const { return spacing_; }
+
  private:
-  /// Computes the flips and the buckets from the thresholds.
+  /// Computes the flips, the buckets and the spacing from the thresholds.
   void index_thresholds();
   void find_flips();
   void fill_buckets();
+  void find_spacing();
 
   numerics::Basis basis_;
   std::vector<float> flips_;
@@ -103,6 +122,7 @@ class EncodeTable {
   float bucket_scale_ = 0;
   std::vector<std::uint8_t> first_;
   std::size_t bucket_step_ = 0;
+  Spacing spacing_;
 };
 
 }  // namespace halftone::kernels

@@ -44,6 +44,19 @@ TEST(EncodeTable, FourBitsAreComparedAndEightSearched) {
   }
 }
 
+TEST(EncodeTable, KnowsEvenlySpacedThresholds) {
+  Random random(4);
+  for (int bits = 4; bits <= numerics::kMaxBits; ++bits) {
+    EncodeTable table(numerics::range_basis(bits, -0.4F, 3.1F));
+    EXPECT_TRUE(table.spacing().is_even()) << bits;
+    EXPECT_LT(table.spacing().margin, 0x1p-12F) << bits;
+    ASSERT_TRUE(table.move_before(tanh_reference));
+    EXPECT_FALSE(table.spacing().is_even()) << "thresholds of tanh, " << bits << " bits";
+    EXPECT_FALSE(EncodeTable(numerics::random_basis(random, bits, true)).spacing().is_even());
+  }
+  EXPECT_FALSE(EncodeTable(numerics::make_basis(std::vector<float>(5))).spacing().is_even());
+}
+
 TEST(EncodeTable, MovesBeforeAFunctionExactly) {
   const std::function<float(float)> functions[] = {
       tanh_reference, [](float x) { return x < 0 ? 0 : x; },

@@ -16,6 +16,19 @@ namespace {
 
 using Encode = PerTarget;
 
+/// Values at least 1/8 of a gap from every threshold, and far below and above them all.
+std::vector<float> easy_numbers(Random& random, const EncodeTable& table, std::size_t count) {
+  const auto thresholds = table.thresholds();
+  const float low = thresholds.front();
+  const float gap = (thresholds.back() - low) / static_cast<float>(thresholds.size() - 1);
+  std::vector<float> values(count);
+  for (float& value : values) {
+    const auto level = static_cast<float>(random.below(thresholds.size() + 5)) - 3;
+    value = low + gap * (level + static_cast<float>(0.125 + 0.75 * random.uniform()));
+  }
+  return values;
+}
+
 /// Values between, on and next to the thresholds, and values that are unordered.
 std::vector<float> hard_numbers(Random& random, const EncodeTable& table, std::size_t count) {
   const float infinity = std::numeric_limits<float>::infinity();
@@ -44,10 +57,9 @@ std::vector<float> hard_numbers(Random& random, const EncodeTable& table, std::s
   return values;
 }
 
-void expect_encoding_matches(Random& random, const numerics::Basis& basis, std::size_t rows,
-                             std::size_t cols) {
-  const EncodeTable table(basis);
-  const std::vector<float> values = hard_numbers(random, table, rows * cols);
+void expect_encoding_matches(const EncodeTable& table, const std::vector<float>& values,
+                             std::size_t rows, std::size_t cols) {
+  const numerics::Basis& basis = table.basis();
   const MatrixView<const float> view(values, rows, cols);
   const numerics::BitPlanes expected = numerics::encode(view, numerics::tensor_encoding(basis));
   // Previous contents of the memory must not remain.
@@ -61,13 +73,38 @@ void expect_encoding_matches(Random& random, const numerics::Basis& basis, std::
 
   const Int8Levels levels(basis);
   std::vector<std::int8_t> q(rows * cols, 99);
-  encode_int8(view, table, levels, MatrixView<std::int8_t>(q, rows, cols));
+  encode_int8(view, Int8EncodeTable(table), MatrixView<std::int8_t>(q, rows, cols));
   for (std::size_t i = 0; i < q.size(); ++i) {
     EXPECT_EQ(q[i], levels.q[expected.code(i / cols, i % cols)]) << values[i];
   }
   std::vector<std::int8_t> q_reference(q.size());
   encode_int8_reference(view, table, levels, MatrixView<std::int8_t>(q_reference, rows, cols));
   EXPECT_EQ(q, q_reference) << "the reference itself";
+}
+
+void expect_encoding_matches(Random& random, const numerics::Basis& basis, std::size_t rows,
+                             std::size_t cols) {
+  const EncodeTable table(basis);
+  expect_encoding_matches(table, hard_numbers(random, table, rows * cols), rows, cols);
+}
+
+TEST_P(Encode, MatchesLevelTableForEvenlySpacedLevels) {
+  Random random(9);
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (int bits = 4; bits <= numerics::kMaxBits; ++bits) {
+    for (const float low : {-3.0F, 0.0F, 0.7F, 40.0F}) {
+      const EncodeTable table(numerics::range_basis(bits, low, low + 2.3F));
+      ASSERT_TRUE(table.spacing().is_even()) << bits << " bits from " << low;
+      EXPECT_TRUE(Int8EncodeTable(table).line().exists) << bits << " bits from " << low;
+      std::vector<float> x = easy_numbers(random, table, 2 * 200);
+      expect_encoding_matches(table, x, 2, 200);
+      for (const float special : {infinity, -infinity, std::nanf(""), 3e38F, -3e38F}) {
+        x[random.below(x.size())] = special;
+      }
+      expect_encoding_matches(table, x, 2, 200);
+      expect_encoding_matches(table, hard_numbers(random, table, 400), 2, 200);
+    }
+  }
 }
 
 TEST_P(Encode, MatchesLevelTableForEveryTail) {
@@ -124,7 +161,7 @@ TEST_P(Encode, SupportsRowStridesAtAnyAddress) {
   const auto rows_of = [](auto& codes) {
     return MatrixView<std::int8_t>(codes.data() + 1, 3, 70, 91);
   };
-  encode_int8(view, table, levels, rows_of(q));
+  encode_int8(view, Int8EncodeTable(table), rows_of(q));
   encode_int8_reference(view, table, levels, rows_of(q_expected));
   EXPECT_EQ(q, q_expected);
 }
@@ -132,8 +169,7 @@ TEST_P(Encode, SupportsRowStridesAtAnyAddress) {
 TEST_P(Encode, NoRowsWriteNothing) {
   const EncodeTable table(numerics::symmetric_basis(3, 1.0F));
   encode(MatrixView<const float>({}, 0, 10), table, {});
-  encode_int8(MatrixView<const float>({}, 0, 10), table, Int8Levels(table.basis()),
-              MatrixView<std::int8_t>({}, 0, 10));
+  encode_int8(MatrixView<const float>({}, 0, 10), Int8EncodeTable(table), MatrixView<std::int8_t>({}, 0, 10));
 }
 
 HALFTONE_INSTANTIATE_PER_TARGET(Encode);

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "halftone/kernels/encode/encode_table.h"
 
@@ -22,16 +23,66 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// Numbers that are searched together.
 constexpr std::size_t kSearched = 64;
 
-/// The levels of up to kSearched numbers: their buckets all at once, then each from its bucket on.
+/// The levels of kSearched numbers by EncodeTable::Spacing: store(first number, levels as floats).
+/// @return false if a number is too near a threshold: what was stored is not certain
+template <class Store>
+HWY_INLINE bool ComputeLevels(const float* HWY_RESTRICT x, const EncodeTable::Spacing& spacing,
+                              const Store& store) {
+  const hn::ScalableTag<float> d;
+  const auto low = hn::Set(d, spacing.low);
+  const auto scale = hn::Set(d, spacing.scale);
+  const auto least = hn::Set(d, -0.5F);
+  const auto last = hn::Set(d, spacing.last);
+  const auto margin = hn::Set(d, spacing.margin);
+  auto nearest = hn::Set(d, 1.0F);  // distance to a threshold
+  for (std::size_t c = 0; c < kSearched; c += hn::MaxLanes(d)) {
+    const auto at = hn::Mul(hn::Sub(hn::LoadU(d, x + c), low), scale);
+    const auto r = hn::Min(hn::IfThenElse(hn::Gt(at, least), at, least), last);
+    nearest = hn::Min(nearest, hn::Abs(hn::Sub(r, hn::Round(r))));
+    store(c, hn::Ceil(r));
+  }
+  return hn::AllTrue(d, hn::Gt(nearest, margin));
+}
+
+/// Stores whole numbers + kWholePart, less `less`, as bytes. The sum has the number in the lowest
+/// bits of its mantissa, which takes fewer instructions than a conversion.
+/// @tparam T  type of the bytes
+constexpr float kWholePart = 12582912;  // 1.5 2^23
+template <typename T, class V, class M>
+HWY_INLINE void StoreBytes(V sum, M less, T* HWY_RESTRICT to) {
+  const hn::DFromV<V> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  const auto one = hn::IfThenElseZero(hn::RebindMask(di, less), hn::Set(di, 1));
+  const auto bits = hn::Sub(hn::BitCast(di, sum), hn::BitCast(di, hn::Set(d, kWholePart)));
+  const auto number = hn::Sub(bits, one);
+#if HWY_TARGET == HWY_SCALAR
+  *to = static_cast<T>(hn::GetLane(number));
+#else
+  const hn::Rebind<T, decltype(d)> bytes;
+  hn::StoreU(hn::DemoteTo(bytes, number), bytes, to);
+#endif
+}
+
+/// The levels of up to kSearched numbers: by arithmetic where that is certain, otherwise their buckets all at once, then each from its bucket on.
 /// @param levels  [count]
 HWY_INLINE void SearchLevels(const float* HWY_RESTRICT x, std::size_t count,
                              const EncodeTable& table, std::uint8_t* HWY_RESTRICT levels) {
   const hn::ScalableTag<float> d;
   const hn::RebindToSigned<decltype(d)> di;
   const EncodeTable::Buckets buckets = table.buckets();  // which no level overwrites
-  alignas(64) float numbers[kSearched] = {};
+  alignas(64) float numbers[kSearched];
+  std::fill(std::copy_n(x, count, numbers), numbers + kSearched,
+            std::numeric_limits<float>::infinity());  // which is near no threshold
+  alignas(64) std::uint8_t computed[kSearched];
+  const auto store = [&](std::size_t c, auto level) HWY_ATTR {
+    const auto never = hn::Lt(level, hn::Zero(d));
+    StoreBytes(hn::Add(level, hn::Set(d, kWholePart)), never, computed + c);
+  };
+  if (table.spacing().is_even() && ComputeLevels(numbers, table.spacing(), store)) {
+    std::copy_n(computed, count, levels);
+    return;
+  }
   alignas(64) std::int32_t bucket[kSearched];
-  std::copy_n(x, count, numbers);
   const auto low = hn::Set(d, buckets.low);
   const auto scale = hn::Set(d, buckets.scale);
   const auto last = hn::Set(d, EncodeTable::Buckets::kLast);

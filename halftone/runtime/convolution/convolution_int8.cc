@@ -33,9 +33,8 @@ bool is_depthwise(const ConvExtent& conv) {
 
 /// Whether kernels::byte_conv() takes weights that are not depthwise; otherwise
 /// kernels::int8_conv().
-bool has_small_levels(const ConvExtent& conv) {
-  return !conv.grouped && conv.weight_bits <= ByteConvWeights::kMaxBits &&
-         conv.inputs <= ByteConvWeights::kMaxInputs;
+bool is_byte_conv(const ConvExtent& conv) {
+  return !conv.grouped && conv.inputs <= ByteConvWeights::kMaxInputs;
 }
 
 double depthwise_us(const ConvExtent& conv) {
@@ -49,7 +48,7 @@ double depthwise_us(const ConvExtent& conv) {
 // Measured as described in convolution_cost.h.
 double int8_conv_us(const ConvExtent& conv) {
   if (is_depthwise(conv)) return depthwise_us(conv);
-  if (has_small_levels(conv)) {
+  if (is_byte_conv(conv)) {
     const double full = conv.block_pixels(16) * static_cast<double>(16 * conv.inputs);
     return 1e-6 * (10.5 * full + 10600 * conv.block_pixels(16));
   }
@@ -93,8 +92,8 @@ Kernel create_conv_int8(const NodeContext& context) {
   if (is_depthwise(extent)) {
     return create(context, x, DepthwiseWeights(shape, codes.codes, *codes.encoding, bias, x));
   }
-  if (has_small_levels(extent)) {
-    return create(context, x, ByteConvWeights(shape, codes.codes, *codes.encoding, bias, x));
+  if (is_byte_conv(extent)) {
+    return create(context, x, ByteConvWeights(shape, {codes.codes, *codes.encoding, bias}, x));
   }
   return create(context, x,
                 Int8ConvWeights(shape, {codes.codes, *codes.encoding, bias}, x.offset,

@@ -32,7 +32,7 @@ RowEncoder::RowEncoder(const numerics::Basis& basis, const ir::Activation& activ
                        CodeLayout layout, std::size_t cols)
     : table_(make_table(basis, activation)), row_bytes_(cols) {
   if (layout == CodeLayout::kInt8) {
-    integers_.emplace(basis);
+    integers_.emplace(table_);
   } else {
     row_bytes_ = table_.bits() * words_for_bits(cols) * sizeof(std::uint64_t);
   }
@@ -41,7 +41,7 @@ RowEncoder::RowEncoder(const numerics::Basis& basis, const ir::Activation& activ
 void RowEncoder::operator()(MatrixView<const float> x, std::byte* y) const {
   if (integers_) {
     auto* const q = reinterpret_cast<std::int8_t*>(y);
-    kernels::encode_int8(x, table_, *integers_, {q, x.rows(), x.cols(), x.cols()});
+    kernels::encode_int8(x, *integers_, {q, x.rows(), x.cols(), x.cols()});
   } else {
     auto* const words = reinterpret_cast<std::uint64_t*>(y);
     kernels::encode(x, table_, {words, x.rows() * row_bytes_ / sizeof(*words)});

@@ -33,7 +33,7 @@ class RowEncoder {
  private:
   kernels::EncodeTable table_;
   std::size_t row_bytes_;
-  std::optional<kernels::Int8Levels> integers_;  ///< nothing for bit planes
+  std::optional<kernels::Int8EncodeTable> integers_;  ///< nothing for bit planes
 };
 
 }  // namespace halftone::runtime

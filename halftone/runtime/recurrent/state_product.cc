@@ -62,7 +62,7 @@ StateProduct::StateProduct(Product way, const ir::Constant& weights, const numer
     return;
   }
   table_.emplace(*states);
-  if (way != Product::kBits) int8_levels_.emplace(*states);
+  if (way != Product::kBits) int8_table_.emplace(*table_);
 }
 
 std::size_t StateProduct::size_bytes() const {
@@ -74,7 +74,7 @@ std::size_t StateProduct::scratch_bytes(std::size_t rows) const {
     return levels_ ? AlignedBuffer::rounded_up(rows * inputs_ * sizeof(float)) : 0;
   }
   // Scratch memory: the product, the scales of the rows, and the states as integers or bits.
-  const std::size_t codes = table_ && !int8_levels_
+  const std::size_t codes = table_ && !int8_table_
                                 ? table_->bits() * words_for_bits(inputs_) * sizeof(std::uint64_t)
                                 : inputs_;
   return AlignedBuffer::rounded_up(rows * outputs_ * sizeof(float)) +
@@ -108,13 +108,13 @@ void StateProduct::multiply_int8(MatrixView<const float> h, MatrixView<float> y,
   auto* data =
       reinterpret_cast<std::int8_t*>(scratch + AlignedBuffer::rounded_up(scales.size_bytes()));
   const MatrixView<std::int8_t> q(data, h.rows(), inputs_, inputs_);
-  if (int8_levels_) {
-    kernels::encode_int8(h, *table_, *int8_levels_, q);
-    std::ranges::fill(scales, int8_levels_->scale);
+  if (int8_table_) {
+    kernels::encode_int8(h, *int8_table_, q);
+    std::ranges::fill(scales, int8_table_->levels().scale);
   } else {
     kernels::quantize_rows(h, q, scales);
   }
-  const kernels::Int8Rows x{q, scales, int8_levels_ ? int8_levels_->offset : 0};
+  const kernels::Int8Rows x{q, scales, int8_table_ ? int8_table_->levels().offset : 0};
   if (const auto* planes = std::get_if<kernels::PlaneMatmulWeights>(&weights_)) {
     kernels::plane_matmul(x, *planes, {0, planes->num_blocks()}, y);
   } else {

@@ -44,7 +44,7 @@ class StateProduct {
   std::optional<numerics::Basis> basis_;  ///< of the states
   std::optional<kernels::EncodeTable> table_;
   std::optional<numerics::LevelTable> levels_;
-  std::optional<kernels::Int8Levels> int8_levels_;
+  std::optional<kernels::Int8EncodeTable> int8_table_;
   Weights weights_;
 };
 

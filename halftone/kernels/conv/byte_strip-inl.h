@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// The strip of pixels that byte_conv() multiplies, and the sums of its windows.
+// Included once per target; no #pragma once.
+#if defined(HALFTONE_KERNELS_CONV_BYTE_STRIP_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HALFTONE_KERNELS_CONV_BYTE_STRIP_INL_H_
+#undef HALFTONE_KERNELS_CONV_BYTE_STRIP_INL_H_
+#else
+#define HALFTONE_KERNELS_CONV_BYTE_STRIP_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "halftone/kernels/conv/byte_conv.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halftone::kernels::HWY_NAMESPACE {
+
+/// The parts of the strip in the scratch memory of a call.
+struct ByteStrip {
+  std::int8_t* pixels;        ///< [pixels of the strip, pieces of a tap, 4]
+  std::int32_t* pixel_sums;   ///< [width] of the pixels of a row
+  std::int32_t* window_sums;  ///< [line_pixels] of the windows of a line
+  std::int32_t* row_sums;     ///< [slices rows, line_pixels] of a row of these windows
+};
+
+ByteStrip DivideStrip(const ByteConvWeights& w, std::byte* scratch) {
+  constexpr std::size_t kAlignment = AlignedBuffer::kAlignment;
+  const std::size_t bytes = w.strip().pixels() * w.tap_pieces() * ByteConvWeights::kPieceBytes;
+  auto* const sums =
+      reinterpret_cast<std::int32_t*>(scratch + (bytes + kAlignment - 1) / kAlignment * kAlignment);
+  return {reinterpret_cast<std::int8_t*>(scratch), sums, sums + w.strip().width,
+          sums + w.strip().width + w.shape().line_pixels()};
+}
+
+/// The sum of some bytes: eight at a time, made positive by adding 128, in four lanes of 16 bits.
+HWY_INLINE std::int32_t SumBytes(const std::int8_t* q, std::size_t count) {
+  constexpr std::uint64_t kEven = 0x00FF00FF00FF00FF;
+  std::int32_t sum = 0;
+  std::size_t c = 0;
+  while (c + 8 <= count) {
+    std::uint64_t lanes = 0;
+    const std::size_t end = c + std::min<std::size_t>((count - c) / 8 * 8, 512);
+    sum -= static_cast<std::int32_t>(128 * (end - c));
+    for (; c < end; c += 8) {
+      std::uint64_t eight;
+      std::memcpy(&eight, q + c, sizeof(eight));
+      eight ^= 0x8080808080808080;
+      lanes += (eight & kEven) + (eight >> 8 & kEven);
+    }
+    lanes = (lanes & 0x0000FFFF0000FFFF) + (lanes >> 16 & 0x0000FFFF0000FFFF);
+    sum += static_cast<std::int32_t>((lanes & 0xFFFFFFFF) + (lanes >> 32));
+  }
+  for (; c < count; ++c) sum += q[c];
+  return sum;
+}
+
+/// Copies pixels of `channels` numbers, widened, with zeroes up to `row` numbers in each.
+/// @param stride  from a pixel to the next
+template <typename T>
+void CopyPixels(const std::int8_t* HWY_RESTRICT q, std::size_t stride, std::size_t count,
+                std::size_t channels, std::size_t row, T* HWY_RESTRICT to) {
+  if (stride == row) {
+    channels = row *= count;
+    count = 1;
+  }
+  for (std::size_t x = 0; x < count; ++x, q += stride, to += row) {
+    for (std::size_t c = 0; c < channels; ++c) to[c] = q[c];
+    std::fill(to + channels, to + row, T{0});
+  }
+}
+
+/// One row of the strip, and the sums of the windows along it.
+/// @param q  of the first pixel of the row, from the first channel of the group on; null: outside
+void FillByteRow(const ByteConvWeights& w, const std::int8_t* q, std::size_t row,
+                 const ByteStrip& strip) {
+  const ConvAxis& axis = w.shape().axes[2];
+  const std::size_t width = w.strip().width;
+  const std::size_t channels = w.shape().group_channels();
+  const std::size_t pixel_bytes = w.tap_pieces() * ByteConvWeights::kPieceBytes;
+  std::int8_t* to = strip.pixels + row * width * pixel_bytes;
+  std::int32_t* HWY_RESTRICT windows = strip.row_sums + row * axis.output;
+  std::fill_n(windows, axis.output, 0);
+  if (q == nullptr) {
+    std::memset(to, 0, width * pixel_bytes);
+    return;
+  }
+  const std::size_t first = std::min(axis.pad_before, width);
+  const std::size_t last = std::min(axis.pad_before + axis.input, width);
+  std::memset(to, 0, first * pixel_bytes);
+  std::memset(to + last * pixel_bytes, 0, (width - last) * pixel_bytes);
+  const std::size_t stride = w.shape().channels;
+  std::int8_t* const inside = to + first * pixel_bytes;
+  if (w.layout() == ByteLayout::kBytes) {
+    CopyPixels(q, stride, last - first, channels, pixel_bytes, inside);
+  } else {
+    CopyPixels(q, stride, last - first, channels, pixel_bytes / sizeof(std::int16_t),
+               reinterpret_cast<std::int16_t*>(inside));
+  }
+  std::fill_n(strip.pixel_sums, width, 0);
+  for (std::size_t x = first; x < last; ++x) {
+    strip.pixel_sums[x] = SumBytes(q + (x - first) * stride, channels);
+  }
+  for (std::size_t k = 0; k < axis.kernel; ++k) {
+    const std::int32_t* HWY_RESTRICT from = strip.pixel_sums + k * axis.dilation;
+    for (std::size_t x = 0; x < axis.output; ++x) windows[x] += from[x * axis.stride];
+  }
+}
+
+/// The sums of the windows of a line.
+void SumWindows(const ByteConvWeights& w, const ByteStrip& strip, std::size_t row) {
+  const auto& [az, ay, ax] = w.shape().axes;
+  std::int32_t* HWY_RESTRICT sums = strip.window_sums;
+  std::fill_n(sums, ax.output, 0);
+  for (std::size_t kz = 0; kz < az.kernel; ++kz) {
+    for (std::size_t ky = 0; ky < ay.kernel; ++ky) {
+      const std::size_t at = kz * az.dilation * w.strip().rows + row + ky * ay.dilation;
+      const std::int32_t* HWY_RESTRICT from = strip.row_sums + at * ax.output;
+      for (std::size_t x = 0; x < ax.output; ++x) sums[x] += from[x];
+    }
+  }
+}
+
+}  // namespace halftone::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard
