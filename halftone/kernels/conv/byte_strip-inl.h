@@ -17,6 +17,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
 
 /// The parts of the strip in the scratch memory of a call.
 struct ByteStrip {
@@ -35,24 +36,22 @@ ByteStrip DivideStrip(const ByteConvWeights& w, std::byte* scratch) {
           sums + w.strip().width + w.shape().line_pixels()};
 }
 
-/// The sum of some bytes: eight at a time, made positive by adding 128, in four lanes of 16 bits.
+/// The sum of some bytes: 16 at a time, made positive by adding 128.
 HWY_INLINE std::int32_t SumBytes(const std::int8_t* q, std::size_t count) {
-  constexpr std::uint64_t kEven = 0x00FF00FF00FF00FF;
   std::int32_t sum = 0;
   std::size_t c = 0;
-  while (c + 8 <= count) {
-    std::uint64_t lanes = 0;
-    const std::size_t end = c + std::min<std::size_t>((count - c) / 8 * 8, 512);
-    sum -= static_cast<std::int32_t>(128 * (end - c));
-    for (; c < end; c += 8) {
-      std::uint64_t eight;
-      std::memcpy(&eight, q + c, sizeof(eight));
-      eight ^= 0x8080808080808080;
-      lanes += (eight & kEven) + (eight >> 8 & kEven);
-    }
-    lanes = (lanes & 0x0000FFFF0000FFFF) + (lanes >> 16 & 0x0000FFFF0000FFFF);
-    sum += static_cast<std::int32_t>((lanes & 0xFFFFFFFF) + (lanes >> 32));
+#if HWY_TARGET != HWY_SCALAR
+  const hn::FixedTag<std::uint8_t, 16> d;
+  const hn::Repartition<std::uint64_t, decltype(d)> d64;
+  const auto middle = hn::Set(d, std::uint8_t{128});
+  auto sums = hn::Zero(d64);
+  for (; c + 16 <= count; c += 16) {
+    const auto bytes = hn::LoadU(d, reinterpret_cast<const std::uint8_t*>(q) + c);
+    sums = hn::Add(sums, hn::SumsOf8(hn::Xor(bytes, middle)));
   }
+  sums = hn::Add(sums, hn::Shuffle01(sums));
+  sum = static_cast<std::int32_t>(hn::GetLane(sums)) - static_cast<std::int32_t>(128 * c);
+#endif
   for (; c < count; ++c) sum += q[c];
   return sum;
 }

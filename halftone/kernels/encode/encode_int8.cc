@@ -48,6 +48,25 @@ HWY_INLINE void CountThresholds(const float* HWY_RESTRICT x, const Int8EncodeTab
   }
 }
 
+/// The same for 15 thresholds by binary search: the threshold that a step compares with comes from
+/// a vector. For vectors of at least 8 lanes.
+template <std::size_t kVectors>
+HWY_INLINE void FindAmong15(const float* HWY_RESTRICT x, const Int8EncodeTable& t,
+                            VInt (&levels)[kVectors]) {
+  const DFloat d;
+  const DInt di;
+  for (std::size_t v = 0; v < kVectors; ++v) levels[v] = hn::Zero(di);
+  for (const auto& middles : t.middles()) {
+    const VFloat table = hn::LoadU(d, middles.data());
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      const auto index = hn::IndicesFromVec(d, levels[v]);
+      const auto above = hn::Gt(hn::LoadU(d, x + v * kLanes), hn::TableLookupLanes(table, index));
+      levels[v] = hn::Sub(hn::Add(levels[v], levels[v]),
+                          hn::VecFromMask(di, hn::RebindMask(di, above)));
+    }
+  }
+}
+
 /// Writes the 8-bit values of few levels.
 HWY_INLINE void StoreFew(VInt level, const Int8EncodeTable& t, std::int8_t* HWY_RESTRICT q) {
 #if HWY_TARGET == HWY_SCALAR
@@ -64,9 +83,13 @@ struct ByComparison {
   static constexpr std::size_t kNumbers = kVectors * kLanes;
   static HWY_INLINE void Encode(const float* HWY_RESTRICT x, const Int8EncodeTable& t,
                                 std::int8_t* HWY_RESTRICT q) {
-    VInt counts[kVectors];
-    CountThresholds(x, t, counts);
-    for (std::size_t v = 0; v < kVectors; ++v) StoreFew(counts[v], t, q + v * kLanes);
+    VInt levels[kVectors];
+    if (kLanes >= 8 && t.table().thresholds().size() == 15) {
+      FindAmong15(x, t, levels);
+    } else {
+      CountThresholds(x, t, levels);
+    }
+    for (std::size_t v = 0; v < kVectors; ++v) StoreFew(levels[v], t, q + v * kLanes);
   }
 };
 
@@ -142,6 +165,12 @@ Int8EncodeTable::Int8EncodeTable(EncodeTable table)
     : table_(std::move(table)), levels_(table_.basis()) {
   for (std::size_t l = 0; l < table_.codes().size(); ++l) q_[l] = levels_.q[table_.codes()[l]];
   if (table_.spacing().is_even()) find_line();
+  if (table_.thresholds().size() != 15) return;
+  for (std::size_t step = 0, half = 8; step < middles_.size(); ++step, half /= 2) {
+    for (std::size_t part = 0; part < 8 / half; ++part) {
+      middles_[step][part] = table_.thresholds()[2 * half * part + half - 1];
+    }
+  }
 }
 
 void Int8EncodeTable::find_line() {

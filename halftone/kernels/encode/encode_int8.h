@@ -31,6 +31,11 @@ class Int8EncodeTable {
   };
   [[nodiscard]] const Line& line() const { return line_; }
 
+  /// Of 15 thresholds: for each step of a binary search, the threshold in the middle of each part
+  /// that may be left, padded to a vector.
+  using Middles = std::array<std::array<float, 16>, 4>;
+  [[nodiscard]] const Middles& middles() const { return middles_; }
+
  private:
   void find_line();
 
@@ -38,6 +43,7 @@ class Int8EncodeTable {
   Int8Levels levels_;
   std::array<std::int8_t, std::size_t{1} << numerics::kMaxBits> q_{};
   Line line_;
+  Middles middles_{};
 };
 
 /// q = table.levels().q[code] with the code from encode(), for layers that multiply integers and
