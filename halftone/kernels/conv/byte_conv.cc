@@ -85,8 +85,8 @@ void Multiply(const Windows& x, const Levels& levels, Sums* sums, std::size_t wi
 constexpr std::size_t kOutputs = hn::MaxLanes(DInts());
 constexpr std::size_t kVectors = kBlock / kOutputs;
 /// Windows whose sums fit the registers: with two vectors of levels, one of pixels, one of products
-/// and one of ones, four take 13 registers of AVX2. Five would fit, but lines of 8, 16 and 32 pixels
-/// are whole fours.
+/// and one of ones, four take 13 registers of AVX2. Five would fit, but lines of 8, 16 and 32
+/// pixels are whole fours.
 constexpr std::size_t kWindows = kVectors == 1 ? 16 : (kVectors == 2 ? 4 : 2);
 /// Blocks of outputs that are multiplied together: two share the pixels of half as many windows.
 constexpr std::size_t kMaxBlocks = kVectors == 1 ? 2 : 1;
@@ -234,9 +234,8 @@ void ByteConv(const std::int8_t* q, const Weights& w, const ConvPart& part) {
   const ConvShape& shape = w.shape();
   const LineRange lines = part.lines;
   const ByteStrip strip = DivideStrip(w, part.scratch.data());
-  const auto compute_tile = w.layout() == ByteLayout::kBytes
-                                ? ComputeByteTile<ByteLayout::kBytes>
-                                : ComputeByteTile<ByteLayout::kShorts>;
+  const auto compute_tile = w.layout() == ByteLayout::kBytes ? ComputeByteTile<ByteLayout::kBytes>
+                                                             : ComputeByteTile<ByteLayout::kShorts>;
   for (std::size_t first = lines.begin; first < lines.end;) {
     const ConvLine line = line_at(shape, first);
     const std::size_t count =

@@ -49,9 +49,9 @@ void BM_EncodeInt8(benchmark::State& state) {
   Random random(1);
   const auto n = static_cast<std::size_t>(state.range(0));
   const auto bits = static_cast<int>(state.range(1));
-  const Int8EncodeTable table(
-      EncodeTable(state.range(2) != 0 ? numerics::range_basis(bits, -1.0F, 1.0F)
-                                      : numerics::random_basis(random, bits, true)));
+  const Int8EncodeTable table(EncodeTable(state.range(2) != 0
+                                              ? numerics::range_basis(bits, -1.0F, 1.0F)
+                                              : numerics::random_basis(random, bits, true)));
   const std::vector<float> x = numerics::random_floats(random, n);
   std::vector<std::int8_t> q(n);
   for (auto _ : state) {

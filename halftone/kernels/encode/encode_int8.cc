@@ -61,8 +61,8 @@ HWY_INLINE void FindAmong15(const float* HWY_RESTRICT x, const Int8EncodeTable& 
     for (std::size_t v = 0; v < kVectors; ++v) {
       const auto index = hn::IndicesFromVec(d, levels[v]);
       const auto above = hn::Gt(hn::LoadU(d, x + v * kLanes), hn::TableLookupLanes(table, index));
-      levels[v] = hn::Sub(hn::Add(levels[v], levels[v]),
-                          hn::VecFromMask(di, hn::RebindMask(di, above)));
+      levels[v] =
+          hn::Sub(hn::Add(levels[v], levels[v]), hn::VecFromMask(di, hn::RebindMask(di, above)));
     }
   }
 }
@@ -95,8 +95,8 @@ struct ByComparison {
 
 /// Encodes the values from `i` on that fill whole vectors; returns the index after the last one.
 template <class Way>
-HWY_INLINE std::size_t EncodeWhole(std::span<const float> x, std::size_t i, const Int8EncodeTable& t,
-                                   std::int8_t* q) {
+HWY_INLINE std::size_t EncodeWhole(std::span<const float> x, std::size_t i,
+                                   const Int8EncodeTable& t, std::int8_t* q) {
   for (; i + Way::kNumbers <= x.size(); i += Way::kNumbers) Way::Encode(&x[i], t, q + i);
   return i;
 }

@@ -169,7 +169,8 @@ TEST_P(Encode, SupportsRowStridesAtAnyAddress) {
 TEST_P(Encode, NoRowsWriteNothing) {
   const EncodeTable table(numerics::symmetric_basis(3, 1.0F));
   encode(MatrixView<const float>({}, 0, 10), table, {});
-  encode_int8(MatrixView<const float>({}, 0, 10), Int8EncodeTable(table), MatrixView<std::int8_t>({}, 0, 10));
+  encode_int8(MatrixView<const float>({}, 0, 10), Int8EncodeTable(table),
+              MatrixView<std::int8_t>({}, 0, 10));
 }
 
 HALFTONE_INSTANTIATE_PER_TARGET(Encode);

@@ -63,7 +63,8 @@ HWY_INLINE void StoreBytes(V sum, M less, T* HWY_RESTRICT to) {
 #endif
 }
 
-/// The levels of up to kSearched numbers: by arithmetic where that is certain, otherwise their buckets all at once, then each from its bucket on.
+/// The levels of up to kSearched numbers: by arithmetic where that is certain, otherwise their
+/// buckets all at once, then each from its bucket on.
 /// @param levels  [count]
 HWY_INLINE void SearchLevels(const float* HWY_RESTRICT x, std::size_t count,
                              const EncodeTable& table, std::uint8_t* HWY_RESTRICT levels) {

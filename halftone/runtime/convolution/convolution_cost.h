@@ -34,6 +34,12 @@ struct ConvExtent {
   [[nodiscard]] double output_numbers() const {
     return static_cast<double>(output_pixels) * static_cast<double>(groups * group_outputs);
   }
+  /// Inputs of an output if the channels of each tap are padded to whole pieces.
+  [[nodiscard]] std::size_t padded_inputs(std::size_t piece) const {
+    const std::size_t channels_of_tap = channels / groups;
+    if (channels_of_tap == 0) return 0;
+    return inputs / channels_of_tap * ((channels_of_tap + piece - 1) / piece * piece);
+  }
   /// Number of blocks of outputs that are computed together. A partial block takes as long as a
   /// full one.
   [[nodiscard]] std::size_t num_blocks(std::size_t block) const {

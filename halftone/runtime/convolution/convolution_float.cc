@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <type_traits>
 
 #include "halftone/runtime/convolution/convolution.h"
@@ -113,7 +114,9 @@ Kernel create_conv_transpose_float(const NodeContext& context) {
 // Measured as described in convolution_cost.h.
 double float_conv_us(const ConvExtent& conv) {
   const double products = conv.output_numbers() * static_cast<double>(conv.inputs);
-  return 1e-6 * (25 * products + 150 * conv.output_numbers() + 600 * conv.input_numbers());
+  const double decoded =
+      std::max(600 * conv.input_numbers(), 12000 * static_cast<double>(conv.input_pixels));
+  return 1e-6 * (25 * products + 150 * conv.output_numbers() + decoded);
 }
 
 constinit const Implementation kConvFloat{

@@ -49,8 +49,9 @@ double depthwise_us(const ConvExtent& conv) {
 double int8_conv_us(const ConvExtent& conv) {
   if (is_depthwise(conv)) return depthwise_us(conv);
   if (is_byte_conv(conv)) {
-    const double full = conv.block_pixels(16) * static_cast<double>(16 * conv.inputs);
-    return 1e-6 * (10.5 * full + 10600 * conv.block_pixels(16));
+    const double product_ps = conv.weight_bits <= 4 ? 10.5 : 12.5;
+    const auto products = static_cast<double>(16 * conv.padded_inputs(4));
+    return 1e-6 * conv.block_pixels(16) * (product_ps * products + 10600);
   }
   const auto gathered = static_cast<double>(conv.num_blocks(32) * 32 * conv.inputs);
   const double product_ps = conv.weight_bits <= 4 ? 12 : 16;
