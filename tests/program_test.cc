@@ -116,15 +116,17 @@ TEST_F(Program, QuantizesWeightsAloneAndRunsThemOnActivationsOf8BitsOrFloat) {
     EXPECT_EQ(eval.code, 0) << eval.err;
     return json::parse(eval.out)["reference"]["agreement"].get<double>();
   };
-  const auto kernel = [&](const std::string& options) {
+  const auto first_layer = [&](const char* key, const std::string& options) {
     const Outcome bench = run("bench " + file + " --seconds 0.001 --json" + options);
     EXPECT_EQ(bench.code, 0) << bench.err;
-    return json::parse(bench.out)["layers"][0]["kernel"].get<std::string>();
+    return json::parse(bench.out)["layers"][0][key].get<std::string>();
   };
+  const auto kernel = [&](const std::string& options) { return first_layer("kernel", options); };
   const double as_float = agreement(" --float-activations");
   EXPECT_GT(as_float, 0.95);
   EXPECT_NEAR(agreement(""), as_float, 0.005);
   EXPECT_EQ(kernel(""), "int8_planes");
+  EXPECT_EQ(first_layer("arithmetic", ""), "8-bit inputs, weights bit by bit");
   EXPECT_EQ(kernel(" --float-activations"), "decoded_f32");
   EXPECT_EQ(kernel(" --float-activations --float-order fixed"), "fixed_order_f32");
   EXPECT_EQ(agreement(" --float-activations --float-order fixed"), as_float);

@@ -130,6 +130,8 @@ std::string to_json(const Measurement& measurement) {
     layers.push_back({{"name", step.name},
                       {"operator", step.op},
                       {"kernel", step.kernel},
+                      {"arithmetic", runtime::text_of(step.arithmetic)},
+                      {"slow", step.slow.empty() ? Json() : Json(step.slow)},
                       {"median_us", profile.step_median_us[i]},
                       {"reason", step.reason},
                       {"refused", refused}});

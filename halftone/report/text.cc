@@ -138,9 +138,17 @@ std::string to_text(const Measurement& measurement, bool explain) {
     table.add_row({step.name, step.op, step.kernel, format_number(profile.step_median_us[i], 2)});
   }
   text += table.to_text();
+  std::string slow;
+  for (const runtime::Step& step : plan.steps()) {
+    if (!step.slow.empty()) slow += fmt::format("{}: {}\n", step.name, step.slow);
+  }
+  if (!slow.empty()) text += "\n" + slow;
   if (!explain) return text;
   for (const runtime::Step& step : plan.steps()) {
     text += fmt::format("\n{}: {} because {}\n", step.name, step.kernel, step.reason);
+    if (step.arithmetic != runtime::Arithmetic::kOperator) {
+      text += fmt::format("  computes {}\n", runtime::text_of(step.arithmetic));
+    }
     for (const runtime::Refusal& refusal : step.refused) {
       text += fmt::format("  not {}: {}\n", refusal.kernel, refusal.reason);
     }

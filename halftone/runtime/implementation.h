@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "halftone/ir/graph.h"
+#include "halftone/runtime/arithmetic.h"
 #include "halftone/runtime/kernel.h"
 #include "halftone/runtime/value.h"
 
@@ -46,16 +47,24 @@ struct NodeContext {
   }
 };
 
+/// Estimated times of one thread on the processor at hand, in microseconds.
+struct Speed {
+  double us = 0;
+  double float_us = 0;  ///< of the same layer in float32, without codes
+};
+
 /// Whether an implementation accepts a node, and why.
 struct Verdict {
   bool accepted = false;
   std::string reason;
   std::optional<double> cost_us;  ///< estimated time of one thread; set if it competes on cost
+  std::optional<Speed> speed;     ///< of a layer of codes
 };
-inline Verdict accept(std::string reason, std::optional<double> cost_us = {}) {
-  return {true, std::move(reason), cost_us};
+inline Verdict accept(std::string reason, std::optional<double> cost_us = {},
+                      std::optional<Speed> speed = {}) {
+  return {true, std::move(reason), cost_us, speed};
 }
-inline Verdict refuse(std::string reason) { return {false, std::move(reason), {}}; }
+inline Verdict refuse(std::string reason) { return {false, std::move(reason), {}, {}}; }
 
 /// Refuses oneDNN if the order of sums must be fixed; otherwise nothing.
 inline std::optional<Verdict> refuse_onednn(const NodeContext& context) {
@@ -74,6 +83,7 @@ struct Implementation {
   /// Whether it can compute a node, regardless of code layouts.
   Verdict (*judge)(const NodeContext&);
   Kernel (*create)(const NodeContext&);  ///< @pre judge() accepted and the code layouts match
+  Arithmetic arithmetic = Arithmetic::kOperator;
   /// The layout it requires for the codes of its first input.
   CodeLayout reads = CodeLayout::kPlanes;
   /// The layout in which it writes the codes of its output; none if it supports every layout.

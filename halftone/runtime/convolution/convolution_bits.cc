@@ -13,10 +13,11 @@ namespace {
 using kernels::BitConvWeights;
 
 // Measured as described in convolution_cost.h.
-double bit_conv_us(const ConvExtent& conv) {
+double bit_conv_us(const ConvExtent& conv, Core core) {
   const double pairs = conv.input_digits * conv.weight_bits;
   const double full = conv.block_pixels(16) * static_cast<double>(16 * conv.inputs);
-  return 1e-6 * (1.8 * pairs * full + (1200 * pairs + 12000) * conv.block_pixels(16) +
+  const double product_ps = core == Core::kAvx512 ? 1.2 : 1.8;
+  return 1e-6 * (product_ps * pairs * full + (1200 * pairs + 12000) * conv.block_pixels(16) +
                  20 * conv.input_numbers());
 }
 
@@ -33,13 +34,13 @@ Verdict judge_conv_bits(const NodeContext& context) {
   }
   return accept(std::to_string(extent.input_bits) + "-bit input, " +
                     std::to_string(extent.weight_bits) + "-bit weights",
-                bit_conv_us(extent));
+                bit_conv_us(extent, kReferenceCore), speed_of(extent, bit_conv_us));
 }
 
 Kernel create_conv_bits(const NodeContext& context) {
   const auto& codes = std::get<ir::EncodedTensor>(*context.constant(1));
   const kernels::ConvShape shape = conv_shape(context);
-  const double us = bit_conv_us(conv_extent(context.graph, context.node));
+  const double us = bit_conv_us(conv_extent(context.graph, context.node), kernels::current_core());
   const auto product = [](const std::byte* x, const BitConvWeights& weights, const ConvPart& part) {
     const kernels::ConvShape& s = weights.shape();
     const std::size_t words =
@@ -58,6 +59,7 @@ Kernel create_conv_bits(const NodeContext& context) {
 constinit const Implementation kConvBits{.name = "bit_conv",
                                          .judge = judge_conv_bits,
                                          .create = create_conv_bits,
+                                         .arithmetic = Arithmetic::kBits,
                                          .finishes_output = true};
 
 }  // namespace halftone::runtime

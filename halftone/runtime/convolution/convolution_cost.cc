@@ -46,4 +46,11 @@ ConvExtent conv_extent(const ir::Graph& graph, const ir::Node& node) {
           lines * strip * ((rows + 1) / 2)};
 }
 
+Speed speed_of(const ConvExtent& conv, double (*us)(const ConvExtent&, Core)) {
+  const Core core = kernels::current_core();
+  ConvExtent without_codes = conv;
+  without_codes.input_bits = 0;
+  return {us(conv, core), float_conv_us(without_codes, core)};
+}
+
 }  // namespace halftone::runtime

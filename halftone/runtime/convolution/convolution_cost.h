@@ -10,6 +10,7 @@
 #include <cstddef>
 
 #include "halftone/ir/graph.h"
+#include "halftone/runtime/linear/linear_cost.h"
 
 namespace halftone::runtime {
 
@@ -54,7 +55,11 @@ struct ConvExtent {
 /// @pre the node is a Conv and all extents are known
 ConvExtent conv_extent(const ir::Graph& graph, const ir::Node& node);
 
-/// Estimated time in microseconds for one thread to decode the input and convolve it in float32.
-double float_conv_us(const ConvExtent& conv);
+/// Estimated time in microseconds for one thread to decode the input, if it has codes, and convolve
+/// it in float32.
+double float_conv_us(const ConvExtent& conv, Core core = kReferenceCore);
+
+/// That of a kernel and of a float32 convolution without codes, on the processor at hand.
+Speed speed_of(const ConvExtent& conv, double (*us)(const ConvExtent&, Core));
 
 }  // namespace halftone::runtime

@@ -53,7 +53,9 @@ Kernel create_conv_fixed(const NodeContext& context) {
 
 }  // namespace
 
-constinit const Implementation kConvFixed{
-    .name = "fixed_order_f32", .judge = judge_conv_fixed, .create = create_conv_fixed};
+constinit const Implementation kConvFixed{.name = "fixed_order_f32",
+                                          .judge = judge_conv_fixed,
+                                          .create = create_conv_fixed,
+                                          .arithmetic = Arithmetic::kFixedFloat};
 
 }  // namespace halftone::runtime

@@ -112,17 +112,23 @@ Kernel create_conv_transpose_float(const NodeContext& context) {
 }  // namespace
 
 // Measured as described in convolution_cost.h.
-double float_conv_us(const ConvExtent& conv) {
+double float_conv_us(const ConvExtent& conv, Core core) {
   const double products = conv.output_numbers() * static_cast<double>(conv.inputs);
   const double decoded =
-      std::max(600 * conv.input_numbers(), 12000 * static_cast<double>(conv.input_pixels));
-  return 1e-6 * (25 * products + 150 * conv.output_numbers() + decoded);
+      conv.input_bits == 0
+          ? 0
+          : std::max(600 * conv.input_numbers(), 12000 * static_cast<double>(conv.input_pixels));
+  const double product_ps = core == Core::kAvx512 ? 12 : 25;
+  return 1e-6 * (product_ps * products + 150 * conv.output_numbers() + decoded);
 }
 
-constinit const Implementation kConvFloat{
-    .name = "onednn_f32", .judge = judge_conv_float, .create = create_conv_float};
+constinit const Implementation kConvFloat{.name = "onednn_f32",
+                                          .judge = judge_conv_float,
+                                          .create = create_conv_float,
+                                          .arithmetic = Arithmetic::kFastestFloat};
 constinit const Implementation kConvTransposeFloat{.name = "onednn_f32",
                                                    .judge = judge_conv_transpose_float,
-                                                   .create = create_conv_transpose_float};
+                                                   .create = create_conv_transpose_float,
+                                                   .arithmetic = Arithmetic::kFastestFloat};
 
 }  // namespace halftone::runtime

@@ -46,10 +46,10 @@ double depthwise_us(const ConvExtent& conv) {
 }
 
 // Measured as described in convolution_cost.h.
-double int8_conv_us(const ConvExtent& conv) {
+double int8_conv_us(const ConvExtent& conv, Core core) {
   if (is_depthwise(conv)) return depthwise_us(conv);
   if (is_byte_conv(conv)) {
-    const double product_ps = conv.weight_bits <= 4 ? 10.5 : 12.5;
+    const double product_ps = core == Core::kAvx512 ? 4.5 : (conv.weight_bits <= 4 ? 10.5 : 12.5);
     const auto products = static_cast<double>(16 * conv.padded_inputs(4));
     return 1e-6 * conv.block_pixels(16) * (product_ps * products + 10600);
   }
@@ -62,7 +62,7 @@ double int8_conv_us(const ConvExtent& conv) {
 /// @param levels  levels of the pixels
 template <typename Weights>
 Kernel create(const NodeContext& context, const kernels::Int8Pixels& levels, Weights weights) {
-  const double us = int8_conv_us(conv_extent(context.graph, context.node));
+  const double us = int8_conv_us(conv_extent(context.graph, context.node), kernels::current_core());
   const auto product = [levels](const std::byte* x, const Weights& w, const ConvPart& part) {
     const auto* q = reinterpret_cast<const std::int8_t*>(x);
     convolve({q, levels.scale, levels.offset}, w, part);
@@ -80,7 +80,7 @@ Verdict judge_conv_int8(const NodeContext& context) {
   if (!context.int8_activations) return refuse("8-bit activations are disabled");
   return accept(std::to_string(extent.weight_bits) + "-bit weights" +
                     (is_depthwise(extent) ? ", lanes are channels" : ""),
-                int8_conv_us(extent));
+                int8_conv_us(extent, kReferenceCore), speed_of(extent, int8_conv_us));
 }
 
 Kernel create_conv_int8(const NodeContext& context) {
@@ -106,6 +106,7 @@ Kernel create_conv_int8(const NodeContext& context) {
 constinit const Implementation kConvInt8{.name = "int8_conv",
                                          .judge = judge_conv_int8,
                                          .create = create_conv_int8,
+                                         .arithmetic = Arithmetic::kLevels,
                                          .reads = CodeLayout::kInt8,
                                          .finishes_output = true};
 

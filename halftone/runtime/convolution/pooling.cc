@@ -47,7 +47,9 @@ Kernel create_pool(const NodeContext& context) {
 
 }  // namespace
 
-constinit const Implementation kPoolFloat{
-    .name = "onednn_f32", .judge = judge_pool, .create = create_pool};
+constinit const Implementation kPoolFloat{.name = "onednn_f32",
+                                          .judge = judge_pool,
+                                          .create = create_pool,
+                                          .arithmetic = Arithmetic::kFastestFloat};
 
 }  // namespace halftone::runtime

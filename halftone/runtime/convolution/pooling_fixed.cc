@@ -63,7 +63,9 @@ Kernel create_pool_fixed(const NodeContext& context) {
 
 }  // namespace
 
-constinit const Implementation kPoolFixed{
-    .name = "fixed_order_f32", .judge = judge_pool_fixed, .create = create_pool_fixed};
+constinit const Implementation kPoolFixed{.name = "fixed_order_f32",
+                                          .judge = judge_pool_fixed,
+                                          .create = create_pool_fixed,
+                                          .arithmetic = Arithmetic::kFixedFloat};
 
 }  // namespace halftone::runtime

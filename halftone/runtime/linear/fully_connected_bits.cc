@@ -50,8 +50,8 @@ Verdict judge_xnor(const NodeContext& context) {
   if (row_extent(context.input(0).shape).cols > kMaxInputs) {
     return refuse("more than " + std::to_string(kMaxInputs) + " inputs");
   }
-  return accept(bits_text(x, w),
-                cost_us(Product::kBits, layer_extent(context.graph, context.node)));
+  const LayerExtent layer = layer_extent(context.graph, context.node);
+  return accept(bits_text(x, w), cost_us(Product::kBits, layer), speed_of(Product::kBits, layer));
 }
 
 Kernel create_xnor(const NodeContext& context) {
@@ -59,7 +59,7 @@ Kernel create_xnor(const NodeContext& context) {
   kernels::BitMatmulWeights weights(codes.codes, *codes.encoding, constant_floats(context, 2));
   const numerics::Basis& x_basis = context.input(0).encoding.basis->bases.front();
   const std::size_t rows = row_extent(context.input(0).shape).rows;
-  const double us = cost_us(Product::kBits, layer_extent(context.graph, context.node));
+  const double us = speed_of(Product::kBits, layer_extent(context.graph, context.node)).us;
   const OutputShares shares(weights.outputs(), weights.block_outputs(),
                             worthwhile_threads(us, context.threads));
   const auto layer = std::make_shared<BitLayer>(BitLayer{
@@ -75,13 +75,15 @@ Kernel create_xnor(const NodeContext& context) {
 
 }  // namespace
 
-// Measured as described in linear_cost.h; on Zen 5 with AVX-512 a prototype took {0.6, 0.5}.
-Picoseconds bits_time(const LayerExtent& layer) {
+Picoseconds bits_time(const LayerExtent& layer, Core core) {
   const int pairs = layer.input_bits * layer.weight_bits;
+  if (core == Core::kAvx512) return {0.6 * pairs, 1.4 * pairs};
   return {0.2 * pairs, 2.9 * pairs};
 }
 
-constinit const Implementation kFullyConnectedBits{
-    .name = "xnor_popcount", .judge = judge_xnor, .create = create_xnor};
+constinit const Implementation kFullyConnectedBits{.name = "xnor_popcount",
+                                                   .judge = judge_xnor,
+                                                   .create = create_xnor,
+                                                   .arithmetic = Arithmetic::kBits};
 
 }  // namespace halftone::runtime

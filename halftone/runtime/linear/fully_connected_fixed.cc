@@ -78,6 +78,7 @@ Kernel create_fully_connected_fixed(const NodeContext& context) {
 
 constinit const Implementation kFullyConnectedFixed{.name = "fixed_order_f32",
                                                     .judge = judge_fully_connected_fixed,
-                                                    .create = create_fully_connected_fixed};
+                                                    .create = create_fully_connected_fixed,
+                                                    .arithmetic = Arithmetic::kFixedFloat};
 
 }  // namespace halftone::runtime

@@ -51,12 +51,18 @@ Kernel create_inner_product(const NodeContext& context) {
 
 }  // namespace
 
-// Measured as described in linear_cost.h; on Zen 5 with AVX-512 oneDNN took {31, 7.5}.
-Picoseconds float_time(const LayerExtent& /*layer*/) { return {50, 27}; }
+Picoseconds float_time(const LayerExtent& /*layer*/, Core core) {
+  if (core == Core::kAvx512) return {40, 14};
+  return {50, 27};
+}
 
-constinit const Implementation kFullyConnectedDecoded{
-    .name = "decoded_f32", .judge = judge_decoded, .create = create_inner_product};
-constinit const Implementation kFullyConnectedFloat{
-    .name = "onednn_f32", .judge = judge_dense, .create = create_inner_product};
+constinit const Implementation kFullyConnectedDecoded{.name = "decoded_f32",
+                                                      .judge = judge_decoded,
+                                                      .create = create_inner_product,
+                                                      .arithmetic = Arithmetic::kFastestFloat};
+constinit const Implementation kFullyConnectedFloat{.name = "onednn_f32",
+                                                    .judge = judge_dense,
+                                                    .create = create_inner_product,
+                                                    .arithmetic = Arithmetic::kFastestFloat};
 
 }  // namespace halftone::runtime

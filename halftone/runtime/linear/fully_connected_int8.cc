@@ -106,7 +106,7 @@ std::optional<Verdict> refuse_int8(const NodeContext& context) {
 Verdict accept_int8(Product product, const LayerExtent& layer) {
   return accept(std::to_string(layer.rows) + (layer.rows == 1 ? " row, " : " rows, ") +
                     std::to_string(layer.weight_bits) + "-bit weights",
-                cost_us(product, layer));
+                cost_us(product, layer), speed_of(product, layer));
 }
 
 Verdict judge_int8_planes(const NodeContext& context) {
@@ -118,7 +118,7 @@ Kernel create_int8_planes(const NodeContext& context) {
   const auto& codes = std::get<ir::EncodedTensor>(*context.constant(1));
   return create(context,
                 PlaneMatmulWeights(codes.codes, *codes.encoding, constant_floats(context, 2)),
-                cost_us(Product::kPlanes, extent_of(context)));
+                speed_of(Product::kPlanes, extent_of(context)).us);
 }
 
 Verdict judge_int8_levels(const NodeContext& context) {
@@ -130,52 +130,51 @@ Verdict judge_int8_levels(const NodeContext& context) {
 Kernel create_int8_levels(const NodeContext& context) {
   const auto& codes = std::get<ir::EncodedTensor>(*context.constant(1));
   const LayerExtent layer = extent_of(context);
-  const Product product = cheapest_levels(layer);
+  const Product product = cheapest_levels(layer, kernels::current_core());
   const auto layout =
       product == Product::kNibbles ? kernels::LevelLayout::kNibbles : kernels::LevelLayout::kBytes;
   return create(
       context,
       LevelMatmulWeights(codes.codes, *codes.encoding, constant_floats(context, 2), layout),
-      cost_us(product, layer));
+      speed_of(product, layer).us);
 }
 
 }  // namespace
 
-// Measured as described in linear_cost.h, groups with 128 inputs; on Zen 5 with AVX-512 prototypes
-// took {0, 1.4} for a plane, {0, 4} for nibbles and {7, 2} for bytes.
-Picoseconds planes_time(const LayerExtent& layer) {
+// Measured with groups of 128 inputs.
+Picoseconds planes_time(const LayerExtent& layer, Core core) {
   const int planes = layer.weight_bits;
+  if (core == Core::kAvx512) return {2.0 * planes, 4.0 * planes};
   return {1.1 * planes, (is_grouped(layer) ? 6.9 : 5.9) * planes};
 }
 
-Picoseconds nibbles_time(const LayerExtent& layer) {
+Picoseconds nibbles_time(const LayerExtent& layer, Core core) {
+  if (core == Core::kAvx512) return {0, is_grouped(layer) ? 36.0 : 14.0};
   if (is_grouped(layer)) return {0, 36};
   return {0, layer.weight_bits < 4 ? 17.0 : 20.0};
 }
 
-Picoseconds bytes_time(const LayerExtent& layer) {
+Picoseconds bytes_time(const LayerExtent& layer, Core core) {
+  if (core == Core::kAvx512) return {28, 4.7};
   return {28, layer.weight_bits <= 4 ? 12.0 : 16.0};
 }
 
-Product cheapest_levels(const LayerExtent& layer) {
+Product cheapest_levels(const LayerExtent& layer, Core core) {
   const bool fits = layer.weight_bits <= LevelMatmulWeights::kMaxNibbleBits;
-  return fits && cost_us(Product::kNibbles, layer) <= cost_us(Product::kBytes, layer)
+  return fits && cost_us(Product::kNibbles, layer, core) <= cost_us(Product::kBytes, layer, core)
              ? Product::kNibbles
              : Product::kBytes;
-}
-
-Product cheapest_int8(const LayerExtent& layer) {
-  const Product levels = cheapest_levels(layer);
-  return cost_us(Product::kPlanes, layer) <= cost_us(levels, layer) ? Product::kPlanes : levels;
 }
 
 constinit const Implementation kFullyConnectedPlanes{.name = "int8_planes",
                                                      .judge = judge_int8_planes,
                                                      .create = create_int8_planes,
+                                                     .arithmetic = Arithmetic::kPlanes,
                                                      .reads = CodeLayout::kInt8};
 constinit const Implementation kFullyConnectedLevels{.name = "int8_levels",
                                                      .judge = judge_int8_levels,
                                                      .create = create_int8_levels,
+                                                     .arithmetic = Arithmetic::kLevels,
                                                      .reads = CodeLayout::kInt8};
 
 }  // namespace halftone::runtime

@@ -116,8 +116,9 @@ TEST(FullyConnected, EncodedWeightsUse8BitActivations) {
         // The error is half a step, 1/254 of the largest input, in each of 70 products.
         const auto plan =
             testing::expect_reference_result(layer_graph(layer), {.batch = batch}, 0.25F);
+        const LayerExtent extent{batch, layer.n, layer.o, 0, bits, group};
         const bool planes =
-            cheapest_int8({batch, layer.n, layer.o, 0, bits, group}) == Product::kPlanes;
+            cost_us(Product::kPlanes, extent) <= cost_us(cheapest_levels(extent), extent);
         EXPECT_EQ(testing::kernel_of(*plan), planes ? "int8_planes" : "int8_levels");
         EXPECT_THAT(plan->steps().back().reason,
                     ::testing::StartsWith((batch == 1 ? "1 row, " : "5 rows, ") +

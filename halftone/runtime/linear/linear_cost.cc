@@ -9,20 +9,20 @@ namespace {
 /// Waking a thread and waiting for it takes some ten microseconds, and more on a busy machine.
 constexpr double kWorthAThread = 50;
 
-Picoseconds time_of(Product product, const LayerExtent& layer) {
+Picoseconds time_of(Product product, const LayerExtent& layer, Core core) {
   switch (product) {
     case Product::kBits:
-      return bits_time(layer);
+      return bits_time(layer, core);
     case Product::kPlanes:
-      return planes_time(layer);
+      return planes_time(layer, core);
     case Product::kNibbles:
-      return nibbles_time(layer);
+      return nibbles_time(layer, core);
     case Product::kBytes:
-      return bytes_time(layer);
+      return bytes_time(layer, core);
     case Product::kFloat:
       break;
   }
-  return float_time(layer);
+  return float_time(layer, core);
 }
 
 }  // namespace
@@ -38,10 +38,15 @@ LayerExtent layer_extent(const ir::Graph& graph, const ir::Node& node) {
           bits(x.encoding), bits(w.encoding), grouped ? w.encoding.basis->group_size : 0};
 }
 
-double cost_us(Product product, const LayerExtent& layer) {
-  const Picoseconds p = time_of(product, layer);
+double cost_us(Product product, const LayerExtent& layer, Core core) {
+  const Picoseconds p = time_of(product, layer, core);
   const double weights = static_cast<double>(layer.outputs) * static_cast<double>(layer.inputs);
   return 1e-6 * weights * (p.weight + p.product * static_cast<double>(layer.rows));
+}
+
+Speed speed_of(Product product, const LayerExtent& layer) {
+  const Core core = kernels::current_core();
+  return {cost_us(product, layer, core), cost_us(Product::kFloat, layer, core)};
 }
 
 std::size_t worthwhile_threads(double us, int threads) {

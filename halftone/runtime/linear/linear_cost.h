@@ -5,6 +5,8 @@
 #include <cstddef>
 
 #include "halftone/ir/graph.h"
+#include "halftone/kernels/core.h"
+#include "halftone/runtime/implementation.h"
 
 namespace halftone::runtime {
 
@@ -35,23 +37,30 @@ struct Picoseconds {
   double product;
 };
 
-/// The measured times of each method, defined beside its implementation. They were measured by
-/// `make bench` on layers of 784 x 700 and 4096 x 4096 with 1 to 256 rows, on one processor (Zen 3,
-/// AVX2, 3.15 GHz). Only the ratios matter. Every machine must make the same choice, because the
-/// methods round differently. With AVX-512, as far as counted or tried, the same methods win.
-Picoseconds bits_time(const LayerExtent& layer);
-Picoseconds planes_time(const LayerExtent& layer);
-Picoseconds nibbles_time(const LayerExtent& layer);
-Picoseconds bytes_time(const LayerExtent& layer);
-Picoseconds float_time(const LayerExtent& layer);
+using kernels::Core;
+/// The family of processors whose times decide what a network computes, on every machine: the
+/// arithmetics round differently. Which kernel computes an arithmetic, and how many threads it is
+/// worth, is decided by the times of the processor at hand.
+inline constexpr Core kReferenceCore = Core::kAvx2;
+
+/// The measured times of each method, defined beside its implementation: by `make bench` on layers
+/// of 784 x 700 and 4096 x 4096 with 1 to 256 rows, for AVX2 on Zen 3 at 3.15 GHz, for AVX-512 on
+/// Sapphire Rapids. Only the ratios matter.
+Picoseconds bits_time(const LayerExtent& layer, Core core);
+Picoseconds planes_time(const LayerExtent& layer, Core core);
+Picoseconds nibbles_time(const LayerExtent& layer, Core core);
+Picoseconds bytes_time(const LayerExtent& layer, Core core);
+Picoseconds float_time(const LayerExtent& layer, Core core);
 
 /// Estimated time of one thread in microseconds.
-double cost_us(Product product, const LayerExtent& layer);
+double cost_us(Product product, const LayerExtent& layer, Core core = kReferenceCore);
 
-/// The fastest method with integers and the levels of the weights.
-Product cheapest_levels(const LayerExtent& layer);
-/// The fastest method with integers.
-Product cheapest_int8(const LayerExtent& layer);
+/// The same and that of a float32 layer, on the processor at hand.
+Speed speed_of(Product product, const LayerExtent& layer);
+
+/// The fastest method with integers and the levels of the weights. Its choice between kNibbles and
+/// kBytes changes no result.
+Product cheapest_levels(const LayerExtent& layer, Core core = kReferenceCore);
 
 /// The number of threads worth waking for this amount of work.
 std::size_t worthwhile_threads(double us, int threads);

@@ -6,6 +6,11 @@
 namespace halftone::runtime {
 namespace {
 
+Product cheapest_int8(const LayerExtent& layer) {
+  const Product levels = cheapest_levels(layer);
+  return cost_us(Product::kPlanes, layer) <= cost_us(levels, layer) ? Product::kPlanes : levels;
+}
+
 TEST(LinearCost, GrowsWithEveryExtent) {
   for (const Product product :
        {Product::kBits, Product::kPlanes, Product::kNibbles, Product::kBytes, Product::kFloat}) {

@@ -114,7 +114,9 @@ Kernel create_matmul(const NodeContext& context) {
 
 }  // namespace
 
-constinit const Implementation kMatMulFloat{
-    .name = "onednn_f32", .judge = judge_matmul, .create = create_matmul};
+constinit const Implementation kMatMulFloat{.name = "onednn_f32",
+                                            .judge = judge_matmul,
+                                            .create = create_matmul,
+                                            .arithmetic = Arithmetic::kFastestFloat};
 
 }  // namespace halftone::runtime

@@ -280,7 +280,9 @@ Kernel create_matmul_fixed(const NodeContext& context) {
 
 }  // namespace
 
-constinit const Implementation kMatMulFixed{
-    .name = "fixed_order_f32", .judge = judge_matmul_fixed, .create = create_matmul_fixed};
+constinit const Implementation kMatMulFixed{.name = "fixed_order_f32",
+                                            .judge = judge_matmul_fixed,
+                                            .create = create_matmul_fixed,
+                                            .arithmetic = Arithmetic::kFixedFloat};
 
 }  // namespace halftone::runtime

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "halftone/ir/graph.h"
+#include "halftone/runtime/arithmetic.h"
 #include "halftone/runtime/kernel.h"
 #include "halftone/runtime/value.h"
 
@@ -36,10 +37,12 @@ struct Refusal {
 /// One node of a plan.
 struct Step {
   ir::NodeId node{};
-  std::string name;              ///< of the node
-  std::string op;                ///< "FullyConnected", "Tanh", ...
-  std::string kernel;            ///< name of the implementation: "xnor_popcount", "onednn_f32", ...
+  std::string name;    ///< of the node
+  std::string op;      ///< "FullyConnected", "Tanh", ...
+  std::string kernel;  ///< name of the implementation: "xnor_popcount", "onednn_f32", ...
+  Arithmetic arithmetic = Arithmetic::kOperator;
   std::string reason;            ///< why it accepted the node
+  std::string slow;              ///< why it may be slower than float32; empty: it should not be
   std::vector<Refusal> refused;  ///< candidates that were not chosen, and why
   Kernel body;
   std::size_t scratch_offset = 0;  ///< of body.scratch_bytes in the arena

@@ -79,6 +79,35 @@ std::map<ir::ValueId, std::size_t> last_uses(const Plan& plan) {
   return last;
 }
 
+/// A convolution of 8 x 8 pixels with codes of 4 bits.
+ir::Graph coded_convolution(std::size_t channels, std::size_t outputs, std::size_t groups) {
+  Random random(9);
+  ir::Graph graph;
+  const auto dim = [](std::size_t extent) { return static_cast<ir::Dim>(extent); };
+  const auto x = graph.add_input("x", float_type({ir::kBatch, 8, 8, dim(channels)}));
+  const auto codes =
+      graph.add_node("codes", ir::Encode{testing::activation_encoding(4, false, random)}, {x});
+  ir::EncodedTensor weights = testing::random_weights(outputs, 9 * channels / groups, {4}, random);
+  weights.shape = {dim(outputs), 3, 3, dim(channels / groups)};
+  const auto w = graph.add_constant("w", std::move(weights));
+  const ir::Conv op{ir::plain_window(2), dim(groups), {}};
+  graph.add_output(graph.add_node("conv", op, {codes, w}));
+  return graph;
+}
+
+TEST(Plan, TellsTheArithmeticAndWhatIsSlowerThanFloat) {
+  const auto wide = make_plan(coded_convolution(64, 64, 1));
+  EXPECT_EQ(wide->steps().back().arithmetic, Arithmetic::kLevels);
+  EXPECT_EQ(wide->steps().back().slow, "");
+  EXPECT_EQ(wide->steps().front().arithmetic, Arithmetic::kOperator);
+  // A lane holds a channel, and most of the time goes into packing the pixels.
+  const auto depthwise = make_plan(coded_convolution(64, 64, 64));
+  EXPECT_THAT(depthwise->steps().back().slow, HasSubstr("on this processor it takes about "));
+  const auto floats = make_plan(coded_convolution(64, 64, 1),
+                                {.int8_activations = false, .float_order = FloatOrder::kFixed});
+  EXPECT_EQ(floats->steps().back().slow, "");
+}
+
 TEST(Plan, RandomGraphsMatchReference) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE(seed);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns a graph into a plan.
+#include <fmt/format.h>
+
 #include <string>
 #include <utility>
 
@@ -32,6 +34,16 @@ void check_inputs(const ir::Graph& graph) {
   }
 }
 
+/// Estimates are not measurements: a tenth more is no difference.
+constexpr double kSlower = 1.1;
+
+std::string why_slow(const Verdict& verdict) {
+  if (!verdict.speed || verdict.speed->us <= kSlower * verdict.speed->float_us) return {};
+  const auto digits = [](double us) { return fmt::format("{:.{}f}", us, us < 10 ? 2 : 0); };
+  return fmt::format("on this processor it takes about {} us, float32 {} us",
+                     digits(verdict.speed->us), digits(verdict.speed->float_us));
+}
+
 Step make_step(const NodeContext& context, ir::NodeId id) {
   const ir::Node& node = context.node;
   Choice choice = choose(context);
@@ -43,7 +55,9 @@ Step make_step(const NodeContext& context, ir::NodeId id) {
   step.name = node.name;
   step.op = std::string(ir::name_of(node.op));
   step.kernel = std::string(choice.implementation->name);
+  step.arithmetic = choice.implementation->arithmetic;
   step.reason = choice.reason();
+  step.slow = why_slow(choice.verdict);
   step.refused = std::move(choice.refused);
   step.body =
       with_context(ir::describe(node), [&] { return choice.implementation->create(context); });

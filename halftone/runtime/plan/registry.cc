@@ -35,7 +35,8 @@ constexpr std::array kGather = {&kGatherRows, &kGatherCodes, &kReference};
 constexpr std::array kReduce = {&kReduceFloats, &kSumIntegers, &kReference};
 constexpr std::array kNormalize = {&kNormalizeFloats, &kReference};
 constexpr std::array kReshape = {&kAlias};
-constexpr std::array kRecurrent = {&kRecurrentBits, &kRecurrentInt8, &kRecurrentFloat, &kReference};
+constexpr std::array kRecurrent = {&kRecurrentBits, &kRecurrentPlanes, &kRecurrentLevels,
+                                   &kRecurrentFloat, &kReference};
 constexpr std::array kRequantize = {&kRequantizeOnce, &kRequantizeTwice, &kReference};
 constexpr std::array kLookup = {&kLookupTable, &kReference};
 constexpr std::array kQuantize = {&kQuantizeCodes, &kReference};

@@ -34,10 +34,20 @@ LayerExtent step_extent(const NodeContext& context) {
   return extent;
 }
 
-double layer_us(const NodeContext& context, Product way) {
+double num_steps(const NodeContext& context) {
   const auto& op = context.op<ir::Recurrent>();
-  const auto steps = context.input(ir::kGates).shape[1 - ir::batch_axis(op)];
-  return static_cast<double>(steps) * cost_us(way, step_extent(context));
+  return static_cast<double>(context.input(ir::kGates).shape[1 - ir::batch_axis(op)]);
+}
+
+double layer_us(const NodeContext& context, Product way) {
+  return num_steps(context) * cost_us(way, step_extent(context));
+}
+
+Verdict accept_codes(const NodeContext& context, Product way, std::string reason) {
+  Speed speed = speed_of(way, step_extent(context));
+  speed.us *= num_steps(context);
+  speed.float_us *= num_steps(context);
+  return accept(std::move(reason), layer_us(context, way), speed);
 }
 
 std::optional<std::string> why_not(const NodeContext& context) {
@@ -118,25 +128,36 @@ Verdict judge_recurrent_bits(const NodeContext& context) {
   if (step.input_bits == 0) return refuse("the states are not encoded");
   if (!has_codes(context)) return refuse("the weights are not encoded");
   if (step.group_inputs != 0) return refuse("weights have a basis per group of inputs");
-  return accept(std::to_string(step.input_bits) + "-bit states, " +
-                    std::to_string(step.weight_bits) + "-bit weights",
-                layer_us(context, Product::kBits));
+  return accept_codes(context, Product::kBits,
+                      std::to_string(step.input_bits) + "-bit states, " +
+                          std::to_string(step.weight_bits) + "-bit weights");
 }
 
 Kernel create_recurrent_bits(const NodeContext& context) { return create(context, Product::kBits); }
 
-Verdict judge_recurrent_int8(const NodeContext& context) {
+Verdict judge_recurrent_int8(const NodeContext& context, Product way) {
   if (auto reason = why_not(context)) return refuse(std::move(*reason));
   if (!has_codes(context)) return refuse("the weights are not encoded");
   if (!context.int8_activations) return refuse("8-bit activations are disabled");
   const LayerExtent step = step_extent(context);
   if (step.inputs > kernels::LevelMatmulWeights::kMaxInputs) return refuse("too many inputs");
-  return accept(std::to_string(step.weight_bits) + "-bit weights",
-                layer_us(context, cheapest_int8(step)));
+  return accept_codes(context, way, std::to_string(step.weight_bits) + "-bit weights");
 }
 
-Kernel create_recurrent_int8(const NodeContext& context) {
-  return create(context, cheapest_int8(step_extent(context)));
+Verdict judge_recurrent_planes(const NodeContext& context) {
+  return judge_recurrent_int8(context, Product::kPlanes);
+}
+
+Kernel create_recurrent_planes(const NodeContext& context) {
+  return create(context, Product::kPlanes);
+}
+
+Verdict judge_recurrent_levels(const NodeContext& context) {
+  return judge_recurrent_int8(context, cheapest_levels(step_extent(context)));
+}
+
+Kernel create_recurrent_levels(const NodeContext& context) {
+  return create(context, cheapest_levels(step_extent(context), kernels::current_core()));
 }
 
 Verdict judge_recurrent_float(const NodeContext& context) {
@@ -151,11 +172,21 @@ Kernel create_recurrent_float(const NodeContext& context) {
 
 }  // namespace
 
-constinit const Implementation kRecurrentBits{
-    .name = "xnor_popcount", .judge = judge_recurrent_bits, .create = create_recurrent_bits};
-constinit const Implementation kRecurrentInt8{
-    .name = "int8", .judge = judge_recurrent_int8, .create = create_recurrent_int8};
-constinit const Implementation kRecurrentFloat{
-    .name = "packed_f32", .judge = judge_recurrent_float, .create = create_recurrent_float};
+constinit const Implementation kRecurrentBits{.name = "xnor_popcount",
+                                              .judge = judge_recurrent_bits,
+                                              .create = create_recurrent_bits,
+                                              .arithmetic = Arithmetic::kBits};
+constinit const Implementation kRecurrentPlanes{.name = "int8_planes",
+                                                .judge = judge_recurrent_planes,
+                                                .create = create_recurrent_planes,
+                                                .arithmetic = Arithmetic::kPlanes};
+constinit const Implementation kRecurrentLevels{.name = "int8_levels",
+                                                .judge = judge_recurrent_levels,
+                                                .create = create_recurrent_levels,
+                                                .arithmetic = Arithmetic::kLevels};
+constinit const Implementation kRecurrentFloat{.name = "packed_f32",
+                                               .judge = judge_recurrent_float,
+                                               .create = create_recurrent_float,
+                                               .arithmetic = Arithmetic::kFixedFloat};
 
 }  // namespace halftone::runtime

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Families of processors whose kernels differ in their relative speed.
+#pragma once
+
+namespace halftone::kernels {
+
+enum class Core {
+  kAvx2,    ///< and every other one without a family of its own
+  kAvx512,  ///< with VNNI: Highway's AVX3_DL
+};
+
+/// The family that the kernels' current target is for. Safe while kernels run.
+Core current_core() noexcept;
+
+}  // namespace halftone::kernels

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a layer computes, apart from how.
+#pragma once
+
+#include <string_view>
+
+namespace halftone::runtime {
+
+/// The arithmetic of a kernel. It follows from the graph and the options of the plan alone, never
+/// from the processor. All kernels of one arithmetic give the same bits for a layer, except those
+/// of kFastestFloat.
+enum class Arithmetic {
+  kOperator,      ///< the operator's definition leaves no choice, or none that rounds
+  kBits,          ///< inputs and weights bit by bit, exactly; then the bases
+  kPlanes,        ///< inputs as 8-bit integers, weights bit by bit, exactly; then the bases
+  kLevels,        ///< inputs and levels of the weights as 8-bit integers; then scales
+  kFixedFloat,    ///< float32 in one order of sums
+  kFastestFloat,  ///< float32 in the order of sums that is fastest on the processor
+};
+
+/// "8-bit inputs, weights bit by bit"
+constexpr std::string_view text_of(Arithmetic arithmetic) {
+  switch (arithmetic) {
+    case Arithmetic::kOperator:
+      return "as the operator says";
+    case Arithmetic::kBits:
+      return "inputs and weights bit by bit";
+    case Arithmetic::kPlanes:
+      return "8-bit inputs, weights bit by bit";
+    case Arithmetic::kLevels:
+      return "8-bit inputs, 8-bit levels of the weights";
+    case Arithmetic::kFixedFloat:
+      return "float32, one order of sums";
+    case Arithmetic::kFastestFloat:
+      return "float32, the processor's order of sums";
+  }
+  return {};
+}
+
+}  // namespace halftone::runtime
