@@ -22,10 +22,18 @@ AlignedBuffer make_arena(const Plan& plan) {
 
 Session::Session(std::shared_ptr<const Plan> plan)
     : plan_(std::move(plan)), arena_(make_arena(*plan_)) {
-  const OneDnnThreads guard(plan_->options().threads);
-  for (const Step& step : plan_->steps()) {
-    calls_.push_back(step.body.bind ? step.body.bind(buffers_of(step)) : Call());
-  }
+  for (const Step& step : plan_->steps()) calls_.push_back(bind(step));
+}
+
+Call Session::bind(const Step& step) {
+  if (!step.body.bind) return {};
+  const OneDnnThreads guard(step.threads);
+  Call call = step.body.bind(buffers_of(step));
+  if (step.threads == plan_->options().threads) return call;
+  return [call = std::move(call), threads = step.threads] {
+    const OneDnnThreads fewer(threads);
+    call();
+  };
 }
 
 ValueView Session::view(ir::ValueId id) const {

@@ -63,6 +63,7 @@ class Session {
 
  private:
   [[nodiscard]] ValueView view(ir::ValueId id) const;
+  Call bind(const Step& step);
   Buffers buffers_of(const Step& step);
   void check_inputs(std::span<const ir::Tensor> inputs) const;
   void run_observed();

@@ -46,6 +46,7 @@ struct Step {
   std::vector<Refusal> refused;  ///< candidates that were not chosen, and why
   Kernel body;
   std::size_t scratch_offset = 0;  ///< of body.scratch_bytes in the arena
+  int threads = 1;                 ///< that oneDNN may use
 };
 
 /// Where a value is stored: in the arena of a session, or in a constant of the graph.

@@ -95,6 +95,20 @@ ir::Graph coded_convolution(std::size_t channels, std::size_t outputs, std::size
   return graph;
 }
 
+TEST(Plan, GivesOneDnnThreadsForEnoughWorkOnly) {
+  const auto threads = [](ir::Dim extent) {
+    ir::Graph graph;
+    const auto x = graph.add_input("x", float_type({ir::kBatch, extent, extent, 16}));
+    const ir::Pool pool{ir::PoolKind::kMax, {2, 2}, ir::plain_window(2)};
+    graph.add_output(graph.add_node("pool", pool, {x}));
+    const auto plan = make_plan(std::move(graph), {.threads = 2});
+    EXPECT_EQ(testing::kernel_of(*plan), "onednn_f32");
+    return plan->steps().back().threads;
+  };
+  EXPECT_EQ(threads(8), 1);
+  EXPECT_EQ(threads(200), 2);
+}
+
 TEST(Plan, TellsTheArithmeticAndWhatIsSlowerThanFloat) {
   const auto wide = make_plan(coded_convolution(64, 64, 1));
   EXPECT_EQ(wide->steps().back().arithmetic, Arithmetic::kLevels);
