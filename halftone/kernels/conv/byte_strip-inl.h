@@ -27,7 +27,7 @@ struct ByteStrip {
   std::int32_t* row_sums;     ///< [slices rows, line_pixels] of a row of these windows
 };
 
-ByteStrip DivideStrip(const ByteConvWeights& w, std::byte* scratch) {
+inline ByteStrip DivideStrip(const ByteConvWeights& w, std::byte* scratch) {
   constexpr std::size_t kAlignment = AlignedBuffer::kAlignment;
   const std::size_t bytes = w.strip().pixels() * w.tap_pieces() * ByteConvWeights::kPieceBytes;
   auto* const sums =
@@ -73,8 +73,8 @@ void CopyPixels(const std::int8_t* HWY_RESTRICT q, std::size_t stride, std::size
 
 /// One row of the strip, and the sums of the windows along it.
 /// @param q  of the first pixel of the row, from the first channel of the group on; null: outside
-void FillByteRow(const ByteConvWeights& w, const std::int8_t* q, std::size_t row,
-                 const ByteStrip& strip) {
+inline void FillByteRow(const ByteConvWeights& w, const std::int8_t* q, std::size_t row,
+                        const ByteStrip& strip) {
   const ConvAxis& axis = w.shape().axes[2];
   const std::size_t width = w.strip().width;
   const std::size_t channels = w.shape().group_channels();
@@ -109,7 +109,7 @@ void FillByteRow(const ByteConvWeights& w, const std::int8_t* q, std::size_t row
 }
 
 /// The sums of the windows of a line.
-void SumWindows(const ByteConvWeights& w, const ByteStrip& strip, std::size_t row) {
+inline void SumWindows(const ByteConvWeights& w, const ByteStrip& strip, std::size_t row) {
   const auto& [az, ay, ax] = w.shape().axes;
   std::int32_t* HWY_RESTRICT sums = strip.window_sums;
   std::fill_n(sums, ax.output, 0);

@@ -10,6 +10,7 @@
 
 #include "halftone/kernels/bit_matmul/bit_matmul.h"
 #include "halftone/kernels/dense/float_matmul.h"
+#include "halftone/kernels/encode/encode_int8.h"
 #include "halftone/kernels/encode/encode_table.h"
 #include "halftone/kernels/int8_matmul/level_matmul.h"
 #include "halftone/kernels/int8_matmul/plane_matmul.h"
