@@ -8,6 +8,7 @@
 #include "halftone/base/testing.h"
 #include "halftone/kernels/encode/quantize_rows.h"
 #include "halftone/kernels/int8_matmul/level_matmul.h"
+#include "halftone/kernels/int8_matmul/plane_layouts.h"
 #include "halftone/kernels/int8_matmul/plane_matmul.h"
 #include "halftone/kernels/per_target.h"
 #include "halftone/kernels/testing.h"
@@ -33,6 +34,11 @@ struct PlanesAs {
   static constexpr auto kMultiply = plane_matmul;
   static constexpr auto kReference = plane_matmul_reference;
 };
+/// By dot products of bytes for any number of rows, on every target.
+struct PlanesAsDots : PlanesAs<PlaneLayout::kFives> {
+  static constexpr const char* kName = "plane_matmul dots";
+  static constexpr auto kMultiply = plane_matmul_dots;
+};
 template <LevelLayout kLayout>
 struct LevelsAs {
   struct Weights : LevelMatmulWeights {
@@ -57,6 +63,7 @@ void for_each_way(int bits, const Body& body) {
   };
   call(PlanesAs<PlaneLayout::kFours>());
   call(PlanesAs<PlaneLayout::kFives>());
+  call(PlanesAsDots());
   call(LevelsAs<LevelLayout::kBytes>());
   call(LevelsAs<LevelLayout::kNibbles>());
 }
@@ -103,8 +110,9 @@ TEST_P(Int8Matmul, MatchesReferenceForEveryNumberOfInputs) {
   Random random(10);
   for (std::size_t inputs = 0; inputs <= 200; ++inputs)
     expect_int8_matmul_matches(random, {2, inputs, 5, 2});
-  // Around the chunks of 2048 inputs.
-  for (const std::size_t inputs : {2047U, 2048U, 2049U, 2399U, 2400U, 2401U, 4095U, 4097U, 4801U}) {
+  // Around the runs of 480 inputs and the chunks of 2048 and 2400.
+  for (const std::size_t inputs :
+       {479U, 480U, 481U, 2047U, 2048U, 2049U, 2399U, 2400U, 2401U, 4095U, 4097U, 4801U}) {
     expect_int8_matmul_matches(random, {2, inputs, 9, 2});
   }
 }
@@ -119,6 +127,9 @@ TEST_P(Int8Matmul, MatchesReferenceForEveryBatchAndOutputTail) {
   }
   // More blocks than are gathered at once.
   expect_int8_matmul_matches(random, {2, 40, 64 * 32 + 1, 8});
+  // More rows than a band, of more blocks than share their activations.
+  expect_int8_matmul_matches(random, {45, 50, 257, 1});
+  expect_int8_matmul_matches(random, {45, 50, 97, 8});
 }
 
 TEST_P(Int8Matmul, MatchesReferenceForEveryNumberOfBits) {
@@ -144,6 +155,8 @@ TEST_P(Int8Matmul, MatchesReferenceForGroupsOfAnySize) {
   expect_int8_matmul_matches(random, {2, 5000, 33, 2, true, true, Granularity::kGroup, 2100});
   expect_int8_matmul_matches(random, {2, 4096, 33, 2, true, true, Granularity::kGroup, 2048});
   expect_int8_matmul_matches(random, {1, 5000, 7, 1, true, true, Granularity::kGroup, 128});
+  expect_int8_matmul_matches(random, {13, 1000, 33, 2, true, true, Granularity::kGroup, 128});
+  expect_int8_matmul_matches(random, {13, 1500, 33, 3, true, true, Granularity::kGroup, 700});
 }
 
 TEST_P(Int8Matmul, ExtremeSumsAreExact) {
@@ -252,8 +265,9 @@ TEST_P(Int8Matmul, KernelsAgreeOnEvenlySpacedLevels) {
     });
     for (std::size_t o = 0; o < kOutputs; ++o) {
       EXPECT_EQ(results[0][o], results[1][o]);
-      EXPECT_EQ(results[2][o], results.back()[o]);
-      EXPECT_NEAR(results[0][o], results[2][o], 2e-6F * static_cast<float>(1 << bits)) << bits;
+      EXPECT_EQ(results[0][o], results[2][o]);
+      EXPECT_EQ(results[3][o], results.back()[o]);
+      EXPECT_NEAR(results[0][o], results[3][o], 2e-6F * static_cast<float>(1 << bits)) << bits;
     }
   }
 }

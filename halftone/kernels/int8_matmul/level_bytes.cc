@@ -11,6 +11,7 @@
 #include <span>
 
 #include "halftone/kernels/byte_products-inl.h"
+#include "halftone/kernels/int8_matmul/byte_rows-inl.h"
 #include "halftone/kernels/int8_matmul/finish-inl.h"
 #include "halftone/kernels/int8_matmul/level_fold-inl.h"
 #include "halftone/kernels/int8_matmul/level_layouts.h"
@@ -26,97 +27,11 @@ constexpr std::size_t kBlock = Weights::kBlock;
 constexpr std::size_t kPiece = Weights::kByteInputs;
 /// Blocks of outputs that share a copy of the activations.
 constexpr std::size_t kMaxBlocks = 4;
-/// Tiles of rows that share the levels while these are in the first-level cache.
-constexpr std::size_t kBandTiles = 4;
-/// Pieces of activations that are copied at a time: they stay in the first-level cache.
-constexpr std::size_t kChunk = 128;
-
-// The multiplication is a class
-//
-//     struct Products {
-//       using Activation;       // as an activation is copied
-//       kMaxRows;              // rows whose sums fit the registers
-//       /// sums[r][o] += products of `pieces` pieces.
-//       /// @param levels  [pieces, 32, 4]
-//       /// @param x       [kRows, kChunk, 4]
-//       /// @param sums    [kRows, 32]
-//       template <std::size_t kRows>
-//       static void Add(const std::uint8_t* levels, const Activation* x, std::size_t pieces,
-//                       std::int32_t* sums);
-//     };
+static_assert(kBlock == kRowOutputs && kPiece == kQuad);
 
 #if HWY_TARGET == HWY_SCALAR
-
-struct PlainProducts {
-  using Activation = std::int16_t;
-  static constexpr std::size_t kMaxRows = 1;
-
-  template <std::size_t kRows>
-  static void Add(const std::uint8_t* HWY_RESTRICT levels, const Activation* HWY_RESTRICT x,
-                  std::size_t pieces, std::int32_t* HWY_RESTRICT sums) {
-    static_assert(kRows == 1);
-    for (std::size_t p = 0; p < pieces; ++p) {
-      for (std::size_t o = 0; o < kBlock; ++o) {
-        for (std::size_t i = 0; i < kPiece; ++i) {
-          sums[o] += levels[(p * kBlock + o) * kPiece + i] * x[p * kPiece + i];
-        }
-      }
-    }
-  }
-};
-using FewBits = PlainProducts;
 using ManyBits = PlainProducts;
-
-#else
-
-/// Multiplies bytes directly. Per piece, row and vector of outputs one product of bytes.
-struct ByteProducts {
-  using Activation = std::int8_t;
-  /// Vectors of sums per row. There are as many vectors of levels, one of activations, one of
-  /// products and one of ones: 15 registers, or 27 of the 32 of AVX-512.
-  static constexpr std::size_t kVectors = 2;
-  static constexpr std::size_t kMaxRows = HWY_TARGET <= HWY_AVX3 ? 11 : 5;
-  /// Outputs whose four inputs fill a vector.
-  static constexpr std::size_t kOutputs = hn::MaxLanes(DBytes()) / kPiece;
-
-  template <std::size_t kRows>
-  static HALFTONE_VNNI void Add(const std::uint8_t* HWY_RESTRICT levels,
-                                const Activation* HWY_RESTRICT x, std::size_t pieces,
-                                std::int32_t* HWY_RESTRICT sums) {
-    const DBytes d;
-    const DInts d32;
-    for (std::size_t first = 0; first < kBlock; first += kVectors * kOutputs) {
-      VInts acc[kRows][kVectors];
-      for (auto& row : acc) {
-        for (VInts& v : row) v = hn::Zero(d32);
-      }
-      const std::uint8_t* HWY_RESTRICT w = levels + first * kPiece;
-      for (std::size_t p = 0; p < pieces; ++p, w += kBlock * kPiece) {
-        VBytes level[kVectors];
-        for (std::size_t v = 0; v < kVectors; ++v) {
-          level[v] = Keep(hn::LoadU(d, w + v * kOutputs * kPiece));
-        }
-        for (std::size_t r = 0; r < kRows; ++r) {
-          std::int32_t four;
-          std::memcpy(&four, x + (r * kChunk + p) * kPiece, sizeof(four));
-          const VSigned inputs = Keep(hn::BitCast(DSigned(), hn::Set(d32, four)));
-          for (std::size_t v = 0; v < kVectors; ++v) {
-            acc[r][v] = Keep(AddByteProducts(acc[r][v], level[v], inputs));
-          }
-        }
-      }
-      for (std::size_t r = 0; r < kRows; ++r) {
-        for (std::size_t v = 0; v < kVectors; ++v) {
-          std::int32_t* to = sums + r * kBlock + first + v * kOutputs;
-          hn::StoreU(hn::Add(acc[r][v], hn::LoadU(d32, to)), d32, to);
-        }
-      }
-    }
-  }
-};
-using FewBits = ByteProducts;
-
-#if HWY_TARGET == HWY_AVX3_DL
+#elif HWY_TARGET == HWY_AVX3_DL
 using ManyBits = ByteProducts;
 #else
 
@@ -206,38 +121,6 @@ struct WideProducts {
 using ManyBits = WideProducts;
 
 #endif
-#endif
-
-/// Products::Add of 1 to kRows rows.
-template <class Products, std::size_t kRows = Products::kMaxRows>
-HWY_INLINE void AddTile(std::size_t rows, const std::uint8_t* levels,
-                        const typename Products::Activation* x, std::size_t pieces,
-                        std::int32_t* sums) {
-  if (rows == kRows) return Products::template Add<kRows>(levels, x, pieces, sums);
-  if constexpr (kRows > 1) AddTile<Products, kRows - 1>(rows, levels, x, pieces, sums);
-}
-
-/// Calls body(first, count) for parts of `rows` rows, each of at most `max_rows` and about the same
-/// size.
-template <class Body>
-HWY_INLINE void ForEachPart(std::size_t rows, std::size_t max_rows, const Body& body) {
-  std::size_t parts = (rows + max_rows - 1) / max_rows;
-  for (std::size_t first = 0; first < rows; --parts) {
-    const std::size_t count = (rows - first + parts - 1) / parts;
-    body(first, count);
-    first += count;
-  }
-}
-
-/// The same for any number of rows, while the levels are in the first-level cache.
-template <class Products>
-HWY_INLINE void AddRows(std::size_t rows, const std::uint8_t* levels,
-                        const typename Products::Activation* x, std::size_t pieces,
-                        std::int32_t* sums) {
-  ForEachPart(rows, Products::kMaxRows, [&](std::size_t first, std::size_t count) HWY_ATTR {
-    AddTile<Products>(count, levels, x + first * kChunk * kPiece, pieces, sums + first * kBlock);
-  });
-}
 
 /// Rows of activations whose products are gathered together.
 struct Band {

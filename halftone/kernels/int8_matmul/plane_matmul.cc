@@ -14,8 +14,8 @@ void plane_matmul(const Int8Rows& x, const PlaneMatmulWeights& weights, BlockRan
   HALFTONE_ASSERT(x.q.cols() == weights.inputs() && y.cols() == weights.outputs());
   HALFTONE_ASSERT(x.q.rows() == y.rows() && x.scales.size() == y.rows());
   HALFTONE_ASSERT(blocks.begin <= blocks.end && blocks.end <= weights.num_blocks());
-  const auto kernel =
-      weights.layout() == PlaneLayout::kFours ? plane_matmul_fours : plane_matmul_fives;
+  if (weights.layout() == PlaneLayout::kFours) return plane_matmul_fours(x, weights, blocks, y);
+  const auto kernel = y.rows() < min_dot_rows() ? plane_matmul_fives : plane_matmul_dots;
   kernel(x, weights, blocks, y);
 }
 

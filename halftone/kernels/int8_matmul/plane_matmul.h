@@ -32,7 +32,8 @@ enum class PlaneLayout {
   /// Pieces of 8 inputs, a byte per output: tables of 4 inputs, in digits of one byte.
   kFours,
   /// Pieces of 15 inputs, 16 bits per output: tables of 5 inputs, in 16 bits. For processors that
-  /// look up 32 entries of 16 bits at once: AVX-512.
+  /// look up 32 entries of 16 bits at once: AVX-512. With VNNI, several rows of activations are
+  /// multiplied by the same bits as bytes instead.
   kFives,
 };
 
