@@ -40,9 +40,9 @@ void BM_Int8Matmul(benchmark::State& state) {
 BENCHMARK_TEMPLATE(BM_Int8Matmul, PlaneMatmulWeights, plane_matmul)
     ->Name("BM_PlaneMatmul")
     ->ArgNames({"m", "n", "o", "bits", "group"})
-    ->ArgsProduct({{1}, {784}, {700}, {1, 2, 3}, {0}})
+    ->ArgsProduct({{1, 4, 6, 8, 32}, {784}, {700}, {1, 2, 3}, {0}})
     ->ArgsProduct({{1}, {4096}, {4096}, {1, 2, 3, 4}, {0, 128}})
-    ->Args({256, 4096, 4096, 2, 0})
+    ->ArgsProduct({{256}, {4096}, {4096}, {1, 2}, {0, 128}})
     ->Unit(benchmark::kMicrosecond);
 template <LevelLayout kLayout>
 struct LevelsAs : LevelMatmulWeights {

@@ -26,7 +26,7 @@ constexpr std::size_t kWordBytes = kWordQuads * kQuad;  ///< of an output, as by
 constexpr std::size_t kRunWords = kChunk / kWordQuads;
 constexpr std::size_t kBandRows = kBandTiles * FewBits::kMaxRows;
 /// Blocks of outputs that share a copy of the activations, and their planes.
-constexpr std::size_t kBandBlocks = 8;
+constexpr std::size_t kBandBlocks = 16;
 constexpr std::size_t kBandPlanes = 16;
 static_assert(kBandPlanes >= numerics::kMaxBits &&
               kFivesFormat.lane_bytes == sizeof(std::uint16_t));
@@ -44,9 +44,9 @@ struct DotBand {
 struct DotBuffers {
   alignas(64) Activation inputs[kBandRows * kChunk * kQuad];  ///< [rows, kRunWords, 16] of a run
   alignas(64) std::uint8_t bits[kChunk * kBlock * kQuad];     ///< [quads, 32, 4] of a run
-  alignas(64) std::int32_t sums[kBandPlanes][kBandRows * kBlock] = {};  ///< of a group, so far
-  alignas(64) float acc[kBandBlocks][kBandRows * kBlock] = {};
-  std::int32_t input_sums[kBandRows] = {};  ///< of a group, so far
+  alignas(64) std::int32_t sums[kBandPlanes][kBandRows * kBlock];  ///< of a group, so far
+  alignas(64) float acc[kBandBlocks][kBandRows * kBlock];
+  std::int32_t input_sums[kBandRows];  ///< of a group, so far
 };
 
 /// Some words of a group of a chunk.
@@ -178,7 +178,14 @@ HWY_INLINE void FoldRow(const Weights& weights, const float* floats, std::int32_
   if (weights.has_offset()) FoldOffset(floats + weights.bits() * kBlock, input_sum, acc);
 }
 
-/// Adds the sums of a group to the outputs and starts them again.
+void ClearSums(const Weights& weights, const DotBand& band, DotBuffers& buffers) {
+  for (std::size_t plane = 0; plane < band.num_blocks() * weights.bits(); ++plane) {
+    std::fill_n(buffers.sums[plane], band.rows * kBlock, 0);
+  }
+  std::fill_n(buffers.input_sums, band.rows, 0);
+}
+
+/// Adds the sums of a group to the outputs and clears them.
 void FoldBand(const Weights& weights, const DotBand& band, const PlaneChunk& chunk,
               std::size_t group, DotBuffers& buffers) {
   for (std::size_t b = 0; b < band.num_blocks(); ++b) {
@@ -189,15 +196,16 @@ void FoldBand(const Weights& weights, const DotBand& band, const PlaneChunk& chu
               buffers.acc[b] + r * kBlock);
     }
   }
-  for (std::size_t plane = 0; plane < band.num_blocks() * weights.bits(); ++plane) {
-    std::fill_n(buffers.sums[plane], band.rows * kBlock, 0);
-  }
-  std::fill_n(buffers.input_sums, band.rows, 0);
+  ClearSums(weights, band, buffers);
 }
 
 void ComputeDots(const Int8Rows& x, const Weights& weights, const DotBand& band,
                  const MatrixView<float>& y) {
   DotBuffers buffers;
+  ClearSums(weights, band, buffers);
+  for (std::size_t b = 0; b < band.num_blocks(); ++b) {
+    std::fill_n(buffers.acc[b], band.rows * kBlock, 0.0F);
+  }
   for (const PlaneChunk& chunk : weights.chunks()) {
     for (std::size_t g = 0; g < chunk.num_groups; ++g) {
       for (std::size_t first = 0; first < chunk.pieces; first += kRunWords) {
