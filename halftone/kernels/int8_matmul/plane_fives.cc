@@ -8,6 +8,7 @@
 
 #include "halftone/kernels/int8_matmul/plane_layouts.h"
 #include "halftone/kernels/int8_matmul/plane_rows-inl.h"
+#include "halftone/kernels/keep-inl.h"
 #include "halftone/kernels/prefetch-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -65,8 +66,9 @@ HWY_INLINE void SumUp(const FivesTables* HWY_RESTRICT tables,
     const std::size_t end = std::min(begin + kRun, pieces);
     __m512i run = _mm512_setzero_si512();
     for (std::size_t p = begin; p < end; ++p) {
+      const auto* word = reinterpret_cast<const std::uint32_t*>(panel + p * 2 * kBlock);
       Prefetch(panel + p * 2 * kBlock + kAhead, 2 * kBlock);
-      const __m512i bits = _mm512_loadu_si512(panel + p * 2 * kBlock);
+      const __m512i bits = Keep(hn::LoadU(d, word)).raw;
       const auto look_up = [&](__m512i index, std::size_t table) {
         return _mm512_permutexvar_epi16(index, _mm512_load_si512(tables[p][table]));
       };
