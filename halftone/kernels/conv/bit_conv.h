@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,32 +19,61 @@
 
 namespace halftone::kernels {
 
+/// The layout of the bits of the weights, which determines how differences are looked up.
+enum class BitConvLayout {
+  /// Pieces of 8 channels. The strip of pixels holds positions in tables of 4 inputs, which all
+  /// pixels share: 32 bytes that hold two tables of 16 entries.
+  kTables,
+  /// Pieces of 6 channels. The strip holds a table of 64 entries for each piece of a pixel, in
+  /// which a vector looks up 4 columns. For processors that look up 64 bytes at once: AVX-512 with
+  /// VBMI.
+  kSixes,
+  /// Pieces of 16 channels. The strip holds 4 tables of 16 entries for each, in which a vector
+  /// looks
+  /// up one column. For the same processors, where columns are few.
+  kFours,
+};
+
+/// The fastest layout for bit_conv() on the current target.
+/// @param columns  of a panel
+BitConvLayout preferred_bit_conv_layout(std::size_t columns);
+
 /// Encoded weights [outputs, taps, channels / groups] as bit_conv() reads them. Outputs of a group
 /// form blocks of 16, missing ones are zero, and up to four blocks form a panel, whose columns are
-/// the planes of its blocks, plane 0 of each, then plane 1 ...; inputs form pieces of 8 channels of
-/// a tap, the last of a tap with fewer:
+/// the planes of its blocks, plane 0 of each, then plane 1 ...; inputs form pieces of a few
+/// channels of a tap, the last of a tap and of 64 channels with fewer:
 ///
-///     group 0:  panel 0:  tap 0, piece 0:  columns 0 and 1, columns 2 and 3, ... the last if alone
+///     group 0:  panel 0:  tap 0, piece 0:  columns 0, 1, ...
 ///                         tap 0, piece 1:  ...
 ///                         ...
 ///               panel 1:  ...
 ///     group 1:  ...
 ///
-///     a column, 32 bytes: the lower four bits of output 0, 1, ... 15, then the upper four; where a
-///     digit has two planes, two columns, 64 bytes: the lower of both, then the upper of both
+///     kTables:  a column, 32 bytes: the lower four bits of output 0, 1, ... 15, then the upper
+///               four; where a digit has two planes, two columns, 64 bytes: the lower of both, then
+///               the upper of both, and the last column alone if it has no partner
+///     kSixes:   four columns, 64 bytes: the six bits of output 0 in each, of output 1 in each ...;
+///               missing columns are zero
+///     kFours:   a column, 64 bytes: for output 0 bits 0-3, 16 + bits 4-7, 32 + bits 8-11,
+///               48 + bits 12-15, then for output 1 ...
 ///
-/// Activations are processed digit by digit. With X the digits of four inputs, w their weights of a
-/// plane as -1 and +1, and M the digit's reach, (4 M - sum X w) / 2 is an integer in [0, 4 M]; if
-/// the digit is one plane, it is the number of differing bits. The codes of four inputs select a
-/// table of this number for each of the 16 w. So one look-up counts the differences of 4 inputs for
-/// all outputs that a vector holds.
+/// Activations are processed digit by digit. With X the digits of some inputs, w their weights of a
+/// plane as -1 and +1, and M the digit's reach, (n M - sum X w) / 2 is an integer in [0, n M] for n
+/// inputs; if the digit is one plane, it is the number of differing bits. The codes of the inputs
+/// select a table of this number for all w. So one look-up counts the differences of 4 or 6 inputs
+/// for all outputs that a vector holds.
 class BitConvWeights {
  public:
   /// With more inputs, the dot product of two planes would not fit 16 bits.
   static constexpr std::size_t kMaxInputs = 32767;
   static constexpr std::size_t kBlock = 16;
   static constexpr std::size_t kPanelBlocks = 4;
-  static constexpr std::size_t kPieceInputs = 8;
+  /// No piece has channels on both sides of a multiple of this.
+  static constexpr std::size_t kWordInputs = 64;
+  /// Channels of a piece for kTables.
+  static constexpr std::size_t kTablesInputs = 8;
+  /// Of a vector of weights and of the tables of a piece, for kSixes and kFours.
+  static constexpr std::size_t kVectorBytes = 64;
 
   /// @param shape     of the convolution
   /// @param codes     [outputs, inputs of an output], Kw planes
@@ -54,8 +84,13 @@ class BitConvWeights {
   ///         granularity is group; kShape if the codes do not fit the shape
   BitConvWeights(const ConvShape& shape, const numerics::BitPlanes& codes,
                  const numerics::BasisEncoding& encoding, std::span<const float> bias,
-                 const numerics::Basis& x_basis);
+                 const numerics::Basis& x_basis)
+      : BitConvWeights(shape, {codes, encoding, bias}, x_basis, std::nullopt) {}
+  /// The same in a layout; none: the preferred one.
+  BitConvWeights(const ConvShape& shape, const EncodedWeights& weights,
+                 const numerics::Basis& x_basis, std::optional<BitConvLayout> layout);
 
+  [[nodiscard]] BitConvLayout layout() const { return layout_; }
   [[nodiscard]] const ConvShape& shape() const { return shape_; }
   [[nodiscard]] const numerics::Basis& x_basis() const { return x_basis_; }
   [[nodiscard]] std::size_t x_bits() const { return static_cast<std::size_t>(x_basis_.bits); }
@@ -70,23 +105,34 @@ class BitConvWeights {
 
   /// Number of blocks of a group.
   [[nodiscard]] std::size_t blocks() const { return blocks_; }
+  /// Channels of a piece.
+  [[nodiscard]] std::size_t piece_inputs() const;
+  /// Number of pieces of some channels of a tap, from a multiple of 64 on.
+  [[nodiscard]] std::size_t pieces_of(std::size_t channels) const;
   /// Number of pieces of a tap.
   [[nodiscard]] std::size_t tap_pieces() const { return tap_pieces_; }
   /// Number of pieces of all taps.
   [[nodiscard]] std::size_t pieces() const { return shape_.taps() * tap_pieces_; }
+  /// Bytes of a piece of some columns of a panel.
+  [[nodiscard]] std::size_t piece_bytes(std::size_t columns) const;
   /// The panel whose first block is `block`.
   [[nodiscard]] const std::uint8_t* panel(std::size_t group, std::size_t block) const {
-    return planes_.as<std::uint8_t>().data() + (group * blocks_ + block) * block_bytes();
+    return planes_.as<std::uint8_t>().data() + panel_offset(group, block);
   }
 
-  /// Whether each half of a piece has its own position, because a digit has two planes.
+  /// For kTables: whether each half of a piece has its own position, because a digit has two
+  /// planes.
   [[nodiscard]] bool by_halves() const { return by_halves_; }
-  /// Number of positions of a piece.
+  /// For kTables: number of positions of a piece.
   [[nodiscard]] std::size_t num_positions() const { return by_halves_ ? 2 : 1; }
-  /// The tables of a digit: by halves [second plane][first plane][16], else [byte][half][16].
+  /// The tables of a digit: for kTables by halves [second plane][first plane][16], else
+  /// [byte][half][16]; for the others those of its planes, whose sum is that of the digit: for
+  /// kSixes [planes][six bits][64], for kFours [planes][byte][half][16].
   [[nodiscard]] const std::uint8_t* tables(std::size_t digit) const {
     return tables_.as<std::uint8_t>().data() + first_table_[digit];
   }
+  /// For kSixes and kFours: so many look-ups of a digit fit a byte.
+  [[nodiscard]] std::size_t max_pieces(std::size_t digit) const;
 
   /// The length of a row of floats for all blocks of all groups. The rows are: base [patterns],
   /// doubled products 2 u_d a_j [digits, Kw], offset c.
@@ -101,29 +147,36 @@ class BitConvWeights {
     return base(patterns_.count() + digits_.size() * bits_);
   }
 
-  /// The strip of codes as positions in the tables, zero outside the image: for each digit [pixels,
-  /// pieces of a tap, num_positions()].
+  /// The strip of codes, zero outside the image: for each digit [pixels, pieces of a tap] of
+  /// positions in the tables, num_positions() of 16 bits, or of tables, kVectorBytes.
   [[nodiscard]] const ConvStrip& strip() const { return strip_; }
-  /// The offset of the positions of a digit, which are followed by padding for whole vectors.
-  [[nodiscard]] std::size_t digit_positions(std::size_t digit) const {
-    return digit * digit_positions_;
-  }
+  /// Bytes of a digit of a pixel of the strip.
+  [[nodiscard]] std::size_t pixel_bytes() const;
+  /// Where a digit begins in the strip, in bytes. Each is followed by padding for whole vectors.
+  [[nodiscard]] std::size_t digit_bytes(std::size_t digit) const { return digit * digit_bytes_; }
   /// [pieces] the offset of each piece in the strip, relative to the first pixel of a window.
   [[nodiscard]] std::span<const std::uint32_t> inputs() const { return inputs_; }
   /// Bytes of scratch memory for a call of bit_conv().
   [[nodiscard]] std::size_t scratch_bytes() const;
 
  private:
-  /// Bytes of all columns of a block.
-  [[nodiscard]] std::size_t block_bytes() const { return pieces() * bits_ * 2 * kBlock; }
-  void make_tables();
+  /// Bytes before a panel.
+  [[nodiscard]] std::size_t panel_offset(std::size_t group, std::size_t block) const;
+  void make_shared_tables();
+  void make_plane_tables();
   void pack_planes(const numerics::BitPlanes& codes);
+  /// The bits of a piece of a plane of an output.
+  /// @param to       the piece of the panel
+  /// @param column   of `columns`
+  void pack_piece(std::uint64_t bits, std::size_t output, std::size_t column, std::size_t columns,
+                  std::uint8_t* to) const;
   void pack_floats(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
                    std::span<const float> bias);
 
   ConvShape shape_;
   numerics::Basis x_basis_;
   std::vector<numerics::Digit> digits_;
+  BitConvLayout layout_ = BitConvLayout::kTables;
   bool by_halves_ = false;
   std::vector<std::size_t> first_table_;  ///< of each digit: bytes of the tables before
   PaddingPatterns patterns_;
@@ -132,7 +185,7 @@ class BitConvWeights {
   std::size_t tap_pieces_ = 0;
   bool has_offset_ = false;
   ConvStrip strip_;
-  std::size_t digit_positions_ = 0;
+  std::size_t digit_bytes_ = 0;
   std::vector<std::uint32_t> inputs_;
   AlignedBuffer tables_;
   AlignedBuffer planes_;

@@ -4,9 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <optional>
+
 #include "halftone/base/testing.h"
 #include "halftone/kernels/conv/conv_testing.h"
 #include "halftone/kernels/per_target.h"
+#include "halftone/kernels/targets.h"
 #include "halftone/kernels/testing.h"
 #include "halftone/numerics/test_data.h"
 
@@ -65,18 +69,25 @@ struct BitConvProblem {
   }
 
   /// Computes ranges of `lines` lines.
-  [[nodiscard]] std::vector<float> run(std::size_t lines = ~std::size_t{0}) const {
-    const BitConvWeights weights(shape, w, encoding, bias, x_basis);
+  [[nodiscard]] std::vector<float> run(std::size_t lines = ~std::size_t{0},
+                                       std::optional<BitConvLayout> layout = std::nullopt) const {
+    const BitConvWeights weights(shape, {w, encoding, bias}, x_basis, layout);
     return compute_lines(shape, finish, lines, weights.scratch_bytes(),
                          [&](const ConvPart& part) { bit_conv(x.planes.words(), weights, part); });
   }
 };
 
+constexpr std::array kBitConvLayouts = {BitConvLayout::kTables, BitConvLayout::kSixes,
+                                        BitConvLayout::kFours};
+
 void expect_bit_conv_matches(Random& random, const BitConvCase& c) {
   const BitConvProblem problem(random, c);
   const auto expected = bit_patterns(problem.reference());
-  EXPECT_EQ(bit_patterns(problem.run()), expected)
-      << to_string(c.shape) << ", bits " << c.x_bits << " x " << c.w_bits;
+  for (const BitConvLayout layout : kBitConvLayouts) {
+    EXPECT_EQ(bit_patterns(problem.run(~std::size_t{0}, layout)), expected)
+        << to_string(c.shape) << ", bits " << c.x_bits << " x " << c.w_bits << ", layout "
+        << static_cast<int>(layout);
+  }
 }
 
 TEST_P(BitConv, MatchesReferenceForEveryGeometry) {
@@ -95,8 +106,9 @@ TEST_P(BitConv, MatchesReferenceForEveryNumberOfChannelsAndOutputs) {
   for (const std::size_t outputs : {0U, 1U, 15U, 16U, 32U, 33U, 48U, 64U, 65U, 100U, 130U}) {
     expect_bit_conv_matches(random, {square_shape(3, 10, outputs, 3), 2, 2});
   }
-  // Around the piece sizes after which counters are widened.
-  for (const std::size_t channels : {8U * 62U, 8U * 63U, 8U * 64U, 8U * 130U}) {
+  // Around the numbers of pieces after which counters are widened: 63 of 8, 42 of 6, 63 of 16.
+  for (const std::size_t channels :
+       {8U * 62U, 8U * 63U, 8U * 64U, 192U + 54U, 192U + 60U, 16U * 63U, 16U * 64U, 8U * 130U}) {
     expect_bit_conv_matches(random, {square_shape(2, channels, 2, 1)});
   }
 }
@@ -148,14 +160,36 @@ TEST_P(BitConv, RangesOfLinesGiveTheSameBits) {
   shape.images = 3;
   const BitConvProblem problem(random, {shape, 2, 2});
   const auto whole = bit_patterns(problem.run());
-  for (const std::size_t lines : {1U, 2U, 3U, 8U}) {
-    EXPECT_EQ(bit_patterns(problem.run(lines)), whole) << lines;
+  for (const BitConvLayout layout : kBitConvLayouts) {
+    for (const std::size_t lines : {1U, 2U, 3U, 8U}) {
+      EXPECT_EQ(bit_patterns(problem.run(lines, layout)), whole) << lines;
+    }
   }
 }
 
 TEST_P(BitConv, ImagesLargerThanTheStripMatch) {
   Random random(25);
   expect_bit_conv_matches(random, {square_shape(40, 128, 3, 3), 3, 1});
+}
+
+TEST_P(BitConv, PrefersTheLayoutThatFillsVectors) {
+  const bool permutes = current_simd_target() == "AVX3_DL";
+  const auto expected = [&](BitConvLayout layout) {
+    return permutes ? layout : BitConvLayout::kTables;
+  };
+  for (const std::size_t columns : {1U, 2U, 5U}) {
+    EXPECT_EQ(preferred_bit_conv_layout(columns), expected(BitConvLayout::kFours)) << columns;
+  }
+  for (const std::size_t columns : {3U, 4U, 6U, 8U, 12U}) {
+    EXPECT_EQ(preferred_bit_conv_layout(columns), expected(BitConvLayout::kSixes)) << columns;
+  }
+  Random random(29);
+  for (const std::size_t outputs : {16U, 64U}) {
+    const BitConvProblem problem(random, {square_shape(3, 8, outputs, 3), 2, 2});
+    const BitConvWeights weights(problem.shape, problem.w, problem.encoding, problem.bias,
+                                 problem.x_basis);
+    EXPECT_EQ(weights.layout(), preferred_bit_conv_layout(2 * outputs / 16));
+  }
 }
 
 // The base, each of the Kx Kw + 1 products and additions of the epilogue, and the products of

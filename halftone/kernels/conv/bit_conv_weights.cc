@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// BitConvWeights: extents and constants of the outputs; bit_conv_planes.cc packs the bits.
 #include <algorithm>
 #include <string>
 
@@ -11,8 +12,8 @@
 namespace halftone::kernels {
 namespace {
 
-/// Positions that a vector may reach past the end.
-constexpr std::size_t kRoom = 32;
+/// Bytes that a vector may reach past the end.
+constexpr std::size_t kRoom = 64;
 
 void check_bit_conv(const ConvShape& shape, const numerics::BitPlanes& codes,
                     const numerics::BasisEncoding& encoding, std::span<const float> bias) {
@@ -26,115 +27,95 @@ void check_bit_conv(const ConvShape& shape, const numerics::BitPlanes& codes,
   }
 }
 
-/// (4 M - sum X w) / 2 of four inputs; see BitConvWeights.
-/// @param first, second  the bits of the planes of the digit; w: the bits of the weights
-std::uint8_t distance(const numerics::Digit& digit, std::size_t first, std::size_t second,
-                      std::size_t w) {
-  const auto sign = [](std::size_t bits, std::size_t k) { return (bits >> k & 1) != 0 ? 1 : -1; };
-  int sum = 4 * digit.reach();
-  for (std::size_t k = 0; k < 4; ++k) {
-    const int x = digit.multiples[0] * sign(first, k) + digit.multiples[1] * sign(second, k);
-    sum -= x * sign(w, k);
-  }
-  return static_cast<std::uint8_t>(sum / 2);
-}
-
-std::size_t divide_up(std::size_t a, std::size_t b) { return a / b + (a % b != 0); }
+std::size_t ceil_div(std::size_t a, std::size_t b) { return a / b + (a % b != 0); }
 
 }  // namespace
 
-BitConvWeights::BitConvWeights(const ConvShape& shape, const numerics::BitPlanes& codes,
-                               const numerics::BasisEncoding& encoding, std::span<const float> bias,
-                               const numerics::Basis& x_basis)
-    : shape_((check_bit_conv(shape, codes, encoding, bias), shape)),
+BitConvWeights::BitConvWeights(const ConvShape& shape, const EncodedWeights& weights,
+                               const numerics::Basis& x_basis, std::optional<BitConvLayout> layout)
+    : shape_((check_bit_conv(shape, weights.codes, weights.encoding, weights.bias), shape)),
       x_basis_(x_basis),
       digits_(numerics::split_digits(x_basis, shape.inputs())),
       by_halves_(digits_.size() < x_basis.a().size()),
       patterns_(shape),
-      bits_(static_cast<std::size_t>(codes.bits)),
-      blocks_(divide_up(shape.group_outputs(), kBlock)),
-      tap_pieces_(divide_up(shape.group_channels(), kPieceInputs)),
-      has_offset_(encoding.has_offset) {
-  strip_ =
-      plan_strip(shape_, digits_.size() * num_positions() * tap_pieces_ * sizeof(std::uint16_t));
-  digit_positions_ =
-      divide_up(strip_.pixels() * num_positions() * tap_pieces_ + kRoom, kRoom) * kRoom;
+      bits_(static_cast<std::size_t>(weights.codes.bits)),
+      blocks_(ceil_div(shape.group_outputs(), kBlock)),
+      has_offset_(weights.encoding.has_offset) {
+  layout_ = layout ? *layout : preferred_bit_conv_layout(bits_ * std::min(blocks_, kPanelBlocks));
+  tap_pieces_ = pieces_of(shape_.group_channels());
+  const bool positions = layout_ == BitConvLayout::kTables;
+  strip_ = plan_strip(shape_, digits_.size() * pixel_bytes(), (positions ? 1 : 2) * kStripBytes);
+  digit_bytes_ = ceil_div(strip_.pixels() * pixel_bytes() + kRoom, kRoom) * kRoom;
   inputs_ = piece_positions(shape_, strip_, tap_pieces_);
-  planes_ = AlignedBuffer(shape_.groups * blocks_ * block_bytes());
+  planes_ = AlignedBuffer(panel_offset(shape_.groups, 0));
   const std::size_t rows = patterns_.count() + digits_.size() * bits_ + 1;
   floats_ = AlignedBuffer(rows * float_row() * sizeof(float));
-  make_tables();
-  pack_planes(codes);
-  pack_floats(codes, encoding, bias);
+  if (positions) {
+    make_shared_tables();
+  } else {
+    make_plane_tables();
+  }
+  pack_planes(weights.codes);
+  pack_floats(weights.codes, weights.encoding, weights.bias);
+}
+
+std::size_t BitConvWeights::piece_inputs() const {
+  switch (layout_) {
+    case BitConvLayout::kTables:
+      return kTablesInputs;
+    case BitConvLayout::kSixes:
+      return 6;
+    case BitConvLayout::kFours:
+      return 16;
+  }
+  return 0;
+}
+
+std::size_t BitConvWeights::pieces_of(std::size_t channels) const {
+  return channels / kWordInputs * ceil_div(kWordInputs, piece_inputs()) +
+         ceil_div(channels % kWordInputs, piece_inputs());
+}
+
+std::size_t BitConvWeights::piece_bytes(std::size_t columns) const {
+  switch (layout_) {
+    case BitConvLayout::kTables:
+      return columns * 2 * kBlock;
+    case BitConvLayout::kSixes:
+      return ceil_div(columns, 4) * kVectorBytes;
+    case BitConvLayout::kFours:
+      return columns * kVectorBytes;
+  }
+  return 0;
+}
+
+std::size_t BitConvWeights::pixel_bytes() const {
+  const bool positions = layout_ == BitConvLayout::kTables;
+  return tap_pieces_ * (positions ? num_positions() * sizeof(std::uint16_t) : kVectorBytes);
+}
+
+std::size_t BitConvWeights::panel_offset(std::size_t group, std::size_t block) const {
+  const auto bytes_before = [&](std::size_t blocks) {
+    return pieces() * (blocks / kPanelBlocks * piece_bytes(bits_ * kPanelBlocks) +
+                       piece_bytes(bits_ * (blocks % kPanelBlocks)));
+  };
+  return group * bytes_before(blocks_) + bytes_before(block);
+}
+
+std::size_t BitConvWeights::max_pieces(std::size_t digit) const {
+  const std::size_t inputs = layout_ == BitConvLayout::kSixes ? 6 : 4;
+  return 255 / (inputs * static_cast<std::size_t>(digits_[digit].reach()));
 }
 
 std::size_t BitConvWeights::scratch_bytes() const {
-  const std::size_t positions = digit_positions(digits_.size());
   // For the sums of windows: per line their sums and counts, per row of pixels counts of pixels
   // and of rows of windows.
   const std::size_t counts =
       has_offset_
           ? strip_.width + (3 + digits_.size() * strip_.slices * strip_.rows) * shape_.line_pixels()
           : 0;
-  return divide_up((positions + counts) * sizeof(std::uint16_t), AlignedBuffer::kAlignment) *
+  return ceil_div(digit_bytes(digits_.size()) + counts * sizeof(std::uint16_t),
+                  AlignedBuffer::kAlignment) *
          AlignedBuffer::kAlignment;
-}
-
-void BitConvWeights::make_tables() {
-  constexpr std::size_t kNumbers = 16;
-  constexpr std::size_t kBytes = 256;
-  std::vector<std::uint8_t> tables;
-  const auto append = [&](const numerics::Digit& digit, std::size_t first, std::size_t second) {
-    for (std::size_t w = 0; w < kNumbers; ++w) {
-      tables.push_back(distance(digit, first, second, w));
-    }
-  };
-  for (const numerics::Digit& digit : digits_) {
-    first_table_.push_back(tables.size());
-    if (!by_halves_) {
-      for (std::size_t byte = 0; byte < kBytes; ++byte) {
-        append(digit, byte % kNumbers, 0);
-        append(digit, byte / kNumbers, 0);
-      }
-      continue;
-    }
-    const std::size_t seconds = digit.num_planes() == 2 ? kNumbers : 1;
-    for (std::size_t codes = 0; codes < seconds * kNumbers; ++codes) {
-      append(digit, codes % kNumbers, codes / kNumbers);
-    }
-  }
-  tables_ = AlignedBuffer(tables.size());
-  std::ranges::copy(tables, tables_.as<std::uint8_t>().begin());
-}
-
-void BitConvWeights::pack_planes(const numerics::BitPlanes& codes) {
-  const std::size_t channels = shape_.group_channels();
-  for (std::size_t o = 0; o < shape_.outputs; ++o) {
-    const std::size_t group = o / shape_.group_outputs();
-    const std::size_t block = o % shape_.group_outputs() / kBlock;
-    const std::size_t first_block = block / kPanelBlocks * kPanelBlocks;
-    const std::size_t panel_blocks = std::min(kPanelBlocks, blocks_ - first_block);
-    auto* const panel =
-        planes_.as<std::uint8_t>().data() + (group * blocks_ + first_block) * block_bytes();
-    for (std::size_t j = 0; j < bits_; ++j) {
-      const auto row = codes.planes.row(o * bits_ + j);
-      const std::size_t columns = bits_ * panel_blocks;
-      const std::size_t column = j * panel_blocks + block - first_block;
-      const bool paired = by_halves_ && (column % 2 == 1 || column + 1 != columns);
-      const std::size_t first =
-          paired ? column / 2 * 4 * kBlock + column % 2 * kBlock : column * 2 * kBlock;
-      std::uint8_t* to = panel + first + o % shape_.group_outputs() % kBlock;
-      for (std::size_t tap = 0; tap < shape_.taps(); ++tap) {
-        const std::size_t end = (tap + 1) * channels;
-        for (std::size_t c = tap * channels; c < end; c += kPieceInputs) {
-          const std::uint64_t bits = bits_between(row, c, std::min(c + kPieceInputs, end));
-          to[0] = static_cast<std::uint8_t>(bits & 15);
-          to[paired ? 2 * kBlock : kBlock] = static_cast<std::uint8_t>(bits >> 4);
-          to += columns * 2 * kBlock;
-        }
-      }
-    }
-  }
 }
 
 void BitConvWeights::pack_floats(const numerics::BitPlanes& codes,

@@ -15,18 +15,15 @@
 #include <span>
 #include <type_traits>
 
-#include "halftone/kernels/conv/bit_conv.h"
+#include "halftone/kernels/conv/bit_finish-inl.h"
 #include "halftone/kernels/keep-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr std::size_t kBlock = BitConvWeights::kBlock;
 /// Bytes of a piece of two columns, which are planes of blocks.
 constexpr std::size_t kPairBytes = 4 * kBlock;
-/// Windows that are counted together: digits of neighbouring pixels.
-constexpr std::size_t kMaxWindows = 16;
 
 /// Columns of a panel, against windows of a digit of the strip.
 struct Columns {
