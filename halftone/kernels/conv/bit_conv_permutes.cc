@@ -7,6 +7,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "halftone/kernels/conv/bit_layouts.h"
 #include "halftone/kernels/conv/bit_lines-inl.h"
@@ -16,78 +17,79 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Writes the tables of up to 64 channels of a pixel: the sums of the tables of their bits in each
-/// plane.
+/// Bytes of a table that so many bits select: of 64 entries, or two of 16.
+template <std::size_t kBits>
+constexpr std::size_t kEntries = kBits == 6 ? 64 : 32;
+/// Tables of a piece, and of a word.
+template <std::size_t kBits>
+constexpr std::size_t kPieceTables = BitConvWeights::kVectorBytes / kEntries<kBits>;
+template <std::size_t kBits>
+constexpr std::size_t kWordTables = (BitConvWeights::kWordInputs + kBits - 1) / kBits;
+
+/// Writes tables of a pixel: the sums of the tables of its bits in each plane.
 /// @tparam kBits    bits that select a table of a plane
-/// @param words     [kPlanes] the bits
+/// @param words     [kPlanes] the bits of up to 64 channels
 /// @param tables    [kPlanes, 2^kBits, kBytes]
-/// @param count     number of tables
+/// @param count     number of tables; where it is a constant, so are all shifts
 /// @param to        [count, kBytes]
 template <std::size_t kBits, std::size_t kPlanes>
-HWY_INLINE void WriteTables(const std::uint64_t* words, const std::uint8_t* HWY_RESTRICT tables,
-                            std::size_t count, std::uint8_t* HWY_RESTRICT to) {
-  constexpr std::size_t kLogBytes = kBits == 6 ? 6 : 5;
-  constexpr std::size_t kBytes = std::size_t{1} << kLogBytes;
-  constexpr std::uint64_t kMask = ((std::uint64_t{1} << kBits) - 1) << kLogBytes;
+HWY_INLINE void WriteTables(const std::uint64_t* HWY_RESTRICT words,
+                            const std::uint8_t* HWY_RESTRICT tables, std::size_t count,
+                            std::uint8_t* HWY_RESTRICT to) {
+  constexpr std::size_t kTables = std::size_t{1} << kBits;
+  constexpr std::size_t kBytes = kEntries<kBits>;
   const hn::CappedTag<std::uint8_t, kBytes> d;
-  std::uint64_t rest[kPlanes];
-  for (std::size_t k = 0; k < kPlanes; ++k) rest[k] = words[k] >> (kBits - kLogBytes);
-  // The bits of the first table are shifted to the left, those of the others to the right.
-  std::uint64_t offsets[kPlanes];
-  for (std::size_t k = 0; k < kPlanes; ++k) offsets[k] = words[k] << kLogBytes & kMask;
-  for (std::size_t t = 0; t < count; ++t, to += kBytes) {
-    for (std::size_t o = 0; o < kBytes; o += hn::MaxLanes(d)) {
-      auto sum = hn::LoadU(d, tables + offsets[0] + o);
-      if constexpr (kPlanes == 2) {
-        const auto second = hn::LoadU(d, tables + (kBytes << kBits) + offsets[1] + o);
-        sum = hn::Add(sum, second);
-      }
-      hn::StoreU(sum, d, to + o);
-    }
+  for (std::size_t t = 0; t < count; ++t) {
+    const std::uint8_t* table[kPlanes];
     for (std::size_t k = 0; k < kPlanes; ++k) {
-      offsets[k] = rest[k] & kMask;
-      rest[k] >>= kBits;
+      table[k] = tables + kBytes * (k * kTables + (words[k] >> kBits * t) % kTables);
+    }
+    for (std::size_t o = 0; o < kBytes; o += hn::MaxLanes(d)) {
+      auto sum = hn::LoadU(d, table[0] + o);
+      if constexpr (kPlanes == 2) sum = hn::Add(sum, hn::LoadU(d, table[1] + o));
+      hn::StoreU(sum, d, to + t * kBytes + o);
     }
   }
 }
-
-/// Tables of a plane that form the table of a piece.
-template <std::size_t kBits>
-constexpr std::size_t kPieceTables = kBits == 6 ? 1 : 2;
 
 /// The tables of pixels whose bits are zero.
 /// @param size  of all in bytes
 template <std::size_t kBits, std::size_t kPlanes>
 void FillZeros(const std::uint8_t* tables, std::size_t size, std::uint8_t* to) {
+  constexpr std::size_t kBytes = BitConvWeights::kVectorBytes;
   const std::uint64_t zeros[kPlanes] = {};
-  for (std::size_t b = 0; b < size; b += BitConvWeights::kVectorBytes) {
-    WriteTables<kBits, kPlanes>(zeros, tables, kPieceTables<kBits>, to + b);
-  }
+  alignas(64) std::uint8_t table[kBytes];
+  WriteTables<kBits, kPlanes>(zeros, tables, kPieceTables<kBits>, table);
+  for (std::size_t b = 0; b < size; b += kBytes) std::memcpy(to + b, table, kBytes);
 }
 
 /// The tables of a digit of pixels.
 template <std::size_t kBits, std::size_t kPlanes>
 void FillTables(const BitConvWeights& w, std::size_t group, const Pixels& pixels, std::size_t d,
                 std::uint8_t* HWY_RESTRICT to) {
+  constexpr std::size_t kWord = BitConvWeights::kWordInputs;
   const numerics::Digit& digit = w.digits()[d];
   const std::size_t channels = w.shape().group_channels();
   const std::size_t begin = group * channels;
   const bool whole_words = w.shape().groups == 1;
+  const std::size_t rest_tables = w.pieces_of(channels % kWord) * kPieceTables<kBits>;
   const std::uint8_t* const tables = w.tables(d);
   for (std::size_t q = 0; q < pixels.count; ++q) {
     const std::uint64_t* pixel = pixels.words + q * pixels.stride;
-    for (std::size_t c = 0; c < channels; c += BitConvWeights::kWordInputs) {
-      const std::size_t some = std::min(channels - c, BitConvWeights::kWordInputs);
+    for (std::size_t c = 0; c < channels; c += kWord) {
+      const std::size_t end = std::min(c + kWord, channels);
       std::uint64_t words[kPlanes];
       for (std::size_t k = 0; k < kPlanes; ++k) {
-        const std::uint64_t* plane = pixel + digit.planes[k] * pixels.plane_words;
-        words[k] = whole_words
-                       ? plane[c / BitConvWeights::kWordInputs]
-                       : bits_between({plane, pixels.plane_words}, begin + c, begin + c + some);
+        const std::span plane(pixel + digit.planes[k] * pixels.plane_words, pixels.plane_words);
+        words[k] = whole_words ? plane[c / kWord] : bits_between(plane, begin + c, begin + end);
       }
-      const std::size_t pieces = w.pieces_of(some);
-      WriteTables<kBits, kPlanes>(words, tables, pieces * kPieceTables<kBits>, to);
-      to += pieces * BitConvWeights::kVectorBytes;
+      if (end - c == kWord) {
+        WriteTables<kBits, kPlanes>(words, tables, kWordTables<kBits>, to);
+        to += kWordTables<kBits> * kEntries<kBits>;
+      } else {
+        WriteTables<kBits, kPlanes>(words, tables, rest_tables, to);
+        to += rest_tables * kEntries<kBits>;
+      }
     }
   }
 }

@@ -91,6 +91,38 @@ struct BlockSums {
   const float* row_sums;  ///< of each pixel; null: the weights have no offsets
 };
 
+/// FinishBlock for whole blocks that fit a vector: keeps what is the same for all pixels in
+/// registers.
+template <class Count, std::size_t kDigits, std::size_t kWBits>
+void FinishVectors(const BlockFloats& floats, const Tile& tile, const std::size_t* patterns,
+                   const BlockSums<Count>& sums, Finisher to) {
+  const hn::CappedTag<float, kBlock> d;
+  using V = hn::Vec<decltype(d)>;
+  V products[kDigits][kWBits];
+  for (std::size_t i = 0; i < kDigits; ++i) {
+    for (std::size_t j = 0; j < kWBits; ++j) {
+      products[i][j] = hn::LoadU(d, floats.products + (i * kWBits + j) * floats.row);
+    }
+  }
+  const bool has_offsets = floats.offsets != nullptr;
+  const V offsets = has_offsets ? hn::LoadU(d, floats.offsets) : hn::Zero(d);
+  const float* const bases = floats.base + tile.line_pattern * floats.row;
+  const Count* HWY_RESTRICT counts = sums.counts;
+  for (std::size_t t = 0; t < tile.count; ++t, counts += kBlock) {
+    V acc = hn::LoadU(d, bases + patterns[t] * floats.row);
+    for (std::size_t i = 0; i < kDigits; ++i) {
+      const V half_n = hn::Set(d, floats.half_n[i]);
+      for (std::size_t j = 0; j < kWBits; ++j) {
+        const Count* from = counts + j * floats.plane_counts + i * floats.digit_counts;
+        acc = hn::Add(acc, hn::Mul(products[i][j], hn::Sub(half_n, LoadCounts(d, from))));
+      }
+    }
+    if (has_offsets) acc = hn::Add(acc, hn::Mul(offsets, hn::Set(d, sums.row_sums[t])));
+    to.Store(d, acc, 0);
+    to.NextPixel();
+  }
+}
+
 /// The outputs of a block of all pixels of a tile. The numbers of digits and bits are compile-time
 /// constants, or 0.
 template <class Count, std::size_t kDigits, std::size_t kWBits>
@@ -118,6 +150,11 @@ void FinishBlock(const BitConvWeights& w, const Tile& tile, std::size_t block,
   const std::size_t num_pixels = tile.count;
   const std::size_t line_pattern = tile.line_pattern;
   Finisher to(part.finish, part.y, tile.first_pixel, tile.group * group_outputs + block * kBlock);
+  if constexpr (kDigits != 0 && hn::MaxLanes(hn::CappedTag<float, kBlock>()) == kBlock) {
+    if (valid == kBlock) {
+      return FinishVectors<Count, kDigits, kWBits>(floats, tile, patterns, sums, to);
+    }
+  }
   for (std::size_t t = 0; t < num_pixels; ++t, counts += kBlock) {
     const std::size_t pattern = line_pattern + patterns[t];
     const float row_sum = row_sums == nullptr ? 0 : row_sums[t];

@@ -55,6 +55,16 @@ constexpr std::size_t kColumnCounts = kMaxWindows * kBlock;
 
 #if HWY_TARGET == HWY_AVX3_DL
 
+/// sum + v, in the register where the sum is: GCC 12 otherwise adds into others, and copies these.
+HWY_INLINE VBytes AddBytesInPlace(VBytes sum, VBytes v) {
+#if HWY_COMPILER_GCC_ACTUAL
+  asm("vpaddb %1, %0, %0" : "+v"(sum.raw) : "v"(v.raw));
+  return sum;
+#else
+  return hn::Add(sum, v);
+#endif
+}
+
 /// Adds up groups of four bytes in lanes of 32 bits: all four, or one after the other.
 /// @param counts  [kFolds, kMaxWindows, 16], of the window
 template <std::size_t kFolds>
@@ -80,6 +90,8 @@ HALFTONE_VNNI void CountTables(const TableWindows& x, const Vectors& all,
   const std::uint8_t* HWY_RESTRICT weights = all.weights;
   const std::uint32_t* HWY_RESTRICT input = all.inputs.data();
   const std::uint32_t* const end = input + all.inputs.size();
+  // Sums are folded from memory, in a loop that stays small.
+  alignas(64) std::uint8_t bytes[kCount][kVectors][kTableBytes];
   bool first_run = true;
   do {
     VBytes sums[kCount][kVectors];
@@ -99,13 +111,17 @@ HALFTONE_VNNI void CountTables(const TableWindows& x, const Vectors& all,
         const VBytes entries = Keep(hn::LoadU(d, (s < 8 ? table : upper) + s % 8 * stride));
         for (std::size_t v = 0; v < kVectors; ++v) {
           const VBytes looked_up{_mm512_permutexvar_epi8(index[v].raw, entries.raw)};
-          sums[s][v] = Keep(hn::Add(sums[s][v], looked_up));
+          sums[s][v] = AddBytesInPlace(sums[s][v], looked_up);
         }
       }
     }
     for (std::size_t s = 0; s < kCount; ++s) {
+      for (std::size_t v = 0; v < kVectors; ++v) hn::Store(sums[s][v], d, bytes[s][v]);
+    }
+    for (std::size_t s = 0; s < kCount; ++s) {
       for (std::size_t v = 0; v < kVectors; ++v) {
-        Fold<kFolds>(sums[s][v], first_run, counts + v * kFolds * kColumnCounts + s * kBlock);
+        Fold<kFolds>(hn::Load(d, bytes[s][v]), first_run,
+                     counts + v * kFolds * kColumnCounts + s * kBlock);
       }
     }
     first_run = false;
