@@ -63,6 +63,20 @@ void FillZeros(const std::uint8_t* tables, std::size_t size, std::uint8_t* to) {
   for (std::size_t b = 0; b < size; b += kBytes) std::memcpy(to + b, table, kBytes);
 }
 
+/// FillTables of a constant number of tables, for all of fewer channels than a word holds.
+template <std::size_t kBits, std::size_t kPlanes, std::size_t kCount>
+void FillFewTables(const Pixels& pixels, const numerics::Digit& digit,
+                   const std::uint8_t* HWY_RESTRICT tables, std::uint8_t* HWY_RESTRICT to) {
+  const std::uint64_t* HWY_RESTRICT pixel = pixels.words;
+  const std::uint64_t* const end = pixel + pixels.count * pixels.stride;
+  const std::size_t planes[2] = {digit.planes[0], digit.planes[1]};
+  for (; pixel != end; pixel += pixels.stride, to += kCount * kEntries<kBits>) {
+    std::uint64_t words[kPlanes];
+    for (std::size_t k = 0; k < kPlanes; ++k) words[k] = pixel[planes[k]];
+    WriteTables<kBits, kPlanes>(words, tables, kCount, to);
+  }
+}
+
 /// The tables of a digit of pixels.
 template <std::size_t kBits, std::size_t kPlanes>
 void FillTables(const BitConvWeights& w, std::size_t group, const Pixels& pixels, std::size_t d,
@@ -74,6 +88,16 @@ void FillTables(const BitConvWeights& w, std::size_t group, const Pixels& pixels
   const bool whole_words = w.shape().groups == 1;
   const std::size_t rest_tables = w.pieces_of(channels % kWord) * kPieceTables<kBits>;
   const std::uint8_t* const tables = w.tables(d);
+  if (whole_words && channels < kWord) {
+    constexpr std::size_t kHalf = kWordTables<kBits> / 2 + kWordTables<kBits> % 2;
+    constexpr std::size_t kQuarter = kHalf / 2;
+    if (rest_tables == kHalf) {
+      return FillFewTables<kBits, kPlanes, kHalf>(pixels, digit, tables, to);
+    }
+    if (rest_tables == kQuarter) {
+      return FillFewTables<kBits, kPlanes, kQuarter>(pixels, digit, tables, to);
+    }
+  }
   for (std::size_t q = 0; q < pixels.count; ++q) {
     const std::uint64_t* pixel = pixels.words + q * pixels.stride;
     for (std::size_t c = 0; c < channels; c += kWord) {
@@ -99,6 +123,7 @@ void FillTables(const BitConvWeights& w, std::size_t group, const Pixels& pixels
 template <std::size_t kFolds>
 struct PixelTables {
   using Count = std::int32_t;
+  static constexpr std::size_t kMaxWindows = kMaxTables;
   static constexpr std::size_t kBits = kFolds == 4 ? 6 : 8;
 
   static void FillOutside(const BitConvWeights& w, std::size_t digit, std::size_t count,

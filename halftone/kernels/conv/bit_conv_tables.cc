@@ -20,6 +20,7 @@ namespace halftone::kernels::HWY_NAMESPACE {
 /// Looks up positions in shared tables; see ComputeLines().
 struct SharedTables {
   using Count = std::uint16_t;
+  static constexpr std::size_t kMaxWindows = HWY_NAMESPACE::kMaxWindows;
 
   static void FillOutside(const BitConvWeights& w, std::size_t /*digit*/, std::size_t count,
                           std::byte* to) {

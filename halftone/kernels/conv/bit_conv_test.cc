@@ -10,7 +10,6 @@
 #include "halftone/base/testing.h"
 #include "halftone/kernels/conv/conv_testing.h"
 #include "halftone/kernels/per_target.h"
-#include "halftone/kernels/targets.h"
 #include "halftone/kernels/testing.h"
 #include "halftone/numerics/test_data.h"
 
@@ -170,26 +169,6 @@ TEST_P(BitConv, RangesOfLinesGiveTheSameBits) {
 TEST_P(BitConv, ImagesLargerThanTheStripMatch) {
   Random random(25);
   expect_bit_conv_matches(random, {square_shape(40, 128, 3, 3), 3, 1});
-}
-
-TEST_P(BitConv, PrefersTheLayoutThatFillsVectors) {
-  const bool permutes = current_simd_target() == "AVX3_DL";
-  const auto expected = [&](BitConvLayout layout) {
-    return permutes ? layout : BitConvLayout::kTables;
-  };
-  for (const std::size_t columns : {1U, 2U, 5U}) {
-    EXPECT_EQ(preferred_bit_conv_layout(columns), expected(BitConvLayout::kFours)) << columns;
-  }
-  for (const std::size_t columns : {3U, 4U, 6U, 8U, 12U}) {
-    EXPECT_EQ(preferred_bit_conv_layout(columns), expected(BitConvLayout::kSixes)) << columns;
-  }
-  Random random(29);
-  for (const std::size_t outputs : {16U, 64U}) {
-    const BitConvProblem problem(random, {square_shape(3, 8, outputs, 3), 2, 2});
-    const BitConvWeights weights(problem.shape, problem.w, problem.encoding, problem.bias,
-                                 problem.x_basis);
-    EXPECT_EQ(weights.layout(), preferred_bit_conv_layout(2 * outputs / 16));
-  }
 }
 
 // The base, each of the Kx Kw + 1 products and additions of the epilogue, and the products of

@@ -15,6 +15,10 @@ namespace {
 /// Bytes that a vector may reach past the end.
 constexpr std::size_t kRoom = 64;
 
+/// The size of a strip of tables, which fits a second-level cache of 1 MiB: each row that two
+/// strips share is filled twice.
+constexpr std::size_t kTablesStripBytes = std::size_t{1} << 19;
+
 void check_bit_conv(const ConvShape& shape, const numerics::BitPlanes& codes,
                     const numerics::BasisEncoding& encoding, std::span<const float> bias) {
   shape.check();
@@ -44,7 +48,8 @@ BitConvWeights::BitConvWeights(const ConvShape& shape, const EncodedWeights& wei
   layout_ = layout ? *layout : preferred_bit_conv_layout(bits_ * std::min(blocks_, kPanelBlocks));
   tap_pieces_ = pieces_of(shape_.group_channels());
   const bool positions = layout_ == BitConvLayout::kTables;
-  strip_ = plan_strip(shape_, digits_.size() * pixel_bytes(), (positions ? 1 : 2) * kStripBytes);
+  strip_ = plan_strip(shape_, digits_.size() * pixel_bytes(),
+                      positions ? kStripBytes : kTablesStripBytes);
   digit_bytes_ = ceil_div(strip_.pixels() * pixel_bytes() + kRoom, kRoom) * kRoom;
   inputs_ = piece_positions(shape_, strip_, tap_pieces_);
   planes_ = AlignedBuffer(panel_offset(shape_.groups, 0));

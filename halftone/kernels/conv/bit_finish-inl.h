@@ -22,8 +22,6 @@ namespace halftone::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr std::size_t kBlock = BitConvWeights::kBlock;
-/// Windows that are counted together: digits of neighbouring pixels.
-constexpr std::size_t kMaxWindows = 16;
 
 /// Some neighbouring output pixels of a line.
 struct Tile {

@@ -20,7 +20,8 @@ namespace halftone::kernels::HWY_NAMESPACE {
 
 // A Method fills the strip and counts differences:
 //
-//     Count  the type of the counts
+//     Count        the type of the counts
+//     kMaxWindows  windows that are counted together: digits of neighbouring pixels
 //     FillOutside(w, digit, count, to)          writes `count` pixels outside the image
 //     FillInside(w, group, pixels, digit, to)   writes pixels; it may overwrite what follows them
 //     CountTile(w, tile, memory, block, blocks, counts)
@@ -65,15 +66,14 @@ template <class Method>
 void ComputeTile(const BitConvWeights& w, const Tile& tile, const StripMemory& memory,
                  FinishFunction<typename Method::Count> finish_block, const ConvPart& part) {
   constexpr std::size_t kPanel = BitConvWeights::kPanelBlocks;
-  alignas(64) typename Method::Count counts[numerics::kMaxBits * kPanel * kMaxWindows * kBlock];
+  constexpr std::size_t kColumn = Method::kMaxWindows * kBlock;
+  alignas(64) typename Method::Count counts[numerics::kMaxBits * kPanel * kColumn];
   const float* row_sums = w.has_offset() ? memory.row_sums + tile.x : nullptr;
   for (std::size_t block = 0; block < w.blocks(); block += kPanel) {
     const std::size_t blocks = std::min(kPanel, w.blocks() - block);
     Method::CountTile(w, tile, memory, block, blocks, counts);
     for (std::size_t b = 0; b < blocks; ++b) {
-      finish_block(w, tile, block + b,
-                   {counts + b * kMaxWindows * kBlock, blocks * kMaxWindows * kBlock, row_sums},
-                   part);
+      finish_block(w, tile, block + b, {counts + b * kColumn, blocks * kColumn, row_sums}, part);
     }
   }
 }
@@ -84,7 +84,7 @@ void ComputeLines(const std::uint64_t* x, const BitConvWeights& w, const ConvPar
   const ConvShape& shape = w.shape();
   const LineRange lines = part.lines;
   const StripMemory memory = Divide(w, part.scratch.data());
-  const std::size_t tile_pixels = kMaxWindows / w.digits().size();
+  const std::size_t tile_pixels = Method::kMaxWindows / w.digits().size();
   const auto finish_block = ChooseFinish<typename Method::Count>(w);
   for (std::size_t first = lines.begin; first < lines.end;) {
     const ConvLine line = line_at(shape, first);

@@ -22,6 +22,8 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+/// Windows that are counted together: digits of neighbouring pixels.
+constexpr std::size_t kMaxWindows = 16;
 /// Bytes of a piece of two columns, which are planes of blocks.
 constexpr std::size_t kPairBytes = 4 * kBlock;
 

@@ -50,8 +50,10 @@ struct Vectors {
   }
 };
 
+/// Windows whose tables are looked up together: digits of neighbouring pixels.
+constexpr std::size_t kMaxTables = 32;
 /// Counts of a column.
-constexpr std::size_t kColumnCounts = kMaxWindows * kBlock;
+constexpr std::size_t kColumnCounts = kMaxTables * kBlock;
 
 #if HWY_TARGET == HWY_AVX3_DL
 
@@ -66,21 +68,49 @@ HWY_INLINE VBytes AddBytesInPlace(VBytes sum, VBytes v) {
 }
 
 /// Adds up groups of four bytes in lanes of 32 bits: all four, or one after the other.
-/// @param counts  [kFolds, kMaxWindows, 16], of the window
-template <std::size_t kFolds>
-HALFTONE_VNNI HWY_INLINE void Fold(VBytes sums, bool first_run, std::int32_t* HWY_RESTRICT counts) {
+/// @tparam kFirst  whether the counts are not yet there
+/// @param counts   [kFolds, kMaxTables, 16], of the window
+template <std::size_t kFolds, bool kFirst>
+HALFTONE_VNNI HWY_INLINE void Fold(VBytes sums, std::int32_t* HWY_RESTRICT counts) {
   const DInts d32;
   for (std::size_t f = 0; f < kFolds; ++f) {
     const auto selected = hn::Set(d32, kFolds == 1 ? 0x01010101 : 1 << 8 * f);
     VInts count = hn::Zero(d32);
-    if (!first_run) count = hn::LoadU(d32, counts + f * kColumnCounts);
+    if constexpr (!kFirst) count = hn::LoadU(d32, counts + f * kColumnCounts);
     count = AddByteProducts(count, sums, hn::BitCast(DSigned(), selected));
     hn::StoreU(count, d32, counts + f * kColumnCounts);
   }
 }
 
+/// Fold of all sums.
+/// @param sums  [kCount, kVectors]
+template <std::size_t kFolds, bool kFirst, std::size_t kVectors, std::size_t kCount>
+HALFTONE_VNNI HWY_INLINE void FoldAll(const VBytes (&sums)[kCount][kVectors],
+                                      std::int32_t* HWY_RESTRICT counts) {
+  constexpr std::size_t kVectorCounts = kFolds * kColumnCounts;
+  if constexpr (kFolds == 1) {
+    for (std::size_t s = 0; s < kCount; ++s) {
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        Fold<kFolds, kFirst>(sums[s][v], counts + v * kVectorCounts + s * kBlock);
+      }
+    }
+  } else {
+    // From memory, in a loop that stays small.
+    const DBytes d;
+    alignas(64) std::uint8_t bytes[kCount][kVectors][kTableBytes];
+    for (std::size_t s = 0; s < kCount; ++s) {
+      for (std::size_t v = 0; v < kVectors; ++v) hn::Store(sums[s][v], d, bytes[s][v]);
+    }
+    for (std::size_t s = 0; s < kCount; ++s) {
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        Fold<kFolds, kFirst>(hn::Load(d, bytes[s][v]), counts + v * kVectorCounts + s * kBlock);
+      }
+    }
+  }
+}
+
 /// Counts how far the digits of kCount windows are from the weights of kVectors vectors.
-/// @param counts  [kVectors kFolds, kMaxWindows, 16], from the first window on
+/// @param counts  [kVectors kFolds, kMaxTables, 16], from the first window on
 template <std::size_t kFolds, std::size_t kVectors, std::size_t kCount>
 HALFTONE_VNNI void CountTables(const TableWindows& x, const Vectors& all,
                                std::int32_t* HWY_RESTRICT counts) {
@@ -90,8 +120,6 @@ HALFTONE_VNNI void CountTables(const TableWindows& x, const Vectors& all,
   const std::uint8_t* HWY_RESTRICT weights = all.weights;
   const std::uint32_t* HWY_RESTRICT input = all.inputs.data();
   const std::uint32_t* const end = input + all.inputs.size();
-  // Sums are folded from memory, in a loop that stays small.
-  alignas(64) std::uint8_t bytes[kCount][kVectors][kTableBytes];
   bool first_run = true;
   do {
     VBytes sums[kCount][kVectors];
@@ -115,14 +143,10 @@ HALFTONE_VNNI void CountTables(const TableWindows& x, const Vectors& all,
         }
       }
     }
-    for (std::size_t s = 0; s < kCount; ++s) {
-      for (std::size_t v = 0; v < kVectors; ++v) hn::Store(sums[s][v], d, bytes[s][v]);
-    }
-    for (std::size_t s = 0; s < kCount; ++s) {
-      for (std::size_t v = 0; v < kVectors; ++v) {
-        Fold<kFolds>(hn::Load(d, bytes[s][v]), first_run,
-                     counts + v * kFolds * kColumnCounts + s * kBlock);
-      }
+    if (first_run) {
+      FoldAll<kFolds, true>(sums, counts);
+    } else {
+      FoldAll<kFolds, false>(sums, counts);
     }
     first_run = false;
   } while (input != end);
@@ -161,7 +185,7 @@ void CountAll(const TableWindows& x, const Vectors& vectors, std::int32_t* count
 #endif
 
 /// CountAll of all columns of a panel, two vectors at a time.
-/// @param counts  [columns, kMaxWindows, 16], the columns rounded up to whole vectors
+/// @param counts  [columns, kMaxTables, 16], the columns rounded up to whole vectors
 template <std::size_t kFolds>
 void CountColumns(const TableWindows& x, const Vectors& vectors, std::int32_t* counts) {
   const std::size_t num_vectors = vectors.piece_bytes / kTableBytes;

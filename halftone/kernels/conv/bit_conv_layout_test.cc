@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "halftone/kernels/conv/bit_conv.h"
+#include "halftone/kernels/conv/conv_testing.h"
+#include "halftone/kernels/per_target.h"
+#include "halftone/kernels/targets.h"
+#include "halftone/numerics/test_data.h"
+
+namespace halftone::kernels {
+namespace {
+
+using BitConvLayouts = PerTarget;
+
+TEST_P(BitConvLayouts, ThePreferredOneFillsVectors) {
+  const bool permutes = current_simd_target() == "AVX3_DL";
+  const auto expected = [&](BitConvLayout layout) {
+    return permutes ? layout : BitConvLayout::kTables;
+  };
+  for (const std::size_t columns : {1U, 2U, 5U}) {
+    EXPECT_EQ(preferred_bit_conv_layout(columns), expected(BitConvLayout::kFours)) << columns;
+  }
+  for (const std::size_t columns : {3U, 4U, 6U, 8U, 12U, 32U}) {
+    EXPECT_EQ(preferred_bit_conv_layout(columns), expected(BitConvLayout::kSixes)) << columns;
+  }
+}
+
+struct LayoutWeights {
+  ConvShape shape;
+  int w_bits;
+
+  [[nodiscard]] BitConvWeights pack(std::optional<BitConvLayout> layout) const {
+    Random random(29);
+    const auto codes = numerics::random_planes(random, shape.outputs, shape.inputs(), w_bits);
+    const auto encoding = numerics::random_encoding(random, shape.outputs, shape.inputs(), w_bits,
+                                                    true, numerics::Granularity::kChannel);
+    return {shape, {codes, encoding}, numerics::affine_basis(2, 0.1F, 0), layout};
+  }
+};
+
+TEST_P(BitConvLayouts, WeightsTakeThePreferredOneForTheColumnsOfAPanel) {
+  const auto layout = [](std::size_t outputs, std::size_t groups) {
+    const ConvShape shape = square_shape(3, 8, outputs, 3, 1, groups);
+    return LayoutWeights{shape, 2}.pack(std::nullopt).layout();
+  };
+  EXPECT_EQ(layout(16, 1), preferred_bit_conv_layout(2));
+  EXPECT_EQ(layout(33, 1), preferred_bit_conv_layout(6));
+  EXPECT_EQ(layout(640, 1), preferred_bit_conv_layout(8));
+  EXPECT_EQ(layout(64, 2), preferred_bit_conv_layout(4));
+}
+
+// No piece has channels from both sides of a multiple of 64.
+TEST(BitConvLayouts, PiecesHoldSixEightOrSixteenChannels) {
+  const auto pieces = [](BitConvLayout layout, std::size_t channels) {
+    return LayoutWeights{square_shape(3, channels, 4, 1), 1}.pack(layout).tap_pieces();
+  };
+  for (const std::size_t channels : {1U, 5U, 6U, 7U, 16U, 17U, 63U, 64U, 65U, 70U, 71U, 128U}) {
+    const auto rounded = [&](std::size_t inputs) { return (channels + inputs - 1) / inputs; };
+    const std::size_t sixes = channels / 64 * 11 + (channels % 64 + 5) / 6;
+    EXPECT_EQ(pieces(BitConvLayout::kTables, channels), rounded(8)) << channels;
+    EXPECT_EQ(pieces(BitConvLayout::kSixes, channels), sixes) << channels;
+    EXPECT_EQ(pieces(BitConvLayout::kFours, channels), rounded(16)) << channels;
+  }
+}
+
+HALFTONE_INSTANTIATE_PER_TARGET(BitConvLayouts);
+
+}  // namespace
+}  // namespace halftone::kernels
