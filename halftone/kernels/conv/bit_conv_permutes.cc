@@ -124,6 +124,7 @@ template <std::size_t kFolds>
 struct PixelTables {
   using Count = std::int32_t;
   static constexpr std::size_t kMaxWindows = kMaxTables;
+  static constexpr std::size_t kColumn = kColumnCounts;
   static constexpr std::size_t kBits = kFolds == 4 ? 6 : 8;
 
   static void FillOutside(const BitConvWeights& w, std::size_t digit, std::size_t count,

@@ -21,6 +21,7 @@ namespace halftone::kernels::HWY_NAMESPACE {
 struct SharedTables {
   using Count = std::uint16_t;
   static constexpr std::size_t kMaxWindows = HWY_NAMESPACE::kMaxWindows;
+  static constexpr std::size_t kColumn = kMaxWindows * kBlock;
 
   static void FillOutside(const BitConvWeights& w, std::size_t /*digit*/, std::size_t count,
                           std::byte* to) {

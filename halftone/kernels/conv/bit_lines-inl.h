@@ -22,10 +22,11 @@ namespace halftone::kernels::HWY_NAMESPACE {
 //
 //     Count        the type of the counts
 //     kMaxWindows  windows that are counted together: digits of neighbouring pixels
+//     kColumn      numbers from the counts of a column to those of the next
 //     FillOutside(w, digit, count, to)          writes `count` pixels outside the image
 //     FillInside(w, group, pixels, digit, to)   writes pixels; it may overwrite what follows them
 //     CountTile(w, tile, memory, block, blocks, counts)
-//         writes counts [Kw blocks, kMaxWindows, 16], windows by digit and pixel
+//         writes counts [Kw blocks, kColumn], of each [windows, 16] by digit and pixel
 
 /// One row of pixels of all digits.
 /// @param x    pixels of the row, [input, Kx, words]; null: the row is outside the image
@@ -66,7 +67,7 @@ template <class Method>
 void ComputeTile(const BitConvWeights& w, const Tile& tile, const StripMemory& memory,
                  FinishFunction<typename Method::Count> finish_block, const ConvPart& part) {
   constexpr std::size_t kPanel = BitConvWeights::kPanelBlocks;
-  constexpr std::size_t kColumn = Method::kMaxWindows * kBlock;
+  constexpr std::size_t kColumn = Method::kColumn;
   alignas(64) typename Method::Count counts[numerics::kMaxBits * kPanel * kColumn];
   const float* row_sums = w.has_offset() ? memory.row_sums + tile.x : nullptr;
   for (std::size_t block = 0; block < w.blocks(); block += kPanel) {

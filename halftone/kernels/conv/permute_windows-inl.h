@@ -52,8 +52,10 @@ struct Vectors {
 
 /// Windows whose tables are looked up together: digits of neighbouring pixels.
 constexpr std::size_t kMaxTables = 32;
-/// Counts of a column.
-constexpr std::size_t kColumnCounts = kMaxTables * kBlock;
+/// Numbers from the counts of a column to those of the next. No power of two, so that counts of a
+/// window differ in the lower 12 bits of their addresses, by which processors order loads and
+/// stores.
+constexpr std::size_t kColumnCounts = (kMaxTables + 8) * kBlock;
 
 #if HWY_TARGET == HWY_AVX3_DL
 
@@ -69,7 +71,7 @@ HWY_INLINE VBytes AddBytesInPlace(VBytes sum, VBytes v) {
 
 /// Adds up groups of four bytes in lanes of 32 bits: all four, or one after the other.
 /// @tparam kFirst  whether the counts are not yet there
-/// @param counts   [kFolds, kMaxTables, 16], of the window
+/// @param counts   [kFolds, kColumnCounts], of the window
 template <std::size_t kFolds, bool kFirst>
 HALFTONE_VNNI HWY_INLINE void Fold(VBytes sums, std::int32_t* HWY_RESTRICT counts) {
   const DInts d32;
@@ -87,30 +89,15 @@ HALFTONE_VNNI HWY_INLINE void Fold(VBytes sums, std::int32_t* HWY_RESTRICT count
 template <std::size_t kFolds, bool kFirst, std::size_t kVectors, std::size_t kCount>
 HALFTONE_VNNI HWY_INLINE void FoldAll(const VBytes (&sums)[kCount][kVectors],
                                       std::int32_t* HWY_RESTRICT counts) {
-  constexpr std::size_t kVectorCounts = kFolds * kColumnCounts;
-  if constexpr (kFolds == 1) {
-    for (std::size_t s = 0; s < kCount; ++s) {
-      for (std::size_t v = 0; v < kVectors; ++v) {
-        Fold<kFolds, kFirst>(sums[s][v], counts + v * kVectorCounts + s * kBlock);
-      }
-    }
-  } else {
-    // From memory, in a loop that stays small.
-    const DBytes d;
-    alignas(64) std::uint8_t bytes[kCount][kVectors][kTableBytes];
-    for (std::size_t s = 0; s < kCount; ++s) {
-      for (std::size_t v = 0; v < kVectors; ++v) hn::Store(sums[s][v], d, bytes[s][v]);
-    }
-    for (std::size_t s = 0; s < kCount; ++s) {
-      for (std::size_t v = 0; v < kVectors; ++v) {
-        Fold<kFolds, kFirst>(hn::Load(d, bytes[s][v]), counts + v * kVectorCounts + s * kBlock);
-      }
+  for (std::size_t s = 0; s < kCount; ++s) {
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      Fold<kFolds, kFirst>(sums[s][v], counts + v * kFolds * kColumnCounts + s * kBlock);
     }
   }
 }
 
 /// Counts how far the digits of kCount windows are from the weights of kVectors vectors.
-/// @param counts  [kVectors kFolds, kMaxTables, 16], from the first window on
+/// @param counts  [kVectors kFolds, kColumnCounts], from the first window on
 template <std::size_t kFolds, std::size_t kVectors, std::size_t kCount>
 HALFTONE_VNNI void CountTables(const TableWindows& x, const Vectors& all,
                                std::int32_t* HWY_RESTRICT counts) {
@@ -136,7 +123,8 @@ HALFTONE_VNNI void CountTables(const TableWindows& x, const Vectors& all,
       const std::uint8_t* table = x.first + std::size_t{*input} * kTableBytes;
       const std::uint8_t* upper = table + 8 * stride;  // few multiples of the stride suffice
       for (std::size_t s = 0; s < kCount; ++s) {
-        const VBytes entries = Keep(hn::LoadU(d, (s < 8 ? table : upper) + s % 8 * stride));
+        VBytes entries = hn::LoadU(d, (s < 8 ? table : upper) + s % 8 * stride);
+        if constexpr (kVectors > 1) entries = Keep(entries);
         for (std::size_t v = 0; v < kVectors; ++v) {
           const VBytes looked_up{_mm512_permutexvar_epi8(index[v].raw, entries.raw)};
           sums[s][v] = AddBytesInPlace(sums[s][v], looked_up);
@@ -185,7 +173,7 @@ void CountAll(const TableWindows& x, const Vectors& vectors, std::int32_t* count
 #endif
 
 /// CountAll of all columns of a panel, two vectors at a time.
-/// @param counts  [columns, kMaxTables, 16], the columns rounded up to whole vectors
+/// @param counts  [columns, kColumnCounts], the columns rounded up to whole vectors
 template <std::size_t kFolds>
 void CountColumns(const TableWindows& x, const Vectors& vectors, std::int32_t* counts) {
   const std::size_t num_vectors = vectors.piece_bytes / kTableBytes;
