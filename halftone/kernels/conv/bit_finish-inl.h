@@ -47,6 +47,26 @@ struct BlockFloats {
   std::array<float, numerics::kMaxBits> half_n{};  ///< M n / 2 of each digit
 };
 
+/// @param column  of the first output of the block
+template <std::size_t kDigits, std::size_t kWBits>
+HWY_INLINE BlockFloats FloatsOf(const BitConvWeights& w, std::size_t column,
+                                std::size_t plane_counts, std::size_t digit_counts) {
+  BlockFloats floats{w.base(0) + column,
+                     w.products(0, 0) + column,
+                     w.has_offset() ? w.offsets() + column : nullptr,
+                     w.float_row(),
+                     kDigits == 0 ? w.digits().size() : kDigits,
+                     kWBits == 0 ? w.bits() : kWBits,
+                     plane_counts,
+                     digit_counts,
+                     {}};
+  for (std::size_t i = 0; i < floats.digits; ++i) {
+    floats.half_n[i] =
+        0.5F * static_cast<float>(w.digits()[i].reach()) * static_cast<float>(w.shape().inputs());
+  }
+  return floats;
+}
+
 /// Counts as floats. Every method sums them in 16 or in 32 bits.
 template <class D>
 HWY_INLINE hn::Vec<D> LoadCounts(D d, const std::uint16_t* HWY_RESTRICT counts) {
@@ -130,19 +150,8 @@ void FinishBlock(const BitConvWeights& w, const Tile& tile, std::size_t block,
   const float* HWY_RESTRICT row_sums = sums.row_sums;
   const std::size_t group_outputs = w.shape().group_outputs();
   const std::size_t column = (tile.group * w.blocks() + block) * kBlock;
-  BlockFloats floats{w.base(0) + column,
-                     w.products(0, 0) + column,
-                     w.has_offset() ? w.offsets() + column : nullptr,
-                     w.float_row(),
-                     kDigits == 0 ? w.digits().size() : kDigits,
-                     kWBits == 0 ? w.bits() : kWBits,
-                     sums.plane_counts,
-                     tile.count * kBlock,
-                     {}};
-  for (std::size_t i = 0; i < floats.digits; ++i) {
-    floats.half_n[i] =
-        0.5F * static_cast<float>(w.digits()[i].reach()) * static_cast<float>(w.shape().inputs());
-  }
+  const BlockFloats floats =
+      FloatsOf<kDigits, kWBits>(w, column, sums.plane_counts, tile.count * kBlock);
   const std::size_t valid = std::min(kBlock, group_outputs - block * kBlock);
   const std::size_t* HWY_RESTRICT patterns = w.patterns().along_line().data() + tile.x;
   const std::size_t num_pixels = tile.count;
