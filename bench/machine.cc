@@ -35,14 +35,6 @@ const Caches& caches() {
   return found;
 }
 
-std::string processor_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  }
-  return "unknown";
-}
-
 const char* to_string(Limit limit) {
   switch (limit) {
     case Limit::kL1:

@@ -17,9 +17,6 @@ struct Caches {
 /// the third level of a whole package, of which a core may use an eighth.)
 const Caches& caches();
 
-/// "AMD EPYC", or "unknown".
-std::string processor_name();
-
 /// Memory levels and execution units of a core. Their speeds bound those of the kernels.
 enum class Limit { kL1, kL2, kL3, kDram, kFloat, kInt8, kBinary, kLookUp };
 

@@ -12,6 +12,7 @@
 #include "bench/suites.h"
 #include "halftone/base/error.h"
 #include "halftone/base/parallel.h"
+#include "halftone/base/processor.h"
 #include "halftone/kernels/targets.h"
 
 namespace halftone::bench {

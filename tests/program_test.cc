@@ -135,6 +135,34 @@ TEST_F(Program, QuantizesWeightsAloneAndRunsThemOnActivationsOf8BitsOrFloat) {
   EXPECT_THAT(unknown.err, ::testing::HasSubstr("--float-order"));
 }
 
+TEST_F(Program, MeasuresKernelsOnceAndKeepsWhatItMeasured) {
+  const std::string file = path("m.circle");
+  ASSERT_EQ(run("quantize " + kModel + " -o " + file + " --data " + kExample +
+                " --limit 100 --weight-bits 3 --activation-bits none")
+                .code,
+            0);
+  const std::string tuned = " --tune --tuning-file " + path("cache/tuning.txt");
+  const auto first_layer = [&] {
+    const Outcome bench = run("bench " + file + " --threads 1 --seconds 0.001 --json" + tuned);
+    EXPECT_EQ(bench.code, 0) << bench.err;
+    return json::parse(bench.out)["layers"][0]["measured"];
+  };
+  const json measured = first_layer();
+  EXPECT_GT(measured["us"], 0);
+  EXPECT_EQ(measured["threads"], 1);
+  EXPECT_NEAR(first_layer()["us"].get<double>(), measured["us"].get<double>(), 0.001);
+  const auto accuracy = [&](const std::string& options) {
+    const Outcome eval =
+        run("eval " + file + " --data " + kExample + " --limit 200 --json" + options);
+    EXPECT_EQ(eval.code, 0) << eval.err;
+    return json::parse(eval.out)["value"];
+  };
+  EXPECT_EQ(accuracy(tuned), accuracy(""));
+  expect_failure("bench " + file + " --tuning-file " + path("t.txt"), 2, "--tune");
+  std::ofstream(path("bad.txt")) << "x";
+  expect_failure("bench " + file + " --tune --tuning-file " + path("bad.txt"), 3, "line 1");
+}
+
 TEST_F(Program, ConvertsAndRunsToTheSameNumbers) {
   const std::vector<float> x(3 * 784, 0.25F);
   data::write_npy(path("x.npy"), data::make_npy(std::span<const float>(x), {3, 784}));

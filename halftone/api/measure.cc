@@ -35,7 +35,7 @@ Measurement measure(Network network, const MeasureOptions& options) {
   const auto shares = with_context(name, [&] {
     return runtime::plan_shares(graph,
                                 {batch_to_measure(graph, options.batch), threads_each,
-                                 options.int8_activations, options.float_order},
+                                 options.int8_activations, options.float_order, options.tuning},
                                 devices.size());
   });
   return {shares.front(), runtime::profile(shares, devices, {.min_seconds = options.min_seconds})};

@@ -18,6 +18,7 @@ struct MeasureOptions {
   spmd::Devices devices{};             ///< that share the samples; empty: one
   bool int8_activations = true;        ///< as in runtime::PlanOptions
   runtime::FloatOrder float_order = runtime::FloatOrder::kFastest;
+  std::shared_ptr<runtime::Tuning> tuning{};  ///< as in runtime::PlanOptions
 };
 
 struct Measurement {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@ struct RunOptions {
   int threads = 1;               ///< of a run; with one, results do not depend on their number
   bool int8_activations = true;  ///< as in runtime::PlanOptions
   runtime::FloatOrder float_order = runtime::FloatOrder::kFastest;
+  std::shared_ptr<runtime::Tuning> tuning{};  ///< as in runtime::PlanOptions
 };
 
 /// A network that is ready to run any number of times.

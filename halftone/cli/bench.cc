@@ -24,13 +24,16 @@ struct BenchOptions {
   bool explain = false;
   bool int8_activations = true;
   runtime::FloatOrder float_order = runtime::FloatOrder::kFastest;
+  TuneOptions tune;
 };
 
 void run(const BenchOptions& options, const Machine& machine) {
   apply(options.common);
+  const TuningFile tuning(options.tune);
   const Measurement measurement = measure(
       load(options.model), {options.batch, options.seconds, machine.devices(options.devices),
-                            options.int8_activations, options.float_order});
+                            options.int8_activations, options.float_order, tuning.tuning()});
+  tuning.save(machine);
   if (!machine.is_first()) return;
   std::cout << (options.common.json ? report::to_json(measurement)
                                     : printable(report::to_text(measurement, options.explain)));
@@ -58,6 +61,7 @@ void add_bench(CLI::App& app, Action& action) {
   verb->add_flag("--explain", options->explain, "Say why each kernel was chosen");
   add_activation_option(*verb, options->int8_activations);
   add_float_order_option(*verb, options->float_order);
+  add_tune_options(*verb, options->tune);
   verb->final_callback([options, &action] {
     action = [options](const Machine& machine) { run(*options, machine); };
   });

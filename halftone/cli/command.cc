@@ -117,6 +117,30 @@ void add_float_order_option(CLI::App& verb, runtime::FloatOrder& order) {
       ->default_str("fastest");
 }
 
+void add_tune_options(CLI::App& verb, TuneOptions& options) {
+  CLI::Option* tune = verb.add_flag("--tune", options.tune,
+                                    "Measure which kernels are fastest here; changes no result");
+  verb.add_option("--tuning-file", options.file,
+                  "File that keeps what --tune measured (default ~/.cache/halftone/tuning.txt)")
+      ->check(some_path())
+      ->needs(tune);
+}
+
+TuningFile::TuningFile(const TuneOptions& options) {
+  if (!options.tune) return;
+  file_ =
+      options.file.empty() ? runtime::default_tuning_file() : std::filesystem::path(options.file);
+  if (file_.empty()) {
+    fail(ErrorKind::kUsage,
+         "--tune: no place for its file, HOME is not set: give one with --tuning-file");
+  }
+  tuning_ = std::make_shared<runtime::Tuning>(runtime::Tuning::read(file_));
+}
+
+void TuningFile::save(const Machine& machine) const {
+  if (tuning_ != nullptr && machine.is_first()) tuning_->write(file_);
+}
+
 void add_data_options(CLI::App& verb, DataOptions& data, const std::string& default_split) {
   data::DatasetOptions& options = data.source.options;
   options.split = default_split;

@@ -5,7 +5,9 @@
 #include <CLI/App.hpp>
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -16,6 +18,7 @@
 #include "halftone/api/recipe.h"
 #include "halftone/base/progress.h"
 #include "halftone/runtime/kernel.h"
+#include "halftone/runtime/plan/tuning.h"
 
 namespace halftone::cli {
 
@@ -47,6 +50,12 @@ struct RecipeOptions {
   }
 };
 
+/// Whether to measure kernels, and the file of what was measured.
+struct TuneOptions {
+  bool tune = false;
+  std::string file;  ///< empty: runtime::default_tuning_file()
+};
+
 /// The work that main() runs after parsing. This separates parse errors from errors of the work.
 using Action = std::function<void(const Machine&)>;
 
@@ -68,6 +77,8 @@ CLI::Validator whole_from(std::uint64_t low);
 void add_activation_option(CLI::App& verb, bool& int8_activations);
 /// Adds --float-order, the order of additions in float32 layers.
 void add_float_order_option(CLI::App& verb, runtime::FloatOrder& order);
+/// Adds --tune and --tuning-file.
+void add_tune_options(CLI::App& verb, TuneOptions& options);
 void add_data_options(CLI::App& verb, DataOptions& data, const std::string& default_split);
 /// Adds --memory, a limit for values of the calibration samples.
 void add_memory_option(CLI::App& verb, std::optional<std::uint64_t>& memory_bytes);
@@ -76,6 +87,21 @@ void add_recipe_options(CLI::App& verb, RecipeOptions& recipe);
 /// Applies the number of threads and the SIMD target.
 /// @throws Error kUsage if one is out of range
 void apply(const CommonOptions& common);
+/// Reads what was measured before and writes it with what is measured now.
+class TuningFile {
+ public:
+  /// @throws Error as Tuning::read(); kUsage if there is no place for the file
+  explicit TuningFile(const TuneOptions& options);
+  /// Null unless kernels are to be measured.
+  [[nodiscard]] std::shared_ptr<runtime::Tuning> tuning() const { return tuning_; }
+  /// On the first rank. @throws Error as Tuning::write()
+  void save(const Machine& machine) const;
+
+ private:
+  std::filesystem::path file_;
+  std::shared_ptr<runtime::Tuning> tuning_;
+};
+
 /// The recipe of the file, if any. The other options override its defaults.
 /// @throws Error as load_recipe()
 compress::Recipe make_recipe(const RecipeOptions& options);

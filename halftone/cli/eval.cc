@@ -19,6 +19,7 @@ struct EvalOptions {
   std::string reference;
   bool int8_activations = true;
   runtime::FloatOrder float_order = runtime::FloatOrder::kFastest;
+  TuneOptions tune;
 };
 
 void run(const EvalOptions& options, const Machine& machine) {
@@ -27,6 +28,7 @@ void run(const EvalOptions& options, const Machine& machine) {
   std::optional<Network> reference;
   if (!options.reference.empty()) reference = load(options.reference);
   const data::Dataset data = options.data.source.open();
+  const TuningFile tuning(options.tune);
   const compress::Evaluation evaluation = [&] {
     Progress progress(options.common, machine);
     compress::EvaluateOptions how;
@@ -35,8 +37,10 @@ void run(const EvalOptions& options, const Machine& machine) {
     how.int8_activations = options.int8_activations;
     how.devices = machine.devices(options.data.devices);
     how.float_order = options.float_order;
+    how.tuning = tuning.tuning();
     return evaluate(std::move(network), data, reference ? &*reference : nullptr, how);
   }();
+  tuning.save(machine);
   std::cout << (options.common.json ? report::to_json(evaluation)
                                     : printable(report::to_text(evaluation)));
 }
@@ -57,6 +61,7 @@ void add_eval(CLI::App& app, Action& action) {
       ->check(some_path());
   add_activation_option(*verb, options->int8_activations);
   add_float_order_option(*verb, options->float_order);
+  add_tune_options(*verb, options->tune);
   verb->final_callback([options, &action] {
     action = [options](const Machine& machine) { run(*options, machine); };
   });

@@ -167,10 +167,11 @@ Evaluation evaluate(const ir::Graph& graph, const data::Dataset& data, const ir:
     }
     return score.counts();
   };
-  const runtime::Stream stream(contest.graph,
-                               {data.size(), options.batch, options.progress,
-                                options.int8_activations, options.devices, options.float_order},
-                               contest.fill);
+  const runtime::Stream stream(
+      contest.graph,
+      {data.size(), options.batch, options.progress, options.int8_activations, options.devices,
+       options.float_order, options.tuning},
+      contest.fill);
   return evaluation_of(stream.sum(count), data.has_labels(), reference != nullptr);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -10,6 +11,7 @@
 #include "halftone/data/dataset.h"
 #include "halftone/ir/graph.h"
 #include "halftone/runtime/kernel.h"
+#include "halftone/runtime/plan/tuning.h"
 #include "halftone/spmd/devices.h"
 
 namespace halftone::compress {
@@ -23,6 +25,7 @@ struct EvaluateOptions {
   bool int8_activations = true;  ///< as in runtime::PlanOptions
   spmd::Devices devices{};       ///< as in runtime::StreamOptions
   runtime::FloatOrder float_order = runtime::FloatOrder::kFastest;
+  std::shared_ptr<runtime::Tuning> tuning{};  ///< as in runtime::PlanOptions
 };
 
 /// Results of a network and its reference on the same samples.

@@ -32,6 +32,12 @@ Json ports_json(const std::vector<PortInfo>& ports) {
   return list;
 }
 
+Json measured_json(const std::optional<runtime::MeasuredWay>& measured) {
+  if (!measured) return {};
+  return {
+      {"kernel", measured->way.kernel}, {"threads", measured->way.threads}, {"us", measured->us}};
+}
+
 }  // namespace
 
 std::string to_json(const Inspection& inspection) {
@@ -131,6 +137,7 @@ std::string to_json(const Measurement& measurement) {
                       {"operator", step.op},
                       {"kernel", step.kernel},
                       {"arithmetic", runtime::text_of(step.arithmetic)},
+                      {"measured", measured_json(step.measured)},
                       {"slow", step.slow.empty() ? Json() : Json(step.slow)},
                       {"median_us", profile.step_median_us[i]},
                       {"reason", step.reason},

@@ -149,6 +149,12 @@ std::string to_text(const Measurement& measurement, bool explain) {
     if (step.arithmetic != runtime::Arithmetic::kOperator) {
       text += fmt::format("  computes {}\n", runtime::text_of(step.arithmetic));
     }
+    if (step.measured) {
+      const runtime::Way& way = step.measured->way;
+      text += fmt::format("  measured {} us{}{}, {} thread{}\n",
+                          format_number(step.measured->us, 2), way.kernel.empty() ? "" : " with ",
+                          way.kernel, way.threads, way.threads == 1 ? "" : "s");
+    }
     for (const runtime::Refusal& refusal : step.refused) {
       text += fmt::format("  not {}: {}\n", refusal.kernel, refusal.reason);
     }

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "halftone/ir/graph.h"
 #include "halftone/runtime/arithmetic.h"
@@ -14,6 +15,8 @@
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
+
+struct Way;
 
 /// The information available to an implementation. All extents are known.
 struct NodeContext {
@@ -23,6 +26,7 @@ struct NodeContext {
   bool int8_activations = true;  ///< as in PlanOptions
   FloatOrder float_order = FloatOrder::kFastest;
   std::span<const CodeLayout> layouts{};  ///< by value
+  const Way* way = nullptr;  ///< to create a kernel for; null: the cheapest by estimate
 
   [[nodiscard]] bool has_input(std::size_t i) const {
     return i < node.inputs.size() && node.inputs[i] != ir::kAbsent;
@@ -90,6 +94,8 @@ struct Implementation {
   std::optional<CodeLayout> writes{};
   /// Whether it can add a residual and encode its output, which saves separate nodes.
   bool finishes_output = false;
+  /// Names of the kernels that can compute an accepted node, all with the same bits; null: one.
+  std::vector<std::string> (*kernels)(const NodeContext&) = nullptr;
 };
 
 }  // namespace halftone::runtime

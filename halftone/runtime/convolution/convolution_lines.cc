@@ -31,7 +31,7 @@ ConvLines::ConvLines(const NodeContext& context, const kernels::ConvShape& shape
       line_pixels_(shape.line_pixels()),
       outputs_(shape.outputs),
       step_(1),
-      shares_(std::clamp<std::size_t>(lines_, 1, worthwhile_threads(us, context.threads))),
+      shares_(std::clamp<std::size_t>(lines_, 1, threads_for(context, us))),
       product_bytes_(scratch),
       share_bytes_(scratch) {
   const std::size_t line_bytes = std::max<std::size_t>(1, line_pixels_ * outputs_ * sizeof(float));

@@ -67,8 +67,8 @@ Verdict judge_conv_transpose_fixed(const NodeContext& context) {
 Kernel create_conv_transpose_fixed(const NodeContext& context) {
   const ir::Tensor weights = ir::to_float(*context.constant(1));
   const kernels::ConvShape shape = transposed_shape(context);
-  const std::size_t shares = std::clamp<std::size_t>(
-      shape.num_pixels(), 1, worthwhile_threads(transpose_us(shape), context.threads));
+  const std::size_t shares =
+      std::clamp<std::size_t>(shape.num_pixels(), 1, threads_for(context, transpose_us(shape)));
   const auto layer = std::make_shared<const FixedTranspose>(FixedTranspose{
       FloatConvTransposeWeights(shape, weights.as<float>(), constant_floats(context, 2)),
       context.op<ir::ConvTranspose>().activation, shares});

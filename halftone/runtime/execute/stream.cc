@@ -179,7 +179,8 @@ class Stream::State {
   [[nodiscard]] PlanOptions plan_options() const {
     return {.batch = batch_,
             .int8_activations = options_.int8_activations,
-            .float_order = options_.float_order};
+            .float_order = options_.float_order,
+            .tuning = options_.tuning};
   }
 
   /// Pads a short last batch with zeros.

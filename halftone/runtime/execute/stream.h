@@ -12,6 +12,7 @@
 #include "halftone/base/progress.h"
 #include "halftone/ir/graph.h"
 #include "halftone/runtime/kernel.h"
+#include "halftone/runtime/plan/tuning.h"
 #include "halftone/spmd/map.h"
 
 namespace halftone::runtime {
@@ -24,6 +25,7 @@ struct StreamOptions {
   /// Devices for batches; if empty, one emulated device per thread of parallel_for().
   spmd::Devices devices{};
   FloatOrder float_order = FloatOrder::kFastest;  ///< as in PlanOptions
+  std::shared_ptr<Tuning> tuning{};               ///< as in PlanOptions
 };
 
 /// Writes samples [first, first + count) of a graph input, in row-major order. Values for an

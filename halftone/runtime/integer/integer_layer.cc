@@ -273,8 +273,8 @@ Kernel create_integer_layer(const NodeContext& context) {
   }
   const double us = 1e-6 * kPicosecondsPerProduct * static_cast<double>(layer->rows()) *
                     static_cast<double>(weights.size());
-  layer->shares = std::clamp<std::size_t>(worthwhile_threads(us, context.threads), 1,
-                                          std::max<std::size_t>(layer->rows(), 1));
+  layer->shares =
+      std::clamp<std::size_t>(threads_for(context, us), 1, std::max<std::size_t>(layer->rows(), 1));
   Kernel kernel;
   kernel.packed_bytes = layer->packed_bytes();
   kernel.packed_inputs = {1, 2};

@@ -60,8 +60,7 @@ Kernel create_xnor(const NodeContext& context) {
   const numerics::Basis& x_basis = context.input(0).encoding.basis->bases.front();
   const std::size_t rows = row_extent(context.input(0).shape).rows;
   const double us = speed_of(Product::kBits, layer_extent(context.graph, context.node)).us;
-  const OutputShares shares(weights.outputs(), weights.block_outputs(),
-                            worthwhile_threads(us, context.threads));
+  const OutputShares shares(weights.outputs(), weights.block_outputs(), threads_for(context, us));
   const auto layer = std::make_shared<BitLayer>(BitLayer{
       std::move(weights), x_basis, rows, context.op<ir::FullyConnected>().activation, shares});
   Kernel kernel;

@@ -62,8 +62,7 @@ Kernel create_fully_connected_fixed(const NodeContext& context) {
   const auto layer = std::make_shared<const FixedLayer>(
       FixedLayer{kernels::FloatMatmulWeights({weights.as<float>(), outputs, x.cols}),
                  std::move(bias), context.op<ir::FullyConnected>().activation,
-                 OutputShares(outputs, kernels::FloatPanels::kOutputs,
-                              worthwhile_threads(us, context.threads))});
+                 OutputShares(outputs, kernels::FloatPanels::kOutputs, threads_for(context, us))});
   Kernel kernel;
   kernel.packed_bytes = layer->weights.size_bytes() + outputs * sizeof(float);
   kernel.packed_inputs = {1, 2};

@@ -9,6 +9,7 @@
 #include "halftone/runtime/linear/linear.h"
 #include "halftone/runtime/linear/linear_cost.h"
 #include "halftone/runtime/linear/output_shares.h"
+#include "halftone/runtime/plan/tuning.h"
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
@@ -62,8 +63,7 @@ struct Int8Layer {
 template <typename Weights>
 Kernel create(const NodeContext& context, Weights weights, double us) {
   const std::size_t rows = row_extent(context.input(0).shape).rows;
-  const OutputShares shares(weights.outputs(), Weights::kBlock,
-                            worthwhile_threads(us, context.threads));
+  const OutputShares shares(weights.outputs(), Weights::kBlock, threads_for(context, us));
   std::optional<kernels::Int8Levels> levels;
   if (const ir::Encoding& x = context.input(0).encoding; !x.is_dense()) {
     levels = kernels::Int8Levels(x.basis->bases.front());
@@ -130,13 +130,24 @@ Verdict judge_int8_levels(const NodeContext& context) {
 Kernel create_int8_levels(const NodeContext& context) {
   const auto& codes = std::get<ir::EncodedTensor>(*context.constant(1));
   const LayerExtent layer = extent_of(context);
-  const Product product = cheapest_levels(layer, kernels::current_core());
+  const Product product = level_product(context, layer);
   const auto layout =
       product == Product::kNibbles ? kernels::LevelLayout::kNibbles : kernels::LevelLayout::kBytes;
   return create(
       context,
       LevelMatmulWeights(codes.codes, *codes.encoding, constant_floats(context, 2), layout),
       speed_of(product, layer).us);
+}
+
+std::vector<std::string> kernels_int8_levels(const NodeContext& context) {
+  return level_kernels(extent_of(context));
+}
+
+constexpr const char* kNibbles = "nibbles";
+constexpr const char* kBytes = "bytes";
+
+bool fits_nibbles(const LayerExtent& layer) {
+  return layer.weight_bits <= LevelMatmulWeights::kMaxNibbleBits;
 }
 
 }  // namespace
@@ -160,10 +171,20 @@ Picoseconds bytes_time(const LayerExtent& layer, Core core) {
 }
 
 Product cheapest_levels(const LayerExtent& layer, Core core) {
-  const bool fits = layer.weight_bits <= LevelMatmulWeights::kMaxNibbleBits;
-  return fits && cost_us(Product::kNibbles, layer, core) <= cost_us(Product::kBytes, layer, core)
+  return fits_nibbles(layer) &&
+                 cost_us(Product::kNibbles, layer, core) <= cost_us(Product::kBytes, layer, core)
              ? Product::kNibbles
              : Product::kBytes;
+}
+
+std::vector<std::string> level_kernels(const LayerExtent& layer) {
+  if (!fits_nibbles(layer)) return {kBytes};
+  return {kNibbles, kBytes};
+}
+
+Product level_product(const NodeContext& context, const LayerExtent& layer) {
+  if (context.way == nullptr) return cheapest_levels(layer, kernels::current_core());
+  return context.way->kernel == kNibbles ? Product::kNibbles : Product::kBytes;
 }
 
 constinit const Implementation kFullyConnectedPlanes{.name = "int8_planes",
@@ -175,6 +196,7 @@ constinit const Implementation kFullyConnectedLevels{.name = "int8_levels",
                                                      .judge = judge_int8_levels,
                                                      .create = create_int8_levels,
                                                      .arithmetic = Arithmetic::kLevels,
-                                                     .reads = CodeLayout::kInt8};
+                                                     .reads = CodeLayout::kInt8,
+                                                     .kernels = kernels_int8_levels};
 
 }  // namespace halftone::runtime

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/runtime/linear/linear_cost.h"
 
+#include "halftone/runtime/plan/tuning.h"
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
@@ -51,6 +52,11 @@ Speed speed_of(Product product, const LayerExtent& layer) {
 
 std::size_t worthwhile_threads(double us, int threads) {
   return us < kWorthAThread ? 1 : static_cast<std::size_t>(threads);
+}
+
+std::size_t threads_for(const NodeContext& context, double us) {
+  if (context.way != nullptr) return static_cast<std::size_t>(context.way->threads);
+  return worthwhile_threads(us, context.threads);
 }
 
 }  // namespace halftone::runtime

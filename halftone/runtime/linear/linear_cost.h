@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
+#include <vector>
 
 #include "halftone/ir/graph.h"
 #include "halftone/kernels/core.h"
@@ -62,7 +64,15 @@ Speed speed_of(Product product, const LayerExtent& layer);
 /// kBytes changes no result.
 Product cheapest_levels(const LayerExtent& layer, Core core = kReferenceCore);
 
+/// Names of the layouts of levels that a layer may use, for Implementation::kernels.
+std::vector<std::string> level_kernels(const LayerExtent& layer);
+
+/// The method of the way to compute a node, or the cheapest one on the processor at hand.
+Product level_product(const NodeContext& context, const LayerExtent& layer);
+
 /// The number of threads worth waking for this amount of work.
 std::size_t worthwhile_threads(double us, int threads);
+/// The threads for a node of this amount of work: of the way to compute it, or by estimate.
+std::size_t threads_for(const NodeContext& context, double us);
 
 }  // namespace halftone::runtime

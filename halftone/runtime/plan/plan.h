@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "halftone/ir/graph.h"
 #include "halftone/runtime/arithmetic.h"
 #include "halftone/runtime/kernel.h"
+#include "halftone/runtime/plan/tuning.h"
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
@@ -26,6 +28,9 @@ struct PlanOptions {
       true;  ///< whether the input of a layer with encoded weights may be rounded
              ///< to 8 bits: see kernels::quantize_rows(), kernels::Int8Levels
   FloatOrder float_order = FloatOrder::kFastest;  ///< kFixed for results that are written to a file
+  /// Measured ways to compute layers, to which a plan adds those it lacks; null: estimates decide.
+  /// Changes no result.
+  std::shared_ptr<Tuning> tuning{};
 };
 
 /// An implementation that was considered but not chosen.
@@ -41,9 +46,10 @@ struct Step {
   std::string op;      ///< "FullyConnected", "Tanh", ...
   std::string kernel;  ///< name of the implementation: "xnor_popcount", "onednn_f32", ...
   Arithmetic arithmetic = Arithmetic::kOperator;
-  std::string reason;            ///< why it accepted the node
-  std::string slow;              ///< why it may be slower than float32; empty: it should not be
-  std::vector<Refusal> refused;  ///< candidates that were not chosen, and why
+  std::string reason;  ///< why it accepted the node
+  std::string slow;    ///< why it may be slower than float32; empty: it should not be
+  std::optional<MeasuredWay> measured;  ///< the fastest way, if there was a choice to measure
+  std::vector<Refusal> refused;         ///< candidates that were not chosen, and why
   Kernel body;
   std::size_t scratch_offset = 0;  ///< of body.scratch_bytes in the arena
   int threads = 1;                 ///< that oneDNN may use
@@ -91,7 +97,8 @@ class Plan {
   Parts parts_;
 };
 
-/// Makes a plan. The choices depend only on the graph and the options, never on a measurement.
+/// Makes a plan. What it computes depends only on the graph and the options; a measurement, if the
+/// options ask for it, decides only how.
 /// @throws Error kUsage if an option is out of range; kFormat or kShape as ir::verify(), or if
 ///         the shapes do not fit the batch; kUnsupported if a graph input is encoded
 std::shared_ptr<const Plan> make_plan(ir::Graph graph, const PlanOptions& options = {});

@@ -14,6 +14,7 @@
 #include "halftone/runtime/plan/memory_layout.h"
 #include "halftone/runtime/plan/plan.h"
 #include "halftone/runtime/plan/prepare.h"
+#include "halftone/runtime/plan/tune.h"
 
 namespace halftone::runtime {
 namespace {
@@ -74,7 +75,7 @@ int onednn_threads(const NodeContext& context) {
   return static_cast<int>(worthwhile_threads(us, context.threads));
 }
 
-Step make_step(const NodeContext& context, ir::NodeId id) {
+Step make_step(NodeContext context, ir::NodeId id, Tuning* tuning) {
   const ir::Node& node = context.node;
   Choice choice = choose(context);
   if (choice.implementation == nullptr) {
@@ -92,8 +93,11 @@ Step make_step(const NodeContext& context, ir::NodeId id) {
   const bool is_onednn = choice.implementation->arithmetic == Arithmetic::kFastestFloat;
   step.threads = is_onednn ? onednn_threads(context) : context.threads;
   const OneDnnThreads guard(step.threads);
-  step.body =
-      with_context(ir::describe(node), [&] { return choice.implementation->create(context); });
+  step.body = with_context(ir::describe(node), [&] {
+    if (tuning != nullptr) step.measured = fastest_way(*choice.implementation, context, *tuning);
+    if (step.measured) context.way = &step.measured->way;
+    return choice.implementation->create(context);
+  });
   return step;
 }
 
@@ -101,7 +105,8 @@ std::vector<Step> make_steps(const Prepared& prepared, const PlanOptions& option
   const auto& [graph, layouts] = prepared;
   std::vector<Step> steps;
   for (const ir::NodeId id : graph.topological_order()) {
-    steps.push_back(make_step(context_of(graph, graph.node(id), options, layouts), id));
+    steps.push_back(
+        make_step(context_of(graph, graph.node(id), options, layouts), id, options.tuning.get()));
   }
   return steps;
 }

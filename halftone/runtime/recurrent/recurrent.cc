@@ -91,8 +91,7 @@ RecurrentSteps make_steps(const NodeContext& context, Product way) {
 
 Kernel create(const NodeContext& context, Product way) {
   auto layer = std::make_shared<RecurrentSteps>(make_steps(context, way));
-  const std::size_t shares =
-      std::min(layer->batch, worthwhile_threads(layer_us(context, way), context.threads));
+  const std::size_t shares = std::min(layer->batch, threads_for(context, layer_us(context, way)));
   layer->shares = std::max<std::size_t>(shares, 1);
   Kernel kernel;
   for (const StateProduct& product : layer->products) kernel.packed_bytes += product.size_bytes();
@@ -157,7 +156,11 @@ Verdict judge_recurrent_levels(const NodeContext& context) {
 }
 
 Kernel create_recurrent_levels(const NodeContext& context) {
-  return create(context, cheapest_levels(step_extent(context), kernels::current_core()));
+  return create(context, level_product(context, step_extent(context)));
+}
+
+std::vector<std::string> kernels_recurrent_levels(const NodeContext& context) {
+  return level_kernels(step_extent(context));
 }
 
 Verdict judge_recurrent_float(const NodeContext& context) {
@@ -183,7 +186,8 @@ constinit const Implementation kRecurrentPlanes{.name = "int8_planes",
 constinit const Implementation kRecurrentLevels{.name = "int8_levels",
                                                 .judge = judge_recurrent_levels,
                                                 .create = create_recurrent_levels,
-                                                .arithmetic = Arithmetic::kLevels};
+                                                .arithmetic = Arithmetic::kLevels,
+                                                .kernels = kernels_recurrent_levels};
 constinit const Implementation kRecurrentFloat{.name = "packed_f32",
                                                .judge = judge_recurrent_float,
                                                .create = create_recurrent_float,

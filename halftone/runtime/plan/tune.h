@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures the ways to compute a node.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "halftone/runtime/implementation.h"
+#include "halftone/runtime/plan/tuning.h"
+
+namespace halftone::runtime {
+
+/// The ways to compute a node by an implementation, the one expected to be fastest not
+/// necessarily first; empty if there is nothing to choose or nothing that can be measured.
+std::vector<Way> ways_of(const Implementation& implementation, const NodeContext& context);
+
+/// The fastest way: as `tuning` knows it, otherwise measured on random inputs and recorded there.
+/// Nothing if there is nothing to choose.
+std::optional<MeasuredWay> fastest_way(const Implementation& implementation,
+                                       const NodeContext& context, Tuning& tuning);
+
+}  // namespace halftone::runtime

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measured choices between the kernels of one arithmetic, kept in a file.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace halftone::runtime {
+
+/// A way to compute a layer. All ways give the same bits.
+struct Way {
+  std::string kernel;  ///< one of Implementation::kernels; empty if there is only one
+  int threads = 1;
+
+  bool operator==(const Way&) const = default;
+};
+
+/// The fastest way to compute a layer, as measured.
+struct MeasuredWay {
+  Way way;
+  double us = 0;  ///< median time of a run
+
+  bool operator==(const MeasuredWay&) const = default;
+};
+
+/// Which way was the fastest for each layer, on this processor and on others. A plan that is made
+/// with a Tuning measures the layers that are missing in it; it gives the same results as any other
+/// plan, bit for bit. Not for use by several threads at a time.
+///
+/// File: text, a line per layer, fields separated by tabs:
+///
+///     halftone tuning 1
+///     processor, SIMD target, version <tab> layer <tab> kernel <tab> threads <tab> microseconds
+class Tuning {
+ public:
+  /// Holds nothing yet.
+  Tuning() = default;
+  /// Reads a file; one that does not exist holds nothing.
+  /// @throws Error kIo as read_file(); kFormat if it is not such a file
+  static Tuning read(const std::filesystem::path& file);
+  /// Writes what was read and what was measured since, sorted. Creates the folder if it is missing.
+  /// @throws Error kIo as write_file(), or if the folder cannot be created
+  void write(const std::filesystem::path& file) const;
+
+  /// Of a layer, on the current processor and SIMD target.
+  [[nodiscard]] std::optional<MeasuredWay> find(const std::string& layer) const;
+  /// @param layer  without tabs and line feeds
+  void record(const std::string& layer, MeasuredWay way);
+
+  [[nodiscard]] std::size_t size() const { return ways_.size(); }
+
+ private:
+  std::map<std::string, MeasuredWay> ways_;  ///< by machine and layer, with a tab between
+};
+
+/// The file that the programs use unless told otherwise: halftone/tuning.txt in $XDG_CACHE_HOME,
+/// otherwise in ~/.cache; empty if neither XDG_CACHE_HOME nor HOME is set.
+std::filesystem::path default_tuning_file();
+
+}  // namespace halftone::runtime
