@@ -11,6 +11,24 @@ using Align = Table::Align;
 
 std::string bits_text(int bits) { return bits == 32 ? "float" : std::to_string(bits); }
 
+/// Why a step is computed as it is.
+std::string explanation(const runtime::Step& step) {
+  std::string text = fmt::format("\n{}: {} because {}\n", step.name, step.kernel, step.reason);
+  if (step.arithmetic != runtime::Arithmetic::kOperator) {
+    text += fmt::format("  computes {}\n", runtime::text_of(step.arithmetic));
+  }
+  if (step.measured) {
+    const runtime::Way& way = step.measured->way;
+    text += fmt::format("  measured {} us{}{}, {} thread{}\n", format_number(step.measured->us, 2),
+                        way.kernel.empty() ? "" : " with ", way.kernel, way.threads,
+                        way.threads == 1 ? "" : "s");
+  }
+  for (const runtime::Refusal& refusal : step.refused) {
+    text += fmt::format("  not {}: {}\n", refusal.kernel, refusal.reason);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string to_text(const Inspection& inspection) {
@@ -144,21 +162,7 @@ std::string to_text(const Measurement& measurement, bool explain) {
   }
   if (!slow.empty()) text += "\n" + slow;
   if (!explain) return text;
-  for (const runtime::Step& step : plan.steps()) {
-    text += fmt::format("\n{}: {} because {}\n", step.name, step.kernel, step.reason);
-    if (step.arithmetic != runtime::Arithmetic::kOperator) {
-      text += fmt::format("  computes {}\n", runtime::text_of(step.arithmetic));
-    }
-    if (step.measured) {
-      const runtime::Way& way = step.measured->way;
-      text += fmt::format("  measured {} us{}{}, {} thread{}\n",
-                          format_number(step.measured->us, 2), way.kernel.empty() ? "" : " with ",
-                          way.kernel, way.threads, way.threads == 1 ? "" : "s");
-    }
-    for (const runtime::Refusal& refusal : step.refused) {
-      text += fmt::format("  not {}: {}\n", refusal.kernel, refusal.reason);
-    }
-  }
+  for (const runtime::Step& step : plan.steps()) text += explanation(step);
   return text;
 }
 

@@ -206,8 +206,8 @@ TEST(DefaultTuningFile, IsInTheCacheFolder) {
     return default_tuning_file().string();
   };
   const std::string home = std::getenv("HOME") == nullptr ? "" : std::getenv("HOME");
-  EXPECT_EQ(file_with("/cache", "/home/me"), "/cache/halftone/tuning.txt");
-  EXPECT_EQ(file_with("", "/home/me"), "/home/me/.cache/halftone/tuning.txt");
+  EXPECT_EQ(file_with("/cache", "/users/me"), "/cache/halftone/tuning.txt");
+  EXPECT_EQ(file_with("", "/users/me"), "/users/me/.cache/halftone/tuning.txt");
   EXPECT_EQ(file_with("", ""), "");
   ::unsetenv("XDG_CACHE_HOME");
   ::setenv("HOME", home.c_str(), 1);
