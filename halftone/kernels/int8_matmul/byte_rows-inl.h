@@ -11,11 +11,13 @@
 
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "halftone/kernels/byte_products-inl.h"
 #include "halftone/kernels/int8_matmul/int8_weights.h"
 #include "halftone/kernels/keep-inl.h"
+#include "halftone/kernels/prefetch-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
@@ -28,6 +30,17 @@ constexpr std::size_t kQuad = 4;
 constexpr std::size_t kBandTiles = 4;
 /// Quads of activations that are copied at a time: they stay in the first-level cache.
 constexpr std::size_t kChunk = 128;
+/// Prefetch distance in bytes.
+constexpr std::size_t kLevelsAhead = 2048;
+
+/// Prefetches levels, in the first of the passes over a chunk.
+/// @param outputs  of a pass
+HWY_INLINE void PrefetchLevels(const std::uint8_t* levels, std::size_t first_output,
+                               std::size_t outputs) {
+  if (outputs == kRowOutputs || first_output == 0) {
+    Prefetch(levels + kLevelsAhead, kRowOutputs * kQuad);
+  }
+}
 
 // The multiplication is a class
 //
@@ -70,12 +83,14 @@ using FewBits = PlainProducts;
 /// Multiplies bytes directly. Per quad, row and vector of outputs one product of bytes.
 struct ByteProducts {
   using Activation = std::int8_t;
-  /// Vectors of sums per row. There are as many vectors of levels, one of activations, one of
-  /// products and one of ones: 15 registers, or 27 of the 32 of AVX-512.
-  static constexpr std::size_t kVectors = 2;
   static constexpr std::size_t kMaxRows = HWY_TARGET <= HWY_AVX3 ? 11 : 5;
   /// Outputs whose four inputs fill a vector.
   static constexpr std::size_t kOutputs = hn::MaxLanes(DBytes()) / kQuad;
+  /// Vectors of sums per row. With two there are two vectors of levels, one of activations, one of
+  /// products and one of ones: 15 registers, or 27 of the 32 of AVX-512.
+  static constexpr std::size_t vectors_of(std::size_t rows) {
+    return std::min<std::size_t>(kRowOutputs / kOutputs, rows == 1 ? 4 : 2);
+  }
 
   template <std::size_t kRows>
   static HALFTONE_VNNI void Add(const std::uint8_t* HWY_RESTRICT levels,
@@ -83,6 +98,7 @@ struct ByteProducts {
                                 std::int32_t* HWY_RESTRICT sums) {
     const DBytes d;
     const DInts d32;
+    constexpr std::size_t kVectors = vectors_of(kRows);
     for (std::size_t first = 0; first < kRowOutputs; first += kVectors * kOutputs) {
       VInts acc[kRows][kVectors];
       for (auto& row : acc) {
@@ -90,6 +106,7 @@ struct ByteProducts {
       }
       const std::uint8_t* HWY_RESTRICT w = levels + first * kQuad;
       for (std::size_t p = 0; p < quads; ++p, w += kRowOutputs * kQuad) {
+        PrefetchLevels(w, first, kVectors * kOutputs);
         VBytes level[kVectors];
         for (std::size_t v = 0; v < kVectors; ++v) {
           level[v] = Keep(hn::LoadU(d, w + v * kOutputs * kQuad));

@@ -60,16 +60,18 @@ HWY_INLINE VWideSums AddPairs(VWideSums acc, VWide a, VWide b) {
 /// one addition.
 struct WideProducts {
   using Activation = std::int16_t;
-  /// Vectors of sums per row; with these, two of levels, one of activations and one of products,
-  /// all 16 registers of AVX2 are taken.
-  static constexpr std::size_t kVectors = 2;
   static constexpr std::size_t kMaxRows = 6;
   /// Outputs whose four inputs fill a vector.
   static constexpr std::size_t kOutputs = hn::MaxLanes(DWide()) / kPiece;
+  /// Vectors of sums per row. With 12 of sums, two of levels, one of activations and one of
+  /// products, all 16 registers of AVX2 are taken.
+  static constexpr std::size_t vectors_of(std::size_t rows) {
+    return std::min<std::size_t>(kBlock / kOutputs, rows == 1 ? 8 : rows == 2 ? 4 : 2);
+  }
 
   /// sums[o] += both lanes of output o.
-  static HWY_INLINE void AddLanes(const VWideSums (&acc)[kVectors],
-                                  std::int32_t* HWY_RESTRICT sums) {
+  /// @param acc  two vectors
+  static HWY_INLINE void AddLanes(const VWideSums* acc, std::int32_t* HWY_RESTRICT sums) {
     const DWideSums d;
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
     const __m256i halves = _mm256_hadd_epi32(acc[0].raw, acc[1].raw);
@@ -79,7 +81,7 @@ struct WideProducts {
     const VWideSums ordered{_mm_hadd_epi32(acc[0].raw, acc[1].raw)};
     hn::StoreU(hn::Add(ordered, hn::LoadU(d, sums)), d, sums);
 #else
-    for (std::size_t v = 0; v < kVectors; ++v, sums += kOutputs) {
+    for (std::size_t v = 0; v < 2; ++v, sums += kOutputs) {
       alignas(32) std::int32_t pairs[2 * kOutputs];
       hn::Store(acc[v], d, pairs);
       for (std::size_t o = 0; o < kOutputs; ++o) sums[o] += pairs[2 * o] + pairs[2 * o + 1];
@@ -94,6 +96,7 @@ struct WideProducts {
     const DWide d;
     const hn::Repartition<std::int64_t, DWide> d64;
     const hn::Rebind<std::uint8_t, DWide> d8;
+    constexpr std::size_t kVectors = vectors_of(kRows);
     for (std::size_t first = 0; first < kBlock; first += kVectors * kOutputs) {
       VWideSums acc[kRows][kVectors];
       for (auto& row : acc) {
@@ -101,6 +104,7 @@ struct WideProducts {
       }
       const std::uint8_t* HWY_RESTRICT w = levels + first * kPiece;
       for (std::size_t p = 0; p < pieces; ++p, w += kBlock * kPiece) {
+        PrefetchLevels(w, first, kVectors * kOutputs);
         VWide level[kVectors];
         for (std::size_t v = 0; v < kVectors; ++v) {
           level[v] = Keep(hn::PromoteTo(d, hn::LoadU(d8, w + v * kOutputs * kPiece)));
@@ -114,7 +118,11 @@ struct WideProducts {
           }
         }
       }
-      for (std::size_t r = 0; r < kRows; ++r) AddLanes(acc[r], sums + r * kBlock + first);
+      for (std::size_t r = 0; r < kRows; ++r) {
+        for (std::size_t v = 0; v < kVectors; v += 2) {
+          AddLanes(acc[r] + v, sums + r * kBlock + first + v * kOutputs);
+        }
+      }
     }
   }
 };
