@@ -23,6 +23,13 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+/// Whether products of bytes are exact for levels above 127, if LessOffset<kLevelOffset>() of them
+/// is multiplied.
+constexpr bool kMultipliesLargeLevels =
+    HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON || HWY_TARGET == HWY_SCALAR;
+/// What is subtracted from levels some of which are above 127.
+constexpr int kLevelOffset = HWY_TARGET == HWY_NEON ? 128 : 0;
+
 #if HWY_TARGET != HWY_SCALAR
 
 using DBytes = hn::CappedTag<std::uint8_t, 64>;
@@ -45,8 +52,17 @@ HWY_INLINE VInts AddInPlace(VInts acc, __m256i v) {
 }
 #endif
 
-/// acc + the sums of the products u x of four neighbouring bytes. Exact for u <= 127, so that the
-/// sum of two products fits 16 bits; with AVX-512 VNNI for u <= 255.
+/// u - kOffset, 0 or 128, as AddByteProducts() takes it.
+template <int kOffset>
+HWY_INLINE VBytes LessOffset(VBytes u) {
+  static_assert(kOffset == 0 || kOffset == 128);
+  if constexpr (kOffset == 0) return u;
+  return hn::Xor(u, hn::Set(DBytes(), std::uint8_t{128}));
+}
+
+/// acc + the sums of the products u x of four neighbouring bytes. Exact for u <= 127 and x within
+/// +-127, so that the sum of two products fits 16 bits; with AVX-512 VNNI for u <= 255. NEON reads
+/// the bits of u as a number with a sign: it is exact for u - 128 too.
 HALFTONE_VNNI HWY_INLINE VInts AddByteProducts(VInts acc, VBytes u, VSigned x) {
 #if HWY_TARGET == HWY_AVX3_DL
   return VInts{_mm512_dpbusd_epi32(acc.raw, u.raw, x.raw)};
@@ -59,6 +75,11 @@ HALFTONE_VNNI HWY_INLINE VInts AddByteProducts(VInts acc, VBytes u, VSigned x) {
 #elif HWY_TARGET == HWY_SSE4
   const __m128i pairs = _mm_maddubs_epi16(u.raw, x.raw);
   return hn::Add(acc, VInts{_mm_madd_epi16(pairs, _mm_set1_epi16(1))});
+#elif HWY_TARGET == HWY_NEON
+  const int8x16_t level = vreinterpretq_s8_u8(u.raw);
+  const int16x8_t lower = vmull_s8(vget_low_s8(level), vget_low_s8(x.raw));
+  const int16x8_t upper = vmull_high_s8(level, x.raw);
+  return VInts{vpadalq_s16(acc.raw, vpaddq_s16(lower, upper))};
 #else
   const hn::RepartitionToWide<DSigned> d16;
   const auto shorts = hn::BitCast(DShorts(), u);
@@ -82,6 +103,12 @@ HALFTONE_VNNI HWY_INLINE VInts AddShortProducts(VInts acc, VBytes u, VSigned x) 
   return AddInPlace(acc, _mm256_madd_epi16(u.raw, x.raw));
 #elif HWY_TARGET == HWY_SSE4
   return hn::Add(acc, VInts{_mm_madd_epi16(u.raw, x.raw)});
+#elif HWY_TARGET == HWY_NEON
+  const int16x8_t level = vreinterpretq_s16_u8(u.raw);
+  const int16x8_t pixel = vreinterpretq_s16_s8(x.raw);
+  const int32x4_t lower = vmull_s16(vget_low_s16(level), vget_low_s16(pixel));
+  const int32x4_t upper = vmull_high_s16(level, pixel);
+  return hn::Add(acc, VInts{vpaddq_s32(lower, upper)});
 #else
   const DInts d32;
   const auto a = hn::BitCast(d32, u);

@@ -70,9 +70,9 @@ void MultiplyNumbers(const Windows& x, const std::uint8_t* levels, std::int32_t*
   }
 }
 
-template <ByteLayout kLayout, std::size_t kBlocks, std::size_t kCount>
+template <ByteLayout kLayout, int kOffset, std::size_t kBlocks, std::size_t kCount>
 void Multiply(const Windows& x, const Levels& levels, Sums* sums, std::size_t window) {
-  static_assert(kCount == 1 && kBlocks == 1);
+  static_assert(kCount == 1 && kBlocks == 1 && kOffset == 0);
   constexpr bool kBytes = kLayout == ByteLayout::kBytes;
   using Level = std::conditional_t<kBytes, std::uint8_t, std::int16_t>;
   using Pixel = std::conditional_t<kBytes, std::int8_t, std::int16_t>;
@@ -92,7 +92,8 @@ constexpr std::size_t kWindows = kVectors == 1 ? 16 : (kVectors == 2 ? 4 : 2);
 constexpr std::size_t kMaxBlocks = kVectors == 1 ? 2 : 1;
 
 /// sums[b][window + s][o] = sum of the products of all pieces of window s and output o of block b.
-template <ByteLayout kLayout, std::size_t kBlocks, std::size_t kCount>
+/// @tparam kOffset  subtracted from the levels of kBytes
+template <ByteLayout kLayout, int kOffset, std::size_t kBlocks, std::size_t kCount>
 HALFTONE_VNNI void Multiply(const Windows& x, const Levels& levels, Sums* HWY_RESTRICT sums,
                             std::size_t window) {
   const DBytes d;
@@ -110,7 +111,8 @@ HALFTONE_VNNI void Multiply(const Windows& x, const Levels& levels, Sums* HWY_RE
     VBytes level[kLevels];
     for (std::size_t v = 0; v < kLevels; ++v) {
       const std::uint8_t* block = first_level + v / kVectors * levels.block_bytes;
-      level[v] = Keep(hn::LoadU(d, block + v % kVectors * kOutputs * kPieceBytes));
+      const VBytes loaded = hn::LoadU(d, block + v % kVectors * kOutputs * kPieceBytes);
+      level[v] = Keep(LessOffset<kOffset>(loaded));
     }
     const std::int8_t* piece = x.first + std::size_t{*input} * kPieceBytes;
     const std::int8_t* upper = piece + 8 * stride;  // few multiples of the stride suffice
@@ -137,13 +139,16 @@ HALFTONE_VNNI void Multiply(const Windows& x, const Levels& levels, Sums* HWY_RE
 #endif
 
 /// Multiply of any range of windows.
-template <ByteLayout kLayout, std::size_t kBlocks, std::size_t kCount = kWindows / kBlocks>
+template <ByteLayout kLayout, int kOffset, std::size_t kBlocks,
+          std::size_t kCount = kWindows / kBlocks>
 HWY_INLINE void MultiplyAll(const Windows& x, BlockRange windows, const Levels& levels,
                             Sums* sums) {
   for (; windows.begin + kCount <= windows.end; windows.begin += kCount) {
-    Multiply<kLayout, kBlocks, kCount>(x.from(windows.begin), levels, sums, windows.begin);
+    Multiply<kLayout, kOffset, kBlocks, kCount>(x.from(windows.begin), levels, sums, windows.begin);
   }
-  if constexpr (kCount > 1) MultiplyAll<kLayout, kBlocks, kCount / 2>(x, windows, levels, sums);
+  if constexpr (kCount > 1) {
+    MultiplyAll<kLayout, kOffset, kBlocks, kCount / 2>(x, windows, levels, sums);
+  }
 }
 
 /// Some neighbouring output pixels of a line.
@@ -160,6 +165,7 @@ struct ByteTile {
 struct ByteSums {
   const std::int32_t (*products)[kBlock];  ///< [count]
   const std::int32_t* window_sums;         ///< [count]
+  std::int32_t steps;  ///< of the grid, less twice what is subtracted from the levels
 };
 
 /// The outputs of a block of all pixels of a tile.
@@ -178,7 +184,7 @@ void FinishBytes(const Weights& w, const ByteTile& tile, std::size_t block, cons
   const float* const half_steps = w.half_steps() + column;
   const float* const centers = w.centers() + column;
   const std::size_t row = w.float_row();
-  const std::int32_t steps = w.steps();
+  const std::int32_t steps = sums.steps;
   const std::size_t* patterns = w.patterns().along_line().data() + tile.x;
   const std::size_t line_pattern = tile.line_pattern;
   const std::size_t count = tile.count;
@@ -202,7 +208,7 @@ void FinishBytes(const Weights& w, const ByteTile& tile, std::size_t block, cons
   }
 }
 
-template <ByteLayout kLayout>
+template <ByteLayout kLayout, int kOffset>
 void ComputeByteTile(const Weights& w, const ByteTile& tile, const ByteStrip& strip,
                      const ConvPart& part) {
   alignas(64) Sums products[kMaxBlocks];
@@ -215,12 +221,12 @@ void ComputeByteTile(const Weights& w, const ByteTile& tile, const ByteStrip& st
     const Levels levels{w.levels(tile.group, block), w.block_bytes()};
     const BlockRange all{0, tile.count};
     if (blocks == kMaxBlocks) {
-      MultiplyAll<kLayout, kMaxBlocks>(windows, all, levels, products);
+      MultiplyAll<kLayout, kOffset, kMaxBlocks>(windows, all, levels, products);
     } else {
-      MultiplyAll<kLayout, 1>(windows, all, levels, products);
+      MultiplyAll<kLayout, kOffset, 1>(windows, all, levels, products);
     }
     for (std::size_t b = 0; b < blocks; ++b) {
-      const ByteSums sums{products[b], strip.window_sums + tile.x};
+      const ByteSums sums{products[b], strip.window_sums + tile.x, w.steps() - 2 * kOffset};
       if ((block + b + 1) * kBlock <= w.shape().group_outputs()) {
         FinishBytes<hn::CappedTag<float, kBlock>>(w, tile, block + b, sums, part);
       } else {
@@ -230,12 +236,19 @@ void ComputeByteTile(const Weights& w, const ByteTile& tile, const ByteStrip& st
   }
 }
 
+using ComputeTile = void (*)(const Weights&, const ByteTile&, const ByteStrip&, const ConvPart&);
+
+ComputeTile ChooseTile(const Weights& w) {
+  if (w.layout() == ByteLayout::kShorts) return ComputeByteTile<ByteLayout::kShorts, 0>;
+  if (w.steps() > 127) return ComputeByteTile<ByteLayout::kBytes, kLevelOffset>;
+  return ComputeByteTile<ByteLayout::kBytes, 0>;
+}
+
 void ByteConv(const std::int8_t* q, const Weights& w, const ConvPart& part) {
   const ConvShape& shape = w.shape();
   const LineRange lines = part.lines;
   const ByteStrip strip = DivideStrip(w, part.scratch.data());
-  const auto compute_tile = w.layout() == ByteLayout::kBytes ? ComputeByteTile<ByteLayout::kBytes>
-                                                             : ComputeByteTile<ByteLayout::kShorts>;
+  const ComputeTile compute_tile = ChooseTile(w);
   for (std::size_t first = lines.begin; first < lines.end;) {
     const ConvLine line = line_at(shape, first);
     const std::size_t count =
@@ -262,13 +275,7 @@ void ByteConv(const std::int8_t* q, const Weights& w, const ConvPart& part) {
 }
 
 /// Bits of weights whose levels AddByteProducts() multiplies exactly.
-int MaxByteBits() {
-#if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_SCALAR
-  return numerics::kMaxBits;
-#else
-  return 4;
-#endif
-}
+int MaxByteBits() { return kMultipliesLargeLevels ? numerics::kMaxBits : 4; }
 
 }  // namespace halftone::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -37,6 +37,11 @@ HWY_INLINE VSums AddPairProducts(VSums acc, VSums a, VSums b) {
   return hn::Add(acc, VSums{_mm256_madd_epi16(a.raw, b.raw)});
 #elif HWY_TARGET == HWY_SSE4
   return hn::Add(acc, VSums{_mm_madd_epi16(a.raw, b.raw)});
+#elif HWY_TARGET == HWY_NEON
+  const int16x8_t x = vreinterpretq_s16_s32(a.raw);
+  const int16x8_t y = vreinterpretq_s16_s32(b.raw);
+  const int32x4_t lower = vmull_s16(vget_low_s16(x), vget_low_s16(y));
+  return hn::Add(acc, VSums{vpaddq_s32(lower, vmull_high_s16(x, y))});
 #else
   const auto low = [](VSums v) HWY_ATTR { return hn::ShiftRight<16>(hn::ShiftLeft<16>(v)); };
   const VSums odd = hn::Mul(hn::ShiftRight<16>(a), hn::ShiftRight<16>(b));

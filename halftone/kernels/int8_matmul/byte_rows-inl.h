@@ -46,6 +46,7 @@ HWY_INLINE void PrefetchLevels(const std::uint8_t* levels, std::size_t first_out
 //
 //     struct Products {
 //       using Activation;        // as an activation is copied
+//       kOffset;                 // subtracted from the levels
 //       kMaxRows;                // rows whose sums fit the registers
 //       /// sums[r][o] += products of `quads` quads.
 //       /// @param levels  [quads, 32, 4]
@@ -60,6 +61,7 @@ HWY_INLINE void PrefetchLevels(const std::uint8_t* levels, std::size_t first_out
 
 struct PlainProducts {
   using Activation = std::int16_t;
+  static constexpr int kOffset = 0;
   static constexpr std::size_t kMaxRows = 1;
 
   template <std::size_t kRows>
@@ -81,8 +83,11 @@ using FewBits = PlainProducts;
 #else
 
 /// Multiplies bytes directly. Per quad, row and vector of outputs one product of bytes.
+/// @tparam kLevelsLess  0 for levels up to 127, else kLevelOffset
+template <int kLevelsLess>
 struct ByteProducts {
   using Activation = std::int8_t;
+  static constexpr int kOffset = kLevelsLess;
   static constexpr std::size_t kMaxRows = HWY_TARGET <= HWY_AVX3 ? 11 : 5;
   /// Outputs whose four inputs fill a vector.
   static constexpr std::size_t kOutputs = hn::MaxLanes(DBytes()) / kQuad;
@@ -109,7 +114,7 @@ struct ByteProducts {
         PrefetchLevels(w, first, kVectors * kOutputs);
         VBytes level[kVectors];
         for (std::size_t v = 0; v < kVectors; ++v) {
-          level[v] = Keep(hn::LoadU(d, w + v * kOutputs * kQuad));
+          level[v] = Keep(LessOffset<kOffset>(hn::LoadU(d, w + v * kOutputs * kQuad)));
         }
         for (std::size_t r = 0; r < kRows; ++r) {
           std::int32_t four;
@@ -130,7 +135,7 @@ struct ByteProducts {
   }
 };
 /// For levels up to 127.
-using FewBits = ByteProducts;
+using FewBits = ByteProducts<0>;
 
 #endif
 

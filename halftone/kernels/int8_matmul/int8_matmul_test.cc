@@ -272,6 +272,26 @@ TEST_P(Int8Matmul, KernelsAgreeOnEvenlySpacedLevels) {
   }
 }
 
+TEST_P(Int8Matmul, ExtremeLevelsAreExact) {
+  constexpr std::size_t kInputs = 4096;  // a power of two: float32 has every sum exactly
+  const float scales[] = {1.0F};
+  numerics::BitPlanes w(2, kInputs, 8);
+  for (std::size_t c = 0; c < kInputs; ++c) w.set_code(1, c, 255);
+  const auto encoding = numerics::tensor_encoding(numerics::affine_basis(8, 2, 127.5F));
+  for (const int q : {-127, 127}) {
+    const std::vector<std::int8_t> x(kInputs, static_cast<std::int8_t>(q));
+    const auto sum = static_cast<float>(255 * q) * static_cast<float>(kInputs);
+    for_each_way(8, [&](auto way) {
+      const typename decltype(way)::Weights weights(w, encoding);
+      std::vector<float> y(2);
+      way.kMultiply({MatrixView<const std::int8_t>(x, 1, kInputs), scales}, weights, {0, 1},
+                    MatrixView<float>(y, 1, 2));
+      EXPECT_EQ(y[0], -sum) << way.kName;
+      EXPECT_EQ(y[1], sum) << way.kName;
+    });
+  }
+}
+
 HALFTONE_INSTANTIATE_PER_TARGET(Int8Matmul);
 
 TEST(Int8MatmulWeights, RejectInvalidOperands) {

@@ -31,8 +31,8 @@ static_assert(kBlock == kRowOutputs && kPiece == kQuad);
 
 #if HWY_TARGET == HWY_SCALAR
 using ManyBits = PlainProducts;
-#elif HWY_TARGET == HWY_AVX3_DL
-using ManyBits = ByteProducts;
+#elif HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON
+using ManyBits = ByteProducts<kLevelOffset>;
 #else
 
 using DWide = hn::CappedTag<std::int16_t, 16>;
@@ -60,6 +60,7 @@ HWY_INLINE VWideSums AddPairs(VWideSums acc, VWide a, VWide b) {
 /// one addition.
 struct WideProducts {
   using Activation = std::int16_t;
+  static constexpr int kOffset = 0;
   static constexpr std::size_t kMaxRows = 6;
   /// Outputs whose four inputs fill a vector.
   static constexpr std::size_t kOutputs = hn::MaxLanes(DWide()) / kPiece;
@@ -221,8 +222,8 @@ void ComputeBand(const Int8Rows& x, const Weights& weights, const Band& band,
     for (std::size_t block = band.blocks.begin; block < band.blocks.end; ++block) {
       const std::size_t b = block - band.blocks.begin;
       for (std::size_t r = 0; r < band.rows; ++r) {
-        FoldGroup(weights, weights.floats(block, g), input_sums[r], sums[b] + r * kBlock,
-                  acc[b] + r * kBlock);
+        FoldGroup(weights, weights.floats(block, g),
+                  {sums[b] + r * kBlock, input_sums[r], Products::kOffset}, acc[b] + r * kBlock);
       }
       std::fill_n(sums[b], band.rows * kBlock, 0);
     }

@@ -16,24 +16,31 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+/// The sums of a group and block.
+struct GroupSums {
+  const std::int32_t* products;  ///< [32]: of (u - offset) q
+  std::int32_t inputs;           ///< of q
+  std::int32_t offset;
+};
+
 /// acc += half_step P + center Q of a group and block.
 /// @param floats  [1 or 2, 32] of the group and block
-/// @param sums    [32]: sums of u q
 HWY_INLINE void FoldGroup(const LevelMatmulWeights& weights, const float* HWY_RESTRICT floats,
-                          std::int32_t input_sum, const std::int32_t* HWY_RESTRICT sums,
-                          float* HWY_RESTRICT acc) {
+                          const GroupSums& sums, float* HWY_RESTRICT acc) {
   constexpr std::size_t kBlock = LevelMatmulWeights::kBlock;
   const hn::CappedTag<float, kBlock> d;
   const hn::RebindToSigned<decltype(d)> di;
   const hn::RebindToUnsigned<decltype(d)> du;
-  const auto less = hn::Set(du, static_cast<std::uint32_t>(weights.steps() * input_sum));
+  const std::int32_t steps = weights.steps() - 2 * sums.offset;
+  const auto less = hn::Set(du, static_cast<std::uint32_t>(steps * sums.inputs));
+  const auto input_sum = hn::Set(d, static_cast<float>(sums.inputs));
   for (std::size_t lane = 0; lane < kBlock; lane += hn::Lanes(d)) {
-    const auto sum = hn::BitCast(du, hn::LoadU(di, sums + lane));
+    const auto sum = hn::BitCast(du, hn::LoadU(di, sums.products + lane));
     const auto p = hn::ConvertTo(d, hn::BitCast(di, hn::Sub(hn::Add(sum, sum), less)));
     auto total = hn::Add(hn::LoadU(d, acc + lane), hn::Mul(hn::LoadU(d, floats + lane), p));
     if (weights.has_offset()) {
       const auto center = hn::LoadU(d, floats + kBlock + lane);
-      total = hn::Add(total, hn::Mul(center, hn::Set(d, static_cast<float>(input_sum))));
+      total = hn::Add(total, hn::Mul(center, input_sum));
     }
     hn::StoreU(total, d, acc + lane);
   }

@@ -79,17 +79,27 @@ constexpr std::size_t kVectors = 4;
 /// Outputs that are summed up together: whole strips.
 constexpr std::size_t kTogether = std::max(kStrip, kVectors* kOutputs);
 /// Sums of an output that do not wait for each other; the 16 registers of AVX2 hold one.
-constexpr std::size_t kSums = HWY_TARGET <= HWY_AVX3 ? 2 : 1;
+constexpr std::size_t kSums = HWY_TARGET <= HWY_AVX3 || HWY_TARGET == HWY_NEON ? 2 : 1;
 
-/// Looks up a table by the lower four bits of bytes. With three bits per code, the upper half of a
-/// byte is below 8, which pshufb ignores.
+/// Whether a look-up ignores the upper half of a byte: with three bits per code it is below 8, and
+/// pshufb ignores it.
 template <bool kFourBits>
-HWY_INLINE VBytes LookUp(VBytes table, VBytes bytes) {
-  constexpr bool kIgnoresUpperHalf = HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128 && !kFourBits;
-  if constexpr (!kIgnoresUpperHalf) {
-    bytes = hn::And(bytes, hn::Set(DBytes(), std::uint8_t{15}));
+constexpr bool kIgnoresUpperHalf = HWY_ARCH_X86&& HWY_TARGET != HWY_EMU128 && !kFourBits;
+
+/// The codes in the lower halves of bytes, for a look-up.
+template <bool kFourBits>
+HWY_INLINE VBytes LowerCodes(VBytes bytes) {
+  if constexpr (kIgnoresUpperHalf<kFourBits>) return bytes;
+  return hn::And(bytes, hn::Set(DBytes(), std::uint8_t{15}));
+}
+
+/// The codes in the upper halves of bytes, for a look-up.
+template <bool kFourBits>
+HWY_INLINE VBytes UpperCodes(VBytes bytes) {
+  if constexpr (kIgnoresUpperHalf<kFourBits>) {
+    return hn::BitCast(DBytes(), hn::ShiftRight<4>(hn::BitCast(DShorts(), bytes)));
   }
-  return hn::TableLookupBytes(table, bytes);
+  return hn::ShiftRight<4>(bytes);
 }
 
 /// Adds up the lanes of each output: four neighbouring ones.
@@ -113,7 +123,8 @@ HWY_INLINE VInts AddLanes(const VInts* acc) {
 }
 
 /// sums[o] = the products of a group with kTogether outputs. Per vector of codes one load, one
-/// shift (and two masks if the codes have four bits), two look-ups and two dot products.
+/// shift (and two masks if the codes have four bits; on NEON one), two look-ups and two dot
+/// products.
 /// @param tables  [kTogether, 16]
 template <bool kFourBits>
 HALFTONE_VNNI void SumStrips(const Codes& codes, const std::uint8_t* HWY_RESTRICT tables,
@@ -135,13 +146,14 @@ HALFTONE_VNNI void SumStrips(const Codes& codes, const std::uint8_t* HWY_RESTRIC
         const std::size_t o = first + v * kOutputs;
         const std::uint8_t* from = piece + o / kStrip * codes.strip_bytes + o % kStrip * kHalf;
         if (v * kOutputs % kStrip == 0) Prefetch(from + codes.ahead, kStrip * kHalf);
-        const VBytes low = Keep(hn::LoadU(d, from));
-        const VBytes high = hn::BitCast(d, hn::ShiftRight<4>(hn::BitCast(DShorts(), low)));
+        const VBytes bytes = Keep(hn::LoadU(d, from));
+        const VBytes low = hn::TableLookupBytes(table[v], LowerCodes<kFourBits>(bytes));
+        const VBytes high = hn::TableLookupBytes(table[v], UpperCodes<kFourBits>(bytes));
         VInts& even = acc[0][v];
         VInts& odd = acc[kSums - 1][v];
-        even = AddByteProducts(even, LookUp<kFourBits>(table[v], low), lower);
+        even = AddByteProducts(even, low, lower);
         if constexpr (kSums > 1) even = Keep(even);
-        odd = Keep(AddByteProducts(odd, LookUp<kFourBits>(table[v], high), upper));
+        odd = Keep(AddByteProducts(odd, high, upper));
       }
     };
     const std::uint8_t* HWY_RESTRICT piece = codes.first;
@@ -175,7 +187,7 @@ HWY_INLINE void ComputeGroup(const Weights& weights, std::size_t block, std::siz
   for (std::size_t o = 0; o < kBlock; o += kTogether) {
     sum({codes + o / kStrip * strip_bytes, strip_bytes, ahead}, tables + o * kTable, x, sums + o);
   }
-  FoldGroup(weights, weights.floats(block, group), input_sum, sums, acc);
+  FoldGroup(weights, weights.floats(block, group), {sums, input_sum, 0}, acc);
 }
 
 /// The activations of a group.
