@@ -10,6 +10,8 @@
 
 #include <hwy/highway.h>
 
+#include <cstring>
+
 /// For functions that use the dot products of AVX-512 VNNI, which every processor of AVX3_DL has.
 #undef HALFTONE_VNNI
 #if HWY_TARGET == HWY_AVX3_DL
@@ -17,6 +19,15 @@
 #define HALFTONE_VNNI __attribute__((target(HWY_TARGET_STR ",avx512vnni")))
 #else
 #define HALFTONE_VNNI
+#endif
+
+/// Whether functions may use the dot products of Armv8.2: on NEON_DOT, and where every processor
+/// has them.
+#undef HALFTONE_USES_DOT
+#if HWY_TARGET == HWY_NEON && (defined(N_NEON) || defined(__ARM_FEATURE_DOTPROD))
+#define HALFTONE_USES_DOT 1
+#else
+#define HALFTONE_USES_DOT 0
 #endif
 
 HWY_BEFORE_NAMESPACE();
@@ -75,6 +86,8 @@ HALFTONE_VNNI HWY_INLINE VInts AddByteProducts(VInts acc, VBytes u, VSigned x) {
 #elif HWY_TARGET == HWY_SSE4
   const __m128i pairs = _mm_maddubs_epi16(u.raw, x.raw);
   return hn::Add(acc, VInts{_mm_madd_epi16(pairs, _mm_set1_epi16(1))});
+#elif HALFTONE_USES_DOT
+  return VInts{vdotq_s32(acc.raw, vreinterpretq_s8_u8(u.raw), x.raw)};
 #elif HWY_TARGET == HWY_NEON
   const int8x16_t level = vreinterpretq_s8_u8(u.raw);
   const int16x8_t lower = vmull_s8(vget_low_s8(level), vget_low_s8(x.raw));
@@ -118,6 +131,36 @@ HALFTONE_VNNI HWY_INLINE VInts AddShortProducts(VInts acc, VBytes u, VSigned x) 
   return hn::Add(acc, hn::Add(hn::Mul(low(a), low(b)), hn::Mul(high(a), high(b))));
 #endif
 }
+
+/// Four bytes that AddByteProducts() and AddShortProducts() multiply with every four of a vector.
+#if HALFTONE_USES_DOT
+using Quad = hn::Vec<hn::CappedTag<std::int8_t, 4>>;  // sdot itself repeats it
+#else
+using Quad = VSigned;
+#endif
+
+HWY_INLINE Quad LoadQuad(const std::int8_t* from) {
+  std::int32_t four;
+  std::memcpy(&four, from, sizeof(four));
+#if HALFTONE_USES_DOT
+  return Quad{vcreate_s8(static_cast<std::uint32_t>(four))};
+#else
+  return hn::BitCast(DSigned(), hn::Set(DInts(), four));
+#endif
+}
+
+#if HALFTONE_USES_DOT
+
+HWY_INLINE VInts AddByteProducts(VInts acc, VBytes u, Quad x) {
+  return VInts{vdotq_lane_s32(acc.raw, vreinterpretq_s8_u8(u.raw), x.raw, 0)};
+}
+
+HWY_INLINE VInts AddShortProducts(VInts acc, VBytes u, Quad x) {
+  const int32x4_t repeated = vdupq_lane_s32(vreinterpret_s32_s8(x.raw), 0);
+  return AddShortProducts(acc, u, VSigned{vreinterpretq_s8_s32(repeated)});
+}
+
+#endif
 
 #endif
 

@@ -5,7 +5,7 @@
 namespace halftone::kernels {
 
 enum class Core {
-  kAvx2,    ///< and every other one without a family of its own
+  kAvx2,    ///< and every other one without a family of its own; 64-bit Arm is not measured
   kAvx512,  ///< with VNNI: Highway's AVX3_DL
 };
 

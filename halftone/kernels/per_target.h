@@ -3,25 +3,25 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <hwy/highway.h>
 
-#include <cstdint>
 #include <string>
+
+#include "halftone/kernels/targets.h"
 
 namespace halftone::kernels {
 
-class PerTarget : public testing::TestWithParam<std::int64_t> {
+class PerTarget : public testing::TestWithParam<std::string> {
  protected:
-  void SetUp() override { hwy::SetSupportedTargetsForTest(GetParam()); }
-  void TearDown() override { hwy::SetSupportedTargetsForTest(0); }
+  void SetUp() override { use_simd_target(GetParam()); }
+  void TearDown() override { use_simd_target("auto"); }
 };
 
-inline std::string target_test_name(const testing::TestParamInfo<std::int64_t>& info) {
-  return hwy::TargetName(info.param);
+inline std::string target_test_name(const testing::TestParamInfo<std::string>& info) {
+  return info.param;
 }
 
 }  // namespace halftone::kernels
 
-#define HALFTONE_INSTANTIATE_PER_TARGET(fixture)                                                  \
-  INSTANTIATE_TEST_SUITE_P(Simd, fixture, testing::ValuesIn(hwy::SupportedAndGeneratedTargets()), \
-                           target_test_name)
+#define HALFTONE_INSTANTIATE_PER_TARGET(fixture)                                                \
+  INSTANTIATE_TEST_SUITE_P(Simd, fixture, testing::ValuesIn(halftone::kernels::simd_targets()), \
+                           halftone::kernels::target_test_name)

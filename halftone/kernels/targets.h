@@ -10,7 +10,8 @@
 namespace halftone::kernels {
 
 /// Names of the targets that are compiled in and that this processor supports, best first, e.g.
-/// {"AVX2", "SSE4"}, regardless of restrictions. Call it while no kernel runs.
+/// {"AVX2", "SSE4"} or {"NEON_DOT", "NEON"}, regardless of restrictions. Call it while no kernel
+/// runs.
 std::vector<std::string> simd_targets();
 
 /// The target the kernels run on now. Call it while no kernel runs.

@@ -9,6 +9,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/kernels/activation/activation.h"
+#include "halftone/kernels/neon_dot.h"
 
 namespace halftone::kernels {
 namespace {
@@ -39,6 +40,15 @@ TEST_F(Targets, EveryListedTargetCanBeChosen) {
   }
   use_simd_target("auto");
   EXPECT_EQ(current_simd_target(), names.front());
+}
+
+TEST_F(Targets, DotProductsOfArmAreATargetOfTheirOwn) {
+  for (const auto& name : simd_targets()) {
+    use_simd_target(name);
+    EXPECT_EQ(uses_neon_dot(), name == "NEON_DOT") << name;
+  }
+  use_simd_target("auto");
+  EXPECT_EQ(uses_neon_dot(), simd_targets().front() == "NEON_DOT");
 }
 
 TEST_F(Targets, QueriesChangeNothing) {

@@ -9,7 +9,6 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "halftone/kernels/block_range.h"
 #include "halftone/kernels/byte_products-inl.h"
@@ -86,8 +85,8 @@ constexpr std::size_t kOutputs = hn::MaxLanes(DInts());
 constexpr std::size_t kVectors = kBlock / kOutputs;
 /// Windows whose sums fit the registers: with two vectors of levels, one of pixels, one of products
 /// and one of ones, four take 13 registers of AVX2. Five would fit, but lines of 8, 16 and 32
-/// pixels are whole fours.
-constexpr std::size_t kWindows = kVectors == 1 ? 16 : (kVectors == 2 ? 4 : 2);
+/// pixels are whole fours. NEON_DOT has 32 registers and keeps no products.
+constexpr std::size_t kWindows = kVectors == 1 ? 16 : (kVectors == 2 || HALFTONE_USES_DOT ? 4 : 2);
 /// Blocks of outputs that are multiplied together: two share the pixels of half as many windows.
 constexpr std::size_t kMaxBlocks = kVectors == 1 ? 2 : 1;
 
@@ -117,9 +116,7 @@ HALFTONE_VNNI void Multiply(const Windows& x, const Levels& levels, Sums* HWY_RE
     const std::int8_t* piece = x.first + std::size_t{*input} * kPieceBytes;
     const std::int8_t* upper = piece + 8 * stride;  // few multiples of the stride suffice
     for (std::size_t s = 0; s < kCount; ++s) {
-      std::int32_t four;
-      std::memcpy(&four, (s < 8 ? piece : upper) + s % 8 * stride, sizeof(four));
-      const VSigned pixels = Keep(hn::BitCast(DSigned(), hn::Set(d32, four)));
+      const Quad pixels = Keep(LoadQuad((s < 8 ? piece : upper) + s % 8 * stride));
       for (std::size_t v = 0; v < kLevels; ++v) {
         if constexpr (kLayout == ByteLayout::kBytes) {
           acc[s][v] = Keep(AddByteProducts(acc[s][v], level[v], pixels));
@@ -280,6 +277,8 @@ int MaxByteBits() { return kMultipliesLargeLevels ? numerics::kMaxBits : 4; }
 }  // namespace halftone::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
+#include "halftone/kernels/neon_dot_pass.h"
+
 #if HWY_ONCE
 namespace halftone::kernels {
 
@@ -287,14 +286,14 @@ HWY_EXPORT(ByteConv);
 HWY_EXPORT(MaxByteBits);
 
 ByteLayout preferred_byte_layout(int bits) noexcept {
-  return bits <= HWY_DYNAMIC_DISPATCH(MaxByteBits)() ? ByteLayout::kBytes : ByteLayout::kShorts;
+  return bits <= HALFTONE_DISPATCH(MaxByteBits)() ? ByteLayout::kBytes : ByteLayout::kShorts;
 }
 
 void byte_conv(const std::int8_t* q, const ByteConvWeights& weights,
                const ConvPart& part) noexcept {
   HALFTONE_ASSERT(are_outputs(part.y, weights.shape(), part.lines));
   HALFTONE_ASSERT(part.scratch.size() >= weights.scratch_bytes());
-  HWY_DYNAMIC_DISPATCH(ByteConv)(q, weights, part);
+  HALFTONE_DISPATCH(ByteConv)(q, weights, part);
 }
 
 }  // namespace halftone::kernels

@@ -12,7 +12,6 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "halftone/kernels/byte_products-inl.h"
 #include "halftone/kernels/int8_matmul/int8_weights.h"
@@ -88,12 +87,14 @@ template <int kLevelsLess>
 struct ByteProducts {
   using Activation = std::int8_t;
   static constexpr int kOffset = kLevelsLess;
-  static constexpr std::size_t kMaxRows = HWY_TARGET <= HWY_AVX3 ? 11 : 5;
+  static constexpr std::size_t kMaxRows = HWY_TARGET <= HWY_AVX3 || HALFTONE_USES_DOT ? 11 : 5;
   /// Outputs whose four inputs fill a vector.
   static constexpr std::size_t kOutputs = hn::MaxLanes(DBytes()) / kQuad;
   /// Vectors of sums per row. With two there are two vectors of levels, one of activations, one of
-  /// products and one of ones: 15 registers, or 27 of the 32 of AVX-512.
+  /// products and one of ones: 15 registers, or 27 of the 32 of AVX-512. NEON_DOT needs neither
+  /// products nor ones: the sums and levels of two rows take 24 registers, of five as many.
   static constexpr std::size_t vectors_of(std::size_t rows) {
+    if (HALFTONE_USES_DOT && rows <= 5) return rows <= 2 ? 8 : 4;
     return std::min<std::size_t>(kRowOutputs / kOutputs, rows == 1 ? 4 : 2);
   }
 
@@ -117,9 +118,7 @@ struct ByteProducts {
           level[v] = Keep(LessOffset<kOffset>(hn::LoadU(d, w + v * kOutputs * kQuad)));
         }
         for (std::size_t r = 0; r < kRows; ++r) {
-          std::int32_t four;
-          std::memcpy(&four, x + (r * kChunk + p) * kQuad, sizeof(four));
-          const VSigned inputs = Keep(hn::BitCast(DSigned(), hn::Set(d32, four)));
+          const Quad inputs = Keep(LoadQuad(x + (r * kChunk + p) * kQuad));
           for (std::size_t v = 0; v < kVectors; ++v) {
             acc[r][v] = Keep(AddByteProducts(acc[r][v], level[v], inputs));
           }

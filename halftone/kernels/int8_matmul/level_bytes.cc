@@ -257,6 +257,8 @@ void LevelMatmulBytes(const Int8Rows& x, const Weights& weights, BlockRange bloc
 }  // namespace halftone::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
+#include "halftone/kernels/neon_dot_pass.h"
+
 #if HWY_ONCE
 namespace halftone::kernels {
 
@@ -264,7 +266,7 @@ HWY_EXPORT(LevelMatmulBytes);
 
 void level_matmul_bytes(const Int8Rows& x, const LevelMatmulWeights& weights, BlockRange blocks,
                         MatrixView<float> y) noexcept {
-  HWY_DYNAMIC_DISPATCH(LevelMatmulBytes)(x, weights, blocks, y);
+  HALFTONE_DISPATCH(LevelMatmulBytes)(x, weights, blocks, y);
 }
 
 }  // namespace halftone::kernels

@@ -241,6 +241,8 @@ void LevelMatmulNibbles(const Int8Rows& x, const Weights& weights, BlockRange bl
 }  // namespace halftone::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
+#include "halftone/kernels/neon_dot_pass.h"
+
 #if HWY_ONCE
 namespace halftone::kernels {
 
@@ -248,7 +250,7 @@ HWY_EXPORT(LevelMatmulNibbles);
 
 void level_matmul_nibbles(const Int8Rows& x, const LevelMatmulWeights& weights, BlockRange blocks,
                           MatrixView<float> y) noexcept {
-  HWY_DYNAMIC_DISPATCH(LevelMatmulNibbles)(x, weights, blocks, y);
+  HALFTONE_DISPATCH(LevelMatmulNibbles)(x, weights, blocks, y);
 }
 
 }  // namespace halftone::kernels
