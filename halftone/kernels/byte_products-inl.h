@@ -30,6 +30,13 @@
 #define HALFTONE_USES_DOT 0
 #endif
 
+#undef HALFTONE_SUMS_SHORTS
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4
+#define HALFTONE_SUMS_SHORTS 1
+#else
+#define HALFTONE_SUMS_SHORTS 0
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -41,6 +48,9 @@ constexpr bool kMultipliesLargeLevels =
 /// What is subtracted from levels some of which are above 127.
 constexpr int kLevelOffset = HWY_TARGET == HWY_NEON ? 128 : 0;
 
+/// Whether the target has AddSmallProducts(), because sums of 16 bits are faster there.
+constexpr bool kSumsShorts = HALFTONE_SUMS_SHORTS;
+
 #if HWY_TARGET != HWY_SCALAR
 
 using DBytes = hn::CappedTag<std::uint8_t, 64>;
@@ -49,6 +59,7 @@ using DShorts = hn::RepartitionToWide<DBytes>;
 using DInts = hn::Repartition<std::int32_t, DBytes>;
 using VBytes = hn::Vec<DBytes>;
 using VSigned = hn::Vec<DSigned>;
+using VShorts = hn::Vec<DShorts>;
 using VInts = hn::Vec<DInts>;
 
 #if HWY_TARGET == HWY_AVX2
@@ -59,6 +70,15 @@ HWY_INLINE VInts AddInPlace(VInts acc, __m256i v) {
   return acc;
 #else
   return hn::Add(acc, VInts{v});
+#endif
+}
+/// The same in 16 bits.
+HWY_INLINE VShorts AddInPlace(VShorts acc, __m256i v) {
+#if HWY_COMPILER_GCC_ACTUAL
+  asm("vpaddw %1, %0, %0" : "+x"(acc.raw) : "x"(v));
+  return acc;
+#else
+  return hn::Add(acc, VShorts{v});
 #endif
 }
 #endif
@@ -131,6 +151,33 @@ HALFTONE_VNNI HWY_INLINE VInts AddShortProducts(VInts acc, VBytes u, VSigned x) 
   return hn::Add(acc, hn::Add(hn::Mul(low(a), low(b)), hn::Mul(high(a), high(b))));
 #endif
 }
+
+#if HALFTONE_SUMS_SHORTS
+
+/// acc + the sums of the products u x of two neighbouring bytes, in 16 bits with a sign. All sums
+/// must fit: eight of u <= 15 and x within +-127 do.
+HWY_INLINE VShorts AddSmallProducts(VShorts acc, VBytes u, VSigned x) {
+#if HWY_TARGET == HWY_AVX3
+  return hn::Add(acc, VShorts{_mm512_maddubs_epi16(u.raw, x.raw)});
+#elif HWY_TARGET == HWY_AVX2
+  return AddInPlace(acc, _mm256_maddubs_epi16(u.raw, x.raw));
+#else
+  return hn::Add(acc, VShorts{_mm_maddubs_epi16(u.raw, x.raw)});
+#endif
+}
+
+/// Sums of four neighbouring products from those of two, times a factor.
+HWY_INLINE VInts WidenSmallSums(VShorts sums, VShorts factor) {
+#if HWY_TARGET == HWY_AVX3
+  return VInts{_mm512_madd_epi16(sums.raw, factor.raw)};
+#elif HWY_TARGET == HWY_AVX2
+  return VInts{_mm256_madd_epi16(sums.raw, factor.raw)};
+#else
+  return VInts{_mm_madd_epi16(sums.raw, factor.raw)};
+#endif
+}
+
+#endif
 
 /// Four bytes that AddByteProducts() and AddShortProducts() multiply with every four of a vector.
 #if HALFTONE_USES_DOT

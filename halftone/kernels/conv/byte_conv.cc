@@ -42,6 +42,7 @@ struct Windows {
 struct Levels {
   const std::uint8_t* first;  ///< [pieces, 16, 4 bytes]
   std::size_t block_bytes;    ///< from a block to the next
+  std::int32_t factor;        ///< of all levels
 };
 
 /// Sums of products: [blocks, windows, outputs].
@@ -72,10 +73,11 @@ void MultiplyNumbers(const Windows& x, const std::uint8_t* levels, std::int32_t*
 template <ByteLayout kLayout, int kOffset, std::size_t kBlocks, std::size_t kCount>
 void Multiply(const Windows& x, const Levels& levels, Sums* sums, std::size_t window) {
   static_assert(kCount == 1 && kBlocks == 1 && kOffset == 0);
-  constexpr bool kBytes = kLayout == ByteLayout::kBytes;
+  constexpr bool kBytes = kLayout != ByteLayout::kShorts;
   using Level = std::conditional_t<kBytes, std::uint8_t, std::int16_t>;
   using Pixel = std::conditional_t<kBytes, std::int8_t, std::int16_t>;
   MultiplyNumbers<Level, Pixel>(x, levels.first, (*sums)[window]);
+  for (std::int32_t& sum : (*sums)[window]) sum *= levels.factor;
 }
 
 #else
@@ -118,7 +120,7 @@ HALFTONE_VNNI void Multiply(const Windows& x, const Levels& levels, Sums* HWY_RE
     for (std::size_t s = 0; s < kCount; ++s) {
       const Quad pixels = Keep(LoadQuad((s < 8 ? piece : upper) + s % 8 * stride));
       for (std::size_t v = 0; v < kLevels; ++v) {
-        if constexpr (kLayout == ByteLayout::kBytes) {
+        if constexpr (kLayout != ByteLayout::kShorts) {
           acc[s][v] = Keep(AddByteProducts(acc[s][v], level[v], pixels));
         } else {
           acc[s][v] = Keep(AddShortProducts(acc[s][v], level[v], pixels));
@@ -126,22 +128,84 @@ HALFTONE_VNNI void Multiply(const Windows& x, const Levels& levels, Sums* HWY_RE
       }
     }
   }
+  const VInts factor = hn::Set(d32, levels.factor);
   for (std::size_t s = 0; s < kCount; ++s) {
     for (std::size_t v = 0; v < kLevels; ++v) {
+      if constexpr (kLayout == ByteLayout::kSmall) acc[s][v] = hn::Mul(acc[s][v], factor);
       hn::StoreU(acc[s][v], d32, sums[v / kVectors][window + s] + v % kVectors * kOutputs);
+    }
+  }
+}
+
+#if HALFTONE_SUMS_SHORTS
+
+/// Pieces whose sums of two products fit 16 bits.
+constexpr std::size_t kSmallPieces = 8;
+static_assert(2 * kSmallPieces * 15 * 127 < 1 << 15);
+
+/// Multiply() for ByteLayout::kSmall: two instructions for a vector of products, where the general
+/// one takes three.
+template <std::size_t kBlocks, std::size_t kCount>
+void MultiplySmall(const Windows& x, const Levels& levels, Sums* HWY_RESTRICT sums,
+                   std::size_t window) {
+  const DBytes d;
+  const DInts d32;
+  constexpr std::size_t kLevels = kBlocks * kVectors;
+  const VShorts factor = hn::Set(DShorts(), static_cast<std::uint16_t>(levels.factor));
+  const std::size_t stride = x.stride;
+  const std::uint8_t* HWY_RESTRICT first_level = levels.first;
+  for (std::size_t first = 0; first < x.inputs.size(); first += kSmallPieces) {
+    VShorts acc[kCount][kLevels];
+    for (auto& of_window : acc) {
+      for (VShorts& v : of_window) v = hn::Zero(DShorts());
+    }
+    const std::size_t last = std::min(first + kSmallPieces, x.inputs.size());
+    for (std::size_t i = first; i < last; ++i, first_level += kBlock * kPieceBytes) {
+      VBytes level[kLevels];
+      for (std::size_t v = 0; v < kLevels; ++v) {
+        const std::uint8_t* block = first_level + v / kVectors * levels.block_bytes;
+        level[v] = Keep(hn::LoadU(d, block + v % kVectors * kOutputs * kPieceBytes));
+      }
+      const std::int8_t* piece = x.first + std::size_t{x.inputs[i]} * kPieceBytes;
+      const std::int8_t* upper = piece + 8 * stride;
+      for (std::size_t s = 0; s < kCount; ++s) {
+        const Quad pixels = Keep(LoadQuad((s < 8 ? piece : upper) + s % 8 * stride));
+        for (std::size_t v = 0; v < kLevels; ++v) {
+          acc[s][v] = Keep(AddSmallProducts(acc[s][v], level[v], pixels));
+        }
+      }
+    }
+    for (std::size_t s = 0; s < kCount; ++s) {
+      for (std::size_t v = 0; v < kLevels; ++v) {
+        std::int32_t* to = sums[v / kVectors][window + s] + v % kVectors * kOutputs;
+        const VInts wide = WidenSmallSums(acc[s][v], factor);
+        hn::StoreU(first == 0 ? wide : hn::Add(wide, hn::LoadU(d32, to)), d32, to);
+      }
     }
   }
 }
 
 #endif
 
-/// Multiply of any range of windows.
+#endif  // HWY_TARGET == HWY_SCALAR
+
+/// The fastest multiplication for the target.
+template <ByteLayout kLayout, int kOffset, std::size_t kBlocks, std::size_t kCount>
+constexpr auto ChooseMultiply() {
+#if HALFTONE_SUMS_SHORTS
+  if constexpr (kLayout == ByteLayout::kSmall) return &MultiplySmall<kBlocks, kCount>;
+#endif
+  return &Multiply<kLayout, kOffset, kBlocks, kCount>;
+}
+
+/// The same for any range of windows.
 template <ByteLayout kLayout, int kOffset, std::size_t kBlocks,
           std::size_t kCount = kWindows / kBlocks>
 HWY_INLINE void MultiplyAll(const Windows& x, BlockRange windows, const Levels& levels,
                             Sums* sums) {
   for (; windows.begin + kCount <= windows.end; windows.begin += kCount) {
-    Multiply<kLayout, kOffset, kBlocks, kCount>(x.from(windows.begin), levels, sums, windows.begin);
+    constexpr auto multiply = ChooseMultiply<kLayout, kOffset, kBlocks, kCount>();
+    multiply(x.from(windows.begin), levels, sums, windows.begin);
   }
   if constexpr (kCount > 1) {
     MultiplyAll<kLayout, kOffset, kBlocks, kCount / 2>(x, windows, levels, sums);
@@ -215,7 +279,7 @@ void ComputeByteTile(const Weights& w, const ByteTile& tile, const ByteStrip& st
                         stride * pixel_bytes, w.inputs()};
   for (std::size_t block = 0; block < w.blocks(); block += kMaxBlocks) {
     const std::size_t blocks = std::min(kMaxBlocks, w.blocks() - block);
-    const Levels levels{w.levels(tile.group, block), w.block_bytes()};
+    const Levels levels{w.levels(tile.group, block), w.block_bytes(), w.factor()};
     const BlockRange all{0, tile.count};
     if (blocks == kMaxBlocks) {
       MultiplyAll<kLayout, kOffset, kMaxBlocks>(windows, all, levels, products);
@@ -237,6 +301,7 @@ using ComputeTile = void (*)(const Weights&, const ByteTile&, const ByteStrip&, 
 
 ComputeTile ChooseTile(const Weights& w) {
   if (w.layout() == ByteLayout::kShorts) return ComputeByteTile<ByteLayout::kShorts, 0>;
+  if (w.layout() == ByteLayout::kSmall) return ComputeByteTile<ByteLayout::kSmall, 0>;
   if (w.steps() > 127) return ComputeByteTile<ByteLayout::kBytes, kLevelOffset>;
   return ComputeByteTile<ByteLayout::kBytes, 0>;
 }
@@ -274,6 +339,8 @@ void ByteConv(const std::int8_t* q, const Weights& w, const ConvPart& part) {
 /// Bits of weights whose levels AddByteProducts() multiplies exactly.
 int MaxByteBits() { return kMultipliesLargeLevels ? numerics::kMaxBits : 4; }
 
+bool SumsShorts() { return kSumsShorts; }
+
 }  // namespace halftone::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -284,9 +351,12 @@ namespace halftone::kernels {
 
 HWY_EXPORT(ByteConv);
 HWY_EXPORT(MaxByteBits);
+HWY_EXPORT(SumsShorts);
 
-ByteLayout preferred_byte_layout(int bits) noexcept {
-  return bits <= HALFTONE_DISPATCH(MaxByteBits)() ? ByteLayout::kBytes : ByteLayout::kShorts;
+ByteLayout preferred_byte_layout(const numerics::BasisEncoding& encoding) noexcept {
+  if (encoding.bits > HALFTONE_DISPATCH(MaxByteBits)()) return ByteLayout::kShorts;
+  const bool is_small = HALFTONE_DISPATCH(SumsShorts)() && has_small_levels(encoding);
+  return is_small ? ByteLayout::kSmall : ByteLayout::kBytes;
 }
 
 void byte_conv(const std::int8_t* q, const ByteConvWeights& weights,

@@ -19,14 +19,19 @@ namespace halftone::kernels {
 
 struct LevelGrid;
 
-/// The type of the numbers that byte_conv() multiplies. Both give the same products.
+/// The type of the numbers that byte_conv() multiplies. All give the same sums.
 enum class ByteLayout {
   kBytes,   ///< levels and pixels of 8 bits
   kShorts,  ///< of 16 bits, where sums of two products of 8 bits do not fit a register's lanes
+  kSmall,   ///< evenly spaced levels of at most 4 bits, without their common factor: sums of
+            ///< several products with pixels of 8 bits fit 16 bits
 };
 
-/// The fastest layout for weights of some bits on the current target.
-ByteLayout preferred_byte_layout(int bits) noexcept;
+/// Whether ByteLayout::kSmall takes weights: their levels are evenly spaced, at most 16.
+bool has_small_levels(const numerics::BasisEncoding& encoding);
+
+/// The fastest layout for weights on the current target.
+ByteLayout preferred_byte_layout(const numerics::BasisEncoding& encoding) noexcept;
 
 /// Encoded weights [outputs, taps, channels / groups] as byte_conv() reads them: on a LevelGrid of
 /// weight_steps(), in blocks of 16 outputs and pieces of 4 bytes of a tap, which are 4 or 2
@@ -46,17 +51,20 @@ class ByteConvWeights {
   /// @param weights  codes [outputs, inputs of an output]; granularity tensor or channel
   /// @param x        scale and offset of the pixels; the pixels themselves are ignored
   /// @throws Error as ConvShape::check() and check_weights() with kMaxInputs; kUnsupported if
-  ///         granularity is group; kShape if the codes do not fit
+  ///         granularity is group, or the layout does not take the levels; kShape if the codes do
+  ///         not fit
   ByteConvWeights(const ConvShape& shape, const EncodedWeights& weights, const Int8Pixels& x,
                   ByteLayout layout);
   ByteConvWeights(const ConvShape& shape, const EncodedWeights& weights, const Int8Pixels& x)
-      : ByteConvWeights(shape, weights, x, preferred_byte_layout(weights.encoding.bits)) {}
+      : ByteConvWeights(shape, weights, x, preferred_byte_layout(weights.encoding)) {}
 
   [[nodiscard]] const ConvShape& shape() const { return shape_; }
   [[nodiscard]] const PaddingPatterns& patterns() const { return patterns_; }
   [[nodiscard]] ByteLayout layout() const { return layout_; }
   /// Inputs of a piece.
-  [[nodiscard]] std::size_t piece_inputs() const { return layout_ == ByteLayout::kBytes ? 4 : 2; }
+  [[nodiscard]] std::size_t piece_inputs() const { return layout_ == ByteLayout::kShorts ? 2 : 4; }
+  /// What the stored levels are multiplied by: a common factor of the levels, or 1.
+  [[nodiscard]] std::int32_t factor() const { return factor_; }
   [[nodiscard]] std::int32_t steps() const { return steps_; }
   [[nodiscard]] std::size_t blocks() const { return blocks_; }
   [[nodiscard]] std::size_t tap_pieces() const { return tap_pieces_; }
@@ -98,6 +106,7 @@ class ByteConvWeights {
   PaddingPatterns patterns_;
   ByteLayout layout_ = ByteLayout::kBytes;
   std::int32_t steps_ = 0;
+  std::int32_t factor_ = 1;
   std::size_t blocks_ = 0;
   std::size_t tap_pieces_ = 0;
   ConvStrip strip_;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "halftone/base/error.h"
 #include "halftone/kernels/check_weights.h"
 #include "halftone/kernels/conv/byte_conv.h"
@@ -7,6 +9,8 @@
 
 namespace halftone::kernels {
 namespace {
+
+constexpr int kMaxSmallBits = 4;
 
 void check_byte_conv(const ConvShape& shape, const EncodedWeights& weights) {
   const auto& [codes, encoding, bias] = weights;
@@ -20,9 +24,32 @@ void check_byte_conv(const ConvShape& shape, const EncodedWeights& weights) {
   }
 }
 
+/// The common factor of evenly spaced levels of at most 4 bits; 1 for others.
+std::int32_t common_factor(const numerics::BasisEncoding& encoding) {
+  if (encoding.bits > kMaxSmallBits) return 1;
+  const std::int32_t steps = weight_steps(encoding.bits);
+  const std::int32_t factor = steps / ((1 << encoding.bits) - 1);
+  const auto is_multiple = [factor](std::uint8_t u) { return u % factor == 0; };
+  for (const numerics::Basis& basis : encoding.bases) {
+    if (!std::ranges::all_of(LevelGrid(basis, steps).u, is_multiple)) return 1;
+  }
+  return factor;
+}
+
+std::int32_t factor_of(ByteLayout layout, const numerics::BasisEncoding& encoding) {
+  if (layout != ByteLayout::kSmall) return 1;
+  if (has_small_levels(encoding)) return common_factor(encoding);
+  fail(ErrorKind::kUnsupported,
+       "byte_conv weights: expected evenly spaced levels of at most 4 bits, found others");
+}
+
 std::size_t divide_up(std::size_t a, std::size_t b) { return a / b + (a % b != 0); }
 
 }  // namespace
+
+bool has_small_levels(const numerics::BasisEncoding& encoding) {
+  return common_factor(encoding) > 1;
+}
 
 ByteConvWeights::ByteConvWeights(const ConvShape& shape, const EncodedWeights& weights,
                                  const Int8Pixels& x, ByteLayout layout)
@@ -30,6 +57,7 @@ ByteConvWeights::ByteConvWeights(const ConvShape& shape, const EncodedWeights& w
       patterns_(shape),
       layout_(layout),
       steps_(weight_steps(weights.codes.bits)),
+      factor_(factor_of(layout, weights.encoding)),
       blocks_(divide_up(shape.group_outputs(), kBlock)),
       tap_pieces_(divide_up(shape.group_channels(), piece_inputs())),
       strip_(plan_strip(shape, tap_pieces_ * kPieceBytes)),
@@ -41,9 +69,9 @@ ByteConvWeights::ByteConvWeights(const ConvShape& shape, const EncodedWeights& w
   const auto floats = floats_.as<float>();
   for (std::size_t o = 0; o < shape.outputs; ++o) {
     const LevelGrid grid(encoding.basis(o, 0, codes.cols), steps_);
-    const std::vector<double> sums = layout_ == ByteLayout::kBytes
-                                         ? pack_levels<std::uint8_t>(codes, o, grid)
-                                         : pack_levels<std::int16_t>(codes, o, grid);
+    const std::vector<double> sums = layout_ == ByteLayout::kShorts
+                                         ? pack_levels<std::int16_t>(codes, o, grid)
+                                         : pack_levels<std::uint8_t>(codes, o, grid);
     const double offset = x.offset;
     padded_bases(patterns_, sums, {bias.empty() ? 0 : bias[o], offset, offset}, bases);
     const std::size_t column =
@@ -71,7 +99,7 @@ std::vector<double> ByteConvWeights::pack_levels(const numerics::BitPlanes& code
     std::int64_t sum = 0;
     for (std::size_t c = 0; c < channels; ++c) {
       const std::uint8_t u = grid.u[codes.code(output, tap * channels + c)];
-      to[c / kPiece * kPiece * kBlock + c % kPiece] = u;
+      to[c / kPiece * kPiece * kBlock + c % kPiece] = static_cast<Level>(u / factor_);
       sum += u;
     }
     to += tap_pieces_ * kPiece * kBlock;

@@ -92,7 +92,7 @@ inline void FillByteRow(const ByteConvWeights& w, const std::int8_t* q, std::siz
   std::memset(to + last * pixel_bytes, 0, (width - last) * pixel_bytes);
   const std::size_t stride = w.shape().channels;
   std::int8_t* const inside = to + first * pixel_bytes;
-  if (w.layout() == ByteLayout::kBytes) {
+  if (w.layout() != ByteLayout::kShorts) {
     CopyPixels(q, stride, last - first, channels, pixel_bytes, inside);
   } else {
     CopyPixels(q, stride, last - first, channels, pixel_bytes / sizeof(std::int16_t),

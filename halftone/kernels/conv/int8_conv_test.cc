@@ -53,8 +53,10 @@ struct Int8ConvProblem {
   /// The layouts in which byte_conv() computes the weights exactly on the current target.
   [[nodiscard]] std::vector<ByteLayout> byte_layouts() const {
     if (encoding.granularity == Granularity::kGroup) return {};
-    if (preferred_byte_layout(encoding.bits) == ByteLayout::kShorts) return {ByteLayout::kShorts};
-    return {ByteLayout::kBytes, ByteLayout::kShorts};
+    if (preferred_byte_layout(encoding) == ByteLayout::kShorts) return {ByteLayout::kShorts};
+    std::vector<ByteLayout> layouts{ByteLayout::kBytes, ByteLayout::kShorts};
+    if (has_small_levels(encoding)) layouts.push_back(ByteLayout::kSmall);
+    return layouts;
   }
 
   [[nodiscard]] std::vector<float> run(Int8Product product,
@@ -147,9 +149,45 @@ TEST_P(Int8Conv, RangesOfLinesGiveTheSameBits) {
   }
 }
 
+TEST_P(Int8Conv, AddsTheLargestProductsExactly) {
+  Random random(35);
+  for (const int bits : {1, 2, 3, 4}) {
+    for (const int pixel : {-127, 127}) {
+      Int8ConvProblem problem(random, square_shape(6, 64, 18, 3), bits, Granularity::kChannel, 0);
+      std::ranges::fill(problem.q, static_cast<std::int8_t>(pixel));
+      for (std::size_t row = 0; row < problem.w.planes.rows(); ++row) {
+        std::ranges::fill(problem.w.planes.row(row), ~std::uint64_t{0});
+      }
+      for (const ByteLayout layout : problem.byte_layouts()) {
+        EXPECT_EQ(problem.run_bytes(layout), problem.run_bytes(ByteLayout::kShorts));
+      }
+      EXPECT_EQ(problem.byte_layouts().back(), ByteLayout::kSmall);
+    }
+  }
+}
+
+TEST(ByteConvWeights, TakeSmallLevelsIfTheyAreEvenlySpaced) {
+  numerics::BasisEncoding encoding;
+  encoding.granularity = Granularity::kTensor;
+  const auto has_small = [&](const numerics::Basis& basis) {
+    encoding.bits = basis.bits;
+    encoding.bases = {basis};
+    return has_small_levels(encoding);
+  };
+  EXPECT_TRUE(has_small(numerics::affine_basis(4, 2, 1)));
+  EXPECT_TRUE(has_small(numerics::make_basis({{3.0F}}, 1)));
+  EXPECT_FALSE(has_small(numerics::affine_basis(5, 2, 1)));
+  EXPECT_FALSE(has_small(numerics::make_basis({{3.0F, 1.0F}}, 0)));
+}
+
 TEST(ByteConvWeights, RejectUnsupportedWeights) {
   Random random(34);
   const ConvShape shape = square_shape(4, 6, 5, 3);
+  const auto uneven = numerics::random_encoding(random, 5, 54, 4, true, Granularity::kChannel, 0);
+  expect_error(ErrorKind::kUnsupported, "expected evenly spaced levels", [&] {
+    const auto codes = numerics::random_planes(random, 5, 54, 4);
+    const ByteConvWeights weights(shape, {codes, uneven}, Int8Pixels{}, ByteLayout::kSmall);
+  });
   const auto pack = [&](const ConvShape& s, int bits, Granularity granularity) {
     const auto codes = numerics::random_planes(random, 5, 54, bits);
     const auto encoding = numerics::random_encoding(random, 5, 54, bits, true, granularity,
