@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 
 #include "halftone/base/testing.h"
@@ -46,11 +47,12 @@ struct LevelsAs {
             std::span<const float> bias = {})
         : LevelMatmulWeights(codes, encoding, bias, kLayout) {}
   };
+  static constexpr auto kIndex = static_cast<std::size_t>(kLayout);
   static constexpr const char* kName =
-      kLayout == LevelLayout::kBytes ? "level_matmul bytes" : "level_matmul nibbles";
+      std::array{"level_matmul bytes", "level_matmul nibbles", "level_matmul threes"}[kIndex];
   static constexpr bool kRoundsLevels = true;
-  static constexpr int kMaxBits =
-      kLayout == LevelLayout::kBytes ? numerics::kMaxBits : LevelMatmulWeights::kMaxNibbleBits;
+  static constexpr int kMaxBits = std::array{numerics::kMaxBits, LevelMatmulWeights::kMaxNibbleBits,
+                                             LevelMatmulWeights::kMaxThreeBits}[kIndex];
   static constexpr auto kMultiply = level_matmul;
   static constexpr auto kReference = level_matmul_reference;
 };
@@ -66,6 +68,7 @@ void for_each_way(int bits, const Body& body) {
   call(PlanesAsDots());
   call(LevelsAs<LevelLayout::kBytes>());
   call(LevelsAs<LevelLayout::kNibbles>());
+  call(LevelsAs<LevelLayout::kThrees>());
 }
 
 struct Int8MatmulCase {
@@ -110,6 +113,10 @@ TEST_P(Int8Matmul, MatchesReferenceForEveryNumberOfInputs) {
   Random random(10);
   for (std::size_t inputs = 0; inputs <= 200; ++inputs)
     expect_int8_matmul_matches(random, {2, inputs, 5, 2});
+  // Around the pieces of 512 inputs and their eighths.
+  for (const std::size_t inputs : {1U, 63U, 65U, 200U, 447U, 449U, 511U, 512U, 513U, 1025U}) {
+    expect_int8_matmul_matches(random, {2, inputs, 35, 3});
+  }
   // Around the runs of 480 inputs and the chunks of 2048 and 2400.
   for (const std::size_t inputs :
        {479U, 480U, 481U, 2047U, 2048U, 2049U, 2399U, 2400U, 2401U, 4095U, 4097U, 4801U}) {
@@ -157,6 +164,7 @@ TEST_P(Int8Matmul, MatchesReferenceForGroupsOfAnySize) {
   expect_int8_matmul_matches(random, {1, 5000, 7, 1, true, true, Granularity::kGroup, 128});
   expect_int8_matmul_matches(random, {13, 1000, 33, 2, true, true, Granularity::kGroup, 128});
   expect_int8_matmul_matches(random, {13, 1500, 33, 3, true, true, Granularity::kGroup, 700});
+  expect_int8_matmul_matches(random, {1, 1300, 33, 3, true, true, Granularity::kGroup, 512});
 }
 
 TEST_P(Int8Matmul, ExtremeSumsAreExact) {
@@ -266,7 +274,7 @@ TEST_P(Int8Matmul, KernelsAgreeOnEvenlySpacedLevels) {
     for (std::size_t o = 0; o < kOutputs; ++o) {
       EXPECT_EQ(results[0][o], results[1][o]);
       EXPECT_EQ(results[0][o], results[2][o]);
-      EXPECT_EQ(results[3][o], results.back()[o]);
+      for (std::size_t k = 4; k < results.size(); ++k) EXPECT_EQ(results[3][o], results[k][o]);
       EXPECT_NEAR(results[0][o], results[3][o], 2e-6F * static_cast<float>(1 << bits)) << bits;
     }
   }
@@ -321,12 +329,15 @@ TEST(Int8MatmulWeights, RejectInvalidOperands) {
         pack(numerics::BitPlanes(0, Weights::kMaxInputs + 1, 1),
              numerics::random_encoding(random, 0, 1, 1, false, Granularity::kChannel), {}));
   });
-  const auto wide = numerics::random_planes(random, 4, 20, 5);
-  const auto wide_encoding =
-      numerics::random_encoding(random, 4, 20, 5, true, Granularity::kChannel);
-  expect_error(ErrorKind::kUnsupported, "in nibbles: expected at most 4 bits, found 5", [&] {
-    const LevelMatmulWeights weights(wide, wide_encoding, {}, LevelLayout::kNibbles);
-  });
+  const auto reject_bits = [&](int bits, LevelLayout layout, const std::string& text) {
+    const auto wide = numerics::random_planes(random, 4, 20, bits);
+    const auto wide_encoding =
+        numerics::random_encoding(random, 4, 20, bits, true, Granularity::kChannel);
+    expect_error(ErrorKind::kUnsupported, text,
+                 [&] { const LevelMatmulWeights weights(wide, wide_encoding, {}, layout); });
+  };
+  reject_bits(5, LevelLayout::kNibbles, "in nibbles: expected at most 4 bits, found 5");
+  reject_bits(4, LevelLayout::kThrees, "in threes: expected at most 3 bits, found 4");
 }
 
 TEST(Int8MatmulWeights, TakeLittleMoreMemoryThanTheCodes) {
@@ -342,51 +353,9 @@ TEST(Int8MatmulWeights, TakeLittleMoreMemoryThanTheCodes) {
             64 * 640 + 64 * 3 * sizeof(float));
   EXPECT_EQ(LevelMatmulWeights(codes, encoding, {}, LevelLayout::kNibbles).size_bytes(),
             64 * 640 / 2 + 64 * 16 + 64 * 3 * sizeof(float));
-}
-
-TEST(LevelGrid, IsExactForEvenlySpacedLevels) {
-  for (int bits = 1; bits <= numerics::kMaxBits; ++bits) {
-    const int last = (1 << bits) - 1;
-    const int steps = weight_steps(bits);
-    const LevelGrid grid(numerics::affine_basis(bits, 0.5F, 3), steps);
-    EXPECT_LE(steps, bits <= 4 ? 127 : 255);
-    EXPECT_GE(steps, bits <= 4 ? 120 : 248);
-    for (int code = 0; code <= last; ++code) {
-      EXPECT_EQ(grid.u[static_cast<std::size_t>(code)], code * (steps / last)) << bits;
-    }
-    EXPECT_EQ(grid.center, 0.5F * (static_cast<float>(last) / 2 - 3));
-    EXPECT_EQ(grid.half_step, 0.25F * static_cast<float>(last) / static_cast<float>(steps));
-  }
-}
-
-TEST(LevelGrid, OfOneLevelIsThatLevel) {
-  const LevelGrid grid(numerics::range_basis(2, 0.75F, 0.75F), weight_steps(2));
-  EXPECT_THAT(grid.u, testing::Each(0));
-  EXPECT_EQ(grid.center, 0.75F);
-  EXPECT_EQ(grid.half_step, 0);
-}
-
-TEST(Int8Levels, AreTheLevelsWithinHalfAStep) {
-  Random random(19);
-  for (int bits = 1; bits <= numerics::kMaxBits; ++bits) {
-    for (const auto& basis :
-         {numerics::random_basis(random, bits, true), numerics::random_basis(random, bits, false),
-          numerics::affine_basis(bits, 0.25F, 1)}) {
-      const Int8Levels levels(basis);
-      float range = 0;
-      for (const float a : basis.a()) range += 2 * std::abs(a);
-      EXPECT_LE(levels.scale, range / 239) << bits;
-      for (std::size_t code = 0; code < basis.num_levels(); ++code) {
-        const float level = basis.value(static_cast<numerics::Code>(code));
-        const float decoded = levels.offset + levels.scale * static_cast<float>(levels.q[code]);
-        EXPECT_GE(levels.q[code], -127);
-        EXPECT_NEAR(decoded, level, 0.5001F * levels.scale) << bits;
-        if (basis == numerics::affine_basis(bits, 0.25F, 1) && bits < 8) {
-          EXPECT_NEAR(decoded, level, 1e-6F * range) << bits;
-        }
-      }
-    }
-  }
+  // 640 inputs are two pieces of 512.
+  EXPECT_EQ(LevelMatmulWeights(codes, encoding, {}, LevelLayout::kThrees).size_bytes(),
+            64 * 1024 * 3 / 8 + 64 * 16 + 64 * 3 * sizeof(float));
 }
 
 }  // namespace

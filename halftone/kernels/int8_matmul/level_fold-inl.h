@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adds the sums of a group to the outputs, for both layouts of level_matmul().
+// Adds the sums of a group to the outputs, for every layout of level_matmul().
 // Included once per target; no #pragma once.
 #if defined(HALFTONE_KERNELS_INT8_MATMUL_LEVEL_FOLD_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_KERNELS_INT8_MATMUL_LEVEL_FOLD_INL_H_

@@ -10,9 +10,14 @@ void level_matmul(const Int8Rows& x, const LevelMatmulWeights& weights, BlockRan
   HALFTONE_ASSERT(x.q.cols() == weights.inputs() && y.cols() == weights.outputs());
   HALFTONE_ASSERT(x.q.rows() == y.rows() && x.scales.size() == y.rows());
   HALFTONE_ASSERT(blocks.begin <= blocks.end && blocks.end <= weights.num_blocks());
-  const auto kernel =
-      weights.layout() == LevelLayout::kBytes ? level_matmul_bytes : level_matmul_nibbles;
-  kernel(x, weights, blocks, y);
+  switch (weights.layout()) {
+    case LevelLayout::kBytes:
+      return level_matmul_bytes(x, weights, blocks, y);
+    case LevelLayout::kNibbles:
+      return level_matmul_nibbles(x, weights, blocks, y);
+    case LevelLayout::kThrees:
+      return level_matmul_threes(x, weights, blocks, y);
+  }
 }
 
 }  // namespace halftone::kernels

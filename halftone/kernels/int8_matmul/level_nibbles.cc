@@ -7,14 +7,10 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <cstring>
 
-#include "halftone/kernels/byte_products-inl.h"
-#include "halftone/kernels/int8_matmul/finish-inl.h"
-#include "halftone/kernels/int8_matmul/level_fold-inl.h"
 #include "halftone/kernels/int8_matmul/level_layouts.h"
+#include "halftone/kernels/int8_matmul/level_rows-inl.h"
 #include "halftone/kernels/keep-inl.h"
-#include "halftone/kernels/prefetch-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
@@ -22,32 +18,12 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Weights = LevelMatmulWeights;
 
-constexpr std::size_t kBlock = Weights::kBlock;
 /// Outputs whose pieces follow each other.
 constexpr std::size_t kStrip = Weights::kNibbleOutputs;
 constexpr std::size_t kPiece = Weights::kNibbleInputs;
 /// Inputs in the lower, and in the upper halves of the bytes of a piece.
 constexpr std::size_t kHalf = kPiece / 2;
 constexpr std::size_t kTable = Weights::kTableBytes;
-/// Groups whose inputs are summed up once for some blocks of outputs.
-constexpr std::size_t kMaxGroups = 256;
-constexpr std::size_t kMaxBlocks = 64;
-/// Maximum prefetch distance in bytes.
-constexpr std::size_t kMaxAhead = 4096;
-
-/// Activations of a group: whole pieces, and a zero-padded last piece, if not null.
-struct Inputs {
-  const std::int8_t* whole;
-  std::size_t whole_pieces;
-  const std::int8_t* rest;
-};
-
-/// Codes of some strips of a block, in a group.
-struct Codes {
-  const std::uint8_t* first;  ///< [pieces, 8, 16] of the first strip
-  std::size_t strip_bytes;    ///< from a strip to the next
-  std::size_t ahead;          ///< prefetch distance in bytes
-};
 
 #if HWY_TARGET == HWY_SCALAR
 
@@ -55,8 +31,7 @@ struct Codes {
 constexpr std::size_t kTogether = kStrip;
 
 template <bool kFourBits>
-void SumStrips(const Codes& codes, const std::uint8_t* tables, const Inputs& x,
-               std::int32_t* sums) {
+void SumNibbles(const StripCodes& codes, const PieceInputs& x, std::int32_t* sums) {
   std::fill_n(sums, kStrip, 0);
   const std::size_t pieces = x.whole_pieces + (x.rest != nullptr ? 1 : 0);
   const std::uint8_t* code = codes.first;
@@ -64,8 +39,8 @@ void SumStrips(const Codes& codes, const std::uint8_t* tables, const Inputs& x,
     const std::int8_t* q = p < x.whole_pieces ? x.whole + p * kPiece : x.rest;
     for (std::size_t o = 0; o < kStrip; ++o, code += kHalf) {
       for (std::size_t i = 0; i < kHalf; ++i) {
-        sums[o] += tables[o * kTable + (code[i] & 15)] * q[i];
-        sums[o] += tables[o * kTable + (code[i] >> 4)] * q[kHalf + i];
+        sums[o] += codes.tables[o * kTable + (code[i] & 15)] * q[i];
+        sums[o] += codes.tables[o * kTable + (code[i] >> 4)] * q[kHalf + i];
       }
     }
   }
@@ -105,37 +80,28 @@ HWY_INLINE VBytes UpperCodes(VBytes bytes) {
 /// Adds up the lanes of each output: four neighbouring ones.
 /// @return [v, o] the sum of output o of vector v
 HWY_INLINE VInts AddLanes(const VInts* acc) {
-  const DInts d;
-  const hn::Repartition<std::int64_t, DInts> d64;
-  const auto add_halves = [&](VInts a, VInts b) {
-    return hn::BitCast(d64, hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b)));
-  };
-  const auto lower = add_halves(acc[0], acc[1]);
-  const auto upper = add_halves(acc[2], acc[3]);
-  const VInts sums = hn::Add(hn::BitCast(d, hn::InterleaveLower(d64, lower, upper)),
-                             hn::BitCast(d, hn::InterleaveUpper(d64, lower, upper)));
+  const VInts sums = AddFours(acc[0], acc[1], acc[2], acc[3]);
   if constexpr (kOutputs == 1) return sums;
   alignas(64) std::int32_t order[kVectors * kOutputs];
   for (std::size_t i = 0; i < kVectors * kOutputs; ++i) {
     order[i] = static_cast<std::int32_t>(i % kOutputs * kVectors + i / kOutputs);
   }
-  return hn::TableLookupLanes(sums, hn::SetTableIndices(d, order));
+  return hn::TableLookupLanes(sums, hn::SetTableIndices(DInts(), order));
 }
 
 /// sums[o] = the products of a group with kTogether outputs. Per vector of codes one load, one
 /// shift (and two masks if the codes have four bits; on NEON one), two look-ups and two dot
 /// products.
-/// @param tables  [kTogether, 16]
 template <bool kFourBits>
-HALFTONE_VNNI void SumStrips(const Codes& codes, const std::uint8_t* HWY_RESTRICT tables,
-                             const Inputs& x, std::int32_t* HWY_RESTRICT sums) {
+HALFTONE_VNNI void SumNibbles(const StripCodes& codes, const PieceInputs& x,
+                              std::int32_t* HWY_RESTRICT sums) {
   const DBytes d;
   const DSigned d8;
   for (std::size_t first = 0; first < kTogether; first += kVectors * kOutputs) {
     VBytes table[kVectors];
     VInts acc[kSums][kVectors];
     for (std::size_t v = 0; v < kVectors; ++v) {
-      table[v] = hn::LoadU(d, tables + (first + v * kOutputs) * kTable);
+      table[v] = hn::LoadU(d, codes.tables + (first + v * kOutputs) * kTable);
       for (auto& sum : acc) sum[v] = hn::Zero(DInts());
     }
     const auto add_piece = [&](const std::uint8_t* piece, const std::int8_t* q)
@@ -170,72 +136,12 @@ HALFTONE_VNNI void SumStrips(const Codes& codes, const std::uint8_t* HWY_RESTRIC
 
 #endif
 
-/// Adds the products of a group to acc [32] of a block.
-HWY_INLINE void ComputeGroup(const Weights& weights, std::size_t block, std::size_t group,
-                             const Inputs& x, std::int32_t input_sum, float* HWY_RESTRICT acc) {
-  alignas(64) std::int32_t sums[kBlock];
-  const std::uint8_t* codes = weights.pieces(block, group);
-  const std::uint8_t* tables = weights.tables(block, group);
-  const std::size_t group_pieces = (weights.group_inputs() + kPiece - 1) / kPiece;
-  const std::size_t strip_bytes = group_pieces * kStrip * kHalf;
-  // The same position in the next group, or nearer.
-  const std::size_t ahead = std::min(weights.group_bytes(), kMaxAhead);
-  if (ahead == weights.group_bytes()) {
-    Prefetch(tables + ahead, kBlock * (kTable + (weights.has_offset() ? 2 : 1) * sizeof(float)));
-  }
-  const auto sum = weights.bits() == 4 ? SumStrips<true> : SumStrips<false>;
-  for (std::size_t o = 0; o < kBlock; o += kTogether) {
-    sum({codes + o / kStrip * strip_bytes, strip_bytes, ahead}, tables + o * kTable, x, sums + o);
-  }
-  FoldGroup(weights, weights.floats(block, group), {sums, input_sum, 0}, acc);
-}
-
-/// The activations of a group.
-/// @param padded  [32]: where its last piece goes if it is not whole
-HWY_INLINE Inputs GroupInputs(std::span<const std::int8_t> group, std::int8_t* padded) {
-  const std::size_t whole = group.size() / kPiece;
-  const auto rest = group.subspan(whole * kPiece);
-  if (rest.empty()) return {group.data(), whole, nullptr};
-  std::fill_n(padded, kPiece, std::int8_t{0});
-  std::memcpy(padded, rest.data(), rest.size());
-  return {group.data(), whole, padded};
-}
-
-/// Outputs of some blocks, for one row.
-void RowOfBlocks(const Int8Rows& x, std::size_t r, const Weights& weights, BlockRange blocks,
-                 float* y) {
-  alignas(64) float acc[kMaxBlocks][kBlock] = {};
-  const std::span<const std::int8_t> q = x.q.row(r);
-  const auto group = [&](std::size_t g) {
-    return q.subspan(weights.group_begin(g), weights.group_end(g) - weights.group_begin(g));
-  };
-  for (std::size_t first = 0; first < weights.num_groups(); first += kMaxGroups) {
-    const std::size_t last = std::min(first + kMaxGroups, weights.num_groups());
-    std::int32_t sums[kMaxGroups];
-    for (std::size_t g = first; g < last; ++g) {
-      std::int32_t sum = 0;
-      for (const std::int8_t v : group(g)) sum += v;
-      sums[g - first] = sum;
-    }
-    for (std::size_t block = blocks.begin; block < blocks.end; ++block) {
-      for (std::size_t g = first; g < last; ++g) {
-        std::int8_t padded[kPiece];
-        ComputeGroup(weights, block, g, GroupInputs(group(g), padded), sums[g - first],
-                     acc[block - blocks.begin]);
-      }
-    }
-  }
-  for (std::size_t block = blocks.begin; block < blocks.end; ++block) {
-    FinishBlock(weights, block, x.scales[r], x.offset, acc[block - blocks.begin], y);
-  }
-}
+using Nibbles = Strips<kPiece, kStrip, kTogether>;
 
 void LevelMatmulNibbles(const Int8Rows& x, const Weights& weights, BlockRange blocks,
                         MatrixView<float> y) {
-  for (std::size_t block = blocks.begin; block < blocks.end; block += kMaxBlocks) {
-    const BlockRange some{block, std::min(block + kMaxBlocks, blocks.end)};
-    for (std::size_t r = 0; r < y.rows(); ++r) RowOfBlocks(x, r, weights, some, y.row(r).data());
-  }
+  const SumStrips sum = weights.bits() == 4 ? SumNibbles<true> : SumNibbles<false>;
+  MultiplyByCodes<Nibbles>(x, weights, blocks, sum, y);
 }
 
 }  // namespace halftone::kernels::HWY_NAMESPACE

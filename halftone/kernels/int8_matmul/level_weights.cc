@@ -12,6 +12,13 @@ std::size_t pieces_of(std::size_t inputs, std::size_t piece) {
   return inputs / piece + (inputs % piece != 0);
 }
 
+void check_bits(const std::string& layout, int bits, int max_bits) {
+  if (bits <= max_bits) return;
+  fail(ErrorKind::kUnsupported, "level_matmul weights in " + layout + ": expected at most " +
+                                    std::to_string(max_bits) + " bits, found " +
+                                    std::to_string(bits));
+}
+
 /// Codes of the 8 inputs of an output from `first` on, a byte each, the first one in the lowest;
 /// inputs from `end` on are zero.
 std::uint64_t eight_codes(const numerics::BitPlanes& codes, std::size_t output, std::size_t first,
@@ -26,6 +33,71 @@ std::uint64_t eight_codes(const numerics::BitPlanes& codes, std::size_t output, 
   return eight;
 }
 
+/// Writes eight bytes, the lowest first.
+void write_bytes(std::uint64_t eight, std::uint8_t* to) {
+  for (int byte = 0; byte < 8; ++byte) to[byte] = static_cast<std::uint8_t>(eight >> 8 * byte);
+}
+
+/// Codes of the inputs [begin, end) of an output: of a group.
+struct GroupCodes {
+  const numerics::BitPlanes& codes;
+  std::size_t output, begin, end;
+
+  [[nodiscard]] std::uint64_t eight(std::size_t first) const {
+    return eight_codes(codes, output, first, end);
+  }
+};
+
+/// Writes the pieces of kBytes.
+/// @param u   the level of each code
+/// @param to  of the output in the first piece
+void pack_bytes(const GroupCodes& group, std::span<const std::uint8_t> u, std::uint8_t* to) {
+  constexpr std::size_t kInputs = LevelMatmulWeights::kByteInputs;
+  for (std::size_t i = group.begin; i < group.end; i += 8) {
+    std::uint64_t eight = group.eight(i);
+    for (std::size_t piece = 0; piece < 8 && i + piece < group.end; piece += kInputs) {
+      std::uint8_t* four = to + (i - group.begin + piece) * LevelMatmulWeights::kBlock;
+      for (std::size_t j = 0; j < kInputs && i + piece + j < group.end; ++j, eight >>= 8) {
+        four[j] = u[eight & 255];
+      }
+    }
+  }
+}
+
+/// Writes the pieces of kNibbles.
+/// @param to  of the output in the first piece
+void pack_nibbles(const GroupCodes& group, std::uint8_t* to) {
+  constexpr std::size_t kInputs = LevelMatmulWeights::kNibbleInputs;
+  constexpr std::size_t kHalf = kInputs / 2;
+  constexpr std::size_t kPieces = LevelMatmulWeights::kNibbleOutputs * kHalf;
+  for (std::size_t i = group.begin; i < group.end; i += kInputs, to += kPieces) {
+    for (std::size_t j = 0; j < kHalf; j += 8) {
+      write_bytes(group.eight(i + j) | group.eight(i + j + kHalf) << 4, to + j);
+    }
+  }
+}
+
+/// Writes the pieces of kThrees.
+/// @param to  of the output in the first piece
+void pack_threes(const GroupCodes& group, std::uint8_t* to) {
+  constexpr std::size_t kInputs = LevelMatmulWeights::kThreeInputs;
+  constexpr std::size_t kPart = kInputs / 8;
+  constexpr std::size_t kPieces = LevelMatmulWeights::kThreeOutputs * 3 * kPart;
+  constexpr std::uint64_t kLowestTwo = 0x0303030303030303U;
+  for (std::size_t i = group.begin; i < group.end; i += kInputs, to += kPieces) {
+    for (std::size_t j = 0; j < kPart; j += 8) {
+      const auto pairs = [&](std::size_t pair) {
+        const std::size_t first = i + j + 2 * pair * kPart;
+        return group.eight(first) | group.eight(first + kPart) << 3;
+      };
+      const std::uint64_t last = pairs(3);
+      for (std::size_t part = 0; part < 3; ++part) {
+        write_bytes(pairs(part) | (last >> 2 * part & kLowestTwo) << 6, to + part * kPart + j);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 LevelMatmulWeights::LevelMatmulWeights(const numerics::BitPlanes& codes,
@@ -34,17 +106,20 @@ LevelMatmulWeights::LevelMatmulWeights(const numerics::BitPlanes& codes,
     : Int8Weights("level_matmul", codes, encoding, bias, kMaxInputs),
       layout_(layout),
       steps_(weight_steps(codes.bits)) {
-  if (layout == LevelLayout::kBytes) {
-    piece_bytes_ = pieces_of(group_inputs(), kByteInputs) * kByteInputs * kBlock;
-  } else {
-    if (codes.bits > kMaxNibbleBits) {
-      fail(ErrorKind::kUnsupported, "level_matmul weights in nibbles: expected at most " +
-                                        std::to_string(kMaxNibbleBits) + " bits, found " +
-                                        std::to_string(codes.bits));
-    }
-    piece_bytes_ = pieces_of(group_inputs(), kNibbleInputs) * kNibbleInputs / 2 * kBlock;
-    table_bytes_ = kBlock * kTableBytes;
+  switch (layout) {
+    case LevelLayout::kBytes:
+      piece_bytes_ = pieces_of(group_inputs(), kByteInputs) * kByteInputs * kBlock;
+      break;
+    case LevelLayout::kNibbles:
+      check_bits("nibbles", codes.bits, kMaxNibbleBits);
+      piece_bytes_ = pieces_of(group_inputs(), kNibbleInputs) * kNibbleInputs / 2 * kBlock;
+      break;
+    case LevelLayout::kThrees:
+      check_bits("threes", codes.bits, kMaxThreeBits);
+      piece_bytes_ = pieces_of(group_inputs(), kThreeInputs) * kThreeInputs / 8 * 3 * kBlock;
+      break;
   }
+  if (layout != LevelLayout::kBytes) table_bytes_ = kBlock * kTableBytes;
   const std::size_t float_rows = has_offset() ? 2 : 1;
   group_bytes_ = piece_bytes_ + table_bytes_ + float_rows * kBlock * sizeof(float);
   groups_ = AlignedBuffer(num_blocks() * num_groups() * group_bytes_);
@@ -65,40 +140,28 @@ void LevelMatmulWeights::pack_group(const numerics::BitPlanes& codes, const Leve
                                     std::size_t output, std::size_t group) {
   const std::size_t block = output / kBlock;
   const std::size_t lane = output % kBlock;
-  const std::size_t begin = group_begin(group);
-  const std::size_t end = group_end(group);
   std::uint8_t* to =
       groups_.as<std::uint8_t>().data() + (block * num_groups() + group) * group_bytes_;
   std::uint8_t* tables = to + piece_bytes_;
   float* floats = reinterpret_cast<float*>(tables + table_bytes_) + lane;
   floats[0] = grid.half_step;
   if (has_offset()) floats[kBlock] = grid.center;
-  if (layout_ == LevelLayout::kBytes) {
-    to += lane * kByteInputs;
-    for (std::size_t i = begin; i < end; i += 8) {
-      std::uint64_t eight = eight_codes(codes, output, i, end);
-      for (std::size_t piece = 0; piece < 8 && i + piece < end; piece += kByteInputs) {
-        std::uint8_t* four = to + (i - begin + piece) * kBlock;
-        for (std::size_t j = 0; j < kByteInputs && i + piece + j < end; ++j, eight >>= 8) {
-          four[j] = grid.u[eight & 255];
-        }
-      }
-    }
-    return;
-  }
-  std::copy_n(grid.u.begin(), kTableBytes, tables + lane * kTableBytes);
-  constexpr std::size_t kHalf = kNibbleInputs / 2;
-  to += lane / kNibbleOutputs * (piece_bytes_ / (kBlock / kNibbleOutputs)) +
-        lane % kNibbleOutputs * kHalf;
-  for (std::size_t i = begin; i < end; i += kNibbleInputs, to += kNibbleOutputs * kHalf) {
-    for (std::size_t j = 0; j < kHalf; j += 8) {
-      const std::uint64_t lower = eight_codes(codes, output, i + j, end);
-      const std::uint64_t upper = eight_codes(codes, output, i + j + kHalf, end);
-      const std::uint64_t both = lower | upper << 4;
-      for (std::size_t byte = 0; byte < 8; ++byte) {
-        to[j + byte] = static_cast<std::uint8_t>(both >> 8 * byte);
-      }
-    }
+  const GroupCodes inputs{codes, output, group_begin(group), group_end(group)};
+  // Of the pieces of a strip, whose outputs follow each other.
+  const auto in_strip = [&](std::size_t outputs, std::size_t output_bytes) {
+    return to + lane / outputs * (piece_bytes_ / (kBlock / outputs)) +
+           lane % outputs * output_bytes;
+  };
+  tables += lane * kTableBytes;
+  switch (layout_) {
+    case LevelLayout::kBytes:
+      return pack_bytes(inputs, grid.u, to + lane * kByteInputs);
+    case LevelLayout::kNibbles:
+      std::copy_n(grid.u.begin(), kTableBytes, tables);
+      return pack_nibbles(inputs, in_strip(kNibbleOutputs, kNibbleInputs / 2));
+    case LevelLayout::kThrees:
+      for (std::size_t i = 0; i < kTableBytes; ++i) tables[i] = grid.u[i % 8];
+      return pack_threes(inputs, in_strip(kThreeOutputs, kThreeInputs / 8 * 3));
   }
 }
 

@@ -18,6 +18,8 @@ Picoseconds time_of(Product product, const LayerExtent& layer, Core core) {
       return planes_time(layer, core);
     case Product::kNibbles:
       return nibbles_time(layer, core);
+    case Product::kThrees:
+      return threes_time(layer, core);
     case Product::kBytes:
       return bytes_time(layer, core);
     case Product::kFloat:

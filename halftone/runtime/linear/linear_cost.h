@@ -8,6 +8,7 @@
 
 #include "halftone/ir/graph.h"
 #include "halftone/kernels/core.h"
+#include "halftone/kernels/int8_matmul/level_matmul.h"
 #include "halftone/runtime/implementation.h"
 
 namespace halftone::runtime {
@@ -17,6 +18,7 @@ enum class Product {
   kBits,     ///< bit planes of the input by bit planes of the weights
   kPlanes,   ///< 8-bit integers by bit planes of the weights
   kNibbles,  ///< 8-bit integers by looked-up levels of at most 4 bits
+  kThrees,   ///< the same of at most 3 bits, which take no more memory than that
   kBytes,    ///< 8-bit integers by levels of the weights
   kFloat,    ///< oneDNN, float32
 };
@@ -51,6 +53,7 @@ inline constexpr Core kReferenceCore = Core::kAvx2;
 Picoseconds bits_time(const LayerExtent& layer, Core core);
 Picoseconds planes_time(const LayerExtent& layer, Core core);
 Picoseconds nibbles_time(const LayerExtent& layer, Core core);
+Picoseconds threes_time(const LayerExtent& layer, Core core);
 Picoseconds bytes_time(const LayerExtent& layer, Core core);
 Picoseconds float_time(const LayerExtent& layer, Core core);
 
@@ -60,12 +63,15 @@ double cost_us(Product product, const LayerExtent& layer, Core core = kReference
 /// The same and that of a float32 layer, on the processor at hand.
 Speed speed_of(Product product, const LayerExtent& layer);
 
-/// The fastest method with integers and the levels of the weights. Its choice between kNibbles and
-/// kBytes changes no result.
+/// The fastest method with integers and the levels of the weights. Its choice between kNibbles,
+/// kThrees and kBytes changes no result.
 Product cheapest_levels(const LayerExtent& layer, Core core = kReferenceCore);
 
 /// Names of the layouts of levels that a layer may use, for Implementation::kernels.
 std::vector<std::string> level_kernels(const LayerExtent& layer);
+
+/// The layout of a method with levels. @pre product is kNibbles, kThrees or kBytes
+kernels::LevelLayout level_layout(Product product);
 
 /// The method of the way to compute a node, or the cheapest one on the processor at hand.
 Product level_product(const NodeContext& context, const LayerExtent& layer);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/runtime/linear/linear_cost.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace halftone::runtime {
 namespace {
+
+using ::testing::ElementsAre;
 
 Product cheapest_int8(const LayerExtent& layer) {
   const Product levels = cheapest_levels(layer);
@@ -12,8 +15,8 @@ Product cheapest_int8(const LayerExtent& layer) {
 }
 
 TEST(LinearCost, GrowsWithEveryExtent) {
-  for (const Product product :
-       {Product::kBits, Product::kPlanes, Product::kNibbles, Product::kBytes, Product::kFloat}) {
+  for (const Product product : {Product::kBits, Product::kPlanes, Product::kNibbles,
+                                Product::kThrees, Product::kBytes, Product::kFloat}) {
     const LayerExtent layer{2, 100, 50, 2, 3, 0};
     const double us = cost_us(product, layer);
     EXPECT_GT(us, 0);
@@ -51,6 +54,27 @@ TEST(LinearCost, ChoosesAsMeasured) {
   EXPECT_EQ(cheapest_int8({1, 4096, 4096, 0, 3, 128}), Product::kPlanes);
   EXPECT_EQ(cheapest_int8({1, 4096, 4096, 0, 4, 128}), Product::kPlanes);
   EXPECT_EQ(cheapest_int8({1, 4096, 4096, 0, 4, 1024}), Product::kNibbles);
+}
+
+TEST(LinearCost, ChoosesLayoutsForAProcessor) {
+  const auto cheapest = [](std::size_t rows, std::size_t inputs, int bits, std::size_t group) {
+    return cheapest_levels({rows, inputs, 4096, 0, bits, group}, Core::kAvx512);
+  };
+  EXPECT_EQ(cheapest(1, 4096, 3, 0), Product::kThrees);
+  EXPECT_EQ(cheapest(1, 4096, 3, 1024), Product::kThrees);
+  EXPECT_EQ(cheapest(1, 4096, 3, 8192), Product::kThrees);
+  EXPECT_EQ(cheapest(1, 11008, 3, 0), Product::kThrees);
+  EXPECT_EQ(cheapest(1, 4096, 4, 0), Product::kNibbles);
+  // Most of a piece of 512 inputs would be empty.
+  EXPECT_EQ(cheapest(1, 784, 3, 0), Product::kNibbles);
+  EXPECT_NE(cheapest(1, 4096, 3, 128), Product::kThrees);
+  EXPECT_EQ(cheapest(32, 4096, 3, 0), Product::kBytes);
+  EXPECT_EQ(cheapest_levels({1, 4096, 4096, 0, 3, 0}, Core::kAvx2), Product::kNibbles);
+
+  EXPECT_THAT(level_kernels({1, 1024, 8, 0, 3, 0}), ElementsAre("nibbles", "threes", "bytes"));
+  EXPECT_THAT(level_kernels({1, 96, 8, 0, 3, 0}), ElementsAre("nibbles", "bytes"));
+  EXPECT_THAT(level_kernels({1, 1024, 8, 0, 4, 0}), ElementsAre("nibbles", "bytes"));
+  EXPECT_THAT(level_kernels({1, 1024, 8, 0, 5, 0}), ElementsAre("bytes"));
 }
 
 TEST(LinearCost, WakesThreadsForEnoughWorkOnly) {

@@ -37,6 +37,9 @@ ir::Conv same_conv() {
   return conv;
 }
 
+/// The layer that the layout of three bits suits.
+constexpr const char* kThrees = "threes";
+
 std::vector<TunedLayer> layers() {
   const ir::Shape image{ir::kBatch, 8, 8, 16};
   const ir::Shape windows{24, 3, 3, 16};
@@ -47,6 +50,13 @@ std::vector<TunedLayer> layers() {
       {"planes", Arithmetic::kPlanes, {}, {1, true}},
       {"levels", Arithmetic::kLevels, {}, {4, true}},
       {"codes", Arithmetic::kLevels, 8, {3, false}},
+      {kThrees,
+       Arithmetic::kLevels,
+       {},
+       {3, true},
+       {ir::kBatch, 512},
+       ir::FullyConnected{},
+       {40, 512}},
       {"bit_conv", Arithmetic::kBits, 1, {1, true}, image, same_conv(), windows},
       {"byte_conv", Arithmetic::kLevels, 8, {4, true}, image, same_conv(), windows},
       {"lstm", Arithmetic::kLevels, {}, {4, true}, {3, ir::kBatch, 4 * 32}, lstm, {4 * 32, 32}},
@@ -122,6 +132,7 @@ TEST_F(TuningFile, KnowsAWayForEveryLayerAndNoWayChangesABit) {
     std::vector<std::string> kernels{measured->way.kernel};
     if (layer.arithmetic == Arithmetic::kLevels && !measured->way.kernel.empty()) {
       kernels = {"nibbles", "bytes"};
+      if (layer.name == kThrees) kernels.emplace_back("threes");
     }
     for (const std::string& kernel : kernels) {
       for (const char* threads : {"1", "2"}) {

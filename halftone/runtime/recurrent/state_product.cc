@@ -21,18 +21,15 @@ pack(Product way, const ir::Constant& weights) {
   const auto codes = [&]() -> const ir::EncodedTensor& {
     return std::get<ir::EncodedTensor>(weights);
   };
-  const auto levels = [&](kernels::LevelLayout layout) {
-    return kernels::LevelMatmulWeights(codes().codes, *codes().encoding, {}, layout);
-  };
   switch (way) {
     case Product::kBits:
       return kernels::BitMatmulWeights(codes().codes, *codes().encoding);
     case Product::kPlanes:
       return kernels::PlaneMatmulWeights(codes().codes, *codes().encoding);
     case Product::kNibbles:
-      return levels(kernels::LevelLayout::kNibbles);
+    case Product::kThrees:
     case Product::kBytes:
-      return levels(kernels::LevelLayout::kBytes);
+      return kernels::LevelMatmulWeights(codes().codes, *codes().encoding, {}, level_layout(way));
     case Product::kFloat:
       break;
   }

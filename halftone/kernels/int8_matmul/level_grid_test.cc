@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/kernels/int8_matmul/level_grid.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "halftone/numerics/test_data.h"
+
+namespace halftone::kernels {
+namespace {
+
+TEST(LevelGrid, IsExactForEvenlySpacedLevels) {
+  for (int bits = 1; bits <= numerics::kMaxBits; ++bits) {
+    const int last = (1 << bits) - 1;
+    const int steps = weight_steps(bits);
+    const LevelGrid grid(numerics::affine_basis(bits, 0.5F, 3), steps);
+    EXPECT_LE(steps, bits <= 4 ? 127 : 255);
+    EXPECT_GE(steps, bits <= 4 ? 120 : 248);
+    for (int code = 0; code <= last; ++code) {
+      EXPECT_EQ(grid.u[static_cast<std::size_t>(code)], code * (steps / last)) << bits;
+    }
+    EXPECT_EQ(grid.center, 0.5F * (static_cast<float>(last) / 2 - 3));
+    EXPECT_EQ(grid.half_step, 0.25F * static_cast<float>(last) / static_cast<float>(steps));
+  }
+}
+
+TEST(LevelGrid, OfOneLevelIsThatLevel) {
+  const LevelGrid grid(numerics::range_basis(2, 0.75F, 0.75F), weight_steps(2));
+  EXPECT_THAT(grid.u, testing::Each(0));
+  EXPECT_EQ(grid.center, 0.75F);
+  EXPECT_EQ(grid.half_step, 0);
+}
+
+TEST(Int8Levels, AreTheLevelsWithinHalfAStep) {
+  Random random(19);
+  for (int bits = 1; bits <= numerics::kMaxBits; ++bits) {
+    for (const auto& basis :
+         {numerics::random_basis(random, bits, true), numerics::random_basis(random, bits, false),
+          numerics::affine_basis(bits, 0.25F, 1)}) {
+      const Int8Levels levels(basis);
+      float range = 0;
+      for (const float a : basis.a()) range += 2 * std::abs(a);
+      EXPECT_LE(levels.scale, range / 239) << bits;
+      for (std::size_t code = 0; code < basis.num_levels(); ++code) {
+        const float level = basis.value(static_cast<numerics::Code>(code));
+        const float decoded = levels.offset + levels.scale * static_cast<float>(levels.q[code]);
+        EXPECT_GE(levels.q[code], -127);
+        EXPECT_NEAR(decoded, level, 0.5001F * levels.scale) << bits;
+        if (basis == numerics::affine_basis(bits, 0.25F, 1) && bits < 8) {
+          EXPECT_NEAR(decoded, level, 1e-6F * range) << bits;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace halftone::kernels

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loops over rows, blocks and groups of level_matmul() for codes that are looked up; the
+// layouts differ in how they sum up the outputs of a group.
+// Included once per target; no #pragma once.
+#if defined(HALFTONE_KERNELS_INT8_MATMUL_LEVEL_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HALFTONE_KERNELS_INT8_MATMUL_LEVEL_ROWS_INL_H_
+#undef HALFTONE_KERNELS_INT8_MATMUL_LEVEL_ROWS_INL_H_
+#else
+#define HALFTONE_KERNELS_INT8_MATMUL_LEVEL_ROWS_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "halftone/kernels/byte_products-inl.h"
+#include "halftone/kernels/int8_matmul/finish-inl.h"
+#include "halftone/kernels/int8_matmul/level_fold-inl.h"
+#include "halftone/kernels/int8_matmul/level_matmul.h"
+#include "halftone/kernels/prefetch-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halftone::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Activations of a group: whole pieces, and a zero-padded last piece, if not null.
+struct PieceInputs {
+  const std::int8_t* whole;
+  std::size_t whole_pieces;
+  const std::int8_t* rest;
+};
+
+/// Codes of some strips of a block, in a group.
+struct StripCodes {
+  const std::uint8_t* first;   ///< [pieces, outputs of a strip, bytes] of the first strip
+  std::size_t strip_bytes;     ///< from a strip to the next
+  std::size_t ahead;           ///< prefetch distance in bytes
+  const std::uint8_t* tables;  ///< [outputs, 16]
+};
+
+/// sums[o] = sum of u q of a group, for the outputs that are summed up together.
+using SumStrips = void (*)(const StripCodes& codes, const PieceInputs& x, std::int32_t* sums);
+
+/// How a layout arranges and sums up codes.
+/// @tparam kPieceInputs      of a piece
+/// @tparam kStripOutputs     whose pieces follow each other
+/// @tparam kTogetherOutputs  that are summed up together: whole strips
+template <std::size_t kPieceInputs, std::size_t kStripOutputs, std::size_t kTogetherOutputs>
+struct Strips {
+  static constexpr std::size_t kPiece = kPieceInputs;
+  static constexpr std::size_t kStrip = kStripOutputs;
+  static constexpr std::size_t kTogether = kTogetherOutputs;
+};
+
+#if HWY_TARGET != HWY_SCALAR
+
+/// Adds up neighbouring lanes of four vectors, four at a time.
+/// @return blocks of 128 bits, lane v of each the sum of that block of vector v
+HWY_INLINE VInts AddFours(VInts v0, VInts v1, VInts v2, VInts v3) {
+  const DInts d;
+  const hn::Repartition<std::int64_t, DInts> d64;
+  const auto add_halves = [&](VInts a, VInts b) {
+    return hn::BitCast(d64, hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b)));
+  };
+  const auto lower = add_halves(v0, v1);
+  const auto upper = add_halves(v2, v3);
+  return hn::Add(hn::BitCast(d, hn::InterleaveLower(d64, lower, upper)),
+                 hn::BitCast(d, hn::InterleaveUpper(d64, lower, upper)));
+}
+
+#endif
+
+/// Adds the products of a group to acc [32] of a block.
+/// @tparam Layout  a Strips<>
+template <typename Layout>
+HWY_INLINE void ComputeGroup(const LevelMatmulWeights& weights, std::size_t block,
+                             std::size_t group, SumStrips sum_strips, const PieceInputs& x,
+                             std::int32_t input_sum, float* HWY_RESTRICT acc) {
+  constexpr std::size_t kBlock = LevelMatmulWeights::kBlock;
+  constexpr std::size_t kTable = LevelMatmulWeights::kTableBytes;
+  constexpr std::size_t kMaxAhead = 4096;
+  alignas(64) std::int32_t sums[kBlock];
+  const std::uint8_t* codes = weights.pieces(block, group);
+  const std::uint8_t* tables = weights.tables(block, group);
+  const std::size_t strip_bytes =
+      static_cast<std::size_t>(tables - codes) / (kBlock / Layout::kStrip);
+  // The same position in the next group, or nearer.
+  const std::size_t ahead = std::min(weights.group_bytes(), kMaxAhead);
+  if (ahead == weights.group_bytes()) {
+    Prefetch(tables + ahead, kBlock * (kTable + (weights.has_offset() ? 2 : 1) * sizeof(float)));
+  }
+  for (std::size_t o = 0; o < kBlock; o += Layout::kTogether) {
+    sum_strips({codes + o / Layout::kStrip * strip_bytes, strip_bytes, ahead, tables + o * kTable},
+               x, sums + o);
+  }
+  FoldGroup(weights, weights.floats(block, group), {sums, input_sum, 0}, acc);
+}
+
+/// The activations of a group.
+/// @param padded  [kPiece]: where its last piece goes if it is not whole
+template <std::size_t kPiece>
+HWY_INLINE PieceInputs GroupInputs(std::span<const std::int8_t> group, std::int8_t* padded) {
+  const std::size_t whole = group.size() / kPiece;
+  const auto rest = group.subspan(whole * kPiece);
+  if (rest.empty()) return {group.data(), whole, nullptr};
+  std::fill_n(padded, kPiece, std::int8_t{0});
+  std::memcpy(padded, rest.data(), rest.size());
+  return {group.data(), whole, padded};
+}
+
+/// Blocks whose sums are kept while groups are added.
+constexpr std::size_t kMaxBlocks = 64;
+
+/// Outputs of at most kMaxBlocks blocks, for one row.
+template <typename Layout>
+void RowOfBlocks(const Int8Rows& x, std::size_t r, const LevelMatmulWeights& weights,
+                 BlockRange blocks, SumStrips sum_strips, float* y) {
+  constexpr std::size_t kMaxGroups = 256;  // whose inputs are summed up once for all blocks
+  alignas(64) float acc[kMaxBlocks][LevelMatmulWeights::kBlock] = {};
+  const std::span<const std::int8_t> q = x.q.row(r);
+  const auto group = [&](std::size_t g) {
+    return q.subspan(weights.group_begin(g), weights.group_end(g) - weights.group_begin(g));
+  };
+  for (std::size_t first = 0; first < weights.num_groups(); first += kMaxGroups) {
+    const std::size_t last = std::min(first + kMaxGroups, weights.num_groups());
+    std::int32_t sums[kMaxGroups];
+    for (std::size_t g = first; g < last; ++g) {
+      std::int32_t sum = 0;
+      for (const std::int8_t v : group(g)) sum += v;
+      sums[g - first] = sum;
+    }
+    for (std::size_t block = blocks.begin; block < blocks.end; ++block) {
+      for (std::size_t g = first; g < last; ++g) {
+        std::int8_t padded[Layout::kPiece];
+        ComputeGroup<Layout>(weights, block, g, sum_strips,
+                             GroupInputs<Layout::kPiece>(group(g), padded), sums[g - first],
+                             acc[block - blocks.begin]);
+      }
+    }
+  }
+  for (std::size_t block = blocks.begin; block < blocks.end; ++block) {
+    FinishBlock(weights, block, x.scales[r], x.offset, acc[block - blocks.begin], y);
+  }
+}
+
+/// level_matmul() for a layout with codes.
+template <typename Layout>
+void MultiplyByCodes(const Int8Rows& x, const LevelMatmulWeights& weights, BlockRange blocks,
+                     SumStrips sum_strips, MatrixView<float> y) {
+  for (std::size_t block = blocks.begin; block < blocks.end; block += kMaxBlocks) {
+    const BlockRange some{block, std::min(block + kMaxBlocks, blocks.end)};
+    for (std::size_t r = 0; r < y.rows(); ++r) {
+      RowOfBlocks<Layout>(x, r, weights, some, sum_strips, y.row(r).data());
+    }
+  }
+}
+
+}  // namespace halftone::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard
