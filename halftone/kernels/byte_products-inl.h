@@ -154,8 +154,11 @@ HALFTONE_VNNI HWY_INLINE VInts AddShortProducts(VInts acc, VBytes u, VSigned x) 
 
 #if HALFTONE_SUMS_SHORTS
 
-/// acc + the sums of the products u x of two neighbouring bytes, in 16 bits with a sign. All sums
-/// must fit: eight of u <= 15 and x within +-127 do.
+/// Products of two bytes, u <= 15 and x within +-127, of which so many fit 16 bits with a sign.
+constexpr std::size_t kSmallQuads = 8;
+static_assert(kSmallQuads * 2 * 15 * 127 < 1 << 15);
+
+/// acc + the sums of the products u x of two neighbouring bytes, in 16 bits with a sign.
 HWY_INLINE VShorts AddSmallProducts(VShorts acc, VBytes u, VSigned x) {
 #if HWY_TARGET == HWY_AVX3
   return hn::Add(acc, VShorts{_mm512_maddubs_epi16(u.raw, x.raw)});

@@ -12,4 +12,8 @@ enum class Core {
 /// The family that the kernels' current target is for. Safe while kernels run.
 Core current_core() noexcept;
 
+/// Whether products of small levels, up to 15, are faster than others on the kernels' current
+/// target: where sums of several of them are added in 16 bits.
+bool prefers_small_levels() noexcept;
+
 }  // namespace halftone::kernels

@@ -14,6 +14,8 @@
 #include "halftone/kernels/byte_products-inl.h"
 #include "halftone/kernels/conv/byte_strip-inl.h"
 #include "halftone/kernels/conv/finish-inl.h"
+#include "halftone/kernels/core.h"
+#include "halftone/kernels/int8_matmul/level_grid.h"
 #include "halftone/kernels/keep-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -139,10 +141,6 @@ HALFTONE_VNNI void Multiply(const Windows& x, const Levels& levels, Sums* HWY_RE
 
 #if HALFTONE_SUMS_SHORTS
 
-/// Pieces whose sums of two products fit 16 bits.
-constexpr std::size_t kSmallPieces = 8;
-static_assert(2 * kSmallPieces * 15 * 127 < 1 << 15);
-
 /// Multiply() for ByteLayout::kSmall: two instructions for a vector of products, where the general
 /// one takes three.
 template <std::size_t kBlocks, std::size_t kCount>
@@ -154,12 +152,12 @@ void MultiplySmall(const Windows& x, const Levels& levels, Sums* HWY_RESTRICT su
   const VShorts factor = hn::Set(DShorts(), static_cast<std::uint16_t>(levels.factor));
   const std::size_t stride = x.stride;
   const std::uint8_t* HWY_RESTRICT first_level = levels.first;
-  for (std::size_t first = 0; first < x.inputs.size(); first += kSmallPieces) {
+  for (std::size_t first = 0; first < x.inputs.size(); first += kSmallQuads) {
     VShorts acc[kCount][kLevels];
     for (auto& of_window : acc) {
       for (VShorts& v : of_window) v = hn::Zero(DShorts());
     }
-    const std::size_t last = std::min(first + kSmallPieces, x.inputs.size());
+    const std::size_t last = std::min(first + kSmallQuads, x.inputs.size());
     for (std::size_t i = first; i < last; ++i, first_level += kBlock * kPieceBytes) {
       VBytes level[kLevels];
       for (std::size_t v = 0; v < kLevels; ++v) {
@@ -339,8 +337,6 @@ void ByteConv(const std::int8_t* q, const Weights& w, const ConvPart& part) {
 /// Bits of weights whose levels AddByteProducts() multiplies exactly.
 int MaxByteBits() { return kMultipliesLargeLevels ? numerics::kMaxBits : 4; }
 
-bool SumsShorts() { return kSumsShorts; }
-
 }  // namespace halftone::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -351,11 +347,10 @@ namespace halftone::kernels {
 
 HWY_EXPORT(ByteConv);
 HWY_EXPORT(MaxByteBits);
-HWY_EXPORT(SumsShorts);
 
 ByteLayout preferred_byte_layout(const numerics::BasisEncoding& encoding) noexcept {
   if (encoding.bits > HALFTONE_DISPATCH(MaxByteBits)()) return ByteLayout::kShorts;
-  const bool is_small = HALFTONE_DISPATCH(SumsShorts)() && has_small_levels(encoding);
+  const bool is_small = prefers_small_levels() && common_factor(encoding) > 1;
   return is_small ? ByteLayout::kSmall : ByteLayout::kBytes;
 }
 

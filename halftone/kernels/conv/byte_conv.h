@@ -23,12 +23,9 @@ struct LevelGrid;
 enum class ByteLayout {
   kBytes,   ///< levels and pixels of 8 bits
   kShorts,  ///< of 16 bits, where sums of two products of 8 bits do not fit a register's lanes
-  kSmall,   ///< evenly spaced levels of at most 4 bits, without their common factor: sums of
-            ///< several products with pixels of 8 bits fit 16 bits
+  kSmall,   ///< levels without their common_factor(), if they have one, and pixels of 8 bits: sums
+            ///< of several products fit 16 bits
 };
-
-/// Whether ByteLayout::kSmall takes weights: their levels are evenly spaced, at most 16.
-bool has_small_levels(const numerics::BasisEncoding& encoding);
 
 /// The fastest layout for weights on the current target.
 ByteLayout preferred_byte_layout(const numerics::BasisEncoding& encoding) noexcept;

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-
 #include "halftone/base/error.h"
 #include "halftone/kernels/check_weights.h"
 #include "halftone/kernels/conv/byte_conv.h"
@@ -9,8 +7,6 @@
 
 namespace halftone::kernels {
 namespace {
-
-constexpr int kMaxSmallBits = 4;
 
 void check_byte_conv(const ConvShape& shape, const EncodedWeights& weights) {
   const auto& [codes, encoding, bias] = weights;
@@ -24,21 +20,10 @@ void check_byte_conv(const ConvShape& shape, const EncodedWeights& weights) {
   }
 }
 
-/// The common factor of evenly spaced levels of at most 4 bits; 1 for others.
-std::int32_t common_factor(const numerics::BasisEncoding& encoding) {
-  if (encoding.bits > kMaxSmallBits) return 1;
-  const std::int32_t steps = weight_steps(encoding.bits);
-  const std::int32_t factor = steps / ((1 << encoding.bits) - 1);
-  const auto is_multiple = [factor](std::uint8_t u) { return u % factor == 0; };
-  for (const numerics::Basis& basis : encoding.bases) {
-    if (!std::ranges::all_of(LevelGrid(basis, steps).u, is_multiple)) return 1;
-  }
-  return factor;
-}
-
 std::int32_t factor_of(ByteLayout layout, const numerics::BasisEncoding& encoding) {
   if (layout != ByteLayout::kSmall) return 1;
-  if (has_small_levels(encoding)) return common_factor(encoding);
+  const std::int32_t factor = common_factor(encoding);
+  if (factor > 1) return factor;
   fail(ErrorKind::kUnsupported,
        "byte_conv weights: expected evenly spaced levels of at most 4 bits, found others");
 }
@@ -46,10 +31,6 @@ std::int32_t factor_of(ByteLayout layout, const numerics::BasisEncoding& encodin
 std::size_t divide_up(std::size_t a, std::size_t b) { return a / b + (a % b != 0); }
 
 }  // namespace
-
-bool has_small_levels(const numerics::BasisEncoding& encoding) {
-  return common_factor(encoding) > 1;
-}
 
 ByteConvWeights::ByteConvWeights(const ConvShape& shape, const EncodedWeights& weights,
                                  const Int8Pixels& x, ByteLayout layout)

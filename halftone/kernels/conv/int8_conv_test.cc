@@ -8,6 +8,7 @@
 #include "halftone/kernels/conv/byte_conv.h"
 #include "halftone/kernels/conv/conv_testing.h"
 #include "halftone/kernels/conv/gather.h"
+#include "halftone/kernels/int8_matmul/level_grid.h"
 #include "halftone/kernels/per_target.h"
 #include "halftone/numerics/test_data.h"
 
@@ -55,7 +56,7 @@ struct Int8ConvProblem {
     if (encoding.granularity == Granularity::kGroup) return {};
     if (preferred_byte_layout(encoding) == ByteLayout::kShorts) return {ByteLayout::kShorts};
     std::vector<ByteLayout> layouts{ByteLayout::kBytes, ByteLayout::kShorts};
-    if (has_small_levels(encoding)) layouts.push_back(ByteLayout::kSmall);
+    if (common_factor(encoding) > 1) layouts.push_back(ByteLayout::kSmall);
     return layouts;
   }
 
@@ -164,20 +165,6 @@ TEST_P(Int8Conv, AddsTheLargestProductsExactly) {
       EXPECT_EQ(problem.byte_layouts().back(), ByteLayout::kSmall);
     }
   }
-}
-
-TEST(ByteConvWeights, TakeSmallLevelsIfTheyAreEvenlySpaced) {
-  numerics::BasisEncoding encoding;
-  encoding.granularity = Granularity::kTensor;
-  const auto has_small = [&](const numerics::Basis& basis) {
-    encoding.bits = basis.bits;
-    encoding.bases = {basis};
-    return has_small_levels(encoding);
-  };
-  EXPECT_TRUE(has_small(numerics::affine_basis(4, 2, 1)));
-  EXPECT_TRUE(has_small(numerics::make_basis({{3.0F}}, 1)));
-  EXPECT_FALSE(has_small(numerics::affine_basis(5, 2, 1)));
-  EXPECT_FALSE(has_small(numerics::make_basis({{3.0F, 1.0F}}, 0)));
 }
 
 TEST(ByteConvWeights, RejectUnsupportedWeights) {

@@ -53,12 +53,31 @@ struct LevelsAs : LevelMatmulWeights {
 using LevelBytes = LevelsAs<LevelLayout::kBytes>;
 using LevelNibbles = LevelsAs<LevelLayout::kNibbles>;
 using LevelThrees = LevelsAs<LevelLayout::kThrees>;
+/// With evenly spaced levels.
+struct EvenLevelBytes : LevelMatmulWeights {
+  EvenLevelBytes(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
+                 std::span<const float> bias)
+      : LevelMatmulWeights(codes, evenly_spaced(encoding), bias, LevelLayout::kBytes) {}
+
+  static numerics::BasisEncoding evenly_spaced(numerics::BasisEncoding encoding) {
+    for (numerics::Basis& basis : encoding.bases) {
+      basis = numerics::affine_basis(encoding.bits, 0.02F, 6);
+    }
+    return encoding;
+  }
+};
 
 BENCHMARK_TEMPLATE(BM_Int8Matmul, LevelBytes, level_matmul)
     ->Name("BM_LevelBytes")
     ->ArgNames({"m", "n", "o", "bits", "group"})
     ->ArgsProduct({{1, 2, 4, 32}, {784}, {700}, {4}, {0}})
     ->ArgsProduct({{1, 256}, {4096}, {4096}, {4}, {0, 128}})
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK_TEMPLATE(BM_Int8Matmul, EvenLevelBytes, level_matmul)
+    ->Name("BM_EvenLevelBytes")
+    ->ArgNames({"m", "n", "o", "bits", "group"})
+    ->ArgsProduct({{1, 32}, {784}, {700}, {4}, {0}})
+    ->ArgsProduct({{256}, {4096}, {4096}, {4}, {0, 128}})
     ->Unit(benchmark::kMicrosecond);
 BENCHMARK_TEMPLATE(BM_Int8Matmul, LevelNibbles, level_matmul)
     ->Name("BM_LevelNibbles")

@@ -282,21 +282,31 @@ TEST_P(Int8Matmul, KernelsAgreeOnEvenlySpacedLevels) {
 
 TEST_P(Int8Matmul, ExtremeLevelsAreExact) {
   constexpr std::size_t kInputs = 4096;  // a power of two: float32 has every sum exactly
-  const float scales[] = {1.0F};
-  numerics::BitPlanes w(2, kInputs, 8);
-  for (std::size_t c = 0; c < kInputs; ++c) w.set_code(1, c, 255);
-  const auto encoding = numerics::tensor_encoding(numerics::affine_basis(8, 2, 127.5F));
-  for (const int q : {-127, 127}) {
-    const std::vector<std::int8_t> x(kInputs, static_cast<std::int8_t>(q));
-    const auto sum = static_cast<float>(255 * q) * static_cast<float>(kInputs);
-    for_each_way(8, [&](auto way) {
-      const typename decltype(way)::Weights weights(w, encoding);
-      std::vector<float> y(2);
-      way.kMultiply({MatrixView<const std::int8_t>(x, 1, kInputs), scales}, weights, {0, 1},
-                    MatrixView<float>(y, 1, 2));
-      EXPECT_EQ(y[0], -sum) << way.kName;
-      EXPECT_EQ(y[1], sum) << way.kName;
-    });
+  constexpr std::size_t kRows = 6;
+  const std::vector<float> scales(kRows, 1.0F);
+  for (const int bits : {4, 8}) {
+    const int last = (1 << bits) - 1;
+    numerics::BitPlanes w(2, kInputs, bits);
+    for (std::size_t c = 0; c < kInputs; ++c) w.set_code(1, c, static_cast<numerics::Code>(last));
+    const float zero = static_cast<float>(last) / 2;
+    const auto encoding = numerics::tensor_encoding(numerics::affine_basis(bits, 2, zero));
+    for (const int q : {-127, 127}) {
+      const std::vector<std::int8_t> x(kRows * kInputs, static_cast<std::int8_t>(q));
+      const auto sum = static_cast<float>(last * q) * static_cast<float>(kInputs);
+      for_each_way(bits, [&](auto way) {
+        const typename decltype(way)::Weights weights(w, encoding);
+        for (std::size_t rows = 1; rows <= kRows; ++rows) {
+          std::vector<float> y(rows * 2);
+          way.kMultiply(
+              {MatrixView<const std::int8_t>(x, rows, kInputs), std::span(scales).first(rows)},
+              weights, {0, 1}, MatrixView<float>(y, rows, 2));
+          for (std::size_t r = 0; r < rows; ++r) {
+            EXPECT_EQ(y[2 * r], -sum) << way.kName;
+            EXPECT_EQ(y[2 * r + 1], sum) << way.kName;
+          }
+        }
+      });
+    }
   }
 }
 

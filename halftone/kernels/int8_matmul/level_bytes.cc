@@ -131,6 +131,52 @@ using ManyBits = WideProducts;
 
 #endif
 
+#if HALFTONE_SUMS_SHORTS
+
+/// Multiplies levels without their common factor: two instructions for a vector of products, where
+/// ByteProducts takes three.
+struct SmallProducts : FewBits {
+  template <std::size_t kRows>
+  static void Add(const std::uint8_t* HWY_RESTRICT levels, const Activation* HWY_RESTRICT x,
+                  std::size_t quads, std::int32_t* HWY_RESTRICT sums) {
+    const DBytes d;
+    const DInts d32;
+    const VShorts ones = hn::Set(DShorts(), std::uint16_t{1});
+    constexpr std::size_t kVectors = vectors_of(kRows);
+    for (std::size_t first = 0; first < kBlock; first += kVectors * kOutputs) {
+      const std::uint8_t* HWY_RESTRICT w = levels + first * kPiece;
+      for (std::size_t begin = 0; begin < quads; begin += kSmallQuads) {
+        VShorts acc[kRows][kVectors];
+        for (auto& row : acc) std::fill_n(row, kVectors, hn::Zero(DShorts()));
+        const std::size_t end = std::min(begin + kSmallQuads, quads);
+        for (std::size_t p = begin; p < end; ++p, w += kBlock * kPiece) {
+          PrefetchLevels(w, first, kVectors * kOutputs);
+          VBytes level[kVectors];
+          for (std::size_t v = 0; v < kVectors; ++v) {
+            level[v] = Keep(hn::LoadU(d, w + v * kOutputs * kPiece));
+          }
+          for (std::size_t r = 0; r < kRows; ++r) {
+            const Quad inputs = Keep(LoadQuad(x + (r * kChunk + p) * kPiece));
+            for (std::size_t v = 0; v < kVectors; ++v) {
+              acc[r][v] = Keep(AddSmallProducts(acc[r][v], level[v], inputs));
+            }
+          }
+        }
+        for (std::size_t r = 0; r < kRows; ++r) {
+          for (std::size_t v = 0; v < kVectors; ++v) {
+            std::int32_t* to = sums + r * kBlock + first + v * kOutputs;
+            hn::StoreU(hn::Add(WidenSmallSums(acc[r][v], ones), hn::LoadU(d32, to)), d32, to);
+          }
+        }
+      }
+    }
+  }
+};
+
+#else
+using SmallProducts = FewBits;
+#endif
+
 /// Rows of activations whose products are gathered together.
 struct Band {
   std::size_t first_row;
@@ -221,6 +267,8 @@ void ComputeBand(const Int8Rows& x, const Weights& weights, const Band& band,
     }
     for (std::size_t block = band.blocks.begin; block < band.blocks.end; ++block) {
       const std::size_t b = block - band.blocks.begin;
+      const std::int32_t factor = weights.factor();
+      for (std::size_t i = 0; factor != 1 && i < band.rows * kBlock; ++i) sums[b][i] *= factor;
       for (std::size_t r = 0; r < band.rows; ++r) {
         FoldGroup(weights, weights.floats(block, g),
                   {sums[b] + r * kBlock, input_sums[r], Products::kOffset}, acc[b] + r * kBlock);
@@ -250,8 +298,9 @@ void ComputeBands(const Int8Rows& x, const Weights& weights, BlockRange blocks,
 
 void LevelMatmulBytes(const Int8Rows& x, const Weights& weights, BlockRange blocks,
                       MatrixView<float> y) {
-  const auto compute = weights.steps() <= 127 ? ComputeBands<FewBits> : ComputeBands<ManyBits>;
-  compute(x, weights, blocks, y);
+  if (weights.factor() != 1) return ComputeBands<SmallProducts>(x, weights, blocks, y);
+  if (weights.steps() <= 127) return ComputeBands<FewBits>(x, weights, blocks, y);
+  ComputeBands<ManyBits>(x, weights, blocks, y);
 }
 
 }  // namespace halftone::kernels::HWY_NAMESPACE

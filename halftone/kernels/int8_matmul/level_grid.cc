@@ -32,6 +32,18 @@ LevelGrid::LevelGrid(const numerics::Basis& basis, int steps) {
   half_step = static_cast<float>(step / 2);
 }
 
+std::int32_t common_factor(const numerics::BasisEncoding& encoding) {
+  constexpr int kMaxSmallBits = 4;
+  if (encoding.bits > kMaxSmallBits) return 1;
+  const std::int32_t steps = weight_steps(encoding.bits);
+  const std::int32_t factor = steps / ((1 << encoding.bits) - 1);
+  const auto is_multiple = [factor](std::uint8_t u) { return u % factor == 0; };
+  for (const numerics::Basis& basis : encoding.bases) {
+    if (!std::ranges::all_of(LevelGrid(basis, steps).u, is_multiple)) return 1;
+  }
+  return factor;
+}
+
 Int8Levels::Int8Levels(const numerics::Basis& basis) {
   const int steps = activation_steps(basis.bits);
   const LevelGrid grid(basis, steps);

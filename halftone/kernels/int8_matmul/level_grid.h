@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "halftone/numerics/basis.h"
+#include "halftone/numerics/encoding.h"
 
 namespace halftone::kernels {
 
@@ -28,6 +29,10 @@ constexpr int weight_steps(int bits) {
   const int max_level = bits <= 4 ? 127 : 255;
   return max_level / ((1 << bits) - 1) * ((1 << bits) - 1);
 }
+
+/// The common factor of all levels u of weights on their grids of weight_steps(), if these have at
+/// most 4 bits and are evenly spaced: u / factor is at most 15. Otherwise 1.
+std::int32_t common_factor(const numerics::BasisEncoding& encoding);
 
 /// The levels of activations as 8-bit integers with a sign: level ~ offset + scale q, within
 /// scale / 2, at most 1/480 of the range of the levels; exact where they are evenly spaced and

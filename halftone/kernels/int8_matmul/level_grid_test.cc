@@ -33,6 +33,18 @@ TEST(LevelGrid, OfOneLevelIsThatLevel) {
   EXPECT_EQ(grid.half_step, 0);
 }
 
+TEST(CommonFactor, IsThatOfEvenlySpacedLevelsOfFewBits) {
+  const auto factor = [](const numerics::Basis& basis) {
+    return common_factor(numerics::tensor_encoding(basis));
+  };
+  EXPECT_EQ(factor(numerics::affine_basis(4, 2, 1)), 8);
+  EXPECT_EQ(factor(numerics::affine_basis(3, 2, 1)), 18);
+  EXPECT_EQ(factor(numerics::affine_basis(2, 2, 1)), 42);
+  EXPECT_EQ(factor(numerics::make_basis({{3.0F}}, 1)), 127);
+  EXPECT_EQ(factor(numerics::affine_basis(5, 2, 1)), 1);
+  EXPECT_EQ(factor(numerics::make_basis({{3.0F, 1.0F}}, 0)), 1);
+}
+
 TEST(Int8Levels, AreTheLevelsWithinHalfAStep) {
   Random random(19);
   for (int bits = 1; bits <= numerics::kMaxBits; ++bits) {

@@ -18,7 +18,9 @@ namespace halftone::kernels {
 
 /// The layout of the weights, which determines how they become levels.
 enum class LevelLayout {
-  /// A byte per weight: its level. Pieces of 4 inputs, in which each lane of a vector computes one
+  /// A byte per weight: its level, without a common_factor() where prefers_small_levels(). Pieces
+  /// of
+  /// 4 inputs, in which each lane of a vector computes one
   /// output: for several rows of activations, which share the cost of reading the weights.
   kBytes,
   /// Half a byte per weight: its code, looked up in a table of its output and group. Pieces of 32
@@ -81,6 +83,8 @@ class LevelMatmulWeights : public Int8Weights {
   [[nodiscard]] LevelLayout layout() const { return layout_; }
   /// Steps of the grid.
   [[nodiscard]] std::int32_t steps() const { return steps_; }
+  /// What the levels of kBytes are to be multiplied by.
+  [[nodiscard]] std::int32_t factor() const { return factor_; }
   [[nodiscard]] std::size_t size_bytes() const { return groups_.size_bytes() + output_bytes(); }
 
   /// Bytes of the pieces, tables and floats of a block and group.
@@ -103,6 +107,7 @@ class LevelMatmulWeights : public Int8Weights {
 
   LevelLayout layout_;
   std::int32_t steps_ = 0;
+  std::int32_t factor_ = 1;
   // Of a block and group:
   std::size_t piece_bytes_ = 0;
   std::size_t table_bytes_ = 0;

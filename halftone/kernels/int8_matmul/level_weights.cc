@@ -3,6 +3,7 @@
 
 #include "halftone/base/bits.h"
 #include "halftone/base/error.h"
+#include "halftone/kernels/core.h"
 #include "halftone/kernels/int8_matmul/level_matmul.h"
 
 namespace halftone::kernels {
@@ -47,6 +48,12 @@ struct GroupCodes {
     return eight_codes(codes, output, first, end);
   }
 };
+
+/// The levels of all codes, without their common factor.
+LevelGrid without_factor(LevelGrid grid, std::int32_t factor) {
+  for (std::uint8_t& u : grid.u) u = static_cast<std::uint8_t>(u / factor);
+  return grid;
+}
 
 /// Writes the pieces of kBytes.
 /// @param u   the level of each code
@@ -108,6 +115,7 @@ LevelMatmulWeights::LevelMatmulWeights(const numerics::BitPlanes& codes,
       steps_(weight_steps(codes.bits)) {
   switch (layout) {
     case LevelLayout::kBytes:
+      if (prefers_small_levels()) factor_ = common_factor(encoding);
       piece_bytes_ = pieces_of(group_inputs(), kByteInputs) * kByteInputs * kBlock;
       break;
     case LevelLayout::kNibbles:
@@ -155,7 +163,7 @@ void LevelMatmulWeights::pack_group(const numerics::BitPlanes& codes, const Leve
   tables += lane * kTableBytes;
   switch (layout_) {
     case LevelLayout::kBytes:
-      return pack_bytes(inputs, grid.u, to + lane * kByteInputs);
+      return pack_bytes(inputs, without_factor(grid, factor_).u, to + lane * kByteInputs);
     case LevelLayout::kNibbles:
       std::copy_n(grid.u.begin(), kTableBytes, tables);
       return pack_nibbles(inputs, in_strip(kNibbleOutputs, kNibbleInputs / 2));

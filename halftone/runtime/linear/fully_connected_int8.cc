@@ -193,8 +193,8 @@ Picoseconds nibbles_time(const LayerExtent& layer, Core core) {
 }
 
 // For AVX-512 from the bandwidth of the last-level cache, 32 GB/s; the instructions take 7.
-Picoseconds threes_time(const LayerExtent& /*layer*/, Core core) {
-  return {0, core == Core::kAvx512 ? 12.0 : 21.0};
+Picoseconds threes_time(const LayerExtent& layer, Core core) {
+  return {0, core == Core::kAvx512 ? 12.0 : nibbles_time(layer, core).product + 4};
 }
 
 Picoseconds bytes_time(const LayerExtent& layer, Core core) {
