@@ -297,8 +297,9 @@ TEST_P(Int8Matmul, ExtremeLevelsAreExact) {
         const typename decltype(way)::Weights weights(w, encoding);
         for (std::size_t rows = 1; rows <= kRows; ++rows) {
           std::vector<float> y(rows * 2);
+          const auto q_rows = std::span(x).first(rows * kInputs);
           way.kMultiply(
-              {MatrixView<const std::int8_t>(x, rows, kInputs), std::span(scales).first(rows)},
+              {MatrixView<const std::int8_t>(q_rows, rows, kInputs), std::span(scales).first(rows)},
               weights, {0, 1}, MatrixView<float>(y, rows, 2));
           for (std::size_t r = 0; r < rows; ++r) {
             EXPECT_EQ(y[2 * r], -sum) << way.kName;
