@@ -30,9 +30,13 @@ struct BenchOptions {
 void run(const BenchOptions& options, const Machine& machine) {
   apply(options.common);
   const TuningFile tuning(options.tune);
-  const Measurement measurement = measure(
-      load(options.model), {options.batch, options.seconds, machine.devices(options.devices),
-                            options.int8_activations, options.float_order, tuning.tuning()});
+  const Measurement measurement = [&] {
+    Progress progress(options.common, machine);
+    tuning.show(progress);
+    return measure(load(options.model),
+                   {options.batch, options.seconds, machine.devices(options.devices),
+                    options.int8_activations, options.float_order, tuning.tuning()});
+  }();
   tuning.save(machine);
   if (!machine.is_first()) return;
   std::cout << (options.common.json ? report::to_json(measurement)

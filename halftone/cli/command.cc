@@ -137,6 +137,10 @@ TuningFile::TuningFile(const TuneOptions& options) {
   tuning_ = std::make_shared<runtime::Tuning>(runtime::Tuning::read(file_));
 }
 
+void TuningFile::show(Progress& progress) const {
+  if (tuning_ != nullptr) tuning_->set_progress(progress.sink());
+}
+
 void TuningFile::save(const Machine& machine) const {
   if (tuning_ != nullptr && machine.is_first()) tuning_->write(file_);
 }

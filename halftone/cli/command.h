@@ -87,21 +87,6 @@ void add_recipe_options(CLI::App& verb, RecipeOptions& recipe);
 /// Applies the number of threads and the SIMD target.
 /// @throws Error kUsage if one is out of range
 void apply(const CommonOptions& common);
-/// Reads what was measured before and writes it with what is measured now.
-class TuningFile {
- public:
-  /// @throws Error as Tuning::read(); kUsage if there is no place for the file
-  explicit TuningFile(const TuneOptions& options);
-  /// Null unless kernels are to be measured.
-  [[nodiscard]] std::shared_ptr<runtime::Tuning> tuning() const { return tuning_; }
-  /// On the first rank. @throws Error as Tuning::write()
-  void save(const Machine& machine) const;
-
- private:
-  std::filesystem::path file_;
-  std::shared_ptr<runtime::Tuning> tuning_;
-};
-
 /// The recipe of the file, if any. The other options override its defaults.
 /// @throws Error as load_recipe()
 compress::Recipe make_recipe(const RecipeOptions& options);
@@ -129,6 +114,23 @@ class Progress {
   std::mutex mutex_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point last_ = start_;
+};
+
+/// Reads what was measured before and writes it with what is measured now.
+class TuningFile {
+ public:
+  /// @throws Error as Tuning::read(); kUsage if there is no place for the file
+  explicit TuningFile(const TuneOptions& options);
+  /// Null unless kernels are to be measured.
+  [[nodiscard]] std::shared_ptr<runtime::Tuning> tuning() const { return tuning_; }
+  /// Shows which layer is measured. `progress` must outlive the plans made from then on.
+  void show(Progress& progress) const;
+  /// On the first rank. @throws Error as Tuning::write()
+  void save(const Machine& machine) const;
+
+ private:
+  std::filesystem::path file_;
+  std::shared_ptr<runtime::Tuning> tuning_;
 };
 
 // One file per verb.

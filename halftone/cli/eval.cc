@@ -38,6 +38,7 @@ void run(const EvalOptions& options, const Machine& machine) {
     how.devices = machine.devices(options.data.devices);
     how.float_order = options.float_order;
     how.tuning = tuning.tuning();
+    tuning.show(progress);
     return evaluate(std::move(network), data, reference ? &*reference : nullptr, how);
   }();
   tuning.save(machine);

@@ -26,7 +26,7 @@ struct NodeContext {
   bool int8_activations = true;  ///< as in PlanOptions
   FloatOrder float_order = FloatOrder::kFastest;
   std::span<const CodeLayout> layouts{};  ///< by value
-  const Way* way = nullptr;  ///< to create a kernel for; null: the cheapest by estimate
+  const Way* way = nullptr;  ///< to create a kernel for, see with_way(); null: by estimate
 
   [[nodiscard]] bool has_input(std::size_t i) const {
     return i < node.inputs.size() && node.inputs[i] != ir::kAbsent;

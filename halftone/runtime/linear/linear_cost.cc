@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/runtime/linear/linear_cost.h"
 
-#include "halftone/runtime/plan/tuning.h"
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
@@ -57,7 +56,7 @@ std::size_t worthwhile_threads(double us, int threads) {
 }
 
 std::size_t threads_for(const NodeContext& context, double us) {
-  if (context.way != nullptr) return static_cast<std::size_t>(context.way->threads);
+  if (context.way != nullptr) return static_cast<std::size_t>(context.threads);
   return worthwhile_threads(us, context.threads);
 }
 

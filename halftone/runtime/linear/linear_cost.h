@@ -78,7 +78,7 @@ Product level_product(const NodeContext& context, const LayerExtent& layer);
 
 /// The number of threads worth waking for this amount of work.
 std::size_t worthwhile_threads(double us, int threads);
-/// The threads for a node of this amount of work: of the way to compute it, or by estimate.
+/// The threads for a node of this amount of work: all of the way to compute it, or by estimate.
 std::size_t threads_for(const NodeContext& context, double us);
 
 }  // namespace halftone::runtime

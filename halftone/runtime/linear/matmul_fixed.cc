@@ -61,7 +61,7 @@ struct MatrixProducts {
   [[nodiscard]] std::size_t panel_floats() const { return inner * FloatPanels::kOutputs; }
   /// Parts of one panel each, the smallest that a share computes.
   [[nodiscard]] std::size_t num_parts() const { return a.size() * row_parts * num_panels(); }
-  void divide(int threads);
+  void divide(const NodeContext& context);
 
   /// The number of columns that some panels hold.
   [[nodiscard]] std::size_t columns_in(kernels::BlockRange panels) const {
@@ -106,10 +106,10 @@ struct MatrixProducts {
 };
 
 /// Divides the rows where panels are too few for the threads.
-void MatrixProducts::divide(int threads) {
+void MatrixProducts::divide(const NodeContext& context) {
   const auto products = static_cast<double>(a.size()) * static_cast<double>(rows) *
                         static_cast<double>(inner) * static_cast<double>(cols);
-  const std::size_t worthwhile = worthwhile_threads(products * kProductUs, threads);
+  const std::size_t worthwhile = threads_for(context, products * kProductUs);
   if (worthwhile > 1 && num_parts() < 4 * worthwhile) {
     row_parts = std::clamp<std::size_t>(4 * worthwhile / num_parts(), 1,
                                         std::max<std::size_t>(rows / kMinPartRows, 1));
@@ -266,7 +266,7 @@ Kernel create_matmul_fixed(const NodeContext& context) {
     kernel.packed_bytes = products.constant.size_bytes();
     kernel.packed_inputs = {1};
   }
-  products.divide(context.threads);
+  products.divide(context);
   kernel.scratch_bytes = products.scratch_bytes();
   kernel.bind = [products = std::make_shared<const MatrixProducts>(std::move(products))](
                     const Buffers& buffers) -> Call {

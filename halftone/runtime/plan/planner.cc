@@ -75,7 +75,7 @@ int onednn_threads(const NodeContext& context) {
   return static_cast<int>(worthwhile_threads(us, context.threads));
 }
 
-Step make_step(NodeContext context, ir::NodeId id, Tuning* tuning) {
+Step make_step(const NodeContext& context, ir::NodeId id, Tuning* tuning) {
   const ir::Node& node = context.node;
   Choice choice = choose(context);
   if (choice.implementation == nullptr) {
@@ -95,8 +95,8 @@ Step make_step(NodeContext context, ir::NodeId id, Tuning* tuning) {
   const OneDnnThreads guard(step.threads);
   step.body = with_context(ir::describe(node), [&] {
     if (tuning != nullptr) step.measured = fastest_way(*choice.implementation, context, *tuning);
-    if (step.measured) context.way = &step.measured->way;
-    return choice.implementation->create(context);
+    return choice.implementation->create(step.measured ? with_way(context, step.measured->way)
+                                                       : context);
   });
   return step;
 }
@@ -104,7 +104,12 @@ Step make_step(NodeContext context, ir::NodeId id, Tuning* tuning) {
 std::vector<Step> make_steps(const Prepared& prepared, const PlanOptions& options) {
   const auto& [graph, layouts] = prepared;
   std::vector<Step> steps;
-  for (const ir::NodeId id : graph.topological_order()) {
+  const std::vector<ir::NodeId> order = graph.topological_order();
+  for (const ir::NodeId id : order) {
+    if (options.tuning != nullptr) {
+      const auto done = static_cast<double>(steps.size()) / static_cast<double>(order.size());
+      options.tuning->report(done, "measuring " + graph.node(id).name);
+    }
     steps.push_back(
         make_step(context_of(graph, graph.node(id), options, layouts), id, options.tuning.get()));
   }

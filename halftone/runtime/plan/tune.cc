@@ -67,9 +67,8 @@ std::string name_of(const Implementation& implementation, const NodeContext& con
 /// A kernel with memory of its own.
 class Trial {
  public:
-  Trial(const Implementation& implementation, NodeContext context, Way way) : way_(std::move(way)) {
-    context.way = &way_;
-    kernel_ = implementation.create(context);
+  Trial(const Implementation& implementation, const NodeContext& context, Way way)
+      : way_(std::move(way)), kernel_(implementation.create(with_way(context, way_))) {
     Buffers buffers;
     for (std::size_t i = 0; i < context.node.inputs.size(); ++i) {
       buffers.inputs.push_back(input(context, i));
@@ -149,6 +148,12 @@ MeasuredWay measure(const Implementation& implementation, const NodeContext& con
 }
 
 }  // namespace
+
+NodeContext with_way(NodeContext context, const Way& way) {
+  context.way = &way;
+  context.threads = way.threads;
+  return context;
+}
 
 std::vector<Way> ways_of(const Implementation& implementation, const NodeContext& context) {
   if (!has_ways(implementation.arithmetic) || !takes_any_inputs(context)) return {};

@@ -10,9 +10,12 @@
 
 namespace halftone::runtime {
 
-/// The ways to compute a node by an implementation, the one expected to be fastest not
-/// necessarily first; empty if there is nothing to choose or nothing that can be measured.
+/// The ways to compute a node by an implementation, those of one thread first; empty if there is
+/// nothing to choose or nothing that can be measured.
 std::vector<Way> ways_of(const Implementation& implementation, const NodeContext& context);
+
+/// The context to create a kernel for a way, which must outlive the call of create().
+NodeContext with_way(NodeContext context, const Way& way);
 
 /// The fastest way: as `tuning` knows it, otherwise measured on random inputs and recorded there.
 /// Nothing if there is nothing to choose.

@@ -6,6 +6,10 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+
+#include "halftone/base/progress.h"
 
 namespace halftone::runtime {
 
@@ -44,15 +48,23 @@ class Tuning {
   /// @throws Error kIo as write_file(), or if the folder cannot be created
   void write(const std::filesystem::path& file) const;
 
-  /// Of a layer, on the current processor and SIMD target.
+  /// The fastest way of a layer, on the current processor and SIMD target.
   [[nodiscard]] std::optional<MeasuredWay> find(const std::string& layer) const;
   /// @param layer  without tabs and line feeds
   void record(const std::string& layer, MeasuredWay way);
 
+  /// Layers on all machines.
   [[nodiscard]] std::size_t size() const { return ways_.size(); }
+
+  /// Where a plan reports the layers that it measures; may be empty.
+  void set_progress(ProgressSink progress) { progress_ = std::move(progress); }
+  void report(double fraction, std::string_view activity) const {
+    if (progress_) progress_(fraction, activity);
+  }
 
  private:
   std::map<std::string, MeasuredWay> ways_;  ///< by machine and layer, with a tab between
+  ProgressSink progress_;
 };
 
 /// The file that the programs use unless told otherwise: halftone/tuning.txt in $XDG_CACHE_HOME,

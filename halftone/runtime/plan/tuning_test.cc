@@ -175,9 +175,16 @@ TEST_F(TuningFile, MeasuresAgainForAnotherMachineAndForAKernelThatIsGone) {
 
 TEST_F(TuningFile, HasNothingForALayerWithoutChoice) {
   const auto tuning = std::make_shared<Tuning>();
+  std::vector<std::string> reports;
+  tuning->set_progress([&](double fraction, std::string_view activity) {
+    EXPECT_GE(fraction, 0);
+    EXPECT_LT(fraction, 1);
+    reports.emplace_back(activity);
+  });
   const auto plan = make_plan(testing::make_perceptron({}), {.threads = 2, .tuning = tuning});
   for (const Step& step : plan->steps()) EXPECT_FALSE(step.measured) << step.name;
   EXPECT_EQ(tuning->size(), 0U);
+  EXPECT_THAT(reports, ::testing::Contains("measuring dense1"));
 }
 
 TEST_F(TuningFile, IsReadAsItWasWritten) {
