@@ -47,6 +47,17 @@ class Program : public WithFolder {
     return {WEXITSTATUS(status), text_of(path("stdout")), text_of(path("stderr"))};
   }
 
+  /// Writes the example network with weights of some bits and float32 activations; returns the
+  /// file.
+  [[nodiscard]] std::string quantize_weights(int bits) const {
+    const std::string file = path("m.circle");
+    const Outcome outcome =
+        run("quantize " + kModel + " -o " + file + " --data " + kExample +
+            " --limit 100 --activation-bits none --weight-bits " + std::to_string(bits));
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return file;
+  }
+
 #ifdef HALFTONE_MPIRUN
   /// Runs it in several processes, each through `wrapper`.
   [[nodiscard]] Outcome run_ranks(int count, const std::string& arguments,

@@ -105,11 +105,7 @@ TEST_F(Program, QuantizesEvaluatesInspectsAndMeasures) {
 }
 
 TEST_F(Program, QuantizesWeightsAloneAndRunsThemOnActivationsOf8BitsOrFloat) {
-  const std::string file = path("m.circle");
-  ASSERT_EQ(run("quantize " + kModel + " -o " + file + " --data " + kExample +
-                " --limit 100 --weight-bits 2 --activation-bits none")
-                .code,
-            0);
+  const std::string file = quantize_weights(2);
   const auto agreement = [&](const std::string& options) {
     const Outcome eval = run("eval " + file + " --data " + kExample + " --limit 500 --reference " +
                              kModel + " --json" + options);
@@ -136,11 +132,7 @@ TEST_F(Program, QuantizesWeightsAloneAndRunsThemOnActivationsOf8BitsOrFloat) {
 }
 
 TEST_F(Program, MeasuresKernelsOnceAndKeepsWhatItMeasured) {
-  const std::string file = path("m.circle");
-  ASSERT_EQ(run("quantize " + kModel + " -o " + file + " --data " + kExample +
-                " --limit 100 --weight-bits 3 --activation-bits none")
-                .code,
-            0);
+  const std::string file = quantize_weights(3);
   const std::string tuned = " --tune --tuning-file " + path("cache/tuning.txt");
   const auto first_layer = [&] {
     const Outcome bench = run("bench " + file + " --threads 1 --seconds 0.001 --json" + tuned);
