@@ -33,7 +33,7 @@ def quantize(model, batch, folder):
 
     prepared = folder / "prepared.onnx"
     quantized = folder / "int8.onnx"
-    quantization.shape_inference.quant_pre_process(model, prepared)
+    quantization.shape_inference.quant_pre_process(model, prepared, skip_symbolic_shape=True)
     session = onnxruntime.InferenceSession(prepared, providers=["CPUExecutionProvider"])
 
     class Reader(quantization.CalibrationDataReader):
