@@ -56,19 +56,20 @@ ir::Graph layer_graph(const LayerShape& shape, const LayerFormat& format) {
 }
 
 /// The work of a kernel on a layer; no unit for kernels unknown to this suite.
-Work work_of(const std::string& kernel, const LayerShape& shape, const LayerFormat& format) {
+Work work_of(const runtime::Step& step, const LayerShape& shape, const LayerFormat& format) {
+  const std::string& kernel = step.kernel;
   const double products =
       static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.o);
   Work work;
   if (kernel == "onednn_f32" || kernel == "decoded_f32") {
     work.operations = 2 * products;
     work.unit = Limit::kFloat;
+  } else if (step.body.variant == "planes") {
+    work.operations = look_ups_per_product() * products * format.weight_bits;
+    work.unit = Limit::kLookUp;
   } else if (kernel == "int8_levels") {
     work.operations = 2 * products;
     work.unit = Limit::kInt8;
-  } else if (kernel == "int8_planes") {
-    work.operations = look_ups_per_product() * products * format.weight_bits;
-    work.unit = Limit::kLookUp;
   } else if (kernel == "xnor_popcount") {
     work.operations = 2 * products * format.weight_bits * format.input_bits;
     work.unit = Limit::kBinary;
@@ -106,9 +107,11 @@ Prepared prepare_layer(const LayerShape& shape, const LayerFormat& format, Resid
   Sessions sessions;
   sessions.push_back(make_session(graph, options));
   const runtime::Plan& plan = sessions.front()->plan();
-  const std::string kernel = plan.steps().back().kernel;
+  const runtime::Step& step = plan.steps().back();
+  const std::string kernel =
+      step.body.variant.empty() ? step.kernel : std::string(step.body.variant);
   const std::size_t bytes = plan.packed_weight_bytes();
-  Work work = work_of(kernel, shape, format);
+  Work work = work_of(step, shape, format);
   work.bytes = static_cast<double>(bytes);
   work.memory = residence == Residence::kCold ? Limit::kDram : level_that_holds(bytes);
   while (sessions.size() < num_copies(residence, bytes)) {

@@ -11,7 +11,13 @@
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
 
-Core CoreOfTarget() { return HWY_TARGET == HWY_AVX3_DL ? Core::kAvx512 : Core::kAvx2; }
+Core CoreOfTarget() {
+  if (HWY_TARGET != HWY_AVX3_DL) return Core::kAvx2;
+#if HWY_ARCH_X86
+  if (__builtin_cpu_is("amd") != 0) return Core::kAvx512Amd;
+#endif
+  return Core::kAvx512;
+}
 
 bool SumsShorts() { return kSumsShorts; }
 

@@ -5,8 +5,9 @@
 namespace halftone::kernels {
 
 enum class Core {
-  kAvx2,    ///< and every other one without a family of its own; 64-bit Arm is not measured
-  kAvx512,  ///< with VNNI: Highway's AVX3_DL
+  kAvx2,       ///< and every other one without a family of its own; 64-bit Arm is not measured
+  kAvx512,     ///< with VNNI: Highway's AVX3_DL
+  kAvx512Amd,  ///< the same by AMD, which computes 512 bits in two halves up to Zen 4
 };
 
 /// The family that the kernels' current target is for. Safe while kernels run.

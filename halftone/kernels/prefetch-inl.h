@@ -19,6 +19,14 @@ HWY_INLINE void Prefetch(const std::uint8_t* from, std::size_t bytes) {
   for (std::size_t line = 0; line < bytes; line += 64) hwy::Prefetch(from + line);
 }
 
+/// The same into the second-level cache only: for what is read much later. More of these requests
+/// can be on their way at a time than of those for the first level.
+HWY_INLINE void PrefetchFar(const std::uint8_t* from, std::size_t bytes) {
+  for (std::size_t line = 0; line < bytes; line += 64) {
+    __builtin_prefetch(from + line, 0, 2);
+  }
+}
+
 }  // namespace halftone::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -137,6 +137,7 @@ std::string to_json(const Measurement& measurement) {
                       {"operator", step.op},
                       {"kernel", step.kernel},
                       {"arithmetic", runtime::text_of(step.arithmetic)},
+                      {"variant", step.body.variant.empty() ? Json() : Json(step.body.variant)},
                       {"measured", measured_json(step.measured)},
                       {"slow", step.slow.empty() ? Json() : Json(step.slow)},
                       {"median_us", profile.step_median_us[i]},

@@ -15,7 +15,8 @@ std::string bits_text(int bits) { return bits == 32 ? "float" : std::to_string(b
 std::string explanation(const runtime::Step& step) {
   std::string text = fmt::format("\n{}: {} because {}\n", step.name, step.kernel, step.reason);
   if (step.arithmetic != runtime::Arithmetic::kOperator) {
-    text += fmt::format("  computes {}\n", runtime::text_of(step.arithmetic));
+    text += fmt::format("  computes {}{}{}\n", runtime::text_of(step.arithmetic),
+                        step.body.variant.empty() ? "" : ", by ", step.body.variant);
   }
   if (step.measured) {
     const runtime::Way& way = step.measured->way;

@@ -12,7 +12,6 @@ namespace halftone::runtime {
 enum class Arithmetic {
   kOperator,      ///< the operator's definition leaves no choice, or none that rounds
   kBits,          ///< inputs and weights bit by bit, exactly; then the bases
-  kPlanes,        ///< inputs as 8-bit integers, weights bit by bit, exactly; then the bases
   kLevels,        ///< inputs and levels of the weights as 8-bit integers; then scales
   kFixedFloat,    ///< float32 in one order of sums
   kFastestFloat,  ///< float32 in the order of sums that is fastest on the processor
@@ -25,8 +24,6 @@ constexpr std::string_view text_of(Arithmetic arithmetic) {
       return "as the operator says";
     case Arithmetic::kBits:
       return "inputs and weights bit by bit";
-    case Arithmetic::kPlanes:
-      return "8-bit inputs, weights bit by bit";
     case Arithmetic::kLevels:
       return "8-bit inputs, 8-bit levels of the weights";
     case Arithmetic::kFixedFloat:

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string_view>
 #include <vector>
 
 namespace halftone::runtime {
@@ -29,6 +30,8 @@ using Call = std::function<void()>;
 struct Kernel {
   /// Binds the kernel to memory; null for a step that has nothing to do.
   std::function<Call(const Buffers&)> bind;
+  /// Which of several kernels of one arithmetic it is: "planes", "bytes"; empty if there is one.
+  std::string_view variant{};
   std::size_t scratch_bytes = 0;
   std::size_t packed_bytes = 0;  ///< memory the kernel holds: packed weights, decoded constants
   /// The node's inputs that are packed in this memory: constants that the kernel does not read

@@ -49,7 +49,7 @@ ByteConvWeights::ByteConvWeights(const ConvShape& shape, const EncodedWeights& w
   std::vector<double> bases(patterns_.count());
   const auto floats = floats_.as<float>();
   for (std::size_t o = 0; o < shape.outputs; ++o) {
-    const LevelGrid grid(encoding.basis(o, 0, codes.cols), steps_);
+    const LevelGrid grid = weight_grid(encoding.basis(o, 0, codes.cols));
     const std::vector<double> sums = layout_ == ByteLayout::kShorts
                                          ? pack_levels<std::int16_t>(codes, o, grid)
                                          : pack_levels<std::uint8_t>(codes, o, grid);

@@ -14,9 +14,6 @@ namespace {
 /// Size of the windows of a tile, to fit the first-level cache while they are multiplied.
 constexpr std::size_t kTileBytes = std::size_t{1} << 14;
 
-void multiply(const Int8Rows& x, const PlaneMatmulWeights& w, MatrixView<float> y) {
-  plane_matmul(x, w, {0, w.num_blocks()}, y);
-}
 void multiply(const Int8Rows& x, const LevelMatmulWeights& w, MatrixView<float> y) {
   level_matmul(x, w, {0, w.num_blocks()}, y);
 }
@@ -44,8 +41,7 @@ numerics::BasisEncoding group_encoding(const ConvShape& shape,
 
 /// The sums of the weights of each tap, as represented in the product.
 /// @return [taps, outputs of the group]
-template <typename Weights>
-std::vector<float> product_tap_sums(const ConvShape& shape, const Weights& weights) {
+std::vector<float> product_tap_sums(const ConvShape& shape, const LevelMatmulWeights& weights) {
   const std::size_t outputs = shape.group_outputs();
   const float scale[] = {1};
   std::vector<float> sums(shape.taps() * outputs);
@@ -58,9 +54,55 @@ std::vector<float> product_tap_sums(const ConvShape& shape, const Weights& weigh
   return sums;
 }
 
-template <typename Weights>
-void compute(const Int8Pixels& x, const Int8ConvWeights& w, const ConvPart& part,
-             const std::vector<Weights>& groups) {
+}  // namespace
+
+Int8ConvWeights::Int8ConvWeights(const ConvShape& shape, const EncodedWeights& weights,
+                                 float x_offset)
+    : shape_((shape.check(), check_codes("int8_conv", shape, weights.codes),
+              check_weights("int8_conv", weights.codes, weights.encoding, weights.bias,
+                            LevelMatmulWeights::kMaxInputs),
+              shape)),
+      patterns_(shape) {
+  const std::size_t max_pixels = std::max<std::size_t>(shape.line_pixels(), 1);
+  tile_pixels_ =
+      std::clamp<std::size_t>(kTileBytes / std::max<std::size_t>(shape.inputs(), 1), 8, 64);
+  tile_pixels_ = std::min(tile_pixels_, max_pixels);
+  bases_ = AlignedBuffer(patterns_.count() * shape.outputs * sizeof(float));
+  std::vector<double> bases(patterns_.count());
+  std::vector<double> tap_sums(shape.taps());
+  for (std::size_t g = 0; g < shape.groups; ++g) {
+    groups_.emplace_back(group_codes(shape, weights.codes, g),
+                         group_encoding(shape, weights.encoding, weights.codes.cols, g));
+    const auto sums = product_tap_sums(shape, groups_.back());
+    for (std::size_t o = 0; o < shape.group_outputs(); ++o) {
+      const std::size_t output = g * shape.group_outputs() + o;
+      for (std::size_t tap = 0; tap < tap_sums.size(); ++tap) {
+        tap_sums[tap] = sums[tap * shape.group_outputs() + o];
+      }
+      const float bias = weights.bias.empty() ? 0 : weights.bias[output];
+      padded_bases(patterns_, tap_sums, {bias, 0, x_offset}, bases);
+      for (std::size_t p = 0; p < bases.size(); ++p) {
+        bases_.as<float>()[p * shape.outputs + output] = static_cast<float>(bases[p]);
+      }
+    }
+  }
+}
+
+std::size_t Int8ConvWeights::size_bytes() const {
+  std::size_t bytes = bases_.size_bytes();
+  for (const LevelMatmulWeights& group : groups_) bytes += group.size_bytes();
+  return bytes;
+}
+
+std::size_t Int8ConvWeights::scratch_bytes() const {
+  constexpr std::size_t kAlignment = AlignedBuffer::kAlignment;
+  const std::size_t bytes = tile_pixels_ * (sizeof(float) + shape_.inputs());
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+void int8_conv(const Int8Pixels& x, const Int8ConvWeights& w, const ConvPart& part) noexcept {
+  HALFTONE_ASSERT(are_outputs(part.y, w.shape(), part.lines));
+  HALFTONE_ASSERT(part.scratch.size() >= w.scratch_bytes());
   const auto& [lines, finish, scratch, y] = part;
   const ConvShape& shape = w.shape();
   const std::size_t tile = w.tile_pixels();
@@ -72,11 +114,11 @@ void compute(const Int8Pixels& x, const Int8ConvWeights& w, const ConvPart& part
     for (std::size_t first = 0; first < shape.line_pixels(); first += tile) {
       const std::size_t count = std::min(tile, shape.line_pixels() - first);
       const std::size_t pixel = (line - lines.begin) * shape.line_pixels() + first;
-      for (std::size_t g = 0; g < groups.size(); ++g) {
+      for (std::size_t g = 0; g < w.groups().size(); ++g) {
         const MatrixView<std::int8_t> rows(windows, count, shape.inputs(), shape.inputs());
         gather_windows(shape, x.q, g, {line, first, count}, rows);
         float* to = y.data_handle() + pixel * y.stride() + g * shape.group_outputs();
-        multiply({rows, scales.first(count), x.offset}, groups[g],
+        multiply({rows, scales.first(count), x.offset}, w.groups()[g],
                  MatrixView<float>(to, count, shape.group_outputs(), y.stride()));
       }
       const std::size_t line_pattern = w.patterns().line(at.z, at.y);
@@ -86,74 +128,6 @@ void compute(const Int8Pixels& x, const Int8ConvWeights& w, const ConvPart& part
       }
     }
   }
-}
-
-}  // namespace
-
-Int8ConvWeights::Int8ConvWeights(const ConvShape& shape, const EncodedWeights& weights,
-                                 float x_offset, Int8Product product)
-    : shape_((shape.check(), check_codes("int8_conv", shape, weights.codes),
-              check_weights("int8_conv", weights.codes, weights.encoding, weights.bias,
-                            LevelMatmulWeights::kMaxInputs),
-              shape)),
-      patterns_(shape) {
-  const std::size_t max_pixels = std::max<std::size_t>(shape.line_pixels(), 1);
-  tile_pixels_ =
-      std::clamp<std::size_t>(kTileBytes / std::max<std::size_t>(shape.inputs(), 1), 8, 64);
-  tile_pixels_ = std::min(tile_pixels_, max_pixels);
-  if (product == Int8Product::kPlanes) {
-    groups_.emplace<std::vector<PlaneMatmulWeights>>();
-  } else {
-    groups_.emplace<std::vector<LevelMatmulWeights>>();
-  }
-  bases_ = AlignedBuffer(patterns_.count() * shape.outputs * sizeof(float));
-  std::vector<double> bases(patterns_.count());
-  std::vector<double> tap_sums(shape.taps());
-  const auto pack = [&](auto& groups) {
-    for (std::size_t g = 0; g < shape.groups; ++g) {
-      groups.emplace_back(group_codes(shape, weights.codes, g),
-                          group_encoding(shape, weights.encoding, weights.codes.cols, g));
-      const auto sums = product_tap_sums(shape, groups.back());
-      for (std::size_t o = 0; o < shape.group_outputs(); ++o) {
-        const std::size_t output = g * shape.group_outputs() + o;
-        for (std::size_t tap = 0; tap < tap_sums.size(); ++tap) {
-          tap_sums[tap] = sums[tap * shape.group_outputs() + o];
-        }
-        const float bias = weights.bias.empty() ? 0 : weights.bias[output];
-        padded_bases(patterns_, tap_sums, {bias, 0, x_offset}, bases);
-        for (std::size_t p = 0; p < bases.size(); ++p) {
-          bases_.as<float>()[p * shape.outputs + output] = static_cast<float>(bases[p]);
-        }
-      }
-    }
-  };
-  std::visit(pack, groups_);
-}
-
-std::size_t Int8ConvWeights::size_bytes() const {
-  std::size_t bytes = bases_.size_bytes();
-  std::visit(
-      [&](const auto& groups) {
-        for (const auto& group : groups) bytes += group.size_bytes();
-      },
-      groups_);
-  return bytes;
-}
-
-std::size_t Int8ConvWeights::scratch_bytes() const {
-  constexpr std::size_t kAlignment = AlignedBuffer::kAlignment;
-  const std::size_t bytes = tile_pixels_ * (sizeof(float) + shape_.inputs());
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
-
-void int8_conv(const Int8Pixels& x, const Int8ConvWeights& weights, const ConvPart& part) noexcept {
-  HALFTONE_ASSERT(are_outputs(part.y, weights.shape(), part.lines));
-  HALFTONE_ASSERT(part.scratch.size() >= weights.scratch_bytes());
-  // Not std::visit(), which may throw.
-  const auto* const planes = std::get_if<std::vector<PlaneMatmulWeights>>(&weights.groups());
-  const auto* const levels = std::get_if<std::vector<LevelMatmulWeights>>(&weights.groups());
-  if (planes != nullptr) compute(x, weights, part, *planes);
-  if (levels != nullptr) compute(x, weights, part, *levels);
 }
 
 }  // namespace halftone::kernels

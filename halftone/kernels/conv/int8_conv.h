@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <variant>
 #include <vector>
 
 #include "halftone/base/buffer.h"
@@ -15,16 +14,9 @@
 #include "halftone/kernels/conv/int8_pixels.h"
 #include "halftone/kernels/encoded.h"
 #include "halftone/kernels/int8_matmul/level_matmul.h"
-#include "halftone/kernels/int8_matmul/plane_matmul.h"
 #include "halftone/numerics/encoding.h"
 
 namespace halftone::kernels {
-
-/// The matrix product that Int8ConvWeights use.
-enum class Int8Product {
-  kPlanes,  ///< plane_matmul()
-  kLevels,  ///< level_matmul()
-};
 
 /// Encoded weights [outputs, taps, channels / groups] as int8_conv() reads them: the weights of a
 /// matrix product for each group, and the initial value of each output for each padding pattern.
@@ -32,16 +24,13 @@ class Int8ConvWeights {
  public:
   /// @param weights   of any granularity
   /// @param x_offset  offset of the pixels
-  /// @throws Error as ConvShape::check(), PlaneMatmulWeights and LevelMatmulWeights; kShape if the
+  /// @throws Error as ConvShape::check() and LevelMatmulWeights; kShape if the
   ///         codes do not fit the shape
-  Int8ConvWeights(const ConvShape& shape, const EncodedWeights& weights, float x_offset,
-                  Int8Product product);
-
-  using Groups = std::variant<std::vector<PlaneMatmulWeights>, std::vector<LevelMatmulWeights>>;
+  Int8ConvWeights(const ConvShape& shape, const EncodedWeights& weights, float x_offset);
 
   [[nodiscard]] const ConvShape& shape() const { return shape_; }
   [[nodiscard]] const PaddingPatterns& patterns() const { return patterns_; }
-  [[nodiscard]] const Groups& groups() const { return groups_; }
+  [[nodiscard]] std::span<const LevelMatmulWeights> groups() const { return groups_; }
   /// [outputs] of a pattern.
   [[nodiscard]] const float* base(std::size_t pattern) const {
     return bases_.as<float>().data() + pattern * shape_.outputs;
@@ -56,7 +45,7 @@ class Int8ConvWeights {
   ConvShape shape_;
   PaddingPatterns patterns_;
   std::size_t tile_pixels_ = 1;
-  Groups groups_;
+  std::vector<LevelMatmulWeights> groups_;
   AlignedBuffer bases_;
 };
 

@@ -60,9 +60,8 @@ struct Int8ConvProblem {
     return layouts;
   }
 
-  [[nodiscard]] std::vector<float> run(Int8Product product,
-                                       std::size_t lines = ~std::size_t{0}) const {
-    const Int8ConvWeights weights(shape, {w, encoding, bias}, offset, product);
+  [[nodiscard]] std::vector<float> run(std::size_t lines = ~std::size_t{0}) const {
+    const Int8ConvWeights weights(shape, {w, encoding, bias}, offset);
     return run(weights, lines, [&](const ConvPart& part) { int8_conv(pixels(), weights, part); });
   }
   [[nodiscard]] std::vector<float> run_bytes(ByteLayout layout,
@@ -96,11 +95,10 @@ void expect_convolution(Random& random, const ConvShape& shape, int bits, Granul
   double largest = 0;
   for (const float v : w) largest = std::max(largest, std::abs(static_cast<double>(v)));
   const double size = 127.0 * 2 * largest * static_cast<double>(shape.inputs()) + 10;
-  std::vector<std::vector<float>> results = {problem.run(Int8Product::kPlanes),
-                                             problem.run(Int8Product::kLevels)};
+  std::vector<std::vector<float>> results = {problem.run()};
   for (const ByteLayout layout : problem.byte_layouts()) {
     results.push_back(problem.run_bytes(layout));
-    ASSERT_EQ(results.back(), results[2]) << "layouts differ: " << to_string(shape);
+    ASSERT_EQ(results.back(), results[1]) << "layouts differ: " << to_string(shape);
   }
   for (const auto& y : results) {
     for (std::size_t i = 0; i < y.size(); ++i) {
@@ -139,12 +137,10 @@ TEST_P(Int8Conv, EqualsTheConvolutionOfDecodedValues) {
 TEST_P(Int8Conv, RangesOfLinesGiveTheSameBits) {
   Random random(31);
   const Int8ConvProblem problem(random, square_shape(9, 20, 33, 3), 2, Granularity::kChannel, 0);
-  for (const auto product : {Int8Product::kPlanes, Int8Product::kLevels}) {
-    const auto whole = problem.run(product);
-    for (const std::size_t lines : {1U, 2U, 4U}) EXPECT_EQ(problem.run(product, lines), whole);
-  }
+  const auto gathered = problem.run();
   const auto whole = problem.run_bytes(ByteLayout::kBytes);
   for (const std::size_t lines : {1U, 2U, 4U}) {
+    EXPECT_EQ(problem.run(lines), gathered);
     EXPECT_EQ(problem.run_bytes(ByteLayout::kBytes, lines), whole);
     EXPECT_EQ(problem.run_bytes(ByteLayout::kShorts, lines), whole);
   }
@@ -218,7 +214,7 @@ TEST(Int8ConvWeights, RejectUnsupportedWeights) {
   const auto codes = numerics::random_planes(random, 5, 54, 2);
   const auto encoding = numerics::random_encoding(random, 5, 54, 2, true, Granularity::kChannel);
   const auto pack = [&](const ConvShape& shape) {
-    const Int8ConvWeights weights(shape, {codes, encoding}, 0, Int8Product::kLevels);
+    const Int8ConvWeights weights(shape, {codes, encoding}, 0);
   };
   expect_error(ErrorKind::kShape, "expected 5 x 63, found 5 x 54",
                [&] { pack(square_shape(4, 7, 5, 3)); });

@@ -30,14 +30,14 @@ constexpr std::size_t kBandTiles = 4;
 /// Quads of activations that are copied at a time: they stay in the first-level cache.
 constexpr std::size_t kChunk = 128;
 /// Prefetch distance in bytes.
-constexpr std::size_t kLevelsAhead = 2048;
+constexpr std::size_t kLevelsAhead = 8192;
 
 /// Prefetches levels, in the first of the passes over a chunk.
 /// @param outputs  of a pass
 HWY_INLINE void PrefetchLevels(const std::uint8_t* levels, std::size_t first_output,
                                std::size_t outputs) {
   if (outputs == kRowOutputs || first_output == 0) {
-    Prefetch(levels + kLevelsAhead, kRowOutputs * kQuad);
+    PrefetchFar(levels + kLevelsAhead, kRowOutputs * kQuad);
   }
 }
 
@@ -98,6 +98,12 @@ struct ByteProducts {
     return std::min<std::size_t>(kRowOutputs / kOutputs, rows == 1 ? 4 : 2);
   }
 
+  /// Sums of an output that do not wait for each other: for few rows on AVX-512, whose two vectors
+  /// of sums per row are fewer than a product takes cycles.
+  static constexpr std::size_t sums_of(std::size_t rows) {
+    return HWY_TARGET > HWY_AVX3 || rows > 2 ? 1 : 4 / rows;
+  }
+
   template <std::size_t kRows>
   static HALFTONE_VNNI void Add(const std::uint8_t* HWY_RESTRICT levels,
                                 const Activation* HWY_RESTRICT x, std::size_t quads,
@@ -105,13 +111,15 @@ struct ByteProducts {
     const DBytes d;
     const DInts d32;
     constexpr std::size_t kVectors = vectors_of(kRows);
+    constexpr std::size_t kSums = sums_of(kRows);
     for (std::size_t first = 0; first < kRowOutputs; first += kVectors * kOutputs) {
-      VInts acc[kRows][kVectors];
-      for (auto& row : acc) {
-        for (VInts& v : row) v = hn::Zero(d32);
+      VInts acc[kSums][kRows][kVectors];
+      for (auto& sum : acc) {
+        for (auto& row : sum) std::fill_n(row, kVectors, hn::Zero(d32));
       }
       const std::uint8_t* HWY_RESTRICT w = levels + first * kQuad;
-      for (std::size_t p = 0; p < quads; ++p, w += kRowOutputs * kQuad) {
+      const auto add_quad = [&](std::size_t p, VInts(&to)[kRows][kVectors])
+          __attribute__((always_inline)) HALFTONE_VNNI {
         PrefetchLevels(w, first, kVectors * kOutputs);
         VBytes level[kVectors];
         for (std::size_t v = 0; v < kVectors; ++v) {
@@ -120,14 +128,22 @@ struct ByteProducts {
         for (std::size_t r = 0; r < kRows; ++r) {
           const Quad inputs = Keep(LoadQuad(x + (r * kChunk + p) * kQuad));
           for (std::size_t v = 0; v < kVectors; ++v) {
-            acc[r][v] = Keep(AddByteProducts(acc[r][v], level[v], inputs));
+            to[r][v] = Keep(AddByteProducts(to[r][v], level[v], inputs));
           }
         }
+        w += kRowOutputs * kQuad;
+      };
+      std::size_t p = 0;
+      for (; p + kSums <= quads; p += kSums) {
+        for (std::size_t s = 0; s < kSums; ++s) add_quad(p + s, acc[s]);
       }
+      for (; p < quads; ++p) add_quad(p, acc[0]);
       for (std::size_t r = 0; r < kRows; ++r) {
         for (std::size_t v = 0; v < kVectors; ++v) {
           std::int32_t* to = sums + r * kRowOutputs + first + v * kOutputs;
-          hn::StoreU(hn::Add(acc[r][v], hn::LoadU(d32, to)), d32, to);
+          VInts sum = hn::LoadU(d32, to);
+          for (std::size_t s = 0; s < kSums; ++s) sum = hn::Add(sum, acc[s][r][v]);
+          hn::StoreU(sum, d32, to);
         }
       }
     }

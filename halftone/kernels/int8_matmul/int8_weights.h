@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,11 +21,15 @@ class Int8Weights {
  public:
   /// Outputs that are computed together; ranges of outputs start at multiples of it.
   static constexpr std::size_t kBlock = 32;
+  /// With more inputs, a sum would not fit 32 bits.
+  static constexpr std::size_t kMaxInputs = std::size_t{1} << 16;
 
   [[nodiscard]] std::size_t outputs() const { return outputs_; }
   [[nodiscard]] std::size_t inputs() const { return inputs_; }
   [[nodiscard]] std::size_t bits() const { return bits_; }
   [[nodiscard]] bool has_offset() const { return has_offset_; }
+  /// Steps of the grid of the levels.
+  [[nodiscard]] std::int32_t steps() const { return steps_; }
   [[nodiscard]] std::size_t num_blocks() const {
     return outputs_ / kBlock + (outputs_ % kBlock != 0);
   }
@@ -47,10 +52,9 @@ class Int8Weights {
 
  protected:
   /// Starts without a bias, with totals of zero.
-  /// @throws Error as check_weights(); kMemory as AlignedBuffer
+  /// @throws Error as check_weights() with kMaxInputs; kMemory as AlignedBuffer
   Int8Weights(const std::string& kernel, const numerics::BitPlanes& codes,
-              const numerics::BasisEncoding& encoding, std::span<const float> bias,
-              std::size_t max_inputs);
+              const numerics::BasisEncoding& encoding, std::span<const float> bias);
 
   /// The last step of packing: sets the totals to the product with ones, without a bias.
   /// @param multiply  plane_matmul or level_matmul
@@ -73,6 +77,7 @@ class Int8Weights {
   std::size_t outputs_ = 0;
   std::size_t inputs_ = 0;
   std::size_t bits_ = 0;
+  std::int32_t steps_ = 0;
   std::size_t num_groups_ = 0;
   std::size_t group_inputs_ = 0;
   bool has_offset_ = false;

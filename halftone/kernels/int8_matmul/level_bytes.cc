@@ -15,6 +15,7 @@
 #include "halftone/kernels/int8_matmul/finish-inl.h"
 #include "halftone/kernels/int8_matmul/level_fold-inl.h"
 #include "halftone/kernels/int8_matmul/level_layouts.h"
+#include "halftone/kernels/int8_matmul/level_rows-inl.h"
 #include "halftone/kernels/keep-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -26,7 +27,7 @@ using Weights = LevelMatmulWeights;
 constexpr std::size_t kBlock = Weights::kBlock;
 constexpr std::size_t kPiece = Weights::kByteInputs;
 /// Blocks of outputs that share a copy of the activations.
-constexpr std::size_t kMaxBlocks = 4;
+constexpr std::size_t kBandBlocks = 4;
 static_assert(kBlock == kRowOutputs && kPiece == kQuad);
 
 #if HWY_TARGET == HWY_SCALAR
@@ -181,7 +182,7 @@ using SmallProducts = FewBits;
 struct Band {
   std::size_t first_row;
   std::size_t rows;   ///< <= kBandTiles * Products::kMaxRows
-  BlockRange blocks;  ///< at most kMaxBlocks
+  BlockRange blocks;  ///< at most kBandBlocks
 };
 
 /// How many inputs of a row were copied as whole vectors, and their sum.
@@ -246,8 +247,8 @@ void ComputeBand(const Int8Rows& x, const Weights& weights, const Band& band,
                  const MatrixView<float>& y) {
   constexpr std::size_t kMaxRows = kBandTiles * Products::kMaxRows;
   alignas(64) typename Products::Activation copy[kMaxRows * kChunk * kPiece];
-  alignas(64) std::int32_t sums[kMaxBlocks][kMaxRows * kBlock] = {};
-  alignas(64) float acc[kMaxBlocks][kMaxRows * kBlock] = {};
+  alignas(64) std::int32_t sums[kBandBlocks][kMaxRows * kBlock] = {};
+  alignas(64) float acc[kBandBlocks][kMaxRows * kBlock] = {};
   constexpr std::size_t kChunkInputs = kChunk * kPiece;
   for (std::size_t g = 0; g < weights.num_groups(); ++g) {
     const std::size_t first = weights.group_begin(g);
@@ -287,8 +288,8 @@ void ComputeBand(const Int8Rows& x, const Weights& weights, const Band& band,
 template <class Products>
 void ComputeBands(const Int8Rows& x, const Weights& weights, BlockRange blocks,
                   const MatrixView<float>& y) {
-  for (std::size_t block = blocks.begin; block < blocks.end; block += kMaxBlocks) {
-    const BlockRange some{block, std::min(block + kMaxBlocks, blocks.end)};
+  for (std::size_t block = blocks.begin; block < blocks.end; block += kBandBlocks) {
+    const BlockRange some{block, std::min(block + kBandBlocks, blocks.end)};
     ForEachPart(y.rows(), kBandTiles * Products::kMaxRows,
                 [&](std::size_t first, std::size_t count) {
                   ComputeBand<Products>(x, weights, {first, count, some}, y);
@@ -296,11 +297,34 @@ void ComputeBands(const Int8Rows& x, const Weights& weights, BlockRange blocks,
   }
 }
 
+/// sums[o] = the products of a group with a block.
+template <class Products>
+void SumBytes(const StripCodes& codes, const PieceInputs& x, std::int32_t* HWY_RESTRICT sums) {
+  std::fill_n(sums, kBlock, 0);
+  Products::template Add<1>(codes.first, x.whole, x.whole_pieces, sums);
+  if (x.rest != nullptr) {
+    Products::template Add<1>(codes.first + x.whole_pieces * kBlock * kPiece, x.rest, 1, sums);
+  }
+}
+
+/// One row needs no copy, unless the products take activations of 16 bits.
+template <class Products>
+void MultiplyBytes(const Int8Rows& x, const Weights& weights, BlockRange blocks,
+                   const MatrixView<float>& y) {
+  if constexpr (sizeof(typename Products::Activation) == 1) {
+    using Bytes = Strips<kPiece, kBlock, kBlock, Products::kOffset>;
+    if (y.rows() == 1) {
+      return MultiplyByCodes<Bytes>(x, weights, blocks, SumBytes<Products>, y);
+    }
+  }
+  ComputeBands<Products>(x, weights, blocks, y);
+}
+
 void LevelMatmulBytes(const Int8Rows& x, const Weights& weights, BlockRange blocks,
                       MatrixView<float> y) {
-  if (weights.factor() != 1) return ComputeBands<SmallProducts>(x, weights, blocks, y);
-  if (weights.steps() <= 127) return ComputeBands<FewBits>(x, weights, blocks, y);
-  ComputeBands<ManyBits>(x, weights, blocks, y);
+  if (weights.factor() != 1) return MultiplyBytes<SmallProducts>(x, weights, blocks, y);
+  if (weights.steps() <= 127) return MultiplyBytes<FewBits>(x, weights, blocks, y);
+  MultiplyBytes<ManyBits>(x, weights, blocks, y);
 }
 
 }  // namespace halftone::kernels::HWY_NAMESPACE

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adds the sums of a group to the outputs, for every layout of level_matmul().
+// Adds the sums of a group to the outputs, for every layout of plane_matmul() and level_matmul().
 // Included once per target; no #pragma once.
 #if defined(HALFTONE_KERNELS_INT8_MATMUL_LEVEL_FOLD_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_KERNELS_INT8_MATMUL_LEVEL_FOLD_INL_H_
@@ -10,7 +10,7 @@
 
 #include <hwy/highway.h>
 
-#include "halftone/kernels/int8_matmul/level_matmul.h"
+#include "halftone/kernels/int8_matmul/int8_weights.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
@@ -25,9 +25,9 @@ struct GroupSums {
 
 /// acc += half_step P + center Q of a group and block.
 /// @param floats  [1 or 2, 32] of the group and block
-HWY_INLINE void FoldGroup(const LevelMatmulWeights& weights, const float* HWY_RESTRICT floats,
+HWY_INLINE void FoldGroup(const Int8Weights& weights, const float* HWY_RESTRICT floats,
                           const GroupSums& sums, float* HWY_RESTRICT acc) {
-  constexpr std::size_t kBlock = LevelMatmulWeights::kBlock;
+  constexpr std::size_t kBlock = Int8Weights::kBlock;
   const hn::CappedTag<float, kBlock> d;
   const hn::RebindToSigned<decltype(d)> di;
   const hn::RebindToUnsigned<decltype(d)> du;

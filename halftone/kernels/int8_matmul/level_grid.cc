@@ -32,6 +32,52 @@ LevelGrid::LevelGrid(const numerics::Basis& basis, int steps) {
   half_step = static_cast<float>(step / 2);
 }
 
+std::array<int, numerics::kMaxBits> integer_coefficients(const numerics::Basis& basis, int steps) {
+  double sum = 0;
+  for (const float a : basis.a()) sum += std::abs(double{a});
+  std::array<int, numerics::kMaxBits> k{};
+  if (sum == 0) return k;
+  std::array<double, numerics::kMaxBits> lost{};
+  int missing = steps;
+  for (std::size_t j = 0; j < basis.a().size(); ++j) {
+    const double exact = std::abs(double{basis.a()[j]}) * steps / sum;
+    k[j] = static_cast<int>(exact);
+    lost[j] = exact - k[j];
+    missing -= k[j];
+  }
+  for (; missing > 0; --missing) {
+    std::size_t most = 0;
+    for (std::size_t j = 1; j < basis.a().size(); ++j) {
+      if (lost[j] >= lost[most]) most = j;
+    }
+    ++k[most];
+    lost[most] -= 1;
+  }
+  for (std::size_t j = 0; j < basis.a().size(); ++j) {
+    if (std::signbit(basis.a()[j])) k[j] = -k[j];
+  }
+  return k;
+}
+
+LevelGrid weight_grid(const numerics::Basis& basis) {
+  const int steps = weight_steps(basis.bits);
+  if (basis.bits > kMaxSummedBits) return {basis, steps};
+  LevelGrid grid;
+  const auto k = integer_coefficients(basis, steps);
+  double range = 0;
+  for (const float a : basis.a()) range += std::abs(double{a});
+  grid.center = basis.offset;
+  grid.half_step = static_cast<float>(range / steps);
+  for (std::size_t code = 0; code < basis.num_levels(); ++code) {
+    int u = 0;
+    for (std::size_t j = 0; j < basis.a().size(); ++j) {
+      if ((code >> j & 1) != (k[j] < 0 ? 1 : 0)) u += std::abs(k[j]);
+    }
+    grid.u[code] = static_cast<std::uint8_t>(u);
+  }
+  return grid;
+}
+
 std::int32_t common_factor(const numerics::BasisEncoding& encoding) {
   constexpr int kMaxSmallBits = 4;
   if (encoding.bits > kMaxSmallBits) return 1;
@@ -39,7 +85,7 @@ std::int32_t common_factor(const numerics::BasisEncoding& encoding) {
   const std::int32_t factor = steps / ((1 << encoding.bits) - 1);
   const auto is_multiple = [factor](std::uint8_t u) { return u % factor == 0; };
   for (const numerics::Basis& basis : encoding.bases) {
-    if (!std::ranges::all_of(LevelGrid(basis, steps).u, is_multiple)) return 1;
+    if (!std::ranges::all_of(weight_grid(basis).u, is_multiple)) return 1;
   }
   return factor;
 }

@@ -11,15 +11,30 @@
 namespace halftone::kernels {
 
 /// The levels of a basis on a grid: level ~ center + half_step (2 u - steps), u an integer from 0
-/// to steps. If steps is a multiple of 2^K - 1, evenly spaced levels are on it exactly; others are
-/// within half_step.
+/// to steps. If steps is a multiple of 2^K - 1, evenly spaced levels are on it exactly.
 struct LevelGrid {
   float center = 0;     ///< of the lowest and the highest level; 0 without offset
   float half_step = 0;  ///< (highest - lowest) / (2 steps)
   std::array<std::uint8_t, std::size_t{1} << numerics::kMaxBits> u{};  ///< of each code
 
+  LevelGrid() = default;
+  /// Takes the nearest point of the grid for each level: within half_step.
   LevelGrid(const numerics::Basis& basis, int steps);
 };
+
+/// The coefficients of a basis as integers with their signs: a_j ~ half_step k_j, and the |k_j| add
+/// up to steps. Rounded down; those that lose most get what is missing, later ones first. Each is
+/// off by less than 1. All are 0 if all a_j are.
+std::array<int, numerics::kMaxBits> integer_coefficients(const numerics::Basis& basis, int steps);
+
+/// The most bits whose weights are sums of integer coefficients on their grid. Beyond, rounding
+/// each coefficient would cost noticeably more than rounding each level.
+inline constexpr int kMaxSummedBits = 6;
+
+/// The levels of weights on a grid of weight_steps(). Up to kMaxSummedBits, the levels are sums of
+/// integer_coefficients(): 2 u - steps = sum_j +-k_j. Then they can be multiplied bit by bit, with
+/// the same integer results. With more bits, each level is rounded to the nearest.
+LevelGrid weight_grid(const numerics::Basis& basis);
 
 /// Steps for weights of K bits: the largest multiple of 2^K - 1 that fits 7 bits (120 to 127), for
 /// more than 4 bits 8 bits (248 to 255). Products of 7 bits with activations need no wider

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fully connected layer on encoded weights and 8-bit activations through integer levels: for many
-// rows or many bits, where one pass per bit plane would take longer.
+// Fully connected layer on encoded weights and 8-bit activations, through integer levels.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +32,7 @@ enum class LevelLayout {
   kThrees,
 };
 
-/// Encoded weights [o, n] as level_matmul() reads them: on a LevelGrid of weight_steps(),
+/// Encoded weights [o, n] as level_matmul() reads them, on their weight_grid():
 ///
 ///     block 0:  group 0:  [pieces of the group]  [tables]  [floats]
 ///               group 1:  ...
@@ -58,8 +57,6 @@ enum class LevelLayout {
 /// there are offsets, center.
 class LevelMatmulWeights : public Int8Weights {
  public:
-  /// With more inputs, a sum would not fit 32 bits.
-  static constexpr std::size_t kMaxInputs = std::size_t{1} << 16;
   /// Upper bound of the bits with LevelLayout::kNibbles.
   static constexpr int kMaxNibbleBits = 4;
   static constexpr std::size_t kNibbleInputs = 32;
@@ -81,8 +78,6 @@ class LevelMatmulWeights : public Int8Weights {
                      std::span<const float> bias = {}, LevelLayout layout = LevelLayout::kBytes);
 
   [[nodiscard]] LevelLayout layout() const { return layout_; }
-  /// Steps of the grid.
-  [[nodiscard]] std::int32_t steps() const { return steps_; }
   /// What the levels of kBytes are to be multiplied by.
   [[nodiscard]] std::int32_t factor() const { return factor_; }
   [[nodiscard]] std::size_t size_bytes() const { return groups_.size_bytes() + output_bytes(); }
@@ -106,7 +101,6 @@ class LevelMatmulWeights : public Int8Weights {
                   std::size_t group);
 
   LevelLayout layout_;
-  std::int32_t steps_ = 0;
   std::int32_t factor_ = 1;
   // Of a block and group:
   std::size_t piece_bytes_ = 0;

@@ -111,7 +111,7 @@ HALFTONE_VNNI void SumNibbles(const StripCodes& codes, const PieceInputs& x,
       for (std::size_t v = 0; v < kVectors; ++v) {
         const std::size_t o = first + v * kOutputs;
         const std::uint8_t* from = piece + o / kStrip * codes.strip_bytes + o % kStrip * kHalf;
-        if (v * kOutputs % kStrip == 0) Prefetch(from + codes.ahead, kStrip * kHalf);
+        if (v * kOutputs % kStrip == 0) PrefetchFar(from + codes.ahead, kStrip * kHalf);
         const VBytes bytes = Keep(hn::LoadU(d, from));
         const VBytes low = hn::TableLookupBytes(table[v], LowerCodes<kFourBits>(bytes));
         const VBytes high = hn::TableLookupBytes(table[v], UpperCodes<kFourBits>(bytes));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops over rows, blocks and groups of level_matmul() for codes that are looked up; the
-// layouts differ in how they sum up the outputs of a group.
-// Included once per target; no #pragma once.
+// The loops over rows, blocks and groups of level_matmul() where each row reads the weights in
+// their order; the layouts differ in how they sum up the outputs of a group. Included once per
+// target; no #pragma once.
 #if defined(HALFTONE_KERNELS_INT8_MATMUL_LEVEL_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFTONE_KERNELS_INT8_MATMUL_LEVEL_ROWS_INL_H_
 #undef HALFTONE_KERNELS_INT8_MATMUL_LEVEL_ROWS_INL_H_
@@ -39,18 +39,21 @@ struct StripCodes {
   const std::uint8_t* tables;  ///< [outputs, 16]
 };
 
-/// sums[o] = sum of u q of a group, for the outputs that are summed up together.
+/// sums[o] = sum of (u - offset) q of a group, for the outputs that are summed up together.
 using SumStrips = void (*)(const StripCodes& codes, const PieceInputs& x, std::int32_t* sums);
 
 /// How a layout arranges and sums up codes.
 /// @tparam kPieceInputs      of a piece
 /// @tparam kStripOutputs     whose pieces follow each other
 /// @tparam kTogetherOutputs  that are summed up together: whole strips
-template <std::size_t kPieceInputs, std::size_t kStripOutputs, std::size_t kTogetherOutputs>
+/// @tparam kLevelsLess       subtracted from the levels
+template <std::size_t kPieceInputs, std::size_t kStripOutputs, std::size_t kTogetherOutputs,
+          std::int32_t kLevelsLess = 0>
 struct Strips {
   static constexpr std::size_t kPiece = kPieceInputs;
   static constexpr std::size_t kStrip = kStripOutputs;
   static constexpr std::size_t kTogether = kTogetherOutputs;
+  static constexpr std::int32_t kOffset = kLevelsLess;
 };
 
 #if HWY_TARGET != HWY_SCALAR
@@ -79,22 +82,25 @@ HWY_INLINE void ComputeGroup(const LevelMatmulWeights& weights, std::size_t bloc
                              std::int32_t input_sum, float* HWY_RESTRICT acc) {
   constexpr std::size_t kBlock = LevelMatmulWeights::kBlock;
   constexpr std::size_t kTable = LevelMatmulWeights::kTableBytes;
-  constexpr std::size_t kMaxAhead = 4096;
+  constexpr std::size_t kMinAhead = 8192;
   alignas(64) std::int32_t sums[kBlock];
   const std::uint8_t* codes = weights.pieces(block, group);
   const std::uint8_t* tables = weights.tables(block, group);
-  const std::size_t strip_bytes =
-      static_cast<std::size_t>(tables - codes) / (kBlock / Layout::kStrip);
-  // The same position in the next group, or nearer.
-  const std::size_t ahead = std::min(weights.group_bytes(), kMaxAhead);
-  if (ahead == weights.group_bytes()) {
-    Prefetch(tables + ahead, kBlock * (kTable + (weights.has_offset() ? 2 : 1) * sizeof(float)));
-  }
+  const auto piece_bytes = static_cast<std::size_t>(tables - codes);
+  const std::size_t strip_bytes = piece_bytes / (kBlock / Layout::kStrip);
+  // The same position in the strips that come next, or in a later group.
+  const std::size_t groups = (kMinAhead + weights.group_bytes() - 1) / weights.group_bytes();
+  const std::size_t strips = strip_bytes * (Layout::kTogether / Layout::kStrip);
+  const std::size_t ahead = groups == 1 ? strips : groups * weights.group_bytes();
+  PrefetchFar(tables + groups * weights.group_bytes(), weights.group_bytes() - piece_bytes);
   for (std::size_t o = 0; o < kBlock; o += Layout::kTogether) {
     sum_strips({codes + o / Layout::kStrip * strip_bytes, strip_bytes, ahead, tables + o * kTable},
                x, sums + o);
   }
-  FoldGroup(weights, weights.floats(block, group), {sums, input_sum, 0}, acc);
+  if (weights.factor() != 1) {
+    for (std::int32_t& sum : sums) sum *= weights.factor();
+  }
+  FoldGroup(weights, weights.floats(block, group), {sums, input_sum, Layout::kOffset}, acc);
 }
 
 /// The activations of a group.

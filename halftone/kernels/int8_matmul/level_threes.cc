@@ -163,7 +163,7 @@ HALFTONE_VNNI void SumThrees(const StripCodes& codes, const PieceInputs& x,
   for (std::size_t p = 0; p < pieces; ++p) {
     const std::int8_t* HWY_RESTRICT q = p < x.whole_pieces ? x.whole + p * kPiece : x.rest;
     for (std::size_t o = 0; o < kStrip; ++o, piece += kPieceBytes) {
-      Prefetch(piece + codes.ahead, kPieceBytes);
+      PrefetchFar(piece + codes.ahead, kPieceBytes);
       for (std::size_t i = 0; i < kRun; i += kVectorBytes) {
         AddThrees(levels[o], piece + i, q + i, acc[o]);
       }

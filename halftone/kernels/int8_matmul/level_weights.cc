@@ -110,9 +110,7 @@ void pack_threes(const GroupCodes& group, std::uint8_t* to) {
 LevelMatmulWeights::LevelMatmulWeights(const numerics::BitPlanes& codes,
                                        const numerics::BasisEncoding& encoding,
                                        std::span<const float> bias, LevelLayout layout)
-    : Int8Weights("level_matmul", codes, encoding, bias, kMaxInputs),
-      layout_(layout),
-      steps_(weight_steps(codes.bits)) {
+    : Int8Weights("level_matmul", codes, encoding, bias), layout_(layout) {
   switch (layout) {
     case LevelLayout::kBytes:
       if (prefers_small_levels()) factor_ = common_factor(encoding);
@@ -139,7 +137,7 @@ void LevelMatmulWeights::pack(const numerics::BitPlanes& codes,
                               const numerics::BasisEncoding& encoding) {
   for (std::size_t o = 0; o < outputs(); ++o) {
     for (std::size_t g = 0; g < num_groups(); ++g) {
-      pack_group(codes, LevelGrid(encoding.basis(o, g, inputs()), steps_), o, g);
+      pack_group(codes, weight_grid(encoding.basis(o, g, inputs())), o, g);
     }
   }
 }

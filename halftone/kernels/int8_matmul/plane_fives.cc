@@ -49,59 +49,69 @@ HWY_INLINE void MakeFivesTable(const std::int8_t* q, std::int16_t* HWY_RESTRICT 
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
 
-/// The sums of 32 outputs. Per piece: four loads, two shifts, three look-ups, three additions; a
-/// run of sums fits 16 bits.
+/// The sums of 32 outputs of each block. Per piece: three loads of tables; and for each block one
+/// load, two shifts, three look-ups, three additions; a run of sums fits 16 bits.
 /// @param tables  [pieces]
-/// @param panel   [pieces, 32]
-template <class Use>
-HWY_INLINE void SumUp(const FivesTables* HWY_RESTRICT tables,
-                      const std::uint8_t* HWY_RESTRICT panel, std::size_t pieces, const Use& use) {
+/// @param panels  [kCount] of [pieces, 32]
+/// @param ahead   prefetch distance in bytes
+template <std::size_t kCount, class Use>
+HWY_INLINE void SumUp(const FivesTables* HWY_RESTRICT tables, const std::uint8_t* const* panels,
+                      std::size_t pieces, std::size_t ahead, const Use* use) {
   constexpr std::size_t kRun = 16;
-  constexpr std::size_t kAhead = 4096;  // prefetch distance in bytes
   static_assert(kRun * 3 * kTableInputs * 127 < 1 << 15);
   const hn::CappedTag<std::uint32_t, 16> d;
-  __m512i low = _mm512_setzero_si512();
-  __m512i high = _mm512_setzero_si512();
+  __m512i low[kCount];
+  __m512i high[kCount];
+  for (std::size_t b = 0; b < kCount; ++b) low[b] = high[b] = _mm512_setzero_si512();
   for (std::size_t begin = 0; begin < pieces; begin += kRun) {
     const std::size_t end = std::min(begin + kRun, pieces);
-    __m512i run = _mm512_setzero_si512();
+    __m512i run[kCount];
+    for (__m512i& sum : run) sum = _mm512_setzero_si512();
     for (std::size_t p = begin; p < end; ++p) {
-      const auto* word = reinterpret_cast<const std::uint32_t*>(panel + p * 2 * kBlock);
-      Prefetch(panel + p * 2 * kBlock + kAhead, 2 * kBlock);
-      const __m512i bits = Keep(hn::LoadU(d, word)).raw;
-      const auto look_up = [&](__m512i index, std::size_t table) {
-        return _mm512_permutexvar_epi16(index, _mm512_load_si512(tables[p][table]));
-      };
-      const __m512i first = look_up(bits, 0);
-      const __m512i second = look_up(_mm512_srli_epi16(bits, 5), 1);
-      const __m512i third = look_up(_mm512_srli_epi16(bits, 10), 2);
-      run = _mm512_add_epi16(run, _mm512_add_epi16(first, _mm512_add_epi16(second, third)));
+      const __m512i first_table = _mm512_load_si512(tables[p][0]);
+      const __m512i second_table = _mm512_load_si512(tables[p][1]);
+      const __m512i third_table = _mm512_load_si512(tables[p][2]);
+      for (std::size_t b = 0; b < kCount; ++b) {
+        const std::uint8_t* words = panels[b] + p * 2 * kBlock;
+        PrefetchFar(words + ahead, 2 * kBlock);
+        const __m512i bits = Keep(hn::LoadU(d, reinterpret_cast<const std::uint32_t*>(words))).raw;
+        const __m512i first = _mm512_permutexvar_epi16(bits, first_table);
+        const __m512i second = _mm512_permutexvar_epi16(_mm512_srli_epi16(bits, 5), second_table);
+        const __m512i third = _mm512_permutexvar_epi16(_mm512_srli_epi16(bits, 10), third_table);
+        run[b] = _mm512_add_epi16(run[b], _mm512_add_epi16(first, _mm512_add_epi16(second, third)));
+      }
     }
-    low = _mm512_add_epi32(low, _mm512_cvtepi16_epi32(_mm512_castsi512_si256(run)));
-    high = _mm512_add_epi32(high, _mm512_cvtepi16_epi32(_mm512_extracti64x4_epi64(run, 1)));
+    for (std::size_t b = 0; b < kCount; ++b) {
+      const __m512i lower = _mm512_cvtepi16_epi32(_mm512_castsi512_si256(run[b]));
+      const __m512i upper = _mm512_cvtepi16_epi32(_mm512_extracti64x4_epi64(run[b], 1));
+      low[b] = _mm512_add_epi32(low[b], lower);
+      high[b] = _mm512_add_epi32(high[b], upper);
+    }
   }
-  use(d, 0, hn::Vec<decltype(d)>{low});
-  use(d, 16, hn::Vec<decltype(d)>{high});
+  for (std::size_t b = 0; b < kCount; ++b) {
+    use[b](d, 0, hn::Vec<decltype(d)>{low[b]});
+    use[b](d, 16, hn::Vec<decltype(d)>{high[b]});
+  }
 }
 
 #else
 
 /// As above, for tests: no other target prefers this layout.
-template <class Use>
-HWY_INLINE void SumUp(const FivesTables* tables, const std::uint8_t* panel, std::size_t pieces,
-                      const Use& use) {
-  std::uint32_t sums[kBlock] = {};
-  for (std::size_t p = 0; p < pieces; ++p) {
-    for (std::size_t o = 0; o < kBlock; ++o) {
+template <std::size_t kCount, class Use>
+HWY_INLINE void SumUp(const FivesTables* tables, const std::uint8_t* const* panels,
+                      std::size_t pieces, std::size_t /*ahead*/, const Use* use) {
+  for (std::size_t b = 0; b < kCount; ++b) {
+    std::uint32_t sums[kBlock] = {};
+    for (std::size_t i = 0; i < pieces * kBlock; ++i) {
       std::uint16_t bits;
-      std::memcpy(&bits, panel + (p * kBlock + o) * sizeof(bits), sizeof(bits));
-      const int sum =
-          tables[p][0][bits & 31] + tables[p][1][bits >> 5 & 31] + tables[p][2][bits >> 10 & 31];
-      sums[o] += static_cast<std::uint32_t>(sum);
+      std::memcpy(&bits, panels[b] + i * sizeof(bits), sizeof(bits));
+      const FivesTables& table = tables[i / kBlock];
+      const int sum = table[0][bits & 31] + table[1][bits >> 5 & 31] + table[2][bits >> 10 & 31];
+      sums[i % kBlock] += static_cast<std::uint32_t>(sum);
     }
+    const hn::CappedTag<std::uint32_t, kBlock> d;
+    for (std::size_t o = 0; o < kBlock; o += hn::Lanes(d)) use[b](d, o, hn::LoadU(d, sums + o));
   }
-  const hn::CappedTag<std::uint32_t, kBlock> d;
-  for (std::size_t o = 0; o < kBlock; o += hn::Lanes(d)) use(d, o, hn::LoadU(d, sums + o));
 }
 
 #endif
@@ -116,10 +126,12 @@ struct Fives {
   static HWY_INLINE void MakePiece(const std::int8_t* q, std::size_t p, Tables& tables) {
     for (std::size_t t = 0; t < 3; ++t) MakeFivesTable(q + t * kTableInputs, tables.pieces[p][t]);
   }
-  template <class Use>
-  static HWY_INLINE void Sum(const Tables& tables, std::size_t first, const std::uint8_t* panel,
-                             std::size_t pieces, const Use& use) {
-    SumUp(tables.pieces + first, panel, pieces, use);
+  static constexpr std::size_t kBlocks = 2;
+  template <std::size_t kCount, class Use>
+  static HWY_INLINE void Sum(const Tables& tables, std::size_t first,
+                             const std::uint8_t* const* panels, std::size_t pieces,
+                             std::size_t ahead, const Use* use) {
+    SumUp<kCount>(tables.pieces + first, panels, pieces, ahead, use);
   }
 };
 

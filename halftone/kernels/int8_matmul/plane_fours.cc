@@ -172,10 +172,13 @@ struct Fours {
     MakeFoursTable(q, tables.pieces[p][0][0]);
     MakeFoursTable(q + 4, tables.pieces[p][1][0]);
   }
-  template <class Use>
-  static HWY_INLINE void Sum(const Tables& tables, std::size_t first, const std::uint8_t* panel,
-                             std::size_t pieces, const Use& use) {
-    SumUp(tables.pieces + first, panel, pieces, use);
+  static constexpr std::size_t kBlocks = 1;
+  template <std::size_t kCount, class Use>
+  static HWY_INLINE void Sum(const Tables& tables, std::size_t first,
+                             const std::uint8_t* const* panels, std::size_t pieces,
+                             std::size_t /*ahead*/, const Use* use) {
+    static_assert(kCount == 1);
+    SumUp(tables.pieces + first, panels[0], pieces, use[0]);
   }
 };
 

@@ -12,14 +12,6 @@ void plane_matmul_fours(const Int8Rows& x, const PlaneMatmulWeights& weights, Bl
 void plane_matmul_fives(const Int8Rows& x, const PlaneMatmulWeights& weights, BlockRange blocks,
                         MatrixView<float> y) noexcept;
 
-/// For kFives too: faster than plane_matmul_fives() from min_dot_rows() rows on.
-void plane_matmul_dots(const Int8Rows& x, const PlaneMatmulWeights& weights, BlockRange blocks,
-                       MatrixView<float> y) noexcept;
-
-/// The least number of rows that the current target multiplies faster by dot products of bytes than
-/// by look-ups; the largest std::size_t if it never does.
-std::size_t min_dot_rows() noexcept;
-
 /// Whether the current target looks up 32 entries of 16 bits at once.
 bool looks_up_fives() noexcept;
 

@@ -15,8 +15,7 @@ void plane_matmul(const Int8Rows& x, const PlaneMatmulWeights& weights, BlockRan
   HALFTONE_ASSERT(x.q.rows() == y.rows() && x.scales.size() == y.rows());
   HALFTONE_ASSERT(blocks.begin <= blocks.end && blocks.end <= weights.num_blocks());
   if (weights.layout() == PlaneLayout::kFours) return plane_matmul_fours(x, weights, blocks, y);
-  const auto kernel = y.rows() < min_dot_rows() ? plane_matmul_fives : plane_matmul_dots;
-  kernel(x, weights, blocks, y);
+  plane_matmul_fives(x, weights, blocks, y);
 }
 
 }  // namespace halftone::kernels

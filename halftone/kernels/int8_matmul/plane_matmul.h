@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fully connected layer on encoded weights and 8-bit activations, one bit plane of the weights at a
-// time: exact for any basis, per tensor, channel or group.
+// level_matmul() one bit plane of the weights at a time: for few rows and few bits, where the codes
+// themselves are less to read than their levels.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,7 @@
 #include "halftone/kernels/block_range.h"
 #include "halftone/kernels/int8_matmul/int8_rows.h"
 #include "halftone/kernels/int8_matmul/int8_weights.h"
+#include "halftone/kernels/int8_matmul/level_grid.h"
 #include "halftone/numerics/encoding.h"
 
 namespace halftone::kernels {
@@ -32,8 +33,7 @@ enum class PlaneLayout {
   /// Pieces of 8 inputs, a byte per output: tables of 4 inputs, in digits of one byte.
   kFours,
   /// Pieces of 15 inputs, 16 bits per output: tables of 5 inputs, in 16 bits. For processors that
-  /// look up 32 entries of 16 bits at once: AVX-512. With VNNI, several rows of activations are
-  /// multiplied by the same bits as bytes instead.
+  /// look up 32 entries of 16 bits at once: AVX-512.
   kFives,
 };
 
@@ -48,7 +48,7 @@ struct PlaneFormat {
   std::size_t max_pieces;    ///< of all groups of a chunk
 };
 inline constexpr PlaneFormat kFoursFormat{8, 1, 4, 256};
-inline constexpr PlaneFormat kFivesFormat{15, 2, 1, 160};
+inline constexpr PlaneFormat kFivesFormat{15, 2, 1, 80};
 
 /// Encoded weights [o, n] as plane_matmul() reads them, in the order it reads them:
 ///
@@ -60,17 +60,18 @@ inline constexpr PlaneFormat kFivesFormat{15, 2, 1, 160};
 ///     chunk 1:  ...
 ///
 /// A piece is some inputs of the 32 outputs of a block; missing inputs and outputs are zero bits.
-/// In the same order of chunks, blocks and groups there are rows of floats: a_0 ... a_(Kw-1) and,
-/// if there are offsets, c.
+/// The planes of negative coefficients are inverted. In the same order of chunks, blocks and groups
+/// there are rows of scales: the integer_coefficients() |k_0| ... |k_(Kw-1)|, a byte each, then
+/// half_step and, if there are offsets, center.
 class PlaneMatmulWeights : public Int8Weights {
  public:
-  /// With more inputs, a sum would not fit 32 bits.
-  static constexpr std::size_t kMaxInputs = std::size_t{1} << 24;
+  static constexpr int kMaxBits = kMaxSummedBits;
 
   /// @param codes     [o, n], Kw planes
   /// @param encoding  of `codes`, any granularity
   /// @param bias      [o], or empty for none
-  /// @throws Error as check_weights() with kMaxInputs; kMemory as AlignedBuffer
+  /// @throws Error as check_weights() with kMaxInputs; kUnsupported with more than kMaxBits;
+  ///         kMemory as AlignedBuffer
   PlaneMatmulWeights(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
                      std::span<const float> bias, PlaneLayout layout);
   PlaneMatmulWeights(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
@@ -82,61 +83,60 @@ class PlaneMatmulWeights : public Int8Weights {
     return layout_ == PlaneLayout::kFours ? kFoursFormat : kFivesFormat;
   }
   [[nodiscard]] std::size_t size_bytes() const {
-    return planes_.size_bytes() + floats_.size_bytes() + output_bytes();
+    return planes_.size_bytes() + scales_.size_bytes() + output_bytes();
   }
 
+  /// Pieces of a group, in whole steps.
+  [[nodiscard]] std::size_t group_pieces() const {
+    const std::size_t step_inputs = format().step * format().piece_inputs;
+    return (group_inputs() + step_inputs - 1) / step_inputs * format().step;
+  }
   [[nodiscard]] std::span<const PlaneChunk> chunks() const { return chunks_; }
+  /// Bytes of the planes of a chunk and block.
+  [[nodiscard]] std::size_t block_bytes(const PlaneChunk& chunk) const {
+    return chunk.num_groups * bits() * chunk.pieces * kBlock * format().lane_bytes;
+  }
   /// [groups, Kw, pieces, 32] of a chunk and block.
   [[nodiscard]] const std::uint8_t* planes(const PlaneChunk& chunk, std::size_t block) const {
     return planes_.as<std::uint8_t>().data() + chunk.planes + block * block_bytes(chunk);
   }
-  /// [groups, float_rows(), 32] of a chunk and block: a, c. Chunks of one group have the same.
-  [[nodiscard]] const float* floats(const PlaneChunk& chunk, std::size_t block) const {
-    return floats_.as<float>().data() + first_float(chunk, block);
+  /// [groups, scale_bytes()] of a chunk and block. Chunks of one group have the same.
+  [[nodiscard]] const std::uint8_t* scales(const PlaneChunk& chunk, std::size_t block) const {
+    return scales_.as<std::uint8_t>().data() + first_scale(chunk, block);
   }
-  [[nodiscard]] std::size_t float_rows() const { return bits() + (has_offset() ? 1 : 0); }
+  /// Bytes of the scales of a group and block: [Kw, 32] bytes, [1 or 2, 32] floats.
+  [[nodiscard]] std::size_t scale_bytes() const {
+    return (bits() + (has_offset() ? 2 : 1) * sizeof(float)) * kBlock;
+  }
 
  private:
-  [[nodiscard]] std::size_t first_float(const PlaneChunk& chunk, std::size_t block) const {
-    return (chunk.first_group * num_blocks() + block * chunk.num_groups) * float_rows() * kBlock;
-  }
-  /// Bytes of a chunk and block.
-  [[nodiscard]] std::size_t block_bytes(const PlaneChunk& chunk) const {
-    return chunk.num_groups * bits() * chunk.pieces * kBlock * format().lane_bytes;
+  [[nodiscard]] std::size_t first_scale(const PlaneChunk& chunk, std::size_t block) const {
+    return (chunk.first_group * num_blocks() + block * chunk.num_groups) * scale_bytes();
   }
   void make_chunks();
-  void pack_planes(const numerics::BitPlanes& codes);
-  void pack_floats(const numerics::BasisEncoding& encoding);
+  void pack(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding);
+  /// The bits of a plane of an output.
+  struct OutputBits {
+    std::span<const std::uint64_t> bits;
+    bool inverted;
+  };
+  /// @param lane  of the output in the first piece
+  void pack_plane(const OutputBits& row, const PlaneChunk& chunk, std::size_t group,
+                  std::uint8_t* lane) const;
+  /// @param scales  of a group and block
+  void pack_scales(const numerics::Basis& basis, std::size_t lane, std::uint8_t* scales) const;
 
   PlaneLayout layout_ = PlaneLayout::kFours;
   std::vector<PlaneChunk> chunks_;
   AlignedBuffer planes_;
-  AlignedBuffer floats_;
+  AlignedBuffer scales_;
 };
 
-/// y[r, o] = dot product of activation row r and weight row o, plus bias.
-/// With b_ij = +-1 the bit j of weight i, G the inputs of a group and, all exact integers,
-/// P_j = sum_(i in G) b_ij q_i and Q = sum_(i in G) q_i, and all else in float32, in this order,
-/// without contraction:
-///
-///     acc = 0;  for each group G:
-///                 for j < Kw: acc += a_j P_j
-///                 acc += c Q             if the weights have offsets
-///     y = acc scale
-///     y += offset acc', where acc' is acc for q_i = 1, if the activations have an offset
-///     y += bias                          if there is one
-///
-/// The result is the same, bit for bit, on every target and for every layout.
+/// The result of level_matmul(), bit for bit, on every target and for every layout: with s_j the
+/// sum of the q_i whose bit of plane j is set, sum_i u_i q_i = sum_j k_j s_j.
 /// @param blocks   which blocks of outputs to compute, within weights.num_blocks()
 /// @param y        [m, o]; only the columns of `blocks` are written
 void plane_matmul(const Int8Rows& x, const PlaneMatmulWeights& weights, BlockRange blocks,
                   MatrixView<float> y) noexcept;
-
-/// Reference implementation of plane_matmul() in plain loops over the codes.
-/// @param w     [o, n]
-/// @param bias  [o], or empty for none
-void plane_matmul_reference(const Int8Rows& x, const numerics::BitPlanes& w,
-                            const numerics::BasisEncoding& w_encoding, std::span<const float> bias,
-                            MatrixView<float> y);
 
 }  // namespace halftone::kernels

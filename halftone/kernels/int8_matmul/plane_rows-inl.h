@@ -10,10 +10,14 @@
 //       struct Tables;  // of kFormat.max_pieces pieces
 //       /// Makes the tables of piece p from its inputs.
 //       static void MakePiece(const std::int8_t* q, std::size_t p, Tables& tables);
-//       /// The sums [32] of a block over `pieces` pieces, by the tables from `first` on: calls
-//       /// use(d, o, v) with a vector of those of the outputs from o on, until it had all.
-//       static void Sum(const Tables& tables, std::size_t first, const std::uint8_t* panel,
-//                       std::size_t pieces, const Use& use);
+//       /// Blocks that are looked up together.
+//       static constexpr std::size_t kBlocks;
+//       /// The sums [32] of some blocks over `pieces` pieces, by the tables from `first` on: calls
+//       /// use[b](d, o, v) with a vector of those of block b, outputs from o on, until it had all.
+//       /// What is read `ahead` bytes later may be prefetched.
+//       template <std::size_t kBlocks, class Use>
+//       static void Sum(const Tables& tables, std::size_t first, const std::uint8_t* const* panels,
+//                       std::size_t pieces, std::size_t ahead, const Use* use);
 //     };
 //
 // Included once per target; no #pragma once.
@@ -30,7 +34,9 @@
 #include <cstring>
 
 #include "halftone/kernels/int8_matmul/finish-inl.h"
+#include "halftone/kernels/int8_matmul/level_fold-inl.h"
 #include "halftone/kernels/int8_matmul/plane_matmul.h"
+#include "halftone/kernels/prefetch-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
@@ -39,8 +45,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Weights = PlaneMatmulWeights;
 
 constexpr std::size_t kBlock = Weights::kBlock;
-/// Sums of blocks gathered at a time: at least Kw of 32 outputs.
-constexpr std::size_t kMaxSums = std::size_t{1} << 14;
+/// Blocks whose sums are gathered at a time.
+constexpr std::size_t kMaxBlocks = 256;
 
 /// Tables of all groups of a chunk; inputs past the end of a group or row count as zero.
 template <class Lookup>
@@ -63,42 +69,18 @@ void MakeTables(const Weights& weights, const PlaneChunk& chunk, std::span<const
   }
 }
 
-/// sums = or += v.
-struct KeepSums {
-  bool add;
-  std::uint32_t* HWY_RESTRICT sums;  ///< [32]
+/// products += k s of a plane, a group and a block. Where s has a bias, so has the product.
+struct AddPlane {
+  const std::uint8_t* HWY_RESTRICT k;    ///< [32]
+  std::uint32_t* HWY_RESTRICT products;  ///< [32]
 
   template <class D, class V>
-  HWY_INLINE void operator()(D d, std::size_t o, V v) const {
-    hn::StoreU(add ? hn::Add(v, hn::LoadU(d, sums + o)) : v, d, sums + o);
+  HWY_INLINE void operator()(D d, std::size_t o, V s) const {
+    const hn::Rebind<std::uint8_t, D> d8;
+    const auto term = hn::Mul(hn::PromoteTo(d, hn::LoadU(d8, k + o)), s);
+    hn::StoreU(hn::Add(hn::LoadU(d, products + o), term), d, products + o);
   }
 };
-
-/// acc += a P of a plane, a group and a block.
-struct FoldSums {
-  std::uint32_t less;           ///< P = 2 sum - less: b = +-1 is twice the bit less one
-  const float* HWY_RESTRICT a;  ///< [32]
-  float* HWY_RESTRICT acc;      ///< [32]
-
-  template <class D, class V>
-  HWY_INLINE void operator()(D du, std::size_t o, V sum) const {
-    const hn::RebindToFloat<D> d;
-    const hn::RebindToSigned<D> di;
-    const auto p = hn::BitCast(di, hn::Sub(hn::Add(sum, sum), hn::Set(du, less)));
-    const auto term = hn::Mul(hn::LoadU(d, a + o), hn::ConvertTo(d, p));
-    hn::StoreU(hn::Add(hn::LoadU(d, acc + o), term), d, acc + o);
-  }
-};
-
-/// acc += c Q of a group and a block.
-HWY_INLINE void FoldOffset(const float* HWY_RESTRICT c, std::int32_t input_sum,
-                           float* HWY_RESTRICT acc) {
-  const hn::CappedTag<float, kBlock> d;
-  const auto q = hn::Set(d, static_cast<float>(input_sum));
-  for (std::size_t o = 0; o < kBlock; o += hn::Lanes(d)) {
-    hn::StoreU(hn::Add(hn::LoadU(d, acc + o), hn::Mul(hn::LoadU(d, c + o), q)), d, acc + o);
-  }
-}
 
 /// Sum of the inputs of a group.
 HWY_INLINE std::int32_t GroupSum(const Weights& weights, std::size_t group,
@@ -109,37 +91,49 @@ HWY_INLINE std::int32_t GroupSum(const Weights& weights, std::size_t group,
   return sum;
 }
 
-/// All planes of a group of a chunk, for one block.
-/// @param panel      where the planes of the group and block begin
-/// @param floats     [float_rows(), 32]
+/// Some blocks of a chunk that are looked up together, and where their sums go.
+struct PlaneBlocks {
+  std::size_t first;
+  std::uint32_t* products;  ///< [blocks, 32] of a group, so far
+  float* acc;               ///< [blocks, 32]
+};
+
+/// All planes of a group of a chunk.
+/// @tparam kBlocks   blocks
 /// @param input_sum  of the group, if the chunk ends it
-/// @param sums       [Kw, 32] of a group that is more than a chunk
-template <class Lookup>
+template <class Lookup, std::size_t kBlocks>
 HWY_INLINE void ComputeGroup(const Weights& weights, const PlaneChunk& chunk,
                              const typename Lookup::Tables& tables, std::size_t group,
-                             const std::uint8_t* panel, const float* floats, std::int32_t input_sum,
-                             std::uint32_t* sums, float* acc) {
-  const std::size_t group_pieces = chunk.first_piece + chunk.pieces;  // so far
-  const auto bias = static_cast<std::uint32_t>(group_pieces * Lookup::kTables) * Lookup::kBias;
-  const std::uint32_t less = 2 * bias + static_cast<std::uint32_t>(input_sum);
-  const bool whole = chunk.ends_groups && chunk.first_piece == 0;
-  for (std::size_t j = 0; j < weights.bits(); ++j) {
-    const std::size_t first = group * chunk.pieces;
-    const FoldSums fold{less, floats + j * kBlock, acc};
-    if (whole) {
-      Lookup::Sum(tables, first, panel, chunk.pieces, fold);
-    } else {
-      std::uint32_t* plane_sums = sums + j * kBlock;
-      Lookup::Sum(tables, first, panel, chunk.pieces, KeepSums{chunk.first_piece != 0, plane_sums});
-      const hn::CappedTag<std::uint32_t, kBlock> du;
-      for (std::size_t o = 0; chunk.ends_groups && o < kBlock; o += hn::Lanes(du)) {
-        fold(du, o, hn::LoadU(du, plane_sums + o));
-      }
-    }
-    panel += chunk.pieces * kBlock * Lookup::kFormat.lane_bytes;
+                             std::int32_t input_sum, const PlaneBlocks& blocks) {
+  const std::size_t plane_bytes = chunk.pieces * kBlock * Lookup::kFormat.lane_bytes;
+  // The same position in the next blocks.
+  const std::size_t ahead = kBlocks * weights.block_bytes(chunk);
+  const std::uint8_t* panels[kBlocks];
+  const std::uint8_t* scales[kBlocks];
+  for (std::size_t b = 0; b < kBlocks; ++b) {
+    panels[b] = weights.planes(chunk, blocks.first + b) + group * weights.bits() * plane_bytes;
+    scales[b] = weights.scales(chunk, blocks.first + b) + group * weights.scale_bytes();
+    PrefetchFar(scales[b] + kBlocks * chunk.num_groups * weights.scale_bytes(),
+                weights.scale_bytes());
   }
-  if (chunk.ends_groups && weights.has_offset()) {
-    FoldOffset(floats + weights.bits() * kBlock, input_sum, acc);
+  if (chunk.first_piece == 0) {
+    const std::size_t tables_of_group = Lookup::kTables * weights.group_pieces();
+    const auto bias = static_cast<std::uint32_t>(weights.steps()) * Lookup::kBias *
+                      static_cast<std::uint32_t>(tables_of_group);
+    std::fill_n(blocks.products, kBlocks * kBlock, 0 - bias);
+  }
+  for (std::size_t j = 0; j < weights.bits(); ++j) {
+    AddPlane add[kBlocks];
+    for (std::size_t b = 0; b < kBlocks; ++b) {
+      add[b] = {scales[b] + j * kBlock, blocks.products + b * kBlock};
+    }
+    Lookup::template Sum<kBlocks>(tables, group * chunk.pieces, panels, chunk.pieces, ahead, add);
+    for (const std::uint8_t*& panel : panels) panel += plane_bytes;
+  }
+  for (std::size_t b = 0; chunk.ends_groups && b < kBlocks; ++b) {
+    FoldGroup(weights, reinterpret_cast<const float*>(scales[b] + weights.bits() * kBlock),
+              {reinterpret_cast<const std::int32_t*>(blocks.products + b * kBlock), input_sum, 0},
+              blocks.acc + b * kBlock);
   }
 }
 
@@ -147,8 +141,8 @@ HWY_INLINE void ComputeGroup(const Weights& weights, const PlaneChunk& chunk,
 template <class Lookup>
 void RowOfBlocks(const Weights& weights, std::span<const std::int8_t> q, float scale, float offset,
                  BlockRange blocks, float* y) {
-  alignas(64) std::uint32_t sums[kMaxSums];
-  alignas(64) float acc[kMaxSums];
+  alignas(64) std::uint32_t products[kMaxBlocks * kBlock];
+  alignas(64) float acc[kMaxBlocks * kBlock];
   typename Lookup::Tables tables;
   const std::size_t num_blocks = blocks.end - blocks.begin;
   std::fill_n(acc, num_blocks * kBlock, 0.0F);
@@ -158,18 +152,17 @@ void RowOfBlocks(const Weights& weights, std::span<const std::int8_t> q, float s
     for (std::size_t g = 0; chunk.ends_groups && g < chunk.num_groups; ++g) {
       group_sums[g] = GroupSum(weights, chunk.first_group + g, q);
     }
-    const std::size_t group_bytes =
-        weights.bits() * chunk.pieces * kBlock * Lookup::kFormat.lane_bytes;
-    for (std::size_t b = 0; b < num_blocks; ++b) {
-      const std::uint8_t* panel = weights.planes(chunk, blocks.begin + b);
-      const float* floats = weights.floats(chunk, blocks.begin + b);
-      std::uint32_t* block_sums = sums + b * weights.bits() * kBlock;
+    const auto compute = [&]<std::size_t kBlocks>(std::size_t b) {
       for (std::size_t g = 0; g < chunk.num_groups; ++g) {
-        ComputeGroup<Lookup>(weights, chunk, tables, g, panel + g * group_bytes,
-                             floats + g * weights.float_rows() * kBlock, group_sums[g], block_sums,
-                             acc + b * kBlock);
+        ComputeGroup<Lookup, kBlocks>(weights, chunk, tables, g, group_sums[g],
+                                      {blocks.begin + b, products + b * kBlock, acc + b * kBlock});
       }
+    };
+    std::size_t b = 0;
+    for (; b + Lookup::kBlocks <= num_blocks; b += Lookup::kBlocks) {
+      compute.template operator()<Lookup::kBlocks>(b);
     }
+    for (; b < num_blocks; ++b) compute.template operator()<1>(b);
   }
   for (std::size_t b = 0; b < num_blocks; ++b) {
     FinishBlock(weights, blocks.begin + b, scale, offset, acc + b * kBlock, y);
@@ -179,9 +172,8 @@ void RowOfBlocks(const Weights& weights, std::span<const std::int8_t> q, float s
 template <class Lookup>
 void PlaneMatmul(const Int8Rows& x, const Weights& weights, BlockRange blocks,
                  MatrixView<float> y) {
-  const std::size_t step = kMaxSums / kBlock / weights.bits();
-  for (std::size_t block = blocks.begin; block < blocks.end; block += step) {
-    const BlockRange some{block, std::min(block + step, blocks.end)};
+  for (std::size_t block = blocks.begin; block < blocks.end; block += kMaxBlocks) {
+    const BlockRange some{block, std::min(block + kMaxBlocks, blocks.end)};
     for (std::size_t r = 0; r < y.rows(); ++r) {
       RowOfBlocks<Lookup>(weights, x.q.row(r), x.scales[r], x.offset, some, y.row(r).data());
     }

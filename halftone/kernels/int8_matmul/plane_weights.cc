@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 
 #include "halftone/base/bits.h"
+#include "halftone/base/error.h"
 #include "halftone/kernels/int8_matmul/plane_matmul.h"
 
 namespace halftone::kernels {
@@ -18,7 +21,12 @@ std::size_t lane_of(PlaneLayout layout, std::size_t o) {
 PlaneMatmulWeights::PlaneMatmulWeights(const numerics::BitPlanes& codes,
                                        const numerics::BasisEncoding& encoding,
                                        std::span<const float> bias, PlaneLayout layout)
-    : Int8Weights("plane_matmul", codes, encoding, bias, kMaxInputs), layout_(layout) {
+    : Int8Weights("plane_matmul", codes, encoding, bias), layout_(layout) {
+  if (codes.bits > kMaxBits) {
+    fail(ErrorKind::kUnsupported, "plane_matmul weights: expected at most " +
+                                      std::to_string(kMaxBits) + " bits, found " +
+                                      std::to_string(codes.bits));
+  }
   make_chunks();
   std::size_t bytes = 0;
   for (PlaneChunk& chunk : chunks_) {
@@ -26,17 +34,14 @@ PlaneMatmulWeights::PlaneMatmulWeights(const numerics::BitPlanes& codes,
     bytes += num_blocks() * block_bytes(chunk);
   }
   planes_ = AlignedBuffer(bytes);
-  floats_ = AlignedBuffer(num_groups() * num_blocks() * float_rows() * kBlock * sizeof(float));
-  pack_planes(codes);
-  pack_floats(encoding);
+  scales_ = AlignedBuffer(num_groups() * num_blocks() * scale_bytes());
+  pack(codes, encoding);
   finish(*this, plane_matmul, bias);
 }
 
 void PlaneMatmulWeights::make_chunks() {
   const PlaneFormat& f = format();
-  const std::size_t step_inputs = f.step * f.piece_inputs;
-  const std::size_t group_pieces =
-      (group_inputs() / step_inputs + (group_inputs() % step_inputs != 0)) * f.step;
+  const std::size_t group_pieces = this->group_pieces();
   if (group_pieces > f.max_pieces) {
     for (std::size_t g = 0; g < num_groups(); ++g) {
       for (std::size_t first = 0; first < group_pieces; first += f.max_pieces) {
@@ -52,48 +57,57 @@ void PlaneMatmulWeights::make_chunks() {
   }
 }
 
-void PlaneMatmulWeights::pack_planes(const numerics::BitPlanes& codes) {
-  const PlaneFormat& f = format();
-  const std::size_t piece_bytes = kBlock * f.lane_bytes;
-  auto* to = planes_.as<std::uint8_t>().data();
+void PlaneMatmulWeights::pack(const numerics::BitPlanes& codes,
+                              const numerics::BasisEncoding& encoding) {
+  const std::size_t plane_bytes = kBlock * format().lane_bytes;
+  auto* planes = planes_.as<std::uint8_t>().data();
   for (const PlaneChunk& chunk : chunks_) {
-    for (std::size_t block = 0; block < num_blocks(); ++block) {
-      const std::size_t present = std::min(kBlock, outputs() - block * kBlock);
-      for (std::size_t g = chunk.first_group; g < chunk.first_group + chunk.num_groups; ++g) {
-        const std::size_t first = g * group_inputs() + chunk.first_piece * f.piece_inputs;
-        const std::size_t end = group_end(g);
-        for (std::size_t j = 0; j < bits(); ++j, to += chunk.pieces * piece_bytes) {
-          for (std::size_t o = 0; o < present; ++o) {
-            const auto row = codes.planes.row((block * kBlock + o) * bits() + j);
-            std::uint8_t* lane = to + lane_of(layout_, o) * f.lane_bytes;
-            for (std::size_t p = 0; p < chunk.pieces; ++p) {
-              const std::size_t begin = std::min(first + p * f.piece_inputs, end);
-              const auto piece_bits =
-                  bits_between(row, begin, std::min(begin + f.piece_inputs, end));
-              lane[p * piece_bytes] = static_cast<std::uint8_t>(piece_bits);
-              if (f.lane_bytes == 2) {
-                lane[p * piece_bytes + 1] = static_cast<std::uint8_t>(piece_bits >> 8);
-              }
-            }
+    for (std::size_t o = 0; o < num_blocks() * kBlock; o += kBlock) {
+      const std::size_t end = std::min(o + kBlock, outputs());
+      for (std::size_t g = 0; g < chunk.num_groups; ++g) {
+        for (std::size_t j = 0; j < bits(); ++j, planes += chunk.pieces * plane_bytes) {
+          for (std::size_t output = o; output < end; ++output) {
+            const numerics::Basis& basis = encoding.basis(output, chunk.first_group + g, inputs());
+            const OutputBits row{codes.planes.row(output * bits() + j), std::signbit(basis.a()[j])};
+            pack_plane(row, chunk, g,
+                       planes + lane_of(layout_, output % kBlock) * format().lane_bytes);
           }
+        }
+        for (std::size_t output = o; output < end; ++output) {
+          pack_scales(encoding.basis(output, chunk.first_group + g, inputs()), output % kBlock,
+                      scales_.as<std::uint8_t>().data() + first_scale(chunk, o / kBlock) +
+                          g * scale_bytes());
         }
       }
     }
   }
 }
 
-void PlaneMatmulWeights::pack_floats(const numerics::BasisEncoding& encoding) {
-  float* to = floats_.as<float>().data();
-  for (const PlaneChunk& chunk : chunks_) {
-    for (std::size_t o = 0; o < outputs(); ++o) {
-      float* column = to + first_float(chunk, o / kBlock) + o % kBlock;
-      for (std::size_t g = 0; g < chunk.num_groups; ++g, column += float_rows() * kBlock) {
-        const numerics::Basis& basis = encoding.basis(o, chunk.first_group + g, inputs());
-        for (std::size_t j = 0; j < bits(); ++j) column[j * kBlock] = basis.a()[j];
-        if (has_offset()) column[bits() * kBlock] = basis.offset;
-      }
+void PlaneMatmulWeights::pack_plane(const OutputBits& row, const PlaneChunk& chunk,
+                                    std::size_t group, std::uint8_t* lane) const {
+  const PlaneFormat& f = format();
+  const std::size_t end = group_end(chunk.first_group + group);
+  std::size_t first = group_begin(chunk.first_group + group) + chunk.first_piece * f.piece_inputs;
+  for (std::size_t p = 0; p < chunk.pieces && first < end; ++p, first += f.piece_inputs) {
+    const std::size_t count = std::min(f.piece_inputs, end - first);
+    std::uint64_t piece = bits_between(row.bits, first, first + count);
+    if (row.inverted) piece ^= (std::uint64_t{1} << count) - 1;
+    for (std::size_t byte = 0; byte < f.lane_bytes; ++byte, piece >>= 8) {
+      lane[p * kBlock * f.lane_bytes + byte] = static_cast<std::uint8_t>(piece);
     }
   }
+}
+
+void PlaneMatmulWeights::pack_scales(const numerics::Basis& basis, std::size_t lane,
+                                     std::uint8_t* scales) const {
+  const auto coefficients = integer_coefficients(basis, steps());
+  for (std::size_t j = 0; j < bits(); ++j) {
+    scales[j * kBlock + lane] = static_cast<std::uint8_t>(std::abs(coefficients[j]));
+  }
+  auto* floats = reinterpret_cast<float*>(scales + bits() * kBlock);
+  const LevelGrid grid = weight_grid(basis);
+  floats[lane] = grid.half_step;
+  if (has_offset()) floats[kBlock + lane] = grid.center;
 }
 
 }  // namespace halftone::kernels

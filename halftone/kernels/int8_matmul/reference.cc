@@ -3,35 +3,9 @@
 #include <vector>
 
 #include "halftone/kernels/int8_matmul/level_matmul.h"
-#include "halftone/kernels/int8_matmul/plane_matmul.h"
 
 namespace halftone::kernels {
 namespace {
-
-/// acc of one output after all its groups, before the scale.
-float plane_dot(std::span<const std::int8_t> q, const numerics::BitPlanes& w, std::size_t row,
-                const numerics::BasisEncoding& encoding) {
-  const std::size_t groups = encoding.groups_per_row(w.cols);
-  const std::size_t width =
-      encoding.granularity == numerics::Granularity::kGroup ? encoding.group_size : w.cols;
-  float acc = 0;
-  for (std::size_t g = 0; g < groups; ++g) {
-    const numerics::Basis& basis = encoding.basis(row, g, w.cols);
-    const std::size_t begin = g * width;
-    const std::size_t end = std::min(begin + width, w.cols);
-    for (int j = 0; j < w.bits; ++j) {
-      std::int32_t p = 0;
-      for (std::size_t i = begin; i < end; ++i) p += (w.code(row, i) >> j & 1) != 0 ? q[i] : -q[i];
-      acc += basis.a()[static_cast<std::size_t>(j)] * static_cast<float>(p);
-    }
-    if (encoding.has_offset) {
-      std::int32_t sum = 0;
-      for (std::size_t i = begin; i < end; ++i) sum += q[i];
-      acc += basis.offset * static_cast<float>(sum);
-    }
-  }
-  return acc;
-}
 
 /// acc of one output after all its groups, before the scale.
 float level_dot(std::span<const std::int8_t> q, const numerics::BitPlanes& w, std::size_t row,
@@ -42,7 +16,7 @@ float level_dot(std::span<const std::int8_t> q, const numerics::BitPlanes& w, st
   const int steps = weight_steps(w.bits);
   float acc = 0;
   for (std::size_t g = 0; g < groups; ++g) {
-    const LevelGrid grid(encoding.basis(row, g, w.cols), steps);
+    const LevelGrid grid = weight_grid(encoding.basis(row, g, w.cols));
     const std::size_t begin = g * width;
     const std::size_t end = std::min(begin + width, w.cols);
     std::int32_t p = 0;
@@ -71,15 +45,6 @@ void multiply(const Dot& dot, const Int8Rows& x, std::span<const float> bias, Ma
 }
 
 }  // namespace
-
-void plane_matmul_reference(const Int8Rows& x, const numerics::BitPlanes& w,
-                            const numerics::BasisEncoding& w_encoding, std::span<const float> bias,
-                            MatrixView<float> y) {
-  const auto dot = [&](std::span<const std::int8_t> q, std::size_t output) {
-    return plane_dot(q, w, output, w_encoding);
-  };
-  multiply(dot, x, bias, y);
-}
 
 void level_matmul_reference(const Int8Rows& x, const numerics::BitPlanes& w,
                             const numerics::BasisEncoding& w_encoding, std::span<const float> bias,

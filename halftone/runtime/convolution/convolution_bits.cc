@@ -16,7 +16,7 @@ using kernels::BitConvWeights;
 double bit_conv_us(const ConvExtent& conv, Core core) {
   const double pairs = conv.input_digits * conv.weight_bits;
   const double full = conv.block_pixels(16) * static_cast<double>(16 * conv.inputs);
-  const double product_ps = core == Core::kAvx512 ? 1.2 : 1.8;
+  const double product_ps = core != Core::kAvx2 ? 1.2 : 1.8;
   return 1e-6 * (product_ps * pairs * full + (1200 * pairs + 12000) * conv.block_pixels(16) +
                  20 * conv.input_numbers());
 }

@@ -118,7 +118,7 @@ double float_conv_us(const ConvExtent& conv, Core core) {
       conv.input_bits == 0
           ? 0
           : std::max(600 * conv.input_numbers(), 12000 * static_cast<double>(conv.input_pixels));
-  const double product_ps = core == Core::kAvx512 ? 12 : 25;
+  const double product_ps = core == Core::kAvx2 ? 25 : core == Core::kAvx512 ? 12 : 16;
   return 1e-6 * (product_ps * products + 150 * conv.output_numbers() + decoded);
 }
 

@@ -49,7 +49,7 @@ double depthwise_us(const ConvExtent& conv) {
 double int8_conv_us(const ConvExtent& conv, Core core) {
   if (is_depthwise(conv)) return depthwise_us(conv);
   if (is_byte_conv(conv)) {
-    const double product_ps = core == Core::kAvx512 ? 4.5 : (conv.weight_bits <= 4 ? 10.5 : 12.5);
+    const double product_ps = core != Core::kAvx2 ? 4.5 : (conv.weight_bits <= 4 ? 10.5 : 12.5);
     const auto products = static_cast<double>(16 * conv.padded_inputs(4));
     return 1e-6 * conv.block_pixels(16) * (product_ps * products + 10600);
   }
@@ -96,9 +96,7 @@ Kernel create_conv_int8(const NodeContext& context) {
   if (is_byte_conv(extent)) {
     return create(context, x, ByteConvWeights(shape, {codes.codes, *codes.encoding, bias}, x));
   }
-  return create(context, x,
-                Int8ConvWeights(shape, {codes.codes, *codes.encoding, bias}, x.offset,
-                                kernels::Int8Product::kLevels));
+  return create(context, x, Int8ConvWeights(shape, {codes.codes, *codes.encoding, bias}, x.offset));
 }
 
 }  // namespace

@@ -53,6 +53,7 @@ Kernel create_inner_product(const NodeContext& context) {
 
 Picoseconds float_time(const LayerExtent& /*layer*/, Core core) {
   if (core == Core::kAvx512) return {40, 14};
+  if (core == Core::kAvx512Amd) return {35, 20};
   return {50, 27};
 }
 

@@ -28,6 +28,10 @@ void multiply(const kernels::Int8Rows& x, const LevelMatmulWeights& w, kernels::
   kernels::level_matmul(x, w, blocks, y);
 }
 
+LayerExtent extent_of(const NodeContext& context) {
+  return layer_extent(context.graph, context.node);
+}
+
 /// A layer whose weights are packed.
 template <typename Weights>
 struct Int8Layer {
@@ -62,7 +66,8 @@ struct Int8Layer {
 };
 
 template <typename Weights>
-Kernel create(const NodeContext& context, Weights weights, double us) {
+Kernel create(const NodeContext& context, Weights weights, Product product) {
+  const double us = speed_of(product, extent_of(context)).us;
   const std::size_t rows = row_extent(context.input(0).shape).rows;
   const OutputShares shares(weights.outputs(), Weights::kBlock, threads_for(context, us));
   std::optional<kernels::Int8Levels> levels;
@@ -72,6 +77,7 @@ Kernel create(const NodeContext& context, Weights weights, double us) {
   const auto layer = std::make_shared<Int8Layer<Weights>>(Int8Layer<Weights>{
       std::move(weights), rows, levels, context.op<ir::FullyConnected>().activation, shares});
   Kernel kernel;
+  kernel.variant = level_kernel_name(product);
   kernel.packed_bytes = layer->weights.size_bytes();
   kernel.packed_inputs = {1, 2};
   kernel.scratch_bytes = layer->scratch_bytes();
@@ -90,52 +96,28 @@ bool is_grouped(const LayerExtent& layer) {
   return layer.group_inputs != 0 && layer.group_inputs < kSmallGroup;
 }
 
-LayerExtent extent_of(const NodeContext& context) {
-  return layer_extent(context.graph, context.node);
-}
-
-/// Checks that both methods share.
-std::optional<Verdict> refuse_int8(const NodeContext& context) {
+Verdict judge_int8_levels(const NodeContext& context) {
   if (auto reason = why_not_packed(context)) return refuse(std::move(*reason));
   if (row_extent(context.input(0).shape).cols > LevelMatmulWeights::kMaxInputs) {
     return refuse("more than " + std::to_string(LevelMatmulWeights::kMaxInputs) + " inputs");
   }
   if (!context.int8_activations) return refuse("8-bit activations are disabled");
-  return std::nullopt;
-}
-
-Verdict accept_int8(Product product, const LayerExtent& layer) {
+  const LayerExtent layer = extent_of(context);
+  const Product product = cheapest_levels(layer);
   return accept(std::to_string(layer.rows) + (layer.rows == 1 ? " row, " : " rows, ") +
                     std::to_string(layer.weight_bits) + "-bit weights",
                 cost_us(product, layer), speed_of(product, layer));
 }
 
-Verdict judge_int8_planes(const NodeContext& context) {
-  if (auto refusal = refuse_int8(context)) return std::move(*refusal);
-  return accept_int8(Product::kPlanes, extent_of(context));
-}
-
-Kernel create_int8_planes(const NodeContext& context) {
-  const auto& codes = std::get<ir::EncodedTensor>(*context.constant(1));
-  return create(context,
-                PlaneMatmulWeights(codes.codes, *codes.encoding, constant_floats(context, 2)),
-                speed_of(Product::kPlanes, extent_of(context)).us);
-}
-
-Verdict judge_int8_levels(const NodeContext& context) {
-  if (auto refusal = refuse_int8(context)) return std::move(*refusal);
-  const LayerExtent layer = extent_of(context);
-  return accept_int8(cheapest_levels(layer), layer);
-}
-
 Kernel create_int8_levels(const NodeContext& context) {
-  const auto& codes = std::get<ir::EncodedTensor>(*context.constant(1));
-  const LayerExtent layer = extent_of(context);
-  const Product product = level_product(context, layer);
-  return create(context,
-                LevelMatmulWeights(codes.codes, *codes.encoding, constant_floats(context, 2),
-                                   level_layout(product)),
-                speed_of(product, layer).us);
+  const auto& [shape, encoding, codes] = std::get<ir::EncodedTensor>(*context.constant(1));
+  const std::span<const float> bias = constant_floats(context, 2);
+  const Product product = level_product(context, extent_of(context));
+  if (product == Product::kPlanes) {
+    return create(context, PlaneMatmulWeights(codes, *encoding, bias), product);
+  }
+  return create(context, LevelMatmulWeights(codes, *encoding, bias, level_layout(product)),
+                product);
 }
 
 std::vector<std::string> kernels_int8_levels(const NodeContext& context) {
@@ -152,22 +134,21 @@ bool fills_threes(const LayerExtent& layer) {
   return 8 * (packed - inputs) < inputs;
 }
 
-/// A layout of levels, and how a Way names it.
+/// A method with levels, and how a Way names it.
 struct LevelKernel {
   std::string_view name;
   Product product;
-  kernels::LevelLayout layout;
   int max_bits;
 };
 constexpr LevelKernel kLevelKernels[] = {
-    {"nibbles", Product::kNibbles, kernels::LevelLayout::kNibbles,
-     LevelMatmulWeights::kMaxNibbleBits},
-    {"threes", Product::kThrees, kernels::LevelLayout::kThrees, LevelMatmulWeights::kMaxThreeBits},
-    {"bytes", Product::kBytes, kernels::LevelLayout::kBytes, numerics::kMaxBits},
+    {"planes", Product::kPlanes, PlaneMatmulWeights::kMaxBits},
+    {"nibbles", Product::kNibbles, LevelMatmulWeights::kMaxNibbleBits},
+    {"threes", Product::kThrees, LevelMatmulWeights::kMaxThreeBits},
+    {"bytes", Product::kBytes, numerics::kMaxBits},
 };
 
-/// The layouts that a layer may use.
-std::vector<LevelKernel> usable_layouts(const LayerExtent& layer) {
+/// The methods that a layer may use.
+std::vector<LevelKernel> usable_kernels(const LayerExtent& layer) {
   std::vector<LevelKernel> usable;
   for (const LevelKernel& kernel : kLevelKernels) {
     if (layer.weight_bits > kernel.max_bits) continue;
@@ -182,35 +163,65 @@ std::vector<LevelKernel> usable_layouts(const LayerExtent& layer) {
 // Measured with groups of 128 inputs.
 Picoseconds planes_time(const LayerExtent& layer, Core core) {
   const int planes = layer.weight_bits;
-  if (core == Core::kAvx512) return {2.0 * planes, 4.0 * planes};
-  return {1.1 * planes, (is_grouped(layer) ? 6.9 : 5.9) * planes};
+  const bool grouped = is_grouped(layer);
+  switch (core) {
+    case Core::kAvx2:
+      return {1.1 * planes, (grouped ? 6.9 : 5.9) * planes};
+    case Core::kAvx512:
+      return {1.0 * planes, (grouped ? 5.0 : 4.0) * planes};
+    case Core::kAvx512Amd:
+      return {0.5 * planes, (grouped ? 2.5 + 4.2 * planes : 3.4 * planes)};
+  }
+  return {};
 }
 
 Picoseconds nibbles_time(const LayerExtent& layer, Core core) {
-  if (core == Core::kAvx512) return {0, is_grouped(layer) ? 36.0 : 14.0};
-  if (is_grouped(layer)) return {0, 36};
-  return {0, layer.weight_bits < 4 ? 17.0 : 20.0};
+  const bool grouped = is_grouped(layer);
+  switch (core) {
+    case Core::kAvx2:
+      return {0, grouped ? 36.0 : layer.weight_bits < 4 ? 17.0 : 20.0};
+    case Core::kAvx512:
+      return {0, grouped ? 20.0 : 14.0};
+    case Core::kAvx512Amd:
+      return {0, grouped ? 14.2 : 9.5};
+  }
+  return {};
 }
 
 // For AVX-512 from the bandwidth of the last-level cache, 32 GB/s; the instructions take 7.
 Picoseconds threes_time(const LayerExtent& layer, Core core) {
-  return {0, core == Core::kAvx512 ? 12.0 : nibbles_time(layer, core).product + 4};
+  switch (core) {
+    case Core::kAvx2:
+      break;
+    case Core::kAvx512:
+      return {0, 12};
+    case Core::kAvx512Amd:
+      return {0, is_grouped(layer) ? 18.0 : 8.5};
+  }
+  return {0, nibbles_time(layer, core).product + 4};
 }
 
 Picoseconds bytes_time(const LayerExtent& layer, Core core) {
-  if (core == Core::kAvx512) return {28, 4.7};
+  switch (core) {
+    case Core::kAvx2:
+      break;
+    case Core::kAvx512:
+      return {28, 4.7};
+    case Core::kAvx512Amd:
+      return {is_grouped(layer) ? 35.0 : 19.0, 5.2};
+  }
   return {28, layer.weight_bits <= 4 ? 12.0 : 16.0};
 }
 
 Product cheapest_levels(const LayerExtent& layer, Core core) {
-  const std::vector<LevelKernel> usable = usable_layouts(layer);
+  const std::vector<LevelKernel> usable = usable_kernels(layer);
   const auto cost = [&](const LevelKernel& kernel) { return cost_us(kernel.product, layer, core); };
   return std::ranges::min_element(usable, {}, cost)->product;
 }
 
 std::vector<std::string> level_kernels(const LayerExtent& layer) {
   std::vector<std::string> names;
-  for (const LevelKernel& kernel : usable_layouts(layer)) names.emplace_back(kernel.name);
+  for (const LevelKernel& kernel : usable_kernels(layer)) names.emplace_back(kernel.name);
   return names;
 }
 
@@ -219,15 +230,25 @@ Product level_product(const NodeContext& context, const LayerExtent& layer) {
   return std::ranges::find(kLevelKernels, context.way->kernel, &LevelKernel::name)->product;
 }
 
-kernels::LevelLayout level_layout(Product product) {
-  return std::ranges::find(kLevelKernels, product, &LevelKernel::product)->layout;
+std::string_view level_kernel_name(Product product) {
+  return std::ranges::find(kLevelKernels, product, &LevelKernel::product)->name;
 }
 
-constinit const Implementation kFullyConnectedPlanes{.name = "int8_planes",
-                                                     .judge = judge_int8_planes,
-                                                     .create = create_int8_planes,
-                                                     .arithmetic = Arithmetic::kPlanes,
-                                                     .reads = CodeLayout::kInt8};
+kernels::LevelLayout level_layout(Product product) {
+  switch (product) {
+    case Product::kNibbles:
+      return kernels::LevelLayout::kNibbles;
+    case Product::kThrees:
+      return kernels::LevelLayout::kThrees;
+    case Product::kBits:
+    case Product::kPlanes:
+    case Product::kBytes:
+    case Product::kFloat:
+      break;
+  }
+  return kernels::LevelLayout::kBytes;
+}
+
 constinit const Implementation kFullyConnectedLevels{.name = "int8_levels",
                                                      .judge = judge_int8_levels,
                                                      .create = create_int8_levels,

@@ -83,13 +83,10 @@ TEST_P(QuantizedFullyConnected, IsCloseToReferenceIn8BitIntegers) {
     layer.w = WeightFormat{w_bits, w_offset, granularity, group};
     const auto plan = testing::expect_reference_result(layer_graph(layer), {.batch = batch}, 0.1F);
     const bool xnor = granularity != Granularity::kGroup && x_bits <= 2 && w_bits <= 2;
-    const bool planes = !xnor && w_bits <= 2;
-    const bool levels = granularity != Granularity::kGroup && x_bits >= 2 && w_bits >= 3;
+    const bool levels =
+        !xnor && (w_bits <= 2 || (granularity != Granularity::kGroup && x_bits >= 2));
     if (xnor) {
       EXPECT_EQ(testing::kernel_of(*plan), "xnor_popcount");
-    }
-    if (planes) {
-      EXPECT_EQ(testing::kernel_of(*plan), "int8_planes");
     }
     if (levels) {
       EXPECT_EQ(testing::kernel_of(*plan), "int8_levels");
@@ -116,10 +113,10 @@ TEST(FullyConnected, EncodedWeightsUse8BitActivations) {
         // The error is half a step, 1/254 of the largest input, in each of 70 products.
         const auto plan =
             testing::expect_reference_result(layer_graph(layer), {.batch = batch}, 0.25F);
+        EXPECT_EQ(testing::kernel_of(*plan), "int8_levels");
         const LayerExtent extent{batch, layer.n, layer.o, 0, bits, group};
-        const bool planes =
-            cost_us(Product::kPlanes, extent) <= cost_us(cheapest_levels(extent), extent);
-        EXPECT_EQ(testing::kernel_of(*plan), planes ? "int8_planes" : "int8_levels");
+        EXPECT_EQ(plan->steps().back().body.variant,
+                  level_kernel_name(cheapest_levels(extent, kernels::current_core())));
         EXPECT_THAT(plan->steps().back().reason,
                     ::testing::StartsWith((batch == 1 ? "1 row, " : "5 rows, ") +
                                           std::to_string(bits) + "-bit weights: about 0."));
@@ -206,7 +203,7 @@ TEST(FullyConnected, ComputedWeightsAndBiasGoToTheReference) {
   for (const Step& step : plan->steps()) {
     if (step.op != "FullyConnected") continue;
     EXPECT_EQ(step.kernel, "reference");
-    ASSERT_EQ(step.refused.size(), 7U);
+    ASSERT_EQ(step.refused.size(), 6U);
     EXPECT_EQ(step.refused[0].kernel, "xnor_popcount");
   }
 }

@@ -19,10 +19,8 @@ std::optional<std::string> why_not_packed(const NodeContext& context);
 /// Encoded input and encoded constant weights: bit planes, xor and popcount.
 extern const Implementation kFullyConnectedBits;
 /// Encoded constant weights. A dense input is rounded to 8-bit integers in every run, with one
-/// scale per row; codes arrive as integers. Multiplies them by the bit planes of the weights.
-extern const Implementation kFullyConnectedPlanes;
-/// The same, but multiplies by the levels of the weights, rounded to 8 bits unless they are evenly
-/// spaced.
+/// scale per row; codes arrive as integers. Multiplies them by the levels of the weights, rounded
+/// to 8 bits unless they are evenly spaced.
 extern const Implementation kFullyConnectedLevels;
 /// Codes in the input or the weights: decodes weights once and the input in every run, then uses
 /// oneDNN.

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "halftone/ir/graph.h"
@@ -16,7 +17,7 @@ namespace halftone::runtime {
 /// A method of multiplying inputs by weights.
 enum class Product {
   kBits,     ///< bit planes of the input by bit planes of the weights
-  kPlanes,   ///< 8-bit integers by bit planes of the weights
+  kPlanes,   ///< 8-bit integers by levels of at most 6 bits, bit by bit
   kNibbles,  ///< 8-bit integers by looked-up levels of at most 4 bits
   kThrees,   ///< the same of at most 3 bits, which take no more memory than that
   kBytes,    ///< 8-bit integers by levels of the weights
@@ -49,7 +50,7 @@ inline constexpr Core kReferenceCore = Core::kAvx2;
 
 /// The measured times of each method, defined beside its implementation: by `make bench` on layers
 /// of 784 x 700 and 4096 x 4096 with 1 to 256 rows, for AVX2 on Zen 3 at 3.15 GHz, for AVX-512 on
-/// Sapphire Rapids. Only the ratios matter.
+/// Sapphire Rapids, by AMD on Zen 4. Only the ratios matter.
 Picoseconds bits_time(const LayerExtent& layer, Core core);
 Picoseconds planes_time(const LayerExtent& layer, Core core);
 Picoseconds nibbles_time(const LayerExtent& layer, Core core);
@@ -63,12 +64,15 @@ double cost_us(Product product, const LayerExtent& layer, Core core = kReference
 /// The same and that of a float32 layer, on the processor at hand.
 Speed speed_of(Product product, const LayerExtent& layer);
 
-/// The fastest method with integers and the levels of the weights. Its choice between kNibbles,
-/// kThrees and kBytes changes no result.
+/// The fastest method with integers and the levels of the weights: kPlanes, kNibbles, kThrees or
+/// kBytes. The choice changes no result.
 Product cheapest_levels(const LayerExtent& layer, Core core = kReferenceCore);
 
-/// Names of the layouts of levels that a layer may use, for Implementation::kernels.
+/// Names of these methods that a layer may use, for Implementation::kernels.
 std::vector<std::string> level_kernels(const LayerExtent& layer);
+
+/// The name of one. @pre product is one of the four
+std::string_view level_kernel_name(Product product);
 
 /// The layout of a method with levels. @pre product is kNibbles, kThrees or kBytes
 kernels::LevelLayout level_layout(Product product);

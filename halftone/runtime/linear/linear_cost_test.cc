@@ -9,11 +9,6 @@ namespace {
 
 using ::testing::ElementsAre;
 
-Product cheapest_int8(const LayerExtent& layer) {
-  const Product levels = cheapest_levels(layer);
-  return cost_us(Product::kPlanes, layer) <= cost_us(levels, layer) ? Product::kPlanes : levels;
-}
-
 TEST(LinearCost, GrowsWithEveryExtent) {
   for (const Product product : {Product::kBits, Product::kPlanes, Product::kNibbles,
                                 Product::kThrees, Product::kBytes, Product::kFloat}) {
@@ -32,7 +27,7 @@ TEST(LinearCost, ChosenLowBitProductsBeatFloat) {
   for (int bits = 1; bits <= 8; ++bits) {
     for (const std::size_t rows : {1U, 2U, 8U, 32U, 256U}) {
       const LayerExtent layer{rows, 784, 700, 0, bits, 0};
-      EXPECT_LT(cost_us(cheapest_int8(layer), layer), cost_us(Product::kFloat, layer))
+      EXPECT_LT(cost_us(cheapest_levels(layer), layer), cost_us(Product::kFloat, layer))
           << rows << " rows, " << bits << " bits";
     }
   }
@@ -40,7 +35,7 @@ TEST(LinearCost, ChosenLowBitProductsBeatFloat) {
 
 TEST(LinearCost, ChoosesAsMeasured) {
   const auto cheapest = [](std::size_t rows, int bits) {
-    return cheapest_int8({rows, 4096, 4096, 0, bits, 0});
+    return cheapest_levels({rows, 4096, 4096, 0, bits, 0});
   };
   EXPECT_EQ(cheapest(1, 1), Product::kPlanes);
   EXPECT_EQ(cheapest(1, 2), Product::kPlanes);
@@ -51,9 +46,9 @@ TEST(LinearCost, ChoosesAsMeasured) {
   EXPECT_EQ(cheapest(256, 2), Product::kPlanes);
   EXPECT_EQ(cheapest(256, 3), Product::kBytes);
   EXPECT_EQ(cheapest(256, 4), Product::kBytes);
-  EXPECT_EQ(cheapest_int8({1, 4096, 4096, 0, 3, 128}), Product::kPlanes);
-  EXPECT_EQ(cheapest_int8({1, 4096, 4096, 0, 4, 128}), Product::kPlanes);
-  EXPECT_EQ(cheapest_int8({1, 4096, 4096, 0, 4, 1024}), Product::kNibbles);
+  EXPECT_EQ(cheapest_levels({1, 4096, 4096, 0, 3, 128}), Product::kPlanes);
+  EXPECT_EQ(cheapest_levels({1, 4096, 4096, 0, 4, 128}), Product::kPlanes);
+  EXPECT_EQ(cheapest_levels({1, 4096, 4096, 0, 4, 1024}), Product::kNibbles);
 }
 
 TEST(LinearCost, ChoosesLayoutsForAProcessor) {
@@ -71,10 +66,12 @@ TEST(LinearCost, ChoosesLayoutsForAProcessor) {
   EXPECT_EQ(cheapest(32, 4096, 3, 0), Product::kBytes);
   EXPECT_EQ(cheapest_levels({1, 4096, 4096, 0, 3, 0}, Core::kAvx2), Product::kNibbles);
 
-  EXPECT_THAT(level_kernels({1, 1024, 8, 0, 3, 0}), ElementsAre("nibbles", "threes", "bytes"));
-  EXPECT_THAT(level_kernels({1, 96, 8, 0, 3, 0}), ElementsAre("nibbles", "bytes"));
-  EXPECT_THAT(level_kernels({1, 1024, 8, 0, 4, 0}), ElementsAre("nibbles", "bytes"));
-  EXPECT_THAT(level_kernels({1, 1024, 8, 0, 5, 0}), ElementsAre("bytes"));
+  EXPECT_THAT(level_kernels({1, 1024, 8, 0, 3, 0}),
+              ElementsAre("planes", "nibbles", "threes", "bytes"));
+  EXPECT_THAT(level_kernels({1, 96, 8, 0, 3, 0}), ElementsAre("planes", "nibbles", "bytes"));
+  EXPECT_THAT(level_kernels({1, 1024, 8, 0, 4, 0}), ElementsAre("planes", "nibbles", "bytes"));
+  EXPECT_THAT(level_kernels({1, 1024, 8, 0, 6, 0}), ElementsAre("planes", "bytes"));
+  EXPECT_THAT(level_kernels({1, 1024, 8, 0, 7, 0}), ElementsAre("bytes"));
 }
 
 TEST(LinearCost, WakesThreadsForEnoughWorkOnly) {

@@ -165,22 +165,22 @@ TEST(Plan, ExplainsItsChoices) {
   EXPECT_EQ(plan->steps()[0].kernel, "bit_planes");
   EXPECT_EQ(plan->steps()[1].kernel, "xnor_popcount");
   EXPECT_EQ(plan->steps()[1].reason, "2-bit input, 2-bit weights: about 6.81 us");
-  ASSERT_EQ(plan->steps()[1].refused.size(), 6U);
-  EXPECT_EQ(plan->steps()[1].refused[0].kernel, "int8_planes");
+  ASSERT_EQ(plan->steps()[1].refused.size(), 5U);
+  EXPECT_EQ(plan->steps()[1].refused[0].kernel, "int8_levels");
   EXPECT_EQ(plan->steps()[1].refused[0].reason, "the input is stored as bits");
-  EXPECT_EQ(plan->steps()[1].refused[2].kernel, "decoded_f32");
-  EXPECT_EQ(plan->steps()[1].refused[2].reason, "input and weights are decoded: about 42 us");
+  EXPECT_EQ(plan->steps()[1].refused[1].kernel, "decoded_f32");
+  EXPECT_EQ(plan->steps()[1].refused[1].reason, "input and weights are decoded: about 42 us");
   EXPECT_EQ(plan->steps()[4].kernel, "vector_f32");
 
   const auto dense = make_plan(testing::make_perceptron({}));
   const Step& step = dense->steps()[0];
   EXPECT_EQ(step.kernel, "onednn_f32");
   EXPECT_EQ(step.reason, "dense input, constant weights");
-  ASSERT_EQ(step.refused.size(), 4U);
+  ASSERT_EQ(step.refused.size(), 3U);
   EXPECT_EQ(step.refused[0].kernel, "xnor_popcount");
   EXPECT_EQ(step.refused[0].reason, "the input is not encoded");
   EXPECT_EQ(step.refused[1].reason, "the weights are not encoded");
-  EXPECT_EQ(step.refused[3].reason, "neither input nor weights are encoded");
+  EXPECT_EQ(step.refused[2].reason, "neither input nor weights are encoded");
 }
 
 TEST(Plan, ExplainsWhyPopcountRejectsALayer) {

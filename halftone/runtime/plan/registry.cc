@@ -17,9 +17,13 @@ namespace {
 
 using List = std::span<const Implementation* const>;
 
-constexpr std::array kFullyConnected = {
-    &kFullyConnectedBits,  &kFullyConnectedPlanes, &kFullyConnectedLevels, &kFullyConnectedDecoded,
-    &kFullyConnectedFloat, &kFullyConnectedFixed,  &kIntegerLayer,         &kReference};
+constexpr std::array kFullyConnected = {&kFullyConnectedBits,
+                                        &kFullyConnectedLevels,
+                                        &kFullyConnectedDecoded,
+                                        &kFullyConnectedFloat,
+                                        &kFullyConnectedFixed,
+                                        &kIntegerLayer,
+                                        &kReference};
 constexpr std::array kMatMul = {&kMatMulFloat, &kMatMulFixed, &kReference};
 constexpr std::array kConv = {&kConvBits,  &kConvInt8,     &kConvFloat,
                               &kConvFixed, &kIntegerLayer, &kReference};
@@ -35,8 +39,8 @@ constexpr std::array kGather = {&kGatherRows, &kGatherCodes, &kReference};
 constexpr std::array kReduce = {&kReduceFloats, &kSumIntegers, &kReference};
 constexpr std::array kNormalize = {&kNormalizeFloats, &kReference};
 constexpr std::array kReshape = {&kAlias};
-constexpr std::array kRecurrent = {&kRecurrentBits, &kRecurrentPlanes, &kRecurrentLevels,
-                                   &kRecurrentFloat, &kReference};
+constexpr std::array kRecurrent = {&kRecurrentBits, &kRecurrentLevels, &kRecurrentFloat,
+                                   &kReference};
 constexpr std::array kRequantize = {&kRequantizeOnce, &kRequantizeTwice, &kReference};
 constexpr std::array kLookup = {&kLookupTable, &kReference};
 constexpr std::array kQuantize = {&kQuantizeCodes, &kReference};

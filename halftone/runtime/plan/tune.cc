@@ -27,7 +27,6 @@ constexpr double kGain = 0.97;
 bool has_ways(Arithmetic arithmetic) {
   switch (arithmetic) {
     case Arithmetic::kBits:
-    case Arithmetic::kPlanes:
     case Arithmetic::kLevels:
     case Arithmetic::kFixedFloat:
       return true;

@@ -47,7 +47,7 @@ std::vector<TunedLayer> layers() {
   lstm.kind = ir::RecurrentKind::kLstm;
   return {
       {"bits", Arithmetic::kBits, 2, {2, true}},
-      {"planes", Arithmetic::kPlanes, {}, {1, true}},
+      {"planes", Arithmetic::kLevels, {}, {1, true}},
       {"levels", Arithmetic::kLevels, {}, {4, true}},
       {"codes", Arithmetic::kLevels, 8, {3, false}},
       {kThrees,

@@ -134,29 +134,21 @@ Verdict judge_recurrent_bits(const NodeContext& context) {
 
 Kernel create_recurrent_bits(const NodeContext& context) { return create(context, Product::kBits); }
 
-Verdict judge_recurrent_int8(const NodeContext& context, Product way) {
+Verdict judge_recurrent_levels(const NodeContext& context) {
   if (auto reason = why_not(context)) return refuse(std::move(*reason));
   if (!has_codes(context)) return refuse("the weights are not encoded");
   if (!context.int8_activations) return refuse("8-bit activations are disabled");
   const LayerExtent step = step_extent(context);
   if (step.inputs > kernels::LevelMatmulWeights::kMaxInputs) return refuse("too many inputs");
-  return accept_codes(context, way, std::to_string(step.weight_bits) + "-bit weights");
-}
-
-Verdict judge_recurrent_planes(const NodeContext& context) {
-  return judge_recurrent_int8(context, Product::kPlanes);
-}
-
-Kernel create_recurrent_planes(const NodeContext& context) {
-  return create(context, Product::kPlanes);
-}
-
-Verdict judge_recurrent_levels(const NodeContext& context) {
-  return judge_recurrent_int8(context, cheapest_levels(step_extent(context)));
+  return accept_codes(context, cheapest_levels(step),
+                      std::to_string(step.weight_bits) + "-bit weights");
 }
 
 Kernel create_recurrent_levels(const NodeContext& context) {
-  return create(context, level_product(context, step_extent(context)));
+  const Product product = level_product(context, step_extent(context));
+  Kernel kernel = create(context, product);
+  kernel.variant = level_kernel_name(product);
+  return kernel;
 }
 
 std::vector<std::string> kernels_recurrent_levels(const NodeContext& context) {
@@ -179,10 +171,6 @@ constinit const Implementation kRecurrentBits{.name = "xnor_popcount",
                                               .judge = judge_recurrent_bits,
                                               .create = create_recurrent_bits,
                                               .arithmetic = Arithmetic::kBits};
-constinit const Implementation kRecurrentPlanes{.name = "int8_planes",
-                                                .judge = judge_recurrent_planes,
-                                                .create = create_recurrent_planes,
-                                                .arithmetic = Arithmetic::kPlanes};
 constinit const Implementation kRecurrentLevels{.name = "int8_levels",
                                                 .judge = judge_recurrent_levels,
                                                 .create = create_recurrent_levels,

@@ -9,7 +9,6 @@ namespace halftone::runtime {
 /// Encoded states and weights: bit planes, xor and popcount.
 extern const Implementation kRecurrentBits;
 /// Encoded weights, and states as 8-bit integers: by the bit planes of the weights.
-extern const Implementation kRecurrentPlanes;
 /// The same by the levels of the weights.
 extern const Implementation kRecurrentLevels;
 /// Float32: encoded weights are decoded once, encoded states in every step.

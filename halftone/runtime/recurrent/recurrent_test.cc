@@ -146,11 +146,10 @@ TEST(Recurrent, IsCloseToReferenceIn8BitIntegers) {
       RecurrentLayer layer{plain(kind)};
       layer.steps = 2;
       layer.weights = WeightFormat{bits, true, Granularity::kChannel, 0};
-      const char* const kernel = bits == 1 ? "int8_planes" : "int8_levels";
-      expect_definition(layer, kernel, 0.1F, true);
+      expect_definition(layer, "int8_levels", 0.1F, true);
       layer.op.state_encoding = std::make_shared<const numerics::BasisEncoding>(
           numerics::tensor_encoding(numerics::affine_basis(8, 1.0F / 127, 127)));
-      if (bits > 1) expect_definition(layer, kernel, 0.1F, true);
+      if (bits > 1) expect_definition(layer, "int8_levels", 0.1F, true);
     }
   }
 }
