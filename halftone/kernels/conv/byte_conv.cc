@@ -250,17 +250,24 @@ void FinishBytes(const Weights& w, const ByteTile& tile, std::size_t block, cons
   Finisher to(part.finish, part.y, tile.first_pixel, tile.group * group_outputs + block * kBlock);
   for (std::size_t t = 0; t < count; ++t) {
     const float* base = bases + (line_pattern + patterns[t]) * row;
-    const auto less = hn::Set(di, steps * window_sums[t]);
-    const auto sum = hn::Set(d, static_cast<float>(window_sums[t]));
-    for (std::size_t o = 0; o < valid; o += kLanes) {
+    const auto window_sum = hn::Set(di, window_sums[t]);
+    const auto less = hn::Mul(hn::Set(di, steps), window_sum);
+    const auto sum = hn::ConvertTo(d, window_sum);
+    const auto outputs = [&](std::size_t o) HWY_ATTR {
       const auto p = hn::LoadU(di, sums.products[t] + o);
       const auto odd = hn::ConvertTo(d, hn::Sub(hn::Add(p, p), less));
-      auto acc = hn::Add(hn::LoadU(d, base + o), hn::Mul(hn::LoadU(d, half_steps + o), odd));
-      acc = hn::Add(acc, hn::Mul(hn::LoadU(d, centers + o), sum));
-      if (o + kLanes <= valid) {
-        to.Store(d, acc, o);
-      } else {
-        to.StoreSome(d, acc, valid - o, o);
+      const auto acc = hn::Add(hn::LoadU(d, base + o), hn::Mul(hn::LoadU(d, half_steps + o), odd));
+      return hn::Add(acc, hn::Mul(hn::LoadU(d, centers + o), sum));
+    };
+    if constexpr (kLanes == kBlock) {
+      to.Store(d, outputs(0), 0);  // only used for whole blocks
+    } else {
+      for (std::size_t o = 0; o < valid; o += kLanes) {
+        if (o + kLanes <= valid) {
+          to.Store(d, outputs(o), o);
+        } else {
+          to.StoreSome(d, outputs(o), valid - o, o);
+        }
       }
     }
     to.NextPixel();

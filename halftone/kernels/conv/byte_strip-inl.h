@@ -36,24 +36,72 @@ inline ByteStrip DivideStrip(const ByteConvWeights& w, std::byte* scratch) {
           sums + w.strip().width + w.shape().line_pixels()};
 }
 
-/// The sum of some bytes: 16 at a time, made positive by adding 128.
-HWY_INLINE std::int32_t SumBytes(const std::int8_t* q, std::size_t count) {
-  std::int32_t sum = 0;
-  std::size_t c = 0;
 #if HWY_TARGET != HWY_SCALAR
-  const hn::FixedTag<std::uint8_t, 16> d;
+
+/// Sums of 8 neighbouring bytes: those of `count` bytes from q on, in whole vectors.
+/// @return the number of sums
+HWY_INLINE std::size_t SumEights(const std::int8_t* HWY_RESTRICT q, std::size_t count,
+                                 std::int32_t* HWY_RESTRICT sums) {
+  const hn::CappedTag<std::uint8_t, 64> d;
   const hn::Repartition<std::uint64_t, decltype(d)> d64;
+  const hn::Rebind<std::uint32_t, decltype(d64)> d32;
+  const hn::RebindToSigned<decltype(d32)> di;
   const auto middle = hn::Set(d, std::uint8_t{128});
-  auto sums = hn::Zero(d64);
-  for (; c + 16 <= count; c += 16) {
-    const auto bytes = hn::LoadU(d, reinterpret_cast<const std::uint8_t*>(q) + c);
-    sums = hn::Add(sums, hn::SumsOf8(hn::Xor(bytes, middle)));
+  const auto added = hn::Set(di, 8 * 128);
+  std::size_t eight = 0;
+  for (; eight * 8 + hn::Lanes(d) <= count; eight += hn::Lanes(d64)) {
+    const auto bytes = hn::LoadU(d, reinterpret_cast<const std::uint8_t*>(q) + eight * 8);
+    const auto wide = hn::SumsOf8(hn::Xor(bytes, middle));
+    const auto narrow = hn::BitCast(di, hn::TruncateTo(d32, wide));
+    hn::StoreU(hn::Sub(narrow, added), di, sums + eight);
   }
-  sums = hn::Add(sums, hn::Shuffle01(sums));
-  sum = static_cast<std::int32_t>(hn::GetLane(sums)) - static_cast<std::int32_t>(128 * c);
+  return eight;
+}
+
 #endif
-  for (; c < count; ++c) sum += q[c];
-  return sum;
+
+/// The sum of each pixel.
+/// @param stride  from a pixel to the next
+HWY_INLINE void SumPixels(const std::int8_t* HWY_RESTRICT q, std::size_t stride, std::size_t count,
+                          std::size_t channels, std::int32_t* HWY_RESTRICT sums) {
+  std::size_t x = 0;
+#if HWY_TARGET != HWY_SCALAR
+  constexpr std::size_t kEights = 256;
+  const hn::CappedTag<std::int32_t, 16> d;
+  alignas(64) std::int32_t parts[kEights + hn::MaxLanes(d)];
+  std::size_t eights = channels / 8;
+  const bool halves = stride == channels && channels % 8 == 0 && (eights & (eights - 1)) == 0;
+  while (halves && eights <= kEights && x < count) {
+    const std::size_t pixels = std::min(kEights / eights, count - x);
+    std::size_t left = SumEights(q + x * stride, pixels * channels, parts);
+    const std::size_t whole = left / eights;
+    if (whole == 0) break;
+    for (std::size_t of_pixel = eights; of_pixel > 1; of_pixel /= 2, left /= 2) {
+      for (std::size_t i = 0; 2 * i < left; i += hn::Lanes(d)) {
+        hn::Vec<decltype(d)> even;
+        hn::Vec<decltype(d)> odd;
+        hn::LoadInterleaved2(d, parts + 2 * i, even, odd);
+        hn::StoreU(hn::Add(even, odd), d, parts + i);
+      }
+    }
+    std::copy_n(parts, whole, sums + x);
+    x += whole;
+  }
+#endif
+  for (; x < count; ++x) {
+    sums[x] = 0;
+    for (std::size_t c = 0; c < channels; ++c) sums[x] += q[x * stride + c];
+  }
+}
+
+/// to[x] += from[stride x].
+HWY_INLINE void AddStrided(const std::int32_t* HWY_RESTRICT from, std::size_t stride,
+                           std::size_t count, std::int32_t* HWY_RESTRICT to) {
+  if (stride == 1) {
+    for (std::size_t x = 0; x < count; ++x) to[x] += from[x];
+  } else {
+    for (std::size_t x = 0; x < count; ++x) to[x] += from[x * stride];
+  }
 }
 
 /// Copies pixels of `channels` numbers, widened, with zeroes up to `row` numbers in each.
@@ -99,12 +147,9 @@ inline void FillByteRow(const ByteConvWeights& w, const std::int8_t* q, std::siz
                reinterpret_cast<std::int16_t*>(inside));
   }
   std::fill_n(strip.pixel_sums, width, 0);
-  for (std::size_t x = first; x < last; ++x) {
-    strip.pixel_sums[x] = SumBytes(q + (x - first) * stride, channels);
-  }
+  SumPixels(q, stride, last - first, channels, strip.pixel_sums + first);
   for (std::size_t k = 0; k < axis.kernel; ++k) {
-    const std::int32_t* HWY_RESTRICT from = strip.pixel_sums + k * axis.dilation;
-    for (std::size_t x = 0; x < axis.output; ++x) windows[x] += from[x * axis.stride];
+    AddStrided(strip.pixel_sums + k * axis.dilation, axis.stride, axis.output, windows);
   }
 }
 
@@ -116,8 +161,7 @@ inline void SumWindows(const ByteConvWeights& w, const ByteStrip& strip, std::si
   for (std::size_t kz = 0; kz < az.kernel; ++kz) {
     for (std::size_t ky = 0; ky < ay.kernel; ++ky) {
       const std::size_t at = kz * az.dilation * w.strip().rows + row + ky * ay.dilation;
-      const std::int32_t* HWY_RESTRICT from = strip.row_sums + at * ax.output;
-      for (std::size_t x = 0; x < ax.output; ++x) sums[x] += from[x];
+      AddStrided(strip.row_sums + at * ax.output, 1, ax.output, sums);
     }
   }
 }

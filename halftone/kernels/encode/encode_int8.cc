@@ -48,6 +48,16 @@ HWY_INLINE void CountThresholds(const float* HWY_RESTRICT x, const Int8EncodeTab
   }
 }
 
+/// 2 level + 1 where the mask is set, else 2 level.
+HWY_INLINE VInt Descend(VInt level, hn::Mask<DInt> above) {
+  const VInt twice = hn::Add(level, level);
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+  return VInt{_mm512_mask_add_epi32(twice.raw, above.raw, twice.raw, _mm512_set1_epi32(1))};
+#else
+  return hn::Sub(twice, hn::VecFromMask(DInt(), above));
+#endif
+}
+
 /// The same for 15 thresholds by binary search: the threshold that a step compares with comes from
 /// a vector. For vectors of at least 8 lanes.
 template <std::size_t kVectors>
@@ -55,14 +65,17 @@ HWY_INLINE void FindAmong15(const float* HWY_RESTRICT x, const Int8EncodeTable& 
                             VInt (&levels)[kVectors]) {
   const DFloat d;
   const DInt di;
-  for (std::size_t v = 0; v < kVectors; ++v) levels[v] = hn::Zero(di);
-  for (const auto& middles : t.middles()) {
-    const VFloat table = hn::LoadU(d, middles.data());
+  const VFloat middle = hn::Set(d, t.middles()[0][0]);
+  for (std::size_t v = 0; v < kVectors; ++v) {
+    const auto above = hn::Gt(hn::LoadU(d, x + v * kLanes), middle);
+    levels[v] = hn::IfThenElseZero(hn::RebindMask(di, above), hn::Set(di, 1));
+  }
+  for (std::size_t step = 1; step < t.middles().size(); ++step) {
+    const VFloat table = hn::LoadU(d, t.middles()[step].data());
     for (std::size_t v = 0; v < kVectors; ++v) {
       const auto index = hn::IndicesFromVec(d, levels[v]);
       const auto above = hn::Gt(hn::LoadU(d, x + v * kLanes), hn::TableLookupLanes(table, index));
-      levels[v] =
-          hn::Sub(hn::Add(levels[v], levels[v]), hn::VecFromMask(di, hn::RebindMask(di, above)));
+      levels[v] = Descend(levels[v], hn::RebindMask(di, above));
     }
   }
 }
@@ -73,7 +86,7 @@ HWY_INLINE void StoreFew(VInt level, const Int8EncodeTable& t, std::int8_t* HWY_
   *q = t.q()[hn::GetLane(level)];
 #else
   const auto table = hn::LoadDup128(hn::ScalableTag<std::int8_t>(), t.q());
-  hn::StoreU(hn::TableLookupBytes(table, hn::DemoteTo(DBytes(), level)), DBytes(), q);
+  hn::StoreU(hn::TableLookupBytes(table, ToBytes(DBytes(), level)), DBytes(), q);
 #endif
 }
 

@@ -44,6 +44,22 @@ HWY_INLINE bool ComputeLevels(const float* HWY_RESTRICT x, const EncodeTable::Sp
   return hn::AllTrue(d, hn::Gt(nearest, margin));
 }
 
+#if HWY_TARGET != HWY_SCALAR
+
+/// Numbers that fit bytes. On AVX-512 one instruction, where DemoteTo() takes several to saturate
+/// in the order of 128-bit blocks.
+template <class DBytes, class V>
+HWY_INLINE hn::Vec<DBytes> ToBytes(DBytes d, V numbers) {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+  if constexpr (hn::MaxLanes(DBytes()) == 16) {
+    return hn::Vec<DBytes>{_mm512_cvtepi32_epi8(numbers.raw)};
+  }
+#endif
+  return hn::DemoteTo(d, numbers);
+}
+
+#endif
+
 /// Stores whole numbers + kWholePart, less `less`, as bytes. The sum has the number in the lowest
 /// bits of its mantissa, which takes fewer instructions than a conversion.
 /// @tparam T  type of the bytes
@@ -59,7 +75,7 @@ HWY_INLINE void StoreBytes(V sum, M less, T* HWY_RESTRICT to) {
   *to = static_cast<T>(hn::GetLane(number));
 #else
   const hn::Rebind<T, decltype(d)> bytes;
-  hn::StoreU(hn::DemoteTo(bytes, number), bytes, to);
+  hn::StoreU(ToBytes(bytes, number), bytes, to);
 #endif
 }
 
