@@ -314,7 +314,8 @@ ComputeTile ChooseTile(const Weights& w) {
 void ByteConv(const std::int8_t* q, const Weights& w, const ConvPart& part) {
   const ConvShape& shape = w.shape();
   const LineRange lines = part.lines;
-  const ByteStrip strip = DivideStrip(w, part.scratch.data());
+  ByteStrip strip = DivideStrip(w, part.scratch.data());
+  auto* const copy = reinterpret_cast<std::int8_t*>(part.scratch.data());
   const ComputeTile compute_tile = ChooseTile(w);
   for (std::size_t first = lines.begin; first < lines.end;) {
     const ConvLine line = line_at(shape, first);
@@ -324,8 +325,11 @@ void ByteConv(const std::int8_t* q, const Weights& w, const ConvPart& part) {
       const std::int8_t* group_q = q + group * shape.group_channels();
       for_each_strip_row(
           shape, w.strip(), line, count, [&](std::size_t row, bool inside, std::size_t pixel) {
-            FillByteRow(w, inside ? group_q + pixel * shape.channels : nullptr, row, strip);
+            const std::int8_t* from = inside ? group_q + pixel * shape.channels : nullptr;
+            if (!w.reads_in_place()) CopyByteRow(w, from, row, copy);
+            SumByteRow(w, from, row, strip);
           });
+      if (w.reads_in_place()) strip.pixels = q + first * shape.line_pixels() * shape.channels;
       for (std::size_t l = 0; l < count; ++l) {
         const std::size_t row = l * shape.axes[1].stride;
         SumWindows(w, strip, row);

@@ -84,6 +84,8 @@ class ByteConvWeights {
   [[nodiscard]] const float* half_steps() const { return base(patterns_.count()); }
   [[nodiscard]] const float* centers() const { return base(patterns_.count() + 1); }
 
+  /// Whether a window is a pixel as it is stored, which needs no strip.
+  [[nodiscard]] bool reads_in_place() const { return reads_in_place_; }
   /// The strip of the pixels, in whole pieces.
   [[nodiscard]] const ConvStrip& strip() const { return strip_; }
   /// [pieces] the offset of each piece in the strip, relative to the first pixel of a window.
@@ -106,6 +108,7 @@ class ByteConvWeights {
   std::int32_t factor_ = 1;
   std::size_t blocks_ = 0;
   std::size_t tap_pieces_ = 0;
+  bool reads_in_place_ = false;
   ConvStrip strip_;
   std::vector<std::uint32_t> inputs_;
   AlignedBuffer levels_;

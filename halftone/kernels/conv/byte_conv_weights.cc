@@ -41,6 +41,8 @@ ByteConvWeights::ByteConvWeights(const ConvShape& shape, const EncodedWeights& w
       factor_(factor_of(layout, weights.encoding)),
       blocks_(divide_up(shape.group_outputs(), kBlock)),
       tap_pieces_(divide_up(shape.group_channels(), piece_inputs())),
+      reads_in_place_(shape.is_pointwise() && shape.groups == 1 && layout != ByteLayout::kShorts &&
+                      shape.channels % kPieceBytes == 0),
       strip_(plan_strip(shape, tap_pieces_ * kPieceBytes)),
       inputs_(piece_positions(shape, strip_, tap_pieces_)),
       levels_(shape.groups * blocks_ * block_bytes()),

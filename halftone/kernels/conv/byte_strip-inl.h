@@ -21,7 +21,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 /// The parts of the strip in the scratch memory of a call.
 struct ByteStrip {
-  std::int8_t* pixels;        ///< [pixels of the strip, pieces of a tap, 4]
+  const std::int8_t* pixels;  ///< [pixels of the strip, pieces of a tap, 4]
   std::int32_t* pixel_sums;   ///< [width] of the pixels of a row
   std::int32_t* window_sums;  ///< [line_pixels] of the windows of a line
   std::int32_t* row_sums;     ///< [slices rows, line_pixels] of a row of these windows
@@ -119,17 +119,14 @@ void CopyPixels(const std::int8_t* HWY_RESTRICT q, std::size_t stride, std::size
   }
 }
 
-/// One row of the strip, and the sums of the windows along it.
+/// Copies a row of pixels to the strip.
 /// @param q  of the first pixel of the row, from the first channel of the group on; null: outside
-inline void FillByteRow(const ByteConvWeights& w, const std::int8_t* q, std::size_t row,
-                        const ByteStrip& strip) {
+inline void CopyByteRow(const ByteConvWeights& w, const std::int8_t* q, std::size_t row,
+                        std::int8_t* strip) {
   const ConvAxis& axis = w.shape().axes[2];
   const std::size_t width = w.strip().width;
-  const std::size_t channels = w.shape().group_channels();
   const std::size_t pixel_bytes = w.tap_pieces() * ByteConvWeights::kPieceBytes;
-  std::int8_t* to = strip.pixels + row * width * pixel_bytes;
-  std::int32_t* HWY_RESTRICT windows = strip.row_sums + row * axis.output;
-  std::fill_n(windows, axis.output, 0);
+  std::int8_t* to = strip + row * width * pixel_bytes;
   if (q == nullptr) {
     std::memset(to, 0, width * pixel_bytes);
     return;
@@ -139,6 +136,7 @@ inline void FillByteRow(const ByteConvWeights& w, const std::int8_t* q, std::siz
   std::memset(to, 0, first * pixel_bytes);
   std::memset(to + last * pixel_bytes, 0, (width - last) * pixel_bytes);
   const std::size_t stride = w.shape().channels;
+  const std::size_t channels = w.shape().group_channels();
   std::int8_t* const inside = to + first * pixel_bytes;
   if (w.layout() != ByteLayout::kShorts) {
     CopyPixels(q, stride, last - first, channels, pixel_bytes, inside);
@@ -146,8 +144,21 @@ inline void FillByteRow(const ByteConvWeights& w, const std::int8_t* q, std::siz
     CopyPixels(q, stride, last - first, channels, pixel_bytes / sizeof(std::int16_t),
                reinterpret_cast<std::int16_t*>(inside));
   }
+}
+
+/// The sums of the windows along a row. Arguments as of CopyByteRow().
+inline void SumByteRow(const ByteConvWeights& w, const std::int8_t* q, std::size_t row,
+                       const ByteStrip& strip) {
+  const ConvAxis& axis = w.shape().axes[2];
+  const std::size_t width = w.strip().width;
+  std::int32_t* HWY_RESTRICT windows = strip.row_sums + row * axis.output;
+  std::fill_n(windows, axis.output, 0);
+  if (q == nullptr) return;
+  const std::size_t first = std::min(axis.pad_before, width);
+  const std::size_t last = std::min(axis.pad_before + axis.input, width);
   std::fill_n(strip.pixel_sums, width, 0);
-  SumPixels(q, stride, last - first, channels, strip.pixel_sums + first);
+  SumPixels(q, w.shape().channels, last - first, w.shape().group_channels(),
+            strip.pixel_sums + first);
   for (std::size_t k = 0; k < axis.kernel; ++k) {
     AddStrided(strip.pixel_sums + k * axis.dilation, axis.stride, axis.output, windows);
   }

@@ -25,6 +25,10 @@ struct ConvAxis {
   std::size_t dilation = 1;
   std::size_t pad_before = 0;
 
+  /// Whether each output reads the input of the same index, and no other.
+  [[nodiscard]] bool is_pointwise() const {
+    return kernel == 1 && stride == 1 && pad_before == 0 && input == output;
+  }
   /// The taps of output `at` that lie within the input; an empty range begins at 0.
   [[nodiscard]] TapRange inside(std::size_t at) const;
 };
@@ -53,6 +57,11 @@ struct ConvShape {
   /// Lines of output pixels along the last axis, in all images: kernels compute ranges of these.
   [[nodiscard]] std::size_t num_lines() const { return images * axes[0].output * axes[1].output; }
   [[nodiscard]] std::size_t num_pixels() const { return num_lines() * line_pixels(); }
+
+  /// Whether each output reads the pixel of the same index, and no other.
+  [[nodiscard]] bool is_pointwise() const {
+    return axes[0].is_pointwise() && axes[1].is_pointwise() && axes[2].is_pointwise();
+  }
 
   /// @throws Error kShape if an extent, stride or dilation is zero where it must not be, or groups
   ///         do not divide channels and outputs

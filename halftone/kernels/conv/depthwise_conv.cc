@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "halftone/kernels/byte_products-inl.h"
 #include "halftone/kernels/conv/conv_strip.h"
 #include "halftone/kernels/conv/finish-inl.h"
 
@@ -30,8 +31,10 @@ HWY_INLINE VSums LoadPairs(const std::int16_t* pairs) {
 }
 
 /// acc + the sums of the products of both numbers of a pair.
-HWY_INLINE VSums AddPairProducts(VSums acc, VSums a, VSums b) {
-#if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3
+HALFTONE_VNNI HWY_INLINE VSums AddPairProducts(VSums acc, VSums a, VSums b) {
+#if HWY_TARGET == HWY_AVX3_DL
+  return VSums{_mm512_dpwssd_epi32(acc.raw, a.raw, b.raw)};
+#elif HWY_TARGET == HWY_AVX3
   return hn::Add(acc, VSums{_mm512_madd_epi16(a.raw, b.raw)});
 #elif HWY_TARGET == HWY_AVX2
   return hn::Add(acc, VSums{_mm256_madd_epi16(a.raw, b.raw)});
@@ -155,7 +158,7 @@ class KnownKernel {
       levels_[i] = LoadPairs(task.levels + i * kPairLevels);
     }
   }
-  HWY_INLINE VSums Sum(const std::int16_t* HWY_RESTRICT window) const {
+  HALFTONE_VNNI HWY_INLINE VSums Sum(const std::int16_t* HWY_RESTRICT window) const {
     VSums sum = hn::Zero(DSums());
     for (std::size_t k = 0; k < kColumns; ++k, window += column_step_) {
       for (std::size_t p = 0; p < kPairs; ++p) {
@@ -180,7 +183,7 @@ class AnyKernel {
         columns_(kColumns == 0 ? w.shape().axes[2].kernel : kColumns),
         pairs_(kPairs == 0 ? w.pairs() : kPairs),
         column_step_(w.shape().axes[2].dilation * pairs_ * kPairLevels) {}
-  HWY_INLINE VSums Sum(const std::int16_t* HWY_RESTRICT window) const {
+  HALFTONE_VNNI HWY_INLINE VSums Sum(const std::int16_t* HWY_RESTRICT window) const {
     VSums sum = hn::Zero(DSums());
     const std::int16_t* HWY_RESTRICT levels = levels_;
     const std::size_t columns = kColumns == 0 ? columns_ : kColumns;
@@ -202,8 +205,8 @@ class AnyKernel {
 
 /// @tparam kWhole  whether all channels of the vector exist
 template <class Kernel, bool kWhole>
-void ConvolveLine(const LineTask& task, const DepthwiseWeights& w, const ConvFinish& finish,
-                  const MatrixView<float>& y) {
+HALFTONE_VNNI void ConvolveLine(const LineTask& task, const DepthwiseWeights& w,
+                                const ConvFinish& finish, const MatrixView<float>& y) {
   const hn::RebindToFloat<DSums> d;
   const Kernel kernel(task, w);
   const std::size_t pixels = w.shape().axes[2].output;

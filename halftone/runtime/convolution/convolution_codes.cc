@@ -14,6 +14,23 @@ constexpr double kMaxSeen = 1 << 26;
 /// Maximum number of padding patterns of the taps, times taps: the work of packing.
 constexpr double kMaxPatternTaps = 1 << 24;
 
+/// Output pixels of a line that fill the tiles of the kernels.
+constexpr std::size_t kLongLine = 32;
+
+/// A pointwise convolution with other axes over the same pixels: lines of kLongLine pixels or
+/// somewhat more, where short lines would leave the tiles of the kernels half empty.
+void lengthen_lines(kernels::ConvShape& shape) {
+  if (!shape.is_pointwise()) return;
+  auto& axes = shape.axes;
+  const std::size_t pixels = axes[0].output * axes[1].output * axes[2].output;
+  std::size_t length = std::min(kLongLine, pixels);
+  while (length != 0 && pixels % length != 0) ++length;
+  if (length <= axes[2].output) return;
+  axes[0].input = axes[0].output = 1;
+  axes[1].input = axes[1].output = pixels / length;
+  axes[2].input = axes[2].output = length;
+}
+
 }  // namespace
 
 bool has_usual_window(const ir::Graph& graph, const ir::Node& node) {
@@ -55,8 +72,11 @@ kernels::ConvShape conv_shape(const NodeContext& context) {
   const ir::Shape& x = context.input(0).shape;
   const ir::Shape& w = context.input(1).shape;
   const auto extent = [](ir::Dim dim) { return static_cast<std::size_t>(dim); };
-  return {extent(x[0]), conv_axes(op.window, ir::kernel_extents(w), x, context.output().shape),
-          extent(x.back()), extent(w[0]), extent(op.groups)};
+  kernels::ConvShape shape{extent(x[0]),
+                           conv_axes(op.window, ir::kernel_extents(w), x, context.output().shape),
+                           extent(x.back()), extent(w[0]), extent(op.groups)};
+  lengthen_lines(shape);
+  return shape;
 }
 
 std::optional<std::string> why_not_coded_conv(const NodeContext& context) {
