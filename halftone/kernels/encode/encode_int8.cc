@@ -24,9 +24,6 @@ using VFloat = hn::Vec<DFloat>;
 using VInt = hn::Vec<DInt>;
 constexpr std::size_t kLanes = hn::MaxLanes(DFloat());
 
-/// Levels that are counted by comparing with every threshold and fit a table of 16 bytes.
-constexpr std::size_t kFewLevels = 16;
-
 /// The number of thresholds below each lane of some vectors, which stay in registers during the
 /// loop over the thresholds.
 template <std::size_t kVectors>
@@ -90,7 +87,7 @@ HWY_INLINE void StoreFew(VInt level, const Int8EncodeTable& t, std::int8_t* HWY_
 #endif
 }
 
-/// Few levels: by comparisons.
+/// Few levels, whose 8-bit values fit a table of 16 bytes: by comparisons.
 template <std::size_t kVectors>
 struct ByComparison {
   static constexpr std::size_t kNumbers = kVectors * kLanes;
@@ -138,6 +135,18 @@ HWY_INLINE bool EncodeLine(const float* HWY_RESTRICT x, const Int8EncodeTable& t
   });
 }
 
+/// kSearched numbers by buckets with at most one threshold each.
+HWY_INLINE void EncodeByBuckets(const float* HWY_RESTRICT x, const Int8EncodeTable& t,
+                                std::int8_t* HWY_RESTRICT q) {
+  alignas(64) std::int32_t bucket[kSearched];
+  FindBuckets(x, kSearched, t.table().buckets(), bucket);
+  const Int8EncodeTable::Bucket* HWY_RESTRICT buckets = t.buckets().data();
+  for (std::size_t c = 0; c < kSearched; ++c) {
+    const Int8EncodeTable::Bucket& at = buckets[bucket[c]];
+    q[c] = at.q[x[c] > at.threshold ? 1 : 0];
+  }
+}
+
 /// Many levels.
 HWY_INLINE void EncodeMany(std::span<const float> x, const Int8EncodeTable& t,
                            std::int8_t* HWY_RESTRICT q) {
@@ -145,6 +154,10 @@ HWY_INLINE void EncodeMany(std::span<const float> x, const Int8EncodeTable& t,
   for (std::size_t i = 0; i < x.size(); i += kSearched) {
     const std::size_t count = std::min(kSearched, x.size() - i);
     if (t.line().exists && count == kSearched && EncodeLine(&x[i], t, q + i)) continue;
+    if (!t.buckets().empty() && count == kSearched) {
+      EncodeByBuckets(&x[i], t, q + i);
+      continue;
+    }
     SearchLevels(&x[i], count, t.table(), levels);
     for (std::size_t c = 0; c < count; ++c) q[i + c] = t.q()[levels[c]];
   }
@@ -152,7 +165,7 @@ HWY_INLINE void EncodeMany(std::span<const float> x, const Int8EncodeTable& t,
 
 void EncodeInt8(MatrixView<const float> values, const Int8EncodeTable& t,
                 MatrixView<std::int8_t> q) {
-  const bool is_many = t.line().exists || t.table().thresholds().size() >= kFewLevels;
+  const bool is_many = t.line().exists || t.table().codes().size() >= Int8EncodeTable::kManyLevels;
   for (std::size_t r = 0; r < values.rows(); ++r) {
     const std::span<const float> x = values.row(r);
     std::int8_t* to = q.row(r).data();
@@ -178,11 +191,22 @@ Int8EncodeTable::Int8EncodeTable(EncodeTable table)
     : table_(std::move(table)), levels_(table_.basis()) {
   for (std::size_t l = 0; l < table_.codes().size(); ++l) q_[l] = levels_.q[table_.codes()[l]];
   if (table_.spacing().is_even()) find_line();
+  if (!line_.exists && table_.codes().size() >= kManyLevels) fill_buckets();
   if (table_.thresholds().size() != 15) return;
   for (std::size_t step = 0, half = 8; step < middles_.size(); ++step, half /= 2) {
     for (std::size_t part = 0; part < 8 / half; ++part) {
       middles_[step][part] = table_.thresholds()[2 * half * part + half - 1];
     }
+  }
+}
+
+void Int8EncodeTable::fill_buckets() {
+  const EncodeTable::Buckets from = table_.buckets();
+  if (from.step > 1) return;
+  for (std::size_t b = 0; b < EncodeTable::Buckets::kCount; ++b) {
+    const std::size_t level = from.first[b];
+    const std::size_t next = std::min(level + 1, table_.thresholds().size());
+    buckets_.push_back({from.thresholds[level], {q_[level], q_[next]}});
   }
 }
 

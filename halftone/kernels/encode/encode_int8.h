@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "halftone/base/view.h"
 #include "halftone/kernels/encode/encode_table.h"
@@ -36,13 +38,27 @@ class Int8EncodeTable {
   using Middles = std::array<std::array<float, 16>, 4>;
   [[nodiscard]] const Middles& middles() const { return middles_; }
 
+  /// Fewer levels are counted by comparisons with all thresholds.
+  static constexpr std::size_t kManyLevels = 17;
+
+  /// Of EncodeTable::Buckets with at most one threshold each: that threshold, or any later one, and
+  /// the 8-bit values of the levels below and above it.
+  struct Bucket {
+    float threshold;
+    std::array<std::int8_t, 2> q;
+  };
+  /// Empty if there are few levels, a line, or a bucket with several thresholds.
+  [[nodiscard]] std::span<const Bucket> buckets() const { return buckets_; }
+
  private:
   void find_line();
+  void fill_buckets();
 
   EncodeTable table_;
   Int8Levels levels_;
   std::array<std::int8_t, std::size_t{1} << numerics::kMaxBits> q_{};
   Line line_;
+  std::vector<Bucket> buckets_;
   Middles middles_{};
 };
 

@@ -79,13 +79,29 @@ HWY_INLINE void StoreBytes(V sum, M less, T* HWY_RESTRICT to) {
 #endif
 }
 
+/// The buckets of numbers.
+/// @param numbers  to the end of the last vector
+HWY_INLINE void FindBuckets(const float* HWY_RESTRICT numbers, std::size_t count,
+                            const EncodeTable::Buckets& buckets, std::int32_t* HWY_RESTRICT to) {
+  const hn::ScalableTag<float> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  const auto low = hn::Set(d, buckets.low);
+  const auto scale = hn::Set(d, buckets.scale);
+  const auto last = hn::Set(d, EncodeTable::Buckets::kLast);
+  for (std::size_t c = 0; c < count; c += hn::MaxLanes(d)) {
+    const auto at = hn::Mul(hn::Sub(hn::LoadU(d, numbers + c), low), scale);
+    // Zero for NaN too.
+    const auto positive = hn::IfThenElseZero(hn::Gt(at, hn::Zero(d)), at);
+    hn::StoreU(hn::ConvertTo(di, hn::Min(positive, last)), di, to + c);
+  }
+}
+
 /// The levels of up to kSearched numbers: by arithmetic where that is certain, otherwise their
 /// buckets all at once, then each from its bucket on.
 /// @param levels  [count]
 HWY_INLINE void SearchLevels(const float* HWY_RESTRICT x, std::size_t count,
                              const EncodeTable& table, std::uint8_t* HWY_RESTRICT levels) {
   const hn::ScalableTag<float> d;
-  const hn::RebindToSigned<decltype(d)> di;
   const EncodeTable::Buckets buckets = table.buckets();  // which no level overwrites
   alignas(64) float numbers[kSearched];
   std::fill(std::copy_n(x, count, numbers), numbers + kSearched,
@@ -100,15 +116,7 @@ HWY_INLINE void SearchLevels(const float* HWY_RESTRICT x, std::size_t count,
     return;
   }
   alignas(64) std::int32_t bucket[kSearched];
-  const auto low = hn::Set(d, buckets.low);
-  const auto scale = hn::Set(d, buckets.scale);
-  const auto last = hn::Set(d, EncodeTable::Buckets::kLast);
-  for (std::size_t c = 0; c < count; c += hn::MaxLanes(d)) {
-    const auto at = hn::Mul(hn::Sub(hn::Load(d, numbers + c), low), scale);
-    // Zero for NaN too.
-    const auto positive = hn::IfThenElseZero(hn::Gt(at, hn::Zero(d)), at);
-    hn::Store(hn::ConvertTo(di, hn::Min(positive, last)), di, bucket + c);
-  }
+  FindBuckets(numbers, count, buckets, bucket);
   if (buckets.step == 1) {
     for (std::size_t c = 0; c < count; ++c) {
       const std::size_t first = buckets.first[bucket[c]];

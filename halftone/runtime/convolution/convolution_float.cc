@@ -79,7 +79,9 @@ Verdict judge_float_conv(const NodeContext& context) {
 Verdict judge_conv_float(const NodeContext& context) {
   Verdict verdict = judge_float_conv(context);
   if (verdict.accepted) {
-    verdict.cost_us = float_conv_us(conv_extent(context.graph, context.node));
+    const ConvExtent conv = conv_extent(context.graph, context.node);
+    verdict.cost_us = float_conv_us(conv);
+    if (conv.input_bits != 0) verdict.speed = speed_of(conv, float_conv_us);
   }
   return verdict;
 }
