@@ -69,16 +69,35 @@ void MakeTables(const Weights& weights, const PlaneChunk& chunk, std::span<const
   }
 }
 
-/// products += k s of a plane, a group and a block. Where s has a bias, so has the product.
+/// products = start + k s of the first plane of a group and a block, or += k s of another one.
+/// Where s has a bias, so has the product.
 struct AddPlane {
-  const std::uint8_t* HWY_RESTRICT k;    ///< [32]
+  const std::uint8_t* HWY_RESTRICT k;  ///< [32]
+  bool is_first;
+  std::uint32_t start;
   std::uint32_t* HWY_RESTRICT products;  ///< [32]
 
   template <class D, class V>
   HWY_INLINE void operator()(D d, std::size_t o, V s) const {
     const hn::Rebind<std::uint8_t, D> d8;
     const auto term = hn::Mul(hn::PromoteTo(d, hn::LoadU(d8, k + o)), s);
-    hn::StoreU(hn::Add(hn::LoadU(d, products + o), term), d, products + o);
+    const auto before = is_first ? hn::Set(d, start) : hn::LoadU(d, products + o);
+    hn::StoreU(hn::Add(before, term), d, products + o);
+  }
+};
+
+/// Folds the only plane of a group and a block: there all k are the steps, and so
+/// P = steps (2 s - Q).
+struct FoldPlane {
+  std::uint32_t steps;
+  std::uint32_t less;  ///< Q and twice the bias of s
+  FoldVector fold;
+
+  template <class D, class V>
+  HWY_INLINE void operator()(D d, std::size_t o, V s) const {
+    const hn::RebindToSigned<D> di;
+    const auto odd = hn::Sub(hn::Add(s, s), hn::Set(d, less));
+    fold(di, o, hn::BitCast(di, hn::Mul(odd, hn::Set(d, steps))));
   }
 };
 
@@ -116,16 +135,25 @@ HWY_INLINE void ComputeGroup(const Weights& weights, const PlaneChunk& chunk,
     PrefetchFar(scales[b] + kBlocks * chunk.num_groups * weights.scale_bytes(),
                 weights.scale_bytes());
   }
-  if (chunk.first_piece == 0) {
-    const std::size_t tables_of_group = Lookup::kTables * weights.group_pieces();
-    const auto bias = static_cast<std::uint32_t>(weights.steps()) * Lookup::kBias *
-                      static_cast<std::uint32_t>(tables_of_group);
-    std::fill_n(blocks.products, kBlocks * kBlock, 0 - bias);
+  const auto steps = static_cast<std::uint32_t>(weights.steps());
+  const std::uint32_t bias =
+      Lookup::kBias * static_cast<std::uint32_t>(Lookup::kTables * weights.group_pieces());
+  if (weights.bits() == 1 && chunk.first_piece == 0 && chunk.ends_groups) {
+    FoldPlane fold[kBlocks];
+    for (std::size_t b = 0; b < kBlocks; ++b) {
+      const auto* floats = reinterpret_cast<const float*>(scales[b] + kBlock);
+      fold[b] = {steps,
+                 2 * bias + static_cast<std::uint32_t>(input_sum),
+                 {floats, weights.has_offset(), input_sum, blocks.acc + b * kBlock}};
+    }
+    Lookup::template Sum<kBlocks>(tables, group * chunk.pieces, panels, chunk.pieces, ahead, fold);
+    return;
   }
   for (std::size_t j = 0; j < weights.bits(); ++j) {
     AddPlane add[kBlocks];
     for (std::size_t b = 0; b < kBlocks; ++b) {
-      add[b] = {scales[b] + j * kBlock, blocks.products + b * kBlock};
+      add[b] = {scales[b] + j * kBlock, chunk.first_piece == 0 && j == 0, 0 - steps * bias,
+                blocks.products + b * kBlock};
     }
     Lookup::template Sum<kBlocks>(tables, group * chunk.pieces, panels, chunk.pieces, ahead, add);
     for (const std::uint8_t*& panel : panels) panel += plane_bytes;
