@@ -83,14 +83,15 @@ HWY_INLINE void ComputeGroup(const LevelMatmulWeights& weights, std::size_t bloc
   constexpr std::size_t kBlock = LevelMatmulWeights::kBlock;
   constexpr std::size_t kTable = LevelMatmulWeights::kTableBytes;
   constexpr std::size_t kMinAhead = 8192;
+  constexpr std::size_t kNext = 6144;
   alignas(64) std::int32_t sums[kBlock];
   const std::uint8_t* codes = weights.pieces(block, group);
   const std::uint8_t* tables = weights.tables(block, group);
   const auto piece_bytes = static_cast<std::size_t>(tables - codes);
   const std::size_t strip_bytes = piece_bytes / (kBlock / Layout::kStrip);
-  // The same position in the strips that come next, or in a later group.
+  // A little further than the strips that are read together, or the same position in a later group.
   const std::size_t groups = (kMinAhead + weights.group_bytes() - 1) / weights.group_bytes();
-  const std::size_t strips = strip_bytes * (Layout::kTogether / Layout::kStrip);
+  const std::size_t strips = strip_bytes * (Layout::kTogether / Layout::kStrip - 1) + kNext;
   const std::size_t ahead = groups == 1 ? strips : groups * weights.group_bytes();
   PrefetchFar(tables + groups * weights.group_bytes(), weights.group_bytes() - piece_bytes);
   for (std::size_t o = 0; o < kBlock; o += Layout::kTogether) {
