@@ -134,7 +134,8 @@ TEST(BenchReport, HasTheKeysOfTheContractAndReasonsOnRequest) {
   EXPECT_EQ(found["memory"]["weights"], plan->packed_weight_bytes());
   EXPECT_EQ(found["memory"]["arena"], plan->arena_bytes());
   EXPECT_EQ(found["memory"]["constants"], plan->constant_bytes());
-  for (const char* key : {"name", "operator", "kernel", "arithmetic", "slow", "median_us"}) {
+  for (const char* key :
+       {"name", "operator", "kernel", "arithmetic", "variant", "slow", "median_us"}) {
     EXPECT_TRUE(found["layers"][0].contains(key)) << key;
   }
   EXPECT_THAT(

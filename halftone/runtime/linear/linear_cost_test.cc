@@ -66,6 +66,14 @@ TEST(LinearCost, ChoosesLayoutsForAProcessor) {
   EXPECT_EQ(cheapest(32, 4096, 3, 0), Product::kBytes);
   EXPECT_EQ(cheapest_levels({1, 4096, 4096, 0, 3, 0}, Core::kAvx2), Product::kNibbles);
 
+  // A product of 8 bits costs two planes and more on every processor with VNNI.
+  for (const Core core : {Core::kAvx512, Core::kAvx512Amd}) {
+    EXPECT_EQ(cheapest_levels({1, 4096, 4096, 0, 2, 0}, core), Product::kPlanes);
+    EXPECT_EQ(cheapest_levels({256, 4096, 4096, 0, 2, 0}, core), Product::kBytes);
+  }
+  EXPECT_EQ(cheapest_levels({256, 4096, 4096, 0, 1, 0}, Core::kAvx512Amd), Product::kPlanes);
+  EXPECT_EQ(cheapest_levels({1, 4096, 4096, 0, 4, 128}, Core::kAvx512Amd), Product::kNibbles);
+
   EXPECT_THAT(level_kernels({1, 1024, 8, 0, 3, 0}),
               ElementsAre("planes", "nibbles", "threes", "bytes"));
   EXPECT_THAT(level_kernels({1, 96, 8, 0, 3, 0}), ElementsAre("planes", "nibbles", "bytes"));

@@ -117,6 +117,10 @@ TEST(Plan, TellsTheArithmeticAndWhatIsSlowerThanFloat) {
   // A lane holds a channel, and most of the time goes into packing the pixels.
   const auto depthwise = make_plan(coded_convolution(64, 64, 64));
   EXPECT_THAT(depthwise->steps().back().slow, HasSubstr("on this processor it takes about "));
+  // So does decoding, before a convolution of few outputs.
+  const auto decoded = make_plan(coded_convolution(2, 64, 1), {.int8_activations = false});
+  EXPECT_EQ(decoded->steps().back().kernel, "onednn_f32");
+  EXPECT_THAT(decoded->steps().back().slow, HasSubstr("on this processor it takes about "));
   const auto floats = make_plan(coded_convolution(64, 64, 1),
                                 {.int8_activations = false, .float_order = FloatOrder::kFixed});
   EXPECT_EQ(floats->steps().back().slow, "");
