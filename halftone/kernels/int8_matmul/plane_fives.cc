@@ -47,70 +47,91 @@ HWY_INLINE void MakeFivesTable(const std::int8_t* q, std::int16_t* HWY_RESTRICT 
   }
 }
 
+using D = hn::CappedTag<std::uint32_t, 16>;
+
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
 
-/// The sums of 32 outputs of each block. Per piece: three loads of tables; and for each block one
-/// load, two shifts, three look-ups, three additions; a run of sums fits 16 bits.
+HWY_INLINE __m512i LoadTable(const std::int16_t* table) {
+  return Keep(hn::Load(hn::CappedTag<std::int16_t, kEntries>(), table)).raw;
+}
+
+/// Adds the products of two planes, or of the last one. Per piece: three loads of tables; and for
+/// each block and plane one load, two shifts, three look-ups, three additions; a run of sums fits
+/// 16 bits, and then becomes products of 32 bits with the coefficients of both planes.
 /// @param tables  [pieces]
-/// @param panels  [kCount] of [pieces, 32]
-/// @param ahead   prefetch distance in bytes
-template <std::size_t kCount, class Use>
-HWY_INLINE void SumUp(const FivesTables* HWY_RESTRICT tables, const std::uint8_t* const* panels,
-                      std::size_t pieces, std::size_t ahead, const Use* use) {
+template <std::size_t kBlocks, std::size_t kPlanes>
+HWY_INLINE void AddPlanes(const FivesTables* HWY_RESTRICT tables,
+                          const GroupPlanes<kBlocks>& planes, std::size_t first,
+                          Products<D>* products) {
   constexpr std::size_t kRun = 16;
   static_assert(kRun * 3 * kTableInputs * 127 < 1 << 15);
-  const hn::CappedTag<std::uint32_t, 16> d;
-  __m512i low[kCount];
-  __m512i high[kCount];
-  for (std::size_t b = 0; b < kCount; ++b) low[b] = high[b] = _mm512_setzero_si512();
-  for (std::size_t begin = 0; begin < pieces; begin += kRun) {
-    const std::size_t end = std::min(begin + kRun, pieces);
-    __m512i run[kCount];
-    for (__m512i& sum : run) sum = _mm512_setzero_si512();
+  for (std::size_t begin = 0; begin < planes.pieces; begin += kRun) {
+    const std::size_t end = std::min(begin + kRun, planes.pieces);
+    __m512i run[kBlocks][2];
+    for (auto& sums : run) sums[0] = sums[1] = _mm512_setzero_si512();
     for (std::size_t p = begin; p < end; ++p) {
-      const __m512i first_table = _mm512_load_si512(tables[p][0]);
-      const __m512i second_table = _mm512_load_si512(tables[p][1]);
-      const __m512i third_table = _mm512_load_si512(tables[p][2]);
-      for (std::size_t b = 0; b < kCount; ++b) {
-        const std::uint8_t* words = panels[b] + p * 2 * kBlock;
-        PrefetchFar(words + ahead, 2 * kBlock);
-        const __m512i bits = Keep(hn::LoadU(d, reinterpret_cast<const std::uint32_t*>(words))).raw;
-        const __m512i first = _mm512_permutexvar_epi16(bits, first_table);
+      const __m512i first_table = LoadTable(tables[p][0]);
+      const __m512i second_table = LoadTable(tables[p][1]);
+      const __m512i third_table = LoadTable(tables[p][2]);
+      for (std::size_t i = 0; i < kBlocks * kPlanes; ++i) {
+        const std::uint8_t* words = planes.panels[i / kPlanes] +
+                                    (first + i % kPlanes) * planes.plane_bytes + p * 2 * kBlock;
+        PrefetchFar(words + planes.ahead, 2 * kBlock);
+        const __m512i bits =
+            Keep(hn::LoadU(D(), reinterpret_cast<const std::uint32_t*>(words))).raw;
+        const __m512i first_sum = _mm512_permutexvar_epi16(bits, first_table);
         const __m512i second = _mm512_permutexvar_epi16(_mm512_srli_epi16(bits, 5), second_table);
         const __m512i third = _mm512_permutexvar_epi16(_mm512_srli_epi16(bits, 10), third_table);
-        run[b] = _mm512_add_epi16(run[b], _mm512_add_epi16(first, _mm512_add_epi16(second, third)));
+        __m512i& sum = run[i / kPlanes][i % kPlanes];
+        sum = _mm512_add_epi16(sum, _mm512_add_epi16(first_sum, _mm512_add_epi16(second, third)));
       }
     }
-    for (std::size_t b = 0; b < kCount; ++b) {
-      const __m512i lower = _mm512_cvtepi16_epi32(_mm512_castsi512_si256(run[b]));
-      const __m512i upper = _mm512_cvtepi16_epi32(_mm512_extracti64x4_epi64(run[b], 1));
-      low[b] = _mm512_add_epi32(low[b], lower);
-      high[b] = _mm512_add_epi32(high[b], upper);
+    for (std::size_t b = 0; b < kBlocks; ++b) {
+      const std::uint8_t* k = planes.coefficients[b] + first * kBlock;
+      for (std::size_t half = 0; half < 2; ++half) {
+        const __m512i pairs = half == 0 ? _mm512_unpacklo_epi16(run[b][0], run[b][1])
+                                        : _mm512_unpackhi_epi16(run[b][0], run[b][1]);
+        const auto* bytes = reinterpret_cast<const __m256i*>(k + half * kBlock);
+        const __m512i factors = _mm512_cvtepu8_epi16(_mm256_loadu_si256(bytes));
+        products[b][half] =
+            hn::Add(products[b][half], hn::Vec<D>{_mm512_madd_epi16(pairs, factors)});
+      }
     }
   }
-  for (std::size_t b = 0; b < kCount; ++b) {
-    use[b](d, 0, hn::Vec<decltype(d)>{low[b]});
-    use[b](d, 16, hn::Vec<decltype(d)>{high[b]});
-  }
+}
+
+template <std::size_t kBlocks>
+HWY_INLINE void AddAllPlanes(const FivesTables* tables, const GroupPlanes<kBlocks>& planes,
+                             Products<D>* products) {
+  std::size_t j = 0;
+  for (; j + 2 <= planes.num_planes; j += 2) AddPlanes<kBlocks, 2>(tables, planes, j, products);
+  if (j < planes.num_planes) AddPlanes<kBlocks, 1>(tables, planes, j, products);
 }
 
 #else
 
 /// As above, for tests: no other target prefers this layout.
-template <std::size_t kCount, class Use>
-HWY_INLINE void SumUp(const FivesTables* tables, const std::uint8_t* const* panels,
-                      std::size_t pieces, std::size_t /*ahead*/, const Use* use) {
-  for (std::size_t b = 0; b < kCount; ++b) {
+template <std::size_t kBlocks>
+HWY_INLINE void AddAllPlanes(const FivesTables* tables, const GroupPlanes<kBlocks>& planes,
+                             Products<D>* products) {
+  for (std::size_t b = 0; b < kBlocks; ++b) {
     std::uint32_t sums[kBlock] = {};
-    for (std::size_t i = 0; i < pieces * kBlock; ++i) {
-      std::uint16_t bits;
-      std::memcpy(&bits, panels[b] + i * sizeof(bits), sizeof(bits));
-      const FivesTables& table = tables[i / kBlock];
-      const int sum = table[0][bits & 31] + table[1][bits >> 5 & 31] + table[2][bits >> 10 & 31];
-      sums[i % kBlock] += static_cast<std::uint32_t>(sum);
+    for (std::size_t j = 0; j < planes.num_planes; ++j) {
+      const std::uint8_t* k = planes.coefficients[b] + j / 2 * 2 * kBlock + j % 2;
+      for (std::size_t i = 0; i < planes.pieces * kBlock; ++i) {
+        const std::size_t o = i % kBlock;
+        const std::size_t lane = i / kBlock * kBlock + fives_lane(o);
+        std::uint16_t bits;
+        std::memcpy(&bits, planes.panels[b] + j * planes.plane_bytes + lane * sizeof(bits),
+                    sizeof(bits));
+        const FivesTables& table = tables[i / kBlock];
+        const int sum = table[0][bits & 31] + table[1][bits >> 5 & 31] + table[2][bits >> 10 & 31];
+        sums[o] += static_cast<std::uint32_t>(sum * k[2 * o]);
+      }
     }
-    const hn::CappedTag<std::uint32_t, kBlock> d;
-    for (std::size_t o = 0; o < kBlock; o += hn::Lanes(d)) use[b](d, o, hn::LoadU(d, sums + o));
+    for (std::size_t v = 0; v < kVectors<D>; ++v) {
+      products[b][v] = hn::Add(products[b][v], hn::LoadU(D(), sums + v * hn::MaxLanes(D())));
+    }
   }
 }
 
@@ -118,20 +139,19 @@ HWY_INLINE void SumUp(const FivesTables* tables, const std::uint8_t* const* pane
 
 struct Fives {
   static constexpr const PlaneFormat& kFormat = kFivesFormat;
-  static constexpr std::size_t kTables = 3;
   static constexpr std::uint32_t kBias = 0;
+  using D = HWY_NAMESPACE::D;
   struct Tables {
     alignas(64) FivesTables pieces[kFivesFormat.max_pieces];
   };
   static HWY_INLINE void MakePiece(const std::int8_t* q, std::size_t p, Tables& tables) {
     for (std::size_t t = 0; t < 3; ++t) MakeFivesTable(q + t * kTableInputs, tables.pieces[p][t]);
   }
-  static constexpr std::size_t kBlocks = 2;
-  template <std::size_t kCount, class Use>
-  static HWY_INLINE void Sum(const Tables& tables, std::size_t first,
-                             const std::uint8_t* const* panels, std::size_t pieces,
-                             std::size_t ahead, const Use* use) {
-    SumUp<kCount>(tables.pieces + first, panels, pieces, ahead, use);
+  static constexpr std::size_t kBlocks = 4;
+  template <std::size_t kCount>
+  static HWY_INLINE void Sum(const Tables& tables, const GroupPlanes<kCount>& planes,
+                             Products<D>* products) {
+    AddAllPlanes(tables.pieces + planes.first_piece, planes, products);
   }
 };
 

@@ -53,20 +53,22 @@ HWY_INLINE void MakeFoursTable(const std::int8_t* q, std::uint8_t* HWY_RESTRICT 
 
 #if HWY_TARGET == HWY_SCALAR
 
-template <class Use>
-HWY_INLINE void SumUp(const FoursTables* tables, const std::uint8_t* panel, std::size_t pieces,
-                      const Use& use) {
+using D = hn::CappedTag<std::uint32_t, 1>;
+
+HWY_INLINE void AddPlane(const FoursTables* tables, const std::uint8_t* panel, std::size_t pieces,
+                         const std::uint8_t* k, Products<D>& products) {
   std::uint32_t sums[kBlock] = {};
   for (std::size_t p = 0; p < pieces; ++p) {
     for (std::size_t lane = 0; lane < kBlock; ++lane) {
       const unsigned bits = panel[p * kBlock + lane];
       const unsigned low = tables[p][0][0][bits & 15] + unsigned{tables[p][1][0][bits >> 4]};
       const unsigned high = tables[p][0][1][bits & 15] + unsigned{tables[p][1][1][bits >> 4]};
-      sums[lane / 2 + lane % 2 * 16] += low + (high << kDigitBits);
+      sums[lane] += low + (high << kDigitBits);
     }
   }
-  const hn::CappedTag<std::uint32_t, 1> d;
-  for (std::size_t o = 0; o < kBlock; ++o) use(d, o, hn::Set(d, sums[o]));
+  for (std::size_t o = 0; o < kBlock; ++o) {
+    products[o] = hn::Add(products[o], hn::Set(D(), k[o] * sums[fours_lane(o)]));
+  }
 }
 
 #else
@@ -92,26 +94,30 @@ struct DigitSums {
 
 /// Prefetch distance in bytes.
 constexpr std::size_t kAhead = 2048;
-/// Pieces whose sums fit 16 bits after their digits are combined.
-constexpr std::size_t kFewPieces = 32;
-static_assert(2 * kFewPieces * 1023 < 1 << 16);
+using D = hn::CappedTag<std::uint32_t, kBlock / 4>;
+using VInts = hn::Vec<D>;
 
-/// use(low + 2^5 high), the sums of the outputs from o on.
-template <class Use>
-HWY_INLINE void Widen(VShorts low, VShorts high, bool few, std::size_t o, const Use& use) {
-  const hn::Half<DShorts> half;
-  const hn::Rebind<std::uint32_t, decltype(half)> d;
-  constexpr std::size_t kHalf = hn::MaxLanes(half);
-  if (few) low = hn::Add(low, hn::ShiftLeft<kDigitBits>(high));
-  auto lower = hn::PromoteTo(d, hn::LowerHalf(half, low));
-  auto upper = hn::PromoteTo(d, hn::UpperHalf(half, low));
-  if (!few) {
-    const auto digits = [&](auto v) { return hn::ShiftLeft<kDigitBits>(hn::PromoteTo(d, v)); };
-    lower = hn::Add(lower, digits(hn::LowerHalf(half, high)));
-    upper = hn::Add(upper, digits(hn::UpperHalf(half, high)));
-  }
-  use(d, o, lower);
-  use(d, o + kHalf, upper);
+/// products + k (low + 2^5 high).
+/// @param digits  pairs of 16 bits: low, high
+/// @param k       of the outputs of the vector
+HWY_INLINE VInts AddProducts(VInts products, VShorts digits, const std::uint8_t* k) {
+  const D d;
+  const VInts factors = hn::PromoteTo(d, hn::LoadU(hn::Rebind<std::uint8_t, D>(), k));
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128
+  // One instruction multiplies and adds up pairs of 16 bits.
+  const hn::RebindToSigned<D> di;
+  const hn::RebindToSigned<DShorts> d16;
+  const VInts both = hn::Or(factors, hn::ShiftLeft<16 + kDigitBits>(factors));
+  auto unused = hn::Zero(di);
+  return hn::BitCast(
+      d, hn::ReorderWidenMulAccumulate(di, hn::BitCast(d16, digits), hn::BitCast(d16, both),
+                                       hn::BitCast(di, products), unused));
+#else
+  const VInts pairs = hn::BitCast(d, digits);
+  const VInts low = hn::And(pairs, hn::Set(d, 0xFFFF));
+  const VInts high = hn::ShiftLeft<kDigitBits>(hn::ShiftRight<16>(pairs));
+  return hn::Add(products, hn::Mul(factors, hn::Add(low, high)));
+#endif
 }
 
 /// Adds to `low` and `high` the digits of one piece.
@@ -130,16 +136,18 @@ HWY_INLINE void LookUp(const std::uint8_t* HWY_RESTRICT bits,
   high = Keep(hn::Add(high, hn::TableLookupBytes(hn::LoadDup128(d, tables[1][1]), upper)));
 }
 
-/// The sums of 32 outputs. Per piece: five loads, four look-ups, four additions. The digits of a
-/// step fit a byte (8 x 31), those of a chunk 16 bits.
+/// Adds the products of a plane. Per piece: five loads, four look-ups, four additions. The digits
+/// of a step fit a byte (8 x 31), those of a chunk 15 bits.
 /// @param tables  [pieces]
 /// @param panel   [pieces, 32]
-template <class Use>
-HWY_INLINE void SumUp(const FoursTables* HWY_RESTRICT tables,
-                      const std::uint8_t* HWY_RESTRICT panel, std::size_t pieces, const Use& use) {
+/// @param k       [32]
+HWY_INLINE void AddPlane(const FoursTables* HWY_RESTRICT tables,
+                         const std::uint8_t* HWY_RESTRICT panel, std::size_t pieces,
+                         const std::uint8_t* HWY_RESTRICT k, Products<D>& products) {
   static_assert(2 * kFoursFormat.step * kLowDigit <= 255);
-  static_assert(2 * kFoursFormat.max_pieces * kLowDigit < 1 << 16);
+  static_assert(2 * kFoursFormat.max_pieces * kLowDigit < 1 << 15);
   constexpr std::size_t kLanes = hn::MaxLanes(DBytes());
+  constexpr std::size_t kInts = hn::MaxLanes(D());
   for (std::size_t lane = 0; lane < kBlock; lane += kLanes) {
     DigitSums low;
     DigitSums high;
@@ -153,9 +161,14 @@ HWY_INLINE void SumUp(const FoursTables* HWY_RESTRICT tables,
       low.Add(low_step);
       high.Add(high_step);
     }
-    const bool few = pieces <= kFewPieces;
-    Widen(low.Even(), high.Even(), few, lane / 2, use);
-    Widen(low.odd, high.odd, few, kBlock / 2 + lane / 2, use);
+    const auto add = [&](std::size_t o, VShorts digits) HWY_ATTR {
+      products[o / kInts] = AddProducts(products[o / kInts], digits, k + o);
+    };
+    const std::size_t o = lane / 4;
+    add(o, hn::InterleaveLower(DShorts(), low.Even(), high.Even()));
+    add(o + 8, hn::InterleaveUpper(DShorts(), low.Even(), high.Even()));
+    add(o + 16, hn::InterleaveLower(DShorts(), low.odd, high.odd));
+    add(o + 24, hn::InterleaveUpper(DShorts(), low.odd, high.odd));
   }
 }
 
@@ -163,8 +176,8 @@ HWY_INLINE void SumUp(const FoursTables* HWY_RESTRICT tables,
 
 struct Fours {
   static constexpr const PlaneFormat& kFormat = kFoursFormat;
-  static constexpr std::size_t kTables = 2;
-  static constexpr std::uint32_t kBias = kFoursBias;
+  static constexpr std::uint32_t kBias = 2 * kFoursBias;
+  using D = HWY_NAMESPACE::D;
   struct Tables {
     alignas(64) FoursTables pieces[kFoursFormat.max_pieces];
   };
@@ -173,12 +186,14 @@ struct Fours {
     MakeFoursTable(q + 4, tables.pieces[p][1][0]);
   }
   static constexpr std::size_t kBlocks = 1;
-  template <std::size_t kCount, class Use>
-  static HWY_INLINE void Sum(const Tables& tables, std::size_t first,
-                             const std::uint8_t* const* panels, std::size_t pieces,
-                             std::size_t /*ahead*/, const Use* use) {
+  template <std::size_t kCount>
+  static HWY_INLINE void Sum(const Tables& tables, const GroupPlanes<kCount>& planes,
+                             Products<D>* products) {
     static_assert(kCount == 1);
-    SumUp(tables.pieces + first, panels[0], pieces, use[0]);
+    for (std::size_t j = 0; j < planes.num_planes; ++j) {
+      AddPlane(tables.pieces + planes.first_piece, planes.panels[0] + j * planes.plane_bytes,
+               planes.pieces, planes.coefficients[0] + j * kBlock, products[0]);
+    }
   }
 };
 

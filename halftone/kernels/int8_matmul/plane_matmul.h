@@ -3,6 +3,7 @@
 // themselves are less to read than their levels.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -50,6 +51,15 @@ struct PlaneFormat {
 inline constexpr PlaneFormat kFoursFormat{8, 1, 4, 256};
 inline constexpr PlaneFormat kFivesFormat{15, 2, 1, 80};
 
+/// The lane of output `o` of a block in a piece. kFours: 16 outputs are in the even bytes, 16 in
+/// the odd ones, so that sums of bytes are widened in place. Both: eights in an order in which
+/// interleaving the lanes of each 128 bits gives 32-bit vectors of outputs that follow each other.
+constexpr std::size_t fours_lane(std::size_t o) {
+  const std::size_t lane = o % 16 / 8 * 4 + o % 8 / 4 * 8 + o % 4;
+  return lane * 2 + o / 16;
+}
+constexpr std::size_t fives_lane(std::size_t o) { return o / 16 * 4 + o % 16 / 4 * 8 + o % 4; }
+
 /// Encoded weights [o, n] as plane_matmul() reads them, in the order it reads them:
 ///
 ///     chunk 0:  block 0:  group 0:  plane 0:     piece 0 [output 0, 1, ...]  piece 1 ...
@@ -61,8 +71,7 @@ inline constexpr PlaneFormat kFivesFormat{15, 2, 1, 80};
 ///
 /// A piece is some inputs of the 32 outputs of a block; missing inputs and outputs are zero bits.
 /// The planes of negative coefficients are inverted. In the same order of chunks, blocks and groups
-/// there are rows of scales: the integer_coefficients() |k_0| ... |k_(Kw-1)|, a byte each, then
-/// half_step and, if there are offsets, center.
+/// there are scales: coefficients(), then rows of half_step and, if there are offsets, center.
 class PlaneMatmulWeights : public Int8Weights {
  public:
   static constexpr int kMaxBits = kMaxSummedBits;
@@ -104,12 +113,30 @@ class PlaneMatmulWeights : public Int8Weights {
   [[nodiscard]] const std::uint8_t* scales(const PlaneChunk& chunk, std::size_t block) const {
     return scales_.as<std::uint8_t>().data() + first_scale(chunk, block);
   }
-  /// Bytes of the scales of a group and block: [Kw, 32] bytes, [1 or 2, 32] floats.
+  /// Bytes of the scales of a group and block.
   [[nodiscard]] std::size_t scale_bytes() const {
-    return (bits() + (has_offset() ? 2 : 1) * sizeof(float)) * kBlock;
+    return coefficient_bytes() + (has_offset() ? 2 : 1) * kBlock * sizeof(float);
+  }
+  /// The integer_coefficients() |k_j| of a group and block, bytes: [Kw, 32] of kFours, of kFives
+  /// [(Kw + 1) / 2, 32, 2], padded with zeros. Those of one bit are the steps in all groups.
+  [[nodiscard]] const std::uint8_t* coefficients(const std::uint8_t* scales) const {
+    return bits() == 1 ? single_.data() : scales;
+  }
+  /// [1 or 2, 32] half_step and center of a group and block.
+  [[nodiscard]] const float* floats(const std::uint8_t* scales) const {
+    return reinterpret_cast<const float*>(scales + coefficient_bytes());
   }
 
  private:
+  [[nodiscard]] std::size_t coefficient_bytes() const {
+    if (bits() == 1) return 0;
+    return (layout_ == PlaneLayout::kFours ? bits() : (bits() + 1) / 2 * 2) * kBlock;
+  }
+  /// Where the coefficient of a plane of an output is.
+  [[nodiscard]] std::size_t coefficient_at(std::size_t plane, std::size_t lane) const {
+    if (layout_ == PlaneLayout::kFours) return plane * kBlock + lane;
+    return plane / 2 * 2 * kBlock + 2 * lane + plane % 2;
+  }
   [[nodiscard]] std::size_t first_scale(const PlaneChunk& chunk, std::size_t block) const {
     return (chunk.first_group * num_blocks() + block * chunk.num_groups) * scale_bytes();
   }
@@ -128,6 +155,7 @@ class PlaneMatmulWeights : public Int8Weights {
 
   PlaneLayout layout_ = PlaneLayout::kFours;
   std::vector<PlaneChunk> chunks_;
+  std::array<std::uint8_t, 2 * kBlock> single_{};  ///< coefficients() of one bit
   AlignedBuffer planes_;
   AlignedBuffer scales_;
 };

@@ -4,20 +4,18 @@
 //
 //     struct Lookup {
 //       static constexpr const PlaneFormat& kFormat;
-//       /// Tables of a piece, and what was added to each of their entries.
-//       static constexpr std::size_t kTables;
+//       /// What each piece adds to the sums.
 //       static constexpr std::uint32_t kBias;
 //       struct Tables;  // of kFormat.max_pieces pieces
 //       /// Makes the tables of piece p from its inputs.
 //       static void MakePiece(const std::int8_t* q, std::size_t p, Tables& tables);
 //       /// Blocks that are looked up together.
 //       static constexpr std::size_t kBlocks;
-//       /// The sums [32] of some blocks over `pieces` pieces, by the tables from `first` on: calls
-//       /// use[b](d, o, v) with a vector of those of block b, outputs from o on, until it had all.
-//       /// What is read `ahead` bytes later may be prefetched.
-//       template <std::size_t kBlocks, class Use>
-//       static void Sum(const Tables& tables, std::size_t first, const std::uint8_t* const* panels,
-//                       std::size_t pieces, std::size_t ahead, const Use* use);
+//       using D = ...;  // of products, 32 bits
+//       /// products[b] += sum_j k_j (s_j + bias) over the planes of a group and blocks.
+//       template <std::size_t kBlocks>
+//       static void Sum(const Tables& tables, const GroupPlanes<kBlocks>& planes,
+//                       Products<D>* products);
 //     };
 //
 // Included once per target; no #pragma once.
@@ -48,6 +46,49 @@ constexpr std::size_t kBlock = Weights::kBlock;
 /// Blocks whose sums are gathered at a time.
 constexpr std::size_t kMaxBlocks = 256;
 
+/// Vectors of a block.
+template <class D>
+constexpr std::size_t kVectors = kBlock / hn::MaxLanes(D());
+/// sum_j k_j s_j of the outputs of a block.
+template <class D>
+using Products = hn::Vec<D>[kVectors<D>];
+
+/// The planes of some pieces of a group, of blocks that are looked up together.
+template <std::size_t kBlocks>
+struct GroupPlanes {
+  const std::uint8_t* panels[kBlocks];        ///< [planes, pieces, 32] of each block
+  const std::uint8_t* coefficients[kBlocks];  ///< PlaneMatmulWeights::coefficients()
+  std::size_t num_planes;
+  std::size_t plane_bytes;  ///< from a plane to the next
+  std::size_t first_piece;  ///< among the tables
+  std::size_t pieces;
+  std::size_t ahead;               ///< prefetch distance in bytes
+  std::size_t group_scales;        ///< bytes from the scales of a group to those of the next
+  std::size_t group_coefficients;  ///< and of the coefficients
+  std::size_t scales_ahead;        ///< prefetch distance of the scales
+};
+
+/// The planes of the first group of a chunk.
+template <class Lookup, std::size_t kBlocks>
+HWY_INLINE GroupPlanes<kBlocks> FirstGroup(const Weights& weights, const PlaneChunk& chunk,
+                                           std::size_t first_block) {
+  GroupPlanes<kBlocks> planes;
+  planes.num_planes = weights.bits();
+  planes.plane_bytes = chunk.pieces * kBlock * Lookup::kFormat.lane_bytes;
+  planes.first_piece = 0;
+  planes.pieces = chunk.pieces;
+  // The same position in the next blocks.
+  planes.ahead = kBlocks * weights.block_bytes(chunk);
+  planes.group_scales = weights.scale_bytes();
+  planes.group_coefficients = weights.bits() == 1 ? 0 : weights.scale_bytes();
+  planes.scales_ahead = (kBlocks * chunk.num_groups - 1) * weights.scale_bytes();
+  for (std::size_t b = 0; b < kBlocks; ++b) {
+    planes.panels[b] = weights.planes(chunk, first_block + b);
+    planes.coefficients[b] = weights.coefficients(weights.scales(chunk, first_block + b));
+  }
+  return planes;
+}
+
 /// Tables of all groups of a chunk; inputs past the end of a group or row count as zero.
 template <class Lookup>
 void MakeTables(const Weights& weights, const PlaneChunk& chunk, std::span<const std::int8_t> q,
@@ -69,38 +110,6 @@ void MakeTables(const Weights& weights, const PlaneChunk& chunk, std::span<const
   }
 }
 
-/// products = start + k s of the first plane of a group and a block, or += k s of another one.
-/// Where s has a bias, so has the product.
-struct AddPlane {
-  const std::uint8_t* HWY_RESTRICT k;  ///< [32]
-  bool is_first;
-  std::uint32_t start;
-  std::uint32_t* HWY_RESTRICT products;  ///< [32]
-
-  template <class D, class V>
-  HWY_INLINE void operator()(D d, std::size_t o, V s) const {
-    const hn::Rebind<std::uint8_t, D> d8;
-    const auto term = hn::Mul(hn::PromoteTo(d, hn::LoadU(d8, k + o)), s);
-    const auto before = is_first ? hn::Set(d, start) : hn::LoadU(d, products + o);
-    hn::StoreU(hn::Add(before, term), d, products + o);
-  }
-};
-
-/// Folds the only plane of a group and a block: there all k are the steps, and so
-/// P = steps (2 s - Q).
-struct FoldPlane {
-  std::uint32_t steps;
-  std::uint32_t less;  ///< Q and twice the bias of s
-  FoldVector fold;
-
-  template <class D, class V>
-  HWY_INLINE void operator()(D d, std::size_t o, V s) const {
-    const hn::RebindToSigned<D> di;
-    const auto odd = hn::Sub(hn::Add(s, s), hn::Set(d, less));
-    fold(di, o, hn::BitCast(di, hn::Mul(odd, hn::Set(d, steps))));
-  }
-};
-
 /// Sum of the inputs of a group.
 HWY_INLINE std::int32_t GroupSum(const Weights& weights, std::size_t group,
                                  std::span<const std::int8_t> q) {
@@ -113,55 +122,73 @@ HWY_INLINE std::int32_t GroupSum(const Weights& weights, std::size_t group,
 /// Some blocks of a chunk that are looked up together, and where their sums go.
 struct PlaneBlocks {
   std::size_t first;
-  std::uint32_t* products;  ///< [blocks, 32] of a group, so far
+  std::uint32_t* products;  ///< [blocks, 32] of a group that goes on in other chunks, so far
   float* acc;               ///< [blocks, 32]
 };
 
-/// All planes of a group of a chunk.
-/// @tparam kBlocks   blocks
-/// @param input_sum  of the group, if the chunk ends it
-template <class Lookup, std::size_t kBlocks>
-HWY_INLINE void ComputeGroup(const Weights& weights, const PlaneChunk& chunk,
-                             const typename Lookup::Tables& tables, std::size_t group,
-                             std::int32_t input_sum, const PlaneBlocks& blocks) {
-  const std::size_t plane_bytes = chunk.pieces * kBlock * Lookup::kFormat.lane_bytes;
-  // The same position in the next blocks.
-  const std::size_t ahead = kBlocks * weights.block_bytes(chunk);
-  const std::uint8_t* panels[kBlocks];
-  const std::uint8_t* scales[kBlocks];
-  for (std::size_t b = 0; b < kBlocks; ++b) {
-    panels[b] = weights.planes(chunk, blocks.first + b) + group * weights.bits() * plane_bytes;
-    scales[b] = weights.scales(chunk, blocks.first + b) + group * weights.scale_bytes();
-    PrefetchFar(scales[b] + kBlocks * chunk.num_groups * weights.scale_bytes(),
-                weights.scale_bytes());
+/// Adds the products of a group to the outputs of a block.
+/// @param less  the steps times the sum of the inputs
+template <class D>
+HWY_INLINE void FoldProducts(const Products<D>& products, std::uint32_t less,
+                             const FoldVector& fold) {
+  const hn::RebindToSigned<D> di;
+  for (std::size_t v = 0; v < kVectors<D>; ++v) {
+    const auto sum = products[v];
+    const auto odd = hn::Sub(hn::Add(sum, sum), hn::Set(D(), less));
+    fold(di, v * hn::MaxLanes(D()), hn::BitCast(di, odd));
   }
+}
+
+/// Adds the groups of a chunk to some blocks: all that depends on the chunk is computed once.
+/// @tparam kWhole      whether the groups begin and end here
+/// @param group_sums   of the inputs of each group, if the chunk ends them
+template <class Lookup, std::size_t kBlocks, bool kWhole>
+HWY_INLINE void ComputeGroups(const Weights& weights, const PlaneChunk& chunk,
+                              const typename Lookup::Tables& tables, const std::int32_t* group_sums,
+                              const PlaneBlocks& blocks) {
+  using D = typename Lookup::D;
+  const D d;
+  constexpr std::size_t kLanes = hn::MaxLanes(D());
+  constexpr std::size_t kAll = kBlocks * kVectors<D>;
   const auto steps = static_cast<std::uint32_t>(weights.steps());
-  const std::uint32_t bias =
-      Lookup::kBias * static_cast<std::uint32_t>(Lookup::kTables * weights.group_pieces());
-  if (weights.bits() == 1 && chunk.first_piece == 0 && chunk.ends_groups) {
-    FoldPlane fold[kBlocks];
-    for (std::size_t b = 0; b < kBlocks; ++b) {
-      const auto* floats = reinterpret_cast<const float*>(scales[b] + kBlock);
-      fold[b] = {steps,
-                 2 * bias + static_cast<std::uint32_t>(input_sum),
-                 {floats, weights.has_offset(), input_sum, blocks.acc + b * kBlock}};
-    }
-    Lookup::template Sum<kBlocks>(tables, group * chunk.pieces, panels, chunk.pieces, ahead, fold);
-    return;
+  const auto start =
+      hn::Set(d, 0 - steps * Lookup::kBias * static_cast<std::uint32_t>(chunk.pieces));
+  const bool begins = kWhole || chunk.first_piece == 0;
+  const bool ends = kWhole || chunk.ends_groups;
+  const bool has_offset = weights.has_offset();
+  GroupPlanes<kBlocks> planes = FirstGroup<Lookup, kBlocks>(weights, chunk, blocks.first);
+  const float* floats[kBlocks];
+  for (std::size_t b = 0; b < kBlocks; ++b) {
+    floats[b] = weights.floats(weights.scales(chunk, blocks.first + b));
   }
-  for (std::size_t j = 0; j < weights.bits(); ++j) {
-    AddPlane add[kBlocks];
-    for (std::size_t b = 0; b < kBlocks; ++b) {
-      add[b] = {scales[b] + j * kBlock, chunk.first_piece == 0 && j == 0, 0 - steps * bias,
-                blocks.products + b * kBlock};
+  for (std::size_t g = 0; g < chunk.num_groups; ++g) {
+    Products<D> products[kBlocks];
+    for (std::size_t i = 0; i < kAll; ++i) products[i / kVectors<D>][i % kVectors<D>] = start;
+    for (std::size_t i = 0; !begins && i < kAll; ++i) {
+      auto& sum = products[i / kVectors<D>][i % kVectors<D>];
+      sum = hn::Add(sum, hn::LoadU(d, blocks.products + i * kLanes));
     }
-    Lookup::template Sum<kBlocks>(tables, group * chunk.pieces, panels, chunk.pieces, ahead, add);
-    for (const std::uint8_t*& panel : panels) panel += plane_bytes;
-  }
-  for (std::size_t b = 0; chunk.ends_groups && b < kBlocks; ++b) {
-    FoldGroup(weights, reinterpret_cast<const float*>(scales[b] + weights.bits() * kBlock),
-              {reinterpret_cast<const std::int32_t*>(blocks.products + b * kBlock), input_sum, 0},
-              blocks.acc + b * kBlock);
+    Lookup::template Sum<kBlocks>(tables, planes, products);
+    if (ends) {
+      const std::int32_t input_sum = group_sums[g];
+      const std::uint32_t less = steps * static_cast<std::uint32_t>(input_sum);
+      for (std::size_t b = 0; b < kBlocks; ++b) {
+        FoldProducts<D>(products[b], less,
+                        {floats[b], has_offset, input_sum, blocks.acc + b * kBlock});
+      }
+    } else {
+      for (std::size_t i = 0; i < kAll; ++i) {
+        hn::StoreU(products[i / kVectors<D>][i % kVectors<D>], d, blocks.products + i * kLanes);
+      }
+    }
+    planes.first_piece += chunk.pieces;
+    for (std::size_t b = 0; b < kBlocks; ++b) {
+      planes.panels[b] += planes.num_planes * planes.plane_bytes;
+      planes.coefficients[b] += planes.group_coefficients;
+      const auto* scales = reinterpret_cast<const std::uint8_t*>(floats[b]) + planes.group_scales;
+      floats[b] = reinterpret_cast<const float*>(scales);
+      PrefetchFar(scales + planes.scales_ahead, planes.group_scales);
+    }
   }
 }
 
@@ -180,10 +207,13 @@ void RowOfBlocks(const Weights& weights, std::span<const std::int8_t> q, float s
     for (std::size_t g = 0; chunk.ends_groups && g < chunk.num_groups; ++g) {
       group_sums[g] = GroupSum(weights, chunk.first_group + g, q);
     }
+    const bool is_whole = chunk.first_piece == 0 && chunk.ends_groups;
     const auto compute = [&]<std::size_t kBlocks>(std::size_t b) {
-      for (std::size_t g = 0; g < chunk.num_groups; ++g) {
-        ComputeGroup<Lookup, kBlocks>(weights, chunk, tables, g, group_sums[g],
-                                      {blocks.begin + b, products + b * kBlock, acc + b * kBlock});
+      const PlaneBlocks some{blocks.begin + b, products + b * kBlock, acc + b * kBlock};
+      if (is_whole) {
+        ComputeGroups<Lookup, kBlocks, true>(weights, chunk, tables, group_sums, some);
+      } else {
+        ComputeGroups<Lookup, kBlocks, false>(weights, chunk, tables, group_sums, some);
       }
     };
     std::size_t b = 0;

@@ -10,10 +10,8 @@
 namespace halftone::kernels {
 namespace {
 
-/// The index of output `o` of a block in a piece. kFours: 0 to 15 are in the even bytes, 16 to 31
-/// in the odd ones, so that sums of bytes are widened in place.
 std::size_t lane_of(PlaneLayout layout, std::size_t o) {
-  return layout == PlaneLayout::kFours ? o % 16 * 2 + o / 16 : o;
+  return layout == PlaneLayout::kFours ? fours_lane(o) : fives_lane(o);
 }
 
 }  // namespace
@@ -26,6 +24,9 @@ PlaneMatmulWeights::PlaneMatmulWeights(const numerics::BitPlanes& codes,
     fail(ErrorKind::kUnsupported, "plane_matmul weights: expected at most " +
                                       std::to_string(kMaxBits) + " bits, found " +
                                       std::to_string(codes.bits));
+  }
+  for (std::size_t o = 0; o < kBlock; ++o) {
+    single_[coefficient_at(0, o)] = static_cast<std::uint8_t>(steps());
   }
   make_chunks();
   std::size_t bytes = 0;
@@ -101,10 +102,10 @@ void PlaneMatmulWeights::pack_plane(const OutputBits& row, const PlaneChunk& chu
 void PlaneMatmulWeights::pack_scales(const numerics::Basis& basis, std::size_t lane,
                                      std::uint8_t* scales) const {
   const auto coefficients = integer_coefficients(basis, steps());
-  for (std::size_t j = 0; j < bits(); ++j) {
-    scales[j * kBlock + lane] = static_cast<std::uint8_t>(std::abs(coefficients[j]));
+  for (std::size_t j = 0; bits() > 1 && j < bits(); ++j) {
+    scales[coefficient_at(j, lane)] = static_cast<std::uint8_t>(std::abs(coefficients[j]));
   }
-  auto* floats = reinterpret_cast<float*>(scales + bits() * kBlock);
+  auto* floats = reinterpret_cast<float*>(scales + coefficient_bytes());
   const LevelGrid grid = weight_grid(basis);
   floats[lane] = grid.half_step;
   if (has_offset()) floats[kBlock + lane] = grid.center;
