@@ -74,34 +74,54 @@ HWY_INLINE VInts AddFours(VInts v0, VInts v1, VInts v2, VInts v3) {
 
 #endif
 
+/// Where the groups of a block are, the same for every group.
+struct GroupLayout {
+  std::size_t strip_bytes;
+  std::size_t ahead;         ///< prefetch distance of the codes in bytes
+  std::size_t tables;        ///< from the codes of a group to its tables
+  std::size_t floats;        ///< and to its floats
+  std::size_t tables_ahead;  ///< prefetch distance of the tables in bytes
+  std::size_t bytes;         ///< from a group to the next
+};
+
+/// @tparam Layout  a Strips<>
+template <typename Layout>
+GroupLayout FindGroupLayout(const LevelMatmulWeights& weights) {
+  constexpr std::size_t kMinAhead = 8192;
+  constexpr std::size_t kNext = 6144;
+  const std::size_t bytes = weights.group_bytes();
+  const std::uint8_t* codes = weights.pieces(0, 0);
+  const auto tables = static_cast<std::size_t>(weights.tables(0, 0) - codes);
+  const auto floats =
+      static_cast<std::size_t>(reinterpret_cast<const std::uint8_t*>(weights.floats(0, 0)) - codes);
+  const std::size_t strip_bytes = tables / (LevelMatmulWeights::kBlock / Layout::kStrip);
+  // A little further than the strips that are read together, or the same position in a later group.
+  const std::size_t groups = (kMinAhead + bytes - 1) / bytes;
+  const std::size_t strips = strip_bytes * (Layout::kTogether / Layout::kStrip - 1) + kNext;
+  return {strip_bytes, groups == 1 ? strips : groups * bytes, tables, floats, groups * bytes,
+          bytes};
+}
+
 /// Adds the products of a group to acc [32] of a block.
 /// @tparam Layout  a Strips<>
 template <typename Layout>
-HWY_INLINE void ComputeGroup(const LevelMatmulWeights& weights, std::size_t block,
-                             std::size_t group, SumStrips sum_strips, const PieceInputs& x,
+HWY_INLINE void ComputeGroup(const LevelMatmulWeights& weights, const std::uint8_t* codes,
+                             const GroupLayout& layout, SumStrips sum_strips, const PieceInputs& x,
                              std::int32_t input_sum, float* HWY_RESTRICT acc) {
   constexpr std::size_t kBlock = LevelMatmulWeights::kBlock;
   constexpr std::size_t kTable = LevelMatmulWeights::kTableBytes;
-  constexpr std::size_t kMinAhead = 8192;
-  constexpr std::size_t kNext = 6144;
   alignas(64) std::int32_t sums[kBlock];
-  const std::uint8_t* codes = weights.pieces(block, group);
-  const std::uint8_t* tables = weights.tables(block, group);
-  const auto piece_bytes = static_cast<std::size_t>(tables - codes);
-  const std::size_t strip_bytes = piece_bytes / (kBlock / Layout::kStrip);
-  // A little further than the strips that are read together, or the same position in a later group.
-  const std::size_t groups = (kMinAhead + weights.group_bytes() - 1) / weights.group_bytes();
-  const std::size_t strips = strip_bytes * (Layout::kTogether / Layout::kStrip - 1) + kNext;
-  const std::size_t ahead = groups == 1 ? strips : groups * weights.group_bytes();
-  PrefetchFar(tables + groups * weights.group_bytes(), weights.group_bytes() - piece_bytes);
+  PrefetchFar(codes + layout.tables + layout.tables_ahead, layout.bytes - layout.tables);
   for (std::size_t o = 0; o < kBlock; o += Layout::kTogether) {
-    sum_strips({codes + o / Layout::kStrip * strip_bytes, strip_bytes, ahead, tables + o * kTable},
+    sum_strips({codes + o / Layout::kStrip * layout.strip_bytes, layout.strip_bytes, layout.ahead,
+                codes + layout.tables + o * kTable},
                x, sums + o);
   }
   if (weights.factor() != 1) {
     for (std::int32_t& sum : sums) sum *= weights.factor();
   }
-  FoldGroup(weights, weights.floats(block, group), {sums, input_sum, Layout::kOffset}, acc);
+  FoldGroup(weights, reinterpret_cast<const float*>(codes + layout.floats),
+            {sums, input_sum, Layout::kOffset}, acc);
 }
 
 /// The activations of a group.
@@ -126,6 +146,7 @@ void RowOfBlocks(const Int8Rows& x, std::size_t r, const LevelMatmulWeights& wei
   constexpr std::size_t kMaxGroups = 256;  // whose inputs are summed up once for all blocks
   alignas(64) float acc[kMaxBlocks][LevelMatmulWeights::kBlock] = {};
   const std::span<const std::int8_t> q = x.q.row(r);
+  const auto layout = FindGroupLayout<Layout>(weights);
   const auto group = [&](std::size_t g) {
     return q.subspan(weights.group_begin(g), weights.group_end(g) - weights.group_begin(g));
   };
@@ -138,9 +159,10 @@ void RowOfBlocks(const Int8Rows& x, std::size_t r, const LevelMatmulWeights& wei
       sums[g - first] = sum;
     }
     for (std::size_t block = blocks.begin; block < blocks.end; ++block) {
-      for (std::size_t g = first; g < last; ++g) {
+      const std::uint8_t* codes = weights.pieces(block, first);
+      for (std::size_t g = first; g < last; ++g, codes += layout.bytes) {
         std::int8_t padded[Layout::kPiece];
-        ComputeGroup<Layout>(weights, block, g, sum_strips,
+        ComputeGroup<Layout>(weights, codes, layout, sum_strips,
                              GroupInputs<Layout::kPiece>(group(g), padded), sums[g - first],
                              acc[block - blocks.begin]);
       }
