@@ -13,7 +13,7 @@
 #include "halftone/kernels/byte_products-inl.h"
 #include "halftone/kernels/int8_matmul/byte_rows-inl.h"
 #include "halftone/kernels/int8_matmul/finish-inl.h"
-#include "halftone/kernels/int8_matmul/level_fold-inl.h"
+#include "halftone/kernels/int8_matmul/fold_group-inl.h"
 #include "halftone/kernels/int8_matmul/level_layouts.h"
 #include "halftone/kernels/int8_matmul/level_rows-inl.h"
 #include "halftone/kernels/keep-inl.h"
@@ -271,8 +271,8 @@ void ComputeBand(const Int8Rows& x, const Weights& weights, const Band& band,
       const std::int32_t factor = weights.factor();
       for (std::size_t i = 0; factor != 1 && i < band.rows * kBlock; ++i) sums[b][i] *= factor;
       for (std::size_t r = 0; r < band.rows; ++r) {
-        FoldGroup(weights, weights.floats(block, g),
-                  {sums[b] + r * kBlock, input_sums[r], Products::kOffset}, acc[b] + r * kBlock);
+        FoldLevels(weights, weights.floats(block, g),
+                   {sums[b] + r * kBlock, input_sums[r], Products::kOffset}, acc[b] + r * kBlock);
       }
       std::fill_n(sums[b], band.rows * kBlock, 0);
     }

@@ -16,7 +16,7 @@
 
 #include "halftone/kernels/byte_products-inl.h"
 #include "halftone/kernels/int8_matmul/finish-inl.h"
-#include "halftone/kernels/int8_matmul/level_fold-inl.h"
+#include "halftone/kernels/int8_matmul/fold_group-inl.h"
 #include "halftone/kernels/int8_matmul/level_matmul.h"
 #include "halftone/kernels/prefetch-inl.h"
 
@@ -120,8 +120,8 @@ HWY_INLINE void ComputeGroup(const LevelMatmulWeights& weights, const std::uint8
   if (weights.factor() != 1) {
     for (std::int32_t& sum : sums) sum *= weights.factor();
   }
-  FoldGroup(weights, reinterpret_cast<const float*>(codes + layout.floats),
-            {sums, input_sum, Layout::kOffset}, acc);
+  FoldLevels(weights, reinterpret_cast<const float*>(codes + layout.floats),
+             {sums, input_sum, Layout::kOffset}, acc);
 }
 
 /// The activations of a group.

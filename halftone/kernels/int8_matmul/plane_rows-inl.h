@@ -32,7 +32,7 @@
 #include <cstring>
 
 #include "halftone/kernels/int8_matmul/finish-inl.h"
-#include "halftone/kernels/int8_matmul/level_fold-inl.h"
+#include "halftone/kernels/int8_matmul/fold_group-inl.h"
 #include "halftone/kernels/int8_matmul/plane_matmul.h"
 #include "halftone/kernels/prefetch-inl.h"
 
@@ -62,10 +62,17 @@ struct GroupPlanes {
   std::size_t plane_bytes;  ///< from a plane to the next
   std::size_t first_piece;  ///< among the tables
   std::size_t pieces;
-  std::size_t ahead;               ///< prefetch distance in bytes
-  std::size_t group_scales;        ///< bytes from the scales of a group to those of the next
-  std::size_t group_coefficients;  ///< and of the coefficients
-  std::size_t scales_ahead;        ///< prefetch distance of the scales
+  std::size_t ahead;  ///< prefetch distance in bytes
+
+  /// Goes to the next group of the chunk.
+  /// @param scale_bytes  from the coefficients of a group to those of the next
+  HWY_INLINE void Advance(std::size_t scale_bytes) {
+    first_piece += pieces;
+    for (std::size_t b = 0; b < kBlocks; ++b) {
+      panels[b] += num_planes * plane_bytes;
+      coefficients[b] += scale_bytes;
+    }
+  }
 };
 
 /// The planes of the first group of a chunk.
@@ -79,14 +86,41 @@ HWY_INLINE GroupPlanes<kBlocks> FirstGroup(const Weights& weights, const PlaneCh
   planes.pieces = chunk.pieces;
   // The same position in the next blocks.
   planes.ahead = kBlocks * weights.block_bytes(chunk);
-  planes.group_scales = weights.scale_bytes();
-  planes.group_coefficients = weights.bits() == 1 ? 0 : weights.scale_bytes();
-  planes.scales_ahead = (kBlocks * chunk.num_groups - 1) * weights.scale_bytes();
   for (std::size_t b = 0; b < kBlocks; ++b) {
     planes.panels[b] = weights.planes(chunk, first_block + b);
     planes.coefficients[b] = weights.coefficients(weights.scales(chunk, first_block + b));
   }
   return planes;
+}
+
+/// The floats of a group of blocks that are looked up together.
+template <std::size_t kBlocks>
+struct GroupScales {
+  const float* floats[kBlocks];  ///< PlaneMatmulWeights::floats()
+  std::size_t bytes;             ///< from a group to the next
+  std::size_t ahead;             ///< prefetch distance in bytes
+
+  /// Goes to the next group of the chunk.
+  HWY_INLINE void Advance() {
+    for (std::size_t b = 0; b < kBlocks; ++b) {
+      const auto* next = reinterpret_cast<const std::uint8_t*>(floats[b]) + bytes;
+      floats[b] = reinterpret_cast<const float*>(next);
+      PrefetchFar(next + ahead, bytes);
+    }
+  }
+};
+
+template <std::size_t kBlocks>
+HWY_INLINE GroupScales<kBlocks> FirstScales(const Weights& weights, const PlaneChunk& chunk,
+                                            std::size_t first_block) {
+  GroupScales<kBlocks> scales;
+  scales.bytes = weights.scale_bytes();
+  // The same position in the next blocks.
+  scales.ahead = (kBlocks * chunk.num_groups - 1) * scales.bytes;
+  for (std::size_t b = 0; b < kBlocks; ++b) {
+    scales.floats[b] = weights.floats(weights.scales(chunk, first_block + b));
+  }
+  return scales;
 }
 
 /// Tables of all groups of a chunk; inputs past the end of a group or row count as zero.
@@ -126,19 +160,6 @@ struct PlaneBlocks {
   float* acc;               ///< [blocks, 32]
 };
 
-/// Adds the products of a group to the outputs of a block.
-/// @param less  the steps times the sum of the inputs
-template <class D>
-HWY_INLINE void FoldProducts(const Products<D>& products, std::uint32_t less,
-                             const FoldVector& fold) {
-  const hn::RebindToSigned<D> di;
-  for (std::size_t v = 0; v < kVectors<D>; ++v) {
-    const auto sum = products[v];
-    const auto odd = hn::Sub(hn::Add(sum, sum), hn::Set(D(), less));
-    fold(di, v * hn::MaxLanes(D()), hn::BitCast(di, odd));
-  }
-}
-
 /// Adds the groups of a chunk to some blocks: all that depends on the chunk is computed once.
 /// @tparam kWhole      whether the groups begin and end here
 /// @param group_sums   of the inputs of each group, if the chunk ends them
@@ -157,10 +178,8 @@ HWY_INLINE void ComputeGroups(const Weights& weights, const PlaneChunk& chunk,
   const bool ends = kWhole || chunk.ends_groups;
   const bool has_offset = weights.has_offset();
   GroupPlanes<kBlocks> planes = FirstGroup<Lookup, kBlocks>(weights, chunk, blocks.first);
-  const float* floats[kBlocks];
-  for (std::size_t b = 0; b < kBlocks; ++b) {
-    floats[b] = weights.floats(weights.scales(chunk, blocks.first + b));
-  }
+  GroupScales<kBlocks> scales = FirstScales<kBlocks>(weights, chunk, blocks.first);
+  const std::size_t coefficient_bytes = weights.bits() == 1 ? 0 : weights.scale_bytes();
   for (std::size_t g = 0; g < chunk.num_groups; ++g) {
     Products<D> products[kBlocks];
     for (std::size_t i = 0; i < kAll; ++i) products[i / kVectors<D>][i % kVectors<D>] = start;
@@ -173,22 +192,17 @@ HWY_INLINE void ComputeGroups(const Weights& weights, const PlaneChunk& chunk,
       const std::int32_t input_sum = group_sums[g];
       const std::uint32_t less = steps * static_cast<std::uint32_t>(input_sum);
       for (std::size_t b = 0; b < kBlocks; ++b) {
-        FoldProducts<D>(products[b], less,
-                        {floats[b], has_offset, input_sum, blocks.acc + b * kBlock});
+        const FoldGroup fold{scales.floats[b], has_offset, input_sum, less,
+                             blocks.acc + b * kBlock};
+        for (std::size_t v = 0; v < kVectors<D>; ++v) fold(v * kLanes, products[b][v]);
       }
     } else {
       for (std::size_t i = 0; i < kAll; ++i) {
         hn::StoreU(products[i / kVectors<D>][i % kVectors<D>], d, blocks.products + i * kLanes);
       }
     }
-    planes.first_piece += chunk.pieces;
-    for (std::size_t b = 0; b < kBlocks; ++b) {
-      planes.panels[b] += planes.num_planes * planes.plane_bytes;
-      planes.coefficients[b] += planes.group_coefficients;
-      const auto* scales = reinterpret_cast<const std::uint8_t*>(floats[b]) + planes.group_scales;
-      floats[b] = reinterpret_cast<const float*>(scales);
-      PrefetchFar(scales + planes.scales_ahead, planes.group_scales);
-    }
+    planes.Advance(coefficient_bytes);
+    scales.Advance();
   }
 }
 
