@@ -61,14 +61,12 @@ struct Speed {
 struct Verdict {
   bool accepted = false;
   std::string reason;
-  std::optional<double> cost_us;  ///< estimated time of one thread; set if it competes on cost
-  std::optional<Speed> speed;     ///< of a layer of codes
+  std::optional<Speed> speed{};  ///< of a layer of codes
 };
-inline Verdict accept(std::string reason, std::optional<double> cost_us = {},
-                      std::optional<Speed> speed = {}) {
-  return {true, std::move(reason), cost_us, speed};
+inline Verdict accept(std::string reason, std::optional<Speed> speed = {}) {
+  return {true, std::move(reason), speed};
 }
-inline Verdict refuse(std::string reason) { return {false, std::move(reason), {}, {}}; }
+inline Verdict refuse(std::string reason) { return {false, std::move(reason)}; }
 
 /// Refuses oneDNN if the order of sums must be fixed; otherwise nothing.
 inline std::optional<Verdict> refuse_onednn(const NodeContext& context) {

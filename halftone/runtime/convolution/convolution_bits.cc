@@ -14,7 +14,7 @@ using kernels::BitConvWeights;
 
 // Measured as described in convolution_cost.h.
 double bit_conv_us(const ConvExtent& conv, Core core) {
-  const double pairs = conv.input_digits * conv.weight_bits;
+  const double pairs = conv.bit_pairs();
   const double full = conv.block_pixels(16) * static_cast<double>(16 * conv.inputs);
   const double product_ps = core != Core::kAvx2 ? 1.2 : 1.8;
   return 1e-6 * (product_ps * pairs * full + (1200 * pairs + 12000) * conv.block_pixels(16) +
@@ -32,9 +32,14 @@ Verdict judge_conv_bits(const NodeContext& context) {
   if (extent.inputs > BitConvWeights::kMaxInputs) {
     return refuse("more than " + std::to_string(BitConvWeights::kMaxInputs) + " inputs");
   }
+  if (extent.is_depthwise()) return refuse("an output has few inputs: those of a channel");
+  if (extent.is_narrow()) return refuse("few outputs");
+  if (!computes_bits(extent.bit_pairs(), context.int8_activations)) {
+    return refuse(too_many_pairs(extent.bit_pairs()));
+  }
   return accept(std::to_string(extent.input_bits) + "-bit input, " +
                     std::to_string(extent.weight_bits) + "-bit weights",
-                bit_conv_us(extent, kReferenceCore), speed_of(extent, bit_conv_us));
+                speed_of(extent, bit_conv_us));
 }
 
 Kernel create_conv_bits(const NodeContext& context) {

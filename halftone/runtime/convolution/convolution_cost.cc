@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/runtime/convolution/convolution_cost.h"
 
+#include "halftone/kernels/conv/byte_conv.h"
+#include "halftone/kernels/conv/depthwise_conv.h"
 #include "halftone/numerics/digits.h"
 #include "halftone/runtime/value.h"
 
@@ -44,6 +46,22 @@ ConvExtent conv_extent(const ir::Graph& graph, const ir::Node& node) {
           !w.encoding.is_dense() && w.encoding.basis->granularity == numerics::Granularity::kGroup,
           lines,
           lines * strip * ((rows + 1) / 2)};
+}
+
+bool ConvExtent::is_depthwise() const {
+  return groups == channels && group_outputs == 1 && inputs <= kernels::DepthwiseWeights::kMaxTaps;
+}
+
+bool ConvExtent::is_byte_conv() const {
+  return !grouped && inputs <= kernels::ByteConvWeights::kMaxInputs;
+}
+
+bool ConvExtent::is_narrow() const {
+  constexpr std::size_t kMinOutputs = 8;  // half a block
+  constexpr std::size_t kMinGatheredWeights = 8192;
+  if (is_depthwise()) return false;
+  if (!is_byte_conv()) return group_outputs * inputs < kMinGatheredWeights;
+  return group_outputs < kMinOutputs;
 }
 
 Speed speed_of(const ConvExtent& conv, double (*us)(const ConvExtent&, Core)) {

@@ -3,8 +3,7 @@
 //
 // The costs were measured on one processor (Zen 3, AVX2) by `conv_bench` and `make bench
 // FILTER=conv`. Layers: those of ResNet-20 (3 x 3, from 64 channels of 8 x 8 to 16 channels of 32 x
-// 32, also strided and 1 x 1); for depthwise ones, those of MobileNet and DS-CNN. linear_cost.h
-// explains why they are the same on every machine.
+// 32, also strided and 1 x 1); for depthwise ones, those of MobileNet and DS-CNN.
 #pragma once
 
 #include <cstddef>
@@ -41,6 +40,18 @@ struct ConvExtent {
     if (channels_of_tap == 0) return 0;
     return inputs / channels_of_tap * ((channels_of_tap + piece - 1) / piece * piece);
   }
+  /// Pairs of digits of the input and bit planes of the weights.
+  [[nodiscard]] int bit_pairs() const { return input_digits * weight_bits; }
+  /// Whether kernels::depthwise_conv() takes the weights: its lanes are channels.
+  [[nodiscard]] bool is_depthwise() const;
+  /// Whether kernels::byte_conv() takes weights that are not depthwise; otherwise
+  /// kernels::int8_conv() gathers the inputs of each output pixel.
+  [[nodiscard]] bool is_byte_conv() const;
+  /// Whether there are too few outputs to share what they read, so that decoding the input and
+  /// convolving in float32 is as fast. Like all that decides an arithmetic, it depends on the
+  /// network alone.
+  [[nodiscard]] bool is_narrow() const;
+
   /// Number of blocks of outputs that are computed together. A partial block takes as long as a
   /// full one.
   [[nodiscard]] std::size_t num_blocks(std::size_t block) const {
@@ -57,7 +68,7 @@ ConvExtent conv_extent(const ir::Graph& graph, const ir::Node& node);
 
 /// Estimated time in microseconds for one thread to decode the input, if it has codes, and convolve
 /// it in float32.
-double float_conv_us(const ConvExtent& conv, Core core = kReferenceCore);
+double float_conv_us(const ConvExtent& conv, Core core);
 
 /// That of a kernel and of a float32 convolution without codes, on the processor at hand.
 Speed speed_of(const ConvExtent& conv, double (*us)(const ConvExtent&, Core));

@@ -14,8 +14,8 @@
 namespace halftone::runtime {
 namespace {
 
-double table_us(const NodeContext& context) {
-  return float_conv_us(conv_extent(context.graph, context.node));
+double estimated_us(const NodeContext& context) {
+  return float_conv_us(conv_extent(context.graph, context.node), kernels::current_core());
 }
 
 void convolve_and_clamp(const std::byte* x, const kernels::FloatConvWeights& weights,
@@ -36,15 +36,13 @@ Verdict judge_conv_fixed(const NodeContext& context) {
   if (!has_usual_window(context.graph, context.node)) {
     return refuse("too many taps, or taps too far apart");
   }
-  // Uses the measured cost of oneDNN's float32: the choice between float32, bits and integers must
-  // not depend on which library multiplies.
-  return accept("sums in the order of taps and channels", table_us(context));
+  return accept("sums in the order of taps and channels");
 }
 
 Kernel create_conv_fixed(const NodeContext& context) {
   const ir::Tensor weights = ir::to_float(*context.constant(1));
   Kernel kernel =
-      coded_conv_kernel(context, table_us(context),
+      coded_conv_kernel(context, estimated_us(context),
                         kernels::FloatConvWeights(conv_shape(context), weights.as<float>(),
                                                   constant_floats(context, 2)),
                         convolve_and_clamp, kernels::FloatConvWeights::kMinPixels);

@@ -80,7 +80,6 @@ Verdict judge_conv_float(const NodeContext& context) {
   Verdict verdict = judge_float_conv(context);
   if (verdict.accepted) {
     const ConvExtent conv = conv_extent(context.graph, context.node);
-    verdict.cost_us = float_conv_us(conv);
     if (conv.input_bits != 0) verdict.speed = speed_of(conv, float_conv_us);
   }
   return verdict;

@@ -25,18 +25,6 @@ void convolve(const kernels::Int8Pixels& x, const Int8ConvWeights& w, const Conv
   kernels::int8_conv(x, w, part);
 }
 
-/// Whether kernels::depthwise_conv() takes the weights.
-bool is_depthwise(const ConvExtent& conv) {
-  return conv.groups == conv.channels && conv.group_outputs == 1 &&
-         conv.inputs <= DepthwiseWeights::kMaxTaps;
-}
-
-/// Whether kernels::byte_conv() takes weights that are not depthwise; otherwise
-/// kernels::int8_conv().
-bool is_byte_conv(const ConvExtent& conv) {
-  return !conv.grouped && conv.inputs <= ByteConvWeights::kMaxInputs;
-}
-
 double depthwise_us(const ConvExtent& conv) {
   const std::size_t blocks = (conv.channels + 15) / 16;
   const auto taps = static_cast<double>(conv.inputs);
@@ -47,8 +35,8 @@ double depthwise_us(const ConvExtent& conv) {
 
 // Measured as described in convolution_cost.h.
 double int8_conv_us(const ConvExtent& conv, Core core) {
-  if (is_depthwise(conv)) return depthwise_us(conv);
-  if (is_byte_conv(conv)) {
+  if (conv.is_depthwise()) return depthwise_us(conv);
+  if (conv.is_byte_conv()) {
     const double product_ps = core != Core::kAvx2 ? 4.5 : (conv.weight_bits <= 4 ? 10.5 : 12.5);
     const auto products = static_cast<double>(16 * conv.padded_inputs(4));
     return 1e-6 * conv.block_pixels(16) * (product_ps * products + 10600);
@@ -78,9 +66,10 @@ Verdict judge_conv_int8(const NodeContext& context) {
     return refuse("more than " + std::to_string(kMaxInputs) + " inputs");
   }
   if (!context.int8_activations) return refuse("8-bit activations are disabled");
+  if (extent.is_narrow()) return refuse("few outputs");
   return accept(std::to_string(extent.weight_bits) + "-bit weights" +
-                    (is_depthwise(extent) ? ", lanes are channels" : ""),
-                int8_conv_us(extent, kReferenceCore), speed_of(extent, int8_conv_us));
+                    (extent.is_depthwise() ? ", lanes are channels" : ""),
+                speed_of(extent, int8_conv_us));
 }
 
 Kernel create_conv_int8(const NodeContext& context) {
@@ -90,10 +79,10 @@ Kernel create_conv_int8(const NodeContext& context) {
   const kernels::Int8Pixels x{nullptr, levels.scale, levels.offset};
   const auto bias = constant_floats(context, 2);
   const ConvExtent extent = conv_extent(context.graph, context.node);
-  if (is_depthwise(extent)) {
+  if (extent.is_depthwise()) {
     return create(context, x, DepthwiseWeights(shape, codes.codes, *codes.encoding, bias, x));
   }
-  if (is_byte_conv(extent)) {
+  if (extent.is_byte_conv()) {
     return create(context, x, ByteConvWeights(shape, {codes.codes, *codes.encoding, bias}, x));
   }
   return create(context, x, Int8ConvWeights(shape, {codes.codes, *codes.encoding, bias}, x.offset));

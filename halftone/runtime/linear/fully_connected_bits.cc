@@ -51,7 +51,10 @@ Verdict judge_xnor(const NodeContext& context) {
     return refuse("more than " + std::to_string(kMaxInputs) + " inputs");
   }
   const LayerExtent layer = layer_extent(context.graph, context.node);
-  return accept(bits_text(x, w), cost_us(Product::kBits, layer), speed_of(Product::kBits, layer));
+  if (const int pairs = layer.bit_pairs(); !computes_bits(pairs, context.int8_activations)) {
+    return refuse(too_many_pairs(pairs));
+  }
+  return accept(bits_text(x, w), speed_of(Product::kBits, layer));
 }
 
 Kernel create_xnor(const NodeContext& context) {

@@ -35,26 +35,16 @@ struct FixedLayer {
   }
 };
 
-bool is_encoded(const NodeContext& context, std::size_t input) {
-  return !context.input(input).encoding.is_dense();
-}
-
 Verdict judge_fully_connected_fixed(const NodeContext& context) {
   if (auto refusal = refuse_fixed_order(context)) return *refusal;
   if (auto refusal = refuse_float_layer(context)) return *refusal;
-  Verdict verdict = accept("sums in the order of the inputs");
-  // Uses the measured cost of oneDNN's float32: the choice between float32 and integers must not
-  // depend on which library multiplies.
-  if (is_encoded(context, 0) || is_encoded(context, 1)) {
-    verdict.cost_us = cost_us(Product::kFloat, layer_extent(context.graph, context.node));
-  }
-  return verdict;
+  return accept("sums in the order of the inputs");
 }
 
 Kernel create_fully_connected_fixed(const NodeContext& context) {
   const ir::MatrixExtent x = row_extent(context.input(0).shape);
   const auto outputs = static_cast<std::size_t>(context.output().shape.back());
-  const double us = cost_us(Product::kFloat, layer_extent(context.graph, context.node));
+  const double us = speed_of(Product::kFloat, layer_extent(context.graph, context.node)).us;
   const ir::Tensor weights = ir::to_float(*context.constant(1));
   const auto given = constant_floats(context, 2);
   std::vector<float> bias(given.begin(), given.end());

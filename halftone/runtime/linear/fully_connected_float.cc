@@ -13,11 +13,9 @@ Verdict judge_decoded(const NodeContext& context) {
   if (!x && !w) return refuse("neither input nor weights are encoded");
   if (auto refusal = refuse_onednn(context)) return *refusal;
   if (const auto refusal = refuse_float_layer(context)) return *refusal;
-  const double us = cost_us(Product::kFloat, layer_extent(context.graph, context.node));
   return accept(x && w ? "input and weights are decoded"
                 : x    ? "the input is decoded"
-                       : "the weights are decoded",
-                us);
+                       : "the weights are decoded");
 }
 
 Verdict judge_dense(const NodeContext& context) {

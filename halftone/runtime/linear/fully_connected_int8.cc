@@ -103,10 +103,9 @@ Verdict judge_int8_levels(const NodeContext& context) {
   }
   if (!context.int8_activations) return refuse("8-bit activations are disabled");
   const LayerExtent layer = extent_of(context);
-  const Product product = cheapest_levels(layer);
   return accept(std::to_string(layer.rows) + (layer.rows == 1 ? " row, " : " rows, ") +
                     std::to_string(layer.weight_bits) + "-bit weights",
-                cost_us(product, layer), speed_of(product, layer));
+                speed_of(cheapest_levels(layer, kernels::current_core()), layer));
 }
 
 Kernel create_int8_levels(const NodeContext& context) {

@@ -61,14 +61,9 @@ TEST_P(QuantizedFullyConnected, MatchesReference) {
       layer.bias = n != 5;
       const PlanOptions exact{.batch = batch, .int8_activations = false};
       const auto plan = testing::expect_reference_result(layer_graph(layer), exact, 3e-5F, n);
-      const bool bits = granularity != Granularity::kGroup && x_bits * w_bits <= 12;
-      const bool floats = granularity == Granularity::kGroup || x_bits * w_bits >= 32;
-      if (bits) {
-        EXPECT_EQ(testing::kernel_of(*plan), "xnor_popcount");
-      }
-      if (floats) {
-        EXPECT_EQ(testing::kernel_of(*plan), "decoded_f32");
-      }
+      const bool bits =
+          granularity != Granularity::kGroup && x_bits * w_bits <= kMaxBitPairsBesideFloat;
+      EXPECT_EQ(testing::kernel_of(*plan), bits ? "xnor_popcount" : "decoded_f32");
     }
   }
 }
@@ -82,15 +77,8 @@ TEST_P(QuantizedFullyConnected, IsCloseToReferenceIn8BitIntegers) {
     layer.x_offset = x_offset;
     layer.w = WeightFormat{w_bits, w_offset, granularity, group};
     const auto plan = testing::expect_reference_result(layer_graph(layer), {.batch = batch}, 0.1F);
-    const bool xnor = granularity != Granularity::kGroup && x_bits <= 2 && w_bits <= 2;
-    const bool levels =
-        !xnor && (w_bits <= 2 || (granularity != Granularity::kGroup && x_bits >= 2));
-    if (xnor) {
-      EXPECT_EQ(testing::kernel_of(*plan), "xnor_popcount");
-    }
-    if (levels) {
-      EXPECT_EQ(testing::kernel_of(*plan), "int8_levels");
-    }
+    const bool bits = granularity != Granularity::kGroup && x_bits * w_bits <= kMaxBitPairs;
+    EXPECT_EQ(testing::kernel_of(*plan), bits ? "xnor_popcount" : "int8_levels");
   }
 }
 

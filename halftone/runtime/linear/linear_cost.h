@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cost model of the layer products, from which a plan chooses an implementation.
+// Cost model of the layer products, from which a plan chooses a kernel of an arithmetic.
 #pragma once
 
 #include <cstddef>
@@ -32,6 +32,9 @@ struct LayerExtent {
   int input_bits = 0;            ///< 0: float32
   int weight_bits = 0;           ///< 0: float32
   std::size_t group_inputs = 0;  ///< inputs that share a basis of the weights; 0: all of an output
+
+  /// Pairs of bit planes, one of the input and one of the weights.
+  [[nodiscard]] int bit_pairs() const { return input_bits * weight_bits; }
 };
 
 LayerExtent layer_extent(const ir::Graph& graph, const ir::Node& node);
@@ -43,10 +46,6 @@ struct Picoseconds {
 };
 
 using kernels::Core;
-/// The family of processors whose times decide what a network computes, on every machine: the
-/// arithmetics round differently. Which kernel computes an arithmetic, and how many threads it is
-/// worth, is decided by the times of the processor at hand.
-inline constexpr Core kReferenceCore = Core::kAvx2;
 
 /// The measured times of each method, defined beside its implementation: by `make bench` on layers
 /// of 784 x 700 and 4096 x 4096 with 1 to 256 rows, for AVX2 on Zen 3 at 3.15 GHz, for AVX-512 on
@@ -59,14 +58,14 @@ Picoseconds bytes_time(const LayerExtent& layer, Core core);
 Picoseconds float_time(const LayerExtent& layer, Core core);
 
 /// Estimated time of one thread in microseconds.
-double cost_us(Product product, const LayerExtent& layer, Core core = kReferenceCore);
+double cost_us(Product product, const LayerExtent& layer, Core core);
 
 /// The same and that of a float32 layer, on the processor at hand.
 Speed speed_of(Product product, const LayerExtent& layer);
 
 /// The fastest method with integers and the levels of the weights: kPlanes, kNibbles, kThrees or
 /// kBytes. The choice changes no result.
-Product cheapest_levels(const LayerExtent& layer, Core core = kReferenceCore);
+Product cheapest_levels(const LayerExtent& layer, Core core);
 
 /// Names of these methods that a layer may use, for Implementation::kernels.
 std::vector<std::string> level_kernels(const LayerExtent& layer);

@@ -13,13 +13,16 @@ TEST(LinearCost, GrowsWithEveryExtent) {
   for (const Product product : {Product::kBits, Product::kPlanes, Product::kNibbles,
                                 Product::kThrees, Product::kBytes, Product::kFloat}) {
     const LayerExtent layer{2, 100, 50, 2, 3, 0};
-    const double us = cost_us(product, layer);
+    const auto cost = [product](const LayerExtent& extent) {
+      return cost_us(product, extent, Core::kAvx2);
+    };
+    const double us = cost(layer);
     EXPECT_GT(us, 0);
-    EXPECT_DOUBLE_EQ(cost_us(product, {2, 200, 50, 2, 3, 0}), 2 * us);
-    EXPECT_DOUBLE_EQ(cost_us(product, {2, 100, 150, 2, 3, 0}), 3 * us);
-    EXPECT_GT(cost_us(product, {3, 100, 50, 2, 3, 0}), us);
-    EXPECT_LT(cost_us(product, {3, 100, 50, 2, 3, 0}), 1.51 * us);
-    EXPECT_EQ(cost_us(product, {0, 0, 0, 2, 3, 0}), 0);
+    EXPECT_DOUBLE_EQ(cost({2, 200, 50, 2, 3, 0}), 2 * us);
+    EXPECT_DOUBLE_EQ(cost({2, 100, 150, 2, 3, 0}), 3 * us);
+    EXPECT_GT(cost({3, 100, 50, 2, 3, 0}), us);
+    EXPECT_LT(cost({3, 100, 50, 2, 3, 0}), 1.51 * us);
+    EXPECT_EQ(cost({0, 0, 0, 2, 3, 0}), 0);
   }
 }
 
@@ -27,7 +30,8 @@ TEST(LinearCost, ChosenLowBitProductsBeatFloat) {
   for (int bits = 1; bits <= 8; ++bits) {
     for (const std::size_t rows : {1U, 2U, 8U, 32U, 256U}) {
       const LayerExtent layer{rows, 784, 700, 0, bits, 0};
-      EXPECT_LT(cost_us(cheapest_levels(layer), layer), cost_us(Product::kFloat, layer))
+      EXPECT_LT(cost_us(cheapest_levels(layer, Core::kAvx2), layer, Core::kAvx2),
+                cost_us(Product::kFloat, layer, Core::kAvx2))
           << rows << " rows, " << bits << " bits";
     }
   }
@@ -35,7 +39,7 @@ TEST(LinearCost, ChosenLowBitProductsBeatFloat) {
 
 TEST(LinearCost, ChoosesAsMeasured) {
   const auto cheapest = [](std::size_t rows, int bits) {
-    return cheapest_levels({rows, 4096, 4096, 0, bits, 0});
+    return cheapest_levels({rows, 4096, 4096, 0, bits, 0}, Core::kAvx2);
   };
   EXPECT_EQ(cheapest(1, 1), Product::kPlanes);
   EXPECT_EQ(cheapest(1, 2), Product::kPlanes);
@@ -46,9 +50,9 @@ TEST(LinearCost, ChoosesAsMeasured) {
   EXPECT_EQ(cheapest(256, 2), Product::kPlanes);
   EXPECT_EQ(cheapest(256, 3), Product::kBytes);
   EXPECT_EQ(cheapest(256, 4), Product::kBytes);
-  EXPECT_EQ(cheapest_levels({1, 4096, 4096, 0, 3, 128}), Product::kPlanes);
-  EXPECT_EQ(cheapest_levels({1, 4096, 4096, 0, 4, 128}), Product::kPlanes);
-  EXPECT_EQ(cheapest_levels({1, 4096, 4096, 0, 4, 1024}), Product::kNibbles);
+  EXPECT_EQ(cheapest_levels({1, 4096, 4096, 0, 3, 128}, Core::kAvx2), Product::kPlanes);
+  EXPECT_EQ(cheapest_levels({1, 4096, 4096, 0, 4, 128}, Core::kAvx2), Product::kPlanes);
+  EXPECT_EQ(cheapest_levels({1, 4096, 4096, 0, 4, 1024}, Core::kAvx2), Product::kNibbles);
 }
 
 TEST(LinearCost, ChoosesLayoutsForAProcessor) {

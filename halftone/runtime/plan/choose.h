@@ -21,12 +21,16 @@ struct Choice {
   Verdict verdict;                                 ///< of the implementation
   std::vector<Refusal> refused;                    ///< candidates that were not chosen, and why
 
-  /// Why the implementation was chosen, with its cost if it has one.
+  /// Why the implementation was chosen, with its estimated time if that is known.
   [[nodiscard]] std::string reason() const;
 };
 
-/// Considers the implementations up to the first that accepts without a cost, and chooses the
-/// cheapest that supports the layouts of the codes.
+/// Chooses the first implementation that accepts the node and supports the layouts of its codes.
+/// Apart from layouts, this depends on the network and the options alone: it decides the
+/// arithmetic.
 Choice choose(const NodeContext& context);
+
+/// The layout in which a node reads the codes of its first input if it may choose.
+CodeLayout preferred_layout(const NodeContext& context);
 
 }  // namespace halftone::runtime

@@ -8,10 +8,10 @@
 
 namespace halftone::runtime {
 
-/// Chooses a layout for every value of a graph. Dense values and constants get kPlanes, which has
-/// no effect. Codes are kInt8 if every reader has an implementation that reads integers and the
-/// cheapest such implementations together cost less than the cheapest that read bits.
+/// Chooses a layout for every value of a graph: the one that its readers prefer. Dense values and
+/// constants get kPlanes, which has no effect. An Encode whose readers prefer different layouts is
+/// split, so that the arithmetic of a layer does not depend on the layer beside it.
 /// @return by value
-std::vector<CodeLayout> choose_code_layouts(const ir::Graph& graph, const PlanOptions& options);
+std::vector<CodeLayout> choose_code_layouts(ir::Graph& graph, const PlanOptions& options);
 
 }  // namespace halftone::runtime

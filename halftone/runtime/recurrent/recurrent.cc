@@ -40,14 +40,14 @@ double num_steps(const NodeContext& context) {
 }
 
 double layer_us(const NodeContext& context, Product way) {
-  return num_steps(context) * cost_us(way, step_extent(context));
+  return num_steps(context) * speed_of(way, step_extent(context)).us;
 }
 
 Verdict accept_codes(const NodeContext& context, Product way, std::string reason) {
   Speed speed = speed_of(way, step_extent(context));
   speed.us *= num_steps(context);
   speed.float_us *= num_steps(context);
-  return accept(std::move(reason), layer_us(context, way), speed);
+  return accept(std::move(reason), speed);
 }
 
 std::optional<std::string> why_not(const NodeContext& context) {
@@ -127,6 +127,9 @@ Verdict judge_recurrent_bits(const NodeContext& context) {
   if (step.input_bits == 0) return refuse("the states are not encoded");
   if (!has_codes(context)) return refuse("the weights are not encoded");
   if (step.group_inputs != 0) return refuse("weights have a basis per group of inputs");
+  if (!computes_bits(step.bit_pairs(), context.int8_activations)) {
+    return refuse(too_many_pairs(step.bit_pairs()));
+  }
   return accept_codes(context, Product::kBits,
                       std::to_string(step.input_bits) + "-bit states, " +
                           std::to_string(step.weight_bits) + "-bit weights");
@@ -140,7 +143,7 @@ Verdict judge_recurrent_levels(const NodeContext& context) {
   if (!context.int8_activations) return refuse("8-bit activations are disabled");
   const LayerExtent step = step_extent(context);
   if (step.inputs > kernels::LevelMatmulWeights::kMaxInputs) return refuse("too many inputs");
-  return accept_codes(context, cheapest_levels(step),
+  return accept_codes(context, cheapest_levels(step, kernels::current_core()),
                       std::to_string(step.weight_bits) + "-bit weights");
 }
 
@@ -157,8 +160,7 @@ std::vector<std::string> kernels_recurrent_levels(const NodeContext& context) {
 
 Verdict judge_recurrent_float(const NodeContext& context) {
   if (auto reason = why_not(context)) return refuse(std::move(*reason));
-  if (!has_codes(context)) return accept("constant weights");
-  return accept("the weights are decoded", layer_us(context, Product::kFloat));
+  return accept(has_codes(context) ? "the weights are decoded" : "constant weights");
 }
 
 Kernel create_recurrent_float(const NodeContext& context) {
