@@ -117,7 +117,7 @@ TEST(Operator, RejectsWrongNumbersOfInputs) {
 TEST(Operator, BoundsEveryExtent) {
   const Dim huge = Dim{1} << 62;
   for (const Row& row : table()) {
-    for (const Shape& shape : {Shape{huge, huge}, Shape{-7, 2}, Shape{0, huge}}) {
+    for (const Shape& shape : {Shape{huge, huge}, Shape{-huge, 2}, Shape{0, huge}}) {
       const std::vector<ValueType> types(row.min_inputs, float_type(shape));
       expect_error(ErrorKind::kShape, "expected at most 2^40 elements",
                    [&] { infer(row.op, types); });

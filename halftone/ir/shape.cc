@@ -24,31 +24,37 @@ SymbolicCount symbolic_count(const Shape& shape) {
   // Zeros do not count in the bound: the other extents alone must not overflow elsewhere.
   std::size_t bounded = 1;
   for (const Dim dim : shape.dims()) {
-    if (dim == kBatch) {
-      ++count.batch_dims;
-      continue;
-    }
-    if (dim < 0 || (dim != 0 && bounded > kMaxElements / static_cast<std::size_t>(dim))) {
+    if (is_batch(dim)) ++count.batch_dims;
+    // Also right for the lowest number, which has no negative.
+    const std::size_t extent = is_batch(dim) ? std::size_t{0} - static_cast<std::size_t>(dim)
+                                             : static_cast<std::size_t>(dim);
+    if (extent != 0 && bounded > kMaxElements / extent) {
       fail(ErrorKind::kShape, "shape " + shape.to_string() + ": expected at most 2^40 elements");
     }
-    count.known *= static_cast<std::size_t>(dim);
-    if (dim != 0) bounded *= static_cast<std::size_t>(dim);
+    count.known *= extent;
+    if (extent != 0) bounded *= extent;
   }
   return count;
 }
 
 }  // namespace
 
-bool Shape::is_static() const {
-  return std::find(dims_.begin(), dims_.end(), kBatch) == dims_.end();
-}
+bool Shape::is_static() const { return std::ranges::none_of(dims_, is_batch); }
 
 Shape Shape::with_batch(std::size_t batch) const {
   if (batch > kMaxElements) {
     fail(ErrorKind::kShape, "batch: expected at most 2^40 samples, found " + std::to_string(batch));
   }
   Shape result = *this;
-  std::replace(result.dims_.begin(), result.dims_.end(), kBatch, static_cast<Dim>(batch));
+  for (Dim& dim : result.dims_) {
+    if (!is_batch(dim)) continue;
+    const std::size_t multiple = std::size_t{0} - static_cast<std::size_t>(dim);
+    if (batch > kMaxElements / multiple) {
+      fail(ErrorKind::kShape, "shape " + to_string() + ": expected at most 2^40 elements, found " +
+                                  std::to_string(batch) + " samples");
+    }
+    dim = static_cast<Dim>(batch * multiple);
+  }
   return result;
 }
 
@@ -63,9 +69,15 @@ std::size_t Shape::element_count() const {
 std::string Shape::to_string() const {
   std::string text = "[";
   for (std::size_t i = 0; i < dims_.size(); ++i) {
-    text += (i == 0 ? "" : ", ") + (dims_[i] == kBatch ? "N" : std::to_string(dims_[i]));
+    text += (i == 0 ? "" : ", ") + halftone::ir::to_string(dims_[i]);
   }
   return text + "]";
+}
+
+std::string to_string(Dim extent) {
+  if (!is_batch(extent)) return std::to_string(extent);
+  if (extent == kRemaining) return "?";
+  return (extent == kBatch ? "" : std::to_string(-extent)) + "N";
 }
 
 MatrixExtent matrix_extent(const Shape& shape) {
@@ -110,38 +122,47 @@ bool same_element_count(const Shape& lhs, const Shape& rhs) {
   return symbolic_count(lhs) == symbolic_count(rhs);
 }
 
-Shape resolve_reshape(const Shape& input, std::span<const std::int64_t> request, bool zero_copies) {
-  const auto mismatch = [&] {
-    fail(ErrorKind::kShape,
-         "cannot reshape " + input.to_string() + " to " +
-             Shape(std::vector<Dim>(request.begin(), request.end())).to_string());
+Shape resolve_extents(const Shape& input, std::vector<Dim> request, bool zero_copies) {
+  const auto mismatch = [&, requested = Shape(request)] {
+    fail(ErrorKind::kShape, "cannot reshape " + input.to_string() + " to " + requested.to_string());
   };
-  std::vector<Dim> dims(request.begin(), request.end());
   std::optional<std::size_t> open;
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] == 0 && zero_copies) {
+  for (std::size_t i = 0; i < request.size(); ++i) {
+    if (request[i] == 0 && zero_copies) {
       if (i >= input.rank()) mismatch();
-      dims[i] = input[i];
-    } else if (dims[i] == -1) {
+      request[i] = input[i];
+    } else if (request[i] == kRemaining) {
       if (open) mismatch();
       open = i;
-      dims[i] = 1;
-    } else if (dims[i] < 0) {
-      mismatch();
+      request[i] = 1;
     }
   }
-  Shape result(std::move(dims));
+  Shape result(std::move(request));
   const SymbolicCount have = symbolic_count(input);
   const SymbolicCount want = symbolic_count(result);
   if (open && want.known == 0) mismatch();  // ambiguous: any extent would fit
   if (have == want) return result;
   if (!open || want.batch_dims > have.batch_dims || have.known % want.known != 0) mismatch();
-  const std::size_t rest = have.known / want.known;
+  const auto rest = static_cast<Dim>(have.known / want.known);
   const std::size_t batch_dims = have.batch_dims - want.batch_dims;
-  // One extent can represent N or a number, but not a product with N.
-  if (batch_dims > 1 || (batch_dims == 1 && rest != 1)) mismatch();
-  result[*open] = batch_dims == 1 ? kBatch : static_cast<Dim>(rest);
+  // One extent can represent a multiple of N, but not of its square; nor 0 N, which is 0.
+  if (batch_dims > 1) mismatch();
+  result[*open] = batch_dims == 1 ? -rest : rest;
   return result;
+}
+
+Shape resolve_reshape(const Shape& input, std::span<const std::int64_t> request, bool zero_copies) {
+  std::vector<Dim> dims(request.begin(), request.end());
+  for (Dim& dim : dims) {
+    if (dim < -1) {
+      fail(ErrorKind::kShape, "cannot reshape " + input.to_string() +
+                                  ": expected extents >= -1, "
+                                  "found " +
+                                  std::to_string(dim));
+    }
+    if (dim == -1) dim = kRemaining;
+  }
+  return resolve_extents(input, std::move(dims), zero_copies);
 }
 
 }  // namespace halftone::ir

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Extents of tensors, with one symbol: the batch.
+// Extents of tensors, with one symbol: the batch N.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,10 +14,16 @@ namespace halftone::ir {
 
 using Dim = std::int64_t;
 
-/// The batch: an extent that stays symbolic until a plan fixes the number of samples per run.
+/// The batch N: an extent that stays symbolic until a plan fixes the number of samples per run.
+/// -k is k N, as where the heads of every sample share an axis.
 inline constexpr Dim kBatch = -1;
+/// Whether an extent is N or a multiple of it.
+constexpr bool is_batch(Dim extent) { return extent < 0; }
+/// An extent of a requested shape that takes the remaining elements.
+inline constexpr Dim kRemaining = std::numeric_limits<Dim>::min();
 
-/// The extents of a tensor, outermost first; each is >= 0 or kBatch. A scalar has rank 0.
+/// The extents of a tensor, outermost first: numbers >= 0 or multiples of the batch. A scalar has
+/// rank 0.
 class Shape {
  public:
   Shape() = default;
@@ -29,15 +36,15 @@ class Shape {
   [[nodiscard]] Dim& operator[](std::size_t axis) { return dims_[axis]; }
   [[nodiscard]] Dim back() const { return dims_.back(); }
 
-  /// False if any extent is kBatch.
+  /// False if an extent depends on the batch.
   [[nodiscard]] bool is_static() const;
-  /// The same shape with every kBatch replaced. @throws Error kShape if the batch exceeds 2^40
+  /// The same shape for a number of samples. @throws Error kShape if an extent exceeds 2^40
   [[nodiscard]] Shape with_batch(std::size_t batch) const;
   /// Product of the extents.
-  /// @throws Error kShape if an extent is kBatch or negative, or the product of those that are not
+  /// @throws Error kShape if an extent depends on the batch, or the product of those that are not
   ///         zero exceeds 2^40
   [[nodiscard]] std::size_t element_count() const;
-  /// "[N, 784]".
+  /// "[N, 8N, 784]".
   [[nodiscard]] std::string to_string() const;
 
   bool operator==(const Shape&) const = default;
@@ -58,19 +65,24 @@ MatrixExtent matrix_extent(const Shape& shape);
 /// @throws Error kShape unless -rank <= axis < rank
 std::size_t normalized_axis(std::int64_t axis, std::size_t rank);
 
-/// The shape that both operands broadcast to by NumPy's rule; kBatch matches kBatch and 1.
+/// "784", "N", "8N"; "?" for kRemaining.
+std::string to_string(Dim extent);
+
+/// The shape that both operands broadcast to by NumPy's rule; k N matches k N and 1.
 /// @throws Error kShape if they do not fit
 Shape broadcast(const Shape& lhs, const Shape& rhs);
 
 /// Whether both shapes have the same number of elements for every batch: the same number of batch
 /// axes and the same product of the other extents.
-/// @throws Error kShape if an extent is negative or the product exceeds the limit of
-///         Shape::element_count()
+/// @throws Error kShape if the product exceeds the limit of Shape::element_count()
 bool same_element_count(const Shape& lhs, const Shape& rhs);
 
-/// Resolves the requested shape of a reshape: -1 takes the remaining elements, 0 copies the extent
-/// of the input if `zero_copies`. The batch symbol moves to the axis that the counts imply.
+/// Resolves the requested shape of a reshape: kRemaining takes the remaining elements, with the
+/// batch if no other extent has it; 0 copies the extent of the input if `zero_copies`.
 /// @throws Error kShape if the counts do not fit or the request is ambiguous
+Shape resolve_extents(const Shape& input, std::vector<Dim> request, bool zero_copies);
+
+/// The same for a request of numbers as files have it, where -1 takes the remaining elements.
 Shape resolve_reshape(const Shape& input, std::span<const std::int64_t> request, bool zero_copies);
 
 }  // namespace halftone::ir

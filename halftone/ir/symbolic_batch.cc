@@ -13,7 +13,7 @@ namespace halftone::ir {
 namespace {
 
 std::optional<std::size_t> batch_axis(const Shape& shape) {
-  const auto found = std::ranges::find(shape.dims(), kBatch);
+  const auto found = std::ranges::find_if(shape.dims(), is_batch);
   if (found == shape.dims().end()) return std::nullopt;
   return static_cast<std::size_t>(found - shape.dims().begin());
 }
@@ -28,7 +28,7 @@ Dim extent_before(const Shape& shape, std::size_t axis) {
 /// operators that work along an axis already reject the batch there.
 bool keeps_samples_apart(const Graph& graph, const Node& node) {
   const Shape& output = graph.value(node.output).type.shape;
-  if (std::ranges::count(output.dims(), kBatch) > 1) return false;
+  if (std::ranges::count_if(output.dims(), is_batch) > 1) return false;
   const auto has_batch = [&](ValueId id) {
     return id != kAbsent && batch_axis(graph.value(id).type.shape).has_value();
   };
@@ -46,19 +46,49 @@ bool keeps_samples_apart(const Graph& graph, const Node& node) {
   return true;
 }
 
-/// Infers all types in order; a reshape of a batch to a leading 1 becomes one to a leading batch.
+/// A reshape of one sample as one of the batch: the batch stays behind the elements that are before
+/// it.
+Shape reshape_with_batch(const Shape& input, Shape target) {
+  const auto from = batch_axis(input);
+  if (!from) return target;
+  const Dim before = extent_before(input, *from);
+  Dim product = 1;
+  for (std::size_t axis = 0; axis < target.rank(); ++axis) {
+    if (product == before && target[axis] > 0) {
+      target[axis] = -target[axis];
+      break;
+    }
+    product *= target[axis];
+  }
+  return target;
+}
+
+/// Repeats the operands of a Concat that do not depend on the batch for every sample.
+void repeat_for_samples(Graph& graph, std::vector<ValueId>& inputs) {
+  std::optional<std::size_t> axis;
+  for (const ValueId id : inputs) {
+    if (!axis) axis = batch_axis(graph.value(id).type.shape);
+  }
+  if (!axis) return;
+  for (ValueId& id : inputs) {
+    Shape shape = graph.value(id).type.shape;
+    if (!shape.is_static() || *axis >= shape.rank() || shape[*axis] != 1) continue;
+    shape[*axis] = kBatch;
+    id = graph.add_node(graph.value(id).name + "/samples", BroadcastTo{shape}, {id});
+  }
+}
+
+/// Infers all types in order.
 bool infer_with_batch(Graph& graph) {
   for (const NodeId id : graph.topological_order()) {
     const Node& node = graph.node(id);
     Operator op = node.op;
-    if (auto* reshape = std::get_if<Reshape>(&op)) {
-      const bool leads_with_one = reshape->shape.rank() > 0 && reshape->shape[0] == 1;
-      if (leads_with_one && batch_axis(graph.value(node.inputs[0]).type.shape)) {
-        reshape->shape[0] = kBatch;
-      }
-    }
-    // Replacing a node infers its output again, which throws if the batch does not fit.
     std::vector<ValueId> inputs = node.inputs;
+    if (auto* reshape = std::get_if<Reshape>(&op)) {
+      reshape->shape = reshape_with_batch(graph.value(node.inputs[0]).type.shape, reshape->shape);
+    }
+    if (std::holds_alternative<Concat>(op)) repeat_for_samples(graph, inputs);
+    // Replacing a node infers its output again, which throws if the batch does not fit.
     graph.replace_node(id, std::move(op), std::move(inputs));
     if (!keeps_samples_apart(graph, graph.node(id))) return false;
   }
@@ -79,8 +109,9 @@ bool try_symbolic_batch(Graph& graph) {
   Graph attempt = graph;
   for (const ValueId id : graph.inputs()) {
     ValueType type = graph.value(id).type;
-    if (type.shape.rank() == 0 || type.shape[0] != 1) return false;
-    type.shape[0] = kBatch;
+    const auto one = std::ranges::find(type.shape.dims(), 1);
+    if (one == type.shape.dims().end()) return false;
+    type.shape[static_cast<std::size_t>(one - type.shape.dims().begin())] = kBatch;
     attempt.set_input_type(id, std::move(type));
   }
   try {

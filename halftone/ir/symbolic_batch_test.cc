@@ -45,7 +45,7 @@ TEST(TrySymbolicBatch, ReachesTheOutputThroughReshapes) {
   EXPECT_EQ(graph.value(graph.outputs()[0]).type.shape, (Shape{kBatch, 4}));
 }
 
-TEST(TrySymbolicBatch, RejectsInputsThatDoNotLeadWithOne) {
+TEST(TrySymbolicBatch, RejectsInputsWithoutAnExtentOfOne) {
   Graph two = with_input({2, 3});
   two.add_output(ValueId{0});
   expect_unchanged(two);
@@ -54,10 +54,36 @@ TEST(TrySymbolicBatch, RejectsInputsThatDoNotLeadWithOne) {
   expect_unchanged(scalar);
 }
 
-TEST(TrySymbolicBatch, RejectsAReshapeThatLosesTheLeadingOne) {
-  Graph graph = with_input({1, 4});
-  graph.add_output(graph.add_node("y", Reshape{{4}}, {ValueId{0}}));
-  expect_unchanged(graph);
+TEST(TrySymbolicBatch, KeepsTheBatchBehindTheElementsBeforeIt) {
+  struct Case {
+    Shape input;
+    Shape target;
+    Shape with_batch;
+  };
+  const Case cases[] = {
+      {{1, 4}, {4}, {-4}},
+      {{1, 4}, {2, 2}, {-2, 2}},
+      {{20, 1, 24}, {20, 8, 3}, {20, -8, 3}},
+      {{20, 1, 24}, {1, 20, 1, 24}, {1, 20, kBatch, 24}},
+      {{20, 1, 24}, {20, 24}, {20, -24}},
+  };
+  for (const Case& each : cases) {
+    Graph graph = with_input(each.input);
+    graph.add_output(graph.add_node("y", Reshape{each.target}, {ValueId{0}}));
+    EXPECT_TRUE(try_symbolic_batch(graph));
+    EXPECT_EQ(graph.value(graph.outputs()[0]).type.shape, each.with_batch);
+  }
+  Graph lost = with_input({20, 1, 24});
+  lost.add_output(lost.add_node("y", Reshape{{10, 48}}, {ValueId{0}}));
+  expect_unchanged(lost);
+}
+
+TEST(TrySymbolicBatch, RepeatsConstantsBesideSamples) {
+  Graph graph = with_input({1, 3, 2});
+  const auto token = graph.add_constant("token", test::counting({1, 1, 2}));
+  graph.add_output(graph.add_node("y", Concat{1}, {token, ValueId{0}}));
+  EXPECT_TRUE(try_symbolic_batch(graph));
+  EXPECT_EQ(graph.value(graph.outputs()[0]).type.shape, (Shape{kBatch, 4, 2}));
 }
 
 TEST(TrySymbolicBatch, RejectsAReshapeThatWouldShuffleSamples) {
@@ -162,10 +188,11 @@ TEST(TrySymbolicBatch, AcceptsRecurrentLayers) {
   graph.add_output(graph.add_node("y", layer, {ValueId{0}, weights, kAbsent, first}));
   EXPECT_TRUE(try_symbolic_batch(graph));
   EXPECT_EQ(graph.value(graph.outputs()[0]).type.shape, (Shape{kBatch, 5, 2}));
-  Graph steps_first = with_input({1, 1, 8});
+  Graph steps_first = with_input({5, 1, 8});
   const auto r = steps_first.add_constant("r", test::counting({8, 2}));
   steps_first.add_output(steps_first.add_node("y", Recurrent{}, {ValueId{0}, r}));
-  expect_unchanged(steps_first);
+  EXPECT_TRUE(try_symbolic_batch(steps_first));
+  EXPECT_EQ(steps_first.value(steps_first.outputs()[0]).type.shape, (Shape{5, kBatch, 2}));
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ std::string dump(const Json& json) {
 Json shape_json(const ir::Shape& shape) {
   Json dims = Json::array();
   for (const ir::Dim dim : shape.dims()) {
-    dims.push_back(dim == ir::kBatch ? Json("N") : Json(dim));
+    dims.push_back(ir::is_batch(dim) ? Json(ir::to_string(dim)) : Json(dim));
   }
   return dims;
 }

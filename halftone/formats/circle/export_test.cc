@@ -181,7 +181,7 @@ TEST(ExportCircle, RefusesExtentsOf32BitsAndMore) {
   graph.add_output(graph.add_node("y", ir::Unary{{ir::ActivationKind::kAbs, 0, 0}}, {x}));
   const Error error = error_of([&] { export_circle(graph, CircleFlavor::kTflite); });
   EXPECT_EQ(error.kind(), ErrorKind::kUnsupported);
-  EXPECT_STREQ(error.what(), "an extent of 2147483648 in [N, 2147483648]: expected less than 2^31");
+  EXPECT_STREQ(error.what(), "an extent of 2147483648 in [1, 2147483648]: expected less than 2^31");
 }
 
 TEST(CircleOperatorsPage, NamesOperatorsThatAreReadAndWritten) {

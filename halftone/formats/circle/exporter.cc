@@ -16,14 +16,15 @@ namespace {
 constexpr std::uint32_t kTfliteVersion = 3;
 constexpr std::uint32_t kCircleVersion = 0;
 
-std::vector<std::int32_t> extents(const ir::Shape& shape, ir::Dim batch) {
+/// -1 for extents that depend on the batch.
+std::vector<std::int32_t> extents(const ir::Shape& shape) {
   std::vector<std::int32_t> result;
   for (const ir::Dim dim : shape.dims()) {
     if (dim > std::numeric_limits<std::int32_t>::max()) {
       fail(ErrorKind::kUnsupported, "an extent of " + std::to_string(dim) + " in " +
                                         shape.to_string() + ": expected less than 2^31");
     }
-    result.push_back(static_cast<std::int32_t>(dim == ir::kBatch ? batch : dim));
+    result.push_back(static_cast<std::int32_t>(ir::is_batch(dim) ? -1 : dim));
   }
   return result;
 }
@@ -118,8 +119,8 @@ std::unique_ptr<schema::TensorT> Exporter::describe(const std::string& name,
   auto tensor = std::make_unique<schema::TensorT>();
   tensor->name = name;
   tensor->type = type;
-  tensor->shape = extents(shape, 1);
-  if (!shape.is_static()) tensor->shape_signature = extents(shape, -1);
+  tensor->shape = extents(shape.with_batch(1));
+  if (!shape.is_static()) tensor->shape_signature = extents(shape);
   return tensor;
 }
 

@@ -159,10 +159,18 @@ TEST(ImportCircle, TakesTheBatchFromTheSignature) {
 
 TEST(ImportCircle, KeepsTheFilesExtentsIfTheBatchCannotBeSymbolic) {
   auto model = one_operator(number(OperatorCode::kReshape),
+                            {{{4, 2, 3}}, integers({2, 12}), {{2, 12}}}, {0, 1}, {2});
+  model.subgraphs[0]->tensors[0]->shape_signature = {-1, 2, 3};
+  const ir::Graph graph = import_circle(packed(model));
+  EXPECT_EQ(graph.value(graph.inputs()[0]).type.shape, (ir::Shape{4, 2, 3}));
+}
+
+TEST(ImportCircle, KeepsTheBatchInsideAnAxis) {
+  auto model = one_operator(number(OperatorCode::kReshape),
                             {{{1, 2, 3}}, integers({2, 3}), {{2, 3}}}, {0, 1}, {2});
   model.subgraphs[0]->tensors[0]->shape_signature = {-1, 2, 3};
   const ir::Graph graph = import_circle(packed(model));
-  EXPECT_EQ(graph.value(graph.inputs()[0]).type.shape, (ir::Shape{1, 2, 3}));
+  EXPECT_EQ(graph.value(graph.outputs()[0]).type.to_string(), "float32[2N, 3]");
 }
 
 TEST(ImportCircle, ReadsQuantizedOperatorsAsFloatOnesBetweenConversions) {

@@ -117,8 +117,8 @@ onnx_pb::ValueInfoProto Exporter::value_info(const std::string& name,
   auto& shape = *tensor.mutable_shape();
   for (const ir::Dim dim : type.shape.dims()) {
     auto& extent = *shape.add_dim();
-    if (dim == ir::kBatch) {
-      extent.set_dim_param("N");
+    if (ir::is_batch(dim)) {
+      extent.set_dim_param(ir::to_string(dim));
     } else {
       extent.set_dim_value(dim);
     }

@@ -113,17 +113,22 @@ void check_operators(const ImportState& state, const ModelProto& model) {
   fail(ErrorKind::kUnsupported, "operators that are not supported: " + text);
 }
 
-/// Names of unknown first extents: everywhere in the file they denote the batch.
+/// Names of open extents that denote the batch everywhere in the file: those of first extents. If
+/// no first extent is open, the only name of the open ones.
 std::set<std::string> batch_names(const GraphProto& graph) {
-  std::set<std::string> names;
+  std::set<std::string> leading;
+  std::set<std::string> all;
   for (const ValueInfoProto& input : graph.input()) {
     const auto& shape = input.type().tensor_type().shape();
-    if (shape.dim_size() > 0 && shape.dim(0).has_dim_param()) {
-      names.insert(shape.dim(0).dim_param());
+    for (int i = 0; i < shape.dim_size(); ++i) {
+      if (!shape.dim(i).has_dim_param()) continue;
+      all.insert(shape.dim(i).dim_param());
+      if (i == 0) leading.insert(shape.dim(i).dim_param());
     }
   }
-  names.erase("");
-  return names;
+  leading.erase("");
+  all.erase("");
+  return leading.empty() && all.size() == 1 ? all : leading;
 }
 
 ir::Shape input_shape(const onnx_pb::TensorShapeProto& proto, const std::set<std::string>& batch) {
@@ -142,7 +147,7 @@ ir::Shape input_shape(const onnx_pb::TensorShapeProto& proto, const std::set<std
       fail(ErrorKind::kUnsupported,
            "axis " + std::to_string(dims.size()) + ": expected a known extent, found '" +
                (dim.has_dim_value() ? std::to_string(dim.dim_value()) : dim.dim_param()) +
-               "' (only the first, the batch, may be open)");
+               "' (only the batch may be open)");
     }
   }
   ir::Shape shape(std::move(dims));

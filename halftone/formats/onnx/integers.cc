@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <string>
 #include <string_view>
+#include <utility>
 
+#include "halftone/base/error.h"
 #include "halftone/formats/onnx/node_builder.h"
 #include "halftone/formats/onnx/slicing.h"
 
@@ -20,62 +23,76 @@ using Known = std::vector<Integers>;
 // Each function below evaluates one operator, or returns nullopt if it cannot.
 
 std::optional<Extent> add(Extent a, Extent b) {
-  if (a.is_batch || b.is_batch) {
-    if (b == Extent{}) return a;
-    return a == Extent{} ? std::optional(b) : std::nullopt;
-  }
   Extent sum;
   if (__builtin_add_overflow(a.value, b.value, &sum.value)) return std::nullopt;
+  if (__builtin_add_overflow(a.batches, b.batches, &sum.batches)) return std::nullopt;
   return sum;
 }
 
 std::optional<Extent> subtract(Extent a, Extent b) {
-  if (a.is_batch || b.is_batch) {
-    if (a == b) return Extent{};
-    return b == Extent{} ? std::optional(a) : std::nullopt;
-  }
   Extent difference;
   if (__builtin_sub_overflow(a.value, b.value, &difference.value)) return std::nullopt;
+  if (__builtin_sub_overflow(a.batches, b.batches, &difference.batches)) return std::nullopt;
   return difference;
 }
 
 std::optional<Extent> multiply(Extent a, Extent b) {
-  if (a.is_batch || b.is_batch) {
-    if (b == Extent{1, false}) return a;
-    return a == Extent{1, false} ? std::optional(b) : std::nullopt;
-  }
+  if (b.batches != 0) std::swap(a, b);
+  if (b.batches != 0) return std::nullopt;
   Extent product;
   if (__builtin_mul_overflow(a.value, b.value, &product.value)) return std::nullopt;
+  if (__builtin_mul_overflow(a.batches, b.value, &product.batches)) return std::nullopt;
   return product;
 }
 
 std::optional<Extent> divide(Extent a, Extent b) {
-  if (b == Extent{1, false}) return a;
-  if (a.is_batch && a == b) return Extent{1, false};
-  if (a.is_batch || b.is_batch || b.value == 0) return std::nullopt;
+  if (b.batches != 0) {
+    // A multiple of the divisor, so that the quotient is a number.
+    const std::int64_t factor = a.batches / b.batches;
+    return multiply(b, {factor}) == a ? std::optional(Extent{factor}) : std::nullopt;
+  }
+  if (b.value == 0) return std::nullopt;
   if (b.value == -1) return subtract({}, a);
-  return Extent{a.value / b.value, false};
+  if (a.batches == 0) return Extent{a.value / b.value};
+  if (a.value % b.value != 0 || a.batches % b.value != 0) return std::nullopt;
+  return Extent{a.value / b.value, a.batches / b.value};
+}
+
+/// Whether a >= b for every batch.
+bool is_never_below(Extent a, Extent b) {
+  const auto difference = subtract(a, b);
+  std::int64_t first;  // the difference for a batch of 1
+  return difference && difference->batches >= 0 &&
+         !__builtin_add_overflow(difference->value, difference->batches, &first) && first >= 0;
+}
+
+/// Whether a > b for every batch.
+bool is_always_above(Extent a, Extent b) {
+  const auto next = add(b, {1});
+  return next && is_never_below(a, *next);
 }
 
 std::optional<Extent> largest(Extent a, Extent b) {
-  if (a == b) return a;
-  if (a.is_batch || b.is_batch) return std::nullopt;
-  return Extent{std::max(a.value, b.value), false};
+  if (is_never_below(a, b)) return a;
+  return is_never_below(b, a) ? std::optional(b) : std::nullopt;
 }
 
 std::optional<Extent> smallest(Extent a, Extent b) {
-  if (a == b) return a;
-  if (a.is_batch || b.is_batch) return std::nullopt;
-  return Extent{std::min(a.value, b.value), false};
+  if (is_never_below(a, b)) return b;
+  return is_never_below(b, a) ? std::optional(a) : std::nullopt;
 }
 
 std::optional<Extent> equal(Extent a, Extent b) {
-  if (a.is_batch == b.is_batch) return Extent{a.value == b.value ? 1 : 0, false};
-  // The batch is at least 1, so it differs from every smaller number; otherwise the result is
-  // unknown.
-  const std::int64_t number = a.is_batch ? b.value : a.value;
-  return number < 1 ? std::optional(Extent{}) : std::nullopt;
+  if (a == b) return Extent{1};
+  return is_always_above(a, b) || is_always_above(b, a) ? std::optional(Extent{0}) : std::nullopt;
 }
+
+std::optional<Extent> less(Extent a, Extent b) {
+  if (is_always_above(b, a)) return Extent{1};
+  return is_never_below(a, b) ? std::optional(Extent{0}) : std::nullopt;
+}
+
+std::optional<Extent> greater(Extent a, Extent b) { return less(b, a); }
 
 using BinaryRule = std::optional<Extent> (*)(Extent, Extent);
 
@@ -114,13 +131,18 @@ std::optional<Integers> elementwise(const Known& inputs, BinaryRule rule) {
   return result;
 }
 
+std::optional<Integers> truth(std::optional<Integers> result) {
+  if (result) result->element = ir::ElementType::kBool;
+  return result;
+}
+
 std::optional<Integers> where(const Known& inputs) {
   const auto length = common_length(inputs);
   if (!length || inputs.size() != 3) return std::nullopt;
   Integers result{all_scalars(inputs), inputs[1].element, {}};
   for (std::size_t i = 0; i < *length; ++i) {
     const Extent condition = at(inputs[0], i);
-    if (condition.is_batch) return std::nullopt;
+    if (condition.batches != 0) return std::nullopt;
     result.values.push_back(at(inputs[condition.value != 0 ? 1 : 2], i));
   }
   return result;
@@ -183,14 +205,14 @@ std::optional<Integers> relabel(const NodeBuilder& node, const Known& inputs) {
   result.is_scalar = inputs[1].values.empty();
   if (result.is_scalar) return count == 1 ? std::optional(result) : std::nullopt;
   const Extent wanted = inputs[1].values[0];
-  const bool fits = !wanted.is_batch && (wanted.value == -1 || wanted.value == count);
+  const bool fits = wanted.batches == 0 && (wanted.value == -1 || wanted.value == count);
   return fits ? std::optional(result) : std::nullopt;
 }
 
 std::optional<Integers> reduce_product(const NodeBuilder& node, const Known& inputs) {
   Integers result{node.int_attribute("keepdims", 1) == 0, inputs[0].element, {}};
   if (inputs[0].is_scalar) return std::nullopt;
-  Extent product{1, false};
+  Extent product{1};
   for (const Extent value : inputs[0].values) {
     const auto next = multiply(product, value);
     if (!next) return std::nullopt;
@@ -211,7 +233,7 @@ std::optional<Integers> range(const Known& inputs) {
   std::int64_t value = (*numbers)[0];
   while (step > 0 ? value < (*numbers)[1] : value > (*numbers)[1]) {
     if (result.values.size() == kMaxIntegers) return std::nullopt;
-    result.values.push_back({value, false});
+    result.values.push_back({value});
     if (__builtin_add_overflow(value, step, &value)) break;
   }
   return result;
@@ -221,8 +243,9 @@ std::optional<Integers> filled(const NodeBuilder& node, const Known& inputs) {
   const auto value = node.tensor_attribute("value");
   const auto known = value ? integers_of(*value) : std::nullopt;
   if (!known || known->values.size() != 1 || inputs[0].values.size() > 1) return std::nullopt;
-  const Extent count = inputs[0].values.empty() ? Extent{1, false} : inputs[0].values[0];
-  if (count.is_batch || count.value < 0 || count.value > static_cast<std::int64_t>(kMaxIntegers)) {
+  const Extent count = inputs[0].values.empty() ? Extent{1} : inputs[0].values[0];
+  if (count.batches != 0 || count.value < 0 ||
+      count.value > static_cast<std::int64_t>(kMaxIntegers)) {
     return std::nullopt;
   }
   return Integers{inputs[0].values.empty(), known->element,
@@ -245,11 +268,11 @@ std::optional<Integers> shape_of(NodeBuilder& node) {
   const auto known = node.integers(0);
   if (known && !known->numbers()) {
     return Integers{
-        false, ir::ElementType::kInt64, {{static_cast<std::int64_t>(known->values.size()), false}}};
+        false, ir::ElementType::kInt64, {{static_cast<std::int64_t>(known->values.size())}}};
   }
   Integers shape = integers_of(node.input_type(0).shape);
   if (node.op_type() == "Size") {
-    Integers result{true, ir::ElementType::kInt64, {{1, false}}};
+    Integers result{true, ir::ElementType::kInt64, {{1}}};
     for (const Extent extent : shape.values) {
       const auto product = multiply(result.values[0], extent);
       if (!product) return std::nullopt;
@@ -275,11 +298,9 @@ std::optional<Integers> evaluate(NodeBuilder& node, const Known& inputs) {
   if (op == "Div") return elementwise(inputs, divide);
   if (op == "Max") return elementwise(inputs, largest);
   if (op == "Min") return elementwise(inputs, smallest);
-  if (op == "Equal") {
-    auto result = elementwise(inputs, equal);
-    if (result) result->element = ir::ElementType::kBool;
-    return result;
-  }
+  if (op == "Equal") return truth(elementwise(inputs, equal));
+  if (op == "Less") return truth(elementwise(inputs, less));
+  if (op == "Greater") return truth(elementwise(inputs, greater));
   if (op == "Where") return where(inputs);
   if (op == "Gather") return gather(node, inputs);
   if (op == "Concat") return concat(inputs);
@@ -295,10 +316,26 @@ std::optional<Integers> evaluate(NodeBuilder& node, const Known& inputs) {
 
 }  // namespace
 
+std::optional<ir::Dim> dim_of(Extent extent) {
+  if (extent.batches == 0) return extent.value;
+  if (extent.value != 0 || extent.batches < 0) return std::nullopt;
+  return -extent.batches;
+}
+
+ir::Dim checked_dim(Extent extent) {
+  const auto dim = dim_of(extent);
+  if (!dim) {
+    fail(ErrorKind::kUnsupported,
+         "an extent of " + std::to_string(extent.value) + " + " + std::to_string(extent.batches) +
+             " N, which is neither a number nor a multiple of the batch N");
+  }
+  return *dim;
+}
+
 std::optional<std::vector<std::int64_t>> Integers::numbers() const {
   std::vector<std::int64_t> result;
   for (const Extent extent : values) {
-    if (extent.is_batch) return std::nullopt;
+    if (extent.batches != 0) return std::nullopt;
     result.push_back(extent.value);
   }
   return result;
@@ -313,14 +350,14 @@ std::optional<Integers> integers_of(const ir::Tensor& tensor) {
   }
   const ir::Tensor wide = tensor.cast(ir::ElementType::kInt64);
   Integers result{tensor.shape().rank() == 0, tensor.element(), {}};
-  for (const std::int64_t value : wide.as<std::int64_t>()) result.values.push_back({value, false});
+  for (const std::int64_t value : wide.as<std::int64_t>()) result.values.push_back({value});
   return result;
 }
 
 Integers integers_of(const ir::Shape& shape) {
   Integers result;
   for (const ir::Dim dim : shape.dims()) {
-    result.values.push_back(dim == ir::kBatch ? Extent{0, true} : Extent{dim, false});
+    result.values.push_back(ir::is_batch(dim) ? Extent{0, -dim} : Extent{dim});
   }
   return result;
 }

@@ -48,7 +48,7 @@ ValueType infer_types(const Concat& op, InputTypes inputs) {
     Shape other = inputs[i]->shape;
     const std::string found = other.to_string();
     const bool fits = inputs[i]->encoding == inputs[0]->encoding && other.rank() == y.rank() &&
-                      y[op.axis] != kBatch && other[op.axis] != kBatch;
+                      !is_batch(y[op.axis]) && !is_batch(other[op.axis]);
     if (fits) {
       const Dim extent = other[op.axis];
       other[op.axis] = y[op.axis];
@@ -65,7 +65,7 @@ ValueType infer_types(const Concat& op, InputTypes inputs) {
 ValueType infer_types(const Slice& op, InputTypes inputs) {
   require_dense(inputs, 0);
   Shape y = inputs[0]->shape;
-  require(op.axis < y.rank() && y[op.axis] != kBatch,
+  require(op.axis < y.rank() && !is_batch(y[op.axis]),
           "axis " + std::to_string(op.axis) + " of " + y.to_string() + " cannot be sliced");
   const auto extent = y[op.axis];
   const auto begin = static_cast<Dim>(op.begin);

@@ -265,7 +265,7 @@ ValueType infer_types(const Recurrent& op, InputTypes inputs) {
           "recurrence weights: expected float32 or codes, found " +
               inputs[kRecurrenceWeights]->to_string());
   require(gates.rank() == 3, "gates: expected three axes, found " + gates.to_string());
-  require(gates[1 - batch_axis(op)] != kBatch && gates[2] != kBatch,
+  require(!is_batch(gates[1 - batch_axis(op)]) && !is_batch(gates[2]),
           "gates: expected a known number of steps, found " + gates.to_string());
   const auto count = static_cast<Dim>(num_gates(op.kind));
   require(gates[2] % count == 0, "gates: expected " + std::to_string(count) +

@@ -71,8 +71,8 @@ ValueType infer_types(const ScatterElements& op, InputTypes inputs) {
   require_axis(x, op.axis);
   bool fits = indices.rank() == x.rank() && indices == inputs[2]->shape;
   for (std::size_t i = 0; fits && i < x.rank(); ++i) {
-    const bool both_or_none = (indices[i] == kBatch) == (x[i] == kBatch);
-    fits = both_or_none && (i == op.axis || indices[i] <= x[i]);
+    const bool has_batch = is_batch(indices[i]) || is_batch(x[i]);
+    fits = i == op.axis || (has_batch ? indices[i] == x[i] : indices[i] <= x[i]);
   }
   require(fits, "indices " + indices.to_string() + " and updates " + inputs[2]->shape.to_string() +
                     " do not fit " + x.to_string() + " along axis " + std::to_string(op.axis));

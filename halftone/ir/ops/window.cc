@@ -47,7 +47,7 @@ void check_window(const Window& window, std::size_t rank) {
 std::span<const Dim> spatial_extents(const Shape& image) {
   require(image.rank() >= 3, "expected [N, spatial..., C], found " + image.to_string());
   const auto inner = image.dims().subspan(1);
-  require(std::ranges::find(inner, kBatch) == inner.end(),
+  require(std::ranges::none_of(inner, is_batch),
           "expected the batch as the first axis only, found " + image.to_string());
   return inner.first(inner.size() - 1);
 }

@@ -203,7 +203,7 @@ void emit_slices(OperatorImport& op, ValueId x, const Ranges& ranges,
 
 /// The extent of an axis in the file, also for the batch.
 Dim file_extent(OperatorImport& op, Dim extent) {
-  return extent == kBatch ? op.importer().file_batch().value_or(1) : extent;
+  return ir::is_batch(extent) ? -extent * op.importer().file_batch().value_or(1) : extent;
 }
 
 void import_slice(OperatorImport& op) {

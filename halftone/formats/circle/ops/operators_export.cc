@@ -213,10 +213,11 @@ void NodeExport::operator()(const ir::Softmax& op) const {
 }
 
 void NodeExport::operator()(const ir::Reshape& op) const {
-  const auto dims = op.shape.dims();
-  if (std::ranges::count(dims, ir::kBatch) > 1) {
+  std::vector<std::int64_t> dims(op.shape.dims().begin(), op.shape.dims().end());
+  if (std::ranges::count_if(dims, ir::is_batch) > 1) {
     fail(ErrorKind::kUnsupported, "a reshape to more than one batch axis");
   }
+  std::ranges::replace_if(dims, ir::is_batch, -1);
   add(OperatorCode::kReshape, {}, {exporter_.integers(dims)});
 }
 

@@ -41,17 +41,33 @@ void build_constant(NodeBuilder& node) {
   }
 }
 
-void build_constant_of_shape(NodeBuilder& node) {
-  const std::vector<std::int64_t> dims = node.numbers_input(0);
-  if (std::ranges::any_of(dims, [](std::int64_t dim) { return dim < 0; })) {
-    fail(ErrorKind::kShape, "expected extents >= 0, found " + ir::Shape(dims).to_string());
+/// The shape that the input states; it may depend on the batch.
+ir::Shape stated_shape(NodeBuilder& node) {
+  const auto extents = node.integers(0);
+  if (!extents) NodeBuilder::unsupported("input 0: expected integers known during the import");
+  std::vector<ir::Dim> dims;
+  for (const Extent extent : extents->values) {
+    dims.push_back(checked_dim(extent));
+    if (extent.batches == 0 && extent.value < 0) {
+      fail(ErrorKind::kShape, "expected extents >= 0, found " + std::to_string(extent.value));
+    }
   }
+  return ir::Shape(std::move(dims));
+}
+
+void build_constant_of_shape(NodeBuilder& node) {
+  const ir::Shape shape = stated_shape(node);
   auto value = node.tensor_attribute("value");
   if (!value) value = ir::Tensor(ir::ElementType::kFloat32, {1});
   if (value->size() != 1) {
     fail(ErrorKind::kFormat, "value: expected one number, found " + std::to_string(value->size()));
   }
-  ir::Tensor filled = node.allocate(value->element(), ir::Shape(dims));
+  if (!shape.is_static()) {
+    const ir::ValueId number = node.add_constant(value->reshaped({}));
+    node.set_output(0, node.emit(ir::BroadcastTo{shape}, {number}));
+    return;
+  }
+  ir::Tensor filled = node.allocate(value->element(), shape);
   const auto source = value->bytes();
   for (std::size_t i = 0; i < filled.size(); ++i) {
     std::memcpy(filled.bytes().data() + i * source.size(), source.data(), source.size());

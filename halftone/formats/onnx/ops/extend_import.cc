@@ -50,7 +50,7 @@ ValueId cropped(NodeBuilder& node, ValueId x, std::size_t axis, std::int64_t bef
                 std::int64_t after) {
   if (before >= 0 && after >= 0) return x;
   const ir::Dim extent = node.type(x).shape[axis];
-  if (extent == ir::kBatch) NodeBuilder::unsupported("cannot select a part of the batch");
+  if (ir::is_batch(extent)) NodeBuilder::unsupported("cannot select a part of the batch");
   const std::int64_t front = -std::clamp<std::int64_t>(before, -extent, 0);
   const std::int64_t back = -std::clamp<std::int64_t>(after, -extent, 0);
   const std::int64_t count = extent - front - back;
@@ -116,10 +116,10 @@ void build_expand(NodeBuilder& node) {
   if (!request) NodeBuilder::unsupported("input 1: expected integers known during the import");
   std::vector<ir::Dim> dims;
   for (const Extent extent : request->values) {
-    if (extent.value < 0) {
+    if (extent.batches == 0 && extent.value < 0) {
       fail(ErrorKind::kShape, "expected extents >= 0, found " + std::to_string(extent.value));
     }
-    dims.push_back(extent.is_batch ? ir::kBatch : extent.value);
+    dims.push_back(checked_dim(extent));
   }
   ir::Shape target(std::move(dims));
   const bool same = ir::broadcast(node.type(x).shape, target) == node.type(x).shape;

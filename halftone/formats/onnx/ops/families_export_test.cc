@@ -130,11 +130,25 @@ TEST(ExportOnnx, RoundTripOfBooleans) {
   ir::test::expect_same_function(again, graph);
 }
 
+TEST(ExportOnnx, RepeatsAConstantForEverySample) {
+  for (const ir::Dim extent : {kBatch, 3 * kBatch}) {
+    ir::Graph graph;
+    const ValueId x = graph.add_input("x", ir::test::float_type({2, kBatch, 4}));
+    const ValueId token = graph.add_constant("token", ir::test::counting({1, 4}));
+    graph.add_output(graph.add_node("r", ir::BroadcastTo{{2, extent, 4}}, {token}));
+    graph.add_output(graph.add_node("y", ir::Unary{{ir::ActivationKind::kAbs, 0, 0}}, {x}));
+    const ir::Graph again = import_onnx(export_onnx(graph), {});
+    EXPECT_EQ(again.value(again.outputs()[0]).type.shape, (ir::Shape{2, extent, 4}));
+    ir::test::expect_same_function(again, graph);
+  }
+}
+
 TEST(ExportOnnx, RejectsAttributesThatOnnxCannotExpress) {
   const auto refused = [](const ExportCase& test, const std::string& text) {
     ir::test::expect_error(ErrorKind::kUnsupported, text, [&] { export_onnx(graph_of(test)); });
   };
-  refused({ir::BroadcastTo{{kBatch, 4}}, {{4}}, {}}, "for every sample of the batch");
+  refused({ir::BroadcastTo{{kBatch, 4}}, {{4}}, {}},
+          "for every sample of a batch that no input has");
   refused({ir::LocalNormalize{2, 1, 1}, {{kBatch, 3, 4}}, {}}, "expected neighbours along axis 1");
   ir::Resize resize;
   resize.axis = 1;

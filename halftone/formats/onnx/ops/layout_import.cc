@@ -13,35 +13,17 @@ namespace {
 
 using ir::ValueId;
 
-/// The target shape of a request that contains the batch: -1 is inferred from the other extents.
-ir::Shape resolve_symbolic(const ir::Shape& input, const Integers& request, bool zero_copies) {
+/// A requested shape, in which -1 takes the remaining elements.
+std::vector<ir::Dim> requested(const Integers& request) {
   std::vector<ir::Dim> dims;
-  std::vector<ir::Dim> known;
-  std::optional<std::size_t> open;
   for (const Extent extent : request.values) {
-    ir::Dim dim = extent.is_batch ? ir::kBatch : extent.value;
-    if (!extent.is_batch && dim < 0) {
-      if (dim != -1 || open) fail(ErrorKind::kShape, "expected at most one -1 in a shape");
-      open = dims.size();
-    } else {
-      if (!extent.is_batch && dim == 0 && zero_copies && dims.size() < input.rank()) {
-        dim = input[dims.size()];
-      }
-      if (dim != ir::kBatch) known.push_back(dim);
+    const ir::Dim dim = checked_dim(extent);
+    if (extent.batches == 0 && dim < -1) {
+      fail(ErrorKind::kShape, "expected extents >= -1, found " + std::to_string(dim));
     }
-    dims.push_back(dim);
+    dims.push_back(extent == Extent{-1} ? ir::kRemaining : dim);
   }
-  if (open) {
-    std::vector<ir::Dim> numbers(input.dims().begin(), input.dims().end());
-    std::erase(numbers, ir::kBatch);
-    const std::size_t have = ir::Shape(numbers).element_count();
-    const std::size_t want = ir::Shape(known).element_count();
-    if (want == 0 || have % want != 0) {
-      fail(ErrorKind::kShape, "cannot reshape " + input.to_string());
-    }
-    dims[*open] = static_cast<ir::Dim>(have / want);
-  }
-  return ir::Shape(std::move(dims));
+  return dims;
 }
 
 /// The axes of a Squeeze or Unsqueeze: an attribute below operator set 13, an input from 13 on.
@@ -73,9 +55,7 @@ void build_reshape(NodeBuilder& node) {
   }
   const auto request = node.integers(1);
   if (!request) NodeBuilder::unsupported("input 1: expected a shape known during the import");
-  const auto numbers = request->numbers();
-  node.set_output(0, node.reshape(x, numbers ? ir::resolve_reshape(shape, *numbers, zero_copies)
-                                             : resolve_symbolic(shape, *request, zero_copies)));
+  node.set_output(0, node.reshape(x, ir::resolve_extents(shape, requested(*request), zero_copies)));
 }
 
 void build_flatten(NodeBuilder& node) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RNN, GRU and LSTM: a projection of the whole sequence and a recurrence for each direction.
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
@@ -159,24 +160,46 @@ Biases read_biases(NodeBuilder& node, const Request& request, std::size_t direct
   return biases;
 }
 
+/// Whether a value is zero everywhere: a constant, or elements of one in another shape.
+bool is_zero(const ir::Graph& graph, ValueId id) {
+  while (const auto producer = graph.producer(id)) {
+    const ir::Node& node = graph.node(*producer);
+    const bool keeps_elements = std::holds_alternative<ir::BroadcastTo>(node.op) ||
+                                std::holds_alternative<ir::Reshape>(node.op) ||
+                                std::holds_alternative<ir::Slice>(node.op) ||
+                                std::holds_alternative<ir::Transpose>(node.op);
+    if (!keeps_elements) return false;
+    id = node.inputs[0];
+  }
+  const ir::Constant* constant = graph.constant(id);
+  const auto* tensor = constant == nullptr ? nullptr : std::get_if<ir::Tensor>(constant);
+  if (tensor == nullptr || tensor->element() != ir::ElementType::kFloat32) return false;
+  return std::ranges::all_of(tensor->as<float>(), [](float x) { return x == 0; });
+}
+
 /// Emits the layer of one direction: hidden states, and cell states if `op` has them.
 ValueId emit_direction(NodeBuilder& node, const Request& request, std::size_t direction,
                        const ir::Recurrent& op) {
   const auto optional = [&](std::size_t input, std::size_t axis) {
     return node.has_input(input) ? of_direction(node, input, axis, direction) : ir::kAbsent;
   };
+  // PyTorch writes initial states of zero as a constant that is repeated for every sample.
+  const auto state = [&](std::size_t input) {
+    const bool is_given = node.has_input(input) && !is_zero(node.state().graph, node.input(input));
+    return is_given ? of_direction(node, input, request.batch_major ? 1 : 0, direction)
+                    : ir::kAbsent;
+  };
   const Biases biases = read_biases(node, request, direction, op.linear_before_reset);
   std::vector<ValueId> projection = {node.input(kX), of_direction(node, kW, 0, direction)};
   if (biases.projection != ir::kAbsent) projection.push_back(biases.projection);
   const std::string role = direction == 0 ? "gates" : "reverse/gates";
   const ValueId gates = node.emit(ir::FullyConnected{}, std::move(projection), role);
-  const std::size_t state_axis = request.batch_major ? 1 : 0;
   std::vector<ValueId> inputs = {
       gates,
       of_direction(node, kR, 0, direction),
       biases.recurrence,
-      optional(kInitialH, state_axis),
-      op.kind == RecurrentKind::kLstm ? optional(kInitialC, state_axis) : ir::kAbsent,
+      state(kInitialH),
+      op.kind == RecurrentKind::kLstm ? state(kInitialC) : ir::kAbsent,
       node.has_input(kLengths) ? node.input(kLengths) : ir::kAbsent,
       op.kind == RecurrentKind::kLstm ? optional(kPeepholes, 0) : ir::kAbsent};
   return node.emit(op, std::move(inputs));

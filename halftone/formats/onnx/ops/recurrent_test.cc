@@ -97,6 +97,47 @@ TEST(RecurrentLayer, ProjectsAllStepsAtOnce) {
   }
 }
 
+/// An LSTM on [N, 3, 2] that PyTorch exports: its initial states are a value, expanded to the
+/// batch.
+TestModel with_expanded_state(float value) {
+  TestModel model;
+  model.input("images", {-1, 3, 2});
+  set(model.node("Transpose", {"images"}, {"x"}), "perm", std::vector<std::int64_t>{1, 0, 2});
+  set(model.node("Shape", {"images"}, {"batch"}), "end", std::int64_t{1});
+  model.integers("one", {1}).integers("two", {2}).integers("zero", {0}).scalar("value", value);
+  set(model.node("Concat", {"two", "batch", "two"}, {"shape"}), "axis", std::int64_t{0});
+  model.node("Expand", {"value", "shape"}, {"all"});
+  model.node("Slice", {"all", "zero", "one", "zero"}, {"state"});
+  model.floats("w", {1, 8, 2}, ramp(16, 0.1F)).floats("r", {1, 8, 2}, ramp(16, 0.15F));
+  auto& node = model.node("LSTM", {"x", "w", "r", "", "", "state", "state"}, {"y"});
+  set(node, "hidden_size", std::int64_t{2});
+  return model.output("y");
+}
+
+TEST(RecurrentLayer, StatesOfZeroAreNoInput) {
+  EXPECT_THAT(operators_of(with_expanded_state(0).import()),
+              testing::ElementsAre("Transpose", "FullyConnected", "Recurrent", "Reshape"));
+  EXPECT_THAT(operators_of(with_expanded_state(0.5F).import()), testing::Contains("BroadcastTo"));
+}
+
+TEST(RecurrentLayer, TakesAnOpenBatchAlongTheSecondAxis) {
+  TestModel model;
+  model.input("x", {3, -1, 2});
+  model.node("Shape", {"x"}, {"shape"});
+  model.integers("one", {1}).integers("two", {2});
+  model.node("Gather", {"shape", "one"}, {"batch"});
+  set(model.node("Concat", {"one", "batch", "two"}, {"states"}), "axis", std::int64_t{0});
+  model.node("ConstantOfShape", {"states"}, {"zeros"});
+  model.floats("w", {1, 8, 2}, ramp(16, 0.1F)).floats("r", {1, 8, 2}, ramp(16, 0.15F));
+  auto& node = model.node("LSTM", {"x", "w", "r", "", "", "zeros", "zeros"}, {"y", "h", "c"});
+  set(node, "hidden_size", std::int64_t{2});
+  const ir::Graph graph = model.output("h").import();
+  EXPECT_EQ(graph.value(graph.inputs()[0]).type.to_string(), "float32[3, N, 2]");
+  EXPECT_EQ(graph.value(graph.outputs()[0]).type.to_string(), "float32[1, N, 2]");
+  EXPECT_THAT(operators_of(graph), testing::Not(testing::Contains("BroadcastTo")));
+  ir::test::expect_same_function(import_onnx(export_onnx(graph), {}), graph);
+}
+
 TEST(RecurrentLayer, RunsBothDirectionsSeparately) {
   for (const auto& [op_type, gates] : kLayers) {
     // Both directions use the weights of the first.

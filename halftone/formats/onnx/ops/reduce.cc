@@ -99,7 +99,7 @@ void build_hardmax(NodeBuilder& node) {
   const ir::Shape shape = node.type(x).shape;
   if (node.opset() < 13) NodeBuilder::unsupported("Hardmax of operator sets below 13");
   const std::size_t axis = ir::normalized_axis(node.int_attribute("axis", -1), shape.rank());
-  if (shape[axis] == ir::kBatch) {
+  if (ir::is_batch(shape[axis])) {
     NodeBuilder::unsupported("cannot compare the samples of the batch");
   }
   const ValueId best = node.emit(ir::ArgReduce{axis, true, false, false}, {x});

@@ -115,7 +115,7 @@ std::vector<AxisRequest> requests_of(NodeBuilder& node, const ir::Shape& shape,
     const ir::Dim extent = shape[axes[i]];
     AxisRequest request{axes[i], 1, 0};
     if (sizes.empty() && scales[i] == 1) continue;
-    if (extent == ir::kBatch) NodeBuilder::unsupported("cannot resize the batch");
+    if (ir::is_batch(extent)) NodeBuilder::unsupported("cannot resize the batch");
     const auto before = static_cast<double>(extent);
     if (sizes.empty()) {
       request.scale = static_cast<double>(scales[i]);
@@ -147,8 +147,10 @@ std::vector<std::int64_t> sizes_of(NodeBuilder& node, std::vector<std::size_t>& 
   std::vector<std::int64_t> sizes;
   std::vector<std::size_t> kept;
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    if (known->values[i].is_batch && shape[axes[i]] == ir::kBatch) continue;
-    if (known->values[i].is_batch) NodeBuilder::unsupported("cannot resize an axis to the batch");
+    if (known->values[i] == Extent{0, -shape[axes[i]]}) continue;
+    if (known->values[i].batches != 0) {
+      NodeBuilder::unsupported("cannot resize an axis to the batch");
+    }
     kept.push_back(axes[i]);
     sizes.push_back(known->values[i].value);
   }

@@ -22,7 +22,7 @@ std::int64_t clamped(std::int64_t position, ir::Dim extent, std::int64_t low, st
 
 ValueId emit_slice(NodeBuilder& node, ValueId x, const SliceRequest& request) {
   const ir::Dim extent = node.type(x).shape[request.axis];
-  if (extent == ir::kBatch) {
+  if (ir::is_batch(extent)) {
     const bool is_whole = request.start == 0 && request.step == 1 && request.end >= (1 << 30);
     if (!is_whole) NodeBuilder::unsupported("cannot select a part of the batch");
     return x;
@@ -114,7 +114,7 @@ void build_split(NodeBuilder& node) {
   const ValueId x = node.input(0);
   const ir::Shape shape = node.type(x).shape;
   const std::size_t axis = ir::normalized_axis(node.int_attribute("axis", 0), shape.rank());
-  if (shape[axis] == ir::kBatch) NodeBuilder::unsupported("cannot select a part of the batch");
+  if (ir::is_batch(shape[axis])) NodeBuilder::unsupported("cannot select a part of the batch");
   const Numbers sizes = split_sizes(node, shape[axis]);
   if (sizes.size() != node.num_outputs()) {
     fail(ErrorKind::kFormat, "expected " + std::to_string(sizes.size()) + " outputs, found " +
@@ -140,7 +140,7 @@ void build_split(NodeBuilder& node) {
 std::optional<ir::Slice> as_slice(const std::optional<Integers>& known, std::size_t axis,
                                   ir::Dim extent) {
   const auto indices = known ? known->numbers() : std::nullopt;
-  if (!indices || indices->empty() || extent == ir::kBatch) return std::nullopt;
+  if (!indices || indices->empty() || ir::is_batch(extent)) return std::nullopt;
   Numbers at;
   for (const std::int64_t index : *indices) {
     at.push_back(
@@ -158,7 +158,7 @@ void build_gather(NodeBuilder& node) {
   const ValueId x = node.input(0);
   const ir::Shape shape = node.type(x).shape;
   const std::size_t axis = ir::normalized_axis(node.int_attribute("axis", 0), shape.rank());
-  if (shape[axis] == ir::kBatch) NodeBuilder::unsupported("cannot select a part of the batch");
+  if (ir::is_batch(shape[axis])) NodeBuilder::unsupported("cannot select a part of the batch");
   const auto known = node.integers(1);
   const auto slice = as_slice(known, axis, shape[axis]);
   if (!slice) {
