@@ -10,6 +10,7 @@
 #include "halftone/base/error.h"
 #include "halftone/base/memory.h"
 #include "halftone/compress/feed.h"
+#include "halftone/ir/ops/traits.h"
 #include "halftone/ir/symbolic_batch.h"
 #include "halftone/runtime/execute/stream.h"
 
@@ -29,35 +30,42 @@ void check_finite(std::span<const float> values, const ir::Value& value) {
   }
 }
 
-std::size_t elements_per_sample(const ir::Shape& shape) {
-  const ir::Shape batch_of_one = shape.with_batch(1);
-  return batch_of_one.element_count() /
-         static_cast<std::size_t>(std::max<ir::Dim>(batch_of_one[0], 1));
+bool leads_with_batch(const ir::Shape& shape) { return shape.rank() > 0 && shape[0] == ir::kBatch; }
+
+/// Whether some input has a symbolic batch.
+bool has_open_batch(const ir::Graph& graph) { return !ir::fixed_batch(graph).has_value(); }
+
+/// Elements of a value over all runs of a stream.
+std::size_t num_elements(const ir::Graph& graph, const runtime::Stream& stream, ir::ValueId id,
+                         std::size_t samples) {
+  const ir::Shape& shape = graph.value(id).type.shape;
+  return has_open_batch(graph) ? shape.with_batch(1).element_count() * samples
+                               : shape.element_count() * stream.num_batches();
 }
 
-/// Bytes of the values in each batch; nullopt if the first extent of one is not the batch.
-std::optional<std::size_t> bytes_per_batch(const ir::Graph& graph,
-                                           std::span<const ir::ValueId> values,
-                                           std::size_t samples) {
-  const ir::Dim batch =
-      ir::fixed_batch(graph) ? static_cast<ir::Dim>(*ir::fixed_batch(graph)) : ir::kBatch;
-  std::size_t bytes = 0;
-  for (const ir::ValueId id : values) {
-    const ir::ValueType& type = graph.value(id).type;
-    if (type.shape.rank() == 0 || type.shape[0] != batch || !type.encoding.is_dense()) {
-      return std::nullopt;
-    }
-    const std::size_t count = std::min(kBatch, samples);
-    bytes += type.shape.with_batch(count).element_count() * size_bytes(type.encoding.element);
-  }
-  return bytes;
+/// Elements of a value in a run.
+std::size_t elements_per_run(const ir::Graph& graph, const runtime::Stream& stream,
+                             ir::ValueId id) {
+  return graph.value(id).type.shape.with_batch(stream.batch_size()).element_count();
 }
 
 }  // namespace
 
-Calibration::Calibration(const data::Dataset& data, spmd::Devices devices,
+std::size_t calibration_batch(const ir::Graph& graph, std::span<const ir::NodeId> layers) {
+  const bool all_lead = std::ranges::all_of(layers, [&](ir::NodeId id) {
+    const ir::Node& node = graph.node(id);
+    const std::size_t data = ir::is_table(node.op) ? 1 : 0;
+    return leads_with_batch(graph.value(node.inputs[data]).type.shape) &&
+           leads_with_batch(graph.value(node.output).type.shape);
+  });
+  return all_lead || !has_open_batch(graph) ? kBatch : 1;
+}
+
+Calibration::Calibration(const data::Dataset& data, std::size_t batch, spmd::Devices devices,
                          std::optional<std::uint64_t> max_bytes)
-    : data_(data), devices_(devices.empty() ? spmd::Devices::for_threads() : std::move(devices)) {
+    : data_(data),
+      batch_(batch),
+      devices_(devices.empty() ? spmd::Devices::for_threads() : std::move(devices)) {
   constexpr std::uint64_t kShare = 4;
   constexpr std::uint64_t kUnknown = std::uint64_t{1} << 30;
   max_bytes_ = max_bytes ? *max_bytes : available_memory().value_or(kShare * kUnknown) / kShare;
@@ -76,12 +84,18 @@ runtime::Stream Calibration::stream(const ir::Graph& graph, std::span<const ir::
                   return border_.tensors(inputs, batch);
                 }};
   }
-  // Fits must not depend on the processor.
-  return {tapped,
-          {std::min(data_.size(), samples), kBatch, progress, false, devices_,
-           runtime::FloatOrder::kFixed},
-          make_feed(data_, tapped),
-          std::move(shortcut)};
+  Feed feed = make_feed(data_, graph);
+  runtime::StreamOptions options;
+  options.num_samples = std::min(data_.size(), samples);
+  options.batch = batch_;
+  options.progress = progress;
+  options.int8_activations = false;
+  options.devices = devices_;
+  options.float_order = runtime::FloatOrder::kFixed;  // fits must not depend on the processor
+  options.fixed_batch = feed.fixed_batch;
+  options.batch_axes = std::move(feed.batch_axes);
+  options.whole_runs = !has_open_batch(graph);
+  return {tapped, std::move(options), std::move(feed.fill), std::move(shortcut)};
 }
 
 /// The same for the original and the actual value of each pair.
@@ -96,32 +110,43 @@ runtime::Stream Calibration::stream(const ir::Graph& graph, std::span<const Valu
 }
 
 void Calibration::keep_border(const ir::Graph& graph, std::vector<ir::ValueId> values) {
-  Border next(std::move(values), (data_.size() + kBatch - 1) / kBatch);
-  if (next.values().empty() || next.values() == border_.values()) return;
-  const std::optional<std::size_t> batch_bytes =
-      bytes_per_batch(graph, next.values(), data_.size());
-  if (!batch_bytes) return;
+  std::ranges::sort(values);
+  if (values.empty() || values == border_.values()) return;
+  const bool is_cut = has_open_batch(graph) && batch_ > 1;
+  const bool can_keep = std::ranges::all_of(values, [&](ir::ValueId id) {
+    const ir::ValueType& type = graph.value(id).type;
+    return type.encoding.is_dense() && (!is_cut || leads_with_batch(type.shape));
+  });
+  if (!can_keep) return;
+  const runtime::Stream computed = stream(graph, values, {}, kAll);
+  std::uint64_t run_bytes = 0;
+  for (const ir::ValueId id : values) {
+    run_bytes +=
+        elements_per_run(graph, computed, id) * size_bytes(graph.value(id).type.encoding.element);
+  }
+  Border next(std::move(values), computed.num_batches());
   std::atomic<std::uint64_t> taken = 0;
-  const auto fits = [&](std::size_t) { return (taken += *batch_bytes) <= max_bytes_ / 2; };
-  if (*batch_bytes <= max_bytes_ / 2) {
-    stream(graph, next.values(), {}, kAll)
-        .visit(fits, [&](std::size_t batch, runtime::Batch found) {
-          next.store(batch, std::move(found.outputs));
-        });
+  const auto fits = [&](std::size_t) { return (taken += run_bytes) <= max_bytes_ / 2; };
+  if (run_bytes <= max_bytes_ / 2) {
+    computed.visit(fits, [&](std::size_t batch, runtime::Batch found) {
+      next.store(batch, std::move(found.outputs));
+    });
   }
   border_ = std::move(next);
 }
 
 ValueSample Calibration::sample(const ir::Graph& graph, ValuePair pair, std::size_t most,
                                 std::uint64_t seed, const ProgressSink& progress) const {
-  const std::size_t each = elements_per_sample(graph.value(pair.original).type.shape);
-  const ValueSample::Picks picks(data_.size() * each, most, seed);
+  const runtime::Stream answers = stream(graph, std::span(&pair, 1), progress);
+  const std::size_t per_run = elements_per_run(graph, answers, pair.original);
+  const ValueSample::Picks picks(num_elements(graph, answers, pair.original, data_.size()), most,
+                                 seed);
   const auto pick = [&](const runtime::Batch& batch) {
     const auto original = batch.outputs[0].as<float>();
     const auto actual = batch.outputs[1].as<float>();
     check_finite(original, graph.value(pair.original));
     check_finite(actual, graph.value(pair.actual));
-    const std::size_t first = batch.first * each;
+    const std::size_t first = batch.first / answers.batch_size() * per_run;
     std::vector<std::vector<float>> found(2);
     for (const std::size_t index : picks.within(first, first + actual.size())) {
       found[0].push_back(actual[index - first]);
@@ -129,9 +154,7 @@ ValueSample Calibration::sample(const ir::Graph& graph, ValuePair pair, std::siz
     }
     return found;
   };
-  const runtime::Stream answers = stream(graph, std::span(&pair, 1), progress);
-  std::vector<std::vector<float>> found =
-      answers.collect(2, picks.max_within(answers.batch_size() * each), pick);
+  std::vector<std::vector<float>> found = answers.collect(2, picks.max_within(per_run), pick);
   return {std::move(found[0]), std::move(found[1])};
 }
 
@@ -221,8 +244,7 @@ std::vector<float> Calibration::collect(const ir::Graph& graph, ir::ValueId id,
     return std::vector<std::vector<float>>{{numbers.begin(), numbers.end()}};
   };
   const runtime::Stream answers = stream(graph, std::span(&id, 1), {}, samples);
-  const std::size_t most = answers.batch_size() * elements_per_sample(value.type.shape);
-  return std::move(answers.collect(1, most, copy)[0]);
+  return std::move(answers.collect(1, elements_per_run(graph, answers, id), copy)[0]);
 }
 
 }  // namespace halftone::compress

@@ -27,6 +27,11 @@ struct ValuePair {
   ir::ValueId actual;
 };
 
+/// The number of samples per run that calibrates a network: 64, or 1 if the first extent of an
+/// input or output of a layer is not the batch, so that samples in a run cannot be told apart. (A
+/// network without symbolic batch takes as many as it fixes.)
+std::size_t calibration_batch(const ir::Graph& graph, std::span<const ir::NodeId> layers);
+
 /// Computes statistics of values of a graph. It streams the calibration data through the part of
 /// the graph that computes these values, on devices. If possible, that part begins at the border
 /// of the last keep_border(). Memory: the border; per device, one batch and log2(batches) + 1
@@ -34,16 +39,17 @@ struct ValuePair {
 class Calibration {
  public:
   /// `data` must outlive this.
+  /// @param batch       samples per run, as calibration_batch(); on it depends the order of sums
   /// @param devices     as in runtime::StreamOptions; no result depends on their number
   /// @param max_bytes   memory for borders in this process; no result depends on it. Batches that
   ///                    do not fit start from the network's inputs. nullopt: a quarter of the
   ///                    memory that is available now, or 1 GiB if that is unknown.
-  explicit Calibration(const data::Dataset& data, spmd::Devices devices = {},
+  explicit Calibration(const data::Dataset& data, std::size_t batch, spmd::Devices devices = {},
                        std::optional<std::uint64_t> max_bytes = std::nullopt);
 
   /// Computes values for all samples from the old border and replaces that border by them. Both
-  /// borders are in memory meanwhile, so each gets half of it. Keeps the old border if the first
-  /// extent of a value is not the batch.
+  /// borders are in memory meanwhile, so each gets half of it. Keeps the old border if samples
+  /// cannot be told apart in a value.
   /// @param values  the values that later statistics depend on; must not change until
   ///                forget_border()
   void keep_border(const ir::Graph& graph, std::vector<ir::ValueId> values);
@@ -83,6 +89,7 @@ class Calibration {
                                        const ProgressSink& progress) const;
 
   const data::Dataset& data_;
+  std::size_t batch_;
   spmd::Devices devices_;
   std::uint64_t max_bytes_;
   Border border_;

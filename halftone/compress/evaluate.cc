@@ -20,13 +20,16 @@ std::int64_t answer(std::span<const float> scores) {
 }
 
 /// Elements per sample of a network's first output.
-std::size_t scores_per_sample(const ir::Graph& graph, const std::string& what) {
+/// @param fixed_batch  samples per run if the network has no symbolic batch
+std::size_t scores_per_sample(const ir::Graph& graph, std::size_t fixed_batch,
+                              const std::string& what) {
   const ir::Value& output = graph.value(graph.outputs()[0]);
-  const ir::Shape shape = output.type.shape.with_batch(1);
-  const bool usable =
-      shape.rank() >= 1 && output.type.encoding.element == ir::ElementType::kFloat32;
-  const std::size_t count =
-      usable ? shape.element_count() / static_cast<std::size_t>(std::max<ir::Dim>(shape[0], 1)) : 0;
+  const ir::Shape& shape = output.type.shape;
+  const std::size_t samples = shape.is_static() ? fixed_batch : 1;
+  const std::size_t elements = shape.with_batch(1).element_count();
+  const bool usable = shape.rank() >= 1 && elements % samples == 0 &&
+                      output.type.encoding.element == ir::ElementType::kFloat32;
+  const std::size_t count = usable ? elements / samples : 0;
   if (count == 0) {
     fail(ErrorKind::kShape, what + ": output '" + output.name +
                                 "': expected float32 scores for every sample, found " +
@@ -38,7 +41,7 @@ std::size_t scores_per_sample(const ir::Graph& graph, const std::string& what) {
 /// Both networks in one graph, or the only one; their inputs one after another.
 struct Contest {
   ir::Graph graph;
-  runtime::FillInput fill;
+  Feed feed;
 };
 
 Contest prepare(const ir::Graph& graph, const data::Dataset& data, const ir::Graph* reference,
@@ -46,18 +49,25 @@ Contest prepare(const ir::Graph& graph, const data::Dataset& data, const ir::Gra
   Contest contest;
   contest.graph = graph;
   contest.graph.set_outputs({graph.outputs()[0]});
-  const runtime::FillInput own =
-      with_context(options.network, [&] { return make_feed(data, graph); });
-  contest.fill = own;
+  Feed own = with_context(options.network, [&] { return make_feed(data, graph); });
+  contest.feed = own;
   if (reference == nullptr) return contest;
   ir::Graph other = *reference;
   other.set_outputs({reference->outputs()[0]});
   contest.graph.append(other);
   const std::size_t own_inputs = graph.inputs().size();
-  const runtime::FillInput theirs =
-      with_context(options.reference, [&] { return make_feed(data, other); });
-  contest.fill = [own, own_inputs, theirs](std::size_t first, std::size_t count, std::size_t input,
-                                           std::span<float> values) {
+  Feed theirs = with_context(options.reference, [&] { return make_feed(data, other); });
+  if (own.fixed_batch && theirs.fixed_batch && *own.fixed_batch != *theirs.fixed_batch) {
+    fail(ErrorKind::kShape, options.reference + ": expected " + std::to_string(*own.fixed_batch) +
+                                " samples per run, like the network, found " +
+                                std::to_string(*theirs.fixed_batch));
+  }
+  if (!own.fixed_batch) contest.feed.fixed_batch = theirs.fixed_batch;
+  contest.feed.batch_axes.insert(contest.feed.batch_axes.end(), theirs.batch_axes.begin(),
+                                 theirs.batch_axes.end());
+  contest.feed.fill = [own = std::move(own.fill), own_inputs, theirs = std::move(theirs.fill)](
+                          std::size_t first, std::size_t count, std::size_t input,
+                          std::span<float> values) {
     if (input < own_inputs) {
       own(first, count, input, values);
     } else {
@@ -147,15 +157,16 @@ Evaluation evaluate(const ir::Graph& graph, const data::Dataset& data, const ir:
          data.name() + ": has no labels; give a reference network to compare with",
          Hint::kReference);
   }
-  const std::size_t classes = scores_per_sample(graph, options.network);
+  const Contest contest = prepare(graph, data, reference, options);
+  const std::size_t fixed_batch = contest.feed.fixed_batch.value_or(1);
+  const std::size_t classes = scores_per_sample(graph, fixed_batch, options.network);
   if (reference != nullptr) {
-    const std::size_t theirs = scores_per_sample(*reference, options.reference);
+    const std::size_t theirs = scores_per_sample(*reference, fixed_batch, options.reference);
     if (theirs != classes) {
       fail(ErrorKind::kShape, options.reference + ": expected " + std::to_string(classes) +
                                   " scores per sample, found " + std::to_string(theirs));
     }
   }
-  const Contest contest = prepare(graph, data, reference, options);
   const auto count = [&](const runtime::Batch& batch) {
     Score score(data, classes);
     for (std::size_t i = 0; i < batch.count; ++i) {
@@ -170,8 +181,8 @@ Evaluation evaluate(const ir::Graph& graph, const data::Dataset& data, const ir:
   const runtime::Stream stream(
       contest.graph,
       {data.size(), options.batch, options.progress, options.int8_activations, options.devices,
-       options.float_order, options.tuning},
-      contest.fill);
+       options.float_order, options.tuning, contest.feed.fixed_batch, contest.feed.batch_axes},
+      contest.feed.fill);
   return evaluation_of(stream.sum(count), data.has_labels(), reference != nullptr);
 }
 

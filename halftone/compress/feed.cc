@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/compress/feed.h"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "halftone/base/error.h"
@@ -9,34 +11,160 @@
 namespace halftone::compress {
 namespace {
 
-/// The extents of one sample of a graph input: all but the first, which is the batch.
-data::SampleShape sample_shape(const ir::Shape& shape) {
+/// Whether samples of a data set fit the extents of an input without one axis.
+bool fits(const data::SampleShape& have, const data::SampleShape& want) {
+  try {
+    data::adapt(have, want);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// How the samples of one input of a data set fill an input of a network.
+struct InputFeed {
+  std::optional<std::size_t> source;  ///< of the data set; nothing: zeros
+  data::SampleShape sample;
+  std::size_t axis = 0;
+  std::size_t batch = 1;  ///< extent of the axis if it is fixed
+};
+
+data::SampleShape without_axis(const ir::Shape& shape, std::size_t axis) {
   std::vector<std::size_t> extents;
-  for (std::size_t i = 1; i < shape.rank(); ++i) {
-    extents.push_back(static_cast<std::size_t>(shape[i]));
+  for (std::size_t i = 0; i < shape.rank(); ++i) {
+    if (i != axis) extents.push_back(static_cast<std::size_t>(shape[i]));
   }
   return data::image_shape(std::move(extents));
 }
 
-}  // namespace
+/// The axis along which samples lie; the rank if the whole input is one sample.
+std::size_t batch_axis(const ir::Shape& shape, const data::SampleShape& have) {
+  const auto symbolic = std::ranges::find(shape.dims(), ir::kBatch);
+  if (symbolic != shape.dims().end()) {
+    return static_cast<std::size_t>(symbolic - shape.dims().begin());
+  }
+  if (shape.rank() == 0 || fits(have, without_axis(shape, 0))) return 0;
+  for (std::size_t axis = 1; axis < shape.rank(); ++axis) {
+    if (without_axis(shape, axis).extents == have.extents) return axis;
+  }
+  return fits(have, without_axis(shape, shape.rank())) ? shape.rank() : 0;
+}
 
-runtime::FillInput make_feed(const data::Dataset& data, const ir::Graph& graph) {
-  if (data.inputs().size() != graph.inputs().size()) {
+InputFeed feed_of(const data::DatasetInput& from, const ir::Shape& shape) {
+  InputFeed feed;
+  feed.axis = batch_axis(shape, from.shape);
+  feed.sample = without_axis(shape, feed.axis);
+  data::adapt(from.shape, feed.sample);
+  if (feed.axis < shape.rank() && !ir::is_batch(shape[feed.axis])) {
+    feed.batch = static_cast<std::size_t>(std::max<ir::Dim>(shape[feed.axis], 1));
+  }
+  if (feed.axis == shape.rank()) feed.axis = 0;
+  return feed;
+}
+
+/// Whether a value does nothing but start the states of recurrent layers.
+bool only_starts_states(const ir::Graph& graph, ir::ValueId id) {
+  if (std::ranges::count(graph.outputs(), id) > 0) return false;
+  return std::ranges::all_of(graph.consumers(id), [&](ir::NodeId reader) {
+    const ir::Node& node = graph.node(reader);
+    if (std::holds_alternative<ir::Recurrent>(node.op)) {
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        const bool is_state = i == ir::kInitialHidden || i == ir::kInitialCell;
+        if (node.inputs[i] == id && !is_state) return false;
+      }
+      return true;
+    }
+    const bool selects = std::holds_alternative<ir::Slice>(node.op) ||
+                         std::holds_alternative<ir::Reshape>(node.op) ||
+                         std::holds_alternative<ir::Transpose>(node.op);
+    return selects && only_starts_states(graph, node.output);
+  });
+}
+
+/// For each input of a graph, the input of the data set; nothing for states that are zero.
+std::vector<std::optional<std::size_t>> sources(const data::Dataset& data, const ir::Graph& graph) {
+  const auto named = [&](const std::string& name) {
+    return std::ranges::find(data.inputs(), name, &data::DatasetInput::name);
+  };
+  std::size_t num_named = 0;
+  for (const ir::ValueId id : graph.inputs()) {
+    if (named(graph.value(id).name) != data.inputs().end()) ++num_named;
+  }
+  const bool by_name = num_named == data.inputs().size();
+  const std::size_t missing =
+      graph.inputs().size() - std::min(graph.inputs().size(), data.inputs().size());
+  std::vector<std::optional<std::size_t>> result;
+  std::size_t next = 0;
+  std::size_t zeros = 0;
+  for (const ir::ValueId id : graph.inputs()) {
+    const auto found = named(graph.value(id).name);
+    const bool is_zero = zeros < missing && only_starts_states(graph, id) &&
+                         !(by_name && found != data.inputs().end());
+    if (is_zero) ++zeros;
+    const auto at = static_cast<std::size_t>(found - data.inputs().begin());
+    result.push_back(is_zero ? std::nullopt : std::optional(by_name ? at : next++));
+  }
+  const bool fits = by_name ? zeros == missing : next == data.inputs().size();
+  if (!fits) {
     fail(ErrorKind::kShape,
          data.name() + ": expected samples of " + std::to_string(graph.inputs().size()) +
              " inputs, like the network, found " + std::to_string(data.inputs().size()));
   }
-  std::vector<data::SampleShape> shapes;
-  for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+  return result;
+}
+
+/// The common number of samples per run of the inputs of fixed extents.
+std::optional<std::size_t> common_batch(const ir::Graph& graph,
+                                        const std::vector<InputFeed>& feeds) {
+  std::optional<std::size_t> batch;
+  for (std::size_t i = 0; i < feeds.size(); ++i) {
     const ir::Value& input = graph.value(graph.inputs()[i]);
-    shapes.push_back(sample_shape(input.type.shape));
-    with_context(data.name() + ": network input '" + input.name + "'",
-                 [&] { data::adapt(data.inputs()[i].shape, shapes.back()); });
+    if (!input.type.shape.is_static()) return std::nullopt;
+    if (!feeds[i].source) continue;
+    if (batch && *batch != feeds[i].batch) {
+      fail(ErrorKind::kShape, "network input '" + input.name + "': expected " +
+                                  std::to_string(*batch) +
+                                  " samples per run, as the input before takes, found " +
+                                  std::to_string(feeds[i].batch) + " in " + input.type.to_string());
+    }
+    batch = feeds[i].batch;
   }
-  return [&data, shapes](std::size_t first, std::size_t count, std::size_t input,
-                         std::span<float> values) {
-    data.read(input, first, count, shapes[input], values);
+  return batch;
+}
+
+}  // namespace
+
+Feed make_feed(const data::Dataset& data, const ir::Graph& graph) {
+  const std::vector<std::optional<std::size_t>> from = sources(data, graph);
+  std::vector<InputFeed> feeds;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const ir::Value& input = graph.value(graph.inputs()[i]);
+    feeds.push_back(
+        from[i] ? with_context(data.name() + ": network input '" + input.name + "'",
+                               [&] { return feed_of(data.inputs()[*from[i]], input.type.shape); })
+                : InputFeed{});
+    feeds.back().source = from[i];
+  }
+  Feed feed;
+  feed.fixed_batch = with_context(data.name(), [&] { return common_batch(graph, feeds); });
+  for (std::size_t i = 0; i < feeds.size(); ++i) {
+    if (!feeds[i].source && feed.fixed_batch) {
+      const auto dims = graph.value(graph.inputs()[i]).type.shape.dims();
+      const auto at = std::ranges::find(dims, static_cast<ir::Dim>(*feed.fixed_batch));
+      if (at != dims.end()) feeds[i].axis = static_cast<std::size_t>(at - dims.begin());
+    }
+    feed.batch_axes.push_back(feeds[i].axis);
+  }
+  feed.fill = [&data, feeds = std::move(feeds)](std::size_t first, std::size_t count,
+                                                std::size_t input, std::span<float> values) {
+    const InputFeed& how = feeds[input];
+    if (how.source) {
+      data.read(*how.source, first, count, how.sample, values);
+    } else {
+      std::ranges::fill(values, 0.0F);
+    }
   };
+  return feed;
 }
 
 }  // namespace halftone::compress

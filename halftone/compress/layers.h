@@ -10,7 +10,7 @@ namespace halftone::compress {
 
 /// The layers that quantize() can treat, in order of execution: FullyConnected, Conv, ConvTranspose
 /// and Recurrent nodes with constant float weights, and Gather nodes along the first axis of a
-/// constant float table [rows, width].
+/// constant float table [rows, width]; each depends on an input of the network.
 std::vector<ir::NodeId> quantizable_layers(const ir::Graph& graph);
 
 }  // namespace halftone::compress

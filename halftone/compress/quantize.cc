@@ -61,7 +61,8 @@ class Quantizer {
         layers_(quantizable_layers(graph)),
         outputs_(graph.outputs().begin(), graph.outputs().end()),
         live_(graph_),
-        calibration_(data, options.devices, options.memory_bytes),
+        calibration_(data, calibration_batch(graph, layers_), options.devices,
+                     options.memory_bytes),
         recipe_(recipe),
         options_(options),
         blocks_(reconstructs() ? layer_blocks(graph, layers_that_multiply())

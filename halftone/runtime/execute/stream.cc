@@ -58,30 +58,54 @@ class SessionPool {
   std::vector<std::unique_ptr<Session>> free_;
 };
 
+/// Whether the first extent of a value is the batch, symbolic or as the graph fixes it.
+bool leads_with_batch(const ir::Shape& shape, std::optional<std::size_t> fixed_batch) {
+  if (shape.rank() == 0) return false;
+  return shape[0] == ir::kBatch ||
+         (fixed_batch && shape.is_static() && shape[0] == static_cast<ir::Dim>(*fixed_batch));
+}
+
+/// The number of samples per run that the graph fixes.
+std::optional<std::size_t> fixed_batch_of(const ir::Graph& graph, const StreamOptions& options) {
+  return options.fixed_batch ? options.fixed_batch : ir::fixed_batch(graph);
+}
+
 /// The number of samples per run.
 std::size_t batch_of(const ir::Graph& graph, const StreamOptions& options) {
   if (options.batch == 0) fail(ErrorKind::kUsage, "batch: expected at least 1, found 0");
-  return ir::fixed_batch(graph).value_or(std::min(options.batch, options.num_samples));
+  if (const auto fixed = fixed_batch_of(graph, options)) return *fixed;
+  const bool all_lead = std::ranges::all_of(graph.outputs(), [&](ir::ValueId id) {
+    return leads_with_batch(graph.value(id).type.shape, std::nullopt);
+  });
+  return all_lead ? std::min(options.batch, options.num_samples) : 1;
 }
 
-void check_batch_first(const ir::Value& value, const std::string& what, ir::Dim batch) {
-  const ir::Shape& shape = value.type.shape;
-  if (shape.rank() == 0 || shape[0] != batch) {
-    fail(ErrorKind::kUnsupported, what + " '" + value.name + "': expected the batch (" +
-                                      (batch == ir::kBatch ? "N" : std::to_string(batch)) +
-                                      ") as first extent, found " + value.type.to_string());
-  }
-}
-
-void check_streamable(const ir::Graph& graph, std::size_t batch) {
-  const ir::Dim extent = ir::fixed_batch(graph) ? static_cast<ir::Dim>(batch) : ir::kBatch;
-  for (const ir::ValueId id : graph.inputs()) {
-    const ir::Value& value = graph.value(id);
-    check_batch_first(value, "input", extent);
-  }
+void check_outputs(const ir::Graph& graph, std::size_t batch) {
   for (const ir::ValueId id : graph.outputs()) {
-    check_batch_first(graph.value(id), "output", extent);
+    const ir::Value& value = graph.value(id);
+    if (leads_with_batch(value.type.shape, batch)) continue;
+    fail(ErrorKind::kUnsupported, "output '" + value.name + "': expected the batch (" +
+                                      std::to_string(batch) + ") as first extent, found " +
+                                      value.type.to_string());
   }
+}
+
+/// The axis of an input along which samples lie.
+std::size_t batch_axis(const ir::Value& value, std::size_t stated, std::size_t batch) {
+  const ir::Shape& shape = value.type.shape;
+  if (shape.is_static()) {
+    const bool fits = stated < shape.rank() && shape[stated] == static_cast<ir::Dim>(batch);
+    if (fits || batch == 1) return stated;
+    fail(ErrorKind::kUnsupported,
+         "input '" + value.name + "': expected the batch (" + std::to_string(batch) + ") as " +
+             (stated == 0 ? "first extent" : "extent") + ", found " + value.type.to_string());
+  }
+  const auto axis = std::ranges::find_if(shape.dims(), ir::is_batch);
+  if (*axis != ir::kBatch || std::ranges::count_if(shape.dims(), ir::is_batch) > 1) {
+    fail(ErrorKind::kUnsupported,
+         "input '" + value.name + "': expected one batch axis, found " + value.type.to_string());
+  }
+  return static_cast<std::size_t>(axis - shape.dims().begin());
 }
 
 /// The first `count` samples of a tensor.
@@ -124,9 +148,14 @@ class Stream::State {
         std::optional<Shortcut> shortcut)
       : options_(std::move(options)),
         batch_(batch_of(graph, options_)),
+        cuts_(batch_ != 1 && !options_.whole_runs),
         fill_(std::move(fill)),
         pool_(checked(graph), plan_options()) {
     if (options_.devices.empty()) options_.devices = spmd::Devices::for_threads();
+    for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+      const std::size_t stated = i < options_.batch_axes.size() ? options_.batch_axes[i] : 0;
+      batch_axes_.push_back(batch_axis(graph.value(graph.inputs()[i]), stated, batch_));
+    }
     if (shortcut) {
       kept_inputs_ = std::move(shortcut->inputs);
       shortcut_pool_.emplace(std::move(shortcut->graph), plan_options());
@@ -152,13 +181,15 @@ class Stream::State {
     SessionPool& pool = kept.empty() ? pool_ : *shortcut_pool_;
     std::unique_ptr<Session> session = pool.take();
     if (kept.empty()) {
-      fill_inputs(*session, batch.first, batch.count);
+      fill_inputs(*session, batch);
     } else {
       copy_inputs(*session, kept);
     }
     session->run();
     for (std::size_t i = 0; i < session->plan().graph().outputs().size(); ++i) {
-      batch.outputs.push_back(first_samples(session->output_tensor(i), batch.count));
+      ir::Tensor output = session->output_tensor(i);
+      batch.outputs.push_back(cuts_ ? first_samples(std::move(output), batch.count)
+                                    : std::move(output));
     }
     pool.give_back(std::move(session));
     report(batch.count);
@@ -172,7 +203,7 @@ class Stream::State {
  private:
   [[nodiscard]] const ir::Graph& checked(const ir::Graph& graph) const {
     if (options_.num_samples == 0) fail(ErrorKind::kFormat, "there are no samples");
-    check_streamable(graph, batch_);
+    if (cuts_) check_outputs(graph, batch_);
     return graph;
   }
 
@@ -181,6 +212,16 @@ class Stream::State {
             .int8_activations = options_.int8_activations,
             .float_order = options_.float_order,
             .tuning = options_.tuning};
+  }
+
+  /// An input as a matrix of the axes before the batch by the batch and the axes after it.
+  [[nodiscard]] MatrixView<float> samples_matrix(const ir::Shape& shape, std::size_t input,
+                                                 std::span<float> values) const {
+    std::size_t rows = 1;
+    for (std::size_t axis = 0; batch_ != 1 && axis < batch_axes_[input]; ++axis) {
+      rows *= static_cast<std::size_t>(shape[axis]);
+    }
+    return {values, rows, values.size() / std::max<std::size_t>(rows, 1)};
   }
 
   /// Pads a short last batch with zeros.
@@ -193,25 +234,48 @@ class Stream::State {
     }
   }
 
-  void fill_inputs(Session& session, std::size_t first, std::size_t count) const {
+  void fill_inputs(Session& session, const Batch& batch) const {
     for (std::size_t i = 0; i < session.plan().graph().inputs().size(); ++i) {
       const ir::Graph& graph = session.plan().graph();
       const ir::Value& value = graph.value(graph.inputs()[i]);
       if (value.type.is_dense(ir::ElementType::kFloat32)) {
-        fill_numbers(session.input_as<float>(i), first, count, i);
+        fill_numbers(samples_matrix(value.type.shape, i, session.input_as<float>(i)), i, batch);
       } else {
         ir::Tensor numbers(ir::ElementType::kFloat32, value.type.shape);
-        fill_numbers(numbers.as<float>(), first, count, i);
+        fill_numbers(samples_matrix(value.type.shape, i, numbers.as<float>()), i, batch);
         std::ranges::copy(whole_numbers(numbers, value).bytes(), session.input(i).begin());
       }
     }
   }
 
-  void fill_numbers(std::span<float> values, std::size_t first, std::size_t count,
-                    std::size_t input) const {
-    const std::size_t used = values.size() / batch_ * count;
-    fill_(first, count, input, values.first(used));
-    std::ranges::fill(values.subspan(used), 0.0F);
+  /// Fills in an input of a run.
+  void fill_numbers(MatrixView<float> x, std::size_t input, const Batch& batch) const {
+    const std::size_t each = x.size() / batch_;
+    const std::span<float> values(x.data_handle(), x.size());
+    if (x.rows() == 1) return fill_samples(values, input, batch);
+    // Samples lie side by side: each row of the input has a part of each.
+    std::vector<float> samples(values.size());
+    fill_samples(samples, input, batch);
+    const std::size_t part = x.cols() / batch_;
+    for (std::size_t row = 0; row < x.rows(); ++row) {
+      for (std::size_t s = 0; s < batch_; ++s) {
+        std::ranges::copy(std::span(samples).subspan(s * each + row * part, part),
+                          x.row(row).subspan(s * part).begin());
+      }
+    }
+  }
+
+  /// The samples of a run, one after another.
+  void fill_samples(std::span<float> values, std::size_t input, const Batch& batch) const {
+    const std::size_t each = values.size() / batch_;
+    fill_(batch.first, batch.count, input, values.first(batch.count * each));
+    values = values.subspan(batch.count * each);
+    if (!options_.whole_runs) return void(std::ranges::fill(values, 0.0F));
+    while (!values.empty()) {
+      const std::size_t count = std::min(values.size() / each, options_.num_samples);
+      fill_(0, count, input, values.first(count * each));
+      values = values.subspan(count * each);
+    }
   }
 
   /// Only the thread that started the work reports progress; it runs batches like the others.
@@ -225,9 +289,11 @@ class Stream::State {
 
   StreamOptions options_;
   const std::size_t batch_;
+  const bool cuts_;  ///< whether outputs of the last run are cut
   const FillInput fill_;
   const std::thread::id starter_ = std::this_thread::get_id();
   SessionPool pool_;
+  std::vector<std::size_t> batch_axes_;                                     ///< by input
   std::function<std::vector<const ir::Tensor*>(std::size_t)> kept_inputs_;  ///< of a shortcut
   std::optional<SessionPool> shortcut_pool_;
   std::atomic<std::size_t> num_done_{0};

@@ -26,10 +26,18 @@ struct StreamOptions {
   spmd::Devices devices{};
   FloatOrder float_order = FloatOrder::kFastest;  ///< as in PlanOptions
   std::shared_ptr<Tuning> tuning{};               ///< as in PlanOptions
+  /// Samples per run of a graph without symbolic batch; nullopt: as ir::fixed_batch().
+  std::optional<std::size_t> fixed_batch{};
+  /// By input: the axis along which samples lie. Empty: the symbolic one, or the first.
+  std::vector<std::size_t> batch_axes{};
+  /// Whether the last run takes samples from the beginning again instead of zeros, and no output is
+  /// cut. For statistics over values whose batch axis is unknown.
+  bool whole_runs = false;
 };
 
-/// Writes samples [first, first + count) of a graph input, in row-major order. Values for an
-/// integer input, such as token ids, are float32 too. Called from several threads.
+/// Writes samples [first, first + count) of a graph input, one after another, each in row-major
+/// order. Values for an integer input, such as token ids, are float32 too. Called from several
+/// threads.
 using FillInput = std::function<void(std::size_t first, std::size_t count, std::size_t input,
                                      std::span<float> values)>;
 
@@ -41,8 +49,8 @@ struct Shortcut {
   std::function<std::vector<const ir::Tensor*>(std::size_t batch)> inputs;
 };
 
-/// The outputs of a graph for samples [first, first + count): one tensor per output, whose first
-/// extent is count.
+/// The outputs of a graph for samples [first, first + count): one tensor per output. Its first
+/// extent is count, except in whole runs and in runs of one sample.
 struct Batch {
   std::size_t first = 0;
   std::size_t count = 0;
@@ -55,11 +63,12 @@ struct Batch {
 /// batch is padded with zeros and its outputs are cut, so a sample's result does not depend on its
 /// batch.
 ///
-/// A graph without symbolic batch uses the first extent of its inputs as the batch.
+/// If the first extent of an output is not the symbolic batch, samples run one by one.
 class Stream {
  public:
-  /// @throws Error kUnsupported if an input or output has no batch as its first extent; kUsage if
-  ///         batch is 0; kFormat if there are no samples; else as make_plan()
+  /// @throws Error kUnsupported if an output of a graph that takes several samples has no batch as
+  ///         its first extent, or an input has no batch axis; kUsage if batch is 0; kFormat if
+  ///         there are no samples; else as make_plan()
   Stream(const ir::Graph& graph, StreamOptions options, FillInput fill,
          std::optional<Shortcut> shortcut = std::nullopt);
   ~Stream();

@@ -228,6 +228,45 @@ TEST_F(RunStream, ConvertsValuesForIntegerInputs) {
   refused(ir::ElementType::kBool, 2, "bool below 2^24, found 2");
 }
 
+TEST_F(RunStream, RunsSamplesOneByOneIfTheBatchLeadsNoOutput) {
+  ir::Graph graph;
+  const auto x = graph.add_input("x", float_type({3, ir::kBatch, 10}));
+  graph.add_output(graph.add_node("y", ir::Unary{{ir::ActivationKind::kAbs, 0, 0}}, {x}));
+  EXPECT_EQ(Stream(graph, {.num_samples = 5}, fill_samples).batch_size(), 1U);
+  const std::vector<float> outputs = stream(graph, {.num_samples = 5});
+  ASSERT_EQ(outputs.size(), 150U);
+  std::vector<float> sample(30);
+  fill_sample(4, sample);
+  for (std::size_t i = 0; i < 30; ++i) EXPECT_EQ(outputs[120 + i], std::abs(sample[i]));
+}
+
+TEST_F(RunStream, LaysSamplesAlongTheBatchAxisOfAnInput) {
+  ir::Graph graph;
+  const auto x = graph.add_input("x", float_type({3, ir::kBatch, 10}));
+  graph.add_output(graph.add_node("y", ir::Transpose{{1, 0, 2}}, {x}));
+  ir::Graph fixed;
+  const auto z = fixed.add_input("x", float_type({3, 4, 10}));
+  fixed.add_output(fixed.add_node("y", ir::Transpose{{1, 0, 2}}, {z}));
+  const std::vector<float> open = stream(graph, {.num_samples = 7, .batch = 4});
+  ASSERT_EQ(open.size(), 210U);
+  for (std::size_t s = 0; s < 7; ++s) {
+    std::vector<float> sample(30);
+    fill_sample(s, sample);
+    EXPECT_TRUE(std::ranges::equal(sample, std::span(open).subspan(30 * s, 30))) << s;
+  }
+  const StreamOptions options{.num_samples = 7, .fixed_batch = 4, .batch_axes = {1}};
+  EXPECT_EQ(stream(fixed, options), open);
+}
+
+TEST_F(RunStream, FillsTheLastOfWholeRunsFromTheBeginning) {
+  ir::Graph graph;
+  const auto x = graph.add_input("x", float_type({4, 30}));
+  graph.add_output(graph.add_node("y", ir::Unary{{ir::ActivationKind::kAbs, 0, 0}}, {x}));
+  const std::vector<float> outputs = stream(graph, {.num_samples = 3, .whole_runs = true});
+  ASSERT_EQ(outputs.size(), 120U);
+  EXPECT_TRUE(std::ranges::equal(std::span(outputs).first(30), std::span(outputs).last(30)));
+}
+
 TEST_F(RunStream, RejectsValuesWithoutBatchAxis) {
   const StreamOptions options{.num_samples = 10, .batch = 4};
   expect_refused(testing::make_perceptron({.inputs = 30, .hidden = 4}),
@@ -235,10 +274,14 @@ TEST_F(RunStream, RejectsValuesWithoutBatchAxis) {
   expect_refused(testing::make_perceptron({.inputs = 30, .hidden = 4}), {.num_samples = 0},
                  ErrorKind::kFormat, "there are no samples");
   ir::Graph turned;
-  const auto x = turned.add_input("x", float_type({ir::kBatch, 5}));
+  const auto x = turned.add_input("x", float_type({4, 5}));
   turned.add_output(turned.add_node("turn", ir::Transpose{{1, 0}}, {x}));
   expect_refused(turned, options, ErrorKind::kUnsupported,
-                 "output 'turn': expected the batch (N) as first extent, found float32[5, N]");
+                 "output 'turn': expected the batch (4) as first extent, found float32[5, 4]");
+  ir::Graph square;
+  square.add_output(square.add_input("x", float_type({ir::kBatch, ir::kBatch})));
+  expect_refused(square, options, ErrorKind::kUnsupported,
+                 "input 'x': expected one batch axis, found float32[N, N]");
   ir::Graph fixed;
   const auto a = fixed.add_input("a", float_type({4, 5}));
   const auto b = fixed.add_input("b", float_type({5}));

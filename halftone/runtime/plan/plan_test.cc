@@ -201,7 +201,7 @@ TEST(Plan, ExplainsWhyPopcountRejectsALayer) {
     graph.add_output(graph.add_node("dense", ir::FullyConnected{}, {encoded, w}));
     return make_plan(graph)->steps().back().refused.at(0).reason;
   };
-  EXPECT_EQ(refusal(3, {4}), "3-bit input, 4-bit weights: 8-bit integers are faster");
+  EXPECT_EQ(refusal(3, {4}), "12 pairs of bit planes");
   EXPECT_EQ(refusal(2, {2, true, numerics::Granularity::kGroup, 8}),
             "weights have a basis per group of 8 inputs");
 }
@@ -243,8 +243,10 @@ TEST(Plan, StoresCodesAsIntegersIfAllReadersMultiplyIntegers) {
   // A graph output has its declared type and contains levels, not approximations of them.
   graph.add_output(graph.node(graph.topological_order()[0]).output);
   const auto watched = make_plan(graph);
-  EXPECT_EQ(layout(*watched, 0), CodeLayout::kPlanes);
-  EXPECT_EQ(watched->steps()[1].kernel, "xnor_popcount");
+  EXPECT_EQ(watched->storage(watched->graph().outputs().back()).layout, CodeLayout::kPlanes);
+  // The layer computes as before, from codes of its own.
+  EXPECT_EQ(watched->steps()[1].name, watched->steps()[0].name);
+  EXPECT_EQ(watched->steps()[2].kernel, "int8_levels");
 }
 
 TEST(Plan, EncodesOnceForSeveralLayers) {

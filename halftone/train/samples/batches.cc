@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "halftone/base/error.h"
 #include "halftone/base/random.h"
 #include "halftone/compress/feed.h"
 
@@ -21,6 +22,19 @@ ir::Shape image_shape(const ir::Shape& input, const data::SampleShape& sample) {
   return ir::Shape(std::move(dims));
 }
 
+/// @throws Error kUnsupported unless samples lie along the first axis of each input
+runtime::FillInput leading_feed(const data::Dataset& data, const ir::Graph& graph) {
+  compress::Feed feed = compress::make_feed(data, graph);
+  for (std::size_t i = 0; i < feed.batch_axes.size(); ++i) {
+    if (feed.batch_axes[i] == 0) continue;
+    const ir::Value& input = graph.value(graph.inputs()[i]);
+    fail(ErrorKind::kUnsupported, "input '" + input.name +
+                                      "': expected the batch as first extent, found " +
+                                      input.type.to_string());
+  }
+  return std::move(feed.fill);
+}
+
 std::vector<ir::Shape> input_shapes(const ir::Graph& graph) {
   std::vector<ir::Shape> shapes;
   for (const ir::ValueId id : graph.inputs()) shapes.push_back(graph.value(id).type.shape);
@@ -33,7 +47,7 @@ Batches::Batches(const data::Dataset& data, const ir::Graph& graph, const Augmen
                  std::uint64_t seed)
     : data_(data),
       shapes_(input_shapes(graph)),
-      feed_(compress::make_feed(data, graph)),
+      feed_(leading_feed(data, graph)),
       augment_options_(augment),
       augment_(augment, image_shape(shapes_.front(), data.inputs()[0].shape)),
       seed_(seed) {}
@@ -41,7 +55,7 @@ Batches::Batches(const data::Dataset& data, const ir::Graph& graph, const Augmen
 Batches Batches::seen_by(const ir::Graph& graph) const {
   Batches result = *this;
   result.shapes_ = input_shapes(graph);
-  result.feed_ = compress::make_feed(data_, graph);
+  result.feed_ = leading_feed(data_, graph);
   // If neither the network nor the data have image shapes, elements keep the order of this object.
   const ir::Shape image = image_shape(result.shapes_.front(), data_.inputs()[0].shape);
   if (image.rank() == 4) result.augment_ = Augment(augment_options_, image);

@@ -19,7 +19,8 @@ namespace halftone::train {
 /// A data set as a network's inputs, which depend only on seed, epoch and sample.
 class Batches {
  public:
-  /// @throws Error kShape as compress::make_feed(); kUsage as Augment
+  /// @throws Error kShape as compress::make_feed(); kUnsupported if the first extent of an input is
+  ///         not the batch; kUsage as Augment
   Batches(const data::Dataset& data, const ir::Graph& graph, const AugmentOptions& augment,
           std::uint64_t seed);
 
