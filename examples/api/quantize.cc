@@ -14,11 +14,11 @@ void quantize(const char* input, const char* data, const char* output) {
   halftone::compress::Recipe recipe;
   recipe.defaults.weight_bits = 2;
   recipe.defaults.activation_bits = 2;
-  const halftone::DataSource samples{data, {.split = "train", .limit = 300}};
+  const halftone::DataSource samples{{data}, {.split = "train", .limit = 300}};
   const auto result = halftone::quantize(network, samples.open(), recipe);
   halftone::save(result.graph, output);
 
-  const halftone::DataSource test{data, {.split = "test", .limit = 500}};
+  const halftone::DataSource test{{data}, {.split = "test", .limit = 500}};
   const auto evaluation = halftone::evaluate(result.graph, test.open(), &network);
   std::printf("accuracy %.4f, same answers as the original %.4f\n", evaluation.value,
               evaluation.reference->agreement);

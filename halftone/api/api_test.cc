@@ -22,7 +22,7 @@ class Api : public WithFolder {
     return load_recipe({}, settings);
   }
   [[nodiscard]] static DataSource samples(const std::string& split, std::size_t limit) {
-    return {kFolder, {.split = split, .limit = limit}};
+    return {{kFolder}, {.split = split, .limit = limit}};
   }
 };
 
@@ -118,13 +118,13 @@ TEST_F(Api, QuantizesTheSameInMemoryAndFromFileToFile) {
 
 TEST_F(Api, ChecksTheOutputBeforeItReadsTheData) {
   expect_error(ErrorKind::kUnsupported, "expected a name that ends in", [&] {
-    quantize_file({kFile, path("q.zip"), {path("none")}, {}, {}});
+    quantize_file({kFile, path("q.zip"), {{path("none")}}, {}, {}});
   });
 }
 
 TEST_F(Api, EvaluatesWithTheNamesOfTheNetworks) {
   write_tensor(path("x.npy"), pixels(4)[0]);
-  const data::Dataset unlabelled = DataSource{path("x.npy")}.open();
+  const data::Dataset unlabelled = DataSource{{path("x.npy")}}.open();
   EXPECT_EQ(hint_of(ErrorKind::kUsage, [&] { evaluate(load(kFile), unlabelled); }),
             Hint::kReference);
   const Network network = load(kFile);

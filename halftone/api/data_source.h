@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "halftone/data/open_dataset.h"
 
@@ -10,11 +11,11 @@ namespace halftone {
 
 /// A data set that is not open yet: the arguments of data::open_dataset().
 struct DataSource {
-  std::string path;
+  std::vector<std::string> paths;  ///< one, or a .npy file for each input of the network
   data::DatasetOptions options{};
 
   /// @throws Error as data::open_dataset()
-  [[nodiscard]] data::Dataset open() const { return data::open_dataset(path, options); }
+  [[nodiscard]] data::Dataset open() const { return data::open_dataset(paths, options); }
 };
 
 }  // namespace halftone

@@ -16,7 +16,7 @@ class TrainingJobs : public WithFolder {
   [[nodiscard]] TrainingJob training(const std::string& output) const {
     TrainingJob job;
     job.output = path(output);
-    job.data = {kFolder, {.split = "train", .limit = 256}};
+    job.data = {{kFolder}, {.split = "train", .limit = 256}};
     job.options.batch = 64;
     return job;
   }

@@ -148,9 +148,11 @@ void TuningFile::save(const Machine& machine) const {
 void add_data_options(CLI::App& verb, DataOptions& data, const std::string& default_split) {
   data::DatasetOptions& options = data.source.options;
   options.split = default_split;
-  verb.add_option("--data", data.source.path,
-                  "Samples: a folder with IDX files, CIFAR-10 *.bin, x.npy or x.npy,y.npy, HDF5")
+  verb.add_option("--data", data.source.paths,
+                  "Samples: a folder with IDX files, CIFAR-10 *.bin, x.npy or x.npy,y.npy, x.npz, "
+                  "HDF5; for several inputs repeatable: [NAME=]x.npy")
       ->required()
+      ->allow_extra_args(false)
       ->check(some_path());
   verb.add_option("--split", options.split, "Which part of a folder with IDX files")
       ->check(CLI::IsMember({"train", "test"}))

@@ -81,36 +81,56 @@ bool only_starts_states(const ir::Graph& graph, ir::ValueId id) {
   });
 }
 
-/// For each input of a graph, the input of the data set; nothing for states that are zero.
-std::vector<std::optional<std::size_t>> sources(const data::Dataset& data, const ir::Graph& graph) {
-  const auto named = [&](const std::string& name) {
-    return std::ranges::find(data.inputs(), name, &data::DatasetInput::name);
-  };
-  std::size_t num_named = 0;
+using Pairs = std::vector<std::optional<std::size_t>>;
+
+/// "'x', 'h0'"
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "'" : ", '") + name + "'";
+  return text;
+}
+
+[[noreturn]] void fail_names(const data::Dataset& data, const ir::Graph& graph) {
+  std::vector<std::string> wanted;
+  std::vector<std::string> found;
+  for (const ir::ValueId id : graph.inputs()) wanted.push_back(graph.value(id).name);
+  for (const data::DatasetInput& input : data.inputs()) found.push_back(input.name);
+  fail(ErrorKind::kShape, data.name() + ": expected samples of the network inputs " +
+                              listed(wanted) + ", found " + listed(found));
+}
+
+Pairs pairs_by_name(const data::Dataset& data, const ir::Graph& graph) {
+  Pairs pairs;
   for (const ir::ValueId id : graph.inputs()) {
-    if (named(graph.value(id).name) != data.inputs().end()) ++num_named;
-  }
-  const bool by_name = num_named == data.inputs().size();
-  const std::size_t missing =
-      graph.inputs().size() - std::min(graph.inputs().size(), data.inputs().size());
-  std::vector<std::optional<std::size_t>> result;
-  std::size_t next = 0;
-  std::size_t zeros = 0;
-  for (const ir::ValueId id : graph.inputs()) {
-    const auto found = named(graph.value(id).name);
-    const bool is_zero = zeros < missing && only_starts_states(graph, id) &&
-                         !(by_name && found != data.inputs().end());
-    if (is_zero) ++zeros;
+    const auto found =
+        std::ranges::find(data.inputs(), graph.value(id).name, &data::DatasetInput::name);
+    const bool is_there = found != data.inputs().end();
+    if (!is_there && !only_starts_states(graph, id)) fail_names(data, graph);
     const auto at = static_cast<std::size_t>(found - data.inputs().begin());
-    result.push_back(is_zero ? std::nullopt : std::optional(by_name ? at : next++));
+    pairs.push_back(is_there ? std::optional(at) : std::nullopt);
   }
-  const bool fits = by_name ? zeros == missing : next == data.inputs().size();
-  if (!fits) {
-    fail(ErrorKind::kShape,
-         data.name() + ": expected samples of " + std::to_string(graph.inputs().size()) +
-             " inputs, like the network, found " + std::to_string(data.inputs().size()));
+  return pairs;
+}
+
+Pairs pairs_in_order(const data::Dataset& data, const ir::Graph& graph) {
+  const std::size_t found = data.inputs().size();
+  const std::size_t expected = graph.inputs().size();
+  std::size_t missing = expected - std::min(expected, found);
+  Pairs pairs;
+  std::size_t next = 0;
+  for (const ir::ValueId id : graph.inputs()) {
+    if (missing > 0 && only_starts_states(graph, id)) {
+      --missing;
+      pairs.emplace_back();
+    } else {
+      pairs.emplace_back(next++);
+    }
   }
-  return result;
+  if (next != found) {
+    fail(ErrorKind::kShape, data.name() + ": expected samples of " + std::to_string(expected) +
+                                " inputs, like the network, found " + std::to_string(found));
+  }
+  return pairs;
 }
 
 /// The common number of samples per run of the inputs of fixed extents.
@@ -134,8 +154,14 @@ std::optional<std::size_t> common_batch(const ir::Graph& graph,
 
 }  // namespace
 
+std::vector<std::optional<std::size_t>> paired_inputs(const data::Dataset& data,
+                                                      const ir::Graph& graph) {
+  if (graph.inputs().size() == 1 && data.inputs().size() == 1) return {0};
+  return data.inputs().front().is_named ? pairs_by_name(data, graph) : pairs_in_order(data, graph);
+}
+
 Feed make_feed(const data::Dataset& data, const ir::Graph& graph) {
-  const std::vector<std::optional<std::size_t>> from = sources(data, graph);
+  const std::vector<std::optional<std::size_t>> from = paired_inputs(data, graph);
   std::vector<InputFeed> feeds;
   for (std::size_t i = 0; i < from.size(); ++i) {
     const ir::Value& input = graph.value(graph.inputs()[i]);

@@ -20,13 +20,18 @@ struct Feed {
   std::vector<std::size_t> batch_axes;  ///< by input: the axis along which samples lie
 };
 
-/// Inputs of the data set whose names are those of the network's inputs go there, otherwise they go
-/// in order. The initial states of recurrent layers may be missing: they are zero.
-///
-/// The batch axis of an input is the symbolic one. If all extents are fixed, it is the first axis
-/// without which the extents fit a sample; if there is none, the whole input is one sample.
+/// For each input of a graph, the index of the data set's input: the one of that name if the inputs
+/// of the data set have names, else in order. A single input needs no name. The initial states of
+/// recurrent layers may be missing: they are zero.
+/// @throws Error kShape if the inputs differ in number, or names are missing
+std::vector<std::optional<std::size_t>> paired_inputs(const data::Dataset& data,
+                                                      const ir::Graph& graph);
+
+/// Feeds the paired inputs of a data set to a graph. The batch axis of an input is the symbolic
+/// one. If all extents are fixed, it is the first axis without which the extents fit a sample; if
+/// there is none, the whole input is one sample.
 /// @param data  must outlive the result
-/// @throws Error kShape if samples and inputs do not fit
+/// @throws Error as paired_inputs(); kShape if samples and inputs do not fit
 Feed make_feed(const data::Dataset& data, const ir::Graph& graph);
 
 }  // namespace halftone::compress

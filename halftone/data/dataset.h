@@ -71,6 +71,7 @@ struct DatasetInput {
   SampleShape shape;
   Scalar type = Scalar::kFloat32;  ///< as stored; reading converts
   std::unique_ptr<SampleSource> source;
+  bool is_named = false;  ///< whether `name` is that of a network input; else inputs are in order
 };
 
 /// Samples with one or more inputs each, and optionally one label each.

@@ -12,12 +12,16 @@
 namespace halftone::data {
 namespace {
 
+enum class Wrapper { kGzip, kNone };
+
 /// zlib's decompressor over bytes in memory.
 class Inflater {
  public:
-  explicit Inflater(std::span<const std::byte> bytes) : bytes_(bytes) {
+  Inflater(std::span<const std::byte> bytes, Wrapper wrapper)
+      : bytes_(bytes), name_(wrapper == Wrapper::kGzip ? "gzip" : "deflate") {
     constexpr int kGzipOnly = 16;  // zlib flag, added to the window size
-    if (::inflateInit2(&stream_, MAX_WBITS + kGzipOnly) != Z_OK) {
+    const int window = wrapper == Wrapper::kGzip ? MAX_WBITS + kGzipOnly : -MAX_WBITS;
+    if (::inflateInit2(&stream_, window) != Z_OK) {
       fail(ErrorKind::kInternal, "zlib failed to initialize");
     }
   }
@@ -45,31 +49,25 @@ class Inflater {
     const int status = ::inflate(&stream_, Z_NO_FLUSH);
     bytes_ = bytes_.subspan(in - stream_.avail_in);
     if (status == Z_STREAM_END) {
-      // A file may hold several streams in a row; anything else after a stream is padding.
-      at_end_ = !is_gzip(bytes_) || ::inflateReset(&stream_) != Z_OK;
+      // A gzip file may hold several streams in a row; anything else after a stream is padding.
+      at_end_ = name_ != "gzip" || !is_gzip(bytes_) || ::inflateReset(&stream_) != Z_OK;
     } else if (status == Z_BUF_ERROR) {
-      fail(ErrorKind::kFormat, "gzip: the stream ends early");
+      fail(ErrorKind::kFormat, name_ + ": the stream ends early");
     } else if (status != Z_OK) {
-      fail(ErrorKind::kFormat, std::string("gzip: damaged: ") +
-                                   (stream_.msg != nullptr ? stream_.msg : "unknown cause"));
+      fail(ErrorKind::kFormat,
+           name_ + ": damaged: " + (stream_.msg != nullptr ? stream_.msg : "unknown cause"));
     }
     return out - stream_.avail_out;
   }
 
   z_stream stream_{};
   std::span<const std::byte> bytes_;
+  std::string name_;
   bool at_end_ = false;
 };
 
-}  // namespace
-
-bool is_gzip(std::span<const std::byte> bytes) {
-  return bytes.size() >= 2 && bytes[0] == std::byte{0x1f} && bytes[1] == std::byte{0x8b};
-}
-
-std::vector<std::byte> gunzip(std::span<const std::byte> bytes, std::size_t max_bytes) {
+std::vector<std::byte> unpack(Inflater& inflater, std::size_t max_bytes) {
   constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
-  Inflater inflater(bytes);
   std::vector<std::byte> result;
   while (result.size() < max_bytes) {
     const std::size_t wanted = std::min(kChunkBytes, max_bytes - result.size());
@@ -80,6 +78,27 @@ std::vector<std::byte> gunzip(std::span<const std::byte> bytes, std::size_t max_
     if (got < wanted) break;
   }
   return result;
+}
+
+}  // namespace
+
+bool is_gzip(std::span<const std::byte> bytes) {
+  return bytes.size() >= 2 && bytes[0] == std::byte{0x1f} && bytes[1] == std::byte{0x8b};
+}
+
+std::vector<std::byte> gunzip(std::span<const std::byte> bytes, std::size_t max_bytes) {
+  Inflater inflater(bytes, Wrapper::kGzip);
+  return unpack(inflater, max_bytes);
+}
+
+std::vector<std::byte> inflate(std::span<const std::byte> bytes, std::size_t max_bytes) {
+  Inflater inflater(bytes, Wrapper::kNone);
+  return unpack(inflater, max_bytes);
+}
+
+std::uint32_t crc32_of(std::span<const std::byte> bytes) {
+  return static_cast<std::uint32_t>(
+      ::crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
 }  // namespace halftone::data

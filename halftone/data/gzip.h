@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Partial decompression of gzip streams.
+// Decompression of gzip and deflate streams. Hides zlib.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -15,5 +16,11 @@ namespace halftone::data {
 /// reached. Memory grows with the unpacked bytes, not with `max_bytes`.
 /// @throws Error kFormat if the stream is damaged or ends early
 std::vector<std::byte> gunzip(std::span<const std::byte> bytes, std::size_t max_bytes);
+
+/// The same for a deflate stream without header and checksum, as ZIP archives hold them.
+std::vector<std::byte> inflate(std::span<const std::byte> bytes, std::size_t max_bytes);
+
+/// The checksum of gzip and ZIP.
+[[nodiscard]] std::uint32_t crc32_of(std::span<const std::byte> bytes);
 
 }  // namespace halftone::data

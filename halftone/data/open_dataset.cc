@@ -12,8 +12,7 @@
 #include "halftone/data/dense_source.h"
 #include "halftone/data/hdf5.h"
 #include "halftone/data/idx.h"
-#include "halftone/data/npy.h"
-#include "halftone/data/npy_header.h"
+#include "halftone/data/npy_dataset.h"
 
 namespace halftone::data {
 namespace {
@@ -51,53 +50,6 @@ Dataset open_folder(const fs::path& folder, const DatasetOptions& options) {
   std::optional<FileBytes> label_bytes;
   if (labels) label_bytes = map_file(*labels);
   return dataset_from_idx(images->string(), map_file(*images), label_bytes, options);
-}
-
-/// Splits "x.npy,y.npy" into its two paths, unless a file with this whole name exists.
-std::pair<std::string, std::string> split_pair(const std::string& path) {
-  std::error_code error;
-  const std::size_t comma = path.rfind(".npy,");
-  if (comma == std::string::npos || fs::exists(path, error)) return {path, ""};
-  return {path.substr(0, comma + 4), path.substr(comma + 5)};
-}
-
-Dataset open_npy(const std::string& path, const DatasetOptions& options) {
-  const auto [x, y] = split_pair(path);
-  std::optional<FileBytes> labels;
-  if (!y.empty()) labels = map_file(y);
-  return dataset_from_npy(path, map_file(x), labels, options);
-}
-
-std::vector<std::int64_t> npy_labels(const FileBytes& file) {
-  const NpyArray array = parse_npy(file.bytes);
-  const bool column = array.shape.size() == 2 && array.shape[1] == 1;
-  if (array.shape.size() != 1 && !column) {
-    fail(ErrorKind::kFormat, "expected shape [N] or [N, 1], found " +
-                                 SampleShape{array.shape, SampleLayout::kPlain}.text());
-  }
-  if (array.shape[0] == 0) fail(ErrorKind::kFormat, "expected labels, found none");
-  return array.integers();
-}
-
-NpyHeader npy_samples_header(const FileBytes& file) {
-  NpyHeader header = parse_npy_header(file.bytes);
-  if (header.shape.empty() || header.num_elements == 0) {
-    fail(ErrorKind::kFormat, "expected an array of samples [N, ...], found shape " +
-                                 SampleShape{header.shape, SampleLayout::kPlain}.text());
-  }
-  return header;
-}
-
-/// The samples of a .npy file: a view of the file, or a converted copy if their order differs.
-DenseSamples npy_samples(const FileBytes& file, const NpyHeader& header) {
-  DenseSamples samples;
-  samples.type = header.type;
-  samples.sample_elements = header.num_elements / header.shape[0];
-  samples.stride_bytes = samples.sample_elements * size_bytes(header.type);
-  const bool as_is = !header.swapped && (!header.fortran_order || header.shape.size() == 1);
-  samples.data = as_is ? FileBytes{file.owner, file.bytes.subspan(header.data_offset)}
-                       : own_bytes(parse_npy(file.bytes).data);
-  return samples;
 }
 
 void check_options(const DatasetOptions& options) {
@@ -151,24 +103,13 @@ Dataset dataset_from_cifar(const std::string& name, const FileBytes& file,
           std::move(labels), options.limit};
 }
 
-Dataset dataset_from_npy(const std::string& name, const FileBytes& x,
-                         const std::optional<FileBytes>& y, const DatasetOptions& options) {
-  const NpyHeader header = with_context(name, [&] { return npy_samples_header(x); });
-  DenseSamples samples = npy_samples(x, header);
-  samples.scale = options.scale;
-  SampleShape shape = image_shape({header.shape.begin() + 1, header.shape.end()});
-  std::vector<std::int64_t> labels;
-  if (y) labels = with_context(name + ": labels", [&] { return npy_labels(*y); });
-  return {name, header.shape[0], one_input(std::move(shape), std::move(samples)), std::move(labels),
-          options.limit};
-}
-
 Dataset open_dataset(const std::string& path, const DatasetOptions& options) {
   check_options(options);
   std::error_code error;
   if (fs::is_directory(path, error)) return open_folder(path, options);
   const std::string ending = fs::path(path).extension().string();
-  if (ending == ".npy") return open_npy(path, options);
+  if (ending == ".npz" || path.find(".npz,") != std::string::npos) return open_npz(path, options);
+  if (ending == ".npy") return open_npy({&path, 1}, options);
   if (!fs::exists(path, error)) {
     fail(ErrorKind::kIo, path + ": cannot open: No such file or directory");
   }
@@ -176,9 +117,20 @@ Dataset open_dataset(const std::string& path, const DatasetOptions& options) {
   if (ending == ".h5" || ending == ".hdf5") return open_hdf5(path, options);
   const std::string hint = ending == ".txt" ? "text files are not supported: " : "";
   fail(ErrorKind::kUnsupported, path + ": " + hint +
-                                    "expected a folder of IDX files, or .bin (CIFAR-10), .npy, .h5 "
-                                    "or .hdf5, found '" +
+                                    "expected a folder of IDX files, or .bin (CIFAR-10), .npy, "
+                                    ".npz, .h5 or .hdf5, found '" +
                                     ending + "'");
+}
+
+Dataset open_dataset(std::span<const std::string> paths, const DatasetOptions& options) {
+  if (paths.empty()) fail(ErrorKind::kUsage, "expected samples, found no path");
+  if (paths.size() == 1) return open_dataset(paths.front(), options);
+  check_options(options);
+  for (const std::string& path : paths) {
+    if (fs::path(path).extension() == ".npy") continue;
+    fail(ErrorKind::kUsage, path + ": expected a .npy file, as there are several sources");
+  }
+  return open_npy(paths, options);
 }
 
 }  // namespace halftone::data

@@ -24,11 +24,20 @@ struct DatasetOptions {
 ///     labels may be absent;
 ///   - `x.bin`: CIFAR-10 records; samples are CHW;
 ///   - `x.npy` or `x.npy,y.npy`: [N, ...] and integer labels [N] or [N, 1]; samples of three
-///     extents are images if the first or the last is 1 to 4;
+///     extents are images if the first or the last is 1 to 4; `NAME=x.npy` are the samples of the
+///     network input NAME;
+///   - `x.npz`: an array [N, ...] for each network input, by name; integers [N] or [N, 1] called
+///   `y`
+///     are labels, as is the file in `x.npz,y.npy`; arrays arr_0, arr_1, ... are in order;
 ///   - `x.h5`, `x.hdf5`: ONE's layout, or data sets `x` and, for labels, `y`.
 /// @throws Error kIo if a file is missing or unreadable; kFormat if it is malformed or empty;
 ///         kUnsupported for other kinds of files; kUsage if split, limit or scale is out of range
 Dataset open_dataset(const std::string& path, const DatasetOptions& options = {});
+
+/// The same for a network of several inputs: a `.npy` file for each, all named or all in the order
+/// of the inputs. At most one has labels.
+/// @throws Error as above; kUsage for other types of files, or if only some are named
+Dataset open_dataset(std::span<const std::string> paths, const DatasetOptions& options = {});
 
 /// The same from files already in memory; messages use `name` for the data set.
 Dataset dataset_from_idx(const std::string& name, const FileBytes& images,
@@ -36,6 +45,8 @@ Dataset dataset_from_idx(const std::string& name, const FileBytes& images,
 Dataset dataset_from_cifar(const std::string& name, const FileBytes& file,
                            const DatasetOptions& options);
 Dataset dataset_from_npy(const std::string& name, const FileBytes& x,
+                         const std::optional<FileBytes>& y, const DatasetOptions& options);
+Dataset dataset_from_npz(const std::string& name, const FileBytes& file,
                          const std::optional<FileBytes>& y, const DatasetOptions& options);
 
 }  // namespace halftone::data

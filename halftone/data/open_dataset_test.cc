@@ -6,6 +6,7 @@
 #include "halftone/data/dataset_testing.h"
 #include "halftone/data/idx_testing.h"
 #include "halftone/data/npy.h"
+#include "halftone/data/zip_testing.h"
 
 namespace halftone::data {
 namespace {
@@ -141,6 +142,107 @@ TEST_F(OpenDataset, RejectsNpyWithoutSamples) {
   expect_format("x.npy," + path("short.npy"), "expected as many labels as samples (2), found 1");
   write_array<std::int64_t>("empty.npy", {}, {0});
   expect_format("x.npy," + path("empty.npy"), "labels: expected labels, found none");
+}
+
+template <typename T>
+TestEntry array(const std::string& name, const std::vector<T>& numbers,
+                std::vector<std::size_t> shape, bool is_deflated = false) {
+  const std::vector<std::byte> bytes = npy_bytes(make_npy<T>(numbers, std::move(shape)));
+  return {name + ".npy", {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, is_deflated};
+}
+
+std::vector<std::string> names(const Dataset& dataset) {
+  std::vector<std::string> result;
+  for (const DatasetInput& input : dataset.inputs()) {
+    result.push_back((input.is_named ? "" : "not named ") + input.name);
+  }
+  return result;
+}
+
+TEST_F(OpenDataset, ReadsAnInputFromEachArrayOfAnArchive) {
+  const TestEntry x = array<float>("x", {1, 2, 3, 4}, {2, 2}, true);
+  const TestEntry state = array<float>("h.0", {5, 6}, {2, 1});
+  write("x.npz", make_zip({x, state}));
+  const Dataset dataset = open_dataset(path("x.npz"));
+  EXPECT_THAT(names(dataset), testing::ElementsAre("x", "h.0"));
+  EXPECT_FALSE(dataset.has_labels());
+  EXPECT_THAT(read_samples(dataset, 0, 1, 1), testing::ElementsAre(3, 4));
+  EXPECT_THAT(read_samples(dataset, 1, 0, 2), testing::ElementsAre(5, 6));
+  EXPECT_EQ(open_dataset(path("x.npz"), {.limit = 1}).size(), 1u);
+}
+
+TEST_F(OpenDataset, FindsLabelsInAnArchiveOrBesideIt) {
+  const TestEntry x = array<float>("x", {1, 2}, {2, 1});
+  const TestEntry y = array<std::int64_t>("y", {7, 8}, {2});
+  write("both.npz", make_zip({x, y}));
+  const Dataset both = open_dataset(path("both.npz"));
+  EXPECT_THAT(names(both), testing::ElementsAre("x"));
+  EXPECT_EQ(both.label(1), 8);
+  write_array<std::int64_t>("y.npy", {4, 5}, {2});
+  const Dataset beside = open_dataset(path("both.npz") + "," + path("y.npy"));
+  EXPECT_THAT(names(beside), testing::ElementsAre("x", "y"));
+  EXPECT_EQ(beside.label(1), 5);
+  write("float.npz", make_zip({x, array<float>("y", {1, 2}, {2})}));
+  EXPECT_THAT(names(open_dataset(path("float.npz"))), testing::ElementsAre("x", "y"));
+}
+
+TEST_F(OpenDataset, ArraysWithoutNamesAreInOrder) {
+  std::vector<TestEntry> entries;
+  for (const int i : {10, 9, 0}) {
+    entries.push_back(array<float>("arr_" + std::to_string(i), {1.0F * i}, {1}));
+  }
+  write("x.npz", make_zip(entries));
+  EXPECT_THAT(names(open_dataset(path("x.npz"))),
+              testing::ElementsAre("not named arr_0", "not named arr_9", "not named arr_10"));
+}
+
+TEST_F(OpenDataset, RejectsArchivesThatAreNoSamples) {
+  const TestEntry x = array<float>("x", {1, 2}, {2, 1});
+  const auto expect_refused = [&](const std::vector<TestEntry>& entries, const std::string& text) {
+    write("x.npz", make_zip(entries));
+    expect_error(ErrorKind::kFormat, text, [&] { open_dataset(path("x.npz")); });
+  };
+  expect_refused({}, "x.npz: expected samples, found none");
+  expect_refused({x, array<float>("h", {1}, {1})},
+                 "expected equally many samples of every input, found 2 of 'x' and 1 of 'h'");
+  expect_refused({array<float>("sr", {1}, {})}, "array 'sr': expected an array of samples");
+  expect_refused({{"readme.txt", "text"}}, "array 'readme': npy:");
+  write("x.npz", bytes_of("text"));
+  expect_error(ErrorKind::kFormat, "x.npz: zip: expected an archive",
+               [&] { open_dataset(path("x.npz")); });
+}
+
+TEST_F(OpenDataset, ReadsAnInputFromEachFile) {
+  write_array<float>("a.npy", {1, 2}, {2, 1});
+  write_array<float>("b=c.npy", {3, 4}, {2});
+  write_array<std::int64_t>("y.npy", {7, 8}, {2});
+  const std::vector<std::string> in_order{path("a.npy"), path("b=c.npy") + "," + path("y.npy")};
+  const Dataset dataset = open_dataset(in_order);
+  EXPECT_THAT(names(dataset), testing::ElementsAre("not named x", "not named x"));
+  EXPECT_THAT(read_samples(dataset, 1, 0, 2), testing::ElementsAre(3, 4));
+  EXPECT_EQ(dataset.label(0), 7);
+  const std::vector<std::string> named{"h=" + path("a.npy"),
+                                       "x=" + path("b=c.npy") + "," + path("y.npy")};
+  EXPECT_THAT(names(open_dataset(named)), testing::ElementsAre("h", "x"));
+  EXPECT_THAT(names(open_dataset(named[0])), testing::ElementsAre("h"));
+}
+
+TEST_F(OpenDataset, RejectsFilesThatDoNotBelongTogether) {
+  write_array<float>("a.npy", {1, 2}, {2, 1});
+  write_array<float>("b.npy", {3}, {1});
+  write_array<std::int64_t>("y.npy", {7, 8}, {2});
+  const std::string a = path("a.npy");
+  const std::string labelled = a + "," + path("y.npy");
+  const auto expect_refused = [](const std::vector<std::string>& paths, ErrorKind kind,
+                                 const std::string& text) {
+    expect_error(kind, text, [&] { open_dataset(paths); });
+  };
+  expect_refused({}, ErrorKind::kUsage, "expected samples, found no path");
+  expect_refused({a, path("x.h5")}, ErrorKind::kUsage, "x.h5: expected a .npy file, as there are");
+  expect_refused({a, path("b.npy")}, ErrorKind::kFormat, "equally many samples of every input");
+  expect_refused({labelled, labelled}, ErrorKind::kUsage, "expected labels once");
+  expect_refused({"x=" + a, a}, ErrorKind::kUsage, "a name for every input or for none, found 1");
+  expect_refused({"x=" + path("none.npy"), a}, ErrorKind::kIo, "none.npy: cannot open");
 }
 
 TEST_F(OpenDataset, RefusesOtherPathsAndOptions) {

@@ -35,6 +35,11 @@ runtime::FillInput leading_feed(const data::Dataset& data, const ir::Graph& grap
   return std::move(feed.fill);
 }
 
+/// Shape of the samples of the graph's first input.
+const data::SampleShape& first_shape(const data::Dataset& data, const ir::Graph& graph) {
+  return data.inputs()[compress::paired_inputs(data, graph).front().value_or(0)].shape;
+}
+
 std::vector<ir::Shape> input_shapes(const ir::Graph& graph) {
   std::vector<ir::Shape> shapes;
   for (const ir::ValueId id : graph.inputs()) shapes.push_back(graph.value(id).type.shape);
@@ -49,7 +54,7 @@ Batches::Batches(const data::Dataset& data, const ir::Graph& graph, const Augmen
       shapes_(input_shapes(graph)),
       feed_(leading_feed(data, graph)),
       augment_options_(augment),
-      augment_(augment, image_shape(shapes_.front(), data.inputs()[0].shape)),
+      augment_(augment, image_shape(shapes_.front(), first_shape(data, graph))),
       seed_(seed) {}
 
 Batches Batches::seen_by(const ir::Graph& graph) const {
@@ -57,7 +62,7 @@ Batches Batches::seen_by(const ir::Graph& graph) const {
   result.shapes_ = input_shapes(graph);
   result.feed_ = leading_feed(data_, graph);
   // If neither the network nor the data have image shapes, elements keep the order of this object.
-  const ir::Shape image = image_shape(result.shapes_.front(), data_.inputs()[0].shape);
+  const ir::Shape image = image_shape(result.shapes_.front(), first_shape(data_, graph));
   if (image.rank() == 4) result.augment_ = Augment(augment_options_, image);
   return result;
 }

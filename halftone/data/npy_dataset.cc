@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/data/npy_dataset.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "halftone/base/error.h"
+#include "halftone/data/dense_source.h"
+#include "halftone/data/npy.h"
+#include "halftone/data/npy_header.h"
+#include "halftone/data/zip.h"
+
+namespace halftone::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::int64_t> npy_labels(const FileBytes& file) {
+  const NpyArray array = parse_npy(file.bytes);
+  const bool column = array.shape.size() == 2 && array.shape[1] == 1;
+  if (array.shape.size() != 1 && !column) {
+    fail(ErrorKind::kFormat, "expected shape [N] or [N, 1], found " +
+                                 SampleShape{array.shape, SampleLayout::kPlain}.text());
+  }
+  if (array.shape[0] == 0) fail(ErrorKind::kFormat, "expected labels, found none");
+  return array.integers();
+}
+
+NpyHeader npy_samples_header(const FileBytes& file) {
+  NpyHeader header = parse_npy_header(file.bytes);
+  if (header.shape.empty() || header.num_elements == 0) {
+    fail(ErrorKind::kFormat, "expected an array of samples [N, ...], found shape " +
+                                 SampleShape{header.shape, SampleLayout::kPlain}.text());
+  }
+  return header;
+}
+
+/// The samples of a .npy file: a view of the file, or a converted copy if their order differs.
+DenseSamples npy_samples(const FileBytes& file, const NpyHeader& header) {
+  DenseSamples samples;
+  samples.type = header.type;
+  samples.sample_elements = header.num_elements / header.shape[0];
+  samples.stride_bytes = samples.sample_elements * size_bytes(header.type);
+  const bool as_is = !header.swapped && (!header.fortran_order || header.shape.size() == 1);
+  samples.data = as_is ? FileBytes{file.owner, file.bytes.subspan(header.data_offset)}
+                       : own_bytes(parse_npy(file.bytes).data);
+  return samples;
+}
+
+/// The samples of one network input.
+struct ArrayInput {
+  std::size_t num_samples = 0;
+  DatasetInput facts;
+};
+
+ArrayInput npy_input(const FileBytes& file, const DatasetOptions& options) {
+  const NpyHeader header = npy_samples_header(file);
+  DenseSamples samples = npy_samples(file, header);
+  samples.scale = options.scale;
+  ArrayInput input;
+  input.num_samples = header.shape[0];
+  input.facts.name = "x";
+  input.facts.shape = image_shape({header.shape.begin() + 1, header.shape.end()});
+  input.facts.type = header.type;
+  input.facts.source = make_dense_source(std::move(samples));
+  return input;
+}
+
+/// Combines inputs that have equally many samples.
+Dataset combine(const std::string& name, std::vector<ArrayInput> inputs,
+                std::vector<std::int64_t> labels, const DatasetOptions& options) {
+  std::vector<DatasetInput> facts;
+  for (ArrayInput& input : inputs) {
+    if (input.num_samples != inputs.front().num_samples) {
+      fail(ErrorKind::kFormat,
+           name + ": expected equally many samples of every input, found " +
+               std::to_string(inputs.front().num_samples) + " of '" + facts.front().name +
+               "' and " + std::to_string(input.num_samples) + " of '" + input.facts.name + "'");
+    }
+    facts.push_back(std::move(input.facts));
+  }
+  const std::size_t num_samples = inputs.empty() ? 0 : inputs.front().num_samples;
+  return {name, num_samples, std::move(facts), std::move(labels), options.limit};
+}
+
+/// The parts of "[NAME=]x.npy[,y.npy]".
+struct Source {
+  std::string name;
+  std::string samples;
+  std::string labels;
+};
+
+/// @param ending  of the file of samples, with its dot
+Source parse_source(const std::string& text, const std::string& ending) {
+  Source source{"", text, ""};
+  std::error_code error;
+  if (fs::exists(text, error)) return source;
+  if (const std::size_t comma = text.rfind(ending + ","); comma != std::string::npos) {
+    source.samples = text.substr(0, comma + ending.size());
+    source.labels = text.substr(comma + ending.size() + 1);
+  }
+  const std::size_t equals = source.samples.find('=');
+  if (equals != std::string::npos && !fs::exists(source.samples, error)) {
+    source.name = source.samples.substr(0, equals);
+    source.samples.erase(0, equals + 1);
+  }
+  return source;
+}
+
+std::vector<std::int64_t> read_labels(const std::string& name, const FileBytes& file) {
+  return with_context(name + ": labels", [&] { return npy_labels(file); });
+}
+
+/// Whether an array of an archive holds labels rather than samples.
+bool holds_labels(std::string_view name, const NpyHeader& header) {
+  const bool is_column = header.shape.size() == 2 && header.shape[1] == 1;
+  return name == "y" && is_integer(header.type) && (header.shape.size() == 1 || is_column);
+}
+
+/// The number in "arr_3", which NumPy calls an array without a name.
+std::optional<std::size_t> order_of(std::string_view name) {
+  constexpr std::string_view kPrefix = "arr_";
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  std::size_t order = 0;
+  const auto [rest, error] =
+      std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), order);
+  if (error != std::errc() || rest != name.data() + name.size()) return std::nullopt;
+  return order;
+}
+
+/// Puts arrays without names in order; all others have names.
+void sort_inputs(std::vector<ArrayInput>& inputs) {
+  const auto order = [](const ArrayInput& input) { return order_of(input.facts.name); };
+  const bool in_order = std::ranges::all_of(
+      inputs, [&](const ArrayInput& input) { return order(input).has_value(); });
+  if (in_order) std::ranges::sort(inputs, {}, order);
+  for (ArrayInput& input : inputs) input.facts.is_named = !in_order;
+}
+
+}  // namespace
+
+Dataset dataset_from_npy(const std::string& name, const FileBytes& x,
+                         const std::optional<FileBytes>& y, const DatasetOptions& options) {
+  std::vector<ArrayInput> inputs;
+  inputs.push_back(with_context(name, [&] { return npy_input(x, options); }));
+  std::vector<std::int64_t> labels;
+  if (y) labels = read_labels(name, *y);
+  return combine(name, std::move(inputs), std::move(labels), options);
+}
+
+Dataset dataset_from_npz(const std::string& name, const FileBytes& file,
+                         const std::optional<FileBytes>& y, const DatasetOptions& options) {
+  std::vector<std::int64_t> labels;
+  if (y) labels = read_labels(name, *y);
+  std::vector<ArrayInput> inputs;
+  for (const ZipEntry& entry : with_context(name, [&] { return read_zip(file); })) {
+    const std::string array = fs::path(entry.name).replace_extension().string();
+    with_context(name + ": array '" + array + "'", [&] {
+      if (!y && holds_labels(array, parse_npy_header(entry.bytes.bytes))) {
+        labels = npy_labels(entry.bytes);
+        return;
+      }
+      inputs.push_back(npy_input(entry.bytes, options));
+      inputs.back().facts.name = array;
+    });
+  }
+  sort_inputs(inputs);
+  return combine(name, std::move(inputs), std::move(labels), options);
+}
+
+Dataset open_npy(std::span<const std::string> paths, const DatasetOptions& options) {
+  std::vector<ArrayInput> inputs;
+  std::vector<std::int64_t> labels;
+  std::string name;
+  std::size_t num_named = 0;
+  for (const std::string& path : paths) {
+    const Source source = parse_source(path, ".npy");
+    const FileBytes file = map_file(source.samples);
+    inputs.push_back(with_context(path, [&] { return npy_input(file, options); }));
+    if (!source.name.empty()) {
+      ++num_named;
+      inputs.back().facts.name = source.name;
+      inputs.back().facts.is_named = true;
+    }
+    if (!source.labels.empty()) {
+      if (!labels.empty())
+        fail(ErrorKind::kUsage, path + ": expected labels once, found them twice");
+      labels = read_labels(path, map_file(source.labels));
+    }
+    name += (name.empty() ? "" : " ") + path;
+  }
+  if (num_named != 0 && num_named != paths.size()) {
+    fail(ErrorKind::kUsage, name + ": expected a name for every input or for none, found " +
+                                std::to_string(num_named) + " names");
+  }
+  return combine(name, std::move(inputs), std::move(labels), options);
+}
+
+Dataset open_npz(const std::string& path, const DatasetOptions& options) {
+  const Source source = parse_source(path, ".npz");
+  std::optional<FileBytes> labels;
+  if (!source.labels.empty()) labels = map_file(source.labels);
+  return dataset_from_npz(path, map_file(source.samples), labels, options);
+}
+
+}  // namespace halftone::data

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Data sets of NumPy arrays. Private to this folder.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "halftone/data/open_dataset.h"
+
+namespace halftone::data {
+
+/// @param paths  `[NAME=]x.npy[,y.npy]` for each network input
+/// @throws Error as open_dataset()
+Dataset open_npy(std::span<const std::string> paths, const DatasetOptions& options);
+
+/// @param path  `x.npz` or `x.npz,y.npy`
+/// @throws Error as open_dataset()
+Dataset open_npz(const std::string& path, const DatasetOptions& options);
+
+}  // namespace halftone::data
