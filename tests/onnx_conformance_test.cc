@@ -27,7 +27,7 @@ namespace halftone {
 namespace {
 
 namespace fs = std::filesystem;
-using formats::OnnxOptions;
+using formats::ImportOptions;
 using onnx_pb::ModelProto;
 using onnx_pb::TensorProto;
 
@@ -102,7 +102,7 @@ std::string difference(const ir::Tensor& found, const TensorProto& expected_prot
 std::optional<ir::Graph> imported(const ModelProto& model, const std::vector<TensorProto>& inputs,
                                   std::size_t first, std::string& refusal) {
   try {
-    OnnxOptions options;
+    ImportOptions options;
     for (std::size_t i = first; i < inputs.size(); ++i) {
       options.constants.emplace(model.graph().input(static_cast<int>(i)).name(),
                                 formats::onnx::decode_tensor(inputs[i], nullptr));

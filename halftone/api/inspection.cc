@@ -90,15 +90,17 @@ Inspection inspect(const ir::Graph& graph, std::string format, std::uintmax_t fi
   return result;
 }
 
-Inspection inspect_file(const std::filesystem::path& path, bool simplified) {
-  Network network = load(path);
+Inspection inspect_file(const std::filesystem::path& path, bool simplified,
+                        const formats::ImportOptions& options) {
+  Network network = load(path, options);
   if (!simplified) return inspect_as(network.graph, path);
   return inspect_as(prepared(std::move(network), Purpose::kFit), path);
 }
 
-Inspection convert(const std::filesystem::path& input, const std::filesystem::path& output) {
+Inspection convert(const std::filesystem::path& input, const std::filesystem::path& output,
+                   const formats::ImportOptions& options) {
   formats::model_format(output);  // fails before the work if the format is unknown
-  const ir::Graph graph = prepared(load(input), Purpose::kConvert);
+  const ir::Graph graph = prepared(load(input, options), Purpose::kConvert);
   save(graph, output);
   return inspect_as(graph, output);
 }

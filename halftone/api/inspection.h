@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "halftone/formats/import_options.h"
 #include "halftone/ir/graph.h"
 
 namespace halftone {
@@ -45,12 +46,16 @@ Inspection inspect(const ir::Graph& graph, std::string format, std::uintmax_t fi
 
 /// Inspects a file.
 /// @param simplified  whether to inspect the network as quantize() and distill_files() see it
+/// @param options     shapes and values for inputs
 /// @throws Error as load() and prepared()
-Inspection inspect_file(const std::filesystem::path& path, bool simplified = false);
+Inspection inspect_file(const std::filesystem::path& path, bool simplified = false,
+                        const formats::ImportOptions& options = {});
 
 /// Converts a file to the format of another file name, simplified.
+/// @param options  shapes and values for inputs
 /// @return what was written
 /// @throws Error as load(), prepared() and save()
-Inspection convert(const std::filesystem::path& input, const std::filesystem::path& output);
+Inspection convert(const std::filesystem::path& input, const std::filesystem::path& output,
+                   const formats::ImportOptions& options = {});
 
 }  // namespace halftone

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/api/network.h"
 
+#include <set>
 #include <utility>
 
+#include "halftone/base/error.h"
 #include "halftone/formats/model.h"
 #include "halftone/passes/float_ends.h"
 #include "halftone/passes/simplify.h"
@@ -12,8 +14,26 @@ namespace halftone {
 Network::Network(ir::Graph the_graph, std::string the_name)
     : graph(std::move(the_graph)), name(std::move(the_name)) {}
 
-Network load(const std::filesystem::path& path) {
-  return {formats::load_model(path), path.string()};
+Network load(const std::filesystem::path& path, const formats::ImportOptions& options) {
+  return {formats::load_model(path, options), path.string()};
+}
+
+std::vector<Network> load_all(std::span<const std::filesystem::path> paths,
+                              const formats::ImportOptions& options) {
+  std::vector<Network> networks;
+  if (paths.size() == 1) {
+    networks.push_back(load(paths.front(), options));
+    return networks;
+  }
+  std::set<std::string> names;
+  for (const std::filesystem::path& path : paths) {
+    networks.emplace_back(formats::load_model(path, options, &names), path.string());
+  }
+  for (const std::string& name : formats::names_of(options)) {
+    if (names.contains(name)) continue;
+    fail(ErrorKind::kUsage, "input '" + name + "': no network has such an input to fix");
+  }
+  return networks;
 }
 
 void save(const Network& network, const std::filesystem::path& path) {

@@ -4,8 +4,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
+#include <vector>
 
+#include "halftone/formats/import_options.h"
 #include "halftone/ir/graph.h"
 
 namespace halftone {
@@ -20,8 +23,14 @@ struct Network {
 };
 
 /// Reads an ONNX, TFLite or circle file; the extension of the path gives the format.
+/// @param options  shapes and values for inputs
 /// @throws Error as formats::load_model()
-Network load(const std::filesystem::path& path);
+Network load(const std::filesystem::path& path, const formats::ImportOptions& options = {});
+
+/// Reads networks that are used together. Each takes the options for the inputs that it has.
+/// @throws Error as load(); kUsage if no network has an input that the options name
+std::vector<Network> load_all(std::span<const std::filesystem::path> paths,
+                              const formats::ImportOptions& options);
 
 /// Writes a network completely or not at all. The same network gives the same bytes.
 /// @throws Error as formats::save_model()

@@ -16,7 +16,7 @@ compress::QuantizeResult quantize(Network network, const data::Dataset& data,
 
 QuantizeReport quantize_file(const QuantizeJob& job) {
   const Elapsed elapsed;
-  const ir::Graph graph = prepared(load(job.input), Purpose::kFit);
+  const ir::Graph graph = prepared(load(job.input, job.import), Purpose::kFit);
   formats::check_model(graph, job.output);
   const data::Dataset data = job.data.open();
   compress::QuantizeResult result = compress::quantize(graph, data, job.recipe, job.options);

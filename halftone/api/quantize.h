@@ -26,6 +26,7 @@ struct QuantizeJob {
   DataSource data;
   compress::Recipe recipe{};
   compress::QuantizeOptions options{};
+  formats::ImportOptions import{};  ///< shapes and values for inputs
 };
 
 struct QuantizeReport {

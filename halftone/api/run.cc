@@ -56,7 +56,7 @@ std::vector<ir::Tensor> run(Network network, std::span<const ir::Tensor> inputs,
 }
 
 std::vector<OutputFile> run_files(const RunJob& job) {
-  Network network = load(job.network);
+  Network network = load(job.network, job.import);
   check_number_of_inputs(network, job.inputs.size());
   std::vector<ir::Tensor> inputs;
   for (std::size_t i = 0; i < job.inputs.size(); ++i) {

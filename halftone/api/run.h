@@ -40,6 +40,7 @@ struct RunJob {
   std::vector<std::filesystem::path> inputs;  ///< a .npy file for each input, in order
   std::filesystem::path folder;               ///< for out0.npy, out1.npy, ...; created if missing
   RunOptions options{};
+  formats::ImportOptions import{};  ///< shapes and values for inputs
 };
 
 struct OutputFile {

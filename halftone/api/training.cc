@@ -16,10 +16,6 @@
 namespace halftone {
 namespace {
 
-ir::Graph load_to_train(const std::filesystem::path& path) {
-  return prepared(load(path), Purpose::kFit);
-}
-
 void start(const TrainingJob& job) {
   if (job.on_start) job.on_start();
 }
@@ -49,12 +45,27 @@ void check_distillation(const DistillJob& job) {
   train::torch_device(job.training.student.device);
 }
 
-/// The float network that the student is, or is quantized from.
-ir::Graph load_student(const DistillJob& job, const ir::Graph& teacher) {
-  if (job.student.empty()) return teacher;
-  ir::Graph student = load_to_train(job.student);
-  if (!job.fresh) return student;
-  return train::with_initial_values(std::move(student), job.training.options.seed);
+struct DistilledNetworks {
+  std::vector<ir::Graph> teachers;
+  ir::Graph student;  ///< float, or from a file in few bits
+};
+
+DistilledNetworks load_networks(const DistillJob& job) {
+  std::vector<std::filesystem::path> paths = job.teachers;
+  if (!job.student.empty()) paths.push_back(job.student);
+  DistilledNetworks networks;
+  for (Network& network : load_all(paths, job.training.import)) {
+    networks.teachers.push_back(prepared(std::move(network), Purpose::kFit));
+  }
+  networks.student = networks.teachers.front();
+  if (job.student.empty()) return networks;
+  networks.student = std::move(networks.teachers.back());
+  networks.teachers.pop_back();
+  if (job.fresh) {
+    networks.student =
+        train::with_initial_values(std::move(networks.student), job.training.options.seed);
+  }
+  return networks;
 }
 
 /// Quantizes networks, fitted to the first samples; or returns the student as it is.
@@ -85,7 +96,7 @@ TrainReport train_file(const TrainJob& job) {
   const Elapsed elapsed;
   const TrainingJob& training = job.training;
   train::torch_device(training.student.device);
-  ir::Graph network = load_to_train(job.network);
+  ir::Graph network = prepared(load(job.network, training.import), Purpose::kFit);
   formats::check_model(network, training.output);
   const data::Dataset data = training.data.open();
   train::TrainOptions options = training.options;
@@ -101,9 +112,7 @@ TrainReport distill_files(const DistillJob& job) {
   const Elapsed elapsed;
   check_distillation(job);
   const TrainingJob& training = job.training;
-  std::vector<ir::Graph> teachers;
-  for (const std::filesystem::path& path : job.teachers) teachers.push_back(load_to_train(path));
-  const ir::Graph student = load_student(job, teachers.front());
+  const auto [teachers, student] = load_networks(job);
   formats::check_model(student, training.output);
   const data::Dataset data = training.data.open();
   train::check_training(training.options, data, teachers.size());

@@ -12,6 +12,7 @@
 
 #include "halftone/api/data_source.h"
 #include "halftone/compress/recipe.h"
+#include "halftone/formats/import_options.h"
 #include "halftone/train/options/student_options.h"
 #include "halftone/train/options/train_options.h"
 
@@ -23,6 +24,7 @@ struct TrainingJob {
   DataSource data;
   train::TrainOptions options{};
   train::StudentOptions student{};
+  formats::ImportOptions import{};  ///< shapes and values for inputs
   /// Called once the files were read and checked, before the work starts.
   std::function<void()> on_start = nullptr;
 };

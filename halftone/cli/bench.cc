@@ -18,6 +18,7 @@ constexpr std::int64_t kMaxSamples = std::int64_t{1} << 40;
 struct BenchOptions {
   CommonOptions common;
   std::string model;
+  ModelOptions model_options;
   std::optional<std::size_t> batch;
   int devices = 1;
   double seconds = 0.5;
@@ -33,7 +34,7 @@ void run(const BenchOptions& options, const Machine& machine) {
   const Measurement measurement = [&] {
     Progress progress(options.common, machine);
     tuning.show(progress);
-    return measure(load(options.model),
+    return measure(load(options.model, options.model_options.parse()),
                    {options.batch, options.seconds, machine.devices(options.devices),
                     options.int8_activations, options.float_order, tuning.tuning()});
   }();
@@ -53,6 +54,7 @@ void add_bench(CLI::App& app, Action& action) {
   verb->add_option("model", options->model, "ONNX, TFLite or circle file")
       ->required()
       ->check(some_path());
+  add_model_options(*verb, options->model_options);
   verb->add_option("--batch", options->batch, "Samples per run (default 1)")
       ->check(CLI::Range(std::int64_t{1}, kMaxSamples));
   verb->add_option("--devices", options->devices,

@@ -145,6 +145,16 @@ void TuningFile::save(const Machine& machine) const {
   if (tuning_ != nullptr && machine.is_first()) tuning_->write(file_);
 }
 
+void add_model_options(CLI::App& verb, ModelOptions& model) {
+  verb.add_option("--shape", model.shapes,
+                  "NAME=EXTENT,...: shape of an input, as in x=1,3,320,320; N is the batch; "
+                  "repeatable")
+      ->allow_extra_args(false);
+  verb.add_option("--constant", model.constants,
+                  "NAME=NUMBER or NAME=FILE.npy: fixes an input to a value; repeatable")
+      ->allow_extra_args(false);
+}
+
 void add_data_options(CLI::App& verb, DataOptions& data, const std::string& default_split) {
   data::DatasetOptions& options = data.source.options;
   options.split = default_split;

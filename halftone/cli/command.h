@@ -12,8 +12,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "halftone/api/data_source.h"
+#include "halftone/api/import_texts.h"
 #include "halftone/api/machine.h"
 #include "halftone/api/recipe.h"
 #include "halftone/base/progress.h"
@@ -29,6 +31,17 @@ struct CommonOptions {
   std::string simd;
   bool quiet = false;
   bool json = false;
+};
+
+/// Shapes and values for inputs of the networks of a command, as texts.
+struct ModelOptions {
+  std::vector<std::string> shapes;
+  std::vector<std::string> constants;
+
+  /// @throws Error as parse_import_options()
+  [[nodiscard]] formats::ImportOptions parse() const {
+    return parse_import_options(shapes, constants);
+  }
 };
 
 /// Options of the verbs that read samples.
@@ -79,6 +92,8 @@ void add_activation_option(CLI::App& verb, bool& int8_activations);
 void add_float_order_option(CLI::App& verb, runtime::FloatOrder& order);
 /// Adds --tune and --tuning-file.
 void add_tune_options(CLI::App& verb, TuneOptions& options);
+/// Adds --shape and --constant.
+void add_model_options(CLI::App& verb, ModelOptions& model);
 void add_data_options(CLI::App& verb, DataOptions& data, const std::string& default_split);
 /// Adds --memory, a limit for values of the calibration samples.
 void add_memory_option(CLI::App& verb, std::optional<std::uint64_t>& memory_bytes);

@@ -14,12 +14,14 @@ struct ConvertOptions {
   CommonOptions common;
   std::string input;
   std::string output;
+  ModelOptions model_options;
 };
 
 void run(const ConvertOptions& options, const Machine& machine) {
   if (!machine.is_first()) return;
   apply(options.common);
-  const Inspection inspection = convert(options.input, options.output);
+  const Inspection inspection =
+      convert(options.input, options.output, options.model_options.parse());
   std::cout << (options.common.json ? report::to_json(inspection)
                                     : printable(report::to_summary(inspection)));
 }
@@ -36,6 +38,7 @@ void add_convert(CLI::App& app, Action& action) {
   verb->add_option("output", options->output, "File to write: .onnx, .tflite or .circle")
       ->required()
       ->check(some_path());
+  add_model_options(*verb, options->model_options);
   verb->final_callback([options, &action] {
     action = [options](const Machine& machine) { run(*options, machine); };
   });

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <iostream>
-#include <optional>
-#include <utility>
+#include <vector>
 
 #include "halftone/api/evaluate.h"
 #include "halftone/base/printable.h"
@@ -16,6 +16,7 @@ struct EvalOptions {
   CommonOptions common;
   DataOptions data;
   std::string model;
+  ModelOptions model_options;
   std::string reference;
   bool int8_activations = true;
   runtime::FloatOrder float_order = runtime::FloatOrder::kFastest;
@@ -24,9 +25,9 @@ struct EvalOptions {
 
 void run(const EvalOptions& options, const Machine& machine) {
   apply(options.common);
-  Network network = load(options.model);
-  std::optional<Network> reference;
-  if (!options.reference.empty()) reference = load(options.reference);
+  std::vector<std::filesystem::path> paths{options.model};
+  if (!options.reference.empty()) paths.emplace_back(options.reference);
+  std::vector<Network> networks = load_all(paths, options.model_options.parse());
   const data::Dataset data = options.data.source.open();
   const TuningFile tuning(options.tune);
   const compress::Evaluation evaluation = [&] {
@@ -39,7 +40,7 @@ void run(const EvalOptions& options, const Machine& machine) {
     how.float_order = options.float_order;
     how.tuning = tuning.tuning();
     tuning.show(progress);
-    return evaluate(std::move(network), data, reference ? &*reference : nullptr, how);
+    return evaluate(networks.front(), data, networks.size() > 1 ? &networks.back() : nullptr, how);
   }();
   tuning.save(machine);
   std::cout << (options.common.json ? report::to_json(evaluation)
@@ -57,6 +58,7 @@ void add_eval(CLI::App& app, Action& action) {
   verb->add_option("model", options->model, "ONNX, TFLite or circle file")
       ->required()
       ->check(some_path());
+  add_model_options(*verb, options->model_options);
   add_data_options(*verb, options->data, "test");
   verb->add_option("--reference", options->reference, "Network to compare with")
       ->check(some_path());

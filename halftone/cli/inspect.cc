@@ -13,13 +13,15 @@ namespace {
 struct InspectOptions {
   CommonOptions common;
   std::string model;
+  ModelOptions model_options;
   bool simplified = false;
 };
 
 void run(const InspectOptions& options, const Machine& machine) {
   if (!machine.is_first()) return;
   apply(options.common);
-  const Inspection inspection = inspect_file(options.model, options.simplified);
+  const Inspection inspection =
+      inspect_file(options.model, options.simplified, options.model_options.parse());
   std::cout << (options.common.json ? report::to_json(inspection)
                                     : printable(report::to_text(inspection)));
 }
@@ -33,6 +35,7 @@ void add_inspect(CLI::App& app, Action& action) {
   verb->add_option("model", options->model, "ONNX, TFLite or circle file")
       ->required()
       ->check(some_path());
+  add_model_options(*verb, options->model_options);
   verb->add_flag("--simplified", options->simplified,
                  "As quantize and distill see it, with the names of values that --feature takes");
   verb->final_callback([options, &action] {

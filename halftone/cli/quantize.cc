@@ -17,6 +17,7 @@ struct QuantizeOptions {
   DataOptions data;
   std::string input;
   std::string output;
+  ModelOptions model;
   RecipeOptions recipe;
   std::optional<std::uint64_t> memory_bytes;  ///< for values of the samples
 };
@@ -30,7 +31,8 @@ void run(const QuantizeOptions& options, const Machine& machine) {
                           options.data.source,
                           make_recipe(options.recipe),
                           {options.common.seed, progress.sink(),
-                           machine.devices(options.data.devices), options.memory_bytes}});
+                           machine.devices(options.data.devices), options.memory_bytes},
+                          options.model.parse()});
   }();
   if (!machine.is_first()) return;
   std::cout << (options.common.json ? report::to_json(result) : printable(report::to_text(result)));
@@ -51,6 +53,7 @@ void add_quantize(CLI::App& app, Action& action) {
   verb->add_option("-o,--output", options->output, "File to write: .circle, .tflite or .onnx")
       ->required()
       ->check(some_path());
+  add_model_options(*verb, options->model);
   add_data_options(*verb, options->data, "train");
   add_recipe_options(*verb, options->recipe);
   add_memory_option(*verb, options->memory_bytes);

@@ -16,6 +16,7 @@ namespace {
 struct RunOptions {
   CommonOptions common;
   std::string model;
+  ModelOptions model_options;
   std::vector<std::string> inputs;
   std::string output;
   bool int8_activations = true;
@@ -30,7 +31,8 @@ void run(const RunOptions& options, const Machine& machine) {
       run_files({options.model,
                  {options.inputs.begin(), options.inputs.end()},
                  options.output,
-                 {1, options.int8_activations, options.float_order}});
+                 {1, options.int8_activations, options.float_order},
+                 options.model_options.parse()});
   std::cout << (options.common.json ? report::to_json(files) : printable(report::to_text(files)));
 }
 
@@ -43,6 +45,7 @@ void add_run(CLI::App& app, Action& action) {
   verb->add_option("model", options->model, "ONNX, TFLite or circle file")
       ->required()
       ->check(some_path());
+  add_model_options(*verb, options->model_options);
   verb->add_option("--input", options->inputs, "A .npy file for each input, in order")
       ->required()
       ->check(some_path());

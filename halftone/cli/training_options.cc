@@ -108,6 +108,7 @@ void add_training_options(CLI::App& verb, TrainingOptions& options) {
       ->required()
       ->check(some_path());
   options.data.batch = 128;
+  add_model_options(verb, options.model);
   add_data_options(verb, options.data, "train");
   train::TrainOptions& train = options.train;
   verb.add_option("--epochs", train.epochs, "Passes over the samples")

@@ -18,6 +18,7 @@ namespace halftone::cli {
 struct TrainingOptions {
   CommonOptions common;
   DataOptions data;
+  ModelOptions model;
   std::string output;
   std::string optimizer = "adam";
   std::string schedule = "cosine";

@@ -47,8 +47,8 @@ class Course {
 
   /// The job without what only one verb has. Refers to this.
   TrainingJob job() {
-    return {options_.output, options_.data.source, train_options(), student_options(options_),
-            [this] { interruption_.emplace(); }};
+    return {options_.output,           options_.data.source,   train_options(),
+            student_options(options_), options_.model.parse(), [this] { interruption_.emplace(); }};
   }
 
   /// Prints the report.

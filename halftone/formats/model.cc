@@ -41,17 +41,13 @@ ModelFormat model_format(const std::filesystem::path& path) {
                                     extension + "'");
 }
 
-ir::Graph load_model(const std::filesystem::path& path, const OnnxOptions& options) {
+ir::Graph load_model(const std::filesystem::path& path, const ImportOptions& options,
+                     std::set<std::string>* used) {
   const ModelFormat format = model_format(path);
   const std::vector<std::byte> bytes = read_file(path);
   return with_context(path.string(), [&] {
-    if (format != ModelFormat::kOnnx) {
-      if (!options.constants.empty()) {
-        fail(ErrorKind::kUsage, "only inputs of ONNX models can be fixed");
-      }
-      return import_circle(bytes);
-    }
-    ir::Graph graph = import_onnx(bytes, path.parent_path(), options);
+    if (format != ModelFormat::kOnnx) return import_circle(bytes, options, used);
+    ir::Graph graph = import_onnx(bytes, path.parent_path(), options, used);
     // As in import_circle(): a network traced with one sample accepts any batch.
     ir::try_symbolic_batch(graph);
     return graph;

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <filesystem>
+#include <set>
+#include <string>
 #include <string_view>
 
-#include "halftone/formats/onnx/import.h"
+#include "halftone/formats/import_options.h"
 #include "halftone/ir/graph.h"
 
 namespace halftone::formats {
@@ -20,11 +22,13 @@ ModelFormat model_format(const std::filesystem::path& path);
 
 /// Reads a network. If all inputs have a leading extent of 1, it becomes the batch where that does
 /// not change the meaning of the network; see ir::try_symbolic_batch().
-/// @param options  for ONNX models: inputs to fix
+/// @param options  shapes and values for inputs
+/// @param used     as in check_names()
 /// @throws Error kIo if the file cannot be read; kFormat if it is malformed; kUnsupported naming
 ///         all operators that Halftone does not support; kUsage if the options do not fit the
-///         model; messages start with the path
-ir::Graph load_model(const std::filesystem::path& path, const OnnxOptions& options = {});
+///         inputs; messages start with the path
+ir::Graph load_model(const std::filesystem::path& path, const ImportOptions& options = {},
+                     std::set<std::string>* used = nullptr);
 
 /// Checks that a network can be written, before time is spent on it.
 /// @throws Error as save_model(), except kIo

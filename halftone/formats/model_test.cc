@@ -50,14 +50,42 @@ TEST_F(Model, AcceptsAnyBatchAfterATraceOfOneSample) {
   }
 }
 
-TEST_F(Model, FixesInputsOfOnnxModelsOnly) {
-  OnnxOptions options;
+TEST_F(Model, FixesInputsInEveryFormat) {
+  ImportOptions options;
   options.constants.emplace("x", ir::Tensor(ir::ElementType::kFloat32, {2, 3}));
-  save_model(scaled_tanh(), path("m.onnx"));
-  EXPECT_TRUE(load_model(path("m.onnx"), options).inputs().empty());
-  save_model(scaled_tanh(), path("m.circle"));
-  expect_error(ErrorKind::kUsage, "only inputs of ONNX models can be fixed",
-               [&] { load_model(path("m.circle"), options); });
+  for (const char* name : {"m.onnx", "m.tflite", "m.circle"}) {
+    save_model(scaled_tanh(), path(name));
+    EXPECT_TRUE(load_model(path(name), options).inputs().empty()) << name;
+  }
+}
+
+TEST_F(Model, GivesInputsAShapeInEveryFormat) {
+  ImportOptions options;
+  options.shapes.emplace("x", ir::Shape{5, 3});
+  ImportOptions unfit;
+  unfit.shapes.emplace("x", ir::Shape{5, 3, 1});
+  for (const char* name : {"m.onnx", "m.tflite", "m.circle"}) {
+    save_model(scaled_tanh(), path(name));
+    const ir::Graph graph = load_model(path(name), options);
+    EXPECT_EQ(graph.value(graph.inputs()[0]).type.shape, (ir::Shape{5, 3})) << name;
+    EXPECT_EQ(graph.value(graph.outputs()[0]).type.shape, (ir::Shape{5, 3})) << name;
+    expect_error(ErrorKind::kUsage, "input 'x': expected a shape of 2 axes, found [5, 3, 1]",
+                 [&] { load_model(path(name), unfit); });
+  }
+}
+
+TEST_F(Model, RejectsNamesThatAreNoInputs) {
+  ImportOptions options;
+  options.shapes.emplace("z", ir::Shape{1});
+  options.shapes.emplace("x", ir::Shape{5, 3});
+  for (const char* name : {"m.onnx", "m.circle"}) {
+    save_model(scaled_tanh(), path(name));
+    expect_error(ErrorKind::kUsage, "input 'z': the model has no such input to fix",
+                 [&] { load_model(path(name), options); });
+    std::set<std::string> used;
+    load_model(path(name), options, &used);
+    EXPECT_EQ(used, std::set<std::string>{"x"}) << name;
+  }
 }
 
 TEST_F(Model, CheckReportsUnsupportedNodesWithoutWriting) {

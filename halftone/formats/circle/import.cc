@@ -12,24 +12,29 @@ namespace {
 
 /// A file may declare a batch and then, say, reshape or unpack it. Such a graph is valid only for
 /// the extents in the file, which are tried second. A malformed file fails both times.
-ir::Graph import_any_batch(const circle::FileModel& file) {
+ir::Graph import_any_batch(const circle::FileModel& file, const ImportOptions& options,
+                           std::set<std::string>* used) {
   try {
-    return circle::Importer(file).run(true);
+    return circle::Importer(file, options, used).run(true);
   } catch (const Error& error) {
     const ErrorKind kind = error.kind();
-    if (kind == ErrorKind::kUnsupported || kind == ErrorKind::kMemory) throw;
+    const bool is_final =
+        kind == ErrorKind::kUnsupported || kind == ErrorKind::kMemory || kind == ErrorKind::kUsage;
+    if (is_final) throw;
   }
-  return circle::Importer(file).run(false);
+  return circle::Importer(file, options, used).run(false);
 }
 
 }  // namespace
 
-ir::Graph import_circle(std::span<const std::byte> bytes) {
+ir::Graph import_circle(std::span<const std::byte> bytes, const ImportOptions& options,
+                        std::set<std::string>* used) {
   const circle::FileModel file(bytes);
-  ir::Graph graph = import_any_batch(file);
+  ir::Graph graph = import_any_batch(file, options, used);
   // Codes and bases of low-bit layers were tensors of the file; they have no readers now.
   graph.remove_unused_nodes();
-  if (graph.inputs().empty()) fail(ErrorKind::kFormat, "the graph has no inputs");
+  if (graph.inputs().empty() && options.constants.empty())
+    fail(ErrorKind::kFormat, "the graph has no inputs");
   ir::try_symbolic_batch(graph);
   ir::verify(graph);
   return graph;

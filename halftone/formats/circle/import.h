@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
 #include <span>
+#include <string>
 
 #include "halftone/formats/circle/flavor.h"
+#include "halftone/formats/import_options.h"
 #include "halftone/ir/graph.h"
 
 namespace halftone::formats {
@@ -19,8 +22,11 @@ namespace halftone::formats {
 /// away from zero, which passes::use_integers() turns into TensorFlow Lite's integers; float16
 /// constants become float32; LQ_FULLY_CONNECTED and the custom operator HalftoneFullyConnected
 /// become Encode and FullyConnected.
-/// @throws Error kFormat if the file is malformed, has a cycle, or a constant that is not finite;
+/// @param used  as in check_names()
+/// @throws Error kUsage if the options do not fit the inputs; kFormat if the file is malformed, has
+/// a cycle, or a constant that is not finite;
 ///         kUnsupported naming every operator that Halftone lacks; kShape if extents do not fit
-ir::Graph import_circle(std::span<const std::byte> bytes);
+ir::Graph import_circle(std::span<const std::byte> bytes, const ImportOptions& options = {},
+                        std::set<std::string>* used = nullptr);
 
 }  // namespace halftone::formats

@@ -34,8 +34,10 @@ ImportFunction importer_of(const FileModel& file, std::size_t op) {
 
 }  // namespace
 
-Importer::Importer(const FileModel& file)
+Importer::Importer(const FileModel& file, const ImportOptions& options, std::set<std::string>* used)
     : file_(file),
+      options_(options),
+      used_(used),
       states_(file.num_tensors(), State::kUnknown),
       values_(file.num_tensors(), ir::kAbsent),
       numbers_(file.num_tensors(), ir::kAbsent) {}
@@ -50,20 +52,52 @@ ir::Graph Importer::run(bool symbolic_batch) {
 }
 
 void Importer::add_inputs(bool symbolic_batch) {
+  std::set<std::string> names;
   for (const std::size_t tensor : file_.graph_inputs()) {
     const std::string name = file_.tensor_name(tensor);
     check(states_[tensor] == State::kUnknown, "input '" + name + "' appears twice");
-    const auto element = element_type(file_.tensor(tensor).type());
-    if (!element) fail(ErrorKind::kUnsupported, "input '" + name + "': unsupported element type");
-    ir::Shape shape = file_.shape(tensor);
-    if (symbolic_batch && file_.has_symbolic_batch(tensor)) {
-      check(!file_batch_ || *file_batch_ == shape[0],
-            "input '" + name + "': expected the batch extent of the inputs before, found another");
-      file_batch_ = shape[0];
-      shape[0] = ir::kBatch;
-    }
-    define(tensor, graph_.add_input(name, ir::dense_type(*element, std::move(shape))));
+    with_context("input '" + name + "'", [&] {
+      const auto element = element_type(file_.tensor(tensor).type());
+      if (!element) fail(ErrorKind::kUnsupported, "unsupported element type");
+      define(tensor, add_input(tensor, *element, input_shape(tensor, symbolic_batch)));
+    });
+    names.insert(name);
   }
+  check_names(options_, names, used_);
+}
+
+ir::Shape Importer::input_shape(std::size_t tensor, bool symbolic_batch) {
+  ir::Shape shape = file_.shape(tensor);
+  const bool is_symbolic = symbolic_batch && file_.has_symbolic_batch(tensor);
+  const ir::Shape* given = given_shape(options_, file_.tensor_name(tensor), shape.rank());
+  const bool is_batch =
+      given == nullptr ? is_symbolic : shape.rank() > 0 && (*given)[0] == ir::kBatch;
+  if (is_batch) {
+    check(!file_batch_ || *file_batch_ == shape[0],
+          "expected the batch extent of the inputs before, found another");
+    file_batch_ = shape[0];
+    shape[0] = ir::kBatch;
+  }
+  return given == nullptr ? shape : *given;
+}
+
+ir::ValueId Importer::add_input(std::size_t tensor, ir::ElementType element,
+                                const ir::Shape& shape) {
+  const std::string name = file_.tensor_name(tensor);
+  const auto fixed = options_.constants.find(name);
+  if (fixed == options_.constants.end()) {
+    return graph_.add_input(name, ir::dense_type(element, shape));
+  }
+  ir::Tensor value = exactly(fixed->second, element);
+  if (value.shape().rank() == 0) {
+    if (shape.is_static()) charge(shape.element_count() * ir::size_bytes(element));
+    return add_filled(graph_, name, value, shape);
+  }
+  if (shape.is_static() && value.shape() != shape) {
+    fail(ErrorKind::kShape,
+         "the constant " + value.type().to_string() + " does not fit " + shape.to_string());
+  }
+  return graph_.add_constant(name, std::move(value));
 }
 
 void Importer::claim_outputs() {

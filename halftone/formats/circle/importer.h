@@ -7,12 +7,14 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "halftone/base/error.h"
 #include "halftone/formats/circle/file_model.h"
+#include "halftone/formats/import_options.h"
 #include "halftone/ir/graph.h"
 
 namespace halftone::formats::circle {
@@ -20,7 +22,8 @@ namespace halftone::formats::circle {
 /// Turns a file into a graph, operator by operator in the file's order.
 class Importer {
  public:
-  explicit Importer(const FileModel& file);
+  /// @param used  as in check_names()
+  Importer(const FileModel& file, const ImportOptions& options, std::set<std::string>* used);
 
   /// @param symbolic_batch  whether a leading -1 in the signature of an input becomes the batch
   /// @throws Error as import_circle()
@@ -53,12 +56,16 @@ class Importer {
   using ConstantKey = std::tuple<const std::byte*, schema::TensorType, std::vector<ir::Dim>>;
 
   void add_inputs(bool symbolic_batch);
+  ir::Shape input_shape(std::size_t tensor, bool symbolic_batch);
+  ir::ValueId add_input(std::size_t tensor, ir::ElementType element, const ir::Shape& shape);
   void claim_outputs();
   void import_operator(std::size_t op);
   [[noreturn]] void fail_unsupported() const;
   ir::ValueId add_constant(std::size_t tensor);
 
   const FileModel& file_;
+  const ImportOptions& options_;
+  std::set<std::string>* used_;  ///< names of inputs that the options name, or null
   ir::Graph graph_;
   std::optional<ir::Dim> file_batch_;
   std::vector<State> states_;  ///< indexed by tensor, as are the next two members

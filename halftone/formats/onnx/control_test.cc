@@ -135,7 +135,7 @@ TestModel tiling() {
 }
 
 ir::Graph with_constant(const TestModel& model, const std::string& name, const ir::Tensor& value) {
-  OnnxOptions options;
+  ImportOptions options;
   options.constants.emplace(name, value.clone());
   return import_onnx(model.bytes(), {}, options);
 }
@@ -154,13 +154,14 @@ TEST(Constants, MustBeInputsOfTheirType) {
     ir::test::expect_error(kind, text, [&] { with_constant(tiling(), name, value); });
   };
   const ir::Tensor repeats = ir::test::tensor<std::int64_t>({2}, {1, 2});
-  expect_refused("repeat", repeats, ErrorKind::kUsage,
-                 "constant 'repeat': the model has no such input");
-  expect_refused("repeats", floats({2}, {1, 2}), ErrorKind::kShape,
-                 "the constant float32[2] does not fit its type");
+  expect_refused(
+      "repeat", repeats, ErrorKind::kUsage,
+      "input 'repeat': the model has no such input to fix; its inputs are 'repeats', 'x'");
+  expect_refused("repeats", floats({2}, {1, 2.5F}), ErrorKind::kUsage,
+                 "the constant float32[2] has a value that is not exact in the type of the input");
   expect_refused("repeats", ir::test::tensor<std::int64_t>({3}, {1, 2, 3}), ErrorKind::kShape,
                  "does not fit its type");
-  expect_refused("repeats", ir::test::tensor<std::int64_t>({}, {1}), ErrorKind::kShape,
+  expect_refused("repeats", ir::test::tensor<std::int64_t>({1}, {1}), ErrorKind::kShape,
                  "does not fit its type");
 }
 

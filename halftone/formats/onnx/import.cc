@@ -147,7 +147,7 @@ ir::Shape input_shape(const onnx_pb::TensorShapeProto& proto, const std::set<std
       fail(ErrorKind::kUnsupported,
            "axis " + std::to_string(dims.size()) + ": expected a known extent, found '" +
                (dim.has_dim_value() ? std::to_string(dim.dim_value()) : dim.dim_param()) +
-               "' (only the batch may be open)");
+               "' (only the batch may be open): give the input a shape");
     }
   }
   ir::Shape shape(std::move(dims));
@@ -155,11 +155,23 @@ ir::Shape input_shape(const onnx_pb::TensorShapeProto& proto, const std::set<std
   return shape;
 }
 
-void add_input(ImportState& state, const ValueInfoProto& input,
-               const std::set<std::string>& batch) {
-  if (!input.type().has_tensor_type() || !input.type().tensor_type().has_shape()) {
+/// The shape that the options or the file give an input.
+ir::Shape shape_of(const ValueInfoProto& input, const std::set<std::string>& batch,
+                   const ImportOptions& options) {
+  const auto& type = input.type().tensor_type();
+  if (!input.type().has_tensor_type() || !type.has_shape()) {
     fail(ErrorKind::kUnsupported, "expected a tensor with a shape");
   }
+  const auto rank = static_cast<std::size_t>(type.shape().dim_size());
+  const ir::Shape* given = given_shape(options, input.name(), rank);
+  if (given == nullptr) return input_shape(type.shape(), batch);
+  onnx::check_extents(*given);
+  return *given;
+}
+
+void add_input(ImportState& state, const ValueInfoProto& input, const ImportOptions& options,
+               const std::set<std::string>& batch) {
+  const ir::Shape shape = shape_of(input, batch, options);
   const auto& type = input.type().tensor_type();
   const auto element = onnx::element_of(type.elem_type());
   const bool exact = element && (*element == ir::ElementType::kFloat32 ||
@@ -167,56 +179,65 @@ void add_input(ImportState& state, const ValueInfoProto& input,
   if (!exact) {
     fail(ErrorKind::kUnsupported, "elements of type " + onnx::data_type_name(type.elem_type()));
   }
-  ir::ValueType value_type = ir::dense_type(*element, input_shape(type.shape(), batch));
-  state.bind(input.name(), state.graph.add_input(input.name(), std::move(value_type)));
+  state.bind(input.name(), state.graph.add_input(input.name(), ir::dense_type(*element, shape)));
 }
 
-/// Adds an input that the caller fixed as a constant.
-void add_fixed_input(ImportState& state, const ValueInfoProto& input, const ir::Tensor& value) {
-  const auto& type = input.type().tensor_type();
-  bool fits = onnx::element_of(type.elem_type()) == value.element();
-  if (type.has_shape()) {
-    const auto rank = static_cast<std::size_t>(type.shape().dim_size());
-    fits = fits && rank == value.shape().rank();
-    for (std::size_t i = 0; fits && i < rank; ++i) {
-      const auto& dim = type.shape().dim(static_cast<int>(i));
-      fits = !dim.has_dim_value() || dim.dim_value() <= 0 || dim.dim_value() == value.shape()[i];
-    }
+/// Checks a value against the known extents of an input.
+void check_fits(const onnx_pb::TensorShapeProto& shape, const ir::Tensor& value) {
+  const auto rank = static_cast<std::size_t>(shape.dim_size());
+  bool fits = rank == value.shape().rank();
+  for (std::size_t i = 0; fits && i < rank; ++i) {
+    const auto& dim = shape.dim(static_cast<int>(i));
+    fits = !dim.has_dim_value() || dim.dim_value() <= 0 || dim.dim_value() == value.shape()[i];
   }
   if (!fits) {
     fail(ErrorKind::kShape, "the constant " + value.type().to_string() + " does not fit its type");
   }
-  const ir::ValueId id = state.graph.add_constant(input.name(), value.clone());
-  const bool exact = value.element() == ir::ElementType::kFloat32 ||
-                     onnx::data_type_of(value.element()) == type.elem_type();
+}
+
+/// Adds an input that the caller fixed as a constant.
+void add_fixed_input(ImportState& state, const ValueInfoProto& input, const ImportOptions& options,
+                     const std::set<std::string>& batch) {
+  const auto& type = input.type().tensor_type();
+  const auto element = onnx::element_of(type.elem_type());
+  if (!element) {
+    fail(ErrorKind::kUnsupported, "elements of type " + onnx::data_type_name(type.elem_type()));
+  }
+  ir::Tensor value = exactly(options.constants.at(input.name()), *element);
+  ir::ValueId id{};
+  if (value.shape().rank() == 0 && type.shape().dim_size() > 0) {
+    const ir::Shape shape = shape_of(input, batch, options);
+    if (shape.is_static()) state.charge(shape.element_count() * ir::size_bytes(*element));
+    id = add_filled(state.graph, input.name(), value, shape);
+  } else {
+    if (type.has_shape()) check_fits(type.shape(), value);
+    id = state.graph.add_constant(input.name(), std::move(value));
+  }
+  const bool exact =
+      *element == ir::ElementType::kFloat32 || onnx::data_type_of(*element) == type.elem_type();
   if (!exact) state.widened.insert(id);
   state.bind(input.name(), id);
 }
 
-void add_inputs(ImportState& state, const GraphProto& graph, const OnnxOptions& options) {
+void add_inputs(ImportState& state, const GraphProto& graph, const ImportOptions& options,
+                std::set<std::string>* used) {
   std::set<std::string> initialized;
+  std::set<std::string> names;
   for (const TensorProto& proto : graph.initializer()) initialized.insert(proto.name());
   const std::set<std::string> batch = batch_names(graph);
   for (const ValueInfoProto& input : graph.input()) {
     // Before IR version 4, every initializer was also listed as an input.
     if (initialized.contains(input.name())) continue;
     with_context("input '" + input.name() + "'", [&] {
-      const auto fixed = options.constants.find(input.name());
-      if (fixed != options.constants.end()) {
-        add_fixed_input(state, input, fixed->second);
+      if (options.constants.contains(input.name())) {
+        add_fixed_input(state, input, options, batch);
       } else {
-        add_input(state, input, batch);
+        add_input(state, input, options, batch);
       }
     });
+    names.insert(input.name());
   }
-  for (const auto& [name, value] : options.constants) {
-    const bool is_input = std::ranges::any_of(
-        graph.input(),
-        [&, &wanted = name](const ValueInfoProto& input) { return input.name() == wanted; });
-    if (!is_input || initialized.contains(name)) {
-      fail(ErrorKind::kUsage, "constant '" + name + "': the model has no such input");
-    }
-  }
+  check_names(options, names, used);
 }
 
 void add_outputs(ImportState& state, const GraphProto& graph) {
@@ -272,7 +293,7 @@ void check_finite(const ir::Graph& graph) {
 }
 
 ir::Graph build(std::span<const std::byte> bytes, const std::filesystem::path& folder,
-                const OnnxOptions& options) {
+                const ImportOptions& options, std::set<std::string>* used) {
   ModelProto model = parse(bytes);
   check_known("IR version", model.ir_version(), kNewestIrVersion);
   ImportState state;
@@ -290,7 +311,7 @@ ir::Graph build(std::span<const std::byte> bytes, const std::filesystem::path& f
     return data;
   };
   onnx::add_initializers(state, proto);
-  add_inputs(state, proto, options);
+  add_inputs(state, proto, options, used);
   for (const NodeProto& node : proto.node()) onnx::add_node(state, node);
   add_outputs(state, proto);
   state.graph.remove_unused_nodes();
@@ -305,9 +326,9 @@ ir::Graph build(std::span<const std::byte> bytes, const std::filesystem::path& f
 }  // namespace
 
 ir::Graph import_onnx(std::span<const std::byte> bytes, const std::filesystem::path& folder,
-                      const OnnxOptions& options) {
+                      const ImportOptions& options, std::set<std::string>* used) {
   try {
-    return build(bytes, folder, options);
+    return build(bytes, folder, options, used);
   } catch (const Error& error) {
     // Names in the file may contain any characters; a message must be one line.
     std::string text = error.what();

@@ -4,19 +4,14 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <map>
+#include <set>
 #include <span>
 #include <string>
 
+#include "halftone/formats/import_options.h"
 #include "halftone/ir/graph.h"
 
 namespace halftone::formats {
-
-struct OnnxOptions {
-  /// Values of model inputs, by name, that become constants of the graph. This makes models
-  /// importable whose inputs determine a shape (axes, a size, a number of repeats).
-  std::map<std::string, ir::Tensor> constants;
-};
 
 /// Parses, validates, builds and verifies the graph of an ONNX model of operator set 1 to 28.
 ///
@@ -32,11 +27,12 @@ struct OnnxOptions {
 ///
 /// @param bytes   a whole ModelProto
 /// @param folder  folder of external data; empty: external data are rejected
-/// @throws Error kUsage if the options name an unknown input; kFormat if the bytes are not a valid
+/// @param used    as in check_names()
+/// @throws Error kUsage if the options do not fit the inputs; kFormat if the bytes are not a valid
 ///         model (also: NaN or infinity in a weight); kUnsupported for a newer operator set or IR
 ///         version, and listing all unsupported operators with their nodes, in one line; kShape if
 ///         operands do not fit; kIo if an external file cannot be read
 ir::Graph import_onnx(std::span<const std::byte> bytes, const std::filesystem::path& folder,
-                      const OnnxOptions& options = {});
+                      const ImportOptions& options = {}, std::set<std::string>* used = nullptr);
 
 }  // namespace halftone::formats

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shapes and values that the caller gives to inputs of a model.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "halftone/ir/graph.h"
+
+namespace halftone::formats {
+
+struct ImportOptions {
+  /// Values of inputs, by name. Such an input becomes a constant, so it may determine a shape
+  /// (axes, a size, a number of repeats). A scalar fills the shape of its input. Integers and
+  /// floats are converted if that changes no value.
+  std::map<std::string, ir::Tensor> constants;
+  /// Shapes of inputs, by name, which replace those of the file; ir::kBatch is the batch.
+  std::map<std::string, ir::Shape> shapes;
+};
+
+/// Names of the inputs that the options name.
+std::set<std::string> names_of(const ImportOptions& options);
+
+/// Checks the names of the options.
+/// @param inputs  names of the inputs of the model
+/// @param used    null if the model must have every name; otherwise the names that it has are added
+/// @throws Error kUsage if `used` is null and the model lacks a name
+void check_names(const ImportOptions& options, const std::set<std::string>& inputs,
+                 std::set<std::string>* used);
+
+/// The shape that the options give an input, or null.
+/// @param rank  number of axes in the file
+/// @throws Error kUsage if the number of axes differs
+const ir::Shape* given_shape(const ImportOptions& options, const std::string& input,
+                             std::size_t rank);
+
+/// The value as another type. @throws Error kUsage if that changes an element
+ir::Tensor exactly(const ir::Tensor& value, ir::ElementType element);
+
+/// Adds a value of which every element is the scalar: a constant, or a broadcast if the shape
+/// contains the batch.
+ir::ValueId add_filled(ir::Graph& graph, const std::string& name, const ir::Tensor& scalar,
+                       const ir::Shape& shape);
+
+}  // namespace halftone::formats
