@@ -59,8 +59,8 @@ void expect_of_lane(ErrorKind kind, std::size_t lane, const std::string& text, c
 }
 
 TEST(LaneErrors, ReachTheCallerWithTheDeviceAndStopTheOthers) {
-  expect_of_lane(ErrorKind::kFormat, 2, "broken", [](const Array& x) {
-    if (axis_index("i") == 2) fail(ErrorKind::kFormat, "broken");
+  expect_of_lane(ErrorKind::kIo, 2, "broken", [](const Array& x) {
+    if (axis_index("i") == 2) fail(ErrorKind::kIo, "broken");
     return psum(x, "i");
   });
 }
@@ -121,28 +121,42 @@ TEST(LaneErrors, OfOtherTypesAreTold) {
 TEST(LaneErrors, NameTheDeviceOfTheInnermostMapThatHasSeveral) {
   const auto inner = vmap(
       [](const Array& x) {
-        if (axis_index({"i", "j"}) == 5) fail(ErrorKind::kUsage, "five");
+        if (axis_index({"i", "j"}) == 5) fail(ErrorKind::kIo, "five");
         return psum(x, {"i", "j"});
       },
       {.axis_name = "j"});
   const MapOptions options{.axis_name = "i", .devices = Devices::emulate(2)};
-  expect_error(ErrorKind::kUsage, "on device 2 of 2: five", [&] {
+  expect_error(ErrorKind::kIo, "on device 2 of 2: five", [&] {
     pmap(inner, options)(Array::range<float>({2, 4}));
   });
   const MapOptions unnamed{.devices = Devices::emulate(2)};
-  expect_error(ErrorKind::kUsage, "on device 1 of 2: unnamed", [&] {
-    pmap([](const Array&) { fail(ErrorKind::kUsage, "unnamed"); },
-         unnamed)(Array::range<float>({2}));
+  expect_error(ErrorKind::kIo, "on device 1 of 2: unnamed", [&] {
+    pmap([](const Array&) { fail(ErrorKind::kIo, "unnamed"); }, unnamed)(Array::range<float>({2}));
   });
 }
 
-TEST(LaneErrors, HaveNoPrefixOnOneDevice) {
-  const auto f = vmap([](const Array&) { fail(ErrorKind::kUsage, "alone"); }, {.axis_name = "i"});
+/// The message of the error that a function throws.
+template <typename F>
+std::string message_of(const F& f) {
   try {
-    f(kFour);
-    ADD_FAILURE() << "no error";
+    f();
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "alone");
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(LaneErrors, HaveNoPrefixOnOneDevice) {
+  const auto f = vmap([](const Array&) { fail(ErrorKind::kIo, "alone"); }, {.axis_name = "i"});
+  EXPECT_EQ(message_of([&] { f(kFour); }), "alone");
+}
+
+TEST(LaneErrors, HaveNoPrefixIfTheyAreMistakesOfTheUser) {
+  for (const ErrorKind kind : {ErrorKind::kUsage, ErrorKind::kFormat, ErrorKind::kUnsupported,
+                               ErrorKind::kShape, ErrorKind::kInterrupted}) {
+    const auto f = pmap([kind](const Array&) { fail(kind, "mistake"); },
+                        {.axis_name = "i", .devices = Devices::emulate(4)});
+    EXPECT_EQ(message_of([&] { f(kFour); }), "mistake");
   }
 }
 

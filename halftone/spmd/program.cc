@@ -29,6 +29,13 @@ class PutDown {
   std::mutex* baton_;
 };
 
+/// Whether an error may depend on the device and its rank. Others, such as a user's mistake, would
+/// be the same on each.
+bool depends_on_device(ErrorKind kind) {
+  return kind == ErrorKind::kIo || kind == ErrorKind::kMemory || kind == ErrorKind::kDevice ||
+         kind == ErrorKind::kInternal;
+}
+
 /// Below this size the last lane to arrive does the work alone, before others would have woken up.
 constexpr std::size_t kSharedWorkBytes = 65536;
 
@@ -169,7 +176,7 @@ void Program::fail_with_current_exception(const Lane& lane) {
     throw;
   } catch (const Error& error) {
     failure.kind = error.kind();
-    failure.message = where + error.what();
+    failure.message = (depends_on_device(error.kind()) ? where : "") + error.what();
     failure.hint = error.hint();
   } catch (const std::bad_alloc&) {
     failure.kind = ErrorKind::kMemory;
