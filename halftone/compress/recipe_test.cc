@@ -166,6 +166,38 @@ TEST(Recipe, RefusesOffsetsThatTheSchemeDoesNotLeaveOpen) {
                [&] { (void)recipe.for_layer("a"); });
 }
 
+TEST(Recipe, RefusesEveryIntegerOutOfTheRangeOfAKey) {
+  for (const std::string key :
+       {"learning_rate", "l2_penalty", "damping", "drop", "weight_rate", "level_rate", "bias_rate",
+        "iterations", "refine_sweeps", "activation_samples", "reconstruct_steps",
+        "reconstruct_batch", "reconstruct_samples"}) {
+    for (const std::string number : {"9223372036854775807", "-9223372036854775808"}) {
+      expect_error(ErrorKind::kUsage, "r.toml: line 2: '" + key + "': expected ",
+                   [&] { parse_recipe("[fit]\n" + key + " = " + number, "r.toml"); });
+    }
+  }
+  EXPECT_EQ(parse_recipe("[fit]\ndrop = 1", "r.toml").fit.reconstruct.drop, 1);
+}
+
+TEST(Recipe, RefusesDeepNesting) {
+  const auto repeated = [](const std::string& text) {
+    std::string all;
+    for (int i = 0; i < 50000; ++i) all += text;
+    return all;
+  };
+  for (const std::string& text :
+       {repeated("a.") + "a = 1", "[" + repeated("a.") + "a]", "[[" + repeated("a.") + "a]]",
+        repeated("\"a\" . ") + "a = 1", "a = " + repeated("["), "a = " + repeated("{a="),
+        "a = " + repeated("{a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a=[\n")}) {
+    expect_error(ErrorKind::kUsage, "r.toml: line ", [&] { parse_recipe(text, "r.toml"); });
+  }
+  const std::string name = "a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p";
+  EXPECT_EQ(parse_recipe("# " + repeated(".") + "\n[[layer]]\nname = \"" + name + "\"", "r.toml")
+                .overrides.front()
+                .pattern,
+            name);
+}
+
 TEST(Recipe, RefusesBitsOutOfRangeFromElsewhere) {
   Recipe recipe;
   recipe.defaults.weight_bits = 9;

@@ -59,7 +59,9 @@ std::string text_of(double value) {
 Key real(std::string_view key, double low, double high, std::function<void(double)> store) {
   return {key, [key, low, high, store = std::move(store)](const toml::node& node) {
             if (!node.is_number()) fail_type(node, key, "a number");
-            const double value = *node.value<double>();
+            // toml++ gives no float64 of an integer that float64 cannot hold.
+            const double value = node.is_integer() ? static_cast<double>(node.as_integer()->get())
+                                                   : node.as_floating_point()->get();
             if (!(value >= low && value <= high)) {
               fail_at(node, "'" + std::string(key) + "': expected " + text_of(low) + " to " +
                                 text_of(high) + ", found " + text_of(value));
@@ -248,10 +250,32 @@ Recipe read_recipe(const toml::table& root) {
   return recipe;
 }
 
+/// Rejects lines with many dots: each may nest a table, and toml++ destroys nested tables
+/// recursively. It limits the nesting of brackets itself.
+void check_nesting(std::string_view text) {
+  constexpr int kMaxDots = 32;
+  int line = 1;
+  int dots = 0;
+  char before = ' ';
+  for (const char c : text) {
+    if (c == '\n') {
+      ++line;
+      dots = 0;
+    }
+    // No key has two dots in a row, but comments may.
+    const bool is_first_dot = c == '.' && before != '.';
+    before = c;
+    if (!is_first_dot || ++dots <= kMaxDots) continue;
+    fail(ErrorKind::kUsage, "line " + std::to_string(line) + ": expected at most " +
+                                std::to_string(kMaxDots) + " dots in a line, found more");
+  }
+}
+
 }  // namespace
 
 Recipe parse_recipe(std::string_view toml_text, const std::string& name) {
   return with_context(name, [&] {
+    check_nesting(toml_text);
     try {
       Recipe recipe = read_recipe(toml::parse(toml_text));
       for (LayerOverride& each : recipe.overrides) each.where = name + ": " + each.where;
