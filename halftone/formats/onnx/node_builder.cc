@@ -256,6 +256,18 @@ std::string NodeBuilder::string_attribute(const std::string& name,
   return attribute == nullptr ? otherwise : attribute->s();
 }
 
+std::string NodeBuilder::choice_attribute(const std::string& name, const std::string& otherwise,
+                                          std::initializer_list<std::string_view> choices) const {
+  std::string found = string_attribute(name, otherwise);
+  if (std::ranges::count(choices, found) > 0) return found;
+  std::string list;
+  for (const auto* choice = choices.begin(); choice != choices.end(); ++choice) {
+    const bool is_last = choice + 1 == choices.end();
+    list.append(choice == choices.begin() ? "" : is_last ? " or " : ", ").append(*choice);
+  }
+  fail(ErrorKind::kFormat, name + ": expected " + list + ", found '" + found + "'");
+}
+
 std::optional<std::vector<std::int64_t>> NodeBuilder::ints_attribute(
     const std::string& name) const {
   const AttributeProto* attribute = find(name, AttributeProto::INTS);

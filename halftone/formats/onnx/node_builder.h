@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <variant>
@@ -97,6 +99,10 @@ class NodeBuilder {
   [[nodiscard]] std::int64_t int_attribute(const std::string& name, std::int64_t otherwise) const;
   [[nodiscard]] std::string string_attribute(const std::string& name,
                                              const std::string& otherwise) const;
+  /// A string attribute with one of some values.
+  /// @throws Error kFormat "NAME: expected A, B or C, found 'D'"
+  [[nodiscard]] std::string choice_attribute(const std::string& name, const std::string& otherwise,
+                                             std::initializer_list<std::string_view> choices) const;
   [[nodiscard]] std::optional<std::vector<std::int64_t>> ints_attribute(
       const std::string& name) const;
   [[nodiscard]] std::optional<std::vector<float>> floats_attribute(const std::string& name) const;

@@ -111,10 +111,7 @@ void build_clip(NodeBuilder& node) {
 }
 
 void build_gelu(NodeBuilder& node) {
-  const std::string approximate = node.string_attribute("approximate", "none");
-  if (approximate != "none" && approximate != "tanh") {
-    fail(ErrorKind::kFormat, "approximate: expected none or tanh, found '" + approximate + "'");
-  }
+  const std::string approximate = node.choice_attribute("approximate", "none", {"none", "tanh"});
   const auto kind = approximate == "tanh" ? ActivationKind::kGeluTanh : ActivationKind::kGelu;
   node.set_output(0, node.emit(unary(kind), {node.input(0)}));
 }

@@ -72,11 +72,8 @@ ir::Window unpadded_window(NodeBuilder& node, std::size_t rank) {
 
 /// The padding mode of a node. @throws Error kUnsupported for an unknown mode
 std::string padding_mode(NodeBuilder& node) {
-  std::string mode = node.string_attribute("auto_pad", "NOTSET");
-  if (mode != "NOTSET" && mode != "VALID" && mode != "SAME_UPPER" && mode != "SAME_LOWER") {
-    NodeBuilder::unsupported("auto_pad '" + mode + "'");
-  }
-  return mode;
+  return node.choice_attribute("auto_pad", "NOTSET",
+                               {"NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"});
 }
 
 }  // namespace

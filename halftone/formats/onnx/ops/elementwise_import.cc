@@ -35,10 +35,7 @@ constexpr BinaryEntry kBinary[] = {
 
 BinaryKind binary_kind(const NodeBuilder& node) {
   if (node.op_type() == "BitShift") {
-    const std::string direction = node.string_attribute("direction", "");
-    if (direction != "LEFT" && direction != "RIGHT") {
-      fail(ErrorKind::kFormat, "direction: expected LEFT or RIGHT, found '" + direction + "'");
-    }
+    const std::string direction = node.choice_attribute("direction", "", {"LEFT", "RIGHT"});
     return direction == "LEFT" ? BinaryKind::kShiftLeft : BinaryKind::kShiftRight;
   }
   const auto* entry = std::ranges::find(kBinary, node.op_type(), &BinaryEntry::op_type);

@@ -43,13 +43,13 @@ ValueId weights_of(NodeBuilder& node, const Targets& targets, std::size_t weight
 
 /// -weight log_probability[target] of each target, reduced.
 ValueId negative_log_likelihood(NodeBuilder& node, ValueId log_probabilities) {
+  const std::string reduction = node.choice_attribute("reduction", "mean", {"none", "mean", "sum"});
   const Targets targets = targets_of(node, node.input(1));
   const ValueId weights = weights_of(node, targets, 2);
   const ValueId indices = unsqueezed(node, targets.safe, 1);
   const ValueId found = node.emit(ir::GatherElements{1}, {log_probabilities, indices});
   ValueId loss = emit_unary(node, ir::ActivationKind::kNeg, squeezed(node, found, 1));
   if (weights != ir::kAbsent) loss = emit_binary(node, BinaryKind::kMul, loss, weights);
-  const std::string reduction = node.string_attribute("reduction", "mean");
   if (reduction == "none") return loss;
   const auto axes = all_axes(node.type(loss).shape.rank());
   if (reduction == "mean" && weights == ir::kAbsent) {

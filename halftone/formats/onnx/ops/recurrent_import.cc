@@ -49,14 +49,10 @@ void check_shape(NodeBuilder& node, std::size_t i, const ir::Shape& expected) {
 
 Request read_request(NodeBuilder& node) {
   Request request{kind_of(node.op_type())};
-  const std::string direction = node.string_attribute("direction", "forward");
-  if (direction == "bidirectional") {
-    request.directions = 2;
-  } else if (direction == "reverse") {
-    request.reverse = true;
-  } else if (direction != "forward") {
-    fail(ErrorKind::kFormat, "direction '" + direction + "'");
-  }
+  const std::string direction =
+      node.choice_attribute("direction", "forward", {"forward", "reverse", "bidirectional"});
+  request.directions = direction == "bidirectional" ? 2 : 1;
+  request.reverse = direction == "reverse";
   request.batch_major = node.int_attribute("layout", 0) != 0;
   const ir::Shape& r = node.input_type(kR).shape;
   const auto directions = static_cast<Dim>(request.directions);

@@ -233,7 +233,8 @@ TEST(RecurrentLayer, RejectsInconsistentNodes) {
   EXPECT_THAT(message(model_of({"GRU", 4}, {"y"})),
               testing::HasSubstr("expected [1, 6, 2], found [1, 8, 2] (shape)"));
   EXPECT_THAT(message(model_of({"LSTM", 4, "sideways"}, {"y"})),
-              testing::HasSubstr("direction 'sideways' (format)"));
+              testing::HasSubstr("direction: expected forward, reverse or bidirectional, "
+                                 "found 'sideways' (format)"));
   EXPECT_THAT(message(model_of({"LSTM", 4, "bidirectional", 1}, {"y"})),
               testing::HasSubstr("input 2: expected three axes"));
   TestModel size = model_of({}, {"y"});

@@ -215,7 +215,34 @@ TEST(Operators, RejectUnsupportedNodesWithAReason) {
        {"i"},
        [](TestModel& m, NodeProto&) { m.integers("i", {1}); },
        ErrorKind::kShape,
-       "operands float32[N, 3] and int64[1] differ in type"}};
+       "operands float32[N, 3] and int64[1] differ in type"},
+      {"DepthToSpace",
+       {},
+       [](TestModel&, NodeProto& n) { set(n, "mode", std::string("RCD")); },
+       ErrorKind::kFormat,
+       "mode: expected DCR or CRD, found 'RCD'"},
+      {"SoftmaxCrossEntropyLoss",
+       {"t"},
+       [](TestModel& m, NodeProto& n) {
+         m.input("t", {-1}, TensorProto::INT64);
+         set(n, "reduction", std::string("wrap"));
+       },
+       ErrorKind::kFormat,
+       "reduction: expected none, mean or sum, found 'wrap'"},
+      {"ScatterND",
+       {"x", "x"},
+       [](TestModel&, NodeProto& n) { set(n, "reduction", std::string("wrap")); },
+       ErrorKind::kFormat,
+       "reduction: expected none, add, mul, max or min, found 'wrap'"},
+      {"Resize",
+       {"", "", "i"},
+       [](TestModel& m, NodeProto& n) {
+         m.integers("i", {6});
+         set(n, "axes", Ints{1});
+         set(n, "keep_aspect_ratio_policy", std::string("fit"));
+       },
+       ErrorKind::kFormat,
+       "keep_aspect_ratio_policy: expected stretch, not_larger or not_smaller, found 'fit'"}};
   for (const OperatorRefusal& refusal : refusals) {
     TestModel model(22);
     model.input("x", {-1, 3}).output("y");

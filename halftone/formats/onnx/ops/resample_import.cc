@@ -130,7 +130,8 @@ std::vector<AxisRequest> requests_of(NodeBuilder& node, const ir::Shape& shape,
     }
     requests.push_back(request);
   }
-  const std::string policy = node.string_attribute("keep_aspect_ratio_policy", "stretch");
+  const std::string policy = node.choice_attribute("keep_aspect_ratio_policy", "stretch",
+                                                   {"stretch", "not_larger", "not_smaller"});
   if (!sizes.empty() && policy != "stretch" && !requests.empty()) {
     keep_proportions(requests, shape, policy == "not_smaller");
   }
@@ -256,6 +257,7 @@ void build_depth_to_space(NodeBuilder& node) {
   const ir::Shape shape = node.type(x).shape;
   const std::int64_t block = node.int_attribute("blocksize", 0);
   const bool to_space = node.op_type() == "DepthToSpace";
+  const bool depth_first = node.choice_attribute("mode", "DCR", {"DCR", "CRD"}) == "CRD";
   if (shape.rank() != 4 || block < 1 || block > (1 << 20)) {
     fail(ErrorKind::kShape,
          "blocks of " + std::to_string(block) + " do not fit " + shape.to_string());
@@ -270,7 +272,6 @@ void build_depth_to_space(NodeBuilder& node) {
   }
   if (!to_space) {
     const ValueId split = node.reshape(x, {shape[0], c, h / block, block, w / block, block});
-    const bool depth_first = node.string_attribute("mode", "DCR") == "CRD";
     const std::vector<std::size_t> order = depth_first ? std::vector<std::size_t>{0, 1, 3, 5, 2, 4}
                                                        : std::vector<std::size_t>{0, 3, 5, 1, 2, 4};
     const ValueId moved = emit_transpose(node, order, split);
@@ -278,11 +279,10 @@ void build_depth_to_space(NodeBuilder& node) {
     return;
   }
   const ir::Dim depth = c / (block * block);
-  const bool rows_first = node.string_attribute("mode", "DCR") == "CRD";
-  const ir::Shape parts = rows_first ? ir::Shape{shape[0], depth, block, block, h, w}
-                                     : ir::Shape{shape[0], block, block, depth, h, w};
-  const std::vector<std::size_t> order = rows_first ? std::vector<std::size_t>{0, 1, 4, 2, 5, 3}
-                                                    : std::vector<std::size_t>{0, 3, 4, 1, 5, 2};
+  const ir::Shape parts = depth_first ? ir::Shape{shape[0], depth, block, block, h, w}
+                                      : ir::Shape{shape[0], block, block, depth, h, w};
+  const std::vector<std::size_t> order = depth_first ? std::vector<std::size_t>{0, 1, 4, 2, 5, 3}
+                                                     : std::vector<std::size_t>{0, 3, 4, 1, 5, 2};
   const ValueId moved = emit_transpose(node, order, node.reshape(x, parts));
   node.set_output(0, node.reshape(moved, {shape[0], depth, h * block, w * block}));
 }
