@@ -116,6 +116,20 @@ TEST_F(Api, QuantizesTheSameInMemoryAndFromFileToFile) {
   EXPECT_GT(memory.reference->agreement, 0.85);
 }
 
+TEST_F(Api, DoesNotWriteOverTheNetworkThatItReads) {
+  std::filesystem::copy_file(kFile, path("m.onnx"));
+  std::filesystem::create_symlink(path("m.onnx"), path("link.onnx"));
+  const std::vector<std::byte> before = read_file(path("m.onnx"));
+  for (const std::string& output : {path("m.onnx"), path("link.onnx"), path("./m.onnx")}) {
+    const std::string message = output + ": is the network that is read; choose another file";
+    expect_error(ErrorKind::kUsage, message, [&] { convert(path("m.onnx"), output); });
+    expect_error(ErrorKind::kUsage, message, [&] {
+      quantize_file({path("m.onnx"), output, samples("train", 200), two_bits(), {}});
+    });
+  }
+  EXPECT_EQ(read_file(path("m.onnx")), before);
+}
+
 TEST_F(Api, ChecksTheOutputBeforeItReadsTheData) {
   expect_error(ErrorKind::kUnsupported, "expected a name that ends in", [&] {
     quantize_file({kFile, path("q.zip"), {{path("none")}}, {}, {}});

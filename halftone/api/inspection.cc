@@ -58,9 +58,9 @@ LayerInfo describe_layer(const ir::Graph& graph, const ir::Node& node) {
   return layer;
 }
 
-Inspection inspect_as(const ir::Graph& graph, const std::filesystem::path& path) {
-  return inspect(graph, std::string(to_string(formats::model_format(path))),
-                 std::filesystem::file_size(path));
+Inspection inspect_as(const ir::Graph& graph, const std::filesystem::path& path,
+                      std::uintmax_t file_bytes) {
+  return inspect(graph, std::string(to_string(formats::model_format(path))), file_bytes);
 }
 
 }  // namespace
@@ -93,16 +93,18 @@ Inspection inspect(const ir::Graph& graph, std::string format, std::uintmax_t fi
 Inspection inspect_file(const std::filesystem::path& path, bool simplified,
                         const formats::ImportOptions& options) {
   Network network = load(path, options);
-  if (!simplified) return inspect_as(network.graph, path);
-  return inspect_as(prepared(std::move(network), Purpose::kFit), path);
+  const std::uintmax_t file_bytes = network.file_bytes;
+  if (!simplified) return inspect_as(network.graph, path, file_bytes);
+  return inspect_as(prepared(std::move(network), Purpose::kFit), path, file_bytes);
 }
 
 Inspection convert(const std::filesystem::path& input, const std::filesystem::path& output,
                    const formats::ImportOptions& options) {
   formats::model_format(output);  // fails before the work if the format is unknown
+  check_output(output, {&input, 1});
   const ir::Graph graph = prepared(load(input, options), Purpose::kConvert);
   save(graph, output);
-  return inspect_as(graph, output);
+  return inspect_as(graph, output, std::filesystem::file_size(output));
 }
 
 }  // namespace halftone

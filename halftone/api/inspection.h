@@ -31,8 +31,8 @@ struct LayerInfo {
 
 struct Inspection {
   std::string format;
-  std::uintmax_t file_bytes = 0;
-  std::size_t parameters = 0;  ///< elements of constants that nodes read, without bases
+  std::uintmax_t file_bytes = 0;  ///< with external data
+  std::size_t parameters = 0;     ///< elements of constants that nodes read, without bases
   std::vector<PortInfo> inputs;
   std::vector<PortInfo> outputs;
   std::map<std::string, std::size_t> operators;  ///< how often each occurs
@@ -41,7 +41,7 @@ struct Inspection {
 };
 
 /// @param format      name of the file format, such as "onnx"
-/// @param file_bytes  size of the file
+/// @param file_bytes  size of the file and its external data
 Inspection inspect(const ir::Graph& graph, std::string format, std::uintmax_t file_bytes);
 
 /// Inspects a file.
@@ -54,7 +54,7 @@ Inspection inspect_file(const std::filesystem::path& path, bool simplified = fal
 /// Converts a file to the format of another file name, simplified.
 /// @param options  shapes and values for inputs
 /// @return what was written
-/// @throws Error as load(), prepared() and save()
+/// @throws Error as check_output(), load(), prepared() and save()
 Inspection convert(const std::filesystem::path& input, const std::filesystem::path& output,
                    const formats::ImportOptions& options = {});
 

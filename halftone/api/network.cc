@@ -2,6 +2,7 @@
 #include "halftone/api/network.h"
 
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "halftone/base/error.h"
@@ -14,8 +15,12 @@ namespace halftone {
 Network::Network(ir::Graph the_graph, std::string the_name)
     : graph(std::move(the_graph)), name(std::move(the_name)) {}
 
-Network load(const std::filesystem::path& path, const formats::ImportOptions& options) {
-  return {formats::load_model(path, options), path.string()};
+Network load(const std::filesystem::path& path, const formats::ImportOptions& options,
+             std::set<std::string>* used) {
+  std::uintmax_t file_bytes = 0;
+  Network network(formats::load_model(path, options, used, &file_bytes), path.string());
+  network.file_bytes = file_bytes;
+  return network;
 }
 
 std::vector<Network> load_all(std::span<const std::filesystem::path> paths,
@@ -26,14 +31,22 @@ std::vector<Network> load_all(std::span<const std::filesystem::path> paths,
     return networks;
   }
   std::set<std::string> names;
-  for (const std::filesystem::path& path : paths) {
-    networks.emplace_back(formats::load_model(path, options, &names), path.string());
-  }
+  for (const std::filesystem::path& path : paths) networks.push_back(load(path, options, &names));
   for (const std::string& name : formats::names_of(options)) {
     if (names.contains(name)) continue;
     fail(ErrorKind::kUsage, "input '" + name + "': no network has such an input to fix");
   }
   return networks;
+}
+
+void check_output(const std::filesystem::path& output,
+                  std::span<const std::filesystem::path> inputs) {
+  for (const std::filesystem::path& input : inputs) {
+    std::error_code error;  // of a file that is not there: it cannot be the other one
+    if (!std::filesystem::equivalent(output, input, error)) continue;
+    fail(ErrorKind::kUsage,
+         output.string() + ": is the network that is read; choose another file to write");
+  }
 }
 
 void save(const Network& network, const std::filesystem::path& path) {

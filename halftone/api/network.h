@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,18 +20,26 @@ struct Network {
   Network(ir::Graph the_graph, std::string the_name = "network");
 
   ir::Graph graph;
-  std::string name;  ///< of its file, if load() has read it
+  std::string name;               ///< of its file, if load() has read it
+  std::uintmax_t file_bytes = 0;  ///< of its file and external data, if load() has read it
 };
 
 /// Reads an ONNX, TFLite or circle file; the extension of the path gives the format.
 /// @param options  shapes and values for inputs
+/// @param used     as in formats::check_names()
 /// @throws Error as formats::load_model()
-Network load(const std::filesystem::path& path, const formats::ImportOptions& options = {});
+Network load(const std::filesystem::path& path, const formats::ImportOptions& options = {},
+             std::set<std::string>* used = nullptr);
 
 /// Reads networks that are used together. Each takes the options for the inputs that it has.
 /// @throws Error as load(); kUsage if no network has an input that the options name
 std::vector<Network> load_all(std::span<const std::filesystem::path> paths,
                               const formats::ImportOptions& options);
+
+/// Checks, before the work, that a file to write is not one of the networks that are read.
+/// @throws Error kUsage
+void check_output(const std::filesystem::path& output,
+                  std::span<const std::filesystem::path> inputs);
 
 /// Writes a network completely or not at all. The same network gives the same bytes.
 /// @throws Error as formats::save_model()

@@ -16,14 +16,16 @@ compress::QuantizeResult quantize(Network network, const data::Dataset& data,
 
 QuantizeReport quantize_file(const QuantizeJob& job) {
   const Elapsed elapsed;
-  const ir::Graph graph = prepared(load(job.input, job.import), Purpose::kFit);
+  check_output(job.output, {&job.input, 1});
+  Network network = load(job.input, job.import);
+  QuantizeReport report;
+  report.input_bytes = network.file_bytes;
+  const ir::Graph graph = prepared(std::move(network), Purpose::kFit);
   formats::check_model(graph, job.output);
   const data::Dataset data = job.data.open();
   compress::QuantizeResult result = compress::quantize(graph, data, job.recipe, job.options);
-  QuantizeReport report;
   if (job.options.devices.rank() == 0) {
     save(result.graph, job.output);
-    report.input_bytes = std::filesystem::file_size(job.input);
     report.output_bytes = std::filesystem::file_size(job.output);
   }
   report.layers = std::move(result.layers);

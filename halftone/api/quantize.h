@@ -30,7 +30,7 @@ struct QuantizeJob {
 };
 
 struct QuantizeReport {
-  std::uintmax_t input_bytes = 0;   ///< of the file
+  std::uintmax_t input_bytes = 0;   ///< of the file and its external data
   std::uintmax_t output_bytes = 0;  ///< of the file
   double seconds = 0;
   std::vector<compress::LayerReport> layers{};
@@ -38,8 +38,8 @@ struct QuantizeReport {
 };
 
 /// Quantizes a file. Checks first that the output format can hold the network. All ranks of the
-/// devices call this; the first one writes the file, and only its report has the sizes of files.
-/// @throws Error as load(), save(), data::open_dataset() and quantize()
+/// devices call this; the first one writes the file, and only its report has the size of that file.
+/// @throws Error as check_output(), load(), save(), data::open_dataset() and quantize()
 QuantizeReport quantize_file(const QuantizeJob& job);
 
 }  // namespace halftone

@@ -2,6 +2,7 @@
 #include "halftone/api/training.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "halftone/api/elapsed.h"
@@ -21,15 +22,15 @@ void start(const TrainingJob& job) {
 }
 
 /// Writes the trained network, on the first rank.
-TrainReport finish(const TrainingJob& job, const std::filesystem::path& input,
-                   train::TrainResult result, const Elapsed& elapsed) {
+TrainReport finish(const TrainingJob& job, std::uintmax_t input_bytes, train::TrainResult result,
+                   const Elapsed& elapsed) {
   TrainReport report;
   report.interrupted = result.interrupted;
   report.epochs = std::move(result.epochs);
   report.best = result.best;
   if (!result.interrupted && job.options.devices.rank() == 0) {
     save(std::move(result.graph), job.output);
-    report.input_bytes = std::filesystem::file_size(input);
+    report.input_bytes = input_bytes;
     report.output_bytes = std::filesystem::file_size(job.output);
   }
   report.seconds = elapsed.seconds();
@@ -42,19 +43,24 @@ void check_distillation(const DistillJob& job) {
     fail(ErrorKind::kUsage, "stages: expected settings of a recipe too, such as bits per weight",
          Hint::kRecipe);
   }
+  check_output(job.training.output, job.teachers);
+  if (!job.student.empty()) check_output(job.training.output, {&job.student, 1});
   train::torch_device(job.training.student.device);
 }
 
 struct DistilledNetworks {
   std::vector<ir::Graph> teachers;
-  ir::Graph student;  ///< float, or from a file in few bits
+  ir::Graph student;                 ///< float, or from a file in few bits
+  std::uintmax_t student_bytes = 0;  ///< of its files
 };
 
 DistilledNetworks load_networks(const DistillJob& job) {
   std::vector<std::filesystem::path> paths = job.teachers;
   if (!job.student.empty()) paths.push_back(job.student);
   DistilledNetworks networks;
-  for (Network& network : load_all(paths, job.training.import)) {
+  std::vector<Network> loaded = load_all(paths, job.training.import);
+  networks.student_bytes = (job.student.empty() ? loaded.front() : loaded.back()).file_bytes;
+  for (Network& network : loaded) {
     networks.teachers.push_back(prepared(std::move(network), Purpose::kFit));
   }
   networks.student = networks.teachers.front();
@@ -96,7 +102,10 @@ TrainReport train_file(const TrainJob& job) {
   const Elapsed elapsed;
   const TrainingJob& training = job.training;
   train::torch_device(training.student.device);
-  ir::Graph network = prepared(load(job.network, training.import), Purpose::kFit);
+  check_output(training.output, {&job.network, 1});
+  Network loaded = load(job.network, training.import);
+  const std::uintmax_t input_bytes = loaded.file_bytes;
+  ir::Graph network = prepared(std::move(loaded), Purpose::kFit);
   formats::check_model(network, training.output);
   const data::Dataset data = training.data.open();
   train::TrainOptions options = training.options;
@@ -104,7 +113,7 @@ TrainReport train_file(const TrainJob& job) {
   train::check_training(options, data, 0);
   if (!job.keeps_values) network = train::with_initial_values(std::move(network), options.seed);
   start(training);
-  return finish(training, job.network,
+  return finish(training, input_bytes,
                 train::train(network, nullptr, {{}, data}, training.student, options), elapsed);
 }
 
@@ -112,7 +121,7 @@ TrainReport distill_files(const DistillJob& job) {
   const Elapsed elapsed;
   check_distillation(job);
   const TrainingJob& training = job.training;
-  const auto [teachers, student] = load_networks(job);
+  const auto [teachers, student, input_bytes] = load_networks(job);
   formats::check_model(student, training.output);
   const data::Dataset data = training.data.open();
   train::check_training(training.options, data, teachers.size());
@@ -122,8 +131,9 @@ TrainReport distill_files(const DistillJob& job) {
   train::TrainResult result = train::train_in_stages(
       original, {job.stages, job.recipe.value_or(compress::Recipe{}), student_maker(job, student)},
       {teachers, data}, student_options(job), training.options);
-  return finish(training, job.student.empty() ? job.teachers.front() : job.student,
-                std::move(result), elapsed);
+  TrainReport report = finish(training, input_bytes, std::move(result), elapsed);
+  report.has_teacher = true;
+  return report;
 }
 
 }  // namespace halftone

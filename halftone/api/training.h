@@ -51,11 +51,12 @@ struct DistillJob {
 };
 
 struct TrainReport {
-  std::uintmax_t input_bytes = 0;   ///< of the file of the network, the student or the teacher
+  std::uintmax_t input_bytes = 0;   ///< of the network, student or teacher, with external data
   std::uintmax_t output_bytes = 0;  ///< of the file written
   double seconds = 0;
   std::vector<train::EpochResult> epochs{};
   std::optional<std::size_t> best{};  ///< epoch that was written, if there is a validation split
+  bool has_teacher = false;  ///< whether agreement is with teachers, else it is the accuracy
   /// Whether stop_requested() ended the run. Then no file was written, and the checkpoint, if there
   /// is one, can resume it.
   bool interrupted = false;

@@ -41,13 +41,25 @@ ModelFormat model_format(const std::filesystem::path& path) {
                                     extension + "'");
 }
 
+namespace {
+
+/// The folder of a file, for a name without one too.
+std::filesystem::path folder_of(const std::filesystem::path& path) {
+  return path.has_parent_path() ? path.parent_path() : ".";
+}
+
+}  // namespace
+
 ir::Graph load_model(const std::filesystem::path& path, const ImportOptions& options,
-                     std::set<std::string>* used) {
+                     std::set<std::string>* used, std::uintmax_t* file_bytes) {
   const ModelFormat format = model_format(path);
   const std::vector<std::byte> bytes = read_file(path);
+  if (file_bytes != nullptr) *file_bytes = bytes.size();
   return with_context(path.string(), [&] {
     if (format != ModelFormat::kOnnx) return import_circle(bytes, options, used);
-    ir::Graph graph = import_onnx(bytes, path.parent_path(), options, used);
+    std::uintmax_t external_bytes = 0;
+    ir::Graph graph = import_onnx(bytes, folder_of(path), options, used, &external_bytes);
+    if (file_bytes != nullptr) *file_bytes += external_bytes;
     // As in import_circle(): a network traced with one sample accepts any batch.
     ir::try_symbolic_batch(graph);
     return graph;

@@ -2,6 +2,7 @@
 // Reads and writes networks. The file name determines the format.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -22,13 +23,15 @@ ModelFormat model_format(const std::filesystem::path& path);
 
 /// Reads a network. If all inputs have a leading extent of 1, it becomes the batch where that does
 /// not change the meaning of the network; see ir::try_symbolic_batch().
-/// @param options  shapes and values for inputs
-/// @param used     as in check_names()
+/// @param options     shapes and values for inputs
+/// @param used        as in check_names()
+/// @param file_bytes  receives the size of the file and of the files with its external data; may be
+///                    null
 /// @throws Error kIo if the file cannot be read; kFormat if it is malformed; kUnsupported naming
 ///         all operators that Halftone does not support; kUsage if the options do not fit the
 ///         inputs; messages start with the path
 ir::Graph load_model(const std::filesystem::path& path, const ImportOptions& options = {},
-                     std::set<std::string>* used = nullptr);
+                     std::set<std::string>* used = nullptr, std::uintmax_t* file_bytes = nullptr);
 
 /// Checks that a network can be written, before time is spent on it.
 /// @throws Error as save_model(), except kIo

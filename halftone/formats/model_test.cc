@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <span>
+#include <vector>
+
 #include "halftone/base/file.h"
 #include "halftone/base/testing.h"
+#include "onnx.pb.h"
 
 namespace halftone::formats {
 namespace {
@@ -48,6 +52,36 @@ TEST_F(Model, AcceptsAnyBatchAfterATraceOfOneSample) {
     const ir::Graph graph = load_model(path(name));
     EXPECT_EQ(graph.value(graph.inputs()[0]).type.shape, (ir::Shape{ir::kBatch, 3})) << name;
   }
+}
+
+/// Moves the constant of scaled_tanh() in a file to another one beside it.
+void externalise(const std::filesystem::path& model, const std::filesystem::path& data) {
+  const std::vector<std::byte> bytes = read_file(model);
+  onnx_pb::ModelProto proto;
+  ASSERT_TRUE(proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
+  onnx_pb::TensorProto& factor = *proto.mutable_graph()->mutable_initializer(0);
+  factor.clear_raw_data();
+  factor.clear_float_data();
+  factor.set_data_location(onnx_pb::TensorProto::EXTERNAL);
+  auto& location = *factor.add_external_data();
+  location.set_key("location");
+  location.set_value(data.filename().string());
+  const std::vector<float> values{0, 2, 0};
+  write_file(data, std::as_bytes(std::span(values)));
+  write_file(model, proto.SerializeAsString());
+}
+
+TEST_F(Model, ReadsExternalDataWithAndWithoutAFolderInThePath) {
+  save_model(scaled_tanh(), path("m.onnx"));
+  externalise(path("m.onnx"), path("m.onnx.data"));
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_);
+  for (const std::string& name : {std::string("m.onnx"), std::string("./m.onnx"), path("m.onnx")}) {
+    std::uintmax_t bytes = 0;
+    EXPECT_EQ(load_model(name, {}, nullptr, &bytes).topological_order().size(), 2U) << name;
+    EXPECT_EQ(bytes, std::filesystem::file_size("m.onnx") + 3 * sizeof(float)) << name;
+  }
+  std::filesystem::current_path(before);
 }
 
 TEST_F(Model, FixesInputsInEveryFormat) {

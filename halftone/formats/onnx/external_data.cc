@@ -76,6 +76,12 @@ std::vector<std::byte> ExternalData::read(const onnx_pb::TensorProto& tensor, st
   return read_range(path, offset, needed);
 }
 
+std::uintmax_t ExternalData::file_bytes() const {
+  std::uintmax_t sum = 0;
+  for (const auto& [path, read] : bytes_read_) sum += fs::file_size(path);
+  return sum;
+}
+
 fs::path ExternalData::resolve(const std::string& location) const {
   const fs::path relative(location);
   const auto refuse = [&](const std::string& reason) {

@@ -22,6 +22,8 @@ class ExternalData {
   /// @throws Error kFormat if the location is outside the folder, an entry is malformed, or the
   ///         range exceeds the file; kIo if the file cannot be read
   std::vector<std::byte> read(const onnx_pb::TensorProto& tensor, std::size_t needed);
+  /// The size of the files that were read.
+  [[nodiscard]] std::uintmax_t file_bytes() const;
 
  private:
   [[nodiscard]] std::filesystem::path resolve(const std::string& location) const;

@@ -293,7 +293,8 @@ void check_finite(const ir::Graph& graph) {
 }
 
 ir::Graph build(std::span<const std::byte> bytes, const std::filesystem::path& folder,
-                const ImportOptions& options, std::set<std::string>* used) {
+                const ImportOptions& options, std::set<std::string>* used,
+                std::uintmax_t* external_bytes) {
   ModelProto model = parse(bytes);
   check_known("IR version", model.ir_version(), kNewestIrVersion);
   ImportState state;
@@ -314,6 +315,7 @@ ir::Graph build(std::span<const std::byte> bytes, const std::filesystem::path& f
   add_inputs(state, proto, options, used);
   for (const NodeProto& node : proto.node()) onnx::add_node(state, node);
   add_outputs(state, proto);
+  if (external_bytes != nullptr) *external_bytes = files.file_bytes();
   state.graph.remove_unused_nodes();
   if (state.graph.inputs().empty() && options.constants.empty()) {
     fail(ErrorKind::kFormat, "the graph has no inputs");
@@ -326,9 +328,10 @@ ir::Graph build(std::span<const std::byte> bytes, const std::filesystem::path& f
 }  // namespace
 
 ir::Graph import_onnx(std::span<const std::byte> bytes, const std::filesystem::path& folder,
-                      const ImportOptions& options, std::set<std::string>* used) {
+                      const ImportOptions& options, std::set<std::string>* used,
+                      std::uintmax_t* external_bytes) {
   try {
-    return build(bytes, folder, options, used);
+    return build(bytes, folder, options, used, external_bytes);
   } catch (const Error& error) {
     // Names in the file may contain any characters; a message must be one line.
     std::string text = error.what();

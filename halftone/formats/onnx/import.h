@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <set>
 #include <span>
@@ -28,11 +29,13 @@ namespace halftone::formats {
 /// @param bytes   a whole ModelProto
 /// @param folder  folder of external data; empty: external data are rejected
 /// @param used    as in check_names()
+/// @param external_bytes  receives the size of the external files that were read; may be null
 /// @throws Error kUsage if the options do not fit the inputs; kFormat if the bytes are not a valid
 ///         model (also: NaN or infinity in a weight); kUnsupported for a newer operator set or IR
 ///         version, and listing all unsupported operators with their nodes, in one line; kShape if
 ///         operands do not fit; kIo if an external file cannot be read
 ir::Graph import_onnx(std::span<const std::byte> bytes, const std::filesystem::path& folder,
-                      const ImportOptions& options = {}, std::set<std::string>* used = nullptr);
+                      const ImportOptions& options = {}, std::set<std::string>* used = nullptr,
+                      std::uintmax_t* external_bytes = nullptr);
 
 }  // namespace halftone::formats
