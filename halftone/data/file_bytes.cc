@@ -11,6 +11,7 @@
 #include <string>
 
 #include "halftone/base/error.h"
+#include "halftone/base/memory.h"
 
 namespace halftone::data {
 namespace {
@@ -25,6 +26,7 @@ FileBytes map_descriptor(int fd, const std::filesystem::path& path) {
   if (!S_ISREG(status.st_mode)) fail(ErrorKind::kIo, path.string() + ": is not a regular file");
   const auto size = static_cast<std::size_t>(status.st_size);
   if (size == 0) return {};
+  require_address_space(size, path.string());
   void* memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
   if (memory == MAP_FAILED) fail_errno(path, "map", errno);
   std::shared_ptr<const void> owner(memory, [size](void* start) { ::munmap(start, size); });
