@@ -32,7 +32,11 @@ struct InputFeed {
 data::SampleShape without_axis(const ir::Shape& shape, std::size_t axis) {
   std::vector<std::size_t> extents;
   for (std::size_t i = 0; i < shape.rank(); ++i) {
-    if (i != axis) extents.push_back(static_cast<std::size_t>(shape[i]));
+    if (i == axis) continue;
+    if (ir::is_batch(shape[i])) {
+      fail(ErrorKind::kUnsupported, "expected one batch axis, found " + shape.to_string());
+    }
+    extents.push_back(static_cast<std::size_t>(shape[i]));
   }
   return data::image_shape(std::move(extents));
 }

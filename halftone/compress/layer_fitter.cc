@@ -24,6 +24,9 @@ void check_weights(MatrixView<const float> weights, const ir::Node& node) {
   }
 }
 
+constexpr const char* kKeepFloat =
+    "keep the layer's activations float (activation_bits = \"none\" in a recipe)";
+
 /// No levels can be fitted to a single value, and later fits would not hold for other data.
 void check_varies(const ValueSample& sample, const ir::Node& layer, const std::string& value) {
   const std::span<const float> numbers = sample.actual();
@@ -36,8 +39,32 @@ void check_varies(const ValueSample& sample, const ir::Node& layer, const std::s
   fail(ErrorKind::kUnsupported,
        describe(layer) + ": value '" + value + "' cannot be encoded: it is " + number.str() +
            " at all " + std::to_string(numbers.size()) +
-           " positions sampled from the calibration data; use other data, or keep the layer's "
-           "activations float (activation_bits = \"none\" in a recipe)");
+           " positions sampled from the calibration data; use other data, or " + kKeepFloat);
+}
+
+/// "-3 to 7.5". @pre there are values
+std::string range_of(std::span<const float> values) {
+  const auto [low, high] = std::ranges::minmax(values);
+  std::ostringstream text;
+  text << low << " to " << high;
+  return text.str();
+}
+
+/// A basis with one level for all values would make the rest of the network constant.
+void check_levels(const numerics::Basis& basis, Scheme scheme, const ValueSample& sample,
+                  const ir::Node& layer, const std::string& value) {
+  const auto [low, high] = std::ranges::minmax(sample.actual());
+  const numerics::LevelTable levels(basis);
+  const float level = levels.nearest(high);
+  if (levels.nearest(low) != level) return;
+  std::ostringstream text;
+  text << level;
+  fail(ErrorKind::kUnsupported,
+       describe(layer) + ": value '" + value + "' cannot be encoded in " +
+           std::to_string(basis.bits) + (basis.bits == 1 ? " bit" : " bits") + " of the scheme " +
+           std::string(to_string(scheme)) + ": its values, " + range_of(sample.actual()) +
+           ", all have the same nearest level, " + text.str() +
+           "; use more bits or another scheme");
 }
 
 /// Runs a fit. Values that no basis can represent are an error of the network.
@@ -54,22 +81,35 @@ auto fitted(const ir::Node& node, Fit&& fit) {
 
 }  // namespace
 
+numerics::Basis LayerFitter::fit_levels(const ParameterSpace& space, const ActivationFormat& format,
+                                        const ValueSample& sample, const ir::Node& layer) const {
+  const BasisFitOptions& options = recipe_.fit.weights.basis;
+  const BasisFit fit = fit_basis(space, sample.actual(), sample.original(), {}, options);
+  const bool is_counted = std::holds_alternative<ir::Conv>(layer.op) && format.bits == 2;
+  if (!recipe_.fit.small_ratios || !is_counted || format.scheme != Scheme::kBasis) return fit.basis;
+  return fit_small_ratio(fit, format.offset, sample.actual(), sample.original(), options).basis;
+}
+
 numerics::BasisEncoding LayerFitter::fit_activation(ValuePair pair, const ActivationFormat& format,
                                                     const ir::Node& layer,
                                                     const ProgressSink& progress) {
   const ValueSample sample =
       calibration_.sample(graph_, pair, recipe_.fit.activation_samples, seed_, progress);
-  check_varies(sample, layer, graph_.value(pair.actual).name);
+  const std::string& value = graph_.value(pair.actual).name;
+  check_varies(sample, layer, value);
   const ParameterSpace space(format.scheme, format.bits, format.offset);
-  const BasisFitOptions& options = recipe_.fit.weights.basis;
-  BasisFit fit = fit_basis(space, sample.actual(), sample.original(), {}, options);
-  const bool is_counted = std::holds_alternative<ir::Conv>(layer.op) && format.bits == 2;
-  if (recipe_.fit.small_ratios && is_counted && format.scheme == Scheme::kBasis) {
-    fit = fit_small_ratio(fit, format.offset, sample.actual(), sample.original(), options);
+  try {
+    const numerics::Basis basis = fit_levels(space, format, sample, layer);
+    check_levels(basis, format.scheme, sample, layer, value);
+    numerics::BasisEncoding encoding = numerics::tensor_encoding(basis);
+    encoding.has_offset = space.has_offset();
+    return encoding;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kUsage) throw;
+    fail(ErrorKind::kFormat, describe(layer) + ": value '" + value + "' cannot be encoded: it is " +
+                                 range_of(sample.actual()) + " in the calibration data (" +
+                                 error.what() + "); look for outliers there, or " + kKeepFloat);
   }
-  numerics::BasisEncoding encoding = numerics::tensor_encoding(fit.basis);
-  encoding.has_offset = space.has_offset();
-  return encoding;
 }
 
 ValueId LayerFitter::encoded(ValueId original, ValueId actual, const ActivationFormat& format,

@@ -30,8 +30,13 @@ class LayerFitter {
         seed_(seed),
         stages_(stages) {}
 
+  /// The levels of the best basis for a sample.
+  /// @throws Error kUsage if they are out of range
+  numerics::Basis fit_levels(const ParameterSpace& space, const ActivationFormat& format,
+                             const ValueSample& sample, const ir::Node& layer) const;
   /// Fits a basis to the values of an activation.
-  /// @throws Error kUnsupported if all values are equal
+  /// @throws Error kUnsupported if all values are equal or have one nearest level; kFormat if they
+  ///         are too large for any basis
   numerics::BasisEncoding fit_activation(ValuePair pair, const ActivationFormat& format,
                                          const ir::Node& layer, const ProgressSink& progress);
   /// The encoded twin of an activation; layers that share the activation share the codes.

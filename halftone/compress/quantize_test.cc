@@ -311,6 +311,49 @@ TEST(Quantize, RefusesToEncodeWhatIsOneNumberEverywhere) {
   EXPECT_EQ(quantize(blank_network(0), data, recipe_of(2, 0)).layers[2].weight_bits, 2);
 }
 
+TEST(Quantize, NamesTheValueThatIsTooLargeForAnyBasis) {
+  std::vector<float> x(300, 0.5F);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 7);
+  x[123] = 3e38F;
+  const auto array = data::make_npy(std::span<const float>(x), {50, 6});
+  const data::Dataset data =
+      data::dataset_from_npy("bright", data::own_bytes(data::npy_bytes(array)), {}, {});
+  for (const char* scheme : {"basis", "affine", "symmetric"}) {
+    Recipe recipe = recipe_of(2, 8);
+    recipe.defaults.scheme = scheme_from(scheme);
+    expect_error(ErrorKind::kFormat,
+                 "node 'first' (FullyConnected): value 'x' cannot be encoded: it is 0 to 3e+38 in "
+                 "the calibration data",
+                 [&] { quantize(perceptron(6, 5, 3, 33), data, recipe); });
+  }
+}
+
+TEST(Quantize, RefusesLevelsOfWhichOneIsNearestToAllValues) {
+  Random random(34);
+  ir::Graph graph;
+  const auto x = graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 6}));
+  const auto h = add_layer(graph, "first", x, random_tensor({20, 6}, random), random,
+                           ir::ActivationKind::kRelu);
+  graph.add_output(add_layer(graph, "last", h, random_tensor({3, 20}, random), random));
+  Recipe recipe = recipe_of(2, 1);
+  recipe.defaults.scheme = Scheme::kFixed;
+  expect_error(ErrorKind::kUnsupported,
+               "node 'last' (FullyConnected): value 'first' cannot be encoded in 1 bit of the "
+               "scheme fixed: its values, 0 to ",
+               [&] { quantize(graph, random_dataset(50, 6, 35), recipe); });
+}
+
+TEST(Quantize, RefusesTwoBatchAxes) {
+  ir::Graph graph;
+  const auto x = graph.add_input(
+      "x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, ir::kBatch, 6}));
+  Random random(36);
+  graph.add_output(add_layer(graph, "first", x, random_tensor({3, 6}, random), random));
+  expect_error(ErrorKind::kUnsupported,
+               "network input 'x': expected one batch axis, found [N, N, 6]",
+               [&] { quantize(graph, random_dataset(50, 120, 37), recipe_of(2, 2)); });
+}
+
 TEST(Quantize, RefusesToEncodeStatesThatNeverChange) {
   Random random(30);
   ir::Graph graph;
