@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "halftone/base/elementary.h"
 #include "halftone/gradient/steps.h"
 
 namespace halftone::gradient {
@@ -51,10 +52,9 @@ class Pooling {
       for (const std::size_t position : taps(window)) {
         const std::size_t at = base + position * channels_;
         sum += x_[at];
-        if (x_[at] > most) {
-          most = x_[at];
-          source_[i] = at;
-        }
+        if (elementary::larger(most, x_[at]) == most) continue;
+        most = elementary::larger(most, x_[at]);
+        source_[i] = at;
       }
       const auto count = static_cast<float>(taps(window).size());
       y_[i] = is_max_ ? most : sum / std::max(count, 1.0F);

@@ -202,9 +202,9 @@ float apply(BinaryKind kind, float a, float b) {
     case BinaryKind::kDiv:
       return a / b;
     case BinaryKind::kMax:
-      return std::max(a, b);
+      return elementary::larger(a, b);
     case BinaryKind::kMin:
-      return std::min(a, b);
+      return elementary::smaller(a, b);
     case BinaryKind::kPow:
       return power(a, b);
     case BinaryKind::kPRelu:

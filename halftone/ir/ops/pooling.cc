@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "halftone/base/elementary.h"
 #include "halftone/ir/ops/integer.h"
 
 namespace halftone::ir {
@@ -35,7 +36,7 @@ template <typename T>
 class Reduced {
  public:
   void add(T value) {
-    max_ = std::max(max_, value);
+    max_ = elementary::larger(max_, value);
     sum_ += static_cast<Sum>(value);
   }
   [[nodiscard]] T max() const { return max_; }

@@ -93,7 +93,7 @@ void reduce_extreme(const Reduce& op, const Tensor& x, std::span<T> y) {
   const T low = Limits::has_infinity ? static_cast<T>(-high) : Limits::lowest();
   std::ranges::fill(y, largest ? low : high);
   for_each_element<T>(op, x, [&](T value, std::size_t i) {
-    y[i] = largest ? std::max(y[i], value) : std::min(y[i], value);
+    y[i] = largest ? elementary::larger(y[i], value) : elementary::smaller(y[i], value);
   });
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "halftone/base/elementary.h"
 #include "halftone/ir/element.h"
 #include "halftone/ir/ops/indexing.h"
 #include "halftone/ir/strides.h"
@@ -21,9 +22,9 @@ T combined(Scatter reduction, T y, T u) {
     case Scatter::kMul:
       return static_cast<T>(static_cast<Wide>(y) * static_cast<Wide>(u));
     case Scatter::kMax:
-      return std::max(y, u);
+      return elementary::larger(y, u);
     case Scatter::kMin:
-      return std::min(y, u);
+      return elementary::smaller(y, u);
   }
   return u;
 }

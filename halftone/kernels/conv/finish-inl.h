@@ -59,9 +59,14 @@ class Finisher {
   }
 
  private:
+  /// Keeps NaN, which the Min and Max of some targets lose.
   template <class D>
   HWY_INLINE hn::Vec<D> Clamp(D d, hn::Vec<D> v) const {
-    return clamps_ ? hn::Min(hn::Max(v, hn::Set(d, low_)), hn::Set(d, high_)) : v;
+    if (!clamps_) return v;
+    const auto low = hn::Set(d, low_);
+    const auto high = hn::Set(d, high_);
+    v = hn::IfThenElse(hn::Le(v, low), low, v);
+    return hn::IfThenElse(hn::Ge(v, high), high, v);
   }
 
   float* y_;

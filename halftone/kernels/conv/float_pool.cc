@@ -32,7 +32,7 @@ struct PoolWindow {
   }
 };
 
-/// The largest values of kVectors vectors of channels.
+/// The largest values of kVectors vectors of channels; NaN if one is.
 struct PoolLargest {
   template <std::size_t kVectors, class D>
   HWY_INLINE void run(D d, const PoolWindow& window, std::size_t channel, float* y) const {
@@ -42,7 +42,8 @@ struct PoolLargest {
     window.for_each([&](const float* x) HWY_ATTR {
       for (std::size_t v = 0; v < kVectors; ++v) {
         const auto value = hn::LoadU(d, x + channel + v * lanes);
-        largest[v] = hn::IfThenElse(hn::Lt(largest[v], value), value, largest[v]);
+        const auto takes = hn::Or(hn::Lt(largest[v], value), hn::IsNaN(value));
+        largest[v] = hn::IfThenElse(takes, value, largest[v]);
       }
     });
     for (std::size_t v = 0; v < kVectors; ++v) {
@@ -74,16 +75,29 @@ struct PoolMean {
   }
 };
 
-/// All channels of a window: four vectors together, then single ones, then single channels.
+/// The remaining channels from c on, as many vectors at a time.
+/// @return  the first channel that is left
+template <std::size_t kVectors, class D, class Pool>
+HWY_INLINE std::size_t PoolVectors(D d, const Pool& pool, const PoolWindow& window,
+                                   std::size_t channels, std::size_t c, float* y) {
+  const std::size_t step = kVectors * hn::Lanes(d);
+  for (; c + step <= channels; c += step) pool.template run<kVectors>(d, window, c, y);
+  return c;
+}
+
+/// All channels of a window: four vectors together, then single ones, then parts of a vector.
 template <class D, class Pool>
 HWY_INLINE void PoolChannels(D d, const Pool& pool, const PoolWindow& window, std::size_t channels,
                              float* y) {
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t c = 0;
-  for (; c + 4 * lanes <= channels; c += 4 * lanes) pool.template run<4>(d, window, c, y);
-  for (; c + lanes <= channels; c += lanes) pool.template run<1>(d, window, c, y);
-  const hn::CappedTag<float, 1> one;
-  for (; c < channels; ++c) pool.template run<1>(one, window, c, y);
+  std::size_t c = PoolVectors<4>(d, pool, window, channels, 0, y);
+  c = PoolVectors<1>(d, pool, window, channels, c, y);
+  if constexpr (hn::MaxLanes(D()) > 8) {
+    c = PoolVectors<1>(hn::CappedTag<float, 8>(), pool, window, channels, c, y);
+  }
+  if constexpr (hn::MaxLanes(D()) > 4) {
+    c = PoolVectors<1>(hn::CappedTag<float, 4>(), pool, window, channels, c, y);
+  }
+  PoolVectors<1>(hn::CappedTag<float, 1>(), pool, window, channels, c, y);
 }
 
 /// The window of an output pixel.

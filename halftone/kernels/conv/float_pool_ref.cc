@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "halftone/base/elementary.h"
 #include "halftone/kernels/conv/conv_strip.h"
 #include "halftone/kernels/conv/float_pool.h"
 
@@ -15,7 +16,7 @@ struct WindowOfChannel {
   std::size_t inside = 0;
 
   void add(float x) {
-    if (largest < x) largest = x;
+    largest = elementary::larger(largest, x);
     sum += static_cast<double>(x);
     ++inside;
   }

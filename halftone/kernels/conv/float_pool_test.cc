@@ -56,7 +56,7 @@ TEST_P(FloatPooling, MatchesReferenceForEveryNumberOfChannels) {
   }
 }
 
-TEST_P(FloatPooling, OrdersZerosAndIgnoresNanInMaximaLikeItsReference) {
+TEST_P(FloatPooling, OrdersZerosAndKeepsNanInMaximaLikeItsReference) {
   constexpr float kNotANumber = std::numeric_limits<float>::quiet_NaN();
   const ConvShape shape = square_shape(4, 9, 9, 3);
   std::vector<float> x(shape.image_input_pixels() * shape.channels);

@@ -6,7 +6,6 @@ namespace halftone::runtime {
 namespace {
 
 dnnl::algorithm algorithm_of(const ir::Pool& op) {
-  if (op.kind == ir::PoolKind::kMax) return dnnl::algorithm::pooling_max;
   return op.count_padding ? dnnl::algorithm::pooling_avg_include_padding
                           : dnnl::algorithm::pooling_avg_exclude_padding;
 }
@@ -15,6 +14,7 @@ Verdict judge_pool(const NodeContext& context) {
   const auto& op = context.op<ir::Pool>();
   if (!context.input(0).is_dense(ir::ElementType::kFloat32))
     return refuse("the input is not float32");
+  if (op.kind == ir::PoolKind::kMax) return refuse("oneDNN's maximum loses NaN");
   if (auto refusal = refuse_onednn(context)) return *refusal;
   if (context.input(0).shape.rank() > 5) return refuse("oneDNN has up to three spatial axes");
   if (context.output().shape.element_count() == 0) return refuse("there is nothing to compute");

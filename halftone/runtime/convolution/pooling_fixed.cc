@@ -28,7 +28,10 @@ Verdict judge_pool_fixed(const NodeContext& context) {
   const auto& op = context.op<ir::Pool>();
   if (!context.input(0).is_dense(ir::ElementType::kFloat32))
     return refuse("the input is not float32");
-  if (auto refusal = refuse_fixed_order(context)) return *refusal;
+  const bool is_max = op.kind == ir::PoolKind::kMax;
+  if (!is_max) {
+    if (auto refusal = refuse_fixed_order(context)) return *refusal;
+  }
   if (context.input(0).shape.rank() > 5) return refuse("more than three spatial axes");
   if (context.output().shape.element_count() == 0) return refuse("there is nothing to compute");
   const auto extents = ir::spatial_extents(context.input(0).shape);
@@ -36,7 +39,7 @@ Verdict judge_pool_fixed(const NodeContext& context) {
                               ir::window_counts(op.window, extents, op.kernel, op.round_up)) {
     return refuse("the last window is cut off");
   }
-  return accept("sums in the order of taps");
+  return accept(is_max ? "the largest of the taps" : "sums in the order of taps");
 }
 
 Kernel create_pool_fixed(const NodeContext& context) {

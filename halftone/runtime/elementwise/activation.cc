@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iterator>
 
+#include "halftone/base/parallel.h"
 #include "halftone/kernels/activation/activation.h"
 
 namespace halftone::runtime {
@@ -67,6 +69,17 @@ void apply_activation(const ir::Activation& activation, std::span<const float> x
   if (const VectorFunction run = vector_function(activation)) return run(activation, x, y);
   std::transform(x.begin(), x.end(), y.begin(),
                  [&](float value) { return ir::apply(activation, value); });
+}
+
+void apply_activation(const ir::Activation& activation, std::span<const float> x,
+                      std::span<float> y, std::size_t shares) noexcept {
+  if (shares == 1) return apply_activation(activation, x, y);
+  const auto body = [&](std::size_t share) {
+    const std::size_t first = x.size() * share / shares;
+    const std::size_t length = x.size() * (share + 1) / shares - first;
+    apply_activation(activation, x.subspan(first, length), y.subspan(first, length));
+  };
+  parallel_for(shares, std::ref(body));  // by reference: allocates nothing
 }
 
 std::function<float(float)> never_decreasing(const ir::Activation& activation) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <span>
 
@@ -17,6 +18,11 @@ bool has_vector_function(const ir::Activation& activation);
 /// @param y  as long as x; may be the same memory
 void apply_activation(const ir::Activation& activation, std::span<const float> x,
                       std::span<float> y) noexcept;
+
+/// The same by several threads.
+/// @param shares  number of equal shares; 1: on this thread
+void apply_activation(const ir::Activation& activation, std::span<const float> x,
+                      std::span<float> y, std::size_t shares) noexcept;
 
 /// The function that apply_activation() computes, if it never decreases from -infinity to infinity
 /// and skipping it is known to be faster; otherwise nothing. Tanh, Exp and Elu were compared at all

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "halftone/base/elementary.h"
 #include "halftone/ir/strides.h"
 #include "halftone/runtime/elementwise/activation.h"
 #include "halftone/runtime/elementwise/elementwise.h"
@@ -104,9 +105,9 @@ void compute(ir::BinaryKind kind, const Rows& rows, const float* a, const float*
     case Kind::kDiv:
       return for_rows(rows, a, b, y, [](float l, float r) { return l / r; });
     case Kind::kMax:
-      return for_rows(rows, a, b, y, [](float l, float r) { return std::max(l, r); });
+      return for_rows(rows, a, b, y, [](float l, float r) { return elementary::larger(l, r); });
     case Kind::kMin:
-      return for_rows(rows, a, b, y, [](float l, float r) { return std::min(l, r); });
+      return for_rows(rows, a, b, y, [](float l, float r) { return elementary::smaller(l, r); });
     case Kind::kPRelu:
       return for_rows(rows, a, b, y, [](float l, float r) { return l < 0 ? l * r : l; });
     case Kind::kPow:

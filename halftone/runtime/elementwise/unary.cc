@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of one number with our own vectors, or element by element.
-#include <functional>
-
-#include "halftone/base/parallel.h"
 #include "halftone/runtime/elementwise/activation.h"
 #include "halftone/runtime/elementwise/elementwise.h"
 
@@ -27,15 +24,7 @@ Kernel create_unary_vector(const NodeContext& context) {
   kernel.bind = [activation, count, shares](const Buffers& buffers) -> Call {
     const std::span x(reinterpret_cast<const float*>(buffers.inputs[0]), count);
     const std::span y(reinterpret_cast<float*>(buffers.output), count);
-    if (shares == 1) return [activation, x, y] { apply_activation(activation, x, y); };
-    return [activation, x, y, shares] {
-      const auto body = [&](std::size_t share) {
-        const std::size_t first = x.size() * share / shares;
-        const std::size_t length = x.size() * (share + 1) / shares - first;
-        apply_activation(activation, x.subspan(first, length), y.subspan(first, length));
-      };
-      parallel_for(shares, std::ref(body));  // by reference: allocates nothing
-    };
+    return [activation, x, y, shares] { apply_activation(activation, x, y, shares); };
   };
   return kernel;
 }

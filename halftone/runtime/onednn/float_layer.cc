@@ -19,6 +19,7 @@ struct FloatLayer {
   onednn::PackedMatrix bias;  ///< without a buffer if there is no bias
   ir::ValueType input;
   std::size_t num_outputs = 0;    ///< over all rows
+  std::size_t shares = 1;         ///< of the threads that apply the activation
   std::size_t decoded_bytes = 0;  ///< of the input, at the beginning of scratch; 0 if it is dense
 };
 
@@ -42,7 +43,7 @@ Call bind_layer(const std::shared_ptr<const FloatLayer>& layer, const Buffers& b
     product();
     if (layer->descs.after.kind != ir::ActivationKind::kIdentity) {
       const std::span values(y, layer->num_outputs);
-      apply_activation(layer->descs.after, values, values);
+      apply_activation(layer->descs.after, values, values, layer->shares);
     }
   };
 }
@@ -82,6 +83,9 @@ Kernel float_layer_kernel(const NodeContext& context, FloatLayerDescs descs,
   layer->scratch = scratch;
   layer->input = context.input(0);
   layer->num_outputs = context.output().shape.element_count();
+  if (layer->num_outputs >= kParallelNumbers) {
+    layer->shares = static_cast<std::size_t>(context.threads);
+  }
   const ir::Tensor decoded = ir::to_float(*context.constant(1));
   layer->weights = onednn::pack(descs.weights, decoded.as<float>().data(), packed);
   if (context.has_input(2)) {

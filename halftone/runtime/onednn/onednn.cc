@@ -113,11 +113,7 @@ std::optional<Eltwise> eltwise(const ir::Activation& activation) {
   const auto [kind, alpha, beta] = activation;
   if (kind == Kind::kLeakyRelu) return Eltwise{algorithm::eltwise_relu, alpha, 0};
   if (kind == Kind::kElu) return Eltwise{algorithm::eltwise_elu, alpha, 0};
-  if (kind == Kind::kClip && alpha <= beta) return Eltwise{algorithm::eltwise_clip, alpha, beta};
   static constexpr std::pair<Kind, Eltwise> kWithoutParameters[] = {
-      {Kind::kRelu, {algorithm::eltwise_relu, 0, 0}},
-      {Kind::kReluN1To1, {algorithm::eltwise_clip, -1, 1}},
-      {Kind::kRelu6, {algorithm::eltwise_clip, 0, 6}},
       {Kind::kTanh, {algorithm::eltwise_tanh, 0, 0}},
       {Kind::kSigmoid, {algorithm::eltwise_logistic, 0, 0}},
       {Kind::kHardSwish, {algorithm::eltwise_hardswish, 0, 0}},
@@ -125,7 +121,6 @@ std::optional<Eltwise> eltwise(const ir::Activation& activation) {
       {Kind::kGelu, {algorithm::eltwise_gelu_erf, 0, 0}},
       {Kind::kGeluTanh, {algorithm::eltwise_gelu_tanh, 0, 0}},
       {Kind::kSoftplus, {algorithm::eltwise_soft_relu, 0, 0}},
-      {Kind::kExp, {algorithm::eltwise_exp, 0, 0}},
       {Kind::kSqrt, {algorithm::eltwise_sqrt, 0, 0}},
       {Kind::kAbs, {algorithm::eltwise_abs, 0, 0}},
       {Kind::kNeg, {algorithm::eltwise_linear, -1, 0}},

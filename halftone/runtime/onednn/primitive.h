@@ -46,6 +46,8 @@ struct Eltwise {
   float alpha = 0;
   float beta = 0;
 };
+/// Nothing for functions that oneDNN lacks, and for those with which it turns NaN into a number:
+/// relu, clip and exp.
 std::optional<Eltwise> eltwise(const ir::Activation& activation);
 
 /// User-managed scratch, and optionally a function applied to the result.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "halftone/base/elementary.h"
 #include "halftone/runtime/statistics/blocks.h"
 
 namespace halftone::runtime {
@@ -42,10 +43,12 @@ double finished(ReduceKind kind, double sum, double count) {
 void reduce_block(ReduceKind kind, const float* x, const Block& block, float* y) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   if (kind == ReduceKind::kMax) {
-    return extreme_block(x, block, -kInfinity, y, [](float a, float b) { return std::max(a, b); });
+    return extreme_block(x, block, -kInfinity, y,
+                         [](float a, float b) { return elementary::larger(a, b); });
   }
   if (kind == ReduceKind::kMin) {
-    return extreme_block(x, block, kInfinity, y, [](float a, float b) { return std::min(a, b); });
+    return extreme_block(x, block, kInfinity, y,
+                         [](float a, float b) { return elementary::smaller(a, b); });
   }
   Lanes lanes;
   if (kind == ReduceKind::kL1) {
