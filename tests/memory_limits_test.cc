@@ -4,6 +4,7 @@
 
 #include <array>
 #include <fstream>
+#include <span>
 
 #include "tests/program.h"
 
@@ -12,6 +13,9 @@ namespace {
 
 /// Megabytes. With less than the first, the dynamic loader cannot map the libraries.
 constexpr std::array kLimits = {96, 102, 108, 114, 120, 130, 145, 180, 250, 1000};
+/// Below, around and above what libtorch and the buffers of OpenBLAS take.
+[[maybe_unused]] constexpr std::array kTrainingLimits = {96,  300, 550, 575, 590, 610,
+                                                         680, 780, 860, 900, 2000};
 constexpr int kNoMemory = 4;
 
 class MemoryLimits : public Program {
@@ -38,9 +42,10 @@ class MemoryLimits : public Program {
 
   /// Runs a command with each limit. It must succeed with the largest.
   /// @param output  the file it writes, or empty
-  void sweep(const std::string& arguments, const std::string& output = "") const {
+  void sweep(const std::string& arguments, const std::string& output = "",
+             std::span<const int> limits = kLimits) const {
     Outcome outcome;
-    for (const int megabytes : kLimits) {
+    for (const int megabytes : limits) {
       if (!output.empty()) std::filesystem::remove_all(output);
       outcome = run_within(megabytes, arguments);
       const std::string where = arguments + " in " + std::to_string(megabytes) + " MB: code " +
@@ -82,6 +87,14 @@ TEST_F(MemoryLimits, StopQuantizing) {
             path("fitted.circle"),
         path("fitted.circle"));
 }
+
+#ifdef HALFTONE_TRAINS
+TEST_F(MemoryLimits, StopTraining) {
+  sweep("train " + kModel + " --data " + kExample + " --limit 256 -q --threads 2 -o " +
+            path("trained.onnx"),
+        path("trained.onnx"), kTrainingLimits);
+}
+#endif
 
 }  // namespace
 }  // namespace halftone

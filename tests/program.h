@@ -39,8 +39,9 @@ inline std::string text_of(const std::filesystem::path& path) {
 class Program : public WithFolder {
  protected:
   /// Runs the program through the shell.
-  [[nodiscard]] Outcome run(const std::string& arguments) const {
-    const std::string command = std::string("'") + HALFTONE_PROGRAM + "' " + arguments + " > '" +
+  /// @param wrapper  words before it: a command or assignments of the environment
+  [[nodiscard]] Outcome run(const std::string& arguments, const std::string& wrapper = "") const {
+    const std::string command = wrapper + " '" + HALFTONE_PROGRAM + "' " + arguments + " > '" +
                                 path("stdout") + "' 2> '" + path("stderr") + "'";
     const int status = std::system(command.c_str());
     EXPECT_TRUE(WIFEXITED(status)) << command << " ended by signal";

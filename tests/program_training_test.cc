@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The training verbs as a user or script runs them.
+#include <sched.h>
+
 #include <nlohmann/json.hpp>
 
 #include "halftone/data/npy.h"
@@ -196,6 +198,82 @@ TEST_F(TrainingProgram, IsInterruptedAndGoesOnToTheSameFile) {
   std::filesystem::resize_file(path("run.ckpt"), 1000);
   expect_failure(train("s.onnx", keep + " --resume"), 3, path("run.ckpt") + ": truncated");
   EXPECT_EQ(std::filesystem::file_size(path("run.ckpt")), 1000U);
+}
+
+/// A command that runs others on one of the cores that this process may use.
+std::string on_one_core() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  sched_getaffinity(0, sizeof(cores), &cores);
+  std::size_t core = 0;
+  while (CPU_ISSET(core, &cores) == 0) ++core;
+  return "taskset -c " + std::to_string(core);
+}
+
+TEST_F(TrainingProgram, WritesTheSameFileOnAnyNumberOfCores) {
+  const std::string base = "train " + kModel + " -o " + path("t.onnx") + " --data " + kExample +
+                           " --limit 512 --epochs 2 --quiet";
+  const auto written = [&](const Outcome& outcome) {
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return text_of(path("t.onnx"));
+  };
+  const std::string wanted = written(run(base, "OPENBLAS_NUM_THREADS=2 OMP_NUM_THREADS=2"));
+  EXPECT_TRUE(written(run(base, "OPENBLAS_NUM_THREADS=1")) == wanted);
+  EXPECT_TRUE(written(run(base, on_one_core())) == wanted);
+#ifdef HALFTONE_MPIRUN
+  EXPECT_TRUE(written(run_ranks(2, base)) == wanted);
+#endif
+}
+
+TEST_F(TrainingProgram, ResumesOnAnotherNumberOfCoresToTheSameFile) {
+  const auto train = [&](const std::string& name, const std::string& options) {
+    return "train " + kModel + " -o " + path(name) + " --data " + kExample +
+           " --limit 500 --batch 50 --epochs 3 --quiet " + options;
+  };
+  const std::string keep = " --checkpoint " + path("run.ckpt");
+  const Outcome stopped = run_until_kept(train("t.onnx", keep), path("run.ckpt"), SIGTERM);
+  EXPECT_EQ(stopped.code, 130) << stopped.err;
+  const Outcome rest = run(train("t.onnx", keep + " --resume"), on_one_core());
+  EXPECT_EQ(rest.code, 0) << rest.err;
+  EXPECT_EQ(run(train("whole.onnx", "")).code, 0);
+  EXPECT_TRUE(text_of(path("t.onnx")) == text_of(path("whole.onnx")));
+}
+
+#ifdef HALFTONE_MPIRUN
+TEST_F(TrainingProgram, EndsOnASignalToAnyRank) {
+  // With two parts of a batch, the last of three ranks has none.
+  for (const int rank : {1, 2}) {
+    std::filesystem::remove(path("run.ckpt"));
+    const std::string wrapper = "sh -c 'if [ $OMPI_COMM_WORLD_RANK = " + std::to_string(rank) +
+                                " ]; then (while [ ! -e " + path("run.ckpt") +
+                                " ]; do sleep 0.05; done; kill -TERM $$) & fi; exec \"$0\" \"$@\"'";
+    const Outcome outcome = run_ranks(
+        3,
+        "train " + kModel + " -o " + path("s.onnx") + " --data " + kExample +
+            " --limit 500 --batch 50 --epochs 1000 --quiet --checkpoint " + path("run.ckpt"),
+        wrapper);
+    EXPECT_EQ(outcome.code, 130) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr("halftone: interrupted; saved in " + path("run.ckpt")));
+    EXPECT_FALSE(std::filesystem::exists(path("s.onnx")));
+  }
+}
+#endif
+
+TEST_F(TrainingProgram, SaysAccuracyOfLabelsAndAgreementWithTeachers) {
+  const std::string rest = " -o " + path("t.onnx") + " --data " + kExample + " --limit 256";
+  const Outcome train = run("train " + kModel + rest);
+  EXPECT_THAT(train.out, HasSubstr("epoch    loss  accuracy"));
+  EXPECT_THAT(train.err, HasSubstr(", accuracy "));
+  const Outcome distill = run("distill --scheme float --teacher " + kModel + rest);
+  EXPECT_THAT(distill.out, HasSubstr("epoch    loss  agreement"));
+  EXPECT_THAT(distill.err, HasSubstr(", agreement "));
+  const Outcome quiet = run("distill --scheme float --quiet --teacher " + kModel + rest);
+  EXPECT_EQ(quiet.code, 0);
+  EXPECT_EQ(quiet.out + quiet.err, "");
+  expect_failure("train " + kModel + " --keep -o " + kModel + " --data " + kExample, 2,
+                 "is the network that is read");
+  const Outcome squares = run("distill --scheme float --loss mse --teacher " + kModel + rest);
+  EXPECT_EQ(squares.code, 0) << squares.err;
 }
 
 TEST_F(TrainingProgram, TakesOldNamesOfOptionsAndPrintsALineForEachEpoch) {

@@ -89,7 +89,10 @@ CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& de
       ->check(whole_from(0))
       ->capture_default_str();
   verb->add_option("--simd", common.simd, "Restrict the kernels to an instruction set, e.g. AVX2");
-  verb->add_flag("--quiet,-q", common.quiet, "No progress bar and no line per epoch");
+  verb->add_flag(
+      "--quiet,-q", common.quiet,
+      "Nothing but errors and what was asked for: no progress, no table of a verb that writes "
+      "a file");
   verb->add_flag("--json", common.json, "Result as JSON");
   return verb;
 }

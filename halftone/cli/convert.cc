@@ -22,8 +22,11 @@ void run(const ConvertOptions& options, const Machine& machine) {
   apply(options.common);
   const Inspection inspection =
       convert(options.input, options.output, options.model_options.parse());
-  std::cout << (options.common.json ? report::to_json(inspection)
-                                    : printable(report::to_summary(inspection)));
+  if (options.common.json) {
+    std::cout << report::to_json(inspection);
+  } else if (!options.common.quiet) {
+    std::cout << printable(report::to_summary(inspection));
+  }
 }
 
 }  // namespace

@@ -13,6 +13,11 @@ void add_teaching_options(CLI::App& verb, DistillOptions& options) {
   verb.add_option("--temperature", train.loss.temperature, "Softens the teacher's answers")
       ->check(positive_number())
       ->capture_default_str();
+  verb.add_option("--loss", options.loss,
+                  "kl: probabilities of classes; mse: squared error of scores; auto: mse for one "
+                  "score at each position")
+      ->check(CLI::IsMember({"auto", "kl", "mse"}))
+      ->capture_default_str();
   verb.add_option("--label-weight", train.loss.label_weight,
                   "Share of the labels in the loss; 0: none are needed")
       ->check(number_from(0, 1))

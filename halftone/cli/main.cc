@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <array>
 #include <filesystem>
@@ -10,31 +8,19 @@
 
 #include "halftone/base/error.h"
 #include "halftone/cli/program.h"
+#include "halftone/cli/trainer.h"
 #include "halftone/cli/training_options.h"
 
 namespace halftone::cli {
 namespace {
 
-constexpr const char* kTrainer = "halftone-train";
-
 bool is_of_trainer(std::string_view verb) { return verb == "distill" || verb == "train"; }
-
-std::filesystem::path own_folder(std::error_code& error) {
-  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
-}
-
-/// Runs the verbs that train in a separate program in the same directory: loading libtorch takes
-/// longer than most other verbs run. Returns only if that program cannot be started.
-void start_trainer(char** argv) {
-  std::error_code error;
-  const std::string trainer = (own_folder(error) / kTrainer).string();
-  if (!error) execv(trainer.c_str(), argv);
-}
 
 [[noreturn]] void fail_without_trainer(const std::string& verb) {
   std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   fail(ErrorKind::kUnsupported, verb + " needs the program " + kTrainer +
-                                    ", and there is none in " + own_folder(error).string() +
+                                    ", and there is none in " + self.parent_path().string() +
                                     ": build it with libtorch ('make train')");
 }
 
@@ -48,7 +34,11 @@ constexpr std::array<AddVerb, 7> kVerbs = {
     add_inspect, add_convert, add_quantize, add_training_verbs, add_eval, add_run, add_bench};
 
 int main_with(int argc, char** argv) {
-  if (argc > 1 && is_of_trainer(argv[1])) start_trainer(argv);
+  try {
+    if (argc > 1 && is_of_trainer(argv[1])) start_trainer(argv);
+  } catch (const Error& error) {
+    return report_error(error.what(), exit_code(error.kind()));
+  }
   return run_program(argc, argv, kVerbs);
 }
 

@@ -116,21 +116,14 @@ int report_parse_error(const CLI::App& app, const CLI::ParseError& error) {
   return report_error(message + "; see halftone " + verb + "--help", kUsageExit);
 }
 
-/// Lets idle threads sleep. GNU's OpenMP, which also carries oneDNN's threads, has them spin for
-/// milliseconds while they wait for work. If another process needs their core, each layer then
-/// takes a whole time slice of the scheduler. It reads the environment when it is loaded, so the
-/// program starts itself again, once, unless one of the two variables is already set. It starts
-/// from its own path, not from /proc/self/exe, because the kernel names a process after the last
-/// component of the path: `ps` and `top` show "halftone".
-void let_idle_threads_sleep([[maybe_unused]] char** argv) {
+/// Has the program start itself again, once, with the environment that it wants. It starts from its
+/// own path, not from /proc/self/exe, because the kernel names a process after the last component
+/// of the path: `ps` and `top` show "halftone". If this fails, the program continues as it is.
+void restart_with_environment([[maybe_unused]] char** argv) {
 #ifdef __linux__
-  constexpr const char* kSpins = "GOMP_SPINCOUNT";
-  if (std::getenv(kSpins) != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) return;
-  // Some tens of microseconds, the time to wake a thread on a virtual machine. If this fails, the
-  // program continues as it is.
   std::error_code error;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (!error && setenv(kSpins, "3000", 1) == 0) execv(self.c_str(), argv);
+  if (!error && let_idle_threads_sleep()) execv(self.c_str(), argv);
 #endif
 }
 
@@ -166,6 +159,13 @@ int parse_and_run(int argc, char** argv, std::span<const AddVerb> verbs) {
 
 }  // namespace
 
+bool let_idle_threads_sleep() {
+  constexpr const char* kSpins = "GOMP_SPINCOUNT";
+  if (std::getenv(kSpins) != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) return false;
+  // Some tens of microseconds, the time to wake a thread on a virtual machine.
+  return setenv(kSpins, "3000", 1) == 0;
+}
+
 int exit_code(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::kUsage:
@@ -195,7 +195,7 @@ int report_error(std::string message, int code) {
 }
 
 int run_program(int argc, char** argv, std::span<const AddVerb> verbs) {
-  let_idle_threads_sleep(argv);
+  restart_with_environment(argv);
   share_heap_if_limited();
   // Reached only if building a message throws. These messages do not allocate.
   constexpr std::string_view kNoMemory = "halftone: out of memory\n";

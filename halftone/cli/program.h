@@ -17,6 +17,13 @@ int exit_code(ErrorKind kind);
 /// middle beyond 2,000 bytes. @return the code
 int report_error(std::string message, int code);
 
+/// Sets the environment so that idle threads sleep in a program that starts from now on. GNU's
+/// OpenMP, which also carries oneDNN's threads, has them spin for milliseconds while they wait for
+/// work; if another process needs their core, each layer then takes a whole time slice of the
+/// scheduler. It reads the environment when it is loaded.
+/// @return whether the environment has changed: false if the user has set it
+bool let_idle_threads_sleep();
+
 /// Declares a verb. If the user chooses it, it sets the action.
 using AddVerb = void (*)(CLI::App& app, Action& action);
 

@@ -2,12 +2,10 @@
 #include "halftone/api/quantize.h"
 
 #include <CLI/CLI.hpp>
-#include <iostream>
 #include <optional>
 
-#include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
-#include "halftone/report/report.h"
+#include "halftone/cli/print_report.h"
 
 namespace halftone::cli {
 namespace {
@@ -34,8 +32,7 @@ void run(const QuantizeOptions& options, const Machine& machine) {
                            machine.devices(options.data.devices), options.memory_bytes},
                           options.model.parse()});
   }();
-  if (!machine.is_first()) return;
-  std::cout << (options.common.json ? report::to_json(result) : printable(report::to_text(result)));
+  if (machine.is_first()) print_report(options.common, result);
 }
 
 }  // namespace

@@ -45,6 +45,7 @@ struct DistillOptions {
   std::size_t calibration = 2000;
   std::optional<std::uint64_t> memory_bytes;  ///< for values of the samples
   std::string levels = "gradient";
+  std::string loss = "auto";
   std::vector<std::string> stages;
   std::vector<std::string> features;
 };

@@ -2,15 +2,14 @@
 #include "halftone/cli/training_run.h"
 
 #include <filesystem>
-#include <iostream>
 #include <optional>
 #include <utility>
 
 #include "halftone/api/training.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
-#include "halftone/base/printable.h"
 #include "halftone/cli/interruption.h"
+#include "halftone/cli/print_report.h"
 #include "halftone/report/curve.h"
 #include "halftone/report/report.h"
 
@@ -20,6 +19,12 @@ namespace {
 train::ScheduleKind schedule_from(const std::string& name) {
   if (name == "step") return train::ScheduleKind::kStep;
   return name == "constant" ? train::ScheduleKind::kConstant : train::ScheduleKind::kCosine;
+}
+
+train::LossKind loss_from(const std::string& name) {
+  using train::LossKind;
+  if (name == "kl") return LossKind::kProbabilities;
+  return name == "mse" ? LossKind::kSquaredError : LossKind::kAuto;
 }
 
 train::StudentOptions student_options(const TrainingOptions& options) {
@@ -39,8 +44,8 @@ train::StudentOptions student_options(const TrainingOptions& options) {
 /// A training with progress lines, the course of the run beside its checkpoint, and interruption.
 class Course {
  public:
-  Course(const TrainingOptions& options, const Machine& machine)
-      : options_(options), machine_(machine) {
+  Course(const TrainingOptions& options, const Machine& machine, bool has_teacher)
+      : options_(options), machine_(machine), has_teacher_(has_teacher) {
     apply(options.common);
     progress_.emplace(options.common, machine);
   }
@@ -62,9 +67,7 @@ class Course {
            path.empty() ? "interrupted; nothing was kept, as --checkpoint would have"
                         : "interrupted; saved in " + path + ", go on with --resume");
     }
-    if (!machine_.is_first()) return;
-    std::cout << (options_.common.json ? report::to_json(report)
-                                       : printable(report::to_text(report)));
+    if (machine_.is_first()) print_report(options_.common, report);
   }
 
  private:
@@ -85,7 +88,7 @@ class Course {
   /// Prints a line for each new epoch, and writes the course of the run beside its checkpoint.
   void record(const std::vector<train::EpochResult>& epochs) {
     for (; num_shown_ < epochs.size(); ++num_shown_) {
-      progress_->print_line(report::to_line(num_shown_, epochs[num_shown_]));
+      progress_->print_line(report::to_line(num_shown_, epochs[num_shown_], has_teacher_));
     }
     if (options_.train.checkpoint.path.empty()) return;
     std::filesystem::path path = options_.train.checkpoint.path;
@@ -95,6 +98,7 @@ class Course {
 
   const TrainingOptions& options_;
   const Machine& machine_;
+  const bool has_teacher_;
   std::optional<Progress> progress_;
   std::optional<Interruption> interruption_;
   std::size_t num_shown_ = 0;  ///< epochs whose line was printed
@@ -103,12 +107,12 @@ class Course {
 }  // namespace
 
 void run_train(const TrainOptions& options, const Machine& machine) {
-  Course course(options.training, machine);
+  Course course(options.training, machine, false);
   course.finish(train_file({options.model, options.keep, course.job()}));
 }
 
 void run_distill(const DistillOptions& options, const Machine& machine) {
-  Course course(options.training, machine);
+  Course course(options.training, machine, true);
   DistillJob job;
   job.training = course.job();
   job.teachers.assign(options.teachers.begin(), options.teachers.end());
@@ -118,6 +122,7 @@ void run_distill(const DistillOptions& options, const Machine& machine) {
     job.recipe = make_recipe(options.recipe);
   job.calibration_samples = options.calibration;
   job.memory_bytes = options.memory_bytes;
+  job.training.options.loss.kind = loss_from(options.loss);
   job.stages = train::parse_stages(options.stages);
   for (const std::string& text : options.features) {
     job.training.options.features.push_back(train::parse_feature_match(text));

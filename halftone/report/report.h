@@ -24,8 +24,9 @@ std::string to_text(const QuantizeReport& report);
 std::string to_json(const QuantizeReport& report);
 
 /// One line about a finished epoch, without a line feed.
-/// @param index  of the epoch, from 0
-std::string to_line(std::size_t index, const train::EpochResult& epoch);
+/// @param index        of the epoch, from 0
+/// @param has_teacher  whether its agreement is with teachers, else it is the accuracy
+std::string to_line(std::size_t index, const train::EpochResult& epoch, bool has_teacher);
 std::string to_text(const TrainReport& report);
 std::string to_json(const TrainReport& report);
 

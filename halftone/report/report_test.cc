@@ -45,10 +45,10 @@ TEST(InspectionReport, HasASummaryOfOneLine) {
 }
 
 TEST(TrainReport, HasALineForAnEpoch) {
-  EXPECT_EQ(to_line(0, {0.25, 0.5, {}, 1e-3, 1.26}),
+  EXPECT_EQ(to_line(0, {0.25, 0.5, {}, 1e-3, 1.26}, true),
             "epoch 1: loss 0.2500, agreement 50.00 %, 1.3 s");
-  EXPECT_EQ(to_line(9, {0.125, 0.75, 0.5, 1e-3, 2}),
-            "epoch 10: loss 0.1250, agreement 75.00 %, validation 50.00 %, 2.0 s");
+  EXPECT_EQ(to_line(9, {0.125, 0.75, 0.5, 1e-3, 2}, false),
+            "epoch 10: loss 0.1250, accuracy 75.00 %, validation 50.00 %, 2.0 s");
 }
 
 TEST(QuantizeReport, HasTheKeysOfTheContractAndNullForInfinity) {
@@ -94,7 +94,7 @@ TEST(TrainReport, HasEveryEpoch) {
                               {"loss": 0.25, "agreement": 0.5, "rate": 0.0, "seconds": 0.0},
                               {"loss": 0.125, "agreement": 0.75, "rate": 0.0, "seconds": 0.0}]})"));
   EXPECT_THAT(to_text(summary),
-              testing::AllOf(HasSubstr("0.1250    75.00 %"), HasSubstr("100 B in 1.5 s")));
+              testing::AllOf(HasSubstr("0.1250   75.00 %"), HasSubstr("100 B in 1.5 s")));
 }
 
 TEST(TrainReport, SaysWhichEpochWasTheBest) {

@@ -11,6 +11,8 @@ using Align = Table::Align;
 
 std::string bits_text(int bits) { return bits == 32 ? "float" : std::to_string(bits); }
 
+const char* share_name(bool has_teacher) { return has_teacher ? "agreement" : "accuracy"; }
+
 /// Why a step is computed as it is.
 std::string explanation(const runtime::Step& step) {
   std::string text = fmt::format("\n{}: {} because {}\n", step.name, step.kernel, step.reason);
@@ -57,13 +59,13 @@ std::string to_summary(const Inspection& inspection) {
                      operators == 1 ? "" : "s", format_bytes(inspection.file_bytes));
 }
 
-std::string to_line(std::size_t index, const train::EpochResult& epoch) {
+std::string to_line(std::size_t index, const train::EpochResult& epoch, bool has_teacher) {
   const std::string validation =
       epoch.validation_accuracy
           ? fmt::format(", validation {:.2f} %", 100 * *epoch.validation_accuracy)
           : "";
-  return fmt::format("epoch {}: loss {:.4f}, agreement {:.2f} %{}, {:.1f} s", index + 1, epoch.loss,
-                     100 * epoch.agreement, validation, epoch.seconds);
+  return fmt::format("epoch {}: loss {:.4f}, {} {:.2f} %{}, {:.1f} s", index + 1, epoch.loss,
+                     share_name(has_teacher), 100 * epoch.agreement, validation, epoch.seconds);
 }
 
 std::string to_text(const QuantizeReport& report) {
@@ -94,7 +96,7 @@ std::string to_text(const QuantizeReport& report) {
 }
 
 std::string to_text(const TrainReport& report) {
-  std::vector<Table::Column> columns{{"epoch"}, {"loss"}, {"agreement"}};
+  std::vector<Table::Column> columns{{"epoch"}, {"loss"}, {share_name(report.has_teacher)}};
   if (report.best) columns.push_back({"validation"});
   Table table(std::move(columns));
   const auto percent = [](double share) { return format_number(100 * share, 2) + " %"; };

@@ -9,6 +9,7 @@
 #include "halftone/base/error.h"
 #include "halftone/ir/ops/traits.h"
 #include "halftone/train/graph/torch_gradient.h"
+#include "halftone/train/graph/torch_memory.h"
 #include "halftone/train/graph/torch_operators.h"
 #include "halftone/train/graph/torch_tensor.h"
 #include "halftone/train/graph/trainable.h"
@@ -176,8 +177,9 @@ std::vector<at::Tensor> TorchGraph::forward(std::span<const at::Tensor> inputs,
       if (--left[index(input)] == 0) values[index(input)].reset();
     }
     try {
-      values[index(node.output)] = with_context(
-          ir::describe(node), [&] { return run(step, std::move(operands), batch, hooks); });
+      values[index(node.output)] = with_context(ir::describe(node), [&] {
+        return with_torch_memory([&] { return run(step, std::move(operands), batch, hooks); });
+      });
     } catch (const c10::Error& error) {
       fail(ErrorKind::kInternal, ir::describe(node) + ": " + first_line(error));
     }

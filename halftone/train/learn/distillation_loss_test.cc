@@ -8,6 +8,7 @@
 
 #include "halftone/base/testing.h"
 #include "halftone/compress/testing.h"
+#include "halftone/ir/testing.h"
 
 namespace halftone::train {
 namespace {
@@ -26,13 +27,33 @@ TEST(WithScores, LooksBehindASoftmax) {
   EXPECT_EQ(both.outputs()[1], scores);
 }
 
-TEST(WithScores, RefusesWhatIsNoClassifier) {
+TEST(WithScores, FindsTheClassesOfPositions) {
   ir::Graph graph;
-  const auto x =
-      graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 3, 4}));
-  graph.add_output(x);
-  expect_error(ErrorKind::kShape, "expected scores float32[N, classes]",
-               [&] { with_scores(graph); });
+  const auto x = graph.add_input("x", ir::test::float_type({ir::kBatch, 3, 4, 5}));
+  const auto first = graph.add_node("first", ir::Transpose{{0, 3, 1, 2}}, {x});
+  graph.add_output(first);
+  // A channels-first network ends with a transpose.
+  EXPECT_EQ(with_scores(graph).outputs()[1], x);
+  EXPECT_EQ(score_extents({ir::kBatch, 3, 4, 5}), (ScoreExtents{12, 5}));
+  EXPECT_EQ(score_extents({ir::kBatch, 7}), (ScoreExtents{1, 7}));
+  // The axis of a Softmax decides.
+  const auto softmax = graph.add_node("softmax", ir::Softmax{1}, {x});
+  graph.set_outputs({softmax});
+  const ir::Graph moved = with_scores(graph);
+  const ir::ValueId scores = moved.outputs()[1];
+  EXPECT_EQ(moved.value(scores).type.shape, (ir::Shape{ir::kBatch, 4, 5, 3}));
+  EXPECT_EQ(moved.node(*moved.producer(scores)).inputs[0], x);
+}
+
+TEST(WithScores, RefusesWhatHasNoScores) {
+  for (const ir::ValueType& type :
+       {ir::dense_type(ir::ElementType::kInt64, {ir::kBatch, 4}),
+        ir::test::float_type({ir::kBatch}), ir::test::float_type({4, ir::kBatch})}) {
+    ir::Graph graph;
+    graph.add_output(graph.add_input("x", type));
+    expect_error(ErrorKind::kShape, "output 'x': expected scores float32[N, ..., classes], found ",
+                 [&] { with_scores(graph); });
+  }
 }
 
 /// The loss of one sample, in float64.

@@ -12,6 +12,7 @@
 #include "halftone/data/dataset.h"
 #include "halftone/ir/graph.h"
 #include "halftone/spmd/array.h"
+#include "halftone/train/learn/distillation_loss.h"
 #include "halftone/train/learn/named_tensors.h"
 #include "halftone/train/learn/optimizer.h"
 #include "halftone/train/learn/training_data.h"
@@ -27,13 +28,13 @@ namespace halftone::train {
 struct BatchResult {
   std::vector<spmd::Array> gradients;   ///< float32, one per parameter of the student
   std::vector<spmd::Array> statistics;  ///< float64, as in Student::Pass
-  spmd::Array tally;  ///< float64 [3]: mean loss, number of agreeing answers, requests to stop
+  spmd::Array tally;                    ///< float64 [2]: mean loss, number of agreeing answers
+  bool stops = false;  ///< whether a rank is asked to stop; of the whole batch only
 
   static auto members(auto& self) { return std::tie(self.gradients, self.statistics, self.tally); }
 
   [[nodiscard]] double loss() const { return tally.as<double>()[0]; }
   [[nodiscard]] double num_agreed() const { return tally.as<double>()[1]; }
-  [[nodiscard]] bool stops() const { return tally.as<double>()[2] > 0; }
 };
 
 /// Processes each batch in parts. A part is a lane of a spmd::spread() on one thread, so that
@@ -47,7 +48,10 @@ class Learner {
 
   [[nodiscard]] const Batches& batches() const { return batches_; }
   [[nodiscard]] std::size_t num_layers() const { return student_.num_layers(); }
-  [[nodiscard]] std::int64_t num_classes() const;
+  /// [N, ..., classes]
+  [[nodiscard]] const ir::Shape& scores() const;
+  /// Whether a label says which of the scores of a sample is right.
+  [[nodiscard]] bool takes_labels() const;
 
   /// Initialises the student's normalisation so that it changes nothing on these batches.
   /// @param samples  a multiple of the batch
@@ -73,15 +77,23 @@ class Learner {
   [[nodiscard]] std::size_t part_samples() const { return options_.batch / options_.parts; }
   BatchResult look_at_part(std::span<const std::size_t> samples, std::size_t epoch,
                            std::uint64_t seed);
-  [[nodiscard]] at::Tensor taught(const Answers& answers) const;
-  std::int64_t num_right(std::span<const std::size_t> samples);
-  void check_classes() const;
+  [[nodiscard]] bool is_any_rank_asked(bool is_asked) const;
+  [[nodiscard]] at::Tensor loss_of(const at::Tensor& scores, const at::Tensor& teachers,
+                                   const at::Tensor& labels) const;
+  [[nodiscard]] double num_agreed(const at::Tensor& scores, const at::Tensor& teachers,
+                                  const at::Tensor& labels) const;
+  [[nodiscard]] at::Tensor rows_of_classes(const at::Tensor& scores) const;
+  [[nodiscard]] at::Tensor taught(const at::Tensor& teachers) const;
+  double num_right(std::span<const std::size_t> samples);
+  void check_scores() const;
 
   const TrainOptions& options_;
   std::size_t num_outputs_;  ///< original outputs of the student; features and scores follow
   FeatureValues features_;
   Student student_;
   Batches batches_;
+  ScoreExtents extents_;
+  bool is_regression_ = false;  ///< see LossKind
   std::optional<Teachers> teachers_;
   Optimizer optimizer_;
 };

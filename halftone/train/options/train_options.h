@@ -30,9 +30,19 @@ struct OptimizerOptions {
   ScheduleOptions schedule{};
 };
 
+/// What a student learns from its teachers' scores.
+enum class LossKind {
+  kAuto,           ///< kSquaredError for one score at each position, else kProbabilities
+  kProbabilities,  ///< the probabilities of classes
+  kSquaredError,   ///< the scores themselves, of a regression
+};
+
+std::string_view to_string(LossKind kind);  ///< "auto", "kl", "mse"
+
 struct LossOptions {
   double label_weight = 0;  ///< lambda, 0 to 1
   double temperature = 4;   ///< T > 0
+  LossKind kind = LossKind::kAuto;
 };
 
 /// A value of the teacher and the student's value that should match it, each by its name or that of
@@ -90,7 +100,7 @@ struct TrainOptions {
   double validation_split = 0;  ///< share of validation samples; the seed selects them
   std::size_t patience = 0;     ///< stop after so many epochs without improvement; 0: never
   CheckpointOptions checkpoint{};
-  /// Whether to stop; called once in each step, on the first rank.
+  /// Whether to stop; called once in each step, on every rank; one that says so stops all.
   std::function<bool()> stop_requested = nullptr;
   /// Receives the finished epochs after each epoch and each checkpoint, on the first rank.
   std::function<void(const std::vector<EpochResult>& epochs)> record = nullptr;

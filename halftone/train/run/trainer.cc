@@ -13,6 +13,8 @@
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/base/parallel.h"
+#include "halftone/train/graph/torch_memory.h"
 #include "halftone/train/learn/learner.h"
 #include "halftone/train/run/check_training.h"
 #include "halftone/train/run/checkpoint_file.h"
@@ -49,9 +51,11 @@ class Training {
         file_(options_.checkpoint, options_.devices),
         original_(original),
         learner_(student, original, data, student_options, options_),
+        has_teachers_(!data.teachers.empty()),
         split_(split_samples(data.samples.size(), options.validation_split, options.seed)),
         schedule_(options.optimizer.schedule, options.epochs, num_steps()) {
-    if (options_.loss.label_weight > 0 || !split_.validation.empty()) check_labels(data.samples);
+    const bool are_used = options_.loss.label_weight > 0 || !split_.validation.empty();
+    if (are_used && learner_.takes_labels()) check_labels(data.samples);
   }
 
   TrainResult run() {
@@ -66,7 +70,7 @@ class Training {
   [[nodiscard]] std::size_t num_steps() const { return split_.training.size() / options_.batch; }
 
   void check_labels(const data::Dataset& data) const {
-    const std::int64_t classes = learner_.num_classes();
+    const std::int64_t classes = learner_.scores().back();
     for (std::size_t sample = 0; data.has_labels() && sample < data.size(); ++sample) {
       const std::int64_t label = data.label(sample);
       if (label >= 0 && label < classes) continue;
@@ -152,8 +156,8 @@ class Training {
       learner_.freeze(num_frozen());
       const BatchResult result = learner_.look_at(batch, epoch, step);
       check_numbers(result);
-      if (result.stops() || file_.is_due()) save();
-      if (result.stops()) return false;
+      if (result.stops || file_.is_due()) save();
+      if (result.stops) return false;
       unfinished_.rate = options_.optimizer.rate * schedule_.factor(steps_);
       learner_.learn(result, unfinished_.rate);
       ++steps_;
@@ -192,8 +196,9 @@ class Training {
     const double share = static_cast<double>(steps) / static_cast<double>(num_steps());
     std::ostringstream text;
     text << "epoch " << epochs_.size() + 1 << " of " << options_.epochs << std::fixed << ", loss "
-         << std::setprecision(4) << unfinished_.loss / share << ", accuracy "
-         << std::setprecision(2) << 100 * unfinished_.agreement / share << " %";
+         << std::setprecision(4) << unfinished_.loss / share
+         << (has_teachers_ ? ", agreement " : ", accuracy ") << std::setprecision(2)
+         << 100 * unfinished_.agreement / share << " %";
     if (!epochs_.empty() && epochs_.back().validation_accuracy) {
       text << ", validation " << 100 * *epochs_.back().validation_accuracy << " %";
     }
@@ -212,10 +217,13 @@ class Training {
   }
 
   TrainOptions options_;
+  /// Lanes run in parallel; libtorch must neither split sums nor start threads between them.
+  ThreadLimit limit_{1};
   std::function<RunSettings()> settings_;
   CheckpointFile file_;
   const ir::Graph* original_;
   Learner learner_;
+  bool has_teachers_;
   Split split_;
   Schedule schedule_;
 
@@ -229,7 +237,10 @@ class Training {
 
 TrainResult train(const ir::Graph& student, const ir::Graph* original, const TrainingData& data,
                   const StudentOptions& student_options, const TrainOptions& options) {
-  return Training(student, original, data, student_options, options).run();
+  prepare_blas(options.devices.empty() ? static_cast<std::size_t>(num_threads())
+                                       : options.devices.num_local());
+  return with_torch_memory(
+      [&] { return Training(student, original, data, student_options, options).run(); });
 }
 
 }  // namespace halftone::train

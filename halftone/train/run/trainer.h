@@ -36,7 +36,7 @@ struct TrainResult {
 /// A run that is stopped and resumed from its checkpoint gives the same bits as an uninterrupted
 /// one. A checkpoint holds the state before a step and is written after the loss and gradients of
 /// that step are known to be finite.
-/// @param student   a classifier that with_scores() accepts
+/// @param student   with_scores() accepts it
 /// @param original  holds the float weights of an encoded student; may be null
 /// @throws Error as check_training(), find_features(), Teachers::use_cache() and CheckpointFile;
 ///         kShape if teachers and student differ; kFormat if a label is not a class; kUnsupported

@@ -214,7 +214,8 @@ TEST(Train, RefusesWhatCannotBeTrained) {
   options.batch = 65;
   expect_refusal(ErrorKind::kUsage, "expected a multiple of the 2 parts", options, {teacher});
   const ir::Graph other = compress::perceptron(10, 5, 3, 1);
-  expect_refusal(ErrorKind::kShape, "has 3 classes, the student has 4", few_epochs(), {other});
+  expect_refusal(ErrorKind::kShape, "has scores [N, 3], the student has [N, 4]", few_epochs(),
+                 {other});
   for (const double scale : {0.0, -2.0, 3.0, 0x1p65, 0x1p-65, std::nan("")}) {
     options = few_epochs();
     options.loss_scale = scale;

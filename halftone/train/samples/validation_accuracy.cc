@@ -21,7 +21,7 @@ double validation_accuracy(std::span<const std::size_t> samples, std::size_t lan
   const std::size_t lanes = (samples.size() + lane - 1) / lane;
   const spmd::Array right =
       spmd::spread_sum(count, {.axis_name = kAxis, .axis_size = lanes, .devices = devices})();
-  return static_cast<double>(right.as<std::int64_t>()[0]) / static_cast<double>(samples.size());
+  return right.as<double>()[0] / static_cast<double>(samples.size());
 }
 
 }  // namespace halftone::train

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <span>
 
@@ -11,8 +10,8 @@
 
 namespace halftone::train {
 
-/// Number of correctly classified samples. Called from several threads.
-using CountRight = std::function<std::int64_t(std::span<const std::size_t> samples)>;
+/// Number of correctly classified samples; a sample may count in part. Called from several threads.
+using CountRight = std::function<double(std::span<const std::size_t> samples)>;
 
 /// The share of correctly classified samples; the same for any number of devices and ranks.
 /// @param samples  at least one

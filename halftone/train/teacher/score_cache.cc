@@ -36,13 +36,13 @@ ScoreCacheKey read_key(ByteReader& reader) {
   key.data = reader.little_endian<std::uint64_t>();
   key.samples = reader.little_endian<std::uint64_t>();
   key.teachers = reader.little_endian<std::uint64_t>();
-  key.classes = reader.little_endian<std::uint64_t>();
+  key.scores = reader.little_endian<std::uint64_t>();
   return key;
 }
 
 std::string sizes_of(const ScoreCacheKey& key) {
   return "[" + std::to_string(key.samples) + ", " + std::to_string(key.teachers) + ", " +
-         std::to_string(key.classes) + "]";
+         std::to_string(key.scores) + "]";
 }
 
 }  // namespace
@@ -88,25 +88,25 @@ ScoreCache::ScoreCache(const std::filesystem::path& path, const ScoreCacheKey& k
     refuse_cache(path, "is damaged or incomplete");
   }
   if (found.samples != key.samples || found.teachers != key.teachers ||
-      found.classes != key.classes) {
-    refuse_cache(path, "expected answers [samples, teachers, classes] of " + sizes_of(key) +
+      found.scores != key.scores) {
+    refuse_cache(path, "expected answers [samples, teachers, scores] of " + sizes_of(key) +
                            ", found " + sizes_of(found));
   }
   if (found.data != key.data) refuse_cache(path, "holds answers for other samples");
-  const std::size_t scores = key.samples * key.teachers * key.classes;
+  const std::size_t scores = key.samples * key.teachers * key.scores;
   if (before_hash - kHeaderBytes != scores * sizeof(float)) refuse_cache(path, "is damaged");
   scores_ = {reinterpret_cast<const float*>(bytes.data() + kHeaderBytes), scores};
 }
 
 at::Tensor ScoreCache::scores(std::span<const std::size_t> samples) const {
-  at::Tensor result = at::empty(
-      {static_cast<std::int64_t>(key_.teachers), static_cast<std::int64_t>(samples.size()),
-       static_cast<std::int64_t>(key_.classes)},
-      at::TensorOptions(at::kFloat));
+  at::Tensor result =
+      at::empty({static_cast<std::int64_t>(key_.teachers),
+                 static_cast<std::int64_t>(samples.size()), static_cast<std::int64_t>(key_.scores)},
+                at::TensorOptions(at::kFloat));
   float* dst = result.data_ptr<float>();
   for (std::size_t t = 0; t < key_.teachers; ++t) {
     for (const std::size_t sample : samples) {
-      const auto row = scores_.subspan((sample * key_.teachers + t) * key_.classes, key_.classes);
+      const auto row = scores_.subspan((sample * key_.teachers + t) * key_.scores, key_.scores);
       dst = std::ranges::copy(row, dst).out;
     }
   }
@@ -117,7 +117,7 @@ ScoreCacheWriter::ScoreCacheWriter(const std::filesystem::path& path, const Scor
     : file_(path) {
   write(std::as_bytes(std::span(kScoresMagic)));
   const std::array<std::uint64_t, 5> header{kVersion, key.data, key.samples, key.teachers,
-                                            key.classes};
+                                            key.scores};
   write(std::as_bytes(std::span(header)));
 }
 

@@ -2,8 +2,8 @@
 // A file with the scores of teachers for all samples.
 //
 // Little-endian, in this order: the 8 characters "htscores"; as uint64 the version (1), the
-// fingerprint of the samples, and the numbers of samples, teachers and classes; the scores as
-// float32 [samples, teachers, classes]; as uint64 the Hash of all bytes before it.
+// fingerprint of the samples, and the numbers of samples, teachers and scores of a sample; the
+// scores as float32 [samples, teachers, scores]; as uint64 the Hash of all bytes before it.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -25,7 +25,7 @@ struct ScoreCacheKey {
   std::uint64_t data = 0;  ///< fingerprint()
   std::uint64_t samples = 0;
   std::uint64_t teachers = 0;
-  std::uint64_t classes = 0;
+  std::uint64_t scores = 0;
 
   bool operator==(const ScoreCacheKey&) const = default;
 };
@@ -42,7 +42,7 @@ class ScoreCache {
   ///         damaged
   ScoreCache(const std::filesystem::path& path, const ScoreCacheKey& key);
 
-  /// float32 [teachers, samples, classes]. @pre sample indices are below the key's number
+  /// float32 [teachers, samples, scores]. @pre sample indices are below the key's number
   [[nodiscard]] at::Tensor scores(std::span<const std::size_t> samples) const;
 
  private:
@@ -56,7 +56,7 @@ class ScoreCacheWriter {
  public:
   /// @throws Error kIo as NewFile
   ScoreCacheWriter(const std::filesystem::path& path, const ScoreCacheKey& key);
-  /// Appends the scores of the next samples, [samples, teachers, classes].
+  /// Appends the scores of the next samples, [samples, teachers, scores].
   void append(std::span<const float> scores);
   /// @pre all samples were appended
   void finish();

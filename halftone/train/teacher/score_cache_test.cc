@@ -146,7 +146,7 @@ TEST_F(Cache, IsRefusedWhereItIsAboutSomethingElse) {
   };
   expect_foreign("holds answers for other samples", teachers_,
                  compress::random_dataset(kCachedSamples, 10, 3));
-  expect_foreign("expected answers [samples, teachers, classes] of [200, 2, 4], found [300, 2, 4]",
+  expect_foreign("expected answers [samples, teachers, scores] of [200, 2, 4], found [300, 2, 4]",
                  teachers_, compress::random_dataset(200, 10, 2));
   expect_foreign("of [300, 1, 4], found [300, 2, 4]", {teachers_[0]}, data_);
   expect_foreign("its answers differ from those of the teachers for the first 18 samples",

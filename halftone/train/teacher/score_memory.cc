@@ -18,9 +18,9 @@ at::Tensor indices_of(std::span<const std::size_t> samples) {
 
 }  // namespace
 
-ScoreMemory::ScoreMemory(std::size_t samples, std::size_t teachers, std::size_t classes)
+ScoreMemory::ScoreMemory(std::size_t samples, std::size_t teachers, std::size_t scores)
     : scores_(at::empty({static_cast<std::int64_t>(samples), static_cast<std::int64_t>(teachers),
-                         static_cast<std::int64_t>(classes)},
+                         static_cast<std::int64_t>(scores)},
                         at::TensorOptions(at::kFloat))),
       is_known_(samples, 0) {}
 

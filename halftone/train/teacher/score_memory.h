@@ -14,17 +14,17 @@ namespace halftone::train {
 /// for disjoint samples.
 class ScoreMemory {
  public:
-  ScoreMemory(std::size_t samples, std::size_t teachers, std::size_t classes);
+  ScoreMemory(std::size_t samples, std::size_t teachers, std::size_t scores);
 
   /// Whether the scores of all these samples are known.
   [[nodiscard]] bool has(std::span<const std::size_t> samples) const;
-  /// @param scores  float32 [teachers, samples, classes]
+  /// @param scores  float32 [teachers, samples, scores]
   void keep(std::span<const std::size_t> samples, const at::Tensor& scores);
-  /// float32 [teachers, samples, classes]. @pre has(samples)
+  /// float32 [teachers, samples, scores]. @pre has(samples)
   [[nodiscard]] at::Tensor scores(std::span<const std::size_t> samples) const;
 
  private:
-  at::Tensor scores_;  ///< [samples, teachers, classes]
+  at::Tensor scores_;  ///< [samples, teachers, scores]
   std::vector<char> is_known_;
 };
 

@@ -51,12 +51,10 @@ Teacher::Teacher(const ir::Graph& graph, const Batches& student, std::size_t run
                  std::span<const ir::ValueId> features)
     : batches_(student.seen_by(graph)) {
   check_inputs(graph);
-  plan_ = runtime::make_plan(answering(graph, features),
+  ir::Graph answers = answering(graph, features);
+  scores_ = answers.value(answers.outputs()[0]).type.shape;
+  plan_ = runtime::make_plan(std::move(answers),
                              {.batch = run, .float_order = runtime::FloatOrder::kFixed});
-}
-
-std::int64_t Teacher::classes() const {
-  return plan_->graph().value(plan_->graph().outputs()[0]).type.shape[1];
 }
 
 Answers Teacher::answer(std::span<const std::size_t> samples, std::optional<std::size_t> epoch) {
@@ -70,7 +68,7 @@ Answers Teacher::answer(std::span<const std::size_t> samples, std::optional<std:
   }
   session->run();
   Answers answers;
-  answers.scores = first_samples(session->output_tensor(0), samples.size());
+  answers.scores = first_samples(session->output_tensor(0), samples.size()).flatten(1);
   for (std::size_t i = 1; i < plan_->graph().outputs().size(); ++i) {
     answers.features.push_back(first_samples(session->output_tensor(i), samples.size()));
   }

@@ -20,7 +20,7 @@ namespace halftone::train {
 
 /// The outputs of teachers for some samples.
 struct Answers {
-  at::Tensor scores;                 ///< float32 [samples, classes]
+  at::Tensor scores;                 ///< float32 [samples, scores]
   std::vector<at::Tensor> features;  ///< float32 [samples, ...], one per requested value
 };
 
@@ -38,7 +38,8 @@ class Teacher {
   Teacher(const ir::Graph& graph, const Batches& student, std::size_t run,
           std::span<const ir::ValueId> features = {});
 
-  [[nodiscard]] std::int64_t classes() const;
+  /// [N, ..., classes]
+  [[nodiscard]] const ir::Shape& scores() const { return scores_; }
 
   /// @param samples  at most a run
   /// @param epoch    of the augmentation; none: samples are not augmented
@@ -50,6 +51,7 @@ class Teacher {
   void give_back(std::unique_ptr<runtime::Session> session);
 
   Batches batches_;
+  ir::Shape scores_;
   std::shared_ptr<const runtime::Plan> plan_;  // shared by the sessions that run it
   std::mutex mutex_;
   std::vector<std::unique_ptr<runtime::Session>> free_;

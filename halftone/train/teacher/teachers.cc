@@ -14,6 +14,7 @@
 #include "halftone/base/parallel.h"
 #include "halftone/spmd/collectives.h"
 #include "halftone/spmd/map.h"
+#include "halftone/train/learn/distillation_loss.h"
 
 namespace halftone::train {
 namespace {
@@ -46,16 +47,20 @@ Teachers::Teachers(const std::vector<ir::Graph>& graphs, const Batches& student,
       const auto wanted = i == 0 ? features : std::span<const ir::ValueId>();
       teachers_.push_back(std::make_unique<Teacher>(graphs[i], student, run, wanted));
     });
-    const std::int64_t found = teachers_.back()->classes();
-    if (found != classes()) {
-      fail(ErrorKind::kShape, name + " has " + std::to_string(found) + " classes, teacher 1 has " +
-                                  std::to_string(classes()));
+    const ir::Shape& found = teachers_.back()->scores();
+    if (score_extents(found) != score_extents(scores())) {
+      fail(ErrorKind::kShape,
+           name + " has scores " + found.to_string() + ", teacher 1 has " + scores().to_string());
     }
   }
   if (empty() || student.moves() || !features.empty()) return;
-  const auto row = graphs.size() * static_cast<std::size_t>(classes());
-  if (data_.size() > kMaxRemembered / row) return;
-  memory_.emplace(data_.size(), graphs.size(), static_cast<std::size_t>(classes()));
+  if (data_.size() > kMaxRemembered / (graphs.size() * num_scores())) return;
+  memory_.emplace(data_.size(), graphs.size(), num_scores());
+}
+
+/// Of one sample and teacher.
+std::size_t Teachers::num_scores() const {
+  return static_cast<std::size_t>(score_extents(scores()).size());
 }
 
 Answers Teachers::ask(std::span<const std::size_t> samples, std::optional<std::size_t> epoch) {
@@ -79,8 +84,7 @@ Answers Teachers::answer(std::span<const std::size_t> samples, std::optional<std
 
 void Teachers::use_cache(const std::filesystem::path& path, const spmd::Devices& devices,
                          const ProgressSink& progress) {
-  const ScoreCacheKey key{fingerprint(data_), data_.size(), teachers_.size(),
-                          static_cast<std::uint64_t>(classes())};
+  const ScoreCacheKey key{fingerprint(data_), data_.size(), teachers_.size(), num_scores()};
   std::error_code error;
   const bool is_here = std::filesystem::exists(path, error);
   if (!on_all_ranks(is_here, devices)) write_cache(path, key, devices, !is_here, progress);
@@ -95,7 +99,7 @@ void Teachers::write_cache(const std::filesystem::path& path, const ScoreCacheKe
   constexpr std::size_t kRuns = 64;  // number with scores in memory at once
   std::optional<ScoreCacheWriter> writer;
   if (is_mine) writer.emplace(path, key);
-  const std::size_t row = key.teachers * key.classes;
+  const std::size_t row = key.teachers * key.scores;
   for (std::size_t first = 0; first < key.samples; first += kRuns * run_) {
     const std::size_t count = std::min(kRuns * run_, key.samples - first);
     const auto lane = [&] {

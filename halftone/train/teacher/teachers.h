@@ -25,12 +25,13 @@ class Teachers {
   /// @param student   the student's samples; their data must outlive this
   /// @param run       number of samples in a part
   /// @param features  values of the first teacher
-  /// @throws Error as Teacher, prefixed with "teacher I: "; kShape if classes differ
+  /// @throws Error as Teacher, prefixed with "teacher I: "; kShape if scores differ in shape
   Teachers(const std::vector<ir::Graph>& graphs, const Batches& student, std::size_t run,
            std::span<const ir::ValueId> features);
 
   [[nodiscard]] bool empty() const { return teachers_.empty(); }
-  [[nodiscard]] std::int64_t classes() const { return teachers_.front()->classes(); }
+  /// [N, ..., classes], of each
+  [[nodiscard]] const ir::Shape& scores() const { return teachers_.front()->scores(); }
 
   /// Reads scores from a file from now on; they equal those of the teachers bit for bit. A missing
   /// file is created: all samples, without augmentation, pass through all teachers, in runs
@@ -44,7 +45,7 @@ class Teachers {
   /// The answers of all teachers for at most a run of samples. Several threads may call it at once.
   /// If samples are the same in every epoch, teachers run once per sample, provided that the scores
   /// fit into memory.
-  /// @return  scores [teachers, samples, classes]; features of the first teacher
+  /// @return  scores [teachers, samples, scores of a sample]; features of the first teacher
   [[nodiscard]] Answers answer(std::span<const std::size_t> samples,
                                std::optional<std::size_t> epoch);
 
@@ -53,6 +54,8 @@ class Teachers {
   void write_cache(const std::filesystem::path& path, const ScoreCacheKey& key,
                    const spmd::Devices& devices, bool is_mine, const ProgressSink& progress);
   void check_cache(const std::filesystem::path& path);
+
+  [[nodiscard]] std::size_t num_scores() const;
 
   const data::Dataset& data_;
   std::size_t run_;

@@ -151,7 +151,7 @@ TEST(Teachers, RefuseByNumber) {
                                   const std::vector<ir::Graph>& teachers) {
     expect_error(kind, text, [&] { train(student, nullptr, {teachers, data}, {}, one_epoch()); });
   };
-  expect_refusal(ErrorKind::kShape, "teacher 2 has 3 classes, teacher 1 has 4",
+  expect_refusal(ErrorKind::kShape, "teacher 2 has scores [N, 3], teacher 1 has [N, 4]",
                  {student, compress::perceptron(10, 5, 3, 1)});
   expect_refusal(ErrorKind::kShape, "teacher 2: samples: network input 'x': samples of shape [10]",
                  {student, compress::perceptron(12, 5, 4, 1)});
