@@ -78,6 +78,26 @@ TEST_F(Program, ConvertsWithOneLine) {
   EXPECT_EQ(std::ranges::count(convert.out, '\n'), 1) << convert.out;
 }
 
+TEST_F(Program, PrintsNoTableWhenQuiet) {
+  for (const std::string& arguments :
+       {"convert " + kModel + " " + path("m.circle"),
+        "quantize " + kModel + " -o " + path("q.circle") + " --data " + kExample + " --limit 64"}) {
+    const Outcome quiet = run(arguments + " --quiet");
+    EXPECT_EQ(quiet.code, 0) << quiet.err;
+    EXPECT_EQ(quiet.out + quiet.err, "") << arguments;
+    EXPECT_TRUE(json::accept(run(arguments + " --quiet --json").out)) << arguments;
+  }
+}
+
+TEST_F(Program, DoesNotWriteOverItsInput) {
+  std::filesystem::copy_file(kModel, path("m.onnx"));
+  const std::string message = "m.onnx: is the network that is read; choose another file to write";
+  expect_failure("convert " + path("m.onnx") + " " + path("m.onnx"), 2, message);
+  expect_failure("quantize " + path("m.onnx") + " -o " + path("m.onnx") + " --data " + kExample, 2,
+                 message);
+  EXPECT_TRUE(text_of(path("m.onnx")) == text_of(kModel));
+}
+
 TEST_F(Program, QuantizesEvaluatesInspectsAndMeasures) {
   const std::string file = path("m.circle");
   const Outcome quantize = run("quantize " + kModel + " -o " + file + " --data " + kExample +
