@@ -100,43 +100,74 @@ HWY_INLINE void PoolChannels(D d, const Pool& pool, const PoolWindow& window, st
   PoolVectors<1>(hn::CappedTag<float, 1>(), pool, window, channels, c, y);
 }
 
-/// The window of an output pixel.
-PoolWindow PoolWindowAt(const FloatPool& pool, const float* x, const ConvLine& line,
-                        std::size_t pixel) {
-  const ConvShape& shape = pool.shape;
-  const std::array<std::size_t, 3> at = {line.z, line.y, pixel};
-  std::size_t step = shape.channels;  // from one pixel to the next along an axis
-  PoolWindow window{x + line.image * shape.image_input_pixels() * shape.channels, {}, {}};
-  for (std::size_t a = 3; a-- > 0;) {
-    const ConvAxis& axis = shape.axes[a];
-    const TapRange taps = axis.inside(at[a]);
-    window.counts[a] = taps.end - taps.begin;
-    window.steps[a] = axis.dilation * step;
-    if (window.counts[a] != 0) {
-      window.x += (at[a] * axis.stride + taps.begin * axis.dilation - axis.pad_before) * step;
+/// The windows of the pixels of a line of the output, one after another.
+class LineOfWindows {
+ public:
+  LineOfWindows(const FloatPool& pool, const float* x, const ConvLine& line)
+      : axis_(pool.shape.axes[2]), window_{x, {}, {}} {
+    const ConvShape& shape = pool.shape;
+    const std::array<std::size_t, 2> at = {line.z, line.y};
+    std::size_t step = shape.channels;  // from one pixel to the next along an axis
+    set_step(2, axis_, step);
+    window_.x += line.image * shape.image_input_pixels() * shape.channels;
+    for (std::size_t a = 2; a-- > 0;) {
+      const ConvAxis& axis = shape.axes[a];
+      set_step(a, axis, step);
+      window_.x += set_taps(a, axis, at[a], axis.inside(at[a]));
     }
+    line_ = window_.x;
+  }
+
+  /// The window of a pixel.
+  [[nodiscard]] const PoolWindow& at(std::size_t pixel) {
+    // Most windows lie inside; inside() divides.
+    const std::size_t first = pixel * axis_.stride;
+    const std::size_t last = first + (axis_.kernel - 1) * axis_.dilation;
+    const bool is_whole = first >= axis_.pad_before && last - axis_.pad_before < axis_.input;
+    const TapRange taps = is_whole ? TapRange{0, axis_.kernel} : axis_.inside(pixel);
+    window_.x = line_ + set_taps(2, axis_, pixel, taps);
+    return window_;
+  }
+
+ private:
+  void set_step(std::size_t a, const ConvAxis& axis, std::size_t& step) {
+    pixel_steps_[a] = step;
+    window_.steps[a] = axis.dilation * step;
     step *= axis.input;
   }
-  return window;
-}
+
+  /// @return  from the first input along the axis to the first one of the window, in floats
+  std::size_t set_taps(std::size_t a, const ConvAxis& axis, std::size_t at, TapRange taps) {
+    window_.counts[a] = taps.end - taps.begin;
+    if (window_.counts[a] == 0) return 0;
+    return (at * axis.stride + taps.begin * axis.dilation - axis.pad_before) * pixel_steps_[a];
+  }
+
+  const ConvAxis& axis_;
+  PoolWindow window_;
+  const float* line_ = nullptr;  ///< the first pixel of the windows' first row
+  std::array<std::size_t, 3> pixel_steps_{};
+};
 
 void FloatPoolLines(const float* x, const FloatPool& pool, LineRange lines, MatrixView<float> y) {
   const ConvShape& shape = pool.shape;
-  const std::size_t width = shape.line_pixels();
   const hn::ScalableTag<float> d;
   const hn::Rebind<float, hn::ScalableTag<double>> half;  // as many as vectors of float64 hold
-  for (std::size_t p = 0; p < y.rows(); ++p) {
-    const ConvLine line = line_at(shape, lines.begin + p / width);
-    const PoolWindow window = PoolWindowAt(pool, x, line, p % width);
-    float* to = y.row(p).data();
-    if (pool.is_max) {
-      PoolChannels(d, PoolLargest{}, window, shape.channels, to);
-      continue;
+  std::size_t row = 0;
+  for (std::size_t l = lines.begin; l < lines.end; ++l) {
+    LineOfWindows windows(pool, x, line_at(shape, l));
+    for (std::size_t p = 0; p < shape.line_pixels(); ++p, ++row) {
+      const PoolWindow& window = windows.at(p);
+      float* to = y.row(row).data();
+      if (pool.is_max) {
+        PoolChannels(d, PoolLargest{}, window, shape.channels, to);
+        continue;
+      }
+      const std::size_t inside = window.counts[0] * window.counts[1] * window.counts[2];
+      const std::size_t counted = pool.counts_padding ? shape.taps() : inside;
+      const auto divisor = static_cast<double>(std::max<std::size_t>(counted, 1));
+      PoolChannels(half, PoolMean{divisor}, window, shape.channels, to);
     }
-    const std::size_t inside = window.counts[0] * window.counts[1] * window.counts[2];
-    const std::size_t counted = pool.counts_padding ? shape.taps() : inside;
-    const auto divisor = static_cast<double>(std::max<std::size_t>(counted, 1));
-    PoolChannels(half, PoolMean{divisor}, window, shape.channels, to);
   }
 }
 
