@@ -3,48 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 namespace halftone::ir::test {
-namespace {
-
-std::size_t batch_of(const Graph& graph, const std::vector<Tensor>& inputs) {
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (graph.value(graph.inputs()[i]).type.shape.is_static()) continue;
-    return static_cast<std::size_t>(inputs[i].shape()[0]);
-  }
-  return 1;
-}
-
-}  // namespace
 
 std::vector<float> numbers(const Tensor& tensor) {
   return elements<float>(tensor.cast(ElementType::kFloat32));
-}
-
-std::vector<Tensor> run_reference(const Graph& graph, const std::vector<Tensor>& inputs) {
-  const std::size_t batch = batch_of(graph, inputs);
-  std::map<ValueId, Tensor> values;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    values.emplace(graph.inputs()[i], inputs[i].clone());
-  }
-  const auto value = [&](ValueId id) -> const Tensor* {
-    if (id == kAbsent) return nullptr;
-    if (const Constant* constant = graph.constant(id); constant != nullptr) {
-      const auto* dense = std::get_if<Tensor>(constant);
-      values.try_emplace(id, dense != nullptr ? dense->clone() : to_float(*constant));
-    }
-    return &values.at(id);
-  };
-  for (const NodeId id : graph.topological_order()) {
-    const Node& node = graph.node(id);
-    std::vector<const Tensor*> operands;
-    for (const ValueId input : node.inputs) operands.push_back(value(input));
-    values.emplace(node.output, evaluate_operator(with_batch(node.op, batch), operands));
-  }
-  std::vector<Tensor> outputs;
-  for (const ValueId id : graph.outputs()) outputs.push_back(value(id)->clone());
-  return outputs;
 }
 
 void expect_near(const std::vector<Tensor>& found, const std::vector<Tensor>& expected,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "halftone/base/testing.h"
+#include "halftone/ir/evaluate_graph.h"
 #include "halftone/ir/graph.h"
 #include "halftone/ir/test_data.h"
 
@@ -80,9 +81,9 @@ Tensor evaluate(const Operator& op, const Tensors&... inputs) {
   return evaluate_operator(op, std::vector<const Tensor*>{&inputs...});
 }
 
-/// The outputs of a graph, computed with the reference implementation of each operator; codes are
-/// replaced by their levels. The batch is the leading extent of the inputs.
-std::vector<Tensor> run_reference(const Graph& graph, const std::vector<Tensor>& inputs);
+inline std::vector<Tensor> run_reference(const Graph& graph, const std::vector<Tensor>& inputs) {
+  return evaluate_graph(graph, inputs);
+}
 
 /// Expects equal types, and values that differ by at most tolerance (1 + |expected|); NaN equals
 /// NaN.
