@@ -100,8 +100,8 @@ class Hash {
   std::uint64_t value_ = 0xcbf29ce484222325U;
 };
 
-/// Hashes of operator outputs from TensorFlow Lite's reference kernels (tflite-runtime 2.14.0,
-/// Interpreter with OpResolverType.BUILTIN_REF and experimental_preserve_all_tensors), for the
+/// Hashes of operator outputs from LiteRT's reference kernels (ai-edge-litert 2.3.0, Interpreter
+/// with OpResolverType.BUILTIN_REF and experimental_preserve_all_tensors), for the
 /// first 20 images, one image after the other. Convolutions that an ADD overwrites are missing.
 constexpr std::pair<const char*, std::uint64_t> kResnet8Codes[] = {
     {"CONV_2D", 0xf449540fd91ad572U},
@@ -114,7 +114,7 @@ constexpr std::pair<const char*, std::uint64_t> kResnet8Codes[] = {
     {"CONV_2D", 0x623f5d7d2e291600U},
     {"ADD", 0xe4e6149114cd89a2U},
     {"AVERAGE_POOL_2D", 0x94e7580c728e2a7fU},
-    {"FULLY_CONNECTED", 0xee5e4372b2e90f23U},
+    {"FULLY_CONNECTED", 0x22272f1c8c3a3751U},
     {"SOFTMAX", 0x5211ef1e8fe45d25U},
 };
 

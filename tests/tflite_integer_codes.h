@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Expected codes of tflite_integers_test.cc, from TensorFlow Lite's reference kernels:
-// tflite-runtime 2.14.0 from PyPI, Interpreter(file,
+// tflite-runtime 2.14.0 and ai-edge-litert 2.3.0 from PyPI, Interpreter(file,
 // experimental_op_resolver_type=OpResolverType.BUILTIN_REF), on the files that the test writes and
 // inputs by its code_at().
 #pragma once

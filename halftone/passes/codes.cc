@@ -63,13 +63,14 @@ std::optional<Target> target_of(const ir::Graph& graph, ir::ValueId id,
   return target_at(graph, *reader, *bounds);
 }
 
-std::optional<ir::Requantize> requantize_to(const Target& target, std::vector<double> multipliers) {
-  const bool twice = target.in_integers();
+std::optional<ir::Requantize> requantize_to(const Target& target, std::vector<double> multipliers,
+                                            bool once) {
+  const bool twice = target.in_integers() && !once;
   const auto fits = [twice](double m) {
     return std::isfinite(m) && m > 0 && (!twice || m < numerics::kFixedMultiplierEnd);
   };
   if (!std::ranges::all_of(multipliers, fits)) return std::nullopt;
-  const auto rounding = twice ? ir::CodeRounding::kTwice : ir::CodeRounding::kHalfEven;
+  const auto rounding = twice ? ir::CodeRounding::kTwice : target.rounding;
   return ir::Requantize{std::move(multipliers), target.codes.zero_point(), target.codes.element,
                         target.range.low,       target.range.high,         rounding};
 }

@@ -48,6 +48,8 @@ std::optional<Target> target_at(const ir::Graph& graph, ir::NodeId quantize, ir:
 
 /// The Requantize from sums to the codes of a target; none if a multiplier is out of range.
 /// @param multipliers  from sums to codes
-std::optional<ir::Requantize> requantize_to(const Target& target, std::vector<double> multipliers);
+/// @param once         for a target with integer arithmetic: rounds once instead of twice
+std::optional<ir::Requantize> requantize_to(const Target& target, std::vector<double> multipliers,
+                                            bool once = false);
 
 }  // namespace halftone::passes

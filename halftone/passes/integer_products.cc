@@ -75,13 +75,12 @@ std::optional<ir::Tensor> bias_of(const ir::Graph& graph, ValueId id, const Matc
   return sums;
 }
 
-/// The multipliers from sums to codes. TensorFlow Lite multiplies the scales of a FullyConnected,
-/// and those of uint8, in float32 (kernel_util.cc, GetQuantizedConvolutionMultipler), others in
-/// float64.
+/// The multipliers from sums to codes. TensorFlow Lite multiplies the scales of uint8 convolutions
+/// in float32 (kernel_util.cc, GetQuantizedConvolutionMultipler), others in float64.
 std::vector<double> multipliers_of(const Match& match, bool is_fully_connected) {
   const std::size_t count = match.w.parameters.scales.size();
-  const bool in_float = match.target.in_integers() && count == 1 &&
-                        (is_fully_connected || match.x.element == ir::ElementType::kUint8);
+  const bool in_float = match.target.in_integers() && count == 1 && !is_fully_connected &&
+                        match.x.element == ir::ElementType::kUint8;
   std::vector<double> multipliers;
   for (std::size_t o = 0; o < count; ++o) {
     const double scale = in_float ? static_cast<double>(match.x.scale() * match.weight_scale(o))
@@ -102,7 +101,9 @@ bool use_integer_product(ir::Graph& graph, ir::NodeId id) {
   const auto found = match(graph, layer, *activation);
   if (!found) return false;
   const bool is_fully_connected = std::holds_alternative<ir::FullyConnected>(op);
-  auto requantize = requantize_to(found->target, multipliers_of(*found, is_fully_connected));
+  // LiteRT's FULLY_CONNECTED rounds sum * multiplier once, its convolutions in two steps.
+  auto requantize =
+      requantize_to(found->target, multipliers_of(*found, is_fully_connected), is_fully_connected);
   if (!requantize) return false;
   std::vector<ValueId> inputs = {found->x.value, found->w.value};
   if (layer.inputs.size() > 2 && layer.inputs[2] != ir::kAbsent) {

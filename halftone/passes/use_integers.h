@@ -25,9 +25,10 @@ namespace halftone::passes {
 ///
 /// The rounding of the QuantizeLinear selects the arithmetic. With kHalfEven (ONNX), sums are exact
 /// and rounded once, so results differ from the float computation only by its rounding; all other
-/// operators stay in float32. With kHalfAway (TensorFlow Lite), the results equal those of its
-/// reference kernels, code for code, also for sums, products and means of codes, Softmax and
-/// functions of one code (sources: see the implementations of integer_forms.h). The exceptions are
+/// operators stay in float32. With kHalfAway (TensorFlow Lite), the results equal those of the
+/// reference kernels of LiteRT 2.3, code for code, also for sums, products and means of codes,
+/// Softmax and functions of one code (sources: see the implementations of integer_forms.h). A
+/// FullyConnected rounds once, its product in float64, ties away from zero. The exceptions are
 /// computed in float32 and rounded once: transposed convolutions, products of two computed
 /// matrices, bilinear resizing, quotients, powers, squared differences, norms. They differ by at
 /// most one step if the float result is halfway between two codes.

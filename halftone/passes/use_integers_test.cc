@@ -106,16 +106,30 @@ TEST(UseIntegers, ReplacesLayersBetweenConversions) {
 }
 
 // TensorFlow Lite's multiplier is 0 if an output with its own scale is negligible.
-TEST(UseIntegers, RoundsTwiceForTensorFlowLite) {
+TEST(UseIntegers, RoundsConvolutionsTwiceForTensorFlowLite) {
   for (const float scale : {0.125F, 1e-12F}) {
-    const IntegerLayer layer{
-        .per_output = true, .second_scale = scale, .rounding = ir::CodeRounding::kHalfAway};
+    const IntegerLayer layer{.op = ir::Conv{ir::plain_window(2)},
+                             .x = {ir::kBatch, 5, 4, 3},
+                             .w = {2, 3, 3, 3},
+                             .per_output = true,
+                             .second_scale = scale,
+                             .rounding = ir::CodeRounding::kHalfAway};
     ir::Graph graph = graph_of(layer);
     EXPECT_TRUE(use_integers(graph));
     const auto& op = std::get<ir::Requantize>(test::output_node(graph).op);
     EXPECT_EQ(op.rounding, ir::CodeRounding::kTwice);
     expect_close(graph, graph_of(layer), 1);
   }
+}
+
+TEST(UseIntegers, RoundsFullyConnectedLayersOnceForTensorFlowLite) {
+  const IntegerLayer layer{.per_output = true, .rounding = ir::CodeRounding::kHalfAway};
+  ir::Graph graph = graph_of(layer);
+  EXPECT_TRUE(use_integers(graph));
+  const auto& op = std::get<ir::Requantize>(test::output_node(graph).op);
+  EXPECT_EQ(op.rounding, ir::CodeRounding::kHalfAway);
+  // All scales are powers of two, so that float arithmetic gives the same codes.
+  expect_close(graph, graph_of(layer), 0);
 }
 
 TEST(UseIntegers, RoundsABiasOfFloats) {

@@ -31,8 +31,6 @@ void check_multipliers(const Requantize& op, const Shape& shape) {
     require(!twice || m < numerics::kFixedMultiplierEnd,
             "multiplier: expected one below 2^30, found " + std::to_string(m));
   }
-  require(op.rounding != CodeRounding::kHalfAway,
-          "rounding: expected half even or twice, found half away");
   require(op.count >= 1 && (twice || op.count == 1),
           "count: expected 1, or more with rounding twice, found " + std::to_string(op.count));
 }
@@ -43,7 +41,9 @@ double code_of(const Requantize& op, std::int32_t sum, double multiplier) {
     const auto fixed = numerics::divided(numerics::fixed_multiplier(multiplier), op.count);
     return static_cast<double>(numerics::multiply(sum, fixed)) + op.zero_point;
   }
-  return std::nearbyint(static_cast<double>(sum) * multiplier) + op.zero_point;
+  const double scaled = static_cast<double>(sum) * multiplier;
+  const bool away = op.rounding == CodeRounding::kHalfAway;
+  return (away ? std::round(scaled) : std::nearbyint(scaled)) + op.zero_point;
 }
 
 }  // namespace

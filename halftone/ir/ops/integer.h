@@ -39,9 +39,9 @@ void check_bias(InputTypes inputs, std::size_t index, Dim outputs);
 std::string to_string(const ZeroPoints& zero_points);
 
 /// q = min(max(round(x m / count) + zero_point, low), high), int32 to int8 or uint8, with one
-/// multiplier m for all elements or one per index of the last axis. With kHalfEven, x m is a
-/// float64 product and count is 1. With kTwice, m / count is a 31-bit multiplier,
-/// numerics::divided(numerics::fixed_multiplier(m), count).
+/// multiplier m for all elements or one per index of the last axis. With kTwice, m / count is a
+/// 31-bit multiplier, numerics::divided(numerics::fixed_multiplier(m), count). Otherwise x m is a
+/// float64 product and count is 1.
 struct Requantize {
   static constexpr std::string_view kName = "Requantize";
   static constexpr std::size_t kMinInputs = 1;

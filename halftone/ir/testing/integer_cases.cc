@@ -59,6 +59,9 @@ std::vector<OperatorCase> conversion_cases() {
       {"Requantize",
        Requantize{.multipliers = {0.37}, .zero_point = 3},
        {integers_input(ElementType::kInt32, {kBatch, 9})}},
+      {"RequantizeHalfAway",
+       Requantize{.multipliers = {0.5}, .zero_point = 3, .rounding = CodeRounding::kHalfAway},
+       {integers_input(ElementType::kInt32, {kBatch, 9})}},
       {"RequantizeTwice",
        Requantize{
            .multipliers = {0.37, 0.5, 0.21}, .zero_point = -3, .rounding = CodeRounding::kTwice},

@@ -143,6 +143,11 @@ TEST(Requantize, MatchesReference) {
   expect_same(each, sums, "codes");
   const ir::Tensor ties = ir::test::tensor<std::int32_t>({6}, {1, 3, 5, -1, -3, -5});
   expect_same(ir::Requantize{{0.5}}, ties, "codes");
+  ir::Requantize away{{0.5}};
+  away.rounding = ir::CodeRounding::kHalfAway;
+  expect_same(away, ties, "codes");
+  away.multipliers = {1e-4, 0.5, 1e-3, 3, 1e300, 1e-300, 2e-4};
+  expect_same(away, sums, "codes");
 }
 
 TEST(Requantize, MatchesReferenceRoundedTwice) {
