@@ -18,9 +18,12 @@ schema::TensorType tensor_type(ir::ElementType type);
 /// Whether tensors of this type may hold affine codes that a graph can dequantize.
 bool is_quantized(schema::TensorType type);
 
+/// Bytes of a stored element. @throws Error kUnsupported if a graph has no such element type
+std::size_t size_bytes(schema::TensorType type);
+
 /// Reads a constant; float16 and bfloat16 become float32.
-/// @throws Error kFormat if the bytes do not fit the shape or a value is not finite; kUnsupported
-///         if a graph has no such element type; kShape if the shape is too large
+/// @throws Error kFormat if the bytes do not fit the shape; kUnsupported if a graph has no such
+///         element type; kShape if the shape is too large
 ir::Tensor read_tensor(schema::TensorType type, const ir::Shape& shape,
                        std::span<const std::byte> bytes);
 

@@ -75,9 +75,22 @@ FileModel::FileModel(std::span<const std::byte> bytes)
   check(verifier.VerifyBuffer<schema::Model>(nullptr),
         "damaged: the tables of the file are inconsistent");
   model_ = schema::GetModel(bytes_.data());
-  graph_ = &element(model_->subgraphs(), 0, "subgraphs");
+  set_subgraph(0);
+}
+
+FileModel::FileModel(const FileModel& whole, std::size_t index)
+    : bytes_(whole.bytes_), flavor_(whole.flavor_), model_(whole.model_) {
+  set_subgraph(index);
+}
+
+void FileModel::set_subgraph(std::size_t index) {
+  graph_ = &element(model_->subgraphs(), index, "subgraphs");
   check(graph_->tensors() != nullptr, "the graph has no tensors");
 }
+
+bool FileModel::is_main() const { return graph_ == model_->subgraphs()->Get(0); }
+
+FileModel FileModel::subgraph(std::size_t index) const { return {*this, index}; }
 
 std::size_t FileModel::num_operators() const {
   return graph_->operators() == nullptr ? 0 : graph_->operators()->size();

@@ -26,12 +26,18 @@ std::span<const T> elements(const flatbuffers::Vector<T>* vector) {
   return vector == nullptr ? std::span<const T>() : std::span(vector->data(), vector->size());
 }
 
-/// A verified file and its first subgraph.
+/// A verified file and one of its subgraphs, the first unless another is asked for.
 class FileModel {
  public:
   /// @param bytes  must outlive this object
   /// @throws Error kFormat if the bytes are not a valid file, or tables are missing
   explicit FileModel(std::span<const std::byte> bytes);
+
+  /// Another subgraph of the same file. This object must outlive it.
+  /// @throws Error kFormat if there is none
+  [[nodiscard]] FileModel subgraph(std::size_t index) const;
+  /// Whether this is the first subgraph, the network itself.
+  [[nodiscard]] bool is_main() const;
 
   [[nodiscard]] std::size_t size_bytes() const { return bytes_.size(); }
   [[nodiscard]] std::size_t num_tensors() const { return graph_->tensors()->size(); }
@@ -68,6 +74,8 @@ class FileModel {
   static constexpr std::size_t kMaxAxes = 32;
 
  private:
+  FileModel(const FileModel& whole, std::size_t index);
+  void set_subgraph(std::size_t index);
   [[nodiscard]] const schema::OperatorCode& code_table(std::size_t op) const;
   [[nodiscard]] std::vector<std::size_t> tensors(std::span<const std::int32_t> indices,
                                                  const char* what) const;

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "halftone/formats/circle/importer.h"
+#include "halftone/formats/finite_constants.h"
 #include "halftone/ir/symbolic_batch.h"
 #include "halftone/ir/verify.h"
 
@@ -33,8 +34,10 @@ ir::Graph import_circle(std::span<const std::byte> bytes, const ImportOptions& o
   ir::Graph graph = import_any_batch(file, options, used);
   // Codes and bases of low-bit layers were tensors of the file; they have no readers now.
   graph.remove_unused_nodes();
-  if (graph.inputs().empty() && options.constants.empty())
+  if (graph.inputs().empty() && options.constants.empty()) {
     fail(ErrorKind::kFormat, "the graph has no inputs");
+  }
+  check_finite(graph);
   ir::try_symbolic_batch(graph);
   ir::verify(graph);
   return graph;

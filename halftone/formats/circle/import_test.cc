@@ -282,8 +282,19 @@ TEST(ImportCircle, RefusesWeightsThatAreNotFinite) {
         {{{2}}, constant_tensor<float>({2}, TensorType::FLOAT32, {1, bad}), {{2}}}, {0, 1}, {2});
     const Error error = error_of([&] { import_circle(packed(model)); });
     EXPECT_EQ(error.kind(), ErrorKind::kFormat);
-    EXPECT_THAT(error.what(), HasSubstr("tensor 't1': expected finite numbers, found "));
+    EXPECT_THAT(error.what(), HasSubstr("constant 't1': expected finite numbers, found "));
   }
+}
+
+TEST(ImportCircle, BoundsMayBeInfinite) {
+  const float least = -std::numeric_limits<float>::infinity();
+  const auto model = one_operator(
+      number(OperatorCode::kMaximum),
+      {{{1, 2}}, constant_tensor<float>({}, TensorType::FLOAT32, {least}), {{1, 2}}}, {0, 1}, {2});
+  const ir::Graph graph = import_circle(packed(model));
+  std::vector<ir::Tensor> inputs;
+  inputs.push_back(floats({1, 2}, {1, -1}));
+  EXPECT_THAT(ir::test::numbers(run_reference(graph, inputs)[0]), testing::ElementsAre(1, -1));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "halftone/formats/circle/constant_tensor.h"
 #include "halftone/formats/circle/custom_options.h"
 #include "halftone/formats/circle/listing.h"
+#include "halftone/formats/circle/sparse_tensor.h"
 
 namespace halftone::formats::circle {
 namespace {
@@ -38,12 +39,25 @@ Importer::Importer(const FileModel& file, const ImportOptions& options, std::set
     : file_(file),
       options_(options),
       used_(used),
+      dilated_(find_dilated(file)),
       states_(file.num_tensors(), State::kUnknown),
       values_(file.num_tensors(), ir::kAbsent),
       numbers_(file.num_tensors(), ir::kAbsent) {}
 
 ir::Graph Importer::run(bool symbolic_batch) {
   add_inputs(symbolic_batch);
+  return import_all();
+}
+
+ir::Graph Importer::run_with(const std::map<std::size_t, ir::Tensor>& constants) {
+  for (const auto& [tensor, value] : constants) {
+    define(tensor, graph_.add_constant(file_.tensor_name(tensor), value.clone()));
+  }
+  add_inputs(false);
+  return import_all();
+}
+
+ir::Graph Importer::import_all() {
   claim_outputs();
   for (std::size_t op = 0; op < file_.num_operators(); ++op) import_operator(op);
   if (!unsupported_.empty() || !refusals_.empty()) fail_unsupported();
@@ -55,6 +69,7 @@ void Importer::add_inputs(bool symbolic_batch) {
   std::set<std::string> names;
   for (const std::size_t tensor : file_.graph_inputs()) {
     const std::string name = file_.tensor_name(tensor);
+    if (states_[tensor] == State::kDefined && graph_.constant(values_[tensor]) != nullptr) continue;
     check(states_[tensor] == State::kUnknown, "input '" + name + "' appears twice");
     with_context("input '" + name + "'", [&] {
       const auto element = element_type(file_.tensor(tensor).type());
@@ -111,6 +126,7 @@ void Importer::claim_outputs() {
 }
 
 void Importer::import_operator(std::size_t op) {
+  if (dilated_.parts.contains(op)) return;
   const ImportFunction import = importer_of(file_, op);
   const auto give_up = [&] {
     for (const std::size_t tensor : file_.outputs(op)) states_[tensor] = State::kUnavailable;
@@ -122,7 +138,8 @@ void Importer::import_operator(std::size_t op) {
   try {
     with_context("operator " + std::to_string(op) + " (" + name_of(file_.code(op)) + ")", [&] {
       OperatorImport site(*this, op);
-      import(site);
+      const auto dilated = dilated_.layers.find(op);
+      dilated == dilated_.layers.end() ? import(site) : import_dilated(site, dilated->second);
       for (const std::size_t tensor : file_.outputs(op)) {
         check(states_[tensor] == State::kDefined, "has more outputs than the operator computes");
       }
@@ -205,17 +222,18 @@ ir::ValueId Importer::add_constant(std::size_t tensor) {
     fail(ErrorKind::kUnsupported,
          "tensor '" + name + "': variables that persist between inferences are not supported");
   }
-  if (table.sparsity() != nullptr) {
-    fail(ErrorKind::kUnsupported, "tensor '" + name + "': sparse tensors are not supported");
-  }
   check(!data.empty() || shape.element_count() == 0,
         "tensor '" + name + "' is read, but no operator computes it and it has no data");
-  const ConstantKey key{data.data(), table.type(), {shape.dims().begin(), shape.dims().end()}};
+  const ConstantKey key{
+      data.data(), table.type(), table.sparsity(), {shape.dims().begin(), shape.dims().end()}};
   std::shared_ptr<const ir::Constant>& constant = constants_[key];
   if (!constant) {
     charge(2 * data.size());  // float16 becomes float32
-    constant = std::make_shared<const ir::Constant>(with_context(
-        "tensor '" + name + "'", [&] { return read_tensor(table.type(), shape, data); }));
+    if (table.sparsity() != nullptr) charge(shape.element_count() * sizeof(float));
+    constant = std::make_shared<const ir::Constant>(with_context("tensor '" + name + "'", [&] {
+      if (table.sparsity() == nullptr) return read_tensor(table.type(), shape, data);
+      return read_sparse(table.type(), shape, *table.sparsity(), data);
+    }));
   }
   return graph_.add_constant(name, constant);
 }

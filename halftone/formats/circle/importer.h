@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "halftone/base/error.h"
+#include "halftone/formats/circle/dilated.h"
 #include "halftone/formats/circle/file_model.h"
 #include "halftone/formats/import_options.h"
 #include "halftone/ir/graph.h"
@@ -28,6 +29,9 @@ class Importer {
   /// @param symbolic_batch  whether a leading -1 in the signature of an input becomes the batch
   /// @throws Error as import_circle()
   ir::Graph run(bool symbolic_batch);
+
+  /// The same with the extents of the file and some inputs as constants, by their tensors.
+  ir::Graph run_with(const std::map<std::size_t, ir::Tensor>& constants);
 
   [[nodiscard]] const FileModel& file() const { return file_; }
   [[nodiscard]] ir::Graph& graph() { return graph_; }
@@ -53,11 +57,13 @@ class Importer {
 
  private:
   enum class State : std::uint8_t { kUnknown, kAwaited, kDefined, kUnavailable };
-  using ConstantKey = std::tuple<const std::byte*, schema::TensorType, std::vector<ir::Dim>>;
+  using ConstantKey = std::tuple<const std::byte*, schema::TensorType,
+                                 const schema::SparsityParameters*, std::vector<ir::Dim>>;
 
   void add_inputs(bool symbolic_batch);
   ir::Shape input_shape(std::size_t tensor, bool symbolic_batch);
   ir::ValueId add_input(std::size_t tensor, ir::ElementType element, const ir::Shape& shape);
+  ir::Graph import_all();
   void claim_outputs();
   void import_operator(std::size_t op);
   [[noreturn]] void fail_unsupported() const;
@@ -66,6 +72,7 @@ class Importer {
   const FileModel& file_;
   const ImportOptions& options_;
   std::set<std::string>* used_;  ///< names of inputs that the options name, or null
+  DilatedLayers dilated_;
   ir::Graph graph_;
   std::optional<ir::Dim> file_batch_;
   std::vector<State> states_;  ///< indexed by tensor, as are the next two members
@@ -97,7 +104,8 @@ class OperatorImport {
 
   /// An input as float32.
   ir::ValueId number(std::size_t i) { return importer_.number(input_tensor(i)); }
-  /// An input for arithmetic: integers and booleans unchanged, everything else as float32.
+  /// An input for arithmetic: integers without a scale and booleans unchanged, all others as
+  /// float32.
   ir::ValueId numeric(std::size_t i);
   /// Adds a constant that is not in the file.
   ir::ValueId scalar(float value, const std::string& suffix);
@@ -115,10 +123,17 @@ class OperatorImport {
     return importer_.graph().value(value).type.shape;
   }
 
+  /// The extent of an axis in the file, also for the batch.
+  [[nodiscard]] ir::Dim file_extent(ir::Dim extent) const {
+    return ir::is_batch(extent) ? -extent * importer_.file_batch().value_or(1) : extent;
+  }
+
   /// Adds an intermediate node, named after the output with "/suffix" appended.
   ir::ValueId step(ir::Operator op, std::vector<ir::ValueId> inputs, const std::string& suffix);
   /// Adds the node that computes an output; quantizes its result if the output has integers.
   void emit(ir::Operator op, std::vector<ir::ValueId> inputs, std::size_t output = 0);
+  /// Makes a constant an output.
+  void emit_constant(ir::Tensor tensor);
   /// Makes an existing value an output.
   void alias(ir::ValueId value, std::size_t output = 0);
 
@@ -139,6 +154,9 @@ class OperatorImport {
 
  private:
   [[nodiscard]] std::string output_name(std::size_t i) const;
+  /// The value itself, or a constant instead of the result of a node that computes few integers
+  /// from constants: shapes, positions, sizes.
+  ir::ValueId folded(ir::ValueId value);
   /// Makes a value an output, quantized if the output has integers and the value does not.
   void finish(ir::ValueId value, std::size_t output);
 
@@ -160,6 +178,7 @@ struct ImportEntry {
 };
 
 /// The families; see import_registry.cc.
+std::span<const ImportEntry> batch_space_imports();
 std::span<const ImportEntry> convolution_imports();
 std::span<const ImportEntry> elementwise_imports();
 std::span<const ImportEntry> extend_imports();
@@ -168,6 +187,19 @@ std::span<const ImportEntry> linear_imports();
 std::span<const ImportEntry> lowbit_imports();
 std::span<const ImportEntry> recurrent_imports();
 std::span<const ImportEntry> reduce_imports();
+std::span<const ImportEntry> while_imports();
+
+/// The attributes of SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND, inputs 1 and 2.
+struct SpaceBlocks {
+  std::vector<ir::Dim> sizes;    ///< > 0, of the axes after the first
+  std::vector<ir::Dim> margins;  ///< paddings or crops: before and after, for each of these axes
+};
+/// @throws Error kFormat if they are out of range or do not fit together
+SpaceBlocks space_blocks(OperatorImport& op);
+
+/// Imports a convolution between SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND.
+/// @param op  the last of the three
+void import_dilated(OperatorImport& op, const DilatedLayer& layer);
 
 /// The custom operator of recurrent_layer.h.
 void import_own_recurrent(OperatorImport& op);

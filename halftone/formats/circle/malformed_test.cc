@@ -197,7 +197,7 @@ TEST(MalformedFile, ShapesAndBuffersThatDisagreeAreRefused) {
         }},
        {"variables that persist between inferences", ErrorKind::kUnsupported,
         [](auto& m) { tensor(m, "dense1.kernel").is_variable = true; }},
-       {"sparse tensors", ErrorKind::kUnsupported, [](auto& m) {
+       {"expected a level for each axis", ErrorKind::kFormat, [](auto& m) {
           tensor(m, "dense1.kernel").sparsity = std::make_unique<schema::SparsityParametersT>();
         }}});
 }

@@ -59,9 +59,7 @@ ir::ValueId OperatorImport::numeric(std::size_t i) {
   const std::size_t tensor = input_tensor(i);
   if (importer_.file().quantization(tensor)) return number(i);
   const ir::ElementType element = graph().value(raw(i)).type.encoding.element;
-  const bool whole = element == ir::ElementType::kInt32 || element == ir::ElementType::kInt64 ||
-                     element == ir::ElementType::kBool;
-  return whole ? raw(i) : number(i);
+  return element == ir::ElementType::kFloat32 ? number(i) : raw(i);
 }
 
 ir::ValueId OperatorImport::scalar(float value, const std::string& suffix) {
@@ -116,12 +114,38 @@ std::vector<std::int64_t> OperatorImport::integers(std::size_t i) {
 
 ir::ValueId OperatorImport::step(ir::Operator op, std::vector<ir::ValueId> inputs,
                                  const std::string& suffix) {
-  return graph().add_node(output_name(0) + "/" + suffix, std::move(op), std::move(inputs));
+  return folded(graph().add_node(output_name(0) + "/" + suffix, std::move(op), std::move(inputs)));
+}
+
+ir::ValueId OperatorImport::folded(ir::ValueId value) {
+  const ir::ValueType type = graph().value(value).type;
+  if (!type.encoding.is_dense() || type.encoding.element == ir::ElementType::kFloat32 ||
+      !type.shape.is_static() || type.shape.element_count() > FileModel::kMaxOperands) {
+    return value;
+  }
+  const ir::NodeId id = *graph().producer(value);
+  const ir::Node& node = graph().node(id);
+  std::vector<const ir::Tensor*> inputs;
+  for (const ir::ValueId input : node.inputs) {
+    const ir::Constant* constant = input == ir::kAbsent ? nullptr : graph().constant(input);
+    const auto* tensor = constant == nullptr ? nullptr : std::get_if<ir::Tensor>(constant);
+    if (tensor == nullptr || tensor->size() > FileModel::kMaxOperands) return value;
+    inputs.push_back(tensor);
+  }
+  ir::Tensor result = ir::evaluate_operator(node.op, inputs);
+  importer_.charge(result.bytes().size());
+  graph().remove_node(id);
+  return graph().add_constant(graph().value(value).name, std::move(result));
+}
+
+void OperatorImport::emit_constant(ir::Tensor tensor) {
+  importer_.charge(tensor.bytes().size());
+  finish(graph().add_constant(output_name(0), std::move(tensor)), 0);
 }
 
 void OperatorImport::emit(ir::Operator op, std::vector<ir::ValueId> inputs, std::size_t output) {
   const std::string name = output_name(output);
-  const ir::ValueId value = graph().add_node(name, std::move(op), std::move(inputs));
+  const ir::ValueId value = folded(graph().add_node(name, std::move(op), std::move(inputs)));
   finish(value, output);
   if (importer_.raw(output_tensor(output)) != value) graph().rename(value, name + "/float");
 }
@@ -165,6 +189,13 @@ ir::Shape OperatorImport::reshape_target(ir::ValueId input, std::span<const std:
   const ir::Shape& from = shape(input);
   const auto batch = importer_.file_batch();
   if (from.is_static() || !batch) return ir::resolve_reshape(from, request, false);
+  if (std::ranges::count(request, -1) > 0) {
+    try {
+      return ir::resolve_reshape(from, request, false);  // the open extent is the batch
+    } catch (const Error&) {
+      // It is another one.
+    }
+  }
   try {
     ir::Shape target =
         ir::resolve_reshape(from.with_batch(static_cast<std::size_t>(*batch)), request, false);

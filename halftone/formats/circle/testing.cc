@@ -95,39 +95,67 @@ std::vector<std::byte> edited(std::span<const std::byte> bytes,
   return packed(model, circle_flavor(bytes) == CircleFlavor::kCircle ? "CIR0" : "TFL3");
 }
 
+FileBuilder::FileBuilder() {
+  model_.buffers.push_back(std::make_unique<schema::BufferT>());
+  subgraph();
+}
+
+void FileBuilder::subgraph() { model_.subgraphs.push_back(std::make_unique<schema::SubGraphT>()); }
+
+std::int32_t FileBuilder::tensor(const FileTensor& tensor) {
+  auto& tensors = model_.subgraphs.back()->tensors;
+  auto table = std::make_unique<schema::TensorT>();
+  table->name = "t" + std::to_string(tensors.size());
+  table->shape = tensor.shape;
+  table->type = tensor.type;
+  if (!tensor.data.empty()) {
+    table->buffer = static_cast<std::uint32_t>(model_.buffers.size());
+    auto buffer = std::make_unique<schema::BufferT>();
+    const auto* data = reinterpret_cast<const std::uint8_t*>(tensor.data.data());
+    buffer->data.assign(data, data + tensor.data.size());
+    model_.buffers.push_back(std::move(buffer));
+  }
+  tensors.push_back(std::move(table));
+  return static_cast<std::int32_t>(tensors.size() - 1);
+}
+
+void FileBuilder::op(OperatorCode code, Indices inputs, Indices outputs,
+                     schema::BuiltinOptionsUnion options) {
+  auto entry = std::make_unique<schema::OperatorCodeT>();
+  const auto number = static_cast<std::int32_t>(code);
+  entry->deprecated_builtin_code = static_cast<std::int8_t>(std::min(number, 127));
+  entry->builtin_code = number;
+  auto op = std::make_unique<schema::OperatorT>();
+  op->opcode_index = static_cast<std::uint32_t>(model_.operator_codes.size());
+  op->inputs = std::move(inputs);
+  op->outputs = std::move(outputs);
+  op->builtin_options = std::move(options);
+  model_.operator_codes.push_back(std::move(entry));
+  model_.subgraphs.back()->operators.push_back(std::move(op));
+}
+
+std::int32_t FileBuilder::computed(OperatorCode code, Indices inputs, const FileTensor& output,
+                                   schema::BuiltinOptionsUnion options) {
+  const std::int32_t index = tensor(output);
+  op(code, std::move(inputs), {index}, std::move(options));
+  return index;
+}
+
+void FileBuilder::ends(Indices inputs, Indices outputs) {
+  model_.subgraphs.back()->inputs = std::move(inputs);
+  model_.subgraphs.back()->outputs = std::move(outputs);
+}
+
+std::vector<std::byte> FileBuilder::bytes() const { return packed(model_); }
+
 schema::ModelT one_operator(std::int32_t code, const std::vector<FileTensor>& tensors,
                             std::vector<std::int32_t> inputs, std::vector<std::int32_t> outputs,
                             schema::BuiltinOptionsUnion options) {
-  schema::ModelT model;
-  model.buffers.push_back(std::make_unique<schema::BufferT>());
-  auto graph = std::make_unique<schema::SubGraphT>();
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    auto tensor = std::make_unique<schema::TensorT>();
-    tensor->name = "t" + std::to_string(i);
-    tensor->shape = tensors[i].shape;
-    tensor->type = tensors[i].type;
-    if (!tensors[i].data.empty()) {
-      tensor->buffer = static_cast<std::uint32_t>(model.buffers.size());
-      auto buffer = std::make_unique<schema::BufferT>();
-      const auto* data = reinterpret_cast<const std::uint8_t*>(tensors[i].data.data());
-      buffer->data.assign(data, data + tensors[i].data.size());
-      model.buffers.push_back(std::move(buffer));
-    }
-    graph->tensors.push_back(std::move(tensor));
-  }
-  auto entry = std::make_unique<schema::OperatorCodeT>();
-  entry->deprecated_builtin_code = static_cast<std::int8_t>(std::min(code, 127));
-  entry->builtin_code = code;
-  model.operator_codes.push_back(std::move(entry));
-  auto op = std::make_unique<schema::OperatorT>();
-  op->inputs = std::move(inputs);
-  op->outputs = outputs;
-  op->builtin_options = std::move(options);
-  graph->operators.push_back(std::move(op));
-  graph->inputs = {0};
-  graph->outputs = std::move(outputs);
-  model.subgraphs.push_back(std::move(graph));
-  return model;
+  FileBuilder file;
+  for (const FileTensor& tensor : tensors) file.tensor(tensor);
+  file.op(OperatorCode{code}, std::move(inputs), outputs, std::move(options));
+  file.ends({0}, std::move(outputs));
+  return std::move(file.model());
 }
 
 Error error_of(const std::function<void()>& call) {

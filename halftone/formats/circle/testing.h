@@ -59,6 +59,30 @@ inline FileTensor integers(const Ints& numbers) {
   return constant_tensor(Ints{static_cast<std::int32_t>(numbers.size())}, schema::TensorType::INT32,
                          numbers);
 }
+/// Builds TFLite files that the exporter never writes.
+class FileBuilder {
+ public:
+  using Indices = std::vector<std::int32_t>;  ///< of tensors
+
+  FileBuilder();
+  /// Starts another subgraph, to which the next calls add.
+  void subgraph();
+  std::int32_t tensor(const FileTensor& tensor);
+  void op(OperatorCode code, Indices inputs, Indices outputs,
+          schema::BuiltinOptionsUnion options = {});
+  /// Adds an operator and its only output.
+  std::int32_t computed(OperatorCode code, Indices inputs, const FileTensor& output,
+                        schema::BuiltinOptionsUnion options = {});
+  /// Sets the inputs and outputs of the subgraph.
+  void ends(Indices inputs, Indices outputs);
+
+  [[nodiscard]] schema::ModelT& model() { return model_; }
+  [[nodiscard]] std::vector<std::byte> bytes() const;
+
+ private:
+  schema::ModelT model_;
+};
+
 /// Tensor 0 is the input of the graph; the operator reads `inputs` and computes `outputs`, which
 /// are the graph's.
 schema::ModelT one_operator(std::int32_t code, const std::vector<FileTensor>& tensors,

@@ -3,18 +3,17 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 #include <limits>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/formats/finite_constants.h"
 #include "halftone/formats/onnx/external_data.h"
 #include "halftone/formats/onnx/node_builder.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/subgraph.h"
-#include "halftone/ir/ops/traits.h"
 #include "halftone/ir/verify.h"
 
 namespace halftone::formats {
@@ -253,42 +252,6 @@ void add_outputs(ImportState& state, const GraphProto& graph) {
       if (!taken) state.graph.rename(id, output.name());
     }
     state.graph.add_output(id);
-  }
-}
-
-/// Whether a node may read infinities: bounds, masks (which add -infinity) and nodes that move
-/// them.
-bool takes_infinity(const ir::Operator& op, bool negative) {
-  if (const auto* binary = std::get_if<ir::Binary>(&op)) {
-    return binary->kind == ir::BinaryKind::kMax || binary->kind == ir::BinaryKind::kMin ||
-           (binary->kind == ir::BinaryKind::kAdd && negative) || ir::is_comparison(binary->kind);
-  }
-  return ir::moves_elements(op);
-}
-
-bool may_be_infinite(const ir::Graph& graph, ir::ValueId id, bool negative) {
-  return std::ranges::all_of(graph.consumers(id), [&](ir::NodeId consumer) {
-    return takes_infinity(graph.node(consumer).op, negative);
-  });
-}
-
-/// Weights must be finite; only bounds and masks may be infinite.
-void check_finite(const ir::Graph& graph) {
-  for (std::size_t v = 0; v < graph.num_values(); ++v) {
-    const ir::ValueId id{static_cast<std::uint32_t>(v)};
-    const auto* tensor =
-        graph.constant(id) == nullptr ? nullptr : std::get_if<ir::Tensor>(graph.constant(id));
-    if (tensor == nullptr || tensor->element() != ir::ElementType::kFloat32) continue;
-    const auto values = tensor->as<float>();
-    const bool takes_plus = may_be_infinite(graph, id, false);
-    const bool takes_minus = may_be_infinite(graph, id, true);
-    const auto bad = std::ranges::find_if(values, [&](float x) {
-      return std::isnan(x) || (std::isinf(x) && !(x > 0 ? takes_plus : takes_minus));
-    });
-    if (bad == values.end()) continue;
-    fail(ErrorKind::kFormat, "constant '" + graph.value(id).name +
-                                 "': expected finite numbers, found " + std::to_string(*bad) +
-                                 " at element " + std::to_string(bad - values.begin()));
   }
 }
 

@@ -71,10 +71,17 @@ void check_filter(const ir::Shape& filter) {
         "expected weights of four axes, found " + filter.to_string());
 }
 
-void import_conv(OperatorImport& op) {
+/// A layer and its inputs.
+struct Layer {
+  ir::Conv conv;
+  std::vector<ValueId> inputs;
+};
+
+/// @param x  the input, which may differ from that in the file
+Layer conv_layer(OperatorImport& op, ValueId x) {
   const auto* options = op.options<schema::Conv2DOptions>();
   check(options != nullptr, "has no options");
-  std::vector<ValueId> inputs = {op.number(0), op.number(1)};
+  std::vector<ValueId> inputs = {x, op.number(1)};
   const ir::Shape image = op.shape(inputs[0]);
   const ir::Shape filter = op.shape(inputs[1]);
   check_image(image);
@@ -85,14 +92,13 @@ void import_conv(OperatorImport& op) {
                 fused_activation(options->fused_activation_function())};
   pad_image(conv.window, options->padding(), image, filter.dims().subspan(1, 2));
   if (op.has_input(2)) inputs.push_back(op.number(2));
-  op.emit(std::move(conv), std::move(inputs));
+  return {std::move(conv), std::move(inputs)};
 }
 
 /// Depthwise filters: [1, h, w, O] in the file; output c m + i reads channel c.
-void import_depthwise_conv(OperatorImport& op) {
+Layer depthwise_layer(OperatorImport& op, ValueId x) {
   const auto* options = op.options<schema::DepthwiseConv2DOptions>();
   check(options != nullptr, "has no options");
-  const ValueId x = op.number(0);
   const ir::Shape image = op.shape(x);
   check_image(image);
   std::vector<ValueId> inputs = {x, op.transposed_number(1, {3, 1, 2, 0})};
@@ -104,7 +110,13 @@ void import_depthwise_conv(OperatorImport& op) {
                 fused_activation(options->fused_activation_function())};
   pad_image(conv.window, options->padding(), image, filter.dims().subspan(1, 2));
   if (op.has_input(2)) inputs.push_back(op.number(2));
-  op.emit(std::move(conv), std::move(inputs));
+  return {std::move(conv), std::move(inputs)};
+}
+
+template <Layer (*layer_of)(OperatorImport&, ValueId)>
+void import_conv(OperatorImport& op) {
+  Layer layer = layer_of(op, op.number(0));
+  op.emit(std::move(layer.conv), std::move(layer.inputs));
 }
 
 void import_transpose_conv(OperatorImport& op) {
@@ -167,8 +179,8 @@ void import_l2_pool(OperatorImport& op) {
 }
 
 constexpr ImportEntry kConvolutionImports[] = {
-    {OperatorCode::kConv2d, import_conv},
-    {OperatorCode::kDepthwiseConv2d, import_depthwise_conv},
+    {OperatorCode::kConv2d, import_conv<conv_layer>},
+    {OperatorCode::kDepthwiseConv2d, import_conv<depthwise_layer>},
     {OperatorCode::kTransposeConv, import_transpose_conv},
     {OperatorCode::kAveragePool2d, import_pool<ir::PoolKind::kAverage>},
     {OperatorCode::kMaxPool2d, import_pool<ir::PoolKind::kMax>},
@@ -178,5 +190,37 @@ constexpr ImportEntry kConvolutionImports[] = {
 }  // namespace
 
 std::span<const ImportEntry> convolution_imports() { return kConvolutionImports; }
+
+void import_dilated(OperatorImport& op, const DilatedLayer& dilated) {
+  OperatorImport first(op.importer(), dilated.to_batch);
+  OperatorImport site(op.importer(), dilated.convolution);
+  const SpaceBlocks outer = space_blocks(first);
+  const SpaceBlocks inner = space_blocks(op);
+  check(outer.sizes == inner.sizes, "block sizes differ from those of SPACE_TO_BATCH_ND");
+  ValueId x = first.number(0);
+  const ir::Shape from = op.shape(x);
+  const bool is_line = from.rank() == 3;
+  check(from.rank() == outer.sizes.size() + 2 && (is_line || from.rank() == 4),
+        "expected an image or a sequence, found " + from.to_string());
+  if (is_line) x = op.step(ir::Reshape{{from[0], 1, from[1], from[2]}}, {x}, "plane");
+  Layer layer =
+      site.code() == OperatorCode::kConv2d ? conv_layer(site, x) : depthwise_layer(site, x);
+  ir::Window& window = layer.conv.window;
+  for (std::size_t i = 0; i < outer.sizes.size(); ++i) {
+    const std::size_t axis = i + (is_line ? 1 : 0);
+    window.dilations[axis] = outer.sizes[i];
+    // Cropping an output of stride 1 is less padding.
+    window.pads_before[axis] = outer.margins[2 * i] - inner.margins[2 * i];
+    window.pads_after[axis] = outer.margins[2 * i + 1] - inner.margins[2 * i + 1];
+    if (window.pads_before[axis] < 0 || window.pads_after[axis] < 0) {
+      fail(ErrorKind::kUnsupported, "crops exceed the paddings of SPACE_TO_BATCH_ND");
+    }
+  }
+  if (!is_line) return op.emit(std::move(layer.conv), std::move(layer.inputs));
+  check(op.shape(layer.inputs[1])[1] == 1, "expected weights of one row");
+  const ValueId plane = op.step(std::move(layer.conv), std::move(layer.inputs), "conv");
+  const ir::Shape result = op.shape(plane);
+  op.emit(ir::Reshape{{result[0], result[2], result[3]}}, {plane});
+}
 
 }  // namespace halftone::formats::circle

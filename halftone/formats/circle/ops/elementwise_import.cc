@@ -15,7 +15,8 @@ using ir::ActivationKind;
 using ir::BinaryKind;
 
 void import_unary(OperatorImport& op, ir::Activation activation) {
-  op.emit(ir::Unary{activation}, {op.number(0)});
+  const bool takes_integers = ir::traits_of(activation.kind).takes_integers;
+  op.emit(ir::Unary{activation}, {takes_integers ? op.numeric(0) : op.number(0)});
 }
 
 /// A newer operator: a Clip is written as Max and Min, which every runtime has.
@@ -112,6 +113,9 @@ void import_dequantize(OperatorImport& op) {
   op.alias(op.number(0));
 }
 
+/// The constant behind it is dense already; see read_sparse().
+void import_densify(OperatorImport& op) { op.alias(op.raw(0)); }
+
 void import_activation(OperatorImport& op) { import_unary(op, *activation_of(op.code())); }
 
 /// Those that plain_activations() does not have.
@@ -144,6 +148,7 @@ constexpr ImportEntry kElementwiseImports[] = {
     {OperatorCode::kCast, import_cast},
     {OperatorCode::kQuantize, import_quantize},
     {OperatorCode::kDequantize, import_dequantize},
+    {OperatorCode::kDensify, import_densify},
 };
 
 }  // namespace

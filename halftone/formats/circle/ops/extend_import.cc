@@ -73,6 +73,14 @@ void import_broadcast_to(OperatorImport& op) {
   op.emit(ir::BroadcastTo{ir::Shape(std::vector<Dim>(extents.begin(), extents.end()))}, {x});
 }
 
+/// A value repeated for every element of a shape.
+void import_fill(OperatorImport& op) {
+  const std::vector<std::int64_t> extents = op.integers(0);
+  static_cast<void>(counts(extents));
+  const ir::Shape shape(std::vector<Dim>(extents.begin(), extents.end()));
+  op.emit(ir::BroadcastTo{shape}, {op.elements(1).front()});
+}
+
 /// Reverses one axis at a time.
 void import_reverse(OperatorImport& op) {
   ValueId x = op.elements(0).front();
@@ -232,6 +240,7 @@ constexpr ImportEntry kExtendImports[] = {
     {OperatorCode::kMirrorPad, import_mirror_pad},
     {OperatorCode::kTile, import_tile},
     {OperatorCode::kBroadcastTo, import_broadcast_to},
+    {OperatorCode::kFill, import_fill},
     {OperatorCode::kReverseV2, import_reverse},
     {OperatorCode::kGather, import_gather},
     {OperatorCode::kGatherNd, import_gather_nd},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -18,6 +19,16 @@ std::vector<std::int64_t> widened(std::span<const std::int32_t> numbers) {
   return {numbers.begin(), numbers.end()};
 }
 
+/// Whether a reshape of one sample exchanges the axes of samples and steps, as recurrent layers of
+/// Keras need it. Written as a Transpose, it allows more samples.
+bool exchanges_first_axes(const ir::Shape& from, const ir::Shape& to) {
+  if (from.rank() < 3 || from.rank() != to.rank() || from[0] != to[1] || from[1] != to[0]) {
+    return false;
+  }
+  return (from[0] == 1) != (from[1] == 1) &&
+         std::ranges::equal(from.dims().subspan(2), to.dims().subspan(2));
+}
+
 void import_reshape(OperatorImport& op) {
   const auto* options = op.options<schema::ReshapeOptions>();
   std::vector<std::int64_t> request;
@@ -29,7 +40,14 @@ void import_reshape(OperatorImport& op) {
   }
   check(request.size() <= FileModel::kMaxAxes, "the new shape has too many axes");
   const ValueId x = op.elements(0).front();
-  op.emit(ir::Reshape{op.reshape_target(x, request)}, {x});
+  const ir::Shape target = op.reshape_target(x, request);
+  if (exchanges_first_axes(op.shape(x), target)) {
+    std::vector<std::size_t> exchange(target.rank());
+    std::iota(exchange.begin(), exchange.end(), std::size_t{0});
+    std::swap(exchange[0], exchange[1]);
+    return op.emit(ir::Transpose{std::move(exchange)}, {x});
+  }
+  op.emit(ir::Reshape{target}, {x});
 }
 
 void import_squeeze(OperatorImport& op) {
@@ -201,11 +219,6 @@ void emit_slices(OperatorImport& op, ValueId x, const Ranges& ranges,
   }
 }
 
-/// The extent of an axis in the file, also for the batch.
-Dim file_extent(OperatorImport& op, Dim extent) {
-  return ir::is_batch(extent) ? -extent * op.importer().file_batch().value_or(1) : extent;
-}
-
 void import_slice(OperatorImport& op) {
   const ValueId x = op.elements(0).front();
   const ir::Shape from = op.shape(x);
@@ -215,7 +228,7 @@ void import_slice(OperatorImport& op) {
         "expected a begin and a size for each axis of " + from.to_string());
   Ranges ranges(from.rank());
   for (std::size_t i = 0; i < from.rank(); ++i) {
-    const Dim extent = file_extent(op, from[i]);
+    const Dim extent = op.file_extent(from[i]);
     check(begins[i] >= 0 && begins[i] <= extent, "begin is out of range");
     const std::int64_t size = sizes[i] == -1 ? extent - begins[i] : sizes[i];
     check(size >= 0 && size <= extent - begins[i], "size is out of range");
@@ -260,7 +273,7 @@ void import_strided_slice(OperatorImport& op) {
   Ranges ranges(from.rank());
   std::vector<Dim> kept;
   for (std::size_t i = 0; i < from.rank(); ++i) {
-    const Dim extent = file_extent(op, from[i]);
+    const Dim extent = op.file_extent(from[i]);
     const bool shrinks = i < begins.size() && masked(masks.shrink_axis_mask, i);
     if (i < begins.size()) {
       constexpr std::int64_t kFar = std::int64_t{1} << 40;
@@ -280,7 +293,21 @@ void import_strided_slice(OperatorImport& op) {
   emit_slices(op, x, ranges, shrinks ? std::optional(ir::Shape(std::move(kept))) : std::nullopt);
 }
 
+/// The extents in the file, as a constant. A batch has the extent of the file's example, which
+/// reshape_target() turns into the batch again.
+void import_shape(OperatorImport& op) {
+  const ir::Shape& from = op.shape(op.raw(0));
+  ir::Tensor extents(ir::ElementType::kInt64, {static_cast<Dim>(from.rank())});
+  for (std::size_t i = 0; i < from.rank(); ++i) {
+    extents.as<std::int64_t>()[i] = op.file_extent(from[i]);
+  }
+  const auto type = op.importer().file().tensor(op.output_tensor(0)).type();
+  const bool is_wide = type == schema::TensorType::INT64;
+  op.emit_constant(is_wide ? std::move(extents) : extents.cast(ir::ElementType::kInt32));
+}
+
 constexpr ImportEntry kLayoutImports[] = {
+    {OperatorCode::kShape, import_shape},
     {OperatorCode::kReshape, import_reshape},
     {OperatorCode::kSqueeze, import_squeeze},
     {OperatorCode::kExpandDims, import_expand_dims},

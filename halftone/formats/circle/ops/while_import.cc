@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops over the steps of a sequence, which are recurrent layers.
+#include <algorithm>
+
+#include "halftone/formats/circle/check.h"
+#include "halftone/formats/circle/importer.h"
+#include "halftone/formats/circle/recurrent_loop.h"
+
+namespace halftone::formats::circle {
+namespace {
+
+using ir::ValueId;
+
+/// A state before the first step; kAbsent for zeros.
+ValueId first_state(OperatorImport& op, std::size_t variable) {
+  const ValueId value = op.number(variable);
+  const ir::Constant* constant = op.graph().constant(value);
+  if (constant == nullptr) return value;
+  const auto numbers = std::get<ir::Tensor>(*constant).as<float>();
+  const bool is_zero = std::ranges::all_of(numbers, [](float x) { return x == 0; });
+  return is_zero ? ir::kAbsent : value;
+}
+
+/// Whether an operator or an output of the graph reads an output.
+bool is_read(OperatorImport& op, std::size_t output) {
+  const FileModel& file = op.importer().file();
+  const std::size_t tensor = op.output_tensor(output);
+  if (std::ranges::count(file.graph_outputs(), tensor) > 0) return true;
+  for (std::size_t other = 0; other < file.num_operators(); ++other) {
+    if (std::ranges::count(file.inputs(other), std::optional(tensor)) > 0) return true;
+  }
+  return false;
+}
+
+/// Features [first, first + count) of the states of the last step, [1, B, count].
+ValueId last_states(OperatorImport& op, ValueId states, std::size_t first, std::size_t count) {
+  const auto steps = static_cast<std::size_t>(op.shape(states)[0]);
+  const ValueId last = op.step(ir::Slice{0, steps - 1, 1, 1}, {states}, "last");
+  return op.step(ir::Slice{2, first, 1, count}, {last}, "part" + std::to_string(first));
+}
+
+void emit_results(OperatorImport& op, const RecurrentLoop& loop, ValueId states) {
+  const auto hidden = static_cast<std::size_t>(loop.recurrence.shape()[1]);
+  const ir::Shape shape = op.shape(states);
+  const bool keeps_all = op.importer().file().shape(op.output_tensor(loop.results))[0] != 1;
+  const ValueId all = shape[2] == static_cast<ir::Dim>(hidden)
+                          ? states
+                          : op.step(ir::Slice{2, 0, 1, hidden}, {states}, "hidden");
+  op.alias(keeps_all ? all : last_states(op, states, 0, hidden), loop.results);
+  const ir::Shape state{shape[1], static_cast<ir::Dim>(hidden)};
+  op.emit(ir::Reshape{state}, {last_states(op, states, 0, hidden)}, loop.hidden);
+  if (loop.cell == loop.hidden) return;
+  const bool has_cells = shape[2] != static_cast<ir::Dim>(hidden);
+  const ValueId cell = last_states(op, states, has_cells ? hidden : 0, hidden);
+  op.emit(ir::Reshape{state}, {cell}, loop.cell);
+}
+
+void import_while(OperatorImport& op) {
+  const auto* options = op.options<schema::WhileOptions>();
+  check(options != nullptr && options->cond_subgraph_index() > 0 &&
+            options->body_subgraph_index() > 0,
+        "has no subgraphs");
+  const FileModel& file = op.importer().file();
+  if (!file.is_main()) fail(ErrorKind::kUnsupported, "a loop within a loop");
+  const FileModel body = file.subgraph(static_cast<std::size_t>(options->body_subgraph_index()));
+  const RecurrentLoop loop = recognized_loop(
+      file.subgraph(static_cast<std::size_t>(options->cond_subgraph_index())), body);
+  check(op.num_inputs() == op.num_outputs() && op.num_inputs() == body.graph_inputs().size(),
+        "the subgraphs have other variables");
+  for (const std::size_t counter : loop.counters) {
+    if (op.integers(counter) != std::vector<std::int64_t>{0}) {
+      fail(ErrorKind::kUnsupported, "a loop that does not begin with the first step");
+    }
+  }
+  const bool is_lstm = loop.layer.kind == ir::RecurrentKind::kLstm;
+  const std::vector<ValueId> inputs = {op.number(loop.sequence), first_state(op, loop.hidden),
+                                       is_lstm ? first_state(op, loop.cell) : ir::kAbsent};
+  op.importer().charge(loop.weights.bytes().size() + loop.recurrence.bytes().size());
+  const std::string name = file.tensor_name(op.output_tensor(loop.results));
+  const ValueId states =
+      add_layer(op.graph(), loop, name, inputs, is_lstm && is_read(op, loop.cell));
+  emit_results(op, loop, states);
+  op.alias(inputs[0], loop.sequence);
+  for (const std::size_t counter : loop.counters) op.alias(op.raw(counter), counter);
+}
+
+constexpr ImportEntry kWhileImports[] = {{OperatorCode::kWhile, import_while}};
+
+}  // namespace
+
+std::span<const ImportEntry> while_imports() { return kWhileImports; }
+
+}  // namespace halftone::formats::circle
