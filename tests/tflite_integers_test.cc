@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 
 #include "halftone/base/file.h"
 #include "halftone/formats/circle/operator_code.h"
@@ -291,6 +292,31 @@ TEST(TfliteIntegers, AreThoseOfTheReferenceKernels) {
     const auto batch = static_cast<std::size_t>(test.tensors[0].shape[0]);
     runtime::Session session(runtime::make_plan(graph, {.batch = batch}));
     EXPECT_EQ(codes_of(session.run(inputs)[0]), wanted->second);
+  }
+}
+
+bool has_conversions(const ModelT& model) {
+  return std::ranges::any_of(model.operator_codes, [](const auto& entry) {
+    const OperatorCode code{entry->builtin_code};
+    return code == OperatorCode::kQuantize || code == OperatorCode::kDequantize;
+  });
+}
+
+TEST(TfliteIntegers, AreWrittenAsOperatorsOfCodes) {
+  // A FullyConnected of an image has a Reshape of numbers in front.
+  const std::set<std::string> single = {"Add",  "AddRelu", "AddUint8",      "Sub",  "Mul",
+                                        "Mean", "Conv",    "DepthwiseConv", "Relu", "Softmax"};
+  for (const Case& test : cases()) {
+    SCOPED_TRACE(test.name);
+    const ir::Graph imported = formats::import_circle(file_of(test));
+    const auto written = formats::export_circle(imported, formats::CircleFlavor::kTflite);
+    if (single.contains(test.name)) {
+      EXPECT_FALSE(has_conversions(formats::circle::unpacked(written)));
+    }
+    ir::Graph graph = formats::import_circle(written);
+    passes::simplify_to_run(graph);
+    EXPECT_EQ(codes_of(ir::test::run_reference(graph, inputs_of(graph, test))[0]),
+              kTfliteCodes.at(test.name));
   }
 }
 

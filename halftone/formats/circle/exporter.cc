@@ -29,6 +29,14 @@ std::vector<std::int32_t> extents(const ir::Shape& shape) {
   return result;
 }
 
+/// @throws Error kUnsupported if another axis than the first has the batch
+void check_input(const ir::Value& input) {
+  const auto dims = input.type.shape.dims();
+  if (dims.empty() || std::ranges::count(dims.subspan(1), ir::kBatch) == 0) return;
+  fail(ErrorKind::kUnsupported, "input '" + input.name + "' of " + input.type.to_string() +
+                                    ": expected the batch as first axis");
+}
+
 /// The inputs whose elements a node copies unchanged to its output.
 std::vector<ir::ValueId> moved_inputs(const ir::Node& node) {
   if (!ir::moves_elements(node.op) || !ir::traits_of(node.op).selects) return {};
@@ -40,9 +48,20 @@ std::vector<ir::ValueId> moved_inputs(const ir::Node& node) {
   return moved;
 }
 
+std::unique_ptr<schema::QuantizationParametersT> quantization_of(
+    const ir::AffineParameters& parameters) {
+  auto quantization = std::make_unique<schema::QuantizationParametersT>();
+  quantization->scale = parameters.scales;
+  quantization->zero_point.assign(parameters.zero_points.begin(), parameters.zero_points.end());
+  quantization->quantized_dimension =
+      parameters.scales.size() > 1 ? static_cast<std::int32_t>(parameters.axis) : 0;
+  return quantization;
+}
+
 }  // namespace
 
-Exporter::Exporter(const ir::Graph& graph, CircleFlavor flavor) : graph_(graph), flavor_(flavor) {
+Exporter::Exporter(const ir::Graph& graph, CircleFlavor flavor)
+    : graph_(graph), flavor_(flavor), code_nodes_(find_code_nodes(graph)) {
   model_.version = flavor == CircleFlavor::kTflite ? kTfliteVersion : kCircleVersion;
   model_.subgraphs.push_back(std::make_unique<schema::SubGraphT>());
   model_.buffers.push_back(std::make_unique<schema::BufferT>());  // buffer 0 is empty
@@ -51,7 +70,10 @@ Exporter::Exporter(const ir::Graph& graph, CircleFlavor flavor) : graph_(graph),
 std::vector<std::byte> Exporter::run() {
   collect_quantization();
   schema::SubGraphT& graph = *model_.subgraphs[0];
-  for (const ir::ValueId id : graph_.inputs()) graph.inputs.push_back(tensor(id));
+  for (const ir::ValueId id : graph_.inputs()) {
+    check_input(graph_.value(id));
+    graph.inputs.push_back(tensor(id));
+  }
   add_operators();
   for (const ir::ValueId id : graph_.outputs()) graph.outputs.push_back(tensor(id));
   flatbuffers::FlatBufferBuilder builder;
@@ -64,13 +86,17 @@ std::vector<std::byte> Exporter::run() {
 void Exporter::add_operators() {
   std::vector<std::string> refusals;
   for (const ir::NodeId id : graph_.topological_order()) {
+    if (code_nodes_.conversions.contains(id)) continue;
+    const ir::Node& node = graph_.node(id);
+    node_in_codes_ = code_nodes_.computing.contains(id) ? &node : nullptr;
     try {
-      export_node(*this, graph_.node(id));
+      export_node(*this, node);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kUnsupported) throw;
       refusals.emplace_back(error.what());
     }
   }
+  node_in_codes_ = nullptr;
   if (!refusals.empty()) {
     fail(ErrorKind::kUnsupported, "cannot be written: " + listing(refusals));
   }
@@ -130,8 +156,16 @@ TensorIndex Exporter::append(std::unique_ptr<schema::TensorT> tensor) {
   return static_cast<TensorIndex>(tensors.size() - 1);
 }
 
-TensorIndex Exporter::tensor(ir::ValueId id) {
-  if (id == ir::kAbsent) return kNoTensor;
+ir::ValueId Exporter::stored(ir::ValueId value) const {
+  if (!in_codes()) return value;
+  if (value == node_in_codes_->output) return graph_.node(graph_.consumers(value)[0]).output;
+  const ir::ValueId codes = codes_behind(graph_, value);
+  return codes == ir::kAbsent ? value : codes;
+}
+
+TensorIndex Exporter::tensor(ir::ValueId wanted) {
+  if (wanted == ir::kAbsent) return kNoTensor;
+  const ir::ValueId id = stored(wanted);
   const auto known = tensors_.find(id);
   if (known != tensors_.end()) return known->second;
   const ir::Value& value = graph_.value(id);
@@ -143,15 +177,7 @@ TensorIndex Exporter::tensor(ir::ValueId id) {
   auto tensor = describe(value.name, tensor_type(value.type.encoding.element), value.type.shape);
   if (value.constant) tensor->buffer = buffer(std::get<ir::Tensor>(*value.constant).bytes());
   const auto found = quantization_.find(id);
-  if (found != quantization_.end()) {
-    const ir::AffineParameters& parameters = found->second;
-    tensor->quantization = std::make_unique<schema::QuantizationParametersT>();
-    tensor->quantization->scale = parameters.scales;
-    tensor->quantization->zero_point.assign(parameters.zero_points.begin(),
-                                            parameters.zero_points.end());
-    tensor->quantization->quantized_dimension =
-        parameters.scales.size() > 1 ? static_cast<std::int32_t>(parameters.axis) : 0;
-  }
+  if (found != quantization_.end()) tensor->quantization = quantization_of(found->second);
   return tensors_[id] = append(std::move(tensor));
 }
 
@@ -159,6 +185,14 @@ TensorIndex Exporter::constant(const std::string& name, schema::TensorType type,
                                const ir::Shape& shape, std::span<const std::byte> bytes) {
   auto tensor = describe(name, type, shape);
   tensor->buffer = buffer(bytes);
+  return append(std::move(tensor));
+}
+
+TensorIndex Exporter::constant(const std::string& name, const ir::Tensor& codes,
+                               const ir::AffineParameters& parameters) {
+  auto tensor = describe(name, tensor_type(codes.element()), codes.shape());
+  tensor->buffer = buffer(codes.bytes());
+  tensor->quantization = quantization_of(parameters);
   return append(std::move(tensor));
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "circle_generated.h"
+#include "halftone/formats/circle/code_nodes.h"
 #include "halftone/formats/circle/flavor.h"
 #include "halftone/formats/circle/operator_code.h"
 #include "halftone/ir/graph.h"
@@ -36,12 +37,20 @@ class Exporter {
   [[nodiscard]] const ir::Graph& graph() const { return graph_; }
   [[nodiscard]] CircleFlavor flavor() const { return flavor_; }
 
+  /// Whether the node at hand computes with codes; tensor() then gives those of its operands.
+  [[nodiscard]] bool in_codes() const { return node_in_codes_ != nullptr; }
+  /// The codes of an operand of such a node, otherwise the value itself.
+  [[nodiscard]] ir::ValueId stored(ir::ValueId value) const;
+
   /// The tensor of a value, added on the first call.
   /// @throws Error kUnsupported if the file has no such tensor
   TensorIndex tensor(ir::ValueId value);
   /// Adds a constant tensor that is not a value of the graph.
   TensorIndex constant(const std::string& name, schema::TensorType type, const ir::Shape& shape,
                        std::span<const std::byte> bytes);
+  /// The same with scales.
+  TensorIndex constant(const std::string& name, const ir::Tensor& codes,
+                       const ir::AffineParameters& parameters);
   /// Adds a float32 variable with initial value zero.
   TensorIndex variable(const std::string& name, const ir::Shape& shape);
   /// Adds a vector of integers that parameterizes an operator.
@@ -68,6 +77,8 @@ class Exporter {
 
   const ir::Graph& graph_;
   CircleFlavor flavor_;
+  CodeNodes code_nodes_;
+  const ir::Node* node_in_codes_ = nullptr;
   schema::ModelT model_;
   std::map<ir::ValueId, TensorIndex> tensors_;
   std::map<ir::ValueId, ir::AffineParameters> quantization_;

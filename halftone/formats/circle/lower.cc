@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "halftone/formats/circle/activations.h"
+#include "halftone/formats/circle/code_nodes.h"
 
 namespace halftone::formats::circle {
 namespace {
@@ -45,6 +46,7 @@ class Rewrite {
   ValueId replacement(const ir::Softmax& op);
   ValueId replacement(const ir::MatMul& op);
   ValueId replacement(const ir::DequantizeLinear& op);
+  ValueId replacement(const ir::Normalize& op);
 
   /// The activation of x, composed of operators of the format; nullopt if impossible.
   std::optional<ValueId> composed(const Activation& activation, ValueId x);
@@ -248,11 +250,27 @@ ValueId Rewrite::replacement(const ir::DequantizeLinear& op) {
   return graph_.add_constant(node_.name, ir::evaluate_operator(op, inputs));
 }
 
+ValueId Rewrite::replacement(const ir::Normalize& op) {
+  const auto mean = [&](ValueId value) {
+    return add(ir::Reduce{ir::ReduceKind::kMean, op.axes, true}, {value});
+  };
+  ValueId x = node_.inputs[0];
+  if (op.subtract_mean) x = binary(BinaryKind::kSub, x, mean(x));
+  const ValueId variance = mean(binary(BinaryKind::kMul, x, x));
+  const ValueId shifted = binary(BinaryKind::kAdd, variance, scalar(op.epsilon));
+  return binary(BinaryKind::kDiv, x, unary(ActivationKind::kSqrt, shifted));
+}
+
 }  // namespace
 
 ir::Graph lowered(ir::Graph graph) {
   lower_windows(graph);
-  for (const ir::NodeId id : graph.topological_order()) Rewrite(graph, id).run();
+  lower_resizing(graph);
+  lower_recurrent_steps(graph);
+  const CodeNodes with_codes = find_code_nodes(graph);
+  for (const ir::NodeId id : graph.topological_order()) {
+    if (!with_codes.conversions.contains(id)) Rewrite(graph, id).run();
+  }
   graph.remove_unused_nodes();
   return graph;
 }

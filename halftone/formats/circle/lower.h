@@ -15,6 +15,8 @@ namespace halftone::formats::circle {
 ///     Softmax along an inner axis        ->  Transpose -> Softmax -> Transpose
 ///     Softmax log with beta              ->  Mul -> Softmax log
 ///     MatMul with a vector               ->  Reshape -> MatMul -> Reshape
+///     Normalize                          ->  means, squares and a quotient
+///     Resize                             ->  Resize of an image, Gather or MatMul
 ///     DequantizeLinear of int32 weights  ->  the float32 values
 ///
 /// Other nodes remain, and the exporter reports them. Values keep their names.
@@ -26,5 +28,12 @@ void lower_windows(ir::Graph& graph);
 /// Whether a window over an image [N, spatial..., C] has the file's SAME padding.
 bool has_same_padding(const ir::Window& window, const ir::Shape& image,
                       std::span<const ir::Dim> kernel);
+
+/// Lowers resizing to that of the file's images, with the same elements and weights. Others become
+/// a choice of elements, or a product with a matrix.
+void lower_resizing(ir::Graph& graph);
+
+/// Lowers single steps of an LSTM with initial states, or with cells as output, to arithmetic.
+void lower_recurrent_steps(ir::Graph& graph);
 
 }  // namespace halftone::formats::circle

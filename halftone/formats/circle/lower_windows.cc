@@ -130,7 +130,7 @@ class WindowRewrite {
 
 bool reads_codes(const ir::Graph& graph, const ir::Node& node) {
   return std::ranges::any_of(node.inputs, [&](ValueId id) {
-    return id != ir::kAbsent && !graph.value(id).type.encoding.is_dense();
+    return id != ir::kAbsent && !graph.value(id).type.is_dense(ir::ElementType::kFloat32);
   });
 }
 

@@ -52,15 +52,42 @@ void set_pace(Options& options, const ir::Window& window, const ir::Shape& image
   }
 }
 
+const ir::AffineParameters& parameters_of(const ir::Graph& graph, ir::ValueId dequantized) {
+  return std::get<ir::DequantizeLinear>(graph.node(*graph.producer(dequantized)).op).parameters;
+}
+
 /// Writes depthwise weights [C m, h, w, 1] in the file's order, [1, h, w, C m]; nullopt unless they
 /// are dense constants.
 std::optional<TensorIndex> depthwise_weights(Exporter& exporter, const ir::Node& node) {
-  const ir::Constant* constant = exporter.graph().constant(node.inputs[1]);
+  const ir::Graph& graph = exporter.graph();
+  const ir::ValueId id = exporter.stored(node.inputs[1]);
+  const ir::Constant* constant = graph.constant(id);
   const auto* weights = constant == nullptr ? nullptr : std::get_if<ir::Tensor>(constant);
   if (weights == nullptr || weights->shape().back() != 1) return std::nullopt;
   const ir::Tensor turned = ir::evaluate_operator(ir::Transpose{{3, 1, 2, 0}}, {&weights, 1});
-  return exporter.constant(exporter.graph().value(node.inputs[1]).name, schema::TensorType::FLOAT32,
-                           turned.shape(), turned.bytes());
+  const std::string& name = graph.value(id).name;
+  if (!exporter.in_codes()) {
+    return exporter.constant(name, schema::TensorType::FLOAT32, turned.shape(), turned.bytes());
+  }
+  ir::AffineParameters parameters = parameters_of(graph, node.inputs[1]);
+  parameters.axis = 3;
+  return exporter.constant(name, turned, parameters);
+}
+
+/// A bias of zeros, which TFLite requires.
+TensorIndex no_bias(Exporter& exporter, const ir::Node& node, Dim outputs) {
+  const std::string name = node.name + "/bias";
+  if (!exporter.in_codes()) {
+    const std::vector<float> zeros(static_cast<std::size_t>(outputs), 0.0F);
+    return exporter.constant(name, schema::TensorType::FLOAT32, {outputs},
+                             std::as_bytes(std::span(zeros)));
+  }
+  ir::AffineParameters sums = parameters_of(exporter.graph(), node.inputs[1]);
+  const float scale = parameters_of(exporter.graph(), node.inputs[0]).scales[0];
+  for (float& each : sums.scales) each *= scale;
+  sums.zero_points.assign(sums.scales.size(), 0);
+  sums.axis = 0;
+  return exporter.constant(name, ir::Tensor(ir::ElementType::kInt32, {outputs}), sums);
 }
 
 }  // namespace
@@ -73,8 +100,10 @@ void export_convolution(Exporter& exporter, const ir::Node& node) {
   const ir::Shape image = exporter.graph().value(node.inputs[0]).type.shape;
   const ir::Shape weights_shape = exporter.graph().value(node.inputs[1]).type.shape;
   const auto kernel = ir::kernel_extents(weights_shape);
-  std::vector<TensorIndex> inputs = {exporter.tensor(node.inputs[0]), kNoTensor, kNoTensor};
-  if (node.inputs.size() > 2) inputs[2] = exporter.tensor(node.inputs[2]);
+  const bool has_bias = node.inputs.size() > 2 && node.inputs[2] != ir::kAbsent;
+  std::vector<TensorIndex> inputs = {
+      exporter.tensor(node.inputs[0]), kNoTensor,
+      has_bias ? exporter.tensor(node.inputs[2]) : no_bias(exporter, node, weights_shape[0])};
   const bool depthwise = op.groups == image.back() && op.groups > 1;
   if (const auto weights = depthwise ? depthwise_weights(exporter, node) : std::nullopt) {
     inputs[1] = *weights;

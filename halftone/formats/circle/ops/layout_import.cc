@@ -12,7 +12,6 @@ namespace halftone::formats::circle {
 namespace {
 
 using ir::Dim;
-using ir::kBatch;
 using ir::ValueId;
 
 std::vector<std::int64_t> widened(std::span<const std::int32_t> numbers) {

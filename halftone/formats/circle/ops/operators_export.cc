@@ -40,6 +40,8 @@ class NodeExport {
   void operator()(const ir::Where& /*op*/) const { add(OperatorCode::kSelectV2); }
   void operator()(const ir::Pad& op) const;
   void operator()(const ir::Tile& op) const;
+  void operator()(const ir::BroadcastTo& op) const;
+  void operator()(const ir::Resize& op) const;
   void operator()(const ir::Gather& op) const;
   void operator()(const ir::Softmax& op) const;
   void operator()(const ir::Reshape& op) const;
@@ -79,6 +81,10 @@ class NodeExport {
 };
 
 void NodeExport::operator()(const ir::Unary& op) const {
+  if (op.activation.kind == ir::ActivationKind::kNot &&
+      output_type().is_dense(ir::ElementType::kBool)) {
+    return add(OperatorCode::kLogicalNot);
+  }
   const auto code = builtin_unary(op.activation);
   if (!code) fail(ErrorKind::kUnsupported, "no equivalent operator in the format");
   BuiltinOptionsUnion options;
@@ -189,6 +195,44 @@ void NodeExport::operator()(const ir::Tile& op) const {
   add(OperatorCode::kTile, {}, {exporter_.integers(repeats)});
 }
 
+/// The shape has 1 where the input has the batch.
+void NodeExport::operator()(const ir::BroadcastTo& op) const {
+  std::vector<std::int64_t> extents;
+  for (const ir::Dim dim : output_type().shape.dims()) {
+    extents.push_back(dim == ir::kBatch ? 1 : dim);
+  }
+  const ir::Shape& x = input_type(0).shape;
+  if (ir::broadcast(x, ir::Shape(extents)) != output_type().shape) {
+    fail(ErrorKind::kUnsupported, "repeats " + x.to_string() + " for every sample of the batch");
+  }
+  add(OperatorCode::kBroadcastTo, {}, {exporter_.integers(extents)});
+}
+
+/// After lower_resizing().
+void NodeExport::operator()(const ir::Resize& op) const {
+  const ir::Shape& image = input_type(0).shape;
+  const bool is_image = image.rank() == 4 && (op.axis == 1 || op.axis == 2);
+  if (!is_image || op.mode == ir::Interpolation::kCubic) {
+    fail(ErrorKind::kUnsupported, "resizing of " + image.to_string());
+  }
+  std::vector<std::int64_t> size = {image[1], image[2]};
+  size[op.axis - 1] = static_cast<std::int64_t>(op.count);
+  const bool aligned = op.coordinates == ir::Coordinates::kAlignCorners;
+  const bool half = op.coordinates == ir::Coordinates::kHalfPixel ||
+                    op.coordinates == ir::Coordinates::kHalfPixelForNearest;
+  const TensorIndex extents = exporter_.integers(size);
+  if (op.mode == ir::Interpolation::kLinear) {
+    schema::ResizeBilinearOptionsT options;
+    options.align_corners = aligned;
+    options.half_pixel_centers = half;
+    return add(OperatorCode::kResizeBilinear, united(options), {extents});
+  }
+  schema::ResizeNearestNeighborOptionsT options;
+  options.align_corners = aligned;
+  options.half_pixel_centers = half;
+  add(OperatorCode::kResizeNearestNeighbor, united(options), {extents});
+}
+
 void NodeExport::operator()(const ir::Gather& op) const {
   if (take_apart(exporter_.graph(), node_).weights != nullptr) {
     return export_lowbit(exporter_, node_);
@@ -283,9 +327,9 @@ constexpr std::array<WriterEntry, sizeof...(Ops)> kWritersOf = {
     writer_entry<Ops, write_node<Ops>>()...};
 constexpr auto kNodeWriters =
     kWritersOf<ir::Unary, ir::Binary, ir::Cast, ir::FullyConnected, ir::Recurrent, ir::Conv,
-               ir::ConvTranspose, ir::Pool, ir::MatMul, ir::Where, ir::Pad, ir::Tile, ir::Gather,
-               ir::Softmax, ir::Reshape, ir::Transpose, ir::Concat, ir::Slice, ir::Encode,
-               ir::QuantizeLinear, ir::DequantizeLinear>;
+               ir::ConvTranspose, ir::Pool, ir::MatMul, ir::Where, ir::Pad, ir::Tile,
+               ir::BroadcastTo, ir::Resize, ir::Gather, ir::Softmax, ir::Reshape, ir::Transpose,
+               ir::Concat, ir::Slice, ir::Encode, ir::QuantizeLinear, ir::DequantizeLinear>;
 
 /// Whether a node computes with integer codes, which files wrap in conversions.
 bool computes_with_codes(const ir::Graph& graph, const ir::Node& node) {
@@ -303,6 +347,9 @@ void export_node(Exporter& exporter, const ir::Node& node) {
   with_context(describe(node), [&] {
     if (computes_with_codes(exporter.graph(), node)) {
       fail(ErrorKind::kUnsupported, "arithmetic on integers of 8 bits");
+    }
+    if (ir::is_layer(node.op) && node.inputs.size() > 3) {
+      fail(ErrorKind::kUnsupported, "a layer that adds its result");
     }
     const Writer write = find_writer(node.op);
     if (write == nullptr) fail(ErrorKind::kUnsupported, "cannot be written to this format");
