@@ -309,7 +309,9 @@ ir::ValueId NodeBuilder::emit(ir::Operator op, std::vector<ir::ValueId> inputs,
   std::vector<const ir::ValueType*> types;
   const bool integers = inputs.size() > 1 && inputs[1] != ir::kAbsent &&
                         ir::are_integers(type(inputs[0]), type(inputs[1]));
-  const bool needs_float = is_arithmetic(op) && !(integers && ir::zero_points(op) != nullptr);
+  const bool compares_codes = ir::traits_of(op).selects && ir::are_codes(type(inputs[0]));
+  const bool needs_float =
+      is_arithmetic(op) && !compares_codes && !(integers && ir::zero_points(op) != nullptr);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     types.push_back(inputs[i] == ir::kAbsent ? nullptr : &type(inputs[i]));
     const bool is_number = types[i] != nullptr && ir::input_role(op, i) != ir::InputRole::kIndices;

@@ -40,22 +40,26 @@ std::string image(Exporter& exporter, const Node& node) {
   return transposed(exporter, exporter.read(node.inputs[0]), order_channels_first(rank), name);
 }
 
-/// Writes constant weights in another element order.
-std::string weights(Exporter& exporter, ValueId id,
-                    const std::function<ir::Tensor(const ir::Tensor&)>& reorder) {
+const ir::Tensor* dense_weights(const Exporter& exporter, ValueId id) {
   const ir::Constant* constant = exporter.graph().constant(id);
-  const auto* dense = constant == nullptr ? nullptr : std::get_if<ir::Tensor>(constant);
-  if (dense == nullptr) {
-    fail(ErrorKind::kUnsupported, "weights '" + exporter.graph().value(id).name +
-                                      "': expected a dense constant, found another value");
-  }
-  return exporter.add_initializer(exporter.name(id), encode_tensor(reorder(*dense)));
+  return constant == nullptr ? nullptr : std::get_if<ir::Tensor>(constant);
 }
 
 ir::Tensor in_order(const ir::Tensor& tensor, const std::vector<std::int64_t>& permutation) {
   const std::vector<std::size_t> order(permutation.begin(), permutation.end());
   const ir::Tensor* input = &tensor;
   return ir::evaluate_operator(ir::Transpose{order}, {&input, 1});
+}
+
+/// Filters [O, kernel..., C / groups] as [O, C / groups, kernel...]: computed ones by a node.
+std::string filters(Exporter& exporter, ValueId id) {
+  const auto permutation = order_channels_first(exporter.type(id).shape.rank());
+  if (const ir::Tensor* dense = dense_weights(exporter, id)) {
+    return exporter.add_initializer(exporter.name(id),
+                                    encode_tensor(in_order(*dense, permutation)));
+  }
+  return transposed(exporter, exporter.read(id), permutation,
+                    exporter.fresh(exporter.name(id) + "/channels_first"));
 }
 
 /// [O, kernel..., C / groups] as [C, O / groups, kernel...].
@@ -137,9 +141,7 @@ bool export_layer_in_basis(Exporter& exporter, const Node& node, const Op& op) {
 void export_operator(Exporter& exporter, const Node& node, const ir::Conv& op) {
   if (export_layer_in_basis(exporter, node, op)) return;
   const std::string x = image(exporter, node);
-  const std::string w = weights(exporter, node.inputs[1], [&](const ir::Tensor& tensor) {
-    return in_order(tensor, order_channels_first(tensor.shape().rank()));
-  });
+  const std::string w = filters(exporter, node.inputs[1]);
   const std::string result = fresh_result(exporter, node);
   set_attributes(exporter, node,
                  exporter.add_node("Conv", layer_inputs(exporter, node, x, w), result), op);
@@ -149,9 +151,13 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Conv& op) {
 void export_operator(Exporter& exporter, const Node& node, const ir::ConvTranspose& op) {
   if (export_layer_in_basis(exporter, node, op)) return;
   const std::string x = image(exporter, node);
-  const std::string w = weights(exporter, node.inputs[1], [&](const ir::Tensor& tensor) {
-    return transposed_filters(tensor, op.groups);
-  });
+  const ir::Tensor* dense = dense_weights(exporter, node.inputs[1]);
+  if (dense == nullptr) {
+    fail(ErrorKind::kUnsupported, "weights '" + exporter.graph().value(node.inputs[1]).name +
+                                      "': expected a dense constant, found another value");
+  }
+  const std::string w = exporter.add_initializer(
+      exporter.name(node.inputs[1]), encode_tensor(transposed_filters(*dense, op.groups)));
   const std::string result = fresh_result(exporter, node);
   NodeProto& proto = exporter.add_node("ConvTranspose", layer_inputs(exporter, node, x, w), result);
   set_attributes(exporter, node, proto, op);

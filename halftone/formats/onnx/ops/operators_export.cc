@@ -292,6 +292,7 @@ Writer find_writer(const ir::Operator& op) {
 
 void export_node(Exporter& exporter, const Node& node) {
   if (computes_with_codes(exporter, node)) unsupported("arithmetic on integers of 8 bits");
+  if (ir::is_layer(node.op) && node.inputs.size() > 3) unsupported("a layer that adds its result");
   exporter.set_node_name(node.name);
   const Writer write = find_writer(node.op);
   if (write == nullptr) unsupported("operator " + std::string(name_of(node.op)));

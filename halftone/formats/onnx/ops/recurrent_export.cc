@@ -41,19 +41,29 @@ bool is_stored(const ir::Graph& graph, const Node& node, std::size_t i) {
   return !has(node, i) || graph.constant(node.inputs[i]) != nullptr;
 }
 
+/// Whether the cells of a layer cannot reach the bound that it clips them to: each step adds at
+/// most 1. ONNX has no such bound, while TFLite's converter always sets one.
+bool is_within_clip(const ir::Recurrent& op, const Node& node, Dim steps) {
+  using Kind = ir::ActivationKind;
+  if (op.cell_clip == 0) return true;
+  const bool is_bounded = op.activations[0].kind == Kind::kSigmoid &&
+                          op.activations[1].kind == Kind::kTanh && !has(node, ir::kInitialCell);
+  return is_bounded && static_cast<float>(steps) <= op.cell_clip;
+}
+
 /// Whether ONNX has an operator for the layer with its projection.
 bool is_standard(const ir::Graph& graph, const Node& node) {
   const auto& op = std::get<ir::Recurrent>(node.op);
   const ir::Shape& gates = graph.value(node.inputs[ir::kGates]).type.shape;
   const Dim batch = gates[ir::batch_axis(op)];
-  const bool one_step = gates[1 - ir::batch_axis(op)] == 1;
+  const Dim steps = gates[1 - ir::batch_axis(op)];
   for (std::size_t i = 0; i < num_functions(op.kind); ++i) {
     if (listed(op.activations[i].kind) == nullptr) return false;
   }
   // Of the cells there is only the last.
   return projection_of(graph, node) && dense_recurrence(graph, node) != nullptr &&
-         op.state_encoding == nullptr && op.cell_clip == 0 && !op.carry &&
-         (!op.with_cell || (one_step && !has(node, ir::kSequenceLengths))) &&
+         op.state_encoding == nullptr && is_within_clip(op, node, steps) && !op.carry &&
+         (!op.with_cell || (steps == 1 && !has(node, ir::kSequenceLengths))) &&
          is_whole(graph, node, ir::kInitialHidden, batch) &&
          is_whole(graph, node, ir::kInitialCell, batch) &&
          is_stored(graph, node, ir::kRecurrenceBias) && is_stored(graph, node, ir::kPeepholes);

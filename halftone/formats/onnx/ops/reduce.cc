@@ -134,12 +134,15 @@ std::vector<std::int64_t> signed_axes(const std::vector<std::size_t>& axes) {
 /// Adds a reduction from one name to another; the axes are an input from operator set 18 on.
 void add_reduction(Exporter& exporter, const ir::Reduce& op, const std::string& input,
                    const std::string& output) {
+  if (op.axes.empty()) {
+    exporter.add_node("Identity", {input}, output);
+    return;
+  }
   exporter.require_opset(18);
   const std::string axes = exporter.add_integers(output + "/axes", signed_axes(op.axes));
   NodeProto& proto =
       exporter.add_node("Reduce" + std::string(to_string(op.kind)), {input, axes}, output);
   set_attribute(proto, "keepdims", std::int64_t{op.keep_dims ? 1 : 0});
-  if (op.axes.empty()) set_attribute(proto, "noop_with_empty_axes", std::int64_t{1});
 }
 
 /// Whether the axes are the last ones of a shape.
@@ -163,7 +166,37 @@ void export_layer_normalization(Exporter& exporter, const Node& node, const ir::
   set_attribute(proto, "epsilon", op.epsilon);
 }
 
+/// Without axes ONNX copies the elements, while a graph still applies the function to them.
+void export_reduction_of_elements(Exporter& exporter, const Node& node, const ir::Reduce& op) {
+  const std::string x = exporter.read(node.inputs[0]);
+  const std::string& output = exporter.name(node.output);
+  switch (op.kind) {
+    case ir::ReduceKind::kL1:
+    case ir::ReduceKind::kL2:
+      exporter.add_node("Abs", {x}, output);
+      return;
+    case ir::ReduceKind::kSumSquare:
+      exporter.add_node("Mul", {x, x}, output);
+      return;
+    case ir::ReduceKind::kLogSum:
+      if (!exporter.type(node.output).is_dense(ir::ElementType::kFloat32)) {
+        unsupported("the logarithm of integers");
+      }
+      exporter.add_node("Log", {x}, output);
+      return;
+    case ir::ReduceKind::kSum:
+    case ir::ReduceKind::kMean:
+    case ir::ReduceKind::kMax:
+    case ir::ReduceKind::kMin:
+    case ir::ReduceKind::kProd:
+    case ir::ReduceKind::kLogSumExp:
+      break;
+  }
+  exporter.add_node("Identity", {x}, output);
+}
+
 void export_operator(Exporter& exporter, const Node& node, const ir::Reduce& op) {
+  if (op.axes.empty()) return export_reduction_of_elements(exporter, node, op);
   add_reduction(exporter, op, exporter.read(node.inputs[0]), exporter.name(node.output));
 }
 
