@@ -37,10 +37,11 @@ ir::Graph load_model(const std::filesystem::path& path, const ImportOptions& opt
 /// @throws Error as save_model(), except kIo
 void check_model(const ir::Graph& graph, const std::filesystem::path& path);
 
-/// Writes a network atomically. Equal graphs give equal bytes.
-/// @throws Error kUnsupported if the format cannot express something in the graph; kIo if the
-/// file
-///         cannot be written; messages start with the path
+/// Writes a network atomically, after reading the bytes back: what Halftone cannot read, or would
+/// read as another network, is not written. Equal graphs give equal bytes.
+/// @throws Error kUnsupported if the format cannot express something in the graph, naming another
+///         format that can if there is one; kIo if the file cannot be written; messages start with
+///         the path
 void save_model(const ir::Graph& graph, const std::filesystem::path& path);
 
 }  // namespace halftone::formats

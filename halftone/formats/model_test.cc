@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -129,6 +130,29 @@ TEST_F(Model, CheckReportsUnsupportedNodesWithoutWriting) {
   const auto x = erf.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 3}));
   erf.add_output(erf.add_node("y", ir::Unary{{ir::ActivationKind::kErf, 0, 0}}, {x}));
   expect_error(ErrorKind::kUnsupported, "Erf", [&] { check_model(erf, path("m.tflite")); });
+}
+
+TEST_F(Model, WritesNothingThatDoesNotReadBack) {
+  ir::Graph graph;
+  ir::Tensor infinite(ir::ElementType::kFloat32, {3});
+  infinite.as<float>()[1] = std::numeric_limits<float>::infinity();
+  const auto x = graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 3}));
+  graph.add_output(graph.add_node("y", ir::Binary{ir::BinaryKind::kMul, {}},
+                                  {x, graph.add_constant("factor", std::move(infinite))}));
+  for (const char* name : {"m.onnx", "m.tflite", "m.circle"}) {
+    expect_error(ErrorKind::kUnsupported,
+                 path(name) + ": does not read back: constant 'factor': expected finite numbers",
+                 [&] { save_model(graph, path(name)); });
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
+TEST_F(Model, NamesAFormatThatCanHoldTheNetwork) {
+  ir::Graph erf;
+  const auto x = erf.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 3}));
+  erf.add_output(erf.add_node("y", ir::Unary{{ir::ActivationKind::kErf, 0, 0}}, {x}));
+  expect_error(ErrorKind::kUnsupported, "; the network can be written as .onnx",
+               [&] { save_model(erf, path("m.circle")); });
 }
 
 TEST_F(Model, NamesTheFileInMessages) {
