@@ -345,8 +345,8 @@ TEST(Quantize, RefusesLevelsOfWhichOneIsNearestToAllValues) {
 
 TEST(Quantize, RefusesTwoBatchAxes) {
   ir::Graph graph;
-  const auto x = graph.add_input(
-      "x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, ir::kBatch, 6}));
+  const auto x =
+      graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, ir::kBatch, 6}));
   Random random(36);
   graph.add_output(add_layer(graph, "first", x, random_tensor({3, 6}, random), random));
   expect_error(ErrorKind::kUnsupported,

@@ -65,8 +65,7 @@ struct Surroundings {
 ir::Graph import_model(ModelFormat format, std::span<const std::byte> bytes,
                        const Surroundings& with = {}) {
   if (format != ModelFormat::kOnnx) return import_circle(bytes, with.options, with.used);
-  ir::Graph graph =
-      import_onnx(bytes, with.folder, with.options, with.used, with.external_bytes);
+  ir::Graph graph = import_onnx(bytes, with.folder, with.options, with.used, with.external_bytes);
   // As in import_circle(): a network traced with one sample accepts any batch.
   ir::try_symbolic_batch(graph);
   return graph;
