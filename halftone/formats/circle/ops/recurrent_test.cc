@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "halftone/formats/circle/testing.h"
@@ -264,6 +265,48 @@ TEST(CircleRecurrent, WritesThePlainLstmOfTheFile) {
   const schema::OperatorT& op = *model.subgraphs[0]->operators.at(0);
   ASSERT_EQ(op.inputs.size(), 24U);
   EXPECT_TRUE(model.subgraphs[0]->tensors.at(static_cast<std::size_t>(op.inputs[18]))->is_variable);
+}
+
+/// Whether a file needs no operators but those that every runtime has.
+bool is_plain(const schema::ModelT& model) {
+  return std::ranges::none_of(model.operator_codes,
+                              [](const auto& entry) { return !entry->custom_code.empty(); });
+}
+
+TEST(CircleRecurrent, WritesStepsBetweenStatesAsArithmetic) {
+  for (const bool with_cell : {false, true}) {
+    for (const bool batch_major : {false, true}) {
+      ir::Recurrent op;
+      op.with_cell = with_cell;
+      op.batch_major = batch_major;
+      ir::Graph graph;
+      const ir::Dim n = batch_major ? ir::kBatch : 2;
+      const auto x = graph.add_input(
+          "x", ir::test::float_type(batch_major ? ir::Shape{n, 1, 2} : ir::Shape{1, n, 2}));
+      const auto h = graph.add_input("h", ir::test::float_type({n, 3}));
+      const auto c = graph.add_input("c", ir::test::float_type({n, 3}));
+      const auto gates = graph.add_node("gates", ir::FullyConnected{},
+                                        {x, graph.add_constant("w", random_tensor({12, 2}, 1)),
+                                         graph.add_constant("b", random_tensor({12}, 2))});
+      const auto r = graph.add_constant("r", random_tensor({12, 3}, 3));
+      graph.add_output(graph.add_node("layer", op, {gates, r, ir::kAbsent, h, c}));
+      const auto bytes = export_circle(graph, CircleFlavor::kTflite);
+      EXPECT_TRUE(is_plain(unpacked(bytes)));
+      expect_same_function(import_circle(bytes), graph);
+    }
+  }
+}
+
+TEST(CircleConv, WritesABiasThatTheNetworkLacks) {
+  ir::Graph graph;
+  const auto x = graph.add_input("x", ir::test::float_type({ir::kBatch, 4, 4, 2}));
+  const auto w = graph.add_constant("w", random_tensor({3, 2, 2, 2}, 1));
+  graph.add_output(graph.add_node("conv", ir::Conv{ir::plain_window(2)}, {x, w}));
+  const schema::ModelT model = unpacked(export_circle(graph, CircleFlavor::kTflite));
+  const schema::OperatorT& op = *model.subgraphs[0]->operators.at(0);
+  ASSERT_GE(op.inputs.at(2), 0);
+  EXPECT_THAT(model.subgraphs[0]->tensors.at(static_cast<std::size_t>(op.inputs[2]))->shape,
+              testing::ElementsAre(3));
 }
 
 }  // namespace

@@ -143,6 +143,24 @@ TEST(ExportOnnx, RepeatsAConstantForEverySample) {
   }
 }
 
+TEST(ExportOnnx, GivesAResizeSizesOfAllAxes) {
+  for (const ir::Dim batch : {ir::Dim{1}, kBatch}) {
+    ir::Graph graph;
+    const auto x = graph.add_input("x", ir::test::float_type({batch, 3, 4, 2}));
+    ir::Resize resize{.axis = 2, .count = 8, .scale = 2};
+    resize.mode = ir::Interpolation::kLinear;
+    graph.add_output(graph.add_node("y", resize, {x}));
+    const auto bytes = export_onnx(graph);
+    onnx_pb::ModelProto model;
+    ASSERT_TRUE(model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
+    for (const auto& node : model.graph().node()) {
+      for (const auto& attribute : node.attribute()) EXPECT_NE(attribute.name(), "axes");
+      if (node.op_type() == "Resize") EXPECT_EQ(node.input_size(), 4);
+    }
+    ir::test::expect_same_function(import_onnx(bytes, {}), graph);
+  }
+}
+
 TEST(ExportOnnx, RejectsAttributesThatOnnxCannotExpress) {
   const auto refused = [](const ExportCase& test, const std::string& text) {
     ir::test::expect_error(ErrorKind::kUnsupported, text, [&] { export_onnx(graph_of(test)); });

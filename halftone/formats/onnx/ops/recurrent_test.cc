@@ -303,13 +303,27 @@ TEST(RecurrentExport, KeepsTheMeaning) {
   }
 }
 
-TEST(RecurrentExport, WritesOnnxsOwnOperatorWithItsProjection) {
-  const auto bytes = export_onnx(recurrent_network({}, false, true));
+std::vector<std::string> written_operators(const ir::Graph& graph) {
+  const auto bytes = export_onnx(graph);
   onnx_pb::ModelProto model;
-  ASSERT_TRUE(model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
+  EXPECT_TRUE(model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
   std::vector<std::string> operators;
   for (const auto& node : model.graph().node()) operators.push_back(node.op_type());
-  EXPECT_THAT(operators, testing::ElementsAre("Unsqueeze", "LSTM", "Squeeze", "Identity"));
+  return operators;
+}
+
+TEST(RecurrentExport, WritesOnnxsOwnOperatorWithItsProjection) {
+  EXPECT_THAT(written_operators(recurrent_network({}, false, true)),
+              testing::ElementsAre("Unsqueeze", "LSTM", "Squeeze", "Identity"));
+}
+
+TEST(RecurrentExport, NeedsNoClippingOfCellsThatStayBelow) {
+  ir::Recurrent op;  // of four steps
+  op.cell_clip = 10;
+  EXPECT_THAT(written_operators(recurrent_network(op, false, false)), testing::Contains("LSTM"));
+  op.cell_clip = 2;
+  EXPECT_THAT(written_operators(recurrent_network(op, false, false)),
+              testing::Contains("Recurrent"));
 }
 
 }  // namespace
