@@ -22,13 +22,16 @@ const Op* computed_as(const ir::Graph& graph, ValueId value) {
 
 /// Whether LiteRT has the operator for codes.
 bool has_codes(const ir::Operator& op) {
-  using namespace ir;
-  if (const auto* binary = std::get_if<Binary>(&op)) return binary->kind <= BinaryKind::kMin;
-  if (const auto* reduce = std::get_if<Reduce>(&op)) return reduce->kind == ReduceKind::kMean;
-  return std::holds_alternative<FullyConnected>(op) || std::holds_alternative<Conv>(op) ||
-         std::holds_alternative<Pool>(op) || std::holds_alternative<Unary>(op) ||
-         std::holds_alternative<Softmax>(op) || std::holds_alternative<Concat>(op) ||
-         std::holds_alternative<Pad>(op);
+  if (const auto* binary = std::get_if<ir::Binary>(&op)) {
+    return binary->kind <= ir::BinaryKind::kMin;
+  }
+  if (const auto* reduce = std::get_if<ir::Reduce>(&op)) {
+    return reduce->kind == ir::ReduceKind::kMean;
+  }
+  return std::holds_alternative<ir::FullyConnected>(op) || std::holds_alternative<ir::Conv>(op) ||
+         std::holds_alternative<ir::Pool>(op) || std::holds_alternative<ir::Unary>(op) ||
+         std::holds_alternative<ir::Softmax>(op) || std::holds_alternative<ir::Concat>(op) ||
+         std::holds_alternative<ir::Pad>(op);
 }
 
 /// The QuantizeLinear that is the only reader of a node, if it ends an operator of codes.

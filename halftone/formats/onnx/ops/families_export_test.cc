@@ -155,7 +155,9 @@ TEST(ExportOnnx, GivesAResizeSizesOfAllAxes) {
     ASSERT_TRUE(model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
     for (const auto& node : model.graph().node()) {
       for (const auto& attribute : node.attribute()) EXPECT_NE(attribute.name(), "axes");
-      if (node.op_type() == "Resize") EXPECT_EQ(node.input_size(), 4);
+      if (node.op_type() == "Resize") {
+        EXPECT_EQ(node.input_size(), 4);
+      }
     }
     ir::test::expect_same_function(import_onnx(bytes, {}), graph);
   }
