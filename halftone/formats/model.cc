@@ -56,14 +56,14 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
 
 /// What import_onnx() takes and tells beside the bytes.
 struct Surroundings {
-  std::filesystem::path folder{};
-  ImportOptions options{};
+  std::filesystem::path folder;
+  const ImportOptions& options;
   std::set<std::string>* used = nullptr;
   std::uintmax_t* external_bytes = nullptr;
 };
 
 ir::Graph import_model(ModelFormat format, std::span<const std::byte> bytes,
-                       const Surroundings& with = {}) {
+                       const Surroundings& with) {
   if (format != ModelFormat::kOnnx) return import_circle(bytes, with.options, with.used);
   ir::Graph graph = import_onnx(bytes, with.folder, with.options, with.used, with.external_bytes);
   // As in import_circle(): a network traced with one sample accepts any batch.
@@ -86,9 +86,10 @@ std::vector<std::byte> export_model(ModelFormat format, const ir::Graph& graph) 
 /// The bytes of a file that reads back as the same network.
 std::vector<std::byte> confirmed_bytes(ModelFormat format, const ir::Graph& graph) {
   std::vector<std::byte> bytes = export_model(format, graph);
+  const ImportOptions none;
   ir::Graph found;
   try {
-    found = import_model(format, bytes);
+    found = import_model(format, bytes, {{}, none});
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kMemory) throw;
     fail(ErrorKind::kUnsupported, std::string("does not read back: ") + error.what());

@@ -29,12 +29,11 @@ std::vector<std::int32_t> extents(const ir::Shape& shape) {
   return result;
 }
 
-/// @throws Error kUnsupported if another axis than the first has the batch
+/// @throws Error kUnsupported if more than one axis has the batch
 void check_input(const ir::Value& input) {
-  const auto dims = input.type.shape.dims();
-  if (dims.empty() || std::ranges::count(dims.subspan(1), ir::kBatch) == 0) return;
-  fail(ErrorKind::kUnsupported, "input '" + input.name + "' of " + input.type.to_string() +
-                                    ": expected the batch as first axis");
+  if (std::ranges::count_if(input.type.shape.dims(), ir::is_batch) <= 1) return;
+  fail(ErrorKind::kUnsupported,
+       "input '" + input.name + "' of " + input.type.to_string() + ": expected one batch axis");
 }
 
 /// The inputs whose elements a node copies unchanged to its output.

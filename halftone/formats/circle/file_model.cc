@@ -179,10 +179,13 @@ ir::Shape FileModel::shape(std::size_t index) const {
   return ir::Shape(std::vector<ir::Dim>(extents.begin(), extents.end()));
 }
 
-bool FileModel::has_symbolic_batch(std::size_t index) const {
+std::optional<std::size_t> FileModel::batch_axis(std::size_t index) const {
   const auto signature = elements(tensor(index).shape_signature());
-  const auto extents = elements(tensor(index).shape());
-  return signature.size() == extents.size() && !signature.empty() && signature[0] == -1;
+  if (signature.size() != elements(tensor(index).shape()).size()) return std::nullopt;
+  const auto first = std::ranges::find(signature, -1);
+  const auto axis = static_cast<std::size_t>(first - signature.begin());
+  const bool is_batch = axis == 0 || std::ranges::count(signature, -1) == 1;
+  return first != signature.end() && is_batch ? std::optional(axis) : std::nullopt;
 }
 
 std::span<const std::byte> FileModel::data(std::size_t index) const {

@@ -61,8 +61,9 @@ class FileModel {
   [[nodiscard]] std::string tensor_name(std::size_t index) const;
   /// The declared extents. @throws Error kFormat if one is negative or there are over kMaxAxes
   [[nodiscard]] ir::Shape shape(std::size_t index) const;
-  /// Whether the shape signature starts with -1.
-  [[nodiscard]] bool has_symbolic_batch(std::size_t index) const;
+  /// The axis of the batch: the first if the shape signature starts with -1, otherwise that of the
+  /// only -1; nullopt if there is none.
+  [[nodiscard]] std::optional<std::size_t> batch_axis(std::size_t index) const;
   /// The tensor's constant data; empty if it has none.
   /// @throws Error kFormat if its buffer is out of range
   [[nodiscard]] std::span<const std::byte> data(std::size_t index) const;

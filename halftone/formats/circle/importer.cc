@@ -83,15 +83,19 @@ void Importer::add_inputs(bool symbolic_batch) {
 
 ir::Shape Importer::input_shape(std::size_t tensor, bool symbolic_batch) {
   ir::Shape shape = file_.shape(tensor);
-  const bool is_symbolic = symbolic_batch && file_.has_symbolic_batch(tensor);
   const ir::Shape* given = given_shape(options_, file_.tensor_name(tensor), shape.rank());
-  const bool is_batch =
-      given == nullptr ? is_symbolic : shape.rank() > 0 && (*given)[0] == ir::kBatch;
-  if (is_batch) {
-    check(!file_batch_ || *file_batch_ == shape[0],
+  std::optional<std::size_t> axis;
+  if (given != nullptr) {
+    const auto found = std::ranges::find(given->dims(), ir::kBatch) - given->dims().begin();
+    if (found < std::ssize(given->dims())) axis = static_cast<std::size_t>(found);
+  } else if (symbolic_batch) {
+    axis = file_.batch_axis(tensor);
+  }
+  if (axis) {
+    check(!file_batch_ || *file_batch_ == shape[*axis],
           "expected the batch extent of the inputs before, found another");
-    file_batch_ = shape[0];
-    shape[0] = ir::kBatch;
+    file_batch_ = shape[*axis];
+    shape[*axis] = ir::kBatch;
   }
   return given == nullptr ? shape : *given;
 }

@@ -133,9 +133,9 @@ void Exporter::add_input(ir::ValueId id) {
   for (std::size_t axis = 0; axis < type(id).shape.rank(); ++axis) {
     const ir::Dim extent = type(id).shape[axis];
     // Files say 0 for an unknown extent.
-    if (extent == 0 || (extent == ir::kBatch && axis > 0)) {
+    if (extent == 0 || extent < ir::kBatch) {
       fail(ErrorKind::kUnsupported, "input '" + name(id) + "' of " + type(id).to_string() +
-                                        ": expected the batch as first axis and no extent of 0");
+                                        ": expected the batch as an axis and no extent of 0");
     }
   }
   *model_.mutable_graph()->add_input() = value_info(name(id), type(id));
