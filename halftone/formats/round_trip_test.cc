@@ -11,6 +11,7 @@
 #include "halftone/formats/circle/import.h"
 #include "halftone/formats/model.h"
 #include "halftone/formats/onnx/export.h"
+#include "halftone/formats/onnx/import.h"
 #include "halftone/ir/ops/traits.h"
 #include "halftone/ir/testing.h"
 #include "halftone/ir/testing/operator_cases.h"
