@@ -21,7 +21,9 @@ class FeedTest : public WithFolder {
   static ir::Graph with_inputs(const std::vector<std::string>& names) {
     ir::Graph graph;
     for (const std::string& name : names) {
-      graph.add_input(name, ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 1}));
+      const ir::ValueId input =
+          graph.add_input(name, ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 1}));
+      graph.add_output(graph.add_node("of " + name, ir::Unary{}, {input}));
     }
     return graph;
   }
@@ -49,6 +51,14 @@ TEST_F(FeedTest, IgnoresNamedInputsThatTheNetworkLacks) {
 TEST_F(FeedTest, ASingleInputNeedsNoName) {
   const data::Dataset data = data::open_dataset("a=" + write("a.npy", 1));
   EXPECT_THAT(paired_inputs(data, with_inputs({"other"})), ElementsAre(0));
+}
+
+TEST_F(FeedTest, InputsThatNothingReadsMayBeMissing) {
+  const std::vector<std::string> named{"a=" + write("a.npy", 1), "b=" + write("b.npy", 5)};
+  ir::Graph graph = with_inputs({"a"});
+  graph.add_input("unused", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 1}));
+  EXPECT_THAT(paired_inputs(data::open_dataset(named), graph),
+              ElementsAre(std::optional<std::size_t>(0), std::nullopt));
 }
 
 TEST_F(FeedTest, RejectsMissingInputs) {

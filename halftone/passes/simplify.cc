@@ -2,6 +2,7 @@
 #include "halftone/passes/simplify.h"
 
 #include "halftone/ir/verify.h"
+#include "halftone/passes/fold_broadcasts.h"
 #include "halftone/passes/fuse_activation.h"
 #include "halftone/passes/fuse_bias.h"
 #include "halftone/passes/fuse_gelu.h"
@@ -25,6 +26,7 @@ bool simplify(ir::Graph& graph, const FoldOptions& options) {
   bool changed = graph.remove_unused_nodes() != 0;
   for (int round = 0; round < kMaxRounds; ++round) {
     bool found = fold_constants(graph, options);
+    found = fold_broadcasts(graph) || found;
     found = merge_duplicates(graph) || found;
     found = remove_identities(graph) || found;
     found = remove_transposes(graph) || found;
