@@ -11,8 +11,10 @@ namespace {
 
 std::size_t batch_of(const Graph& graph, const std::vector<Tensor>& inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (graph.value(graph.inputs()[i]).type.shape.is_static()) continue;
-    return static_cast<std::size_t>(inputs[i].shape()[0]);
+    const auto dims = graph.value(graph.inputs()[i]).type.shape.dims();
+    const auto axis = std::ranges::find(dims, kBatch) - dims.begin();
+    if (axis == std::ssize(dims)) continue;
+    return static_cast<std::size_t>(inputs[i].shape()[static_cast<std::size_t>(axis)]);
   }
   return 1;
 }

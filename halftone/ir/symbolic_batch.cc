@@ -46,6 +46,15 @@ bool keeps_samples_apart(const Graph& graph, const Node& node) {
   return true;
 }
 
+/// The axis along which an input has one sample: the first, or that of a sequence.
+std::optional<std::size_t> single_sample_axis(const Shape& shape) {
+  constexpr std::size_t kSequenceRank = 3;
+  const auto one = std::ranges::find(shape.dims(), 1);
+  if (one == shape.dims().end()) return std::nullopt;
+  const auto axis = static_cast<std::size_t>(one - shape.dims().begin());
+  return axis == 0 || shape.rank() == kSequenceRank ? std::optional(axis) : std::nullopt;
+}
+
 /// A reshape of one sample as one of the batch: the batch stays behind the elements that are before
 /// it.
 Shape reshape_with_batch(const Shape& input, Shape target) {
@@ -109,9 +118,9 @@ bool try_symbolic_batch(Graph& graph) {
   Graph attempt = graph;
   for (const ValueId id : graph.inputs()) {
     ValueType type = graph.value(id).type;
-    const auto one = std::ranges::find(type.shape.dims(), 1);
-    if (one == type.shape.dims().end()) return false;
-    type.shape[static_cast<std::size_t>(one - type.shape.dims().begin())] = kBatch;
+    const auto axis = single_sample_axis(type.shape);
+    if (!axis) return false;
+    type.shape[*axis] = kBatch;
     attempt.set_input_type(id, std::move(type));
   }
   try {

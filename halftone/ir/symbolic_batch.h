@@ -12,8 +12,8 @@ namespace halftone::ir {
 /// input, or 1 if there is none. Nothing if some input has a symbolic batch.
 std::optional<std::size_t> fixed_batch(const Graph& graph);
 
-/// Replaces the first extent of 1 of every input by the batch if the graph then computes the same
-/// result for each sample: reshapes keep the batch where it is, constants beside it are repeated,
+/// Replaces the leading 1 of every input by the batch, or the first extent of 1 in a sequence or
+/// states [T, 1, C], if the graph then computes the same result for each sample: reshapes keep the batch where it is, constants beside it are repeated,
 /// all types are inferred again, and no operator may mix samples. Otherwise the graph stays
 /// unchanged.
 /// @return whether the batch is symbolic now
