@@ -13,9 +13,9 @@ namespace halftone::ir {
 std::optional<std::size_t> fixed_batch(const Graph& graph);
 
 /// Replaces the leading 1 of every input by the batch, or the first extent of 1 in a sequence or
-/// states [T, 1, C], if the graph then computes the same result for each sample: reshapes keep the batch where it is, constants beside it are repeated,
-/// all types are inferred again, and no operator may mix samples. Otherwise the graph stays
-/// unchanged.
+/// states [T, 1, C], if the graph then computes the same result for each sample: reshapes keep the
+/// batch where it is, constants beside it are repeated, all types are inferred again, and no
+/// operator may mix samples. Otherwise the graph stays unchanged.
 /// @return whether the batch is symbolic now
 bool try_symbolic_batch(Graph& graph);
 

@@ -189,8 +189,7 @@ TEST(BadExport, IsRefused) {
     return error_of([&] { export_circle(graph, CircleFlavor::kTflite); });
   };
   expect_error(error({kBatch, kBatch, 4}, ir::Reshape{{kBatch, kBatch, 2, 2}}),
-               ErrorKind::kUnsupported,
-               "input 'x' of float32[N, N, 4]: expected one batch axis");
+               ErrorKind::kUnsupported, "input 'x' of float32[N, N, 4]: expected one batch axis");
   expect_error(error(ir::Shape(std::vector<ir::Dim>(32, 2)), ir::Slice{0, 1, -1, 2}),
                ErrorKind::kUnsupported, "a slice of more than 31 axes");
   const ir::Graph empty;
