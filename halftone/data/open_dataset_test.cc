@@ -189,7 +189,7 @@ TEST_F(OpenDataset, FindsLabelsInAnArchiveOrBesideIt) {
 TEST_F(OpenDataset, ArraysWithoutNamesAreInOrder) {
   std::vector<TestEntry> entries;
   for (const int i : {10, 9, 0}) {
-    entries.push_back(array<float>("arr_" + std::to_string(i), {1.0F * i}, {1}));
+    entries.push_back(array<float>("arr_" + std::to_string(i), {static_cast<float>(i)}, {1}));
   }
   write("x.npz", make_zip(entries));
   EXPECT_THAT(names(open_dataset(path("x.npz"))),

@@ -22,7 +22,8 @@ void check_inputs(const ir::Graph& graph) {
   }
   if (const auto batch = ir::fixed_batch(graph)) {
     fail(ErrorKind::kUnsupported,
-         "expected a symbolic batch, found a fixed batch of " + std::to_string(*batch));
+         "expected a symbolic batch, found a fixed batch of " + std::to_string(*batch) +
+             "; export the network with an open batch, or with one sample");
   }
 }
 

@@ -196,10 +196,10 @@ void NodeExport::operator()(const ir::Tile& op) const {
 }
 
 /// The shape has 1 where the input has the batch.
-void NodeExport::operator()(const ir::BroadcastTo& op) const {
+void NodeExport::operator()(const ir::BroadcastTo& /*op*/) const {
   std::vector<std::int64_t> extents;
   for (const ir::Dim dim : output_type().shape.dims()) {
-    extents.push_back(dim == ir::kBatch ? 1 : dim);
+    extents.push_back(ir::is_batch(dim) ? 1 : dim);
   }
   const ir::Shape& x = input_type(0).shape;
   if (ir::broadcast(x, ir::Shape(extents)) != output_type().shape) {
