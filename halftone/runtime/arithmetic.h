@@ -19,7 +19,7 @@ enum class Arithmetic {
 };
 
 /// Pairs of bit planes, one of the input and one of the weights, up to which a layer of codes is
-/// computed bit by bit: with more, 8-bit integers are faster on every processor, also for one row.
+/// computed bit by bit: with more, 8-bit integers are faster for many rows on every processor.
 inline constexpr int kMaxBitPairs = 5;
 /// The same where 8-bit integers are disabled and float32 is the alternative.
 inline constexpr int kMaxBitPairsBesideFloat = 9;
