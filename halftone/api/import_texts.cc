@@ -94,14 +94,15 @@ formats::ImportOptions parse_import_options(const std::vector<std::string>& shap
   formats::ImportOptions options;
   for (const std::string& text : shapes) {
     const auto [name, value] = split(text, "NAME=EXTENT,...");
-    add_once(options.shapes, name,
-             with_context("shape '" + text + "'", [&] { return parse_shape(value); }));
+    add_once(options.shapes, name, with_context("shape '" + text + "'", [&, &extents = value] {
+               return parse_shape(extents);
+             }));
   }
   for (const std::string& text : constants) {
     const auto [name, value] = split(text, "NAME=NUMBER or NAME=FILE.npy");
     const bool is_file = std::filesystem::path(value).extension() == ".npy";
-    add_once(options.constants, name, with_context("constant '" + text + "'", [&] {
-               return is_file ? read_constant(value) : scalar(value);
+    add_once(options.constants, name, with_context("constant '" + text + "'", [&, &stated = value] {
+               return is_file ? read_constant(stated) : scalar(stated);
              }));
   }
   return options;
