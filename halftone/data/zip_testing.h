@@ -35,7 +35,9 @@ inline std::string deflated(const std::string& text) {
 
 inline std::string number(std::uint64_t value, int bytes) {
   std::string text;
-  for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i) & 0xff);
+  for (int i = 0; i < bytes; ++i) {
+    text += i < 8 ? static_cast<char>(value >> (8 * i) & 0xff) : '\0';
+  }
   return text;
 }
 
