@@ -4,17 +4,19 @@
 // operations whose rounding IEEE 754 defines.
 #pragma once
 
+#include <cmath>
+
 namespace halftone::elementary {
 
 /// The larger number, the first of equal ones; NaN if either is NaN, which std::max() may lose.
 template <typename T>
 constexpr T larger(T a, T b) {
-  return a < b || b != b ? b : a;
+  return a < b || std::isnan(b) ? b : a;
 }
 /// The smaller number, likewise.
 template <typename T>
 constexpr T smaller(T a, T b) {
-  return b < a || b != b ? b : a;
+  return b < a || std::isnan(b) ? b : a;
 }
 
 /// e^x; relative error below 2^-51 where the result is a normal number.
