@@ -158,7 +158,7 @@ TEST(RecurrentLoop, BecomesALayerOfAnyBatch) {
   EXPECT_EQ(graph.value(graph.inputs()[0]).type.shape, (ir::Shape{kBatch, kSteps, kInputs}));
   std::size_t layers = 0;
   for (const ir::NodeId id : graph.topological_order()) {
-    layers += std::holds_alternative<ir::Recurrent>(graph.node(id).op) ? 1 : 0;
+    layers += std::holds_alternative<ir::Recurrent>(graph.node(id).op) ? 1U : 0U;
   }
   EXPECT_EQ(layers, 1U);
   const std::vector<float> x = numbers(random_tensor({1, kSteps, kInputs}, 4));
