@@ -5,11 +5,8 @@
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
-#include <fstream>
-
+#include "halftone/base/address_space_testing.h"
 #include "halftone/base/testing.h"
 
 namespace halftone::train {
@@ -42,17 +39,12 @@ TEST(Blas, ComputesOnTheCallingThread) {
 
 TEST(Blas, MapsItsBuffersBeforeTheWorkOrFails) {
   if (dlsym(RTLD_DEFAULT, "blas_memory_alloc") == nullptr) GTEST_SKIP() << "not OpenBLAS";
-  rlimit before{};
-  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
-  std::uint64_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  rlimit less = before;
-  less.rlim_cur =
-      pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) + (std::uint64_t{300} << 20);
-  ASSERT_EQ(setrlimit(RLIMIT_AS, &less), 0);
-  expect_error(ErrorKind::kMemory,
-               "training: buffers of OpenBLAS for 20 devices: ", [] { prepare_blas(20); });
-  ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+  {
+    const AddressSpaceLimit limit(std::uint64_t{300} << 20);
+    ASSERT_TRUE(limit.holds());
+    expect_error(ErrorKind::kMemory,
+                 "training: buffers of OpenBLAS for 20 devices: ", [] { prepare_blas(20); });
+  }
   prepare_blas(2);
 }
 
