@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "halftone/data/deflate_testing.h"
+
 namespace halftone::data {
 
 /// A header with `extents`, then `num_elements` bytes 0, 1, 2, ...
@@ -27,17 +29,10 @@ inline std::vector<std::byte> make_idx(const std::vector<std::uint32_t>& extents
 
 /// One gzip stream.
 inline std::vector<std::byte> gzip(const std::vector<std::byte>& bytes) {
-  z_stream stream{};
-  deflateInit2(&stream, 9, Z_DEFLATED, MAX_WBITS + 16, 8, Z_DEFAULT_STRATEGY);
-  std::vector<std::byte> packed(deflateBound(&stream, static_cast<uLong>(bytes.size())));
-  stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
-  stream.avail_out = static_cast<uInt>(packed.size());
-  deflate(&stream, Z_FINISH);
-  packed.resize(stream.total_out);
-  deflateEnd(&stream);
-  return packed;
+  const std::string packed =
+      deflated({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, MAX_WBITS + 16);
+  const auto* begin = reinterpret_cast<const std::byte*>(packed.data());
+  return {begin, begin + packed.size()};
 }
 
 }  // namespace halftone::data

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "halftone/data/dataset_testing.h"
+#include "halftone/data/deflate_testing.h"
 #include "halftone/data/gzip.h"
 
 namespace halftone::data {
@@ -18,20 +19,6 @@ struct TestEntry {
   std::string text;
   bool is_deflated = false;
 };
-
-inline std::string deflated(const std::string& text) {
-  z_stream stream{};
-  deflateInit2(&stream, 9, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY);
-  std::string packed(deflateBound(&stream, static_cast<uLong>(text.size())), '\0');
-  stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(text.data()));
-  stream.avail_in = static_cast<uInt>(text.size());
-  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
-  stream.avail_out = static_cast<uInt>(packed.size());
-  deflate(&stream, Z_FINISH);
-  packed.resize(stream.total_out);
-  deflateEnd(&stream);
-  return packed;
-}
 
 inline std::string number(std::uint64_t value, int bytes) {
   std::string text;
@@ -47,7 +34,7 @@ inline std::vector<std::byte> make_zip(const std::vector<TestEntry>& entries,
   std::string file;
   std::string directory;
   for (const TestEntry& entry : entries) {
-    const std::string packed = entry.is_deflated ? deflated(entry.text) : entry.text;
+    const std::string packed = entry.is_deflated ? deflated(entry.text, -MAX_WBITS) : entry.text;
     const std::string method = number(0, 2) + number(entry.is_deflated ? 8 : 0, 2) + number(0, 4);
     const std::string checksum = number(crc32_of(bytes_of(entry.text)), 4);
     const auto short_number = [&](std::uint64_t value) {
