@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <string>
 
 #include "halftone/base/error.h"
@@ -80,25 +79,6 @@ Basis symmetric_basis(int bits, float scale) {
 Basis fixed_point_basis(int bits, int fraction_bits) {
   check_bits(bits);
   return affine_basis(bits, std::ldexp(1.0F, -fraction_bits), static_cast<float>(1 << (bits - 1)));
-}
-
-LevelTable::LevelTable(const Basis& basis) {
-  check_bits(basis.bits);
-  codes_.resize(basis.num_levels());
-  std::iota(codes_.begin(), codes_.end(), Code{0});
-  std::stable_sort(codes_.begin(), codes_.end(),
-                   [&](Code x, Code y) { return basis.value(x) < basis.value(y); });
-  for (const Code code : codes_) levels_.push_back(basis.value(code));
-  for (std::size_t l = 0; l + 1 < levels_.size(); ++l) {
-    thresholds_.push_back((levels_[l] + levels_[l + 1]) / 2);
-  }
-}
-
-std::size_t LevelTable::index(float x) const {
-  // Counts thresholds strictly below x. The comparison is false for NaN, which gets level 0.
-  const auto first_not_below =
-      std::partition_point(thresholds_.begin(), thresholds_.end(), [x](float t) { return t < x; });
-  return static_cast<std::size_t>(first_not_below - thresholds_.begin());
 }
 
 }  // namespace halftone::numerics

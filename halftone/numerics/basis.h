@@ -6,16 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
+
+#include "halftone/numerics/codebook.h"
 
 namespace halftone::numerics {
 
-inline constexpr int kMaxBits = 8;
-
-/// The K bits that represent one number: bit i set means +a[i], clear means -a[i].
-using Code = std::uint8_t;
-
 /// A number system of K bits: x = c + a_1 b_1 + ... + a_K b_K with b_i in {-1, +1}.
+/// Bit i of a code is set for +a[i], clear for -a[i].
 /// The 2^K levels need not be evenly spaced; they are for a_i = s 2^(i-1) (see affine_basis()).
 /// Source: Zhang et al., LQ-Nets, ECCV 2018 (arXiv:1807.10029), Sec. 3.1.
 /// Differs: has an offset c.
@@ -50,38 +47,5 @@ Basis range_basis(int bits, float low, float high);
 Basis symmetric_basis(int bits, float scale);
 /// Two's complement fixed point of K bits with step 2^-fraction_bits: q in [-2^(K-1), 2^(K-1)).
 Basis fixed_point_basis(int bits, int fraction_bits);
-
-/// The levels of a basis in ascending order, ready to encode with.
-///
-/// The threshold between neighbouring levels q_l <= q_(l+1) is (q_l + q_(l+1)) / 2, computed in
-/// float32. A number encodes to level l if l thresholds are below it, so a number exactly on a
-/// threshold takes the lower level. NaN takes the lowest.
-class LevelTable {
- public:
-  explicit LevelTable(const Basis& basis);
-
-  [[nodiscard]] std::size_t size() const { return levels_.size(); }
-  /// [2^K] ascending; equal levels keep the order of their codes.
-  [[nodiscard]] std::span<const float> levels() const { return levels_; }
-  /// [2^K] the code of each level.
-  [[nodiscard]] std::span<const Code> codes() const { return codes_; }
-  /// [2^K - 1] ascending.
-  [[nodiscard]] std::span<const float> thresholds() const { return thresholds_; }
-  /// Half the mean distance between neighbouring levels.
-  [[nodiscard]] float half_gap() const {
-    return (levels_.back() - levels_.front()) / static_cast<float>(2 * (size() - 1));
-  }
-
-  /// Index of the level x encodes to.
-  [[nodiscard]] std::size_t index(float x) const;
-  [[nodiscard]] Code encode(float x) const { return codes_[index(x)]; }
-  /// The level itself: decode(encode(x)).
-  [[nodiscard]] float nearest(float x) const { return levels_[index(x)]; }
-
- private:
-  std::vector<float> levels_;
-  std::vector<Code> codes_;
-  std::vector<float> thresholds_;
-};
 
 }  // namespace halftone::numerics

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/numerics/basis.h"
+#include "halftone/numerics/levels.h"
 
 #include <algorithm>
 #include <cmath>

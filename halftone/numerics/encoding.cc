@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/numerics/encoding.h"
 
-#include <algorithm>
-#include <cmath>
 #include <string>
 
 #include "halftone/base/error.h"
@@ -21,49 +19,126 @@ std::string_view to_string(Granularity granularity) {
   return "unknown";
 }
 
-std::size_t BasisEncoding::groups_per_row(std::size_t cols) const {
+std::size_t MatrixEncoding::groups_per_row(std::size_t cols) const {
   if (granularity != Granularity::kGroup) return 1;
   return cols / group_size + (cols % group_size != 0);
 }
 
-std::size_t BasisEncoding::num_bases(std::size_t rows, std::size_t cols) const {
+std::size_t MatrixEncoding::num_blocks(std::size_t rows, std::size_t cols) const {
   return granularity == Granularity::kTensor ? 1 : rows * groups_per_row(cols);
 }
 
-const Basis& BasisEncoding::basis(std::size_t row, std::size_t group, std::size_t cols) const {
-  if (granularity == Granularity::kTensor) return bases.front();
-  return bases[row * groups_per_row(cols) + group];
+std::size_t MatrixEncoding::block(std::size_t row, std::size_t group, std::size_t cols) const {
+  return granularity == Granularity::kTensor ? 0 : row * groups_per_row(cols) + group;
 }
 
-void BasisEncoding::check(std::size_t rows, std::size_t cols) const {
+Levels MatrixEncoding::levels(std::size_t block) const {
+  const float offset = has_offset ? offsets[block] : 0;
+  if (codebook != nullptr) return {codebook, scales[block], offset};
+  Basis basis;
+  basis.bits = bits;
+  basis.offset = offset;
+  const auto k = static_cast<std::size_t>(bits);
+  for (std::size_t i = 0; i < k; ++i) basis.coefficients[i] = scales[block * k + i];
+  return basis;
+}
+
+bool MatrixEncoding::is_summed() const {
+  return codebook == nullptr || (codebook->is_even() && bits <= kMaxBits);
+}
+
+void MatrixEncoding::set_basis(std::size_t block, const Basis& basis) {
+  HALFTONE_ASSERT(codebook == nullptr && basis.bits == bits);
+  HALFTONE_ASSERT(has_offset || basis.offset == 0);
+  const auto k = static_cast<std::size_t>(bits);
+  for (std::size_t i = 0; i < k; ++i) scales.set(block * k + i, basis.coefficients[i]);
+  if (has_offset) offsets.set(block, basis.offset);
+}
+
+void MatrixEncoding::set_scale(std::size_t block, double scale, double offset) {
+  HALFTONE_ASSERT(codebook != nullptr && (has_offset || offset == 0));
+  scales.set(block, scale);
+  if (has_offset) offsets.set(block, offset);
+}
+
+void MatrixEncoding::allocate(std::size_t rows, std::size_t cols) {
+  const std::size_t blocks = num_blocks(rows, cols);
+  scales = StoredNumbers(NumberType::kFloat32, blocks * scales_per_block());
+  offsets = StoredNumbers(NumberType::kFloat32, has_offset ? blocks : 0);
+}
+
+MatrixEncoding MatrixEncoding::slice(std::size_t first, std::size_t count) const {
+  MatrixEncoding part = *this;
+  part.scales = scales.slice(first * scales_per_block(), count * scales_per_block());
+  if (has_offset) part.offsets = offsets.slice(first, count);
+  return part;
+}
+
+MatrixEncoding MatrixEncoding::compact() const {
+  MatrixEncoding result = *this;
+  result.scales = scales.compact();
+  result.offsets = offsets.compact();
+  return result;
+}
+
+void MatrixEncoding::check(std::size_t rows, std::size_t cols) const {
   const auto require = [](bool holds, const std::string& message) {
-    if (!holds) fail(ErrorKind::kShape, "basis encoding: " + message);
+    if (!holds) fail(ErrorKind::kShape, "encoding: " + message);
   };
-  require(bits >= 1 && bits <= kMaxBits,
-          "expected 1 to " + std::to_string(kMaxBits) + " bits, found " + std::to_string(bits));
+  const int most = codebook == nullptr ? kMaxBits : kMaxCodeBits;
+  require(bits >= 1 && bits <= most,
+          "expected 1 to " + std::to_string(most) + " bits, found " + std::to_string(bits));
+  require(codebook == nullptr || codebook->bits() == bits,
+          "a codebook of other bits than " + std::to_string(bits));
   require((granularity == Granularity::kGroup) == (group_size != 0),
           "a group size of " + std::to_string(group_size) + " does not go with granularity " +
               std::string(to_string(granularity)));
-  require(bases.size() == num_bases(rows, cols),
-          "a matrix of " + std::to_string(rows) + " x " + std::to_string(cols) + " needs " +
-              std::to_string(num_bases(rows, cols)) + " bases, found " +
-              std::to_string(bases.size()));
-  for (const Basis& each : bases) {
-    require(each.bits == bits, "expected bases of " + std::to_string(bits) + " bits, found " +
-                                   std::to_string(each.bits));
-    require(has_offset || each.offset == 0, "an offset where none is declared");
-    const bool finite = std::isfinite(each.offset) &&
-                        std::all_of(each.a().begin(), each.a().end(),
-                                    [](float coefficient) { return std::isfinite(coefficient); });
-    require(finite, "a coefficient that is not finite");
+  const std::size_t blocks = num_blocks(rows, cols);
+  const auto require_count = [&](const char* what, std::size_t found, std::size_t expected) {
+    require(found == expected,
+            "a matrix of " + std::to_string(rows) + " x " + std::to_string(cols) + " needs " +
+                std::to_string(expected) + " " + what + ", found " + std::to_string(found));
+  };
+  require_count(codebook == nullptr ? "coefficients" : "scales", scales.size(),
+                blocks * scales_per_block());
+  require_count("offsets", offsets.size(), has_offset ? blocks : 0);
+  require(scales.all_finite() && offsets.all_finite(), "a scale or offset that is not finite");
+  for (std::size_t i = 0; codebook != nullptr && i < blocks; ++i) {
+    if (scales[i] != 0) continue;
+    fail(ErrorKind::kShape, "encoding: scale of block " + std::to_string(i) +
+                                ": expected a number other than 0");
   }
 }
 
-BasisEncoding tensor_encoding(const Basis& basis) {
-  BasisEncoding encoding;
-  encoding.bits = basis.bits;
-  encoding.has_offset = basis.offset != 0;
-  encoding.bases = {basis};
+bool MatrixEncoding::operator==(const MatrixEncoding& other) const {
+  const bool same_codebook =
+      codebook == other.codebook ||
+      (codebook != nullptr && other.codebook != nullptr && *codebook == *other.codebook);
+  return same_codebook && bits == other.bits && has_offset == other.has_offset &&
+         granularity == other.granularity && group_size == other.group_size &&
+         scales == other.scales && offsets == other.offsets;
+}
+
+std::string_view system_name(const MatrixEncoding& encoding) {
+  return encoding.codebook == nullptr ? std::string_view("basis") : encoding.codebook->name();
+}
+
+MatrixEncoding tensor_encoding(const Basis& basis) {
+  return basis_encoding({&basis, 1}, basis.offset != 0, Granularity::kTensor);
+}
+
+MatrixEncoding basis_encoding(std::span<const Basis> bases, bool has_offset,
+                              Granularity granularity, std::size_t group_size) {
+  HALFTONE_ASSERT(!bases.empty());
+  MatrixEncoding encoding;
+  encoding.bits = bases.front().bits;
+  encoding.has_offset = has_offset;
+  encoding.granularity = granularity;
+  encoding.group_size = group_size;
+  encoding.scales =
+      StoredNumbers(NumberType::kFloat32, bases.size() * encoding.scales_per_block());
+  encoding.offsets = StoredNumbers(NumberType::kFloat32, has_offset ? bases.size() : 0);
+  for (std::size_t i = 0; i < bases.size(); ++i) encoding.set_basis(i, bases[i]);
   return encoding;
 }
 
@@ -83,22 +158,20 @@ void BitPlanes::set_code(std::size_t row, std::size_t col, Code code) {
   for (int j = 0; j < bits; ++j) planes.set(plane(row, j), col, (code >> j & 1) != 0);
 }
 
-BitPlanes encode(MatrixView<const float> values, const BasisEncoding& encoding) {
+BitPlanes encode(MatrixView<const float> values, const MatrixEncoding& encoding) {
   encoding.check(values.rows(), values.cols());
   BitPlanes codes(values.rows(), values.cols(), encoding.bits);
-  std::vector<LevelTable> tables;
-  tables.reserve(encoding.bases.size());
-  for (const Basis& basis : encoding.bases) tables.emplace_back(basis);
   for_each_block(encoding, values.rows(), values.cols(),
-                 [&](std::size_t index, std::size_t row, std::size_t first, std::size_t count) {
+                 [&](std::size_t block, std::size_t row, std::size_t first, std::size_t count) {
+                   const BlockEncoder encoder(encoding.levels(block));
                    for (std::size_t col = first; col < first + count; ++col) {
-                     codes.set_code(row, col, tables[index].encode(values(row, col)));
+                     codes.set_code(row, col, encoder.encode(values(row, col)));
                    }
                  });
   return codes;
 }
 
-std::vector<float> decode(const BitPlanes& codes, const BasisEncoding& encoding) {
+std::vector<float> decode(const BitPlanes& codes, const MatrixEncoding& encoding) {
   encoding.check(codes.rows, codes.cols);
   if (codes.bits != encoding.bits) {
     fail(ErrorKind::kShape, "decode: expected codes of " + std::to_string(encoding.bits) +
@@ -106,10 +179,10 @@ std::vector<float> decode(const BitPlanes& codes, const BasisEncoding& encoding)
   }
   std::vector<float> values(codes.rows * codes.cols);
   for_each_block(encoding, codes.rows, codes.cols,
-                 [&](std::size_t index, std::size_t row, std::size_t first, std::size_t count) {
-                   const Basis& basis = encoding.bases[index];
+                 [&](std::size_t block, std::size_t row, std::size_t first, std::size_t count) {
+                   const Levels levels = encoding.levels(block);
                    for (std::size_t col = first; col < first + count; ++col) {
-                     values[row * codes.cols + col] = basis.value(codes.code(row, col));
+                     values[row * codes.cols + col] = levels.value(codes.code(row, col));
                    }
                  });
   return values;

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bases of a whole matrix, and the matrix of its codes.
+// What the codes of a whole matrix mean, and the matrix of its codes.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "halftone/base/bits.h"
 #include "halftone/base/view.h"
-#include "halftone/numerics/basis.h"
+#include "halftone/numerics/levels.h"
+#include "halftone/numerics/stored_numbers.h"
 
 namespace halftone::numerics {
 
-/// The part of a matrix that shares one basis.
+/// The part of a matrix that shares scales: a block.
 enum class Granularity {
   kTensor,   ///< the whole matrix
   kChannel,  ///< a row: for weights, an output channel
@@ -23,36 +25,75 @@ enum class Granularity {
 
 std::string_view to_string(Granularity granularity);
 
-/// The bases of a matrix [rows, cols], which define the values of its codes.
-/// They are ordered by row, then by group within the row.
-struct BasisEncoding {
-  int bits = 1;
+/// What the codes of a matrix [rows, cols] mean. Blocks of neighbouring values share a scale and an
+/// offset; they are ordered by row, then by group within the row:
+///
+///     value = fl(fl(scale level[code]) + offset)              with a codebook, shared by all blocks
+///     value = (a_1 b_1 + ... + a_K b_K) + offset, b_i = +-1    without: learned levels, see Basis
+struct MatrixEncoding {
+  int bits = 1;                              ///< K, up to kMaxBits without a codebook
+  std::shared_ptr<const Codebook> codebook;  ///< null: each block has levels of its own
   bool has_offset = false;  ///< if false, every offset is zero and none is stored
   Granularity granularity = Granularity::kTensor;
-  std::size_t group_size = 0;  ///< for kGroup: columns that share a basis; else 0
-  std::vector<Basis> bases;
+  std::size_t group_size = 0;  ///< for kGroup: columns of a block; else 0
+  StoredNumbers scales;        ///< [blocks], or without a codebook a: [blocks, K]
+  StoredNumbers offsets;       ///< [blocks], or none
 
-  /// Groups per row: 1 unless granularity is kGroup.
+  /// Blocks per row: 1 unless granularity is kGroup.
   [[nodiscard]] std::size_t groups_per_row(std::size_t cols) const;
-  /// The number of bases of a matrix of this extent.
-  [[nodiscard]] std::size_t num_bases(std::size_t rows, std::size_t cols) const;
-  /// The basis of group `group` in row `row`.
-  [[nodiscard]] const Basis& basis(std::size_t row, std::size_t group, std::size_t cols) const;
+  /// The number of blocks of a matrix of this extent.
+  [[nodiscard]] std::size_t num_blocks(std::size_t rows, std::size_t cols) const;
+  /// The number of blocks that this encoding holds.
+  [[nodiscard]] std::size_t num_blocks() const { return scales.size() / scales_per_block(); }
+  /// Index of the block that is group `group` of row `row`.
+  [[nodiscard]] std::size_t block(std::size_t row, std::size_t group, std::size_t cols) const;
+  /// Stored scales of a block: K coefficients, or one scale.
+  [[nodiscard]] std::size_t scales_per_block() const {
+    return codebook == nullptr ? static_cast<std::size_t>(bits) : 1;
+  }
 
-  /// @throws Error kShape if bits, group size, or the number of bases do not fit the extent, or a
-  ///         basis has other bits, an offset although has_offset is false, or a non-finite value
+  /// What the codes of a block mean.
+  [[nodiscard]] Levels levels(std::size_t block) const;
+  /// Whether the bits of codes are signs of coefficients; see Levels::is_summed().
+  [[nodiscard]] bool is_summed() const;
+  /// The coefficients of a block. @pre is_summed()
+  [[nodiscard]] Basis basis(std::size_t block) const { return levels(block).basis(); }
+  /// Stores coefficients and offset of a block. @pre no codebook
+  void set_basis(std::size_t block, const Basis& basis);
+  /// Stores scale and offset of a block, rounded to their types. @pre a codebook
+  void set_scale(std::size_t block, double scale, double offset = 0);
+  /// Makes room for the blocks of a matrix: zeros, stored as float32.
+  void allocate(std::size_t rows, std::size_t cols);
+  /// The encoding of `count` blocks from `first` on; see StoredNumbers::slice().
+  [[nodiscard]] MatrixEncoding slice(std::size_t first, std::size_t count) const;
+  /// The same values, with float32 numbers as binary16 if that changes none.
+  [[nodiscard]] MatrixEncoding compact() const;
+  /// Bits of scales and offsets in a file.
+  [[nodiscard]] std::size_t stored_bits() const {
+    return scales.stored_bits() + offsets.stored_bits();
+  }
+
+  /// @throws Error kShape if bits, group size, or the number of blocks do not fit the extent, a
+  ///         number is not finite, or a scale of a codebook is zero
   void check(std::size_t rows, std::size_t cols) const;
 
-  bool operator==(const BasisEncoding&) const = default;
+  bool operator==(const MatrixEncoding& other) const;
 };
 
-/// An encoding with one basis for the whole tensor, as used for activations.
-BasisEncoding tensor_encoding(const Basis& basis);
+/// "basis", or the name of the codebook.
+std::string_view system_name(const MatrixEncoding& encoding);
 
-/// Calls visit(basis_index, row, first_col, num_cols) for every block of the matrix that shares a
-/// basis, row by row and group by group within a row.
+/// An encoding with one basis for the whole tensor, as used for activations.
+MatrixEncoding tensor_encoding(const Basis& basis);
+/// Learned levels of a matrix.
+/// @param bases  of one number of bits, at least one
+MatrixEncoding basis_encoding(std::span<const Basis> bases, bool has_offset,
+                              Granularity granularity, std::size_t group_size = 0);
+
+/// Calls visit(block, row, first_col, num_cols) for every run of values of one block, row by row and
+/// group by group within a row.
 template <typename Visit>
-void for_each_block(const BasisEncoding& encoding, std::size_t rows, std::size_t cols,
+void for_each_block(const MatrixEncoding& encoding, std::size_t rows, std::size_t cols,
                     Visit&& visit) {
   const std::size_t groups = encoding.groups_per_row(cols);
   const std::size_t width =
@@ -90,14 +131,14 @@ struct BitPlanes {
   bool operator==(const BitPlanes&) const = default;
 };
 
-/// The code of the level nearest to each value; see LevelTable for ties.
+/// The code of the level nearest to each value; see LevelTable and Levels::encode() for ties.
 /// @param values    [rows, cols]
-/// @throws Error kShape as BasisEncoding::check()
-BitPlanes encode(MatrixView<const float> values, const BasisEncoding& encoding);
+/// @throws Error kShape as MatrixEncoding::check()
+BitPlanes encode(MatrixView<const float> values, const MatrixEncoding& encoding);
 
 /// The values of the codes.
 /// @return [rows * cols], row by row
-/// @throws Error kShape as BasisEncoding::check(), or if bits differ
-std::vector<float> decode(const BitPlanes& codes, const BasisEncoding& encoding);
+/// @throws Error kShape as MatrixEncoding::check(), or if bits differ
+std::vector<float> decode(const BitPlanes& codes, const MatrixEncoding& encoding);
 
 }  // namespace halftone::numerics

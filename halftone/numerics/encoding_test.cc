@@ -10,7 +10,7 @@
 namespace halftone::numerics {
 namespace {
 
-void expect_shape_error(const BasisEncoding& encoding, const std::string& text) {
+void expect_shape_error(const MatrixEncoding& encoding, const std::string& text) {
   expect_error(ErrorKind::kShape, text, [&] { encoding.check(2, 10); });
 }
 
@@ -32,7 +32,7 @@ TEST_P(Encode, GivesEachNumberTheCodeOfItsOwnBasis) {
   Random random(21);
   for (const std::size_t cols : {0u, 1u, 3u, 4u, 5u, 63u, 64u, 65u, 130u}) {
     const std::size_t rows = 3;
-    const BasisEncoding encoding = random_encoding(random, rows, cols, bits, true, granularity,
+    const MatrixEncoding encoding = random_encoding(random, rows, cols, bits, true, granularity,
                                                    granularity == Granularity::kGroup ? 4 : 0);
     std::vector<float> values(rows * cols);
     for (float& value : values) value = static_cast<float>(2 * random.normal());
@@ -42,7 +42,7 @@ TEST_P(Encode, GivesEachNumberTheCodeOfItsOwnBasis) {
     for (std::size_t r = 0; r < rows; ++r) {
       for (std::size_t c = 0; c < cols; ++c) {
         const std::size_t group = granularity == Granularity::kGroup ? c / 4 : 0;
-        const Basis& basis = encoding.basis(r, group, cols);
+        const Basis basis = encoding.basis(encoding.block(r, group, cols));
         ASSERT_EQ(codes.code(r, c), LevelTable(basis).encode(values[r * cols + c]));
         ASSERT_EQ(decoded[r * cols + c], basis.value(codes.code(r, c)));
       }
@@ -56,12 +56,12 @@ TEST_P(Encode, GivesEachNumberTheCodeOfItsOwnBasis) {
   }
 }
 
-TEST(BasisEncoding, OrdersBasesByRowThenGroup) {
+TEST(MatrixEncoding, OrdersBasesByRowThenGroup) {
   Random random(22);
-  const BasisEncoding encoding = random_encoding(random, 3, 10, 2, true, Granularity::kGroup, 4);
+  const MatrixEncoding encoding = random_encoding(random, 3, 10, 2, true, Granularity::kGroup, 4);
   ASSERT_EQ(encoding.groups_per_row(10), 3u);
-  ASSERT_EQ(encoding.bases.size(), 9u);
-  EXPECT_EQ(encoding.basis(1, 2, 10), encoding.bases[5]);
+  ASSERT_EQ(encoding.num_blocks(), 9u);
+  EXPECT_EQ(encoding.block(1, 2, 10), 5u);
   std::vector<std::size_t> visited;
   for_each_block(encoding, 3, 10, [&](auto index, auto row, auto first, auto count) {
     EXPECT_EQ(index, row * 3 + first / 4);
@@ -70,19 +70,19 @@ TEST(BasisEncoding, OrdersBasesByRowThenGroup) {
   EXPECT_THAT(visited, testing::ElementsAre(4, 4, 2, 4, 4, 2, 4, 4, 2));
 }
 
-TEST(BasisEncoding, TensorEncodingDeclaresItsOffset) {
+TEST(MatrixEncoding, TensorEncodingDeclaresItsOffset) {
   EXPECT_TRUE(tensor_encoding(make_basis(std::vector{1.0F}, 2.0F)).has_offset);
-  const BasisEncoding plain = tensor_encoding(make_basis(std::vector{1.0F, 3.0F}));
+  const MatrixEncoding plain = tensor_encoding(make_basis(std::vector{1.0F, 3.0F}));
   EXPECT_FALSE(plain.has_offset);
   EXPECT_EQ(plain.bits, 2);
   plain.check(7, 9);
 }
 
-TEST(BasisEncoding, CheckNamesWhatDoesNotFit) {
-  const BasisEncoding good = tensor_encoding(make_basis(std::vector{1.0F, 2.0F}));
+TEST(MatrixEncoding, CheckNamesWhatDoesNotFit) {
+  const MatrixEncoding good = tensor_encoding(make_basis(std::vector{1.0F, 2.0F}));
   good.check(2, 10);
 
-  BasisEncoding bad = good;
+  MatrixEncoding bad = good;
   bad.bits = 9;
   expect_shape_error(bad, "expected 1 to 8 bits, found 9");
   bad = good;
@@ -93,20 +93,24 @@ TEST(BasisEncoding, CheckNamesWhatDoesNotFit) {
   expect_shape_error(bad, "a group size of 0 does not go with granularity group");
   bad = good;
   bad.granularity = Granularity::kChannel;
-  expect_shape_error(bad, "a matrix of 2 x 10 needs 2 bases, found 1");
+  expect_shape_error(bad, "a matrix of 2 x 10 needs 4 coefficients, found 2");
   bad = good;
   bad.bits = 3;
-  expect_shape_error(bad, "expected bases of 3 bits, found 2");
+  expect_shape_error(bad, "a matrix of 2 x 10 needs 3 coefficients, found 2");
   bad = good;
-  bad.bases[0].offset = 1;
-  expect_shape_error(bad, "an offset where none is declared");
+  bad.has_offset = true;
+  expect_shape_error(bad, "needs 1 offsets, found 0");
   bad = good;
-  bad.bases[0].coefficients[1] = std::numeric_limits<float>::infinity();
-  expect_shape_error(bad, "a coefficient that is not finite");
+  bad.scales = StoredNumbers::of(std::vector{1.0F, std::numeric_limits<float>::infinity()});
+  expect_shape_error(bad, "a scale or offset that is not finite");
+  bad = good;
+  bad.codebook = std::make_shared<const Codebook>("t", std::vector{-1.0F, 0.0F, 1.0F, 3.0F});
+  bad.scales = StoredNumbers::of(std::vector{0.0F});
+  expect_shape_error(bad, "scale of block 0: expected a number other than 0");
 }
 
-TEST(BasisEncoding, EncodeAndDecodeRefuseWhatDoesNotFit) {
-  BasisEncoding encoding = tensor_encoding(make_basis(std::vector{1.0F, 2.0F}));
+TEST(MatrixEncoding, EncodeAndDecodeRefuseWhatDoesNotFit) {
+  MatrixEncoding encoding = tensor_encoding(make_basis(std::vector{1.0F, 2.0F}));
   const std::vector<float> values(4);
   encoding.granularity = Granularity::kChannel;
   EXPECT_THROW(encode(MatrixView<const float>(values, 2, 2), encoding), Error);

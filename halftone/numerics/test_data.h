@@ -29,17 +29,18 @@ inline BitPlanes random_planes(Random& random, std::size_t rows, std::size_t col
   return codes;
 }
 
-inline BasisEncoding random_encoding(Random& random, std::size_t rows, std::size_t cols, int bits,
-                                     bool offset, Granularity granularity,
-                                     std::size_t group_size = 0) {
-  BasisEncoding encoding;
+/// Learned levels of random coefficients.
+inline MatrixEncoding random_encoding(Random& random, std::size_t rows, std::size_t cols, int bits,
+                                      bool offset, Granularity granularity,
+                                      std::size_t group_size = 0) {
+  MatrixEncoding encoding;
   encoding.bits = bits;
   encoding.has_offset = offset;
   encoding.granularity = granularity;
   encoding.group_size = group_size;
-  const std::size_t count = encoding.num_bases(rows, cols);
-  for (std::size_t i = 0; i < count; ++i) {
-    encoding.bases.push_back(random_basis(random, bits, offset));
+  encoding.allocate(rows, cols);
+  for (std::size_t i = 0; i < encoding.num_blocks(); ++i) {
+    encoding.set_basis(i, random_basis(random, bits, offset));
   }
   return encoding;
 }

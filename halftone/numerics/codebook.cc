@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/numerics/codebook.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "halftone/base/error.h"
+
+namespace halftone::numerics {
+namespace {
+
+constexpr std::int64_t kSignBit = 0x80000000;
+
+/// The largest float32 that takes the lower of two levels.
+/// @param is_upper  whether the middle takes the upper level
+float threshold_between(float low, float high, bool is_upper) {
+  // Exact for neighbours whose exponents differ by less than 29.
+  const double middle = double{low} / 2 + double{high} / 2;
+  return largest_where(
+      [&](float x) { return is_upper ? double{x} < middle : double{x} <= middle; },
+      static_cast<float>(middle));
+}
+
+}  // namespace
+
+std::int64_t order_of(float x) {
+  const auto bits = std::int64_t{std::bit_cast<std::uint32_t>(x)};
+  return bits < kSignBit ? bits : kSignBit - 1 - bits;
+}
+
+float float_at(std::int64_t order) {
+  const std::int64_t bits = order >= 0 ? order : kSignBit - 1 - order;
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+}
+
+Codebook::Codebook(std::string name, std::vector<float> levels, Ties ties)
+    : name_(std::move(name)), levels_(std::move(levels)) {
+  sort();
+  for (std::size_t l = 0; l + 1 < sorted_.size(); ++l) {
+    const bool is_upper =
+        ties == Ties::kUpper || (ties == Ties::kEven && codes_[l] % 2 != 0 && codes_[l + 1] % 2 == 0);
+    thresholds_.push_back(threshold_between(sorted_[l], sorted_[l + 1], is_upper));
+  }
+  find_step();
+  find_fit();
+}
+
+Codebook::Codebook(std::string name, std::vector<float> levels, std::vector<float> thresholds)
+    : name_(std::move(name)), levels_(std::move(levels)), thresholds_(std::move(thresholds)) {
+  sort();
+  HALFTONE_ASSERT(thresholds_.size() + 1 == sorted_.size());
+  HALFTONE_ASSERT(std::ranges::is_sorted(thresholds_));
+  find_step();
+  find_fit();
+}
+
+void Codebook::sort() {
+  HALFTONE_ASSERT(levels_.size() >= 2 && std::has_single_bit(levels_.size()));
+  bits_ = static_cast<int>(std::bit_width(levels_.size())) - 1;
+  HALFTONE_ASSERT(bits_ <= kMaxCodeBits);
+  std::vector<Code> order;
+  for (std::size_t code = 0; code < levels_.size(); ++code) {
+    const float level = levels_[code];
+    if (std::isnan(level) && nan_ < 0) nan_ = static_cast<int>(code);
+    if (level == 0 && std::signbit(level) && negative_zero_ < 0) {
+      negative_zero_ = static_cast<int>(code);
+    }
+    if (std::isfinite(level)) order.push_back(static_cast<Code>(code));
+  }
+  HALFTONE_ASSERT(!order.empty());
+  // Equal levels stay in the order of their codes, except that 0 comes before -0.
+  std::ranges::stable_sort(order, [this](Code x, Code y) {
+    if (levels_[x] != levels_[y]) return levels_[x] < levels_[y];
+    return !std::signbit(levels_[x]) && std::signbit(levels_[y]);
+  });
+  for (const Code code : order) {
+    if (!sorted_.empty() && sorted_.back() == levels_[code]) continue;
+    sorted_.push_back(levels_[code]);
+    codes_.push_back(code);
+  }
+}
+
+void Codebook::find_step() {
+  const float step = levels_[1] - levels_[0];
+  if (!(step > 0)) return;
+  for (std::size_t code = 0; code < levels_.size(); ++code) {
+    // Exact for the multiples of powers of two that codebooks of integers have.
+    if (levels_[code] != levels_[0] + static_cast<float>(code) * step) return;
+  }
+  step_ = step;
+}
+
+void Codebook::find_fit() {
+  constexpr int kFewBits = 4;
+  if (bits_ > kMaxBits || sorted_.size() < 2) return;
+  const int gaps = (1 << bits_) - 1;
+  const int steps = (bits_ <= kFewBits ? 127 : 255) / gaps * gaps;
+  const double low = sorted_.front();
+  const double step = (double{sorted_.back()} - low) / steps;
+  const auto gap = [&](std::size_t l) {
+    const double before = l == 0 ? std::numeric_limits<double>::infinity()
+                                 : double{sorted_[l]} - double{sorted_[l - 1]};
+    const double after = l + 1 == sorted_.size() ? std::numeric_limits<double>::infinity()
+                                                 : double{sorted_[l + 1]} - double{sorted_[l]};
+    return std::min(before, after);
+  };
+  for (std::size_t l = 0; l < sorted_.size(); ++l) {
+    const double at = (sorted_[l] - low) / step;
+    if (std::abs(at - std::round(at)) * step > gap(l) / 8) return;
+  }
+  fits_integers_ = true;
+}
+
+std::size_t Codebook::index(float x) const {
+  // Counts thresholds strictly below x. The comparison is false for NaN, which gets level 0.
+  return static_cast<std::size_t>(
+      std::ranges::partition_point(thresholds_, [x](float t) { return t < x; }) -
+      thresholds_.begin());
+}
+
+Code Codebook::encode(float x) const {
+  if (std::isnan(x) && nan_ >= 0) return static_cast<Code>(nan_);
+  const std::size_t l = index(x);
+  if (sorted_[l] == 0 && std::signbit(x) && negative_zero_ >= 0) {
+    return static_cast<Code>(negative_zero_);
+  }
+  return codes_[l];
+}
+
+bool Codebook::operator==(const Codebook& other) const {
+  // Levels as bits, so that NaN equals itself and -0 differs from 0.
+  const auto same = [](float x, float y) {
+    return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y);
+  };
+  return name_ == other.name_ && std::ranges::equal(levels_, other.levels_, same) &&
+         thresholds_ == other.thresholds_;
+}
+
+}  // namespace halftone::numerics

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// Codebooks: which 2^K numbers the K bits of a code name, before scale and offset.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace halftone::numerics {
+
+/// Longest code of a codebook.
+inline constexpr int kMaxCodeBits = 16;
+/// Longest code of a basis, and of codes that kernels multiply.
+inline constexpr int kMaxBits = 8;
+
+/// The K bits that name one number.
+using Code = std::uint16_t;
+
+/// Which of two neighbouring levels a number midway between them takes.
+enum class Ties : std::uint8_t {
+  kEven,   ///< the one with the even code
+  kLower,  ///< the lower one
+  kUpper,  ///< the higher one
+};
+
+/// The levels of a number system of K bits, shared by all blocks of a matrix. Immutable.
+///
+/// Levels are in the order of codes, and need be neither ascending nor all finite: codes of NaN and
+/// infinity name no number and no number is encoded to them. Where several codes name one number,
+/// it is encoded to the lowest of them, except that -0 takes the code of -0 if there is one.
+class Codebook {
+ public:
+  /// Numbers are encoded to the nearest level.
+  /// @param name    see numerics::find_system(); files store it
+  /// @param levels  [2^K] by code, 1 <= K <= kMaxCodeBits, at least one finite
+  Codebook(std::string name, std::vector<float> levels, Ties ties = Ties::kEven);
+  /// Numbers are encoded by thresholds: level l, in ascending order, if l of them are below.
+  /// @param thresholds  ascending, one less than there are different finite levels
+  Codebook(std::string name, std::vector<float> levels, std::vector<float> thresholds);
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] int bits() const { return bits_; }
+  /// [2^K] by code.
+  [[nodiscard]] std::span<const float> levels() const { return levels_; }
+
+  /// The different finite levels, ascending; the code of each; and the thresholds between
+  /// neighbours, each the largest float32 that still takes the lower level.
+  [[nodiscard]] std::span<const float> sorted() const { return sorted_; }
+  [[nodiscard]] std::span<const Code> codes() const { return codes_; }
+  [[nodiscard]] std::span<const float> thresholds() const { return thresholds_; }
+
+  /// Position of x among sorted(). NaN takes the lowest, numbers beyond the ends take the ends.
+  [[nodiscard]] std::size_t index(float x) const;
+  /// The code of x. NaN takes the first code of NaN, if there is one, else the lowest level.
+  [[nodiscard]] Code encode(float x) const;
+
+  /// Whether code q is level first + q step, so that its bits are signs of coefficients: see
+  /// Levels::basis().
+  [[nodiscard]] bool is_even() const { return step_ != 0; }
+  [[nodiscard]] float step() const { return step_; }  ///< 0 unless is_even()
+
+  /// Whether the levels are nearly on the grid of 8-bit integers that kernels compute with: none
+  /// is farther from it than an eighth of the distance to its neighbours. Grids of weights have
+  /// 120 to 127 steps for up to 4 bits, else 248 to 255; see kernels::weight_steps().
+  [[nodiscard]] bool fits_integers() const { return fits_integers_; }
+
+  /// Whether all codes mean the same and all numbers have the same codes.
+  bool operator==(const Codebook& other) const;
+
+ private:
+  void sort();
+  void find_step();
+  void find_fit();
+
+  std::string name_;
+  int bits_ = 0;
+  std::vector<float> levels_;
+  std::vector<float> sorted_;
+  std::vector<Code> codes_;
+  std::vector<float> thresholds_;
+  int nan_ = -1;            ///< code of NaN, or none
+  int negative_zero_ = -1;  ///< code of -0, or none
+  float step_ = 0;
+  bool fits_integers_ = false;
+};
+
+/// The largest float32 for which `holds`, which never becomes true again once it is false for a
+/// smaller number, or -infinity if it holds for none. Infinity if it holds for all.
+/// @param guess  a number near it; the nearer, the faster
+template <typename Holds>
+float largest_where(const Holds& holds, float guess);
+
+/// Position of a float32, not NaN, in the order of all: ..., -1: -0, 0: 0, 1: the smallest above.
+std::int64_t order_of(float x);
+/// The inverse.
+float float_at(std::int64_t order);
+
+template <typename Holds>
+float largest_where(const Holds& holds, float guess) {
+  constexpr std::int64_t kInfinity = 0x7f800000;
+  std::int64_t below = -kInfinity - 1;  // -infinity
+  std::int64_t above = kInfinity + 1;   // behind infinity
+  const std::int64_t start = order_of(guess);
+  // Steps of doubling length away from the guess bracket the answer.
+  if (holds(guess)) {
+    below = start;
+    for (std::int64_t step = 1; below + step < above; step *= 2) {
+      if (!holds(float_at(start + step))) {
+        above = start + step;
+        break;
+      }
+      below = start + step;
+    }
+  } else {
+    above = start;
+    for (std::int64_t step = 1; start - step > below; step *= 2) {
+      if (holds(float_at(start - step))) {
+        below = start - step;
+        break;
+      }
+      above = start - step;
+    }
+  }
+  while (above - below > 1) {
+    const std::int64_t middle = below + (above - below) / 2;
+    (holds(float_at(middle)) ? below : above) = middle;
+  }
+  return float_at(below);
+}
+
+}  // namespace halftone::numerics

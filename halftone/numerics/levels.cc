@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/numerics/levels.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "halftone/base/error.h"
+
+namespace halftone::numerics {
+
+Levels::Levels(std::shared_ptr<const Codebook> codebook, float scale, float offset)
+    : codebook_(std::move(codebook)), scale_(scale) {
+  HALFTONE_ASSERT(codebook_ != nullptr && std::isfinite(scale) && std::isfinite(offset));
+  basis_.bits = codebook_->bits();
+  basis_.offset = offset;
+}
+
+float Levels::value(Code code) const {
+  if (codebook_ == nullptr) return basis_.value(code);
+  const float scaled = scale_ * codebook_->levels()[code];
+  return basis_.offset == 0 ? scaled : scaled + basis_.offset;
+}
+
+bool Levels::is_summed() const {
+  return codebook_ == nullptr || (codebook_->is_even() && bits() <= kMaxBits);
+}
+
+Basis Levels::basis() const {
+  HALFTONE_ASSERT(is_summed());
+  if (codebook_ == nullptr) return basis_;
+  Basis basis = basis_;
+  const float step = scale_ * codebook_->step();
+  for (int i = 0; i < basis.bits; ++i) {
+    basis.coefficients[static_cast<std::size_t>(i)] = std::ldexp(step, i - 1);
+  }
+  const float middle = (codebook_->levels().front() + codebook_->levels().back()) / 2;
+  basis.offset = scale_ * middle + basis_.offset;
+  return basis;
+}
+
+LevelTable::LevelTable(const Levels& levels) {
+  if (levels.codebook() == nullptr) {
+    add_basis(levels.basis());
+  } else {
+    add_codebook(levels, *levels.codebook());
+  }
+}
+
+void LevelTable::add_basis(const Basis& basis) {
+  HALFTONE_ASSERT(basis.bits >= 1 && basis.bits <= kMaxBits);
+  codes_.resize(basis.num_levels());
+  std::iota(codes_.begin(), codes_.end(), Code{0});
+  std::stable_sort(codes_.begin(), codes_.end(),
+                   [&](Code x, Code y) { return basis.value(x) < basis.value(y); });
+  for (const Code code : codes_) levels_.push_back(basis.value(code));
+  for (std::size_t l = 0; l + 1 < levels_.size(); ++l) {
+    thresholds_.push_back((levels_[l] + levels_[l + 1]) / 2);
+  }
+}
+
+void LevelTable::add_codebook(const Levels& levels, const Codebook& codebook) {
+  codes_.assign(codebook.codes().begin(), codebook.codes().end());
+  for (const float t : codebook.thresholds()) {
+    // With a negative scale, larger numbers have lower levels of the codebook.
+    const bool is_reversed = levels.scale() < 0;
+    const auto takes_lower = [&](float x) {
+      return is_reversed ? levels.argument(x) > t : levels.argument(x) <= t;
+    };
+    thresholds_.push_back(largest_where(takes_lower, t * levels.scale() + levels.offset()));
+  }
+  if (levels.scale() < 0) {
+    std::ranges::reverse(codes_);
+    std::ranges::reverse(thresholds_);
+  }
+  for (const Code code : codes_) levels_.push_back(levels.value(code));
+}
+
+std::size_t LevelTable::index(float x) const {
+  // Counts thresholds strictly below x. The comparison is false for NaN, which gets level 0.
+  const auto first_not_below =
+      std::partition_point(thresholds_.begin(), thresholds_.end(), [x](float t) { return t < x; });
+  return static_cast<std::size_t>(first_not_below - thresholds_.begin());
+}
+
+}  // namespace halftone::numerics

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scales and other real numbers, stored in few bits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace halftone::numerics {
+
+/// How a real number is stored.
+enum class NumberType : std::uint8_t {
+  kFloat32,
+  kFloat16,   ///< IEEE 754 binary16
+  kBfloat16,  ///< the upper half of a float32
+  kE8m0,      ///< 2^(code - 127), codes 0 to 254. Source: OCP MX 1.0, section 5.4.1
+  kE4m3,      ///< see kE4M3 in minifloat.h
+  kE3m5,      ///< 2^e (1 + m / 32), 3 bits of e, 5 bits of m: 1 to 252; no zero and no sign
+  kUint4,     ///< 0 to 15
+  kUint6,     ///< 0 to 63
+  kInt6,      ///< -32 to 31
+  kInt8,      ///< -128 to 127
+};
+
+std::string_view to_string(NumberType type);  ///< "float32", "e8m0", ...
+/// The type of this name, or none.
+std::optional<NumberType> number_type_from(std::string_view name);
+/// Bits of one number in a file.
+int stored_bits(NumberType type);
+/// Whether there are negative numbers of this type.
+bool has_sign(NumberType type);
+/// The number of this type nearest to x, ties to even; for kE8m0 nearest on the logarithmic scale.
+/// Numbers beyond the largest become the largest. @pre x is finite
+float round_to(NumberType type, double x);
+
+/// An array of numbers of one type. Numbers of a small type may share factors:
+///
+///     number i = fl(code i * factor of i / share)
+///
+/// as the scales of NVFP4 (E4M3, one float32 for all) and of llama.cpp's K-quants (6 bits, one
+/// float16 for 8 or 16 groups) do. Each number occupies the bytes of its code.
+class StoredNumbers {
+ public:
+  StoredNumbers() = default;
+  /// Zeros; ones for types without a zero.
+  explicit StoredNumbers(NumberType type, std::size_t count = 0);
+  /// The same with factors of one, each for `share` numbers; 0: one factor for all.
+  StoredNumbers(NumberType type, std::size_t count, NumberType factor_type, std::size_t share);
+  /// Numbers stored as they are.
+  static StoredNumbers of(std::span<const float> numbers);
+
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+  [[nodiscard]] NumberType type() const { return type_; }
+  [[nodiscard]] bool has_factors() const { return !factors_.empty(); }
+  [[nodiscard]] NumberType factor_type() const { return factor_type_; }
+  [[nodiscard]] std::size_t share() const { return share_; }
+  [[nodiscard]] std::size_t num_factors() const;
+
+  [[nodiscard]] float operator[](std::size_t i) const;
+  /// Stores the nearest number, for the factor as it is. @pre x is finite
+  void set(std::size_t i, double x);
+  [[nodiscard]] float factor(std::size_t f) const;
+  void set_factor(std::size_t f, double x);
+
+  /// The numbers [first, first + count), which share no factor with others.
+  [[nodiscard]] StoredNumbers slice(std::size_t first, std::size_t count) const;
+  /// The same numbers as binary16, if these are float32 and binary16 holds each exactly.
+  [[nodiscard]] StoredNumbers compact() const;
+
+  /// As in memory and in files: little-endian, one byte for types of up to 8 bits.
+  [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
+  [[nodiscard]] std::span<std::byte> bytes() { return bytes_; }
+  [[nodiscard]] std::span<const std::byte> factor_bytes() const { return factors_; }
+  [[nodiscard]] std::span<std::byte> factor_bytes() { return factors_; }
+  /// Bits of the numbers and their factors in a file.
+  [[nodiscard]] std::size_t stored_bits() const;
+  [[nodiscard]] bool all_finite() const;
+
+  bool operator==(const StoredNumbers&) const = default;
+
+ private:
+  NumberType type_ = NumberType::kFloat32;
+  std::size_t size_ = 0;
+  std::vector<std::byte> bytes_;
+  NumberType factor_type_ = NumberType::kFloat32;
+  std::size_t share_ = 0;
+  std::vector<std::byte> factors_;
+};
+
+}  // namespace halftone::numerics
