@@ -57,7 +57,7 @@ ir::Constant random_weights(const ConvLayerShape& shape, const LayerFormat& form
                           dim(shape.channels / shape.groups)};
   if (format.weight_bits == 0) return ir::test::random_tensor(extents, random);
   const std::size_t n = num_inputs(shape);
-  auto encoding = std::make_shared<numerics::BasisEncoding>(numerics::random_encoding(
+  auto encoding = std::make_shared<numerics::MatrixEncoding>(numerics::random_encoding(
       random, shape.outputs, n, format.weight_bits, true, numerics::Granularity::kChannel));
   return ir::EncodedTensor{extents, std::move(encoding),
                            numerics::random_planes(random, shape.outputs, n, format.weight_bits)};
@@ -187,7 +187,7 @@ Prepared prepare_conv(const ConvLayerShape& shape, const LayerFormat& format, in
                           {ir::kBatch, extent, extent, static_cast<ir::Dim>(shape.channels)}));
   if (format.input_bits != 0) {
     ir::Encode encode;
-    encode.encoding = std::make_shared<numerics::BasisEncoding>(
+    encode.encoding = std::make_shared<numerics::MatrixEncoding>(
         numerics::tensor_encoding(activation_basis(format.input_bits, random)));
     x = graph.add_node("encode", encode, {x});
   }

@@ -34,7 +34,7 @@ ir::Constant random_weights(const LayerShape& shape, const LayerFormat& format, 
   if (format.weight_bits == 0) return ir::test::random_tensor(extents, random);
   const auto granularity =
       format.group == 0 ? numerics::Granularity::kChannel : numerics::Granularity::kGroup;
-  auto encoding = std::make_shared<numerics::BasisEncoding>(numerics::random_encoding(
+  auto encoding = std::make_shared<numerics::MatrixEncoding>(numerics::random_encoding(
       random, shape.o, shape.n, format.weight_bits, true, granularity, format.group));
   return ir::EncodedTensor{extents, std::move(encoding),
                            numerics::random_planes(random, shape.o, shape.n, format.weight_bits)};

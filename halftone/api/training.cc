@@ -88,14 +88,6 @@ train::MakeStudent student_maker(const DistillJob& job, const ir::Graph& student
   };
 }
 
-train::StudentOptions student_options(const DistillJob& job) {
-  train::StudentOptions result = job.training.student;
-  if (job.recipe) {
-    result.scheme = job.recipe->defaults.scheme.value_or(compress::Scheme::kBasis);
-  }
-  return result;
-}
-
 }  // namespace
 
 TrainReport train_file(const TrainJob& job) {
@@ -130,7 +122,7 @@ TrainReport distill_files(const DistillJob& job) {
   const ir::Graph& original = job.recipe ? student : teachers.front();
   train::TrainResult result = train::train_in_stages(
       original, {job.stages, job.recipe.value_or(compress::Recipe{}), student_maker(job, student)},
-      {teachers, data}, student_options(job), training.options);
+      {teachers, data}, training.student, training.options);
   TrainReport report = finish(training, input_bytes, std::move(result), elapsed);
   report.has_teacher = true;
   return report;

@@ -41,7 +41,7 @@ struct DistillJob {
   std::vector<std::filesystem::path> teachers;  ///< at least one; their answers are averaged
   std::filesystem::path student{};              ///< empty: the first teacher
   bool fresh = false;  ///< give the student, a float network, initial values
-  /// Quantizes the student before it learns; its scheme becomes that of the student's levels.
+  /// Quantizes the student before it learns.
   /// nullopt: the student is trained as it is.
   std::optional<compress::Recipe> recipe{};
   std::size_t calibration_samples = 2000;       ///< from the front, for the quantization

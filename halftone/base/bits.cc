@@ -11,6 +11,15 @@ std::size_t BitMatrix::count(std::size_t r) const {
   return total;
 }
 
+bool BitMatrix::has_clear_tails() const {
+  const std::size_t used = cols_ % 64;
+  if (used == 0) return true;
+  for (std::size_t r = 0; r < rows_; ++r) {
+    if (row(r).back() >> used != 0) return false;
+  }
+  return true;
+}
+
 void BitMatrix::clear_tails() {
   const std::size_t used = cols_ % 64;
   if (used == 0) return;

@@ -72,6 +72,8 @@ class BitMatrix {
   [[nodiscard]] std::size_t count(std::size_t row) const;
   /// Zeroes the bits past `cols`, e.g. after words were written directly.
   void clear_tails();
+  /// Whether the bits past `cols` are zero.
+  [[nodiscard]] bool has_clear_tails() const;
 
   bool operator==(const BitMatrix&) const = default;
 

@@ -220,7 +220,7 @@ compress::Recipe make_recipe(const RecipeOptions& options) {
   if (options.scheme == "float") {
     settings.skip = true;
   } else if (!options.scheme.empty()) {
-    settings.scheme = compress::scheme_from(options.scheme);
+    settings.system = &numerics::find_system(options.scheme);
   }
   return load_recipe(options.recipe, settings);
 }

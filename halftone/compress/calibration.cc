@@ -160,10 +160,10 @@ ValueSample Calibration::sample(const ir::Graph& graph, ValuePair pair, std::siz
 
 std::vector<LayerStatistics> Calibration::statistics(const ir::Graph& graph, ValuePair pair,
                                                      const ir::Unfolding& unfolding,
-                                                     const numerics::BasisEncoding* encoding,
+                                                     const numerics::MatrixEncoding* encoding,
                                                      const ProgressSink& progress) const {
   std::optional<numerics::LevelTable> table;
-  if (encoding != nullptr) table.emplace(encoding->bases.front());
+  if (encoding != nullptr) table.emplace(encoding->levels(0));
   const auto count = [&](const runtime::Batch& batch) {
     const auto original = batch.outputs[0].as<float>();
     const auto actual = batch.outputs[1].as<float>();

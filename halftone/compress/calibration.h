@@ -63,7 +63,7 @@ class Calibration {
   /// `encoding` is not null, the twin's values are first rounded to its nearest level.
   [[nodiscard]] std::vector<LayerStatistics> statistics(const ir::Graph& graph, ValuePair pair,
                                                         const ir::Unfolding& unfolding,
-                                                        const numerics::BasisEncoding* encoding,
+                                                        const numerics::MatrixEncoding* encoding,
                                                         const ProgressSink& progress) const;
   /// Distortion of the twins relative to the originals.
   [[nodiscard]] std::vector<numerics::Distortion> distortions(const ir::Graph& graph,

@@ -26,13 +26,13 @@ data::Dataset one_hot(const std::vector<std::size_t>& classes_of, std::size_t cl
                       const std::vector<std::int64_t>& labels) {
   std::vector<float> x(classes_of.size() * classes);
   for (std::size_t i = 0; i < classes_of.size(); ++i) x[i * classes + classes_of[i]] = 1;
-  std::optional<data::FileBytes> y;
+  std::optional<SharedBytes> y;
   if (!labels.empty()) {
-    y = data::own_bytes(
+    y = own_bytes(
         data::npy_bytes(data::make_npy(std::span<const std::int64_t>(labels), {labels.size()})));
   }
   const auto array = data::make_npy(std::span<const float>(x), {classes_of.size(), classes});
-  return data::dataset_from_npy("one-hot", data::own_bytes(data::npy_bytes(array)), y, {});
+  return data::dataset_from_npy("one-hot", own_bytes(data::npy_bytes(array)), y, {});
 }
 
 TEST(Evaluate, CountsRightAnswers) {
@@ -76,8 +76,8 @@ TEST(Evaluate, ComparesASingleScoreWithOneHalf) {
   const std::vector<float> x = {0.2F, 0.8F, 0.5F};
   const std::vector<std::int64_t> labels = {0, 1, 1};
   const data::Dataset data = data::dataset_from_npy(
-      "scores", data::own_bytes(data::npy_bytes(data::make_npy(std::span<const float>(x), {3, 1}))),
-      data::own_bytes(data::npy_bytes(data::make_npy(std::span<const std::int64_t>(labels), {3}))),
+      "scores", own_bytes(data::npy_bytes(data::make_npy(std::span<const float>(x), {3, 1}))),
+      own_bytes(data::npy_bytes(data::make_npy(std::span<const std::int64_t>(labels), {3}))),
       {});
   EXPECT_NEAR(evaluate(identity(1), data).value, 2.0 / 3, 1e-12);
 }

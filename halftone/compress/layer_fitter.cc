@@ -50,20 +50,20 @@ std::string range_of(std::span<const float> values) {
   return text.str();
 }
 
-/// A basis with one level for all values would make the rest of the network constant.
-void check_levels(const numerics::Basis& basis, Scheme scheme, const ValueSample& sample,
+/// One level for all values would make the rest of the network constant.
+void check_levels(const numerics::MatrixEncoding& encoding, const ValueSample& sample,
                   const ir::Node& layer, const std::string& value) {
   const auto [low, high] = std::ranges::minmax(sample.actual());
-  const numerics::LevelTable levels(basis);
+  const numerics::LevelTable levels(encoding.levels(0));
   const float level = levels.nearest(high);
   if (levels.nearest(low) != level) return;
   std::ostringstream text;
   text << level;
   fail(ErrorKind::kUnsupported,
        describe(layer) + ": value '" + value + "' cannot be encoded in " +
-           std::to_string(basis.bits) + (basis.bits == 1 ? " bit" : " bits") + " of the scheme " +
-           std::string(to_string(scheme)) + ": its values, " + range_of(sample.actual()) +
-           ", all have the same nearest level, " + text.str() +
+           std::to_string(encoding.bits) + (encoding.bits == 1 ? " bit" : " bits") +
+           " of the scheme " + std::string(system_name(encoding)) + ": its values, " +
+           range_of(sample.actual()) + ", all have the same nearest level, " + text.str() +
            "; use more bits or another scheme");
 }
 
@@ -81,28 +81,29 @@ auto fitted(const ir::Node& node, Fit&& fit) {
 
 }  // namespace
 
-numerics::Basis LayerFitter::fit_levels(const ParameterSpace& space, const ActivationFormat& format,
-                                        const ValueSample& sample, const ir::Node& layer) const {
+numerics::Levels LayerFitter::activation_levels(const ParameterSpace& space,
+                                                const ValueSample& sample,
+                                                const ir::Node& layer) const {
   const BasisFitOptions& options = recipe_.fit.weights.basis;
-  const BasisFit fit = fit_basis(space, sample.actual(), sample.original(), {}, options);
-  const bool is_counted = std::holds_alternative<ir::Conv>(layer.op) && format.bits == 2;
-  if (!recipe_.fit.small_ratios || !is_counted || format.scheme != Scheme::kBasis) return fit.basis;
-  return fit_small_ratio(fit, format.offset, sample.actual(), sample.original(), options).basis;
+  const LevelFit fit = fit_levels(space, sample.actual(), sample.original(), {}, options);
+  const bool is_counted = std::holds_alternative<ir::Conv>(layer.op) && space.bits() == 2;
+  if (!recipe_.fit.small_ratios || !is_counted || !space.is_free_basis()) return fit.levels;
+  return fit_small_ratio(fit, space.has_offset(), sample.actual(), sample.original(), options)
+      .levels;
 }
 
-numerics::BasisEncoding LayerFitter::fit_activation(ValuePair pair, const ActivationFormat& format,
-                                                    const ir::Node& layer,
-                                                    const ProgressSink& progress) {
+numerics::MatrixEncoding LayerFitter::fit_activation(ValuePair pair, const ActivationFormat& format,
+                                                     const ir::Node& layer,
+                                                     const ProgressSink& progress) {
   const ValueSample sample =
       calibration_.sample(graph_, pair, recipe_.fit.activation_samples, seed_, progress);
   const std::string& value = graph_.value(pair.actual).name;
   check_varies(sample, layer, value);
-  const ParameterSpace space(format.scheme, format.bits, format.offset);
+  numerics::MatrixEncoding encoding = empty_encoding(
+      {format.system, format.bits, format.offset, numerics::Granularity::kTensor, 0}, 1, 1);
   try {
-    const numerics::Basis basis = fit_levels(space, format, sample, layer);
-    check_levels(basis, format.scheme, sample, layer, value);
-    numerics::BasisEncoding encoding = numerics::tensor_encoding(basis);
-    encoding.has_offset = space.has_offset();
+    encoding.set_levels(0, activation_levels(ParameterSpace::of(encoding), sample, layer));
+    check_levels(encoding, sample, layer, value);
     return encoding;
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kUsage) throw;
@@ -121,11 +122,11 @@ ValueId LayerFitter::encoded(ValueId original, ValueId actual, const ActivationF
   const ValuePair pair = own_target                      ? ValuePair{actual, actual}
                          : recipe_.fit.refit_activations ? ValuePair{original, actual}
                                                          : ValuePair{original, original};
-  numerics::BasisEncoding encoding =
+  numerics::MatrixEncoding encoding =
       fit_activation(pair, format, layer, stages_.next("activations of " + layer.name));
   const ValueId value = graph_.add_node(
       layer.name + "/encode",
-      ir::Encode{std::make_shared<const numerics::BasisEncoding>(std::move(encoding))}, {actual});
+      ir::Encode{std::make_shared<const numerics::MatrixEncoding>(encoding.compact())}, {actual});
   encoded_.push_back({{actual, format}, value});
   return value;
 }
@@ -169,7 +170,7 @@ ValueId LayerFitter::add_codes(ValueId original, WeightFit fit) {
   return graph_.add_constant(
       graph_.value(original).name,
       ir::EncodedTensor{graph_.value(original).type.shape,
-                        std::make_shared<const numerics::BasisEncoding>(std::move(fit.encoding)),
+                        std::make_shared<const numerics::MatrixEncoding>(fit.encoding.compact()),
                         std::move(fit.codes)});
 }
 
@@ -271,7 +272,7 @@ void LayerFitter::quantize_weights(NodeId id, std::vector<ValueId>& inputs,
 
 void LayerFitter::quantize_recurrence(const ir::Node& node, std::vector<ValueId>& inputs,
                                       const WeightFormat& format, ValuePair states,
-                                      const numerics::BasisEncoding* encoding) {
+                                      const numerics::MatrixEncoding* encoding) {
   const auto cols = static_cast<std::size_t>(graph_.value(node.inputs[1]).type.shape[1]);
   const std::vector<LayerStatistics> statistics = calibration_.statistics(
       graph_, states, ir::Unfolding(cols), encoding, stages_.next("states of " + node.name));

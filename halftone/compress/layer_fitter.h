@@ -15,7 +15,7 @@
 
 namespace halftone::compress {
 
-/// Fits bases and codes to calibration data and adds them to the graph, which holds both the float
+/// Fits levels and codes to calibration data and adds them to the graph, which holds both the float
 /// network and its quantized twin.
 class LayerFitter {
  public:
@@ -30,14 +30,14 @@ class LayerFitter {
         seed_(seed),
         stages_(stages) {}
 
-  /// The levels of the best basis for a sample.
+  /// The best levels for a sample.
   /// @throws Error kUsage if they are out of range
-  numerics::Basis fit_levels(const ParameterSpace& space, const ActivationFormat& format,
-                             const ValueSample& sample, const ir::Node& layer) const;
-  /// Fits a basis to the values of an activation.
+  numerics::Levels activation_levels(const ParameterSpace& space, const ValueSample& sample,
+                                     const ir::Node& layer) const;
+  /// Fits levels to the values of an activation.
   /// @throws Error kUnsupported if all values are equal or have one nearest level; kFormat if they
   ///         are too large for any basis
-  numerics::BasisEncoding fit_activation(ValuePair pair, const ActivationFormat& format,
+  numerics::MatrixEncoding fit_activation(ValuePair pair, const ActivationFormat& format,
                                          const ir::Node& layer, const ProgressSink& progress);
   /// The encoded twin of an activation; layers that share the activation share the codes.
   ir::ValueId encoded(ir::ValueId original, ir::ValueId actual, const ActivationFormat& format,
@@ -51,7 +51,7 @@ class LayerFitter {
   /// @param encoding  of the states; null: float
   void quantize_recurrence(const ir::Node& node, std::vector<ir::ValueId>& inputs,
                            const WeightFormat& format, ValuePair states,
-                           const numerics::BasisEncoding* encoding);
+                           const numerics::MatrixEncoding* encoding);
   /// The codes of a table, for all layers that read it in this number system. If one of these
   /// layers multiplies with the table, as the last layer of a language model with tied embeddings
   /// does, its output error on float inputs and the error of the rows have equal weight: H becomes

@@ -149,9 +149,7 @@ class Quantizer {
           recipe.weights && fitter_.is_looked_up(graph_.node(id), *recipe.weights);
       if (found == twin_layers_.end() || is_fixed) continue;
       is_encoded = is_encoded || recipe.weights || recipe.activations;
-      refined.layers.push_back({found->second, graph_.node(id).inputs[1],
-                                recipe.weights ? recipe.weights->scheme : Scheme::kBasis,
-                                recipe.activations ? recipe.activations->scheme : Scheme::kBasis});
+      refined.layers.push_back({found->second, graph_.node(id).inputs[1]});
     }
     const ReconstructOptions& options = recipe_.fit.reconstruct;
     const std::string name = graph_.node(layers.back()).name;
@@ -224,8 +222,9 @@ class Quantizer {
     auto op = std::get<ir::Recurrent>(node.op);
     const ValuePair pair{states(node.output, op), states(twin(node.output), op)};
     if (recipe.activations) {
-      op.state_encoding = std::make_shared<const numerics::BasisEncoding>(fitter_.fit_activation(
-          pair, *recipe.activations, node, stages_.next("states of " + node.name)));
+      const numerics::MatrixEncoding encoding = fitter_.fit_activation(
+          pair, *recipe.activations, node, stages_.next("states of " + node.name));
+      op.state_encoding = std::make_shared<const numerics::MatrixEncoding>(encoding.compact());
     }
     std::vector<ValueId> inputs = graph_.node(twin_id).inputs;
     if (recipe.weights) {

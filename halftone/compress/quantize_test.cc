@@ -289,7 +289,7 @@ ir::Graph blank_network(float number) {
   return graph;
 }
 
-TEST(Quantize, RefusesToEncodeWhatIsOneNumberEverywhere) {
+TEST(Quantize, RefusesConstantActivations) {
   const data::Dataset data = random_dataset(50, 6, 29);
   expect_error(
       ErrorKind::kUnsupported,
@@ -336,7 +336,7 @@ TEST(Quantize, RefusesLevelsOfWhichOneIsNearestToAllValues) {
                            ir::ActivationKind::kRelu);
   graph.add_output(add_layer(graph, "last", h, random_tensor({3, 20}, random), random));
   Recipe recipe = recipe_of(2, 1);
-  recipe.defaults.scheme = Scheme::kFixed;
+  recipe.defaults.system = &numerics::find_system("fixed");
   expect_error(ErrorKind::kUnsupported,
                "node 'last' (FullyConnected): value 'first' cannot be encoded in 1 bit of the "
                "scheme fixed: its values, 0 to ",

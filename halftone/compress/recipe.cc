@@ -18,14 +18,12 @@ void check_bits(int bits, const char* what) {
   }
 }
 
-/// Only a basis has an optional offset; the other schemes imply it.
-void check_offset(Scheme scheme, std::optional<bool> wanted, const char* what) {
-  if (scheme == Scheme::kBasis || !wanted) return;
-  const bool has = scheme != Scheme::kSymmetric;
-  if (*wanted != has) {
-    fail(ErrorKind::kUsage, std::string(what) + ": the scheme " + std::string(to_string(scheme)) +
-                                (has ? " always has one" : " never has one"));
-  }
+/// Only learned levels have an optional offset.
+void check_offset(const numerics::NumberSystem& system, std::optional<bool> wanted,
+                  const char* what) {
+  if (system.is_learned() || !wanted || *wanted == system.has_offset) return;
+  fail(ErrorKind::kUsage, std::string(what) + ": the scheme " + std::string(system.name) +
+                              (system.has_offset ? " always has one" : " never has one"));
 }
 
 bool matches(const std::string& pattern, std::string_view name) {
@@ -41,7 +39,7 @@ LayerSettings LayerSettings::over(const LayerSettings& others) const {
   };
   fill(result.weight_bits, others.weight_bits);
   fill(result.activation_bits, others.activation_bits);
-  fill(result.scheme, others.scheme);
+  if (result.system == nullptr) result.system = others.system;
   fill(result.granularity, others.granularity);
   fill(result.group_size, others.group_size);
   fill(result.weight_offset, others.weight_offset);
@@ -62,12 +60,13 @@ LayerRecipe Recipe::for_layer(std::string_view name) const {
   const int activation_bits = settings.activation_bits.value_or(kDefaultBits);
   check_bits(weight_bits, "weight bits");
   check_bits(activation_bits, "activation bits");
-  const Scheme scheme = settings.scheme.value_or(Scheme::kBasis);
-  check_offset(scheme, settings.weight_offset, "weight offset");
-  check_offset(scheme, settings.activation_offset, "activation offset");
+  const numerics::NumberSystem* system =
+      settings.system != nullptr ? settings.system : &numerics::find_system("basis");
+  check_offset(*system, settings.weight_offset, "weight offset");
+  check_offset(*system, settings.activation_offset, "activation offset");
   if (weight_bits > 0) {
     WeightFormat format;
-    format.scheme = scheme;
+    format.system = system;
     format.bits = weight_bits;
     format.offset = settings.weight_offset.value_or(true);
     // A group size alone selects groups.
@@ -82,7 +81,7 @@ LayerRecipe Recipe::for_layer(std::string_view name) const {
   }
   if (activation_bits > 0) {
     recipe.activations =
-        ActivationFormat{scheme, activation_bits, settings.activation_offset.value_or(true)};
+        ActivationFormat{system, activation_bits, settings.activation_offset.value_or(true)};
   }
   return recipe;
 }

@@ -19,7 +19,7 @@ namespace halftone::compress {
 struct LayerSettings {
   std::optional<int> weight_bits;      ///< 1 to 8, or 0: float32
   std::optional<int> activation_bits;  ///< of the layer's input: 1 to 8, or 0: float32
-  std::optional<Scheme> scheme;
+  const numerics::NumberSystem* system = nullptr;  ///< null: not set
   std::optional<numerics::Granularity> granularity;
   std::optional<std::size_t> group_size;
   std::optional<bool> weight_offset;
@@ -30,11 +30,11 @@ struct LayerSettings {
   [[nodiscard]] LayerSettings over(const LayerSettings& others) const;
 };
 
-/// The number system of activations: one basis for the tensor.
+/// The number system of activations: one scale for the tensor.
 struct ActivationFormat {
-  Scheme scheme = Scheme::kBasis;
+  const numerics::NumberSystem* system = &numerics::find_system("basis");
   int bits = 2;
-  bool offset = true;
+  bool offset = true;  ///< of learned levels
 
   bool operator==(const ActivationFormat&) const = default;
 };

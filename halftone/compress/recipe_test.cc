@@ -12,7 +12,7 @@ TEST(Recipe, HasDefaultsWithoutAWord) {
   const LayerRecipe recipe = Recipe().for_layer("dense1");
   ASSERT_TRUE(recipe.weights && recipe.activations);
   EXPECT_EQ(recipe.weights->bits, 3);
-  EXPECT_EQ(recipe.weights->scheme, Scheme::kBasis);
+  EXPECT_EQ(recipe.weights->system->name, "basis");
   EXPECT_EQ(recipe.weights->granularity, numerics::Granularity::kChannel);
   EXPECT_TRUE(recipe.weights->offset);
   EXPECT_EQ(recipe.activations->bits, 3);
@@ -55,7 +55,7 @@ TEST(Recipe, ReadsEveryKey) {
                                      "test");
   EXPECT_EQ(recipe.defaults.weight_bits, 2);
   EXPECT_EQ(recipe.defaults.activation_bits, 0);
-  EXPECT_EQ(recipe.defaults.scheme, Scheme::kAffine);
+  EXPECT_EQ(recipe.defaults.system->name, "affine");
   EXPECT_EQ(recipe.defaults.granularity, numerics::Granularity::kTensor);
   EXPECT_EQ(recipe.defaults.weight_offset, false);
   EXPECT_EQ(recipe.defaults.activation_offset, false);
@@ -155,13 +155,13 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Recipe, RefusesOffsetsThatTheSchemeDoesNotLeaveOpen) {
   Recipe recipe;
-  recipe.defaults.scheme = Scheme::kAffine;
+  recipe.defaults.system = &numerics::find_system("affine");
   recipe.defaults.weight_offset = false;
   expect_error(ErrorKind::kUsage, "weight offset: the scheme affine always has one",
                [&] { (void)recipe.for_layer("a"); });
   recipe.defaults.weight_offset = true;
   (void)recipe.for_layer("a");
-  recipe.defaults.scheme = Scheme::kSymmetric;
+  recipe.defaults.system = &numerics::find_system("symmetric");
   expect_error(ErrorKind::kUsage, "weight offset: the scheme symmetric never has one",
                [&] { (void)recipe.for_layer("a"); });
 }

@@ -125,7 +125,7 @@ std::vector<Key> layer_keys(LayerSettings& settings) {
              if (name == "float") {
                settings.skip = true;
              } else {
-               settings.scheme = scheme_from(name);
+               settings.system = &numerics::find_system(name);
              }
            }),
       word("granularity",

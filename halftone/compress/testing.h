@@ -44,13 +44,13 @@ inline data::Dataset random_dataset(std::size_t samples, std::size_t n, std::uin
   for (std::size_t i = 0; i < x.size(); ++i) {
     x[i] = i % n % 5 == 4 ? 0 : static_cast<float>(random.normal());
   }
-  std::optional<data::FileBytes> y;
+  std::optional<SharedBytes> y;
   if (!labels.empty()) {
     const auto array = data::make_npy(std::span<const std::int64_t>(labels), {labels.size()});
-    y = data::own_bytes(data::npy_bytes(array));
+    y = own_bytes(data::npy_bytes(array));
   }
   const auto array = data::make_npy(std::span<const float>(x), {samples, n});
-  return data::dataset_from_npy("random", data::own_bytes(data::npy_bytes(array)), y, {});
+  return data::dataset_from_npy("random", own_bytes(data::npy_bytes(array)), y, {});
 }
 
 }  // namespace halftone::compress

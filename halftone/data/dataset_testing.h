@@ -9,7 +9,7 @@
 
 #include "halftone/base/testing.h"
 #include "halftone/data/dataset.h"
-#include "halftone/data/file_bytes.h"
+#include "halftone/base/shared_bytes.h"
 
 namespace halftone::data {
 

@@ -6,13 +6,13 @@
 #include <memory>
 
 #include "halftone/data/dataset.h"
-#include "halftone/data/file_bytes.h"
+#include "halftone/base/shared_bytes.h"
 
 namespace halftone::data {
 
 /// Memory layout of samples: the elements of sample i start at bytes[i * stride_bytes], in C order.
 struct DenseSamples {
-  FileBytes data;  ///< starts at the first element of sample 0
+  SharedBytes data;  ///< starts at the first element of sample 0
   Scalar type = Scalar::kFloat32;
   std::size_t sample_elements = 0;
   std::size_t stride_bytes = 0;  ///< from one sample to the next

@@ -46,10 +46,10 @@ std::size_t item_bytes(const std::vector<std::size_t>& shape) {
 
 }  // namespace
 
-IdxArray parse_idx(const FileBytes& file, std::size_t rank, std::optional<std::size_t> limit) {
+IdxArray parse_idx(const SharedBytes& file, std::size_t rank, std::optional<std::size_t> limit) {
   const std::size_t header_bytes = 4 + 4 * rank;
   const bool packed = is_gzip(file.bytes);
-  const FileBytes head = packed ? own_bytes(gunzip(file.bytes, header_bytes)) : file;
+  const SharedBytes head = packed ? own_bytes(gunzip(file.bytes, header_bytes)) : file;
   ByteReader reader(head.bytes);
   IdxArray array{parse_header(reader, rank), {}};
   const std::size_t one = item_bytes(array.shape);
@@ -57,7 +57,7 @@ IdxArray parse_idx(const FileBytes& file, std::size_t rank, std::optional<std::s
   const bool cut = limit && *limit < array.shape[0];
   const std::size_t wanted = cut ? header_bytes + *limit * one : promised;
   // One extra byte shows whether the stream ends there.
-  const FileBytes whole = packed ? own_bytes(gunzip(file.bytes, cut ? wanted : wanted + 1)) : file;
+  const SharedBytes whole = packed ? own_bytes(gunzip(file.bytes, cut ? wanted : wanted + 1)) : file;
   const std::size_t found = whole.bytes.size();
   const bool fits = packed && cut ? found == wanted : found == promised;
   if (!fits) {

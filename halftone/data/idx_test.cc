@@ -50,7 +50,7 @@ TEST(ParseIdx, RefusesAWrongHeader) {
                "expected magic number 2049 (unsigned bytes, rank 1), found 2051",
                [&] { parse_idx(own_bytes(plain), 1); });
   for (std::size_t size = 0; size < 16; ++size) {
-    const FileBytes cut{nullptr, std::span(plain).first(size)};
+    const SharedBytes cut{nullptr, std::span(plain).first(size)};
     expect_error(ErrorKind::kFormat, "truncated", [&] { parse_idx(cut, 3); });
   }
 }

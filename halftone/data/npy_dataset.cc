@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::int64_t> npy_labels(const FileBytes& file) {
+std::vector<std::int64_t> npy_labels(const SharedBytes& file) {
   const NpyArray array = parse_npy(file.bytes);
   const bool column = array.shape.size() == 2 && array.shape[1] == 1;
   if (array.shape.size() != 1 && !column) {
@@ -29,7 +29,7 @@ std::vector<std::int64_t> npy_labels(const FileBytes& file) {
   return array.integers();
 }
 
-NpyHeader npy_samples_header(const FileBytes& file) {
+NpyHeader npy_samples_header(const SharedBytes& file) {
   NpyHeader header = parse_npy_header(file.bytes);
   if (header.shape.empty() || header.num_elements == 0) {
     fail(ErrorKind::kFormat, "expected an array of samples [N, ...], found shape " +
@@ -39,13 +39,13 @@ NpyHeader npy_samples_header(const FileBytes& file) {
 }
 
 /// The samples of a .npy file: a view of the file, or a converted copy if their order differs.
-DenseSamples npy_samples(const FileBytes& file, const NpyHeader& header) {
+DenseSamples npy_samples(const SharedBytes& file, const NpyHeader& header) {
   DenseSamples samples;
   samples.type = header.type;
   samples.sample_elements = header.num_elements / header.shape[0];
   samples.stride_bytes = samples.sample_elements * size_bytes(header.type);
   const bool as_is = !header.swapped && (!header.fortran_order || header.shape.size() == 1);
-  samples.data = as_is ? FileBytes{file.owner, file.bytes.subspan(header.data_offset)}
+  samples.data = as_is ? SharedBytes{file.owner, file.bytes.subspan(header.data_offset)}
                        : own_bytes(parse_npy(file.bytes).data);
   return samples;
 }
@@ -56,7 +56,7 @@ struct ArrayInput {
   DatasetInput facts;
 };
 
-ArrayInput npy_input(const FileBytes& file, const DatasetOptions& options) {
+ArrayInput npy_input(const SharedBytes& file, const DatasetOptions& options) {
   const NpyHeader header = npy_samples_header(file);
   DenseSamples samples = npy_samples(file, header);
   samples.scale = options.scale;
@@ -110,7 +110,7 @@ Source parse_source(const std::string& text, const std::string& ending) {
   return source;
 }
 
-std::vector<std::int64_t> read_labels(const std::string& name, const FileBytes& file) {
+std::vector<std::int64_t> read_labels(const std::string& name, const SharedBytes& file) {
   return with_context(name + ": labels", [&] { return npy_labels(file); });
 }
 
@@ -142,8 +142,8 @@ void sort_inputs(std::vector<ArrayInput>& inputs) {
 
 }  // namespace
 
-Dataset dataset_from_npy(const std::string& name, const FileBytes& x,
-                         const std::optional<FileBytes>& y, const DatasetOptions& options) {
+Dataset dataset_from_npy(const std::string& name, const SharedBytes& x,
+                         const std::optional<SharedBytes>& y, const DatasetOptions& options) {
   std::vector<ArrayInput> inputs;
   inputs.push_back(with_context(name, [&] { return npy_input(x, options); }));
   std::vector<std::int64_t> labels;
@@ -151,8 +151,8 @@ Dataset dataset_from_npy(const std::string& name, const FileBytes& x,
   return combine(name, std::move(inputs), std::move(labels), options);
 }
 
-Dataset dataset_from_npz(const std::string& name, const FileBytes& file,
-                         const std::optional<FileBytes>& y, const DatasetOptions& options) {
+Dataset dataset_from_npz(const std::string& name, const SharedBytes& file,
+                         const std::optional<SharedBytes>& y, const DatasetOptions& options) {
   std::vector<std::int64_t> labels;
   if (y) labels = read_labels(name, *y);
   std::vector<ArrayInput> inputs;
@@ -178,7 +178,7 @@ Dataset open_npy(std::span<const std::string> paths, const DatasetOptions& optio
   std::size_t num_named = 0;
   for (const std::string& path : paths) {
     const Source source = parse_source(path, ".npy");
-    const FileBytes file = map_file(source.samples);
+    const SharedBytes file = map_file(source.samples);
     inputs.push_back(with_context(path, [&] { return npy_input(file, options); }));
     if (!source.name.empty()) {
       ++num_named;
@@ -201,7 +201,7 @@ Dataset open_npy(std::span<const std::string> paths, const DatasetOptions& optio
 
 Dataset open_npz(const std::string& path, const DatasetOptions& options) {
   const Source source = parse_source(path, ".npz");
-  std::optional<FileBytes> labels;
+  std::optional<SharedBytes> labels;
   if (!source.labels.empty()) labels = map_file(source.labels);
   return dataset_from_npz(path, map_file(source.samples), labels, options);
 }

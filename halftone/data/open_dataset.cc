@@ -47,7 +47,7 @@ Dataset open_folder(const fs::path& folder, const DatasetOptions& options) {
                              "-images-idx3-ubyte or .gz in this folder, found none");
   }
   const auto labels = find_idx(folder, prefix + "-labels", "idx1-ubyte");
-  std::optional<FileBytes> label_bytes;
+  std::optional<SharedBytes> label_bytes;
   if (labels) label_bytes = map_file(*labels);
   return dataset_from_idx(images->string(), map_file(*images), label_bytes, options);
 }
@@ -66,8 +66,8 @@ void check_options(const DatasetOptions& options) {
 
 }  // namespace
 
-Dataset dataset_from_idx(const std::string& name, const FileBytes& images,
-                         const std::optional<FileBytes>& labels, const DatasetOptions& options) {
+Dataset dataset_from_idx(const std::string& name, const SharedBytes& images,
+                         const std::optional<SharedBytes>& labels, const DatasetOptions& options) {
   const IdxArray pixels = with_context(name, [&] {
     IdxArray array = parse_idx(images, 3, options.limit);
     if (array.shape[0] == 0) fail(ErrorKind::kFormat, "expected samples, found none");
@@ -90,7 +90,7 @@ Dataset dataset_from_idx(const std::string& name, const FileBytes& images,
           std::move(classes), options.limit};
 }
 
-Dataset dataset_from_cifar(const std::string& name, const FileBytes& file,
+Dataset dataset_from_cifar(const std::string& name, const SharedBytes& file,
                            const DatasetOptions& options) {
   auto labels = with_context(name, [&] { return parse_cifar_labels(file.bytes); });
   const std::size_t num_samples = labels.size();

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "halftone/data/dataset.h"
-#include "halftone/data/file_bytes.h"
+#include "halftone/base/shared_bytes.h"
 
 namespace halftone::data {
 
@@ -40,13 +40,13 @@ Dataset open_dataset(const std::string& path, const DatasetOptions& options = {}
 Dataset open_dataset(std::span<const std::string> paths, const DatasetOptions& options = {});
 
 /// The same from files already in memory; messages use `name` for the data set.
-Dataset dataset_from_idx(const std::string& name, const FileBytes& images,
-                         const std::optional<FileBytes>& labels, const DatasetOptions& options);
-Dataset dataset_from_cifar(const std::string& name, const FileBytes& file,
+Dataset dataset_from_idx(const std::string& name, const SharedBytes& images,
+                         const std::optional<SharedBytes>& labels, const DatasetOptions& options);
+Dataset dataset_from_cifar(const std::string& name, const SharedBytes& file,
                            const DatasetOptions& options);
-Dataset dataset_from_npy(const std::string& name, const FileBytes& x,
-                         const std::optional<FileBytes>& y, const DatasetOptions& options);
-Dataset dataset_from_npz(const std::string& name, const FileBytes& file,
-                         const std::optional<FileBytes>& y, const DatasetOptions& options);
+Dataset dataset_from_npy(const std::string& name, const SharedBytes& x,
+                         const std::optional<SharedBytes>& y, const DatasetOptions& options);
+Dataset dataset_from_npz(const std::string& name, const SharedBytes& file,
+                         const std::optional<SharedBytes>& y, const DatasetOptions& options);
 
 }  // namespace halftone::data

@@ -144,7 +144,7 @@ Bytes packed_bytes(Bytes file, const ZipFacts& facts) {
   return part_of(file, facts.offset + all, facts.packed_bytes);
 }
 
-FileBytes entry_bytes(const FileBytes& file, const ZipFacts& facts) {
+SharedBytes entry_bytes(const SharedBytes& file, const ZipFacts& facts) {
   constexpr std::uint16_t kStored = 0;
   constexpr std::uint16_t kDeflated = 8;
   constexpr std::uint16_t kEncrypted = 1;
@@ -170,7 +170,7 @@ FileBytes entry_bytes(const FileBytes& file, const ZipFacts& facts) {
 
 }  // namespace
 
-std::vector<ZipEntry> read_zip(const FileBytes& file) {
+std::vector<ZipEntry> read_zip(const SharedBytes& file) {
   ByteReader directory(directory_of(file.bytes));
   std::vector<ZipEntry> entries;
   std::set<std::string> names;

@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "halftone/data/file_bytes.h"
+#include "halftone/base/shared_bytes.h"
 
 namespace halftone::data {
 
 struct ZipEntry {
   std::string name;
-  FileBytes bytes;  ///< unpacked
+  SharedBytes bytes;  ///< unpacked
 };
 
 /// Reads all entries of an archive, in the order of its directory. Entries that are not compressed
@@ -20,6 +20,6 @@ struct ZipEntry {
 /// @throws Error kFormat if the archive is malformed, an entry is damaged or a name occurs twice;
 ///         kUnsupported for encryption, several volumes, and compression other than deflate
 /// Source: PKWARE, APPNOTE.TXT 6.3.10, sections 4.3 to 4.5.
-std::vector<ZipEntry> read_zip(const FileBytes& file);
+std::vector<ZipEntry> read_zip(const SharedBytes& file);
 
 }  // namespace halftone::data

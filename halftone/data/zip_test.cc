@@ -7,14 +7,14 @@
 namespace halftone::data {
 namespace {
 
-FileBytes archive(const std::vector<TestEntry>& entries) { return own_bytes(make_zip(entries)); }
+SharedBytes archive(const std::vector<TestEntry>& entries) { return own_bytes(make_zip(entries)); }
 
-std::string text_of(const FileBytes& file) {
+std::string text_of(const SharedBytes& file) {
   return {reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size()};
 }
 
 /// Bytes with one of them replaced.
-FileBytes changed(std::vector<std::byte> bytes, std::size_t offset, int value) {
+SharedBytes changed(std::vector<std::byte> bytes, std::size_t offset, int value) {
   bytes.at(offset) = static_cast<std::byte>(value);
   return own_bytes(std::move(bytes));
 }
@@ -52,7 +52,7 @@ TEST(Zip, FailsOnEveryTruncation) {
 TEST(Zip, RejectsDamageAndOverlaps) {
   const std::vector<std::byte> stored = make_zip({{"a", "half"}});
   const std::size_t directory = 30 + 1 + 4;
-  const auto expect_refused = [](const FileBytes& file, ErrorKind kind, const std::string& text) {
+  const auto expect_refused = [](const SharedBytes& file, ErrorKind kind, const std::string& text) {
     expect_error(kind, text, [&] { read_zip(file); });
   };
   expect_refused(changed(stored, 0, 0), ErrorKind::kFormat, "'a': zip: expected an entry");

@@ -15,20 +15,18 @@ using ir::ValueId;
 /// Random codes of two bits, with one basis per output.
 ir::EncodedTensor encoded_weights(ir::Shape shape, Random& random) {
   const auto [rows, cols] = matrix_extent(shape);
-  numerics::BasisEncoding encoding;
-  encoding.bits = 2;
-  encoding.has_offset = true;
-  encoding.granularity = numerics::Granularity::kChannel;
+  std::vector<numerics::Basis> bases;
   numerics::BitPlanes codes(rows, cols, 2);
   for (std::size_t r = 0; r < rows; ++r) {
     const std::vector<float> a = {static_cast<float>(random.uniform()),
                                   static_cast<float>(random.uniform())};
-    encoding.bases.push_back(numerics::make_basis(a, 0.25F));
+    bases.push_back(numerics::make_basis(a, 0.25F));
     for (std::size_t c = 0; c < cols; ++c) {
       codes.set_code(r, c, static_cast<numerics::Code>(random.below(4)));
     }
   }
-  return {std::move(shape), std::make_shared<const numerics::BasisEncoding>(std::move(encoding)),
+  auto encoding = numerics::basis_encoding(bases, true, numerics::Granularity::kChannel);
+  return {std::move(shape), std::make_shared<const numerics::MatrixEncoding>(std::move(encoding)),
           std::move(codes)};
 }
 

@@ -13,7 +13,7 @@
 namespace halftone::formats {
 namespace {
 
-using numerics::BasisEncoding;
+using numerics::MatrixEncoding;
 using numerics::Granularity;
 
 /// Largest extent in a graph.
@@ -34,22 +34,23 @@ void check_range(const char* name, std::int64_t value, std::int64_t max) {
                                              std::to_string(value));
 }
 
-std::size_t row_width(const BasisEncoding& encoding) {
-  return static_cast<std::size_t>(encoding.bits) + (encoding.has_offset ? 1 : 0);
+std::size_t row_width(const MatrixEncoding& encoding) {
+  return encoding.scales_per_block() + (encoding.has_offset ? 1 : 0);
 }
 
-/// The bases one after the other, each followed by its offset.
-std::vector<float> to_rows(const BasisEncoding& encoding) {
+/// The scales of each block, followed by its offset.
+std::vector<float> to_rows(const MatrixEncoding& encoding) {
   std::vector<float> rows;
-  for (const numerics::Basis& basis : encoding.bases) {
-    rows.insert(rows.end(), basis.a().begin(), basis.a().end());
-    if (encoding.has_offset) rows.push_back(basis.offset);
+  const std::size_t each = encoding.scales_per_block();
+  for (std::size_t block = 0; block < encoding.num_blocks(); ++block) {
+    for (std::size_t i = 0; i < each; ++i) rows.push_back(encoding.scales[block * each + i]);
+    if (encoding.has_offset) rows.push_back(encoding.offsets[block]);
   }
   return rows;
 }
 
-/// The inverse: sets the bases of an encoding that is otherwise complete.
-void fill_bases(BasisEncoding& encoding, const ir::Tensor& tensor) {
+/// The inverse: sets the numbers of an encoding that is otherwise complete.
+void fill_blocks(MatrixEncoding& encoding, const ir::Tensor& tensor) {
   const std::size_t width = row_width(encoding);
   const ir::Shape& shape = tensor.shape();
   check_that(shape.rank() > 0 && static_cast<std::size_t>(shape.back()) == width,
@@ -58,12 +59,16 @@ void fill_bases(BasisEncoding& encoding, const ir::Tensor& tensor) {
   const auto bad = std::ranges::find_if(numbers, [](float x) { return !std::isfinite(x); });
   check_that(bad == numbers.end(), "expected finite numbers, found " +
                                        (bad == numbers.end() ? "" : std::to_string(*bad)));
-  const auto bits = static_cast<std::size_t>(encoding.bits);
-  encoding.bases.reserve(numbers.size() / width);
+  const std::size_t each = encoding.scales_per_block();
+  std::vector<float> scales;
+  std::vector<float> offsets;
   for (std::size_t first = 0; first < numbers.size(); first += width) {
-    encoding.bases.push_back(numerics::make_basis(
-        numbers.subspan(first, bits), encoding.has_offset ? numbers[first + bits] : 0.0F));
+    const auto row = numbers.subspan(first, width);
+    scales.insert(scales.end(), row.begin(), row.begin() + static_cast<std::ptrdiff_t>(each));
+    if (encoding.has_offset) offsets.push_back(row.back());
   }
+  encoding.scales = numerics::StoredNumbers::of(scales).compact();
+  encoding.offsets = numerics::StoredNumbers::of(offsets).compact();
 }
 
 }  // namespace
@@ -150,7 +155,7 @@ LowBitFields fields_of(const ir::Graph& graph, const ir::Node& node) {
     fields.activation_offset = layer.activations->has_offset;
   }
   if (layer.weights != nullptr) {
-    const BasisEncoding& encoding = *layer.weights->encoding;
+    const MatrixEncoding& encoding = *layer.weights->encoding;
     fields.weight_bits = encoding.bits;
     fields.weight_offset = encoding.has_offset;
     fields.granularity = encoding.granularity;
@@ -159,13 +164,13 @@ LowBitFields fields_of(const ir::Graph& graph, const ir::Node& node) {
   return fields;
 }
 
-ir::Tensor activation_basis(const BasisEncoding& encoding) {
+ir::Tensor activation_basis(const MatrixEncoding& encoding) {
   const auto width = static_cast<ir::Dim>(row_width(encoding));
   return ir::Tensor::from<float>({width}, to_rows(encoding));
 }
 
-ir::Tensor weight_bases(const BasisEncoding& encoding) {
-  const auto count = static_cast<ir::Dim>(encoding.bases.size());
+ir::Tensor weight_bases(const MatrixEncoding& encoding) {
+  const auto count = static_cast<ir::Dim>(encoding.num_blocks());
   const auto width = static_cast<ir::Dim>(row_width(encoding));
   return ir::Tensor::from<float>({count, width}, to_rows(encoding));
 }
@@ -176,27 +181,27 @@ ir::Tensor weight_planes(const numerics::BitPlanes& codes, std::size_t row_bytes
   return ir::Tensor::from<std::uint8_t>(shape, to_bytes(codes.planes, row_bytes));
 }
 
-std::shared_ptr<const BasisEncoding> read_activation_basis(const LowBitFields& fields,
+std::shared_ptr<const MatrixEncoding> read_activation_basis(const LowBitFields& fields,
                                                            const ir::Tensor& basis) {
-  BasisEncoding encoding;
+  MatrixEncoding encoding;
   encoding.bits = static_cast<int>(fields.activation_bits);
   encoding.has_offset = fields.activation_offset;
   with_context("basis of the input", [&] {
-    fill_bases(encoding, basis);
-    check_that(encoding.bases.size() == 1, "expected one, found " + basis.shape().to_string());
+    fill_blocks(encoding, basis);
+    check_that(encoding.num_blocks() == 1, "expected one, found " + basis.shape().to_string());
   });
-  return std::make_shared<const BasisEncoding>(std::move(encoding));
+  return std::make_shared<const MatrixEncoding>(std::move(encoding));
 }
 
-std::shared_ptr<const BasisEncoding> read_weight_bases(const LowBitFields& fields,
+std::shared_ptr<const MatrixEncoding> read_weight_bases(const LowBitFields& fields,
                                                        const ir::Tensor& bases) {
-  BasisEncoding encoding;
+  MatrixEncoding encoding;
   encoding.bits = static_cast<int>(fields.weight_bits);
   encoding.has_offset = fields.weight_offset;
   encoding.granularity = fields.granularity;
   encoding.group_size = static_cast<std::size_t>(fields.group_size);
-  with_context("bases of the weights", [&] { fill_bases(encoding, bases); });
-  return std::make_shared<const BasisEncoding>(std::move(encoding));
+  with_context("bases of the weights", [&] { fill_blocks(encoding, bases); });
+  return std::make_shared<const MatrixEncoding>(std::move(encoding));
 }
 
 void check_planes(const LowBitFields& fields, const ir::ValueType& type) {
@@ -210,7 +215,7 @@ void check_planes(const LowBitFields& fields, const ir::ValueType& type) {
 }
 
 ir::EncodedTensor read_planes(const LowBitFields& fields,
-                              std::shared_ptr<const BasisEncoding> encoding,
+                              std::shared_ptr<const MatrixEncoding> encoding,
                               const ir::Tensor& planes) {
   const ir::Dim outputs = planes.shape()[0];
   const auto rows = static_cast<std::size_t>(outputs);

@@ -77,7 +77,7 @@ ir::Activation activation_after(const ir::Operator& op);
 
 /// The parts of a layer and of the Encode before it; the x of a Gather is its indices.
 struct LowBitLayer {
-  const numerics::BasisEncoding* activations = nullptr;  ///< null: x stays float
+  const numerics::MatrixEncoding* activations = nullptr;  ///< null: x stays float
   const ir::EncodedTensor* weights = nullptr;            ///< null: float weights
   ir::ValueId x = ir::kAbsent;                           ///< the float input, before encoding
   ir::ValueId weights_id = ir::kAbsent;
@@ -91,9 +91,9 @@ LowBitLayer take_apart(const ir::Graph& graph, const ir::Node& node);
 LowBitFields fields_of(const ir::Graph& graph, const ir::Node& node);
 
 /// Input 1, float32 [Kx] or [Kx + 1].
-ir::Tensor activation_basis(const numerics::BasisEncoding& encoding);
+ir::Tensor activation_basis(const numerics::MatrixEncoding& encoding);
 /// Input 2, float32 [num_bases, Kw] or [num_bases, Kw + 1].
-ir::Tensor weight_bases(const numerics::BasisEncoding& encoding);
+ir::Tensor weight_bases(const numerics::MatrixEncoding& encoding);
 /// Input 3, with rows of `row_bytes` bytes.
 ir::Tensor weight_planes(const numerics::BitPlanes& codes, std::size_t row_bytes);
 
@@ -101,18 +101,18 @@ ir::Tensor weight_planes(const numerics::BitPlanes& codes, std::size_t row_bytes
 
 /// @param basis  input 1 as float32
 /// @throws Error kFormat if it is not one basis with the fields' bits, or a value is not finite
-std::shared_ptr<const numerics::BasisEncoding> read_activation_basis(const LowBitFields& fields,
+std::shared_ptr<const numerics::MatrixEncoding> read_activation_basis(const LowBitFields& fields,
                                                                      const ir::Tensor& basis);
 /// @param bases  input 2 as float32
 /// @throws Error kFormat if its rows do not have the fields' bits, or a value is not finite
-std::shared_ptr<const numerics::BasisEncoding> read_weight_bases(const LowBitFields& fields,
+std::shared_ptr<const numerics::MatrixEncoding> read_weight_bases(const LowBitFields& fields,
                                                                  const ir::Tensor& bases);
 /// @throws Error kFormat unless this is a valid type of input 3
 void check_planes(const LowBitFields& fields, const ir::ValueType& type);
 /// @param planes  [outputs, Kw, ...], rows of whole bytes that hold n bits
 /// @throws Error kShape if the bases do not fit the weights
 ir::EncodedTensor read_planes(const LowBitFields& fields,
-                              std::shared_ptr<const numerics::BasisEncoding> encoding,
+                              std::shared_ptr<const numerics::MatrixEncoding> encoding,
                               const ir::Tensor& planes);
 
 }  // namespace halftone::formats

@@ -68,11 +68,15 @@ TEST(LowBitLayer, RoundTripForEveryTailAndGranularity) {
     for (std::int64_t n = 1; n <= 70; ++n) {
       LowBitFields fields{n, 2, 0, n % 2 == 0, false, granularity, 0, 0};
       if (granularity == Granularity::kGroup) fields.group_size = 8;
-      numerics::BasisEncoding encoding{
-          2, fields.weight_offset, granularity, static_cast<std::size_t>(fields.group_size), {}};
-      for (std::size_t i = encoding.num_bases(5, static_cast<std::size_t>(n)); i > 0; --i) {
+      numerics::MatrixEncoding encoding;
+      encoding.bits = 2;
+      encoding.has_offset = fields.weight_offset;
+      encoding.granularity = granularity;
+      encoding.group_size = static_cast<std::size_t>(fields.group_size);
+      encoding.allocate(5, static_cast<std::size_t>(n));
+      for (std::size_t i = 0; i < encoding.num_blocks(); ++i) {
         const std::array a = {static_cast<float>(random.normal()), 0.25F};
-        encoding.bases.push_back(numerics::make_basis(a, fields.weight_offset ? 0.1F : 0.0F));
+        encoding.set_levels(i, numerics::make_basis(a, fields.weight_offset ? 0.1F : 0.0F));
       }
       numerics::BitPlanes codes(5, static_cast<std::size_t>(n), 2);
       for (auto& word : codes.planes.words()) word = random.next();
@@ -127,7 +131,7 @@ TEST(LowBitLayer, PlanesThatDoNotFitAreRefused) {
 
 TEST(LowBitLayer, RefusesAFunctionBeforeTheEncoding) {
   const float one[] = {1};
-  const auto encoding = std::make_shared<const numerics::BasisEncoding>(
+  const auto encoding = std::make_shared<const numerics::MatrixEncoding>(
       numerics::tensor_encoding(numerics::make_basis(one)));
   ir::Graph graph;
   const auto x = graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {1, 2}));

@@ -61,7 +61,7 @@ RecurrentFields recurrent_fields_of(const ir::Graph& graph, const ir::Node& node
     fields.codes.activation_offset = op.state_encoding->has_offset;
   }
   if (!weights.encoding.is_dense()) {
-    const numerics::BasisEncoding& encoding = *weights.encoding.basis;
+    const numerics::MatrixEncoding& encoding = *weights.encoding.basis;
     fields.codes.weight_bits = encoding.bits;
     fields.codes.weight_offset = encoding.has_offset;
     fields.codes.granularity = encoding.granularity;

@@ -19,15 +19,14 @@ constexpr ir::Dim kWidth = 70;
 
 ir::EncodedTensor table_of(Granularity granularity) {
   Random random(7);
-  numerics::BasisEncoding encoding = numerics::random_encoding(
+  numerics::MatrixEncoding encoding = numerics::random_encoding(
       random, kRows, kWidth, 3, true, granularity, granularity == Granularity::kGroup ? 32 : 0);
   // As fitted bases: exact in half precision.
-  for (numerics::Basis& basis : encoding.bases) {
-    basis.coefficients = {0.5F, 1.25F, -2};
-    basis.offset = 0.375F;
+  for (std::size_t i = 0; i < encoding.num_blocks(); ++i) {
+    encoding.set_levels(i, numerics::make_basis(std::array{0.5F, 1.25F, -2.0F}, 0.375F));
   }
   return {{kRows, kWidth},
-          std::make_shared<const numerics::BasisEncoding>(std::move(encoding)),
+          std::make_shared<const numerics::MatrixEncoding>(std::move(encoding)),
           numerics::random_planes(random, kRows, kWidth, 3)};
 }
 

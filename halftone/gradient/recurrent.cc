@@ -108,7 +108,7 @@ class RecurrentStep {
   void encode_states() {
     const numerics::LevelTable* levels = context_.levels;
     if (levels == nullptr) {
-      fixed_.emplace(op_.state_encoding->bases.front());
+      fixed_.emplace(op_.state_encoding->levels(0));
       levels = &*fixed_;
     }
     codes_.emplace(*levels, states_.size());

@@ -86,7 +86,7 @@ TEST(TapeRecurrent, OutputsAreTheDefinitions) {
     expect_true_outputs(test);
     TapeCase encoded = test;
     std::get<Recurrent>(encoded.op).state_encoding =
-        std::make_shared<const numerics::BasisEncoding>(
+        std::make_shared<const numerics::MatrixEncoding>(
             numerics::tensor_encoding(numerics::range_basis(3, -1.1F, 1.2F)));
     expect_true_outputs(encoded);
   }
@@ -112,7 +112,7 @@ TEST(TapeRecurrent, FinelyEncodedStatesPassTheGradientsOfStates) {
        {RecurrentKind::kRnn, RecurrentKind::kGru, RecurrentKind::kLstm}) {
     const std::vector<float> of_states = gradients(recurrent_case(recurrent(kind)));
     const std::vector<float> of_codes = gradients(recurrent_case(recurrent(kind, [](Recurrent& op) {
-      op.state_encoding = std::make_shared<const numerics::BasisEncoding>(
+      op.state_encoding = std::make_shared<const numerics::MatrixEncoding>(
           numerics::tensor_encoding(numerics::range_basis(8, -1, 1)));
     })));
     // Half a gap is 1/255; sums of some ten terms and their slopes move by a few times that.
@@ -127,7 +127,7 @@ TEST(TapeRecurrent, GathersTheGradientOfTheLevels) {
   for (const RecurrentKind kind : {RecurrentKind::kRnn, RecurrentKind::kLstm}) {
     Recurrent op = recurrent(kind);
     op.state_encoding =
-        std::make_shared<const numerics::BasisEncoding>(numerics::tensor_encoding(basis));
+        std::make_shared<const numerics::MatrixEncoding>(numerics::tensor_encoding(basis));
     TapeCase test = recurrent_case(op, {kNone, {kSamples, kHidden}});
     test.shapes[0][0] = 1;
     const OneNode node = one_node(test);

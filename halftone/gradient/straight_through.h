@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "halftone/base/random.h"
-#include "halftone/numerics/basis.h"
+#include "halftone/numerics/levels.h"
 
 namespace halftone::gradient {
 

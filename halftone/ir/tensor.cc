@@ -42,13 +42,19 @@ void require_graph_element(ElementType type) {
 
 std::string Encoding::to_string() const {
   if (is_dense()) return std::string(ir::to_string(element));
-  std::string text = "basis(" + std::to_string(basis->bits) + (basis->bits == 1 ? " bit" : " bits");
+  std::string text = std::string(system_name(*basis)) + "(" + std::to_string(basis->bits) +
+                     (basis->bits == 1 ? " bit" : " bits");
   if (basis->granularity == numerics::Granularity::kGroup) {
     text += ", groups of " + std::to_string(basis->group_size);
   } else {
     text += ", " + std::string(numerics::to_string(basis->granularity));
   }
-  return text + (basis->has_offset ? ", offset)" : ")");
+  if (basis->has_offset) text += ", offset";
+  if (const numerics::NumberType type = basis->scales.type();
+      type != numerics::NumberType::kFloat32 && type != numerics::NumberType::kFloat16) {
+    text += ", scales " + std::string(numerics::to_string(type));
+  }
+  return text + ")";
 }
 
 bool Encoding::operator==(const Encoding& other) const {
@@ -70,6 +76,32 @@ Tensor::Tensor(ElementType element, Shape shape)
   require_graph_element(element);
 }
 
+Tensor Tensor::view(ElementType element, Shape shape, SharedBytes bytes) {
+  require_graph_element(element);
+  const std::size_t width = ir::size_bytes(element);
+  Tensor tensor;
+  tensor.element_ = element;
+  tensor.shape_ = std::move(shape);
+  tensor.size_ = tensor.shape_.element_count();
+  if (tensor.size_ * width != bytes.bytes.size()) {
+    fail(ErrorKind::kShape, "tensor " + tensor.type().to_string() + ": expected " +
+                                std::to_string(tensor.size_ * width) + " bytes, found " +
+                                std::to_string(bytes.bytes.size()));
+  }
+  const bool is_aligned = reinterpret_cast<std::uintptr_t>(bytes.bytes.data()) % width == 0;
+  tensor.view_ = std::move(bytes);
+  if (!is_aligned || tensor.view_.readable_behind < AlignedBuffer::kAlignment) {
+    tensor.take_ownership();
+  }
+  return tensor;
+}
+
+void Tensor::take_ownership() {
+  const SharedBytes view = std::exchange(view_, {});
+  buffer_ = AlignedBuffer(view.bytes.size());
+  std::ranges::copy(view.bytes, buffer_.bytes().begin());
+}
+
 void Tensor::check_element(ElementType wanted) const {
   const bool bytes = wanted == ElementType::kUint8 && element_ == ElementType::kBool;
   if (wanted != element_ && !bytes) {
@@ -89,6 +121,7 @@ Tensor Tensor::clone() const { return reshaped(shape_); }
 
 Tensor Tensor::reshaped(Shape shape) const {
   if (shape.element_count() != size_) fail_count(shape, size_);
+  if (is_view()) return view(element_, std::move(shape), view_);
   Tensor copy(element_, std::move(shape));
   std::copy(bytes().begin(), bytes().end(), copy.bytes().begin());
   return copy;
@@ -130,10 +163,9 @@ std::size_t storage_bytes(const Constant& constant) {
   if (const auto* dense = std::get_if<Tensor>(&constant)) return dense->bytes().size();
   const auto& encoded = std::get<EncodedTensor>(constant);
   const auto [rows, cols] = matrix_extent(encoded.shape);
-  const numerics::BasisEncoding& encoding = *encoded.encoding;
-  const auto bits = static_cast<std::size_t>(encoding.bits);
-  const std::size_t numbers_per_basis = bits + (encoding.has_offset ? 1 : 0);
-  return rows * bits * ((cols + 7) / 8) + encoding.bases.size() * numbers_per_basis * sizeof(float);
+  const auto bits = static_cast<std::size_t>(encoded.encoding->bits);
+  const std::size_t number_bytes = (encoded.encoding->compact().stored_bits() + 7) / 8;
+  return rows * bits * ((cols + 7) / 8) + number_bytes;
 }
 
 }  // namespace halftone::ir

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contents of a value: dense elements, or codes of a basis encoding.
+// Contents of a value: dense elements, or codes of a number system.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 
 #include "halftone/base/buffer.h"
 #include "halftone/base/element_type.h"
+#include "halftone/base/shared_bytes.h"
 #include "halftone/ir/shape.h"
 #include "halftone/numerics/encoding.h"
 
@@ -24,11 +25,11 @@ using halftone::ElementTypeOf;
 using halftone::size_bytes;
 using halftone::to_string;
 
-/// Representation of a value's elements: dense, or codes of a basis.
+/// Representation of a value's elements: dense, or codes of a number system.
 struct Encoding {
   ElementType element = ElementType::kFloat32;  ///< type of an element, or of a decoded code
-  /// Null if dense. Shared, because types are copied often and a large weight has many bases.
-  std::shared_ptr<const numerics::BasisEncoding> basis;
+  /// Null if dense. Shared, because types are copied often and a large weight has many scales.
+  std::shared_ptr<const numerics::MatrixEncoding> basis;
 
   [[nodiscard]] bool is_dense() const { return basis == nullptr; }
   [[nodiscard]] std::string to_string() const;  ///< "float32", "basis(2 bits, channel, offset)"
@@ -51,7 +52,9 @@ struct ValueType {
 /// A dense type: element and extents.
 ValueType dense_type(ElementType element, Shape shape);
 
-/// Dense elements in row-major order. Owns its memory; move-only, clone() copies.
+/// Dense elements in row-major order, in memory of its own, or a view of bytes that somebody else
+/// owns, such as a mapped file. Move-only, clone() copies. At least 64 bytes behind the elements
+/// may be read.
 class Tensor {
  public:
   Tensor() = default;
@@ -62,28 +65,40 @@ class Tensor {
   /// @throws Error kShape if values.size() differs from the shape's element count
   template <typename T>
   static Tensor from(Shape shape, std::span<const T> values);
+  /// A view of elements in the order and representation of this processor. Bytes that are not
+  /// aligned to their elements, or with too little behind them, are copied.
+  /// @throws Error kShape unless there are as many bytes as the shape needs; as Tensor()
+  static Tensor view(ElementType element, Shape shape, SharedBytes bytes);
 
   [[nodiscard]] ElementType element() const { return element_; }
   [[nodiscard]] const Shape& shape() const { return shape_; }
   [[nodiscard]] ValueType type() const { return dense_type(element_, shape_); }
   [[nodiscard]] std::size_t size() const { return size_; }
-  [[nodiscard]] std::span<std::byte> bytes() { return buffer_.bytes(); }
-  [[nodiscard]] std::span<const std::byte> bytes() const { return buffer_.bytes(); }
+  /// The first access to the elements of a view that may change them copies them.
+  [[nodiscard]] std::span<std::byte> bytes() {
+    if (view_.owner != nullptr) take_ownership();
+    return buffer_.bytes();
+  }
+  [[nodiscard]] std::span<const std::byte> bytes() const {
+    return view_.owner != nullptr ? view_.bytes : buffer_.bytes();
+  }
+  [[nodiscard]] bool is_view() const { return view_.owner != nullptr; }
 
   /// The elements. @throws Error kInternal if T is not the element type
   template <typename T>
   [[nodiscard]] std::span<T> as() {
     check_element(ElementTypeOf<T>::value);
-    return buffer_.as<T>().first(size_);
+    return {reinterpret_cast<T*>(bytes().data()), size_};
   }
   template <typename T>
   [[nodiscard]] std::span<const T> as() const {
     check_element(ElementTypeOf<T>::value);
-    return buffer_.as<T>().first(size_);
+    return {reinterpret_cast<const T*>(bytes().data()), size_};
   }
 
   [[nodiscard]] Tensor clone() const;
-  /// The same elements under another shape. @throws Error kShape if the counts differ
+  /// The same elements under another shape; a view remains one.
+  /// @throws Error kShape if the counts differ
   [[nodiscard]] Tensor reshaped(Shape shape) const;
   /// Converts each element like static_cast, but saturating. NaN becomes integer 0; kBool is x !=
   /// 0.
@@ -91,18 +106,20 @@ class Tensor {
 
  private:
   void check_element(ElementType wanted) const;
+  void take_ownership();
   [[noreturn]] static void fail_count(const Shape& shape, std::size_t found);
 
   ElementType element_ = ElementType::kFloat32;
   Shape shape_{0};
   std::size_t size_ = 0;
-  AlignedBuffer buffer_;
+  AlignedBuffer buffer_;  ///< empty for a view
+  SharedBytes view_;      ///< no owner: not a view
 };
 
-/// Codes of a basis encoding, stored as canonical bit planes over matrix_extent(shape).
+/// Codes, stored as canonical bit planes over matrix_extent(shape).
 struct EncodedTensor {
   Shape shape;
-  std::shared_ptr<const numerics::BasisEncoding> encoding;
+  std::shared_ptr<const numerics::MatrixEncoding> encoding;
   numerics::BitPlanes codes;
 
   [[nodiscard]] ValueType type() const { return {shape, {ElementType::kFloat32, encoding}}; }
@@ -115,7 +132,7 @@ using Constant = std::variant<Tensor, EncodedTensor>;
 /// The elements as float32, decoded if they are codes.
 /// @throws Error kUnsupported if the elements are booleans (kBool)
 [[nodiscard]] Tensor to_float(const Constant& constant);
-/// Bytes of the elements, or of the codes with their bases and offsets.
+/// Bytes of the elements, or of the codes with their scales and offsets, as files store them.
 [[nodiscard]] std::size_t storage_bytes(const Constant& constant);
 
 template <typename T>

@@ -115,7 +115,7 @@ TEST(Encoding, ComparesBasesByValue) {
   const Encoding odd{ElementType::kFloat32, test::odd_encoding()};
   const Encoding same{ElementType::kFloat32, test::odd_encoding()};
   const Encoding other{ElementType::kFloat32,
-                       std::make_shared<const numerics::BasisEncoding>(
+                       std::make_shared<const numerics::MatrixEncoding>(
                            numerics::tensor_encoding(numerics::symmetric_basis(2, 8)))};
   EXPECT_EQ(odd, same);
   EXPECT_NE(odd, dense);
@@ -125,9 +125,9 @@ TEST(Encoding, ComparesBasesByValue) {
 
 TEST(Encoding, TextTellsBitsGranularityAndOffset) {
   EXPECT_EQ((ValueType{{kBatch, 784}, {}}).to_string(), "float32[N, 784]");
-  numerics::BasisEncoding basis = *test::odd_encoding();
+  numerics::MatrixEncoding basis = *test::odd_encoding();
   const auto text = [&] {
-    return Encoding{ElementType::kFloat32, std::make_shared<const numerics::BasisEncoding>(basis)}
+    return Encoding{ElementType::kFloat32, std::make_shared<const numerics::MatrixEncoding>(basis)}
         .to_string();
   };
   EXPECT_EQ(text(), "basis(2 bits, tensor)");
@@ -151,15 +151,17 @@ TEST(Constant, DecodesToTheLevels) {
   EXPECT_THAT(elements<float>(to_float(encoded)), ElementsAre(-3, -1, 1, 3, 3, 1));
   EXPECT_EQ(to_float(encoded).shape(), (Shape{2, 3}));
   // Two rows of two planes of one byte, two coefficients.
-  EXPECT_EQ(storage_bytes(encoded), 2u * 2 * 1 + 2 * 4);
+  // Stored as binary16.
+  EXPECT_EQ(storage_bytes(encoded), 2u * 2 * 1 + 2 * 2);
 }
 
 TEST(Constant, OffsetsCountAsStorage) {
   EncodedTensor encoded = encoded_tensor();
-  numerics::BasisEncoding basis = *encoded.encoding;
+  numerics::MatrixEncoding basis = *encoded.encoding;
   basis.has_offset = true;
-  encoded.encoding = std::make_shared<const numerics::BasisEncoding>(basis);
-  EXPECT_EQ(storage_bytes(encoded), 2u * 2 * 1 + 3 * 4);
+  basis.offsets = numerics::StoredNumbers::of(std::vector{0x1.0001p0F});  // no binary16
+  encoded.encoding = std::make_shared<const numerics::MatrixEncoding>(basis);
+  EXPECT_EQ(storage_bytes(encoded), 2u * 2 * 1 + 2 * 2 + 4);
 }
 
 TEST(Constant, DenseNumbersConvertToFloat) {

@@ -58,8 +58,8 @@ inline ValueType float_type(Shape shape) {
 }
 
 /// Two bits, levels -3 -1 1 3, no offset: one basis for a tensor.
-inline std::shared_ptr<const numerics::BasisEncoding> odd_encoding() {
-  return std::make_shared<const numerics::BasisEncoding>(
+inline std::shared_ptr<const numerics::MatrixEncoding> odd_encoding() {
+  return std::make_shared<const numerics::MatrixEncoding>(
       numerics::tensor_encoding(numerics::make_basis(std::vector{1.0F, 2.0F})));
 }
 

@@ -2,6 +2,7 @@
 #include "halftone/ir/verify.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,23 @@ void check(bool holds, const std::string& message) {
   if (!holds) fail(ErrorKind::kFormat, message);
 }
 
+/// Codebooks of floats have codes that name no number.
+void verify_numbers(const EncodedTensor& encoded) {
+  if (encoded.encoding->codebook == nullptr) return;
+  const std::span<const float> levels = encoded.encoding->codebook->levels();
+  if (std::ranges::all_of(levels, [](float level) { return std::isfinite(level); })) return;
+  const numerics::BitPlanes& codes = encoded.codes;
+  for (std::size_t row = 0; row < codes.rows; ++row) {
+    for (std::size_t col = 0; col < codes.cols; ++col) {
+      const numerics::Code code = codes.code(row, col);
+      check(std::isfinite(levels[code]), "code " + std::to_string(code) + " in row " +
+                                             std::to_string(row) + " is no number");
+    }
+  }
+}
+
 void verify_codes(const EncodedTensor& encoded) {
-  check(encoded.encoding != nullptr, "codes without a basis");
+  check(encoded.encoding != nullptr, "codes without an encoding");
   const auto [rows, cols] = matrix_extent(encoded.shape);
   encoded.encoding->check(rows, cols);
   const numerics::BitPlanes& codes = encoded.codes;
@@ -24,9 +40,8 @@ void verify_codes(const EncodedTensor& encoded) {
             codes.planes.rows() == rows * static_cast<std::size_t>(codes.bits) &&
             codes.planes.cols() == cols,
         "codes do not fit " + encoded.type().to_string());
-  BitMatrix cleared = codes.planes;
-  cleared.clear_tails();
-  check(cleared == codes.planes, "bits past the last column are not zero");
+  check(codes.planes.has_clear_tails(), "bits past the last column are not zero");
+  verify_numbers(encoded);
 }
 
 void verify_constant(const Value& value) {

@@ -124,16 +124,17 @@ TEST(Verify, NeedsMatchingCodes) {
   EncodedTensor bare = encoded_weights();
   bare.encoding = nullptr;
   expect_rejected(Network(std::move(bare)).graph, ErrorKind::kFormat,
-                  "constant 'w': codes without a basis");
+                  "constant 'w': codes without an encoding");
 }
 
 TEST(Verify, NeedsMatchingBases) {
   EncodedTensor endless = encoded_weights();
-  numerics::BasisEncoding basis = *endless.encoding;
-  basis.bases[0].coefficients[0] = std::numeric_limits<float>::infinity();
-  endless.encoding = std::make_shared<const numerics::BasisEncoding>(basis);
+  numerics::MatrixEncoding basis = *endless.encoding;
+  basis.scales =
+      numerics::StoredNumbers::of(std::vector{std::numeric_limits<float>::infinity(), 1.0F});
+  endless.encoding = std::make_shared<const numerics::MatrixEncoding>(basis);
   expect_rejected(Network(std::move(endless)).graph, ErrorKind::kShape,
-                  "constant 'w': basis encoding: a coefficient that is not finite");
+                  "constant 'w': encoding: a scale or offset that is not finite");
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 namespace halftone::kernels {
 
 void check_weights(const std::string& kernel, const numerics::BitPlanes& codes,
-                   const numerics::BasisEncoding& encoding, std::span<const float> bias,
+                   const numerics::MatrixEncoding& encoding, std::span<const float> bias,
                    std::size_t max_inputs) {
   const auto context = [&] {
     return kernel + " weights of " + std::to_string(codes.rows) + " x " +
@@ -25,6 +25,13 @@ void check_weights(const std::string& kernel, const numerics::BitPlanes& codes,
     fail(ErrorKind::kShape,
          context() + "expected a bias for each output, found " + std::to_string(bias.size()));
   }
+}
+
+void check_summed(const std::string& kernel, const numerics::MatrixEncoding& encoding) {
+  if (encoding.is_summed()) return;
+  fail(ErrorKind::kUnsupported,
+       kernel + " weights: expected codes whose bits are signs of coefficients, found those of " +
+           std::string(system_name(encoding)));
 }
 
 }  // namespace halftone::kernels

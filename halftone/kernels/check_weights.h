@@ -14,10 +14,14 @@ namespace halftone::kernels {
 /// @param codes        [o, n]
 /// @param bias         [o], or empty for none
 /// @param max_inputs  upper bound of n
-/// @throws Error kUnsupported if n is larger; kShape as BasisEncoding::check(), or if bits or the
+/// @throws Error kUnsupported if n is larger; kShape as MatrixEncoding::check(), or if bits or the
 ///         length of the bias differ
 void check_weights(const std::string& kernel, const numerics::BitPlanes& codes,
-                   const numerics::BasisEncoding& encoding, std::span<const float> bias,
+                   const numerics::MatrixEncoding& encoding, std::span<const float> bias,
                    std::size_t max_inputs);
+
+/// Checks that bits of the codes are signs of coefficients, as kernels that work bit by bit need.
+/// @throws Error kUnsupported if they are not
+void check_summed(const std::string& kernel, const numerics::MatrixEncoding& encoding);
 
 }  // namespace halftone::kernels

@@ -11,7 +11,7 @@ namespace halftone::kernels {
 /// Encoded weights of a layer. Refers to its parts.
 struct EncodedWeights {
   const numerics::BitPlanes& codes;         ///< [outputs, inputs of an output]
-  const numerics::BasisEncoding& encoding;  ///< of `codes`
+  const numerics::MatrixEncoding& encoding;  ///< of `codes`
   std::span<const float> bias = {};         ///< [outputs], or empty for none
 };
 

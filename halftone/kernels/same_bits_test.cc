@@ -60,14 +60,16 @@ numerics::Basis uniform_basis(Random& random, int bits) {
   return numerics::make_basis(std::span(a).subspan(1), a[0]);
 }
 
-numerics::BasisEncoding uniform_encoding(Random& random, int bits, Granularity granularity) {
-  numerics::BasisEncoding encoding;
+numerics::MatrixEncoding uniform_encoding(Random& random, int bits, Granularity granularity) {
+  numerics::MatrixEncoding encoding;
   encoding.bits = bits;
   encoding.has_offset = true;
   encoding.granularity = granularity;
   encoding.group_size = granularity == Granularity::kGroup ? 40 : 0;
-  encoding.bases.resize(encoding.num_bases(kOutputs, kInputs));
-  for (auto& basis : encoding.bases) basis = uniform_basis(random, bits);
+  encoding.allocate(kOutputs, kInputs);
+  for (std::size_t i = 0; i < encoding.num_blocks(); ++i) {
+    encoding.set_levels(i, uniform_basis(random, bits));
+  }
   return encoding;
 }
 
@@ -113,7 +115,7 @@ ConvShape same_bits_conv() {
   return {1, {ConvAxis{}, axis, axis}, 20, kOutputs, 1};
 }
 
-numerics::BasisEncoding channel_encoding(Random& random, int bits) {
+numerics::MatrixEncoding channel_encoding(Random& random, int bits) {
   return uniform_encoding(random, bits, Granularity::kChannel);
 }
 

@@ -10,13 +10,6 @@
 namespace halftone::numerics {
 namespace {
 
-void check_bits(int bits) {
-  if (bits < 1 || bits > kMaxBits) {
-    fail(ErrorKind::kUsage, "bits of a basis: expected 1 to " + std::to_string(kMaxBits) +
-                                ", found " + std::to_string(bits));
-  }
-}
-
 void check_finite(float number, const char* what) {
   if (!std::isfinite(number)) {
     fail(ErrorKind::kUsage, std::string(what) + " of a basis: expected a finite number, found " +
@@ -25,6 +18,13 @@ void check_finite(float number, const char* what) {
 }
 
 }  // namespace
+
+void check_basis_bits(int bits) {
+  if (bits < 1 || bits > kMaxBits) {
+    fail(ErrorKind::kUsage, "bits of a basis: expected 1 to " + std::to_string(kMaxBits) +
+                                ", found " + std::to_string(bits));
+  }
+}
 
 float Basis::value(Code code) const {
   float sum = (code & 1) != 0 ? coefficients[0] : -coefficients[0];
@@ -35,7 +35,7 @@ float Basis::value(Code code) const {
 }
 
 Basis make_basis(std::span<const float> a, float offset) {
-  check_bits(static_cast<int>(std::min<std::size_t>(a.size(), kMaxBits + 1)));
+  check_basis_bits(static_cast<int>(std::min<std::size_t>(a.size(), kMaxBits + 1)));
   for (const float coefficient : a) check_finite(coefficient, "coefficient");
   check_finite(offset, "offset");
   Basis basis;
@@ -46,7 +46,7 @@ Basis make_basis(std::span<const float> a, float offset) {
 }
 
 Basis affine_basis(int bits, float scale, float zero_point) {
-  check_bits(bits);
+  check_basis_bits(bits);
   check_finite(scale, "scale");
   check_finite(zero_point, "zero point");
   Basis basis;
@@ -61,7 +61,7 @@ Basis affine_basis(int bits, float scale, float zero_point) {
 
 Basis range_basis(int bits, float low, float high) {
   HALFTONE_ASSERT(low <= high);
-  check_bits(bits);
+  check_basis_bits(bits);
   check_finite(low, "low end");
   check_finite(high, "high end");
   const auto steps = static_cast<float>((1 << bits) - 1);
@@ -77,7 +77,7 @@ Basis symmetric_basis(int bits, float scale) {
 }
 
 Basis fixed_point_basis(int bits, int fraction_bits) {
-  check_bits(bits);
+  check_basis_bits(bits);
   return affine_basis(bits, std::ldexp(1.0F, -fraction_bits), static_cast<float>(1 << (bits - 1)));
 }
 

@@ -31,6 +31,8 @@ struct Basis {
   bool operator==(const Basis&) const = default;
 };
 
+/// @throws Error kUsage unless a basis may have so many bits, 1 to kMaxBits
+void check_basis_bits(int bits);
 /// @param a  [K] coefficients, 1 <= K <= kMaxBits, any sign, finite
 /// @throws Error kUsage if K is out of range or a number is not finite
 Basis make_basis(std::span<const float> a, float offset = 0);

@@ -47,18 +47,31 @@ bool MatrixEncoding::is_summed() const {
   return codebook == nullptr || (codebook->is_even() && bits <= kMaxBits);
 }
 
-void MatrixEncoding::set_basis(std::size_t block, const Basis& basis) {
-  HALFTONE_ASSERT(codebook == nullptr && basis.bits == bits);
-  HALFTONE_ASSERT(has_offset || basis.offset == 0);
-  const auto k = static_cast<std::size_t>(bits);
-  for (std::size_t i = 0; i < k; ++i) scales.set(block * k + i, basis.coefficients[i]);
-  if (has_offset) offsets.set(block, basis.offset);
+bool MatrixEncoding::is_centred() const {
+  if (has_offset) return false;
+  return codebook == nullptr || codebook->sorted().front() == -codebook->sorted().back();
 }
 
-void MatrixEncoding::set_scale(std::size_t block, double scale, double offset) {
-  HALFTONE_ASSERT(codebook != nullptr && (has_offset || offset == 0));
-  scales.set(block, scale);
-  if (has_offset) offsets.set(block, offset);
+void MatrixEncoding::set_levels(std::size_t block, const Levels& levels) {
+  HALFTONE_ASSERT(levels.codebook() == codebook.get() && levels.bits() == bits);
+  HALFTONE_ASSERT(has_offset || levels.offset() == 0);
+  if (has_offset) offsets.set(block, levels.offset());
+  if (codebook != nullptr) return scales.set(block, levels.scale());
+  const Basis basis = levels.basis();
+  const auto k = static_cast<std::size_t>(bits);
+  for (std::size_t i = 0; i < k; ++i) scales.set(block * k + i, basis.coefficients[i]);
+}
+
+MatrixEncoding MatrixEncoding::with_levels(std::span<const Levels> blocks) const {
+  HALFTONE_ASSERT(blocks.size() == num_blocks());
+  MatrixEncoding result = *this;
+  const auto is_float = scales.type() == NumberType::kFloat32 || scales.type() == NumberType::kFloat16;
+  if (is_float && !scales.has_factors()) {
+    result.scales = StoredNumbers(NumberType::kFloat32, scales.size());
+  }
+  result.offsets = StoredNumbers(NumberType::kFloat32, offsets.size());
+  for (std::size_t b = 0; b < blocks.size(); ++b) result.set_levels(b, blocks[b]);
+  return result.compact();
 }
 
 void MatrixEncoding::allocate(std::size_t rows, std::size_t cols) {
@@ -138,7 +151,7 @@ MatrixEncoding basis_encoding(std::span<const Basis> bases, bool has_offset,
   encoding.scales =
       StoredNumbers(NumberType::kFloat32, bases.size() * encoding.scales_per_block());
   encoding.offsets = StoredNumbers(NumberType::kFloat32, has_offset ? bases.size() : 0);
-  for (std::size_t i = 0; i < bases.size(); ++i) encoding.set_basis(i, bases[i]);
+  for (std::size_t i = 0; i < bases.size(); ++i) encoding.set_levels(i, bases[i]);
   return encoding;
 }
 

@@ -54,14 +54,28 @@ struct MatrixEncoding {
 
   /// What the codes of a block mean.
   [[nodiscard]] Levels levels(std::size_t block) const;
+  [[nodiscard]] Levels levels(std::size_t row, std::size_t group, std::size_t cols) const {
+    return levels(block(row, group, cols));
+  }
   /// Whether the bits of codes are signs of coefficients; see Levels::is_summed().
   [[nodiscard]] bool is_summed() const;
   /// The coefficients of a block. @pre is_summed()
   [[nodiscard]] Basis basis(std::size_t block) const { return levels(block).basis(); }
-  /// Stores coefficients and offset of a block. @pre no codebook
-  void set_basis(std::size_t block, const Basis& basis);
-  /// Stores scale and offset of a block, rounded to their types. @pre a codebook
-  void set_scale(std::size_t block, double scale, double offset = 0);
+  [[nodiscard]] Basis basis(std::size_t row, std::size_t group, std::size_t cols) const {
+    return basis(block(row, group, cols));
+  }
+  /// Whether kernels may round the levels to 8-bit integers; see Codebook::fits_integers().
+  [[nodiscard]] bool fits_integers() const {
+    return codebook == nullptr || codebook->fits_integers();
+  }
+  /// Whether the lowest level of each block is the highest with the other sign.
+  [[nodiscard]] bool is_centred() const;
+  /// Stores the numbers of a block, rounded to their types.
+  /// @pre levels of this codebook, or of none
+  void set_levels(std::size_t block, const Levels& levels);
+  /// The encoding with other levels in all blocks. Numbers stored as float32 or binary16 are stored
+  /// as binary16 if that changes none.
+  [[nodiscard]] MatrixEncoding with_levels(std::span<const Levels> blocks) const;
   /// Makes room for the blocks of a matrix: zeros, stored as float32.
   void allocate(std::size_t rows, std::size_t cols);
   /// The encoding of `count` blocks from `first` on; see StoredNumbers::slice().

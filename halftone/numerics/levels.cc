@@ -49,7 +49,7 @@ LevelTable::LevelTable(const Levels& levels) {
 }
 
 void LevelTable::add_basis(const Basis& basis) {
-  HALFTONE_ASSERT(basis.bits >= 1 && basis.bits <= kMaxBits);
+  check_basis_bits(basis.bits);
   codes_.resize(basis.num_levels());
   std::iota(codes_.begin(), codes_.end(), Code{0});
   std::stable_sort(codes_.begin(), codes_.end(),

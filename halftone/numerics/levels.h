@@ -19,6 +19,7 @@ namespace halftone::numerics {
 ///     value = fl(fl(scale level[code]) + offset)
 class Levels {
  public:
+  Levels() = default;
   /// Implicit, because a basis is one way to give levels.
   Levels(const Basis& basis) : basis_(basis) {}  // NOLINT(google-explicit-constructor)
   /// @pre the codebook is not null, the numbers are finite

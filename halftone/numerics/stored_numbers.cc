@@ -157,6 +157,25 @@ int stored_bits(NumberType type) { return traits_of(type).bits; }
 bool has_sign(NumberType type) { return traits_of(type).has_sign; }
 float round_to(NumberType type, double x) { return number_of(type, code_of(type, x)); }
 
+float least_scale(NumberType type) {
+  switch (type) {
+    case NumberType::kFloat32:
+    case NumberType::kFloat16:
+    case NumberType::kBfloat16:
+      return 0x1p-24F;
+    case NumberType::kE8m0:
+    case NumberType::kE4m3:
+      return number_of(type, type == NumberType::kE8m0 ? 0 : 1);
+    case NumberType::kE3m5:
+    case NumberType::kUint4:
+    case NumberType::kUint6:
+    case NumberType::kInt6:
+    case NumberType::kInt8:
+      return 1;
+  }
+  return 1;
+}
+
 StoredNumbers::StoredNumbers(NumberType type, std::size_t count)
     : type_(type), size_(count), bytes_(count * code_bytes(type)) {
   if (type == NumberType::kE8m0 || type == NumberType::kE3m5) {
@@ -244,6 +263,14 @@ StoredNumbers StoredNumbers::compact() const {
 std::size_t StoredNumbers::stored_bits() const {
   return size_ * static_cast<std::size_t>(numerics::stored_bits(type_)) +
          num_factors() * static_cast<std::size_t>(numerics::stored_bits(factor_type_));
+}
+
+bool StoredNumbers::operator==(const StoredNumbers& other) const {
+  if (size_ != other.size_) return false;
+  for (std::size_t i = 0; i < size_; ++i) {
+    if ((*this)[i] != other[i]) return false;
+  }
+  return true;
 }
 
 bool StoredNumbers::all_finite() const {

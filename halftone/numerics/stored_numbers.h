@@ -35,6 +35,9 @@ bool has_sign(NumberType type);
 /// The number of this type nearest to x, ties to even; for kE8m0 nearest on the logarithmic scale.
 /// Numbers beyond the largest become the largest. @pre x is finite
 float round_to(NumberType type, double x);
+/// A small number above 0 of this type, for blocks that are all zero: the smallest, or 2^-24 if
+/// there are smaller ones, which binary16 holds too.
+float least_scale(NumberType type);
 
 /// An array of numbers of one type. Numbers of a small type may share factors:
 ///
@@ -80,7 +83,8 @@ class StoredNumbers {
   [[nodiscard]] std::size_t stored_bits() const;
   [[nodiscard]] bool all_finite() const;
 
-  bool operator==(const StoredNumbers&) const = default;
+  /// Whether the numbers are equal, however they are stored.
+  bool operator==(const StoredNumbers& other) const;
 
  private:
   NumberType type_ = NumberType::kFloat32;

@@ -40,7 +40,7 @@ inline MatrixEncoding random_encoding(Random& random, std::size_t rows, std::siz
   encoding.group_size = group_size;
   encoding.allocate(rows, cols);
   for (std::size_t i = 0; i < encoding.num_blocks(); ++i) {
-    encoding.set_basis(i, random_basis(random, bits, offset));
+    encoding.set_levels(i, random_basis(random, bits, offset));
   }
   return encoding;
 }

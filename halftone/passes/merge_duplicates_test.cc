@@ -47,7 +47,7 @@ TEST(MergeDuplicates, WholeChainsCollapseInOneRun) {
 
 TEST(MergeDuplicates, KeepsNodesThatDiffer) {
   Fixture f;
-  const auto other = std::make_shared<const numerics::BasisEncoding>(
+  const auto other = std::make_shared<const numerics::MatrixEncoding>(
       numerics::tensor_encoding(numerics::symmetric_basis(2, 3)));
   const ValueId w = f.graph.add_constant("w", test::random_tensor({2, 2}, 1));
   for (const auto& encoding : {ir::test::odd_encoding(), other}) {

@@ -26,9 +26,9 @@ inline numerics::Basis random_basis(int bits, bool offset, Random& random, float
   return numerics::make_basis(a, c);
 }
 
-inline std::shared_ptr<const numerics::BasisEncoding> activation_encoding(int bits, bool offset,
+inline std::shared_ptr<const numerics::MatrixEncoding> activation_encoding(int bits, bool offset,
                                                                           Random& random) {
-  return std::make_shared<numerics::BasisEncoding>(
+  return std::make_shared<numerics::MatrixEncoding>(
       numerics::tensor_encoding(random_basis(bits, offset, random)));
 }
 
@@ -42,19 +42,19 @@ struct WeightFormat {
 /// Random weights [o, n] encoded in random bases.
 inline ir::EncodedTensor random_weights(std::size_t o, std::size_t n, const WeightFormat& format,
                                         Random& random) {
-  numerics::BasisEncoding encoding;
+  numerics::MatrixEncoding encoding;
   encoding.bits = format.bits;
   encoding.has_offset = format.offset;
   encoding.granularity = format.granularity;
   encoding.group_size = format.group_size;
-  const std::size_t count = encoding.num_bases(o, n);
-  for (std::size_t i = 0; i < count; ++i) {
-    encoding.bases.push_back(random_basis(format.bits, format.offset, random, 0.5F));
+  encoding.allocate(o, n);
+  for (std::size_t i = 0; i < encoding.num_blocks(); ++i) {
+    encoding.set_levels(i, random_basis(format.bits, format.offset, random, 0.5F));
   }
   const ir::Shape shape{static_cast<ir::Dim>(o), static_cast<ir::Dim>(n)};
   const ir::Tensor values = random_tensor(shape, random);
   numerics::BitPlanes codes = numerics::encode({values.as<float>(), o, n}, encoding);
-  return {shape, std::make_shared<numerics::BasisEncoding>(std::move(encoding)), std::move(codes)};
+  return {shape, std::make_shared<numerics::MatrixEncoding>(std::move(encoding)), std::move(codes)};
 }
 
 /// Extents and encodings of a perceptron; without bits everything is float32.

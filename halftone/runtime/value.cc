@@ -36,9 +36,9 @@ std::size_t value_bytes(const ir::ValueType& type, CodeLayout layout) {
 }
 
 void decode_value(const ValueView& view, float* values) noexcept {
-  const numerics::Basis& basis = view.type.encoding.basis->bases.front();
+  const numerics::Levels meaning = view.type.encoding.basis->levels(0);
   if (view.layout == CodeLayout::kInt8) {
-    const kernels::Int8Levels levels(basis);
+    const kernels::Int8Levels levels(meaning);
     std::transform(view.bytes.begin(), view.bytes.end(), values, [&](std::byte q) {
       return levels.offset + levels.scale * static_cast<float>(static_cast<std::int8_t>(q));
     });
@@ -46,7 +46,7 @@ void decode_value(const ValueView& view, float* values) noexcept {
   }
   const auto [rows, cols] = row_extent(view.type.shape);
   kernels::decode(
-      {reinterpret_cast<const std::uint64_t*>(view.bytes.data()), plane_words(view.type)}, basis,
+      {reinterpret_cast<const std::uint64_t*>(view.bytes.data()), plane_words(view.type)}, meaning,
       {values, rows, cols, cols});
 }
 

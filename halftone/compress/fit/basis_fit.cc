@@ -10,12 +10,14 @@
 #include <vector>
 
 #include "halftone/base/error.h"
+#include "halftone/numerics/codebooks.h"
 #include "halftone/numerics/digits.h"
 
 namespace halftone::compress {
 namespace {
 
 using numerics::Basis;
+using numerics::Levels;
 using numerics::LevelTable;
 
 /// The values in ascending order with running sums, so that the contribution of a level's cell to
@@ -73,8 +75,8 @@ struct Assignment {
   bool operator==(const Assignment&) const = default;
 };
 
-Assignment assign(const SortedSample& sample, const Basis& basis, std::size_t count) {
-  const LevelTable table(basis);
+Assignment assign(const SortedSample& sample, const Levels& levels, std::size_t count) {
+  const LevelTable table(levels);
   Assignment result;
   result.codes.assign(table.codes().begin(), table.codes().end());
   result.bounds.push_back(0);
@@ -108,10 +110,11 @@ NormalEquations normal_equations(const ParameterSpace& space, const SortedSample
   return equations;
 }
 
-double squared_error(const SortedSample& sample, const Basis& basis, const Assignment& assignment) {
+double squared_error(const SortedSample& sample, const Levels& levels,
+                     const Assignment& assignment) {
   double error = sample.target_squares();
   for (std::size_t l = 0; l < assignment.codes.size(); ++l) {
-    const double level = basis.value(assignment.codes[l]);
+    const double level = levels.value(assignment.codes[l]);
     const std::size_t begin = assignment.bounds[l];
     const std::size_t end = assignment.bounds[l + 1];
     error += level * (level * sample.weight(begin, end) - 2 * sample.target(begin, end));
@@ -135,9 +138,9 @@ class Alternation {
   void run_from(Vector parameters) {
     std::optional<Assignment> previous;
     for (int i = 0; i <= options_.iterations; ++i) {
-      const Basis basis = space_.to_basis(parameters);
-      const Assignment codes = assign(sample_, basis, count_);
-      keep_if_better(basis, codes);
+      const Levels levels = space_.to_levels(parameters);
+      const Assignment codes = assign(sample_, levels, count_);
+      keep_if_better(levels, codes);
       if (options_.solver == BasisSolver::kLeastSquares && previous == codes) return;
       const NormalEquations equations = normal_equations(space_, sample_, codes);
       if (options_.solver == BasisSolver::kLeastSquares) {
@@ -149,14 +152,19 @@ class Alternation {
     }
   }
 
-  /// Adds a finished basis as a candidate and as a start.
-  void run_from(const Basis& basis) {
-    const Assignment codes = assign(sample_, basis, count_);
-    keep_if_better(basis, codes);
-    run_from(codes);
+  /// Adds finished levels as a candidate and as a start.
+  void run_from(const Levels& levels) {
+    run_from(try_levels(levels));
   }
 
-  [[nodiscard]] const BasisFit& best() const { return best_; }
+  /// Adds finished levels as a candidate. @return the codes
+  Assignment try_levels(const Levels& levels) {
+    Assignment codes = assign(sample_, levels, count_);
+    keep_if_better(levels, codes);
+    return codes;
+  }
+
+  [[nodiscard]] const LevelFit& best() const { return best_; }
 
  private:
   /// Of the mean squared error plus lambda |p|^2.
@@ -165,28 +173,27 @@ class Alternation {
     return 2 / weight * (multiply(equations.gram, p) - equations.rhs) + 2 * options_.l2_penalty * p;
   }
 
-  void keep_if_better(const Basis& basis, const Assignment& codes) {
-    const double error = squared_error(sample_, basis, codes);
-    if (error < best_.error) best_ = {basis, error};
+  void keep_if_better(const Levels& levels, const Assignment& codes) {
+    const double error = squared_error(sample_, levels, codes);
+    if (error < best_.error) best_ = {levels, error};
   }
 
   const ParameterSpace& space_;
   const SortedSample& sample_;
   std::size_t count_;
   const BasisFitOptions& options_;
-  BasisFit best_{{}, std::numeric_limits<double>::infinity()};
+  LevelFit best_{{}, std::numeric_limits<double>::infinity()};
 };
 
 /// Cells of equal width over [low, high], in the order of the codes as integers.
-Assignment even_start(const SortedSample& sample, const ParameterSpace& space, float low,
-                      float high, std::size_t count) {
-  return assign(sample, numerics::range_basis(space.bits(), low, high), count);
+Assignment even_start(const SortedSample& sample, int bits, float low, float high,
+                      std::size_t count) {
+  return assign(sample, numerics::range_basis(bits, low, high), count);
 }
 
 /// Cells of equal weight.
-Assignment quantile_start(const SortedSample& sample, const ParameterSpace& space,
-                          std::size_t count) {
-  const std::size_t levels = std::size_t{1} << space.bits();
+Assignment quantile_start(const SortedSample& sample, int bits, std::size_t count) {
+  const std::size_t levels = std::size_t{1} << bits;
   Assignment start;
   for (std::size_t l = 0; l < levels; ++l) {
     start.codes.push_back(static_cast<numerics::Code>(l));
@@ -216,40 +223,85 @@ Basis greedy_basis(const SortedSample& sample, std::span<const float> x, int bit
   return basis;
 }
 
+/// Whether codes are in the order of 2^K different levels, so that cells of a sample can start a fit.
+bool has_ordered_codes(const ParameterSpace& space) {
+  return space.bits() <= numerics::kMaxBits &&
+         (space.codebook() == nullptr || space.codebook()->is_even());
+}
+
+/// The factors by which the range of the values is narrowed: rare extremes may share the outer
+/// level.
+constexpr std::array kParts = {1.0F, 0.75F, 0.5F, 0.3F};
+
+/// Of learned and evenly spaced levels.
+void start_from_cells(Alternation& alternation, const ParameterSpace& space,
+                      const SortedSample& sample, std::size_t count) {
+  for (const float part : kParts) {
+    const float cut = (sample.high() / 2 - sample.low() / 2) * (1 - part);
+    alternation.run_from(
+        even_start(sample, space.bits(), sample.low() + cut, sample.high() - cut, count));
+  }
+  alternation.run_from(quantile_start(sample, space.bits(), count));
+}
+
+/// Of any codebook: the levels that reach from the lowest to the highest value. If larger numbers
+/// are to have lower levels, the scale is negative.
+void start_from_range(Alternation& alternation, const ParameterSpace& space,
+                      const SortedSample& sample) {
+  for (const float part : kParts) {
+    for (const bool is_reversed : {false, true}) {
+      if (is_reversed && space.has_symmetric_levels()) continue;
+      Vector parameters = space.covering(sample.low(), sample.high(), is_reversed);
+      parameters[0] *= part;
+      alternation.run_from(parameters);
+    }
+  }
+}
+
 }  // namespace
 
-BasisFit fit_basis(const ParameterSpace& space, std::span<const float> x,
-                   std::span<const float> targets, std::span<const float> weights,
-                   const BasisFitOptions& options) {
+LevelFit fit_levels(const ParameterSpace& space, std::span<const float> x,
+                    std::span<const float> targets, std::span<const float> weights,
+                    const BasisFitOptions& options) {
   HALFTONE_ASSERT(targets.empty() || targets.size() == x.size());
   HALFTONE_ASSERT(weights.empty() || weights.size() == x.size());
-  if (x.empty()) return {space.to_basis(Vector::Zero(space.size())), 0};
+  if (x.empty()) return {space.to_levels(Vector::Zero(space.size())), 0};
   const SortedSample sample(x, targets, weights);
   Alternation alternation(space, sample, x.size(), options);
-  const float low = sample.low();
-  const float high = sample.high();
-  for (const float part : {1.0F, 0.75F, 0.5F, 0.3F}) {
-    // Shrinks towards the middle: rare extremes may share the outer level.
-    const float cut = (high / 2 - low / 2) * (1 - part);
-    alternation.run_from(even_start(sample, space, low + cut, high - cut, x.size()));
+  if (space.bits() > numerics::kMaxBits) {
+    // So many levels need no fit: the range decides.
+    alternation.try_levels(space.to_levels(space.covering(sample.low(), sample.high(), false)));
+    return alternation.best();
   }
-  alternation.run_from(quantile_start(sample, space, x.size()));
+  if (has_ordered_codes(space)) {
+    start_from_cells(alternation, space, sample, x.size());
+  } else {
+    start_from_range(alternation, space, sample);
+  }
   if (space.is_free_basis()) {
     alternation.run_from(greedy_basis(sample, x, space.bits(), space.has_offset()));
     // The evenly spaced systems are bases too, so a basis never ends worse than they do.
-    const Scheme even = space.has_offset() ? Scheme::kAffine : Scheme::kSymmetric;
-    const ParameterSpace evenly_spaced(even, space.bits(), space.has_offset());
-    alternation.run_from(fit_basis(evenly_spaced, x, targets, weights, options).basis);
+    const ParameterSpace even(numerics::half_integers(space.bits()), space.has_offset());
+    alternation.run_from(fit_levels(even, x, targets, weights, options).levels.basis());
+  }
+  if (space.has_coarse_scales()) {
+    const Vector found = space.parameters_of(alternation.best().levels);
+    for (const double factor : {0.5, 2.0}) {
+      Vector moved = found;
+      moved[0] *= factor;
+      alternation.try_levels(space.to_levels(moved));
+    }
   }
   return alternation.best();
 }
 
-BasisFit fit_small_ratio(const BasisFit& free, bool offset, std::span<const float> x,
+LevelFit fit_small_ratio(const LevelFit& free, bool offset, std::span<const float> x,
                          std::span<const float> targets, const BasisFitOptions& options) {
-  HALFTONE_ASSERT(free.basis.bits == 2);
+  HALFTONE_ASSERT(free.levels.bits() == 2 && free.levels.codebook() == nullptr);
+  const Basis basis = free.levels.basis();
   // Signs and order of planes affect the codes, not the levels.
-  const float a = std::abs(free.basis.coefficients[0]);
-  const float b = std::abs(free.basis.coefficients[1]);
+  const float a = std::abs(basis.coefficients[0]);
+  const float b = std::abs(basis.coefficients[1]);
   const double ratio = std::max(a, b) / std::max(std::min(a, b), 1e-30F);
   std::array<int, 2> below{1, 1};
   std::array<int, 2> above{1, numerics::kMaxReach - 1};
@@ -263,10 +315,10 @@ BasisFit fit_small_ratio(const BasisFit& free, bool offset, std::span<const floa
   }
   const auto fit = [&](const std::array<int, 2>& multiples) {
     const ParameterSpace space({multiples[0], multiples[1]}, offset);
-    return fit_basis(space, x, targets, {}, options);
+    return fit_levels(space, x, targets, {}, options);
   };
-  const BasisFit lower = fit(below);
-  const BasisFit upper = fit(above);
+  const LevelFit lower = fit(below);
+  const LevelFit upper = fit(above);
   return upper.error < lower.error ? upper : lower;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Step 1 of fitting: a basis for a set of values, by alternating codes and parameters.
+// Step 1 of fitting: levels for a set of values, by alternating codes and parameters.
 #pragma once
 
 #include <span>
@@ -21,33 +21,33 @@ struct BasisFitOptions {
   double l2_penalty = 1e-4;     ///< for kGradient: lambda |p|^2 is added to the mean squared error
 };
 
-struct BasisFit {
-  numerics::Basis basis;
-  double error = 0;  ///< sum of w (t - level(x))^2 with the rounded basis
+struct LevelFit {
+  numerics::Levels levels;
+  double error = 0;  ///< sum of w (t - level(x))^2 with the rounded numbers
 };
 
-/// Fits a basis so that the level each x encodes to is near its target t:
+/// Fits levels so that the level each x encodes to is near its target t:
 ///
 ///     minimise sum_i w_i (t_i - level(x_i))^2,   level(x) the level nearest to x.
 ///
 /// With t = x this is optimal scalar quantization in the number system. Alternates codes for fixed
 /// parameters (sorted thresholds) and parameters for fixed codes (least squares). Starts from
-/// evenly spaced levels over the range and parts of it, from greedy residuals, and from quantiles;
-/// the best result is kept. O(n log n) once, then O(2^K (P^2 + log n)) per iteration.
+/// levels over the range and parts of it, from greedy residuals, and from quantiles; the best
+/// result is kept. Scales that are powers of two are also tried one step away from the result. O(n log n) once, then O(2^K (P^2 + log n)) per iteration.
 /// @param x        [n] finite; none: one level at zero
 /// @param targets  [n] or empty for t = x
 /// @param weights  [n] >= 0, or empty for 1
 /// Source: Zhang et al., LQ-Nets, ECCV 2018 (arXiv:1807.10029), Algorithm 1 (QEM).
 /// Differs: an offset, weights, targets, several starts, and other schemes with the same algebra.
-BasisFit fit_basis(const ParameterSpace& space, std::span<const float> x,
+LevelFit fit_levels(const ParameterSpace& space, std::span<const float> x,
                    std::span<const float> targets, std::span<const float> weights,
                    const BasisFitOptions& options = {});
 
 /// The same for a 2-bit basis whose coefficients have a ratio p : q that split_digits() joins,
 /// p + q <= numerics::kMaxReach. Tries the ratios next to that of the free fit and keeps the better
 /// result. Convolutions then count both planes at once.
-/// @param free  the result of fit_basis() for two bits and the same values
-BasisFit fit_small_ratio(const BasisFit& free, bool offset, std::span<const float> x,
+/// @param free  the result of fit_levels() for two learned bits and the same values
+LevelFit fit_small_ratio(const LevelFit& free, bool offset, std::span<const float> x,
                          std::span<const float> targets, const BasisFitOptions& options = {});
 
 }  // namespace halftone::compress

@@ -10,6 +10,7 @@
 #include "halftone/base/half.h"
 #include "halftone/base/random.h"
 #include "halftone/base/testing.h"
+#include "halftone/compress/fit/testing.h"
 #include "halftone/numerics/digits.h"
 
 namespace halftone::compress {
@@ -22,9 +23,9 @@ std::vector<float> normal_numbers(std::size_t count, std::uint64_t seed) {
   return x;
 }
 
-double mean_error(Scheme scheme, int bits, bool offset, const std::vector<float>& x) {
-  const ParameterSpace space(scheme, bits, offset);
-  return fit_basis(space, x, {}, {}).error / static_cast<double>(x.size());
+double mean_error(std::string_view system, int bits, bool offset, const std::vector<float>& x) {
+  const ParameterSpace space = space_of(system, bits, offset);
+  return fit_levels(space, x, {}, {}).error / static_cast<double>(x.size());
 }
 
 TEST(FitBasis, ReachesThePublishedOptimumForNormalNumbers) {
@@ -33,11 +34,11 @@ TEST(FitBasis, ReachesThePublishedOptimumForNormalNumbers) {
   // levels of a basis have 3 degrees of freedom where Max has 4, so they lie between his and evenly
   // spaced ones (Table II: 0.03744).
   const std::vector<float> x = normal_numbers(200000, 1);
-  EXPECT_NEAR(mean_error(Scheme::kBasis, 1, false, x), 0.3634, 0.003);
-  EXPECT_NEAR(mean_error(Scheme::kBasis, 2, false, x), 0.1175, 0.001);
-  EXPECT_GT(mean_error(Scheme::kBasis, 3, false, x), 0.0345);
-  EXPECT_LT(mean_error(Scheme::kBasis, 3, false, x), 0.0374);
-  EXPECT_NEAR(mean_error(Scheme::kSymmetric, 3, false, x), 0.03744, 0.0005);
+  EXPECT_NEAR(mean_error("basis", 1, false, x), 0.3634, 0.003);
+  EXPECT_NEAR(mean_error("basis", 2, false, x), 0.1175, 0.001);
+  EXPECT_GT(mean_error("basis", 3, false, x), 0.0345);
+  EXPECT_LT(mean_error("basis", 3, false, x), 0.0374);
+  EXPECT_NEAR(mean_error("symmetric", 3, false, x), 0.03744, 0.0005);
 }
 
 TEST(FitBasis, FindsTheBasisThatMadeTheNumbers) {
@@ -45,7 +46,7 @@ TEST(FitBasis, FindsTheBasisThatMadeTheNumbers) {
   Random random(2);
   std::vector<float> x(500);
   for (float& value : x) value = truth.value(static_cast<numerics::Code>(random.below(8)));
-  const BasisFit fit = fit_basis(ParameterSpace(Scheme::kBasis, 3, true), x, {}, {});
+  const LevelFit fit = fit_levels(space_of("basis", 3, true), x, {}, {});
   EXPECT_LT(fit.error / 500, 1e-6);
 }
 
@@ -54,31 +55,31 @@ TEST(FitBasis, IsNeverWorseThanEvenlySpacedLevels) {
     std::vector<float> x = normal_numbers(300, seed);
     for (float& value : x) value = seed % 2 == 0 ? std::exp(value) : value * value * value;
     for (int bits = 1; bits <= 5; ++bits) {
-      EXPECT_LE(mean_error(Scheme::kBasis, bits, true, x),
-                mean_error(Scheme::kAffine, bits, true, x))
+      EXPECT_LE(mean_error("basis", bits, true, x),
+                mean_error("affine", bits, true, x))
           << "seed " << seed << ", bits " << bits;
-      EXPECT_LE(mean_error(Scheme::kBasis, bits, false, x),
-                mean_error(Scheme::kSymmetric, bits, false, x))
+      EXPECT_LE(mean_error("basis", bits, false, x),
+                mean_error("symmetric", bits, false, x))
           << "seed " << seed << ", bits " << bits;
     }
   }
 }
 
 TEST(FitBasis, GivesFixedPointAStepThatIsAPowerOfTwo) {
-  const BasisFit fit =
-      fit_basis(ParameterSpace(Scheme::kFixed, 4, false), normal_numbers(1000, 3), {}, {});
-  const float step = 2 * fit.basis.coefficients[0];
+  const LevelFit fit =
+      fit_levels(space_of("fixed", 4, false), normal_numbers(1000, 3), {}, {});
+  const float step = fit.levels.scale();
   EXPECT_EQ(std::exp2(std::round(std::log2(step))), step);
-  EXPECT_EQ(fit.basis, numerics::fixed_point_basis(4, static_cast<int>(-std::log2(step))));
+  EXPECT_EQ(fit.levels.basis(), numerics::fixed_point_basis(4, static_cast<int>(-std::log2(step))));
 }
 
 TEST(FitBasis, IgnoresNumbersOfWeightZero) {
   std::vector<float> x = {1, 1, 3, 3, 100};
   const std::vector<float> weights = {1, 1, 1, 1, 0};
-  const BasisFit fit = fit_basis(ParameterSpace(Scheme::kBasis, 1, true), x, {}, weights);
+  const LevelFit fit = fit_levels(space_of("basis", 1, true), x, {}, weights);
   EXPECT_NEAR(fit.error, 0, 1e-4);
-  EXPECT_NEAR(numerics::LevelTable(fit.basis).nearest(1), 1, 1e-3);
-  EXPECT_NEAR(numerics::LevelTable(fit.basis).nearest(3), 3, 1e-3);
+  EXPECT_NEAR(numerics::LevelTable(fit.levels).nearest(1), 1, 1e-3);
+  EXPECT_NEAR(numerics::LevelTable(fit.levels).nearest(3), 3, 1e-3);
 }
 
 TEST(FitBasis, FitsLevelsToTargetsRatherThanToTheNumbersThemselves) {
@@ -89,42 +90,42 @@ TEST(FitBasis, FitsLevelsToTargetsRatherThanToTheNumbersThemselves) {
     x.push_back(i % 2 == 0 ? -1.0F : 1.0F);
     targets.push_back(1.25F * x.back());
   }
-  const BasisFit fit = fit_basis(ParameterSpace(Scheme::kBasis, 1, true), x, targets, {});
-  EXPECT_FLOAT_EQ(numerics::LevelTable(fit.basis).nearest(1), 1.25F);
+  const LevelFit fit = fit_levels(space_of("basis", 1, true), x, targets, {});
+  EXPECT_FLOAT_EQ(numerics::LevelTable(fit.levels).nearest(1), 1.25F);
   EXPECT_LT(fit.error, 1e-9);
 }
 
 TEST(FitBasis, TakesConstantAndMissingNumbers) {
-  for (const Scheme scheme : {Scheme::kBasis, Scheme::kAffine}) {
-    const ParameterSpace space(scheme, 2, true);
+  for (const char* system : {"basis", "affine"}) {
+    const ParameterSpace space = space_of(system, 2, true);
     const std::vector<float> constant(10, 0.75F);
-    const BasisFit fit = fit_basis(space, constant, {}, {});
-    EXPECT_NEAR(numerics::LevelTable(fit.basis).nearest(0.75F), 0.75F, 1e-3);
-    EXPECT_EQ(fit_basis(space, {}, {}, {}).error, 0);
+    const LevelFit fit = fit_levels(space, constant, {}, {});
+    EXPECT_NEAR(numerics::LevelTable(fit.levels).nearest(0.75F), 0.75F, 1e-3);
+    EXPECT_EQ(fit_levels(space, {}, {}, {}).error, 0);
     const std::vector<float> zeros(10, 0.0F);
-    EXPECT_NEAR(numerics::LevelTable(fit_basis(space, zeros, {}, {}).basis).nearest(0), 0, 1e-6);
+    EXPECT_NEAR(numerics::LevelTable(fit_levels(space, zeros, {}, {}).levels).nearest(0), 0, 1e-6);
   }
 }
 
 TEST(FitBasis, RoundsToBinary16WhereThatLosesLittle) {
-  const BasisFit fit =
-      fit_basis(ParameterSpace(Scheme::kBasis, 3, true), normal_numbers(500, 4), {}, {});
-  for (const float a : fit.basis.a()) EXPECT_EQ(float_from_half(half_from_float(a)), a);
+  const LevelFit fit =
+      fit_levels(space_of("basis", 3, true), normal_numbers(500, 4), {}, {});
+  for (const float a : fit.levels.basis().a()) EXPECT_EQ(float_from_half(half_from_float(a)), a);
   std::vector<float> tiny = normal_numbers(500, 4);
   for (float& value : tiny) value *= 1e-7F;
-  const BasisFit small = fit_basis(ParameterSpace(Scheme::kBasis, 3, true), tiny, {}, {});
+  const LevelFit small = fit_levels(space_of("basis", 3, true), tiny, {}, {});
   EXPECT_LT(small.error / 500, 0.04e-14) << "numbers below binary16's range keep float32 bases";
 }
 
 TEST(FitBasis, ApproachesLeastSquaresByGradientDescent) {
   const std::vector<float> x = normal_numbers(2000, 5);
-  const ParameterSpace space(Scheme::kBasis, 2, true);
+  const ParameterSpace space = space_of("basis", 2, true);
   BasisFitOptions gradient;
   gradient.solver = BasisSolver::kGradient;
   gradient.iterations = 500;
   gradient.l2_penalty = 0;
-  const double closed_form = fit_basis(space, x, {}, {}).error;
-  EXPECT_LT(fit_basis(space, x, {}, {}, gradient).error, 1.01 * closed_form);
+  const double closed_form = fit_levels(space, x, {}, {}).error;
+  EXPECT_LT(fit_levels(space, x, {}, {}, gradient).error, 1.01 * closed_form);
 }
 
 TEST(FitSmallRatio, FindsTheLevelsThatMadeTheNumbers) {
@@ -132,10 +133,10 @@ TEST(FitSmallRatio, FindsTheLevelsThatMadeTheNumbers) {
   Random random(6);
   std::vector<float> x(500);
   for (float& value : x) value = truth.value(static_cast<numerics::Code>(random.below(4)));
-  const BasisFit free = fit_basis(ParameterSpace(Scheme::kBasis, 2, true), x, {}, {});
-  const BasisFit fit = fit_small_ratio(free, true, x, {});
+  const LevelFit free = fit_levels(space_of("basis", 2, true), x, {}, {});
+  const LevelFit fit = fit_small_ratio(free, true, x, {});
   EXPECT_LT(fit.error, 1e-4);
-  EXPECT_EQ(numerics::split_digits(fit.basis, 100).size(), 1U);
+  EXPECT_EQ(numerics::split_digits(fit.levels.basis(), 100).size(), 1U);
 }
 
 TEST(FitSmallRatio, CostsLittleAndGivesOneDigit) {
@@ -143,51 +144,48 @@ TEST(FitSmallRatio, CostsLittleAndGivesOneDigit) {
     for (const float scale : {1.0F, 0.037F, 1e-6F}) {
       std::vector<float> x = normal_numbers(5000, 7);
       for (float& value : x) value = scale * std::abs(value);
-      const BasisFit free = fit_basis(ParameterSpace(Scheme::kBasis, 2, offset), x, {}, {});
-      const BasisFit fit = fit_small_ratio(free, offset, x, {});
-      EXPECT_EQ(numerics::split_digits(fit.basis, 100).size(), 1U) << scale;
+      const LevelFit free = fit_levels(space_of("basis", 2, offset), x, {}, {});
+      const LevelFit fit = fit_small_ratio(free, offset, x, {});
+      EXPECT_EQ(numerics::split_digits(fit.levels.basis(), 100).size(), 1U) << scale;
       EXPECT_LT(fit.error, 1.05 * free.error) << scale;
     }
   }
 }
 
 TEST(ParameterSpace, HasTheFreedomOfItsScheme) {
-  EXPECT_EQ(ParameterSpace(Scheme::kBasis, 3, true).size(), 4);
-  EXPECT_EQ(ParameterSpace(Scheme::kBasis, 3, false).size(), 3);
-  EXPECT_EQ(ParameterSpace(Scheme::kAffine, 3, true).size(), 2);
-  EXPECT_EQ(ParameterSpace(Scheme::kSymmetric, 3, true).size(), 1);
-  EXPECT_EQ(ParameterSpace(Scheme::kFixed, 3, true).size(), 1);
+  EXPECT_EQ(space_of("basis", 3, true).size(), 4);
+  EXPECT_EQ(space_of("basis", 3, false).size(), 3);
+  EXPECT_EQ(space_of("affine", 3, true).size(), 2);
+  EXPECT_EQ(space_of("symmetric", 3, true).size(), 1);
+  EXPECT_EQ(space_of("fixed", 3, true).size(), 1);
 }
 
 TEST(ParameterSpace, OfActivationsKeepsASmallRatio) {
   const auto size = [](float a, float b) {
-    return activation_space(Scheme::kBasis, numerics::make_basis(std::array{a, b}), true).size();
+    const std::vector<numerics::Basis> basis{numerics::make_basis(std::array{a, b})};
+    return activation_space(basis_encoding(basis, true, numerics::Granularity::kTensor)).size();
   };
   EXPECT_EQ(size(0.5F, 0.75F), 2);
   EXPECT_EQ(size(0.5F, 0.77F), 3);
-  EXPECT_EQ(activation_space(Scheme::kAffine, numerics::affine_basis(2, 1, 0), true).size(), 2);
+  const WeightFormat affine{&numerics::find_system("affine"), 2, true,
+                            numerics::Granularity::kTensor, 0};
+  EXPECT_EQ(activation_space(empty_encoding(affine, 1, 1)).size(), 2);
 }
 
-TEST(ParameterSpace, AgreesWithTheLevelsOfItsBasis) {
-  for (const Scheme scheme :
-       {Scheme::kBasis, Scheme::kAffine, Scheme::kSymmetric, Scheme::kFixed}) {
+TEST(ParameterSpace, AgreesWithItsLevels) {
+  for (const char* system :
+       {"basis", "affine", "symmetric", "fixed"}) {
     for (const bool offset : {false, true}) {
-      const ParameterSpace space(scheme, 4, offset);
+      const ParameterSpace space = space_of(system, 4, offset);
       Vector parameters = Vector::LinSpaced(space.size(), 0.5, 2);
-      const numerics::Basis basis = space.to_basis(parameters);
+      const numerics::Levels levels = space.to_levels(parameters);
       for (Eigen::Index code = 0; code < 16; ++code) {
-        EXPECT_NEAR(basis.value(static_cast<numerics::Code>(code)),
+        EXPECT_NEAR(levels.value(static_cast<numerics::Code>(code)),
                     space.features().row(code).dot(parameters), 0.01)
-            << to_string(scheme);
+            << system;
       }
     }
   }
-}
-
-TEST(SchemeFrom, KnowsItsNamesAndListsThemOtherwise) {
-  EXPECT_EQ(scheme_from("affine"), Scheme::kAffine);
-  expect_error(ErrorKind::kUsage, "expected basis, affine, symmetric, fixed or float, found 'int4'",
-               [] { scheme_from("int4"); });
 }
 
 }  // namespace

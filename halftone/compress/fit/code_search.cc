@@ -10,22 +10,24 @@ namespace {
 
 using Eigen::Index;
 
-/// Ridge on the closed-form basis, of the mean diagonal of its Gram matrix.
-constexpr double kBasisRidge = 1e-6;
+/// Ridge on the closed-form levels, of the mean diagonal of its Gram matrix.
+constexpr double kLevelRidge = 1e-6;
 
 }  // namespace
 
 CodeSearch::CodeSearch(const WeightFormat& format, std::size_t rows, std::size_t cols)
-    : space_(parameters_of(format)),
-      rows_(rows),
+    : rows_(rows),
       cols_(cols),
       encoding_(empty_encoding(format, rows, cols)),
+      space_(ParameterSpace::of(encoding_)),
       codes_(rows * cols),
       values_(Matrix::Zero(static_cast<Index>(rows), static_cast<Index>(cols))) {
-  for (const numerics::Basis& basis : encoding_.bases) tables_.emplace_back(basis);
+  for (std::size_t b = 0; b < encoding_.num_blocks(); ++b) {
+    encoders_.emplace_back(encoding_.levels(b));
+  }
 }
 
-std::size_t CodeSearch::basis_of(std::size_t row, std::size_t col) const {
+std::size_t CodeSearch::block_of(std::size_t row, std::size_t col) const {
   switch (encoding_.granularity) {
     case numerics::Granularity::kTensor:
       return 0;
@@ -37,12 +39,12 @@ std::size_t CodeSearch::basis_of(std::size_t row, std::size_t col) const {
   return 0;
 }
 
-std::vector<BasisBlock> CodeSearch::blocks_of_row(std::size_t row) const {
-  std::vector<BasisBlock> blocks;
+std::vector<RowBlock> CodeSearch::blocks_of_row(std::size_t row) const {
+  std::vector<RowBlock> blocks;
   for (std::size_t col = 0; col < cols_;) {
     const std::size_t width = encoding_.group_size == 0 ? cols_ : encoding_.group_size;
     const std::size_t count = std::min(width, cols_ - col);
-    blocks.push_back({basis_of(row, col), col, count});
+    blocks.push_back({block_of(row, col), col, count});
     col += count;
   }
   return blocks;
@@ -56,28 +58,28 @@ RowFit CodeSearch::result() const {
   return fit;
 }
 
-void CodeSearch::set_basis(std::size_t basis, const numerics::Basis& numbers) {
-  encoding_.bases[basis] = numbers;
-  tables_[basis] = numerics::LevelTable(numbers);
+void CodeSearch::set_levels(std::size_t block, const numerics::Levels& levels) {
+  encoding_.set_levels(block, levels);
+  encoders_[block] = numerics::BlockEncoder(encoding_.levels(block));
 }
 
 double CodeSearch::encode(std::size_t row, std::size_t col, double x) {
-  const numerics::LevelTable& table = tables_[basis_of(row, col)];
-  const std::size_t level = table.index(static_cast<float>(x));
-  codes_[row * cols_ + col] = table.codes()[level];
-  return values_(static_cast<Index>(row), static_cast<Index>(col)) = table.levels()[level];
+  const numerics::BlockEncoder& encoder = encoders_[block_of(row, col)];
+  const numerics::Code code = encoder.encode(static_cast<float>(x));
+  codes_[row * cols_ + col] = code;
+  return values_(static_cast<Index>(row), static_cast<Index>(col)) = encoder.value(code);
 }
 
 CodeSearch::Equations CodeSearch::row_equations(std::size_t row, const Matrix& hessian,
                                                 const Matrix& goal) const {
   const Index p = space_.size();
-  const std::vector<BasisBlock> blocks = blocks_of_row(row);
+  const std::vector<RowBlock> blocks = blocks_of_row(row);
   const Index unknowns = p * static_cast<Index>(blocks.size());
   const auto n = static_cast<Index>(cols_);
   // Features of block b occupy rows [b p, (b + 1) p); F' H, then its product with F, block by
   // block.
   std::vector<Matrix> features;
-  for (const BasisBlock& block : blocks) {
+  for (const RowBlock& block : blocks) {
     Matrix f(p, static_cast<Index>(block.num_cols));
     for (std::size_t c = 0; c < block.num_cols; ++c) {
       const numerics::Code code = codes_[row * cols_ + block.first_col + c];
@@ -91,7 +93,7 @@ CodeSearch::Equations CodeSearch::row_equations(std::size_t row, const Matrix& h
     return view_of(all).rows_from(b * static_cast<std::size_t>(p), static_cast<std::size_t>(p));
   };
   for (std::size_t b = 0; b < blocks.size(); ++b) {
-    const auto [basis, first, count] = blocks[b];
+    const auto [block, first, count] = blocks[b];
     kernels::matmul(view_of(features[b]), view_of(hessian).rows_from(first, count),
                     rows_of_block(products, b));
     equations.rhs.segment(static_cast<Index>(b) * p, p) =
@@ -111,15 +113,15 @@ CodeSearch::Equations CodeSearch::row_equations(std::size_t row, const Matrix& h
 
 void CodeSearch::solve_row(std::size_t row, const Equations& equations) {
   const Index p = space_.size();
-  const Vector solution = solve_ridge(equations.gram, equations.rhs, kBasisRidge);
-  const std::vector<BasisBlock> blocks = blocks_of_row(row);
+  const Vector solution = solve_ridge(equations.gram, equations.rhs, kLevelRidge);
+  const std::vector<RowBlock> blocks = blocks_of_row(row);
   for (std::size_t b = 0; b < blocks.size(); ++b) {
-    set_basis(blocks[b].basis, space_.to_basis(solution.segment(static_cast<Index>(b) * p, p)));
+    set_levels(blocks[b].block, space_.to_levels(solution.segment(static_cast<Index>(b) * p, p)));
   }
 }
 
-void CodeSearch::solve_shared_basis(const Matrix& hessian, const Matrix& goal) {
-  // One basis for all rows: their equations add up, in the order of the rows.
+void CodeSearch::solve_shared_levels(const Matrix& hessian, const Matrix& goal) {
+  // One block for all rows: their equations add up, in the order of the rows.
   std::vector<Equations> by_row(rows_);
   parallel_for(rows_, [&](std::size_t row) { by_row[row] = row_equations(row, hessian, goal); });
   Equations sum = std::move(by_row.front());
@@ -133,7 +135,7 @@ void CodeSearch::solve_shared_basis(const Matrix& hessian, const Matrix& goal) {
 void CodeSearch::revalue_row(std::size_t row) {
   for (std::size_t col = 0; col < cols_; ++col) {
     values_(static_cast<Index>(row), static_cast<Index>(col)) =
-        encoding_.bases[basis_of(row, col)].value(codes_[row * cols_ + col]);
+        encoders_[block_of(row, col)].value(codes_[row * cols_ + col]);
   }
 }
 
@@ -152,12 +154,13 @@ bool CodeSearch::descend_row(std::size_t row, const Matrix& hessian, const Matri
     const double old = values_(r, c);
     // Moving by s changes the objective by 2 s residual + s^2 curvature: a parabola whose nearest
     // level to its minimum is the best one.
-    const numerics::LevelTable& table = tables_[basis_of(row, col)];
-    const std::size_t level = table.index(static_cast<float>(old - residual[c] / curvature));
-    const double step = table.levels()[level] - old;
+    const numerics::BlockEncoder& encoder = encoders_[block_of(row, col)];
+    const numerics::Code code = encoder.encode(static_cast<float>(old - residual[c] / curvature));
+    const double level = encoder.value(code);
+    const double step = level - old;
     if (!(step * (2 * residual[c] + step * curvature) < -1e-12 * curvature * old * old)) continue;
-    codes_[row * cols_ + col] = table.codes()[level];
-    values_(r, c) = table.levels()[level];
+    codes_[row * cols_ + col] = code;
+    values_(r, c) = level;
     residual += step * hessian.row(c).transpose();
     changed = true;
   }
@@ -182,7 +185,7 @@ void CodeSearch::refine_together(const Matrix& hessian, const Matrix& goal, int 
   std::vector<char> changed(rows_, 1);
   const auto any_changed = [&] { return std::ranges::count(changed, 1) > 0; };
   for (int sweep = 0; sweep < sweeps && any_changed(); ++sweep) {
-    solve_shared_basis(hessian, goal);
+    solve_shared_levels(hessian, goal);
     parallel_for(rows_,
                  [&](std::size_t row) { changed[row] = descend_row(row, hessian, goal) ? 1 : 0; });
   }

@@ -2,8 +2,6 @@
 #include "halftone/compress/fit/parameters.h"
 
 #include <cmath>
-#include <limits>
-#include <string>
 #include <utility>
 
 #include "halftone/base/error.h"
@@ -13,10 +11,10 @@
 namespace halftone::compress {
 namespace {
 
-/// Rounds a basis to binary16 if no value changes by more than 2^-11 of the largest.
-class BasisRounding {
+/// Rounds numbers to binary16 if none changes by more than 2^-11 of the largest.
+class NumberRounding {
  public:
-  explicit BasisRounding(const Vector& numbers) {
+  explicit NumberRounding(const Vector& numbers) {
     // Below 2^-14 binary16 has a fixed step of 2^-24, which is negligible beside 2^-13.
     constexpr double kSmallest = 0x1p-13;
     constexpr double kLargest = 65504;
@@ -42,61 +40,37 @@ double round_to_bits(double x, int bits) {
   return std::ldexp(std::round(std::ldexp(mantissa, bits)), exponent - bits);
 }
 
-/// The power of two nearest to x on the logarithmic scale; the smallest normal one for x <= 0.
-double nearest_power_of_two(double x) {
-  if (!(x > std::numeric_limits<float>::min())) return std::numeric_limits<float>::min();
-  int exponent = 0;
-  const double mantissa = std::frexp(x, &exponent);  // in [1/2, 1)
-  constexpr double kMiddle = 0.70710678118654752;    // 2^(-1/2)
-  return std::ldexp(1, mantissa < kMiddle ? exponent - 1 : exponent);
-}
-
 }  // namespace
 
-std::string_view to_string(Scheme scheme) {
-  switch (scheme) {
-    case Scheme::kBasis:
-      return "basis";
-    case Scheme::kAffine:
-      return "affine";
-    case Scheme::kSymmetric:
-      return "symmetric";
-    case Scheme::kFixed:
-      return "fixed";
+ParameterSpace::ParameterSpace(int bits, bool offset)
+    : bits_(bits), has_offset_(offset), features_(Matrix::Ones(Eigen::Index{1} << bits, bits + (offset ? 1 : 0))) {
+  HALFTONE_ASSERT(bits >= 1 && bits <= numerics::kMaxBits);
+  for (Eigen::Index code = 0; code < features_.rows(); ++code) {
+    for (int i = 0; i < bits; ++i) features_(code, i) = (code >> i & 1) != 0 ? 1 : -1;
   }
-  return "unknown";
 }
 
-Scheme scheme_from(std::string_view name) {
-  for (const Scheme scheme :
-       {Scheme::kBasis, Scheme::kAffine, Scheme::kSymmetric, Scheme::kFixed}) {
-    if (to_string(scheme) == name) return scheme;
-  }
-  fail(ErrorKind::kUsage, "scheme: expected basis, affine, symmetric, fixed or float, found '" +
-                              std::string(name) + "'");
-}
-
-ParameterSpace::ParameterSpace(Scheme scheme, int bits, bool offset)
-    : scheme_(scheme), bits_(bits), offset_(offset) {
-  const Eigen::Index codes = Eigen::Index{1} << bits;
-  const Eigen::Index free = scheme == Scheme::kBasis    ? bits + (offset ? 1 : 0)
-                            : scheme == Scheme::kAffine ? 2
-                                                        : 1;
-  features_ = Matrix::Ones(codes, free);
-  for (Eigen::Index code = 0; code < codes; ++code) {
-    const double evenly = static_cast<double>(code) - static_cast<double>(codes - 1) / 2;
-    if (scheme == Scheme::kBasis) {
-      for (int i = 0; i < bits; ++i) features_(code, i) = (code >> i & 1) != 0 ? 1 : -1;
+ParameterSpace::ParameterSpace(std::shared_ptr<const numerics::Codebook> codebook, bool offset,
+                               numerics::NumberType scale_type, double factor)
+    : bits_(codebook->bits()),
+      has_offset_(offset),
+      codebook_(std::move(codebook)),
+      scale_type_(scale_type),
+      factor_(factor),
+      features_(Matrix::Ones(Eigen::Index{1} << bits_, offset ? 2 : 1)) {
+  for (Eigen::Index code = 0; code < features_.rows(); ++code) {
+    const float level = codebook_->levels()[static_cast<std::size_t>(code)];
+    if (std::isfinite(level)) {
+      features_(code, 0) = level;
     } else {
-      features_(code, 0) = scheme == Scheme::kFixed ? evenly - 0.5 : evenly;
+      features_.row(code).setZero();
     }
   }
 }
 
 ParameterSpace::ParameterSpace(std::vector<int> multiples, bool offset)
-    : scheme_(Scheme::kBasis),
-      bits_(static_cast<int>(multiples.size())),
-      offset_(offset),
+    : bits_(static_cast<int>(multiples.size())),
+      has_offset_(offset),
       multiples_(std::move(multiples)),
       features_(Matrix::Ones(Eigen::Index{1} << bits_, offset ? 2 : 1)) {
   for (Eigen::Index code = 0; code < features_.rows(); ++code) {
@@ -109,56 +83,102 @@ ParameterSpace::ParameterSpace(std::vector<int> multiples, bool offset)
   }
 }
 
-bool ParameterSpace::has_offset() const {
-  return scheme_ == Scheme::kAffine || scheme_ == Scheme::kFixed ||
-         (scheme_ == Scheme::kBasis && offset_);
+ParameterSpace ParameterSpace::of(const numerics::MatrixEncoding& encoding) {
+  if (encoding.codebook == nullptr) return {encoding.bits, encoding.has_offset};
+  const numerics::StoredNumbers& scales = encoding.scales;
+  HALFTONE_ASSERT(scales.num_factors() <= 1);
+  // Binary16 is float32 that lost nothing.
+  const bool is_half = scales.type() == numerics::NumberType::kFloat16;
+  return {encoding.codebook, encoding.has_offset,
+          is_half ? numerics::NumberType::kFloat32 : scales.type(),
+          scales.has_factors() ? double{scales.factor(0)} : 1.0};
 }
 
-numerics::Basis ParameterSpace::to_basis(const Vector& parameters) const {
+double ParameterSpace::to_scale(double x) const {
+  const auto scale = [&](double each) {
+    return factor_ * double{numerics::round_to(scale_type_, each / factor_)};
+  };
+  const double rounded = scale(x);
+  // A stored scale is never zero.
+  return rounded != 0 ? rounded : factor_ * double{numerics::least_scale(scale_type_)};
+}
+
+numerics::Levels ParameterSpace::to_levels(const Vector& parameters) const {
   HALFTONE_ASSERT(parameters.size() == size());
-  const BasisRounding rounded(parameters);
+  const NumberRounding rounded(parameters);
+  if (codebook_ != nullptr) {
+    const bool is_float = scale_type_ == numerics::NumberType::kFloat32;
+    const double scale = is_float ? rounded(parameters[0]) : parameters[0];
+    return {codebook_, static_cast<float>(to_scale(scale)),
+            has_offset_ ? rounded(parameters[1]) : 0.0F};
+  }
   numerics::Basis basis;
-  if (!multiples_.empty()) {
-    // The levels are the same with either sign.
-    const auto unit = static_cast<float>(round_to_bits(std::abs(parameters[0]), kUnitBits));
-    basis.bits = bits_;
-    for (std::size_t i = 0; i < multiples_.size(); ++i) {
-      basis.coefficients[i] = static_cast<float>(multiples_[i]) * unit;
+  basis.bits = bits_;
+  basis.offset = has_offset_ ? rounded(parameters[size() - 1]) : 0;
+  if (multiples_.empty()) {
+    for (int i = 0; i < bits_; ++i) {
+      basis.coefficients[static_cast<std::size_t>(i)] = rounded(parameters[i]);
     }
-    basis.offset = offset_ ? rounded(parameters[1]) : 0;
     return basis;
   }
-  switch (scheme_) {
-    case Scheme::kBasis:
-      basis.bits = bits_;
-      for (int i = 0; i < bits_; ++i) {
-        basis.coefficients[static_cast<std::size_t>(i)] = rounded(parameters[i]);
-      }
-      basis.offset = offset_ ? rounded(parameters[bits_]) : 0;
-      return basis;
-    case Scheme::kAffine:
-      basis = numerics::symmetric_basis(bits_, rounded(parameters[0]));
-      basis.offset = rounded(parameters[1]);
-      return basis;
-    case Scheme::kSymmetric:
-      return numerics::symmetric_basis(bits_, rounded(parameters[0]));
-    case Scheme::kFixed: {
-      const auto scale = static_cast<float>(nearest_power_of_two(parameters[0]));
-      basis = numerics::symmetric_basis(bits_, scale);
-      basis.offset = -scale / 2;
-      return basis;
-    }
+  // The levels are the same with either sign.
+  const auto unit = static_cast<float>(round_to_bits(std::abs(parameters[0]), kUnitBits));
+  for (std::size_t i = 0; i < multiples_.size(); ++i) {
+    basis.coefficients[i] = static_cast<float>(multiples_[i]) * unit;
   }
-  fail(ErrorKind::kInternal, "unknown scheme");
+  return basis;
 }
 
-ParameterSpace activation_space(Scheme scheme, const numerics::Basis& basis, bool has_offset) {
-  if (scheme == Scheme::kBasis && basis.bits == 2) {
-    const auto digits = numerics::split_digits(basis, 1);
-    const auto [m, n] = digits.front().multiples;
-    if (digits.size() == 1) return ParameterSpace({m, n}, has_offset);
+bool ParameterSpace::has_symmetric_levels() const {
+  if (codebook_ == nullptr) return true;
+  const std::span<const float> levels = codebook_->sorted();
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    if (levels[i] != -levels[levels.size() - 1 - i]) return false;
   }
-  return ParameterSpace(scheme, basis.bits, has_offset);
+  return true;
+}
+
+Vector ParameterSpace::covering(double low, double high, bool is_reversed) const {
+  HALFTONE_ASSERT(codebook_ != nullptr);
+  const double sign = is_reversed ? -1 : 1;
+  double bottom = codebook_->sorted().front();
+  double top = codebook_->sorted().back();
+  if (is_reversed) bottom = -std::exchange(top, -bottom);
+  Vector parameters(size());
+  if (has_offset_) {
+    const double scale = (high - low) / (top - bottom);
+    parameters[0] = sign * scale;
+    parameters[1] = low - scale * bottom;
+    return parameters;
+  }
+  double scale = 0;
+  if (top > 0) scale = std::max(scale, high / top);
+  if (bottom < 0) scale = std::max(scale, low / bottom);
+  parameters[0] = sign * scale;
+  return parameters;
+}
+
+Vector ParameterSpace::parameters_of(const numerics::Levels& levels) const {
+  if (codebook_ != nullptr && levels.codebook() == codebook_.get()) {
+    Vector parameters(size());
+    parameters[0] = levels.scale();
+    if (has_offset_) parameters[1] = levels.offset();
+    return parameters;
+  }
+  Vector values(features_.rows());
+  for (Eigen::Index code = 0; code < values.size(); ++code) {
+    values[code] = double{levels.value(static_cast<numerics::Code>(code))};
+  }
+  return solve_least_squares(features_, values, 0);
+}
+
+ParameterSpace activation_space(const numerics::MatrixEncoding& encoding) {
+  if (encoding.codebook == nullptr && encoding.bits == 2) {
+    const auto digits = numerics::split_digits(encoding.basis(0), 1);
+    const auto [m, n] = digits.front().multiples;
+    if (digits.size() == 1) return ParameterSpace({m, n}, encoding.has_offset);
+  }
+  return ParameterSpace::of(encoding);
 }
 
 }  // namespace halftone::compress

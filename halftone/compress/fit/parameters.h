@@ -3,69 +3,82 @@
 #pragma once
 
 #include <cstddef>
-#include <string_view>
+#include <memory>
 #include <vector>
 
 #include "halftone/compress/fit/algebra.h"
-#include "halftone/numerics/basis.h"
+#include "halftone/numerics/encoding.h"
 
 namespace halftone::compress {
 
-/// Number systems that can be fitted; all are bases with more or fewer free parameters.
-enum class Scheme {
-  kBasis,      ///< K free coefficients, and an optional offset
-  kAffine,     ///< evenly spaced levels: scale and (real) offset
-  kSymmetric,  ///< evenly spaced about zero: scale
-  kFixed,      ///< two's complement with a step that is a power of two
-};
-
-std::string_view to_string(Scheme scheme);
-/// @throws Error kUsage that lists the names, if there is no such scheme
-Scheme scheme_from(std::string_view name);
-
-/// The free parameters p of a number system: the level of a code is features(code) . p, so
-/// for given codes the best p is a linear least-squares problem in every scheme.
+/// The free parameters p of the levels of a block: the level of a code is features(code) . p, so
+/// for given codes the best p is a linear least-squares problem in every number system.
 ///
-///     basis      features = (b_1, ..., b_K [, 1])        p = (a_1, ..., a_K [, c])
-///     affine     features = (sum_i 2^(i-1) b_i, 1)       p = (scale, c)
-///     symmetric  features = (sum_i 2^(i-1) b_i)          p = (scale)
-///     fixed      features = (sum_i 2^(i-1) b_i - 1/2)    p = (scale), a power of two
+///     learned    features = (b_1, ..., b_K [, 1])        p = (a_1, ..., a_K [, c])
+///     codebook   features = (level[code] [, 1])          p = (scale [, offset])
 ///     multiples  features = (sum_i m_i b_i [, 1])        p = (unit [, c])
 class ParameterSpace {
  public:
-  /// @pre 1 <= bits <= numerics::kMaxBits
-  /// @param offset  whether a basis has an offset; the other schemes imply it
-  ParameterSpace(Scheme scheme, int bits, bool offset);
+  /// Learned levels. @pre 1 <= bits <= numerics::kMaxBits
+  ParameterSpace(int bits, bool offset);
+  /// The levels of a codebook.
+  /// @param scale_type  how scales are stored
+  /// @param factor      that all scales share, > 0
+  ParameterSpace(std::shared_ptr<const numerics::Codebook> codebook, bool offset,
+                 numerics::NumberType scale_type = numerics::NumberType::kFloat32,
+                 double factor = 1);
   /// A basis whose coefficients are exactly m_i times a unit, and not negative.
   /// @param multiples  m, positive, of up to 10 bits
   ParameterSpace(std::vector<int> multiples, bool offset);
+  /// The space of the blocks of an encoding.
+  /// @pre all blocks share one factor, or there is none
+  static ParameterSpace of(const numerics::MatrixEncoding& encoding);
 
   [[nodiscard]] int bits() const { return bits_; }
   /// Whether all coefficients are free.
-  [[nodiscard]] bool is_free_basis() const {
-    return scheme_ == Scheme::kBasis && multiples_.empty();
+  [[nodiscard]] bool is_free_basis() const { return codebook_ == nullptr && multiples_.empty(); }
+  /// Null for learned levels.
+  [[nodiscard]] const std::shared_ptr<const numerics::Codebook>& codebook() const {
+    return codebook_;
   }
   [[nodiscard]] Eigen::Index size() const { return features_.cols(); }
-  /// Whether levels may have an offset, so that the encoding must store one.
-  [[nodiscard]] bool has_offset() const;
-  /// [2^K, size()]: a row of features for every code.
+  [[nodiscard]] bool has_offset() const { return has_offset_; }
+  /// Whether scales are powers of two, so that a step to the next is a large one.
+  [[nodiscard]] bool has_coarse_scales() const {
+    return codebook_ != nullptr && scale_type_ == numerics::NumberType::kE8m0;
+  }
+  /// Whether levels times any factor are levels of the space.
+  [[nodiscard]] bool takes_any_factor() const { return !has_coarse_scales(); }
+  /// [2^K, size()]: a row of features for every code; zeros for codes that name no number.
   [[nodiscard]] const Matrix& features() const { return features_; }
 
-  /// The basis with these parameters, rounded to values that the scheme can represent. It is also
-  /// rounded to binary16 if that changes no value by more than 2^-11 of the largest: files store
-  /// such bases in half the bytes.
-  [[nodiscard]] numerics::Basis to_basis(const Vector& parameters) const;
+  /// The levels with these parameters, rounded to numbers that are stored. Numbers stored as
+  /// float32 are also rounded to binary16 if that changes none by more than 2^-11 of the largest:
+  /// files store such numbers in half the bytes.
+  [[nodiscard]] numerics::Levels to_levels(const Vector& parameters) const;
+  /// Whether with each level there is that of the other sign.
+  [[nodiscard]] bool has_symmetric_levels() const;
+  /// The parameters of levels from `low` to `high`, or the narrowest around them if there is no
+  /// offset. @pre a codebook
+  /// @param is_reversed  whether the highest level of the codebook becomes the lowest
+  [[nodiscard]] Vector covering(double low, double high, bool is_reversed) const;
+  /// The parameters of levels: exact if they are in the space, otherwise the nearest.
+  [[nodiscard]] Vector parameters_of(const numerics::Levels& levels) const;
 
  private:
-  Scheme scheme_;
+  [[nodiscard]] double to_scale(double x) const;
+
   int bits_;
-  bool offset_;
-  std::vector<int> multiples_;  ///< empty: as the scheme implies
+  bool has_offset_;
+  std::shared_ptr<const numerics::Codebook> codebook_;
+  numerics::NumberType scale_type_ = numerics::NumberType::kFloat32;
+  double factor_ = 1;
+  std::vector<int> multiples_;  ///< empty: as the number system implies
   Matrix features_;
 };
 
-/// The space in which an activation basis is learned. If the two planes of the basis share a digit,
-/// the ratio of the coefficients is fixed.
-ParameterSpace activation_space(Scheme scheme, const numerics::Basis& basis, bool has_offset);
+/// The space in which the levels of an activation are learned. If they are learned levels of two
+/// bits whose planes share a digit, the ratio of the coefficients is fixed.
+ParameterSpace activation_space(const numerics::MatrixEncoding& encoding);
 
 }  // namespace halftone::compress

@@ -19,52 +19,72 @@ using numerics::Granularity;
 
 /// The fit of a range as arrays for communication; all ranges have the same extents.
 struct PackedFit {
-  spmd::Array bases;  ///< float32 [bases, 1 + bits] offset, coefficients
-  spmd::Array codes;  ///< int64 [words] of the bit planes
+  spmd::Array numbers;  ///< float32 [blocks, 1 + scales of a block] offset, scales
+  spmd::Array codes;    ///< int64 [words] of the bit planes
 
-  static auto members(auto& self) { return std::tie(self.bases, self.codes); }
+  static auto members(auto& self) { return std::tie(self.numbers, self.codes); }
 };
 
 /// The packed layout of ranges with up to a given number of rows.
 class Packing {
  public:
-  Packing(const WeightFormat& format, std::size_t max_rows, std::size_t cols)
-      : max_bases_(empty_encoding(format, max_rows, cols).bases.size()),
-        numbers_(1 + static_cast<std::size_t>(format.bits)),
-        max_words_(numerics::BitPlanes(max_rows, cols, format.bits).planes.words().size()) {}
-
-  [[nodiscard]] PackedFit pack(const RowFit& fit) const {
-    HALFTONE_ASSERT(fit.encoding.bases.size() <= max_bases_);
-    return {
-        spmd::Array::make<float>({extent(max_bases_), extent(numbers_)},
-                                 [&](std::span<float> numbers) {
-                                   std::ranges::fill(numbers, 0.0F);
-                                   for (const numerics::Basis& basis : fit.encoding.bases) {
-                                     numbers.front() = basis.offset;
-                                     std::ranges::copy(basis.a(), numbers.begin() + 1);
-                                     numbers = numbers.subspan(numbers_);
-                                   }
-                                 }),
-        spmd::Array::make<std::int64_t>({extent(max_words_)}, [&](std::span<std::int64_t> words) {
-          std::ranges::fill(words, 0);
-          std::ranges::transform(fit.codes.planes.words(), words.begin(), [](std::uint64_t word) {
-            return std::bit_cast<std::int64_t>(word);
-          });
-        })};
+  Packing(const WeightFormat& format, std::size_t max_rows, std::size_t cols) {
+    const numerics::MatrixEncoding encoding = empty_encoding(format, max_rows, cols);
+    max_blocks_ = encoding.num_blocks();
+    scales_ = encoding.scales_per_block();
+    max_words_ = numerics::BitPlanes(max_rows, cols, format.bits).planes.words().size();
   }
 
-  /// Copies a packed fit into the rows of the whole fit, from `row` on.
-  void unpack(std::span<const float> bases, std::span<const std::int64_t> codes, RowRange range,
+  [[nodiscard]] PackedFit pack(const RowFit& fit) const {
+    HALFTONE_ASSERT(fit.encoding.num_blocks() <= max_blocks_);
+    return {spmd::Array::make<float>({extent(max_blocks_), extent(1 + scales_)},
+                                     [&](std::span<float> numbers) { pack(fit, numbers); }),
+            spmd::Array::make<std::int64_t>(
+                {extent(max_words_)}, [&](std::span<std::int64_t> words) {
+                  std::ranges::fill(words, 0);
+                  std::ranges::transform(
+                      fit.codes.planes.words(), words.begin(),
+                      [](std::uint64_t word) { return std::bit_cast<std::int64_t>(word); });
+                })};
+  }
+
+  void unpack(const PackedFit& packed, const std::vector<RowRange>& ranges, RowFit& whole) const {
+    const auto numbers = packed.numbers.as<float>();
+    const auto codes = packed.codes.as<std::int64_t>();
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      unpack(numbers.subspan(i * max_blocks_ * (1 + scales_)), codes.subspan(i * max_words_),
+             ranges[i], whole);
+    }
+  }
+
+ private:
+  static std::int64_t extent(std::size_t n) { return static_cast<std::int64_t>(n); }
+
+  void pack(const RowFit& fit, std::span<float> numbers) const {
+    std::ranges::fill(numbers, 0.0F);
+    const numerics::MatrixEncoding& encoding = fit.encoding;
+    for (std::size_t b = 0; b < encoding.num_blocks(); ++b) {
+      numbers[0] = encoding.has_offset ? encoding.offsets[b] : 0;
+      for (std::size_t i = 0; i < scales_; ++i) numbers[1 + i] = encoding.scales[b * scales_ + i];
+      numbers = numbers.subspan(1 + scales_);
+    }
+  }
+
+  /// Copies a packed fit into the rows of the whole fit.
+  void unpack(std::span<const float> numbers, std::span<const std::int64_t> codes, RowRange range,
               RowFit& whole) const {
     const std::size_t cols = whole.codes.cols;
-    const bool is_shared = whole.encoding.granularity == Granularity::kTensor;
-    const std::size_t each = is_shared ? 1 : whole.encoding.groups_per_row(cols);
+    numerics::MatrixEncoding& encoding = whole.encoding;
+    const bool is_shared = encoding.granularity == Granularity::kTensor;
+    const std::size_t each = is_shared ? 1 : encoding.groups_per_row(cols);
     const std::size_t first = is_shared ? 0 : range.first * each;
     const std::size_t count = is_shared ? 1 : range.count * each;
     for (std::size_t b = 0; b < count; ++b) {
-      numerics::Basis& basis = whole.encoding.bases[first + b];
-      basis.offset = bases[b * numbers_];
-      std::ranges::copy(bases.subspan(b * numbers_ + 1, numbers_ - 1), basis.coefficients.begin());
+      if (encoding.has_offset) encoding.offsets.set(first + b, numbers[0]);
+      for (std::size_t i = 0; i < scales_; ++i) {
+        encoding.scales.set((first + b) * scales_ + i, numbers[1 + i]);
+      }
+      numbers = numbers.subspan(1 + scales_);
     }
     const std::size_t row_words = whole.codes.planes.row_words();
     const auto words =
@@ -74,39 +94,30 @@ class Packing {
                            [](std::int64_t word) { return std::bit_cast<std::uint64_t>(word); });
   }
 
-  void unpack(const PackedFit& packed, const std::vector<RowRange>& ranges, RowFit& whole) const {
-    const auto bases = packed.bases.as<float>();
-    const auto codes = packed.codes.as<std::int64_t>();
-    for (std::size_t i = 0; i < ranges.size(); ++i) {
-      unpack(bases.subspan(i * max_bases_ * numbers_), codes.subspan(i * max_words_), ranges[i],
-             whole);
-    }
-  }
-
- private:
-  static std::int64_t extent(std::size_t n) { return static_cast<std::int64_t>(n); }
-
-  std::size_t max_bases_;
-  std::size_t numbers_;  ///< of a basis
-  std::size_t max_words_;
+  std::size_t max_blocks_ = 0;
+  std::size_t scales_ = 1;  ///< of a block
+  std::size_t max_words_ = 0;
 };
 
 }  // namespace
 
-ParameterSpace parameters_of(const WeightFormat& format) {
-  return {format.scheme, format.bits, format.offset};
-}
-
-numerics::BasisEncoding empty_encoding(const WeightFormat& format, std::size_t rows,
-                                       std::size_t cols) {
-  const ParameterSpace space = parameters_of(format);
-  numerics::BasisEncoding encoding;
+numerics::MatrixEncoding empty_encoding(const WeightFormat& format, std::size_t rows,
+                                        std::size_t cols) {
+  const numerics::NumberSystem& system = *format.system;
+  numerics::MatrixEncoding encoding;
   encoding.bits = format.bits;
-  encoding.has_offset = space.has_offset();
+  encoding.codebook = system.codebook(format.bits);
+  encoding.has_offset = system.is_learned() ? format.offset : system.has_offset;
   encoding.granularity = format.granularity;
   if (format.granularity == Granularity::kGroup) encoding.group_size = format.group_size;
-  const numerics::Basis zero = space.to_basis(Vector::Zero(space.size()));
-  encoding.bases.assign(encoding.num_bases(rows, cols), zero);
+  const std::size_t blocks = encoding.num_blocks(rows, cols);
+  encoding.scales =
+      numerics::StoredNumbers(system.scale_type, blocks * encoding.scales_per_block());
+  encoding.offsets =
+      numerics::StoredNumbers(numerics::NumberType::kFloat32, encoding.has_offset ? blocks : 0);
+  const ParameterSpace space = ParameterSpace::of(encoding);
+  const numerics::Levels smallest = space.to_levels(Vector::Zero(space.size()));
+  for (std::size_t b = 0; b < blocks; ++b) encoding.set_levels(b, smallest);
   return encoding;
 }
 

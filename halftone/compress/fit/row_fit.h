@@ -8,30 +8,29 @@
 
 #include "halftone/compress/fit/parameters.h"
 #include "halftone/numerics/encoding.h"
+#include "halftone/numerics/systems.h"
 #include "halftone/spmd/devices.h"
 
 namespace halftone::compress {
 
 /// The number system of a layer's weights.
 struct WeightFormat {
-  Scheme scheme = Scheme::kBasis;
+  const numerics::NumberSystem* system = &numerics::find_system("basis");
   int bits = 2;
-  bool offset = true;
+  bool offset = true;  ///< of learned levels; a codebook says itself whether it has one
   numerics::Granularity granularity = numerics::Granularity::kChannel;
   std::size_t group_size = 0;
 
   bool operator==(const WeightFormat&) const = default;
 };
 
-/// The free parameters of a format.
-ParameterSpace parameters_of(const WeightFormat& format);
-/// The encoding of a matrix [rows, cols] in this format, with all bases zero.
-numerics::BasisEncoding empty_encoding(const WeightFormat& format, std::size_t rows,
-                                       std::size_t cols);
+/// The encoding of a matrix [rows, cols] in this format, with the smallest levels.
+numerics::MatrixEncoding empty_encoding(const WeightFormat& format, std::size_t rows,
+                                        std::size_t cols);
 
-/// Codes of a matrix with their bases.
+/// Codes of a matrix with their encoding.
 struct RowFit {
-  numerics::BasisEncoding encoding;
+  numerics::MatrixEncoding encoding;
   numerics::BitPlanes codes;
 };
 

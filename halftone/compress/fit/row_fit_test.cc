@@ -31,10 +31,10 @@ TEST(RowRanges, CrossNoShareAndHaveNoMoreThanMost) {
 RowFit numbered(const WeightFormat& format, std::size_t cols, const RowRange& range) {
   RowFit fit{empty_encoding(format, range.count, cols),
              numerics::BitPlanes(range.count, cols, format.bits)};
-  for (std::size_t b = 0; b < fit.encoding.bases.size(); ++b) {
+  for (std::size_t b = 0; b < fit.encoding.num_blocks(); ++b) {
     const auto place = static_cast<float>(100 * range.first + b);
-    fit.encoding.bases[b] =
-        numerics::make_basis(std::vector<float>{place, place + 0.25F}, place + 0.5F);
+    fit.encoding.set_levels(
+        b, numerics::make_basis(std::vector<float>{place, place + 0.25F}, place + 0.5F));
   }
   for (std::size_t r = 0; r < range.count; ++r) {
     for (std::size_t c = 0; c < cols; ++c) {
@@ -57,11 +57,11 @@ TEST(FitRanges, PutsEveryRangeInItsPlace) {
                    [&](const RowRange& range) { return numbered(format, kCols, range); });
     whole.encoding.check(kRows, kCols);
     const std::size_t bases_per_row = granularity == Granularity::kGroup ? 3 : 1;
-    for (std::size_t b = 0; b < whole.encoding.bases.size(); ++b) {
+    for (std::size_t b = 0; b < whole.encoding.num_blocks(); ++b) {
       const std::size_t range = granularity == Granularity::kTensor ? 0 : b / bases_per_row / 3 * 3;
       const auto place = static_cast<float>(100 * range + b - range * bases_per_row);
-      EXPECT_EQ(whole.encoding.bases[b].offset, place + 0.5F);
-      EXPECT_EQ(whole.encoding.bases[b].coefficients[1], place + 0.25F);
+      EXPECT_EQ(whole.encoding.basis(b).offset, place + 0.5F);
+      EXPECT_EQ(whole.encoding.basis(b).coefficients[1], place + 0.25F);
     }
     for (std::size_t r = 0; r < kRows; ++r) {
       for (std::size_t c = 0; c < kCols; ++c) EXPECT_EQ(whole.codes.code(r, c), (r + c) % 4);

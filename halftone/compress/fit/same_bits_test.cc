@@ -9,6 +9,7 @@
 #include "halftone/base/hash.h"
 #include "halftone/base/random.h"
 #include "halftone/compress/fit/table_fit.h"
+#include "halftone/compress/fit/testing.h"
 #include "halftone/compress/fit/weight_fit.h"
 #include "halftone/kernels/per_target.h"
 
@@ -28,15 +29,19 @@ void add(Hash& hash, std::span<const T> values) {
   hash.add(std::as_bytes(values));
 }
 
-void add(Hash& hash, const std::vector<numerics::Basis>& bases) {
-  for (const numerics::Basis& basis : bases) {
-    add<float>(hash, basis.a());
-    add<float>(hash, std::span(&basis.offset, 1));
+void add(Hash& hash, const numerics::Levels& levels) {
+  const float scale = levels.scale();
+  const float offset = levels.offset();
+  if (levels.codebook() == nullptr) {
+    add<float>(hash, levels.basis().a());
+  } else {
+    add<float>(hash, std::span(&scale, 1));
   }
+  add<float>(hash, std::span(&offset, 1));
 }
 
 void add(Hash& hash, const WeightFit& fit) {
-  add(hash, fit.encoding.bases);
+  for (std::size_t b = 0; b < fit.encoding.num_blocks(); ++b) add(hash, fit.encoding.levels(b));
   add<std::uint64_t>(hash, fit.codes.planes.words());
   add<double>(hash, std::span(fit.bias_correction.data(),
                               static_cast<std::size_t>(fit.bias_correction.size())));
@@ -69,17 +74,17 @@ LayerStatistics moments() {
   return statistics;
 }
 
-constexpr Scheme kSchemes[] = {Scheme::kBasis, Scheme::kAffine, Scheme::kSymmetric, Scheme::kFixed};
+constexpr const char* kSystems[] = {"basis", "affine", "symmetric", "fixed"};
 
-TEST_P(SameFit, Bases) {
+TEST_P(SameFit, Levels) {
   Random random(5);
   const std::vector<float> x = bell_floats(random, 2000);
   const std::vector<float> weights(x.size(), 0.3F);
   Hash hash;
-  for (const Scheme scheme : kSchemes) {
+  for (const char* system : kSystems) {
     for (int bits = 1; bits <= 4; ++bits) {
-      const BasisFit fit = fit_basis(ParameterSpace(scheme, bits, true), x, {}, weights);
-      add(hash, {fit.basis});
+      const LevelFit fit = fit_levels(space_of(system, bits), x, {}, weights);
+      add(hash, fit.levels);
       add<double>(hash, std::span(&fit.error, 1));
     }
   }
@@ -91,11 +96,11 @@ TEST_P(SameFit, WeightsWithErrorFeedbackAndRefinement) {
   const std::vector<float> weights = bell_floats(random, kOutputs * kInputs);
   const LayerStatistics statistics = moments();
   Hash hash;
-  for (const Scheme scheme : kSchemes) {
+  for (const char* system : kSystems) {
     for (const Granularity granularity :
          {Granularity::kChannel, Granularity::kTensor, Granularity::kGroup}) {
       const std::size_t group = granularity == Granularity::kGroup ? 32 : 0;
-      add(hash, fit_weights(matrix(weights, kInputs), {scheme, 2, true, granularity, group},
+      add(hash, fit_weights(matrix(weights, kInputs), {&numerics::find_system(system), 2, true, granularity, group},
                             statistics, {}));
     }
   }

@@ -12,7 +12,7 @@ namespace {
 
 using numerics::Granularity;
 
-/// Number of elements that one basis for the whole table is fitted to.
+/// Number of elements that one block for the whole table is fitted to.
 constexpr std::size_t kMaxNumbers = std::size_t{1} << 20;
 
 /// Beyond so many bits an iteration takes long and gains little: of 384 normal numbers at 8 bits
@@ -24,8 +24,8 @@ constexpr int kFewIterations = 10;
 /// Rows that a device works on at a time.
 constexpr std::size_t kMaxRows = 64;
 
-numerics::Basis fit_shared_basis(MatrixView<const float> table, const ParameterSpace& space,
-                                 const TableLookups& lookups, const BasisFitOptions& options) {
+numerics::Levels fit_shared_levels(MatrixView<const float> table, const ParameterSpace& space,
+                                   const TableLookups& lookups, const BasisFitOptions& options) {
   const std::span<const std::size_t> uses = lookups.uses;
   const double all = std::accumulate(uses.begin(), uses.end(), 0.0);
   const std::size_t size = table.rows() * table.cols();
@@ -39,12 +39,12 @@ numerics::Basis fit_shared_basis(MatrixView<const float> table, const ParameterS
     numbers.push_back(table(r, place % table.cols()));
     weights.push_back(static_cast<float>(1 + share));
   }
-  return fit_basis(space, numbers, {}, weights, options).basis;
+  return fit_levels(space, numbers, {}, weights, options).levels;
 }
 
-/// Fits a separate basis to every block of some rows.
-void fit_bases(MatrixView<const float> rows, const ParameterSpace& space,
-               const BasisFitOptions& options, numerics::BasisEncoding& encoding) {
+/// Fits the levels of every block of some rows.
+void fit_blocks(MatrixView<const float> rows, const ParameterSpace& space,
+                const BasisFitOptions& options, numerics::MatrixEncoding& encoding) {
   const std::size_t groups = encoding.groups_per_row(rows.cols());
   const std::size_t width =
       encoding.granularity == Granularity::kGroup ? encoding.group_size : rows.cols();
@@ -52,7 +52,7 @@ void fit_bases(MatrixView<const float> rows, const ParameterSpace& space,
     for (std::size_t g = 0; g < groups; ++g) {
       const std::size_t first = g * width;
       const auto block = rows.row(r).subspan(first, std::min(width, rows.cols() - first));
-      encoding.bases[r * groups + g] = fit_basis(space, block, {}, {}, options).basis;
+      encoding.set_levels(r * groups + g, fit_levels(space, block, {}, {}, options).levels);
     }
   }
 }
@@ -63,16 +63,16 @@ WeightFit fit_table(MatrixView<const float> table, const WeightFormat& format,
                     const TableLookups& lookups, const BasisFitOptions& options,
                     const spmd::Devices& devices) {
   HALFTONE_ASSERT(lookups.uses.empty() || lookups.uses.size() == table.rows());
-  const ParameterSpace space = parameters_of(format);
   BasisFitOptions bounded = options;
   if (format.bits > kFewBits) bounded.iterations = std::min(options.iterations, kFewIterations);
   const auto fit = [&](const RowRange& range) {
     const MatrixView<const float> rows = table.rows_from(range.first, range.count);
     RowFit result{empty_encoding(format, range.count, table.cols()), {}};
+    const ParameterSpace space = ParameterSpace::of(result.encoding);
     if (format.granularity == Granularity::kTensor) {
-      result.encoding.bases[0] = fit_shared_basis(table, space, lookups, bounded);
+      result.encoding.set_levels(0, fit_shared_levels(table, space, lookups, bounded));
     } else {
-      fit_bases(rows, space, bounded, result.encoding);
+      fit_blocks(rows, space, bounded, result.encoding);
     }
     result.codes = numerics::encode(rows, result.encoding);
     return result;

@@ -10,7 +10,7 @@
 
 namespace halftone::compress {
 
-/// What a single basis for a whole table is fitted to.
+/// What the levels of a whole table as one block are fitted to.
 struct TableLookups {
   std::span<const std::size_t> uses = {};  ///< [rows] number of lookups, or empty
   std::uint64_t seed = 0;                  ///< of the choice of elements
@@ -19,7 +19,7 @@ struct TableLookups {
 /// Fits codes and bases for a table [rows, width] with the least squared error of its elements.
 ///
 /// Rows are looked up, not multiplied, so all elements of a row have equal weight and every code is
-/// that of the nearest level: fit_basis() for each block of the table with its own basis. A single
+/// that of the nearest level: fit_levels() for each block of the table with its own basis. A single
 /// basis for the whole table is fitted to at most 2^20 elements, each with the weight of its row.
 /// Half of the weight is the same for all rows, half is proportional to the number of lookups:
 ///

@@ -31,7 +31,7 @@ MatrixView<const float> rows_of(const std::vector<float>& table, std::size_t fir
 }
 
 WeightFormat format_of(Granularity granularity, int bits = 3) {
-  return {Scheme::kBasis, bits, true, granularity,
+  return {&numerics::find_system("basis"), bits, true, granularity,
           granularity == Granularity::kGroup ? std::size_t{16} : std::size_t{0}};
 }
 
@@ -51,11 +51,12 @@ TEST(TableFit, EachBlockIsFittedForItselfToTheNearestLevels) {
     const WeightFormat format = format_of(granularity);
     const WeightFit fit = fit_table(rows_of(table), format, {}, {});
     EXPECT_EQ(fit.codes, numerics::encode(rows_of(table), fit.encoding));
-    const ParameterSpace space(format.scheme, format.bits, format.offset);
+    const ParameterSpace space(format.bits, format.offset);
     for_each_block(fit.encoding, kTableRows, kTableWidth,
                    [&](std::size_t index, std::size_t row, std::size_t first, std::size_t count) {
                      const auto block = std::span(table).subspan(row * kTableWidth + first, count);
-                     EXPECT_EQ(fit.encoding.bases[index], fit_basis(space, block, {}, {}).basis);
+                     EXPECT_EQ(fit.encoding.basis(index),
+                               fit_levels(space, block, {}, {}).levels.basis());
                    });
   }
 }

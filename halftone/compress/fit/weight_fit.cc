@@ -78,9 +78,9 @@ class RowsFit {
 
   [[nodiscard]] RowFit run() {
     if (search_.encoding().granularity == numerics::Granularity::kTensor) {
-      fit_shared_basis();
+      fit_shared_levels();
     } else {
-      fit_bases();
+      fit_blocks();
     }
     if (options_.error_feedback) {
       encode_with_feedback();
@@ -98,31 +98,31 @@ class RowsFit {
     return all.middleRows(static_cast<Index>(rows_.first), static_cast<Index>(rows_.count));
   }
 
-  [[nodiscard]] numerics::Basis fit(std::span<const double> target,
+  [[nodiscard]] numerics::Levels fit(std::span<const double> target,
                                     std::span<const float> weights) const {
     const std::vector<float> values(target.begin(), target.end());
-    return fit_basis(search_.space(), values, {}, weights, options_.basis).basis;
+    return fit_levels(search_.space(), values, {}, weights, options_.basis).levels;
   }
 
-  /// Step 1 where rows share a basis.
-  void fit_shared_basis() {
+  /// Step 1 where all rows are one block.
+  void fit_shared_levels() {
     std::vector<float> weights;
     for (std::size_t r = 0; r < rows_.count; ++r) {
       weights.insert(weights.end(), problem_.input_weights.begin(), problem_.input_weights.end());
     }
-    search_.set_basis(0, fit({target_.data(), static_cast<std::size_t>(target_.size())}, weights));
+    search_.set_levels(0, fit({target_.data(), static_cast<std::size_t>(target_.size())}, weights));
   }
 
-  /// Step 1: a basis for every block of the target.
-  void fit_bases() {
+  /// Step 1: levels for every block of the target.
+  void fit_blocks() {
     const auto cols = static_cast<std::size_t>(target_.cols());
     for (std::size_t row = 0; row < rows_.count; ++row) {
       const std::span<const double> numbers(target_.data() + row * cols, cols);
-      for (const BasisBlock& block : search_.blocks_of_row(row)) {
+      for (const RowBlock& block : search_.blocks_of_row(row)) {
         std::span<const float> weights = problem_.input_weights;
         if (!weights.empty()) weights = weights.subspan(block.first_col, block.num_cols);
-        search_.set_basis(block.basis,
-                          fit(numbers.subspan(block.first_col, block.num_cols), weights));
+        search_.set_levels(block.block,
+                           fit(numbers.subspan(block.first_col, block.num_cols), weights));
       }
     }
   }

@@ -30,7 +30,7 @@ struct WeightFit : RowFit {
 /// Fits codes and bases for a linear layer.
 ///
 /// With H = E[q q'] over the layer's actual inputs q and W the float weights [o, n]:
-///  1. a basis for each block of weights by fit_basis(), input k weighted by H_kk;
+///  1. a basis for each block of weights by fit_levels(), input k weighted by H_kk;
 ///  2. error feedback: columns are encoded in order, and the error of column k is spread over
 ///     the remaining columns by the Cholesky factor U of H^-1 (H^-1 = U'U):
 ///     w_j -= (w_k - q_k) U_kj / U_kk;

@@ -197,21 +197,16 @@ TEST(FitWeights, FitsGroupsAsLayersOfTheirOwn) {
 
 TEST(FitWeights, KeepsEverySchemeWithinItsFreedom) {
   const LayerCase layer(3, 25, 5);
-  for (const Scheme scheme : {Scheme::kAffine, Scheme::kSymmetric, Scheme::kFixed}) {
+  for (const char* system : {"affine", "symmetric", "fixed"}) {
     WeightFormat format = format_of(4);
-    format.scheme = scheme;
+    format.system = &numerics::find_system(system);
     const WeightFit fit = fit_weights(layer.view(), format, layer.statistics, {});
-    for (const numerics::Basis& basis : fit.encoding.bases) {
-      for (std::size_t i = 1; i < 4; ++i) {
-        EXPECT_FLOAT_EQ(basis.coefficients[i], 2 * basis.coefficients[i - 1]);
-      }
-      if (scheme == Scheme::kSymmetric) {
-        EXPECT_EQ(basis.offset, 0);
-      }
-      if (scheme == Scheme::kFixed) {
-        EXPECT_EQ(basis.offset, -basis.coefficients[0]);
-      }
-    }
+    EXPECT_EQ(fit.encoding.codebook->name(), system == std::string("fixed") ? "int" : "symmetric");
+    EXPECT_EQ(fit.encoding.has_offset, system == std::string("affine"));
+    EXPECT_EQ(fit.encoding.scales.size(), 3U);
+    EXPECT_EQ(fit.encoding.scales.type(), system == std::string("fixed")
+                                              ? numerics::NumberType::kE8m0
+                                              : numerics::NumberType::kFloat32);
   }
 }
 

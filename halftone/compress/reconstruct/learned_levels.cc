@@ -32,15 +32,6 @@ double adam_step(double gradient, double& first, double& second, const SeenShare
   return size > 0 ? mean / (size + kEpsilon * size) : 0;
 }
 
-/// The parameters of a basis; exact if the number system can represent it.
-Vector parameters_of(const ParameterSpace& space, const numerics::Basis& basis) {
-  Vector levels(static_cast<Eigen::Index>(basis.num_levels()));
-  for (Eigen::Index code = 0; code < levels.size(); ++code) {
-    levels[code] = static_cast<double>(basis.value(static_cast<numerics::Code>(code)));
-  }
-  return solve_least_squares(space.features(), levels);
-}
-
 }  // namespace
 
 void Adam::step(std::span<float> numbers, std::span<const float> gradient, double rate) {
@@ -51,9 +42,9 @@ void Adam::step(std::span<float> numbers, std::span<const float> gradient, doubl
   }
 }
 
-LearnedLevels::LearnedLevels(ParameterSpace space, const numerics::Basis& basis)
-    : space_(std::move(space)), basis_(basis), table_(basis), adam_(0) {
-  const Vector parameters = parameters_of(space_, basis);
+LearnedLevels::LearnedLevels(ParameterSpace space, const numerics::Levels& levels)
+    : space_(std::move(space)), levels_(levels), table_(levels), adam_(0) {
+  const Vector parameters = space_.parameters_of(levels);
   parameters_.assign(parameters.begin(), parameters.end());
   adam_ = Adam(parameters_.size());
 }
@@ -77,11 +68,11 @@ void LearnedLevels::step(std::span<const double> level_gradient, double rate) {
 void LearnedLevels::update_levels() {
   Vector parameters(static_cast<Eigen::Index>(parameters_.size()));
   std::copy(parameters_.begin(), parameters_.end(), parameters.begin());
-  basis_ = space_.to_basis(parameters);
-  table_ = numerics::LevelTable(basis_);
+  levels_ = space_.to_levels(parameters);
+  table_ = numerics::LevelTable(levels_);
 }
 
-LearnedWeights::LearnedWeights(Scheme scheme, const numerics::BasisEncoding& encoding,
+LearnedWeights::LearnedWeights(const numerics::MatrixEncoding& encoding,
                                const numerics::BitPlanes& codes, std::span<const float> weights)
     : format_(encoding),
       rows_(codes.rows),
@@ -91,12 +82,14 @@ LearnedWeights::LearnedWeights(Scheme scheme, const numerics::BasisEncoding& enc
       indices_(weights.size(), 0),
       first_(weights.size(), 0),
       second_(weights.size(), 0) {
-  const ParameterSpace space(scheme, encoding.bits, encoding.has_offset);
-  for (const numerics::Basis& basis : encoding.bases) levels_.emplace_back(space, basis);
-  for_each_basis([&](std::size_t basis, std::size_t first, std::size_t count) {
-    const auto thresholds = levels_[basis].table().thresholds();
-    const auto sorted = levels_[basis].table().levels();
-    const float margin = levels_[basis].table().half_gap() / 8;
+  const ParameterSpace space = ParameterSpace::of(encoding);
+  for (std::size_t b = 0; b < encoding.num_blocks(); ++b) {
+    levels_.emplace_back(space, encoding.levels(b));
+  }
+  for_each_run([&](std::size_t block, std::size_t first, std::size_t count) {
+    const auto thresholds = levels_[block].table().thresholds();
+    const auto sorted = levels_[block].table().levels();
+    const float margin = levels_[block].table().half_gap() / 8;
     for (std::size_t i = first; i < first + count; ++i) {
       const auto level =
           static_cast<std::size_t>(std::ranges::lower_bound(sorted, values_[i]) - sorted.begin());
@@ -112,15 +105,15 @@ LearnedWeights::LearnedWeights(Scheme scheme, const numerics::BasisEncoding& enc
 }
 
 template <typename Visit>
-void LearnedWeights::for_each_basis(Visit&& visit) const {
+void LearnedWeights::for_each_run(Visit&& visit) const {
   numerics::for_each_block(format_, rows_, cols_,
-                           [&](std::size_t basis, std::size_t row, std::size_t col,
-                               std::size_t count) { visit(basis, row * cols_ + col, count); });
+                           [&](std::size_t block, std::size_t row, std::size_t col,
+                               std::size_t count) { visit(block, row * cols_ + col, count); });
 }
 
 void LearnedWeights::encode() {
-  for_each_basis([&](std::size_t basis, std::size_t first, std::size_t count) {
-    const numerics::LevelTable& table = levels_[basis].table();
+  for_each_run([&](std::size_t block, std::size_t first, std::size_t count) {
+    const numerics::LevelTable& table = levels_[block].table();
     for (std::size_t i = first; i < first + count; ++i) {
       indices_[i] = table.index(latent_[i]);
       values_[i] = table.levels()[indices_[i]];
@@ -132,13 +125,13 @@ void LearnedWeights::step(std::span<const float> gradient, double weight_rate, d
   const SeenShares seen(++steps_);
   std::vector<std::vector<double>> level_gradients(
       levels_.size(), std::vector<double>(levels_[0].table().size(), 0));
-  for_each_basis([&](std::size_t basis, std::size_t first, std::size_t count) {
-    const numerics::LevelTable& table = levels_[basis].table();
+  for_each_run([&](std::size_t block, std::size_t first, std::size_t count) {
+    const numerics::LevelTable& table = levels_[block].table();
     const double gap = 2 * static_cast<double>(table.half_gap());
     const float low = table.levels().front() - table.half_gap();
     const float high = table.levels().back() + table.half_gap();
     for (std::size_t i = first; i < first + count; ++i) {
-      level_gradients[basis][indices_[i]] += static_cast<double>(gradient[i]);
+      level_gradients[block][indices_[i]] += static_cast<double>(gradient[i]);
       const double move = adam_step(static_cast<double>(gradient[i]), first_[i], second_[i], seen);
       const float moved = latent_[i] - static_cast<float>(weight_rate * gap * move);
       latent_[i] = std::min(std::max(moved, low), high);
@@ -148,17 +141,17 @@ void LearnedWeights::step(std::span<const float> gradient, double weight_rate, d
   encode();
 }
 
-numerics::BasisEncoding LearnedWeights::encoding() const {
-  numerics::BasisEncoding result = format_;
-  for (std::size_t b = 0; b < levels_.size(); ++b) result.bases[b] = levels_[b].basis();
-  return result;
+numerics::MatrixEncoding LearnedWeights::encoding() const {
+  std::vector<numerics::Levels> blocks;
+  for (const LearnedLevels& each : levels_) blocks.push_back(each.levels());
+  return format_.with_levels(blocks);
 }
 
 numerics::BitPlanes LearnedWeights::codes() const {
   numerics::BitPlanes codes(rows_, cols_, format_.bits);
-  for_each_basis([&](std::size_t basis, std::size_t first, std::size_t count) {
+  for_each_run([&](std::size_t block, std::size_t first, std::size_t count) {
     for (std::size_t i = first; i < first + count; ++i) {
-      codes.set_code(i / cols_, i % cols_, levels_[basis].table().codes()[indices_[i]]);
+      codes.set_code(i / cols_, i % cols_, levels_[block].table().codes()[indices_[i]]);
     }
   });
   return codes;

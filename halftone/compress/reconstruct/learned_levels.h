@@ -24,14 +24,14 @@ class Adam {
   int steps_ = 0;
 };
 
-/// The levels of one basis during learning: parameters of its number system, not rounded.
+/// The levels of one block during learning: parameters of its number system, not rounded.
 class LearnedLevels {
  public:
-  LearnedLevels(ParameterSpace space, const numerics::Basis& basis);
+  LearnedLevels(ParameterSpace space, const numerics::Levels& levels);
 
   [[nodiscard]] const numerics::LevelTable& table() const { return table_; }
-  /// The basis as a file stores it.
-  [[nodiscard]] numerics::Basis basis() const { return basis_; }
+  /// The levels as a file stores them.
+  [[nodiscard]] const numerics::Levels& levels() const { return levels_; }
 
   /// @param level_gradient  of the loss with respect to each level, ascending
   /// @param rate            learning rate of Adam, in distances of neighbouring levels
@@ -42,7 +42,7 @@ class LearnedLevels {
 
   ParameterSpace space_;
   std::vector<float> parameters_;
-  numerics::Basis basis_;
+  numerics::Levels levels_;
   numerics::LevelTable table_;
   Adam adam_;
 };
@@ -52,12 +52,12 @@ class LearnedWeights {
  public:
   /// @param weights  [rows, cols] of the float network: the start values, moved into the cells of
   ///                 `codes`
-  LearnedWeights(Scheme scheme, const numerics::BasisEncoding& encoding,
+  LearnedWeights(const numerics::MatrixEncoding& encoding,
                  const numerics::BitPlanes& codes, std::span<const float> weights);
 
   /// The levels, [rows * cols].
   [[nodiscard]] std::span<const float> values() const { return values_; }
-  [[nodiscard]] numerics::BasisEncoding encoding() const;
+  [[nodiscard]] numerics::MatrixEncoding encoding() const;
   [[nodiscard]] numerics::BitPlanes codes() const;
 
   /// @param gradient     [rows * cols] of the loss with respect to each weight
@@ -65,17 +65,14 @@ class LearnedWeights {
   void step(std::span<const float> gradient, double weight_rate, double level_rate);
 
  private:
-  void encode_block(std::size_t basis, std::size_t first, std::size_t count);
-  void step_block(std::span<const float> gradient, std::size_t first, std::size_t count,
-                  double rate);
   void encode();
   template <typename Visit>
-  void for_each_basis(Visit&& visit) const;
+  void for_each_run(Visit&& visit) const;
 
-  numerics::BasisEncoding format_;
+  numerics::MatrixEncoding format_;
   std::size_t rows_;
   std::size_t cols_;
-  std::vector<LearnedLevels> levels_;  ///< by basis
+  std::vector<LearnedLevels> levels_;  ///< by block
   std::vector<float> latent_;
   std::vector<float> values_;
   std::vector<std::size_t> indices_;  ///< index of the level of each weight

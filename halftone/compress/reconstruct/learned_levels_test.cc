@@ -14,20 +14,21 @@ TEST(LearnedWeights, StartFromTheCodesTheyAreGiven) {
   constexpr std::size_t kCols = 40;
   const ir::Tensor weights = ir::test::random_tensor({kRows, kCols}, random);
   for (const int bits : {1, 2, 3}) {
-    numerics::BasisEncoding encoding;
+    numerics::MatrixEncoding encoding;
     encoding.bits = bits;
     encoding.has_offset = true;
     encoding.granularity = numerics::Granularity::kChannel;
+    encoding.allocate(kRows, kCols);
     for (std::size_t r = 0; r < kRows; ++r) {
       std::vector<float> a;
       for (int i = 0; i < bits; ++i) a.push_back(static_cast<float>(random.normal()));
-      encoding.bases.push_back(numerics::make_basis(a, 0.1F));
+      encoding.set_levels(r, numerics::make_basis(a, 0.1F));
     }
     numerics::BitPlanes codes(kRows, kCols, bits);
     for (std::size_t i = 0; i < kRows * kCols; ++i) {
       codes.set_code(i / kCols, i % kCols, static_cast<numerics::Code>(random.below(1U << bits)));
     }
-    const LearnedWeights learned(Scheme::kBasis, encoding, codes, weights.as<float>());
+    const LearnedWeights learned(encoding, codes, weights.as<float>());
     EXPECT_THAT(learned.values(), testing::ElementsAreArray(numerics::decode(codes, encoding)));
     EXPECT_EQ(learned.codes(), codes);
     EXPECT_EQ(learned.encoding(), encoding);

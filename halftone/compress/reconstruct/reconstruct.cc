@@ -112,8 +112,7 @@ class Reconstruction {
     const auto* encoded = std::get_if<ir::EncodedTensor>(constant);
     if (encoded != nullptr && !knows(weights_, w)) {
       const auto& original = std::get<ir::Tensor>(*graph_.constant(layer.original));
-      LearnedWeights learned(layer.weight_scheme, *encoded->encoding, encoded->codes,
-                             original.as<float>());
+      LearnedWeights learned(*encoded->encoding, encoded->codes, original.as<float>());
       std::vector<float> values(learned.values().begin(), learned.values().end());
       weights_.push_back({block_.copies.at(w), w, std::move(learned), std::move(values)});
     }
@@ -125,20 +124,18 @@ class Reconstruction {
           {block_.copies.at(b), b, {numbers.begin(), numbers.end()}, Adam(numbers.size())});
     }
     if (const auto* states = ir::activation_encoding(node.op)) {
-      add_encoding(node.output, states->get(), layer.activation_scheme);
+      add_encoding(node.output, states->get());
     } else {
       const ir::ValueId x = node.inputs[0];
-      add_encoding(x, graph_.value(x).type.encoding.basis.get(), layer.activation_scheme);
+      add_encoding(x, graph_.value(x).type.encoding.basis.get());
     }
   }
 
   /// @param encoding  null if there is none
-  void add_encoding(ir::ValueId output, const numerics::BasisEncoding* encoding, Scheme scheme) {
+  void add_encoding(ir::ValueId output, const numerics::MatrixEncoding* encoding) {
     if (encoding == nullptr || knows(encodings_, output)) return;
-    const numerics::Basis& basis = encoding->bases.front();
-    encodings_.push_back(
-        {block_.copies.at(output), output,
-         LearnedLevels(activation_space(scheme, basis, encoding->has_offset), basis)});
+    encodings_.push_back({block_.copies.at(output), output,
+                          LearnedLevels(activation_space(*encoding), encoding->levels(0))});
   }
 
   template <typename Learned>
@@ -266,7 +263,7 @@ class Reconstruction {
   void store() {
     for (const Weights& weights : weights_) {
       const ir::Value& value = graph_.value(weights.whole);
-      auto encoding = std::make_shared<const numerics::BasisEncoding>(weights.learned.encoding());
+      auto encoding = std::make_shared<const numerics::MatrixEncoding>(weights.learned.encoding());
       const ir::ValueId constant = graph_.add_constant(
           value.name,
           ir::EncodedTensor{value.type.shape, std::move(encoding), weights.learned.codes()});
@@ -287,9 +284,8 @@ class Reconstruction {
       const ir::NodeId id = *graph_.producer(encoding.whole);
       ir::Operator op = graph_.node(id).op;
       auto& shared = *ir::activation_encoding(op);
-      numerics::BasisEncoding learned = *shared;
-      learned.bases.front() = encoding.learned.basis();
-      shared = std::make_shared<const numerics::BasisEncoding>(std::move(learned));
+      const numerics::Levels& levels = encoding.learned.levels();
+      shared = std::make_shared<const numerics::MatrixEncoding>(shared->with_levels({&levels, 1}));
       graph_.replace_node(id, std::move(op), graph_.node(id).inputs);
     }
   }

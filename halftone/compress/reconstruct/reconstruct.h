@@ -29,8 +29,6 @@ struct ReconstructOptions {
 struct ReconstructLayer {
   ir::NodeId node{};                      ///< in the quantized network
   ir::ValueId original = ir::kAbsent;     ///< the float weights
-  Scheme weight_scheme = Scheme::kBasis;  ///< if they are encoded
-  Scheme activation_scheme = Scheme::kBasis;
 };
 
 /// The samples that a block is trained on, [samples, ...] each.

@@ -96,15 +96,17 @@ struct NewLayer {
 /// A layer of the reference network with bases and offsets exact in binary16.
 ir::ValueId add_layer(ir::Graph& graph, Random& random, ir::ValueId x, const NewLayer& layer) {
   const auto& [name, outputs, bits] = layer;
-  numerics::BasisEncoding weights;
+  numerics::MatrixEncoding weights;
   weights.bits = bits;
   weights.has_offset = true;
   weights.granularity = numerics::Granularity::kChannel;
-  const auto rounded = [](const numerics::BasisEncoding& encoding) {
-    auto result = std::make_shared<numerics::BasisEncoding>(encoding);
-    for (numerics::Basis& basis : result->bases) {
+  const auto rounded = [](const numerics::MatrixEncoding& encoding) {
+    auto result = std::make_shared<numerics::MatrixEncoding>(encoding);
+    for (std::size_t i = 0; i < result->num_blocks(); ++i) {
+      numerics::Basis basis = result->basis(i);
       for (float& a : basis.coefficients) a = float_from_half(half_from_float(a));
       basis.offset = float_from_half(half_from_float(basis.offset));
+      result->set_levels(i, basis);
     }
     return result;
   };

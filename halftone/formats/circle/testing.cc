@@ -11,19 +11,19 @@
 namespace halftone::formats::circle {
 
 ir::EncodedTensor random_encoded(Random& random, ir::Dim rows, ir::Dim cols,
-                                 numerics::BasisEncoding encoding) {
+                                 numerics::MatrixEncoding encoding) {
   const auto r = static_cast<std::size_t>(rows);
   const auto c = static_cast<std::size_t>(cols);
-  encoding.bases.clear();
-  for (std::size_t i = 0; i < encoding.num_bases(r, c); ++i) {
+  encoding.allocate(r, c);
+  for (std::size_t i = 0; i < encoding.num_blocks(); ++i) {
     const ir::Tensor a = ir::test::uniform_tensor({encoding.bits}, random, 0.1, 1);
     const float offset = encoding.has_offset ? static_cast<float>(random.normal()) : 0;
-    encoding.bases.push_back(numerics::make_basis(a.as<float>(), offset));
+    encoding.set_levels(i, numerics::make_basis(a.as<float>(), offset));
   }
   ir::EncodedTensor tensor;
   tensor.shape = {rows, cols};
   tensor.codes = numerics::random_planes(random, r, c, encoding.bits);
-  tensor.encoding = std::make_shared<const numerics::BasisEncoding>(std::move(encoding));
+  tensor.encoding = std::make_shared<const numerics::MatrixEncoding>(std::move(encoding));
   return tensor;
 }
 
@@ -46,17 +46,17 @@ ir::Graph small_lowbit_network() {
   Random random(9);
   ir::Graph graph;
   const auto x = graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 37}));
-  numerics::BasisEncoding channel;
+  numerics::MatrixEncoding channel;
   channel.bits = 2;
   channel.granularity = numerics::Granularity::kChannel;
-  numerics::BasisEncoding group;
+  numerics::MatrixEncoding group;
   group.bits = 3;
   group.has_offset = true;
   group.granularity = numerics::Granularity::kGroup;
   group.group_size = 4;
   const auto encode = [&](ir::ValueId value, const char* name, float offset) {
     const std::array<float, 2> a = {0.75F, 0.31F};
-    auto encoding = std::make_shared<const numerics::BasisEncoding>(
+    auto encoding = std::make_shared<const numerics::MatrixEncoding>(
         numerics::tensor_encoding(numerics::make_basis(a, offset)));
     return graph.add_node(name, ir::Encode{encoding}, {value});
   };

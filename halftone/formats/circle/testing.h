@@ -24,7 +24,7 @@ using ir::test::run_reference;
 
 /// Random codes in random bases.
 ir::EncodedTensor random_encoded(Random& random, ir::Dim rows, ir::Dim cols,
-                                 numerics::BasisEncoding encoding);
+                                 numerics::MatrixEncoding encoding);
 
 /// A float perceptron [N, 6] -> 5 (Relu) -> 3 -> Softmax with named values.
 ir::Graph small_network();

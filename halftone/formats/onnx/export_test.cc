@@ -206,23 +206,24 @@ TEST(ExportOnnx, InputsAndRepeatedValuesMayBeOutputs) {
 
 // The layer in a basis.
 
-std::shared_ptr<const numerics::BasisEncoding> weight_encoding(numerics::Granularity granularity,
+std::shared_ptr<const numerics::MatrixEncoding> weight_encoding(numerics::Granularity granularity,
                                                                int bits, bool offset) {
-  numerics::BasisEncoding encoding;
+  numerics::MatrixEncoding encoding;
   encoding.bits = bits;
   encoding.has_offset = offset;
   encoding.granularity = granularity;
   encoding.group_size = granularity == numerics::Granularity::kGroup ? 4 : 0;
-  for (std::size_t i = 0; i < encoding.num_bases(5, 11); ++i) {
+  encoding.allocate(5, 11);
+  for (std::size_t i = 0; i < encoding.num_blocks(); ++i) {
     std::vector<float> a;
     for (int k = 0; k < bits; ++k)
       a.push_back(0.1F * static_cast<float>(i + 1) + static_cast<float>(k));
-    encoding.bases.push_back(numerics::make_basis(a, offset ? 0.3F : 0.0F));
+    encoding.set_levels(i, numerics::make_basis(a, offset ? 0.3F : 0.0F));
   }
-  return std::make_shared<const numerics::BasisEncoding>(encoding);
+  return std::make_shared<const numerics::MatrixEncoding>(encoding);
 }
 
-ir::EncodedTensor encoded_weight(std::shared_ptr<const numerics::BasisEncoding> encoding) {
+ir::EncodedTensor encoded_weight(std::shared_ptr<const numerics::MatrixEncoding> encoding) {
   const ir::Tensor dense = random_tensor({5, 11}, 9);
   const MatrixView<const float> view(dense.as<float>(), 5, 11);
   return {{5, 11}, encoding, numerics::encode(view, *encoding)};
@@ -245,7 +246,7 @@ Graph basis_graph(const Basis& basis) {
     auto encoding = numerics::tensor_encoding(numerics::make_basis(a, basis.offset ? 0.1F : 0.0F));
     encoding.has_offset = basis.offset;
     x = graph.add_node("fc/encode",
-                       ir::Encode{std::make_shared<const numerics::BasisEncoding>(encoding)}, {x});
+                       ir::Encode{std::make_shared<const numerics::MatrixEncoding>(encoding)}, {x});
   }
   const ValueId w =
       basis.weight_bits == 0
@@ -385,7 +386,7 @@ TEST(ExportOnnx, ListsAllNodesWithoutAnOperator) {
   graph.add_output(graph.add_node("wide", ir::QuantizeLinear{wide, ElementType::kInt32}, {x}));
   const ir::AffineParameters far{{1}, {300}, 0};
   graph.add_output(graph.add_node("far", ir::QuantizeLinear{far, ElementType::kInt8}, {x}));
-  auto encoding = std::make_shared<const numerics::BasisEncoding>(
+  auto encoding = std::make_shared<const numerics::MatrixEncoding>(
       numerics::tensor_encoding(numerics::make_basis(std::vector<float>{1})));
   graph.add_output(graph.add_node("code", ir::Encode{encoding}, {x}));
   const ValueId c = graph.add_constant("c", random_tensor({3, 1, 6}, 1));
@@ -399,7 +400,7 @@ TEST(ExportOnnx, ListsAllNodesWithoutAnOperator) {
 
 TEST(ExportOnnx, RejectsGraphsThatOnnxCannotExpress) {
   Graph basis;
-  auto encoding = std::make_shared<const numerics::BasisEncoding>(
+  auto encoding = std::make_shared<const numerics::MatrixEncoding>(
       numerics::tensor_encoding(numerics::make_basis(std::vector<float>{1})));
   basis.add_output(basis.add_input("x", {{2, 6}, {ElementType::kFloat32, encoding}}));
   expect_unsupported(basis, "input 'x' in a basis");

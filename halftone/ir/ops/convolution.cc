@@ -18,7 +18,7 @@ std::size_t count_of(std::span<const Dim> extents) {
 void require_one_basis(InputTypes inputs) {
   require(inputs[0]->encoding.is_dense() ||
               inputs[0]->encoding.basis->granularity == numerics::Granularity::kTensor,
-          "input 0: expected one basis for the tensor, found " + inputs[0]->to_string());
+          "input 0: expected one scale for the tensor, found " + inputs[0]->to_string());
 }
 
 /// Checks that Conv and ConvTranspose share.

@@ -29,7 +29,7 @@ struct Conv {
   Dim groups = 1;
   Activation activation{};
   ZeroPoints zero_points{};
-  std::shared_ptr<const numerics::BasisEncoding> codes{};  ///< of the output; null: float32
+  std::shared_ptr<const numerics::MatrixEncoding> codes{};  ///< of the output; null: float32
 
   bool operator==(const Conv& other) const;
 };

@@ -42,7 +42,7 @@ TEST(Conv, AddsAResidualAndEncodes) {
   op.activation = {ActivationKind::kRelu};
   EXPECT_THAT(elements<float>(evaluate(op, x, w, floats({1}, {1}), residual)),
               ElementsAre(0, 5, 12));
-  op.codes = std::make_shared<const numerics::BasisEncoding>(
+  op.codes = std::make_shared<const numerics::MatrixEncoding>(
       numerics::tensor_encoding(numerics::Basis{1, {4}, 4}));  // levels 0 and 8
   EXPECT_THAT(elements<float>(evaluate(op, x, w, floats({1}, {1}), residual)),
               ElementsAre(0, 8, 8));

@@ -71,7 +71,7 @@ ValueType infer_types(const Encode& op, InputTypes inputs) {
   require_float(inputs, 0);
   require(inputs[0]->shape.rank() >= 1, "expected at least one axis, found a scalar");
   require(op.encoding != nullptr && op.encoding->granularity == numerics::Granularity::kTensor,
-          "encoding: expected one basis for the tensor");
+          "encoding: expected one scale for the tensor");
   op.encoding->check(1, 1);
   return {inputs[0]->shape, {ElementType::kFloat32, op.encoding}};
 }
@@ -95,7 +95,7 @@ ValueType infer_types(const DequantizeLinear& op, InputTypes inputs) {
 
 Tensor evaluate(const Encode& op, InputTensors inputs) {
   Tensor result(ElementType::kFloat32, inputs[0]->shape());
-  const numerics::LevelTable table(op.encoding->bases.front());
+  const numerics::LevelTable table(op.encoding->levels(0));
   const auto x = inputs[0]->as<float>();
   std::transform(x.begin(), x.end(), result.as<float>().begin(),
                  [&](float value) { return table.nearest(apply(op.activation, value)); });

@@ -10,14 +10,14 @@
 
 namespace halftone::ir {
 
-/// Codes of the levels nearest to activation(x), in one basis for the whole tensor.
-/// Input float32 [..., n], output the same shape in that basis. File formats have no such
+/// Codes of the levels nearest to activation(x), with one scale for the whole tensor.
+/// Input float32 [..., n], output the same shape in codes. File formats have no such
 /// activation: passes add it when they prepare a graph to run.
 struct Encode {
   static constexpr std::string_view kName = "Encode";
   static constexpr std::size_t kMinInputs = 1;
   static constexpr std::size_t kMaxInputs = 1;
-  std::shared_ptr<const numerics::BasisEncoding> encoding;
+  std::shared_ptr<const numerics::MatrixEncoding> encoding;
   Activation activation{};
   bool operator==(const Encode& other) const {
     return *encoding == *other.encoding && activation == other.activation;

@@ -30,17 +30,18 @@ TEST(Encode, RejectsOtherEncodings) {
   expect_error(ErrorKind::kShape, "input 0: expected float32", [] {
     test::infer(Encode{test::odd_encoding()}, {dense_type(ElementType::kInt8, {3})});
   });
-  expect_error(ErrorKind::kShape, "encoding: expected one basis",
+  expect_error(ErrorKind::kShape, "encoding: expected one scale",
                [&] { test::infer(Encode{}, x); });
-  numerics::BasisEncoding basis = *test::odd_encoding();
+  numerics::MatrixEncoding basis = *test::odd_encoding();
   basis.granularity = numerics::Granularity::kChannel;
-  expect_error(ErrorKind::kShape, "encoding: expected one basis for the tensor", [&] {
-    test::infer(Encode{std::make_shared<const numerics::BasisEncoding>(basis)}, x);
+  expect_error(ErrorKind::kShape, "encoding: expected one scale for the tensor", [&] {
+    test::infer(Encode{std::make_shared<const numerics::MatrixEncoding>(basis)}, x);
   });
   basis = *test::odd_encoding();
-  basis.bases[0].coefficients[1] = std::numeric_limits<float>::quiet_NaN();
-  expect_error(ErrorKind::kShape, "a coefficient that is not finite", [&] {
-    test::infer(Encode{std::make_shared<const numerics::BasisEncoding>(basis)}, x);
+  basis.scales =
+      numerics::StoredNumbers::of(std::vector{1.0F, std::numeric_limits<float>::quiet_NaN()});
+  expect_error(ErrorKind::kShape, "a scale or offset that is not finite", [&] {
+    test::infer(Encode{std::make_shared<const numerics::MatrixEncoding>(basis)}, x);
   });
 }
 

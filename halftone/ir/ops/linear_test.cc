@@ -39,16 +39,16 @@ TEST(FullyConnected, TakesAnyRankAndNoElements) {
 }
 
 TEST(FullyConnected, TakesCodesForInputAndWeights) {
-  numerics::BasisEncoding per_channel = *test::odd_encoding();
+  numerics::MatrixEncoding per_channel = *test::odd_encoding();
   per_channel.granularity = numerics::Granularity::kChannel;
-  per_channel.bases.push_back(per_channel.bases[0]);
-  const auto channel = std::make_shared<const numerics::BasisEncoding>(per_channel);
+  per_channel.scales = numerics::StoredNumbers::of(std::vector{1.0F, 2.0F, 1.0F, 2.0F});
+  const auto channel = std::make_shared<const numerics::MatrixEncoding>(per_channel);
   const ValueType x{{kBatch, 3}, {ElementType::kFloat32, test::odd_encoding()}};
   const ValueType w{{2, 3}, {ElementType::kFloat32, channel}};
   EXPECT_EQ(test::infer(FullyConnected{}, {x, w}), float_type({kBatch, 2}));
   const ValueType bad{{2, 3}, {ElementType::kFloat32, channel}};
   expect_error(ErrorKind::kShape,
-               "input 0: expected one basis for the tensor, found basis(2 bits, channel)[2, 3]",
+               "input 0: expected one scale for the tensor, found basis(2 bits, channel)[2, 3]",
                [&] {
                  test::infer(FullyConnected{}, {bad, w});
                });

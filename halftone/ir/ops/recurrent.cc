@@ -86,7 +86,7 @@ class Cell {
         weights_(inputs[kRecurrenceWeights]->as<float>()),
         h_(state(at(inputs, kInitialHidden), sample)),
         c_(state(at(inputs, kInitialCell), sample)) {
-    if (op.state_encoding != nullptr) table_.emplace(op.state_encoding->bases.front());
+    if (op.state_encoding != nullptr) table_.emplace(op.state_encoding->levels(0));
     if (const Tensor* bias = at(inputs, kRecurrenceBias)) bias_ = bias->as<float>();
     if (const Tensor* peepholes = at(inputs, kPeepholes)) peepholes_ = peepholes->as<float>();
   }

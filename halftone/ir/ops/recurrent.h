@@ -63,7 +63,7 @@ struct Recurrent {
                                            Activation{ActivationKind::kTanh},
                                            Activation{ActivationKind::kTanh}};
   /// Null: h is not encoded. Shared, like all encodings.
-  std::shared_ptr<const numerics::BasisEncoding> state_encoding;
+  std::shared_ptr<const numerics::MatrixEncoding> state_encoding;
 
   bool operator==(const Recurrent& other) const;
 };

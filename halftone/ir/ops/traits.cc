@@ -262,12 +262,12 @@ const Activation* fused_activation(const Operator& op) {
   return find_activation<const Activation>(op);
 }
 
-std::shared_ptr<const numerics::BasisEncoding>* activation_encoding(Operator& op) {
-  return find_encoding<std::shared_ptr<const numerics::BasisEncoding>>(op);
+std::shared_ptr<const numerics::MatrixEncoding>* activation_encoding(Operator& op) {
+  return find_encoding<std::shared_ptr<const numerics::MatrixEncoding>>(op);
 }
 
-const std::shared_ptr<const numerics::BasisEncoding>* activation_encoding(const Operator& op) {
-  return find_encoding<const std::shared_ptr<const numerics::BasisEncoding>>(op);
+const std::shared_ptr<const numerics::MatrixEncoding>* activation_encoding(const Operator& op) {
+  return find_encoding<const std::shared_ptr<const numerics::MatrixEncoding>>(op);
 }
 
 ZeroPoints* zero_points(Operator& op) {

@@ -109,8 +109,8 @@ Activation* fused_activation(Operator& op);
 
 /// The encoding that an operator applies to activations: to the output of an Encode, to the states
 /// of a Recurrent (there possibly null). Null for any other operator.
-const std::shared_ptr<const numerics::BasisEncoding>* activation_encoding(const Operator& op);
-std::shared_ptr<const numerics::BasisEncoding>* activation_encoding(Operator& op);
+const std::shared_ptr<const numerics::MatrixEncoding>* activation_encoding(const Operator& op);
+std::shared_ptr<const numerics::MatrixEncoding>* activation_encoding(Operator& op);
 
 /// The zero points of a product that takes integers; null for any other operator.
 ZeroPoints* zero_points(Operator& op);

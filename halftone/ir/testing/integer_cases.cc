@@ -40,7 +40,7 @@ std::vector<OperatorCase> conversion_cases() {
   const AffineParameters many{{0.25F, 0.5F, 1}, {3, 0, 2}, 1};
   const CaseInput codes = integers_input(ElementType::kInt8, {kBatch, 3, 4});
   // Levels and thresholds that Tanh reaches.
-  const auto small = std::make_shared<const numerics::BasisEncoding>(
+  const auto small = std::make_shared<const numerics::MatrixEncoding>(
       numerics::tensor_encoding(numerics::make_basis(std::vector{0.2F, 0.4F})));
   Lookup lookup;
   for (std::size_t i = 0; i < Lookup::kCodes; ++i) {

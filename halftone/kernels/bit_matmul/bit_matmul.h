@@ -48,10 +48,10 @@ class BitMatmulWeights {
   /// @param bias      [o], or empty for none
   /// @throws Error kUnsupported if granularity is group (the caller decodes such weights) or n
   ///         exceeds 2^24 (a dot product would not be exact in float32);
-  ///         kShape as BasisEncoding::check(), or if bits or the length of the bias differ
-  BitMatmulWeights(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
+  ///         kShape as MatrixEncoding::check(), or if bits or the length of the bias differ
+  BitMatmulWeights(const numerics::BitPlanes& codes, const numerics::MatrixEncoding& encoding,
                    std::span<const float> bias, BitLayout layout);
-  BitMatmulWeights(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
+  BitMatmulWeights(const numerics::BitPlanes& codes, const numerics::MatrixEncoding& encoding,
                    std::span<const float> bias = {})
       : BitMatmulWeights(codes, encoding, bias, preferred_bit_layout(codes.rows, codes.cols)) {}
 
@@ -94,7 +94,7 @@ class BitMatmulWeights {
     return block_outputs() * (layout_ == BitLayout::kWords ? sizeof(std::uint64_t) : 1);
   }
   void pack_planes(const numerics::BitPlanes& codes);
-  void pack_floats(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
+  void pack_floats(const numerics::BitPlanes& codes, const numerics::MatrixEncoding& encoding,
                    std::span<const float> bias);
 
   BitLayout layout_ = BitLayout::kWords;

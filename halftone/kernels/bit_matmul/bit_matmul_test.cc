@@ -205,10 +205,9 @@ TEST_P(BitMatmul, GoldenCaseOfCircle) {
   const std::uint64_t binary[] = {7, 13, 20, 4, 15, 3, 31, 17, 11, 22, 19, 2};
   numerics::BitPlanes w(4, 5, 3);
   std::copy(std::begin(binary), std::end(binary), w.planes.words().begin());
-  numerics::BasisEncoding encoding;
-  encoding.bits = 3;
-  encoding.granularity = Granularity::kChannel;
-  for (const auto& row : scales) encoding.bases.push_back(numerics::make_basis(row));
+  std::vector<numerics::Basis> bases;
+  for (const auto& row : scales) bases.push_back(numerics::make_basis(row));
+  const auto encoding = numerics::basis_encoding(bases, false, Granularity::kChannel);
 
   const auto run = [&](std::span<const float> bias) {
     std::vector<float> y(4);
@@ -226,7 +225,7 @@ TEST_P(BitMatmul, GoldenCaseOfCircle) {
 
 HALFTONE_INSTANTIATE_PER_TARGET(BitMatmul);
 
-void expect_refused(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
+void expect_refused(const numerics::BitPlanes& codes, const numerics::MatrixEncoding& encoding,
                     std::span<const float> bias, ErrorKind kind, const char* text) {
   try {
     BitMatmulWeights weights(codes, encoding, bias);
@@ -247,7 +246,7 @@ TEST(BitMatmulWeights, RejectsUnsupportedWeights) {
                  numerics::random_encoding(random, 0, 1, 1, false, Granularity::kChannel), {},
                  ErrorKind::kUnsupported, "at most 16777216 inputs");
   expect_refused(codes, numerics::random_encoding(random, 3, 20, 2, true, Granularity::kChannel),
-                 {}, ErrorKind::kShape, "bases");
+                 {}, ErrorKind::kShape, "coefficients");
   expect_refused(codes, numerics::random_encoding(random, 4, 20, 3, true, Granularity::kChannel),
                  {}, ErrorKind::kShape, "expected codes of 3 bits");
   const float bias[] = {1.0F};

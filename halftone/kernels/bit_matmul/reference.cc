@@ -40,7 +40,7 @@ void bit_matmul_reference(const EncodedInputs& inputs, const EncodedWeights& wei
   const std::size_t n = x.cols;
   for (std::size_t r = 0; r < x.rows; ++r) {
     for (std::size_t o = 0; o < w.rows; ++o) {
-      const numerics::Basis& w_basis = weights.encoding.basis(o, 0, n);
+      const numerics::Basis w_basis = weights.encoding.basis(o, 0, n);
       float acc = 0;
       for (int i = 0; i < x.bits; ++i) {
         for (int j = 0; j < w.bits; ++j) {
@@ -49,7 +49,7 @@ void bit_matmul_reference(const EncodedInputs& inputs, const EncodedWeights& wei
           acc += a * dot(x.planes.row(x.plane(r, i)), w.planes.row(w.plane(o, j)), n);
         }
       }
-      if (weights.encoding.has_offset) {
+      if (!weights.encoding.is_centred()) {
         acc += w_basis.offset * (weighted_sum(x, r, basis) + static_cast<float>(n) * basis.offset);
       }
       if (basis.offset != 0) acc += basis.offset * weighted_sum(w, o, w_basis);

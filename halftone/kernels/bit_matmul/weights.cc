@@ -13,9 +13,10 @@ namespace {
 /// With more inputs, a dot product would not be exact in float32.
 constexpr std::size_t kMaxInputs = std::size_t{1} << 24;
 
-void check(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
+void check(const numerics::BitPlanes& codes, const numerics::MatrixEncoding& encoding,
            std::span<const float> bias) {
   check_weights("bit_matmul", codes, encoding, bias, kMaxInputs);
+  check_summed("bit_matmul", encoding);
   if (encoding.granularity == numerics::Granularity::kGroup) {
     fail(ErrorKind::kUnsupported,
          "bit_matmul weights: expected one basis per tensor or channel, found groups of " +
@@ -44,14 +45,14 @@ std::size_t lane_of(BitLayout layout, std::size_t o) {
 }  // namespace
 
 BitMatmulWeights::BitMatmulWeights(const numerics::BitPlanes& codes,
-                                   const numerics::BasisEncoding& encoding,
+                                   const numerics::MatrixEncoding& encoding,
                                    std::span<const float> bias, BitLayout layout)
     : layout_(layout),
       outputs_(codes.rows),
       inputs_(codes.cols),
       bits_(static_cast<std::size_t>(codes.bits)),
       words_(codes.planes.row_words()),
-      has_offset_(encoding.has_offset),
+      has_offset_(!encoding.is_centred()),
       has_bias_(!bias.empty()) {
   check(codes, encoding, bias);
   planes_ = AlignedBuffer(num_blocks() * bits_ * plane_bytes());
@@ -77,11 +78,11 @@ void BitMatmulWeights::pack_planes(const numerics::BitPlanes& codes) {
 }
 
 void BitMatmulWeights::pack_floats(const numerics::BitPlanes& codes,
-                                   const numerics::BasisEncoding& encoding,
+                                   const numerics::MatrixEncoding& encoding,
                                    std::span<const float> bias) {
   const auto floats = floats_.as<float>();
   for (std::size_t o = 0; o < outputs_; ++o) {
-    const numerics::Basis& basis = encoding.basis(o, 0, inputs_);
+    const numerics::Basis basis = encoding.basis(o, 0, inputs_);
     const auto float_row = [&](std::size_t row) -> float& {
       return floats[(o / block_outputs() * (bits_ + 3) + row) * block_outputs() +
                     o % block_outputs()];

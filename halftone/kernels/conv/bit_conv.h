@@ -83,7 +83,7 @@ class BitConvWeights {
   /// @throws Error as ConvShape::check() and check_weights() with kMaxInputs; kUnsupported if
   ///         granularity is group; kShape if the codes do not fit the shape
   BitConvWeights(const ConvShape& shape, const numerics::BitPlanes& codes,
-                 const numerics::BasisEncoding& encoding, std::span<const float> bias,
+                 const numerics::MatrixEncoding& encoding, std::span<const float> bias,
                  const numerics::Basis& x_basis)
       : BitConvWeights(shape, {codes, encoding, bias}, x_basis, std::nullopt) {}
   /// The same in a layout; none: the preferred one.
@@ -170,7 +170,7 @@ class BitConvWeights {
   /// @param column   of `columns`
   void pack_piece(std::uint64_t bits, std::size_t output, std::size_t column, std::size_t columns,
                   std::uint8_t* to) const;
-  void pack_floats(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
+  void pack_floats(const numerics::BitPlanes& codes, const numerics::MatrixEncoding& encoding,
                    std::span<const float> bias);
 
   ConvShape shape_;

@@ -37,7 +37,7 @@ struct BitConvProblem {
   numerics::BitPlanes x;
   numerics::Basis x_basis;
   numerics::BitPlanes w;
-  numerics::BasisEncoding encoding;
+  numerics::MatrixEncoding encoding;
   std::vector<float> bias;
   std::vector<float> residual;
   ConvFinish finish;

@@ -20,9 +20,10 @@ constexpr std::size_t kRoom = 64;
 constexpr std::size_t kTablesStripBytes = std::size_t{1} << 19;
 
 void check_bit_conv(const ConvShape& shape, const numerics::BitPlanes& codes,
-                    const numerics::BasisEncoding& encoding, std::span<const float> bias) {
+                    const numerics::MatrixEncoding& encoding, std::span<const float> bias) {
   shape.check();
   check_weights("bit_conv", codes, encoding, bias, BitConvWeights::kMaxInputs);
+  check_summed("bit_conv", encoding);
   check_codes("bit_conv", shape, codes);
   if (encoding.granularity == numerics::Granularity::kGroup) {
     fail(ErrorKind::kUnsupported,
@@ -44,7 +45,7 @@ BitConvWeights::BitConvWeights(const ConvShape& shape, const EncodedWeights& wei
       patterns_(shape),
       bits_(static_cast<std::size_t>(weights.codes.bits)),
       blocks_(ceil_div(shape.group_outputs(), kBlock)),
-      has_offset_(weights.encoding.has_offset) {
+      has_offset_(!weights.encoding.is_centred()) {
   layout_ = layout ? *layout : preferred_bit_conv_layout(bits_ * std::min(blocks_, kPanelBlocks));
   tap_pieces_ = pieces_of(shape_.group_channels());
   const bool positions = layout_ == BitConvLayout::kTables;
@@ -124,13 +125,13 @@ std::size_t BitConvWeights::scratch_bytes() const {
 }
 
 void BitConvWeights::pack_floats(const numerics::BitPlanes& codes,
-                                 const numerics::BasisEncoding& encoding,
+                                 const numerics::MatrixEncoding& encoding,
                                  std::span<const float> bias) {
   const auto floats = floats_.as<float>();
   const std::size_t first_product = patterns_.count();
   std::vector<double> base(patterns_.count());
   for (std::size_t o = 0; o < shape_.outputs; ++o) {
-    const numerics::Basis& basis = encoding.basis(o, 0, codes.cols);
+    const numerics::Basis basis = encoding.basis(o, 0, codes.cols);
     const std::size_t column =
         o / shape_.group_outputs() * blocks_ * kBlock + o % shape_.group_outputs();
     const auto number = [&](std::size_t row) -> float& {

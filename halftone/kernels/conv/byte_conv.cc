@@ -359,7 +359,7 @@ namespace halftone::kernels {
 HWY_EXPORT(ByteConv);
 HWY_EXPORT(MaxByteBits);
 
-ByteLayout preferred_byte_layout(const numerics::BasisEncoding& encoding) noexcept {
+ByteLayout preferred_byte_layout(const numerics::MatrixEncoding& encoding) noexcept {
   if (encoding.bits > HALFTONE_DISPATCH(MaxByteBits)()) return ByteLayout::kShorts;
   const bool is_small = prefers_small_levels() && common_factor(encoding) > 1;
   return is_small ? ByteLayout::kSmall : ByteLayout::kBytes;

@@ -28,7 +28,7 @@ enum class ByteLayout {
 };
 
 /// The fastest layout for weights on the current target.
-ByteLayout preferred_byte_layout(const numerics::BasisEncoding& encoding) noexcept;
+ByteLayout preferred_byte_layout(const numerics::MatrixEncoding& encoding) noexcept;
 
 /// Encoded weights [outputs, taps, channels / groups] as byte_conv() reads them: on a LevelGrid of
 /// weight_steps(), in blocks of 16 outputs and pieces of 4 bytes of a tap, which are 4 or 2

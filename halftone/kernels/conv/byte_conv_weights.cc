@@ -20,7 +20,7 @@ void check_byte_conv(const ConvShape& shape, const EncodedWeights& weights) {
   }
 }
 
-std::int32_t factor_of(ByteLayout layout, const numerics::BasisEncoding& encoding) {
+std::int32_t factor_of(ByteLayout layout, const numerics::MatrixEncoding& encoding) {
   if (layout != ByteLayout::kSmall) return 1;
   const std::int32_t factor = common_factor(encoding);
   if (factor > 1) return factor;
@@ -51,7 +51,7 @@ ByteConvWeights::ByteConvWeights(const ConvShape& shape, const EncodedWeights& w
   std::vector<double> bases(patterns_.count());
   const auto floats = floats_.as<float>();
   for (std::size_t o = 0; o < shape.outputs; ++o) {
-    const LevelGrid grid = weight_grid(encoding.basis(o, 0, codes.cols));
+    const LevelGrid grid = weight_grid(encoding.levels(o, 0, codes.cols));
     const std::vector<double> sums = layout_ == ByteLayout::kShorts
                                          ? pack_levels<std::int16_t>(codes, o, grid)
                                          : pack_levels<std::uint8_t>(codes, o, grid);

@@ -22,7 +22,7 @@ struct DepthwiseChannel {
   std::int16_t i[512] = {};
 
   /// @param codes  [outputs, taps], of one of whose rows this is
-  DepthwiseChannel(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
+  DepthwiseChannel(const numerics::BitPlanes& codes, const numerics::MatrixEncoding& encoding,
                    std::size_t row);
 };
 
@@ -49,7 +49,7 @@ class DepthwiseWeights {
   /// @throws Error as ConvShape::check() and check_weights() with kMaxTaps; kShape if the codes do
   ///         not fit, or the numbers of groups, channels and outputs differ
   DepthwiseWeights(const ConvShape& shape, const numerics::BitPlanes& codes,
-                   const numerics::BasisEncoding& encoding, std::span<const float> bias,
+                   const numerics::MatrixEncoding& encoding, std::span<const float> bias,
                    const Int8Pixels& x);
 
   [[nodiscard]] const ConvShape& shape() const { return shape_; }

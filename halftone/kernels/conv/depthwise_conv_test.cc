@@ -25,7 +25,7 @@ struct DepthwiseProblem {
   float scale = 0.25F;
   float offset = 0.75F;
   numerics::BitPlanes w;
-  numerics::BasisEncoding encoding;
+  numerics::MatrixEncoding encoding;
   std::vector<float> bias;
   std::vector<float> residual;
 
@@ -133,7 +133,9 @@ TEST(DepthwiseReference, EqualsTheConvolutionOfDecodedValues) {
 TEST(DepthwiseReference, ChannelsOfZeroWeightsGiveTheBias) {
   Random random(5);
   DepthwiseProblem problem(random, square_shape(4, 3, 3, 3, 1, 3), 2);
-  for (numerics::Basis& basis : problem.encoding.bases) basis = numerics::symmetric_basis(2, 0);
+  for (std::size_t i = 0; i < problem.encoding.num_blocks(); ++i) {
+    problem.encoding.set_levels(i, numerics::symmetric_basis(2, 0));
+  }
   const auto y = problem.reference({});
   for (std::size_t i = 0; i < y.size(); ++i) EXPECT_EQ(y[i], problem.bias[i % 3]);
 }

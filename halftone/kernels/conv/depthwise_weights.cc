@@ -13,7 +13,7 @@ namespace halftone::kernels {
 namespace {
 
 void check_depthwise(const ConvShape& shape, const numerics::BitPlanes& codes,
-                     const numerics::BasisEncoding& encoding, std::span<const float> bias) {
+                     const numerics::MatrixEncoding& encoding, std::span<const float> bias) {
   shape.check();
   check_weights("depthwise_conv", codes, encoding, bias, DepthwiseWeights::kMaxTaps);
   check_codes("depthwise_conv", shape, codes);
@@ -28,12 +28,12 @@ void check_depthwise(const ConvShape& shape, const numerics::BitPlanes& codes,
 }  // namespace
 
 DepthwiseChannel::DepthwiseChannel(const numerics::BitPlanes& codes,
-                                   const numerics::BasisEncoding& encoding, std::size_t row) {
+                                   const numerics::MatrixEncoding& encoding, std::size_t row) {
   constexpr double kMax = 32767;
   const std::size_t width =
       encoding.granularity == numerics::Granularity::kGroup ? encoding.group_size : codes.cols;
   const auto level = [&](std::size_t tap) -> double {
-    return encoding.basis(row, tap / width, codes.cols).value(codes.code(row, tap));
+    return encoding.levels(row, tap / width, codes.cols).value(codes.code(row, tap));
   };
   double largest = 0;
   for (std::size_t t = 0; t < codes.cols; ++t) largest = std::max(largest, std::abs(level(t)));
@@ -45,7 +45,7 @@ DepthwiseChannel::DepthwiseChannel(const numerics::BitPlanes& codes,
 }
 
 DepthwiseWeights::DepthwiseWeights(const ConvShape& shape, const numerics::BitPlanes& codes,
-                                   const numerics::BasisEncoding& encoding,
+                                   const numerics::MatrixEncoding& encoding,
                                    std::span<const float> bias, const Int8Pixels& x)
     : shape_((check_depthwise(shape, codes, encoding, bias), shape)),
       patterns_(shape),

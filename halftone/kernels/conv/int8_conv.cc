@@ -28,15 +28,12 @@ numerics::BitPlanes group_codes(const ConvShape& shape, const numerics::BitPlane
   return part;
 }
 
-numerics::BasisEncoding group_encoding(const ConvShape& shape,
-                                       const numerics::BasisEncoding& encoding, std::size_t inputs,
+numerics::MatrixEncoding group_encoding(const ConvShape& shape,
+                                       const numerics::MatrixEncoding& encoding, std::size_t inputs,
                                        std::size_t group) {
   if (encoding.granularity == numerics::Granularity::kTensor) return encoding;
-  numerics::BasisEncoding part = encoding;
   const std::size_t count = shape.group_outputs() * encoding.groups_per_row(inputs);
-  const auto first = encoding.bases.begin() + static_cast<std::ptrdiff_t>(group * count);
-  part.bases.assign(first, first + static_cast<std::ptrdiff_t>(count));
-  return part;
+  return encoding.slice(group * count, count);
 }
 
 /// The sums of the weights of each tap, as represented in the product.

@@ -24,7 +24,7 @@ struct Int8ConvProblem {
   ConvShape shape;
   std::vector<std::int8_t> q;
   numerics::BitPlanes w;
-  numerics::BasisEncoding encoding;
+  numerics::MatrixEncoding encoding;
   std::vector<float> bias;
   std::vector<float> residual;
   float offset = 0.7F;
@@ -42,11 +42,11 @@ struct Int8ConvProblem {
     encoding.has_offset = true;
     encoding.granularity = granularity;
     encoding.group_size = group;
-    const std::size_t count = encoding.num_bases(s.outputs, s.inputs());
-    for (std::size_t i = 0; i < count; ++i) {
+    encoding.allocate(s.outputs, s.inputs());
+    for (std::size_t i = 0; i < encoding.num_blocks(); ++i) {
       const auto size = static_cast<float>(0.5 + random.uniform());
-      encoding.bases.push_back(
-          numerics::affine_basis(bits, size, static_cast<float>(4 * random.uniform())));
+      encoding.set_levels(
+          i, numerics::affine_basis(bits, size, static_cast<float>(4 * random.uniform())));
     }
   }
 

@@ -71,13 +71,13 @@ void bit_conv_reference(const ConvShape& shape, const EncodedInputs& x,
                         const EncodedWeights& weights, const ConvFinish& finish,
                         MatrixView<float> y) {
   const numerics::BitPlanes& w = weights.codes;
-  const bool has_offset = weights.encoding.has_offset;
+  const bool has_offset = !weights.encoding.is_centred();
   const std::span<const float> bias = weights.bias;
   const PaddingPatterns patterns(shape);
   const std::vector<numerics::Digit> digits = numerics::split_digits(x.basis, shape.inputs());
   std::vector<double> bases(patterns.count());
   for (std::size_t o = 0; o < shape.outputs; ++o) {
-    const numerics::Basis& w_basis = weights.encoding.basis(o, 0, w.cols);
+    const numerics::Basis w_basis = weights.encoding.basis(o, 0, w.cols);
     padded_bases(patterns, tap_sums(shape, w, o, w_basis),
                  {bias.empty() ? 0 : bias[o], x.basis.offset, x.basis.value(0)}, bases);
     for_each_pixel(shape, patterns, [&](std::size_t pixel, std::size_t pattern, const auto& taps) {

@@ -62,18 +62,40 @@ namespace halftone::kernels {
 
 HWY_EXPORT(DecodeRun);
 
-void decode(std::span<const std::uint64_t> planes, const numerics::Basis& basis,
-            MatrixView<float> values) noexcept {
-  const std::size_t words = words_for_bits(values.cols());
-  HALFTONE_ASSERT(planes.size() == values.rows() * basis.a().size() * words);
-  for (std::size_t r = 0; r < values.rows(); ++r) {
-    HWY_DYNAMIC_DISPATCH(DecodeRun)
-    (planes.data() + r * basis.a().size() * words, words, basis, 0, values.cols(),
-     values.row(r).data());
+namespace {
+
+/// Columns [first, first + count) of one row, all of one block.
+/// @param planes  [K, words] of the row
+void decode_run(const std::uint64_t* planes, std::size_t words, const numerics::Levels& levels,
+                std::size_t first, std::size_t count, float* out) {
+  if (levels.codebook() == nullptr) {
+    HWY_DYNAMIC_DISPATCH(DecodeRun)(planes, words, levels.basis(), first, count, out);
+    return;
+  }
+  for (std::size_t c = first; c < first + count; ++c) {
+    unsigned code = 0;
+    for (int j = 0; j < levels.bits(); ++j) {
+      const std::uint64_t word = planes[static_cast<std::size_t>(j) * words + c / 64];
+      code |= static_cast<unsigned>(word >> c % 64 & 1) << j;
+    }
+    out[c - first] = levels.value(static_cast<numerics::Code>(code));
   }
 }
 
-void decode(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
+}  // namespace
+
+void decode(std::span<const std::uint64_t> planes, const numerics::Levels& levels,
+            MatrixView<float> values) noexcept {
+  const std::size_t words = words_for_bits(values.cols());
+  const std::size_t row_words = static_cast<std::size_t>(levels.bits()) * words;
+  HALFTONE_ASSERT(planes.size() == values.rows() * row_words);
+  for (std::size_t r = 0; r < values.rows(); ++r) {
+    decode_run(planes.data() + r * row_words, words, levels, 0, values.cols(),
+               values.row(r).data());
+  }
+}
+
+void decode(const numerics::BitPlanes& codes, const numerics::MatrixEncoding& encoding,
             std::size_t first_row, MatrixView<float> values) noexcept {
   HALFTONE_ASSERT(first_row + values.rows() <= codes.rows && values.cols() == codes.cols);
   const std::size_t words = codes.planes.row_words();
@@ -85,9 +107,8 @@ void decode(const numerics::BitPlanes& codes, const numerics::BasisEncoding& enc
     const std::uint64_t* planes = codes.planes.words().data() + codes.plane(row, 0) * words;
     for (std::size_t g = 0; g < groups; ++g) {
       const std::size_t first = g * width;
-      HWY_DYNAMIC_DISPATCH(DecodeRun)
-      (planes, words, encoding.basis(row, g, codes.cols), first,
-       std::min(width, codes.cols - first), values.row(r).data() + first);
+      decode_run(planes, words, encoding.levels(row, g, codes.cols), first,
+                 std::min(width, codes.cols - first), values.row(r).data() + first);
     }
   }
 }

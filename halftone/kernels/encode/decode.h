@@ -11,17 +11,17 @@
 
 namespace halftone::kernels {
 
-/// Writes the level of every code: ((+-a_0 +- a_1) ...) + c, as numerics::Basis::value().
-/// @param planes  [rows, K, words] as encode() writes them; K = basis.bits
+/// Writes the level of every code, as numerics::Levels::value().
+/// @param planes  [rows, K, words] as encode() writes them; K = levels.bits()
 /// @param values  [rows, n]
-void decode(std::span<const std::uint64_t> planes, const numerics::Basis& basis,
+void decode(std::span<const std::uint64_t> planes, const numerics::Levels& levels,
             MatrixView<float> values) noexcept;
 
 /// Rows first_row, first_row + 1, ... of numerics::decode(), any granularity.
 /// @param codes     [rows, n]
 /// @param encoding  of `codes`; encoding.check() holds and bits agree
 /// @param values    [number of rows wanted, n]
-void decode(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
+void decode(const numerics::BitPlanes& codes, const numerics::MatrixEncoding& encoding,
             std::size_t first_row, MatrixView<float> values) noexcept;
 
 }  // namespace halftone::kernels

@@ -188,7 +188,7 @@ namespace halftone::kernels {
 HWY_EXPORT(EncodeInt8);
 
 Int8EncodeTable::Int8EncodeTable(EncodeTable table)
-    : table_(std::move(table)), levels_(table_.basis()) {
+    : table_(std::move(table)), levels_(table_.levels()) {
   for (std::size_t l = 0; l < table_.codes().size(); ++l) q_[l] = levels_.q[table_.codes()[l]];
   if (table_.spacing().is_even()) find_line();
   if (!line_.exists && table_.codes().size() >= kManyLevels) fill_buckets();

@@ -2,9 +2,9 @@
 #include "halftone/kernels/encode/encode_table.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "halftone/base/error.h"
 
@@ -18,32 +18,18 @@ constexpr std::size_t kMaxComparisons = 64;
 constexpr std::size_t kMinSpaced = 15;
 constexpr float kMaxMargin = 0x1p-8F;
 
-/// All float32 values except NaN in ascending order: -infinity, ..., -0, 0, ..., infinity.
-constexpr std::int32_t kInfinity = 0x7F800000;
-float number_at(std::int32_t index) {
-  const auto magnitude = static_cast<std::uint32_t>(index < 0 ? ~index : index);
-  return std::bit_cast<float>(index < 0 ? magnitude | 0x80000000U : magnitude);
-}
-
-/// The largest x with f(x) <= t. @pre f(-infinity) <= t
-float largest_not_above(const std::function<float(float)>& f, float t) {
-  std::int64_t below = ~std::int64_t{kInfinity};
-  std::int64_t above = std::int64_t{kInfinity} + 1;
-  while (above - below > 1) {
-    const std::int64_t middle = (below + above) / 2;
-    (f(number_at(static_cast<std::int32_t>(middle))) <= t ? below : above) = middle;
-  }
-  return number_at(static_cast<std::int32_t>(below));
-}
-
 }  // namespace
 
-EncodeTable::EncodeTable(const numerics::Basis& basis) : basis_(basis) {
-  const numerics::LevelTable table(basis);
+EncodeTable::EncodeTable(const numerics::Levels& levels) : levels_(levels) {
+  if (levels.bits() > numerics::kMaxBits) {
+    fail(ErrorKind::kUsage, "encode: expected at most " + std::to_string(numerics::kMaxBits) +
+                                " bits, found " + std::to_string(levels.bits()));
+  }
+  const numerics::LevelTable table(levels);
   const auto finite = [](float x) { return std::isfinite(x); };
   if (!std::all_of(table.levels().begin(), table.levels().end(), finite) ||
       !std::all_of(table.thresholds().begin(), table.thresholds().end(), finite)) {
-    fail(ErrorKind::kUsage, "encode: expected levels within float32, found a basis that overflows");
+    fail(ErrorKind::kUsage, "encode: expected levels within float32, found some that overflow");
   }
   thresholds_.assign(table.thresholds().begin(), table.thresholds().end());
   thresholds_.resize(2 * table.size(), std::numeric_limits<float>::quiet_NaN());
@@ -55,7 +41,8 @@ bool EncodeTable::move_before(const std::function<float(float)>& f) {
   const float least = f(-std::numeric_limits<float>::infinity());
   if (!(least <= thresholds_.front())) return false;
   for (std::size_t l = 0; l + 1 < codes_.size(); ++l) {
-    thresholds_[l] = largest_not_above(f, thresholds_[l]);
+    const float t = thresholds_[l];
+    thresholds_[l] = numerics::largest_where([&](float x) { return f(x) <= t; }, t);
   }
   index_thresholds();
   return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A basis prepared for encoding many numbers at once.
+// Levels prepared for encoding many numbers at once.
 #pragma once
 
 #include <array>
@@ -9,11 +9,11 @@
 #include <span>
 #include <vector>
 
-#include "halftone/numerics/basis.h"
+#include "halftone/numerics/levels.h"
 
 namespace halftone::kernels {
 
-/// A basis prepared for encode(), which gives exactly the codes of numerics::LevelTable.
+/// The levels of a block prepared for encode(), which gives exactly the codes of numerics::LevelTable.
 ///
 /// The level of x is the number of thresholds below x, so along the sorted levels bit j of the
 /// code changes only where x crosses a threshold between two levels whose codes differ in bit j:
@@ -26,7 +26,7 @@ namespace halftone::kernels {
 class EncodeTable {
  public:
   /// @throws Error kUsage if bits are not 1 to 8 or a level or threshold overflows float32
-  explicit EncodeTable(const numerics::Basis& basis);
+  explicit EncodeTable(const numerics::Levels& levels);
 
   /// Moves the thresholds so that x gets the code that f(x) had: the new threshold is the largest
   /// x with f(x) <= t. Exact; saves computing f.
@@ -34,8 +34,8 @@ class EncodeTable {
   /// @return false, without a change, if f(-infinity) is above a threshold
   bool move_before(const std::function<float(float)>& f);
 
-  [[nodiscard]] const numerics::Basis& basis() const { return basis_; }
-  [[nodiscard]] std::size_t bits() const { return static_cast<std::size_t>(basis_.bits); }
+  [[nodiscard]] const numerics::Levels& levels() const { return levels_; }
+  [[nodiscard]] std::size_t bits() const { return static_cast<std::size_t>(levels_.bits()); }
 
   /// The thresholds at which bit `plane` of the code changes, ascending.
   [[nodiscard]] std::span<const float> flips(std::size_t plane) const {
@@ -47,11 +47,11 @@ class EncodeTable {
   /// Whether the comparisons of all planes together cost less than a search.
   [[nodiscard]] bool by_comparison() const { return by_comparison_; }
 
-  /// [2^K - 1] all thresholds, ascending.
+  /// All thresholds, ascending: one less than codes().
   [[nodiscard]] std::span<const float> thresholds() const {
     return std::span(thresholds_).first(codes_.size() - 1);
   }
-  /// [2^K] the code of each level, ascending by level.
+  /// The code of each level, ascending by level: at most 2^K.
   [[nodiscard]] std::span<const numerics::Code> codes() const { return codes_; }
 
   /// The start of a search for the level of x, the number of thresholds below it. The range of the
@@ -111,7 +111,7 @@ class EncodeTable {
   void fill_buckets();
   void find_spacing();
 
-  numerics::Basis basis_;
+  numerics::Levels levels_;
   std::vector<float> flips_;
   std::array<std::size_t, numerics::kMaxBits + 1> first_flip_{};
   std::array<std::uint64_t, numerics::kMaxBits> lowest_{};

@@ -102,7 +102,7 @@ TEST(EncodeTable, RejectsLevelsThatOverflow) {
     FAIL() << "accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::kUsage);
-    EXPECT_THAT(error.what(), testing::HasSubstr("overflows"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("overflow"));
   }
 }
 

@@ -59,7 +59,7 @@ std::vector<float> hard_numbers(Random& random, const EncodeTable& table, std::s
 
 void expect_encoding_matches(const EncodeTable& table, const std::vector<float>& values,
                              std::size_t rows, std::size_t cols) {
-  const numerics::Basis& basis = table.basis();
+  const numerics::Basis basis = table.levels().basis();
   const MatrixView<const float> view(values, rows, cols);
   const numerics::BitPlanes expected = numerics::encode(view, numerics::tensor_encoding(basis));
   // Previous contents of the memory must not remain.
@@ -155,7 +155,7 @@ TEST_P(Encode, SupportsRowStridesAtAnyAddress) {
   encode_reference(view, table, expected);
   EXPECT_EQ(planes, expected);
 
-  const Int8Levels levels(table.basis());
+  const Int8Levels levels(table.levels());
   std::vector<std::int8_t> q(1 + 3 * 91, 99);
   std::vector<std::int8_t> q_expected = q;  // the gaps must stay unchanged
   const auto rows_of = [](auto& codes) {

@@ -5,7 +5,7 @@
 
 #include <span>
 
-#include "halftone/numerics/basis.h"
+#include "halftone/numerics/levels.h"
 
 namespace halftone::kernels {
 

@@ -46,7 +46,7 @@ BENCHMARK_TEMPLATE(BM_Int8Matmul, PlaneMatmulWeights, plane_matmul)
     ->Unit(benchmark::kMicrosecond);
 template <LevelLayout kLayout>
 struct LevelsAs : LevelMatmulWeights {
-  LevelsAs(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
+  LevelsAs(const numerics::BitPlanes& codes, const numerics::MatrixEncoding& encoding,
            std::span<const float> bias = {})
       : LevelMatmulWeights(codes, encoding, bias, kLayout) {}
 };
@@ -55,13 +55,13 @@ using LevelNibbles = LevelsAs<LevelLayout::kNibbles>;
 using LevelThrees = LevelsAs<LevelLayout::kThrees>;
 /// With evenly spaced levels.
 struct EvenLevelBytes : LevelMatmulWeights {
-  EvenLevelBytes(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
+  EvenLevelBytes(const numerics::BitPlanes& codes, const numerics::MatrixEncoding& encoding,
                  std::span<const float> bias)
       : LevelMatmulWeights(codes, evenly_spaced(encoding), bias, LevelLayout::kBytes) {}
 
-  static numerics::BasisEncoding evenly_spaced(numerics::BasisEncoding encoding) {
-    for (numerics::Basis& basis : encoding.bases) {
-      basis = numerics::affine_basis(encoding.bits, 0.02F, 6);
+  static numerics::MatrixEncoding evenly_spaced(numerics::MatrixEncoding encoding) {
+    for (std::size_t i = 0; i < encoding.num_blocks(); ++i) {
+      encoding.set_levels(i, numerics::affine_basis(encoding.bits, 0.02F, 6));
     }
     return encoding;
   }

@@ -24,7 +24,7 @@ using numerics::Granularity;
 template <PlaneLayout kLayout>
 struct PlanesAs {
   struct Weights : PlaneMatmulWeights {
-    Weights(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
+    Weights(const numerics::BitPlanes& codes, const numerics::MatrixEncoding& encoding,
             std::span<const float> bias = {})
         : PlaneMatmulWeights(codes, encoding, bias, kLayout) {}
   };
@@ -36,7 +36,7 @@ struct PlanesAs {
 template <LevelLayout kLayout>
 struct LevelsAs {
   struct Weights : LevelMatmulWeights {
-    Weights(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
+    Weights(const numerics::BitPlanes& codes, const numerics::MatrixEncoding& encoding,
             std::span<const float> bias = {})
         : LevelMatmulWeights(codes, encoding, bias, kLayout) {}
   };
@@ -305,7 +305,7 @@ TEST(Int8MatmulWeights, RejectInvalidOperands) {
   for_each_way(2, [&](auto way) {
     using Weights = typename decltype(way)::Weights;
     const std::string name = std::string(way.kName).substr(0, 5);
-    const auto pack = [](const numerics::BitPlanes& w, const numerics::BasisEncoding& e,
+    const auto pack = [](const numerics::BitPlanes& w, const numerics::MatrixEncoding& e,
                          std::span<const float> bias) {
       return [&w, &e, bias] { const Weights weights(w, e, bias); };
     };

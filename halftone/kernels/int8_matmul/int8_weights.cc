@@ -7,14 +7,14 @@
 namespace halftone::kernels {
 
 Int8Weights::Int8Weights(const std::string& kernel, const numerics::BitPlanes& codes,
-                         const numerics::BasisEncoding& encoding, std::span<const float> bias)
+                         const numerics::MatrixEncoding& encoding, std::span<const float> bias)
     : outputs_(codes.rows),
       inputs_(codes.cols),
       bits_(static_cast<std::size_t>(codes.bits)),
       steps_(weight_steps(codes.bits)),
       group_inputs_(encoding.granularity == numerics::Granularity::kGroup ? encoding.group_size
                                                                           : codes.cols),
-      has_offset_(encoding.has_offset) {
+      has_offset_(!encoding.is_centred()) {
   check_weights(kernel, codes, encoding, bias, kMaxInputs);
   num_groups_ = encoding.groups_per_row(inputs_);
   totals_ = AlignedBuffer(num_blocks() * kBlock * sizeof(float));

@@ -54,7 +54,7 @@ class Int8Weights {
   /// Starts without a bias, with totals of zero.
   /// @throws Error as check_weights() with kMaxInputs; kMemory as AlignedBuffer
   Int8Weights(const std::string& kernel, const numerics::BitPlanes& codes,
-              const numerics::BasisEncoding& encoding, std::span<const float> bias);
+              const numerics::MatrixEncoding& encoding, std::span<const float> bias);
 
   /// The last step of packing: sets the totals to the product with ones, without a bias.
   /// @param multiply  plane_matmul or level_matmul

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+
+#include "halftone/base/error.h"
 
 namespace halftone::kernels {
 namespace {
@@ -17,18 +20,24 @@ static_assert(activation_steps(4) == 240 && activation_steps(8) == 254);
 
 }  // namespace
 
-LevelGrid::LevelGrid(const numerics::Basis& basis, int steps) {
-  const std::size_t num_levels = basis.num_levels();
-  std::array<double, std::size_t{1} << numerics::kMaxBits> levels{};
-  for (std::size_t code = 0; code < num_levels; ++code) {
-    levels[code] = basis.value(static_cast<numerics::Code>(code));
+LevelGrid::LevelGrid(const numerics::Levels& levels, int steps) {
+  HALFTONE_ASSERT(levels.bits() <= numerics::kMaxBits);
+  const std::size_t num_codes = levels.num_codes();
+  std::array<double, std::size_t{1} << numerics::kMaxBits> values{};
+  double low = std::numeric_limits<double>::infinity();
+  double high = -low;
+  for (std::size_t code = 0; code < num_codes; ++code) {
+    values[code] = levels.value(static_cast<numerics::Code>(code));
+    if (!std::isfinite(values[code])) continue;
+    low = std::min(low, values[code]);
+    high = std::max(high, values[code]);
   }
-  const auto [low, high] = std::minmax_element(levels.begin(), levels.begin() + num_levels);
-  const double step = (*high - *low) / steps;
-  for (std::size_t code = 0; code < num_levels && step != 0; ++code) {
-    u[code] = static_cast<std::uint8_t>(std::lround((levels[code] - *low) / step));
+  const double step = (high - low) / steps;
+  for (std::size_t code = 0; code < num_codes && step != 0; ++code) {
+    if (!std::isfinite(values[code])) continue;
+    u[code] = static_cast<std::uint8_t>(std::lround((values[code] - low) / step));
   }
-  center = static_cast<float>((*low + *high) / 2);
+  center = static_cast<float>((low + high) / 2);
   half_step = static_cast<float>(step / 2);
 }
 
@@ -59,9 +68,10 @@ std::array<int, numerics::kMaxBits> integer_coefficients(const numerics::Basis& 
   return k;
 }
 
-LevelGrid weight_grid(const numerics::Basis& basis) {
-  const int steps = weight_steps(basis.bits);
-  if (basis.bits > kMaxSummedBits) return {basis, steps};
+LevelGrid weight_grid(const numerics::Levels& levels) {
+  const int steps = weight_steps(levels.bits());
+  if (!levels.is_summed() || levels.bits() > kMaxSummedBits) return {levels, steps};
+  const numerics::Basis basis = levels.basis();
   LevelGrid grid;
   const auto k = integer_coefficients(basis, steps);
   double range = 0;
@@ -78,24 +88,24 @@ LevelGrid weight_grid(const numerics::Basis& basis) {
   return grid;
 }
 
-std::int32_t common_factor(const numerics::BasisEncoding& encoding) {
+std::int32_t common_factor(const numerics::MatrixEncoding& encoding) {
   constexpr int kMaxSmallBits = 4;
   if (encoding.bits > kMaxSmallBits) return 1;
   const std::int32_t steps = weight_steps(encoding.bits);
   const std::int32_t factor = steps / ((1 << encoding.bits) - 1);
   const auto is_multiple = [factor](std::uint8_t u) { return u % factor == 0; };
-  for (const numerics::Basis& basis : encoding.bases) {
-    if (!std::ranges::all_of(weight_grid(basis).u, is_multiple)) return 1;
+  for (std::size_t block = 0; block < encoding.num_blocks(); ++block) {
+    if (!std::ranges::all_of(weight_grid(encoding.levels(block)).u, is_multiple)) return 1;
   }
   return factor;
 }
 
-Int8Levels::Int8Levels(const numerics::Basis& basis) {
-  const int steps = activation_steps(basis.bits);
-  const LevelGrid grid(basis, steps);
+Int8Levels::Int8Levels(const numerics::Levels& levels) {
+  const int steps = activation_steps(levels.bits());
+  const LevelGrid grid(levels, steps);
   scale = 2 * grid.half_step;
   offset = grid.center;
-  for (std::size_t code = 0; code < basis.num_levels(); ++code) {
+  for (std::size_t code = 0; code < levels.num_codes(); ++code) {
     q[code] = static_cast<std::int8_t>(grid.u[code] - steps / 2);
   }
 }

@@ -74,7 +74,7 @@ class LevelMatmulWeights : public Int8Weights {
   /// @param bias      [o], or empty for none
   /// @throws Error as check_weights() with kMaxInputs; kUnsupported if there are more bits than
   ///         the layout takes; kMemory as AlignedBuffer
-  LevelMatmulWeights(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
+  LevelMatmulWeights(const numerics::BitPlanes& codes, const numerics::MatrixEncoding& encoding,
                      std::span<const float> bias = {}, LevelLayout layout = LevelLayout::kBytes);
 
   [[nodiscard]] LevelLayout layout() const { return layout_; }
@@ -96,7 +96,7 @@ class LevelMatmulWeights : public Int8Weights {
   }
 
  private:
-  void pack(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding);
+  void pack(const numerics::BitPlanes& codes, const numerics::MatrixEncoding& encoding);
   void pack_group(const numerics::BitPlanes& codes, const LevelGrid& grid, std::size_t output,
                   std::size_t group);
 
@@ -129,7 +129,7 @@ void level_matmul(const Int8Rows& x, const LevelMatmulWeights& weights, BlockRan
 /// @param w     [o, n]
 /// @param bias  [o], or empty for none
 void level_matmul_reference(const Int8Rows& x, const numerics::BitPlanes& w,
-                            const numerics::BasisEncoding& w_encoding, std::span<const float> bias,
+                            const numerics::MatrixEncoding& w_encoding, std::span<const float> bias,
                             MatrixView<float> y);
 
 }  // namespace halftone::kernels

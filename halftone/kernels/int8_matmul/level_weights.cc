@@ -108,7 +108,7 @@ void pack_threes(const GroupCodes& group, std::uint8_t* to) {
 }  // namespace
 
 LevelMatmulWeights::LevelMatmulWeights(const numerics::BitPlanes& codes,
-                                       const numerics::BasisEncoding& encoding,
+                                       const numerics::MatrixEncoding& encoding,
                                        std::span<const float> bias, LevelLayout layout)
     : Int8Weights("level_matmul", codes, encoding, bias), layout_(layout) {
   switch (layout) {
@@ -134,10 +134,10 @@ LevelMatmulWeights::LevelMatmulWeights(const numerics::BitPlanes& codes,
 }
 
 void LevelMatmulWeights::pack(const numerics::BitPlanes& codes,
-                              const numerics::BasisEncoding& encoding) {
+                              const numerics::MatrixEncoding& encoding) {
   for (std::size_t o = 0; o < outputs(); ++o) {
     for (std::size_t g = 0; g < num_groups(); ++g) {
-      pack_group(codes, weight_grid(encoding.basis(o, g, inputs())), o, g);
+      pack_group(codes, weight_grid(encoding.levels(o, g, inputs())), o, g);
     }
   }
 }

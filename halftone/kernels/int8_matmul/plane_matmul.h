@@ -81,9 +81,9 @@ class PlaneMatmulWeights : public Int8Weights {
   /// @param bias      [o], or empty for none
   /// @throws Error as check_weights() with kMaxInputs; kUnsupported with more than kMaxBits;
   ///         kMemory as AlignedBuffer
-  PlaneMatmulWeights(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
+  PlaneMatmulWeights(const numerics::BitPlanes& codes, const numerics::MatrixEncoding& encoding,
                      std::span<const float> bias, PlaneLayout layout);
-  PlaneMatmulWeights(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
+  PlaneMatmulWeights(const numerics::BitPlanes& codes, const numerics::MatrixEncoding& encoding,
                      std::span<const float> bias = {})
       : PlaneMatmulWeights(codes, encoding, bias, preferred_plane_layout()) {}
 
@@ -141,7 +141,7 @@ class PlaneMatmulWeights : public Int8Weights {
     return (chunk.first_group * num_blocks() + block * chunk.num_groups) * scale_bytes();
   }
   void make_chunks();
-  void pack(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding);
+  void pack(const numerics::BitPlanes& codes, const numerics::MatrixEncoding& encoding);
   /// The bits of a plane of an output.
   struct OutputBits {
     std::span<const std::uint64_t> bits;

@@ -5,6 +5,7 @@
 
 #include "halftone/base/bits.h"
 #include "halftone/base/error.h"
+#include "halftone/kernels/check_weights.h"
 #include "halftone/kernels/int8_matmul/plane_matmul.h"
 
 namespace halftone::kernels {
@@ -17,7 +18,7 @@ std::size_t lane_of(PlaneLayout layout, std::size_t o) {
 }  // namespace
 
 PlaneMatmulWeights::PlaneMatmulWeights(const numerics::BitPlanes& codes,
-                                       const numerics::BasisEncoding& encoding,
+                                       const numerics::MatrixEncoding& encoding,
                                        std::span<const float> bias, PlaneLayout layout)
     : Int8Weights("plane_matmul", codes, encoding, bias), layout_(layout) {
   if (codes.bits > kMaxBits) {
@@ -25,6 +26,7 @@ PlaneMatmulWeights::PlaneMatmulWeights(const numerics::BitPlanes& codes,
                                       std::to_string(kMaxBits) + " bits, found " +
                                       std::to_string(codes.bits));
   }
+  check_summed("plane_matmul", encoding);
   for (std::size_t o = 0; o < kBlock; ++o) {
     single_[coefficient_at(0, o)] = static_cast<std::uint8_t>(steps());
   }
@@ -59,7 +61,7 @@ void PlaneMatmulWeights::make_chunks() {
 }
 
 void PlaneMatmulWeights::pack(const numerics::BitPlanes& codes,
-                              const numerics::BasisEncoding& encoding) {
+                              const numerics::MatrixEncoding& encoding) {
   const std::size_t plane_bytes = kBlock * format().lane_bytes;
   auto* planes = planes_.as<std::uint8_t>().data();
   for (const PlaneChunk& chunk : chunks_) {
@@ -68,7 +70,7 @@ void PlaneMatmulWeights::pack(const numerics::BitPlanes& codes,
       for (std::size_t g = 0; g < chunk.num_groups; ++g) {
         for (std::size_t j = 0; j < bits(); ++j, planes += chunk.pieces * plane_bytes) {
           for (std::size_t output = o; output < end; ++output) {
-            const numerics::Basis& basis = encoding.basis(output, chunk.first_group + g, inputs());
+            const numerics::Basis basis = encoding.basis(output, chunk.first_group + g, inputs());
             const OutputBits row{codes.planes.row(output * bits() + j), std::signbit(basis.a()[j])};
             pack_plane(row, chunk, g,
                        planes + lane_of(layout_, output % kBlock) * format().lane_bytes);

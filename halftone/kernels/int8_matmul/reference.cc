@@ -9,14 +9,14 @@ namespace {
 
 /// acc of one output after all its groups, before the scale.
 float level_dot(std::span<const std::int8_t> q, const numerics::BitPlanes& w, std::size_t row,
-                const numerics::BasisEncoding& encoding) {
+                const numerics::MatrixEncoding& encoding) {
   const std::size_t groups = encoding.groups_per_row(w.cols);
   const std::size_t width =
       encoding.granularity == numerics::Granularity::kGroup ? encoding.group_size : w.cols;
   const int steps = weight_steps(w.bits);
   float acc = 0;
   for (std::size_t g = 0; g < groups; ++g) {
-    const LevelGrid grid = weight_grid(encoding.basis(row, g, w.cols));
+    const LevelGrid grid = weight_grid(encoding.levels(row, g, w.cols));
     const std::size_t begin = g * width;
     const std::size_t end = std::min(begin + width, w.cols);
     std::int32_t p = 0;
@@ -26,7 +26,7 @@ float level_dot(std::span<const std::int8_t> q, const numerics::BitPlanes& w, st
       sum += q[i];
     }
     acc += grid.half_step * static_cast<float>(p);
-    if (encoding.has_offset) acc += grid.center * static_cast<float>(sum);
+    if (!encoding.is_centred()) acc += grid.center * static_cast<float>(sum);
   }
   return acc;
 }
@@ -47,7 +47,7 @@ void multiply(const Dot& dot, const Int8Rows& x, std::span<const float> bias, Ma
 }  // namespace
 
 void level_matmul_reference(const Int8Rows& x, const numerics::BitPlanes& w,
-                            const numerics::BasisEncoding& w_encoding, std::span<const float> bias,
+                            const numerics::MatrixEncoding& w_encoding, std::span<const float> bias,
                             MatrixView<float> y) {
   const auto dot = [&](std::span<const std::int8_t> q, std::size_t output) {
     return level_dot(q, w, output, w_encoding);

@@ -23,10 +23,9 @@ double bit_conv_us(const ConvExtent& conv, Core core) {
 
 Verdict judge_conv_bits(const NodeContext& context) {
   if (auto reason = why_not_coded_conv(context)) return refuse(std::move(*reason));
-  const ir::Encoding& w = context.input(1).encoding;
-  if (w.basis->granularity == numerics::Granularity::kGroup) {
-    return refuse("weights have a basis per group of " + std::to_string(w.basis->group_size) +
-                  " inputs");
+  if (auto reason = why_not_bits(*context.input(0).encoding.basis,
+                                 *context.input(1).encoding.basis)) {
+    return refuse(std::move(*reason));
   }
   const ConvExtent extent = conv_extent(context.graph, context.node);
   if (extent.inputs > BitConvWeights::kMaxInputs) {
@@ -55,7 +54,7 @@ Kernel create_conv_bits(const NodeContext& context) {
   return coded_conv_kernel(
       context, us,
       BitConvWeights(shape, codes.codes, *codes.encoding, constant_floats(context, 2),
-                     context.input(0).encoding.basis->bases.front()),
+                     context.input(0).encoding.basis->basis(0)),
       product);
 }
 

@@ -18,11 +18,11 @@ ConvExtent conv_extent(const ir::Graph& graph, const ir::Node& node) {
   const auto groups = static_cast<std::size_t>(op.groups);
   const std::size_t weights = w.shape.element_count();
   const std::size_t inputs = outputs == 0 ? 0 : weights / outputs;
+  const bool has_planes = !x.encoding.is_dense() && x.encoding.basis->is_summed();
   const int digits =
-      x.encoding.is_dense()
-          ? 0
-          : static_cast<int>(
-                numerics::split_digits(x.encoding.basis->bases.front(), inputs).size());
+      has_planes
+          ? static_cast<int>(numerics::split_digits(x.encoding.basis->basis(0), inputs).size())
+          : bits(x.encoding);
   // The last axis: the number of columns that a line of outputs reads, and of rows of taps in each.
   const std::size_t last = op.window.rank() - 1;
   const auto width = static_cast<std::size_t>(graph.value(node.output).type.shape[last + 1]);

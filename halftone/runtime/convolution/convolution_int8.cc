@@ -60,6 +60,11 @@ Kernel create(const NodeContext& context, const kernels::Int8Pixels& levels, Wei
 
 Verdict judge_conv_int8(const NodeContext& context) {
   if (auto reason = why_not_coded_conv(context)) return refuse(std::move(*reason));
+  for (const std::size_t input : {0, 1}) {
+    if (auto reason = why_not_integers(*context.input(input).encoding.basis)) {
+      return refuse(std::move(*reason));
+    }
+  }
   constexpr std::size_t kMaxInputs = kernels::LevelMatmulWeights::kMaxInputs;
   const ConvExtent extent = conv_extent(context.graph, context.node);
   if (extent.inputs > kMaxInputs) {
@@ -75,7 +80,7 @@ Verdict judge_conv_int8(const NodeContext& context) {
 Kernel create_conv_int8(const NodeContext& context) {
   const auto& codes = std::get<ir::EncodedTensor>(*context.constant(1));
   const kernels::ConvShape shape = conv_shape(context);
-  const kernels::Int8Levels levels(context.input(0).encoding.basis->bases.front());
+  const kernels::Int8Levels levels(context.input(0).encoding.basis->levels(0));
   const kernels::Int8Pixels x{nullptr, levels.scale, levels.offset};
   const auto bias = constant_floats(context, 2);
   const ConvExtent extent = conv_extent(context.graph, context.node);

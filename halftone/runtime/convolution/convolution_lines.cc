@@ -40,9 +40,9 @@ ConvLines::ConvLines(const NodeContext& context, const kernels::ConvShape& shape
   const auto& op = context.op<ir::Conv>();
   activation_ = op.activation;
   if (op.codes != nullptr) {
-    const numerics::Basis& basis = op.codes->bases.front();
-    const bool is_moved = can_encode_argument(activation_, basis);
-    encoder_.emplace(basis, is_moved ? activation_ : ir::Activation{}, context.output_layout(),
+    const numerics::Levels levels = op.codes->levels(0);
+    const bool is_moved = can_encode_argument(activation_, levels);
+    encoder_.emplace(levels, is_moved ? activation_ : ir::Activation{}, context.output_layout(),
                      outputs_);
     if (is_moved) activation_ = {};
     constexpr std::size_t kAlignment = AlignedBuffer::kAlignment;

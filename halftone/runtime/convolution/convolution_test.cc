@@ -210,7 +210,7 @@ TEST(EqualEncodings, AreWrittenOnceByTheConvBefore) {
   const auto encoding = testing::activation_encoding(2, true, random);
   const auto channels = static_cast<std::size_t>(graph.value(y).type.shape.back());
   for (const std::string name : {"left", "right"}) {
-    const auto same = std::make_shared<const numerics::BasisEncoding>(*encoding);
+    const auto same = std::make_shared<const numerics::MatrixEncoding>(*encoding);
     const auto codes = graph.add_node(name + "/encode", ir::Encode{same}, {y});
     ir::EncodedTensor weights = testing::random_weights(5, channels, {1, true}, random);
     weights.shape = {5, 1, 1, static_cast<ir::Dim>(channels)};

@@ -39,7 +39,7 @@ Kernel create_encode(const NodeContext& context) {
   const auto& op = context.op<ir::Encode>();
   const ir::MatrixExtent extent = row_extent(context.input(0).shape);
   const auto encoder = std::make_shared<Encoder>(Encoder{
-      RowEncoder(op.encoding->bases.front(), op.activation, context.output_layout(), extent.cols),
+      RowEncoder(op.encoding->levels(0), op.activation, context.output_layout(), extent.cols),
       extent});
   if (extent.rows * extent.cols >= kParallelNumbers) {
     encoder->shares =

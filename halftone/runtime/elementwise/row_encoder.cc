@@ -9,8 +9,8 @@
 namespace halftone::runtime {
 namespace {
 
-kernels::EncodeTable make_table(const numerics::Basis& basis, const ir::Activation& activation) {
-  kernels::EncodeTable table(basis);
+kernels::EncodeTable make_table(const numerics::Levels& levels, const ir::Activation& activation) {
+  kernels::EncodeTable table(levels);
   if (activation.kind == ir::ActivationKind::kIdentity) return table;
   const auto function = never_decreasing(activation);
   if (!function || !table.move_before(function)) {
@@ -22,15 +22,15 @@ kernels::EncodeTable make_table(const numerics::Basis& basis, const ir::Activati
 
 }  // namespace
 
-bool can_encode_argument(const ir::Activation& activation, const numerics::Basis& basis) {
+bool can_encode_argument(const ir::Activation& activation, const numerics::Levels& levels) {
   if (activation.kind == ir::ActivationKind::kIdentity) return true;
   const auto function = never_decreasing(activation);
-  return function && kernels::EncodeTable(basis).move_before(function);
+  return function && kernels::EncodeTable(levels).move_before(function);
 }
 
-RowEncoder::RowEncoder(const numerics::Basis& basis, const ir::Activation& activation,
+RowEncoder::RowEncoder(const numerics::Levels& levels, const ir::Activation& activation,
                        CodeLayout layout, std::size_t cols)
-    : table_(make_table(basis, activation)), row_bytes_(cols) {
+    : table_(make_table(levels, activation)), row_bytes_(cols) {
   if (layout == CodeLayout::kInt8) {
     integers_.emplace(table_);
   } else {

@@ -13,7 +13,7 @@
 namespace halftone::runtime {
 
 /// Whether the codes of activation(x) can be found from x, and faster.
-bool can_encode_argument(const ir::Activation& activation, const numerics::Basis& basis);
+bool can_encode_argument(const ir::Activation& activation, const numerics::Levels& levels);
 
 /// Encodes rows of float32 values in a CodeLayout.
 class RowEncoder {
@@ -21,7 +21,7 @@ class RowEncoder {
   /// @param activation  the codes are those of activation(x), found without computing it
   /// @param cols        elements per row
   /// @throws Error kUnsupported unless can_encode_argument()
-  RowEncoder(const numerics::Basis& basis, const ir::Activation& activation, CodeLayout layout,
+  RowEncoder(const numerics::Levels& levels, const ir::Activation& activation, CodeLayout layout,
              std::size_t cols);
 
   /// Bytes of the codes of one row.

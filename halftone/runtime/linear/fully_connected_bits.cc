@@ -43,10 +43,7 @@ Verdict judge_xnor(const NodeContext& context) {
   const ir::Encoding& w = context.input(1).encoding;
   if (x.is_dense()) return refuse("the input is not encoded");
   if (auto reason = why_not_packed(context)) return refuse(std::move(*reason));
-  if (w.basis->granularity == numerics::Granularity::kGroup) {
-    return refuse("weights have a basis per group of " + std::to_string(w.basis->group_size) +
-                  " inputs");
-  }
+  if (auto reason = why_not_bits(*x.basis, *w.basis)) return refuse(std::move(*reason));
   if (row_extent(context.input(0).shape).cols > kMaxInputs) {
     return refuse("more than " + std::to_string(kMaxInputs) + " inputs");
   }
@@ -60,7 +57,7 @@ Verdict judge_xnor(const NodeContext& context) {
 Kernel create_xnor(const NodeContext& context) {
   const auto& codes = std::get<ir::EncodedTensor>(*context.constant(1));
   kernels::BitMatmulWeights weights(codes.codes, *codes.encoding, constant_floats(context, 2));
-  const numerics::Basis& x_basis = context.input(0).encoding.basis->bases.front();
+  const numerics::Basis x_basis = context.input(0).encoding.basis->basis(0);
   const std::size_t rows = row_extent(context.input(0).shape).rows;
   const double us = speed_of(Product::kBits, layer_extent(context.graph, context.node)).us;
   const OutputShares shares(weights.outputs(), weights.block_outputs(), threads_for(context, us));

@@ -72,7 +72,7 @@ Kernel create(const NodeContext& context, Weights weights, Product product) {
   const OutputShares shares(weights.outputs(), Weights::kBlock, threads_for(context, us));
   std::optional<kernels::Int8Levels> levels;
   if (const ir::Encoding& x = context.input(0).encoding; !x.is_dense()) {
-    levels = kernels::Int8Levels(x.basis->bases.front());
+    levels = kernels::Int8Levels(x.basis->levels(0));
   }
   const auto layer = std::make_shared<Int8Layer<Weights>>(Int8Layer<Weights>{
       std::move(weights), rows, levels, context.op<ir::FullyConnected>().activation, shares});
@@ -98,6 +98,11 @@ bool is_grouped(const LayerExtent& layer) {
 
 Verdict judge_int8_levels(const NodeContext& context) {
   if (auto reason = why_not_packed(context)) return refuse(std::move(*reason));
+  for (const std::size_t input : {0, 1}) {
+    const ir::Encoding& encoding = context.input(input).encoding;
+    if (encoding.is_dense()) continue;
+    if (auto reason = why_not_integers(*encoding.basis)) return refuse(std::move(*reason));
+  }
   if (row_extent(context.input(0).shape).cols > LevelMatmulWeights::kMaxInputs) {
     return refuse("more than " + std::to_string(LevelMatmulWeights::kMaxInputs) + " inputs");
   }
@@ -151,6 +156,7 @@ std::vector<LevelKernel> usable_kernels(const LayerExtent& layer) {
   std::vector<LevelKernel> usable;
   for (const LevelKernel& kernel : kLevelKernels) {
     if (layer.weight_bits > kernel.max_bits) continue;
+    if (kernel.product == Product::kPlanes && !layer.is_summed) continue;
     if (kernel.product == Product::kThrees && !fills_threes(layer)) continue;
     usable.push_back(kernel);
   }

@@ -197,13 +197,12 @@ TEST(FullyConnected, ComputedWeightsAndBiasGoToTheReference) {
 }
 
 TEST(FullyConnected, MatchesTheGoldenCaseOfLearnedQuantization) {
-  numerics::BasisEncoding encoding;
-  encoding.bits = 3;
-  encoding.granularity = Granularity::kChannel;
+  std::vector<numerics::Basis> bases;
   for (const auto& a : {std::array{.11F, .23F, .31F}, std::array{.23F, .41F, .53F},
                         std::array{.13F, .22F, .46F}, std::array{.32F, .33F, .35F}}) {
-    encoding.bases.push_back(numerics::make_basis(a));
+    bases.push_back(numerics::make_basis(a));
   }
+  const auto encoding = numerics::basis_encoding(bases, false, Granularity::kChannel);
   const std::uint64_t words[] = {7, 13, 20, 4, 15, 3, 31, 17, 11, 22, 19, 2};
   numerics::BitPlanes codes(4, 5, 3);
   for (std::size_t row = 0; row < 12; ++row) codes.planes.row(row)[0] = words[row];
@@ -214,10 +213,10 @@ TEST(FullyConnected, MatchesTheGoldenCaseOfLearnedQuantization) {
     ir::Graph graph;
     const auto x = graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {1, 5}));
     const auto w = graph.add_constant(
-        "w", ir::EncodedTensor{{4, 5}, std::make_shared<numerics::BasisEncoding>(encoding), codes});
+        "w", ir::EncodedTensor{{4, 5}, std::make_shared<numerics::MatrixEncoding>(encoding), codes});
     const auto encoded =
         graph.add_node("encode",
-                       ir::Encode{std::make_shared<numerics::BasisEncoding>(
+                       ir::Encode{std::make_shared<numerics::MatrixEncoding>(
                            numerics::tensor_encoding(numerics::make_basis(input_scales)))},
                        {x});
     const auto b =

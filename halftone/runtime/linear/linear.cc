@@ -17,4 +17,21 @@ std::optional<std::string> why_not_packed(const NodeContext& context) {
   return std::nullopt;
 }
 
+std::optional<std::string> why_not_bits(const numerics::MatrixEncoding& x,
+                                        const numerics::MatrixEncoding& w) {
+  for (const numerics::MatrixEncoding* each : {&x, &w}) {
+    if (each->is_summed()) continue;
+    return "bits of " + std::string(system_name(*each)) + " are no signs of coefficients";
+  }
+  if (w.granularity == numerics::Granularity::kGroup) {
+    return "weights have scales per group of " + std::to_string(w.group_size) + " inputs";
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> why_not_integers(const numerics::MatrixEncoding& encoding) {
+  if (encoding.fits_integers()) return std::nullopt;
+  return "levels of " + std::string(system_name(encoding)) + " are no 8-bit integers";
+}
+
 }  // namespace halftone::runtime

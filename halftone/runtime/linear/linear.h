@@ -16,6 +16,12 @@ std::span<const float> constant_floats(const NodeContext& context, std::size_t i
 /// Why the weights of a layer cannot be packed as codes; nothing if they can.
 std::optional<std::string> why_not_packed(const NodeContext& context);
 
+/// Why the product of these encodings cannot be computed bit by bit; nothing if it can.
+std::optional<std::string> why_not_bits(const numerics::MatrixEncoding& x,
+                                        const numerics::MatrixEncoding& w);
+/// Why levels cannot be rounded to 8-bit integers; nothing if they can.
+std::optional<std::string> why_not_integers(const numerics::MatrixEncoding& encoding);
+
 /// Encoded input and encoded constant weights: bit planes, xor and popcount.
 extern const Implementation kFullyConnectedBits;
 /// Encoded constant weights. A dense input is rounded to 8-bit integers in every run, with one

@@ -36,8 +36,13 @@ LayerExtent layer_extent(const ir::Graph& graph, const ir::Node& node) {
   const auto bits = [](const ir::Encoding& e) { return e.is_dense() ? 0 : e.basis->bits; };
   const bool grouped =
       !w.encoding.is_dense() && w.encoding.basis->granularity == numerics::Granularity::kGroup;
-  return {extent.rows,      extent.cols,      static_cast<std::size_t>(w.shape[0]),
-          bits(x.encoding), bits(w.encoding), grouped ? w.encoding.basis->group_size : 0};
+  return {extent.rows,
+          extent.cols,
+          static_cast<std::size_t>(w.shape[0]),
+          bits(x.encoding),
+          bits(w.encoding),
+          grouped ? w.encoding.basis->group_size : 0,
+          w.encoding.is_dense() || w.encoding.basis->is_summed()};
 }
 
 double cost_us(Product product, const LayerExtent& layer, Core core) {

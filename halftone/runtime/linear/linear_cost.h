@@ -31,7 +31,8 @@ struct LayerExtent {
   std::size_t outputs = 0;
   int input_bits = 0;            ///< 0: float32
   int weight_bits = 0;           ///< 0: float32
-  std::size_t group_inputs = 0;  ///< inputs that share a basis of the weights; 0: all of an output
+  std::size_t group_inputs = 0;  ///< inputs that share a scale of the weights; 0: all of an output
+  bool is_summed = true;         ///< whether bits of the weights are signs of coefficients
 
   /// Pairs of bit planes, one of the input and one of the weights.
   [[nodiscard]] int bit_pairs() const { return input_bits * weight_bits; }

@@ -156,7 +156,7 @@ ir::EncodedTensor coded_table(std::size_t rows, std::size_t cols, numerics::Gran
   const std::size_t group = granularity == numerics::Granularity::kGroup ? 6 : 0;
   auto encoding = numerics::random_encoding(random, rows, cols, kBits, true, granularity, group);
   return {{static_cast<ir::Dim>(rows), static_cast<ir::Dim>(cols)},
-          std::make_shared<const numerics::BasisEncoding>(std::move(encoding)),
+          std::make_shared<const numerics::MatrixEncoding>(std::move(encoding)),
           numerics::random_planes(random, rows, cols, kBits)};
 }
 

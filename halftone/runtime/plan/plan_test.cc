@@ -47,7 +47,7 @@ ir::ValueId add_random_node(ir::Graph& graph, const std::vector<ir::ValueId>& po
       const float a[] = {40};
       const auto codes =
           graph.add_node(name + ".encode",
-                         ir::Encode{std::make_shared<numerics::BasisEncoding>(
+                         ir::Encode{std::make_shared<numerics::MatrixEncoding>(
                              numerics::tensor_encoding(numerics::make_basis(a, 60)))},
                          {any()});
       return graph.add_node(name, ir::FullyConnected{{ir::ActivationKind::kTanh}}, {codes, w});
@@ -252,7 +252,7 @@ TEST(Plan, StoresCodesAsIntegersIfAllReadersMultiplyIntegers) {
 TEST(Plan, EncodesOnceForSeveralLayers) {
   Random random(1);
   const auto encoding = testing::activation_encoding(2, true, random);
-  const auto same = std::make_shared<const numerics::BasisEncoding>(*encoding);
+  const auto same = std::make_shared<const numerics::MatrixEncoding>(*encoding);
   const auto other = testing::activation_encoding(2, true, random);
   ir::Graph graph;
   const auto x = graph.add_input("x", float_type({ir::kBatch, 20}));
@@ -365,7 +365,7 @@ TEST(Plan, NamesTheNodeWhoseKernelFails) {
   const auto x = graph.add_input("x", float_type({1, 8}));
   const float a[] = {3e38F, 3e38F};
   graph.add_output(graph.add_node("huge",
-                                  ir::Encode{std::make_shared<numerics::BasisEncoding>(
+                                  ir::Encode{std::make_shared<numerics::MatrixEncoding>(
                                       numerics::tensor_encoding(numerics::make_basis(a)))},
                                   {x}));
   expect_error(ErrorKind::kUsage, "node 'huge' (Encode)", [&] { make_plan(graph); });

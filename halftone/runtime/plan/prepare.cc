@@ -58,7 +58,7 @@ void move_activations_into_encodings(ir::Graph& graph) {
         std::all_of(readers.begin(), readers.end(), [&](ir::NodeId reader) {
           const auto* encode = std::get_if<ir::Encode>(&graph.node(reader).op);
           return encode != nullptr && encode->activation == ir::Activation{} &&
-                 can_encode_argument(activation, encode->encoding->bases.front());
+                 can_encode_argument(activation, encode->encoding->levels(0));
         });
     if (!only_encoded || readers.empty()) continue;
     for (const ir::NodeId reader : readers) {

@@ -27,6 +27,7 @@ LayerExtent step_extent(const NodeContext& context) {
   extent.input_bits = op.state_encoding != nullptr ? op.state_encoding->bits : 0;
   if (!w.is_dense()) {
     extent.weight_bits = w.basis->bits;
+    extent.is_summed = w.basis->is_summed();
     if (w.basis->granularity == numerics::Granularity::kGroup) {
       extent.group_inputs = w.basis->group_size;
     }
@@ -65,8 +66,7 @@ RecurrentSteps make_steps(const NodeContext& context, Product way) {
   const auto& op = context.op<ir::Recurrent>();
   const ir::Shape& gates = context.input(ir::kGates).shape;
   const ir::Constant& weights = *context.constant(ir::kRecurrenceWeights);
-  const numerics::Basis* states =
-      op.state_encoding != nullptr ? &op.state_encoding->bases.front() : nullptr;
+  const numerics::MatrixEncoding* states = op.state_encoding.get();
   RecurrentSteps layer;
   layer.op = op;
   layer.batch = static_cast<std::size_t>(gates[ir::batch_axis(op)]);
@@ -126,7 +126,10 @@ Verdict judge_recurrent_bits(const NodeContext& context) {
   const LayerExtent step = step_extent(context);
   if (step.input_bits == 0) return refuse("the states are not encoded");
   if (!has_codes(context)) return refuse("the weights are not encoded");
-  if (step.group_inputs != 0) return refuse("weights have a basis per group of inputs");
+  if (auto reason = why_not_bits(*context.op<ir::Recurrent>().state_encoding,
+                                 *context.input(ir::kRecurrenceWeights).encoding.basis)) {
+    return refuse(std::move(*reason));
+  }
   if (!computes_bits(step.bit_pairs(), context.int8_activations)) {
     return refuse(too_many_pairs(step.bit_pairs()));
   }
@@ -141,6 +144,13 @@ Verdict judge_recurrent_levels(const NodeContext& context) {
   if (auto reason = why_not(context)) return refuse(std::move(*reason));
   if (!has_codes(context)) return refuse("the weights are not encoded");
   if (!context.int8_activations) return refuse("8-bit activations are disabled");
+  const auto& states = context.op<ir::Recurrent>().state_encoding;
+  if (states != nullptr) {
+    if (auto reason = why_not_integers(*states)) return refuse(std::move(*reason));
+  }
+  if (auto reason = why_not_integers(*context.input(ir::kRecurrenceWeights).encoding.basis)) {
+    return refuse(std::move(*reason));
+  }
   const LayerExtent step = step_extent(context);
   if (step.inputs > kernels::LevelMatmulWeights::kMaxInputs) return refuse("too many inputs");
   return accept_codes(context, cheapest_levels(step, kernels::current_core()),

@@ -147,7 +147,7 @@ TEST(Recurrent, IsCloseToReferenceIn8BitIntegers) {
       layer.steps = 2;
       layer.weights = WeightFormat{bits, true, Granularity::kChannel, 0};
       expect_definition(layer, "int8_levels", 0.1F, true);
-      layer.op.state_encoding = std::make_shared<const numerics::BasisEncoding>(
+      layer.op.state_encoding = std::make_shared<const numerics::MatrixEncoding>(
           numerics::tensor_encoding(numerics::affine_basis(8, 1.0F / 127, 127)));
       if (bits > 1) expect_definition(layer, "int8_levels", 0.1F, true);
     }

@@ -48,17 +48,18 @@ void add_rows(MatrixView<const float> from, MatrixView<float> to) {
 
 }  // namespace
 
-StateProduct::StateProduct(Product way, const ir::Constant& weights, const numerics::Basis* states)
+StateProduct::StateProduct(Product way, const ir::Constant& weights,
+                           const numerics::MatrixEncoding* states)
     : outputs_(ir::matrix_extent(ir::type_of(weights).shape).rows),
       inputs_(ir::matrix_extent(ir::type_of(weights).shape).cols),
       weights_(pack(way, weights)) {
   if (states == nullptr) return;
-  basis_ = *states;
   if (way == Product::kFloat) {
-    levels_.emplace(*states);
+    levels_.emplace(states->levels(0));
     return;
   }
-  table_.emplace(*states);
+  table_.emplace(states->levels(0));
+  if (way == Product::kBits) basis_ = states->basis(0);
   if (way != Product::kBits) int8_table_.emplace(*table_);
 }
 
@@ -143,18 +144,17 @@ ir::Constant rows_of(const ir::Constant& weights, std::size_t first, std::size_t
   }
   const auto& codes = std::get<ir::EncodedTensor>(weights);
   const std::size_t cols = codes.codes.cols;
-  numerics::BasisEncoding encoding = *codes.encoding;
+  numerics::MatrixEncoding encoding = *codes.encoding;
   if (encoding.granularity != numerics::Granularity::kTensor) {
-    const auto groups = static_cast<std::ptrdiff_t>(encoding.groups_per_row(cols));
-    const auto begin = encoding.bases.begin() + static_cast<std::ptrdiff_t>(first) * groups;
-    encoding.bases = {begin, begin + static_cast<std::ptrdiff_t>(count) * groups};
+    const std::size_t groups = encoding.groups_per_row(cols);
+    encoding = encoding.slice(first * groups, count * groups);
   }
   numerics::BitPlanes planes(count, cols, codes.codes.bits);
   for (std::size_t r = 0; r < count; ++r) {
     for (std::size_t c = 0; c < cols; ++c) planes.set_code(r, c, codes.codes.code(first + r, c));
   }
   return ir::EncodedTensor{{static_cast<ir::Dim>(count), static_cast<ir::Dim>(cols)},
-                           std::make_shared<const numerics::BasisEncoding>(std::move(encoding)),
+                           std::make_shared<const numerics::MatrixEncoding>(std::move(encoding)),
                            std::move(planes)};
 }
 

@@ -22,9 +22,8 @@ namespace halftone::runtime {
 class StateProduct {
  public:
   /// @param weights  [o, n], dense or codes; codes for all methods except Product::kFloat
-  /// @param states   the basis that the states are encoded in; null if they are not. kBits needs
-  ///         one.
-  StateProduct(Product way, const ir::Constant& weights, const numerics::Basis* states);
+  /// @param states   the encoding of the states; null if they are not encoded. kBits needs one.
+  StateProduct(Product way, const ir::Constant& weights, const numerics::MatrixEncoding* states);
 
   [[nodiscard]] std::size_t size_bytes() const;
   /// Scratch bytes of add() for this number of rows.
@@ -42,7 +41,7 @@ class StateProduct {
                                kernels::PlaneMatmulWeights, kernels::LevelMatmulWeights>;
   std::size_t outputs_;
   std::size_t inputs_;
-  std::optional<numerics::Basis> basis_;  ///< of the states
+  std::optional<numerics::Basis> basis_;  ///< of the states, for kBits
   std::optional<kernels::EncodeTable> table_;
   std::optional<numerics::LevelTable> levels_;
   std::optional<kernels::Int8EncodeTable> int8_table_;

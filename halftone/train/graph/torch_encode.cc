@@ -19,8 +19,8 @@ at::Tensor as_tensor(std::span<const float> numbers, const at::Tensor& like) {
 
 }  // namespace
 
-at::Tensor nearest_levels(const numerics::BasisEncoding& encoding, const at::Tensor& x) {
-  const numerics::LevelTable table(encoding.bases.front());
+at::Tensor nearest_levels(const numerics::MatrixEncoding& encoding, const at::Tensor& x) {
+  const numerics::LevelTable table(encoding.levels(0));
   const at::Tensor levels = as_tensor(table.levels(), x);
   const at::Tensor thresholds = as_tensor(table.thresholds(), x);
   // NaN takes the lowest level, as in LevelTable.

@@ -170,7 +170,7 @@ TEST(TorchRecurrent, MultipliesLevelsOfItsStates) {
   for (const Kind kind : {Kind::kRnn, Kind::kGru, Kind::kLstm}) {
     ir::Recurrent op;
     op.kind = kind;
-    op.state_encoding = std::make_shared<const numerics::BasisEncoding>(
+    op.state_encoding = std::make_shared<const numerics::MatrixEncoding>(
         numerics::tensor_encoding(numerics::make_basis(std::vector{0.2F, 0.4F, 0.1F})));
     for (unsigned there = 0; there < 4; ++there) expect_defined(recurrent_case(op, there));
   }

@@ -20,7 +20,7 @@ TorchFunctions functions_of(const ir::Operator& op) {
 
 }  // namespace
 
-at::Tensor TorchInputs::encoded(const numerics::BasisEncoding* encoding,
+at::Tensor TorchInputs::encoded(const numerics::MatrixEncoding* encoding,
                                 const at::Tensor& x) const {
   if (hooks_.encode) return hooks_.encode(x);
   return encoding != nullptr ? nearest_levels(*encoding, x) : x;

@@ -42,7 +42,7 @@ class TorchInputs {
   [[nodiscard]] const std::vector<at::Tensor>& tensors() const { return tensors_; }
   /// Applies NodeHooks::encode to x; without a hook, rounds x to the levels of the encoding. A null
   /// encoding leaves x unchanged.
-  [[nodiscard]] at::Tensor encoded(const numerics::BasisEncoding* encoding,
+  [[nodiscard]] at::Tensor encoded(const numerics::MatrixEncoding* encoding,
                                    const at::Tensor& x) const;
   /// Applies NodeHooks::product.
   [[nodiscard]] at::Tensor product(const at::Tensor& x) const {
@@ -80,7 +80,7 @@ at::Tensor activate(const ir::Activation& activation, const at::Tensor& x);
 /// The levels nearest to x, as in numerics::LevelTable, with a straight-through gradient.
 /// @param encoding  one basis for the whole tensor
 /// Source: Bengio et al., 2013 (arXiv:1308.3432), Sec. 4: the straight-through estimator.
-at::Tensor nearest_levels(const numerics::BasisEncoding& encoding, const at::Tensor& x);
+at::Tensor nearest_levels(const numerics::MatrixEncoding& encoding, const at::Tensor& x);
 
 /// Converts indices, of which negative ones count from the end, to int64 indices from 0.
 /// @throws Error kShape if one is outside of `extent`

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string_view>
 
-#include "halftone/compress/fit/parameters.h"
 #include "halftone/train/student/number_format.h"
 
 namespace halftone::train {
@@ -52,11 +51,8 @@ std::string_view to_string(ComputeDevice device);  ///< "cpu", "cuda"
 struct StudentOptions {
   LevelQuantizerOptions weights{};
   LevelQuantizerOptions activations{.clips = true};
-  /// The free parameters of the levels of weights and activations; kAffine and kSymmetric keep them
-  /// evenly spaced.
-  compress::Scheme scheme = compress::Scheme::kBasis;
   /// Whether layers have a ChannelNorm during training: each layer with an unshared matrix and
-  /// bias, a reader other than a Softmax, and a scheme that can take a factor for each channel.
+  /// bias, a reader other than a Softmax, and a number system that can take a factor for each channel.
   bool normalises = true;
   PrecisionOptions precision{};                ///< of float values
   ComputeDevice device = ComputeDevice::kCpu;  ///< parameters of levels stay in main memory

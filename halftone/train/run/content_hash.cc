@@ -25,11 +25,13 @@ std::string text_of(const Hash& hash) {
   return text;
 }
 
-void add_encoding(Hash& hash, const numerics::BasisEncoding* encoding) {
+void add_encoding(Hash& hash, const numerics::MatrixEncoding* encoding) {
   if (encoding == nullptr) return;
-  for (const numerics::Basis& basis : encoding->bases) {
-    add_numbers(hash, basis.a());
-    add_numbers(hash, std::span(&basis.offset, 1));
+  for (const numerics::StoredNumbers* numbers : {&encoding->scales, &encoding->offsets}) {
+    for (std::size_t i = 0; i < numbers->size(); ++i) {
+      const float number = (*numbers)[i];
+      add_numbers(hash, std::span(&number, 1));
+    }
   }
 }
 

@@ -21,14 +21,10 @@ at::Tensor to_tensor(const Matrix& matrix) {
       .to(at::kFloat);
 }
 
-/// The parameters closest to a basis: least squares over its levels.
-Vector parameters_near(const compress::ParameterSpace& space, const numerics::Basis& basis) {
-  const Matrix& features = space.features();
-  Vector levels(features.rows());
-  for (Index code = 0; code < levels.size(); ++code) {
-    levels[code] = basis.value(static_cast<numerics::Code>(code));
-  }
-  return compress::solve_least_squares(features, levels, 0);
+std::vector<numerics::Levels> levels_of(const numerics::MatrixEncoding& encoding) {
+  std::vector<numerics::Levels> levels;
+  for (std::size_t b = 0; b < encoding.num_blocks(); ++b) levels.push_back(encoding.levels(b));
+  return levels;
 }
 
 }  // namespace
@@ -38,42 +34,47 @@ double step_gradient_scale(std::size_t num_numbers, int bits) {
 }
 
 LevelQuantizer::LevelQuantizer(compress::ParameterSpace space,
-                               const std::vector<numerics::Basis>& bases,
+                               const std::vector<numerics::Levels>& levels,
                                const LevelQuantizerOptions& options)
     : space_(std::move(space)), options_(options) {
-  HALFTONE_ASSERT(!bases.empty());
-  Matrix start(static_cast<Index>(bases.size()), space_.size());
-  for (std::size_t b = 0; b < bases.size(); ++b) {
-    start.row(static_cast<Index>(b)) = parameters_near(space_, bases[b]).transpose();
+  HALFTONE_ASSERT(!levels.empty());
+  Matrix start(static_cast<Index>(levels.size()), space_.size());
+  for (std::size_t b = 0; b < levels.size(); ++b) {
+    start.row(static_cast<Index>(b)) = space_.parameters_of(levels[b]).transpose();
   }
   parameters_ = to_tensor(start).clone();
   parameters_.set_requires_grad(options_.rule == LevelRule::kGradient);
   refresh();
 }
 
-std::vector<numerics::Basis> LevelQuantizer::to_bases(const at::Tensor& parameters) const {
+LevelQuantizer::LevelQuantizer(const numerics::MatrixEncoding& encoding,
+                               compress::ParameterSpace space,
+                               const LevelQuantizerOptions& options)
+    : LevelQuantizer(std::move(space), levels_of(encoding), options) {}
+
+std::vector<numerics::Levels> LevelQuantizer::to_levels(const at::Tensor& parameters) const {
   const at::Tensor numbers = parameters.detach().to(at::kDouble).contiguous();
   const auto size = static_cast<std::size_t>(space_.size());
-  std::vector<numerics::Basis> bases;
-  for (std::size_t b = 0; b < num_bases(); ++b) {
-    bases.push_back(space_.to_basis(
+  std::vector<numerics::Levels> levels;
+  for (std::size_t b = 0; b < num_rows(); ++b) {
+    levels.push_back(space_.to_levels(
         Eigen::Map<const Vector>(numbers.data_ptr<double>() + b * size, space_.size())));
   }
-  return bases;
+  return levels;
 }
 
-std::vector<numerics::Basis> LevelQuantizer::scaled_bases(const at::Tensor& factors) const {
-  return to_bases(parameters_.detach() * factors.unsqueeze(1));
+std::vector<numerics::Levels> LevelQuantizer::scaled_levels(const at::Tensor& factors) const {
+  return to_levels(parameters_.detach() * factors.unsqueeze(1));
 }
 
 void LevelQuantizer::refresh() {
-  bases_ = to_bases(parameters_);
-  rounding_ = std::make_shared<const LevelRounding>(space_, bases_, options_.clips,
+  levels_ = to_levels(parameters_);
+  rounding_ = std::make_shared<const LevelRounding>(space_, levels_, options_.clips,
                                                     options_.gradient_scale);
 }
 
 at::Tensor LevelQuantizer::rows_of(const at::Tensor& x) const {
-  const auto rows = static_cast<std::int64_t>(num_bases());
+  const auto rows = static_cast<std::int64_t>(num_rows());
   HALFTONE_ASSERT(rows == 1 || (x.dim() == 2 && x.size(0) == rows));
   return x.reshape({rows, -1});
 }
@@ -91,7 +92,7 @@ void LevelQuantizer::update(const LevelSums& sums) {
   const double* counts = sums.counts.data_ptr<double>();
   const double* totals = sums.sums.data_ptr<double>();
   float* parameters = parameters_.data_ptr<float>();
-  for (std::size_t b = 0; b < num_bases(); ++b) {
+  for (std::size_t b = 0; b < num_rows(); ++b) {
     const auto size = static_cast<Index>(num_levels);
     const Eigen::Map<const Vector> count(counts + b * num_levels, size);
     const Eigen::Map<const Vector> total(totals + b * num_levels, size);

@@ -10,12 +10,12 @@
 #include "halftone/base/random.h"
 #include "halftone/base/testing.h"
 #include "halftone/compress/fit/basis_fit.h"
+#include "halftone/compress/fit/testing.h"
 
 namespace halftone::train {
 namespace {
 
 using compress::ParameterSpace;
-using compress::Scheme;
 using testing::ElementsAre;
 using testing::FloatNear;
 
@@ -39,35 +39,34 @@ std::vector<float> normal_numbers(std::size_t count, std::uint64_t seed) {
 numerics::Basis two_bits() { return numerics::make_basis(std::vector<float>{0.5F, 1}, 0.25F); }
 
 TEST(LevelQuantizer, GivesTheNearestLevelOfEachRow) {
-  const std::vector<numerics::Basis> bases{two_bits(), numerics::symmetric_basis(2, 0.125F)};
-  const LevelQuantizer quantizer(ParameterSpace(Scheme::kBasis, 2, true), bases);
+  const std::vector<numerics::Levels> levels{two_bits(), numerics::symmetric_basis(2, 0.125F)};
+  const LevelQuantizer quantizer(ParameterSpace(2, true), levels);
   const auto x = normal_numbers(2 * 50, 1);
   const auto y = numbers(quantizer.forward(tensor(x, {2, 50})));
   for (std::size_t i = 0; i < x.size(); ++i) {
-    EXPECT_EQ(y[i], numerics::LevelTable(bases[i / 50]).nearest(x[i])) << i;
+    EXPECT_EQ(y[i], numerics::LevelTable(levels[i / 50]).nearest(x[i])) << i;
   }
 }
 
-TEST(LevelQuantizer, HasTheLevelsOfEveryScheme) {
-  for (const Scheme scheme :
-       {Scheme::kBasis, Scheme::kAffine, Scheme::kSymmetric, Scheme::kFixed}) {
+TEST(LevelQuantizer, HasTheLevelsOfEveryNumberSystem) {
+  for (const char* system : {"basis", "affine", "symmetric", "fixed"}) {
     for (const int bits : {1, 3, 8}) {
-      const ParameterSpace space(scheme, bits, true);
+      const ParameterSpace space = compress::space_of(system, bits);
       const auto x = normal_numbers(400, 2);
-      const numerics::Basis basis = compress::fit_basis(space, x, {}, {}).basis;
-      const LevelQuantizer quantizer(space, {basis});
+      const numerics::Levels levels = compress::fit_levels(space, x, {}, {}).levels;
+      const LevelQuantizer quantizer(space, {levels});
       const auto y = numbers(quantizer.forward(tensor(x, {20, 20})));
-      const numerics::LevelTable table(basis);
+      const numerics::LevelTable table(levels);
       for (std::size_t i = 0; i < x.size(); ++i) {
-        EXPECT_THAT(y[i], FloatNear(table.nearest(x[i]), 2e-3F)) << compress::to_string(scheme);
+        EXPECT_THAT(y[i], FloatNear(table.nearest(x[i]), 2e-3F)) << system;
       }
     }
   }
 }
 
 TEST(LevelQuantizer, PassesGradientsStraightThrough) {
-  const LevelQuantizer whole(ParameterSpace(Scheme::kBasis, 2, true), {two_bits()});
-  const LevelQuantizer clipped(ParameterSpace(Scheme::kBasis, 2, true), {two_bits()},
+  const LevelQuantizer whole(ParameterSpace(2, true), {two_bits()});
+  const LevelQuantizer clipped(ParameterSpace(2, true), {two_bits()},
                                {.clips = true});
   // Levels -1.25, -0.25, 0.75, 1.75: the gradient ends half a gap beyond the outer ones.
   const auto slopes = [](const LevelQuantizer& quantizer) {
@@ -80,7 +79,7 @@ TEST(LevelQuantizer, PassesGradientsStraightThrough) {
 }
 
 TEST(LevelQuantizer, GivesParametersTheGradientOfTheirFeatures) {
-  const LevelQuantizer quantizer(ParameterSpace(Scheme::kBasis, 2, true), {two_bits()},
+  const LevelQuantizer quantizer(ParameterSpace(2, true), {two_bits()},
                                  {.rule = LevelRule::kGradient});
   const at::Tensor x = tensor({-2, -0.3F, 0.7F, 3}, {4});
   const at::Tensor y = quantizer.forward(x) * tensor({1, 10, 100, 1000}, {4});
@@ -90,7 +89,7 @@ TEST(LevelQuantizer, GivesParametersTheGradientOfTheirFeatures) {
 }
 
 TEST(LevelQuantizer, MovesToTheClosedForm) {
-  const ParameterSpace space(Scheme::kBasis, 2, true);
+  const ParameterSpace space(2, true);
   LevelQuantizer quantizer(space, {two_bits()}, {.momentum = 0.5});
   const auto x = normal_numbers(5000, 3);
   const at::Tensor t = tensor(x, {5000});
@@ -98,15 +97,15 @@ TEST(LevelQuantizer, MovesToTheClosedForm) {
   const float before = error();
   for (int step = 0; step < 60; ++step) quantizer.update(quantizer.sums(t));
   EXPECT_LT(error(), before);
-  const double best = compress::fit_basis(space, x, {}, {}).error / 5000;
+  const double best = compress::fit_levels(space, x, {}, {}).error / 5000;
   EXPECT_THAT(error(), FloatNear(static_cast<float>(best), 0.02F * static_cast<float>(best)));
 }
 
 TEST(LevelRounding, ComputesOnDevicesWhatKernelsDo) {
-  const ParameterSpace space(Scheme::kBasis, 2, true);
-  const std::vector<numerics::Basis> bases{two_bits(), numerics::symmetric_basis(2, 0.125F)};
+  const ParameterSpace space(2, true);
+  const std::vector<numerics::Levels> levels{two_bits(), numerics::symmetric_basis(2, 0.125F)};
   const auto rounding = [&](LevelRounding::Arithmetic arithmetic) {
-    return std::make_shared<const LevelRounding>(space, bases, true, 0.5, arithmetic);
+    return std::make_shared<const LevelRounding>(space, levels, true, 0.5, arithmetic);
   };
   const auto kernels = rounding(LevelRounding::Arithmetic::kKernels);
   const auto libtorch = rounding(LevelRounding::Arithmetic::kLibtorch);
@@ -115,9 +114,9 @@ TEST(LevelRounding, ComputesOnDevicesWhatKernelsDo) {
   x.data()[1][1].fill_(INFINITY);
   const at::Tensor g = tensor(normal_numbers(2 * 500, 8), {2, 500});
   EXPECT_TRUE(at::equal(kernels->levels_of(x), libtorch->levels_of(x)));
-  EXPECT_TRUE(at::equal(kernels->gradient_by_numbers(x, g), libtorch->gradient_by_numbers(x, g)));
-  EXPECT_TRUE(at::allclose(kernels->gradient_by_parameters(x, g),
-                           libtorch->gradient_by_parameters(x, g), 1e-5, 1e-5));
+  EXPECT_TRUE(at::equal(kernels->gradient_of_values(x, g), libtorch->gradient_of_values(x, g)));
+  EXPECT_TRUE(at::allclose(kernels->gradient_of_parameters(x, g),
+                           libtorch->gradient_of_parameters(x, g), 1e-5, 1e-5));
   const LevelSums sums = kernels->sums(g);
   const LevelSums others = libtorch->sums(g);
   EXPECT_TRUE(at::equal(sums.counts, others.counts));
@@ -125,7 +124,7 @@ TEST(LevelRounding, ComputesOnDevicesWhatKernelsDo) {
 }
 
 TEST(LevelQuantizer, AddsUpWhatPartsOfABatchCount) {
-  const LevelQuantizer quantizer(ParameterSpace(Scheme::kBasis, 2, true), {two_bits(), two_bits()});
+  const LevelQuantizer quantizer(ParameterSpace(2, true), {two_bits(), two_bits()});
   const at::Tensor x = tensor(normal_numbers(2 * 60, 4), {2, 60});
   const LevelSums whole = quantizer.sums(x);
   const LevelSums first = quantizer.sums(x.slice(1, 0, 13));
@@ -135,21 +134,21 @@ TEST(LevelQuantizer, AddsUpWhatPartsOfABatchCount) {
   EXPECT_EQ(whole.counts.sum().item<double>(), 120);
 }
 
-TEST(LevelQuantizer, KeepsABasisThatNothingWasEncodedIn) {
-  LevelQuantizer quantizer(ParameterSpace(Scheme::kBasis, 2, true), {two_bits(), two_bits()});
+TEST(LevelQuantizer, KeepsLevelsThatNothingWasEncodedIn) {
+  LevelQuantizer quantizer(ParameterSpace(2, true), {two_bits(), two_bits()});
   LevelSums sums = quantizer.sums(tensor(normal_numbers(2 * 60, 5), {2, 60}));
   sums.counts[1].zero_();
   sums.sums[1].zero_();
   quantizer.update(sums);
-  EXPECT_NE(quantizer.bases()[0], two_bits());
-  EXPECT_EQ(quantizer.bases()[1], two_bits());
+  EXPECT_NE(quantizer.levels()[0].basis(), two_bits());
+  EXPECT_EQ(quantizer.levels()[1].basis(), two_bits());
 }
 
-TEST(LevelQuantizer, StaysInItsScheme) {
-  LevelQuantizer quantizer(ParameterSpace(Scheme::kAffine, 3, true),
+TEST(LevelQuantizer, StaysInItsNumberSystem) {
+  LevelQuantizer quantizer(compress::space_of("affine", 3),
                            {numerics::range_basis(3, -1, 2)}, {.momentum = 0});
   quantizer.update(quantizer.sums(tensor(normal_numbers(900, 6), {900})));
-  const numerics::Basis basis = quantizer.bases()[0];
+  const numerics::Basis basis = quantizer.levels()[0].basis();
   EXPECT_FLOAT_EQ(basis.coefficients[1], 2 * basis.coefficients[0]);
   EXPECT_FLOAT_EQ(basis.coefficients[2], 4 * basis.coefficients[0]);
 }

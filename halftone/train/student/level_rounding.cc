@@ -45,10 +45,10 @@ class Round : public torch::autograd::Function<Round> {
     const at::Tensor gradient = gradients[0].contiguous();
     torch::autograd::tensor_list result(3);
     if (context->needs_input_grad(kRows)) {
-      result[kRows] = rounding.gradient_by_numbers(rows, gradient);
+      result[kRows] = rounding.gradient_of_values(rows, gradient);
     }
     if (context->needs_input_grad(kParameters)) {
-      result[kParameters] = rounding.gradient_by_parameters(rows, gradient);
+      result[kParameters] = rounding.gradient_of_parameters(rows, gradient);
     }
     return result;
   }
@@ -84,13 +84,13 @@ std::pair<float, float> reach_of(const numerics::LevelTable& table) {
 }  // namespace
 
 LevelRounding::LevelRounding(const compress::ParameterSpace& space,
-                             const std::vector<numerics::Basis>& bases, bool clips,
+                             const std::vector<numerics::Levels>& levels, bool clips,
                              double gradient_scale, Arithmetic arithmetic)
     : arithmetic_(arithmetic),
       features_(space.features()),
       clips_(clips),
       gradient_scale_(gradient_scale),
-      tables_(bases.begin(), bases.end()) {}
+      tables_(levels.begin(), levels.end()) {}
 
 at::Tensor LevelRounding::round(const at::Tensor& rows, const at::Tensor& parameters) const {
   return Round::apply(rows.contiguous(), parameters, shared_from_this());
@@ -119,11 +119,11 @@ at::Tensor LevelRounding::levels_of(const at::Tensor& rows) const {
   return result;
 }
 
-at::Tensor LevelRounding::gradient_by_numbers(const at::Tensor& rows,
+at::Tensor LevelRounding::gradient_of_values(const at::Tensor& rows,
                                               const at::Tensor& gradient) const {
   if (!clips_) return gradient;
-  const auto num_bases = static_cast<std::int64_t>(tables_.size());
-  at::Tensor reach = at::empty({2, num_bases, 1}, at::TensorOptions(at::kFloat));
+  const auto num_rows = static_cast<std::int64_t>(tables_.size());
+  at::Tensor reach = at::empty({2, num_rows, 1}, at::TensorOptions(at::kFloat));
   for (std::size_t b = 0; b < tables_.size(); ++b) {
     const auto [low, high] = reach_of(tables_[b]);
     reach.data_ptr<float>()[b] = low;
@@ -144,11 +144,11 @@ at::Tensor LevelRounding::gradient_by_numbers(const at::Tensor& rows,
 }
 
 at::Tensor LevelRounding::sums_by_level(const at::Tensor& rows, const at::Tensor& numbers) const {
-  at::Tensor sums = at::zeros({static_cast<std::int64_t>(tables_.size()), features_.rows()},
+  at::Tensor sums = at::zeros({static_cast<std::int64_t>(tables_.size()), num_levels()},
                               at::TensorOptions(at::kDouble));
   if (!uses_kernels(rows)) {
     const at::Tensor places = places_of(rows);
-    for (std::int64_t level = 0; level < features_.rows(); ++level) {
+    for (std::int64_t level = 0; level < num_levels(); ++level) {
       const at::Tensor sum =
           (numbers * places.eq(level)).sum(at::IntArrayRef{1}, false, at::kDouble);
       sums.select(1, level).copy_(sum);
@@ -162,7 +162,7 @@ at::Tensor LevelRounding::sums_by_level(const at::Tensor& rows, const at::Tensor
 }
 
 at::Tensor LevelRounding::by_code(const at::Tensor& by_level) const {
-  at::Tensor result = at::empty_like(by_level);
+  at::Tensor result = at::zeros({by_level.size(0), features_.rows()}, by_level.options());
   for (std::size_t b = 0; b < tables_.size(); ++b) {
     const std::span<const double> sums = sums_of(by_level, b);
     for (std::size_t l = 0; l < sums.size(); ++l) {
@@ -172,7 +172,7 @@ at::Tensor LevelRounding::by_code(const at::Tensor& by_level) const {
   return result;
 }
 
-at::Tensor LevelRounding::gradient_by_parameters(const at::Tensor& rows,
+at::Tensor LevelRounding::gradient_of_parameters(const at::Tensor& rows,
                                                  const at::Tensor& gradient) const {
   const at::Tensor sums = by_code(sums_by_level(rows, gradient));
   at::Tensor result = at::empty({sums.size(0), features_.cols()}, at::TensorOptions(at::kFloat));
@@ -191,7 +191,7 @@ LevelSums LevelRounding::sums(const at::Tensor& given) const {
   const at::Tensor rows = given.detach().contiguous();
   at::Tensor counts;
   if (uses_kernels(rows)) {
-    counts = at::empty({rows.size(0), features_.rows()}, at::TensorOptions(at::kDouble));
+    counts = at::empty({rows.size(0), num_levels()}, at::TensorOptions(at::kDouble));
     for (std::size_t b = 0; b < tables_.size(); ++b) {
       kernels::count_by_level(row_of(rows, b), tables_[b], sums_of(counts, b));
     }

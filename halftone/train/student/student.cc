@@ -20,11 +20,10 @@ namespace halftone::train {
 namespace {
 
 using compress::ParameterSpace;
-using compress::Scheme;
-using numerics::BasisEncoding;
+using numerics::MatrixEncoding;
 using numerics::Granularity;
 
-/// @param num_numbers  number of values that share a basis
+/// @param num_numbers  number of values that share levels
 LevelQuantizerOptions with_step_scale(LevelQuantizerOptions options, std::size_t num_numbers,
                                       int bits) {
   options.gradient_scale = step_gradient_scale(num_numbers, bits);
@@ -100,7 +99,7 @@ Student::Student(ir::Graph graph, const ir::Graph* original, const StudentOption
       precision_(options.precision) {
   add_weights(original, options);
   add_activations(options);
-  if (options.normalises && options.scheme != Scheme::kFixed) add_norms();
+  if (options.normalises) add_norms();
   find_places();
   add_parameters();
 }
@@ -146,7 +145,7 @@ void Student::add_weights(const ir::Graph* original, const StudentOptions& optio
   for (const TorchParameter& parameter : torch_.parameters()) {
     const auto* encoded = std::get_if<ir::EncodedTensor>(source().constant(parameter.id));
     if (encoded == nullptr) continue;
-    const BasisEncoding& encoding = *encoded->encoding;
+    const MatrixEncoding& encoding = *encoded->encoding;
     const ir::MatrixExtent extent = ir::matrix_extent(encoded->shape);
     if (encoding.granularity == Granularity::kGroup && extent.cols % encoding.group_size != 0) {
       fail(ErrorKind::kUnsupported, "weights '" + parameter.name +
@@ -162,20 +161,19 @@ void Student::add_weights(const ir::Graph* original, const StudentOptions& optio
       at::Tensor moved = tensor.detach().cpu();
       const std::span<float> numbers(moved.data_ptr<float>(),
                                      static_cast<std::size_t>(moved.numel()));
-      const std::size_t each = numbers.size() / encoding.bases.size();
-      for (std::size_t b = 0; b < encoding.bases.size(); ++b) {
+      const std::size_t each = numbers.size() / encoding.num_blocks();
+      for (std::size_t b = 0; b < encoding.num_blocks(); ++b) {
         move_within_cells(numbers.subspan(b * each, each), wanted.subspan(b * each, each),
-                          numerics::LevelTable(encoding.bases[b]));
+                          numerics::LevelTable(encoding.levels(b)));
       }
       tensor.data().copy_(moved);
     }
-    const auto num_bases = static_cast<std::int64_t>(encoding.bases.size());
-    const auto each = static_cast<std::size_t>(tensor.numel() / num_bases);
-    weights_.push_back(
-        {parameter.id, tensor, num_bases,
-         LevelQuantizer(ParameterSpace(options.scheme, encoding.bits, encoding.has_offset),
-                        encoding.bases, with_step_scale(options.weights, each, encoding.bits)),
-         /*layer=*/0});
+    const auto rows = static_cast<std::int64_t>(encoding.num_blocks());
+    const auto each = static_cast<std::size_t>(tensor.numel() / rows);
+    weights_.push_back({parameter.id, tensor, rows,
+                        LevelQuantizer(encoding, ParameterSpace::of(encoding),
+                                       with_step_scale(options.weights, each, encoding.bits)),
+                        /*layer=*/0});
   }
 }
 
@@ -183,12 +181,10 @@ void Student::add_activations(const StudentOptions& options) {
   for (const ir::NodeId id : source().topological_order()) {
     const auto* held = ir::activation_encoding(source().node(id).op);
     if (held == nullptr || *held == nullptr) continue;
-    const BasisEncoding* encoding = held->get();
+    const MatrixEncoding* encoding = held->get();
     const std::size_t each = num_elements(source().value(source().node(id).output));
     activations_.push_back(
-        {id, LevelQuantizer(compress::activation_space(options.scheme, encoding->bases.front(),
-                                                       encoding->has_offset),
-                            encoding->bases,
+        {id, LevelQuantizer(*encoding, compress::activation_space(*encoding),
                             with_step_scale(options.activations, each, encoding->bits))});
   }
 }
@@ -211,7 +207,8 @@ bool Student::can_be_normalised(ir::NodeId id) const {
     return false;
   }
   const auto* encoded = std::get_if<ir::EncodedTensor>(source().constant(node.inputs[kWeights]));
-  return encoded == nullptr || encoded->encoding->granularity != Granularity::kTensor;
+  return encoded == nullptr || (encoded->encoding->granularity != Granularity::kTensor &&
+                                ParameterSpace::of(*encoded->encoding).takes_any_factor());
 }
 
 void Student::add_norms() {
@@ -239,7 +236,7 @@ std::vector<at::Tensor> Student::no_statistics(PassKind kind) const {
   std::vector<at::Tensor> result;
   if (kind == PassKind::kLearn && averages_activations()) {
     for (const Activations& each : activations_) {
-      result.push_back(at::zeros({2, 1, std::int64_t{1} << each.quantizer.bases()[0].bits}, type));
+      result.push_back(at::zeros({2, 1, std::int64_t{1} << each.quantizer.space().bits()}, type));
     }
   }
   if (kind == PassKind::kApply) return result;
@@ -319,13 +316,12 @@ void Student::update(std::span<const at::Tensor> statistics) {
   }
 }
 
-/// Encodes weights; the bases are multiplied by the factor of their channel.
+/// Encodes weights; the levels are multiplied by the factor of their channel.
 /// @param factors  float32 [channels], or undefined
 std::shared_ptr<const ir::Constant> Student::constant_of(const Weights& weights,
                                                          const at::Tensor& factors) const {
   const auto& old = std::get<ir::EncodedTensor>(*source().constant(weights.id));
-  BasisEncoding encoding = *old.encoding;
-  encoding.bases = weights.quantizer.bases();
+  MatrixEncoding encoding = old.encoding->with_levels(weights.quantizer.levels());
   const ir::MatrixExtent extent = ir::matrix_extent(old.shape);
   const at::Tensor numbers = weights.tensor.detach().cpu().contiguous();
   const MatrixView<const float> view(
@@ -334,10 +330,11 @@ std::shared_ptr<const ir::Constant> Student::constant_of(const Weights& weights,
   numerics::BitPlanes planes = numerics::encode(view, encoding);
   if (factors.defined()) {
     const std::int64_t groups = weights.rows / factors.numel();
-    encoding.bases = weights.quantizer.scaled_bases(factors.cpu().repeat_interleave(groups));
+    encoding = encoding.with_levels(
+        weights.quantizer.scaled_levels(factors.cpu().repeat_interleave(groups)));
   }
   return std::make_shared<const ir::Constant>(ir::EncodedTensor{
-      old.shape, std::make_shared<const BasisEncoding>(std::move(encoding)), std::move(planes)});
+      old.shape, std::make_shared<const MatrixEncoding>(std::move(encoding)), std::move(planes)});
 }
 
 NamedTensors Student::state() const {
@@ -409,9 +406,8 @@ ir::Graph Student::graph() const {
   for (const Activations& activations : activations_) {
     ir::Operator op = result.node(activations.node).op;
     auto& encoding = *ir::activation_encoding(op);
-    BasisEncoding learned = *encoding;
-    learned.bases = activations.quantizer.bases();
-    encoding = std::make_shared<const BasisEncoding>(std::move(learned));
+    encoding = std::make_shared<const MatrixEncoding>(
+        encoding->with_levels(activations.quantizer.levels()));
     result.replace_node(activations.node, std::move(op), result.node(activations.node).inputs);
   }
   result.infer_all();

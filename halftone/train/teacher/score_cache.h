@@ -16,7 +16,7 @@
 #include "halftone/base/file.h"
 #include "halftone/base/hash.h"
 #include "halftone/data/dataset.h"
-#include "halftone/data/file_bytes.h"
+#include "halftone/base/shared_bytes.h"
 
 namespace halftone::train {
 
@@ -47,7 +47,7 @@ class ScoreCache {
 
  private:
   ScoreCacheKey key_;
-  data::FileBytes file_;
+  SharedBytes file_;
   std::span<const float> scores_;
 };
 

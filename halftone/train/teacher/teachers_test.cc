@@ -24,13 +24,13 @@ data::Dataset samples_of(const std::vector<std::size_t>& extents,
   for (const std::size_t extent : shape) count *= extent;
   std::vector<float> x(count);
   for (float& value : x) value = static_cast<float>(random.normal());
-  std::optional<data::FileBytes> y;
+  std::optional<SharedBytes> y;
   if (!labels.empty()) {
-    y = data::own_bytes(
+    y = own_bytes(
         data::npy_bytes(data::make_npy(std::span<const std::int64_t>(labels), {kTaughtSamples})));
   }
   const auto array = data::make_npy(std::span<const float>(x), shape);
-  return data::dataset_from_npy("samples", data::own_bytes(data::npy_bytes(array)), y, {});
+  return data::dataset_from_npy("samples", own_bytes(data::npy_bytes(array)), y, {});
 }
 
 TrainOptions one_epoch() {

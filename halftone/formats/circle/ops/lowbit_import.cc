@@ -24,7 +24,7 @@ const ir::Tensor& constant_input(OperatorImport& op, std::size_t i, ir::ElementT
 /// The bases in input `i`, not yet decoded; charges their memory to the importer.
 const ir::Tensor& bases_input(OperatorImport& op, std::size_t i) {
   const ir::Tensor& bases = constant_input(op, i, ir::ElementType::kFloat32);
-  op.importer().charge(bases.size() * sizeof(numerics::Basis));
+  op.importer().charge(bases.size() * sizeof(float));
   return bases;
 }
 

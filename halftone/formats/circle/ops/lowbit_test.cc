@@ -12,7 +12,7 @@ namespace halftone::formats::circle {
 namespace {
 
 using ir::kBatch;
-using numerics::BasisEncoding;
+using numerics::MatrixEncoding;
 using numerics::Granularity;
 
 /// The golden case of the learned-quantization fork: 5 inputs, 2 bits, 4 neurons of 3 bits.
@@ -20,26 +20,25 @@ ir::Graph golden_network(bool bias, ir::ActivationKind activation) {
   constexpr int kWords[4][3] = {{7, 13, 20}, {4, 15, 3}, {31, 17, 11}, {22, 19, 2}};
   constexpr float kScales[4][3] = {
       {.11F, .23F, .31F}, {.23F, .41F, .53F}, {.13F, .22F, .46F}, {.32F, .33F, .35F}};
-  BasisEncoding encoding;
-  encoding.bits = 3;
-  encoding.granularity = Granularity::kChannel;
+  std::vector<numerics::Basis> bases;
   ir::EncodedTensor weights;
   weights.shape = {4, 5};
   weights.codes = numerics::BitPlanes(4, 5, 3);
   for (std::size_t o = 0; o < 4; ++o) {
-    encoding.bases.push_back(numerics::make_basis(kScales[o]));
+    bases.push_back(numerics::make_basis(kScales[o]));
     for (std::size_t k = 0; k < 5; ++k) {
       int code = 0;
       for (int j = 0; j < 3; ++j) code |= (kWords[o][j] >> k & 1) << j;
       weights.codes.set_code(o, k, static_cast<numerics::Code>(code));
     }
   }
-  weights.encoding = std::make_shared<const BasisEncoding>(encoding);
+  weights.encoding = std::make_shared<const MatrixEncoding>(
+      numerics::basis_encoding(bases, false, Granularity::kChannel));
   ir::Graph graph;
   const auto x = graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {kBatch, 5}));
   const std::array<float, 2> a = {0.12F, 1.7F};
   const auto codes = graph.add_node("encode",
-                                    ir::Encode{std::make_shared<const BasisEncoding>(
+                                    ir::Encode{std::make_shared<const MatrixEncoding>(
                                         numerics::tensor_encoding(numerics::make_basis(a)))},
                                     {x});
   std::vector<ir::ValueId> inputs = {codes, graph.add_constant("w", std::move(weights))};
@@ -116,24 +115,25 @@ TEST(LqFullyConnected, CarriesEveryFusedActivation) {
 }
 
 /// A layer [N, n] -> o with these encodings; 0 bits: float.
-ir::Graph one_layer(const BasisEncoding& weights, int activation_bits, bool activation_offset,
+ir::Graph one_layer(const MatrixEncoding& weights, int activation_bits, bool activation_offset,
                     bool exact_in_half, std::size_t n = 21) {
   Random random(31);
   ir::Graph graph;
   const auto extent = static_cast<ir::Dim>(n);
   auto x = graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {kBatch, extent}));
   if (activation_bits > 0) {
-    BasisEncoding encoding;
+    MatrixEncoding encoding;
     encoding.bits = activation_bits;
     encoding.has_offset = activation_offset;
     encoding = *random_encoded(random, 1, 1, encoding).encoding;
     if (exact_in_half) {
-      for (float& a : encoding.bases[0].coefficients) a = float_from_half(half_from_float(a));
-      float& offset = encoding.bases[0].offset;
-      offset = float_from_half(half_from_float(offset));
+      numerics::Basis basis = encoding.basis(0);
+      for (float& a : basis.coefficients) a = float_from_half(half_from_float(a));
+      basis.offset = float_from_half(half_from_float(basis.offset));
+      encoding.set_levels(0, basis);
     }
     x = graph.add_node("encode",
-                       ir::Encode{std::make_shared<const BasisEncoding>(std::move(encoding))}, {x});
+                       ir::Encode{std::make_shared<const MatrixEncoding>(std::move(encoding))}, {x});
   }
   const auto w = weights.bits > 0
                      ? graph.add_constant("w", random_encoded(random, 6, extent, weights))
@@ -153,12 +153,12 @@ void expect_same_layer(const ir::Graph& expected, const ir::Graph& found) {
   expect_same_function(found, expected);
 }
 
-std::vector<BasisEncoding> weight_encodings(bool has_offset) {
-  std::vector<BasisEncoding> encodings;
+std::vector<MatrixEncoding> weight_encodings(bool has_offset) {
+  std::vector<MatrixEncoding> encodings;
   for (const int bits : {1, 3, 8}) {
     for (const auto granularity :
          {Granularity::kTensor, Granularity::kChannel, Granularity::kGroup}) {
-      BasisEncoding encoding;
+      MatrixEncoding encoding;
       encoding.bits = bits;
       encoding.has_offset = has_offset;
       encoding.granularity = granularity;
@@ -173,7 +173,7 @@ TEST(CustomFullyConnected, RoundTripAtEveryGranularity) {
   for (const bool weight_offset : {false, true}) {
     for (const bool activation_offset : {false, true}) {
       for (const bool exact : {false, true}) {
-        for (const BasisEncoding& weights : weight_encodings(weight_offset)) {
+        for (const MatrixEncoding& weights : weight_encodings(weight_offset)) {
           const ir::Graph graph = one_layer(weights, 2, activation_offset, exact);
           expect_same_layer(graph, round_trip(graph, CircleFlavor::kTflite));
         }
@@ -183,7 +183,7 @@ TEST(CustomFullyConnected, RoundTripAtEveryGranularity) {
 }
 
 TEST(CustomFullyConnected, RoundTripWithFloatWeightsOrFloatInput) {
-  BasisEncoding none;
+  MatrixEncoding none;
   none.bits = 0;
   for (const auto flavor : {CircleFlavor::kTflite, CircleFlavor::kCircle}) {
     const ir::Graph float_weights = one_layer(none, 3, true, false);
@@ -219,7 +219,7 @@ TEST(CustomFullyConnected, IsWrittenToCircleIfLqWouldBeLossy) {
 
 TEST(CustomFullyConnected, KeepsBasesInHalfPrecisionOnlyWhereExact) {
   for (const bool exact : {false, true}) {
-    BasisEncoding none;
+    MatrixEncoding none;
     none.bits = 0;
     const auto model =
         unpacked(export_circle(one_layer(none, 3, true, exact), CircleFlavor::kTflite));

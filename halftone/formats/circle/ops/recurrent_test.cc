@@ -209,7 +209,7 @@ ir::Graph recurrent_network(const ir::Recurrent& op, bool encoded, bool states) 
   std::vector<ir::ValueId> inputs(ir::kPeepholes + 1, ir::kAbsent);
   inputs[ir::kGates] = graph.add_node("gates", ir::FullyConnected{}, {x, w, b});
   if (encoded) {
-    numerics::BasisEncoding encoding;
+    numerics::MatrixEncoding encoding;
     encoding.bits = 2;
     encoding.granularity = numerics::Granularity::kChannel;
     inputs[ir::kRecurrenceWeights] =

@@ -259,7 +259,7 @@ ir::Graph recurrent_network(const ir::Recurrent& op, bool encoded, bool states) 
   inputs[ir::kGates] = graph.add_node("gates", ir::FullyConnected{}, {x, w, b});
   const ir::Tensor weights = random_tensor({gates, hidden}, random);
   if (encoded) {
-    const numerics::BasisEncoding basis = *ir::test::odd_encoding();
+    const numerics::MatrixEncoding basis = *ir::test::odd_encoding();
     const auto rows = static_cast<std::size_t>(gates);
     inputs[ir::kRecurrenceWeights] = graph.add_constant(
         "r", ir::EncodedTensor{{gates, hidden},

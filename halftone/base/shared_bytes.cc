@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/data/file_bytes.h"
+#include "halftone/base/shared_bytes.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -13,34 +13,40 @@
 #include "halftone/base/error.h"
 #include "halftone/base/memory.h"
 
-namespace halftone::data {
+namespace halftone {
 namespace {
 
 [[noreturn]] void fail_errno(const std::filesystem::path& path, const char* action, int error) {
   fail(ErrorKind::kIo, path.string() + ": cannot " + action + ": " + std::strerror(error));
 }
 
-FileBytes map_descriptor(int fd, const std::filesystem::path& path) {
+SharedBytes map_descriptor(int fd, const std::filesystem::path& path) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) fail_errno(path, "read", errno);
   if (!S_ISREG(status.st_mode)) fail(ErrorKind::kIo, path.string() + ": is not a regular file");
   const auto size = static_cast<std::size_t>(status.st_size);
   if (size == 0) return {};
   require_address_space(size, path.string());
-  void* memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+  // The file replaces the beginning of empty pages, so that one is left behind it.
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t total = (size + page - 1) / page * page + page;
+  void* memory = ::mmap(nullptr, total, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) fail_errno(path, "map", errno);
-  std::shared_ptr<const void> owner(memory, [size](void* start) { ::munmap(start, size); });
-  return {std::move(owner), {static_cast<const std::byte*>(memory), size}};
+  std::shared_ptr<const void> owner(memory, [total](void* start) { ::munmap(start, total); });
+  if (::mmap(memory, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) == MAP_FAILED) {
+    fail_errno(path, "map", errno);
+  }
+  return {std::move(owner), {static_cast<const std::byte*>(memory), size}, total - size};
 }
 
 }  // namespace
 
-FileBytes own_bytes(std::vector<std::byte> bytes) {
+SharedBytes own_bytes(std::vector<std::byte> bytes) {
   const auto owner = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
-  return {owner, *owner};
+  return {owner, *owner, 0};
 }
 
-FileBytes map_file(const std::filesystem::path& path) {
+SharedBytes map_file(const std::filesystem::path& path) {
   // Non-blocking, because opening a pipe would wait for its writer. Has no effect on regular files.
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) fail_errno(path, "open", errno);
@@ -48,4 +54,4 @@ FileBytes map_file(const std::filesystem::path& path) {
   return map_descriptor(fd, path);
 }
 
-}  // namespace halftone::data
+}  // namespace halftone
