@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/numerics/levels.h"
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
 
 #include "halftone/base/testing.h"
+#include "halftone/numerics/levels.h"
 #include "halftone/numerics/test_data.h"
 
 namespace halftone::numerics {

@@ -20,9 +20,8 @@ constexpr std::int64_t kSignBit = 0x80000000;
 float threshold_between(float low, float high, bool is_upper) {
   // Exact for neighbours whose exponents differ by less than 29.
   const double middle = double{low} / 2 + double{high} / 2;
-  return largest_where(
-      [&](float x) { return is_upper ? double{x} < middle : double{x} <= middle; },
-      static_cast<float>(middle));
+  return largest_where([&](float x) { return is_upper ? double{x} < middle : double{x} <= middle; },
+                       static_cast<float>(middle));
 }
 
 }  // namespace
@@ -41,8 +40,8 @@ Codebook::Codebook(std::string name, std::vector<float> levels, Ties ties)
     : name_(std::move(name)), levels_(std::move(levels)) {
   sort();
   for (std::size_t l = 0; l + 1 < sorted_.size(); ++l) {
-    const bool is_upper =
-        ties == Ties::kUpper || (ties == Ties::kEven && codes_[l] % 2 != 0 && codes_[l + 1] % 2 == 0);
+    const bool is_upper = ties == Ties::kUpper ||
+                          (ties == Ties::kEven && codes_[l] % 2 != 0 && codes_[l + 1] % 2 == 0);
     thresholds_.push_back(threshold_between(sorted_[l], sorted_[l + 1], is_upper));
   }
   find_step();

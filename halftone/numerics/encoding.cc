@@ -108,9 +108,9 @@ void MatrixEncoding::check(std::size_t rows, std::size_t cols) const {
               std::string(to_string(granularity)));
   const std::size_t blocks = num_blocks(rows, cols);
   const auto require_count = [&](const char* what, std::size_t found, std::size_t expected) {
-    require(found == expected,
-            "a matrix of " + std::to_string(rows) + " x " + std::to_string(cols) + " needs " +
-                std::to_string(expected) + " " + what + ", found " + std::to_string(found));
+    require(found == expected, "a matrix of " + std::to_string(rows) + " x " +
+                                   std::to_string(cols) + " needs " + std::to_string(expected) +
+                                   " " + what + ", found " + std::to_string(found));
   };
   require_count(codebook == nullptr ? "coefficients" : "scales", scales.size(),
                 blocks * scales_per_block());
@@ -118,8 +118,8 @@ void MatrixEncoding::check(std::size_t rows, std::size_t cols) const {
   require(scales.all_finite() && offsets.all_finite(), "a scale or offset that is not finite");
   for (std::size_t i = 0; codebook != nullptr && i < blocks; ++i) {
     if (scales[i] != 0) continue;
-    fail(ErrorKind::kShape, "encoding: scale of block " + std::to_string(i) +
-                                ": expected a number other than 0");
+    fail(ErrorKind::kShape,
+         "encoding: scale of block " + std::to_string(i) + ": expected a number other than 0");
   }
 }
 
@@ -148,8 +148,7 @@ MatrixEncoding basis_encoding(std::span<const Basis> bases, bool has_offset,
   encoding.has_offset = has_offset;
   encoding.granularity = granularity;
   encoding.group_size = group_size;
-  encoding.scales =
-      StoredNumbers(NumberType::kFloat32, bases.size() * encoding.scales_per_block());
+  encoding.scales = StoredNumbers(NumberType::kFloat32, bases.size() * encoding.scales_per_block());
   encoding.offsets = StoredNumbers(NumberType::kFloat32, has_offset ? bases.size() : 0);
   for (std::size_t i = 0; i < bases.size(); ++i) encoding.set_levels(i, bases[i]);
   return encoding;

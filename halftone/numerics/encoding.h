@@ -28,12 +28,13 @@ std::string_view to_string(Granularity granularity);
 /// What the codes of a matrix [rows, cols] mean. Blocks of neighbouring values share a scale and an
 /// offset; they are ordered by row, then by group within the row:
 ///
-///     value = fl(fl(scale level[code]) + offset)              with a codebook, shared by all blocks
-///     value = (a_1 b_1 + ... + a_K b_K) + offset, b_i = +-1    without: learned levels, see Basis
+///     value = fl(fl(scale level[code]) + offset)              with a codebook, shared by all
+///     blocks value = (a_1 b_1 + ... + a_K b_K) + offset, b_i = +-1    without: learned levels, see
+///     Basis
 struct MatrixEncoding {
   int bits = 1;                              ///< K, up to kMaxBits without a codebook
   std::shared_ptr<const Codebook> codebook;  ///< null: each block has levels of its own
-  bool has_offset = false;  ///< if false, every offset is zero and none is stored
+  bool has_offset = false;                   ///< if false, every offset is zero and none is stored
   Granularity granularity = Granularity::kTensor;
   std::size_t group_size = 0;  ///< for kGroup: columns of a block; else 0
   StoredNumbers scales;        ///< [blocks], or without a codebook a: [blocks, K]
@@ -104,8 +105,8 @@ MatrixEncoding tensor_encoding(const Basis& basis);
 MatrixEncoding basis_encoding(std::span<const Basis> bases, bool has_offset,
                               Granularity granularity, std::size_t group_size = 0);
 
-/// Calls visit(block, row, first_col, num_cols) for every run of values of one block, row by row and
-/// group by group within a row.
+/// Calls visit(block, row, first_col, num_cols) for every run of values of one block, row by row
+/// and group by group within a row.
 template <typename Visit>
 void for_each_block(const MatrixEncoding& encoding, std::size_t rows, std::size_t cols,
                     Visit&& visit) {

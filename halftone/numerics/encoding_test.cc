@@ -33,7 +33,7 @@ TEST_P(Encode, GivesEachNumberTheCodeOfItsOwnBasis) {
   for (const std::size_t cols : {0u, 1u, 3u, 4u, 5u, 63u, 64u, 65u, 130u}) {
     const std::size_t rows = 3;
     const MatrixEncoding encoding = random_encoding(random, rows, cols, bits, true, granularity,
-                                                   granularity == Granularity::kGroup ? 4 : 0);
+                                                    granularity == Granularity::kGroup ? 4 : 0);
     std::vector<float> values(rows * cols);
     for (float& value : values) value = static_cast<float>(2 * random.normal());
     const BitPlanes codes = encode(MatrixView<const float>(values, rows, cols), encoding);

@@ -57,7 +57,8 @@ int nearest_exponent(double x) {
 std::uint32_t e3m5_code(double x) {
   const double bounded = std::clamp(x, 1.0, 252.0);
   int exponent = std::ilogb(bounded);
-  auto mantissa = static_cast<int>(std::nearbyint((std::ldexp(bounded, -exponent) - 1) * kE3m5Steps));
+  auto mantissa =
+      static_cast<int>(std::nearbyint((std::ldexp(bounded, -exponent) - 1) * kE3m5Steps));
   if (mantissa == kE3m5Steps) {
     mantissa = 0;
     ++exponent;
@@ -67,7 +68,7 @@ std::uint32_t e3m5_code(double x) {
 
 /// The largest float of a float type in place of one beyond.
 float bounded(NumberType type, double x) {
-  const double most = type == NumberType::kFloat16   ? largest(kBinary16)
+  const double most = type == NumberType::kFloat16    ? largest(kBinary16)
                       : type == NumberType::kBfloat16 ? largest(kBfloat16)
                                                       : 0x1.fffffep127;
   return static_cast<float>(std::clamp(x, -most, most));
