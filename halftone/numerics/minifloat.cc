@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <charconv>
 #include <cmath>
 #include <limits>
+#include <system_error>
 
 #include "halftone/base/error.h"
 
@@ -32,6 +34,7 @@ std::uint32_t largest_code(const Minifloat& system) {
       return all - mantissa_mask(system) - 1;
     case Specials::kNan:
       return all - 1;
+    case Specials::kOneNan:
     case Specials::kNone:
       break;
   }
@@ -49,15 +52,18 @@ struct Grid {
       : least_exponent(128 - system.bias),
         mantissa_bits(system.mantissa_bits),
         most(std::bit_cast<std::int32_t>(largest(system))),
-        beyond(most) {
+        beyond(most),
+        unsigned_zero(system.specials == Specials::kOneNan ? 0 : -1) {
     if (overflow == Overflow::kSaturate || system.specials == Specials::kNone) return;
-    beyond = std::bit_cast<std::int32_t>(system.specials == Specials::kNan ? kNan : kInfinity);
+    const bool has_infinity = system.specials == Specials::kInfinityAndNan;
+    beyond = std::bit_cast<std::int32_t>(has_infinity ? kInfinity : kNan);
   }
 
   std::int32_t least_exponent;  ///< of a normal number, with the bias of float32
   std::int32_t mantissa_bits;
   std::int32_t most;
   std::int32_t beyond;
+  std::int32_t unsigned_zero;  ///< the magnitude that takes no sign; -1: none
 };
 
 double power_of_two(std::int32_t exponent) {
@@ -79,7 +85,8 @@ float on_grid(const Grid& grid, float x, const Round& round) {
   auto y = std::bit_cast<std::int32_t>(rounded);
   y = y > grid.most || magnitude >= kInfinityBits ? grid.beyond : y;
   y = magnitude > kInfinityBits ? magnitude : y;
-  return std::bit_cast<float>(y | (bits & ~kMagnitude));
+  const std::int32_t sign = y == grid.unsigned_zero ? 0 : bits & ~kMagnitude;
+  return std::bit_cast<float>(y | sign);
 }
 
 /// Ties to even: from 2^52 on, a float64 has no fraction bits.
@@ -91,11 +98,35 @@ double stochastic_integer(double units, std::uint32_t random) {
 
 }  // namespace
 
+std::optional<Minifloat> minifloat_from(std::string_view name) {
+  constexpr std::string_view kFnuz = "fnuz";
+  const bool is_fnuz = name.ends_with(kFnuz);
+  if (is_fnuz) name.remove_suffix(kFnuz.size());
+  // "eXmY" or "eXmYY".
+  if (name.size() < 4 || name.size() > 5 || name[0] != 'e' || name[2] != 'm') return std::nullopt;
+  int mantissa_bits = 0;
+  const char* end = name.data() + name.size();
+  const auto [rest, status] = std::from_chars(name.data() + 3, end, mantissa_bits);
+  if (rest != end || status != std::errc() || name[3] == '0') return std::nullopt;
+  const int exponent_bits = name[1] - '0';
+  const int bits = 1 + exponent_bits + mantissa_bits;
+  const int max_exponent_bits = is_fnuz ? 7 : 8;
+  if (exponent_bits < 2 || exponent_bits > max_exponent_bits || mantissa_bits < 1 || bits > 16) {
+    return std::nullopt;
+  }
+  if (is_fnuz)
+    return Minifloat{exponent_bits, mantissa_bits, 1 << (exponent_bits - 1), Specials::kOneNan};
+  if (exponent_bits == 4 && mantissa_bits == 3) return kE4M3;
+  return minifloat(exponent_bits, mantissa_bits,
+                   bits < 8 ? Specials::kNone : Specials::kInfinityAndNan);
+}
+
 float decode(const Minifloat& system, std::uint32_t code) {
   const std::uint32_t field = code >> system.mantissa_bits & exponent_mask(system);
   const std::uint32_t mantissa = code & mantissa_mask(system);
   const std::uint32_t magnitude = field << system.mantissa_bits | mantissa;
   const bool is_negative = (code >> (system.bits() - 1) & 1) != 0;
+  if (system.specials == Specials::kOneNan && magnitude == 0 && is_negative) return -kNan;
   const auto whole =
       static_cast<float>(field == 0 ? mantissa : mantissa + mantissa_mask(system) + 1);
   const int exponent = std::max(static_cast<int>(field), 1) - system.bias - system.mantissa_bits;
@@ -113,6 +144,7 @@ std::uint32_t encode(const Minifloat& system, float x, Overflow overflow) {
   const std::uint32_t infinity = exponent_mask(system) << system.mantissa_bits;
   if (std::isnan(y)) {
     HALFTONE_ASSERT(system.specials != Specials::kNone);
+    if (system.specials == Specials::kOneNan) return std::uint32_t{1} << (system.bits() - 1);
     const std::uint32_t quiet = std::uint32_t{1} << (system.mantissa_bits - 1);
     return sign | infinity | (system.specials == Specials::kNan ? mantissa_mask(system) : quiet);
   }

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string_view>
 
 #include "halftone/base/random.h"
 
@@ -13,6 +15,7 @@ namespace halftone::numerics {
 enum class Specials : std::uint8_t {
   kInfinityAndNan,  ///< all with the largest exponent: mantissa 0 is infinity, others are NaN
   kNan,             ///< only NaN: exponent and mantissa are all ones
+  kOneNan,          ///< only NaN, in the place of -0, which does not exist
   kNone,            ///< none
 };
 
@@ -40,17 +43,28 @@ constexpr Minifloat minifloat(int exponent_bits, int mantissa_bits, Specials spe
 
 /// IEEE 754-2019, table 3.5; base/half.h converts between it and float32 without a Minifloat.
 inline constexpr Minifloat kBinary16 = minifloat(5, 10, Specials::kInfinityAndNan);
-/// The upper half of a float32.
-inline constexpr Minifloat kBfloat16 = minifloat(8, 7, Specials::kInfinityAndNan);
+/// bfloat16, the upper half of a float32.
+inline constexpr Minifloat kE8M7 = minifloat(8, 7, Specials::kInfinityAndNan);
 /// Source: OCP 8-bit Floating Point Specification (OFP8) 1.0, 2023; Micikevicius et al.,
 /// FP8 Formats for Deep Learning, 2022 (arXiv:2209.05433). E4M3 is what ONNX calls FLOAT8E4M3FN.
 inline constexpr Minifloat kE4M3 = minifloat(4, 3, Specials::kNan);
 inline constexpr Minifloat kE5M2 = minifloat(5, 2, Specials::kInfinityAndNan);
+/// "fnuz": finite, NaN in the place of -0, and a bias larger by one. What AMD's MI300 computes
+/// with. Source: Noune et al., 8-bit Numerical Formats for Deep Neural Networks, 2022
+/// (arXiv:2206.02915).
+inline constexpr Minifloat kE4M3Fnuz = {4, 3, 8, Specials::kOneNan};
+inline constexpr Minifloat kE5M2Fnuz = {5, 2, 16, Specials::kOneNan};
 /// The elements of blocks in the OCP Microscaling Formats (MX) Specification 1.0, 2023,
 /// section 5.3.
 inline constexpr Minifloat kE3M2 = minifloat(3, 2, Specials::kNone);
 inline constexpr Minifloat kE2M3 = minifloat(2, 3, Specials::kNone);
 inline constexpr Minifloat kE2M1 = minifloat(2, 1, Specials::kNone);
+
+/// The format of a name "eXmY": X bits of exponent (2 to 8), Y of mantissa (at least 1), 4 to 16
+/// bits in all. "e4m3" is OFP8's. Others of up to 7 bits have no specials, as in MX, and the rest
+/// have infinity and NaN, as in IEEE 754. "eXmYfnuz" (X at most 7) has the specials and the bias of
+/// kE4M3Fnuz. Nothing for other names.
+std::optional<Minifloat> minifloat_from(std::string_view name);
 
 /// The result for infinity and for numbers that round beyond the largest finite one.
 enum class Overflow : std::uint8_t {
@@ -68,7 +82,8 @@ float largest(const Minifloat& system);             ///< finite
 float smallest_normal(const Minifloat& system);     ///< 2^(1 - bias)
 float smallest_subnormal(const Minifloat& system);  ///< 2^(1 - bias - M)
 
-/// The number of the system nearest to x, ties to the one with an even mantissa. NaN stays NaN.
+/// The number of the system nearest to x, ties to the one with an even mantissa. NaN stays NaN, -0
+/// becomes 0 if the system has none.
 ///     y = n 2^q,  n = round(x / 2^q),  q = max(floor(log2 |x|), 1 - bias) - M
 float round_to_nearest(const Minifloat& system, float x, Overflow overflow = Overflow::kSaturate);
 

@@ -16,8 +16,9 @@
 namespace halftone::numerics {
 namespace {
 
-constexpr std::array kSmall{kE4M3, kE5M2, kE3M2, kE2M3, kE2M1};
-constexpr std::array kAll{kE4M3, kE5M2, kE3M2, kE2M3, kE2M1, kBinary16, kBfloat16};
+constexpr std::array kSmall{kE4M3, kE5M2, kE4M3Fnuz, kE5M2Fnuz, kE3M2, kE2M3, kE2M1};
+constexpr std::array kAll{kE4M3, kE5M2, kE4M3Fnuz, kE5M2Fnuz, kE3M2,
+                          kE2M3, kE2M1, kBinary16, kE8M7};
 
 std::uint32_t bits_of(float x) { return std::bit_cast<std::uint32_t>(x); }
 std::uint32_t num_codes(const Minifloat& system) { return std::uint32_t{1} << system.bits(); }
@@ -41,9 +42,10 @@ TEST(Minifloat, HasThePublishedRanges) {
   // OFP8 1.0; MX 1.0, section 5.3; IEEE 754.
   for (const Range& range :
        {Range{kE4M3, 448, 0x1p-6F, 0x1p-9F}, Range{kE5M2, 57344, 0x1p-14F, 0x1p-16F},
+        Range{kE4M3Fnuz, 240, 0x1p-7F, 0x1p-10F}, Range{kE5M2Fnuz, 57344, 0x1p-15F, 0x1p-17F},
         Range{kE3M2, 28, 0.25F, 0.0625F}, Range{kE2M3, 7.5F, 1, 0.125F}, Range{kE2M1, 6, 1, 0.5F},
         Range{kBinary16, 65504, 0x1p-14F, 0x1p-24F},
-        Range{kBfloat16, 0x1.fep127F, 0x1p-126F, 0x1p-133F}}) {
+        Range{kE8M7, 0x1.fep127F, 0x1p-126F, 0x1p-133F}}) {
     EXPECT_EQ(largest(range.system), range.largest);
     EXPECT_EQ(smallest_normal(range.system), range.smallest_normal);
     EXPECT_EQ(smallest_subnormal(range.system), range.smallest_subnormal);
@@ -64,6 +66,35 @@ TEST(Minifloat, HasThePublishedCodes) {
   EXPECT_EQ(magnitudes(kE2M1), (std::vector<float>{0, 0.5F, 1, 1.5F, 2, 3, 4, 6}));
   EXPECT_EQ(encode(kE4M3, 1), 0x38U);
   EXPECT_EQ(encode(kE5M2, -1), 0xbcU);
+}
+
+TEST(Minifloat, TakesNanInPlaceOfMinusZeroWhereThatIsTheOnlySpecial) {
+  for (const Minifloat& system : {kE4M3Fnuz, kE5M2Fnuz}) {
+    EXPECT_TRUE(std::isnan(decode(system, 0x80)));
+    EXPECT_EQ(encode(system, kNan), 0x80U);
+    EXPECT_EQ(encode(system, -kNan), 0x80U);
+    EXPECT_EQ(encode(system, -0.0F), 0U);
+    EXPECT_EQ(encode(system, -1e-30F), 0U);
+    EXPECT_EQ(encode(system, kInfinity), 0x7fU);
+    EXPECT_EQ(encode(system, kInfinity, Overflow::kSpecial), 0x80U);
+  }
+}
+
+TEST(Minifloat, IsFoundByName) {
+  EXPECT_EQ(minifloat_from("e4m3"), kE4M3);
+  EXPECT_EQ(minifloat_from("e5m2"), kE5M2);
+  EXPECT_EQ(minifloat_from("e3m2"), kE3M2);
+  EXPECT_EQ(minifloat_from("e2m3"), kE2M3);
+  EXPECT_EQ(minifloat_from("e2m1"), kE2M1);
+  EXPECT_EQ(minifloat_from("e5m10"), kBinary16);
+  EXPECT_EQ(minifloat_from("e8m7"), kE8M7);
+  EXPECT_EQ(minifloat_from("e6m9"), minifloat(6, 9, Specials::kInfinityAndNan));
+  EXPECT_EQ(minifloat_from("e4m3fnuz"), kE4M3Fnuz);
+  EXPECT_EQ(minifloat_from("e5m2fnuz"), kE5M2Fnuz);
+  for (const char* name : {"", "e", "fnuz", "e4m3 ", "e4m3fn", "e1m3", "e9m1", "e4m0", "e4m03",
+                           "e4m-1", "e4m12", "e8m8", "e8m7fnuz", "e10m5", "E4M3", "bf16"}) {
+    EXPECT_FALSE(minifloat_from(name)) << name;
+  }
 }
 
 TEST(Minifloat, EveryCodeSurvivesARoundTrip) {
@@ -87,7 +118,7 @@ TEST(Minifloat, OfSixteenBitsIsWhatTheBaseHas) {
   for (std::uint32_t code = 0; code <= 0xffff; ++code) {
     const auto half = static_cast<std::uint16_t>(code);
     const float x = decode(kBinary16, code);
-    const float b = decode(kBfloat16, code);
+    const float b = decode(kE8M7, code);
     if (!std::isnan(x)) {
       ASSERT_EQ(bits_of(x), bits_of(float_from_half(half)));
     }
@@ -129,8 +160,8 @@ TEST(Minifloat, RoundsToTheNearestTiesToEven) {
 
 TEST(Minifloat, RoundsFloat32SubnormalsAsOtherNumbers) {
   constexpr float kLeast = std::numeric_limits<float>::denorm_min();
-  EXPECT_EQ(round_to_nearest(kBfloat16, 0x1p-134F), 0);  // a tie
-  EXPECT_EQ(round_to_nearest(kBfloat16, 0x1p-134F + kLeast), 0x1p-133F);
+  EXPECT_EQ(round_to_nearest(kE8M7, 0x1p-134F), 0);  // a tie
+  EXPECT_EQ(round_to_nearest(kE8M7, 0x1p-134F + kLeast), 0x1p-133F);
   EXPECT_EQ(round_to_nearest(kE4M3, -kLeast), 0);
   EXPECT_TRUE(std::signbit(round_to_nearest(kE4M3, -kLeast)));
 }
@@ -145,6 +176,7 @@ TEST(Minifloat, SaturatesOrOverflowsWhereTheNextNumberWouldBe) {
   };
   for (const Edge& edge : {Edge{kE4M3, 464, true, kNan}, Edge{kE5M2, 61440, false, kInfinity},
                            Edge{kBinary16, 65520, false, kInfinity}, Edge{kE2M1, 7, false, 6},
+                           Edge{kE4M3Fnuz, 248, false, kNan}, Edge{kE5M2Fnuz, 61440, false, kNan},
                            Edge{kE3M2, 30, false, 28}}) {
     const auto special = [&](float x) {
       return round_to_nearest(edge.system, x, Overflow::kSpecial);
@@ -165,9 +197,9 @@ TEST(Minifloat, SaturatesOrOverflowsWhereTheNextNumberWouldBe) {
       EXPECT_EQ(bits_of(special(edge.tie)), bits_of(edge.beyond));
     }
   }
-  EXPECT_EQ(round_to_nearest(kBfloat16, std::numeric_limits<float>::max(), Overflow::kSpecial),
+  EXPECT_EQ(round_to_nearest(kE8M7, std::numeric_limits<float>::max(), Overflow::kSpecial),
             kInfinity);
-  EXPECT_EQ(round_to_nearest(kBfloat16, std::numeric_limits<float>::max()), 0x1.fep127F);
+  EXPECT_EQ(round_to_nearest(kE8M7, std::numeric_limits<float>::max()), 0x1.fep127F);
 }
 
 TEST(Minifloat, KeepsNan) {
@@ -208,8 +240,9 @@ TEST(Minifloat, RoundsUpForAsManyRandomNumbersAsTheFractionSays) {
 TEST(Minifloat, LeavesItsOwnNumbersAloneWhateverTheRandomNumber) {
   for (const Minifloat& system : kAll) {
     for (const float x : magnitudes(system)) {
+      const bool is_unsigned = x == 0 && system.specials == Specials::kOneNan;
       for (const std::uint32_t random : {0U, 0x80000000U, 0xffffffffU}) {
-        ASSERT_EQ(bits_of(round_stochastically(system, -x, random)), bits_of(-x));
+        ASSERT_EQ(bits_of(round_stochastically(system, -x, random)), bits_of(is_unsigned ? x : -x));
       }
     }
   }

@@ -69,7 +69,7 @@ std::uint32_t e3m5_code(double x) {
 /// The largest float of a float type in place of one beyond.
 float bounded(NumberType type, double x) {
   const double most = type == NumberType::kFloat16    ? largest(kBinary16)
-                      : type == NumberType::kBfloat16 ? largest(kBfloat16)
+                      : type == NumberType::kBfloat16 ? largest(kE8M7)
                                                       : 0x1.fffffep127;
   return static_cast<float>(std::clamp(x, -most, most));
 }
@@ -81,7 +81,7 @@ std::uint32_t code_of(NumberType type, double x) {
     case NumberType::kFloat16:
       return half_from_float(bounded(type, x));
     case NumberType::kBfloat16:
-      return encode(kBfloat16, bounded(type, x));
+      return encode(kE8M7, bounded(type, x));
     case NumberType::kE8m0:
       return x > 0 ? static_cast<std::uint32_t>(
                          std::clamp(nearest_exponent(x) + kE8m0Bias, 0, kE8m0Largest))

@@ -80,7 +80,7 @@ TEST(Train, RoundsGradientsToTheSameBitsForAnyDevicesAndRanks) {
   const data::Dataset data = taught(teacher, 2);
   const auto train_on = [&](const spmd::Devices& devices, std::uint64_t seed) {
     StudentOptions few;
-    few.precision.weights = few.precision.activations = numerics::kBfloat16;
+    few.precision.weights = few.precision.activations = numerics::kE8M7;
     few.precision.gradients = ScaledIntegers{4};
     TrainOptions options = few_epochs();
     options.epochs = 1;

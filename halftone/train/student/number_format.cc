@@ -19,7 +19,7 @@ constexpr int kMaxNumberBits = 16;
 
 constexpr std::array<std::pair<std::string_view, Minifloat>, 7> kMinifloats = {{
     {"fp16", numerics::kBinary16},
-    {"bf16", numerics::kBfloat16},
+    {"bf16", numerics::kE8M7},
     {"e4m3", numerics::kE4M3},
     {"e5m2", numerics::kE5M2},
     {"e3m2", numerics::kE3M2},

@@ -33,7 +33,7 @@ TEST(NumberFormat, IsReadAndWritten) {
 TEST(NumberFormat, IsReadFromItsName) {
   EXPECT_EQ(parse_number_format("fp32"), NumberFormat(Float32{}));
   EXPECT_EQ(parse_number_format("fp16"), NumberFormat(numerics::kBinary16));
-  EXPECT_EQ(parse_number_format("bf16"), NumberFormat(numerics::kBfloat16));
+  EXPECT_EQ(parse_number_format("bf16"), NumberFormat(numerics::kE8M7));
   EXPECT_EQ(parse_number_format("e4m3"), NumberFormat(numerics::kE4M3));
   EXPECT_EQ(parse_number_format("e5m2"), NumberFormat(numerics::kE5M2));
   EXPECT_EQ(parse_number_format("e3m2"), NumberFormat(numerics::kE3M2));
