@@ -15,11 +15,25 @@ namespace {
 
 constexpr std::int64_t kSignBit = 0x80000000;
 
+/// Whether a number midway between neighbouring levels of these codes takes the upper one.
+bool takes_upper(Ties ties, double middle, Code low, Code high) {
+  switch (ties) {
+    case Ties::kEven:
+      return low % 2 != 0 && high % 2 == 0;
+    case Ties::kLower:
+      return false;
+    case Ties::kUpper:
+      return true;
+    case Ties::kTowardZero:
+      return middle < 0;
+  }
+  return false;
+}
+
 /// The largest float32 that takes the lower of two levels.
+/// @param middle    between them
 /// @param is_upper  whether the middle takes the upper level
-float threshold_between(float low, float high, bool is_upper) {
-  // Exact for neighbours whose exponents differ by less than 29.
-  const double middle = double{low} / 2 + double{high} / 2;
+float threshold_at(double middle, bool is_upper) {
   return largest_where([&](float x) { return is_upper ? double{x} < middle : double{x} <= middle; },
                        static_cast<float>(middle));
 }
@@ -40,9 +54,10 @@ Codebook::Codebook(std::string name, std::vector<float> levels, Ties ties)
     : name_(std::move(name)), levels_(std::move(levels)) {
   sort();
   for (std::size_t l = 0; l + 1 < sorted_.size(); ++l) {
-    const bool is_upper = ties == Ties::kUpper ||
-                          (ties == Ties::kEven && codes_[l] % 2 != 0 && codes_[l + 1] % 2 == 0);
-    thresholds_.push_back(threshold_between(sorted_[l], sorted_[l + 1], is_upper));
+    // Exact for neighbours whose exponents differ by less than 29.
+    const double middle = double{sorted_[l]} / 2 + double{sorted_[l + 1]} / 2;
+    thresholds_.push_back(
+        threshold_at(middle, takes_upper(ties, middle, codes_[l], codes_[l + 1])));
   }
   find_step();
   find_fit();

@@ -21,9 +21,10 @@ using Code = std::uint16_t;
 
 /// Which of two neighbouring levels a number midway between them takes.
 enum class Ties : std::uint8_t {
-  kEven,   ///< the one with the even code
-  kLower,  ///< the lower one
-  kUpper,  ///< the higher one
+  kEven,        ///< the one with the even code
+  kLower,       ///< the lower one
+  kUpper,       ///< the higher one
+  kTowardZero,  ///< the one nearer to zero
 };
 
 /// The levels of a number system of K bits, shared by all blocks of a matrix. Immutable.
