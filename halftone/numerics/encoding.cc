@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/numerics/encoding.h"
 
+#include <cmath>
 #include <string>
 
 #include "halftone/base/error.h"
@@ -55,23 +56,37 @@ bool MatrixEncoding::is_centred() const {
 void MatrixEncoding::set_levels(std::size_t block, const Levels& levels) {
   HALFTONE_ASSERT(levels.codebook() == codebook.get() && levels.bits() == bits);
   HALFTONE_ASSERT(has_offset || levels.offset() == 0);
+  if (codebook != nullptr) return set_scale(block, levels.scale(), levels.offset());
   if (has_offset) offsets.set(block, levels.offset());
-  if (codebook != nullptr) return scales.set(block, levels.scale());
   const Basis basis = levels.basis();
   const auto k = static_cast<std::size_t>(bits);
   for (std::size_t i = 0; i < k; ++i) scales.set(block * k + i, basis.coefficients[i]);
 }
 
+NumberType MatrixEncoding::number_type() const {
+  const bool are_few = codebook == nullptr || granularity != Granularity::kGroup;
+  return scales.type() == NumberType::kFloat16 && are_few ? NumberType::kFloat32 : scales.type();
+}
+
 MatrixEncoding MatrixEncoding::with_levels(std::span<const Levels> blocks) const {
   HALFTONE_ASSERT(blocks.size() == num_blocks());
   MatrixEncoding result = *this;
-  const auto is_float = scales.type() == NumberType::kFloat32 || scales.type() == NumberType::kFloat16;
-  if (is_float && !scales.has_factors()) {
+  if (number_type() == NumberType::kFloat32) {
     result.scales = StoredNumbers(NumberType::kFloat32, scales.size());
+    result.offsets = StoredNumbers(NumberType::kFloat32, offsets.size());
   }
-  result.offsets = StoredNumbers(NumberType::kFloat32, offsets.size());
   for (std::size_t b = 0; b < blocks.size(); ++b) result.set_levels(b, blocks[b]);
   return result.compact();
+}
+
+void MatrixEncoding::set_scale(std::size_t block, double scale, double offset) {
+  HALFTONE_ASSERT(codebook != nullptr && (has_offset || offset == 0));
+  scales.set(block, scale);
+  if (scales[block] == 0) {
+    const double least = double{least_scale(scales.type())} * scales.factor_of(block);
+    scales.set(block, std::copysign(least, scale));
+  }
+  if (has_offset) offsets.set(block, offset);
 }
 
 void MatrixEncoding::allocate(std::size_t rows, std::size_t cols) {

@@ -74,9 +74,14 @@ struct MatrixEncoding {
   /// Stores the numbers of a block, rounded to their types.
   /// @pre levels of this codebook, or of none
   void set_levels(std::size_t block, const Levels& levels);
-  /// The encoding with other levels in all blocks. Numbers stored as float32 or binary16 are stored
-  /// as binary16 if that changes none.
+  /// The type to which a fit rounds scales and offsets. Where binary16 is only a short form of
+  /// float32 (see compact()), it is float32; the scales of groups of a codebook are many.
+  [[nodiscard]] NumberType number_type() const;
+  /// The encoding with other levels in all blocks, in its short form.
   [[nodiscard]] MatrixEncoding with_levels(std::span<const Levels> blocks) const;
+  /// Stores scale and offset of a block, rounded to their types. In place of a scale that rounds to
+  /// zero it stores least_scale(), with the sign. @pre a codebook
+  void set_scale(std::size_t block, double scale, double offset = 0);
   /// Makes room for the blocks of a matrix: zeros, stored as float32.
   void allocate(std::size_t rows, std::size_t cols);
   /// The encoding of `count` blocks from `first` on; see StoredNumbers::slice().

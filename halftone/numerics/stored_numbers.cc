@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <iterator>
+#include <limits>
 
 #include "halftone/base/error.h"
 #include "halftone/base/half.h"
@@ -157,6 +158,13 @@ std::optional<NumberType> number_type_from(std::string_view name) {
 int stored_bits(NumberType type) { return traits_of(type).bits; }
 bool has_sign(NumberType type) { return traits_of(type).has_sign; }
 float round_to(NumberType type, double x) { return number_of(type, code_of(type, x)); }
+float largest(NumberType type) { return round_to(type, std::numeric_limits<double>::max()); }
+
+float smallest(NumberType type) {
+  // Codes ascend with numbers from 0, which is code 0 unless there is no zero.
+  const float first = number_of(type, 0);
+  return first != 0 ? first : number_of(type, 1);
+}
 
 float least_scale(NumberType type) {
   switch (type) {
@@ -207,13 +215,13 @@ std::size_t StoredNumbers::num_factors() const {
 float StoredNumbers::operator[](std::size_t i) const {
   HALFTONE_ASSERT(i < size_);
   const float number = number_of(type_, load(bytes_, type_, i));
-  return has_factors() ? number * factor(share_ == 0 ? 0 : i / share_) : number;
+  return has_factors() ? number * factor_of(i) : number;
 }
 
 void StoredNumbers::set(std::size_t i, double x) {
   HALFTONE_ASSERT(i < size_ && std::isfinite(x));
   if (has_factors()) {
-    const double shared = factor(share_ == 0 ? 0 : i / share_);
+    const double shared = factor_of(i);
     x = shared == 0 ? 0 : x / shared;
   }
   store(bytes_, type_, i, code_of(type_, x));
@@ -222,6 +230,23 @@ void StoredNumbers::set(std::size_t i, double x) {
 float StoredNumbers::factor(std::size_t f) const {
   HALFTONE_ASSERT(f < num_factors());
   return number_of(factor_type_, load(factors_, factor_type_, f));
+}
+
+float StoredNumbers::factor_of(std::size_t i) const {
+  if (!has_factors()) return 1;
+  return factor(share_ == 0 ? 0 : i / share_);
+}
+
+void StoredNumbers::set_factors_for(std::span<const double> numbers) {
+  HALFTONE_ASSERT(numbers.size() == size_);
+  const double least = std::max(std::numeric_limits<float>::min(), smallest(factor_type_));
+  for (std::size_t f = 0; f < num_factors(); ++f) {
+    const std::size_t first = f * share_;
+    const std::size_t count = share_ == 0 ? size_ : std::min(share_, size_ - first);
+    double most = 0;
+    for (const double x : numbers.subspan(first, count)) most = std::max(most, std::abs(x));
+    set_factor(f, most == 0 ? 1 : std::max(most / largest(type_), least));
+  }
 }
 
 void StoredNumbers::set_factor(std::size_t f, double x) {

@@ -38,6 +38,8 @@ float round_to(NumberType type, double x);
 /// A small number above 0 of this type, for blocks that are all zero: the smallest, or 2^-24 if
 /// there are smaller ones, which binary16 holds too.
 float least_scale(NumberType type);
+float largest(NumberType type);   ///< finite
+float smallest(NumberType type);  ///< above zero
 
 /// An array of numbers of one type. Numbers of a small type may share factors:
 ///
@@ -67,7 +69,13 @@ class StoredNumbers {
   /// Stores the nearest number, for the factor as it is. @pre x is finite
   void set(std::size_t i, double x);
   [[nodiscard]] float factor(std::size_t f) const;
+  /// The factor of number i; 1 if there are none.
+  [[nodiscard]] float factor_of(std::size_t i) const;
   void set_factor(std::size_t f, double x);
+  /// Sets every factor so that the largest magnitude of its numbers is the largest of the type;
+  /// but 1 if they are all zero, and no less than what a float32 or the type holds well. The
+  /// numbers are yet to be set. @param numbers  [size()] finite
+  void set_factors_for(std::span<const double> numbers);
 
   /// The numbers [first, first + count), which share no factor with others.
   [[nodiscard]] StoredNumbers slice(std::size_t first, std::size_t count) const;

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "halftone/base/error.h"
-#include "halftone/numerics/codebooks.h"
 #include "halftone/numerics/digits.h"
+#include "halftone/numerics/systems.h"
 
 namespace halftone::compress {
 namespace {
@@ -281,7 +281,8 @@ LevelFit fit_levels(const ParameterSpace& space, std::span<const float> x,
   if (space.is_free_basis()) {
     alternation.run_from(greedy_basis(sample, x, space.bits(), space.has_offset()));
     // The evenly spaced systems are bases too, so a basis never ends worse than they do.
-    const ParameterSpace even(numerics::half_integers(space.bits()), space.has_offset());
+    const auto levels = codebook_of(numerics::find_system("symmetric"), space.bits());
+    const ParameterSpace even(levels, space.has_offset());
     alternation.run_from(fit_levels(even, x, targets, weights, options).levels.basis());
   }
   if (space.has_coarse_scales()) {

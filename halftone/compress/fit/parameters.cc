@@ -87,10 +87,7 @@ ParameterSpace ParameterSpace::of(const numerics::MatrixEncoding& encoding) {
   if (encoding.codebook == nullptr) return {encoding.bits, encoding.has_offset};
   const numerics::StoredNumbers& scales = encoding.scales;
   HALFTONE_ASSERT(scales.num_factors() <= 1);
-  // Binary16 is float32 that lost nothing.
-  const bool is_half = scales.type() == numerics::NumberType::kFloat16;
-  return {encoding.codebook, encoding.has_offset,
-          is_half ? numerics::NumberType::kFloat32 : scales.type(),
+  return {encoding.codebook, encoding.has_offset, encoding.number_type(),
           scales.has_factors() ? double{scales.factor(0)} : 1.0};
 }
 

@@ -103,22 +103,28 @@ class Packing {
 
 numerics::MatrixEncoding empty_encoding(const WeightFormat& format, std::size_t rows,
                                         std::size_t cols) {
-  const numerics::NumberSystem& system = *format.system;
-  numerics::MatrixEncoding encoding;
-  encoding.bits = format.bits;
-  encoding.codebook = system.codebook(format.bits);
-  encoding.has_offset = system.is_learned() ? format.offset : system.has_offset;
-  encoding.granularity = format.granularity;
-  if (format.granularity == Granularity::kGroup) encoding.group_size = format.group_size;
-  const std::size_t blocks = encoding.num_blocks(rows, cols);
-  encoding.scales =
-      numerics::StoredNumbers(system.scale_type, blocks * encoding.scales_per_block());
-  encoding.offsets =
-      numerics::StoredNumbers(numerics::NumberType::kFloat32, encoding.has_offset ? blocks : 0);
+  const bool is_grouped = format.granularity == Granularity::kGroup;
+  numerics::MatrixEncoding encoding = numerics::empty_encoding(
+      *format.system, format.bits, {format.granularity, is_grouped ? format.group_size : 0}, rows,
+      cols);
+  if (format.system->is_learned() && !format.offset) {
+    encoding.has_offset = false;
+    encoding.offsets = numerics::StoredNumbers();
+  }
+  if (encoding.scales.has_factors()) encoding.scales.set_factor(0, format.scale_factor);
   const ParameterSpace space = ParameterSpace::of(encoding);
   const numerics::Levels smallest = space.to_levels(Vector::Zero(space.size()));
-  for (std::size_t b = 0; b < blocks; ++b) encoding.set_levels(b, smallest);
+  for (std::size_t b = 0; b < encoding.num_blocks(); ++b) encoding.set_levels(b, smallest);
   return encoding;
+}
+
+WeightFormat with_factor(const WeightFormat& format, MatrixView<const float> weights) {
+  WeightFormat result = format;
+  if (!numerics::scale_storage(*format.system, format.granularity).factor) return result;
+  const numerics::MatrixEncoding by_rule = numerics::encoding_by_rule(
+      *format.system, format.bits, {format.granularity, format.group_size}, weights);
+  result.scale_factor = by_rule.scales.factor(0);
+  return result;
 }
 
 std::vector<RowRange> row_ranges(const WeightFormat& format, std::size_t rows, std::size_t share,

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "halftone/compress/fit/parameters.h"
-#include "halftone/numerics/encoding.h"
 #include "halftone/numerics/systems.h"
 #include "halftone/spmd/devices.h"
 
@@ -20,9 +19,13 @@ struct WeightFormat {
   bool offset = true;  ///< of learned levels; a codebook says itself whether it has one
   numerics::Granularity granularity = numerics::Granularity::kChannel;
   std::size_t group_size = 0;
+  double scale_factor = 1;  ///< of all scales, if they share one: see with_factor()
 
   bool operator==(const WeightFormat&) const = default;
 };
+
+/// The format with the factor that the scales of a matrix share, if its number system has one.
+WeightFormat with_factor(const WeightFormat& format, MatrixView<const float> weights);
 
 /// The encoding of a matrix [rows, cols] in this format, with the smallest levels.
 numerics::MatrixEncoding empty_encoding(const WeightFormat& format, std::size_t rows,
