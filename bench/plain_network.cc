@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <optional>
 
 #include "halftone/base/error.h"
-#include "halftone/numerics/basis.h"
+#include "halftone/numerics/levels.h"
 
 // The reference was compiled with it; without it, x86-64 has no popcount instruction.
 #ifdef __x86_64__
@@ -59,7 +60,7 @@ PlainNetwork::Layer PlainNetwork::make_layer(const ir::Graph& graph, const ir::N
   layer.tanh = std::get<ir::FullyConnected>(node.op).activation.kind == ir::ActivationKind::kTanh;
   const auto n = static_cast<float>(codes.cols);
   for (std::size_t o = 0; o < codes.rows; ++o) {
-    const numerics::Basis& basis = weights.encoding->bases[o];
+    const numerics::Basis basis = weights.encoding->basis(o);
     float sum = n * basis.offset;
     for (int j = 0; j < codes.bits; ++j) {
       const auto row = codes.planes.row(codes.plane(o, j));
@@ -77,15 +78,15 @@ PlainNetwork::Layer PlainNetwork::make_layer(const ir::Graph& graph, const ir::N
 }
 
 PlainNetwork::PlainNetwork(const ir::Graph& graph) {
-  const numerics::Basis* input = nullptr;
+  std::optional<numerics::Basis> input;
   for (const ir::NodeId id : graph.topological_order()) {
     const ir::Node& node = graph.node(id);
     if (const auto* encode = std::get_if<ir::Encode>(&node.op)) {
-      input = &encode->encoding->bases.front();
-    } else if (input != nullptr && std::holds_alternative<ir::FullyConnected>(node.op)) {
+      input = encode->encoding->basis(0);
+    } else if (input && std::holds_alternative<ir::FullyConnected>(node.op)) {
       layers_.push_back(make_layer(graph, node, *input));
       values_.emplace_back(layers_.back().constants.size());
-      input = nullptr;
+      input.reset();
     } else if (std::holds_alternative<ir::Softmax>(node.op)) {
       softmax_ = true;
     } else {

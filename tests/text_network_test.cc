@@ -56,7 +56,7 @@ data::Dataset texts(std::uint64_t seed) {
   for (auto& token : tokens) token = static_cast<std::int64_t>(random.below(kWords));
   const auto array = data::make_npy(std::span<const std::int64_t>(tokens),
                                     {kSamples, static_cast<std::size_t>(kTokens)});
-  return data::dataset_from_npy("texts", data::own_bytes(data::npy_bytes(array)), {}, {});
+  return data::dataset_from_npy("texts", own_bytes(data::npy_bytes(array)), {}, {});
 }
 
 TEST_F(TextNetwork, ShrinksAndStaysCloseInEveryFormat) {

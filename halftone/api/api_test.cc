@@ -170,7 +170,7 @@ TEST_F(Api, ReplacesDefaultsOfARecipeFile) {
   settings.weight_bits = 1;
   const compress::Recipe recipe = load_recipe(path("r.toml"), settings);
   EXPECT_EQ(recipe.defaults.weight_bits, 1);
-  EXPECT_EQ(recipe.defaults.system->name, "affine");
+  EXPECT_EQ(recipe.defaults.weight_system->name, "affine");
   EXPECT_EQ(recipe.defaults.activation_bits, std::nullopt);
   EXPECT_EQ(load_recipe(path("r.toml")).defaults.weight_bits, 4);
   expect_error(ErrorKind::kIo, "none.toml", [&] { load_recipe(path("none.toml")); });

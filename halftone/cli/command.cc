@@ -191,14 +191,29 @@ void add_memory_option(CLI::App& verb, std::optional<std::uint64_t>& memory_byte
       ->transform(whole_number_with_unit());  // runs first
 }
 
+/// A number of bits, or none.
+CLI::Validator bits_or_none() {
+  const auto check = [](const std::string& text) -> std::string {
+    if (text == "none") return {};
+    return CLI::Range(1, numerics::kMaxCodeBits)(text);
+  };
+  return CLI::Validator(check, "{1 to 16, none}");
+}
+
 void add_recipe_options(CLI::App& verb, RecipeOptions& recipe) {
   verb.add_option("--weight-bits", recipe.weight_bits, "Bits per weight (default 3)")
-      ->check(CLI::Range(1, 8));
+      ->check(CLI::Range(1, numerics::kMaxCodeBits));
   verb.add_option("--activation-bits", recipe.activation_bits,
                   "Bits per activation, or none for float32 (default 3)")
-      ->check(CLI::IsMember({"1", "2", "3", "4", "5", "6", "7", "8", "none"}));
-  verb.add_option("--scheme", recipe.scheme, "Number system (default basis)")
-      ->check(CLI::IsMember({"basis", "affine", "symmetric", "fixed", "float"}));
+      ->check(bits_or_none());
+  verb.add_option("--scheme", recipe.scheme,
+                  "Number system (default basis): one of `halftone systems`, or float")
+      ->type_name("NAME");
+  verb.add_option("--weight-scheme", recipe.weight_scheme, "The same, of weights only")
+      ->type_name("NAME");
+  verb.add_option("--activation-scheme", recipe.activation_scheme,
+                  "The same, of activations only")
+      ->type_name("NAME");
   verb.add_option("--recipe", recipe.recipe,
                   "TOML file with settings per layer and for the fitting")
       ->check(some_path());
@@ -220,7 +235,13 @@ compress::Recipe make_recipe(const RecipeOptions& options) {
   if (options.scheme == "float") {
     settings.skip = true;
   } else if (!options.scheme.empty()) {
-    settings.system = &numerics::find_system(options.scheme);
+    settings.weight_system = settings.activation_system = &numerics::find_system(options.scheme);
+  }
+  if (!options.weight_scheme.empty()) {
+    settings.weight_system = &numerics::find_system(options.weight_scheme);
+  }
+  if (!options.activation_scheme.empty()) {
+    settings.activation_system = &numerics::find_system(options.activation_scheme);
   }
   return load_recipe(options.recipe, settings);
 }

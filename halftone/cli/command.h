@@ -56,10 +56,13 @@ struct RecipeOptions {
   std::optional<int> weight_bits;
   std::string activation_bits;  ///< a number or "none"
   std::string scheme;
+  std::string weight_scheme;
+  std::string activation_scheme;
   std::string recipe;  ///< a file
 
   [[nodiscard]] bool is_given() const {
-    return weight_bits || !activation_bits.empty() || !scheme.empty() || !recipe.empty();
+    return weight_bits || !activation_bits.empty() || !scheme.empty() ||
+           !weight_scheme.empty() || !activation_scheme.empty() || !recipe.empty();
   }
 };
 
@@ -150,6 +153,7 @@ class TuningFile {
 
 // One file per verb.
 void add_inspect(CLI::App& app, Action& action);
+void add_systems(CLI::App& app, Action& action);
 void add_convert(CLI::App& app, Action& action);
 void add_quantize(CLI::App& app, Action& action);
 void add_eval(CLI::App& app, Action& action);

@@ -30,7 +30,7 @@ data::Dataset dataset(std::vector<std::size_t> shape, std::uint64_t seed = 5) {
   std::vector<float> x(count);
   for (float& value : x) value = static_cast<float>(random.normal());
   const auto array = data::make_npy(std::span<const float>(x), std::move(shape));
-  return data::dataset_from_npy("random", data::own_bytes(data::npy_bytes(array)), {}, {});
+  return data::dataset_from_npy("random", own_bytes(data::npy_bytes(array)), {}, {});
 }
 
 /// A projection and a recurrent layer over steps of 6 elements, and states of 4.

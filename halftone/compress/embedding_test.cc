@@ -27,7 +27,7 @@ data::Dataset texts(std::size_t samples, std::uint64_t seed,
   for (auto& token : tokens) token = static_cast<std::int64_t>(random.below(words));
   const auto array = data::make_npy(std::span<const std::int64_t>(tokens),
                                     {samples, static_cast<std::size_t>(kTokens)});
-  return data::dataset_from_npy("texts", data::own_bytes(data::npy_bytes(array)), {}, {});
+  return data::dataset_from_npy("texts", own_bytes(data::npy_bytes(array)), {}, {});
 }
 
 /// tokens - embedding - attention of one head beside the embedding - mean over the text or, with

@@ -154,7 +154,7 @@ std::size_t count_input_digits(const QuantizeResult& result) {
   for (const ir::NodeId id : result.graph.topological_order()) {
     const auto* encode = std::get_if<ir::Encode>(&result.graph.node(id).op);
     if (encode == nullptr) continue;
-    return numerics::split_digits(encode->encoding->bases.front(), 1).size();
+    return numerics::split_digits(encode->encoding->basis(0), 1).size();
   }
   return 0;
 }
@@ -317,10 +317,11 @@ TEST(Quantize, NamesTheValueThatIsTooLargeForAnyBasis) {
   x[123] = 3e38F;
   const auto array = data::make_npy(std::span<const float>(x), {50, 6});
   const data::Dataset data =
-      data::dataset_from_npy("bright", data::own_bytes(data::npy_bytes(array)), {}, {});
+      data::dataset_from_npy("bright", own_bytes(data::npy_bytes(array)), {}, {});
   for (const char* scheme : {"basis", "affine", "symmetric"}) {
     Recipe recipe = recipe_of(2, 8);
-    recipe.defaults.scheme = scheme_from(scheme);
+    recipe.defaults.weight_system = recipe.defaults.activation_system =
+        &numerics::find_system(scheme);
     expect_error(ErrorKind::kFormat,
                  "node 'first' (FullyConnected): value 'x' cannot be encoded: it is 0 to 3e+38 in "
                  "the calibration data",
@@ -336,7 +337,8 @@ TEST(Quantize, RefusesLevelsOfWhichOneIsNearestToAllValues) {
                            ir::ActivationKind::kRelu);
   graph.add_output(add_layer(graph, "last", h, random_tensor({3, 20}, random), random));
   Recipe recipe = recipe_of(2, 1);
-  recipe.defaults.system = &numerics::find_system("fixed");
+  recipe.defaults.weight_system = recipe.defaults.activation_system =
+        &numerics::find_system("fixed");
   expect_error(ErrorKind::kUnsupported,
                "node 'last' (FullyConnected): value 'first' cannot be encoded in 1 bit of the "
                "scheme fixed: its values, 0 to ",

@@ -10,12 +10,16 @@
 namespace halftone::compress {
 namespace {
 
-void check_bits(int bits, const char* what) {
-  if (bits < 0 || bits > numerics::kMaxBits) {
-    fail(ErrorKind::kUsage, std::string(what) + ": expected 1 to " +
-                                std::to_string(numerics::kMaxBits) + ", or none, found " +
-                                std::to_string(bits));
-  }
+constexpr int kDefaultBits = 3;
+
+/// The bits of a number system: those wanted, or where none are, the default or the only ones.
+/// @return 0 for float32
+int bits_of(const numerics::NumberSystem& system, std::optional<int> wanted, const char* what) {
+  if (wanted == 0) return 0;
+  const int bits =
+      wanted.value_or(std::clamp(kDefaultBits, system.min_bits, system.max_bits));
+  with_context(what, [&] { return numerics::codebook_of(system, bits); });
+  return bits;
 }
 
 /// Only learned levels have an optional offset.
@@ -39,7 +43,11 @@ LayerSettings LayerSettings::over(const LayerSettings& others) const {
   };
   fill(result.weight_bits, others.weight_bits);
   fill(result.activation_bits, others.activation_bits);
-  if (result.system == nullptr) result.system = others.system;
+  const auto fill_system = [](auto*& mine, auto* theirs) {
+    if (mine == nullptr) mine = theirs;
+  };
+  fill_system(result.weight_system, others.weight_system);
+  fill_system(result.activation_system, others.activation_system);
   fill(result.granularity, others.granularity);
   fill(result.group_size, others.group_size);
   fill(result.weight_offset, others.weight_offset);
@@ -55,25 +63,27 @@ LayerRecipe Recipe::for_layer(std::string_view name) const {
   }
   LayerRecipe recipe;
   if (settings.skip.value_or(false)) return recipe;
-  constexpr int kDefaultBits = 3;
-  const int weight_bits = settings.weight_bits.value_or(kDefaultBits);
-  const int activation_bits = settings.activation_bits.value_or(kDefaultBits);
-  check_bits(weight_bits, "weight bits");
-  check_bits(activation_bits, "activation bits");
-  const numerics::NumberSystem* system =
-      settings.system != nullptr ? settings.system : &numerics::find_system("basis");
-  check_offset(*system, settings.weight_offset, "weight offset");
-  check_offset(*system, settings.activation_offset, "activation offset");
+  const auto given = [](const numerics::NumberSystem* system) -> const numerics::NumberSystem& {
+    return system != nullptr ? *system : numerics::find_system("basis");
+  };
+  const numerics::NumberSystem& weights = given(settings.weight_system);
+  const numerics::NumberSystem& activations = given(settings.activation_system);
+  const int weight_bits = bits_of(weights, settings.weight_bits, "weight bits");
+  const int activation_bits = bits_of(activations, settings.activation_bits, "activation bits");
+  check_offset(weights, settings.weight_offset, "weight offset");
+  check_offset(activations, settings.activation_offset, "activation offset");
   if (weight_bits > 0) {
     WeightFormat format;
-    format.system = system;
+    format.system = &weights;
     format.bits = weight_bits;
     format.offset = settings.weight_offset.value_or(true);
     // A group size alone selects groups.
     const auto implied =
-        settings.group_size ? numerics::Granularity::kGroup : numerics::Granularity::kChannel;
+        settings.group_size ? numerics::Granularity::kGroup : weights.blocks.granularity;
     format.granularity = settings.granularity.value_or(implied);
-    format.group_size = settings.group_size.value_or(128);
+    constexpr std::size_t kDefaultGroup = 128;
+    const std::size_t own = weights.blocks.group_size;
+    format.group_size = settings.group_size.value_or(own != 0 ? own : kDefaultGroup);
     if (format.group_size == 0) {
       fail(ErrorKind::kUsage, "group size: expected at least 1, found 0");
     }
@@ -81,7 +91,7 @@ LayerRecipe Recipe::for_layer(std::string_view name) const {
   }
   if (activation_bits > 0) {
     recipe.activations =
-        ActivationFormat{system, activation_bits, settings.activation_offset.value_or(true)};
+        ActivationFormat{&activations, activation_bits, settings.activation_offset.value_or(true)};
   }
   return recipe;
 }

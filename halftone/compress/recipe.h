@@ -17,9 +17,10 @@ namespace halftone::compress {
 
 /// Settings of a layer; unset ones come from settings of lower priority.
 struct LayerSettings {
-  std::optional<int> weight_bits;      ///< 1 to 8, or 0: float32
-  std::optional<int> activation_bits;  ///< of the layer's input: 1 to 8, or 0: float32
-  const numerics::NumberSystem* system = nullptr;  ///< null: not set
+  std::optional<int> weight_bits;      ///< as the number system allows, or 0: float32
+  std::optional<int> activation_bits;  ///< of the layer's input, or 0: float32
+  const numerics::NumberSystem* weight_system = nullptr;      ///< null: not set
+  const numerics::NumberSystem* activation_system = nullptr;  ///< of the layer's input
   std::optional<numerics::Granularity> granularity;
   std::optional<std::size_t> group_size;
   std::optional<bool> weight_offset;
@@ -78,7 +79,8 @@ struct Recipe {
   FitOptions fit;
 
   /// The recipe of one layer. Without any setting: 3 bits for weights and activations, a basis per
-  /// channel, with offsets.
+  /// channel, with offsets. A number system of one number of bits needs no setting of bits, and one
+  /// of blocks implies their size.
   /// @throws Error kUsage if bits or the group size are out of range
   [[nodiscard]] LayerRecipe for_layer(std::string_view name) const;
   /// @throws Error kUsage that lists the layers, if a pattern matches none of them

@@ -55,7 +55,7 @@ TEST(Recipe, ReadsEveryKey) {
                                      "test");
   EXPECT_EQ(recipe.defaults.weight_bits, 2);
   EXPECT_EQ(recipe.defaults.activation_bits, 0);
-  EXPECT_EQ(recipe.defaults.system->name, "affine");
+  EXPECT_EQ(recipe.defaults.weight_system->name, "affine");
   EXPECT_EQ(recipe.defaults.granularity, numerics::Granularity::kTensor);
   EXPECT_EQ(recipe.defaults.weight_offset, false);
   EXPECT_EQ(recipe.defaults.activation_offset, false);
@@ -132,7 +132,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRecipe{"\n[default]\nbits = 2", "line 3: unknown key 'bits' in [default]; known are: "},
         BadRecipe{"[default]\nweight_bits = 0", "'weight_bits': expected 1 to 8, found 0"},
         BadRecipe{"[default]\nweight_bits = 9", "'weight_bits': expected 1 to 8, found 9"},
-        BadRecipe{"[default]\nweight_bits = \"two\"", "expected 1 to 8, or \"none\""},
+        BadRecipe{"[default]\nweight_bits = \"two\"", "expected 1 to 16, or \"none\""},
         BadRecipe{"[default]\nweight_bits = 2.5", "'weight_bits': expected a whole number"},
         BadRecipe{"[default]\nscheme = \"int4\"", "found 'int4'"},
         BadRecipe{"[default]\nscheme = 4", "'scheme': expected a string, found integer"},
@@ -155,13 +155,15 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Recipe, RefusesOffsetsThatTheSchemeDoesNotLeaveOpen) {
   Recipe recipe;
-  recipe.defaults.system = &numerics::find_system("affine");
+  recipe.defaults.weight_system = recipe.defaults.activation_system =
+        &numerics::find_system("affine");
   recipe.defaults.weight_offset = false;
   expect_error(ErrorKind::kUsage, "weight offset: the scheme affine always has one",
                [&] { (void)recipe.for_layer("a"); });
   recipe.defaults.weight_offset = true;
   (void)recipe.for_layer("a");
-  recipe.defaults.system = &numerics::find_system("symmetric");
+  recipe.defaults.weight_system = recipe.defaults.activation_system =
+        &numerics::find_system("symmetric");
   expect_error(ErrorKind::kUsage, "weight offset: the scheme symmetric never has one",
                [&] { (void)recipe.for_layer("a"); });
 }
@@ -201,7 +203,7 @@ TEST(Recipe, RefusesDeepNesting) {
 TEST(Recipe, RefusesBitsOutOfRangeFromElsewhere) {
   Recipe recipe;
   recipe.defaults.weight_bits = 9;
-  expect_error(ErrorKind::kUsage, "weight bits: expected 1 to 8, or none, found 9",
+  expect_error(ErrorKind::kUsage, "weight bits: number system 'basis': expected 1 to 8 bits, found 9",
                [&] { (void)recipe.for_layer("a"); });
   recipe.defaults.weight_bits = 2;
   recipe.defaults.activation_bits = -1;

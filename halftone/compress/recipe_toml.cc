@@ -83,11 +83,11 @@ Key word(std::string_view key, std::function<void(const std::string&)> store) {
 
 /// Bits, where the word "none" means float32.
 Key bits(std::string_view key, std::optional<int>& store) {
-  const Key number = whole(key, 1, numerics::kMaxBits,
+  const Key number = whole(key, 1, numerics::kMaxCodeBits,
                            [&store](std::int64_t value) { store = static_cast<int>(value); });
   return {key, [read = number.read, key, &store](const toml::node& node) {
             if (!node.is_string()) return read(node);
-            if (node.as_string()->get() != "none") fail_type(node, key, "1 to 8, or \"none\"");
+            if (node.as_string()->get() != "none") fail_type(node, key, "1 to 16, or \"none\"");
             store = 0;
           }};
 }
@@ -125,8 +125,14 @@ std::vector<Key> layer_keys(LayerSettings& settings) {
              if (name == "float") {
                settings.skip = true;
              } else {
-               settings.system = &numerics::find_system(name);
+               settings.weight_system = settings.activation_system = &numerics::find_system(name);
              }
+           }),
+      word("weight_scheme",
+           [&](const std::string& name) { settings.weight_system = &numerics::find_system(name); }),
+      word("activation_scheme",
+           [&](const std::string& name) {
+             settings.activation_system = &numerics::find_system(name);
            }),
       word("granularity",
            [&](const std::string& name) {

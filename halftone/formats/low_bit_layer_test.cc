@@ -125,7 +125,7 @@ TEST(LowBitLayer, PlanesThatDoNotFitAreRefused) {
   expect(ir::dense_type(ir::ElementType::kUint8, {4, 3, 3}), "uint8[4, 3, 3]");
   const ir::Tensor planes(ir::ElementType::kUint8, {4, 3, 2});
   const auto few = read_weight_bases(fields, rows({1, 4}, {1, 2, 3, 4}));
-  expect_error(ErrorKind::kShape, "a matrix of 4 x 9 needs 12 bases, found 1",
+  expect_error(ErrorKind::kShape, "a matrix of 4 x 9 needs 36 coefficients, found 3",
                [&] { read_planes(fields, few, planes); });
 }
 

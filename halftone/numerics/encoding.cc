@@ -83,7 +83,8 @@ void MatrixEncoding::set_scale(std::size_t block, double scale, double offset) {
   HALFTONE_ASSERT(codebook != nullptr && (has_offset || offset == 0));
   scales.set(block, scale);
   if (scales[block] == 0) {
-    const double least = double{least_scale(scales.type())} * scales.factor_of(block);
+    const float of_type = scale == 0 ? least_scale(scales.type()) : smallest(scales.type());
+    const double least = double{of_type} * scales.factor_of(block);
     scales.set(block, std::copysign(least, scale));
   }
   if (has_offset) offsets.set(block, offset);

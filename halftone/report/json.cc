@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "halftone/report/report.h"
@@ -39,6 +40,36 @@ Json measured_json(const std::optional<runtime::MeasuredWay>& measured) {
 }
 
 }  // namespace
+
+namespace {
+
+Json system_json(const NumberSystemInfo& system) {
+  return {{"name", system.name},         {"family", system.family},
+          {"min_bits", system.min_bits}, {"max_bits", system.max_bits},
+          {"blocks", system.blocks},     {"scales", system.scales},
+          {"computed", system.computed}, {"formula", system.formula},
+          {"source", system.source}};
+}
+
+}  // namespace
+
+std::string to_json(const std::vector<NumberSystemInfo>& systems) {
+  Json list = Json::array();
+  for (const NumberSystemInfo& system : systems) list.push_back(system_json(system));
+  return dump({{"systems", list}});
+}
+
+std::string to_json(const NumberSystemLevels& levels) {
+  Json json = system_json(levels.system);
+  json["bits"] = levels.bits;
+  Json list = Json::array();
+  // JSON has no NaN and no infinity: codes of no number are null.
+  for (const float level : levels.levels) {
+    list.push_back(std::isfinite(level) ? Json(level) : Json());
+  }
+  json["levels"] = list;
+  return dump(json);
+}
 
 std::string to_json(const Inspection& inspection) {
   Json operators = Json::object();

@@ -8,6 +8,7 @@
 
 #include "halftone/api/inspection.h"
 #include "halftone/api/measure.h"
+#include "halftone/api/number_systems.h"
 #include "halftone/api/quantize.h"
 #include "halftone/api/run.h"
 #include "halftone/api/training.h"
@@ -19,6 +20,11 @@ std::string to_text(const Inspection& inspection);
 /// One line: format, number of operators, bytes.
 std::string to_summary(const Inspection& inspection);
 std::string to_json(const Inspection& inspection);
+
+std::string to_text(const std::vector<NumberSystemInfo>& systems);
+std::string to_json(const std::vector<NumberSystemInfo>& systems);
+std::string to_text(const NumberSystemLevels& levels);
+std::string to_json(const NumberSystemLevels& levels);
 
 std::string to_text(const QuantizeReport& report);
 std::string to_json(const QuantizeReport& report);

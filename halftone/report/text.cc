@@ -52,6 +52,37 @@ std::string to_text(const Inspection& inspection) {
   return text + "\n" + table.to_text();
 }
 
+std::string to_text(const std::vector<NumberSystemInfo>& systems) {
+  Table table({{"system", Align::kLeft},
+               {"bits", Align::kLeft},
+               {"a scale for", Align::kLeft},
+               {"scales", Align::kLeft},
+               {"computed", Align::kLeft},
+               {"numbers", Align::kLeft}});
+  for (const NumberSystemInfo& system : systems) {
+    const std::string bits = system.min_bits == system.max_bits
+                                 ? std::to_string(system.min_bits)
+                                 : fmt::format("{} to {}", system.min_bits, system.max_bits);
+    table.add_row({system.name, bits, system.blocks, system.scales, system.computed,
+                   system.formula});
+  }
+  return table.to_text();
+}
+
+std::string to_text(const NumberSystemLevels& levels) {
+  const NumberSystemInfo& system = levels.system;
+  std::string text = fmt::format(
+      "{}, {} bit{}: {}\nsource: {}\na scale for: {}; scales: {}; computed: {}\n", system.name,
+      levels.bits, levels.bits == 1 ? "" : "s", system.formula, system.source, system.blocks,
+      system.scales, system.computed);
+  if (levels.levels.empty()) return text + "the levels are learned\n";
+  Table table({{"code"}, {"level"}});
+  for (std::size_t code = 0; code < levels.levels.size(); ++code) {
+    table.add_row({std::to_string(code), fmt::format("{}", levels.levels[code])});
+  }
+  return text + "\n" + table.to_text();
+}
+
 std::string to_summary(const Inspection& inspection) {
   std::size_t operators = 0;
   for (const auto& [name, count] : inspection.operators) operators += count;

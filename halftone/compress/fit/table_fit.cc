@@ -59,10 +59,11 @@ void fit_blocks(MatrixView<const float> rows, const ParameterSpace& space,
 
 }  // namespace
 
-WeightFit fit_table(MatrixView<const float> table, const WeightFormat& format,
+WeightFit fit_table(MatrixView<const float> table, const WeightFormat& wanted,
                     const TableLookups& lookups, const BasisFitOptions& options,
                     const spmd::Devices& devices) {
   HALFTONE_ASSERT(lookups.uses.empty() || lookups.uses.size() == table.rows());
+  const WeightFormat format = with_factor(wanted, table);
   BasisFitOptions bounded = options;
   if (format.bits > kFewBits) bounded.iterations = std::min(options.iterations, kFewIterations);
   const auto fit = [&](const RowRange& range) {

@@ -10,8 +10,11 @@ namespace halftone::compress {
 
 /// @param offset  whether learned levels have an offset
 inline ParameterSpace space_of(std::string_view system, int bits, bool offset = true) {
-  const WeightFormat format{&numerics::find_system(system), bits, offset,
-                            numerics::Granularity::kTensor, 0};
+  WeightFormat format;
+  format.system = &numerics::find_system(system);
+  format.bits = bits;
+  format.offset = offset;
+  format.granularity = numerics::Granularity::kTensor;
   return ParameterSpace::of(empty_encoding(format, 1, 1));
 }
 

@@ -200,14 +200,15 @@ Vector mean_output_error(MatrixView<const float> weights, MatrixView<const float
          multiply(to_matrix(encoded), statistics.actual_mean());
 }
 
-WeightFit fit_grouped_weights(MatrixView<const float> weights, const WeightFormat& format,
+WeightFit fit_grouped_weights(MatrixView<const float> weights, const WeightFormat& wanted,
                               std::span<const LayerStatistics> statistics,
                               const WeightFitOptions& options, const spmd::Devices& devices) {
-  if (statistics.size() > 1 && format.granularity == numerics::Granularity::kTensor) {
+  if (statistics.size() > 1 && wanted.granularity == numerics::Granularity::kTensor) {
     LayerStatistics sum = statistics.front();
     for (const LayerStatistics& group : statistics.subspan(1)) sum.add(group);
-    return fit_weights(weights, format, sum, options, devices);
+    return fit_weights(weights, wanted, sum, options, devices);
   }
+  const WeightFormat format = with_factor(wanted, weights);
   const std::size_t rows = weights.rows();
   const std::size_t share = rows / statistics.size();
   std::vector<Problem> problems(statistics.size());

@@ -222,7 +222,8 @@ TEST(Reconstruct, WorksOnEveryNumberSystem) {
   const data::Dataset data = random_dataset(256, 10, 5);
   for (const char* system : {"affine", "symmetric", "fixed"}) {
     Recipe recipe = recipe_with(100);
-    recipe.defaults.system = &numerics::find_system(system);
+    recipe.defaults.weight_system = recipe.defaults.activation_system =
+        &numerics::find_system(system);
     const double after = output_sqnr_db(graph, quantize(graph, data, recipe));
     recipe.fit.reconstruct.steps = 0;
     EXPECT_GE(after, output_sqnr_db(graph, quantize(graph, data, recipe)) - 0.5)

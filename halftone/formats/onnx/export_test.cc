@@ -342,7 +342,7 @@ TEST(FullyConnectedInABasis, DamagedNodesAreRefused) {
        "bit planes: expected uint8 [outputs, 2, 4] for 30 inputs, found uint8[5, 2, 2]"},
       {attribute("inputs", 12), "does not fit weights [5, 12]"},
       {attribute("group_size", 0), "group_size 0 does not go with granularity group"},
-      {attribute("group_size", 3), "bases"},
+      {attribute("group_size", 3), "coefficients"},
       {attribute("activation", 6), "activation: expected 0 to 5, found 6"},
       {attribute("weight_offset", 0),
        "bases of the weights: expected rows of 2 numbers, found [15, 3]"},

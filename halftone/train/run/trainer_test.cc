@@ -159,7 +159,7 @@ data::Dataset flat_images(std::size_t samples) {
   std::vector<float> x(samples * 20);
   for (float& value : x) value = static_cast<float>(random.normal());
   const auto array = data::make_npy(std::span<const float>(x), {samples, 4, 5});
-  return data::dataset_from_npy("images", data::own_bytes(data::npy_bytes(array)), {}, {});
+  return data::dataset_from_npy("images", own_bytes(data::npy_bytes(array)), {}, {});
 }
 
 TEST(Train, MovesImagesThatANetworkTakesFlat) {

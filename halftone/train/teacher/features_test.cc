@@ -104,7 +104,7 @@ data::Dataset images() {
   std::vector<float> x(std::size_t{64} * 40);
   for (float& value : x) value = static_cast<float>(random.normal());
   const auto array = data::make_npy(std::span<const float>(x), {64, 4, 5, 2});
-  return data::dataset_from_npy("images", data::own_bytes(data::npy_bytes(array)), {}, {});
+  return data::dataset_from_npy("images", own_bytes(data::npy_bytes(array)), {}, {});
 }
 
 TrainOptions with_features() {

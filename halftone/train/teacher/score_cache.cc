@@ -70,7 +70,7 @@ std::uint64_t fingerprint(const data::Dataset& data) {
 }
 
 ScoreCache::ScoreCache(const std::filesystem::path& path, const ScoreCacheKey& key)
-    : key_(key), file_(data::map_file(path)) {
+    : key_(key), file_(map_file(path)) {
   const std::span<const std::byte> bytes = file_.bytes;
   const bool is_cache = bytes.size() >= kHeaderBytes + sizeof(std::uint64_t) &&
                         std::memcmp(bytes.data(), kScoresMagic.data(), kScoresMagic.size()) == 0;
