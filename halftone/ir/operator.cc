@@ -3,6 +3,8 @@
 
 #include <vector>
 
+#include "halftone/ir/ops/traits.h"
+
 namespace halftone::ir {
 namespace {
 
@@ -32,7 +34,10 @@ std::string_view name_of(const Operator& op) {
 }
 
 std::string attributes_of(const Operator& op) {
-  return std::visit([](const auto& held) { return attributes(held); }, op);
+  std::string text = std::visit([](const auto& held) { return attributes(held); }, op);
+  const Arithmetic* stored = arithmetic(op);
+  if (stored == nullptr || *stored == Arithmetic::kAuto) return text;
+  return text.append(text.empty() ? "" : " ").append("arithmetic=").append(to_string(*stored));
 }
 
 std::size_t weights_input(const Operator& op) { return std::holds_alternative<Gather>(op) ? 0 : 1; }

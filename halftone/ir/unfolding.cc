@@ -4,15 +4,6 @@
 #include <algorithm>
 
 namespace halftone::ir {
-namespace {
-
-std::size_t count_of(std::span<const Dim> extents) {
-  std::size_t count = 1;
-  for (const Dim extent : extents) count *= static_cast<std::size_t>(extent);
-  return count;
-}
-
-}  // namespace
 
 Unfolding::Unfolding(const Graph& graph, const Node& layer) {
   const Shape& weights = graph.value(layer.inputs[1]).type.shape;

@@ -8,6 +8,8 @@
 
 #include "halftone/base/error.h"
 #include "halftone/ir/element.h"
+#include "halftone/ir/layer_arithmetic.h"
+#include "halftone/ir/ops/traits.h"
 
 namespace halftone::ir {
 namespace {
@@ -62,6 +64,18 @@ void verify_readable(const Graph& graph, ValueId id, const std::string& reader) 
         reader + " reads '" + graph.value(id).name + "', which no node computes");
 }
 
+/// A layer has the arithmetic that its attribute names.
+void verify_arithmetic(const Graph& graph, const Node& node) {
+  const Arithmetic* stored = arithmetic(node.op);
+  if (stored == nullptr || *stored == Arithmetic::kAuto) return;
+  const auto complain = [&](const std::string& reason) {
+    fail(ErrorKind::kFormat,
+         describe(node) + ": arithmetic " + std::string(to_string(*stored)) + ": " + reason);
+  };
+  if (!arithmetic_by_rule(graph, node)) complain("expected float32 operands, found integers");
+  if (const auto reason = why_not(*stored, node.op, layer_codes(graph, node))) complain(*reason);
+}
+
 }  // namespace
 
 void verify(const Graph& graph) {
@@ -89,6 +103,7 @@ void verify(const Graph& graph) {
     check(inferred == graph.value(node.output).type, describe(node) + ": output: expected " +
                                                          inferred.to_string() + ", found " +
                                                          graph.value(node.output).type.to_string());
+    verify_arithmetic(graph, node);
   }
 }
 

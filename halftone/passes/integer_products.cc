@@ -97,6 +97,7 @@ bool use_integer_product(ir::Graph& graph, ir::NodeId id) {
   ir::Operator op = layer.op;
   ir::ZeroPoints* zero_points = ir::zero_points(op);
   if (!ir::is_layer(op) || zero_points == nullptr) return false;
+  if (*ir::arithmetic(op) != ir::Arithmetic::kAuto) return false;
   ir::Activation* activation = ir::fused_activation(op);
   const auto found = match(graph, layer, *activation);
   if (!found) return false;

@@ -1,72 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sample has the same bits in every batch, for every pair of encodings.
+// What a layer computes follows from its encodings and its attribute: a sample has the same bits in
+// every batch, whatever the costs, for every pair of encodings.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstring>
+#include <set>
 #include <string>
-#include <vector>
 
-#include "halftone/runtime/testing.h"
+#include "halftone/base/testing.h"
+#include "halftone/ir/layer_arithmetic.h"
+#include "halftone/runtime/cost_core.h"
+#include "halftone/runtime/layer_cases.h"
 
 namespace halftone::runtime {
 namespace {
 
-constexpr std::size_t kSamples = 64;
+using testing::graph_of;
+using testing::kSamples;
+using testing::layer_of;
+using testing::LayerCase;
+using testing::run_in_batches;
+using testing::same_bits;
+using testing::with_arithmetic;
 
-/// A layer with encoded weights.
-struct BatchCase {
-  std::string name;
-  ir::Operator op;
-  ir::Shape x;  ///< of the input, or of the gates
-  ir::Shape w;
-};
-
-/// @param x_bits  0: the input stays float32
-ir::Graph graph_of(const BatchCase& layer, int w_bits, int x_bits) {
-  Random random(61);
-  ir::Graph graph;
-  ir::Operator op = layer.op;
-  ir::ValueId x = graph.add_input("x", ir::test::float_type(layer.x));
-  if (x_bits != 0) {
-    const auto encoding = testing::activation_encoding(x_bits, true, random);
-    if (auto* recurrent = std::get_if<ir::Recurrent>(&op)) {
-      recurrent->state_encoding = encoding;
-    } else {
-      x = graph.add_node("encode", ir::Encode{encoding}, {x});
-    }
-  }
-  const auto rows = static_cast<std::size_t>(layer.w[0]);
-  ir::EncodedTensor weights =
-      testing::random_weights(rows, layer.w.element_count() / rows, {w_bits, true}, random);
-  weights.shape = layer.w;
-  const auto w = graph.add_constant("w", std::move(weights));
-  graph.add_output(graph.add_node("layer", std::move(op), {x, w}));
-  return graph;
-}
-
-/// The output for all samples, `batch` at a time; the last run is padded with zeros.
-std::vector<float> run_in_batches(const ir::Graph& graph, PlanOptions options,
-                                  std::span<const float> samples) {
-  Session session(make_plan(graph, options));
-  const std::size_t each = samples.size() / kSamples;
-  std::vector<float> outputs;
-  for (std::size_t first = 0; first < kSamples; first += options.batch) {
-    const std::size_t count = std::min(options.batch, kSamples - first);
-    const auto input = session.input_as<float>(0);
-    std::ranges::fill(input, 0.0F);
-    std::ranges::copy(samples.subspan(first * each, count * each), input.begin());
-    session.run();
-    const ir::Tensor y = session.output_tensor(0);
-    const auto found = y.as<float>();
-    outputs.insert(
-        outputs.end(), found.begin(),
-        found.begin() + static_cast<std::ptrdiff_t>(found.size() / options.batch * count));
-  }
-  return outputs;
-}
-
-class SampleInABatch : public ::testing::TestWithParam<BatchCase> {};
+class SampleInABatch : public ::testing::TestWithParam<LayerCase> {};
 
 TEST_P(SampleInABatch, HasTheSameBitsForEveryPairOfBits) {
   Random random(62);
@@ -82,9 +38,7 @@ TEST_P(SampleInABatch, HasTheSameBitsForEveryPairOfBits) {
         const auto expected = run_in_batches(graph, options, samples.as<float>());
         for (const std::size_t batch : {1U, 2U, 7U}) {
           options.batch = batch;
-          const auto found = run_in_batches(graph, options, samples.as<float>());
-          ASSERT_EQ(found.size(), expected.size());
-          EXPECT_EQ(std::memcmp(found.data(), expected.data(), found.size() * sizeof(float)), 0)
+          EXPECT_TRUE(same_bits(run_in_batches(graph, options, samples.as<float>()), expected))
               << "batch " << batch;
         }
       }
@@ -92,32 +46,87 @@ TEST_P(SampleInABatch, HasTheSameBitsForEveryPairOfBits) {
   }
 }
 
-std::vector<BatchCase> batch_cases() {
-  const auto n = ir::kBatch;
-  const auto recurrent = [](ir::RecurrentKind kind) {
-    ir::Recurrent op;
-    op.kind = kind;
-    op.batch_major = true;
-    if (kind == ir::RecurrentKind::kRnn) op.activations[0] = {ir::ActivationKind::kTanh, 0, 0};
-    return op;
-  };
-  const ir::Conv conv{{{1, 1}, {1, 1}, {1, 1}, {1, 1}}, 1, {}};
-  ir::Conv depthwise = conv;
-  depthwise.groups = 12;
-  return {
-      {"FullyConnected", ir::FullyConnected{{ir::ActivationKind::kTanh}}, {n, 70}, {37, 70}},
-      {"FullyConnectedRows", ir::FullyConnected{}, {n, 3, 33}, {20, 33}},
-      {"Conv", conv, {n, 5, 4, 12}, {20, 3, 3, 12}},
-      {"ConvOfFewOutputs", conv, {n, 5, 4, 12}, {3, 3, 3, 12}},
-      {"ConvDepthwise", depthwise, {n, 5, 4, 12}, {12, 3, 3, 1}},
-      {"Rnn", recurrent(ir::RecurrentKind::kRnn), {n, 3, 21}, {21, 21}},
-      {"Gru", recurrent(ir::RecurrentKind::kGru), {n, 3, 63}, {63, 21}},
-      {"Lstm", recurrent(ir::RecurrentKind::kLstm), {n, 3, 84}, {84, 21}},
-  };
+TEST_P(SampleInABatch, HasTheSameBitsWhateverTheCosts) {
+  Random random(64);
+  const ir::Tensor samples = testing::random_tensor(GetParam().x.with_batch(kSamples), random);
+  for (int w_bits = 1; w_bits <= numerics::kMaxBits; ++w_bits) {
+    for (int x_bits = 0; x_bits <= numerics::kMaxBits; ++x_bits) {
+      SCOPED_TRACE(std::to_string(w_bits) + "/" + std::to_string(x_bits));
+      const ir::Graph graph = graph_of(GetParam(), w_bits, x_bits);
+      for (const std::size_t batch : {1U, 7U, 64U}) {
+        PlanOptions options{.batch = batch, .threads = 2};
+        options.float_order = FloatOrder::kFixed;
+        const auto expected = run_in_batches(graph, options, samples.as<float>());
+        for (const Core core : {Core::kAvx2, Core::kAvx512, Core::kAvx512Amd}) {
+          const ReplacedCosts costs(core);
+          EXPECT_TRUE(same_bits(run_in_batches(graph, options, samples.as<float>()), expected))
+              << "costs " << static_cast<int>(core) << ", batch " << batch;
+        }
+      }
+    }
+  }
 }
 
-INSTANTIATE_TEST_SUITE_P(Layers, SampleInABatch, ::testing::ValuesIn(batch_cases()),
+TEST_P(SampleInABatch, IsComputedInTheArithmeticOfTheAttribute) {
+  Random random(65);
+  const ir::Tensor samples = testing::random_tensor(GetParam().x.with_batch(kSamples), random);
+  for (const int w_bits : {1, 3, 8}) {
+    for (const int x_bits : {0, 2, 8}) {
+      for (const auto arithmetic : {ir::Arithmetic::kAuto, ir::Arithmetic::kBits,
+                                    ir::Arithmetic::kIntegers, ir::Arithmetic::kFloat}) {
+        const ir::Graph graph = with_arithmetic(graph_of(GetParam(), w_bits, x_bits), arithmetic);
+        if (ir::why_not(arithmetic, graph, layer_of(graph))) continue;
+        SCOPED_TRACE(std::to_string(w_bits) + "/" + std::to_string(x_bits) + " " +
+                     std::string(to_string(arithmetic)));
+        for (const bool int8 : {true, false}) {
+          PlanOptions options{.batch = kSamples, .int8_activations = int8};
+          options.float_order = FloatOrder::kFixed;
+          const ir::Arithmetic computed = *ir::arithmetic_of(graph, layer_of(graph), int8);
+          EXPECT_TRUE(computes(make_plan(graph, options)->steps().back().arithmetic, computed));
+          const auto expected = run_in_batches(graph, options, samples.as<float>());
+          options.batch = 7;
+          EXPECT_TRUE(same_bits(run_in_batches(graph, options, samples.as<float>()), expected));
+          const auto stated = with_arithmetic(graph, computed);
+          EXPECT_TRUE(same_bits(run_in_batches(stated, options, samples.as<float>()), expected))
+              << "a layer without the attribute is not computed as the rule says";
+        }
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Layers, SampleInABatch, ::testing::ValuesIn(testing::layer_cases()),
                          [](const auto& layer) { return layer.param.name; });
+
+TEST(ReplacedCosts, ChangeTheKernel) {
+  const ir::Graph graph = graph_of(testing::layer_cases().front(), 4, 0);
+  std::set<std::string_view> kernels;
+  for (const Core core : {Core::kAvx2, Core::kAvx512, Core::kAvx512Amd}) {
+    const ReplacedCosts costs(core);
+    for (const std::size_t batch : {1U, 64U}) {
+      kernels.insert(make_plan(graph, {.batch = batch})->steps().back().body.variant);
+    }
+  }
+  EXPECT_GT(kernels.size(), 1U);
+}
+
+TEST(ArithmeticOfALayer, IsNotReplacedIfNoKernelHasIt) {
+  Random random(66);
+  constexpr auto kInputs = static_cast<ir::Dim>(ir::kMaxIntegerInputs) + 1;
+  ir::Graph graph;
+  const auto x = graph.add_input("x", ir::test::float_type({ir::kBatch, kInputs}));
+  const auto w = graph.add_constant(
+      "w", testing::random_weights(2, static_cast<std::size_t>(kInputs), {8, true}, random));
+  graph.add_output(graph.add_node("wide", ir::FullyConnected{}, {x, w}));
+  EXPECT_NO_THROW(make_plan(graph, {}));
+  const ir::Graph integers = with_arithmetic(graph, ir::Arithmetic::kIntegers);
+  EXPECT_NO_THROW(make_plan(integers, {.int8_activations = false}));
+  expect_error(
+      ErrorKind::kUnsupported,
+      "node 'wide' (FullyConnected): arithmetic integers: no kernel computes it: more than "
+      "65536 inputs; quantize the layer with the arithmetic auto",
+      [&] { make_plan(integers, {}); });
+}
 
 TEST(ArithmeticOfALayer, DoesNotDependOnTheLayerBesideIt) {
   Random random(63);
@@ -135,7 +144,7 @@ TEST(ArithmeticOfALayer, DoesNotDependOnTheLayerBesideIt) {
     const auto plan = testing::expect_reference_result(graph, {.batch = batch}, 0.1F);
     for (const Step& step : plan->steps()) {
       if (step.op != "FullyConnected") continue;
-      EXPECT_EQ(step.arithmetic, step.name == "2-bit" ? Arithmetic::kBits : Arithmetic::kLevels);
+      EXPECT_EQ(step.arithmetic, step.name == "2-bit" ? Arithmetic::kBits : Arithmetic::kIntegers);
     }
   }
 }

@@ -25,6 +25,9 @@ struct NodeContext {
   int threads = 1;
   bool int8_activations = true;  ///< as in PlanOptions
   FloatOrder float_order = FloatOrder::kFastest;
+  /// Of a layer: its kernels compute no other. Nothing for other operators, for products of
+  /// integers, and if there is nothing to compute.
+  std::optional<ir::Arithmetic> arithmetic{};
   std::span<const CodeLayout> layouts{};  ///< by value
   const Way* way = nullptr;  ///< to create a kernel for, see with_way(); null: by estimate
 
@@ -82,7 +85,7 @@ inline std::optional<Verdict> refuse_fixed_order(const NodeContext& context) {
 /// An implementation of an operator. The source that defines it also holds its costs.
 struct Implementation {
   std::string_view name;
-  /// Whether it can compute a node, regardless of code layouts.
+  /// Whether it can compute a node of its arithmetic, regardless of code layouts.
   Verdict (*judge)(const NodeContext&);
   Kernel (*create)(const NodeContext&);  ///< @pre judge() accepted and the code layouts match
   Arithmetic arithmetic = Arithmetic::kOperator;

@@ -8,13 +8,6 @@
 namespace halftone::ir {
 namespace {
 
-/// The number of positions, given the extents.
-std::size_t count_of(std::span<const Dim> extents) {
-  std::size_t count = 1;
-  for (const Dim extent : extents) count *= static_cast<std::size_t>(extent);
-  return count;
-}
-
 void require_one_basis(InputTypes inputs) {
   require(inputs[0]->encoding.is_dense() ||
               inputs[0]->encoding.basis->granularity == numerics::Granularity::kTensor,
@@ -208,7 +201,7 @@ bool Conv::operator==(const Conv& other) const {
   const bool same_codes =
       codes == nullptr || other.codes == nullptr ? codes == other.codes : *codes == *other.codes;
   return window == other.window && groups == other.groups && activation == other.activation &&
-         zero_points == other.zero_points && same_codes;
+         zero_points == other.zero_points && arithmetic == other.arithmetic && same_codes;
 }
 
 std::span<const Dim> kernel_extents(const Shape& weights) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "halftone/ir/ops/activation.h"
+#include "halftone/ir/ops/arithmetic.h"
 #include "halftone/ir/ops/integer.h"
 #include "halftone/ir/ops/rules.h"
 #include "halftone/ir/ops/window.h"
@@ -30,6 +31,7 @@ struct Conv {
   Activation activation{};
   ZeroPoints zero_points{};
   std::shared_ptr<const numerics::MatrixEncoding> codes{};  ///< of the output; null: float32
+  Arithmetic arithmetic = Arithmetic::kAuto;
 
   bool operator==(const Conv& other) const;
 };
@@ -47,6 +49,7 @@ struct ConvTranspose {
   std::vector<Dim> output_padding;  ///< extra extents that no tap may reach, one per spatial axis
   Dim groups = 1;
   Activation activation{};
+  Arithmetic arithmetic = Arithmetic::kAuto;
   bool operator==(const ConvTranspose&) const = default;
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "halftone/ir/ops/activation.h"
+#include "halftone/ir/ops/arithmetic.h"
 #include "halftone/ir/ops/integer.h"
 #include "halftone/ir/ops/rules.h"
 
@@ -17,6 +18,7 @@ struct FullyConnected {
   static constexpr std::size_t kMaxInputs = 3;
   Activation activation;
   ZeroPoints zero_points{};
+  Arithmetic arithmetic = Arithmetic::kAuto;
   bool operator==(const FullyConnected&) const = default;
 };
 

@@ -247,7 +247,7 @@ std::size_t num_gates(RecurrentKind kind) {
 bool Recurrent::operator==(const Recurrent& other) const {
   const auto plain = [](const Recurrent& op) {
     return std::tuple(op.kind, op.reverse, op.batch_major, op.linear_before_reset, op.input_forget,
-                      op.with_cell, op.carry, op.clip, op.cell_clip, op.activations);
+                      op.with_cell, op.carry, op.clip, op.cell_clip, op.activations, op.arithmetic);
   };
   if (plain(*this) != plain(other)) return false;
   if (state_encoding == nullptr || other.state_encoding == nullptr) {

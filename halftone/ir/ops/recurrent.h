@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "halftone/ir/ops/activation.h"
+#include "halftone/ir/ops/arithmetic.h"
 #include "halftone/ir/ops/rules.h"
 
 namespace halftone::ir {
@@ -64,6 +65,7 @@ struct Recurrent {
                                            Activation{ActivationKind::kTanh}};
   /// Null: h is not encoded. Shared, like all encodings.
   std::shared_ptr<const numerics::MatrixEncoding> state_encoding;
+  Arithmetic arithmetic = Arithmetic::kAuto;
 
   bool operator==(const Recurrent& other) const;
 };

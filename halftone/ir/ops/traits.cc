@@ -197,6 +197,20 @@ E* find_encoding(Op& op) {
       op);
 }
 
+/// @tparam A  const if the operator is
+template <typename A, typename Op>
+A* find_arithmetic(Op& op) {
+  return std::visit(
+      [](auto& held) -> A* {
+        if constexpr (requires { held.arithmetic; }) {
+          return &held.arithmetic;
+        } else {
+          return nullptr;
+        }
+      },
+      op);
+}
+
 }  // namespace
 
 OperatorTraits traits_of(const Operator& op) {
@@ -269,6 +283,10 @@ std::shared_ptr<const numerics::MatrixEncoding>* activation_encoding(Operator& o
 const std::shared_ptr<const numerics::MatrixEncoding>* activation_encoding(const Operator& op) {
   return find_encoding<const std::shared_ptr<const numerics::MatrixEncoding>>(op);
 }
+
+Arithmetic* arithmetic(Operator& op) { return find_arithmetic<Arithmetic>(op); }
+
+const Arithmetic* arithmetic(const Operator& op) { return find_arithmetic<const Arithmetic>(op); }
 
 ZeroPoints* zero_points(Operator& op) {
   return std::visit(

@@ -52,6 +52,12 @@ std::span<const Dim> spatial_extents(const Shape& image) {
   return inner.first(inner.size() - 1);
 }
 
+std::size_t count_of(std::span<const Dim> extents) {
+  std::size_t count = 1;
+  for (const Dim extent : extents) count *= static_cast<std::size_t>(extent);
+  return count;
+}
+
 Dim covered(Dim taps, Dim dilation) { return (taps - 1) * dilation + 1; }
 
 std::vector<Dim> window_counts(const Window& window, std::span<const Dim> extents,

@@ -33,6 +33,9 @@ void check_window(const Window& window, std::size_t rank);
 /// @throws Error kShape unless there is at least one and only the first extent is the batch
 std::span<const Dim> spatial_extents(const Shape& image);
 
+/// The number of positions, given the extents.
+std::size_t count_of(std::span<const Dim> extents);
+
 /// (k - 1) dilation + 1: the extent that a kernel of k taps covers.
 Dim covered(Dim taps, Dim dilation);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/base/bits.h"
+#include "halftone/ir/layer_arithmetic.h"
 #include "halftone/kernels/conv/bit_conv.h"
 #include "halftone/runtime/convolution/convolution.h"
 #include "halftone/runtime/convolution/convolution_codes.h"
@@ -22,20 +23,8 @@ double bit_conv_us(const ConvExtent& conv, Core core) {
 }
 
 Verdict judge_conv_bits(const NodeContext& context) {
-  if (auto reason = why_not_coded_conv(context)) return refuse(std::move(*reason));
-  if (auto reason = why_not_bits(*context.input(0).encoding.basis,
-                                 *context.input(1).encoding.basis)) {
-    return refuse(std::move(*reason));
-  }
+  static_assert(BitConvWeights::kMaxInputs == ir::kMaxBitConvInputs);
   const ConvExtent extent = conv_extent(context.graph, context.node);
-  if (extent.inputs > BitConvWeights::kMaxInputs) {
-    return refuse("more than " + std::to_string(BitConvWeights::kMaxInputs) + " inputs");
-  }
-  if (extent.is_depthwise()) return refuse("an output has few inputs: those of a channel");
-  if (extent.is_narrow()) return refuse("few outputs");
-  if (!computes_bits(extent.bit_pairs(), context.int8_activations)) {
-    return refuse(too_many_pairs(extent.bit_pairs()));
-  }
   return accept(std::to_string(extent.input_bits) + "-bit input, " +
                     std::to_string(extent.weight_bits) + "-bit weights",
                 speed_of(extent, bit_conv_us));
@@ -44,7 +33,7 @@ Verdict judge_conv_bits(const NodeContext& context) {
 Kernel create_conv_bits(const NodeContext& context) {
   const auto& codes = std::get<ir::EncodedTensor>(*context.constant(1));
   const kernels::ConvShape shape = conv_shape(context);
-  const double us = bit_conv_us(conv_extent(context.graph, context.node), kernels::current_core());
+  const double us = bit_conv_us(conv_extent(context.graph, context.node), cost_core());
   const auto product = [](const std::byte* x, const BitConvWeights& weights, const ConvPart& part) {
     const kernels::ConvShape& s = weights.shape();
     const std::size_t words =

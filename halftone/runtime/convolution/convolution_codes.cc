@@ -9,10 +9,6 @@ namespace halftone::runtime {
 namespace {
 
 constexpr std::size_t kMaxSpatialAxes = 3;
-/// Maximum codes of the pixels that one line of outputs reads, held in a kernel's scratch memory.
-constexpr double kMaxSeen = 1 << 26;
-/// Maximum number of padding patterns of the taps, times taps: the work of packing.
-constexpr double kMaxPatternTaps = 1 << 24;
 
 /// Output pixels of a line that fill the tiles of the kernels.
 constexpr std::size_t kLongLine = 32;
@@ -32,23 +28,6 @@ void lengthen_lines(kernels::ConvShape& shape) {
 }
 
 }  // namespace
-
-bool has_usual_window(const ir::Graph& graph, const ir::Node& node) {
-  const ir::Window& window = std::get<ir::Conv>(node.op).window;
-  const ir::Shape& w = graph.value(node.inputs[1]).type.shape;
-  const ir::Shape& y = graph.value(node.output).type.shape;
-  double seen = static_cast<double>(graph.value(node.inputs[0]).type.shape.back());
-  double pattern_taps = 1;
-  for (std::size_t i = 0; i < window.rank(); ++i) {
-    const auto taps = static_cast<double>(w[i + 1]);
-    const auto outputs = static_cast<double>(y[i + 1]);
-    double extent = (taps - 1) * static_cast<double>(window.dilations[i]) + 1;
-    if (i + 1 == window.rank()) extent += outputs * static_cast<double>(window.strides[i]);
-    seen *= extent;
-    pattern_taps *= taps * std::min(outputs, 2 * taps + 1);
-  }
-  return seen <= kMaxSeen && pattern_taps <= kMaxPatternTaps;
-}
 
 std::array<kernels::ConvAxis, 3> conv_axes(const ir::Window& window,
                                            std::span<const ir::Dim> kernel, const ir::Shape& x,
@@ -77,16 +56,6 @@ kernels::ConvShape conv_shape(const NodeContext& context) {
                            extent(x.back()), extent(w[0]), extent(op.groups)};
   lengthen_lines(shape);
   return shape;
-}
-
-std::optional<std::string> why_not_coded_conv(const NodeContext& context) {
-  if (context.input(0).encoding.is_dense()) return "the input is not encoded";
-  if (auto reason = why_not_packed(context)) return reason;
-  if (context.op<ir::Conv>().window.rank() > kMaxSpatialAxes) return "more than three spatial axes";
-  if (!has_usual_window(context.graph, context.node)) {
-    return "too many taps, or taps too far apart";
-  }
-  return std::nullopt;
 }
 
 }  // namespace halftone::runtime

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Geometry shared by convolutions and pooling, checks shared by the convolutions of codes.
+// Geometry shared by convolutions and pooling.
 #pragma once
 
 #include <array>
-#include <optional>
 #include <span>
-#include <string>
 
 #include "halftone/kernels/conv/conv_shape.h"
 #include "halftone/runtime/implementation.h"
@@ -22,11 +20,5 @@ std::array<kernels::ConvAxis, 3> conv_axes(const ir::Window& window,
 /// The geometry of a Conv for the kernels.
 /// @pre one to three spatial axes, all extents known
 kernels::ConvShape conv_shape(const NodeContext& context);
-
-/// Whether windows are of a size that the kernels support.
-bool has_usual_window(const ir::Graph& graph, const ir::Node& node);
-
-/// Why the weights of a Conv cannot be packed as codes for an encoded input; nothing if they can.
-std::optional<std::string> why_not_coded_conv(const NodeContext& context);
 
 }  // namespace halftone::runtime

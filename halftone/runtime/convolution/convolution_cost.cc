@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/runtime/convolution/convolution_cost.h"
 
+#include "halftone/ir/layer_arithmetic.h"
 #include "halftone/kernels/conv/byte_conv.h"
-#include "halftone/kernels/conv/depthwise_conv.h"
-#include "halftone/numerics/digits.h"
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
@@ -12,17 +11,12 @@ ConvExtent conv_extent(const ir::Graph& graph, const ir::Node& node) {
   const auto& op = std::get<ir::Conv>(node.op);
   const ir::ValueType& x = graph.value(node.inputs[0]).type;
   const ir::ValueType& w = graph.value(node.inputs[1]).type;
-  const auto bits = [](const ir::Encoding& e) { return e.is_dense() ? 0 : e.basis->bits; };
+  const ir::LayerCodes codes = ir::layer_codes(graph, node);
   const ir::MatrixExtent pixels = row_extent(x.shape);
   const auto outputs = static_cast<std::size_t>(w.shape[0]);
   const auto groups = static_cast<std::size_t>(op.groups);
   const std::size_t weights = w.shape.element_count();
   const std::size_t inputs = outputs == 0 ? 0 : weights / outputs;
-  const bool has_planes = !x.encoding.is_dense() && x.encoding.basis->is_summed();
-  const int digits =
-      has_planes
-          ? static_cast<int>(numerics::split_digits(x.encoding.basis->basis(0), inputs).size())
-          : bits(x.encoding);
   // The last axis: the number of columns that a line of outputs reads, and of rows of taps in each.
   const std::size_t last = op.window.rank() - 1;
   const auto width = static_cast<std::size_t>(graph.value(node.output).type.shape[last + 1]);
@@ -40,32 +34,21 @@ ConvExtent conv_extent(const ir::Graph& graph, const ir::Node& node) {
           inputs,
           groups,
           outputs / groups,
-          bits(x.encoding),
-          digits,
-          bits(w.encoding),
-          !w.encoding.is_dense() && w.encoding.basis->granularity == numerics::Granularity::kGroup,
+          codes.input_bits,
+          codes.input_digits,
+          codes.weight_bits,
+          codes.group_size != 0,
+          ir::is_depthwise(op, w.shape),
           lines,
           lines * strip * ((rows + 1) / 2)};
-}
-
-bool ConvExtent::is_depthwise() const {
-  return groups == channels && group_outputs == 1 && inputs <= kernels::DepthwiseWeights::kMaxTaps;
 }
 
 bool ConvExtent::is_byte_conv() const {
   return !grouped && inputs <= kernels::ByteConvWeights::kMaxInputs;
 }
 
-bool ConvExtent::is_narrow() const {
-  constexpr std::size_t kMinOutputs = 8;  // half a block
-  constexpr std::size_t kMinGatheredWeights = 8192;
-  if (is_depthwise()) return false;
-  if (!is_byte_conv()) return group_outputs * inputs < kMinGatheredWeights;
-  return group_outputs < kMinOutputs;
-}
-
 Speed speed_of(const ConvExtent& conv, double (*us)(const ConvExtent&, Core)) {
-  const Core core = kernels::current_core();
+  const Core core = cost_core();
   ConvExtent without_codes = conv;
   without_codes.input_bits = 0;
   return {us(conv, core), float_conv_us(without_codes, core)};

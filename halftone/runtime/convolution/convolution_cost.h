@@ -24,6 +24,7 @@ struct ConvExtent {
   int input_digits = 0;        ///< of numerics::split_digits()
   int weight_bits = 0;         ///< 0: float32
   bool grouped = false;        ///< whether an output has more than one basis
+  bool depthwise = false;      ///< whether kernels::depthwise_conv() takes the weights
   std::size_t lines = 0;       ///< of output pixels along the last axis, in all images
   std::size_t line_pairs = 0;  ///< that depthwise_conv() packs for them, per channel
 
@@ -42,15 +43,9 @@ struct ConvExtent {
   }
   /// Pairs of digits of the input and bit planes of the weights.
   [[nodiscard]] int bit_pairs() const { return input_digits * weight_bits; }
-  /// Whether kernels::depthwise_conv() takes the weights: its lanes are channels.
-  [[nodiscard]] bool is_depthwise() const;
   /// Whether kernels::byte_conv() takes weights that are not depthwise; otherwise
   /// kernels::int8_conv() gathers the inputs of each output pixel.
   [[nodiscard]] bool is_byte_conv() const;
-  /// Whether there are too few outputs to share what they read, so that decoding the input and
-  /// convolving in float32 is as fast. Like all that decides an arithmetic, it depends on the
-  /// network alone.
-  [[nodiscard]] bool is_narrow() const;
 
   /// Number of blocks of outputs that are computed together. A partial block takes as long as a
   /// full one.

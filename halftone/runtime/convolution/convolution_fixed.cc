@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
+#include "halftone/ir/layer_arithmetic.h"
 #include "halftone/kernels/activation/activation.h"
 #include "halftone/kernels/conv/float_conv.h"
 #include "halftone/runtime/convolution/convolution.h"
@@ -15,7 +16,7 @@ namespace halftone::runtime {
 namespace {
 
 double estimated_us(const NodeContext& context) {
-  return float_conv_us(conv_extent(context.graph, context.node), kernels::current_core());
+  return float_conv_us(conv_extent(context.graph, context.node), cost_core());
 }
 
 void convolve_and_clamp(const std::byte* x, const kernels::FloatConvWeights& weights,
@@ -33,7 +34,7 @@ Verdict judge_conv_fixed(const NodeContext& context) {
   if (context.has_input(3)) return refuse("a residual is added");
   if (!context.output().encoding.is_dense()) return refuse("the output is encoded");
   if (context.input(0).shape.rank() > 5) return refuse("more than three spatial axes");
-  if (!has_usual_window(context.graph, context.node)) {
+  if (!ir::has_usual_window(context.graph, context.node)) {
     return refuse("too many taps, or taps too far apart");
   }
   return accept("sums in the order of taps and channels");

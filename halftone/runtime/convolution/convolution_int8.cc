@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "halftone/ir/layer_arithmetic.h"
 #include "halftone/kernels/conv/byte_conv.h"
 #include "halftone/kernels/conv/depthwise_conv.h"
 #include "halftone/kernels/conv/int8_conv.h"
@@ -35,7 +36,7 @@ double depthwise_us(const ConvExtent& conv) {
 
 // Measured as described in convolution_cost.h.
 double int8_conv_us(const ConvExtent& conv, Core core) {
-  if (conv.is_depthwise()) return depthwise_us(conv);
+  if (conv.depthwise) return depthwise_us(conv);
   if (conv.is_byte_conv()) {
     const double product_ps = core != Core::kAvx2 ? 4.5 : (conv.weight_bits <= 4 ? 10.5 : 12.5);
     const auto products = static_cast<double>(16 * conv.padded_inputs(4));
@@ -50,7 +51,7 @@ double int8_conv_us(const ConvExtent& conv, Core core) {
 /// @param levels  levels of the pixels
 template <typename Weights>
 Kernel create(const NodeContext& context, const kernels::Int8Pixels& levels, Weights weights) {
-  const double us = int8_conv_us(conv_extent(context.graph, context.node), kernels::current_core());
+  const double us = int8_conv_us(conv_extent(context.graph, context.node), cost_core());
   const auto product = [levels](const std::byte* x, const Weights& w, const ConvPart& part) {
     const auto* q = reinterpret_cast<const std::int8_t*>(x);
     convolve({q, levels.scale, levels.offset}, w, part);
@@ -59,21 +60,12 @@ Kernel create(const NodeContext& context, const kernels::Int8Pixels& levels, Wei
 }
 
 Verdict judge_conv_int8(const NodeContext& context) {
-  if (auto reason = why_not_coded_conv(context)) return refuse(std::move(*reason));
-  for (const std::size_t input : {0, 1}) {
-    if (auto reason = why_not_integers(*context.input(input).encoding.basis)) {
-      return refuse(std::move(*reason));
-    }
-  }
-  constexpr std::size_t kMaxInputs = kernels::LevelMatmulWeights::kMaxInputs;
+  static_assert(kernels::LevelMatmulWeights::kMaxInputs == ir::kMaxIntegerInputs);
+  static_assert(ByteConvWeights::kMaxInputs == ir::kMaxIntegerConvInputs);
+  static_assert(DepthwiseWeights::kMaxTaps == ir::kMaxDepthwiseTaps);
   const ConvExtent extent = conv_extent(context.graph, context.node);
-  if (extent.inputs > kMaxInputs) {
-    return refuse("more than " + std::to_string(kMaxInputs) + " inputs");
-  }
-  if (!context.int8_activations) return refuse("8-bit activations are disabled");
-  if (extent.is_narrow()) return refuse("few outputs");
   return accept(std::to_string(extent.weight_bits) + "-bit weights" +
-                    (extent.is_depthwise() ? ", lanes are channels" : ""),
+                    (extent.depthwise ? ", lanes are channels" : ""),
                 speed_of(extent, int8_conv_us));
 }
 
@@ -84,7 +76,7 @@ Kernel create_conv_int8(const NodeContext& context) {
   const kernels::Int8Pixels x{nullptr, levels.scale, levels.offset};
   const auto bias = constant_floats(context, 2);
   const ConvExtent extent = conv_extent(context.graph, context.node);
-  if (extent.is_depthwise()) {
+  if (extent.depthwise) {
     return create(context, x, DepthwiseWeights(shape, codes.codes, *codes.encoding, bias, x));
   }
   if (extent.is_byte_conv()) {
@@ -98,7 +90,7 @@ Kernel create_conv_int8(const NodeContext& context) {
 constinit const Implementation kConvInt8{.name = "int8_conv",
                                          .judge = judge_conv_int8,
                                          .create = create_conv_int8,
-                                         .arithmetic = Arithmetic::kLevels,
+                                         .arithmetic = Arithmetic::kIntegers,
                                          .reads = CodeLayout::kInt8,
                                          .finishes_output = true};
 

@@ -10,9 +10,6 @@
 namespace halftone::runtime {
 namespace {
 
-/// Dot products up to this length are exact in float32.
-constexpr std::size_t kMaxInputs = std::size_t{1} << 24;
-
 /// A layer whose weights are packed.
 struct BitLayer {
   kernels::BitMatmulWeights weights;
@@ -33,25 +30,14 @@ struct BitLayer {
 };
 
 /// "3-bit input, 2-bit weights".
-std::string bits_text(const ir::Encoding& x, const ir::Encoding& w) {
-  return std::to_string(x.basis->bits) + "-bit input, " + std::to_string(w.basis->bits) +
+std::string bits_text(const LayerExtent& layer) {
+  return std::to_string(layer.input_bits) + "-bit input, " + std::to_string(layer.weight_bits) +
          "-bit weights";
 }
 
 Verdict judge_xnor(const NodeContext& context) {
-  const ir::Encoding& x = context.input(0).encoding;
-  const ir::Encoding& w = context.input(1).encoding;
-  if (x.is_dense()) return refuse("the input is not encoded");
-  if (auto reason = why_not_packed(context)) return refuse(std::move(*reason));
-  if (auto reason = why_not_bits(*x.basis, *w.basis)) return refuse(std::move(*reason));
-  if (row_extent(context.input(0).shape).cols > kMaxInputs) {
-    return refuse("more than " + std::to_string(kMaxInputs) + " inputs");
-  }
   const LayerExtent layer = layer_extent(context.graph, context.node);
-  if (const int pairs = layer.bit_pairs(); !computes_bits(pairs, context.int8_activations)) {
-    return refuse(too_many_pairs(pairs));
-  }
-  return accept(bits_text(x, w), speed_of(Product::kBits, layer));
+  return accept(bits_text(layer), speed_of(Product::kBits, layer));
 }
 
 Kernel create_xnor(const NodeContext& context) {

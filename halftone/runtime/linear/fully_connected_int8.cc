@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "halftone/ir/layer_arithmetic.h"
 #include "halftone/kernels/encode/quantize_rows.h"
 #include "halftone/kernels/int8_matmul/level_matmul.h"
 #include "halftone/kernels/int8_matmul/plane_matmul.h"
@@ -97,20 +98,11 @@ bool is_grouped(const LayerExtent& layer) {
 }
 
 Verdict judge_int8_levels(const NodeContext& context) {
-  if (auto reason = why_not_packed(context)) return refuse(std::move(*reason));
-  for (const std::size_t input : {0, 1}) {
-    const ir::Encoding& encoding = context.input(input).encoding;
-    if (encoding.is_dense()) continue;
-    if (auto reason = why_not_integers(*encoding.basis)) return refuse(std::move(*reason));
-  }
-  if (row_extent(context.input(0).shape).cols > LevelMatmulWeights::kMaxInputs) {
-    return refuse("more than " + std::to_string(LevelMatmulWeights::kMaxInputs) + " inputs");
-  }
-  if (!context.int8_activations) return refuse("8-bit activations are disabled");
+  static_assert(LevelMatmulWeights::kMaxInputs == ir::kMaxIntegerInputs);
   const LayerExtent layer = extent_of(context);
   return accept(std::to_string(layer.rows) + (layer.rows == 1 ? " row, " : " rows, ") +
                     std::to_string(layer.weight_bits) + "-bit weights",
-                speed_of(cheapest_levels(layer, kernels::current_core()), layer));
+                speed_of(cheapest_levels(layer, cost_core()), layer));
 }
 
 Kernel create_int8_levels(const NodeContext& context) {
@@ -231,7 +223,7 @@ std::vector<std::string> level_kernels(const LayerExtent& layer) {
 }
 
 Product level_product(const NodeContext& context, const LayerExtent& layer) {
-  if (context.way == nullptr) return cheapest_levels(layer, kernels::current_core());
+  if (context.way == nullptr) return cheapest_levels(layer, cost_core());
   return std::ranges::find(kLevelKernels, context.way->kernel, &LevelKernel::name)->product;
 }
 
@@ -257,7 +249,7 @@ kernels::LevelLayout level_layout(Product product) {
 constinit const Implementation kFullyConnectedLevels{.name = "int8_levels",
                                                      .judge = judge_int8_levels,
                                                      .create = create_int8_levels,
-                                                     .arithmetic = Arithmetic::kLevels,
+                                                     .arithmetic = Arithmetic::kIntegers,
                                                      .reads = CodeLayout::kInt8,
                                                      .kernels = kernels_int8_levels};
 

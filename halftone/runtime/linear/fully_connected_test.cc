@@ -6,6 +6,7 @@
 #include <string>
 
 #include "halftone/base/parallel.h"
+#include "halftone/ir/layer_arithmetic.h"
 #include "halftone/runtime/linear/linear_cost.h"
 #include "halftone/runtime/testing.h"
 
@@ -62,7 +63,7 @@ TEST_P(QuantizedFullyConnected, MatchesReference) {
       const PlanOptions exact{.batch = batch, .int8_activations = false};
       const auto plan = testing::expect_reference_result(layer_graph(layer), exact, 3e-5F, n);
       const bool bits =
-          granularity != Granularity::kGroup && x_bits * w_bits <= kMaxBitPairsBesideFloat;
+          granularity != Granularity::kGroup && x_bits * w_bits <= ir::kMaxBitPairsBesideFloat;
       EXPECT_EQ(testing::kernel_of(*plan), bits ? "xnor_popcount" : "decoded_f32");
     }
   }
@@ -77,7 +78,7 @@ TEST_P(QuantizedFullyConnected, IsCloseToReferenceIn8BitIntegers) {
     layer.x_offset = x_offset;
     layer.w = WeightFormat{w_bits, w_offset, granularity, group};
     const auto plan = testing::expect_reference_result(layer_graph(layer), {.batch = batch}, 0.1F);
-    const bool bits = granularity != Granularity::kGroup && x_bits * w_bits <= kMaxBitPairs;
+    const bool bits = granularity != Granularity::kGroup && x_bits * w_bits <= ir::kMaxBitPairs;
     EXPECT_EQ(testing::kernel_of(*plan), bits ? "xnor_popcount" : "int8_levels");
   }
 }
@@ -104,7 +105,7 @@ TEST(FullyConnected, EncodedWeightsUse8BitActivations) {
         EXPECT_EQ(testing::kernel_of(*plan), "int8_levels");
         const LayerExtent extent{batch, layer.n, layer.o, 0, bits, group};
         EXPECT_EQ(plan->steps().back().body.variant,
-                  level_kernel_name(cheapest_levels(extent, kernels::current_core())));
+                  level_kernel_name(cheapest_levels(extent, cost_core())));
         EXPECT_THAT(plan->steps().back().reason,
                     ::testing::StartsWith((batch == 1 ? "1 row, " : "5 rows, ") +
                                           std::to_string(bits) + "-bit weights: about 0."));

@@ -2,9 +2,7 @@
 // Implementations of FullyConnected and MatMul.
 #pragma once
 
-#include <optional>
 #include <span>
-#include <string>
 
 #include "halftone/runtime/implementation.h"
 
@@ -12,15 +10,6 @@ namespace halftone::runtime {
 
 /// The float32 elements of a constant input; empty if the input is absent.
 std::span<const float> constant_floats(const NodeContext& context, std::size_t input);
-
-/// Why the weights of a layer cannot be packed as codes; nothing if they can.
-std::optional<std::string> why_not_packed(const NodeContext& context);
-
-/// Why the product of these encodings cannot be computed bit by bit; nothing if it can.
-std::optional<std::string> why_not_bits(const numerics::MatrixEncoding& x,
-                                        const numerics::MatrixEncoding& w);
-/// Why levels cannot be rounded to 8-bit integers; nothing if they can.
-std::optional<std::string> why_not_integers(const numerics::MatrixEncoding& encoding);
 
 /// Encoded input and encoded constant weights: bit planes, xor and popcount.
 extern const Implementation kFullyConnectedBits;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/runtime/linear/linear_cost.h"
 
+#include "halftone/ir/layer_arithmetic.h"
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
@@ -30,19 +31,12 @@ Picoseconds time_of(Product product, const LayerExtent& layer, Core core) {
 }  // namespace
 
 LayerExtent layer_extent(const ir::Graph& graph, const ir::Node& node) {
-  const ir::ValueType& x = graph.value(node.inputs[0]).type;
   const ir::ValueType& w = graph.value(node.inputs[1]).type;
-  const ir::MatrixExtent extent = row_extent(x.shape);
-  const auto bits = [](const ir::Encoding& e) { return e.is_dense() ? 0 : e.basis->bits; };
-  const bool grouped =
-      !w.encoding.is_dense() && w.encoding.basis->granularity == numerics::Granularity::kGroup;
-  return {extent.rows,
-          extent.cols,
-          static_cast<std::size_t>(w.shape[0]),
-          bits(x.encoding),
-          bits(w.encoding),
-          grouped ? w.encoding.basis->group_size : 0,
-          w.encoding.is_dense() || w.encoding.basis->is_summed()};
+  const ir::MatrixExtent extent = row_extent(graph.value(node.inputs[0]).type.shape);
+  const ir::LayerCodes codes = ir::layer_codes(graph, node);
+  return {extent.rows,       extent.cols,      static_cast<std::size_t>(w.shape[0]),
+          codes.input_bits,  codes.weight_bits, codes.group_size,
+          codes.weights_are_summed()};
 }
 
 double cost_us(Product product, const LayerExtent& layer, Core core) {
@@ -52,7 +46,7 @@ double cost_us(Product product, const LayerExtent& layer, Core core) {
 }
 
 Speed speed_of(Product product, const LayerExtent& layer) {
-  const Core core = kernels::current_core();
+  const Core core = cost_core();
   return {cost_us(product, layer, core), cost_us(Product::kFloat, layer, core)};
 }
 

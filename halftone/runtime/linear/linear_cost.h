@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "halftone/ir/graph.h"
-#include "halftone/kernels/core.h"
 #include "halftone/kernels/int8_matmul/level_matmul.h"
+#include "halftone/runtime/cost_core.h"
 #include "halftone/runtime/implementation.h"
 
 namespace halftone::runtime {
@@ -33,9 +33,6 @@ struct LayerExtent {
   int weight_bits = 0;           ///< 0: float32
   std::size_t group_inputs = 0;  ///< inputs that share a scale of the weights; 0: all of an output
   bool is_summed = true;         ///< whether bits of the weights are signs of coefficients
-
-  /// Pairs of bit planes, one of the input and one of the weights.
-  [[nodiscard]] int bit_pairs() const { return input_bits * weight_bits; }
 };
 
 LayerExtent layer_extent(const ir::Graph& graph, const ir::Node& node);
@@ -45,8 +42,6 @@ struct Picoseconds {
   double weight;
   double product;
 };
-
-using kernels::Core;
 
 /// The measured times of each method, defined beside its implementation: by `make bench` on layers
 /// of 784 x 700 and 4096 x 4096 with 1 to 256 rows, for AVX2 on Zen 3 at 3.15 GHz, for AVX-512 on

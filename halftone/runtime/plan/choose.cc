@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "halftone/ir/layer_arithmetic.h"
 #include "halftone/runtime/plan/registry.h"
 
 namespace halftone::runtime {
@@ -24,6 +25,55 @@ Verdict with_layouts(const Implementation& candidate, const NodeContext& context
   return verdict;
 }
 
+/// The arithmetic of a layer that a kernel of codes computes; nothing for other kernels.
+std::optional<ir::Arithmetic> arithmetic_of_codes(const Implementation& candidate) {
+  for (const auto each : {ir::Arithmetic::kBits, ir::Arithmetic::kIntegers}) {
+    if (computes(candidate.arithmetic, each)) return each;
+  }
+  return std::nullopt;
+}
+
+/// Why the arithmetic of a layer is not that of a kernel of codes.
+std::string why_not_codes(ir::Arithmetic wanted, const NodeContext& context) {
+  const ir::Graph& graph = context.graph;
+  const ir::Node& node = context.node;
+  if (auto reason = ir::why_not(wanted, graph, node)) return *reason;
+  if (ir::follows_rule(node.op, context.int8_activations)) {
+    if (auto reason = ir::why_not_by_rule(wanted, graph, node, context.int8_activations)) {
+      return *reason;
+    }
+  }
+  if (!context.arithmetic) return "there is nothing to compute";
+  return "the layer computes " + std::string(to_string(*context.arithmetic));
+}
+
+/// Whether a kernel computes the arithmetic of a node, if that has one.
+std::optional<Verdict> refuse_arithmetic(const Implementation& candidate,
+                                         const NodeContext& context) {
+  if (const auto codes = arithmetic_of_codes(candidate)) {
+    const bool fits = context.arithmetic == codes;
+    if (fits && !ir::why_not(*codes, context.graph, context.node)) return std::nullopt;
+    return refuse(why_not_codes(*codes, context));
+  }
+  if (!context.arithmetic || computes(candidate.arithmetic, *context.arithmetic)) {
+    return std::nullopt;
+  }
+  return refuse("the layer computes " + std::string(to_string(*context.arithmetic)));
+}
+
+/// The verdict for an implementation regardless of code layouts.
+Verdict judged(const Implementation& candidate, const NodeContext& context) {
+  if (auto refusal = refuse_arithmetic(candidate, context)) return std::move(*refusal);
+  return candidate.judge(context);
+}
+
+/// Nothing if there is nothing to compute.
+std::optional<ir::Arithmetic> arithmetic_of(const ir::Graph& graph, const ir::Node& node,
+                                            const PlanOptions& options) {
+  if (graph.value(node.output).type.shape.element_count() == 0) return std::nullopt;
+  return ir::arithmetic_of(graph, node, options.int8_activations);
+}
+
 }  // namespace
 
 NodeContext context_of(const ir::Graph& graph, const ir::Node& node, const PlanOptions& options,
@@ -33,6 +83,7 @@ NodeContext context_of(const ir::Graph& graph, const ir::Node& node, const PlanO
           .threads = options.threads,
           .int8_activations = options.int8_activations,
           .float_order = options.float_order,
+          .arithmetic = arithmetic_of(graph, node, options),
           .layouts = layouts};
 }
 
@@ -45,7 +96,7 @@ std::string Choice::reason() const {
 Choice choose(const NodeContext& context) {
   Choice choice;
   for (const Implementation* candidate : implementations(context.node.op)) {
-    Verdict verdict = candidate->judge(context);
+    Verdict verdict = judged(*candidate, context);
     if (verdict.accepted) verdict = with_layouts(*candidate, context, std::move(verdict));
     if (verdict.accepted) {
       choice.implementation = candidate;
@@ -59,7 +110,7 @@ Choice choose(const NodeContext& context) {
 
 CodeLayout preferred_layout(const NodeContext& context) {
   for (const Implementation* candidate : implementations(context.node.op)) {
-    if (candidate->judge(context).accepted) return candidate->reads;
+    if (judged(*candidate, context).accepted) return candidate->reads;
   }
   return CodeLayout::kPlanes;
 }

@@ -25,9 +25,9 @@ struct Choice {
   [[nodiscard]] std::string reason() const;
 };
 
-/// Chooses the first implementation that accepts the node and supports the layouts of its codes.
-/// Apart from layouts, this depends on the network and the options alone: it decides the
-/// arithmetic.
+/// Chooses the first implementation that computes the arithmetic of the node, accepts it and
+/// supports the layouts of its codes. Apart from layouts, this depends on the network and the
+/// options alone.
 Choice choose(const NodeContext& context);
 
 /// The layout in which a node reads the codes of its first input if it may choose.

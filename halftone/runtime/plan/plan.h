@@ -24,9 +24,10 @@ struct PlanOptions {
                           ///< fixed batch
   int threads = 1;        ///< threads one run may use; with one, every run of the plan, in any
                           ///< thread or session, gives the same bits
-  bool int8_activations =
-      true;  ///< whether the input of a layer with encoded weights may be rounded
-             ///< to 8 bits: see kernels::quantize_rows(), kernels::Int8Levels
+  /// Whether layers of ir::Arithmetic::kIntegers may round their inputs to 8 bits, see
+  /// kernels::quantize_rows() and kernels::Int8Levels. If not, they compute bits or float as
+  /// ir::arithmetic_by_rule() says, whatever their attribute.
+  bool int8_activations = true;
   FloatOrder float_order = FloatOrder::kFastest;  ///< kFixed for results that are written to a file
   /// Measured ways to compute layers, to which a plan adds those it lacks; null: estimates decide.
   /// Changes no result.
@@ -100,7 +101,8 @@ class Plan {
 /// Makes a plan. What it computes depends only on the graph and the options; a measurement, if the
 /// options ask for it, decides only how.
 /// @throws Error kUsage if an option is out of range; kFormat or kShape as ir::verify(), or if
-///         the shapes do not fit the batch; kUnsupported if a graph input is encoded
+///         the shapes do not fit the batch; kUnsupported if a graph input is encoded, or if no
+///         kernel computes the arithmetic that a layer has as an attribute
 std::shared_ptr<const Plan> make_plan(ir::Graph graph, const PlanOptions& options = {});
 
 }  // namespace halftone::runtime

@@ -112,7 +112,7 @@ TEST(Plan, GivesOneDnnThreadsForEnoughWorkOnly) {
 
 TEST(Plan, TellsTheArithmeticAndWhatIsSlowerThanFloat) {
   const auto wide = make_plan(coded_convolution(64, 64, 1));
-  EXPECT_EQ(wide->steps().back().arithmetic, Arithmetic::kLevels);
+  EXPECT_EQ(wide->steps().back().arithmetic, Arithmetic::kIntegers);
   EXPECT_EQ(wide->steps().back().slow, "");
   EXPECT_EQ(wide->steps().front().arithmetic, Arithmetic::kOperator);
   // A lane holds a channel, and most of the time goes into packing the pixels.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/ir/layer_arithmetic.h"
 #include "halftone/runtime/linear/linear_cost.h"
 #include "halftone/runtime/onednn/onednn.h"
 #include "halftone/runtime/plan/choose.h"
@@ -75,12 +76,21 @@ int onednn_threads(const NodeContext& context) {
   return static_cast<int>(worthwhile_threads(us, context.threads));
 }
 
+/// Only a layer with the attribute may find no kernel: the rule says what kernels compute.
+[[noreturn]] void fail_choice(const NodeContext& context) {
+  const std::string node = ir::describe(context.node);
+  if (!context.arithmetic) fail(ErrorKind::kInternal, node + ": no implementation takes it");
+  const auto reason = ir::why_not(*context.arithmetic, context.graph, context.node);
+  fail(ErrorKind::kUnsupported, node + ": arithmetic " +
+                                    std::string(to_string(*context.arithmetic)) +
+                                    ": no kernel computes it: " + reason.value_or("none accepts") +
+                                    "; quantize the layer with the arithmetic auto");
+}
+
 Step make_step(const NodeContext& context, ir::NodeId id, Tuning* tuning) {
   const ir::Node& node = context.node;
   Choice choice = choose(context);
-  if (choice.implementation == nullptr) {
-    fail(ErrorKind::kInternal, ir::describe(node) + ": no implementation takes it");
-  }
+  if (choice.implementation == nullptr) fail_choice(context);
   Step step;
   step.node = id;
   step.name = node.name;

@@ -51,7 +51,8 @@ void move_activations_into_encodings(ir::Graph& graph) {
     const ir::Node& node = graph.node(id);
     const auto* layer = std::get_if<ir::FullyConnected>(&node.op);
     if (layer == nullptr || layer->activation.kind == ir::ActivationKind::kIdentity) continue;
-    const ir::Activation activation = layer->activation;
+    ir::FullyConnected linear = *layer;
+    const ir::Activation activation = std::exchange(linear.activation, {});
     const std::vector<ir::NodeId> readers = graph.consumers(node.output);
     const bool only_encoded =
         readers.size() == graph.num_uses(node.output) &&
@@ -66,7 +67,7 @@ void move_activations_into_encodings(ir::Graph& graph) {
       encode.activation = activation;
       graph.replace_node(reader, std::move(encode), graph.node(reader).inputs);
     }
-    graph.replace_node(id, ir::FullyConnected{}, graph.node(id).inputs);
+    graph.replace_node(id, std::move(linear), graph.node(id).inputs);
   }
 }
 

@@ -27,7 +27,7 @@ constexpr double kGain = 0.97;
 bool has_ways(Arithmetic arithmetic) {
   switch (arithmetic) {
     case Arithmetic::kBits:
-    case Arithmetic::kLevels:
+    case Arithmetic::kIntegers:
     case Arithmetic::kFixedFloat:
       return true;
     case Arithmetic::kOperator:

@@ -47,19 +47,19 @@ std::vector<TunedLayer> layers() {
   lstm.kind = ir::RecurrentKind::kLstm;
   return {
       {"bits", Arithmetic::kBits, 2, {2, true}},
-      {"planes", Arithmetic::kLevels, {}, {1, true}},
-      {"levels", Arithmetic::kLevels, {}, {4, true}},
-      {"codes", Arithmetic::kLevels, 8, {3, false}},
+      {"planes", Arithmetic::kIntegers, {}, {1, true}},
+      {"levels", Arithmetic::kIntegers, {}, {4, true}},
+      {"codes", Arithmetic::kIntegers, 8, {3, false}},
       {kThrees,
-       Arithmetic::kLevels,
+       Arithmetic::kIntegers,
        {},
        {3, true},
        {ir::kBatch, 512},
        ir::FullyConnected{},
        {40, 512}},
       {"bit_conv", Arithmetic::kBits, 1, {1, true}, image, same_conv(), windows},
-      {"byte_conv", Arithmetic::kLevels, 8, {4, true}, image, same_conv(), windows},
-      {"lstm", Arithmetic::kLevels, {}, {4, true}, {3, ir::kBatch, 4 * 32}, lstm, {4 * 32, 32}},
+      {"byte_conv", Arithmetic::kIntegers, 8, {4, true}, image, same_conv(), windows},
+      {"lstm", Arithmetic::kIntegers, {}, {4, true}, {3, ir::kBatch, 4 * 32}, lstm, {4 * 32, 32}},
   };
 }
 
@@ -130,7 +130,7 @@ TEST_F(TuningFile, KnowsAWayForEveryLayerAndNoWayChangesABit) {
     EXPECT_GT(measured->us, 0);
     EXPECT_EQ(tuning->size(), 1U);
     std::vector<std::string> kernels{measured->way.kernel};
-    if (layer.arithmetic == Arithmetic::kLevels && !measured->way.kernel.empty()) {
+    if (layer.arithmetic == Arithmetic::kIntegers && !measured->way.kernel.empty()) {
       kernels = {"nibbles", "bytes"};
       if (layer.name == kThrees) kernels.emplace_back("threes");
     }

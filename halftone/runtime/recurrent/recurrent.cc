@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "halftone/base/parallel.h"
+#include "halftone/ir/layer_arithmetic.h"
 #include "halftone/runtime/elementwise/activation.h"
 #include "halftone/runtime/linear/linear.h"
 #include "halftone/runtime/recurrent/recurrent_steps.h"
@@ -17,22 +18,16 @@ namespace {
 
 /// The product of one step in the form of a layer.
 LayerExtent step_extent(const NodeContext& context) {
-  const auto& op = context.op<ir::Recurrent>();
-  const ir::ValueType& weights = context.input(ir::kRecurrenceWeights);
-  const ir::Encoding& w = weights.encoding;
-  LayerExtent extent;
-  extent.rows = static_cast<std::size_t>(context.input(ir::kGates).shape[ir::batch_axis(op)]);
-  extent.outputs = static_cast<std::size_t>(weights.shape[0]);
-  extent.inputs = static_cast<std::size_t>(weights.shape[1]);
-  extent.input_bits = op.state_encoding != nullptr ? op.state_encoding->bits : 0;
-  if (!w.is_dense()) {
-    extent.weight_bits = w.basis->bits;
-    extent.is_summed = w.basis->is_summed();
-    if (w.basis->granularity == numerics::Granularity::kGroup) {
-      extent.group_inputs = w.basis->group_size;
-    }
-  }
-  return extent;
+  const ir::Shape& weights = context.input(ir::kRecurrenceWeights).shape;
+  const ir::LayerCodes codes = ir::layer_codes(context.graph, context.node);
+  const auto extent = [](ir::Dim dim) { return static_cast<std::size_t>(dim); };
+  return {extent(context.input(ir::kGates).shape[ir::batch_axis(context.op<ir::Recurrent>())]),
+          extent(weights[1]),
+          extent(weights[0]),
+          codes.input_bits,
+          codes.weight_bits,
+          codes.group_size,
+          codes.weights_are_summed()};
 }
 
 double num_steps(const NodeContext& context) {
@@ -124,15 +119,6 @@ Kernel create(const NodeContext& context, Product way) {
 Verdict judge_recurrent_bits(const NodeContext& context) {
   if (auto reason = why_not(context)) return refuse(std::move(*reason));
   const LayerExtent step = step_extent(context);
-  if (step.input_bits == 0) return refuse("the states are not encoded");
-  if (!has_codes(context)) return refuse("the weights are not encoded");
-  if (auto reason = why_not_bits(*context.op<ir::Recurrent>().state_encoding,
-                                 *context.input(ir::kRecurrenceWeights).encoding.basis)) {
-    return refuse(std::move(*reason));
-  }
-  if (!computes_bits(step.bit_pairs(), context.int8_activations)) {
-    return refuse(too_many_pairs(step.bit_pairs()));
-  }
   return accept_codes(context, Product::kBits,
                       std::to_string(step.input_bits) + "-bit states, " +
                           std::to_string(step.weight_bits) + "-bit weights");
@@ -142,18 +128,8 @@ Kernel create_recurrent_bits(const NodeContext& context) { return create(context
 
 Verdict judge_recurrent_levels(const NodeContext& context) {
   if (auto reason = why_not(context)) return refuse(std::move(*reason));
-  if (!has_codes(context)) return refuse("the weights are not encoded");
-  if (!context.int8_activations) return refuse("8-bit activations are disabled");
-  const auto& states = context.op<ir::Recurrent>().state_encoding;
-  if (states != nullptr) {
-    if (auto reason = why_not_integers(*states)) return refuse(std::move(*reason));
-  }
-  if (auto reason = why_not_integers(*context.input(ir::kRecurrenceWeights).encoding.basis)) {
-    return refuse(std::move(*reason));
-  }
   const LayerExtent step = step_extent(context);
-  if (step.inputs > kernels::LevelMatmulWeights::kMaxInputs) return refuse("too many inputs");
-  return accept_codes(context, cheapest_levels(step, kernels::current_core()),
+  return accept_codes(context, cheapest_levels(step, cost_core()),
                       std::to_string(step.weight_bits) + "-bit weights");
 }
 
@@ -186,7 +162,7 @@ constinit const Implementation kRecurrentBits{.name = "xnor_popcount",
 constinit const Implementation kRecurrentLevels{.name = "int8_levels",
                                                 .judge = judge_recurrent_levels,
                                                 .create = create_recurrent_levels,
-                                                .arithmetic = Arithmetic::kLevels,
+                                                .arithmetic = Arithmetic::kIntegers,
                                                 .kernels = kernels_recurrent_levels};
 constinit const Implementation kRecurrentFloat{.name = "packed_f32",
                                                .judge = judge_recurrent_float,

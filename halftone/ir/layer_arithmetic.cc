@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/ir/layer_arithmetic.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "halftone/ir/ops/traits.h"
+#include "halftone/numerics/digits.h"
+
+namespace halftone::ir {
+namespace {
+
+constexpr std::size_t kWeights = 1;
+constexpr std::size_t kBias = 2;
+constexpr std::size_t kMaxSpatialAxes = 3;
+
+/// Maximum codes of the pixels that one line of outputs reads, held in a kernel's scratch memory.
+constexpr double kMaxSeen = 1 << 26;
+/// Maximum number of padding patterns of the taps, times taps: the work of packing.
+constexpr double kMaxPatternTaps = 1 << 24;
+
+const Shape& weight_shape(const Graph& graph, const Node& node) {
+  return graph.value(node.inputs[kWeights]).type.shape;
+}
+
+/// Inputs of an output.
+std::size_t num_inputs(const Shape& weights) { return matrix_extent(weights).cols; }
+
+bool has_input(const Node& node, std::size_t i) {
+  return i < node.inputs.size() && node.inputs[i] != kAbsent;
+}
+
+/// The encoding of the input, or of the states.
+Encoding input_encoding(const Graph& graph, const Node& node) {
+  if (const auto* recurrent = std::get_if<Recurrent>(&node.op)) {
+    return {ElementType::kFloat32, recurrent->state_encoding};
+  }
+  return graph.value(node.inputs[0]).type.encoding;
+}
+
+std::optional<std::string> why_no_bits(const Operator& op, const LayerCodes& codes) {
+  if (codes.input_bits == 0) {
+    return is_recurrent(op) ? "the states are not encoded" : "the input is not encoded";
+  }
+  if (codes.weight_bits == 0) return "the weights are not encoded";
+  for (const numerics::MatrixEncoding* system : {codes.unsummed_input, codes.unsummed_weights}) {
+    if (system == nullptr) continue;
+    return "bits of " + std::string(system_name(*system)) + " are no signs of coefficients";
+  }
+  if (codes.group_size != 0) {
+    return "weights have a scale per group of " + std::to_string(codes.group_size) + " inputs";
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> why_no_integers(const Operator& op, const LayerCodes& codes) {
+  if (codes.weight_bits == 0) return "the weights are not encoded";
+  if (std::holds_alternative<Conv>(op) && codes.input_bits == 0) return "the input is not encoded";
+  if (codes.off_grid != nullptr) {
+    return "levels of " + std::string(system_name(*codes.off_grid)) + " are no 8-bit integers";
+  }
+  return std::nullopt;
+}
+
+/// @param wanted  kBits or kIntegers
+std::size_t max_inputs(Arithmetic wanted, const Operator& op) {
+  if (wanted == Arithmetic::kIntegers) return kMaxIntegerInputs;
+  return std::holds_alternative<Conv>(op) ? kMaxBitConvInputs : kMaxBitInputs;
+}
+
+/// Why the weights cannot be packed as codes.
+std::optional<std::string> why_not_packed(const Graph& graph, const Node& node) {
+  if (graph.constant(node.inputs[kWeights]) == nullptr) return "the weights are not constant";
+  const bool has_bias = is_layer(node.op) && has_input(node, kBias);
+  if (has_bias && graph.constant(node.inputs[kBias]) == nullptr) return "the bias is not constant";
+  return std::nullopt;
+}
+
+std::optional<std::string> why_not_on_lines(const Graph& graph, const Node& node) {
+  if (std::get<Conv>(node.op).window.rank() > kMaxSpatialAxes)
+    return "more than three spatial axes";
+  if (!has_usual_window(graph, node)) return "too many taps, or taps too far apart";
+  return std::nullopt;
+}
+
+/// Whether a convolution has too few outputs to share what they read, so that decoding the input
+/// and convolving in float32 is as fast.
+bool is_narrow(const Conv& op, const Shape& weights, const LayerCodes& codes) {
+  constexpr std::size_t kMinOutputs = 8;  // half a block
+  constexpr std::size_t kMinGatheredWeights = 8192;
+  if (is_depthwise(op, weights)) return false;
+  const std::size_t inputs = num_inputs(weights);
+  const auto outputs = static_cast<std::size_t>(weights[0] / op.groups);
+  const bool gathers = codes.group_size != 0 || inputs > kMaxIntegerConvInputs;
+  return gathers ? outputs * inputs < kMinGatheredWeights : outputs < kMinOutputs;
+}
+
+/// Why the rule avoids an arithmetic that a convolution can have.
+std::optional<std::string> why_conv_avoids(Arithmetic wanted, const Graph& graph, const Node& node,
+                                           const LayerCodes& codes) {
+  const auto* conv = std::get_if<Conv>(&node.op);
+  if (conv == nullptr) return std::nullopt;
+  const Shape& weights = weight_shape(graph, node);
+  if (is_narrow(*conv, weights, codes)) return "few outputs";
+  if (wanted != Arithmetic::kBits || !is_depthwise(*conv, weights)) return std::nullopt;
+  return "an output has few inputs: those of a channel";
+}
+
+}  // namespace
+
+LayerCodes layer_codes(const Graph& graph, const Node& node) {
+  LayerCodes codes;
+  const Encoding x = input_encoding(graph, node);
+  if (!x.is_dense()) {
+    codes.input_bits = codes.input_digits = x.basis->bits;
+    if (!x.basis->is_summed()) codes.unsummed_input = x.basis.get();
+    if (!x.basis->fits_integers()) codes.off_grid = x.basis.get();
+    if (std::holds_alternative<Conv>(node.op) && x.basis->is_summed()) {
+      const std::size_t inputs = num_inputs(weight_shape(graph, node));
+      const auto digits = numerics::split_digits(x.basis->basis(0), inputs);
+      codes.input_digits = static_cast<int>(digits.size());
+    }
+  }
+  const Encoding& w = graph.value(node.inputs[kWeights]).type.encoding;
+  if (!w.is_dense()) {
+    codes.weight_bits = w.basis->bits;
+    if (!w.basis->is_summed()) codes.unsummed_weights = w.basis.get();
+    if (!w.basis->fits_integers()) codes.off_grid = w.basis.get();
+    const bool grouped = w.basis->granularity == numerics::Granularity::kGroup;
+    codes.group_size = grouped ? w.basis->group_size : 0;
+  }
+  return codes;
+}
+
+bool is_depthwise(const Conv& op, const Shape& weights) {
+  return weights.back() == 1 && weights[0] == op.groups && num_inputs(weights) <= kMaxDepthwiseTaps;
+}
+
+bool has_usual_window(const Graph& graph, const Node& node) {
+  const Window& window = std::get<Conv>(node.op).window;
+  const Shape& w = weight_shape(graph, node);
+  const Shape& y = graph.value(node.output).type.shape;
+  double seen = static_cast<double>(graph.value(node.inputs[0]).type.shape.back());
+  double pattern_taps = 1;
+  for (std::size_t i = 0; i < window.rank(); ++i) {
+    const auto taps = static_cast<double>(w[i + 1]);
+    const auto outputs = static_cast<double>(y[i + 1]);
+    double extent = (taps - 1) * static_cast<double>(window.dilations[i]) + 1;
+    if (i + 1 == window.rank()) extent += outputs * static_cast<double>(window.strides[i]);
+    seen *= extent;
+    pattern_taps *= taps * std::min(outputs, 2 * taps + 1);
+  }
+  return seen <= kMaxSeen && pattern_taps <= kMaxPatternTaps;
+}
+
+std::optional<std::string> why_not(Arithmetic wanted, const Operator& op, const LayerCodes& codes) {
+  if (wanted == Arithmetic::kAuto || wanted == Arithmetic::kFloat) return std::nullopt;
+  if (std::holds_alternative<ConvTranspose>(op)) {
+    return "a transposed convolution multiplies float32 numbers";
+  }
+  return wanted == Arithmetic::kBits ? why_no_bits(op, codes) : why_no_integers(op, codes);
+}
+
+std::optional<std::string> why_not(Arithmetic wanted, const Graph& graph, const Node& node) {
+  if (wanted == Arithmetic::kAuto || wanted == Arithmetic::kFloat) return std::nullopt;
+  if (auto reason = why_not(wanted, node.op, layer_codes(graph, node))) return reason;
+  if (auto reason = why_not_packed(graph, node)) return reason;
+  if (const std::size_t max = max_inputs(wanted, node.op);
+      num_inputs(weight_shape(graph, node)) > max) {
+    return "more than " + std::to_string(max) + " inputs";
+  }
+  if (!std::holds_alternative<Conv>(node.op)) return std::nullopt;
+  return why_not_on_lines(graph, node);
+}
+
+std::optional<std::string> why_not_by_rule(Arithmetic wanted, const Graph& graph, const Node& node,
+                                           bool int8_activations) {
+  if (auto reason = why_not(wanted, graph, node)) return reason;
+  if (wanted == Arithmetic::kIntegers && !int8_activations) return "8-bit activations are disabled";
+  const LayerCodes codes = layer_codes(graph, node);
+  if (auto reason = why_conv_avoids(wanted, graph, node, codes)) return reason;
+  const int max_pairs = int8_activations ? kMaxBitPairs : kMaxBitPairsBesideFloat;
+  if (wanted != Arithmetic::kBits || codes.bit_pairs() <= max_pairs) return std::nullopt;
+  return std::to_string(codes.bit_pairs()) + " pairs of bit planes";
+}
+
+std::optional<Arithmetic> arithmetic_by_rule(const Graph& graph, const Node& node,
+                                             bool int8_activations) {
+  if (arithmetic(node.op) == nullptr) return std::nullopt;
+  if (graph.value(node.inputs[kWeights]).type.encoding.element != ElementType::kFloat32) {
+    return std::nullopt;
+  }
+  for (const Arithmetic each : {Arithmetic::kBits, Arithmetic::kIntegers}) {
+    if (!why_not_by_rule(each, graph, node, int8_activations)) return each;
+  }
+  return Arithmetic::kFloat;
+}
+
+bool follows_rule(const Operator& op, bool int8_activations) {
+  const Arithmetic stored = *arithmetic(op);
+  return stored == Arithmetic::kAuto || (stored == Arithmetic::kIntegers && !int8_activations);
+}
+
+std::optional<Arithmetic> arithmetic_of(const Graph& graph, const Node& node,
+                                        bool int8_activations) {
+  const std::optional<Arithmetic> by_rule = arithmetic_by_rule(graph, node, int8_activations);
+  if (!by_rule) return std::nullopt;
+  return follows_rule(node.op, int8_activations) ? by_rule : *arithmetic(node.op);
+}
+
+}  // namespace halftone::ir
