@@ -2,6 +2,7 @@
 #include "halftone/formats/conv_layer.h"
 
 #include "halftone/base/error.h"
+#include "halftone/ir/ops/traits.h"
 
 namespace halftone::formats {
 namespace {
@@ -46,8 +47,12 @@ ir::Operator conv_of(const ConvFields& fields) {
     window.pads_after.push_back(fields.pads[rank + i]);
   }
   const ir::Activation activation = activation_of_code(fields.codes.activation);
-  if (!fields.transposed) return ir::Conv{std::move(window), fields.group, activation};
-  return ir::ConvTranspose{std::move(window), fields.output_padding, fields.group, activation};
+  ir::Operator op = ir::Conv{window, fields.group, activation};
+  if (fields.transposed) {
+    op = ir::ConvTranspose{std::move(window), fields.output_padding, fields.group, activation};
+  }
+  *ir::arithmetic(op) = fields.codes.arithmetic;
+  return op;
 }
 
 ir::Shape conv_weight_shape(std::span<const std::int64_t> kernel, std::int64_t n, ir::Dim outputs) {

@@ -38,7 +38,7 @@ void for_each_conv_field(Fields& fields, Visit&& visit) {
 
 /// @param node  a Conv or ConvTranspose
 ConvFields conv_fields_of(const ir::Graph& graph, const ir::Node& node);
-/// The operator with its activation.
+/// The operator with its activation and arithmetic.
 /// @throws Error kFormat if the pads are not twice as many as the strides
 ir::Operator conv_of(const ConvFields& fields);
 

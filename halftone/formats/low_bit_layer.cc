@@ -74,9 +74,9 @@ void fill_blocks(MatrixEncoding& encoding, const ir::Tensor& tensor) {
 }  // namespace
 
 void check_low_bit_version(std::int64_t version) {
-  if (version == kLowBitVersion) return;
-  fail(ErrorKind::kUnsupported, "version: expected " + std::to_string(kLowBitVersion) + ", found " +
-                                    std::to_string(version));
+  if (version >= 1 && version <= kLowBitVersion) return;
+  fail(ErrorKind::kUnsupported, "version: expected 1 to " + std::to_string(kLowBitVersion) +
+                                    ", found " + std::to_string(version));
 }
 
 void LowBitFields::check() const {
@@ -91,6 +91,8 @@ void LowBitFields::check() const {
 }
 
 void LowBitFields::check_table() const {
+  check_that(arithmetic == ir::Arithmetic::kAuto,
+             "arithmetic: expected none for a table, found " + std::string(to_string(arithmetic)));
   check_that(weight_bits > 0 && activation_bits == 0 && activation == 0,
              "a table: expected codes alone, found " + std::to_string(weight_bits) +
                  " weight_bits, " + std::to_string(activation_bits) +
@@ -103,6 +105,12 @@ Granularity granularity_of(std::string_view name) {
   }
   fail(ErrorKind::kFormat,
        "granularity: expected tensor, channel or group, found '" + std::string(name) + "'");
+}
+
+ir::Arithmetic arithmetic_of_name(const std::string& name) {
+  if (const auto named = ir::arithmetic_named(name)) return *named;
+  fail(ErrorKind::kFormat,
+       "arithmetic: expected auto, bits, integers or float, found '" + name + "'");
 }
 
 std::optional<std::int64_t> activation_code(ir::ActivationKind kind) {
@@ -150,6 +158,7 @@ LowBitFields fields_of(const ir::Graph& graph, const ir::Node& node) {
   const ir::MatrixExtent weights = matrix_extent(graph.value(layer.weights_id).type.shape);
   fields.inputs = static_cast<std::int64_t>(weights.cols);
   fields.activation = activation_code(activation_after(node.op).kind).value_or(0);
+  if (const ir::Arithmetic* stored = ir::arithmetic(node.op)) fields.arithmetic = *stored;
   if (layer.activations != nullptr) {
     fields.activation_bits = layer.activations->bits;
     fields.activation_offset = layer.activations->has_offset;

@@ -19,14 +19,17 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "halftone/ir/graph.h"
 
 namespace halftone::formats {
 
-/// Version of this definition. Files store it with the fields.
-inline constexpr std::int64_t kLowBitVersion = 1;
-/// @throws Error kUnsupported for another version
+/// Version of this definition, which is written. Files store it with the fields. Version 1 had no
+/// arithmetic; the fields that version 2 added are optional, so both are read alike.
+inline constexpr std::int64_t kLowBitVersion = 2;
+/// @throws Error kUnsupported unless the version is 1 or 2
 void check_low_bit_version(std::int64_t version);
 
 /// Fields of the operator in files, besides its inputs. Float weights have the defaults.
@@ -39,6 +42,8 @@ struct LowBitFields {
   numerics::Granularity granularity = numerics::Granularity::kTensor;  ///< of the weights
   std::int64_t group_size = 0;                                         ///< 0 unless kGroup
   std::int64_t activation = 0;                                         ///< see activation_code()
+  /// Of the layer, stored by name. Optional: kAuto is not stored.
+  ir::Arithmetic arithmetic = ir::Arithmetic::kAuto;
 
   /// @throws Error kFormat if a field is out of range or two fields are inconsistent
   void check() const;
@@ -59,10 +64,14 @@ void for_each_field(Fields& fields, Visit&& visit) {
   visit("granularity", fields.granularity);
   visit("group_size", fields.group_size);
   visit("activation", fields.activation);
+  visit("arithmetic", fields.arithmetic);
 }
 
 /// The granularity with this name in files. @throws Error kFormat if there is none
 numerics::Granularity granularity_of(std::string_view name);
+
+/// The arithmetic with this name in files. @throws Error kFormat if there is none
+ir::Arithmetic arithmetic_of_name(const std::string& name);
 
 /// Code of a fused activation in TFLite and circle: 0 none, 1 relu, 2 relu -1 to 1, 3 relu 6,
 /// 4 tanh, 5 sign bit; nullopt for any other function.

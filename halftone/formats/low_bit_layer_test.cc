@@ -24,7 +24,7 @@ TEST(LowBitFields, AreNamedOnceInTheOrderOfFiles) {
   for_each_field(fields, [&](const char* name, auto&) { names += std::string(name) + " "; });
   EXPECT_EQ(names,
             "inputs weight_bits activation_bits weight_offset activation_offset granularity "
-            "group_size activation ");
+            "group_size activation arithmetic ");
 }
 
 TEST(LowBitFields, OutOfRangeAreRefused) {
@@ -56,9 +56,20 @@ TEST(LowBitFields, NamesAndNumbersMapBothWays) {
   }
   EXPECT_EQ(activation_of_code(4).kind, ir::ActivationKind::kTanh);
   EXPECT_EQ(activation_code(ir::ActivationKind::kSilu), std::nullopt);
+  EXPECT_EQ(arithmetic_of_name("integers"), ir::Arithmetic::kIntegers);
+  expect_error(ErrorKind::kFormat,
+               "arithmetic: expected auto, bits, integers or float, found 'int4'",
+               [] { arithmetic_of_name("int4"); });
+}
+
+TEST(LowBitFields, OfBothVersionsAreRead) {
   EXPECT_NO_THROW(check_low_bit_version(1));
-  expect_error(ErrorKind::kUnsupported, "version: expected 1, found 2",
-               [] { check_low_bit_version(2); });
+  EXPECT_NO_THROW(check_low_bit_version(2));
+  for (const std::int64_t version : {0, 3}) {
+    expect_error(ErrorKind::kUnsupported,
+                 "version: expected 1 to 2, found " + std::to_string(version),
+                 [&] { check_low_bit_version(version); });
+  }
 }
 
 TEST(LowBitLayer, RoundTripForEveryTailAndGranularity) {

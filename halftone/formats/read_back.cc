@@ -13,6 +13,7 @@
 #include "halftone/base/error.h"
 #include "halftone/base/random.h"
 #include "halftone/ir/evaluate_graph.h"
+#include "halftone/ir/layer_arithmetic.h"
 #include "halftone/ir/ops/traits.h"
 
 namespace halftone::formats {
@@ -117,6 +118,23 @@ void check_weights(const ir::Graph& written, const ir::Graph& found) {
             std::to_string(missing.front().count) + " weights", "others");
 }
 
+/// The arithmetic of each layer with codes, sorted.
+std::vector<ir::Arithmetic> arithmetics_of(const ir::Graph& graph) {
+  std::vector<ir::Arithmetic> found;
+  for (const ir::NodeId id : graph.topological_order()) {
+    const ir::Node& node = graph.node(id);
+    const auto arithmetic = ir::arithmetic_of(graph, node);
+    if (arithmetic && ir::layer_codes(graph, node).any()) found.push_back(*arithmetic);
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+void check_arithmetics(const ir::Graph& written, const ir::Graph& found) {
+  if (arithmetics_of(written) == arithmetics_of(found)) return;
+  fail(ErrorKind::kUnsupported, "does not read back: the arithmetic of the layers differs");
+}
+
 /// Floats from -1 to 1, any codes of 8 bits, other integers 0 or 1, which are often indices.
 ir::Tensor random_input(const ir::ValueType& type, Random& random) {
   ir::Tensor numbers(ir::ElementType::kFloat32, type.shape.with_batch(1));
@@ -171,6 +189,7 @@ void check_read_back(const ir::Graph& written, const ir::Graph& found) {
   check_values(written, written.inputs(), found, found.inputs(), "input");
   check_values(written, written.outputs(), found, found.outputs(), "output");
   check_weights(written, found);
+  check_arithmetics(written, found);
   constexpr double kMaxWork = 4e6;  // some ten milliseconds
   if (ir::evaluation_work(written) > kMaxWork) return;
   // A fault changes the outputs for most inputs, rounding next to a threshold for few.

@@ -48,6 +48,26 @@ TEST(ReadBack, RefusesOtherWeights) {
                [] { check_read_back(network({}), network({.seed = 2})); });
 }
 
+/// A layer of codes with an arithmetic.
+ir::Graph coded_layer(ir::Arithmetic arithmetic) {
+  ir::FullyConnected op;
+  op.arithmetic = arithmetic;
+  ir::Graph graph;
+  const auto x = graph.add_input("x", ir::test::float_type({ir::kBatch, 3}));
+  const auto encoding = ir::test::odd_encoding();
+  ir::EncodedTensor codes{{4, 3}, encoding, numerics::BitPlanes(4, 3, encoding->bits)};
+  graph.add_output(graph.add_node("y", op, {x, graph.add_constant("w", std::move(codes))}));
+  return graph;
+}
+
+TEST(ReadBack, RefusesAnotherArithmetic) {
+  check_read_back(coded_layer(ir::Arithmetic::kIntegers), coded_layer(ir::Arithmetic::kAuto));
+  expect_error(
+      ErrorKind::kUnsupported, "does not read back: the arithmetic of the layers differs", [] {
+        check_read_back(coded_layer(ir::Arithmetic::kFloat), coded_layer(ir::Arithmetic::kAuto));
+      });
+}
+
 TEST(ReadBack, RefusesAnotherFunction) {
   expect_error(ErrorKind::kUnsupported, "the outputs for random inputs differ", [] {
     check_read_back(network({}), network({.last = ir::ActivationKind::kSigmoid}));

@@ -56,6 +56,7 @@ RecurrentFields recurrent_fields_of(const ir::Graph& graph, const ir::Node& node
   }
   const ir::ValueType& weights = graph.value(node.inputs[ir::kRecurrenceWeights]).type;
   fields.codes.inputs = weights.shape[1];
+  fields.codes.arithmetic = op.arithmetic;
   if (op.state_encoding != nullptr) {
     fields.codes.activation_bits = op.state_encoding->bits;
     fields.codes.activation_offset = op.state_encoding->has_offset;
@@ -82,6 +83,7 @@ ir::Recurrent recurrent_of(const RecurrentFields& fields) {
   op.carry = fields.carry;
   op.clip = fields.clip;
   op.cell_clip = fields.cell_clip;
+  op.arithmetic = fields.codes.arithmetic;
   for (std::size_t i = 0; i < op.activations.size(); ++i) {
     op.activations[i] = {function_of(fields.functions[i]), fields.alphas[i], fields.betas[i]};
   }

@@ -87,6 +87,10 @@ TEST(TableFields, OfALayerThatMultipliesAreRefused) {
   fields.activation_bits = 0;
   fields.weight_bits = 0;
   refused("0 weight_bits, 0 activation_bits, activation 0");
+  fields.weight_bits = 3;
+  fields.arithmetic = ir::Arithmetic::kFloat;
+  expect_error(ErrorKind::kFormat, "arithmetic: expected none for a table, found float",
+               [&] { fields.check_table(); });
 }
 
 }  // namespace

@@ -55,6 +55,11 @@ class FieldReader {
     const flexbuffers::Reference entry = map_[key];
     value = granularity_of(entry.IsString() ? entry.AsString().str() : "");
   }
+  /// Keeps the default if there is none.
+  void operator()(const char* key, ir::Arithmetic& value) const {
+    const flexbuffers::Reference entry = map_[key];
+    if (!entry.IsNull()) value = arithmetic_of_name(entry.IsString() ? entry.AsString().str() : "");
+  }
 
  private:
   const flexbuffers::Map& map_;
@@ -76,6 +81,9 @@ class FieldWriter {
   }
   void operator()(const char* key, numerics::Granularity value) {
     builder_.String(key, std::string(to_string(value)));
+  }
+  void operator()(const char* key, ir::Arithmetic value) {
+    if (value != ir::Arithmetic::kAuto) builder_.String(key, std::string(to_string(value)));
   }
 
  private:

@@ -200,7 +200,9 @@ ValueId Rewrite::replacement(const ir::FullyConnected& op) {
   if (is_one_of(op.activation.kind, std::span(kFused).first(in_basis ? 6 : 5))) {
     return node_.output;
   }
-  return activated(op.activation, without_activation(ir::FullyConnected{}));
+  ir::FullyConnected plain = op;
+  plain.activation = {};
+  return activated(op.activation, without_activation(plain));
 }
 
 ValueId Rewrite::replacement(const ir::Conv& op) {

@@ -15,6 +15,7 @@
 #include "halftone/formats/onnx/tensors.h"
 #include "halftone/formats/onnx/testing.h"
 #include "halftone/ir/operators_page.h"
+#include "halftone/ir/ops/traits.h"
 #include "halftone/ir/text.h"
 
 namespace halftone::formats::onnx {
@@ -325,6 +326,17 @@ TensorProto& initializer(onnx_pb::GraphProto& graph, int input) {
   throw Error(ErrorKind::kInternal, "no such initializer");
 }
 
+TEST(FullyConnectedInABasis, OfVersion1HasNoArithmetic) {
+  const Graph graph = basis_graph({2, 3, true});
+  ModelProto model = parsed(export_onnx(graph));
+  set_int(*model.mutable_graph(), "version", 1);
+  const std::string text = model.SerializeAsString();
+  const Graph read = import_onnx(std::as_bytes(std::span(text)), {});
+  const ir::Node& layer = read.node(*read.producer(read.outputs()[0]));
+  EXPECT_EQ(*ir::arithmetic(layer.op), ir::Arithmetic::kAuto);
+  ir::test::expect_same_function(read, graph);
+}
+
 TEST(FullyConnectedInABasis, DamagedNodesAreRefused) {
   struct Damage {
     std::function<void(onnx_pb::GraphProto&)> apply;
@@ -334,7 +346,11 @@ TEST(FullyConnectedInABasis, DamagedNodesAreRefused) {
     return [name, value](onnx_pb::GraphProto& graph) { set_int(graph, name, value); };
   };
   const std::vector<Damage> damages{
-      {attribute("version", 2), "version: expected 1, found 2"},
+      {attribute("version", 3), "version: expected 1 to 2, found 3"},
+      {[](onnx_pb::GraphProto& graph) {
+         set_attribute(*graph.mutable_node(0), "arithmetic", std::string_view("int4"));
+       },
+       "arithmetic: expected auto, bits, integers or float, found 'int4'"},
       {attribute("weight_bits", 9), "weight_bits: expected 0 to 8, found 9"},
       {attribute("activation_bits", -1), "activation_bits: expected 0 to 8, found -1"},
       {attribute("inputs", std::int64_t{1} << 41), "inputs: expected 0 to 1099511627776"},

@@ -29,6 +29,9 @@ class FieldWriter {
   void operator()(const char* name, numerics::Granularity value) {
     set_attribute(node_, name, to_string(value));
   }
+  void operator()(const char* name, ir::Arithmetic value) {
+    if (value != ir::Arithmetic::kAuto) set_attribute(node_, name, to_string(value));
+  }
 
  private:
   onnx_pb::NodeProto& node_;
@@ -53,6 +56,9 @@ class FieldReader {
   }
   void operator()(const char* name, numerics::Granularity& value) const {
     value = granularity_of(node_.string_attribute(name, std::string(to_string(value))));
+  }
+  void operator()(const char* name, ir::Arithmetic& value) const {
+    value = arithmetic_of_name(node_.string_attribute(name, std::string(to_string(value))));
   }
 
  private:

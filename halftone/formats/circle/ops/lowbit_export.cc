@@ -5,6 +5,7 @@
 #include "halftone/formats/circle/constant_tensor.h"
 #include "halftone/formats/circle/custom_options.h"
 #include "halftone/formats/circle/exporter.h"
+#include "halftone/ir/layer_arithmetic.h"
 #include "halftone/ir/ops/traits.h"
 
 namespace halftone::formats::circle {
@@ -12,12 +13,16 @@ namespace {
 
 bool is_matrix(const ir::Operator& op) { return std::holds_alternative<ir::FullyConnected>(op); }
 
-bool fits_lq(const Exporter& exporter, const LowBitLayer& layer) {
+/// Whether LQ_FULLY_CONNECTED can represent a layer. It has no field for the arithmetic, so the
+/// rule must say what the layer's attribute says.
+bool fits_lq(const Exporter& exporter, const ir::Node& node, const LowBitLayer& layer) {
   return exporter.flavor() == CircleFlavor::kCircle && layer.weights != nullptr &&
          layer.activations != nullptr && !layer.activations->has_offset &&
          !layer.weights->encoding->has_offset &&
          layer.weights->encoding->granularity != numerics::Granularity::kGroup &&
-         exporter.graph().value(layer.x).type.shape.rank() == 2;
+         exporter.graph().value(layer.x).type.shape.rank() == 2 &&
+         ir::arithmetic_of(exporter.graph(), node) ==
+             ir::arithmetic_by_rule(exporter.graph(), node);
 }
 
 void export_lq(Exporter& exporter, const ir::Node& node, const LowBitLayer& layer) {
@@ -86,7 +91,7 @@ TensorIndex bases_tensor(Exporter& exporter, const char* name, const ir::Tensor&
 
 void export_lowbit(Exporter& exporter, const ir::Node& node) {
   const LowBitLayer layer = take_apart(exporter.graph(), node);
-  if (is_matrix(node.op) && fits_lq(exporter, layer)) return export_lq(exporter, node, layer);
+  if (is_matrix(node.op) && fits_lq(exporter, node, layer)) return export_lq(exporter, node, layer);
   export_custom(exporter, node, layer);
 }
 

@@ -49,10 +49,10 @@ ValueId encoded_weights(OperatorImport& op, const LowBitFields& fields, const ir
 }
 
 void emit_fully_connected(OperatorImport& op, ValueId x, ValueId weights,
-                          ir::Activation activation) {
+                          const ir::FullyConnected& layer) {
   std::vector<ValueId> inputs = {x, weights};
   if (op.has_input(4)) inputs.push_back(op.number(4));
-  op.emit(ir::FullyConnected{activation}, std::move(inputs));
+  op.emit(layer, std::move(inputs));
 }
 
 /// The number of bits that an extent states. @throws Error kFormat unless it is 1 to 8
@@ -89,7 +89,7 @@ void import_lq_fully_connected(OperatorImport& op) {
   fields.granularity = numerics::Granularity::kChannel;
   const ValueId w = encoded_weights(op, fields, planes);
   emit_fully_connected(op, encoded_input(op, fields), w,
-                       fused_activation(options->fused_activation_function()));
+                       {fused_activation(options->fused_activation_function())});
 }
 
 void import_custom(OperatorImport& op) {
@@ -105,7 +105,9 @@ void import_custom(OperatorImport& op) {
     weights = encoded_weights(op, fields, planes);
   }
   const ValueId x = fields.activation_bits == 0 ? op.number(0) : encoded_input(op, fields);
-  emit_fully_connected(op, x, weights, activation_of_code(fields.activation));
+  ir::FullyConnected layer{activation_of_code(fields.activation)};
+  layer.arithmetic = fields.arithmetic;
+  emit_fully_connected(op, x, weights, layer);
 }
 
 /// An optional input of a recurrent layer, of any type; kAbsent if it is absent.

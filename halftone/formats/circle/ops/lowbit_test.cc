@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "halftone/base/half.h"
 #include "halftone/formats/circle/custom_options.h"
 #include "halftone/formats/circle/operator_code.h"
 #include "halftone/formats/circle/testing.h"
+#include "halftone/ir/layer_arithmetic.h"
+#include "halftone/ir/ops/traits.h"
 
 namespace halftone::formats::circle {
 namespace {
@@ -217,6 +220,22 @@ TEST(CustomFullyConnected, IsWrittenToCircleIfLqWouldBeLossy) {
   EXPECT_EQ(codes(one_layer(weight_encodings(false)[1], 0, false, false)), kCustom);
 }
 
+TEST(CustomFullyConnected, IsWrittenToCircleForAnArithmeticAgainstTheRule) {
+  for (const auto arithmetic :
+       {ir::Arithmetic::kBits, ir::Arithmetic::kIntegers, ir::Arithmetic::kFloat}) {
+    ir::Graph graph = one_layer(weight_encodings(false)[1], 2, false, false);
+    const ir::NodeId layer = *graph.producer(graph.outputs()[0]);
+    ir::Operator op = graph.node(layer).op;
+    *ir::arithmetic(op) = arithmetic;
+    graph.replace_node(layer, std::move(op), graph.node(layer).inputs);
+    const auto model = unpacked(export_circle(graph, CircleFlavor::kCircle));
+    const bool is_custom = model.operator_codes[0]->deprecated_builtin_code == 32;
+    EXPECT_EQ(is_custom, arithmetic != ir::arithmetic_by_rule(graph, graph.node(layer)));
+    const ir::Graph back = round_trip(graph, CircleFlavor::kCircle);
+    EXPECT_EQ(ir::arithmetic_of(back, back.node(*back.producer(back.outputs()[0]))), arithmetic);
+  }
+}
+
 TEST(CustomFullyConnected, KeepsBasesInHalfPrecisionOnlyWhereExact) {
   for (const bool exact : {false, true}) {
     MatrixEncoding none;
@@ -253,6 +272,27 @@ TEST(CustomOptions, RoundTrip) {
   LowBitFields options{784, 3, 2, true, false, Granularity::kGroup, 64, 4};
   const auto bytes = write_custom_options(options);
   EXPECT_LT(bytes.size(), 180U);
+  EXPECT_EQ(read_custom_options(bytes), options);
+}
+
+TEST(CustomOptions, KeepTheArithmetic) {
+  for (const auto arithmetic : {ir::Arithmetic::kAuto, ir::Arithmetic::kBits,
+                                ir::Arithmetic::kIntegers, ir::Arithmetic::kFloat}) {
+    LowBitFields options{784, 1, 1, true, false, Granularity::kChannel, 0, 4};
+    options.arithmetic = arithmetic;
+    EXPECT_EQ(read_custom_options(write_custom_options(options)), options);
+  }
+}
+
+TEST(CustomOptions, OfVersion1AreRead) {
+  const LowBitFields options{784, 3, 4, true, false, Granularity::kGroup, 64, 4};
+  auto bytes = write_custom_options(options);
+  const auto version = std::ranges::find(bytes, std::byte{2});
+  ASSERT_NE(version, bytes.end());
+  *version = std::byte{3};
+  EXPECT_STREQ(error_of([&] { read_custom_options(bytes); }).what(),
+               "options: version: expected 1 to 2, found 3");
+  *version = std::byte{1};
   EXPECT_EQ(read_custom_options(bytes), options);
 }
 

@@ -4,6 +4,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "halftone/base/error.h"
 #include "halftone/formats/conv_layer.h"
@@ -74,6 +75,13 @@ std::vector<ValueId> layer_inputs(NodeBuilder& node, const LowBitFields& fields)
   return inputs;
 }
 
+/// Adds a layer with the arithmetic of the fields.
+template <typename Op>
+void emit_layer(NodeBuilder& node, Op op, const LowBitFields& fields) {
+  op.arithmetic = fields.arithmetic;
+  node.set_output(0, node.emit(std::move(op), layer_inputs(node, fields)));
+}
+
 void build_quantize_linear(NodeBuilder& node) {
   ir::QuantizeLinear op{affine_parameters(node), ElementType::kUint8};
   if (node.has_input(2)) {
@@ -100,25 +108,26 @@ void build_dequantize_linear(NodeBuilder& node) {
 
 void build_fully_connected(NodeBuilder& node) {
   const LowBitFields fields = fields_of(node);
-  const ir::FullyConnected op{activation_of_code(fields.activation)};
-  node.set_output(0, node.emit(op, layer_inputs(node, fields)));
+  emit_layer(node, ir::FullyConnected{activation_of_code(fields.activation)}, fields);
 }
 
 void build_conv_in_basis(NodeBuilder& node) {
   const LowBitFields fields = fields_of(node);
-  const ir::Conv op{stated_window(node), node.int_attribute("group", 1),
-                    activation_of_code(fields.activation)};
-  node.set_output(0, node.emit(op, layer_inputs(node, fields)));
+  emit_layer(node,
+             ir::Conv{stated_window(node), node.int_attribute("group", 1),
+                      activation_of_code(fields.activation)},
+             fields);
 }
 
 void build_conv_transpose_in_basis(NodeBuilder& node) {
   const LowBitFields fields = fields_of(node);
   const ir::Window window = stated_window(node);
-  const ir::ConvTranspose op{
-      window,
-      node.ints_attribute("output_padding").value_or(std::vector<ir::Dim>(window.rank(), 0)),
-      node.int_attribute("group", 1), activation_of_code(fields.activation)};
-  node.set_output(0, node.emit(op, layer_inputs(node, fields)));
+  const std::vector<ir::Dim> none(window.rank(), 0);
+  emit_layer(
+      node,
+      ir::ConvTranspose{window, node.ints_attribute("output_padding").value_or(none),
+                        node.int_attribute("group", 1), activation_of_code(fields.activation)},
+      fields);
 }
 
 void build_gather_in_basis(NodeBuilder& node) {
