@@ -29,13 +29,11 @@ std::shared_ptr<const numerics::MatrixEncoding> encoding_of(int bits, std::size_
                                                            std::size_t num_bases) {
   std::vector<float> a;
   for (int i = 0; i < bits; ++i) a.push_back(std::pow(3.7F, static_cast<float>(i)));
-  numerics::MatrixEncoding encoding = numerics::tensor_encoding(numerics::make_basis(a));
-  if (group != 0) {
-    encoding.granularity = numerics::Granularity::kGroup;
-    encoding.group_size = group;
-    encoding.bases.resize(num_bases, encoding.bases.front());
-  }
-  return std::make_shared<const numerics::MatrixEncoding>(std::move(encoding));
+  const std::vector<numerics::Basis> bases(group != 0 ? num_bases : 1, numerics::make_basis(a));
+  const auto granularity =
+      group != 0 ? numerics::Granularity::kGroup : numerics::Granularity::kTensor;
+  return std::make_shared<const numerics::MatrixEncoding>(
+      numerics::basis_encoding(bases, false, granularity, group));
 }
 
 Constant weights_of(const Shape& shape, const Bits& bits) {
