@@ -60,6 +60,7 @@ Codebook::Codebook(std::string name, std::vector<float> levels, Ties ties)
         threshold_at(middle, takes_upper(ties, middle, codes_[l], codes_[l + 1])));
   }
   find_step();
+  find_coefficients();
   find_fit();
 }
 
@@ -69,6 +70,7 @@ Codebook::Codebook(std::string name, std::vector<float> levels, std::vector<floa
   HALFTONE_ASSERT(thresholds_.size() + 1 == sorted_.size());
   HALFTONE_ASSERT(std::ranges::is_sorted(thresholds_));
   find_step();
+  find_coefficients();
   find_fit();
 }
 
@@ -106,6 +108,23 @@ void Codebook::find_step() {
     if (levels_[code] != levels_[0] + static_cast<float>(code) * step) return;
   }
   step_ = step;
+}
+
+void Codebook::find_coefficients() {
+  if (bits_ > kMaxBits) return;
+  std::vector<float> coefficients;
+  for (int i = 0; i < bits_; ++i) {
+    coefficients.push_back((levels_[std::size_t{1} << i] - levels_[0]) / 2);
+  }
+  for (std::size_t code = 0; code < levels_.size(); ++code) {
+    double level = (double{levels_.front()} + double{levels_.back()}) / 2;
+    for (std::size_t i = 0; i < coefficients.size(); ++i) {
+      level += (code >> i & 1) != 0 ? double{coefficients[i]} : -double{coefficients[i]};
+    }
+    // Also if a level is not finite.
+    if (level != double{levels_[code]}) return;
+  }
+  coefficients_ = std::move(coefficients);
 }
 
 void Codebook::find_fit() {

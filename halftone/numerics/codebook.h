@@ -58,8 +58,11 @@ class Codebook {
   /// The code of x. NaN takes the first code of NaN, if there is one, else the lowest level.
   [[nodiscard]] Code encode(float x) const;
 
-  /// Whether code q is level first + q step, so that its bits are signs of coefficients: see
-  /// Levels::basis().
+  /// a_1, ..., a_K, if the bits of codes of up to kMaxBits bits are signs b_i of them, exactly:
+  ///     level = (level[0] + level[2^K - 1]) / 2 + a_1 b_1 + ... + a_K b_K, b_i = +-1
+  /// Else empty. See Levels::basis().
+  [[nodiscard]] std::span<const float> coefficients() const { return coefficients_; }
+  /// Whether code q is level first + q step, so that coefficients are step 2^(i-1).
   [[nodiscard]] bool is_even() const { return step_ != 0; }
   [[nodiscard]] float step() const { return step_; }  ///< 0 unless is_even()
 
@@ -74,6 +77,7 @@ class Codebook {
  private:
   void sort();
   void find_step();
+  void find_coefficients();
   void find_fit();
 
   std::string name_;
@@ -85,6 +89,7 @@ class Codebook {
   int nan_ = -1;            ///< code of NaN, or none
   int negative_zero_ = -1;  ///< code of -0, or none
   float step_ = 0;
+  std::vector<float> coefficients_;
   bool fits_integers_ = false;
 };
 

@@ -12,11 +12,13 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "halftone/base/half.h"
 #include "halftone/base/testing.h"
+#include "halftone/numerics/levels.h"
 
 namespace halftone::numerics {
 namespace {
@@ -132,6 +134,8 @@ TEST(Codebooks, OfTernaryHaveThreeLevels) {
   EXPECT_EQ(codebook.encode(0), 1);
   EXPECT_EQ(codebook.encode(-0.6F), 0);
   EXPECT_EQ(codebook.encode(2), 3);
+  EXPECT_THAT(codebook.coefficients(), ElementsAre(0.5F, 0.5F));
+  EXPECT_FALSE(codebook.is_even());
   expect_nearest(codebook, false);
 }
 
@@ -277,6 +281,25 @@ TEST(Codebooks, OfNormalFloatsEncodeByTheirPublishedThresholds) {
   EXPECT_EQ(codebook.encode(std::nextafter(threshold, 1.0F)), 8);
   EXPECT_EQ(codebook.encode(-1.2F), 0);
   EXPECT_EQ(codebook.encode(0.9F), 15);
+}
+
+TEST(Codebooks, HaveCoefficientsWhereBitsAreTheirSigns) {
+  EXPECT_THAT(signed_integers("t", 3).coefficients(), ElementsAre(0.5F, 1, 2));
+  EXPECT_EQ(half_integers("t", 8).coefficients().size(), 8U);
+  for (const Codebook& codebook :
+       {signed_integers("t", 9), powers_of_two("t", 2), additive_powers_of_two("t", 4),
+        floats("t", kE2M1), floats("t", kE5M2), exponents("t"), normal_floats("t"),
+        posits("t", 3)}) {
+    EXPECT_TRUE(codebook.coefficients().empty()) << codebook.bits();
+  }
+  for (const Codebook& made : {ternary("t"), unsigned_integers("t", 8)}) {
+    const Levels levels(std::make_shared<const Codebook>(made), 0.375F, -2);
+    ASSERT_TRUE(levels.is_summed());
+    for (std::size_t code = 0; code < levels.num_codes(); ++code) {
+      const auto q = static_cast<Code>(code);
+      EXPECT_EQ(levels.basis().value(q), levels.value(q));
+    }
+  }
 }
 
 /// The first bits of the endless bit string of a posit above zero, behind its sign.

@@ -45,7 +45,7 @@ Levels MatrixEncoding::levels(std::size_t block) const {
 }
 
 bool MatrixEncoding::is_summed() const {
-  return codebook == nullptr || (codebook->is_even() && bits <= kMaxBits);
+  return codebook == nullptr || !codebook->coefficients().empty();
 }
 
 bool MatrixEncoding::is_centred() const {

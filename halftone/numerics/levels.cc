@@ -24,17 +24,15 @@ float Levels::value(Code code) const {
 }
 
 bool Levels::is_summed() const {
-  return codebook_ == nullptr || (codebook_->is_even() && bits() <= kMaxBits);
+  return codebook_ == nullptr || !codebook_->coefficients().empty();
 }
 
 Basis Levels::basis() const {
   HALFTONE_ASSERT(is_summed());
   if (codebook_ == nullptr) return basis_;
   Basis basis = basis_;
-  const float step = scale_ * codebook_->step();
-  for (int i = 0; i < basis.bits; ++i) {
-    basis.coefficients[static_cast<std::size_t>(i)] = std::ldexp(step, i - 1);
-  }
+  const std::span<const float> own = codebook_->coefficients();
+  std::ranges::transform(own, basis.coefficients.begin(), [this](float a) { return scale_ * a; });
   const float middle = (codebook_->levels().front() + codebook_->levels().back()) / 2;
   basis.offset = scale_ * middle + basis_.offset;
   return basis;

@@ -34,11 +34,10 @@ class Levels {
   /// Of the codebook; 1 for a basis.
   [[nodiscard]] float scale() const { return scale_; }
 
-  /// Whether the bits of a code are signs of coefficients: a basis, or an even codebook of up to
-  /// kMaxBits bits.
+  /// Whether the bits of a code are signs of coefficients: a basis, or a codebook that has them.
   [[nodiscard]] bool is_summed() const;
-  /// The coefficients and the offset. For a codebook a_i = scale step 2^(i-1), within a rounding
-  /// of its values. @pre is_summed()
+  /// The coefficients and the offset. For a codebook the coefficients are scale times its own,
+  /// within a rounding of its values. @pre is_summed()
   [[nodiscard]] Basis basis() const;
 
   /// The code of x in the codebook, Codebook::encode(fl(fl(x - offset) / scale)); that of zero if
