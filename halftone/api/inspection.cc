@@ -6,25 +6,12 @@
 
 #include "halftone/api/network.h"
 #include "halftone/formats/model.h"
+#include "halftone/ir/layer_arithmetic.h"
 #include "halftone/ir/ops/traits.h"
 #include "halftone/ir/text.h"
 
 namespace halftone {
 namespace {
-
-int bits_of(const ir::Encoding& encoding) {
-  if (!encoding.is_dense()) return encoding.basis->bits;
-  return static_cast<int>(8 * ir::size_bytes(encoding.element));
-}
-
-/// Bits of a value's codes; for the output of a DequantizeLinear, those of its input.
-int effective_bits(const ir::Graph& graph, ir::ValueId value) {
-  const auto producer = graph.producer(value);
-  if (producer && std::holds_alternative<ir::DequantizeLinear>(graph.node(*producer).op)) {
-    value = graph.node(*producer).inputs[0];
-  }
-  return bits_of(graph.value(value).type.encoding);
-}
 
 /// Whether a node looks up rows of a float table, not of indices or other integers.
 bool is_embedding(const ir::Graph& graph, const ir::Node& node) {
@@ -41,7 +28,7 @@ bool has_weights(const ir::Graph& graph, const ir::Node& node) {
 int activation_bits(const ir::Graph& graph, const ir::Node& node) {
   if (ir::is_table(node.op)) return 32;
   const auto* states = ir::activation_encoding(node.op);
-  if (states == nullptr) return effective_bits(graph, node.inputs[0]);
+  if (states == nullptr) return ir::number_bits(graph, node.inputs[0]);
   return *states == nullptr ? 32 : (*states)->bits;
 }
 
@@ -52,7 +39,7 @@ LayerInfo describe_layer(const ir::Graph& graph, const ir::Node& node) {
   layer.op = std::string(name_of(node.op));
   layer.weights = graph.value(weights).type.to_string();
   layer.activation_bits = activation_bits(graph, node);
-  layer.weight_bits = effective_bits(graph, weights);
+  layer.weight_bits = ir::number_bits(graph, weights);
   const ir::Constant* constant = graph.constant(weights);
   if (constant != nullptr) layer.weight_bytes = storage_bytes(*constant);
   return layer;

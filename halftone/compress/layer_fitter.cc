@@ -67,6 +67,15 @@ void check_levels(const numerics::MatrixEncoding& encoding, const ValueSample& s
            "; use more bits or another scheme");
 }
 
+/// Rounds an activation with scales computed at run time.
+ir::FakeQuantize fake_quantize(const ActivationFormat& format) {
+  using numerics::Granularity;
+  const Granularity granularity = format.scales == ActivationScales::kSample ? Granularity::kTensor
+                                  : format.scales == ActivationScales::kRow  ? Granularity::kChannel
+                                                                             : Granularity::kGroup;
+  return {format.system, format.bits, {granularity, format.group_size}};
+}
+
 /// Runs a fit. Values that no basis can represent are an error of the network.
 template <typename Fit>
 auto fitted(const ir::Node& node, Fit&& fit) {
@@ -117,6 +126,11 @@ ValueId LayerFitter::encoded(ValueId original, ValueId actual, const ActivationF
                              const ir::Node& layer) {
   for (const auto& [key, value] : encoded_) {
     if (key.first == actual && key.second == format) return value;
+  }
+  if (format.scales != ActivationScales::kFitted) {
+    const ValueId value = graph_.add_node(layer.name + "/quantize", fake_quantize(format), {actual});
+    encoded_.push_back({{actual, format}, value});
+    return value;
   }
   const bool own_target = recipe_.fit.schedule == Schedule::kPhases;
   const ValuePair pair = own_target                      ? ValuePair{actual, actual}

@@ -3,19 +3,11 @@
 
 #include <limits>
 
+#include "halftone/ir/layer_arithmetic.h"
 #include "halftone/ir/ops/traits.h"
 #include "halftone/numerics/distortion.h"
 
 namespace halftone::compress {
-namespace {
-
-int bits_of(const ir::Graph& graph, ir::ValueId value) {
-  const ir::Encoding& encoding = graph.value(value).type.encoding;
-  return encoding.is_dense() ? 32 : encoding.basis->bits;
-}
-
-}  // namespace
-
 LayerReport report_layer(const ir::Graph& graph, ir::NodeId layer, ir::NodeId twin) {
   const ir::Node& original = graph.node(layer);
   const std::size_t input = weights_input(original.op);
@@ -31,9 +23,9 @@ LayerReport report_layer(const ir::Graph& graph, ir::NodeId layer, ir::NodeId tw
   if (const auto* states = ir::activation_encoding(quantized.op)) {
     if (*states != nullptr) report.activation_bits = (*states)->bits;
   } else if (!ir::is_table(quantized.op)) {
-    report.activation_bits = bits_of(graph, quantized.inputs[0]);
+    report.activation_bits = ir::number_bits(graph, quantized.inputs[0]);
   }
-  report.weight_bits = bits_of(graph, quantized.inputs[input]);
+  report.weight_bits = ir::number_bits(graph, quantized.inputs[input]);
   if (report.weight_bits < 32) {
     const ir::Constant& codes = *graph.constant(quantized.inputs[input]);
     report.encoded_bytes = storage_bytes(codes);

@@ -221,6 +221,11 @@ class Quantizer {
     const NodeId twin_id = *graph_.producer(twin(node.output));
     auto op = std::get<ir::Recurrent>(node.op);
     const ValuePair pair{states(node.output, op), states(twin(node.output), op)};
+    if (recipe.activations && recipe.activations->scales != ActivationScales::kFitted) {
+      fail(ErrorKind::kUnsupported, describe(node) +
+                                        ": states cannot have scales computed at run time; use "
+                                        "activation_scales = \"fitted\" and up to 8 bits");
+    }
     if (recipe.activations) {
       const numerics::MatrixEncoding encoding = fitter_.fit_activation(
           pair, *recipe.activations, node, stages_.next("states of " + node.name));

@@ -30,6 +30,37 @@ void check_offset(const numerics::NumberSystem& system, std::optional<bool> want
                               (system.has_offset ? " always has one" : " never has one"));
 }
 
+/// Whether codes and one scale fitted to data can represent activations: codes of up to 8 bits.
+bool can_be_fitted(const numerics::NumberSystem& system, int bits) {
+  return bits <= numerics::kMaxBits && system.rule != numerics::ScaleRule::kUnit;
+}
+
+ActivationFormat activation_format(const numerics::NumberSystem& system, int bits,
+                                   const LayerSettings& settings) {
+  ActivationFormat format{&system, bits, settings.activation_offset.value_or(true)};
+  const bool has_groups = system.blocks.granularity == numerics::Granularity::kGroup;
+  const ActivationScales own = has_groups || settings.activation_group_size
+                                   ? ActivationScales::kGroup
+                               : can_be_fitted(system, bits) ? ActivationScales::kFitted
+                                                             : ActivationScales::kSample;
+  format.scales = settings.activation_scales.value_or(own);
+  if (format.scales == ActivationScales::kFitted && !can_be_fitted(system, bits)) {
+    fail(ErrorKind::kUsage, "activation scales: expected sample, row or group for " +
+                                std::to_string(bits) + " bits of the scheme " +
+                                std::string(system.name) + ", found fitted");
+  }
+  if (format.scales != ActivationScales::kFitted && system.is_learned()) {
+    fail(ErrorKind::kUsage, "activation scales: expected fitted for the scheme " +
+                                std::string(system.name) + ", whose levels are learned");
+  }
+  if (format.scales == ActivationScales::kGroup) {
+    constexpr std::size_t kDefaultGroup = 32;
+    const std::size_t preset = has_groups ? system.blocks.group_size : kDefaultGroup;
+    format.group_size = settings.activation_group_size.value_or(preset);
+  }
+  return format;
+}
+
 bool matches(const std::string& pattern, std::string_view name) {
   return ::fnmatch(pattern.c_str(), std::string(name).c_str(), 0) == 0;
 }
@@ -52,6 +83,8 @@ LayerSettings LayerSettings::over(const LayerSettings& others) const {
   fill(result.group_size, others.group_size);
   fill(result.weight_offset, others.weight_offset);
   fill(result.activation_offset, others.activation_offset);
+  fill(result.activation_scales, others.activation_scales);
+  fill(result.activation_group_size, others.activation_group_size);
   fill(result.skip, others.skip);
   return result;
 }
@@ -90,8 +123,7 @@ LayerRecipe Recipe::for_layer(std::string_view name) const {
     recipe.weights = format;
   }
   if (activation_bits > 0) {
-    recipe.activations =
-        ActivationFormat{&activations, activation_bits, settings.activation_offset.value_or(true)};
+    recipe.activations = activation_format(activations, activation_bits, settings);
   }
   return recipe;
 }

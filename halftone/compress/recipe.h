@@ -25,17 +25,29 @@ struct LayerSettings {
   std::optional<std::size_t> group_size;
   std::optional<bool> weight_offset;
   std::optional<bool> activation_offset;
+  std::optional<ActivationScales> activation_scales;
+  std::optional<std::size_t> activation_group_size;
   std::optional<bool> skip;  ///< the layer stays float
 
   /// These settings where they are set, else the others.
   [[nodiscard]] LayerSettings over(const LayerSettings& others) const;
 };
 
-/// The number system of activations: one scale for the tensor.
+/// Where the scales of activations come from.
+enum class ActivationScales {
+  kFitted,  ///< one for the tensor, fitted to calibration data
+  kSample,  ///< computed at run time, one for each sample,
+  kRow,     ///< for each row along the last axis,
+  kGroup,   ///< or for a group of neighbours in a row
+};
+
+/// The number system of activations.
 struct ActivationFormat {
   const numerics::NumberSystem* system = &numerics::find_system("basis");
   int bits = 2;
   bool offset = true;  ///< of learned levels
+  ActivationScales scales = ActivationScales::kFitted;
+  std::size_t group_size = 0;  ///< for kGroup
 
   bool operator==(const ActivationFormat&) const = default;
 };

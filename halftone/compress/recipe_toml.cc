@@ -142,6 +142,18 @@ std::vector<Key> layer_keys(LayerSettings& settings) {
            }),
       whole("group_size", 1, std::int64_t{1} << 31,
             [&](std::int64_t size) { settings.group_size = static_cast<std::size_t>(size); }),
+      word("activation_scales",
+           [&](const std::string& name) {
+             using Scales = ActivationScales;
+             settings.activation_scales = choice<Scales>(name, {{"fitted", Scales::kFitted},
+                                                                {"sample", Scales::kSample},
+                                                                {"row", Scales::kRow},
+                                                                {"group", Scales::kGroup}});
+           }),
+      whole("activation_group_size", 1, std::int64_t{1} << 31,
+            [&](std::int64_t size) {
+              settings.activation_group_size = static_cast<std::size_t>(size);
+            }),
       flag("weight_offset", [&](bool value) { settings.weight_offset = value; }),
       flag("activation_offset", [&](bool value) { settings.activation_offset = value; }),
       flag("skip", [&](bool value) { settings.skip = value; }),

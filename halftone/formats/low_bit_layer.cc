@@ -9,12 +9,15 @@
 
 #include "halftone/base/error.h"
 #include "halftone/ir/ops/traits.h"
+#include "halftone/numerics/systems.h"
 
 namespace halftone::formats {
 namespace {
 
 using numerics::MatrixEncoding;
 using numerics::Granularity;
+using numerics::NumberType;
+using numerics::StoredNumbers;
 
 /// Largest extent in a graph.
 constexpr std::int64_t kMaxInputs = std::int64_t{1} << 40;
@@ -34,6 +37,11 @@ void check_range(const char* name, std::int64_t value, std::int64_t max) {
                                              std::to_string(value));
 }
 
+/// The element type of the codes of scales.
+ir::ElementType code_element(NumberType type) {
+  return stored_bits(type) <= 8 ? ir::ElementType::kUint8 : ir::ElementType::kUint16;
+}
+
 std::size_t row_width(const MatrixEncoding& encoding) {
   return encoding.scales_per_block() + (encoding.has_offset ? 1 : 0);
 }
@@ -50,25 +58,90 @@ std::vector<float> to_rows(const MatrixEncoding& encoding) {
 }
 
 /// The inverse: sets the numbers of an encoding that is otherwise complete.
-void fill_blocks(MatrixEncoding& encoding, const ir::Tensor& tensor) {
+/// @param scales  of a float type
+void fill_blocks(MatrixEncoding& encoding, const ir::Tensor& scales) {
   const std::size_t width = row_width(encoding);
-  const ir::Shape& shape = tensor.shape();
+  const ir::Shape& shape = scales.shape();
   check_that(shape.rank() > 0 && static_cast<std::size_t>(shape.back()) == width,
              "expected rows of " + std::to_string(width) + " numbers, found " + shape.to_string());
-  const auto numbers = tensor.as<float>();
+  const ir::Tensor floats = scales.cast(ir::ElementType::kFloat32);
+  const auto numbers = floats.as<float>();
   const auto bad = std::ranges::find_if(numbers, [](float x) { return !std::isfinite(x); });
   check_that(bad == numbers.end(), "expected finite numbers, found " +
                                        (bad == numbers.end() ? "" : std::to_string(*bad)));
   const std::size_t each = encoding.scales_per_block();
-  std::vector<float> scales;
+  std::vector<float> own;
   std::vector<float> offsets;
   for (std::size_t first = 0; first < numbers.size(); first += width) {
     const auto row = numbers.subspan(first, width);
-    scales.insert(scales.end(), row.begin(), row.begin() + static_cast<std::ptrdiff_t>(each));
+    own.insert(own.end(), row.begin(), row.begin() + static_cast<std::ptrdiff_t>(each));
     if (encoding.has_offset) offsets.push_back(row.back());
   }
-  encoding.scales = numerics::StoredNumbers::of(scales).compact();
-  encoding.offsets = numerics::StoredNumbers::of(offsets).compact();
+  encoding.scales = StoredNumbers::of(own).compact();
+  encoding.offsets = StoredNumbers::of(offsets).compact();
+}
+
+/// The same for scales that are codes of their own type.
+void fill_codes(MatrixEncoding& encoding, NumberType type, float factor,
+                const ir::Tensor& scales) {
+  const ir::Shape& shape = scales.shape();
+  check_that(shape.rank() == 2 && shape[1] == 1,
+             "expected [blocks, 1] scales, found " + shape.to_string());
+  check_that(!encoding.has_offset, "scales of " + std::string(to_string(type)) +
+                                       ": expected no offsets beside them");
+  check_that(std::isfinite(factor) && factor > 0,
+             "scale_factor: expected a positive number, found " + std::to_string(factor));
+  encoding.scales = factor == 1 ? StoredNumbers(type, scales.size())
+                                : StoredNumbers(type, scales.size(), NumberType::kFloat32, 0);
+  if (factor != 1) encoding.scales.set_factor(0, factor);
+  check_that(encoding.scales.bytes().size() == scales.bytes().size(),
+             "scales of " + std::string(to_string(type)) + ": expected codes of " +
+                 std::string(to_string(code_element(type))) + ", found " +
+                 scales.type().to_string());
+  std::ranges::copy(scales.bytes(), encoding.scales.bytes().begin());
+  check_that(encoding.scales.all_finite(), "a scale that is no number");
+}
+
+/// Whether scales are written as floats, in the short form of each.
+bool are_floats(NumberType type) {
+  return type == NumberType::kFloat32 || type == NumberType::kFloat16;
+}
+
+/// The type of scales that a field names; nothing for floats.
+std::optional<NumberType> scale_type_of(const LowBitFields& fields) {
+  if (fields.scale_type.text.empty()) return std::nullopt;
+  const auto type = numerics::number_type_from(fields.scale_type.text);
+  check_that(type && !are_floats(*type), "scale_type: unknown '" + fields.scale_type.text + "'");
+  return type;
+}
+
+/// The number system that a field names.
+const numerics::NumberSystem& system_of(const OptionalText& name) {
+  if (name.text.empty()) return numerics::find_system("basis");
+  try {
+    return numerics::find_system(name.text);
+  } catch (const Error& error) {
+    fail(ErrorKind::kUnsupported, error.what());
+  }
+}
+
+/// An encoding with the codebook of a field, without scales.
+MatrixEncoding encoding_of(const OptionalText& name, std::int64_t bits, bool has_offset) {
+  MatrixEncoding encoding;
+  encoding.bits = static_cast<int>(bits);
+  encoding.has_offset = has_offset;
+  const numerics::NumberSystem& system = system_of(name);
+  check_that(system.allows(encoding.bits), "number system '" + std::string(system.name) +
+                                               "': does not have " + std::to_string(bits) +
+                                               " bits");
+  encoding.codebook = codebook_of(system, encoding.bits);
+  return encoding;
+}
+
+/// The field for the number system of an encoding.
+OptionalText name_of(const MatrixEncoding& encoding) {
+  if (encoding.codebook == nullptr) return {};
+  return {encoding.codebook->name()};
 }
 
 }  // namespace
@@ -81,7 +154,10 @@ void check_low_bit_version(std::int64_t version) {
 
 void LowBitFields::check() const {
   check_range("inputs", inputs, kMaxInputs);
-  check_range("weight_bits", weight_bits, numerics::kMaxBits);
+  const auto most = [](const OptionalText& system) {
+    return system.text.empty() ? numerics::kMaxBits : numerics::kMaxCodeBits;
+  };
+  check_range("weight_bits", weight_bits, most(weight_system));
   check_range("activation_bits", activation_bits, numerics::kMaxBits);
   check_range("group_size", group_size, kMaxInputs);
   check_that((granularity == Granularity::kGroup) == (group_size != 0),
@@ -152,6 +228,23 @@ LowBitLayer take_apart(const ir::Graph& graph, const ir::Node& node) {
   return layer;
 }
 
+void describe_activations(const MatrixEncoding& encoding, LowBitFields& fields) {
+  fields.activation_bits = encoding.bits;
+  fields.activation_offset = encoding.has_offset;
+  fields.activation_system = name_of(encoding);
+}
+
+void describe_weights(const MatrixEncoding& encoding, LowBitFields& fields) {
+  fields.weight_bits = encoding.bits;
+  fields.weight_offset = encoding.has_offset;
+  fields.granularity = encoding.granularity;
+  fields.group_size = static_cast<std::int64_t>(encoding.group_size);
+  fields.weight_system = name_of(encoding);
+  const NumberType type = encoding.scales.type();
+  if (!are_floats(type)) fields.scale_type = {std::string(to_string(type))};
+  if (encoding.scales.has_factors()) fields.scale_factor = {encoding.scales.factor(0)};
+}
+
 LowBitFields fields_of(const ir::Graph& graph, const ir::Node& node) {
   const LowBitLayer layer = take_apart(graph, node);
   LowBitFields fields;
@@ -159,27 +252,23 @@ LowBitFields fields_of(const ir::Graph& graph, const ir::Node& node) {
   fields.inputs = static_cast<std::int64_t>(weights.cols);
   fields.activation = activation_code(activation_after(node.op).kind).value_or(0);
   if (const ir::Arithmetic* stored = ir::arithmetic(node.op)) fields.arithmetic = *stored;
-  if (layer.activations != nullptr) {
-    fields.activation_bits = layer.activations->bits;
-    fields.activation_offset = layer.activations->has_offset;
-  }
-  if (layer.weights != nullptr) {
-    const MatrixEncoding& encoding = *layer.weights->encoding;
-    fields.weight_bits = encoding.bits;
-    fields.weight_offset = encoding.has_offset;
-    fields.granularity = encoding.granularity;
-    fields.group_size = static_cast<std::int64_t>(encoding.group_size);
-  }
+  if (layer.activations != nullptr) describe_activations(*layer.activations, fields);
+  if (layer.weights != nullptr) describe_weights(*layer.weights->encoding, fields);
   return fields;
 }
 
-ir::Tensor activation_basis(const MatrixEncoding& encoding) {
+ir::Tensor activation_scales(const MatrixEncoding& encoding) {
   const auto width = static_cast<ir::Dim>(row_width(encoding));
   return ir::Tensor::from<float>({width}, to_rows(encoding));
 }
 
-ir::Tensor weight_bases(const MatrixEncoding& encoding) {
+ir::Tensor weight_scales(const MatrixEncoding& encoding) {
   const auto count = static_cast<ir::Dim>(encoding.num_blocks());
+  if (const NumberType type = encoding.scales.type(); !are_floats(type)) {
+    ir::Tensor codes(code_element(type), {count, 1});
+    std::ranges::copy(encoding.scales.bytes(), codes.bytes().begin());
+    return codes;
+  }
   const auto width = static_cast<ir::Dim>(row_width(encoding));
   return ir::Tensor::from<float>({count, width}, to_rows(encoding));
 }
@@ -190,27 +279,44 @@ ir::Tensor weight_planes(const numerics::BitPlanes& codes, std::size_t row_bytes
   return ir::Tensor::from<std::uint8_t>(shape, to_bytes(codes.planes, row_bytes));
 }
 
-std::shared_ptr<const MatrixEncoding> read_activation_basis(const LowBitFields& fields,
-                                                           const ir::Tensor& basis) {
+std::shared_ptr<const MatrixEncoding> read_activation_scales(const LowBitFields& fields,
+                                                            const ir::Tensor& scales) {
   MatrixEncoding encoding;
-  encoding.bits = static_cast<int>(fields.activation_bits);
-  encoding.has_offset = fields.activation_offset;
-  with_context("basis of the input", [&] {
-    fill_blocks(encoding, basis);
-    check_that(encoding.num_blocks() == 1, "expected one, found " + basis.shape().to_string());
+  with_context("scales of the input", [&] {
+    encoding = encoding_of(fields.activation_system, fields.activation_bits,
+                           fields.activation_offset);
+    fill_blocks(encoding, scales);
+    check_that(encoding.num_blocks() == 1, "expected one, found " + scales.shape().to_string());
+    const NumberType type =
+        scale_storage(system_of(fields.activation_system), Granularity::kTensor).type;
+    if (encoding.codebook == nullptr || are_floats(type)) return;
+    const double scale = encoding.scales[0];
+    encoding.scales = StoredNumbers(type, 1);
+    encoding.scales.set(0, scale);
   });
   return std::make_shared<const MatrixEncoding>(std::move(encoding));
 }
 
-std::shared_ptr<const MatrixEncoding> read_weight_bases(const LowBitFields& fields,
-                                                       const ir::Tensor& bases) {
+std::shared_ptr<const MatrixEncoding> read_weight_scales(const LowBitFields& fields,
+                                                        const ir::Tensor& scales) {
   MatrixEncoding encoding;
-  encoding.bits = static_cast<int>(fields.weight_bits);
-  encoding.has_offset = fields.weight_offset;
-  encoding.granularity = fields.granularity;
-  encoding.group_size = static_cast<std::size_t>(fields.group_size);
-  with_context("bases of the weights", [&] { fill_blocks(encoding, bases); });
+  with_context("scales of the weights", [&] {
+    encoding = encoding_of(fields.weight_system, fields.weight_bits, fields.weight_offset);
+    encoding.granularity = fields.granularity;
+    encoding.group_size = static_cast<std::size_t>(fields.group_size);
+    const auto type = scale_type_of(fields);
+    if (type) {
+      fill_codes(encoding, *type, fields.scale_factor.number, scales);
+    } else {
+      fill_blocks(encoding, scales);
+    }
+  });
   return std::make_shared<const MatrixEncoding>(std::move(encoding));
+}
+
+ir::ElementType scale_element(const LowBitFields& fields) {
+  const auto type = scale_type_of(fields);
+  return type ? code_element(*type) : ir::ElementType::kFloat32;
 }
 
 void check_planes(const LowBitFields& fields, const ir::ValueType& type) {

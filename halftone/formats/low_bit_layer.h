@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layer in a basis, as stored in all our formats: one definition for every codec.
+// The layer with codes, as stored in all our formats: one definition for every codec.
 //
 //     y[.., o] = activation(sum_k x[.., k] w[o, k] + bias[o])
 //
@@ -8,12 +8,14 @@
 // y[.., :] = w[x[..], :], whose weights are always encoded and which has neither activation nor
 // inputs 1 and 4. Inputs:
 //     0  x, float32 [.., n], or [N, spatial.., C]; of a Gather the indices
-//     1  basis of x [Kx], or [Kx + 1] with the offset last; absent: float x
-//     2  bases of the weights [num_bases, Kw], or [num_bases, Kw + 1]; absent: float weights
+//     1  scales of x [S], or [S + 1] with the offset last; absent: float x
+//     2  scales of the weights [blocks, S], or [blocks, S + 1]; absent: float weights
 //     3  bit planes of the weights, uint8 [o, Kw, ceil(n / 8)], bit c of a row is bit c mod 8 of
-//        byte c / 8, 1 means +a; or float32 weights [o, n]
+//        byte c / 8, bit j of the code is in plane j; or float32 weights [o, n]
 //     4  bias, float32 [o], or absent
-// Bases are float16 if that represents every value exactly, otherwise float32.
+// S = 1 for the levels of a codebook, S = K coefficients for learned levels ("basis"), whose bit 1
+// means +a. Scales are float16 if that represents every number exactly, otherwise float32; those of
+// another type are their codes as numerics::StoredNumbers has them: uint8, or uint16 for bfloat16.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +34,16 @@ inline constexpr std::int64_t kLowBitVersion = 2;
 /// @throws Error kUnsupported unless the version is 1 or 2
 void check_low_bit_version(std::int64_t version);
 
+/// Text and a number that files leave out where they have their default.
+struct OptionalText {
+  std::string text{};  ///< default: empty
+  bool operator==(const OptionalText&) const = default;
+};
+struct OptionalNumber {
+  float number = 1;
+  bool operator==(const OptionalNumber&) const = default;
+};
+
 /// Fields of the operator in files, besides its inputs. Float weights have the defaults.
 struct LowBitFields {
   std::int64_t inputs = 0;           ///< n
@@ -44,6 +56,10 @@ struct LowBitFields {
   std::int64_t activation = 0;                                         ///< see activation_code()
   /// Of the layer, stored by name. Optional: kAuto is not stored.
   ir::Arithmetic arithmetic = ir::Arithmetic::kAuto;
+  OptionalText weight_system{};      ///< a name of numerics::find_system(); empty: "basis"
+  OptionalText activation_system{};  ///< the same
+  OptionalText scale_type{};         ///< of the weights, a numerics::NumberType; empty: floats
+  OptionalNumber scale_factor{};     ///< that all scales of the weights share
 
   /// @throws Error kFormat if a field is out of range or two fields are inconsistent
   void check() const;
@@ -65,6 +81,10 @@ void for_each_field(Fields& fields, Visit&& visit) {
   visit("group_size", fields.group_size);
   visit("activation", fields.activation);
   visit("arithmetic", fields.arithmetic);
+  visit("weight_system", fields.weight_system);
+  visit("activation_system", fields.activation_system);
+  visit("scale_type", fields.scale_type);
+  visit("scale_factor", fields.scale_factor);
 }
 
 /// The granularity with this name in files. @throws Error kFormat if there is none
@@ -96,26 +116,33 @@ struct LowBitLayer {
 };
 /// @param node  as for activation_after(); the result points into the graph
 LowBitLayer take_apart(const ir::Graph& graph, const ir::Node& node);
+/// Sets the fields of the input or of the weights, which have this encoding.
+void describe_activations(const numerics::MatrixEncoding& encoding, LowBitFields& fields);
+void describe_weights(const numerics::MatrixEncoding& encoding, LowBitFields& fields);
 /// An activation without a code is stored as none.
 LowBitFields fields_of(const ir::Graph& graph, const ir::Node& node);
 
-/// Input 1, float32 [Kx] or [Kx + 1].
-ir::Tensor activation_basis(const numerics::MatrixEncoding& encoding);
-/// Input 2, float32 [num_bases, Kw] or [num_bases, Kw + 1].
-ir::Tensor weight_bases(const numerics::MatrixEncoding& encoding);
+/// Input 1, float32.
+ir::Tensor activation_scales(const numerics::MatrixEncoding& encoding);
+/// Input 2, float32, uint8 or uint16.
+ir::Tensor weight_scales(const numerics::MatrixEncoding& encoding);
 /// Input 3, with rows of `row_bytes` bytes.
 ir::Tensor weight_planes(const numerics::BitPlanes& codes, std::size_t row_bytes);
 
 // From files. The fields must have passed check().
 
-/// @param basis  input 1 as float32
-/// @throws Error kFormat if it is not one basis with the fields' bits, or a value is not finite
-std::shared_ptr<const numerics::MatrixEncoding> read_activation_basis(const LowBitFields& fields,
-                                                                     const ir::Tensor& basis);
-/// @param bases  input 2 as float32
-/// @throws Error kFormat if its rows do not have the fields' bits, or a value is not finite
-std::shared_ptr<const numerics::MatrixEncoding> read_weight_bases(const LowBitFields& fields,
-                                                                 const ir::Tensor& bases);
+/// @param scales  input 1
+/// @throws Error kFormat if it is not one block of the fields' number system, or a number is not
+///         finite; kUnsupported if there is no such number system
+std::shared_ptr<const numerics::MatrixEncoding> read_activation_scales(const LowBitFields& fields,
+                                                                      const ir::Tensor& scales);
+/// @param scales  input 2
+/// @throws Error kFormat if its rows are not those of the fields' number system, or a number is not
+///         finite; kUnsupported if there is no such number system
+std::shared_ptr<const numerics::MatrixEncoding> read_weight_scales(const LowBitFields& fields,
+                                                                  const ir::Tensor& scales);
+/// The element type of input 2; float32 stands for float16 too.
+ir::ElementType scale_element(const LowBitFields& fields);
 /// @throws Error kFormat unless this is a valid type of input 3
 void check_planes(const LowBitFields& fields, const ir::ValueType& type);
 /// @param planes  [outputs, Kw, ...], rows of whole bytes that hold n bits

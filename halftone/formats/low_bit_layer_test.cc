@@ -94,7 +94,7 @@ TEST(LowBitLayer, RoundTripForEveryTailAndGranularity) {
       codes.planes.clear_tails();
       const ir::Tensor planes = weight_planes(codes, static_cast<std::size_t>(n + 7) / 8);
       ASSERT_NO_THROW(check_planes(fields, planes.type()));
-      const auto bases = read_weight_bases(fields, weight_bases(encoding));
+      const auto bases = read_weight_scales(fields, weight_scales(encoding));
       EXPECT_EQ(*bases, encoding);
       const ir::EncodedTensor weights = read_planes(fields, bases, planes);
       EXPECT_EQ(weights.shape, (ir::Shape{5, n}));
@@ -107,20 +107,20 @@ TEST(LowBitLayer, BasesWithPartialRowsOrInfinitiesAreRejected) {
   const LowBitFields fields{5, 2, 2, false, true, Granularity::kChannel, 0, 0};
   expect_error(ErrorKind::kFormat, "bases of the weights: expected rows of 2 numbers, found [1, 3]",
                [&] {
-                 read_weight_bases(fields, rows({1, 3}, {1, 2, 3}));
+                 read_weight_scales(fields, rows({1, 3}, {1, 2, 3}));
                });
   expect_error(ErrorKind::kFormat, "bases of the weights: expected rows of 2 numbers, found []",
-               [&] { read_weight_bases(fields, rows({}, {1})); });
+               [&] { read_weight_scales(fields, rows({}, {1})); });
   const float infinity = std::numeric_limits<float>::infinity();
   expect_error(ErrorKind::kFormat, "bases of the weights: expected finite numbers, found inf", [&] {
-    read_weight_bases(fields, rows({1, 2}, {1, infinity}));
+    read_weight_scales(fields, rows({1, 2}, {1, infinity}));
   });
   expect_error(ErrorKind::kFormat, "basis of the input: expected one, found [2, 3]", [&] {
-    read_activation_basis(fields, rows({2, 3}, {1, 2, 3, 4, 5, 6}));
+    read_activation_scales(fields, rows({2, 3}, {1, 2, 3, 4, 5, 6}));
   });
-  const auto encoding = read_activation_basis(fields, rows({3}, {1, 2, 0}));
+  const auto encoding = read_activation_scales(fields, rows({3}, {1, 2, 0}));
   EXPECT_TRUE(encoding->has_offset);
-  EXPECT_EQ(activation_basis(*encoding).shape(), (ir::Shape{3}));
+  EXPECT_EQ(activation_scales(*encoding).shape(), (ir::Shape{3}));
 }
 
 TEST(LowBitLayer, PlanesThatDoNotFitAreRefused) {
@@ -135,7 +135,7 @@ TEST(LowBitLayer, PlanesThatDoNotFitAreRefused) {
   expect(ir::dense_type(ir::ElementType::kUint8, {4, 2, 2}), "uint8[4, 2, 2]");
   expect(ir::dense_type(ir::ElementType::kUint8, {4, 3, 3}), "uint8[4, 3, 3]");
   const ir::Tensor planes(ir::ElementType::kUint8, {4, 3, 2});
-  const auto few = read_weight_bases(fields, rows({1, 4}, {1, 2, 3, 4}));
+  const auto few = read_weight_scales(fields, rows({1, 4}, {1, 2, 3, 4}));
   expect_error(ErrorKind::kShape, "a matrix of 4 x 9 needs 36 coefficients, found 3",
                [&] { read_planes(fields, few, planes); });
 }

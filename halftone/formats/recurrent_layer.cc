@@ -58,15 +58,10 @@ RecurrentFields recurrent_fields_of(const ir::Graph& graph, const ir::Node& node
   fields.codes.inputs = weights.shape[1];
   fields.codes.arithmetic = op.arithmetic;
   if (op.state_encoding != nullptr) {
-    fields.codes.activation_bits = op.state_encoding->bits;
-    fields.codes.activation_offset = op.state_encoding->has_offset;
+    describe_activations(*op.state_encoding, fields.codes);
   }
   if (!weights.encoding.is_dense()) {
-    const numerics::MatrixEncoding& encoding = *weights.encoding.basis;
-    fields.codes.weight_bits = encoding.bits;
-    fields.codes.weight_offset = encoding.has_offset;
-    fields.codes.granularity = encoding.granularity;
-    fields.codes.group_size = static_cast<std::int64_t>(encoding.group_size);
+    describe_weights(*weights.encoding.basis, fields.codes);
   }
   return fields;
 }

@@ -14,7 +14,7 @@ namespace {
 StepMaker maker_of(const ir::Operator& op) {
   static const ir::OperatorTable<StepMaker> makers = {
       elementwise_steps(), layer_steps(),     matmul_steps(), normalize_steps(),
-      pool_steps(),        recurrent_steps(), reduce_steps()};
+      pool_steps(),        recurrent_steps(), reduce_steps(), rounding_steps()};
   return makers[op];
 }
 

@@ -52,5 +52,7 @@ std::span<const StepEntry> pool_steps();
 std::span<const StepEntry> recurrent_steps();
 /// Rejects products.
 std::span<const StepEntry> reduce_steps();
+/// Rounding to a number system: passes gradients straight through.
+std::span<const StepEntry> rounding_steps();
 
 }  // namespace halftone::gradient

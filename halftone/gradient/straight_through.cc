@@ -48,4 +48,19 @@ Step encode_step(const StepContext& context) {
            dlevels = context.level_gradient] { codes->pass_back(x, dy, dx, dlevels); }};
 }
 
+namespace {
+
+Step make_rounding(const StepContext& context, const ir::FakeQuantize& /*op*/) {
+  return {definition_step(context).forward,
+          [dx = context.input_gradients[0], dy = context.output_gradient] {
+            for (std::size_t i = 0; i < dx.size(); ++i) dx[i] += dy[i];
+          }};
+}
+
+constexpr StepEntry kRoundingSteps[] = {step_entry<ir::FakeQuantize, make_rounding>()};
+
+}  // namespace
+
+std::span<const StepEntry> rounding_steps() { return kRoundingSteps; }
+
 }  // namespace halftone::gradient

@@ -132,6 +132,17 @@ LayerCodes layer_codes(const Graph& graph, const Node& node) {
   return codes;
 }
 
+int number_bits(const Graph& graph, ValueId value) {
+  if (const auto producer = graph.producer(value)) {
+    const Node& node = graph.node(*producer);
+    if (const auto* rounding = std::get_if<FakeQuantize>(&node.op)) return rounding->bits;
+    if (std::holds_alternative<DequantizeLinear>(node.op)) value = node.inputs[0];
+  }
+  const Encoding& encoding = graph.value(value).type.encoding;
+  if (!encoding.is_dense()) return encoding.basis->bits;
+  return static_cast<int>(8 * size_bytes(encoding.element));
+}
+
 bool is_depthwise(const Conv& op, const Shape& weights) {
   return weights.back() == 1 && weights[0] == op.groups && num_inputs(weights) <= kMaxDepthwiseTaps;
 }

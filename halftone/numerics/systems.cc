@@ -2,6 +2,7 @@
 #include "halftone/numerics/systems.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <map>
 #include <mutex>
@@ -342,6 +343,20 @@ MatrixEncoding encoding_by_rule(const NumberSystem& system, int bits, BlockShape
     encoding.set_scale(b, parameters[b].scale, parameters[b].offset);
   }
   return encoding;
+}
+
+void round_by_rule(const NumberSystem& system, int bits, BlockShape blocks,
+                   MatrixView<const float> x, MatrixView<float> y) {
+  HALFTONE_ASSERT(y.rows() == x.rows() && y.cols() == x.cols());
+  const MatrixEncoding encoding = encoding_by_rule(system, bits, blocks, x);
+  for_each_block(encoding, x.rows(), x.cols(),
+                 [&](std::size_t block, std::size_t row, std::size_t first, std::size_t count) {
+                   const Levels levels = encoding.levels(block);
+                   for (std::size_t col = first; col < first + count; ++col) {
+                     const float value = x(row, col);
+                     y(row, col) = std::isnan(value) ? value : levels.value(levels.encode(value));
+                   }
+                 });
 }
 
 }  // namespace halftone::numerics

@@ -80,4 +80,12 @@ MatrixEncoding empty_encoding(const NumberSystem& system, int bits, BlockShape b
 MatrixEncoding encoding_by_rule(const NumberSystem& system, int bits, BlockShape blocks,
                                 MatrixView<const float> values);
 
+/// The numbers of a system nearest to x, with the scales that the system's rule gives for x:
+/// decode(encode(x)). NaN stays NaN; numbers beyond the largest become the largest.
+/// @param x  [rows, cols]
+/// @param y  [rows, cols]
+/// @throws Error kUsage as encoding_by_rule()
+void round_by_rule(const NumberSystem& system, int bits, BlockShape blocks,
+                   MatrixView<const float> x, MatrixView<float> y);
+
 }  // namespace halftone::numerics

@@ -55,7 +55,19 @@ class FieldReader {
     const flexbuffers::Reference entry = map_[key];
     value = granularity_of(entry.IsString() ? entry.AsString().str() : "");
   }
-  /// Keeps the default if there is none.
+  // These keep the default if there is no entry.
+  void operator()(const char* key, OptionalText& value) const {
+    const flexbuffers::Reference entry = map_[key];
+    if (entry.IsNull()) return;
+    check(entry.IsString(), std::string(key) + ": expected a string");
+    value.text = entry.AsString().str();
+  }
+  void operator()(const char* key, OptionalNumber& value) const {
+    const flexbuffers::Reference entry = map_[key];
+    if (entry.IsNull()) return;
+    check(entry.IsNumeric(), std::string(key) + ": expected a number");
+    value.number = entry.AsFloat();
+  }
   void operator()(const char* key, ir::Arithmetic& value) const {
     const flexbuffers::Reference entry = map_[key];
     if (!entry.IsNull()) value = arithmetic_of_name(entry.IsString() ? entry.AsString().str() : "");
@@ -81,6 +93,12 @@ class FieldWriter {
   }
   void operator()(const char* key, numerics::Granularity value) {
     builder_.String(key, std::string(to_string(value)));
+  }
+  void operator()(const char* key, const OptionalText& value) {
+    if (!value.text.empty()) builder_.String(key, value.text);
+  }
+  void operator()(const char* key, const OptionalNumber& value) {
+    if (value != OptionalNumber{}) builder_.Float(key, value.number);
   }
   void operator()(const char* key, ir::Arithmetic value) {
     if (value != ir::Arithmetic::kAuto) builder_.String(key, std::string(to_string(value)));
@@ -148,6 +166,18 @@ RecurrentFields read_recurrent_options(std::span<const std::byte> bytes) {
   with_context("options", [&] {
     read_map(bytes, [&](const FieldReader& read) { for_each_recurrent_field(fields, read); });
     fields.codes.check();
+  });
+  return fields;
+}
+
+std::vector<std::byte> write_fake_quantize_options(const FakeQuantizeFields& fields) {
+  return write_map([&](FieldWriter& write) { for_each_fake_quantize_field(fields, write); });
+}
+
+FakeQuantizeFields read_fake_quantize_options(std::span<const std::byte> bytes) {
+  FakeQuantizeFields fields;
+  with_context("options", [&] {
+    read_map(bytes, [&](const FieldReader& read) { for_each_fake_quantize_field(fields, read); });
   });
   return fields;
 }

@@ -125,10 +125,11 @@ void export_node(Exporter& exporter, const ir::Node& node);
 schema::ActivationFunctionType activation_type(const ir::Activation& activation);
 
 /// Adds a tensor of bases, in the narrowest type that represents them exactly.
-TensorIndex bases_tensor(Exporter& exporter, const char* name, const ir::Tensor& bases);
+TensorIndex scales_tensor(Exporter& exporter, const char* name, const ir::Tensor& bases);
 
 /// Writes a FullyConnected whose weights, input or both are in a basis.
 void export_lowbit(Exporter& exporter, const ir::Node& node);
+void export_fake_quantize(Exporter& exporter, const ir::Node& node);
 
 /// Writes a Conv or a Pool. @throws Error kUnsupported if the format has no equivalent
 void export_convolution(Exporter& exporter, const ir::Node& node);

@@ -30,6 +30,7 @@ ImportFunction importer_of(const FileModel& file, std::size_t op) {
   if (name == kCustomRecurrentName) return import_own_recurrent;
   if (name == kCustomConvName) return import_own_conv;
   if (name == kCustomGatherName) return import_own_gather;
+  if (name == kCustomFakeQuantizeName) return import_own_fake_quantize;
   return name == kCustomName ? find_import(code) : nullptr;
 }
 

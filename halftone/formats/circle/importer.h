@@ -207,6 +207,7 @@ void import_own_recurrent(OperatorImport& op);
 void import_own_conv(OperatorImport& op);
 /// A Gather from an encoded table.
 void import_own_gather(OperatorImport& op);
+void import_own_fake_quantize(OperatorImport& op);
 
 /// The names of all operators that can be read.
 std::vector<std::string> readable_operators();

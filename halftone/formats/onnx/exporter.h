@@ -100,6 +100,8 @@ void export_activation(Exporter& exporter, const ir::Activation& activation,
 /// @return the node, for further attributes
 onnx_pb::NodeProto& export_in_basis(Exporter& exporter, const ir::Node& node,
                                     std::string_view op_type, const std::string& output);
+/// Adds an operator of Halftone's domain.
+void export_fake_quantize(Exporter& exporter, const ir::Node& node, const ir::FakeQuantize& op);
 
 /// Whether a FullyConnected is written as part of the recurrent layer that reads it.
 bool belongs_to_recurrent(const ir::Graph& graph, const ir::Node& node);

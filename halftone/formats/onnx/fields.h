@@ -29,6 +29,12 @@ class FieldWriter {
   void operator()(const char* name, numerics::Granularity value) {
     set_attribute(node_, name, to_string(value));
   }
+  void operator()(const char* name, const OptionalText& value) {
+    if (!value.text.empty()) set_attribute(node_, name, std::string_view(value.text));
+  }
+  void operator()(const char* name, const OptionalNumber& value) {
+    if (value != OptionalNumber{}) set_attribute(node_, name, value.number);
+  }
   void operator()(const char* name, ir::Arithmetic value) {
     if (value != ir::Arithmetic::kAuto) set_attribute(node_, name, to_string(value));
   }
@@ -53,6 +59,12 @@ class FieldReader {
   }
   void operator()(const char* name, std::string& value) const {
     value = node_.string_attribute(name, value);
+  }
+  void operator()(const char* name, OptionalText& value) const {
+    value.text = node_.string_attribute(name, value.text);
+  }
+  void operator()(const char* name, OptionalNumber& value) const {
+    value.number = node_.float_attribute(name, value.number);
   }
   void operator()(const char* name, numerics::Granularity& value) const {
     value = granularity_of(node_.string_attribute(name, std::string(to_string(value))));

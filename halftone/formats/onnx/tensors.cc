@@ -252,6 +252,7 @@ TensorProto encode_tensor(const ir::Tensor& tensor) {
 
 TensorProto encode_compact(const ir::Tensor& tensor) {
   TensorProto proto = encode_tensor(tensor);
+  if (tensor.element() != ir::ElementType::kFloat32) return proto;
   if (const auto halves = exact_halves(tensor.as<float>())) {
     proto.set_data_type(TensorProto::FLOAT16);
     proto.set_raw_data(halves->data(), halves->size() * sizeof(std::uint16_t));

@@ -35,7 +35,7 @@ ir::Tensor decode_tensor(const onnx_pb::TensorProto& proto, const ReadExternal& 
 /// A tensor without a name, with its elements as raw little-endian bytes.
 onnx_pb::TensorProto encode_tensor(const ir::Tensor& tensor);
 
-/// A float32 tensor as FLOAT16 if every element is exact in binary16, otherwise as FLOAT.
+/// A float32 tensor as FLOAT16 if every element is exact in binary16; others as they are.
 onnx_pb::TensorProto encode_compact(const ir::Tensor& tensor);
 
 }  // namespace halftone::formats::onnx

@@ -49,6 +49,12 @@ std::string parameters_text(const AffineParameters& parameters) {
          " zero_point=" + std::to_string(parameters.zero_points[0]);
 }
 
+/// The extent of the matrix whose rows lie along the last axis.
+MatrixExtent last_axis_rows(const Shape& shape) {
+  const auto cols = static_cast<std::size_t>(shape.back());
+  return {cols == 0 ? 0 : shape.element_count() / cols, cols};
+}
+
 float rounded(float x, CodeRounding rounding) {
   return rounding == CodeRounding::kHalfAway ? std::round(x) : std::nearbyint(x);
 }
@@ -76,6 +82,20 @@ ValueType infer_types(const Encode& op, InputTypes inputs) {
   return {inputs[0]->shape, {ElementType::kFloat32, op.encoding}};
 }
 
+ValueType infer_types(const FakeQuantize& op, InputTypes inputs) {
+  require_float(inputs, 0);
+  require(inputs[0]->shape.rank() >= 1, "expected at least one axis, found a scalar");
+  require(op.system != nullptr && !op.system->is_learned(),
+          "number system: expected one whose levels are not learned");
+  require(op.system->allows(op.bits), "number system '" + std::string(op.system->name) +
+                                          "': does not have " + std::to_string(op.bits) + " bits");
+  const bool is_grouped = op.blocks.granularity == numerics::Granularity::kGroup;
+  require(is_grouped == (op.blocks.group_size != 0),
+          "a group size of " + std::to_string(op.blocks.group_size) +
+              " does not go with granularity " + std::string(to_string(op.blocks.granularity)));
+  return *inputs[0];
+}
+
 ValueType infer_types(const QuantizeLinear& op, InputTypes inputs) {
   require_float(inputs, 0);
   require(is_affine_element(op.element),
@@ -99,6 +119,22 @@ Tensor evaluate(const Encode& op, InputTensors inputs) {
   const auto x = inputs[0]->as<float>();
   std::transform(x.begin(), x.end(), result.as<float>().begin(),
                  [&](float value) { return table.nearest(apply(op.activation, value)); });
+  return result;
+}
+
+Tensor evaluate(const FakeQuantize& op, InputTensors inputs) {
+  Tensor result(ElementType::kFloat32, inputs[0]->shape());
+  const auto [rows, cols] = last_axis_rows(inputs[0]->shape());
+  if (rows == 0 || cols == 0) return result;
+  const Shape& shape = inputs[0]->shape();
+  const std::size_t samples = shape.rank() == 1 ? 1 : static_cast<std::size_t>(shape[0]);
+  const MatrixView<const float> x(inputs[0]->as<float>(), rows, cols);
+  const MatrixView<float> y(result.as<float>(), rows, cols);
+  const std::size_t each = rows / samples;
+  for (std::size_t first = 0; first < rows; first += each) {
+    round_by_rule(*op.system, op.bits, op.blocks, x.rows_from(first, each),
+                  y.rows_from(first, each));
+  }
   return result;
 }
 
@@ -129,6 +165,20 @@ std::string attributes(const Encode& op) {
   std::string encoding = Encoding{ElementType::kFloat32, op.encoding}.to_string();
   if (op.activation.kind == ActivationKind::kIdentity) return encoding;
   return encoding + " of " + to_string(op.activation);
+}
+
+std::string attributes(const FakeQuantize& op) {
+  std::string text = std::string(op.system->name) + "(" + std::to_string(op.bits) +
+                     (op.bits == 1 ? " bit" : " bits");
+  switch (op.blocks.granularity) {
+    case numerics::Granularity::kTensor:
+      return text + ", a scale per sample)";
+    case numerics::Granularity::kChannel:
+      return text + ", a scale per row)";
+    case numerics::Granularity::kGroup:
+      break;
+  }
+  return text + ", groups of " + std::to_string(op.blocks.group_size) + ")";
 }
 
 std::string attributes(const QuantizeLinear& op) {

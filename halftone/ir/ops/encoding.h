@@ -7,6 +7,7 @@
 
 #include "halftone/ir/ops/activation.h"
 #include "halftone/ir/ops/rules.h"
+#include "halftone/numerics/systems.h"
 
 namespace halftone::ir {
 
@@ -63,14 +64,34 @@ struct DequantizeLinear {
   bool operator==(const DequantizeLinear&) const = default;
 };
 
+/// The numbers of a number system nearest to x, as float32, with scales computed from x by the
+/// rule of the system: numerics::round_by_rule(). For inputs of layers whose scales are not fixed
+/// when the network is quantized, and for systems of more than 8 bits.
+///
+/// Blocks are within a sample, an index of the first axis, so that no sample depends on its batch:
+/// kTensor, a scale for the sample; kChannel, for each row along the last axis; kGroup, for
+/// group_size neighbours in a row. A tensor of one axis is one row.
+struct FakeQuantize {
+  static constexpr std::string_view kName = "FakeQuantize";
+  static constexpr std::size_t kMinInputs = 1;
+  static constexpr std::size_t kMaxInputs = 1;
+  const numerics::NumberSystem* system = nullptr;  ///< of find_system(); levels are not learned
+  int bits = 8;
+  numerics::BlockShape blocks{};
+  bool operator==(const FakeQuantize&) const = default;
+};
+
 ValueType infer_types(const Encode& op, InputTypes inputs);
+ValueType infer_types(const FakeQuantize& op, InputTypes inputs);
 ValueType infer_types(const QuantizeLinear& op, InputTypes inputs);
 ValueType infer_types(const DequantizeLinear& op, InputTypes inputs);
 /// The levels themselves, as float32: decode(encode(x)).
 Tensor evaluate(const Encode& op, InputTensors inputs);
+Tensor evaluate(const FakeQuantize& op, InputTensors inputs);
 Tensor evaluate(const QuantizeLinear& op, InputTensors inputs);
 Tensor evaluate(const DequantizeLinear& op, InputTensors inputs);
 std::string attributes(const Encode& op);
+std::string attributes(const FakeQuantize& op);
 std::string attributes(const QuantizeLinear& op);
 std::string attributes(const DequantizeLinear& op);
 

@@ -76,6 +76,9 @@ OperatorTraits traits(const Softmax& /*op*/) {
 OperatorTraits traits(const Encode& /*op*/) {
   return {.pattern = Pattern::kConvert, .differentiable = false};
 }
+OperatorTraits traits(const FakeQuantize& /*op*/) {
+  return {.pattern = Pattern::kNormalize, .axes = AxisMap::kAligned};
+}
 OperatorTraits traits(const QuantizeLinear& /*op*/) {
   return {.pattern = Pattern::kConvert, .differentiable = false, .axes = AxisMap::kAligned};
 }

@@ -64,21 +64,24 @@ HWY_EXPORT(DecodeRun);
 
 namespace {
 
-/// Columns [first, first + count) of one row, all of one block.
+/// Columns from `first` on of one row, all of one block.
 /// @param planes  [K, words] of the row
-void decode_run(const std::uint64_t* planes, std::size_t words, const numerics::Levels& levels,
-                std::size_t first, std::size_t count, float* out) {
+void decode_run(std::span<const std::uint64_t> planes, const numerics::Levels& levels,
+                std::size_t first, std::span<float> out) {
+  const std::size_t words = planes.size() / static_cast<std::size_t>(levels.bits());
   if (levels.codebook() == nullptr) {
-    HWY_DYNAMIC_DISPATCH(DecodeRun)(planes, words, levels.basis(), first, count, out);
+    HWY_DYNAMIC_DISPATCH(DecodeRun)
+    (planes.data(), words, levels.basis(), first, out.size(), out.data());
     return;
   }
-  for (std::size_t c = first; c < first + count; ++c) {
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::size_t c = first + i;
     unsigned code = 0;
     for (int j = 0; j < levels.bits(); ++j) {
       const std::uint64_t word = planes[static_cast<std::size_t>(j) * words + c / 64];
       code |= static_cast<unsigned>(word >> c % 64 & 1) << j;
     }
-    out[c - first] = levels.value(static_cast<numerics::Code>(code));
+    out[i] = levels.value(static_cast<numerics::Code>(code));
   }
 }
 
@@ -90,25 +93,23 @@ void decode(std::span<const std::uint64_t> planes, const numerics::Levels& level
   const std::size_t row_words = static_cast<std::size_t>(levels.bits()) * words;
   HALFTONE_ASSERT(planes.size() == values.rows() * row_words);
   for (std::size_t r = 0; r < values.rows(); ++r) {
-    decode_run(planes.data() + r * row_words, words, levels, 0, values.cols(),
-               values.row(r).data());
+    decode_run(planes.subspan(r * row_words, row_words), levels, 0, values.row(r));
   }
 }
 
 void decode(const numerics::BitPlanes& codes, const numerics::MatrixEncoding& encoding,
             std::size_t first_row, MatrixView<float> values) noexcept {
   HALFTONE_ASSERT(first_row + values.rows() <= codes.rows && values.cols() == codes.cols);
-  const std::size_t words = codes.planes.row_words();
+  const std::size_t row_words = static_cast<std::size_t>(codes.bits) * codes.planes.row_words();
   const std::size_t groups = encoding.groups_per_row(codes.cols);
   const std::size_t width =
       encoding.granularity == numerics::Granularity::kGroup ? encoding.group_size : codes.cols;
   for (std::size_t r = 0; r < values.rows(); ++r) {
-    const std::size_t row = first_row + r;
-    const std::uint64_t* planes = codes.planes.words().data() + codes.plane(row, 0) * words;
+    const auto planes = codes.planes.words().subspan((first_row + r) * row_words, row_words);
     for (std::size_t g = 0; g < groups; ++g) {
       const std::size_t first = g * width;
-      decode_run(planes, words, encoding.levels(row, g, codes.cols), first,
-                 std::min(width, codes.cols - first), values.row(r).data() + first);
+      decode_run(planes, encoding.levels(first_row + r, g, codes.cols), first,
+                 values.row(r).subspan(first, std::min(width, codes.cols - first)));
     }
   }
 }

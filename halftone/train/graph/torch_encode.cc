@@ -2,7 +2,10 @@
 // Rounding to levels, with a straight-through gradient.
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <limits>
+#include <span>
+#include <vector>
 
 #include "halftone/train/graph/torch_gradient.h"
 #include "halftone/train/graph/torch_operators.h"
@@ -38,8 +41,24 @@ at::Tensor compute(const ir::Encode& op, const TorchInputs& in) {
   return in.encoded(op.encoding.get(), activate(op.activation, in[0]));
 }
 
+/// Computed by the reference, in main memory; the gradient passes straight through.
+at::Tensor round_numbers(const ir::FakeQuantize& op, const TorchInputs& in) {
+  const at::Tensor x = in[0];
+  const at::Tensor numbers = x.detach().cpu().to(at::kFloat).contiguous();
+  const std::vector<ir::Dim> extents(numbers.sizes().begin(), numbers.sizes().end());
+  const ir::Tensor given = ir::Tensor::from<float>(
+      ir::Shape(extents),
+      std::span<const float>(numbers.data_ptr<float>(), static_cast<std::size_t>(numbers.numel())));
+  const ir::Tensor* pointer = &given;
+  const ir::Tensor rounded = ir::evaluate(op, {&pointer, 1});
+  at::Tensor result = at::empty_like(numbers);
+  std::ranges::copy(rounded.as<float>(), result.data_ptr<float>());
+  return straight_through(x, result.to(x.options()));
+}
+
 constexpr TorchEntry kEncodeFunctions[] = {
     torch_entry<ir::Encode, compute, is_known>(),
+    torch_entry<ir::FakeQuantize, round_numbers>(),
 };
 
 }  // namespace

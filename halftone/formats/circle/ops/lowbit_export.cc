@@ -18,7 +18,8 @@ bool is_matrix(const ir::Operator& op) { return std::holds_alternative<ir::Fully
 bool fits_lq(const Exporter& exporter, const ir::Node& node, const LowBitLayer& layer) {
   return exporter.flavor() == CircleFlavor::kCircle && layer.weights != nullptr &&
          layer.activations != nullptr && !layer.activations->has_offset &&
-         !layer.weights->encoding->has_offset &&
+         layer.activations->codebook == nullptr && !layer.weights->encoding->has_offset &&
+         layer.weights->encoding->codebook == nullptr &&
          layer.weights->encoding->granularity != numerics::Granularity::kGroup &&
          exporter.graph().value(layer.x).type.shape.rank() == 2 &&
          ir::arithmetic_of(exporter.graph(), node) ==
@@ -29,13 +30,13 @@ void export_lq(Exporter& exporter, const ir::Node& node, const LowBitLayer& laye
   const ir::Shape& extents = layer.weights->shape;
   const ir::Dim bits = layer.weights->encoding->bits;
   const auto words = static_cast<std::size_t>(extents[1] + 31) / 32;
-  const ir::Tensor bases = weight_bases(*layer.weights->encoding);
+  const ir::Tensor bases = weight_scales(*layer.weights->encoding);
   std::vector<float> scales;
   // The operator has one basis per output.
   while (scales.size() < static_cast<std::size_t>(extents[0] * bits)) {
     scales.insert(scales.end(), bases.as<float>().begin(), bases.as<float>().end());
   }
-  const ir::Tensor x_scales = activation_basis(*layer.activations);
+  const ir::Tensor x_scales = activation_scales(*layer.activations);
   const ir::Tensor planes = weight_planes(layer.weights->codes, words * sizeof(std::int32_t));
   const auto floats = [&](const char* name, const ir::Shape& shape, std::span<const float> data) {
     return exporter.constant(name, schema::TensorType::FLOAT32, shape, std::as_bytes(data));
@@ -61,12 +62,12 @@ void export_custom(Exporter& exporter, const ir::Node& node, const LowBitLayer& 
   std::vector<TensorIndex> inputs = {exporter.tensor(layer.x), kNoTensor, kNoTensor, kNoTensor,
                                      exporter.tensor(layer.bias)};
   if (layer.activations != nullptr) {
-    inputs[1] = bases_tensor(exporter, "input_basis", activation_basis(*layer.activations));
+    inputs[1] = scales_tensor(exporter, "input_scales", activation_scales(*layer.activations));
   }
   if (layer.weights != nullptr) {
     const ir::Tensor planes =
         weight_planes(layer.weights->codes, (layer.weights->codes.cols + 7) / 8);
-    inputs[2] = bases_tensor(exporter, "weight_bases", weight_bases(*layer.weights->encoding));
+    inputs[2] = scales_tensor(exporter, "weight_scales", weight_scales(*layer.weights->encoding));
     inputs[3] = exporter.constant(exporter.graph().value(layer.weights_id).name,
                                   schema::TensorType::UINT8, planes.shape(), planes.bytes());
   } else {
@@ -84,15 +85,24 @@ void export_custom(Exporter& exporter, const ir::Node& node, const LowBitLayer& 
 
 }  // namespace
 
-TensorIndex bases_tensor(Exporter& exporter, const char* name, const ir::Tensor& bases) {
-  const FloatBytes floats = narrowest_floats(bases.as<float>());
-  return exporter.constant(name, floats.type, bases.shape(), floats.bytes);
+TensorIndex scales_tensor(Exporter& exporter, const char* name, const ir::Tensor& scales) {
+  if (scales.element() != ir::ElementType::kFloat32) {
+    return exporter.constant(name, tensor_type(scales.element()), scales.shape(), scales.bytes());
+  }
+  const FloatBytes floats = narrowest_floats(scales.as<float>());
+  return exporter.constant(name, floats.type, scales.shape(), floats.bytes);
 }
 
 void export_lowbit(Exporter& exporter, const ir::Node& node) {
   const LowBitLayer layer = take_apart(exporter.graph(), node);
   if (is_matrix(node.op) && fits_lq(exporter, node, layer)) return export_lq(exporter, node, layer);
   export_custom(exporter, node, layer);
+}
+
+void export_fake_quantize(Exporter& exporter, const ir::Node& node) {
+  exporter.add_custom(
+      std::string(kCustomFakeQuantizeName), {exporter.tensor(node.inputs[0])}, node.output,
+      write_fake_quantize_options(formats::fields_of(std::get<ir::FakeQuantize>(node.op))));
 }
 
 }  // namespace halftone::formats::circle

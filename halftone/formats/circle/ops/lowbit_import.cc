@@ -21,15 +21,16 @@ const ir::Tensor& constant_input(OperatorImport& op, std::size_t i, ir::ElementT
   return *tensor;
 }
 
-/// The bases in input `i`, not yet decoded; charges their memory to the importer.
-const ir::Tensor& bases_input(OperatorImport& op, std::size_t i) {
-  const ir::Tensor& bases = constant_input(op, i, ir::ElementType::kFloat32);
-  op.importer().charge(bases.size() * sizeof(float));
-  return bases;
+/// The scales in input `i`; charges their memory to the importer.
+const ir::Tensor& scales_input(OperatorImport& op, std::size_t i,
+                               ir::ElementType element = ir::ElementType::kFloat32) {
+  const ir::Tensor& scales = constant_input(op, i, element);
+  op.importer().charge(scales.size() * sizeof(float));
+  return scales;
 }
 
 ValueId encoded_input(OperatorImport& op, const LowBitFields& fields) {
-  const ir::Encode encode{read_activation_basis(fields, bases_input(op, 1))};
+  const ir::Encode encode{read_activation_scales(fields, scales_input(op, 1))};
   return op.step(encode, {op.number(0)}, "encode");
 }
 
@@ -37,7 +38,7 @@ ValueId encoded_input(OperatorImport& op, const LowBitFields& fields) {
 /// @param kernel  extents of a convolution's kernel, otherwise empty
 ValueId encoded_weights(OperatorImport& op, const LowBitFields& fields, const ir::Tensor& planes,
                         std::span<const std::int64_t> kernel = {}) {
-  auto encoding = read_weight_bases(fields, bases_input(op, 2));
+  auto encoding = read_weight_scales(fields, scales_input(op, 2, scale_element(fields)));
   const auto bit_rows = static_cast<std::size_t>(planes.shape()[0] * planes.shape()[1]);
   op.importer().charge(planes.bytes().size() + bit_rows * sizeof(std::uint64_t));
   ir::EncodedTensor weights = read_planes(fields, std::move(encoding), planes);
@@ -140,6 +141,12 @@ void import_own_conv(OperatorImport& op) {
   op.emit(conv_of(fields), std::move(inputs));
 }
 
+void import_own_fake_quantize(OperatorImport& op) {
+  check(op.num_inputs() == 1, "expected 1 input, found " + std::to_string(op.num_inputs()));
+  const auto options = std::as_bytes(elements(op.table().custom_options()));
+  op.emit(fake_quantize_of(read_fake_quantize_options(options)), {op.number(0)});
+}
+
 void import_own_gather(OperatorImport& op) {
   check(op.num_inputs() == 5, "expected 5 inputs, found " + std::to_string(op.num_inputs()));
   const LowBitFields fields =
@@ -160,7 +167,7 @@ void import_own_recurrent(OperatorImport& op) {
       read_recurrent_options(std::as_bytes(elements(op.table().custom_options())));
   ir::Recurrent layer = recurrent_of(fields);
   if (fields.codes.activation_bits != 0) {
-    layer.state_encoding = read_activation_basis(fields.codes, bases_input(op, 1));
+    layer.state_encoding = read_activation_scales(fields.codes, scales_input(op, 1));
   }
   std::vector<ValueId> inputs = {op.number(0), ir::kAbsent};
   if (fields.codes.weight_bits == 0) {

@@ -50,6 +50,7 @@ class NodeExport {
   void operator()(const ir::Slice& op) const;
   /// Written by the FullyConnected that reads the codes.
   void operator()(const ir::Encode& /*op*/) const {}
+  void operator()(const ir::FakeQuantize& /*op*/) const { export_fake_quantize(exporter_, node_); }
   void operator()(const ir::QuantizeLinear& /*op*/) const { add(OperatorCode::kQuantize); }
   void operator()(const ir::DequantizeLinear& /*op*/) const { add(OperatorCode::kDequantize); }
 
@@ -329,7 +330,7 @@ constexpr auto kNodeWriters =
     kWritersOf<ir::Unary, ir::Binary, ir::Cast, ir::FullyConnected, ir::Recurrent, ir::Conv,
                ir::ConvTranspose, ir::Pool, ir::MatMul, ir::Where, ir::Pad, ir::Tile,
                ir::BroadcastTo, ir::Resize, ir::Gather, ir::Softmax, ir::Reshape, ir::Transpose,
-               ir::Concat, ir::Slice, ir::Encode, ir::QuantizeLinear, ir::DequantizeLinear>;
+               ir::Concat, ir::Slice, ir::Encode, ir::FakeQuantize, ir::QuantizeLinear, ir::DequantizeLinear>;
 
 /// Whether a node computes with integer codes, which files wrap in conversions.
 bool computes_with_codes(const ir::Graph& graph, const ir::Node& node) {

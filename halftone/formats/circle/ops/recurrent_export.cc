@@ -113,13 +113,13 @@ void export_own(Exporter& exporter, const ir::Node& node) {
   std::vector<TensorIndex> tensors = {exporter.tensor(node.inputs[ir::kGates]), kNoTensor,
                                       kNoTensor, kNoTensor};
   if (op.state_encoding != nullptr) {
-    tensors[1] = bases_tensor(exporter, "state_basis", activation_basis(*op.state_encoding));
+    tensors[1] = scales_tensor(exporter, "state_scales", activation_scales(*op.state_encoding));
   }
   const ir::Constant* constant = graph.constant(weights);
   const auto* codes = constant == nullptr ? nullptr : std::get_if<ir::EncodedTensor>(constant);
   if (codes != nullptr) {
     const ir::Tensor planes = weight_planes(codes->codes, (codes->codes.cols + 7) / 8);
-    tensors[2] = bases_tensor(exporter, "weight_bases", weight_bases(*codes->encoding));
+    tensors[2] = scales_tensor(exporter, "weight_scales", weight_scales(*codes->encoding));
     tensors[3] = exporter.constant(graph.value(weights).name, schema::TensorType::UINT8,
                                    planes.shape(), planes.bytes());
   } else {

@@ -8,6 +8,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/formats/conv_layer.h"
+#include "halftone/formats/fake_quantize.h"
 #include "halftone/formats/low_bit_layer.h"
 #include "halftone/formats/onnx/fields.h"
 #include "halftone/formats/onnx/node_builder.h"
@@ -44,7 +45,7 @@ ir::AffineParameters affine_parameters(NodeBuilder& node) {
 ValueId encoded_weight(NodeBuilder& node, const LowBitFields& fields) {
   const ir::Tensor& planes = node.constant_input(3);
   check_planes(fields, planes.type());
-  auto encoding = read_weight_bases(fields, node.constant_input(2).cast(ElementType::kFloat32));
+  auto encoding = read_weight_scales(fields, node.constant_input(2));
   const std::string name = node.state().graph.value(node.input(3)).name;
   ir::EncodedTensor weights = read_planes(fields, std::move(encoding), planes);
   if (const auto kernel = node.ints_attribute("kernel_shape")) {
@@ -54,8 +55,8 @@ ValueId encoded_weight(NodeBuilder& node, const LowBitFields& fields) {
 }
 
 ValueId encoded_input(NodeBuilder& node, const LowBitFields& fields) {
-  const ir::Tensor basis = node.constant_input(1).cast(ElementType::kFloat32);
-  return node.emit(ir::Encode{read_activation_basis(fields, basis)}, {node.input(0)}, "encode");
+  return node.emit(ir::Encode{read_activation_scales(fields, node.constant_input(1))},
+                   {node.input(0)}, "encode");
 }
 
 LowBitFields fields_of(NodeBuilder& node) {
@@ -136,6 +137,13 @@ void build_gather_in_basis(NodeBuilder& node) {
   node.set_output(0, node.emit(ir::Gather{0}, {encoded_weight(node, fields), node.input(0)}));
 }
 
+void build_fake_quantize(NodeBuilder& node) {
+  check_low_bit_version(node.int_attribute("version", kLowBitVersion));
+  FakeQuantizeFields fields;
+  for_each_fake_quantize_field(fields, FieldReader(node));
+  node.set_output(0, node.emit(fake_quantize_of(fields), {node.input(0)}));
+}
+
 constexpr ReaderEntry kEncodingReaders[] = {
     {"", "QuantizeLinear", build_quantize_linear},
     {"", "DequantizeLinear", build_dequantize_linear},
@@ -143,6 +151,7 @@ constexpr ReaderEntry kEncodingReaders[] = {
     {kHalftoneDomain, "Conv", build_conv_in_basis},
     {kHalftoneDomain, "ConvTranspose", build_conv_transpose_in_basis},
     {kHalftoneDomain, "Gather", build_gather_in_basis},
+    {kHalftoneDomain, "FakeQuantize", build_fake_quantize},
 };
 
 }  // namespace

@@ -215,6 +215,7 @@ constexpr WriterEntry kElementaryWriters[] = {
     writer_entry<ir::Slice, export_operator>(),
     writer_entry<ir::Softmax, export_operator>(),
     writer_entry<ir::Encode, export_operator>(),
+    writer_entry<ir::FakeQuantize, export_fake_quantize>(),
     writer_entry<ir::QuantizeLinear, export_operator>(),
     writer_entry<ir::DequantizeLinear, export_operator>(),
 };

@@ -202,13 +202,13 @@ void export_own(Exporter& exporter, const Node& node) {
   inputs[0] = exporter.read(node.inputs[ir::kGates]);
   if (op.state_encoding != nullptr) {
     inputs[1] = exporter.add_initializer(output + "/states",
-                                         encode_compact(activation_basis(*op.state_encoding)));
+                                         encode_compact(activation_scales(*op.state_encoding)));
   }
   const ir::Constant* constant = exporter.graph().constant(weights);
   const auto* codes = constant == nullptr ? nullptr : std::get_if<ir::EncodedTensor>(constant);
   if (codes != nullptr) {
     inputs[2] = exporter.add_initializer(exporter.name(weights) + "/basis",
-                                         encode_compact(weight_bases(*codes->encoding)));
+                                         encode_compact(weight_scales(*codes->encoding)));
     inputs[3] = exporter.read_as(weights, [&] {
       return encode_tensor(weight_planes(codes->codes, (codes->codes.cols + 7) / 8));
     });

@@ -279,14 +279,13 @@ void build_recurrent(NodeBuilder& node) {
   if (node.has_output(2)) node.set_output(2, join_last(node, request, states, &States::cell));
 }
 
-/// The weights of inputs 2 and 3 in a basis.
+/// The weights of inputs 2 and 3, which are codes.
 ValueId encoded_weights(NodeBuilder& node, const LowBitFields& codes) {
-  constexpr std::size_t kBases = 2;
+  constexpr std::size_t kScales = 2;
   constexpr std::size_t kPlanes = 3;
   const ir::Tensor& planes = node.constant_input(kPlanes);
   check_planes(codes, planes.type());
-  auto encoding =
-      read_weight_bases(codes, node.constant_input(kBases).cast(ir::ElementType::kFloat32));
+  auto encoding = read_weight_scales(codes, node.constant_input(kScales));
   const std::string name = node.state().graph.value(node.input(kPlanes)).name;
   return node.state().graph.add_constant(name, read_planes(codes, std::move(encoding), planes));
 }
@@ -300,7 +299,7 @@ void build_own_recurrent(NodeBuilder& node) {
   ir::Recurrent op = recurrent_of(fields);
   if (fields.codes.activation_bits != 0) {
     const ir::Tensor basis = node.constant_input(kStates).cast(ir::ElementType::kFloat32);
-    op.state_encoding = read_activation_basis(fields.codes, basis);
+    op.state_encoding = read_activation_scales(fields.codes, basis);
   }
   std::vector<ValueId> inputs = {node.input(0), fields.codes.weight_bits == 0
                                                     ? node.input(kWeights)

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weights and inputs of every number system in every format: the file reads back as the same
+// encodings, stored in the bits that the system says.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "halftone/base/testing.h"
+#include "halftone/formats/model.h"
+#include "halftone/ir/test_data.h"
+#include "halftone/ir/testing.h"
+#include "halftone/numerics/systems.h"
+
+namespace halftone::formats {
+namespace {
+
+using numerics::Granularity;
+using numerics::NumberSystem;
+
+constexpr ir::Dim kInputs = 70;  // no multiple of a group or a byte
+constexpr ir::Dim kOutputs = 5;
+
+ir::EncodedTensor encoded_weights(const NumberSystem& system, int bits, Random& random) {
+  const ir::Tensor weights = ir::test::random_tensor({kOutputs, kInputs}, random);
+  const MatrixView<const float> view(weights.as<float>(), kOutputs, kInputs);
+  auto encoding = numerics::encoding_by_rule(system, bits, system.blocks, view).compact();
+  auto codes = numerics::encode(view, encoding);
+  return {weights.shape(), std::make_shared<const numerics::MatrixEncoding>(std::move(encoding)),
+          std::move(codes)};
+}
+
+std::shared_ptr<const numerics::MatrixEncoding> encoded_input(const NumberSystem& system, int bits,
+                                                              Random& random) {
+  const ir::Tensor values = ir::test::random_tensor({1, kInputs}, random);
+  return std::make_shared<const numerics::MatrixEncoding>(
+      numerics::encoding_by_rule(system, bits, {Granularity::kTensor, 0},
+                                 {values.as<float>(), 1, kInputs})
+          .compact());
+}
+
+/// Calls visit(system, bits) for every system with a codebook and some numbers of bits.
+template <typename Visit>
+void for_each_codebook(const Visit& visit) {
+  for (const NumberSystem& system : numerics::number_systems()) {
+    if (system.is_learned()) continue;
+    for (const int bits : {system.min_bits, std::clamp(5, system.min_bits, system.max_bits),
+                           std::min(system.max_bits, 8), system.max_bits}) {
+      SCOPED_TRACE(std::string(system.name) + " of " + std::to_string(bits) + " bits");
+      visit(system, bits);
+    }
+  }
+}
+
+class SystemsFile : public WithFolder {};
+
+TEST_F(SystemsFile, KeepsWeightsOfEveryNumberSystem) {
+  Random random(3);
+  for_each_codebook([&](const NumberSystem& system, int bits) {
+    ir::Graph graph;
+    const auto x =
+        graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, kInputs}));
+    const auto w = graph.add_constant("w", encoded_weights(system, bits, random));
+    graph.add_output(graph.add_node("layer", ir::FullyConnected{}, {x, w}));
+    const auto& expected = std::get<ir::EncodedTensor>(*graph.constant(w));
+    for (const char* name : {"m.onnx", "m.tflite", "m.circle"}) {
+      save_model(graph, path(name));
+      const ir::Graph found = load_model(path(name));
+      const ir::Node& layer = found.node(*found.producer(found.outputs()[0]));
+      const auto& weights = std::get<ir::EncodedTensor>(*found.constant(layer.inputs[1]));
+      EXPECT_EQ(*weights.encoding, *expected.encoding) << name;
+      EXPECT_EQ(weights.encoding->scales.type(), expected.encoding->scales.type()) << name;
+      EXPECT_EQ(weights.codes, expected.codes) << name;
+    }
+  });
+}
+
+TEST_F(SystemsFile, KeepsInputsOfEveryNumberSystem) {
+  Random random(4);
+  for_each_codebook([&](const NumberSystem& system, int bits) {
+    // A factor of all scales makes no sense for one scale; more bits are no codes of a kernel.
+    if (bits > numerics::kMaxBits || numerics::scale_storage(system, Granularity::kTensor).factor) {
+      return;
+    }
+    ir::Graph graph;
+    const auto x =
+        graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, kInputs}));
+    const auto w = graph.add_constant("w", encoded_weights(numerics::find_system("int"), 4, random));
+    const auto encoding = encoded_input(system, bits, random);
+    const auto codes = graph.add_node("encode", ir::Encode{encoding}, {x});
+    graph.add_output(graph.add_node("layer", ir::FullyConnected{}, {codes, w}));
+    for (const char* name : {"m.onnx", "m.tflite", "m.circle"}) {
+      save_model(graph, path(name));
+      const ir::Graph found = load_model(path(name));
+      const ir::Node& layer = found.node(*found.producer(found.outputs()[0]));
+      const auto& read = found.value(layer.inputs[0]).type.encoding.basis;
+      ASSERT_NE(read, nullptr) << name;
+      EXPECT_EQ(*read, *encoding) << name;
+      EXPECT_EQ(read->scales.type(), encoding->scales.type()) << name;
+    }
+  });
+}
+
+}  // namespace
+}  // namespace halftone::formats
