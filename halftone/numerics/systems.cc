@@ -22,8 +22,7 @@ constexpr std::string_view kTables = "tables";
 constexpr std::string_view kFloats = "floats";
 constexpr std::string_view kBlocks = "blocks";
 
-constexpr std::string_view kFloatFormula =
-    "(-1)^s 2^(e - bias) (1 + m / 2^M), or (-1)^s 2^(1 - bias) m / 2^M if e = 0";
+constexpr std::string_view kFloatFormula = "+-s (1 + m / 2^M) 2^(e - bias), subnormal if e = 0";
 constexpr std::string_view kOfp8 = "OCP 8-bit Floating Point Specification 1.0, 2023";
 constexpr std::string_view kMx = "OCP Microscaling Formats Specification 1.0, 2023";
 
