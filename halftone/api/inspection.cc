@@ -13,6 +13,12 @@
 namespace halftone {
 namespace {
 
+/// Whether a value is the output of a DequantizeLinear.
+bool is_dequantized(const ir::Graph& graph, ir::ValueId value) {
+  const auto producer = graph.producer(value);
+  return producer && std::holds_alternative<ir::DequantizeLinear>(graph.node(*producer).op);
+}
+
 /// Whether a node looks up rows of a float table, not of indices or other integers.
 bool is_embedding(const ir::Graph& graph, const ir::Node& node) {
   if (!ir::is_table(node.op) || graph.constant(node.inputs[0]) == nullptr) return false;
@@ -42,6 +48,7 @@ LayerInfo describe_layer(const ir::Graph& graph, const ir::Node& node) {
   layer.weight_bits = ir::number_bits(graph, weights);
   const ir::Constant* constant = graph.constant(weights);
   if (constant != nullptr) layer.weight_bytes = storage_bytes(*constant);
+  if (!is_dequantized(graph, weights)) layer.arithmetic = ir::arithmetic_of(graph, node);
   return layer;
 }
 

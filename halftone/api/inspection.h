@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ struct LayerInfo {
   int weight_bits = 32;
   int activation_bits = 32;
   std::size_t weight_bytes = 0;
+  /// As the runtime computes it, by the attribute or by the rule (ir::arithmetic_of()); nothing for
+  /// layers without this choice, such as those of integers.
+  std::optional<ir::Arithmetic> arithmetic{};
 };
 
 struct Inspection {

@@ -38,6 +38,8 @@ TEST(Inspect, CountsParametersOperatorsAndBits) {
   ASSERT_EQ(inspection.layers.size(), 2u);
   EXPECT_EQ(inspection.layers[0].weight_bits, 2);
   EXPECT_EQ(inspection.layers[0].activation_bits, 32);
+  EXPECT_EQ(inspection.layers[0].arithmetic, ir::Arithmetic::kIntegers);
+  EXPECT_EQ(inspection.layers[1].arithmetic, std::nullopt) << "integers have no choice";
   EXPECT_EQ(inspection.layers[1].weight_bits, 8) << "integers count through DequantizeLinear";
   EXPECT_EQ(inspection.inputs[0].type.shape, (ir::Shape{ir::kBatch, 4}));
   EXPECT_EQ(inspection.outputs[0].name, "second");
@@ -67,7 +69,9 @@ TEST(Inspect, ListsEveryLayerThatHasWeights) {
   EXPECT_EQ(inspection.layers[0].weight_bits, 2);
   EXPECT_EQ(inspection.layers[0].activation_bits, 32);
   EXPECT_EQ(inspection.layers[0].weight_bytes, 7u * 2 + 2 * sizeof(float));
+  EXPECT_EQ(inspection.layers[0].arithmetic, std::nullopt);
   EXPECT_EQ(inspection.layers[1].op, "Conv");
+  EXPECT_EQ(inspection.layers[1].arithmetic, ir::Arithmetic::kFloat);
   EXPECT_EQ(inspection.layers[2].op, "Recurrent");
   EXPECT_EQ(inspection.layers[2].activation_bits, 2);
 }

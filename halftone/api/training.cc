@@ -8,6 +8,7 @@
 #include "halftone/api/elapsed.h"
 #include "halftone/api/network.h"
 #include "halftone/base/error.h"
+#include "halftone/compress/layers.h"
 #include "halftone/compress/quantize.h"
 #include "halftone/formats/model.h"
 #include "halftone/train/learn/initial_values.h"
@@ -123,6 +124,8 @@ TrainReport distill_files(const DistillJob& job) {
   train::TrainResult result = train::train_in_stages(
       original, {job.stages, job.recipe.value_or(compress::Recipe{}), student_maker(job, student)},
       {teachers, data}, training.student, training.options);
+  // Training has moved the levels on which the rule depends.
+  if (job.recipe) compress::fix_arithmetic(result.graph, *job.recipe);
   TrainReport report = finish(training, input_bytes, std::move(result), elapsed);
   report.has_teacher = true;
   return report;

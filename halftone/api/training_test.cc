@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/api/training.h"
 
+#include "halftone/api/inspection.h"
 #include "halftone/api/recipe.h"
 #include "halftone/base/file.h"
 #include "halftone/base/testing.h"
@@ -46,6 +47,15 @@ TEST_F(TrainingJobs, DistillToTheSameFileWithinAnyMemory) {
   job.training.output = path("b.circle");
   EXPECT_EQ(distill_files(job).epochs.size(), 1U);
   EXPECT_EQ(read_file(path("a.circle")), read_file(path("b.circle")));
+}
+
+TEST_F(TrainingJobs, StoreTheArithmeticOfTheRecipe) {
+  DistillJob job = distillation("a.onnx");
+  job.recipe->defaults.arithmetic = ir::Arithmetic::kFloat;
+  (void)distill_files(job);
+  for (const LayerInfo& layer : inspect_file(path("a.onnx")).layers) {
+    EXPECT_EQ(layer.arithmetic, ir::Arithmetic::kFloat) << layer.name;
+  }
 }
 
 TEST_F(TrainingJobs, WriteNothingAfterAnInterruption) {

@@ -106,7 +106,7 @@ CLI::Validator some_path() {
 
 void add_activation_option(CLI::App& verb, bool& int8_activations) {
   verb.add_flag("--float-activations{false}", int8_activations,
-                "Never round float32 activations to 8 bits, as layers with encoded weights may");
+                "Round no activations to 8 bits: layers of 8-bit integers compute bits or float32");
 }
 
 void add_float_order_option(CLI::App& verb, runtime::FloatOrder& order) {
@@ -214,6 +214,10 @@ void add_recipe_options(CLI::App& verb, RecipeOptions& recipe) {
   verb.add_option("--activation-scheme", recipe.activation_scheme,
                   "The same, of activations only")
       ->type_name("NAME");
+  verb.add_option("--arithmetic", recipe.arithmetic,
+                  "What layers with codes compute, stored in the file: auto (by the bits), bits, "
+                  "integers (of 8 bits) or float (default auto)")
+      ->check(CLI::IsMember({"auto", "bits", "integers", "float"}));
   verb.add_option("--recipe", recipe.recipe,
                   "TOML file with settings per layer and for the fitting")
       ->check(some_path());
@@ -243,6 +247,7 @@ compress::Recipe make_recipe(const RecipeOptions& options) {
   if (!options.activation_scheme.empty()) {
     settings.activation_system = &numerics::find_system(options.activation_scheme);
   }
+  if (!options.arithmetic.empty()) settings.arithmetic = ir::arithmetic_named(options.arithmetic);
   return load_recipe(options.recipe, settings);
 }
 

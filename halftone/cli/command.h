@@ -58,11 +58,12 @@ struct RecipeOptions {
   std::string scheme;
   std::string weight_scheme;
   std::string activation_scheme;
+  std::string arithmetic;
   std::string recipe;  ///< a file
 
   [[nodiscard]] bool is_given() const {
-    return weight_bits || !activation_bits.empty() || !scheme.empty() ||
-           !weight_scheme.empty() || !activation_scheme.empty() || !recipe.empty();
+    return weight_bits || !activation_bits.empty() || !scheme.empty() || !weight_scheme.empty() ||
+           !activation_scheme.empty() || !arithmetic.empty() || !recipe.empty();
   }
 };
 

@@ -2,7 +2,12 @@
 #include "halftone/compress/layers.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
 
+#include "halftone/base/error.h"
+#include "halftone/ir/layer_arithmetic.h"
 #include "halftone/ir/ops/traits.h"
 
 namespace halftone::compress {
@@ -29,6 +34,30 @@ std::vector<bool> depend_on_inputs(const ir::Graph& graph) {
   return depends;
 }
 
+/// An encoding of some bits without its scales.
+numerics::MatrixEncoding without_scales(const numerics::NumberSystem& system, int bits) {
+  numerics::MatrixEncoding encoding;
+  encoding.bits = bits;
+  encoding.codebook = codebook_of(system, bits);
+  return encoding;
+}
+
+/// The codes that a recipe gives a layer.
+ir::LayerCodes codes_of(const LayerRecipe& recipe) {
+  ir::LayerCodes codes;
+  if (recipe.activations && recipe.activations->scales == ActivationScales::kFitted) {
+    codes.set_input(without_scales(*recipe.activations->system, recipe.activations->bits));
+  }
+  if (recipe.weights) {
+    numerics::MatrixEncoding encoding =
+        without_scales(*recipe.weights->system, recipe.weights->bits);
+    encoding.granularity = recipe.weights->granularity;
+    encoding.group_size = recipe.weights->group_size;
+    codes.set_weights(encoding);
+  }
+  return codes;
+}
+
 /// Whether a node looks up rows of a table for every sample.
 bool looks_up_samples(const ir::Graph& graph, const ir::Node& node) {
   return graph.value(node.inputs[0]).type.shape.rank() == 2 &&
@@ -51,6 +80,37 @@ std::vector<ir::NodeId> quantizable_layers(const ir::Graph& graph) {
     if (fits && varies && has_float_weights(graph, node)) layers.push_back(id);
   }
   return layers;
+}
+
+void check_arithmetic(const ir::Graph& graph, const Recipe& recipe) {
+  for (const ir::NodeId id : quantizable_layers(graph)) {
+    const ir::Node& node = graph.node(id);
+    if (ir::arithmetic(node.op) == nullptr) continue;
+    const LayerRecipe layer = recipe.for_layer(node.name);
+    const ir::LayerCodes codes = codes_of(layer);
+    const auto reason = codes.any() ? ir::why_not(layer.arithmetic, node.op, codes) : std::nullopt;
+    if (!reason) continue;
+    fail(ErrorKind::kUsage,
+         ir::describe(node) + ": arithmetic " + std::string(to_string(layer.arithmetic)) + ": " +
+             *reason + "; give this layer another arithmetic, such as auto",
+         Hint::kRecipe);
+  }
+}
+
+void fix_arithmetic(ir::Graph& graph, ir::NodeId layer, ir::Arithmetic wanted) {
+  const ir::Node& node = graph.node(layer);
+  ir::Operator op = node.op;
+  ir::Arithmetic* stored = ir::arithmetic(op);
+  if (stored == nullptr || !ir::layer_codes(graph, node).any()) return;
+  *stored = wanted != ir::Arithmetic::kAuto ? wanted : *ir::arithmetic_by_rule(graph, node);
+  graph.replace_node(layer, std::move(op), graph.node(layer).inputs);
+}
+
+void fix_arithmetic(ir::Graph& graph, const Recipe& recipe) {
+  for (const ir::NodeId id : graph.topological_order()) {
+    if (ir::traits_of(graph.node(id).op).layer == ir::LayerKind::kNone) continue;
+    fix_arithmetic(graph, id, recipe.for_layer(graph.node(id).name).arithmetic);
+  }
 }
 
 }  // namespace halftone::compress

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the nodes of a network that are layers with weights.
+// The nodes of a network that are layers with weights, and what they compute.
 #pragma once
 
 #include <vector>
 
+#include "halftone/compress/recipe.h"
 #include "halftone/ir/graph.h"
 
 namespace halftone::compress {
@@ -12,5 +13,15 @@ namespace halftone::compress {
 /// and Recurrent nodes with constant float weights, and Gather nodes along the first axis of a
 /// constant float table [rows, width]; each depends on an input of the network.
 std::vector<ir::NodeId> quantizable_layers(const ir::Graph& graph);
+
+/// @throws Error kUsage if a layer cannot have the arithmetic that the recipe names with the codes
+///         that the recipe gives it
+void check_arithmetic(const ir::Graph& graph, const Recipe& recipe);
+
+/// Sets the attribute of a layer if it has codes.
+/// @param wanted  kAuto: what the rule says, see ir::arithmetic_by_rule()
+void fix_arithmetic(ir::Graph& graph, ir::NodeId layer, ir::Arithmetic wanted);
+/// The same for all layers, as the recipe says.
+void fix_arithmetic(ir::Graph& graph, const Recipe& recipe);
 
 }  // namespace halftone::compress

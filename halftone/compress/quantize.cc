@@ -39,6 +39,7 @@ void check_layers(const ir::Graph& graph, const Recipe& recipe) {
 }
 
 /// The network with layers for those products with constants that the recipe wants encoded.
+/// @throws Error as check_layers() and check_arithmetic()
 ir::Graph with_layers(const ir::Graph& graph, const Recipe& recipe) {
   ir::Graph all = graph;
   passes::expose_layers(all, [](const ir::Node&) { return true; });
@@ -49,6 +50,7 @@ ir::Graph with_layers(const ir::Graph& graph, const Recipe& recipe) {
     return layer.weights || layer.activations;
   });
   if (changed) passes::simplify(result);
+  check_arithmetic(result, recipe);
   return result;
 }
 
@@ -258,6 +260,10 @@ class Quantizer {
     QuantizeResult result;
     result.layers = report();
     result.skipped_blocks = std::move(skipped_blocks_);
+    for (const auto& [layer, twin_layer] : twin_layers_) {
+      const std::string& name = graph_.node(layer).name;
+      fix_arithmetic(graph_, twin_layer, recipe_.for_layer(name).arithmetic);
+    }
     for (ValueId& output : outputs_) output = twin(output);
     graph_.set_outputs(outputs_);
     graph_.remove_unused_nodes();

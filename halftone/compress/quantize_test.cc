@@ -9,6 +9,7 @@
 #include "halftone/base/parallel.h"
 #include "halftone/base/testing.h"
 #include "halftone/compress/testing.h"
+#include "halftone/ir/ops/traits.h"
 #include "halftone/ir/text.h"
 #include "halftone/ir/verify.h"
 #include "halftone/numerics/digits.h"
@@ -55,6 +56,46 @@ TEST(Quantize, EncodesWeightsAndInputsOfEveryLayer) {
     EXPECT_LT(layer.encoded_bytes, layer.float_bytes);
   }
   EXPECT_EQ(result.graph.value(result.graph.outputs()[0]).name, "second");
+}
+
+std::vector<ir::Arithmetic> arithmetics(const ir::Graph& graph) {
+  std::vector<ir::Arithmetic> found;
+  for (const ir::NodeId id : graph.topological_order()) {
+    if (const ir::Arithmetic* stored = ir::arithmetic(graph.node(id).op)) found.push_back(*stored);
+  }
+  return found;
+}
+
+TEST(Quantize, FixesTheArithmeticOfEveryLayer) {
+  using ir::Arithmetic;
+  const ir::Graph graph = perceptron(20, 16, 4, 2);
+  const data::Dataset data = random_dataset(100, 20, 1);
+  const auto fixed = [&](const Recipe& recipe) {
+    return arithmetics(quantize(graph, data, recipe).graph);
+  };
+  const auto both = [](Arithmetic each) { return std::vector<Arithmetic>{each, each}; };
+  EXPECT_EQ(fixed(recipe_of(2, 2)), both(Arithmetic::kBits));
+  EXPECT_EQ(fixed(recipe_of(3, 2)), both(Arithmetic::kIntegers));
+  EXPECT_EQ(fixed(recipe_of(0, 2)), both(Arithmetic::kFloat));
+  EXPECT_EQ(fixed(recipe_of(0, 0)), both(Arithmetic::kAuto)) << "no layer has codes";
+  Recipe recipe = recipe_of(3, 2);
+  recipe.defaults.arithmetic = Arithmetic::kBits;
+  recipe.overrides.push_back({"second", {}});
+  recipe.overrides[0].settings.arithmetic = Arithmetic::kFloat;
+  for (const auto schedule : {Schedule::kLayerwise, Schedule::kPhases}) {
+    recipe.fit.schedule = schedule;
+    EXPECT_THAT(fixed(recipe), ::testing::ElementsAre(Arithmetic::kBits, Arithmetic::kFloat));
+  }
+}
+
+TEST(Quantize, RejectsAnArithmeticThatALayerCannotHave) {
+  Recipe recipe = recipe_of(2, 0);
+  recipe.defaults.arithmetic = ir::Arithmetic::kBits;
+  expect_error(
+      ErrorKind::kUsage,
+      "node 'first' (FullyConnected): arithmetic bits: the input is not encoded; give this "
+      "layer another arithmetic, such as auto",
+      [&] { quantize(perceptron(20, 16, 4, 2), random_dataset(50, 20, 1), recipe); });
 }
 
 TEST(Quantize, LosesLessWithMoreBits) {

@@ -86,6 +86,7 @@ LayerSettings LayerSettings::over(const LayerSettings& others) const {
   fill(result.activation_scales, others.activation_scales);
   fill(result.activation_group_size, others.activation_group_size);
   fill(result.skip, others.skip);
+  fill(result.arithmetic, others.arithmetic);
   return result;
 }
 
@@ -122,6 +123,7 @@ LayerRecipe Recipe::for_layer(std::string_view name) const {
     }
     recipe.weights = format;
   }
+  recipe.arithmetic = settings.arithmetic.value_or(ir::Arithmetic::kAuto);
   if (activation_bits > 0) {
     recipe.activations = activation_format(activations, activation_bits, settings);
   }

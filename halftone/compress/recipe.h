@@ -12,6 +12,7 @@
 
 #include "halftone/compress/fit/weight_fit.h"
 #include "halftone/compress/reconstruct/reconstruct.h"
+#include "halftone/ir/ops/arithmetic.h"
 
 namespace halftone::compress {
 
@@ -27,7 +28,8 @@ struct LayerSettings {
   std::optional<bool> activation_offset;
   std::optional<ActivationScales> activation_scales;
   std::optional<std::size_t> activation_group_size;
-  std::optional<bool> skip;  ///< the layer stays float
+  std::optional<bool> skip;                  ///< the layer stays float
+  std::optional<ir::Arithmetic> arithmetic;  ///< of a layer with codes; kAuto: by the rule
 
   /// These settings where they are set, else the others.
   [[nodiscard]] LayerSettings over(const LayerSettings& others) const;
@@ -56,6 +58,7 @@ struct ActivationFormat {
 struct LayerRecipe {
   std::optional<WeightFormat> weights;
   std::optional<ActivationFormat> activations;
+  ir::Arithmetic arithmetic = ir::Arithmetic::kAuto;
 };
 
 /// The order in which weights and activations are fitted.

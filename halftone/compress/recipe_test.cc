@@ -27,6 +27,7 @@ TEST(Recipe, ReadsEveryKey) {
     granularity = "tensor"
     weight_offset = false
     activation_offset = false
+    arithmetic = "float"
     [fit]
     basis_solver = "gradient"
     iterations = 7
@@ -51,6 +52,7 @@ TEST(Recipe, ReadsEveryKey) {
     weight_bits = "none"
     activation_bits = 8
     scheme = "float"
+    arithmetic = "integers"
   )",
                                      "test");
   EXPECT_EQ(recipe.defaults.weight_bits, 2);
@@ -59,6 +61,7 @@ TEST(Recipe, ReadsEveryKey) {
   EXPECT_EQ(recipe.defaults.granularity, numerics::Granularity::kTensor);
   EXPECT_EQ(recipe.defaults.weight_offset, false);
   EXPECT_EQ(recipe.defaults.activation_offset, false);
+  EXPECT_EQ(recipe.defaults.arithmetic, ir::Arithmetic::kFloat);
   const WeightFitOptions& weights = recipe.fit.weights;
   EXPECT_EQ(weights.basis.solver, BasisSolver::kGradient);
   EXPECT_EQ(weights.basis.iterations, 7);
@@ -76,6 +79,7 @@ TEST(Recipe, ReadsEveryKey) {
   EXPECT_EQ(recipe.overrides[1].settings.group_size, 32u);
   EXPECT_EQ(recipe.overrides[1].settings.weight_bits, 0);
   EXPECT_EQ(recipe.overrides[1].settings.activation_bits, 8);
+  EXPECT_EQ(recipe.overrides[1].settings.arithmetic, ir::Arithmetic::kIntegers);
 }
 
 TEST(Recipe, LetsTheLastMatchingPatternWin) {
@@ -136,6 +140,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadRecipe{"[default]\nweight_bits = 2.5", "'weight_bits': expected a whole number"},
         BadRecipe{"[default]\nscheme = \"int4\"", "found 'int4'"},
         BadRecipe{"[default]\nscheme = 4", "'scheme': expected a string, found integer"},
+        BadRecipe{"[default]\narithmetic = \"int8\"",
+                  "expected one of auto, bits, integers, float, found 'int8'"},
         BadRecipe{"[default]\ngranularity = \"row\"", "expected one of tensor, channel, group"},
         BadRecipe{"[default]\ngroup_size = 0", "'group_size': expected 1 to"},
         BadRecipe{"[default]\nskip = 1", "'skip': expected true or false, found integer"},

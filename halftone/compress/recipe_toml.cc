@@ -157,6 +157,14 @@ std::vector<Key> layer_keys(LayerSettings& settings) {
       flag("weight_offset", [&](bool value) { settings.weight_offset = value; }),
       flag("activation_offset", [&](bool value) { settings.activation_offset = value; }),
       flag("skip", [&](bool value) { settings.skip = value; }),
+      word("arithmetic",
+           [&](const std::string& name) {
+             using ir::Arithmetic;
+             settings.arithmetic = choice<Arithmetic>(name, {{"auto", Arithmetic::kAuto},
+                                                             {"bits", Arithmetic::kBits},
+                                                             {"integers", Arithmetic::kIntegers},
+                                                             {"float", Arithmetic::kFloat}});
+           }),
   };
 }
 

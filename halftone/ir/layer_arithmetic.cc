@@ -43,9 +43,9 @@ std::optional<std::string> why_no_bits(const Operator& op, const LayerCodes& cod
     return is_recurrent(op) ? "the states are not encoded" : "the input is not encoded";
   }
   if (codes.weight_bits == 0) return "the weights are not encoded";
-  for (const numerics::MatrixEncoding* system : {codes.unsummed_input, codes.unsummed_weights}) {
-    if (system == nullptr) continue;
-    return "bits of " + std::string(system_name(*system)) + " are no signs of coefficients";
+  for (const numerics::Codebook* codebook : {codes.unsummed_input, codes.unsummed_weights}) {
+    if (codebook == nullptr) continue;
+    return "bits of " + codebook->name() + " are no signs of coefficients";
   }
   if (codes.group_size != 0) {
     return "weights have a scale per group of " + std::to_string(codes.group_size) + " inputs";
@@ -57,7 +57,7 @@ std::optional<std::string> why_no_integers(const Operator& op, const LayerCodes&
   if (codes.weight_bits == 0) return "the weights are not encoded";
   if (std::holds_alternative<Conv>(op) && codes.input_bits == 0) return "the input is not encoded";
   if (codes.off_grid != nullptr) {
-    return "levels of " + std::string(system_name(*codes.off_grid)) + " are no 8-bit integers";
+    return "levels of " + codes.off_grid->name() + " are no 8-bit integers";
   }
   return std::nullopt;
 }
@@ -108,13 +108,25 @@ std::optional<std::string> why_conv_avoids(Arithmetic wanted, const Graph& graph
 
 }  // namespace
 
+void LayerCodes::set_input(const numerics::MatrixEncoding& encoding) {
+  input_bits = input_digits = encoding.bits;
+  if (!encoding.is_summed()) unsummed_input = encoding.codebook.get();
+  if (!encoding.fits_integers()) off_grid = encoding.codebook.get();
+}
+
+void LayerCodes::set_weights(const numerics::MatrixEncoding& encoding) {
+  weight_bits = encoding.bits;
+  if (!encoding.is_summed()) unsummed_weights = encoding.codebook.get();
+  if (!encoding.fits_integers()) off_grid = encoding.codebook.get();
+  const bool grouped = encoding.granularity == numerics::Granularity::kGroup;
+  group_size = grouped ? encoding.group_size : 0;
+}
+
 LayerCodes layer_codes(const Graph& graph, const Node& node) {
   LayerCodes codes;
   const Encoding x = input_encoding(graph, node);
   if (!x.is_dense()) {
-    codes.input_bits = codes.input_digits = x.basis->bits;
-    if (!x.basis->is_summed()) codes.unsummed_input = x.basis.get();
-    if (!x.basis->fits_integers()) codes.off_grid = x.basis.get();
+    codes.set_input(*x.basis);
     if (std::holds_alternative<Conv>(node.op) && x.basis->is_summed()) {
       const std::size_t inputs = num_inputs(weight_shape(graph, node));
       const auto digits = numerics::split_digits(x.basis->basis(0), inputs);
@@ -122,13 +134,7 @@ LayerCodes layer_codes(const Graph& graph, const Node& node) {
     }
   }
   const Encoding& w = graph.value(node.inputs[kWeights]).type.encoding;
-  if (!w.is_dense()) {
-    codes.weight_bits = w.basis->bits;
-    if (!w.basis->is_summed()) codes.unsummed_weights = w.basis.get();
-    if (!w.basis->fits_integers()) codes.off_grid = w.basis.get();
-    const bool grouped = w.basis->granularity == numerics::Granularity::kGroup;
-    codes.group_size = grouped ? w.basis->group_size : 0;
-  }
+  if (!w.is_dense()) codes.set_weights(*w.basis);
   return codes;
 }
 

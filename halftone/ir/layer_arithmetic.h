@@ -17,11 +17,14 @@ struct LayerCodes {
                                ///< groups them (numerics::split_digits())
   int weight_bits = 0;         ///< 0: float32
   std::size_t group_size = 0;  ///< inputs that share a scale of the weights; 0: all of an output
-  /// Number systems that exclude an arithmetic; null where there is none.
-  const numerics::MatrixEncoding* unsummed_input = nullptr;    ///< bits are no signs
-  const numerics::MatrixEncoding* unsummed_weights = nullptr;  ///< the same
-  const numerics::MatrixEncoding* off_grid = nullptr;  ///< levels are no 8-bit integers
+  /// Codebooks that exclude an arithmetic; null where there is none.
+  const numerics::Codebook* unsummed_input = nullptr;    ///< bits are no signs of coefficients
+  const numerics::Codebook* unsummed_weights = nullptr;  ///< the same
+  const numerics::Codebook* off_grid = nullptr;          ///< levels are no 8-bit integers
 
+  /// Sets what follows from the encoding of the input or of the weights.
+  void set_input(const numerics::MatrixEncoding& encoding);
+  void set_weights(const numerics::MatrixEncoding& encoding);
   [[nodiscard]] bool weights_are_summed() const { return unsummed_weights == nullptr; }
   [[nodiscard]] bool any() const { return input_bits != 0 || weight_bits != 0; }
   /// Products of a digit of the input and a bit plane of the weights.

@@ -33,6 +33,11 @@ Json ports_json(const std::vector<PortInfo>& ports) {
   return list;
 }
 
+Json arithmetic_json(const std::optional<ir::Arithmetic>& arithmetic) {
+  if (!arithmetic) return {};
+  return to_string(*arithmetic);
+}
+
 Json measured_json(const std::optional<runtime::MeasuredWay>& measured) {
   if (!measured) return {};
   return {
@@ -80,6 +85,7 @@ std::string to_json(const Inspection& inspection) {
                       {"operator", layer.op},
                       {"weight_bits", layer.weight_bits},
                       {"activation_bits", layer.activation_bits},
+                      {"arithmetic", arithmetic_json(layer.arithmetic)},
                       {"weights", layer.weights},
                       {"weight_bytes", layer.weight_bytes}});
   }

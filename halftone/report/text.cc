@@ -17,7 +17,7 @@ const char* share_name(bool has_teacher) { return has_teacher ? "agreement" : "a
 std::string explanation(const runtime::Step& step) {
   std::string text = fmt::format("\n{}: {} because {}\n", step.name, step.kernel, step.reason);
   if (step.arithmetic != runtime::Arithmetic::kOperator) {
-    text += fmt::format("  computes {}{}{}\n", runtime::text_of(step.arithmetic),
+    text += fmt::format("  arithmetic {}{}{}\n", runtime::text_of(step.arithmetic),
                         step.body.variant.empty() ? "" : ", by ", step.body.variant);
   }
   if (step.measured) {
@@ -44,10 +44,13 @@ std::string to_text(const Inspection& inspection) {
                {"weights", Align::kLeft},
                {"bits"},
                {"input bits"},
+               {"arithmetic", Align::kLeft},
                {"bytes"}});
   for (const LayerInfo& layer : inspection.layers) {
     table.add_row({layer.name, layer.op, layer.weights, bits_text(layer.weight_bits),
-                   bits_text(layer.activation_bits), format_bytes(layer.weight_bytes)});
+                   bits_text(layer.activation_bits),
+                   layer.arithmetic ? std::string(to_string(*layer.arithmetic)) : "-",
+                   format_bytes(layer.weight_bytes)});
   }
   return text + "\n" + table.to_text();
 }
