@@ -1,64 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of single elements on a tape.
-#include <utility>
+#include <vector>
 
-#include "halftone/base/elementary.h"
 #include "halftone/base/error.h"
 #include "halftone/gradient/steps.h"
 
 namespace halftone::gradient {
-namespace {
-
-bool has_partials(ir::BinaryKind kind) { return kind <= ir::BinaryKind::kPRelu; }
-
-/// The derivatives of a^b. With respect to the exponent it is 0 where the base is not positive.
-std::pair<float, float> power_partials(float a, float b) {
-  const auto power = [](float base, float exponent) {
-    return ir::apply(ir::BinaryKind::kPow, base, exponent);
-  };
-  const double log = a > 0 ? elementary::log(a) : 0;
-  return {b * power(a, b - 1), static_cast<float>(log == 0 ? 0 : power(a, b) * log)};
-}
-
-/// The derivatives of a (op) b with respect to a and b, one-sided at a kink.
-/// @pre has_partials(kind)
-std::pair<float, float> partials(ir::BinaryKind kind, float a, float b) {
-  using Kind = ir::BinaryKind;
-  switch (kind) {
-    case Kind::kAdd:
-      return {1.0F, 1.0F};
-    case Kind::kSub:
-      return {1.0F, -1.0F};
-    case Kind::kMul:
-      return {b, a};
-    case Kind::kDiv:
-      return {1 / b, -a / (b * b)};
-    case Kind::kMax:
-      return a >= b ? std::pair{1.0F, 0.0F} : std::pair{0.0F, 1.0F};
-    case Kind::kMin:
-      return a <= b ? std::pair{1.0F, 0.0F} : std::pair{0.0F, 1.0F};
-    case Kind::kPow:
-      return power_partials(a, b);
-    case Kind::kPRelu:
-      return a < 0 ? std::pair{b, a} : std::pair{1.0F, 0.0F};
-    case Kind::kMod:
-    case Kind::kFmod:
-    case Kind::kShiftLeft:
-    case Kind::kShiftRight:
-    case Kind::kAnd:
-    case Kind::kOr:
-    case Kind::kXor:
-    case Kind::kEqual:
-    case Kind::kLess:
-    case Kind::kLessOrEqual:
-    case Kind::kGreater:
-    case Kind::kGreaterOrEqual:
-      break;
-  }
-  return {0.0F, 0.0F};
-}
-
-}  // namespace
 
 float derivative(const ir::Activation& activation, float x) {
   const ir::ActivationFunction function = ir::traits_of(activation.kind).derivative;
@@ -86,8 +33,8 @@ Step unary_step(const StepContext& context, const ir::Unary& op) {
 }
 
 Step binary_step(const StepContext& context, const ir::Binary& op) {
-  if (!has_partials(op.kind)) fail_gradient(describe(context.node));
   derivative(op.activation, 0.5F);
+  const ir::BinaryTraits& function = ir::traits_of(op.kind);  // a kind with float32 results
   const auto at_a = broadcast_indices(context.input_shape(0), context.output_shape());
   const auto at_b = broadcast_indices(context.input_shape(1), context.output_shape());
   const auto a = context.inputs[0];
@@ -98,17 +45,17 @@ Step binary_step(const StepContext& context, const ir::Binary& op) {
   const auto dy = context.output_gradient;
   return {[=] {
             for (std::size_t i = 0; i < y.size(); ++i) {
-              y[i] = apply(op.activation, apply(op.kind, a[at_a[i]], b[at_b[i]]));
+              y[i] = apply(op.activation, function.value(a[at_a[i]], b[at_b[i]]));
             }
           },
           [=] {
             for (std::size_t i = 0; i < y.size(); ++i) {
               const float left = a[at_a[i]];
               const float right = b[at_b[i]];
-              const float slope = dy[i] * derivative(op.activation, apply(op.kind, left, right));
-              const auto [by_a, by_b] = partials(op.kind, left, right);
-              if (!da.empty()) da[at_a[i]] += slope * by_a;
-              if (!db.empty()) db[at_b[i]] += slope * by_b;
+              const float slope = dy[i] * derivative(op.activation, function.value(left, right));
+              const ir::Partials by = function.partials(left, right);
+              if (!da.empty()) da[at_a[i]] += slope * by.a;
+              if (!db.empty()) db[at_b[i]] += slope * by.b;
             }
           }};
 }

@@ -39,7 +39,7 @@ constexpr StepEntry step_entry() {
           [](const StepContext& context) { return make(context, std::get<Op>(context.node.op)); }};
 }
 
-/// With broadcasting. Rejects remainders, shifts, logical operators and comparisons.
+/// With broadcasting. Booleans and integers have no gradient, see Tape.
 std::span<const StepEntry> elementwise_steps();
 std::span<const StepEntry> layer_steps();
 std::span<const StepEntry> matmul_steps();

@@ -39,12 +39,20 @@ TEST(Tape, OutputsAreTheDefinitions) {
   EXPECT_LE(num_refused, 7U);
 }
 
+/// Remainders by random numbers jump too often for differences; the slopes of the table of binary
+/// kinds have a test of their own.
+bool is_remainder(const ir::Operator& op) {
+  const auto* binary = std::get_if<ir::Binary>(&op);
+  return binary != nullptr &&
+         (binary->kind == BinaryKind::kMod || binary->kind == BinaryKind::kFmod);
+}
+
 TEST(Tape, GradientsAreTheSlopes) {
   std::set<std::string_view> compared;
   std::size_t num_kinks = 0;
   for (const OperatorCase& test : ir::test::operator_cases()) {
     const CaseGraph graph = graph_of(test);
-    if (!has_slopes(graph)) continue;
+    if (!has_slopes(graph) || is_remainder(test.op)) continue;
     const auto tape = tape_of(graph, graph.float_inputs);
     if (!tape) continue;
     num_kinks += expect_slopes(graph, *tape, describe(test));
@@ -63,7 +71,6 @@ TEST(Derivative, IsThatOfTheTable) {
 
 TEST(Tape, NamesWhatHasNoGradient) {
   const TapeCase cases[] = {
-      {ir::Binary{BinaryKind::kMod, {}}, {{2}, {2}}},
       {ir::Reduce{ir::ReduceKind::kProd, {0}, true}, {{2}}},
       {ir::LocalNormalize{0, 1, 1}, {{2}}},
       {ir::Pool{ir::PoolKind::kAverage, {2}, {{1}, {1}, {1}, {0}}, true}, {{1, 3, 1}}}};

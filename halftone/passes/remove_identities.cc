@@ -15,14 +15,12 @@ bool all_are(const ir::Tensor* tensor, float number) {
 
 /// The operand that equals the result of a Binary before its activation; kAbsent if there is none.
 ir::ValueId neutral_operand(const ir::Graph& graph, const ir::Binary& op, const ir::Node& node) {
-  const bool sums = op.kind == ir::BinaryKind::kAdd || op.kind == ir::BinaryKind::kSub;
-  const bool scales = op.kind == ir::BinaryKind::kMul || op.kind == ir::BinaryKind::kDiv;
-  if (!sums && !scales) return ir::kAbsent;
-  const bool commutes = op.kind == ir::BinaryKind::kAdd || op.kind == ir::BinaryKind::kMul;
+  const ir::BinaryTraits& traits = ir::traits_of(op.kind);
+  if (!traits.neutral) return ir::kAbsent;
   for (const std::size_t kept : {std::size_t{0}, std::size_t{1}}) {
-    if (kept == 1 && !commutes) break;
+    if (kept == 1 && !traits.commutes) break;
     const bool same_type = graph.value(node.inputs[kept]).type == graph.value(node.output).type;
-    if (same_type && all_are(float_constant(graph, node.inputs[1 - kept]), sums ? 0 : 1)) {
+    if (same_type && all_are(float_constant(graph, node.inputs[1 - kept]), *traits.neutral)) {
       return node.inputs[kept];
     }
   }

@@ -23,7 +23,10 @@ const Op* computed_as(const ir::Graph& graph, ValueId value) {
 /// Whether LiteRT has the operator for codes.
 bool has_codes(const ir::Operator& op) {
   if (const auto* binary = std::get_if<ir::Binary>(&op)) {
-    return binary->kind <= ir::BinaryKind::kMin;
+    constexpr ir::BinaryKind kKinds[] = {ir::BinaryKind::kAdd, ir::BinaryKind::kSub,
+                                         ir::BinaryKind::kMul, ir::BinaryKind::kDiv,
+                                         ir::BinaryKind::kMax, ir::BinaryKind::kMin};
+    return std::ranges::count(kKinds, binary->kind) != 0;
   }
   if (const auto* reduce = std::get_if<ir::Reduce>(&op)) {
     return reduce->kind == ir::ReduceKind::kMean;

@@ -96,14 +96,15 @@ struct ActivationTraits {
 
 inline constexpr auto kNumActivationKinds = static_cast<std::size_t>(ActivationKind::kCount);
 
-/// Whether a table has one row for each kind, in their order. Tables assert this, so that a kind
-/// without a row does not compile.
+/// Whether a table has one row for each kind of its enumeration, in their order. Tables assert
+/// this, so that a kind without a row does not compile.
 template <typename Row, std::size_t size>
 constexpr bool has_all_kinds(const Row (&table)[size]) {
+  using Kind = decltype(Row::kind);
   for (std::size_t i = 0; i < size; ++i) {
-    if (table[i].kind != static_cast<ActivationKind>(i)) return false;
+    if (table[i].kind != static_cast<Kind>(i)) return false;
   }
-  return size == kNumActivationKinds;
+  return size == static_cast<std::size_t>(Kind::kCount);
 }
 
 /// One row for each kind, in their order.
@@ -116,7 +117,7 @@ const ActivationTraits& traits_of(ActivationKind kind);
 std::string_view to_string(ActivationKind kind);
 std::string to_string(const Activation& activation);
 
-/// Whether the function asks a question: as an operator its output is kBool.
+/// Whether the function is a predicate: as an operator its output is kBool.
 inline bool is_predicate(ActivationKind kind) { return traits_of(kind).is_predicate; }
 
 /// Whether the function has a derivative that is not zero everywhere.

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binary of elementwise.h.
+// The table of binary operators, and Binary of elementwise.h.
+#include "halftone/ir/ops/binary.h"
+
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "halftone/base/elementary.h"
 #include "halftone/ir/element.h"
+#include "halftone/ir/ops/binary_functions.h"
 #include "halftone/ir/ops/elementwise.h"
 #include "halftone/ir/strides.h"
 
@@ -51,26 +56,55 @@ T modulo(T a, T b) {
   return rest != T{0} && (rest < T{0}) != (b < T{0}) ? static_cast<T>(rest + b) : rest;
 }
 
-template <typename T>
-T shifted(BinaryKind kind, T a, T b) {
+/// a shifted by b bits. A shift to the right fills with the sign of a.
+template <typename T, bool left>
+T shifted(T a, T b) {
   using Unsigned = std::make_unsigned_t<T>;
   constexpr auto kBits = static_cast<std::uint64_t>(std::numeric_limits<Unsigned>::digits);
   const auto count = static_cast<std::uint64_t>(b);
-  const bool fills_sign = kind == BinaryKind::kShiftRight && a < T{0};
+  const bool fills_sign = !left && a < T{0};
   if (b < T{0} || count >= kBits) return fills_sign ? static_cast<T>(-1) : T{0};
   if (fills_sign) return static_cast<T>(a >> count);
   const std::uint64_t bits = static_cast<Unsigned>(a);
-  return static_cast<T>(kind == BinaryKind::kShiftLeft ? bits << count : bits >> count);
+  return static_cast<T>(left ? bits << count : bits >> count);
 }
 
-/// And, Or, Xor and shifts.
-template <typename T>
-T apply_to_bits(BinaryKind kind, T a, T b) {
-  if (kind == BinaryKind::kAnd) return static_cast<T>(a & b);
-  if (kind == BinaryKind::kOr) return static_cast<T>(a | b);
-  if (kind == BinaryKind::kXor) return static_cast<T>(a ^ b);
-  return shifted(kind, a, b);
+/// 1 where the relation holds, else 0.
+template <typename Relation, typename T>
+T truth(T a, T b) {
+  return Relation{}(a, b) ? T{1} : T{0};
 }
+
+/// A kind on integers of one type, which wrap around.
+template <typename T>
+struct IntegerFunction {
+  BinaryKind kind;
+  T (*value)(T a, T b);
+};
+
+template <typename T>
+constexpr IntegerFunction<T> kIntegerTable[] = {
+    {BinaryKind::kAdd, add_pair<T>},
+    {BinaryKind::kSub, subtract_pair<T>},
+    {BinaryKind::kMul, multiply_pair<T>},
+    {BinaryKind::kDiv, quotient<T>},
+    {BinaryKind::kMax, [](T a, T b) { return std::max(a, b); }},
+    {BinaryKind::kMin, [](T a, T b) { return std::min(a, b); }},
+    {BinaryKind::kPow, integer_power<T>},
+    {BinaryKind::kPRelu, prelu_pair<T>},
+    {BinaryKind::kMod, modulo<T>},
+    {BinaryKind::kFmod, remainder<T>},
+    {BinaryKind::kShiftLeft, shifted<T, true>},
+    {BinaryKind::kShiftRight, shifted<T, false>},
+    {BinaryKind::kAnd, [](T a, T b) { return static_cast<T>(a & b); }},
+    {BinaryKind::kOr, [](T a, T b) { return static_cast<T>(a | b); }},
+    {BinaryKind::kXor, [](T a, T b) { return static_cast<T>(a ^ b); }},
+    {BinaryKind::kEqual, truth<std::equal_to<>, T>},
+    {BinaryKind::kLess, truth<std::less<>, T>},
+    {BinaryKind::kLessOrEqual, truth<std::less_equal<>, T>},
+    {BinaryKind::kGreater, truth<std::greater<>, T>},
+    {BinaryKind::kGreaterOrEqual, truth<std::greater_equal<>, T>},
+};
 
 /// a^b, computed in float64 and rounded once.
 float power(float a, float b) {
@@ -78,79 +112,131 @@ float power(float a, float b) {
   return static_cast<float>(elementary::pow(a, b));
 }
 
-/// The result for one pair of integers.
-template <typename T>
-T apply_integer(BinaryKind kind, T a, T b) {
-  const auto wide_a = static_cast<std::uint64_t>(a);
-  const auto wide_b = static_cast<std::uint64_t>(b);
-  switch (kind) {
-    case BinaryKind::kAdd:
-      return static_cast<T>(wide_a + wide_b);
-    case BinaryKind::kSub:
-      return static_cast<T>(wide_a - wide_b);
-    case BinaryKind::kMul:
-      return static_cast<T>(wide_a * wide_b);
-    case BinaryKind::kDiv:
-      return quotient(a, b);
-    case BinaryKind::kMax:
-      return std::max(a, b);
-    case BinaryKind::kMin:
-      return std::min(a, b);
-    case BinaryKind::kPow:
-      return integer_power(a, b);
-    case BinaryKind::kPRelu:
-      return a < T{0} ? static_cast<T>(wide_a * wide_b) : a;
-    case BinaryKind::kMod:
-      return modulo(a, b);
-    case BinaryKind::kFmod:
-      return remainder(a, b);
-    case BinaryKind::kShiftLeft:
-    case BinaryKind::kShiftRight:
-    case BinaryKind::kAnd:
-    case BinaryKind::kOr:
-    case BinaryKind::kXor:
-      return apply_to_bits(kind, a, b);
-    case BinaryKind::kEqual:
-    case BinaryKind::kLess:
-    case BinaryKind::kLessOrEqual:
-    case BinaryKind::kGreater:
-    case BinaryKind::kGreaterOrEqual:
-      break;  // handled by compare()
-  }
-  return 0;
+/// With respect to the exponent it is 0 where the base is not positive.
+Partials power_partials(float a, float b) {
+  const double log = a > 0 ? elementary::log(a) : 0;
+  return {b * power(a, b - 1), static_cast<float>(log == 0 ? 0 : power(a, b) * log)};
 }
 
+float floored_modulo(float a, float b) {
+  const float rest = std::fmod(a, b);
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+constexpr BinaryTraits kBinaryTable[] = {
+    {.kind = BinaryKind::kAdd,
+     .name = "Add",
+     .value = add_pair<float>,
+     .partials =
+         [](float, float) {
+           return Partials{1, 1};
+         },
+     .neutral = 0,
+     .commutes = true},
+    {.kind = BinaryKind::kSub,
+     .name = "Sub",
+     .value = subtract_pair<float>,
+     .partials =
+         [](float, float) {
+           return Partials{1, -1};
+         },
+     .neutral = 0},
+    {.kind = BinaryKind::kMul,
+     .name = "Mul",
+     .value = multiply_pair<float>,
+     .partials =
+         [](float a, float b) {
+           return Partials{b, a};
+         },
+     .neutral = 1,
+     .commutes = true},
+    {.kind = BinaryKind::kDiv,
+     .name = "Div",
+     .value = divide_pair,
+     .partials =
+         [](float a, float b) {
+           return Partials{1 / b, -a / (b * b)};
+         },
+     .neutral = 1},
+    {.kind = BinaryKind::kMax,
+     .name = "Max",
+     .value = elementary::larger<float>,
+     .partials =
+         [](float a, float b) {
+           return a >= b ? Partials{1, 0} : Partials{0, 1};
+         },
+     .selects = true},
+    {.kind = BinaryKind::kMin,
+     .name = "Min",
+     .value = elementary::smaller<float>,
+     .partials =
+         [](float a, float b) {
+           return a <= b ? Partials{1, 0} : Partials{0, 1};
+         },
+     .selects = true},
+    {.kind = BinaryKind::kPow, .name = "Pow", .value = power, .partials = power_partials},
+    {.kind = BinaryKind::kPRelu,
+     .name = "PRelu",
+     .value = prelu_pair<float>,
+     .partials =
+         [](float a, float b) {
+           return a < 0 ? Partials{b, a} : Partials{1, 0};
+         }},
+    {.kind = BinaryKind::kMod,
+     .name = "Mod",
+     .value = floored_modulo,
+     .partials =
+         [](float a, float b) {
+           return Partials{1, -std::floor(a / b)};
+         }},
+    {.kind = BinaryKind::kFmod,
+     .name = "Fmod",
+     .value = [](float a, float b) { return std::fmod(a, b); },
+     .partials =
+         [](float a, float b) {
+           return Partials{1, -std::trunc(a / b)};
+         }},
+    {.kind = BinaryKind::kShiftLeft, .name = "ShiftLeft"},
+    {.kind = BinaryKind::kShiftRight, .name = "ShiftRight"},
+    {.kind = BinaryKind::kAnd, .name = "And", .commutes = true, .takes_booleans = true},
+    {.kind = BinaryKind::kOr, .name = "Or", .commutes = true, .takes_booleans = true},
+    {.kind = BinaryKind::kXor, .name = "Xor", .commutes = true, .takes_booleans = true},
+    {.kind = BinaryKind::kEqual,
+     .name = "Equal",
+     .value = truth<std::equal_to<>, float>,
+     .commutes = true,
+     .compares = true,
+     .takes_booleans = true},
+    {.kind = BinaryKind::kLess,
+     .name = "Less",
+     .value = truth<std::less<>, float>,
+     .compares = true},
+    {.kind = BinaryKind::kLessOrEqual,
+     .name = "LessOrEqual",
+     .value = truth<std::less_equal<>, float>,
+     .compares = true},
+    {.kind = BinaryKind::kGreater,
+     .name = "Greater",
+     .value = truth<std::greater<>, float>,
+     .compares = true},
+    {.kind = BinaryKind::kGreaterOrEqual,
+     .name = "GreaterOrEqual",
+     .value = truth<std::greater_equal<>, float>,
+     .compares = true},
+};
+
+static_assert(has_all_kinds(kBinaryTable));
+
+/// The value of a kind on pairs of elements of a type. @pre takes(kind, that type)
 template <typename T>
-bool compare(BinaryKind kind, T a, T b) {
-  switch (kind) {
-    case BinaryKind::kEqual:
-      return a == b;
-    case BinaryKind::kLess:
-      return a < b;
-    case BinaryKind::kLessOrEqual:
-      return a <= b;
-    case BinaryKind::kGreater:
-      return a > b;
-    case BinaryKind::kGreaterOrEqual:
-      return a >= b;
-    case BinaryKind::kAdd:
-    case BinaryKind::kSub:
-    case BinaryKind::kMul:
-    case BinaryKind::kDiv:
-    case BinaryKind::kMax:
-    case BinaryKind::kMin:
-    case BinaryKind::kPow:
-    case BinaryKind::kPRelu:
-    case BinaryKind::kMod:
-    case BinaryKind::kFmod:
-    case BinaryKind::kShiftLeft:
-    case BinaryKind::kShiftRight:
-    case BinaryKind::kAnd:
-    case BinaryKind::kOr:
-    case BinaryKind::kXor:
-      break;
+T (*function_of(BinaryKind kind))
+(T, T) {
+  if constexpr (std::is_same_v<T, float>) {
+    return traits_of(kind).value;
+  } else {
+    static_assert(has_all_kinds(kIntegerTable<T>));
+    return kIntegerTable<T>[static_cast<std::size_t>(kind)].value;
   }
-  return false;
 }
 
 /// y = function(a, b) for every pair.
@@ -167,68 +253,24 @@ void for_pairs(InputTensors inputs, Tensor& result, Function&& function) {
   }
 }
 
-bool is_bitwise(BinaryKind kind) {
-  return kind == BinaryKind::kAnd || kind == BinaryKind::kOr || kind == BinaryKind::kXor;
-}
-
 /// Whether a kind is defined on elements of a type.
 bool takes(BinaryKind kind, ElementType element) {
-  if (kind == BinaryKind::kEqual) return true;
-  if (element == ElementType::kBool) return is_bitwise(kind);
-  const bool wants_integers =
-      is_bitwise(kind) || kind == BinaryKind::kShiftLeft || kind == BinaryKind::kShiftRight;
-  return is_integer(element) || !wants_integers;
+  const BinaryTraits& traits = traits_of(kind);
+  if (element == ElementType::kBool) return traits.takes_booleans;
+  return is_integer(element) || traits.value != nullptr;
 }
 
 }  // namespace
 
-std::string_view to_string(BinaryKind kind) {
-  static constexpr std::string_view kNames[] = {
-      "Add",   "Sub",   "Mul",  "Div",         "Max",        "Min",           "Pow",
-      "PRelu", "Mod",   "Fmod", "ShiftLeft",   "ShiftRight", "And",           "Or",
-      "Xor",   "Equal", "Less", "LessOrEqual", "Greater",    "GreaterOrEqual"};
-  const auto i = static_cast<std::size_t>(kind);
-  return i < std::size(kNames) ? kNames[i] : "unknown";
+std::span<const BinaryTraits, kNumBinaryKinds> binary_table() { return kBinaryTable; }
+
+const BinaryTraits& traits_of(BinaryKind kind) {
+  return kBinaryTable[static_cast<std::size_t>(kind)];
 }
 
-float apply(BinaryKind kind, float a, float b) {
-  switch (kind) {
-    case BinaryKind::kAdd:
-      return a + b;
-    case BinaryKind::kSub:
-      return a - b;
-    case BinaryKind::kMul:
-      return a * b;
-    case BinaryKind::kDiv:
-      return a / b;
-    case BinaryKind::kMax:
-      return elementary::larger(a, b);
-    case BinaryKind::kMin:
-      return elementary::smaller(a, b);
-    case BinaryKind::kPow:
-      return power(a, b);
-    case BinaryKind::kPRelu:
-      return a < 0 ? a * b : a;
-    case BinaryKind::kMod: {
-      const float rest = std::fmod(a, b);
-      return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
-    }
-    case BinaryKind::kFmod:
-      return std::fmod(a, b);
-    case BinaryKind::kEqual:
-    case BinaryKind::kLess:
-    case BinaryKind::kLessOrEqual:
-    case BinaryKind::kGreater:
-    case BinaryKind::kGreaterOrEqual:
-      return compare(kind, a, b) ? 1 : 0;
-    case BinaryKind::kShiftLeft:
-    case BinaryKind::kShiftRight:
-    case BinaryKind::kAnd:
-    case BinaryKind::kOr:
-    case BinaryKind::kXor:
-      break;  // integers only
-  }
-  return 0;
+std::string_view to_string(BinaryKind kind) {
+  return static_cast<std::size_t>(kind) < std::size(kBinaryTable) ? traits_of(kind).name
+                                                                  : "unknown";
 }
 
 ValueType infer_types(const Binary& op, InputTypes inputs) {
@@ -249,15 +291,15 @@ Tensor evaluate(const Binary& op, InputTensors inputs) {
   Tensor result = output_tensor(op, inputs);
   with_element(inputs[0]->element(), [&](auto zero) {
     using T = decltype(zero);
+    const auto function = function_of<T>(op.kind);
     if (is_comparison(op.kind)) {
-      for_pairs<T, std::uint8_t>(inputs, result, [&](T a, T b) {
-        return static_cast<std::uint8_t>(compare(op.kind, a, b) ? 1 : 0);
-      });
+      for_pairs<T, std::uint8_t>(
+          inputs, result, [&](T a, T b) { return static_cast<std::uint8_t>(function(a, b)); });
     } else if constexpr (std::is_same_v<T, float>) {
       for_pairs<T, T>(inputs, result,
-                      [&](T a, T b) { return apply(op.activation, apply(op.kind, a, b)); });
+                      [&](T a, T b) { return apply(op.activation, function(a, b)); });
     } else {
-      for_pairs<T, T>(inputs, result, [&](T a, T b) { return apply_integer<T>(op.kind, a, b); });
+      for_pairs<T, T>(inputs, result, function);
     }
   });
   return result;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "halftone/ir/ops/activation.h"
+#include "halftone/ir/ops/binary.h"
 #include "halftone/ir/ops/rules.h"
 
 namespace halftone::ir {
@@ -16,33 +17,6 @@ struct Unary {
   Activation activation;
   bool operator==(const Unary&) const = default;
 };
-
-enum class BinaryKind : std::uint8_t {
-  kAdd,
-  kSub,
-  kMul,
-  kDiv,  ///< of integers: truncates; 0 for a divisor of 0
-  kMax,
-  kMin,
-  kPow,
-  kPRelu,      ///< a < 0 ? a b : a
-  kMod,        ///< a - b floor(a / b), with the sign of b; of integers 0 for b = 0
-  kFmod,       ///< a - b trunc(a / b), with the sign of a; of integers 0 for b = 0
-  kShiftLeft,  ///< of integers, as here and below; of as many bits as they have, or below 0: of all
-  kShiftRight,  ///< fills with the sign, or zeros where there is none
-  kAnd,         ///< of booleans, or bit by bit of integers
-  kOr,
-  kXor,
-  kEqual,  ///< compares, as those below: the output is kBool
-  kLess,
-  kLessOrEqual,
-  kGreater,
-  kGreaterOrEqual,
-};
-std::string_view to_string(BinaryKind kind);
-
-/// Whether the kind compares.
-constexpr bool is_comparison(BinaryKind kind) { return kind >= BinaryKind::kEqual; }
 
 /// y = activation(a (op) b) with NumPy broadcasting; both operands of one type. Integers wrap
 /// around. Only float32 results have an activation.
@@ -71,9 +45,6 @@ struct Cast {
   ElementType element = ElementType::kFloat32;
   bool operator==(const Cast&) const = default;
 };
-
-/// The value of one pair of float32, before the activation; comparisons give 0 or 1.
-float apply(BinaryKind kind, float a, float b);
 
 ValueType infer_types(const Unary& op, InputTypes inputs);
 ValueType infer_types(const Binary& op, InputTypes inputs);

@@ -142,6 +142,48 @@ TEST(Binary, HasTheValuesOfItsKind) {
   EXPECT_EQ(to_string(static_cast<BinaryKind>(99)), "unknown");
 }
 
+TEST(BinaryTable, HasPartialsWhereResultsAreFloats) {
+  for (const BinaryTraits& traits : binary_table()) {
+    EXPECT_EQ(to_string(traits.kind), traits.name);
+    EXPECT_EQ(is_differentiable(traits.kind), traits.value != nullptr && !traits.compares)
+        << traits.name;
+    EXPECT_EQ(is_comparison(traits.kind), traits.compares) << traits.name;
+  }
+}
+
+TEST(BinaryTable, HasTheSlopesOfTheValues) {
+  constexpr float kStep = 1.0F / 256;
+  for (const BinaryTraits& traits : binary_table()) {
+    if (traits.partials == nullptr) continue;
+    for (const float a : {1.25F, 3.5F, -2.75F}) {
+      for (const float b : {2.25F, 0.75F}) {
+        if (traits.kind == BinaryKind::kPow && a < 0) continue;
+        const auto slope = [&](float by_a, float by_b) {
+          return (traits.value(a + by_a, b + by_b) - traits.value(a - by_a, b - by_b)) /
+                 (2 * kStep);
+        };
+        const Partials partials = traits.partials(a, b);
+        EXPECT_NEAR(partials.a, slope(kStep, 0), 0.01) << traits.name << ' ' << a << ' ' << b;
+        EXPECT_NEAR(partials.b, slope(0, kStep), 0.01) << traits.name << ' ' << a << ' ' << b;
+      }
+    }
+  }
+}
+
+TEST(BinaryTable, KnowsWhatOperandsDo) {
+  for (const BinaryTraits& traits : binary_table()) {
+    if (traits.value == nullptr) continue;
+    for (const float a : {1.5F, -2.5F, 0.0F}) {
+      if (traits.neutral) EXPECT_EQ(traits.value(a, *traits.neutral), a) << traits.name;
+      for (const float b : {0.75F, -3.0F}) {
+        const float y = traits.value(a, b);
+        if (traits.commutes) EXPECT_EQ(y, traits.value(b, a)) << traits.name;
+        if (traits.selects) EXPECT_TRUE(y == a || y == b) << traits.name;
+      }
+    }
+  }
+}
+
 TEST(Binary, BroadcastsThenActivates) {
   const Binary sub{BinaryKind::kSub, {ActivationKind::kRelu}};
   const Tensor result = evaluate(sub, counting({2, 1, 3}), floats({2, 1}, {1, 3}));

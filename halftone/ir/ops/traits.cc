@@ -41,10 +41,9 @@ OperatorTraits traits(const Unary& op) {
           .axes = AxisMap::kAligned};
 }
 OperatorTraits traits(const Binary& op) {
-  const bool extreme = op.kind == BinaryKind::kMax || op.kind == BinaryKind::kMin;
   return {.pattern = Pattern::kElementwise,
-          .selects = extreme && op.activation == Activation{},
-          .differentiable = op.kind < BinaryKind::kShiftLeft,
+          .selects = traits_of(op.kind).selects && op.activation == Activation{},
+          .differentiable = is_differentiable(op.kind),
           .axes = AxisMap::kAligned};
 }
 OperatorTraits traits(const Where& /*op*/) {

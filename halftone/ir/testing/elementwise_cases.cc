@@ -38,12 +38,6 @@ std::vector<OperatorCase> unary_cases() {
   return cases;
 }
 
-constexpr std::size_t kNumBinaryKinds = static_cast<std::size_t>(BinaryKind::kGreaterOrEqual) + 1;
-
-bool is_bitwise(BinaryKind kind) {
-  return kind >= BinaryKind::kShiftLeft && kind <= BinaryKind::kXor;
-}
-
 /// A kind with each way of broadcasting.
 std::vector<OperatorCase> broadcast_cases(BinaryKind kind) {
   std::vector<OperatorCase> cases;
@@ -68,9 +62,9 @@ std::vector<OperatorCase> broadcast_cases(BinaryKind kind) {
 
 std::vector<OperatorCase> binary_cases() {
   std::vector<OperatorCase> cases;
-  for (std::size_t i = 0; i < kNumBinaryKinds; ++i) {
-    const auto kind = static_cast<BinaryKind>(i);
-    if (!is_bitwise(kind)) {
+  for (const BinaryTraits& traits : binary_table()) {
+    const BinaryKind kind = traits.kind;
+    if (traits.value != nullptr) {
       const auto floats = broadcast_cases(kind);
       cases.insert(cases.end(), floats.begin(), floats.end());
     }

@@ -38,8 +38,8 @@ TEST(OperatorCases, HaveEveryKind) {
   for (const ActivationTraits& traits : activation_table()) {
     EXPECT_TRUE(found.contains(traits.name)) << traits.name;
   }
-  for (int i = 0; to_string(static_cast<BinaryKind>(i)) != "unknown"; ++i) {
-    EXPECT_TRUE(found.contains(to_string(static_cast<BinaryKind>(i)))) << i;
+  for (const BinaryTraits& traits : binary_table()) {
+    EXPECT_TRUE(found.contains(traits.name)) << traits.name;
   }
   for (int i = 0; to_string(static_cast<ReduceKind>(i)) != "unknown"; ++i) {
     EXPECT_TRUE(found.contains(to_string(static_cast<ReduceKind>(i)))) << i;

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "halftone/base/elementary.h"
+#include "halftone/ir/ops/binary_functions.h"
 #include "halftone/ir/strides.h"
 #include "halftone/runtime/elementwise/activation.h"
 #include "halftone/runtime/elementwise/elementwise.h"
@@ -92,53 +93,51 @@ void for_rows(const Rows& rows, const T* a, const T* b, T* y, Function function)
   }
 }
 
-/// Switches on the kind outside the loop, so that the compiler sees one plain operation inside.
-void compute(ir::BinaryKind kind, const Rows& rows, const float* a, const float* b, float* y) {
-  using Kind = ir::BinaryKind;
-  switch (kind) {
-    case Kind::kAdd:
-      return for_rows(rows, a, b, y, [](float l, float r) { return l + r; });
-    case Kind::kSub:
-      return for_rows(rows, a, b, y, [](float l, float r) { return l - r; });
-    case Kind::kMul:
-      return for_rows(rows, a, b, y, [](float l, float r) { return l * r; });
-    case Kind::kDiv:
-      return for_rows(rows, a, b, y, [](float l, float r) { return l / r; });
-    case Kind::kMax:
-      return for_rows(rows, a, b, y, [](float l, float r) { return elementary::larger(l, r); });
-    case Kind::kMin:
-      return for_rows(rows, a, b, y, [](float l, float r) { return elementary::smaller(l, r); });
-    case Kind::kPRelu:
-      return for_rows(rows, a, b, y, [](float l, float r) { return l < 0 ? l * r : l; });
-    case Kind::kPow:
-    case Kind::kMod:
-    case Kind::kFmod:
-    case Kind::kShiftLeft:
-    case Kind::kShiftRight:
-    case Kind::kAnd:
-    case Kind::kOr:
-    case Kind::kXor:
-    case Kind::kEqual:
-    case Kind::kLess:
-    case Kind::kLessOrEqual:
-    case Kind::kGreater:
-    case Kind::kGreaterOrEqual:
-      break;
-  }
-  for_rows(rows, a, b, y, [kind](float l, float r) { return ir::apply(kind, l, r); });
+/// Computes rows with one function, which the compiler sees inside the loop.
+template <typename T, T (*function)(T, T)>
+void compute_rows(const Rows& rows, const T* a, const T* b, T* y) {
+  for_rows(rows, a, b, y, [](T l, T r) { return function(l, r); });
 }
 
-/// Sum, difference or product of integers, which wrap around.
+template <typename T>
+using RowFunction = void (*)(const Rows& rows, const T* a, const T* b, T* y);
+
+/// The loops of a kind; null: none of its own.
+struct RowFunctions {
+  ir::BinaryKind kind;
+  RowFunction<float> floats = nullptr;
+  RowFunction<std::uint32_t> integers = nullptr;
+};
+
+constexpr RowFunctions kRowFunctions[] = {
+    {ir::BinaryKind::kAdd, compute_rows<float, ir::add_pair<float>>,
+     compute_rows<std::uint32_t, ir::add_pair<std::uint32_t>>},
+    {ir::BinaryKind::kSub, compute_rows<float, ir::subtract_pair<float>>,
+     compute_rows<std::uint32_t, ir::subtract_pair<std::uint32_t>>},
+    {ir::BinaryKind::kMul, compute_rows<float, ir::multiply_pair<float>>,
+     compute_rows<std::uint32_t, ir::multiply_pair<std::uint32_t>>},
+    {ir::BinaryKind::kDiv, compute_rows<float, ir::divide_pair>},
+    {ir::BinaryKind::kMax, compute_rows<float, elementary::larger<float>>},
+    {ir::BinaryKind::kMin, compute_rows<float, elementary::smaller<float>>},
+    {ir::BinaryKind::kPRelu, compute_rows<float, ir::prelu_pair<float>>},
+};
+
+RowFunctions row_functions(ir::BinaryKind kind) {
+  const auto* const found = std::ranges::find(kRowFunctions, kind, &RowFunctions::kind);
+  return found == std::end(kRowFunctions) ? RowFunctions{kind} : *found;
+}
+
+void compute(ir::BinaryKind kind, const Rows& rows, const float* a, const float* b, float* y) {
+  if (const RowFunction<float> compute_all = row_functions(kind).floats) {
+    return compute_all(rows, a, b, y);
+  }
+  for_rows(rows, a, b, y, ir::traits_of(kind).value);
+}
+
+/// @pre the kind has a loop for integers
 void compute(ir::BinaryKind kind, const Rows& rows, const std::uint32_t* a, const std::uint32_t* b,
              std::uint32_t* y) {
-  using Int = std::uint32_t;
-  if (kind == ir::BinaryKind::kAdd) {
-    return for_rows(rows, a, b, y, [](Int l, Int r) { return l + r; });
-  }
-  if (kind == ir::BinaryKind::kSub) {
-    return for_rows(rows, a, b, y, [](Int l, Int r) { return l - r; });
-  }
-  for_rows(rows, a, b, y, [](Int l, Int r) { return l * r; });
+  row_functions(kind).integers(rows, a, b, y);
 }
 
 /// A Binary whose operands advance along the axes of the result.
@@ -191,12 +190,9 @@ Kernel create_binary_rows(const NodeContext& context) {
 }
 
 Verdict judge_binary_integers(const NodeContext& context) {
-  using Kind = ir::BinaryKind;
-  const Kind kind = context.op<ir::Binary>().kind;
+  const ir::BinaryKind kind = context.op<ir::Binary>().kind;
   if (!context.input(0).is_dense(ir::ElementType::kInt32)) return refuse("the input is not int32");
-  if (kind != Kind::kAdd && kind != Kind::kSub && kind != Kind::kMul) {
-    return refuse("not a sum, difference or product");
-  }
+  if (row_functions(kind).integers == nullptr) return refuse("not a sum, difference or product");
   if (context.output().shape.element_count() == 0) return refuse("there is nothing to compute");
   return accept("row by row");
 }

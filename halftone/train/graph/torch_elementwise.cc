@@ -10,49 +10,50 @@ namespace {
 
 using ir::BinaryKind;
 
-at::Tensor combined(BinaryKind kind, const at::Tensor& a, const at::Tensor& b) {
-  switch (kind) {
-    case BinaryKind::kAdd:
-      return a + b;
-    case BinaryKind::kSub:
-      return a - b;
-    case BinaryKind::kMul:
-      return a * b;
-    case BinaryKind::kDiv:
-      return a / b;
-    case BinaryKind::kMax:
-      return at::maximum(a, b);
-    case BinaryKind::kMin:
-      return at::minimum(a, b);
-    case BinaryKind::kPow:
-      return a.pow(b);
-    case BinaryKind::kPRelu:
-      return at::where(a < 0, a * b, a);
-    case BinaryKind::kMod:
-      return a.remainder(b);
-    case BinaryKind::kFmod:
-      return a.fmod(b);
-    case BinaryKind::kShiftLeft:
-    case BinaryKind::kShiftRight:
-    case BinaryKind::kAnd:
-    case BinaryKind::kOr:
-    case BinaryKind::kXor:
-    case BinaryKind::kEqual:
-    case BinaryKind::kLess:
-    case BinaryKind::kLessOrEqual:
-    case BinaryKind::kGreater:
-    case BinaryKind::kGreaterOrEqual:
-      break;
-  }
-  fail(ErrorKind::kInternal, std::string(to_string(kind)) + " has no libtorch operator");
-}
+using X = const at::Tensor&;
+
+/// A kind as libtorch operators; null without partial derivatives.
+struct TorchBinary {
+  BinaryKind kind;
+  at::Tensor (*compute)(X a, X b) = nullptr;
+};
+
+constexpr TorchBinary kBinaryTable[] = {
+    {BinaryKind::kAdd, [](X a, X b) { return a + b; }},
+    {BinaryKind::kSub, [](X a, X b) { return a - b; }},
+    {BinaryKind::kMul, [](X a, X b) { return a * b; }},
+    {BinaryKind::kDiv, [](X a, X b) { return a / b; }},
+    {BinaryKind::kMax, [](X a, X b) { return at::maximum(a, b); }},
+    {BinaryKind::kMin, [](X a, X b) { return at::minimum(a, b); }},
+    {BinaryKind::kPow, [](X a, X b) { return a.pow(b); }},
+    {BinaryKind::kPRelu, [](X a, X b) { return at::where(a < 0, a * b, a); }},
+    {BinaryKind::kMod, [](X a, X b) { return a.remainder(b); }},
+    {BinaryKind::kFmod, [](X a, X b) { return a.fmod(b); }},
+    {BinaryKind::kShiftLeft},
+    {BinaryKind::kShiftRight},
+    {BinaryKind::kAnd},
+    {BinaryKind::kOr},
+    {BinaryKind::kXor},
+    {BinaryKind::kEqual},
+    {BinaryKind::kLess},
+    {BinaryKind::kLessOrEqual},
+    {BinaryKind::kGreater},
+    {BinaryKind::kGreaterOrEqual},
+};
+static_assert(ir::has_all_kinds(kBinaryTable));
+
+auto function_of(BinaryKind kind) { return kBinaryTable[static_cast<std::size_t>(kind)].compute; }
 
 bool is_known(const ir::Binary& op) {
-  return op.kind <= BinaryKind::kFmod && is_differentiable(op.activation);
+  return function_of(op.kind) != nullptr && is_differentiable(op.activation);
 }
 
 at::Tensor compute(const ir::Binary& op, const TorchInputs& in) {
-  return activate(op.activation, combined(op.kind, in[0], in[1]));
+  const auto function = function_of(op.kind);
+  if (function == nullptr) {
+    fail(ErrorKind::kInternal, std::string(to_string(op.kind)) + " has no libtorch operator");
+  }
+  return activate(op.activation, function(in[0], in[1]));
 }
 
 at::Tensor compute(const ir::Where& /*op*/, const TorchInputs& in) {

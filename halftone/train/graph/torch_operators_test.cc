@@ -39,8 +39,12 @@ TEST(TorchUnary, HasNoSlopeWhereItIsFlat) {
   }
 }
 
-TEST(TorchBinary, HasNoSlopeWhereItIsFlat) {
-  EXPECT_FALSE(is_differentiable(ir::Operator(ir::Binary{BinaryKind::kLess, {}})));
+TEST(TorchBinary, HasTheGradientsOfTheTable) {
+  for (const ir::BinaryTraits& traits : ir::binary_table()) {
+    EXPECT_EQ(is_differentiable(ir::Operator(ir::Binary{traits.kind, {}})),
+              is_differentiable(traits.kind))
+        << traits.name;
+  }
   EXPECT_FALSE(is_differentiable(ir::Operator(ir::Cast{ir::ElementType::kInt32})));
 }
 

@@ -31,7 +31,7 @@ class Scales {
 
  private:
   std::vector<std::size_t> inputs(const ir::Node& node, const ir::Binary& op) {
-    if (op.kind > ir::BinaryKind::kDiv) return {};
+    if (!ir::traits_of(op.kind).neutral) return {};
     for (const std::size_t scale : {std::size_t{1}, std::size_t{0}}) {
       const bool divides = op.kind == ir::BinaryKind::kDiv && scale == 0;
       if (divides || graph_.constant(node.inputs[scale]) == nullptr) continue;

@@ -144,8 +144,7 @@ Fill of_recurrent(const ir::Graph& graph, const ir::Node& node, std::size_t inpu
 
 /// Scales and shifts after a Normalize.
 Fill of_binary(const ir::Binary& op) {
-  const bool scales = op.kind == ir::BinaryKind::kMul || op.kind == ir::BinaryKind::kDiv;
-  return constant(scales ? 1.0F : 0.0F);
+  return constant(ir::traits_of(op.kind).neutral.value_or(0));
 }
 
 Fill fill_for(const ir::Graph& graph, ir::ValueId id) {

@@ -101,49 +101,41 @@ void NodeExport::operator()(const ir::Unary& op) const {
   add(*code, std::move(options));
 }
 
-/// @pre is_comparison(kind)
-OperatorCode comparison_code(ir::BinaryKind kind) {
-  constexpr std::array kCodes = {OperatorCode::kEqual, OperatorCode::kLess,
-                                 OperatorCode::kLessEqual, OperatorCode::kGreater,
-                                 OperatorCode::kGreaterEqual};
-  return kCodes[static_cast<std::size_t>(kind) - static_cast<std::size_t>(ir::BinaryKind::kEqual)];
-}
+/// A binary kind in files, if it has no options.
+struct BinaryCode {
+  ir::BinaryKind kind;
+  OperatorCode code;
+};
+
+constexpr BinaryCode kBinaryCodes[] = {
+    {ir::BinaryKind::kMax, OperatorCode::kMaximum},
+    {ir::BinaryKind::kMin, OperatorCode::kMinimum},
+    {ir::BinaryKind::kPow, OperatorCode::kPow},
+    {ir::BinaryKind::kPRelu, OperatorCode::kPrelu},
+    {ir::BinaryKind::kMod, OperatorCode::kFloorMod},
+    {ir::BinaryKind::kAnd, OperatorCode::kLogicalAnd},
+    {ir::BinaryKind::kOr, OperatorCode::kLogicalOr},
+    {ir::BinaryKind::kEqual, OperatorCode::kEqual},
+    {ir::BinaryKind::kLess, OperatorCode::kLess},
+    {ir::BinaryKind::kLessOrEqual, OperatorCode::kLessEqual},
+    {ir::BinaryKind::kGreater, OperatorCode::kGreater},
+    {ir::BinaryKind::kGreaterOrEqual, OperatorCode::kGreaterEqual},
+};
 
 void NodeExport::operator()(const ir::Binary& op) const {
-  switch (op.kind) {
-    case ir::BinaryKind::kAdd:
-      return add_arithmetic<schema::AddOptionsT>(OperatorCode::kAdd, op.activation);
-    case ir::BinaryKind::kSub:
-      return add_arithmetic<schema::SubOptionsT>(OperatorCode::kSub, op.activation);
-    case ir::BinaryKind::kMul:
-      return add_arithmetic<schema::MulOptionsT>(OperatorCode::kMul, op.activation);
-    case ir::BinaryKind::kDiv:
-      return add_arithmetic<schema::DivOptionsT>(OperatorCode::kDiv, op.activation);
-    case ir::BinaryKind::kMax:
-      return add(OperatorCode::kMaximum);
-    case ir::BinaryKind::kMin:
-      return add(OperatorCode::kMinimum);
-    case ir::BinaryKind::kPow:
-      return add(OperatorCode::kPow);
-    case ir::BinaryKind::kPRelu:
-      return add(OperatorCode::kPrelu);
-    case ir::BinaryKind::kMod:
-      return add(OperatorCode::kFloorMod);
-    case ir::BinaryKind::kAnd:
-      return add(OperatorCode::kLogicalAnd);
-    case ir::BinaryKind::kOr:
-      return add(OperatorCode::kLogicalOr);
-    case ir::BinaryKind::kEqual:
-    case ir::BinaryKind::kLess:
-    case ir::BinaryKind::kLessOrEqual:
-    case ir::BinaryKind::kGreater:
-    case ir::BinaryKind::kGreaterOrEqual:
-      return add(comparison_code(op.kind));
-    case ir::BinaryKind::kFmod:
-    case ir::BinaryKind::kShiftLeft:
-    case ir::BinaryKind::kShiftRight:
-    case ir::BinaryKind::kXor:
-      break;
+  const auto* const entry = std::ranges::find(kBinaryCodes, op.kind, &BinaryCode::kind);
+  if (entry != std::end(kBinaryCodes)) return add(entry->code);
+  if (op.kind == ir::BinaryKind::kAdd) {
+    return add_arithmetic<schema::AddOptionsT>(OperatorCode::kAdd, op.activation);
+  }
+  if (op.kind == ir::BinaryKind::kSub) {
+    return add_arithmetic<schema::SubOptionsT>(OperatorCode::kSub, op.activation);
+  }
+  if (op.kind == ir::BinaryKind::kMul) {
+    return add_arithmetic<schema::MulOptionsT>(OperatorCode::kMul, op.activation);
+  }
+  if (op.kind == ir::BinaryKind::kDiv) {
+    return add_arithmetic<schema::DivOptionsT>(OperatorCode::kDiv, op.activation);
   }
   fail(ErrorKind::kUnsupported, "no equivalent operator in the format");
 }

@@ -16,38 +16,16 @@ using ir::Node;
 using ir::ValueId;
 using onnx_pb::NodeProto;
 
-/// The operator of a pair of a type.
+/// The operator of a kind for operands of a type.
 std::string binary_operator(Exporter& exporter, ir::BinaryKind kind, const ir::ValueType& type) {
-  std::string name(to_string(kind));
-  switch (kind) {
-    case ir::BinaryKind::kMod:
-    case ir::BinaryKind::kFmod:
-      return "Mod";
-    case ir::BinaryKind::kShiftLeft:
-    case ir::BinaryKind::kShiftRight:
-      return "BitShift";
-    case ir::BinaryKind::kAnd:
-    case ir::BinaryKind::kOr:
-    case ir::BinaryKind::kXor:
-      if (type.is_dense(ir::ElementType::kBool)) return name;
-      exporter.require_opset(18);
-      return "Bitwise" + name;
-    case ir::BinaryKind::kAdd:
-    case ir::BinaryKind::kSub:
-    case ir::BinaryKind::kMul:
-    case ir::BinaryKind::kDiv:
-    case ir::BinaryKind::kMax:
-    case ir::BinaryKind::kMin:
-    case ir::BinaryKind::kPow:
-    case ir::BinaryKind::kPRelu:
-    case ir::BinaryKind::kEqual:
-    case ir::BinaryKind::kLess:
-    case ir::BinaryKind::kLessOrEqual:
-    case ir::BinaryKind::kGreater:
-    case ir::BinaryKind::kGreaterOrEqual:
-      break;
-  }
-  return name;
+  const std::string name(to_string(kind));
+  if (kind == ir::BinaryKind::kMod || kind == ir::BinaryKind::kFmod) return "Mod";
+  if (kind == ir::BinaryKind::kShiftLeft || kind == ir::BinaryKind::kShiftRight) return "BitShift";
+  const ir::BinaryTraits& traits = ir::traits_of(kind);
+  const bool is_logical = traits.takes_booleans && traits.value == nullptr;
+  if (!is_logical || type.is_dense(ir::ElementType::kBool)) return name;
+  exporter.require_opset(18);
+  return "Bitwise" + name;
 }
 
 void export_clip(Exporter& exporter, float low, float high, const std::string& input,
