@@ -2,6 +2,7 @@
 #include "halftone/runtime/convolution/convolution_cost.h"
 
 #include "halftone/ir/layer_arithmetic.h"
+#include "halftone/ir/work.h"
 #include "halftone/kernels/conv/byte_conv.h"
 #include "halftone/runtime/value.h"
 
@@ -13,27 +14,24 @@ ConvExtent conv_extent(const ir::Graph& graph, const ir::Node& node) {
   const ir::ValueType& w = graph.value(node.inputs[1]).type;
   const ir::LayerCodes codes = ir::layer_codes(graph, node);
   const ir::MatrixExtent pixels = row_extent(x.shape);
-  const auto outputs = static_cast<std::size_t>(w.shape[0]);
-  const auto groups = static_cast<std::size_t>(op.groups);
-  const std::size_t weights = w.shape.element_count();
-  const std::size_t inputs = outputs == 0 ? 0 : weights / outputs;
+  const ir::Work work = ir::work_of(graph, node);
+  const std::size_t inputs = work.inner;
   // The last axis: the number of columns that a line of outputs reads, and of rows of taps in each.
   const std::size_t last = op.window.rank() - 1;
   const auto width = static_cast<std::size_t>(graph.value(node.output).type.shape[last + 1]);
   const auto columns = static_cast<std::size_t>(w.shape[last + 1]);
   const std::size_t rows = columns == 0 ? 0 : inputs / columns;
-  const std::size_t output_pixels = row_extent(graph.value(node.output).type.shape).rows;
-  const std::size_t lines = width == 0 ? 0 : output_pixels / width;
+  const std::size_t lines = width == 0 ? 0 : work.rows / width;
   const std::size_t strip =
       width == 0 ? 0
                  : (width - 1) * static_cast<std::size_t>(op.window.strides[last]) +
                        (columns - 1) * static_cast<std::size_t>(op.window.dilations[last]) + 1;
   return {pixels.rows,
-          output_pixels,
+          work.rows,
           pixels.cols,
           inputs,
-          groups,
-          outputs / groups,
+          work.count,
+          work.cols,
           codes.input_bits,
           codes.input_digits,
           codes.weight_bits,

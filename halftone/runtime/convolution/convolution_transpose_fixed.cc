@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "halftone/base/parallel.h"
+#include "halftone/ir/work.h"
 #include "halftone/kernels/conv/float_conv_transpose.h"
 #include "halftone/runtime/convolution/convolution.h"
 #include "halftone/runtime/convolution/convolution_codes.h"
@@ -52,9 +53,8 @@ kernels::ConvShape transposed_shape(const NodeContext& context) {
 }
 
 /// Estimated time of one thread. Each product takes as long as in float_conv_us().
-double transpose_us(const kernels::ConvShape& shape) {
-  const double pixels = static_cast<double>(shape.images * shape.image_input_pixels());
-  return 25e-6 * pixels * static_cast<double>(shape.outputs * shape.inputs());
+double transpose_us(const NodeContext& context) {
+  return 25e-6 * ir::work_of(context.graph, context.node).products();
 }
 
 Verdict judge_conv_transpose_fixed(const NodeContext& context) {
@@ -68,7 +68,7 @@ Kernel create_conv_transpose_fixed(const NodeContext& context) {
   const ir::Tensor weights = ir::to_float(*context.constant(1));
   const kernels::ConvShape shape = transposed_shape(context);
   const std::size_t shares =
-      std::clamp<std::size_t>(shape.num_pixels(), 1, threads_for(context, transpose_us(shape)));
+      std::clamp<std::size_t>(shape.num_pixels(), 1, threads_for(context, transpose_us(context)));
   const auto layer = std::make_shared<const FixedTranspose>(FixedTranspose{
       FloatConvTransposeWeights(shape, weights.as<float>(), constant_floats(context, 2)),
       context.op<ir::ConvTranspose>().activation, shares});

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "halftone/base/parallel.h"
+#include "halftone/ir/work.h"
 #include "halftone/kernels/dense/integer_matmul.h"
 #include "halftone/runtime/integer/integer.h"
 #include "halftone/runtime/linear/linear_cost.h"
@@ -271,8 +272,8 @@ Kernel create_integer_layer(const NodeContext& context) {
     const auto bias = std::get<ir::Tensor>(*context.constant(2)).as<Int>();
     layer->bias.assign(bias.begin(), bias.end());
   }
-  const double us = 1e-6 * kPicosecondsPerProduct * static_cast<double>(layer->rows()) *
-                    static_cast<double>(weights.size());
+  const double us =
+      1e-6 * kPicosecondsPerProduct * ir::work_of(context.graph, context.node).products();
   layer->shares =
       std::clamp<std::size_t>(threads_for(context, us), 1, std::max<std::size_t>(layer->rows(), 1));
   Kernel kernel;

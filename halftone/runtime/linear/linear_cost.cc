@@ -2,7 +2,7 @@
 #include "halftone/runtime/linear/linear_cost.h"
 
 #include "halftone/ir/layer_arithmetic.h"
-#include "halftone/runtime/value.h"
+#include "halftone/ir/work.h"
 
 namespace halftone::runtime {
 namespace {
@@ -31,18 +31,23 @@ Picoseconds time_of(Product product, const LayerExtent& layer, Core core) {
 }  // namespace
 
 LayerExtent layer_extent(const ir::Graph& graph, const ir::Node& node) {
-  const ir::ValueType& w = graph.value(node.inputs[1]).type;
-  const ir::MatrixExtent extent = row_extent(graph.value(node.inputs[0]).type.shape);
+  const ir::Work work = ir::work_of(graph, node);
   const ir::LayerCodes codes = ir::layer_codes(graph, node);
-  return {extent.rows,       extent.cols,      static_cast<std::size_t>(w.shape[0]),
-          codes.input_bits,  codes.weight_bits, codes.group_size,
-          codes.weights_are_summed()};
+  return {.rows = work.rows,
+          .inputs = work.inner,
+          .outputs = work.cols,
+          .input_bits = codes.input_bits,
+          .weight_bits = codes.weight_bits,
+          .group_inputs = codes.group_size,
+          .is_summed = codes.weights_are_summed(),
+          .steps = work.count};
 }
 
 double cost_us(Product product, const LayerExtent& layer, Core core) {
   const Picoseconds p = time_of(product, layer, core);
   const double weights = static_cast<double>(layer.outputs) * static_cast<double>(layer.inputs);
-  return 1e-6 * weights * (p.weight + p.product * static_cast<double>(layer.rows));
+  const double step = weights * (p.weight + p.product * static_cast<double>(layer.rows));
+  return 1e-6 * static_cast<double>(layer.steps) * step;
 }
 
 Speed speed_of(Product product, const LayerExtent& layer) {

@@ -33,8 +33,10 @@ struct LayerExtent {
   int weight_bits = 0;           ///< 0: float32
   std::size_t group_inputs = 0;  ///< inputs that share a scale of the weights; 0: all of an output
   bool is_summed = true;         ///< whether bits of the weights are signs of coefficients
+  std::size_t steps = 1;         ///< how often it is computed: the steps of a Recurrent
 };
 
+/// The extents of ir::work_of(). @param node  a FullyConnected or Recurrent
 LayerExtent layer_extent(const ir::Graph& graph, const ir::Node& node);
 
 /// Time per weight (once in a run) and time per product.
@@ -53,7 +55,7 @@ Picoseconds threes_time(const LayerExtent& layer, Core core);
 Picoseconds bytes_time(const LayerExtent& layer, Core core);
 Picoseconds float_time(const LayerExtent& layer, Core core);
 
-/// Estimated time of one thread in microseconds.
+/// Estimated time of one thread in microseconds, for all steps.
 double cost_us(Product product, const LayerExtent& layer, Core core);
 
 /// The same and that of a float32 layer, on the processor at hand.

@@ -7,6 +7,7 @@
 #include "halftone/base/buffer.h"
 #include "halftone/base/parallel.h"
 #include "halftone/ir/strides.h"
+#include "halftone/ir/work.h"
 #include "halftone/kernels/dense/float_matmul.h"
 #include "halftone/kernels/dense/transpose.h"
 #include "halftone/runtime/linear/linear.h"
@@ -107,8 +108,7 @@ struct MatrixProducts {
 
 /// Divides the rows where panels are too few for the threads.
 void MatrixProducts::divide(const NodeContext& context) {
-  const auto products = static_cast<double>(a.size()) * static_cast<double>(rows) *
-                        static_cast<double>(inner) * static_cast<double>(cols);
+  const double products = ir::work_of(context.graph, context.node).products();
   const std::size_t worthwhile = threads_for(context, products * kProductUs);
   if (worthwhile > 1 && num_parts() < 4 * worthwhile) {
     row_parts = std::clamp<std::size_t>(4 * worthwhile / num_parts(), 1,

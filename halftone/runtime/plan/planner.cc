@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <utility>
 
 #include "halftone/base/error.h"
 #include "halftone/ir/layer_arithmetic.h"
+#include "halftone/ir/work.h"
 #include "halftone/runtime/linear/linear_cost.h"
 #include "halftone/runtime/onednn/onednn.h"
 #include "halftone/runtime/plan/choose.h"
@@ -49,30 +49,14 @@ std::string why_slow(const Verdict& verdict) {
                      digits(verdict.speed->us), digits(verdict.speed->float_us));
 }
 
-/// Products of a float32 layer; 0 for other operators.
-double num_products(const NodeContext& context) {
-  const auto count = [](const ir::Shape& shape) {
-    return static_cast<double>(shape.element_count());
-  };
-  if (!context.has_input(1)) return 0;
-  const ir::Shape& x = context.input(0).shape;
-  const ir::Shape& w = context.input(1).shape;
-  const double outputs = count(context.output().shape);
-  const ir::Operator& op = context.node.op;
-  if (std::holds_alternative<ir::ConvTranspose>(op)) {
-    return count(x) * count(w) / static_cast<double>(std::max<ir::Dim>(x.dims().back(), 1));
-  }
-  if (std::holds_alternative<ir::MatMul>(op)) return std::sqrt(count(x) * count(w) * outputs);
-  return outputs * count(w) / static_cast<double>(std::max<ir::Dim>(w.dims().front(), 1));
-}
-
 /// Threads for oneDNN, which wakes all it is given even for a microsecond's work.
 int onednn_threads(const NodeContext& context) {
   constexpr double kProductUs = 25e-6;  // as float_conv_us()
   constexpr double kElementUs = 500e-6;
   const std::size_t elements =
       context.input(0).shape.element_count() + context.output().shape.element_count();
-  const double us = kProductUs * num_products(context) + kElementUs * static_cast<double>(elements);
+  const double products = ir::work_of(context.graph, context.node).products();
+  const double us = kProductUs * products + kElementUs * static_cast<double>(elements);
   return static_cast<int>(worthwhile_threads(us, context.threads));
 }
 

@@ -18,32 +18,15 @@ namespace {
 
 /// The product of one step in the form of a layer.
 LayerExtent step_extent(const NodeContext& context) {
-  const ir::Shape& weights = context.input(ir::kRecurrenceWeights).shape;
-  const ir::LayerCodes codes = ir::layer_codes(context.graph, context.node);
-  const auto extent = [](ir::Dim dim) { return static_cast<std::size_t>(dim); };
-  return {extent(context.input(ir::kGates).shape[ir::batch_axis(context.op<ir::Recurrent>())]),
-          extent(weights[1]),
-          extent(weights[0]),
-          codes.input_bits,
-          codes.weight_bits,
-          codes.group_size,
-          codes.weights_are_summed()};
-}
-
-double num_steps(const NodeContext& context) {
-  const auto& op = context.op<ir::Recurrent>();
-  return static_cast<double>(context.input(ir::kGates).shape[1 - ir::batch_axis(op)]);
+  return layer_extent(context.graph, context.node);
 }
 
 double layer_us(const NodeContext& context, Product way) {
-  return num_steps(context) * speed_of(way, step_extent(context)).us;
+  return speed_of(way, step_extent(context)).us;
 }
 
 Verdict accept_codes(const NodeContext& context, Product way, std::string reason) {
-  Speed speed = speed_of(way, step_extent(context));
-  speed.us *= num_steps(context);
-  speed.float_us *= num_steps(context);
-  return accept(std::move(reason), speed);
+  return accept(std::move(reason), speed_of(way, step_extent(context)));
 }
 
 std::optional<std::string> why_not(const NodeContext& context) {
