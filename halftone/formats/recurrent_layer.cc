@@ -40,15 +40,8 @@ std::size_t num_functions(ir::RecurrentKind kind) {
 RecurrentFields recurrent_fields_of(const ir::Graph& graph, const ir::Node& node) {
   const auto& op = std::get<ir::Recurrent>(node.op);
   RecurrentFields fields;
+  fields.op = op;
   fields.kind = std::string(to_string(op.kind));
-  fields.reverse = op.reverse;
-  fields.batch_major = op.batch_major;
-  fields.linear_before_reset = op.linear_before_reset;
-  fields.input_forget = op.input_forget;
-  fields.with_cell = op.with_cell;
-  fields.carry = op.carry;
-  fields.clip = op.clip;
-  fields.cell_clip = op.cell_clip;
   for (std::size_t i = 0; i < op.activations.size(); ++i) {
     fields.functions[i] = std::string(to_string(op.activations[i].kind));
     fields.alphas[i] = op.activations[i].alpha;
@@ -68,16 +61,8 @@ RecurrentFields recurrent_fields_of(const ir::Graph& graph, const ir::Node& node
 
 ir::Recurrent recurrent_of(const RecurrentFields& fields) {
   fields.codes.check();
-  ir::Recurrent op;
+  ir::Recurrent op = fields.op;
   op.kind = kind_of(fields.kind);
-  op.reverse = fields.reverse;
-  op.batch_major = fields.batch_major;
-  op.linear_before_reset = fields.linear_before_reset;
-  op.input_forget = fields.input_forget;
-  op.with_cell = fields.with_cell;
-  op.carry = fields.carry;
-  op.clip = fields.clip;
-  op.cell_clip = fields.cell_clip;
   op.arithmetic = fields.codes.arithmetic;
   for (std::size_t i = 0; i < op.activations.size(); ++i) {
     op.activations[i] = {function_of(fields.functions[i]), fields.alphas[i], fields.betas[i]};
@@ -100,6 +85,15 @@ std::optional<Projection> projection_of(const ir::Graph& graph, const ir::Node& 
     if (projection.bias == nullptr) return std::nullopt;
   }
   return projection;
+}
+
+bool is_merged_projection(const ir::Graph& graph, const ir::Node& layer,
+                          bool (*merges)(const ir::Graph& graph, const ir::Node& recurrent)) {
+  const auto readers = graph.consumers(layer.output);
+  if (readers.size() != 1) return false;
+  const ir::Node& reader = graph.node(readers[0]);
+  if (!ir::is_recurrent(reader.op) || !merges(graph, reader)) return false;
+  return graph.node(projection_of(graph, reader)->layer).output == layer.output;
 }
 
 const ir::Tensor* dense_recurrence(const ir::Graph& graph, const ir::Node& node) {

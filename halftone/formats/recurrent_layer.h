@@ -18,15 +18,8 @@ namespace halftone::formats {
 
 /// Fields of the operator in files, besides its inputs.
 struct RecurrentFields {
-  std::string kind;  ///< "RNN", "GRU", "LSTM"
-  bool reverse = false;
-  bool batch_major = false;
-  bool linear_before_reset = false;
-  bool input_forget = false;
-  bool with_cell = false;
-  bool carry = false;
-  float clip = 0;
-  float cell_clip = 0;
+  ir::Recurrent op;                      ///< its flags and clips; the other fields have the rest
+  std::string kind;                      ///< "RNN", "GRU", "LSTM"
   std::array<std::string, 3> functions;  ///< names of ir::ActivationKind
   std::array<float, 3> alphas{};
   std::array<float, 3> betas{};
@@ -37,14 +30,14 @@ struct RecurrentFields {
 template <typename Fields, typename Visit>
 void for_each_recurrent_field(Fields& fields, Visit&& visit) {
   visit("kind", fields.kind);
-  visit("reverse", fields.reverse);
-  visit("batch_major", fields.batch_major);
-  visit("linear_before_reset", fields.linear_before_reset);
-  visit("input_forget", fields.input_forget);
-  visit("with_cell", fields.with_cell);
-  visit("carry", fields.carry);
-  visit("clip", fields.clip);
-  visit("cell_clip", fields.cell_clip);
+  visit("reverse", fields.op.reverse);
+  visit("batch_major", fields.op.batch_major);
+  visit("linear_before_reset", fields.op.linear_before_reset);
+  visit("input_forget", fields.op.input_forget);
+  visit("with_cell", fields.op.with_cell);
+  visit("carry", fields.op.carry);
+  visit("clip", fields.op.clip);
+  visit("cell_clip", fields.op.cell_clip);
   constexpr const char* kNames[3][3] = {{"function_0", "alpha_0", "beta_0"},
                                         {"function_1", "alpha_1", "beta_1"},
                                         {"function_2", "alpha_2", "beta_2"}};
@@ -75,6 +68,12 @@ struct Projection {
 };
 /// @param node  a Recurrent; the result points into the graph
 std::optional<Projection> projection_of(const ir::Graph& graph, const ir::Node& node);
+
+/// Whether a layer is the projection of the Recurrent that reads it, and merged into that.
+/// @param merges  whether the format merges a Recurrent with its projection; implies that it has
+/// one
+bool is_merged_projection(const ir::Graph& graph, const ir::Node& layer,
+                          bool (*merges)(const ir::Graph& graph, const ir::Node& recurrent));
 
 /// The recurrence weights of a Recurrent; null unless they are dense and constant.
 const ir::Tensor* dense_recurrence(const ir::Graph& graph, const ir::Node& node);

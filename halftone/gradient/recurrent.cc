@@ -7,6 +7,7 @@
 #include "halftone/base/error.h"
 #include "halftone/gradient/matrix.h"
 #include "halftone/gradient/steps.h"
+#include "halftone/ir/ops/recurrent_gates.h"
 
 namespace halftone::gradient {
 namespace {
@@ -19,11 +20,11 @@ class RecurrentStep {
       : context_(context), op_(op), is_gru_(op.kind == ir::RecurrentKind::kGru) {
     if (!input(ir::kSequenceLengths).empty()) fail_gradient(describe(context.node));
     for (const ir::Activation& activation : op.activations) derivative(activation, 0.5F);
-    const ir::Shape& gates = context.input_shape(ir::kGates);
-    batch_ = static_cast<std::size_t>(gates[batch_axis(op)]);
-    steps_ = static_cast<std::size_t>(gates[1 - batch_axis(op)]);
-    gates_ = static_cast<std::size_t>(gates[2]);
-    hidden_ = gates_ / num_gates(op.kind);
+    extents_ = ir::recurrent_extents(op, context.input_shape(ir::kGates));
+    batch_ = extents_.batch;
+    steps_ = extents_.steps;
+    gates_ = extents_.gates;
+    hidden_ = extents_.hidden;
     states_.resize((steps_ + 1) * batch_ * hidden_);
     cells_.resize(states_.size());
     factors_.resize(states_.size());
@@ -75,8 +76,7 @@ class RecurrentStep {
   }
   /// The row of a step and a sample, in the gates and in the output.
   [[nodiscard]] std::size_t row(std::size_t i, std::size_t n) const {
-    const std::size_t step = op_.reverse ? steps_ - 1 - i : i;
-    return op_.batch_major ? n * steps_ + step : step * batch_ + n;
+    return extents_.row(op_.reverse ? steps_ - 1 - i : i, n);
   }
   [[nodiscard]] float* sums(std::size_t i, std::size_t n) {
     return sums_.data() + (i * batch_ + n) * gates_;
@@ -97,8 +97,7 @@ class RecurrentStep {
   }
 
   [[nodiscard]] float activate(std::size_t function, float sum) const {
-    if (op_.clip != 0) sum = std::clamp(sum, -op_.clip, op_.clip);
-    return apply(op_.activations[function], sum);
+    return apply(op_.activations[function], ir::clipped(sum, op_.clip));
   }
   [[nodiscard]] float slope(std::size_t function, float sum) const {
     if (op_.clip != 0 && std::abs(sum) >= op_.clip) return 0;
@@ -214,13 +213,12 @@ class RecurrentStep {
 
   /// @param s  the unit's four sums, H apart: i, o, a, c
   void run_lstm(float* s, std::size_t j, float c, float& next_c, float& next_h) const {
-    s[0] += peephole(0, j) * c;
-    s[2 * hidden_] += peephole(2, j) * c;
+    s[0] += peephole(ir::kLstmInput, j) * c;
+    s[2 * hidden_] += peephole(ir::kLstmForget, j) * c;
     const float in = activate(0, s[0]);
     const float forget = op_.input_forget ? 1 - in : activate(0, s[2 * hidden_]);
-    next_c = forget * c + in * activate(1, s[3 * hidden_]);
-    if (op_.cell_clip != 0) next_c = std::clamp(next_c, -op_.cell_clip, op_.cell_clip);
-    s[hidden_] += peephole(1, j) * next_c;
+    next_c = ir::lstm_cell(op_, forget, c, in, activate(1, s[ir::kLstmNew * hidden_]));
+    s[hidden_] += peephole(ir::kLstmOutput, j) * next_c;
     next_h = activate(0, s[hidden_]) * apply(op_.activations[2], next_c);
   }
   /// One unit of one sample in the backward pass of an LSTM.
@@ -237,14 +235,15 @@ class RecurrentStep {
     const float forget = op_.input_forget ? 1 - in : activate(0, s[2 * hidden_]);
     ds[hidden_] = dh * apply(op_.activations[2], c[1]) * slope(0, s[hidden_]);
     dc += dh * activate(0, s[hidden_]) * derivative(op_.activations[2], c[1]) +
-          ds[hidden_] * peephole(1, j);
+          ds[hidden_] * peephole(ir::kLstmOutput, j);
     if (op_.cell_clip != 0 && std::abs(c[1]) >= op_.cell_clip) dc = 0;
     const float by_forget = dc * c[0];
     const float by_in = dc * activate(1, s[3 * hidden_]) - (op_.input_forget ? by_forget : 0.0F);
     ds[0] = by_in * slope(0, s[0]);
     ds[2 * hidden_] = op_.input_forget ? 0.0F : by_forget * slope(0, s[2 * hidden_]);
     ds[3 * hidden_] = dc * in * slope(1, s[3 * hidden_]);
-    dc = dc * forget + ds[0] * peephole(0, j) + ds[2 * hidden_] * peephole(2, j);
+    dc = dc * forget + ds[0] * peephole(ir::kLstmInput, j) +
+         ds[2 * hidden_] * peephole(ir::kLstmForget, j);
     if (const auto dp = input_gradient(ir::kPeepholes); !dp.empty()) {
       dp[j] += ds[0] * c[0];
       dp[hidden_ + j] += ds[hidden_] * c[1];
@@ -280,7 +279,7 @@ class RecurrentStep {
     float* next = of_step(states_, i + 1).data();
     for_each([&](std::size_t k, const float* s, std::size_t) {
       const float z = activate(0, s[0]);
-      next[k] = (1 - z) * activate(1, s[2 * hidden_]) + z * h[k];
+      next[k] = ir::gru_state(z, activate(1, s[ir::kGruNew * hidden_]), h[k]);
     });
   }
   void run_gru_back(std::size_t i) {
@@ -310,9 +309,8 @@ class RecurrentStep {
   }
 
   void write(std::size_t i) {
-    const std::size_t width = op_.with_cell ? 2 * hidden_ : hidden_;
     for (std::size_t n = 0; n < batch_; ++n) {
-      float* y = context_.output.data() + row(i, n) * width;
+      float* y = context_.output.data() + row(i, n) * extents_.output;
       std::copy_n(of_step(states_, i + 1).data() + n * hidden_, hidden_, y);
       if (op_.with_cell) {
         std::copy_n(of_step(cells_, i + 1).data() + n * hidden_, hidden_, y + hidden_);
@@ -320,9 +318,8 @@ class RecurrentStep {
     }
   }
   void read_gradient(std::size_t i) {
-    const std::size_t width = op_.with_cell ? 2 * hidden_ : hidden_;
     for (std::size_t n = 0; n < batch_; ++n) {
-      const float* dy = context_.output_gradient.data() + row(i, n) * width;
+      const float* dy = context_.output_gradient.data() + row(i, n) * extents_.output;
       for (std::size_t j = 0; j < hidden_; ++j) {
         state_gradients_[n * hidden_ + j] += dy[j];
         if (op_.with_cell) cell_gradients_[n * hidden_ + j] += dy[hidden_ + j];
@@ -349,6 +346,7 @@ class RecurrentStep {
   StepContext context_;
   ir::Recurrent op_;
   bool is_gru_;
+  ir::RecurrentExtents extents_;
   std::size_t batch_ = 0;
   std::size_t steps_ = 0;
   std::size_t gates_ = 0;

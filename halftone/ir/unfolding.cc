@@ -2,15 +2,18 @@
 #include "halftone/ir/unfolding.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace halftone::ir {
 
 Unfolding::Unfolding(const Graph& graph, const Node& layer) {
   const Shape& weights = graph.value(layer.inputs[1]).type.shape;
   num_cols_ = matrix_extent(weights).cols;
-  if (const auto* conv = std::get_if<Conv>(&layer.op)) find_positions(*conv, graph, layer);
+  if (const auto* conv = std::get_if<Conv>(&layer.op)) {
+    find_positions(conv->window, false, graph, layer);
+  }
   if (const auto* conv = std::get_if<ConvTranspose>(&layer.op)) {
-    find_positions(*conv, graph, layer);
+    find_positions(conv->window, true, graph, layer);
   }
   if (positions_.empty()) return;
   const Shape& image = graph.value(layer.inputs[0]).type.shape;
@@ -20,29 +23,23 @@ Unfolding::Unfolding(const Graph& graph, const Node& layer) {
   sample_elements_ = count_of(spatial_extents(image)) * channels_;
 }
 
-void Unfolding::find_positions(const Conv& op, const Graph& graph, const Node& layer) {
+void Unfolding::find_positions(const Window& window, bool transposed, const Graph& graph,
+                               const Node& layer) {
   const auto inputs = spatial_extents(graph.value(layer.inputs[0]).type.shape);
   const auto outputs = spatial_extents(graph.value(layer.output).type.shape);
   const auto kernel = kernel_extents(graph.value(layer.inputs[1]).type.shape);
+  const WindowExtents extents =
+      transposed ? WindowExtents{outputs, kernel, inputs} : WindowExtents{inputs, kernel, outputs};
   num_taps_ = count_of(kernel);
   positions_.assign(count_of(outputs) * num_taps_, kPadding);
   std::vector<Tap> taps;
-  for (std::size_t p = 0; p < count_of(outputs); ++p) {
-    find_taps(op.window, {inputs, kernel, outputs}, p, taps);
-    for (const Tap& tap : taps) positions_[p * num_taps_ + tap.tap] = tap.position;
-  }
-}
-
-void Unfolding::find_positions(const ConvTranspose& op, const Graph& graph, const Node& layer) {
-  const auto inputs = spatial_extents(graph.value(layer.inputs[0]).type.shape);
-  const auto outputs = spatial_extents(graph.value(layer.output).type.shape);
-  const auto kernel = kernel_extents(graph.value(layer.inputs[1]).type.shape);
-  num_taps_ = count_of(kernel);
-  positions_.assign(count_of(outputs) * num_taps_, kPadding);
-  std::vector<Tap> taps;
-  for (std::size_t p = 0; p < count_of(inputs); ++p) {
-    find_taps(op.window, {outputs, kernel, inputs}, p, taps);
-    for (const Tap& tap : taps) positions_[tap.position * num_taps_ + tap.tap] = p;
+  for (std::size_t p = 0; p < count_of(extents.output); ++p) {
+    find_taps(window, extents, p, taps);
+    for (const Tap& tap : taps) {
+      const auto [output, input] =
+          transposed ? std::pair(tap.position, p) : std::pair(p, tap.position);
+      positions_[output * num_taps_ + tap.tap] = input;
+    }
   }
 }
 

@@ -46,8 +46,8 @@ class Unfolding {
  private:
   static constexpr std::size_t kPadding = std::numeric_limits<std::size_t>::max();
 
-  void find_positions(const Conv& op, const Graph& graph, const Node& layer);
-  void find_positions(const ConvTranspose& op, const Graph& graph, const Node& layer);
+  /// @param transposed  whether the window moves over the outputs, as that of a ConvTranspose
+  void find_positions(const Window& window, bool transposed, const Graph& graph, const Node& layer);
   std::size_t num_groups_ = 1;
   std::size_t num_cols_ = 0;
   std::size_t channels_ = 0;         ///< of the input

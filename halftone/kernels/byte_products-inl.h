@@ -12,14 +12,7 @@
 
 #include <cstring>
 
-/// For functions that use the dot products of AVX-512 VNNI, which every processor of AVX3_DL has.
-#undef HALFTONE_VNNI
-#if HWY_TARGET == HWY_AVX3_DL
-// Clang takes this as the complete target list of the function, GCC as an addition to it.
-#define HALFTONE_VNNI __attribute__((target(HWY_TARGET_STR ",avx512vnni")))
-#else
-#define HALFTONE_VNNI
-#endif
+#include "halftone/kernels/pair_products-inl.h"
 
 /// Whether functions may use the dot products of Armv8.2: on NEON_DOT, and where every processor
 /// has them.
@@ -63,17 +56,8 @@ using VShorts = hn::Vec<DShorts>;
 using VInts = hn::Vec<DInts>;
 
 #if HWY_TARGET == HWY_AVX2
-/// acc + v, in the register of acc: GCC 12 otherwise adds into others and copies these.
-HWY_INLINE VInts AddInPlace(VInts acc, __m256i v) {
-#if HWY_COMPILER_GCC_ACTUAL
-  asm("vpaddd %1, %0, %0" : "+x"(acc.raw) : "x"(v));
-  return acc;
-#else
-  return hn::Add(acc, VInts{v});
-#endif
-}
-/// The same in 16 bits.
-HWY_INLINE VShorts AddInPlace(VShorts acc, __m256i v) {
+/// AddInPlace() in 16 bits.
+HWY_INLINE VShorts AddShortsInPlace(VShorts acc, __m256i v) {
 #if HWY_COMPILER_GCC_ACTUAL
   asm("vpaddw %1, %0, %0" : "+x"(acc.raw) : "x"(v));
   return acc;
@@ -128,28 +112,7 @@ HALFTONE_VNNI HWY_INLINE VInts AddByteProducts(VInts acc, VBytes u, VSigned x) {
 
 /// acc + the sums of the products of two neighbouring numbers of 16 bits, in vectors of bytes.
 HALFTONE_VNNI HWY_INLINE VInts AddShortProducts(VInts acc, VBytes u, VSigned x) {
-#if HWY_TARGET == HWY_AVX3_DL
-  return VInts{_mm512_dpwssd_epi32(acc.raw, u.raw, x.raw)};
-#elif HWY_TARGET == HWY_AVX3
-  return hn::Add(acc, VInts{_mm512_madd_epi16(u.raw, x.raw)});
-#elif HWY_TARGET == HWY_AVX2
-  return AddInPlace(acc, _mm256_madd_epi16(u.raw, x.raw));
-#elif HWY_TARGET == HWY_SSE4
-  return hn::Add(acc, VInts{_mm_madd_epi16(u.raw, x.raw)});
-#elif HWY_TARGET == HWY_NEON
-  const int16x8_t level = vreinterpretq_s16_u8(u.raw);
-  const int16x8_t pixel = vreinterpretq_s16_s8(x.raw);
-  const int32x4_t lower = vmull_s16(vget_low_s16(level), vget_low_s16(pixel));
-  const int32x4_t upper = vmull_high_s16(level, pixel);
-  return hn::Add(acc, VInts{vpaddq_s32(lower, upper)});
-#else
-  const DInts d32;
-  const auto a = hn::BitCast(d32, u);
-  const auto b = hn::BitCast(d32, x);
-  const auto low = [](VInts v) { return hn::ShiftRight<16>(hn::ShiftLeft<16>(v)); };
-  const auto high = [](VInts v) { return hn::ShiftRight<16>(v); };
-  return hn::Add(acc, hn::Add(hn::Mul(low(a), low(b)), hn::Mul(high(a), high(b))));
-#endif
+  return AddPairProducts(acc, hn::BitCast(DInts(), u), hn::BitCast(DInts(), x));
 }
 
 #if HALFTONE_SUMS_SHORTS
@@ -163,7 +126,7 @@ HWY_INLINE VShorts AddSmallProducts(VShorts acc, VBytes u, VSigned x) {
 #if HWY_TARGET == HWY_AVX3
   return hn::Add(acc, VShorts{_mm512_maddubs_epi16(u.raw, x.raw)});
 #elif HWY_TARGET == HWY_AVX2
-  return AddInPlace(acc, _mm256_maddubs_epi16(u.raw, x.raw));
+  return AddShortsInPlace(acc, _mm256_maddubs_epi16(u.raw, x.raw));
 #else
   return hn::Add(acc, VShorts{_mm_maddubs_epi16(u.raw, x.raw)});
 #endif

@@ -16,8 +16,8 @@
 #include "halftone/formats/circle/code_nodes.h"
 #include "halftone/formats/circle/flavor.h"
 #include "halftone/formats/circle/operator_code.h"
+#include "halftone/formats/node_writer.h"
 #include "halftone/ir/graph.h"
-#include "halftone/ir/operator_table.h"
 
 namespace halftone::formats::circle {
 
@@ -99,17 +99,8 @@ schema::BuiltinOptionsUnion united(Options options) {
   return result;
 }
 
-using Writer = void (*)(Exporter& exporter, const ir::Node& node);
+using Writer = NodeWriter<Exporter>;
 using WriterEntry = ir::OperatorEntry<Writer>;
-
-/// The entry of an operator in the table of its family.
-/// @tparam write  throws Error kUnsupported if the file has nothing for the attributes
-template <typename Op, void (*write)(Exporter& exporter, const ir::Node& node, const Op& op)>
-constexpr WriterEntry writer_entry() {
-  return {ir::operator_index<Op>(), [](Exporter& exporter, const ir::Node& node) {
-            write(exporter, node, std::get<Op>(node.op));
-          }};
-}
 
 /// How an operator is written; null if no attributes make it an operator of the file. Operators
 /// that lowered() replaces have none.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lowers a single step of an LSTM between states that are values of the graph, as networks that run
 // on a stream have it. The file's LSTM keeps its states in variables and has no cells as output.
-#include <utility>
-
 #include "halftone/formats/circle/lower.h"
+#include "halftone/formats/circle/node_rewrite.h"
 
 namespace halftone::formats::circle {
 namespace {
@@ -28,10 +27,10 @@ bool is_step(const ir::Graph& graph, const ir::Node& node) {
 }
 
 /// Replaces one step by the formulas of ir::Recurrent.
-class StepRewrite {
+class StepRewrite : NodeRewrite {
  public:
   StepRewrite(ir::Graph& graph, ir::NodeId id)
-      : graph_(graph), node_(graph.node(id)), op_(std::get<ir::Recurrent>(node_.op)) {}
+      : NodeRewrite(graph, id), op_(std::get<ir::Recurrent>(node_.op)) {}
 
   void run() {
     const ir::Shape output = graph_.value(node_.output).type.shape;
@@ -50,16 +49,10 @@ class StepRewrite {
     }
     ValueId states = product(gate(1, 0), add(ir::Unary{op_.activations[2]}, {cell}));
     if (op_.with_cell) states = add(ir::Concat{1}, {states, cell});
-    const ValueId result = add(ir::Reshape{output}, {states});
-    graph_.rename(result, graph_.value(node_.output).name);
-    graph_.replace_uses(node_.output, result);
+    replace_output(add(ir::Reshape{output}, {states}));
   }
 
  private:
-  ValueId add(ir::Operator op, std::vector<ValueId> inputs) {
-    return graph_.add_node(node_.name + "/" + std::to_string(++steps_), std::move(op),
-                           std::move(inputs));
-  }
   ValueId product(ValueId a, ValueId b) { return add(ir::Binary{BinaryKind::kMul, {}}, {a, b}); }
   /// A function of the sums of a gate.
   ValueId gate(std::size_t index, std::size_t function) {
@@ -67,12 +60,9 @@ class StepRewrite {
     return add(ir::Unary{op_.activations[function]}, {sums});
   }
 
-  ir::Graph& graph_;
-  const ir::Node node_;  // a copy, because added nodes invalidate references
   const ir::Recurrent op_;
   ValueId sums_ = ir::kAbsent;
   std::size_t hidden_ = 0;
-  int steps_ = 0;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "halftone/formats/circle/lower.h"
+#include "halftone/formats/circle/node_rewrite.h"
 
 namespace halftone::formats::circle {
 namespace {
@@ -51,11 +52,10 @@ std::optional<Resize> file_form(const Resize& op, std::size_t extent) {
 }
 
 /// Replaces one Resize.
-class ResizeRewrite {
+class ResizeRewrite : NodeRewrite {
  public:
   ResizeRewrite(ir::Graph& graph, ir::NodeId id)
-      : graph_(graph),
-        node_(graph.node(id)),
+      : NodeRewrite(graph, id),
         op_(std::get<Resize>(node_.op)),
         image_(graph.value(node_.inputs[0]).type.shape) {}
 
@@ -68,18 +68,10 @@ class ResizeRewrite {
     const auto form = is_float ? file_form(op_, extent) : std::nullopt;
     const bool is_image = image_.rank() == 4 && (op_.axis == 1 || op_.axis == 2);
     if (form && is_image && *form == op_) return;
-    const ValueId result =
-        form ? (is_image ? add(*form, {x}) : in_plane(*form)) : from_taps(extent);
-    graph_.rename(result, graph_.value(node_.output).name);
-    graph_.replace_uses(node_.output, result);
+    replace_output(form ? (is_image ? add(*form, {x}) : in_plane(*form)) : from_taps(extent));
   }
 
  private:
-  ValueId add(ir::Operator op, std::vector<ValueId> inputs) {
-    return graph_.add_node(node_.name + "/" + std::to_string(++steps_), std::move(op),
-                           std::move(inputs));
-  }
-
   /// The view [N, the axes before, the axis, the axes behind].
   [[nodiscard]] ir::Shape view() const {
     std::array<Dim, 4> dims = {1, 1, image_[op_.axis], 1};
@@ -134,11 +126,8 @@ class ResizeRewrite {
     return back(sums);
   }
 
-  ir::Graph& graph_;
-  const ir::Node node_;  // a copy, because added nodes invalidate references
   const Resize op_;
   const ir::Shape image_;
-  int steps_ = 0;
 };
 
 }  // namespace

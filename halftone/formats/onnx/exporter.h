@@ -11,8 +11,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "halftone/formats/node_writer.h"
 #include "halftone/ir/graph.h"
-#include "halftone/ir/operator_table.h"
 #include "onnx.pb.h"
 
 namespace halftone::formats::onnx {
@@ -106,17 +106,8 @@ void export_fake_quantize(Exporter& exporter, const ir::Node& node, const ir::Fa
 /// Whether a FullyConnected is written as part of the recurrent layer that reads it.
 bool belongs_to_recurrent(const ir::Graph& graph, const ir::Node& node);
 
-using Writer = void (*)(Exporter& exporter, const ir::Node& node);
+using Writer = NodeWriter<Exporter>;
 using WriterEntry = ir::OperatorEntry<Writer>;
-
-/// The entry of an operator in the table of its family.
-/// @tparam write  throws Error kUnsupported if ONNX has nothing for the attributes
-template <typename Op, void (*write)(Exporter& exporter, const ir::Node& node, const Op& op)>
-constexpr WriterEntry writer_entry() {
-  return {ir::operator_index<Op>(), [](Exporter& exporter, const ir::Node& node) {
-            write(exporter, node, std::get<Op>(node.op));
-          }};
-}
 
 /// How an operator is written; null if no attributes make it an operator of ONNX.
 Writer find_writer(const ir::Operator& op);

@@ -123,17 +123,15 @@ WindowExtents window_extents(const Shape& x, const Shape& w, const Shape& y) {
   return {spatial_extents(x), kernel_extents(w), spatial_extents(y)};
 }
 
-/// Calls visit(sum, sample, output, tap) for each tap of each output position.
+/// Calls visit(sample, filter, position, tap) for each tap at each position of a window.
 template <typename Visit>
-void for_each_tap(const Conv& op, const ConvExtents& e, const WindowExtents& extents,
+void for_each_tap(const Window& window, const ConvExtents& e, const WindowExtents& extents,
                   Visit&& visit) {
   std::vector<Tap> taps;
-  for (std::size_t p = 0; p < e.outputs; ++p) {
-    find_taps(op.window, extents, p, taps);
+  for (std::size_t p = 0; p < count_of(extents.output); ++p) {
+    find_taps(window, extents, p, taps);
     for (std::size_t i = 0; i < e.samples * e.filters; ++i) {
-      const std::size_t n = i / e.filters;
-      const std::size_t o = i % e.filters;
-      for (const Tap& tap : taps) visit((n * e.outputs + p) * e.filters + o, n, o, tap);
+      for (const Tap& tap : taps) visit(i / e.filters, i % e.filters, p, tap);
     }
   }
 }
@@ -146,10 +144,11 @@ Tensor evaluate_numbers(const Conv& op, InputTensors inputs) {
   const float* x = inputs[0]->as<float>().data();
   const float* w = inputs[1]->as<float>().data();
   std::vector<double> sums(e.samples * e.outputs * e.filters, 0);
-  const auto add = [&](std::size_t sum, std::size_t n, std::size_t o, const Tap& tap) {
-    sums[sum] += product(e, x + (n * e.inputs + tap.position) * e.channels, w, tap.tap, o);
+  const auto add = [&](std::size_t n, std::size_t o, std::size_t p, const Tap& tap) {
+    sums[(n * e.outputs + p) * e.filters + o] +=
+        product(e, x + (n * e.inputs + tap.position) * e.channels, w, tap.tap, o);
   };
-  for_each_tap(op, e, window_extents(x_shape, w_shape, shape), add);
+  for_each_tap(op.window, e, window_extents(x_shape, w_shape, shape), add);
   Tensor y = finished(sums, std::move(shape), inputs, op.activation);
   if (op.codes == nullptr) return y;
   const Tensor* const numbers[] = {&y};
@@ -169,7 +168,8 @@ Tensor evaluate_integers(const Conv& op, InputTensors inputs) {
     const auto b = bias->as<std::int32_t>();
     for (std::size_t i = 0; i < y.size(); ++i) y[i] = b[i % e.filters];
   }
-  const auto add = [&](std::size_t at, std::size_t n, std::size_t o, const Tap& tap) {
+  const auto add = [&](std::size_t n, std::size_t o, std::size_t p, const Tap& tap) {
+    const std::size_t at = (n * e.outputs + p) * e.filters + o;
     const std::size_t from = (n * e.inputs + tap.position) * e.channels;
     const auto codes = x.as<std::int32_t>().subspan(from + o / e.group_filters * e.group_channels,
                                                     e.group_channels);
@@ -182,7 +182,7 @@ Tensor evaluate_integers(const Conv& op, InputTensors inputs) {
     }
     y[at] = static_cast<std::int32_t>(sum);
   };
-  for_each_tap(op, e, window_extents(x_shape, w_shape, shape), add);
+  for_each_tap(op.window, e, window_extents(x_shape, w_shape, shape), add);
   return result;
 }
 
@@ -257,19 +257,11 @@ Tensor evaluate(const ConvTranspose& op, InputTensors inputs) {
   const float* w = inputs[1]->as<float>().data();
   std::vector<double> sums(e.samples * e.outputs * e.filters, 0);
   // A ConvTranspose writes where a Conv over its output would read.
-  const WindowExtents extents = window_extents(shape, w_shape, x_shape);
-  std::vector<Tap> taps;
-  for (std::size_t p = 0; p < e.inputs; ++p) {
-    find_taps(op.window, extents, p, taps);
-    for (std::size_t i = 0; i < e.samples * e.filters; ++i) {
-      const std::size_t n = i / e.filters;
-      const std::size_t o = i % e.filters;
-      for (const Tap& tap : taps) {
-        sums[(n * e.outputs + tap.position) * e.filters + o] +=
-            product(e, x + (n * e.inputs + p) * e.channels, w, tap.tap, o);
-      }
-    }
-  }
+  const auto add = [&](std::size_t n, std::size_t o, std::size_t p, const Tap& tap) {
+    sums[(n * e.outputs + tap.position) * e.filters + o] +=
+        product(e, x + (n * e.inputs + p) * e.channels, w, tap.tap, o);
+  };
+  for_each_tap(op.window, e, window_extents(shape, w_shape, x_shape), add);
   return finished(sums, std::move(shape), inputs, op.activation);
 }
 

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "halftone/ir/ops/recurrent_gates.h"
+
 namespace halftone::ir {
 namespace {
 
@@ -48,32 +50,6 @@ void check_attributes(const Recurrent& op, InputTypes inputs) {
             "states: expected one basis for the tensor");
     op.state_encoding->check(1, 1);
   }
-}
-
-/// Extents and layout of the inputs and the output.
-struct RecurrentExtents {
-  std::size_t steps = 0;
-  std::size_t batch = 0;
-  std::size_t gates = 0;   ///< G H
-  std::size_t hidden = 0;  ///< H
-  std::size_t output = 0;  ///< H or 2 H
-  bool batch_major = false;
-
-  /// The row of a step and a sample, in the gates and in the output.
-  [[nodiscard]] std::size_t row(std::size_t step, std::size_t sample) const {
-    return batch_major ? sample * steps + step : step * batch + sample;
-  }
-};
-
-RecurrentExtents extents_of(const Recurrent& op, const Shape& gates) {
-  RecurrentExtents e;
-  e.steps = static_cast<std::size_t>(gates[1 - batch_axis(op)]);
-  e.batch = static_cast<std::size_t>(gates[batch_axis(op)]);
-  e.gates = static_cast<std::size_t>(gates[2]);
-  e.hidden = e.gates / num_gates(op.kind);
-  e.output = op.with_cell ? 2 * e.hidden : e.hidden;
-  e.batch_major = op.batch_major;
-  return e;
 }
 
 /// The state of one sample as it runs along the sequence.
@@ -137,9 +113,7 @@ class Cell {
   }
 
   [[nodiscard]] float activate(std::size_t function, double value) const {
-    auto x = static_cast<float>(value);
-    if (op_.clip != 0) x = std::clamp(x, -op_.clip, op_.clip);
-    return apply(op_.activations[function], x);
+    return apply(op_.activations[function], clipped(static_cast<float>(value), op_.clip));
   }
 
   [[nodiscard]] double peephole(std::size_t gate, std::size_t j, float cell) const {
@@ -157,18 +131,18 @@ class Cell {
     std::vector<float> z(hidden_);
     std::vector<float> r(hidden_);
     for (std::size_t j = 0; j < hidden_; ++j) {
-      z[j] = activate(0, product(h, 0, j) + x[j]);
-      r[j] = activate(0, product(h, 1, j) + x[hidden_ + j]);
+      z[j] = activate(0, product(h, kGruUpdate, j) + x[j]);
+      r[j] = activate(0, product(h, kGruReset, j) + x[hidden_ + j]);
     }
     std::vector<float> reset(h_);
     for (std::size_t j = 0; j < hidden_; ++j) reset[j] *= r[j];
     reset = encoded(std::move(reset));
     for (std::size_t j = 0; j < hidden_; ++j) {
       const double term = op_.linear_before_reset
-                              ? r[j] * (product(h, 2, j) + (bias_.empty() ? 0.0F : bias_[j]))
-                              : product(reset, 2, j);
-      const float n = activate(1, term + x[2 * hidden_ + j]);
-      h_[j] = (1 - z[j]) * n + z[j] * h_[j];
+                              ? r[j] * (product(h, kGruNew, j) + (bias_.empty() ? 0.0F : bias_[j]))
+                              : product(reset, kGruNew, j);
+      const float n = activate(1, term + x[kGruNew * hidden_ + j]);
+      h_[j] = gru_state(z[j], n, h_[j]);
     }
   }
 
@@ -177,13 +151,14 @@ class Cell {
     const auto gate = [&](std::size_t g, std::size_t j) {
       return product(h, g, j) + x[g * hidden_ + j];
     };
+    const auto peeping = [&](std::size_t g, std::size_t j, float cell) {
+      return activate(0, gate(g, j) + peephole(g, j, cell));
+    };
     for (std::size_t j = 0; j < hidden_; ++j) {
-      const float i = activate(0, gate(0, j) + peephole(0, j, c_[j]));
-      const float forget =
-          op_.input_forget ? 1 - i : activate(0, gate(2, j) + peephole(2, j, c_[j]));
-      float c = forget * c_[j] + i * activate(1, gate(3, j));
-      if (op_.cell_clip != 0) c = std::clamp(c, -op_.cell_clip, op_.cell_clip);
-      const float o = activate(0, gate(1, j) + peephole(1, j, c));
+      const float i = peeping(kLstmInput, j, c_[j]);
+      const float forget = op_.input_forget ? 1 - i : peeping(kLstmForget, j, c_[j]);
+      const float c = lstm_cell(op_, forget, c_[j], i, activate(1, gate(kLstmNew, j)));
+      const float o = peeping(kLstmOutput, j, c);
       c_[j] = c;
       h_[j] = o * apply(op_.activations[2], c);
     }
@@ -296,7 +271,7 @@ ValueType infer_types(const Recurrent& op, InputTypes inputs) {
 }
 
 Tensor evaluate(const Recurrent& op, InputTensors inputs) {
-  const RecurrentExtents e = extents_of(op, inputs[kGates]->shape());
+  const RecurrentExtents e = recurrent_extents(op, inputs[kGates]->shape());
   Shape shape = inputs[kGates]->shape();
   shape[2] = static_cast<Dim>(e.output);
   Tensor result(ElementType::kFloat32, std::move(shape));

@@ -30,28 +30,6 @@ HWY_INLINE VSums LoadPairs(const std::int16_t* pairs) {
   return hn::LoadU(DSums(), reinterpret_cast<const std::int32_t*>(pairs));
 }
 
-/// acc + the sums of the products of both numbers of a pair.
-HALFTONE_VNNI HWY_INLINE VSums AddPairProducts(VSums acc, VSums a, VSums b) {
-#if HWY_TARGET == HWY_AVX3_DL
-  return VSums{_mm512_dpwssd_epi32(acc.raw, a.raw, b.raw)};
-#elif HWY_TARGET == HWY_AVX3
-  return hn::Add(acc, VSums{_mm512_madd_epi16(a.raw, b.raw)});
-#elif HWY_TARGET == HWY_AVX2
-  return hn::Add(acc, VSums{_mm256_madd_epi16(a.raw, b.raw)});
-#elif HWY_TARGET == HWY_SSE4
-  return hn::Add(acc, VSums{_mm_madd_epi16(a.raw, b.raw)});
-#elif HWY_TARGET == HWY_NEON
-  const int16x8_t x = vreinterpretq_s16_s32(a.raw);
-  const int16x8_t y = vreinterpretq_s16_s32(b.raw);
-  const int32x4_t lower = vmull_s16(vget_low_s16(x), vget_low_s16(y));
-  return hn::Add(acc, VSums{vpaddq_s32(lower, vmull_high_s16(x, y))});
-#else
-  const auto low = [](VSums v) HWY_ATTR { return hn::ShiftRight<16>(hn::ShiftLeft<16>(v)); };
-  const VSums odd = hn::Mul(hn::ShiftRight<16>(a), hn::ShiftRight<16>(b));
-  return hn::Add(acc, hn::Add(hn::Mul(low(a), low(b)), odd));
-#endif
-}
-
 /// Interleaves two rows of a column as 16 bits. Missing channels of a block hold arbitrary values.
 /// @param a, b   first channel of each row, or null for zeros
 /// @param end    end of all pixels

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "halftone/kernels/pair_products-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -16,25 +18,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 using DSums = hn::CappedTag<std::int32_t, IntegerMatmulWeights::kUnit>;
 using VSums = hn::Vec<DSums>;
 
-/// acc + x0 w0 + x1 w1 in each lane, which holds a pair of 16 bits.
-HWY_INLINE VSums AddPairs(VSums acc, VSums x, VSums w) {
-#if HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
-  using DPairs = hn::Repartition<std::int16_t, DSums>;
-  VSums unused = hn::Zero(DSums());
-  return hn::ReorderWidenMulAccumulate(DSums(), hn::BitCast(DPairs(), x), hn::BitCast(DPairs(), w),
-                                       acc, unused);
-#else
-  const auto low = [](VSums v) HWY_ATTR { return hn::ShiftRight<16>(hn::ShiftLeft<16>(v)); };
-  const auto high = [](VSums v) HWY_ATTR { return hn::ShiftRight<16>(v); };
-  return hn::Add(acc, hn::Add(hn::Mul(low(x), low(w)), hn::Mul(high(x), high(w))));
-#endif
-}
-
 /// kVectors of outputs of kRows rows: the sums stay in registers.
 template <std::size_t kRows, std::size_t kVectors>
-HWY_INLINE void Sums(const std::int16_t* const (&x)[kRows], std::size_t pairs,
-                     const std::int32_t* HWY_RESTRICT w, std::size_t width,
-                     std::int32_t* HWY_RESTRICT sums, std::size_t stride) {
+HALFTONE_VNNI HWY_INLINE void Sums(const std::int16_t* const (&x)[kRows], std::size_t pairs,
+                                   const std::int32_t* HWY_RESTRICT w, std::size_t width,
+                                   std::int32_t* HWY_RESTRICT sums, std::size_t stride) {
   const DSums d;
   const std::size_t lanes = hn::Lanes(d);
   VSums acc[kRows][kVectors];
@@ -53,7 +41,7 @@ HWY_INLINE void Sums(const std::int16_t* const (&x)[kRows], std::size_t pairs,
       std::memcpy(&pair, x[r] + 2 * p, sizeof(pair));
       const VSums factor = hn::Set(d, pair);
       for (std::size_t v = 0; v < kVectors; ++v) {
-        acc[r][v] = AddPairs(acc[r][v], factor, weights[v]);
+        acc[r][v] = AddPairProducts(acc[r][v], factor, weights[v]);
       }
     }
   }
@@ -65,9 +53,9 @@ HWY_INLINE void Sums(const std::int16_t* const (&x)[kRows], std::size_t pairs,
 }
 
 template <std::size_t kRows>
-HWY_INLINE void Panel(const std::int16_t* const (&x)[kRows], std::size_t pairs,
-                      const std::int32_t* w, std::size_t width, std::int32_t* sums,
-                      std::size_t stride) {
+HALFTONE_VNNI HWY_INLINE void Panel(const std::int16_t* const (&x)[kRows], std::size_t pairs,
+                                    const std::int32_t* w, std::size_t width, std::int32_t* sums,
+                                    std::size_t stride) {
   constexpr std::size_t kVectors = 4;
   const std::size_t lanes = hn::Lanes(DSums());
   std::size_t o = 0;
@@ -78,8 +66,9 @@ HWY_INLINE void Panel(const std::int16_t* const (&x)[kRows], std::size_t pairs,
 }
 
 template <std::size_t kRows>
-HWY_INLINE void Rows(MatrixView<const std::int16_t> x, std::size_t first,
-                     const IntegerMatmulWeights& weights, MatrixView<std::int32_t> y) {
+HALFTONE_VNNI HWY_INLINE void Rows(MatrixView<const std::int16_t> x, std::size_t first,
+                                   const IntegerMatmulWeights& weights,
+                                   MatrixView<std::int32_t> y) {
   constexpr std::size_t kPanel = IntegerMatmulWeights::kPanel;
   const std::int16_t* rows[kRows];
   for (std::size_t r = 0; r < kRows; ++r) rows[r] = x.data_handle() + (first + r) * x.stride();
@@ -103,8 +92,8 @@ HWY_INLINE void Rows(MatrixView<const std::int16_t> x, std::size_t first,
   }
 }
 
-void IntegerMatmul(MatrixView<const std::int16_t> x, const IntegerMatmulWeights& weights,
-                   MatrixView<std::int32_t> y) {
+HALFTONE_VNNI void IntegerMatmul(MatrixView<const std::int16_t> x,
+                                 const IntegerMatmulWeights& weights, MatrixView<std::int32_t> y) {
   std::size_t r = 0;
   for (; r + 2 <= y.rows(); r += 2) Rows<2>(x, r, weights, y);
   if (r < y.rows()) Rows<1>(x, r, weights, y);

@@ -41,22 +41,6 @@ using DWideSums = hn::RepartitionToWide<DWide>;
 using VWide = hn::Vec<DWide>;
 using VWideSums = hn::Vec<DWideSums>;
 
-/// acc + the sums of the products of neighbouring lanes.
-HWY_INLINE VWideSums AddPairs(VWideSums acc, VWide a, VWide b) {
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
-  return hn::Add(acc, VWideSums{_mm256_madd_epi16(a.raw, b.raw)});
-#elif HWY_TARGET == HWY_SSE4
-  return hn::Add(acc, VWideSums{_mm_madd_epi16(a.raw, b.raw)});
-#else
-  const DWideSums d;
-  const auto even = [&](VWide v) {
-    return hn::ShiftRight<16>(hn::ShiftLeft<16>(hn::BitCast(d, v)));
-  };
-  const auto odd = [&](VWide v) { return hn::ShiftRight<16>(hn::BitCast(d, v)); };
-  return hn::Add(acc, hn::Add(hn::Mul(even(a), even(b)), hn::Mul(odd(a), odd(b))));
-#endif
-}
-
 /// Levels of 8 bits, widened to 16. Per piece, row and vector of outputs one product of pairs and
 /// one addition.
 struct WideProducts {
@@ -107,16 +91,17 @@ struct WideProducts {
       const std::uint8_t* HWY_RESTRICT w = levels + first * kPiece;
       for (std::size_t p = 0; p < pieces; ++p, w += kBlock * kPiece) {
         PrefetchLevels(w, first, kVectors * kOutputs);
-        VWide level[kVectors];
+        VWideSums level[kVectors];
         for (std::size_t v = 0; v < kVectors; ++v) {
-          level[v] = Keep(hn::PromoteTo(d, hn::LoadU(d8, w + v * kOutputs * kPiece)));
+          const VWide wide = Keep(hn::PromoteTo(d, hn::LoadU(d8, w + v * kOutputs * kPiece)));
+          level[v] = hn::BitCast(DWideSums(), wide);
         }
         for (std::size_t r = 0; r < kRows; ++r) {
           std::int64_t four;
           std::memcpy(&four, x + (r * kChunk + p) * kPiece, sizeof(four));
-          const VWide inputs = Keep(hn::BitCast(d, hn::Set(d64, four)));
+          const VWideSums inputs = Keep(hn::BitCast(DWideSums(), hn::Set(d64, four)));
           for (std::size_t v = 0; v < kVectors; ++v) {
-            acc[r][v] = Keep(AddPairs(acc[r][v], level[v], inputs));
+            acc[r][v] = Keep(AddPairProducts(acc[r][v], level[v], inputs));
           }
         }
       }

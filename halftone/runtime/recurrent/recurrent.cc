@@ -42,20 +42,17 @@ bool has_codes(const NodeContext& context) {
 /// The layer of a node, with packed weights.
 RecurrentSteps make_steps(const NodeContext& context, Product way) {
   const auto& op = context.op<ir::Recurrent>();
-  const ir::Shape& gates = context.input(ir::kGates).shape;
   const ir::Constant& weights = *context.constant(ir::kRecurrenceWeights);
   const numerics::MatrixEncoding* states = op.state_encoding.get();
   RecurrentSteps layer;
   layer.op = op;
-  layer.batch = static_cast<std::size_t>(gates[ir::batch_axis(op)]);
-  layer.steps = static_cast<std::size_t>(gates[1 - ir::batch_axis(op)]);
-  layer.gates = static_cast<std::size_t>(gates[2]);
-  layer.hidden = layer.gates / ir::num_gates(op.kind);
+  layer.extents = ir::recurrent_extents(op, context.input(ir::kGates).shape);
+  const std::size_t hidden = layer.extents.hidden;
   const bool splits = op.kind == ir::RecurrentKind::kGru && !op.linear_before_reset;
-  const std::size_t early = splits ? 2 * layer.hidden : layer.gates;
   if (splits) {
+    const std::size_t early = ir::kGruNew * hidden;
     layer.products.emplace_back(way, rows_of(weights, 0, early), states);
-    layer.products.emplace_back(way, rows_of(weights, early, layer.hidden), states);
+    layer.products.emplace_back(way, rows_of(weights, early, hidden), states);
   } else {
     layer.products.emplace_back(way, weights, states);
   }
@@ -69,7 +66,8 @@ RecurrentSteps make_steps(const NodeContext& context, Product way) {
 
 Kernel create(const NodeContext& context, Product way) {
   auto layer = std::make_shared<RecurrentSteps>(make_steps(context, way));
-  const std::size_t shares = std::min(layer->batch, threads_for(context, layer_us(context, way)));
+  const std::size_t shares =
+      std::min(layer->extents.batch, threads_for(context, layer_us(context, way)));
   layer->shares = std::max<std::size_t>(shares, 1);
   Kernel kernel;
   for (const StateProduct& product : layer->products) kernel.packed_bytes += product.size_bytes();

@@ -16,15 +16,16 @@ class Share {
       : layer_(layer),
         op_(layer.op),
         memory_(memory),
-        first_(layer.batch * share / layer.shares),
-        rows_(layer.batch * (share + 1) / layer.shares - first_),
-        width_(layer.hidden) {
+        extents_(layer.extents),
+        first_(extents_.batch * share / layer.shares),
+        rows_(extents_.batch * (share + 1) / layer.shares - first_),
+        width_(extents_.hidden) {
     const auto take = [&scratch](std::size_t rows, std::size_t cols) {
       const MatrixView<float> view(reinterpret_cast<float*>(scratch), rows, cols, cols);
       scratch += AlignedBuffer::rounded_up(rows * cols * sizeof(float));
       return view;
     };
-    gates_ = take(rows_, layer.gates);
+    gates_ = take(rows_, extents_.gates);
     h_ = take(rows_, width_);
     c_ = take(rows_, width_);
     spare_ = take(rows_, width_);
@@ -34,7 +35,7 @@ class Share {
   void run() {
     start(memory_.hidden, layer_.shares_hidden, h_);
     start(memory_.cell, layer_.shares_cell, c_);
-    for (std::size_t i = 0; i < layer_.steps; ++i) {
+    for (std::size_t i = 0; i < extents_.steps; ++i) {
       for (std::size_t r = 0; r < rows_; ++r) {
         if (i < length(r)) load(i, r);
       }
@@ -58,18 +59,17 @@ class Share {
   }
 
   [[nodiscard]] std::size_t length(std::size_t r) const {
-    if (memory_.lengths == nullptr) return layer_.steps;
+    if (memory_.lengths == nullptr) return extents_.steps;
     const std::int32_t found = memory_.lengths[first_ + r];
-    return std::min(static_cast<std::size_t>(std::max(found, 0)), layer_.steps);
+    return std::min(static_cast<std::size_t>(std::max(found, 0)), extents_.steps);
   }
   /// Row of the gates and the output for the i-th step of a sample.
   [[nodiscard]] std::size_t row(std::size_t i, std::size_t r) const {
     const std::size_t step = op_.reverse && i < length(r) ? length(r) - 1 - i : i;
-    const std::size_t sample = first_ + r;
-    return op_.batch_major ? sample * layer_.steps + step : step * layer_.batch + sample;
+    return extents_.row(step, first_ + r);
   }
   [[nodiscard]] std::span<const float> projected(std::size_t i, std::size_t r) const {
-    return {memory_.gates + row(i, r) * layer_.gates, layer_.gates};
+    return {memory_.gates + row(i, r) * extents_.gates, extents_.gates};
   }
   [[nodiscard]] bool is_linear_gru() const { return op_.linear_before_reset; }
 
@@ -88,8 +88,7 @@ class Share {
   }
 
   void store(std::size_t i, std::size_t r) const {
-    const std::size_t cols = op_.with_cell ? 2 * width_ : width_;
-    const Row y(memory_.output + row(i, r) * cols, cols);
+    const Row y(memory_.output + row(i, r) * extents_.output, extents_.output);
     if (i >= length(r) && (!op_.carry || length(r) == 0)) {
       std::ranges::fill(y, 0.0F);
       return;
@@ -102,7 +101,7 @@ class Share {
 
   void activate(std::size_t function, Row values) const {
     if (op_.clip != 0) {
-      for (float& value : values) value = std::clamp(value, -op_.clip, op_.clip);
+      for (float& value : values) value = ir::clipped(value, op_.clip);
     }
     apply_activation(op_.activations[function], values, values);
   }
@@ -113,12 +112,13 @@ class Share {
 
   void multiply_and_step(std::size_t i) {
     const bool splits = layer_.products.size() > 1;
-    const MatrixView<float> early(gates_.data_handle(), rows_, splits ? 2 * width_ : layer_.gates,
-                                  layer_.gates);
+    const MatrixView<float> early(gates_.data_handle(), rows_, splits ? 2 * width_ : extents_.gates,
+                                  extents_.gates);
     layer_.products[0].add(h_, early, scratch_);
     if (splits) {
       for (std::size_t r = 0; r < rows_; ++r) reset(r);
-      const MatrixView<float> late(gates_.data_handle() + 2 * width_, rows_, width_, layer_.gates);
+      const MatrixView<float> late(gates_.data_handle() + 2 * width_, rows_, width_,
+                                   extents_.gates);
       layer_.products[1].add(spare_, late, scratch_);
     }
     for (std::size_t r = 0; r < rows_; ++r) {
@@ -142,22 +142,22 @@ class Share {
   /// Activates z and r, and scales the states by r for the next product.
   void reset(std::size_t r) const {
     activate(0, gates_.row(r).first(2 * width_));
-    const Row reset = gate(1, r);
+    const Row reset = gate(ir::kGruReset, r);
     for (std::size_t j = 0; j < width_; ++j) spare_(r, j) = reset[j] * h_(r, j);
   }
 
   void step_gru(std::size_t i, std::size_t r) const {
-    const Row n = gate(2, r);
+    const Row n = gate(ir::kGruNew, r);
     if (is_linear_gru()) {
       activate(0, gates_.row(r).first(2 * width_));
       const auto x = projected(i, r).last(width_);
-      const Row reset = gate(1, r);
+      const Row reset = gate(ir::kGruReset, r);
       for (std::size_t j = 0; j < width_; ++j) n[j] = x[j] + reset[j] * n[j];
     }
     activate(1, n);
-    const Row z = gate(0, r);
+    const Row z = gate(ir::kGruUpdate, r);
     const Row h = h_.row(r);
-    for (std::size_t j = 0; j < width_; ++j) h[j] = (1 - z[j]) * n[j] + z[j] * h[j];
+    for (std::size_t j = 0; j < width_; ++j) h[j] = ir::gru_state(z[j], n[j], h[j]);
   }
 
   void add_peephole(std::size_t which, std::span<const float> cell, Row to) const {
@@ -167,14 +167,14 @@ class Share {
   }
 
   void step_lstm(std::size_t r) const {
-    const Row input = gate(0, r);
-    const Row output = gate(1, r);
-    const Row forget = gate(2, r);
-    const Row candidate = gate(3, r);
+    const Row input = gate(ir::kLstmInput, r);
+    const Row output = gate(ir::kLstmOutput, r);
+    const Row forget = gate(ir::kLstmForget, r);
+    const Row candidate = gate(ir::kLstmNew, r);
     const Row c = c_.row(r);
     const bool peeps = memory_.peepholes != nullptr;
-    add_peephole(0, c, input);
-    add_peephole(2, c, forget);
+    add_peephole(ir::kLstmInput, c, input);
+    add_peephole(ir::kLstmForget, c, forget);
     if (peeps) {
       activate(0, input);
       activate(0, forget);
@@ -185,12 +185,11 @@ class Share {
     if (op_.input_forget) {
       for (std::size_t j = 0; j < width_; ++j) forget[j] = 1 - input[j];
     }
-    for (std::size_t j = 0; j < width_; ++j) c[j] = forget[j] * c[j] + input[j] * candidate[j];
-    if (op_.cell_clip != 0) {
-      for (float& value : c) value = std::clamp(value, -op_.cell_clip, op_.cell_clip);
+    for (std::size_t j = 0; j < width_; ++j) {
+      c[j] = ir::lstm_cell(op_, forget[j], c[j], input[j], candidate[j]);
     }
     if (peeps) {
-      add_peephole(1, c, output);
+      add_peephole(ir::kLstmOutput, c, output);
       activate(0, output);
     }
     const Row shown = spare_.row(r);
@@ -202,6 +201,7 @@ class Share {
   const RecurrentSteps& layer_;
   const ir::Recurrent& op_;
   const RecurrentBuffers& memory_;
+  const ir::RecurrentExtents& extents_;
   std::size_t first_;
   std::size_t rows_;
   std::size_t width_;
@@ -215,11 +215,11 @@ class Share {
 }  // namespace
 
 std::size_t RecurrentSteps::share_scratch_bytes() const {
-  const std::size_t rows = (batch + shares - 1) / shares;
+  const std::size_t rows = (extents.batch + shares - 1) / shares;
   std::size_t product = 0;
   for (const StateProduct& each : products) product = std::max(product, each.scratch_bytes(rows));
-  return AlignedBuffer::rounded_up(rows * gates * sizeof(float)) +
-         3 * AlignedBuffer::rounded_up(rows * hidden * sizeof(float)) + product;
+  return AlignedBuffer::rounded_up(rows * extents.gates * sizeof(float)) +
+         3 * AlignedBuffer::rounded_up(rows * extents.hidden * sizeof(float)) + product;
 }
 
 void RecurrentSteps::run(const RecurrentBuffers& memory, std::size_t share,

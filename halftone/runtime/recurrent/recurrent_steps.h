@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "halftone/ir/ops/recurrent.h"
+#include "halftone/ir/ops/recurrent_gates.h"
 #include "halftone/runtime/recurrent/state_product.h"
 
 namespace halftone::runtime {
@@ -27,10 +27,7 @@ struct RecurrentBuffers {
 /// concurrently.
 struct RecurrentSteps {
   ir::Recurrent op;
-  std::size_t steps = 0;
-  std::size_t batch = 0;
-  std::size_t gates = 0;       ///< G H
-  std::size_t hidden = 0;      ///< H
+  ir::RecurrentExtents extents;
   bool shares_hidden = false;  ///< all samples start with the same h
   bool shares_cell = false;    ///< and with the same c
   /// One for all gates; for a GRU whose reset precedes the product: of z and r, then of n.

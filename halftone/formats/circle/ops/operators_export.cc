@@ -317,7 +317,7 @@ void write_node(Exporter& exporter, const ir::Node& node, const Op& op) {
 }
 template <typename... Ops>
 constexpr std::array<WriterEntry, sizeof...(Ops)> kWritersOf = {
-    writer_entry<Ops, write_node<Ops>>()...};
+    node_writer_entry<Exporter, Ops, write_node<Ops>>()...};
 constexpr auto kNodeWriters =
     kWritersOf<ir::Unary, ir::Binary, ir::Cast, ir::FullyConnected, ir::Recurrent, ir::Conv,
                ir::ConvTranspose, ir::Pool, ir::MatMul, ir::Where, ir::Pad, ir::Tile,

@@ -135,11 +135,7 @@ void export_own(Exporter& exporter, const ir::Node& node) {
 }  // namespace
 
 bool belongs_to_recurrent(const ir::Graph& graph, const ir::Node& node) {
-  const auto readers = graph.consumers(node.output);
-  if (readers.size() != 1) return false;
-  const ir::Node& reader = graph.node(readers[0]);
-  if (!ir::is_recurrent(reader.op) || !is_standard(graph, reader)) return false;
-  return graph.node(projection_of(graph, reader)->layer).output == node.output;
+  return is_merged_projection(graph, node, is_standard);
 }
 
 void export_recurrent(Exporter& exporter, const ir::Node& node) {

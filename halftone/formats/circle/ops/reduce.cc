@@ -137,8 +137,8 @@ void write_cumsum(Exporter& exporter, const ir::Node& node, const ir::CumSum& op
   exporter.add_node(OperatorCode::kCumsum, node, united(options), {exporter.integers(axis)});
 }
 
-constexpr WriterEntry kReduceWriters[] = {writer_entry<ir::Reduce, write_reduce>(),
-                                          writer_entry<ir::CumSum, write_cumsum>()};
+constexpr WriterEntry kReduceWriters[] = {node_writer_entry<Exporter, ir::Reduce, write_reduce>(),
+                                          node_writer_entry<Exporter, ir::CumSum, write_cumsum>()};
 
 }  // namespace
 

@@ -183,9 +183,9 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Pool& op) {
 }
 
 constexpr WriterEntry kConvolutionWriters[] = {
-    writer_entry<ir::Conv, export_operator>(),
-    writer_entry<ir::ConvTranspose, export_operator>(),
-    writer_entry<ir::Pool, export_operator>(),
+    node_writer_entry<Exporter, ir::Conv, export_operator>(),
+    node_writer_entry<Exporter, ir::ConvTranspose, export_operator>(),
+    node_writer_entry<Exporter, ir::Pool, export_operator>(),
 };
 
 }  // namespace

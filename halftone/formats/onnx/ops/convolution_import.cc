@@ -198,16 +198,27 @@ void build_global_pool(NodeBuilder& node, ir::PoolKind kind) {
   set_image(node, node.emit(std::move(op), {x}));
 }
 
-void build_conv(NodeBuilder& node) {
-  const ValueId x = to_channels_last(node, node.input(0), "channels_last");
-  const ValueId w = to_channels_last(node, node.input(1), "weight");
-  const auto extents = ir::spatial_extents(node.type(x).shape);
-  const auto kernel = ir::kernel_extents(node.type(w).shape);
-  if (kernel.size() != extents.size()) {
+/// Spatial extents of the operands of a convolution.
+struct ConvExtents {
+  std::span<const Dim> image;
+  std::span<const Dim> kernel;
+};
+
+ConvExtents conv_extents(NodeBuilder& node, ValueId x, ValueId w) {
+  const ConvExtents extents{ir::spatial_extents(node.type(x).shape),
+                            ir::kernel_extents(node.type(w).shape)};
+  if (extents.kernel.size() != extents.image.size()) {
     fail(ErrorKind::kShape, "weights " + node.input_type(1).shape.to_string() +
                                 " do not fit an input " + node.input_type(0).shape.to_string());
   }
-  check_kernel_shape(node, kernel);
+  check_kernel_shape(node, extents.kernel);
+  return extents;
+}
+
+void build_conv(NodeBuilder& node) {
+  const ValueId x = to_channels_last(node, node.input(0), "channels_last");
+  const ValueId w = to_channels_last(node, node.input(1), "weight");
+  const auto [extents, kernel] = conv_extents(node, x, w);
   ir::Conv op{window_of(node, extents, kernel), node.int_attribute("group", 1), {}};
   set_image(node, node.emit(std::move(op), with_bias(node, x, w)));
 }
@@ -216,13 +227,7 @@ void build_conv_transpose(NodeBuilder& node) {
   const ValueId x = to_channels_last(node, node.input(0), "channels_last");
   const Dim groups = node.int_attribute("group", 1);
   const ValueId w = transposed_weights(node, node.input(1), groups);
-  const auto extents = ir::spatial_extents(node.type(x).shape);
-  const auto kernel = ir::kernel_extents(node.type(w).shape);
-  if (kernel.size() != extents.size()) {
-    fail(ErrorKind::kShape, "weights " + node.input_type(1).shape.to_string() +
-                                " do not fit an input " + node.input_type(0).shape.to_string());
-  }
-  check_kernel_shape(node, kernel);
+  const auto [extents, kernel] = conv_extents(node, x, w);
   ir::ConvTranspose op{unpadded_window(node, extents.size()),
                        list(node, "output_padding", extents.size(), 0),
                        groups,

@@ -77,8 +77,8 @@ void export_operator(Exporter& exporter, const Node& node, const ir::MatMul& op)
 }
 
 constexpr WriterEntry kLinearWriters[] = {
-    writer_entry<ir::FullyConnected, export_operator>(),
-    writer_entry<ir::MatMul, export_operator>(),
+    node_writer_entry<Exporter, ir::FullyConnected, export_operator>(),
+    node_writer_entry<Exporter, ir::MatMul, export_operator>(),
 };
 
 }  // namespace

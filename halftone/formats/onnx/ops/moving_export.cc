@@ -284,19 +284,19 @@ void export_operator(Exporter& exporter, const Node& node, const ir::GridSample&
 }
 
 constexpr WriterEntry kMovingWriters[] = {
-    writer_entry<ir::Where, export_operator>(),
-    writer_entry<ir::Gather, export_operator>(),
-    writer_entry<ir::GatherElements, export_operator>(),
-    writer_entry<ir::GatherND, export_operator>(),
-    writer_entry<ir::ScatterElements, export_operator>(),
-    writer_entry<ir::ScatterND, export_operator>(),
-    writer_entry<ir::OneHot, export_operator>(),
-    writer_entry<ir::Pad, export_operator>(),
-    writer_entry<ir::BroadcastTo, export_operator>(),
-    writer_entry<ir::Tile, export_operator>(),
-    writer_entry<ir::ReverseSequence, export_operator>(),
-    writer_entry<ir::Resize, export_operator>(),
-    writer_entry<ir::GridSample, export_operator>(),
+    node_writer_entry<Exporter, ir::Where, export_operator>(),
+    node_writer_entry<Exporter, ir::Gather, export_operator>(),
+    node_writer_entry<Exporter, ir::GatherElements, export_operator>(),
+    node_writer_entry<Exporter, ir::GatherND, export_operator>(),
+    node_writer_entry<Exporter, ir::ScatterElements, export_operator>(),
+    node_writer_entry<Exporter, ir::ScatterND, export_operator>(),
+    node_writer_entry<Exporter, ir::OneHot, export_operator>(),
+    node_writer_entry<Exporter, ir::Pad, export_operator>(),
+    node_writer_entry<Exporter, ir::BroadcastTo, export_operator>(),
+    node_writer_entry<Exporter, ir::Tile, export_operator>(),
+    node_writer_entry<Exporter, ir::ReverseSequence, export_operator>(),
+    node_writer_entry<Exporter, ir::Resize, export_operator>(),
+    node_writer_entry<Exporter, ir::GridSample, export_operator>(),
 };
 
 }  // namespace

@@ -184,18 +184,18 @@ void export_operator(Exporter& exporter, const Node& node, const ir::DequantizeL
 }
 
 constexpr WriterEntry kElementaryWriters[] = {
-    writer_entry<ir::Unary, export_operator>(),
-    writer_entry<ir::Binary, export_operator>(),
-    writer_entry<ir::Cast, export_operator>(),
-    writer_entry<ir::Reshape, export_operator>(),
-    writer_entry<ir::Transpose, export_operator>(),
-    writer_entry<ir::Concat, export_operator>(),
-    writer_entry<ir::Slice, export_operator>(),
-    writer_entry<ir::Softmax, export_operator>(),
-    writer_entry<ir::Encode, export_operator>(),
-    writer_entry<ir::FakeQuantize, export_fake_quantize>(),
-    writer_entry<ir::QuantizeLinear, export_operator>(),
-    writer_entry<ir::DequantizeLinear, export_operator>(),
+    node_writer_entry<Exporter, ir::Unary, export_operator>(),
+    node_writer_entry<Exporter, ir::Binary, export_operator>(),
+    node_writer_entry<Exporter, ir::Cast, export_operator>(),
+    node_writer_entry<Exporter, ir::Reshape, export_operator>(),
+    node_writer_entry<Exporter, ir::Transpose, export_operator>(),
+    node_writer_entry<Exporter, ir::Concat, export_operator>(),
+    node_writer_entry<Exporter, ir::Slice, export_operator>(),
+    node_writer_entry<Exporter, ir::Softmax, export_operator>(),
+    node_writer_entry<Exporter, ir::Encode, export_operator>(),
+    node_writer_entry<Exporter, ir::FakeQuantize, export_fake_quantize>(),
+    node_writer_entry<Exporter, ir::QuantizeLinear, export_operator>(),
+    node_writer_entry<Exporter, ir::DequantizeLinear, export_operator>(),
 };
 
 /// What computes with codes of 8 bits, but for comparing them, stands between conversions in ONNX.

@@ -230,11 +230,7 @@ void export_own(Exporter& exporter, const Node& node) {
 }  // namespace
 
 bool belongs_to_recurrent(const ir::Graph& graph, const Node& node) {
-  const auto readers = graph.consumers(node.output);
-  if (readers.size() != 1) return false;
-  const Node& reader = graph.node(readers[0]);
-  if (!ir::is_recurrent(reader.op) || !is_standard(graph, reader)) return false;
-  return graph.node(projection_of(graph, reader)->layer).output == node.output;
+  return is_merged_projection(graph, node, is_standard);
 }
 
 namespace {
@@ -248,7 +244,7 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Recurrent& 
 }
 
 constexpr WriterEntry kRecurrentWriters[] = {
-    writer_entry<ir::Recurrent, export_operator>(),
+    node_writer_entry<Exporter, ir::Recurrent, export_operator>(),
 };
 
 }  // namespace

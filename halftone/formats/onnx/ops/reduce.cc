@@ -270,12 +270,12 @@ void export_operator(Exporter& exporter, const Node& node, const ir::LocalNormal
 }
 
 constexpr WriterEntry kReduceWriters[] = {
-    writer_entry<ir::Reduce, export_operator>(),
-    writer_entry<ir::ArgReduce, export_operator>(),
-    writer_entry<ir::CumSum, export_operator>(),
-    writer_entry<ir::TopK, export_operator>(),
-    writer_entry<ir::Normalize, export_operator>(),
-    writer_entry<ir::LocalNormalize, export_operator>(),
+    node_writer_entry<Exporter, ir::Reduce, export_operator>(),
+    node_writer_entry<Exporter, ir::ArgReduce, export_operator>(),
+    node_writer_entry<Exporter, ir::CumSum, export_operator>(),
+    node_writer_entry<Exporter, ir::TopK, export_operator>(),
+    node_writer_entry<Exporter, ir::Normalize, export_operator>(),
+    node_writer_entry<Exporter, ir::LocalNormalize, export_operator>(),
 };
 
 }  // namespace
