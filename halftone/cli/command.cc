@@ -135,7 +135,7 @@ TuningFile::TuningFile(const TuneOptions& options) {
       options.file.empty() ? runtime::default_tuning_file() : std::filesystem::path(options.file);
   if (file_.empty()) {
     fail(ErrorKind::kUsage,
-         "--tune: no place for its file, HOME is not set: give one with --tuning-file");
+         "--tune: no default tuning file because HOME is not set: give one with --tuning-file");
   }
   tuning_ = std::make_shared<runtime::Tuning>(runtime::Tuning::read(file_));
 }

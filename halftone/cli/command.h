@@ -138,7 +138,7 @@ class Progress {
 /// Reads what was measured before and writes it with what is measured now.
 class TuningFile {
  public:
-  /// @throws Error as Tuning::read(); kUsage if there is no place for the file
+  /// @throws Error as Tuning::read(); kUsage if there is no default file
   explicit TuningFile(const TuneOptions& options);
   /// Null unless kernels are to be measured.
   [[nodiscard]] std::shared_ptr<runtime::Tuning> tuning() const { return tuning_; }

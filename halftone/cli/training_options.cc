@@ -122,7 +122,7 @@ void add_training_options(CLI::App& verb, TrainingOptions& options) {
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
   verb.add_option("--freeze-from", train.freeze_from,
-                  "Share of the steps after which layers are frozen in turn; 1: none is")
+                  "Share of the steps after which layers are frozen in turn; 1: no layer is")
       ->check(number_from(0, 1))
       ->capture_default_str();
   verb.add_flag("--flip", train.augment.flip,

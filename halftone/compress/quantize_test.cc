@@ -330,7 +330,7 @@ ir::Graph blank_network(float number) {
   return graph;
 }
 
-TEST(Quantize, RefusesConstantActivations) {
+TEST(Quantize, RejectsActivationsThatAreConstant) {
   const data::Dataset data = random_dataset(50, 6, 29);
   expect_error(
       ErrorKind::kUnsupported,

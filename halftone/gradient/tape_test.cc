@@ -102,12 +102,13 @@ TEST(Tape, NamesPlacesThatAreComputed) {
 }
 
 /// y = x > 0 ? x : 0, with a condition that is computed.
-TEST(Tape, PassesNoGradientThroughQuestions) {
+TEST(Tape, PassesNoGradientThroughComparisons) {
   ir::Graph graph;
   const ValueId x = graph.add_input("x", ir::test::float_type({1, 4}));
   const ValueId zero = graph.add_constant("zero", ir::test::floats({}, {0}));
-  const ValueId asked = graph.add_node("asked", ir::Binary{BinaryKind::kGreater, {}}, {x, zero});
-  const ValueId y = graph.add_node("y", ir::Where{}, {asked, x, zero});
+  const ValueId positive =
+      graph.add_node("positive", ir::Binary{BinaryKind::kGreater, {}}, {x, zero});
+  const ValueId y = graph.add_node("y", ir::Where{}, {positive, x, zero});
   graph.add_output(y);
   Tape tape(graph, {}, std::vector{x}, {});
   std::ranges::copy(std::vector{0.5F, -1.5F, 2.0F, -2.5F}, tape.data(x).begin());

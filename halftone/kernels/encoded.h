@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Codes with what they stand for, as references and constructors of weights take them.
+// Codes with their encoding, as references and constructors of weights take them.
 #pragma once
 
 #include <span>

@@ -125,8 +125,12 @@ std::string to_json(const TrainReport& report) {
   Json epochs = Json::array();
   for (const train::EpochResult& epoch : report.epochs) {
     Json json = {{"loss", epoch.loss}, {"agreement", epoch.agreement}};
-    if (epoch.validation_accuracy) json["held_out"] = *epoch.validation_accuracy;
-    json["rate"] = epoch.rate;
+    if (epoch.validation_accuracy) {
+      json["validation_accuracy"] = *epoch.validation_accuracy;
+      json["held_out"] = *epoch.validation_accuracy;  // the name before
+    }
+    json["learning_rate"] = epoch.rate;
+    json["rate"] = epoch.rate;  // the name before
     json["seconds"] = epoch.seconds;
     epochs.push_back(std::move(json));
   }

@@ -91,8 +91,10 @@ TEST(TrainReport, HasEveryEpoch) {
   EXPECT_EQ(json::parse(to_json(summary)),
             json::parse(R"({"input_bytes": 2000, "output_bytes": 100, "seconds": 1.5,
                             "epochs": [
-                              {"loss": 0.25, "agreement": 0.5, "rate": 0.0, "seconds": 0.0},
-                              {"loss": 0.125, "agreement": 0.75, "rate": 0.0, "seconds": 0.0}]})"));
+                              {"loss": 0.25, "agreement": 0.5, "learning_rate": 0.0, "rate": 0.0,
+                               "seconds": 0.0},
+                              {"loss": 0.125, "agreement": 0.75, "learning_rate": 0.0, "rate": 0.0,
+                               "seconds": 0.0}]})"));
   EXPECT_THAT(to_text(summary),
               testing::AllOf(HasSubstr("0.1250   75.00 %"), HasSubstr("100 B in 1.5 s")));
 }
@@ -101,7 +103,9 @@ TEST(TrainReport, SaysWhichEpochWasTheBest) {
   const TrainReport summary{2000, 100, 1.5, {{0.25, 0.5, 0.625, 0.1, 2}, {0.125, 0.75, 0.5}}, 0};
   const json found = json::parse(to_json(summary));
   EXPECT_EQ(found["best_epoch"], 1);
+  EXPECT_EQ(found["epochs"][0]["validation_accuracy"], 0.625);
   EXPECT_EQ(found["epochs"][0]["held_out"], 0.625);
+  EXPECT_EQ(found["epochs"][0]["learning_rate"], 0.1);
   EXPECT_EQ(found["epochs"][0]["rate"], 0.1);
   EXPECT_EQ(found["epochs"][0]["seconds"], 2);
   EXPECT_THAT(to_text(summary), testing::AllOf(HasSubstr("75.00 %     50.00 %"),

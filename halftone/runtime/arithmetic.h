@@ -13,7 +13,7 @@ namespace halftone::runtime {
 /// processor. All kernels of one arithmetic give the same bits for a layer, except those of
 /// kFastestFloat.
 enum class Arithmetic {
-  kOperator,      ///< the operator's definition leaves no choice, or none that rounds
+  kOperator,      ///< fixed by the definition of the operator: every kernel has its bits
   kBits,          ///< inputs and weights bit by bit, exactly; then the bases
   kIntegers,      ///< inputs and levels of the weights as 8-bit integers; then scales
   kFixedFloat,    ///< float32 in one order of sums

@@ -134,7 +134,7 @@ at::Tensor TorchGraph::run(const Step& step, std::vector<at::Tensor> inputs, std
   const ir::Node& node = graph_.node(step.node);
   const ir::Operator op = ir::with_batch(node.op, batch);
   if (!step.is_differentiable) {
-    const at::Tensor result = compute_by_definition(op, TorchInputs(std::move(inputs)), step.types);
+    const at::Tensor result = compute_by_reference(op, TorchInputs(std::move(inputs)), step.types);
     return result.to(device_, result.is_floating_point() ? numbers_ : result.scalar_type());
   }
   if (hooks.input && reads_weights(op)) {

@@ -30,7 +30,7 @@ at::Tensor flat_places(const at::Tensor& indices, const at::Tensor& x, std::int6
                               indices.options().dtype(at::kLong));
   for (std::int64_t d = 0; d < depth; ++d) {
     const std::int64_t extent = x.size(first + d);
-    flat = flat * extent + resolved_places(indices.select(-1, d), extent);
+    flat = flat * extent + resolved_indices(indices.select(-1, d), extent);
   }
   return flat;
 }
@@ -86,7 +86,7 @@ at::Tensor scattered(ir::Scatter reduction, const at::Tensor& x, std::int64_t ax
 at::Tensor compute(const ir::Gather& op, const TorchInputs& in) {
   const at::Tensor x = in[0];
   const auto axis = static_cast<std::int64_t>(op.axis);
-  const at::Tensor places = resolved_places(in[1], x.size(axis));
+  const at::Tensor places = resolved_indices(in[1], x.size(axis));
   Dims shape = joined(x.sizes().slice(0, op.axis), places.sizes());
   shape = joined(shape, x.sizes().slice(op.axis + 1));
   return x.index_select(axis, places.reshape({-1})).reshape(shape);
@@ -94,7 +94,7 @@ at::Tensor compute(const ir::Gather& op, const TorchInputs& in) {
 
 at::Tensor compute(const ir::GatherElements& op, const TorchInputs& in) {
   const auto axis = static_cast<std::int64_t>(op.axis);
-  return in[0].gather(axis, resolved_places(in[1], in[0].size(axis)));
+  return in[0].gather(axis, resolved_indices(in[1], in[0].size(axis)));
 }
 
 /// The first batch_dims axes are flattened into one.
@@ -115,7 +115,7 @@ at::Tensor compute(const ir::GatherND& op, const TorchInputs& in) {
 
 at::Tensor compute(const ir::ScatterElements& op, const TorchInputs& in) {
   const auto axis = static_cast<std::int64_t>(op.axis);
-  return scattered(op.reduction, in[0], axis, resolved_places(in[1], in[0].size(axis)), in[2]);
+  return scattered(op.reduction, in[0], axis, resolved_indices(in[1], in[0].size(axis)), in[2]);
 }
 
 at::Tensor compute(const ir::ScatterND& op, const TorchInputs& in) {

@@ -39,8 +39,8 @@ at::Tensor compute_operator(const ir::Operator& op, const TorchInputs& inputs) {
   return functions.compute(op, inputs);
 }
 
-at::Tensor compute_by_definition(const ir::Operator& op, const TorchInputs& inputs,
-                                 const std::vector<ir::ElementType>& types) {
+at::Tensor compute_by_reference(const ir::Operator& op, const TorchInputs& inputs,
+                                const std::vector<ir::ElementType>& types) {
   std::vector<ir::Tensor> tensors(inputs.size());
   std::vector<const ir::Tensor*> pointers(inputs.size(), nullptr);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -52,8 +52,8 @@ at::Tensor compute_by_definition(const ir::Operator& op, const TorchInputs& inpu
   return to_torch(result);
 }
 
-at::Tensor resolved_places(const at::Tensor& places, std::int64_t extent) {
-  const at::Tensor wide = places.to(at::kLong);
+at::Tensor resolved_indices(const at::Tensor& indices, std::int64_t extent) {
+  const at::Tensor wide = indices.to(at::kLong);
   if (wide.numel() == 0) return wide;
   const at::Tensor resolved = at::where(wide < 0, wide + extent, wide);
   const at::Tensor is_outside = resolved.lt(0).logical_or(resolved.ge(extent));

@@ -68,8 +68,8 @@ at::Tensor compute_operator(const ir::Operator& op, const TorchInputs& inputs);
 
 /// The output of ir::evaluate_operator(), without a gradient.
 /// @param types  of the inputs, then of the output, as in the graph
-at::Tensor compute_by_definition(const ir::Operator& op, const TorchInputs& inputs,
-                                 const std::vector<ir::ElementType>& types);
+at::Tensor compute_by_reference(const ir::Operator& op, const TorchInputs& inputs,
+                                const std::vector<ir::ElementType>& types);
 
 /// Converts an attribute to libtorch's scalar type.
 inline double wide(float x) { return static_cast<double>(x); }
@@ -84,7 +84,7 @@ at::Tensor nearest_levels(const numerics::MatrixEncoding& encoding, const at::Te
 
 /// Converts indices, of which negative ones count from the end, to int64 indices from 0.
 /// @throws Error kShape if one is outside of `extent`
-at::Tensor resolved_places(const at::Tensor& places, std::int64_t extent);
+at::Tensor resolved_indices(const at::Tensor& indices, std::int64_t extent);
 
 /// One type of operator with libtorch. @pre the operator is of that type
 struct TorchFunctions {

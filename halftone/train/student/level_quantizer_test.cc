@@ -114,9 +114,9 @@ TEST(LevelRounding, ComputesOnDevicesWhatKernelsDo) {
   x.data()[1][1].fill_(INFINITY);
   const at::Tensor g = tensor(normal_numbers(2 * 500, 8), {2, 500});
   EXPECT_TRUE(at::equal(kernels->levels_of(x), libtorch->levels_of(x)));
-  EXPECT_TRUE(at::equal(kernels->gradient_of_values(x, g), libtorch->gradient_of_values(x, g)));
-  EXPECT_TRUE(at::allclose(kernels->gradient_of_parameters(x, g),
-                           libtorch->gradient_of_parameters(x, g), 1e-5, 1e-5));
+  EXPECT_TRUE(at::equal(kernels->value_gradient(x, g), libtorch->value_gradient(x, g)));
+  EXPECT_TRUE(at::allclose(kernels->parameter_gradient(x, g), libtorch->parameter_gradient(x, g),
+                           1e-5, 1e-5));
   const LevelSums sums = kernels->sums(g);
   const LevelSums others = libtorch->sums(g);
   EXPECT_TRUE(at::equal(sums.counts, others.counts));

@@ -45,10 +45,10 @@ class Round : public torch::autograd::Function<Round> {
     const at::Tensor gradient = gradients[0].contiguous();
     torch::autograd::tensor_list result(3);
     if (context->needs_input_grad(kRows)) {
-      result[kRows] = rounding.gradient_of_values(rows, gradient);
+      result[kRows] = rounding.value_gradient(rows, gradient);
     }
     if (context->needs_input_grad(kParameters)) {
-      result[kParameters] = rounding.gradient_of_parameters(rows, gradient);
+      result[kParameters] = rounding.parameter_gradient(rows, gradient);
     }
     return result;
   }
@@ -119,8 +119,7 @@ at::Tensor LevelRounding::levels_of(const at::Tensor& rows) const {
   return result;
 }
 
-at::Tensor LevelRounding::gradient_of_values(const at::Tensor& rows,
-                                              const at::Tensor& gradient) const {
+at::Tensor LevelRounding::value_gradient(const at::Tensor& rows, const at::Tensor& gradient) const {
   if (!clips_) return gradient;
   const auto num_rows = static_cast<std::int64_t>(tables_.size());
   at::Tensor reach = at::empty({2, num_rows, 1}, at::TensorOptions(at::kFloat));
@@ -172,8 +171,8 @@ at::Tensor LevelRounding::by_code(const at::Tensor& by_level) const {
   return result;
 }
 
-at::Tensor LevelRounding::gradient_of_parameters(const at::Tensor& rows,
-                                                 const at::Tensor& gradient) const {
+at::Tensor LevelRounding::parameter_gradient(const at::Tensor& rows,
+                                             const at::Tensor& gradient) const {
   const at::Tensor sums = by_code(sums_by_level(rows, gradient));
   at::Tensor result = at::empty({sums.size(0), features_.cols()}, at::TensorOptions(at::kFloat));
   for (std::size_t b = 0; b < tables_.size(); ++b) {

@@ -53,13 +53,12 @@ class LevelRounding : public std::enable_shared_from_this<LevelRounding> {
   [[nodiscard]] at::Tensor levels_of(const at::Tensor& rows) const;
   /// [rows, n] the gradient with respect to the values.
   /// @param gradient  with respect to their levels
-  [[nodiscard]] at::Tensor gradient_of_values(const at::Tensor& rows,
-                                               const at::Tensor& gradient) const;
+  [[nodiscard]] at::Tensor value_gradient(const at::Tensor& rows, const at::Tensor& gradient) const;
   /// [rows, P] the gradient with respect to the parameters, times the gradient scale; in main
   /// memory.
   /// @param gradient  with respect to the levels
-  [[nodiscard]] at::Tensor gradient_of_parameters(const at::Tensor& rows,
-                                                  const at::Tensor& gradient) const;
+  [[nodiscard]] at::Tensor parameter_gradient(const at::Tensor& rows,
+                                              const at::Tensor& gradient) const;
 
  private:
   [[nodiscard]] bool uses_kernels(const at::Tensor& rows) const {
