@@ -224,8 +224,9 @@ Prepared prepare_bit_conv(const ConvLayerShape& shape, const LayerFormat& format
   const auto layer = std::make_shared<Layer>(
       Layer{numerics::random_planes(random, extents.image_input_pixels(), shape.channels,
                                     format.input_bits),
-            kernels::BitConvWeights(extents, codes.codes, *codes.encoding, {},
-                                    activation_basis(format.input_bits, random)),
+            kernels::BitConvWeights(extents, {codes.codes, *codes.encoding},
+                                    activation_basis(format.input_bits, random),
+                                    kernels::preferred_bit_conv_layout(extents, codes.codes.bits)),
             {},
             std::vector<float>(extents.num_pixels() * shape.outputs)});
   layer->scratch = AlignedBuffer(layer->weights.scratch_bytes());

@@ -102,7 +102,8 @@ TEST_P(SameBits, BitMatmul) {
   const auto x_basis = uniform_basis(random, 3);
   const auto codes = numerics::random_planes(random, kOutputs, kInputs, 2);
   const auto encoding = uniform_encoding(random, 2, Granularity::kChannel);
-  const BitMatmulWeights weights(codes, encoding, uniform_floats(random, kOutputs));
+  const BitMatmulWeights weights(codes, encoding, uniform_floats(random, kOutputs),
+                                 preferred_bit_layout(kOutputs, kInputs));
   std::vector<float> y(kRows * kOutputs);
   bit_matmul(x.planes.words(), x_basis, weights, {0, weights.num_blocks()},
              MatrixView<float>(y, kRows, kOutputs));
@@ -126,7 +127,9 @@ TEST_P(SameBits, BitConv) {
   const auto x_basis = uniform_basis(random, 3);
   const auto codes = numerics::random_planes(random, kOutputs, shape.inputs(), 2);
   const auto encoding = channel_encoding(random, 2);
-  const BitConvWeights weights(shape, codes, encoding, uniform_floats(random, kOutputs), x_basis);
+  const auto bias = uniform_floats(random, kOutputs);
+  const BitConvWeights weights(shape, {codes, encoding, bias}, x_basis,
+                               preferred_bit_conv_layout(shape, codes.bits));
   AlignedBuffer scratch(weights.scratch_bytes());
   std::vector<float> y(shape.num_pixels() * kOutputs);
   bit_conv(x.planes.words(), weights,
@@ -147,7 +150,7 @@ TEST_P(SameBits, Int8Conv) {
   const auto bias = uniform_floats(random, kOutputs);
   Hash hash;
   {
-    const Int8ConvWeights weights(shape, {codes, encoding, bias}, 0.3F);
+    const Int8ConvWeights weights(shape, {codes, encoding, bias}, preferred_byte_levels(), 0.3F);
     AlignedBuffer scratch(weights.scratch_bytes());
     std::vector<float> y(shape.num_pixels() * kOutputs);
     int8_conv({q.data(), 0.01F, 0.3F}, weights,
@@ -157,7 +160,8 @@ TEST_P(SameBits, Int8Conv) {
                MatrixView<float>(y, shape.num_pixels(), kOutputs)});
     add(hash, y);
   }
-  const ByteConvWeights weights(shape, {codes, encoding, bias}, {q.data(), 0.01F, 0.3F});
+  const ByteConvWeights weights(shape, {codes, encoding, bias}, {q.data(), 0.01F, 0.3F},
+                                preferred_byte_layout(encoding));
   AlignedBuffer scratch(weights.scratch_bytes());
   std::vector<float> y(shape.num_pixels() * kOutputs);
   byte_conv(q.data(), weights,
@@ -217,8 +221,8 @@ TEST_P(SameBits, Cholesky) {
 }
 
 /// Checksum of the products of 8-bit activations and 3-bit weights in groups, both with offsets.
-template <class Weights, class Multiply>
-std::uint64_t int8_checksum(Multiply multiply) {
+template <class Weights, class Layout, class Multiply>
+std::uint64_t int8_checksum(Layout layout, Multiply multiply) {
   Random random(43);
   const auto values = uniform_floats(random, kRows * kInputs);
   std::vector<std::int8_t> q(values.size());
@@ -228,15 +232,17 @@ std::uint64_t int8_checksum(Multiply multiply) {
   const Int8Rows x{MatrixView<const std::int8_t>(q, kRows, kInputs), scales, 0.3F};
   const auto codes = numerics::random_planes(random, kOutputs, kInputs, 3);
   const auto encoding = uniform_encoding(random, 3, Granularity::kGroup);
-  const Weights weights(codes, encoding, uniform_floats(random, kOutputs));
+  const Weights weights(codes, encoding, uniform_floats(random, kOutputs), layout);
   std::vector<float> y(kRows * kOutputs);
   multiply(x, weights, {0, weights.num_blocks()}, MatrixView<float>(y, kRows, kOutputs));
   return checksum(y);
 }
 
 TEST_P(SameBits, Int8Matmul) {
-  EXPECT_EQ(int8_checksum<LevelMatmulWeights>(level_matmul), 0x32fa29ac6ef4e582u);
-  EXPECT_EQ(int8_checksum<PlaneMatmulWeights>(plane_matmul), 0x32fa29ac6ef4e582u);
+  EXPECT_EQ(int8_checksum<LevelMatmulWeights>(preferred_byte_levels(), level_matmul),
+            0x32fa29ac6ef4e582u);
+  EXPECT_EQ(int8_checksum<PlaneMatmulWeights>(preferred_plane_layout(), plane_matmul),
+            0x32fa29ac6ef4e582u);
 }
 
 TEST_P(SameBits, Activations) {

@@ -40,8 +40,10 @@ Json arithmetic_json(const std::optional<ir::Arithmetic>& arithmetic) {
 
 Json measured_json(const std::optional<runtime::MeasuredWay>& measured) {
   if (!measured) return {};
-  return {
-      {"kernel", measured->way.kernel}, {"threads", measured->way.threads}, {"us", measured->us}};
+  const auto& [product, threads] = measured->way;
+  return {{"kernel", product ? runtime::to_string(*product) : ""},
+          {"threads", threads},
+          {"us", measured->us}};
 }
 
 }  // namespace

@@ -21,10 +21,10 @@ std::string explanation(const runtime::Step& step) {
                         step.body.variant.empty() ? "" : ", by ", step.body.variant);
   }
   if (step.measured) {
-    const runtime::Way& way = step.measured->way;
+    const auto& [product, threads] = step.measured->way;
     text += fmt::format("  measured {} us{}{}, {} thread{}\n", format_number(step.measured->us, 2),
-                        way.kernel.empty() ? "" : " with ", way.kernel, way.threads,
-                        way.threads == 1 ? "" : "s");
+                        product ? " with " : "", product ? runtime::to_string(*product) : "",
+                        threads, threads == 1 ? "" : "s");
   }
   for (const runtime::Refusal& refusal : step.refused) {
     text += fmt::format("  not {}: {}\n", refusal.kernel, refusal.reason);

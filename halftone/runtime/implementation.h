@@ -12,6 +12,7 @@
 #include "halftone/ir/graph.h"
 #include "halftone/runtime/arithmetic.h"
 #include "halftone/runtime/kernel.h"
+#include "halftone/runtime/product.h"
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
@@ -95,8 +96,8 @@ struct Implementation {
   std::optional<CodeLayout> writes{};
   /// Whether it can add a residual and encode its output, which saves separate nodes.
   bool finishes_output = false;
-  /// Names of the kernels that can compute an accepted node, all with the same bits; null: one.
-  std::vector<std::string> (*kernels)(const NodeContext&) = nullptr;
+  /// The methods that can compute an accepted node, all with the same bits; null: one.
+  std::vector<Product> (*products)(const NodeContext&) = nullptr;
 };
 
 }  // namespace halftone::runtime

@@ -51,9 +51,6 @@ class BitMatmulWeights {
   ///         kShape as MatrixEncoding::check(), or if bits or the length of the bias differ
   BitMatmulWeights(const numerics::BitPlanes& codes, const numerics::MatrixEncoding& encoding,
                    std::span<const float> bias, BitLayout layout);
-  BitMatmulWeights(const numerics::BitPlanes& codes, const numerics::MatrixEncoding& encoding,
-                   std::span<const float> bias = {})
-      : BitMatmulWeights(codes, encoding, bias, preferred_bit_layout(codes.rows, codes.cols)) {}
 
   [[nodiscard]] BitLayout layout() const { return layout_; }
   [[nodiscard]] std::size_t outputs() const { return outputs_; }

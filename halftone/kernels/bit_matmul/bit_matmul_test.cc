@@ -172,7 +172,7 @@ TEST_P(BitMatmul, AgreesWithTheProductOfTheLevels) {
   const auto encoding = numerics::random_encoding(random, 20, 300, 3, true, Granularity::kChannel);
   const auto x_levels = numerics::decode(x, numerics::tensor_encoding(x_basis));
   const auto w_levels = numerics::decode(w, encoding);
-  const BitMatmulWeights weights(w, encoding);
+  const BitMatmulWeights weights(w, encoding, {}, preferred_bit_layout(20, 300));
   std::vector<float> y(4 * 20);
   bit_matmul(x.planes.words(), x_basis, weights, {0, weights.num_blocks()},
              MatrixView<float>(y, 4, 20));
@@ -211,7 +211,8 @@ TEST_P(BitMatmul, GoldenCaseOfCircle) {
 
   const auto run = [&](std::span<const float> bias) {
     std::vector<float> y(4);
-    bit_matmul(planes, x_basis, BitMatmulWeights(w, encoding, bias), {0, 1},
+    bit_matmul(planes, x_basis,
+               BitMatmulWeights(w, encoding, bias, preferred_bit_layout(w.rows, w.cols)), {0, 1},
                MatrixView<float>(y, 1, 4));
     return y;
   };
@@ -228,7 +229,7 @@ HALFTONE_INSTANTIATE_PER_TARGET(BitMatmul);
 void expect_refused(const numerics::BitPlanes& codes, const numerics::MatrixEncoding& encoding,
                     std::span<const float> bias, ErrorKind kind, const char* text) {
   try {
-    BitMatmulWeights weights(codes, encoding, bias);
+    BitMatmulWeights weights(codes, encoding, bias, BitLayout::kWords);
     FAIL() << "accepted";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), kind);

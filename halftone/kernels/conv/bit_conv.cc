@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/kernels/conv/bit_conv.h"
 
+#include <algorithm>
+
 #include "halftone/kernels/conv/bit_layouts.h"
 
 namespace halftone::kernels {
@@ -10,6 +12,13 @@ BitConvLayout preferred_bit_conv_layout(std::size_t columns) {
   // A vector of sixes has 4 columns and 6 inputs, one of fours 1 column and 16 inputs.
   const std::size_t vectors = (columns + 3) / 4;
   return columns * 6 > vectors * 16 ? BitConvLayout::kSixes : BitConvLayout::kFours;
+}
+
+BitConvLayout preferred_bit_conv_layout(const ConvShape& shape, int bits) {
+  constexpr std::size_t kBlock = BitConvWeights::kBlock;
+  const std::size_t blocks = (shape.group_outputs() + kBlock - 1) / kBlock;
+  return preferred_bit_conv_layout(static_cast<std::size_t>(bits) *
+                                   std::min(blocks, BitConvWeights::kPanelBlocks));
 }
 
 void bit_conv(std::span<const std::uint64_t> x, const BitConvWeights& weights,

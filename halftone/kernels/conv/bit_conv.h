@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -29,14 +28,15 @@ enum class BitConvLayout {
   /// VBMI.
   kSixes,
   /// Pieces of 16 channels. The strip holds 4 tables of 16 entries for each, in which a vector
-  /// looks
-  /// up one column. For the same processors, where columns are few.
+  /// looks up one column. For the same processors, where columns are few.
   kFours,
 };
 
 /// The fastest layout for bit_conv() on the current target.
 /// @param columns  of a panel
 BitConvLayout preferred_bit_conv_layout(std::size_t columns);
+/// The same for weights of some bits.
+BitConvLayout preferred_bit_conv_layout(const ConvShape& shape, int bits);
 
 /// Encoded weights [outputs, taps, channels / groups] as bit_conv() reads them. Outputs of a group
 /// form blocks of 16, missing ones are zero, and up to four blocks form a panel, whose columns are
@@ -75,20 +75,13 @@ class BitConvWeights {
   /// Of a vector of weights and of the tables of a piece, for kSixes and kFours.
   static constexpr std::size_t kVectorBytes = 64;
 
-  /// @param shape     of the convolution
-  /// @param codes     [outputs, inputs of an output], Kw planes
-  /// @param encoding  of `codes`; granularity tensor or channel
-  /// @param bias      [outputs], or empty for none
-  /// @param x_basis   of the activations, Kx bits
+  /// @param shape    of the convolution
+  /// @param weights  Kw planes; granularity tensor or channel
+  /// @param x_basis  of the activations, Kx bits
   /// @throws Error as ConvShape::check() and check_weights() with kMaxInputs; kUnsupported if
   ///         granularity is group; kShape if the codes do not fit the shape
-  BitConvWeights(const ConvShape& shape, const numerics::BitPlanes& codes,
-                 const numerics::MatrixEncoding& encoding, std::span<const float> bias,
-                 const numerics::Basis& x_basis)
-      : BitConvWeights(shape, {codes, encoding, bias}, x_basis, std::nullopt) {}
-  /// The same in a layout; none: the preferred one.
   BitConvWeights(const ConvShape& shape, const EncodedWeights& weights,
-                 const numerics::Basis& x_basis, std::optional<BitConvLayout> layout);
+                 const numerics::Basis& x_basis, BitConvLayout layout);
 
   [[nodiscard]] BitConvLayout layout() const { return layout_; }
   [[nodiscard]] const ConvShape& shape() const { return shape_; }
@@ -176,7 +169,7 @@ class BitConvWeights {
   ConvShape shape_;
   numerics::Basis x_basis_;
   std::vector<numerics::Digit> digits_;
-  BitConvLayout layout_ = BitConvLayout::kTables;
+  BitConvLayout layout_;
   bool by_halves_ = false;
   std::vector<std::size_t> first_table_;  ///< of each digit: bytes of the tables before
   PaddingPatterns patterns_;

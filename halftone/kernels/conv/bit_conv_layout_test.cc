@@ -29,7 +29,7 @@ struct LayoutWeights {
   ConvShape shape;
   int w_bits;
 
-  [[nodiscard]] BitConvWeights pack(std::optional<BitConvLayout> layout) const {
+  [[nodiscard]] BitConvWeights pack(BitConvLayout layout) const {
     Random random(29);
     const auto codes = numerics::random_planes(random, shape.outputs, shape.inputs(), w_bits);
     const auto encoding = numerics::random_encoding(random, shape.outputs, shape.inputs(), w_bits,
@@ -38,10 +38,9 @@ struct LayoutWeights {
   }
 };
 
-TEST_P(BitConvLayouts, WeightsTakeThePreferredOneForTheColumnsOfAPanel) {
+TEST_P(BitConvLayouts, ThePreferredOneIsThatForTheColumnsOfAPanel) {
   const auto layout = [](std::size_t outputs, std::size_t groups) {
-    const ConvShape shape = square_shape(3, 8, outputs, 3, 1, groups);
-    return LayoutWeights{shape, 2}.pack(std::nullopt).layout();
+    return preferred_bit_conv_layout(square_shape(3, 8, outputs, 3, 1, groups), 2);
   };
   EXPECT_EQ(layout(16, 1), preferred_bit_conv_layout(2));
   EXPECT_EQ(layout(33, 1), preferred_bit_conv_layout(6));

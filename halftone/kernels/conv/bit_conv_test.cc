@@ -70,7 +70,8 @@ struct BitConvProblem {
   /// Computes ranges of `lines` lines.
   [[nodiscard]] std::vector<float> run(std::size_t lines = ~std::size_t{0},
                                        std::optional<BitConvLayout> layout = std::nullopt) const {
-    const BitConvWeights weights(shape, {w, encoding, bias}, x_basis, layout);
+    const BitConvWeights weights(shape, {w, encoding, bias}, x_basis,
+                                 layout.value_or(preferred_bit_conv_layout(shape, w.bits)));
     return compute_lines(shape, finish, lines, weights.scratch_bytes(),
                          [&](const ConvPart& part) { bit_conv(x.planes.words(), weights, part); });
   }
@@ -210,7 +211,7 @@ TEST(BitConv, RejectsUnsupportedWeights) {
   const auto encoding = numerics::random_encoding(random, 5, 54, 2, true, Granularity::kChannel);
   const auto groups = numerics::random_encoding(random, 5, 54, 2, true, Granularity::kGroup, 9);
   const auto pack = [&](const ConvShape& s, const auto& c, const auto& e) {
-    const BitConvWeights weights(s, c, e, {}, basis);
+    const BitConvWeights weights(s, {c, e}, basis, BitConvLayout::kTables);
   };
   expect_error(ErrorKind::kUnsupported, "found groups of 9", [&] { pack(shape, codes, groups); });
   ConvShape other = shape;

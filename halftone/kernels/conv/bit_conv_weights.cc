@@ -37,16 +37,16 @@ std::size_t ceil_div(std::size_t a, std::size_t b) { return a / b + (a % b != 0)
 }  // namespace
 
 BitConvWeights::BitConvWeights(const ConvShape& shape, const EncodedWeights& weights,
-                               const numerics::Basis& x_basis, std::optional<BitConvLayout> layout)
+                               const numerics::Basis& x_basis, BitConvLayout layout)
     : shape_((check_bit_conv(shape, weights.codes, weights.encoding, weights.bias), shape)),
       x_basis_(x_basis),
       digits_(numerics::split_digits(x_basis, shape.inputs())),
+      layout_(layout),
       by_halves_(digits_.size() < x_basis.a().size()),
       patterns_(shape),
       bits_(static_cast<std::size_t>(weights.codes.bits)),
       blocks_(ceil_div(shape.group_outputs(), kBlock)),
       has_offset_(!weights.encoding.is_centred()) {
-  layout_ = layout ? *layout : preferred_bit_conv_layout(bits_ * std::min(blocks_, kPanelBlocks));
   tap_pieces_ = pieces_of(shape_.group_channels());
   const bool positions = layout_ == BitConvLayout::kTables;
   strip_ = plan_strip(shape_, digits_.size() * pixel_bytes(),

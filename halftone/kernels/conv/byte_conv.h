@@ -52,8 +52,6 @@ class ByteConvWeights {
   ///         not fit
   ByteConvWeights(const ConvShape& shape, const EncodedWeights& weights, const Int8Pixels& x,
                   ByteLayout layout);
-  ByteConvWeights(const ConvShape& shape, const EncodedWeights& weights, const Int8Pixels& x)
-      : ByteConvWeights(shape, weights, x, preferred_byte_layout(weights.encoding)) {}
 
   [[nodiscard]] const ConvShape& shape() const { return shape_; }
   [[nodiscard]] const PaddingPatterns& patterns() const { return patterns_; }

@@ -23,10 +23,11 @@ void BM_BitConv(benchmark::State& state) {
   const auto codes = numerics::random_planes(random, shape.outputs, shape.inputs(), w_bits);
   const auto encoding = numerics::random_encoding(random, shape.outputs, shape.inputs(), w_bits,
                                                   arg(7) != 0, numerics::Granularity::kChannel);
-  const BitConvWeights weights(shape, codes, encoding,
-                               numerics::random_floats(random, shape.outputs),
+  const std::vector<float> bias = numerics::random_floats(random, shape.outputs);
+  const BitConvWeights weights(shape, {codes, encoding, bias},
                                arg(8) != 0 ? numerics::affine_basis(x_bits, 0.1F, 0)
-                                           : numerics::random_basis(random, x_bits, true));
+                                           : numerics::random_basis(random, x_bits, true),
+                               preferred_bit_conv_layout(shape, w_bits));
   AlignedBuffer scratch(weights.scratch_bytes());
   std::vector<float> y(shape.num_pixels() * shape.outputs);
   for (auto _ : state) {

@@ -54,7 +54,7 @@ std::vector<float> product_tap_sums(const ConvShape& shape, const LevelMatmulWei
 }  // namespace
 
 Int8ConvWeights::Int8ConvWeights(const ConvShape& shape, const EncodedWeights& weights,
-                                 float x_offset)
+                                 LevelLayout layout, float x_offset)
     : shape_((shape.check(), check_codes("int8_conv", shape, weights.codes),
               check_weights("int8_conv", weights.codes, weights.encoding, weights.bias,
                             LevelMatmulWeights::kMaxInputs),
@@ -69,7 +69,8 @@ Int8ConvWeights::Int8ConvWeights(const ConvShape& shape, const EncodedWeights& w
   std::vector<double> tap_sums(shape.taps());
   for (std::size_t g = 0; g < shape.groups; ++g) {
     groups_.emplace_back(group_codes(shape, weights.codes, g),
-                         group_encoding(shape, weights.encoding, weights.codes.cols, g));
+                         group_encoding(shape, weights.encoding, weights.codes.cols, g),
+                         std::span<const float>(), layout);
     const auto sums = product_tap_sums(shape, groups_.back());
     for (std::size_t o = 0; o < shape.group_outputs(); ++o) {
       const std::size_t output = g * shape.group_outputs() + o;

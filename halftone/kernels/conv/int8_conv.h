@@ -23,10 +23,12 @@ namespace halftone::kernels {
 class Int8ConvWeights {
  public:
   /// @param weights   of any granularity
+  /// @param layout    of the products
   /// @param x_offset  offset of the pixels
   /// @throws Error as ConvShape::check() and LevelMatmulWeights; kShape if the
   ///         codes do not fit the shape
-  Int8ConvWeights(const ConvShape& shape, const EncodedWeights& weights, float x_offset);
+  Int8ConvWeights(const ConvShape& shape, const EncodedWeights& weights, LevelLayout layout,
+                  float x_offset);
 
   [[nodiscard]] const ConvShape& shape() const { return shape_; }
   [[nodiscard]] const PaddingPatterns& patterns() const { return patterns_; }

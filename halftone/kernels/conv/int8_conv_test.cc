@@ -61,7 +61,7 @@ struct Int8ConvProblem {
   }
 
   [[nodiscard]] std::vector<float> run(std::size_t lines = ~std::size_t{0}) const {
-    const Int8ConvWeights weights(shape, {w, encoding, bias}, offset);
+    const Int8ConvWeights weights(shape, {w, encoding, bias}, preferred_byte_levels(), offset);
     return run(weights, lines, [&](const ConvPart& part) { int8_conv(pixels(), weights, part); });
   }
   [[nodiscard]] std::vector<float> run_bytes(ByteLayout layout,
@@ -175,7 +175,7 @@ TEST(ByteConvWeights, RejectUnsupportedWeights) {
     const auto codes = numerics::random_planes(random, 5, 54, bits);
     const auto encoding = numerics::random_encoding(random, 5, 54, bits, true, granularity,
                                                     granularity == Granularity::kGroup ? 9 : 0);
-    const ByteConvWeights weights(s, {codes, encoding}, Int8Pixels{});
+    const ByteConvWeights weights(s, {codes, encoding}, Int8Pixels{}, ByteLayout::kBytes);
   };
   expect_error(ErrorKind::kUnsupported, "found groups of 9",
                [&] { pack(shape, 2, Granularity::kGroup); });
@@ -214,7 +214,7 @@ TEST(Int8ConvWeights, RejectUnsupportedWeights) {
   const auto codes = numerics::random_planes(random, 5, 54, 2);
   const auto encoding = numerics::random_encoding(random, 5, 54, 2, true, Granularity::kChannel);
   const auto pack = [&](const ConvShape& shape) {
-    const Int8ConvWeights weights(shape, {codes, encoding}, 0);
+    const Int8ConvWeights weights(shape, {codes, encoding}, LevelLayout::kBytes, 0);
   };
   expect_error(ErrorKind::kShape, "expected 5 x 63, found 5 x 54",
                [&] { pack(square_shape(4, 7, 5, 3)); });

@@ -37,7 +37,19 @@ void BM_Int8Matmul(benchmark::State& state) {
   state.counters["GB/s"] = benchmark::Counter(1e-9 * static_cast<double>(weights.size_bytes()),
                                               benchmark::Counter::kIsIterationInvariantRate);
 }
-BENCHMARK_TEMPLATE(BM_Int8Matmul, PlaneMatmulWeights, plane_matmul)
+/// In the layouts that the current target prefers.
+struct Planes : PlaneMatmulWeights {
+  Planes(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
+         std::span<const float> bias = {})
+      : PlaneMatmulWeights(codes, encoding, bias, preferred_plane_layout()) {}
+};
+struct LevelBytes : LevelMatmulWeights {
+  LevelBytes(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
+             std::span<const float> bias = {})
+      : LevelMatmulWeights(codes, encoding, bias, preferred_byte_levels()) {}
+};
+
+BENCHMARK_TEMPLATE(BM_Int8Matmul, Planes, plane_matmul)
     ->Name("BM_PlaneMatmul")
     ->ArgNames({"m", "n", "o", "bits", "group"})
     ->ArgsProduct({{1, 4, 6, 8, 32}, {784}, {700}, {1, 2, 3}, {0}})
@@ -50,14 +62,13 @@ struct LevelsAs : LevelMatmulWeights {
            std::span<const float> bias = {})
       : LevelMatmulWeights(codes, encoding, bias, kLayout) {}
 };
-using LevelBytes = LevelsAs<LevelLayout::kBytes>;
 using LevelNibbles = LevelsAs<LevelLayout::kNibbles>;
 using LevelThrees = LevelsAs<LevelLayout::kThrees>;
 /// With evenly spaced levels.
 struct EvenLevelBytes : LevelMatmulWeights {
   EvenLevelBytes(const numerics::BitPlanes& codes, const numerics::MatrixEncoding& encoding,
                  std::span<const float> bias)
-      : LevelMatmulWeights(codes, evenly_spaced(encoding), bias, LevelLayout::kBytes) {}
+      : LevelMatmulWeights(codes, evenly_spaced(encoding), bias, preferred_byte_levels()) {}
 
   static numerics::MatrixEncoding evenly_spaced(numerics::MatrixEncoding encoding) {
     for (std::size_t i = 0; i < encoding.num_blocks(); ++i) {
@@ -116,7 +127,7 @@ void BM_PackInt8(benchmark::State& state) {
       numerics::random_encoding(random, 4096, 4096, bits, true, numerics::Granularity::kChannel);
   for (auto _ : state) benchmark::DoNotOptimize(Weights(codes, encoding).outputs());
 }
-BENCHMARK_TEMPLATE(BM_PackInt8, PlaneMatmulWeights)
+BENCHMARK_TEMPLATE(BM_PackInt8, Planes)
     ->Name("BM_PackPlanes")
     ->Arg(2)
     ->Unit(benchmark::kMillisecond);

@@ -42,9 +42,11 @@ struct LevelsAs {
   };
   static constexpr auto kIndex = static_cast<std::size_t>(kLayout);
   static constexpr const char* kName =
-      std::array{"level_matmul bytes", "level_matmul nibbles", "level_matmul threes"}[kIndex];
-  static constexpr int kMaxBits = std::array{numerics::kMaxBits, LevelMatmulWeights::kMaxNibbleBits,
-                                             LevelMatmulWeights::kMaxThreeBits}[kIndex];
+      std::array{"level_matmul bytes", "level_matmul small bytes", "level_matmul nibbles",
+                 "level_matmul threes"}[kIndex];
+  static constexpr int kMaxBits =
+      std::array{numerics::kMaxBits, numerics::kMaxBits, LevelMatmulWeights::kMaxNibbleBits,
+                 LevelMatmulWeights::kMaxThreeBits}[kIndex];
   static constexpr auto kMultiply = level_matmul;
 };
 
@@ -57,6 +59,7 @@ void for_each_way(int bits, const Body& body) {
   call(PlanesAs<PlaneLayout::kFours>());
   call(PlanesAs<PlaneLayout::kFives>());
   call(LevelsAs<LevelLayout::kBytes>());
+  call(LevelsAs<LevelLayout::kSmallBytes>());
   call(LevelsAs<LevelLayout::kNibbles>());
   call(LevelsAs<LevelLayout::kThrees>());
 }
@@ -337,8 +340,9 @@ TEST(Int8MatmulWeights, RejectInvalidOperands) {
   const auto seven = numerics::random_planes(random, 4, 20, 7);
   const auto seven_encoding =
       numerics::random_encoding(random, 4, 20, 7, true, Granularity::kChannel);
-  expect_error(ErrorKind::kUnsupported, "plane_matmul weights: expected at most 6 bits, found 7",
-               [&] { const PlaneMatmulWeights weights(seven, seven_encoding); });
+  expect_error(
+      ErrorKind::kUnsupported, "plane_matmul weights: expected at most 6 bits, found 7",
+      [&] { const PlanesAs<PlaneLayout::kFours>::Weights weights(seven, seven_encoding); });
 }
 
 TEST(Int8MatmulWeights, TakeLittleMoreMemoryThanTheCodes) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// level_matmul() for LevelLayout::kBytes: unsigned levels times signed activations, with four
-// neighbouring inputs per output, as the dot product of AVX-512 VNNI requires.
+// level_matmul() for LevelLayout::kBytes and kSmallBytes: unsigned levels times signed activations,
+// with four neighbouring inputs per output, as the dot product of AVX-512 VNNI requires.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halftone/kernels/int8_matmul/level_bytes.cc"
 #include <hwy/foreach_target.h>

@@ -17,11 +17,11 @@ namespace halftone::kernels {
 
 /// The layout of the weights, which determines how they become levels.
 enum class LevelLayout {
-  /// A byte per weight: its level, without a common_factor() where prefers_small_levels(). Pieces
-  /// of
-  /// 4 inputs, in which each lane of a vector computes one
+  /// A byte per weight: its level. Pieces of 4 inputs, in which each lane of a vector computes one
   /// output: for several rows of activations, which share the cost of reading the weights.
   kBytes,
+  /// The same with levels without their common_factor(): for targets where prefers_small_levels().
+  kSmallBytes,
   /// Half a byte per weight: its code, looked up in a table of its output and group. Pieces of 32
   /// inputs, in which each 16 bytes of a vector compute one output: for one row of activations,
   /// where reading the weights takes most of the time. At most 4 bits.
@@ -32,13 +32,16 @@ enum class LevelLayout {
   kThrees,
 };
 
+/// The faster one of kBytes and kSmallBytes on the current target.
+LevelLayout preferred_byte_levels() noexcept;
+
 /// Encoded weights [o, n] as level_matmul() reads them, on their weight_grid():
 ///
 ///     block 0:  group 0:  [pieces of the group]  [tables]  [floats]
 ///               group 1:  ...
 ///     block 1:  ...
 ///
-///     kBytes:   piece: [output 0 [level of input 0, 1, 2, 3], output 1 [...], ... output 31]
+///     bytes:    piece: [output 0 [level of input 0, 1, 2, 3], output 1 [...], ... output 31]
 ///     kNibbles: the pieces of outputs 0 to 7, those of outputs 8 to 15, ...
 ///               piece: [output 0 [codes of inputs 0 and 16, 1 and 17, ...], ... output 7]
 ///     kThrees:  the pieces of outputs 0 to 3, those of outputs 4 to 7, ...
@@ -52,9 +55,9 @@ enum class LevelLayout {
 ///     part 1: c7[0] c6[2]   c3     c2
 ///     part 2: c7[2 1]       c5     c4
 ///
-/// Missing inputs and outputs are zero. The tables, without kBytes, are [32, 16]: for each output
-/// the levels of its codes, with kThrees twice. The floats are [1 or 2, 32]: half_step and, if
-/// there are offsets, center.
+/// Missing inputs and outputs are zero. The tables, of kNibbles and kThrees, are [32, 16]: for each
+/// output the levels of its codes, with kThrees twice. The floats are [1 or 2, 32]: half_step and,
+/// if there are offsets, center.
 class LevelMatmulWeights : public Int8Weights {
  public:
   /// Upper bound of the bits with LevelLayout::kNibbles.
@@ -66,7 +69,7 @@ class LevelMatmulWeights : public Int8Weights {
   static constexpr std::size_t kThreeInputs = 512;
   static constexpr std::size_t kThreeOutputs = 4;
   static constexpr std::size_t kTableBytes = 16;
-  /// Inputs of a piece of LevelLayout::kBytes.
+  /// Inputs of a piece of LevelLayout::kBytes and kSmallBytes.
   static constexpr std::size_t kByteInputs = 4;
 
   /// @param codes     [o, n], Kw planes
@@ -75,10 +78,10 @@ class LevelMatmulWeights : public Int8Weights {
   /// @throws Error as check_weights() with kMaxInputs; kUnsupported if there are more bits than
   ///         the layout takes; kMemory as AlignedBuffer
   LevelMatmulWeights(const numerics::BitPlanes& codes, const numerics::MatrixEncoding& encoding,
-                     std::span<const float> bias = {}, LevelLayout layout = LevelLayout::kBytes);
+                     std::span<const float> bias, LevelLayout layout);
 
   [[nodiscard]] LevelLayout layout() const { return layout_; }
-  /// What the levels of kBytes are to be multiplied by.
+  /// What the levels of kSmallBytes are to be multiplied by.
   [[nodiscard]] std::int32_t factor() const { return factor_; }
   [[nodiscard]] std::size_t size_bytes() const { return groups_.size_bytes() + output_bytes(); }
 

@@ -3,7 +3,6 @@
 
 #include "halftone/base/bits.h"
 #include "halftone/base/error.h"
-#include "halftone/kernels/core.h"
 #include "halftone/kernels/int8_matmul/level_matmul.h"
 
 namespace halftone::kernels {
@@ -55,7 +54,7 @@ LevelGrid without_factor(LevelGrid grid, std::int32_t factor) {
   return grid;
 }
 
-/// Writes the pieces of kBytes.
+/// Writes the pieces of kBytes and kSmallBytes.
 /// @param u   the level of each code
 /// @param to  of the output in the first piece
 void pack_bytes(const GroupCodes& group, std::span<const std::uint8_t> u, std::uint8_t* to) {
@@ -112,8 +111,10 @@ LevelMatmulWeights::LevelMatmulWeights(const numerics::BitPlanes& codes,
                                        std::span<const float> bias, LevelLayout layout)
     : Int8Weights("level_matmul", codes, encoding, bias), layout_(layout) {
   switch (layout) {
+    case LevelLayout::kSmallBytes:
+      factor_ = common_factor(encoding);
+      [[fallthrough]];
     case LevelLayout::kBytes:
-      if (prefers_small_levels()) factor_ = common_factor(encoding);
       piece_bytes_ = pieces_of(group_inputs(), kByteInputs) * kByteInputs * kBlock;
       break;
     case LevelLayout::kNibbles:
@@ -125,7 +126,8 @@ LevelMatmulWeights::LevelMatmulWeights(const numerics::BitPlanes& codes,
       piece_bytes_ = pieces_of(group_inputs(), kThreeInputs) * kThreeInputs / 8 * 3 * kBlock;
       break;
   }
-  if (layout != LevelLayout::kBytes) table_bytes_ = kBlock * kTableBytes;
+  const bool looks_up = layout == LevelLayout::kNibbles || layout == LevelLayout::kThrees;
+  if (looks_up) table_bytes_ = kBlock * kTableBytes;
   const std::size_t float_rows = has_offset() ? 2 : 1;
   group_bytes_ = piece_bytes_ + table_bytes_ + float_rows * kBlock * sizeof(float);
   groups_ = AlignedBuffer(num_blocks() * num_groups() * group_bytes_);
@@ -161,6 +163,7 @@ void LevelMatmulWeights::pack_group(const numerics::BitPlanes& codes, const Leve
   tables += lane * kTableBytes;
   switch (layout_) {
     case LevelLayout::kBytes:
+    case LevelLayout::kSmallBytes:
       return pack_bytes(inputs, without_factor(grid, factor_).u, to + lane * kByteInputs);
     case LevelLayout::kNibbles:
       std::copy_n(grid.u.begin(), kTableBytes, tables);

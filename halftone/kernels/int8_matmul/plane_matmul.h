@@ -83,9 +83,6 @@ class PlaneMatmulWeights : public Int8Weights {
   ///         kMemory as AlignedBuffer
   PlaneMatmulWeights(const numerics::BitPlanes& codes, const numerics::MatrixEncoding& encoding,
                      std::span<const float> bias, PlaneLayout layout);
-  PlaneMatmulWeights(const numerics::BitPlanes& codes, const numerics::MatrixEncoding& encoding,
-                     std::span<const float> bias = {})
-      : PlaneMatmulWeights(codes, encoding, bias, preferred_plane_layout()) {}
 
   [[nodiscard]] PlaneLayout layout() const { return layout_; }
   [[nodiscard]] const PlaneFormat& format() const {

@@ -79,10 +79,13 @@ Kernel create_conv_int8(const NodeContext& context) {
   if (extent.depthwise) {
     return create(context, x, DepthwiseWeights(shape, codes.codes, *codes.encoding, bias, x));
   }
+  const kernels::EncodedWeights weights{codes.codes, *codes.encoding, bias};
   if (extent.is_byte_conv()) {
-    return create(context, x, ByteConvWeights(shape, {codes.codes, *codes.encoding, bias}, x));
+    const kernels::ByteLayout layout = kernels::preferred_byte_layout(*codes.encoding);
+    return create(context, x, ByteConvWeights(shape, weights, x, layout));
   }
-  return create(context, x, Int8ConvWeights(shape, {codes.codes, *codes.encoding, bias}, x.offset));
+  const kernels::LevelLayout layout = kernels::preferred_byte_levels();
+  return create(context, x, Int8ConvWeights(shape, weights, layout, x.offset));
 }
 
 }  // namespace

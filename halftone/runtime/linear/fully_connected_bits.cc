@@ -42,7 +42,8 @@ Verdict judge_xnor(const NodeContext& context) {
 
 Kernel create_xnor(const NodeContext& context) {
   const auto& codes = std::get<ir::EncodedTensor>(*context.constant(1));
-  kernels::BitMatmulWeights weights(codes.codes, *codes.encoding, constant_floats(context, 2));
+  kernels::BitMatmulWeights weights(codes.codes, *codes.encoding, constant_floats(context, 2),
+                                    bit_layout(codes));
   const numerics::Basis x_basis = context.input(0).encoding.basis->basis(0);
   const std::size_t rows = row_extent(context.input(0).shape).rows;
   const double us = speed_of(Product::kBits, layer_extent(context.graph, context.node)).us;
@@ -59,6 +60,10 @@ Kernel create_xnor(const NodeContext& context) {
 }
 
 }  // namespace
+
+kernels::BitLayout bit_layout(const ir::EncodedTensor& weights) {
+  return kernels::preferred_bit_layout(weights.codes.rows, weights.codes.cols);
+}
 
 Picoseconds bits_time(const LayerExtent& layer, Core core) {
   const int pairs = layer.input_bits * layer.weight_bits;

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <string_view>
 
 #include "halftone/ir/layer_arithmetic.h"
 #include "halftone/kernels/encode/quantize_rows.h"
@@ -78,7 +77,7 @@ Kernel create(const NodeContext& context, Weights weights, Product product) {
   const auto layer = std::make_shared<Int8Layer<Weights>>(Int8Layer<Weights>{
       std::move(weights), rows, levels, context.op<ir::FullyConnected>().activation, shares});
   Kernel kernel;
-  kernel.variant = level_kernel_name(product);
+  kernel.variant = to_string(product);
   kernel.packed_bytes = layer->weights.size_bytes();
   kernel.packed_inputs = {1, 2};
   kernel.scratch_bytes = layer->scratch_bytes();
@@ -110,14 +109,15 @@ Kernel create_int8_levels(const NodeContext& context) {
   const std::span<const float> bias = constant_floats(context, 2);
   const Product product = level_product(context, extent_of(context));
   if (product == Product::kPlanes) {
-    return create(context, PlaneMatmulWeights(codes, *encoding, bias), product);
+    const kernels::PlaneLayout layout = kernels::preferred_plane_layout();
+    return create(context, PlaneMatmulWeights(codes, *encoding, bias, layout), product);
   }
   return create(context, LevelMatmulWeights(codes, *encoding, bias, level_layout(product)),
                 product);
 }
 
-std::vector<std::string> kernels_int8_levels(const NodeContext& context) {
-  return level_kernels(extent_of(context));
+std::vector<Product> products_int8_levels(const NodeContext& context) {
+  return level_products(extent_of(context));
 }
 
 /// Whether the pieces of kThrees have zeros for less than an eighth of the inputs: then they take
@@ -130,30 +130,17 @@ bool fills_threes(const LayerExtent& layer) {
   return 8 * (packed - inputs) < inputs;
 }
 
-/// A method with levels, and how a Way names it.
-struct LevelKernel {
-  std::string_view name;
+/// A method with levels, and the weights that it takes.
+struct LevelProduct {
   Product product;
   int max_bits;
 };
-constexpr LevelKernel kLevelKernels[] = {
-    {"planes", Product::kPlanes, PlaneMatmulWeights::kMaxBits},
-    {"nibbles", Product::kNibbles, LevelMatmulWeights::kMaxNibbleBits},
-    {"threes", Product::kThrees, LevelMatmulWeights::kMaxThreeBits},
-    {"bytes", Product::kBytes, numerics::kMaxBits},
+constexpr LevelProduct kLevelProducts[] = {
+    {Product::kPlanes, PlaneMatmulWeights::kMaxBits},
+    {Product::kNibbles, LevelMatmulWeights::kMaxNibbleBits},
+    {Product::kThrees, LevelMatmulWeights::kMaxThreeBits},
+    {Product::kBytes, numerics::kMaxBits},
 };
-
-/// The methods that a layer may use.
-std::vector<LevelKernel> usable_kernels(const LayerExtent& layer) {
-  std::vector<LevelKernel> usable;
-  for (const LevelKernel& kernel : kLevelKernels) {
-    if (layer.weight_bits > kernel.max_bits) continue;
-    if (kernel.product == Product::kPlanes && !layer.is_summed) continue;
-    if (kernel.product == Product::kThrees && !fills_threes(layer)) continue;
-    usable.push_back(kernel);
-  }
-  return usable;
-}
 
 }  // namespace
 
@@ -211,24 +198,24 @@ Picoseconds bytes_time(const LayerExtent& layer, Core core) {
 }
 
 Product cheapest_levels(const LayerExtent& layer, Core core) {
-  const std::vector<LevelKernel> usable = usable_kernels(layer);
-  const auto cost = [&](const LevelKernel& kernel) { return cost_us(kernel.product, layer, core); };
-  return std::ranges::min_element(usable, {}, cost)->product;
+  const std::vector<Product> usable = level_products(layer);
+  const auto cost = [&](Product product) { return cost_us(product, layer, core); };
+  return *std::ranges::min_element(usable, {}, cost);
 }
 
-std::vector<std::string> level_kernels(const LayerExtent& layer) {
-  std::vector<std::string> names;
-  for (const LevelKernel& kernel : usable_kernels(layer)) names.emplace_back(kernel.name);
-  return names;
+std::vector<Product> level_products(const LayerExtent& layer) {
+  std::vector<Product> usable;
+  for (const auto& [product, max_bits] : kLevelProducts) {
+    if (layer.weight_bits > max_bits) continue;
+    if (product == Product::kThrees && !fills_threes(layer)) continue;
+    usable.push_back(product);
+  }
+  return usable;
 }
 
 Product level_product(const NodeContext& context, const LayerExtent& layer) {
-  if (context.way == nullptr) return cheapest_levels(layer, cost_core());
-  return std::ranges::find(kLevelKernels, context.way->kernel, &LevelKernel::name)->product;
-}
-
-std::string_view level_kernel_name(Product product) {
-  return std::ranges::find(kLevelKernels, product, &LevelKernel::product)->name;
+  if (context.way != nullptr && context.way->product) return *context.way->product;
+  return cheapest_levels(layer, cost_core());
 }
 
 kernels::LevelLayout level_layout(Product product) {
@@ -243,7 +230,7 @@ kernels::LevelLayout level_layout(Product product) {
     case Product::kFloat:
       break;
   }
-  return kernels::LevelLayout::kBytes;
+  return kernels::preferred_byte_levels();
 }
 
 constinit const Implementation kFullyConnectedLevels{.name = "int8_levels",
@@ -251,6 +238,6 @@ constinit const Implementation kFullyConnectedLevels{.name = "int8_levels",
                                                      .create = create_int8_levels,
                                                      .arithmetic = Arithmetic::kIntegers,
                                                      .reads = CodeLayout::kInt8,
-                                                     .kernels = kernels_int8_levels};
+                                                     .products = products_int8_levels};
 
 }  // namespace halftone::runtime

@@ -105,7 +105,7 @@ TEST(FullyConnected, EncodedWeightsUse8BitActivations) {
         EXPECT_EQ(testing::kernel_of(*plan), "int8_levels");
         const LayerExtent extent{batch, layer.n, layer.o, 0, bits, group};
         EXPECT_EQ(plan->steps().back().body.variant,
-                  level_kernel_name(cheapest_levels(extent, cost_core())));
+                  to_string(cheapest_levels(extent, cost_core())));
         EXPECT_THAT(plan->steps().back().reason,
                     ::testing::StartsWith((batch == 1 ? "1 row, " : "5 rows, ") +
                                           std::to_string(bits) + "-bit weights: about 0."));

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/runtime/linear/linear_cost.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "halftone/ir/layer_arithmetic.h"
 #include "halftone/ir/work.h"
 
@@ -9,6 +12,15 @@ namespace {
 
 /// Waking a thread and waiting for it takes some ten microseconds, and more on a busy machine.
 constexpr double kWorthAThread = 50;
+
+struct ProductName {
+  Product product;
+  std::string_view name;
+};
+constexpr ProductName kProductNames[] = {
+    {Product::kBits, "bits"},     {Product::kPlanes, "planes"}, {Product::kNibbles, "nibbles"},
+    {Product::kThrees, "threes"}, {Product::kBytes, "bytes"},   {Product::kFloat, "float"},
+};
 
 Picoseconds time_of(Product product, const LayerExtent& layer, Core core) {
   switch (product) {
@@ -29,6 +41,16 @@ Picoseconds time_of(Product product, const LayerExtent& layer, Core core) {
 }
 
 }  // namespace
+
+std::string_view to_string(Product product) {
+  const auto* const found = std::ranges::find(kProductNames, product, &ProductName::product);
+  return found == std::end(kProductNames) ? "unknown" : found->name;
+}
+
+std::optional<Product> product_named(std::string_view name) {
+  const auto* const found = std::ranges::find(kProductNames, name, &ProductName::name);
+  return found == std::end(kProductNames) ? std::nullopt : std::optional(found->product);
+}
 
 LayerExtent layer_extent(const ir::Graph& graph, const ir::Node& node) {
   const ir::Work work = ir::work_of(graph, node);

@@ -3,26 +3,16 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "halftone/ir/graph.h"
+#include "halftone/kernels/bit_matmul/bit_matmul.h"
 #include "halftone/kernels/int8_matmul/level_matmul.h"
 #include "halftone/runtime/cost_core.h"
 #include "halftone/runtime/implementation.h"
+#include "halftone/runtime/product.h"
 
 namespace halftone::runtime {
-
-/// A method of multiplying inputs by weights.
-enum class Product {
-  kBits,     ///< bit planes of the input by bit planes of the weights
-  kPlanes,   ///< 8-bit integers by levels of at most 6 bits, bit by bit
-  kNibbles,  ///< 8-bit integers by looked-up levels of at most 4 bits
-  kThrees,   ///< the same of at most 3 bits, which take no more memory than that
-  kBytes,    ///< 8-bit integers by levels of the weights
-  kFloat,    ///< oneDNN, float32
-};
 
 /// A layer [rows, inputs] x [outputs, inputs].
 struct LayerExtent {
@@ -65,14 +55,15 @@ Speed speed_of(Product product, const LayerExtent& layer);
 /// kBytes. The choice changes no result.
 Product cheapest_levels(const LayerExtent& layer, Core core);
 
-/// Names of these methods that a layer may use, for Implementation::kernels.
-std::vector<std::string> level_kernels(const LayerExtent& layer);
+/// Those of these methods that a layer may use, for Implementation::products.
+std::vector<Product> level_products(const LayerExtent& layer);
 
-/// The name of one. @pre product is one of the four
-std::string_view level_kernel_name(Product product);
-
-/// The layout of a method with levels. @pre product is kNibbles, kThrees or kBytes
+/// The layout of a method with levels, on the processor at hand.
+/// @pre product is kNibbles, kThrees or kBytes
 kernels::LevelLayout level_layout(Product product);
+
+/// The layout for bits, on the processor at hand.
+kernels::BitLayout bit_layout(const ir::EncodedTensor& weights);
 
 /// The method of the way to compute a node, or the cheapest one on the processor at hand.
 Product level_product(const NodeContext& context, const LayerExtent& layer);

@@ -78,12 +78,24 @@ TEST(LinearCost, ChoosesLayoutsForAProcessor) {
   EXPECT_EQ(cheapest_levels({256, 4096, 4096, 0, 1, 0}, Core::kAvx512Amd), Product::kPlanes);
   EXPECT_EQ(cheapest_levels({1, 4096, 4096, 0, 4, 128}, Core::kAvx512Amd), Product::kNibbles);
 
-  EXPECT_THAT(level_kernels({1, 1024, 8, 0, 3, 0}),
-              ElementsAre("planes", "nibbles", "threes", "bytes"));
-  EXPECT_THAT(level_kernels({1, 96, 8, 0, 3, 0}), ElementsAre("planes", "nibbles", "bytes"));
-  EXPECT_THAT(level_kernels({1, 1024, 8, 0, 4, 0}), ElementsAre("planes", "nibbles", "bytes"));
-  EXPECT_THAT(level_kernels({1, 1024, 8, 0, 6, 0}), ElementsAre("planes", "bytes"));
-  EXPECT_THAT(level_kernels({1, 1024, 8, 0, 7, 0}), ElementsAre("bytes"));
+  EXPECT_THAT(level_products({1, 1024, 8, 0, 3, 0}),
+              ElementsAre(Product::kPlanes, Product::kNibbles, Product::kThrees, Product::kBytes));
+  EXPECT_THAT(level_products({1, 96, 8, 0, 3, 0}),
+              ElementsAre(Product::kPlanes, Product::kNibbles, Product::kBytes));
+  EXPECT_THAT(level_products({1, 1024, 8, 0, 4, 0}),
+              ElementsAre(Product::kPlanes, Product::kNibbles, Product::kBytes));
+  EXPECT_THAT(level_products({1, 1024, 8, 0, 6, 0}),
+              ElementsAre(Product::kPlanes, Product::kBytes));
+  EXPECT_THAT(level_products({1, 1024, 8, 0, 7, 0}), ElementsAre(Product::kBytes));
+}
+
+TEST(Product, HasTheNameThatFindsIt) {
+  for (const Product product : {Product::kBits, Product::kPlanes, Product::kNibbles,
+                                Product::kThrees, Product::kBytes, Product::kFloat}) {
+    EXPECT_EQ(product_named(to_string(product)), product);
+  }
+  EXPECT_EQ(to_string(Product::kNibbles), "nibbles");
+  EXPECT_EQ(product_named("crumbs"), std::nullopt);
 }
 
 TEST(LinearCost, WakesThreadsForEnoughWorkOnly) {

@@ -157,12 +157,15 @@ NodeContext with_way(NodeContext context, const Way& way) {
 std::vector<Way> ways_of(const Implementation& implementation, const NodeContext& context) {
   if (!has_ways(implementation.arithmetic) || !takes_any_inputs(context)) return {};
   if (context.output().shape.element_count() == 0) return {};
-  std::vector<std::string> kernels{""};
-  if (implementation.kernels != nullptr) kernels = implementation.kernels(context);
+  std::vector<std::optional<Product>> products{std::nullopt};
+  if (implementation.products != nullptr) {
+    const std::vector<Product> all = implementation.products(context);
+    products.assign(all.begin(), all.end());
+  }
   std::vector<Way> ways;
-  for (const std::string& kernel : kernels) ways.push_back({kernel, 1});
+  for (const auto product : products) ways.push_back({product, 1});
   if (context.threads > 1) {
-    for (const std::string& kernel : kernels) ways.push_back({kernel, context.threads});
+    for (const auto product : products) ways.push_back({product, context.threads});
   }
   if (ways.size() == 1) ways.clear();
   return ways;

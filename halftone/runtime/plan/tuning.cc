@@ -63,22 +63,21 @@ Tuning Tuning::read(const fs::path& file) {
   if (lines.front() != kHeader) refuse_line(file, 1, "'" + std::string(kHeader) + "'");
   for (std::size_t i = 1; i < lines.size(); ++i) {
     const std::vector<std::string_view> fields = split(lines[i], '\t');
-    MeasuredWay found;
-    if (fields.size() != 5 || !parse(fields[3], found.way.threads) || found.way.threads < 1 ||
+    Line found;
+    if (fields.size() != 5 || !parse(fields[3], found.threads) || found.threads < 1 ||
         !parse(fields[4], found.us)) {
       refuse_line(file, i + 1, "machine, layer, kernel, threads and microseconds, with tabs");
     }
-    found.way.kernel = fields[2];
-    tuning.ways_[fmt::format("{}\t{}", fields[0], fields[1])] = std::move(found);
+    found.kernel = fields[2];
+    tuning.lines_[fmt::format("{}\t{}", fields[0], fields[1])] = std::move(found);
   }
   return tuning;
 }
 
 void Tuning::write(const fs::path& file) const {
   std::string text = std::string(kHeader) + '\n';
-  for (const auto& [layer, found] : ways_) {
-    text +=
-        fmt::format("{}\t{}\t{}\t{:.3f}\n", layer, found.way.kernel, found.way.threads, found.us);
+  for (const auto& [layer, found] : lines_) {
+    text += fmt::format("{}\t{}\t{}\t{:.3f}\n", layer, found.kernel, found.threads, found.us);
   }
   std::error_code error;
   if (file.has_parent_path()) fs::create_directories(file.parent_path(), error);
@@ -89,13 +88,18 @@ void Tuning::write(const fs::path& file) const {
 }
 
 std::optional<MeasuredWay> Tuning::find(const std::string& layer) const {
-  const auto found = ways_.find(key_of(layer));
-  if (found == ways_.end()) return std::nullopt;
-  return found->second;
+  const auto found = lines_.find(key_of(layer));
+  if (found == lines_.end()) return std::nullopt;
+  const auto& [kernel, threads, us] = found->second;
+  const std::optional<Product> product = product_named(kernel);
+  if (!product && !kernel.empty()) return std::nullopt;
+  return MeasuredWay{{product, threads}, us};
 }
 
-void Tuning::record(const std::string& layer, MeasuredWay way) {
-  ways_[key_of(layer)] = std::move(way);
+void Tuning::record(const std::string& layer, const MeasuredWay& measured) {
+  const auto& [way, us] = measured;
+  const std::string kernel(way.product ? to_string(*way.product) : "");
+  lines_[key_of(layer)] = {kernel, way.threads, us};
 }
 
 fs::path default_tuning_file() {

@@ -10,12 +10,13 @@
 #include <utility>
 
 #include "halftone/base/progress.h"
+#include "halftone/runtime/product.h"
 
 namespace halftone::runtime {
 
 /// A way to compute a layer. All ways give the same bits.
 struct Way {
-  std::string kernel;  ///< one of Implementation::kernels; empty if there is only one
+  std::optional<Product> product;  ///< one of Implementation::products; none if it has no choice
   int threads = 1;
 
   bool operator==(const Way&) const = default;
@@ -51,10 +52,10 @@ class Tuning {
   /// The fastest way of a layer, on the current processor and SIMD target.
   [[nodiscard]] std::optional<MeasuredWay> find(const std::string& layer) const;
   /// @param layer  without tabs and line feeds
-  void record(const std::string& layer, MeasuredWay way);
+  void record(const std::string& layer, const MeasuredWay& measured);
 
   /// Layers on all machines.
-  [[nodiscard]] std::size_t size() const { return ways_.size(); }
+  [[nodiscard]] std::size_t size() const { return lines_.size(); }
 
   /// Where a plan reports the layers that it measures; may be empty.
   void set_progress(ProgressSink progress) { progress_ = std::move(progress); }
@@ -63,7 +64,14 @@ class Tuning {
   }
 
  private:
-  std::map<std::string, MeasuredWay> ways_;  ///< by machine and layer, with a tab between
+  /// A line of the file. Other versions may have methods of other names.
+  struct Line {
+    std::string kernel;  ///< the name of the product, or empty
+    int threads = 1;
+    double us = 0;
+  };
+
+  std::map<std::string, Line> lines_;  ///< by machine and layer, with a tab between
   ProgressSink progress_;
 };
 

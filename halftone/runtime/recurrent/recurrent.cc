@@ -117,12 +117,12 @@ Verdict judge_recurrent_levels(const NodeContext& context) {
 Kernel create_recurrent_levels(const NodeContext& context) {
   const Product product = level_product(context, step_extent(context));
   Kernel kernel = create(context, product);
-  kernel.variant = level_kernel_name(product);
+  kernel.variant = to_string(product);
   return kernel;
 }
 
-std::vector<std::string> kernels_recurrent_levels(const NodeContext& context) {
-  return level_kernels(step_extent(context));
+std::vector<Product> products_recurrent_levels(const NodeContext& context) {
+  return level_products(step_extent(context));
 }
 
 Verdict judge_recurrent_float(const NodeContext& context) {
@@ -144,7 +144,7 @@ constinit const Implementation kRecurrentLevels{.name = "int8_levels",
                                                 .judge = judge_recurrent_levels,
                                                 .create = create_recurrent_levels,
                                                 .arithmetic = Arithmetic::kIntegers,
-                                                .kernels = kernels_recurrent_levels};
+                                                .products = products_recurrent_levels};
 constinit const Implementation kRecurrentFloat{.name = "packed_f32",
                                                .judge = judge_recurrent_float,
                                                .create = create_recurrent_float,

@@ -23,9 +23,10 @@ pack(Product way, const ir::Constant& weights) {
   };
   switch (way) {
     case Product::kBits:
-      return kernels::BitMatmulWeights(codes().codes, *codes().encoding);
+      return kernels::BitMatmulWeights(codes().codes, *codes().encoding, {}, bit_layout(codes()));
     case Product::kPlanes:
-      return kernels::PlaneMatmulWeights(codes().codes, *codes().encoding);
+      return kernels::PlaneMatmulWeights(codes().codes, *codes().encoding, {},
+                                         kernels::preferred_plane_layout());
     case Product::kNibbles:
     case Product::kThrees:
     case Product::kBytes:
