@@ -39,12 +39,12 @@ void BM_Int8Matmul(benchmark::State& state) {
 }
 /// In the layouts that the current target prefers.
 struct Planes : PlaneMatmulWeights {
-  Planes(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
+  Planes(const numerics::BitPlanes& codes, const numerics::MatrixEncoding& encoding,
          std::span<const float> bias = {})
       : PlaneMatmulWeights(codes, encoding, bias, preferred_plane_layout()) {}
 };
 struct LevelBytes : LevelMatmulWeights {
-  LevelBytes(const numerics::BitPlanes& codes, const numerics::BasisEncoding& encoding,
+  LevelBytes(const numerics::BitPlanes& codes, const numerics::MatrixEncoding& encoding,
              std::span<const float> bias = {})
       : LevelMatmulWeights(codes, encoding, bias, preferred_byte_levels()) {}
 };

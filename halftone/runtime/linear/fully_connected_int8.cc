@@ -207,6 +207,7 @@ std::vector<Product> level_products(const LayerExtent& layer) {
   std::vector<Product> usable;
   for (const auto& [product, max_bits] : kLevelProducts) {
     if (layer.weight_bits > max_bits) continue;
+    if (product == Product::kPlanes && !layer.is_summed) continue;
     if (product == Product::kThrees && !fills_threes(layer)) continue;
     usable.push_back(product);
   }
