@@ -115,11 +115,17 @@ void read_table(const toml::table& table, const std::vector<Key>& keys, const st
   }
 }
 
-std::vector<Key> layer_keys(LayerSettings& settings) {
-  using numerics::Granularity;
+/// A number system, for all that `store` sets.
+Key system_key(std::string_view key,
+               std::function<void(const numerics::NumberSystem*)> store) {
+  return word(key, [store = std::move(store)](const std::string& name) {
+    store(&numerics::find_system(name));
+  });
+}
+
+/// The number systems of a layer.
+std::vector<Key> system_keys(LayerSettings& settings) {
   return {
-      bits("weight_bits", settings.weight_bits),
-      bits("activation_bits", settings.activation_bits),
       word("scheme",
            [&](const std::string& name) {
              if (name == "float") {
@@ -128,44 +134,58 @@ std::vector<Key> layer_keys(LayerSettings& settings) {
                settings.weight_system = settings.activation_system = &numerics::find_system(name);
              }
            }),
-      word("weight_scheme",
-           [&](const std::string& name) { settings.weight_system = &numerics::find_system(name); }),
-      word("activation_scheme",
-           [&](const std::string& name) {
-             settings.activation_system = &numerics::find_system(name);
-           }),
+      system_key("weight_scheme", [&](auto* system) { settings.weight_system = system; }),
+      system_key("activation_scheme", [&](auto* system) { settings.activation_system = system; }),
+      flag("weight_offset", [&](bool value) { settings.weight_offset = value; }),
+      flag("activation_offset", [&](bool value) { settings.activation_offset = value; }),
+  };
+}
+
+/// Which values share scales.
+std::vector<Key> block_keys(LayerSettings& settings) {
+  using numerics::Granularity;
+  using Scales = ActivationScales;
+  constexpr std::int64_t kMaxGroup = std::int64_t{1} << 31;
+  return {
       word("granularity",
            [&](const std::string& name) {
              settings.granularity = choice<Granularity>(name, {{"tensor", Granularity::kTensor},
                                                                {"channel", Granularity::kChannel},
                                                                {"group", Granularity::kGroup}});
            }),
-      whole("group_size", 1, std::int64_t{1} << 31,
+      whole("group_size", 1, kMaxGroup,
             [&](std::int64_t size) { settings.group_size = static_cast<std::size_t>(size); }),
       word("activation_scales",
            [&](const std::string& name) {
-             using Scales = ActivationScales;
              settings.activation_scales = choice<Scales>(name, {{"fitted", Scales::kFitted},
                                                                 {"sample", Scales::kSample},
                                                                 {"row", Scales::kRow},
                                                                 {"group", Scales::kGroup}});
            }),
-      whole("activation_group_size", 1, std::int64_t{1} << 31,
+      whole("activation_group_size", 1, kMaxGroup,
             [&](std::int64_t size) {
               settings.activation_group_size = static_cast<std::size_t>(size);
             }),
-      flag("weight_offset", [&](bool value) { settings.weight_offset = value; }),
-      flag("activation_offset", [&](bool value) { settings.activation_offset = value; }),
-      flag("skip", [&](bool value) { settings.skip = value; }),
-      word("arithmetic",
-           [&](const std::string& name) {
-             using ir::Arithmetic;
-             settings.arithmetic = choice<Arithmetic>(name, {{"auto", Arithmetic::kAuto},
-                                                             {"bits", Arithmetic::kBits},
-                                                             {"integers", Arithmetic::kIntegers},
-                                                             {"float", Arithmetic::kFloat}});
-           }),
   };
+}
+
+std::vector<Key> layer_keys(LayerSettings& settings) {
+  using ir::Arithmetic;
+  std::vector<Key> keys = {
+      bits("weight_bits", settings.weight_bits),
+      bits("activation_bits", settings.activation_bits),
+  };
+  for (const auto& more : {system_keys(settings), block_keys(settings)}) {
+    keys.insert(keys.end(), more.begin(), more.end());
+  }
+  keys.push_back(flag("skip", [&](bool value) { settings.skip = value; }));
+  keys.push_back(word("arithmetic", [&](const std::string& name) {
+    settings.arithmetic = choice<Arithmetic>(name, {{"auto", Arithmetic::kAuto},
+                                                    {"bits", Arithmetic::kBits},
+                                                    {"integers", Arithmetic::kIntegers},
+                                                    {"float", Arithmetic::kFloat}});
+  }));
+  return keys;
 }
 
 std::vector<Key> weight_keys(WeightFitOptions& weights) {

@@ -67,6 +67,13 @@ std::vector<OperatorCase> conversion_cases() {
            .multipliers = {0.37, 0.5, 0.21}, .zero_point = -3, .rounding = CodeRounding::kTwice},
        {integers_input(ElementType::kInt32, {kBatch, 3})}},
       {"Lookup", lookup, {codes}},
+      {"Encode", Encode{odd_encoding()}, {numbers_input({kBatch, 70})}},
+      {"EncodeTanh", Encode{small, {ActivationKind::kTanh}}, {numbers_input({kBatch, 9})}},
+  };
+}
+
+std::vector<OperatorCase> rounding_cases() {
+  return {
       {"FakeQuantize",
        FakeQuantize{&numerics::find_system("int"), 8, {numerics::Granularity::kTensor, 0}},
        {numbers_input({kBatch, 3, 10})}},
@@ -76,8 +83,6 @@ std::vector<OperatorCase> conversion_cases() {
       {"FakeQuantizeGroups",
        FakeQuantize{&numerics::find_system("mxfp4"), 4, {numerics::Granularity::kGroup, 32}},
        {numbers_input({kBatch, 70})}},
-      {"Encode", Encode{odd_encoding()}, {numbers_input({kBatch, 70})}},
-      {"EncodeTanh", Encode{small, {ActivationKind::kTanh}}, {numbers_input({kBatch, 9})}},
   };
 }
 
@@ -85,8 +90,9 @@ std::vector<OperatorCase> conversion_cases() {
 
 std::vector<OperatorCase> integer_cases() {
   std::vector<OperatorCase> cases = product_cases();
-  const auto conversions = conversion_cases();
-  cases.insert(cases.end(), conversions.begin(), conversions.end());
+  for (const auto& more : {conversion_cases(), rounding_cases()}) {
+    cases.insert(cases.end(), more.begin(), more.end());
+  }
   return cases;
 }
 
