@@ -16,11 +16,12 @@ ir::Graph small_network() {
   ir::Graph graph;
   const auto x = graph.add_input("x", ir::dense_type(ElementType::kFloat32, {ir::kBatch, 4}));
   const std::vector<float> a = {0.5F, 1.0F};
-  const auto bases = numerics::basis_encoding(
-      std::vector<numerics::Basis>(3, numerics::make_basis(a)), false,
-      numerics::Granularity::kChannel);
-  ir::EncodedTensor encoded{
-      {3, 4}, std::make_shared<const numerics::MatrixEncoding>(bases), numerics::BitPlanes(3, 4, 2)};
+  const auto bases =
+      numerics::basis_encoding(std::vector<numerics::Basis>(3, numerics::make_basis(a)), false,
+                               numerics::Granularity::kChannel);
+  ir::EncodedTensor encoded{{3, 4},
+                            std::make_shared<const numerics::MatrixEncoding>(bases),
+                            numerics::BitPlanes(3, 4, 2)};
   const auto w = graph.add_constant("w", std::move(encoded));
   const auto hidden = graph.add_node("first", ir::FullyConnected{}, {x, w});
   ir::Tensor integers(ElementType::kInt8, {2, 3});

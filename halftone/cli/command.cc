@@ -211,8 +211,7 @@ void add_recipe_options(CLI::App& verb, RecipeOptions& recipe) {
       ->type_name("NAME");
   verb.add_option("--weight-scheme", recipe.weight_scheme, "The same, of weights only")
       ->type_name("NAME");
-  verb.add_option("--activation-scheme", recipe.activation_scheme,
-                  "The same, of activations only")
+  verb.add_option("--activation-scheme", recipe.activation_scheme, "The same, of activations only")
       ->type_name("NAME");
   verb.add_option("--arithmetic", recipe.arithmetic,
                   "What layers with codes compute, stored in the file: auto (by the bits), bits, "

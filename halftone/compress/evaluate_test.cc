@@ -77,8 +77,7 @@ TEST(Evaluate, ComparesASingleScoreWithOneHalf) {
   const std::vector<std::int64_t> labels = {0, 1, 1};
   const data::Dataset data = data::dataset_from_npy(
       "scores", own_bytes(data::npy_bytes(data::make_npy(std::span<const float>(x), {3, 1}))),
-      own_bytes(data::npy_bytes(data::make_npy(std::span<const std::int64_t>(labels), {3}))),
-      {});
+      own_bytes(data::npy_bytes(data::make_npy(std::span<const std::int64_t>(labels), {3}))), {});
   EXPECT_NEAR(evaluate(identity(1), data).value, 2.0 / 3, 1e-12);
 }
 

@@ -128,7 +128,8 @@ ValueId LayerFitter::encoded(ValueId original, ValueId actual, const ActivationF
     if (key.first == actual && key.second == format) return value;
   }
   if (format.scales != ActivationScales::kFitted) {
-    const ValueId value = graph_.add_node(layer.name + "/quantize", fake_quantize(format), {actual});
+    const ValueId value =
+        graph_.add_node(layer.name + "/quantize", fake_quantize(format), {actual});
     encoded_.push_back({{actual, format}, value});
     return value;
   }

@@ -38,7 +38,7 @@ class LayerFitter {
   /// @throws Error kUnsupported if all values are equal or have one nearest level; kFormat if they
   ///         are too large for any basis
   numerics::MatrixEncoding fit_activation(ValuePair pair, const ActivationFormat& format,
-                                         const ir::Node& layer, const ProgressSink& progress);
+                                          const ir::Node& layer, const ProgressSink& progress);
   /// The encoded twin of an activation; layers that share the activation share the codes.
   ir::ValueId encoded(ir::ValueId original, ir::ValueId actual, const ActivationFormat& format,
                       const ir::Node& layer);

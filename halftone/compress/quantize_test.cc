@@ -379,7 +379,7 @@ TEST(Quantize, RefusesLevelsOfWhichOneIsNearestToAllValues) {
   graph.add_output(add_layer(graph, "last", h, random_tensor({3, 20}, random), random));
   Recipe recipe = recipe_of(2, 1);
   recipe.defaults.weight_system = recipe.defaults.activation_system =
-        &numerics::find_system("fixed");
+      &numerics::find_system("fixed");
   expect_error(ErrorKind::kUnsupported,
                "node 'last' (FullyConnected): value 'first' cannot be encoded in 1 bit of the "
                "scheme fixed: its values, 0 to ",

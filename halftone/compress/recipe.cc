@@ -16,8 +16,7 @@ constexpr int kDefaultBits = 3;
 /// @return 0 for float32
 int bits_of(const numerics::NumberSystem& system, std::optional<int> wanted, const char* what) {
   if (wanted == 0) return 0;
-  const int bits =
-      wanted.value_or(std::clamp(kDefaultBits, system.min_bits, system.max_bits));
+  const int bits = wanted.value_or(std::clamp(kDefaultBits, system.min_bits, system.max_bits));
   with_context(what, [&] { return numerics::codebook_of(system, bits); });
   return bits;
 }

@@ -162,14 +162,14 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Recipe, RefusesOffsetsThatTheSchemeDoesNotLeaveOpen) {
   Recipe recipe;
   recipe.defaults.weight_system = recipe.defaults.activation_system =
-        &numerics::find_system("affine");
+      &numerics::find_system("affine");
   recipe.defaults.weight_offset = false;
   expect_error(ErrorKind::kUsage, "weight offset: the scheme affine always has one",
                [&] { (void)recipe.for_layer("a"); });
   recipe.defaults.weight_offset = true;
   (void)recipe.for_layer("a");
   recipe.defaults.weight_system = recipe.defaults.activation_system =
-        &numerics::find_system("symmetric");
+      &numerics::find_system("symmetric");
   expect_error(ErrorKind::kUsage, "weight offset: the scheme symmetric never has one",
                [&] { (void)recipe.for_layer("a"); });
 }
@@ -209,7 +209,8 @@ TEST(Recipe, RefusesDeepNesting) {
 TEST(Recipe, RefusesBitsOutOfRangeFromElsewhere) {
   Recipe recipe;
   recipe.defaults.weight_bits = 9;
-  expect_error(ErrorKind::kUsage, "weight bits: number system 'basis': expected 1 to 8 bits, found 9",
+  expect_error(ErrorKind::kUsage,
+               "weight bits: number system 'basis': expected 1 to 8 bits, found 9",
                [&] { (void)recipe.for_layer("a"); });
   recipe.defaults.weight_bits = 2;
   recipe.defaults.activation_bits = -1;

@@ -116,8 +116,7 @@ void read_table(const toml::table& table, const std::vector<Key>& keys, const st
 }
 
 /// A number system, for all that `store` sets.
-Key system_key(std::string_view key,
-               std::function<void(const numerics::NumberSystem*)> store) {
+Key system_key(std::string_view key, std::function<void(const numerics::NumberSystem*)> store) {
   return word(key, [store = std::move(store)](const std::string& name) {
     store(&numerics::find_system(name));
   });

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "halftone/base/shared_bytes.h"
 #include "halftone/base/testing.h"
 #include "halftone/data/dataset.h"
-#include "halftone/base/shared_bytes.h"
 
 namespace halftone::data {
 

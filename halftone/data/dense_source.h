@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <memory>
 
-#include "halftone/data/dataset.h"
 #include "halftone/base/shared_bytes.h"
+#include "halftone/data/dataset.h"
 
 namespace halftone::data {
 

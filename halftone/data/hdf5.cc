@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "halftone/base/error.h"
-#include "halftone/data/dense_source.h"
 #include "halftone/base/shared_bytes.h"
+#include "halftone/data/dense_source.h"
 #include "halftone/data/hdf5_reader.h"
 #include "halftone/data/hdf5_worker.h"
 

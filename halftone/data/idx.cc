@@ -57,7 +57,8 @@ IdxArray parse_idx(const SharedBytes& file, std::size_t rank, std::optional<std:
   const bool cut = limit && *limit < array.shape[0];
   const std::size_t wanted = cut ? header_bytes + *limit * one : promised;
   // One extra byte shows whether the stream ends there.
-  const SharedBytes whole = packed ? own_bytes(gunzip(file.bytes, cut ? wanted : wanted + 1)) : file;
+  const SharedBytes whole =
+      packed ? own_bytes(gunzip(file.bytes, cut ? wanted : wanted + 1)) : file;
   const std::size_t found = whole.bytes.size();
   const bool fits = packed && cut ? found == wanted : found == promised;
   if (!fits) {

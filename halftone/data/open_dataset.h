@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
-#include "halftone/data/dataset.h"
 #include "halftone/base/shared_bytes.h"
+#include "halftone/data/dataset.h"
 
 namespace halftone::data {
 

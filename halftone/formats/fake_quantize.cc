@@ -26,8 +26,8 @@ ir::FakeQuantize fake_quantize_of(const FakeQuantizeFields& fields) {
   op.system = &known_system(fields.system);
   const bool has_bits = fields.bits >= 1 && fields.bits <= numerics::kMaxCodeBits;
   if (!has_bits || !op.system->allows(static_cast<int>(fields.bits))) {
-    fail(ErrorKind::kFormat, "bits: " + std::to_string(fields.bits) + " are none of " +
-                                 std::string(op.system->name));
+    fail(ErrorKind::kFormat,
+         "bits: " + std::to_string(fields.bits) + " are none of " + std::string(op.system->name));
   }
   if (fields.group_size < 0) {
     fail(ErrorKind::kFormat,

@@ -14,8 +14,8 @@
 namespace halftone::formats {
 namespace {
 
-using numerics::MatrixEncoding;
 using numerics::Granularity;
+using numerics::MatrixEncoding;
 using numerics::NumberType;
 using numerics::StoredNumbers;
 
@@ -82,13 +82,12 @@ void fill_blocks(MatrixEncoding& encoding, const ir::Tensor& scales) {
 }
 
 /// The same for scales that are codes of their own type.
-void fill_codes(MatrixEncoding& encoding, NumberType type, float factor,
-                const ir::Tensor& scales) {
+void fill_codes(MatrixEncoding& encoding, NumberType type, float factor, const ir::Tensor& scales) {
   const ir::Shape& shape = scales.shape();
   check_that(shape.rank() == 2 && shape[1] == 1,
              "expected [blocks, 1] scales, found " + shape.to_string());
-  check_that(!encoding.has_offset, "scales of " + std::string(to_string(type)) +
-                                       ": expected no offsets beside them");
+  check_that(!encoding.has_offset,
+             "scales of " + std::string(to_string(type)) + ": expected no offsets beside them");
   check_that(std::isfinite(factor) && factor > 0,
              "scale_factor: expected a positive number, found " + std::to_string(factor));
   encoding.scales = factor == 1 ? StoredNumbers(type, scales.size())
@@ -280,11 +279,11 @@ ir::Tensor weight_planes(const numerics::BitPlanes& codes, std::size_t row_bytes
 }
 
 std::shared_ptr<const MatrixEncoding> read_activation_scales(const LowBitFields& fields,
-                                                            const ir::Tensor& scales) {
+                                                             const ir::Tensor& scales) {
   MatrixEncoding encoding;
   with_context("scales of the input", [&] {
-    encoding = encoding_of(fields.activation_system, fields.activation_bits,
-                           fields.activation_offset);
+    encoding =
+        encoding_of(fields.activation_system, fields.activation_bits, fields.activation_offset);
     fill_blocks(encoding, scales);
     check_that(encoding.num_blocks() == 1, "expected one, found " + scales.shape().to_string());
     const NumberType type =
@@ -298,7 +297,7 @@ std::shared_ptr<const MatrixEncoding> read_activation_scales(const LowBitFields&
 }
 
 std::shared_ptr<const MatrixEncoding> read_weight_scales(const LowBitFields& fields,
-                                                        const ir::Tensor& scales) {
+                                                         const ir::Tensor& scales) {
   MatrixEncoding encoding;
   with_context("scales of the weights", [&] {
     encoding = encoding_of(fields.weight_system, fields.weight_bits, fields.weight_offset);

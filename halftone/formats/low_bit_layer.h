@@ -107,8 +107,8 @@ ir::Activation activation_after(const ir::Operator& op);
 /// The parts of a layer and of the Encode before it; the x of a Gather is its indices.
 struct LowBitLayer {
   const numerics::MatrixEncoding* activations = nullptr;  ///< null: x stays float
-  const ir::EncodedTensor* weights = nullptr;            ///< null: float weights
-  ir::ValueId x = ir::kAbsent;                           ///< the float input, before encoding
+  const ir::EncodedTensor* weights = nullptr;             ///< null: float weights
+  ir::ValueId x = ir::kAbsent;                            ///< the float input, before encoding
   ir::ValueId weights_id = ir::kAbsent;
   ir::ValueId bias = ir::kAbsent;
 
@@ -135,12 +135,12 @@ ir::Tensor weight_planes(const numerics::BitPlanes& codes, std::size_t row_bytes
 /// @throws Error kFormat if it is not one block of the fields' number system, or a number is not
 ///         finite; kUnsupported if there is no such number system
 std::shared_ptr<const numerics::MatrixEncoding> read_activation_scales(const LowBitFields& fields,
-                                                                      const ir::Tensor& scales);
+                                                                       const ir::Tensor& scales);
 /// @param scales  input 2
 /// @throws Error kFormat if its rows are not those of the fields' number system, or a number is not
 ///         finite; kUnsupported if there is no such number system
 std::shared_ptr<const numerics::MatrixEncoding> read_weight_scales(const LowBitFields& fields,
-                                                                  const ir::Tensor& scales);
+                                                                   const ir::Tensor& scales);
 /// The element type of input 2; float32 stands for float16 too.
 ir::ElementType scale_element(const LowBitFields& fields);
 /// @throws Error kFormat unless this is a valid type of input 3

@@ -86,7 +86,8 @@ TEST_F(SystemsFile, KeepsInputsOfEveryNumberSystem) {
     ir::Graph graph;
     const auto x =
         graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, kInputs}));
-    const auto w = graph.add_constant("w", encoded_weights(numerics::find_system("int"), 4, random));
+    const auto w =
+        graph.add_constant("w", encoded_weights(numerics::find_system("int"), 4, random));
     const auto encoding = encoded_input(system, bits, random);
     const auto codes = graph.add_node("encode", ir::Encode{encoding}, {x});
     graph.add_output(graph.add_node("layer", ir::FullyConnected{}, {codes, w}));

@@ -71,8 +71,9 @@ std::optional<std::string> why_not(Arithmetic wanted, const Graph& graph, const 
 ///     float     else
 ///
 /// Bits need number systems whose bits are signs of coefficients, integers those whose levels lie
-/// on a grid of 8 bits (MatrixEncoding::is_summed(), fits_integers()). A depthwise Conv has no bits, a ConvTranspose and a Conv with few outputs per group are float.
-/// Depends on the network alone: not on the batch, the processor or costs.
+/// on a grid of 8 bits (MatrixEncoding::is_summed(), fits_integers()). A depthwise Conv has no
+/// bits, a ConvTranspose and a Conv with few outputs per group are float. Depends on the network
+/// alone: not on the batch, the processor or costs.
 /// @param int8_activations  whether integers are allowed; if not, p <= 9 is computed as bits
 /// @return not kAuto; nothing for an operator without this choice and for products of integers
 std::optional<Arithmetic> arithmetic_by_rule(const Graph& graph, const Node& node,

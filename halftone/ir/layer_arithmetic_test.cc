@@ -26,7 +26,7 @@ struct Bits {
 
 /// A basis whose coefficients are in no ratio of small integers, so that a Conv cannot group them.
 std::shared_ptr<const numerics::MatrixEncoding> encoding_of(int bits, std::size_t group,
-                                                           std::size_t num_bases) {
+                                                            std::size_t num_bases) {
   std::vector<float> a;
   for (int i = 0; i < bits; ++i) a.push_back(std::pow(3.7F, static_cast<float>(i)));
   const std::vector<numerics::Basis> bases(group != 0 ? num_bases : 1, numerics::make_basis(a));

@@ -26,8 +26,8 @@ namespace halftone::ir {
 using Operator =
     std::variant<FullyConnected, MatMul, Conv, ConvTranspose, Pool, Recurrent, Unary, Binary, Where,
                  Cast, Reshape, Transpose, Concat, Slice, Softmax, Encode, FakeQuantize,
-                 QuantizeLinear, DequantizeLinear, Requantize, Lookup, Reduce, ArgReduce, CumSum, Gather,
-                 GatherElements, GatherND, ScatterElements, ScatterND, OneHot, TopK, Pad,
+                 QuantizeLinear, DequantizeLinear, Requantize, Lookup, Reduce, ArgReduce, CumSum,
+                 Gather, GatherElements, GatherND, ScatterElements, ScatterND, OneHot, TopK, Pad,
                  BroadcastTo, Tile, ReverseSequence, Resize, GridSample, Normalize, LocalNormalize>;
 
 /// "FullyConnected"; for Unary, Binary and Pool the function's name: "Tanh", "Add", "MaxPool".

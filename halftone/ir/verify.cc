@@ -27,8 +27,8 @@ void verify_numbers(const EncodedTensor& encoded) {
   for (std::size_t row = 0; row < codes.rows; ++row) {
     for (std::size_t col = 0; col < codes.cols; ++col) {
       const numerics::Code code = codes.code(row, col);
-      check(std::isfinite(levels[code]), "code " + std::to_string(code) + " in row " +
-                                             std::to_string(row) + " is no number");
+      check(std::isfinite(levels[code]),
+            "code " + std::to_string(code) + " in row " + std::to_string(row) + " is no number");
     }
   }
 }

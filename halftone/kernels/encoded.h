@@ -10,9 +10,9 @@ namespace halftone::kernels {
 
 /// Encoded weights of a layer. Refers to its parts.
 struct EncodedWeights {
-  const numerics::BitPlanes& codes;         ///< [outputs, inputs of an output]
+  const numerics::BitPlanes& codes;          ///< [outputs, inputs of an output]
   const numerics::MatrixEncoding& encoding;  ///< of `codes`
-  std::span<const float> bias = {};         ///< [outputs], or empty for none
+  std::span<const float> bias = {};          ///< [outputs], or empty for none
 };
 
 /// Encoded activations with one basis. Refers to its parts.

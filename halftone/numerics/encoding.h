@@ -80,7 +80,8 @@ struct MatrixEncoding {
   /// The encoding with other levels in all blocks, in its short form.
   [[nodiscard]] MatrixEncoding with_levels(std::span<const Levels> blocks) const;
   /// Stores scale and offset of a block, rounded to their types. In place of a scale that rounds to
-  /// zero it stores the smallest of the type, with the sign; in place of zero itself, least_scale().
+  /// zero it stores the smallest of the type, with the sign; in place of zero itself,
+  /// least_scale().
   /// @pre a codebook
   void set_scale(std::size_t block, double scale, double offset = 0);
   /// Makes room for the blocks of a matrix: zeros, stored as float32.

@@ -66,18 +66,18 @@ std::string to_text(const std::vector<NumberSystemInfo>& systems) {
     const std::string bits = system.min_bits == system.max_bits
                                  ? std::to_string(system.min_bits)
                                  : fmt::format("{} to {}", system.min_bits, system.max_bits);
-    table.add_row({system.name, bits, system.blocks, system.scales, system.computed,
-                   system.formula});
+    table.add_row(
+        {system.name, bits, system.blocks, system.scales, system.computed, system.formula});
   }
   return table.to_text();
 }
 
 std::string to_text(const NumberSystemLevels& levels) {
   const NumberSystemInfo& system = levels.system;
-  std::string text = fmt::format(
-      "{}, {} bit{}: {}\nsource: {}\na scale for: {}; scales: {}; computed: {}\n", system.name,
-      levels.bits, levels.bits == 1 ? "" : "s", system.formula, system.source, system.blocks,
-      system.scales, system.computed);
+  std::string text =
+      fmt::format("{}, {} bit{}: {}\nsource: {}\na scale for: {}; scales: {}; computed: {}\n",
+                  system.name, levels.bits, levels.bits == 1 ? "" : "s", system.formula,
+                  system.source, system.blocks, system.scales, system.computed);
   if (levels.levels.empty()) return text + "the levels are learned\n";
   Table table({{"code"}, {"level"}});
   for (std::size_t code = 0; code < levels.levels.size(); ++code) {

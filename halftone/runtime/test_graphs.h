@@ -27,7 +27,7 @@ inline numerics::Basis random_basis(int bits, bool offset, Random& random, float
 }
 
 inline std::shared_ptr<const numerics::MatrixEncoding> activation_encoding(int bits, bool offset,
-                                                                          Random& random) {
+                                                                           Random& random) {
   return std::make_shared<numerics::MatrixEncoding>(
       numerics::tensor_encoding(random_basis(bits, offset, random)));
 }

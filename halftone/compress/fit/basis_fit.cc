@@ -153,9 +153,7 @@ class Alternation {
   }
 
   /// Adds finished levels as a candidate and as a start.
-  void run_from(const Levels& levels) {
-    run_from(try_levels(levels));
-  }
+  void run_from(const Levels& levels) { run_from(try_levels(levels)); }
 
   /// Adds finished levels as a candidate. @return the codes
   Assignment try_levels(const Levels& levels) {
@@ -223,7 +221,8 @@ Basis greedy_basis(const SortedSample& sample, std::span<const float> x, int bit
   return basis;
 }
 
-/// Whether codes are in the order of 2^K different levels, so that cells of a sample can start a fit.
+/// Whether codes are in the order of 2^K different levels, so that cells of a sample can start a
+/// fit.
 bool has_ordered_codes(const ParameterSpace& space) {
   return space.bits() <= numerics::kMaxBits &&
          (space.codebook() == nullptr || space.codebook()->is_even());

@@ -33,15 +33,16 @@ struct LevelFit {
 /// With t = x this is optimal scalar quantization in the number system. Alternates codes for fixed
 /// parameters (sorted thresholds) and parameters for fixed codes (least squares). Starts from
 /// levels over the range and parts of it, from greedy residuals, and from quantiles; the best
-/// result is kept. Scales that are powers of two are also tried one step away from the result. O(n log n) once, then O(2^K (P^2 + log n)) per iteration.
+/// result is kept. Scales that are powers of two are also tried one step away from the result. O(n
+/// log n) once, then O(2^K (P^2 + log n)) per iteration.
 /// @param x        [n] finite; none: one level at zero
 /// @param targets  [n] or empty for t = x
 /// @param weights  [n] >= 0, or empty for 1
 /// Source: Zhang et al., LQ-Nets, ECCV 2018 (arXiv:1807.10029), Algorithm 1 (QEM).
 /// Differs: an offset, weights, targets, several starts, and other schemes with the same algebra.
 LevelFit fit_levels(const ParameterSpace& space, std::span<const float> x,
-                   std::span<const float> targets, std::span<const float> weights,
-                   const BasisFitOptions& options = {});
+                    std::span<const float> targets, std::span<const float> weights,
+                    const BasisFitOptions& options = {});
 
 /// The same for a 2-bit basis whose coefficients have a ratio p : q that split_digits() joins,
 /// p + q <= numerics::kMaxReach. Tries the ratios next to that of the free fit and keeps the better

@@ -55,9 +55,8 @@ TEST(FitBasis, IsNeverWorseThanEvenlySpacedLevels) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     std::vector<float> x = normal_numbers(300, seed);
     for (float& value : x) value = seed % 2 == 0 ? std::exp(value) : value * value * value;
-    const float largest = std::abs(*std::ranges::max_element(x, {}, [](float v) {
-      return std::abs(v);
-    }));
+    const float largest =
+        std::abs(*std::ranges::max_element(x, {}, [](float v) { return std::abs(v); }));
     for (int bits = 1; bits <= 5; ++bits) {
       // Each of the K + 1 numbers of a basis is rounded by up to 2^-11 of the largest.
       const double rounding = (bits + 1) * 0x1p-11 * double{largest};
@@ -73,8 +72,7 @@ TEST(FitBasis, IsNeverWorseThanEvenlySpacedLevels) {
 }
 
 TEST(FitBasis, GivesFixedPointAStepThatIsAPowerOfTwo) {
-  const LevelFit fit =
-      fit_levels(space_of("fixed", 4, false), normal_numbers(1000, 3), {}, {});
+  const LevelFit fit = fit_levels(space_of("fixed", 4, false), normal_numbers(1000, 3), {}, {});
   const float step = fit.levels.scale();
   EXPECT_EQ(std::exp2(std::round(std::log2(step))), step);
   EXPECT_EQ(fit.levels.basis(), numerics::fixed_point_basis(4, static_cast<int>(-std::log2(step))));
@@ -115,8 +113,7 @@ TEST(FitBasis, TakesConstantAndMissingNumbers) {
 }
 
 TEST(FitBasis, RoundsToBinary16WhereThatLosesLittle) {
-  const LevelFit fit =
-      fit_levels(space_of("basis", 3, true), normal_numbers(500, 4), {}, {});
+  const LevelFit fit = fit_levels(space_of("basis", 3, true), normal_numbers(500, 4), {}, {});
   for (const float a : fit.levels.basis().a()) EXPECT_EQ(float_from_half(half_from_float(a)), a);
   std::vector<float> tiny = normal_numbers(500, 4);
   for (float& value : tiny) value *= 1e-7F;
@@ -180,8 +177,7 @@ TEST(ParameterSpace, OfActivationsKeepsASmallRatio) {
 }
 
 TEST(ParameterSpace, AgreesWithItsLevels) {
-  for (const char* system :
-       {"basis", "affine", "symmetric", "fixed"}) {
+  for (const char* system : {"basis", "affine", "symmetric", "fixed"}) {
     for (const bool offset : {false, true}) {
       const ParameterSpace space = space_of(system, 4, offset);
       Vector parameters = Vector::LinSpaced(space.size(), 0.5, 2);

@@ -43,7 +43,9 @@ double round_to_bits(double x, int bits) {
 }  // namespace
 
 ParameterSpace::ParameterSpace(int bits, bool offset)
-    : bits_(bits), has_offset_(offset), features_(Matrix::Ones(Eigen::Index{1} << bits, bits + (offset ? 1 : 0))) {
+    : bits_(bits),
+      has_offset_(offset),
+      features_(Matrix::Ones(Eigen::Index{1} << bits, bits + (offset ? 1 : 0))) {
   HALFTONE_ASSERT(bits >= 1 && bits <= numerics::kMaxBits);
   for (Eigen::Index code = 0; code < features_.rows(); ++code) {
     for (int i = 0; i < bits; ++i) features_(code, i) = (code >> i & 1) != 0 ? 1 : -1;

@@ -37,15 +37,15 @@ class Packing {
 
   [[nodiscard]] PackedFit pack(const RowFit& fit) const {
     HALFTONE_ASSERT(fit.encoding.num_blocks() <= max_blocks_);
-    return {spmd::Array::make<float>({extent(max_blocks_), extent(1 + scales_)},
-                                     [&](std::span<float> numbers) { pack(fit, numbers); }),
-            spmd::Array::make<std::int64_t>(
-                {extent(max_words_)}, [&](std::span<std::int64_t> words) {
-                  std::ranges::fill(words, 0);
-                  std::ranges::transform(
-                      fit.codes.planes.words(), words.begin(),
-                      [](std::uint64_t word) { return std::bit_cast<std::int64_t>(word); });
-                })};
+    return {
+        spmd::Array::make<float>({extent(max_blocks_), extent(1 + scales_)},
+                                 [&](std::span<float> numbers) { pack(fit, numbers); }),
+        spmd::Array::make<std::int64_t>({extent(max_words_)}, [&](std::span<std::int64_t> words) {
+          std::ranges::fill(words, 0);
+          std::ranges::transform(fit.codes.planes.words(), words.begin(), [](std::uint64_t word) {
+            return std::bit_cast<std::int64_t>(word);
+          });
+        })};
   }
 
   void unpack(const PackedFit& packed, const std::vector<RowRange>& ranges, RowFit& whole) const {

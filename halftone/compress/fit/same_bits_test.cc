@@ -100,7 +100,8 @@ TEST_P(SameFit, WeightsWithErrorFeedbackAndRefinement) {
     for (const Granularity granularity :
          {Granularity::kChannel, Granularity::kTensor, Granularity::kGroup}) {
       const std::size_t group = granularity == Granularity::kGroup ? 32 : 0;
-      add(hash, fit_weights(matrix(weights, kInputs), {&numerics::find_system(system), 2, true, granularity, group, 1},
+      add(hash, fit_weights(matrix(weights, kInputs),
+                            {&numerics::find_system(system), 2, true, granularity, group, 1},
                             statistics, {}));
     }
   }

@@ -31,8 +31,12 @@ MatrixView<const float> rows_of(const std::vector<float>& table, std::size_t fir
 }
 
 WeightFormat format_of(Granularity granularity, int bits = 3) {
-  return {&numerics::find_system("basis"), bits, true, granularity,
-          granularity == Granularity::kGroup ? std::size_t{16} : std::size_t{0}, 1};
+  return {&numerics::find_system("basis"),
+          bits,
+          true,
+          granularity,
+          granularity == Granularity::kGroup ? std::size_t{16} : std::size_t{0},
+          1};
 }
 
 /// Of some rows of a fit.

@@ -99,7 +99,7 @@ class RowsFit {
   }
 
   [[nodiscard]] numerics::Levels fit(std::span<const double> target,
-                                    std::span<const float> weights) const {
+                                     std::span<const float> weights) const {
     const std::vector<float> values(target.begin(), target.end());
     return fit_levels(search_.space(), values, {}, weights, options_.basis).levels;
   }

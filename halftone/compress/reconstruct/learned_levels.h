@@ -52,8 +52,8 @@ class LearnedWeights {
  public:
   /// @param weights  [rows, cols] of the float network: the start values, moved into the cells of
   ///                 `codes`
-  LearnedWeights(const numerics::MatrixEncoding& encoding,
-                 const numerics::BitPlanes& codes, std::span<const float> weights);
+  LearnedWeights(const numerics::MatrixEncoding& encoding, const numerics::BitPlanes& codes,
+                 std::span<const float> weights);
 
   /// The levels, [rows * cols].
   [[nodiscard]] std::span<const float> values() const { return values_; }

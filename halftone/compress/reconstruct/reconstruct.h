@@ -27,8 +27,8 @@ struct ReconstructOptions {
 
 /// A layer of a block with the number systems of its weights and its input.
 struct ReconstructLayer {
-  ir::NodeId node{};                      ///< in the quantized network
-  ir::ValueId original = ir::kAbsent;     ///< the float weights
+  ir::NodeId node{};                   ///< in the quantized network
+  ir::ValueId original = ir::kAbsent;  ///< the float weights
 };
 
 /// The samples that a block is trained on, [samples, ...] each.

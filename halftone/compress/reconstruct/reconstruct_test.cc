@@ -226,8 +226,7 @@ TEST(Reconstruct, WorksOnEveryNumberSystem) {
         &numerics::find_system(system);
     const double after = output_sqnr_db(graph, quantize(graph, data, recipe));
     recipe.fit.reconstruct.steps = 0;
-    EXPECT_GE(after, output_sqnr_db(graph, quantize(graph, data, recipe)) - 0.5)
-        << system;
+    EXPECT_GE(after, output_sqnr_db(graph, quantize(graph, data, recipe)) - 0.5) << system;
   }
 }
 

@@ -208,7 +208,7 @@ TEST(ExportOnnx, InputsAndRepeatedValuesMayBeOutputs) {
 // The layer in a basis.
 
 std::shared_ptr<const numerics::MatrixEncoding> weight_encoding(numerics::Granularity granularity,
-                                                               int bits, bool offset) {
+                                                                int bits, bool offset) {
   numerics::MatrixEncoding encoding;
   encoding.bits = bits;
   encoding.has_offset = offset;

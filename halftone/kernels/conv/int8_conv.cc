@@ -29,8 +29,8 @@ numerics::BitPlanes group_codes(const ConvShape& shape, const numerics::BitPlane
 }
 
 numerics::MatrixEncoding group_encoding(const ConvShape& shape,
-                                       const numerics::MatrixEncoding& encoding, std::size_t inputs,
-                                       std::size_t group) {
+                                        const numerics::MatrixEncoding& encoding,
+                                        std::size_t inputs, std::size_t group) {
   if (encoding.granularity == numerics::Granularity::kTensor) return encoding;
   const std::size_t count = shape.group_outputs() * encoding.groups_per_row(inputs);
   return encoding.slice(group * count, count);

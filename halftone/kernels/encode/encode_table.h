@@ -13,7 +13,8 @@
 
 namespace halftone::kernels {
 
-/// The levels of a block prepared for encode(), which gives exactly the codes of numerics::LevelTable.
+/// The levels of a block prepared for encode(), which gives exactly the codes of
+/// numerics::LevelTable.
 ///
 /// The level of x is the number of thresholds below x, so along the sorted levels bit j of the
 /// code changes only where x crosses a threshold between two levels whose codes differ in bit j:

@@ -214,7 +214,8 @@ TEST(FullyConnected, MatchesTheGoldenCaseOfLearnedQuantization) {
     ir::Graph graph;
     const auto x = graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {1, 5}));
     const auto w = graph.add_constant(
-        "w", ir::EncodedTensor{{4, 5}, std::make_shared<numerics::MatrixEncoding>(encoding), codes});
+        "w",
+        ir::EncodedTensor{{4, 5}, std::make_shared<numerics::MatrixEncoding>(encoding), codes});
     const auto encoded =
         graph.add_node("encode",
                        ir::Encode{std::make_shared<numerics::MatrixEncoding>(

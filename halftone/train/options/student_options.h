@@ -52,7 +52,8 @@ struct StudentOptions {
   LevelQuantizerOptions weights{};
   LevelQuantizerOptions activations{.clips = true};
   /// Whether layers have a ChannelNorm during training: each layer with an unshared matrix and
-  /// bias, a reader other than a Softmax, and a number system that can take a factor for each channel.
+  /// bias, a reader other than a Softmax, and a number system that can take a factor for each
+  /// channel.
   bool normalises = true;
   PrecisionOptions precision{};                ///< of float values
   ComputeDevice device = ComputeDevice::kCpu;  ///< parameters of levels stay in main memory

@@ -48,8 +48,7 @@ LevelQuantizer::LevelQuantizer(compress::ParameterSpace space,
 }
 
 LevelQuantizer::LevelQuantizer(const numerics::MatrixEncoding& encoding,
-                               compress::ParameterSpace space,
-                               const LevelQuantizerOptions& options)
+                               compress::ParameterSpace space, const LevelQuantizerOptions& options)
     : LevelQuantizer(std::move(space), levels_of(encoding), options) {}
 
 std::vector<numerics::Levels> LevelQuantizer::to_levels(const at::Tensor& parameters) const {

@@ -32,8 +32,8 @@ double step_gradient_scale(std::size_t num_numbers, int bits);
 /// clipping at learned levels.
 /// Source: Zhang et al., LQ-Nets, ECCV 2018 (arXiv:1807.10029), section 3.3 and Algorithm 1, for
 /// the moving average; Bengio et al. 2013 (arXiv:1308.3432) for the straight-through gradient.
-/// Differs: supports offsets and all number systems of ParameterSpace; collects counts and sums per code
-/// instead of B'B and B'x, so that the statistics of several devices can be added.
+/// Differs: supports offsets and all number systems of ParameterSpace; collects counts and sums per
+/// code instead of B'B and B'x, so that the statistics of several devices can be added.
 class LevelQuantizer {
  public:
   /// @param levels  of each row at first; those of the space that are nearest to them

@@ -66,8 +66,7 @@ TEST(LevelQuantizer, HasTheLevelsOfEveryNumberSystem) {
 
 TEST(LevelQuantizer, PassesGradientsStraightThrough) {
   const LevelQuantizer whole(ParameterSpace(2, true), {two_bits()});
-  const LevelQuantizer clipped(ParameterSpace(2, true), {two_bits()},
-                               {.clips = true});
+  const LevelQuantizer clipped(ParameterSpace(2, true), {two_bits()}, {.clips = true});
   // Levels -1.25, -0.25, 0.75, 1.75: the gradient ends half a gap beyond the outer ones.
   const auto slopes = [](const LevelQuantizer& quantizer) {
     at::Tensor x = tensor({-3, -1.74F, 0, 1, 2.24F, 2.26F}, {6}).set_requires_grad(true);
@@ -145,8 +144,8 @@ TEST(LevelQuantizer, KeepsLevelsThatNothingWasEncodedIn) {
 }
 
 TEST(LevelQuantizer, StaysInItsNumberSystem) {
-  LevelQuantizer quantizer(compress::space_of("affine", 3),
-                           {numerics::range_basis(3, -1, 2)}, {.momentum = 0});
+  LevelQuantizer quantizer(compress::space_of("affine", 3), {numerics::range_basis(3, -1, 2)},
+                           {.momentum = 0});
   quantizer.update(quantizer.sums(tensor(normal_numbers(900, 6), {900})));
   const numerics::Basis basis = quantizer.levels()[0].basis();
   EXPECT_FLOAT_EQ(basis.coefficients[1], 2 * basis.coefficients[0]);

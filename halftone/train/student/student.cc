@@ -20,8 +20,8 @@ namespace halftone::train {
 namespace {
 
 using compress::ParameterSpace;
-using numerics::MatrixEncoding;
 using numerics::Granularity;
+using numerics::MatrixEncoding;
 
 /// @param num_numbers  number of values that share levels
 LevelQuantizerOptions with_step_scale(LevelQuantizerOptions options, std::size_t num_numbers,

@@ -163,7 +163,7 @@ TEST(Student, KeepsEvenlySpacedLevels) {
   const ir::Graph graph = compress::perceptron(8, 12, 3, 1);
   compress::Recipe recipe = recipe_with(2, numerics::Granularity::kChannel);
   recipe.defaults.weight_system = recipe.defaults.activation_system =
-        &numerics::find_system("affine");
+      &numerics::find_system("affine");
   StudentOptions options;
   options.weights.rule = options.activations.rule = LevelRule::kGradient;
   Student student(quantized(graph, recipe), &graph, options);

@@ -15,8 +15,8 @@
 
 #include "halftone/base/file.h"
 #include "halftone/base/hash.h"
-#include "halftone/data/dataset.h"
 #include "halftone/base/shared_bytes.h"
+#include "halftone/data/dataset.h"
 
 namespace halftone::train {
 

@@ -167,8 +167,7 @@ TEST_F(Cache, IsRefusedWhereItCannotHelp) {
   std::vector<float> x(kCachedSamples * 10);
   const data::Dataset images = data::dataset_from_npy(
       "images",
-      own_bytes(
-          data::npy_bytes(data::make_npy(std::span<const float>(x), {kCachedSamples, 2, 5}))),
+      own_bytes(data::npy_bytes(data::make_npy(std::span<const float>(x), {kCachedSamples, 2, 5}))),
       {}, {});
   options = this->options("made");
   options.augment.flip = true;

@@ -15,8 +15,8 @@ namespace halftone::formats::circle {
 namespace {
 
 using ir::kBatch;
-using numerics::MatrixEncoding;
 using numerics::Granularity;
+using numerics::MatrixEncoding;
 
 /// The golden case of the learned-quantization fork: 5 inputs, 2 bits, 4 neurons of 3 bits.
 ir::Graph golden_network(bool bias, ir::ActivationKind activation) {
@@ -135,8 +135,8 @@ ir::Graph one_layer(const MatrixEncoding& weights, int activation_bits, bool act
       basis.offset = float_from_half(half_from_float(basis.offset));
       encoding.set_levels(0, basis);
     }
-    x = graph.add_node("encode",
-                       ir::Encode{std::make_shared<const MatrixEncoding>(std::move(encoding))}, {x});
+    x = graph.add_node(
+        "encode", ir::Encode{std::make_shared<const MatrixEncoding>(std::move(encoding))}, {x});
   }
   const auto w = weights.bits > 0
                      ? graph.add_constant("w", random_encoded(random, 6, extent, weights))

@@ -322,7 +322,8 @@ constexpr auto kNodeWriters =
     kWritersOf<ir::Unary, ir::Binary, ir::Cast, ir::FullyConnected, ir::Recurrent, ir::Conv,
                ir::ConvTranspose, ir::Pool, ir::MatMul, ir::Where, ir::Pad, ir::Tile,
                ir::BroadcastTo, ir::Resize, ir::Gather, ir::Softmax, ir::Reshape, ir::Transpose,
-               ir::Concat, ir::Slice, ir::Encode, ir::FakeQuantize, ir::QuantizeLinear, ir::DequantizeLinear>;
+               ir::Concat, ir::Slice, ir::Encode, ir::FakeQuantize, ir::QuantizeLinear,
+               ir::DequantizeLinear>;
 
 /// Whether a node computes with integer codes, which files wrap in conversions.
 bool computes_with_codes(const ir::Graph& graph, const ir::Node& node) {
