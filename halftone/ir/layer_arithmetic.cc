@@ -95,6 +95,12 @@ bool is_narrow(const Conv& op, const Shape& weights, const LayerCodes& codes) {
   return gathers ? outputs * inputs < kMinGatheredWeights : outputs < kMinOutputs;
 }
 
+/// Whether the input is the output of a FakeQuantize: 8-bit integers would round it once more.
+bool has_rounded_input(const Graph& graph, const Node& node) {
+  const auto producer = graph.producer(node.inputs[0]);
+  return producer && std::holds_alternative<FakeQuantize>(graph.node(*producer).op);
+}
+
 /// Why the rule avoids an arithmetic that a convolution can have.
 std::optional<std::string> why_conv_avoids(Arithmetic wanted, const Graph& graph, const Node& node,
                                            const LayerCodes& codes) {
@@ -194,6 +200,9 @@ std::optional<std::string> why_not_by_rule(Arithmetic wanted, const Graph& graph
                                            bool int8_activations) {
   if (auto reason = why_not(wanted, graph, node)) return reason;
   if (wanted == Arithmetic::kIntegers && !int8_activations) return "8-bit activations are disabled";
+  if (wanted == Arithmetic::kIntegers && has_rounded_input(graph, node)) {
+    return "the input is rounded to another number system";
+  }
   const LayerCodes codes = layer_codes(graph, node);
   if (auto reason = why_conv_avoids(wanted, graph, node, codes)) return reason;
   const int max_pairs = int8_activations ? kMaxBitPairs : kMaxBitPairsBesideFloat;

@@ -67,7 +67,8 @@ std::optional<std::string> why_not(Arithmetic wanted, const Graph& graph, const 
 /// The arithmetic of a layer without the attribute. With p pairs of bit planes:
 ///
 ///     bits      if input and weights have codes, a basis per output or larger, and p <= 5
-///     integers  else, if the weights have codes and, for a Conv, the input
+///     integers  else, if the weights have codes and, for a Conv, the input, and no FakeQuantize
+///               has rounded it
 ///     float     else
 ///
 /// Bits need number systems whose bits are signs of coefficients, integers those whose levels lie

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Number systems as users name them: listed, chosen for weights and inputs, stored, read and run.
+#include <nlohmann/json.hpp>
+
+#include "tests/program.h"
+
+namespace halftone {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+TEST_F(Program, ListsNumberSystemsAndTheirLevels) {
+  const Outcome table = run("systems");
+  EXPECT_EQ(table.code, 0) << table.err;
+  const json list = json::parse(run("systems --json").out)["systems"];
+  EXPECT_GT(list.size(), 25U);
+  for (const json& system : list) EXPECT_THAT(table.out, HasSubstr(system["name"]));
+  const json nf4 = json::parse(run("systems nf4 --json").out);
+  EXPECT_EQ(nf4["bits"], 4);
+  EXPECT_EQ(nf4["levels"].size(), 16U);
+  EXPECT_EQ(nf4["levels"].back(), 1.0);
+  const json int3 = json::parse(run("systems int --bits 3 --json").out);
+  EXPECT_EQ(int3["levels"], (json{-4.0, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0}));
+  EXPECT_TRUE(json::parse(run("systems e4m3 --json").out)["levels"][0x7f].is_null());
+  expect_failure("systems int4", 2, "number system 'int4': expected one of learned: basis");
+  expect_failure("systems nf4 --bits 3", 2, "number system 'nf4': expected 4 bits, found 3");
+}
+
+/// Options of quantize, and what the file then is.
+struct Choice {
+  std::string options;
+  int weight_bits;
+  int activation_bits;
+  std::string arithmetic;
+  std::string weights;  ///< how inspect describes them
+};
+
+TEST_F(Program, QuantizesToEveryKindOfNumberSystem) {
+  const Choice choices[] = {
+      {"--scheme int --weight-bits 4 --activation-bits 8", 4, 8, "integers", "int(4 bits, channel)"},
+      {"--scheme fixed --weight-bits 8 --activation-bits 8", 8, 8, "integers",
+       "fixed(8 bits, channel, scales e8m0)"},
+      {"--scheme ternary", 2, 2, "bits", "ternary(2 bits, channel)"},
+      {"--weight-scheme nf4 --activation-bits none", 4, 32, "integers",
+       "nf4(4 bits, groups of 64)"},
+      {"--weight-scheme posit --weight-bits 8 --activation-bits none", 8, 32, "float",
+       "posit(8 bits, channel)"},
+      {"--scheme mxfp4", 4, 4, "float", "mxfp4(4 bits, groups of 32, scales e8m0)"},
+      {"--scheme nvfp4", 4, 4, "float", "nvfp4(4 bits, groups of 16, scales e4m3)"},
+      {"--scheme mxfp8_e4m3", 8, 8, "float", "mxfp8_e4m3(8 bits, groups of 32, scales e8m0)"},
+      {"--scheme bf16", 16, 16, "float", "bf16(16 bits, tensor)"},
+      {"--scheme int --weight-bits 12 --activation-bits 12", 12, 12, "float",
+       "int(12 bits, channel)"}};
+  for (const Choice& choice : choices) {
+    for (const char* name : {"m.onnx", "m.tflite"}) {
+      SCOPED_TRACE(choice.options + " to " + name);
+      const std::string file = path(name);
+      const Outcome quantize = run("quantize " + kModel + " -o " + file + " --data " + kExample +
+                                   " --limit 60 " + choice.options);
+      ASSERT_EQ(quantize.code, 0) << quantize.err;
+      const json layer = json::parse(run("inspect " + file + " --json").out)["layers"][0];
+      EXPECT_EQ(layer["weight_bits"], choice.weight_bits);
+      EXPECT_EQ(layer["activation_bits"], choice.activation_bits);
+      EXPECT_EQ(layer["arithmetic"], choice.arithmetic);
+      EXPECT_THAT(layer["weights"].get<std::string>(), ::testing::StartsWith(choice.weights));
+      const Outcome eval = run("eval " + file + " --data " + kExample + " --json");
+      ASSERT_EQ(eval.code, 0) << eval.err;
+      EXPECT_GT(json::parse(eval.out)["value"].get<double>(), 0.9);
+    }
+  }
+}
+
+TEST_F(Program, RefusesWhatANumberSystemCannotBe) {
+  const std::string quantize = "quantize " + kModel + " -o " + path("m.onnx") + " --data " +
+                               kExample + " --limit 20 ";
+  expect_failure(quantize + "--scheme fp5", 2, "number system 'fp5': expected one of");
+  expect_failure(quantize + "--scheme mxfp4 --weight-bits 8", 2,
+                 "weight bits: number system 'mxfp4': expected 4 bits, found 8");
+  expect_failure(quantize + "--scheme mxfp4 --arithmetic bits", 2, "arithmetic bits: ");
+  EXPECT_FALSE(std::filesystem::exists(path("m.onnx")));
+}
+
+}  // namespace
+}  // namespace halftone
