@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "halftone/runtime/linear/linear.h"
-
 namespace halftone::runtime {
 namespace {
 
