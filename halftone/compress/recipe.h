@@ -16,6 +16,14 @@
 
 namespace halftone::compress {
 
+/// Where the scales of activations come from.
+enum class ActivationScales {
+  kFitted,  ///< one for the tensor, fitted to calibration data
+  kSample,  ///< computed at run time, one for each sample,
+  kRow,     ///< for each row along the last axis,
+  kGroup,   ///< or for a group of neighbours in a row
+};
+
 /// Settings of a layer; unset ones come from settings of lower priority.
 struct LayerSettings {
   std::optional<int> weight_bits;      ///< as the number system allows, or 0: float32
@@ -33,14 +41,6 @@ struct LayerSettings {
 
   /// These settings where they are set, else the others.
   [[nodiscard]] LayerSettings over(const LayerSettings& others) const;
-};
-
-/// Where the scales of activations come from.
-enum class ActivationScales {
-  kFitted,  ///< one for the tensor, fitted to calibration data
-  kSample,  ///< computed at run time, one for each sample,
-  kRow,     ///< for each row along the last axis,
-  kGroup,   ///< or for a group of neighbours in a row
 };
 
 /// The number system of activations.

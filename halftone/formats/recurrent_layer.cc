@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "halftone/base/error.h"
+#include "halftone/ir/ops/traits.h"
 
 namespace halftone::formats {
 namespace {

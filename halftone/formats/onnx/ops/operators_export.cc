@@ -18,7 +18,7 @@ using onnx_pb::NodeProto;
 
 /// The operator of a kind for operands of a type.
 std::string binary_operator(Exporter& exporter, ir::BinaryKind kind, const ir::ValueType& type) {
-  const std::string name(to_string(kind));
+  std::string name(to_string(kind));
   if (kind == ir::BinaryKind::kMod || kind == ir::BinaryKind::kFmod) return "Mod";
   if (kind == ir::BinaryKind::kShiftLeft || kind == ir::BinaryKind::kShiftRight) return "BitShift";
   const ir::BinaryTraits& traits = ir::traits_of(kind);
