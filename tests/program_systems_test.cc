@@ -38,7 +38,8 @@ struct Choice {
 
 TEST_F(Program, QuantizesToEveryKindOfNumberSystem) {
   const Choice choices[] = {
-      {"--scheme int --weight-bits 4 --activation-bits 8", 4, 8, "integers", "int(4 bits, channel)"},
+      {"--scheme int --weight-bits 4 --activation-bits 8", 4, 8, "integers",
+       "int(4 bits, channel)"},
       {"--scheme fixed --weight-bits 8 --activation-bits 8", 8, 8, "integers",
        "fixed(8 bits, channel, scales e8m0)"},
       {"--scheme ternary", 2, 2, "bits", "ternary(2 bits, channel)"},
@@ -72,8 +73,8 @@ TEST_F(Program, QuantizesToEveryKindOfNumberSystem) {
 }
 
 TEST_F(Program, RefusesWhatANumberSystemCannotBe) {
-  const std::string quantize = "quantize " + kModel + " -o " + path("m.onnx") + " --data " +
-                               kExample + " --limit 20 ";
+  const std::string quantize =
+      "quantize " + kModel + " -o " + path("m.onnx") + " --data " + kExample + " --limit 20 ";
   expect_failure(quantize + "--scheme fp5", 2, "number system 'fp5': expected one of");
   expect_failure(quantize + "--scheme mxfp4 --weight-bits 8", 2,
                  "weight bits: number system 'mxfp4': expected 4 bits, found 8");

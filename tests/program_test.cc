@@ -323,21 +323,21 @@ TEST_F(Program, ConvertsAGeluThatWasWrittenStepByStep) {
   EXPECT_EQ(json::parse(inspect.out)["operators"], json({{"FullyConnected", 1}, {"Gelu", 1}}));
 }
 
-/// x -> layer -> Mod, which has no gradient, joined with x: one block.
+/// x -> layer -> product of its outputs, which has no gradient, joined with x: one block.
 void save_block_without_gradient(const std::string& path) {
   ir::Graph graph;
   const auto x = graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 2}));
   const std::vector<float> weights = {1, 2, 3, 4};
   const auto w = graph.add_constant("w", ir::Tensor::from<float>({2, 2}, weights));
   const auto layer = graph.add_node("layer", ir::FullyConnected{}, {x, w});
-  const auto modulus = graph.add_constant("modulus", ir::Tensor::from<float>({}, std::vector{3.F}));
-  const auto mod = graph.add_node("mod", ir::Binary{ir::BinaryKind::kFmod, {}}, {layer, modulus});
-  graph.add_output(graph.add_node("sum", ir::Binary{}, {mod, x}));
+  const ir::Reduce product{ir::ReduceKind::kProd, {1}, true};
+  const auto joined = graph.add_node("product", product, {layer});
+  graph.add_output(graph.add_node("sum", ir::Binary{}, {joined, x}));
   formats::save_model(graph, path);
 }
 
 TEST_F(Program, SaysWhichBlocksWereNotRefined) {
-  save_block_without_gradient(path("mod.onnx"));
+  save_block_without_gradient(path("product.onnx"));
   std::vector<float> samples(128);
   for (std::size_t i = 0; i < samples.size(); ++i) {
     samples[i] = static_cast<float>(i * i % 17) - 8;
@@ -345,11 +345,11 @@ TEST_F(Program, SaysWhichBlocksWereNotRefined) {
   data::write_npy(path("x.npy"), data::make_npy(std::span<const float>(samples), {64, 2}));
   std::ofstream(path("r.toml")) << "[default]\nweight_bits = 2\nactivation_bits = 2\n"
                                    "[fit]\nreconstruct_steps = 5\n";
-  const std::string quantize = "quantize " + path("mod.onnx") + " -o " + path("few.onnx") +
+  const std::string quantize = "quantize " + path("product.onnx") + " -o " + path("few.onnx") +
                                " --data " + path("x.npy") + " --recipe " + path("r.toml");
   const Outcome text = run(quantize);
   ASSERT_EQ(text.code, 0) << text.err;
-  const std::string reason = "node 'mod' (Fmod) has no gradient";
+  const std::string reason = "node 'product' (Reduce) has no gradient";
   EXPECT_NE(text.out.find("not refined: the block of 'layer', since " + reason), std::string::npos)
       << text.out;
   const Outcome outcome = run(quantize + " --json --memory 1M");
@@ -422,9 +422,12 @@ TEST_F(Program, AnswersWrongUseWithTwo) {
   const std::string quantize =
       "quantize " + kModel + " -o " + path("q.circle") + " --data " + kExample;
   expect_failure(quantize + " --weight-bits 0", 2, "--weight-bits: Value 0");
-  expect_failure(quantize + " --weight-bits 9", 2, "--weight-bits: Value 9");
-  expect_failure(quantize + " --activation-bits 9", 2, "--activation-bits: 9");
-  expect_failure(quantize + " --scheme int4", 2, "--scheme: int4");
+  expect_failure(quantize + " --weight-bits 9", 2,
+                 "weight bits: number system 'basis': expected 1 to 8 bits, found 9");
+  expect_failure(quantize + " --activation-bits 9", 2,
+                 "activation bits: number system 'basis': expected 1 to 8 bits, found 9");
+  expect_failure(quantize + " --scheme int4", 2,
+                 "number system 'int4': expected one of learned: basis");
   expect_failure(quantize + " --limit 0", 2, "--limit: expected a whole number from 1 to");
   expect_failure(quantize + " --limit -5", 2, "found '-5'");
   expect_failure(quantize + " --seed -1", 2, "--seed: expected a whole number from 0 to");

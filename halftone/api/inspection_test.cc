@@ -69,7 +69,7 @@ TEST(Inspect, ListsEveryLayerThatHasWeights) {
   EXPECT_EQ(inspection.layers[0].op, "Gather");
   EXPECT_EQ(inspection.layers[0].weight_bits, 2);
   EXPECT_EQ(inspection.layers[0].activation_bits, 32);
-  EXPECT_EQ(inspection.layers[0].weight_bytes, 7u * 2 + 2 * sizeof(float));
+  EXPECT_EQ(inspection.layers[0].weight_bytes, 7u * 2 + 2 * sizeof(std::uint16_t));
   EXPECT_EQ(inspection.layers[0].arithmetic, std::nullopt);
   EXPECT_EQ(inspection.layers[1].op, "Conv");
   EXPECT_EQ(inspection.layers[1].arithmetic, ir::Arithmetic::kFloat);

@@ -55,6 +55,11 @@ void check_levels(const numerics::MatrixEncoding& encoding, const ValueSample& s
                   const ir::Node& layer, const std::string& value) {
   const auto [low, high] = std::ranges::minmax(sample.actual());
   const numerics::LevelTable levels(encoding.levels(0));
+  const auto is_finite = [](float x) { return std::isfinite(x); };
+  if (!std::ranges::all_of(levels.levels(), is_finite) ||
+      !std::ranges::all_of(levels.thresholds(), is_finite)) {
+    fail(ErrorKind::kUsage, "levels beyond float32");
+  }
   const float level = levels.nearest(high);
   if (levels.nearest(low) != level) return;
   std::ostringstream text;

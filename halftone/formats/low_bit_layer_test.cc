@@ -24,7 +24,8 @@ TEST(LowBitFields, AreNamedOnceInTheOrderOfFiles) {
   for_each_field(fields, [&](const char* name, auto&) { names += std::string(name) + " "; });
   EXPECT_EQ(names,
             "inputs weight_bits activation_bits weight_offset activation_offset granularity "
-            "group_size activation arithmetic ");
+            "group_size activation arithmetic weight_system activation_system "
+            "scale_type scale_factor ");
 }
 
 TEST(LowBitFields, OutOfRangeAreRefused) {
@@ -105,17 +106,18 @@ TEST(LowBitLayer, RoundTripForEveryTailAndGranularity) {
 
 TEST(LowBitLayer, BasesWithPartialRowsOrInfinitiesAreRejected) {
   const LowBitFields fields{5, 2, 2, false, true, Granularity::kChannel, 0, 0};
-  expect_error(ErrorKind::kFormat, "bases of the weights: expected rows of 2 numbers, found [1, 3]",
-               [&] {
+  expect_error(ErrorKind::kFormat,
+               "scales of the weights: expected rows of 2 numbers, found [1, 3]", [&] {
                  read_weight_scales(fields, rows({1, 3}, {1, 2, 3}));
                });
-  expect_error(ErrorKind::kFormat, "bases of the weights: expected rows of 2 numbers, found []",
+  expect_error(ErrorKind::kFormat, "scales of the weights: expected rows of 2 numbers, found []",
                [&] { read_weight_scales(fields, rows({}, {1})); });
   const float infinity = std::numeric_limits<float>::infinity();
-  expect_error(ErrorKind::kFormat, "bases of the weights: expected finite numbers, found inf", [&] {
-    read_weight_scales(fields, rows({1, 2}, {1, infinity}));
-  });
-  expect_error(ErrorKind::kFormat, "basis of the input: expected one, found [2, 3]", [&] {
+  expect_error(ErrorKind::kFormat, "scales of the weights: expected finite numbers, found inf",
+               [&] {
+                 read_weight_scales(fields, rows({1, 2}, {1, infinity}));
+               });
+  expect_error(ErrorKind::kFormat, "scales of the input: expected one, found [2, 3]", [&] {
     read_activation_scales(fields, rows({2, 3}, {1, 2, 3, 4, 5, 6}));
   });
   const auto encoding = read_activation_scales(fields, rows({3}, {1, 2, 0}));

@@ -46,7 +46,7 @@ void for_each_codebook(const Visit& visit) {
   for (const NumberSystem& system : numerics::number_systems()) {
     if (system.is_learned()) continue;
     for (const int bits : {system.min_bits, std::clamp(5, system.min_bits, system.max_bits),
-                           std::min(system.max_bits, 8), system.max_bits}) {
+                           std::clamp(8, system.min_bits, system.max_bits), system.max_bits}) {
       SCOPED_TRACE(std::string(system.name) + " of " + std::to_string(bits) + " bits");
       visit(system, bits);
     }

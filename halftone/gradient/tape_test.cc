@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <set>
+#include <vector>
 
 #include "halftone/gradient/testing.h"
 #include "halftone/ir/operators_page.h"
@@ -40,11 +41,12 @@ TEST(Tape, OutputsAreTheDefinitions) {
 }
 
 /// Remainders by random numbers jump too often for differences; the slopes of the table of binary
-/// kinds have a test of their own.
-bool is_remainder(const ir::Operator& op) {
+/// kinds have a test of their own. Rounding is a staircase whose gradient is that of the identity.
+bool has_jumps(const ir::Operator& op) {
   const auto* binary = std::get_if<ir::Binary>(&op);
-  return binary != nullptr &&
-         (binary->kind == BinaryKind::kMod || binary->kind == BinaryKind::kFmod);
+  return std::holds_alternative<ir::FakeQuantize>(op) ||
+         (binary != nullptr &&
+          (binary->kind == BinaryKind::kMod || binary->kind == BinaryKind::kFmod));
 }
 
 TEST(Tape, GradientsAreTheSlopes) {
@@ -52,7 +54,7 @@ TEST(Tape, GradientsAreTheSlopes) {
   std::size_t num_kinks = 0;
   for (const OperatorCase& test : ir::test::operator_cases()) {
     const CaseGraph graph = graph_of(test);
-    if (!has_slopes(graph) || is_remainder(test.op)) continue;
+    if (!has_slopes(graph) || has_jumps(test.op)) continue;
     const auto tape = tape_of(graph, graph.float_inputs);
     if (!tape) continue;
     num_kinks += expect_slopes(graph, *tape, describe(test));
@@ -61,6 +63,24 @@ TEST(Tape, GradientsAreTheSlopes) {
   EXPECT_LE(num_kinks, 20U);
   // Of the functions and of the other operators that have gradients here.
   EXPECT_GE(compared.size(), 55U);
+}
+
+TEST(Tape, PassesGradientsStraightThroughRounding) {
+  ir::Graph graph;
+  const auto x = graph.add_input("x", ir::test::float_type({2, 4}));
+  const ir::FakeQuantize op{&numerics::find_system("int"), 4, {numerics::Granularity::kChannel, 0}};
+  const auto y = graph.add_node("round", op, {x});
+  graph.add_output(y);
+  const std::vector<ir::ValueId> wanted = {x};
+  Tape tape(graph, {}, wanted, {});
+  const std::vector<float> numbers = {7, 0.4F, -1.6F, 3, 0.7F, 0.14F, -0.27F, 0};
+  std::ranges::copy(numbers, tape.data(x).begin());
+  tape.forward({});
+  EXPECT_THAT(tape.data(y), ::testing::Pointwise(::testing::FloatEq(),
+                                                 {7.F, 0.F, -2.F, 3.F, .7F, .1F, -.3F, 0.F}));
+  for (std::size_t i = 0; i < 8; ++i) tape.gradient(y)[i] = static_cast<float>(i);
+  tape.backward(y);
+  EXPECT_THAT(tape.gradient(x), ::testing::ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
 TEST(Derivative, IsThatOfTheTable) {

@@ -196,7 +196,7 @@ TEST(Verify, RejectsAnArithmeticThatTheCodesCannotHave) {
          "node 'layer' (FullyConnected): arithmetic bits: the input is not encoded");
   expect(dense({2, 0}, Arithmetic::kIntegers),
          "node 'layer' (FullyConnected): arithmetic integers: the weights are not encoded");
-  expect(dense({2, 2, 8}, Arithmetic::kBits), "weights have a basis per group of 8 inputs");
+  expect(dense({2, 2, 8}, Arithmetic::kBits), "weights have a scale per group of 8 inputs");
   Recurrent states;
   states.kind = RecurrentKind::kRnn;
   states.arithmetic = Arithmetic::kBits;

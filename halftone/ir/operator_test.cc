@@ -40,6 +40,8 @@ std::vector<Row> table() {
       {Slice{1, 2, -1, 3}, "Slice", "axis=1 begin=2 step=-1 count=3", 1, 1},
       {Softmax{1, 2, true}, "Softmax", "axis=1 beta=2.000000 log", 1, 1},
       {Encode{test::odd_encoding()}, "Encode", "basis(2 bits, tensor)", 1, 1},
+      {FakeQuantize{&numerics::find_system("mxfp4"), 4, {numerics::Granularity::kGroup, 32}},
+       "FakeQuantize", "mxfp4(4 bits, groups of 32)", 1, 1},
       {QuantizeLinear{per_tensor, ElementType::kUint8}, "QuantizeLinear",
        "uint8 scale=0.500000 zero_point=3", 1, 1},
       {DequantizeLinear{{{1, 2}, {0, 0}, 1}}, "DequantizeLinear", "2 scales along axis 1", 1, 1},

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers with codes of every number system: the kernels compute what the codes mean, a sample has
 // the same bits in every batch.
+#include "halftone/numerics/systems.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,7 +11,6 @@
 #include "halftone/base/testing.h"
 #include "halftone/ir/layer_arithmetic.h"
 #include "halftone/kernels/int8_matmul/level_grid.h"
-#include "halftone/numerics/systems.h"
 #include "halftone/runtime/layer_cases.h"
 
 namespace halftone::runtime {
@@ -24,8 +25,8 @@ using testing::run_in_batches;
 using testing::same_bits;
 using testing::with_arithmetic;
 
-std::shared_ptr<const numerics::MatrixEncoding> input_encoding(const NumberSystem& system,
-                                                               int bits, Random& random) {
+std::shared_ptr<const numerics::MatrixEncoding> input_encoding(const NumberSystem& system, int bits,
+                                                               Random& random) {
   const ir::Tensor values = testing::random_tensor({1, 400}, random);
   return std::make_shared<const numerics::MatrixEncoding>(numerics::encoding_by_rule(
       system, bits, {Granularity::kTensor, 0}, {values.as<float>(), 1, 400}));
@@ -69,7 +70,7 @@ void for_each_codebook(const Visit& visit) {
     // e8m0 has no weights below zero.
     if (system.is_learned() || system.name == "e8m0") continue;
     std::vector<int> tried{system.min_bits, std::clamp(4, system.min_bits, system.max_bits),
-                           std::min(system.max_bits, 8), system.max_bits};
+                           std::clamp(8, system.min_bits, system.max_bits), system.max_bits};
     tried.erase(std::unique(tried.begin(), tried.end()), tried.end());
     for (const int bits : tried) {
       SCOPED_TRACE(std::string(system.name) + " of " + std::to_string(bits) + " bits");
@@ -133,8 +134,7 @@ TEST_P(LayerOfCodes, ComputesInIntegersWhatTheCodesMean) {
     for (std::size_t i = 0; i < difference.size(); ++i) difference[i] -= integers[i];
     // A weight moves by half a step of its grid at most, an input by half of 1/254 of its range;
     // the errors of the n products of an output are independent.
-    const auto& weights = std::get<ir::EncodedTensor>(
-        *graph.constant(layer_of(graph).inputs[1]));
+    const auto& weights = std::get<ir::EncodedTensor>(*graph.constant(layer_of(graph).inputs[1]));
     const double n = static_cast<double>(ir::matrix_extent(weights.shape).cols);
     const numerics::LevelTable levels(input_encoding(input, 8, random)->levels(0));
     const double x_error = (levels.levels().back() - levels.levels().front()) / 508;

@@ -285,7 +285,7 @@ TEST(MalformedFile, DamagedLowBitLayersAreRefused) {
                   kind, options([](LowBitFields& o) { o.inputs = 17; })},
                  {"a matrix of 4 x 9 needs 24 coefficients, found 36", ErrorKind::kShape,
                   options([](LowBitFields& o) { o.group_size = 8; })},
-                 {"basis of the input: expected rows of 2 numbers, found [3]", kind,
+                 {"scales of the input: expected rows of 2 numbers, found [3]", kind,
                   options([](LowBitFields& o) { o.activation_offset = false; })}});
 }
 

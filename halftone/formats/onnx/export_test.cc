@@ -361,7 +361,7 @@ TEST(FullyConnectedInABasis, DamagedNodesAreRefused) {
       {attribute("group_size", 3), "coefficients"},
       {attribute("activation", 6), "activation: expected 0 to 5, found 6"},
       {attribute("weight_offset", 0),
-       "bases of the weights: expected rows of 2 numbers, found [15, 3]"},
+       "scales of the weights: expected rows of 2 numbers, found [15, 3]"},
       {[](onnx_pb::GraphProto& graph) {
          graph.mutable_node(0)->mutable_attribute(6)->set_s("row");
        },
@@ -372,7 +372,7 @@ TEST(FullyConnectedInABasis, DamagedNodesAreRefused) {
          basis = encode_tensor(floats({dims}, std::vector<float>(4, std::nanf(""))));
          basis.set_name(graph.node(0).input(1));
        },
-       "basis of the input: expected finite numbers, found nan"},
+       "scales of the input: expected finite numbers, found nan"},
       {[](onnx_pb::GraphProto& graph) {
          TensorProto& planes = initializer(graph, 3);
          planes.set_data_type(TensorProto::INT8);
@@ -383,7 +383,7 @@ TEST(FullyConnectedInABasis, DamagedNodesAreRefused) {
          basis = encode_tensor(floats({2, 4}, std::vector<float>(8, 1)));
          basis.set_name(graph.node(0).input(1));
        },
-       "basis of the input: expected one, found [2, 4]"}};
+       "scales of the input: expected one, found [2, 4]"}};
   for (const Damage& damage : damages) {
     ErrorKind kind{};
     EXPECT_THAT(damaged(damage.apply, kind), HasSubstr(damage.text));

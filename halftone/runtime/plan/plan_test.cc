@@ -203,7 +203,7 @@ TEST(Plan, ExplainsWhyPopcountRejectsALayer) {
   };
   EXPECT_EQ(refusal(3, {4}), "12 pairs of bit planes");
   EXPECT_EQ(refusal(2, {2, true, numerics::Granularity::kGroup, 8}),
-            "weights have a basis per group of 8 inputs");
+            "weights have a scale per group of 8 inputs");
 }
 
 TEST(Plan, LeavesAnActivationToTheEncodingThatFollows) {

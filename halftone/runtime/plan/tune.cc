@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cmath>
 #include <string>
-#include <utility>
 
 #include "halftone/base/buffer.h"
 #include "halftone/base/random.h"
@@ -67,7 +66,7 @@ std::string name_of(const Implementation& implementation, const NodeContext& con
 class Trial {
  public:
   Trial(const Implementation& implementation, const NodeContext& context, Way way)
-      : way_(std::move(way)), kernel_(implementation.create(with_way(context, way_))) {
+      : way_(way), kernel_(implementation.create(with_way(context, way_))) {
     Buffers buffers;
     for (std::size_t i = 0; i < context.node.inputs.size(); ++i) {
       buffers.inputs.push_back(input(context, i));

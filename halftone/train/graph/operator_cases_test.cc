@@ -38,6 +38,8 @@ TEST(TorchOperators, HaveTheSlopes) {
   std::set<std::string_view> compared;
   for (const ir::test::OperatorCase& test : ir::test::operator_cases()) {
     const CaseGraph graph = graph_of(test);
+    // Rounding is a staircase whose gradient is that of the identity.
+    if (std::holds_alternative<ir::FakeQuantize>(test.op)) continue;
     if (!has_slopes(graph) || !is_supported(graph)) continue;
     compared.insert(name_of(test.op));
     TorchGraph torch(graph.graph, at::kDouble);
