@@ -174,11 +174,17 @@ TEST(BinaryTable, KnowsWhatOperandsDo) {
   for (const BinaryTraits& traits : binary_table()) {
     if (traits.value == nullptr) continue;
     for (const float a : {1.5F, -2.5F, 0.0F}) {
-      if (traits.neutral) EXPECT_EQ(traits.value(a, *traits.neutral), a) << traits.name;
+      if (traits.neutral) {
+        EXPECT_EQ(traits.value(a, *traits.neutral), a) << traits.name;
+      }
       for (const float b : {0.75F, -3.0F}) {
         const float y = traits.value(a, b);
-        if (traits.commutes) EXPECT_EQ(y, traits.value(b, a)) << traits.name;
-        if (traits.selects) EXPECT_TRUE(y == a || y == b) << traits.name;
+        if (traits.commutes) {
+          EXPECT_EQ(y, traits.value(b, a)) << traits.name;
+        }
+        if (traits.selects) {
+          EXPECT_TRUE(y == a || y == b) << traits.name;
+        }
       }
     }
   }

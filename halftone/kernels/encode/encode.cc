@@ -70,7 +70,9 @@ HWY_INLINE void SearchWord(const float* HWY_RESTRICT x, std::size_t count, const
   const hn::CappedTag<std::uint8_t, 64> d8;
   alignas(64) std::uint8_t codes[64] = {};
   SearchLevels(x, count, table, codes);
-  for (std::size_t c = 0; c < count; ++c) codes[c] = table.codes()[codes[c]];
+  for (std::size_t c = 0; c < count; ++c) {
+    codes[c] = static_cast<std::uint8_t>(table.codes()[codes[c]]);
+  }
   for (std::size_t j = 0; j < table.bits(); ++j) {
     const auto bit = hn::Set(d8, static_cast<std::uint8_t>(1U << j));
     words[j] = 0;
