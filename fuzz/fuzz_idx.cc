@@ -8,8 +8,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   const auto bytes = as_bytes(data + 1, size - 1);
   const std::size_t label_bytes = std::min<std::size_t>(std::size_t{data[0]} * 4, bytes.size());
-  std::optional<FileBytes> labels;
-  if (label_bytes != 0) labels = FileBytes{nullptr, bytes.first(label_bytes)};
+  std::optional<halftone::SharedBytes> labels;
+  if (label_bytes != 0) labels = halftone::SharedBytes{nullptr, bytes.first(label_bytes)};
   for (const bool limited : {false, true}) {
     DatasetOptions options;
     if (limited) options.limit = 2;

@@ -9,7 +9,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace halftone::data;
   const auto bytes = as_bytes(data, size);
-  const FileBytes file{nullptr, bytes};
+  const halftone::SharedBytes file{nullptr, bytes};
   exercise_dataset([&] { return dataset_from_npy("fuzz", file, {}, {}); });
   exercise_dataset([&] { return dataset_from_npy("fuzz", file, file, {}); });
   try {

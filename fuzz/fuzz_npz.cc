@@ -4,7 +4,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace halftone::data;
-  const FileBytes file{nullptr, as_bytes(data, size)};
+  const halftone::SharedBytes file{nullptr, as_bytes(data, size)};
   exercise_dataset([&] { return dataset_from_npz("fuzz", file, {}, {}); });
   return 0;
 }

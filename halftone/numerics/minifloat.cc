@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int32_t kMagnitude = 0x7fffffff;
 constexpr std::int32_t kInfinityBits = 0x7f800000;
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kInfinite = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 std::uint32_t mantissa_mask(const Minifloat& system) {
@@ -56,7 +56,7 @@ struct Grid {
         unsigned_zero(system.specials == Specials::kOneNan ? 0 : -1) {
     if (overflow == Overflow::kSaturate || system.specials == Specials::kNone) return;
     const bool has_infinity = system.specials == Specials::kInfinityAndNan;
-    beyond = std::bit_cast<std::int32_t>(has_infinity ? kInfinity : kNan);
+    beyond = std::bit_cast<std::int32_t>(has_infinity ? kInfinite : kNan);
   }
 
   std::int32_t least_exponent;  ///< of a normal number, with the bias of float32
@@ -132,7 +132,7 @@ float decode(const Minifloat& system, std::uint32_t code) {
   const int exponent = std::max(static_cast<int>(field), 1) - system.bias - system.mantissa_bits;
   float x = std::ldexp(whole, exponent);
   if (is_special(system, magnitude)) {
-    x = system.specials == Specials::kInfinityAndNan && mantissa == 0 ? kInfinity : kNan;
+    x = system.specials == Specials::kInfinityAndNan && mantissa == 0 ? kInfinite : kNan;
   }
   return is_negative ? -x : x;
 }
