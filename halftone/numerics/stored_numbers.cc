@@ -276,7 +276,7 @@ StoredNumbers StoredNumbers::slice(std::size_t first, std::size_t count) const {
 }
 
 StoredNumbers StoredNumbers::compact() const {
-  if (type_ != NumberType::kFloat32 || has_factors()) return *this;
+  if (size_ == 0 || type_ != NumberType::kFloat32 || has_factors()) return *this;
   std::vector<float> numbers(size_);
   std::memcpy(numbers.data(), bytes_.data(), bytes_.size());
   const auto halves = exact_halves(numbers);

@@ -127,7 +127,12 @@ class Alternation {
  public:
   Alternation(const ParameterSpace& space, const SortedSample& sample, std::size_t count,
               const BasisFitOptions& options)
-      : space_(space), sample_(sample), count_(count), options_(options) {}
+      : space_(space),
+        sample_(sample),
+        count_(count),
+        options_(options),
+        best_{space.to_levels(Vector::Zero(space.size())),
+              std::numeric_limits<double>::infinity()} {}
 
   /// Starts from codes: the first parameters are their least-squares solution.
   void run_from(const Assignment& start) {
@@ -180,7 +185,7 @@ class Alternation {
   const SortedSample& sample_;
   std::size_t count_;
   const BasisFitOptions& options_;
-  LevelFit best_{{}, std::numeric_limits<double>::infinity()};
+  LevelFit best_;
 };
 
 /// Cells of equal width over [low, high], in the order of the codes as integers.

@@ -114,7 +114,8 @@ TEST(FitBasis, TakesConstantAndMissingNumbers) {
 
 TEST(FitBasis, RoundsToBinary16WhereThatLosesLittle) {
   const LevelFit fit = fit_levels(space_of("basis", 3, true), normal_numbers(500, 4), {}, {});
-  for (const float a : fit.levels.basis().a()) EXPECT_EQ(float_from_half(half_from_float(a)), a);
+  const numerics::Basis basis = fit.levels.basis();
+  for (const float a : basis.a()) EXPECT_EQ(float_from_half(half_from_float(a)), a);
   std::vector<float> tiny = normal_numbers(500, 4);
   for (float& value : tiny) value *= 1e-7F;
   const LevelFit small = fit_levels(space_of("basis", 3, true), tiny, {}, {});

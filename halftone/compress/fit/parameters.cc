@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/compress/fit/parameters.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "halftone/base/error.h"
@@ -10,6 +12,12 @@
 
 namespace halftone::compress {
 namespace {
+
+/// The nearest finite float32; 0 for NaN.
+float finite(double x) {
+  constexpr double kMost = std::numeric_limits<float>::max();
+  return std::isnan(x) ? 0.0F : static_cast<float>(std::clamp(x, -kMost, kMost));
+}
 
 /// Rounds numbers to binary16 if none changes by more than 2^-11 of the largest.
 class NumberRounding {
@@ -108,8 +116,8 @@ numerics::Levels ParameterSpace::to_levels(const Vector& parameters) const {
   if (codebook_ != nullptr) {
     const bool is_float = scale_type_ == numerics::NumberType::kFloat32;
     const double scale = is_float ? rounded(parameters[0]) : parameters[0];
-    return {codebook_, static_cast<float>(to_scale(scale)),
-            has_offset_ ? rounded(parameters[1]) : 0.0F};
+    return {codebook_, finite(to_scale(finite(scale))),
+            has_offset_ ? finite(rounded(parameters[1])) : 0};
   }
   numerics::Basis basis;
   basis.bits = bits_;
