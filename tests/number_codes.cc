@@ -5,9 +5,8 @@
 //     number_codes levels SYSTEM BITS        the levels by code, float32
 //     number_codes encode SYSTEM BITS        the codes of the numbers, uint16
 //     number_codes overflow FORMAT           the same for a format "eXmY" that does not saturate
-//     number_codes blocks SYSTEM BITS COLS   rows of COLS numbers in the system's own blocks,
-//     scales by
-//                                            its rule: the scales, float32, then the codes, uint16
+//     number_codes blocks SYSTEM BITS COLS   the scales, float32, then the codes, uint16, of rows
+//                                            of COLS numbers in the system's own blocks
 #include <cstdint>
 #include <exception>
 #include <iostream>

@@ -28,9 +28,9 @@ std::string_view to_string(Granularity granularity);
 /// What the codes of a matrix [rows, cols] mean. Blocks of neighbouring values share a scale and an
 /// offset; they are ordered by row, then by group within the row:
 ///
-///     value = fl(fl(scale level[code]) + offset)              with a codebook, shared by all
-///     blocks value = (a_1 b_1 + ... + a_K b_K) + offset, b_i = +-1    without: learned levels, see
-///     Basis
+///     value = fl(fl(scale level[code]) + offset)              with a codebook that all share
+///     value = (a_1 b_1 + ... + a_K b_K) + offset, b_i = +-1   without: a basis for each block
+/// The numbers are stored as `scales` and `offsets`.
 struct MatrixEncoding {
   int bits = 1;                              ///< K, up to kMaxBits without a codebook
   std::shared_ptr<const Codebook> codebook;  ///< null: each block has levels of its own

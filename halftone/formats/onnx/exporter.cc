@@ -75,7 +75,7 @@ std::string Exporter::read_as(ir::ValueId id,
 std::string Exporter::read_bases(ir::ValueId id,
                                  const std::function<onnx_pb::TensorProto()>& make_tensor) {
   const auto [known, is_new] = bases_.try_emplace(id);
-  if (is_new) known->second = add_initializer(names_.at(id) + "/basis", make_tensor());
+  if (is_new) known->second = add_initializer(names_.at(id) + "/scales", make_tensor());
   return known->second;
 }
 

@@ -207,7 +207,7 @@ void export_own(Exporter& exporter, const Node& node) {
   const ir::Constant* constant = exporter.graph().constant(weights);
   const auto* codes = constant == nullptr ? nullptr : std::get_if<ir::EncodedTensor>(constant);
   if (codes != nullptr) {
-    inputs[2] = exporter.add_initializer(exporter.name(weights) + "/basis",
+    inputs[2] = exporter.add_initializer(exporter.name(weights) + "/scales",
                                          encode_compact(weight_scales(*codes->encoding)));
     inputs[3] = exporter.read_as(weights, [&] {
       return encode_tensor(weight_planes(codes->codes, (codes->codes.cols + 7) / 8));
