@@ -104,7 +104,7 @@ weight_bits = 4
   // All words are equally frequent, so the lookups have the error of the table.
   EXPECT_NEAR(table.sqnr_db, table.weight_sqnr_db, 1);
   const ir::Node& twin = layer_named(result.graph, "embedding");
-  EXPECT_EQ(result.graph.value(twin.inputs[0]).type.encoding.basis->bits, 4);
+  EXPECT_EQ(result.graph.value(twin.inputs[0]).type.encoding.codes->bits, 4);
   EXPECT_TRUE(result.graph.value(twin.output).type.is_dense(ir::ElementType::kFloat32));
 }
 

@@ -98,7 +98,7 @@ auto fitted(const ir::Node& node, Fit&& fit) {
 numerics::Levels LayerFitter::activation_levels(const ParameterSpace& space,
                                                 const ValueSample& sample,
                                                 const ir::Node& layer) const {
-  const BasisFitOptions& options = recipe_.fit.weights.basis;
+  const LevelFitOptions& options = recipe_.fit.weights.levels;
   const LevelFit fit = fit_levels(space, sample.actual(), sample.original(), {}, options);
   const bool is_counted = std::holds_alternative<ir::Conv>(layer.op) && space.bits() == 2;
   if (!recipe_.fit.small_ratios || !is_counted || !space.is_free_basis()) return fit.levels;
@@ -219,7 +219,7 @@ ValueId LayerFitter::table_codes(const ir::Node& node, const WeightFormat& forma
                                stages_.next("rows of " + node.name));
     }
     fit = fit_layer(node, [&] {
-      return fit_table(rows, format, {uses, seed_}, recipe_.fit.weights.basis,
+      return fit_table(rows, format, {uses, seed_}, recipe_.fit.weights.levels,
                        calibration_.devices());
     });
   }
@@ -275,7 +275,7 @@ void LayerFitter::quantize_weights(NodeId id, std::vector<ValueId>& inputs,
       encoding.is_dense() ? inputs[0] : graph_.node(*graph_.producer(inputs[0])).inputs[0];
   const std::vector<LayerStatistics> statistics =
       calibration_.statistics(graph_, {node.inputs[0], actual}, ir::Unfolding(graph_, node),
-                              encoding.basis.get(), stages_.next("inputs of " + node.name));
+                              encoding.codes.get(), stages_.next("inputs of " + node.name));
   WeightFitOptions options = recipe_.fit.weights;
   const bool has_bias = inputs.size() > 2 && inputs[2] != ir::kAbsent;
   // A computed bias cannot be corrected.

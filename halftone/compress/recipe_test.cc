@@ -63,10 +63,10 @@ TEST(Recipe, ReadsEveryKey) {
   EXPECT_EQ(recipe.defaults.activation_offset, false);
   EXPECT_EQ(recipe.defaults.arithmetic, ir::Arithmetic::kFloat);
   const WeightFitOptions& weights = recipe.fit.weights;
-  EXPECT_EQ(weights.basis.solver, BasisSolver::kGradient);
-  EXPECT_EQ(weights.basis.iterations, 7);
-  EXPECT_EQ(weights.basis.learning_rate, 0.25);
-  EXPECT_EQ(weights.basis.l2_penalty, 1e-3);
+  EXPECT_EQ(weights.levels.solver, LevelSolver::kGradient);
+  EXPECT_EQ(weights.levels.iterations, 7);
+  EXPECT_EQ(weights.levels.learning_rate, 0.25);
+  EXPECT_EQ(weights.levels.l2_penalty, 1e-3);
   EXPECT_FALSE(weights.input_weighted || weights.error_feedback || weights.refine ||
                weights.bias_correction || recipe.fit.refit_activations || recipe.fit.small_ratios);
   EXPECT_EQ(weights.refine_sweeps, 9);

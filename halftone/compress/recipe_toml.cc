@@ -191,14 +191,14 @@ std::vector<Key> weight_keys(WeightFitOptions& weights) {
   return {
       word("basis_solver",
            [&](const std::string& name) {
-             weights.basis.solver =
-                 choice<BasisSolver>(name, {{"least-squares", BasisSolver::kLeastSquares},
-                                            {"gradient", BasisSolver::kGradient}});
+             weights.levels.solver =
+                 choice<LevelSolver>(name, {{"least-squares", LevelSolver::kLeastSquares},
+                                            {"gradient", LevelSolver::kGradient}});
            }),
       whole("iterations", 1, 100000,
-            [&](std::int64_t value) { weights.basis.iterations = static_cast<int>(value); }),
-      real("learning_rate", 1e-9, 1, [&](double value) { weights.basis.learning_rate = value; }),
-      real("l2_penalty", 0, 1e3, [&](double value) { weights.basis.l2_penalty = value; }),
+            [&](std::int64_t value) { weights.levels.iterations = static_cast<int>(value); }),
+      real("learning_rate", 1e-9, 1, [&](double value) { weights.levels.learning_rate = value; }),
+      real("l2_penalty", 0, 1e3, [&](double value) { weights.levels.l2_penalty = value; }),
       flag("input_weighted", [&](bool value) { weights.input_weighted = value; }),
       flag("error_feedback", [&](bool value) { weights.error_feedback = value; }),
       flag("refine", [&](bool value) { weights.refine = value; }),
@@ -245,7 +245,7 @@ std::vector<Key> fit_keys(FitOptions& fit) {
 
 /// Rejects keys of a solver that was not chosen.
 void check_solver_keys(const toml::table& table, const FitOptions& fit) {
-  if (fit.weights.basis.solver == BasisSolver::kGradient) return;
+  if (fit.weights.levels.solver == LevelSolver::kGradient) return;
   for (const char* key : {"learning_rate", "l2_penalty"}) {
     if (const toml::node* node = table.get(key)) {
       fail_at(*node, "'" + std::string(key) +

@@ -55,7 +55,7 @@ RecurrentFields recurrent_fields_of(const ir::Graph& graph, const ir::Node& node
     describe_activations(*op.state_encoding, fields.codes);
   }
   if (!weights.encoding.is_dense()) {
-    describe_weights(*weights.encoding.basis, fields.codes);
+    describe_weights(*weights.encoding.codes, fields.codes);
   }
   return fields;
 }

@@ -95,7 +95,7 @@ TEST_F(SystemsFile, KeepsInputsOfEveryNumberSystem) {
       save_model(graph, path(name));
       const ir::Graph found = load_model(path(name));
       const ir::Node& layer = found.node(*found.producer(found.outputs()[0]));
-      const auto& read = found.value(layer.inputs[0]).type.encoding.basis;
+      const auto& read = found.value(layer.inputs[0]).type.encoding.codes;
       ASSERT_NE(read, nullptr) << name;
       EXPECT_EQ(*read, *encoding) << name;
       EXPECT_EQ(read->scales.type(), encoding->scales.type()) << name;

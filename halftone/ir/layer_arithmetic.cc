@@ -132,15 +132,15 @@ LayerCodes layer_codes(const Graph& graph, const Node& node) {
   LayerCodes codes;
   const Encoding x = input_encoding(graph, node);
   if (!x.is_dense()) {
-    codes.set_input(*x.basis);
-    if (std::holds_alternative<Conv>(node.op) && x.basis->is_summed()) {
+    codes.set_input(*x.codes);
+    if (std::holds_alternative<Conv>(node.op) && x.codes->is_summed()) {
       const std::size_t inputs = num_inputs(weight_shape(graph, node));
-      const auto digits = numerics::split_digits(x.basis->basis(0), inputs);
+      const auto digits = numerics::split_digits(x.codes->basis(0), inputs);
       codes.input_digits = static_cast<int>(digits.size());
     }
   }
   const Encoding& w = graph.value(node.inputs[kWeights]).type.encoding;
-  if (!w.is_dense()) codes.set_weights(*w.basis);
+  if (!w.is_dense()) codes.set_weights(*w.codes);
   return codes;
 }
 
@@ -151,7 +151,7 @@ int number_bits(const Graph& graph, ValueId value) {
     if (std::holds_alternative<DequantizeLinear>(node.op)) value = node.inputs[0];
   }
   const Encoding& encoding = graph.value(value).type.encoding;
-  if (!encoding.is_dense()) return encoding.basis->bits;
+  if (!encoding.is_dense()) return encoding.codes->bits;
   return static_cast<int>(8 * size_bytes(encoding.element));
 }
 

@@ -42,15 +42,15 @@ void require_graph_element(ElementType type) {
 
 std::string Encoding::to_string() const {
   if (is_dense()) return std::string(ir::to_string(element));
-  std::string text = std::string(system_name(*basis)) + "(" + std::to_string(basis->bits) +
-                     (basis->bits == 1 ? " bit" : " bits");
-  if (basis->granularity == numerics::Granularity::kGroup) {
-    text += ", groups of " + std::to_string(basis->group_size);
+  std::string text = std::string(system_name(*codes)) + "(" + std::to_string(codes->bits) +
+                     (codes->bits == 1 ? " bit" : " bits");
+  if (codes->granularity == numerics::Granularity::kGroup) {
+    text += ", groups of " + std::to_string(codes->group_size);
   } else {
-    text += ", " + std::string(numerics::to_string(basis->granularity));
+    text += ", " + std::string(numerics::to_string(codes->granularity));
   }
-  if (basis->has_offset) text += ", offset";
-  if (const numerics::NumberType type = basis->scales.type();
+  if (codes->has_offset) text += ", offset";
+  if (const numerics::NumberType type = codes->scales.type();
       type != numerics::NumberType::kFloat32 && type != numerics::NumberType::kFloat16) {
     text += ", scales " + std::string(numerics::to_string(type));
   }
@@ -59,7 +59,7 @@ std::string Encoding::to_string() const {
 
 bool Encoding::operator==(const Encoding& other) const {
   if (element != other.element || is_dense() != other.is_dense()) return false;
-  return is_dense() || basis == other.basis || *basis == *other.basis;
+  return is_dense() || codes == other.codes || *codes == *other.codes;
 }
 
 std::string ValueType::to_string() const { return encoding.to_string() + shape.to_string(); }

@@ -28,10 +28,11 @@ using halftone::to_string;
 /// Representation of a value's elements: dense, or codes of a number system.
 struct Encoding {
   ElementType element = ElementType::kFloat32;  ///< type of an element, or of a decoded code
-  /// Null if dense. Shared, because types are copied often and a large weight has many scales.
-  std::shared_ptr<const numerics::MatrixEncoding> basis;
+  /// What the codes mean; null if dense. Shared, because types are copied often and a large weight
+  /// has many scales.
+  std::shared_ptr<const numerics::MatrixEncoding> codes;
 
-  [[nodiscard]] bool is_dense() const { return basis == nullptr; }
+  [[nodiscard]] bool is_dense() const { return codes == nullptr; }
   [[nodiscard]] std::string to_string() const;  ///< "float32", "basis(2 bits, channel, offset)"
 
   bool operator==(const Encoding& other) const;

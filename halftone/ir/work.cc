@@ -107,7 +107,7 @@ Traffic traffic_of(const Graph& graph, ValueId id, std::size_t batch) {
   const auto elements = static_cast<double>(type.shape.with_batch(batch).element_count());
   traffic.bytes = type.encoding.is_dense()
                       ? elements * static_cast<double>(size_bytes(type.encoding.element))
-                      : elements * type.encoding.basis->bits / 8;
+                      : elements * type.encoding.codes->bits / 8;
   return traffic;
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 std::size_t plane_words(const ir::ValueType& type) {
   const auto [rows, cols] = row_extent(type.shape);
-  return rows * static_cast<std::size_t>(type.encoding.basis->bits) * words_for_bits(cols);
+  return rows * static_cast<std::size_t>(type.encoding.codes->bits) * words_for_bits(cols);
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ std::size_t value_bytes(const ir::ValueType& type, CodeLayout layout) {
 }
 
 void decode_value(const ValueView& view, float* values) noexcept {
-  const numerics::Levels meaning = view.type.encoding.basis->levels(0);
+  const numerics::Levels meaning = view.type.encoding.codes->levels(0);
   if (view.layout == CodeLayout::kInt8) {
     const kernels::Int8Levels levels(meaning);
     std::transform(view.bytes.begin(), view.bytes.end(), values, [&](std::byte q) {

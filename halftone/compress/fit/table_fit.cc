@@ -25,7 +25,7 @@ constexpr int kFewIterations = 10;
 constexpr std::size_t kMaxRows = 64;
 
 numerics::Levels fit_shared_levels(MatrixView<const float> table, const ParameterSpace& space,
-                                   const TableLookups& lookups, const BasisFitOptions& options) {
+                                   const TableLookups& lookups, const LevelFitOptions& options) {
   const std::span<const std::size_t> uses = lookups.uses;
   const double all = std::accumulate(uses.begin(), uses.end(), 0.0);
   const std::size_t size = table.rows() * table.cols();
@@ -44,7 +44,7 @@ numerics::Levels fit_shared_levels(MatrixView<const float> table, const Paramete
 
 /// Fits the levels of every block of some rows.
 void fit_blocks(MatrixView<const float> rows, const ParameterSpace& space,
-                const BasisFitOptions& options, numerics::MatrixEncoding& encoding) {
+                const LevelFitOptions& options, numerics::MatrixEncoding& encoding) {
   const std::size_t groups = encoding.groups_per_row(rows.cols());
   const std::size_t width =
       encoding.granularity == Granularity::kGroup ? encoding.group_size : rows.cols();
@@ -60,11 +60,11 @@ void fit_blocks(MatrixView<const float> rows, const ParameterSpace& space,
 }  // namespace
 
 WeightFit fit_table(MatrixView<const float> table, const WeightFormat& wanted,
-                    const TableLookups& lookups, const BasisFitOptions& options,
+                    const TableLookups& lookups, const LevelFitOptions& options,
                     const spmd::Devices& devices) {
   HALFTONE_ASSERT(lookups.uses.empty() || lookups.uses.size() == table.rows());
   const WeightFormat format = with_factor(wanted, table);
-  BasisFitOptions bounded = options;
+  LevelFitOptions bounded = options;
   if (format.bits > kFewBits) bounded.iterations = std::min(options.iterations, kFewIterations);
   const auto fit = [&](const RowRange& range) {
     const MatrixView<const float> rows = table.rows_from(range.first, range.count);

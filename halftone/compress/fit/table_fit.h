@@ -32,7 +32,7 @@ struct TableLookups {
 /// @param devices  none: as many emulated ones as parallel_for() may use threads
 /// @return       without a bias_correction
 WeightFit fit_table(MatrixView<const float> table, const WeightFormat& format,
-                    const TableLookups& lookups, const BasisFitOptions& options,
+                    const TableLookups& lookups, const LevelFitOptions& options,
                     const spmd::Devices& devices = {});
 
 }  // namespace halftone::compress

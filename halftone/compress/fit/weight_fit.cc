@@ -101,7 +101,7 @@ class RowsFit {
   [[nodiscard]] numerics::Levels fit(std::span<const double> target,
                                      std::span<const float> weights) const {
     const std::vector<float> values(target.begin(), target.end());
-    return fit_levels(search_.space(), values, {}, weights, options_.basis).levels;
+    return fit_levels(search_.space(), values, {}, weights, options_.levels).levels;
   }
 
   /// Step 1 where all rows are one block.

@@ -6,15 +6,15 @@
 #include <span>
 
 #include "halftone/base/view.h"
-#include "halftone/compress/fit/basis_fit.h"
 #include "halftone/compress/fit/layer_statistics.h"
+#include "halftone/compress/fit/level_fit.h"
 #include "halftone/compress/fit/row_fit.h"
 
 namespace halftone::compress {
 
 /// Which steps run, and how far. Each can be switched off to measure its effect.
 struct WeightFitOptions {
-  BasisFitOptions basis;
+  LevelFitOptions levels;
   bool input_weighted = true;   ///< step 1: weigh each input by its second moment
   bool error_feedback = true;   ///< step 2
   bool refine = true;           ///< step 3: match the float layer's output

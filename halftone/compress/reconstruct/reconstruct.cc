@@ -127,7 +127,7 @@ class Reconstruction {
       add_encoding(node.output, states->get());
     } else {
       const ir::ValueId x = node.inputs[0];
-      add_encoding(x, graph_.value(x).type.encoding.basis.get());
+      add_encoding(x, graph_.value(x).type.encoding.codes.get());
     }
   }
 

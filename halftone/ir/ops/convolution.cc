@@ -10,7 +10,7 @@ namespace {
 
 void require_one_basis(InputTypes inputs) {
   require(inputs[0]->encoding.is_dense() ||
-              inputs[0]->encoding.basis->granularity == numerics::Granularity::kTensor,
+              inputs[0]->encoding.codes->granularity == numerics::Granularity::kTensor,
           "input 0: expected one scale for the tensor, found " + inputs[0]->to_string());
 }
 

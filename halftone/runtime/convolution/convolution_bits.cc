@@ -43,7 +43,7 @@ Kernel create_conv_bits(const NodeContext& context) {
   return coded_conv_kernel(
       context, us,
       BitConvWeights(shape, {codes.codes, *codes.encoding, constant_floats(context, 2)},
-                     context.input(0).encoding.basis->basis(0),
+                     context.input(0).encoding.codes->basis(0),
                      kernels::preferred_bit_conv_layout(shape, codes.codes.bits)),
       product);
 }

@@ -72,7 +72,7 @@ Verdict judge_conv_int8(const NodeContext& context) {
 Kernel create_conv_int8(const NodeContext& context) {
   const auto& codes = std::get<ir::EncodedTensor>(*context.constant(1));
   const kernels::ConvShape shape = conv_shape(context);
-  const kernels::Int8Levels levels(context.input(0).encoding.basis->levels(0));
+  const kernels::Int8Levels levels(context.input(0).encoding.codes->levels(0));
   const kernels::Int8Pixels x{nullptr, levels.scale, levels.offset};
   const auto bias = constant_floats(context, 2);
   const ConvExtent extent = conv_extent(context.graph, context.node);

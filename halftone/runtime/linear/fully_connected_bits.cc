@@ -44,7 +44,7 @@ Kernel create_xnor(const NodeContext& context) {
   const auto& codes = std::get<ir::EncodedTensor>(*context.constant(1));
   kernels::BitMatmulWeights weights(codes.codes, *codes.encoding, constant_floats(context, 2),
                                     bit_layout(codes));
-  const numerics::Basis x_basis = context.input(0).encoding.basis->basis(0);
+  const numerics::Basis x_basis = context.input(0).encoding.codes->basis(0);
   const std::size_t rows = row_extent(context.input(0).shape).rows;
   const double us = speed_of(Product::kBits, layer_extent(context.graph, context.node)).us;
   const OutputShares shares(weights.outputs(), weights.block_outputs(), threads_for(context, us));

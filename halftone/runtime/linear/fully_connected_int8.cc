@@ -72,7 +72,7 @@ Kernel create(const NodeContext& context, Weights weights, Product product) {
   const OutputShares shares(weights.outputs(), Weights::kBlock, threads_for(context, us));
   std::optional<kernels::Int8Levels> levels;
   if (const ir::Encoding& x = context.input(0).encoding; !x.is_dense()) {
-    levels = kernels::Int8Levels(x.basis->levels(0));
+    levels = kernels::Int8Levels(x.codes->levels(0));
   }
   const auto layer = std::make_shared<Int8Layer<Weights>>(Int8Layer<Weights>{
       std::move(weights), rows, levels, context.op<ir::FullyConnected>().activation, shares});

@@ -90,7 +90,7 @@ Kernel create_gather(const NodeContext& context) {
 Verdict judge_gather_codes(const NodeContext& context) {
   if (context.input(0).encoding.is_dense()) return refuse("the table is not encoded");
   if (context.constant(0) == nullptr) return refuse("the table is not constant");
-  return accept(std::to_string(context.input(0).encoding.basis->bits) +
+  return accept(std::to_string(context.input(0).encoding.codes->bits) +
                 "-bit table, the rows gathered are decoded");
 }
 

@@ -9,7 +9,7 @@
 
 #include "halftone/base/random.h"
 #include "halftone/base/testing.h"
-#include "halftone/compress/fit/basis_fit.h"
+#include "halftone/compress/fit/level_fit.h"
 #include "halftone/compress/fit/testing.h"
 
 namespace halftone::train {

@@ -253,7 +253,7 @@ TEST(CustomFullyConnected, TensorBasisComesBackPerChannelFromLq) {
   const ir::Graph back = round_trip(graph, CircleFlavor::kCircle);
   const ir::Node& node = back.node(*back.producer(back.outputs()[0]));
   const auto& encoding = back.value(node.inputs[1]).type.encoding;
-  EXPECT_EQ(encoding.basis->granularity, Granularity::kChannel);
+  EXPECT_EQ(encoding.codes->granularity, Granularity::kChannel);
   expect_same_function(back, graph);
 }
 

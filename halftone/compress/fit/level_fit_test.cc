@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/compress/fit/basis_fit.h"
+#include "halftone/compress/fit/level_fit.h"
 
 #include <gtest/gtest.h>
 
@@ -125,8 +125,8 @@ TEST(FitBasis, RoundsToBinary16WhereThatLosesLittle) {
 TEST(FitBasis, ApproachesLeastSquaresByGradientDescent) {
   const std::vector<float> x = normal_numbers(2000, 5);
   const ParameterSpace space = space_of("basis", 2, true);
-  BasisFitOptions gradient;
-  gradient.solver = BasisSolver::kGradient;
+  LevelFitOptions gradient;
+  gradient.solver = LevelSolver::kGradient;
   gradient.iterations = 500;
   gradient.l2_penalty = 0;
   const double closed_form = fit_levels(space, x, {}, {}).error;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/compress/fit/basis_fit.h"
+#include "halftone/compress/fit/level_fit.h"
 
 #include <algorithm>
 #include <array>
@@ -126,7 +126,7 @@ double squared_error(const SortedSample& sample, const Levels& levels,
 class Alternation {
  public:
   Alternation(const ParameterSpace& space, const SortedSample& sample, std::size_t count,
-              const BasisFitOptions& options)
+              const LevelFitOptions& options)
       : space_(space),
         sample_(sample),
         count_(count),
@@ -146,9 +146,9 @@ class Alternation {
       const Levels levels = space_.to_levels(parameters);
       const Assignment codes = assign(sample_, levels, count_);
       keep_if_better(levels, codes);
-      if (options_.solver == BasisSolver::kLeastSquares && previous == codes) return;
+      if (options_.solver == LevelSolver::kLeastSquares && previous == codes) return;
       const NormalEquations equations = normal_equations(space_, sample_, codes);
-      if (options_.solver == BasisSolver::kLeastSquares) {
+      if (options_.solver == LevelSolver::kLeastSquares) {
         parameters = solve_ridge(equations.gram, equations.rhs);
       } else {
         parameters -= options_.learning_rate * gradient(equations, parameters);
@@ -184,7 +184,7 @@ class Alternation {
   const ParameterSpace& space_;
   const SortedSample& sample_;
   std::size_t count_;
-  const BasisFitOptions& options_;
+  const LevelFitOptions& options_;
   LevelFit best_;
 };
 
@@ -266,7 +266,7 @@ void start_from_range(Alternation& alternation, const ParameterSpace& space,
 
 LevelFit fit_levels(const ParameterSpace& space, std::span<const float> x,
                     std::span<const float> targets, std::span<const float> weights,
-                    const BasisFitOptions& options) {
+                    const LevelFitOptions& options) {
   HALFTONE_ASSERT(targets.empty() || targets.size() == x.size());
   HALFTONE_ASSERT(weights.empty() || weights.size() == x.size());
   if (x.empty()) return {space.to_levels(Vector::Zero(space.size())), 0};
@@ -301,7 +301,7 @@ LevelFit fit_levels(const ParameterSpace& space, std::span<const float> x,
 }
 
 LevelFit fit_small_ratio(const LevelFit& free, bool offset, std::span<const float> x,
-                         std::span<const float> targets, const BasisFitOptions& options) {
+                         std::span<const float> targets, const LevelFitOptions& options) {
   HALFTONE_ASSERT(free.levels.bits() == 2 && free.levels.codebook() == nullptr);
   const Basis basis = free.levels.basis();
   // Signs and order of planes affect the codes, not the levels.

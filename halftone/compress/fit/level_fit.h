@@ -9,13 +9,13 @@
 namespace halftone::compress {
 
 /// How the parameters are computed from the codes.
-enum class BasisSolver {
+enum class LevelSolver {
   kLeastSquares,  ///< the closed form of QEM
   kGradient,      ///< one gradient step with L2 penalty, as in the reference experiment
 };
 
-struct BasisFitOptions {
-  BasisSolver solver = BasisSolver::kLeastSquares;
+struct LevelFitOptions {
+  LevelSolver solver = LevelSolver::kLeastSquares;
   int iterations = 50;          ///< maximum; stops earlier at a fixed point
   double learning_rate = 0.05;  ///< for kGradient, of the mean squared error
   double l2_penalty = 1e-4;     ///< for kGradient: lambda |p|^2 is added to the mean squared error
@@ -42,13 +42,13 @@ struct LevelFit {
 /// Differs: an offset, weights, targets, several starts, and other schemes with the same algebra.
 LevelFit fit_levels(const ParameterSpace& space, std::span<const float> x,
                     std::span<const float> targets, std::span<const float> weights,
-                    const BasisFitOptions& options = {});
+                    const LevelFitOptions& options = {});
 
 /// The same for a 2-bit basis whose coefficients have a ratio p : q that split_digits() joins,
 /// p + q <= numerics::kMaxReach. Tries the ratios next to that of the free fit and keeps the better
 /// result. Convolutions then count both planes at once.
 /// @param free  the result of fit_levels() for two learned bits and the same values
 LevelFit fit_small_ratio(const LevelFit& free, bool offset, std::span<const float> x,
-                         std::span<const float> targets, const BasisFitOptions& options = {});
+                         std::span<const float> targets, const LevelFitOptions& options = {});
 
 }  // namespace halftone::compress
