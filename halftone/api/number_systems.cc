@@ -28,6 +28,7 @@ std::string scales_text(const NumberSystem& system) {
   const numerics::ScaleStorage storage = scale_storage(system, system.blocks.granularity);
   std::string text(to_string(storage.type));
   if (storage.factor) text.append(" x ").append(to_string(*storage.factor));
+  if (storage.share != 0) text += " of " + std::to_string(storage.share) + " groups";
   return text + (system.has_offset ? " with offset" : "");
 }
 

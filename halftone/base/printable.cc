@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/base/printable.h"
 
+#include <cmath>
+
 #include "halftone/base/error.h"
 
 namespace halftone {
@@ -59,6 +61,8 @@ std::string printable(std::string_view text) {
   }
   return result;
 }
+
+std::string number_text(double x) { return std::isnan(x) ? "NaN" : std::to_string(x); }
 
 std::string shortened(std::string_view text, std::size_t max_bytes) {
   HALFTONE_ASSERT(max_bytes >= 100);

@@ -13,6 +13,9 @@ namespace halftone {
 /// Source: Unicode 15, table 3-7 (well-formed UTF-8 byte sequences).
 std::string printable(std::string_view text);
 
+/// A number for a message: as std::to_string(), but "NaN" whatever its sign.
+std::string number_text(double x);
+
 /// At most `max_bytes` bytes of a printable text. A longer text keeps its beginning and its end,
 /// with " ... (N bytes omitted) ... " between them; no UTF-8 sequence is cut.
 /// @pre max_bytes >= 100

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace halftone {
 namespace {
 
@@ -42,6 +44,13 @@ TEST(Shortened, KeepsBeginningAndEndWithinTheLimit) {
   EXPECT_THAT(found, testing::StartsWith("beginx"));
   EXPECT_THAT(found, testing::EndsWith("xend"));
   EXPECT_THAT(found, testing::HasSubstr(" bytes omitted) ... "));
+}
+
+TEST(NumberText, HasOneNameForNaN) {
+  EXPECT_EQ(number_text(-0.5), "-0.500000");
+  EXPECT_EQ(number_text(-std::numeric_limits<double>::infinity()), "-inf");
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const double x : {nan, -nan}) EXPECT_EQ(number_text(x), "NaN");
 }
 
 TEST(Shortened, CutsNoUtf8Sequence) {

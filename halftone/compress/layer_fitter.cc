@@ -114,7 +114,7 @@ numerics::MatrixEncoding LayerFitter::fit_activation(ValuePair pair, const Activ
   const std::string& value = graph_.value(pair.actual).name;
   check_varies(sample, layer, value);
   numerics::MatrixEncoding encoding = empty_encoding(
-      {format.system, format.bits, format.offset, numerics::Granularity::kTensor, 0, 1}, 1, 1);
+      {format.system, format.bits, format.offset, numerics::Granularity::kTensor}, 1, 1);
   try {
     encoding.set_levels(0, activation_levels(ParameterSpace::of(encoding), sample, layer));
     check_levels(encoding, sample, layer, value);

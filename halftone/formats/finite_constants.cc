@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "halftone/base/error.h"
+#include "halftone/base/printable.h"
 #include "halftone/ir/ops/traits.h"
 
 namespace halftone::formats {
@@ -42,7 +43,7 @@ void check_finite(const ir::Graph& graph) {
     });
     if (bad == values.end()) continue;
     fail(ErrorKind::kFormat, "constant '" + graph.value(id).name +
-                                 "': expected finite numbers, found " + std::to_string(*bad) +
+                                 "': expected finite numbers, found " + number_text(*bad) +
                                  " at element " + std::to_string(bad - values.begin()));
   }
 }

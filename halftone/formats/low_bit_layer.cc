@@ -2,12 +2,15 @@
 #include "halftone/formats/low_bit_layer.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "halftone/base/error.h"
+#include "halftone/base/printable.h"
 #include "halftone/ir/ops/traits.h"
 #include "halftone/numerics/systems.h"
 
@@ -67,8 +70,8 @@ void fill_blocks(MatrixEncoding& encoding, const ir::Tensor& scales) {
   const ir::Tensor floats = scales.cast(ir::ElementType::kFloat32);
   const auto numbers = floats.as<float>();
   const auto bad = std::ranges::find_if(numbers, [](float x) { return !std::isfinite(x); });
-  check_that(bad == numbers.end(), "expected finite numbers, found " +
-                                       (bad == numbers.end() ? "" : std::to_string(*bad)));
+  check_that(bad == numbers.end(),
+             "expected finite numbers, found " + (bad == numbers.end() ? "" : number_text(*bad)));
   const std::size_t each = encoding.scales_per_block();
   std::vector<float> own;
   std::vector<float> offsets;
@@ -89,9 +92,9 @@ void fill_codes(MatrixEncoding& encoding, NumberType type, float factor, const i
   check_that(!encoding.has_offset,
              "scales of " + std::string(to_string(type)) + ": expected no offsets beside them");
   check_that(std::isfinite(factor) && factor > 0,
-             "scale_factor: expected a positive number, found " + std::to_string(factor));
+             "scale_factor: expected a positive number, found " + number_text(factor));
   encoding.scales = factor == 1 ? StoredNumbers(type, scales.size())
-                                : StoredNumbers(type, scales.size(), NumberType::kFloat32, 0);
+                                : StoredNumbers(type, scales.size(), NumberType::kFloat32, {});
   if (factor != 1) encoding.scales.set_factor(0, factor);
   check_that(encoding.scales.bytes().size() == scales.bytes().size(),
              "scales of " + std::string(to_string(type)) + ": expected codes of " +
@@ -106,12 +109,144 @@ bool are_floats(NumberType type) {
   return type == NumberType::kFloat32 || type == NumberType::kFloat16;
 }
 
+/// The bytes of scales and offsets whose factors neighbouring groups share: see input 2 in
+/// low_bit_layer.h.
+class SharedFactorBytes {
+ public:
+  /// @param encoding  with room for its scales and offsets
+  explicit SharedFactorBytes(const MatrixEncoding& encoding)
+      : numbers_{&encoding.scales},
+        bits_(static_cast<std::size_t>(numerics::stored_bits(encoding.scales.type()))) {
+    if (encoding.has_offset) numbers_.push_back(&encoding.offsets);
+    factor_bytes_ =
+        static_cast<std::size_t>(numerics::stored_bits(encoding.scales.factor_type())) / 8;
+  }
+
+  /// Of a row.
+  [[nodiscard]] std::size_t row_bytes() const {
+    const auto [share, row] = sharing();
+    const std::size_t rest = row % share;
+    return row / share * run_bytes(share) + (rest == 0 ? 0 : run_bytes(rest));
+  }
+
+  /// Calls visit_factor(numbers, factor, offset) and visit_code(numbers, index, offset in bits) for
+  /// all rows, the offsets from the first byte on.
+  template <typename VisitFactor, typename VisitCode>
+  void for_each(const VisitFactor& visit_factor, const VisitCode& visit_code) const {
+    const auto [share, row] = sharing();
+    std::size_t at = 0;
+    for (std::size_t first = 0; first < numbers_[0]->size();) {
+      const std::size_t count = std::min(share, row - first % row);
+      for (std::size_t k = 0; k < numbers_.size(); ++k) {
+        visit_factor(k, numbers_[k]->factor_index(first), at + k * factor_bytes_);
+      }
+      std::size_t bit = 8 * (at + numbers_.size() * factor_bytes_);
+      for (std::size_t k = 0; k < numbers_.size(); ++k) {
+        for (std::size_t i = first; i < first + count; ++i, bit += bits_) visit_code(k, i, bit);
+      }
+      at += run_bytes(count);
+      first += count;
+    }
+  }
+
+  [[nodiscard]] std::size_t bits() const { return bits_; }
+  [[nodiscard]] std::size_t factor_bytes() const { return factor_bytes_; }
+
+ private:
+  [[nodiscard]] numerics::FactorSharing sharing() const { return numbers_[0]->sharing(); }
+  [[nodiscard]] std::size_t run_bytes(std::size_t groups) const {
+    return numbers_.size() * factor_bytes_ + (numbers_.size() * groups * bits_ + 7) / 8;
+  }
+
+  std::vector<const StoredNumbers*> numbers_;
+  std::size_t bits_;
+  std::size_t factor_bytes_;
+};
+
+/// Input 2 for scales whose factors neighbouring groups share.
+ir::Tensor shared_factor_scales(const MatrixEncoding& encoding) {
+  const SharedFactorBytes layout(encoding);
+  const std::size_t rows = encoding.num_blocks() / encoding.scales.sharing().row;
+  ir::Tensor result(ir::ElementType::kUint8,
+                    {static_cast<ir::Dim>(rows), static_cast<ir::Dim>(layout.row_bytes())});
+  const std::span<std::byte> to = result.bytes();
+  const std::array numbers = {&encoding.scales, &encoding.offsets};
+  layout.for_each(
+      [&](std::size_t k, std::size_t factor, std::size_t at) {
+        const std::size_t width = layout.factor_bytes();
+        std::ranges::copy(numbers[k]->factor_bytes().subspan(factor * width, width),
+                          to.subspan(at).begin());
+      },
+      [&](std::size_t k, std::size_t i, std::size_t bit) {
+        const auto code = std::to_integer<unsigned>(numbers[k]->bytes()[i]);
+        for (std::size_t b = 0; b < layout.bits(); ++b) {
+          to[(bit + b) / 8] |= std::byte(code >> b & 1) << ((bit + b) % 8);
+        }
+      });
+  return result;
+}
+
 /// The type of scales that a field names; nothing for floats.
 std::optional<NumberType> scale_type_of(const LowBitFields& fields) {
   if (fields.scale_type.text.empty()) return std::nullopt;
   const auto type = numerics::number_type_from(fields.scale_type.text);
   check_that(type && !are_floats(*type), "scale_type: unknown '" + fields.scale_type.text + "'");
   return type;
+}
+
+/// The type of the factors that neighbouring groups share; nothing if they share none.
+std::optional<NumberType> factor_type_of(const LowBitFields& fields) {
+  if (fields.factor_type.text.empty()) return std::nullopt;
+  const auto type = numerics::number_type_from(fields.factor_type.text);
+  check_that(type && numerics::stored_bits(*type) >= 16,
+             "factor_type: unknown '" + fields.factor_type.text + "'");
+  const auto scales = scale_type_of(fields);
+  check_that(scales && numerics::stored_bits(*scales) <= 8,
+             "scale_type: expected one of up to 8 bits beside factor_type, found '" +
+                 fields.scale_type.text + "'");
+  return type;
+}
+
+/// The inverse: sets the numbers of an encoding that is otherwise complete.
+void fill_shared(MatrixEncoding& encoding, const LowBitFields& fields, NumberType factor_type,
+                 const ir::Tensor& scales) {
+  const NumberType type = *scale_type_of(fields);
+  const std::size_t groups = encoding.groups_per_row(static_cast<std::size_t>(fields.inputs));
+  check_that(groups > 0, "expected groups, found none");
+  const numerics::FactorSharing sharing{static_cast<std::size_t>(fields.factor_share.number),
+                                        groups};
+  const auto make = [&](std::size_t rows) {
+    encoding.scales = StoredNumbers(type, rows * groups, factor_type, sharing);
+    if (encoding.has_offset) encoding.offsets = encoding.scales;
+  };
+  make(0);
+  const std::size_t row_bytes = SharedFactorBytes(encoding).row_bytes();
+  const ir::Shape& shape = scales.shape();
+  check_that(scales.element() == ir::ElementType::kUint8 && shape.rank() == 2 &&
+                 static_cast<std::size_t>(shape[1]) == row_bytes,
+             "expected uint8 [outputs, " + std::to_string(row_bytes) + "] for rows of " +
+                 std::to_string(groups) + " groups, found " + scales.type().to_string());
+  make(static_cast<std::size_t>(shape[0]));
+  const SharedFactorBytes layout(encoding);
+  const std::span<const std::byte> from = scales.bytes();
+  const std::array numbers = {&encoding.scales, &encoding.offsets};
+  layout.for_each(
+      [&](std::size_t k, std::size_t factor, std::size_t at) {
+        const std::size_t width = layout.factor_bytes();
+        std::ranges::copy(from.subspan(at, width),
+                          numbers[k]->factor_bytes().subspan(factor * width).begin());
+      },
+      [&](std::size_t k, std::size_t i, std::size_t bit) {
+        unsigned code = 0;
+        for (std::size_t b = 0; b < layout.bits(); ++b) {
+          code |= (std::to_integer<unsigned>(from[(bit + b) / 8]) >> ((bit + b) % 8) & 1) << b;
+        }
+        const bool is_negative = has_sign(type) && code >> (layout.bits() - 1) != 0;
+        if (is_negative && is_integer(type)) code |= 0xFFU << layout.bits();
+        numbers[k]->bytes()[i] = std::byte(code & 0xFFU);
+      });
+  check_that(encoding.scales.all_finite() && encoding.offsets.all_finite(),
+             "a scale or offset that is no number");
 }
 
 /// The number system that a field names.
@@ -163,6 +298,13 @@ void LowBitFields::check() const {
              "group_size " + std::to_string(group_size) + " does not go with granularity " +
                  std::string(to_string(granularity)));
   activation_of_code(activation);
+  check_range("factor_share", factor_share.number, kMaxInputs);
+  check_that(factor_type.text.empty() == (factor_share.number == 0),
+             "factor_share " + std::to_string(factor_share.number) +
+                 " does not go with factor_type '" + factor_type.text + "'");
+  check_that(factor_type.text.empty() ||
+                 (granularity == Granularity::kGroup && !weight_system.text.empty()),
+             "factor_type: expected groups of a number system with levels");
 }
 
 void LowBitFields::check_table() const {
@@ -241,7 +383,13 @@ void describe_weights(const MatrixEncoding& encoding, LowBitFields& fields) {
   fields.weight_system = name_of(encoding);
   const NumberType type = encoding.scales.type();
   if (!are_floats(type)) fields.scale_type = {std::string(to_string(type))};
-  if (encoding.scales.has_factors()) fields.scale_factor = {encoding.scales.factor(0)};
+  if (!encoding.scales.has_factors()) return;
+  if (const std::size_t share = encoding.scales.sharing().share; share != 0) {
+    fields.factor_type = {std::string(to_string(encoding.scales.factor_type()))};
+    fields.factor_share = {static_cast<std::int64_t>(share)};
+  } else {
+    fields.scale_factor = {encoding.scales.factor(0)};
+  }
 }
 
 LowBitFields fields_of(const ir::Graph& graph, const ir::Node& node) {
@@ -262,6 +410,7 @@ ir::Tensor activation_scales(const MatrixEncoding& encoding) {
 }
 
 ir::Tensor weight_scales(const MatrixEncoding& encoding) {
+  if (encoding.scales.sharing().share != 0) return shared_factor_scales(encoding);
   const auto count = static_cast<ir::Dim>(encoding.num_blocks());
   if (const NumberType type = encoding.scales.type(); !are_floats(type)) {
     ir::Tensor codes(code_element(type), {count, 1});
@@ -304,7 +453,9 @@ std::shared_ptr<const MatrixEncoding> read_weight_scales(const LowBitFields& fie
     encoding.granularity = fields.granularity;
     encoding.group_size = static_cast<std::size_t>(fields.group_size);
     const auto type = scale_type_of(fields);
-    if (type) {
+    if (const auto factor_type = factor_type_of(fields)) {
+      fill_shared(encoding, fields, *factor_type, scales);
+    } else if (type) {
       fill_codes(encoding, *type, fields.scale_factor.number, scales);
     } else {
       fill_blocks(encoding, scales);
@@ -334,7 +485,11 @@ ir::EncodedTensor read_planes(const LowBitFields& fields,
   const ir::Dim outputs = planes.shape()[0];
   const auto rows = static_cast<std::size_t>(outputs);
   const auto cols = static_cast<std::size_t>(fields.inputs);
-  encoding->check(rows, cols);
+  try {
+    encoding->check(rows, cols);
+  } catch (const Error& error) {
+    fail(ErrorKind::kFormat, error.what());
+  }
   numerics::BitPlanes codes(rows, cols, encoding->bits);
   const std::size_t bit_rows = rows * static_cast<std::size_t>(encoding->bits);
   const std::size_t row_bytes = bit_rows == 0 ? (cols + 7) / 8 : planes.bytes().size() / bit_rows;

@@ -16,6 +16,15 @@
 // S = 1 for the levels of a codebook, S = K coefficients for learned levels ("basis"), whose bit 1
 // means +a. Scales are float16 if that represents every number exactly, otherwise float32; those of
 // another type are their codes as numerics::StoredNumbers has them: uint8, or uint16 for bfloat16.
+// If `factor_share` neighbouring groups of a row share a factor, input 2 is uint8 [o, bytes]: for
+// each such run of groups of a row, the last of which may be shorter,
+//
+//     factor of the scales | factor of the offsets | codes of the scales | codes of the offsets
+//
+// those of the offsets only if there are any. Factors are little-endian. Codes have as many bits as
+// scale_type, from the least significant bit of a byte on, in two's complement if it has a sign;
+// the last byte of a run is filled up with zeros. An offset is its code times its factor, which may
+// be negative.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +48,10 @@ struct OptionalText {
   std::string text{};  ///< default: empty
   bool operator==(const OptionalText&) const = default;
 };
+struct OptionalCount {
+  std::int64_t number = 0;
+  bool operator==(const OptionalCount&) const = default;
+};
 struct OptionalNumber {
   float number = 1;
   bool operator==(const OptionalNumber&) const = default;
@@ -60,6 +73,9 @@ struct LowBitFields {
   OptionalText activation_system{};  ///< the same
   OptionalText scale_type{};         ///< of the weights, a numerics::NumberType; empty: floats
   OptionalNumber scale_factor{};     ///< that all scales of the weights share
+  /// Of the factors that neighbouring groups share, a numerics::NumberType; empty: none.
+  OptionalText factor_type{};
+  OptionalCount factor_share{};  ///< groups of a row that share one
 
   /// @throws Error kFormat if a field is out of range or two fields are inconsistent
   void check() const;
@@ -85,6 +101,8 @@ void for_each_field(Fields& fields, Visit&& visit) {
   visit("activation_system", fields.activation_system);
   visit("scale_type", fields.scale_type);
   visit("scale_factor", fields.scale_factor);
+  visit("factor_type", fields.factor_type);
+  visit("factor_share", fields.factor_share);
 }
 
 /// The granularity with this name in files. @throws Error kFormat if there is none
@@ -146,7 +164,7 @@ ir::ElementType scale_element(const LowBitFields& fields);
 /// @throws Error kFormat unless this is a valid type of input 3
 void check_planes(const LowBitFields& fields, const ir::ValueType& type);
 /// @param planes  [outputs, Kw, ...], rows of whole bytes that hold n bits
-/// @throws Error kShape if the bases do not fit the weights
+/// @throws Error kFormat if the scales do not fit the weights
 ir::EncodedTensor read_planes(const LowBitFields& fields,
                               std::shared_ptr<const numerics::MatrixEncoding> encoding,
                               const ir::Tensor& planes);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/formats/low_bit_layer.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "halftone/base/random.h"
 #include "halftone/base/testing.h"
@@ -25,7 +28,7 @@ TEST(LowBitFields, AreNamedOnceInTheOrderOfFiles) {
   EXPECT_EQ(names,
             "inputs weight_bits activation_bits weight_offset activation_offset granularity "
             "group_size activation arithmetic weight_system activation_system "
-            "scale_type scale_factor ");
+            "scale_type scale_factor factor_type factor_share ");
 }
 
 TEST(LowBitFields, OutOfRangeAreRefused) {
@@ -43,6 +46,16 @@ TEST(LowBitFields, OutOfRangeAreRefused) {
   expect("group_size 0 does not go with granularity group", [](auto& f) { f.group_size = 0; });
   expect("group_size 4 does not go with granularity channel",
          [](auto& f) { f.granularity = Granularity::kChannel; });
+  expect("factor_share 0 does not go with factor_type 'float16'",
+         [](auto& f) { f.factor_type.text = "float16"; });
+  expect("factor_share 8 does not go with factor_type ''",
+         [](auto& f) { f.factor_share.number = 8; });
+  expect("factor_share: expected 0 to 1099511627776, found -8",
+         [](auto& f) { f.factor_share.number = -8; });
+  expect("factor_type: expected groups of a number system with levels", [](auto& f) {
+    f.factor_type.text = "float16";
+    f.factor_share.number = 8;
+  });
   expect("activation: expected 0 to 5, found 6", [](auto& f) { f.activation = 6; });
 }
 
@@ -125,6 +138,73 @@ TEST(LowBitLayer, BasesWithPartialRowsOrInfinitiesAreRejected) {
   EXPECT_EQ(activation_scales(*encoding).shape(), (ir::Shape{3}));
 }
 
+/// Of rows of three groups of 4, 4 and 1 numbers, two of which share factors.
+LowBitFields shared_factor_fields() {
+  LowBitFields fields{9, 3, 0, true, false, Granularity::kGroup, 4, 0};
+  fields.weight_system.text = "affine_k";
+  fields.scale_type.text = "uint6";
+  fields.factor_type.text = "float16";
+  fields.factor_share.number = 2;
+  return fields;
+}
+
+TEST(LowBitLayer, HasScalesThatShareFactorsInTheirBits) {
+  // 1 and -2 in binary16, codes 1, 2, 3, 4; 0.5 and 0, codes 63, 33.
+  const std::vector<std::uint8_t> bytes{0x00, 0x3C, 0x00, 0xC0, 0x81, 0x30, 0x10,
+                                        0x00, 0x38, 0x00, 0x00, 0x7F, 0x08};
+  const LowBitFields fields = shared_factor_fields();
+  fields.check();
+  const ir::Tensor row = ir::Tensor::from<std::uint8_t>({1, 13}, bytes);
+  const auto encoding = read_weight_scales(fields, row);
+  encoding->check(1, 9);
+  const std::vector<float> scales{1, 2, 31.5};
+  const std::vector<float> offsets{-6, -8, 0};
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(encoding->scales[i], scales[i]);
+    EXPECT_EQ(encoding->offsets[i], offsets[i]);
+  }
+  EXPECT_TRUE(std::ranges::equal(weight_scales(*encoding).bytes(), row.bytes()));
+  EXPECT_EQ(encoding->stored_bits(), 6U * 6 + 4 * 16);
+  LowBitFields described{9, 0, 0, false, false, Granularity::kTensor, 0, 0};
+  describe_weights(*encoding, described);
+  EXPECT_EQ(described, fields);
+}
+
+TEST(LowBitLayer, ScalesThatShareFactorsAndDoNotFitAreRefused) {
+  const auto expect = [](const std::string& text, const ir::Tensor& scales, const auto& change) {
+    LowBitFields fields = shared_factor_fields();
+    change(fields);
+    expect_error(ErrorKind::kFormat, "scales of the weights: " + text, [&] {
+      fields.check();
+      const auto encoding = read_weight_scales(fields, scales);
+    });
+  };
+  const auto keep = [](LowBitFields&) {};
+  const std::string expected = "expected uint8 [outputs, 13] for rows of 3 groups, found ";
+  const ir::Tensor good(ir::ElementType::kUint8, {1, 13});
+  expect(expected + "uint8[1, 12]", ir::Tensor(ir::ElementType::kUint8, {1, 12}), keep);
+  expect(expected + "uint8[13]", ir::Tensor(ir::ElementType::kUint8, {13}), keep);
+  expect(expected + "float32[1, 13]", ir::Tensor(ir::ElementType::kFloat32, {1, 13}), keep);
+  expect("factor_type: unknown 'float15'", good, [](auto& f) { f.factor_type.text = "float15"; });
+  expect("factor_type: unknown 'uint6'", good, [](auto& f) { f.factor_type.text = "uint6"; });
+  expect("scale_type: expected one of up to 8 bits beside factor_type, found ''", good,
+         [](auto& f) { f.scale_type.text = ""; });
+  expect("scale_type: expected one of up to 8 bits beside factor_type, found 'bfloat16'", good,
+         [](auto& f) { f.scale_type.text = "bfloat16"; });
+  std::vector<std::uint8_t> infinite(13, 0xFF);
+  expect("a scale or offset that is no number", ir::Tensor::from<std::uint8_t>({1, 13}, infinite),
+         keep);
+  expect("expected groups, found none", good, [](auto& f) { f.inputs = 0; });
+  // Rows that the codes do not have, and scales of zero.
+  const LowBitFields fields = shared_factor_fields();
+  const ir::Tensor planes(ir::ElementType::kUint8, {2, 3, 2});
+  expect_error(ErrorKind::kFormat, "a matrix of 2 x 9 needs 6 scales, found 3",
+               [&] { read_planes(fields, read_weight_scales(fields, good), planes); });
+  const ir::Tensor two(ir::ElementType::kUint8, {2, 13});
+  expect_error(ErrorKind::kFormat, "scale of block 0: expected a number other than 0",
+               [&] { read_planes(fields, read_weight_scales(fields, two), planes); });
+}
+
 TEST(LowBitLayer, PlanesThatDoNotFitAreRefused) {
   const LowBitFields fields = group_fields();
   const auto expect = [&](const ir::ValueType& type, const std::string& found) {
@@ -138,7 +218,7 @@ TEST(LowBitLayer, PlanesThatDoNotFitAreRefused) {
   expect(ir::dense_type(ir::ElementType::kUint8, {4, 3, 3}), "uint8[4, 3, 3]");
   const ir::Tensor planes(ir::ElementType::kUint8, {4, 3, 2});
   const auto few = read_weight_scales(fields, rows({1, 4}, {1, 2, 3, 4}));
-  expect_error(ErrorKind::kShape, "a matrix of 4 x 9 needs 36 coefficients, found 3",
+  expect_error(ErrorKind::kFormat, "a matrix of 4 x 9 needs 36 coefficients, found 3",
                [&] { read_planes(fields, few, planes); });
 }
 

@@ -22,9 +22,11 @@ using numerics::NumberSystem;
 constexpr ir::Dim kInputs = 70;  // no multiple of a group or a byte
 constexpr ir::Dim kOutputs = 5;
 
-ir::EncodedTensor encoded_weights(const NumberSystem& system, int bits, Random& random) {
-  const ir::Tensor weights = ir::test::random_tensor({kOutputs, kInputs}, random);
-  const MatrixView<const float> view(weights.as<float>(), kOutputs, kInputs);
+ir::EncodedTensor encoded_weights(const NumberSystem& system, int bits, Random& random,
+                                  ir::Dim inputs = kInputs) {
+  const ir::Tensor weights = ir::test::random_tensor({kOutputs, inputs}, random);
+  const MatrixView<const float> view(weights.as<float>(), kOutputs,
+                                     static_cast<std::size_t>(inputs));
   auto encoding = numerics::encoding_by_rule(system, bits, system.blocks, view).compact();
   auto codes = numerics::encode(view, encoding);
   return {weights.shape(), std::make_shared<const numerics::MatrixEncoding>(std::move(encoding)),
@@ -74,6 +76,38 @@ TEST_F(SystemsFile, KeepsWeightsOfEveryNumberSystem) {
       EXPECT_EQ(weights.codes, expected.codes) << name;
     }
   });
+}
+
+bool same_bytes(const numerics::StoredNumbers& a, const numerics::StoredNumbers& b) {
+  return std::ranges::equal(a.bytes(), b.bytes()) &&
+         std::ranges::equal(a.factor_bytes(), b.factor_bytes()) && a.sharing() == b.sharing();
+}
+
+// Rows of 1 to 19 runs of groups, the last of which may be shorter.
+TEST_F(SystemsFile, KeepsFactorsThatGroupsShare) {
+  Random random(5);
+  for (const char* system : {"int_k", "affine_k"}) {
+    for (const ir::Dim inputs : {1, 255, 256, 257, 300, 5000}) {
+      SCOPED_TRACE(std::string(system) + " of " + std::to_string(inputs) + " inputs");
+      ir::Graph graph;
+      const auto x =
+          graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, inputs}));
+      const auto w = graph.add_constant(
+          "w", encoded_weights(numerics::find_system(system), 4, random, inputs));
+      graph.add_output(graph.add_node("layer", ir::FullyConnected{}, {x, w}));
+      const auto& expected = std::get<ir::EncodedTensor>(*graph.constant(w));
+      for (const char* name : {"m.onnx", "m.tflite", "m.circle"}) {
+        save_model(graph, path(name));
+        const ir::Graph found = load_model(path(name));
+        const ir::Node& layer = found.node(*found.producer(found.outputs()[0]));
+        const auto& weights = std::get<ir::EncodedTensor>(*found.constant(layer.inputs[1]));
+        EXPECT_TRUE(same_bytes(weights.encoding->scales, expected.encoding->scales)) << name;
+        EXPECT_TRUE(same_bytes(weights.encoding->offsets, expected.encoding->offsets)) << name;
+        EXPECT_EQ(weights.codes, expected.codes) << name;
+        EXPECT_EQ(weights.encoding->stored_bits(), expected.encoding->stored_bits());
+      }
+    }
+  }
 }
 
 TEST_F(SystemsFile, KeepsInputsOfEveryNumberSystem) {

@@ -53,6 +53,10 @@ std::string Encoding::to_string() const {
   if (const numerics::NumberType type = codes->scales.type();
       type != numerics::NumberType::kFloat32 && type != numerics::NumberType::kFloat16) {
     text += ", scales " + std::string(numerics::to_string(type));
+    if (const std::size_t share = codes->scales.sharing().share; share != 0) {
+      text += " x " + std::string(numerics::to_string(codes->scales.factor_type())) + " of " +
+              std::to_string(share) + " groups";
+    }
   }
   return text + ")";
 }

@@ -131,6 +131,12 @@ void MatrixEncoding::check(std::size_t rows, std::size_t cols) const {
   require_count(codebook == nullptr ? "coefficients" : "scales", scales.size(),
                 blocks * scales_per_block());
   require_count("offsets", offsets.size(), has_offset ? blocks : 0);
+  for (const StoredNumbers* numbers : {&scales, &offsets}) {
+    const std::size_t row = numbers->sharing().row;
+    require(row == 0 || row == groups_per_row(cols), "factors of rows of " + std::to_string(row) +
+                                                         " groups do not go with rows of " +
+                                                         std::to_string(groups_per_row(cols)));
+  }
   require(scales.all_finite() && offsets.all_finite(), "a scale or offset that is not finite");
   for (std::size_t i = 0; codebook != nullptr && i < blocks; ++i) {
     if (scales[i] != 0) continue;

@@ -95,8 +95,8 @@ struct MatrixEncoding {
     return scales.stored_bits() + offsets.stored_bits();
   }
 
-  /// @throws Error kShape if bits, group size, or the number of blocks do not fit the extent, a
-  ///         number is not finite, or a scale of a codebook is zero
+  /// @throws Error kShape if bits, group size, factors, or the number of blocks do not fit the
+  ///         extent, a number is not finite, or a scale of a codebook is zero
   void check(std::size_t rows, std::size_t cols) const;
 
   bool operator==(const MatrixEncoding& other) const;

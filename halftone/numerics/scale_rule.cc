@@ -12,12 +12,12 @@ double largest_level(const Codebook& codebook) {
   return last > 0 ? last : std::abs(double{codebook.sorted().front()});
 }
 
-BlockScale range_scale(const Codebook& codebook, const ValueRange& values) {
+BlockScale range_scale(const Codebook& codebook, double least, double most) {
   const double low = codebook.sorted().front();
   const double levels = codebook.sorted().back() - low;
-  const double scale = (double{values.high} - double{values.low}) / levels;
+  const double scale = (most - least) / levels;
   // Equal values are the lowest level at whatever scale is stored in place of 0.
-  return {scale, values.low - (scale == 0 ? 1 : scale) * low};
+  return {scale, least - (scale == 0 ? 1 : scale) * low};
 }
 
 }  // namespace
@@ -38,7 +38,10 @@ BlockScale block_scale(const Codebook& codebook, ScaleRule rule, const ValueRang
                        double largest) {
   if (rule == ScaleRule::kUnit) return {1, 0};
   if (values.is_empty()) return {};
-  if (rule == ScaleRule::kRange) return range_scale(codebook, values);
+  if (rule == ScaleRule::kRange) return range_scale(codebook, values.low, values.high);
+  if (rule == ScaleRule::kRangeFromZero) {
+    return range_scale(codebook, std::min(0.0F, values.low), values.high);
+  }
   const double magnitude = values.magnitude();
   if (magnitude == 0) return {};
   const double level = largest == 0 ? largest_level(codebook) : largest;

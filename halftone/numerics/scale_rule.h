@@ -14,10 +14,11 @@ namespace halftone::numerics {
 /// largest magnitude is to have: the largest level if nothing else is said, or its magnitude if
 /// none is above zero.
 enum class ScaleRule : std::uint8_t {
-  kUnit,        ///< s = 1
-  kLargest,     ///< s = max|x| / L
-  kRange,       ///< s = (max x - min x) / (max level - min level),  c = min x - s min level
-  kPowerOfTwo,  ///< s = 2^(floor(log2 max|x|) - floor(log2 L))
+  kUnit,           ///< s = 1
+  kLargest,        ///< s = max|x| / L
+  kRange,          ///< s = (max x - min x) / (max level - min level),  c = min x - s min level
+  kRangeFromZero,  ///< the same with min(0, min x) in place of min x
+  kPowerOfTwo,     ///< s = 2^(floor(log2 max|x|) - floor(log2 L))
 };
 
 /// The least and the largest of finite numbers. Infinities and NaN are ignored.
@@ -37,7 +38,9 @@ struct BlockScale {
   double offset = 0;
 };
 
-/// The scale of a block by a rule; 0 if all values are zero, or for kRange if all are equal.
+/// The scale of a block by a rule; 0 if all values are zero, or for a range if all are equal.
+///
+/// kRangeFromZero is the rule of llama.cpp's K-quants, whose offsets are never above zero.
 ///
 /// kPowerOfTwo is the rule of MX, which calls floor(log2 L) emax. It is also that of dynamic fixed
 /// point and of block floating point, where L = 2^(K-1) - 1 gives s = 2^e with

@@ -133,6 +133,8 @@ std::size_t code_bytes(NumberType type) {
   return static_cast<std::size_t>(stored_bits(type) + 7) / 8;
 }
 
+std::size_t divide_up(std::size_t n, std::size_t by) { return n / by + (n % by != 0); }
+
 std::uint32_t load(std::span<const std::byte> bytes, NumberType type, std::size_t i) {
   std::uint32_t code = 0;
   const std::size_t width = code_bytes(type);
@@ -156,6 +158,7 @@ std::optional<NumberType> number_type_from(std::string_view name) {
 }
 
 int stored_bits(NumberType type) { return traits_of(type).bits; }
+bool is_integer(NumberType type) { return traits_of(type).high != 0; }
 bool has_sign(NumberType type) { return traits_of(type).has_sign; }
 float round_to(NumberType type, double x) { return number_of(type, code_of(type, x)); }
 float largest(NumberType type) { return round_to(type, std::numeric_limits<double>::max()); }
@@ -193,11 +196,12 @@ StoredNumbers::StoredNumbers(NumberType type, std::size_t count)
 }
 
 StoredNumbers::StoredNumbers(NumberType type, std::size_t count, NumberType factor_type,
-                             std::size_t share)
+                             FactorSharing sharing)
     : StoredNumbers(type, count) {
+  HALFTONE_ASSERT(sharing.row == 0 || (sharing.share != 0 && count % sharing.row == 0));
   factor_type_ = factor_type;
-  share_ = share;
-  const std::size_t factors = share == 0 ? 1 : (count + share - 1) / share;
+  sharing_ = sharing;
+  const std::size_t factors = sharing.share == 0 ? 1 : count == 0 ? 0 : factor_index(count - 1) + 1;
   factors_.resize(factors * code_bytes(factor_type));
   for (std::size_t f = 0; f < factors; ++f) set_factor(f, 1);
 }
@@ -234,18 +238,27 @@ float StoredNumbers::factor(std::size_t f) const {
 
 float StoredNumbers::factor_of(std::size_t i) const {
   if (!has_factors()) return 1;
-  return factor(share_ == 0 ? 0 : i / share_);
+  return factor(factor_index(i));
+}
+
+std::size_t StoredNumbers::factor_index(std::size_t i) const {
+  const auto [share, row] = sharing_;
+  if (share == 0) return 0;
+  if (row == 0) return i / share;
+  return i / row * divide_up(row, share) + i % row / share;
 }
 
 void StoredNumbers::set_factors_for(std::span<const double> numbers) {
   HALFTONE_ASSERT(numbers.size() == size_);
   const double least = std::max(std::numeric_limits<float>::min(), smallest(factor_type_));
-  for (std::size_t f = 0; f < num_factors(); ++f) {
-    const std::size_t first = f * share_;
-    const std::size_t count = share_ == 0 ? size_ : std::min(share_, size_ - first);
-    double most = 0;
-    for (const double x : numbers.subspan(first, count)) most = std::max(most, std::abs(x));
-    set_factor(f, most == 0 ? 1 : std::max(most / largest(type_), least));
+  std::vector<double> most(num_factors());
+  for (std::size_t i = 0; i < size_; ++i) {
+    double& own = most[factor_index(i)];
+    if (std::abs(numbers[i]) > std::abs(own)) own = numbers[i];
+  }
+  for (std::size_t f = 0; f < most.size(); ++f) {
+    const double size = std::max(std::abs(most[f]) / largest(type_), least);
+    set_factor(f, most[f] == 0 ? 1 : std::copysign(size, has_sign(type_) ? 1 : most[f]));
   }
 }
 
@@ -266,12 +279,17 @@ StoredNumbers StoredNumbers::slice(std::size_t first, std::size_t count) const {
   };
   part.bytes_ = cut(bytes_, code_bytes(type_), first, first + count);
   if (!has_factors()) return part;
-  HALFTONE_ASSERT(share_ == 0 || first % share_ == 0);
+  const auto [share, row] = sharing_;
   part.factor_type_ = factor_type_;
-  part.share_ = share_;
-  part.factors_ = share_ == 0 ? factors_
-                              : cut(factors_, code_bytes(factor_type_), first / share_,
-                                    (first + count + share_ - 1) / share_);
+  part.sharing_ = sharing_;
+  if (share == 0) {
+    part.factors_ = factors_;
+    return part;
+  }
+  HALFTONE_ASSERT(row == 0 ? first % share == 0 : first % row == 0 && count % row == 0);
+  const std::size_t end = count == 0 ? 0 : factor_index(first + count - 1) + 1;
+  part.factors_ =
+      cut(factors_, code_bytes(factor_type_), count == 0 ? 0 : factor_index(first), end);
   return part;
 }
 

@@ -30,6 +30,7 @@ std::string_view to_string(NumberType type);  ///< "float32", "e8m0", ...
 std::optional<NumberType> number_type_from(std::string_view name);
 /// Bits of one number in a file.
 int stored_bits(NumberType type);
+bool is_integer(NumberType type);
 /// Whether there are negative numbers of this type.
 bool has_sign(NumberType type);
 /// The number of this type nearest to x, ties to even; for kE8m0 nearest on the logarithmic scale.
@@ -41,19 +42,26 @@ float least_scale(NumberType type);
 float largest(NumberType type);   ///< finite
 float smallest(NumberType type);  ///< above zero
 
+/// Which numbers of an array share a factor.
+struct FactorSharing {
+  std::size_t share = 0;  ///< neighbouring numbers of a factor; 0: one factor for all
+  std::size_t row = 0;    ///< numbers after which a new factor begins in any case; 0: none
+  bool operator==(const FactorSharing&) const = default;
+};
+
 /// An array of numbers of one type. Numbers of a small type may share factors:
 ///
-///     number i = fl(code i * factor of i / share)
+///     number i of a row = fl(code i * factor of i / share)
 ///
-/// as the scales of NVFP4 (E4M3, one float32 for all) and of llama.cpp's K-quants (6 bits, one
-/// float16 for 8 or 16 groups) do. Each number occupies the bytes of its code.
+/// as the scales of NVFP4 (E4M3, one float32 for all) and of llama.cpp's K-quants (6 or 8 bits, one
+/// float16 for 8 or 16 groups of a row) do. Each number occupies the bytes of its code.
 class StoredNumbers {
  public:
   StoredNumbers() = default;
   /// Zeros; ones for types without a zero.
   explicit StoredNumbers(NumberType type, std::size_t count = 0);
-  /// The same with factors of one, each for `share` numbers; 0: one factor for all.
-  StoredNumbers(NumberType type, std::size_t count, NumberType factor_type, std::size_t share);
+  /// The same with factors of one. @pre row divides count
+  StoredNumbers(NumberType type, std::size_t count, NumberType factor_type, FactorSharing sharing);
   /// Numbers stored as they are.
   static StoredNumbers of(std::span<const float> numbers);
 
@@ -62,22 +70,25 @@ class StoredNumbers {
   [[nodiscard]] NumberType type() const { return type_; }
   [[nodiscard]] bool has_factors() const { return !factors_.empty(); }
   [[nodiscard]] NumberType factor_type() const { return factor_type_; }
-  [[nodiscard]] std::size_t share() const { return share_; }
+  [[nodiscard]] FactorSharing sharing() const { return sharing_; }
   [[nodiscard]] std::size_t num_factors() const;
 
   [[nodiscard]] float operator[](std::size_t i) const;
   /// Stores the nearest number, for the factor as it is. @pre x is finite
   void set(std::size_t i, double x);
   [[nodiscard]] float factor(std::size_t f) const;
+  /// The index of the factor of number i. @pre has_factors()
+  [[nodiscard]] std::size_t factor_index(std::size_t i) const;
   /// The factor of number i; 1 if there are none.
   [[nodiscard]] float factor_of(std::size_t i) const;
   void set_factor(std::size_t f, double x);
   /// Sets every factor so that the largest magnitude of its numbers is the largest of the type;
-  /// but 1 if they are all zero, and no less than what a float32 or the type holds well. The
-  /// numbers are yet to be set. @param numbers  [size()] finite
+  /// but 1 if they are all zero, and no less than what a float32 or the type holds well. If the
+  /// type has no sign, the factor has that of this number. The numbers are yet to be set.
+  /// @param numbers  [size()] finite
   void set_factors_for(std::span<const double> numbers);
 
-  /// The numbers [first, first + count), which share no factor with others.
+  /// The numbers [first, first + count), which share no factor with others, or one with all.
   [[nodiscard]] StoredNumbers slice(std::size_t first, std::size_t count) const;
   /// The same numbers as binary16, if these are float32 and binary16 holds each exactly.
   [[nodiscard]] StoredNumbers compact() const;
@@ -99,7 +110,7 @@ class StoredNumbers {
   std::size_t size_ = 0;
   std::vector<std::byte> bytes_;
   NumberType factor_type_ = NumberType::kFloat32;
-  std::size_t share_ = 0;
+  FactorSharing sharing_;
   std::vector<std::byte> factors_;
 };
 

@@ -49,7 +49,7 @@ TEST(NumberType, HasThePublishedRange) {
 }
 
 TEST(StoredNumbers, HaveFactorsThatGiveTheLargestTheLargest) {
-  StoredNumbers numbers(NumberType::kE4m3, 5, NumberType::kFloat32, 2);
+  StoredNumbers numbers(NumberType::kE4m3, 5, NumberType::kFloat32, {2});
   const std::vector<double> values{896, 3, 0, 0, -44.8};
   numbers.set_factors_for(values);
   EXPECT_EQ(numbers.num_factors(), 3U);
@@ -61,16 +61,35 @@ TEST(StoredNumbers, HaveFactorsThatGiveTheLargestTheLargest) {
   EXPECT_EQ(numbers[1], 3);
   EXPECT_EQ(numbers[4], -448 * 0.1F);
 
-  StoredNumbers one(NumberType::kUint6, 3, NumberType::kFloat16, 0);
+  StoredNumbers one(NumberType::kUint6, 3, NumberType::kFloat16, {});
   one.set_factors_for(std::vector<double>{1, 2, 126});
   EXPECT_EQ(one.num_factors(), 1U);
   EXPECT_EQ(one.factor(0), 2);
   EXPECT_EQ(one.stored_bits(), 3U * 6 + 16);
 }
 
+TEST(StoredNumbers, BeginANewFactorInEveryRow) {
+  // Two rows of five; factors of three and two.
+  StoredNumbers numbers(NumberType::kUint6, 10, NumberType::kFloat16, {3, 5});
+  EXPECT_EQ(numbers.num_factors(), 4U);
+  const std::vector<double> values{-63, -1, 0, 126, 2, 0, 0, 0, -0.5, 31.5};
+  numbers.set_factors_for(values);
+  for (std::size_t i = 0; i < values.size(); ++i) numbers.set(i, values[i]);
+  const std::vector<float> factors{-1, 2, 1, 0.5};
+  for (std::size_t f = 0; f < factors.size(); ++f) EXPECT_EQ(numbers.factor(f), factors[f]);
+  // Numbers of the other sign become zero.
+  const std::vector<float> expected{-63, -1, 0, 126, 2, 0, 0, 0, 0, 31.5};
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(numbers[i], expected[i]) << i;
+  EXPECT_EQ(numbers.stored_bits(), 10U * 6 + 4 * 16);
+  const StoredNumbers second = numbers.slice(5, 5);
+  EXPECT_EQ(second.num_factors(), 2U);
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(second[i], numbers[5 + i]);
+  EXPECT_EQ(numbers.slice(5, 0).num_factors(), 0U);
+}
+
 TEST(StoredNumbers, HaveNoFactorOfZero) {
   for (const NumberType type : {NumberType::kFloat32, NumberType::kFloat16}) {
-    StoredNumbers numbers(NumberType::kE4m3, 2, type, 0);
+    StoredNumbers numbers(NumberType::kE4m3, 2, type, {});
     numbers.set_factors_for(std::vector<double>{1e-44, 0});
     EXPECT_GT(numbers.factor(0) * smallest(NumberType::kE4m3), 0);
   }
@@ -97,7 +116,8 @@ TEST(StoredNumbers, AreNeverAScaleOfZero) {
     EXPECT_EQ(encoding.scales[0], least_scale(type)) << to_string(type);
     encoding.check(2, 2);
   }
-  MatrixEncoding encoding = one_scale(StoredNumbers(NumberType::kE4m3, 1, NumberType::kFloat32, 0));
+  MatrixEncoding encoding =
+      one_scale(StoredNumbers(NumberType::kE4m3, 1, NumberType::kFloat32, {}));
   encoding.scales.set_factor(0, 8);
   encoding.set_scale(0, 0);
   EXPECT_EQ(encoding.scales[0], 0x1p-6F);

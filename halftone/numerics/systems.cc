@@ -49,6 +49,8 @@ constexpr BlockShape kGroups32 = {Granularity::kGroup, 32};
 constexpr BlockShape kGroups64 = {Granularity::kGroup, 64};
 constexpr ScaleStorage kE8m0 = {NumberType::kE8m0, std::nullopt};
 constexpr ScaleStorage kE4m3TimesFloat32 = {NumberType::kE4m3, NumberType::kFloat32};
+constexpr ScaleStorage kInt8TimesFloat16 = {NumberType::kInt8, NumberType::kFloat16, 16};
+constexpr ScaleStorage kUint6TimesFloat16 = {NumberType::kUint6, NumberType::kFloat16, 8};
 
 /// Floats of up to 8 bits have scales. Those of groups need the range of float32, because the
 /// largest level may be as large as 57,344.
@@ -228,6 +230,26 @@ constexpr NumberSystem kSystems[] = {
      .scales = kE4m3TimesFloat32,
      .formula = "f s times e2m1; a block shares s in e4m3, the tensor f",
      .source = "NVIDIA, Pretraining Large Language Models with NVFP4, 2025 (arXiv:2509.25149)"},
+    {.name = "int_k",
+     .family = kBlocks,
+     .min_bits = 2,
+     .max_bits = kMaxBits,
+     .make = signed_integers,
+     .blocks = kGroups16,
+     .scales = kInt8TimesFloat16,
+     .formula = "f s q, q = -2^(K-1) ... 2^(K-1) - 1; a block shares s, 16 blocks f",
+     .source = "K-quants of llama.cpp, ggml-common.h: block_q6_K"},
+    {.name = "affine_k",
+     .family = kBlocks,
+     .min_bits = 1,
+     .max_bits = kMaxBits,
+     .make = unsigned_integers,
+     .has_offset = true,
+     .rule = ScaleRule::kRangeFromZero,
+     .blocks = kGroups32,
+     .scales = kUint6TimesFloat16,
+     .formula = "f s q - g m, q = 0 ... 2^K - 1; a block shares s and m, 8 blocks f and g",
+     .source = "K-quants of llama.cpp, ggml-common.h: block_q4_K, block_q5_K"},
 };
 
 /// All names, for the error of a name that is none.
@@ -297,6 +319,7 @@ std::shared_ptr<const Codebook> codebook_of(const NumberSystem& system, int bits
 }
 
 ScaleStorage scale_storage(const NumberSystem& system, Granularity granularity) {
+  if (granularity != Granularity::kGroup && system.scales.share != 0) return {};
   const bool are_many = granularity == Granularity::kGroup && !system.is_learned();
   if (!are_many || system.scales.type != NumberType::kFloat32) return system.scales;
   return {system.group_type, std::nullopt};
@@ -313,9 +336,14 @@ MatrixEncoding empty_encoding(const NumberSystem& system, int bits, BlockShape b
   const std::size_t count = encoding.num_blocks(rows, cols);
   const std::size_t scales = count * encoding.scales_per_block();
   const ScaleStorage storage = scale_storage(system, blocks.granularity);
-  encoding.scales = storage.factor ? StoredNumbers(storage.type, scales, *storage.factor, 0)
-                                   : StoredNumbers(storage.type, scales);
-  encoding.offsets = StoredNumbers(storage.type, system.has_offset ? count : 0);
+  const FactorSharing sharing = {storage.share,
+                                 storage.share == 0 ? 0 : encoding.groups_per_row(cols)};
+  const auto numbers = [&](std::size_t size) {
+    return storage.factor ? StoredNumbers(storage.type, size, *storage.factor, sharing)
+                          : StoredNumbers(storage.type, size);
+  };
+  encoding.scales = numbers(scales);
+  if (system.has_offset) encoding.offsets = numbers(count);
   return encoding;
 }
 
@@ -333,11 +361,14 @@ MatrixEncoding encoding_by_rule(const NumberSystem& system, int bits, BlockShape
                  });
   std::vector<BlockScale> parameters;
   std::vector<double> scales;
+  std::vector<double> offsets;
   for (const ValueRange& range : ranges) {
     parameters.push_back(block_scale(*encoding.codebook, system.rule, range, system.largest));
     scales.push_back(parameters.back().scale);
+    offsets.push_back(parameters.back().offset);
   }
   if (encoding.scales.has_factors()) encoding.scales.set_factors_for(scales);
+  if (encoding.offsets.has_factors()) encoding.offsets.set_factors_for(offsets);
   for (std::size_t b = 0; b < ranges.size(); ++b) {
     encoding.set_scale(b, parameters[b].scale, parameters[b].offset);
   }

@@ -15,10 +15,13 @@
 
 namespace halftone::numerics {
 
-/// How scales are stored.
+/// How scales and offsets are stored.
 struct ScaleStorage {
   NumberType type = NumberType::kFloat32;
-  std::optional<NumberType> factor;  ///< of one more number for the whole tensor
+  std::optional<NumberType> factor;  ///< of the numbers that several scales share
+  /// Neighbouring groups of a row that share a factor; the last of a row may be fewer. 0: one
+  /// factor for the whole tensor.
+  std::size_t share = 0;
 };
 
 /// Which values share scales; group_size is 0 unless granularity is kGroup.
@@ -42,7 +45,7 @@ struct NumberSystem {
   ScaleRule rule = ScaleRule::kLargest;
   double largest = 0;  ///< L of the rule; 0: the largest level
   BlockShape blocks{};
-  ScaleStorage scales{};  ///< of tensors and channels; of groups if not float32
+  ScaleStorage scales{};  ///< of tensors and channels; of groups if not float32; see share
   /// In place of float32 for groups, whose scales are many.
   NumberType group_type = NumberType::kFloat16;
   std::string_view formula{};  ///< of a level, one line
@@ -66,11 +69,13 @@ const NumberSystem& find_system(std::string_view name);
 /// @throws Error kUsage if the system does not have this number of bits
 std::shared_ptr<const Codebook> codebook_of(const NumberSystem& system, int bits);
 
-/// How scales and offsets of blocks of this granularity are stored.
+/// How scales and offsets of blocks of this granularity are stored: as float32 if groups of a row
+/// would share a factor, but a block is no group.
 ScaleStorage scale_storage(const NumberSystem& system, Granularity granularity);
 
 /// An encoding of this system with room for the scales of a matrix, which are zeros and ones.
 /// @throws Error kUsage as codebook_of()
+/// Factors are one.
 MatrixEncoding empty_encoding(const NumberSystem& system, int bits, BlockShape blocks,
                               std::size_t rows, std::size_t cols);
 

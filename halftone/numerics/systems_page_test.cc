@@ -43,6 +43,13 @@ std::string number(double x, int digits) {
   return text.str();
 }
 
+/// With two to four digits after the point.
+std::string shortest(double x) {
+  int digits = 2;
+  while (digits < 4 && std::abs(std::stod(number(x, digits)) - x) > 1e-9) ++digits;
+  return number(x, digits);
+}
+
 std::string range(int first, int last) {
   return first == last ? std::to_string(first)
                        : std::to_string(first) + " to " + std::to_string(last);
@@ -74,7 +81,10 @@ std::string arithmetic(const NumberSystem& system) {
 std::string storage(const NumberSystem& system) {
   const ScaleStorage scales = scale_storage(system, system.blocks.granularity);
   std::string text{to_string(scales.type)};
-  if (scales.factor) text += ", one " + std::string(to_string(*scales.factor)) + " per tensor";
+  if (scales.factor) {
+    text += ", one " + std::string(to_string(*scales.factor)) + " per " +
+            (scales.share == 0 ? "tensor" : std::to_string(scales.share) + " groups");
+  }
   if (system.has_offset) text += ", offset likewise";
   return text;
 }
@@ -83,11 +93,16 @@ std::string storage(const NumberSystem& system) {
 std::string bits_per_weight(const NumberSystem& system) {
   const BlockShape blocks = system.blocks;
   const ScaleStorage scales = scale_storage(system, blocks.granularity);
-  const int own = (system.has_offset ? 2 : 1) * stored_bits(scales.type);
+  const int kinds = system.has_offset ? 2 : 1;
+  const int own = kinds * stored_bits(scales.type);
   const bool is_fixed = system.min_bits == system.max_bits;
   if (blocks.granularity == Granularity::kGroup) {
-    const double share = own / static_cast<double>(blocks.group_size);
-    return is_fixed ? number(system.max_bits + share, 2) : "K + " + number(share, 2);
+    const auto group = static_cast<double>(blocks.group_size);
+    double share = own / group;
+    if (scales.share != 0) {
+      share += kinds * stored_bits(*scales.factor) / (group * static_cast<double>(scales.share));
+    }
+    return is_fixed ? number(system.max_bits + share, 2) : "K + " + shortest(share);
   }
   const std::string bits = is_fixed ? std::to_string(system.max_bits) : "K";
   if (blocks.granularity == Granularity::kTensor) return bits;

@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
@@ -172,6 +174,11 @@ TEST(NumberSystems, StoreScalesAsTheyShould) {
   EXPECT_EQ(stored("mxfp4", groups), 8U * 8);
   EXPECT_EQ(stored("fixed", {}), 4U * 8);
   EXPECT_EQ(stored("nvfp4", find_system("nvfp4").blocks), 16U * 8 + 32);
+  EXPECT_EQ(stored("int_k", find_system("int_k").blocks), 16U * 8 + 4 * 16);
+  EXPECT_EQ(stored("affine_k", find_system("affine_k").blocks), 8U * 12 + 4 * 32);
+  // Without groups there is nothing to share.
+  EXPECT_EQ(stored("int_k", {}), 4U * 32);
+  EXPECT_EQ(stored("affine_k", {Granularity::kTensor, 0}), 64U);
   EXPECT_EQ(stored("basis", {}), 4U * 9 * 32);
   EXPECT_EQ(empty_encoding(find_system("e5m2"), 8, groups, 4, 64).scales.type(),
             NumberType::kBfloat16);
@@ -194,6 +201,7 @@ TEST(NumberSystems, GiveZerosAScaleOtherThanZero) {
   };
   EXPECT_EQ(scale("mxfp4"), 0x1p-127F);
   EXPECT_EQ(scale("nvfp4"), 0x1p-9F);
+  EXPECT_EQ(scale("int_k"), 1);
   EXPECT_EQ(scale("int"), 0x1p-24F);
 }
 
@@ -225,6 +233,97 @@ TEST(NumberSystems, ScaleNvfp4InTwoSteps) {
   EXPECT_EQ(codes.code(0, 1), 0);
   EXPECT_EQ(codes.code(0, 16), 7);
   EXPECT_EQ(codes.code(0, 17), 4);  // 1 / 0.5625 = 1.78 is nearest to 2
+}
+
+/// A row of `groups` groups of `size` numbers, of about 10^-3 to 10; some groups have one sign.
+std::vector<float> uneven_numbers(Random& random, std::size_t groups, std::size_t size) {
+  std::vector<float> values;
+  for (std::size_t g = 0; g < groups; ++g) {
+    const double scale = std::pow(10.0, 4 * random.uniform() - 3);
+    const double shift = g % 3 == 0 ? 0 : g % 3 == 1 ? 3 : -3;
+    for (std::size_t i = 0; i < size; ++i) {
+      values.push_back(static_cast<float>(scale * (random.normal() + shift)));
+    }
+  }
+  return values;
+}
+
+// What llama.cpp computes for block_q6_K and block_q4_K, in plain loops: d q s and d q s - dmin m,
+// with the codes of the file.
+TEST(NumberSystems, DecodeSuperGroupsByTheFormula) {
+  Random random(33);
+  for (const char* name : {"int_k", "affine_k"}) {
+    const NumberSystem& system = find_system(name);
+    const std::size_t size = system.blocks.group_size;
+    const std::size_t share = system.scales.share;
+    const std::size_t groups = share + 3;  // the last run of a row is shorter
+    std::vector<float> values = uneven_numbers(random, 2 * groups, size);
+    const MatrixView<const float> matrix = view(values, 2);
+    for (const int bits : {2, 4, 6}) {
+      SCOPED_TRACE(std::string(name) + std::to_string(bits));
+      const MatrixEncoding encoding = encoding_by_rule(system, bits, system.blocks, matrix);
+      encoding.check(2, groups * size);
+      ASSERT_EQ(encoding.scales.num_factors(), 4U);
+      const BitPlanes codes = encode(matrix, encoding);
+      const std::vector<float> decoded = decode(codes, encoding);
+      const int shift = system.has_offset ? 0 : 1 << (bits - 1);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const std::size_t row = i / (groups * size);
+        const std::size_t col = i % (groups * size);
+        const std::size_t block = row * groups + col / size;
+        const std::size_t super = 2 * row + col / (size * share);
+        const int q = codes.code(row, col) - shift;
+        const auto code = [&](const StoredNumbers& numbers) {
+          return static_cast<int>(static_cast<std::int8_t>(numbers.bytes()[block]));
+        };
+        const float d = encoding.scales.factor(super);
+        float expected = d * static_cast<float>(code(encoding.scales)) * static_cast<float>(q);
+        if (system.has_offset) {
+          const float dmin = -encoding.offsets.factor(super);
+          expected -= dmin * static_cast<float>(code(encoding.offsets));
+        }
+        ASSERT_EQ(decoded[i], expected);
+      }
+    }
+  }
+}
+
+// d = max_s / 63, s = round(scale / d); the same for minima, which are at most 0.
+TEST(NumberSystems, ScaleSuperGroupsByTheRuleOfKQuants) {
+  Random random(34);
+  const NumberSystem& system = find_system("affine_k");
+  const std::vector<float> values = uneven_numbers(random, 8, 32);
+  const MatrixEncoding encoding = encoding_by_rule(system, 4, system.blocks, view(values, 1));
+  std::vector<double> scales;
+  std::vector<double> minima;
+  for (std::size_t g = 0; g < 8; ++g) {
+    const auto [low, high] = std::minmax_element(values.begin() + 32 * static_cast<int>(g),
+                                                 values.begin() + 32 * static_cast<int>(g) + 32);
+    minima.push_back(std::max(0.0, -double{*low}));
+    scales.push_back((double{*high} + minima.back()) / 15);
+  }
+  const auto expect = [&](const StoredNumbers& found, double sign, const std::vector<double>& all) {
+    const float d = round_to(NumberType::kFloat16, *std::ranges::max_element(all) / 63);
+    EXPECT_EQ(found.factor(0), sign * d);
+    for (std::size_t g = 0; g < 8; ++g) {
+      const double code = std::clamp(std::nearbyint(all[g] / d), 0.0, 63.0);
+      EXPECT_EQ(std::to_integer<int>(found.bytes()[g]), std::max(code, sign > 0 ? 1.0 : 0.0));
+    }
+  };
+  expect(encoding.scales, 1, scales);
+  expect(encoding.offsets, -1, minima);
+  // At 4 bits the error is about that of groups with float16 scales.
+  const auto error = [&](const char* name) {
+    const MatrixEncoding own =
+        encoding_by_rule(find_system(name), 4, system.blocks, view(values, 1));
+    const std::vector<float> decoded = decode(encode(view(values, 1), own), own);
+    double sum = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      sum += std::pow(double{values[i]} - double{decoded[i]}, 2);
+    }
+    return sum;
+  };
+  EXPECT_LT(error("affine_k"), 2 * error("int"));
 }
 
 }  // namespace

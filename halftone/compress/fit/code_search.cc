@@ -13,6 +13,30 @@ using Eigen::Index;
 /// Ridge on the closed-form levels, of the mean diagonal of its Gram matrix.
 constexpr double kLevelRidge = 1e-6;
 
+/// Other parameters that may be better than `best` once they are rounded.
+template <typename Consider>
+void for_each_neighbour(const ParameterSpace& space, const Vector& best, const Matrix& gram,
+                        std::size_t block, const Consider& consider) {
+  if (space.has_coarse_scales()) {
+    for (const double factor : {0.5, 2.0}) {
+      Vector moved = best;
+      moved[0] *= factor;
+      consider(moved);
+    }
+  }
+  if (!space.rounds_offsets()) return;
+  // The best scale for a rounded offset, and the other way round.
+  const numerics::Levels rounded = space.to_levels(best, block);
+  if (gram(0, 0) > 0) {
+    const double offset = rounded.offset();
+    consider(Vector{{best[0] - gram(0, 1) * (offset - best[1]) / gram(0, 0), offset}});
+  }
+  if (gram(1, 1) > 0) {
+    const double scale = rounded.scale();
+    consider(Vector{{scale, best[1] - gram(0, 1) * (scale - best[0]) / gram(1, 1)}});
+  }
+}
+
 }  // namespace
 
 CodeSearch::CodeSearch(const WeightFormat& format, std::size_t rows, std::size_t cols)
@@ -112,11 +136,51 @@ CodeSearch::Equations CodeSearch::row_equations(std::size_t row, const Matrix& h
 }
 
 void CodeSearch::solve_row(std::size_t row, const Equations& equations) {
+  if (space_.rounds_scales()) return solve_row_rounded(row, equations);
   const Index p = space_.size();
   const Vector solution = solve_ridge(equations.gram, equations.rhs, kLevelRidge);
   const std::vector<RowBlock> blocks = blocks_of_row(row);
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     set_levels(blocks[b].block, space_.to_levels(solution.segment(static_cast<Index>(b) * p, p)));
+  }
+}
+
+void CodeSearch::solve_row_rounded(std::size_t row, const Equations& equations) {
+  const auto& [gram, rhs] = equations;
+  const Index p = space_.size();
+  const std::vector<RowBlock> blocks = blocks_of_row(row);
+  Vector parameters(rhs.size());
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    parameters.segment(static_cast<Index>(b) * p, p) =
+        space_.parameters_of(encoding_.levels(blocks[b].block));
+  }
+  Vector residual = multiply(gram, parameters) - rhs;
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    const Index first = static_cast<Index>(b) * p;
+    const Matrix own = gram.block(first, first, p, p);
+    const Vector old = parameters.segment(first, p);
+    const Vector slope = residual.segment(first, p);
+    const Vector best = old + solve_ridge(own, -slope, kLevelRidge);
+    // Moving by s changes the objective by 2 s' slope + s' G s.
+    Vector taken = old;
+    double least = 0;
+    const auto consider = [&](const Vector& wanted) {
+      const Vector rounded = space_.parameters_of(space_.to_levels(wanted, blocks[b].block));
+      const Vector step = rounded - old;
+      const Vector sides = 2 * slope + multiply(own, step);
+      const double change = sum_of(step.cwiseProduct(sides));
+      if (change < least) {
+        least = change;
+        taken = rounded;
+      }
+    };
+    consider(best);
+    for_each_neighbour(space_, best, own, blocks[b].block, consider);
+    if (least == 0) continue;
+    const Vector step = taken - old;
+    parameters.segment(first, p) = taken;
+    for (Index i = 0; i < p; ++i) residual += step[i] * gram.row(first + i).transpose();
+    set_levels(blocks[b].block, space_.to_levels(taken, blocks[b].block));
   }
 }
 

@@ -50,7 +50,11 @@ class CodeSearch {
   [[nodiscard]] std::size_t block_of(std::size_t row, std::size_t col) const;
   [[nodiscard]] Equations row_equations(std::size_t row, const Matrix& hessian,
                                         const Matrix& goal) const;
+  /// Levels for fixed codes, in closed form.
   void solve_row(std::size_t row, const Equations& equations);
+  /// The same block by block, so that each makes up for the rounding of those before it; a block
+  /// whose rounded levels are worse than those it has keeps them.
+  void solve_row_rounded(std::size_t row, const Equations& equations);
   void solve_shared_levels(const Matrix& hessian, const Matrix& goal);
   void revalue_row(std::size_t row);
   /// One pass of coordinate descent. Returns whether a code changed.

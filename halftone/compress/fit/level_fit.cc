@@ -136,8 +136,7 @@ class Alternation {
 
   /// Starts from codes: the first parameters are their least-squares solution.
   void run_from(const Assignment& start) {
-    const NormalEquations equations = normal_equations(space_, sample_, start);
-    run_from(solve_ridge(equations.gram, equations.rhs));
+    run_from(solve(normal_equations(space_, sample_, start)));
   }
 
   void run_from(Vector parameters) {
@@ -149,7 +148,7 @@ class Alternation {
       if (options_.solver == LevelSolver::kLeastSquares && previous == codes) return;
       const NormalEquations equations = normal_equations(space_, sample_, codes);
       if (options_.solver == LevelSolver::kLeastSquares) {
-        parameters = solve_ridge(equations.gram, equations.rhs);
+        parameters = solve(equations);
       } else {
         parameters -= options_.learning_rate * gradient(equations, parameters);
       }
@@ -170,6 +169,17 @@ class Alternation {
   [[nodiscard]] const LevelFit& best() const { return best_; }
 
  private:
+  /// The scale is the best one for the offset as stored.
+  [[nodiscard]] Vector solve(const NormalEquations& equations) const {
+    const auto& [gram, rhs] = equations;
+    Vector parameters = solve_ridge(gram, rhs);
+    if (space_.rounds_offsets() && gram(0, 0) > 0) {
+      parameters[1] = double{space_.to_levels(parameters).offset()};
+      parameters[0] = (rhs[0] - gram(0, 1) * parameters[1]) / gram(0, 0);
+    }
+    return parameters;
+  }
+
   /// Of the mean squared error plus lambda |p|^2.
   [[nodiscard]] Vector gradient(const NormalEquations& equations, const Vector& p) const {
     const double weight = std::max(sample_.total_weight(), std::numeric_limits<double>::min());

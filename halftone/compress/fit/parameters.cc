@@ -42,6 +42,18 @@ class NumberRounding {
 /// Significant bits of a unit, few enough for its multiples to be exact.
 constexpr int kUnitBits = 11;
 
+/// The factor of each number, or one for all.
+std::vector<double> factors_of(const numerics::StoredNumbers& numbers) {
+  std::vector<double> factors;
+  const std::size_t count = numbers.sharing().share == 0 ? 1 : numbers.size();
+  for (std::size_t i = 0; i < count; ++i) factors.push_back(double{numbers.factor_of(i)});
+  return factors;
+}
+
+double factor_at(const std::vector<double>& factors, std::size_t block) {
+  return factors[factors.size() == 1 ? 0 : block];
+}
+
 double round_to_bits(double x, int bits) {
   int exponent = 0;
   const double mantissa = std::frexp(x, &exponent);
@@ -50,74 +62,91 @@ double round_to_bits(double x, int bits) {
 
 }  // namespace
 
-ParameterSpace::ParameterSpace(int bits, bool offset)
-    : bits_(bits),
-      has_offset_(offset),
-      features_(Matrix::Ones(Eigen::Index{1} << bits, bits + (offset ? 1 : 0))) {
+ParameterSpace::ParameterSpace(int bits, bool offset) : bits_(bits), has_offset_(offset) {
   HALFTONE_ASSERT(bits >= 1 && bits <= numerics::kMaxBits);
-  for (Eigen::Index code = 0; code < features_.rows(); ++code) {
-    for (int i = 0; i < bits; ++i) features_(code, i) = (code >> i & 1) != 0 ? 1 : -1;
+  Matrix features = Matrix::Ones(Eigen::Index{1} << bits, bits + (offset ? 1 : 0));
+  for (Eigen::Index code = 0; code < features.rows(); ++code) {
+    for (int i = 0; i < bits; ++i) features(code, i) = (code >> i & 1) != 0 ? 1 : -1;
   }
+  features_ = std::make_shared<const Matrix>(std::move(features));
 }
 
 ParameterSpace::ParameterSpace(std::shared_ptr<const numerics::Codebook> codebook, bool offset,
-                               numerics::NumberType scale_type, double factor)
+                               numerics::NumberType scale_type)
     : bits_(codebook->bits()),
       has_offset_(offset),
       codebook_(std::move(codebook)),
-      scale_type_(scale_type),
-      factor_(factor),
-      features_(Matrix::Ones(Eigen::Index{1} << bits_, offset ? 2 : 1)) {
-  for (Eigen::Index code = 0; code < features_.rows(); ++code) {
+      scale_type_(scale_type) {
+  Matrix features = Matrix::Ones(Eigen::Index{1} << bits_, offset ? 2 : 1);
+  for (Eigen::Index code = 0; code < features.rows(); ++code) {
     const float level = codebook_->levels()[static_cast<std::size_t>(code)];
     if (std::isfinite(level)) {
-      features_(code, 0) = level;
+      features(code, 0) = level;
     } else {
-      features_.row(code).setZero();
+      features.row(code).setZero();
     }
   }
+  features_ = std::make_shared<const Matrix>(std::move(features));
 }
 
 ParameterSpace::ParameterSpace(std::vector<int> multiples, bool offset)
     : bits_(static_cast<int>(multiples.size())),
       has_offset_(offset),
-      multiples_(std::move(multiples)),
-      features_(Matrix::Ones(Eigen::Index{1} << bits_, offset ? 2 : 1)) {
-  for (Eigen::Index code = 0; code < features_.rows(); ++code) {
+      multiples_(std::move(multiples)) {
+  Matrix features = Matrix::Ones(Eigen::Index{1} << bits_, offset ? 2 : 1);
+  for (Eigen::Index code = 0; code < features.rows(); ++code) {
     int sum = 0;
     for (int i = 0; i < bits_; ++i) {
       const int multiple = multiples_[static_cast<std::size_t>(i)];
       sum += (code >> i & 1) != 0 ? multiple : -multiple;
     }
-    features_(code, 0) = sum;
+    features(code, 0) = sum;
   }
+  features_ = std::make_shared<const Matrix>(std::move(features));
 }
 
 ParameterSpace ParameterSpace::of(const numerics::MatrixEncoding& encoding) {
   if (encoding.codebook == nullptr) return {encoding.bits, encoding.has_offset};
-  const numerics::StoredNumbers& scales = encoding.scales;
-  HALFTONE_ASSERT(scales.num_factors() <= 1);
-  return {encoding.codebook, encoding.has_offset, encoding.number_type(),
-          scales.has_factors() ? double{scales.factor(0)} : 1.0};
+  ParameterSpace space(encoding.codebook, encoding.has_offset, encoding.number_type());
+  space.scale_factors_ = factors_of(encoding.scales);
+  if (encoding.offsets.has_factors()) {
+    space.offset_type_ = encoding.offsets.type();
+    space.offset_factors_ = factors_of(encoding.offsets);
+  }
+  return space;
 }
 
-double ParameterSpace::to_scale(double x) const {
-  const auto scale = [&](double each) {
-    return factor_ * double{numerics::round_to(scale_type_, each / factor_)};
-  };
-  const double rounded = scale(x);
+ParameterSpace ParameterSpace::of_block(std::size_t block) const {
+  ParameterSpace space(*this);
+  for (std::vector<double>* factors : {&space.scale_factors_, &space.offset_factors_}) {
+    if (factors->size() > 1) *factors = {(*factors)[block]};
+  }
+  return space;
+}
+
+double ParameterSpace::to_scale(double x, double factor) const {
+  const double rounded = factor * double{numerics::round_to(scale_type_, x / factor)};
   // A stored scale is never zero.
-  return rounded != 0 ? rounded : factor_ * double{numerics::least_scale(scale_type_)};
+  return rounded != 0 ? rounded : factor * double{numerics::least_scale(scale_type_)};
 }
 
-numerics::Levels ParameterSpace::to_levels(const Vector& parameters) const {
+double ParameterSpace::to_offset(double x, std::size_t block) const {
+  if (offset_factors_.empty()) return x;
+  const double factor = factor_at(offset_factors_, block);
+  return factor * double{numerics::round_to(offset_type_, x / factor)};
+}
+
+numerics::Levels ParameterSpace::to_levels(const Vector& parameters, std::size_t block) const {
   HALFTONE_ASSERT(parameters.size() == size());
   const NumberRounding rounded(parameters);
   if (codebook_ != nullptr) {
     const bool is_float = scale_type_ == numerics::NumberType::kFloat32;
     const double scale = is_float ? rounded(parameters[0]) : parameters[0];
-    return {codebook_, finite(to_scale(finite(scale))),
-            has_offset_ ? finite(rounded(parameters[1])) : 0};
+    const double offset = !has_offset_              ? 0
+                          : offset_factors_.empty() ? double{rounded(parameters[1])}
+                                                    : to_offset(parameters[1], block);
+    return {codebook_, finite(to_scale(finite(scale), factor_at(scale_factors_, block))),
+            finite(offset)};
   }
   numerics::Basis basis;
   basis.bits = bits_;
@@ -172,11 +201,11 @@ Vector ParameterSpace::parameters_of(const numerics::Levels& levels) const {
     if (has_offset_) parameters[1] = levels.offset();
     return parameters;
   }
-  Vector values(features_.rows());
+  Vector values(features_->rows());
   for (Eigen::Index code = 0; code < values.size(); ++code) {
     values[code] = double{levels.value(static_cast<numerics::Code>(code))};
   }
-  return solve_least_squares(features_, values, 0);
+  return solve_least_squares(*features_, values, 0);
 }
 
 ParameterSpace activation_space(const numerics::MatrixEncoding& encoding) {

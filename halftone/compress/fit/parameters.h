@@ -23,16 +23,15 @@ class ParameterSpace {
   ParameterSpace(int bits, bool offset);
   /// The levels of a codebook.
   /// @param scale_type  how scales are stored
-  /// @param factor      that all scales share, > 0
   ParameterSpace(std::shared_ptr<const numerics::Codebook> codebook, bool offset,
-                 numerics::NumberType scale_type = numerics::NumberType::kFloat32,
-                 double factor = 1);
+                 numerics::NumberType scale_type = numerics::NumberType::kFloat32);
   /// A basis whose coefficients are exactly m_i times a unit, and not negative.
   /// @param multiples  m, positive, of up to 10 bits
   ParameterSpace(std::vector<int> multiples, bool offset);
-  /// The space of the blocks of an encoding.
-  /// @pre all blocks share one factor, or there is none
+  /// The space of the blocks of an encoding, with their factors as they are.
   static ParameterSpace of(const numerics::MatrixEncoding& encoding);
+  /// The space of a single block of that encoding.
+  [[nodiscard]] ParameterSpace of_block(std::size_t block) const;
 
   [[nodiscard]] int bits() const { return bits_; }
   /// Whether all coefficients are free.
@@ -41,21 +40,29 @@ class ParameterSpace {
   [[nodiscard]] const std::shared_ptr<const numerics::Codebook>& codebook() const {
     return codebook_;
   }
-  [[nodiscard]] Eigen::Index size() const { return features_.cols(); }
+  [[nodiscard]] Eigen::Index size() const { return features_->cols(); }
   [[nodiscard]] bool has_offset() const { return has_offset_; }
   /// Whether scales are powers of two, so that a step to the next is a large one.
   [[nodiscard]] bool has_coarse_scales() const {
     return codebook_ != nullptr && scale_type_ == numerics::NumberType::kE8m0;
   }
+  /// Whether scales have few significant bits, so that rounding them after a fit costs much.
+  [[nodiscard]] bool rounds_scales() const {
+    return codebook_ != nullptr && numerics::stored_bits(scale_type_) <= 8;
+  }
+  /// Whether offsets are small integers times a factor. They may have one sign only.
+  [[nodiscard]] bool rounds_offsets() const { return !offset_factors_.empty(); }
   /// Whether levels times any factor are levels of the space.
-  [[nodiscard]] bool takes_any_factor() const { return !has_coarse_scales(); }
+  [[nodiscard]] bool takes_any_factor() const {
+    return !has_coarse_scales() && !numerics::is_integer(scale_type_);
+  }
   /// [2^K, size()]: a row of features for every code; zeros for codes that name no number.
-  [[nodiscard]] const Matrix& features() const { return features_; }
+  [[nodiscard]] const Matrix& features() const { return *features_; }
 
-  /// The levels with these parameters, rounded to numbers that are stored. Numbers stored as
-  /// float32 are also rounded to binary16 if that changes none by more than 2^-11 of the largest:
-  /// files store such numbers in half the bytes.
-  [[nodiscard]] numerics::Levels to_levels(const Vector& parameters) const;
+  /// The levels of a block with these parameters, rounded to numbers that are stored. Numbers
+  /// stored as float32 are also rounded to binary16 if that changes none by more than 2^-11 of the
+  /// largest: files store such numbers in half the bytes.
+  [[nodiscard]] numerics::Levels to_levels(const Vector& parameters, std::size_t block = 0) const;
   /// Whether with each level there is that of the other sign.
   [[nodiscard]] bool has_symmetric_levels() const;
   /// The parameters of levels from `low` to `high`, or the narrowest around them if there is no
@@ -66,15 +73,18 @@ class ParameterSpace {
   [[nodiscard]] Vector parameters_of(const numerics::Levels& levels) const;
 
  private:
-  [[nodiscard]] double to_scale(double x) const;
+  [[nodiscard]] double to_scale(double x, double factor) const;
+  [[nodiscard]] double to_offset(double x, std::size_t block) const;
 
   int bits_;
   bool has_offset_;
   std::shared_ptr<const numerics::Codebook> codebook_;
   numerics::NumberType scale_type_ = numerics::NumberType::kFloat32;
-  double factor_ = 1;
-  std::vector<int> multiples_;  ///< empty: as the number system implies
-  Matrix features_;
+  std::vector<double> scale_factors_ = {1};  ///< of each block, or one for all
+  numerics::NumberType offset_type_ = numerics::NumberType::kFloat32;
+  std::vector<double> offset_factors_;  ///< the same; empty: none
+  std::vector<int> multiples_;          ///< empty: as the number system implies
+  std::shared_ptr<const Matrix> features_;
 };
 
 /// The space in which the levels of an activation are learned. If they are learned levels of two

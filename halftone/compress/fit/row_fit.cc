@@ -29,7 +29,8 @@ struct PackedFit {
 class Packing {
  public:
   Packing(const WeightFormat& format, std::size_t max_rows, std::size_t cols) {
-    const numerics::MatrixEncoding encoding = empty_encoding(format, max_rows, cols);
+    const numerics::MatrixEncoding encoding =
+        empty_encoding(of_rows(format, {0, max_rows}, cols), max_rows, cols);
     max_blocks_ = encoding.num_blocks();
     scales_ = encoding.scales_per_block();
     max_words_ = numerics::BitPlanes(max_rows, cols, format.bits).planes.words().size();
@@ -111,20 +112,34 @@ numerics::MatrixEncoding empty_encoding(const WeightFormat& format, std::size_t 
     encoding.has_offset = false;
     encoding.offsets = numerics::StoredNumbers();
   }
-  if (encoding.scales.has_factors()) encoding.scales.set_factor(0, format.scale_factor);
+  if (format.factors != nullptr) {
+    HALFTONE_ASSERT(format.factors->num_blocks() == encoding.num_blocks());
+    encoding.scales = format.factors->scales;
+    encoding.offsets = format.factors->offsets;
+  }
   const ParameterSpace space = ParameterSpace::of(encoding);
-  const numerics::Levels smallest = space.to_levels(Vector::Zero(space.size()));
-  for (std::size_t b = 0; b < encoding.num_blocks(); ++b) encoding.set_levels(b, smallest);
+  const Vector zero = Vector::Zero(space.size());
+  for (std::size_t b = 0; b < encoding.num_blocks(); ++b) {
+    encoding.set_levels(b, space.to_levels(zero, b));
+  }
   return encoding;
 }
 
-WeightFormat with_factor(const WeightFormat& format, MatrixView<const float> weights) {
+WeightFormat with_factors(const WeightFormat& format, MatrixView<const float> weights) {
   WeightFormat result = format;
   if (!numerics::scale_storage(*format.system, format.granularity).factor) return result;
-  const numerics::MatrixEncoding by_rule = numerics::encoding_by_rule(
-      *format.system, format.bits, {format.granularity, format.group_size}, weights);
-  result.scale_factor = by_rule.scales.factor(0);
+  result.factors = std::make_shared<const numerics::MatrixEncoding>(numerics::encoding_by_rule(
+      *format.system, format.bits, {format.granularity, format.group_size}, weights));
   return result;
+}
+
+WeightFormat of_rows(const WeightFormat& format, RowRange rows, std::size_t cols) {
+  if (format.factors == nullptr || format.granularity == Granularity::kTensor) return format;
+  WeightFormat part = format;
+  const std::size_t groups = format.factors->groups_per_row(cols);
+  part.factors = std::make_shared<const numerics::MatrixEncoding>(
+      format.factors->slice(rows.first * groups, rows.count * groups));
+  return part;
 }
 
 std::vector<RowRange> row_ranges(const WeightFormat& format, std::size_t rows, std::size_t share,

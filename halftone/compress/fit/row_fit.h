@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "halftone/compress/fit/parameters.h"
@@ -19,15 +20,14 @@ struct WeightFormat {
   bool offset = true;  ///< of learned levels; a codebook says itself whether it has one
   numerics::Granularity granularity = numerics::Granularity::kChannel;
   std::size_t group_size = 0;
-  double scale_factor = 1;  ///< of all scales, if they share one: see with_factor()
+  /// Has the factors that scales and offsets share: see with_factors(). Null: factors are one.
+  std::shared_ptr<const numerics::MatrixEncoding> factors{};
 
   bool operator==(const WeightFormat&) const = default;
 };
 
-/// The format with the factor that the scales of a matrix share, if its number system has one.
-WeightFormat with_factor(const WeightFormat& format, MatrixView<const float> weights);
-
 /// The encoding of a matrix [rows, cols] in this format, with the smallest levels.
+/// @pre factors, if any, are those of the matrix
 numerics::MatrixEncoding empty_encoding(const WeightFormat& format, std::size_t rows,
                                         std::size_t cols);
 
@@ -42,6 +42,12 @@ struct RowRange {
   std::size_t first = 0;
   std::size_t count = 0;
 };
+
+/// The format with the factors that the system's rule gives this matrix, if scales have any. Fits
+/// keep them.
+WeightFormat with_factors(const WeightFormat& format, MatrixView<const float> weights);
+/// The format of some rows of a matrix with `cols` columns.
+WeightFormat of_rows(const WeightFormat& format, RowRange rows, std::size_t cols);
 
 /// Divides rows into ranges of at most `most` rows, none of which crosses a multiple of `share`. If
 /// all rows share a basis, there is one range.

@@ -101,7 +101,7 @@ TEST_P(SameFit, WeightsWithErrorFeedbackAndRefinement) {
          {Granularity::kChannel, Granularity::kTensor, Granularity::kGroup}) {
       const std::size_t group = granularity == Granularity::kGroup ? 32 : 0;
       add(hash, fit_weights(matrix(weights, kInputs),
-                            {&numerics::find_system(system), 2, true, granularity, group, 1},
+                            {&numerics::find_system(system), 2, true, granularity, group},
                             statistics, {}));
     }
   }

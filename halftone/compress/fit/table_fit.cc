@@ -52,7 +52,8 @@ void fit_blocks(MatrixView<const float> rows, const ParameterSpace& space,
     for (std::size_t g = 0; g < groups; ++g) {
       const std::size_t first = g * width;
       const auto block = rows.row(r).subspan(first, std::min(width, rows.cols() - first));
-      encoding.set_levels(r * groups + g, fit_levels(space, block, {}, {}, options).levels);
+      const std::size_t index = r * groups + g;
+      encoding.set_levels(index, fit_levels(space.of_block(index), block, {}, {}, options).levels);
     }
   }
 }
@@ -63,12 +64,13 @@ WeightFit fit_table(MatrixView<const float> table, const WeightFormat& wanted,
                     const TableLookups& lookups, const LevelFitOptions& options,
                     const spmd::Devices& devices) {
   HALFTONE_ASSERT(lookups.uses.empty() || lookups.uses.size() == table.rows());
-  const WeightFormat format = with_factor(wanted, table);
+  const WeightFormat format = with_factors(wanted, table);
   LevelFitOptions bounded = options;
   if (format.bits > kFewBits) bounded.iterations = std::min(options.iterations, kFewIterations);
   const auto fit = [&](const RowRange& range) {
     const MatrixView<const float> rows = table.rows_from(range.first, range.count);
-    RowFit result{empty_encoding(format, range.count, table.cols()), {}};
+    const WeightFormat own = of_rows(format, range, table.cols());
+    RowFit result{empty_encoding(own, range.count, table.cols()), {}};
     const ParameterSpace space = ParameterSpace::of(result.encoding);
     if (format.granularity == Granularity::kTensor) {
       result.encoding.set_levels(0, fit_shared_levels(table, space, lookups, bounded));

@@ -31,12 +31,8 @@ MatrixView<const float> rows_of(const std::vector<float>& table, std::size_t fir
 }
 
 WeightFormat format_of(Granularity granularity, int bits = 3) {
-  return {&numerics::find_system("basis"),
-          bits,
-          true,
-          granularity,
-          granularity == Granularity::kGroup ? std::size_t{16} : std::size_t{0},
-          1};
+  return {&numerics::find_system("basis"), bits, true, granularity,
+          granularity == Granularity::kGroup ? std::size_t{16} : std::size_t{0}};
 }
 
 /// Of some rows of a fit.
@@ -62,6 +58,28 @@ TEST(TableFit, EachBlockIsFittedForItselfToTheNearestLevels) {
                      EXPECT_EQ(fit.encoding.basis(index),
                                fit_levels(space, block, {}, {}).levels.basis());
                    });
+  }
+}
+
+// Tables of 4 bits whose scales share factors: those of the rule, and an error below the rule's.
+TEST(TableFit, KeepsTheFactorsThatScalesShare) {
+  const std::vector<float> table = some_table();
+  for (const char* name : {"nvfp4", "int_k", "affine_k"}) {
+    WeightFormat format = format_of(Granularity::kGroup, 4);
+    format.system = &numerics::find_system(name);
+    format.group_size = 4;
+    const WeightFit fit = fit_table(rows_of(table), format, {}, {});
+    const numerics::MatrixEncoding by_rule =
+        numerics::encoding_by_rule(*format.system, 4, {Granularity::kGroup, 4}, rows_of(table));
+    const auto same = [](std::span<const std::byte> a, std::span<const std::byte> b) {
+      return std::ranges::equal(a, b);
+    };
+    EXPECT_TRUE(same(fit.encoding.scales.factor_bytes(), by_rule.scales.factor_bytes())) << name;
+    EXPECT_TRUE(same(fit.encoding.offsets.factor_bytes(), by_rule.offsets.factor_bytes())) << name;
+    WeightFit rule;
+    rule.encoding = by_rule;
+    rule.codes = numerics::encode(rows_of(table), by_rule);
+    EXPECT_GT(sqnr_db(table, fit, 0, kTableRows), sqnr_db(table, rule, 0, kTableRows)) << name;
   }
 }
 

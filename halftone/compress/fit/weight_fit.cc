@@ -98,10 +98,11 @@ class RowsFit {
     return all.middleRows(static_cast<Index>(rows_.first), static_cast<Index>(rows_.count));
   }
 
-  [[nodiscard]] numerics::Levels fit(std::span<const double> target,
+  [[nodiscard]] numerics::Levels fit(std::size_t block, std::span<const double> target,
                                      std::span<const float> weights) const {
     const std::vector<float> values(target.begin(), target.end());
-    return fit_levels(search_.space(), values, {}, weights, options_.levels).levels;
+    const ParameterSpace space = search_.space().of_block(block);
+    return fit_levels(space, values, {}, weights, options_.levels).levels;
   }
 
   /// Step 1 where all rows are one block.
@@ -110,7 +111,8 @@ class RowsFit {
     for (std::size_t r = 0; r < rows_.count; ++r) {
       weights.insert(weights.end(), problem_.input_weights.begin(), problem_.input_weights.end());
     }
-    search_.set_levels(0, fit({target_.data(), static_cast<std::size_t>(target_.size())}, weights));
+    search_.set_levels(0,
+                       fit(0, {target_.data(), static_cast<std::size_t>(target_.size())}, weights));
   }
 
   /// Step 1: levels for every block of the target.
@@ -121,8 +123,9 @@ class RowsFit {
       for (const RowBlock& block : search_.blocks_of_row(row)) {
         std::span<const float> weights = problem_.input_weights;
         if (!weights.empty()) weights = weights.subspan(block.first_col, block.num_cols);
-        search_.set_levels(block.block,
-                           fit(numbers.subspan(block.first_col, block.num_cols), weights));
+        search_.set_levels(
+            block.block,
+            fit(block.block, numbers.subspan(block.first_col, block.num_cols), weights));
       }
     }
   }
@@ -208,7 +211,7 @@ WeightFit fit_grouped_weights(MatrixView<const float> weights, const WeightForma
     for (const LayerStatistics& group : statistics.subspan(1)) sum.add(group);
     return fit_weights(weights, wanted, sum, options, devices);
   }
-  const WeightFormat format = with_factor(wanted, weights);
+  const WeightFormat format = with_factors(wanted, weights);
   const std::size_t rows = weights.rows();
   const std::size_t share = rows / statistics.size();
   std::vector<Problem> problems(statistics.size());
@@ -220,7 +223,8 @@ WeightFit fit_grouped_weights(MatrixView<const float> weights, const WeightForma
                               [&](const RowRange& range) {
                                 const std::size_t g = range.first / share;
                                 const RowRange within{range.first - g * share, range.count};
-                                return RowsFit(problems[g], format, within, options).run();
+                                const WeightFormat own = of_rows(format, range, weights.cols());
+                                return RowsFit(problems[g], own, within, options).run();
                               }),
                    Vector::Zero(static_cast<Index>(rows))};
   if (options.bias_correction) {

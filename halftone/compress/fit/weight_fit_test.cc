@@ -210,6 +210,47 @@ TEST(FitWeights, KeepsEverySchemeWithinItsFreedom) {
   }
 }
 
+/// Weights whose groups of 16 differ in size and partly have one sign.
+LayerCase uneven_layer(std::size_t rows, std::size_t cols) {
+  LayerCase layer(rows, cols, 6);
+  for (std::size_t i = 0; i < layer.weights.size(); ++i) {
+    const std::size_t group = i % cols / 16 + i / cols;
+    float& weight = layer.weights[i];
+    if (group % 3 == 1) weight = std::abs(weight) + 1;
+    if (group % 3 == 2) weight = -std::abs(weight) - 1;
+    weight *= 0.25F * static_cast<float>(1 + group % 5);
+  }
+  return layer;
+}
+
+// Systems whose scales are rounded to few bits: every step of the fit gains, though it rounds.
+TEST(FitWeights, GainsByEveryStepWithScalesOfFewBits) {
+  const LayerCase layer = uneven_layer(37, 330);
+  for (const char* system : {"bfp", "mxfp4", "nvfp4", "int_k", "affine_k"}) {
+    SCOPED_TRACE(system);
+    WeightFormat format = format_of(4, numerics::Granularity::kGroup, 16);
+    format.system = &numerics::find_system(system);
+    const WeightFit fit = fit_weights(layer.view(), format, layer.statistics, {});
+    fit.encoding.check(37, 330);
+    const numerics::MatrixEncoding by_rule = numerics::encoding_by_rule(
+        *format.system, 4, {format.granularity, format.group_size}, layer.view());
+    WeightFit rule;
+    rule.encoding = by_rule;
+    rule.codes = numerics::encode(layer.view(), by_rule);
+    rule.bias_correction = mean_output_error(
+        layer.view(),
+        {std::span<const float>(numerics::decode(rule.codes, by_rule)), layer.rows, layer.cols},
+        layer.statistics);
+    WeightFitOptions options;
+    options.refine = false;
+    const WeightFit two = fit_weights(layer.view(), format, layer.statistics, options);
+    EXPECT_LT(layer.output_error(two), layer.output_error(rule));
+    EXPECT_LT(layer.output_error(fit), 0.9 * layer.output_error(two));
+    expect_same(fit_weights(layer.view(), format, layer.statistics, {}, spmd::Devices::emulate(7)),
+                fit);
+  }
+}
+
 TEST(FitWeights, ReproducesAConstantLayer) {
   LayerCase layer(3, 20, 6);
   std::ranges::fill(layer.weights, 0.5F);

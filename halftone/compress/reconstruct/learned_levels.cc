@@ -84,7 +84,7 @@ LearnedWeights::LearnedWeights(const numerics::MatrixEncoding& encoding,
       second_(weights.size(), 0) {
   const ParameterSpace space = ParameterSpace::of(encoding);
   for (std::size_t b = 0; b < encoding.num_blocks(); ++b) {
-    levels_.emplace_back(space, encoding.levels(b));
+    levels_.emplace_back(space.of_block(b), encoding.levels(b));
   }
   for_each_run([&](std::size_t block, std::size_t first, std::size_t count) {
     const auto thresholds = levels_[block].table().thresholds();

@@ -62,6 +62,12 @@ class FieldReader {
     check(entry.IsString(), std::string(key) + ": expected a string");
     value.text = entry.AsString().str();
   }
+  void operator()(const char* key, OptionalCount& value) const {
+    const flexbuffers::Reference entry = map_[key];
+    if (entry.IsNull()) return;
+    check(entry.IsInt() || entry.IsUInt(), std::string(key) + ": expected an integer");
+    value.number = entry.AsInt64();
+  }
   void operator()(const char* key, OptionalNumber& value) const {
     const flexbuffers::Reference entry = map_[key];
     if (entry.IsNull()) return;
@@ -96,6 +102,9 @@ class FieldWriter {
   }
   void operator()(const char* key, const OptionalText& value) {
     if (!value.text.empty()) builder_.String(key, value.text);
+  }
+  void operator()(const char* key, const OptionalCount& value) {
+    if (value != OptionalCount{}) builder_.Int(key, value.number);
   }
   void operator()(const char* key, const OptionalNumber& value) {
     if (value != OptionalNumber{}) builder_.Float(key, value.number);

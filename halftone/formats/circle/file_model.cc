@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "halftone/base/error.h"
+#include "halftone/base/printable.h"
 #include "halftone/formats/circle/check.h"
 
 namespace halftone::formats {
@@ -227,7 +228,7 @@ std::optional<ir::AffineParameters> FileModel::quantization(std::size_t index) c
   const std::vector<std::int64_t> zero_points = copied(stored->zero_point());
   for (const float scale : scales) {
     check(std::isfinite(scale) && scale > 0,
-          where + "scale: expected a positive number, found " + std::to_string(scale));
+          where + "scale: expected a positive number, found " + number_text(scale));
   }
   ir::AffineParameters parameters;
   parameters.scales.assign(scales.begin(), scales.end());

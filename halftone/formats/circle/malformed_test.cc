@@ -219,7 +219,7 @@ TEST(MalformedFile, InvalidScalesAreRejected) {
       bytes,
       {{"scale: expected a positive number, found 0", ErrorKind::kFormat,
         quantized([](Parameters& p) { p.scale = {0}; })},
-       {"scale: expected a positive number, found nan", ErrorKind::kFormat,
+       {"scale: expected a positive number, found NaN", ErrorKind::kFormat,
         quantized([](Parameters& p) { p.scale = {std::numeric_limits<float>::quiet_NaN()}; })},
        {"3 scales do not fit axis 0 of [20, 6]", ErrorKind::kFormat, quantized([](Parameters& p) {
           p.scale = {1, 2, 3};
@@ -283,7 +283,7 @@ TEST(MalformedFile, DamagedLowBitLayersAreRefused) {
                   kind, options([](LowBitFields& o) { o.weight_bits = 2; })},
                  {"bit planes: expected uint8 [outputs, 3, 3] for 17 inputs, found uint8[4, 3, 2]",
                   kind, options([](LowBitFields& o) { o.inputs = 17; })},
-                 {"a matrix of 4 x 9 needs 24 coefficients, found 36", ErrorKind::kShape,
+                 {"a matrix of 4 x 9 needs 24 coefficients, found 36", ErrorKind::kFormat,
                   options([](LowBitFields& o) { o.group_size = 8; })},
                  {"scales of the input: expected rows of 2 numbers, found [3]", kind,
                   options([](LowBitFields& o) { o.activation_offset = false; })}});
@@ -317,7 +317,7 @@ TEST(MalformedFile, DamagedTablesOfCodesAreRefused) {
                options([](LowBitFields& o) { o.activation_bits = 3; })},
               {"bit planes: expected uint8 [outputs, 2, 3] for 17 inputs, found uint8[6, 2, 2]",
                kind, options([](LowBitFields& o) { o.inputs = 17; })},
-              {"a matrix of 6 x 9 needs 12 coefficients, found 2", ErrorKind::kShape,
+              {"a matrix of 6 x 9 needs 12 coefficients, found 2", ErrorKind::kFormat,
                options([](LowBitFields& o) { o.granularity = numerics::Granularity::kChannel; })}});
 }
 

@@ -372,7 +372,7 @@ TEST(FullyConnectedInABasis, DamagedNodesAreRefused) {
          basis = encode_tensor(floats({dims}, std::vector<float>(4, std::nanf(""))));
          basis.set_name(graph.node(0).input(1));
        },
-       "scales of the input: expected finite numbers, found nan"},
+       "scales of the input: expected finite numbers, found NaN"},
       {[](onnx_pb::GraphProto& graph) {
          TensorProto& planes = initializer(graph, 3);
          planes.set_data_type(TensorProto::INT8);

@@ -32,6 +32,9 @@ class FieldWriter {
   void operator()(const char* name, const OptionalText& value) {
     if (!value.text.empty()) set_attribute(node_, name, std::string_view(value.text));
   }
+  void operator()(const char* name, const OptionalCount& value) {
+    if (value != OptionalCount{}) set_attribute(node_, name, value.number);
+  }
   void operator()(const char* name, const OptionalNumber& value) {
     if (value != OptionalNumber{}) set_attribute(node_, name, value.number);
   }
@@ -62,6 +65,9 @@ class FieldReader {
   }
   void operator()(const char* name, OptionalText& value) const {
     value.text = node_.string_attribute(name, value.text);
+  }
+  void operator()(const char* name, OptionalCount& value) const {
+    value.number = node_.int_attribute(name, value.number);
   }
   void operator()(const char* name, OptionalNumber& value) const {
     value.number = node_.float_attribute(name, value.number);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "halftone/base/printable.h"
+
 namespace halftone::ir {
 namespace {
 
@@ -23,7 +25,7 @@ void check_parameters(const AffineParameters& parameters, const Shape& shape) {
               " of " + shape.to_string());
   for (const float scale : parameters.scales) {
     require(std::isfinite(scale) && scale > 0,
-            "scale: expected a positive number, found " + std::to_string(scale));
+            "scale: expected a positive number, found " + number_text(scale));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "halftone/base/printable.h"
 #include "halftone/ir/ops/resample.h"
 
 namespace halftone::ir {
@@ -129,12 +130,12 @@ ValueType infer_types(const Resize& op, InputTypes inputs) {
   Shape y = inputs[0]->shape;
   require_axis(y, op.axis);
   require(std::isfinite(op.scale) && op.scale > 0,
-          "scale: expected a positive number, found " + std::to_string(op.scale));
+          "scale: expected a positive number, found " + number_text(op.scale));
   require(!op.antialias || op.scale * kMaxShrinking >= 1,
           "scale: expected at least 2^-20, found " + std::to_string(op.scale));
   require(std::isfinite(op.begin) && std::isfinite(op.end),
-          "crop region: expected finite ends, found " + std::to_string(op.begin) + " to " +
-              std::to_string(op.end));
+          "crop region: expected finite ends, found " + number_text(op.begin) + " to " +
+              number_text(op.end));
   require(op.count <= std::size_t{1} << 40, "expected at most 2^40 elements along an axis");
   require(op.count == 0 || y[op.axis] > 0,
           "axis " + std::to_string(op.axis) + " of " + y.to_string() + " has nothing to resample");

@@ -57,7 +57,7 @@ std::vector<numerics::Levels> LevelQuantizer::to_levels(const at::Tensor& parame
   std::vector<numerics::Levels> levels;
   for (std::size_t b = 0; b < num_rows(); ++b) {
     levels.push_back(space_.to_levels(
-        Eigen::Map<const Vector>(numbers.data_ptr<double>() + b * size, space_.size())));
+        Eigen::Map<const Vector>(numbers.data_ptr<double>() + b * size, space_.size()), b));
   }
   return levels;
 }
