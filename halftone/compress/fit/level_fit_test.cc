@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "halftone/base/half.h"
@@ -76,6 +79,68 @@ TEST(FitBasis, GivesFixedPointAStepThatIsAPowerOfTwo) {
   const float step = fit.levels.scale();
   EXPECT_EQ(std::exp2(std::round(std::log2(step))), step);
   EXPECT_EQ(fit.levels.basis(), numerics::fixed_point_basis(4, static_cast<int>(-std::log2(step))));
+}
+
+/// The error of the nearest levels at this scale, which must be a power of two.
+double error_at(const ParameterSpace& space, double scale, const std::vector<float>& x,
+                const std::vector<float>& weights) {
+  const numerics::Levels levels = space.to_levels(Vector::Constant(1, scale));
+  double sum = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double error = double{x[i]} - double{levels.value(levels.encode(x[i]))};
+    sum += weights[i] * error * error;
+  }
+  return sum;
+}
+
+// Numbers with a few large ones, which fewer bits give up: the best exponent is up to four below
+// the rule's, and more where large numbers have no weight.
+TEST(FitLevels, TakesTheBestPowerOfTwo) {
+  Random random(8);
+  std::set<int> steps;
+  for (const char* system : {"fixed", "bfp", "mxfp4", "mxint8", "mxfp8_e5m2"}) {
+    const numerics::NumberSystem& found = numerics::find_system(system);
+    for (const int bits : {2, 3, 4, 8}) {
+      if (!found.allows(bits)) continue;
+      const ParameterSpace space = space_of(system, bits);
+      for (int i = 0; i < 40; ++i) {
+        SCOPED_TRACE(std::string(system) + " of " + std::to_string(bits) + " bits, " +
+                     std::to_string(i));
+        std::vector<float> x = normal_numbers(32, random.next());
+        x[0] *= static_cast<float>(std::exp2(5 * random.uniform()));
+        std::vector<float> weights(x.size(), 1);
+        weights[0] = i % 2 == 0 ? 1 : 0;
+        const LevelFit fit = fit_levels(space, x, {}, weights);
+        double least = std::numeric_limits<double>::infinity();
+        double best = 0;
+        for (int e = 12; e >= -20; --e) {
+          const double covering =
+              space.covering(*std::ranges::min_element(x), *std::ranges::max_element(x), false)[0];
+          if (std::ldexp(1.0, e) >= 2 * covering) continue;
+          const double error = error_at(space, std::ldexp(1.0, e), x, weights);
+          if (error >= least * (1 - 1e-9)) continue;
+          least = error;
+          best = std::ldexp(1.0, e);
+        }
+        EXPECT_NEAR(fit.error, least, 1e-5 * least + 1e-6);
+        EXPECT_EQ(fit.levels.scale(), best);
+        const numerics::MatrixEncoding by_rule =
+            numerics::encoding_by_rule(found, bits, {numerics::Granularity::kTensor, 0},
+                                       {std::span<const float>(x), 1, x.size()});
+        steps.insert(std::ilogb(by_rule.scales[0]) - std::ilogb(fit.levels.scale()));
+      }
+    }
+  }
+  for (const int step : {-1, 0, 1, 2, 3, 4}) EXPECT_TRUE(steps.contains(step)) << step;
+}
+
+TEST(FitLevels, KeepsTheLargestOfEqualPowersOfTwo) {
+  // 1 is a level at every scale from 2^-2 to 1, and -8 has no weight.
+  const std::vector<float> x{1, -8};
+  const std::vector<float> weights{1, 0};
+  EXPECT_EQ(fit_levels(space_of("fixed", 4), x, {}, weights).levels.scale(), 1);
+  const std::vector<float> zeros(3);
+  EXPECT_EQ(fit_levels(space_of("fixed", 4), zeros, {}, {}).levels.scale(), 0x1p-127F);
 }
 
 TEST(FitBasis, IgnoresNumbersOfWeightZero) {
