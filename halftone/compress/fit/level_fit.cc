@@ -293,6 +293,39 @@ void start_from_range(Alternation& alternation, const ParameterSpace& space,
   }
 }
 
+/// Of any codebook without offset: the best of the scales from the one that gives the largest
+/// magnitude the level 1/8 down to a sixteenth of the one that gives it the largest level. Levels
+/// may be densest anywhere: those of posits are around 1, and sums of powers of two have gaps near
+/// the largest.
+void start_from_best_scale(Alternation& alternation, const ParameterSpace& space,
+                           const SortedSample& sample) {
+  constexpr double kLargeStep = 0.840896415253715;  // the fourth root of 1/2
+  constexpr double kStep = 0.957603280698574;       // of which this is the fourth root
+  constexpr double kSmallStep = 0.989228013193975;  // and this the 16th
+  constexpr double kSmall = 1.0 / 8;                // levels between which the step is not large
+  constexpr double kLarge = 16;
+  const numerics::Codebook& codebook = *space.codebook();
+  Vector parameters = space.covering(sample.low(), sample.high(), false);
+  const double covering = parameters[0];
+  const double magnitude =
+      std::max(std::abs(double{sample.low()}), std::abs(double{sample.high()}));
+  double least = std::numeric_limits<double>::infinity();
+  const auto try_scale = [&](double scale) {
+    const double error = error_at_scale(sample, codebook, scale);
+    if (error >= least) return;
+    least = error;
+    parameters[0] = scale;
+  };
+  double scale = std::max(covering, magnitude / kSmall);
+  while (scale > covering / 16) {
+    try_scale(scale);
+    scale *= scale > 2 * covering && scale * kLarge < magnitude ? kLargeStep : kStep;
+  }
+  const double found = parameters[0];
+  for (scale = found / kStep; scale > found * kStep; scale *= kSmallStep) try_scale(scale);
+  alternation.run_from(parameters);
+}
+
 /// Tries scales that are powers of two: from the one at which no value is beyond the levels down to
 /// the fifth below, and on while the error falls. That is four below the rule's, which may be one
 /// below the first. Of equal ones the largest is kept.
@@ -333,14 +366,22 @@ LevelFit fit_levels(const ParameterSpace& space, std::span<const float> x,
     return alternation.best();
   }
   if (space.bits() > numerics::kMaxBits) {
-    // So many levels need no fit: the range decides.
-    alternation.try_levels(space.to_levels(space.covering(sample.low(), sample.high(), false)));
+    // So many levels need no fit: the range decides, or the rule of a system whose largest levels
+    // are far apart.
+    Vector parameters = space.covering(sample.low(), sample.high(), false);
+    alternation.try_levels(space.to_levels(parameters));
+    if (const double level = numerics::find_system(space.codebook()->name()).largest; level != 0) {
+      parameters[0] =
+          std::max(std::abs(double{sample.low()}), std::abs(double{sample.high()})) / level;
+      alternation.try_levels(space.to_levels(parameters));
+    }
     return alternation.best();
   }
   if (has_ordered_codes(space)) {
     start_from_cells(alternation, space, sample, x.size());
   } else {
     start_from_range(alternation, space, sample);
+    if (!space.has_offset()) start_from_best_scale(alternation, space, sample);
   }
   if (space.is_free_basis()) {
     alternation.run_from(greedy_basis(sample, x, space.bits(), space.has_offset()));

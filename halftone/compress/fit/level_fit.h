@@ -32,10 +32,11 @@ struct LevelFit {
 ///
 /// With t = x this is optimal scalar quantization in the number system. Alternates codes for fixed
 /// parameters (sorted thresholds) and parameters for fixed codes (least squares). Starts from
-/// levels over the range and parts of it, from greedy residuals, and from quantiles; the best
-/// result is kept. O(n log n) once, then O(2^K (P^2 + log n)) per iteration. Scales that are powers
-/// of two are few, so each is tried: from the largest that loses no number beyond the levels down
-/// to where the error has a minimum, at least the next five. The largest of the best is kept.
+/// levels over the range and parts of it, from greedy residuals, and from quantiles; with uneven
+/// levels also from the best of many scales. The best result is kept. O(n log n) once, then O(2^K
+/// (P^2 + log n)) per iteration. Scales that are powers of two are few, so each is tried: from the
+/// largest that loses no number beyond the levels down to where the error has a minimum, at least
+/// the next five. The largest of the best is kept.
 /// @param x        [n] finite; none: one level at zero
 /// @param targets  [n] or empty for t = x
 /// @param weights  [n] >= 0, or empty for 1

@@ -143,6 +143,67 @@ TEST(FitLevels, KeepsTheLargestOfEqualPowersOfTwo) {
   EXPECT_EQ(fit_levels(space_of("fixed", 4), zeros, {}, {}).levels.scale(), 0x1p-127F);
 }
 
+/// The least error at scales in steps of 1 % down from those whose levels hold all numbers.
+double least_error(const ParameterSpace& space, const std::vector<float>& x) {
+  const double covering =
+      space.covering(*std::ranges::min_element(x), *std::ranges::max_element(x), false)[0];
+  const double top = std::abs(double{space.codebook()->sorted().back()});
+  const std::vector<float> ones(x.size(), 1);
+  double least = std::numeric_limits<double>::infinity();
+  for (double scale = covering; scale < 4 * std::max(1.0, top) * covering; scale *= 1.01) {
+    least = std::min(least, error_at(space, scale, x, ones));
+  }
+  for (double scale = covering; scale > covering / 16; scale /= 1.01) {
+    least = std::min(least, error_at(space, scale, x, ones));
+  }
+  return least;
+}
+
+class FitTables : public testing::TestWithParam<std::string> {};
+
+std::vector<std::string> uneven_tables() {
+  std::vector<std::string> names;
+  for (const numerics::NumberSystem& system : numerics::number_systems()) {
+    if (system.is_learned() || system.name == "e8m0" || system.min_bits > numerics::kMaxBits)
+      continue;
+    const int bits = std::min(system.max_bits, numerics::kMaxBits);
+    if (!codebook_of(system, bits)->is_even()) names.emplace_back(system.name);
+  }
+  return names;
+}
+INSTANTIATE_TEST_SUITE_P(Systems, FitTables, testing::ValuesIn(uneven_tables()),
+                         [](const auto& test) { return test.param; });
+
+// Wherever the levels are densest: of posits around 1, not near the largest.
+TEST_P(FitTables, FindsAScaleNearTheBest) {
+  const numerics::NumberSystem& system = numerics::find_system(GetParam());
+  for (int bits = system.min_bits; bits <= std::min(system.max_bits, numerics::kMaxBits); ++bits) {
+    const ParameterSpace space = space_of(GetParam(), bits);
+    for (const bool is_half : {false, true}) {
+      for (const std::size_t count : {64U, 400U}) {
+        std::vector<float> x = normal_numbers(count, static_cast<std::uint64_t>(bits));
+        for (float& value : x) value = 0.03F * (is_half ? std::abs(value) : value);
+        const double error = fit_levels(space, x, {}, {}).error;
+        EXPECT_LE(error, 1.5 * least_error(space, x))
+            << bits << " bits, " << count << (is_half ? " half-normal" : " normal");
+      }
+    }
+  }
+}
+
+TEST(FitLevels, TakesAGoodScaleForPositsOfManyBits) {
+  const std::vector<float> x = normal_numbers(100, 9);
+  const std::vector<float> ones(x.size(), 1);
+  for (const int bits : {9, 12, 16}) {
+    const ParameterSpace space = space_of("posit", bits);
+    double least = std::numeric_limits<double>::infinity();
+    for (int e = -20; e <= 4; ++e) {
+      least = std::min(least, error_at(space, std::ldexp(1.0, e), x, ones));
+    }
+    EXPECT_LE(fit_levels(space, x, {}, {}).error, 2 * least) << bits;
+  }
+}
+
 TEST(FitBasis, IgnoresNumbersOfWeightZero) {
   std::vector<float> x = {1, 1, 3, 3, 100};
   const std::vector<float> weights = {1, 1, 1, 1, 0};
