@@ -19,7 +19,7 @@ forbid() {
 }
 
 mapfile -t code < <(sources)
-mapfile -t library < <(sources halftone | grep -vE '^halftone/(cli|report)/|_(test|bench)\.cc$')
+mapfile -t library < <(sources halftone | grep -vE '^halftone/(cli|report)/|_(test|bench|test_program)\.cc$')
 mapfile -t no_kernels < <(sources | grep -v '^halftone/kernels/')
 mapfile -t build_files < <(find . -path ./build -prune -o \
   \( -name CMakeLists.txt -o -name '*.cmake' -o -name CMakePresets.json -o -name Makefile \) -print)

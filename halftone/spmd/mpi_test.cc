@@ -26,7 +26,7 @@ struct Outcome {
 
 class Mpi : public WithFolder {
  protected:
-  /// Runs a scene of rank_scenes_test.cc on num_ranks ranks.
+  /// Runs a scene of mpi_test_program.cc on num_ranks ranks.
   Outcome run(int num_ranks, const std::string& scene) {
     using Clock = std::chrono::steady_clock;
     const auto begin = Clock::now();
