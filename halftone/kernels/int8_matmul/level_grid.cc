@@ -10,13 +10,17 @@
 namespace halftone::kernels {
 namespace {
 
-/// The largest even number of steps within +-127 on which evenly spaced levels are exact.
+/// The largest number of steps within +-127, or for 8 bits from -128 to 127, on which evenly spaced
+/// levels are exact.
 constexpr int activation_steps(int bits) {
   const int gaps = (1 << bits) - 1;
-  return gaps > 254 ? 254 : 254 / gaps * gaps;
+  return gaps > 254 ? gaps : 254 / gaps * gaps;
 }
 static_assert(activation_steps(1) == 254 && activation_steps(2) == 252);
-static_assert(activation_steps(4) == 240 && activation_steps(8) == 254);
+static_assert(activation_steps(4) == 240 && activation_steps(8) == 255);
+
+/// u of q = 0.
+constexpr int middle_step(int steps) { return (steps + 1) / 2; }
 
 }  // namespace
 
@@ -103,10 +107,14 @@ std::int32_t common_factor(const numerics::MatrixEncoding& encoding) {
 Int8Levels::Int8Levels(const numerics::Levels& levels) {
   const int steps = activation_steps(levels.bits());
   const LevelGrid grid(levels, steps);
+  const int middle = middle_step(steps);
   scale = 2 * grid.half_step;
-  offset = grid.center;
+  offset = grid.center + grid.half_step * static_cast<float>(2 * middle - steps);
+  const bool is_even = levels.codebook() != nullptr && levels.codebook()->is_even();
   for (std::size_t code = 0; code < levels.num_codes(); ++code) {
-    q[code] = static_cast<std::int8_t>(grid.u[code] - steps / 2);
+    q[code] = static_cast<std::int8_t>(grid.u[code] - middle);
+    // Such a level is on the grid, so that its own value is the most exact.
+    if (is_even && q[code] == 0) offset = levels.value(static_cast<numerics::Code>(code));
   }
 }
 

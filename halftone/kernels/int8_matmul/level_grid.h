@@ -51,13 +51,12 @@ constexpr int weight_steps(int bits) {
 std::int32_t common_factor(const numerics::MatrixEncoding& encoding);
 
 /// The levels of activations as 8-bit integers with a sign: level ~ offset + scale q, within
-/// scale / 2, at most 1/480 of the range of the levels; exact where they are evenly spaced and
-/// have at most 7 bits.
+/// scale / 2, at most 1/480 of the range of the levels; exact where they are evenly spaced.
 struct Int8Levels {
   float scale = 0;
   float offset = 0;
   std::array<std::int8_t, std::size_t{1} << numerics::kMaxBits>
-      q{};  ///< of each code, within +-127
+      q{};  ///< of each code; -128 only for 8 bits
 
   explicit Int8Levels(const numerics::Levels& levels);
 };
