@@ -45,39 +45,12 @@ LevelGrid::LevelGrid(const numerics::Levels& levels, int steps) {
   half_step = static_cast<float>(step / 2);
 }
 
-std::array<int, numerics::kMaxBits> integer_coefficients(const numerics::Basis& basis, int steps) {
-  double sum = 0;
-  for (const float a : basis.a()) sum += std::abs(double{a});
-  std::array<int, numerics::kMaxBits> k{};
-  if (sum == 0) return k;
-  std::array<double, numerics::kMaxBits> lost{};
-  int missing = steps;
-  for (std::size_t j = 0; j < basis.a().size(); ++j) {
-    const double exact = std::abs(double{basis.a()[j]}) * steps / sum;
-    k[j] = static_cast<int>(exact);
-    lost[j] = exact - k[j];
-    missing -= k[j];
-  }
-  for (; missing > 0; --missing) {
-    std::size_t most = 0;
-    for (std::size_t j = 1; j < basis.a().size(); ++j) {
-      if (lost[j] >= lost[most]) most = j;
-    }
-    ++k[most];
-    lost[most] -= 1;
-  }
-  for (std::size_t j = 0; j < basis.a().size(); ++j) {
-    if (std::signbit(basis.a()[j])) k[j] = -k[j];
-  }
-  return k;
-}
-
 LevelGrid weight_grid(const numerics::Levels& levels) {
-  const int steps = weight_steps(levels.bits());
-  if (!levels.is_summed() || levels.bits() > kMaxSummedBits) return {levels, steps};
+  const int steps = numerics::weight_steps(levels.bits());
+  if (!levels.is_summed() || levels.bits() > numerics::kMaxSummedBits) return {levels, steps};
   const numerics::Basis basis = levels.basis();
   LevelGrid grid;
-  const auto k = integer_coefficients(basis, steps);
+  const auto k = numerics::integer_coefficients(basis, steps);
   double range = 0;
   for (const float a : basis.a()) range += std::abs(double{a});
   grid.center = basis.offset;
@@ -95,7 +68,7 @@ LevelGrid weight_grid(const numerics::Levels& levels) {
 std::int32_t common_factor(const numerics::MatrixEncoding& encoding) {
   constexpr int kMaxSmallBits = 4;
   if (encoding.bits > kMaxSmallBits) return 1;
-  const std::int32_t steps = weight_steps(encoding.bits);
+  const std::int32_t steps = numerics::weight_steps(encoding.bits);
   const std::int32_t factor = steps / ((1 << encoding.bits) - 1);
   const auto is_multiple = [factor](std::uint8_t u) { return u % factor == 0; };
   for (std::size_t block = 0; block < encoding.num_blocks(); ++block) {
