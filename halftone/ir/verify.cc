@@ -81,10 +81,17 @@ void verify_arithmetic(const Graph& graph, const Node& node) {
 void verify(const Graph& graph) {
   check(!graph.outputs().empty(), "the graph has no outputs");
   for (const ValueId id : graph.inputs()) {
-    with_context("input '" + graph.value(id).name + "'",
-                 [&] { return graph.value(id).type.shape.with_batch(1).element_count(); });
+    const ValueType& type = graph.value(id).type;
+    with_context("input '" + graph.value(id).name + "'", [&] {
+      check(!is_half(type.encoding.element), "expected float32, found " + type.to_string());
+      return type.shape.with_batch(1).element_count();
+    });
   }
-  for (const ValueId id : graph.outputs()) verify_readable(graph, id, "an output of the graph");
+  for (const ValueId id : graph.outputs()) {
+    verify_readable(graph, id, "an output of the graph");
+    check(!is_half(graph.value(id).type.encoding.element),
+          "output '" + graph.value(id).name + "': expected float32");
+  }
   for (std::size_t v = 0; v < graph.num_values(); ++v) {
     const Value& value = graph.value(ValueId{static_cast<std::uint32_t>(v)});
     with_context("value '" + value.name + "'",
@@ -96,6 +103,11 @@ void verify(const Graph& graph) {
     std::vector<const ValueType*> types;
     for (const ValueId input : node.inputs) {
       if (input != kAbsent) verify_readable(graph, input, describe(node));
+      if (input != kAbsent && is_half(graph.value(input).type.encoding.element)) {
+        check(std::holds_alternative<Cast>(node.op) && graph.constant(input) != nullptr,
+              describe(node) + ": reads '" + graph.value(input).name +
+                  "': floats of 16 bits are stored in constants, and only a Cast reads them");
+      }
       types.push_back(input == kAbsent ? nullptr : &graph.value(input).type);
     }
     const ValueType inferred =

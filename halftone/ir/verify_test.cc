@@ -109,6 +109,23 @@ TEST(Verify, RejectsFloat64) {
                   "value 'x': elements of float64: convert them to float32");
 }
 
+TEST(Verify, TakesFloatsOf16BitsInConstantsThatACastReads) {
+  Graph input;
+  input.add_output(input.add_input("x", dense_type(ElementType::kFloat16, {2})));
+  expect_rejected(input, ErrorKind::kFormat, "input 'x': expected float32, found float16[2]");
+  Graph graph;
+  const ValueId w = graph.add_constant("w", Tensor(ElementType::kBfloat16, {2}));
+  graph.add_output(graph.add_node("y", Cast{ElementType::kFloat32}, {w}));
+  verify(graph);
+  Graph flat;
+  const ValueId v = flat.add_constant("w", Tensor(ElementType::kFloat16, {2}));
+  const ValueId moved = flat.add_node("moved", Reshape{{1, 2}}, {v});
+  flat.add_output(flat.add_node("y", Cast{ElementType::kFloat32}, {moved}));
+  expect_rejected(flat, ErrorKind::kFormat,
+                  "node 'moved' (Reshape): reads 'w': floats of 16 bits are stored in constants, "
+                  "and only a Cast reads them");
+}
+
 TEST(Verify, NeedsMatchingCodes) {
   EncodedTensor other_extent = encoded_weights();
   other_extent.codes = numerics::BitPlanes(3, 2, 2);
