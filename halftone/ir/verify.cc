@@ -79,6 +79,7 @@ void verify_arithmetic(const Graph& graph, const Node& node) {
 }  // namespace
 
 void verify(const Graph& graph) {
+  if (graph.is_verified()) return;
   check(!graph.outputs().empty(), "the graph has no outputs");
   for (const ValueId id : graph.inputs()) {
     const ValueType& type = graph.value(id).type;
@@ -117,6 +118,7 @@ void verify(const Graph& graph) {
                                                          graph.value(node.output).type.to_string());
     verify_arithmetic(graph, node);
   }
+  graph.mark_verified();
 }
 
 }  // namespace halftone::ir

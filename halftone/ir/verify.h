@@ -10,6 +10,7 @@ namespace halftone::ir {
 /// operators' rules infer; constants have finite bases, the extents of their types and zero tail
 /// bits; floats of 16 bits are constants that a Cast reads; codes fit the arithmetic of a layer.
 /// Importers and passes call it last.
+/// A graph that has not changed since is not checked again.
 /// @throws Error kFormat or kShape that names the node or value at fault
 void verify(const Graph& graph);
 

@@ -109,6 +109,44 @@ TEST(Verify, RejectsFloat64) {
                   "value 'x': elements of float64: convert them to float32");
 }
 
+TEST(Verify, ChecksAGraphAgainOnlyAfterAChange) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", dense_type(ElementType::kFloat32, {2}));
+  const ValueId w = graph.add_constant("w", Tensor(ElementType::kFloat32, {2}));
+  const ValueId y = graph.add_node("y", Binary{BinaryKind::kAdd, {}}, {x, w});
+  graph.add_output(y);
+  const NodeId add = *graph.producer(y);
+  const std::vector<std::function<void(Graph&)>> changes = {
+      [](Graph& g) { g.add_input("z", dense_type(ElementType::kFloat32, {2})); },
+      [](Graph& g) { g.add_constant("v", Tensor(ElementType::kFloat32, {2})); },
+      [&](Graph& g) { g.add_node("more", Cast{ElementType::kInt8}, {y}); },
+      [&](Graph& g) { g.add_output(x); },
+      [&](Graph& g) { g.set_outputs({x}); },
+      [&](Graph& g) { g.append(graph); },
+      [&](Graph& g) {
+        g.replace_node(add, Binary{BinaryKind::kMul, {}}, {x, w});
+      },
+      [&](Graph& g) { g.replace_uses(y, x); },
+      [&](Graph& g) { g.set_input_type(x, dense_type(ElementType::kFloat32, {1})); },
+      [&](Graph& g) { g.release_constant(w); },
+      [&](Graph& g) {
+        g.set_outputs({x});
+        verify(g);
+        g.remove_node(add);
+      }};
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    Graph changed = graph;
+    EXPECT_FALSE(changed.is_verified());
+    verify(changed);
+    EXPECT_TRUE(changed.is_verified());
+    EXPECT_TRUE(Graph(changed).is_verified());
+    changed.rename(y, "sum");
+    EXPECT_TRUE(changed.is_verified());
+    changes[i](changed);
+    EXPECT_FALSE(changed.is_verified()) << i;
+  }
+}
+
 TEST(Verify, TakesFloatsOf16BitsInConstantsThatACastReads) {
   Graph input;
   input.add_output(input.add_input("x", dense_type(ElementType::kFloat16, {2})));
