@@ -125,6 +125,12 @@ ir::Tensor decode_booleans(const TensorProto& proto, const ReadExternal& externa
       [](std::uint8_t value) { return static_cast<std::uint8_t>(value != 0); });
 }
 
+ir::Tensor decode_halves(const TensorProto& proto, const ReadExternal& external,
+                         ir::ElementType element, Halves halves) {
+  ir::Tensor stored = decode_stored<std::uint16_t>(proto, external, element);
+  return halves == Halves::kKeep ? std::move(stored) : stored.cast(ir::ElementType::kFloat32);
+}
+
 /// Two numbers of four bits in a byte, the first in the low half.
 template <typename Value>
 ir::Tensor decode_nibbles(const TensorProto& proto, const ReadExternal& external) {
@@ -221,17 +227,13 @@ std::int32_t data_type_of(ir::ElementType element) {
 
 ir::Tensor decode_tensor(const TensorProto& proto, const ReadExternal& external, Halves halves) {
   if (proto.has_segment()) fail(ErrorKind::kUnsupported, "segmented tensors are not supported");
-  const auto decode_halves = [&](ir::ElementType element) {
-    ir::Tensor stored = decode_stored<std::uint16_t>(proto, external, element);
-    return halves == Halves::kKeep ? std::move(stored) : stored.cast(ir::ElementType::kFloat32);
-  };
   switch (proto.data_type()) {
     case TensorProto::FLOAT:
       return decode_stored<float>(proto, external);
     case TensorProto::FLOAT16:
-      return decode_halves(ir::ElementType::kFloat16);
+      return decode_halves(proto, external, ir::ElementType::kFloat16, halves);
     case TensorProto::BFLOAT16:
-      return decode_halves(ir::ElementType::kBfloat16);
+      return decode_halves(proto, external, ir::ElementType::kBfloat16, halves);
     case TensorProto::DOUBLE:
       return decode_as<double, float>(proto, external, ir::ElementType::kFloat32,
                                       [](double x) { return static_cast<float>(x); });

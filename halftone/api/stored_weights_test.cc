@@ -14,7 +14,7 @@
 #include "halftone/ir/testing.h"
 #include "halftone/passes/simplify.h"
 
-namespace halftone::formats {
+namespace halftone {
 namespace {
 
 using ir::ElementType;
@@ -68,14 +68,14 @@ class StoredWeights : public WithFolder, public testing::WithParamInterface<cons
 
 TEST_P(StoredWeights, OfSixteenBitsStayAndTakeHalfTheBytes) {
   const std::string wide_file = path("float32") + GetParam();
-  save_model(network(ElementType::kFloat32), wide_file);
+  formats::save_model(network(ElementType::kFloat32), wide_file);
   for (const ElementType element : {ElementType::kFloat16, ElementType::kBfloat16}) {
     const Graph graph = network(element);
     const std::string file = path(std::string(to_string(element))) + GetParam();
-    save_model(graph, file);
+    formats::save_model(graph, file);
     EXPECT_LT(static_cast<double>(std::filesystem::file_size(file)),
               0.55 * static_cast<double>(std::filesystem::file_size(wide_file)));
-    Graph found = load_model(file);
+    Graph found = formats::load_model(file);
     passes::simplify(found);
     EXPECT_EQ(constants_of(found).elements, std::set<ElementType>{element}) << file;
     ir::test::expect_same_function(found, graph);
@@ -95,8 +95,8 @@ TEST_F(MappedWeights, OfCircleFilesAreViewsThatOutliveTheFile) {
   for (const ElementType element : {ElementType::kFloat32, ElementType::kFloat16}) {
     const Graph graph = network(element);
     const std::string file = path("mapped.circle");
-    save_model(graph, file);
-    const Graph found = load_model(file);
+    formats::save_model(graph, file);
+    const Graph found = formats::load_model(file);
     EXPECT_TRUE(constants_of(found).all_views);
     std::filesystem::remove(file);
     ir::test::expect_same_function(found, graph);
@@ -105,11 +105,11 @@ TEST_F(MappedWeights, OfCircleFilesAreViewsThatOutliveTheFile) {
 
 TEST_F(MappedWeights, StayWhenTheFileIsWrittenAgain) {
   const std::string file = path("replaced.circle");
-  save_model(network(ElementType::kFloat16), file);
-  const Graph found = load_model(file);
-  save_model(found, file);
-  ir::test::expect_same_function(load_model(file), found);
+  formats::save_model(network(ElementType::kFloat16), file);
+  const Graph found = formats::load_model(file);
+  formats::save_model(found, file);
+  ir::test::expect_same_function(formats::load_model(file), found);
 }
 
 }  // namespace
-}  // namespace halftone::formats
+}  // namespace halftone
