@@ -62,7 +62,7 @@ data::Dataset texts(std::uint64_t seed) {
 TEST_F(TextNetwork, ShrinksAndStaysCloseInEveryFormat) {
   formats::save_model(network(), path("float.onnx"));
   Graph graph = formats::load_model(path("float.onnx"));
-  passes::simplify(graph, {.dequantize = true});
+  passes::simplify(graph, {.widen = true});
   const compress::Recipe recipe = compress::parse_recipe(R"(
 [default]
 weight_bits = 5

@@ -60,7 +60,7 @@ ir::Graph prepared(Network network, Purpose purpose) {
       passes::simplify(graph);
       break;
     case Purpose::kFit:
-      passes::simplify(graph, {.dequantize = true});
+      passes::simplify(graph, {.widen = true});
       break;
     case Purpose::kRunOnFloats:
       passes::give_float_ends(graph);

@@ -34,6 +34,8 @@ data::NpyArray to_array(const ir::Tensor& tensor) {
     case ir::ElementType::kUint64:
       return to_array(tensor.cast(ir::ElementType::kInt64));
     case ir::ElementType::kFloat64:
+    case ir::ElementType::kFloat16:
+    case ir::ElementType::kBfloat16:
       return to_array(tensor.cast(ir::ElementType::kFloat32));
   }
   return data::make_npy(tensor.as<std::uint8_t>(), std::move(shape));

@@ -31,6 +31,10 @@ std::string_view to_string(ElementType type) {
       return "uint64";
     case ElementType::kFloat64:
       return "float64";
+    case ElementType::kFloat16:
+      return "float16";
+    case ElementType::kBfloat16:
+      return "bfloat16";
   }
   return "unknown";
 }
@@ -43,6 +47,8 @@ std::size_t size_bytes(ElementType type) {
       return 1;
     case ElementType::kInt16:
     case ElementType::kUint16:
+    case ElementType::kFloat16:
+    case ElementType::kBfloat16:
       return 2;
     case ElementType::kFloat32:
     case ElementType::kInt32:
@@ -60,6 +66,8 @@ bool is_integer(ElementType type) {
   switch (type) {
     case ElementType::kFloat32:
     case ElementType::kFloat64:
+    case ElementType::kFloat16:
+    case ElementType::kBfloat16:
     case ElementType::kBool:
       return false;
     case ElementType::kInt8:
@@ -73,6 +81,10 @@ bool is_integer(ElementType type) {
       return true;
   }
   return false;
+}
+
+bool is_half(ElementType type) {
+  return type == ElementType::kFloat16 || type == ElementType::kBfloat16;
 }
 
 void fail_element(ElementType type) {

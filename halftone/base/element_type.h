@@ -22,7 +22,9 @@ enum class ElementType {
   kUint16,
   kUint32,
   kUint64,
-  kFloat64
+  kFloat64,
+  kFloat16,  ///< IEEE 754 binary16, see half.h
+  kBfloat16  ///< the upper half of a float32
 };
 
 std::string_view to_string(ElementType type);  ///< "float32", ...
@@ -31,6 +33,8 @@ std::string_view to_string(ElementType type);  ///< "float32", ...
 std::size_t size_bytes(ElementType type);
 /// True for integers; a boolean is not an integer.
 bool is_integer(ElementType type);
+/// True for floats of 16 bits, which are stored, but not computed with.
+bool is_half(ElementType type);
 
 template <typename T>
 struct ElementTypeOf;
@@ -59,12 +63,15 @@ struct ElementTypeOf<std::uint64_t> : std::integral_constant<ElementType, Elemen
 ///         such type
 [[noreturn]] void fail_element(ElementType type);
 
-/// Calls visit(T{}) with the C++ type of an element; booleans are bytes.
+/// Calls visit(T{}) with the C++ type of an element; booleans are bytes, and floats of 16 bits the
+/// integers of their bits.
 /// @tparam Ts  the types that may occur
 /// @throws Error kUnsupported if the element is none of Ts; kInternal if there is no such type
 template <typename T, typename... Ts, typename Visit>
 auto visit_element(ElementType type, Visit&& visit) {
-  const ElementType stored = type == ElementType::kBool ? ElementType::kUint8 : type;
+  const ElementType stored = type == ElementType::kBool ? ElementType::kUint8
+                             : is_half(type)            ? ElementType::kUint16
+                                                        : type;
   if (stored == ElementTypeOf<T>::value) return visit(T{});
   if constexpr (sizeof...(Ts) == 0) {
     fail_element(type);

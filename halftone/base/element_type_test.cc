@@ -19,12 +19,13 @@ struct Facts {
 };
 
 constexpr Facts kFacts[] = {
-    {ElementType::kFloat32, "float32", 4, false}, {ElementType::kInt8, "int8", 1, true},
-    {ElementType::kUint8, "uint8", 1, true},      {ElementType::kInt32, "int32", 4, true},
-    {ElementType::kInt64, "int64", 8, true},      {ElementType::kBool, "bool", 1, false},
-    {ElementType::kInt16, "int16", 2, true},      {ElementType::kUint16, "uint16", 2, true},
-    {ElementType::kUint32, "uint32", 4, true},    {ElementType::kUint64, "uint64", 8, true},
-    {ElementType::kFloat64, "float64", 8, false}};
+    {ElementType::kFloat32, "float32", 4, false},  {ElementType::kInt8, "int8", 1, true},
+    {ElementType::kUint8, "uint8", 1, true},       {ElementType::kInt32, "int32", 4, true},
+    {ElementType::kInt64, "int64", 8, true},       {ElementType::kBool, "bool", 1, false},
+    {ElementType::kInt16, "int16", 2, true},       {ElementType::kUint16, "uint16", 2, true},
+    {ElementType::kUint32, "uint32", 4, true},     {ElementType::kUint64, "uint64", 8, true},
+    {ElementType::kFloat64, "float64", 8, false},  {ElementType::kFloat16, "float16", 2, false},
+    {ElementType::kBfloat16, "bfloat16", 2, false}};
 
 constexpr auto kNone = static_cast<ElementType>(99);
 
@@ -45,7 +46,9 @@ TEST(VisitElement, GivesTheTypeOfTheElement) {
         visit_element<float, double, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t,
                       std::int32_t, std::uint32_t, std::int64_t, std::uint64_t>(
             facts.type, [](auto zero) { return ElementTypeOf<decltype(zero)>::value; });
-    EXPECT_EQ(found, facts.type == ElementType::kBool ? ElementType::kUint8 : facts.type);
+    EXPECT_EQ(found, facts.type == ElementType::kBool ? ElementType::kUint8
+                     : is_half(facts.type)            ? ElementType::kUint16
+                                                      : facts.type);
   }
 }
 

@@ -50,4 +50,11 @@ float float_from_bfloat16(std::uint16_t bits) {
   return std::bit_cast<float>(std::uint32_t{bits} << 16);
 }
 
+std::uint16_t bfloat16_from_float(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  // A NaN whose set bits are all in the lower half would become infinity.
+  if (std::isnan(x)) return static_cast<std::uint16_t>(bits >> 16 | 0x40);
+  return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
 }  // namespace halftone

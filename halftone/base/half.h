@@ -17,5 +17,7 @@ float float_from_half(std::uint16_t half);
 std::optional<std::vector<std::uint16_t>> exact_halves(std::span<const float> numbers);
 /// Exact.
 float float_from_bfloat16(std::uint16_t bits);
+/// The bfloat16 nearest to x, ties to even; overflow becomes infinity, NaN stays NaN.
+std::uint16_t bfloat16_from_float(float x);
 
 }  // namespace halftone

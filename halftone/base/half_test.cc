@@ -77,5 +77,26 @@ TEST(Bfloat16, IsTheUpperHalfOfAFloat) {
   EXPECT_EQ(float_from_bfloat16(0x7f80), kInfinity);
 }
 
+TEST(Bfloat16, EveryPatternSurvivesARoundTrip) {
+  for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const float x = float_from_bfloat16(static_cast<std::uint16_t>(bits));
+    const std::uint16_t found = bfloat16_from_float(x);
+    if (std::isnan(x)) {
+      EXPECT_TRUE(std::isnan(float_from_bfloat16(found)));
+    } else {
+      EXPECT_EQ(found, bits);
+    }
+  }
+}
+
+TEST(Bfloat16, RoundsToNearestTiesToEven) {
+  EXPECT_EQ(bfloat16_from_float(1 + 0x1p-8F), 0x3f80);             // a tie
+  EXPECT_EQ(bfloat16_from_float(1 + 0x1p-8F + 0x1p-23F), 0x3f81);  // just above
+  EXPECT_EQ(bfloat16_from_float(1 + 0x1.8p-7F), 0x3f82);           // a tie
+  EXPECT_EQ(bfloat16_from_float(std::numeric_limits<float>::max()), 0x7f80);
+  EXPECT_TRUE(
+      std::isnan(float_from_bfloat16(bfloat16_from_float(std::bit_cast<float>(0x7f800001)))));
+}
+
 }  // namespace
 }  // namespace halftone

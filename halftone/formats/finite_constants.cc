@@ -34,8 +34,13 @@ void check_finite(const ir::Graph& graph) {
     const ir::ValueId id{static_cast<std::uint32_t>(v)};
     const auto* tensor =
         graph.constant(id) == nullptr ? nullptr : std::get_if<ir::Tensor>(graph.constant(id));
-    if (tensor == nullptr || tensor->element() != ir::ElementType::kFloat32) continue;
-    const auto values = tensor->as<float>();
+    if (tensor == nullptr ||
+        (tensor->element() != ir::ElementType::kFloat32 && !is_half(tensor->element()))) {
+      continue;
+    }
+    const ir::Tensor wide =
+        is_half(tensor->element()) ? tensor->cast(ir::ElementType::kFloat32) : ir::Tensor();
+    const auto values = wide.size() == 0 ? tensor->as<float>() : wide.as<float>();
     const bool takes_plus = may_be_infinite(graph, id, false);
     const bool takes_minus = may_be_infinite(graph, id, true);
     const auto bad = std::ranges::find_if(values, [&](float x) {

@@ -5,9 +5,11 @@
 #include <array>
 #include <cctype>
 #include <string>
+#include <utility>
 
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
+#include "halftone/base/shared_bytes.h"
 #include "halftone/formats/circle/export.h"
 #include "halftone/formats/circle/import.h"
 #include "halftone/formats/onnx/export.h"
@@ -62,10 +64,10 @@ struct Surroundings {
   std::uintmax_t* external_bytes = nullptr;
 };
 
-ir::Graph import_model(ModelFormat format, std::span<const std::byte> bytes,
-                       const Surroundings& with) {
-  if (format != ModelFormat::kOnnx) return import_circle(bytes, with.options, with.used);
-  ir::Graph graph = import_onnx(bytes, with.folder, with.options, with.used, with.external_bytes);
+ir::Graph import_model(ModelFormat format, SharedBytes file, const Surroundings& with) {
+  if (format != ModelFormat::kOnnx) return import_circle(std::move(file), with.options, with.used);
+  ir::Graph graph =
+      import_onnx(file.bytes, with.folder, with.options, with.used, with.external_bytes);
   // As in import_circle(): a network traced with one sample accepts any batch.
   ir::try_symbolic_batch(graph);
   return graph;
@@ -89,7 +91,7 @@ std::vector<std::byte> confirmed_bytes(ModelFormat format, const ir::Graph& grap
   const ImportOptions none;
   ir::Graph found;
   try {
-    found = import_model(format, bytes, {{}, none});
+    found = import_model(format, {nullptr, bytes, 0}, {{}, none});
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::kMemory) throw;
     fail(ErrorKind::kUnsupported, std::string("does not read back: ") + error.what());
@@ -129,12 +131,12 @@ std::vector<std::byte> encode_model(const ir::Graph& graph, const std::filesyste
 ir::Graph load_model(const std::filesystem::path& path, const ImportOptions& options,
                      std::set<std::string>* used, std::uintmax_t* file_bytes) {
   const ModelFormat format = model_format(path);
-  const std::vector<std::byte> bytes = read_file(path);
+  const SharedBytes file = map_file(path);
   std::uintmax_t external_bytes = 0;
   ir::Graph graph = with_context(path.string(), [&] {
-    return import_model(format, bytes, {folder_of(path), options, used, &external_bytes});
+    return import_model(format, file, {folder_of(path), options, used, &external_bytes});
   });
-  if (file_bytes != nullptr) *file_bytes = bytes.size() + external_bytes;
+  if (file_bytes != nullptr) *file_bytes = file.bytes.size() + external_bytes;
   return graph;
 }
 

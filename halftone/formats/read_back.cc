@@ -68,7 +68,8 @@ const ir::Constant* weights_of(const ir::Graph& graph, ValueId id) {
     const auto producer = graph.producer(id);
     if (!producer) return nullptr;
     const ir::Node& node = graph.node(*producer);
-    const bool converts = std::holds_alternative<ir::DequantizeLinear>(node.op);
+    const bool converts = std::holds_alternative<ir::DequantizeLinear>(node.op) ||
+                          std::holds_alternative<ir::Cast>(node.op);
     if (!converts && !ir::permutes_elements(node.op)) return nullptr;
     id = node.inputs[0];
   }

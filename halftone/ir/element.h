@@ -9,9 +9,11 @@
 
 namespace halftone::ir {
 
+using halftone::is_half;
 using halftone::is_integer;
 
-/// Calls visit(T{}) with the C++ type of an element; booleans are bytes.
+/// Calls visit(T{}) with the C++ type of an element; booleans are bytes, and floats of 16 bits the
+/// integers of their bits, so that only operators that move elements may visit those.
 /// @throws Error kUnsupported if graphs do not hold such elements (float64)
 template <typename Visit>
 auto with_element(ElementType type, Visit&& visit) {

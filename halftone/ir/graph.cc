@@ -13,6 +13,7 @@ std::string describe(const Node& node) {
 }
 
 ValueId Graph::add_value(Value value) {
+  verified_.clear();
   values_.push_back(std::move(value));
   producers_.emplace_back();
   readers_.emplace_back();
@@ -48,12 +49,14 @@ ValueId Graph::add_node(std::string name, Operator op, std::vector<ValueId> inpu
 }
 
 void Graph::link(NodeId id) {
+  verified_.clear();
   for (const ValueId input : node(id).inputs) {
     if (input != kAbsent) readers_[index(input)].push_back(id);
   }
 }
 
 void Graph::unlink(NodeId id) {
+  verified_.clear();
   for (const ValueId input : node(id).inputs) {
     if (input != kAbsent) std::erase(readers_[index(input)], id);
   }
@@ -64,6 +67,7 @@ bool Graph::contains(NodeId id) const {
 }
 
 void Graph::append(const Graph& other) {
+  verified_.clear();
   std::vector<ValueId> copies(other.num_values(), kAbsent);
   for (const ValueId id : other.inputs()) {
     copies[index(id)] = add_input(other.value(id).name, other.value(id).type);
@@ -178,6 +182,7 @@ void Graph::remove_node(NodeId id) {
 
 void Graph::replace_uses(ValueId from, ValueId to) {
   if (from == to) return;
+  verified_.clear();
   std::vector<NodeId>& readers = readers_.at(index(from));
   std::vector<NodeId>& more = readers_.at(index(to));
   for (const NodeId reader : readers) std::ranges::replace(nodes_[index(reader)]->inputs, from, to);
@@ -187,10 +192,12 @@ void Graph::replace_uses(ValueId from, ValueId to) {
 }
 
 void Graph::set_input_type(ValueId id, ValueType type) {
+  verified_.clear();
   values_.at(index(id)).type = std::move(type);
 }
 
 void Graph::infer_all() {
+  verified_.clear();
   for (const NodeId id : topological_order()) {
     values_[index(node(id).output)].type = infer(node(id));
   }

@@ -2,6 +2,7 @@
 // A network: values linked by nodes.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -38,6 +39,23 @@ struct Node {
   ValueId output = kAbsent;
 };
 
+/// A mark that a change removes. Setting it is safe for any number of threads that read the graph.
+class Mark {
+ public:
+  Mark() = default;
+  Mark(const Mark& other) : is_set_(other.get()) {}
+  Mark& operator=(const Mark& other) {
+    is_set_.store(other.get(), std::memory_order_relaxed);
+    return *this;
+  }
+  [[nodiscard]] bool get() const { return is_set_.load(std::memory_order_relaxed); }
+  void set() const { is_set_.store(true, std::memory_order_relaxed); }
+  void clear() { is_set_.store(false, std::memory_order_relaxed); }
+
+ private:
+  mutable std::atomic<bool> is_set_{false};
+};
+
 /// A directed acyclic graph of operators with one symbolic extent, the batch. Copies are cheap:
 /// constants are shared and immutable.
 class Graph {
@@ -50,11 +68,17 @@ class Graph {
   /// @throws Error kShape "node 'NAME' (OPERATOR): ..." if the inputs do not fit
   ValueId add_node(std::string name, Operator op, std::vector<ValueId> inputs,
                    std::string output_name = "");
-  void add_output(ValueId value) { outputs_.push_back(value); }
+  void add_output(ValueId value) {
+    verified_.clear();
+    outputs_.push_back(value);
+  }
   /// Appends a copy of another graph: its inputs, nodes and outputs follow those of this graph.
   /// Constants are shared.
   void append(const Graph& other);
-  void set_outputs(std::vector<ValueId> values) { outputs_ = std::move(values); }
+  void set_outputs(std::vector<ValueId> values) {
+    verified_.clear();
+    outputs_ = std::move(values);
+  }
 
   [[nodiscard]] std::span<const ValueId> inputs() const { return inputs_; }
   [[nodiscard]] std::span<const ValueId> outputs() const { return outputs_; }
@@ -98,10 +122,18 @@ class Graph {
   /// @throws Error kShape as add_node()
   void infer_all();
   /// Releases the data of a constant; its name and type stay. Other graphs that share it keep it.
-  void release_constant(ValueId id) { values_.at(index(id)).constant.reset(); }
+  void release_constant(ValueId id) {
+    verified_.clear();
+    values_.at(index(id)).constant.reset();
+  }
   /// Removes the nodes that no output of the graph depends on, and releases constants that only
   /// they read; inputs of the graph stay. Returns the number of removed nodes.
   std::size_t remove_unused_nodes();
+
+  /// Whether verify() has accepted the graph since it last changed; names do not count.
+  [[nodiscard]] bool is_verified() const { return verified_.get(); }
+  /// For verify() alone.
+  void mark_verified() const { verified_.set(); }
 
  private:
   static std::size_t index(ValueId id) { return static_cast<std::size_t>(id); }
@@ -120,6 +152,7 @@ class Graph {
   std::vector<std::optional<Node>> nodes_;        ///< empty where a node was removed
   std::vector<ValueId> inputs_;
   std::vector<ValueId> outputs_;
+  Mark verified_;
 };
 
 /// "node 'dense1' (FullyConnected)", as messages name a node.

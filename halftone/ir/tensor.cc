@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/base/half.h"
 #include "halftone/ir/element.h"
 
 namespace halftone::ir {
@@ -108,7 +109,8 @@ void Tensor::take_ownership() {
 
 void Tensor::check_element(ElementType wanted) const {
   const bool bytes = wanted == ElementType::kUint8 && element_ == ElementType::kBool;
-  if (wanted != element_ && !bytes) {
+  const bool halves = wanted == ElementType::kUint16 && is_half(element_);
+  if (wanted != element_ && !bytes && !halves) {
     fail(ErrorKind::kInternal, "tensor: expected elements of " +
                                    std::string(ir::to_string(wanted)) + ", found " +
                                    std::string(ir::to_string(element_)));
@@ -131,7 +133,30 @@ Tensor Tensor::reshaped(Shape shape) const {
   return copy;
 }
 
+Tensor Tensor::widened() const {
+  Tensor result(ElementType::kFloat32, shape_);
+  std::ranges::transform(as<std::uint16_t>(), result.as<float>().begin(),
+                         element_ == ElementType::kFloat16 ? float_from_half : float_from_bfloat16);
+  return result;
+}
+
+Tensor Tensor::narrowed(ElementType element) const {
+  Tensor result(element, shape_);
+  std::ranges::transform(as<float>(), result.as<std::uint16_t>().begin(),
+                         element == ElementType::kFloat16 ? half_from_float : bfloat16_from_float);
+  return result;
+}
+
 Tensor Tensor::cast(ElementType element) const {
+  if (is_half(element_)) {
+    if (element == element_) return clone();
+    Tensor wide = widened();
+    return element == ElementType::kFloat32 ? std::move(wide) : wide.cast(element);
+  }
+  if (is_half(element)) {
+    if (element_ == ElementType::kFloat32) return narrowed(element);
+    return cast(ElementType::kFloat32).narrowed(element);
+  }
   Tensor result(element, shape_);
   with_element(element_, [&](auto source) {
     const auto from = as<decltype(source)>();

@@ -85,7 +85,8 @@ class Tensor {
   }
   [[nodiscard]] bool is_view() const { return view_.owner != nullptr; }
 
-  /// The elements. @throws Error kInternal if T is not the element type
+  /// The elements; of floats of 16 bits, std::uint16_t with their bits.
+  /// @throws Error kInternal if T is not the element type
   template <typename T>
   [[nodiscard]] std::span<T> as() {
     check_element(ElementTypeOf<T>::value);
@@ -102,11 +103,13 @@ class Tensor {
   /// @throws Error kShape if the counts differ
   [[nodiscard]] Tensor reshaped(Shape shape) const;
   /// Converts each element like static_cast, but saturating. NaN becomes integer 0; kBool is x !=
-  /// 0.
+  /// 0; floats of 16 bits are the nearest, ties to even.
   [[nodiscard]] Tensor cast(ElementType element) const;
 
  private:
   void check_element(ElementType wanted) const;
+  [[nodiscard]] Tensor widened() const;
+  [[nodiscard]] Tensor narrowed(ElementType element) const;
   void take_ownership();
   [[noreturn]] static void fail_count(const Shape& shape, std::size_t found);
 

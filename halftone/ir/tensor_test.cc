@@ -110,6 +110,21 @@ TEST(Cast, OfIntegersIsExactOrSaturates) {
               ElementsAre(-7.0F, 16777216.0F));
 }
 
+TEST(Cast, OfSixteenBitsRoundsToNearest) {
+  const Tensor x = floats({4}, {1 + 0x1p-11F, -2, 70000, 0x1p-26F});
+  const Tensor half = x.cast(ElementType::kFloat16);
+  EXPECT_EQ(half.bytes().size(), 8U);
+  EXPECT_THAT(elements<float>(half.cast(ElementType::kFloat32)), ElementsAre(1, -2, kInfinity, 0));
+  const Tensor brain = x.cast(ElementType::kBfloat16);
+  EXPECT_THAT(elements<float>(brain.cast(ElementType::kFloat32)),
+              ElementsAre(1, -2, 70144, 0x1p-26F));
+  EXPECT_THAT(elements<std::int8_t>(half.cast(ElementType::kInt8)), ElementsAre(1, -2, 127, 0));
+  EXPECT_THAT(
+      elements<float>(
+          half.cast(ElementType::kInt8).cast(ElementType::kFloat16).cast(ElementType::kFloat32)),
+      ElementsAre(1, -2, 127, 0));
+}
+
 TEST(Encoding, ComparesBasesByValue) {
   const Encoding dense{ElementType::kFloat32, nullptr};
   const Encoding odd{ElementType::kFloat32, test::odd_encoding()};

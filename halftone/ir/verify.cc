@@ -76,35 +76,50 @@ void verify_arithmetic(const Graph& graph, const Node& node) {
   if (const auto reason = why_not(*stored, node.op, layer_codes(graph, node))) complain(*reason);
 }
 
+void verify_node(const Graph& graph, const Node& node) {
+  std::vector<const ValueType*> types;
+  for (const ValueId input : node.inputs) {
+    if (input != kAbsent) verify_readable(graph, input, describe(node));
+    if (input != kAbsent && is_half(graph.value(input).type.encoding.element)) {
+      check(std::holds_alternative<Cast>(node.op) && graph.constant(input) != nullptr,
+            describe(node) + ": reads '" + graph.value(input).name +
+                "': floats of 16 bits are stored in constants, and only a Cast reads them");
+    }
+    types.push_back(input == kAbsent ? nullptr : &graph.value(input).type);
+  }
+  const ValueType inferred =
+      with_context(describe(node), [&] { return infer_output(node.op, types); });
+  check(inferred == graph.value(node.output).type, describe(node) + ": output: expected " +
+                                                       inferred.to_string() + ", found " +
+                                                       graph.value(node.output).type.to_string());
+  verify_arithmetic(graph, node);
+}
+
 }  // namespace
 
 void verify(const Graph& graph) {
+  if (graph.is_verified()) return;
   check(!graph.outputs().empty(), "the graph has no outputs");
   for (const ValueId id : graph.inputs()) {
-    with_context("input '" + graph.value(id).name + "'",
-                 [&] { return graph.value(id).type.shape.with_batch(1).element_count(); });
+    const ValueType& type = graph.value(id).type;
+    with_context("input '" + graph.value(id).name + "'", [&] {
+      check(!is_half(type.encoding.element), "expected float32, found " + type.to_string());
+      return type.shape.with_batch(1).element_count();
+    });
   }
-  for (const ValueId id : graph.outputs()) verify_readable(graph, id, "an output of the graph");
+  for (const ValueId id : graph.outputs()) {
+    verify_readable(graph, id, "an output of the graph");
+    check(!is_half(graph.value(id).type.encoding.element),
+          "output '" + graph.value(id).name + "': expected float32");
+  }
   for (std::size_t v = 0; v < graph.num_values(); ++v) {
     const Value& value = graph.value(ValueId{static_cast<std::uint32_t>(v)});
     with_context("value '" + value.name + "'",
                  [&] { require_graph_element(value.type.encoding.element); });
     if (value.constant) verify_constant(value);
   }
-  for (const NodeId id : graph.topological_order()) {
-    const Node& node = graph.node(id);
-    std::vector<const ValueType*> types;
-    for (const ValueId input : node.inputs) {
-      if (input != kAbsent) verify_readable(graph, input, describe(node));
-      types.push_back(input == kAbsent ? nullptr : &graph.value(input).type);
-    }
-    const ValueType inferred =
-        with_context(describe(node), [&] { return infer_output(node.op, types); });
-    check(inferred == graph.value(node.output).type, describe(node) + ": output: expected " +
-                                                         inferred.to_string() + ", found " +
-                                                         graph.value(node.output).type.to_string());
-    verify_arithmetic(graph, node);
-  }
+  for (const NodeId id : graph.topological_order()) verify_node(graph, graph.node(id));
+  graph.mark_verified();
 }
 
 }  // namespace halftone::ir

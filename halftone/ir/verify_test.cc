@@ -109,6 +109,61 @@ TEST(Verify, RejectsFloat64) {
                   "value 'x': elements of float64: convert them to float32");
 }
 
+TEST(Verify, ChecksAGraphAgainOnlyAfterAChange) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", dense_type(ElementType::kFloat32, {2}));
+  const ValueId w = graph.add_constant("w", Tensor(ElementType::kFloat32, {2}));
+  const ValueId y = graph.add_node("y", Binary{BinaryKind::kAdd, {}}, {x, w});
+  graph.add_output(y);
+  const NodeId add = *graph.producer(y);
+  const std::vector<std::function<void(Graph&)>> changes = {
+      [](Graph& g) { g.add_input("z", dense_type(ElementType::kFloat32, {2})); },
+      [](Graph& g) { g.add_constant("v", Tensor(ElementType::kFloat32, {2})); },
+      [&](Graph& g) { g.add_node("more", Cast{ElementType::kInt8}, {y}); },
+      [&](Graph& g) { g.add_output(x); },
+      [&](Graph& g) { g.set_outputs({x}); },
+      [&](Graph& g) { g.append(graph); },
+      [&](Graph& g) {
+        g.replace_node(add, Binary{BinaryKind::kMul, {}}, {x, w});
+      },
+      [&](Graph& g) { g.replace_uses(y, x); },
+      [&](Graph& g) { g.set_input_type(x, dense_type(ElementType::kFloat32, {1})); },
+      [&](Graph& g) { g.release_constant(w); },
+      [&](Graph& g) {
+        g.set_outputs({x});
+        verify(g);
+        g.remove_node(add);
+      }};
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    Graph changed = graph;
+    EXPECT_FALSE(changed.is_verified());
+    verify(changed);
+    EXPECT_TRUE(changed.is_verified());
+    EXPECT_TRUE(Graph(changed).is_verified());
+    changed.rename(y, "sum");
+    EXPECT_TRUE(changed.is_verified());
+    changes[i](changed);
+    EXPECT_FALSE(changed.is_verified()) << i;
+  }
+}
+
+TEST(Verify, TakesFloatsOf16BitsInConstantsThatACastReads) {
+  Graph input;
+  input.add_output(input.add_input("x", dense_type(ElementType::kFloat16, {2})));
+  expect_rejected(input, ErrorKind::kFormat, "input 'x': expected float32, found float16[2]");
+  Graph graph;
+  const ValueId w = graph.add_constant("w", Tensor(ElementType::kBfloat16, {2}));
+  graph.add_output(graph.add_node("y", Cast{ElementType::kFloat32}, {w}));
+  verify(graph);
+  Graph flat;
+  const ValueId v = flat.add_constant("w", Tensor(ElementType::kFloat16, {2}));
+  const ValueId moved = flat.add_node("moved", Reshape{{1, 2}}, {v});
+  flat.add_output(flat.add_node("y", Cast{ElementType::kFloat32}, {moved}));
+  expect_rejected(flat, ErrorKind::kFormat,
+                  "node 'moved' (Reshape): reads 'w': floats of 16 bits are stored in constants, "
+                  "and only a Cast reads them");
+}
+
 TEST(Verify, NeedsMatchingCodes) {
   EncodedTensor other_extent = encoded_weights();
   other_extent.codes = numerics::BitPlanes(3, 2, 2);

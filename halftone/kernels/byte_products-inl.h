@@ -75,9 +75,9 @@ HWY_INLINE VBytes LessOffset(VBytes u) {
   return hn::Xor(u, hn::Set(DBytes(), std::uint8_t{128}));
 }
 
-/// acc + the sums of the products u x of four neighbouring bytes. Exact for u <= 127 and x within
-/// +-127, so that the sum of two products fits 16 bits; with AVX-512 VNNI for u <= 255. NEON reads
-/// the bits of u as a number with a sign: it is exact for u - 128 too.
+/// acc + the sums of the products u x of four neighbouring bytes. Exact for u <= 127, so that
+/// the sum of two products fits 16 bits; with AVX-512 VNNI for u <= 255. NEON reads the bits of u
+/// as a number with a sign: it is exact for u - 128 too.
 HALFTONE_VNNI HWY_INLINE VInts AddByteProducts(VInts acc, VBytes u, VSigned x) {
 #if HWY_TARGET == HWY_AVX3_DL
   return VInts{_mm512_dpbusd_epi32(acc.raw, u.raw, x.raw)};
@@ -96,7 +96,9 @@ HALFTONE_VNNI HWY_INLINE VInts AddByteProducts(VInts acc, VBytes u, VSigned x) {
   const int8x16_t level = vreinterpretq_s8_u8(u.raw);
   const int16x8_t lower = vmull_s8(vget_low_s8(level), vget_low_s8(x.raw));
   const int16x8_t upper = vmull_high_s8(level, x.raw);
-  return VInts{vpadalq_s16(acc.raw, vpaddq_s16(lower, upper))};
+  // The sum of two products (-128)^2 needs more than 16 bits.
+  const int32x4_t pairs = vpaddq_s32(vpaddlq_s16(lower), vpaddlq_s16(upper));
+  return VInts{vaddq_s32(acc.raw, pairs)};
 #else
   const hn::RepartitionToWide<DSigned> d16;
   const auto shorts = hn::BitCast(DShorts(), u);
@@ -117,9 +119,9 @@ HALFTONE_VNNI HWY_INLINE VInts AddShortProducts(VInts acc, VBytes u, VSigned x) 
 
 #if HALFTONE_SUMS_SHORTS
 
-/// Products of two bytes, u <= 15 and x within +-127, of which so many fit 16 bits with a sign.
+/// Products of two bytes, u <= 15, of which so many fit 16 bits with a sign.
 constexpr std::size_t kSmallQuads = 8;
-static_assert(kSmallQuads * 2 * 15 * 127 < 1 << 15);
+static_assert(kSmallQuads * 2 * 15 * 128 < 1 << 15);
 
 /// acc + the sums of the products u x of two neighbouring bytes, in 16 bits with a sign.
 HWY_INLINE VShorts AddSmallProducts(VShorts acc, VBytes u, VSigned x) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/numerics/integer_grid.h"
 
 namespace halftone::numerics {
 namespace {
@@ -128,10 +129,8 @@ void Codebook::find_coefficients() {
 }
 
 void Codebook::find_fit() {
-  constexpr int kFewBits = 4;
   if (bits_ > kMaxBits || sorted_.size() < 2) return;
-  const int gaps = (1 << bits_) - 1;
-  const int steps = (bits_ <= kFewBits ? 127 : 255) / gaps * gaps;
+  const int steps = weight_steps(bits_);
   const double low = sorted_.front();
   const double step = (double{sorted_.back()} - low) / steps;
   const auto gap = [&](std::size_t l) {

@@ -68,7 +68,7 @@ class Codebook {
 
   /// Whether the levels are nearly on the grid of 8-bit integers that kernels compute with: none
   /// is farther from it than an eighth of the distance to its neighbours. Grids of weights have
-  /// 120 to 127 steps for up to 4 bits, else 248 to 255; see kernels::weight_steps().
+  /// 120 to 127 steps for up to 4 bits, else 248 to 255; see weight_steps().
   [[nodiscard]] bool fits_integers() const { return fits_integers_; }
 
   /// Whether all codes mean the same and all numbers have the same codes.

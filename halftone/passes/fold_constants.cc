@@ -3,14 +3,44 @@
 
 #include <algorithm>
 
+#include "halftone/ir/ops/traits.h"
 #include "halftone/passes/rewrite.h"
 
 namespace halftone::passes {
 namespace {
 
+/// Whether everyone who reads a value takes it as weights.
+bool is_weights(const ir::Graph& graph, ir::ValueId id) {
+  return std::ranges::all_of(graph.consumers(id), [&](ir::NodeId reader) {
+    const ir::Node& node = graph.node(reader);
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const ir::InputRole role = ir::input_role(node.op, i);
+      const bool is_weight = role == ir::InputRole::kWeights || role == ir::InputRole::kFactor ||
+                             (ir::is_table(node.op) && i == 0);
+      if (node.inputs[i] == id && !is_weight) return false;
+    }
+    return true;
+  });
+}
+
+/// The same, or transposes it for those who do: remove_transposes() moves that into the constant.
+bool feeds_weights(const ir::Graph& graph, ir::ValueId id) {
+  const auto transpose = only_reader(graph, id);
+  if (transpose && std::holds_alternative<ir::Transpose>(graph.node(*transpose).op)) {
+    id = graph.node(*transpose).output;
+  }
+  return is_weights(graph, id);
+}
+
+/// Whether a node reads elements that are to stay as the file stores them.
+bool keeps_storage(const ir::Graph& graph, const ir::Node& node) {
+  if (!widens_storage(graph, node)) return false;
+  return std::holds_alternative<ir::DequantizeLinear>(node.op) || feeds_weights(graph, node.output);
+}
+
 bool may_fold(const ir::Graph& graph, const ir::Node& node, const FoldOptions& options) {
   if (std::holds_alternative<ir::Encode>(node.op)) return false;
-  if (std::holds_alternative<ir::DequantizeLinear>(node.op) && !options.dequantize) return false;
+  if (keeps_storage(graph, node) && !options.widen) return false;
   std::size_t input_bytes = 0;
   for (const ir::ValueId input : node.inputs) {
     if (input == ir::kAbsent) continue;
@@ -20,6 +50,7 @@ bool may_fold(const ir::Graph& graph, const ir::Node& node, const FoldOptions& o
   }
   const ir::ValueType& type = graph.value(node.output).type;
   if (!type.shape.is_static()) return false;
+  if (widens_storage(graph, node)) return true;  // four times what the file holds at most
   const std::size_t bytes = type.shape.element_count() * ir::size_bytes(type.encoding.element);
   return bytes <= input_bytes + options.max_growth_bytes;
 }

@@ -55,9 +55,28 @@ TEST(FoldConstants, IntegersStayIntegersUnlessAsked) {
   sum.finish(sum.graph.add_node("w", kDequantize, {q}));
   EXPECT_FALSE(test::run_checked(sum.graph, fold));
   EXPECT_TRUE(test::run_checked(
-      sum.graph, [](Graph& graph) { return fold_constants(graph, {.dequantize = true}); }));
+      sum.graph, [](Graph& graph) { return fold_constants(graph, {.widen = true}); }));
   EXPECT_THAT(test::constant_floats(sum.graph, test::output_node(sum.graph).inputs[1]),
               ElementsAre(1.5F, -2));
+}
+
+TEST(FoldConstants, OnlyWeightsStayInSixteenBits) {
+  for (const bool as_weights : {false, true}) {
+    Graph graph;
+    const ValueId x = graph.add_input("x", ir::test::float_type({2, 2}));
+    const ValueId stored =
+        graph.add_constant("w", floats({2, 2}, {1, 2, 3, 4}).cast(ir::ElementType::kFloat16));
+    const ValueId w = graph.add_node("w", ir::Cast{ir::ElementType::kFloat32}, {stored});
+    graph.add_output(as_weights ? graph.add_node("y", ir::FullyConnected{}, {x, w})
+                                : graph.add_node("y", kAdd, {x, w}));
+    EXPECT_EQ(test::run_checked(graph, fold), !as_weights);
+    EXPECT_EQ(test::operators(graph).size(), as_weights ? 2U : 1U);
+    EXPECT_EQ(
+        test::run_checked(graph, [](Graph& each) { return fold_constants(each, {.widen = true}); }),
+        as_weights);
+    EXPECT_THAT(test::constant_floats(graph, test::output_node(graph).inputs[1]),
+                ElementsAre(1, 2, 3, 4));
+  }
 }
 
 TEST(FoldConstants, NumbersBecomeIntegers) {

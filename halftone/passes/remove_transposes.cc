@@ -50,19 +50,21 @@ bool turn_into_reshape(ir::Graph& graph, ir::NodeId id, const Permutation& permu
   return true;
 }
 
-/// Transpose of a dequantized constant: the constant is transposed instead.
+/// Transpose of what a constant stores: the constant is transposed instead.
 bool lift_into_constant(ir::Graph& graph, ir::NodeId id, const Permutation& permutation) {
   const ir::ValueId x = graph.node(id).inputs[0];
-  const auto* op = computed_by<ir::DequantizeLinear>(graph, x);
-  if (op == nullptr || only_reader(graph, x) != id) return false;
-  const ir::NodeId dequantize = *graph.producer(x);
-  const ir::ValueId codes = graph.node(dequantize).inputs[0];
-  if (dense_constant(graph, codes) == nullptr) return false;
-  ir::DequantizeLinear lifted = *op;
-  if (lifted.parameters.scales.size() > 1) {
-    lifted.parameters.axis = inverse(permutation)[lifted.parameters.axis];
+  if (graph.constant(x) != nullptr || !is_stored(graph, x) || only_reader(graph, x) != id) {
+    return false;
   }
-  graph.absorb(dequantize, id, std::move(lifted), {transpose_constant(graph, codes, permutation)});
+  const ir::NodeId widening = *graph.producer(x);
+  const ir::ValueId stored = graph.node(widening).inputs[0];
+  if (dense_constant(graph, stored) == nullptr) return false;
+  ir::Operator lifted = graph.node(widening).op;
+  if (auto* op = std::get_if<ir::DequantizeLinear>(&lifted);
+      op != nullptr && op->parameters.scales.size() > 1) {
+    op->parameters.axis = inverse(permutation)[op->parameters.axis];
+  }
+  graph.absorb(widening, id, std::move(lifted), {transpose_constant(graph, stored, permutation)});
   return true;
 }
 

@@ -183,6 +183,18 @@ TEST(RemoveTransposes, DequantizedConstantsAreTransposedThemselves) {
   }
 }
 
+TEST(RemoveTransposes, WeightsOfSixteenBitsAreTransposedThemselves) {
+  Graph graph;
+  const ValueId x = graph.add_input("x", ir::test::float_type({kBatch, 2}));
+  const ValueId stored =
+      graph.add_constant("w", test::random_tensor({2, 3}, 5).cast(ir::ElementType::kFloat16));
+  const ValueId w = graph.add_node("w", ir::Cast{ir::ElementType::kFloat32}, {stored});
+  const ValueId wt = graph.add_node("wt", Transpose{{1, 0}}, {w});
+  graph.add_output(graph.add_node("y", ir::FullyConnected{}, {x, wt}));
+  EXPECT_TRUE(test::run_checked(graph, remove_transposes));
+  EXPECT_THAT(test::operators(graph), ElementsAre("Cast", "FullyConnected"));
+}
+
 TEST(RemoveTransposes, OutputsKeepTheirNames) {
   Graph graph;
   const ValueId x = graph.add_input("x", ir::test::float_type({kBatch, 2, 3}));

@@ -28,10 +28,18 @@ const ir::Tensor* float_constant(const ir::Graph& graph, ir::ValueId id) {
   return tensor != nullptr && tensor->element() == ir::ElementType::kFloat32 ? tensor : nullptr;
 }
 
+bool widens_storage(const ir::Graph& graph, const ir::Node& node) {
+  if (std::holds_alternative<ir::DequantizeLinear>(node.op)) return true;
+  return std::holds_alternative<ir::Cast>(node.op) &&
+         is_half(graph.value(node.inputs[0]).type.encoding.element);
+}
+
 bool is_stored(const ir::Graph& graph, ir::ValueId id) {
+  if (id == ir::kAbsent) return false;
   if (graph.constant(id) != nullptr) return true;
-  return computed_by<ir::DequantizeLinear>(graph, id) != nullptr &&
-         graph.constant(graph.node(*graph.producer(id)).inputs[0]) != nullptr;
+  const auto producer = graph.producer(id);
+  return producer && widens_storage(graph, graph.node(*producer)) &&
+         graph.constant(graph.node(*producer).inputs[0]) != nullptr;
 }
 
 bool replace_value(ir::Graph& graph, ir::ValueId from, ir::ValueId to) {

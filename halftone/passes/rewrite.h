@@ -33,7 +33,12 @@ std::optional<ir::NodeId> only_reader(const ir::Graph& graph, ir::ValueId id);
 const ir::Tensor* dense_constant(const ir::Graph& graph, ir::ValueId id);
 const ir::Tensor* float_constant(const ir::Graph& graph, ir::ValueId id);
 
-/// Whether a value is stored in the file: a constant, or dequantized from one.
+/// Whether a node turns stored elements into float32: a DequantizeLinear, or a Cast of floats of 16
+/// bits.
+bool widens_storage(const ir::Graph& graph, const ir::Node& node);
+
+/// Whether a value is stored in the file: a constant, or one that widens_storage() turns into
+/// float32.
 bool is_stored(const ir::Graph& graph, ir::ValueId id);
 
 /// Makes every reader of `from` read `to`, which holds the same values, and removes the node that

@@ -44,7 +44,7 @@ bool simplify(ir::Graph& graph, const FoldOptions& options) {
 bool simplify_to_run(ir::Graph& graph) {
   bool changed = simplify(graph);
   changed = use_integers(graph) || changed;
-  return simplify(graph, {.dequantize = true}) || changed;
+  return simplify(graph, {.widen = true}) || changed;
 }
 
 }  // namespace halftone::passes

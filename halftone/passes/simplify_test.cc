@@ -59,8 +59,8 @@ TEST(Simplify, QuantizedWeightsStaySmall) {
   Graph as_float = graph;
   EXPECT_TRUE(test::run_checked(graph, simplified));
   EXPECT_THAT(test::operators(graph), ElementsAre("DequantizeLinear", "FullyConnected"));
-  EXPECT_TRUE(test::run_checked(as_float,
-                                [](Graph& each) { return simplify(each, {.dequantize = true}); }));
+  EXPECT_TRUE(
+      test::run_checked(as_float, [](Graph& each) { return simplify(each, {.widen = true}); }));
   EXPECT_THAT(test::operators(as_float), ElementsAre("FullyConnected"));
 }
 

@@ -9,6 +9,7 @@
 #include "halftone/base/error.h"
 #include "halftone/base/half.h"
 #include "halftone/numerics/digits.h"
+#include "halftone/numerics/integer_grid.h"
 
 namespace halftone::compress {
 namespace {
@@ -153,8 +154,10 @@ numerics::Levels ParameterSpace::to_levels(const Vector& parameters, std::size_t
   basis.offset = has_offset_ ? rounded(parameters[size() - 1]) : 0;
   if (multiples_.empty()) {
     for (int i = 0; i < bits_; ++i) {
-      basis.coefficients[static_cast<std::size_t>(i)] = rounded(parameters[i]);
+      basis.coefficients[static_cast<std::size_t>(i)] = finite(parameters[i]);
     }
+    basis = numerics::on_integer_grid(basis);
+    for (float& a : basis.coefficients) a = rounded(double{a});
     return basis;
   }
   // The levels are the same with either sign.

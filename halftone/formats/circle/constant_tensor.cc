@@ -3,40 +3,15 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <string>
+#include <utility>
 
 #include "halftone/base/error.h"
 #include "halftone/base/half.h"
 #include "halftone/formats/circle/check.h"
 
 namespace halftone::formats::circle {
-namespace {
-
 using schema::TensorType;
-
-/// Widens 16-bit floats with `widen`.
-template <typename Widen>
-ir::Tensor widened(const ir::Shape& shape, std::span<const std::byte> bytes, Widen widen) {
-  ir::Tensor tensor(ir::ElementType::kFloat32, shape);
-  const auto numbers = tensor.as<float>();
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    std::uint16_t half = 0;
-    std::memcpy(&half, bytes.data() + i * sizeof(half), sizeof(half));
-    numbers[i] = widen(half);
-  }
-  return tensor;
-}
-
-ir::Tensor decoded(TensorType type, const ir::Shape& shape, std::span<const std::byte> bytes) {
-  if (type == TensorType::FLOAT16) return widened(shape, bytes, float_from_half);
-  if (type == TensorType::BFLOAT16) return widened(shape, bytes, float_from_bfloat16);
-  ir::Tensor tensor(*element_type(type), shape);
-  std::ranges::copy(bytes, tensor.bytes().begin());
-  return tensor;
-}
-
-}  // namespace
 
 std::optional<ir::ElementType> element_type(TensorType type) {
   using enum ir::ElementType;
@@ -71,31 +46,46 @@ TensorType tensor_type(ir::ElementType type) {
       return TensorType::UINT64;
     case ir::ElementType::kFloat64:
       return TensorType::FLOAT64;
+    case ir::ElementType::kFloat16:
+      return TensorType::FLOAT16;
+    case ir::ElementType::kBfloat16:
+      return TensorType::BFLOAT16;
   }
   fail(ErrorKind::kInternal, "unknown element type");
 }
 
-std::size_t size_bytes(TensorType type) {
-  if (type == TensorType::FLOAT16 || type == TensorType::BFLOAT16) return sizeof(std::uint16_t);
+ir::ElementType stored_type(TensorType type) {
+  if (type == TensorType::FLOAT16) return ir::ElementType::kFloat16;
+  if (type == TensorType::BFLOAT16) return ir::ElementType::kBfloat16;
   const auto element = element_type(type);
   if (!element) {
     fail(ErrorKind::kUnsupported, "elements of type " + std::to_string(static_cast<int>(type)) +
                                       " (" + schema::EnumNameTensorType(type) + ")");
   }
-  return ir::size_bytes(*element);
+  return *element;
+}
+
+bool is_half(TensorType type) {
+  return type == TensorType::FLOAT16 || type == TensorType::BFLOAT16;
 }
 
 bool is_quantized(TensorType type) {
   return type == TensorType::INT8 || type == TensorType::UINT8 || type == TensorType::INT32;
 }
 
-ir::Tensor read_tensor(TensorType type, const ir::Shape& shape, std::span<const std::byte> bytes) {
+ir::Tensor read_stored(TensorType type, const ir::Shape& shape, SharedBytes bytes) {
+  const ir::ElementType element = stored_type(type);
   // The element count is at most 2^40, so that this product cannot overflow.
-  const std::size_t expected = shape.element_count() * size_bytes(type);
-  check(bytes.size() == expected, "shape " + shape.to_string() + ": expected " +
-                                      std::to_string(expected) + " bytes, found " +
-                                      std::to_string(bytes.size()));
-  return decoded(type, shape, bytes);
+  const std::size_t expected = shape.element_count() * ir::size_bytes(element);
+  check(bytes.bytes.size() == expected, "shape " + shape.to_string() + ": expected " +
+                                            std::to_string(expected) + " bytes, found " +
+                                            std::to_string(bytes.bytes.size()));
+  return ir::Tensor::view(element, shape, std::move(bytes));
+}
+
+ir::Tensor read_tensor(TensorType type, const ir::Shape& shape, SharedBytes bytes) {
+  ir::Tensor stored = read_stored(type, shape, std::move(bytes));
+  return is_half(type) ? stored.cast(ir::ElementType::kFloat32) : std::move(stored);
 }
 
 FloatBytes narrowest_floats(std::span<const float> numbers) {

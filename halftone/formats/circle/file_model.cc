@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <string_view>
+#include <utility>
 
 #include "halftone/base/error.h"
 #include "halftone/base/printable.h"
@@ -62,12 +63,13 @@ std::vector<std::int64_t> copied(const flatbuffers::Vector<std::int64_t>* vector
 
 }  // namespace
 
-FileModel::FileModel(std::span<const std::byte> bytes)
-    : bytes_(bytes), flavor_(circle_flavor(bytes)) {
-  if (std::bit_cast<std::uintptr_t>(bytes.data()) % kAlignment != 0) {
-    copy_ = AlignedBuffer(bytes.size());
-    std::ranges::copy(bytes, copy_.data());
+FileModel::FileModel(SharedBytes file)
+    : file_(std::move(file)), bytes_(file_.bytes), flavor_(circle_flavor(bytes_)) {
+  if (std::bit_cast<std::uintptr_t>(bytes_.data()) % kAlignment != 0) {
+    copy_ = AlignedBuffer(bytes_.size());
+    std::ranges::copy(bytes_, copy_.data());
     bytes_ = copy_.bytes();
+    file_ = {};
   }
   // Only data at explicit offsets may lie beyond the range that FlatBuffers can address.
   constexpr std::size_t kMax = FLATBUFFERS_MAX_BUFFER_SIZE - 1;
@@ -80,7 +82,7 @@ FileModel::FileModel(std::span<const std::byte> bytes)
 }
 
 FileModel::FileModel(const FileModel& whole, std::size_t index)
-    : bytes_(whole.bytes_), flavor_(whole.flavor_), model_(whole.model_) {
+    : file_(whole.file_), bytes_(whole.bytes_), flavor_(whole.flavor_), model_(whole.model_) {
   set_subgraph(index);
 }
 
@@ -201,6 +203,12 @@ std::span<const std::byte> FileModel::data(std::size_t index) const {
     return bytes_.subspan(buffer.offset(), buffer.size());
   }
   return std::as_bytes(elements(buffer.data()));
+}
+
+SharedBytes FileModel::shared_data(std::size_t index) const {
+  const std::span<const std::byte> found = data(index);
+  if (file_.owner == nullptr || found.empty()) return {nullptr, found, 0};
+  return file_.part(static_cast<std::size_t>(found.data() - bytes_.data()), found.size());
 }
 
 std::optional<ir::AffineParameters> FileModel::quantization(std::size_t index) const {

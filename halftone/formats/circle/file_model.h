@@ -11,6 +11,7 @@
 
 #include "circle_generated.h"
 #include "halftone/base/buffer.h"
+#include "halftone/base/shared_bytes.h"
 #include "halftone/formats/circle/flavor.h"
 #include "halftone/formats/circle/operator_code.h"
 #include "halftone/ir/ops/encoding.h"
@@ -29,9 +30,9 @@ std::span<const T> elements(const flatbuffers::Vector<T>* vector) {
 /// A verified file and one of its subgraphs, the first unless another is asked for.
 class FileModel {
  public:
-  /// @param bytes  must outlive this object
+  /// @param file  without an owner, its bytes must outlive this object
   /// @throws Error kFormat if the bytes are not a valid file, or tables are missing
-  explicit FileModel(std::span<const std::byte> bytes);
+  explicit FileModel(SharedBytes file);
 
   /// Another subgraph of the same file. This object must outlive it.
   /// @throws Error kFormat if there is none
@@ -67,6 +68,8 @@ class FileModel {
   /// The tensor's constant data; empty if it has none.
   /// @throws Error kFormat if its buffer is out of range
   [[nodiscard]] std::span<const std::byte> data(std::size_t index) const;
+  /// The same with the file as their owner, if it can be.
+  [[nodiscard]] SharedBytes shared_data(std::size_t index) const;
   /// The affine parameters of a quantized tensor, otherwise nullopt.
   /// @throws Error kFormat if they are invalid; kUnsupported if the quantization is not affine
   [[nodiscard]] std::optional<ir::AffineParameters> quantization(std::size_t index) const;
@@ -82,6 +85,7 @@ class FileModel {
                                                  const char* what) const;
 
   AlignedBuffer copy_;  ///< used if the caller's bytes are not aligned
+  SharedBytes file_;    ///< without an owner if they are the copy
   std::span<const std::byte> bytes_;
   CircleFlavor flavor_;
   const schema::Model* model_ = nullptr;

@@ -2,6 +2,7 @@
 #include "halftone/formats/circle/import.h"
 
 #include <optional>
+#include <utility>
 
 #include "halftone/formats/circle/importer.h"
 #include "halftone/formats/finite_constants.h"
@@ -30,8 +31,13 @@ ir::Graph import_any_batch(const circle::FileModel& file, const ImportOptions& o
 
 ir::Graph import_circle(std::span<const std::byte> bytes, const ImportOptions& options,
                         std::set<std::string>* used) {
-  const circle::FileModel file(bytes);
-  ir::Graph graph = import_any_batch(file, options, used);
+  return import_circle(SharedBytes{nullptr, bytes, 0}, options, used);
+}
+
+ir::Graph import_circle(SharedBytes file, const ImportOptions& options,
+                        std::set<std::string>* used) {
+  const circle::FileModel model(std::move(file));
+  ir::Graph graph = import_any_batch(model, options, used);
   // Codes and bases of low-bit layers were tensors of the file; they have no readers now.
   graph.remove_unused_nodes();
   if (graph.inputs().empty() && options.constants.empty()) {

@@ -185,6 +185,21 @@ ir::ValueId Importer::raw(std::size_t tensor) {
   return values_[tensor];
 }
 
+ir::ValueId Importer::widened(std::size_t tensor) {
+  const schema::Tensor& table = file_.tensor(tensor);
+  const auto data = file_.data(tensor);
+  const bool is_stored = states_[tensor] == State::kUnknown && is_half(table.type()) &&
+                         !data.empty() && table.sparsity() == nullptr && !table.is_variable();
+  if (!is_stored) return ir::kAbsent;
+  charge(data.size());
+  const std::string name = file_.tensor_name(tensor);
+  ir::Tensor stored = with_context("tensor '" + name + "'", [&] {
+    return read_stored(table.type(), file_.shape(tensor), file_.shared_data(tensor));
+  });
+  return graph_.add_node(name, ir::Cast{ir::ElementType::kFloat32},
+                         {graph_.add_constant(name, std::move(stored))});
+}
+
 ir::ValueId Importer::number(std::size_t tensor) {
   if (numbers_[tensor] != ir::kAbsent) return numbers_[tensor];
   const ir::ValueId value = raw(tensor);
@@ -236,7 +251,9 @@ ir::ValueId Importer::add_constant(std::size_t tensor) {
     charge(2 * data.size());  // float16 becomes float32
     if (table.sparsity() != nullptr) charge(shape.element_count() * sizeof(float));
     constant = std::make_shared<const ir::Constant>(with_context("tensor '" + name + "'", [&] {
-      if (table.sparsity() == nullptr) return read_tensor(table.type(), shape, data);
+      if (table.sparsity() == nullptr) {
+        return read_tensor(table.type(), shape, file_.shared_data(tensor));
+      }
       return read_sparse(table.type(), shape, *table.sparsity(), data);
     }));
   }

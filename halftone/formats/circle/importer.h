@@ -42,6 +42,9 @@ class Importer {
   /// @throws Error kFormat if it has not been computed yet; kUnsupported if its type is unknown;
   ///         Unavailable if it comes from an operator that could not be imported
   ir::ValueId raw(std::size_t tensor);
+  /// A constant of float16 or bfloat16 as float32, by a Cast of what the file stores; absent for
+  /// any other tensor.
+  ir::ValueId widened(std::size_t tensor);
   /// The tensor as float32: dequantized if necessary, once for all readers.
   ir::ValueId number(std::size_t tensor);
   /// Sets the value of an output tensor. @throws Error kFormat if it already has one

@@ -75,7 +75,7 @@ TEST(MalformedFile, SurvivesRandomBitFlips) {
 }
 
 TEST(MalformedFile, IsRefusedWithoutAnIdentifier) {
-  EXPECT_STREQ(error_of([] { import_circle({}); }).what(),
+  EXPECT_STREQ(error_of([] { import_circle(std::span<const std::byte>()); }).what(),
                "TFLite or circle: expected at least 8 bytes, found 0");
   auto bytes = export_circle(small_network(), CircleFlavor::kTflite);
   bytes[4] = std::byte{'X'};

@@ -164,10 +164,10 @@ std::vector<Level> levels_of(const ir::Shape& shape, const schema::SparsityParam
 ir::Tensor read_sparse(schema::TensorType type, const ir::Shape& shape,
                        const schema::SparsityParameters& sparsity,
                        std::span<const std::byte> bytes) {
-  const std::size_t width = size_bytes(type);
+  const std::size_t width = ir::size_bytes(stored_type(type));
   check(bytes.size() % width == 0, "the elements of a sparse tensor are incomplete");
   const auto count = static_cast<ir::Dim>(bytes.size() / width);
-  const ir::Tensor stored = read_tensor(type, {count}, bytes);
+  const ir::Tensor stored = read_tensor(type, {count}, SharedBytes{nullptr, bytes, 0});
   ir::Tensor dense(stored.element(), shape);
   Scatter(levels_of(shape, sparsity), stored, dense).visit(0, 0);
   return dense;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -38,22 +37,14 @@ std::optional<std::uint64_t> number(const onnx_pb::TensorProto& tensor, const st
   return value;
 }
 
-std::vector<std::byte> read_range(const fs::path& path, std::uint64_t offset, std::size_t count) {
-  std::vector<std::byte> bytes(count);
-  std::ifstream file(path, std::ios::binary);
-  file.seekg(static_cast<std::streamoff>(offset));
-  file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(count));
-  if (!file) fail(ErrorKind::kIo, path.string() + ": cannot read the external data");
-  return bytes;
-}
-
 }  // namespace
 
-std::vector<std::byte> ExternalData::read(const onnx_pb::TensorProto& tensor, std::size_t needed) {
+SharedBytes ExternalData::read(const onnx_pb::TensorProto& tensor, std::size_t needed) {
   const fs::path path = resolve(entry(tensor, "location").value_or(""));
-  std::error_code error;
-  const std::uintmax_t file_bytes = fs::file_size(path, error);
-  if (error) fail(ErrorKind::kIo, path.string() + ": " + error.message());
+  const auto [found, is_new] = files_.try_emplace(path);
+  File& file = found->second;
+  if (is_new) file.mapped = map_file(path);
+  const std::uintmax_t file_bytes = file.mapped.bytes.size();
   const std::uint64_t offset = number(tensor, "offset").value_or(0);
   const std::uint64_t length = number(tensor, "length").value_or(needed);
   if (length != needed) {
@@ -66,19 +57,18 @@ std::vector<std::byte> ExternalData::read(const onnx_pb::TensorProto& tensor, st
                                  " bytes at offset " + std::to_string(offset) +
                                  " exceed the file of " + std::to_string(file_bytes) + " bytes");
   }
-  std::uintmax_t& read = bytes_read_[path];
-  if (read + length > kMaxReadsPerByte * file_bytes) {
+  if (file.bytes_read + length > kMaxReadsPerByte * file_bytes) {
     fail(ErrorKind::kFormat, path.string() +
                                  ": external data: expected each byte to be used at most " +
                                  std::to_string(kMaxReadsPerByte) + " times");
   }
-  read += length;
-  return read_range(path, offset, needed);
+  file.bytes_read += length;
+  return file.mapped.part(offset, needed);
 }
 
 std::uintmax_t ExternalData::file_bytes() const {
   std::uintmax_t sum = 0;
-  for (const auto& [path, read] : bytes_read_) sum += fs::file_size(path);
+  for (const auto& [path, file] : files_) sum += file.mapped.bytes.size();
   return sum;
 }
 

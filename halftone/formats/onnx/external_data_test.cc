@@ -60,6 +60,19 @@ TEST_F(ExternalDataTest, IsReadFromTheModelsFolder) {
   EXPECT_THAT(numbers(run_reference(graph, list(floats({1, 2}, {0, 0})))[0]), ElementsAre(3, 4));
 }
 
+TEST_F(ExternalDataTest, IsAViewOfTheMappedFile) {
+  const auto graph =
+      model({{"location", "weights.bin"}, {"offset", "12"}, {"length", "8"}}).import(model_);
+  std::size_t views = 0;
+  for (std::size_t v = 0; v < graph.num_values(); ++v) {
+    const ir::Constant* constant = graph.constant(ir::ValueId{static_cast<std::uint32_t>(v)});
+    if (constant != nullptr && std::get<ir::Tensor>(*constant).is_view()) ++views;
+  }
+  EXPECT_EQ(views, 1U);
+  fs::remove(model_ / "weights.bin");
+  EXPECT_THAT(numbers(run_reference(graph, list(floats({1, 2}, {0, 0})))[0]), ElementsAre(3, 4));
+}
+
 TEST_F(ExternalDataTest, LengthMayBeOmitted) {
   expect_refused({{"location", "sub/../weights.bin"}}, ErrorKind::kFormat, "found '..'");
   const auto plain = model({{"location", "./weights.bin"}}).import(model_);

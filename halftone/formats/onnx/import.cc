@@ -270,7 +270,7 @@ ir::Graph build(std::span<const std::byte> bytes, const std::filesystem::path& f
   state.budget_bytes = kBudgetBytes + kBudgetPerModelByte * bytes.size();
   onnx::ExternalData files(folder);
   state.external = [&](const TensorProto& tensor, std::size_t needed) {
-    std::vector<std::byte> data = files.read(tensor, needed);
+    SharedBytes data = files.read(tensor, needed);
     state.budget_bytes += kBudgetPerModelByte * needed;
     return data;
   };

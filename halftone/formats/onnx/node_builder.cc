@@ -2,6 +2,7 @@
 #include "halftone/formats/onnx/node_builder.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "halftone/base/error.h"
@@ -91,14 +92,38 @@ void ImportState::bind(const std::string& name, Binding binding) {
 }
 
 ir::ValueId ImportState::add_constant(const std::string& name, const onnx_pb::TensorProto& proto) {
-  ir::Tensor tensor = decode_tensor(proto, external);
+  // Matrices and kernels stay as they are; others are small, and builders ask for their numbers.
+  const bool is_weight = proto.dims_size() >= 2;
+  ir::Tensor tensor = decode_tensor(proto, external, is_weight ? Halves::kKeep : Halves::kWiden);
   check_extents(tensor.shape());
   const ir::ElementType element = tensor.element();
   const ir::ValueId id = graph.add_constant(name, std::move(tensor));
+  if (is_half(element)) {
+    return graph.add_node(name, ir::Cast{ir::ElementType::kFloat32}, {id});
+  }
   if (element != ir::ElementType::kFloat32 && data_type_of(element) != proto.data_type()) {
     widened.insert(id);
   }
   return id;
+}
+
+bool ImportState::reads_halves(ir::ValueId id) const {
+  const auto producer = graph.producer(id);
+  return producer && std::holds_alternative<ir::Cast>(graph.node(*producer).op) &&
+         is_half(graph.value(graph.node(*producer).inputs[0]).type.encoding.element);
+}
+
+const ir::Tensor* ImportState::tensor(ir::ValueId id) {
+  if (const ir::Constant* held = graph.constant(id)) return std::get_if<ir::Tensor>(held);
+  if (!reads_halves(id)) return nullptr;
+  const ir::ValueId stored = graph.node(*graph.producer(id)).inputs[0];
+  const auto& halves = std::get<ir::Tensor>(*graph.constant(stored));
+  const auto [known, is_new] = wide_copies.try_emplace(id);
+  if (is_new) {
+    charge(halves.size() * sizeof(float));
+    known->second = halves.cast(ir::ElementType::kFloat32);
+  }
+  return &known->second;
 }
 
 ir::ValueId ImportState::value(const std::string& name) {
@@ -174,10 +199,7 @@ std::vector<ir::ValueId> NodeBuilder::inputs() {
 
 const ir::ValueType& NodeBuilder::type(ir::ValueId id) const { return state_.graph.value(id).type; }
 
-const ir::Tensor* NodeBuilder::constant(ir::ValueId id) const {
-  const ir::Constant* held = state_.graph.constant(id);
-  return held == nullptr ? nullptr : std::get_if<ir::Tensor>(held);
-}
+const ir::Tensor* NodeBuilder::constant(ir::ValueId id) const { return state_.tensor(id); }
 
 const ir::Tensor& NodeBuilder::constant_input(std::size_t i) {
   const ir::Tensor* tensor = constant(input(i));
@@ -324,6 +346,9 @@ ir::ValueId NodeBuilder::emit(ir::Operator op, std::vector<ir::ValueId> inputs,
   if (auto folded = fold(op, inputs, result)) {
     return state_.graph.add_constant(state_.graph.value(inputs[0]).name, std::move(*folded));
   }
+  if (std::holds_alternative<ir::Transpose>(op)) {
+    if (const auto moved = transposed_storage(op, inputs[0])) return *moved;
+  }
   return state_.graph.add_node(next_name(role), std::move(op), std::move(inputs));
 }
 
@@ -333,13 +358,27 @@ std::optional<ir::Tensor> NodeBuilder::fold(const ir::Operator& op,
   if (!is_foldable(op) || !result.shape.is_static()) return std::nullopt;
   std::vector<const ir::Tensor*> tensors;
   for (const ir::ValueId id : inputs) {
-    tensors.push_back(id == ir::kAbsent ? nullptr : constant(id));
+    const ir::Constant* held = id == ir::kAbsent ? nullptr : state_.graph.constant(id);
+    tensors.push_back(held == nullptr ? nullptr : std::get_if<ir::Tensor>(held));
     if (id != ir::kAbsent && tensors.back() == nullptr) return std::nullopt;
   }
   std::size_t bytes = result.shape.element_count() * ir::size_bytes(result.encoding.element);
   if (costs_its_input(op)) bytes += tensors[0]->bytes().size();
   if (!state_.try_charge(bytes)) return std::nullopt;
   return ir::evaluate_operator(op, tensors);
+}
+
+std::optional<ir::ValueId> NodeBuilder::transposed_storage(const ir::Operator& op, ir::ValueId id) {
+  if (!state_.reads_halves(id)) return std::nullopt;
+  ir::Graph& graph = state_.graph;
+  const ir::ValueId stored = graph.node(*graph.producer(id)).inputs[0];
+  const ir::ValueType& type = graph.value(stored).type;
+  const std::array types = {&type};
+  auto moved = fold(op, {stored}, ir::infer_output(op, types));
+  if (!moved) return std::nullopt;
+  const std::string name = graph.value(stored).name;
+  return graph.add_node(name, ir::Cast{ir::ElementType::kFloat32},
+                        {graph.add_constant(name, std::move(*moved))});
 }
 
 std::string NodeBuilder::next_name(const std::string& role) {

@@ -37,6 +37,7 @@ struct ImportState {
   std::map<ir::ValueId, ir::ValueId> transposed;  ///< weights with their existing transposes
   /// Constants of integer types that Halftone lacks; they were widened.
   std::set<ir::ValueId> widened;
+  std::map<ir::ValueId, ir::Tensor> wide_copies;  ///< of floats of 16 bits, see tensor()
   ReadExternal external;
   /// The model's own operators, by domain and name.
   std::map<std::pair<std::string, std::string>, const onnx_pb::FunctionProto*> functions;
@@ -50,8 +51,14 @@ struct ImportState {
   void charge(std::size_t bytes);
   /// @throws Error kFormat if the name is already bound
   void bind(const std::string& name, Binding binding);
-  /// Adds a tensor of the file to the graph. @throws Error as decode_tensor()
+  /// Adds a tensor of the file to the graph; one of floats of 16 bits and several axes with the
+  /// Cast that reads it. @throws Error as decode_tensor()
   ir::ValueId add_constant(const std::string& name, const onnx_pb::TensorProto& proto);
+  /// Whether a value is the output of the Cast of add_constant().
+  [[nodiscard]] bool reads_halves(ir::ValueId id) const;
+  /// The elements of a dense constant, also behind the Cast of add_constant(); null for any other
+  /// value.
+  const ir::Tensor* tensor(ir::ValueId id);
   /// The value of a name; integers enter the graph as a constant.
   /// @throws Error kFormat if the name is not defined; kUnsupported if its value is not available
   ir::ValueId value(const std::string& name);
@@ -144,6 +151,10 @@ class NodeBuilder {
   [[nodiscard]] std::optional<ir::Tensor> fold(const ir::Operator& op,
                                                const std::vector<ir::ValueId>& inputs,
                                                const ir::ValueType& result);
+  /// A transpose of what the file stores, for a value that reads it with a Cast; nothing for
+  /// others.
+  [[nodiscard]] std::optional<ir::ValueId> transposed_storage(const ir::Operator& op,
+                                                              ir::ValueId id);
   [[nodiscard]] std::string next_name(const std::string& role);
 
   ImportState& state_;

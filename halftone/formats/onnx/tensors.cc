@@ -54,27 +54,22 @@ const auto& typed_field(const TensorProto& proto) {
   }
 }
 
-/// The elements as they are stored, `count` of them.
+/// The bytes of the elements, unless they are in a typed field. They have an owner if they stay
+/// where they are for as long as it lives.
+std::optional<SharedBytes> stored_bytes(const TensorProto& proto, std::size_t needed,
+                                        const ReadExternal& external) {
+  if (proto.data_location() == TensorProto::EXTERNAL) return external(proto, needed);
+  if (!proto.has_raw_data()) return std::nullopt;
+  check_count("bytes of raw data", needed, proto.raw_data().size());
+  return SharedBytes{nullptr, std::as_bytes(std::span(proto.raw_data())), 0};
+}
+
+/// The elements of a typed field, `count` of them.
 template <typename Stored>
-std::vector<Stored> stored_elements(const TensorProto& proto, std::size_t count,
-                                    const ReadExternal& external) {
-  const bool is_external = proto.data_location() == TensorProto::EXTERNAL;
-  std::vector<Stored> elements;
-  if (is_external || proto.has_raw_data()) {
-    const std::size_t needed = count * sizeof(Stored);
-    if (is_external) {
-      const std::vector<std::byte> bytes = external(proto, needed);
-      elements.resize(count);
-      if (needed != 0) std::memcpy(elements.data(), bytes.data(), needed);
-    } else {
-      check_count("bytes of raw data", needed, proto.raw_data().size());
-      elements.resize(count);
-      if (needed != 0) std::memcpy(elements.data(), proto.raw_data().data(), needed);
-    }
-    return elements;
-  }
+std::vector<Stored> typed_elements(const TensorProto& proto, std::size_t count) {
   const auto& field = typed_field<Stored>(proto);
   check_count("elements", count, static_cast<std::size_t>(field.size()));
+  std::vector<Stored> elements;
   elements.reserve(count);
   for (const auto value : field) {
     const auto narrow = static_cast<Stored>(value);
@@ -88,6 +83,31 @@ std::vector<Stored> stored_elements(const TensorProto& proto, std::size_t count,
   return elements;
 }
 
+/// The elements as they are stored, `count` of them.
+template <typename Stored>
+std::vector<Stored> stored_elements(const TensorProto& proto, std::size_t count,
+                                    const ReadExternal& external) {
+  const auto bytes = stored_bytes(proto, count * sizeof(Stored), external);
+  if (!bytes) return typed_elements<Stored>(proto, count);
+  std::vector<Stored> elements(count);
+  if (count != 0) std::memcpy(elements.data(), bytes->bytes.data(), count * sizeof(Stored));
+  return elements;
+}
+
+/// A tensor of the elements as they are stored.
+template <typename Stored>
+ir::Tensor decode_stored(const TensorProto& proto, const ReadExternal& external,
+                         ir::ElementType element = ir::ElementTypeOf<Stored>::value) {
+  ir::Shape shape = shape_of(proto);
+  const std::size_t count = shape.element_count();
+  if (auto bytes = stored_bytes(proto, count * sizeof(Stored), external)) {
+    return ir::Tensor::view(element, std::move(shape), std::move(*bytes));
+  }
+  ir::Tensor result(element, shape);
+  std::ranges::copy(typed_elements<Stored>(proto, count), result.as<Stored>().begin());
+  return result;
+}
+
 template <typename Stored, typename Value, typename Convert>
 ir::Tensor decode_as(const TensorProto& proto, const ReadExternal& external,
                      ir::ElementType element, Convert&& convert) {
@@ -99,16 +119,16 @@ ir::Tensor decode_as(const TensorProto& proto, const ReadExternal& external,
   return result;
 }
 
-template <typename Stored, typename Value = Stored>
-ir::Tensor decode_widened(const TensorProto& proto, const ReadExternal& external) {
-  return decode_as<Stored, Value>(proto, external, ir::ElementTypeOf<Value>::value,
-                                  [](Stored value) { return static_cast<Value>(value); });
-}
-
 ir::Tensor decode_booleans(const TensorProto& proto, const ReadExternal& external) {
   return decode_as<std::uint8_t, std::uint8_t>(
       proto, external, ir::ElementType::kBool,
       [](std::uint8_t value) { return static_cast<std::uint8_t>(value != 0); });
+}
+
+ir::Tensor decode_halves(const TensorProto& proto, const ReadExternal& external,
+                         ir::ElementType element, Halves halves) {
+  ir::Tensor stored = decode_stored<std::uint16_t>(proto, external, element);
+  return halves == Halves::kKeep ? std::move(stored) : stored.cast(ir::ElementType::kFloat32);
 }
 
 /// Two numbers of four bits in a byte, the first in the low half.
@@ -197,39 +217,42 @@ std::int32_t data_type_of(ir::ElementType element) {
       return TensorProto::UINT64;
     case ir::ElementType::kFloat64:
       return TensorProto::DOUBLE;
+    case ir::ElementType::kFloat16:
+      return TensorProto::FLOAT16;
+    case ir::ElementType::kBfloat16:
+      return TensorProto::BFLOAT16;
   }
   return TensorProto::UNDEFINED;
 }
 
-ir::Tensor decode_tensor(const TensorProto& proto, const ReadExternal& external) {
+ir::Tensor decode_tensor(const TensorProto& proto, const ReadExternal& external, Halves halves) {
   if (proto.has_segment()) fail(ErrorKind::kUnsupported, "segmented tensors are not supported");
   switch (proto.data_type()) {
     case TensorProto::FLOAT:
-      return decode_widened<float>(proto, external);
+      return decode_stored<float>(proto, external);
     case TensorProto::FLOAT16:
-      return decode_as<std::uint16_t, float>(proto, external, ir::ElementType::kFloat32,
-                                             float_from_half);
+      return decode_halves(proto, external, ir::ElementType::kFloat16, halves);
     case TensorProto::BFLOAT16:
-      return decode_as<std::uint16_t, float>(proto, external, ir::ElementType::kFloat32,
-                                             float_from_bfloat16);
+      return decode_halves(proto, external, ir::ElementType::kBfloat16, halves);
     case TensorProto::DOUBLE:
-      return decode_widened<double, float>(proto, external);
+      return decode_as<double, float>(proto, external, ir::ElementType::kFloat32,
+                                      [](double x) { return static_cast<float>(x); });
     case TensorProto::INT8:
-      return decode_widened<std::int8_t>(proto, external);
+      return decode_stored<std::int8_t>(proto, external);
     case TensorProto::UINT8:
-      return decode_widened<std::uint8_t>(proto, external);
+      return decode_stored<std::uint8_t>(proto, external);
     case TensorProto::INT16:
-      return decode_widened<std::int16_t>(proto, external);
+      return decode_stored<std::int16_t>(proto, external);
     case TensorProto::UINT16:
-      return decode_widened<std::uint16_t>(proto, external);
+      return decode_stored<std::uint16_t>(proto, external);
     case TensorProto::INT32:
-      return decode_widened<std::int32_t>(proto, external);
+      return decode_stored<std::int32_t>(proto, external);
     case TensorProto::UINT32:
-      return decode_widened<std::uint32_t>(proto, external);
+      return decode_stored<std::uint32_t>(proto, external);
     case TensorProto::INT64:
-      return decode_widened<std::int64_t>(proto, external);
+      return decode_stored<std::int64_t>(proto, external);
     case TensorProto::UINT64:
-      return decode_widened<std::uint64_t>(proto, external);
+      return decode_stored<std::uint64_t>(proto, external);
     case TensorProto::BOOL:
       return decode_booleans(proto, external);
     case TensorProto::INT4:

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "halftone/base/shared_bytes.h"
 #include "halftone/ir/tensor.h"
 #include "onnx.pb.h"
 
@@ -15,10 +16,16 @@ namespace halftone::formats::onnx {
 
 /// The first `needed` bytes of a tensor's external data.
 using ReadExternal =
-    std::function<std::vector<std::byte>(const onnx_pb::TensorProto& tensor, std::size_t needed)>;
+    std::function<SharedBytes(const onnx_pb::TensorProto& tensor, std::size_t needed)>;
 
 /// "float16" or "data type 99".
 std::string data_type_name(std::int32_t data_type);
+
+/// What becomes of floats of 16 bits.
+enum class Halves : std::uint8_t {
+  kWiden,  ///< float32
+  kKeep,
+};
 
 /// The element type that represents every value of an ONNX type up to float32 precision; nullopt
 /// for strings, complex numbers and eight-bit floats.
@@ -27,10 +34,12 @@ std::optional<ir::ElementType> element_of(std::int32_t data_type);
 /// The ONNX type of an element type.
 std::int32_t data_type_of(ir::ElementType element);
 
-/// Reads a tensor from any of its data fields.
+/// Reads a tensor from any of its data fields. External data in the representation of their element
+/// type become a view.
 /// @throws Error kFormat if the data do not match the extents; kUnsupported for other types; the
 ///         errors of `external`
-ir::Tensor decode_tensor(const onnx_pb::TensorProto& proto, const ReadExternal& external);
+ir::Tensor decode_tensor(const onnx_pb::TensorProto& proto, const ReadExternal& external,
+                         Halves halves = Halves::kWiden);
 
 /// A tensor without a name, with its elements as raw little-endian bytes.
 onnx_pb::TensorProto encode_tensor(const ir::Tensor& tensor);

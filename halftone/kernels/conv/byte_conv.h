@@ -124,7 +124,7 @@ class ByteConvWeights {
 ///
 /// in float32 where not said otherwise, in this order, without contraction. The result is the same,
 /// bit for bit, on every target, for every layout and for any division into ranges of lines.
-/// @param q  [images, pixels, channels], within +-127
+/// @param q  [images, pixels, channels]
 void byte_conv(const std::int8_t* q, const ByteConvWeights& weights, const ConvPart& part) noexcept;
 
 }  // namespace halftone::kernels

@@ -37,7 +37,7 @@ ByteConvWeights::ByteConvWeights(const ConvShape& shape, const EncodedWeights& w
     : shape_((check_byte_conv(shape, weights), shape)),
       patterns_(shape),
       layout_(layout),
-      steps_(weight_steps(weights.codes.bits)),
+      steps_(numerics::weight_steps(weights.codes.bits)),
       factor_(factor_of(layout, weights.encoding)),
       blocks_(divide_up(shape.group_outputs(), kBlock)),
       tap_pieces_(divide_up(shape.group_channels(), piece_inputs())),

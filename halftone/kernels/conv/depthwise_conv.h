@@ -98,7 +98,7 @@ class DepthwiseWeights {
 ///
 /// in float32 where not said otherwise, without contraction. The result is the same, bit for bit,
 /// on every target and for any division into ranges of lines.
-/// @param q  [images, pixels, channels], within +-127
+/// @param q  [images, pixels, channels]
 void depthwise_conv(const std::int8_t* q, const DepthwiseWeights& weights,
                     const ConvPart& part) noexcept;
 

@@ -38,7 +38,7 @@ struct DepthwiseProblem {
                                            granularity == Granularity::kGroup ? 2 : 0)),
         bias(numerics::random_floats(random, s.outputs)),
         residual(numerics::random_floats(random, s.num_pixels() * s.outputs)) {
-    for (auto& v : q) v = static_cast<std::int8_t>(static_cast<int>(random.next() % 255) - 127);
+    for (auto& v : q) v = static_cast<std::int8_t>(static_cast<int>(random.next() % 256) - 128);
   }
 
   [[nodiscard]] Int8Pixels pixels() const { return {q.data(), scale, offset}; }
@@ -83,7 +83,7 @@ TEST_P(DepthwiseConv, ExtremesDoNotOverflow) {
   Random random(2);
   const ConvAxis taps = make_axis(16, 16);
   DepthwiseProblem problem(random, depthwise({ConvAxis{}, make_axis(32, 32), taps}, 5), 1);
-  std::ranges::fill(problem.q, std::int8_t{127});
+  std::ranges::fill(problem.q, std::int8_t{-128});
   for (auto& word : problem.w.planes.words()) word = ~std::uint64_t{0};
   problem.w.planes.clear_tails();
   ASSERT_EQ(problem.shape.taps(), DepthwiseWeights::kMaxTaps);
@@ -116,7 +116,7 @@ TEST(DepthwiseReference, EqualsTheConvolutionOfDecodedValues) {
       const auto w = numerics::decode(problem.w, problem.encoding);
       const PlainConv plain = plain_conv(problem.shape, x, w, problem.bias);
       const auto y = problem.reference({});
-      const double max_x = 127.0 * 0.25 + 0.75;
+      const double max_x = 128.0 * 0.25 + 0.75;
       for (std::size_t i = 0; i < y.size(); ++i) {
         double largest = 0;
         for (std::size_t t = 0; t < 9; ++t) {

@@ -37,7 +37,7 @@ struct Int8ConvProblem {
         w(numerics::random_planes(random, s.outputs, s.inputs(), bits)),
         bias(numerics::random_floats(random, s.outputs)),
         residual(numerics::random_floats(random, s.num_pixels() * s.outputs)) {
-    for (auto& v : q) v = static_cast<std::int8_t>(static_cast<int>(random.next() % 255) - 127);
+    for (auto& v : q) v = static_cast<std::int8_t>(static_cast<int>(random.next() % 256) - 128);
     encoding.bits = bits;
     encoding.has_offset = true;
     encoding.granularity = granularity;
@@ -94,7 +94,7 @@ void expect_convolution(Random& random, const ConvShape& shape, int bits, Granul
   const PlainConv plain = plain_conv(shape, x, w, problem.bias);
   double largest = 0;
   for (const float v : w) largest = std::max(largest, std::abs(static_cast<double>(v)));
-  const double size = 127.0 * 2 * largest * static_cast<double>(shape.inputs()) + 10;
+  const double size = 128.0 * 2 * largest * static_cast<double>(shape.inputs()) + 10;
   std::vector<std::vector<float>> results = {problem.run()};
   for (const ByteLayout layout : problem.byte_layouts()) {
     results.push_back(problem.run_bytes(layout));
@@ -148,17 +148,17 @@ TEST_P(Int8Conv, RangesOfLinesGiveTheSameBits) {
 
 TEST_P(Int8Conv, AddsTheLargestProductsExactly) {
   Random random(35);
-  for (const int bits : {1, 2, 3, 4}) {
-    for (const int pixel : {-127, 127}) {
+  for (const int bits : {1, 2, 3, 4, 5, 8}) {
+    for (const auto& [pixel, ones] : {std::pair(-128, true), {127, true}, {-128, false}}) {
       Int8ConvProblem problem(random, square_shape(6, 64, 18, 3), bits, Granularity::kChannel, 0);
       std::ranges::fill(problem.q, static_cast<std::int8_t>(pixel));
       for (std::size_t row = 0; row < problem.w.planes.rows(); ++row) {
-        std::ranges::fill(problem.w.planes.row(row), ~std::uint64_t{0});
+        std::ranges::fill(problem.w.planes.row(row), ones ? ~std::uint64_t{0} : 0);
       }
       for (const ByteLayout layout : problem.byte_layouts()) {
         EXPECT_EQ(problem.run_bytes(layout), problem.run_bytes(ByteLayout::kShorts));
       }
-      EXPECT_EQ(problem.byte_layouts().back(), ByteLayout::kSmall);
+      EXPECT_EQ(problem.byte_layouts().back() == ByteLayout::kSmall, bits <= 4);
     }
   }
 }

@@ -129,9 +129,8 @@ HWY_INLINE bool EncodeLine(const float* HWY_RESTRICT x, const Int8EncodeTable& t
   const DFloat d;
   const auto first = hn::Set(d, t.line().first + kWholePart);
   const auto slope = hn::Set(d, t.line().slope);
-  const auto split = hn::Set(d, t.line().split);
   return ComputeLevels(x, t.table().spacing(), [&](std::size_t c, VFloat level) HWY_ATTR {
-    StoreBytes(hn::Add(first, hn::Mul(slope, level)), hn::Gt(level, split), q + c);
+    StoreBytes(hn::Add(first, hn::Mul(slope, level)), q + c);
   });
 }
 
@@ -211,14 +210,9 @@ void Int8EncodeTable::fill_buckets() {
 }
 
 void Int8EncodeTable::find_line() {
-  const std::size_t count = table_.codes().size();
-  const bool is_full = count == q_.size();
-  const Line line{true, static_cast<float>(q_[0]), static_cast<float>(q_[1] - q_[0]),
-                  is_full ? 127.0F : 255.0F};
-  for (std::size_t l = 0; l < count; ++l) {
-    const auto at = static_cast<float>(l);
-    const float less = at > line.split ? 1 : 0;
-    if (static_cast<float>(q_[l]) != line.first + line.slope * at - less) return;
+  const Line line{true, static_cast<float>(q_[0]), static_cast<float>(q_[1] - q_[0])};
+  for (std::size_t l = 0; l < table_.codes().size(); ++l) {
+    if (static_cast<float>(q_[l]) != line.first + line.slope * static_cast<float>(l)) return;
   }
   line_ = line;
 }

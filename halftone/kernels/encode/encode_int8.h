@@ -23,13 +23,11 @@ class Int8EncodeTable {
   /// [2^K] the 8-bit value of each level, ascending by level.
   [[nodiscard]] const std::int8_t* q() const { return q_.data(); }
 
-  /// If thresholds are evenly spaced and q is a line: q[l] = first + slope l, less one for l above
-  /// `split`, because 255 steps on a grid of 254 skip one.
+  /// If thresholds are evenly spaced and q is a line: q[l] = first + slope l.
   struct Line {
     bool exists = false;
     float first = 0;
     float slope = 0;
-    float split = 255;
   };
   [[nodiscard]] const Line& line() const { return line_; }
 

@@ -60,17 +60,15 @@ HWY_INLINE hn::Vec<DBytes> ToBytes(DBytes d, V numbers) {
 
 #endif
 
-/// Stores whole numbers + kWholePart, less `less`, as bytes. The sum has the number in the lowest
+/// Stores whole numbers + kWholePart as bytes. The sum has the number in the lowest
 /// bits of its mantissa, which takes fewer instructions than a conversion.
 /// @tparam T  type of the bytes
 constexpr float kWholePart = 12582912;  // 1.5 2^23
-template <typename T, class V, class M>
-HWY_INLINE void StoreBytes(V sum, M less, T* HWY_RESTRICT to) {
+template <typename T, class V>
+HWY_INLINE void StoreBytes(V sum, T* HWY_RESTRICT to) {
   const hn::DFromV<V> d;
   const hn::RebindToSigned<decltype(d)> di;
-  const auto one = hn::IfThenElseZero(hn::RebindMask(di, less), hn::Set(di, 1));
-  const auto bits = hn::Sub(hn::BitCast(di, sum), hn::BitCast(di, hn::Set(d, kWholePart)));
-  const auto number = hn::Sub(bits, one);
+  const auto number = hn::Sub(hn::BitCast(di, sum), hn::BitCast(di, hn::Set(d, kWholePart)));
 #if HWY_TARGET == HWY_SCALAR
   *to = static_cast<T>(hn::GetLane(number));
 #else
@@ -108,8 +106,7 @@ HWY_INLINE void SearchLevels(const float* HWY_RESTRICT x, std::size_t count,
             std::numeric_limits<float>::infinity());  // which is near no threshold
   alignas(64) std::uint8_t computed[kSearched];
   const auto store = [&](std::size_t c, auto level) HWY_ATTR {
-    const auto never = hn::Lt(level, hn::Zero(d));
-    StoreBytes(hn::Add(level, hn::Set(d, kWholePart)), never, computed + c);
+    StoreBytes(hn::Add(level, hn::Set(d, kWholePart)), computed + c);
   };
   if (table.spacing().is_even() && ComputeLevels(numbers, table.spacing(), store)) {
     std::copy_n(computed, count, levels);

@@ -75,7 +75,7 @@ struct Int8MatmulCase {
 std::vector<std::int8_t> random_int8(Random& random, std::size_t count) {
   std::vector<std::int8_t> values(count);
   for (auto& value : values) {
-    value = static_cast<std::int8_t>(static_cast<int>(random.next() % 255) - 127);
+    value = static_cast<std::int8_t>(static_cast<int>(random.next() % 256) - 128);
   }
   return values;
 }
@@ -162,7 +162,7 @@ TEST_P(Int8Matmul, MatchesReferenceForGroupsOfAnySize) {
 
 TEST_P(Int8Matmul, ExtremeSumsAreExact) {
   for (const std::size_t n : {2048U, 5000U, 65536U}) {
-    for (const int q : {-127, 127}) {
+    for (const int q : {-128, 127}) {
       const std::vector<std::int8_t> x(n, static_cast<std::int8_t>(q));
       const float scales[] = {1.0F};
       numerics::BitPlanes w(2, n, 1);
@@ -278,7 +278,7 @@ TEST_P(Int8Matmul, ExtremeLevelsAreExact) {
     for (std::size_t c = 0; c < kInputs; ++c) w.set_code(1, c, static_cast<numerics::Code>(last));
     const float zero = static_cast<float>(last) / 2;
     const auto encoding = numerics::tensor_encoding(numerics::affine_basis(bits, 2, zero));
-    for (const int q : {-127, 127}) {
+    for (const int q : {-128, 127}) {
       const std::vector<std::int8_t> x(kRows * kInputs, static_cast<std::int8_t>(q));
       const auto sum = static_cast<float>(last * q) * static_cast<float>(kInputs);
       for_each_way(bits, [&](auto way) {

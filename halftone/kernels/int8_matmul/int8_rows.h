@@ -11,7 +11,7 @@ namespace halftone::kernels {
 /// Activations as integers: row r represents scales[r] q[r, :] + offset. Written by
 /// quantize_rows(), without offset, or by encode_int8().
 struct Int8Rows {
-  MatrixView<const std::int8_t> q;  ///< [m, n], within +-127
+  MatrixView<const std::int8_t> q;  ///< [m, n]
   std::span<const float> scales;    ///< [m]
   float offset = 0;
 };

@@ -181,7 +181,7 @@ HWY_INLINE Copied CopyVectors(std::span<const std::int8_t> from, std::int16_t* H
   const hn::CappedTag<std::int16_t, 16> d;
   const hn::Rebind<std::int8_t, decltype(d)> d8;
   constexpr std::size_t kLanes = hn::MaxLanes(d);
-  static_assert(kChunk * kPiece * 127 / kLanes < 1 << 15 || kLanes == 1);
+  static_assert(kChunk * kPiece * 128 / kLanes < 1 << 15 || kLanes == 1);
   if constexpr (kLanes == 1) return {};
   auto sums = hn::Zero(d);
   Copied copied;

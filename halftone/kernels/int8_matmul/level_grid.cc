@@ -10,13 +10,17 @@
 namespace halftone::kernels {
 namespace {
 
-/// The largest even number of steps within +-127 on which evenly spaced levels are exact.
+/// The largest number of steps within +-127, or for 8 bits from -128 to 127, on which evenly spaced
+/// levels are exact.
 constexpr int activation_steps(int bits) {
   const int gaps = (1 << bits) - 1;
-  return gaps > 254 ? 254 : 254 / gaps * gaps;
+  return gaps > 254 ? gaps : 254 / gaps * gaps;
 }
 static_assert(activation_steps(1) == 254 && activation_steps(2) == 252);
-static_assert(activation_steps(4) == 240 && activation_steps(8) == 254);
+static_assert(activation_steps(4) == 240 && activation_steps(8) == 255);
+
+/// u of q = 0.
+constexpr int middle_step(int steps) { return (steps + 1) / 2; }
 
 }  // namespace
 
@@ -41,39 +45,12 @@ LevelGrid::LevelGrid(const numerics::Levels& levels, int steps) {
   half_step = static_cast<float>(step / 2);
 }
 
-std::array<int, numerics::kMaxBits> integer_coefficients(const numerics::Basis& basis, int steps) {
-  double sum = 0;
-  for (const float a : basis.a()) sum += std::abs(double{a});
-  std::array<int, numerics::kMaxBits> k{};
-  if (sum == 0) return k;
-  std::array<double, numerics::kMaxBits> lost{};
-  int missing = steps;
-  for (std::size_t j = 0; j < basis.a().size(); ++j) {
-    const double exact = std::abs(double{basis.a()[j]}) * steps / sum;
-    k[j] = static_cast<int>(exact);
-    lost[j] = exact - k[j];
-    missing -= k[j];
-  }
-  for (; missing > 0; --missing) {
-    std::size_t most = 0;
-    for (std::size_t j = 1; j < basis.a().size(); ++j) {
-      if (lost[j] >= lost[most]) most = j;
-    }
-    ++k[most];
-    lost[most] -= 1;
-  }
-  for (std::size_t j = 0; j < basis.a().size(); ++j) {
-    if (std::signbit(basis.a()[j])) k[j] = -k[j];
-  }
-  return k;
-}
-
 LevelGrid weight_grid(const numerics::Levels& levels) {
-  const int steps = weight_steps(levels.bits());
-  if (!levels.is_summed() || levels.bits() > kMaxSummedBits) return {levels, steps};
+  const int steps = numerics::weight_steps(levels.bits());
+  if (!levels.is_summed() || levels.bits() > numerics::kMaxSummedBits) return {levels, steps};
   const numerics::Basis basis = levels.basis();
   LevelGrid grid;
-  const auto k = integer_coefficients(basis, steps);
+  const auto k = numerics::integer_coefficients(basis, steps);
   double range = 0;
   for (const float a : basis.a()) range += std::abs(double{a});
   grid.center = basis.offset;
@@ -91,7 +68,7 @@ LevelGrid weight_grid(const numerics::Levels& levels) {
 std::int32_t common_factor(const numerics::MatrixEncoding& encoding) {
   constexpr int kMaxSmallBits = 4;
   if (encoding.bits > kMaxSmallBits) return 1;
-  const std::int32_t steps = weight_steps(encoding.bits);
+  const std::int32_t steps = numerics::weight_steps(encoding.bits);
   const std::int32_t factor = steps / ((1 << encoding.bits) - 1);
   const auto is_multiple = [factor](std::uint8_t u) { return u % factor == 0; };
   for (std::size_t block = 0; block < encoding.num_blocks(); ++block) {
@@ -103,10 +80,14 @@ std::int32_t common_factor(const numerics::MatrixEncoding& encoding) {
 Int8Levels::Int8Levels(const numerics::Levels& levels) {
   const int steps = activation_steps(levels.bits());
   const LevelGrid grid(levels, steps);
+  const int middle = middle_step(steps);
   scale = 2 * grid.half_step;
-  offset = grid.center;
+  offset = grid.center + grid.half_step * static_cast<float>(2 * middle - steps);
+  const bool is_even = levels.codebook() != nullptr && levels.codebook()->is_even();
   for (std::size_t code = 0; code < levels.num_codes(); ++code) {
-    q[code] = static_cast<std::int8_t>(grid.u[code] - steps / 2);
+    q[code] = static_cast<std::int8_t>(grid.u[code] - middle);
+    // Such a level is on the grid, so that its own value is the most exact.
+    if (is_even && q[code] == 0) offset = levels.value(static_cast<numerics::Code>(code));
   }
 }
 

@@ -64,7 +64,7 @@ HWY_INLINE void AddPlanes(const FivesTables* HWY_RESTRICT tables,
                           const GroupPlanes<kBlocks>& planes, std::size_t first,
                           Products<D>* products) {
   constexpr std::size_t kRun = 16;
-  static_assert(kRun * 3 * kTableInputs * 127 < 1 << 15);
+  static_assert(kRun * 3 * kTableInputs * 128 < 1 << 15);
   for (std::size_t begin = 0; begin < planes.pieces; begin += kRun) {
     const std::size_t end = std::min(begin + kRun, planes.pieces);
     __m512i run[kBlocks][2];

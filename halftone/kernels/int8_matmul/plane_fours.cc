@@ -15,7 +15,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
 
-/// Added to every entry, so that none is negative: at least 4 x 127.
+/// Added to every entry, so that none is negative: 4 x 128.
 constexpr std::int16_t kFoursBias = 512;
 constexpr int kDigitBits = 5;
 constexpr std::int16_t kLowDigit = (1 << kDigitBits) - 1;

@@ -74,7 +74,7 @@ constexpr std::size_t fives_lane(std::size_t o) { return o / 16 * 4 + o % 16 / 4
 /// there are scales: coefficients(), then rows of half_step and, if there are offsets, center.
 class PlaneMatmulWeights : public Int8Weights {
  public:
-  static constexpr int kMaxBits = kMaxSummedBits;
+  static constexpr int kMaxBits = numerics::kMaxSummedBits;
 
   /// @param codes     [o, n], Kw planes
   /// @param encoding  of `codes`, any granularity

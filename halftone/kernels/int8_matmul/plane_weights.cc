@@ -103,7 +103,7 @@ void PlaneMatmulWeights::pack_plane(const OutputBits& row, const PlaneChunk& chu
 
 void PlaneMatmulWeights::pack_scales(const numerics::Basis& basis, std::size_t lane,
                                      std::uint8_t* scales) const {
-  const auto coefficients = integer_coefficients(basis, steps());
+  const auto coefficients = numerics::integer_coefficients(basis, steps());
   for (std::size_t j = 0; bits() > 1 && j < bits(); ++j) {
     scales[coefficient_at(j, lane)] = static_cast<std::uint8_t>(std::abs(coefficients[j]));
   }

@@ -35,7 +35,7 @@ class TorchNetwork : public testing::Test, public testing::WithParamInterface<co
 /// Loads a network, dequantized to floats.
 ir::Graph load(const char* name) {
   ir::Graph graph = formats::load_model(data_folder() / "models" / name);
-  passes::simplify(graph, {.dequantize = true});
+  passes::simplify(graph, {.widen = true});
   return graph;
 }
 

@@ -30,6 +30,10 @@ at::ScalarType scalar_type(ir::ElementType element) {
       return at::kShort;
     case ir::ElementType::kFloat64:
       return at::kDouble;
+    case ir::ElementType::kFloat16:
+      return at::kHalf;
+    case ir::ElementType::kBfloat16:
+      return at::kBFloat16;
   }
   fail(ErrorKind::kInternal, "unknown element type");
 }

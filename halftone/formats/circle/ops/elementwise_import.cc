@@ -96,7 +96,9 @@ void import_cast(OperatorImport& op) {
   if (!element) {
     fail(ErrorKind::kUnsupported, std::string("a cast to ") + schema::EnumNameTensorType(type));
   }
-  op.emit(ir::Cast{*element}, {op.raw(0)});
+  const ir::ValueId wide = op.importer().widened(op.input_tensor(0));
+  if (wide != ir::kAbsent && *element == ir::ElementType::kFloat32) return op.alias(wide);
+  op.emit(ir::Cast{*element}, {wide == ir::kAbsent ? op.raw(0) : wide});
 }
 
 /// Float to integers, or integers to another scale, as the output's quantization defines.
@@ -104,6 +106,9 @@ void import_quantize(OperatorImport& op) { op.alias(op.number(0)); }
 
 void import_dequantize(OperatorImport& op) {
   const std::size_t input = op.input_tensor(0);
+  if (const ir::ValueId wide = op.importer().widened(input); wide != ir::kAbsent) {
+    return op.alias(wide);
+  }
   const ir::ValueId value = op.raw(0);
   auto parameters = op.importer().file().quantization(input);
   if (parameters && !op.graph().value(value).type.is_dense(ir::ElementType::kFloat32)) {

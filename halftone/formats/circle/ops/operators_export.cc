@@ -141,6 +141,10 @@ void NodeExport::operator()(const ir::Binary& op) const {
 }
 
 void NodeExport::operator()(const ir::Cast& op) const {
+  // As TensorFlow Lite stores weights in float16.
+  if (input_type(0).encoding.element == ir::ElementType::kFloat16) {
+    return add(OperatorCode::kDequantize);
+  }
   schema::CastOptionsT options;
   options.in_data_type = tensor_type(input_type(0).encoding.element);
   options.out_data_type = tensor_type(op.element);

@@ -163,14 +163,16 @@ bool is_zero(const ir::Graph& graph, ValueId id) {
     const bool keeps_elements = std::holds_alternative<ir::BroadcastTo>(node.op) ||
                                 std::holds_alternative<ir::Reshape>(node.op) ||
                                 std::holds_alternative<ir::Slice>(node.op) ||
+                                std::holds_alternative<ir::Cast>(node.op) ||
                                 std::holds_alternative<ir::Transpose>(node.op);
     if (!keeps_elements) return false;
     id = node.inputs[0];
   }
   const ir::Constant* constant = graph.constant(id);
   const auto* tensor = constant == nullptr ? nullptr : std::get_if<ir::Tensor>(constant);
-  if (tensor == nullptr || tensor->element() != ir::ElementType::kFloat32) return false;
-  return std::ranges::all_of(tensor->as<float>(), [](float x) { return x == 0; });
+  if (tensor == nullptr || tensor->element() == ir::ElementType::kBool) return false;
+  const ir::Tensor wide = tensor->cast(ir::ElementType::kFloat32);
+  return std::ranges::all_of(wide.as<float>(), [](float x) { return x == 0; });
 }
 
 /// Emits the layer of one direction: hidden states, and cell states if `op` has them.
