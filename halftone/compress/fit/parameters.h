@@ -60,10 +60,10 @@ class ParameterSpace {
   [[nodiscard]] const Matrix& features() const { return *features_; }
 
   /// The levels of a block with these parameters, rounded to numbers that are stored. The
-  /// coefficients of learned levels are rounded to the integers that kernels compute with first, see
-  /// numerics::on_integer_grid(), so that later steps make up for it. Numbers stored as float32 are
-  /// also rounded to binary16 if that changes none by more than 2^-11 of the largest: files store
-  /// such numbers in half the bytes.
+  /// coefficients of learned levels are rounded to the integers that kernels compute with first,
+  /// see numerics::on_integer_grid(), so that later steps make up for it. Numbers stored as float32
+  /// are also rounded to binary16 if that changes none by more than 2^-11 of the largest: files
+  /// store such numbers in half the bytes.
   [[nodiscard]] numerics::Levels to_levels(const Vector& parameters, std::size_t block = 0) const;
   /// Whether with each level there is that of the other sign.
   [[nodiscard]] bool has_symmetric_levels() const;
