@@ -19,6 +19,16 @@ bool is_dequantized(const ir::Graph& graph, ir::ValueId value) {
   return producer && std::holds_alternative<ir::DequantizeLinear>(graph.node(*producer).op);
 }
 
+/// The value that stores weights: behind a DequantizeLinear, or a Cast of floats of 16 bits.
+ir::ValueId stored_behind(const ir::Graph& graph, ir::ValueId weights) {
+  const auto producer = graph.producer(weights);
+  if (!producer) return weights;
+  const ir::Operator& op = graph.node(*producer).op;
+  const bool widens =
+      std::holds_alternative<ir::DequantizeLinear>(op) || std::holds_alternative<ir::Cast>(op);
+  return widens ? graph.node(*producer).inputs[0] : weights;
+}
+
 /// Whether a node looks up rows of a float table, not of indices or other integers.
 bool is_embedding(const ir::Graph& graph, const ir::Node& node) {
   if (!ir::is_table(node.op) || graph.constant(node.inputs[0]) == nullptr) return false;
@@ -46,7 +56,7 @@ LayerInfo describe_layer(const ir::Graph& graph, const ir::Node& node) {
   layer.weights = graph.value(weights).type.to_string();
   layer.activation_bits = activation_bits(graph, node);
   layer.weight_bits = ir::number_bits(graph, weights);
-  const ir::Constant* constant = graph.constant(weights);
+  const ir::Constant* constant = graph.constant(stored_behind(graph, weights));
   if (constant != nullptr) layer.weight_bytes = storage_bytes(*constant);
   if (!is_dequantized(graph, weights)) layer.arithmetic = ir::arithmetic_of(graph, node);
   return layer;

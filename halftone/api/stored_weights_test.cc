@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "halftone/api/inspection.h"
 #include "halftone/base/file.h"
 #include "halftone/base/testing.h"
 #include "halftone/formats/model.h"
@@ -78,6 +79,10 @@ TEST_P(StoredWeights, OfSixteenBitsStayAndTakeHalfTheBytes) {
     Graph found = formats::load_model(file);
     passes::simplify(found);
     EXPECT_EQ(constants_of(found).elements, std::set<ElementType>{element}) << file;
+    for (const LayerInfo& layer : inspect(found, "", 0).layers) {
+      EXPECT_EQ(layer.weight_bits, 16) << layer.name;
+      EXPECT_GE(layer.weight_bytes, std::size_t{14400}) << layer.name;
+    }
     ir::test::expect_same_function(found, graph);
     // Prepared to run, the weights are float32.
     passes::simplify_to_run(found);

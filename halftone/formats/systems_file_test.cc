@@ -55,26 +55,35 @@ void for_each_codebook(const Visit& visit) {
   }
 }
 
-class SystemsFile : public WithFolder {};
+/// Calls visit(file, found) with the weights of a layer after writing and reading each format.
+class SystemsFile : public WithFolder {
+ protected:
+  template <typename Visit>
+  void for_each_file(const ir::EncodedTensor& weights, const Visit& visit) {
+    ir::Graph graph;
+    const auto x = graph.add_input(
+        "x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, weights.shape[1]}));
+    const auto w = graph.add_constant("w", weights);
+    graph.add_output(graph.add_node("layer", ir::FullyConnected{}, {x, w}));
+    for (const char* name : {"m.onnx", "m.tflite", "m.circle"}) {
+      SCOPED_TRACE(name);
+      save_model(graph, path(name));
+      const ir::Graph found = load_model(path(name));
+      const ir::Node& layer = found.node(*found.producer(found.outputs()[0]));
+      visit(std::get<ir::EncodedTensor>(*found.constant(layer.inputs[1])));
+    }
+  }
+};
 
 TEST_F(SystemsFile, KeepsWeightsOfEveryNumberSystem) {
   Random random(3);
   for_each_codebook([&](const NumberSystem& system, int bits) {
-    ir::Graph graph;
-    const auto x =
-        graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, kInputs}));
-    const auto w = graph.add_constant("w", encoded_weights(system, bits, random));
-    graph.add_output(graph.add_node("layer", ir::FullyConnected{}, {x, w}));
-    const auto& expected = std::get<ir::EncodedTensor>(*graph.constant(w));
-    for (const char* name : {"m.onnx", "m.tflite", "m.circle"}) {
-      save_model(graph, path(name));
-      const ir::Graph found = load_model(path(name));
-      const ir::Node& layer = found.node(*found.producer(found.outputs()[0]));
-      const auto& weights = std::get<ir::EncodedTensor>(*found.constant(layer.inputs[1]));
-      EXPECT_EQ(*weights.encoding, *expected.encoding) << name;
-      EXPECT_EQ(weights.encoding->scales.type(), expected.encoding->scales.type()) << name;
-      EXPECT_EQ(weights.codes, expected.codes) << name;
-    }
+    const ir::EncodedTensor expected = encoded_weights(system, bits, random);
+    for_each_file(expected, [&](const ir::EncodedTensor& found) {
+      EXPECT_EQ(*found.encoding, *expected.encoding);
+      EXPECT_EQ(found.encoding->scales.type(), expected.encoding->scales.type());
+      EXPECT_EQ(found.codes, expected.codes);
+    });
   });
 }
 
@@ -89,23 +98,14 @@ TEST_F(SystemsFile, KeepsFactorsThatGroupsShare) {
   for (const char* system : {"int_k", "affine_k"}) {
     for (const ir::Dim inputs : {1, 255, 256, 257, 300, 5000}) {
       SCOPED_TRACE(std::string(system) + " of " + std::to_string(inputs) + " inputs");
-      ir::Graph graph;
-      const auto x =
-          graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, inputs}));
-      const auto w = graph.add_constant(
-          "w", encoded_weights(numerics::find_system(system), 4, random, inputs));
-      graph.add_output(graph.add_node("layer", ir::FullyConnected{}, {x, w}));
-      const auto& expected = std::get<ir::EncodedTensor>(*graph.constant(w));
-      for (const char* name : {"m.onnx", "m.tflite", "m.circle"}) {
-        save_model(graph, path(name));
-        const ir::Graph found = load_model(path(name));
-        const ir::Node& layer = found.node(*found.producer(found.outputs()[0]));
-        const auto& weights = std::get<ir::EncodedTensor>(*found.constant(layer.inputs[1]));
-        EXPECT_TRUE(same_bytes(weights.encoding->scales, expected.encoding->scales)) << name;
-        EXPECT_TRUE(same_bytes(weights.encoding->offsets, expected.encoding->offsets)) << name;
-        EXPECT_EQ(weights.codes, expected.codes) << name;
-        EXPECT_EQ(weights.encoding->stored_bits(), expected.encoding->stored_bits());
-      }
+      const ir::EncodedTensor expected =
+          encoded_weights(numerics::find_system(system), 4, random, inputs);
+      for_each_file(expected, [&](const ir::EncodedTensor& found) {
+        EXPECT_TRUE(same_bytes(found.encoding->scales, expected.encoding->scales));
+        EXPECT_TRUE(same_bytes(found.encoding->offsets, expected.encoding->offsets));
+        EXPECT_EQ(found.codes, expected.codes);
+        EXPECT_EQ(found.encoding->stored_bits(), expected.encoding->stored_bits());
+      });
     }
   }
 }

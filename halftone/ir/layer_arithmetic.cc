@@ -148,7 +148,9 @@ int number_bits(const Graph& graph, ValueId value) {
   if (const auto producer = graph.producer(value)) {
     const Node& node = graph.node(*producer);
     if (const auto* rounding = std::get_if<FakeQuantize>(&node.op)) return rounding->bits;
-    if (std::holds_alternative<DequantizeLinear>(node.op)) value = node.inputs[0];
+    const bool is_widened = std::holds_alternative<Cast>(node.op) &&
+                            is_half(graph.value(node.inputs[0]).type.encoding.element);
+    if (is_widened || std::holds_alternative<DequantizeLinear>(node.op)) value = node.inputs[0];
   }
   const Encoding& encoding = graph.value(value).type.encoding;
   if (!encoding.is_dense()) return encoding.codes->bits;

@@ -25,6 +25,9 @@ inline constexpr int kMaxSummedBits = 6;
 /// The coefficients of a basis as integers with their signs: a_j ~ half_step k_j, and the |k_j| add
 /// up to steps. Rounded down; those that lose most get what is missing, later ones first. Each is
 /// off by less than 1. All are 0 if all a_j are.
+/// @param basis  finite
+/// @param steps  > 0
+/// @return  [K]; zeros behind them
 std::array<int, kMaxBits> integer_coefficients(const Basis& basis, int steps);
 
 /// The basis whose coefficients are exactly its integer_coefficients() on the grid of

@@ -74,8 +74,8 @@ std::shared_ptr<const Codebook> codebook_of(const NumberSystem& system, int bits
 ScaleStorage scale_storage(const NumberSystem& system, Granularity granularity);
 
 /// An encoding of this system with room for the scales of a matrix, which are zeros and ones.
-/// @throws Error kUsage as codebook_of()
 /// Factors are one.
+/// @throws Error kUsage as codebook_of()
 MatrixEncoding empty_encoding(const NumberSystem& system, int bits, BlockShape blocks,
                               std::size_t rows, std::size_t cols);
 

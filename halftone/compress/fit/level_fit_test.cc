@@ -124,7 +124,12 @@ TEST(FitLevels, TakesTheBestPowerOfTwo) {
           least = error;
           best = std::ldexp(1.0, e);
         }
-        EXPECT_NEAR(fit.error, least, 1e-5 * least + 1e-6);
+        // Both are differences of sums of at most 32 squares in float64.
+        double squares = 0;
+        for (std::size_t k = 0; k < x.size(); ++k) {
+          squares += double{weights[k]} * double{x[k]} * double{x[k]};
+        }
+        EXPECT_NEAR(fit.error, least, 4 * 32 * 0x1p-52 * squares);
         EXPECT_EQ(fit.levels.scale(), best);
         const numerics::MatrixEncoding by_rule =
             numerics::encoding_by_rule(found, bits, {numerics::Granularity::kTensor, 0},
