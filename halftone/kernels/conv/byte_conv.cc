@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// byte_conv(): multiplies pieces of a few channels of some windows, broadcast, with those of 16
-// outputs.
+// byte_conv() and integer_conv(): multiply pieces of a few channels of some windows, broadcast,
+// with those of 16 outputs.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halftone/kernels/conv/byte_conv.cc"
 #include "halftone/kernels/conv/byte_conv.h"
@@ -9,11 +9,12 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <type_traits>
 
 #include "halftone/kernels/block_range.h"
 #include "halftone/kernels/byte_products-inl.h"
+#include "halftone/kernels/conv/byte_finish-inl.h"
 #include "halftone/kernels/conv/byte_strip-inl.h"
-#include "halftone/kernels/conv/finish-inl.h"
 #include "halftone/kernels/core.h"
 #include "halftone/kernels/int8_matmul/level_grid.h"
 #include "halftone/kernels/keep-inl.h"
@@ -22,10 +23,7 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using Weights = ByteConvWeights;
-
-constexpr std::size_t kBlock = Weights::kBlock;
-constexpr std::size_t kPieceBytes = Weights::kPieceBytes;
+constexpr std::size_t kPieceBytes = ByteConvLevels::kPieceBytes;
 /// Windows whose sums are finished together.
 constexpr std::size_t kMaxWindows = 32;
 
@@ -54,6 +52,7 @@ using Sums = std::int32_t[kMaxWindows][kBlock];
 
 constexpr std::size_t kWindows = 1;
 constexpr std::size_t kMaxBlocks = 1;
+constexpr std::size_t kRowBlocks = 1;
 
 /// @tparam Level, Pixel  types of the numbers, as the layout says
 template <typename Level, typename Pixel>
@@ -61,15 +60,16 @@ void MultiplyNumbers(const Windows& x, const std::uint8_t* levels, std::int32_t*
   constexpr std::size_t kPiece = kPieceBytes / sizeof(Level);
   const auto* level = reinterpret_cast<const Level*>(levels);
   const auto* first = reinterpret_cast<const Pixel*>(x.first);
-  std::fill_n(to, kBlock, 0);
+  std::uint32_t sums[kBlock] = {};  // which may wrap around
   for (const std::uint32_t input : x.inputs) {
     for (std::size_t o = 0; o < kBlock; ++o) {
       for (std::size_t i = 0; i < kPiece; ++i) {
-        to[o] += level[o * kPiece + i] * first[input * kPiece + i];
+        sums[o] += static_cast<std::uint32_t>(level[o * kPiece + i] * first[input * kPiece + i]);
       }
     }
     level += kBlock * kPiece;
   }
+  std::copy_n(sums, kBlock, to);
 }
 
 template <ByteLayout kLayout, int kOffset, std::size_t kBlocks, std::size_t kCount>
@@ -93,6 +93,8 @@ constexpr std::size_t kVectors = kBlock / kOutputs;
 constexpr std::size_t kWindows = kVectors == 1 ? 16 : (kVectors == 2 || HALFTONE_USES_DOT ? 4 : 2);
 /// Blocks of outputs that are multiplied together: two share the pixels of half as many windows.
 constexpr std::size_t kMaxBlocks = kVectors == 1 ? 2 : 1;
+/// The same for a single window, which need not keep the levels.
+constexpr std::size_t kRowBlocks = kVectors <= 2 || HALFTONE_USES_DOT ? 4 : 2;
 
 /// sums[b][window + s][o] = sum of the products of all pieces of window s and output o of block b.
 /// @tparam kOffset  subtracted from the levels of kBytes
@@ -114,8 +116,8 @@ HALFTONE_VNNI void Multiply(const Windows& x, const Levels& levels, Sums* HWY_RE
     VBytes level[kLevels];
     for (std::size_t v = 0; v < kLevels; ++v) {
       const std::uint8_t* block = first_level + v / kVectors * levels.block_bytes;
-      const VBytes loaded = hn::LoadU(d, block + v % kVectors * kOutputs * kPieceBytes);
-      level[v] = Keep(LessOffset<kOffset>(loaded));
+      level[v] = LessOffset<kOffset>(hn::LoadU(d, block + v % kVectors * kOutputs * kPieceBytes));
+      if constexpr (kCount > 1) level[v] = Keep(level[v]);
     }
     const std::int8_t* piece = x.first + std::size_t{*input} * kPieceBytes;
     const std::int8_t* upper = piece + 8 * stride;  // few multiples of the stride suffice
@@ -197,8 +199,7 @@ constexpr auto ChooseMultiply() {
 }
 
 /// The same for any range of windows.
-template <ByteLayout kLayout, int kOffset, std::size_t kBlocks,
-          std::size_t kCount = kWindows / kBlocks>
+template <ByteLayout kLayout, int kOffset, std::size_t kBlocks, std::size_t kCount>
 HWY_INLINE void MultiplyAll(const Windows& x, BlockRange windows, const Levels& levels,
                             Sums* sums) {
   for (; windows.begin + kCount <= windows.end; windows.begin += kCount) {
@@ -210,113 +211,69 @@ HWY_INLINE void MultiplyAll(const Windows& x, BlockRange windows, const Levels& 
   }
 }
 
-/// Some neighbouring output pixels of a line.
-struct ByteTile {
-  std::size_t group;
-  std::size_t first_pixel;  ///< of y
-  std::size_t x;            ///< the first one in its line
-  std::size_t count;
-  std::size_t row;           ///< of the strip where its windows begin
-  std::size_t line_pattern;  ///< see PaddingPatterns::line()
-};
-
-/// What the windows of a tile give for a block.
-struct ByteSums {
-  const std::int32_t (*products)[kBlock];  ///< [count]
-  const std::int32_t* window_sums;         ///< [count]
-  std::int32_t steps;  ///< of the grid, less twice what is subtracted from the levels
-};
-
-/// The outputs of a block of all pixels of a tile.
-/// @tparam D  vectors of float; those of fewer lanes have less to store that does not fill one
-template <class D>
-void FinishBytes(const Weights& w, const ByteTile& tile, std::size_t block, const ByteSums& sums,
-                 const ConvPart& part) {
-  const std::int32_t* window_sums = sums.window_sums;
-  const D d;
-  const hn::RebindToSigned<D> di;
-  constexpr std::size_t kLanes = hn::MaxLanes(d);
-  const std::size_t column = (tile.group * w.blocks() + block) * kBlock;
-  const std::size_t group_outputs = w.shape().group_outputs();
-  const std::size_t valid = std::min(kBlock, group_outputs - block * kBlock);
-  const float* const bases = w.base(0) + column;
-  const float* const half_steps = w.half_steps() + column;
-  const float* const centers = w.centers() + column;
-  const std::size_t row = w.float_row();
-  const std::int32_t steps = sums.steps;
-  const std::size_t* patterns = w.patterns().along_line().data() + tile.x;
-  const std::size_t line_pattern = tile.line_pattern;
-  const std::size_t count = tile.count;
-  Finisher to(part.finish, part.y, tile.first_pixel, tile.group * group_outputs + block * kBlock);
-  for (std::size_t t = 0; t < count; ++t) {
-    const float* base = bases + (line_pattern + patterns[t]) * row;
-    const auto window_sum = hn::Set(di, window_sums[t]);
-    const auto less = hn::Mul(hn::Set(di, steps), window_sum);
-    const auto sum = hn::ConvertTo(d, window_sum);
-    const auto outputs = [&](std::size_t o) HWY_ATTR {
-      const auto p = hn::LoadU(di, sums.products[t] + o);
-      const auto odd = hn::ConvertTo(d, hn::Sub(hn::Add(p, p), less));
-      const auto acc = hn::Add(hn::LoadU(d, base + o), hn::Mul(hn::LoadU(d, half_steps + o), odd));
-      return hn::Add(acc, hn::Mul(hn::LoadU(d, centers + o), sum));
-    };
-    if constexpr (kLanes == kBlock) {
-      to.Store(d, outputs(0), 0);  // only used for whole blocks
+/// Computes `kBlocks` neighbouring blocks of a tile.
+template <ByteLayout kLayout, int kOffset, std::size_t kBlocks, std::size_t kCount, class Weights,
+          class Part>
+void ComputeBlocks(const Weights& w, const ByteTile& tile, std::size_t block,
+                   const Windows& windows, const ByteStrip& strip, const Part& part) {
+  alignas(64) Sums products[kBlocks];
+  const Levels levels{w.levels(tile.group, block), w.block_bytes(), w.factor()};
+  MultiplyAll<kLayout, kOffset, kBlocks, kCount>(windows, {0, tile.count}, levels, products);
+  for (std::size_t b = 0; b < kBlocks; ++b) {
+    const ByteSums sums{products[b], strip.window_sums + tile.x, kOffset};
+    const std::size_t valid = w.shape().group_outputs() - (block + b) * kBlock;
+    if (valid >= kBlock) {
+      FinishBytes<hn::CappedTag<float, kBlock>>(w, tile, block + b, kBlock, sums, part);
     } else {
-      for (std::size_t o = 0; o < valid; o += kLanes) {
-        if (o + kLanes <= valid) {
-          to.Store(d, outputs(o), o);
-        } else {
-          to.StoreSome(d, outputs(o), valid - o, o);
-        }
-      }
+      FinishBytes<hn::CappedTag<float, 8>>(w, tile, block + b, valid, sums, part);
     }
-    to.NextPixel();
   }
 }
 
-template <ByteLayout kLayout, int kOffset>
+template <ByteLayout kLayout, int kOffset, class Weights, class Part>
 void ComputeByteTile(const Weights& w, const ByteTile& tile, const ByteStrip& strip,
-                     const ConvPart& part) {
-  alignas(64) Sums products[kMaxBlocks];
+                     const Part& part) {
   const std::size_t stride = w.shape().axes[2].stride;
   const std::size_t pixel_bytes = w.tap_pieces() * kPieceBytes;
   const Windows windows{strip.pixels + (tile.row * w.strip().width + tile.x * stride) * pixel_bytes,
                         stride * pixel_bytes, w.inputs()};
-  for (std::size_t block = 0; block < w.blocks(); block += kMaxBlocks) {
-    const std::size_t blocks = std::min(kMaxBlocks, w.blocks() - block);
-    const Levels levels{w.levels(tile.group, block), w.block_bytes(), w.factor()};
-    const BlockRange all{0, tile.count};
-    if (blocks == kMaxBlocks) {
-      MultiplyAll<kLayout, kOffset, kMaxBlocks>(windows, all, levels, products);
-    } else {
-      MultiplyAll<kLayout, kOffset, 1>(windows, all, levels, products);
+  std::size_t block = 0;
+  if (tile.count == 1) {
+    for (; block + kRowBlocks <= w.blocks(); block += kRowBlocks) {
+      ComputeBlocks<kLayout, kOffset, kRowBlocks, 1>(w, tile, block, windows, strip, part);
     }
-    for (std::size_t b = 0; b < blocks; ++b) {
-      const ByteSums sums{products[b], strip.window_sums + tile.x, w.steps() - 2 * kOffset};
-      if ((block + b + 1) * kBlock <= w.shape().group_outputs()) {
-        FinishBytes<hn::CappedTag<float, kBlock>>(w, tile, block + b, sums, part);
-      } else {
-        FinishBytes<hn::CappedTag<float, 8>>(w, tile, block + b, sums, part);
-      }
-    }
+  }
+  for (; block + kMaxBlocks <= w.blocks(); block += kMaxBlocks) {
+    ComputeBlocks<kLayout, kOffset, kMaxBlocks, kWindows / kMaxBlocks>(w, tile, block, windows,
+                                                                       strip, part);
+  }
+  for (; block < w.blocks(); ++block) {
+    ComputeBlocks<kLayout, kOffset, 1, kWindows>(w, tile, block, windows, strip, part);
   }
 }
 
-using ComputeTile = void (*)(const Weights&, const ByteTile&, const ByteStrip&, const ConvPart&);
+template <class Weights, class Part>
+using ComputeTile = void (*)(const Weights&, const ByteTile&, const ByteStrip&, const Part&);
 
-ComputeTile ChooseTile(const Weights& w) {
-  if (w.layout() == ByteLayout::kShorts) return ComputeByteTile<ByteLayout::kShorts, 0>;
-  if (w.layout() == ByteLayout::kSmall) return ComputeByteTile<ByteLayout::kSmall, 0>;
-  if (w.steps() > 127) return ComputeByteTile<ByteLayout::kBytes, kLevelOffset>;
-  return ComputeByteTile<ByteLayout::kBytes, 0>;
+template <class Weights, class Part>
+ComputeTile<Weights, Part> ChooseTile(const Weights& w) {
+  using Layout = ByteLayout;
+  if (w.layout() == Layout::kShorts) return ComputeByteTile<Layout::kShorts, 0, Weights, Part>;
+  if constexpr (std::is_same_v<Weights, ByteConvWeights>) {
+    if (w.layout() == Layout::kSmall) return ComputeByteTile<Layout::kSmall, 0, Weights, Part>;
+  }
+  if (w.has_large_levels()) return ComputeByteTile<Layout::kBytes, kLevelOffset, Weights, Part>;
+  return ComputeByteTile<Layout::kBytes, 0, Weights, Part>;
 }
 
-void ByteConv(const std::int8_t* q, const Weights& w, const ConvPart& part) {
+template <class Weights, class Part>
+HWY_INLINE void ComputeLines(const std::int8_t* q, const Weights& w, const Part& part) {
   const ConvShape& shape = w.shape();
   const LineRange lines = part.lines;
   ByteStrip strip = DivideStrip(w, part.scratch.data());
   auto* const copy = reinterpret_cast<std::int8_t*>(part.scratch.data());
-  const ComputeTile compute_tile = ChooseTile(w);
+  const auto compute_tile = ChooseTile<Weights, Part>(w);
+  if (!w.needs_sums()) std::fill_n(strip.window_sums, shape.line_pixels(), 0);
   for (std::size_t first = lines.begin; first < lines.end;) {
     const ConvLine line = line_at(shape, first);
     const std::size_t count =
@@ -327,12 +284,12 @@ void ByteConv(const std::int8_t* q, const Weights& w, const ConvPart& part) {
           shape, w.strip(), line, count, [&](std::size_t row, bool inside, std::size_t pixel) {
             const std::int8_t* from = inside ? group_q + pixel * shape.channels : nullptr;
             if (!w.reads_in_place()) CopyByteRow(w, from, row, copy);
-            SumByteRow(w, from, row, strip);
+            if (w.needs_sums()) SumByteRow(w, from, row, strip);
           });
       if (w.reads_in_place()) strip.pixels = q + first * shape.line_pixels() * shape.channels;
       for (std::size_t l = 0; l < count; ++l) {
         const std::size_t row = l * shape.axes[1].stride;
-        SumWindows(w, strip, row);
+        if (w.needs_sums()) SumWindows(w, strip, row);
         for (std::size_t p = 0; p < shape.line_pixels(); p += kMaxWindows) {
           const ByteTile tile{group, (first + l - lines.begin) * shape.line_pixels() + p,
                               p,     std::min(kMaxWindows, shape.line_pixels() - p),
@@ -343,6 +300,14 @@ void ByteConv(const std::int8_t* q, const Weights& w, const ConvPart& part) {
     }
     first += count;
   }
+}
+
+void ByteConv(const std::int8_t* q, const ByteConvWeights& w, const ConvPart& part) {
+  ComputeLines(q, w, part);
+}
+
+void IntegerConv(const std::int8_t* q, const IntegerConvWeights& w, const IntegerConvPart& part) {
+  ComputeLines(q, w, part);
 }
 
 /// Bits of weights whose levels AddByteProducts() multiplies exactly.
@@ -357,6 +322,7 @@ HWY_AFTER_NAMESPACE();
 namespace halftone::kernels {
 
 HWY_EXPORT(ByteConv);
+HWY_EXPORT(IntegerConv);
 HWY_EXPORT(MaxByteBits);
 
 ByteLayout preferred_byte_layout(const numerics::MatrixEncoding& encoding) noexcept {
@@ -365,11 +331,23 @@ ByteLayout preferred_byte_layout(const numerics::MatrixEncoding& encoding) noexc
   return is_small ? ByteLayout::kSmall : ByteLayout::kBytes;
 }
 
+ByteLayout preferred_integer_layout() noexcept {
+  const bool fits = HALFTONE_DISPATCH(MaxByteBits)() == numerics::kMaxBits;
+  return fits ? ByteLayout::kBytes : ByteLayout::kShorts;
+}
+
 void byte_conv(const std::int8_t* q, const ByteConvWeights& weights,
                const ConvPart& part) noexcept {
   HALFTONE_ASSERT(are_outputs(part.y, weights.shape(), part.lines));
   HALFTONE_ASSERT(part.scratch.size() >= weights.scratch_bytes());
   HALFTONE_DISPATCH(ByteConv)(q, weights, part);
+}
+
+void integer_conv(const std::int8_t* q, const IntegerConvWeights& weights,
+                  const IntegerConvPart& part) noexcept {
+  HALFTONE_ASSERT(are_outputs(part.y, weights.shape(), part.lines));
+  HALFTONE_ASSERT(part.scratch.size() >= weights.scratch_bytes());
+  HALFTONE_DISPATCH(IntegerConv)(q, weights, part);
 }
 
 }  // namespace halftone::kernels

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolution of 8-bit integer pixels with weight levels of up to 8 bits, without gathering: for
-// weights with a basis per tensor or output.
+// Convolution of 8-bit integer pixels without gathering, with weight levels of up to 8 bits, a
+// basis per tensor or output, or with weights of 8-bit integers, exactly.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,10 @@
 #include "halftone/kernels/conv/conv_shape.h"
 #include "halftone/kernels/conv/conv_strip.h"
 #include "halftone/kernels/conv/int8_pixels.h"
+#include "halftone/kernels/conv/integer_weights.h"
 #include "halftone/kernels/encoded.h"
 
 namespace halftone::kernels {
-
-struct LevelGrid;
 
 /// The type of the numbers that byte_conv() multiplies. All give the same sums.
 enum class ByteLayout {
@@ -30,20 +29,78 @@ enum class ByteLayout {
 /// The fastest layout for weights on the current target.
 ByteLayout preferred_byte_layout(const numerics::MatrixEncoding& encoding) noexcept;
 
-/// Encoded weights [outputs, taps, channels / groups] as byte_conv() reads them: on a LevelGrid of
-/// weight_steps(), in blocks of 16 outputs and pieces of 4 bytes of a tap, which are 4 or 2
-/// channels,
+/// The fastest layout for integers of 8 bits on the current target.
+ByteLayout preferred_integer_layout() noexcept;
+
+/// The common base of ByteConvWeights and IntegerConvWeights: levels [outputs, taps, channels /
+/// groups] in blocks of 16 outputs and pieces of 4 bytes of a tap, which are 4 or 2 channels,
 ///
 ///     group 0:  block 0:  piece 0 [output 0 [level of channel 0, 1, ...], output 1 [...], ...]
 ///                         piece 1 ...
 ///               block 1:  ...
 ///
 /// Missing channels and outputs are zero.
-class ByteConvWeights {
+class ByteConvLevels {
  public:
-  static constexpr std::size_t kMaxInputs = 32767;
   static constexpr std::size_t kBlock = 16;
   static constexpr std::size_t kPieceBytes = 4;
+
+  [[nodiscard]] const ConvShape& shape() const { return shape_; }
+  [[nodiscard]] const PaddingPatterns& patterns() const { return patterns_; }
+  [[nodiscard]] ByteLayout layout() const { return layout_; }
+  /// Inputs of a piece.
+  [[nodiscard]] std::size_t piece_inputs() const { return layout_ == ByteLayout::kShorts ? 2 : 4; }
+  [[nodiscard]] std::size_t blocks() const { return blocks_; }
+  [[nodiscard]] std::size_t tap_pieces() const { return tap_pieces_; }
+  /// The pieces of a block.
+  [[nodiscard]] const std::uint8_t* levels(std::size_t group, std::size_t block) const {
+    return levels_.as<std::uint8_t>().data() + (group * blocks_ + block) * block_bytes();
+  }
+  [[nodiscard]] std::size_t block_bytes() const {
+    return shape_.taps() * tap_pieces_ * kPieceBytes * kBlock;
+  }
+  /// The length of a row of numbers for all blocks of all groups.
+  [[nodiscard]] std::size_t row_outputs() const { return shape_.groups * blocks_ * kBlock; }
+
+  /// Whether a window is a pixel as it is stored, which needs no strip.
+  [[nodiscard]] bool reads_in_place() const { return reads_in_place_; }
+  /// The strip of the pixels, in whole pieces.
+  [[nodiscard]] const ConvStrip& strip() const { return strip_; }
+  /// [pieces] the offset of each piece in the strip, relative to the first pixel of a window.
+  [[nodiscard]] std::span<const std::uint32_t> inputs() const { return inputs_; }
+  /// Bytes of scratch memory for a call of byte_conv() or integer_conv().
+  [[nodiscard]] std::size_t scratch_bytes() const;
+
+ protected:
+  ByteConvLevels(const ConvShape& shape, ByteLayout layout);
+
+  /// Writes the levels of an output.
+  /// @param level_of  level_of(tap channels + channel)
+  /// @return [taps] the sums of the levels of each tap
+  template <typename LevelOf>
+  std::vector<std::int64_t> set_levels(std::size_t output, const LevelOf& level_of);
+  /// Where an output is in a row of numbers.
+  [[nodiscard]] std::size_t column(std::size_t output) const {
+    return output / shape_.group_outputs() * blocks_ * kBlock + output % shape_.group_outputs();
+  }
+  [[nodiscard]] std::size_t levels_bytes() const { return levels_.size_bytes(); }
+
+ private:
+  ConvShape shape_;
+  PaddingPatterns patterns_;
+  ByteLayout layout_ = ByteLayout::kBytes;
+  std::size_t blocks_ = 0;
+  std::size_t tap_pieces_ = 0;
+  bool reads_in_place_ = false;
+  ConvStrip strip_;
+  std::vector<std::uint32_t> inputs_;
+  AlignedBuffer levels_;
+};
+
+/// Encoded weights as byte_conv() reads them: on a LevelGrid of weight_steps().
+class ByteConvWeights : public ByteConvLevels {
+ public:
+  static constexpr std::size_t kMaxInputs = 32767;
 
   /// @param weights  codes [outputs, inputs of an output]; granularity tensor or channel
   /// @param x        scale and offset of the pixels; the pixels themselves are ignored
@@ -53,64 +110,48 @@ class ByteConvWeights {
   ByteConvWeights(const ConvShape& shape, const EncodedWeights& weights, const Int8Pixels& x,
                   ByteLayout layout);
 
-  [[nodiscard]] const ConvShape& shape() const { return shape_; }
-  [[nodiscard]] const PaddingPatterns& patterns() const { return patterns_; }
-  [[nodiscard]] ByteLayout layout() const { return layout_; }
-  /// Inputs of a piece.
-  [[nodiscard]] std::size_t piece_inputs() const { return layout_ == ByteLayout::kShorts ? 2 : 4; }
   /// What the stored levels are multiplied by: a common factor of the levels, or 1.
   [[nodiscard]] std::int32_t factor() const { return factor_; }
   [[nodiscard]] std::int32_t steps() const { return steps_; }
-  [[nodiscard]] std::size_t blocks() const { return blocks_; }
-  [[nodiscard]] std::size_t tap_pieces() const { return tap_pieces_; }
-  [[nodiscard]] std::size_t size_bytes() const {
-    return levels_.size_bytes() + floats_.size_bytes();
-  }
-  /// The pieces of a block.
-  [[nodiscard]] const std::uint8_t* levels(std::size_t group, std::size_t block) const {
-    return levels_.as<std::uint8_t>().data() + (group * blocks_ + block) * block_bytes();
-  }
-  [[nodiscard]] std::size_t block_bytes() const {
-    return shape_.taps() * tap_pieces_ * kPieceBytes * kBlock;
-  }
-  /// The length of a row of floats for all blocks of all groups. The rows are: base [patterns],
-  /// half_step scale, center scale.
-  [[nodiscard]] std::size_t float_row() const { return shape_.groups * blocks_ * kBlock; }
+  [[nodiscard]] bool has_large_levels() const { return steps_ > 127; }
+  /// Whether outputs depend on the sums of their windows.
+  [[nodiscard]] static bool needs_sums() { return true; }
+  [[nodiscard]] std::size_t size_bytes() const { return levels_bytes() + floats_.size_bytes(); }
+  /// Rows of floats: base [patterns], half_step scale, center scale.
   [[nodiscard]] const float* base(std::size_t pattern) const {
-    return floats_.as<float>().data() + pattern * float_row();
+    return floats_.as<float>().data() + pattern * row_outputs();
   }
-  [[nodiscard]] const float* half_steps() const { return base(patterns_.count()); }
-  [[nodiscard]] const float* centers() const { return base(patterns_.count() + 1); }
-
-  /// Whether a window is a pixel as it is stored, which needs no strip.
-  [[nodiscard]] bool reads_in_place() const { return reads_in_place_; }
-  /// The strip of the pixels, in whole pieces.
-  [[nodiscard]] const ConvStrip& strip() const { return strip_; }
-  /// [pieces] the offset of each piece in the strip, relative to the first pixel of a window.
-  [[nodiscard]] std::span<const std::uint32_t> inputs() const { return inputs_; }
-  /// Bytes of scratch memory for a call of byte_conv().
-  [[nodiscard]] std::size_t scratch_bytes() const;
+  [[nodiscard]] const float* half_steps() const { return base(patterns().count()); }
+  [[nodiscard]] const float* centers() const { return base(patterns().count() + 1); }
 
  private:
-  /// Writes the levels of an output, which has one basis.
-  /// @tparam Level  type of a level, as `layout` says
-  /// @return [taps] sums of the weights of each tap
-  template <typename Level>
-  std::vector<double> pack_levels(const numerics::BitPlanes& codes, std::size_t output,
-                                  const LevelGrid& grid);
-
-  ConvShape shape_;
-  PaddingPatterns patterns_;
-  ByteLayout layout_ = ByteLayout::kBytes;
   std::int32_t steps_ = 0;
   std::int32_t factor_ = 1;
-  std::size_t blocks_ = 0;
-  std::size_t tap_pieces_ = 0;
-  bool reads_in_place_ = false;
-  ConvStrip strip_;
-  std::vector<std::uint32_t> inputs_;
-  AlignedBuffer levels_;
   AlignedBuffer floats_;
+};
+
+/// Integers as integer_conv() reads them: with ByteLayout::kBytes their levels are from 0 to
+/// 255, with kShorts they are less their zero points.
+class IntegerConvWeights : public ByteConvLevels {
+ public:
+  /// @param x_zero  zero point of the pixels
+  /// @param layout  kBytes, if preferred_integer_layout() is, or kShorts
+  /// @throws Error as ConvShape::check()
+  IntegerConvWeights(const ConvShape& shape, const IntegerWeights& weights, std::int32_t x_zero,
+                     ByteLayout layout);
+
+  [[nodiscard]] std::int32_t factor() const { return 1; }
+  [[nodiscard]] static bool has_large_levels() { return true; }
+  [[nodiscard]] bool needs_sums() const { return layout() != ByteLayout::kShorts; }
+  [[nodiscard]] std::size_t size_bytes() const { return levels_bytes() + numbers_.size_bytes(); }
+  /// Rows of integers: base [patterns], zero points of the levels.
+  [[nodiscard]] const std::int32_t* base(std::size_t pattern) const {
+    return numbers_.as<std::int32_t>().data() + pattern * row_outputs();
+  }
+  [[nodiscard]] const std::int32_t* zeros() const { return base(patterns().count()); }
+
+ private:
+  AlignedBuffer numbers_;
 };
 
 /// y[p, o] = sum over taps and channels of weights, on their grids, and pixels, zero outside the
@@ -126,5 +167,16 @@ class ByteConvWeights {
 /// bit for bit, on every target, for every layout and for any division into ranges of lines.
 /// @param q  [images, pixels, channels]
 void byte_conv(const std::int8_t* q, const ByteConvWeights& weights, const ConvPart& part) noexcept;
+
+/// y[p, o] = bias + sum over taps and channels of (w - its zero point) (q - x_zero), zero outside
+/// the image, modulo 2^32: exactly, on every target and for any division into ranges of lines.
+/// @param q  [images, pixels, channels]
+void integer_conv(const std::int8_t* q, const IntegerConvWeights& weights,
+                  const IntegerConvPart& part) noexcept;
+
+/// Reference implementation of integer_conv() in plain loops.
+/// @param x  [images, pixels, channels]
+void integer_conv_reference(const ConvShape& shape, const std::int8_t* q, std::int32_t x_zero,
+                            const IntegerWeights& weights, MatrixView<std::int32_t> y);
 
 }  // namespace halftone::kernels

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "halftone/base/error.h"
 #include "halftone/kernels/check_weights.h"
 #include "halftone/kernels/conv/byte_conv.h"
@@ -32,74 +34,103 @@ std::size_t divide_up(std::size_t a, std::size_t b) { return a / b + (a % b != 0
 
 }  // namespace
 
-ByteConvWeights::ByteConvWeights(const ConvShape& shape, const EncodedWeights& weights,
-                                 const Int8Pixels& x, ByteLayout layout)
-    : shape_((check_byte_conv(shape, weights), shape)),
+ByteConvLevels::ByteConvLevels(const ConvShape& shape, ByteLayout layout)
+    : shape_((shape.check(), shape)),
       patterns_(shape),
       layout_(layout),
-      steps_(numerics::weight_steps(weights.codes.bits)),
-      factor_(factor_of(layout, weights.encoding)),
       blocks_(divide_up(shape.group_outputs(), kBlock)),
       tap_pieces_(divide_up(shape.group_channels(), piece_inputs())),
       reads_in_place_(shape.is_pointwise() && shape.groups == 1 && layout != ByteLayout::kShorts &&
                       shape.channels % kPieceBytes == 0),
       strip_(plan_strip(shape, tap_pieces_ * kPieceBytes)),
       inputs_(piece_positions(shape, strip_, tap_pieces_)),
-      levels_(shape.groups * blocks_ * block_bytes()),
-      floats_((patterns_.count() + 2) * float_row() * sizeof(float)) {
-  const auto& [codes, encoding, bias] = weights;
-  std::vector<double> bases(patterns_.count());
-  const auto floats = floats_.as<float>();
-  for (std::size_t o = 0; o < shape.outputs; ++o) {
-    const LevelGrid grid = weight_grid(encoding.levels(o, 0, codes.cols));
-    const std::vector<double> sums = layout_ == ByteLayout::kShorts
-                                         ? pack_levels<std::int16_t>(codes, o, grid)
-                                         : pack_levels<std::uint8_t>(codes, o, grid);
-    const double offset = x.offset;
-    padded_bases(patterns_, sums, {bias.empty() ? 0 : bias[o], offset, offset}, bases);
-    const std::size_t column =
-        o / shape.group_outputs() * blocks_ * kBlock + o % shape.group_outputs();
-    for (std::size_t p = 0; p < bases.size(); ++p) {
-      floats[p * float_row() + column] = static_cast<float>(bases[p]);
-    }
-    floats[bases.size() * float_row() + column] = grid.half_step * x.scale;
-    floats[(bases.size() + 1) * float_row() + column] = grid.center * x.scale;
-  }
+      levels_(shape.groups * blocks_ * block_bytes()) {}
+
+std::size_t ByteConvLevels::scratch_bytes() const {
+  const std::size_t bytes = AlignedBuffer::rounded_up(strip_.pixels() * tap_pieces_ * kPieceBytes);
+  // Sums of a row of pixels, of windows along each row, of the windows of a line.
+  const std::size_t sums = strip_.width + (strip_.slices * strip_.rows + 1) * shape_.line_pixels();
+  return AlignedBuffer::rounded_up(bytes + sums * sizeof(std::int32_t));
 }
 
-template <typename Level>
-std::vector<double> ByteConvWeights::pack_levels(const numerics::BitPlanes& codes,
-                                                 std::size_t output, const LevelGrid& grid) {
-  const std::size_t channels = shape_.group_channels();
-  const std::size_t group = output / shape_.group_outputs();
-  const std::size_t in_group = output % shape_.group_outputs();
-  constexpr std::size_t kPiece = kPieceBytes / sizeof(Level);
-  Level* to = levels_.as<Level>().data() +
-              (group * blocks_ + in_group / kBlock) * block_bytes() / sizeof(Level) +
-              in_group % kBlock * kPiece;
-  std::vector<double> sums(shape_.taps());
-  for (std::size_t tap = 0; tap < shape_.taps(); ++tap) {
-    std::int64_t sum = 0;
-    for (std::size_t c = 0; c < channels; ++c) {
-      const std::uint8_t u = grid.u[codes.code(output, tap * channels + c)];
-      to[c / kPiece * kPiece * kBlock + c % kPiece] = static_cast<Level>(u / factor_);
-      sum += u;
+template <typename LevelOf>
+std::vector<std::int64_t> ByteConvLevels::set_levels(std::size_t output, const LevelOf& level_of) {
+  std::vector<std::int64_t> sums(shape_.taps());
+  const auto write = [&](auto all) {
+    using Level = typename decltype(all)::value_type;
+    constexpr std::size_t kPiece = kPieceBytes / sizeof(Level);
+    const std::size_t channels = shape_.group_channels();
+    const std::size_t block = column(output) / kBlock;
+    Level* to = &all[block * block_bytes() / sizeof(Level)] + column(output) % kBlock * kPiece;
+    for (std::size_t tap = 0; tap < sums.size(); ++tap, to += tap_pieces_ * kPiece * kBlock) {
+      for (std::size_t c = 0; c < channels; ++c) {
+        const int level = level_of(tap * channels + c);
+        to[c / kPiece * kPiece * kBlock + c % kPiece] = static_cast<Level>(level);
+        sums[tap] += level;
+      }
     }
-    to += tap_pieces_ * kPiece * kBlock;
-    const std::int64_t odd = 2 * sum - steps_ * static_cast<std::int64_t>(channels);
-    sums[tap] = static_cast<double>(grid.center) * static_cast<double>(channels) +
-                static_cast<double>(grid.half_step) * static_cast<double>(odd);
+  };
+  if (layout_ == ByteLayout::kShorts) {
+    write(levels_.as<std::int16_t>());
+  } else {
+    write(levels_.as<std::uint8_t>());
   }
   return sums;
 }
 
-std::size_t ByteConvWeights::scratch_bytes() const {
-  constexpr std::size_t kAlignment = AlignedBuffer::kAlignment;
-  const std::size_t bytes =
-      divide_up(strip_.pixels() * tap_pieces_ * kPieceBytes, kAlignment) * kAlignment;
-  // Sums of a row of pixels, of windows along each row, of the windows of a line.
-  const std::size_t sums = strip_.width + (strip_.slices * strip_.rows + 1) * shape_.line_pixels();
-  return divide_up(bytes + sums * sizeof(std::int32_t), kAlignment) * kAlignment;
+ByteConvWeights::ByteConvWeights(const ConvShape& shape, const EncodedWeights& weights,
+                                 const Int8Pixels& x, ByteLayout layout)
+    : ByteConvLevels((check_byte_conv(shape, weights), shape), layout),
+      steps_(numerics::weight_steps(weights.codes.bits)),
+      factor_(factor_of(layout, weights.encoding)),
+      floats_((patterns().count() + 2) * row_outputs() * sizeof(float)) {
+  const auto& [codes, encoding, bias] = weights;
+  const auto channels = static_cast<std::int64_t>(shape.group_channels());
+  std::vector<double> sums(shape.taps());
+  std::vector<double> bases(patterns().count());
+  const auto floats = floats_.as<float>();
+  for (std::size_t o = 0; o < shape.outputs; ++o) {
+    const LevelGrid grid = weight_grid(encoding.levels(o, 0, codes.cols));
+    const auto level_sums =
+        set_levels(o, [&](std::size_t i) { return grid.u[codes.code(o, i)] / factor_; });
+    std::ranges::transform(level_sums, sums.begin(), [&](std::int64_t sum) {
+      const std::int64_t odd = 2 * factor_ * sum - steps_ * channels;
+      return static_cast<double>(grid.center) * static_cast<double>(channels) +
+             static_cast<double>(grid.half_step) * static_cast<double>(odd);
+    });
+    const double offset = x.offset;
+    padded_bases(patterns(), sums, {bias.empty() ? 0 : bias[o], offset, offset}, bases);
+    for (std::size_t p = 0; p < bases.size(); ++p) {
+      floats[p * row_outputs() + column(o)] = static_cast<float>(bases[p]);
+    }
+    floats[bases.size() * row_outputs() + column(o)] = grid.half_step * x.scale;
+    floats[(bases.size() + 1) * row_outputs() + column(o)] = grid.center * x.scale;
+  }
+}
+
+IntegerConvWeights::IntegerConvWeights(const ConvShape& shape, const IntegerWeights& weights,
+                                       std::int32_t x_zero, ByteLayout layout)
+    : ByteConvLevels(shape, layout),
+      numbers_((patterns().count() + 1) * row_outputs() * sizeof(std::int32_t)) {
+  HALFTONE_ASSERT(weights.codes.size() == shape.outputs * shape.inputs());
+  const auto channels = static_cast<double>(shape.group_channels());
+  const auto numbers = numbers_.as<std::int32_t>();
+  std::vector<double> sums(shape.taps());
+  for (std::size_t o = 0; o < shape.outputs; ++o) {
+    // Levels are differences from this number: from 0 on, or less their zero points.
+    const int lowest = layout == ByteLayout::kShorts ? weights.zeros[o] : weights.lowest();
+    const auto level_sums =
+        set_levels(o, [&](std::size_t i) { return weights.code(o * shape.inputs() + i) - lowest; });
+    const int zero = weights.zeros[o] - lowest;
+    std::ranges::transform(level_sums, sums.begin(), [&](std::int64_t sum) {
+      return static_cast<double>(sum) - channels * zero;
+    });
+    const auto bases = integer_bases(patterns(), sums, weights.bias_of(o), x_zero);
+    for (std::size_t p = 0; p < bases.size(); ++p) {
+      numbers[p * row_outputs() + column(o)] = bases[p];
+    }
+    numbers[bases.size() * row_outputs() + column(o)] = zero;
+  }
 }
 
 }  // namespace halftone::kernels

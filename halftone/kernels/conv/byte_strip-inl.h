@@ -27,11 +27,9 @@ struct ByteStrip {
   std::int32_t* row_sums;     ///< [slices rows, line_pixels] of a row of these windows
 };
 
-inline ByteStrip DivideStrip(const ByteConvWeights& w, std::byte* scratch) {
-  constexpr std::size_t kAlignment = AlignedBuffer::kAlignment;
-  const std::size_t bytes = w.strip().pixels() * w.tap_pieces() * ByteConvWeights::kPieceBytes;
-  auto* const sums =
-      reinterpret_cast<std::int32_t*>(scratch + (bytes + kAlignment - 1) / kAlignment * kAlignment);
+inline ByteStrip DivideStrip(const ByteConvLevels& w, std::byte* scratch) {
+  const std::size_t bytes = w.strip().pixels() * w.tap_pieces() * ByteConvLevels::kPieceBytes;
+  auto* const sums = reinterpret_cast<std::int32_t*>(scratch + AlignedBuffer::rounded_up(bytes));
   return {reinterpret_cast<std::int8_t*>(scratch), sums, sums + w.strip().width,
           sums + w.strip().width + w.shape().line_pixels()};
 }
@@ -121,11 +119,11 @@ void CopyPixels(const std::int8_t* HWY_RESTRICT q, std::size_t stride, std::size
 
 /// Copies a row of pixels to the strip.
 /// @param q  of the first pixel of the row, from the first channel of the group on; null: outside
-inline void CopyByteRow(const ByteConvWeights& w, const std::int8_t* q, std::size_t row,
+inline void CopyByteRow(const ByteConvLevels& w, const std::int8_t* q, std::size_t row,
                         std::int8_t* strip) {
   const ConvAxis& axis = w.shape().axes[2];
   const std::size_t width = w.strip().width;
-  const std::size_t pixel_bytes = w.tap_pieces() * ByteConvWeights::kPieceBytes;
+  const std::size_t pixel_bytes = w.tap_pieces() * ByteConvLevels::kPieceBytes;
   std::int8_t* to = strip + row * width * pixel_bytes;
   if (q == nullptr) {
     std::memset(to, 0, width * pixel_bytes);
@@ -147,7 +145,7 @@ inline void CopyByteRow(const ByteConvWeights& w, const std::int8_t* q, std::siz
 }
 
 /// The sums of the windows along a row. Arguments as of CopyByteRow().
-inline void SumByteRow(const ByteConvWeights& w, const std::int8_t* q, std::size_t row,
+inline void SumByteRow(const ByteConvLevels& w, const std::int8_t* q, std::size_t row,
                        const ByteStrip& strip) {
   const ConvAxis& axis = w.shape().axes[2];
   const std::size_t width = w.strip().width;
@@ -165,7 +163,7 @@ inline void SumByteRow(const ByteConvWeights& w, const std::int8_t* q, std::size
 }
 
 /// The sums of the windows of a line.
-inline void SumWindows(const ByteConvWeights& w, const ByteStrip& strip, std::size_t row) {
+inline void SumWindows(const ByteConvLevels& w, const ByteStrip& strip, std::size_t row) {
   const auto& [az, ay, ax] = w.shape().axes;
   std::int32_t* HWY_RESTRICT sums = strip.window_sums;
   std::fill_n(sums, ax.output, 0);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <span>
 
@@ -39,8 +40,16 @@ struct ConvPart {
   MatrixView<float> y;           ///< [pixels of `lines`, outputs], as the residual
 };
 
+/// The same for sums of integers, which have no final step.
+struct IntegerConvPart {
+  LineRange lines;
+  std::span<std::byte> scratch;
+  MatrixView<std::int32_t> y;
+};
+
 /// Whether the lines exist and y has the extents of their pixels.
-inline bool are_outputs(const MatrixView<float>& y, const ConvShape& shape, LineRange lines) {
+template <typename Number>
+bool are_outputs(const MatrixView<Number>& y, const ConvShape& shape, LineRange lines) {
   return lines.begin <= lines.end && lines.end <= shape.num_lines() &&
          y.rows() == lines.count() * shape.line_pixels() && y.cols() == shape.outputs;
 }

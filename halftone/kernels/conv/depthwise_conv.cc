@@ -18,10 +18,10 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using DSums = hn::CappedTag<std::int32_t, DepthwiseWeights::kBlock>;
+using DSums = hn::CappedTag<std::int32_t, DepthwiseLevels::kBlock>;
 using VSums = hn::Vec<DSums>;
 
-constexpr std::size_t kBlock = DepthwiseWeights::kBlock;
+constexpr std::size_t kBlock = DepthwiseLevels::kBlock;
 /// Levels of a block in a pair of rows: two for each channel.
 constexpr std::size_t kPairLevels = 2 * kBlock;
 
@@ -73,7 +73,7 @@ HWY_INLINE void PackPair(const std::int8_t* a, const std::int8_t* b, const std::
 /// Finds the rows of pixels that the taps of a line read; null outside the image and after the last
 /// row.
 /// @param rows  [w.rows() + 1]
-void FindRows(const std::int8_t* q, const DepthwiseWeights& w, const ConvLine& line,
+void FindRows(const std::int8_t* q, const DepthwiseLevels& w, const ConvLine& line,
               const std::int8_t** rows) {
   const ConvShape& shape = w.shape();
   const auto& [az, ay, ax] = shape.axes;
@@ -92,7 +92,7 @@ void FindRows(const std::int8_t* q, const DepthwiseWeights& w, const ConvLine& l
 /// @param rows   from FindRows()
 /// @param last   the end of all pixels
 /// @param strip  [width, pairs, 16, 2]
-void PackLine(const std::int8_t* const* rows, const std::int8_t* last, const DepthwiseWeights& w,
+void PackLine(const std::int8_t* const* rows, const std::int8_t* last, const DepthwiseLevels& w,
               std::size_t first_channel, std::int16_t* HWY_RESTRICT strip) {
   const ConvAxis& axis = w.shape().axes[2];
   const std::size_t channels = w.shape().channels;
@@ -116,11 +116,8 @@ void PackLine(const std::int8_t* const* rows, const std::int8_t* last, const Dep
 struct LineTask {
   const std::int16_t* strip;   ///< of the line, from the vector's first channel on
   const std::int16_t* levels;  ///< likewise
-  const float* bases;          ///< of the line's first pattern, from the vector's first channel on
-  std::size_t base_row;        ///< from pattern to pattern
-  const float* scales;
-  const std::size_t* patterns;  ///< [line_pixels]
-  std::size_t first_pixel;      ///< of y
+  std::size_t first_pattern;   ///< of the line
+  std::size_t first_pixel;     ///< of y
   std::size_t first_channel;
   std::size_t channels;  ///< number of channels of the vector that exist
 };
@@ -130,7 +127,7 @@ struct LineTask {
 template <std::size_t kColumns, std::size_t kPairs>
 class KnownKernel {
  public:
-  HWY_INLINE KnownKernel(const LineTask& task, const DepthwiseWeights& w)
+  HWY_INLINE KnownKernel(const LineTask& task, const DepthwiseLevels& w)
       : column_step_(w.shape().axes[2].dilation * kPairs * kPairLevels) {
     for (std::size_t i = 0; i < kColumns * kPairs; ++i) {
       levels_[i] = LoadPairs(task.levels + i * kPairLevels);
@@ -156,7 +153,7 @@ class KnownKernel {
 template <std::size_t kColumns, std::size_t kPairs>
 class AnyKernel {
  public:
-  HWY_INLINE AnyKernel(const LineTask& task, const DepthwiseWeights& w)
+  HWY_INLINE AnyKernel(const LineTask& task, const DepthwiseLevels& w)
       : levels_(task.levels),
         columns_(kColumns == 0 ? w.shape().axes[2].kernel : kColumns),
         pairs_(kPairs == 0 ? w.pairs() : kPairs),
@@ -181,44 +178,87 @@ class AnyKernel {
   std::size_t column_step_;
 };
 
+/// Outputs from sums of products.
+class FloatOutputs {
+ public:
+  using Weights = DepthwiseWeights;
+  using Part = ConvPart;
+  using D = hn::RebindToFloat<DSums>;
+
+  HWY_INLINE FloatOutputs(const LineTask& task, const Weights& w)
+      : bases_(w.base(task.first_pattern) + task.first_channel),
+        row_(w.row_outputs()),
+        scale_(hn::LoadU(D(), w.scales() + task.first_channel)) {}
+  HWY_INLINE hn::Vec<D> operator()(VSums sum, std::size_t pattern) const {
+    const auto base = hn::LoadU(D(), bases_ + pattern * row_);
+    return hn::Add(base, hn::Mul(scale_, hn::ConvertTo(D(), sum)));
+  }
+  static HWY_INLINE Finisher Writer(const LineTask& task, const Part& part) {
+    return {part.finish, part.y, task.first_pixel, task.first_channel};
+  }
+
+ private:
+  const float* bases_;
+  std::size_t row_;
+  hn::Vec<D> scale_;
+};
+
+/// The same for integers.
+class IntegerOutputs {
+ public:
+  using Weights = IntegerDepthwiseWeights;
+  using Part = IntegerConvPart;
+  using D = DSums;
+
+  HWY_INLINE IntegerOutputs(const LineTask& task, const Weights& w)
+      : bases_(w.base(task.first_pattern) + task.first_channel), row_(w.row_outputs()) {}
+  HWY_INLINE VSums operator()(VSums sum, std::size_t pattern) const {
+    return hn::Add(sum, hn::LoadU(D(), bases_ + pattern * row_));
+  }
+  static HWY_INLINE IntegerWriter Writer(const LineTask& task, const Part& part) {
+    return {part.y, task.first_pixel, task.first_channel};
+  }
+
+ private:
+  const std::int32_t* bases_;
+  std::size_t row_;
+};
+
 /// @tparam kWhole  whether all channels of the vector exist
-template <class Kernel, bool kWhole>
-HALFTONE_VNNI void ConvolveLine(const LineTask& task, const DepthwiseWeights& w,
-                                const ConvFinish& finish, const MatrixView<float>& y) {
-  const hn::RebindToFloat<DSums> d;
+template <class Outputs, class Kernel, bool kWhole>
+HALFTONE_VNNI void ConvolveLine(const LineTask& task, const typename Outputs::Weights& w,
+                                const typename Outputs::Part& part) {
+  const typename Outputs::D d;
   const Kernel kernel(task, w);
+  const Outputs outputs(task, w);
   const std::size_t pixels = w.shape().axes[2].output;
   const std::size_t pixel_step = w.shape().axes[2].stride * w.pairs() * kPairLevels;
-  const auto scale = hn::LoadU(d, task.scales);
-  const std::size_t* HWY_RESTRICT patterns = task.patterns;
-  const float* HWY_RESTRICT bases = task.bases;
-  const std::size_t base_row = task.base_row;
+  const std::size_t* HWY_RESTRICT patterns = w.patterns().along_line().data();
   const std::size_t channels = task.channels;
   const std::int16_t* HWY_RESTRICT window = task.strip;
-  Finisher to(finish, y, task.first_pixel, task.first_channel);
+  auto to = Outputs::Writer(task, part);
   for (std::size_t x = 0; x < pixels; ++x, window += pixel_step) {
-    const auto base = hn::LoadU(d, bases + patterns[x] * base_row);
-    const auto acc = hn::Add(base, hn::Mul(scale, hn::ConvertTo(d, kernel.Sum(window))));
+    const auto y = outputs(kernel.Sum(window), patterns[x]);
     if constexpr (kWhole) {
-      to.Store(d, acc, 0);
+      to.Store(d, y, 0);
     } else {
-      to.StoreSome(d, acc, channels, 0);
+      to.StoreSome(d, y, channels, 0);
     }
     to.NextPixel();
   }
 }
 
-using Convolve = void (*)(const LineTask&, const DepthwiseWeights&, const ConvFinish&,
-                          const MatrixView<float>&);
-template <bool kWhole>
-Convolve Choose(const DepthwiseWeights& w) {
+template <class Outputs, bool kWhole>
+auto Choose(const DepthwiseLevels& w) {
   const std::size_t columns = w.shape().axes[2].kernel;
-  if (columns == 3 && w.pairs() == 2) return ConvolveLine<KnownKernel<3, 2>, kWhole>;
-  if (columns == 5 && w.pairs() == 3) return ConvolveLine<AnyKernel<5, 3>, kWhole>;
-  return ConvolveLine<AnyKernel<0, 0>, kWhole>;
+  if (columns == 3 && w.pairs() == 2) return &ConvolveLine<Outputs, KnownKernel<3, 2>, kWhole>;
+  if (columns == 5 && w.pairs() == 3) return &ConvolveLine<Outputs, AnyKernel<5, 3>, kWhole>;
+  return &ConvolveLine<Outputs, AnyKernel<0, 0>, kWhole>;
 }
 
-void DepthwiseConv(const std::int8_t* q, const DepthwiseWeights& w, const ConvPart& part) {
+template <class Outputs>
+HWY_INLINE void ConvolveLines(const std::int8_t* q, const typename Outputs::Weights& w,
+                              const typename Outputs::Part& part) {
   constexpr std::size_t kLanes = hn::MaxLanes(DSums());
   const ConvShape& shape = w.shape();
   const LineRange lines = part.lines;
@@ -227,12 +267,11 @@ void DepthwiseConv(const std::int8_t* q, const DepthwiseWeights& w, const ConvPa
   auto* const strip = reinterpret_cast<std::int16_t*>(scratch + w.rows_bytes());
   std::memset(strip, 0, w.scratch_bytes() - w.rows_bytes());
   const std::int8_t* last = q + shape.images * shape.image_input_pixels() * shape.channels;
-  const Convolve whole = Choose<true>(w);
-  const Convolve some = Choose<false>(w);
+  const auto whole = Choose<Outputs, true>(w);
+  const auto some = Choose<Outputs, false>(w);
   for (std::size_t at = lines.begin; at < lines.end; ++at) {
     const ConvLine line = line_at(shape, at);
     FindRows(q, w, line, rows);
-    const float* const bases = w.base(w.patterns().line(line.z, line.y));
     for (std::size_t block = 0; block < w.blocks(); ++block) {
       PackLine(rows, last, w, block * kBlock, strip);
       const std::size_t end = std::min(shape.channels, (block + 1) * kBlock);
@@ -240,17 +279,23 @@ void DepthwiseConv(const std::int8_t* q, const DepthwiseWeights& w, const ConvPa
         const std::size_t lane = 2 * (c % kBlock);
         const LineTask task{strip + lane,
                             w.levels(block) + lane,
-                            bases + c,
-                            w.blocks() * kBlock,
-                            w.scales() + c,
-                            w.patterns().along_line().data(),
+                            w.patterns().line(line.z, line.y),
                             (at - lines.begin) * shape.line_pixels(),
                             c,
                             std::min(kLanes, end - c)};
-        (task.channels == kLanes ? whole : some)(task, w, part.finish, part.y);
+        (task.channels == kLanes ? whole : some)(task, w, part);
       }
     }
   }
+}
+
+void DepthwiseConv(const std::int8_t* q, const DepthwiseWeights& w, const ConvPart& part) {
+  ConvolveLines<FloatOutputs>(q, w, part);
+}
+
+void IntegerDepthwiseConv(const std::int8_t* q, const IntegerDepthwiseWeights& w,
+                          const IntegerConvPart& part) {
+  ConvolveLines<IntegerOutputs>(q, w, part);
 }
 
 }  // namespace halftone::kernels::HWY_NAMESPACE
@@ -260,12 +305,20 @@ HWY_AFTER_NAMESPACE();
 namespace halftone::kernels {
 
 HWY_EXPORT(DepthwiseConv);
+HWY_EXPORT(IntegerDepthwiseConv);
 
 void depthwise_conv(const std::int8_t* q, const DepthwiseWeights& weights,
                     const ConvPart& part) noexcept {
   HALFTONE_ASSERT(are_outputs(part.y, weights.shape(), part.lines));
   HALFTONE_ASSERT(part.scratch.size() >= weights.scratch_bytes());
   HWY_DYNAMIC_DISPATCH(DepthwiseConv)(q, weights, part);
+}
+
+void integer_depthwise_conv(const std::int8_t* q, const IntegerDepthwiseWeights& weights,
+                            const IntegerConvPart& part) noexcept {
+  HALFTONE_ASSERT(are_outputs(part.y, weights.shape(), part.lines));
+  HALFTONE_ASSERT(part.scratch.size() >= weights.scratch_bytes());
+  HWY_DYNAMIC_DISPATCH(IntegerDepthwiseConv)(q, weights, part);
 }
 
 }  // namespace halftone::kernels

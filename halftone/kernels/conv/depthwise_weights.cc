@@ -44,49 +44,71 @@ DepthwiseChannel::DepthwiseChannel(const numerics::BitPlanes& codes,
   }
 }
 
+DepthwiseLevels::DepthwiseLevels(const ConvShape& shape)
+    : shape_((shape.check(), shape)),
+      patterns_(shape),
+      levels_(blocks() * block_levels() * sizeof(std::int16_t)) {}
+
+std::int16_t& DepthwiseLevels::level(std::size_t channel, std::size_t tap) {
+  const std::size_t columns = shape_.axes[2].kernel;
+  const std::size_t row = tap / columns;
+  const std::size_t pair = tap % columns * pairs() + row / 2;
+  return levels_.as<std::int16_t>()[channel / kBlock * block_levels() + pair * kBlock * 2 +
+                                    channel % kBlock * 2 + row % 2];
+}
+
 DepthwiseWeights::DepthwiseWeights(const ConvShape& shape, const numerics::BitPlanes& codes,
                                    const numerics::MatrixEncoding& encoding,
                                    std::span<const float> bias, const Int8Pixels& x)
-    : shape_((check_depthwise(shape, codes, encoding, bias), shape)),
-      patterns_(shape),
-      levels_(blocks() * block_levels() * sizeof(std::int16_t)),
-      floats_((patterns_.count() + 1) * blocks() * kBlock * sizeof(float)) {
-  const std::size_t columns = shape.axes[2].kernel;
-  const auto levels = levels_.as<std::int16_t>();
+    : DepthwiseLevels((check_depthwise(shape, codes, encoding, bias), shape)),
+      floats_((patterns().count() + 1) * row_outputs() * sizeof(float)) {
   const auto floats = floats_.as<float>();
   std::vector<double> sums(shape.taps());
-  std::vector<double> bases(patterns_.count());
+  std::vector<double> bases(patterns().count());
   for (std::size_t c = 0; c < shape.channels; ++c) {
     const DepthwiseChannel channel(codes, encoding, c);
-    const std::size_t first = c / kBlock * block_levels() + c % kBlock * 2;
     for (std::size_t tap = 0; tap < shape.taps(); ++tap) {
-      const std::size_t row = tap / columns;
-      const std::size_t pair = tap % columns * pairs() + row / 2;
-      levels[first + pair * kBlock * 2 + row % 2] = channel.i[tap];
+      level(c, tap) = channel.i[tap];
       sums[tap] = static_cast<double>(channel.scale) * channel.i[tap];
     }
-    padded_bases(patterns_, sums, {bias.empty() ? 0 : bias[c], x.offset, x.offset}, bases);
+    padded_bases(patterns(), sums, {bias.empty() ? 0 : bias[c], x.offset, x.offset}, bases);
     for (std::size_t p = 0; p < bases.size(); ++p) {
-      floats[p * blocks() * kBlock + c] = static_cast<float>(bases[p]);
+      floats[p * row_outputs() + c] = static_cast<float>(bases[p]);
     }
-    floats[bases.size() * blocks() * kBlock + c] = channel.scale * x.scale;
+    floats[bases.size() * row_outputs() + c] = channel.scale * x.scale;
   }
 }
 
-std::size_t DepthwiseWeights::strip_width() const {
+IntegerDepthwiseWeights::IntegerDepthwiseWeights(const ConvShape& shape,
+                                                 const IntegerWeights& weights, std::int32_t x_zero)
+    : DepthwiseLevels(shape), numbers_(patterns().count() * row_outputs() * sizeof(std::int32_t)) {
+  HALFTONE_ASSERT(weights.codes.size() == shape.channels * shape.taps());
+  std::vector<double> sums(shape.taps());
+  for (std::size_t c = 0; c < shape.channels; ++c) {
+    for (std::size_t tap = 0; tap < shape.taps(); ++tap) {
+      const int w = weights.code(c * shape.taps() + tap) - weights.zeros[c];
+      level(c, tap) = static_cast<std::int16_t>(w);
+      sums[tap] = w;
+    }
+    const auto bases = integer_bases(patterns(), sums, weights.bias_of(c), x_zero);
+    for (std::size_t p = 0; p < bases.size(); ++p) {
+      numbers_.as<std::int32_t>()[p * row_outputs() + c] = bases[p];
+    }
+  }
+}
+
+std::size_t DepthwiseLevels::strip_width() const {
   const ConvAxis& x = shape_.axes[2];
   return x.output == 0 ? 0 : (x.output - 1) * x.stride + (x.kernel - 1) * x.dilation + 1;
 }
 
-std::size_t DepthwiseWeights::scratch_bytes() const {
+std::size_t DepthwiseLevels::scratch_bytes() const {
   return rows_bytes() + strip_width() * pairs() * kBlock * 2 * sizeof(std::int16_t);
 }
 
-std::size_t DepthwiseWeights::rows_bytes() const {
-  constexpr std::size_t kAlignment = AlignedBuffer::kAlignment;
+std::size_t DepthwiseLevels::rows_bytes() const {
   // Whole pairs; the last one may have no second row.
-  const std::size_t bytes = (rows() + 1) * sizeof(const std::int8_t*);
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  return AlignedBuffer::rounded_up((rows() + 1) * sizeof(const std::int8_t*));
 }
 
 }  // namespace halftone::kernels

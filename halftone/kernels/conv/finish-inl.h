@@ -10,6 +10,7 @@
 
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "halftone/kernels/conv/conv_finish.h"
@@ -76,6 +77,28 @@ class Finisher {
   float low_;
   float high_;
   bool clamps_;
+};
+
+/// The same for integers, which have no final step.
+class IntegerWriter {
+ public:
+  HWY_INLINE IntegerWriter(const MatrixView<std::int32_t>& y, std::size_t pixel, std::size_t output)
+      : y_(y.data_handle() + pixel * y.stride() + output), y_stride_(y.stride()) {}
+  template <class D>
+  HWY_INLINE void Store(D d, hn::Vec<D> sums, std::size_t first) const {
+    hn::StoreU(sums, d, y_ + first);
+  }
+  template <class D>
+  HWY_INLINE void StoreSome(D d, hn::Vec<D> sums, std::size_t count, std::size_t first) const {
+    alignas(64) std::int32_t some[hn::MaxLanes(d)];
+    hn::Store(sums, d, some);
+    std::copy_n(some, count, y_ + first);
+  }
+  HWY_INLINE void NextPixel() { y_ += y_stride_; }
+
+ private:
+  std::int32_t* y_;
+  std::size_t y_stride_;
 };
 
 }  // namespace halftone::kernels::HWY_NAMESPACE

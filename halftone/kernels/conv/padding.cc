@@ -51,4 +51,17 @@ void padded_bases(const PaddingPatterns& patterns, std::span<const double> sums,
   }
 }
 
+std::vector<std::int32_t> integer_bases(const PaddingPatterns& patterns,
+                                        std::span<const double> sums, std::int32_t bias,
+                                        std::int32_t zero) {
+  std::vector<double> bases(patterns.count());
+  const double offset = -zero;
+  padded_bases(patterns, sums, {static_cast<double>(bias), offset, offset}, bases);  // all exact
+  std::vector<std::int32_t> wrapped;
+  for (const double base : bases) {
+    wrapped.push_back(static_cast<std::int32_t>(static_cast<std::int64_t>(base)));
+  }
+  return wrapped;
+}
+
 }  // namespace halftone::kernels

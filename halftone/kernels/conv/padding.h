@@ -2,6 +2,7 @@
 // Corrects outputs for taps outside the image, which are computed with a regular code.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,5 +34,12 @@ struct OutputOffsets {
 /// @param bases  [patterns]
 void padded_bases(const PaddingPatterns& patterns, std::span<const double> sums,
                   const OutputOffsets& offsets, std::span<double> bases);
+
+/// bias - zero sum_(k inside) w_k for each pattern, modulo 2^32.
+/// @param sums  [taps] of the weights w, integers
+/// @return [patterns]
+std::vector<std::int32_t> integer_bases(const PaddingPatterns& patterns,
+                                        std::span<const double> sums, std::int32_t bias,
+                                        std::int32_t zero);
 
 }  // namespace halftone::kernels

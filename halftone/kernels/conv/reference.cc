@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "halftone/kernels/conv/bit_conv.h"
+#include "halftone/kernels/conv/byte_conv.h"
 #include "halftone/kernels/conv/depthwise_conv.h"
 #include "halftone/kernels/conv/padding.h"
 
@@ -130,6 +131,27 @@ void depthwise_conv_reference(const ConvShape& shape, const Int8Pixels& x,
       y(pixel, c) = finished(acc, finish, pixel, c);
     });
   }
+}
+
+void integer_conv_reference(const ConvShape& shape, const std::int8_t* q, std::int32_t x_zero,
+                            const IntegerWeights& weights, MatrixView<std::int32_t> y) {
+  const std::size_t channels = shape.group_channels();
+  const auto visit = [&](std::size_t pixel, std::size_t, std::span<const std::size_t> inputs) {
+    for (std::size_t o = 0; o < shape.outputs; ++o) {
+      std::int64_t sum = weights.bias_of(o);
+      for (std::size_t tap = 0; tap < inputs.size(); ++tap) {
+        if (inputs[tap] == kOutside) continue;
+        const std::int8_t* x =
+            q + inputs[tap] * shape.channels + o / shape.group_outputs() * channels;
+        for (std::size_t c = 0; c < channels; ++c) {
+          const int w = weights.code((o * inputs.size() + tap) * channels + c) - weights.zeros[o];
+          sum += w * (x[c] - x_zero);
+        }
+      }
+      y(pixel, o) = static_cast<std::int32_t>(sum);
+    }
+  };
+  for_each_pixel(shape, PaddingPatterns(shape), visit);
 }
 
 }  // namespace halftone::kernels

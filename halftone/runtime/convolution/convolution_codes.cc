@@ -56,4 +56,11 @@ kernels::ConvShape conv_shape(const NodeContext& context) {
   return shape;
 }
 
+kernels::ConvShape pointwise_shape(std::size_t pixels, std::size_t channels, std::size_t outputs) {
+  kernels::ConvShape shape{1, {}, channels, outputs, 1};
+  shape.axes[1].input = shape.axes[1].output = pixels;
+  lengthen_lines(shape);
+  return shape;
+}
+
 }  // namespace halftone::runtime

@@ -21,4 +21,7 @@ std::array<kernels::ConvAxis, 3> conv_axes(const ir::Window& window,
 /// @pre one to three spatial axes, all extents known
 kernels::ConvShape conv_shape(const NodeContext& context);
 
+/// That of a FullyConnected as a Conv whose kernel has one tap.
+kernels::ConvShape pointwise_shape(std::size_t pixels, std::size_t channels, std::size_t outputs);
+
 }  // namespace halftone::runtime
