@@ -198,7 +198,7 @@ class FloatOutputs {
   }
 
  private:
-  const float* bases_;
+  const float* HWY_RESTRICT bases_;
   std::size_t row_;
   hn::Vec<D> scale_;
 };
@@ -220,7 +220,7 @@ class IntegerOutputs {
   }
 
  private:
-  const std::int32_t* bases_;
+  const std::int32_t* HWY_RESTRICT bases_;
   std::size_t row_;
 };
 
