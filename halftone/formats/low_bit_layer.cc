@@ -490,7 +490,10 @@ ir::EncodedTensor read_planes(const LowBitFields& fields,
   } catch (const Error& error) {
     fail(ErrorKind::kFormat, error.what());
   }
-  numerics::BitPlanes codes(rows, cols, encoding->bits);
+  numerics::BitPlanes codes;
+  codes.rows = rows;
+  codes.cols = cols;
+  codes.bits = encoding->bits;
   const std::size_t bit_rows = rows * static_cast<std::size_t>(encoding->bits);
   const std::size_t row_bytes = bit_rows == 0 ? (cols + 7) / 8 : planes.bytes().size() / bit_rows;
   const std::span bytes(reinterpret_cast<const std::uint8_t*>(planes.bytes().data()),

@@ -148,8 +148,8 @@ Tensor Tensor::narrowed(ElementType element) const {
 }
 
 Tensor Tensor::cast(ElementType element) const {
+  if (element == element_ && element != ElementType::kBool) return clone();
   if (is_half(element_)) {
-    if (element == element_) return clone();
     Tensor wide = widened();
     return element == ElementType::kFloat32 ? std::move(wide) : wide.cast(element);
   }
@@ -185,7 +185,9 @@ Tensor to_float(const Constant& constant) {
     return dense->cast(ElementType::kFloat32);
   }
   const auto& encoded = std::get<EncodedTensor>(constant);
-  return Tensor::from<float>(encoded.shape, numerics::decode(encoded.codes, *encoded.encoding));
+  Tensor values(ElementType::kFloat32, encoded.shape);
+  numerics::decode(encoded.codes, *encoded.encoding, values.as<float>());
+  return values;
 }
 
 std::size_t storage_bytes(const Constant& constant) {

@@ -103,7 +103,7 @@ class Tensor {
   /// @throws Error kShape if the counts differ
   [[nodiscard]] Tensor reshaped(Shape shape) const;
   /// Converts each element like static_cast, but saturating. NaN becomes integer 0; kBool is x !=
-  /// 0; floats of 16 bits are the nearest, ties to even.
+  /// 0; floats of 16 bits are the nearest, ties to even. A view cast to its own type remains one.
   [[nodiscard]] Tensor cast(ElementType element) const;
 
  private:

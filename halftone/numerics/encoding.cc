@@ -182,6 +182,13 @@ BitPlanes::BitPlanes(std::size_t num_rows, std::size_t num_cols, int num_bits)
       bits(num_bits),
       planes(num_rows * static_cast<std::size_t>(num_bits), num_cols) {}
 
+BitPlanes BitPlanes::slice(std::size_t first, std::size_t count) const {
+  BitPlanes part(count, cols, bits);
+  const auto words = planes.words().subspan(plane(first, 0) * planes.row_words());
+  std::ranges::copy(words.first(part.planes.words().size()), part.planes.words().begin());
+  return part;
+}
+
 Code BitPlanes::code(std::size_t row, std::size_t col) const {
   unsigned code = 0;
   for (int j = 0; j < bits; ++j) code |= unsigned{planes.test(plane(row, j), col)} << j;
@@ -206,12 +213,18 @@ BitPlanes encode(MatrixView<const float> values, const MatrixEncoding& encoding)
 }
 
 std::vector<float> decode(const BitPlanes& codes, const MatrixEncoding& encoding) {
+  std::vector<float> values(codes.rows * codes.cols);
+  decode(codes, encoding, values);
+  return values;
+}
+
+void decode(const BitPlanes& codes, const MatrixEncoding& encoding, std::span<float> values) {
+  HALFTONE_ASSERT(values.size() == codes.rows * codes.cols);
   encoding.check(codes.rows, codes.cols);
   if (codes.bits != encoding.bits) {
     fail(ErrorKind::kShape, "decode: expected codes of " + std::to_string(encoding.bits) +
                                 " bits, found " + std::to_string(codes.bits));
   }
-  std::vector<float> values(codes.rows * codes.cols);
   for_each_block(encoding, codes.rows, codes.cols,
                  [&](std::size_t block, std::size_t row, std::size_t first, std::size_t count) {
                    const Levels levels = encoding.levels(block);
@@ -219,7 +232,6 @@ std::vector<float> decode(const BitPlanes& codes, const MatrixEncoding& encoding
                      values[row * codes.cols + col] = levels.value(codes.code(row, col));
                    }
                  });
-  return values;
 }
 
 }  // namespace halftone::numerics

@@ -150,6 +150,9 @@ struct BitPlanes {
   [[nodiscard]] Code code(std::size_t row, std::size_t col) const;
   void set_code(std::size_t row, std::size_t col, Code code);
 
+  /// The codes of `count` rows from `first` on.
+  [[nodiscard]] BitPlanes slice(std::size_t first, std::size_t count) const;
+
   bool operator==(const BitPlanes&) const = default;
 };
 
@@ -162,5 +165,8 @@ BitPlanes encode(MatrixView<const float> values, const MatrixEncoding& encoding)
 /// @return [rows * cols], row by row
 /// @throws Error kShape as MatrixEncoding::check(), or if bits differ
 std::vector<float> decode(const BitPlanes& codes, const MatrixEncoding& encoding);
+/// The same.
+/// @param values  [rows * cols]
+void decode(const BitPlanes& codes, const MatrixEncoding& encoding, std::span<float> values);
 
 }  // namespace halftone::numerics

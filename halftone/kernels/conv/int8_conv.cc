@@ -18,16 +18,6 @@ void multiply(const Int8Rows& x, const LevelMatmulWeights& w, MatrixView<float> 
   level_matmul(x, w, {0, w.num_blocks()}, y);
 }
 
-/// The codes of the outputs of a group.
-numerics::BitPlanes group_codes(const ConvShape& shape, const numerics::BitPlanes& codes,
-                                std::size_t group) {
-  numerics::BitPlanes part(shape.group_outputs(), codes.cols, codes.bits);
-  const std::size_t first = group * part.planes.words().size();
-  std::copy_n(codes.planes.words().begin() + static_cast<std::ptrdiff_t>(first),
-              part.planes.words().size(), part.planes.words().begin());
-  return part;
-}
-
 numerics::MatrixEncoding group_encoding(const ConvShape& shape,
                                         const numerics::MatrixEncoding& encoding,
                                         std::size_t inputs, std::size_t group) {
@@ -68,7 +58,7 @@ Int8ConvWeights::Int8ConvWeights(const ConvShape& shape, const EncodedWeights& w
   std::vector<double> bases(patterns_.count());
   std::vector<double> tap_sums(shape.taps());
   for (std::size_t g = 0; g < shape.groups; ++g) {
-    groups_.emplace_back(group_codes(shape, weights.codes, g),
+    groups_.emplace_back(weights.codes.slice(g * shape.group_outputs(), shape.group_outputs()),
                          group_encoding(shape, weights.encoding, weights.codes.cols, g),
                          std::span<const float>(), layout);
     const auto sums = product_tap_sums(shape, groups_.back());

@@ -150,13 +150,9 @@ ir::Constant rows_of(const ir::Constant& weights, std::size_t first, std::size_t
     const std::size_t groups = encoding.groups_per_row(cols);
     encoding = encoding.slice(first * groups, count * groups);
   }
-  numerics::BitPlanes planes(count, cols, codes.codes.bits);
-  for (std::size_t r = 0; r < count; ++r) {
-    for (std::size_t c = 0; c < cols; ++c) planes.set_code(r, c, codes.codes.code(first + r, c));
-  }
   return ir::EncodedTensor{{static_cast<ir::Dim>(count), static_cast<ir::Dim>(cols)},
                            std::make_shared<const numerics::MatrixEncoding>(std::move(encoding)),
-                           std::move(planes)};
+                           codes.codes.slice(first, count)};
 }
 
 }  // namespace halftone::runtime
