@@ -84,13 +84,13 @@ ByteConvWeights::ByteConvWeights(const ConvShape& shape, const EncodedWeights& w
       steps_(numerics::weight_steps(weights.codes.bits)),
       factor_(factor_of(layout, weights.encoding)),
       floats_((patterns().count() + 2) * row_outputs() * sizeof(float)) {
-  const auto& [codes, encoding, bias] = weights;
+  const numerics::BitPlanes& codes = weights.codes;
   const auto channels = static_cast<std::int64_t>(shape.group_channels());
   std::vector<double> sums(shape.taps());
   std::vector<double> bases(patterns().count());
   const auto floats = floats_.as<float>();
   for (std::size_t o = 0; o < shape.outputs; ++o) {
-    const LevelGrid grid = weight_grid(encoding.levels(o, 0, codes.cols));
+    const LevelGrid grid = weight_grid(weights.encoding.levels(o, 0, codes.cols));
     const auto level_sums =
         set_levels(o, [&](std::size_t i) { return grid.u[codes.code(o, i)] / factor_; });
     std::ranges::transform(level_sums, sums.begin(), [&](std::int64_t sum) {
@@ -99,7 +99,8 @@ ByteConvWeights::ByteConvWeights(const ConvShape& shape, const EncodedWeights& w
              static_cast<double>(grid.half_step) * static_cast<double>(odd);
     });
     const double offset = x.offset;
-    padded_bases(patterns(), sums, {bias.empty() ? 0 : bias[o], offset, offset}, bases);
+    padded_bases(patterns(), sums, {weights.bias.empty() ? 0 : weights.bias[o], offset, offset},
+                 bases);
     for (std::size_t p = 0; p < bases.size(); ++p) {
       floats[p * row_outputs() + column(o)] = static_cast<float>(bases[p]);
     }
