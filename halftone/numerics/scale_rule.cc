@@ -2,7 +2,9 @@
 #include "halftone/numerics/scale_rule.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 
 namespace halftone::numerics {
 namespace {
@@ -23,11 +25,22 @@ BlockScale range_scale(const Codebook& codebook, double least, double most) {
 }  // namespace
 
 void ValueRange::add(std::span<const float> values) {
+  // The bits of float32 have the order of the numbers once those of negative ones are flipped.
+  // Without branches on floats, the compiler vectorizes the loop.
+  constexpr std::int32_t kMagnitude = 0x7fffffff;
+  constexpr std::int32_t kInfinity = 0x7f800000;
+  const auto flipped = [](std::int32_t bits) { return bits ^ (bits >> 31 & kMagnitude); };
+  std::int32_t least = flipped(std::bit_cast<std::int32_t>(low));
+  std::int32_t most = flipped(std::bit_cast<std::int32_t>(high));
   for (const float x : values) {
-    if (!std::isfinite(x)) continue;
-    low = std::min(low, x);
-    high = std::max(high, x);
+    const auto bits = std::bit_cast<std::int32_t>(x);
+    const std::int32_t key = flipped(bits);
+    const bool is_finite = (bits & kMagnitude) < kInfinity;
+    least = std::min(least, is_finite ? key : kInfinity);
+    most = std::max(most, is_finite ? key : ~kInfinity);
   }
+  low = std::bit_cast<float>(flipped(least));
+  high = std::bit_cast<float>(flipped(most));
 }
 
 float ValueRange::magnitude() const {

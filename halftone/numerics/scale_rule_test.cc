@@ -36,7 +36,7 @@ TEST(ValueRange, IgnoresWhatIsNotFinite) {
 TEST(BlockScale, OfTheLargestMagnitudeIsThatOverTheLargestLevel) {
   const Codebook integers = signed_integers("t", 4);
   EXPECT_EQ(scale(integers, ScaleRule::kLargest, {1, -3.5F}), 0.5);
-  EXPECT_EQ(scale(floats("t", kE4M3), ScaleRule::kLargest, {224, 1}), 0.5);
+  EXPECT_EQ(scale(Codebook("t", kE4M3), ScaleRule::kLargest, {224, 1}), 0.5);
   EXPECT_EQ(block_scale(integers, ScaleRule::kLargest, range_of({8}), 16).scale, 0.5);
   // One bit of two's complement has the levels -1 and 0.
   EXPECT_EQ(scale(signed_integers("t", 1), ScaleRule::kLargest, {3}), 3);
@@ -63,9 +63,9 @@ TEST(BlockScale, OfPowersOfTwoIsTheRuleOfMx) {
     int emax;
   };
   for (const auto& [codebook, emax] :
-       {Element{floats("e4m3", kE4M3), 8}, Element{floats("e5m2", kE5M2), 15},
-        Element{floats("e3m2", kE3M2), 4}, Element{floats("e2m3", kE2M3), 2},
-        Element{floats("e2m1", kE2M1), 2}, Element{signed_fractions("int8", 8), 0}}) {
+       {Element{Codebook("e4m3", kE4M3), 8}, Element{Codebook("e5m2", kE5M2), 15},
+        Element{Codebook("e3m2", kE3M2), 4}, Element{Codebook("e2m3", kE2M3), 2},
+        Element{Codebook("e2m1", kE2M1), 2}, Element{signed_fractions("int8", 8), 0}}) {
     for (const float x : {1.0F, 1.99F, 2.0F, 0x1.fffffep5F, 0x1p-140F, 0x1.8p100F}) {
       const double expected = std::exp2(std::floor(std::log2(double{x})) - emax);
       // log2 of the largest float32 below 64 is less than 6 in float64.

@@ -112,6 +112,11 @@ HWY_EXPORT(PassBetween);
 void round_to_levels(std::span<const float> x, const numerics::LevelTable& table,
                      std::span<float> y) noexcept {
   HALFTONE_ASSERT(y.size() == x.size());
+  if (table.beyond()) {
+    // Rare: few systems have numbers beyond their levels.
+    std::ranges::transform(x, y.begin(), [&](float each) { return table.nearest(each); });
+    return;
+  }
   HWY_DYNAMIC_DISPATCH(RoundToLevels)
   (x.data(), x.size(), table.levels().data(), table.thresholds().data(), table.size(), y.data());
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -84,6 +85,19 @@ TEST_P(Levels, SumTheValuesAtTheEdges) {
   std::vector<float> y(5);
   pass_between(x, -3, 5, v, y);
   EXPECT_EQ(y, (std::vector<float>{1, 10, 100, 1000, 0}));
+}
+
+TEST_P(Levels, OverflowWhereTheirSystemDoes) {
+  const auto codebook = std::make_shared<const numerics::Codebook>("t", numerics::kE5M2,
+                                                                   numerics::Overflow::kSpecial);
+  const numerics::LevelTable table(numerics::Levels(codebook, 0.5F, 0));
+  std::vector<float> y{28672, 30720, -1e6F, 0.3F, std::nanf("")};
+  round_to_levels(y, table, y);  // in place
+  EXPECT_EQ(y[0], 28672);
+  EXPECT_EQ(y[1], std::numeric_limits<float>::infinity());
+  EXPECT_EQ(y[2], -std::numeric_limits<float>::infinity());
+  EXPECT_EQ(y[3], 0.3125F);
+  EXPECT_TRUE(std::isnan(y[4]));
 }
 
 HALFTONE_INSTANTIATE_PER_TARGET(Levels);
