@@ -2,9 +2,9 @@
 #include "halftone/numerics/scale_rule.h"
 
 #include <algorithm>
-#include <bit>
+#include <array>
 #include <cmath>
-#include <cstdint>
+#include <cstddef>
 
 namespace halftone::numerics {
 namespace {
@@ -25,22 +25,35 @@ BlockScale range_scale(const Codebook& codebook, double least, double most) {
 }  // namespace
 
 void ValueRange::add(std::span<const float> values) {
-  // The bits of float32 have the order of the numbers once those of negative ones are flipped.
-  // Without branches on floats, the compiler vectorizes the loop.
-  constexpr std::int32_t kMagnitude = 0x7fffffff;
-  constexpr std::int32_t kInfinity = 0x7f800000;
-  const auto flipped = [](std::int32_t bits) { return bits ^ (bits >> 31 & kMagnitude); };
-  std::int32_t least = flipped(std::bit_cast<std::int32_t>(low));
-  std::int32_t most = flipped(std::bit_cast<std::int32_t>(high));
-  for (const float x : values) {
-    const auto bits = std::bit_cast<std::int32_t>(x);
-    const std::int32_t key = flipped(bits);
-    const bool is_finite = (bits & kMagnitude) < kInfinity;
-    least = std::min(least, is_finite ? key : kInfinity);
-    most = std::max(most, is_finite ? key : ~kInfinity);
+  const auto include = [this](float x) {
+    if (!std::isfinite(x)) return;
+    low = std::min(low, x);
+    high = std::max(high, x);
+  };
+  // Each lane has its own range, so that the compiler vectorizes the loop. No comparison holds for
+  // NaN, and infinities remain until the end.
+  constexpr std::size_t kLanes = 4;
+  const std::size_t whole = values.size() / kLanes * kLanes;
+  std::array<float, kLanes> lows;
+  std::array<float, kLanes> highs;
+  lows.fill(low);
+  highs.fill(high);
+  for (std::size_t i = 0; i < whole; i += kLanes) {
+    for (std::size_t j = 0; j < kLanes; ++j) {
+      const float x = values[i + j];
+      lows[j] = x < lows[j] ? x : lows[j];
+      highs[j] = x > highs[j] ? x : highs[j];
+    }
   }
-  low = std::bit_cast<float>(flipped(least));
-  high = std::bit_cast<float>(flipped(most));
+  const float least = *std::ranges::min_element(lows);
+  const float most = *std::ranges::max_element(highs);
+  if (std::isfinite(least) && std::isfinite(most)) {
+    low = least;
+    high = most;
+  } else {
+    std::ranges::for_each(values.first(whole), include);
+  }
+  std::ranges::for_each(values.subspan(whole), include);
 }
 
 float ValueRange::magnitude() const {

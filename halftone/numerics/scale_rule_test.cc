@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <vector>
 
 #include "halftone/base/testing.h"
@@ -31,6 +33,25 @@ TEST(ValueRange, IgnoresWhatIsNotFinite) {
   EXPECT_TRUE(range_of({kNan}).is_empty());
   EXPECT_EQ(range_of({kNan}).magnitude(), 0);
   EXPECT_FALSE(range_of({0}).is_empty());
+}
+
+TEST(ValueRange, FindsTheEndsWhereverTheyAre) {
+  for (std::size_t size = 1; size <= 19; ++size) {
+    for (std::size_t at = 0; at < size; ++at) {
+      for (const float other : {0.5F, kNan, kInfinity, -kInfinity}) {
+        std::vector<float> values(size, 1);
+        values[(at + 5) % size] = other;
+        values[at] = -3;
+        ValueRange range = range_of(values);
+        std::erase_if(values, [](float x) { return !std::isfinite(x); });
+        EXPECT_EQ(range.low, -3);
+        EXPECT_EQ(range.high, *std::ranges::max_element(values));
+        range.add(std::vector<float>(size, 7));
+        EXPECT_EQ(range.low, -3);
+        EXPECT_EQ(range.high, 7);
+      }
+    }
+  }
 }
 
 TEST(BlockScale, OfTheLargestMagnitudeIsThatOverTheLargestLevel) {
