@@ -61,7 +61,7 @@ Work work_of(const runtime::Step& step, const LayerShape& shape, const LayerForm
   const double products =
       static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.o);
   Work work;
-  if (kernel == "onednn_f32" || kernel == "decoded_f32") {
+  if (kernel == "onednn_f32" || kernel == "fixed_order_f32") {
     work.operations = 2 * products;
     work.unit = Limit::kFloat;
   } else if (step.body.variant == "planes") {

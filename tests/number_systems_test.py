@@ -98,13 +98,18 @@ def check_encode(name, bits, rows, levels):
     return wrong, int(held.sum())
 
 
-def check_overflow(name, rows):
-    """Minifloats, which overflow as the format says, on all numbers."""
+def check_overflow(name, bits, rows, levels):
+    """Minifloats, which overflow as the format says, on all numbers; and the system that does."""
     numbers = inputs_of(rows)
     expected = np.array([int(row["code"]) for row in rows])
-    name = "e8m7" if name == "bf16" else name
-    codes = np.frombuffer(number_codes("overflow", name, numbers=numbers), np.uint16)
-    return int((codes != expected).sum())
+    format_name = "e8m7" if name == "bf16" else name
+    codes = np.frombuffer(number_codes("overflow", format_name, numbers=numbers), np.uint16)
+    wrong = int((codes != expected).sum())
+    if np.isfinite(levels).all():
+        return wrong
+    codes = np.frombuffer(number_codes("encode", name + "_nan", bits, numbers=numbers), np.uint16)
+    # The table keeps the sign of NaN.
+    return wrong + int((~same(levels[codes], levels[expected])).sum())
 
 
 def check_tables():
@@ -126,7 +131,7 @@ def check_tables():
         report(f"{name}, encode {held} numbers", wrong)
         if name not in ("e8m0", "nf4", "posit"):
             report(f"{name}, overflow of {len(rows['encode', key])} numbers",
-                   check_overflow(name, rows["encode", key]))
+                   check_overflow(name, bits, rows["encode", key], levels))
     thresholds = np.array([float(row["value"]) for row in rows["threshold", "nf4"]], np.float32)
     places = np.array([int(row["code"]) for row in rows["threshold", "nf4"]])
     at = np.frombuffer(number_codes("encode", "nf4", 4, numbers=thresholds), np.uint16)

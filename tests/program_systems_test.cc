@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Number systems as users name them: listed, chosen for weights and inputs, stored, read and run.
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "halftone/data/npy.h"
 #include "tests/program.h"
 
 namespace halftone {
@@ -23,6 +26,13 @@ TEST_F(Program, ListsNumberSystemsAndTheirLevels) {
   const json int3 = json::parse(run("systems int --bits 3 --json").out);
   EXPECT_EQ(int3["levels"], (json{-4.0, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0}));
   EXPECT_TRUE(json::parse(run("systems e4m3 --json").out)["levels"][0x7f].is_null());
+  const json e5m2 = json::parse(run("systems e5m2 --json").out);
+  const json overflowing = json::parse(run("systems e5m2_nan --json").out);
+  EXPECT_EQ(e5m2["overflow"], "saturate");
+  EXPECT_EQ(overflowing["overflow"], "nan");
+  EXPECT_EQ(overflowing["levels"], e5m2["levels"]);
+  EXPECT_THAT(run("systems e4m3_nan").out, HasSubstr("beyond the largest: infinity or NaN"));
+  expect_failure("systems e3m2_nan", 2, "found 'e3m2', whose codes are all numbers");
   expect_failure("systems int4", 2, "number system 'int4': expected one of learned: basis");
   expect_failure("systems nf4 --bits 3", 2, "number system 'nf4': expected 4 bits, found 3");
 }
@@ -74,6 +84,31 @@ TEST_F(Program, QuantizesToEveryKindOfNumberSystem) {
       const Outcome eval = run("eval " + file + " --data " + kExample + " --json");
       ASSERT_EQ(eval.code, 0) << eval.err;
       EXPECT_GT(json::parse(eval.out)["value"].get<double>(), 0.9);
+    }
+  }
+}
+
+// Images a million times as bright as calibrated are beyond the stored scales of e4m3_nan and
+// e5m2_nan, and beyond the largest number of fp16_nan, which has no scale; e4m3 saturates.
+TEST_F(Program, OverflowsInEveryFileFormatWhereTheSystemDoes) {
+  const std::vector<float> x(784, 1e6F);
+  data::write_npy(path("x.npy"), data::make_npy(std::span<const float>(x), {1, 784}));
+  for (const std::string scheme : {"e4m3_nan", "e5m2_nan", "fp16_nan", "e4m3"}) {
+    for (const char* name : {"m.onnx", "m.tflite", "m.circle"}) {
+      SCOPED_TRACE(scheme + " in " + name);
+      const std::string file = path(name);
+      const Outcome quantize = run("quantize " + kModel + " -o " + file + " --data " + kExample +
+                                   " --limit 60 --scheme " + scheme);
+      ASSERT_EQ(quantize.code, 0) << quantize.err;
+      const Outcome eval = run("eval " + file + " --data " + kExample + " --json");
+      ASSERT_EQ(eval.code, 0) << eval.err;
+      EXPECT_GT(json::parse(eval.out)["value"].get<double>(), 0.9);
+      const Outcome answer = run("run " + file + " --input " + path("x.npy") + " -o " + path("y"));
+      ASSERT_EQ(answer.code, 0) << answer.err;
+      const std::vector<float> scores = data::read_npy(path("y") + "/out0.npy").floats();
+      const bool has_numbers =
+          std::ranges::all_of(scores, [](float score) { return std::isfinite(score); });
+      EXPECT_EQ(has_numbers, scheme == "e4m3");
     }
   }
 }

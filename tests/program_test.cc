@@ -144,7 +144,7 @@ TEST_F(Program, QuantizesWeightsAloneAndRunsThemOnActivationsOf8BitsOrFloat) {
   EXPECT_EQ(kernel(""), "int8_levels");
   EXPECT_EQ(first_layer("variant", ""), "planes");
   EXPECT_EQ(first_layer("arithmetic", ""), "integers: 8-bit inputs, 8-bit levels of the weights");
-  EXPECT_EQ(kernel(" --float-activations"), "decoded_f32");
+  EXPECT_EQ(kernel(" --float-activations"), "fixed_order_f32");
   EXPECT_EQ(kernel(" --float-activations --float-order fixed"), "fixed_order_f32");
   EXPECT_EQ(agreement(" --float-activations --float-order fixed"), as_float);
   const Outcome unknown = run("bench " + file + " --float-order none");

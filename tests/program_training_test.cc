@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "halftone/data/npy.h"
 #include "tests/program.h"
@@ -53,6 +54,43 @@ TEST_F(TrainingProgram, TrainsWithNumbersOfFewBits) {
   EXPECT_TRUE(few == trained(precision + " --gradient-rounding stochastic"));
   EXPECT_FALSE(few == trained(precision + " --gradient-rounding nearest"));
   EXPECT_FALSE(few == trained(" --precision bf16"));
+}
+
+TEST_F(TrainingProgram, TrainsInEveryKindOfNumberSystem) {
+  const auto train = [&](const std::string& options) {
+    return "train " + kModel + " -o " + path("t.onnx") + " --data " + kExample +
+           " --limit 1000 --batch 50 --epochs 3 --quiet --json " + options;
+  };
+  std::set<std::string> files;
+  const auto agreement = [&](const std::string& options) {
+    const Outcome outcome = run(train(options));
+    EXPECT_EQ(outcome.code, 0) << options << ": " << outcome.err;
+    if (outcome.code != 0) return 0.0;
+    EXPECT_TRUE(files.insert(text_of(path("t.onnx"))).second) << options;
+    return json::parse(outcome.out).at("epochs")[2].at("agreement").get<double>();
+  };
+  const double full = agreement("");
+  EXPECT_GT(full, 0.85);
+  for (const char* options :
+       {"--precision mxfp8_e4m3 --gradient-format e5m2_nan", "--precision nvfp4",
+        "--precision int8 --gradient-format posit8", "--precision bfp6 --gradient-format bf16_nan",
+        "--precision e4m3 --gradient-format e5m2", "--precision log4"}) {
+    EXPECT_GT(agreement(options), full - 0.1) << options;
+  }
+}
+
+// A loss scale that is too large for the gradients' format shows only where the format overflows.
+TEST_F(TrainingProgram, ShowsGradientsThatOverflow) {
+  const auto train = [&](const std::string& format) {
+    return run("train " + kModel + " -o " + path("t.onnx") + " --data " + kExample +
+               " --limit 500 --batch 50 --epochs 1 --quiet --loss-scale 268435456 "
+               "--gradient-format " +
+               format);
+  };
+  EXPECT_EQ(train("fp16").code, 0);
+  const Outcome outcome = train("fp16_nan");
+  EXPECT_NE(outcome.code, 0) << outcome.out;
+  EXPECT_THAT(outcome.err, HasSubstr("NaN or infinite in step 1 of epoch 1"));
 }
 
 TEST_F(TrainingProgram, DistillsFromSeveralTeachersAndTheFileOfTheirAnswers) {
@@ -114,7 +152,13 @@ TEST_F(TrainingProgram, RefusesToDistillWhatDoesNotFit) {
   for (const std::string option : {"--precision", "--gradient-format"}) {
     expect_failure(
         "distill --teacher " + kModel + output + " --data " + kExample + " " + option + " fp7", 2,
-        "number format: expected fp32, fp16, bf16");
+        "number format: expected one of fp32, affine1 to affine16, ");
+    expect_failure(
+        "distill --teacher " + kModel + output + " --data " + kExample + " " + option + " basis4",
+        2, "found 'basis4', whose levels are learned");
+    expect_failure(
+        "distill --teacher " + kModel + output + " --data " + kExample + " " + option + " e2m1_nan",
+        2, "found 'e2m1', whose codes are all numbers");
   }
   expect_failure("distill --teacher " + kModel + output + " --data " + kExample + " --loss-scale 3",
                  2, "loss scale: expected a power of two");
@@ -185,6 +229,8 @@ TEST_F(TrainingProgram, IsInterruptedAndGoesOnToTheSameFile) {
   expect_failure(train("s.onnx", keep), 2, "found one: remove it or resume (--resume)");
   expect_failure(train("s.onnx", keep + " --resume --learning-rate 0.5"), 2,
                  "rate was 0.001, is 0.5");
+  expect_failure(train("s.onnx", keep + " --resume --gradient-format e5m2_nan"), 2,
+                 "format of gradients was fp32, rounded by chance, is e5m2_nan, rounded by chance");
   const Outcome rest = run(train("s.onnx", keep + " --resume"));
   EXPECT_EQ(rest.code, 0) << rest.err;
   const Outcome whole = run(train("whole.onnx", ""));

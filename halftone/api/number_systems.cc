@@ -45,6 +45,7 @@ NumberSystemInfo info_of(const NumberSystem& system) {
           blocks_text(system.blocks),
           scales_text(system),
           computed(system, usual_bits(system)),
+          system.saturating == nullptr ? "saturate" : "nan",
           std::string(system.formula),
           std::string(system.source)};
 }

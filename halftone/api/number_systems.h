@@ -21,6 +21,8 @@ struct NumberSystemInfo {
   /// How layers are computed with codes of the most bits up to 8: "bits or 8-bit integers", "8-bit
   /// integers", "float32".
   std::string computed;
+  /// What numbers beyond the largest become: "saturate", the largest; "nan", infinity or NaN.
+  std::string overflow;
   std::string formula;
   std::string source;
 };

@@ -62,8 +62,9 @@ void add_optimizer_options(CLI::App& verb, TrainingOptions& options) {
 
 void add_precision_options(CLI::App& verb, TrainingOptions& options) {
   verb.add_option("--precision", options.precision,
-                  "Format of float weights and activations as layers multiply them: fp32, fp16, "
-                  "bf16, e4m3, e5m2, e3m2, e2m3, e2m1, int2 to int16")
+                  "Format of float weights and activations as layers multiply them: fp32, or a "
+                  "number system of `halftone systems` with its bits if it has several: bf16, "
+                  "int8, mxfp8_e4m3")
       ->capture_default_str();
   verb.add_option("--gradient-format", options.gradient_format,
                   "Format of gradients with respect to layer outputs; as --precision")

@@ -33,8 +33,8 @@ train::StudentOptions student_options(const TrainingOptions& options) {
   result.device =
       options.device == "cuda" ? train::ComputeDevice::kCuda : train::ComputeDevice::kCpu;
   train::PrecisionOptions& precision = result.precision;
-  precision.weights = precision.activations = train::parse_number_format(options.precision);
-  precision.gradients = train::parse_number_format(options.gradient_format);
+  precision.weights = precision.activations = numerics::parse_number_format(options.precision);
+  precision.gradients = numerics::parse_number_format(options.gradient_format);
   precision.gradient_rounding = options.gradient_rounding == "nearest"
                                     ? train::Rounding::kNearest
                                     : train::Rounding::kStochastic;

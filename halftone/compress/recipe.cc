@@ -34,6 +34,25 @@ bool can_be_fitted(const numerics::NumberSystem& system, int bits) {
   return bits <= numerics::kMaxBits && system.rule != numerics::ScaleRule::kUnit;
 }
 
+WeightFormat weight_format(const numerics::NumberSystem& system, int bits,
+                           const LayerSettings& settings) {
+  WeightFormat format;
+  format.system = &system;
+  format.bits = bits;
+  format.offset = settings.weight_offset.value_or(true);
+  // A group size alone selects groups.
+  const auto implied =
+      settings.group_size ? numerics::Granularity::kGroup : system.blocks.granularity;
+  format.granularity = settings.granularity.value_or(implied);
+  constexpr std::size_t kDefaultGroup = 128;
+  const std::size_t own = system.blocks.group_size;
+  format.group_size = settings.group_size.value_or(own != 0 ? own : kDefaultGroup);
+  if (format.group_size == 0) {
+    fail(ErrorKind::kUsage, "group size: expected at least 1, found 0");
+  }
+  return format;
+}
+
 ActivationFormat activation_format(const numerics::NumberSystem& system, int bits,
                                    const LayerSettings& settings) {
   ActivationFormat format{&system, bits, settings.activation_offset.value_or(true)};
@@ -99,29 +118,15 @@ LayerRecipe Recipe::for_layer(std::string_view name) const {
   const auto given = [](const numerics::NumberSystem* system) -> const numerics::NumberSystem& {
     return system != nullptr ? *system : numerics::find_system("basis");
   };
-  const numerics::NumberSystem& weights = given(settings.weight_system);
+  // Weights are known, so that none is beyond the levels that are fitted to them.
+  const numerics::NumberSystem& named = given(settings.weight_system);
+  const numerics::NumberSystem& weights = named.saturating != nullptr ? *named.saturating : named;
   const numerics::NumberSystem& activations = given(settings.activation_system);
   const int weight_bits = bits_of(weights, settings.weight_bits, "weight bits");
   const int activation_bits = bits_of(activations, settings.activation_bits, "activation bits");
   check_offset(weights, settings.weight_offset, "weight offset");
   check_offset(activations, settings.activation_offset, "activation offset");
-  if (weight_bits > 0) {
-    WeightFormat format;
-    format.system = &weights;
-    format.bits = weight_bits;
-    format.offset = settings.weight_offset.value_or(true);
-    // A group size alone selects groups.
-    const auto implied =
-        settings.group_size ? numerics::Granularity::kGroup : weights.blocks.granularity;
-    format.granularity = settings.granularity.value_or(implied);
-    constexpr std::size_t kDefaultGroup = 128;
-    const std::size_t own = weights.blocks.group_size;
-    format.group_size = settings.group_size.value_or(own != 0 ? own : kDefaultGroup);
-    if (format.group_size == 0) {
-      fail(ErrorKind::kUsage, "group size: expected at least 1, found 0");
-    }
-    recipe.weights = format;
-  }
+  if (weight_bits > 0) recipe.weights = weight_format(weights, weight_bits, settings);
   recipe.arithmetic = settings.arithmetic.value_or(ir::Arithmetic::kAuto);
   if (activation_bits > 0) {
     recipe.activations = activation_format(activations, activation_bits, settings);

@@ -95,7 +95,8 @@ struct Recipe {
 
   /// The recipe of one layer. Without any setting: 3 bits for weights and activations, a basis per
   /// channel, with offsets. A number system of one number of bits needs no setting of bits, and one
-  /// of blocks implies their size.
+  /// of blocks implies their size. Weights take the system that saturates in place of one that
+  /// overflows.
   /// @throws Error kUsage if bits or the group size are out of range
   [[nodiscard]] LayerRecipe for_layer(std::string_view name) const;
   /// @throws Error kUsage that lists the layers, if a pattern matches none of them

@@ -18,6 +18,14 @@ TEST(Recipe, HasDefaultsWithoutAWord) {
   EXPECT_EQ(recipe.activations->bits, 3);
 }
 
+TEST(Recipe, LetsActivationsOverflowButNotWeights) {
+  const LayerRecipe recipe = parse_recipe("[default]\nscheme = \"e4m3_nan\"", "r").for_layer("a");
+  ASSERT_TRUE(recipe.weights && recipe.activations);
+  EXPECT_EQ(recipe.weights->system->name, "e4m3");
+  EXPECT_EQ(recipe.activations->system->name, "e4m3_nan");
+  EXPECT_EQ(recipe.activations->scales, ActivationScales::kFitted);
+}
+
 TEST(Recipe, ReadsEveryKey) {
   const Recipe recipe = parse_recipe(R"(
     [default]

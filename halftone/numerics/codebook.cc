@@ -39,6 +39,15 @@ float threshold_at(double middle, bool is_upper) {
                        static_cast<float>(middle));
 }
 
+/// The values of the codes of a floating point format.
+std::vector<float> values_of(const Minifloat& format) {
+  std::vector<float> values(std::size_t{1} << format.bits());
+  for (std::size_t code = 0; code < values.size(); ++code) {
+    values[code] = decode(format, static_cast<std::uint32_t>(code));
+  }
+  return values;
+}
+
 }  // namespace
 
 std::int64_t order_of(float x) {
@@ -73,6 +82,12 @@ Codebook::Codebook(std::string name, std::vector<float> levels, std::vector<floa
   find_step();
   find_coefficients();
   find_fit();
+}
+
+Codebook::Codebook(std::string name, const Minifloat& format, Overflow overflow)
+    : Codebook(std::move(name), values_of(format)) {
+  format_ = format;
+  if (overflow == Overflow::kSpecial && format.specials != Specials::kNone) find_beyond();
 }
 
 void Codebook::sort() {
@@ -147,6 +162,23 @@ void Codebook::find_fit() {
   fits_integers_ = true;
 }
 
+void Codebook::find_beyond() {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const auto is_held = [this](float x) {
+    return std::isfinite(round_to_nearest(*format_, x, Overflow::kSpecial));
+  };
+  const auto special = [this](std::uint32_t code) {
+    return Beyond::Special{static_cast<Code>(code), levels_[code]};
+  };
+  const float most = sorted_.back();
+  beyond_ = {largest_where([&](float x) { return x < 0 && !is_held(x); }, -most),
+             largest_where([&](float x) { return x < 0 || is_held(x); }, most),
+             special(numerics::encode(*format_, -kInfinity, Overflow::kSpecial)),
+             special(numerics::encode(*format_, kInfinity, Overflow::kSpecial)),
+             special(static_cast<std::uint32_t>(nan_))};
+  fits_integers_ = false;
+}
+
 std::size_t Codebook::index(float x) const {
   // Counts thresholds strictly below x. The comparison is false for NaN, which gets level 0.
   return static_cast<std::size_t>(
@@ -156,6 +188,9 @@ std::size_t Codebook::index(float x) const {
 
 Code Codebook::encode(float x) const {
   if (std::isnan(x) && nan_ >= 0) return static_cast<Code>(nan_);
+  if (beyond_) {
+    if (const Beyond::Special* special = beyond_->find(x)) return special->code;
+  }
   const std::size_t l = index(x);
   if (sorted_[l] == 0 && std::signbit(x) && negative_zero_ >= 0) {
     return static_cast<Code>(negative_zero_);

@@ -5,9 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "halftone/numerics/minifloat.h"
 
 namespace halftone::numerics {
 
@@ -27,6 +30,26 @@ enum class Ties : std::uint8_t {
   kTowardZero,  ///< the one nearer to zero
 };
 
+/// What numbers beyond the outer levels become where these are not to replace them.
+struct Beyond {
+  struct Special {
+    Code code;
+    float value;  ///< infinity or NaN
+  };
+
+  float low;   ///< the largest float32 that becomes at_low
+  float high;  ///< the largest float32 that does not become at_high
+  Special at_low;
+  Special at_high;
+  Special of_nan;
+
+  /// What x becomes; null if it takes a level.
+  [[nodiscard]] const Special* find(float x) const {
+    if (x > low && x <= high) return nullptr;
+    return x <= low ? &at_low : x > high ? &at_high : &of_nan;
+  }
+};
+
 /// The levels of a number system of K bits, shared by all blocks of a matrix. Immutable.
 ///
 /// Levels are in the order of codes, and need be neither ascending nor all finite: codes of NaN and
@@ -41,6 +64,9 @@ class Codebook {
   /// Numbers are encoded by thresholds: level l, in ascending order, if l of them are below.
   /// @param thresholds  ascending, one less than there are different finite levels
   Codebook(std::string name, std::vector<float> levels, std::vector<float> thresholds);
+  /// The codes of a floating point format.
+  /// @pre at most kMaxCodeBits bits
+  Codebook(std::string name, const Minifloat& format, Overflow overflow = Overflow::kSaturate);
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] int bits() const { return bits_; }
@@ -53,9 +79,15 @@ class Codebook {
   [[nodiscard]] std::span<const Code> codes() const { return codes_; }
   [[nodiscard]] std::span<const float> thresholds() const { return thresholds_; }
 
+  /// What numbers beyond the ends become, unless they take the ends.
+  [[nodiscard]] const std::optional<Beyond>& beyond() const { return beyond_; }
+  /// The floating point format whose codes these are, if they are.
+  [[nodiscard]] const std::optional<Minifloat>& format() const { return format_; }
+
   /// Position of x among sorted(). NaN takes the lowest, numbers beyond the ends take the ends.
   [[nodiscard]] std::size_t index(float x) const;
-  /// The code of x. NaN takes the first code of NaN, if there is one, else the lowest level.
+  /// The code of x, or of what it becomes beyond the ends. NaN takes the first code of NaN, if
+  /// there is one, else the lowest level.
   [[nodiscard]] Code encode(float x) const;
 
   /// a_1, ..., a_K, if the bits of codes of up to kMaxBits bits are signs b_i of them, exactly:
@@ -68,7 +100,8 @@ class Codebook {
 
   /// Whether the levels are nearly on the grid of 8-bit integers that kernels compute with: none
   /// is farther from it than an eighth of the distance to its neighbours. Grids of weights have
-  /// 120 to 127 steps for up to 4 bits, else 248 to 255; see weight_steps().
+  /// 120 to 127 steps for up to 4 bits, else 248 to 255; see weight_steps(). Infinity and NaN
+  /// beyond() the ends are on no grid.
   [[nodiscard]] bool fits_integers() const { return fits_integers_; }
 
   /// Whether all codes mean the same and all numbers have the same codes.
@@ -79,6 +112,7 @@ class Codebook {
   void find_step();
   void find_coefficients();
   void find_fit();
+  void find_beyond();
 
   std::string name_;
   int bits_ = 0;
@@ -91,6 +125,8 @@ class Codebook {
   float step_ = 0;
   std::vector<float> coefficients_;
   bool fits_integers_ = false;
+  std::optional<Minifloat> format_;
+  std::optional<Beyond> beyond_;
 };
 
 /// The largest float32 for which `holds`, which never becomes true again once it is false for a

@@ -165,12 +165,6 @@ Codebook exponents(std::string name) {
   return {std::move(name), levels_of(8, level), Ties::kUpper};
 }
 
-Codebook floats(std::string name, const Minifloat& format) {
-  return {std::move(name), levels_of(format.bits(), [&](int q) {
-            return decode(format, static_cast<std::uint32_t>(q));
-          })};
-}
-
 Codebook normal_floats(std::string name) {
   std::vector<float> levels = {-1.0F,
                                -0.696192800998687744140625F,

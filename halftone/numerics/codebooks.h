@@ -5,7 +5,6 @@
 #include <string>
 
 #include "halftone/numerics/codebook.h"
-#include "halftone/numerics/minifloat.h"
 
 namespace halftone::numerics {
 
@@ -55,10 +54,6 @@ Codebook logarithmic(std::string name, int bits);
 /// 2^(q - 127), q up to 254; 255 is NaN. Numbers midway take the larger level.
 /// Source: OCP MX 1.0, section 5.4.1; ties as in ml_dtypes.
 Codebook exponents(std::string name);
-
-/// The codes of a floating point format. Numbers beyond the largest saturate.
-/// @pre at most kMaxCodeBits bits
-Codebook floats(std::string name, const Minifloat& format);
 
 /// 16 quantiles of the normal distribution, from -1 to 1, with 0.
 /// Source: Dettmers et al., QLoRA, 2023 (arXiv:2305.14314), appendix E; levels and thresholds as in

@@ -233,7 +233,7 @@ TEST(Codebooks, OfFloatsHaveTheValuesOfTheirDefinitionAndTheNearestCodes) {
   for (const char* name : {"e4m3", "e5m2", "e4m3fnuz", "e5m2fnuz", "e3m2", "e2m3", "e2m1", "e5m10",
                            "e6m9", "e8m7", "e3m4", "e3m1", "e7m4", "e3m12", "e4m7fnuz"}) {
     const Minifloat format = minifloat_from(name).value();
-    const Codebook codebook = floats(name, format);
+    const Codebook codebook(name, format);
     ASSERT_EQ(codebook.bits(), format.bits());
     for (std::uint32_t code = 0; code < codebook.levels().size(); ++code) {
       const double level{codebook.levels()[code]};
@@ -249,11 +249,55 @@ TEST(Codebooks, OfFloatsHaveTheValuesOfTheirDefinitionAndTheNearestCodes) {
 TEST(Codebooks, OfFloatsEncodeAsMinifloatsThatSaturate) {
   for (const char* name : {"e4m3", "e5m2", "e4m3fnuz", "e5m2fnuz", "e3m2", "e2m1", "e6m9"}) {
     const Minifloat format = minifloat_from(name).value();
-    const Codebook codebook = floats(name, format);
+    const Codebook codebook(name, format);
     for (std::uint32_t half = 0; half <= 0xffff; ++half) {
       const float x = float_from_half(static_cast<std::uint16_t>(half));
       if (std::isnan(x)) continue;
       ASSERT_EQ(codebook.encode(x), encode(format, x)) << name << ' ' << x;
+    }
+  }
+}
+
+// Infinity or NaN in place of the largest, as Minifloat says; the levels are the same.
+TEST(Codebooks, OfFloatsThatOverflowEncodeAsMinifloatsThatDo) {
+  for (const char* name : {"e4m3", "e5m2", "e4m3fnuz", "e5m2fnuz", "e2m1fnuz", "e3m4", "e2m5",
+                           "e6m9", "e5m10", "e8m7"}) {
+    const Minifloat format = minifloat_from(name).value();
+    const Codebook codebook(name, format, Overflow::kSpecial);
+    EXPECT_EQ(codebook.sorted().size(), Codebook(name, format).sorted().size());
+    EXPECT_FALSE(codebook.fits_integers());
+    for (std::uint32_t bits = 0; bits <= 0xffff; ++bits) {
+      const float x = name == std::string("e8m7")
+                          ? float_from_bfloat16(static_cast<Code>(bits)) * (1 + 0x1p-8F)
+                          : float_from_half(static_cast<Code>(bits));
+      const Code code = codebook.encode(x);
+      if (std::isnan(x)) {
+        ASSERT_TRUE(std::isnan(codebook.levels()[code])) << name;
+      } else {
+        ASSERT_EQ(code, encode(format, x, Overflow::kSpecial)) << name << ' ' << x;
+      }
+    }
+  }
+}
+
+// With any scale the table of a block finds the codes that the codebook has.
+TEST(Codebooks, OfFloatsThatOverflowDoSoInTheTableOfABlock) {
+  for (const char* name : {"e4m3", "e5m2", "e4m3fnuz", "e2m1fnuz"}) {
+    const auto codebook =
+        std::make_shared<const Codebook>(name, minifloat_from(name).value(), Overflow::kSpecial);
+    for (const float scale : {1.0F, 0.37F, -2.9F, 1e-38F}) {
+      const Levels levels(codebook, scale, 0);
+      const LevelTable table(levels);
+      ASSERT_TRUE(table.beyond().has_value());
+      for (const float level : table.levels()) ASSERT_TRUE(std::isfinite(level));
+      for (std::uint32_t bits = 0; bits <= 0xffff; ++bits) {
+        const float x = scale * float_from_half(static_cast<Code>(bits));
+        const float expected = levels.value(levels.encode(x));
+        const float found = table.nearest(x);
+        ASSERT_TRUE(found == expected || (std::isnan(found) && std::isnan(expected))) << x;
+        const float of_code = levels.value(table.encode(x));
+        ASSERT_TRUE(of_code == found || (std::isnan(of_code) && std::isnan(found))) << x;
+      }
     }
   }
 }
@@ -288,7 +332,7 @@ TEST(Codebooks, HaveCoefficientsWhereBitsAreTheirSigns) {
   EXPECT_EQ(half_integers("t", 8).coefficients().size(), 8U);
   for (const Codebook& codebook :
        {signed_integers("t", 9), powers_of_two("t", 2), additive_powers_of_two("t", 4),
-        floats("t", kE2M1), floats("t", kE5M2), exponents("t"), normal_floats("t"),
+        Codebook("t", kE2M1), Codebook("t", kE5M2), exponents("t"), normal_floats("t"),
         posits("t", 3)}) {
     EXPECT_TRUE(codebook.coefficients().empty()) << codebook.bits();
   }

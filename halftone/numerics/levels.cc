@@ -60,19 +60,32 @@ void LevelTable::add_basis(const Basis& basis) {
 
 void LevelTable::add_codebook(const Levels& levels, const Codebook& codebook) {
   codes_.assign(codebook.codes().begin(), codebook.codes().end());
-  for (const float t : codebook.thresholds()) {
-    // With a negative scale, larger numbers have lower levels of the codebook.
-    const bool is_reversed = levels.scale() < 0;
+  // With a negative scale, larger numbers have lower levels of the codebook.
+  const bool is_reversed = levels.scale() < 0;
+  const auto moved = [&](float t) {
     const auto takes_lower = [&](float x) {
       return is_reversed ? levels.argument(x) > t : levels.argument(x) <= t;
     };
-    thresholds_.push_back(largest_where(takes_lower, t * levels.scale() + levels.offset()));
-  }
-  if (levels.scale() < 0) {
+    return largest_where(takes_lower, t * levels.scale() + levels.offset());
+  };
+  for (const float t : codebook.thresholds()) thresholds_.push_back(moved(t));
+  if (is_reversed) {
     std::ranges::reverse(codes_);
     std::ranges::reverse(thresholds_);
   }
   for (const Code code : codes_) levels_.push_back(levels.value(code));
+  if (!codebook.beyond()) return;
+  Beyond beyond = *codebook.beyond();
+  if (is_reversed) {
+    std::swap(beyond.low, beyond.high);
+    std::swap(beyond.at_low, beyond.at_high);
+  }
+  beyond.low = moved(beyond.low);
+  beyond.high = moved(beyond.high);
+  for (Beyond::Special* each : {&beyond.at_low, &beyond.at_high, &beyond.of_nan}) {
+    each->value = levels.value(each->code);
+  }
+  beyond_ = beyond;
 }
 
 std::size_t LevelTable::index(float x) const {

@@ -55,7 +55,8 @@ class Levels {
 };
 
 /// The different levels of a block in ascending order, ready to encode with: a number encodes to
-/// level l if l thresholds are below it. NaN takes the lowest level.
+/// level l if l thresholds are below it. NaN takes the lowest level. Where a codebook has other
+/// codes for numbers beyond the levels, these are apart: all levels and thresholds are finite.
 ///
 /// The threshold between neighbouring levels q_l <= q_(l+1) of a basis is (q_l + q_(l+1)) / 2,
 /// computed in float32: a number exactly on it takes the lower level. With a codebook it is the
@@ -76,19 +77,32 @@ class LevelTable {
     return (levels_.back() - levels_.front()) / static_cast<float>(2 * (size() - 1));
   }
 
-  /// Index of the level x encodes to.
+  /// What numbers beyond the outer levels become, unless they take these: see Codebook::beyond().
+  [[nodiscard]] const std::optional<Beyond>& beyond() const { return beyond_; }
+
+  /// Index of the level x encodes to; of an outer level for numbers beyond.
   [[nodiscard]] std::size_t index(float x) const;
-  [[nodiscard]] Code encode(float x) const { return codes_[index(x)]; }
+  [[nodiscard]] Code encode(float x) const {
+    const Beyond::Special* special = special_of(x);
+    return special != nullptr ? special->code : codes_[index(x)];
+  }
   /// The level itself: decode(encode(x)).
-  [[nodiscard]] float nearest(float x) const { return levels_[index(x)]; }
+  [[nodiscard]] float nearest(float x) const {
+    const Beyond::Special* special = special_of(x);
+    return special != nullptr ? special->value : levels_[index(x)];
+  }
 
  private:
   void add_basis(const Basis& basis);
   void add_codebook(const Levels& levels, const Codebook& codebook);
+  [[nodiscard]] const Beyond::Special* special_of(float x) const {
+    return beyond_ ? beyond_->find(x) : nullptr;
+  }
 
   std::vector<float> levels_;
   std::vector<Code> codes_;
   std::vector<float> thresholds_;
+  std::optional<Beyond> beyond_;
 };
 
 /// Encodes the numbers of one block: by its sorted levels, or directly in the codebook, which needs

@@ -2,7 +2,9 @@
 #include "halftone/numerics/scale_rule.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 
 namespace halftone::numerics {
 namespace {
@@ -23,11 +25,35 @@ BlockScale range_scale(const Codebook& codebook, double least, double most) {
 }  // namespace
 
 void ValueRange::add(std::span<const float> values) {
-  for (const float x : values) {
-    if (!std::isfinite(x)) continue;
+  const auto include = [this](float x) {
+    if (!std::isfinite(x)) return;
     low = std::min(low, x);
     high = std::max(high, x);
+  };
+  // Each lane has its own range, so that the compiler vectorizes the loop. No comparison holds for
+  // NaN, and infinities remain until the end.
+  constexpr std::size_t kLanes = 4;
+  const std::size_t whole = values.size() / kLanes * kLanes;
+  std::array<float, kLanes> lows;
+  std::array<float, kLanes> highs;
+  lows.fill(low);
+  highs.fill(high);
+  for (std::size_t i = 0; i < whole; i += kLanes) {
+    for (std::size_t j = 0; j < kLanes; ++j) {
+      const float x = values[i + j];
+      lows[j] = x < lows[j] ? x : lows[j];
+      highs[j] = x > highs[j] ? x : highs[j];
+    }
   }
+  const float least = *std::ranges::min_element(lows);
+  const float most = *std::ranges::max_element(highs);
+  if (std::isfinite(least) && std::isfinite(most)) {
+    low = least;
+    high = most;
+  } else {
+    std::ranges::for_each(values.first(whole), include);
+  }
+  std::ranges::for_each(values.subspan(whole), include);
 }
 
 float ValueRange::magnitude() const {

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <vector>
 
 #include "halftone/base/testing.h"
@@ -33,10 +35,29 @@ TEST(ValueRange, IgnoresWhatIsNotFinite) {
   EXPECT_FALSE(range_of({0}).is_empty());
 }
 
+TEST(ValueRange, FindsTheEndsWhereverTheyAre) {
+  for (std::size_t size = 1; size <= 19; ++size) {
+    for (std::size_t at = 0; at < size; ++at) {
+      for (const float other : {0.5F, kNan, kInfinity, -kInfinity}) {
+        std::vector<float> values(size, 1);
+        values[(at + 5) % size] = other;
+        values[at] = -3;
+        ValueRange range = range_of(values);
+        std::erase_if(values, [](float x) { return !std::isfinite(x); });
+        EXPECT_EQ(range.low, -3);
+        EXPECT_EQ(range.high, *std::ranges::max_element(values));
+        range.add(std::vector<float>(size, 7));
+        EXPECT_EQ(range.low, -3);
+        EXPECT_EQ(range.high, 7);
+      }
+    }
+  }
+}
+
 TEST(BlockScale, OfTheLargestMagnitudeIsThatOverTheLargestLevel) {
   const Codebook integers = signed_integers("t", 4);
   EXPECT_EQ(scale(integers, ScaleRule::kLargest, {1, -3.5F}), 0.5);
-  EXPECT_EQ(scale(floats("t", kE4M3), ScaleRule::kLargest, {224, 1}), 0.5);
+  EXPECT_EQ(scale(Codebook("t", kE4M3), ScaleRule::kLargest, {224, 1}), 0.5);
   EXPECT_EQ(block_scale(integers, ScaleRule::kLargest, range_of({8}), 16).scale, 0.5);
   // One bit of two's complement has the levels -1 and 0.
   EXPECT_EQ(scale(signed_integers("t", 1), ScaleRule::kLargest, {3}), 3);
@@ -63,9 +84,9 @@ TEST(BlockScale, OfPowersOfTwoIsTheRuleOfMx) {
     int emax;
   };
   for (const auto& [codebook, emax] :
-       {Element{floats("e4m3", kE4M3), 8}, Element{floats("e5m2", kE5M2), 15},
-        Element{floats("e3m2", kE3M2), 4}, Element{floats("e2m3", kE2M3), 2},
-        Element{floats("e2m1", kE2M1), 2}, Element{signed_fractions("int8", 8), 0}}) {
+       {Element{Codebook("e4m3", kE4M3), 8}, Element{Codebook("e5m2", kE5M2), 15},
+        Element{Codebook("e3m2", kE3M2), 4}, Element{Codebook("e2m3", kE2M3), 2},
+        Element{Codebook("e2m1", kE2M1), 2}, Element{signed_fractions("int8", 8), 0}}) {
     for (const float x : {1.0F, 1.99F, 2.0F, 0x1.fffffep5F, 0x1p-140F, 0x1.8p100F}) {
       const double expected = std::exp2(std::floor(std::log2(double{x})) - emax);
       // log2 of the largest float32 below 64 is less than 6 in float64.

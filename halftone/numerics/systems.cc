@@ -11,6 +11,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/numerics/codebooks.h"
+#include "halftone/numerics/minifloat.h"
 
 namespace halftone::numerics {
 namespace {
@@ -23,6 +24,8 @@ constexpr std::string_view kFloats = "floats";
 constexpr std::string_view kBlocks = "blocks";
 
 constexpr std::string_view kFloatFormula = "+-s (1 + m / 2^M) 2^(e - bias), subnormal if e = 0";
+constexpr std::string_view kOverflowFormula =
+    "+-s (1 + m / 2^M) 2^(e - bias), subnormal if e = 0; beyond the largest: infinity or NaN";
 constexpr std::string_view kOfp8 = "OCP 8-bit Floating Point Specification 1.0, 2023";
 constexpr std::string_view kMx = "OCP Microscaling Formats Specification 1.0, 2023";
 
@@ -30,12 +33,12 @@ constexpr Minifloat kE6M9 = minifloat(6, 9, Specials::kInfinityAndNan);
 
 template <const Minifloat& kFormat>
 Codebook codes_of(std::string name, int /*bits*/) {
-  return floats(std::move(name), kFormat);
+  return Codebook(std::move(name), kFormat);
 }
 /// The format that the name says.
 Codebook named_floats(std::string name, int /*bits*/) {
   const Minifloat format = *minifloat_from(name);
-  return floats(std::move(name), format);
+  return Codebook(std::move(name), format);
 }
 /// A codebook of one number of bits.
 template <Codebook (*kMake)(std::string)>
@@ -261,25 +264,82 @@ std::string names_by_family() {
                                     : ", ";
     text += system.name;
     family = system.family;
-    if (system.name == "e8m0") text += " or another eXmY of up to 16 bits";
+    if (system.name == "e8m0") text += " or another eXmY of up to 16 bits, some also with _nan";
   }
   return text;
 }
 
-/// The row of a floating point format that the table does not name.
-const NumberSystem& float_system(std::string_view name, const Minifloat& format) {
+/// A row that the table does not have, which is made once.
+/// @param make  make(name) makes it; the name stays where it is
+template <typename Make>
+const NumberSystem& made_system(std::string_view name, const Make& make) {
   static std::mutex mutex;
   static std::map<std::string, NumberSystem, std::less<>> made;
   const std::lock_guard lock(mutex);
   const auto found = made.find(name);
   if (found != made.end()) return found->second;
   const auto added = made.emplace(name, NumberSystem{}).first;
-  const std::string_view kept = added->first;
-  const int bits = format.bits();
-  constexpr std::string_view kSource = "IEEE 754 with other numbers of bits";
-  added->second = bits <= kMaxBits ? scaled_float(kept, bits, kSource)
-                                   : plain_float(kept, {}, bits, named_floats, kSource);
+  added->second = make(std::string_view(added->first));
   return added->second;
+}
+
+/// The row of a floating point format that the table does not name.
+const NumberSystem& float_system(std::string_view name, const Minifloat& format) {
+  return made_system(name, [&](std::string_view kept) {
+    const int bits = format.bits();
+    constexpr std::string_view kSource = "IEEE 754 with other numbers of bits";
+    return bits <= kMaxBits ? scaled_float(kept, bits, kSource)
+                            : plain_float(kept, {}, bits, named_floats, kSource);
+  });
+}
+
+/// The row or nothing, of a name without kOverflowSuffix.
+const NumberSystem* system_of(std::string_view name) {
+  const auto* const found = std::ranges::find_if(kSystems, [&](const NumberSystem& system) {
+    return system.name == name || (!system.alias.empty() && system.alias == name);
+  });
+  if (found != std::end(kSystems)) return found;
+  const auto format = minifloat_from(name);
+  return format ? &float_system(name, *format) : nullptr;
+}
+
+/// The format of a row of floats, which its name or its alias says.
+std::optional<Minifloat> format_of(const NumberSystem& system) {
+  const auto format = minifloat_from(system.name);
+  return format ? format : minifloat_from(system.alias);
+}
+
+Codebook overflowing_floats(std::string name, int /*bits*/) {
+  std::string_view own = name;
+  own.remove_suffix(kOverflowSuffix.size());
+  const Minifloat format = *format_of(*system_of(own));
+  return Codebook(std::move(name), format, Overflow::kSpecial);
+}
+
+/// The row of a name with kOverflowSuffix.
+const NumberSystem& overflowing_system(std::string_view name) {
+  const NumberSystem* own = system_of(name.substr(0, name.size() - kOverflowSuffix.size()));
+  const auto format = own == nullptr ? std::nullopt : format_of(*own);
+  const auto reject = [&](const std::string& reason) {
+    fail(ErrorKind::kUsage,
+         "number system '" + std::string(name) + "': expected " + std::string(kOverflowSuffix) +
+             " behind a float with infinity or NaN, as in e4m3_nan, found " + reason);
+  };
+  if (own == nullptr) reject("an unknown name");
+  if (!format) reject("'" + std::string(own->name) + "'");
+  if (format->specials == Specials::kNone) {
+    reject("'" + std::string(own->name) + "', whose codes are all numbers");
+  }
+  return made_system(std::string(own->name) + std::string(kOverflowSuffix),
+                     [&](std::string_view kept) {
+                       NumberSystem system = *own;
+                       system.name = kept;
+                       system.alias = {};
+                       system.make = overflowing_floats;
+                       system.saturating = own;
+                       system.formula = kOverflowFormula;
+                       return system;
+                     });
 }
 
 void require_bits(const NumberSystem& system, int bits) {
@@ -295,12 +355,12 @@ void require_bits(const NumberSystem& system, int bits) {
 
 std::span<const NumberSystem> number_systems() { return kSystems; }
 
+const NumberSystem* lookup_system(std::string_view name) {
+  return name.ends_with(kOverflowSuffix) ? &overflowing_system(name) : system_of(name);
+}
+
 const NumberSystem& find_system(std::string_view name) {
-  const auto* const found = std::ranges::find_if(kSystems, [&](const NumberSystem& system) {
-    return system.name == name || (!system.alias.empty() && system.alias == name);
-  });
-  if (found != std::end(kSystems)) return *found;
-  if (const auto format = minifloat_from(name)) return float_system(name, *format);
+  if (const NumberSystem* system = lookup_system(name)) return *system;
   fail(ErrorKind::kUsage,
        "number system '" + std::string(name) + "': expected one of " + names_by_family());
 }
@@ -355,10 +415,12 @@ MatrixEncoding encoding_by_rule(const NumberSystem& system, int bits, BlockShape
                                 "': no rule gives its levels, they are fitted");
   }
   std::vector<ValueRange> ranges(encoding.num_blocks());
-  for_each_block(encoding, values.rows(), values.cols(),
-                 [&](std::size_t block, std::size_t row, std::size_t first, std::size_t count) {
-                   ranges[block].add(values.row(row).subspan(first, count));
-                 });
+  if (system.rule != ScaleRule::kUnit) {
+    for_each_block(encoding, values.rows(), values.cols(),
+                   [&](std::size_t block, std::size_t row, std::size_t first, std::size_t count) {
+                     ranges[block].add(values.row(row).subspan(first, count));
+                   });
+  }
   std::vector<BlockScale> parameters;
   std::vector<double> scales;
   std::vector<double> offsets;
@@ -373,20 +435,6 @@ MatrixEncoding encoding_by_rule(const NumberSystem& system, int bits, BlockShape
     encoding.set_scale(b, parameters[b].scale, parameters[b].offset);
   }
   return encoding;
-}
-
-void round_by_rule(const NumberSystem& system, int bits, BlockShape blocks,
-                   MatrixView<const float> x, MatrixView<float> y) {
-  HALFTONE_ASSERT(y.rows() == x.rows() && y.cols() == x.cols());
-  const MatrixEncoding encoding = encoding_by_rule(system, bits, blocks, x);
-  for_each_block(encoding, x.rows(), x.cols(),
-                 [&](std::size_t block, std::size_t row, std::size_t first, std::size_t count) {
-                   const Levels levels = encoding.levels(block);
-                   for (std::size_t col = first; col < first + count; ++col) {
-                     const float value = x(row, col);
-                     y(row, col) = std::isnan(value) ? value : levels.value(levels.encode(value));
-                   }
-                 });
 }
 
 }  // namespace halftone::numerics

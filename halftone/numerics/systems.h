@@ -48,6 +48,9 @@ struct NumberSystem {
   ScaleStorage scales{};  ///< of tensors and channels; of groups if not float32; see share
   /// In place of float32 for groups, whose scales are many.
   NumberType group_type = NumberType::kFloat16;
+  /// The system of the same codes whose numbers saturate, if this one's become infinity or NaN
+  /// beyond the largest; else null.
+  const NumberSystem* saturating = nullptr;
   std::string_view formula{};  ///< of a level, one line
   std::string_view source{};
 
@@ -58,11 +61,19 @@ struct NumberSystem {
 /// The rows, by family.
 std::span<const NumberSystem> number_systems();
 
+/// Behind the name of a float with infinity or NaN: numbers that, divided by their scale, round
+/// beyond the largest become infinity with their sign, or NaN if there is no infinity. This is a
+/// cast of ONNX with saturate = 0. Without it they become the largest.
+inline constexpr std::string_view kOverflowSuffix = "_nan";
+
 /// The row of this name or alias; for other names that minifloat_from() knows a row like that of
-/// "e4m3" (up to 8 bits) or "fp16".
+/// "e4m3" (up to 8 bits) or "fp16"; and those of floats with kOverflowSuffix.
 /// @return  what stays where it is
-/// @throws Error kUsage that lists the names by family
+/// @throws Error kUsage that lists the names by family, or says why kOverflowSuffix does not fit
 const NumberSystem& find_system(std::string_view name);
+/// The same; null if there is none.
+/// @throws Error kUsage if kOverflowSuffix does not fit
+const NumberSystem* lookup_system(std::string_view name);
 
 /// The codebook of a system, which all its users share: those of 16 bits occupy a megabyte. Null if
 /// its levels are learned.
@@ -84,13 +95,5 @@ MatrixEncoding empty_encoding(const NumberSystem& system, int bits, BlockShape b
 /// @throws Error kUsage as codebook_of(), or if levels are learned: no rule gives them
 MatrixEncoding encoding_by_rule(const NumberSystem& system, int bits, BlockShape blocks,
                                 MatrixView<const float> values);
-
-/// The numbers of a system nearest to x, with the scales that the system's rule gives for x:
-/// decode(encode(x)). NaN stays NaN; numbers beyond the largest become the largest.
-/// @param x  [rows, cols]
-/// @param y  [rows, cols]
-/// @throws Error kUsage as encoding_by_rule()
-void round_by_rule(const NumberSystem& system, int bits, BlockShape blocks,
-                   MatrixView<const float> x, MatrixView<float> y);
 
 }  // namespace halftone::numerics

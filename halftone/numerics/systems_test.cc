@@ -67,14 +67,53 @@ TEST(NumberSystems, IncludeFloatsOfAnySplit) {
   EXPECT_EQ(codebook_of(large, 12)->bits(), 12);
 }
 
+TEST(NumberSystems, OfFloatsOverflowWithASuffix) {
+  for (const std::string name : {"e4m3", "e5m2", "e4m3fnuz", "e3m4", "fp16", "bf16", "fp16_e6m9"}) {
+    const NumberSystem& own = find_system(name);
+    const NumberSystem& system = find_system(name + "_nan");
+    EXPECT_EQ(system.name, name + "_nan");
+    EXPECT_EQ(&find_system(system.name), &system);
+    EXPECT_EQ(system.saturating, &own);
+    EXPECT_EQ(own.saturating, nullptr);
+    EXPECT_EQ(system.rule, own.rule);
+    EXPECT_EQ(system.blocks, own.blocks);
+    const auto codebook = codebook_of(system, system.max_bits);
+    EXPECT_EQ(codebook->name(), system.name);
+    const float beyond = codebook->levels()[codebook->encode(-kInfinity)];
+    EXPECT_TRUE(name.starts_with("e4m3") ? std::isnan(beyond) : beyond == -kInfinity);
+    EXPECT_EQ(codebook_of(own, own.max_bits)->encode(2), codebook->encode(2));
+  }
+  EXPECT_EQ(&find_system("e5m10_nan"), &find_system("fp16_nan"));
+}
+
+TEST(NumberSystems, RefuseToOverflowWithoutInfinityAndNan) {
+  for (const std::string name : {"e2m1", "e3m2", "e2m3", "e3m3"}) {
+    expect_error(ErrorKind::kUsage,
+                 "number system '" + name +
+                     "_nan': expected _nan behind a float with infinity or NaN, as in e4m3_nan, "
+                     "found '" +
+                     name + "', whose codes are all numbers",
+                 [&] { find_system(name + "_nan"); });
+  }
+  for (const std::string name : {"int", "mxfp8_e4m3", "e8m0", "basis"}) {
+    expect_error(ErrorKind::kUsage, "as in e4m3_nan, found '" + name + "'",
+                 [&] { find_system(name + "_nan"); });
+  }
+  for (const std::string name : {"_nan", "fp8_nan", "e4m3_nan_nan"}) {
+    expect_error(ErrorKind::kUsage, "found an unknown name", [&] { find_system(name); });
+  }
+}
+
 TEST(NumberSystems, ListTheirNamesByFamilyWhenOneIsUnknown) {
   const std::string families =
       "number system 'int9': expected one of learned: basis; integers: affine, symmetric, int, "
       "int_narrow, fixed, ternary; powers of two: pot, apot, log; tables: nf4, posit; floats: "
       "e4m3, ";
   expect_error(ErrorKind::kUsage, families, [] { find_system("int9"); });
-  expect_error(ErrorKind::kUsage, "e8m0 or another eXmY of up to 16 bits; blocks: bfp, mxfp8_e4m3",
-               [] { find_system(""); });
+  expect_error(
+      ErrorKind::kUsage,
+      "e8m0 or another eXmY of up to 16 bits, some also with _nan; blocks: bfp, mxfp8_e4m3",
+      [] { find_system(""); });
 }
 
 TEST(NumberSystems, RejectBitsThatTheyDoNotHave) {

@@ -51,9 +51,11 @@ Json measured_json(const std::optional<runtime::MeasuredWay>& measured) {
 namespace {
 
 Json system_json(const NumberSystemInfo& system) {
-  return {{"name", system.name},         {"family", system.family},   {"min_bits", system.min_bits},
-          {"max_bits", system.max_bits}, {"blocks", system.blocks},   {"scales", system.scales},
-          {"computed", system.computed}, {"formula", system.formula}, {"source", system.source}};
+  return {{"name", system.name},         {"family", system.family},
+          {"min_bits", system.min_bits}, {"max_bits", system.max_bits},
+          {"blocks", system.blocks},     {"scales", system.scales},
+          {"computed", system.computed}, {"overflow", system.overflow},
+          {"formula", system.formula},   {"source", system.source}};
 }
 
 }  // namespace

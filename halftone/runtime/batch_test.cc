@@ -33,8 +33,6 @@ TEST_P(SampleInABatch, HasTheSameBitsForEveryPairOfBits) {
         SCOPED_TRACE(std::to_string(w_bits) + "/" + std::to_string(x_bits) + (int8 ? " int8" : ""));
         const ir::Graph graph = graph_of(GetParam(), w_bits, x_bits);
         PlanOptions options{.batch = kSamples, .int8_activations = int8};
-        // Only oneDNN's order of sums may follow the batch.
-        options.float_order = FloatOrder::kFixed;
         const auto expected = run_in_batches(graph, options, samples.as<float>());
         for (const std::size_t batch : {1U, 2U, 7U}) {
           options.batch = batch;
@@ -55,7 +53,6 @@ TEST_P(SampleInABatch, HasTheSameBitsWhateverTheCosts) {
       const ir::Graph graph = graph_of(GetParam(), w_bits, x_bits);
       for (const std::size_t batch : {1U, 7U, 64U}) {
         PlanOptions options{.batch = batch, .threads = 2};
-        options.float_order = FloatOrder::kFixed;
         const auto expected = run_in_batches(graph, options, samples.as<float>());
         for (const Core core : {Core::kAvx2, Core::kAvx512, Core::kAvx512Amd}) {
           const ReplacedCosts costs(core);
@@ -80,7 +77,6 @@ TEST_P(SampleInABatch, IsComputedInTheArithmeticOfTheAttribute) {
                      std::string(to_string(arithmetic)));
         for (const bool int8 : {true, false}) {
           PlanOptions options{.batch = kSamples, .int8_activations = int8};
-          options.float_order = FloatOrder::kFixed;
           const ir::Arithmetic computed = *ir::arithmetic_of(graph, layer_of(graph), int8);
           EXPECT_TRUE(computes(make_plan(graph, options)->steps().back().arithmetic, computed));
           const auto expected = run_in_batches(graph, options, samples.as<float>());

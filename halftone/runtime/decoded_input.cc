@@ -8,6 +8,14 @@
 
 namespace halftone::runtime {
 
+std::string_view decoded_text(const NodeContext& context) {
+  const bool x = !context.input(0).encoding.is_dense();
+  const bool w = !context.input(1).encoding.is_dense();
+  if (x && w) return "input and weights are decoded; ";
+  if (x) return "the input is decoded; ";
+  return w ? "the weights are decoded; " : "";
+}
+
 Kernel with_decoded_input(const NodeContext& context, Kernel kernel) {
   const ir::ValueType& type = context.input(0);
   if (type.encoding.is_dense()) return kernel;

@@ -42,6 +42,36 @@ void expect_nan_kept(const ir::Graph& graph, const std::string& name) {
   }
 }
 
+// Codes of the input with a stored scale, 2: infinity and NaN reach the outputs.
+TEST(Overflow, PassesCodes) {
+  for (const char* name : {"e4m3_nan", "e5m2_nan", "e2m1fnuz_nan"}) {
+    const numerics::NumberSystem& system = numerics::find_system(name);
+    numerics::MatrixEncoding encoding = numerics::empty_encoding(
+        system, system.max_bits, {numerics::Granularity::kTensor, 0}, 1, 1);
+    encoding.set_scale(0, 2);
+    const auto shared = std::make_shared<const numerics::MatrixEncoding>(encoding);
+    Random random(33);
+    ir::Graph graph;
+    const auto x = graph.add_input("x", ir::test::float_type({kN, 70}));
+    const auto codes = graph.add_node("encode", ir::Encode{shared}, {x});
+    const auto w = graph.add_constant("w", testing::random_tensor({5, 70}, random));
+    graph.add_output(graph.add_node("y", ir::FullyConnected{}, {codes, w}));
+    const PlanOptions options{.batch = 4};
+    const auto plan = make_plan(graph, options);
+    auto inputs = testing::random_inputs(plan->graph(), random);
+    const auto numbers = inputs[0].as<float>();
+    numbers[3] = 1e9F;
+    numbers[70 + 3] = -1e9F;
+    numbers[2 * 70 + 3] = std::numeric_limits<float>::quiet_NaN();
+    const auto expected = testing::run_reference(graph, inputs);
+    for (std::size_t i = 0; i < 20; ++i) {
+      EXPECT_EQ(std::isfinite(expected[0].as<float>()[i]), i >= 15) << name << ' ' << i;
+    }
+    Session session(plan);
+    ir::test::expect_near(session.run(inputs), expected, 1e-4F, name);
+  }
+}
+
 TEST(Nan, PassesActivations) {
   const std::vector<ir::Activation> activations{{ActivationKind::kIdentity},
                                                 {ActivationKind::kRelu},

@@ -90,7 +90,6 @@ TEST_P(LayerOfCodes, HasTheSameBitsInEveryBatch) {
       const NumberSystem* x = *input == 0 ? nullptr : &numerics::find_system(input);
       const ir::Graph graph = graph_of(GetParam(), system, bits, x);
       PlanOptions options{.batch = kSamples};
-      options.float_order = FloatOrder::kFixed;
       const auto expected = run_in_batches(graph, options, samples.as<float>());
       for (const std::size_t batch : {1U, 7U}) {
         options.batch = batch;

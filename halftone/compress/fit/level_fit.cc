@@ -351,6 +351,27 @@ void try_powers_of_two(Alternation& alternation, const ParameterSpace& space,
   alternation.try_levels(best);
 }
 
+/// Whether numbers beyond the levels become infinity or NaN.
+bool overflows(const ParameterSpace& space) {
+  return space.codebook() != nullptr && space.codebook()->beyond().has_value();
+}
+
+/// So many levels need no fit: the range decides, or the rule of a system whose largest levels are
+/// far apart. Where larger numbers would overflow, levels cover twice the range: the sample may
+/// lack the largest, and a factor of two costs floats only their smallest numbers.
+void cover_range(Alternation& alternation, const ParameterSpace& space,
+                 const SortedSample& sample) {
+  const double low{sample.low()};
+  const double high{sample.high()};
+  const double factor = overflows(space) ? 2 : 1;
+  Vector parameters = space.covering(factor * low, factor * high, false);
+  alternation.try_levels(space.to_levels(parameters));
+  const double level = numerics::find_system(space.codebook()->name()).largest;
+  if (level == 0) return;
+  parameters[0] = std::max(std::abs(low), std::abs(high)) / level;
+  alternation.try_levels(space.to_levels(parameters));
+}
+
 }  // namespace
 
 LevelFit fit_levels(const ParameterSpace& space, std::span<const float> x,
@@ -365,16 +386,8 @@ LevelFit fit_levels(const ParameterSpace& space, std::span<const float> x,
     try_powers_of_two(alternation, space, sample);
     return alternation.best();
   }
-  if (space.bits() > numerics::kMaxBits) {
-    // So many levels need no fit: the range decides, or the rule of a system whose largest levels
-    // are far apart.
-    Vector parameters = space.covering(sample.low(), sample.high(), false);
-    alternation.try_levels(space.to_levels(parameters));
-    if (const double level = numerics::find_system(space.codebook()->name()).largest; level != 0) {
-      parameters[0] =
-          std::max(std::abs(double{sample.low()}), std::abs(double{sample.high()})) / level;
-      alternation.try_levels(space.to_levels(parameters));
-    }
+  if (space.bits() > numerics::kMaxBits || overflows(space)) {
+    cover_range(alternation, space, sample);
     return alternation.best();
   }
   if (has_ordered_codes(space)) {

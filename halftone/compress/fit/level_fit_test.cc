@@ -33,6 +33,18 @@ double mean_error(std::string_view system, int bits, bool offset, const std::vec
   return fit_levels(space, x, {}, {}).error / static_cast<double>(x.size());
 }
 
+// Twice the range, so that what a sample lacks does not overflow at once.
+TEST(FitLevels, OfASystemThatOverflowsCoverTheRange) {
+  std::vector<float> x = normal_numbers(5000, 3);
+  x.push_back(40);
+  const ParameterSpace space(codebook_of(numerics::find_system("e4m3_nan"), 8), false);
+  const numerics::Levels levels = fit_levels(space, x, {}, {}).levels;
+  EXPECT_NEAR(levels.scale(), 2 * 40.0 / 448, 1e-3);
+  const numerics::LevelTable table(levels);
+  EXPECT_EQ(table.nearest(79), table.levels().back());
+  EXPECT_TRUE(std::isnan(table.nearest(90)));
+}
+
 TEST(FitBasis, ReachesThePublishedOptimumForNormalNumbers) {
   // Optimal quantizers for N(0, 1): mean squared error 0.3634, 0.1175, 0.03454 at 2, 4, 8 levels.
   // Max, Quantizing for Minimum Distortion, IRE Trans. Inf. Theory 1960, Table I. Eight symmetric

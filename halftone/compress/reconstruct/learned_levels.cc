@@ -50,6 +50,8 @@ LearnedLevels::LearnedLevels(ParameterSpace space, const numerics::Levels& level
 }
 
 void LearnedLevels::step(std::span<const double> level_gradient, double rate) {
+  // With another scale numbers that have levels might overflow.
+  if (table_.beyond()) return;
   const Matrix& features = space_.features();
   std::vector<float> gradient(parameters_.size(), 0);
   for (std::size_t p = 0; p < gradient.size(); ++p) {

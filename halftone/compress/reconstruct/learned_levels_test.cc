@@ -3,7 +3,11 @@
 
 #include <gmock/gmock.h>
 
+#include <string>
+#include <vector>
+
 #include "halftone/ir/test_data.h"
+#include "halftone/numerics/systems.h"
 
 namespace halftone::compress {
 namespace {
@@ -32,6 +36,18 @@ TEST(LearnedWeights, StartFromTheCodesTheyAreGiven) {
     EXPECT_THAT(learned.values(), testing::ElementsAreArray(numerics::decode(codes, encoding)));
     EXPECT_EQ(learned.codes(), codes);
     EXPECT_EQ(learned.encoding(), encoding);
+  }
+}
+
+// The scale of a system that overflows stays: with a smaller one numbers would.
+TEST(LearnedLevels, StayWhereNumbersCouldOverflow) {
+  for (const char* name : {"e4m3", "e4m3_nan"}) {
+    const auto codebook = codebook_of(numerics::find_system(name), 8);
+    LearnedLevels learned(ParameterSpace(codebook, false), numerics::Levels(codebook, 0.5F, 0));
+    std::vector<double> level_gradient(learned.table().size());
+    level_gradient.back() = 1;
+    learned.step(level_gradient, 0.1);
+    EXPECT_EQ(learned.levels().scale() == 0.5F, std::string(name) == "e4m3_nan") << name;
   }
 }
 

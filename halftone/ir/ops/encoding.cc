@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "halftone/base/printable.h"
+#include "halftone/numerics/rounding.h"
 
 namespace halftone::ir {
 namespace {
@@ -133,9 +134,9 @@ Tensor evaluate(const FakeQuantize& op, InputTensors inputs) {
   const MatrixView<const float> x(inputs[0]->as<float>(), rows, cols);
   const MatrixView<float> y(result.as<float>(), rows, cols);
   const std::size_t each = rows / samples;
+  const numerics::NumberFormat format{op.system, op.bits, op.blocks};
   for (std::size_t first = 0; first < rows; first += each) {
-    round_by_rule(*op.system, op.bits, op.blocks, x.rows_from(first, each),
-                  y.rows_from(first, each));
+    numerics::round_by_rule(format, x.rows_from(first, each), y.rows_from(first, each));
   }
   return result;
 }

@@ -64,6 +64,16 @@ HWY_INLINE std::uint64_t CompareWord(const float* HWY_RESTRICT x, std::span<cons
   return word;
 }
 
+/// Replaces the codes of numbers beyond the outer levels.
+HWY_INLINE void FindBeyond(const float* HWY_RESTRICT x, std::size_t count,
+                           const numerics::Beyond& beyond, std::uint8_t* HWY_RESTRICT codes) {
+  for (std::size_t c = 0; c < count; ++c) {
+    if (const numerics::Beyond::Special* special = beyond.find(x[c])) {
+      codes[c] = static_cast<std::uint8_t>(special->code);
+    }
+  }
+}
+
 /// The codes of `count` <= 64 floats, transposed to one word per plane.
 HWY_INLINE void SearchWord(const float* HWY_RESTRICT x, std::size_t count, const EncodeTable& table,
                            std::uint64_t* HWY_RESTRICT words) {
@@ -73,6 +83,7 @@ HWY_INLINE void SearchWord(const float* HWY_RESTRICT x, std::size_t count, const
   for (std::size_t c = 0; c < count; ++c) {
     codes[c] = static_cast<std::uint8_t>(table.codes()[codes[c]]);
   }
+  if (table.beyond()) FindBeyond(x, count, *table.beyond(), codes);
   for (std::size_t j = 0; j < table.bits(); ++j) {
     const auto bit = hn::Set(d8, static_cast<std::uint8_t>(1U << j));
     words[j] = 0;

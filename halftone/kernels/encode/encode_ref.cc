@@ -9,6 +9,9 @@ namespace halftone::kernels {
 namespace {
 
 std::size_t code_of(float x, const EncodeTable& table) {
+  if (table.beyond()) {
+    if (const numerics::Beyond::Special* special = table.beyond()->find(x)) return special->code;
+  }
   std::size_t level = 0;
   for (const float t : table.thresholds()) level += x > t;
   return table.codes()[level];

@@ -34,10 +34,12 @@ EncodeTable::EncodeTable(const numerics::Levels& levels) : levels_(levels) {
   thresholds_.assign(table.thresholds().begin(), table.thresholds().end());
   thresholds_.resize(2 * table.size(), std::numeric_limits<float>::quiet_NaN());
   codes_.assign(table.codes().begin(), table.codes().end());
+  beyond_ = table.beyond();
   index_thresholds();
 }
 
 bool EncodeTable::move_before(const std::function<float(float)>& f) {
+  if (beyond_) return false;
   const float least = f(-std::numeric_limits<float>::infinity());
   if (!(least <= thresholds_.front())) return false;
   for (std::size_t l = 0; l + 1 < codes_.size(); ++l) {
@@ -64,7 +66,7 @@ void EncodeTable::find_flips() {
     }
     first_flip_[j + 1] = flips_.size();
   }
-  by_comparison_ = flips_.size() <= kMaxComparisons;
+  by_comparison_ = flips_.size() <= kMaxComparisons && !beyond_;
 }
 
 void EncodeTable::fill_buckets() {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,7 +24,8 @@ namespace halftone::kernels {
 ///
 /// Few levels are encoded by these comparisons, without a branch or a table; many that are evenly
 /// spaced by arithmetic, except for numbers very near a threshold; others by searching the sorted
-/// thresholds, from the first one in the same bucket on.
+/// thresholds, from the first one in the same bucket on. Numbers beyond the outer levels that have
+/// codes of their own get these afterwards.
 class EncodeTable {
  public:
   /// @throws Error kUsage if bits are not 1 to 8 or a level or threshold overflows float32
@@ -32,7 +34,8 @@ class EncodeTable {
   /// Moves the thresholds so that x gets the code that f(x) had: the new threshold is the largest
   /// x with f(x) <= t. Exact; saves computing f.
   /// @param f  never decreasing from -infinity to infinity; NaN for NaN
-  /// @return false, without a change, if f(-infinity) is above a threshold
+  /// @return false, without a change, if f(-infinity) is above a threshold, or numbers beyond the
+  ///         outer levels have codes of their own
   bool move_before(const std::function<float(float)>& f);
 
   [[nodiscard]] const numerics::Levels& levels() const { return levels_; }
@@ -47,6 +50,9 @@ class EncodeTable {
   [[nodiscard]] std::uint64_t lowest(std::size_t plane) const { return lowest_[plane]; }
   /// Whether the comparisons of all planes together cost less than a search.
   [[nodiscard]] bool by_comparison() const { return by_comparison_; }
+
+  /// See numerics::LevelTable::beyond(). If there are any, levels are found by a search.
+  [[nodiscard]] const std::optional<numerics::Beyond>& beyond() const { return beyond_; }
 
   /// All thresholds, ascending: one less than codes().
   [[nodiscard]] std::span<const float> thresholds() const {
@@ -113,6 +119,7 @@ class EncodeTable {
   void find_spacing();
 
   numerics::Levels levels_;
+  std::optional<numerics::Beyond> beyond_;
   std::vector<float> flips_;
   std::array<std::size_t, numerics::kMaxBits + 1> first_flip_{};
   std::array<std::uint64_t, numerics::kMaxBits> lowest_{};

@@ -3,12 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <numeric>
+#include <vector>
 
+#include "halftone/base/half.h"
 #include "halftone/kernels/encode/encode_int8.h"
 #include "halftone/kernels/per_target.h"
+#include "halftone/numerics/minifloat.h"
 #include "halftone/numerics/test_data.h"
 
 namespace halftone::kernels {
@@ -171,6 +176,46 @@ TEST_P(Encode, NoRowsWriteNothing) {
   encode(MatrixView<const float>({}, 0, 10), table, {});
   encode_int8(MatrixView<const float>({}, 0, 10), Int8EncodeTable(table),
               MatrixView<std::int8_t>({}, 0, 10));
+}
+
+/// What the codes of all numbers of binary16, divided by a scale of 1/4, are by the kernel.
+std::vector<float> levels_of_halves(const EncodeTable& table, std::size_t cols) {
+  std::vector<float> x;
+  for (std::uint32_t bits = 0; bits <= 0xffff; ++bits) {
+    x.push_back(float_from_half(static_cast<std::uint16_t>(bits)) / 4);
+  }
+  const std::size_t rows = x.size() / cols;
+  const MatrixView<const float> view(x.data(), rows, cols, cols);
+  numerics::BitPlanes codes(rows, cols, table.levels().bits());
+  encode(view, table, codes.planes.words());
+  std::vector<std::uint64_t> expected(codes.planes.words().size());
+  encode_reference(view, table, expected);
+  EXPECT_TRUE(std::ranges::equal(codes.planes.words(), expected));
+  std::vector<float> levels;
+  for (std::size_t i = 0; i < rows * cols; ++i) {
+    levels.push_back(table.levels().codebook()->levels()[codes.code(i / cols, i % cols)]);
+  }
+  return levels;
+}
+
+// In rows of whole words, of words with a rest, and in short ones.
+TEST_P(Encode, OverflowsAsMinifloatsDo) {
+  for (const char* name : {"e4m3", "e5m2", "e3m4", "e4m3fnuz", "e5m2fnuz", "e2m1fnuz"}) {
+    const numerics::Minifloat format = numerics::minifloat_from(name).value();
+    const auto codebook =
+        std::make_shared<const numerics::Codebook>(name, format, numerics::Overflow::kSpecial);
+    EncodeTable table(numerics::Levels(codebook, 0.25F, 0));
+    EXPECT_FALSE(table.move_before([](float x) { return 2 * x; }));
+    for (const std::size_t cols : {65536U, 100U, 7U}) {
+      const std::vector<float> found = levels_of_halves(table, cols);
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        const float expected = round_to_nearest(
+            format, float_from_half(static_cast<std::uint16_t>(i)), numerics::Overflow::kSpecial);
+        ASSERT_TRUE(found[i] == expected || (std::isnan(found[i]) && std::isnan(expected)))
+            << name << ' ' << i << ": " << found[i] << ", " << expected;
+      }
+    }
+  }
 }
 
 HALFTONE_INSTANTIATE_PER_TARGET(Encode);

@@ -65,8 +65,7 @@ HWY_INLINE void AddSixteen(const float* x, const float* v, const float* threshol
 
 void SumByLevel(const float* x, const float* v, std::size_t n, const float* thresholds,
                 std::size_t num_levels, double* sums) {
-  constexpr std::size_t kMaxLevels = std::size_t{1} << numerics::kMaxBits;
-  HWY_ALIGN Partial partial[kMaxLevels];
+  HWY_ALIGN Partial partial[kMaxSummedLevels];
   for (std::size_t begin = 0; begin < n; begin += kRun) {
     const std::size_t end = std::min(begin + kRun, n);
     std::fill_n(&partial[0][0], num_levels * kPartialSums, 0.0F);
@@ -112,6 +111,11 @@ HWY_EXPORT(PassBetween);
 void round_to_levels(std::span<const float> x, const numerics::LevelTable& table,
                      std::span<float> y) noexcept {
   HALFTONE_ASSERT(y.size() == x.size());
+  if (table.beyond()) {
+    // Rare: few systems have numbers beyond their levels.
+    std::ranges::transform(x, y.begin(), [&](float each) { return table.nearest(each); });
+    return;
+  }
   HWY_DYNAMIC_DISPATCH(RoundToLevels)
   (x.data(), x.size(), table.levels().data(), table.thresholds().data(), table.size(), y.data());
 }
@@ -119,6 +123,7 @@ void round_to_levels(std::span<const float> x, const numerics::LevelTable& table
 void sum_by_level(std::span<const float> x, std::span<const float> v,
                   const numerics::LevelTable& table, std::span<double> sums) noexcept {
   HALFTONE_ASSERT(v.size() == x.size() && sums.size() == table.size());
+  if (table.size() > kMaxSummedLevels) return sum_by_level_reference(x, v, table, sums);
   std::ranges::fill(sums, 0.0);
   HWY_DYNAMIC_DISPATCH(SumByLevel)
   (x.data(), v.data(), x.size(), table.thresholds().data(), table.size(), sums.data());
@@ -128,6 +133,10 @@ void count_by_level(std::span<const float> x, const numerics::LevelTable& table,
                     std::span<double> counts) noexcept {
   HALFTONE_ASSERT(counts.size() == table.size());
   std::ranges::fill(counts, 0.0);
+  if (table.size() > kMaxSummedLevels) {
+    for (const float each : x) counts[table.index(each)] += 1;
+    return;
+  }
   constexpr std::size_t kOnes = 4096;
   float ones[kOnes];
   std::ranges::fill(ones, 1.0F);

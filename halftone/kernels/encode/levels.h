@@ -3,6 +3,7 @@
 // level of a value.
 #pragma once
 
+#include <cstddef>
 #include <span>
 
 #include "halftone/numerics/levels.h"
@@ -13,6 +14,9 @@ namespace halftone::kernels {
 /// @param y  [n]; may be the memory of x
 void round_to_levels(std::span<const float> x, const numerics::LevelTable& table,
                      std::span<float> y) noexcept;
+
+/// More levels are summed by the reference, which is slow: their partial sums do not fit the stack.
+inline constexpr std::size_t kMaxSummedLevels = std::size_t{1} << numerics::kMaxBits;
 
 /// sums_l = the sum of v_i over the values x_i of level l, in ascending order of levels. It does
 /// not depend on the vector length: in each run of 4096 values, value i is added to partial sum

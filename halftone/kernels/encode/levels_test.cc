@@ -7,11 +7,13 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "halftone/kernels/per_target.h"
+#include "halftone/numerics/codebooks.h"
 #include "halftone/numerics/test_data.h"
 
 namespace halftone::kernels {
@@ -84,6 +86,38 @@ TEST_P(Levels, SumTheValuesAtTheEdges) {
   std::vector<float> y(5);
   pass_between(x, -3, 5, v, y);
   EXPECT_EQ(y, (std::vector<float>{1, 10, 100, 1000, 0}));
+}
+
+// Codes of more than 8 bits; the reference sums them.
+TEST_P(Levels, AreSummedHoweverManyThereAre) {
+  const auto codebook =
+      std::make_shared<const numerics::Codebook>(numerics::signed_integers("t", 12));
+  const numerics::LevelTable table(numerics::Levels(codebook, 1, 0));
+  std::vector<float> x;
+  std::vector<double> expected(4096);
+  for (int i = 0; i < 9000; ++i) {
+    const int level = i * 7 % 4096;
+    x.push_back(static_cast<float>(level - 2048));
+    expected[static_cast<std::size_t>(level)] += 1;
+  }
+  std::vector<double> sums(4096, 7);
+  sum_by_level(x, std::vector<float>(x.size(), 1), table, sums);
+  EXPECT_EQ(sums, expected);
+  count_by_level(x, table, sums);
+  EXPECT_EQ(sums, expected);
+}
+
+TEST_P(Levels, OverflowWhereTheirSystemDoes) {
+  const auto codebook = std::make_shared<const numerics::Codebook>("t", numerics::kE5M2,
+                                                                   numerics::Overflow::kSpecial);
+  const numerics::LevelTable table(numerics::Levels(codebook, 0.5F, 0));
+  std::vector<float> y{28672, 30720, -1e6F, 0.3F, std::nanf("")};
+  round_to_levels(y, table, y);  // in place
+  EXPECT_EQ(y[0], 28672);
+  EXPECT_EQ(y[1], std::numeric_limits<float>::infinity());
+  EXPECT_EQ(y[2], -std::numeric_limits<float>::infinity());
+  EXPECT_EQ(y[3], 0.3125F);
+  EXPECT_TRUE(std::isnan(y[4]));
 }
 
 HALFTONE_INSTANTIATE_PER_TARGET(Levels);

@@ -11,12 +11,13 @@ extern const Implementation kConvBits;
 /// Encoded input in the integer layout, and encoded constant weights of any granularity. Levels of
 /// the weights are rounded to 8 bits unless they are evenly spaced.
 extern const Implementation kConvInt8;
-/// Dense or decoded input and constant weights, one to three spatial axes, with oneDNN.
+/// A dense input and dense constant weights, one to three spatial axes, with oneDNN.
 extern const Implementation kConvFloat;
 extern const Implementation kConvTransposeFloat;
-/// The same Conv with kernels::float_conv(), whose order of sums is fixed.
+/// A dense or decoded input and constant weights, with kernels::float_conv(), whose order of sums
+/// is fixed.
 extern const Implementation kConvFixed;
-/// The same ConvTranspose with kernels::float_conv_transpose(), whose order of sums is fixed.
+/// The same for ConvTranspose with kernels::float_conv_transpose(), whose order of sums is fixed.
 extern const Implementation kConvTransposeFixed;
 /// One to three spatial axes, with oneDNN.
 extern const Implementation kPoolFloat;

@@ -37,7 +37,11 @@ Verdict judge_conv_fixed(const NodeContext& context) {
   if (!ir::has_usual_window(context.graph, context.node)) {
     return refuse("too many taps, or taps too far apart");
   }
-  return accept("sums in the order of taps and channels");
+  Verdict verdict =
+      accept(std::string(decoded_text(context)) + "sums in the order of taps and channels");
+  const ConvExtent conv = conv_extent(context.graph, context.node);
+  if (conv.input_bits != 0) verdict.speed = speed_of(conv, float_conv_us);
+  return verdict;
 }
 
 Kernel create_conv_fixed(const NodeContext& context) {

@@ -68,21 +68,7 @@ Verdict judge_float_conv(const NodeContext& context) {
   if (context.has_input(3)) return refuse("a residual is added");
   if (!context.output().encoding.is_dense()) return refuse("the output is encoded");
   if (context.input(0).shape.rank() > 5) return refuse("oneDNN has up to three spatial axes");
-  const bool x = !context.input(0).encoding.is_dense();
-  const bool w = !context.input(1).encoding.is_dense();
-  return accept(x && w ? "input and weights are decoded"
-                : x    ? "the input is decoded"
-                : w    ? "the weights are decoded"
-                       : "dense input, constant weights");
-}
-
-Verdict judge_conv_float(const NodeContext& context) {
-  Verdict verdict = judge_float_conv(context);
-  if (verdict.accepted) {
-    const ConvExtent conv = conv_extent(context.graph, context.node);
-    if (conv.input_bits != 0) verdict.speed = speed_of(conv, float_conv_us);
-  }
-  return verdict;
+  return accept("dense input, constant weights");
 }
 
 Kernel create_conv_float(const NodeContext& context) {
@@ -124,7 +110,7 @@ double float_conv_us(const ConvExtent& conv, Core core) {
 }
 
 constinit const Implementation kConvFloat{.name = "onednn_f32",
-                                          .judge = judge_conv_float,
+                                          .judge = judge_float_conv,
                                           .create = create_conv_float,
                                           .arithmetic = Arithmetic::kFastestFloat};
 constinit const Implementation kConvTransposeFloat{.name = "onednn_f32",

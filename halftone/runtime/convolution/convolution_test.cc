@@ -50,7 +50,7 @@ TEST_P(CodedConv, MatchesReference) {
     const PlanOptions exact{.batch = batch, .int8_activations = false};
     const auto plan = testing::expect_reference_result(layer_graph(layer), exact, 1e-4F);
     if (granularity == Granularity::kGroup) {
-      EXPECT_EQ(testing::kernel_of(*plan), "onednn_f32");
+      EXPECT_EQ(testing::kernel_of(*plan), "fixed_order_f32");
     } else if (x_bits * w_bits <= 2) {
       EXPECT_EQ(testing::kernel_of(*plan), "bit_conv");
     }
@@ -118,14 +118,14 @@ TEST(CodedConvActivation, MatchesReference) {
   }
 }
 
-TEST(CodedConvWindow, OfUnsupportedSizeStaysFloat) {
+TEST(CodedConvWindow, OfUnsupportedSizeGoesToTheReference) {
   const ir::Dim far = ir::Dim{1} << 20;
   ConvLayer layer;
   layer.x = {ir::kBatch, 7, 96};
   layer.w = {20, 2, 96};
   layer.conv = {{{1}, {far}, {far}, {0}}, 1, {}};
   const auto plan = make_plan(layer_graph(layer), {.batch = 1});
-  EXPECT_EQ(testing::kernel_of(*plan), "onednn_f32");
+  EXPECT_EQ(testing::kernel_of(*plan), "reference");
   EXPECT_THAT(plan->steps().back().refused.at(0).reason, ::testing::HasSubstr("too far apart"));
 }
 

@@ -61,7 +61,8 @@ Verdict judge_conv_transpose_fixed(const NodeContext& context) {
   if (auto refusal = refuse_fixed_order(context)) return *refusal;
   if (auto refusal = refuse_float_layer(context)) return *refusal;
   if (context.input(0).shape.rank() > 5) return refuse("more than three spatial axes");
-  return accept("sums in the order of channels, then of input pixels");
+  return accept(std::string(decoded_text(context)) +
+                "sums in the order of channels, then of input pixels");
 }
 
 Kernel create_conv_transpose_fixed(const NodeContext& context) {

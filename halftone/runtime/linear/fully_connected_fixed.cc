@@ -38,7 +38,7 @@ struct FixedLayer {
 Verdict judge_fully_connected_fixed(const NodeContext& context) {
   if (auto refusal = refuse_fixed_order(context)) return *refusal;
   if (auto refusal = refuse_float_layer(context)) return *refusal;
-  return accept("sums in the order of the inputs");
+  return accept(std::string(decoded_text(context)) + "sums in the order of the inputs");
 }
 
 Kernel create_fully_connected_fixed(const NodeContext& context) {

@@ -7,21 +7,8 @@
 namespace halftone::runtime {
 namespace {
 
-Verdict judge_decoded(const NodeContext& context) {
-  const bool x = !context.input(0).encoding.is_dense();
-  const bool w = !context.input(1).encoding.is_dense();
-  if (!x && !w) return refuse("neither input nor weights are encoded");
+Verdict judge_inner_product(const NodeContext& context) {
   if (auto refusal = refuse_onednn(context)) return *refusal;
-  if (const auto refusal = refuse_float_layer(context)) return *refusal;
-  return accept(x && w ? "input and weights are decoded"
-                : x    ? "the input is decoded"
-                       : "the weights are decoded");
-}
-
-Verdict judge_dense(const NodeContext& context) {
-  if (!context.input(0).encoding.is_dense()) return refuse("the input is encoded");
-  if (auto refusal = refuse_onednn(context)) return *refusal;
-  if (!context.input(1).encoding.is_dense()) return refuse("the weights are encoded");
   if (const auto refusal = refuse_float_layer(context)) return *refusal;
   return accept("dense input, constant weights");
 }
@@ -55,12 +42,8 @@ Picoseconds float_time(const LayerExtent& /*layer*/, Core core) {
   return {50, 27};
 }
 
-constinit const Implementation kFullyConnectedDecoded{.name = "decoded_f32",
-                                                      .judge = judge_decoded,
-                                                      .create = create_inner_product,
-                                                      .arithmetic = Arithmetic::kFastestFloat};
 constinit const Implementation kFullyConnectedFloat{.name = "onednn_f32",
-                                                    .judge = judge_dense,
+                                                    .judge = judge_inner_product,
                                                     .create = create_inner_product,
                                                     .arithmetic = Arithmetic::kFastestFloat};
 

@@ -17,13 +17,10 @@ extern const Implementation kFullyConnectedBits;
 /// scale per row; codes arrive as integers. Multiplies them by the levels of the weights, rounded
 /// to 8 bits unless they are evenly spaced.
 extern const Implementation kFullyConnectedLevels;
-/// Codes in the input or the weights: decodes weights once and the input in every run, then uses
-/// oneDNN.
-extern const Implementation kFullyConnectedDecoded;
 /// A dense input and dense constant weights, with oneDNN.
 extern const Implementation kFullyConnectedFloat;
-/// Dense or decoded input and constant weights, with kernels::float_matmul(), whose order of sums
-/// is fixed.
+/// Constant weights, with kernels::float_matmul(), whose order of sums is fixed. Decodes weights
+/// once, and an encoded input in every run.
 extern const Implementation kFullyConnectedFixed;
 /// MatMul with kernels::float_matmul(). A constant right operand is packed once, a computed one in
 /// every run unless few rows multiply it. Threads divide the products, their rows and columns.

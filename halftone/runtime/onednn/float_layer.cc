@@ -10,36 +10,28 @@
 namespace halftone::runtime {
 namespace {
 
-/// A layer whose weights are decoded and packed.
+/// A layer whose weights are packed.
 struct FloatLayer {
   dnnl::primitive primitive;
   FloatLayerDescs descs;
   dnnl::memory::desc scratch;
   onednn::PackedMatrix weights;
-  onednn::PackedMatrix bias;  ///< without a buffer if there is no bias
-  ir::ValueType input;
-  std::size_t num_outputs = 0;    ///< over all rows
-  std::size_t shares = 1;         ///< of the threads that apply the activation
-  std::size_t decoded_bytes = 0;  ///< of the input, at the beginning of scratch; 0 if it is dense
+  onednn::PackedMatrix bias;    ///< without a buffer if there is no bias
+  std::size_t num_outputs = 0;  ///< over all rows
+  std::size_t shares = 1;       ///< of the threads that apply the activation
 };
 
 Call bind_layer(const std::shared_ptr<const FloatLayer>& layer, const Buffers& buffers) {
-  const std::byte* x = buffers.inputs[0];
-  std::byte* decoded = layer->decoded_bytes != 0 ? buffers.scratch : nullptr;
   std::vector<onednn::Argument> arguments = {
-      {DNNL_ARG_SRC, layer->descs.x, onednn::mutable_data(decoded ? decoded : x)},
+      {DNNL_ARG_SRC, layer->descs.x, onednn::mutable_data(buffers.inputs[0])},
       {DNNL_ARG_WEIGHTS, layer->weights.desc, layer->weights.buffer->data()},
       {DNNL_ARG_DST, layer->descs.y, buffers.output},
-      {DNNL_ARG_SCRATCHPAD, layer->scratch, buffers.scratch + layer->decoded_bytes}};
+      {DNNL_ARG_SCRATCHPAD, layer->scratch, buffers.scratch}};
   if (layer->bias.buffer) {
     arguments.push_back({DNNL_ARG_BIAS, layer->bias.desc, layer->bias.buffer->data()});
   }
   auto* y = reinterpret_cast<float*>(buffers.output);
-  return [layer, x, decoded, y, product = onednn::bind(layer->primitive, arguments)] {
-    if (decoded != nullptr) {
-      decode_value({layer->input, {x, value_bytes(layer->input)}},
-                   reinterpret_cast<float*>(decoded));
-    }
+  return [layer, y, product = onednn::bind(layer->primitive, arguments)] {
     product();
     if (layer->descs.after.kind != ir::ActivationKind::kIdentity) {
       const std::span values(y, layer->num_outputs);
@@ -81,28 +73,22 @@ Kernel float_layer_kernel(const NodeContext& context, FloatLayerDescs descs,
   auto layer = std::make_shared<FloatLayer>();
   layer->primitive = std::move(primitive);
   layer->scratch = scratch;
-  layer->input = context.input(0);
   layer->num_outputs = context.output().shape.element_count();
   if (layer->num_outputs >= kParallelNumbers) {
     layer->shares = static_cast<std::size_t>(context.threads);
   }
-  const ir::Tensor decoded = ir::to_float(*context.constant(1));
-  layer->weights = onednn::pack(descs.weights, decoded.as<float>().data(), packed);
+  const ir::Tensor weights = ir::to_float(*context.constant(1));
+  layer->weights = onednn::pack(descs.weights, weights.as<float>().data(), packed);
   if (context.has_input(2)) {
     const auto& bias = std::get<ir::Tensor>(*context.constant(2));
     layer->bias = onednn::pack(descs.bias, bias.as<float>().data(), descs.bias);
-  }
-  if (!layer->input.encoding.is_dense()) {
-    constexpr std::size_t kAlignment = AlignedBuffer::kAlignment;
-    const std::size_t bytes = layer->input.shape.element_count() * sizeof(float);
-    layer->decoded_bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   }
   layer->descs = std::move(descs);
   Kernel kernel;
   kernel.packed_bytes = layer->weights.buffer->size_bytes() +
                         (layer->bias.buffer ? layer->bias.buffer->size_bytes() : 0);
   kernel.packed_inputs = {1, 2};
-  kernel.scratch_bytes = layer->decoded_bytes + scratch.get_size();
+  kernel.scratch_bytes = scratch.get_size();
   kernel.bind = [layer =
                      std::shared_ptr<const FloatLayer>(std::move(layer))](const Buffers& buffers) {
     return onednn::translated([&] { return bind_layer(layer, buffers); });

@@ -33,7 +33,7 @@ std::vector<Family> families() {
       {"xnor_popcount", 2, WeightFormat{2, true}},
       {"xnor_popcount", 3, WeightFormat{1, true}, false},
       {"xnor_popcount", 1, WeightFormat{4, false}, false},
-      {"decoded_f32", 2, WeightFormat{3, true, kGroup, 16}, false},
+      {"fixed_order_f32", 2, WeightFormat{3, true, kGroup, 16}, false},
       {"int8_levels", {}, WeightFormat{2, true}, true, 0.3F},
       {"int8_levels", 4, WeightFormat{1, true, kGroup, 5}, true, 0.3F},
       {"int8_levels", {}, WeightFormat{4, true}, true, 0.3F},

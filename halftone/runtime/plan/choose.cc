@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "halftone/ir/layer_arithmetic.h"
+#include "halftone/ir/ops/traits.h"
 #include "halftone/runtime/plan/registry.h"
 
 namespace halftone::runtime {
@@ -74,6 +75,12 @@ std::optional<ir::Arithmetic> arithmetic_of(const ir::Graph& graph, const ir::No
   return ir::arithmetic_of(graph, node, options.int8_activations);
 }
 
+/// Layers of codes add in one order: a file says what they compute, to the last bit.
+FloatOrder order_of(const ir::Graph& graph, const ir::Node& node, const PlanOptions& options) {
+  const bool has_codes = ir::arithmetic(node.op) != nullptr && ir::layer_codes(graph, node).any();
+  return has_codes ? FloatOrder::kFixed : options.float_order;
+}
+
 }  // namespace
 
 NodeContext context_of(const ir::Graph& graph, const ir::Node& node, const PlanOptions& options,
@@ -82,7 +89,7 @@ NodeContext context_of(const ir::Graph& graph, const ir::Node& node, const PlanO
           .node = node,
           .threads = options.threads,
           .int8_activations = options.int8_activations,
-          .float_order = options.float_order,
+          .float_order = order_of(graph, node, options),
           .arithmetic = arithmetic_of(graph, node, options),
           .layouts = layouts};
 }

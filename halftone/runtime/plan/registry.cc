@@ -17,13 +17,9 @@ namespace {
 
 using List = std::span<const Implementation* const>;
 
-constexpr std::array kFullyConnected = {&kFullyConnectedBits,
-                                        &kFullyConnectedLevels,
-                                        &kFullyConnectedDecoded,
-                                        &kFullyConnectedFloat,
-                                        &kFullyConnectedFixed,
-                                        &kIntegerLayer,
-                                        &kReference};
+constexpr std::array kFullyConnected = {&kFullyConnectedBits,  &kFullyConnectedLevels,
+                                        &kFullyConnectedFloat, &kFullyConnectedFixed,
+                                        &kIntegerLayer,        &kReference};
 constexpr std::array kMatMul = {&kMatMulFloat, &kMatMulFixed, &kReference};
 constexpr std::array kConv = {&kConvBits,  &kConvInt8,     &kConvFloat,
                               &kConvFixed, &kIntegerLayer, &kReference};

@@ -30,7 +30,18 @@ at::Tensor nearest_levels(const numerics::MatrixEncoding& encoding, const at::Te
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const at::Tensor comparable = x.detach().nan_to_num(-kInfinity, kInfinity, -kInfinity);
   const at::Tensor places = at::bucketize(comparable, thresholds);
-  return straight_through(x, levels.index_select(0, places.reshape({-1})).reshape(x.sizes()));
+  at::Tensor y = levels.index_select(0, places.reshape({-1})).reshape(x.sizes());
+  if (table.beyond()) y = with_beyond(*table.beyond(), x.detach(), y);
+  return straight_through(x, y);
+}
+
+at::Tensor with_beyond(const numerics::Beyond& beyond, const at::Tensor& x, const at::Tensor& y) {
+  const auto becomes = [&](const numerics::Beyond::Special& special) {
+    return at::full({}, static_cast<double>(special.value), y.options());
+  };
+  const at::Tensor high = at::where(x.gt(beyond.high), becomes(beyond.at_high), y);
+  const at::Tensor ends = at::where(x.le(beyond.low), becomes(beyond.at_low), high);
+  return at::where(x.isnan(), becomes(beyond.of_nan), ends);
 }
 
 namespace {

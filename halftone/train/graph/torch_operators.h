@@ -81,6 +81,8 @@ at::Tensor activate(const ir::Activation& activation, const at::Tensor& x);
 /// @param encoding  one basis for the whole tensor
 /// Source: Bengio et al., 2013 (arXiv:1308.3432), Sec. 4: the straight-through estimator.
 at::Tensor nearest_levels(const numerics::MatrixEncoding& encoding, const at::Tensor& x);
+/// The levels y of x, where numbers beyond the outer levels are replaced by what they become.
+at::Tensor with_beyond(const numerics::Beyond& beyond, const at::Tensor& x, const at::Tensor& y);
 
 /// Converts indices, of which negative ones count from the end, to int64 indices from 0.
 /// @throws Error kShape if one is outside of `extent`

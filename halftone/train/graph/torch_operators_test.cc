@@ -92,6 +92,21 @@ TEST(ComputeOperator, StaysOnItsDevice) {
   EXPECT_TRUE(graph.forward(inputs)[0].is_meta());
 }
 
+TEST(TorchEncode, OverflowsWhereTheSystemDoes) {
+  const std::vector<float> numbers = {0.3F, 447, 464, 465, -465, -1e9F, 1e9F, std::nanf("")};
+  numerics::MatrixEncoding encoding = empty_encoding(numerics::find_system("e4m3_nan"), 8,
+                                                     {numerics::Granularity::kTensor, 0}, 1, 8);
+  encoding.set_scale(0, 1);
+  const at::Tensor found = nearest_levels(encoding, at::tensor(numbers));
+  const numerics::LevelTable table(encoding.levels(0));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const float expected =
+        numerics::round_to_nearest(numerics::kE4M3, numbers[i], numerics::Overflow::kSpecial);
+    const float y = found[static_cast<std::int64_t>(i)].item<float>();
+    EXPECT_TRUE(y == expected || (std::isnan(y) && std::isnan(expected))) << numbers[i];
+  }
+}
+
 TEST(TorchEncode, GivesTheNearestLevels) {
   const float infinity = std::numeric_limits<float>::infinity();
   const std::vector<float> numbers = {-5,   -2, -1.99F, -0.1F,    0,         0.1F,

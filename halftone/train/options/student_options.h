@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "halftone/train/student/number_format.h"
+#include "halftone/numerics/number_format.h"
 
 namespace halftone::train {
 
@@ -32,14 +32,16 @@ enum class Rounding : std::uint8_t { kNearest, kStochastic };
 ///     forward    y = round(w) round(x) + b
 ///     backward   dL/dx = round(w)' round(g),  dL/dw = round(g) round(x)',  dL/db = sum of round(g)
 ///
-/// Weights and activations are rounded to nearest. Encoded values are not rounded.
+/// Weights and activations are rounded to nearest. Encoded values are not rounded. Scales follow
+/// from each tensor by the rule of the number system; groups that share one lie along the axis that
+/// the product of the forward pass sums over, and along the channels of gradients.
 /// Source: Micikevicius et al., Mixed Precision Training, ICLR 2018 (arXiv:1710.03740), section 3.1
 /// for float32 master weights; Zhou et al., DoReFa-Net, 2016 (arXiv:1606.06160), for
 /// stochastic rounding of gradients alone.
 struct PrecisionOptions {
-  NumberFormat weights;
-  NumberFormat activations;
-  NumberFormat gradients;
+  numerics::NumberFormat weights;
+  numerics::NumberFormat activations;
+  numerics::NumberFormat gradients;
   Rounding gradient_rounding = Rounding::kStochastic;
 };
 

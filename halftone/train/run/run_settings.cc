@@ -29,7 +29,7 @@ std::string text_of(const LevelQuantizerOptions& options) {
 }
 
 std::string text_of_gradients(const PrecisionOptions& options) {
-  return to_string(options.gradients) + ", rounded " +
+  return numerics::to_string(options.gradients) + ", rounded " +
          (options.gradient_rounding == Rounding::kNearest ? "to nearest" : "by chance");
 }
 

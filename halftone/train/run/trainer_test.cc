@@ -80,8 +80,8 @@ TEST(Train, RoundsGradientsToTheSameBitsForAnyDevicesAndRanks) {
   const data::Dataset data = taught(teacher, 2);
   const auto train_on = [&](const spmd::Devices& devices, std::uint64_t seed) {
     StudentOptions few;
-    few.precision.weights = few.precision.activations = numerics::kE8M7;
-    few.precision.gradients = ScaledIntegers{4};
+    few.precision.weights = few.precision.activations = numerics::parse_number_format("bf16");
+    few.precision.gradients = numerics::parse_number_format("int4");
     TrainOptions options = few_epochs();
     options.epochs = 1;
     options.parts = 4;
@@ -106,13 +106,13 @@ TEST(Train, LearnsWithGradientsOfFewBits) {
   options.loss.label_weight = 1;
   options.optimizer.rate = 0.01;
   options.loss_scale = 1024;
-  const auto accuracy_with = [&](const NumberFormat& gradients) {
+  const auto accuracy_with = [&](const char* gradients) {
     StudentOptions few;
-    few.precision.gradients = gradients;
+    few.precision.gradients = numerics::parse_number_format(gradients);
     return accuracy(train(fresh, nullptr, {{}, data}, few, options).graph, data);
   };
-  EXPECT_GT(accuracy_with(numerics::kE5M2), 0.8);
-  EXPECT_GT(accuracy_with(ScaledIntegers{4}), 0.8);
+  EXPECT_GT(accuracy_with("e5m2"), 0.8);
+  EXPECT_GT(accuracy_with("int4"), 0.8);
 }
 
 TEST(Train, ScalesTheLossWithoutATrace) {
@@ -121,18 +121,18 @@ TEST(Train, ScalesTheLossWithoutATrace) {
   TrainOptions options = few_epochs();
   options.epochs = 1;
   options.loss.label_weight = 1;
-  const auto trained = [&](double scale, const NumberFormat& gradients) {
+  const auto trained = [&](double scale, const char* gradients) {
     StudentOptions few;
     few.normalises = false;  // which would rescale small gradients
-    few.precision.gradients = gradients;
+    few.precision.gradients = numerics::parse_number_format(gradients);
     few.precision.gradient_rounding = Rounding::kNearest;
     options.loss_scale = scale;
     return train(fresh, nullptr, {{}, data}, few, options).graph;
   };
-  expect_same(trained(4096, Float32{}), trained(1, Float32{}));
+  expect_same(trained(4096, "fp32"), trained(1, "fp32"));
   // All gradients are below half of the smallest binary16, 2^-25: the network is unchanged.
-  expect_same(trained(0x1p-30, numerics::kBinary16), fresh);
-  EXPECT_GT(accuracy(trained(256, numerics::kBinary16), data), accuracy(fresh, data));
+  expect_same(trained(0x1p-30, "fp16"), fresh);
+  EXPECT_GT(accuracy(trained(256, "fp16"), data), accuracy(fresh, data));
 }
 
 TEST(Train, FreezesLayersInTurn) {

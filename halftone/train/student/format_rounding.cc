@@ -6,76 +6,61 @@
 #include <algorithm>
 #include <bit>
 #include <span>
-#include <utility>
 
 #include "halftone/base/error.h"
 #include "halftone/base/random.h"
+#include "halftone/numerics/rounding.h"
 
 namespace halftone::train {
 namespace {
 
-using numerics::Minifloat;
+using numerics::NumberFormat;
 
-/// max|x| as the bits of a float32; non-finite values have the largest bits.
-std::int32_t largest_bits(std::span<const float> numbers) {
-  std::int32_t most = 0;
+bool all_finite(std::span<const float> numbers) {
+  constexpr std::int32_t kInfinity = 0x7f800000;
+  std::int32_t most = 0;  // without branches on floats, the compiler vectorizes the loop
   for (const float x : numbers) most = std::max(most, std::bit_cast<std::int32_t>(x) & 0x7fffffff);
-  return most;
+  return most < kInfinity;
 }
 
-/// @param round  rounds a value of magnitude up to 2^15 to a neighbouring integer
+/// Whether a format needs finite numbers: it has scales, and codes for nothing else.
+bool needs_finite(const NumberFormat& format) {
+  return format.system->rule != numerics::ScaleRule::kUnit && format.system->saturating == nullptr;
+}
+
+/// A copy that round(rows) has rounded.
 template <typename Round>
-void round_to_integers(const ScaledIntegers& integers, std::span<float> numbers,
-                       const Round& round) {
-  constexpr std::int32_t kInfinityBits = 0x7f800000;
-  const std::int32_t most = largest_bits(numbers);
-  if (most == 0 || most >= kInfinityBits) return;
-  const double last = (1 << (integers.bits - 1)) - 1;
-  const double step = static_cast<double>(std::bit_cast<float>(most)) / last;
-  for (float& x : numbers) x = static_cast<float>(round(static_cast<double>(x) / step) * step);
-}
-
-/// Ties to even: float64 values around 1.5 2^52 have no fraction bits.
-double nearest_integer(double x) { return (x + 0x1.8p52) - 0x1.8p52; }
-
-/// floor(x + u), where u is the middle of one of 2^32 equal parts of [0, 1): if the exact x is an
-/// integer, the rounding error of the division does not change the result.
-double stochastic_integer(double x, std::uint64_t random) {
-  const double u = (static_cast<double>(static_cast<std::uint32_t>(random >> 32)) + 0.5) * 0x1p-32;
-  constexpr std::int32_t kOffset = 1 << 16;
-  return static_cast<std::int32_t>(x + u + kOffset) - kOffset;
-}
-
-/// A copy of the tensor in main memory, and its elements in memory order.
-std::pair<at::Tensor, std::span<float>> copy_of(const at::Tensor& x) {
+at::Tensor rounded_copy(const NumberFormat& format, const at::Tensor& x, TensorRows rows,
+                        const Round& round) {
   HALFTONE_ASSERT(x.scalar_type() == at::kFloat);
-  at::Tensor copy = x.is_cpu() ? x.detach().clone() : x.detach().cpu();
-  return {copy, std::span<float>(copy.data_ptr<float>(), static_cast<std::size_t>(copy.numel()))};
+  const at::Tensor copy = x.detach().cpu().clone(at::MemoryFormat::Contiguous);
+  const auto size = static_cast<std::size_t>(copy.numel());
+  const std::span<float> numbers(copy.data_ptr<float>(), size);
+  const bool is_left =
+      format.is_float32() || size == 0 || (needs_finite(format) && !all_finite(numbers));
+  if (is_left) return copy.to(x.device());
+  const std::size_t num_rows = copy.dim() == 0 ? 1
+                               : rows == TensorRows::kOutputs
+                                   ? static_cast<std::size_t>(copy.size(0))
+                                   : size / static_cast<std::size_t>(copy.size(-1));
+  round(MatrixView<float>(numbers, num_rows, size / num_rows));
+  return copy.to(x.device());
 }
 
 }  // namespace
 
-at::Tensor rounded_to_nearest(const NumberFormat& format, const at::Tensor& x) {
-  auto [copy, numbers] = copy_of(x);
-  if (const auto* system = std::get_if<Minifloat>(&format)) {
-    numerics::round_to_nearest(*system, numbers);
-  } else if (const auto* integers = std::get_if<ScaledIntegers>(&format)) {
-    round_to_integers(*integers, numbers, nearest_integer);
-  }
-  return copy.to(x.device());
+at::Tensor rounded_to_nearest(const NumberFormat& format, const at::Tensor& x, TensorRows rows) {
+  return rounded_copy(format, x, rows, [&](MatrixView<float> numbers) {
+    numerics::round_by_rule(format, numbers, numbers);
+  });
 }
 
 at::Tensor rounded_stochastically(const NumberFormat& format, const at::Tensor& x,
-                                  std::uint64_t seed) {
-  auto [copy, numbers] = copy_of(x);
-  Random random(seed);
-  if (const auto* system = std::get_if<Minifloat>(&format)) {
-    numerics::round_stochastically(*system, numbers, random);
-  } else if (const auto* integers = std::get_if<ScaledIntegers>(&format)) {
-    round_to_integers(*integers, numbers,
-                      [&](double number) { return stochastic_integer(number, random.next()); });
-  }
-  return copy.to(x.device());
+                                  std::uint64_t seed, TensorRows rows) {
+  return rounded_copy(format, x, rows, [&](MatrixView<float> numbers) {
+    Random random(seed);
+    numerics::round_by_rule_stochastically(format, numbers, numbers, random);
+  });
 }
 
 std::uint64_t seed_of(std::uint64_t seed, std::initializer_list<std::uint64_t> place) {

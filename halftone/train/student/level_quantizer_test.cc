@@ -122,6 +122,23 @@ TEST(LevelRounding, ComputesOnDevicesWhatKernelsDo) {
   EXPECT_TRUE(at::allclose(sums.sums, others.sums, 1e-5, 1e-5));
 }
 
+TEST(LevelRounding, OverflowsWhereTheSystemDoes) {
+  const auto codebook = codebook_of(numerics::find_system("e5m2_nan"), 8);
+  const ParameterSpace space(codebook, false);
+  const std::vector<numerics::Levels> levels{{codebook, 0x1p-10F, 0}, {codebook, 0x1p-12F, 0}};
+  // The largest levels are 56 and 14; the next power of two is 64 and 16.
+  const at::Tensor x = at::tensor({59.9F, 60.0F, -1e9F, NAN, 14.9F, 15.0F, -15.0F, -2.0F});
+  const at::Tensor expected =
+      at::tensor({56.0F, INFINITY, -INFINITY, NAN, 14.0F, INFINITY, -INFINITY, -2.0F});
+  for (const auto arithmetic :
+       {LevelRounding::Arithmetic::kKernels, LevelRounding::Arithmetic::kLibtorch}) {
+    const auto rounding =
+        std::make_shared<const LevelRounding>(space, levels, true, 0.5, arithmetic);
+    const at::Tensor y = rounding->levels_of(x.reshape({2, 4})).reshape({8});
+    EXPECT_TRUE(at::allclose(y, expected, 0, 0, true)) << y;
+  }
+}
+
 TEST(LevelQuantizer, AddsUpWhatPartsOfABatchCount) {
   const LevelQuantizer quantizer(ParameterSpace(2, true), {two_bits(), two_bits()});
   const at::Tensor x = tensor(normal_numbers(2 * 60, 4), {2, 60});

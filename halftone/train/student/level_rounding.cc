@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "halftone/kernels/encode/levels.h"
+#include "halftone/train/graph/torch_operators.h"
 
 namespace halftone::train {
 namespace {
@@ -110,7 +111,12 @@ at::Tensor LevelRounding::levels_of(const at::Tensor& rows) const {
   if (!uses_kernels(rows)) {
     const at::Tensor levels =
         rows_of(tables_, [](const numerics::LevelTable& table) { return table.levels(); });
-    return levels.to(rows.device()).gather(1, places_of(rows));
+    at::Tensor nearest = levels.to(rows.device()).gather(1, places_of(rows));
+    for (std::size_t b = 0; b < tables_.size() && tables_[b].beyond(); ++b) {
+      const auto row = static_cast<std::int64_t>(b);
+      nearest[row].copy_(with_beyond(*tables_[b].beyond(), rows[row], nearest[row]));
+    }
+    return nearest;
   }
   at::Tensor result = at::empty_like(rows);
   for (std::size_t b = 0; b < tables_.size(); ++b) {

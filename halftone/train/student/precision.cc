@@ -2,7 +2,6 @@
 #include "halftone/train/student/precision.h"
 
 #include <utility>
-#include <variant>
 
 #include "halftone/ir/ops/traits.h"
 #include "halftone/train/graph/torch_gradient.h"
@@ -11,7 +10,7 @@
 namespace halftone::train {
 namespace {
 
-bool rounds(const NumberFormat& format) { return !std::holds_alternative<Float32>(format); }
+using numerics::NumberFormat;
 
 /// Whether a node multiplies an input or looks up weights in it.
 bool is_factor(const ir::Operator& op, std::size_t input, bool is_constant) {
@@ -19,8 +18,15 @@ bool is_factor(const ir::Operator& op, std::size_t input, bool is_constant) {
   return ir::is_table(op) ? input == 0 && is_constant : input <= 1;
 }
 
-at::Tensor rounded(const NumberFormat& format, const at::Tensor& x) {
-  return rounds(format) ? straight_through(x, rounded_to_nearest(format, x)) : x;
+at::Tensor rounded(const NumberFormat& format, const at::Tensor& x, TensorRows rows) {
+  if (format.is_float32()) return x;
+  return straight_through(x, rounded_to_nearest(format, x, rows));
+}
+
+/// The rows that a layer multiplies: outputs of weights, channels of activations.
+TensorRows factor_rows(const ir::Operator& op, std::size_t input) {
+  const bool is_weights = ir::is_table(op) || ir::input_role(op, input) == ir::InputRole::kWeights;
+  return is_weights || ir::is_recurrent(op) ? TensorRows::kOutputs : TensorRows::kLastAxis;
 }
 
 /// The format of a node's input; null if it is not rounded.
@@ -38,24 +44,25 @@ const NumberFormat* format_of(const ir::Graph& graph, const PrecisionOptions& op
 
 ForwardHooks with_precision(ForwardHooks hooks, const ir::Graph& graph,
                             const PrecisionOptions& options, std::uint64_t seed) {
-  if (rounds(options.weights) || rounds(options.activations)) {
+  if (!options.weights.is_float32() || !options.activations.is_float32()) {
     hooks.input = [inner = std::move(hooks.input), &graph, options](
                       ir::NodeId node, std::size_t input, const at::Tensor& x) {
       const at::Tensor given = inner ? inner(node, input, x) : x;
       const NumberFormat* format = format_of(graph, options, node, input);
-      return format == nullptr || !x.is_floating_point() ? given : rounded(*format, given);
+      if (format == nullptr || !x.is_floating_point()) return given;
+      return rounded(*format, given, factor_rows(graph.node(node).op, input));
     };
   }
-  if (hooks.encode && rounds(options.activations)) {
+  if (hooks.encode && !options.activations.is_float32()) {
     hooks.encode = [inner = std::move(hooks.encode), &graph, options](ir::NodeId node,
                                                                       const at::Tensor& x) {
       const at::Tensor given = inner(node, x);
       const auto* encoding = ir::activation_encoding(graph.node(node).op);
       const bool is_float = encoding != nullptr && *encoding == nullptr;
-      return is_float ? rounded(options.activations, given) : given;
+      return is_float ? rounded(options.activations, given, TensorRows::kLastAxis) : given;
     };
   }
-  if (rounds(options.gradients)) {
+  if (!options.gradients.is_float32()) {
     hooks.gradient = [options, seed](ir::NodeId node, const at::Tensor& gradient) {
       if (options.gradient_rounding == Rounding::kNearest) {
         return rounded_to_nearest(options.gradients, gradient);

@@ -17,9 +17,12 @@
 namespace halftone::train {
 namespace {
 
-using numerics::kE4M3;
-using numerics::kE5M2;
-using numerics::kE8M7;
+using numerics::NumberFormat;
+
+const NumberFormat kE4M3 = numerics::parse_number_format("e4m3");
+const NumberFormat kE5M2 = numerics::parse_number_format("e5m2");
+const NumberFormat kBf16 = numerics::parse_number_format("bf16");
+const NumberFormat kMxfp4 = numerics::parse_number_format("mxfp4");
 
 at::Tensor random_inputs(const ir::Shape& shape) {
   Random random(3);
@@ -54,7 +57,7 @@ std::vector<at::Tensor> slopes(const Student& student, const at::Tensor& x, cons
 }
 
 TEST(Precision, RoundsWhatLayersMultiplyAndPassesGradientsStraightThrough) {
-  const Student student(one_layer(), nullptr, with({kE4M3, kE5M2, Float32{}}));
+  const Student student(one_layer(), nullptr, with({kE4M3, kE5M2, NumberFormat{}}));
   const at::Tensor w = student.parameters()[0].detach();
   const at::Tensor b = student.parameters()[1].detach();
   const at::Tensor x = random_inputs({7, 6});
@@ -69,11 +72,33 @@ TEST(Precision, RoundsWhatLayersMultiplyAndPassesGradientsStraightThrough) {
   EXPECT_TRUE(found[1].allclose(g.sum(0), 1e-6, 1e-6));
 }
 
+// Groups of 32 lie along the channels of x and of g, and along the 3 x 3 x 32 inputs of an output.
+TEST(Precision, RoundsGroupsAlongWhatAConvolutionSums) {
+  Random random(8);
+  ir::Graph graph;
+  const ir::ValueId x = graph.add_input("x", ir::test::float_type({ir::kBatch, 5, 5, 32}));
+  ir::Conv op;
+  op.window = ir::plain_window(2);
+  graph.add_output(graph.add_node(
+      "y", op, {x, graph.add_constant("w", ir::test::random_tensor({8, 3, 3, 32}, random))}));
+  const Student student(graph, nullptr, with({kMxfp4, kMxfp4, NumberFormat{}}));
+  const at::Tensor w = student.parameters()[0].detach();
+  const at::Tensor given = random_inputs({2, 5, 5, 32});
+  const at::Tensor w_few = rounded_to_nearest(kMxfp4, w.reshape({8, 3 * 3 * 32}));
+  const at::Tensor x_few = rounded_to_nearest(kMxfp4, given.reshape({2 * 5 * 5, 32}));
+  const at::Tensor expected = at::conv2d(x_few.reshape({2, 5, 5, 32}).permute({0, 3, 1, 2}),
+                                         w_few.reshape({8, 3, 3, 32}).permute({0, 3, 1, 2}))
+                                  .permute({0, 2, 3, 1});
+  const std::vector<at::Tensor> in{given};
+  EXPECT_TRUE(student.forward(in, PassKind::kApply).outputs[0].allclose(expected, 1e-5, 1e-5));
+}
+
 TEST(Precision, RoundsTheGradientByTheOutputOfALayer) {
   const at::Tensor x = random_inputs({7, 6});
   const at::Tensor g = random_inputs({7, 5});
   for (const Rounding rounding : {Rounding::kNearest, Rounding::kStochastic}) {
-    const Student student(one_layer(), nullptr, with({Float32{}, Float32{}, kE4M3, rounding}));
+    const Student student(one_layer(), nullptr,
+                          with({NumberFormat{}, NumberFormat{}, kE4M3, rounding}));
     constexpr std::uint64_t kSeed = 11;
     const auto node = static_cast<std::uint64_t>(student.source().topological_order().front());
     const at::Tensor few = rounding == Rounding::kNearest
@@ -106,7 +131,7 @@ TEST(Precision, LeavesCodesAlone) {
   const ir::Graph few =
       compress::quantize(graph, compress::random_dataset(64, 8, 2), recipe, {}).graph;
   const Student plain(few, &graph);
-  const Student student(few, &graph, with({kE4M3, kE4M3, Float32{}}));
+  const Student student(few, &graph, with({kE4M3, kE4M3, NumberFormat{}}));
   const std::vector<at::Tensor> in{random_inputs({9, 8})};
   EXPECT_TRUE(student.forward(in, PassKind::kApply)
                   .outputs[0]
@@ -122,7 +147,7 @@ TEST(Precision, RoundsTheStatesAndWeightsOfRecurrentLayersButNotTheirGates) {
   op.activations[0] = {ir::ActivationKind::kTanh};
   graph.add_output(graph.add_node(
       "rnn", op, {x, graph.add_constant("r", ir::test::random_tensor({4, 4}, random))}));
-  const Student student(graph, nullptr, with({kE4M3, kE5M2, Float32{}}));
+  const Student student(graph, nullptr, with({kE4M3, kE5M2, NumberFormat{}}));
   const at::Tensor gates = random_inputs({2, 3, 4});
   const at::Tensor h1 = gates[0].tanh();
   const at::Tensor r = rounded_to_nearest(kE4M3, student.parameters()[0].detach());
@@ -140,10 +165,10 @@ TEST(Precision, RoundsRowsOfATableButNotPlaces) {
   graph.add_output(graph.add_node(
       "rows", ir::Gather{0},
       {graph.add_constant("table", ir::test::random_tensor({5, 3}, random)), places}));
-  const Student student(graph, nullptr, with({kE8M7, kE4M3, Float32{}}));
+  const Student student(graph, nullptr, with({kBf16, kE4M3, NumberFormat{}}));
   const at::Tensor rows = at::tensor({4, 0, 4}, at::TensorOptions(at::kInt));
   const std::vector<at::Tensor> in{rows};
-  const at::Tensor table = rounded_to_nearest(kE8M7, student.parameters()[0].detach());
+  const at::Tensor table = rounded_to_nearest(kBf16, student.parameters()[0].detach());
   EXPECT_TRUE(student.forward(in, PassKind::kApply)
                   .outputs[0]
                   .equal(table.index_select(0, rows.to(at::kLong))));
