@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -56,56 +57,58 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
   return path.has_parent_path() ? path.parent_path() : ".";
 }
 
-/// What import_onnx() takes and tells beside the bytes.
-struct Surroundings {
-  std::filesystem::path folder;
-  const ImportOptions& options;
-  std::set<std::string>* used = nullptr;
-  std::uintmax_t* external_bytes = nullptr;
-};
-
-ir::Graph import_model(ModelFormat format, SharedBytes file, const Surroundings& with) {
-  if (format != ModelFormat::kOnnx) return import_circle(std::move(file), with.options, with.used);
-  ir::Graph graph =
-      import_onnx(file.bytes, with.folder, with.options, with.used, with.external_bytes);
-  // As in import_circle(): a network traced with one sample accepts any batch.
+/// As in import_circle(): a network traced with one sample accepts any batch.
+ir::Graph with_open_batch(ir::Graph graph) {
   ir::try_symbolic_batch(graph);
   return graph;
 }
 
-std::vector<std::byte> export_model(ModelFormat format, const ir::Graph& graph) {
-  switch (format) {
-    case ModelFormat::kTflite:
-      return export_circle(graph, CircleFlavor::kTflite);
-    case ModelFormat::kCircle:
-      return export_circle(graph, CircleFlavor::kCircle);
-    case ModelFormat::kOnnx:
-      break;
+/// A network in the form of a file.
+class Written {
+ public:
+  /// @throws Error kUnsupported if the format cannot express it
+  Written(ModelFormat format, const ir::Graph& graph) : graph_(graph) {
+    if (format == ModelFormat::kOnnx) {
+      onnx_ = onnx_model(graph);
+    } else {
+      circle_ = circle_file(
+          graph, format == ModelFormat::kTflite ? CircleFlavor::kTflite : CircleFlavor::kCircle);
+    }
   }
-  return export_onnx(graph);
-}
 
-/// The bytes of a file that reads back as the same network.
-std::vector<std::byte> confirmed_bytes(ModelFormat format, const ir::Graph& graph) {
-  std::vector<std::byte> bytes = export_model(format, graph);
-  const ImportOptions none;
-  ir::Graph found;
-  try {
-    found = import_model(format, {nullptr, bytes, 0}, {{}, none});
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::kMemory) throw;
-    fail(ErrorKind::kUnsupported, std::string("does not read back: ") + error.what());
+  void append_to(NewFile& file) const {
+    onnx_ ? append_onnx(*onnx_, file) : file.append(circle_.bytes);
   }
-  check_read_back(graph, found);
-  return bytes;
-}
+
+  /// Called once, last: it may use up the form.
+  /// @throws Error kUnsupported if the form does not read back as the same network
+  void check() {
+    ir::Graph found;
+    try {
+      found = read_back();
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::kMemory) throw;
+      fail(ErrorKind::kUnsupported, std::string("does not read back: ") + error.what());
+    }
+    check_read_back(graph_, found);
+  }
+
+ private:
+  ir::Graph read_back() {
+    return onnx_ ? with_open_batch(import_onnx(std::move(*onnx_))) : import_circle(circle_);
+  }
+
+  const ir::Graph& graph_;
+  std::shared_ptr<onnx_pb::ModelProto> onnx_;  ///< or null, and
+  SharedBytes circle_;
+};
 
 /// "; the network can be written as .onnx"; empty if it cannot be written at all.
 std::string advice(ModelFormat refused, const ir::Graph& graph) {
   for (const ModelFormat format : kFormats) {
     if (format == refused) continue;
     try {
-      confirmed_bytes(format, graph);
+      Written(format, graph).check();
       return "; the network can be written as ." + std::string(to_string(format));
     } catch (const Error&) {
       continue;  // the next format
@@ -114,14 +117,15 @@ std::string advice(ModelFormat refused, const ir::Graph& graph) {
   return "";
 }
 
-std::vector<std::byte> encode_model(const ir::Graph& graph, const std::filesystem::path& path) {
-  const ModelFormat format = model_format(path);
+/// A step of writing a network. If that is not possible, the error names a format that is.
+template <typename Step>
+auto with_advice(const std::filesystem::path& path, const ir::Graph& graph, const Step& step) {
   return with_context(path.string(), [&] {
     try {
-      return confirmed_bytes(format, graph);
+      return step();
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::kUnsupported) throw;
-      fail(error.kind(), error.what() + advice(format, graph));
+      fail(error.kind(), error.what() + advice(model_format(path), graph));
     }
   });
 }
@@ -134,18 +138,26 @@ ir::Graph load_model(const std::filesystem::path& path, const ImportOptions& opt
   const SharedBytes file = map_file(path);
   std::uintmax_t external_bytes = 0;
   ir::Graph graph = with_context(path.string(), [&] {
-    return import_model(format, file, {folder_of(path), options, used, &external_bytes});
+    if (format != ModelFormat::kOnnx) return import_circle(file, options, used);
+    return with_open_batch(
+        import_onnx(file.bytes, folder_of(path), options, used, &external_bytes));
   });
   if (file_bytes != nullptr) *file_bytes = file.bytes.size() + external_bytes;
   return graph;
 }
 
 void check_model(const ir::Graph& graph, const std::filesystem::path& path) {
-  encode_model(graph, path);
+  const ModelFormat format = model_format(path);
+  with_advice(path, graph, [&] { Written(format, graph).check(); });
 }
 
 void save_model(const ir::Graph& graph, const std::filesystem::path& path) {
-  write_file(path, encode_model(graph, path));
+  const ModelFormat format = model_format(path);
+  Written written = with_advice(path, graph, [&] { return Written(format, graph); });
+  NewFile file(path);
+  written.append_to(file);
+  with_advice(path, graph, [&] { written.check(); });
+  file.finish();
 }
 
 }  // namespace halftone::formats

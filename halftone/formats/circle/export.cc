@@ -6,9 +6,14 @@
 
 namespace halftone::formats {
 
-std::vector<std::byte> export_circle(const ir::Graph& graph, CircleFlavor flavor) {
+SharedBytes circle_file(const ir::Graph& graph, CircleFlavor flavor) {
   const ir::Graph lowered = circle::lowered(graph);
   return circle::Exporter(lowered, flavor).run();
+}
+
+std::vector<std::byte> export_circle(const ir::Graph& graph, CircleFlavor flavor) {
+  const SharedBytes file = circle_file(graph, flavor);
+  return {file.bytes.begin(), file.bytes.end()};
 }
 
 }  // namespace halftone::formats

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "halftone/base/shared_bytes.h"
 #include "halftone/formats/circle/flavor.h"
 #include "halftone/ir/graph.h"
 
@@ -18,6 +19,8 @@ namespace halftone::formats {
 /// per tensor is imported from LQ_FULLY_CONNECTED as equal bases per channel.
 /// @throws Error kUnsupported naming every operator that cannot be written, or if the file would
 ///         exceed 2 GiB
+SharedBytes circle_file(const ir::Graph& graph, CircleFlavor flavor);
+/// A copy of these bytes.
 std::vector<std::byte> export_circle(const ir::Graph& graph, CircleFlavor flavor);
 
 }  // namespace halftone::formats

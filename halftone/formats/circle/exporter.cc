@@ -66,7 +66,7 @@ Exporter::Exporter(const ir::Graph& graph, CircleFlavor flavor)
   model_.buffers.push_back(std::make_unique<schema::BufferT>());  // buffer 0 is empty
 }
 
-std::vector<std::byte> Exporter::run() {
+SharedBytes Exporter::run() {
   collect_quantization();
   schema::SubGraphT& graph = *model_.subgraphs[0];
   for (const ir::ValueId id : graph_.inputs()) {
@@ -75,11 +75,14 @@ std::vector<std::byte> Exporter::run() {
   }
   add_operators();
   for (const ir::ValueId id : graph_.outputs()) graph.outputs.push_back(tensor(id));
-  flatbuffers::FlatBufferBuilder builder;
+  // Without a copy into a larger buffer, unless a small network has much beside its constants.
+  std::size_t size = std::size_t{16} << 10;
+  for (const auto& buffer : model_.buffers) size += buffer->data.size() + 64;
+  flatbuffers::FlatBufferBuilder builder(size);
   builder.Finish(schema::Model::Pack(builder, &model_),
                  flavor_ == CircleFlavor::kTflite ? "TFL3" : "CIR0");
-  const auto bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
-  return {bytes.begin(), bytes.end()};
+  const auto buffer = std::make_shared<const flatbuffers::DetachedBuffer>(builder.Release());
+  return {buffer, std::as_bytes(std::span(buffer->data(), buffer->size()))};
 }
 
 void Exporter::add_operators() {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "circle_generated.h"
+#include "halftone/base/shared_bytes.h"
 #include "halftone/formats/circle/code_nodes.h"
 #include "halftone/formats/circle/flavor.h"
 #include "halftone/formats/circle/operator_code.h"
@@ -32,7 +33,7 @@ class Exporter {
   Exporter(const ir::Graph& graph, CircleFlavor flavor);
 
   /// @throws Error as export_circle()
-  std::vector<std::byte> run();
+  SharedBytes run();
 
   [[nodiscard]] const ir::Graph& graph() const { return graph_; }
   [[nodiscard]] CircleFlavor flavor() const { return flavor_; }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/formats/onnx/export.h"
 
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
 #include <string>
 
 #include "halftone/base/error.h"
@@ -21,9 +23,26 @@ void note_unsupported(std::string& problems, Step&& step) {
   }
 }
 
+[[noreturn]] void fail_to_serialize() {
+  fail(ErrorKind::kInternal, "the model could not be serialized");
+}
+
+/// Hands a file what protobuf writes, block by block.
+class FileOutput : public google::protobuf::io::CopyingOutputStream {
+ public:
+  explicit FileOutput(NewFile& file) : file_(file) {}
+  bool Write(const void* data, int size) override {
+    file_.append({static_cast<const std::byte*>(data), static_cast<std::size_t>(size)});
+    return true;
+  }
+
+ private:
+  NewFile& file_;
+};
+
 }  // namespace
 
-std::vector<std::byte> export_onnx(const ir::Graph& graph) {
+std::shared_ptr<onnx_pb::ModelProto> onnx_model(const ir::Graph& graph) {
   ir::verify(graph);
   onnx::Exporter exporter(graph);
   std::string problems;
@@ -41,6 +60,20 @@ std::vector<std::byte> export_onnx(const ir::Graph& graph) {
   }
   if (!problems.empty()) fail(ErrorKind::kUnsupported, "not expressible in ONNX: " + problems);
   return exporter.finish();
+}
+
+std::vector<std::byte> export_onnx(const ir::Graph& graph) {
+  const auto model = onnx_model(graph);
+  std::vector<std::byte> bytes(model->ByteSizeLong());
+  if (!model->SerializeToArray(bytes.data(), static_cast<int>(bytes.size()))) fail_to_serialize();
+  return bytes;
+}
+
+void append_onnx(const onnx_pb::ModelProto& model, NewFile& file) {
+  FileOutput output(file);
+  google::protobuf::io::CopyingOutputStreamAdaptor stream(&output);
+  const bool done = model.SerializeToZeroCopyStream(&stream) && stream.Flush();
+  if (!done) fail_to_serialize();
 }
 
 }  // namespace halftone::formats

@@ -3,9 +3,15 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <vector>
 
+#include "halftone/base/file.h"
 #include "halftone/ir/graph.h"
+
+namespace halftone::onnx_pb {
+class ModelProto;
+}  // namespace halftone::onnx_pb
 
 namespace halftone::formats {
 
@@ -16,5 +22,12 @@ namespace halftone::formats {
 /// @throws Error kUnsupported, listing all nodes that ONNX has no operator for, in one line;
 ///         kFormat or kShape if ir::verify() rejects the graph
 std::vector<std::byte> export_onnx(const ir::Graph& graph);
+
+/// The same before it becomes bytes.
+/// @throws Error as export_onnx()
+std::shared_ptr<onnx_pb::ModelProto> onnx_model(const ir::Graph& graph);
+/// Appends the bytes of a model to a file, without a copy of them all in memory.
+/// @throws Error kIo as NewFile::append()
+void append_onnx(const onnx_pb::ModelProto& model, NewFile& file);
 
 }  // namespace halftone::formats

@@ -65,7 +65,7 @@ std::string Exporter::read_as(ir::ValueId id,
                               const std::function<onnx_pb::TensorProto()>& make_tensor) {
   const std::string& known = names_.at(id);
   if (initialized_.insert(known).second) {
-    onnx_pb::TensorProto& proto = *model_.mutable_graph()->add_initializer();
+    onnx_pb::TensorProto& proto = *model_->mutable_graph()->add_initializer();
     proto = make_tensor();
     proto.set_name(known);
   }
@@ -82,7 +82,7 @@ std::string Exporter::read_bases(ir::ValueId id,
 std::string Exporter::add_initializer(const std::string& wanted, onnx_pb::TensorProto proto) {
   std::string added = fresh(wanted);
   proto.set_name(added);
-  *model_.mutable_graph()->add_initializer() = std::move(proto);
+  *model_->mutable_graph()->add_initializer() = std::move(proto);
   return added;
 }
 
@@ -98,7 +98,7 @@ std::string Exporter::add_integers(const std::string& wanted,
 
 NodeProto& Exporter::add_node(std::string_view op_type, const std::vector<std::string>& inputs,
                               const std::string& output) {
-  NodeProto& node = *model_.mutable_graph()->add_node();
+  NodeProto& node = *model_->mutable_graph()->add_node();
   node.set_op_type(std::string(op_type));
   node.set_name(unique(node_names_, node_name_));
   for (const std::string& input : inputs) node.add_input(input);
@@ -138,12 +138,12 @@ void Exporter::add_input(ir::ValueId id) {
                                         ": expected the batch as an axis and no extent of 0");
     }
   }
-  *model_.mutable_graph()->add_input() = value_info(name(id), type(id));
+  *model_->mutable_graph()->add_input() = value_info(name(id), type(id));
 }
 
 void Exporter::add_output(ir::ValueId id) {
   const std::string source = read(id);
-  const auto& outputs = model_.graph().output();
+  const auto& outputs = model_->graph().output();
   const bool listed =
       std::ranges::find(outputs, source, &onnx_pb::ValueInfoProto::name) != outputs.end();
   std::string target = source;
@@ -153,32 +153,28 @@ void Exporter::add_output(ir::ValueId id) {
     set_node_name(target);
     add_node("Identity", {source}, target);
   }
-  *model_.mutable_graph()->add_output() = value_info(target, type(id));
+  *model_->mutable_graph()->add_output() = value_info(target, type(id));
 }
 
-std::vector<std::byte> Exporter::finish() {
-  model_.set_ir_version(opset_ < kLaterOpset ? kIrVersion : kLaterIrVersion);
-  model_.set_producer_name("halftone");
-  model_.mutable_graph()->set_name("main");
-  auto& standard = *model_.add_opset_import();
+std::shared_ptr<onnx_pb::ModelProto> Exporter::finish() {
+  model_->set_ir_version(opset_ < kLaterOpset ? kIrVersion : kLaterIrVersion);
+  model_->set_producer_name("halftone");
+  model_->mutable_graph()->set_name("main");
+  auto& standard = *model_->add_opset_import();
   standard.set_domain("");
   standard.set_version(opset_);
   if (uses_halftone_domain_) {
-    auto& own = *model_.add_opset_import();
+    auto& own = *model_->add_opset_import();
     own.set_domain(std::string(kHalftoneDomain));
     own.set_version(1);
   }
-  const std::size_t size = model_.ByteSizeLong();
+  const std::size_t size = model_->ByteSizeLong();
   constexpr std::size_t kMaxBytes = (std::size_t{1} << 31) - 1;
   if (size > kMaxBytes) {
     fail(ErrorKind::kUnsupported,
          "a model of " + std::to_string(size) + " bytes: expected at most 2 GiB in one file");
   }
-  std::vector<std::byte> bytes(size);
-  if (!model_.SerializeToArray(bytes.data(), static_cast<int>(size))) {
-    fail(ErrorKind::kInternal, "the model could not be serialized");
-  }
-  return bytes;
+  return model_;
 }
 
 void set_attribute(NodeProto& node, const std::string& name, std::int64_t value) {

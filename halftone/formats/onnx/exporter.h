@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -57,14 +58,14 @@ class Exporter {
 
   void add_input(ir::ValueId id);
   void add_output(ir::ValueId id);
-  /// @return the serialized model
-  std::vector<std::byte> finish();
+  /// @return the model
+  std::shared_ptr<onnx_pb::ModelProto> finish();
 
  private:
   onnx_pb::ValueInfoProto value_info(const std::string& name, const ir::ValueType& type) const;
 
   const ir::Graph& graph_;
-  onnx_pb::ModelProto model_;
+  std::shared_ptr<onnx_pb::ModelProto> model_ = std::make_shared<onnx_pb::ModelProto>();
   std::map<ir::ValueId, std::string> names_;
   std::map<ir::ValueId, std::string> bases_;  ///< names of the initializers of bases
   std::unordered_set<std::string> taken_;

@@ -255,10 +255,9 @@ void add_outputs(ImportState& state, const GraphProto& graph) {
   }
 }
 
-ir::Graph build(std::span<const std::byte> bytes, const std::filesystem::path& folder,
-                const ImportOptions& options, std::set<std::string>* used,
-                std::uintmax_t* external_bytes) {
-  ModelProto model = parse(bytes);
+/// @param size  bytes of the model in its file
+ir::Graph build(ModelProto& model, std::size_t size, onnx::ExternalData& files,
+                const ImportOptions& options, std::set<std::string>* used) {
   check_known("IR version", model.ir_version(), kNewestIrVersion);
   ImportState state;
   state.opsets = opsets_of(model);
@@ -267,8 +266,7 @@ ir::Graph build(std::span<const std::byte> bytes, const std::filesystem::path& f
     state.functions[{function.domain(), function.name()}] = &function;
   }
   check_operators(state, model);
-  state.budget_bytes = kBudgetBytes + kBudgetPerModelByte * bytes.size();
-  onnx::ExternalData files(folder);
+  state.budget_bytes = kBudgetBytes + kBudgetPerModelByte * size;
   state.external = [&](const TensorProto& tensor, std::size_t needed) {
     SharedBytes data = files.read(tensor, needed);
     state.budget_bytes += kBudgetPerModelByte * needed;
@@ -278,7 +276,6 @@ ir::Graph build(std::span<const std::byte> bytes, const std::filesystem::path& f
   add_inputs(state, proto, options, used);
   for (const NodeProto& node : proto.node()) onnx::add_node(state, node);
   add_outputs(state, proto);
-  if (external_bytes != nullptr) *external_bytes = files.file_bytes();
   state.graph.remove_unused_nodes();
   if (state.graph.inputs().empty() && options.constants.empty()) {
     fail(ErrorKind::kFormat, "the graph has no inputs");
@@ -288,20 +285,38 @@ ir::Graph build(std::span<const std::byte> bytes, const std::filesystem::path& f
   return std::move(state.graph);
 }
 
-}  // namespace
-
-ir::Graph import_onnx(std::span<const std::byte> bytes, const std::filesystem::path& folder,
-                      const ImportOptions& options, std::set<std::string>* used,
-                      std::uintmax_t* external_bytes) {
+/// Names in the file may contain any characters; a message must be one line.
+template <typename Step>
+ir::Graph with_printable_errors(const Step& step) {
   try {
-    return build(bytes, folder, options, used, external_bytes);
+    return step();
   } catch (const Error& error) {
-    // Names in the file may contain any characters; a message must be one line.
     std::string text = error.what();
     std::ranges::replace_if(
         text, [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }, '?');
     fail(error.kind(), text, error.hint());
   }
+}
+
+}  // namespace
+
+ir::Graph import_onnx(std::span<const std::byte> bytes, const std::filesystem::path& folder,
+                      const ImportOptions& options, std::set<std::string>* used,
+                      std::uintmax_t* external_bytes) {
+  return with_printable_errors([&] {
+    ModelProto model = parse(bytes);
+    onnx::ExternalData files(folder);
+    ir::Graph graph = build(model, bytes.size(), files, options, used);
+    if (external_bytes != nullptr) *external_bytes = files.file_bytes();
+    return graph;
+  });
+}
+
+ir::Graph import_onnx(ModelProto&& model) {
+  return with_printable_errors([&] {
+    onnx::ExternalData none({});
+    return build(model, model.ByteSizeLong(), none, {}, nullptr);
+  });
 }
 
 }  // namespace halftone::formats

@@ -12,6 +12,10 @@
 #include "halftone/formats/import_options.h"
 #include "halftone/ir/graph.h"
 
+namespace halftone::onnx_pb {
+class ModelProto;
+}  // namespace halftone::onnx_pb
+
 namespace halftone::formats {
 
 /// Parses, validates, builds and verifies the graph of an ONNX model of operator set 1 to 28.
@@ -37,5 +41,9 @@ namespace halftone::formats {
 ir::Graph import_onnx(std::span<const std::byte> bytes, const std::filesystem::path& folder,
                       const ImportOptions& options = {}, std::set<std::string>* used = nullptr,
                       std::uintmax_t* external_bytes = nullptr);
+
+/// The graph of a model that export_onnx() would write, which loses its weights.
+/// @throws Error as import_onnx()
+ir::Graph import_onnx(onnx_pb::ModelProto&& model);
 
 }  // namespace halftone::formats
