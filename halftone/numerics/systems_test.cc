@@ -365,5 +365,28 @@ TEST(NumberSystems, ScaleSuperGroupsByTheRuleOfKQuants) {
   EXPECT_LT(error("affine_k"), 2 * error("int"));
 }
 
+std::size_t bytes_in_memory(const StoredNumbers& numbers) {
+  return numbers.bytes().size() + numbers.factor_bytes().size();
+}
+
+// Small scales occupy a byte each, and codes whole words of a row.
+TEST(NumberSystems, OfGroupsOccupyHardlyMoreMemoryThanStorage) {
+  Random random(5);
+  const std::vector<float> values = random_floats(random, std::size_t{8} * 1024);
+  for_each_system([&](const NumberSystem& system, int bits) {
+    MatrixEncoding encoding =
+        empty_encoding(system, bits, {Granularity::kGroup, 32}, 8, values.size() / 8);
+    if (!system.is_learned()) {
+      encoding = encoding_by_rule(system, bits, {Granularity::kGroup, 32}, view(values, 8));
+    }
+    const BitPlanes codes(8, values.size() / 8, bits);
+    const double memory =
+        static_cast<double>(codes.planes.words().size_bytes() + bytes_in_memory(encoding.scales) +
+                            bytes_in_memory(encoding.offsets));
+    const auto code_bits = values.size() * static_cast<std::size_t>(bits);
+    EXPECT_LE(memory, 1.1 * static_cast<double>(code_bits + encoding.stored_bits()) / 8);
+  });
+}
+
 }  // namespace
 }  // namespace halftone::numerics

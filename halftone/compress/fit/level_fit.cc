@@ -356,19 +356,21 @@ bool overflows(const ParameterSpace& space) {
   return space.codebook() != nullptr && space.codebook()->beyond().has_value();
 }
 
-/// So many levels need no fit: the range decides, or the rule of a system whose largest levels are
-/// far apart. Where larger numbers would overflow, levels cover twice the range: the sample may
-/// lack the largest, and a factor of two costs floats only their smallest numbers.
+/// So many levels need no fit: the range decides, or the rule of a system that has no scale, or
+/// whose largest levels are far apart. Where larger numbers would overflow, levels cover twice the
+/// range: the sample may lack the largest, and a factor of two costs floats only their smallest
+/// numbers.
 void cover_range(Alternation& alternation, const ParameterSpace& space,
                  const SortedSample& sample) {
   const double low{sample.low()};
   const double high{sample.high()};
   const double factor = overflows(space) ? 2 : 1;
   Vector parameters = space.covering(factor * low, factor * high, false);
+  const numerics::NumberSystem& system = numerics::find_system(space.codebook()->name());
+  if (system.rule == numerics::ScaleRule::kUnit) parameters[0] = 1;
   alternation.try_levels(space.to_levels(parameters));
-  const double level = numerics::find_system(space.codebook()->name()).largest;
-  if (level == 0) return;
-  parameters[0] = std::max(std::abs(low), std::abs(high)) / level;
+  if (system.largest == 0) return;
+  parameters[0] = std::max(std::abs(low), std::abs(high)) / system.largest;
   alternation.try_levels(space.to_levels(parameters));
 }
 

@@ -45,6 +45,14 @@ TEST(FitLevels, OfASystemThatOverflowsCoverTheRange) {
   EXPECT_TRUE(std::isnan(table.nearest(90)));
 }
 
+TEST(FitLevels, OfFloatsOf16BitsHaveNoScale) {
+  const std::vector<float> x = normal_numbers(500, 4);
+  for (const char* name : {"fp16", "bf16", "e6m9"}) {
+    const ParameterSpace space(codebook_of(numerics::find_system(name), 16), false);
+    EXPECT_EQ(fit_levels(space, x, {}, {}).levels.scale(), 1) << name;
+  }
+}
+
 TEST(FitBasis, ReachesThePublishedOptimumForNormalNumbers) {
   // Optimal quantizers for N(0, 1): mean squared error 0.3634, 0.1175, 0.03454 at 2, 4, 8 levels.
   // Max, Quantizing for Minimum Distortion, IRE Trans. Inf. Theory 1960, Table I. Eight symmetric
