@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <sstream>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "halftone/base/error.h"
+#include "halftone/ir/element.h"
 #include "halftone/ir/symbolic_batch.h"
 #include "halftone/runtime/execute/session.h"
 #include "halftone/spmd/collectives.h"
@@ -118,22 +120,31 @@ ir::Tensor first_samples(ir::Tensor tensor, std::size_t count) {
   return cut;
 }
 
-/// Converts samples to the integers that an input requires.
-ir::Tensor whole_numbers(const ir::Tensor& numbers, const ir::Value& input) {
+[[noreturn]] void fail_integer(float found, const ir::Value& input) {
+  std::ostringstream number;
+  number << found;
+  fail(ErrorKind::kFormat, "input '" + input.name + "': expected values of " +
+                               std::string(to_string(input.type.encoding.element)) +
+                               " below 2^24, found " + number.str());
+}
+
+/// Writes numbers as the integers that an input requires.
+void write_integers(std::span<const float> numbers, const ir::Value& input,
+                    std::span<std::byte> bytes) {
   constexpr float kMax = 1 << 24;  // from here on, float32 cannot hold every integer
-  ir::Tensor whole = numbers.cast(input.type.encoding.element);
-  const ir::Tensor back = whole.cast(ir::ElementType::kFloat32);
-  const auto wanted = numbers.as<float>();
-  const auto kept = back.as<float>();
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    if (wanted[i] == kept[i] && std::abs(wanted[i]) < kMax) continue;
-    std::ostringstream number;
-    number << wanted[i];
-    fail(ErrorKind::kFormat, "input '" + input.name + "': expected values of " +
-                                 std::string(to_string(whole.element())) + " below 2^24, found " +
-                                 number.str());
-  }
-  return whole;
+  const ir::ElementType element = input.type.encoding.element;
+  ir::with_element(element, [&](auto zero) {
+    using T = decltype(zero);
+    constexpr auto kLow = static_cast<float>(std::numeric_limits<T>::lowest());
+    const float high =
+        element == ir::ElementType::kBool ? 1 : static_cast<float>(std::numeric_limits<T>::max());
+    T* to = reinterpret_cast<T*>(bytes.data());
+    for (const float x : numbers) {
+      const bool fits = std::abs(x) < kMax && x == std::trunc(x) && kLow <= x && x <= high;
+      if (!fits) fail_integer(x, input);
+      *to++ = static_cast<T>(x);
+    }
+  });
 }
 
 constexpr const char* kBatchAxis = "batch";
@@ -241,9 +252,9 @@ class Stream::State {
       if (value.type.is_dense(ir::ElementType::kFloat32)) {
         fill_numbers(samples_matrix(value.type.shape, i, session.input_as<float>(i)), i, batch);
       } else {
-        ir::Tensor numbers(ir::ElementType::kFloat32, value.type.shape);
-        fill_numbers(samples_matrix(value.type.shape, i, numbers.as<float>()), i, batch);
-        std::ranges::copy(whole_numbers(numbers, value).bytes(), session.input(i).begin());
+        std::vector<float> numbers(value.type.shape.element_count());
+        fill_numbers(samples_matrix(value.type.shape, i, numbers), i, batch);
+        write_integers(numbers, value, session.input(i));
       }
     }
   }
