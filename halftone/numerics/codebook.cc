@@ -143,11 +143,26 @@ void Codebook::find_coefficients() {
   coefficients_ = std::move(coefficients);
 }
 
+int Codebook::exact_steps(int most) const {
+  constexpr double kTolerance = 0x1p-10;  // of a step: levels are rounded to float32
+  const double low = sorted_.front();
+  const double range = sorted_.back() - low;
+  for (int steps = most; steps > 0; --steps) {
+    const auto is_on_grid = [&](float level) {
+      const double at = (level - low) / range * steps;
+      return std::abs(at - std::round(at)) <= kTolerance;
+    };
+    if (std::ranges::all_of(sorted_, is_on_grid)) return steps;
+  }
+  return 0;
+}
+
 void Codebook::find_fit() {
   if (bits_ > kMaxBits || sorted_.size() < 2) return;
-  const int steps = weight_steps(bits_);
+  const int exact = exact_steps(most_weight_steps(bits_));
+  weight_steps_ = exact != 0 ? exact : numerics::weight_steps(bits_);
   const double low = sorted_.front();
-  const double step = (double{sorted_.back()} - low) / steps;
+  const double step = (double{sorted_.back()} - low) / weight_steps_;
   const auto gap = [&](std::size_t l) {
     const double before = l == 0 ? std::numeric_limits<double>::infinity()
                                  : double{sorted_[l]} - double{sorted_[l - 1]};

@@ -98,10 +98,14 @@ class Codebook {
   [[nodiscard]] bool is_even() const { return step_ != 0; }
   [[nodiscard]] float step() const { return step_; }  ///< 0 unless is_even()
 
-  /// Whether the levels are nearly on the grid of 8-bit integers that kernels compute with: none
-  /// is farther from it than an eighth of the distance to its neighbours. Grids of weights have
-  /// 120 to 127 steps for up to 4 bits, else 248 to 255; see weight_steps(). Infinity and NaN
-  /// beyond() the ends are on no grid.
+  /// The largest number of steps, up to `most`, in which to divide the distance between the lowest
+  /// and the highest level so that every level is on the grid; 0 if there is none.
+  [[nodiscard]] int exact_steps(int most) const;
+  /// Steps of the grid of 8-bit integers that kernels compute with for weights of up to kMaxBits
+  /// bits: exact_steps() up to 127, for more than 4 bits 255, or weight_steps() of integer_grid.h.
+  [[nodiscard]] int weight_steps() const { return weight_steps_; }
+  /// Whether the levels are nearly on this grid: none is farther from it than an eighth of the
+  /// distance to its neighbours. Infinity and NaN beyond() the ends are on no grid.
   [[nodiscard]] bool fits_integers() const { return fits_integers_; }
 
   /// Whether all codes mean the same and all numbers have the same codes.
@@ -124,6 +128,7 @@ class Codebook {
   int negative_zero_ = -1;  ///< code of -0, or none
   float step_ = 0;
   std::vector<float> coefficients_;
+  int weight_steps_ = 0;
   bool fits_integers_ = false;
   std::optional<Minifloat> format_;
   std::optional<Beyond> beyond_;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "halftone/base/error.h"
+#include "halftone/numerics/integer_grid.h"
 
 namespace halftone::numerics {
 
@@ -46,6 +47,10 @@ Levels MatrixEncoding::levels(std::size_t block) const {
 
 bool MatrixEncoding::is_summed() const {
   return codebook == nullptr || !codebook->coefficients().empty();
+}
+
+int MatrixEncoding::weight_steps() const {
+  return codebook == nullptr ? numerics::weight_steps(bits) : codebook->weight_steps();
 }
 
 bool MatrixEncoding::is_centred() const {

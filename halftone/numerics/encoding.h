@@ -69,6 +69,8 @@ struct MatrixEncoding {
   [[nodiscard]] bool fits_integers() const {
     return codebook == nullptr || codebook->fits_integers();
   }
+  /// Steps of the grid of 8-bit integers for levels of weights. @pre at most kMaxBits bits
+  [[nodiscard]] int weight_steps() const;
   /// Whether the lowest level of each block is the highest with the other sign.
   [[nodiscard]] bool is_centred() const;
   /// Stores the numbers of a block, rounded to their types.

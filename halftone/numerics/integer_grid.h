@@ -8,14 +8,16 @@
 
 namespace halftone::numerics {
 
-/// Steps of the grid for levels of weights of K bits: the largest multiple of 2^K - 1 that fits 7
-/// bits (120 to 127), for more than 4 bits 8 bits (248 to 255). Products of 7 bits with activations
-/// need no wider registers, and four bits have at most 16 levels: half a step is a sixteenth of the
-/// distance between two of them, if they are about evenly spaced. The grid of activations has the
-/// same steps or half of their length.
+/// The most steps of a grid for levels of weights: those of 7 bits, for more than 4 bits 8 bits.
+/// Products of 7 bits with activations need no wider registers, and four bits have at most 16
+/// levels: half a step is a sixteenth of the distance between two of them, if they are about evenly
+/// spaced.
+constexpr int most_weight_steps(int bits) { return bits <= 4 ? 127 : 255; }
+
+/// Steps of the grid for learned levels of weights of K bits, and for levels that are on no grid:
+/// the largest multiple of 2^K - 1 within most_weight_steps(), 120 to 127 or 248 to 255.
 constexpr int weight_steps(int bits) {
-  const int max_level = bits <= 4 ? 127 : 255;
-  return max_level / ((1 << bits) - 1) * ((1 << bits) - 1);
+  return most_weight_steps(bits) / ((1 << bits) - 1) * ((1 << bits) - 1);
 }
 
 /// The most bits whose weights are sums of integer coefficients on their grid. Beyond, rounding

@@ -81,7 +81,7 @@ std::vector<std::int64_t> ByteConvLevels::set_levels(std::size_t output, const L
 ByteConvWeights::ByteConvWeights(const ConvShape& shape, const EncodedWeights& weights,
                                  const Int8Pixels& x, ByteLayout layout)
     : ByteConvLevels((check_byte_conv(shape, weights), shape), layout),
-      steps_(numerics::weight_steps(weights.codes.bits)),
+      steps_(weights.encoding.weight_steps()),
       factor_(factor_of(layout, weights.encoding)),
       floats_((patterns().count() + 2) * row_outputs() * sizeof(float)) {
   const numerics::BitPlanes& codes = weights.codes;

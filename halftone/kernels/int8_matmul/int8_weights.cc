@@ -11,7 +11,7 @@ Int8Weights::Int8Weights(const std::string& kernel, const numerics::BitPlanes& c
     : outputs_(codes.rows),
       inputs_(codes.cols),
       bits_(static_cast<std::size_t>(codes.bits)),
-      steps_(numerics::weight_steps(codes.bits)),
+      steps_(encoding.weight_steps()),
       group_inputs_(encoding.granularity == numerics::Granularity::kGroup ? encoding.group_size
                                                                           : codes.cols),
       has_offset_(!encoding.is_centred()) {

@@ -10,14 +10,14 @@
 namespace halftone::kernels {
 namespace {
 
-/// The largest number of steps within +-127, or for 8 bits from -128 to 127, on which evenly spaced
-/// levels are exact.
-constexpr int activation_steps(int bits) {
-  const int gaps = (1 << bits) - 1;
-  return gaps > 254 ? gaps : 254 / gaps * gaps;
+/// Steps within +-127, or for 8 bits from -128 to 127: as many as possible so that levels are
+/// exact; if they cannot be, as many as for evenly spaced ones.
+int activation_steps(const numerics::Levels& levels) {
+  const int most = levels.bits() == 8 ? 255 : 254;
+  const int exact = levels.codebook() == nullptr ? 0 : levels.codebook()->exact_steps(most);
+  const int gaps = (1 << levels.bits()) - 1;
+  return exact != 0 ? exact : most / gaps * gaps;
 }
-static_assert(activation_steps(1) == 254 && activation_steps(2) == 252);
-static_assert(activation_steps(4) == 240 && activation_steps(8) == 255);
 
 /// u of q = 0.
 constexpr int middle_step(int steps) { return (steps + 1) / 2; }
@@ -46,7 +46,8 @@ LevelGrid::LevelGrid(const numerics::Levels& levels, int steps) {
 }
 
 LevelGrid weight_grid(const numerics::Levels& levels) {
-  const int steps = numerics::weight_steps(levels.bits());
+  const int steps = levels.codebook() == nullptr ? numerics::weight_steps(levels.bits())
+                                                 : levels.codebook()->weight_steps();
   if (!levels.is_summed() || levels.bits() > numerics::kMaxSummedBits) return {levels, steps};
   const numerics::Basis basis = levels.basis();
   LevelGrid grid;
@@ -68,7 +69,7 @@ LevelGrid weight_grid(const numerics::Levels& levels) {
 std::int32_t common_factor(const numerics::MatrixEncoding& encoding) {
   constexpr int kMaxSmallBits = 4;
   if (encoding.bits > kMaxSmallBits) return 1;
-  const std::int32_t steps = numerics::weight_steps(encoding.bits);
+  const std::int32_t steps = encoding.weight_steps();
   const std::int32_t factor = steps / ((1 << encoding.bits) - 1);
   const auto is_multiple = [factor](std::uint8_t u) { return u % factor == 0; };
   for (std::size_t block = 0; block < encoding.num_blocks(); ++block) {
@@ -78,16 +79,17 @@ std::int32_t common_factor(const numerics::MatrixEncoding& encoding) {
 }
 
 Int8Levels::Int8Levels(const numerics::Levels& levels) {
-  const int steps = activation_steps(levels.bits());
+  const int steps = activation_steps(levels);
   const LevelGrid grid(levels, steps);
   const int middle = middle_step(steps);
   scale = 2 * grid.half_step;
   offset = grid.center + grid.half_step * static_cast<float>(2 * middle - steps);
-  const bool is_even = levels.codebook() != nullptr && levels.codebook()->is_even();
+  const bool is_exact =
+      levels.codebook() != nullptr && levels.codebook()->exact_steps(steps) == steps;
   for (std::size_t code = 0; code < levels.num_codes(); ++code) {
     q[code] = static_cast<std::int8_t>(grid.u[code] - middle);
     // Such a level is on the grid, so that its own value is the most exact.
-    if (is_even && q[code] == 0) offset = levels.value(static_cast<numerics::Code>(code));
+    if (is_exact && q[code] == 0) offset = levels.value(static_cast<numerics::Code>(code));
   }
 }
 

@@ -23,18 +23,19 @@ struct LevelGrid {
   LevelGrid(const numerics::Levels& levels, int steps);
 };
 
-/// The levels of weights on a grid of numerics::weight_steps(). Up to numerics::kMaxSummedBits,
-/// levels that are sums of coefficients are sums of numerics::integer_coefficients(): 2 u - steps =
-/// sum_j +-k_j. Then they can be multiplied bit by bit, with the same integer results. Each other
-/// level is rounded to the nearest.
+/// The levels of weights on a grid of MatrixEncoding::weight_steps(). Up to
+/// numerics::kMaxSummedBits, levels that are sums of coefficients are sums of
+/// numerics::integer_coefficients(): 2 u - steps = sum_j +-k_j. Then they can be multiplied bit by
+/// bit, with the same integer results. Each other level is rounded to the nearest.
 LevelGrid weight_grid(const numerics::Levels& levels);
 
-/// The common factor of all levels u of weights on their grids of numerics::weight_steps(), if
+/// The common factor of all levels u of weights on their grids of weight_steps(), if
 /// these have at most 4 bits and are evenly spaced: u / factor is at most 15. Otherwise 1.
 std::int32_t common_factor(const numerics::MatrixEncoding& encoding);
 
 /// The levels of activations as 8-bit integers with a sign: level ~ offset + scale q, within
-/// scale / 2, at most 1/480 of the range of the levels; exact where they are evenly spaced.
+/// scale / 2, at most 1/480 of the range of the levels; exact if they are on a grid of at most 254
+/// steps (255 for 8 bits), as evenly spaced ones are.
 struct Int8Levels {
   float scale = 0;
   float offset = 0;

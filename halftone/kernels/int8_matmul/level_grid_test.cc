@@ -5,7 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
+#include <vector>
 
+#include "halftone/numerics/systems.h"
 #include "halftone/numerics/test_data.h"
 
 namespace halftone::kernels {
@@ -75,6 +78,37 @@ TEST(CommonFactor, IsThatOfEvenlySpacedLevelsOfFewBits) {
   EXPECT_EQ(factor(numerics::make_basis({{3.0F}}, 1)), 127);
   EXPECT_EQ(factor(numerics::affine_basis(5, 2, 1)), 1);
   EXPECT_EQ(factor(numerics::make_basis({{3.0F, 1.0F}}, 0)), 1);
+}
+
+/// Codebooks whose levels are multiples of a step.
+std::vector<numerics::Levels> levels_of_multiples() {
+  std::vector<numerics::Levels> all;
+  for (const auto& [name, bits] :
+       {std::pair{"int_narrow", 5}, std::pair{"int_narrow", 8}, std::pair{"int", 7},
+        std::pair{"ternary", 2}, std::pair{"e2m1", 4}, std::pair{"e2m3", 6}}) {
+    const auto codebook = codebook_of(numerics::find_system(name), bits);
+    all.emplace_back(codebook, 0.25F, codebook->bits() == 7 ? 3.0F : 0.0F);
+  }
+  return all;
+}
+
+TEST(LevelGrid, IsExactForCodebooksOfMultiplesOfAStep) {
+  for (const numerics::Levels& levels : levels_of_multiples()) {
+    const LevelGrid grid = weight_grid(levels);
+    const int steps = levels.codebook()->weight_steps();
+    EXPECT_LE(steps, levels.bits() <= 4 ? 127 : 255);
+    const Int8Levels integers(levels);
+    for (const numerics::Code code : levels.codebook()->codes()) {
+      const float level = levels.value(code);
+      const float range = 2 * grid.half_step * static_cast<float>(steps);
+      EXPECT_NEAR(grid.center + grid.half_step * static_cast<float>(2 * grid.u[code] - steps),
+                  level, 4 * 0x1p-24F * range)
+          << levels.codebook()->name();
+      EXPECT_NEAR(integers.offset + integers.scale * static_cast<float>(integers.q[code]), level,
+                  4 * 0x1p-24F * range)
+          << levels.codebook()->name();
+    }
+  }
 }
 
 TEST(Int8Levels, AreTheLevelsWithinHalfAStep) {

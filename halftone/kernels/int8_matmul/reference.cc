@@ -13,7 +13,7 @@ float level_dot(std::span<const std::int8_t> q, const numerics::BitPlanes& w, st
   const std::size_t groups = encoding.groups_per_row(w.cols);
   const std::size_t width =
       encoding.granularity == numerics::Granularity::kGroup ? encoding.group_size : w.cols;
-  const int steps = numerics::weight_steps(w.bits);
+  const int steps = encoding.weight_steps();
   float acc = 0;
   for (std::size_t g = 0; g < groups; ++g) {
     const LevelGrid grid = weight_grid(encoding.levels(row, g, w.cols));
