@@ -123,5 +123,28 @@ TEST_F(Program, RefusesWhatANumberSystemCannotBe) {
   EXPECT_FALSE(std::filesystem::exists(path("m.onnx")));
 }
 
+TEST_F(Program, ConvertsCodesToFloatsForOtherRuntimes) {
+  const std::string data = " --data " + kExample;
+  ASSERT_EQ(run("quantize " + kModel + " -o " + path("q.circle") + data + " --limit 256").code, 0);
+  const json own =
+      json::parse(run("eval " + path("q.circle") + data + " --float-activations --json").out);
+  for (const std::string& file : {path("d.onnx"), path("d.tflite")}) {
+    const Outcome convert = run("convert " + path("q.circle") + " " + file + " --decoded --json");
+    ASSERT_EQ(convert.code, 0) << convert.err;
+    for (const json& layer : json::parse(convert.out)["layers"]) {
+      EXPECT_EQ(layer["weight_bits"], 32);
+      EXPECT_EQ(layer["activation_bits"], 32);
+    }
+    const json decoded = json::parse(run("eval " + file + data + " --json").out);
+    EXPECT_EQ(decoded["value"], own["value"]) << file;
+  }
+  const Outcome refused = run("quantize " + kModel + " -o " + path("k.onnx") + data +
+                              " --limit 64 --scheme int_k --weight-bits 4 --activation-bits 4");
+  ASSERT_EQ(refused.code, 0) << refused.err;
+  expect_failure("convert " + path("k.onnx") + " " + path("none.onnx") + " --decoded", 4,
+                 "k.onnx: cannot be decoded: roundings whose scales share factors within a row: ");
+  EXPECT_FALSE(std::filesystem::exists(path("none.onnx")));
+}
+
 }  // namespace
 }  // namespace halftone

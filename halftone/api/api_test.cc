@@ -82,7 +82,7 @@ TEST_F(Api, RunsOnFiles) {
 }
 
 TEST_F(Api, ConvertsAndInspects) {
-  const Inspection written = convert(kFile, path("m.tflite"));
+  const Inspection written = convert({kFile, path("m.tflite")});
   EXPECT_EQ(written.format, "tflite");
   EXPECT_EQ(written.file_bytes, std::filesystem::file_size(path("m.tflite")));
   EXPECT_EQ(written.layers.size(), 2U);
@@ -90,8 +90,9 @@ TEST_F(Api, ConvertsAndInspects) {
       ir::test::same_bytes(run(load(path("m.tflite")), pixels(2)), run(load(kFile), pixels(2))));
   EXPECT_EQ(inspect_file(path("m.tflite")).parameters, written.parameters);
   EXPECT_EQ(inspect_file(kFile, true).operators.at("FullyConnected"), 2U);
-  expect_error(ErrorKind::kUnsupported, "expected a name that ends in",
-               [&] { convert(path("none.onnx"), path("m.zip")); });
+  expect_error(ErrorKind::kUnsupported, "expected a name that ends in", [&] {
+    convert({path("none.onnx"), path("m.zip")});
+  });
 }
 
 TEST_F(Api, QuantizesTheSameInMemoryAndFromFileToFile) {
@@ -122,7 +123,7 @@ TEST_F(Api, DoesNotWriteOverTheNetworkThatItReads) {
   const std::vector<std::byte> before = read_file(path("m.onnx"));
   for (const std::string& output : {path("m.onnx"), path("link.onnx"), path("./m.onnx")}) {
     const std::string message = output + ": is the network that is read; choose another file";
-    expect_error(ErrorKind::kUsage, message, [&] { convert(path("m.onnx"), output); });
+    expect_error(ErrorKind::kUsage, message, [&] { convert({path("m.onnx"), output}); });
     expect_error(ErrorKind::kUsage, message, [&] {
       quantize_file({path("m.onnx"), output, samples("train", 200), two_bits(), {}});
     });

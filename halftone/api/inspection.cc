@@ -5,10 +5,13 @@
 #include <utility>
 
 #include "halftone/api/network.h"
+#include "halftone/base/error.h"
 #include "halftone/formats/model.h"
 #include "halftone/ir/layer_arithmetic.h"
 #include "halftone/ir/ops/traits.h"
 #include "halftone/ir/text.h"
+#include "halftone/passes/decode_codes.h"
+#include "halftone/passes/simplify.h"
 
 namespace halftone {
 namespace {
@@ -102,13 +105,16 @@ Inspection inspect_file(const std::filesystem::path& path, bool simplified,
   return inspect_as(prepared(std::move(network), Purpose::kFit), path, file_bytes);
 }
 
-Inspection convert(const std::filesystem::path& input, const std::filesystem::path& output,
-                   const formats::ImportOptions& options) {
-  formats::model_format(output);  // fails before the work if the format is unknown
-  check_output(output, {&input, 1});
-  const ir::Graph graph = prepared(load(input, options), Purpose::kConvert);
-  save(graph, output);
-  return inspect_as(graph, output, std::filesystem::file_size(output));
+Inspection convert(const ConvertJob& job) {
+  formats::model_format(job.output);  // fails before the work if the format is unknown
+  check_output(job.output, {&job.input, 1});
+  ir::Graph graph = prepared(load(job.input, job.import), Purpose::kConvert);
+  if (job.decoded) {
+    with_context(job.input.string(), [&] { passes::decode_codes(graph); });
+    passes::simplify(graph);
+  }
+  save(graph, job.output);
+  return inspect_as(graph, job.output, std::filesystem::file_size(job.output));
 }
 
 }  // namespace halftone

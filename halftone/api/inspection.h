@@ -55,11 +55,19 @@ Inspection inspect(const ir::Graph& graph, std::string format, std::uintmax_t fi
 Inspection inspect_file(const std::filesystem::path& path, bool simplified = false,
                         const formats::ImportOptions& options = {});
 
+/// A file to convert and the file to write.
+struct ConvertJob {
+  std::filesystem::path input;
+  std::filesystem::path output;
+  formats::ImportOptions import{};  ///< shapes and values for inputs
+  /// Write float32 weights in place of codes, and roundings of activations with the operators that
+  /// every runtime has: passes::decode_codes().
+  bool decoded = false;
+};
+
 /// Converts a file to the format of another file name, simplified.
-/// @param options  shapes and values for inputs
 /// @return what was written
-/// @throws Error as check_output(), load(), prepared() and save()
-Inspection convert(const std::filesystem::path& input, const std::filesystem::path& output,
-                   const formats::ImportOptions& options = {});
+/// @throws Error as check_output(), load(), prepared(), passes::decode_codes() and save()
+Inspection convert(const ConvertJob& job);
 
 }  // namespace halftone

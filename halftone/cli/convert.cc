@@ -15,13 +15,14 @@ struct ConvertOptions {
   std::string input;
   std::string output;
   ModelOptions model_options;
+  bool decoded = false;
 };
 
 void run(const ConvertOptions& options, const Machine& machine) {
   if (!machine.is_first()) return;
   apply(options.common);
   const Inspection inspection =
-      convert(options.input, options.output, options.model_options.parse());
+      convert({options.input, options.output, options.model_options.parse(), options.decoded});
   if (options.common.json) {
     std::cout << report::to_json(inspection);
   } else if (!options.common.quiet) {
@@ -41,6 +42,8 @@ void add_convert(CLI::App& app, Action& action) {
   verb->add_option("output", options->output, "File to write: .onnx, .tflite or .circle")
       ->required()
       ->check(some_path());
+  verb->add_flag("--decoded", options->decoded,
+                 "Write float32 in place of codes, with operators that every runtime has");
   add_model_options(*verb, options->model_options);
   verb->final_callback([options, &action] {
     action = [options](const Machine& machine) { run(*options, machine); };

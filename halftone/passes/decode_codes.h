@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "halftone/ir/graph.h"
+
+namespace halftone::passes {
+
+/// Replaces codes by the numbers they represent, so that any runtime can compute the network with
+/// its operators for float32.
+///
+///      x   [codes]               x         [W]
+///      |      |                  |          |
+///     Encode  |          step function      |
+///        \    |      ->           \         |
+///     layer of codes           layer of float32
+///
+/// Weights are decoded. Activations are rounded to the same levels as before, exactly (see
+/// add_step_function()). Scales that a FakeQuantize computes at run time are computed by operators,
+/// powers of two exactly, others within a rounding of float32. Layers compute with float32: no
+/// operand is rounded to 8-bit integers any more. Finite inputs are assumed: NaN takes the lowest
+/// level.
+/// @return whether the graph changed
+/// @throws Error kUnsupported that lists the layers: recurrent ones whose states are in codes,
+///         since no operator rounds within the recurrence; and inputs whose scales share factors
+///         within a row (int_k, affine_k)
+bool decode_codes(ir::Graph& graph);
+
+}  // namespace halftone::passes
