@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/passes/insert_codes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "halftone/base/error.h"
+#include "halftone/ir/ops/traits.h"
+#include "halftone/ir/verify.h"
+#include "halftone/passes/codes.h"
+#include "halftone/passes/integer_forms.h"
+#include "halftone/passes/rewrite.h"
+
+namespace halftone::passes {
+namespace {
+
+using ir::ActivationKind;
+using ir::AffineParameters;
+using ir::NodeId;
+using ir::ValueId;
+
+constexpr ir::CodeRange kCodes = {-128, 127};
+
+/// Functions of one number for which TensorFlow Lite has kernels of codes.
+bool has_codes(ActivationKind kind) {
+  constexpr ActivationKind kKinds[] = {ActivationKind::kRelu,    ActivationKind::kReluN1To1,
+                                       ActivationKind::kRelu6,   ActivationKind::kLeakyRelu,
+                                       ActivationKind::kElu,     ActivationKind::kTanh,
+                                       ActivationKind::kSigmoid, ActivationKind::kHardSwish,
+                                       ActivationKind::kGelu,    ActivationKind::kGeluTanh};
+  return std::ranges::count(kKinds, kind) > 0;
+}
+
+bool is_float(const ir::Graph& graph, ValueId id) {
+  return graph.value(id).type.is_dense(ir::ElementType::kFloat32);
+}
+
+/// Whether the weights can be int8 with a scale per output.
+bool has_code_weights(const ir::Graph& graph, const ir::Node& node) {
+  const ir::Constant* constant = graph.constant(node.inputs[1]);
+  if (constant == nullptr) return false;
+  const auto* encoded = std::get_if<ir::EncodedTensor>(constant);
+  if (encoded == nullptr) return is_float(graph, node.inputs[1]);
+  const numerics::MatrixEncoding& encoding = *encoded->encoding;
+  return encoding.codebook != nullptr && encoding.codebook->name() == "int_narrow" &&
+         encoding.bits <= 8 && encoding.granularity != numerics::Granularity::kGroup;
+}
+
+/// Whether an operator on these values has a form for codes.
+bool can_have_codes(const ir::Graph& graph, const ir::Node& node) {
+  if (!is_float(graph, node.output)) return false;
+  if (std::holds_alternative<ir::FullyConnected>(node.op) ||
+      std::holds_alternative<ir::Conv>(node.op)) {
+    const bool has_bias = node.inputs.size() > 2 && node.inputs[2] != ir::kAbsent;
+    return has_code_weights(graph, node) &&
+           (!has_bias || float_constant(graph, node.inputs[2]) != nullptr);
+  }
+  if (const auto* binary = std::get_if<ir::Binary>(&node.op)) {
+    return binary->kind == ir::BinaryKind::kAdd || binary->kind == ir::BinaryKind::kSub ||
+           binary->kind == ir::BinaryKind::kMul;
+  }
+  if (const auto* reduce = std::get_if<ir::Reduce>(&node.op)) {
+    return reduce->kind == ir::ReduceKind::kMean;
+  }
+  if (const auto* softmax = std::get_if<ir::Softmax>(&node.op)) {
+    return !softmax->log && softmax->axis + 1 == graph.value(node.output).type.shape.rank();
+  }
+  if (const auto* pool = std::get_if<ir::Pool>(&node.op)) {
+    return pool->kind == ir::PoolKind::kAverage && !pool->count_padding;
+  }
+  if (const auto* unary = std::get_if<ir::Unary>(&node.op))
+    return has_codes(unary->activation.kind);
+  return std::holds_alternative<ir::Concat>(node.op);
+}
+
+/// Operators whose result has the codes of their input: it is one of its elements, or a mean.
+bool keeps_codes(const ir::Graph& graph, const ir::Node& node) {
+  const bool has_one_input = node.inputs.size() == 1 || std::holds_alternative<ir::Pad>(node.op);
+  if (!has_one_input || !is_float(graph, node.output)) return false;
+  return ir::traits_of(node.op).selects || std::holds_alternative<ir::Pool>(node.op);
+}
+
+AffineParameters fixed(float scale, std::int32_t zero_point) { return {{scale}, {zero_point}, 0}; }
+
+/// The parameters that TensorFlow Lite prescribes for a result; none for most.
+const AffineParameters* prescribed(const ir::Operator& op) {
+  static const AffineParameters kProbability = fixed(1.0F / 256, -128);
+  static const AffineParameters kTanh = fixed(1.0F / 128, 0);
+  if (std::holds_alternative<ir::Softmax>(op)) return &kProbability;
+  const auto* unary = std::get_if<ir::Unary>(&op);
+  if (unary == nullptr) return nullptr;
+  if (unary->activation.kind == ActivationKind::kSigmoid) return &kProbability;
+  return unary->activation.kind == ActivationKind::kTanh ? &kTanh : nullptr;
+}
+
+/// Scale and zero point of a range, which is widened to hold zero.
+AffineParameters parameters_of(const numerics::ValueRange& range) {
+  const double low = std::min(0.0, double{range.low});
+  const double high = std::max(0.0, double{range.high});
+  auto scale = static_cast<float>((high - low) / (kCodes.high - kCodes.low));
+  if (!(scale >= std::numeric_limits<float>::min())) scale = 1;
+  const double zero = std::nearbyint(kCodes.low - low / double{scale});
+  return fixed(
+      scale, static_cast<std::int32_t>(std::clamp(zero, double{kCodes.low}, double{kCodes.high})));
+}
+
+/// Which values have codes, and what these mean.
+class CodePlan {
+ public:
+  CodePlan(const ir::Graph& graph, const WantsCodes& wanted) : graph_(graph) {
+    for (const NodeId id : graph.topological_order()) {
+      const ir::Node& node = graph.node(id);
+      const bool keeps = keeps_codes(graph, node) && coded_.contains(node.inputs[0]);
+      if (keeps && !std::holds_alternative<ir::Pool>(node.op)) {
+        coded_.insert(node.output);
+        keepers_.insert(node.output);
+      }
+      if (!can_have_codes(graph, node) || !wanted(node)) continue;
+      computing_.insert(id);
+      for (const ValueId input : data_inputs(node)) coded_.insert(input);
+      coded_.insert(node.output);
+      if (keeps_codes(graph, node)) keepers_.insert(node.output);
+    }
+  }
+
+  [[nodiscard]] bool computes(NodeId id) const { return computing_.contains(id); }
+  [[nodiscard]] bool has_codes(ValueId id) const { return coded_.contains(id); }
+  /// Whether the codes of a value are those of the input of its node.
+  [[nodiscard]] bool keeps(ValueId id) const { return keepers_.contains(id); }
+
+  /// Values whose range decides.
+  [[nodiscard]] std::vector<ValueId> ranged() const {
+    std::vector<ValueId> values;
+    for (const ValueId id : coded_) {
+      const auto producer = graph_.producer(id);
+      if (keeps(id) || (producer && prescribed(graph_.node(*producer).op) != nullptr)) continue;
+      values.push_back(id);
+    }
+    return values;
+  }
+
+  /// The inputs whose elements are computed with, without weights and biases.
+  [[nodiscard]] std::vector<ValueId> data_inputs(const ir::Node& node) const {
+    std::vector<ValueId> found;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (ir::input_role(node.op, i) != ir::InputRole::kData) continue;
+      if (graph_.constant(node.inputs[i]) == nullptr) found.push_back(node.inputs[i]);
+    }
+    return found;
+  }
+
+ private:
+  const ir::Graph& graph_;
+  std::set<NodeId> computing_;
+  std::set<ValueId> coded_;    ///< float32 values
+  std::set<ValueId> keepers_;  ///< of them, those that keep the codes of an input
+};
+
+/// Replaces float32 by codes, node by node in the order of execution.
+class Rewriter {
+ public:
+  Rewriter(ir::Graph& graph, const std::map<ValueId, numerics::ValueRange>& ranges,
+           const WantsCodes& wanted, ir::CodeRounding rounding)
+      : graph_(graph), plan_(graph, wanted), rounding_(rounding) {
+    for (const auto& [value, range] : ranges) parameters_.emplace(value, parameters_of(range));
+  }
+
+  void run() {
+    const std::vector<NodeId> order = graph_.topological_order();
+    for (const NodeId id : order) find_parameters(id);
+    const std::vector<ValueId> inputs(graph_.inputs().begin(), graph_.inputs().end());
+    for (const ValueId input : inputs) {
+      if (plan_.has_codes(input)) add_codes(input);
+    }
+    for (const NodeId id : order) {
+      if (plan_.computes(id)) {
+        use_codes(id);
+      } else if (read_codes_later(graph_, id)) {
+        continue;
+      }
+      const ValueId output = graph_.node(id).output;
+      if (plan_.has_codes(output)) add_codes(output);
+    }
+  }
+
+ private:
+  void find_parameters(NodeId id) {
+    const ir::Node& node = graph_.node(id);
+    if (!plan_.has_codes(node.output)) return;
+    if (plan_.keeps(node.output)) {
+      parameters_[node.output] = parameters_.at(node.inputs[0]);
+    } else if (const AffineParameters* given = prescribed(node.op)) {
+      parameters_[node.output] = *given;
+    }
+  }
+
+  /// Makes the readers of a value read what its codes represent.
+  void add_codes(ValueId value) {
+    const AffineParameters& own = parameters_.at(value);
+    const std::string name = graph_.value(value).name;
+    const auto is_output = std::ranges::count(graph_.outputs(), value) > 0;
+    const std::vector<NodeId> readers = graph_.consumers(value);
+    const ValueId codes = graph_.add_node(name + "/quantize", quantize(own), {value});
+    const std::string end = is_output ? name : name + "/dequantize";
+    if (is_output) graph_.rename(value, name + "/float");
+    const ValueId back =
+        graph_.add_node(name + "/dequantize", ir::DequantizeLinear{own}, {codes}, end);
+    for (const NodeId reader : readers) replace_input(reader, value, back);
+    if (!is_output) return;
+    std::vector<ValueId> outputs(graph_.outputs().begin(), graph_.outputs().end());
+    std::ranges::replace(outputs, value, back);
+    graph_.set_outputs(std::move(outputs));
+  }
+
+  [[nodiscard]] ir::QuantizeLinear quantize(AffineParameters parameters) const {
+    return {std::move(parameters), ir::ElementType::kInt8, rounding_};
+  }
+
+  void replace_input(NodeId reader, ValueId from, ValueId to) {
+    std::vector<ValueId> inputs = graph_.node(reader).inputs;
+    std::ranges::replace(inputs, from, to);
+    graph_.replace_node(reader, ir::Operator(graph_.node(reader).op), std::move(inputs));
+  }
+
+  void use_codes(NodeId id) {
+    const ir::Node node = graph_.node(id);
+    if (ir::is_layer(node.op)) return use_code_weights(id);
+    std::vector<ValueId> inputs = node.inputs;
+    for (ValueId& input : inputs) {
+      if (float_constant(graph_, input) != nullptr) input = code_constant(input);
+    }
+    if (std::holds_alternative<ir::Concat>(node.op)) equalize(inputs, parameters_.at(node.output));
+    graph_.replace_node(id, ir::Operator(node.op), std::move(inputs));
+  }
+
+  /// A constant operand in codes of its own range.
+  ValueId code_constant(ValueId id) {
+    numerics::ValueRange range;
+    const ir::Tensor& numbers = *float_constant(graph_, id);
+    range.add(numbers.as<float>());
+    const ir::QuantizeLinear op = quantize(parameters_of(range));
+    const std::string name = graph_.value(id).name;
+    const ValueId codes =
+        graph_.add_constant(name + "/codes", ir::evaluate(op, std::vector{&numbers}));
+    return graph_.add_node(name + "/dequantize", ir::DequantizeLinear{op.parameters}, {codes});
+  }
+
+  /// Converts the operands of a Concat to the codes of its result.
+  void equalize(std::vector<ValueId>& inputs, const AffineParameters& wanted) {
+    for (ValueId& input : inputs) {
+      const auto codes = codes_of(graph_, input);
+      if (codes && codes->parameters == wanted) continue;
+      const std::string name = graph_.value(input).name + "/joined";
+      const ValueId other = graph_.add_node(name + "/quantize", quantize(wanted), {input});
+      input = graph_.add_node(name + "/dequantize", ir::DequantizeLinear{wanted}, {other});
+    }
+  }
+
+  void use_code_weights(NodeId id);
+
+  ir::Graph& graph_;
+  CodePlan plan_;
+  ir::CodeRounding rounding_;
+  std::map<ValueId, AffineParameters> parameters_;
+};
+
+/// Weights of a layer as int8, and its bias as int32.
+struct CodeWeights {
+  ir::Tensor weights;
+  AffineParameters scales;
+  ir::Tensor bias;
+};
+
+/// int8 weights with a scale for each output.
+/// @param values  [outputs, n]
+/// @param scales  [outputs]
+CodeWeights round_weights(MatrixView<const float> values, const ir::Shape& shape,
+                          std::vector<float> scales) {
+  CodeWeights result;
+  result.weights = ir::Tensor(ir::ElementType::kInt8, shape);
+  const auto codes = result.weights.as<std::int8_t>();
+  for (std::size_t o = 0; o < values.rows(); ++o) {
+    for (std::size_t k = 0; k < values.cols(); ++k) {
+      const float q = std::nearbyint(values(o, k) / scales[o]);
+      codes[o * values.cols() + k] = static_cast<std::int8_t>(std::clamp(q, -127.0F, 127.0F));
+    }
+  }
+  result.scales = {std::move(scales), std::vector<std::int32_t>(values.rows()), 0};
+  return result;
+}
+
+/// The scale of a row: that of its encoding, or max|w| / 127; larger if the bias would be beyond
+/// half of int32 in units of the products.
+float scale_of_row(std::span<const float> row, const numerics::MatrixEncoding* encoding,
+                   std::size_t index, double least) {
+  double scale = 0;
+  if (encoding != nullptr) {
+    scale = encoding->levels(index, 0, row.size()).scale();
+  } else {
+    for (const float w : row) scale = std::max(scale, double{std::abs(w)} / 127);
+  }
+  scale = std::max({scale, least, double{std::numeric_limits<float>::min()}});
+  return static_cast<float>(scale);
+}
+
+CodeWeights code_weights(const ir::Constant& constant, std::span<const float> bias, float x_scale) {
+  const ir::Tensor numbers = to_float(constant);
+  const auto rows = static_cast<std::size_t>(numbers.shape()[0]);
+  const std::size_t cols = rows == 0 ? 0 : numbers.size() / rows;
+  const MatrixView<const float> values(numbers.as<float>(), rows, cols);
+  const auto* encoded = std::get_if<ir::EncodedTensor>(&constant);
+  const numerics::MatrixEncoding* encoding = encoded == nullptr ? nullptr : encoded->encoding.get();
+  std::vector<float> scales;
+  for (std::size_t o = 0; o < rows; ++o) {
+    const double size = bias.empty() ? 0 : std::abs(double{bias[o]});
+    scales.push_back(scale_of_row(values.row(o), encoding, o, size / double{x_scale} / (1 << 30)));
+  }
+  CodeWeights result = round_weights(values, numbers.shape(), std::move(scales));
+  result.bias = ir::Tensor(ir::ElementType::kInt32, ir::Shape{static_cast<ir::Dim>(rows)});
+  for (std::size_t o = 0; o < bias.size(); ++o) {
+    const double unit = double{x_scale} * double{result.scales.scales[o]};
+    result.bias.as<std::int32_t>()[o] =
+        static_cast<std::int32_t>(std::nearbyint(double{bias[o]} / unit));
+  }
+  return result;
+}
+
+void Rewriter::use_code_weights(NodeId id) {
+  const ir::Node node = graph_.node(id);
+  const auto x = codes_of(graph_, node.inputs[0]);
+  HALFTONE_ASSERT(x.has_value());
+  const bool has_bias = node.inputs.size() > 2 && node.inputs[2] != ir::kAbsent;
+  std::span<const float> bias;
+  if (has_bias) bias = float_constant(graph_, node.inputs[2])->as<float>();
+  CodeWeights codes = code_weights(*graph_.constant(node.inputs[1]), bias, x->scale());
+  const std::string weights = graph_.value(node.inputs[1]).name;
+  std::vector<ValueId> inputs = node.inputs;
+  AffineParameters sums = codes.scales;
+  for (float& scale : sums.scales) scale *= x->scale();
+  inputs[1] =
+      graph_.add_node(weights + "/dequantize", ir::DequantizeLinear{std::move(codes.scales)},
+                      {graph_.add_constant(weights, std::move(codes.weights))});
+  if (has_bias) {
+    const std::string name = graph_.value(node.inputs[2]).name;
+    inputs[2] = graph_.add_node(name + "/dequantize", ir::DequantizeLinear{std::move(sums)},
+                                {graph_.add_constant(name, std::move(codes.bias))});
+  }
+  ir::Operator op = node.op;
+  *ir::arithmetic(op) = ir::Arithmetic::kAuto;
+  graph_.replace_node(id, std::move(op), std::move(inputs));
+}
+
+}  // namespace
+
+bool split_activations(ir::Graph& graph, const WantsCodes& wanted) {
+  bool changed = false;
+  for (const NodeId id : graph.topological_order()) {
+    const ir::Node node = graph.node(id);
+    ir::Operator op = node.op;
+    ir::Activation* activation = ir::fused_activation(op);
+    if (activation == nullptr || ir::limits_of(*activation) || !can_have_codes(graph, node) ||
+        !wanted(node)) {
+      continue;
+    }
+    const ir::Unary function{std::exchange(*activation, {})};
+    const std::string name = graph.value(node.output).name + "/before_function";
+    const ValueId own = graph.add_node(node.name, std::move(op), node.inputs, name);
+    graph.replace_node(id, function, {own});
+    changed = true;
+  }
+  return changed;
+}
+
+std::vector<ValueId> values_for_codes(const ir::Graph& graph, const WantsCodes& wanted) {
+  return CodePlan(graph, wanted).ranged();
+}
+
+void insert_codes(ir::Graph& graph, const std::map<ValueId, numerics::ValueRange>& ranges,
+                  const WantsCodes& wanted, ir::CodeRounding rounding) {
+  Rewriter(graph, ranges, wanted, rounding).run();
+  graph.remove_unused_nodes();
+  ir::verify(graph);
+}
+
+}  // namespace halftone::passes
