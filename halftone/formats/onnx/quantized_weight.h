@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weights of a few bits in ONNX's forms: DequantizeLinear of a constant, and MatMulNBits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "halftone/ir/ops/encoding.h"
+#include "halftone/ir/tensor.h"
+
+namespace halftone::formats::onnx {
+
+/// A constant x = scale (number(code) - zero_point), with a scale and a zero point for each block.
+/// A block has `blocks[i]` neighbours along axis i; the last block of an axis may have fewer.
+struct QuantizedWeight {
+  std::string name;
+  /// Of the numbers of codes: a float of up to eight bits; null: integers, lowest + code.
+  const numerics::NumberSystem* floats = nullptr;
+  int bits = 8;             ///< of a code: 2, 4 or 8
+  std::int32_t lowest = 0;  ///< integer of code 0: -2^(bits-1) if they have a sign, else 0
+  ir::Tensor codes;         ///< uint8
+  std::vector<ir::Dim> blocks;
+  ir::Tensor scales;       ///< float32, one for each block: as many axes as codes
+  ir::Tensor zero_points;  ///< float32, the same shape, whole unless MatMulNBits says otherwise
+
+  /// Extents of the scales of this shape.
+  [[nodiscard]] static ir::Shape block_counts(const ir::Shape& shape,
+                                              const std::vector<ir::Dim>& blocks);
+};
+
+/// The axes in another order.
+QuantizedWeight permuted(const QuantizedWeight& weight,
+                         const std::vector<std::size_t>& permutation);
+
+/// The same numbers as codes of a matrix whose rows are the first axis, in the system `int` if
+/// every zero point is the middle of the integers, otherwise `affine`, or a float: nothing if the
+/// blocks are not those of a numerics::Granularity. A block of scale 0 becomes zeros of another
+/// scale.
+std::optional<ir::EncodedTensor> encode(const QuantizedWeight& weight);
+
+/// The numbers, float32: fl(scale fl(number - zero_point)).
+ir::Tensor decode(const QuantizedWeight& weight);
+
+/// The integers as they are, int8 or uint8, and what a DequantizeLinear does to them: nothing for
+/// floats and for blocks that are neither the whole tensor nor slices along one axis.
+struct AffineIntegers {
+  ir::Tensor integers;
+  ir::AffineParameters parameters;
+};
+std::optional<AffineIntegers> affine_integers(const QuantizedWeight& weight);
+
+/// The inverse of encode(), for codes of `int`, `affine` or a float.
+QuantizedWeight quantized_weight(const ir::EncodedTensor& weights);
+
+}  // namespace halftone::formats::onnx
