@@ -103,11 +103,13 @@ Inspection inspect_file(const std::filesystem::path& path, bool simplified,
 }
 
 Inspection convert(const std::filesystem::path& input, const std::filesystem::path& output,
-                   const formats::ImportOptions& options) {
+                   const formats::ImportOptions& options, const formats::ExportOptions& form) {
   formats::model_format(output);  // fails before the work if the format is unknown
   check_output(output, {&input, 1});
-  const ir::Graph graph = prepared(load(input, options), Purpose::kConvert);
-  save(graph, output);
+  ir::Graph graph = prepared(load(input, options), Purpose::kConvert);
+  save(graph, output, form);
+  // What the file holds is another form of the graph.
+  if (form.is_standard()) graph = prepared(load(output), Purpose::kConvert);
   return inspect_as(graph, output, std::filesystem::file_size(output));
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "halftone/formats/export_options.h"
 #include "halftone/formats/import_options.h"
 #include "halftone/ir/graph.h"
 
@@ -57,9 +58,11 @@ Inspection inspect_file(const std::filesystem::path& path, bool simplified = fal
 
 /// Converts a file to the format of another file name, simplified.
 /// @param options  shapes and values for inputs
+/// @param form     how to write it
 /// @return what was written
 /// @throws Error as check_output(), load(), prepared() and save()
 Inspection convert(const std::filesystem::path& input, const std::filesystem::path& output,
-                   const formats::ImportOptions& options = {});
+                   const formats::ImportOptions& options = {},
+                   const formats::ExportOptions& form = {});
 
 }  // namespace halftone

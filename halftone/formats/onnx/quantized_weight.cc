@@ -49,7 +49,7 @@ struct Blocks {
 };
 
 /// The blocks of the matrix whose rows are the first axis; nothing if it has no such blocks.
-std::optional<Blocks> blocks_of(const QuantizedWeight& weight) {
+std::optional<Blocks> matrix_blocks(const QuantizedWeight& weight) {
   const auto dims = weight.codes.shape().dims();
   const auto counts = weight.scales.shape().dims();
   if (dims.empty()) return std::nullopt;
@@ -79,7 +79,7 @@ bool is_centred(const QuantizedWeight& weight) {
                              [zero](float each) { return each == zero; });
 }
 
-const numerics::NumberSystem& system_of(const QuantizedWeight& weight) {
+const numerics::NumberSystem& weight_system(const QuantizedWeight& weight) {
   if (weight.floats != nullptr) return *weight.floats;
   return numerics::find_system(is_centred(weight) ? "int" : "affine");
 }
@@ -119,7 +119,7 @@ numerics::BitPlanes planes_of(const QuantizedWeight& weight, bool is_affine) {
 }
 
 /// Blocks of one channel or the whole tensor, or of `group_size` neighbours along the last axis.
-std::vector<Dim> blocks_of(const ir::EncodedTensor& weights) {
+std::vector<Dim> encoded_blocks(const ir::EncodedTensor& weights) {
   const auto dims = weights.shape.dims();
   std::vector<Dim> blocks(dims.begin(), dims.end());
   const numerics::MatrixEncoding& encoding = *weights.encoding;
@@ -168,9 +168,9 @@ QuantizedWeight permuted(const QuantizedWeight& weight,
 }
 
 std::optional<ir::EncodedTensor> encode(const QuantizedWeight& weight) {
-  const auto blocks = blocks_of(weight);
+  const auto blocks = matrix_blocks(weight);
   if (!blocks || weight.codes.size() == 0) return std::nullopt;
-  const numerics::NumberSystem& system = system_of(weight);
+  const numerics::NumberSystem& system = weight_system(weight);
   auto encoding = std::make_shared<numerics::MatrixEncoding>();
   encoding->bits = weight.bits;
   encoding->codebook = numerics::codebook_of(system, weight.bits);
@@ -225,6 +225,12 @@ std::optional<AffineIntegers> affine_integers(const QuantizedWeight& weight) {
   return result;
 }
 
+bool has_nbits_groups(const numerics::MatrixEncoding& encoding) {
+  constexpr std::size_t kLeast = 16;
+  const std::size_t size = encoding.group_size;
+  return encoding.granularity == Granularity::kGroup && size >= kLeast && (size & (size - 1)) == 0;
+}
+
 QuantizedWeight quantized_weight(const ir::EncodedTensor& weights) {
   const numerics::MatrixEncoding& encoding = *weights.encoding;
   QuantizedWeight result;
@@ -234,7 +240,7 @@ QuantizedWeight quantized_weight(const ir::EncodedTensor& weights) {
   } else if (!encoding.has_offset) {
     result.floats = &numerics::find_system(encoding.codebook->name());
   }
-  result.blocks = blocks_of(weights);
+  result.blocks = encoded_blocks(weights);
   result.codes = ir::Tensor(ir::ElementType::kUint8, weights.shape);
   const std::span<std::uint8_t> codes = result.codes.as<std::uint8_t>();
   const std::size_t cols = weights.codes.cols;

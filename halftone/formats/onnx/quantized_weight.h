@@ -55,4 +55,7 @@ std::optional<AffineIntegers> affine_integers(const QuantizedWeight& weight);
 /// The inverse of encode(), for codes of `int`, `affine` or a float.
 QuantizedWeight quantized_weight(const ir::EncodedTensor& weights);
 
+/// Whether weights have groups that MatMulNBits knows: powers of two from 16 on.
+bool has_nbits_groups(const numerics::MatrixEncoding& encoding);
+
 }  // namespace halftone::formats::onnx
