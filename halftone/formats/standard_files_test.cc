@@ -233,6 +233,9 @@ TEST_F(StandardFiles, RoundInputs) {
     const auto input = rounding(floats, numerics::find_system(floats).max_bits, 0.25F);
     const std::string text = ir::to_text(rewritten(fully_connected(weights(), input, 3)));
     EXPECT_THAT(text, HasSubstr(std::string("Encode(x) ") + floats));
+    // Rounding inputs to floats must not round the bias.
+    EXPECT_THAT(operators(), Contains("Add"));
+    EXPECT_EQ(opset_, std::string(floats) == "e2m1" ? 23 : 21);
   }
 }
 

@@ -119,6 +119,31 @@ ir::ValueId ImportState::add_numbers(const QuantizedWeight& weight) {
   return graph.add_node(weight.name, ir::DequantizeLinear{std::move(affine->parameters)}, {codes});
 }
 
+ir::ValueId ImportState::add_numbers(const RoundedFloat& rounded) {
+  const ir::Value value = graph.value(rounded.x);
+  const ir::Shape& shape = value.type.shape;
+  if (shape.rank() < 2 || ir::is_batch(shape.back())) {
+    fail(ErrorKind::kUnsupported, "'" + value.name + "' of " + shape.to_string() + ", rounded to " +
+                                      rounded.encoding->codebook->name() +
+                                      ": expected at least two axes, the last a number");
+  }
+  const std::string name = value.name + "/rounded";
+  const bool is_matrix = shape.rank() == 2;
+  ir::ValueId x = rounded.x;
+  if (is_matrix) x = graph.add_node(name, ir::Reshape{{shape[0], 1, shape[1]}}, {x});
+  const std::size_t num_spatial = graph.value(x).type.shape.rank() - 2;
+  std::vector<ir::Dim> dims(num_spatial + 2, 1);
+  dims[0] = shape.back();
+  charge(static_cast<std::size_t>(dims[0]) * sizeof(float));
+  ir::Tensor ones(ir::ElementType::kFloat32, ir::Shape(std::move(dims)));
+  std::ranges::fill(ones.as<float>(), 1.0F);
+  ir::Conv op{ir::plain_window(num_spatial), shape.back(), {}};
+  op.arithmetic = ir::Arithmetic::kFloat;
+  const ir::ValueId codes = graph.add_node(name + "/encode", ir::Encode{rounded.encoding}, {x});
+  x = graph.add_node(name, std::move(op), {codes, graph.add_constant(name, std::move(ones))});
+  return is_matrix ? graph.add_node(name, ir::Reshape{shape}, {x}) : x;
+}
+
 bool ImportState::reads_halves(ir::ValueId id) const {
   const auto producer = graph.producer(id);
   return producer && std::holds_alternative<ir::Cast>(graph.node(*producer).op) &&
@@ -154,9 +179,12 @@ ir::ValueId ImportState::value(const std::string& name) {
                                       ": only QuantizeLinear and DequantizeLinear read them");
   }
   if (const auto* rounded = std::get_if<RoundedFloat>(&found->second)) {
-    fail(ErrorKind::kUnsupported, "reads '" + name + "', rounded to " +
-                                      rounded->encoding->codebook->name() +
-                                      ": only layers with constant weights read such values");
+    if (rounded->is_codes) {
+      fail(ErrorKind::kUnsupported, "reads '" + name + "', codes of " +
+                                        rounded->encoding->codebook->name() +
+                                        ": only DequantizeLinear reads them");
+    }
+    found->second = add_numbers(RoundedFloat(*rounded));
   }
   if (const auto* weight = std::get_if<std::shared_ptr<const QuantizedWeight>>(&found->second)) {
     found->second = add_numbers(**weight);

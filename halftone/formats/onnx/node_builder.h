@@ -35,7 +35,7 @@ struct FloatCodes {
 };
 
 /// A value rounded to a float of up to eight bits, with one scale: codes behind QuantizeLinear,
-/// numbers behind DequantizeLinear. Layers read it by an Encode.
+/// numbers behind DequantizeLinear. Layers read it by an Encode, others by add_numbers().
 struct RoundedFloat {
   ir::ValueId x;
   std::shared_ptr<const numerics::MatrixEncoding> encoding;
@@ -87,6 +87,10 @@ struct ImportState {
   /// The elements of a dense constant, also behind the Cast of add_constant(); null for any other
   /// value.
   const ir::Tensor* tensor(ir::ValueId id);
+  /// Adds a rounded value as float32: layers alone read codes, so a convolution multiplies each
+  /// number by 1, which is exact.
+  /// @throws Error kUnsupported for a scalar, a vector, or a last axis that depends on the batch
+  ir::ValueId add_numbers(const RoundedFloat& rounded);
   /// The value of a name; integers enter the graph as a constant, weights as numbers.
   /// @throws Error kFormat if the name is not defined; kUnsupported if its value is not available
   ir::ValueId value(const std::string& name);

@@ -7,6 +7,7 @@
 #include "halftone/formats/low_bit_layer.h"
 #include "halftone/formats/onnx/exporter.h"
 #include "halftone/formats/onnx/tensors.h"
+#include "halftone/ir/ops/traits.h"
 
 namespace halftone::formats::onnx {
 namespace {
@@ -112,23 +113,31 @@ void set_window(NodeProto& proto, const ir::Window& window, std::span<const ir::
   set_attribute(proto, "pads", pads_of(window));
 }
 
+/// Of a layer with weights.
+bool has_layer_bias(const Node& node) {
+  return ir::is_layer(node.op) && node.inputs.size() > 2 && node.inputs[2] != ir::kAbsent;
+}
+
 std::vector<std::string> layer_inputs(Exporter& exporter, const Node& node, std::string x,
                                       std::string w) {
   std::vector<std::string> inputs = {std::move(x), std::move(w)};
-  if (node.inputs.size() > 2 && node.inputs[2] != ir::kAbsent) {
+  if (has_layer_bias(node) && !exporter.adds_bias_apart(node)) {
     inputs.push_back(exporter.read(node.inputs[2]));
   }
   return inputs;
 }
 
-/// Adds the transpose back, and the activation.
+/// Adds the transpose back, what is left of the bias, and the activation.
 void finish(Exporter& exporter, const Node& node, const std::string& result,
             const ir::Activation& activation) {
   const bool fused = activation != ir::Activation{};
   const std::string& output = exporter.name(node.output);
   const std::string linear = fused ? exporter.fresh(output + "/linear") : output;
+  const bool adds = has_layer_bias(node) && exporter.adds_bias_apart(node);
+  const std::string product = adds ? exporter.fresh(output + "/product") : linear;
   transposed(exporter, result, order_channels_last(exporter.type(node.output).shape.rank()),
-             linear);
+             product);
+  if (adds) exporter.add_node("Add", {product, exporter.read(node.inputs[2])}, linear);
   if (fused) export_activation(exporter, activation, linear, output);
 }
 

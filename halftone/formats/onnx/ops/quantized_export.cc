@@ -174,21 +174,22 @@ std::string Exporter::read_numbers(ir::ValueId id, const std::vector<std::size_t
   return known->second;
 }
 
+/// Without zero points, as ONNX Runtime 1.32 drops a Relu before a zero point of 0 also for floats.
+/// Their type is then an attribute, since operator set 21.
 void export_rounding(Exporter& exporter, const Node& node, const ir::Encode& op) {
   const std::string& system = op.encoding->codebook->name();
   const std::int32_t type = float_type(system);
-  exporter.require_opset(opset_of(type, false));
+  exporter.require_opset(std::max<std::int64_t>(21, opset_of(type, false)));
   const std::string& output = exporter.name(node.output);
   const std::string scale = exporter.add_scalar(output + "/scale", op.encoding->scales[0]);
-  const std::string zero = exporter.add_initializer(
-      output + "/zero", encode_codes(ir::Tensor(ir::ElementType::kUint8, {}), type));
   const std::string rounded = exporter.fresh(output + "/codes");
   NodeProto& proto =
-      exporter.add_node("QuantizeLinear", {exporter.read(node.inputs[0]), scale, zero}, rounded);
+      exporter.add_node("QuantizeLinear", {exporter.read(node.inputs[0]), scale}, rounded);
+  set_attribute(proto, "output_dtype", std::int64_t{type});
   if (system.ends_with(numerics::kOverflowSuffix)) {
     set_attribute(proto, "saturate", std::int64_t{0});
   }
-  exporter.add_node("DequantizeLinear", {rounded, scale, zero}, output);
+  exporter.add_node("DequantizeLinear", {rounded, scale}, output);
 }
 
 bool becomes_matmul_nbits(const Exporter& exporter, const Node& node) {

@@ -355,6 +355,22 @@ TEST(RoundingToFloat, IsAnEncodeBeforeALayer) {
             (std::vector<float>{2, 12}));
 }
 
+TEST(RoundingToFloat, IsReadByAnyOperator) {
+  TestModel model = rounding(TensorProto::FLOAT8E4M3FN, "Add");
+  model.floats("b", {2}, {1, 0}).proto().mutable_graph()->mutable_node(2)->set_input(1, "b");
+  const ir::Graph graph = model.import();
+  EXPECT_EQ(numbers(run_reference(graph, list(floats({2, 2}, {2.3F, 5000, 0, -1})))[0]),
+            (std::vector<float>{3.25F, 896, 1, -1}));
+  TestModel images(21);
+  images.input("x", {-1, 1, 2, 2}).output("y").scalar("s", 2);
+  images.initializer("z", codes(TensorProto::FLOAT8E4M3FN, {}, {0}));
+  images.node("QuantizeLinear", {"x", "s", "z"}, {"q"});
+  images.node("DequantizeLinear", {"q", "s", "z"}, {"d"});
+  images.node("GlobalMaxPool", {"d"}, {"y"});
+  EXPECT_EQ(numbers(run_reference(images.import(), list(floats({1, 1, 2, 2}, {1, 2, 7, 3})))[0]),
+            (std::vector<float>{7}));
+}
+
 TEST(RoundingToFloat, OverflowsWithoutSaturation) {
   const ir::Graph graph = rounding(TensorProto::FLOAT8E5M2, "MatMul", 0).import();
   const ir::Tensor y = std::move(run_reference(graph, list(floats({1, 2}, {2, 5e6F})))[0]);
@@ -362,8 +378,15 @@ TEST(RoundingToFloat, OverflowsWithoutSaturation) {
 }
 
 TEST(RoundingToFloat, DescribesWhatIsWrong) {
-  expect_failure(rounding(TensorProto::FLOAT8E4M3FN, "Add"), ErrorKind::kUnsupported,
-                 "reads 'd', rounded to e4m3: only layers with constant weights");
+  TestModel bare = rounding(TensorProto::FLOAT8E4M3FN, "Add");
+  bare.proto().mutable_graph()->mutable_node(2)->set_input(0, "q");
+  expect_failure(bare, ErrorKind::kUnsupported, "reads 'q', codes of e4m3: only DequantizeLinear");
+  TestModel vector(21);
+  vector.input("x", {-1}).output("y").scalar("s", 2);
+  vector.initializer("z", codes(TensorProto::FLOAT8E4M3FN, {}, {0}));
+  vector.node("QuantizeLinear", {"x", "s", "z"}, {"q"});
+  vector.node("DequantizeLinear", {"q", "s"}, {"y"});
+  expect_failure(vector, ErrorKind::kUnsupported, "rounded to e4m3: expected at least two axes");
   TestModel other = rounding(TensorProto::FLOAT8E4M3FN, "MatMul");
   other.scalar("t", 3).proto().mutable_graph()->mutable_node(1)->set_input(1, "t");
   expect_failure(other, ErrorKind::kUnsupported,
