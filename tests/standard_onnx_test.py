@@ -138,12 +138,19 @@ refit_activations = false
 SCHEMES = {
     "int4 in groups of 32": 'weight_bits = 4\nactivation_bits = "none"\nweight_scheme = "int"\n'
                             "group_size = 32\n",
+    "affine4 in groups of 32": 'weight_bits = 4\nactivation_bits = "none"\n'
+                               'weight_scheme = "affine"\ngroup_size = 32\n',
     "int8": 'weight_bits = 8\nactivation_bits = "none"\nweight_scheme = "int"\n',
     "int8 with inputs": 'weight_bits = 8\nactivation_bits = 8\nscheme = "int"\n',
     "e4m3": 'scheme = "e4m3"\n',
 }
-# Networks for which the scheme with inputs is tried: the others take long.
-SMALL = {"kws_dscnn.tflite", "mnist_mlp_700.onnx", "resnet8_cifar10.tflite"}
+# Forms of a scheme; zero points between integers are those of MatMulNBits alone.
+FORMS = {"int4 in groups of 32": ("--standard", "--matmul-nbits"),
+         "affine4 in groups of 32": ("--matmul-nbits",)}
+# Schemes that few networks try: others take long, or have layers that MatMulNBits cannot hold.
+NETWORKS = {
+    "int8 with inputs": {"kws_dscnn.tflite", "mnist_mlp_700.onnx", "resnet8_cifar10.tflite"},
+    "affine4 in groups of 32": {"mnist_mlp_700.onnx", "toycar_autoencoder.tflite"}}
 # The layers of other formats that ONNX lacks: its LSTM does not clip cells.
 WITHOUT_EQUIVALENT = {"mnist_lstm.tflite"}
 # e4m3 rounds the states of these.
@@ -160,7 +167,7 @@ def check_written(model, scheme, recipe, folder):
             folder / "recipe.toml", "-q")
     inputs = list(inputs.values())
     u = rounding_of_sums(plain)
-    for form in ("--standard", "--matmul-nbits") if "groups" in scheme else ("--standard",):
+    for form in FORMS.get(scheme, ("--standard",)):
         written = folder / "written.onnx"
         name = f"{model.name}, {scheme}, {form}"
         try:
@@ -189,7 +196,7 @@ def check_writes(folder):
         if model.stem.endswith("_int8") or model.name in WITHOUT_EQUIVALENT:
             continue
         for scheme, recipe in SCHEMES.items():
-            if "inputs" in scheme and model.name not in SMALL:
+            if model.name not in NETWORKS.get(scheme, {model.name}):
                 continue
             yield model.name, lambda m=model, s=scheme, r=recipe: check_written(m, s, r, folder)
 

@@ -230,13 +230,33 @@ TEST_F(StandardFiles, RoundInputs) {
   }
   for (const char* floats : {"e4m3", "e5m2_nan", "e2m1"}) {
     SCOPED_TRACE(floats);
-    const auto input = rounding(floats, numerics::find_system(floats).max_bits, 0.25F);
-    const std::string text = ir::to_text(rewritten(fully_connected(weights(), input, 3)));
-    EXPECT_THAT(text, HasSubstr(std::string("Encode(x) ") + floats));
+    for (const float scale : {0.25F, -0.25F}) {
+      const auto input = rounding(floats, numerics::find_system(floats).max_bits, scale);
+      const std::string text = ir::to_text(rewritten(fully_connected(weights(), input, 3)));
+      EXPECT_THAT(text, HasSubstr(std::string("Encode(x) ") + floats));
+    }
     // Rounding inputs to floats must not round the bias.
     EXPECT_THAT(operators(), Contains("Add"));
     EXPECT_EQ(opset_, std::string(floats) == "e2m1" ? 23 : 21);
   }
+}
+
+ir::EncodedTensor with_negative_scales(ir::EncodedTensor weights) {
+  numerics::MatrixEncoding encoding = *weights.encoding;
+  for (std::size_t i = 0; i < encoding.scales.size(); i += 2) {
+    encoding.scales.set(i, -static_cast<double>(encoding.scales[i]));
+  }
+  weights.encoding = std::make_shared<const numerics::MatrixEncoding>(std::move(encoding));
+  return weights;
+}
+
+TEST_F(StandardFiles, HoldNegativeScales) {
+  for (const int bits : {4, 8}) {
+    const auto weights = with_negative_scales(weights_of("int", bits, kChannel));
+    rewritten(fully_connected(weights, rounding("int", 8, 1.0F / 64)));
+    rewritten(fully_connected(weights));
+  }
+  rewritten(fully_connected(with_negative_scales(weights_of("int", 4, groups_of(16)))), kNBits);
 }
 
 TEST_F(StandardFiles, CutGroupsAtTheTapsOfAConvolution) {
@@ -301,6 +321,9 @@ TEST_F(StandardFiles, HoldMatMulNBits) {
       EXPECT_THAT(ir::to_text(rewritten(shifted, kNBits)), HasSubstr("affine(" + form));
     }
   }
+  const auto between = with_zero_point(weights_of("affine", 4, groups_of(16)), 3.3F);
+  EXPECT_THAT(ir::to_text(rewritten(fully_connected(between), kNBits)),
+              HasSubstr("affine(4 bits, groups of 16"));
   rewritten(fully_connected(weights_of("int", 4, groups_of(20))), kNBits);
   EXPECT_THAT(operators(), Not(Contains("com.microsoft.MatMulNBits")));
   rewritten(fully_connected(weights_of("e2m1", 4, groups_of(16))), kNBits);

@@ -215,6 +215,7 @@ std::optional<AffineIntegers> affine_integers(const QuantizedWeight& weight) {
   }
   if (num_split > 1) return std::nullopt;
   const auto scales = weight.scales.as<float>();
+  if (std::ranges::any_of(scales, [](float scale) { return scale <= 0; })) return std::nullopt;
   result.parameters.scales.assign(scales.begin(), scales.end());
   for (const float zero : weight.zero_points.as<float>()) {
     result.parameters.zero_points.push_back(static_cast<std::int32_t>(zero));

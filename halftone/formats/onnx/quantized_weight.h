@@ -45,7 +45,8 @@ std::optional<ir::EncodedTensor> encode(const QuantizedWeight& weight);
 ir::Tensor decode(const QuantizedWeight& weight);
 
 /// The integers as they are, int8 or uint8, and what a DequantizeLinear does to them: nothing for
-/// floats and for blocks that are neither the whole tensor nor slices along one axis.
+/// floats, for scales that are not above 0, and for blocks that are neither the whole tensor nor
+/// slices along one axis.
 struct AffineIntegers {
   ir::Tensor integers;
   ir::AffineParameters parameters;

@@ -2,6 +2,7 @@
 #include "halftone/formats/onnx/standard_form.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <optional>
@@ -112,7 +113,9 @@ class StandardForm {
     const auto [low, high] = std::ranges::minmax(multiples->numbers);
     const std::size_t num_levels = encoding.codebook->sorted().size();
     if (num_levels != static_cast<std::size_t>(high - low) + 1) return refuse("");
-    const Range range{encoding.scales[0] * multiples->step, low - *zero, high - *zero};
+    Range range{encoding.scales[0] * multiples->step, low - *zero, high - *zero};
+    // Fits may choose a negative scale, for the longer side of two's complement.
+    if (range.scale < 0) range = {-range.scale, -range.high, -range.low};
     if (!range.fits()) return refuse(" without zero");
     round_to_integers(node, range);
   }
@@ -142,7 +145,8 @@ class StandardForm {
     encoding->bits = old.bits;
     encoding->codebook =
         numerics::codebook_of(numerics::find_system(std::string(floats.name) + suffix), old.bits);
-    const float scale = old.scales[0];
+    // The levels are symmetric.
+    const float scale = std::abs(old.scales[0]);
     encoding->scales = numerics::StoredNumbers::of({&scale, 1});
     graph_.replace_uses(node.output,
                         graph_.add_node(node.name, ir::Encode{encoding}, {node.inputs[0]}));
@@ -171,12 +175,12 @@ class StandardForm {
     const ir::Constant* constant = graph_.constant(old);
     const auto* weights = constant ? std::get_if<ir::EncodedTensor>(constant) : nullptr;
     if (weights == nullptr) return;
-    const int least_bits = becomes_nbits(node, *weights) ? 2 : 4;
-    const auto key = std::pair(old, least_bits);
+    const bool for_nbits = becomes_nbits(node, *weights);
+    const auto key = std::pair(old, for_nbits);
     auto found = replaced_.find(key);
     if (found == replaced_.end()) {
       const auto value =
-          is_float(node) ? add_decoded(old, *weights) : add_weights(node, old, least_bits);
+          is_float(node) ? add_decoded(old, *weights) : add_weights(node, old, for_nbits);
       if (!value) return;
       found = replaced_.emplace(key, *value).first;
     }
@@ -204,7 +208,7 @@ class StandardForm {
     return graph_.add_constant(graph_.value(old).name, ir::to_float(weights));
   }
 
-  std::optional<ValueId> add_weights(const Node& node, ValueId old, int least_bits) {
+  std::optional<ValueId> add_weights(const Node& node, ValueId old, bool for_nbits) {
     const auto& weights = std::get<ir::EncodedTensor>(*graph_.constant(old));
     const auto refuse = [&](const std::string& reason) {
       problems_.add("weights in " + form_of(*weights.encoding) + ": " + reason, node.name);
@@ -213,14 +217,14 @@ class StandardForm {
     if (const auto* op = std::get_if<ir::ConvTranspose>(&node.op); op != nullptr) {
       if (op->groups != 1) return refuse("groups of a transposed convolution");
     }
-    const onnx::StandardWeight found = onnx::standard_weight(weights, least_bits);
+    const onnx::StandardWeight found = onnx::standard_weight(weights, for_nbits);
     if (!found.weight) return refuse(found.reason);
     const onnx::QuantizedWeight& weight = *found.weight;
     const std::size_t bits =
         static_cast<std::size_t>(weight.bits) * weight.codes.size() + 32 * weight.scales.size();
     if (bits >= 32 * weight.codes.size()) return add_decoded(old, weights);
     ir::EncodedTensor encoded = *onnx::encode(weight);
-    if (least_bits == 2) encoded.encoding = in_groups(*encoded.encoding, *weights.encoding);
+    if (for_nbits) encoded.encoding = in_groups(*encoded.encoding, *weights.encoding);
     return graph_.add_constant(graph_.value(old).name, std::move(encoded));
   }
 
@@ -248,7 +252,7 @@ class StandardForm {
   ir::Graph graph_;
   ExportOptions options_;
   Problems problems_;
-  std::map<std::pair<ValueId, int>, ValueId> replaced_;
+  std::map<std::pair<ValueId, bool>, ValueId> replaced_;
 };
 
 }  // namespace

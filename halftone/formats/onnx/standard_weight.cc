@@ -97,20 +97,46 @@ ir::Tensor codes_of(const ir::EncodedTensor& weights, const CodeOf& code_of) {
   return codes;
 }
 
-StandardWeight integer_weight(const ir::EncodedTensor& weights, const Multiples& multiples,
-                              int least_bits) {
-  const numerics::MatrixEncoding& encoding = *weights.encoding;
+/// Offsets of all blocks in steps below zero; empty if they are no whole numbers.
+std::vector<int> zero_points_of(const numerics::MatrixEncoding& encoding, float step) {
   std::vector<int> zeros;
   for (std::size_t block = 0; block < encoding.num_blocks(); ++block) {
-    const auto zero = zero_point(encoding, block, multiples.step);
-    if (!zero) return {{}, "offsets that are no multiples of their scales"};
+    const auto zero = zero_point(encoding, block, step);
+    if (!zero) return {};
     zeros.push_back(*zero);
   }
+  return zeros;
+}
+
+/// Integers with zero points of floats.
+StandardWeight shifted_weight(const ir::EncodedTensor& weights, const Multiples& multiples) {
+  const numerics::MatrixEncoding& encoding = *weights.encoding;
+  const auto [low, high] = std::ranges::minmax(multiples.numbers);
+  const auto form = integers_for(low, high, true, 2);
+  if (!form) return {{}, "levels that are no integers of 8 bits"};
+  QuantizedWeight weight;
+  weight.bits = form->bits;
+  weight.codes =
+      codes_of(weights, [&](numerics::Code code) { return multiples.numbers[code] - form->shift; });
+  set_standard_scales(weights, multiples.step, weight);
+  const auto sources = sources_of(weights, weight.scales.size());
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const float zero = -encoding.offsets[sources[i]] / weight.scales.as<float>()[i];
+    weight.zero_points.as<float>()[i] = zero - static_cast<float>(form->shift);
+  }
+  return {std::move(weight), {}};
+}
+
+StandardWeight integer_weight(const ir::EncodedTensor& weights, const Multiples& multiples,
+                              bool for_nbits) {
+  const std::vector<int> zeros = zero_points_of(*weights.encoding, multiples.step);
+  if (zeros.empty() && for_nbits) return shifted_weight(weights, multiples);
+  if (zeros.empty()) return {{}, "offsets that are no multiples of their scales"};
   const auto [low_zero, high_zero] = std::ranges::minmax(zeros);
   const auto [low, high] = std::ranges::minmax(multiples.numbers);
   const bool has_zeros = low_zero != 0 || high_zero != 0;
-  const auto form =
-      integers_for(std::min(low, low_zero), std::max(high, high_zero), has_zeros, least_bits);
+  const auto form = integers_for(std::min(low, low_zero), std::max(high, high_zero), has_zeros,
+                                 for_nbits ? 2 : 4);
   if (!form) return {{}, "levels that are no integers of 8 bits"};
   QuantizedWeight weight;
   weight.bits = form->bits;
@@ -170,7 +196,7 @@ std::optional<int> zero_point(const numerics::MatrixEncoding& encoding, std::siz
   return static_cast<int>(whole);
 }
 
-StandardWeight standard_weight(const ir::EncodedTensor& weights, int least_bits) {
+StandardWeight standard_weight(const ir::EncodedTensor& weights, bool for_nbits) {
   const numerics::Codebook* codebook = weights.encoding->codebook.get();
   if (codebook == nullptr) return {{}, "learned levels"};
   const numerics::NumberSystem* floats = standard_floats(*codebook);
@@ -184,7 +210,7 @@ StandardWeight standard_weight(const ir::EncodedTensor& weights, int least_bits)
   }
   const auto multiples = multiples_of(*codebook);
   if (!multiples) return {{}, "levels of " + codebook->name() + " that are no integers of 8 bits"};
-  return integer_weight(weights, *multiples, least_bits);
+  return integer_weight(weights, *multiples, for_nbits);
 }
 
 }  // namespace halftone::formats::onnx

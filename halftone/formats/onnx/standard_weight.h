@@ -22,16 +22,17 @@ struct Multiples {
 /// With the largest step from 1 to 2^-8; nothing if some multiple is beyond 255.
 std::optional<Multiples> multiples_of(const numerics::Codebook& codebook);
 
-/// The zero point of a block whose offset is a multiple of scale * step; nothing for others.
+/// The offset of a block in steps below zero, if it is a whole number of them.
 std::optional<int> zero_point(const numerics::MatrixEncoding& encoding, std::size_t block,
                               float step);
 
-/// Weights in the types of DequantizeLinear, or the reason why there are none.
+/// Weights in the types of DequantizeLinear or MatMulNBits, or the reason why there are none.
 struct StandardWeight {
   std::optional<QuantizedWeight> weight;
   std::string reason;
 };
-/// @param least_bits  of integers: 2, 4 or 8
-StandardWeight standard_weight(const ir::EncodedTensor& weights, int least_bits);
+/// @param for_nbits  for MatMulNBits: integers have 2, 4 or 8 bits, and zero points may be floats;
+///                   else they have 4 or 8 bits
+StandardWeight standard_weight(const ir::EncodedTensor& weights, bool for_nbits);
 
 }  // namespace halftone::formats::onnx

@@ -160,12 +160,20 @@ StoredCodes stored_codes(NodeBuilder& node) {
           tensor};
 }
 
+bool has_positive_scales(NodeBuilder& node) {
+  const ir::Tensor* scales = node.has_input(1) ? node.constant(node.input(1)) : nullptr;
+  if (scales == nullptr) return true;
+  const ir::Tensor wide = scales->cast(ElementType::kFloat32);
+  return std::ranges::all_of(wide.as<float>(), [](float scale) { return !(scale <= 0); });
+}
+
 /// Whether codes stay integers of the graph: biases and tables, and weights of 8 bits next to
 /// values that are rounded to integers.
 bool stay_integers(NodeBuilder& node, const StoredCodes& stored) {
   if (narrow_bits(stored.data_type) != 8 || !float_system(stored.data_type).empty()) return false;
   if (node.int_attribute("block_size", 0) != 0) return false;
-  return stored.tensor->shape().rank() < 2 || node.state().rounds_values;
+  if (stored.tensor->shape().rank() < 2) return true;
+  return node.state().rounds_values && has_positive_scales(node);
 }
 
 /// uint8: the distance of integers from the lowest.

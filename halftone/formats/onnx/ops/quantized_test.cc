@@ -276,6 +276,14 @@ TEST(QuantizedWeight, NextToRoundedValuesEightBitsStayIntegers) {
   const std::string text = ir::to_text(model.import());
   EXPECT_THAT(text, HasSubstr("int8[1, 2]"));
   EXPECT_THAT(text, Not(HasSubstr("arithmetic=float")));
+  model.floats("t", {}, {-2}).proto().mutable_graph()->mutable_node(2)->set_input(1, "t");
+  EXPECT_THAT(ir::to_text(model.import()), HasSubstr("int(8 bits, tensor)[1, 2]"));
+  TestModel sum(21);
+  sum.input("x", {-1, 2}).output("y").floats("s", {}, {-2});
+  sum.initializer("w", codes(TensorProto::INT8, {1, 2}, {-8, 7}));
+  sum.node("DequantizeLinear", {"w", "s"}, {"f"});
+  sum.node("Add", {"x", "f"}, {"y"});
+  EXPECT_THAT(ir::to_text(sum.import()), HasSubstr("constant f: float32[1, 2]"));
 }
 
 TEST(QuantizedWeight, DescribesWhatIsWrong) {
