@@ -31,11 +31,11 @@ std::optional<ValueId> encoded_weight(NodeBuilder& node, std::size_t i,
 
 std::optional<ValueId> encoded_weight(NodeBuilder& node, const Weight& weight,
                                       const std::vector<std::size_t>& permutation) {
-  if (weight->codes.shape().rank() != permutation.size()) return std::nullopt;
+  if (weight->shape.rank() != permutation.size()) return std::nullopt;
   auto& known = node.state().encoded;
   const auto key = std::pair(weight.get(), permutation);
   if (const auto found = known.find(key); found != known.end()) return found->second.second;
-  node.state().charge(2 * weight->codes.size());
+  node.state().charge(weight->size() * static_cast<std::size_t>(weight->bits) / 8);
   auto codes = encode(permuted(*weight, permutation));
   if (!codes) return std::nullopt;
   const ValueId id = node.state().graph.add_constant(weight->name, std::move(*codes));

@@ -112,7 +112,7 @@ Binding ImportState::add_constant(const std::string& name, const onnx_pb::Tensor
 }
 
 ir::ValueId ImportState::add_numbers(const QuantizedWeight& weight) {
-  charge(weight.codes.size() * sizeof(float));
+  charge(weight.size() * sizeof(float));
   auto affine = affine_integers(weight);
   if (!affine) return graph.add_constant(weight.name, decode(weight));
   const ir::ValueId codes = graph.add_constant(weight.name, std::move(affine->integers));

@@ -26,10 +26,10 @@ ir::Tensor in_order(const ir::Tensor& tensor, const std::vector<std::size_t>& pe
 /// Calls visit(element, block) for all elements in order.
 template <typename Visit>
 void for_each_element(const QuantizedWeight& weight, const Visit& visit) {
-  const auto dims = weight.codes.shape().dims();
+  const auto dims = weight.shape.dims();
   const auto counts = weight.scales.shape().dims();
   std::vector<Dim> at(dims.size(), 0);
-  for (std::size_t i = 0; i < weight.codes.size(); ++i) {
+  for (std::size_t i = 0; i < weight.size(); ++i) {
     Dim block = 0;
     for (std::size_t axis = 0; axis < dims.size(); ++axis) {
       block = block * counts[axis] + at[axis] / weight.blocks[axis];
@@ -50,7 +50,7 @@ struct Blocks {
 
 /// The blocks of the matrix whose rows are the first axis; nothing if it has no such blocks.
 std::optional<Blocks> matrix_blocks(const QuantizedWeight& weight) {
-  const auto dims = weight.codes.shape().dims();
+  const auto dims = weight.shape.dims();
   const auto counts = weight.scales.shape().dims();
   if (dims.empty()) return std::nullopt;
   if (weight.scales.size() == 1) return Blocks{Granularity::kTensor};
@@ -106,14 +106,13 @@ numerics::Code zero_code(const QuantizedWeight& weight, bool is_affine) {
 }
 
 numerics::BitPlanes planes_of(const QuantizedWeight& weight, bool is_affine) {
-  const auto [rows, cols] = ir::matrix_extent(weight.codes.shape());
+  const auto [rows, cols] = ir::matrix_extent(weight.shape);
   numerics::BitPlanes planes(rows, cols, weight.bits);
-  const auto codes = weight.codes.as<std::uint8_t>();
   const auto scales = weight.scales.as<float>();
   const numerics::Code zero = zero_code(weight, is_affine);
   for_each_element(weight, [&](std::size_t i, std::size_t block) {
     const bool is_zero = scales[block] == 0;
-    planes.set_code(i / cols, i % cols, is_zero ? zero : numerics::Code{codes[i]});
+    planes.set_code(i / cols, i % cols, is_zero ? zero : numerics::Code{weight.code(i)});
   });
   return planes;
 }
@@ -145,6 +144,21 @@ std::vector<float> all_of(const StoredNumbers& numbers) {
 
 }  // namespace
 
+ir::Tensor codes_of(const QuantizedWeight& weight) {
+  ir::Tensor codes(ir::ElementType::kUint8, weight.shape);
+  const auto to = codes.as<std::uint8_t>();
+  for (std::size_t i = 0; i < to.size(); ++i) to[i] = weight.code(i);
+  return codes;
+}
+
+void QuantizedWeight::set_codes(ir::Tensor codes) {
+  const auto held = std::make_shared<const ir::Tensor>(std::move(codes));
+  shape = held->shape();
+  bytes = held->as<std::uint8_t>();
+  first_byte = 0;
+  owner = held;
+}
+
 ir::Shape QuantizedWeight::block_counts(const ir::Shape& shape, const std::vector<Dim>& blocks) {
   std::vector<Dim> counts;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
@@ -160,7 +174,7 @@ QuantizedWeight permuted(const QuantizedWeight& weight,
   result.floats = weight.floats;
   result.bits = weight.bits;
   result.lowest = weight.lowest;
-  result.codes = in_order(weight.codes, permutation);
+  result.set_codes(in_order(codes_of(weight), permutation));
   result.scales = in_order(weight.scales, permutation);
   result.zero_points = in_order(weight.zero_points, permutation);
   for (const std::size_t axis : permutation) result.blocks.push_back(weight.blocks[axis]);
@@ -169,7 +183,7 @@ QuantizedWeight permuted(const QuantizedWeight& weight,
 
 std::optional<ir::EncodedTensor> encode(const QuantizedWeight& weight) {
   const auto blocks = matrix_blocks(weight);
-  if (!blocks || weight.codes.size() == 0) return std::nullopt;
+  if (!blocks || weight.size() == 0) return std::nullopt;
   const numerics::NumberSystem& system = weight_system(weight);
   auto encoding = std::make_shared<numerics::MatrixEncoding>();
   encoding->bits = weight.bits;
@@ -178,7 +192,7 @@ std::optional<ir::EncodedTensor> encode(const QuantizedWeight& weight) {
   encoding->granularity = blocks->granularity;
   encoding->group_size = blocks->group_size;
   set_scales(weight, *encoding);
-  return ir::EncodedTensor{weight.codes.shape(), encoding, planes_of(weight, system.has_offset)};
+  return ir::EncodedTensor{weight.shape, encoding, planes_of(weight, system.has_offset)};
 }
 
 ir::Tensor decode(const QuantizedWeight& weight) {
@@ -190,20 +204,19 @@ ir::Tensor decode(const QuantizedWeight& weight) {
       levels[code] = static_cast<float>(weight.lowest + static_cast<std::int32_t>(code));
     }
   }
-  ir::Tensor result(ir::ElementType::kFloat32, weight.codes.shape());
+  ir::Tensor result(ir::ElementType::kFloat32, weight.shape);
   const auto values = result.as<float>();
-  const auto codes = weight.codes.as<std::uint8_t>();
   const auto scales = weight.scales.as<float>();
   const auto zeros = weight.zero_points.as<float>();
   for_each_element(weight, [&](std::size_t i, std::size_t block) {
-    values[i] = (levels[codes[i]] - zeros[block]) * scales[block];
+    values[i] = (levels[weight.code(i)] - zeros[block]) * scales[block];
   });
   return result;
 }
 
 std::optional<AffineIntegers> affine_integers(const QuantizedWeight& weight) {
   if (weight.floats != nullptr) return std::nullopt;
-  const auto dims = weight.codes.shape().dims();
+  const auto dims = weight.shape.dims();
   const auto counts = weight.scales.shape().dims();
   AffineIntegers result;
   std::size_t num_split = 0;
@@ -220,9 +233,13 @@ std::optional<AffineIntegers> affine_integers(const QuantizedWeight& weight) {
   for (const float zero : weight.zero_points.as<float>()) {
     result.parameters.zero_points.push_back(static_cast<std::int32_t>(zero));
   }
-  ir::Tensor wide = weight.codes.cast(ir::ElementType::kInt32);
-  for (std::int32_t& code : wide.as<std::int32_t>()) code += weight.lowest;
-  result.integers = wide.cast(weight.lowest < 0 ? ir::ElementType::kInt8 : ir::ElementType::kUint8);
+  const bool is_signed = weight.lowest < 0;
+  result.integers =
+      ir::Tensor(is_signed ? ir::ElementType::kInt8 : ir::ElementType::kUint8, weight.shape);
+  const std::span<std::byte> integers = result.integers.bytes();
+  for (std::size_t i = 0; i < integers.size(); ++i) {
+    integers[i] = static_cast<std::byte>(weight.code(i) + weight.lowest);
+  }
   return result;
 }
 
@@ -242,12 +259,13 @@ QuantizedWeight quantized_weight(const ir::EncodedTensor& weights) {
     result.floats = &numerics::find_system(encoding.codebook->name());
   }
   result.blocks = encoded_blocks(weights);
-  result.codes = ir::Tensor(ir::ElementType::kUint8, weights.shape);
-  const std::span<std::uint8_t> codes = result.codes.as<std::uint8_t>();
+  ir::Tensor all(ir::ElementType::kUint8, weights.shape);
+  const std::span<std::uint8_t> codes = all.as<std::uint8_t>();
   const std::size_t cols = weights.codes.cols;
   for (std::size_t i = 0; i < codes.size(); ++i) {
     codes[i] = static_cast<std::uint8_t>(weights.codes.code(i / cols, i % cols));
   }
+  result.set_codes(std::move(all));
   const ir::Shape counts = QuantizedWeight::block_counts(weights.shape, result.blocks);
   const std::vector<float> scales = all_of(encoding.scales);
   std::vector<float> zeros(scales.size(), 0.0F);

@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,15 +23,27 @@ struct QuantizedWeight {
   const numerics::NumberSystem* floats = nullptr;
   int bits = 8;             ///< of a code: 2, 4 or 8
   std::int32_t lowest = 0;  ///< integer of code 0: -2^(bits-1) if they have a sign, else 0
-  ir::Tensor codes;         ///< uint8
+  ir::Shape shape;
+  std::span<const std::uint8_t> bytes;  ///< byte i is first_byte + code i
+  std::uint8_t first_byte = 0;          ///< of code 0: integers with a sign stay as a file has them
+  std::shared_ptr<const void> owner;    ///< of the bytes
   std::vector<ir::Dim> blocks;
   ir::Tensor scales;       ///< float32, one for each block: as many axes as codes
   ir::Tensor zero_points;  ///< float32, the same shape, whole unless MatMulNBits says otherwise
 
+  [[nodiscard]] std::size_t size() const { return bytes.size(); }
+  [[nodiscard]] std::uint8_t code(std::size_t i) const {
+    return static_cast<std::uint8_t>(bytes[i] - first_byte);
+  }
+  /// Takes the codes, uint8, and their shape.
+  void set_codes(ir::Tensor codes);
   /// Extents of the scales of this shape.
   [[nodiscard]] static ir::Shape block_counts(const ir::Shape& shape,
                                               const std::vector<ir::Dim>& blocks);
 };
+
+/// The codes, uint8.
+ir::Tensor codes_of(const QuantizedWeight& weight);
 
 /// The axes in another order.
 QuantizedWeight permuted(const QuantizedWeight& weight,

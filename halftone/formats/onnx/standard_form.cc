@@ -221,8 +221,8 @@ class StandardForm {
     if (!found.weight) return refuse(found.reason);
     const onnx::QuantizedWeight& weight = *found.weight;
     const std::size_t bits =
-        static_cast<std::size_t>(weight.bits) * weight.codes.size() + 32 * weight.scales.size();
-    if (bits >= 32 * weight.codes.size()) return add_decoded(old, weights);
+        static_cast<std::size_t>(weight.bits) * weight.size() + 32 * weight.scales.size();
+    if (bits >= 32 * weight.size()) return add_decoded(old, weights);
     ir::EncodedTensor encoded = *onnx::encode(weight);
     if (for_nbits) encoded.encoding = in_groups(*encoded.encoding, *weights.encoding);
     return graph_.add_constant(graph_.value(old).name, std::move(encoded));

@@ -87,7 +87,7 @@ void set_standard_scales(const ir::EncodedTensor& weights, float step, Quantized
 }
 
 template <typename CodeOf>
-ir::Tensor codes_of(const ir::EncodedTensor& weights, const CodeOf& code_of) {
+ir::Tensor standard_codes(const ir::EncodedTensor& weights, const CodeOf& code_of) {
   ir::Tensor codes(ir::ElementType::kUint8, weights.shape);
   const auto bytes = codes.as<std::uint8_t>();
   const std::size_t cols = weights.codes.cols;
@@ -116,8 +116,8 @@ StandardWeight shifted_weight(const ir::EncodedTensor& weights, const Multiples&
   if (!form) return {{}, "levels that are no integers of 8 bits"};
   QuantizedWeight weight;
   weight.bits = form->bits;
-  weight.codes =
-      codes_of(weights, [&](numerics::Code code) { return multiples.numbers[code] - form->shift; });
+  weight.set_codes(standard_codes(
+      weights, [&](numerics::Code code) { return multiples.numbers[code] - form->shift; }));
   set_standard_scales(weights, multiples.step, weight);
   const auto sources = sources_of(weights, weight.scales.size());
   for (std::size_t i = 0; i < sources.size(); ++i) {
@@ -141,8 +141,8 @@ StandardWeight integer_weight(const ir::EncodedTensor& weights, const Multiples&
   QuantizedWeight weight;
   weight.bits = form->bits;
   weight.lowest = form->lowest;
-  weight.codes =
-      codes_of(weights, [&](numerics::Code code) { return multiples.numbers[code] - form->shift; });
+  weight.set_codes(standard_codes(
+      weights, [&](numerics::Code code) { return multiples.numbers[code] - form->shift; }));
   set_standard_scales(weights, multiples.step, weight);
   const auto sources = sources_of(weights, weight.scales.size());
   const int shift = form->lowest == 0 ? form->shift : 0;
@@ -204,7 +204,7 @@ StandardWeight standard_weight(const ir::EncodedTensor& weights, bool for_nbits)
     QuantizedWeight weight;
     weight.floats = floats;
     weight.bits = codebook->bits();
-    weight.codes = codes_of(weights, [](numerics::Code code) { return code; });
+    weight.set_codes(standard_codes(weights, [](numerics::Code code) { return code; }));
     set_standard_scales(weights, 1, weight);
     return {std::move(weight), {}};
   }

@@ -122,11 +122,11 @@ bool build_transpose_of_codes(NodeBuilder& node) {
   const auto* held = node.input_as<std::shared_ptr<const QuantizedWeight>>(0);
   if (held == nullptr) return false;
   const QuantizedWeight& weight = **held;
-  const auto permutation = permutation_of(node, weight.codes.shape().rank());
-  const ir::ValueType type = weight.codes.type();
+  const auto permutation = permutation_of(node, weight.shape.rank());
+  const ir::ValueType type = ir::dense_type(ir::ElementType::kUint8, weight.shape);
   const std::array types = {&type};
   static_cast<void>(ir::infer_output(ir::Transpose{permutation}, types));
-  node.state().charge(weight.codes.size());
+  node.state().charge(weight.size());
   node.bind_output(0, std::make_shared<const QuantizedWeight>(permuted(weight, permutation)));
   return true;
 }

@@ -81,7 +81,8 @@ std::uint8_t code_at(std::span<const std::uint8_t> row, Dim i, int bits) {
 ir::Tensor nbits_codes(NodeBuilder& node, const NBits& form) {
   const Dim row_bytes = form.blocks() * form.block_bytes();
   const auto bytes = bytes_of(node, 1, "bytes of weights", form.outputs * row_bytes);
-  ir::Tensor codes = node.allocate(ElementType::kUint8, {form.outputs, form.inputs});
+  // At most four times as large as the bytes.
+  ir::Tensor codes(ElementType::kUint8, {form.outputs, form.inputs});
   const auto numbers = codes.as<std::uint8_t>();
   std::size_t at = 0;
   for (Dim row = 0; row < form.outputs; ++row) {
@@ -144,7 +145,7 @@ void build_matmul_nbits(NodeBuilder& node) {
   QuantizedWeight weight;
   weight.name = node.input_name(1);
   weight.bits = form.bits;
-  weight.codes = nbits_codes(node, form);
+  weight.set_codes(nbits_codes(node, form));
   weight.blocks = {1, form.block_size};
   weight.scales = nbits_scales(node, form);
   weight.zero_points = nbits_zero_points(node, form);

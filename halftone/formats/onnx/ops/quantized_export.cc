@@ -50,7 +50,7 @@ std::int64_t opset_of(std::int32_t type, bool has_blocks) {
 
 /// Codes as ONNX stores them: integers with a sign in two's complement.
 TensorProto written_codes(const QuantizedWeight& weight, std::int32_t type) {
-  ir::Tensor codes = weight.codes.clone();
+  ir::Tensor codes = codes_of(weight);
   for (std::uint8_t& code : codes.as<std::uint8_t>()) {
     code = static_cast<std::uint8_t>(code + weight.lowest);
   }
@@ -74,7 +74,7 @@ struct Layout {
 
 Layout layout_of(const QuantizedWeight& weight) {
   if (weight.scales.size() == 1) return {};
-  const auto dims = weight.codes.shape().dims();
+  const auto dims = weight.shape.dims();
   const auto counts = weight.scales.shape().dims();
   std::vector<std::size_t> split;
   for (std::size_t axis = 0; axis < dims.size(); ++axis) {
@@ -117,13 +117,14 @@ ir::Tensor packed(const ir::Tensor& codes, int bits) {
 
 /// [N, blocks, bytes of a block]; the last block is filled up with the code of zero.
 ir::Tensor written_nbits(const QuantizedWeight& weight, Dim block_size) {
-  const auto [rows, cols] = ir::matrix_extent(weight.codes.shape());
+  const auto [rows, cols] = ir::matrix_extent(weight.shape);
   const Dim blocks = weight.scales.shape()[1];
   const auto padded = static_cast<std::size_t>(blocks * block_size);
   ir::Tensor codes(ir::ElementType::kUint8, {static_cast<Dim>(rows), static_cast<Dim>(padded)});
   const auto to = codes.as<std::uint8_t>();
   std::ranges::fill(to, static_cast<std::uint8_t>(1 << (weight.bits - 1)));
-  const auto from = weight.codes.as<std::uint8_t>();
+  const ir::Tensor unpadded = codes_of(weight);
+  const auto from = unpadded.as<std::uint8_t>();
   for (std::size_t row = 0; row < rows; ++row) {
     std::ranges::copy(from.subspan(row * cols, cols), to.subspan(row * padded).begin());
   }
@@ -216,8 +217,8 @@ void export_matmul_nbits(Exporter& exporter, const Node& node, const std::string
   NodeProto& proto = exporter.add_node("MatMulNBits", inputs, output);
   proto.set_domain(std::string(kMicrosoftDomain));
   exporter.require_microsoft_domain();
-  set_attribute(proto, "N", weight.codes.shape()[0]);
-  set_attribute(proto, "K", weight.codes.shape()[1]);
+  set_attribute(proto, "N", weight.shape[0]);
+  set_attribute(proto, "K", weight.shape[1]);
   set_attribute(proto, "bits", std::int64_t{weight.bits});
   set_attribute(proto, "block_size", block_size);
 }

@@ -143,11 +143,12 @@ ir::Tensor zero_points_of(NodeBuilder& node, const ir::Tensor& scales) {
 struct StoredCodes {
   std::int32_t data_type = 0;
   const ir::Tensor* tensor = nullptr;
+  std::shared_ptr<const void> owner{};
 };
 
 StoredCodes stored_codes(NodeBuilder& node) {
   if (const auto* floats = node.input_as<FloatCodes>(0)) {
-    return {floats->data_type, floats->codes.get()};
+    return {floats->data_type, floats->codes.get(), floats->codes};
   }
   const auto* id = node.input_as<ValueId>(0);
   const ir::Tensor* tensor = id == nullptr ? nullptr : node.constant(*id);
@@ -157,7 +158,7 @@ StoredCodes stored_codes(NodeBuilder& node) {
   }
   const auto found = node.state().widened.find(*id);
   return {found == node.state().widened.end() ? data_type_of(tensor->element()) : found->second,
-          tensor};
+          tensor, node.state().graph.value(*id).constant};
 }
 
 bool has_positive_scales(NodeBuilder& node) {
@@ -176,18 +177,6 @@ bool stay_integers(NodeBuilder& node, const StoredCodes& stored) {
   return node.state().rounds_values && has_positive_scales(node);
 }
 
-/// uint8: the distance of integers from the lowest.
-ir::Tensor codes_above(NodeBuilder& node, const ir::Tensor& integers, int lowest) {
-  ir::Tensor codes = node.allocate(ElementType::kUint8, integers.shape());
-  if (integers.element() == ElementType::kUint8) {
-    std::ranges::copy(integers.as<std::uint8_t>(), codes.as<std::uint8_t>().begin());
-    return codes;
-  }
-  std::ranges::transform(integers.as<std::int8_t>(), codes.as<std::uint8_t>().begin(),
-                         [lowest](int x) { return static_cast<std::uint8_t>(x - lowest); });
-  return codes;
-}
-
 QuantizedWeight weight_of(NodeBuilder& node, const StoredCodes& stored) {
   require_type(node, stored.data_type);
   QuantizedWeight weight;
@@ -198,10 +187,14 @@ QuantizedWeight weight_of(NodeBuilder& node, const StoredCodes& stored) {
   } else if (stored.tensor->element() == ElementType::kInt8) {
     weight.lowest = -(1 << (weight.bits - 1));
   }
-  weight.codes = codes_above(node, *stored.tensor, weight.lowest);
+  weight.shape = stored.tensor->shape();
+  weight.bytes = {reinterpret_cast<const std::uint8_t*>(stored.tensor->bytes().data()),
+                  stored.tensor->size()};
+  weight.first_byte = static_cast<std::uint8_t>(weight.lowest);
+  weight.owner = stored.owner;
   const ir::Tensor scales = scales_of(node, 1);
-  weight.blocks = blocks_of(node, weight.codes.shape(), scales.shape());
-  const auto counts = QuantizedWeight::block_counts(weight.codes.shape(), weight.blocks);
+  weight.blocks = blocks_of(node, weight.shape, scales.shape());
+  const auto counts = QuantizedWeight::block_counts(weight.shape, weight.blocks);
   weight.zero_points = zero_points_of(node, scales).reshaped(counts);
   weight.scales = scales.reshaped(counts);
   return weight;
