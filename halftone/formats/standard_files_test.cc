@@ -357,6 +357,12 @@ TEST_F(StandardFiles, RecurrentLayersHaveFloatWeights) {
   const std::string text = ir::to_text(rewritten(network(nullptr, nullptr)));
   EXPECT_THAT(text, Not(HasSubstr("int(4 bits")));
   EXPECT_THAT(operators(), Contains("LSTM"));
+  ir::Graph clipped = network(nullptr, nullptr);
+  const ir::NodeId last = *clipped.producer(clipped.outputs()[0]);
+  ir::Recurrent clips = std::get<ir::Recurrent>(clipped.node(last).op);
+  clips.cell_clip = 0.5F;
+  clipped.replace_node(last, clips, clipped.node(last).inputs);
+  expect_refused(clipped, "'lstm' (Recurrent): ONNX has no such operator, only Halftone's own");
   expect_refused(network(rounding("int", 4, 0.25F), nullptr),
                  "states of a recurrent layer in int of 4 bits ('lstm')");
   expect_refused(network(nullptr, rounding("e4m3", 8, 0.25F)),

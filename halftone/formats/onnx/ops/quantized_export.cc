@@ -20,18 +20,17 @@ using ir::Node;
 using onnx_pb::NodeProto;
 using onnx_pb::TensorProto;
 
-/// The ONNX type of floats of this name.
+/// The ONNX type of floats of this name, with or without kOverflowSuffix.
+/// @pre a system of standard_floats()
 std::int32_t float_type(std::string_view system) {
-  for (const std::int32_t type :
-       {TensorProto::FLOAT8E4M3FN, TensorProto::FLOAT8E4M3FNUZ, TensorProto::FLOAT8E5M2,
-        TensorProto::FLOAT8E5M2FNUZ, TensorProto::FLOAT4E2M1}) {
-    if (system.starts_with(float_system(type)) &&
-        (system.size() == float_system(type).size() ||
-         system.substr(float_system(type).size()) == numerics::kOverflowSuffix)) {
-      return type;
-    }
+  if (system.ends_with(numerics::kOverflowSuffix)) {
+    system.remove_suffix(numerics::kOverflowSuffix.size());
   }
-  unsupported("floats of " + std::string(system) + " are no type of ONNX");
+  for (const std::int32_t type : {TensorProto::FLOAT8E4M3FN, TensorProto::FLOAT8E4M3FNUZ,
+                                  TensorProto::FLOAT8E5M2, TensorProto::FLOAT8E5M2FNUZ}) {
+    if (system == float_system(type)) return type;
+  }
+  return TensorProto::FLOAT4E2M1;
 }
 
 std::int32_t written_type(const QuantizedWeight& weight) {
