@@ -146,5 +146,59 @@ TEST_F(Program, ConvertsCodesToFloatsForOtherRuntimes) {
   EXPECT_FALSE(std::filesystem::exists(path("none.onnx")));
 }
 
+/// The example network with 4-bit weights in groups, and the outputs of a file for an input.
+class StandardOnnx : public Program {
+ protected:
+  [[nodiscard]] std::string quantized(const std::string& options) const {
+    std::ofstream(path("r.toml")) << "[default]\nactivation_bits = \"none\"\nweight_bits = 4\n"
+                                  << options << "[fit]\nerror_feedback = false\nrefine = false\n";
+    const std::string file = path("q.circle");
+    const Outcome outcome = run("quantize " + kModel + " -o " + file + " --data " + kExample +
+                                " --limit 64 --recipe " + path("r.toml"));
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return file;
+  }
+  [[nodiscard]] std::vector<float> outputs(const std::string& file) const {
+    std::vector<float> pixels(784);
+    for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<float>(i % 7) / 7;
+    data::write_npy(path("x.npy"), data::make_npy(std::span<const float>(pixels), {1, 784}));
+    const Outcome outcome = run("run " + file + " --input " + path("x.npy") + " -o " + path("out"));
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return data::read_npy(path("out") + "/out0.npy").floats();
+  }
+};
+
+TEST_F(StandardOnnx, HoldsWeightsOfFewBits) {
+  const std::string file = quantized("weight_scheme = \"int\"\ngroup_size = 32\n");
+  const std::vector<float> expected = outputs(file);
+  for (const std::string form : {"--standard", "--matmul-nbits"}) {
+    const std::string written = path("s.onnx");
+    const Outcome convert = run("convert " + file + " " + written + " " + form + " --json");
+    ASSERT_EQ(convert.code, 0) << convert.err;
+    const json described = json::parse(convert.out);
+    EXPECT_EQ(described["format"], "onnx");
+    EXPECT_EQ(described["layers"][0]["weight_bits"], 4);
+    EXPECT_EQ(described["layers"][0]["arithmetic"], "float");
+    EXPECT_LT(std::filesystem::file_size(written), 400000U);
+    const bool is_nbits = text_of(written).find("MatMulNBits") != std::string::npos;
+    EXPECT_EQ(is_nbits, form == "--matmul-nbits");
+    EXPECT_EQ(text_of(written).find("ai.halftone"), std::string::npos);
+    const std::vector<float> found = outputs(written);
+    ASSERT_EQ(found.size(), expected.size());
+    // Weights in integer arithmetic round inputs to 8 bits.
+    for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 0.02);
+  }
+}
+
+TEST_F(StandardOnnx, IsRefusedForOtherCodes) {
+  const std::string file = quantized("");
+  expect_failure("convert " + file + " " + path("s.onnx") + " --standard", 4,
+                 "operators of ONNX alone cannot hold weights in basis of 4 bits: learned levels "
+                 "('hidden', 'logits')");
+  EXPECT_FALSE(std::filesystem::exists(path("s.onnx")));
+  expect_failure("convert " + kModel + " " + path("s.tflite") + " --standard", 2,
+                 "the standard form is one of ONNX");
+}
+
 }  // namespace
 }  // namespace halftone

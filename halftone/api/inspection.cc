@@ -113,7 +113,9 @@ Inspection convert(const ConvertJob& job) {
     with_context(job.input.string(), [&] { passes::decode_codes(graph); });
     passes::simplify(graph);
   }
-  save(graph, job.output);
+  save(graph, job.output, job.form);
+  // What the file holds is another form of the graph.
+  if (job.form.is_standard()) graph = prepared(load(job.output), Purpose::kConvert);
   return inspect_as(graph, job.output, std::filesystem::file_size(job.output));
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "halftone/formats/export_options.h"
 #include "halftone/formats/import_options.h"
 #include "halftone/ir/graph.h"
 
@@ -60,6 +61,7 @@ struct ConvertJob {
   std::filesystem::path input;
   std::filesystem::path output;
   formats::ImportOptions import{};  ///< shapes and values for inputs
+  formats::ExportOptions form{};    ///< how to write it
   /// Write float32 weights in place of codes, and roundings of activations with the operators that
   /// every runtime has: passes::decode_codes().
   bool decoded = false;

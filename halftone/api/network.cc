@@ -49,8 +49,9 @@ void check_output(const std::filesystem::path& output,
   }
 }
 
-void save(const Network& network, const std::filesystem::path& path) {
-  formats::save_model(network.graph, path);
+void save(const Network& network, const std::filesystem::path& path,
+          const formats::ExportOptions& form) {
+  formats::save_model(network.graph, path, form);
 }
 
 ir::Graph prepared(Network network, Purpose purpose) {

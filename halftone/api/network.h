@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "halftone/formats/export_options.h"
 #include "halftone/formats/import_options.h"
 #include "halftone/ir/graph.h"
 
@@ -43,7 +44,8 @@ void check_output(const std::filesystem::path& output,
 
 /// Writes a network completely or not at all. The same network gives the same bytes.
 /// @throws Error as formats::save_model()
-void save(const Network& network, const std::filesystem::path& path);
+void save(const Network& network, const std::filesystem::path& path,
+          const formats::ExportOptions& form = {});
 
 /// The use of a network, which determines how it is simplified.
 enum class Purpose : std::uint8_t {

@@ -16,13 +16,15 @@ struct ConvertOptions {
   std::string output;
   ModelOptions model_options;
   bool decoded = false;
+  formats::ExportOptions form;
 };
 
 void run(const ConvertOptions& options, const Machine& machine) {
   if (!machine.is_first()) return;
   apply(options.common);
   const Inspection inspection =
-      convert({options.input, options.output, options.model_options.parse(), options.decoded});
+      convert({options.input, options.output, options.model_options.parse(), options.form,
+               options.decoded});
   if (options.common.json) {
     std::cout << report::to_json(inspection);
   } else if (!options.common.quiet) {
@@ -35,7 +37,9 @@ void run(const ConvertOptions& options, const Machine& machine) {
 void add_convert(CLI::App& app, Action& action) {
   const auto options = std::make_shared<ConvertOptions>();
   CLI::App* verb = add_verb(app, "convert", "Convert a network between formats, by file name",
-                            "halftone convert model.onnx model.tflite", options->common);
+                            "halftone convert model.onnx model.tflite\n"
+                            "  halftone convert quantized.circle for_onnxruntime.onnx --standard",
+                            options->common);
   verb->add_option("input", options->input, "ONNX, TFLite or circle file")
       ->required()
       ->check(some_path());
@@ -45,6 +49,13 @@ void add_convert(CLI::App& app, Action& action) {
   verb->add_flag("--decoded", options->decoded,
                  "Write float32 in place of codes, with operators that every runtime has");
   add_model_options(*verb, options->model_options);
+  verb->add_flag(
+      "--standard", options->form.standard,
+      "ONNX: write codes for operators of ONNX itself, which other runtimes read; layers "
+      "compute in float32");
+  verb->add_flag("--matmul-nbits", options->form.matmul_nbits,
+                 "The same, with ONNX Runtime's MatMulNBits where weights have groups of 16, 32, "
+                 "64, ... inputs");
   verb->final_callback([options, &action] {
     action = [options](const Machine& machine) { run(*options, machine); };
   });

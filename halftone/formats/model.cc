@@ -15,6 +15,7 @@
 #include "halftone/formats/circle/import.h"
 #include "halftone/formats/onnx/export.h"
 #include "halftone/formats/onnx/import.h"
+#include "halftone/formats/onnx/standard_form.h"
 #include "halftone/formats/read_back.h"
 #include "halftone/ir/symbolic_batch.h"
 
@@ -67,9 +68,11 @@ ir::Graph with_open_batch(ir::Graph graph) {
 class Written {
  public:
   /// @throws Error kUnsupported if the format cannot express it
-  Written(ModelFormat format, const ir::Graph& graph) : graph_(graph) {
+  Written(ModelFormat format, const ir::Graph& graph, const ExportOptions& options)
+      : graph_(graph) {
     if (format == ModelFormat::kOnnx) {
-      onnx_ = onnx_model(graph);
+      if (options.is_standard()) graph_ = standard_form(graph, options);
+      onnx_ = onnx_model(graph_, options);
     } else {
       circle_ = circle_file(
           graph, format == ModelFormat::kTflite ? CircleFlavor::kTflite : CircleFlavor::kCircle);
@@ -98,7 +101,7 @@ class Written {
     return onnx_ ? with_open_batch(import_onnx(std::move(*onnx_))) : import_circle(circle_);
   }
 
-  const ir::Graph& graph_;
+  ir::Graph graph_;                            ///< what the file holds; it shares constants
   std::shared_ptr<onnx_pb::ModelProto> onnx_;  ///< or null, and
   SharedBytes circle_;
 };
@@ -108,7 +111,7 @@ std::string advice(ModelFormat refused, const ir::Graph& graph) {
   for (const ModelFormat format : kFormats) {
     if (format == refused) continue;
     try {
-      Written(format, graph).check();
+      Written(format, graph, {}).check();
       return "; the network can be written as ." + std::string(to_string(format));
     } catch (const Error&) {
       continue;  // the next format
@@ -119,12 +122,17 @@ std::string advice(ModelFormat refused, const ir::Graph& graph) {
 
 /// A step of writing a network. If that is not possible, the error names a format that is.
 template <typename Step>
-auto with_advice(const std::filesystem::path& path, const ir::Graph& graph, const Step& step) {
+auto with_advice(const std::filesystem::path& path, const ir::Graph& graph,
+                 const ExportOptions& options, const Step& step) {
   return with_context(path.string(), [&] {
+    if (options.is_standard() && model_format(path) != ModelFormat::kOnnx) {
+      fail(ErrorKind::kUsage,
+           "the standard form is one of ONNX: expected a name that ends in .onnx");
+    }
     try {
       return step();
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::kUnsupported) throw;
+      if (error.kind() != ErrorKind::kUnsupported || options.is_standard()) throw;
       fail(error.kind(), error.what() + advice(model_format(path), graph));
     }
   });
@@ -146,17 +154,20 @@ ir::Graph load_model(const std::filesystem::path& path, const ImportOptions& opt
   return graph;
 }
 
-void check_model(const ir::Graph& graph, const std::filesystem::path& path) {
+void check_model(const ir::Graph& graph, const std::filesystem::path& path,
+                 const ExportOptions& options) {
   const ModelFormat format = model_format(path);
-  with_advice(path, graph, [&] { Written(format, graph).check(); });
+  with_advice(path, graph, options, [&] { Written(format, graph, options).check(); });
 }
 
-void save_model(const ir::Graph& graph, const std::filesystem::path& path) {
+void save_model(const ir::Graph& graph, const std::filesystem::path& path,
+                const ExportOptions& options) {
   const ModelFormat format = model_format(path);
-  Written written = with_advice(path, graph, [&] { return Written(format, graph); });
+  Written written =
+      with_advice(path, graph, options, [&] { return Written(format, graph, options); });
   NewFile file(path);
   written.append_to(file);
-  with_advice(path, graph, [&] { written.check(); });
+  with_advice(path, graph, options, [&] { written.check(); });
   file.finish();
 }
 

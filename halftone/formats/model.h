@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "halftone/formats/export_options.h"
 #include "halftone/formats/import_options.h"
 #include "halftone/ir/graph.h"
 
@@ -35,13 +36,16 @@ ir::Graph load_model(const std::filesystem::path& path, const ImportOptions& opt
 
 /// Checks that a network can be written, before time is spent on it.
 /// @throws Error as save_model(), except kIo
-void check_model(const ir::Graph& graph, const std::filesystem::path& path);
+void check_model(const ir::Graph& graph, const std::filesystem::path& path,
+                 const ExportOptions& options = {});
 
 /// Writes a network atomically, after reading the bytes back: what Halftone cannot read, or would
-/// read as another network, is not written. Equal graphs give equal bytes.
+/// read as another network, is not written. Equal graphs give equal bytes. In a standard form the
+/// network is standard_form() of this one: the same up to rounding.
 /// @throws Error kUnsupported if the format cannot express something in the graph, naming another
 ///         format that can if there is one; kIo if the file cannot be written; messages start with
-///         the path
-void save_model(const ir::Graph& graph, const std::filesystem::path& path);
+///         the path; kUsage for a standard form of another format than ONNX
+void save_model(const ir::Graph& graph, const std::filesystem::path& path,
+                const ExportOptions& options = {});
 
 }  // namespace halftone::formats

@@ -76,9 +76,22 @@ const ir::Constant* weights_of(const ir::Graph& graph, ValueId id) {
   return nullptr;
 }
 
+/// Whether codes are integers of 8 bits, which formats may store as such.
+bool are_bytes(const numerics::MatrixEncoding& encoding) {
+  return encoding.bits == 8 && encoding.codebook != nullptr &&
+         (encoding.codebook->name() == "int" || encoding.codebook->name() == "affine");
+}
+
 WeightSum sum_of(const ir::Constant& constant) {
   WeightSum sum;
   if (const auto* codes = std::get_if<ir::EncodedTensor>(&constant)) {
+    if (are_bytes(*codes->encoding)) {
+      const numerics::BitPlanes& planes = codes->codes;
+      for (std::size_t row = 0; row < planes.rows; ++row) {
+        for (std::size_t col = 0; col < planes.cols; ++col) sum.add(planes.code(row, col));
+      }
+      return sum;
+    }
     for (const std::uint64_t word : codes->codes.planes.words()) sum.add(word);
     return sum;
   }
@@ -87,6 +100,8 @@ WeightSum sum_of(const ir::Constant& constant) {
   for (std::size_t at = 0; at < tensor.bytes().size(); at += width) {
     std::uint64_t word = 0;
     std::memcpy(&word, tensor.bytes().data() + at, width);
+    // As codes: the distance from the lowest integer.
+    if (tensor.element() == ir::ElementType::kInt8) word ^= 0x80;
     sum.add(word);
   }
   return sum;
@@ -119,13 +134,15 @@ void check_weights(const ir::Graph& written, const ir::Graph& found) {
             std::to_string(missing.front().count) + " weights", "others");
 }
 
-/// The arithmetic of each layer with codes, sorted.
+/// The arithmetic of each layer with codes, sorted, but for float: codes that are decoded may be
+/// read as the integers of a conversion.
 std::vector<ir::Arithmetic> arithmetics_of(const ir::Graph& graph) {
   std::vector<ir::Arithmetic> found;
   for (const ir::NodeId id : graph.topological_order()) {
     const ir::Node& node = graph.node(id);
     const auto arithmetic = ir::arithmetic_of(graph, node);
-    if (arithmetic && ir::layer_codes(graph, node).any()) found.push_back(*arithmetic);
+    if (!arithmetic || *arithmetic == ir::Arithmetic::kFloat) continue;
+    if (ir::layer_codes(graph, node).any()) found.push_back(*arithmetic);
   }
   std::ranges::sort(found);
   return found;

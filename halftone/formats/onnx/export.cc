@@ -42,9 +42,10 @@ class FileOutput : public google::protobuf::io::CopyingOutputStream {
 
 }  // namespace
 
-std::shared_ptr<onnx_pb::ModelProto> onnx_model(const ir::Graph& graph) {
+std::shared_ptr<onnx_pb::ModelProto> onnx_model(const ir::Graph& graph,
+                                                const ExportOptions& options) {
   ir::verify(graph);
-  onnx::Exporter exporter(graph);
+  onnx::Exporter exporter(graph, options);
   std::string problems;
   for (const ir::ValueId id : graph.inputs()) {
     note_unsupported(problems, [&] { exporter.add_input(id); });
@@ -62,8 +63,8 @@ std::shared_ptr<onnx_pb::ModelProto> onnx_model(const ir::Graph& graph) {
   return exporter.finish();
 }
 
-std::vector<std::byte> export_onnx(const ir::Graph& graph) {
-  const auto model = onnx_model(graph);
+std::vector<std::byte> export_onnx(const ir::Graph& graph, const ExportOptions& options) {
+  const auto model = onnx_model(graph, options);
   std::vector<std::byte> bytes(model->ByteSizeLong());
   if (!model->SerializeToArray(bytes.data(), static_cast<int>(bytes.size()))) fail_to_serialize();
   return bytes;

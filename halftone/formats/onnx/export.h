@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "halftone/base/file.h"
+#include "halftone/formats/export_options.h"
 #include "halftone/ir/graph.h"
 
 namespace halftone::onnx_pb {
@@ -19,13 +20,15 @@ namespace halftone::formats {
 /// operator used. Fused activations become separate nodes. A fully connected layer in a basis
 /// becomes the operator FullyConnected of the domain "ai.halftone" (see README.md in this folder).
 /// Equal graphs give equal bytes.
+/// @param options  if they ask for the standard form, the graph must be standard_form() of one
 /// @throws Error kUnsupported, listing all nodes that ONNX has no operator for, in one line;
 ///         kFormat or kShape if ir::verify() rejects the graph
-std::vector<std::byte> export_onnx(const ir::Graph& graph);
+std::vector<std::byte> export_onnx(const ir::Graph& graph, const ExportOptions& options = {});
 
 /// The same before it becomes bytes.
 /// @throws Error as export_onnx()
-std::shared_ptr<onnx_pb::ModelProto> onnx_model(const ir::Graph& graph);
+std::shared_ptr<onnx_pb::ModelProto> onnx_model(const ir::Graph& graph,
+                                                const ExportOptions& options = {});
 /// Appends the bytes of a model to a file, without a copy of them all in memory.
 /// @throws Error kIo as NewFile::append()
 void append_onnx(const onnx_pb::ModelProto& model, NewFile& file);

@@ -13,10 +13,12 @@ namespace {
 using onnx_pb::AttributeProto;
 using onnx_pb::NodeProto;
 
-/// The IR version: 8 came with operator set 15, 9 with 19.
-constexpr std::int64_t kIrVersion = 8;
-constexpr std::int64_t kLaterIrVersion = 9;
-constexpr std::int64_t kLaterOpset = 19;
+/// The IR version that came with an operator set, or before it.
+std::int64_t ir_version(std::int64_t opset) {
+  if (opset >= 23) return 11;
+  if (opset >= 21) return 10;
+  return opset >= 19 ? 9 : 8;
+}
 
 std::string unique(std::unordered_set<std::string>& taken, const std::string& wanted) {
   std::string name = wanted.empty() ? "v" : wanted;
@@ -36,7 +38,8 @@ AttributeProto& add_attribute(NodeProto& node, const std::string& name,
 
 }  // namespace
 
-Exporter::Exporter(const ir::Graph& graph) : graph_(graph) {
+Exporter::Exporter(const ir::Graph& graph, const ExportOptions& options)
+    : graph_(graph), options_(options) {
   // Inputs and outputs of the graph keep their names; other values with the same names are renamed.
   for (const ir::ValueId id : graph.inputs()) names_[id] = fresh(graph.value(id).name);
   for (const ir::ValueId id : graph.outputs()) {
@@ -52,6 +55,7 @@ Exporter::Exporter(const ir::Graph& graph) : graph_(graph) {
 std::string Exporter::fresh(const std::string& wanted) { return unique(taken_, wanted); }
 
 std::string Exporter::read(ir::ValueId id) {
+  if (!type(id).encoding.is_dense() && is_standard() && graph_.producer(id)) return names_.at(id);
   if (!type(id).encoding.is_dense()) {
     fail(ErrorKind::kUnsupported, "reads '" + graph_.value(id).name +
                                       "', codes of a basis: only layers can read codes in ONNX");
@@ -106,6 +110,16 @@ NodeProto& Exporter::add_node(std::string_view op_type, const std::vector<std::s
   return node;
 }
 
+void Exporter::require_halftone_domain() {
+  if (is_standard()) unsupported("ONNX has no such operator, only Halftone's own domain");
+  uses_halftone_domain_ = true;
+}
+
+const ir::EncodedTensor* Exporter::codes(ir::ValueId id) const {
+  const ir::Constant* constant = is_standard() ? graph_.constant(id) : nullptr;
+  return constant == nullptr ? nullptr : std::get_if<ir::EncodedTensor>(constant);
+}
+
 void Exporter::require_opset(std::int64_t version) { opset_ = std::max(opset_, version); }
 
 onnx_pb::ValueInfoProto Exporter::value_info(const std::string& name,
@@ -157,7 +171,7 @@ void Exporter::add_output(ir::ValueId id) {
 }
 
 std::shared_ptr<onnx_pb::ModelProto> Exporter::finish() {
-  model_->set_ir_version(opset_ < kLaterOpset ? kIrVersion : kLaterIrVersion);
+  model_->set_ir_version(ir_version(opset_));
   model_->set_producer_name("halftone");
   model_->mutable_graph()->set_name("main");
   auto& standard = *model_->add_opset_import();
@@ -167,6 +181,11 @@ std::shared_ptr<onnx_pb::ModelProto> Exporter::finish() {
     auto& own = *model_->add_opset_import();
     own.set_domain(std::string(kHalftoneDomain));
     own.set_version(1);
+  }
+  if (uses_microsoft_domain_) {
+    auto& other = *model_->add_opset_import();
+    other.set_domain(std::string(kMicrosoftDomain));
+    other.set_version(1);
   }
   const std::size_t size = model_->ByteSizeLong();
   constexpr std::size_t kMaxBytes = (std::size_t{1} << 31) - 1;

@@ -10,8 +10,10 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
+#include "halftone/formats/export_options.h"
 #include "halftone/formats/node_writer.h"
 #include "halftone/ir/graph.h"
 #include "onnx.pb.h"
@@ -21,7 +23,7 @@ namespace halftone::formats::onnx {
 /// Adds nodes and initializers to a model and assigns unique names.
 class Exporter {
  public:
-  explicit Exporter(const ir::Graph& graph);
+  explicit Exporter(const ir::Graph& graph, const ExportOptions& options = {});
 
   [[nodiscard]] const ir::Graph& graph() const { return graph_; }
   [[nodiscard]] const ir::ValueType& type(ir::ValueId id) const { return graph_.value(id).type; }
@@ -32,6 +34,9 @@ class Exporter {
   std::string read(ir::ValueId id);
   /// The same for a constant whose initializer `make_tensor` creates, for its first reader.
   std::string read_as(ir::ValueId id, const std::function<onnx_pb::TensorProto()>& make_tensor);
+  /// The name of the numbers of a constant of codes, with its axes in another order: those of a
+  /// DequantizeLinear, which is added for the first reader. @pre is_standard()
+  std::string read_numbers(ir::ValueId id, const std::vector<std::size_t>& permutation);
   /// The name of the initializer with a constant's bases, which `make_tensor` creates for the first
   /// reader.
   std::string read_bases(ir::ValueId id, const std::function<onnx_pb::TensorProto()>& make_tensor);
@@ -54,7 +59,21 @@ class Exporter {
   /// Requires at least this version of the standard operator set.
   void require_opset(std::int64_t version);
   /// Records that an operator of Halftone's own domain is used.
-  void require_halftone_domain() { uses_halftone_domain_ = true; }
+  /// @throws Error kUnsupported in the standard form
+  void require_halftone_domain();
+  /// Records that an operator of ONNX Runtime's domain is used.
+  void require_microsoft_domain() { uses_microsoft_domain_ = true; }
+  [[nodiscard]] const ExportOptions& options() const { return options_; }
+  /// Whether codes are written for operators of ONNX; see standard_form().
+  [[nodiscard]] bool is_standard() const { return options_.is_standard(); }
+  /// Whether a layer adds its bias in a node of its own, since its input is rounded to floats: ONNX
+  /// Runtime 1.32 rounds the bias of such a layer to multiples of the product of the scales, as if
+  /// codes were integers.
+  [[nodiscard]] bool adds_bias_apart(const ir::Node& layer) const {
+    return is_standard() && !type(layer.inputs[0]).encoding.is_dense();
+  }
+  /// A constant of codes in the standard form; null for other values.
+  [[nodiscard]] const ir::EncodedTensor* codes(ir::ValueId id) const;
 
   void add_input(ir::ValueId id);
   void add_output(ir::ValueId id);
@@ -74,6 +93,10 @@ class Exporter {
   std::string node_name_;
   std::int64_t opset_ = 17;
   bool uses_halftone_domain_ = false;
+  bool uses_microsoft_domain_ = false;
+  ExportOptions options_;
+  /// Names of the numbers of codes, by the order of their axes.
+  std::map<std::pair<ir::ValueId, std::vector<std::size_t>>, std::string> numbers_;
 };
 
 void set_attribute(onnx_pb::NodeProto& node, const std::string& name, std::int64_t value);
@@ -101,6 +124,12 @@ void export_activation(Exporter& exporter, const ir::Activation& activation,
 /// @return the node, for further attributes
 onnx_pb::NodeProto& export_in_basis(Exporter& exporter, const ir::Node& node,
                                     std::string_view op_type, const std::string& output);
+/// Adds QuantizeLinear and DequantizeLinear for an Encode in a float of up to eight bits.
+void export_rounding(Exporter& exporter, const ir::Node& node, const ir::Encode& op);
+/// Adds a MatMulNBits for a FullyConnected whose weights are codes in groups.
+void export_matmul_nbits(Exporter& exporter, const ir::Node& node, const std::string& output);
+/// Whether the options and the weights allow it.
+bool becomes_matmul_nbits(const Exporter& exporter, const ir::Node& node);
 /// Adds an operator of Halftone's domain.
 void export_fake_quantize(Exporter& exporter, const ir::Node& node, const ir::FakeQuantize& op);
 

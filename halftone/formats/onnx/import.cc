@@ -112,6 +112,19 @@ void check_operators(const ImportState& state, const ModelProto& model) {
   fail(ErrorKind::kUnsupported, "operators that are not supported: " + text);
 }
 
+template <typename Nodes>
+bool have_quantize_linear(const Nodes& nodes) {
+  return std::ranges::any_of(
+      nodes, [](const NodeProto& node) { return node.op_type() == "QuantizeLinear"; });
+}
+
+bool rounds_values(const ModelProto& model) {
+  return have_quantize_linear(model.graph().node()) ||
+         std::ranges::any_of(model.functions(), [](const auto& function) {
+           return have_quantize_linear(function.node());
+         });
+}
+
 /// Names of open extents that denote the batch everywhere in the file: those of first extents. If
 /// no first extent is open, the only name of the open ones.
 std::set<std::string> batch_names(const GraphProto& graph) {
@@ -214,7 +227,7 @@ void add_fixed_input(ImportState& state, const ValueInfoProto& input, const Impo
   }
   const bool exact =
       *element == ir::ElementType::kFloat32 || onnx::data_type_of(*element) == type.elem_type();
-  if (!exact) state.widened.insert(id);
+  if (!exact) state.widened.emplace(id, type.elem_type());
   state.bind(input.name(), id);
 }
 
@@ -272,6 +285,7 @@ ir::Graph build(ModelProto& model, std::size_t size, onnx::ExternalData& files,
     state.budget_bytes += kBudgetPerModelByte * needed;
     return data;
   };
+  state.rounds_values = rounds_values(model);
   onnx::add_initializers(state, proto);
   add_inputs(state, proto, options, used);
   for (const NodeProto& node : proto.node()) onnx::add_node(state, node);

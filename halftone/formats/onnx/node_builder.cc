@@ -91,7 +91,11 @@ void ImportState::bind(const std::string& name, Binding binding) {
   if (scope != nullptr) scope->push_back(name);
 }
 
-ir::ValueId ImportState::add_constant(const std::string& name, const onnx_pb::TensorProto& proto) {
+Binding ImportState::add_constant(const std::string& name, const onnx_pb::TensorProto& proto) {
+  if (!float_system(proto.data_type()).empty()) {
+    return FloatCodes{proto.data_type(),
+                      std::make_shared<const ir::Tensor>(decode_float_codes(proto, external))};
+  }
   // Matrices and kernels stay as they are; others are small, and builders ask for their numbers.
   const bool is_weight = proto.dims_size() >= 2;
   ir::Tensor tensor = decode_tensor(proto, external, is_weight ? Halves::kKeep : Halves::kWiden);
@@ -102,9 +106,42 @@ ir::ValueId ImportState::add_constant(const std::string& name, const onnx_pb::Te
     return graph.add_node(name, ir::Cast{ir::ElementType::kFloat32}, {id});
   }
   if (element != ir::ElementType::kFloat32 && data_type_of(element) != proto.data_type()) {
-    widened.insert(id);
+    widened.emplace(id, proto.data_type());
   }
   return id;
+}
+
+ir::ValueId ImportState::add_numbers(const QuantizedWeight& weight) {
+  charge(weight.size() * sizeof(float));
+  auto affine = affine_integers(weight);
+  if (!affine) return graph.add_constant(weight.name, decode(weight));
+  const ir::ValueId codes = graph.add_constant(weight.name, std::move(affine->integers));
+  return graph.add_node(weight.name, ir::DequantizeLinear{std::move(affine->parameters)}, {codes});
+}
+
+ir::ValueId ImportState::add_numbers(const RoundedFloat& rounded) {
+  const ir::Value value = graph.value(rounded.x);
+  const ir::Shape& shape = value.type.shape;
+  if (shape.rank() < 2 || ir::is_batch(shape.back())) {
+    fail(ErrorKind::kUnsupported, "'" + value.name + "' of " + shape.to_string() + ", rounded to " +
+                                      rounded.encoding->codebook->name() +
+                                      ": expected at least two axes, the last a number");
+  }
+  const std::string name = value.name + "/rounded";
+  const bool is_matrix = shape.rank() == 2;
+  ir::ValueId x = rounded.x;
+  if (is_matrix) x = graph.add_node(name, ir::Reshape{{shape[0], 1, shape[1]}}, {x});
+  const std::size_t num_spatial = graph.value(x).type.shape.rank() - 2;
+  std::vector<ir::Dim> dims(num_spatial + 2, 1);
+  dims[0] = shape.back();
+  charge(static_cast<std::size_t>(dims[0]) * sizeof(float));
+  ir::Tensor ones(ir::ElementType::kFloat32, ir::Shape(std::move(dims)));
+  std::ranges::fill(ones.as<float>(), 1.0F);
+  ir::Conv op{ir::plain_window(num_spatial), shape.back(), {}};
+  op.arithmetic = ir::Arithmetic::kFloat;
+  const ir::ValueId codes = graph.add_node(name + "/encode", ir::Encode{rounded.encoding}, {x});
+  x = graph.add_node(name, std::move(op), {codes, graph.add_constant(name, std::move(ones))});
+  return is_matrix ? graph.add_node(name, ir::Reshape{shape}, {x}) : x;
 }
 
 bool ImportState::reads_halves(ir::ValueId id) const {
@@ -135,6 +172,22 @@ ir::ValueId ImportState::value(const std::string& name) {
   }
   if (const auto* unavailable = std::get_if<Unavailable>(&found->second)) {
     fail(ErrorKind::kUnsupported, "reads '" + name + "': " + unavailable->reason);
+  }
+  if (const auto* codes = std::get_if<FloatCodes>(&found->second)) {
+    fail(ErrorKind::kUnsupported, "reads '" + name + "', elements of type " +
+                                      data_type_name(codes->data_type) +
+                                      ": only QuantizeLinear and DequantizeLinear read them");
+  }
+  if (const auto* rounded = std::get_if<RoundedFloat>(&found->second)) {
+    if (rounded->is_codes) {
+      fail(ErrorKind::kUnsupported, "reads '" + name + "', codes of " +
+                                        rounded->encoding->codebook->name() +
+                                        ": only DequantizeLinear reads them");
+    }
+    found->second = add_numbers(RoundedFloat(*rounded));
+  }
+  if (const auto* weight = std::get_if<std::shared_ptr<const QuantizedWeight>>(&found->second)) {
+    found->second = add_numbers(**weight);
   }
   if (const auto* integers = std::get_if<Integers>(&found->second)) {
     if (!integers->numbers()) {
@@ -170,6 +223,10 @@ NodeBuilder::NodeBuilder(ImportState& state, const onnx_pb::NodeProto& proto)
   if (found != state.opsets.end()) opset_ = found->second;
 }
 
+bool NodeBuilder::is_standard() const {
+  return proto_.domain().empty() || proto_.domain() == "ai.onnx";
+}
+
 std::size_t NodeBuilder::num_inputs() const {
   return static_cast<std::size_t>(proto_.input_size());
 }
@@ -184,6 +241,10 @@ bool NodeBuilder::has_input(std::size_t i) const {
 
 bool NodeBuilder::has_output(std::size_t i) const {
   return i < num_outputs() && !proto_.output(static_cast<int>(i)).empty();
+}
+
+std::string NodeBuilder::output_name() const {
+  return has_output(0) ? proto_.output(0) : onnx::name_of(proto_);
 }
 
 ir::ValueId NodeBuilder::input(std::size_t i) {

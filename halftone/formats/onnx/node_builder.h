@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "halftone/formats/onnx/integers.h"
+#include "halftone/formats/onnx/quantized_weight.h"
 #include "halftone/formats/onnx/tensors.h"
 #include "halftone/ir/graph.h"
 #include "onnx.pb.h"
@@ -26,8 +28,24 @@ struct Unavailable {
   std::string reason;
 };
 
-/// The meaning of a name in the file: a value of the graph, or integers known during the import.
-using Binding = std::variant<ir::ValueId, Integers, Unavailable>;
+/// A constant of floats of up to eight bits: what DequantizeLinear reads.
+struct FloatCodes {
+  std::int32_t data_type;
+  std::shared_ptr<const ir::Tensor> codes;  ///< uint8
+};
+
+/// A value rounded to a float of up to eight bits, with one scale: codes behind QuantizeLinear,
+/// numbers behind DequantizeLinear. Layers read it by an Encode, others by add_numbers().
+struct RoundedFloat {
+  ir::ValueId x;
+  std::shared_ptr<const numerics::MatrixEncoding> encoding;
+  bool is_codes;
+};
+
+/// The meaning of a name in the file: a value of the graph, integers known during the import, or
+/// numbers of a few bits that enter the graph in the form that their reader needs.
+using Binding = std::variant<ir::ValueId, Integers, Unavailable, FloatCodes, RoundedFloat,
+                             std::shared_ptr<const QuantizedWeight>>;
 
 /// The graph under construction and the bindings of the file's names.
 struct ImportState {
@@ -35,8 +53,15 @@ struct ImportState {
   std::map<std::string, std::int64_t> opsets;  ///< by domain, "" for the standard operators
   std::unordered_map<std::string, Binding> bindings;
   std::map<ir::ValueId, ir::ValueId> transposed;  ///< weights with their existing transposes
-  /// Constants of integer types that Halftone lacks; they were widened.
-  std::set<ir::ValueId> widened;
+  /// Constants of integer types that Halftone lacks, with these types; they were widened.
+  std::map<ir::ValueId, std::int32_t> widened;
+  /// Weights in the order of their layers, by what they were and the order of the axes.
+  std::map<std::pair<const QuantizedWeight*, std::vector<std::size_t>>,
+           std::pair<std::shared_ptr<const QuantizedWeight>, ir::ValueId>>
+      encoded;
+  /// Whether the file rounds values to 8-bit integers at run time: then weights of 8 bits stay
+  /// integers, for integer arithmetic.
+  bool rounds_values = false;
   std::map<ir::ValueId, ir::Tensor> wide_copies;  ///< of floats of 16 bits, see tensor()
   ReadExternal external;
   /// The model's own operators, by domain and name.
@@ -52,14 +77,21 @@ struct ImportState {
   /// @throws Error kFormat if the name is already bound
   void bind(const std::string& name, Binding binding);
   /// Adds a tensor of the file to the graph; one of floats of 16 bits and several axes with the
-  /// Cast that reads it. @throws Error as decode_tensor()
-  ir::ValueId add_constant(const std::string& name, const onnx_pb::TensorProto& proto);
+  /// Cast that reads it. Floats of up to eight bits stay outside. @throws Error as decode_tensor()
+  Binding add_constant(const std::string& name, const onnx_pb::TensorProto& proto);
+  /// Adds a weight to the graph as numbers: integers with the DequantizeLinear that reads them, or
+  /// float32. @throws Error as charge()
+  ir::ValueId add_numbers(const QuantizedWeight& weight);
   /// Whether a value is the output of the Cast of add_constant().
   [[nodiscard]] bool reads_halves(ir::ValueId id) const;
   /// The elements of a dense constant, also behind the Cast of add_constant(); null for any other
   /// value.
   const ir::Tensor* tensor(ir::ValueId id);
-  /// The value of a name; integers enter the graph as a constant.
+  /// Adds a rounded value as float32: layers alone read codes, so a convolution multiplies each
+  /// number by 1, which is exact.
+  /// @throws Error kUnsupported for a scalar, a vector, or a last axis that depends on the batch
+  ir::ValueId add_numbers(const RoundedFloat& rounded);
+  /// The value of a name; integers enter the graph as a constant, weights as numbers.
   /// @throws Error kFormat if the name is not defined; kUnsupported if its value is not available
   ir::ValueId value(const std::string& name);
 };
@@ -77,14 +109,26 @@ class NodeBuilder {
   /// Version of the node's operator set.
   [[nodiscard]] std::int64_t opset() const { return opset_; }
 
+  /// Whether the operator is ONNX's own.
+  [[nodiscard]] bool is_standard() const;
+
   [[nodiscard]] std::size_t num_inputs() const;
   [[nodiscard]] std::size_t num_outputs() const;
   [[nodiscard]] bool has_input(std::size_t i) const;
+  /// The name of an input. @pre has_input(i)
+  [[nodiscard]] const std::string& input_name(std::size_t i) const {
+    return proto_.input(static_cast<int>(i));
+  }
+  /// The name of output 0, or of the node if it has none.
+  [[nodiscard]] std::string output_name() const;
   /// Whether output i has a name in the file.
   [[nodiscard]] bool has_output(std::size_t i) const;
   /// @throws Error kFormat if the input is absent
   [[nodiscard]] ir::ValueId input(std::size_t i);
   [[nodiscard]] std::vector<ir::ValueId> inputs();
+  /// The binding of an input that has this form; null for others.
+  template <typename Form>
+  [[nodiscard]] const Form* input_as(std::size_t i) const;
   [[nodiscard]] const ir::ValueType& type(ir::ValueId id) const;
   [[nodiscard]] const ir::ValueType& input_type(std::size_t i) { return type(input(i)); }
   /// The dense constant of a value, or null.
@@ -163,6 +207,13 @@ class NodeBuilder {
   std::size_t first_value_ = 0;  ///< this and later values belong to this node
   std::size_t num_emitted_ = 0;
 };
+
+template <typename Form>
+const Form* NodeBuilder::input_as(std::size_t i) const {
+  if (!has_input(i)) return nullptr;
+  const auto found = state_.bindings.find(proto_.input(static_cast<int>(i)));
+  return found == state_.bindings.end() ? nullptr : std::get_if<Form>(&found->second);
+}
 
 /// "node 'dense1' (Gemm)"; a node without a name is described by its first output.
 std::string describe(const onnx_pb::NodeProto& proto);

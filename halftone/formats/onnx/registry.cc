@@ -12,11 +12,12 @@ using Name = std::pair<std::string_view, std::string_view>;  // domain, operator
 std::map<Name, Builder> all_readers() {
   std::map<Name, Builder> table;
   for (const auto family :
-       {activation_readers(), attention_readers(), constant_readers(), control_readers(),
-        convolution_readers(), einsum_readers(), elementwise_readers(), encoding_readers(),
-        extend_readers(), indexing_readers(), integer_readers(), layout_readers(), linear_readers(),
-        loss_readers(), normalize_readers(), recurrent_readers(), reduce_readers(),
-        resample_readers(), slicing_readers()}) {
+       {activation_readers(),  attention_readers(), constant_readers(),    control_readers(),
+        convolution_readers(), einsum_readers(),    elementwise_readers(), encoding_readers(),
+        extend_readers(),      indexing_readers(),  integer_readers(),     layout_readers(),
+        linear_readers(),      loss_readers(),      nbits_readers(),       normalize_readers(),
+        quantized_readers(),   recurrent_readers(), reduce_readers(),      resample_readers(),
+        slicing_readers()}) {
     for (const ReaderEntry& entry : family) {
       table.emplace(Name(entry.domain, entry.op_type), entry.build);
     }

@@ -23,6 +23,9 @@ std::vector<std::string> readable_operators();
 /// The domain of Halftone's own operators.
 inline constexpr std::string_view kHalftoneDomain = "ai.halftone";
 
+/// The domain of ONNX Runtime's operators.
+inline constexpr std::string_view kMicrosoftDomain = "com.microsoft";
+
 /// One ONNX operator in the table of its family.
 struct ReaderEntry {
   std::string_view domain;
@@ -45,7 +48,9 @@ std::span<const ReaderEntry> integer_readers();
 std::span<const ReaderEntry> layout_readers();
 std::span<const ReaderEntry> linear_readers();
 std::span<const ReaderEntry> loss_readers();
+std::span<const ReaderEntry> nbits_readers();
 std::span<const ReaderEntry> normalize_readers();
+std::span<const ReaderEntry> quantized_readers();
 std::span<const ReaderEntry> recurrent_readers();
 std::span<const ReaderEntry> reduce_readers();
 std::span<const ReaderEntry> resample_readers();

@@ -131,19 +131,33 @@ ir::Tensor decode_halves(const TensorProto& proto, const ReadExternal& external,
   return halves == Halves::kKeep ? std::move(stored) : stored.cast(ir::ElementType::kFloat32);
 }
 
-/// Two numbers of four bits in a byte, the first in the low half.
-template <typename Value>
-ir::Tensor decode_nibbles(const TensorProto& proto, const ReadExternal& external) {
-  const ir::Shape shape = shape_of(proto);
-  const std::size_t count = shape.element_count();
-  const auto packed = stored_elements<std::uint8_t>(proto, count / 2 + count % 2, external);
-  ir::Tensor result(ir::ElementTypeOf<Value>::value, shape);
-  const auto values = result.as<Value>();
+/// Codes of fewer than eight bits share bytes, the first in the lowest bits.
+std::vector<std::uint8_t> unpacked(const TensorProto& proto, std::size_t count, int bits,
+                                   const ReadExternal& external) {
+  const auto width = static_cast<std::size_t>(bits);
+  const std::size_t per_byte = 8 / width;
+  const auto packed =
+      stored_elements<std::uint8_t>(proto, (count + per_byte - 1) / per_byte, external);
+  if (per_byte == 1) return packed;
+  std::vector<std::uint8_t> codes(count);
   for (std::size_t i = 0; i < count; ++i) {
-    const int nibble = packed[i / 2] >> (i % 2 * 4) & 0xf;
-    const bool negative = std::is_signed_v<Value> && nibble >= 8;
-    values[i] = static_cast<Value>(negative ? nibble - 16 : nibble);
+    const int shifted = packed[i / per_byte] >> (i % per_byte * width);
+    codes[i] = static_cast<std::uint8_t>(shifted & ((1 << bits) - 1));
   }
+  return codes;
+}
+
+/// Integers of two or four bits.
+template <typename Value>
+ir::Tensor decode_narrow(const TensorProto& proto, const ReadExternal& external) {
+  const ir::Shape shape = shape_of(proto);
+  const int bits = narrow_bits(proto.data_type());
+  const auto codes = unpacked(proto, shape.element_count(), bits, external);
+  ir::Tensor result(ir::ElementTypeOf<Value>::value, shape);
+  std::ranges::transform(codes, result.as<Value>().begin(), [bits](int code) {
+    const bool negative = std::is_signed_v<Value> && code >= 1 << (bits - 1);
+    return static_cast<Value>(negative ? code - (1 << bits) : code);
+  });
   return result;
 }
 
@@ -151,10 +165,12 @@ ir::Tensor decode_nibbles(const TensorProto& proto, const ReadExternal& external
 
 std::string data_type_name(std::int32_t data_type) {
   static constexpr const char* kNames[] = {
-      "undefined",      "float32",    "uint8",          "int8",       "uint16",   "int16",
-      "int32",          "int64",      "string",         "bool",       "float16",  "float64",
-      "uint32",         "uint64",     "complex64",      "complex128", "bfloat16", "float8e4m3fn",
-      "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4",      "int4",     "float4e2m1"};
+      "undefined",      "float32",  "uint8",        "int8",           "uint16",
+      "int16",          "int32",    "int64",        "string",         "bool",
+      "float16",        "float64",  "uint32",       "uint64",         "complex64",
+      "complex128",     "bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2",
+      "float8e5m2fnuz", "uint4",    "int4",         "float4e2m1",     "float8e8m0",
+      "uint2",          "int2"};
   if (data_type < 0 || static_cast<std::size_t>(data_type) >= std::size(kNames)) {
     return "data type " + std::to_string(data_type);
   }
@@ -170,9 +186,11 @@ std::optional<ir::ElementType> element_of(std::int32_t data_type) {
       return ir::ElementType::kFloat32;
     case TensorProto::INT8:
     case TensorProto::INT4:
+    case TensorProto::INT2:
       return ir::ElementType::kInt8;
     case TensorProto::UINT8:
     case TensorProto::UINT4:
+    case TensorProto::UINT2:
       return ir::ElementType::kUint8;
     case TensorProto::INT16:
       return ir::ElementType::kInt16;
@@ -256,12 +274,75 @@ ir::Tensor decode_tensor(const TensorProto& proto, const ReadExternal& external,
     case TensorProto::BOOL:
       return decode_booleans(proto, external);
     case TensorProto::INT4:
-      return decode_nibbles<std::int8_t>(proto, external);
+    case TensorProto::INT2:
+      return decode_narrow<std::int8_t>(proto, external);
     case TensorProto::UINT4:
-      return decode_nibbles<std::uint8_t>(proto, external);
+    case TensorProto::UINT2:
+      return decode_narrow<std::uint8_t>(proto, external);
     default:
       fail(ErrorKind::kUnsupported, "elements of type " + data_type_name(proto.data_type()));
   }
+}
+
+int narrow_bits(std::int32_t data_type) {
+  switch (data_type) {
+    case TensorProto::UINT2:
+    case TensorProto::INT2:
+      return 2;
+    case TensorProto::UINT4:
+    case TensorProto::INT4:
+    case TensorProto::FLOAT4E2M1:
+      return 4;
+    case TensorProto::UINT8:
+    case TensorProto::INT8:
+      return 8;
+    default:
+      return float_system(data_type).empty() ? 0 : 8;
+  }
+}
+
+std::string_view float_system(std::int32_t data_type) {
+  switch (data_type) {
+    case TensorProto::FLOAT8E4M3FN:
+      return "e4m3";
+    case TensorProto::FLOAT8E4M3FNUZ:
+      return "e4m3fnuz";
+    case TensorProto::FLOAT8E5M2:
+      return "e5m2";
+    case TensorProto::FLOAT8E5M2FNUZ:
+      return "e5m2fnuz";
+    case TensorProto::FLOAT8E8M0:
+      return "e8m0";
+    case TensorProto::FLOAT4E2M1:
+      return "e2m1";
+    default:
+      return {};
+  }
+}
+
+ir::Tensor decode_float_codes(const TensorProto& proto, const ReadExternal& external) {
+  if (proto.has_segment()) fail(ErrorKind::kUnsupported, "segmented tensors are not supported");
+  const ir::Shape shape = shape_of(proto);
+  const int bits = narrow_bits(proto.data_type());
+  const auto codes = unpacked(proto, shape.element_count(), bits, external);
+  return ir::Tensor::from<std::uint8_t>(shape, codes);
+}
+
+TensorProto encode_codes(const ir::Tensor& codes, std::int32_t data_type) {
+  const auto bits = static_cast<std::size_t>(narrow_bits(data_type));
+  const std::size_t per_byte = 8 / bits;
+  const auto numbers = codes.as<std::uint8_t>();
+  std::string packed((numbers.size() + per_byte - 1) / per_byte, '\0');
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const int code = numbers[i] & ((1 << bits) - 1);
+    char& byte = packed[i / per_byte];
+    byte = static_cast<char>(byte | code << (i % per_byte * bits));
+  }
+  TensorProto proto;
+  proto.set_data_type(data_type);
+  for (const ir::Dim dim : codes.shape().dims()) proto.add_dims(dim);
+  proto.set_raw_data(std::move(packed));
+  return proto;
 }
 
 TensorProto encode_tensor(const ir::Tensor& tensor) {

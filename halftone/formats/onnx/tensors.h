@@ -28,7 +28,7 @@ enum class Halves : std::uint8_t {
 };
 
 /// The element type that represents every value of an ONNX type up to float32 precision; nullopt
-/// for strings, complex numbers and eight-bit floats.
+/// for strings, complex numbers and floats of up to eight bits.
 std::optional<ir::ElementType> element_of(std::int32_t data_type);
 
 /// The ONNX type of an element type.
@@ -40,6 +40,23 @@ std::int32_t data_type_of(ir::ElementType element);
 ///         errors of `external`
 ir::Tensor decode_tensor(const onnx_pb::TensorProto& proto, const ReadExternal& external,
                          Halves halves = Halves::kWiden);
+
+/// Bits of an element of an integer or a float of up to eight bits; 0 for other types.
+int narrow_bits(std::int32_t data_type);
+/// The name of numerics::find_system() whose codes a float of up to eight bits has; empty for other
+/// types.
+std::string_view float_system(std::int32_t data_type);
+
+/// The codes of floats of up to eight bits: uint8, one for each element.
+/// @pre float_system(proto.data_type()) is not empty
+/// @throws Error kFormat if the data do not match the extents; the errors of `external`
+ir::Tensor decode_float_codes(const onnx_pb::TensorProto& proto, const ReadExternal& external);
+
+/// A tensor without a name of elements of up to eight bits; several share a byte, the first in its
+/// lowest bits.
+/// @param codes  uint8, one for each element; negative integers in two's complement
+/// @pre narrow_bits(data_type) is not 0
+onnx_pb::TensorProto encode_codes(const ir::Tensor& codes, std::int32_t data_type);
 
 /// A tensor without a name, with its elements as raw little-endian bytes.
 onnx_pb::TensorProto encode_tensor(const ir::Tensor& tensor);

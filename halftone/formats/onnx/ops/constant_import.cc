@@ -35,7 +35,12 @@ ir::Tensor short_constant(NodeBuilder& node) {
 
 void build_constant(NodeBuilder& node) {
   if (const auto* proto = node.proto_attribute("value")) {
-    node.set_output(0, node.state().add_constant("", *proto));
+    const Binding constant = node.state().add_constant("", *proto);
+    if (const auto* id = std::get_if<ir::ValueId>(&constant)) {
+      node.set_output(0, *id);
+    } else {
+      node.bind_output(0, constant);
+    }
   } else {
     node.set_output(0, node.add_constant(short_constant(node)));
   }

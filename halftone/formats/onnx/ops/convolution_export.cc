@@ -7,6 +7,7 @@
 #include "halftone/formats/low_bit_layer.h"
 #include "halftone/formats/onnx/exporter.h"
 #include "halftone/formats/onnx/tensors.h"
+#include "halftone/ir/ops/traits.h"
 
 namespace halftone::formats::onnx {
 namespace {
@@ -54,6 +55,9 @@ ir::Tensor in_order(const ir::Tensor& tensor, const std::vector<std::int64_t>& p
 /// Filters [O, kernel..., C / groups] as [O, C / groups, kernel...]: computed ones by a node.
 std::string filters(Exporter& exporter, ValueId id) {
   const auto permutation = order_channels_first(exporter.type(id).shape.rank());
+  if (exporter.codes(id) != nullptr) {
+    return exporter.read_numbers(id, {permutation.begin(), permutation.end()});
+  }
   if (const ir::Tensor* dense = dense_weights(exporter, id)) {
     return exporter.add_initializer(exporter.name(id),
                                     encode_tensor(in_order(*dense, permutation)));
@@ -78,6 +82,23 @@ ir::Tensor transposed_filters(const ir::Tensor& tensor, ir::Dim groups) {
   return in_order(tensor.reshaped(ir::Shape(split)), order).reshaped(ir::Shape(joined));
 }
 
+/// The same of a constant. Codes have one group: see standard_form().
+std::string transposed_filters(Exporter& exporter, ValueId id, ir::Dim groups) {
+  if (exporter.codes(id) != nullptr) {
+    std::vector<std::size_t> order(exporter.type(id).shape.rank());
+    std::iota(order.begin() + 1, order.end(), std::size_t{0});
+    order[0] = order.size() - 1;
+    return exporter.read_numbers(id, order);
+  }
+  const ir::Tensor* dense = dense_weights(exporter, id);
+  if (dense == nullptr) {
+    fail(ErrorKind::kUnsupported, "weights '" + exporter.graph().value(id).name +
+                                      "': expected a dense constant, found another value");
+  }
+  return exporter.add_initializer(exporter.name(id),
+                                  encode_tensor(transposed_filters(*dense, groups)));
+}
+
 std::vector<std::int64_t> pads_of(const ir::Window& window) {
   std::vector<std::int64_t> pads;
   for (const ir::Dim pad : window.pads_before) pads.push_back(pad);
@@ -92,23 +113,31 @@ void set_window(NodeProto& proto, const ir::Window& window, std::span<const ir::
   set_attribute(proto, "pads", pads_of(window));
 }
 
+/// Of a layer with weights.
+bool has_layer_bias(const Node& node) {
+  return ir::is_layer(node.op) && node.inputs.size() > 2 && node.inputs[2] != ir::kAbsent;
+}
+
 std::vector<std::string> layer_inputs(Exporter& exporter, const Node& node, std::string x,
                                       std::string w) {
   std::vector<std::string> inputs = {std::move(x), std::move(w)};
-  if (node.inputs.size() > 2 && node.inputs[2] != ir::kAbsent) {
+  if (has_layer_bias(node) && !exporter.adds_bias_apart(node)) {
     inputs.push_back(exporter.read(node.inputs[2]));
   }
   return inputs;
 }
 
-/// Adds the transpose back, and the activation.
+/// Adds the transpose back, what is left of the bias, and the activation.
 void finish(Exporter& exporter, const Node& node, const std::string& result,
             const ir::Activation& activation) {
   const bool fused = activation != ir::Activation{};
   const std::string& output = exporter.name(node.output);
   const std::string linear = fused ? exporter.fresh(output + "/linear") : output;
+  const bool adds = has_layer_bias(node) && exporter.adds_bias_apart(node);
+  const std::string product = adds ? exporter.fresh(output + "/product") : linear;
   transposed(exporter, result, order_channels_last(exporter.type(node.output).shape.rank()),
-             linear);
+             product);
+  if (adds) exporter.add_node("Add", {product, exporter.read(node.inputs[2])}, linear);
   if (fused) export_activation(exporter, activation, linear, output);
 }
 
@@ -129,7 +158,7 @@ void set_attributes(Exporter& exporter, const Node& node, NodeProto& proto, cons
 /// @return false, with nothing added, if neither input nor weights are in a basis
 template <typename Op>
 bool export_layer_in_basis(Exporter& exporter, const Node& node, const Op& op) {
-  if (!take_apart(exporter.graph(), node).in_basis()) return false;
+  if (exporter.is_standard() || !take_apart(exporter.graph(), node).in_basis()) return false;
   const bool fused = activation_code(op.activation.kind).has_value();
   const std::string& output = exporter.name(node.output);
   const std::string result = fused ? output : exporter.fresh(output + "/linear");
@@ -151,13 +180,7 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Conv& op) {
 void export_operator(Exporter& exporter, const Node& node, const ir::ConvTranspose& op) {
   if (export_layer_in_basis(exporter, node, op)) return;
   const std::string x = image(exporter, node);
-  const ir::Tensor* dense = dense_weights(exporter, node.inputs[1]);
-  if (dense == nullptr) {
-    fail(ErrorKind::kUnsupported, "weights '" + exporter.graph().value(node.inputs[1]).name +
-                                      "': expected a dense constant, found another value");
-  }
-  const std::string w = exporter.add_initializer(
-      exporter.name(node.inputs[1]), encode_tensor(transposed_filters(*dense, op.groups)));
+  const std::string w = transposed_filters(exporter, node.inputs[1], op.groups);
   const std::string result = fresh_result(exporter, node);
   NodeProto& proto = exporter.add_node("ConvTranspose", layer_inputs(exporter, node, x, w), result);
   set_attributes(exporter, node, proto, op);

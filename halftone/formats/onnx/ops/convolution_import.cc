@@ -3,8 +3,12 @@
 // is placed between two transposes; a pass removes adjacent pairs.
 #include <algorithm>
 #include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "halftone/base/error.h"
+#include "halftone/formats/onnx/layer_input.h"
 #include "halftone/formats/onnx/node_builder.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/window.h"
@@ -204,36 +208,58 @@ struct ConvExtents {
   std::span<const Dim> kernel;
 };
 
+/// @param x  [N, spatial.., C]
 ConvExtents conv_extents(NodeBuilder& node, ValueId x, ValueId w) {
   const ConvExtents extents{ir::spatial_extents(node.type(x).shape),
                             ir::kernel_extents(node.type(w).shape)};
   if (extents.kernel.size() != extents.image.size()) {
-    fail(ErrorKind::kShape, "weights " + node.input_type(1).shape.to_string() +
-                                " do not fit an input " + node.input_type(0).shape.to_string());
+    fail(ErrorKind::kShape, "weights " + node.type(w).shape.to_string() + " do not fit an input " +
+                                node.type(x).shape.to_string() + ", both with channels last");
   }
   check_kernel_shape(node, extents.kernel);
   return extents;
 }
 
+/// Input 0 with channels last.
+LayerInput image_input(NodeBuilder& node) {
+  LayerInput image = layer_input(node, 0);
+  image.x = to_channels_last(node, image.x, "channels_last");
+  return image;
+}
+
 void build_conv(NodeBuilder& node) {
-  const ValueId x = to_channels_last(node, node.input(0), "channels_last");
-  const ValueId w = to_channels_last(node, node.input(1), "weight");
-  const auto [extents, kernel] = conv_extents(node, x, w);
+  const LayerInput x = image_input(node);
+  const std::size_t rank = node.type(x.x).shape.rank();
+  const auto codes = encoded_weight(node, 1, channels_last(rank));
+  const ValueId w = codes ? *codes : to_channels_last(node, node.input(1), "weight");
+  const auto [extents, kernel] = conv_extents(node, x.x, w);
   ir::Conv op{window_of(node, extents, kernel), node.int_attribute("group", 1), {}};
-  set_image(node, node.emit(std::move(op), with_bias(node, x, w)));
+  op.arithmetic = arithmetic_of(x, codes);
+  set_image(node, node.emit(std::move(op), with_bias(node, operand(node, x), w)));
+}
+
+/// The weights [C, O, kernel...] of a ConvTranspose of one group as codes [O, kernel..., C].
+std::optional<ValueId> encoded_transposed_weights(NodeBuilder& node, std::size_t rank, Dim groups) {
+  if (groups != 1) return std::nullopt;
+  std::vector<std::size_t> order(rank);
+  std::iota(order.begin(), order.end(), std::size_t{1});
+  order.back() = 0;
+  return encoded_weight(node, 1, order);
 }
 
 void build_conv_transpose(NodeBuilder& node) {
-  const ValueId x = to_channels_last(node, node.input(0), "channels_last");
+  const LayerInput x = image_input(node);
   const Dim groups = node.int_attribute("group", 1);
-  const ValueId w = transposed_weights(node, node.input(1), groups);
-  const auto [extents, kernel] = conv_extents(node, x, w);
+  const auto codes = encoded_transposed_weights(node, node.type(x.x).shape.rank(), groups);
+  const ValueId w = codes ? *codes : transposed_weights(node, node.input(1), groups);
+  const auto [extents, kernel] = conv_extents(node, x.x, w);
   ir::ConvTranspose op{unpadded_window(node, extents.size()),
                        list(node, "output_padding", extents.size(), 0),
                        groups,
                        {}};
+  op.arithmetic = arithmetic_of(x, codes);
   set_transposed_pads(node, op, extents, kernel);
-  set_image(node, node.emit(std::move(op), with_bias(node, x, w)));
+  set_image(node, node.emit(std::move(op), with_bias(node, operand(node, x), w)));
 }
 
 void build_pool(NodeBuilder& node) {

@@ -141,9 +141,18 @@ void build_mean(NodeBuilder& node) {
   node.set_output(0, sum);
 }
 
+/// Passes a weight of few bits on as it is. @return false, with nothing added, for other values
+bool pass_weight_on(NodeBuilder& node) {
+  using Weight = std::shared_ptr<const QuantizedWeight>;
+  const auto* weight = node.input_as<Weight>(0);
+  if (weight != nullptr) node.bind_output(0, Weight(*weight));
+  return weight != nullptr;
+}
+
 void build_cast(NodeBuilder& node) {
   const std::int32_t target = cast_target(node);
   const auto element = element_of(target);
+  if (element == ir::ElementType::kFloat32 && pass_weight_on(node)) return;
   // Integers of other widths overflow at other values than the wider type that represents them.
   const bool exact =
       element && (*element == ir::ElementType::kFloat32 || data_type_of(*element) == target);
@@ -158,7 +167,9 @@ void build_cast_like(NodeBuilder& node) {
   set_cast(node, node.input_type(1).encoding.element);
 }
 
-void build_identity(NodeBuilder& node) { node.set_output(0, node.input(0)); }
+void build_identity(NodeBuilder& node) {
+  if (!pass_weight_on(node)) node.set_output(0, node.input(0));
+}
 
 constexpr ReaderEntry kElementwiseReaders[] = {
     {"", "Add", build_binary},        {"", "Sub", build_binary},

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantized integers, and layers in a basis.
-#include <cmath>
-#include <limits>
+// Layers in a basis: operators of our own.
 #include <memory>
 #include <string>
 #include <utility>
@@ -18,29 +16,7 @@
 namespace halftone::formats::onnx {
 namespace {
 
-using ir::ElementType;
 using ir::ValueId;
-
-ir::AffineParameters affine_parameters(NodeBuilder& node) {
-  if (node.int_attribute("block_size", 0) != 0) {
-    NodeBuilder::unsupported("blockwise scales are not supported");
-  }
-  const std::size_t rank = node.input_type(0).shape.rank();
-  ir::AffineParameters parameters;
-  parameters.scales = node.float_input(1);
-  if (node.input_type(1).shape.rank() > 1) {
-    NodeBuilder::unsupported("expected scales along at most one axis");
-  }
-  parameters.zero_points.resize(parameters.scales.size(), 0);
-  if (parameters.scales.size() > 1) {
-    parameters.axis = ir::normalized_axis(node.int_attribute("axis", 1), rank);
-  }
-  if (node.has_input(2)) {
-    const ir::Tensor zeros = node.constant_input(2).cast(ElementType::kInt32);
-    parameters.zero_points.assign(zeros.as<std::int32_t>().begin(), zeros.as<std::int32_t>().end());
-  }
-  return parameters;
-}
 
 ValueId encoded_weight(NodeBuilder& node, const LowBitFields& fields) {
   const ir::Tensor& planes = node.constant_input(3);
@@ -83,30 +59,6 @@ void emit_layer(NodeBuilder& node, Op op, const LowBitFields& fields) {
   node.set_output(0, node.emit(std::move(op), layer_inputs(node, fields)));
 }
 
-void build_quantize_linear(NodeBuilder& node) {
-  ir::QuantizeLinear op{affine_parameters(node), ElementType::kUint8};
-  if (node.has_input(2)) {
-    op.element = node.input_type(2).encoding.element;
-    if (node.state().widened.contains(node.input(2))) {
-      NodeBuilder::unsupported("expected codes of int8 or uint8");
-    }
-  } else if (const std::int64_t type = node.int_attribute("output_dtype", 0); type != 0) {
-    const bool is_signed = type == onnx_pb::TensorProto::INT8;
-    if (!is_signed && type != onnx_pb::TensorProto::UINT8) {
-      NodeBuilder::unsupported("expected codes of int8 or uint8");
-    }
-    op.element = is_signed ? ElementType::kInt8 : ElementType::kUint8;
-  }
-  if (op.element != ElementType::kInt8 && op.element != ElementType::kUint8) {
-    NodeBuilder::unsupported("expected codes of int8 or uint8");
-  }
-  node.set_output(0, node.emit(std::move(op), {node.input(0)}));
-}
-
-void build_dequantize_linear(NodeBuilder& node) {
-  node.set_output(0, node.emit(ir::DequantizeLinear{affine_parameters(node)}, {node.input(0)}));
-}
-
 void build_fully_connected(NodeBuilder& node) {
   const LowBitFields fields = fields_of(node);
   emit_layer(node, ir::FullyConnected{activation_of_code(fields.activation)}, fields);
@@ -145,8 +97,6 @@ void build_fake_quantize(NodeBuilder& node) {
 }
 
 constexpr ReaderEntry kEncodingReaders[] = {
-    {"", "QuantizeLinear", build_quantize_linear},
-    {"", "DequantizeLinear", build_dequantize_linear},
     {kHalftoneDomain, "FullyConnected", build_fully_connected},
     {kHalftoneDomain, "Conv", build_conv_in_basis},
     {kHalftoneDomain, "ConvTranspose", build_conv_transpose_in_basis},

@@ -67,14 +67,27 @@ ValueId emit_matmul(NodeBuilder& node, ValueId x, ValueId w, const ir::ZeroPoint
   return node.emit(ir::FullyConnected{{}, zero_points}, {x, turned}, "sums");
 }
 
+/// The shape of the zero points of an operand: one, or of weights one for each output.
+ir::Shape shape_of_zeros(NodeBuilder& node, std::size_t i, std::size_t zero) {
+  const ir::Shape& found = node.input_type(zero).shape;
+  if (found.element_count() == 1) return {};
+  const ir::Shape& shape = node.input_type(i).shape;
+  const bool is_conv = node.op_type() == "ConvInteger";
+  const Dim outputs = shape.rank() == 0 ? 1 : is_conv ? shape[0] : shape.back();
+  if (i != kInteger.w || found != ir::Shape{outputs}) {
+    NodeBuilder::unsupported("expected one zero point, or of weights one for each output");
+  }
+  std::vector<Dim> dims{outputs};
+  if (is_conv) dims.resize(shape.rank(), 1);
+  return ir::Shape(std::move(dims));
+}
+
 /// An operand without its zero point, as float32.
 ValueId as_difference(NodeBuilder& node, std::size_t i, std::size_t zero) {
   const ValueId x = node.as_float(node.input(i));
   if (!node.has_input(zero)) return x;
-  if (node.input_type(zero).shape.element_count() != 1) {
-    NodeBuilder::unsupported("expected one zero point or constant zero points");
-  }
-  const ValueId number = node.as_float(node.reshape(node.input(zero), {}));
+  const ir::Shape shape = shape_of_zeros(node, i, zero);
+  const ValueId number = node.as_float(node.reshape(node.input(zero), shape));
   return node.emit(ir::Binary{ir::BinaryKind::kSub, {}}, {x, number}, "difference");
 }
 

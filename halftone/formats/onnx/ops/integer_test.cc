@@ -42,6 +42,32 @@ TEST(IntegerProducts, MultiplyMatricesWithZeroPointsThatAreComputed) {
   EXPECT_EQ(numbers(y[0]), (std::vector<float>{3 + 8}));
 }
 
+TEST(IntegerProducts, HaveZeroPointsForEachOutputNextToComputedOnes) {
+  TestModel model;
+  model.input("x", {-1, 2}, TensorProto::UINT8).input("xz", {1}, TensorProto::UINT8).output("y");
+  model.initializer("w", proto<std::int8_t>({2, 2}, {3, 1, -4, 2}));
+  model.initializer("wz", proto<std::int8_t>({2}, {1, -1}));
+  model.node("MatMulInteger", {"x", "w", "xz", "wz"}, {"y"});
+  const auto inputs = list(ir::test::tensor<std::uint8_t>({1, 2}, {11, 8}),
+                           ir::test::tensor<std::uint8_t>({1}, {10}));
+  EXPECT_EQ(numbers(run_reference(model.import(), inputs)[0]), (std::vector<float>{2 + 10, 2 - 6}));
+  model.initializer("other", proto<std::int8_t>({3}, {1, -1, 2}));
+  model.proto().mutable_graph()->mutable_node(0)->set_input(3, "other");
+  expect_failure(model, ErrorKind::kUnsupported,
+                 "expected one zero point, or of weights one for each output");
+}
+
+TEST(IntegerProducts, ConvolveWithZeroPointsForEachOutput) {
+  TestModel model;
+  model.input("x", {-1, 1, 2}, TensorProto::UINT8).input("xz", {1}, TensorProto::UINT8);
+  model.output("y").initializer("w", proto<std::int8_t>({2, 1, 2}, {3, 1, -4, 2}));
+  model.initializer("wz", proto<std::int8_t>({2}, {1, -1}));
+  model.node("ConvInteger", {"x", "w", "xz", "wz"}, {"y"});
+  const auto inputs = list(ir::test::tensor<std::uint8_t>({1, 1, 2}, {11, 8}),
+                           ir::test::tensor<std::uint8_t>({1}, {10}));
+  EXPECT_EQ(numbers(run_reference(model.import(), inputs)[0]), (std::vector<float>{2, -3 - 6}));
+}
+
 TEST(IntegerProducts, ConvolveAndPadWithTheZeroPoint) {
   TestModel model;
   model.input("x", {-1, 1, 3}, TensorProto::UINT8).output("y");

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reshaping, transposing and joining.
 #include <algorithm>
+#include <array>
+#include <memory>
 #include <numeric>
+#include <vector>
 
 #include "halftone/base/error.h"
 #include "halftone/formats/onnx/extents.h"
@@ -97,18 +100,42 @@ void build_unsqueeze(NodeBuilder& node) {
   node.set_output(0, node.reshape(x, ir::Shape(std::move(dims))));
 }
 
-void build_transpose(NodeBuilder& node) {
-  const ValueId x = node.input(0);
-  const std::size_t rank = node.type(x).shape.rank();
+std::vector<std::size_t> permutation_of(NodeBuilder& node, std::size_t rank) {
   std::vector<std::size_t> permutation(rank);
   std::iota(permutation.rbegin(), permutation.rend(), std::size_t{0});
-  if (const auto perm = node.ints_attribute("perm")) {
-    permutation.clear();
-    for (const std::int64_t axis : *perm) {
-      permutation.push_back(ir::normalized_axis(axis, rank));
-    }
+  const auto perm = node.ints_attribute("perm");
+  if (!perm) return permutation;
+  permutation.clear();
+  for (const std::int64_t axis : *perm) permutation.push_back(ir::normalized_axis(axis, rank));
+  return permutation;
+}
+
+/// Values of few bits stay so. @return false, with nothing added, for other values
+bool build_transpose_of_codes(NodeBuilder& node) {
+  if (const auto* rounded = node.input_as<RoundedFloat>(0)) {
+    RoundedFloat moved = *rounded;
+    const std::size_t rank = node.type(moved.x).shape.rank();
+    moved.x = node.emit(ir::Transpose{permutation_of(node, rank)}, {moved.x});
+    node.bind_output(0, moved);
+    return true;
   }
-  node.set_output(0, node.emit(ir::Transpose{std::move(permutation)}, {x}));
+  const auto* held = node.input_as<std::shared_ptr<const QuantizedWeight>>(0);
+  if (held == nullptr) return false;
+  const QuantizedWeight& weight = **held;
+  const auto permutation = permutation_of(node, weight.shape.rank());
+  const ir::ValueType type = ir::dense_type(ir::ElementType::kUint8, weight.shape);
+  const std::array types = {&type};
+  static_cast<void>(ir::infer_output(ir::Transpose{permutation}, types));
+  node.state().charge(weight.size());
+  node.bind_output(0, std::make_shared<const QuantizedWeight>(permuted(weight, permutation)));
+  return true;
+}
+
+void build_transpose(NodeBuilder& node) {
+  if (build_transpose_of_codes(node)) return;
+  const ValueId x = node.input(0);
+  const std::size_t rank = node.type(x).shape.rank();
+  node.set_output(0, node.emit(ir::Transpose{permutation_of(node, rank)}, {x}));
 }
 
 void build_concat(NodeBuilder& node) {

@@ -23,6 +23,7 @@ std::string transposed(Exporter& exporter, ValueId id, const std::string& wanted
   std::vector<std::size_t> permutation(shape.rank());
   std::iota(permutation.begin(), permutation.end(), std::size_t{0});
   std::swap(permutation[shape.rank() - 1], permutation[shape.rank() - 2]);
+  if (exporter.codes(id) != nullptr) return exporter.read_numbers(id, permutation);
   const ir::Constant* constant = exporter.graph().constant(id);
   if (constant != nullptr) {
     const ir::Tensor* tensor = std::get_if<ir::Tensor>(constant);
@@ -35,32 +36,43 @@ std::string transposed(Exporter& exporter, ValueId id, const std::string& wanted
   return result;
 }
 
+/// Adds a Gemm, with the bias if it may.
+void export_gemm(Exporter& exporter, const Node& node, bool with_bias, const std::string& output) {
+  const ValueId weights = node.inputs[1];
+  const bool has_codes = exporter.codes(weights) != nullptr;
+  std::vector<std::string> inputs{
+      exporter.read(node.inputs[0]),
+      has_codes ? exporter.read_numbers(weights, {0, 1}) : exporter.read(weights)};
+  if (with_bias) inputs.push_back(exporter.read(node.inputs[2]));
+  set_attribute(exporter.add_node("Gemm", inputs, output), "transB", std::int64_t{1});
+}
+
 void export_dense(Exporter& exporter, const Node& node, const std::string& output) {
-  const std::string x = exporter.read(node.inputs[0]);
-  if (exporter.type(node.inputs[0]).shape.rank() == 2) {
-    std::vector<std::string> inputs{x, exporter.read(node.inputs[1])};
-    if (has_bias(node)) inputs.push_back(exporter.read(node.inputs[2]));
-    set_attribute(exporter.add_node("Gemm", inputs, output), "transB", std::int64_t{1});
-    return;
+  const bool is_gemm = exporter.type(node.inputs[0]).shape.rank() == 2;
+  const bool adds = has_bias(node) && (!is_gemm || exporter.adds_bias_apart(node));
+  const std::string product = adds ? exporter.fresh(output + "/product") : output;
+  if (is_gemm) {
+    export_gemm(exporter, node, has_bias(node) && !adds, product);
+  } else {
+    const std::string x = exporter.read(node.inputs[0]);
+    const std::string weight = transposed(exporter, node.inputs[1], output + "/weight");
+    exporter.add_node("MatMul", {x, weight}, product);
   }
-  const std::string weight = transposed(exporter, node.inputs[1], output + "/weight");
-  const std::string product = has_bias(node) ? exporter.fresh(output + "/product") : output;
-  exporter.add_node("MatMul", {x, weight}, product);
-  if (has_bias(node)) {
-    exporter.add_node("Add", {product, exporter.read(node.inputs[2])}, output);
-  }
+  if (adds) exporter.add_node("Add", {product, exporter.read(node.inputs[2])}, output);
 }
 
 void export_operator(Exporter& exporter, const Node& node, const ir::FullyConnected& op) {
   if (belongs_to_recurrent(exporter.graph(), node)) return;
   const LowBitLayer layer = take_apart(exporter.graph(), node);
-  const bool in_basis = layer.in_basis();
+  const bool in_basis = layer.in_basis() && !exporter.is_standard();
   const bool fused = in_basis ? activation_code(op.activation.kind).has_value()
                               : op.activation == ir::Activation{};
   const std::string& output = exporter.name(node.output);
   std::string result = fused ? output : exporter.fresh(output + "/linear");
   if (in_basis) {
     export_in_basis(exporter, node, "FullyConnected", result);
+  } else if (becomes_matmul_nbits(exporter, node)) {
+    export_matmul_nbits(exporter, node, result);
   } else {
     export_dense(exporter, node, result);
   }

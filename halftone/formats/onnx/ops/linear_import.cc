@@ -2,8 +2,10 @@
 // Matrix products: a FullyConnected if the matrix is constant, otherwise a MatMul.
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "halftone/base/error.h"
+#include "halftone/formats/onnx/layer_input.h"
 #include "halftone/formats/onnx/node_builder.h"
 #include "halftone/formats/onnx/registry.h"
 
@@ -81,53 +83,69 @@ ValueId add(NodeBuilder& node, ValueId product, ValueId c) {
   return sum;
 }
 
-void require_matrix(NodeBuilder& node, std::size_t i) {
-  if (node.input_type(i).shape.rank() != 2) {
-    fail(ErrorKind::kShape, "input " + std::to_string(i) + ": expected a matrix, found " +
-                                node.input_type(i).shape.to_string());
-  }
+void require_matrix(const ir::Shape& shape, std::size_t i) {
+  if (shape.rank() == 2) return;
+  fail(ErrorKind::kShape,
+       "input " + std::to_string(i) + ": expected a matrix, found " + shape.to_string());
 }
 
-/// Gemm with constant weights: folds alpha into the weights and beta into a constant bias.
-ValueId gemm_with_weights(NodeBuilder& node, float alpha, std::optional<ValueId> c) {
-  ValueId x = node.input(0);
-  if (node.int_attribute("transA", 0) != 0) x = node.emit(ir::Transpose{{1, 0}}, {x}, "transpose");
-  ValueId weight = node.input(1);
-  if (node.int_attribute("transB", 0) == 0) weight = transposed(node, weight);
+/// The weights [n, outputs] in input 1 as codes [outputs, n], if they have few bits.
+std::optional<ValueId> encoded_matrix(NodeBuilder& node, bool is_turned) {
+  using Order = std::vector<std::size_t>;
+  return encoded_weight(node, 1, is_turned ? Order{0, 1} : Order{1, 0});
+}
+
+/// Gemm with constant weights: folds alpha into float weights and beta into a constant bias.
+/// @param codes  the weights, if they have few bits
+ValueId gemm_with_weights(NodeBuilder& node, LayerInput x, std::optional<ValueId> codes,
+                          std::optional<ValueId> c) {
+  const float alpha = node.float_attribute("alpha", 1);
+  if (node.int_attribute("transA", 0) != 0) {
+    x.x = node.emit(ir::Transpose{{1, 0}}, {x.x}, "transpose");
+  }
+  ValueId weight = codes ? *codes : node.input(1);
+  if (!codes && node.int_attribute("transB", 0) == 0) weight = transposed(node, weight);
   const bool scale_weight = node.constant(weight) != nullptr;
   if (scale_weight) weight = scaled(node, weight, alpha);
   const bool is_scaled = scale_weight || alpha == 1;
+  ir::FullyConnected op;
+  op.arithmetic = arithmetic_of(x, codes);
   const auto bias = c && is_scaled ? as_bias(node, *c, node.type(weight).shape[0]) : std::nullopt;
-  if (bias) return node.emit(ir::FullyConnected{}, {x, weight, *bias});
-  ValueId product = node.emit(ir::FullyConnected{}, {x, weight});
+  if (bias) return node.emit(op, {operand(node, x), weight, *bias});
+  ValueId product = node.emit(op, {operand(node, x), weight});
   if (!is_scaled) product = scaled(node, product, alpha);
   return c ? add(node, product, *c) : product;
 }
 
 void build_gemm(NodeBuilder& node) {
-  require_matrix(node, 0);
-  require_matrix(node, 1);
-  const float alpha = node.float_attribute("alpha", 1);
+  const LayerInput x = layer_input(node, 0);
+  require_matrix(node.type(x.x).shape, 0);
+  const auto codes = encoded_matrix(node, node.int_attribute("transB", 0) != 0);
+  if (!codes) require_matrix(node.input_type(1).shape, 1);
   const float beta = node.float_attribute("beta", 1);
   std::optional<ValueId> c;
   if (node.has_input(2) && beta != 0) c = scaled(node, node.input(2), beta);
-  if (is_weight(node, node.input(1))) {
-    node.set_output(0, gemm_with_weights(node, alpha, c));
+  if (codes || is_weight(node, node.input(1))) {
+    node.set_output(0, gemm_with_weights(node, x, codes, c));
     return;
   }
   const ir::MatMul op{node.int_attribute("transA", 0) != 0, node.int_attribute("transB", 0) != 0};
   ValueId product = node.emit(op, {node.input(0), node.input(1)});
-  product = scaled(node, product, alpha);
+  product = scaled(node, product, node.float_attribute("alpha", 1));
   node.set_output(0, c ? add(node, product, *c) : product);
 }
 
 void build_matmul(NodeBuilder& node) {
-  const ValueId lhs = node.input(0);
-  const ValueId rhs = node.input(1);
-  if (is_weight(node, rhs) && node.type(lhs).shape.rank() > 0) {
-    node.set_output(0, node.emit(ir::FullyConnected{}, {lhs, transposed(node, rhs)}));
+  const LayerInput x = layer_input(node, 0);
+  const bool is_layer = node.type(x.x).shape.rank() > 0;
+  const auto codes = is_layer ? encoded_matrix(node, false) : std::nullopt;
+  if (codes || (is_layer && is_weight(node, node.input(1)))) {
+    ir::FullyConnected op;
+    op.arithmetic = arithmetic_of(x, codes);
+    const ValueId weight = codes ? *codes : transposed(node, node.input(1));
+    node.set_output(0, node.emit(op, {operand(node, x), weight}));
   } else {
-    node.set_output(0, node.emit(ir::MatMul{}, {lhs, rhs}));
+    node.set_output(0, node.emit(ir::MatMul{}, {node.input(0), node.input(1)}));
   }
 }
 

@@ -119,6 +119,12 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Where& /*op
 }
 
 void export_operator(Exporter& exporter, const Node& node, const ir::Gather& op) {
+  if (exporter.codes(node.inputs[0]) != nullptr) {
+    const std::string table = exporter.read_numbers(node.inputs[0], {0, 1});
+    const std::string indices = exporter.read(node.inputs[1]);
+    set_axis(exporter.add_node("Gather", {table, indices}, exporter.name(node.output)), op.axis);
+    return;
+  }
   if (take_apart(exporter.graph(), node).weights != nullptr) {
     export_in_basis(exporter, node, "Gather", exporter.name(node.output));
     return;

@@ -138,7 +138,10 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Softmax& op
 }
 
 /// Codes of a basis are not values in ONNX: the layers that read them store the basis.
-void export_operator(Exporter& /*exporter*/, const Node& /*node*/, const ir::Encode& /*op*/) {}
+/// Halftone's own layers encode their input themselves.
+void export_operator(Exporter& exporter, const Node& node, const ir::Encode& op) {
+  if (exporter.is_standard()) export_rounding(exporter, node, op);
+}
 
 /// Scale and zero point as initializers; scalars if there is only one.
 std::vector<std::string> affine_inputs(Exporter& exporter, const Node& node,

@@ -277,7 +277,7 @@ TEST(MatMul, WeightUsedTwiceIsTransposedOnce) {
   EXPECT_THAT(numbers(run_reference(graph, list(floats({1, 2}, {1, 1})))[0]), ElementsAre(22, 32));
 }
 
-TEST(MatMul, IntegerWeightWithScalesStaysInteger) {
+TEST(MatMul, IntegerWeightWithScalesBecomesCodes) {
   TestModel model;
   model.input("x", {-1, 2}).output("y");
   const std::vector<std::int8_t> codes{1, 2, 3, 4, 5, 6};
@@ -287,9 +287,8 @@ TEST(MatMul, IntegerWeightWithScalesStaysInteger) {
   model.node("MatMul", {"x", "wf"}, {"y"});
   const ir::Graph graph = model.import();
   const std::string text = ir::to_text(graph);
-  EXPECT_THAT(text, HasSubstr("int8[3, 2]"));
-  EXPECT_THAT(text, HasSubstr("3 scales along axis 0"));
-  EXPECT_THAT(text, HasSubstr("FullyConnected"));
+  EXPECT_THAT(text, HasSubstr("int(8 bits, channel)[3, 2]"));
+  EXPECT_THAT(text, HasSubstr("FullyConnected(x, wf) arithmetic=float"));
   EXPECT_THAT(numbers(run_reference(graph, list(floats({1, 2}, {1, 1})))[0]),
               ElementsAre(5, 70, 900));
 }

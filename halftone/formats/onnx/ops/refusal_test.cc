@@ -165,18 +165,7 @@ TEST(Operators, RejectUnsupportedNodesWithAReason) {
          set(n, "output_dtype", std::int64_t{TensorProto::INT16});
        },
        ErrorKind::kUnsupported,
-       "expected codes of int8 or uint8"},
-      {"QuantizeLinear",
-       {"s", "z"},
-       [](TestModel& m, NodeProto&) {
-         TensorProto zero;
-         zero.set_data_type(TensorProto::INT4);
-         zero.add_int32_data(0);
-         zero.add_dims(1);
-         m.scalar("s", 1).initializer("z", zero);
-       },
-       ErrorKind::kUnsupported,
-       "expected codes of int8 or uint8"},
+       "expected codes of up to eight bits"},
       {"QuantizeLinear",
        {"s"},
        [](TestModel& m, NodeProto& n) {

@@ -6,6 +6,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/formats/onnx/emit.h"
+#include "halftone/formats/onnx/layer_input.h"
 #include "halftone/formats/onnx/registry.h"
 #include "halftone/formats/onnx/slicing.h"
 
@@ -154,7 +155,18 @@ std::optional<ir::Slice> as_slice(const std::optional<Integers>& known, std::siz
 }
 
 /// One index or evenly spaced indices become a Slice.
+/// Rows of a table of few bits.
+/// @return false, with nothing added, for another operator
+bool build_gather_of_codes(NodeBuilder& node) {
+  const bool by_row = node.int_attribute("axis", 0) == 0 && !node.integers(1);
+  const auto table = by_row ? encoded_weight(node, 0, {0, 1}) : std::nullopt;
+  if (!table) return false;
+  node.set_output(0, node.emit(ir::Gather{0}, {*table, node.input(1)}));
+  return true;
+}
+
 void build_gather(NodeBuilder& node) {
+  if (build_gather_of_codes(node)) return;
   const ValueId x = node.input(0);
   const ir::Shape shape = node.type(x).shape;
   const std::size_t axis = ir::normalized_axis(node.int_attribute("axis", 0), shape.rank());

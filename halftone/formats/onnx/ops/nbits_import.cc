@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// com.microsoft.MatMulNBits: y = x w' + bias with w [N, K], where K is divided into blocks.
+// Inputs: x [.., K]; codes uint8 [N, blocks, block_size bits / 8], the first in the lowest bits;
+// scales [N blocks]; zero points, packed like codes in rows of whole bytes, or floats [N blocks],
+// or absent: 2^(bits-1); the block of each k, absent: k / block_size; bias [N].
+// Source: ONNX Runtime, docs/ContribOperators.md.
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "halftone/base/error.h"
+#include "halftone/formats/onnx/layer_input.h"
+#include "halftone/formats/onnx/node_builder.h"
+#include "halftone/formats/onnx/registry.h"
+
+namespace halftone::formats::onnx {
+namespace {
+
+using ir::Dim;
+using ir::ElementType;
+using ir::ValueId;
+
+struct NBits {
+  Dim outputs;
+  Dim inputs;
+  int bits;
+  Dim block_size;
+
+  [[nodiscard]] Dim blocks() const { return (inputs + block_size - 1) / block_size; }
+  [[nodiscard]] Dim block_bytes() const { return block_size * bits / 8; }
+  [[nodiscard]] Dim zero_bytes() const { return (blocks() * bits + 7) / 8; }
+};
+
+Dim bounded(NodeBuilder& node, const char* name, Dim least, Dim most) {
+  const Dim found = node.int_attribute(name, 0);
+  if (found >= least && found <= most) return found;
+  fail(ErrorKind::kFormat, std::string(name) + ": expected " + std::to_string(least) + " to " +
+                               std::to_string(most) + ", found " + std::to_string(found));
+}
+
+NBits nbits_of(NodeBuilder& node) {
+  constexpr Dim kMax = Dim{1} << 31;
+  const Dim bits = node.int_attribute("bits", 4);
+  if (bits != 2 && bits != 4 && bits != 8) {
+    NodeBuilder::unsupported("expected 2, 4 or 8 bits, found " + std::to_string(bits));
+  }
+  const NBits form{bounded(node, "N", 1, kMax), bounded(node, "K", 1, kMax), static_cast<int>(bits),
+                   bounded(node, "block_size", 16, kMax)};
+  if ((form.block_size & (form.block_size - 1)) == 0) return form;
+  fail(ErrorKind::kFormat,
+       "block_size: expected a power of two, found " + std::to_string(form.block_size));
+}
+
+void require_number(const char* what, std::size_t found, Dim expected) {
+  if (found == static_cast<std::size_t>(expected)) return;
+  fail(ErrorKind::kShape, std::string(what) + ": expected " + std::to_string(expected) +
+                              ", found " + std::to_string(found));
+}
+
+/// A constant of bytes. @throws Error kShape for another number of them
+std::span<const std::uint8_t> bytes_of(NodeBuilder& node, std::size_t i, const char* what,
+                                       Dim count) {
+  const ir::Tensor& bytes = node.constant_input(i);
+  if (bytes.element() != ElementType::kUint8) {
+    fail(ErrorKind::kFormat,
+         std::string(what) + ": expected uint8, found " + bytes.type().to_string());
+  }
+  require_number(what, bytes.size(), count);
+  return bytes.as<std::uint8_t>();
+}
+
+/// Number i of a row of codes.
+std::uint8_t code_at(std::span<const std::uint8_t> row, Dim i, int bits) {
+  const auto bit = static_cast<std::size_t>(i * bits);
+  return static_cast<std::uint8_t>(row[bit / 8] >> bit % 8 & ((1 << bits) - 1));
+}
+
+ir::Tensor nbits_codes(NodeBuilder& node, const NBits& form) {
+  const Dim row_bytes = form.blocks() * form.block_bytes();
+  const auto bytes = bytes_of(node, 1, "bytes of weights", form.outputs * row_bytes);
+  // At most four times as large as the bytes.
+  ir::Tensor codes(ElementType::kUint8, {form.outputs, form.inputs});
+  const auto numbers = codes.as<std::uint8_t>();
+  std::size_t at = 0;
+  for (Dim row = 0; row < form.outputs; ++row) {
+    const auto packed = bytes.subspan(static_cast<std::size_t>(row * row_bytes));
+    for (Dim k = 0; k < form.inputs; ++k) numbers[at++] = code_at(packed, k, form.bits);
+  }
+  return codes;
+}
+
+ir::Tensor nbits_scales(NodeBuilder& node, const NBits& form) {
+  const ir::Tensor scales = node.constant_input(2).cast(ElementType::kFloat32);
+  check_scales(scales);
+  require_number("scales", scales.size(), form.outputs * form.blocks());
+  return scales.reshaped({form.outputs, form.blocks()});
+}
+
+ir::Tensor nbits_zero_points(NodeBuilder& node, const NBits& form) {
+  ir::Tensor zeros = node.allocate(ElementType::kFloat32, {form.outputs, form.blocks()});
+  const auto numbers = zeros.as<float>();
+  if (!node.has_input(3)) {
+    std::ranges::fill(numbers, static_cast<float>(1 << (form.bits - 1)));
+    return zeros;
+  }
+  if (node.constant_input(3).element() != ElementType::kUint8) {
+    const std::vector<float> given = node.float_input(3);
+    require_number("zero points", given.size(), form.outputs * form.blocks());
+    std::ranges::copy(given, numbers.begin());
+    return zeros;
+  }
+  const auto bytes = bytes_of(node, 3, "bytes of zero points", form.outputs * form.zero_bytes());
+  std::size_t at = 0;
+  for (Dim row = 0; row < form.outputs; ++row) {
+    const auto packed = bytes.subspan(static_cast<std::size_t>(row * form.zero_bytes()));
+    for (Dim b = 0; b < form.blocks(); ++b) {
+      numbers[at++] = static_cast<float>(code_at(packed, b, form.bits));
+    }
+  }
+  return zeros;
+}
+
+/// Other orders would need another order of the inputs.
+void check_order(NodeBuilder& node, const NBits& form) {
+  if (!node.has_input(4)) return;
+  const ir::Tensor wide = node.constant_input(4).cast(ElementType::kInt32);
+  const auto order = wide.as<std::int32_t>();
+  if (order.size() < static_cast<std::size_t>(form.inputs)) {
+    require_number("g_idx", order.size(), form.inputs);
+  }
+  for (Dim k = 0; k < form.inputs; ++k) {
+    const std::int32_t found = order[static_cast<std::size_t>(k)];
+    if (found == k / form.block_size) continue;
+    NodeBuilder::unsupported("g_idx: expected k / block_size for input k, found " +
+                             std::to_string(found) + " for input " + std::to_string(k));
+  }
+}
+
+void build_matmul_nbits(NodeBuilder& node) {
+  const NBits form = nbits_of(node);
+  check_order(node, form);
+  QuantizedWeight weight;
+  weight.name = node.input_name(1);
+  weight.bits = form.bits;
+  weight.set_codes(nbits_codes(node, form));
+  weight.blocks = {1, form.block_size};
+  weight.scales = nbits_scales(node, form);
+  weight.zero_points = nbits_zero_points(node, form);
+  const auto shared = std::make_shared<const QuantizedWeight>(std::move(weight));
+  const auto codes = encoded_weight(node, shared, {0, 1});
+  const LayerInput x = layer_input(node, 0);
+  std::vector<ValueId> inputs = {operand(node, x), *codes};
+  if (node.has_input(5)) inputs.push_back(node.input(5));
+  ir::FullyConnected op;
+  op.arithmetic = arithmetic_of(x, codes);
+  node.set_output(0, node.emit(op, std::move(inputs)));
+}
+
+constexpr ReaderEntry kNBitsReaders[] = {
+    {kMicrosoftDomain, "MatMulNBits", build_matmul_nbits},
+};
+
+}  // namespace
+
+std::span<const ReaderEntry> nbits_readers() { return kNBitsReaders; }
+
+}  // namespace halftone::formats::onnx

@@ -1,0 +1,363 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""ONNX's standard forms of few bits, in ONNX Runtime and in Halftone.
+
+Usage: standard_onnx_test.py writes PROGRAM DATA
+       standard_onnx_test.py reads PROGRAM DATA
+
+PROGRAM is halftone; the folder DATA, or that in HALFTONE_DATA, has networks in DATA/models.
+
+writes: networks that Halftone quantizes and writes with --standard and --matmul-nbits open in ONNX
+Runtime and give Halftone's own outputs. reads: Halftone reads the files of ONNX Runtime's quantizers
+and gives ONNX Runtime's outputs. Skips with exit code 77 if a package or the folder is absent:
+pip install numpy onnx onnxruntime onnx_ir sympy
+
+Tolerances. A sum of n products of float32 numbers in another order differs by about sqrt(n) eps of
+the largest (eps = 2^-24), which the layers add up: u = eps sum_l sqrt(n_l). Outputs of float layers
+may differ by 8 u of the largest. Where values are rounded, u pushes the share p = 2 u / d of them
+over a threshold, d being the distance of thresholds relative to a value, and each makes an error of
+d. The root mean square of all these errors is sqrt(12 p) of that of rounding itself, which is the
+difference of ONNX Runtime's outputs for the rounded and for the float network; 4 times that is
+allowed, as outputs are few.
+"""
+
+import contextlib
+import io
+import logging
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+SKIPPED = 77
+EPSILON = 2.0**-24
+
+
+def skip(reason):
+    print(f"skipped: {reason}")
+    sys.exit(SKIPPED)
+
+
+try:
+    import numpy as np
+    import onnx
+    import onnxruntime
+    from onnx import TensorProto, helper, numpy_helper
+    from onnxruntime import quantization
+    from onnxruntime.quantization import matmul_nbits_quantizer
+except ImportError as error:
+    skip(f"{error}; pip install numpy onnx onnxruntime onnx_ir sympy")
+
+
+class Refused(RuntimeError):
+    pass
+
+
+def program(*arguments):
+    done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=120)
+    if done.returncode == 4:
+        raise Refused(done.stderr.strip())
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr.strip())
+
+
+def session_of(model):
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3  # errors
+    # Without this, products with weights of 4 bits round their inputs to 8 bits.
+    options.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "0")
+    return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+
+
+def run_onnx(model, inputs):
+    session = session_of(model)
+    names = [value.name for value in session.get_inputs()]
+    return session.run(None, dict(zip(names, inputs)))
+
+
+def run_halftone(model, inputs, folder, *options):
+    names = []
+    for i, x in enumerate(inputs):
+        names.append(folder / f"in{i}.npy")
+        np.save(names[-1], x)
+    arguments = [part for name in names for part in ("--input", name)]
+    program("run", model, *arguments, "-o", folder / "out", *options)
+    count = len(list((folder / "out").glob("out*.npy")))
+    return [np.load(folder / "out" / f"out{i}.npy") for i in range(count)]
+
+
+def samples_of(model, count):
+    """Fractions for each input, and their names."""
+    numbers = np.random.default_rng(5)
+    inputs = {}
+    for value in session_of(model).get_inputs():
+        shape = [extent if isinstance(extent, int) else count for extent in value.shape]
+        inputs[value.name] = numbers.uniform(-1, 1, shape).astype(np.float32)
+    return inputs
+
+
+def rounding_of_sums(model):
+    """u, from the weights of a float network."""
+    total = 0.0
+    for tensor in onnx.load(model).graph.initializer:
+        if len(tensor.dims) < 2:
+            continue
+        inputs = np.prod(tensor.dims[1:]) if len(tensor.dims) > 2 else max(tensor.dims)
+        total += EPSILON * np.sqrt(float(inputs))
+    return total
+
+
+def compare_sums(found, expected, u):
+    """Yields (text, whether it is right) for the largest difference."""
+    worst = max(float(np.abs(x - y).max() / max(np.abs(y).max(), 1e-30))
+                for x, y in zip(found, expected))
+    yield f"{worst:.1e} of the largest, at most {8 * u:.1e}", worst <= 8 * u
+
+
+def root_mean_square(found, expected):
+    return float(np.sqrt(np.mean([np.mean((x - y)**2.0) for x, y in zip(found, expected)])))
+
+
+def compare_rounded(found, expected, unrounded, u, distance):
+    rounding = root_mean_square(expected, unrounded)
+    allowed = 4 * np.sqrt(12 * 2 * u / distance) * rounding
+    error = root_mean_square(found, expected)
+    yield f"{error:.1e} where rounding makes {rounding:.1e}, at most {allowed:.1e}", error <= allowed
+
+
+# Files that Halftone writes.
+
+FIT = """
+[fit]
+error_feedback = false
+refine = false
+bias_correction = false
+refit_activations = false
+"""
+SCHEMES = {
+    "int4 in groups of 32": 'weight_bits = 4\nactivation_bits = "none"\nweight_scheme = "int"\n'
+                            "group_size = 32\n",
+    "affine4 in groups of 32": 'weight_bits = 4\nactivation_bits = "none"\n'
+                               'weight_scheme = "affine"\ngroup_size = 32\n',
+    "int8": 'weight_bits = 8\nactivation_bits = "none"\nweight_scheme = "int"\n',
+    "int8 with inputs": 'weight_bits = 8\nactivation_bits = 8\nscheme = "int"\n',
+    "e4m3": 'scheme = "e4m3"\n',
+}
+# Forms of a scheme; zero points between integers are those of MatMulNBits alone.
+FORMS = {"int4 in groups of 32": ("--standard", "--matmul-nbits"),
+         "affine4 in groups of 32": ("--matmul-nbits",)}
+# Schemes that few networks try: others take long, or have layers that MatMulNBits cannot hold.
+NETWORKS = {
+    "int8 with inputs": {"kws_dscnn.tflite", "mnist_mlp_700.onnx", "resnet8_cifar10.tflite"},
+    "affine4 in groups of 32": {"mnist_mlp_700.onnx", "toycar_autoencoder.tflite"}}
+# The layers of other formats that ONNX lacks: its LSTM does not clip cells.
+WITHOUT_EQUIVALENT = {"mnist_lstm.tflite"}
+# e4m3 rounds the states of these.
+RECURRENT = {"dtln_1.onnx", "dtln_1.tflite", "dtln_2.onnx", "dtln_2.tflite"}
+
+
+def check_written(model, scheme, recipe, folder):
+    plain, quantized = folder / "float.onnx", folder / "quantized.onnx"
+    program("convert", model, plain)
+    inputs = samples_of(plain, 2)
+    np.savez(folder / "data.npz", **inputs)
+    (folder / "recipe.toml").write_text("[default]\n" + recipe + FIT)
+    program("quantize", model, "-o", quantized, "--data", folder / "data.npz", "--recipe",
+            folder / "recipe.toml", "-q")
+    inputs = list(inputs.values())
+    u = rounding_of_sums(plain)
+    for form in FORMS.get(scheme, ("--standard",)):
+        written = folder / "written.onnx"
+        name = f"{model.name}, {scheme}, {form}"
+        try:
+            program("convert", quantized, written, form)
+        except Refused as error:
+            expected = scheme == "e4m3" and model.name in RECURRENT
+            yield f"{name}: {error}", expected and "recurrent layer" in str(error)
+            continue
+        onnx.checker.check_model(onnx.load(written))
+        domains = {node.domain for node in onnx.load(written).graph.node}
+        yield f"{name}: domains {domains}", domains <= {"", "com.microsoft"}
+        expected = run_onnx(written, inputs)
+        found = run_halftone(written, inputs, folder)
+        if scheme == "e4m3":
+            lines = compare_rounded(found, expected, run_onnx(plain, inputs), u, 2.0**-4)
+        elif "inputs" in scheme:
+            lines = compare_rounded(found, expected, run_onnx(plain, inputs), u, 2.0**-5)
+        else:
+            lines = compare_sums(found, expected, u)
+        for text, right in lines:
+            yield f"{name}: {text}", right
+
+
+def check_writes(folder):
+    for model in sorted([*MODELS.glob("*.onnx"), *MODELS.glob("*.tflite")]):
+        if model.stem.endswith("_int8") or model.name in WITHOUT_EQUIVALENT:
+            continue
+        for scheme, recipe in SCHEMES.items():
+            if model.name not in NETWORKS.get(scheme, {model.name}):
+                continue
+            yield model.name, lambda m=model, s=scheme, r=recipe: check_written(m, s, r, folder)
+
+
+# Files that ONNX Runtime's quantizers write.
+
+
+def model_of(nodes, inputs, weights, opset=21):
+    graph = helper.make_graph(
+        nodes, "network", [helper.make_tensor_value_info("x", TensorProto.FLOAT, inputs)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(array.astype(np.float32), name) for name, array in weights.items()])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+
+
+def perceptron():
+    """Two matrix products, the first of inputs that no block size divides."""
+    numbers = np.random.default_rng(1)
+    weights = {"w": numbers.normal(size=(200, 48)), "b": numbers.normal(size=48),
+               "v": numbers.normal(size=(48, 10))}
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["h"], "first"),
+             helper.make_node("Add", ["h", "b"], ["i"], "bias"),
+             helper.make_node("Relu", ["i"], ["j"], "relu"),
+             helper.make_node("MatMul", ["j", "v"], ["y"], "second")]
+    return model_of(nodes, ["N", 200], weights)
+
+
+def convolutions():
+    """A convolution, a depthwise one and a Gemm."""
+    numbers = np.random.default_rng(2)
+    weights = {"w": numbers.normal(size=(8, 3, 3, 3)), "b": numbers.normal(size=8),
+               "d": numbers.normal(size=(8, 1, 3, 3)), "c": numbers.normal(size=8),
+               "g": numbers.normal(size=(5, 8)), "e": numbers.normal(size=5)}
+    nodes = [helper.make_node("Conv", ["x", "w", "b"], ["h"], "conv", pads=[1, 1, 1, 1]),
+             helper.make_node("Relu", ["h"], ["i"], "relu"),
+             helper.make_node("Conv", ["i", "d", "c"], ["j"], "depthwise", group=8),
+             helper.make_node("GlobalAveragePool", ["j"], ["k"], "pool"),
+             helper.make_node("Flatten", ["k"], ["l"], "flatten"),
+             helper.make_node("Gemm", ["l", "g", "e"], ["y"], "gemm", transB=1)]
+    return model_of(nodes, ["N", 3, 12, 12], weights)
+
+
+def check_read(name, model, folder, compare):
+    """Compares Halftone with ONNX Runtime on a file."""
+    inputs = list(samples_of(model, 16).values())
+    found, expected = run_halftone(model, inputs, folder), run_onnx(model, inputs)
+    for text, right in compare(found, expected, inputs):
+        yield f"{name}: {text}", right
+
+
+def check_nbits(bits, is_symmetric, block_size, form, folder):
+    plain, file = folder / "plain.onnx", folder / "nbits.onnx"
+    onnx.save(perceptron(), plain)
+    quantizer = matmul_nbits_quantizer.MatMulNBitsQuantizer(
+        perceptron(), bits=bits, block_size=block_size, is_symmetric=is_symmetric, quant_format=form)
+    quantizer.process()
+    quantizer.model.save_model_to_file(str(file))
+    operators = {node.op_type for node in onnx.load(file).graph.node}
+    name = f"{form.name} of {bits} bits in blocks of {block_size}, " + (
+        "symmetric" if is_symmetric else "asymmetric")
+    wanted = "MatMulNBits" if form.name == "QOperator" else "DequantizeLinear"
+    yield f"{name}: {sorted(operators)}", wanted in operators
+    program("convert", file, folder / "again.onnx")
+    small = (folder / "again.onnx").stat().st_size < plain.stat().st_size * (bits + 5) / 32
+    yield f"{name}: {(folder / 'again.onnx').stat().st_size} bytes", small
+    u = rounding_of_sums(plain)
+    yield from check_read(name, file, folder, lambda x, y, _: compare_sums(x, y, u))
+
+
+class Samples(quantization.CalibrationDataReader):
+
+    def __init__(self, inputs):
+        self.left = [inputs]
+
+    def get_next(self):
+        return self.left.pop() if self.left else None
+
+
+def check_static(network, activations, weights, per_channel, folder):
+    plain, file = folder / "plain.onnx", folder / "static.onnx"
+    onnx.save(network, plain)
+    is_float = activations == quantization.QuantType.QFLOAT8E4M3FN
+    methods = quantization.CalibrationMethod
+    method = methods.Distribution if is_float else methods.MinMax
+    with contextlib.redirect_stdout(io.StringIO()):
+        quantization.quantize_static(
+            plain, file, Samples(samples_of(plain, 16)), per_channel=per_channel,
+            activation_type=activations, weight_type=weights, calibrate_method=method)
+    name = f"quantize_static {activations.name} {weights.name} per " + (
+        "channel" if per_channel else "tensor")
+    u, distance = rounding_of_sums(plain), 2.0**-4 if is_float else 2.0**-5
+
+    def compare(found, expected, inputs):
+        return compare_rounded(found, expected, run_onnx(plain, inputs), u, distance)
+
+    yield from check_read(name, file, folder, compare)
+
+
+def check_dynamic(network, weights, per_channel, folder):
+    plain, file = folder / "plain.onnx", folder / "dynamic.onnx"
+    onnx.save(network, plain)
+    quantization.quantize_dynamic(plain, file, weight_type=weights, per_channel=per_channel)
+    name = f"quantize_dynamic {weights.name} per " + ("channel" if per_channel else "tensor")
+    u = rounding_of_sums(plain)
+
+    def compare(found, expected, inputs):
+        return compare_rounded(found, expected, run_onnx(plain, inputs), u, 2.0**-5)
+
+    # The range of all values depends on the batch, so that needs a number.
+    inputs = samples_of(file, 1)
+    shape = "x=" + ",".join(map(str, inputs["x"].shape))
+    inputs = list(inputs.values())
+    found = run_halftone(file, inputs, folder, "--shape", shape)
+    expected = run_onnx(file, inputs)
+    for text, right in compare(found, expected, inputs):
+        yield f"{name}: {text}", right
+
+
+def check_reads(folder):
+    forms = quantization.QuantFormat
+    types = quantization.QuantType
+    for bits in (2, 4, 8):
+        for form in (forms.QOperator, forms.QDQ) if bits == 4 else (forms.QOperator,):
+            for is_symmetric in (False, True):
+                for block_size in (16, 32, 128):
+                    yield "MatMulNBits", lambda b=bits, f=form, s=is_symmetric, k=block_size: (
+                        check_nbits(b, s, k, f, folder))
+    for network in (perceptron(), convolutions()):
+        for per_channel in (False, True):
+            pairs = [(types.QUInt8, types.QInt8), (types.QInt8, types.QInt8),
+                     (types.QUInt8, types.QUInt8)]
+            if not per_channel:
+                pairs.append((types.QFLOAT8E4M3FN, types.QFLOAT8E4M3FN))
+            for pair in pairs:
+                yield "quantize_static", lambda n=network, p=pair, c=per_channel: (
+                    check_static(n, *p, c, folder))
+            yield "quantize_dynamic", lambda n=network, c=per_channel: (
+                check_dynamic(n, types.QInt8, c, folder))
+
+
+def main(checks):
+    logging.disable(logging.WARNING)  # of the quantizers
+    if not MODELS.is_dir():
+        skip(f"no networks in {MODELS}")
+    failures = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name, check in checks(pathlib.Path(folder)):
+            try:
+                lines = list(check())
+            except Exception as error:  # of any runtime
+                lines = [(f"{name}: {str(error).splitlines()[0][:300]}", False)]
+            for text, right in lines:
+                print("right " if right else "WRONG ", text, flush=True)
+                failures += not right
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    CHECKS = {"writes": check_writes, "reads": check_reads}
+    if len(sys.argv) != 4 or sys.argv[1] not in CHECKS:
+        sys.exit(__doc__)
+    PROGRAM = sys.argv[2]
+    MODELS = pathlib.Path(os.environ.get("HALFTONE_DATA", sys.argv[3])) / "models"
+    sys.exit(main(CHECKS[sys.argv[1]]))
