@@ -2,6 +2,8 @@
 #include "halftone/formats/onnx/exporter.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "halftone/base/error.h"
 #include "halftone/formats/onnx/registry.h"
@@ -54,7 +56,83 @@ Exporter::Exporter(const ir::Graph& graph, const ExportOptions& options)
 
 std::string Exporter::fresh(const std::string& wanted) { return unique(taken_, wanted); }
 
+const ir::ValueType& Exporter::type(ir::ValueId id) const {
+  const auto image = image_rank_ == 0 ? image_types_.end() : image_types_.find(id);
+  return image == image_types_.end() ? graph_.value(id).type : image->second;
+}
+
+const std::string& Exporter::name(ir::ValueId id) const {
+  const auto image = image_rank_ == 0 ? images_.end() : images_.find(id);
+  return image == images_.end() ? names_.at(id) : image->second;
+}
+
+std::string Exporter::add_image(ir::ValueId id) {
+  std::string image = fresh(names_.at(id) + "/image");
+  set_image(id, image);
+  return image;
+}
+
+void Exporter::set_image(ir::ValueId id, const std::string& name) {
+  only_images_.insert(id);
+  images_[id] = name;
+  ir::ValueType type = graph_.value(id).type;
+  const std::vector<std::size_t> order = channels_first(type.shape.rank());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    type.shape[i] = graph_.value(id).type.shape[order[i]];
+  }
+  image_types_[id] = type;
+}
+
+/// Outputs of the graph keep their names.
+void Exporter::set_name(ir::ValueId id, const std::string& name) {
+  if (std::ranges::count(graph_.outputs(), id) == 0) {
+    names_[id] = name;
+  } else {
+    add_node("Identity", {name}, names_.at(id));
+  }
+}
+
+std::string Exporter::read_image(ir::ValueId id) {
+  const auto known = images_.find(id);
+  if (known != images_.end()) return known->second;
+  const std::string source = read(id);
+  const std::string image = add_image(id);
+  only_images_.erase(id);
+  add_transpose(source, channels_first(graph_.value(id).type.shape.rank()), image);
+  return image;
+}
+
+/// [C] as [1, C, 1, ...].
+std::string Exporter::read_constant_image(ir::ValueId id) {
+  const auto& tensor = std::get<ir::Tensor>(*graph_.constant(id));
+  if (tensor.size() == 1) return read_as(id, [&] { return encode_tensor(tensor); });
+  const auto [known, is_new] = constant_images_.try_emplace({id, image_rank_});
+  if (is_new) {
+    std::vector<ir::Dim> dims(image_rank_ - tensor.shape().rank(), 1);
+    dims.insert(dims.end(), tensor.shape().dims().begin(), tensor.shape().dims().end());
+    const ir::Tensor padded = tensor.reshaped(ir::Shape(std::move(dims)));
+    const ir::Transpose transpose{channels_first(image_rank_)};
+    known->second = add_initializer(names_.at(id),
+                                    encode_tensor(ir::evaluate(transpose, std::vector{&padded})));
+  }
+  return known->second;
+}
+
+/// The node's own name stays for what follows.
+void Exporter::add_transpose(const std::string& input, const std::vector<std::size_t>& permutation,
+                             const std::string& output) {
+  const std::string own = std::exchange(node_name_, output + "/transpose");
+  const std::vector<std::int64_t> order(permutation.begin(), permutation.end());
+  set_attribute(add_node("Transpose", {input}, output), "perm", order);
+  node_name_ = own;
+}
+
 std::string Exporter::read(ir::ValueId id) {
+  if (image_rank_ != 0 && images_.contains(id)) return images_.at(id);
+  if (image_rank_ != 0 && graph_.constant(id) != nullptr) return read_constant_image(id);
+  if (only_images_.erase(id) > 0) {
+    add_transpose(images_.at(id), channels_last(graph_.value(id).type.shape.rank()), names_.at(id));
+  }
   if (!type(id).encoding.is_dense() && is_standard() && graph_.producer(id)) return names_.at(id);
   if (!type(id).encoding.is_dense()) {
     fail(ErrorKind::kUnsupported, "reads '" + graph_.value(id).name +
@@ -194,6 +272,20 @@ std::shared_ptr<onnx_pb::ModelProto> Exporter::finish() {
          "a model of " + std::to_string(size) + " bytes: expected at most 2 GiB in one file");
   }
   return model_;
+}
+
+std::vector<std::size_t> channels_first(std::size_t rank) {
+  std::vector<std::size_t> permutation(rank);
+  std::iota(permutation.begin() + 2, permutation.end(), std::size_t{1});
+  permutation[1] = rank - 1;
+  return permutation;
+}
+
+std::vector<std::size_t> channels_last(std::size_t rank) {
+  std::vector<std::size_t> permutation(rank);
+  std::iota(permutation.begin() + 1, permutation.end(), std::size_t{2});
+  permutation.back() = 1;
+  return permutation;
 }
 
 void set_attribute(NodeProto& node, const std::string& name, std::int64_t value) {

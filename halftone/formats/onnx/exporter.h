@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,7 +27,8 @@ class Exporter {
   explicit Exporter(const ir::Graph& graph, const ExportOptions& options = {});
 
   [[nodiscard]] const ir::Graph& graph() const { return graph_; }
-  [[nodiscard]] const ir::ValueType& type(ir::ValueId id) const { return graph_.value(id).type; }
+  /// The type of a value; in an ImageScope, that of its image.
+  [[nodiscard]] const ir::ValueType& type(ir::ValueId id) const;
 
   /// The name of a dense value for its readers; a constant is added as an initializer for its first
   /// reader.
@@ -40,8 +42,37 @@ class Exporter {
   /// The name of the initializer with a constant's bases, which `make_tensor` creates for the first
   /// reader.
   std::string read_bases(ir::ValueId id, const std::function<onnx_pb::TensorProto()>& make_tensor);
-  /// The name of a node's output.
-  [[nodiscard]] const std::string& name(ir::ValueId id) const { return names_.at(id); }
+  /// The name of a node's output; in an ImageScope, that of its image.
+  [[nodiscard]] const std::string& name(ir::ValueId id) const;
+
+  // ONNX has channels as axis 1, the graph as the last axis. The *image* of a value is the value
+  // with channels first. A file holds a value, its image, or both: each is added for its first
+  // reader, by a Transpose of the other.
+
+  /// The name of the image for its readers.
+  std::string read_image(ir::ValueId id);
+  /// Whether the file holds the image.
+  [[nodiscard]] bool has_image(ir::ValueId id) const { return images_.contains(id); }
+  /// The name of a new image, for the node that computes it.
+  std::string add_image(ir::ValueId id);
+  /// Takes what has this name for the image of a value, or for the value.
+  void set_image(ir::ValueId id, const std::string& name);
+  void set_name(ir::ValueId id, const std::string& name);
+
+  /// While it exists, read(), name() and type() of values of this rank mean images, and constants
+  /// are read with axes as they must be to be combined with them.
+  class ImageScope {
+   public:
+    ImageScope(Exporter& exporter, std::size_t rank) : exporter_(exporter) {
+      exporter.image_rank_ = rank;
+    }
+    ImageScope(const ImageScope&) = delete;
+    ImageScope& operator=(const ImageScope&) = delete;
+    ~ImageScope() { exporter_.image_rank_ = 0; }
+
+   private:
+    Exporter& exporter_;
+  };
   /// An unused name: `wanted`, with a number appended if it is taken.
   std::string fresh(const std::string& wanted);
 
@@ -81,12 +112,20 @@ class Exporter {
   std::shared_ptr<onnx_pb::ModelProto> finish();
 
  private:
+  void add_transpose(const std::string& input, const std::vector<std::size_t>& permutation,
+                     const std::string& output);
+  std::string read_constant_image(ir::ValueId id);
   onnx_pb::ValueInfoProto value_info(const std::string& name, const ir::ValueType& type) const;
 
   const ir::Graph& graph_;
   std::shared_ptr<onnx_pb::ModelProto> model_ = std::make_shared<onnx_pb::ModelProto>();
   std::map<ir::ValueId, std::string> names_;
-  std::map<ir::ValueId, std::string> bases_;  ///< names of the initializers of bases
+  std::map<ir::ValueId, std::string> bases_;   ///< names of the initializers of bases
+  std::map<ir::ValueId, std::string> images_;  ///< names
+  std::map<ir::ValueId, ir::ValueType> image_types_;
+  std::set<ir::ValueId> only_images_;  ///< values of which the file holds only the image
+  std::map<std::pair<ir::ValueId, std::size_t>, std::string> constant_images_;  ///< by rank
+  std::size_t image_rank_ = 0;  ///< 0: no ImageScope
   std::unordered_set<std::string> taken_;
   std::unordered_set<std::string> node_names_;
   std::unordered_set<std::string> initialized_;
@@ -98,6 +137,10 @@ class Exporter {
   /// Names of the numbers of codes, by the order of their axes.
   std::map<std::pair<ir::ValueId, std::vector<std::size_t>>, std::string> numbers_;
 };
+
+/// The permutation from channels last to channels first, and back. @pre rank >= 2
+std::vector<std::size_t> channels_first(std::size_t rank);
+std::vector<std::size_t> channels_last(std::size_t rank);
 
 void set_attribute(onnx_pb::NodeProto& node, const std::string& name, std::int64_t value);
 void set_attribute(onnx_pb::NodeProto& node, const std::string& name, float value);
@@ -130,6 +173,17 @@ void export_rounding(Exporter& exporter, const ir::Node& node, const ir::Encode&
 void export_matmul_nbits(Exporter& exporter, const ir::Node& node, const std::string& output);
 /// Whether the options and the weights allow it.
 bool becomes_matmul_nbits(const Exporter& exporter, const ir::Node& node);
+/// Codes in a file, and the value whose type they have.
+struct NamedCodes {
+  std::string name;
+  ir::ValueId value;
+};
+/// Adds a DequantizeLinear.
+void export_dequantize(Exporter& exporter, const ir::DequantizeLinear& op, const NamedCodes& codes,
+                       const std::string& output);
+/// Whether a value is dequantized from a constant, with one scale or one per output, and only read
+/// as the filters of convolutions, which write it.
+bool is_stored_filter(const ir::Graph& graph, ir::ValueId id);
 /// Adds an operator of Halftone's domain.
 void export_fake_quantize(Exporter& exporter, const ir::Node& node, const ir::FakeQuantize& op);
 

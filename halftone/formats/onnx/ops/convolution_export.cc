@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions and pooling, written between two transposes, because ONNX has channels as axis 1 and
-// the graph as the last axis.
+// Convolutions and pooling, which read and write images: ONNX has channels as axis 1, the graph as
+// the last axis.
 #include <algorithm>
 #include <numeric>
 
@@ -16,54 +16,33 @@ using ir::Node;
 using ir::ValueId;
 using onnx_pb::NodeProto;
 
-std::vector<std::int64_t> order_channels_first(std::size_t rank) {
-  std::vector<std::int64_t> permutation(rank);
-  std::iota(permutation.begin() + 2, permutation.end(), std::int64_t{1});
-  permutation[1] = static_cast<std::int64_t>(rank) - 1;
-  return permutation;
-}
-std::vector<std::int64_t> order_channels_last(std::size_t rank) {
-  std::vector<std::int64_t> permutation(rank);
-  std::iota(permutation.begin() + 1, permutation.end(), std::int64_t{2});
-  permutation.back() = 1;
-  return permutation;
-}
-
-std::string transposed(Exporter& exporter, const std::string& input,
-                       const std::vector<std::int64_t>& permutation, const std::string& output) {
-  set_attribute(exporter.add_node("Transpose", {input}, output), "perm", permutation);
-  return output;
-}
-
-std::string image(Exporter& exporter, const Node& node) {
-  const std::size_t rank = exporter.type(node.output).shape.rank();
-  const std::string name = exporter.fresh(exporter.name(node.output) + "/channels_first");
-  return transposed(exporter, exporter.read(node.inputs[0]), order_channels_first(rank), name);
-}
-
 const ir::Tensor* dense_weights(const Exporter& exporter, ValueId id) {
   const ir::Constant* constant = exporter.graph().constant(id);
   return constant == nullptr ? nullptr : std::get_if<ir::Tensor>(constant);
 }
 
-ir::Tensor in_order(const ir::Tensor& tensor, const std::vector<std::int64_t>& permutation) {
-  const std::vector<std::size_t> order(permutation.begin(), permutation.end());
+ir::Tensor in_order(const ir::Tensor& tensor, const std::vector<std::size_t>& order) {
   const ir::Tensor* input = &tensor;
   return ir::evaluate_operator(ir::Transpose{order}, {&input, 1});
 }
 
 /// Filters [O, kernel..., C / groups] as [O, C / groups, kernel...]: computed ones by a node.
 std::string filters(Exporter& exporter, ValueId id) {
-  const auto permutation = order_channels_first(exporter.type(id).shape.rank());
-  if (exporter.codes(id) != nullptr) {
-    return exporter.read_numbers(id, {permutation.begin(), permutation.end()});
-  }
-  if (const ir::Tensor* dense = dense_weights(exporter, id)) {
-    return exporter.add_initializer(exporter.name(id),
-                                    encode_tensor(in_order(*dense, permutation)));
-  }
-  return transposed(exporter, exporter.read(id), permutation,
-                    exporter.fresh(exporter.name(id) + "/channels_first"));
+  const std::vector<std::size_t> order = channels_first(exporter.type(id).shape.rank());
+  if (exporter.codes(id) != nullptr) return exporter.read_numbers(id, order);
+  const auto add = [&](ValueId constant) {
+    const ir::Tensor& tensor = *dense_weights(exporter, constant);
+    return exporter.add_initializer(exporter.name(constant),
+                                    encode_tensor(in_order(tensor, order)));
+  };
+  if (dense_weights(exporter, id) != nullptr) return add(id);
+  if (!is_stored_filter(exporter.graph(), id)) return exporter.read_image(id);
+  const Node& widening = exporter.graph().node(*exporter.graph().producer(id));
+  const auto& op = std::get<ir::DequantizeLinear>(widening.op);
+  const std::string output = exporter.fresh(exporter.name(id) + "/image");
+  exporter.set_node_name(widening.name);
+  export_dequantize(exporter, op, {add(widening.inputs[0]), widening.inputs[0]}, output);
+  return output;
 }
 
 /// [O, kernel..., C / groups] as [C, O / groups, kernel...].
@@ -72,11 +51,11 @@ ir::Tensor transposed_filters(const ir::Tensor& tensor, ir::Dim groups) {
   const auto kernel = ir::kernel_extents(shape);
   std::vector<ir::Dim> split = {groups, shape[0] / groups};
   std::vector<ir::Dim> joined = {groups * shape.back(), shape[0] / groups};
-  std::vector<std::int64_t> order = {0, static_cast<std::int64_t>(shape.rank()), 1};
+  std::vector<std::size_t> order = {0, shape.rank(), 1};
   for (std::size_t i = 0; i < kernel.size(); ++i) {
     split.push_back(kernel[i]);
     joined.push_back(kernel[i]);
-    order.push_back(static_cast<std::int64_t>(i) + 2);
+    order.push_back(i + 2);
   }
   split.push_back(shape.back());
   return in_order(tensor.reshaped(ir::Shape(split)), order).reshaped(ir::Shape(joined));
@@ -127,22 +106,22 @@ std::vector<std::string> layer_inputs(Exporter& exporter, const Node& node, std:
   return inputs;
 }
 
-/// Adds the transpose back, what is left of the bias, and the activation.
-void finish(Exporter& exporter, const Node& node, const std::string& result,
-            const ir::Activation& activation) {
+/// Adds what is left of the bias, and the activation. `add` adds the node that computes the result
+/// of a name.
+template <typename Add>
+void export_image(Exporter& exporter, const Node& node, const ir::Activation& activation,
+                  const Add& add) {
   const bool fused = activation != ir::Activation{};
-  const std::string& output = exporter.name(node.output);
+  const bool has_sum = has_layer_bias(node) && exporter.adds_bias_apart(node);
+  const std::string output = exporter.add_image(node.output);
   const std::string linear = fused ? exporter.fresh(output + "/linear") : output;
-  const bool adds = has_layer_bias(node) && exporter.adds_bias_apart(node);
-  const std::string product = adds ? exporter.fresh(output + "/product") : linear;
-  transposed(exporter, result, order_channels_last(exporter.type(node.output).shape.rank()),
-             product);
-  if (adds) exporter.add_node("Add", {product, exporter.read(node.inputs[2])}, linear);
+  const std::string product = has_sum ? exporter.fresh(output + "/product") : linear;
+  add(product);
+  if (has_sum) {
+    const Exporter::ImageScope scope(exporter, exporter.type(node.output).shape.rank());
+    exporter.add_node("Add", {product, exporter.read(node.inputs[2])}, linear);
+  }
   if (fused) export_activation(exporter, activation, linear, output);
-}
-
-std::string fresh_result(Exporter& exporter, const Node& node) {
-  return exporter.fresh(exporter.name(node.output) + "/image");
 }
 
 template <typename Op>
@@ -169,22 +148,23 @@ bool export_layer_in_basis(Exporter& exporter, const Node& node, const Op& op) {
 
 void export_operator(Exporter& exporter, const Node& node, const ir::Conv& op) {
   if (export_layer_in_basis(exporter, node, op)) return;
-  const std::string x = image(exporter, node);
+  const std::string x = exporter.read_image(node.inputs[0]);
   const std::string w = filters(exporter, node.inputs[1]);
-  const std::string result = fresh_result(exporter, node);
-  set_attributes(exporter, node,
-                 exporter.add_node("Conv", layer_inputs(exporter, node, x, w), result), op);
-  finish(exporter, node, result, op.activation);
+  exporter.set_node_name(node.name);
+  export_image(exporter, node, op.activation, [&](const std::string& result) {
+    const std::vector<std::string> inputs = layer_inputs(exporter, node, x, w);
+    set_attributes(exporter, node, exporter.add_node("Conv", inputs, result), op);
+  });
 }
 
 void export_operator(Exporter& exporter, const Node& node, const ir::ConvTranspose& op) {
   if (export_layer_in_basis(exporter, node, op)) return;
-  const std::string x = image(exporter, node);
+  const std::string x = exporter.read_image(node.inputs[0]);
   const std::string w = transposed_filters(exporter, node.inputs[1], op.groups);
-  const std::string result = fresh_result(exporter, node);
-  NodeProto& proto = exporter.add_node("ConvTranspose", layer_inputs(exporter, node, x, w), result);
-  set_attributes(exporter, node, proto, op);
-  finish(exporter, node, result, op.activation);
+  export_image(exporter, node, op.activation, [&](const std::string& result) {
+    const std::vector<std::string> inputs = layer_inputs(exporter, node, x, w);
+    set_attributes(exporter, node, exporter.add_node("ConvTranspose", inputs, result), op);
+  });
 }
 
 void export_operator(Exporter& exporter, const Node& node, const ir::Pool& op) {
@@ -193,16 +173,14 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Pool& op) {
       std::ranges::any_of(op.window.dilations, [](ir::Dim dilation) { return dilation != 1; });
   const bool is_mean = op.kind == ir::PoolKind::kAverage;
   if (is_mean && is_dilated) exporter.require_opset(19);
-  const std::string x = image(exporter, node);
-  const std::string result = fresh_result(exporter, node);
-  NodeProto& proto = exporter.add_node(to_string(op.kind), {x}, result);
+  const std::string x = exporter.read_image(node.inputs[0]);
+  NodeProto& proto = exporter.add_node(to_string(op.kind), {x}, exporter.add_image(node.output));
   set_attribute(proto, "kernel_shape", op.kernel);
   set_attribute(proto, "strides", op.window.strides);
   if (is_dilated) set_attribute(proto, "dilations", op.window.dilations);
   set_attribute(proto, "pads", pads_of(op.window));
   if (op.round_up) set_attribute(proto, "ceil_mode", std::int64_t{1});
   if (is_mean && op.count_padding) set_attribute(proto, "count_include_pad", std::int64_t{1});
-  finish(exporter, node, result, {});
 }
 
 constexpr WriterEntry kConvolutionWriters[] = {
@@ -212,6 +190,20 @@ constexpr WriterEntry kConvolutionWriters[] = {
 };
 
 }  // namespace
+
+bool is_stored_filter(const ir::Graph& graph, ValueId id) {
+  const auto producer = graph.producer(id);
+  if (!producer || std::ranges::count(graph.outputs(), id) > 0) return false;
+  const Node& widening = graph.node(*producer);
+  const auto* op = std::get_if<ir::DequantizeLinear>(&widening.op);
+  if (op == nullptr || graph.constant(widening.inputs[0]) == nullptr) return false;
+  if (op->parameters.scales.size() > 1 && op->parameters.axis != 0) return false;
+  return std::ranges::all_of(graph.consumers(id), [&](ir::NodeId reader) {
+    const Node& node = graph.node(reader);
+    return std::holds_alternative<ir::Conv>(node.op) && node.inputs[1] == id &&
+           node.inputs[0] != id;
+  });
+}
 
 std::span<const WriterEntry> convolution_writers() { return kConvolutionWriters; }
 

@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "halftone/formats/onnx/activations.h"
 #include "halftone/formats/onnx/exporter.h"
 #include "halftone/formats/onnx/tensors.h"
+#include "halftone/ir/ops/axes.h"
 #include "halftone/ir/ops/traits.h"
 
 namespace halftone::formats::onnx {
@@ -98,6 +100,15 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Reshape& op
 }
 
 void export_operator(Exporter& exporter, const Node& node, const ir::Transpose& op) {
+  const bool is_output = std::ranges::count(exporter.graph().outputs(), node.output) > 0;
+  if (op.permutation.size() > 2 && op.permutation == channels_last(op.permutation.size()) &&
+      !is_output && exporter.graph().constant(node.inputs[0]) == nullptr) {
+    return exporter.set_image(node.output, exporter.read(node.inputs[0]));
+  }
+  if (op.permutation.size() > 2 && op.permutation == channels_first(op.permutation.size()) &&
+      exporter.has_image(node.inputs[0])) {
+    return exporter.set_name(node.output, exporter.read_image(node.inputs[0]));
+  }
   NodeProto& proto =
       exporter.add_node("Transpose", {exporter.read(node.inputs[0])}, exporter.name(node.output));
   set_attribute(proto, "perm",
@@ -143,10 +154,13 @@ void export_operator(Exporter& exporter, const Node& node, const ir::Encode& op)
   if (exporter.is_standard()) export_rounding(exporter, node, op);
 }
 
-/// Scale and zero point as initializers; scalars if there is only one.
-std::vector<std::string> affine_inputs(Exporter& exporter, const Node& node,
-                                       const ir::AffineParameters& parameters,
-                                       ir::ElementType element) {
+/// A QuantizeLinear or DequantizeLinear between two names. Scale and zero point are initializers;
+/// scalars if there is only one.
+void export_affine(Exporter& exporter, const ir::Operator& op, const std::string& input,
+                   const std::string& output, ir::ElementType element) {
+  const auto* quantize = std::get_if<ir::QuantizeLinear>(&op);
+  const ir::AffineParameters& parameters =
+      quantize != nullptr ? quantize->parameters : std::get<ir::DequantizeLinear>(op).parameters;
   const auto count = static_cast<ir::Dim>(parameters.scales.size());
   const ir::Shape shape = count == 1 ? ir::Shape{} : ir::Shape{count};
   const ir::Tensor zeros = ir::Tensor::from<std::int32_t>(shape, std::span(parameters.zero_points));
@@ -155,9 +169,8 @@ std::vector<std::string> affine_inputs(Exporter& exporter, const Node& node,
                           zeros.as<std::int32_t>())) {
     unsupported("zero points out of the range of " + std::string(to_string(element)));
   }
-  const std::string& output = exporter.name(node.output);
   const ir::Tensor scales = ir::Tensor::from<float>(shape, std::span(parameters.scales));
-  std::vector<std::string> inputs{exporter.read(node.inputs[0])};
+  std::vector<std::string> inputs{input};
   inputs.push_back(exporter.add_initializer(output + "/scale", encode_tensor(scales)));
   // Codes of 32 bits have no zero point in ONNX.
   if (element != ir::ElementType::kInt32) {
@@ -165,25 +178,20 @@ std::vector<std::string> affine_inputs(Exporter& exporter, const Node& node,
   } else if (std::ranges::any_of(parameters.zero_points, [](auto zero) { return zero != 0; })) {
     unsupported("a zero point of int32 codes");
   }
-  return inputs;
-}
-
-void export_affine(Exporter& exporter, const Node& node, const ir::AffineParameters& parameters,
-                   ir::ElementType element) {
-  const auto inputs = affine_inputs(exporter, node, parameters, element);
-  NodeProto& proto = exporter.add_node(name_of(node.op), inputs, exporter.name(node.output));
-  if (parameters.scales.size() > 1) {
-    set_attribute(proto, "axis", static_cast<std::int64_t>(parameters.axis));
-  }
+  NodeProto& proto = exporter.add_node(name_of(op), inputs, output);
+  if (count > 1) set_attribute(proto, "axis", static_cast<std::int64_t>(parameters.axis));
 }
 
 void export_operator(Exporter& exporter, const Node& node, const ir::QuantizeLinear& op) {
   if (op.element == ir::ElementType::kInt32) unsupported("codes of int32");
-  export_affine(exporter, node, op.parameters, op.element);
+  export_affine(exporter, op, exporter.read(node.inputs[0]), exporter.name(node.output),
+                op.element);
 }
 
 void export_operator(Exporter& exporter, const Node& node, const ir::DequantizeLinear& op) {
-  export_affine(exporter, node, op.parameters, exporter.type(node.inputs[0]).encoding.element);
+  if (is_stored_filter(exporter.graph(), node.output)) return;
+  export_affine(exporter, op, exporter.read(node.inputs[0]), exporter.name(node.output),
+                exporter.type(node.inputs[0]).encoding.element);
 }
 
 constexpr WriterEntry kElementaryWriters[] = {
@@ -200,6 +208,14 @@ constexpr WriterEntry kElementaryWriters[] = {
     node_writer_entry<Exporter, ir::QuantizeLinear, export_operator>(),
     node_writer_entry<Exporter, ir::DequantizeLinear, export_operator>(),
 };
+
+/// Whether codes have a scale for each index of an axis.
+bool has_scales_along_axis(const ir::Operator& op) {
+  const auto* quantize = std::get_if<ir::QuantizeLinear>(&op);
+  const auto* dequantize = std::get_if<ir::DequantizeLinear>(&op);
+  return (quantize != nullptr && quantize->parameters.scales.size() > 1) ||
+         (dequantize != nullptr && dequantize->parameters.scales.size() > 1);
+}
 
 /// What computes with codes of 8 bits, but for comparing them, stands between conversions in ONNX.
 bool computes_with_codes(const Exporter& exporter, const Node& node) {
@@ -243,6 +259,11 @@ void export_limits(Exporter& exporter, const ir::Activation& activation, const s
 
 }  // namespace
 
+void export_dequantize(Exporter& exporter, const ir::DequantizeLinear& op, const NamedCodes& codes,
+                       const std::string& output) {
+  export_affine(exporter, op, codes.name, output, exporter.type(codes.value).encoding.element);
+}
+
 void export_activation(Exporter& exporter, const ir::Activation& activation,
                        const std::string& input, const std::string& output) {
   if (const ActivationEntry* entry = find_activation(activation.kind)) {
@@ -272,13 +293,44 @@ Writer find_writer(const ir::Operator& op) {
   return table[op];
 }
 
+namespace {
+
+/// A node that does with images what this one does, if the file holds those of its inputs.
+std::optional<Node> image_form(const Exporter& exporter, const Node& node) {
+  const std::size_t rank = exporter.type(node.output).shape.rank();
+  if (rank <= 2 || node.inputs.empty()) return std::nullopt;
+  const std::vector<std::size_t> order = channels_last(rank);
+  auto moved = ir::before_transpose(node.op, order);
+  if (!moved || moved->after != order || has_scales_along_axis(node.op)) return std::nullopt;
+  const bool is_binary = std::holds_alternative<ir::Binary>(node.op);
+  bool has_images = false;
+  for (const ValueId input : node.inputs) {
+    const ir::Constant* constant =
+        input == ir::kAbsent ? nullptr : exporter.graph().constant(input);
+    const auto* dense = constant == nullptr ? nullptr : std::get_if<ir::Tensor>(constant);
+    const bool is_scalar = dense != nullptr && dense->shape().rank() == 0;
+    const bool fits = input == ir::kAbsent || is_scalar || (is_binary && dense != nullptr) ||
+                      (exporter.has_image(input) && exporter.type(input).shape.rank() == rank);
+    if (!fits) return std::nullopt;
+    has_images = has_images || exporter.has_image(input);
+  }
+  if (!has_images) return std::nullopt;
+  return Node{node.name, std::move(moved->op), node.inputs, node.output};
+}
+
+}  // namespace
+
 void export_node(Exporter& exporter, const Node& node) {
   if (computes_with_codes(exporter, node)) unsupported("arithmetic on integers of 8 bits");
   if (ir::is_layer(node.op) && node.inputs.size() > 3) unsupported("a layer that adds its result");
   exporter.set_node_name(node.name);
   const Writer write = find_writer(node.op);
   if (write == nullptr) unsupported("operator " + std::string(name_of(node.op)));
-  write(exporter, node);
+  const std::optional<Node> image = image_form(exporter, node);
+  if (!image) return write(exporter, node);
+  exporter.add_image(node.output);
+  const Exporter::ImageScope scope(exporter, exporter.type(node.output).shape.rank());
+  write(exporter, *image);
 }
 
 }  // namespace halftone::formats::onnx
