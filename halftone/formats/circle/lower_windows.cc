@@ -91,6 +91,38 @@ class WindowRewrite {
     window.pads_after.insert(window.pads_after.begin(), 0);
   }
 
+  /// Adds the Pad. Between codes it has codes at both ends, so that it is written as an operator on
+  /// codes; the lowest of them stands for the lowest number.
+  ValueId padded(ir::Pad node, float fill) {
+    const std::string name = node_.name + "/pad";
+    const auto producer = graph_.producer(inputs_[0]);
+    const auto* dequantize =
+        producer ? std::get_if<ir::DequantizeLinear>(&graph_.node(*producer).op) : nullptr;
+    const bool has_codes = dequantize != nullptr && dequantize->parameters.scales.size() == 1;
+    std::vector<ValueId> inputs = {inputs_[0]};
+    if (!has_codes) {
+      if (fill != 0) inputs.push_back(number(name + "/least", fill));
+      return graph_.add_node(name, std::move(node), std::move(inputs));
+    }
+    const ir::DequantizeLinear back = *dequantize;
+    const ValueId codes = graph_.node(*producer).inputs[0];
+    const ir::ElementType element = graph_.value(codes).type.encoding.element;
+    const ir::QuantizeLinear quantize{back.parameters, element, ir::CodeRounding::kHalfAway};
+    if (fill != 0) {
+      const ir::Tensor least = ir::Tensor::from<float>({}, std::span<const float>(&fill, 1));
+      const ValueId code = graph_.add_constant(
+          name + "/least", ir::evaluate(quantize, std::vector<const ir::Tensor*>{&least}));
+      inputs.push_back(graph_.add_node(name + "/least", back, {code}));
+    }
+    const ValueId image = graph_.add_node(name, std::move(node), std::move(inputs));
+    const ValueId coded = graph_.add_node(name + "/quantize", quantize, {image});
+    return graph_.add_node(name + "/dequantize", back, {coded});
+  }
+
+  ValueId number(const std::string& name, float x) {
+    return graph_.add_constant(name, ir::Tensor::from<float>({}, std::span<const float>(&x, 1)));
+  }
+
   /// Turns padding that is neither SAME nor VALID into a Pad node.
   void pad() {
     if (!is_padded(op_.window)) return;
@@ -111,12 +143,7 @@ class WindowRewrite {
       node.before[i + 1] = static_cast<std::size_t>(op_.window.pads_before[i]);
       node.after[i + 1] = static_cast<std::size_t>(op_.window.pads_after[i]);
     }
-    std::vector<ValueId> inputs = {inputs_[0]};
-    if (fill != 0) {
-      inputs.push_back(graph_.add_constant(
-          node_.name + "/least", ir::Tensor::from<float>({}, std::span<const float>(&fill, 1))));
-    }
-    inputs_[0] = graph_.add_node(node_.name + "/pad", std::move(node), std::move(inputs));
+    inputs_[0] = padded(std::move(node), fill);
     op_.window.pads_before.assign(2, 0);
     op_.window.pads_after.assign(2, 0);
     if constexpr (std::is_same_v<Op, ir::Pool>) op_.count_padding = false;
