@@ -2,6 +2,7 @@
 #include "halftone/compress/fit/algebra.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "halftone/base/error.h"
 #include "halftone/base/parallel.h"
@@ -131,6 +132,17 @@ Vector solve_least_squares(const Matrix& a, const Vector& y, double relative_rid
   const Matrix transpose = a.transpose();
   return solve_ridge(multiply(view_of(transpose), view_of(a)), multiply(transpose, y),
                      relative_ridge);
+}
+
+Vector solve_scaled_ridge(const Matrix& gram, const Vector& rhs, double relative_ridge) {
+  Vector size = gram.diagonal().cwiseSqrt();
+  for (double& each : size) each = each > 0 ? each : 1;
+  Matrix scaled = gram;
+  for (Eigen::Index i = 0; i < size.size(); ++i) {
+    for (Eigen::Index j = 0; j < size.size(); ++j) scaled(i, j) /= size[i] * size[j];
+  }
+  return solve_ridge(std::move(scaled), rhs.cwiseQuotient(size), relative_ridge)
+      .cwiseQuotient(size);
 }
 
 }  // namespace halftone::compress

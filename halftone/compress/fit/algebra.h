@@ -45,4 +45,8 @@ Vector solve_ridge(Matrix gram, const Vector& rhs, double relative_ridge = 1e-9)
 /// The same for G = A' A and r = A' y: the p that brings A p closest to y.
 Vector solve_least_squares(const Matrix& a, const Vector& y, double relative_ridge = 1e-9);
 
+/// The same for parameters of different sizes, such as a scale and an offset: the ridge of each is
+/// relative to its own diagonal, so that none is drawn to zero more than the others.
+Vector solve_scaled_ridge(const Matrix& gram, const Vector& rhs, double relative_ridge);
+
 }  // namespace halftone::compress

@@ -94,5 +94,21 @@ TEST(Algebra, AddsInOrder) {
   EXPECT_EQ(sum_of(Eigen::Map<const Vector>(numbers, 4)), 0);
 }
 
+TEST(SolveScaledRidge, DrawsNoParameterToZeroMoreThanOthers) {
+  // Levels 0 ... 255 of y = 3 level - 400: the offset is far smaller than the features' sizes.
+  Matrix features(256, 2);
+  Vector y(256);
+  for (Eigen::Index i = 0; i < 256; ++i) {
+    features(i, 0) = static_cast<double>(i);
+    features(i, 1) = 1;
+    y[i] = 3 * static_cast<double>(i) - 400;
+  }
+  const Matrix transpose = features.transpose();
+  const Vector found = solve_scaled_ridge(multiply(view_of(transpose), view_of(features)),
+                                          multiply(transpose, y), 1e-6);
+  EXPECT_NEAR(found[0], 3, 1e-4);
+  EXPECT_NEAR(found[1], -400, 0.01);
+}
+
 }  // namespace
 }  // namespace halftone::compress

@@ -135,10 +135,16 @@ CodeSearch::Equations CodeSearch::row_equations(std::size_t row, const Matrix& h
   return equations;
 }
 
+/// Scale and offset of a codebook differ by the number of levels, coefficients of a basis do not.
+Vector CodeSearch::solve(const Matrix& gram, const Vector& rhs) const {
+  return space_.codebook() == nullptr ? solve_ridge(gram, rhs, kLevelRidge)
+                                      : solve_scaled_ridge(gram, rhs, kLevelRidge);
+}
+
 void CodeSearch::solve_row(std::size_t row, const Equations& equations) {
   if (space_.rounds_scales()) return solve_row_rounded(row, equations);
   const Index p = space_.size();
-  const Vector solution = solve_ridge(equations.gram, equations.rhs, kLevelRidge);
+  const Vector solution = solve(equations.gram, equations.rhs);
   const std::vector<RowBlock> blocks = blocks_of_row(row);
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     set_levels(blocks[b].block, space_.to_levels(solution.segment(static_cast<Index>(b) * p, p)));
@@ -160,7 +166,7 @@ void CodeSearch::solve_row_rounded(std::size_t row, const Equations& equations) 
     const Matrix own = gram.block(first, first, p, p);
     const Vector old = parameters.segment(first, p);
     const Vector slope = residual.segment(first, p);
-    const Vector best = old + solve_ridge(own, -slope, kLevelRidge);
+    const Vector best = old + solve(own, -slope);
     // Moving by s changes the objective by 2 s' slope + s' G s.
     Vector taken = old;
     double least = 0;

@@ -50,6 +50,7 @@ class CodeSearch {
   [[nodiscard]] std::size_t block_of(std::size_t row, std::size_t col) const;
   [[nodiscard]] Equations row_equations(std::size_t row, const Matrix& hessian,
                                         const Matrix& goal) const;
+  [[nodiscard]] Vector solve(const Matrix& gram, const Vector& rhs) const;
   /// Levels for fixed codes, in closed form.
   void solve_row(std::size_t row, const Equations& equations);
   /// The same block by block, so that each makes up for the rounding of those before it; a block
