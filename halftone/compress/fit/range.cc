@@ -113,9 +113,19 @@ ValueRange mse_range(const Histogram& histogram, const ParameterSpace& space) {
   return best;
 }
 
-ValueRange kl_range(const Histogram& histogram, int bits) {
-  const std::vector<std::int64_t> bins = histogram.magnitudes();
-  const double threshold = kl_threshold(bins, histogram.bin_width(), std::size_t{1} << (bits - 1));
+/// Levels for each sign: all of them if there are no negative values and the offset can make use of
+/// that.
+std::size_t levels_of_magnitudes(const Histogram& histogram, const ParameterSpace& space) {
+  const bool is_one_sided = space.has_offset() && histogram.range().low >= 0;
+  return std::size_t{1} << (is_one_sided ? space.bits() : space.bits() - 1);
+}
+
+ValueRange kl_range(const Histogram& histogram, const ParameterSpace& space) {
+  std::vector<std::int64_t> bins = histogram.magnitudes();
+  // Most zeros are outputs of a ReLU. They have a level in any case.
+  if (bins.size() > 1) bins[0] = bins[1];
+  const double threshold =
+      kl_threshold(bins, histogram.bin_width(), levels_of_magnitudes(histogram, space));
   return clipped(histogram.range(), threshold);
 }
 
@@ -130,7 +140,7 @@ ValueRange any_range(const ValueStatistics& statistics, const RangeOptions& opti
     case Calibrator::kMse:
       return mse_range(histogram, space);
     case Calibrator::kKl:
-      return kl_range(histogram, space.bits());
+      return kl_range(histogram, space);
     case Calibrator::kFit:
     case Calibrator::kMinMax:
       break;

@@ -60,7 +60,10 @@ double moving_average_weight(std::size_t i, std::size_t n, double momentum);
 /// [max(least, -T), min(largest, T)], with the least and the largest value.
 /// - kMse computes the squared error sum count(b) (x_b - level(x_b))^2 of the system's own levels
 ///   over each range, where x_b is the middle of bin b, and takes the least.
-/// - kKl: see kl_threshold(), for half of the system's levels.
+/// - kKl: see kl_threshold(), for 2^(K-1) levels of a system of K bits, or 2^K if it has an offset
+///   and no value is negative. The first bin gets the count of the second: most zeros are outputs
+///   of a ReLU, have a level in any case, and would outweigh all other values. NVIDIA's
+///   pytorch-quantization does both (calib/histogram.py); the talk mentions neither.
 ///
 /// @param space  the number system
 /// @throws Error kUsage if there are no values, or the range has a single value, as that of a

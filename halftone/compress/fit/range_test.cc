@@ -164,6 +164,28 @@ TEST(RangeOf, KeepsZeroAsTheLowEndOfRectifiedValues) {
   }
 }
 
+TEST(RangeOf, DoesNotLetZerosOutweighOtherValuesWithKl) {
+  const std::vector<float> values =
+      drawn(50000, [](Random& random) { return -std::log(1 - random.uniform()); });
+  std::vector<float> with_zeros = values;
+  with_zeros.resize(500000);
+  const RangeOptions kl = options_of(Calibrator::kKl);
+  const auto threshold = [&](const std::vector<float>& of, const char* system) {
+    return range_of(statistics_of(of), kl, space_of(system, 8)).high;
+  };
+  EXPECT_EQ(threshold(with_zeros, "affine"), threshold(values, "affine"));
+  // A system with an offset has all its levels for values above zero.
+  Counts bins = statistics_of(values).values.magnitudes();
+  bins[0] = bins[1];
+  const double width = statistics_of(values).values.bin_width();
+  const float largest = statistics_of(values).values.range().high;
+  const auto expected = [&](std::size_t levels) {
+    return std::min(static_cast<float>(kl_threshold(bins, width, levels)), largest);
+  };
+  EXPECT_EQ(threshold(values, "affine"), expected(256));
+  EXPECT_EQ(threshold(values, "int"), expected(128));
+}
+
 double mean_squared_error(const numerics::Levels& levels, const std::vector<float>& values) {
   const numerics::LevelTable table(levels);
   double error = 0;
