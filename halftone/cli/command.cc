@@ -217,6 +217,11 @@ void add_recipe_options(CLI::App& verb, RecipeOptions& recipe) {
                   "What layers with codes compute, stored in the file: auto (by the bits), bits, "
                   "integers (of 8 bits) or float (default auto)")
       ->check(CLI::IsMember({"auto", "bits", "integers", "float"}));
+  verb.add_option("--calibrator", recipe.calibrator,
+                  "How levels of activations follow from the samples: fit (the least error of a "
+                  "sample), or evenly over a range: min-max, moving-average, percentile, mse, kl "
+                  "(default fit)")
+      ->check(CLI::IsMember({"fit", "min-max", "moving-average", "percentile", "mse", "kl"}));
   verb.add_option("--recipe", recipe.recipe,
                   "TOML file with settings per layer and for the fitting")
       ->check(some_path());
@@ -247,6 +252,9 @@ compress::Recipe make_recipe(const RecipeOptions& options) {
     settings.activation_system = &numerics::find_system(options.activation_scheme);
   }
   if (!options.arithmetic.empty()) settings.arithmetic = ir::arithmetic_named(options.arithmetic);
+  if (!options.calibrator.empty()) {
+    settings.calibrator = compress::calibrator_named(options.calibrator);
+  }
   return load_recipe(options.recipe, settings);
 }
 

@@ -59,11 +59,13 @@ struct RecipeOptions {
   std::string weight_scheme;
   std::string activation_scheme;
   std::string arithmetic;
+  std::string calibrator;
   std::string recipe;  ///< a file
 
   [[nodiscard]] bool is_given() const {
     return weight_bits || !activation_bits.empty() || !scheme.empty() || !weight_scheme.empty() ||
-           !activation_scheme.empty() || !arithmetic.empty() || !recipe.empty();
+           !activation_scheme.empty() || !arithmetic.empty() || !calibrator.empty() ||
+           !recipe.empty();
   }
 };
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <mutex>
 #include <string>
 
 #include "halftone/base/error.h"
@@ -156,6 +157,43 @@ ValueSample Calibration::sample(const ir::Graph& graph, ValuePair pair, std::siz
   };
   std::vector<std::vector<float>> found = answers.collect(2, picks.max_within(per_run), pick);
   return {std::move(found[0]), std::move(found[1])};
+}
+
+std::vector<ValueStatistics> Calibration::ranges(const ir::Graph& graph,
+                                                 std::span<const ir::ValueId> values,
+                                                 double momentum,
+                                                 const ProgressSink& progress) const {
+  const runtime::Stream answers = stream(graph, values, progress, kAll);
+  std::vector<Histogram> histograms(values.size());
+  std::mutex mutex;
+  // Counts are added in any order, since their sums are exact; averages in the order of batches.
+  const auto count = [&](const runtime::Batch& batch) {
+    const double weight =
+        moving_average_weight(batch.first / answers.batch_size(), answers.num_batches(), momentum);
+    std::vector<double> ends;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto elements = batch.outputs[i].as<float>();
+      check_finite(elements, graph.value(values[i]));
+      Histogram found;
+      found.add(elements);
+      const bool is_empty = found.count() == 0;
+      for (const float end : {found.range().low, found.range().high}) {
+        ends.push_back(is_empty ? 0 : weight * double{end});
+      }
+      const std::lock_guard lock(mutex);
+      histograms[i].add(found);
+    }
+    return spmd::Array::from<double>({static_cast<std::int64_t>(ends.size())}, ends);
+  };
+  const spmd::Array averages = answers.sum(count);
+  histograms = sum_over_ranks(std::move(histograms), devices_);
+  std::vector<ValueStatistics> result;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto ends = averages.as<double>().subspan(2 * i, 2);
+    result.push_back(
+        {std::move(histograms[i]), {static_cast<float>(ends[0]), static_cast<float>(ends[1])}});
+  }
+  return result;
 }
 
 std::vector<LayerStatistics> Calibration::statistics(const ir::Graph& graph, ValuePair pair,

@@ -11,6 +11,7 @@
 #include "halftone/base/progress.h"
 #include "halftone/compress/border.h"
 #include "halftone/compress/fit/layer_statistics.h"
+#include "halftone/compress/fit/range.h"
 #include "halftone/compress/fit/value_sample.h"
 #include "halftone/data/dataset.h"
 #include "halftone/ir/graph.h"
@@ -59,6 +60,15 @@ class Calibration {
   /// @param most  maximum number of pairs
   [[nodiscard]] ValueSample sample(const ir::Graph& graph, ValuePair pair, std::size_t most,
                                    std::uint64_t seed, const ProgressSink& progress) const;
+  /// What calibrators need of some float values, in one pass over the data. Memory: 32 KiB for each
+  /// value and device, for any number of samples.
+  /// @param momentum  of the moving averages, over the runs in the order of samples
+  /// @return          one for each value, the same on all ranks
+  /// @throws Error    kFormat if an element is NaN or infinite
+  [[nodiscard]] std::vector<ValueStatistics> ranges(const ir::Graph& graph,
+                                                    std::span<const ir::ValueId> values,
+                                                    double momentum,
+                                                    const ProgressSink& progress) const;
   /// Second moments of the rows that a layer multiplies, one for each group of its outputs. If
   /// `encoding` is not null, the twin's values are first rounded to its nearest level.
   [[nodiscard]] std::vector<LayerStatistics> statistics(const ir::Graph& graph, ValuePair pair,

@@ -27,49 +27,73 @@ void check_weights(MatrixView<const float> weights, const ir::Node& node) {
 constexpr const char* kKeepFloat =
     "keep the layer's activations float (activation_bits = \"none\" in a recipe)";
 
+/// A value on the calibration data, as messages show it.
+struct CalibratedValue {
+  std::string name;
+  numerics::ValueRange range;  ///< of the elements that a calibrator takes into account
+  std::int64_t count = 0;      ///< of these elements
+};
+
 /// No levels can be fitted to a single value, and later fits would not hold for other data.
-void check_varies(const ValueSample& sample, const ir::Node& layer, const std::string& value) {
-  const std::span<const float> numbers = sample.actual();
-  if (numbers.empty() ||
-      std::ranges::any_of(numbers, [&](float x) { return x != numbers.front(); })) {
-    return;
-  }
+void check_varies(const CalibratedValue& value, const ir::Node& layer) {
+  if (value.range.low != value.range.high) return;
   std::ostringstream number;
-  number << numbers.front();
+  number << value.range.low;
   fail(ErrorKind::kUnsupported,
-       describe(layer) + ": value '" + value + "' cannot be encoded: it is " + number.str() +
-           " at all " + std::to_string(numbers.size()) +
+       describe(layer) + ": value '" + value.name + "' cannot be encoded: it is " + number.str() +
+           " at all " + std::to_string(value.count) +
            " positions sampled from the calibration data; use other data, or " + kKeepFloat);
 }
 
-/// "-3 to 7.5". @pre there are values
-std::string range_of(std::span<const float> values) {
-  const auto [low, high] = std::ranges::minmax(values);
+/// "-3 to 7.5".
+std::string text_of(const numerics::ValueRange& range) {
   std::ostringstream text;
-  text << low << " to " << high;
+  text << range.low << " to " << range.high;
   return text.str();
 }
 
 /// One level for all values would make the rest of the network constant.
-void check_levels(const numerics::MatrixEncoding& encoding, const ValueSample& sample,
-                  const ir::Node& layer, const std::string& value) {
-  const auto [low, high] = std::ranges::minmax(sample.actual());
+void check_levels(const numerics::MatrixEncoding& encoding, const CalibratedValue& value,
+                  const ir::Node& layer) {
   const numerics::LevelTable levels(encoding.levels(0));
   const auto is_finite = [](float x) { return std::isfinite(x); };
   if (!std::ranges::all_of(levels.levels(), is_finite) ||
       !std::ranges::all_of(levels.thresholds(), is_finite)) {
     fail(ErrorKind::kUsage, "levels beyond float32");
   }
-  const float level = levels.nearest(high);
-  if (levels.nearest(low) != level) return;
+  const float level = levels.nearest(value.range.high);
+  if (levels.nearest(value.range.low) != level) return;
   std::ostringstream text;
   text << level;
-  fail(ErrorKind::kUnsupported,
-       describe(layer) + ": value '" + value + "' cannot be encoded in " +
-           std::to_string(encoding.bits) + (encoding.bits == 1 ? " bit" : " bits") +
-           " of the scheme " + std::string(system_name(encoding)) + ": its values, " +
-           range_of(sample.actual()) + ", all have the same nearest level, " + text.str() +
-           "; use more bits or another scheme");
+  fail(ErrorKind::kUnsupported, describe(layer) + ": value '" + value.name +
+                                    "' cannot be encoded in " + std::to_string(encoding.bits) +
+                                    (encoding.bits == 1 ? " bit" : " bits") + " of the scheme " +
+                                    std::string(system_name(encoding)) + ": its values, " +
+                                    text_of(value.range) + ", all have the same nearest level, " +
+                                    text.str() + "; use more bits or another scheme");
+}
+
+/// The encoding of an activation.
+/// @param levels_in  levels_in(space) chooses the levels
+/// @throws Error as LayerFitter::fit_activation()
+template <typename LevelsIn>
+numerics::MatrixEncoding activation_encoding(const ActivationFormat& format,
+                                             const CalibratedValue& value, const ir::Node& layer,
+                                             const LevelsIn& levels_in) {
+  check_varies(value, layer);
+  numerics::MatrixEncoding encoding = empty_encoding(
+      {format.system, format.bits, format.offset, numerics::Granularity::kTensor}, 1, 1);
+  try {
+    encoding.set_levels(0, levels_in(ParameterSpace::of(encoding)));
+    check_levels(encoding, value, layer);
+    return encoding;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kUsage) throw;
+    fail(ErrorKind::kFormat, describe(layer) + ": value '" + value.name +
+                                 "' cannot be encoded: it is " + text_of(value.range) +
+                                 " in the calibration data (" + error.what() +
+                                 "); look for outliers there, or " + kKeepFloat);
+  }
 }
 
 /// Rounds an activation with scales computed at run time.
@@ -109,22 +133,22 @@ numerics::Levels LayerFitter::activation_levels(const ParameterSpace& space,
 numerics::MatrixEncoding LayerFitter::fit_activation(ValuePair pair, const ActivationFormat& format,
                                                      const ir::Node& layer,
                                                      const ProgressSink& progress) {
+  const std::string& value = graph_.value(pair.actual).name;
+  if (format.range.calibrator != Calibrator::kFit) {
+    const ValueStatistics statistics =
+        calibration_.ranges(graph_, {&pair.actual, 1}, format.range.momentum, progress).front();
+    const CalibratedValue seen{value, statistics.values.range(), statistics.values.count()};
+    return activation_encoding(format, seen, layer, [&](const ParameterSpace& space) {
+      return levels_over(space, range_of(statistics, format.range, space));
+    });
+  }
   const ValueSample sample =
       calibration_.sample(graph_, pair, recipe_.fit.activation_samples, seed_, progress);
-  const std::string& value = graph_.value(pair.actual).name;
-  check_varies(sample, layer, value);
-  numerics::MatrixEncoding encoding = empty_encoding(
-      {format.system, format.bits, format.offset, numerics::Granularity::kTensor}, 1, 1);
-  try {
-    encoding.set_levels(0, activation_levels(ParameterSpace::of(encoding), sample, layer));
-    check_levels(encoding, sample, layer, value);
-    return encoding;
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::kUsage) throw;
-    fail(ErrorKind::kFormat, describe(layer) + ": value '" + value + "' cannot be encoded: it is " +
-                                 range_of(sample.actual()) + " in the calibration data (" +
-                                 error.what() + "); look for outliers there, or " + kKeepFloat);
-  }
+  CalibratedValue seen{value, {}, static_cast<std::int64_t>(sample.actual().size())};
+  seen.range.add(sample.actual());
+  return activation_encoding(format, seen, layer, [&](const ParameterSpace& space) {
+    return activation_levels(space, sample, layer);
+  });
 }
 
 ValueId LayerFitter::encoded(ValueId original, ValueId actual, const ActivationFormat& format,

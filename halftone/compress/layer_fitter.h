@@ -34,9 +34,10 @@ class LayerFitter {
   /// @throws Error kUsage if they are out of range
   numerics::Levels activation_levels(const ParameterSpace& space, const ValueSample& sample,
                                      const ir::Node& layer) const;
-  /// Fits levels to the values of an activation.
+  /// Fits levels to the values of an activation, or covers the range of a calibrator. Calibrators
+  /// see all actual values, and no targets.
   /// @throws Error kUnsupported if all values are equal or have one nearest level; kFormat if they
-  ///         are too large for any basis
+  ///         are too large for any basis, or a calibrator finds no range
   numerics::MatrixEncoding fit_activation(ValuePair pair, const ActivationFormat& format,
                                           const ir::Node& layer, const ProgressSink& progress);
   /// The encoded twin of an activation; layers that share the activation share the codes.

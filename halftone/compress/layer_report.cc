@@ -8,6 +8,21 @@
 #include "halftone/numerics/distortion.h"
 
 namespace halftone::compress {
+namespace {
+
+numerics::ValueRange range_of_levels(const numerics::MatrixEncoding& encoding) {
+  const numerics::LevelTable table(encoding.levels(0));
+  return {table.levels().front(), table.levels().back()};
+}
+
+/// The codes that a layer multiplies with: of its input, or of its states. Null if there are none.
+const numerics::MatrixEncoding* activation_codes(const ir::Graph& graph, const ir::Node& layer) {
+  if (const auto* states = ir::activation_encoding(layer.op)) return states->get();
+  return ir::is_table(layer.op) ? nullptr : graph.value(layer.inputs[0]).type.encoding.codes.get();
+}
+
+}  // namespace
+
 LayerReport report_layer(const ir::Graph& graph, ir::NodeId layer, ir::NodeId twin) {
   const ir::Node& original = graph.node(layer);
   const std::size_t input = weights_input(original.op);
@@ -24,6 +39,9 @@ LayerReport report_layer(const ir::Graph& graph, ir::NodeId layer, ir::NodeId tw
     if (*states != nullptr) report.activation_bits = (*states)->bits;
   } else if (!ir::is_table(quantized.op)) {
     report.activation_bits = ir::number_bits(graph, quantized.inputs[0]);
+  }
+  if (const numerics::MatrixEncoding* codes = activation_codes(graph, quantized)) {
+    report.activation_range = range_of_levels(*codes);
   }
   report.weight_bits = ir::number_bits(graph, quantized.inputs[input]);
   if (report.weight_bits < 32) {

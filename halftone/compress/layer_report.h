@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "halftone/ir/graph.h"
+#include "halftone/numerics/scale_rule.h"
 
 namespace halftone::compress {
 
@@ -15,7 +17,9 @@ struct LayerReport {
   std::string name;
   std::string_view op;
   int weight_bits = 32;
-  int activation_bits = 32;     ///< always 32 for a table, whose input is indices
+  int activation_bits = 32;  ///< always 32 for a table, whose input is indices
+  /// The lowest and the highest level of its input or states, if their scale is stored.
+  std::optional<numerics::ValueRange> activation_range{};
   std::size_t float_bytes = 0;  ///< of the float weights
   std::size_t encoded_bytes =
       0;                      ///< of codes and bases, or of the float weights if they stay float

@@ -53,6 +53,29 @@ WeightFormat weight_format(const numerics::NumberSystem& system, int bits,
   return format;
 }
 
+/// How the levels of activations follow from calibration data.
+RangeOptions range_options(const ActivationFormat& format, const LayerSettings& settings) {
+  RangeOptions options;
+  options.calibrator = settings.calibrator.value_or(Calibrator::kFit);
+  options.percentile = settings.percentile.value_or(options.percentile);
+  options.momentum = settings.momentum.value_or(options.momentum);
+  if (options.calibrator == Calibrator::kFit) return options;
+  const std::string name = "calibrator " + std::string(to_string(options.calibrator)) + ": ";
+  if (format.scales != ActivationScales::kFitted) {
+    fail(ErrorKind::kUsage, name +
+                                "it has no effect on activations whose scales are computed at run "
+                                "time; use the calibrator fit, or activation_scales = \"fitted\"");
+  }
+  const bool overflows = codebook_of(*format.system, format.bits) != nullptr &&
+                         codebook_of(*format.system, format.bits)->beyond().has_value();
+  if (overflows && options.calibrator != Calibrator::kMinMax) {
+    const std::string system(format.system->name);
+    fail(ErrorKind::kUsage, name + "numbers beyond its range would overflow in the scheme " +
+                                system + "; use fit, min-max or a scheme that saturates");
+  }
+  return options;
+}
+
 ActivationFormat activation_format(const numerics::NumberSystem& system, int bits,
                                    const LayerSettings& settings) {
   ActivationFormat format{&system, bits, settings.activation_offset.value_or(true)};
@@ -76,7 +99,16 @@ ActivationFormat activation_format(const numerics::NumberSystem& system, int bit
     const std::size_t preset = has_groups ? system.blocks.group_size : kDefaultGroup;
     format.group_size = settings.activation_group_size.value_or(preset);
   }
+  format.range = range_options(format, settings);
   return format;
+}
+
+/// @param chosen  the calibrator that a setting is for
+void check_calibrator_of(std::string_view setting, bool is_set, Calibrator chosen,
+                         const LayerSettings& settings) {
+  if (!is_set || settings.calibrator == chosen) return;
+  fail(ErrorKind::kUsage, std::string(setting) + ": it is for the calibrator " +
+                              std::string(to_string(chosen)) + " only: set that, or leave it out");
 }
 
 bool matches(const std::string& pattern, std::string_view name) {
@@ -103,6 +135,13 @@ LayerSettings LayerSettings::over(const LayerSettings& others) const {
   fill(result.activation_offset, others.activation_offset);
   fill(result.activation_scales, others.activation_scales);
   fill(result.activation_group_size, others.activation_group_size);
+  if (!calibrator || *calibrator == Calibrator::kPercentile) {
+    fill(result.percentile, others.percentile);
+  }
+  if (!calibrator || *calibrator == Calibrator::kMovingAverage) {
+    fill(result.momentum, others.momentum);
+  }
+  fill(result.calibrator, others.calibrator);
   fill(result.skip, others.skip);
   fill(result.arithmetic, others.arithmetic);
   return result;
@@ -126,6 +165,10 @@ LayerRecipe Recipe::for_layer(std::string_view name) const {
   const int activation_bits = bits_of(activations, settings.activation_bits, "activation bits");
   check_offset(weights, settings.weight_offset, "weight offset");
   check_offset(activations, settings.activation_offset, "activation offset");
+  check_calibrator_of("percentile", settings.percentile.has_value(), Calibrator::kPercentile,
+                      settings);
+  check_calibrator_of("momentum", settings.momentum.has_value(), Calibrator::kMovingAverage,
+                      settings);
   if (weight_bits > 0) recipe.weights = weight_format(weights, weight_bits, settings);
   recipe.arithmetic = settings.arithmetic.value_or(ir::Arithmetic::kAuto);
   if (activation_bits > 0) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "halftone/compress/fit/range.h"
 #include "halftone/compress/fit/weight_fit.h"
 #include "halftone/compress/reconstruct/reconstruct.h"
 #include "halftone/ir/ops/arithmetic.h"
@@ -36,10 +37,14 @@ struct LayerSettings {
   std::optional<bool> activation_offset;
   std::optional<ActivationScales> activation_scales;
   std::optional<std::size_t> activation_group_size;
+  std::optional<Calibrator> calibrator;  ///< of activations with fitted scales
+  std::optional<double> percentile;      ///< see RangeOptions
+  std::optional<double> momentum;
   std::optional<bool> skip;                  ///< the layer stays float
   std::optional<ir::Arithmetic> arithmetic;  ///< of a layer with codes; kAuto: by the rule
 
-  /// These settings where they are set, else the others.
+  /// These settings where they are set, else the others. The settings of a calibrator do not pass
+  /// to another one.
   [[nodiscard]] LayerSettings over(const LayerSettings& others) const;
 };
 
@@ -50,6 +55,7 @@ struct ActivationFormat {
   bool offset = true;  ///< of learned levels
   ActivationScales scales = ActivationScales::kFitted;
   std::size_t group_size = 0;  ///< for kGroup
+  RangeOptions range{};        ///< for kFitted: how levels follow from calibration data
 
   bool operator==(const ActivationFormat&) const = default;
 };
@@ -97,7 +103,8 @@ struct Recipe {
   /// channel, with offsets. A number system of one number of bits needs no setting of bits, and one
   /// of blocks implies their size. Weights take the system that saturates in place of one that
   /// overflows.
-  /// @throws Error kUsage if bits or the group size are out of range
+  /// @throws Error kUsage if bits or the group size are out of range, or a calibrator does not fit
+  ///         the scales or the number system of activations
   [[nodiscard]] LayerRecipe for_layer(std::string_view name) const;
   /// @throws Error kUsage that lists the layers, if a pattern matches none of them
   void check_patterns(std::span<const std::string> layer_names) const;

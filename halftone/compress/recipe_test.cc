@@ -61,6 +61,12 @@ TEST(Recipe, ReadsEveryKey) {
     activation_bits = 8
     scheme = "float"
     arithmetic = "integers"
+    calibrator = "percentile"
+    percentile = 99.9
+    [[layer]]
+    name = "h"
+    calibrator = "moving-average"
+    momentum = 0.5
   )",
                                      "test");
   EXPECT_EQ(recipe.defaults.weight_bits, 2);
@@ -81,7 +87,11 @@ TEST(Recipe, ReadsEveryKey) {
   EXPECT_EQ(weights.damping, 0.5);
   EXPECT_EQ(recipe.fit.schedule, Schedule::kPhases);
   EXPECT_EQ(recipe.fit.activation_samples, 1000u);
-  ASSERT_EQ(recipe.overrides.size(), 2u);
+  ASSERT_EQ(recipe.overrides.size(), 3u);
+  EXPECT_EQ(recipe.overrides[1].settings.calibrator, Calibrator::kPercentile);
+  EXPECT_EQ(recipe.overrides[1].settings.percentile, 99.9);
+  EXPECT_EQ(recipe.overrides[2].settings.calibrator, Calibrator::kMovingAverage);
+  EXPECT_EQ(recipe.overrides[2].settings.momentum, 0.5);
   EXPECT_EQ(recipe.overrides[0].settings.skip, true);
   EXPECT_EQ(recipe.overrides[1].settings.skip, true);
   EXPECT_EQ(recipe.overrides[1].settings.group_size, 32u);
@@ -152,6 +162,13 @@ INSTANTIATE_TEST_SUITE_P(
         BadRecipe{"[default]\nscheme = 4", "'scheme': expected a string, found integer"},
         BadRecipe{"[default]\narithmetic = \"int8\"",
                   "expected one of auto, bits, integers, float, found 'int8'"},
+        BadRecipe{"[default]\ncalibrator = \"entropy\"",
+                  "line 2: 'calibrator': calibrator: expected one of fit, min-max, "
+                  "moving-average, percentile, mse, kl, found 'entropy'"},
+        BadRecipe{"[default]\npercentile = 101", "'percentile': expected 50 to 100, found 101"},
+        BadRecipe{"[default]\npercentile = 0.9999",
+                  "'percentile': expected 50 to 100, found 0.9999"},
+        BadRecipe{"[default]\nmomentum = 1.5", "'momentum': expected 0 to 1, found 1.5"},
         BadRecipe{"[default]\ngranularity = \"row\"", "expected one of tensor, channel, group"},
         BadRecipe{"[default]\ngroup_size = 0", "'group_size': expected 1 to"},
         BadRecipe{"[default]\nskip = 1", "'skip': expected true or false, found integer"},
@@ -182,6 +199,47 @@ TEST(Recipe, RefusesOffsetsThatTheSchemeDoesNotLeaveOpen) {
       &numerics::find_system("symmetric");
   expect_error(ErrorKind::kUsage, "weight offset: the scheme symmetric never has one",
                [&] { (void)recipe.for_layer("a"); });
+}
+
+TEST(Recipe, PassesTheSettingsOfACalibratorToNoOtherOne) {
+  const Recipe recipe = parse_recipe(
+      "[default]\nactivation_bits = 8\ncalibrator = \"percentile\"\npercentile = 90\n"
+      "[[layer]]\nname = \"a\"\nactivation_bits = 4\n"
+      "[[layer]]\nname = \"b\"\ncalibrator = \"kl\"\n"
+      "[[layer]]\nname = \"c\"\ncalibrator = \"percentile\"\n"
+      "[[layer]]\nname = \"d\"\npercentile = 95\n",
+      "test");
+  const auto range = [&](const char* name) { return recipe.for_layer(name).activations->range; };
+  EXPECT_EQ(range("a"), (RangeOptions{Calibrator::kPercentile, 90, 0.99}));
+  EXPECT_EQ(range("b"), (RangeOptions{Calibrator::kKl, 99.99, 0.99}));
+  EXPECT_EQ(range("c"), (RangeOptions{Calibrator::kPercentile, 90, 0.99}));
+  EXPECT_EQ(range("d"), (RangeOptions{Calibrator::kPercentile, 95, 0.99}));
+  EXPECT_EQ(Recipe().for_layer("a").activations->range, RangeOptions());
+}
+
+TEST(Recipe, RefusesCalibratorsThatHaveNoEffectOrOverflow) {
+  const auto layer = [](const std::string& text) {
+    return parse_recipe("[default]\n" + text, "test").for_layer("a");
+  };
+  expect_error(
+      ErrorKind::kUsage,
+      "calibrator kl: it has no effect on activations whose scales are computed at run "
+      "time; use the calibrator fit, or activation_scales = \"fitted\"",
+      [&] { layer("calibrator = \"kl\"\nscheme = \"int\"\nactivation_scales = \"row\""); });
+  expect_error(ErrorKind::kUsage, "calibrator mse: it has no effect",
+               [&] { layer("calibrator = \"mse\"\nscheme = \"mxfp4\""); });
+  EXPECT_TRUE(layer("calibrator = \"fit\"\nscheme = \"mxfp4\"").activations);
+  EXPECT_FALSE(layer("calibrator = \"kl\"\nactivation_bits = \"none\"").activations);
+  expect_error(ErrorKind::kUsage,
+               "calibrator mse: numbers beyond its range would overflow in the scheme e4m3_nan; "
+               "use fit, min-max or a scheme that saturates",
+               [&] { layer("calibrator = \"mse\"\nscheme = \"e4m3_nan\""); });
+  EXPECT_TRUE(layer("calibrator = \"min-max\"\nscheme = \"e4m3_nan\"").activations);
+  expect_error(ErrorKind::kUsage,
+               "percentile: it is for the calibrator percentile only: set that, or leave it out",
+               [&] { layer("percentile = 90"); });
+  expect_error(ErrorKind::kUsage, "momentum: it is for the calibrator moving-average only",
+               [&] { layer("momentum = 0.5\ncalibrator = \"kl\""); });
 }
 
 TEST(Recipe, RefusesEveryIntegerOutOfTheRangeOfAKey) {

@@ -168,13 +168,23 @@ std::vector<Key> block_keys(LayerSettings& settings) {
   };
 }
 
+/// How activation ranges follow from calibration data.
+std::vector<Key> range_keys(LayerSettings& settings) {
+  return {
+      word("calibrator",
+           [&](const std::string& name) { settings.calibrator = calibrator_named(name); }),
+      real("percentile", 50, 100, [&](double value) { settings.percentile = value; }),
+      real("momentum", 0, 1, [&](double value) { settings.momentum = value; }),
+  };
+}
+
 std::vector<Key> layer_keys(LayerSettings& settings) {
   using ir::Arithmetic;
   std::vector<Key> keys = {
       bits("weight_bits", settings.weight_bits),
       bits("activation_bits", settings.activation_bits),
   };
-  for (const auto& more : {system_keys(settings), block_keys(settings)}) {
+  for (const auto& more : {system_keys(settings), block_keys(settings), range_keys(settings)}) {
     keys.insert(keys.end(), more.begin(), more.end());
   }
   keys.push_back(flag("skip", [&](bool value) { settings.skip = value; }));

@@ -103,10 +103,12 @@ std::string to_json(const Inspection& inspection) {
 std::string to_json(const QuantizeReport& report) {
   Json list = Json::array();
   for (const compress::LayerReport& layer : report.layers) {
+    const auto& range = layer.activation_range;
     list.push_back({{"name", layer.name},
                     {"operator", layer.op},
                     {"weight_bits", layer.weight_bits},
                     {"activation_bits", layer.activation_bits},
+                    {"activation_range", range ? Json{range->low, range->high} : Json()},
                     {"sqnr_db", layer.sqnr_db},
                     {"weight_sqnr_db", layer.weight_sqnr_db},
                     {"float_bytes", layer.float_bytes},

@@ -58,7 +58,9 @@ TEST(QuantizeReport, HasTheKeysOfTheContractAndNullForInfinity) {
   layer.weight_bits = 2;
   layer.sqnr_db = 12.5;
   layer.weight_sqnr_db = std::numeric_limits<double>::infinity();
-  const QuantizeReport report{1000, 100, 1.5, {layer}};
+  compress::LayerReport other = layer;
+  layer.activation_range = {-0.5F, 2.0F};
+  const QuantizeReport report{1000, 100, 1.5, {layer, other}};
   const json found = json::parse(to_json(report));
   EXPECT_EQ(found["input_bytes"], 1000);
   EXPECT_EQ(found["output_bytes"], 100);
@@ -66,6 +68,8 @@ TEST(QuantizeReport, HasTheKeysOfTheContractAndNullForInfinity) {
   EXPECT_EQ(found["layers"][0]["name"], "dense1");
   EXPECT_EQ(found["layers"][0]["weight_bits"], 2);
   EXPECT_EQ(found["layers"][0]["activation_bits"], 32);
+  EXPECT_EQ(found["layers"][0]["activation_range"], json::parse("[-0.5, 2.0]"));
+  EXPECT_TRUE(found["layers"][1]["activation_range"].is_null());
   EXPECT_EQ(found["layers"][0]["sqnr_db"], 12.5);
   EXPECT_TRUE(found["layers"][0]["weight_sqnr_db"].is_null());
   const std::string text = to_text(report);
