@@ -146,6 +146,26 @@ TEST_F(Program, ConvertsCodesToFloatsForOtherRuntimes) {
   EXPECT_FALSE(std::filesystem::exists(path("none.onnx")));
 }
 
+TEST_F(Program, QuantizesWholeNetworksToIntegers) {
+  const std::string data = " --data " + kExample;
+  const json reference = json::parse(run("eval " + kModel + data + " --json").out);
+  for (const std::string& file : {path("q.onnx"), path("q.tflite")}) {
+    const std::string quantize = "quantize " + kModel + " -o " + file + data + " --full-integer";
+    const Outcome done = run(quantize + " --limit 200 --json");
+    ASSERT_EQ(done.code, 0) << done.err;
+    for (const json& layer : json::parse(done.out)["layers"]) {
+      EXPECT_EQ(layer["weight_bits"], 8);
+      EXPECT_EQ(layer["activation_bits"], 8);
+    }
+    const json inspected = json::parse(run("inspect " + file + " --json").out);
+    EXPECT_EQ(inspected["layers"].size(), 2U);
+    EXPECT_FALSE(inspected["operators"].contains("Encode"));
+    const json found = json::parse(run("eval " + file + data + " --json").out);
+    EXPECT_NEAR(found["value"], reference["value"], 0.01) << file;
+    expect_failure(quantize + " --weight-bits 4", 2, "full-integer quantization has 8-bit weights");
+  }
+}
+
 /// The example network with 4-bit weights in groups, and the outputs of a file for an input.
 class StandardOnnx : public Program {
  protected:

@@ -27,6 +27,9 @@ struct QuantizeJob {
   compress::Recipe recipe{};
   compress::QuantizeOptions options{};
   formats::ImportOptions import{};  ///< shapes and values for inputs
+  /// Write a network of 8-bit integers that other runtimes open: compress::quantize_to_integers(),
+  /// with the rounding of the format of the output.
+  bool full_integer = false;
 };
 
 struct QuantizeReport {

@@ -18,6 +18,7 @@ struct QuantizeOptions {
   ModelOptions model;
   RecipeOptions recipe;
   std::optional<std::uint64_t> memory_bytes;  ///< for values of the samples
+  bool full_integer = false;
 };
 
 void run(const QuantizeOptions& options, const Machine& machine) {
@@ -30,7 +31,8 @@ void run(const QuantizeOptions& options, const Machine& machine) {
                           make_recipe(options.recipe),
                           {options.common.seed, progress.sink(),
                            machine.devices(options.data.devices), options.memory_bytes},
-                          options.model.parse()});
+                          options.model.parse(),
+                          options.full_integer});
   }();
   if (machine.is_first()) print_report(options.common, result);
 }
@@ -54,6 +56,8 @@ void add_quantize(CLI::App& app, Action& action) {
   add_data_options(*verb, options->data, "train");
   add_recipe_options(*verb, options->recipe);
   add_memory_option(*verb, options->memory_bytes);
+  verb->add_flag("--full-integer", options->full_integer,
+                 "8-bit integers in the whole network, in operators that other runtimes have");
   verb->final_callback([options, &action] {
     action = [options](const Machine& machine) { run(*options, machine); };
   });

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -24,8 +25,6 @@ using ir::ActivationKind;
 using ir::AffineParameters;
 using ir::NodeId;
 using ir::ValueId;
-
-constexpr ir::CodeRange kCodes = {-128, 127};
 
 /// Functions of one number for which TensorFlow Lite has kernels of codes.
 bool has_codes(ActivationKind kind) {
@@ -52,31 +51,10 @@ bool has_code_weights(const ir::Graph& graph, const ir::Node& node) {
          encoding.bits <= 8 && encoding.granularity != numerics::Granularity::kGroup;
 }
 
-/// Whether an operator on these values has a form for codes.
-bool can_have_codes(const ir::Graph& graph, const ir::Node& node) {
-  if (!is_float(graph, node.output)) return false;
-  if (std::holds_alternative<ir::FullyConnected>(node.op) ||
-      std::holds_alternative<ir::Conv>(node.op)) {
-    const bool has_bias = node.inputs.size() > 2 && node.inputs[2] != ir::kAbsent;
-    return has_code_weights(graph, node) &&
-           (!has_bias || float_constant(graph, node.inputs[2]) != nullptr);
-  }
-  if (const auto* binary = std::get_if<ir::Binary>(&node.op)) {
-    return binary->kind == ir::BinaryKind::kAdd || binary->kind == ir::BinaryKind::kSub ||
-           binary->kind == ir::BinaryKind::kMul;
-  }
-  if (const auto* reduce = std::get_if<ir::Reduce>(&node.op)) {
-    return reduce->kind == ir::ReduceKind::kMean;
-  }
-  if (const auto* softmax = std::get_if<ir::Softmax>(&node.op)) {
-    return !softmax->log && softmax->axis + 1 == graph.value(node.output).type.shape.rank();
-  }
-  if (const auto* pool = std::get_if<ir::Pool>(&node.op)) {
-    return pool->kind == ir::PoolKind::kAverage && !pool->count_padding;
-  }
-  if (const auto* unary = std::get_if<ir::Unary>(&node.op))
-    return has_codes(unary->activation.kind);
-  return std::holds_alternative<ir::Concat>(node.op);
+/// Whether a value is the projected input of a recurrent layer, which stays float32 as a whole.
+bool feeds_recurrence(const ir::Graph& graph, ValueId id) {
+  return std::ranges::any_of(
+      graph.consumers(id), [&](NodeId reader) { return ir::is_recurrent(graph.node(reader).op); });
 }
 
 /// Operators whose result has the codes of their input: it is one of its elements, or a mean.
@@ -86,28 +64,28 @@ bool keeps_codes(const ir::Graph& graph, const ir::Node& node) {
   return ir::traits_of(node.op).selects || std::holds_alternative<ir::Pool>(node.op);
 }
 
-AffineParameters fixed(float scale, std::int32_t zero_point) { return {{scale}, {zero_point}, 0}; }
-
-/// The parameters that TensorFlow Lite prescribes for a result; none for most.
-const AffineParameters* prescribed(const ir::Operator& op) {
-  static const AffineParameters kProbability = fixed(1.0F / 256, -128);
-  static const AffineParameters kTanh = fixed(1.0F / 128, 0);
-  if (std::holds_alternative<ir::Softmax>(op)) return &kProbability;
+/// The range that TensorFlow Lite prescribes for a result; none for most.
+std::optional<numerics::ValueRange> prescribed(const ir::Operator& op) {
+  constexpr numerics::ValueRange kProbability{0, 255.0F / 256};
+  constexpr numerics::ValueRange kSigned{-1, 127.0F / 128};
+  if (std::holds_alternative<ir::Softmax>(op)) return kProbability;
   const auto* unary = std::get_if<ir::Unary>(&op);
-  if (unary == nullptr) return nullptr;
-  if (unary->activation.kind == ActivationKind::kSigmoid) return &kProbability;
-  return unary->activation.kind == ActivationKind::kTanh ? &kTanh : nullptr;
+  if (unary == nullptr) return std::nullopt;
+  if (unary->activation.kind == ActivationKind::kSigmoid) return kProbability;
+  if (unary->activation.kind == ActivationKind::kTanh) return kSigned;
+  return std::nullopt;
 }
 
 /// Scale and zero point of a range, which is widened to hold zero.
-AffineParameters parameters_of(const numerics::ValueRange& range) {
+AffineParameters parameters_of(const numerics::ValueRange& range, ir::ElementType element) {
+  const ir::CodeRange codes = ir::code_range(element);
   const double low = std::min(0.0, double{range.low});
   const double high = std::max(0.0, double{range.high});
-  auto scale = static_cast<float>((high - low) / (kCodes.high - kCodes.low));
+  auto scale = static_cast<float>((high - low) / (codes.high - codes.low));
   if (!(scale >= std::numeric_limits<float>::min())) scale = 1;
-  const double zero = std::nearbyint(kCodes.low - low / double{scale});
-  return fixed(
-      scale, static_cast<std::int32_t>(std::clamp(zero, double{kCodes.low}, double{kCodes.high})));
+  const double zero = std::nearbyint(codes.low - low / double{scale});
+  const double bounded = std::clamp<double>(zero, codes.low, codes.high);
+  return {{scale}, {static_cast<std::int32_t>(bounded)}, 0};
 }
 
 /// Which values have codes, and what these mean.
@@ -121,9 +99,13 @@ class CodePlan {
         coded_.insert(node.output);
         keepers_.insert(node.output);
       }
-      if (!can_have_codes(graph, node) || !wanted(node)) continue;
+      if (!has_code_form(graph, node) || !wanted(node)) continue;
+      // Before the first layer, float32 inputs stay as they are.
+      const auto inputs = data_inputs(node);
+      const auto is_coded = [this](ValueId input) { return coded_.contains(input); };
+      if (!ir::is_layer(node.op) && std::ranges::none_of(inputs, is_coded)) continue;
       computing_.insert(id);
-      for (const ValueId input : data_inputs(node)) coded_.insert(input);
+      coded_.insert(inputs.begin(), inputs.end());
       coded_.insert(node.output);
       if (keeps_codes(graph, node)) keepers_.insert(node.output);
     }
@@ -139,7 +121,7 @@ class CodePlan {
     std::vector<ValueId> values;
     for (const ValueId id : coded_) {
       const auto producer = graph_.producer(id);
-      if (keeps(id) || (producer && prescribed(graph_.node(*producer).op) != nullptr)) continue;
+      if (keeps(id) || (producer && prescribed(graph_.node(*producer).op))) continue;
       values.push_back(id);
     }
     return values;
@@ -166,9 +148,11 @@ class CodePlan {
 class Rewriter {
  public:
   Rewriter(ir::Graph& graph, const std::map<ValueId, numerics::ValueRange>& ranges,
-           const WantsCodes& wanted, ir::CodeRounding rounding)
-      : graph_(graph), plan_(graph, wanted), rounding_(rounding) {
-    for (const auto& [value, range] : ranges) parameters_.emplace(value, parameters_of(range));
+           const WantsCodes& wanted, const CodeForm& form)
+      : graph_(graph), plan_(graph, wanted), form_(form) {
+    for (const auto& [value, range] : ranges) {
+      parameters_.emplace(value, parameters_of(range, form.element));
+    }
   }
 
   void run() {
@@ -181,7 +165,7 @@ class Rewriter {
     for (const NodeId id : order) {
       if (plan_.computes(id)) {
         use_codes(id);
-      } else if (read_codes_later(graph_, id)) {
+      } else if (ir::moves_elements(graph_.node(id).op) && read_codes_later(graph_, id)) {
         continue;
       }
       const ValueId output = graph_.node(id).output;
@@ -195,8 +179,8 @@ class Rewriter {
     if (!plan_.has_codes(node.output)) return;
     if (plan_.keeps(node.output)) {
       parameters_[node.output] = parameters_.at(node.inputs[0]);
-    } else if (const AffineParameters* given = prescribed(node.op)) {
-      parameters_[node.output] = *given;
+    } else if (const auto range = prescribed(node.op)) {
+      parameters_[node.output] = parameters_of(*range, form_.element);
     }
   }
 
@@ -219,7 +203,7 @@ class Rewriter {
   }
 
   [[nodiscard]] ir::QuantizeLinear quantize(AffineParameters parameters) const {
-    return {std::move(parameters), ir::ElementType::kInt8, rounding_};
+    return {std::move(parameters), form_.element, form_.rounding};
   }
 
   void replace_input(NodeId reader, ValueId from, ValueId to) {
@@ -244,7 +228,7 @@ class Rewriter {
     numerics::ValueRange range;
     const ir::Tensor& numbers = *float_constant(graph_, id);
     range.add(numbers.as<float>());
-    const ir::QuantizeLinear op = quantize(parameters_of(range));
+    const ir::QuantizeLinear op = quantize(parameters_of(range, form_.element));
     const std::string name = graph_.value(id).name;
     const ValueId codes =
         graph_.add_constant(name + "/codes", ir::evaluate(op, std::vector{&numbers}));
@@ -266,7 +250,7 @@ class Rewriter {
 
   ir::Graph& graph_;
   CodePlan plan_;
-  ir::CodeRounding rounding_;
+  CodeForm form_;
   std::map<ValueId, AffineParameters> parameters_;
 };
 
@@ -358,13 +342,39 @@ void Rewriter::use_code_weights(NodeId id) {
 
 }  // namespace
 
+bool has_code_form(const ir::Graph& graph, const ir::Node& node) {
+  if (!is_float(graph, node.output) || feeds_recurrence(graph, node.output)) return false;
+  if (std::holds_alternative<ir::FullyConnected>(node.op) ||
+      std::holds_alternative<ir::Conv>(node.op)) {
+    const bool has_bias = node.inputs.size() > 2 && node.inputs[2] != ir::kAbsent;
+    return has_code_weights(graph, node) &&
+           (!has_bias || float_constant(graph, node.inputs[2]) != nullptr);
+  }
+  if (const auto* binary = std::get_if<ir::Binary>(&node.op)) {
+    return binary->kind == ir::BinaryKind::kAdd || binary->kind == ir::BinaryKind::kSub ||
+           binary->kind == ir::BinaryKind::kMul;
+  }
+  if (const auto* reduce = std::get_if<ir::Reduce>(&node.op)) {
+    return reduce->kind == ir::ReduceKind::kMean;
+  }
+  if (const auto* softmax = std::get_if<ir::Softmax>(&node.op)) {
+    return !softmax->log && softmax->axis + 1 == graph.value(node.output).type.shape.rank();
+  }
+  if (const auto* pool = std::get_if<ir::Pool>(&node.op)) {
+    return pool->kind == ir::PoolKind::kAverage && !pool->count_padding;
+  }
+  if (const auto* unary = std::get_if<ir::Unary>(&node.op))
+    return has_codes(unary->activation.kind);
+  return std::holds_alternative<ir::Concat>(node.op);
+}
+
 bool split_activations(ir::Graph& graph, const WantsCodes& wanted) {
   bool changed = false;
   for (const NodeId id : graph.topological_order()) {
     const ir::Node node = graph.node(id);
     ir::Operator op = node.op;
     ir::Activation* activation = ir::fused_activation(op);
-    if (activation == nullptr || ir::limits_of(*activation) || !can_have_codes(graph, node) ||
+    if (activation == nullptr || ir::limits_of(*activation) || !has_code_form(graph, node) ||
         !wanted(node)) {
       continue;
     }
@@ -382,8 +392,8 @@ std::vector<ValueId> values_for_codes(const ir::Graph& graph, const WantsCodes& 
 }
 
 void insert_codes(ir::Graph& graph, const std::map<ValueId, numerics::ValueRange>& ranges,
-                  const WantsCodes& wanted, ir::CodeRounding rounding) {
-  Rewriter(graph, ranges, wanted, rounding).run();
+                  const WantsCodes& wanted, const CodeForm& form) {
+  Rewriter(graph, ranges, wanted, form).run();
   graph.remove_unused_nodes();
   ir::verify(graph);
 }

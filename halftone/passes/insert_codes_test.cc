@@ -60,11 +60,10 @@ std::map<ValueId, numerics::ValueRange> ranges_for(const ir::Graph& graph,
   return ranges;
 }
 
-ir::Graph in_codes(ir::Graph graph, const std::vector<ir::Tensor>& inputs,
-                   ir::CodeRounding rounding) {
+ir::Graph in_codes(ir::Graph graph, const std::vector<ir::Tensor>& inputs, const CodeForm& form) {
   split_activations(graph, kAll);
   const auto ranges = ranges_for(graph, inputs);
-  insert_codes(graph, ranges, kAll, rounding);
+  insert_codes(graph, ranges, kAll, form);
   return graph;
 }
 
@@ -73,9 +72,9 @@ std::vector<ir::Tensor> images() {
 }
 
 TEST(InsertCodes, KeepsTheFunctionWithinTheSteps) {
-  for (const auto rounding : {ir::CodeRounding::kHalfEven, ir::CodeRounding::kHalfAway}) {
+  for (const CodeForm& form : {kOnnxCodes, kTfliteCodes}) {
     const ir::Graph graph = network();
-    const ir::Graph coded = in_codes(graph, images(), rounding);
+    const ir::Graph coded = in_codes(graph, images(), form);
     EXPECT_EQ(coded.value(coded.outputs()[0]).name, "y");
     const auto expected = ir::test::run_reference(graph, images());
     const auto found = ir::test::run_reference(coded, images());
@@ -86,7 +85,7 @@ TEST(InsertCodes, KeepsTheFunctionWithinTheSteps) {
 }
 
 TEST(InsertCodes, LeavesOnlyIntegersBetweenTheEnds) {
-  ir::Graph coded = in_codes(network(), images(), ir::CodeRounding::kHalfAway);
+  ir::Graph coded = in_codes(network(), images(), kTfliteCodes);
   simplify_to_run(coded);
   const auto names = test::operators(coded);
   EXPECT_EQ(std::ranges::count(names, "DequantizeLinear"), 1);
@@ -102,7 +101,7 @@ TEST(InsertCodes, LeavesOnlyIntegersBetweenTheEnds) {
 
 TEST(InsertCodes, GivesFunctionsWithoutBoundsCodesOfTheirOwn) {
   const ir::Graph graph = network({ActivationKind::kSigmoid});
-  const ir::Graph coded = in_codes(graph, images(), ir::CodeRounding::kHalfAway);
+  const ir::Graph coded = in_codes(graph, images(), kTfliteCodes);
   int functions = 0;
   for (const ir::NodeId id : coded.topological_order()) {
     if (!std::holds_alternative<ir::Unary>(coded.node(id).op)) continue;
@@ -123,7 +122,7 @@ TEST(InsertCodes, ConvertsOperandsOfAConcat) {
   const ValueId a = add_conv(graph, "conv1", x, {});
   const ValueId b = add_conv(graph, "conv2", a, {ActivationKind::kRelu});
   graph.add_output(graph.add_node("joined", ir::Concat{3}, {a, b}, "y"));
-  ir::Graph coded = in_codes(graph, images(), ir::CodeRounding::kHalfAway);
+  ir::Graph coded = in_codes(graph, images(), kTfliteCodes);
   const auto* end = std::get_if<ir::DequantizeLinear>(&test::output_node(coded).op);
   ASSERT_NE(end, nullptr);
   for (const ir::NodeId id : coded.topological_order()) {
@@ -141,7 +140,7 @@ TEST(InsertCodes, KeepsUnwantedLayersFloat) {
   const WantsCodes some = [](const ir::Node& node) { return node.name != "conv2"; };
   std::map<ValueId, numerics::ValueRange> ranges;
   for (const ValueId value : values_for_codes(graph, some)) ranges[value] = {-3, 3};
-  insert_codes(graph, ranges, some, ir::CodeRounding::kHalfEven);
+  insert_codes(graph, ranges, some, kOnnxCodes);
   for (const ir::NodeId id : graph.topological_order()) {
     const ir::Node& node = graph.node(id);
     if (!std::holds_alternative<ir::Conv>(node.op)) continue;
@@ -162,7 +161,7 @@ TEST(InsertCodes, TakesTheCodesOfEncodedWeights) {
   graph.add_output(graph.add_node("dense", ir::FullyConnected{}, {x, w, ir::kAbsent}, "y"));
   std::map<ValueId, numerics::ValueRange> ranges;
   for (const ValueId value : values_for_codes(graph, kAll)) ranges[value] = {-3, 3};
-  insert_codes(graph, ranges, kAll, ir::CodeRounding::kHalfEven);
+  insert_codes(graph, ranges, kAll, kOnnxCodes);
   for (const ir::NodeId id : graph.topological_order()) {
     const ir::Node& node = graph.node(id);
     if (!std::holds_alternative<ir::FullyConnected>(node.op)) continue;
@@ -183,7 +182,7 @@ TEST(InsertCodes, WidensScalesWhereABiasIsLarge) {
   const ir::Graph before = graph;
   std::map<ValueId, numerics::ValueRange> ranges;
   for (const ValueId value : values_for_codes(graph, kAll)) ranges[value] = {-8, 8};
-  insert_codes(graph, ranges, kAll, ir::CodeRounding::kHalfEven);
+  insert_codes(graph, ranges, kAll, kOnnxCodes);
   ir::test::expect_same_function(graph, before, {.tolerance = 16.0F / 255});
 }
 
