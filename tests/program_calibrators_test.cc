@@ -29,8 +29,13 @@ TEST_F(Program, CoversTheRangeOfTheCalibratorThatAnOptionNames) {
     EXPECT_GT(json::parse(eval.out)["value"].get<double>(), 0.95) << calibrator;
   }
   EXPECT_NEAR(largest["min-max"], 1, 1e-3);
-  EXPECT_LT(largest["kl"], largest["min-max"]);
-  EXPECT_LE(largest["mse"], largest["min-max"]);
+  for (const char* clips : {"kl", "mse", "percentile"}) {
+    EXPECT_LE(largest[clips], largest["min-max"]) << clips;
+  }
+  std::ofstream(path("r.toml")) << "[default]\ncalibrator = \"percentile\"\npercentile = 80\n";
+  const Outcome clipped = run(quantize + "--recipe " + path("r.toml"));
+  ASSERT_EQ(clipped.code, 0) << clipped.err;
+  EXPECT_LT(json::parse(clipped.out)["layers"][0]["activation_range"][1].get<float>(), 0.98F);
   // Without the option, activations are fitted.
   const Outcome plain = run(quantize);
   EXPECT_EQ(json::parse(plain.out)["layers"][0]["activation_range"][1], largest["fit"]);
