@@ -106,8 +106,9 @@ numerics::Code zero_code(const QuantizedWeight& weight, bool is_affine) {
 }
 
 numerics::BitPlanes planes_of(const QuantizedWeight& weight, bool is_affine) {
-  const auto [rows, cols] = ir::matrix_extent(weight.shape);
-  numerics::BitPlanes planes(rows, cols, weight.bits);
+  const ir::MatrixExtent extent = ir::matrix_extent(weight.shape);
+  const std::size_t cols = extent.cols;
+  numerics::BitPlanes planes(extent.rows, cols, weight.bits);
   const auto scales = weight.scales.as<float>();
   const numerics::Code zero = zero_code(weight, is_affine);
   for_each_element(weight, [&](std::size_t i, std::size_t block) {
