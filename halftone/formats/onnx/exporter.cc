@@ -96,7 +96,7 @@ std::string Exporter::read_image(ir::ValueId id) {
   const auto known = images_.find(id);
   if (known != images_.end()) return known->second;
   const std::string source = read(id);
-  const std::string image = add_image(id);
+  std::string image = add_image(id);
   only_images_.erase(id);
   add_transpose(source, channels_first(graph_.value(id).type.shape.rank()), image);
   return image;

@@ -136,8 +136,7 @@ std::vector<std::uint8_t> unpacked(const TensorProto& proto, std::size_t count, 
                                    const ReadExternal& external) {
   const auto width = static_cast<std::size_t>(bits);
   const std::size_t per_byte = 8 / width;
-  const auto packed =
-      stored_elements<std::uint8_t>(proto, (count + per_byte - 1) / per_byte, external);
+  auto packed = stored_elements<std::uint8_t>(proto, (count + per_byte - 1) / per_byte, external);
   if (per_byte == 1) return packed;
   std::vector<std::uint8_t> codes(count);
   for (std::size_t i = 0; i < count; ++i) {

@@ -39,7 +39,7 @@ std::string filters(Exporter& exporter, ValueId id) {
   if (!is_stored_filter(exporter.graph(), id)) return exporter.read_image(id);
   const Node& widening = exporter.graph().node(*exporter.graph().producer(id));
   const auto& op = std::get<ir::DequantizeLinear>(widening.op);
-  const std::string output = exporter.fresh(exporter.name(id) + "/image");
+  std::string output = exporter.fresh(exporter.name(id) + "/image");
   exporter.set_node_name(widening.name);
   export_dequantize(exporter, op, {add(widening.inputs[0]), widening.inputs[0]}, output);
   return output;
