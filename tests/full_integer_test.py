@@ -15,23 +15,14 @@ values, and 5 % are a few steps at the end of a deep network. A wrong scale or a
 """
 
 import json
-import os
-import pathlib
-import subprocess
 import sys
-import tempfile
 
-SKIPPED = 77
+from python_test import Program, models_folder, run_checks, skip
+
 TOLERANCE = 0.05
 
 # ONNX's LSTM does not clip cells, so this network has operators of Halftone in ONNX.
 WITHOUT_EQUIVALENT = {("mnist_lstm.tflite", ".onnx")}
-
-
-def skip(reason):
-    print(f"skipped: {reason}")
-    sys.exit(SKIPPED)
-
 
 try:
     import numpy as np
@@ -39,13 +30,6 @@ try:
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 except ImportError as error:
     skip(f"{error}; pip install numpy onnxruntime ai-edge-litert")
-
-
-def program(*arguments):
-    done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True)
-    if done.returncode != 0:
-        raise RuntimeError(done.stderr.strip())
-    return done.stdout
 
 
 def write_samples(model, folder):
@@ -127,29 +111,15 @@ def check_decoded(model, folder):
         yield f"{model.name} as {suffix}, decoded: {worst:.1e}", worst <= TOLERANCE
 
 
-def main():
-    if not MODELS.is_dir():
-        skip(f"no networks in {MODELS}")
+def checks_of(model):
     decoded = {"mnist_mlp_700.onnx", "resnet8_cifar10.tflite", "kws_dscnn.tflite"}
-    failures = 0
-    for model in sorted([*MODELS.glob("*.onnx"), *MODELS.glob("*.tflite")]):
-        if model.stem.endswith("_int8"):
-            continue
-        for test in (check, check_decoded) if model.name in decoded else (check,):
-            with tempfile.TemporaryDirectory() as folder:
-                try:
-                    lines = list(test(model, pathlib.Path(folder)))
-                except Exception as error:  # of any runtime
-                    lines = [(f"{model.name}: {str(error).splitlines()[0][:300]}", False)]
-            for text, right in lines:
-                print("right " if right else "WRONG ", text, flush=True)
-                failures += not right
-    return 1 if failures else 0
+    if model.stem.endswith("_int8"):
+        return []
+    return [check, check_decoded] if model.name in decoded else [check]
 
 
 if __name__ == "__main__":
     if len(sys.argv) != 3:
         sys.exit(__doc__)
-    PROGRAM = sys.argv[1]
-    MODELS = pathlib.Path(os.environ.get("HALFTONE_DATA", sys.argv[2])) / "models"
-    sys.exit(main())
+    program = Program(sys.argv[1])
+    sys.exit(run_checks(models_folder(sys.argv[2]), checks_of))

@@ -8,13 +8,9 @@ PROGRAM is halftone. The folder DATA, or that in HALFTONE_DATA, has networks in 
 with exit code 77 if a package or the folder is absent: pip install numpy onnxruntime ai-edge-litert
 """
 
-import os
-import pathlib
-import subprocess
 import sys
-import tempfile
 
-SKIPPED = 77
+from python_test import Program, models_folder, run_checks, skip
 
 # Float networks differ by the order of sums in float32: relative to 1 + |y|.
 TOLERANCE = 1e-4
@@ -22,24 +18,12 @@ TOLERANCE = 1e-4
 # Conversions to operators of Halftone, because the format has none: ONNX's LSTM does not clip cells.
 WITHOUT_EQUIVALENT = {("mnist_lstm.tflite", ".onnx")}
 
-
-def skip(reason):
-    print(f"skipped: {reason}")
-    sys.exit(SKIPPED)
-
-
 try:
     import numpy as np
     import onnxruntime
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 except ImportError as error:
     skip(f"{error}; pip install numpy onnxruntime ai-edge-litert")
-
-
-def program(*arguments):
-    done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True)
-    if done.returncode != 0:
-        raise RuntimeError(done.stderr.strip())
 
 
 def random_inputs(details):
@@ -140,26 +124,12 @@ def check_codes(model, folder):
     yield f"{model.name}: Halftone's codes differ by at most {worst}", worst == 0
 
 
-def main():
-    if not MODELS.is_dir():
-        skip(f"no networks in {MODELS}")
-    failures = 0
-    for model in sorted([*MODELS.glob("*.onnx"), *MODELS.glob("*.tflite")]):
-        check = check_codes if model.stem.endswith("_int8") else check_float
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                lines = list(check(model, pathlib.Path(folder)))
-            except Exception as error:  # of any runtime
-                lines = [(f"{model.name}: {str(error).splitlines()[0][:300]}", False)]
-        for text, right in lines:
-            print("right " if right else "WRONG ", text, flush=True)
-            failures += not right
-    return 1 if failures else 0
+def checks_of(model):
+    return [check_codes if model.stem.endswith("_int8") else check_float]
 
 
 if __name__ == "__main__":
     if len(sys.argv) != 3:
         sys.exit(__doc__)
-    PROGRAM = sys.argv[1]
-    MODELS = pathlib.Path(os.environ.get("HALFTONE_DATA", sys.argv[2])) / "models"
-    sys.exit(main())
+    program = Program(sys.argv[1])
+    sys.exit(run_checks(models_folder(sys.argv[2]), checks_of))
