@@ -13,6 +13,7 @@
 #include "halftone/compress/feed.h"
 #include "halftone/ir/ops/traits.h"
 #include "halftone/ir/symbolic_batch.h"
+#include "halftone/kernels/encode/levels.h"
 #include "halftone/runtime/execute/stream.h"
 
 namespace halftone::compress {
@@ -48,6 +49,39 @@ std::size_t num_elements(const ir::Graph& graph, const runtime::Stream& stream, 
 std::size_t elements_per_run(const ir::Graph& graph, const runtime::Stream& stream,
                              ir::ValueId id) {
   return graph.value(id).type.shape.with_batch(stream.batch_size()).element_count();
+}
+
+/// A layer's input in a batch: in the quantized network and in the float one.
+struct BatchInput {
+  std::span<const float> actual;
+  std::span<const float> original;
+};
+
+/// The sums of some rows for each group of a layer's outputs.
+std::vector<LayerStatistics::Sums> sums_of_rows(const ir::Unfolding& unfolding,
+                                                const BatchInput& input,
+                                                std::span<const std::size_t> rows) {
+  constexpr std::size_t kBlock = 64;
+  const std::size_t n = unfolding.num_cols();
+  const std::size_t per_sample = unfolding.rows_per_sample();
+  std::vector<float> actual(kBlock * n);
+  std::vector<float> original(kBlock * n);
+  std::vector<LayerStatistics::Sums> result;
+  for (std::size_t group = 0; group < unfolding.num_groups(); ++group) {
+    LayerStatistics::Builder builder(n);
+    for (std::size_t first = 0; first < rows.size(); first += kBlock) {
+      const auto block = rows.subspan(first, std::min(kBlock, rows.size() - first));
+      for (std::size_t i = 0; i < block.size(); ++i) {
+        const std::size_t sample = block[i] / per_sample * unfolding.sample_elements();
+        const std::size_t index = block[i] % per_sample;
+        unfolding.gather_row(&input.actual[sample], index, group, &actual[i * n]);
+        unfolding.gather_row(&input.original[sample], index, group, &original[i * n]);
+      }
+      builder.add({actual.data(), block.size(), n, n}, {original.data(), block.size(), n, n});
+    }
+    result.push_back(builder.finish().take_sums());
+  }
+  return result;
 }
 
 }  // namespace
@@ -196,35 +230,36 @@ std::vector<ValueStatistics> Calibration::ranges(const ir::Graph& graph,
   return result;
 }
 
-std::vector<LayerStatistics> Calibration::statistics(const ir::Graph& graph, ValuePair pair,
-                                                     const ir::Unfolding& unfolding,
-                                                     const numerics::MatrixEncoding* encoding,
+std::vector<LayerStatistics> Calibration::statistics(const ir::Graph& graph,
+                                                     const LayerInput& input, std::size_t most,
+                                                     std::uint64_t seed,
                                                      const ProgressSink& progress) const {
+  const auto& [pair, unfolding, encoding] = input;
   std::optional<numerics::LevelTable> table;
   if (encoding != nullptr) table.emplace(encoding->levels(0));
+  const runtime::Stream answers = stream(graph, std::span(&pair, 1), progress);
+  const std::size_t per_sample = unfolding.sample_elements();
+  const std::size_t per_run =
+      elements_per_run(graph, answers, pair.original) / per_sample * unfolding.rows_per_sample();
+  const ValueSample::Picks picks(num_elements(graph, answers, pair.original, data_.size()) /
+                                     per_sample * unfolding.rows_per_sample(),
+                                 most, seed);
   const auto count = [&](const runtime::Batch& batch) {
     const auto original = batch.outputs[0].as<float>();
     const auto actual = batch.outputs[1].as<float>();
     check_finite(original, graph.value(pair.original));
     std::vector<float> levels(actual.begin(), actual.end());
-    if (table) {
-      std::ranges::transform(levels, levels.begin(), [&](float x) { return table->nearest(x); });
-    }
+    if (table) kernels::round_to_levels(levels, *table, levels);
     check_finite(levels, graph.value(pair.actual));
-    std::vector<LayerStatistics> groups(unfolding.num_groups(),
-                                        LayerStatistics(unfolding.num_cols()));
-    unfolding.for_each_block(levels, original,
-                             [&](std::size_t group, auto actual_rows, auto original_rows) {
-                               groups[group].add(actual_rows, original_rows);
-                             });
-    std::vector<LayerStatistics::Sums> sums;
-    for (LayerStatistics& group : groups) sums.push_back(group.take_sums());
-    return sums;
+    const std::size_t first = batch.first / answers.batch_size() * per_run;
+    const std::size_t rows = actual.size() / per_sample * unfolding.rows_per_sample();
+    std::vector<std::size_t> rows_of_batch;
+    for (const std::size_t row : picks.within(first, first + rows))
+      rows_of_batch.push_back(row - first);
+    return sums_of_rows(input.unfolding, {levels, original}, rows_of_batch);
   };
-  const std::vector<LayerStatistics::Sums> sums =
-      stream(graph, std::span(&pair, 1), progress).sum(count);
   std::vector<LayerStatistics> result;
-  for (const LayerStatistics::Sums& group : sums) result.emplace_back(group);
+  for (const LayerStatistics::Sums& group : answers.sum(count)) result.emplace_back(group);
   return result;
 }
 

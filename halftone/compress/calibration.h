@@ -28,6 +28,14 @@ struct ValuePair {
   ir::ValueId actual;
 };
 
+/// The input of a layer, as rows that its weights multiply.
+struct LayerInput {
+  ValuePair pair;
+  ir::Unfolding unfolding;
+  /// If not null, the twin's values are first rounded to its nearest level.
+  const numerics::MatrixEncoding* encoding = nullptr;
+};
+
 /// The number of samples per run that calibrates a network: 64, or 1 if the first extent of an
 /// input or output of a layer is not the batch, so that samples in a run cannot be told apart. (A
 /// network without symbolic batch takes as many as it fixes.)
@@ -69,11 +77,12 @@ class Calibration {
                                                     std::span<const ir::ValueId> values,
                                                     double momentum,
                                                     const ProgressSink& progress) const;
-  /// Second moments of the rows that a layer multiplies, one for each group of its outputs. If
-  /// `encoding` is not null, the twin's values are first rounded to its nearest level.
-  [[nodiscard]] std::vector<LayerStatistics> statistics(const ir::Graph& graph, ValuePair pair,
-                                                        const ir::Unfolding& unfolding,
-                                                        const numerics::MatrixEncoding* encoding,
+  /// Second moments of the rows that a layer multiplies, one for each group of its outputs. Of many
+  /// rows, a sample counts.
+  /// @param most  maximum number of rows
+  [[nodiscard]] std::vector<LayerStatistics> statistics(const ir::Graph& graph,
+                                                        const LayerInput& input, std::size_t most,
+                                                        std::uint64_t seed,
                                                         const ProgressSink& progress) const;
   /// Distortion of the twins relative to the originals.
   [[nodiscard]] std::vector<numerics::Distortion> distortions(const ir::Graph& graph,

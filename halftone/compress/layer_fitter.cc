@@ -218,6 +218,14 @@ ValueId LayerFitter::add_codes(ValueId original, WeightFit fit) {
                         std::move(fit.codes)});
 }
 
+std::vector<LayerStatistics> LayerFitter::input_statistics(const LayerInput& input,
+                                                           const std::string& stage) {
+  constexpr std::size_t kRowsPerColumn = 64;
+  const std::size_t most =
+      std::max(recipe_.fit.input_rows, kRowsPerColumn * input.unfolding.num_cols());
+  return calibration_.statistics(graph_, input, most, seed_, stages_.next(stage));
+}
+
 ValueId LayerFitter::table_codes(const ir::Node& node, const WeightFormat& format) {
   const ValueId table = node.inputs[weights_input(node.op)];
   for (const auto& [key, codes] : tables_) {
@@ -229,8 +237,8 @@ ValueId LayerFitter::table_codes(const ir::Node& node, const WeightFormat& forma
   if (layer) {
     const ValueId x = graph_.node(*layer).inputs[0];
     const std::vector<LayerStatistics> statistics =
-        calibration_.statistics(graph_, {x, x}, ir::Unfolding(graph_, graph_.node(*layer)), nullptr,
-                                stages_.next("inputs of " + graph_.node(*layer).name));
+        input_statistics({{x, x}, ir::Unfolding(graph_, graph_.node(*layer))},
+                         "inputs of " + graph_.node(*layer).name);
     WeightFitOptions options = recipe_.fit.weights;
     options.damping = 1;
     fit = fit_layer(node, [&] {
@@ -297,9 +305,9 @@ void LayerFitter::quantize_weights(NodeId id, std::vector<ValueId>& inputs,
   const ir::Encoding& encoding = graph_.value(inputs[0]).type.encoding;
   const ValueId actual =
       encoding.is_dense() ? inputs[0] : graph_.node(*graph_.producer(inputs[0])).inputs[0];
-  const std::vector<LayerStatistics> statistics =
-      calibration_.statistics(graph_, {node.inputs[0], actual}, ir::Unfolding(graph_, node),
-                              encoding.codes.get(), stages_.next("inputs of " + node.name));
+  const std::vector<LayerStatistics> statistics = input_statistics(
+      {{node.inputs[0], actual}, ir::Unfolding(graph_, node), encoding.codes.get()},
+      "inputs of " + node.name);
   WeightFitOptions options = recipe_.fit.weights;
   const bool has_bias = inputs.size() > 2 && inputs[2] != ir::kAbsent;
   // A computed bias cannot be corrected.
@@ -318,8 +326,8 @@ void LayerFitter::quantize_recurrence(const ir::Node& node, std::vector<ValueId>
                                       const WeightFormat& format, ValuePair states,
                                       const numerics::MatrixEncoding* encoding) {
   const auto cols = static_cast<std::size_t>(graph_.value(node.inputs[1]).type.shape[1]);
-  const std::vector<LayerStatistics> statistics = calibration_.statistics(
-      graph_, states, ir::Unfolding(cols), encoding, stages_.next("states of " + node.name));
+  const std::vector<LayerStatistics> statistics =
+      input_statistics({states, ir::Unfolding(cols), encoding}, "states of " + node.name);
   WeightFitOptions options = recipe_.fit.weights;
   options.bias_correction = false;  // the bias does not belong to the recurrence
   fit_layer_weights(node, inputs, format, statistics, options);

@@ -68,6 +68,7 @@ class LayerFitter {
   [[nodiscard]] Vector output_error(ir::ValueId codes, const ir::Node& node,
                                     std::span<const LayerStatistics> statistics) const;
   [[nodiscard]] MatrixView<const float> float_weights(const ir::Node& node) const;
+  std::vector<LayerStatistics> input_statistics(const LayerInput& input, const std::string& stage);
   template <typename Fit>
   WeightFit fit_layer(const ir::Node& node, Fit&& fit);
   ir::ValueId add_codes(ir::ValueId original, WeightFit fit);

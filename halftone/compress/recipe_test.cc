@@ -50,6 +50,7 @@ TEST(Recipe, ReadsEveryKey) {
     schedule = "phases"
     refit_activations = false
     activation_samples = 1000
+    input_rows = 2000
     small_ratios = false
     [[layer]]
     name = "head"
@@ -87,6 +88,7 @@ TEST(Recipe, ReadsEveryKey) {
   EXPECT_EQ(weights.damping, 0.5);
   EXPECT_EQ(recipe.fit.schedule, Schedule::kPhases);
   EXPECT_EQ(recipe.fit.activation_samples, 1000u);
+  EXPECT_EQ(recipe.fit.input_rows, 2000u);
   ASSERT_EQ(recipe.overrides.size(), 3u);
   EXPECT_EQ(recipe.overrides[1].settings.calibrator, Calibrator::kPercentile);
   EXPECT_EQ(recipe.overrides[1].settings.percentile, 99.9);
@@ -245,7 +247,7 @@ TEST(Recipe, RefusesCalibratorsThatHaveNoEffectOrOverflow) {
 TEST(Recipe, RefusesEveryIntegerOutOfTheRangeOfAKey) {
   for (const std::string key :
        {"learning_rate", "l2_penalty", "damping", "drop", "weight_rate", "level_rate", "bias_rate",
-        "iterations", "refine_sweeps", "activation_samples", "reconstruct_steps",
+        "iterations", "refine_sweeps", "activation_samples", "input_rows", "reconstruct_steps",
         "reconstruct_batch", "reconstruct_samples"}) {
     for (const std::string number : {"9223372036854775807", "-9223372036854775808"}) {
       expect_error(ErrorKind::kUsage, "r.toml: line 2: '" + key + "': expected ",

@@ -245,6 +245,8 @@ std::vector<Key> fit_keys(FitOptions& fit) {
       flag("refit_activations", [&](bool value) { fit.refit_activations = value; }),
       whole("activation_samples", 256, std::int64_t{1} << 28,
             [&](std::int64_t value) { fit.activation_samples = static_cast<std::size_t>(value); }),
+      whole("input_rows", 256, std::int64_t{1} << 40,
+            [&](std::int64_t value) { fit.input_rows = static_cast<std::size_t>(value); }),
       flag("small_ratios", [&](bool value) { fit.small_ratios = value; }),
   };
   keys.insert(keys.end(), own.begin(), own.end());

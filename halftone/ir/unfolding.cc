@@ -52,17 +52,25 @@ std::size_t Unfolding::sample_elements() const {
 }
 
 void Unfolding::gather(const float* sample, std::size_t group, float* rows) const {
+  for (std::size_t i = 0; i < rows_per_sample(); ++i) {
+    gather_row(sample, i, group, rows + i * num_cols_);
+  }
+}
+
+void Unfolding::gather_row(const float* sample, std::size_t index, std::size_t group,
+                           float* row) const {
   if (positions_.empty()) {
-    std::copy_n(sample, num_cols_, rows);
+    std::copy_n(sample, num_cols_, row);
     return;
   }
-  for (const std::size_t position : positions_) {
-    if (position == kPadding) {
-      std::fill_n(rows, group_channels_, 0.0F);
+  const std::size_t* positions = positions_.data() + index * num_taps_;
+  for (std::size_t tap = 0; tap < num_taps_; ++tap, row += group_channels_) {
+    if (positions[tap] == kPadding) {
+      std::fill_n(row, group_channels_, 0.0F);
     } else {
-      std::copy_n(sample + position * channels_ + group * group_channels_, group_channels_, rows);
+      std::copy_n(sample + positions[tap] * channels_ + group * group_channels_, group_channels_,
+                  row);
     }
-    rows += group_channels_;
   }
 }
 
@@ -77,27 +85,6 @@ void Unfolding::scatter_add(const float* rows, std::size_t group, float* sample)
       for (std::size_t c = 0; c < group_channels_; ++c) to[c] += rows[c];
     }
     rows += group_channels_;
-  }
-}
-
-void Unfolding::for_each_block(std::span<const float> a, std::span<const float> b,
-                               const Visit& visit) const {
-  if (num_cols_ == 0) return;
-  const auto as_rows = [&](std::span<const float> values) {
-    return MatrixView<const float>(values, values.size() / num_cols_, num_cols_);
-  };
-  if (positions_.empty()) {
-    visit(0, as_rows(a), as_rows(b));
-    return;
-  }
-  std::vector<float> a_rows(rows_per_sample() * num_cols_);
-  std::vector<float> b_rows(a_rows.size());
-  for (std::size_t first = 0; first < a.size(); first += sample_elements_) {
-    for (std::size_t group = 0; group < num_groups_; ++group) {
-      gather(a.data() + first, group, a_rows.data());
-      gather(b.data() + first, group, b_rows.data());
-      visit(group, as_rows(a_rows), as_rows(b_rows));
-    }
   }
 }
 

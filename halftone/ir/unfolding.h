@@ -3,12 +3,9 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <limits>
-#include <span>
 #include <vector>
 
-#include "halftone/base/view.h"
 #include "halftone/ir/graph.h"
 
 namespace halftone::ir {
@@ -34,14 +31,10 @@ class Unfolding {
   /// @param sample  [sample_elements()]
   /// @param rows    [rows_per_sample(), num_cols()]
   void gather(const float* sample, std::size_t group, float* rows) const;
+  /// Writes one of these rows, [num_cols()].
+  void gather_row(const float* sample, std::size_t index, std::size_t group, float* row) const;
   /// The transpose of gather(): adds each element of the rows to the element it was copied from.
   void scatter_add(const float* rows, std::size_t group, float* sample) const;
-
-  using Visit =
-      std::function<void(std::size_t group, MatrixView<const float> a, MatrixView<const float> b)>;
-  /// Visits corresponding rows of two inputs of the layer, one block at a time.
-  /// @param a  [N, ...] as the layer's input, b likewise
-  void for_each_block(std::span<const float> a, std::span<const float> b, const Visit& visit) const;
 
  private:
   static constexpr std::size_t kPadding = std::numeric_limits<std::size_t>::max();

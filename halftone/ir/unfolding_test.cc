@@ -51,23 +51,29 @@ TEST(Unfolding, RowsTimesWeightsAreTheLayer) {
     const std::size_t cols = unfolding.num_cols();
     const std::size_t outputs = w.size() / cols;
     const std::size_t group_outputs = outputs / unfolding.num_groups();
-    std::vector<std::size_t> next_row(unfolding.num_groups(), 0);
-    unfolding.for_each_block(x.as<float>(), x.as<float>(), [&](std::size_t g, auto a, auto) {
-      for (std::size_t r = 0; r < a.rows(); ++r, ++next_row[g]) {
-        for (std::size_t o = g * group_outputs; o < (g + 1) * group_outputs; ++o) {
-          const double sum = dot(a.row(r), w.subspan(o * cols, cols));
+    const std::size_t num_rows = unfolding.rows_per_sample();
+    const std::size_t samples = x.as<float>().size() / unfolding.sample_elements();
+    std::vector<float> rows(num_rows * cols);
+    for (std::size_t at = 0; at < samples * unfolding.num_groups(); ++at) {
+      const std::size_t sample = at / unfolding.num_groups();
+      const std::size_t group = at % unfolding.num_groups();
+      unfolding.gather(x.as<float>().data() + sample * unfolding.sample_elements(), group,
+                       rows.data());
+      for (std::size_t r = 0; r < num_rows; ++r) {
+        const auto a = std::span(rows).subspan(r * cols, cols);
+        for (std::size_t o = group * group_outputs; o < (group + 1) * group_outputs; ++o) {
           const auto row = w.subspan(o * cols, cols);
           double magnitude = 0;
           for (std::size_t i = 0; i < cols; ++i) {
-            magnitude += std::abs(static_cast<double>(a.row(r)[i]) * static_cast<double>(row[i]));
+            magnitude += std::abs(static_cast<double>(a[i]) * static_cast<double>(row[i]));
           }
           // The reference implementation rounds each of `cols` products and sums in float32.
-          EXPECT_NEAR(y[0].as<float>()[next_row[g] * outputs + o], sum,
+          EXPECT_NEAR(y[0].as<float>()[(sample * num_rows + r) * outputs + o], dot(a, row),
                       2 * static_cast<double>(cols) * 0x1p-24 * magnitude)
               << name_of(node.op) << " output " << o;
         }
       }
-    });
+    }
   }
 }
 

@@ -48,11 +48,15 @@ LevelTable::LevelTable(const Levels& levels) {
 
 void LevelTable::add_basis(const Basis& basis) {
   check_basis_bits(basis.bits);
-  codes_.resize(basis.num_levels());
-  std::iota(codes_.begin(), codes_.end(), Code{0});
-  std::stable_sort(codes_.begin(), codes_.end(),
-                   [&](Code x, Code y) { return basis.value(x) < basis.value(y); });
-  for (const Code code : codes_) levels_.push_back(basis.value(code));
+  std::vector<std::pair<float, Code>> sorted(basis.num_levels());
+  for (std::size_t code = 0; code < sorted.size(); ++code) {
+    sorted[code] = {basis.value(static_cast<Code>(code)), static_cast<Code>(code)};
+  }
+  std::ranges::sort(sorted);
+  for (const auto& [level, code] : sorted) {
+    levels_.push_back(level);
+    codes_.push_back(code);
+  }
   for (std::size_t l = 0; l + 1 < levels_.size(); ++l) {
     thresholds_.push_back((levels_[l] + levels_[l + 1]) / 2);
   }

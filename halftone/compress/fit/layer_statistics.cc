@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/compress/fit/layer_statistics.h"
 
+#include <algorithm>
+#include <cmath>
+#include <functional>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "halftone/base/parallel.h"
@@ -20,6 +24,11 @@ spmd::Array array_of(T numbers, spmd::Shape shape) {
 template <typename T>
 T numbers_of(const spmd::Array& array, Eigen::Index rows, Eigen::Index cols) {
   return Eigen::Map<const T>(array.as<double>().data(), rows, cols);
+}
+
+template <typename T>
+Eigen::Map<const Eigen::VectorX<T>> as_vector(std::span<const T> numbers) {
+  return {numbers.data(), static_cast<Eigen::Index>(numbers.size())};
 }
 
 /// Subtracts a b' from a matrix.
@@ -54,28 +63,6 @@ LayerStatistics::LayerStatistics(std::size_t num_inputs) {
   cross_products_ = Matrix::Zero(n, n);
 }
 
-void LayerStatistics::add(MatrixView<const float> actual, MatrixView<const float> original) {
-  HALFTONE_ASSERT(actual.rows() == original.rows() && actual.cols() == original.cols());
-  const Matrix q = to_matrix(actual);
-  const Matrix x = to_matrix(original);
-  for (Eigen::Index r = 0; r < q.rows(); ++r) {
-    actual_sum_ += q.row(r).transpose();
-    original_sum_ += x.row(r).transpose();
-  }
-  using kernels::Region;
-  using kernels::Update;
-  parallel_for(2, [&](std::size_t product) {
-    if (product == 0) {
-      kernels::matmul(kernels::transposed(view_of(q)), view_of(q), view_of(actual_products_),
-                      Update::kAdd, Region::kUpper);
-    } else {
-      kernels::matmul(kernels::transposed(view_of(q)), view_of(x), view_of(cross_products_),
-                      Update::kAdd);
-    }
-  });
-  count_ += actual.rows();
-}
-
 void LayerStatistics::add(const LayerStatistics& other) {
   HALFTONE_ASSERT(num_inputs() == other.num_inputs());
   count_ += other.count_;
@@ -98,6 +85,107 @@ Matrix LayerStatistics::cross(bool centred) const {
   Matrix result = cross_products_ / divisor();
   if (centred) subtract_outer(actual_mean(), original_mean(), result);
   return result;
+}
+
+LayerStatistics::Builder::Builder(std::size_t num_inputs) : sums_(num_inputs) {
+  for (Run* input : {&actual_, &original_}) {
+    input->rows.resize(kRunRows * num_inputs);
+    input->products.resize(num_inputs * num_inputs);
+    input->size.resize(static_cast<Eigen::Index>(num_inputs));
+  }
+}
+
+void LayerStatistics::Builder::add(MatrixView<const float> actual,
+                                   MatrixView<const float> original) {
+  const auto n = static_cast<std::size_t>(sums_.num_inputs());
+  HALFTONE_ASSERT(actual.rows() == original.rows() && actual.cols() == n && original.cols() == n);
+  for (std::size_t r = 0; r < actual.rows(); ++r) {
+    std::ranges::copy(actual.row(r), actual_.rows.data() + num_rows_ * n);
+    std::ranges::copy(original.row(r), original_.rows.data() + num_rows_ * n);
+    if (++num_rows_ == kRunRows) end_run();
+  }
+}
+
+LayerStatistics LayerStatistics::Builder::finish() {
+  if (num_rows_ > 0) end_run();
+  return std::move(sums_);
+}
+
+void LayerStatistics::Builder::Run::find_centre(MatrixView<const float> run) {
+  std::vector<double> sums(run.cols());
+  for (std::size_t r = 0; r < run.rows(); ++r) {
+    std::ranges::transform(sums, run.row(r), sums.begin(), std::plus<double>());
+  }
+  for (const double total : sums) {
+    centre.push_back(static_cast<float>(total / static_cast<double>(run.rows())));
+  }
+}
+
+void LayerStatistics::Builder::Run::scale_deviations(MatrixView<float> run) {
+  const std::size_t n = run.cols();
+  std::vector<float> largest(n);
+  for (std::size_t r = 0; r < run.rows(); ++r) {
+    const std::span<float> row = run.row(r);
+    for (std::size_t c = 0; c < n; ++c) {
+      row[c] -= centre[c];
+      largest[c] = std::max(largest[c], std::abs(row[c]));
+    }
+  }
+  std::vector<float> scale(n);
+  for (std::size_t c = 0; c < n; ++c) {
+    const int exponent = largest[c] > 0 ? std::clamp(std::ilogb(largest[c]), -126, 126) : 0;
+    scale[c] = std::ldexp(1.0F, -exponent);
+    size[static_cast<Eigen::Index>(c)] = std::ldexp(1.0, exponent);
+  }
+  std::vector<double> sums(n);
+  for (std::size_t r = 0; r < run.rows(); ++r) {
+    const std::span<float> row = run.row(r);
+    for (std::size_t c = 0; c < n; ++c) {
+      row[c] *= scale[c];
+      sums[c] += double{row[c]};
+    }
+  }
+  sum = as_vector<double>(sums).cwiseProduct(size);
+}
+
+void LayerStatistics::Builder::end_run() {
+  const auto n = static_cast<std::size_t>(sums_.num_inputs());
+  const auto rows_of = [&](Run& input) {
+    return MatrixView<float>(input.rows.data(), num_rows_, n, n);
+  };
+  const auto products_of = [&](Run& input) { return MatrixView<float>(input.products, n, n); };
+  for (Run* input : {&actual_, &original_}) {
+    if (input->centre.empty()) input->find_centre(rows_of(*input));
+    input->scale_deviations(rows_of(*input));
+  }
+  const auto multiply = [&](Run& input, kernels::Region region) {
+    kernels::matmul(kernels::transposed(rows_of(actual_)), rows_of(input), products_of(input),
+                    kernels::Update::kAssign, region);
+  };
+  parallel_for(2, [&](std::size_t i) {
+    if (i == 0) multiply(actual_, kernels::Region::kUpper);
+    if (i == 1) multiply(original_, kernels::Region::kAll);
+  });
+  const auto count = static_cast<double>(num_rows_);
+  const Vector a = as_vector<float>(actual_.centre).cast<double>();
+  const Vector b = as_vector<float>(original_.centre).cast<double>();
+  const Vector a_sum = actual_.sum + count * a;
+  for (Eigen::Index i = 0; i < a.size(); ++i) {
+    const auto products = [&](Run& input) {
+      const auto row = products_of(input).row(static_cast<std::size_t>(i));
+      const Vector sums = as_vector<float>(row).cast<double>();
+      return Vector(actual_.size[i] * sums.cwiseProduct(input.size));
+    };
+    const Eigen::Index right = a.size() - i;  // on the diagonal and right of it
+    sums_.actual_products_.row(i).tail(right) +=
+        (products(actual_) + a[i] * actual_.sum + a_sum[i] * a).tail(right).transpose();
+    sums_.cross_products_.row(i) +=
+        (products(original_) + a[i] * original_.sum + a_sum[i] * b).transpose();
+  }
+  sums_.actual_sum_ += a_sum;
+  sums_.original_sum_ += original_.sum + count * b;
+  sums_.count_ += num_rows_;
+  num_rows_ = 0;
 }
 
 }  // namespace halftone::compress

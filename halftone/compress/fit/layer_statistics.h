@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <tuple>
+#include <vector>
 
 #include "halftone/base/view.h"
 #include "halftone/compress/fit/parameters.h"
@@ -12,17 +13,13 @@
 namespace halftone::compress {
 
 /// Moments of a layer's inputs x in the float network and of its actual inputs q, which come from
-/// the quantized layers before it. Sums are float64 in the order of add(), so the same batches in
-/// the same order give the same bits. Memory: 16 n^2 bytes.
+/// the quantized layers before it. Sums are float64. Memory: 16 n^2 bytes.
 class LayerStatistics {
  public:
-  explicit LayerStatistics(std::size_t num_inputs);
+  class Builder;
 
-  /// Adds a batch.
-  /// @param actual    [rows, n] q
-  /// @param original  [rows, n] x
-  /// @pre the extents agree
-  void add(MatrixView<const float> actual, MatrixView<const float> original);
+  /// Of no rows.
+  explicit LayerStatistics(std::size_t num_inputs);
 
   /// Adds the sums of another object. @pre the same number of inputs
   void add(const LayerStatistics& other);
@@ -63,6 +60,53 @@ class LayerStatistics {
   Vector original_sum_;
   Matrix actual_products_;  ///< upper triangle with the diagonal
   Matrix cross_products_;
+};
+
+/// Computes the statistics of rows. Products are summed in float32 over runs of kRunRows rows, of
+/// deviations from a, the mean of the first rows of q, and from b, that of x. They are scaled by
+/// powers of two, so that no product leaves the range of float32. Runs are added in float64:
+///
+///     sum q x' = sum (q - a) (x - b)' + a (sum x - b)' + (sum q - a) b' + count a b'
+///
+/// So errors are relative to the spread of an input, however far from zero its values are. The
+/// same rows give the same bits, however they are divided among calls. Memory: 24 n^2 + 8 kRunRows
+/// n bytes.
+class LayerStatistics::Builder {
+ public:
+  static constexpr std::size_t kRunRows = 512;
+
+  explicit Builder(std::size_t num_inputs);
+
+  /// Adds rows.
+  /// @param actual    [rows, n] q
+  /// @param original  [rows, n] x
+  /// @pre the extents agree
+  void add(MatrixView<const float> actual, MatrixView<const float> original);
+
+  /// Of all rows so far; this object is empty afterwards.
+  [[nodiscard]] LayerStatistics finish();
+
+ private:
+  /// What the current run holds of one of both inputs.
+  struct Run {
+    std::vector<float> centre;    ///< [n] a or b; empty before the end of the first run
+    std::vector<float> rows;      ///< [kRunRows, n] as added, then their scaled deviations
+    std::vector<float> products;  ///< [n, n] sums of products of those of q and these
+    Vector sum;                   ///< [n] of the deviations, not scaled
+    Vector size;                  ///< [n] a power of two: the scaled deviations are at most 4
+
+    void find_centre(MatrixView<const float> run);
+    /// Turns rows into scaled deviations and sums them.
+    void scale_deviations(MatrixView<float> run);
+  };
+
+  /// Adds the rows of the run to the sums.
+  void end_run();
+
+  LayerStatistics sums_;
+  std::size_t num_rows_ = 0;  ///< of the current run
+  Run actual_;
+  Run original_;
 };
 
 }  // namespace halftone::compress

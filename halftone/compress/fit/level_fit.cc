@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -27,13 +28,12 @@ class SortedSample {
   SortedSample(std::span<const float> x, std::span<const float> targets,
                std::span<const float> weights)
       : values_(x.size()), weight_sums_(x.size() + 1), target_sums_(x.size() + 1) {
-    std::vector<std::size_t> order(x.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, [x](std::size_t i, std::size_t j) { return x[i] < x[j]; });
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      const double weight = weights.empty() ? 1 : static_cast<double>(weights[order[i]]);
-      const double target = targets.empty() ? x[order[i]] : targets[order[i]];
-      values_[i] = x[order[i]];
+    const std::vector<std::uint64_t> keys = sorted_keys(x);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const auto at = static_cast<std::size_t>(keys[i] & kIndexMask);
+      const double weight = weights.empty() ? 1 : static_cast<double>(weights[at]);
+      const double target = targets.empty() ? x[at] : targets[at];
+      values_[i] = x[at];
       weight_sums_[i + 1] = weight_sums_[i] + weight;
       target_sums_[i + 1] = target_sums_[i] + weight * target;
       squares_ += weight * target * target;
@@ -63,6 +63,22 @@ class SortedSample {
   }
 
  private:
+  static constexpr std::uint64_t kIndexMask = 0xffffffff;
+
+  /// The values and their indices as numbers in ascending order, which sorts faster than indices.
+  static std::vector<std::uint64_t> sorted_keys(std::span<const float> x) {
+    HALFTONE_ASSERT(x.size() <= kIndexMask);
+    std::vector<std::uint64_t> keys(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      // Bits of floats ascend with the numbers if those of negative ones are inverted. -0 is 0.
+      const auto bits = std::bit_cast<std::uint32_t>(x[i] + 0.0F);
+      const std::uint32_t key = bits ^ ((bits >> 31) != 0 ? 0xffffffff : 0x80000000);
+      keys[i] = std::uint64_t{key} << 32 | i;
+    }
+    std::ranges::sort(keys);
+    return keys;
+  }
+
   std::vector<float> values_;
   std::vector<double> weight_sums_;
   std::vector<double> target_sums_;
@@ -76,10 +92,10 @@ struct Assignment {
   bool operator==(const Assignment&) const = default;
 };
 
-Assignment assign(const SortedSample& sample, const Levels& levels, std::size_t count) {
-  const LevelTable table(levels);
+Assignment assign(const SortedSample& sample, const LevelTable& table, std::size_t count) {
   Assignment result;
   result.codes.assign(table.codes().begin(), table.codes().end());
+  result.bounds.reserve(table.size() + 1);
   result.bounds.push_back(0);
   for (const float threshold : table.thresholds()) {
     result.bounds.push_back(sample.count_to(threshold));
@@ -97,25 +113,31 @@ struct NormalEquations {
 NormalEquations normal_equations(const ParameterSpace& space, const SortedSample& sample,
                                  const Assignment& assignment) {
   NormalEquations equations{Matrix::Zero(space.size(), space.size()), Vector::Zero(space.size())};
+  auto& [gram, rhs] = equations;
   for (std::size_t l = 0; l < assignment.codes.size(); ++l) {
     const std::size_t begin = assignment.bounds[l];
     const std::size_t end = assignment.bounds[l + 1];
     if (begin == end) continue;
-    const Vector features = space.features().row(assignment.codes[l]);
-    const Vector weighted = sample.weight(begin, end) * features;
-    for (Eigen::Index i = 0; i < features.size(); ++i) {
-      equations.gram.row(i) += weighted[i] * features.transpose();
+    const auto features = space.features().row(assignment.codes[l]);
+    const double weight = sample.weight(begin, end);
+    const double target = sample.target(begin, end);
+    for (Eigen::Index i = 0; i < rhs.size(); ++i) {
+      const double weighted = weight * features[i];
+      for (Eigen::Index j = i; j < rhs.size(); ++j) gram(i, j) += weighted * features[j];
+      rhs[i] += target * features[i];
     }
-    equations.rhs += sample.target(begin, end) * features;
+  }
+  for (Eigen::Index i = 0; i < rhs.size(); ++i) {
+    for (Eigen::Index j = 0; j < i; ++j) gram(i, j) = gram(j, i);
   }
   return equations;
 }
 
-double squared_error(const SortedSample& sample, const Levels& levels,
+double squared_error(const SortedSample& sample, std::span<const float> levels,
                      const Assignment& assignment) {
   double error = sample.target_squares();
-  for (std::size_t l = 0; l < assignment.codes.size(); ++l) {
-    const double level = levels.value(assignment.codes[l]);
+  for (std::size_t l = 0; l < levels.size(); ++l) {
+    const double level{levels[l]};
     const std::size_t begin = assignment.bounds[l];
     const std::size_t end = assignment.bounds[l + 1];
     error += level * (level * sample.weight(begin, end) - 2 * sample.target(begin, end));
@@ -163,9 +185,7 @@ class Alternation {
   void run_from(Vector parameters) {
     std::optional<Assignment> previous;
     for (int i = 0; i <= options_.iterations; ++i) {
-      const Levels levels = space_.to_levels(parameters);
-      const Assignment codes = assign(sample_, levels, count_);
-      keep_if_better(levels, codes);
+      const Assignment codes = try_levels(space_.to_levels(parameters));
       if (options_.solver == LevelSolver::kLeastSquares && previous == codes) return;
       const NormalEquations equations = normal_equations(space_, sample_, codes);
       if (options_.solver == LevelSolver::kLeastSquares) {
@@ -182,8 +202,10 @@ class Alternation {
 
   /// Adds finished levels as a candidate. @return the codes
   Assignment try_levels(const Levels& levels) {
-    Assignment codes = assign(sample_, levels, count_);
-    keep_if_better(levels, codes);
+    const LevelTable table(levels);
+    Assignment codes = assign(sample_, table, count_);
+    const double error = squared_error(sample_, table.levels(), codes);
+    if (error < best_.error) best_ = {levels, error};
     return codes;
   }
 
@@ -207,11 +229,6 @@ class Alternation {
     return 2 / weight * (multiply(equations.gram, p) - equations.rhs) + 2 * options_.l2_penalty * p;
   }
 
-  void keep_if_better(const Levels& levels, const Assignment& codes) {
-    const double error = squared_error(sample_, levels, codes);
-    if (error < best_.error) best_ = {levels, error};
-  }
-
   const ParameterSpace& space_;
   const SortedSample& sample_;
   std::size_t count_;
@@ -222,7 +239,7 @@ class Alternation {
 /// Cells of equal width over [low, high], in the order of the codes as integers.
 Assignment even_start(const SortedSample& sample, int bits, float low, float high,
                       std::size_t count) {
-  return assign(sample, numerics::range_basis(bits, low, high), count);
+  return assign(sample, LevelTable(Levels(numerics::range_basis(bits, low, high))), count);
 }
 
 /// Cells of equal weight.
@@ -374,15 +391,9 @@ void cover_range(Alternation& alternation, const ParameterSpace& space,
   alternation.try_levels(space.to_levels(parameters));
 }
 
-}  // namespace
-
-LevelFit fit_levels(const ParameterSpace& space, std::span<const float> x,
-                    std::span<const float> targets, std::span<const float> weights,
-                    const LevelFitOptions& options) {
-  HALFTONE_ASSERT(targets.empty() || targets.size() == x.size());
-  HALFTONE_ASSERT(weights.empty() || weights.size() == x.size());
-  if (x.empty()) return {space.to_levels(Vector::Zero(space.size())), 0};
-  const SortedSample sample(x, targets, weights);
+/// fit_levels() of values that are sorted already.
+LevelFit fit_sorted(const ParameterSpace& space, const SortedSample& sample,
+                    std::span<const float> x, const LevelFitOptions& options) {
   Alternation alternation(space, sample, x.size(), options);
   if (space.has_coarse_scales()) {
     try_powers_of_two(alternation, space, sample);
@@ -403,9 +414,20 @@ LevelFit fit_levels(const ParameterSpace& space, std::span<const float> x,
     // The evenly spaced systems are bases too, so a basis never ends worse than they do.
     const auto levels = codebook_of(numerics::find_system("symmetric"), space.bits());
     const ParameterSpace even(levels, space.has_offset());
-    alternation.run_from(fit_levels(even, x, targets, weights, options).levels.basis());
+    alternation.run_from(fit_sorted(even, sample, x, options).levels.basis());
   }
   return alternation.best();
+}
+
+}  // namespace
+
+LevelFit fit_levels(const ParameterSpace& space, std::span<const float> x,
+                    std::span<const float> targets, std::span<const float> weights,
+                    const LevelFitOptions& options) {
+  HALFTONE_ASSERT(targets.empty() || targets.size() == x.size());
+  HALFTONE_ASSERT(weights.empty() || weights.size() == x.size());
+  if (x.empty()) return {space.to_levels(Vector::Zero(space.size())), 0};
+  return fit_sorted(space, SortedSample(x, targets, weights), x, options);
 }
 
 LevelFit fit_small_ratio(const LevelFit& free, bool offset, std::span<const float> x,
