@@ -36,26 +36,54 @@ void save_unequal_network(const std::string& path) {
   formats::save_model(graph, path);
 }
 
-TEST_F(Program, EqualizesLayersThatARecipeNames) {
-  save_unequal_network(path("float.onnx"));
-  Random random(6);
-  const ir::Tensor samples = ir::test::random_tensor({64, 8}, random);
-  data::write_npy(path("x.npy"), data::make_npy(samples.as<float>(), {64, 8}));
-  const auto sqnr_db = [&](const std::string& fit, int pairs) {
+/// A network that loses much with one scale for each tensor, its data, and a recipe.
+class UnequalProgram : public Program {
+ protected:
+  void SetUp() override {
+    Program::SetUp();
+    save_unequal_network(path("float.onnx"));
+    Random random(6);
+    const ir::Tensor samples = ir::test::random_tensor({256, 8}, random);
+    data::write_npy(path("x.npy"), data::make_npy(samples.as<float>(), {256, 8}));
+  }
+  /// Runs `quantize` or `distill`. @return its JSON
+  json write_codes(const std::string& verb, const std::string& fit) const {
     std::ofstream(path("r.toml")) << "[default]\ngranularity = \"tensor\"\n[fit]\n" << fit;
-    const std::string quantize = "quantize " + path("float.onnx") + " -o " + path("m.onnx") +
-                                 " --data " + path("x.npy") + " --recipe " + path("r.toml") +
-                                 " --weight-bits 6 --activation-bits 8 --scheme symmetric --json";
-    const Outcome outcome = run(quantize);
+    const Outcome outcome =
+        run(verb + " -o " + path("m.onnx") + " --data " + path("x.npy") + " --recipe " +
+            path("r.toml") + " --weight-bits 6 --activation-bits 8 --scheme symmetric --json");
     EXPECT_EQ(outcome.code, 0) << outcome.err;
-    EXPECT_EQ(json::parse(outcome.out)["equalized_pairs"], pairs);
-    const Outcome eval = run("eval " + path("m.onnx") + " --data " + path("x.npy") +
-                             " --reference " + path("float.onnx") + " --json");
-    EXPECT_EQ(eval.code, 0) << eval.err;
-    return json::parse(eval.out)["reference"]["sqnr_db"].get<double>();
-  };
-  EXPECT_GT(sqnr_db("equalize = true", 1), sqnr_db("equalize = false", 0) + 10);
+    return json::parse(outcome.out);
+  }
+  /// The output SQNR of the network in codes.
+  [[nodiscard]] double sqnr_db() const {
+    const Outcome outcome = run("eval " + path("m.onnx") + " --data " + path("x.npy") +
+                                " --reference " + path("float.onnx") + " --json");
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return json::parse(outcome.out)["reference"]["sqnr_db"].get<double>();
+  }
+};
+
+TEST_F(UnequalProgram, LosesLessWhenARecipeEqualizesLayers) {
+  const std::string quantize = "quantize " + path("float.onnx");
+  EXPECT_EQ(write_codes(quantize, "equalize = false")["equalized_pairs"], 0);
+  const double plain = sqnr_db();
+  EXPECT_EQ(write_codes(quantize, "equalize = true")["equalized_pairs"], 1);
+  EXPECT_GT(sqnr_db(), plain + 10);
 }
+
+#ifdef HALFTONE_TRAINS
+TEST_F(UnequalProgram, DistillsTheEqualizedNetwork) {
+  const std::string distill = "distill --teacher " + path("float.onnx") + " --epochs 1";
+  write_codes(distill, "equalize = false");
+  const double plain = sqnr_db();
+  write_codes(distill + " --stages 7:1", "equalize = true");
+  EXPECT_GT(sqnr_db(), plain + 10);
+  expect_failure(distill + " -o " + path("m.onnx") + " --data " + path("x.npy") + " --recipe " +
+                     path("r.toml") + " --feature first=first",
+                 2, "equalize: it changes the scales of the values that features compare");
+}
+#endif
 
 TEST_F(Program, EqualizesNothingInANetworkWithoutAPair) {
   std::ofstream(path("r.toml")) << "[fit]\nequalize = true\n";
