@@ -34,7 +34,8 @@ bool is_homogeneous(ir::ReduceKind kind) {
          kind == kL2;
 }
 
-bool pads_with_zeros(const ir::Graph& graph, const ir::Node& node) {
+/// Whether a Pad adds only zeros or copies, and no channels.
+bool keeps_channels(const ir::Graph& graph, const ir::Node& node) {
   const auto& pad = std::get<ir::Pad>(node.op);
   if (pad.before.back() != 0 || pad.after.back() != 0) return false;
   if (pad.mode != ir::PadMode::kConstant || node.inputs.size() < 2) return true;
@@ -71,7 +72,7 @@ bool passes_scales(const ir::Graph& graph, const ir::Node& node, std::size_t cha
     const std::size_t last = graph.value(node.inputs[0]).type.shape.rank() - 1;
     return is_homogeneous(reduce->kind) && std::ranges::count(reduce->axes, last) == 0;
   }
-  if (std::holds_alternative<ir::Pad>(node.op)) return pads_with_zeros(graph, node);
+  if (std::holds_alternative<ir::Pad>(node.op)) return keeps_channels(graph, node);
   return std::holds_alternative<ir::Pool>(node.op);
 }
 

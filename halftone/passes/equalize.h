@@ -35,7 +35,7 @@ inline constexpr double kMaxEqualizedBias = 1024;
 /// Layers are FullyConnected, Conv (depthwise and grouped too) and ConvTranspose with constant
 /// float32 weights. Between them may be functions f with f(s x) = s f(x) for s > 0 that keep
 /// channels apart: Relu, LeakyRelu and PRelu, pooling, means, sums and extremes along other axes,
-/// padding with zeros, and Reshape. Any other function ends a chain, Relu6 too.
+/// padding with zeros or copies, and Reshape. Any other function ends a chain, Relu6 too.
 ///
 /// Unchanged: pairs whose value between the layers is an output of the graph or has another reader;
 /// layers that share weights or a bias with another node; layers with codes for weights; channels

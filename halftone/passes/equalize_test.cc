@@ -286,6 +286,7 @@ TEST(Equalize, EndsAtOperatorsThatMixChannelsOrScales) {
   EXPECT_FALSE(through(ir::Softmax{3}));
   EXPECT_FALSE(through(ir::Transpose{{0, 3, 1, 2}}));
   EXPECT_FALSE(through(ir::Pad{ir::PadMode::kConstant, {0, 0, 0, 4}, {0, 0, 0, 0}}));
+  EXPECT_TRUE(through(ir::Pad{ir::PadMode::kReflect, {0, 1, 1, 0}, {0, 1, 1, 0}}));
   EXPECT_FALSE(through(ir::Reshape{{kBatch, 4, 8, 2}})) << "rows of half the channels";
   EXPECT_TRUE(through(ir::Reshape{{kBatch, 4, 2, 8}}));
   const auto pads_with = [](float number) {
