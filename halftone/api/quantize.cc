@@ -43,6 +43,7 @@ QuantizeReport quantize_file(const QuantizeJob& job) {
   }
   report.layers = std::move(result.layers);
   report.skipped_blocks = std::move(result.skipped_blocks);
+  report.equalized_pairs = result.equalized_pairs;
   report.seconds = elapsed.seconds();
   return report;
 }

@@ -2,6 +2,7 @@
 // Quantizes networks.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <vector>
@@ -38,6 +39,7 @@ struct QuantizeReport {
   double seconds = 0;
   std::vector<compress::LayerReport> layers{};
   std::vector<compress::SkippedBlock> skipped_blocks{};
+  std::size_t equalized_pairs = 0;  ///< see compress::QuantizeResult
 };
 
 /// Quantizes a file. Checks first that the output format can hold the network. All ranks of the

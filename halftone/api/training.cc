@@ -2,6 +2,7 @@
 #include "halftone/api/training.h"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -44,6 +45,12 @@ void check_distillation(const DistillJob& job) {
     fail(ErrorKind::kUsage, "stages: expected settings of a recipe too, such as bits per weight",
          Hint::kRecipe);
   }
+  if (job.recipe && job.recipe->fit.equalize && !job.training.options.features.empty()) {
+    fail(ErrorKind::kUsage,
+         "equalize: it changes the scales of the values that features compare; leave out one of "
+         "them",
+         Hint::kRecipe);
+  }
   check_output(job.training.output, job.teachers);
   if (!job.student.empty()) check_output(job.training.output, {&job.student, 1});
   train::torch_device(job.training.student.device);
@@ -73,6 +80,17 @@ DistilledNetworks load_networks(const DistillJob& job) {
         train::with_initial_values(std::move(networks.student), job.training.options.seed);
   }
   return networks;
+}
+
+/// Equalizes the student as its recipe says: once, so that the float weights remain those that the
+/// codes represent.
+/// @return the recipe of what remains to be done
+std::optional<compress::Recipe> equalize_student(ir::Graph& student, const DistillJob& job) {
+  std::optional<compress::Recipe> recipe = job.recipe;
+  if (!recipe) return recipe;
+  compress::equalize_layers(student, *recipe);
+  recipe->fit.equalize = false;
+  return recipe;
 }
 
 /// Quantizes networks, fitted to the first samples; or returns the student as it is.
@@ -114,7 +132,8 @@ TrainReport distill_files(const DistillJob& job) {
   const Elapsed elapsed;
   check_distillation(job);
   const TrainingJob& training = job.training;
-  const auto [teachers, student, input_bytes] = load_networks(job);
+  auto [teachers, student, input_bytes] = load_networks(job);
+  const std::optional<compress::Recipe> recipe = equalize_student(student, job);
   formats::check_model(student, training.output);
   const data::Dataset data = training.data.open();
   train::check_training(training.options, data, teachers.size());
@@ -122,7 +141,7 @@ TrainReport distill_files(const DistillJob& job) {
   // Holds the float weights that the codes represent.
   const ir::Graph& original = job.recipe ? student : teachers.front();
   train::TrainResult result = train::train_in_stages(
-      original, {job.stages, job.recipe.value_or(compress::Recipe{}), student_maker(job, student)},
+      original, {job.stages, recipe.value_or(compress::Recipe{}), student_maker(job, student)},
       {teachers, data}, training.student, training.options);
   // Training has moved the levels on which the rule depends.
   if (job.recipe) compress::fix_arithmetic(result.graph, *job.recipe);

@@ -70,8 +70,9 @@ struct TrainReport {
 [[nodiscard]] TrainReport train_file(const TrainJob& job);
 
 /// Distills teachers into a student and writes it; ranks as in train_file().
-/// @throws Error kUsage if there is no teacher, or there are stages but no recipe; else as
-///         train_file(), quantize() and train::train_in_stages()
+/// @throws Error kUsage if there is no teacher, there are stages but no recipe, or the recipe
+///         equalizes layers while features compare values; else as train_file(), quantize() and
+///         train::train_in_stages()
 [[nodiscard]] TrainReport distill_files(const DistillJob& job);
 
 }  // namespace halftone

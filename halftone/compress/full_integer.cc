@@ -185,12 +185,17 @@ void finish_reports(std::vector<LayerReport>& reports, const ir::Graph& original
 QuantizeResult quantize_to_integers(const ir::Graph& graph, const data::Dataset& data,
                                     const Recipe& recipe, const QuantizeOptions& options,
                                     const passes::CodeForm& form) {
-  const Recipe weights = recipe_of_weights(graph, recipe);
+  Recipe weights = recipe_of_weights(graph, recipe);
+  // Reports compare with the equalized network, so it is made here.
+  ir::Graph network = graph;
+  const std::size_t pairs = equalize_layers(network, weights);
+  weights.fit.equalize = false;
   const passes::WantsCodes wanted = wanted_by(graph, weights);
   Stages parts(options.progress, 3);
   QuantizeOptions first = options;
   first.progress = parts.next("weights");
-  QuantizeResult result = quantize(graph, data, weights, first);
+  QuantizeResult result = quantize(network, data, weights, first);
+  result.equalized_pairs = pairs;
   ir::Graph& coded = result.graph;
   passes::split_activations(coded, wanted);
   const RangeOptions range = range_options(recipe.defaults);
@@ -200,7 +205,7 @@ QuantizeResult quantize_to_integers(const ir::Graph& graph, const data::Dataset&
   const std::vector<ValueId> values = passes::values_for_codes(coded, wanted);
   const auto ranges = ranges_of(coded, values, calibration, range, parts.next("ranges"));
   passes::insert_codes(coded, ranges, wanted, form);
-  finish_reports(result.layers, graph, coded, calibration, parts.next("measuring"));
+  finish_reports(result.layers, network, coded, calibration, parts.next("measuring"));
   return result;
 }
 

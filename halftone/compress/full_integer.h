@@ -11,11 +11,12 @@ namespace halftone::compress {
 /// (passes::insert_codes()), with unlabelled calibration data. ONNX files then hold QuantizeLinear
 /// and DequantizeLinear, TFLite files operators on int8, which every runtime for these formats has.
 ///
-/// Weights are fitted as quantize() fits int_narrow with 8 bits and float32 inputs, with the steps
-/// of the recipe; then the calibrator of the recipe's defaults gives the ranges of all values
-/// (kMinMax in place of kFit). Layers that the recipe skips stay float32, and so do recurrent
-/// layers, embeddings, transposed convolutions and operators without a form for codes. The result
-/// is the same for any number of threads, devices and ranks.
+/// If the recipe says so, layers are equalized first (equalize_layers()); reports then compare with
+/// the equalized network. Weights are fitted as quantize() fits int_narrow with 8 bits and float32
+/// inputs, with the steps of the recipe; then the calibrator of the recipe's defaults gives the
+/// ranges of all values (kMinMax in place of kFit). Layers that the recipe skips stay float32, and
+/// so do recurrent layers, embeddings, transposed convolutions and operators without a form for
+/// codes. The result is the same for any number of threads, devices and ranks.
 /// @param form    passes::kOnnxCodes or passes::kTfliteCodes
 /// @throws Error  kUsage if the recipe asks for other bits or number systems; kUnsupported if
 ///                  there is no layer for codes; else as quantize() and range_of()

@@ -9,6 +9,7 @@
 #include "halftone/base/error.h"
 #include "halftone/ir/layer_arithmetic.h"
 #include "halftone/ir/ops/traits.h"
+#include "halftone/passes/equalize.h"
 
 namespace halftone::compress {
 namespace {
@@ -95,6 +96,14 @@ void check_arithmetic(const ir::Graph& graph, const Recipe& recipe) {
              *reason + "; give this layer another arithmetic, such as auto",
          Hint::kRecipe);
   }
+}
+
+std::size_t equalize_layers(ir::Graph& graph, const Recipe& recipe) {
+  if (!recipe.fit.equalize) return 0;
+  return passes::equalize(graph, [&](const ir::Node& node) {
+    const LayerRecipe layer = recipe.for_layer(node.name);
+    return layer.weights || layer.activations;
+  });
 }
 
 void fix_arithmetic(ir::Graph& graph, ir::NodeId layer, ir::Arithmetic wanted) {

@@ -2,6 +2,7 @@
 // The nodes of a network that are layers with weights, and what they compute.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "halftone/compress/recipe.h"
@@ -17,6 +18,11 @@ std::vector<ir::NodeId> quantizable_layers(const ir::Graph& graph);
 /// @throws Error kUsage if a layer cannot have the arithmetic that the recipe names with the codes
 ///         that the recipe gives it
 void check_arithmetic(const ir::Graph& graph, const Recipe& recipe);
+
+/// Equalizes consecutive layers (passes::equalize()) that both get codes of weights or inputs;
+/// other layers keep their weights.
+/// @return the number of pairs that changed; 0 unless the recipe asks for it
+std::size_t equalize_layers(ir::Graph& graph, const Recipe& recipe);
 
 /// Sets the attribute of a layer if it has codes.
 /// @param wanted  kAuto: what the rule says, see ir::arithmetic_by_rule()

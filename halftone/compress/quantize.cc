@@ -310,7 +310,11 @@ class Quantizer {
 
 QuantizeResult quantize(const ir::Graph& graph, const data::Dataset& data, const Recipe& recipe,
                         const QuantizeOptions& options) {
-  return Quantizer(with_layers(graph, recipe), data, recipe, options).run();
+  ir::Graph network = with_layers(graph, recipe);
+  const std::size_t pairs = equalize_layers(network, recipe);
+  QuantizeResult result = Quantizer(network, data, recipe, options).run();
+  result.equalized_pairs = pairs;
+  return result;
 }
 
 }  // namespace halftone::compress

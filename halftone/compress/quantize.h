@@ -2,6 +2,7 @@
 // Quantizes a float network: the entry point of this module.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -35,11 +36,14 @@ struct QuantizeResult {
   ir::Graph graph;
   std::vector<LayerReport> layers;  ///< every linear layer, in order of execution
   std::vector<SkippedBlock> skipped_blocks{};
+  std::size_t equalized_pairs = 0;  ///< consecutive layers that FitOptions::equalize changed
 };
 
 /// Quantizes the linear layers and embeddings of a network by a recipe, with unlabelled calibration
 /// data. If the recipe encodes a product with a constant that is not yet a layer, the product
-/// becomes one (passes::expose_layers).
+/// becomes one (passes::expose_layers). If the recipe says so, consecutive layers are equalized
+/// (equalize_layers()); reports then compare with the equalized network, which computes the same
+/// function.
 ///
 /// Walks the graph in order of execution and builds a quantized twin of every float value. The
 /// activation basis of a layer is fitted on pairs (value in the quantized network, value in the

@@ -75,6 +75,8 @@ enum class Schedule {
 
 struct FitOptions {
   WeightFitOptions weights;
+  /// Equalize the ranges of consecutive layers before the fit: passes::equalize().
+  bool equalize = false;
   Schedule schedule = Schedule::kLayerwise;
   /// Fit activation bases on the quantized network's values with the float values as targets; else
   /// on the float values only. (Step 4. kPhases always uses the values of the network with

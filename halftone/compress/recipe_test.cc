@@ -47,6 +47,7 @@ TEST(Recipe, ReadsEveryKey) {
     refine_sweeps = 9
     bias_correction = false
     damping = 0.5
+    equalize = true
     schedule = "phases"
     refit_activations = false
     activation_samples = 1000
@@ -86,6 +87,8 @@ TEST(Recipe, ReadsEveryKey) {
                weights.bias_correction || recipe.fit.refit_activations || recipe.fit.small_ratios);
   EXPECT_EQ(weights.refine_sweeps, 9);
   EXPECT_EQ(weights.damping, 0.5);
+  EXPECT_TRUE(recipe.fit.equalize);
+  EXPECT_FALSE(Recipe().fit.equalize);
   EXPECT_EQ(recipe.fit.schedule, Schedule::kPhases);
   EXPECT_EQ(recipe.fit.activation_samples, 1000u);
   EXPECT_EQ(recipe.fit.input_rows, 2000u);

@@ -237,6 +237,7 @@ std::vector<Key> reconstruct_keys(ReconstructOptions& reconstruct) {
 std::vector<Key> fit_keys(FitOptions& fit) {
   std::vector<Key> keys = weight_keys(fit.weights);
   const std::vector<Key> own = {
+      flag("equalize", [&](bool value) { fit.equalize = value; }),
       word("schedule",
            [&](const std::string& name) {
              fit.schedule = choice<Schedule>(

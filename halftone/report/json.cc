@@ -122,6 +122,7 @@ std::string to_json(const QuantizeReport& report) {
                {"output_bytes", report.output_bytes},
                {"seconds", report.seconds},
                {"layers", list},
+               {"equalized_pairs", report.equalized_pairs},
                {"skipped_blocks", skipped}});
 }
 

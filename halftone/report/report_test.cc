@@ -12,6 +12,7 @@ namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
+using testing::Not;
 
 std::vector<std::string> keys(const json& object) {
   std::vector<std::string> result;
@@ -60,11 +61,15 @@ TEST(QuantizeReport, HasTheKeysOfTheContractAndNullForInfinity) {
   layer.weight_sqnr_db = std::numeric_limits<double>::infinity();
   compress::LayerReport other = layer;
   layer.activation_range = {-0.5F, 2.0F};
-  const QuantizeReport report{1000, 100, 1.5, {layer, other}};
+  QuantizeReport report{1000, 100, 1.5, {layer, other}};
+  EXPECT_EQ(json::parse(to_json(report))["equalized_pairs"], 0);
+  EXPECT_THAT(to_text(report), Not(HasSubstr("equalized")));
+  report.equalized_pairs = 3;
   const json found = json::parse(to_json(report));
   EXPECT_EQ(found["input_bytes"], 1000);
   EXPECT_EQ(found["output_bytes"], 100);
   EXPECT_EQ(found["seconds"], 1.5);
+  EXPECT_EQ(found["equalized_pairs"], 3);
   EXPECT_EQ(found["layers"][0]["name"], "dense1");
   EXPECT_EQ(found["layers"][0]["weight_bits"], 2);
   EXPECT_EQ(found["layers"][0]["activation_bits"], 32);
@@ -74,6 +79,7 @@ TEST(QuantizeReport, HasTheKeysOfTheContractAndNullForInfinity) {
   EXPECT_TRUE(found["layers"][0]["weight_sqnr_db"].is_null());
   const std::string text = to_text(report);
   EXPECT_THAT(text, HasSubstr("10.0x smaller"));
+  EXPECT_THAT(text, HasSubstr("\nequalized: 3 pairs of layers\n"));
   EXPECT_THAT(text, HasSubstr("float"));
 }
 

@@ -119,12 +119,15 @@ std::string to_text(const QuantizeReport& report) {
   }
   const double ratio = static_cast<double>(report.input_bytes) /
                        static_cast<double>(std::max<std::size_t>(report.output_bytes, 1));
-  std::string skipped;
-  for (const compress::SkippedBlock& each : report.skipped_blocks) {
-    skipped += fmt::format("\nnot refined: the block of '{}', since {}", each.block, each.reason);
+  std::string notes;
+  if (report.equalized_pairs > 0) {
+    notes += fmt::format("\nequalized: {} pairs of layers", report.equalized_pairs);
   }
-  if (!skipped.empty()) skipped += "\n";
-  return table.to_text() + skipped +
+  for (const compress::SkippedBlock& each : report.skipped_blocks) {
+    notes += fmt::format("\nnot refined: the block of '{}', since {}", each.block, each.reason);
+  }
+  if (!notes.empty()) notes += "\n";
+  return table.to_text() + notes +
          fmt::format("\n{} -> {} ({:.1f}x smaller) in {:.1f} s\n", format_bytes(report.input_bytes),
                      format_bytes(report.output_bytes), ratio, report.seconds);
 }

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+#include "halftone/ir/graph.h"
+
+namespace halftone::passes {
+
+/// Sweeps end when no factor of a sweep differs from 1 by more than this ratio, or after so many.
+inline constexpr double kEqualizeTolerance = 0x1p-20;
+inline constexpr int kMaxEqualizeSweeps = 1000;
+
+/// Channels whose bias exceeds this multiple of their range keep their scale.
+inline constexpr double kMaxEqualizedBias = 1024;
+
+/// Moves scales of channels between consecutive layers, so that each channel has the same range of
+/// weights in both (cross-layer equalization).
+///
+///     x  [W1]  [b1]                     x  [W1 / s]  [b1 / s]
+///      \  |   /                          \    |     /
+///       layer                             layer
+///         |                                 |
+///        ReLU  [W2]              ->        ReLU  [s W2]
+///           \  /                              \  /
+///           layer                             layer
+///
+/// With r1_i = max |W1[i, :]| and r2_i = max |W2[:, i]| for channel i, the factor is
+/// s_i = sqrt(r1_i r2_i) / r2_i. Afterwards both ranges are sqrt(r1_i r2_i). Pairs of a chain
+/// change each other's ranges, so all pairs are swept, in order of execution, until the factors
+/// are 1. Factors accumulate in double precision and are applied once: each weight and bias is
+/// rounded once. No output changes by more than rounding. The result does not depend on threads.
+///
+/// Layers are FullyConnected, Conv (depthwise and grouped too) and ConvTranspose with constant
+/// float32 weights. Between them may be functions f with f(s x) = s f(x) for s > 0 that keep
+/// channels apart: Relu, LeakyRelu and PRelu, pooling, means, sums and extremes along other axes,
+/// padding with zeros or copies, and Reshape. Any other function ends a chain, Relu6 too.
+///
+/// Unchanged: pairs whose value between the layers is an output of the graph or has another reader;
+/// layers that share weights or a bias with another node; layers with codes for weights; channels
+/// whose r1_i or r2_i is zero, subnormal or not finite, or whose bias would become infinite; and
+/// channels with |b1_i| > kMaxEqualizedBias r1_i. Their output is almost constant. Training leaves
+/// such channels with weights near zero, and the formula would make this constant huge.
+/// @param wanted  whether a layer may change; asked for both layers of a pair
+/// @return the number of pairs that changed: those with a factor that differs from 1 by more than
+///         four times kEqualizeTolerance
+/// Source: Nagel et al., Data-Free Quantization Through Weight Equalization and Bias Correction,
+/// ICCV 2019 (arXiv:1906.04721), section 4.1, eq. 9-11. Differs: almost constant channels keep
+/// their scale. Relu6 is not replaced by Relu, and large biases are not absorbed by the next layer
+/// (section 4.1.3), since both change the function.
+std::size_t equalize(ir::Graph& graph, const std::function<bool(const ir::Node&)>& wanted);
+
+}  // namespace halftone::passes
