@@ -213,13 +213,25 @@ Code Codebook::encode(float x) const {
   return codes_[l];
 }
 
+Codebook Codebook::with_zero_points() && {
+  HALFTONE_ASSERT(is_even() && step_ == 1);
+  has_zero_points_ = true;
+  return std::move(*this);
+}
+
+double Codebook::zero_point(double scale, double offset) const {
+  HALFTONE_ASSERT(has_zero_points_ && scale != 0);
+  const double z = std::round(-offset / scale);
+  return std::clamp(z, double{sorted_.front()}, double{sorted_.back()});
+}
+
 bool Codebook::operator==(const Codebook& other) const {
   // Levels as bits, so that NaN equals itself and -0 differs from 0.
   const auto same = [](float x, float y) {
     return std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y);
   };
   return name_ == other.name_ && std::ranges::equal(levels_, other.levels_, same) &&
-         thresholds_ == other.thresholds_;
+         thresholds_ == other.thresholds_ && has_zero_points_ == other.has_zero_points_;
 }
 
 }  // namespace halftone::numerics

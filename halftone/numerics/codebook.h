@@ -84,6 +84,14 @@ class Codebook {
   /// The floating point format whose codes these are, if they are.
   [[nodiscard]] const std::optional<Minifloat>& format() const { return format_; }
 
+  /// The same codebook with zero points: the offset of a block is minus its scale times a level z,
+  /// so that zero is a level of the block: scale (level - z).
+  [[nodiscard]] Codebook with_zero_points() &&;
+  [[nodiscard]] bool has_zero_points() const { return has_zero_points_; }
+  /// The zero point of a block whose offset is near `offset`: the nearest integer between the
+  /// lowest and the highest level. @pre has_zero_points(), scale is not 0
+  [[nodiscard]] double zero_point(double scale, double offset) const;
+
   /// Position of x among sorted(). NaN takes the lowest, numbers beyond the ends take the ends.
   [[nodiscard]] std::size_t index(float x) const;
   /// The code of x, or of what it becomes beyond the ends. NaN takes the first code of NaN, if
@@ -130,6 +138,7 @@ class Codebook {
   std::vector<float> coefficients_;
   int weight_steps_ = 0;
   bool fits_integers_ = false;
+  bool has_zero_points_ = false;
   std::optional<Minifloat> format_;
   std::optional<Beyond> beyond_;
 };

@@ -109,6 +109,10 @@ Codebook unsigned_integers(std::string name, int bits) {
   return {std::move(name), levels_of(bits, [](int q) { return static_cast<float>(q); })};
 }
 
+Codebook zero_point_integers(std::string name, int bits) {
+  return unsigned_integers(std::move(name), bits).with_zero_points();
+}
+
 Codebook half_integers(std::string name, int bits) {
   const int last = (1 << bits) - 1;
   return {std::move(name),

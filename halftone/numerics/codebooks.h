@@ -16,6 +16,8 @@ Codebook signed_integers(std::string name, int bits);
 Codebook narrow_integers(std::string name, int bits);
 /// level[q] = q
 Codebook unsigned_integers(std::string name, int bits);
+/// The same with zero points.
+Codebook zero_point_integers(std::string name, int bits);
 /// Odd multiples of 1/2, without zero: level[q] = q - (2^K - 1) / 2
 Codebook half_integers(std::string name, int bits);
 /// signed_integers() times 2^(2-K): from -2 to 2 - 2^(2-K).

@@ -92,6 +92,10 @@ void MatrixEncoding::set_scale(std::size_t block, double scale, double offset) {
     const double least = double{of_type} * scales.factor_of(block);
     scales.set(block, std::copysign(least, scale));
   }
+  if (codebook->has_zero_points()) {
+    const float stored = scales[block];
+    offset = -double{stored * static_cast<float>(codebook->zero_point(double{stored}, offset))};
+  }
   if (has_offset) offsets.set(block, offset);
 }
 

@@ -65,6 +65,9 @@ BlockScale block_scale(const Codebook& codebook, ScaleRule rule, const ValueRang
   if (rule == ScaleRule::kUnit) return {1, 0};
   if (values.is_empty()) return {};
   if (rule == ScaleRule::kRange) return range_scale(codebook, values.low, values.high);
+  if (rule == ScaleRule::kRangeWithZero) {
+    return range_scale(codebook, std::min(0.0F, values.low), std::max(0.0F, values.high));
+  }
   if (rule == ScaleRule::kRangeFromZero) {
     return range_scale(codebook, std::min(0.0F, values.low), values.high);
   }

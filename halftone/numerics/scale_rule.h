@@ -17,7 +17,8 @@ enum class ScaleRule : std::uint8_t {
   kUnit,           ///< s = 1
   kLargest,        ///< s = max|x| / L
   kRange,          ///< s = (max x - min x) / (max level - min level),  c = min x - s min level
-  kRangeFromZero,  ///< the same with min(0, min x) in place of min x
+  kRangeWithZero,  ///< the same with min(0, min x) and max(0, max x), c rounded to a multiple of s
+  kRangeFromZero,  ///< kRange with min(0, min x) in place of min x
   kPowerOfTwo,     ///< s = 2^(floor(log2 max|x|) - floor(log2 L))
 };
 

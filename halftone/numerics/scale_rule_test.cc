@@ -77,6 +77,19 @@ TEST(BlockScale, OfARangePutsTheEndsOnTheEnds) {
   EXPECT_EQ(equal.offset, 7);
 }
 
+TEST(BlockScale, OfARangeWithZeroExtendsItToZero) {
+  const Codebook integers = zero_point_integers("t", 2);
+  const auto block = [&](std::initializer_list<float> x) {
+    return block_scale(integers, ScaleRule::kRangeWithZero, range_of(x));
+  };
+  EXPECT_EQ(block({-1, 5}).scale, 2);
+  EXPECT_EQ(block({3, 6}).scale, 2);
+  EXPECT_EQ(block({3, 6}).offset, 0);
+  EXPECT_EQ(block({-6, -3}).scale, 2);
+  EXPECT_EQ(block({-6, -3}).offset, -6);
+  EXPECT_EQ(block({0}).scale, 0);
+}
+
 // OCP MX 1.0, table 1 and section 6.3: emax is 8, 15, 4, 2, 2 and 0.
 TEST(BlockScale, OfPowersOfTwoIsTheRuleOfMx) {
   struct Element {

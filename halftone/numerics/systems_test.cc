@@ -106,8 +106,9 @@ TEST(NumberSystems, RefuseToOverflowWithoutInfinityAndNan) {
 
 TEST(NumberSystems, ListTheirNamesByFamilyWhenOneIsUnknown) {
   const std::string families =
-      "number system 'int9': expected one of learned: basis; integers: affine, symmetric, int, "
-      "int_narrow, fixed, ternary; powers of two: pot, apot, log; tables: nf4, posit; floats: "
+      "number system 'int9': expected one of learned: basis; integers: affine, asymmetric, "
+      "symmetric, int, int_narrow, fixed, ternary; powers of two: pot, apot, log; tables: nf4, "
+      "posit; floats: "
       "e4m3, ";
   expect_error(ErrorKind::kUsage, families, [] { find_system("int9"); });
   expect_error(
@@ -285,6 +286,31 @@ std::vector<float> uneven_numbers(Random& random, std::size_t groups, std::size_
     }
   }
   return values;
+}
+
+TEST(NumberSystems, WithZeroPointsHaveTheLevelZeroAndAWholeZeroPoint) {
+  Random random(35);
+  std::vector<float> values;
+  for (const float middle : {0.0F, 0.3F, 5.0F, -5.0F}) {
+    for (int i = 0; i < 20; ++i) values.push_back(middle + static_cast<float>(random.normal()));
+  }
+  for (int bits = 1; bits <= 8; ++bits) {
+    const MatrixEncoding encoding =
+        encoding_by_rule(find_system("asymmetric"), bits, {}, view(values, 4));
+    for (std::size_t row = 0; row < 4; ++row) {
+      const auto numbers = std::span(values).subspan(20 * row, 20);
+      const auto [low, high] = std::ranges::minmax(numbers);
+      const Levels levels = encoding.levels(row);
+      const float scale = levels.scale();
+      EXPECT_FLOAT_EQ(scale, (std::max(high, 0.0F) - std::min(low, 0.0F)) /
+                                 static_cast<float>((1 << bits) - 1));
+      const auto zero = static_cast<Code>(std::round(-levels.offset() / scale));
+      ASSERT_LT(zero, 1 << bits);
+      EXPECT_EQ(levels.offset(), -(scale * static_cast<float>(zero)));
+      EXPECT_EQ(levels.value(zero), 0);
+      EXPECT_EQ(levels.value(levels.encode(0)), 0);
+    }
+  }
 }
 
 // What llama.cpp computes for block_q6_K and block_q4_K, in plain loops: d q s and d q s - dmin m,

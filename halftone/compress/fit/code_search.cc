@@ -24,6 +24,14 @@ void for_each_neighbour(const ParameterSpace& space, const Vector& best, const M
       consider(moved);
     }
   }
+  if (space.has_zero_points()) {
+    const numerics::Levels levels = space.to_levels(best, block);
+    const double zero = space.codebook()->zero_point(double{levels.scale()}, best[1]);
+    const Vector rhs = multiply(gram, best);
+    for (const double z : {zero - 1, zero, zero + 1}) {
+      consider(space.with_zero_point(gram, rhs, z));
+    }
+  }
   if (!space.rounds_offsets()) return;
   // The best scale for a rounded offset, and the other way round.
   const numerics::Levels rounded = space.to_levels(best, block);
@@ -142,7 +150,7 @@ Vector CodeSearch::solve(const Matrix& gram, const Vector& rhs) const {
 }
 
 void CodeSearch::solve_row(std::size_t row, const Equations& equations) {
-  if (space_.rounds_scales()) return solve_row_rounded(row, equations);
+  if (space_.rounds_scales() || space_.has_zero_points()) return solve_row_rounded(row, equations);
   const Index p = space_.size();
   const Vector solution = solve(equations.gram, equations.rhs);
   const std::vector<RowBlock> blocks = blocks_of_row(row);

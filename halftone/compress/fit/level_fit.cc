@@ -220,6 +220,11 @@ class Alternation {
       parameters[1] = double{space_.to_levels(parameters).offset()};
       parameters[0] = (rhs[0] - gram(0, 1) * parameters[1]) / gram(0, 0);
     }
+    if (space_.has_zero_points()) {
+      const Levels levels = space_.to_levels(parameters);
+      const double z = space_.codebook()->zero_point(double{levels.scale()}, parameters[1]);
+      return space_.with_zero_point(gram, rhs, z);
+    }
     return parameters;
   }
 

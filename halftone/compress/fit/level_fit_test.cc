@@ -45,6 +45,30 @@ TEST(FitLevels, OfASystemThatOverflowsCoverTheRange) {
   EXPECT_TRUE(std::isnan(table.nearest(90)));
 }
 
+// Against all zero points and many scales.
+TEST(FitLevels, WithZeroPointsAreNearTheBest) {
+  for (const double middle : {0.0, 0.5, 4.0, -4.0}) {
+    std::vector<float> x = normal_numbers(400, 5);
+    for (float& value : x) value += static_cast<float>(middle);
+    for (int bits = 2; bits <= 4; ++bits) {
+      const auto codebook = codebook_of(numerics::find_system("asymmetric"), bits);
+      const LevelFit fit = fit_levels(ParameterSpace(codebook, true), x, {}, {});
+      double least = std::numeric_limits<double>::infinity();
+      for (int z = 0; z < 1 << bits; ++z) {
+        for (float scale = 0.02F; scale < 4; scale *= 1.02F) {
+          const numerics::LevelTable table(
+              numerics::Levels(codebook, scale, -scale * static_cast<float>(z)));
+          double error = 0;
+          for (const float value : x) error += std::pow(double{table.nearest(value) - value}, 2);
+          least = std::min(least, error);
+        }
+      }
+      // The grid of scales is coarse, and fits end in local minima.
+      EXPECT_LT(fit.error, 1.05 * least) << middle << ", bits " << bits;
+    }
+  }
+}
+
 TEST(FitLevels, OfFloatsOf16BitsHaveNoScale) {
   const std::vector<float> x = normal_numbers(500, 4);
   for (const char* name : {"fp16", "bf16", "e6m9"}) {

@@ -146,8 +146,10 @@ numerics::Levels ParameterSpace::to_levels(const Vector& parameters, std::size_t
     const double offset = !has_offset_              ? 0
                           : offset_factors_.empty() ? double{rounded(parameters[1])}
                                                     : to_offset(parameters[1], block);
-    return {codebook_, finite(to_scale(finite(scale), factor_at(scale_factors_, block))),
-            finite(offset)};
+    const float stored = finite(to_scale(finite(scale), factor_at(scale_factors_, block)));
+    if (!has_zero_points()) return {codebook_, stored, finite(offset)};
+    const auto zero = static_cast<float>(codebook_->zero_point(double{stored}, parameters[1]));
+    return {codebook_, stored, finite(double{-stored * zero})};
   }
   numerics::Basis basis;
   basis.bits = bits_;
@@ -180,6 +182,10 @@ bool ParameterSpace::has_symmetric_levels() const {
 Vector ParameterSpace::covering(double low, double high, bool is_reversed) const {
   HALFTONE_ASSERT(codebook_ != nullptr);
   const double sign = is_reversed ? -1 : 1;
+  if (has_zero_points()) {
+    low = std::min(low, 0.0);
+    high = std::max(high, 0.0);
+  }
   double bottom = codebook_->sorted().front();
   double top = codebook_->sorted().back();
   if (is_reversed) bottom = -std::exchange(top, -bottom);
@@ -195,6 +201,13 @@ Vector ParameterSpace::covering(double low, double high, bool is_reversed) const
   if (bottom < 0) scale = std::max(scale, low / bottom);
   parameters[0] = sign * scale;
   return parameters;
+}
+
+Vector ParameterSpace::with_zero_point(const Matrix& gram, const Vector& rhs, double z) const {
+  // The level of a code is scale (level - z): one feature.
+  const double square = gram(0, 0) - 2 * z * gram(0, 1) + z * z * gram(1, 1);
+  const double scale = square > 0 ? (rhs[0] - z * rhs[1]) / square : 0;
+  return Vector{{scale, -scale * z}};
 }
 
 Vector ParameterSpace::parameters_of(const numerics::Levels& levels) const {

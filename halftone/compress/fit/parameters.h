@@ -52,6 +52,10 @@ class ParameterSpace {
   }
   /// Whether offsets are small integers times a factor. They may have one sign only.
   [[nodiscard]] bool rounds_offsets() const { return !offset_factors_.empty(); }
+  /// Whether offsets are whole multiples of the scale: see Codebook::zero_point().
+  [[nodiscard]] bool has_zero_points() const {
+    return codebook_ != nullptr && codebook_->has_zero_points();
+  }
   /// Whether levels times any factor are levels of the space.
   [[nodiscard]] bool takes_any_factor() const {
     return !has_coarse_scales() && !numerics::is_integer(scale_type_);
@@ -71,6 +75,10 @@ class ParameterSpace {
   /// offset. @pre a codebook
   /// @param is_reversed  whether the highest level of the codebook becomes the lowest
   [[nodiscard]] Vector covering(double low, double high, bool is_reversed) const;
+  /// The best parameters with this zero point. @pre has_zero_points()
+  /// @param gram  [2, 2] sums of products of the features of codes
+  /// @param rhs   [2] sums of the features times their targets
+  [[nodiscard]] Vector with_zero_point(const Matrix& gram, const Vector& rhs, double z) const;
   /// The parameters of levels: exact if they are in the space, otherwise the nearest.
   [[nodiscard]] Vector parameters_of(const numerics::Levels& levels) const;
 

@@ -199,12 +199,17 @@ TEST(FitWeights, FitsGroupsAsLayersOfTheirOwn) {
 
 TEST(FitWeights, KeepsEverySchemeWithinItsFreedom) {
   const LayerCase layer(3, 25, 5);
-  for (const char* system : {"affine", "symmetric", "fixed"}) {
+  for (const char* system : {"affine", "asymmetric", "symmetric", "fixed"}) {
     WeightFormat format = format_of(4);
     format.system = &numerics::find_system(system);
     const WeightFit fit = fit_weights(layer.view(), format, layer.statistics, {});
     EXPECT_EQ(fit.encoding.codebook->name(), system);
-    EXPECT_EQ(fit.encoding.has_offset, system == std::string("affine"));
+    EXPECT_EQ(fit.encoding.has_offset, format.system->has_offset);
+    for (std::size_t row = 0; format.system->rule == numerics::ScaleRule::kRangeWithZero && row < 3;
+         ++row) {
+      const numerics::LevelTable levels(fit.encoding.levels(row));
+      EXPECT_EQ(levels.nearest(0), 0);
+    }
     EXPECT_EQ(fit.encoding.scales.size(), 3U);
     EXPECT_EQ(fit.encoding.scales.type(), system == std::string("fixed")
                                               ? numerics::NumberType::kE8m0
@@ -228,7 +233,7 @@ LayerCase uneven_layer(std::size_t rows, std::size_t cols) {
 // Systems whose scales are rounded to few bits: every step of the fit gains, though it rounds.
 TEST(FitWeights, GainsByEveryStepWithScalesOfFewBits) {
   const LayerCase layer = uneven_layer(37, 330);
-  for (const char* system : {"bfp", "mxfp4", "nvfp4", "int_k", "affine_k"}) {
+  for (const char* system : {"bfp", "mxfp4", "nvfp4", "int_k", "affine_k", "asymmetric"}) {
     SCOPED_TRACE(system);
     WeightFormat format = format_of(4, numerics::Granularity::kGroup, 16);
     format.system = &numerics::find_system(system);
