@@ -210,6 +210,37 @@ TEST_F(StandardOnnx, HoldsWeightsOfFewBits) {
   }
 }
 
+TEST_F(StandardOnnx, IsWrittenByQuantize) {
+  const std::string quantize = "quantize " + kModel + " --data " + kExample +
+                               " --limit 64 --weight-bits 8 --activation-bits 8 --scheme ";
+  const std::string written = path("s.onnx");
+  const Outcome done = run(quantize + "asymmetric --standard -o " + written);
+  ASSERT_EQ(done.code, 0) << done.err;
+  const std::string text = text_of(written);
+  EXPECT_EQ(text.find("ai.halftone"), std::string::npos);
+  EXPECT_NE(text.find("QuantizeLinear"), std::string::npos);
+  ASSERT_EQ(run(quantize + "asymmetric -o " + path("q.circle")).code, 0);
+  const std::vector<float> expected = outputs(path("q.circle"));
+  const std::vector<float> found = outputs(written);
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 0.02);
+}
+
+TEST_F(StandardOnnx, IsCheckedBeforeTheFit) {
+  const std::string written = path("s.onnx");
+  const std::string quantize =
+      "quantize " + kModel + " --data " + kExample + " -o " + written + " --standard";
+  expect_failure(quantize + " --scheme affine", 4,
+                 "operators of ONNX alone cannot hold inputs in affine of 3 bits ('dense1', "
+                 "'dense2'); weights in affine of 3 bits: offsets that are no multiples of their "
+                 "scales ('dense1', 'dense2'); they hold int, int_narrow, ternary, asymmetric");
+  expect_failure(quantize + " --full-integer", 2, "leave out standard or matmul-nbits");
+  EXPECT_FALSE(std::filesystem::exists(written));
+  // Long before the fit: the data is not even opened.
+  expect_failure("quantize " + kModel + " --data no-such-data -o " + written + " --standard", 4,
+                 "inputs in basis of 3 bits");
+}
+
 TEST_F(StandardOnnx, IsRefusedForOtherCodes) {
   const std::string file = quantized("");
   expect_failure("convert " + file + " " + path("s.onnx") + " --standard", 4,

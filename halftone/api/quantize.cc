@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "halftone/api/elapsed.h"
+#include "halftone/base/error.h"
 #include "halftone/compress/full_integer.h"
+#include "halftone/compress/rule_codes.h"
 #include "halftone/formats/model.h"
 
 namespace halftone {
@@ -16,6 +18,17 @@ compress::QuantizeResult quantize(Network network, const data::Dataset& data,
 }
 
 namespace {
+
+/// Whether the output can hold the network, and the codes that it gets.
+void check_form(const QuantizeJob& job, const ir::Graph& graph) {
+  if (!job.form.is_standard()) return formats::check_model(graph, job.output);
+  if (job.full_integer) {
+    fail(ErrorKind::kUsage,
+         "full integers have operators that other runtimes know in any case; leave out standard "
+         "or matmul-nbits");
+  }
+  formats::check_model(compress::with_rule_codes(graph, job.recipe), job.output, job.form);
+}
 
 compress::QuantizeResult quantize_for(const QuantizeJob& job, const ir::Graph& graph,
                                       const data::Dataset& data) {
@@ -34,11 +47,11 @@ QuantizeReport quantize_file(const QuantizeJob& job) {
   QuantizeReport report;
   report.input_bytes = network.file_bytes;
   const ir::Graph graph = prepared(std::move(network), Purpose::kFit);
-  formats::check_model(graph, job.output);
+  check_form(job, graph);
   const data::Dataset data = job.data.open();
   compress::QuantizeResult result = quantize_for(job, graph, data);
   if (job.options.devices.rank() == 0) {
-    save(result.graph, job.output);
+    save(result.graph, job.output, job.form);
     report.output_bytes = std::filesystem::file_size(job.output);
   }
   report.layers = std::move(result.layers);

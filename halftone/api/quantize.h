@@ -10,6 +10,7 @@
 #include "halftone/api/data_source.h"
 #include "halftone/api/network.h"
 #include "halftone/compress/quantize.h"
+#include "halftone/formats/export_options.h"
 
 namespace halftone {
 
@@ -31,6 +32,9 @@ struct QuantizeJob {
   /// Write a network of 8-bit integers that other runtimes open: compress::quantize_to_integers(),
   /// with the rounding of the format of the output.
   bool full_integer = false;
+  /// ONNX: write a standard form, which other runtimes open. Whether the recipe has one is checked
+  /// before the fit.
+  formats::ExportOptions form{};
 };
 
 struct QuantizeReport {
@@ -44,7 +48,8 @@ struct QuantizeReport {
 
 /// Quantizes a file. Checks first that the output format can hold the network. All ranks of the
 /// devices call this; the first one writes the file, and only its report has the size of that file.
-/// @throws Error as check_output(), load(), save(), data::open_dataset() and quantize()
+/// @throws Error as check_output(), load(), save(), data::open_dataset() and quantize(); kUsage for
+///         full integers in a standard form, which they have without it
 QuantizeReport quantize_file(const QuantizeJob& job);
 
 }  // namespace halftone

@@ -200,6 +200,15 @@ CLI::Validator bits_or_none() {
   return CLI::Validator(check, "{1 to 16, none}");
 }
 
+void add_form_options(CLI::App& verb, formats::ExportOptions& form) {
+  verb.add_flag("--standard", form.standard,
+                "ONNX: write codes for operators of ONNX itself, which other runtimes read; layers "
+                "compute in float32");
+  verb.add_flag("--matmul-nbits", form.matmul_nbits,
+                "The same, with ONNX Runtime's MatMulNBits where weights have groups of 16, 32, "
+                "64, ... inputs");
+}
+
 void add_recipe_options(CLI::App& verb, RecipeOptions& recipe) {
   verb.add_option("--weight-bits", recipe.weight_bits, "Bits per weight (default 3)")
       ->check(CLI::Range(1, numerics::kMaxCodeBits));

@@ -19,6 +19,7 @@
 #include "halftone/api/machine.h"
 #include "halftone/api/recipe.h"
 #include "halftone/base/progress.h"
+#include "halftone/formats/export_options.h"
 #include "halftone/runtime/kernel.h"
 #include "halftone/runtime/plan/tuning.h"
 
@@ -101,6 +102,8 @@ void add_tune_options(CLI::App& verb, TuneOptions& options);
 /// Adds --shape and --constant.
 void add_model_options(CLI::App& verb, ModelOptions& model);
 void add_data_options(CLI::App& verb, DataOptions& data, const std::string& default_split);
+/// Adds --standard and --matmul-nbits.
+void add_form_options(CLI::App& verb, formats::ExportOptions& form);
 /// Adds --memory, a limit for values of the calibration samples.
 void add_memory_option(CLI::App& verb, std::optional<std::uint64_t>& memory_bytes);
 void add_recipe_options(CLI::App& verb, RecipeOptions& recipe);

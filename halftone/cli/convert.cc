@@ -49,13 +49,7 @@ void add_convert(CLI::App& app, Action& action) {
   verb->add_flag("--decoded", options->decoded,
                  "Write float32 in place of codes, with operators that every runtime has");
   add_model_options(*verb, options->model_options);
-  verb->add_flag(
-      "--standard", options->form.standard,
-      "ONNX: write codes for operators of ONNX itself, which other runtimes read; layers "
-      "compute in float32");
-  verb->add_flag("--matmul-nbits", options->form.matmul_nbits,
-                 "The same, with ONNX Runtime's MatMulNBits where weights have groups of 16, 32, "
-                 "64, ... inputs");
+  add_form_options(*verb, options->form);
   verb->final_callback([options, &action] {
     action = [options](const Machine& machine) { run(*options, machine); };
   });

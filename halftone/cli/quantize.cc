@@ -19,6 +19,7 @@ struct QuantizeOptions {
   RecipeOptions recipe;
   std::optional<std::uint64_t> memory_bytes;  ///< for values of the samples
   bool full_integer = false;
+  formats::ExportOptions form;
 };
 
 void run(const QuantizeOptions& options, const Machine& machine) {
@@ -32,7 +33,8 @@ void run(const QuantizeOptions& options, const Machine& machine) {
                           {options.common.seed, progress.sink(),
                            machine.devices(options.data.devices), options.memory_bytes},
                           options.model.parse(),
-                          options.full_integer});
+                          options.full_integer,
+                          options.form});
   }();
   if (machine.is_first()) print_report(options.common, result);
 }
@@ -58,6 +60,7 @@ void add_quantize(CLI::App& app, Action& action) {
   add_memory_option(*verb, options->memory_bytes);
   verb->add_flag("--full-integer", options->full_integer,
                  "8-bit integers in the whole network, in operators that other runtimes have");
+  add_form_options(*verb, options->form);
   verb->final_callback([options, &action] {
     action = [options](const Machine& machine) { run(*options, machine); };
   });

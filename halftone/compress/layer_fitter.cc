@@ -7,6 +7,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/compress/fit/table_fit.h"
+#include "halftone/compress/layers.h"
 #include "halftone/ir/ops/traits.h"
 
 namespace halftone::compress {
@@ -94,15 +95,6 @@ numerics::MatrixEncoding activation_encoding(const ActivationFormat& format,
                                  " in the calibration data (" + error.what() +
                                  "); look for outliers there, or " + kKeepFloat);
   }
-}
-
-/// Rounds an activation with scales computed at run time.
-ir::FakeQuantize fake_quantize(const ActivationFormat& format) {
-  using numerics::Granularity;
-  const Granularity granularity = format.scales == ActivationScales::kSample ? Granularity::kTensor
-                                  : format.scales == ActivationScales::kRow  ? Granularity::kChannel
-                                                                             : Granularity::kGroup;
-  return {format.system, format.bits, {granularity, format.group_size}};
 }
 
 /// Runs a fit. Values that no basis can represent are an error of the network.

@@ -10,6 +10,8 @@
 #include "halftone/ir/layer_arithmetic.h"
 #include "halftone/ir/ops/traits.h"
 #include "halftone/passes/equalize.h"
+#include "halftone/passes/expose_layers.h"
+#include "halftone/passes/simplify.h"
 
 namespace halftone::compress {
 namespace {
@@ -65,6 +67,19 @@ bool looks_up_samples(const ir::Graph& graph, const ir::Node& node) {
          graph.value(node.output).type.shape.rank() > 1;
 }
 
+/// @throws Error kUnsupported if a network has no layers; kUsage as Recipe::check_patterns()
+void check_layers(const ir::Graph& graph, const Recipe& recipe) {
+  std::vector<std::string> names;
+  for (const ir::NodeId id : quantizable_layers(graph)) names.push_back(graph.node(id).name);
+  if (names.empty()) {
+    fail(ErrorKind::kUnsupported,
+         "no layer to quantize: expected FullyConnected, Conv, ConvTranspose or Recurrent layers "
+         "with constant float weights, a product with a constant, or a Gather from a constant "
+         "float table");
+  }
+  recipe.check_patterns(names);
+}
+
 }  // namespace
 
 std::vector<ir::NodeId> quantizable_layers(const ir::Graph& graph) {
@@ -96,6 +111,28 @@ void check_arithmetic(const ir::Graph& graph, const Recipe& recipe) {
              *reason + "; give this layer another arithmetic, such as auto",
          Hint::kRecipe);
   }
+}
+
+ir::Graph with_layers(const ir::Graph& graph, const Recipe& recipe) {
+  ir::Graph all = graph;
+  passes::expose_layers(all, [](const ir::Node&) { return true; });
+  check_layers(all, recipe);
+  ir::Graph result = graph;
+  const bool changed = passes::expose_layers(result, [&](const ir::Node& node) {
+    const LayerRecipe layer = recipe.for_layer(node.name);
+    return layer.weights || layer.activations;
+  });
+  if (changed) passes::simplify(result);
+  check_arithmetic(result, recipe);
+  return result;
+}
+
+ir::FakeQuantize fake_quantize(const ActivationFormat& format) {
+  using numerics::Granularity;
+  const Granularity granularity = format.scales == ActivationScales::kSample ? Granularity::kTensor
+                                  : format.scales == ActivationScales::kRow  ? Granularity::kChannel
+                                                                             : Granularity::kGroup;
+  return {format.system, format.bits, {granularity, format.group_size}};
 }
 
 std::size_t equalize_layers(ir::Graph& graph, const Recipe& recipe) {

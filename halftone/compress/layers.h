@@ -19,10 +19,18 @@ std::vector<ir::NodeId> quantizable_layers(const ir::Graph& graph);
 ///         that the recipe gives it
 void check_arithmetic(const ir::Graph& graph, const Recipe& recipe);
 
+/// The network with layers for those products with constants that the recipe wants encoded.
+/// @throws Error kUnsupported if there are no layers; kUsage as Recipe::check_patterns() and
+///         check_arithmetic()
+ir::Graph with_layers(const ir::Graph& graph, const Recipe& recipe);
+
 /// Equalizes consecutive layers (passes::equalize()) that both get codes of weights or inputs;
 /// other layers keep their weights.
 /// @return the number of pairs that changed; 0 unless the recipe asks for it
 std::size_t equalize_layers(ir::Graph& graph, const Recipe& recipe);
+
+/// Rounds an activation with scales computed at run time.
+ir::FakeQuantize fake_quantize(const ActivationFormat& format);
 
 /// Sets the attribute of a layer if it has codes.
 /// @param wanted  kAuto: what the rule says, see ir::arithmetic_by_rule()

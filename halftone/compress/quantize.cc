@@ -16,43 +16,12 @@
 #include "halftone/compress/stages.h"
 #include "halftone/ir/ops/traits.h"
 #include "halftone/ir/verify.h"
-#include "halftone/passes/expose_layers.h"
-#include "halftone/passes/simplify.h"
 
 namespace halftone::compress {
 namespace {
 
 using ir::NodeId;
 using ir::ValueId;
-
-/// @throws Error kUnsupported if a network has no layers; kUsage as Recipe::check_patterns()
-void check_layers(const ir::Graph& graph, const Recipe& recipe) {
-  std::vector<std::string> names;
-  for (const NodeId id : quantizable_layers(graph)) names.push_back(graph.node(id).name);
-  if (names.empty()) {
-    fail(ErrorKind::kUnsupported,
-         "no layer to quantize: expected FullyConnected, Conv, ConvTranspose or Recurrent layers "
-         "with constant float weights, a product with a constant, or a Gather from a constant "
-         "float table");
-  }
-  recipe.check_patterns(names);
-}
-
-/// The network with layers for those products with constants that the recipe wants encoded.
-/// @throws Error as check_layers() and check_arithmetic()
-ir::Graph with_layers(const ir::Graph& graph, const Recipe& recipe) {
-  ir::Graph all = graph;
-  passes::expose_layers(all, [](const ir::Node&) { return true; });
-  check_layers(all, recipe);
-  ir::Graph result = graph;
-  const bool changed = passes::expose_layers(result, [&](const ir::Node& node) {
-    const LayerRecipe layer = recipe.for_layer(node.name);
-    return layer.weights || layer.activations;
-  });
-  if (changed) passes::simplify(result);
-  check_arithmetic(result, recipe);
-  return result;
-}
 
 /// The float network and, growing beside it in the same graph, its quantized twin.
 class Quantizer {

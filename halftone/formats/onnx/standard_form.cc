@@ -49,7 +49,7 @@ class Problems {
     }
     fail(ErrorKind::kUnsupported,
          "operators of ONNX alone cannot hold " + text +
-             "; they hold int, int_narrow, ternary, affine with whole zero points, and floats of 8 "
+             "; they hold int, int_narrow, ternary, asymmetric, and floats of 8 "
              "bits; decoded weights, or Halftone's own operators, hold the rest");
   }
 
