@@ -28,7 +28,7 @@ void check_settings(const LayerSettings& settings, const std::string& where) {
     fail(ErrorKind::kUsage, where +
                                 std::string(": full-integer quantization has 8-bit weights in "
                                             "int_narrow with a scale per channel and 8-bit "
-                                            "inputs in affine; leave out ") +
+                                            "inputs in asymmetric; leave out ") +
                                 what + ", or use skip to keep a layer float");
   };
   expect(settings.weight_bits.value_or(kBits) == kBits, "weight_bits");
@@ -37,7 +37,7 @@ void check_settings(const LayerSettings& settings, const std::string& where) {
     return system == nullptr || system == &numerics::find_system(name);
   };
   expect(is(settings.weight_system, "int_narrow"), "the number system of weights");
-  expect(is(settings.activation_system, "affine"), "the number system of inputs");
+  expect(is(settings.activation_system, "asymmetric"), "the number system of inputs");
   const auto granularity = settings.granularity.value_or(numerics::Granularity::kChannel);
   expect(granularity == numerics::Granularity::kChannel && !settings.group_size, "granularity");
   expect(
@@ -73,7 +73,7 @@ Recipe recipe_of_weights(const ir::Graph& graph, const Recipe& recipe) {
   weights.defaults.weight_bits = kBits;
   weights.defaults.activation_bits = 0;
   weights.defaults.weight_system = &numerics::find_system("int_narrow");
-  weights.defaults.activation_system = &numerics::find_system("affine");
+  weights.defaults.activation_system = &numerics::find_system("asymmetric");
   weights.defaults.calibrator.reset();
   weights.defaults.percentile.reset();
   weights.defaults.momentum.reset();
@@ -119,7 +119,7 @@ std::map<ValueId, numerics::ValueRange> ranges_of(const ir::Graph& graph,
   const std::vector<ValueStatistics> statistics =
       calibration.ranges(graph, values, options.momentum, progress);
   const ParameterSpace space = ParameterSpace::of(numerics::empty_encoding(
-      numerics::find_system("affine"), kBits, {numerics::Granularity::kTensor, 0}, 1, 1));
+      numerics::find_system("asymmetric"), kBits, {numerics::Granularity::kTensor, 0}, 1, 1));
   std::map<ValueId, numerics::ValueRange> ranges;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const numerics::ValueRange& all = statistics[i].values.range();

@@ -91,11 +91,12 @@ TEST(FullInteger, RefusesOtherBitsAndSystems) {
   const auto refuses = [](const std::function<void(LayerSettings&)>& change, const char* what) {
     Recipe recipe;
     change(recipe.defaults);
-    expect_error(ErrorKind::kUsage,
-                 std::string("recipe: full-integer quantization has 8-bit weights in int_narrow "
-                             "with a scale per channel and 8-bit inputs in affine; leave out ") +
-                     what,
-                 [&] { to_integers(recipe); });
+    expect_error(
+        ErrorKind::kUsage,
+        std::string("recipe: full-integer quantization has 8-bit weights in int_narrow "
+                    "with a scale per channel and 8-bit inputs in asymmetric; leave out ") +
+            what,
+        [&] { to_integers(recipe); });
   };
   refuses([](LayerSettings& s) { s.weight_bits = 4; }, "weight_bits");
   refuses([](LayerSettings& s) { s.activation_bits = 0; }, "activation_bits");
