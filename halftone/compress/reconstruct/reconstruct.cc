@@ -24,6 +24,9 @@ namespace {
 /// Number of parts of a batch, each in its own lane.
 constexpr std::size_t kParts = 4;
 constexpr const char* kAxis = "part";
+/// Default learning rates of weights.
+constexpr double kStraightThroughRate = 0.004;
+constexpr double kAdaptiveRate = 0.03;
 
 /// Encoded weights during learning.
 struct Weights {
@@ -83,7 +86,7 @@ class Reconstruction {
     make_tapes();
   }
 
-  [[nodiscard]] bool is_encoded() const { return !weights_.empty() || !encodings_.empty(); }
+  [[nodiscard]] bool is_encoded() const { return has_codes_ || !encodings_.empty(); }
 
   ReconstructResult run(const ProgressSink& progress) {
     ReconstructResult result;
@@ -114,6 +117,7 @@ class Reconstruction {
     const ir::ValueId w = node.inputs[1];
     const ir::Constant* constant = graph_.constant(w);
     const auto* encoded = std::get_if<ir::EncodedTensor>(constant);
+    has_codes_ = has_codes_ || encoded != nullptr;
     if (encoded != nullptr && !knows(weights_, w) && learns_weights()) {
       const auto& original = std::get<ir::Tensor>(*graph_.constant(layer.original));
       weights_.push_back({block_.copies.at(w), w, learned_weights(*encoded, original.as<float>()),
@@ -136,7 +140,12 @@ class Reconstruction {
 
   /// With fixed codes, straight-through weights still learn their levels.
   [[nodiscard]] bool learns_weights() const {
-    return options_.rounding == Rounding::kStraightThrough || options_.weight_rate > 0;
+    return options_.rounding == Rounding::kStraightThrough || weight_rate() > 0;
+  }
+
+  [[nodiscard]] double weight_rate() const {
+    const bool adaptive = options_.rounding == Rounding::kAdaptive;
+    return options_.weight_rate.value_or(adaptive ? kAdaptiveRate : kStraightThroughRate);
   }
 
   [[nodiscard]] std::unique_ptr<RoundedWeights> learned_weights(
@@ -268,8 +277,8 @@ class Reconstruction {
     const Gradients sum = spmd::spread_sum(lane, parts_)();
     const double progress = static_cast<double>(step) / options_.steps;
     const double falling = (1 + elementary::cos(std::numbers::pi * progress)) / 2;
-    const WeightStep weight_step{options_.weight_rate * falling, options_.level_rate * falling,
-                                 penalty(), progress};
+    const WeightStep weight_step{weight_rate() * falling, options_.level_rate * falling, penalty(),
+                                 progress};
     for (std::size_t i = 0; i < weights_.size(); ++i) {
       weights_[i].learned->step(sum.weights[i].as<float>(), weight_step);
     }
@@ -343,6 +352,7 @@ class Reconstruction {
   const ReconstructOptions& options_;
   spmd::MapOptions parts_;
   Random random_;
+  bool has_codes_ = false;  ///< whether weights are encoded, learned or not
   std::vector<Weights> weights_;
   std::vector<Bias> biases_;
   std::vector<Encoding> encodings_;

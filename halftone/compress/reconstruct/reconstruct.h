@@ -30,12 +30,14 @@ struct ReconstructOptions {
   int steps = 0;  ///< of gradient descent for each block; 0: keep the fit
   Rounding rounding = Rounding::kStraightThrough;
   ReconstructUnit unit = ReconstructUnit::kBlock;
-  std::size_t batch = 32;      ///< samples per step, a multiple of 4
-  double drop = 0.5;           ///< fraction of activations that a step leaves float
-  double weight_rate = 0.004;  ///< learning rate of Adam, in distances of neighbouring levels
-  double level_rate = 0.001;   ///< the same for the levels of activations, and of weights if they
-                               ///< are rounded straight through
-  double bias_rate = 0.001;    ///< the same for biases, in root mean squares of the block's output
+  std::size_t batch = 32;  ///< samples per step, a multiple of 4
+  double drop = 0.5;       ///< fraction of activations that a step leaves float
+  /// Learning rate of Adam, in distances of neighbouring levels; 0: codes stay.
+  /// Default: 0.004, or 0.03 with kAdaptive.
+  std::optional<double> weight_rate{};
+  double level_rate = 0.001;  ///< the same for the levels of activations, and of weights if they
+                              ///< are rounded straight through
+  double bias_rate = 0.001;   ///< the same for biases, in root mean squares of the block's output
   double rounding_penalty = 0.01;  ///< lambda of kAdaptive, for an output of mean square 1
   std::size_t samples =
       1024;  ///< number of first calibration samples to use; they are kept in memory
