@@ -38,6 +38,10 @@ TEST(FitSteps, EachAloneIsBetterThanRoundingToTheNearestLevel) {
       {"refinement", "error_feedback = false\nrefine = true\nbias_correction = false\n"},
       {"learned rounding",
        std::string(kNothing) + "reconstruct_steps = 200\nlevel_rate = 0\nbias_rate = 0\n"},
+      {"adaptive rounding",
+       std::string(kNothing) +
+           "reconstruct_steps = 200\nreconstruct_rounding = \"adaptive\"\n"
+           "reconstruct_unit = \"layer\"\nlevel_rate = 0\nbias_rate = 0\ndrop = 0\n"},
   };
   for (const auto& [name, recipe] : steps) {
     const double found = output_sqnr_db(recipe);

@@ -36,8 +36,7 @@ class Quantizer {
                      options.memory_bytes),
         recipe_(recipe),
         options_(options),
-        blocks_(reconstructs() ? layer_blocks(graph, layers_that_multiply())
-                               : std::vector<BlockSpan>()),
+        blocks_(blocks_to_refine()),
         stages_(options_.progress, 3 * layers_.size() + blocks_.size() + 1),
         fitter_(graph_, layers_, calibration_, recipe_, options_.seed, stages_) {}
 
@@ -58,6 +57,13 @@ class Quantizer {
     return layers;
   }
 
+  [[nodiscard]] std::vector<BlockSpan> blocks_to_refine() const {
+    if (!reconstructs()) return {};
+    const bool alone = recipe_.fit.reconstruct.unit == ReconstructUnit::kLayer;
+    return alone ? single_layer_blocks(graph_, layers_that_multiply())
+                 : layer_blocks(graph_, layers_that_multiply());
+  }
+
   [[nodiscard]] ValueId twin(ValueId id) const {
     const auto found = twins_.find(id);
     return found == twins_.end() ? id : found->second;
@@ -67,17 +73,20 @@ class Quantizer {
   void build_twin(bool activations) {
     // Refining a block changes values inside it, so borders must lie between blocks.
     const bool refines = activations && reconstructs();
+    std::size_t num_open = 0;  // layers with twins whose block has not ended
     for (const NodeId id : graph_.topological_order()) {
       if (std::ranges::count(layers_, id) > 0) {
         if (!refines) keep_border(live_.before(id));
         twin_quantizable(id, activations);
+        num_open += static_cast<std::size_t>(has_block(id));
       } else {
         twin_node(id);
       }
       const auto block = std::ranges::find(blocks_, graph_.node(id).output, &BlockSpan::to);
       if (!refines || block == blocks_.end()) continue;
       end_block(*block);
-      keep_border(live_.after(id));
+      num_open -= block->layers.size();
+      if (num_open == 0) keep_border(live_.after(id));
     }
   }
 
@@ -95,24 +104,26 @@ class Quantizer {
     const LayerRecipe recipe = recipe_.for_layer(graph_.node(id).name);
     const ir::LayerKind kind = ir::traits_of(graph_.node(id).op).layer;
     if (kind == ir::LayerKind::kTable) return twin_table(id, recipe);
-    if (kind == ir::LayerKind::kRecurrent) {
-      twin_recurrent(id, recipe);
-    } else {
-      twin_layer(id, recipe, activations);
-    }
-    block_layers_.push_back(id);
+    if (kind == ir::LayerKind::kRecurrent) return twin_recurrent(id, recipe);
+    twin_layer(id, recipe, activations);
+  }
+
+  [[nodiscard]] bool has_block(NodeId layer) const {
+    return std::ranges::any_of(blocks_, [&](const BlockSpan& block) {
+      return std::ranges::count(block.layers, layer) > 0;
+    });
   }
 
   [[nodiscard]] bool reconstructs() const { return recipe_.fit.reconstruct.steps > 0; }
 
   /// Called when all layers of a block have twins: refines them together.
-  void end_block(BlockSpan block) {
-    const std::vector<NodeId> layers = std::exchange(block_layers_, {});
-    const auto [begin, end] = block;
+  void end_block(const BlockSpan& block) {
+    const ValueId begin = block.from;
+    const ValueId end = block.to;
     if (twin(end) == end) return;
     ReconstructBlock refined{twin(begin), twin(end), {}, {}};
     bool is_encoded = false;
-    for (const NodeId id : layers) {
+    for (const NodeId id : block.layers) {
       const auto found = twin_layers_.find(id);
       const LayerRecipe recipe = recipe_.for_layer(graph_.node(id).name);
       // Layers that look up this table were fitted to its current rows, so these must not change.
@@ -123,7 +134,7 @@ class Quantizer {
       refined.layers.push_back({found->second, graph_.node(id).inputs[1]});
     }
     const ReconstructOptions& options = recipe_.fit.reconstruct;
-    const std::string name = graph_.node(layers.back()).name;
+    const std::string name = graph_.node(block.layers.back()).name;
     const ProgressSink progress = stages_.next("block of " + name);
     if (!is_encoded) return;
     refined.data.samples = std::min(calibration_.num_samples(), options.samples);
@@ -266,8 +277,7 @@ class Quantizer {
   Calibration calibration_;
   const Recipe& recipe_;
   const QuantizeOptions& options_;
-  std::vector<BlockSpan> blocks_;     ///< the blocks to be refined
-  std::vector<NodeId> block_layers_;  ///< the layers since the last of them
+  std::vector<BlockSpan> blocks_;  ///< the blocks to be refined
   std::vector<SkippedBlock> skipped_blocks_;
   Stages stages_;
   LayerFitter fitter_;

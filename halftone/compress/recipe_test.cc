@@ -53,6 +53,16 @@ TEST(Recipe, ReadsEveryKey) {
     activation_samples = 1000
     input_rows = 2000
     small_ratios = false
+    reconstruct_steps = 12
+    reconstruct_rounding = "adaptive"
+    reconstruct_unit = "layer"
+    reconstruct_batch = 8
+    reconstruct_samples = 64
+    drop = 0.25
+    weight_rate = 0.5
+    level_rate = 0.125
+    bias_rate = 0
+    rounding_penalty = 0.75
     [[layer]]
     name = "head"
     skip = true
@@ -92,6 +102,17 @@ TEST(Recipe, ReadsEveryKey) {
   EXPECT_EQ(recipe.fit.schedule, Schedule::kPhases);
   EXPECT_EQ(recipe.fit.activation_samples, 1000u);
   EXPECT_EQ(recipe.fit.input_rows, 2000u);
+  const ReconstructOptions& reconstruct = recipe.fit.reconstruct;
+  EXPECT_EQ(reconstruct.steps, 12);
+  EXPECT_EQ(reconstruct.rounding, Rounding::kAdaptive);
+  EXPECT_EQ(reconstruct.unit, ReconstructUnit::kLayer);
+  EXPECT_EQ(reconstruct.batch, 8u);
+  EXPECT_EQ(reconstruct.samples, 64u);
+  EXPECT_EQ(reconstruct.drop, 0.25);
+  EXPECT_EQ(reconstruct.weight_rate, 0.5);
+  EXPECT_EQ(reconstruct.level_rate, 0.125);
+  EXPECT_EQ(reconstruct.bias_rate, 0);
+  EXPECT_EQ(reconstruct.rounding_penalty, 0.75);
   ASSERT_EQ(recipe.overrides.size(), 3u);
   EXPECT_EQ(recipe.overrides[1].settings.calibrator, Calibrator::kPercentile);
   EXPECT_EQ(recipe.overrides[1].settings.percentile, 99.9);
@@ -186,6 +207,15 @@ INSTANTIATE_TEST_SUITE_P(
                   "leave the key out"},
         BadRecipe{"[fit]\nl2_penalty = 0.1\nbasis_solver = \"least-squares\"",
                   "line 2: 'l2_penalty' is for basis_solver"},
+        BadRecipe{"[fit]\nreconstruct_rounding = \"nearest\"",
+                  "expected one of straight-through, adaptive, found 'nearest'"},
+        BadRecipe{"[fit]\nreconstruct_unit = \"network\"",
+                  "line 2: 'reconstruct_unit': expected one of block, layer, found 'network'"},
+        BadRecipe{"[fit]\nreconstruct_steps = 9\nrounding_penalty = 0.1",
+                  "line 3: 'rounding_penalty' is for reconstruct_rounding = \"adaptive\" only: set "
+                  "that, or leave the key out"},
+        BadRecipe{"[fit]\nreconstruct_rounding = \"adaptive\"\nrounding_penalty = -1",
+                  "'rounding_penalty': expected 0 to 1000, found -1"},
         BadRecipe{"fit = 3", "'fit': expected a table"},
         BadRecipe{"layer = 3", "'layer': expected [[layer]] tables"},
         BadRecipe{"layer = [3]", "'layer': expected a table"},
@@ -250,8 +280,8 @@ TEST(Recipe, RefusesCalibratorsThatHaveNoEffectOrOverflow) {
 TEST(Recipe, RefusesEveryIntegerOutOfTheRangeOfAKey) {
   for (const std::string key :
        {"learning_rate", "l2_penalty", "damping", "drop", "weight_rate", "level_rate", "bias_rate",
-        "iterations", "refine_sweeps", "activation_samples", "input_rows", "reconstruct_steps",
-        "reconstruct_batch", "reconstruct_samples"}) {
+        "rounding_penalty", "iterations", "refine_sweeps", "activation_samples", "input_rows",
+        "reconstruct_steps", "reconstruct_batch", "reconstruct_samples"}) {
     for (const std::string number : {"9223372036854775807", "-9223372036854775808"}) {
       expect_error(ErrorKind::kUsage, "r.toml: line 2: '" + key + "': expected ",
                    [&] { parse_recipe("[fit]\n" + key + " = " + number, "r.toml"); });

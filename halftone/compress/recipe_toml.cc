@@ -220,9 +220,21 @@ std::vector<Key> weight_keys(WeightFitOptions& weights) {
 }
 
 std::vector<Key> reconstruct_keys(ReconstructOptions& reconstruct) {
+  using Unit = ReconstructUnit;
   return {
       whole("reconstruct_steps", 0, 1000000,
             [&](std::int64_t value) { reconstruct.steps = static_cast<int>(value); }),
+      word("reconstruct_rounding",
+           [&](const std::string& name) {
+             reconstruct.rounding =
+                 choice<Rounding>(name, {{"straight-through", Rounding::kStraightThrough},
+                                         {"adaptive", Rounding::kAdaptive}});
+           }),
+      word("reconstruct_unit",
+           [&](const std::string& name) {
+             reconstruct.unit =
+                 choice<Unit>(name, {{"block", Unit::kBlock}, {"layer", Unit::kLayer}});
+           }),
       whole("reconstruct_batch", 4, 4096,
             [&](std::int64_t value) { reconstruct.batch = static_cast<std::size_t>(value); }),
       whole("reconstruct_samples", 4, std::int64_t{1} << 24,
@@ -231,6 +243,7 @@ std::vector<Key> reconstruct_keys(ReconstructOptions& reconstruct) {
       real("weight_rate", 0, 1, [&](double value) { reconstruct.weight_rate = value; }),
       real("level_rate", 0, 1, [&](double value) { reconstruct.level_rate = value; }),
       real("bias_rate", 0, 1, [&](double value) { reconstruct.bias_rate = value; }),
+      real("rounding_penalty", 0, 1e3, [&](double value) { reconstruct.rounding_penalty = value; }),
   };
 }
 
@@ -256,15 +269,24 @@ std::vector<Key> fit_keys(FitOptions& fit) {
   return keys;
 }
 
-/// Rejects keys of a solver that was not chosen.
-void check_solver_keys(const toml::table& table, const FitOptions& fit) {
-  if (fit.weights.levels.solver == LevelSolver::kGradient) return;
-  for (const char* key : {"learning_rate", "l2_penalty"}) {
+/// Rejects keys of a choice that was not made.
+/// @param choice  the key and value that they need
+void check_keys_of(const toml::table& table, std::initializer_list<const char*> keys,
+                   const std::string& choice) {
+  for (const char* key : keys) {
     if (const toml::node* node = table.get(key)) {
-      fail_at(*node, "'" + std::string(key) +
-                         "' is for basis_solver = \"gradient\" only: set that, or leave the key "
-                         "out");
+      fail_at(*node, "'" + std::string(key) + "' is for " + choice +
+                         " only: set that, or leave the key out");
     }
+  }
+}
+
+void check_choices(const toml::table& table, const FitOptions& fit) {
+  if (fit.weights.levels.solver != LevelSolver::kGradient) {
+    check_keys_of(table, {"learning_rate", "l2_penalty"}, "basis_solver = \"gradient\"");
+  }
+  if (fit.reconstruct.rounding != Rounding::kAdaptive) {
+    check_keys_of(table, {"rounding_penalty"}, "reconstruct_rounding = \"adaptive\"");
   }
 }
 
@@ -294,7 +316,7 @@ Recipe read_recipe(const toml::table& root) {
        [&](const toml::node& node) {
          const toml::table& table = as_table(node, "fit");
          read_table(table, fit_keys(recipe.fit), "[fit]");
-         check_solver_keys(table, recipe.fit);
+         check_choices(table, recipe.fit);
        }},
       {"layer",
        [&](const toml::node& node) {

@@ -30,6 +30,11 @@ bool has_batch(const ir::Graph& graph, ir::ValueId id) {
   return shape.rank() > 0 && shape[0] == ir::kBatch;
 }
 
+/// Whether a block can begin or end at a value.
+bool can_cut(const ir::Graph& graph, ir::ValueId id) {
+  return graph.value(id).type.is_dense(ir::ElementType::kFloat32) && has_batch(graph, id);
+}
+
 }  // namespace
 
 std::vector<ir::ValueId> block_ends(const ir::Graph& graph) {
@@ -53,33 +58,45 @@ std::vector<ir::ValueId> block_ends(const ir::Graph& graph) {
 }
 
 std::vector<BlockSpan> layer_blocks(const ir::Graph& graph, std::span<const ir::NodeId> layers) {
-  const auto can_cut = [&](ir::ValueId id) {
-    return graph.value(id).type.is_dense(ir::ElementType::kFloat32) && has_batch(graph, id);
-  };
   const std::vector<ir::ValueId> ends = block_ends(graph);
   std::vector<BlockSpan> blocks;
   ir::ValueId last_cut = ir::kAbsent;
-  if (graph.inputs().size() == 1 && can_cut(graph.inputs()[0])) last_cut = graph.inputs()[0];
+  if (graph.inputs().size() == 1 && can_cut(graph, graph.inputs()[0])) last_cut = graph.inputs()[0];
   BlockSpan open;
-  bool has_layer = false;
   const auto close = [&] {
     if (open.from != ir::kAbsent && open.to != ir::kAbsent) blocks.push_back(open);
-    has_layer = false;
+    open.layers.clear();
   };
   for (const ir::NodeId id : graph.topological_order()) {
     const ir::Node& node = graph.node(id);
     if (std::ranges::count(layers, id) > 0) {
       const bool joins = ir::traits_of(node.op).layer == ir::LayerKind::kRecurrent;
-      if (has_layer && open.to != ir::kAbsent && !joins) close();
-      if (!has_layer) open.from = last_cut;
-      has_layer = true;
+      if (!open.layers.empty() && open.to != ir::kAbsent && !joins) close();
+      if (open.layers.empty()) open.from = last_cut;
+      open.layers.push_back(id);
       open.to = ir::kAbsent;
     }
-    if (std::ranges::count(ends, node.output) == 0 || !can_cut(node.output)) continue;
+    if (std::ranges::count(ends, node.output) == 0 || !can_cut(graph, node.output)) continue;
     last_cut = node.output;
-    if (has_layer && open.to == ir::kAbsent) open.to = node.output;
+    if (!open.layers.empty() && open.to == ir::kAbsent) open.to = node.output;
   }
-  if (has_layer) close();
+  if (!open.layers.empty()) close();
+  return blocks;
+}
+
+std::vector<BlockSpan> single_layer_blocks(const ir::Graph& graph,
+                                           std::span<const ir::NodeId> layers) {
+  std::vector<BlockSpan> blocks;
+  for (const ir::NodeId layer : layers) {
+    BlockSpan block{graph.node(layer).inputs[0], graph.node(layer).output, {layer}};
+    const std::vector<ir::NodeId> readers = graph.consumers(block.to);
+    if (readers.size() == 1 && graph.num_uses(block.to) == 1) {
+      const ir::Node& reader = graph.node(readers[0]);
+      const bool is_activation = std::holds_alternative<ir::Unary>(reader.op);
+      if (is_activation && can_cut(graph, reader.output)) block.to = reader.output;
+    }
+    if (can_cut(graph, block.from) && can_cut(graph, block.to)) blocks.push_back(std::move(block));
+  }
   return blocks;
 }
 

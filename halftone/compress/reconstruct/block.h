@@ -15,12 +15,11 @@ namespace halftone::compress {
 /// earlier ones only through such a value. In a residual network these are the sums.
 std::vector<ir::ValueId> block_ends(const ir::Graph& graph);
 
-/// The input and output value of a block.
+/// The input and output value of a block, and its layers.
 struct BlockSpan {
   ir::ValueId from = ir::kAbsent;
   ir::ValueId to = ir::kAbsent;
-
-  bool operator==(const BlockSpan&) const = default;
+  std::vector<ir::NodeId> layers{};  ///< in order of execution
 };
 
 /// The blocks that contain layers, in order of execution: each spans from the last block end before
@@ -29,6 +28,13 @@ struct BlockSpan {
 /// value between them share a block; layers before the first such value have no block.
 /// @param layers  the layers to be refined
 std::vector<BlockSpan> layer_blocks(const ir::Graph& graph, std::span<const ir::NodeId> layers);
+
+/// Blocks of one layer each, in order of execution, from its input to its output. An activation
+/// function that alone reads the layer's output belongs to the block. Layers whose input or output
+/// is not float32 with the batch as its first extent have no block.
+/// @param layers  the layers to be refined, in order of execution
+std::vector<BlockSpan> single_layer_blocks(const ir::Graph& graph,
+                                           std::span<const ir::NodeId> layers);
 
 /// A block as a separate graph for a fixed batch, with a map from the values of the whole graph.
 struct Block {

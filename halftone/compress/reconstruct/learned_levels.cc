@@ -76,9 +76,7 @@ void LearnedLevels::update_levels() {
 
 LearnedWeights::LearnedWeights(const numerics::MatrixEncoding& encoding,
                                const numerics::BitPlanes& codes, std::span<const float> weights)
-    : format_(encoding),
-      rows_(codes.rows),
-      cols_(codes.cols),
+    : RoundedWeights(encoding, codes.rows, codes.cols),
       latent_(weights.begin(), weights.end()),
       values_(decode(codes, encoding)),
       indices_(weights.size(), 0),
@@ -106,13 +104,6 @@ LearnedWeights::LearnedWeights(const numerics::MatrixEncoding& encoding,
   encode();
 }
 
-template <typename Visit>
-void LearnedWeights::for_each_run(Visit&& visit) const {
-  numerics::for_each_block(format_, rows_, cols_,
-                           [&](std::size_t block, std::size_t row, std::size_t col,
-                               std::size_t count) { visit(block, row * cols_ + col, count); });
-}
-
 void LearnedWeights::encode() {
   for_each_run([&](std::size_t block, std::size_t first, std::size_t count) {
     const numerics::LevelTable& table = levels_[block].table();
@@ -123,7 +114,7 @@ void LearnedWeights::encode() {
   });
 }
 
-void LearnedWeights::step(std::span<const float> gradient, double weight_rate, double level_rate) {
+void LearnedWeights::step(std::span<const float> gradient, const WeightStep& step) {
   const SeenShares seen(++steps_);
   std::vector<std::vector<double>> level_gradients(
       levels_.size(), std::vector<double>(levels_[0].table().size(), 0));
@@ -135,25 +126,26 @@ void LearnedWeights::step(std::span<const float> gradient, double weight_rate, d
     for (std::size_t i = first; i < first + count; ++i) {
       level_gradients[block][indices_[i]] += static_cast<double>(gradient[i]);
       const double move = adam_step(static_cast<double>(gradient[i]), first_[i], second_[i], seen);
-      const float moved = latent_[i] - static_cast<float>(weight_rate * gap * move);
+      const float moved = latent_[i] - static_cast<float>(step.weight_rate * gap * move);
       latent_[i] = std::min(std::max(moved, low), high);
     }
   });
-  for (std::size_t b = 0; b < levels_.size(); ++b) levels_[b].step(level_gradients[b], level_rate);
+  for (std::size_t b = 0; b < levels_.size(); ++b)
+    levels_[b].step(level_gradients[b], step.level_rate);
   encode();
 }
 
 numerics::MatrixEncoding LearnedWeights::encoding() const {
   std::vector<numerics::Levels> blocks;
   for (const LearnedLevels& each : levels_) blocks.push_back(each.levels());
-  return format_.with_levels(blocks);
+  return format().with_levels(blocks);
 }
 
 numerics::BitPlanes LearnedWeights::codes() const {
-  numerics::BitPlanes codes(rows_, cols_, format_.bits);
+  numerics::BitPlanes codes(rows(), cols(), format().bits);
   for_each_run([&](std::size_t block, std::size_t first, std::size_t count) {
     for (std::size_t i = first; i < first + count; ++i) {
-      codes.set_code(i / cols_, i % cols_, levels_[block].table().codes()[indices_[i]]);
+      codes.set_code(i / cols(), i % cols(), levels_[block].table().codes()[indices_[i]]);
     }
   });
   return codes;

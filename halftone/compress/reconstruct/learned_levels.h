@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "halftone/compress/fit/parameters.h"
+#include "halftone/compress/reconstruct/rounded_weights.h"
 #include "halftone/numerics/encoding.h"
 
 namespace halftone::compress {
@@ -47,31 +48,25 @@ class LearnedLevels {
   Adam adam_;
 };
 
-/// The weights of one layer during learning: float values that represent the nearest level.
-class LearnedWeights {
+/// Weights that follow their gradient straight through to the nearest level: float values that
+/// represent it, and levels that follow their own gradient.
+class LearnedWeights : public RoundedWeights {
  public:
   /// @param weights  [rows, cols] of the float network: the start values, moved into the cells of
   ///                 `codes`
   LearnedWeights(const numerics::MatrixEncoding& encoding, const numerics::BitPlanes& codes,
                  std::span<const float> weights);
 
-  /// The levels, [rows * cols].
-  [[nodiscard]] std::span<const float> values() const { return values_; }
-  [[nodiscard]] numerics::MatrixEncoding encoding() const;
-  [[nodiscard]] numerics::BitPlanes codes() const;
-
-  /// @param gradient     [rows * cols] of the loss with respect to each weight
-  /// @param weight_rate  learning rate in distances of neighbouring levels, as `level_rate`
-  void step(std::span<const float> gradient, double weight_rate, double level_rate);
+  /// Levels, at all times.
+  [[nodiscard]] std::span<const float> values() const override { return values_; }
+  void step(std::span<const float> gradient, const WeightStep& step) override;
+  void round() override {}
+  [[nodiscard]] numerics::MatrixEncoding encoding() const override;
+  [[nodiscard]] numerics::BitPlanes codes() const override;
 
  private:
   void encode();
-  template <typename Visit>
-  void for_each_run(Visit&& visit) const;
 
-  numerics::MatrixEncoding format_;
-  std::size_t rows_;
-  std::size_t cols_;
   std::vector<LearnedLevels> levels_;  ///< by block
   std::vector<float> latent_;
   std::vector<float> values_;

@@ -10,6 +10,7 @@
 
 #include "halftone/base/elementary.h"
 #include "halftone/base/error.h"
+#include "halftone/compress/reconstruct/adaptive_rounding.h"
 #include "halftone/compress/reconstruct/block.h"
 #include "halftone/compress/reconstruct/learned_levels.h"
 #include "halftone/gradient/tape.h"
@@ -23,13 +24,16 @@ namespace {
 /// Number of parts of a batch, each in its own lane.
 constexpr std::size_t kParts = 4;
 constexpr const char* kAxis = "part";
+/// Default learning rates of weights.
+constexpr double kStraightThroughRate = 0.004;
+constexpr double kAdaptiveRate = 0.03;
 
 /// Encoded weights during learning.
 struct Weights {
   ir::ValueId id;  ///< in the block
   ir::ValueId whole;
-  LearnedWeights learned;
-  std::vector<float> values;
+  std::unique_ptr<RoundedWeights> learned;
+  std::vector<float> values;  ///< those of the fit, then those that are learned
 };
 
 struct Bias {
@@ -82,15 +86,18 @@ class Reconstruction {
     make_tapes();
   }
 
-  [[nodiscard]] bool is_encoded() const { return !weights_.empty() || !encodings_.empty(); }
+  [[nodiscard]] bool is_encoded() const { return has_codes_ || !encodings_.empty(); }
 
   ReconstructResult run(const ProgressSink& progress) {
     ReconstructResult result;
     result.error_before = mean_error();
     for (int step = 0; step < options_.steps; ++step) {
+      show_learned();
       learn(step);
       if (progress) progress(static_cast<double>(step + 1) / options_.steps, "");
     }
+    for (const Weights& weights : weights_) weights.learned->round();
+    show_learned();
     result.error_after = mean_error();
     if (result.error_after < result.error_before) {
       store();
@@ -110,11 +117,11 @@ class Reconstruction {
     const ir::ValueId w = node.inputs[1];
     const ir::Constant* constant = graph_.constant(w);
     const auto* encoded = std::get_if<ir::EncodedTensor>(constant);
-    if (encoded != nullptr && !knows(weights_, w)) {
+    has_codes_ = has_codes_ || encoded != nullptr;
+    if (encoded != nullptr && !knows(weights_, w) && learns_weights()) {
       const auto& original = std::get<ir::Tensor>(*graph_.constant(layer.original));
-      LearnedWeights learned(*encoded->encoding, encoded->codes, original.as<float>());
-      std::vector<float> values(learned.values().begin(), learned.values().end());
-      weights_.push_back({block_.copies.at(w), w, std::move(learned), std::move(values)});
+      weights_.push_back({block_.copies.at(w), w, learned_weights(*encoded, original.as<float>()),
+                          decode(encoded->codes, *encoded->encoding)});
     }
     const ir::ValueId b = node.inputs.size() > 2 ? node.inputs[2] : ir::kAbsent;
     const ir::Constant* bias = b == ir::kAbsent ? nullptr : graph_.constant(b);
@@ -125,10 +132,29 @@ class Reconstruction {
     }
     if (const auto* states = ir::activation_encoding(node.op)) {
       add_encoding(node.output, states->get());
-    } else {
-      const ir::ValueId x = node.inputs[0];
+    } else if (const ir::ValueId x = node.inputs[0]; !is_read_elsewhere(x)) {
+      // Layers that read these codes too were fitted to them as they are.
       add_encoding(x, graph_.value(x).type.encoding.codes.get());
     }
+  }
+
+  /// With fixed codes, straight-through weights still learn their levels.
+  [[nodiscard]] bool learns_weights() const {
+    return options_.rounding == Rounding::kStraightThrough || weight_rate() > 0;
+  }
+
+  [[nodiscard]] double weight_rate() const {
+    const bool adaptive = options_.rounding == Rounding::kAdaptive;
+    return options_.weight_rate.value_or(adaptive ? kAdaptiveRate : kStraightThroughRate);
+  }
+
+  [[nodiscard]] std::unique_ptr<RoundedWeights> learned_weights(
+      const ir::EncodedTensor& encoded, std::span<const float> original) const {
+    const numerics::BitPlanes& codes = encoded.codes;
+    if (options_.rounding == Rounding::kStraightThrough) {
+      return std::make_unique<LearnedWeights>(*encoded.encoding, codes, original);
+    }
+    return std::make_unique<AdaptiveRounding>(*encoded.encoding, codes.rows, codes.cols, original);
   }
 
   /// @param encoding  null if there is none
@@ -136,6 +162,13 @@ class Reconstruction {
     if (encoding == nullptr || knows(encodings_, output)) return;
     encodings_.push_back({block_.copies.at(output), output,
                           LearnedLevels(activation_space(*encoding), encoding->levels(0))});
+  }
+
+  /// Whether layers outside the block read a value.
+  [[nodiscard]] bool is_read_elsewhere(ir::ValueId whole) const {
+    return std::ranges::any_of(graph_.consumers(whole), [&](ir::NodeId reader) {
+      return !block_.copies.contains(graph_.node(reader).output);
+    });
   }
 
   template <typename Learned>
@@ -165,6 +198,20 @@ class Reconstruction {
     double power = 0;
     for (const float y : data_.target) power += static_cast<double>(y) * static_cast<double>(y);
     output_rms_ = std::sqrt(power / static_cast<double>(data_.target.size()));
+  }
+
+  /// The penalty in the unit of the gradients that learn() sums: those of |block(x) - y|^2 / 2.
+  [[nodiscard]] double penalty() const {
+    const auto channels = static_cast<double>(block_.graph.value(output_).type.shape.back());
+    const auto elements = static_cast<double>(kParts * part_samples_ * output_elements_);
+    return options_.rounding_penalty * output_rms_ * output_rms_ * elements / (2 * channels);
+  }
+
+  /// Makes the block compute with the weights that are learned.
+  void show_learned() {
+    for (Weights& weights : weights_) {
+      std::ranges::copy(weights.learned->values(), weights.values.begin());
+    }
   }
 
   /// Runs one part on samples; the difference from the target replaces the output gradient.
@@ -230,11 +277,10 @@ class Reconstruction {
     const Gradients sum = spmd::spread_sum(lane, parts_)();
     const double progress = static_cast<double>(step) / options_.steps;
     const double falling = (1 + elementary::cos(std::numbers::pi * progress)) / 2;
+    const WeightStep weight_step{weight_rate() * falling, options_.level_rate * falling, penalty(),
+                                 progress};
     for (std::size_t i = 0; i < weights_.size(); ++i) {
-      Weights& weights = weights_[i];
-      weights.learned.step(sum.weights[i].as<float>(), options_.weight_rate * falling,
-                           options_.level_rate * falling);
-      std::ranges::copy(weights.learned.values(), weights.values.begin());
+      weights_[i].learned->step(sum.weights[i].as<float>(), weight_step);
     }
     for (std::size_t i = 0; i < biases_.size(); ++i) {
       biases_[i].adam.step(biases_[i].values, sum.biases[i].as<float>(),
@@ -263,10 +309,10 @@ class Reconstruction {
   void store() {
     for (const Weights& weights : weights_) {
       const ir::Value& value = graph_.value(weights.whole);
-      auto encoding = std::make_shared<const numerics::MatrixEncoding>(weights.learned.encoding());
+      auto encoding = std::make_shared<const numerics::MatrixEncoding>(weights.learned->encoding());
       const ir::ValueId constant = graph_.add_constant(
           value.name,
-          ir::EncodedTensor{value.type.shape, std::move(encoding), weights.learned.codes()});
+          ir::EncodedTensor{value.type.shape, std::move(encoding), weights.learned->codes()});
       graph_.replace_uses(weights.whole, constant);
     }
     for (const Bias& bias : biases_) {
@@ -306,6 +352,7 @@ class Reconstruction {
   const ReconstructOptions& options_;
   spmd::MapOptions parts_;
   Random random_;
+  bool has_codes_ = false;  ///< whether weights are encoded, learned or not
   std::vector<Weights> weights_;
   std::vector<Bias> biases_;
   std::vector<Encoding> encodings_;
@@ -339,6 +386,7 @@ ReconstructOutcome reconstruct(ir::Graph& graph, const ReconstructBlock& block,
   if (!all->is_encoded()) return skipped("none of its layers is encoded");
   const ReconstructResult result = all->run(run.progress);
   if (result.error_after < result.error_before) return {result, {}};
+  if (options.level_rate == 0 && options.bias_rate == 0) return {result, {}};
   // Descent on the codes gains nothing; the levels may still improve.
   ReconstructOptions without_weights = options;
   without_weights.weight_rate = 0;

@@ -51,12 +51,20 @@ TEST(BlockEnds, AreWhereOneValueCarriesAllOn) {
 }
 
 /// The names of the blocks' inputs and outputs, "from to".
-std::vector<std::string> block_names(const ir::Graph& graph) {
+std::vector<std::string> names_of(const ir::Graph& graph, const std::vector<BlockSpan>& blocks) {
   std::vector<std::string> names;
-  for (const BlockSpan& block : layer_blocks(graph, quantizable_layers(graph))) {
+  for (const BlockSpan& block : blocks) {
     names.push_back(graph.value(block.from).name + " " + graph.value(block.to).name);
   }
   return names;
+}
+
+std::vector<std::string> block_names(const ir::Graph& graph) {
+  return names_of(graph, layer_blocks(graph, quantizable_layers(graph)));
+}
+
+std::vector<std::string> layer_names(const ir::Graph& graph) {
+  return names_of(graph, single_layer_blocks(graph, quantizable_layers(graph)));
 }
 
 /// y = LSTM over the rows of an image, in steps of a batch if `time_major`, then a layer on top.
@@ -123,6 +131,34 @@ TEST(LayerBlocks, AreWhereTheLayersAre) {
   EXPECT_EQ(block_names(attention_network()), (Names{"x first", "first sum"}));
 }
 
+/// y = relu(a x) + tanh(b x): the activation functions are nodes, and run after both layers.
+ir::Graph parallel_network() {
+  Random random(14);
+  ir::Graph graph;
+  const ValueId x = graph.add_input("x", ir::test::float_type({ir::kBatch, 8, 4}));
+  const ValueId a = add_conv(graph, "a", x, 4, random);
+  const ValueId b = add_conv(graph, "b", x, 4, random);
+  const ValueId u = graph.add_node("u", ir::Unary{{ActivationKind::kRelu}}, {a});
+  const ValueId v = graph.add_node("v", ir::Unary{{ActivationKind::kTanh}}, {b});
+  const ValueId sum = graph.add_node("sum", ir::Binary{}, {u, v});
+  graph.add_output(add_conv(graph, "y", sum, 4, random));
+  return graph;
+}
+
+TEST(SingleLayerBlocks, AreTheLayersWithTheirActivations) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(layer_names(parallel_network()), (Names{"x u", "x v", "sum y"}));
+  EXPECT_EQ(layer_names(residual_network()),
+            (Names{"x one/a", "one/a one/b", "one/sum two/a", "two/a two/b"}));
+  EXPECT_EQ(layer_names(lstm_network(false)), (Names{"x gates", "gates lstm", "flat top"}));
+  // Time comes first in the layers below.
+  EXPECT_EQ(layer_names(lstm_network(true)), (Names{"flat top"}));
+  // An activation function belongs to its layer only if nothing else reads the layer's output.
+  ir::Graph graph = parallel_network();
+  graph.add_output(graph.node(quantizable_layers(graph)[0]).output);
+  EXPECT_EQ(layer_names(graph), (Names{"x a", "x v", "sum y"}));
+}
+
 TEST(ExtractBlock, ComputesWhatTheWholeNetworkDoes) {
   const ir::Graph graph = residual_network();
   const auto ends = block_ends(graph);
@@ -151,6 +187,16 @@ Recipe recipe_with(int steps) {
   recipe.defaults.weight_bits = 2;
   recipe.defaults.activation_bits = 2;
   recipe.fit.reconstruct.steps = steps;
+  return recipe;
+}
+
+/// AdaRound as published, but for the number of steps.
+Recipe adaround(int steps) {
+  Recipe recipe = recipe_with(steps);
+  ReconstructOptions& options = recipe.fit.reconstruct;
+  options.rounding = Rounding::kAdaptive;
+  options.unit = ReconstructUnit::kLayer;
+  options.level_rate = options.bias_rate = options.drop = 0;
   return recipe;
 }
 
@@ -203,18 +249,64 @@ TEST(Reconstruct, WorksOnRecurrentLayersAndAttention) {
   EXPECT_GT(mean_gain_db(attention_network, recipe), 0.1);
 }
 
+bool same_outputs(const QuantizeResult& a, const QuantizeResult& b) {
+  Random random(8);
+  const auto inputs = ir::test::list(random_tensor({2, 8, 4}, random));
+  return ir::test::same_bytes(ir::test::run_reference(a.graph, inputs),
+                              ir::test::run_reference(b.graph, inputs));
+}
+
 TEST(Reconstruct, DoesNotDependOnThreads) {
   const ir::Graph graph = residual_network();
   const data::Dataset data = random_dataset(64, 32, 5);
-  set_num_threads(1);
-  const QuantizeResult one = quantize(graph, data, recipe_with(20));
-  set_num_threads(3);
-  const QuantizeResult three = quantize(graph, data, recipe_with(20));
-  set_num_threads(0);
-  Random random(8);
-  const auto inputs = ir::test::list(random_tensor({2, 8, 4}, random));
-  EXPECT_TRUE(ir::test::same_bytes(ir::test::run_reference(one.graph, inputs),
-                                   ir::test::run_reference(three.graph, inputs)));
+  for (const Recipe& recipe : {recipe_with(20), adaround(20)}) {
+    set_num_threads(1);
+    const QuantizeResult one = quantize(graph, data, recipe);
+    set_num_threads(3);
+    const QuantizeResult three = quantize(graph, data, recipe);
+    set_num_threads(0);
+    EXPECT_TRUE(same_outputs(one, three));
+  }
+}
+
+// With memory for borders, later values must not be computed from values of layers that are
+// refined afterwards.
+TEST(Reconstruct, DoesNotDependOnMemoryWhereLayersAreParallel) {
+  const ir::Graph graph = parallel_network();
+  const data::Dataset data = random_dataset(64, 32, 5);
+  Recipe recipe = adaround(100);
+  recipe.fit.weights.error_feedback = recipe.fit.weights.refine = false;
+  recipe.fit.reconstruct.level_rate = recipe.fit.reconstruct.bias_rate = 0.01;
+  QuantizeOptions no_memory;
+  no_memory.memory_bytes = 0;
+  QuantizeOptions much_memory;
+  much_memory.memory_bytes = 1 << 20;
+  EXPECT_TRUE(same_outputs(quantize(graph, data, recipe, no_memory),
+                           quantize(graph, data, recipe, much_memory)));
+}
+
+TEST(Reconstruct, RoundsAdaptivelyInBlocksAndInLayers) {
+  const ir::Graph graph = residual_network();
+  const data::Dataset data = random_dataset(256, 32, 5);
+  Recipe recipe = adaround(0);
+  recipe.fit.weights.error_feedback = recipe.fit.weights.refine = false;
+  EXPECT_GT(gain_db(graph, data, recipe), 0.1);
+  recipe.fit.reconstruct.unit = ReconstructUnit::kBlock;
+  EXPECT_GT(gain_db(graph, data, recipe), 0.1);
+}
+
+TEST(Reconstruct, KeepsTheFitIfRoundingIsWorse) {
+  const ir::Graph graph = residual_network();
+  const data::Dataset data = random_dataset(64, 32, 5);
+  Recipe recipe = adaround(2);
+  const QuantizeResult fitted = quantize(graph, data, recipe_with(0));
+  // Two long steps are as good as random roundings.
+  recipe.fit.reconstruct.weight_rate = 1;
+  EXPECT_TRUE(same_outputs(quantize(graph, data, recipe), fitted));
+  // Codes that may not move stay, too.
+  recipe.fit.reconstruct.weight_rate = 0;
+  EXPECT_TRUE(same_outputs(quantize(graph, data, recipe), fitted));
+  EXPECT_FALSE(same_outputs(quantize(graph, data, adaround(100)), fitted));
 }
 
 TEST(Reconstruct, WorksOnEveryNumberSystem) {
