@@ -234,6 +234,35 @@ def check_nbits(bits, is_symmetric, block_size, form, folder):
     yield from check_read(name, file, folder, lambda x, y, _: compare_sums(x, y, u))
 
 
+def check_order(is_even, has_zeros, folder):
+    """MatMulNBits of 4 bits whose inputs are in blocks in any order (g_idx), as act-order gives.
+
+    ONNX Runtime's kernels for 2 and 8 bits, and for packed zero points, ignore or refuse g_idx.
+    """
+    numbers = np.random.default_rng(4)
+    outputs, inputs, size = 24, 200, 32
+    blocks = -(-inputs // size)
+    order = numbers.permutation(np.arange(inputs) // size)
+    weights = {"s": numbers.uniform(0.01, 0.1, outputs * blocks)}
+    if has_zeros:
+        weights["z"] = numbers.uniform(0, 15, outputs * blocks)
+    node = helper.make_node(
+        "MatMulNBits", ["x", "w", "s", "z" if has_zeros else "", "g"], ["y"], "product",
+        domain="com.microsoft", K=inputs, N=outputs, bits=4, block_size=size)
+    model = model_of([node], ["N", inputs], weights)
+    model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    codes = numbers.integers(0, 256, (outputs, blocks, size // 2), dtype=np.uint8)
+    if not is_even:
+        order[:5] = 0
+    for array, name in ((codes, "w"), (order.astype(np.int32), "g")):
+        model.graph.initializer.append(numpy_helper.from_array(array, name))
+    onnx.save(model, folder / "order.onnx")
+    name = (f"MatMulNBits in blocks of {'equal' if is_even else 'other'} sizes in any order, "
+            f"{'with' if has_zeros else 'without'} zero points")
+    u = EPSILON * np.sqrt(inputs)
+    yield from check_read(name, folder / "order.onnx", folder, lambda x, y, _: compare_sums(x, y, u))
+
+
 class Samples(quantization.CalibrationDataReader):
 
     def __init__(self, inputs):
@@ -293,6 +322,9 @@ def checks_of_read(data):
                 for block_size in (16, 32, 128):
                     yield "MatMulNBits", functools.partial(
                         check_nbits, bits, is_symmetric, block_size, form)
+    for is_even in (False, True):
+        for has_zeros in (False, True):
+            yield "g_idx", functools.partial(check_order, is_even, has_zeros)
     for network in (perceptron(), convolutions()):
         for per_channel in (False, True):
             pairs = [(types.QUInt8, types.QInt8), (types.QInt8, types.QInt8),
