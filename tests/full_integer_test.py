@@ -14,10 +14,11 @@ root mean square: a step is a 255th of a range, at least 1/128 of the root mean 
 values, and 5 % are a few steps at the end of a deep network. A wrong scale or axis gives 100 %.
 """
 
+import functools
 import json
 import sys
 
-from python_test import Program, models_folder, run_checks, skip
+from python_test import Program, networks_of, run_checks, skip
 
 TOLERANCE = 0.05
 
@@ -67,13 +68,9 @@ def run_litert(model, samples):
 
 
 def run_halftone(model, samples, folder, *options):
-    arguments = []
-    for i, port in enumerate(json.loads(program("inspect", model, "--json"))["inputs"]):
-        np.save(folder / f"in{i}.npy", samples[port["name"]][:1])
-        arguments += ["--input", folder / f"in{i}.npy"]
-    program("run", model, *arguments, "-o", folder / "out", *options)
-    count = len(list((folder / "out").glob("out*.npy")))
-    return [np.load(folder / "out" / f"out{i}.npy") for i in range(count)]
+    ports = json.loads(program("inspect", model, "--json"))["inputs"]
+    inputs = [samples[port["name"]][:1] for port in ports]
+    return program.run(model, inputs, folder, *options)
 
 
 def difference(found, expected):
@@ -111,15 +108,17 @@ def check_decoded(model, folder):
         yield f"{model.name} as {suffix}, decoded: {worst:.1e}", worst <= TOLERANCE
 
 
-def checks_of(model):
+def checks(data):
     decoded = {"mnist_mlp_700.onnx", "resnet8_cifar10.tflite", "kws_dscnn.tflite"}
-    if model.stem.endswith("_int8"):
-        return []
-    return [check, check_decoded] if model.name in decoded else [check]
+    for model in networks_of(data):
+        if not model.stem.endswith("_int8"):
+            yield model.name, functools.partial(check, model)
+        if model.name in decoded:
+            yield model.name, functools.partial(check_decoded, model)
 
 
 if __name__ == "__main__":
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     program = Program(sys.argv[1])
-    sys.exit(run_checks(models_folder(sys.argv[2]), checks_of))
+    sys.exit(run_checks(checks(sys.argv[2])))

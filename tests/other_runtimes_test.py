@@ -8,9 +8,10 @@ PROGRAM is halftone. The folder DATA, or that in HALFTONE_DATA, has networks in 
 with exit code 77 if a package or the folder is absent: pip install numpy onnxruntime ai-edge-litert
 """
 
+import functools
 import sys
 
-from python_test import Program, models_folder, run_checks, skip
+from python_test import Program, networks_of, run_checks, skip
 
 # Float networks differ by the order of sums in float32: relative to 1 + |y|.
 TOLERANCE = 1e-4
@@ -37,17 +38,6 @@ def random_inputs(details):
             limits = np.iinfo(dtype)
             inputs.append(numbers.integers(limits.min, limits.max + 1, shape).astype(dtype))
     return inputs
-
-
-def run_halftone(model, inputs, folder):
-    names = []
-    for i, x in enumerate(inputs):
-        names.append(folder / f"in{i}.npy")
-        np.save(names[-1], x)
-    arguments = [part for name in names for part in ("--input", name)]
-    program("run", model, *arguments, "-o", folder / "out", "--float-order", "fixed")
-    count = len(list((folder / "out").glob("out*.npy")))
-    return [np.load(folder / "out" / f"out{i}.npy") for i in range(count)]
 
 
 def run_litert(model, inputs):
@@ -98,7 +88,7 @@ def check_float(model, folder):
     """Yields a line for each format; the second element says whether it is right."""
     program("convert", model, folder / "written.tflite")
     inputs = random_inputs(litert_inputs(folder / "written.tflite"))
-    expected = run_halftone(model, inputs, folder)
+    expected = program.run(model, inputs, folder, "--float-order", "fixed")
     for suffix, run in ((".onnx", run_onnx), (".tflite", run_litert)):
         if (model.name, suffix) in WITHOUT_EQUIVALENT:
             continue
@@ -119,17 +109,19 @@ def check_codes(model, folder):
     after = litert_operators(written)
     kept = all(after.count(name) <= before.count(name) for name in ("QUANTIZE", "DEQUANTIZE"))
     yield f"{model.name} as .tflite: {'the same' if codes else 'other'} codes, {after}", codes and kept
-    own = run_halftone(model, inputs, folder)
+    own = program.run(model, inputs, folder, "--float-order", "fixed")
     worst = max(int(np.abs(x.astype(int) - y.astype(int)).max()) for x, y in zip(own, expected))
     yield f"{model.name}: Halftone's codes differ by at most {worst}", worst == 0
 
 
-def checks_of(model):
-    return [check_codes if model.stem.endswith("_int8") else check_float]
+def checks(data):
+    for model in networks_of(data):
+        check = check_codes if model.stem.endswith("_int8") else check_float
+        yield model.name, functools.partial(check, model)
 
 
 if __name__ == "__main__":
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     program = Program(sys.argv[1])
-    sys.exit(run_checks(models_folder(sys.argv[2]), checks_of))
+    sys.exit(run_checks(checks(sys.argv[2])))

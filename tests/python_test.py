@@ -15,6 +15,16 @@ def skip(reason):
     sys.exit(SKIPPED)
 
 
+try:
+    import numpy as np
+except ImportError as error:
+    skip(f"{error}; pip install numpy")
+
+
+class Refused(RuntimeError):
+    """The program ended with exit code 4: unsupported."""
+
+
 class Program:
     """The program halftone. A call returns its standard output."""
 
@@ -22,34 +32,51 @@ class Program:
         self.path = path
 
     def __call__(self, *arguments):
-        done = subprocess.run([self.path, *map(str, arguments)], capture_output=True, text=True)
+        done = subprocess.run([self.path, *map(str, arguments)], capture_output=True, text=True,
+                              timeout=120)
         if done.returncode != 0:
-            raise RuntimeError(done.stderr.strip())
+            kind = Refused if done.returncode == 4 else RuntimeError
+            raise kind(done.stderr.strip())
         return done.stdout
 
+    def run(self, model, inputs, folder, *options):
+        """The outputs of a network for its inputs, both in order. Files go to `folder`."""
+        arguments = []
+        for i, x in enumerate(inputs):
+            np.save(folder / f"in{i}.npy", x)
+            arguments += ["--input", folder / f"in{i}.npy"]
+        self("run", model, *arguments, "-o", folder / "out", *options)
+        count = len(list((folder / "out").glob("out*.npy")))
+        return [np.load(folder / "out" / f"out{i}.npy") for i in range(count)]
 
-def models_folder(data):
-    """The folder with networks in that of HALFTONE_DATA, or else in `data`."""
-    models = pathlib.Path(os.environ.get("HALFTONE_DATA", data)) / "models"
-    if not models.is_dir():
-        skip(f"no networks in {models}")
-    return models
+
+def data_folder(data):
+    """The folder HALFTONE_DATA, or else `data`. Skips if it has no networks."""
+    folder = pathlib.Path(os.environ.get("HALFTONE_DATA", data))
+    if not (folder / "models").is_dir():
+        skip(f"no networks in {folder / 'models'}")
+    return folder
 
 
-def run_checks(models, checks_of):
-    """Prints the lines of the checks of each network. Returns the exit code.
+def networks_of(data):
+    """The networks in the folder of data_folder()."""
+    models = data_folder(data) / "models"
+    return sorted([*models.glob("*.onnx"), *models.glob("*.tflite")])
 
-    A check gets a network and an empty folder and yields pairs: a line, and whether it is right.
+
+def run_checks(checks):
+    """Prints the lines of checks, given as pairs of a name and a check. Returns the exit code.
+
+    A check gets an empty folder and yields pairs: a line, and whether it is right.
     """
     failures = 0
-    for model in sorted([*models.glob("*.onnx"), *models.glob("*.tflite")]):
-        for check in checks_of(model):
-            with tempfile.TemporaryDirectory() as folder:
-                try:
-                    lines = list(check(model, pathlib.Path(folder)))
-                except Exception as error:  # of any runtime
-                    lines = [(f"{model.name}: {str(error).splitlines()[0][:300]}", False)]
-            for text, right in lines:
-                print("right " if right else "WRONG ", text, flush=True)
-                failures += not right
+    for name, check in checks:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                lines = list(check(pathlib.Path(folder)))
+            except Exception as error:  # of any runtime
+                lines = [(f"{name}: {str(error).splitlines()[0][:300]}", False)]
+        for text, right in lines:
+            print("right " if right else "WRONG ", text, flush=True)
+            failures += not right
     return 1 if failures else 0

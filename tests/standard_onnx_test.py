@@ -22,22 +22,14 @@ allowed, as outputs are few.
 """
 
 import contextlib
+import functools
 import io
 import logging
-import os
-import pathlib
-import subprocess
 import sys
-import tempfile
 
-SKIPPED = 77
+from python_test import Program, Refused, data_folder, networks_of, run_checks, skip
+
 EPSILON = 2.0**-24
-
-
-def skip(reason):
-    print(f"skipped: {reason}")
-    sys.exit(SKIPPED)
-
 
 try:
     import numpy as np
@@ -48,18 +40,6 @@ try:
     from onnxruntime.quantization import matmul_nbits_quantizer
 except ImportError as error:
     skip(f"{error}; pip install numpy onnx onnxruntime onnx_ir sympy")
-
-
-class Refused(RuntimeError):
-    pass
-
-
-def program(*arguments):
-    done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=120)
-    if done.returncode == 4:
-        raise Refused(done.stderr.strip())
-    if done.returncode != 0:
-        raise RuntimeError(done.stderr.strip())
 
 
 def session_of(model):
@@ -74,17 +54,6 @@ def run_onnx(model, inputs):
     session = session_of(model)
     names = [value.name for value in session.get_inputs()]
     return session.run(None, dict(zip(names, inputs)))
-
-
-def run_halftone(model, inputs, folder, *options):
-    names = []
-    for i, x in enumerate(inputs):
-        names.append(folder / f"in{i}.npy")
-        np.save(names[-1], x)
-    arguments = [part for name in names for part in ("--input", name)]
-    program("run", model, *arguments, "-o", folder / "out", *options)
-    count = len(list((folder / "out").glob("out*.npy")))
-    return [np.load(folder / "out" / f"out{i}.npy") for i in range(count)]
 
 
 def samples_of(model, count):
@@ -180,7 +149,7 @@ def check_written(model, scheme, recipe, folder):
         domains = {node.domain for node in onnx.load(written).graph.node}
         yield f"{name}: domains {domains}", domains <= {"", "com.microsoft"}
         expected = run_onnx(written, inputs)
-        found = run_halftone(written, inputs, folder)
+        found = program.run(written, inputs, folder)
         if scheme == "e4m3":
             lines = compare_rounded(found, expected, run_onnx(plain, inputs), u, 2.0**-4)
         elif "inputs" in scheme:
@@ -191,14 +160,13 @@ def check_written(model, scheme, recipe, folder):
             yield f"{name}: {text}", right
 
 
-def check_writes(folder):
-    for model in sorted([*MODELS.glob("*.onnx"), *MODELS.glob("*.tflite")]):
+def checks_of_written(data):
+    for model in networks_of(data):
         if model.stem.endswith("_int8") or model.name in WITHOUT_EQUIVALENT:
             continue
         for scheme, recipe in SCHEMES.items():
-            if model.name not in NETWORKS.get(scheme, {model.name}):
-                continue
-            yield model.name, lambda m=model, s=scheme, r=recipe: check_written(m, s, r, folder)
+            if model.name in NETWORKS.get(scheme, {model.name}):
+                yield model.name, functools.partial(check_written, model, scheme, recipe)
 
 
 # Files that ONNX Runtime's quantizers write.
@@ -242,7 +210,7 @@ def convolutions():
 def check_read(name, model, folder, compare):
     """Compares Halftone with ONNX Runtime on a file."""
     inputs = list(samples_of(model, 16).values())
-    found, expected = run_halftone(model, inputs, folder), run_onnx(model, inputs)
+    found, expected = program.run(model, inputs, folder), run_onnx(model, inputs)
     for text, right in compare(found, expected, inputs):
         yield f"{name}: {text}", right
 
@@ -264,6 +232,35 @@ def check_nbits(bits, is_symmetric, block_size, form, folder):
     yield f"{name}: {(folder / 'again.onnx').stat().st_size} bytes", small
     u = rounding_of_sums(plain)
     yield from check_read(name, file, folder, lambda x, y, _: compare_sums(x, y, u))
+
+
+def check_order(is_even, has_zeros, folder):
+    """MatMulNBits of 4 bits whose inputs are in blocks in any order (g_idx), as act-order gives.
+
+    ONNX Runtime's kernels for 2 and 8 bits, and for packed zero points, ignore or refuse g_idx.
+    """
+    numbers = np.random.default_rng(4)
+    outputs, inputs, size = 24, 200, 32
+    blocks = -(-inputs // size)
+    order = numbers.permutation(np.arange(inputs) // size)
+    weights = {"s": numbers.uniform(0.01, 0.1, outputs * blocks)}
+    if has_zeros:
+        weights["z"] = numbers.uniform(0, 15, outputs * blocks)
+    node = helper.make_node(
+        "MatMulNBits", ["x", "w", "s", "z" if has_zeros else "", "g"], ["y"], "product",
+        domain="com.microsoft", K=inputs, N=outputs, bits=4, block_size=size)
+    model = model_of([node], ["N", inputs], weights)
+    model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    codes = numbers.integers(0, 256, (outputs, blocks, size // 2), dtype=np.uint8)
+    if not is_even:
+        order[:5] = 0
+    for array, name in ((codes, "w"), (order.astype(np.int32), "g")):
+        model.graph.initializer.append(numpy_helper.from_array(array, name))
+    onnx.save(model, folder / "order.onnx")
+    name = (f"MatMulNBits in blocks of {'equal' if is_even else 'other'} sizes in any order, "
+            f"{'with' if has_zeros else 'without'} zero points")
+    u = EPSILON * np.sqrt(inputs)
+    yield from check_read(name, folder / "order.onnx", folder, lambda x, y, _: compare_sums(x, y, u))
 
 
 class Samples(quantization.CalibrationDataReader):
@@ -309,21 +306,25 @@ def check_dynamic(network, weights, per_channel, folder):
     inputs = samples_of(file, 1)
     shape = "x=" + ",".join(map(str, inputs["x"].shape))
     inputs = list(inputs.values())
-    found = run_halftone(file, inputs, folder, "--shape", shape)
+    found = program.run(file, inputs, folder, "--shape", shape)
     expected = run_onnx(file, inputs)
     for text, right in compare(found, expected, inputs):
         yield f"{name}: {text}", right
 
 
-def check_reads(folder):
+def checks_of_read(data):
+    data_folder(data)
     forms = quantization.QuantFormat
     types = quantization.QuantType
     for bits in (2, 4, 8):
         for form in (forms.QOperator, forms.QDQ) if bits == 4 else (forms.QOperator,):
             for is_symmetric in (False, True):
                 for block_size in (16, 32, 128):
-                    yield "MatMulNBits", lambda b=bits, f=form, s=is_symmetric, k=block_size: (
-                        check_nbits(b, s, k, f, folder))
+                    yield "MatMulNBits", functools.partial(
+                        check_nbits, bits, is_symmetric, block_size, form)
+    for is_even in (False, True):
+        for has_zeros in (False, True):
+            yield "g_idx", functools.partial(check_order, is_even, has_zeros)
     for network in (perceptron(), convolutions()):
         for per_channel in (False, True):
             pairs = [(types.QUInt8, types.QInt8), (types.QInt8, types.QInt8),
@@ -331,33 +332,16 @@ def check_reads(folder):
             if not per_channel:
                 pairs.append((types.QFLOAT8E4M3FN, types.QFLOAT8E4M3FN))
             for pair in pairs:
-                yield "quantize_static", lambda n=network, p=pair, c=per_channel: (
-                    check_static(n, *p, c, folder))
-            yield "quantize_dynamic", lambda n=network, c=per_channel: (
-                check_dynamic(n, types.QInt8, c, folder))
-
-
-def main(checks):
-    logging.disable(logging.WARNING)  # of the quantizers
-    if not MODELS.is_dir():
-        skip(f"no networks in {MODELS}")
-    failures = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for name, check in checks(pathlib.Path(folder)):
-            try:
-                lines = list(check())
-            except Exception as error:  # of any runtime
-                lines = [(f"{name}: {str(error).splitlines()[0][:300]}", False)]
-            for text, right in lines:
-                print("right " if right else "WRONG ", text, flush=True)
-                failures += not right
-    return 1 if failures else 0
+                yield "quantize_static", functools.partial(
+                    check_static, network, *pair, per_channel)
+            yield "quantize_dynamic", functools.partial(
+                check_dynamic, network, types.QInt8, per_channel)
 
 
 if __name__ == "__main__":
-    CHECKS = {"writes": check_writes, "reads": check_reads}
+    CHECKS = {"writes": checks_of_written, "reads": checks_of_read}
     if len(sys.argv) != 4 or sys.argv[1] not in CHECKS:
         sys.exit(__doc__)
-    PROGRAM = sys.argv[2]
-    MODELS = pathlib.Path(os.environ.get("HALFTONE_DATA", sys.argv[3])) / "models"
-    sys.exit(main(CHECKS[sys.argv[1]]))
+    logging.disable(logging.WARNING)  # of the quantizers
+    program = Program(sys.argv[2])
+    sys.exit(run_checks(CHECKS[sys.argv[1]](sys.argv[3])))

@@ -91,6 +91,17 @@ Recipe recipe_of_weights(const ir::Graph& graph, const Recipe& recipe) {
   return weights;
 }
 
+/// @throws Error kUnsupported if the network has layers and all of them stay float32
+void check_layers(const ir::Graph& graph, const Recipe& recipe) {
+  const std::vector<NodeId> layers = quantizable_layers(graph);
+  const bool has_codes = std::ranges::any_of(
+      layers, [&](NodeId id) { return recipe.for_layer(graph.node(id).name).weights.has_value(); });
+  if (layers.empty() || has_codes) return;
+  fail(ErrorKind::kUnsupported,
+       "no layer to quantize to integers: expected FullyConnected or Conv layers with constant "
+       "weights that the recipe does not skip");
+}
+
 /// Whether operators compute with codes: all but the layers that the recipe skips.
 passes::WantsCodes wanted_by(const ir::Graph& graph, const Recipe& recipe) {
   std::vector<std::string> skipped;
@@ -186,6 +197,7 @@ QuantizeResult quantize_to_integers(const ir::Graph& graph, const data::Dataset&
                                     const Recipe& recipe, const QuantizeOptions& options,
                                     const passes::CodeForm& form) {
   Recipe weights = recipe_of_weights(graph, recipe);
+  check_layers(graph, weights);
   // Reports compare with the equalized network, so it is made here.
   ir::Graph network = graph;
   const std::size_t pairs = equalize_layers(network, weights);

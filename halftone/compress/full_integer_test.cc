@@ -87,6 +87,15 @@ TEST(FullInteger, GivesAConstantValueCodes) {
   for (const float value : y[0].as<float>()) EXPECT_NEAR(value, 3, 3.0F / 255);
 }
 
+TEST(FullInteger, RefusesNetworksWhoseLayersAllStayFloat) {
+  Recipe recipe;
+  LayerSettings skipped;
+  skipped.skip = true;
+  recipe.overrides.push_back({"*", skipped});
+  expect_error(ErrorKind::kUnsupported, "no layer to quantize to integers: expected FullyConnected",
+               [&] { to_integers(recipe); });
+}
+
 TEST(FullInteger, RefusesOtherBitsAndSystems) {
   const auto refuses = [](const std::function<void(LayerSettings&)>& change, const char* what) {
     Recipe recipe;

@@ -279,13 +279,13 @@ CodeWeights round_weights(MatrixView<const float> values, const ir::Shape& shape
   return result;
 }
 
-/// The scale of a row: that of its encoding, or max|w| / 127; larger if the bias would be beyond
-/// half of int32 in units of the products.
+/// The scale of a row: that of its encoding, whose sign moves to the codes, or max|w| / 127; larger
+/// if the bias would be beyond half of int32 in units of the products.
 float scale_of_row(std::span<const float> row, const numerics::MatrixEncoding* encoding,
                    std::size_t index, double least) {
   double scale = 0;
   if (encoding != nullptr) {
-    scale = encoding->levels(index, 0, row.size()).scale();
+    scale = std::abs(double{encoding->levels(index, 0, row.size()).scale()});
   } else {
     for (const float w : row) scale = std::max(scale, double{std::abs(w)} / 127);
   }

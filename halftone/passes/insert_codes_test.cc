@@ -148,13 +148,16 @@ TEST(InsertCodes, KeepsUnwantedLayersFloat) {
   }
 }
 
-TEST(InsertCodes, TakesTheCodesOfEncodedWeights) {
+TEST(InsertCodes, TakesTheCodesOfEncodedWeightsWhateverTheSignsOfTheirScales) {
   ir::Graph graph;
   const ValueId x = graph.add_input("x", ir::test::float_type({ir::kBatch, 8}));
   const ir::Tensor values = ir::test::random_tensor({3, 8}, 2);
   const MatrixView<const float> rows(values.as<float>(), 3, 8);
-  auto encoding = std::make_shared<const numerics::MatrixEncoding>(numerics::encoding_by_rule(
+  const auto encoding = std::make_shared<numerics::MatrixEncoding>(numerics::encoding_by_rule(
       numerics::find_system("int_narrow"), 8, {numerics::Granularity::kChannel, 0}, rows));
+  const numerics::StoredNumbers& scales = encoding->scales;
+  encoding->scales =
+      numerics::StoredNumbers::of(std::vector<float>{scales[0], -scales[1], scales[2]});
   const ir::EncodedTensor encoded{{3, 8}, encoding, numerics::encode(rows, *encoding)};
   const std::vector<float> levels = numerics::decode(encoded.codes, *encoding);
   const ValueId w = graph.add_constant("w", encoded);

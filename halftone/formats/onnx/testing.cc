@@ -119,4 +119,18 @@ void expect_failure(const TestModel& model, ErrorKind kind, const std::string& t
   EXPECT_EQ(message.find('\n'), std::string::npos);
 }
 
+onnx_pb::TensorProto codes(std::int32_t type, const ir::Shape& shape,
+                           const std::vector<int>& values) {
+  ir::Tensor tensor(ir::ElementType::kUint8, shape);
+  std::ranges::transform(values, tensor.as<std::uint8_t>().begin(),
+                         [](int x) { return static_cast<std::uint8_t>(x); });
+  return encode_codes(tensor, type);
+}
+
+std::vector<int> counted(int count, int first) {
+  std::vector<int> values;
+  for (int i = 0; i < count; ++i) values.push_back(first + i);
+  return values;
+}
+
 }  // namespace halftone::formats::onnx

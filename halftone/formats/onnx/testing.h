@@ -45,6 +45,12 @@ void set(onnx_pb::NodeProto& node, const std::string& name, const std::string& v
 void set(onnx_pb::NodeProto& node, const std::string& name,
          const std::vector<std::int64_t>& values);
 
+/// Elements of up to eight bits; negative integers wrap around.
+onnx_pb::TensorProto codes(std::int32_t type, const ir::Shape& shape,
+                           const std::vector<int>& values);
+/// first, first + 1, ...
+std::vector<int> counted(int count, int first);
+
 using ir::test::floats;
 using ir::test::list;
 using ir::test::numbers;

@@ -2,10 +2,12 @@
 // com.microsoft.MatMulNBits: y = x w' + bias with w [N, K], where K is divided into blocks.
 // Inputs: x [.., K]; codes uint8 [N, blocks, block_size bits / 8], the first in the lowest bits;
 // scales [N blocks]; zero points, packed like codes in rows of whole bytes, or floats [N blocks],
-// or absent: 2^(bits-1); the block of each k, absent: k / block_size; bias [N].
+// or absent: 2^(bits-1); the block of each k (g_idx), absent: k / block_size; bias [N].
 // Source: ONNX Runtime, docs/ContribOperators.md.
 #include <algorithm>
 #include <memory>
+#include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -78,7 +80,50 @@ std::uint8_t code_at(std::span<const std::uint8_t> row, Dim i, int bits) {
   return static_cast<std::uint8_t>(row[bit / 8] >> bit % 8 & ((1 << bits) - 1));
 }
 
-ir::Tensor nbits_codes(NodeBuilder& node, const NBits& form) {
+/// The blocks of the inputs, where a file gives them as g_idx.
+struct InputBlocks {
+  /// Of each input; empty if that of input k is k / block_size.
+  std::vector<std::int32_t> of_inputs;
+  /// The inputs in the order of their blocks, if each block then has its neighbours; else empty.
+  std::vector<std::int32_t> order;
+};
+
+/// g_idx, which may be longer than the inputs.
+std::vector<std::int32_t> given_blocks(NodeBuilder& node, const NBits& form) {
+  const ir::Tensor given = node.constant_input(4).cast(ElementType::kInt32);
+  const auto all = given.as<std::int32_t>();
+  if (all.size() < static_cast<std::size_t>(form.inputs)) {
+    require_number("g_idx", all.size(), form.inputs);
+  }
+  std::vector<std::int32_t> blocks(all.begin(), all.begin() + form.inputs);
+  for (const std::int32_t block : blocks) {
+    if (block >= 0 && block < form.blocks()) continue;
+    fail(ErrorKind::kFormat, "g_idx: expected 0 to " + std::to_string(form.blocks() - 1) +
+                                 ", found " + std::to_string(block));
+  }
+  return blocks;
+}
+
+InputBlocks input_blocks(NodeBuilder& node, const NBits& form) {
+  if (!node.has_input(4)) return {};
+  InputBlocks result{given_blocks(node, form), {}};
+  const auto block_of = [&](std::int32_t k) {
+    return result.of_inputs[static_cast<std::size_t>(k)];
+  };
+  std::vector<std::int32_t> order(result.of_inputs.size());
+  std::iota(order.begin(), order.end(), 0);
+  const std::vector<std::int32_t> unchanged = order;
+  std::ranges::stable_sort(order, {}, block_of);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (block_of(order[i]) != static_cast<Dim>(i) / form.block_size) return result;
+  }
+  if (order == unchanged) return {};
+  result.order = std::move(order);
+  return result;
+}
+
+/// @param order  of the inputs in the rows of codes; empty: as they are
+ir::Tensor nbits_codes(NodeBuilder& node, const NBits& form, std::span<const std::int32_t> order) {
   const Dim row_bytes = form.blocks() * form.block_bytes();
   const auto bytes = bytes_of(node, 1, "bytes of weights", form.outputs * row_bytes);
   // At most four times as large as the bytes.
@@ -87,7 +132,10 @@ ir::Tensor nbits_codes(NodeBuilder& node, const NBits& form) {
   std::size_t at = 0;
   for (Dim row = 0; row < form.outputs; ++row) {
     const auto packed = bytes.subspan(static_cast<std::size_t>(row * row_bytes));
-    for (Dim k = 0; k < form.inputs; ++k) numbers[at++] = code_at(packed, k, form.bits);
+    for (Dim k = 0; k < form.inputs; ++k) {
+      const Dim input = order.empty() ? k : order[static_cast<std::size_t>(k)];
+      numbers[at++] = code_at(packed, input, form.bits);
+    }
   }
   return codes;
 }
@@ -123,36 +171,60 @@ ir::Tensor nbits_zero_points(NodeBuilder& node, const NBits& form) {
   return zeros;
 }
 
-/// Other orders would need another order of the inputs.
-void check_order(NodeBuilder& node, const NBits& form) {
-  if (!node.has_input(4)) return;
-  const ir::Tensor wide = node.constant_input(4).cast(ElementType::kInt32);
-  const auto order = wide.as<std::int32_t>();
-  if (order.size() < static_cast<std::size_t>(form.inputs)) {
-    require_number("g_idx", order.size(), form.inputs);
+/// The weights as codes in the order of InputBlocks.
+QuantizedWeight nbits_weight(NodeBuilder& node, const NBits& form, const InputBlocks& blocks) {
+  QuantizedWeight weight;
+  weight.name = node.input_name(1);
+  weight.bits = form.bits;
+  weight.set_codes(nbits_codes(node, form, blocks.order));
+  weight.blocks = {1, form.block_size};
+  weight.scales = nbits_scales(node, form);
+  weight.zero_points = nbits_zero_points(node, form);
+  return weight;
+}
+
+/// The numbers of weights whose blocks have other sizes than block_size.
+/// @param blocks  of each input
+ValueId decoded(NodeBuilder& node, const QuantizedWeight& weight,
+                std::span<const std::int32_t> blocks) {
+  ir::Tensor numbers = node.allocate(ElementType::kFloat32, weight.shape);
+  const auto values = numbers.as<float>();
+  const auto scales = weight.scales.as<float>();
+  const auto zeros = weight.zero_points.as<float>();
+  const auto num_blocks = static_cast<std::size_t>(weight.scales.shape()[1]);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t row = i / blocks.size();
+    const auto block = static_cast<std::size_t>(blocks[i % blocks.size()]);
+    const std::size_t at = row * num_blocks + block;
+    values[i] = (static_cast<float>(weight.code(i)) - zeros[at]) * scales[at];
   }
-  for (Dim k = 0; k < form.inputs; ++k) {
-    const std::int32_t found = order[static_cast<std::size_t>(k)];
-    if (found == k / form.block_size) continue;
-    NodeBuilder::unsupported("g_idx: expected k / block_size for input k, found " +
-                             std::to_string(found) + " for input " + std::to_string(k));
+  return node.state().graph.add_constant(weight.name, std::move(numbers));
+}
+
+/// The inputs in another order, which is empty if they stay in theirs.
+ValueId ordered(NodeBuilder& node, ValueId x, std::span<const std::int32_t> order) {
+  if (order.empty()) return x;
+  const ir::Shape& shape = node.type(x).shape;
+  const auto count = static_cast<Dim>(order.size());
+  if (shape.rank() == 0 || shape[shape.rank() - 1] != count) {
+    fail(ErrorKind::kShape,
+         "expected " + std::to_string(count) + " inputs, found the shape " + shape.to_string());
   }
+  const ValueId indices = node.add_constant(ir::Tensor::from<std::int32_t>({count}, order));
+  return node.emit(ir::Gather{shape.rank() - 1}, {x, indices}, "order");
 }
 
 void build_matmul_nbits(NodeBuilder& node) {
   const NBits form = nbits_of(node);
-  check_order(node, form);
-  QuantizedWeight weight;
-  weight.name = node.input_name(1);
-  weight.bits = form.bits;
-  weight.set_codes(nbits_codes(node, form));
-  weight.blocks = {1, form.block_size};
-  weight.scales = nbits_scales(node, form);
-  weight.zero_points = nbits_zero_points(node, form);
-  const auto shared = std::make_shared<const QuantizedWeight>(std::move(weight));
-  const auto codes = encoded_weight(node, shared, {0, 1});
-  const LayerInput x = layer_input(node, 0);
-  std::vector<ValueId> inputs = {operand(node, x), *codes};
+  const InputBlocks blocks = input_blocks(node, form);
+  const auto weight = std::make_shared<const QuantizedWeight>(nbits_weight(node, form, blocks));
+  const bool has_codes = blocks.of_inputs.empty() || !blocks.order.empty();
+  std::optional<ValueId> codes;
+  if (has_codes) codes = encoded_weight(node, weight, {0, 1});
+  LayerInput x = layer_input(node, 0);
+  x.x = ordered(node, x.x, blocks.order);
+  std::vector<ValueId> inputs = {operand(node, x),
+                                 has_codes ? *codes : decoded(node, *weight, blocks.of_inputs)};
   if (node.has_input(5)) inputs.push_back(node.input(5));
   ir::FullyConnected op;
   op.arithmetic = arithmetic_of(x, codes);
