@@ -92,7 +92,7 @@ Recipe recipe_of_weights(const ir::Graph& graph, const Recipe& recipe) {
 }
 
 /// @throws Error kUnsupported if the network has layers and all of them stay float32
-void check_layers(const ir::Graph& graph, const Recipe& recipe) {
+void check_some_codes(const ir::Graph& graph, const Recipe& recipe) {
   const std::vector<NodeId> layers = quantizable_layers(graph);
   const bool has_codes = std::ranges::any_of(
       layers, [&](NodeId id) { return recipe.for_layer(graph.node(id).name).weights.has_value(); });
@@ -197,7 +197,7 @@ QuantizeResult quantize_to_integers(const ir::Graph& graph, const data::Dataset&
                                     const Recipe& recipe, const QuantizeOptions& options,
                                     const passes::CodeForm& form) {
   Recipe weights = recipe_of_weights(graph, recipe);
-  check_layers(graph, weights);
+  check_some_codes(graph, weights);
   // Reports compare with the equalized network, so it is made here.
   ir::Graph network = graph;
   const std::size_t pairs = equalize_layers(network, weights);
