@@ -234,9 +234,10 @@ std::vector<LayerStatistics> Calibration::statistics(const ir::Graph& graph,
                                                      const LayerInput& input, std::size_t most,
                                                      std::uint64_t seed,
                                                      const ProgressSink& progress) const {
-  const auto& [pair, unfolding, encoding] = input;
+  const ValuePair pair = input.pair;
+  const ir::Unfolding& unfolding = input.unfolding;
   std::optional<numerics::LevelTable> table;
-  if (encoding != nullptr) table.emplace(encoding->levels(0));
+  if (input.encoding != nullptr) table.emplace(input.encoding->levels(0));
   const runtime::Stream answers = stream(graph, std::span(&pair, 1), progress);
   const std::size_t per_sample = unfolding.sample_elements();
   const std::size_t per_run =
@@ -256,7 +257,7 @@ std::vector<LayerStatistics> Calibration::statistics(const ir::Graph& graph,
     std::vector<std::size_t> rows_of_batch;
     for (const std::size_t row : picks.within(first, first + rows))
       rows_of_batch.push_back(row - first);
-    return sums_of_rows(input.unfolding, {levels, original}, rows_of_batch);
+    return sums_of_rows(unfolding, {levels, original}, rows_of_batch);
   };
   std::vector<LayerStatistics> result;
   for (const LayerStatistics::Sums& group : answers.sum(count)) result.emplace_back(group);
