@@ -236,7 +236,7 @@ std::vector<LayerStatistics> Calibration::statistics(const ir::Graph& graph,
                                                      const ProgressSink& progress) const {
   const ValuePair pair = input.pair;
   const ir::Unfolding& unfolding = input.unfolding;
-  std::optional<numerics::LevelTable> table;
+  std::optional<kernels::EncodeTable> table;
   if (input.encoding != nullptr) table.emplace(input.encoding->levels(0));
   const runtime::Stream answers = stream(graph, std::span(&pair, 1), progress);
   const std::size_t per_sample = unfolding.sample_elements();

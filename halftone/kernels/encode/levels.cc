@@ -7,8 +7,10 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <array>
 
 #include "halftone/base/error.h"
+#include "halftone/kernels/encode/search_levels-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
@@ -41,6 +43,24 @@ void RoundToLevels(const float* x, std::size_t n, const float* levels, const flo
     hn::StoreU(level, d, y + i);
   }
   for (; i < n; ++i) y[i] = levels[LevelOf(x[i], thresholds, num_levels - 1)];
+}
+
+/// @param levels  of the table, ascending
+void RoundToTable(const float* x, std::size_t n, const float* levels, const EncodeTable& table,
+                  float* y) {
+  const std::size_t num_levels = table.codes().size();
+  if (num_levels <= kMaxCompared && !table.beyond()) {
+    return RoundToLevels(x, n, levels, table.thresholds().data(), num_levels, y);
+  }
+  std::uint8_t found[kSearched];
+  for (std::size_t i = 0; i < n; i += kSearched) {
+    const std::size_t count = std::min(kSearched, n - i);
+    SearchLevels(x + i, count, table, found);
+    for (std::size_t c = 0; c < count; ++c) {
+      const auto* special = table.beyond() ? table.beyond()->find(x[i + c]) : nullptr;
+      y[i + c] = special != nullptr ? special->value : levels[found[c]];
+    }
+  }
 }
 
 /// Adds sixteen values to the partial sums of their levels. A value above one threshold and not
@@ -105,6 +125,7 @@ HWY_AFTER_NAMESPACE();
 namespace halftone::kernels {
 
 HWY_EXPORT(RoundToLevels);
+HWY_EXPORT(RoundToTable);
 HWY_EXPORT(SumByLevel);
 HWY_EXPORT(PassBetween);
 
@@ -118,6 +139,15 @@ void round_to_levels(std::span<const float> x, const numerics::LevelTable& table
   }
   HWY_DYNAMIC_DISPATCH(RoundToLevels)
   (x.data(), x.size(), table.levels().data(), table.thresholds().data(), table.size(), y.data());
+}
+
+void round_to_levels(std::span<const float> x, const EncodeTable& table,
+                     std::span<float> y) noexcept {
+  HALFTONE_ASSERT(y.size() == x.size());
+  std::array<float, kMaxSummedLevels> levels{};
+  std::ranges::transform(table.codes(), levels.begin(),
+                         [&](numerics::Code code) { return table.levels().value(code); });
+  HWY_DYNAMIC_DISPATCH(RoundToTable)(x.data(), x.size(), levels.data(), table, y.data());
 }
 
 void sum_by_level(std::span<const float> x, std::span<const float> v,

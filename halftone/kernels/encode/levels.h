@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <span>
 
+#include "halftone/kernels/encode/encode_table.h"
 #include "halftone/numerics/levels.h"
 
 namespace halftone::kernels {
@@ -13,6 +14,9 @@ namespace halftone::kernels {
 /// y_i = the level of x_i.
 /// @param y  [n]; may be the memory of x
 void round_to_levels(std::span<const float> x, const numerics::LevelTable& table,
+                     std::span<float> y) noexcept;
+/// The same with levels prepared for encoding, which is faster for more than 16 of them.
+void round_to_levels(std::span<const float> x, const EncodeTable& table,
                      std::span<float> y) noexcept;
 
 /// More levels are summed by the reference, which is slow: their partial sums do not fit the stack.

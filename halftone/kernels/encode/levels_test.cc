@@ -14,6 +14,7 @@
 
 #include "halftone/kernels/per_target.h"
 #include "halftone/numerics/codebooks.h"
+#include "halftone/numerics/systems.h"
 #include "halftone/numerics/test_data.h"
 
 namespace halftone::kernels {
@@ -44,7 +45,8 @@ void expect_same_bytes(const std::vector<T>& found, const std::vector<T>& expect
 void expect_defined(Random& random, int bits, std::size_t count) {
   SCOPED_TRACE(std::to_string(bits) + " bits, " + std::to_string(count) + " numbers");
   const auto a = numerics::random_floats(random, static_cast<std::size_t>(bits) + 1);
-  const numerics::LevelTable table(numerics::make_basis(std::span(a).subspan(1), a[0]));
+  const numerics::Levels basis = numerics::make_basis(std::span(a).subspan(1), a[0]);
+  const numerics::LevelTable table(basis);
   const std::vector<float> x = hard_numbers(random, table, count);
   const std::vector<float> v = numerics::random_floats(random, count);
   std::vector<float> y(count);
@@ -52,6 +54,9 @@ void expect_defined(Random& random, int bits, std::size_t count) {
   round_to_levels(x, table, y);
   round_to_levels_reference(x, table, y_expected);
   expect_same_bytes(y, y_expected);
+  std::vector<float> in_place = x;
+  round_to_levels(in_place, EncodeTable(basis), in_place);
+  expect_same_bytes(in_place, y_expected);
   std::vector<double> sums(table.size(), 7);
   std::vector<double> sums_expected(table.size());
   sum_by_level(x, v, table, sums);
@@ -73,6 +78,23 @@ TEST_P(Levels, MatchTheReference) {
     for (const std::size_t count : {0U, 1U, 15U, 16U, 17U, 100U, 4096U, 4097U, 9000U}) {
       expect_defined(random, bits, count);
     }
+  }
+}
+
+TEST_P(Levels, OfEveryKindAreThoseOfTheTable) {
+  Random random(6);
+  for (const char* name : {"affine", "asymmetric", "e2m1", "e4m3", "e4m3_nan", "e5m2_nan", "nf4"}) {
+    const auto& system = numerics::find_system(name);
+    const auto codebook = numerics::codebook_of(system, system.min_bits == 1 ? 8 : system.min_bits);
+    const numerics::Levels levels(codebook, 0.25F, system.has_offset ? -2.5F : 0);
+    const numerics::LevelTable table(levels);
+    const std::vector<float> x = hard_numbers(random, table, 1000);
+    std::vector<float> y(x.size());
+    std::vector<float> expected(x.size());
+    round_to_levels(x, EncodeTable(levels), y);
+    round_to_levels_reference(x, table, expected);
+    SCOPED_TRACE(name);
+    expect_same_bytes(y, expected);
   }
 }
 
