@@ -22,15 +22,15 @@ place of zeros, so bins without counts, or with few, are not compared.
 import subprocess
 import sys
 
-SKIPPED = 77
+from python_test import skip
+
 NUM_BINS = 2048
 
 try:
     import numpy as np
     from onnxruntime.quantization import calibrate
 except ImportError as error:
-    print(f"skipped: {error}; pip install numpy onnxruntime")
-    sys.exit(SKIPPED)
+    skip(f"{error}; pip install numpy onnxruntime")
 
 
 def histograms():

@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 
+from python_test import skip
+
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 
 try:
@@ -21,8 +23,7 @@ try:
     import tensorflow
     from ai_edge_litert.interpreter import Interpreter
 except ImportError as error:
-    print(f"skipped: {error}; pip install numpy tensorflow ai-edge-litert")
-    sys.exit(77)
+    skip(f"{error}; pip install numpy tensorflow ai-edge-litert")
 
 layers = tensorflow.keras.layers
 

@@ -19,13 +19,7 @@ import pathlib
 import subprocess
 import sys
 
-SKIPPED = 77
-
-
-def skip(reason):
-    print(f"skipped: {reason}")
-    sys.exit(SKIPPED)
-
+from python_test import skip
 
 try:
     import numpy as np

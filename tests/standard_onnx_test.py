@@ -118,6 +118,7 @@ SCHEMES = {
 }
 # Forms of a scheme; zero points between integers are those of MatMulNBits alone.
 FORMS = {"int4 in groups of 32": ("--standard", "--matmul-nbits"),
+         "asymmetric4 in groups of 32": ("--standard", "--matmul-nbits"),
          "affine4 in groups of 32": ("--matmul-nbits",)}
 # Schemes that few networks try: others take long, or have layers that MatMulNBits cannot hold.
 NETWORKS = {

@@ -61,7 +61,9 @@ TEST(EqualizeLayers, GivesWeightsWithOneScaleBackWhatUnequalChannelsLose) {
   const QuantizeResult equalized = fitted(6, recipe_with("equalize = true"));
   EXPECT_EQ(equalized.equalized_pairs, 2U);
   EXPECT_GT(equalized.layers.back().sqnr_db, even - 1);
-  // The network is the same one after equalization, whatever its channels were before.
+  // The network is the same one after equalization, whatever its channels were before, but for
+  // roundings: a few of its 640 weights may have other codes, each with a share of the error of
+  // 1/640, 0.007 dB.
   const QuantizeResult from_even = fitted(0, recipe_with("equalize = true"));
   EXPECT_NEAR(equalized.layers.back().sqnr_db, from_even.layers.back().sqnr_db, 0.1);
 }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "halftone/base/testing.h"
+#include "halftone/compress/report_testing.h"
 #include "halftone/compress/testing.h"
 #include "halftone/ir/testing.h"
 
@@ -28,13 +29,7 @@ QuantizeResult to_integers(const Recipe& recipe = {}, spmd::Devices devices = {}
 
 TEST(FullInteger, GivesEveryLayerCodesOfEightBits) {
   const QuantizeResult result = to_integers();
-  ASSERT_EQ(result.layers.size(), 2U);
-  for (const LayerReport& layer : result.layers) {
-    EXPECT_EQ(layer.weight_bits, 8);
-    EXPECT_EQ(layer.activation_bits, 8);
-    EXPECT_GT(layer.sqnr_db, 25) << layer.name;
-    EXPECT_LT(layer.encoded_bytes, layer.float_bytes);
-  }
+  expect_two_layers(result, 8, 8, 25);
   // Input, sums before Tanh, Tanh, output.
   EXPECT_EQ(count_of(result.graph, "QuantizeLinear"), 4U);
   EXPECT_EQ(count_of(result.graph, "Encode"), 0U);

@@ -8,6 +8,7 @@
 
 #include "halftone/base/parallel.h"
 #include "halftone/base/testing.h"
+#include "halftone/compress/report_testing.h"
 #include "halftone/compress/testing.h"
 #include "halftone/ir/ops/traits.h"
 #include "halftone/ir/text.h"
@@ -48,13 +49,7 @@ TEST(Quantize, EncodesWeightsAndInputsOfEveryLayer) {
   const data::Dataset data = random_dataset(200, 20, 1);
   const QuantizeResult result = quantize(perceptron(20, 16, 4, 2), data, recipe_of(3, 4));
   EXPECT_EQ(count_operators(result.graph, "Encode"), 2u);
-  ASSERT_EQ(result.layers.size(), 2u);
-  for (const LayerReport& layer : result.layers) {
-    EXPECT_EQ(layer.weight_bits, 3);
-    EXPECT_EQ(layer.activation_bits, 4);
-    EXPECT_GT(layer.sqnr_db, 8) << layer.name;
-    EXPECT_LT(layer.encoded_bytes, layer.float_bytes);
-  }
+  expect_two_layers(result, 3, 4, 8);
   EXPECT_EQ(result.graph.value(result.graph.outputs()[0]).name, "second");
 }
 

@@ -83,8 +83,8 @@ struct FitOptions {
   /// quantized weights, as their own targets.)
   bool refit_activations = true;
   std::size_t activation_samples = std::size_t{1} << 18;  ///< values kept per activation
-  /// Rows of a layer's input whose second moments its weights are fitted to, a sample of all rows.
-  /// At least 64 for each column count, if there are as many.
+  /// Rows of a layer's input that count for the second moments its weights are fitted to: a random
+  /// sample of so many, or of 64 times the columns of the weights if that is more.
   std::size_t input_rows = std::size_t{1} << 16;
   /// Whether the coefficients of 2-bit activations that convolutions read have a small ratio.
   bool small_ratios = true;

@@ -204,7 +204,6 @@ Vector ParameterSpace::covering(double low, double high, bool is_reversed) const
 }
 
 Vector ParameterSpace::with_zero_point(const Matrix& gram, const Vector& rhs, double z) const {
-  // The level of a code is scale (level - z): one feature.
   const double square = gram(0, 0) - 2 * z * gram(0, 1) + z * z * gram(1, 1);
   const double scale = square > 0 ? (rhs[0] - z * rhs[1]) / square : 0;
   return Vector{{scale, -scale * z}};

@@ -75,7 +75,9 @@ class ParameterSpace {
   /// offset. @pre a codebook
   /// @param is_reversed  whether the highest level of the codebook becomes the lowest
   [[nodiscard]] Vector covering(double low, double high, bool is_reversed) const;
-  /// The best parameters with this zero point. @pre has_zero_points()
+  /// The best parameters (s, -s z) with this zero point z, where the level of a code is
+  /// s (level - z), one feature: s = (rhs_0 - z rhs_1) / (gram_00 - 2 z gram_01 + z^2 gram_11).
+  /// @pre has_zero_points()
   /// @param gram  [2, 2] sums of products of the features of codes
   /// @param rhs   [2] sums of the features times their targets
   [[nodiscard]] Vector with_zero_point(const Matrix& gram, const Vector& rhs, double z) const;
