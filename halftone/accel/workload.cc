@@ -88,6 +88,17 @@ double Workload::bytes(Role role) const {
   return sum;
 }
 
+double Workload::weight_bytes() const {
+  double sum = 0;
+  for (const Operation& each : operations) {
+    if (each.is_backward) continue;
+    for (const Transfer& transfer : each.reads) {
+      if (transfer.role == Role::kWeights) sum += transfer.bytes;
+    }
+  }
+  return sum;
+}
+
 Workload workload_of(const ir::Graph& graph, std::string name, std::size_t batch) {
   Workload workload{std::move(name), batch, {}};
   for (const ir::NodeId id : graph.topological_order()) {

@@ -66,6 +66,10 @@ struct Operation {
   double outputs = 0;     ///< elements of the output
   std::vector<Transfer> reads{};
   std::vector<Transfer> writes{};
+  /// In a tensor split, whether chips divide its inner extent: the second product of a pair.
+  bool joins_shares = false;
+  bool is_backward = false;             ///< of training; reads weights that were counted before
+  bool is_gradient_of_weights = false;  ///< in a data split, summed over chips
 
   [[nodiscard]] double bytes_read() const;
   [[nodiscard]] double bytes_written() const;
@@ -76,8 +80,12 @@ struct Workload {
   std::string name;
   std::size_t batch = 1;
   std::vector<Operation> operations;
+  double stored_weight_bytes = 0;  ///< of all weights, also those not read; 0: weight_bytes()
+  double state_bytes = 0;          ///< kept from step to step
+  double training_bytes = 0;  ///< of gradients, optimizer states, activations kept for the way back
 
   [[nodiscard]] double products() const;
+  [[nodiscard]] double weight_bytes() const;    ///< of all weights, each counted where it is read
   [[nodiscard]] double bytes(Role role) const;  ///< read or written by all operations
 };
 
