@@ -20,6 +20,7 @@ awk '
     may["runtime"] = "base numerics ir kernels spmd"
     may["compress"] = may["runtime"] " data formats gradient passes runtime"
     may["train"] = may["compress"] " compress"
+    may["accel"] = may["compress"] " compress"
     may["api"] = may["train"] " train"
     may["report"] = may["compress"] " compress api"
     may["cli"] = may["report"] " report"
