@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "halftone/accel/accelerator.h"
+#include "halftone/accel/mapping/search.h"
 #include "halftone/accel/workload.h"
 
 namespace halftone::accel {
@@ -34,10 +35,16 @@ struct Traffic {
 Traffic compulsory_traffic(const Operation& operation, const Accelerator& accelerator,
                            const Homes& homes, double passes);
 
+/// The mapping of a product on the memories from its operands' homes inwards that takes the least
+/// time. Its words are the tiles that the unit multiplies at once.
+/// @throws Error as mapping::find_mapping()
+mapping::FoundMapping best_mapping(const Operation& operation, const Accelerator& accelerator,
+                                   const ComputeUnit& unit, const Homes& homes);
+
 /// The traffic of a product in tiles that fit the memories: of the mapping that takes the least
-/// time, found by mapping::find_mapping(). Operations beside the product move each byte once.
+/// time. What is read beside the two factors moves once.
 /// @param unit  that multiplies; its tiles are the innermost ones
-/// @throws Error kUnsupported if no tile fits
+/// @throws Error as best_mapping()
 Traffic tiled_traffic(const Operation& operation, const Accelerator& accelerator,
                       const ComputeUnit& unit, const Homes& homes);
 

@@ -64,7 +64,7 @@ struct Operation {
   double operations = 0;  ///< additions and the like on elements
   double functions = 0;   ///< exp, tanh, quotients
   double outputs = 0;     ///< elements of the output
-  std::vector<Transfer> reads{};
+  std::vector<Transfer> reads{};  ///< of a product first x, then w
   std::vector<Transfer> writes{};
   /// In a tensor split, whether chips divide its inner extent: the second product of a pair.
   bool joins_shares = false;
