@@ -223,6 +223,7 @@ OperationEstimate OperationModel::estimate(const Operation& operation, std::size
                                                                    model_ != Model::kRoofline)
                                                     : nullptr;
   OperationEstimate result{.name = operation.name, .op = operation.op};
+  result.product = operation.product;
   result.products = operation.product.products();
   result.overhead_s = accelerator_.rule(operation).overhead_s;
   result.compute_s = compute_seconds(operation, unit);
