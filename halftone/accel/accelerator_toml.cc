@@ -73,6 +73,7 @@ std::vector<Key> shape_keys(ComputeUnit& unit) {
       count("tile_rows", unit.tile_rows),
       count("tile_columns", unit.tile_columns),
       count("tile_inner", unit.tile_inner),
+      count("tile_channels", unit.tile_channels),
   };
 }
 
@@ -189,7 +190,8 @@ OperatorRule read_rule(const toml::table& table) {
        at_least_zero("overhead_s", rule.overhead_s), at_least_zero("passes", rule.passes),
        share("efficiency", rule.efficiency),
        at_least_zero("s_per_input_byte", rule.s_per_input_byte),
-       at_least_zero("s_per_output", rule.s_per_output)},
+       at_least_zero("s_per_output", rule.s_per_output),
+       real("s_per_operation", 0, kMax, [&](double value) { rule.s_per_operation = value; })},
       "[[operator]]");
   if (rule.operators.empty()) keys::fail_at(table, "[[operator]] names no operators");
   return rule;

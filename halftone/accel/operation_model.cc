@@ -70,7 +70,7 @@ double product_seconds(const ComputeUnit& unit, const Product& product, bool is_
   const std::size_t tiles = product.count * divide_up(product.rows, unit.tile_rows) *
                             divide_up(product.cols, unit.tile_columns);
   // Few tiles leave units idle, unless several units share the inner extent of one.
-  const std::size_t steps = divide_up(product.inner, unit.tile_inner);
+  const std::size_t steps = unit.rounded_inner(product) / unit.tile_inner;
   const std::size_t parts = std::clamp<std::size_t>(unit.count / tiles, 1, steps);
   const std::size_t rounds = divide_up(tiles * parts, unit.count) * divide_up(steps, parts);
   const double products = static_cast<double>(rounds * unit.count) *
@@ -128,7 +128,7 @@ std::string OperationModel::refusal(const Operation& operation) const {
            to_string(product.x);
   }
   if (operation.operations + operation.functions > 0 && !operation.has_product() &&
-      element_unit(accelerator_) == nullptr) {
+      element_unit(accelerator_) == nullptr && !accelerator_.rule(operation).s_per_operation) {
     return "no unit has operations_per_cycle";
   }
   return "";
@@ -165,7 +165,10 @@ double OperationModel::compute_seconds(const Operation& operation, const Compute
   if (unit != nullptr) {
     products = product_seconds(*unit, operation.product, model_ != Model::kRoofline);
   }
-  const double others = elements == nullptr ? 0 : element_seconds(*elements, operation);
+  double others = elements == nullptr ? 0 : element_seconds(*elements, operation);
+  if (rule.s_per_operation) {
+    others = *rule.s_per_operation * (operation.operations + operation.functions);
+  }
   const double both = unit == elements ? products + others : std::max(products, others);
   double input_bytes = 0;
   for (const Transfer& each : operation.reads) {

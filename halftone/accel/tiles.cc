@@ -102,9 +102,14 @@ class Mapped {
   /// The size of a unit's tile of each data space, in parts of a bit.
   [[nodiscard]] std::array<std::uint64_t, 3> words(std::size_t memory) const {
     const double y = memory == first_ ? bits_[kY] : std::max(bits_[kY], kSumBits);
-    return {parts(bits_[kX] * real_of(tile_.rows * tile_.inner)),
-            parts(bits_[kW] * real_of(tile_.inner * tile_.cols)),
-            parts(y * real_of(tile_.rows * tile_.cols))};
+    std::array<std::uint64_t, 3> words = {parts(bits_[kX] * real_of(tile_.rows * tile_.inner)),
+                                          parts(bits_[kW] * real_of(tile_.inner * tile_.cols)),
+                                          parts(y * real_of(tile_.rows * tile_.cols))};
+    // Outside its home an operand moves nothing.
+    for (std::size_t space = 0; space < words.size(); ++space) {
+      if (memory < homes_.of(kRoles[space])) words[space] = 1;
+    }
+    return words;
   }
 
   /// The seconds that a unit needs for a tile.
@@ -130,7 +135,9 @@ class Mapped {
     level.word_bits.assign(bits.begin(), bits.end());
     const double per_instance = memory.bandwidth() / real_of(memory.count);
     level.bits_per_cycle = 8 * kParts * per_instance * tile_seconds();
-    level.read_pj = level.write_pj = level.update_pj = memory.pj_per_byte / 8 / kParts;
+    // Where no energies are given, bytes decide between mappings of equal time.
+    const double pj_per_byte = memory.pj_per_byte > 0 ? memory.pj_per_byte : 1;
+    level.read_pj = level.write_pj = level.update_pj = pj_per_byte / 8 / kParts;
     return level;
   }
 

@@ -99,24 +99,28 @@ double Workload::weight_bytes() const {
   return sum;
 }
 
+Operation operation_of(const ir::Graph& graph, const ir::Node& node, std::size_t batch) {
+  const ir::Work work = ir::work_of(graph, node, batch);
+  Operation operation{.name = node.name, .op = operator_name(node, work)};
+  operation.product = product_of(work);
+  operation.operations = work.elements.operations;
+  operation.functions = work.elements.functions;
+  const ir::Shape& shape = graph.value(node.output).type.shape;
+  operation.outputs = static_cast<double>(shape.with_batch(batch).element_count());
+  for (const ir::Traffic& each : work.reads) {
+    const bool is_constant = graph.constant(each.value) != nullptr;
+    operation.reads.push_back({is_constant ? Role::kWeights : Role::kInputs, each.bytes});
+  }
+  operation.writes.push_back({Role::kOutputs, work.writes.bytes});
+  return operation;
+}
+
 Workload workload_of(const ir::Graph& graph, std::string name, std::size_t batch) {
   Workload workload{std::move(name), batch, {}};
   for (const ir::NodeId id : graph.topological_order()) {
     const ir::Node& node = graph.node(id);
     if (std::holds_alternative<ir::Reshape>(node.op)) continue;
-    const ir::Work work = ir::work_of(graph, node, batch);
-    Operation operation{.name = node.name, .op = operator_name(node, work)};
-    operation.product = product_of(work);
-    operation.operations = work.elements.operations;
-    operation.functions = work.elements.functions;
-    const ir::Shape& shape = graph.value(node.output).type.shape;
-    operation.outputs = static_cast<double>(shape.with_batch(batch).element_count());
-    for (const ir::Traffic& each : work.reads) {
-      const bool is_constant = graph.constant(each.value) != nullptr;
-      operation.reads.push_back({is_constant ? Role::kWeights : Role::kInputs, each.bytes});
-    }
-    operation.writes.push_back({Role::kOutputs, work.writes.bytes});
-    workload.operations.push_back(std::move(operation));
+    workload.operations.push_back(operation_of(graph, node, batch));
   }
   return workload;
 }

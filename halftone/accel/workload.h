@@ -50,6 +50,7 @@ struct Product {
   int y_bits = 32;
   /// Bytes of x in memory over those of its matrix: below 1 where windows of a convolution overlap.
   double x_reuse = 1;
+  std::size_t taps = 1;  ///< of a window: inner = taps x channels
 
   [[nodiscard]] double products() const {
     return static_cast<double>(count) * static_cast<double>(rows) * static_cast<double>(inner) *
@@ -88,6 +89,9 @@ struct Workload {
   [[nodiscard]] double weight_bytes() const;    ///< of all weights, each counted where it is read
   [[nodiscard]] double bytes(Role role) const;  ///< read or written by all operations
 };
+
+/// The work of one node.
+Operation operation_of(const ir::Graph& graph, const ir::Node& node, std::size_t batch = 1);
 
 /// The work of a network as it runs, in the order of computation. Reshapes cost nothing and are
 /// left out.

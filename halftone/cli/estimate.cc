@@ -7,8 +7,10 @@
 #include <iostream>
 #include <optional>
 
+#include "halftone/accel/measure/measure.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
+#include "halftone/base/parallel.h"
 #include "halftone/base/printable.h"
 #include "halftone/cli/command.h"
 #include "halftone/report/estimate.h"
@@ -24,6 +26,8 @@ struct EstimateOptions {
   std::string accelerator;
   bool list = false;
   bool describe = false;
+  bool measure = false;
+  std::string output;
   std::size_t batch = 1;
   std::string method = "tiles";
   std::size_t devices = 1;
@@ -92,10 +96,25 @@ void run_network(const EstimateOptions& options, const accel::Accelerator& accel
   print_estimate(options, result, accelerator);
 }
 
+/// Describes this processor.
+void run_measure(const EstimateOptions& options, const Machine& machine) {
+  if (options.output.empty()) fail(ErrorKind::kUsage, "--measure needs -o, a TOML file to write");
+  Progress progress(options.common, machine);
+  accel::MeasureOptions measure;
+  measure.threads = num_threads();
+  measure.progress = progress.sink();
+  const accel::Accelerator found = accel::measure_processor(measure);
+  write_file(options.output, accel::to_toml(found));
+  if (!options.common.quiet) {
+    progress.print_line(found.name + ": " + found.comparison);
+  }
+}
+
 void run(const EstimateOptions& options, const Machine& machine) {
   if (!machine.is_first()) return;
   apply(options.common);
   if (options.list) return list_accelerators();
+  if (options.measure) return run_measure(options, machine);
   if (options.accelerator.empty()) {
     fail(ErrorKind::kUsage, "estimate needs --accelerator: a name that --list shows, or a file");
   }
@@ -119,6 +138,11 @@ void add_hardware_options(CLI::App& verb, EstimateOptions& options) {
                   "Hardware: a name that --list shows, or a TOML file")
       ->type_name("NAME");
   verb.add_flag("--list", options.list, "List the hardware that comes with the program");
+  CLI::Option* measure =
+      verb.add_flag("--measure", options.measure, "Measure this processor and write a description");
+  verb.add_option("-o,--output", options.output, "File of the description: .toml")
+      ->check(some_path())
+      ->needs(measure);
   verb.add_flag("--describe", options.describe, "Show the description of --accelerator");
   verb.add_option("--method", options.method,
                   "roofline (a lower bound), tiles (closed forms) or events (a simulation)")
