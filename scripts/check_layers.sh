@@ -20,9 +20,9 @@ awk '
     may["runtime"] = "base numerics ir kernels spmd"
     may["compress"] = may["runtime"] " data formats gradient passes runtime"
     may["train"] = may["compress"] " compress"
-    may["accel"] = may["compress"] " compress"
-    may["api"] = may["train"] " train"
-    may["report"] = may["compress"] " compress api"
+    may["accel"] = may["train"]
+    may["api"] = may["train"] " train accel"
+    may["report"] = may["compress"] " compress accel api"
     may["cli"] = may["report"] " report"
   }
   match($0, /^[ \t]*#[ \t]*include[ \t]*"halftone\/[a-z_]+\//) {

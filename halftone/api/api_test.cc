@@ -89,7 +89,7 @@ TEST_F(Api, ConvertsAndInspects) {
   EXPECT_TRUE(
       ir::test::same_bytes(run(load(path("m.tflite")), pixels(2)), run(load(kFile), pixels(2))));
   EXPECT_EQ(inspect_file(path("m.tflite")).parameters, written.parameters);
-  EXPECT_EQ(inspect_file(kFile, true).operators.at("FullyConnected"), 2U);
+  EXPECT_EQ(inspect_file(kFile, {.simplified = true}).operators.at("FullyConnected"), 2U);
   expect_error(ErrorKind::kUnsupported, "expected a name that ends in", [&] {
     convert({path("none.onnx"), path("m.zip")});
   });

@@ -4,7 +4,6 @@
 #include <set>
 #include <utility>
 
-#include "halftone/api/network.h"
 #include "halftone/base/error.h"
 #include "halftone/formats/model.h"
 #include "halftone/ir/layer_arithmetic.h"
@@ -97,12 +96,25 @@ Inspection inspect(const ir::Graph& graph, std::string format, std::uintmax_t fi
   return result;
 }
 
-Inspection inspect_file(const std::filesystem::path& path, bool simplified,
-                        const formats::ImportOptions& options) {
-  Network network = load(path, options);
+std::vector<NodeWork> work_of(Network network, std::size_t batch) {
+  const ir::Graph graph = prepared(std::move(network), Purpose::kRun);
+  std::vector<NodeWork> work;
+  for (const ir::NodeId id : graph.topological_order()) {
+    const ir::Node& node = graph.node(id);
+    work.push_back({node.name, std::string(name_of(node.op)), ir::work_of(graph, node, batch)});
+  }
+  return work;
+}
+
+Inspection inspect_file(const std::filesystem::path& path, const InspectOptions& options) {
+  Network network = load(path, options.import);
+  std::vector<NodeWork> work;
+  if (options.work_batch) work = work_of(network, *options.work_batch);
   const std::uintmax_t file_bytes = network.file_bytes;
-  if (!simplified) return inspect_as(network.graph, path, file_bytes);
-  return inspect_as(prepared(std::move(network), Purpose::kFit), path, file_bytes);
+  if (options.simplified) network.graph = prepared(std::move(network), Purpose::kFit);
+  Inspection result = inspect_as(network.graph, path, file_bytes);
+  result.work = std::move(work);
+  return result;
 }
 
 Inspection convert(const ConvertJob& job) {

@@ -10,9 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "halftone/api/network.h"
 #include "halftone/formats/export_options.h"
 #include "halftone/formats/import_options.h"
 #include "halftone/ir/graph.h"
+#include "halftone/ir/work.h"
 
 namespace halftone {
 
@@ -34,6 +36,13 @@ struct LayerInfo {
   std::optional<ir::Arithmetic> arithmetic{};
 };
 
+/// What it takes to compute a node.
+struct NodeWork {
+  std::string name;
+  std::string op;
+  ir::Work work;
+};
+
 struct Inspection {
   std::string format;
   std::uintmax_t file_bytes = 0;  ///< with external data
@@ -42,19 +51,28 @@ struct Inspection {
   std::vector<PortInfo> outputs;
   std::map<std::string, std::size_t> operators;  ///< how often each occurs
   std::vector<LayerInfo> layers;
-  std::string text;  ///< the whole graph, as ir::to_text() shows it
+  std::vector<NodeWork> work;  ///< in the order of computation; empty unless asked for
+  std::string text;            ///< the whole graph, as ir::to_text() shows it
 };
 
 /// @param format      name of the file format, such as "onnx"
 /// @param file_bytes  size of the file and its external data
 Inspection inspect(const ir::Graph& graph, std::string format, std::uintmax_t file_bytes);
 
+struct InspectOptions {
+  bool simplified = false;  ///< inspect the network as quantize() and distill_files() see it
+  /// Count the work of this many samples, of the network as it runs.
+  std::optional<std::size_t> work_batch{};
+  formats::ImportOptions import{};  ///< shapes and values for inputs
+};
+
+/// The work of every node of a network as it runs: simplified, its layers fused.
+/// @throws Error as prepared()
+std::vector<NodeWork> work_of(Network network, std::size_t batch = 1);
+
 /// Inspects a file.
-/// @param simplified  whether to inspect the network as quantize() and distill_files() see it
-/// @param options     shapes and values for inputs
 /// @throws Error as load() and prepared()
-Inspection inspect_file(const std::filesystem::path& path, bool simplified = false,
-                        const formats::ImportOptions& options = {});
+Inspection inspect_file(const std::filesystem::path& path, const InspectOptions& options = {});
 
 /// A file to convert and the file to write.
 struct ConvertJob {

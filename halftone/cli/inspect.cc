@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <iostream>
+#include <optional>
 
 #include "halftone/api/inspection.h"
 #include "halftone/base/printable.h"
@@ -15,13 +17,16 @@ struct InspectOptions {
   std::string model;
   ModelOptions model_options;
   bool simplified = false;
+  bool work = false;
+  std::size_t batch = 1;
 };
 
 void run(const InspectOptions& options, const Machine& machine) {
   if (!machine.is_first()) return;
   apply(options.common);
+  const auto batch = options.work ? std::optional(options.batch) : std::nullopt;
   const Inspection inspection =
-      inspect_file(options.model, options.simplified, options.model_options.parse());
+      inspect_file(options.model, {options.simplified, batch, options.model_options.parse()});
   std::cout << (options.common.json ? report::to_json(inspection)
                                     : printable(report::to_text(inspection)));
 }
@@ -38,6 +43,12 @@ void add_inspect(CLI::App& app, Action& action) {
   add_model_options(*verb, options->model_options);
   verb->add_flag("--simplified", options->simplified,
                  "As quantize and distill see it, with the names of values that --feature takes");
+  CLI::Option* work = verb->add_flag(
+      "--work", options->work, "Count the products, operations and bytes of every node as it runs");
+  verb->add_option("--batch", options->batch, "Samples that --work counts")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->needs(work)
+      ->capture_default_str();
   verb->final_callback([options, &action] {
     action = [options](const Machine& machine) { run(*options, machine); };
   });

@@ -1,85 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <toml++/toml.h>
-
 #include <cmath>
 #include <functional>
-#include <sstream>
 #include <string>
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/base/toml/keys.h"
 #include "halftone/compress/recipe.h"
 
 namespace halftone::compress {
 namespace {
 
-[[noreturn]] void fail_at(const toml::node& node, const std::string& message) {
-  fail(ErrorKind::kUsage, "line " + std::to_string(node.source().begin.line) + ": " + message);
-}
-
-/// The type of a key and its destination. One table of these per section is the whole grammar.
-struct Key {
-  std::string_view name;
-  std::function<void(const toml::node&)> read;
-};
-
-[[noreturn]] void fail_type(const toml::node& node, std::string_view key, const char* expected) {
-  std::ostringstream found;
-  found << node.type();
-  fail_at(node, "'" + std::string(key) + "': expected " + expected + ", found " + found.str());
-}
-
-Key flag(std::string_view key, std::function<void(bool)> store) {
-  return {key, [key, store = std::move(store)](const toml::node& node) {
-            if (!node.is_boolean()) fail_type(node, key, "true or false");
-            store(node.as_boolean()->get());
-          }};
-}
-
-Key whole(std::string_view key, std::int64_t low, std::int64_t high,
-          std::function<void(std::int64_t)> store) {
-  return {key, [key, low, high, store = std::move(store)](const toml::node& node) {
-            if (!node.is_integer()) fail_type(node, key, "a whole number");
-            const std::int64_t value = node.as_integer()->get();
-            if (value < low || value > high) {
-              fail_at(node, "'" + std::string(key) + "': expected " + std::to_string(low) + " to " +
-                                std::to_string(high) + ", found " + std::to_string(value));
-            }
-            store(value);
-          }};
-}
-
-/// The shortest form: 1e-09, not 0.000000.
-std::string text_of(double value) {
-  std::ostringstream text;
-  text << value;
-  return text.str();
-}
-
-Key real(std::string_view key, double low, double high, std::function<void(double)> store) {
-  return {key, [key, low, high, store = std::move(store)](const toml::node& node) {
-            if (!node.is_number()) fail_type(node, key, "a number");
-            // toml++ gives no float64 of an integer that float64 cannot hold.
-            const double value = node.is_integer() ? static_cast<double>(node.as_integer()->get())
-                                                   : node.as_floating_point()->get();
-            if (!(value >= low && value <= high)) {
-              fail_at(node, "'" + std::string(key) + "': expected " + text_of(low) + " to " +
-                                text_of(high) + ", found " + text_of(value));
-            }
-            store(value);
-          }};
-}
-
-Key word(std::string_view key, std::function<void(const std::string&)> store) {
-  return {key, [key, store = std::move(store)](const toml::node& node) {
-            if (!node.is_string()) fail_type(node, key, "a string");
-            try {
-              store(node.as_string()->get());
-            } catch (const Error& error) {
-              fail_at(node, "'" + std::string(key) + "': " + error.what());
-            }
-          }};
-}
+using keys::choice;
+using keys::fail_at;
+using keys::fail_type;
+using keys::flag;
+using keys::Key;
+using keys::read_table;
+using keys::real;
+using keys::whole;
+using keys::word;
 
 /// Bits, where the word "none" means float32.
 Key bits(std::string_view key, std::optional<int>& store) {
@@ -90,29 +30,6 @@ Key bits(std::string_view key, std::optional<int>& store) {
             if (node.as_string()->get() != "none") fail_type(node, key, "1 to 16, or \"none\"");
             store = 0;
           }};
-}
-
-template <typename T>
-T choice(const std::string& found, std::initializer_list<std::pair<const char*, T>> choices) {
-  std::string list;
-  for (const auto& [name, value] : choices) {
-    if (found == name) return value;
-    list += (list.empty() ? "" : ", ") + std::string(name);
-  }
-  fail(ErrorKind::kUsage, "expected one of " + list + ", found '" + found + "'");
-}
-
-void read_table(const toml::table& table, const std::vector<Key>& keys, const std::string& where) {
-  for (const auto& [name, node] : table) {
-    const auto known = std::ranges::find(keys, name.str(), &Key::name);
-    if (known == keys.end()) {
-      std::string list;
-      for (const Key& key : keys) list.append(list.empty() ? "" : ", ").append(key.name);
-      fail_at(node,
-              "unknown key '" + std::string(name.str()) + "' in " + where + "; known are: " + list);
-    }
-    known->read(node);
-  }
 }
 
 /// A number system, for all that `store` sets.
@@ -290,81 +207,44 @@ void check_choices(const toml::table& table, const FitOptions& fit) {
   }
 }
 
-const toml::table& as_table(const toml::node& node, std::string_view key) {
-  if (!node.is_table()) fail_type(node, key, "a table");
-  return *node.as_table();
-}
-
-LayerOverride read_override(const toml::node& node) {
+LayerOverride read_override(const toml::table& table) {
   LayerOverride result;
   std::vector<Key> keys = layer_keys(result.settings);
   keys.push_back(word("name", [&](const std::string& name) { result.pattern = name; }));
-  read_table(as_table(node, "layer"), keys, "[[layer]]");
-  if (result.pattern.empty()) fail_at(node, "[[layer]] needs a name, e.g. name = \"dense1\"");
-  result.where = "line " + std::to_string(node.source().begin.line);
+  read_table(table, keys, "[[layer]]");
+  if (result.pattern.empty()) fail_at(table, "[[layer]] needs a name, e.g. name = \"dense1\"");
+  result.where = "line " + std::to_string(table.source().begin.line);
   return result;
 }
 
 Recipe read_recipe(const toml::table& root) {
   Recipe recipe;
   const std::vector<Key> sections = {
-      {"default",
-       [&](const toml::node& node) {
-         read_table(as_table(node, "default"), layer_keys(recipe.defaults), "[default]");
-       }},
-      {"fit",
-       [&](const toml::node& node) {
-         const toml::table& table = as_table(node, "fit");
-         read_table(table, fit_keys(recipe.fit), "[fit]");
-         check_choices(table, recipe.fit);
-       }},
-      {"layer",
-       [&](const toml::node& node) {
-         if (!node.is_array()) fail_type(node, "layer", "[[layer]] tables");
-         for (const toml::node& each : *node.as_array()) {
-           recipe.overrides.push_back(read_override(each));
-         }
-       }},
+      keys::section("default",
+                    [&](const toml::table& table) {
+                      read_table(table, layer_keys(recipe.defaults), "[default]");
+                    }),
+      keys::section("fit",
+                    [&](const toml::table& table) {
+                      read_table(table, fit_keys(recipe.fit), "[fit]");
+                      check_choices(table, recipe.fit);
+                    }),
+      keys::sections(
+          "layer",
+          [&](const toml::table& table) { recipe.overrides.push_back(read_override(table)); }),
   };
   read_table(root, sections, "the recipe");
   return recipe;
 }
 
-/// Rejects lines with many dots: each may nest a table, and toml++ destroys nested tables
-/// recursively. It limits the nesting of brackets itself.
-void check_nesting(std::string_view text) {
-  constexpr int kMaxDots = 32;
-  int line = 1;
-  int dots = 0;
-  char before = ' ';
-  for (const char c : text) {
-    if (c == '\n') {
-      ++line;
-      dots = 0;
-    }
-    // No key has two dots in a row, but comments may.
-    const bool is_first_dot = c == '.' && before != '.';
-    before = c;
-    if (!is_first_dot || ++dots <= kMaxDots) continue;
-    fail(ErrorKind::kUsage, "line " + std::to_string(line) + ": expected at most " +
-                                std::to_string(kMaxDots) + " dots in a line, found more");
-  }
-}
-
 }  // namespace
 
 Recipe parse_recipe(std::string_view toml_text, const std::string& name) {
-  return with_context(name, [&] {
-    check_nesting(toml_text);
-    try {
-      Recipe recipe = read_recipe(toml::parse(toml_text));
-      for (LayerOverride& each : recipe.overrides) each.where = name + ": " + each.where;
-      return recipe;
-    } catch (const toml::parse_error& error) {
-      fail(ErrorKind::kUsage, "line " + std::to_string(error.source().begin.line) + ": " +
-                                  std::string(error.description()));
-    }
-  });
+  Recipe recipe;
+  keys::read_document(toml_text, name,
+                      [&](const toml::table& root) { recipe = read_recipe(root); });
+  for (LayerOverride& each : recipe.overrides) each.where = name + ": " + each.where;
+  return recipe;
 }
 
 }  // namespace halftone::compress

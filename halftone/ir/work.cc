@@ -122,6 +122,7 @@ double Work::bytes_read() const {
 Work work_of(const Graph& graph, const Node& node, std::size_t batch) {
   const NodeShapes shapes{graph, node, batch};
   Work work = std::visit([&](const auto& op) { return products_of(op, shapes); }, node.op);
+  work.elements = element_work(graph, node, batch);
   for (const ValueId input : node.inputs) {
     if (input != kAbsent) work.reads.push_back(traffic_of(graph, input, batch));
   }

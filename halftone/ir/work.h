@@ -17,6 +17,18 @@ struct Traffic {
   double bytes = 0;  ///< as stored: of elements, or of codes; of a constant with its scales
 };
 
+/// Work on single elements.
+struct ElementWork {
+  double operations = 0;  ///< additions, products, comparisons, roundings
+  double functions = 0;   ///< exp, log, tanh, square roots, quotients, ...
+
+  ElementWork& operator+=(const ElementWork& other) {
+    operations += other.operations;
+    functions += other.functions;
+    return *this;
+  }
+};
+
 /// The products of a node in the form of matrices, and the values that it reads and writes.
 ///
 ///     y[rows, cols] = x[rows, inner] w[inner, cols], `count` times
@@ -36,6 +48,7 @@ struct Work {
   std::size_t cols = 0;
   Encoding x;  ///< of the factors; of a Recurrent the encoding of its states
   Encoding w;
+  ElementWork elements;        ///< beside the products: see element_work()
   std::vector<Traffic> reads;  ///< inputs that are present
   Traffic writes;
 
@@ -45,6 +58,26 @@ struct Work {
   }
   [[nodiscard]] double bytes_read() const;
 };
+
+/// The operations on single elements, as the definition of the operator takes them:
+///
+///     operator             operations               functions
+///     fused activation     1 an output              1 an output, if it is no piecewise line
+///     bias, residual       1 an output each
+///     Recurrent            5 a gate and state       1 a gate and state
+///     Unary, Binary        1 an output              1 an output: Exp, Tanh, Div, Pow, ...
+///     Pool                 taps an output
+///     Reduce, CumSum       1 an input               1 an output: Mean, L2, LogSum, ...
+///     Softmax              4 an input               1 an input
+///     Normalize            6 an input               1 a row
+///     LocalNormalize       2 (before + after + 1)   1 an output
+///     Encode               the bits of a code       1 for its activation
+///     conversions, Where   1 an output
+///     Resize, GridSample   2 taps an output
+///     TopK, ArgReduce      1 an input
+///     moves                0
+/// @param batch  as in work_of()
+ElementWork element_work(const Graph& graph, const Node& node, std::size_t batch = 1);
 
 /// @param batch  number of samples, for graphs with a symbolic batch
 Work work_of(const Graph& graph, const Node& node, std::size_t batch = 1);

@@ -68,6 +68,35 @@ TEST(Work, OfOtherOperatorsHasNoProducts) {
   EXPECT_EQ(work.writes.bytes, 3 * 6 * 4);
 }
 
+/// @param expected  operations, functions
+void expect_elements(const Operator& op, const Shape& x, const std::vector<Shape>& constants,
+                     const std::array<double, 2>& expected) {
+  const ElementWork work = work_of_node(op, x, constants).elements;
+  EXPECT_EQ((std::array{work.operations, work.functions}), expected) << name_of(op);
+}
+
+TEST(Work, CountsOperationsOnElements) {
+  expect_elements(Unary{{ActivationKind::kRelu}}, {2, 6}, {}, {12, 0});
+  expect_elements(Unary{{ActivationKind::kTanh}}, {2, 6}, {}, {12, 12});
+  expect_elements(Binary{BinaryKind::kAdd, {}}, {2, 6}, {{6}}, {12, 0});
+  expect_elements(Binary{BinaryKind::kDiv, {}}, {2, 6}, {{6}}, {12, 12});
+  expect_elements(Softmax{1, 1, false}, {2, 6}, {}, {48, 12});
+  expect_elements(Normalize{{1}, 1e-5F, true}, {2, 6}, {}, {72, 2});
+  expect_elements(Reduce{ReduceKind::kSum, {1}, true}, {2, 6}, {}, {12, 0});
+  expect_elements(Reduce{ReduceKind::kMean, {1}, true}, {2, 6}, {}, {12, 2});
+  expect_elements(Transpose{{1, 0}}, {2, 6}, {}, {0, 0});
+}
+
+TEST(Work, CountsWhatLayersDoAfterTheirProducts) {
+  // A bias, and an activation.
+  expect_elements(FullyConnected{{ActivationKind::kRelu}}, {2, 6}, {{4, 6}, {4}}, {16, 0});
+  expect_elements(FullyConnected{{ActivationKind::kSigmoid}}, {2, 6}, {{4, 6}}, {8, 8});
+  const Window window{{1, 1}, {1, 1}, {0, 0}, {0, 0}};
+  expect_elements(Conv{window, 1, {}}, {1, 4, 4, 2}, {{3, 1, 1, 2}, {3}}, {48, 0});
+  expect_elements(Pool{PoolKind::kMax, {2, 2}, {{2, 2}, {1, 1}, {0, 0}, {0, 0}}}, {1, 4, 4, 3}, {},
+                  {48, 0});
+}
+
 TEST(Work, CountsBytesAsStored) {
   Random random(3);
   Graph graph;

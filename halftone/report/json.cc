@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "halftone/report/json.h"
+
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "halftone/report/report.h"
+#include "halftone/report/work.h"
 
 namespace halftone::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-/// Two spaces of indent; names from files may hold bytes that are not UTF-8.
-std::string dump(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
 
 /// Extents, with the batch as the string "N".
 Json shape_json(const ir::Shape& shape) {
@@ -60,6 +55,10 @@ Json system_json(const NumberSystemInfo& system) {
 
 }  // namespace
 
+std::string dump(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 std::string to_json(const std::vector<NumberSystemInfo>& systems) {
   Json list = Json::array();
   for (const NumberSystemInfo& system : systems) list.push_back(system_json(system));
@@ -91,13 +90,15 @@ std::string to_json(const Inspection& inspection) {
                       {"weights", layer.weights},
                       {"weight_bytes", layer.weight_bytes}});
   }
-  return dump({{"format", inspection.format},
+  Json json = {{"format", inspection.format},
                {"parameters", inspection.parameters},
                {"bytes", inspection.file_bytes},
                {"inputs", ports_json(inspection.inputs)},
                {"outputs", ports_json(inspection.outputs)},
                {"operators", operators},
-               {"layers", layers}});
+               {"layers", layers}};
+  if (!inspection.work.empty()) json["work"] = work_json(inspection.work);
+  return dump(json);
 }
 
 std::string to_json(const QuantizeReport& report) {

@@ -47,6 +47,13 @@ std::string Table::to_text() const {
   return text;
 }
 
+std::string clipped(const std::string& name) {
+  constexpr std::size_t kWidth = 40;
+  constexpr std::size_t kHead = 12;
+  if (name.size() <= kWidth) return name;
+  return name.substr(0, kHead) + "..." + name.substr(name.size() - (kWidth - kHead - 3));
+}
+
 std::string format_bytes(std::size_t bytes) {
   const auto size = static_cast<double>(bytes);
   if (bytes < 10 * 1024) return fmt::format("{} B", bytes);

@@ -30,6 +30,8 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
+/// A name for a narrow column: its first and last bytes with "..." between them, 40 at most.
+std::string clipped(const std::string& name);
 /// "1536 B" below 10 KiB, then "147.2 KiB", "2.1 MiB".
 std::string format_bytes(std::size_t bytes);
 /// Formats with `digits` digits after the point; "-" for values that are not finite.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <string>
 
 namespace halftone::report {
 namespace {
@@ -23,6 +24,15 @@ TEST(Table, ShowsControlCharactersAsQuestionMarks) {
   Table table({{"layer", Table::Align::kLeft}});
   table.add_row({"a\n\x1b[31mb"});
   EXPECT_EQ(table.to_text(), "layer\n--------\na??[31mb\n");
+}
+
+TEST(Clipped, KeepsTheBeginningAndTheEndOfLongNames) {
+  EXPECT_EQ(clipped("dense"), "dense");
+  const std::string forty(40, 'a');
+  EXPECT_EQ(clipped(forty), forty);
+  EXPECT_EQ(clipped("model/conv2d_1/" + forty + "/Relu"),
+            "model/conv2d..." + std::string(20, 'a') + "/Relu");
+  EXPECT_EQ(clipped(forty + "b").size(), 40U);
 }
 
 TEST(FormatBytes, ChoosesTheUnit) {

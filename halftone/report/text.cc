@@ -3,6 +3,7 @@
 
 #include "halftone/report/report.h"
 #include "halftone/report/table.h"
+#include "halftone/report/work.h"
 
 namespace halftone::report {
 namespace {
@@ -38,6 +39,7 @@ std::string to_text(const Inspection& inspection) {
   std::string text =
       fmt::format("{} file, {}, {} parameters\n\n{}", inspection.format,
                   format_bytes(inspection.file_bytes), inspection.parameters, inspection.text);
+  if (!inspection.work.empty()) text += "\n" + work_text(inspection.work);
   if (inspection.layers.empty()) return text;
   Table table({{"layer", Align::kLeft},
                {"operator", Align::kLeft},

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/accel/accelerator.h"
+
+#include <algorithm>
+
+#include "halftone/accel/presets.h"
+#include "halftone/base/error.h"
+#include "halftone/base/file.h"
+
+namespace halftone::accel {
+namespace {
+
+bool takes(const Rate& rate, const Number& weights, const Number& inputs) {
+  const bool needs_float = weights.is_float || inputs.is_float;
+  return weights.bits <= rate.weight_bits && inputs.bits <= rate.input_bits &&
+         (rate.is_float || !needs_float);
+}
+
+bool names(const OperatorRule& rule, const Operation& operation) {
+  const auto fits = [](const std::optional<int>& wanted, int bits) {
+    return !wanted || *wanted == bits;
+  };
+  return std::ranges::find(rule.operators, operation.op) != rule.operators.end() &&
+         fits(rule.weight_bits, operation.product.w.bits) &&
+         fits(rule.input_bits, operation.product.x.bits);
+}
+
+const Preset* find_preset(std::string_view name) {
+  const auto found = std::ranges::find(presets(), name, &Preset::name);
+  return found == presets().end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::string_view to_string(UnitKind kind) {
+  switch (kind) {
+    case UnitKind::kSystolic:
+      return "systolic";
+    case UnitKind::kVector:
+      return "vector";
+    case UnitKind::kBitSerial:
+      return "bit-serial";
+    case UnitKind::kLookup:
+      return "lookup";
+  }
+  return "";
+}
+
+std::string_view to_string(Dataflow dataflow) {
+  switch (dataflow) {
+    case Dataflow::kOutputStationary:
+      return "output-stationary";
+    case Dataflow::kWeightStationary:
+      return "weight-stationary";
+    case Dataflow::kInputStationary:
+      return "input-stationary";
+  }
+  return "";
+}
+
+std::string_view to_string(Topology topology) {
+  return topology == Topology::kRing ? "ring" : "fully-connected";
+}
+
+const Rate* ComputeUnit::rate(const Number& weights, const Number& inputs) const {
+  const Rate* best = nullptr;
+  for (const Rate& each : rates) {
+    if (!takes(each, weights, inputs)) continue;
+    if (best == nullptr || each.per_cycle > best->per_cycle) best = &each;
+  }
+  return best;
+}
+
+double ComputeUnit::products_per_cycle(const Number& weights, const Number& inputs) const {
+  const Rate* row = rate(weights, inputs);
+  if (row == nullptr) return 0;
+  switch (kind) {
+    case UnitKind::kSystolic:
+      return row->per_cycle * static_cast<double>(rows * columns);
+    case UnitKind::kBitSerial:
+      return row->per_cycle / (weights.bits * inputs.bits);
+    case UnitKind::kLookup:
+      return row->per_cycle / weights.bits;
+    case UnitKind::kVector:
+      break;
+  }
+  return row->per_cycle;
+}
+
+double ComputeUnit::product_pj(const Number& weights, const Number& inputs) const {
+  return pj_per_product * weights.bits * inputs.bits / 64;
+}
+
+bool Memory::may_hold(Role role) const {
+  return holds.empty() || std::ranges::find(holds, role) != holds.end();
+}
+
+OperatorRule Accelerator::rule(const Operation& operation) const {
+  for (auto each = rules.rbegin(); each != rules.rend(); ++each) {
+    if (names(*each, operation)) return *each;
+  }
+  return {};
+}
+
+std::vector<std::string> shipped_accelerators() {
+  std::vector<std::string> list;
+  for (const Preset& preset : presets()) list.emplace_back(preset.name);
+  return list;
+}
+
+std::string accelerator_text(const std::string& name_or_path) {
+  if (const Preset* preset = find_preset(name_or_path)) return std::string(preset->text);
+  const bool is_path = name_or_path.find_first_of("./") != std::string::npos;
+  if (!is_path) {
+    std::string list;
+    for (const Preset& preset : presets()) {
+      list.append(list.empty() ? "" : ", ").append(preset.name);
+    }
+    fail(ErrorKind::kUsage,
+         "no accelerator '" + name_or_path + "': known are " + list + "; or give a TOML file");
+  }
+  const std::vector<std::byte> bytes = read_file(name_or_path);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+Accelerator load_accelerator(const std::string& name_or_path) {
+  return parse_accelerator(accelerator_text(name_or_path), name_or_path);
+}
+
+}  // namespace halftone::accel

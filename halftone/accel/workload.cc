@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/accel/workload.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "halftone/ir/work.h"
+
+namespace halftone::accel {
+namespace {
+
+Number number_of(const ir::Encoding& encoding) {
+  if (!encoding.is_dense()) return {encoding.codes->bits, false};
+  const auto bits = static_cast<int>(8 * size_bytes(encoding.element));
+  return {bits, !is_integer(encoding.element) && encoding.element != ir::ElementType::kBool};
+}
+
+double sum_bytes(const std::vector<Transfer>& transfers) {
+  double sum = 0;
+  for (const Transfer& each : transfers) sum += each.bytes;
+  return sum;
+}
+
+std::string operator_name(const ir::Node& node, const ir::Work& work) {
+  const bool is_depthwise =
+      std::holds_alternative<ir::Conv>(node.op) && work.count > 1 && work.cols == 1;
+  return is_depthwise ? "DepthwiseConv" : std::string(name_of(node.op));
+}
+
+Product product_of(const ir::Work& work) {
+  if (work.products() == 0) return {};
+  Product product{work.count,
+                  work.rows,
+                  work.inner,
+                  work.cols,
+                  number_of(work.x),
+                  number_of(work.w),
+                  number_of(work.writes.encoding).bits,
+                  1};
+  const double matrix =
+      static_cast<double>(work.count * work.rows * work.inner) * product.x.bits / 8;
+  product.x_reuse = std::min(1.0, work.reads[0].bytes / matrix);
+  return product;
+}
+
+}  // namespace
+
+std::string to_string(const Number& number) {
+  return (number.is_float ? "float" : "int") + std::to_string(number.bits);
+}
+
+std::string_view to_string(Role role) {
+  switch (role) {
+    case Role::kWeights:
+      return "weights";
+    case Role::kInputs:
+      return "inputs";
+    case Role::kOutputs:
+      return "outputs";
+    case Role::kStates:
+      return "states";
+    case Role::kGradients:
+      return "gradients";
+    case Role::kOptimizer:
+      return "optimizer";
+  }
+  return "";
+}
+
+double Operation::bytes_read() const { return sum_bytes(reads); }
+double Operation::bytes_written() const { return sum_bytes(writes); }
+
+double Workload::products() const {
+  double sum = 0;
+  for (const Operation& each : operations) sum += each.product.products();
+  return sum;
+}
+
+double Workload::bytes(Role role) const {
+  double sum = 0;
+  for (const Operation& each : operations) {
+    for (const auto* list : {&each.reads, &each.writes}) {
+      for (const Transfer& transfer : *list) {
+        if (transfer.role == role) sum += transfer.bytes;
+      }
+    }
+  }
+  return sum;
+}
+
+double Workload::weight_bytes() const {
+  double sum = 0;
+  for (const Operation& each : operations) {
+    if (each.is_backward) continue;
+    for (const Transfer& transfer : each.reads) {
+      if (transfer.role == Role::kWeights) sum += transfer.bytes;
+    }
+  }
+  return sum;
+}
+
+Workload workload_of(const ir::Graph& graph, std::string name, std::size_t batch) {
+  Workload workload{std::move(name), batch, {}};
+  for (const ir::NodeId id : graph.topological_order()) {
+    const ir::Node& node = graph.node(id);
+    if (std::holds_alternative<ir::Reshape>(node.op)) continue;
+    const ir::Work work = ir::work_of(graph, node, batch);
+    Operation operation{.name = node.name, .op = operator_name(node, work)};
+    operation.product = product_of(work);
+    operation.operations = work.elements.operations;
+    operation.functions = work.elements.functions;
+    const ir::Shape& shape = graph.value(node.output).type.shape;
+    operation.outputs = static_cast<double>(shape.with_batch(batch).element_count());
+    for (const ir::Traffic& each : work.reads) {
+      const bool is_constant = graph.constant(each.value) != nullptr;
+      operation.reads.push_back({is_constant ? Role::kWeights : Role::kInputs, each.bytes});
+    }
+    operation.writes.push_back({Role::kOutputs, work.writes.bytes});
+    workload.operations.push_back(std::move(operation));
+  }
+  return workload;
+}
+
+}  // namespace halftone::accel

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// What hardware has to do: operations of a network as products, element operations and bytes,
+// from a graph or from the shape of a network alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "halftone/ir/graph.h"
+
+namespace halftone::accel {
+
+/// The format of a factor.
+struct Number {
+  int bits = 32;
+  bool is_float = true;
+
+  bool operator==(const Number&) const = default;
+};
+std::string to_string(const Number& number);  ///< "float16", "int8"
+
+/// What a tensor is for, which decides where memories keep it.
+enum class Role : std::uint8_t {
+  kWeights,
+  kInputs,  ///< of an operation: activations
+  kOutputs,
+  kStates,  ///< kept from step to step: the keys and values of attention
+  kGradients,
+  kOptimizer,  ///< states of the optimizer
+};
+inline constexpr std::size_t kNumRoles = 6;
+std::string_view to_string(Role role);  ///< "weights", "inputs", ...
+
+struct Transfer {
+  Role role = Role::kInputs;
+  double bytes = 0;
+};
+
+/// `count` matrix products y[rows, cols] = x[rows, inner] w[inner, cols].
+struct Product {
+  std::size_t count = 0;
+  std::size_t rows = 0;
+  std::size_t inner = 0;
+  std::size_t cols = 0;
+  Number x;
+  Number w;
+  int y_bits = 32;
+  /// Bytes of x in memory over those of its matrix: below 1 where windows of a convolution overlap.
+  double x_reuse = 1;
+
+  [[nodiscard]] double products() const {
+    return static_cast<double>(count) * static_cast<double>(rows) * static_cast<double>(inner) *
+           static_cast<double>(cols);
+  }
+};
+
+struct Operation {
+  std::string name;
+  std::string op;  ///< the operator; "DepthwiseConv" for a Conv of one channel a group
+  Product product{};
+  double operations = 0;  ///< additions and the like on elements
+  double functions = 0;   ///< exp, tanh, quotients
+  double outputs = 0;     ///< elements of the output
+  std::vector<Transfer> reads{};  ///< of a product first x, then w
+  std::vector<Transfer> writes{};
+  /// In a tensor split, whether chips divide its inner extent: the second product of a pair.
+  bool joins_shares = false;
+  bool is_backward = false;             ///< of training; reads weights that were counted before
+  bool is_gradient_of_weights = false;  ///< in a data split, summed over chips
+
+  [[nodiscard]] double bytes_read() const;
+  [[nodiscard]] double bytes_written() const;
+  [[nodiscard]] bool has_product() const { return product.count > 0; }
+};
+
+struct Workload {
+  std::string name;
+  std::size_t batch = 1;
+  std::vector<Operation> operations;
+  double stored_weight_bytes = 0;  ///< of all weights, also those not read; 0: weight_bytes()
+  double state_bytes = 0;          ///< kept from step to step
+  double training_bytes = 0;  ///< of gradients, optimizer states, activations kept for the way back
+
+  [[nodiscard]] double products() const;
+  [[nodiscard]] double weight_bytes() const;    ///< of all weights, each counted where it is read
+  [[nodiscard]] double bytes(Role role) const;  ///< read or written by all operations
+};
+
+/// The work of a network as it runs, in the order of computation. Reshapes cost nothing and are
+/// left out.
+/// @param graph  as prepared to run
+Workload workload_of(const ir::Graph& graph, std::string name, std::size_t batch = 1);
+
+}  // namespace halftone::accel
