@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 
 #ifdef HALFTONE_VERILATOR
 #include "Array3x7x1x16.h"
@@ -13,11 +12,10 @@
 #include "Array8x4x2x16.h"
 #include "Array8x8x2x16.h"
 #include "examples/accelerator/driver.h"
+#include "halftone/accel/systolic.h"
 
 namespace halftone {
 namespace {
-
-std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
 struct Shape {
   std::size_t m, n, k;
@@ -34,15 +32,15 @@ void expect_products_and_cycles(int bits, std::size_t lanes) {
   Driver driver(bits, lanes);
   for (const Shape& shape : kShapes) {
     const auto product = accelerator::random_product(shape.m, shape.n, shape.k, bits);
-    const std::size_t words = driver.num_words(shape.k);
     const accelerator::Run os = driver.output_stationary(product);
     EXPECT_EQ(os.c, accelerator::plain_product(product));
-    EXPECT_EQ(os.cycles,
-              ceil_div(shape.m, kRows) * ceil_div(shape.n, kCols) * (words + kRows + kCols - 2));
+    // The array multiplies a pair of words in a cycle.
+    const accel::MatrixExtents extents{shape.m, shape.n, driver.num_words(shape.k)};
+    using enum accel::Dataflow;
+    EXPECT_EQ(os.cycles, accel::systolic_cycles({kRows, kCols, kOutputStationary}, extents));
     const accelerator::Run ws = driver.weight_stationary(product);
     EXPECT_EQ(ws.c, accelerator::plain_product(product));
-    EXPECT_EQ(ws.cycles, ceil_div(words, kRows) * ceil_div(shape.n, kCols) *
-                             (shape.m + 2 * kRows + kCols - 2));
+    EXPECT_EQ(ws.cycles, accel::systolic_cycles({kRows, kCols, kWeightStationary}, extents));
   }
 }
 

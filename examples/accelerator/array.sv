@@ -6,7 +6,7 @@
 // The dot product of two words, over the lanes in the mask.
 module dot_product #(
     parameter int BITS = 2,
-    parameter int LANES = 16,
+    parameter int LANES = 1,
     parameter int WIDTH = BITS == 8 ? 8 : BITS * LANES
 ) (
     input logic [WIDTH-1:0] a,
@@ -31,7 +31,7 @@ endmodule
 // stays, sums move down. Words of A, with their mask and flags, move right.
 module systolic_cell #(
     parameter int BITS = 2,
-    parameter int LANES = 16,
+    parameter int LANES = 1,
     parameter int WIDTH = BITS == 8 ? 8 : BITS * LANES
 ) (
     input logic clk, weight_stationary,
@@ -66,7 +66,7 @@ module array #(
     parameter int ROWS = 8,
     parameter int COLS = 8,
     parameter int BITS = 2,
-    parameter int LANES = 16,
+    parameter int LANES = 1,
     parameter int WIDTH = BITS == 8 ? 8 : BITS * LANES
 ) (
     input logic clk, weight_stationary, load,

@@ -10,7 +10,7 @@
 
 #ifndef BITS
 #define BITS 2
-#define LANES 16
+#define LANES 1
 #endif
 
 int main(int argc, char** argv) {
