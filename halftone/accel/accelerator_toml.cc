@@ -202,6 +202,14 @@ double clock_of(const toml::table& root) {
   return clock_hz;
 }
 
+/// Whether tensors pass from one memory to the other.
+bool share_tensors(const Memory& a, const Memory& b) {
+  for (std::size_t role = 0; role < kNumRoles; ++role) {
+    if (a.may_hold(static_cast<Role>(role)) && b.may_hold(static_cast<Role>(role))) return true;
+  }
+  return false;
+}
+
 void check(const toml::table& root, const Accelerator& accelerator) {
   for (const ComputeUnit& unit : accelerator.units) {
     if (unit.clock_hz > 0) continue;
@@ -210,7 +218,7 @@ void check(const toml::table& root, const Accelerator& accelerator) {
   for (std::size_t i = 1; i < accelerator.memories.size(); ++i) {
     const Memory& outer = accelerator.memories[i - 1];
     const Memory& inner = accelerator.memories[i];
-    if (inner.bytes <= outer.bytes) continue;
+    if (inner.bytes <= outer.bytes || !share_tensors(inner, outer)) continue;
     keys::fail_at(root, "memory '" + inner.name + "' is larger than '" + outer.name +
                             "' outside it: list memories from the outermost inwards");
   }

@@ -48,6 +48,7 @@ struct OperationEstimate {
   double overhead_s = 0;
   double link_s = 0;
   double energy_j = 0;
+  Product product{};
   double products = 0;
   double utilization = 0;               ///< products over those at the peak rate in `seconds`
   double intensity = 0;                 ///< products per byte that crosses the outermost memory

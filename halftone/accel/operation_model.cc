@@ -2,18 +2,14 @@
 #include "halftone/accel/operation_model.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "halftone/accel/systolic.h"
+#include "halftone/base/error.h"
 
 namespace halftone::accel {
 namespace {
 
-double round_up(std::size_t value, std::size_t step) {
-  return static_cast<double>((value + step - 1) / step * step);
-}
-
-double divide_up(double a, double b) { return std::ceil(a / b); }
+std::size_t divide_up(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
 
 /// The share of a unit's operations; its functions cost several.
 double element_seconds(const ComputeUnit& unit, const Operation& operation) {
@@ -26,23 +22,24 @@ double element_seconds(const ComputeUnit& unit, const Operation& operation) {
 double systolic_seconds(const ComputeUnit& unit, const Product& product) {
   const SystolicArray array{unit.rows, unit.columns, unit.dataflow};
   const MatrixExtents extents{product.rows, product.cols, product.inner};
-  const double folds =
-      static_cast<double>(product.count) * static_cast<double>(systolic_folds(array, extents));
-  const double cycles = divide_up(folds, static_cast<double>(unit.count)) *
-                        static_cast<double>(systolic_fold_cycles(array, extents));
-  return cycles / (unit.rate(product.w, product.x)->per_cycle * unit.clock_hz * unit.efficiency);
+  const std::size_t folds = product.count * systolic_folds(array, extents);
+  const std::uint64_t cycles = divide_up(folds, unit.count) * systolic_fold_cycles(array, extents);
+  return static_cast<double>(cycles) /
+         (unit.rate(product.w, product.x)->per_cycle * unit.clock_hz * unit.efficiency);
 }
 
 }  // namespace
 
-const ComputeUnit* product_unit(const Accelerator& accelerator, const Product& product) {
+const ComputeUnit* product_unit(const Accelerator& accelerator, const Product& product,
+                                bool is_rounded) {
   const ComputeUnit* best = nullptr;
-  double best_rate = 0;
+  double least = 0;
   for (const ComputeUnit& unit : accelerator.units) {
-    const double rate = product_rate(unit, product);
-    if (rate > best_rate) {
+    if (unit.rate(product.w, product.x) == nullptr) continue;
+    const double seconds = product_seconds(unit, product, is_rounded);
+    if (best == nullptr || seconds < least) {
       best = &unit;
-      best_rate = rate;
+      least = seconds;
     }
   }
   return best;
@@ -70,15 +67,16 @@ double product_seconds(const ComputeUnit& unit, const Product& product, bool is_
   const double rate = product_rate(unit, product);
   if (!is_rounded) return product.products() / rate;
   if (unit.kind == UnitKind::kSystolic) return systolic_seconds(unit, product);
-  const double tiles =
-      static_cast<double>(product.count) *
-      divide_up(static_cast<double>(product.rows), static_cast<double>(unit.tile_rows)) *
-      divide_up(static_cast<double>(product.cols), static_cast<double>(unit.tile_columns));
-  // The units compute one round of tiles after another; the last one may leave some idle.
-  const auto units = static_cast<double>(unit.count);
-  const double rounded = divide_up(tiles, units) * units;
-  return rounded * static_cast<double>(unit.tile_rows * unit.tile_columns) *
-         round_up(product.inner, unit.tile_inner) / rate;
+  const std::size_t tiles = product.count * divide_up(product.rows, unit.tile_rows) *
+                            divide_up(product.cols, unit.tile_columns);
+  // Few tiles leave units idle, unless several units share the inner extent of one.
+  const std::size_t steps = divide_up(product.inner, unit.tile_inner);
+  const std::size_t parts = std::clamp<std::size_t>(unit.count / tiles, 1, steps);
+  const std::size_t rounds = divide_up(tiles * parts, unit.count) * divide_up(steps, parts);
+  const double products = static_cast<double>(rounds * unit.count) *
+                          static_cast<double>(unit.tile_rows * unit.tile_columns) *
+                          static_cast<double>(unit.tile_inner);
+  return products / rate;
 }
 
 OperationModel::OperationModel(const Accelerator& accelerator, const Workload& workload,
@@ -125,7 +123,7 @@ Homes OperationModel::homes_of(const Operation& operation, std::size_t index) co
 
 std::string OperationModel::refusal(const Operation& operation) const {
   const Product& product = operation.product;
-  if (operation.has_product() && product_unit(accelerator_, product) == nullptr) {
+  if (operation.has_product() && product_unit(accelerator_, product, false) == nullptr) {
     return "no unit multiplies weights of " + to_string(product.w) + " with inputs of " +
            to_string(product.x);
   }
@@ -156,7 +154,8 @@ Traffic OperationModel::traffic_of(const Operation& operation, const Homes& home
   if (model_ == Model::kRoofline || unit == nullptr) {
     return compulsory_traffic(operation, accelerator_, homes, accelerator_.rule(operation).passes);
   }
-  return tiled_traffic(operation, accelerator_, *unit, homes);
+  const std::string where = "'" + operation.name + "' on " + accelerator_.name;
+  return with_context(where, [&] { return tiled_traffic(operation, accelerator_, *unit, homes); });
 }
 
 double OperationModel::compute_seconds(const Operation& operation, const ComputeUnit* unit) const {
@@ -220,9 +219,11 @@ void OperationModel::add_energy(const Operation& operation, const ComputeUnit* u
 
 OperationEstimate OperationModel::estimate(const Operation& operation, std::size_t index,
                                            double start_s, std::vector<Bar>* timeline) const {
-  const ComputeUnit* unit =
-      operation.has_product() ? product_unit(accelerator_, operation.product) : nullptr;
+  const ComputeUnit* unit = operation.has_product() ? product_unit(accelerator_, operation.product,
+                                                                   model_ != Model::kRoofline)
+                                                    : nullptr;
   OperationEstimate result{.name = operation.name, .op = operation.op};
+  result.product = operation.product;
   result.products = operation.product.products();
   result.overhead_s = accelerator_.rule(operation).overhead_s;
   result.compute_s = compute_seconds(operation, unit);

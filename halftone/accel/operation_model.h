@@ -50,14 +50,17 @@ class OperationModel {
   double weight_bytes_;
 };
 
-/// The fastest unit for a product; null if none takes its factors.
-const ComputeUnit* product_unit(const Accelerator& accelerator, const Product& product);
+/// The unit that takes least for a product; null if none takes its factors.
+/// @param is_rounded  as in product_seconds()
+const ComputeUnit* product_unit(const Accelerator& accelerator, const Product& product,
+                                bool is_rounded);
 /// The unit with the most operations a second; null if none has any.
 const ComputeUnit* element_unit(const Accelerator& accelerator);
 /// Products a second of all units of a kind, as far as programs reach it.
 double product_rate(const ComputeUnit& unit, const Product& product);
 /// The time of a product whose operands never wait.
-/// @param is_rounded  whether extents are rounded up to what units compute at once
+/// @param is_rounded  whether extents are rounded up to what units compute at once; where there are
+///                    fewer tiles than units, several units share the inner extent of one
 double product_seconds(const ComputeUnit& unit, const Product& product, bool is_rounded);
 
 }  // namespace halftone::accel

@@ -2,6 +2,7 @@
 #include "halftone/accel/parallel.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "halftone/base/error.h"
 #include "halftone/spmd/cost.h"
@@ -132,17 +133,12 @@ double all_reduce_seconds(const ChipLink& link, std::size_t chips, double bytes)
   const auto seconds = [&](CollectiveAlgorithm algorithm) {
     return model.seconds(spmd::all_reduce_path(algorithm, chips, bytes));
   };
-  double best = seconds(CollectiveAlgorithm::kRing);
-  if (link.topology == Topology::kFullyConnected) {
-    best = std::min(best, seconds(CollectiveAlgorithm::kHalving));
-    // Everyone sends the whole operand to all others at once.
-    const auto others = static_cast<double>(chips - 1);
-    best = std::min(best, link.latency_s + others * bytes / bandwidth);
-    // Shares to all others, then sums back: two steps.
-    const double share_bytes = bytes / static_cast<double>(chips);
-    best = std::min(best, 2 * (link.latency_s + others * share_bytes / bandwidth));
-  }
-  return best;
+  const double ring = seconds(CollectiveAlgorithm::kRing);
+  if (link.topology == Topology::kRing) return ring;
+  // The link to one other chip; a flag beside every word leaves half of it to data.
+  const double flagged = bandwidth / static_cast<double>(chips - 1) / 2;
+  const double root = std::sqrt(link.latency_s) + std::sqrt(bytes / flagged);
+  return std::min({ring, seconds(CollectiveAlgorithm::kHalving), root * root});
 }
 
 }  // namespace halftone::accel

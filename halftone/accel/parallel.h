@@ -41,8 +41,16 @@ void check_split(const Workload& workload, const Accelerator& accelerator, const
 Operation part_of(const Operation& operation, const Split& split, std::size_t batch,
                   bool divides_inner);
 
-/// The time of an all-reduce by the fastest of the algorithms that the topology allows; see
-/// spmd/cost.h. On fully connected chips also in one step: each sends all others its operand.
+/// The time of an all-reduce by the fastest of the algorithms that the topology allows:
+///
+///     ring       as in spmd/cost.h
+///     halving    as in spmd/cost.h; fully connected chips only
+///     pipelined  latency + n / b + 2 sqrt(latency n / b); fully connected chips only
+///
+/// The last is a chain of pieces of the best size over single links, each word with a flag so that
+/// no message has to be awaited: b = bandwidth / (chips - 1) / 2.
+/// Source: NVIDIA NCCL, protocol LL (4 bytes of data, 4 of flag); the best size of a piece as in
+/// Johnsson and Ho, Optimum broadcasting in hypercubes, IEEE Trans. Computers 38 (1989), section 3.
 double all_reduce_seconds(const ChipLink& link, std::size_t chips, double bytes);
 /// The time to move bytes from one chip to the next.
 double send_seconds(const ChipLink& link, double bytes);

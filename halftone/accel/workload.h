@@ -61,9 +61,9 @@ struct Operation {
   std::string name;
   std::string op;  ///< the operator; "DepthwiseConv" for a Conv of one channel a group
   Product product{};
-  double operations = 0;  ///< additions and the like on elements
-  double functions = 0;   ///< exp, tanh, quotients
-  double outputs = 0;     ///< elements of the output
+  double operations = 0;          ///< additions and the like on elements
+  double functions = 0;           ///< exp, tanh, quotients
+  double outputs = 0;             ///< elements of the output
   std::vector<Transfer> reads{};  ///< of a product first x, then w
   std::vector<Transfer> writes{};
   /// In a tensor split, whether chips divide its inner extent: the second product of a pair.

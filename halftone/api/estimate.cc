@@ -17,7 +17,7 @@ accel::Workload workload_of(Network network, const EstimateJob& job) {
     network = Network(compress::with_rule_codes(floats, *job.recipe), name);
   }
   accel::Workload workload =
-      accel::workload_of(prepared(std::move(network), Purpose::kRun), name, job.batch);
+      accel::workload_of(graph_to_run(std::move(network), job.batch), name, job.batch);
   if (job.training) workload = accel::with_training(workload, *job.training);
   return workload;
 }

@@ -25,10 +25,17 @@ Json operation_json(const accel::OperationEstimate& each, const accel::Accelerat
                        {"bytes_written", level.bytes_written},
                        {"seconds", level.seconds}});
   }
+  Json matrix;
+  if (each.products > 0) {
+    matrix = {{"count", each.product.count},         {"rows", each.product.rows},
+              {"inner", each.product.inner},         {"columns", each.product.cols},
+              {"inputs", to_string(each.product.x)}, {"weights", to_string(each.product.w)}};
+  }
   return {{"name", each.name},
           {"operator", each.op},
           {"unit", each.unit},
           {"products", each.products},
+          {"matrix", matrix},
           {"tiles", each.tiles},
           {"seconds", each.seconds},
           {"compute_seconds", each.compute_s},
