@@ -60,7 +60,8 @@ struct Hierarchy {
 };
 
 /// @throws Error kUsage if there is no level, the outermost bypasses a data space, lists have other
-/// lengths than the problem, or a number that must be positive is 0
+/// lengths than the problem, or a number that must be positive is 0; kShape if the bits of a word
+/// times the MACs are 2^62 or more
 void check(const Problem& problem, const Hierarchy& hierarchy);
 
 }  // namespace halftone::accel::mapping

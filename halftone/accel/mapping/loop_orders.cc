@@ -7,14 +7,12 @@ namespace halftone::accel::mapping {
 
 LoopOrders::LoopOrders(const Problem& problem) {
   for (const DataSpace& space : problem.data_spaces) {
-    unsigned mask = 0;
     for (const std::vector<Term>& axis : space.axes) {
       for (const Term& term : axis) {
-        mask |= 1U << term.dimension;
         if (axis.size() > 1) moves_window_ |= 1U << term.dimension;
       }
     }
-    has_dimension_.push_back(mask);
+    has_dimension_.push_back(dimension_mask(space));
   }
 }
 

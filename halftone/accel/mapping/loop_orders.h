@@ -22,6 +22,9 @@ class LoopOrders {
   /// @param mask  bit d is set for each dimension whose loop has more than one iteration
   const std::vector<LoopOrder>& of(unsigned mask);
 
+  /// Dimensions whose loops move a window.
+  [[nodiscard]] unsigned window_mask() const { return moves_window_; }
+
  private:
   /// What matters of an order.
   struct Effect {

@@ -9,6 +9,8 @@
 namespace halftone::accel::mapping {
 namespace {
 
+constexpr std::uint64_t kMaxBits = std::uint64_t{1} << 62U;
+
 std::string number(std::uint64_t value) { return std::to_string(value); }
 
 void check_level(const Problem& problem, const Level& level) {
@@ -25,6 +27,12 @@ void check_level(const Problem& problem, const Level& level) {
   if (level.access_bits == 0 || level.copies == 0 ||
       std::find(level.word_bits.begin(), level.word_bits.end(), 0U) != level.word_bits.end()) {
     fail(ErrorKind::kUsage, where + ": access_bits, copies and word_bits must be positive");
+  }
+  for (std::size_t x = 0; x < spaces; ++x) {
+    if (level.bits_of(problem, x) >= kMaxBits / problem.macs()) {
+      fail(ErrorKind::kShape, where + ": words of " + problem.data_spaces[x].name +
+                                  " are too wide: bits times MACs must be less than 2^62");
+    }
   }
   for (const FanOut& axis : level.fan_out) {
     if (axis.instances == 0) fail(ErrorKind::kUsage, where + ": a fan-out has 0 instances");

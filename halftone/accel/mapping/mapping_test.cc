@@ -106,6 +106,11 @@ TEST(Hierarchy, ErrorsNameTheLevel) {
          [](Levels& levels) { levels[1].word_bits = {8}; });
   expect("level buffer: access_bits, copies and word_bits must be positive",
          [](Levels& levels) { levels[1].access_bits = 0; });
+  MappedProduct wide;
+  wide.hierarchy.levels[0].word_bits = {8, 8, std::uint64_t{1} << 55U};
+  wide.expect(
+      ErrorKind::kShape,
+      "level memory: words of Outputs are too wide: bits times MACs must be less than 2^62");
   expect("level buffer: a fan-out has 0 instances",
          [](Levels& levels) { levels[1].fan_out[0].instances = 0; });
   expect("level buffer: a fan-out names dimension 3",

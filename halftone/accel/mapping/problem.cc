@@ -107,12 +107,15 @@ void check(const Problem& problem) {
 }
 
 bool has_dimension(const DataSpace& space, std::size_t dimension) {
+  return (dimension_mask(space) >> dimension & 1U) != 0;
+}
+
+unsigned dimension_mask(const DataSpace& space) {
+  unsigned mask = 0;
   for (const std::vector<Term>& axis : space.axes) {
-    for (const Term& term : axis) {
-      if (term.dimension == dimension) return true;
-    }
+    for (const Term& term : axis) mask |= 1U << term.dimension;
   }
-  return false;
+  return mask;
 }
 
 std::uint64_t tile_words(const DataSpace& space, const Extents& extents) {

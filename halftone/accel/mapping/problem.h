@@ -71,6 +71,8 @@ Problem convolution(const ConvolutionSizes& sizes,
 void check(const Problem& problem);
 
 [[nodiscard]] bool has_dimension(const DataSpace& space, std::size_t dimension);
+/// Bit d is set for each dimension d that the data space has.
+[[nodiscard]] unsigned dimension_mask(const DataSpace& space);
 
 /// Words of a tile: the box between the smallest and the largest coordinates that it reads,
 ///

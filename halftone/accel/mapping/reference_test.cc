@@ -2,36 +2,24 @@
 // Accesses and energies of two published designs, DATA/oracles/timeloop_reference.csv.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "halftone/accel/mapping/accesses.h"
+#include "halftone/accel/oracle_testing.h"
 
 namespace halftone::accel::mapping {
 namespace {
 
-using Strings = std::vector<std::string>;
+using test::Row;
 
-/// design, section, order, level, item, field, value.
-std::vector<Strings> reference_rows(const std::string& design) {
-  const char* set = std::getenv("HALFTONE_DATA");
-  const std::filesystem::path data =
-      set != nullptr ? set : std::filesystem::path(HALFTONE_SOURCE_DIR) / "../shared/data";
-  std::ifstream file(data / "oracles" / "timeloop_reference.csv");
-  std::vector<Strings> rows;
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream cells(line);
-    Strings row;
-    for (std::string cell; std::getline(cells, cell, ',');) row.push_back(cell);
-    if (row.size() == 7 && row[0] == design) rows.push_back(row);
-  }
+std::vector<Row> reference_rows(const std::string& design) {
+  std::vector<Row> rows = test::oracle_rows("timeloop_reference.csv");
+  std::erase_if(rows, [&](const Row& row) { return row.at("design") != design; });
   return rows;
 }
 
@@ -40,7 +28,10 @@ class Reference {
  public:
   explicit Reference(const std::string& design) : rows_(reference_rows(design)) {
     if (rows_.empty()) return;
-    for (const Strings& row : rows_) values_[{row[1], row[3], row[4], row[5]}] = row[6];
+    for (const Row& row : rows_) {
+      values_[{row.at("section"), row.at("level"), row.at("item"), row.at("field")}] =
+          row.at("value");
+    }
     problem_ = convolution(
         {count("problem", "", "N", "size"),
          count("problem", "", "C", "size"),
@@ -50,17 +41,17 @@ class Reference {
          count("problem", "", "R", "size"),
          count("problem", "", "S", "size"),
          {count("problem", "", "Hstride", "size"), count("problem", "", "Wstride", "size")}});
-    for (const Strings& row : rows_) {
-      if (row[1] == "level") add_level(row[3]);
-      if (row[1] == "tile") mapping_.levels.back().keeps[space(row[4])] = true;
-      if (row[1] == "loop") add_loop(row);
+    for (const Row& row : rows_) {
+      if (row.at("section") == "level") add_level(row.at("level"));
+      if (row.at("section") == "tile") mapping_.levels.back().keeps[space(row.at("item"))] = true;
+      if (row.at("section") == "loop") add_loop(row);
     }
     set_instances();
     hierarchy_.mac_pj = number("energy_per_action", "mac", "", "compute_pj");
   }
 
   [[nodiscard]] bool is_absent() const { return rows_.empty(); }
-  [[nodiscard]] const std::vector<Strings>& rows() const { return rows_; }
+  [[nodiscard]] const std::vector<Row>& rows() const { return rows_; }
   [[nodiscard]] const Problem& problem() const { return problem_; }
   [[nodiscard]] const Hierarchy& hierarchy() const { return hierarchy_; }
   [[nodiscard]] const Mapping& mapping() const { return mapping_; }
@@ -103,11 +94,11 @@ class Reference {
     mapping_.levels.emplace_back().keeps.assign(problem_.data_spaces.size(), false);
   }
 
-  void add_loop(const Strings& row) {
+  void add_loop(const Row& row) {
     std::size_t d = 0;
-    while (problem_.dimensions[d].name != row[4]) ++d;
-    const std::uint64_t bound = std::stoull(row[6]);
-    if (row[5] == "temporal") {
+    while (problem_.dimensions[d].name != row.at("item")) ++d;
+    const std::uint64_t bound = std::stoull(row.at("value"));
+    if (row.at("field") == "temporal") {
       mapping_.levels.back().temporal.push_back({d, bound});
       return;
     }
@@ -128,7 +119,7 @@ class Reference {
     }
   }
 
-  std::vector<Strings> rows_;
+  std::vector<Row> rows_;
   std::map<std::tuple<std::string, std::string, std::string, std::string>, std::string> values_;
   std::map<std::string, std::size_t> levels_;
   Problem problem_;
@@ -154,24 +145,24 @@ std::string count_of(const LevelAccesses& level, std::size_t space, const std::s
   return std::to_string(fields.at(field));
 }
 
-std::string energy_of(const Reference& reference, const Evaluation& found, const Strings& row) {
-  if (row[3] == "mac") return printed(found.mac_energy_pj);
-  const LevelAccesses& level = found.levels[reference.level(row[3])];
-  if (row[5] == "leakage_total_pj") return printed(level.leakage_pj);
-  const double energy = level.spaces[reference.space(row[4])].energy_pj;
+std::string energy_of(const Reference& reference, const Evaluation& found, const Row& row) {
+  if (row.at("level") == "mac") return printed(found.mac_energy_pj);
+  const LevelAccesses& level = found.levels[reference.level(row.at("level"))];
+  if (row.at("field") == "leakage_total_pj") return printed(level.leakage_pj);
+  const double energy = level.spaces[reference.space(row.at("item"))].energy_pj;
   const auto instances = static_cast<double>(level.utilized_instances);
-  return printed(row[5] == "total_pj" ? energy * instances : energy);
+  return printed(row.at("field") == "total_pj" ? energy * instances : energy);
 }
 
-std::string summary_of(const Reference& reference, const Evaluation& found, const Strings& row) {
+std::string summary_of(const Reference& reference, const Evaluation& found, const Row& row) {
   const auto macs = static_cast<double>(found.macs);
-  if (row[5] == "cycles") return std::to_string(found.compute_cycles);
-  if (row[5] == "macs") return std::to_string(found.macs);
-  if (row[5] == "utilization_percent") return printed(100 * found.utilization);
-  if (row[5] == "energy_uj") return printed(found.energy_pj / 1e6);
-  if (row[5] == "total_fj_per_mac") return printed(1e3 * found.energy_pj / macs);
-  if (row[3] == "mac") return printed(1e3 * found.mac_energy_pj / macs);
-  return printed(1e3 * found.levels[reference.level(row[3])].energy_pj / macs);
+  if (row.at("field") == "cycles") return std::to_string(found.compute_cycles);
+  if (row.at("field") == "macs") return std::to_string(found.macs);
+  if (row.at("field") == "utilization_percent") return printed(100 * found.utilization);
+  if (row.at("field") == "energy_uj") return printed(found.energy_pj / 1e6);
+  if (row.at("field") == "total_fj_per_mac") return printed(1e3 * found.energy_pj / macs);
+  if (row.at("level") == "mac") return printed(1e3 * found.mac_energy_pj / macs);
+  return printed(1e3 * found.levels[reference.level(row.at("level"))].energy_pj / macs);
 }
 
 class PublishedDesign : public testing::TestWithParam<const char*> {};
@@ -182,24 +173,26 @@ TEST_P(PublishedDesign, HasItsCountsAndEnergies) {
   const Evaluation found =
       evaluate(reference.problem(), reference.hierarchy(), reference.mapping());
   std::size_t compared = 0;
-  for (const Strings& row : reference.rows()) {
+  for (const Row& row : reference.rows()) {
     std::string text;
-    if (row[1] == "tile") {
-      const auto& space = found.levels[reference.level(row[3])].spaces[reference.space(row[4])];
+    if (row.at("section") == "tile") {
+      const auto& space =
+          found.levels[reference.level(row.at("level"))].spaces[reference.space(row.at("item"))];
       text = std::to_string(space.tile_words);
-    } else if (row[1] == "count") {
-      text = row[3] == "mac"
-                 ? std::to_string(found.macs)
-                 : count_of(found.levels[reference.level(row[3])], reference.space(row[4]), row[5]);
-    } else if (row[1] == "energy") {
+    } else if (row.at("section") == "count") {
+      text = row.at("level") == "mac" ? std::to_string(found.macs)
+                                      : count_of(found.levels[reference.level(row.at("level"))],
+                                                 reference.space(row.at("item")), row.at("field"));
+    } else if (row.at("section") == "energy") {
       text = energy_of(reference, found, row);
-    } else if (row[1] == "summary") {
+    } else if (row.at("section") == "summary") {
       text = summary_of(reference, found, row);
     } else {
       continue;
     }
     ++compared;
-    EXPECT_EQ(text, row[6]) << row[1] << ' ' << row[3] << ' ' << row[4] << ' ' << row[5];
+    EXPECT_EQ(text, row.at("value")) << row.at("section") << ' ' << row.at("level") << ' '
+                                     << row.at("item") << ' ' << row.at("field");
   }
   EXPECT_GT(compared, 80U);
   EXPECT_EQ(found.utilized_macs, reference.count("spec", "mac", "", "utilized_instances"));

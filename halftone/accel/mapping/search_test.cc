@@ -98,11 +98,10 @@ class BruteForce {
   std::optional<Cost2> best_;
 };
 
-/// One to three levels, with random sizes, energies, bandwidths and fan-outs.
-Hierarchy random_hierarchy(const Problem& problem, Random& random) {
+/// Levels with random sizes, energies, bandwidths and fan-outs.
+Hierarchy random_hierarchy(const Problem& problem, std::size_t count, Random& random) {
   Hierarchy hierarchy;
   hierarchy.mac_pj = random.uniform();
-  const std::size_t count = 1 + random.below(3);
   for (std::size_t l = 0; l < count; ++l) {
     Level level;
     level.name = "level";
@@ -124,10 +123,11 @@ Hierarchy random_hierarchy(const Problem& problem, Random& random) {
   return hierarchy;
 }
 
-Problem random_small_problem(Random& random) {
+/// Small enough to try every mapping on that many levels.
+Problem random_small_problem(std::size_t num_levels, Random& random) {
   const auto size = [&](std::uint64_t largest) { return 1 + random.below(largest); };
   const auto divisible = [&] {
-    return std::array{1U, 2U, 4U, 5U, 6U, 8U, 9U, 12U}[random.below(8)];
+    return std::array{1U, 2U, 4U, 5U, 6U, 8U, 9U, 12U}[random.below(num_levels < 4 ? 8 : 5)];
   };
   if (random.below(3) != 0) {
     return matrix_product(divisible(), divisible(), divisible(), {8, 2, 16});
@@ -144,14 +144,15 @@ TEST(Search, FindsTheBestOfAllMappings) {
   Random random(11);
   int found_any = 0;
   for (int i = 0; i < 100; ++i) {
-    const Problem problem = random_small_problem(random);
-    const Hierarchy hierarchy = random_hierarchy(problem, random);
+    const std::size_t num_levels = 1 + random.below(4);
+    const Problem problem = random_small_problem(num_levels, random);
+    const Hierarchy hierarchy = random_hierarchy(problem, num_levels, random);
     for (const Objective objective :
          {Objective::kTime, Objective::kEnergy, Objective::kEnergyTime}) {
       const SearchOptions options{objective, i % 2 == 0};
       const BruteForce brute_force(problem, hierarchy, options);
       if (!brute_force.best()) {
-        expect_error(ErrorKind::kShape, "no mapping fits",
+        expect_error(ErrorKind::kShape, "no mapping fits: level ",
                      [&] { static_cast<void>(find_mapping(problem, hierarchy, options)); });
         continue;
       }
@@ -187,6 +188,20 @@ TEST(SpatialChoices, FillAxesAsFarAsADimensionAllows) {
   ASSERT_EQ(exact.size(), 1U);
   EXPECT_EQ(exact[0].loops[0][0].bound, 25U);
   EXPECT_EQ(exact[0].extents, extents_of(problem));
+}
+
+TEST(Search, NamesTheLevelThatIsTooSmall) {
+  const Problem problem = matrix_product(16, 16, 16);
+  Hierarchy hierarchy;
+  hierarchy.levels = {keeping("memory", {true, true, true}), keeping("buffer", {true, true, true})};
+  hierarchy.levels[1].fan_out = {{4, {0}}};
+  hierarchy.levels[1].capacity_bits = 64;
+  expect_error(ErrorKind::kShape,
+               "no mapping fits: level buffer: the smallest tiles for the instances below it need "
+               "72 bits, it has 64",
+               [&] { static_cast<void>(find_mapping(problem, hierarchy)); });
+  hierarchy.levels[1].capacity_bits = 72;
+  EXPECT_EQ(find_mapping(problem, hierarchy).evaluation.utilized_macs, 4U);
 }
 
 TEST(Search, RejectsProblemsWithTooManyTilings) {

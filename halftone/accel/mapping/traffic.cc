@@ -7,6 +7,7 @@ namespace {
 /// Words of all tiles after one another.
 std::uint64_t tiles_words(const DataSpace& space, const Extents& tile,
                           std::span<const NestLoop> outside) {
+  const unsigned mask = dimension_mask(space);
   const std::uint64_t words = tile_words(space, tile);
   Extents step = tile;
   std::uint64_t product = 1;
@@ -16,7 +17,7 @@ std::uint64_t tiles_words(const DataSpace& space, const Extents& tile,
   for (auto loop = outside.rbegin(); loop != outside.rend(); ++loop) {
     if (loop->is_spatial) step[loop->dimension] *= loop->bound;
     if (loop->is_spatial || loop->bound == 1) continue;
-    if (inside_out && !has_dimension(space, loop->dimension)) {
+    if (inside_out && (mask >> loop->dimension & 1U) == 0) {
       left_out = true;
       continue;
     }
@@ -36,9 +37,10 @@ std::uint64_t tiles_words(const DataSpace& space, const Extents& tile,
 Crossing crossing(const DataSpace& space, const Extents& tile, std::span<const NestLoop> outside) {
   const std::uint64_t words = tiles_words(space, tile, outside);
   if (!space.is_output) return {words, 0};
+  const unsigned mask = dimension_mask(space);
   std::uint64_t first = tile_words(space, tile);
   for (const NestLoop& loop : outside) {
-    if (!loop.is_spatial && has_dimension(space, loop.dimension)) first *= loop.bound;
+    if (!loop.is_spatial && (mask >> loop.dimension & 1U) != 0) first *= loop.bound;
   }
   return {words - first, words};
 }

@@ -37,7 +37,7 @@ struct Crossing {
 /// @param tile     iterations inside the level
 /// @param outside  loops outside it, outermost first
 /// Source: Parashar et al., Timeloop: A Systematic Approach to DNN Accelerator Evaluation, ISPASS
-/// 2019, section VI.A.
+/// 2019 (tile analysis).
 /// Differs: windows are discounted for the innermost loop only, as its reference outputs show.
 Crossing crossing(const DataSpace& space, const Extents& tile, std::span<const NestLoop> outside);
 
