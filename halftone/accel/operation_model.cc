@@ -19,13 +19,17 @@ double element_seconds(const ComputeUnit& unit, const Operation& operation) {
                        unit.efficiency);
 }
 
+/// Cells with several lanes multiply several neighbours of the inner extent in a cycle; cells that
+/// need several cycles for wide factors slow everything down.
 double systolic_seconds(const ComputeUnit& unit, const Product& product) {
+  const double per_cycle = unit.rate(product.w, product.x)->per_cycle;
+  const auto lanes = std::max<std::size_t>(1, static_cast<std::size_t>(per_cycle));
   const SystolicArray array{unit.rows, unit.columns, unit.dataflow};
-  const MatrixExtents extents{product.rows, product.cols, product.inner};
+  const MatrixExtents extents{product.rows, product.cols, divide_up(product.inner, lanes)};
   const std::size_t folds = product.count * systolic_folds(array, extents);
   const std::uint64_t cycles = divide_up(folds, unit.count) * systolic_fold_cycles(array, extents);
-  return static_cast<double>(cycles) /
-         (unit.rate(product.w, product.x)->per_cycle * unit.clock_hz * unit.efficiency);
+  const double slowdown = std::max(1.0, static_cast<double>(lanes) / per_cycle);
+  return static_cast<double>(cycles) * slowdown / (unit.clock_hz * unit.efficiency);
 }
 
 }  // namespace

@@ -86,6 +86,7 @@ class Mapped {
     for (std::size_t i = first_; i < accelerator_.memories.size(); ++i) {
       hierarchy.levels.push_back(level(i));
     }
+    if (unit_.kind == UnitKind::kSystolic) hierarchy.levels.push_back(cells());
     return hierarchy;
   }
 
@@ -116,6 +117,22 @@ class Mapped {
   [[nodiscard]] double tile_seconds() const {
     const double products = real_of(tile_.rows * tile_.inner) * real_of(tile_.cols);
     return products * real_of(unit_.count) / product_rate(unit_, product_);
+  }
+
+  /// The cells of a systolic array, which hold one tile of the operand that stays.
+  [[nodiscard]] mapping::Level cells() const {
+    const std::size_t stays = unit_.dataflow == Dataflow::kOutputStationary   ? kY
+                              : unit_.dataflow == Dataflow::kWeightStationary ? kW
+                                                                              : kX;
+    mapping::Level level;
+    level.name = unit_.name;
+    level.keeps.assign(kRoles.size(), false);
+    level.keeps[stays] = true;
+    const std::array<std::uint64_t, 3> bits = words(accelerator_.memories.size());
+    level.word_bits.assign(bits.begin(), bits.end());
+    level.capacity_bits = bits[stays];
+    level.fan_out = {{1, {}}};
+    return level;
   }
 
   [[nodiscard]] mapping::Level level(std::size_t i) const {
@@ -212,12 +229,13 @@ Traffic tiled_traffic(const Operation& operation, const Accelerator& accelerator
   traffic.memories.resize(accelerator.memories.size());
   const Mapped mapped(operation, accelerator, unit, homes);
   const mapping::FoundMapping found = best_mapping(operation, accelerator, unit, homes);
-  for (std::size_t l = 0; l < found.evaluation.levels.size(); ++l) {
+  for (std::size_t i = mapped.first(); i < traffic.memories.size(); ++i) {
+    const std::size_t l = i - mapped.first();
     const mapping::LevelAccesses& level = found.evaluation.levels[l];
-    Crossing& crossing = traffic.memories[mapped.first() + l];
+    Crossing& crossing = traffic.memories[i];
     for (std::size_t space = 0; space < kRoles.size(); ++space) {
-      crossing.read += mapped.bytes(mapped.first() + l, space, level.total_reads(space));
-      crossing.written += mapped.bytes(mapped.first() + l, space, level.total_updates(space));
+      crossing.read += mapped.bytes(i, space, level.total_reads(space));
+      crossing.written += mapped.bytes(i, space, level.total_updates(space));
     }
   }
   for (const mapping::TemporalLoop& loop : found.mapping.levels.front().temporal) {

@@ -29,17 +29,17 @@ std::string operator_name(const ir::Node& node, const ir::Work& work) {
 
 Product product_of(const ir::Work& work) {
   if (work.products() == 0) return {};
-  Product product{work.count,
-                  work.rows,
-                  work.inner,
-                  work.cols,
-                  number_of(work.x),
-                  number_of(work.w),
-                  number_of(work.writes.encoding).bits,
-                  1};
-  const double matrix =
-      static_cast<double>(work.count * work.rows * work.inner) * product.x.bits / 8;
-  product.x_reuse = std::min(1.0, work.reads[0].bytes / matrix);
+  Product product;
+  product.count = work.count;
+  product.rows = work.rows;
+  product.inner = work.inner;
+  product.cols = work.cols;
+  product.x = number_of(work.x);
+  product.w = number_of(work.w);
+  product.y_bits = number_of(work.writes.encoding).bits;
+  product.taps = work.taps;
+  const double matrix = static_cast<double>(work.count * work.rows * work.inner);
+  product.x_reuse = std::min(1.0, 8 * work.reads[0].bytes / (matrix * product.x.bits));
   return product;
 }
 
