@@ -31,8 +31,9 @@ std::string_view to_string(Dataflow dataflow);  ///< "output-stationary", ...
 struct Rate {
   int weight_bits = 32;  ///< weights of at most this many bits
   int input_bits = 32;
-  bool is_float = false;  ///< takes floats; else integers and codes only
-  double per_cycle = 1;   ///< products per cycle: of a cell of a systolic array, else of the unit
+  bool is_float = false;    ///< takes floats; else integers and codes only
+  bool takes_codes = true;  ///< integers and codes too
+  double per_cycle = 1;     ///< products per cycle: of a cell of a systolic array, else of the unit
 };
 
 /// Compute units of one kind.

@@ -62,9 +62,9 @@ std::string unit_text(const ComputeUnit& unit) {
   if (unit.rates.empty()) return text;
   text += "rates = [\n";
   for (const Rate& rate : unit.rates) {
-    text += fmt::format("  {{ weight_bits = {}, input_bits = {}, {}per_cycle = {} }},\n",
+    text += fmt::format("  {{ weight_bits = {}, input_bits = {}, {}{}per_cycle = {} }},\n",
                         rate.weight_bits, rate.input_bits, rate.is_float ? "float = true, " : "",
-                        rate.per_cycle);
+                        rate.takes_codes ? "" : "codes = false, ", rate.per_cycle);
   }
   return text + "]\n";
 }

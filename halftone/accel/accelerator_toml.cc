@@ -53,8 +53,12 @@ Rate read_rate(const toml::table& table) {
                    {required(bits("weight_bits", 64, [&](int value) { rate.weight_bits = value; })),
                     required(bits("input_bits", 64, [&](int value) { rate.input_bits = value; })),
                     keys::flag("float", [&](bool value) { rate.is_float = value; }),
+                    keys::flag("codes", [&](bool value) { rate.takes_codes = value; }),
                     required(positive("per_cycle", rate.per_cycle))},
                    "rates");
+  if (!rate.is_float && !rate.takes_codes) {
+    keys::fail_at(table, "a rate with codes = false needs float = true: it takes nothing");
+  }
   return rate;
 }
 

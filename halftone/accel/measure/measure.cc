@@ -150,7 +150,7 @@ void add_units(Accelerator& result, const std::map<int, double>& rates) {
   ComputeUnit floats = core(true);
   ComputeUnit codes = core(false);
   for (const auto& [bits, rate] : rates) {
-    (bits == 32 ? floats : codes).rates.push_back({bits, bits, bits == 32, rate});
+    (bits == 32 ? floats : codes).rates.push_back({bits, bits, bits == 32, bits != 32, rate});
   }
   // Operators that were not measured.
   floats.operations_per_cycle = 4;
