@@ -52,6 +52,7 @@ struct Product {
   double x_reuse = 1;
   std::size_t taps = 1;  ///< of a window: inner = taps x channels
 
+  bool operator==(const Product&) const = default;
   [[nodiscard]] double products() const {
     return static_cast<double>(count) * static_cast<double>(rows) * static_cast<double>(inner) *
            static_cast<double>(cols);
