@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "halftone/base/error.h"
+#include "halftone/base/testing.h"
 
 namespace halftone::accel {
 namespace {
@@ -30,13 +30,7 @@ Accelerator parse(std::initializer_list<std::string_view> parts) {
 }
 
 void expect_error(std::initializer_list<std::string_view> parts, const std::string& message) {
-  try {
-    parse(parts);
-    ADD_FAILURE() << "no error; expected " << message;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kUsage);
-    EXPECT_THAT(error.what(), testing::HasSubstr(message));
-  }
+  halftone::expect_error(ErrorKind::kUsage, message, [&] { parse(parts); });
 }
 
 TEST(Accelerator, ReadsADescription) {
@@ -102,12 +96,8 @@ TEST(Accelerator, RejectsContradictions) {
 }
 
 TEST(Accelerator, NamesTheDescriptionsItHas) {
-  try {
-    load_accelerator("abacus");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("no accelerator 'abacus': known are a100"));
-  }
+  halftone::expect_error(ErrorKind::kUsage, "no accelerator 'abacus': known are a100",
+                         [] { load_accelerator("abacus"); });
 }
 
 ComputeUnit unit_of(UnitKind kind) {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "halftone/base/error.h"
 #include "halftone/base/file.h"
 #include "halftone/compress/rule_codes.h"
 
@@ -25,6 +26,19 @@ accel::Workload workload_of(Network network, const EstimateJob& job) {
 accel::Estimate estimate(Network network, const accel::Accelerator& accelerator,
                          const EstimateJob& job) {
   return accel::estimate(workload_of(std::move(network), job), accelerator, job.options);
+}
+
+std::vector<accel::Executed> execute(Network network, const accel::Accelerator& accelerator,
+                                     const EstimateJob& job, const accel::ExecuteOptions& options) {
+  std::vector<accel::Executed> results =
+      accel::execute(workload_of(std::move(network), job), accelerator, options);
+  for (const accel::Executed& each : results) {
+    if (!each.refusal.empty() || (each.counts_agree && each.result_agrees)) continue;
+    fail(ErrorKind::kInternal, "'" + each.name + "' on " + accelerator.name + ": the " +
+                                   (each.result_agrees ? "words moved" : "product in tiles") +
+                                   " differ from what was expected");
+  }
+  return results;
 }
 
 accel::LanguageModel load_language_model(const std::filesystem::path& path) {

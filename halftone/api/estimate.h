@@ -6,9 +6,11 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "halftone/accel/accelerator.h"
 #include "halftone/accel/estimate.h"
+#include "halftone/accel/execute.h"
 #include "halftone/accel/language.h"
 #include "halftone/accel/training.h"
 #include "halftone/api/network.h"
@@ -31,6 +33,12 @@ accel::Workload workload_of(Network network, const EstimateJob& job = {});
 /// @throws Error as workload_of() and accel::estimate()
 accel::Estimate estimate(Network network, const accel::Accelerator& accelerator,
                          const EstimateJob& job = {});
+
+/// Runs the products of a network in their tiles on emulated units.
+/// @throws Error as workload_of() and accel::execute(); kInternal if a result or a count differs
+std::vector<accel::Executed> execute(Network network, const accel::Accelerator& accelerator,
+                                     const EstimateJob& job = {},
+                                     const accel::ExecuteOptions& options = {});
 
 /// Reads config.json of a language model.
 /// @throws Error kIo, and as accel::parse_language_model()

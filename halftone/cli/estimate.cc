@@ -33,6 +33,7 @@ struct EstimateOptions {
   std::size_t devices = 1;
   std::string split = "data";
   bool training = false;
+  bool execute = false;
   std::string language_model;  ///< config.json
   accel::LanguageSettings language;
   int cache_bits = 16;
@@ -90,6 +91,14 @@ void run_network(const EstimateOptions& options, const accel::Accelerator& accel
   EstimateJob job{.batch = options.batch, .options = estimate_options(options)};
   if (options.recipe.is_given()) job.recipe = make_recipe(options.recipe);
   if (options.training) job.training.emplace();
+  if (options.execute) {
+    const auto executed =
+        execute(load(options.model, options.model_options.parse()), accelerator, job,
+                {.seed = options.common.seed, .devices = spmd::Devices::for_threads()});
+    std::cout << (options.common.json ? report::to_json(executed)
+                                      : printable(report::to_text(executed)));
+    return;
+  }
   const accel::Estimate result =
       estimate(load(options.model, options.model_options.parse()), accelerator, job);
   write_pictures(options, result, accelerator);
@@ -198,6 +207,8 @@ void add_estimate(CLI::App& app, Action& action) {
   add_recipe_options(*verb, options->recipe);
   verb->add_flag("--training", options->training,
                  "A training step: also the way back and the update of the weights");
+  verb->add_flag("--execute", options->execute,
+                 "Run the products in their tiles on emulated units, and compare");
   add_language_options(*verb, *options);
   verb->add_option("--timeline", options->timeline,
                    "Write what runs when: .svg, or .json for Perfetto and chrome://tracing")
