@@ -28,7 +28,7 @@ struct Executed {
 
 struct ExecuteOptions {
   std::uint64_t seed = 0;
-  std::uint64_t max_steps = 1U << 18;  ///< products in more tiles are not run
+  std::uint64_t max_steps = 1U << 20;  ///< products in more tiles are not run
   spmd::Devices devices{};             ///< that emulate units; empty: one
 };
 

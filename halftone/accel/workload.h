@@ -91,6 +91,10 @@ struct Workload {
   [[nodiscard]] double bytes(Role role) const;  ///< read or written by all operations
 };
 
+/// One product y[rows, cols] = x[rows, inner] w[inner, cols] with a result of 32 bits.
+/// @param product  its extents and formats
+Workload workload_of(const Product& product);
+
 /// The work of one node.
 Operation operation_of(const ir::Graph& graph, const ir::Node& node, std::size_t batch = 1);
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "halftone/accel/accelerator.h"
@@ -34,11 +35,15 @@ accel::Workload workload_of(Network network, const EstimateJob& job = {});
 accel::Estimate estimate(Network network, const accel::Accelerator& accelerator,
                          const EstimateJob& job = {});
 
-/// Runs the products of a network in their tiles on emulated units.
-/// @throws Error as workload_of() and accel::execute(); kInternal if a result or a count differs
-std::vector<accel::Executed> execute(Network network, const accel::Accelerator& accelerator,
-                                     const EstimateJob& job = {},
-                                     const accel::ExecuteOptions& options = {});
+/// "1000x784x10": rows, inner extent, columns of a product.
+/// @throws Error kUsage unless these are three numbers from 1 to 2^24
+accel::Product parse_product(std::string_view text);
+
+/// Runs the products of a workload in their tiles on emulated units.
+/// @throws Error as accel::execute(); kInternal if a result or a count differs
+std::vector<accel::Executed> run_tiles(const accel::Workload& workload,
+                                       const accel::Accelerator& accelerator,
+                                       const accel::ExecuteOptions& options = {});
 
 /// Reads config.json of a language model.
 /// @throws Error kIo, and as accel::parse_language_model()
