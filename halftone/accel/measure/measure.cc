@@ -41,7 +41,8 @@ void measure_graph(ir::Graph graph, const MeasureOptions& options, std::vector<S
   runtime::PlanOptions plan_options;
   plan_options.threads = options.threads;
   const auto plan = runtime::make_plan(std::move(graph), plan_options);
-  const runtime::Profile profile = runtime::profile(plan, {options.seconds_per_run, 30});
+  const runtime::Profile profile =
+      runtime::profile(plan, {options.seconds_per_run, options.min_runs});
   for (std::size_t i = 0; i < plan->steps().size(); ++i) {
     const ir::Node& node = plan->graph().node(plan->steps()[i].node);
     if (std::holds_alternative<ir::Reshape>(node.op)) continue;
@@ -71,10 +72,9 @@ std::vector<Cache> memories() {
 }
 
 /// Weights that lie in a memory and not in the ones inside it.
-double probe_bytes(const std::vector<Cache>& list, std::size_t i) {
-  if (i + 1 == list.size()) return list[i].bytes / 2;
-  constexpr double kMost = 256e6;
-  return std::min(kMost, 4 * list[i + 1].bytes);
+double probe_bytes(const std::vector<Cache>& list, std::size_t i, double most) {
+  const double bytes = i + 1 == list.size() ? list[i].bytes / 2 : 4 * list[i + 1].bytes;
+  return std::min(most, bytes);
 }
 
 /// Kinds of samples that share a rule: the operator and, of layers, the width of the factors.
@@ -202,7 +202,7 @@ std::vector<Sample> measure_samples(const MeasureOptions& options) {
   std::vector<std::pair<ir::Graph, int>> work;
   const std::vector<Cache> list = memories();
   for (std::size_t i = 0; i < list.size(); ++i) {
-    work.emplace_back(row_layer(probe_bytes(list, i)), 32);
+    work.emplace_back(row_layer(probe_bytes(list, i, options.max_probe_bytes)), 32);
   }
   for (const ir::Graph& graph : sample_layers()) {
     for (const int bits : kWidths) work.emplace_back(graph, bits);

@@ -2,6 +2,7 @@
 // Describes the processor at hand as an accelerator, by measuring layers on it.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,10 @@
 namespace halftone::accel {
 
 struct MeasureOptions {
-  int threads = 1;                ///< that a layer may use
-  double seconds_per_run = 0.02;  ///< measure each small network at least this long
+  int threads = 1;                 ///< that a layer may use
+  double seconds_per_run = 0.02;   ///< measure each small network at least this long ...
+  std::size_t min_runs = 30;       ///< ... and so often
+  double max_probe_bytes = 256e6;  ///< of the weights that say how fast the memory is
   ProgressSink progress{};
 };
 
