@@ -53,6 +53,12 @@ void add_selected(std::span<const float> matrix, std::span<const std::size_t> se
   }
 }
 
+double sum(std::span<const double> values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum;
+}
+
 /// The indices of the set bits.
 void list_ones(std::span<const std::uint64_t> words, std::vector<std::size_t>& ones) {
   ones.clear();
@@ -78,10 +84,12 @@ class Arrays::Programmer {
     array.first_unit = index % mapping_.unit_blocks() * mapping_.array_units;
     array.units = std::min(mapping_.array_units, mapping_.units() - array.first_unit);
     const std::size_t columns = array.units * mapping_.unit_columns + mapping_.reference_columns;
-    const std::vector<double> programmed = conductances(device_, targets(array, columns), seed);
+    const std::vector<double> wanted = targets(array, columns);
+    const std::vector<double> programmed = conductances(device_, wanted, seed);
     const std::vector<double> seen =
         with_wires({std::span(programmed), array.rows, columns}, device_.segment_ohms);
-    set_counts({std::span(seen), array.rows, columns}, array);
+    const double gain = device_.adc.calibrated ? sum(wanted) / sum(seen) : 1;
+    set_counts({std::span(seen), array.rows, columns}, gain, array);
     array.seed = derived_seed(seed, programmed.size());
     return array;
   }
@@ -108,8 +116,9 @@ class Arrays::Programmer {
   }
 
   /// Subtracts the reference column, or the second columns of pairs.
-  void set_counts(MatrixView<const double> seen, Array& array) const {
-    const double per_siemens = (device_.levels - 1) / (device_.on_siemens - device_.off_siemens);
+  void set_counts(MatrixView<const double> seen, double gain, Array& array) const {
+    const double per_siemens =
+        gain * (device_.levels - 1) / (device_.on_siemens - device_.off_siemens);
     const std::size_t width = mapping_.unit_columns;
     const std::size_t conversions = mapping_.unit_conversions;
     array.counts.resize(array.rows * array.units * conversions);
@@ -214,6 +223,44 @@ void Arrays::read_cells(const Array& array, std::span<const std::uint64_t> pulse
     if (read_deviation_ != 0) add_noise(array, driven, currents);
     add_codes(array, currents, sums.row(r).subspan(array.first_unit, array.units));
   }
+}
+
+void Arrays::for_each_count(
+    const std::function<void(std::size_t unit, std::size_t input, float count)>& visit) const {
+  for (std::size_t block = 0; block < planes_.size(); ++block) {
+    for (std::size_t u = 0; u < mapping_.units(); ++u) {
+      for (std::size_t k = 0; k < planes_[block].cols(); ++k) {
+        visit(u, block * mapping_.array_rows + k, planes_[block].test(u, k) ? 1.0F : -1.0F);
+      }
+    }
+  }
+  for (const Array& array : arrays_) {
+    for (std::size_t r = 0; r < array.rows; ++r) {
+      const float* counts = array.counts.data() + r * array.columns();
+      for (std::size_t u = 0; u < array.units; ++u) {
+        const float second = mapping_.unit_conversions == 2 ? counts[array.units + u] : 0;
+        visit(array.first_unit + u, array.first_row + r, counts[u] - second);
+      }
+    }
+  }
+}
+
+SeenWeights Arrays::seen_weights() const {
+  SeenWeights seen;
+  seen.weights.resize(mapping_.outputs * mapping_.inputs);
+  std::vector<double> shifts(mapping_.outputs);
+  for_each_count([&](std::size_t unit, std::size_t input, float count) {
+    const UnitMeaning& meaning = meanings_[unit];
+    const std::size_t output = unit / mapping_.slices;
+    seen.weights[output * mapping_.inputs + input] += meaning.scale * count + meaning.low;
+    shifts[output] += static_cast<double>(meaning.scale) * static_cast<double>(count);
+  });
+  for (std::size_t u = 0; u < mapping_.units(); ++u) {
+    shifts[u / mapping_.slices] -=
+        static_cast<double>(meanings_[u].scale) * static_cast<double>(meanings_[u].total);
+  }
+  seen.shifts.assign(shifts.begin(), shifts.end());
+  return seen;
 }
 
 void Arrays::add_noise(const Array& array, std::span<const std::uint64_t> pulses,

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -16,6 +17,13 @@
 #include "halftone/numerics/encoding.h"
 
 namespace halftone::crossbar {
+
+/// A weight matrix as its arrays represent it, for training with noise: without converters and
+/// noise of reads, the arrays give weights x + shifts for the signs x of a plane of inputs.
+struct SeenWeights {
+  std::vector<float> weights;  ///< [outputs, inputs], without the offset of the levels
+  std::vector<float> shifts;   ///< [outputs] 0 for ideal cells
+};
 
 /// The arrays of a weight matrix [outputs, inputs]. Immutable; read() may run on several threads.
 class Arrays {
@@ -47,6 +55,13 @@ class Arrays {
   /// @param counts  [reads, units]
   void read(std::span<const std::uint64_t> pulses, MatrixView<float> counts) const;
 
+  /// With the counts C_uk of a pulse of input k, over the units u of an output:
+  ///
+  ///     weight_k = sum_u (scale_u C_uk + low_u)      shift = sum_u scale_u (sum_k C_uk - total_u)
+  ///
+  /// so that sum_u (scale_u (2 U_u - total_u) + low_u S) = sum_k weight_k x_k + shift.
+  [[nodiscard]] SeenWeights seen_weights() const;
+
  private:
   /// One array whose cells are not ideal.
   struct Array {
@@ -66,6 +81,8 @@ class Arrays {
                    MatrixView<std::int32_t> sums) const;
   void read_cells(const Array& array, std::span<const std::uint64_t> pulses,
                   MatrixView<std::int32_t> sums) const;
+  void for_each_count(
+      const std::function<void(std::size_t unit, std::size_t input, float count)>& visit) const;
   void add_noise(const Array& array, std::span<const std::uint64_t> pulses,
                  std::span<float> currents) const;
   void add_codes(const Array& array, std::span<const float> currents,

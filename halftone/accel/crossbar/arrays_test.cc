@@ -221,6 +221,71 @@ TEST(Arrays, OfAFiniteRatioCountExactly) {
   EXPECT_EQ(c.read(cell_by_cell(device)), c.exact());
 }
 
+TEST(SeenWeights, GiveTheSumsOfTheArrays) {
+  for (const int levels : {2, 8}) {
+    const Case c(6, 200, 3);
+    Device device = load_device("pcm");
+    device.levels = levels;
+    device.rows = device.columns = 64;
+    device.seconds = 86400;
+    device.adc.bits = 16;
+    const Arrays arrays(device, c.codes, c.encoding, 1);
+    const SeenWeights seen = arrays.seen_weights();
+    const std::vector<float> counts = c.read(device);
+    const std::size_t units = arrays.mapping().units();
+    const std::size_t slices = arrays.mapping().slices;
+    for (std::size_t r = 0; r < c.reads; ++r) {
+      const double signs = 2.0 * static_cast<double>(c.pulses.count(r)) - 200;
+      for (std::size_t o = 0; o < 6; ++o) {
+        double expected = seen.shifts[o];
+        for (std::size_t k = 0; k < 200; ++k) {
+          expected +=
+              (c.pulses.test(r, k) ? 1 : -1) * static_cast<double>(seen.weights[o * 200 + k]);
+        }
+        double found = 0;
+        double tolerance = 0;
+        for (std::size_t u = o * slices; u < (o + 1) * slices; ++u) {
+          const UnitMeaning& unit = arrays.meanings()[u];
+          found += unit.scale * (2 * counts[r * units + u] - unit.total) + unit.low * signs;
+          // On four arrays, one or two conversions are off by half a step; sums of 200 terms of up
+          // to `levels` are rounded to float32.
+          const double steps = levels == 2 ? 2 * 1 : 64.0 * 7 / 65535;
+          tolerance += std::abs(unit.scale) * (4 * steps + 200 * levels * 0x1p-22);
+        }
+        EXPECT_NEAR(found, expected, tolerance) << levels;
+      }
+    }
+  }
+}
+
+TEST(SeenWeights, OfIdealArraysAreTheWeights) {
+  const Case c(6, 200, 3);
+  for (const Device& device : {load_device("ideal"), cell_by_cell(load_device("ideal"))}) {
+    const SeenWeights seen = Arrays(device, c.codes, c.encoding, 1).seen_weights();
+    const std::vector<float> decoded = numerics::decode(c.codes, c.encoding);
+    for (std::size_t o = 0; o < 6; ++o) {
+      float reach = 0;
+      for (const float a : c.encoding.basis(o).a()) reach += std::abs(a);
+      for (std::size_t i = o * 200; i < (o + 1) * 200; ++i) {
+        EXPECT_NEAR(seen.weights[i], decoded[i], 3 * reach * 0x1p-23F);
+      }
+      EXPECT_EQ(seen.shifts[o], 0);
+    }
+  }
+}
+
+TEST(Calibration, MakesUpForMeanDrift) {
+  const Case c(20, 250, 1, 40);
+  Device device = load_device("ideal");
+  device.off_siemens = 0;
+  device.drift = Drift::kPower;
+  device.drift_exponent = 0.1;
+  device.seconds = 86400;
+  EXPECT_NE(c.read(device), c.exact());
+  device.adc.calibrated = true;
+  EXPECT_EQ(c.read(device), c.exact());
+}
+
 TEST(Mapping, CountsArraysCellsAndConversions) {
   Device device = load_device("ideal");  // 255 x 256, a reference column, 8 converters
   const Mapping mlp(device, 784, 700, 2);

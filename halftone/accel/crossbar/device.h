@@ -48,6 +48,9 @@ struct Converter {
   double range = 1;
   Converts converts = Converts::kColumn;
   std::size_t per_array = 1;  ///< converters that work at the same time
+  /// Whether the step of each array is scaled by the current of all its rows, measured over wanted.
+  /// That makes up for the mean drift of its cells and the mean loss along its wires.
+  bool calibrated = false;
 };
 
 /// What a read costs.

@@ -127,7 +127,8 @@ void read_converter(const toml::table& table, Device& device) {
   };
   keys::read_table(table,
                    {required(whole("bits", 1, 16, bits)), fraction("range", device.adc.range),
-                    word("converts", converts), count("per_array", device.adc.per_array)},
+                    word("converts", converts), count("per_array", device.adc.per_array),
+                    keys::flag("calibrated", [&](bool value) { device.adc.calibrated = value; })},
                    "[adc]");
 }
 
