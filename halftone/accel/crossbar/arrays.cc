@@ -53,12 +53,6 @@ void add_selected(std::span<const float> matrix, std::span<const std::size_t> se
   }
 }
 
-double sum(std::span<const double> values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return sum;
-}
-
 /// The indices of the set bits.
 void list_ones(std::span<const std::uint64_t> words, std::vector<std::size_t>& ones) {
   ones.clear();
@@ -88,8 +82,10 @@ class Arrays::Programmer {
     const std::vector<double> programmed = conductances(device_, wanted, seed);
     const std::vector<double> seen =
         with_wires({std::span(programmed), array.rows, columns}, device_.segment_ohms);
-    const double gain = device_.adc.calibrated ? sum(wanted) / sum(seen) : 1;
-    set_counts({std::span(seen), array.rows, columns}, gain, array);
+    array.counts = counts_of({std::span(seen), array.rows, columns}, array.units);
+    if (device_.adc.calibrated) {
+      calibrate(counts_of({std::span(wanted), array.rows, columns}, array.units), array);
+    }
     array.seed = derived_seed(seed, programmed.size());
     return array;
   }
@@ -115,21 +111,42 @@ class Arrays::Programmer {
     return targets;
   }
 
-  /// Subtracts the reference column, or the second columns of pairs.
-  void set_counts(MatrixView<const double> seen, double gain, Array& array) const {
-    const double per_siemens =
-        gain * (device_.levels - 1) / (device_.on_siemens - device_.off_siemens);
-    const std::size_t width = mapping_.unit_columns;
-    const std::size_t conversions = mapping_.unit_conversions;
-    array.counts.resize(array.rows * array.units * conversions);
-    for (std::size_t r = 0; r < array.rows; ++r) {
-      for (std::size_t c = 0; c < array.units * conversions; ++c) {
-        const std::size_t column = c % array.units * width + c / array.units;
-        const std::size_t other = mapping_.reference_columns == 1 ? seen.cols() - 1 : column + 1;
-        array.counts[r * array.units * conversions + c] =
-            static_cast<float>((seen(r, column) - seen(r, other)) * per_siemens);
+  /// The counts of a pulse: subtracts the reference column, or the second columns of pairs.
+  /// @return [rows, units * unit_conversions]
+  [[nodiscard]] std::vector<float> counts_of(MatrixView<const double> siemens,
+                                             std::size_t units) const {
+    const double per_siemens = (device_.levels - 1) / (device_.on_siemens - device_.off_siemens);
+    const std::size_t conversions = units * mapping_.unit_conversions;
+    std::vector<float> counts(siemens.rows() * conversions);
+    for (std::size_t r = 0; r < siemens.rows(); ++r) {
+      for (std::size_t c = 0; c < conversions; ++c) {
+        const std::size_t column = c % units * mapping_.unit_columns + c / units;
+        const std::size_t other = mapping_.reference_columns == 1 ? siemens.cols() - 1 : column + 1;
+        const double difference = siemens(r, column) - siemens(r, other);
+        counts[r * conversions + c] = static_cast<float>(difference * per_siemens);
       }
     }
+    return counts;
+  }
+
+  /// Multiplies the counts by the gain that brings those of a pulse on all rows closest to the
+  /// wanted ones: sum_c wanted_c seen_c / sum_c seen_c^2 over the conversions c.
+  static void calibrate(std::span<const float> wanted, Array& array) {
+    double products = 0;
+    double squares = 0;
+    for (std::size_t c = 0; c < array.columns(); ++c) {
+      double wanted_count = 0;
+      double seen_count = 0;
+      for (std::size_t i = c; i < wanted.size(); i += array.columns()) {
+        wanted_count += static_cast<double>(wanted[i]);
+        seen_count += static_cast<double>(array.counts[i]);
+      }
+      products += wanted_count * seen_count;
+      squares += seen_count * seen_count;
+    }
+    if (squares == 0) return;
+    const auto gain = static_cast<float>(products / squares);
+    for (float& count : array.counts) count *= gain;
   }
 
   const Device& device_;
@@ -140,7 +157,7 @@ class Arrays::Programmer {
 Arrays::Arrays(const Device& device, const numerics::BitPlanes& codes,
                const numerics::MatrixEncoding& encoding, std::uint64_t seed)
     : mapping_(device, codes.cols, codes.rows, codes.bits),
-      quantizer_(device, true),
+      quantizer_(device, mapping_.used_rows(), true),
       by_column_(device.adc.converts == Converts::kColumn) {
   const Units units(device, mapping_, codes, encoding);
   meanings_.assign(units.meanings().begin(), units.meanings().end());
@@ -148,7 +165,7 @@ Arrays::Arrays(const Device& device, const numerics::BitPlanes& codes,
     keep_planes(codes);
     return;
   }
-  quantizer_ = Quantizer(device, units.are_whole());
+  quantizer_ = Quantizer(device, mapping_.used_rows(), units.are_whole());
   if (device.read_noise == ReadNoise::kConstant) {
     // A conversion subtracts the current of one cell from that of another.
     const double per_siemens = (device.levels - 1) / (device.on_siemens - device.off_siemens);

@@ -44,12 +44,13 @@ enum class Converts {
 /// Currents become codes: code = clamp(round(current / step)).
 struct Converter {
   int bits = 8;
-  /// Fraction of the largest current that the range covers; currents beyond it are clipped.
+  /// Fraction of the largest current, that of all rows in use, which the range covers; currents
+  /// beyond it are clipped.
   double range = 1;
   Converts converts = Converts::kColumn;
   std::size_t per_array = 1;  ///< converters that work at the same time
-  /// Whether the step of each array is scaled by the current of all its rows, measured over wanted.
-  /// That makes up for the mean drift of its cells and the mean loss along its wires.
+  /// Whether each array has its own gain, which brings its counts with a pulse on all rows closest
+  /// to the wanted ones. It makes up for the mean drift of cells and the mean loss along wires.
   bool calibrated = false;
 };
 

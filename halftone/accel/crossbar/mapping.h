@@ -2,6 +2,7 @@
 // Divides a matrix of codes among the arrays of a device.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 
@@ -39,6 +40,8 @@ struct Mapping {
   Mapping(const Device& device, std::size_t num_inputs, std::size_t num_outputs, int bits);
 
   [[nodiscard]] std::size_t units() const { return outputs * slices; }
+  /// Rows of the fullest array in use.
+  [[nodiscard]] std::size_t used_rows() const { return std::min(array_rows, inputs); }
   [[nodiscard]] std::size_t row_blocks() const { return (inputs + array_rows - 1) / array_rows; }
   [[nodiscard]] std::size_t unit_blocks() const {
     return (units() + array_units - 1) / array_units;

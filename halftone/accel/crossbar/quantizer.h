@@ -2,6 +2,7 @@
 // The analogue-to-digital converter.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "halftone/accel/crossbar/device.h"
@@ -12,14 +13,15 @@ namespace halftone::crossbar {
 ///
 ///     code = clamp(round(count / step), low, high)      ties away from zero
 ///
-/// The range is the fraction adc.range of the largest count, R = range rows (levels - 1), of a full
-/// array. A converter of columns has C = 2^bits - 1 codes above 0, one of differences
-/// C = 2^(bits - 1) - 1 above and as many below. step = max(1, R / C) if ideal cells give whole
-/// counts, otherwise R / C; high = round(R / step), low = 0 or -high.
+/// The range is the fraction adc.range of the largest count, R = range rows (levels - 1). A
+/// converter of columns has C = 2^bits - 1 codes above 0, one of differences C = 2^(bits - 1) - 1
+/// above and as many below. step = max(1, R / C) if ideal cells give whole counts, otherwise R / C;
+/// high = round(R / step), low = 0 or -high.
 class Quantizer {
  public:
+  /// @param rows      of the arrays that are in use
   /// @param is_whole  whether ideal cells give whole counts
-  Quantizer(const Device& device, bool is_whole);
+  Quantizer(const Device& device, std::size_t rows, bool is_whole);
 
   [[nodiscard]] float step() const { return step_; }
   [[nodiscard]] std::int32_t code(float count) const {

@@ -16,15 +16,13 @@ double signed_sum(std::span<const float> a, std::size_t code) {
 }
 
 /// The levels of a cell for each code: evenly spread from the smallest sum to the largest.
-std::vector<float> cell_levels(std::span<const float> a, double reach) {
+std::vector<float> cell_levels(std::span<const float> a, double reach, double top) {
   constexpr double kTolerance = 1e-6;  // coefficients are rounded to float32
-  const std::size_t count = std::size_t{1} << a.size();
-  std::vector<float> levels(count);
-  for (std::size_t code = 0; code < count && reach != 0; ++code) {
-    const double level =
-        (signed_sum(a, code) + reach) / (2 * reach) * static_cast<double>(count - 1);
+  std::vector<float> levels(std::size_t{1} << a.size());
+  for (std::size_t code = 0; code < levels.size() && reach != 0; ++code) {
+    const double level = (signed_sum(a, code) + reach) / (2 * reach) * top;
     const double whole = std::round(level);
-    levels[code] = static_cast<float>(std::abs(level - whole) < kTolerance ? whole : level);
+    levels[code] = static_cast<float>(std::abs(level - whole) < kTolerance * top ? whole : level);
   }
   return levels;
 }
@@ -33,7 +31,10 @@ std::vector<float> cell_levels(std::span<const float> a, double reach) {
 
 Units::Units(const Device& device, const Mapping& mapping, const numerics::BitPlanes& codes,
              const numerics::MatrixEncoding& encoding)
-    : codes_(codes), slices_(mapping.slices), cell_bits_(device.cell_bits()) {
+    : codes_(codes),
+      slices_(mapping.slices),
+      cell_bits_(device.cell_bits()),
+      device_levels_(device.levels) {
   for (std::size_t unit = 0; unit < mapping.units(); ++unit) {
     const Planes planes = planes_of(unit);
     const numerics::Basis basis = encoding.basis(planes.output, 0, codes.cols);
@@ -63,11 +64,13 @@ void Units::add_cells(const Planes& planes, const numerics::Basis& basis) {
                                    static_cast<std::size_t>(planes.count));
   double reach = 0;
   for (const float each : a) reach += std::abs(each);
-  levels_.push_back(cell_levels(a, reach));
+  const int steps = (1 << planes.count) - 1;
+  const int multiples = (device_levels_ - 1) / steps;
+  const auto top = static_cast<double>(multiples * steps);
+  levels_.push_back(cell_levels(a, reach, top));
   const std::size_t unit = levels_.size() - 1;
   double total = 0;
   for (std::size_t k = 0; k < codes_.cols; ++k) total += level(unit, k);
-  const auto top = static_cast<double>(levels_[unit].size() - 1);
   meanings_.push_back(
       {static_cast<float>(2 * reach / top), static_cast<float>(total), static_cast<float>(-reach)});
 }

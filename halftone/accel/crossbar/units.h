@@ -18,8 +18,9 @@ namespace halftone::crossbar {
 ///     sum_j a_j sum_k x_k w_jk = scale (2 U - total) + low (2 sum_k p_k - n)
 ///
 /// A pair has one plane, scale a and low 0: U = sum_k p_k w_k and total = sum_k w_k are integers.
-/// A cell of a unit of M planes has the level q_k in [0, 2^M - 1], which grows linearly with the
-/// sum of its planes, U = sum_k p_k q_k and total = sum_k q_k.
+/// A cell of a unit of M planes has the level q_k in [0, top], which grows linearly with the sum of
+/// its planes; top is the largest multiple of 2^M - 1 below the number of levels of the device, so
+/// that evenly spaced levels are integers. U = sum_k p_k q_k and total = sum_k q_k.
 struct UnitMeaning {
   float scale = 0;
   float total = 0;
@@ -56,6 +57,7 @@ class Units {
   const numerics::BitPlanes& codes_;
   std::size_t slices_;
   int cell_bits_;
+  int device_levels_;
   std::vector<UnitMeaning> meanings_;
   std::vector<std::vector<float>> levels_;  ///< [units][codes of a unit]
 };
