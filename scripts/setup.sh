@@ -20,6 +20,7 @@ build_packages=(
   libopenmpi-dev openmpi-bin                     # several processes and machines
   libgtest-dev libgmock-dev libonnx-testdata     # tests
   ngspice                                        # test of resistive networks
+  verilator                                      # tests of arrays in Verilog
   libbenchmark-dev libopenblas-dev               # benchmarks, and what they compare with
 )
 training_packages=(

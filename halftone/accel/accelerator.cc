@@ -18,7 +18,7 @@ bool takes(const Rate& rate, const Number& weights, const Number& inputs) {
 
 bool names(const OperatorRule& rule, const Operation& operation) {
   const auto fits = [](const std::optional<int>& wanted, int bits) {
-    return !wanted || *wanted == bits;
+    return !wanted || bits <= *wanted;
   };
   return std::ranges::find(rule.operators, operation.op) != rule.operators.end() &&
          fits(rule.weight_bits, operation.product.w.bits) &&
@@ -85,6 +85,14 @@ double ComputeUnit::products_per_cycle(const Number& weights, const Number& inpu
       break;
   }
   return row->per_cycle;
+}
+
+std::size_t ComputeUnit::rounded_inner(const Product& product) const {
+  const auto round_up = [](std::size_t value, std::size_t step) {
+    return (value + step - 1) / step * step;
+  };
+  const std::size_t channels = product.inner / product.taps;
+  return round_up(product.taps * round_up(channels, tile_channels), tile_inner);
 }
 
 double ComputeUnit::product_pj(const Number& weights, const Number& inputs) const {

@@ -48,6 +48,7 @@ struct ComputeUnit {
   std::size_t tile_rows = 1;
   std::size_t tile_columns = 1;
   std::size_t tile_inner = 1;
+  std::size_t tile_channels = 1;  ///< to which the channels of each tap are rounded up before
   std::vector<Rate> rates;
   double operations_per_cycle = 0;     ///< additions and the like of a unit; 0: only products
   double operations_per_function = 0;  ///< what exp, tanh, a quotient cost in operations
@@ -60,6 +61,8 @@ struct ComputeUnit {
   /// Products per cycle and unit at full use, 0 if the unit does not take the factors. For
   /// bit-serial and lookup units the row's per_cycle counts products of single bits.
   [[nodiscard]] double products_per_cycle(const Number& weights, const Number& inputs) const;
+  /// The inner extent of a product, rounded up to tiles of channels, then of the unit.
+  [[nodiscard]] std::size_t rounded_inner(const Product& product) const;
   /// Energy of one product: pj_per_product Kw Ka / 64.
   /// Source: multipliers grow with the product of the widths; Horowitz, Computing's energy problem,
   /// ISSCC 2014, Fig. 1.1.9 (8 and 32 bits).
@@ -113,6 +116,8 @@ struct OperatorRule {
   double efficiency = 1;        ///< the share of the unit's reachable peak
   double s_per_input_byte = 0;  ///< work that is no product: packing, unfolding windows
   double s_per_output = 0;      ///< of an element: activation, scales, rounding
+  /// Of an addition and the like on an element, in place of the rate of the vector units.
+  std::optional<double> s_per_operation{};
 };
 
 /// A chip and what is around it.
@@ -139,6 +144,9 @@ struct Accelerator {
 ///         contradictions: no unit, no memory, a smaller memory outside a larger one, a unit
 ///         without a rate, a rule for no operator
 Accelerator parse_accelerator(std::string_view toml_text, const std::string& name);
+
+/// A description as a file, which parse_accelerator() reads back.
+std::string to_toml(const Accelerator& accelerator);
 
 /// The names of the descriptions that are part of the program.
 std::vector<std::string> shipped_accelerators();

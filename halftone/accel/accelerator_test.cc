@@ -57,6 +57,9 @@ TEST(Accelerator, ReadsTheDescriptionsOfTheProgram) {
   for (const std::string& name : names) {
     const Accelerator chip = load_accelerator(name);
     EXPECT_FALSE(chip.source.empty()) << name;
+    // What is written is read back.
+    const std::string text = to_toml(chip);
+    EXPECT_EQ(to_toml(parse_accelerator(text, name)), text);
   }
 }
 
@@ -131,6 +134,14 @@ TEST(ComputeUnit, TakesCodesWhereItTakesFloats) {
   EXPECT_EQ(unit.products_per_cycle({16, true}, {16, true}), 2);
   EXPECT_EQ(unit.products_per_cycle({4, false}, {16, true}), 2);
   EXPECT_EQ(unit.products_per_cycle({32, true}, {16, true}), 0);
+}
+
+TEST(Accelerator, WritesTextsThatAreReadBack) {
+  Accelerator chip = parse({kHead, kUnit, kMemory});
+  chip.name = "a \"chip\"\n\\ of \x01";
+  chip.units[0].efficiency = 0.1 + 0.2;
+  EXPECT_EQ(parse_accelerator(to_toml(chip), "b").name, chip.name);
+  EXPECT_EQ(parse_accelerator(to_toml(chip), "b").units[0].efficiency, 0.1 + 0.2);
 }
 
 TEST(Accelerator, TakesTheLastRuleThatFits) {

@@ -73,6 +73,7 @@ std::vector<Key> shape_keys(ComputeUnit& unit) {
       count("tile_rows", unit.tile_rows),
       count("tile_columns", unit.tile_columns),
       count("tile_inner", unit.tile_inner),
+      count("tile_channels", unit.tile_channels),
   };
 }
 
@@ -189,7 +190,8 @@ OperatorRule read_rule(const toml::table& table) {
        at_least_zero("overhead_s", rule.overhead_s), at_least_zero("passes", rule.passes),
        share("efficiency", rule.efficiency),
        at_least_zero("s_per_input_byte", rule.s_per_input_byte),
-       at_least_zero("s_per_output", rule.s_per_output)},
+       at_least_zero("s_per_output", rule.s_per_output),
+       real("s_per_operation", 0, kMax, [&](double value) { rule.s_per_operation = value; })},
       "[[operator]]");
   if (rule.operators.empty()) keys::fail_at(table, "[[operator]] names no operators");
   return rule;
@@ -202,6 +204,14 @@ double clock_of(const toml::table& root) {
   return clock_hz;
 }
 
+/// Whether tensors pass from one memory to the other.
+bool share_tensors(const Memory& a, const Memory& b) {
+  for (std::size_t role = 0; role < kNumRoles; ++role) {
+    if (a.may_hold(static_cast<Role>(role)) && b.may_hold(static_cast<Role>(role))) return true;
+  }
+  return false;
+}
+
 void check(const toml::table& root, const Accelerator& accelerator) {
   for (const ComputeUnit& unit : accelerator.units) {
     if (unit.clock_hz > 0) continue;
@@ -210,7 +220,7 @@ void check(const toml::table& root, const Accelerator& accelerator) {
   for (std::size_t i = 1; i < accelerator.memories.size(); ++i) {
     const Memory& outer = accelerator.memories[i - 1];
     const Memory& inner = accelerator.memories[i];
-    if (inner.bytes <= outer.bytes) continue;
+    if (inner.bytes <= outer.bytes || !share_tensors(inner, outer)) continue;
     keys::fail_at(root, "memory '" + inner.name + "' is larger than '" + outer.name +
                             "' outside it: list memories from the outermost inwards");
   }

@@ -29,17 +29,17 @@ std::string operator_name(const ir::Node& node, const ir::Work& work) {
 
 Product product_of(const ir::Work& work) {
   if (work.products() == 0) return {};
-  Product product{work.count,
-                  work.rows,
-                  work.inner,
-                  work.cols,
-                  number_of(work.x),
-                  number_of(work.w),
-                  number_of(work.writes.encoding).bits,
-                  1};
-  const double matrix =
-      static_cast<double>(work.count * work.rows * work.inner) * product.x.bits / 8;
-  product.x_reuse = std::min(1.0, work.reads[0].bytes / matrix);
+  Product product;
+  product.count = work.count;
+  product.rows = work.rows;
+  product.inner = work.inner;
+  product.cols = work.cols;
+  product.x = number_of(work.x);
+  product.w = number_of(work.w);
+  product.y_bits = number_of(work.writes.encoding).bits;
+  product.taps = work.taps;
+  const double matrix = static_cast<double>(work.count * work.rows * work.inner);
+  product.x_reuse = std::min(1.0, 8 * work.reads[0].bytes / (matrix * product.x.bits));
   return product;
 }
 
@@ -88,24 +88,39 @@ double Workload::bytes(Role role) const {
   return sum;
 }
 
+double Workload::weight_bytes() const {
+  double sum = 0;
+  for (const Operation& each : operations) {
+    if (each.is_backward) continue;
+    for (const Transfer& transfer : each.reads) {
+      if (transfer.role == Role::kWeights) sum += transfer.bytes;
+    }
+  }
+  return sum;
+}
+
+Operation operation_of(const ir::Graph& graph, const ir::Node& node, std::size_t batch) {
+  const ir::Work work = ir::work_of(graph, node, batch);
+  Operation operation{.name = node.name, .op = operator_name(node, work)};
+  operation.product = product_of(work);
+  operation.operations = work.elements.operations;
+  operation.functions = work.elements.functions;
+  const ir::Shape& shape = graph.value(node.output).type.shape;
+  operation.outputs = static_cast<double>(shape.with_batch(batch).element_count());
+  for (const ir::Traffic& each : work.reads) {
+    const bool is_constant = graph.constant(each.value) != nullptr;
+    operation.reads.push_back({is_constant ? Role::kWeights : Role::kInputs, each.bytes});
+  }
+  operation.writes.push_back({Role::kOutputs, work.writes.bytes});
+  return operation;
+}
+
 Workload workload_of(const ir::Graph& graph, std::string name, std::size_t batch) {
   Workload workload{std::move(name), batch, {}};
   for (const ir::NodeId id : graph.topological_order()) {
     const ir::Node& node = graph.node(id);
     if (std::holds_alternative<ir::Reshape>(node.op)) continue;
-    const ir::Work work = ir::work_of(graph, node, batch);
-    Operation operation{.name = node.name, .op = operator_name(node, work)};
-    operation.product = product_of(work);
-    operation.operations = work.elements.operations;
-    operation.functions = work.elements.functions;
-    const ir::Shape& shape = graph.value(node.output).type.shape;
-    operation.outputs = static_cast<double>(shape.with_batch(batch).element_count());
-    for (const ir::Traffic& each : work.reads) {
-      const bool is_constant = graph.constant(each.value) != nullptr;
-      operation.reads.push_back({is_constant ? Role::kWeights : Role::kInputs, each.bytes});
-    }
-    operation.writes.push_back({Role::kOutputs, work.writes.bytes});
-    workload.operations.push_back(std::move(operation));
+    workload.operations.push_back(operation_of(graph, node, batch));
   }
   return workload;
 }

@@ -50,6 +50,7 @@ struct Product {
   int y_bits = 32;
   /// Bytes of x in memory over those of its matrix: below 1 where windows of a convolution overlap.
   double x_reuse = 1;
+  std::size_t taps = 1;  ///< of a window: inner = taps x channels
 
   [[nodiscard]] double products() const {
     return static_cast<double>(count) * static_cast<double>(rows) * static_cast<double>(inner) *
@@ -61,11 +62,15 @@ struct Operation {
   std::string name;
   std::string op;  ///< the operator; "DepthwiseConv" for a Conv of one channel a group
   Product product{};
-  double operations = 0;  ///< additions and the like on elements
-  double functions = 0;   ///< exp, tanh, quotients
-  double outputs = 0;     ///< elements of the output
-  std::vector<Transfer> reads{};
+  double operations = 0;          ///< additions and the like on elements
+  double functions = 0;           ///< exp, tanh, quotients
+  double outputs = 0;             ///< elements of the output
+  std::vector<Transfer> reads{};  ///< of a product first x, then w
   std::vector<Transfer> writes{};
+  /// In a tensor split, whether chips divide its inner extent: the second product of a pair.
+  bool joins_shares = false;
+  bool is_backward = false;             ///< of training; reads weights that were counted before
+  bool is_gradient_of_weights = false;  ///< in a data split, summed over chips
 
   [[nodiscard]] double bytes_read() const;
   [[nodiscard]] double bytes_written() const;
@@ -76,10 +81,17 @@ struct Workload {
   std::string name;
   std::size_t batch = 1;
   std::vector<Operation> operations;
+  double stored_weight_bytes = 0;  ///< of all weights, also those not read; 0: weight_bytes()
+  double state_bytes = 0;          ///< kept from step to step
+  double training_bytes = 0;  ///< of gradients, optimizer states, activations kept for the way back
 
   [[nodiscard]] double products() const;
+  [[nodiscard]] double weight_bytes() const;    ///< of all weights, each counted where it is read
   [[nodiscard]] double bytes(Role role) const;  ///< read or written by all operations
 };
+
+/// The work of one node.
+Operation operation_of(const ir::Graph& graph, const ir::Node& node, std::size_t batch = 1);
 
 /// The work of a network as it runs, in the order of computation. Reshapes cost nothing and are
 /// left out.

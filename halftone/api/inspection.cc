@@ -97,7 +97,7 @@ Inspection inspect(const ir::Graph& graph, std::string format, std::uintmax_t fi
 }
 
 std::vector<NodeWork> work_of(Network network, std::size_t batch) {
-  const ir::Graph graph = prepared(std::move(network), Purpose::kRun);
+  const ir::Graph graph = graph_to_run(std::move(network), batch);
   std::vector<NodeWork> work;
   for (const ir::NodeId id : graph.topological_order()) {
     const ir::Node& node = graph.node(id);

@@ -9,6 +9,7 @@
 #include "halftone/formats/model.h"
 #include "halftone/passes/float_ends.h"
 #include "halftone/passes/simplify.h"
+#include "halftone/runtime/plan/prepare.h"
 
 namespace halftone {
 
@@ -72,6 +73,12 @@ ir::Graph prepared(Network network, Purpose purpose) {
       break;
   }
   return graph;
+}
+
+ir::Graph graph_to_run(Network network, std::size_t batch) {
+  runtime::PlanOptions options;
+  options.batch = batch;
+  return runtime::prepare(prepared(std::move(network), Purpose::kRun), options).graph;
 }
 
 }  // namespace halftone

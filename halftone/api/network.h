@@ -59,4 +59,9 @@ enum class Purpose : std::uint8_t {
 /// @throws Error as passes::simplify()
 ir::Graph prepared(Network network, Purpose purpose);
 
+/// The graph that a plan for `batch` samples computes: prepared, all extents fixed, activations,
+/// residuals and encodings merged into the layers before them.
+/// @throws Error as prepared() and runtime::prepare()
+ir::Graph graph_to_run(Network network, std::size_t batch);
+
 }  // namespace halftone

@@ -160,6 +160,7 @@ class TuningFile {
 // One file per verb.
 void add_inspect(CLI::App& app, Action& action);
 void add_systems(CLI::App& app, Action& action);
+void add_estimate(CLI::App& app, Action& action);
 void add_convert(CLI::App& app, Action& action);
 void add_quantize(CLI::App& app, Action& action);
 void add_eval(CLI::App& app, Action& action);

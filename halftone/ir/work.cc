@@ -52,6 +52,7 @@ Work products_of(const Conv& op, const NodeShapes& shapes) {
   work.count = static_cast<std::size_t>(op.groups);
   work.rows = divided(shapes.output().element_count(), filters);
   work.inner = divided(w.element_count(), filters);
+  work.taps = divided(work.inner, extent_from_end(w, 1));
   work.cols = divided(filters, work.count);
   return work;
 }

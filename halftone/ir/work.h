@@ -46,7 +46,8 @@ struct Work {
   std::size_t rows = 0;
   std::size_t inner = 0;
   std::size_t cols = 0;
-  Encoding x;  ///< of the factors; of a Recurrent the encoding of its states
+  std::size_t taps = 1;  ///< of a window: inner = taps x channels
+  Encoding x;            ///< of the factors; of a Recurrent the encoding of its states
   Encoding w;
   ElementWork elements;        ///< beside the products: see element_work()
   std::vector<Traffic> reads;  ///< inputs that are present

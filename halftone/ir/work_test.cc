@@ -40,6 +40,7 @@ TEST(Work, CountsTheProductsOfLayers) {
   // [3, 4, 5, 6] to [3, 2, 4, 8] by taps of 2 x 2, two groups.
   expect_extents(work_of_node(Conv{window, 2, {}}, {kBatch, 4, 5, 6}, {{8, 2, 2, 3}}, 3),
                  {2, 24, 12, 4});
+  EXPECT_EQ(work_of_node(Conv{window, 2, {}}, {kBatch, 4, 5, 6}, {{8, 2, 2, 3}}).taps, 4U);
   expect_extents(
       work_of_node(ConvTranspose{window, {0, 0}, 2, {}}, {kBatch, 4, 5, 6}, {{8, 2, 2, 3}}, 3),
       {2, 60, 3, 16});

@@ -8,6 +8,8 @@
 #include <optional>
 #include <span>
 
+#include "halftone/report/svg.h"
+
 namespace halftone::report {
 namespace {
 
@@ -40,16 +42,8 @@ struct Axis {
   }
 };
 
-std::string text(double x, double y, const std::string& anchor, const std::string& content) {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor,
-                     content);
-}
-
-std::string rule(double x1, double y1, double x2, double y2, const char* color) {
-  return fmt::format(
-      "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\"/>\n", x1, y1, x2,
-      y2, color);
-}
+using svg::rule;
+using svg::text;
 
 std::string axes(const Axis& x, const Axis& y) {
   std::string svg;

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/accel/estimate.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "halftone/accel/operation_model.h"
+#include "halftone/base/error.h"
+
+namespace halftone::accel {
+namespace {
+
+constexpr std::size_t kMaxNamed = 20;  ///< operations in a message
+
+/// Fails with the names of all operations that no unit computes.
+void check_units(const Workload& workload, const OperationModel& model) {
+  std::string list;
+  std::size_t found = 0;
+  for (const Operation& operation : workload.operations) {
+    const std::string reason = model.refusal(operation);
+    if (reason.empty() || ++found > kMaxNamed) continue;
+    list +=
+        (found > 1 ? "; " : "") + ("'" + operation.name + "' (" + operation.op + "): ") + reason;
+  }
+  if (found == 0) return;
+  if (found > kMaxNamed) list += "; and " + std::to_string(found - kMaxNamed) + " more";
+  fail(ErrorKind::kUnsupported, model.accelerator().name + " cannot compute " + list);
+}
+
+/// The largest sum of bytes of some roles in one operation.
+double largest(const Workload& workload, std::initializer_list<Role> roles) {
+  double most = 0;
+  for (const Operation& each : workload.operations) {
+    double sum = 0;
+    for (const auto* list : {&each.reads, &each.writes}) {
+      for (const Transfer& transfer : *list) {
+        if (std::ranges::find(roles, transfer.role) != roles.end()) sum += transfer.bytes;
+      }
+    }
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+std::string gigabytes(double bytes) {
+  const std::string text = std::to_string(bytes / 1e9);
+  return text.substr(0, text.find('.') + 4) + " GB";
+}
+
+void check_room(const Footprint& need, const Accelerator& accelerator) {
+  const Memory& outermost = accelerator.memories.front();
+  if (need.total() <= outermost.bytes) return;
+  fail(ErrorKind::kUnsupported,
+       "needs " + gigabytes(need.total()) + " (weights " + gigabytes(need.weights) + ", states " +
+           gigabytes(need.states) + ", activations " + gigabytes(need.activations) + ", training " +
+           gigabytes(need.training) + "), but memory '" + outermost.name + "' of " +
+           accelerator.name + " has " + gigabytes(outermost.bytes) +
+           ": use more devices, fewer bits or a smaller batch");
+}
+
+/// Which operations of a tensor split come second in a pair: their inputs are divided already, and
+/// their sums are all-reduced.
+std::vector<bool> second_of_pairs(const Workload& workload, const Split& split) {
+  std::vector<bool> second(workload.operations.size());
+  if (split.kind != SplitKind::kTensor || split.chips <= 1) return second;
+  for (std::size_t i = 0; i < second.size(); ++i) second[i] = workload.operations[i].joins_shares;
+  return second;
+}
+
+/// Bytes that all chips exchange after an operation.
+double exchange_seconds(const Operation& operation, const Accelerator& accelerator,
+                        const Split& split, bool joins) {
+  if (split.chips <= 1) return 0;
+  const double bytes = operation.bytes_written();
+  switch (split.kind) {
+    case SplitKind::kTensor:
+      return joins ? all_reduce_seconds(*accelerator.link, split.chips, bytes) : 0;
+    case SplitKind::kData:
+      return operation.is_gradient_of_weights
+                 ? all_reduce_seconds(*accelerator.link, split.chips, bytes)
+                 : 0;
+    case SplitKind::kPipeline:
+      break;
+  }
+  return 0;
+}
+
+double host_seconds(const Workload& workload, const Accelerator& accelerator) {
+  if (!accelerator.host || workload.operations.empty()) return 0;
+  double bytes = 0;
+  for (const Transfer& each : workload.operations.front().reads) {
+    if (each.role == Role::kInputs) bytes += each.bytes;
+  }
+  const double results = workload.operations.back().bytes_written();
+  return 2 * accelerator.host->latency_s + (bytes + results) / accelerator.host->bytes_per_second;
+}
+
+/// Pipelined chips move activations chips - 1 times.
+double pipeline_seconds(const Workload& workload, const Accelerator& accelerator,
+                        const Split& split) {
+  if (split.chips <= 1 || split.kind != SplitKind::kPipeline) return 0;
+  const std::size_t step = workload.operations.size() / split.chips;
+  double sum = 0;
+  for (std::size_t i = 1; i < split.chips; ++i) {
+    sum += send_seconds(*accelerator.link, workload.operations[i * step - 1].bytes_written());
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::string_view to_string(Model model) {
+  switch (model) {
+    case Model::kRoofline:
+      return "roofline";
+    case Model::kTiles:
+      return "tiles";
+    case Model::kEvents:
+      return "events";
+  }
+  return "";
+}
+
+Model model_named(std::string_view name) {
+  std::string list;
+  for (const Model each : {Model::kRoofline, Model::kTiles, Model::kEvents}) {
+    if (to_string(each) == name) return each;
+    list.append(list.empty() ? "" : ", ").append(to_string(each));
+  }
+  fail(ErrorKind::kUsage, "expected one of " + list + ", found '" + std::string(name) + "'");
+}
+
+Footprint footprint(const Workload& workload, const Split& split) {
+  Footprint result;
+  result.weights =
+      workload.stored_weight_bytes > 0 ? workload.stored_weight_bytes : workload.weight_bytes();
+  result.activations = largest(workload, {Role::kInputs, Role::kOutputs});
+  result.states = workload.state_bytes;
+  result.training = workload.training_bytes;
+  const auto chips = static_cast<double>(split.chips);
+  if (split.kind == SplitKind::kData) {
+    result.activations /= chips;
+    result.states /= chips;
+  } else {
+    result.weights /= chips;
+    result.states /= chips;
+    result.training /= chips;
+  }
+  return result;
+}
+
+Estimate estimate(const Workload& workload, const Accelerator& accelerator,
+                  const EstimateOptions& options) {
+  check_split(workload, accelerator, options.split);
+  const OperationModel model(accelerator, workload, options.model);
+  check_units(workload, model);
+  Estimate result{.workload = workload.name,
+                  .accelerator = accelerator.name,
+                  .comparison = accelerator.comparison,
+                  .model = options.model,
+                  .batch = workload.batch,
+                  .split = options.split};
+  result.footprint = footprint(workload, options.split);
+  check_room(result.footprint, accelerator);
+  const std::vector<bool> second = second_of_pairs(workload, options.split);
+  for (std::size_t i = 0; i < workload.operations.size(); ++i) {
+    const Operation part =
+        part_of(workload.operations[i], options.split, workload.batch, second[i]);
+    OperationEstimate each = model.estimate(part, i, result.seconds, &result.timeline);
+    each.link_s = exchange_seconds(workload.operations[i], accelerator, options.split, second[i]);
+    if (each.link_s > each.seconds) each.bound = "link";
+    each.seconds += each.link_s;
+    result.seconds += each.seconds;
+    result.energy_j += each.energy_j;
+    result.operations.push_back(std::move(each));
+  }
+  result.seconds += pipeline_seconds(workload, accelerator, options.split);
+  result.host_s = host_seconds(workload, accelerator);
+  result.energy_j *=
+      options.split.kind == SplitKind::kPipeline ? 1 : static_cast<double>(options.split.chips);
+  result.idle_j = accelerator.idle_w * static_cast<double>(options.split.chips) * result.seconds;
+  result.energy_j += result.idle_j;
+  return result;
+}
+
+}  // namespace halftone::accel

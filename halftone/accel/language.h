@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Language models by their shape alone: what a prompt and a token cost.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "halftone/accel/estimate.h"
+#include "halftone/accel/workload.h"
+
+namespace halftone::accel {
+
+/// The shape of a decoder: blocks of attention and a feed-forward network.
+struct LanguageModel {
+  std::string name;
+  std::size_t layers = 0;
+  std::size_t width = 0;     ///< of the hidden state
+  std::size_t heads = 0;     ///< of queries
+  std::size_t kv_heads = 0;  ///< of keys and values
+  std::size_t head_width = 0;
+  std::size_t inner = 0;  ///< width of the feed-forward network, of one expert
+  std::size_t vocabulary = 0;
+  std::size_t experts = 1;         ///< feed-forward networks of a block
+  std::size_t active_experts = 1;  ///< that a token passes through
+  std::size_t shared_inner = 0;    ///< width of a network that all tokens pass through beside them
+  std::size_t window = 0;          ///< tokens that attention looks back; 0: all
+  bool is_gated = true;            ///< two matrices up, one down; else one up
+  bool ties_embeddings = false;    ///< the table of the input is the matrix of the output
+
+  /// Matrices and the embedding table, without norms and biases.
+  [[nodiscard]] double parameters() const;
+  /// Those that a token is multiplied with.
+  [[nodiscard]] double active_parameters() const;
+};
+
+/// Reads config.json of a Hugging Face folder: llama, mistral, mixtral, qwen2, qwen3 and their
+/// mixtures of experts, gemma, phi3, gpt2 and what uses the same keys.
+/// @param name  put before messages
+/// @throws Error kFormat if it is no JSON or a key is missing or out of range, named
+LanguageModel parse_language_model(std::string_view json, const std::string& name);
+
+struct LanguageSettings {
+  Number weights{16, true};
+  Number activations{16, true};
+  Number cache{16, true};
+  std::size_t group = 0;  ///< weights that share a scale of 16 bits; 0: scales are not counted
+  std::size_t batch = 1;  ///< sequences
+  std::size_t prompt = 512;
+  std::size_t context = 1024;  ///< tokens in the cache when a token is generated
+};
+
+/// The work of `tokens` new tokens of each sequence, whose last one sees `context` tokens. Scores
+/// stay on the chip: attention reads the keys and values of the cache once. Of an expert layer, as
+/// many experts are read as tokens choose on average, E (1 - (1 - k / E)^tokens), rounded up.
+Workload language_workload(const LanguageModel& model, const LanguageSettings& settings,
+                           std::size_t tokens, std::size_t context);
+
+struct BatchPoint {
+  std::size_t batch = 1;
+  double seconds = 0;  ///< of one step, a token for each sequence
+  [[nodiscard]] double tokens_per_s() const { return static_cast<double>(batch) / seconds; }
+};
+
+struct LanguageEstimate {
+  LanguageModel model;
+  LanguageSettings settings;
+  std::size_t chips_needed = 1;  ///< whose memory holds weights, cache and activations
+  Estimate prompt{};
+  Estimate token{};
+  std::vector<BatchPoint> batches{};  ///< powers of two, as far as the memory goes
+};
+
+/// @throws Error as estimate()
+LanguageEstimate estimate_language(const LanguageModel& model, const LanguageSettings& settings,
+                                   const Accelerator& accelerator,
+                                   const EstimateOptions& options = {});
+
+}  // namespace halftone::accel

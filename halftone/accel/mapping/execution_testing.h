@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a mapped nest step by step, with real buffers, and counts what moves. Only tests include
+// this.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "halftone/accel/mapping/mapping.h"
+
+namespace halftone::accel::mapping {
+
+using Word = std::vector<std::uint64_t>;  ///< coordinates in a data space
+
+struct Counters {
+  std::uint64_t reads = 0, fills = 0, updates = 0, spatial_reductions = 0;
+  bool operator==(const Counters&) const = default;
+};
+
+/// A buffer that holds exactly a tile. It takes over words of the last tile only when nothing but
+/// the innermost temporal loop outside moved.
+struct Buffer {
+  std::map<Word, std::int64_t> words;
+  std::set<Word> visited;  ///< of an output: words that were here before
+  Counters counters;
+};
+
+/// The machine. Level `levels.size()` are the MACs, whose buffers hold the words of one MAC.
+class Execution {
+ public:
+  Execution(const Problem& problem, const Mapping& mapping);
+
+  /// Of every instance of a level, in the order of their spatial indices.
+  [[nodiscard]] std::vector<Counters> counters(std::size_t level, std::size_t space) const;
+  /// The output in the outermost memory.
+  [[nodiscard]] const std::map<Word, std::int64_t>& result() const;
+
+ private:
+  using Instance = std::vector<std::uint64_t>;  ///< indices of the spatial loops outside
+  struct Loop {
+    std::size_t dimension;
+    std::uint64_t bound;
+    bool is_spatial;
+    std::uint64_t stride;  ///< of the dimension's index
+  };
+  enum class Change { kNone, kShift, kReplace };
+
+  [[nodiscard]] bool keeps(std::size_t level, std::size_t space) const;
+  [[nodiscard]] std::size_t outer_of(std::size_t level, std::size_t space) const;
+  [[nodiscard]] std::vector<Instance> instances(std::size_t level) const;
+  [[nodiscard]] std::set<Word> tile(std::size_t level, std::size_t space,
+                                    const Instance& instance) const;
+  [[nodiscard]] Change change(std::size_t level, std::size_t space) const;
+  [[nodiscard]] bool leads_its_group(std::size_t level, std::size_t space,
+                                     const Instance& instance) const;
+  Buffer& parent_of(std::size_t level, std::size_t space, const Instance& instance);
+  void drain(std::size_t level, std::size_t space);
+  void fetch(std::size_t level, std::size_t space);
+  void multiply();
+  void run_step();
+  bool advance();
+
+  const Problem& problem_;
+  const Mapping& mapping_;
+  std::vector<Loop> loops_;
+  std::vector<std::size_t> begins_;
+  std::vector<std::uint64_t> now_, before_;  ///< indices of all loops; of spatial ones 0
+  bool is_first_ = true;
+  std::map<std::pair<std::size_t, std::size_t>, std::map<Instance, Buffer>> buffers_;
+};
+
+/// The element of an input.
+std::int64_t element(std::size_t space, const Word& word);
+
+}  // namespace halftone::accel::mapping

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/accel/measure/measure.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "halftone/accel/estimate.h"
+
+namespace halftone::accel {
+namespace {
+
+Operation layer(int bits, std::size_t rows, std::size_t inner, std::size_t cols) {
+  const Number number{bits, bits == 32};
+  Operation result{.name = "layer", .op = "FullyConnected"};
+  result.product = {1, rows, inner, cols, number, number, 32, 1};
+  result.outputs = static_cast<double>(rows * cols);
+  const auto bytes = [&](std::size_t count) { return static_cast<double>(count) * bits / 8; };
+  result.reads = {{Role::kInputs, bytes(rows * inner)}, {Role::kWeights, bytes(inner * cols)}};
+  result.writes = {{Role::kOutputs, 4 * result.outputs}};
+  return result;
+}
+
+Operation elements(double count) {
+  Operation result{.name = "add", .op = "Add"};
+  result.operations = result.outputs = count;
+  result.reads = {{Role::kInputs, 8 * count}};
+  result.writes = {{Role::kOutputs, 4 * count}};
+  return result;
+}
+
+/// Samples of a processor that follows the model exactly.
+std::vector<Sample> exact_samples() {
+  std::vector<Sample> samples;
+  // The probes: fast enough never to limit.
+  for (const double rate : {1e11, 5e11, 2e13}) {
+    const Operation probe = layer(32, 1, 1000, 1000);
+    samples.push_back({probe, probe.bytes_read() / rate});
+  }
+  for (const std::size_t size : {64U, 128U, 192U, 640U}) {
+    for (const std::size_t rows : {1U, 3U, 8U}) {
+      const double outputs = static_cast<double>(rows) * 10;
+      const double products = static_cast<double>(rows * size) * 10;
+      samples.push_back({layer(2, rows, size, 10), 1e-6 + products * 1e-12 + outputs * 1e-9});
+      samples.push_back({layer(32, rows, size, 10), 2e-6 + products * 1e-11 + outputs * 2e-9});
+    }
+    samples.push_back(
+        {elements(static_cast<double>(size)), 3e-6 + 1e-9 * static_cast<double>(size)});
+  }
+  return samples;
+}
+
+TEST(MeasuredProcessor, FollowsSamplesThatFollowTheModel) {
+  const std::vector<Sample> samples = exact_samples();
+  const Accelerator chip = describe(samples, "exact");
+  ASSERT_EQ(chip.memories.size(), 4U);
+  EXPECT_NEAR(chip.memories[0].bytes_per_second, 1e11, 1);
+  EXPECT_NEAR(chip.memories[2].bytes_per_second, 2e13, 1);
+  for (std::size_t i = 3; i < samples.size(); ++i) {
+    const Operation& operation = samples[i].operation;
+    const Estimate result = estimate({"w", 1, {operation, operation, operation}}, chip);
+    EXPECT_NEAR(result.operations[1].seconds / samples[i].seconds, 1, 1e-6) << i;
+  }
+  EXPECT_THAT(chip.comparison, testing::HasSubstr("median error 0 % over the 28 operations"));
+  EXPECT_EQ(to_toml(parse_accelerator(to_toml(chip), "chip")), to_toml(chip));
+}
+
+TEST(MeasuredProcessor, HasARuleForEachKindOfLayerAndWidth) {
+  MeasureOptions options;
+  options.seconds_per_run = 0;
+  std::size_t reports = 0;
+  options.progress = [&](double fraction, std::string_view) {
+    EXPECT_LT(fraction, 1);
+    ++reports;
+  };
+  const std::vector<Sample> samples = measure_samples(options);
+  EXPECT_GT(reports, 100U);
+  const Accelerator chip = describe(samples, "here");
+  for (const char* op : {"Conv", "DepthwiseConv", "FullyConnected"}) {
+    for (const int bits : {32, 8, 4, 3, 2, 1}) {
+      Operation operation = layer(bits, 1, 64, 10);
+      operation.op = op;
+      const OperatorRule rule = chip.rule(operation);
+      EXPECT_EQ(rule.weight_bits, bits) << op;
+    }
+  }
+  EXPECT_TRUE(chip.rule(elements(1)).s_per_operation.has_value());
+  EXPECT_EQ(parse_accelerator(to_toml(chip), "chip").rules.size(), chip.rules.size());
+}
+
+}  // namespace
+}  // namespace halftone::accel

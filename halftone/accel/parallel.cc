@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/accel/parallel.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "halftone/base/error.h"
+#include "halftone/spmd/cost.h"
+
+namespace halftone::accel {
+namespace {
+
+std::size_t share(std::size_t whole, std::size_t parts) { return (whole + parts - 1) / parts; }
+
+/// Scales transfers of the given roles.
+void scale(std::vector<Transfer>& transfers, double factor, std::initializer_list<Role> roles) {
+  for (Transfer& each : transfers) {
+    if (std::ranges::find(roles, each.role) != roles.end()) each.bytes *= factor;
+  }
+}
+
+void scale_elements(Operation& operation, double factor) {
+  operation.operations *= factor;
+  operation.functions *= factor;
+  operation.outputs *= factor;
+}
+
+/// Divides samples. The factor is exact for the largest share.
+void divide_data(Operation& part, double factor) {
+  Product& product = part.product;
+  if (product.rows > 1) {
+    product.rows = std::max<std::size_t>(
+        1, static_cast<std::size_t>(static_cast<double>(product.rows) * factor + 0.5));
+  } else {
+    product.count = std::max<std::size_t>(
+        product.count > 0 ? 1 : 0,
+        static_cast<std::size_t>(static_cast<double>(product.count) * factor + 0.5));
+  }
+  for (auto* list : {&part.reads, &part.writes}) {
+    scale(*list, factor, {Role::kInputs, Role::kOutputs, Role::kStates});
+  }
+  scale_elements(part, factor);
+}
+
+bool has_weights(const Operation& operation) {
+  return std::ranges::any_of(operation.reads,
+                             [](const Transfer& each) { return each.role == Role::kWeights; });
+}
+
+/// Divides columns, or the inner extent, of products with weights; heads of products with states.
+void divide_tensor(Operation& part, std::size_t chips, bool divides_inner) {
+  Product& product = part.product;
+  const double factor = 1.0 / static_cast<double>(chips);
+  if (!part.has_product()) return;
+  if (!has_weights(part)) {
+    product.count = share(product.count, chips);
+    for (auto* list : {&part.reads, &part.writes}) {
+      scale(*list, factor, {Role::kInputs, Role::kOutputs, Role::kStates});
+    }
+    scale_elements(part, factor);
+    return;
+  }
+  scale(part.reads, factor, {Role::kWeights});
+  if (divides_inner) {
+    product.inner = share(product.inner, chips);
+    scale(part.reads, factor, {Role::kInputs});
+    return;
+  }
+  product.cols = share(product.cols, chips);
+  scale(part.writes, factor, {Role::kOutputs});
+  scale_elements(part, factor);
+}
+
+}  // namespace
+
+std::string_view to_string(SplitKind kind) {
+  switch (kind) {
+    case SplitKind::kData:
+      return "data";
+    case SplitKind::kTensor:
+      return "tensor";
+    case SplitKind::kPipeline:
+      return "pipeline";
+  }
+  return "";
+}
+
+SplitKind split_named(std::string_view name) {
+  std::string list;
+  for (const SplitKind each : {SplitKind::kData, SplitKind::kTensor, SplitKind::kPipeline}) {
+    if (to_string(each) == name) return each;
+    list.append(list.empty() ? "" : ", ").append(to_string(each));
+  }
+  fail(ErrorKind::kUsage, "expected one of " + list + ", found '" + std::string(name) + "'");
+}
+
+void check_split(const Workload& workload, const Accelerator& accelerator, const Split& split) {
+  if (split.chips <= 1) return;
+  if (!accelerator.link) {
+    fail(ErrorKind::kUsage, "'" + accelerator.name + "' has no [link]: add one, or use one device");
+  }
+  const auto need = [&](std::size_t found, const char* what) {
+    if (found >= split.chips) return;
+    fail(ErrorKind::kUnsupported, "a " + std::string(to_string(split.kind)) + " split over " +
+                                      std::to_string(split.chips) + " devices needs as many " +
+                                      what + ", found " + std::to_string(found));
+  };
+  if (split.kind == SplitKind::kData) need(workload.batch, "samples");
+  if (split.kind == SplitKind::kPipeline) need(workload.operations.size(), "operations");
+}
+
+Operation part_of(const Operation& operation, const Split& split, std::size_t batch,
+                  bool divides_inner) {
+  Operation part = operation;
+  if (split.chips > 1 && split.kind == SplitKind::kData) {
+    divide_data(part, static_cast<double>(share(batch, split.chips)) / static_cast<double>(batch));
+  }
+  if (split.chips > 1 && split.kind == SplitKind::kTensor) {
+    divide_tensor(part, split.chips, divides_inner);
+  }
+  return part;
+}
+
+double send_seconds(const ChipLink& link, double bytes) {
+  return link.latency_s + bytes / (link.bytes_per_second * link.efficiency);
+}
+
+double all_reduce_seconds(const ChipLink& link, std::size_t chips, double bytes) {
+  using spmd::CollectiveAlgorithm;
+  if (chips <= 1) return 0;
+  const double bandwidth = link.bytes_per_second * link.efficiency;
+  const spmd::Link model{link.latency_s, 1 / bandwidth, 0};
+  const auto seconds = [&](CollectiveAlgorithm algorithm) {
+    return model.seconds(spmd::all_reduce_path(algorithm, chips, bytes));
+  };
+  const double ring = seconds(CollectiveAlgorithm::kRing);
+  if (link.topology == Topology::kRing) return ring;
+  // The link to one other chip; a flag beside every word leaves half of it to data.
+  const double flagged = bandwidth / static_cast<double>(chips - 1) / 2;
+  const double root = std::sqrt(link.latency_s) + std::sqrt(bytes / flagged);
+  return std::min({ring, seconds(CollectiveAlgorithm::kHalving), root * root});
+}
+
+}  // namespace halftone::accel

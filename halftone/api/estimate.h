@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long networks take on described hardware.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "halftone/accel/accelerator.h"
+#include "halftone/accel/estimate.h"
+#include "halftone/accel/language.h"
+#include "halftone/accel/training.h"
+#include "halftone/api/network.h"
+#include "halftone/compress/recipe.h"
+
+namespace halftone {
+
+struct EstimateJob {
+  std::size_t batch = 1;
+  /// Codes for the layers, given without data: their bits count, not their values.
+  std::optional<compress::Recipe> recipe{};
+  std::optional<accel::TrainingSettings> training{};  ///< also the way back and the update
+  accel::EstimateOptions options{};
+};
+
+/// The work of a network as it runs, with the codes of a recipe.
+/// @throws Error as prepared() and compress::with_rule_codes()
+accel::Workload workload_of(Network network, const EstimateJob& job = {});
+
+/// @throws Error as workload_of() and accel::estimate()
+accel::Estimate estimate(Network network, const accel::Accelerator& accelerator,
+                         const EstimateJob& job = {});
+
+/// Reads config.json of a language model.
+/// @throws Error kIo, and as accel::parse_language_model()
+accel::LanguageModel load_language_model(const std::filesystem::path& path);
+
+}  // namespace halftone

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/api/estimate.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+
+#include "halftone/accel/measure/measure.h"
+#include "halftone/base/error.h"
+#include "halftone/base/file.h"
+#include "halftone/base/parallel.h"
+#include "halftone/base/printable.h"
+#include "halftone/cli/command.h"
+#include "halftone/report/estimate.h"
+
+namespace halftone::cli {
+namespace {
+
+struct EstimateOptions {
+  CommonOptions common;
+  std::string model;
+  ModelOptions model_options;
+  RecipeOptions recipe;
+  std::string accelerator;
+  bool list = false;
+  bool describe = false;
+  bool measure = false;
+  std::string output;
+  std::size_t batch = 1;
+  std::string method = "tiles";
+  std::size_t devices = 1;
+  std::string split = "data";
+  bool training = false;
+  std::string language_model;  ///< config.json
+  accel::LanguageSettings language;
+  int cache_bits = 16;
+  std::string timeline;
+  std::string roofline;
+};
+
+accel::EstimateOptions estimate_options(const EstimateOptions& options) {
+  return {accel::model_named(options.method), {options.devices, accel::split_named(options.split)}};
+}
+
+accel::Number number_of(int bits) { return {bits, bits >= 16}; }
+
+void list_accelerators() {
+  for (const std::string& name : accel::shipped_accelerators()) {
+    const accel::Accelerator chip = accel::load_accelerator(name);
+    std::cout << name << std::string(name.size() < 14 ? 14 - name.size() : 1, ' ') << chip.name
+              << "\n";
+  }
+}
+
+void write_pictures(const EstimateOptions& options, const accel::Estimate& estimate,
+                    const accel::Accelerator& accelerator) {
+  if (!options.roofline.empty()) {
+    write_file(options.roofline, report::roofline_svg(estimate, accelerator));
+  }
+  if (options.timeline.empty()) return;
+  const bool is_picture = std::filesystem::path(options.timeline).extension() == ".svg";
+  write_file(options.timeline,
+             is_picture ? report::timeline_svg(estimate) : report::timeline_trace(estimate));
+}
+
+template <typename Result>
+void print_estimate(const EstimateOptions& options, const Result& result,
+                    const accel::Accelerator& accelerator) {
+  std::cout << (options.common.json ? report::to_json(result, accelerator)
+                                    : printable(report::to_text(result, accelerator)));
+}
+
+void run_language(const EstimateOptions& options, const accel::Accelerator& accelerator) {
+  accel::LanguageSettings settings = options.language;
+  settings.batch = options.batch;
+  settings.weights = number_of(options.recipe.weight_bits.value_or(16));
+  const std::string& bits = options.recipe.activation_bits;
+  settings.activations = number_of(bits.empty() || bits == "none" ? 16 : std::stoi(bits));
+  settings.cache = number_of(options.cache_bits);
+  const accel::LanguageEstimate result =
+      accel::estimate_language(load_language_model(options.language_model), settings, accelerator,
+                               estimate_options(options));
+  write_pictures(options, result.token, accelerator);
+  print_estimate(options, result, accelerator);
+}
+
+void run_network(const EstimateOptions& options, const accel::Accelerator& accelerator) {
+  EstimateJob job{.batch = options.batch, .options = estimate_options(options)};
+  if (options.recipe.is_given()) job.recipe = make_recipe(options.recipe);
+  if (options.training) job.training.emplace();
+  const accel::Estimate result =
+      estimate(load(options.model, options.model_options.parse()), accelerator, job);
+  write_pictures(options, result, accelerator);
+  print_estimate(options, result, accelerator);
+}
+
+/// Describes this processor.
+void run_measure(const EstimateOptions& options, const Machine& machine) {
+  if (options.output.empty()) fail(ErrorKind::kUsage, "--measure needs -o, a TOML file to write");
+  Progress progress(options.common, machine);
+  accel::MeasureOptions measure;
+  measure.threads = num_threads();
+  measure.progress = progress.sink();
+  const accel::Accelerator found = accel::measure_processor(measure);
+  write_file(options.output, accel::to_toml(found));
+  if (!options.common.quiet) {
+    progress.print_line(found.name + ": " + found.comparison);
+  }
+}
+
+void run(const EstimateOptions& options, const Machine& machine) {
+  if (!machine.is_first()) return;
+  apply(options.common);
+  if (options.list) return list_accelerators();
+  if (options.measure) return run_measure(options, machine);
+  if (options.accelerator.empty()) {
+    fail(ErrorKind::kUsage, "estimate needs --accelerator: a name that --list shows, or a file");
+  }
+  if (options.describe) {
+    std::cout << printable(accel::accelerator_text(options.accelerator));
+    return;
+  }
+  const accel::Accelerator accelerator = accel::load_accelerator(options.accelerator);
+  if (options.model.empty() == options.language_model.empty()) {
+    fail(ErrorKind::kUsage, "estimate needs a network or --llm config.json, one of both");
+  }
+  if (options.language_model.empty()) {
+    run_network(options, accelerator);
+  } else {
+    run_language(options, accelerator);
+  }
+}
+
+void add_hardware_options(CLI::App& verb, EstimateOptions& options) {
+  verb.add_option("--accelerator", options.accelerator,
+                  "Hardware: a name that --list shows, or a TOML file")
+      ->type_name("NAME");
+  verb.add_flag("--list", options.list, "List the hardware that comes with the program");
+  CLI::Option* measure =
+      verb.add_flag("--measure", options.measure, "Measure this processor and write a description");
+  verb.add_option("-o,--output", options.output, "File of the description: .toml")
+      ->check(some_path())
+      ->needs(measure);
+  verb.add_flag("--describe", options.describe, "Show the description of --accelerator");
+  verb.add_option("--method", options.method,
+                  "roofline (a lower bound), tiles (closed forms) or events (a simulation)")
+      ->check(CLI::IsMember({"roofline", "tiles", "events"}))
+      ->capture_default_str();
+  verb.add_option("--devices", options.devices, "Chips that share the work")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  verb.add_option("--split", options.split, "What devices share: data, tensor or pipeline")
+      ->check(CLI::IsMember({"data", "tensor", "pipeline"}))
+      ->capture_default_str();
+}
+
+void add_language_options(CLI::App& verb, EstimateOptions& options) {
+  constexpr std::int64_t kMaxTokens = std::int64_t{1} << 30;
+  CLI::Option* config =
+      verb.add_option("--llm", options.language_model,
+                      "A language model by its shape alone: config.json of a Hugging Face folder")
+          ->check(some_path());
+  const auto tokens = [&](const char* name, std::size_t& store, const char* help) {
+    verb.add_option(name, store, help)
+        ->check(CLI::Range(std::int64_t{1}, kMaxTokens))
+        ->needs(config)
+        ->capture_default_str();
+  };
+  tokens("--prompt", options.language.prompt, "Tokens of the prompt");
+  tokens("--context", options.language.context, "Tokens in the cache when one is generated");
+  verb.add_option("--cache-bits", options.cache_bits, "Bits of keys and values")
+      ->check(CLI::Range(1, 32))
+      ->needs(config)
+      ->capture_default_str();
+  verb.add_option("--group-size", options.language.group,
+                  "Weights that share a scale of 16 bits; 0: scales are not counted")
+      ->check(CLI::Range(std::int64_t{0}, kMaxTokens))
+      ->needs(config)
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_estimate(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<EstimateOptions>();
+  CLI::App* verb = add_verb(app, "estimate", "Time and energy of a network on described hardware",
+                            "halftone estimate model.onnx --accelerator edge-2bit --weight-bits 2 "
+                            "--activation-bits 2",
+                            options->common);
+  verb->add_option("model", options->model, "ONNX, TFLite or circle file")->check(some_path());
+  add_model_options(*verb, options->model_options);
+  add_hardware_options(*verb, *options);
+  verb->add_option("--batch", options->batch, "Samples, or sequences of a language model")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->capture_default_str();
+  add_recipe_options(*verb, options->recipe);
+  verb->add_flag("--training", options->training,
+                 "A training step: also the way back and the update of the weights");
+  add_language_options(*verb, *options);
+  verb->add_option("--timeline", options->timeline,
+                   "Write what runs when: .svg, or .json for Perfetto and chrome://tracing")
+      ->check(some_path());
+  verb->add_option("--roofline", options->roofline, "Write a roofline plot: .svg")
+      ->check(some_path());
+  verb->final_callback([options, &action] {
+    action = [options](const Machine& machine) { run(*options, machine); };
+  });
+}
+
+}  // namespace halftone::cli

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/report/svg.h"
+
+#include <fmt/format.h>
+
+namespace halftone::report::svg {
+
+std::string escaped(const std::string& content) {
+  std::string result;
+  for (const char c : content) {
+    switch (c) {
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      default:
+        result += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+    }
+  }
+  return result;
+}
+
+std::string text(double x, double y, const std::string& anchor, const std::string& content) {
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor,
+                     escaped(content));
+}
+
+std::string rule(double x1, double y1, double x2, double y2, const char* color) {
+  return fmt::format(
+      "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\"/>\n", x1, y1, x2,
+      y2, color);
+}
+
+std::string document(double width, double height, const std::string& content) {
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
+      "viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"sans-serif\" font-size=\"12\">\n"
+      "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{2}</svg>\n",
+      width, height, content);
+}
+
+}  // namespace halftone::report::svg

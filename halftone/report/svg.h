@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements of SVG pictures.
+#pragma once
+
+#include <string>
+
+namespace halftone::report::svg {
+
+/// A text in which markup characters are escaped and control characters become question marks.
+std::string escaped(const std::string& content);
+/// @param anchor  "start", "middle" or "end"
+std::string text(double x, double y, const std::string& anchor, const std::string& content);
+std::string rule(double x1, double y1, double x2, double y2, const char* color);
+/// A picture on white.
+std::string document(double width, double height, const std::string& content);
+
+}  // namespace halftone::report::svg
