@@ -56,13 +56,14 @@ TEST_F(CrossbarProgram, EqualsTheDigitalNetworkIfTheConverterIsWideEnough) {
 
 TEST_F(CrossbarProgram, LosesAtMostAPointToPcmNoiseAtTwentySeconds) {
   const std::string model = quantized(2);
-  const std::string options = "--device pcm --seeds 10";
-  const json found = simulate(model, options);
+  const json found = simulate(model, "--device pcm --seeds 10");
   EXPECT_EQ(found["device"]["seconds"], 20);
   EXPECT_EQ(found["values"].size(), 10U);
   EXPECT_GT(found["deviation"], 0);
   EXPECT_GE(found["mean"], found["digital"].get<double>() - 0.01);
-  EXPECT_EQ(simulate(model, options + " --threads 1 --batch 100"), found);
+  const json two = simulate(model, "--device pcm --seeds 2 --threads 1 --batch 100");
+  EXPECT_EQ(two["values"], (json{found["values"][0], found["values"][1]}));
+  EXPECT_EQ(two["layers"], found["layers"]);
   const json day = simulate(model, "--device pcm --seconds 86400 --seeds 1");
   EXPECT_LT(day["mean"], found["digital"].get<double>() - 0.1) << "drift without calibration";
 }

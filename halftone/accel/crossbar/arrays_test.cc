@@ -266,7 +266,8 @@ TEST(SeenWeights, OfIdealArraysAreTheWeights) {
     const std::vector<float> decoded = numerics::decode(c.codes, c.encoding);
     for (std::size_t o = 0; o < 6; ++o) {
       float reach = 0;
-      for (const float a : c.encoding.basis(o).a()) reach += std::abs(a);
+      const numerics::Basis basis = c.encoding.basis(o);
+      for (const float a : basis.a()) reach += std::abs(a);
       for (std::size_t i = o * 200; i < (o + 1) * 200; ++i) {
         EXPECT_NEAR(seen.weights[i], decoded[i], 3 * reach * 0x1p-23F);
       }
