@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "halftone/accel/crossbar/seen_layer.h"
 #include "halftone/api/elapsed.h"
 #include "halftone/api/network.h"
 #include "halftone/base/error.h"
@@ -51,6 +52,7 @@ void check_distillation(const DistillJob& job) {
          "them",
          Hint::kRecipe);
   }
+  if (job.crossbar) job.crossbar->check();
   check_output(job.training.output, job.teachers);
   if (!job.student.empty()) check_output(job.training.output, {&job.student, 1});
   train::torch_device(job.training.student.device);
@@ -107,6 +109,31 @@ train::MakeStudent student_maker(const DistillJob& job, const ir::Graph& student
   };
 }
 
+/// The options of the student, with the cells of the crossbar.
+train::StudentOptions student_options(const DistillJob& job) {
+  train::StudentOptions options = job.training.student;
+  if (!job.crossbar) return options;
+  options.hardware.settings = crossbar::cell_settings(*job.crossbar);
+  options.hardware.seen = [device = *job.crossbar](const ir::Graph& graph, const ir::Node& node,
+                                                   const ir::EncodedTensor& weights,
+                                                   std::uint64_t seed) {
+    return crossbar::seen_layer(graph, node, weights, device, seed);
+  };
+  return options;
+}
+
+/// Students of which the crossbar computes at least one layer.
+train::MakeStudent mapped_maker(train::MakeStudent make,
+                                const std::optional<crossbar::Device>& device) {
+  if (!device) return make;
+  return
+      [make = std::move(make), &device](const ir::Graph& network, const compress::Recipe& recipe) {
+        ir::Graph student = make(network, recipe);
+        crossbar::check_any_mapped(crossbar::layer_uses(student, *device), "student");
+        return student;
+      };
+}
+
 }  // namespace
 
 TrainReport train_file(const TrainJob& job) {
@@ -140,13 +167,18 @@ TrainReport distill_files(const DistillJob& job) {
   start(training);
   // Holds the float weights that the codes represent.
   const ir::Graph& original = job.recipe ? student : teachers.front();
-  train::TrainResult result = train::train_in_stages(
-      original, {job.stages, recipe.value_or(compress::Recipe{}), student_maker(job, student)},
-      {teachers, data}, training.student, training.options);
+  train::TrainResult result =
+      train::train_in_stages(original,
+                             {job.stages, recipe.value_or(compress::Recipe{}),
+                              mapped_maker(student_maker(job, student), job.crossbar)},
+                             {teachers, data}, student_options(job), training.options);
   // Training has moved the levels on which the rule depends.
   if (job.recipe) compress::fix_arithmetic(result.graph, *job.recipe);
+  std::vector<crossbar::LayerUse> layers;
+  if (job.crossbar) layers = crossbar::layer_uses(result.graph, *job.crossbar);
   TrainReport report = finish(training, input_bytes, std::move(result), elapsed);
   report.has_teacher = true;
+  report.layers = std::move(layers);
   return report;
 }
 

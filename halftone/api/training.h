@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "halftone/accel/crossbar/network.h"
 #include "halftone/api/data_source.h"
 #include "halftone/compress/recipe.h"
 #include "halftone/formats/import_options.h"
@@ -47,6 +48,10 @@ struct DistillJob {
   std::size_t calibration_samples = 2000;       ///< from the front, for the quantization
   std::optional<std::uint64_t> memory_bytes{};  ///< as in compress::QuantizeOptions
   std::vector<train::Stage> stages{};           ///< in more bits, before those of the recipe
+  /// The student's layers of bits see weights as arrays of this device represent them at the age
+  /// device.seconds: freshly programmed in every step, with the seed of options and step. Rounding
+  /// by converters and noise of single reads are left out. nullopt: as their codes.
+  std::optional<crossbar::Device> crossbar{};
   TrainingJob training;
 };
 
@@ -60,6 +65,7 @@ struct TrainReport {
   /// Whether stop_requested() ended the run. Then no file was written, and the checkpoint, if there
   /// is one, can resume it.
   bool interrupted = false;
+  std::vector<crossbar::LayerUse> layers{};  ///< of the student, with DistillJob::crossbar
 };
 
 /// Trains a float network on labels and writes it. The label weight of the options becomes 1. All
@@ -71,8 +77,9 @@ struct TrainReport {
 
 /// Distills teachers into a student and writes it; ranks as in train_file().
 /// @throws Error kUsage if there is no teacher, there are stages but no recipe, or the recipe
-///         equalizes layers while features compare values; else as train_file(), quantize() and
-///         train::train_in_stages()
+///         equalizes layers while features compare values; kUnsupported "student: no layer can be
+///         mapped ..." if all layers stay digital on the crossbar; else as train_file(),
+///         quantize(), crossbar::Device::check() and train::train_in_stages()
 [[nodiscard]] TrainReport distill_files(const DistillJob& job);
 
 }  // namespace halftone

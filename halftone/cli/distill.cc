@@ -40,6 +40,19 @@ void add_teaching_options(CLI::App& verb, DistillOptions& options) {
       ->capture_default_str();
 }
 
+void add_crossbar_options(CLI::App& verb, DistillOptions& options) {
+  CLI::Option* crossbar =
+      verb.add_option(
+              "--crossbar", options.crossbar,
+              "Train with the noise of its cells: a TOML file that describes a crossbar, or "
+              "ideal, pcm, reram")
+          ->check(some_path());
+  verb.add_option("--seconds", options.seconds,
+                  "Time from programming the crossbar to reading; default: as the description says")
+      ->needs(crossbar)
+      ->check(positive_number());
+}
+
 }  // namespace
 
 void add_distill(CLI::App& app, Action& action,
@@ -73,6 +86,7 @@ void add_distill(CLI::App& app, Action& action,
       ->capture_default_str();
   add_memory_option(*verb, options->memory_bytes);
   add_teaching_options(*verb, *options);
+  add_crossbar_options(*verb, *options);
   add_training_options(*verb, options->training);
   verb->final_callback([options, &action, run = std::move(run)] {
     action = [options, run](const Machine& machine) { run(*options, machine); };

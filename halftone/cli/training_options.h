@@ -46,6 +46,8 @@ struct DistillOptions {
   std::optional<std::uint64_t> memory_bytes;  ///< for values of the samples
   std::string levels = "gradient";
   std::string loss = "auto";
+  std::string crossbar;           ///< none: weights as their codes
+  std::optional<double> seconds;  ///< as the description of the crossbar says
   std::vector<std::string> stages;
   std::vector<std::string> features;
 };

@@ -123,6 +123,10 @@ void run_distill(const DistillOptions& options, const Machine& machine) {
   job.calibration_samples = options.calibration;
   job.memory_bytes = options.memory_bytes;
   job.training.options.loss.kind = loss_from(options.loss);
+  if (!options.crossbar.empty()) {
+    job.crossbar = crossbar::load_device(options.crossbar);
+    if (options.seconds) job.crossbar->seconds = *options.seconds;
+  }
   job.stages = train::parse_stages(options.stages);
   for (const std::string& text : options.features) {
     job.training.options.features.push_back(train::parse_feature_match(text));

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Results of networks on crossbars.
+#include "halftone/report/crossbar.h"
+
 #include <fmt/format.h>
 
 #include <array>
 #include <cmath>
 
-#include "halftone/report/json.h"
 #include "halftone/report/report.h"
 #include "halftone/report/table.h"
 
@@ -58,18 +59,14 @@ std::string layer_table(const std::vector<LayerUse>& layers) {
     for (std::string& cell : cells_of(use)) row.push_back(std::move(cell));
     table.add_row(std::move(row));
   };
-  std::string digital;
   for (const LayerUse& use : layers) {
-    if (!use.digital.empty()) {
-      digital += "digital: " + clipped(use.name) + " (" + use.op + "): " + use.digital + "\n";
-      continue;
-    }
+    if (!use.digital.empty()) continue;
     add({clipped(use.name), use.op, std::to_string(use.inputs), std::to_string(use.outputs),
          fmt::format("{}, {}", use.weight_bits, use.input_bits)},
         use);
   }
   add({"all, per sample", "", "", "", ""}, total_of(layers));
-  return table.to_text() + digital;
+  return table.to_text() + digital_lines(layers);
 }
 
 Json layer_json(const LayerUse& use) {
@@ -89,6 +86,21 @@ Json layer_json(const LayerUse& use) {
 }
 
 }  // namespace
+
+std::string digital_lines(const std::vector<LayerUse>& layers) {
+  std::string text;
+  for (const LayerUse& use : layers) {
+    if (use.digital.empty()) continue;
+    text += "digital: " + clipped(use.name) + " (" + use.op + "): " + use.digital + "\n";
+  }
+  return text;
+}
+
+Json layers_json(const std::vector<LayerUse>& layers) {
+  Json list = Json::array();
+  for (const LayerUse& use : layers) list.push_back(layer_json(use));
+  return list;
+}
 
 std::string to_text(const CrossbarReport& report) {
   const auto& [device, result] = report;
@@ -110,8 +122,6 @@ std::string to_text(const CrossbarReport& report) {
 
 std::string to_json(const CrossbarReport& report) {
   const auto& [device, result] = report;
-  Json layers = Json::array();
-  for (const LayerUse& use : result.layers) layers.push_back(layer_json(use));
   const LayerUse total = total_of(result.layers);
   return dump({{"device",
                 {{"name", device.name},
@@ -133,7 +143,7 @@ std::string to_json(const CrossbarReport& report) {
                {"conversions", total.conversions},
                {"joules", total.joules},
                {"seconds", total.seconds},
-               {"layers", layers}});
+               {"layers", layers_json(result.layers)}});
 }
 
 }  // namespace halftone::report

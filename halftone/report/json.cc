@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "halftone/report/crossbar.h"
 #include "halftone/report/report.h"
 #include "halftone/report/work.h"
 
@@ -145,6 +146,7 @@ std::string to_json(const TrainReport& report) {
                {"seconds", report.seconds},
                {"epochs", epochs}};
   if (report.best) json["best_epoch"] = *report.best + 1;
+  if (!report.layers.empty()) json["layers"] = layers_json(report.layers);
   return dump(json);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "halftone/report/crossbar.h"
 #include "halftone/report/report.h"
 #include "halftone/report/table.h"
 #include "halftone/report/work.h"
@@ -150,9 +151,10 @@ std::string to_text(const TrainReport& report) {
   }
   const std::string best =
       report.best ? fmt::format(", of epoch {}", *report.best + 1) : std::string();
-  return table.to_text() + fmt::format("\nfile {} -> {}{} in {:.1f} s\n",
-                                       format_bytes(report.input_bytes),
-                                       format_bytes(report.output_bytes), best, report.seconds);
+  return table.to_text() +
+         fmt::format("\nfile {} -> {}{} in {:.1f} s\n", format_bytes(report.input_bytes),
+                     format_bytes(report.output_bytes), best, report.seconds) +
+         digital_lines(report.layers);
 }
 
 std::string to_text(const compress::Evaluation& evaluation) {

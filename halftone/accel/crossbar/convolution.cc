@@ -64,15 +64,7 @@ class ConvLayer {
         patterns_(shape_),
         constants_(context, shape_, patterns_) {
     const auto& weights = std::get<ir::EncodedTensor>(*context.constant(1));
-    const std::size_t outputs = shape_.group_outputs();
-    for (std::size_t group = 0; group < shape_.groups; ++group) {
-      numerics::MatrixEncoding encoding = *weights.encoding;
-      if (encoding.granularity == numerics::Granularity::kChannel) {
-        encoding = encoding.slice(group * outputs, outputs);
-      }
-      arrays_.emplace_back(device, weights.codes.slice(group * outputs, outputs), encoding,
-                           derived_seed(seed, group));
-    }
+    arrays_ = group_arrays(device, weights, shape_.groups, seed);
   }
 
   [[nodiscard]] const ConvShape& shape() const { return shape_; }
@@ -217,6 +209,21 @@ class ConvLayer {
 };
 
 }  // namespace
+
+std::vector<Arrays> group_arrays(const Device& device, const ir::EncodedTensor& weights,
+                                 std::size_t groups, std::uint64_t seed) {
+  std::vector<Arrays> arrays;
+  const std::size_t outputs = weights.codes.rows / groups;
+  for (std::size_t group = 0; group < groups; ++group) {
+    numerics::MatrixEncoding encoding = *weights.encoding;
+    if (encoding.granularity == numerics::Granularity::kChannel) {
+      encoding = encoding.slice(group * outputs, outputs);
+    }
+    arrays.emplace_back(device, weights.codes.slice(group * outputs, outputs), encoding,
+                        derived_seed(seed, group));
+  }
+  return arrays;
+}
 
 runtime::Kernel convolution_kernel(const runtime::NodeContext& context, const Device& device,
                                    std::uint64_t seed) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <initializer_list>
+#include <limits>
 #include <sstream>
 #include <string>
 
@@ -116,6 +118,25 @@ Device load_device(const std::string& name_or_path) {
   }
   const std::vector<std::byte> bytes = read_file(name_or_path);
   return parse_device({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, name_or_path);
+}
+
+std::string cell_settings(const Device& device) {
+  std::ostringstream text;
+  text.precision(std::numeric_limits<double>::max_digits10);
+  for (const std::size_t number : {device.rows, device.columns}) text << number << ' ';
+  for (const int number :
+       {device.levels, static_cast<int>(device.programming), static_cast<int>(device.drift),
+        static_cast<int>(device.read_noise), static_cast<int>(device.adc.converts),
+        static_cast<int>(device.adc.calibrated)}) {
+    text << number << ' ';
+  }
+  for (const double number :
+       {device.segment_ohms, device.on_siemens, device.off_siemens, device.stuck_on,
+        device.stuck_off, device.seconds, device.programming_sigma, device.programming_scale,
+        device.drift_exponent, device.drift_spread, device.drift_start_seconds}) {
+    text << number << ' ';
+  }
+  return text.str();
 }
 
 }  // namespace halftone::crossbar

@@ -100,6 +100,9 @@ struct Device {
   void check() const;
 };
 
+/// The settings that change what cells represent, as text: equal devices have equal texts.
+std::string cell_settings(const Device& device);
+
 /// Reads a description in TOML; docs/crossbar.md has the keys.
 /// @param where  the file, for messages
 /// @throws Error kUsage "WHERE: line N: ..." for malformed text, an unknown key, a missing key, a

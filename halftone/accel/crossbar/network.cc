@@ -17,18 +17,6 @@ namespace {
 
 constexpr std::size_t kWeights = 1;
 
-/// Why arrays do not compute a layer; nothing if they do.
-std::optional<std::string> why_digital(const ir::Graph& graph, const ir::Node& node) {
-  if (auto reason = ir::why_not(ir::Arithmetic::kBits, graph, node)) return reason;
-  if (ir::is_recurrent(node.op)) return "its inputs are its own states";
-  const auto* conv = std::get_if<ir::Conv>(&node.op);
-  const ir::Shape& weights = graph.value(node.inputs[kWeights]).type.shape;
-  if (conv != nullptr && ir::is_depthwise(*conv, weights)) {
-    return "an output has few inputs: those of a channel";
-  }
-  return std::nullopt;
-}
-
 bool has_weights(const ir::Graph& graph, const ir::Node& node) {
   return ir::arithmetic(node.op) != nullptr &&
          graph.value(node.inputs[kWeights]).type.encoding.element == ir::ElementType::kFloat32;
@@ -88,6 +76,17 @@ void set_spread(NetworkResult& result) {
 
 }  // namespace
 
+std::optional<std::string> why_digital(const ir::Graph& graph, const ir::Node& node) {
+  if (auto reason = ir::why_not(ir::Arithmetic::kBits, graph, node)) return reason;
+  if (ir::is_recurrent(node.op)) return "its inputs are its own states";
+  const auto* conv = std::get_if<ir::Conv>(&node.op);
+  const ir::Shape& weights = graph.value(node.inputs[kWeights]).type.shape;
+  if (conv != nullptr && ir::is_depthwise(*conv, weights)) {
+    return "an output has few inputs: those of a channel";
+  }
+  return std::nullopt;
+}
+
 std::vector<LayerUse> layer_uses(const ir::Graph& graph, const Device& device) {
   std::vector<LayerUse> uses;
   for (const ir::NodeId id : graph.topological_order()) {
@@ -96,6 +95,13 @@ std::vector<LayerUse> layer_uses(const ir::Graph& graph, const Device& device) {
     uses.push_back(with_context(ir::describe(node), [&] { return use_of(graph, node, device); }));
   }
   return uses;
+}
+
+void check_any_mapped(const std::vector<LayerUse>& layers, const std::string& network) {
+  if (std::ranges::any_of(layers, [](auto& use) { return use.digital.empty(); })) return;
+  fail(ErrorKind::kUnsupported,
+       network + ": no layer can be mapped on arrays" +
+           (layers.empty() ? std::string() : "; '" + layers[0].name + "': " + layers[0].digital));
 }
 
 ir::Graph with_bits(ir::Graph graph) {
@@ -117,15 +123,7 @@ NetworkResult evaluate(const ir::Graph& graph, const data::Dataset& data, const 
   NetworkResult result;
   result.layers = layer_uses(digital, device);
   result.is_equal = true;
-  const bool any =
-      std::ranges::any_of(result.layers, [](auto& use) { return use.digital.empty(); });
-  if (!any) {
-    fail(ErrorKind::kUnsupported,
-         options.evaluate.network + ": no layer can be mapped on arrays" +
-             (result.layers.empty()
-                  ? std::string()
-                  : "; '" + result.layers[0].name + "': " + result.layers[0].digital));
-  }
+  check_any_mapped(result.layers, options.evaluate.network);
   const std::size_t num_seeds = device.is_random() ? options.num_seeds : 1;
   for (std::size_t s = 0; s < num_seeds; ++s) {
     compress::EvaluateOptions how = options.evaluate;

@@ -31,9 +31,16 @@ struct LayerUse {
   double seconds = 0;      ///< per sample: of the conversions that follow one another
 };
 
+/// Why arrays do not compute a layer with weights; nothing if they do.
+std::optional<std::string> why_digital(const ir::Graph& graph, const ir::Node& node);
+
 /// The layers of a network with weights, in order of execution.
 /// @throws Error as Mapping, with the layer
 std::vector<LayerUse> layer_uses(const ir::Graph& graph, const Device& device);
+
+/// @param network  for the message
+/// @throws Error kUnsupported "NETWORK: no layer can be mapped ..." if all layers are digital
+void check_any_mapped(const std::vector<LayerUse>& layers, const std::string& network);
 
 /// The network whose layers compute bits wherever their codes and extents allow it; the others,
 /// and convolutions of single channels, keep their arithmetic. It is what the arrays compute if

@@ -107,6 +107,7 @@ void Learner::start(std::span<const std::size_t> samples) {
 
 BatchResult Learner::look_at(std::span<const std::size_t> batch, std::size_t epoch,
                              std::size_t step) {
+  student_.program(seed_of(options_.seed, {epoch, step}));
   const auto lane = [&] {
     const std::size_t part = spmd::axis_index(kPartAxis);
     return with_torch_memory([&] {
@@ -209,6 +210,7 @@ void Learner::learn(const BatchResult& sum, double rate) {
 }
 
 double Learner::validation_accuracy(std::span<const std::size_t> samples) {
+  student_.program(options_.seed);
   return train::validation_accuracy(samples, part_samples(), options_.devices,
                                     [this](std::span<const std::size_t> part) {
                                       return with_torch_memory([&] { return num_right(part); });

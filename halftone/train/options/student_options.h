@@ -3,8 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
+#include "halftone/ir/graph.h"
+#include "halftone/ir/tensor.h"
 #include "halftone/numerics/number_format.h"
 
 namespace halftone::train {
@@ -50,6 +56,26 @@ enum class ComputeDevice : std::uint8_t { kCpu, kCuda };
 
 std::string_view to_string(ComputeDevice device);  ///< "cpu", "cuda"
 
+/// Hardware whose cells represent weights inexactly. With the value l of code 0 of its input, a
+/// layer that runs on it computes
+///
+///     y = seen (x - l) + w l + bias
+///
+/// from the weights w that it was programmed with and those that it represents, `seen`. Gradients
+/// with respect to `seen` pass straight through to w.
+/// Source: Joshi et al., Accurate deep neural network inference using computational phase-change
+/// memory, Nat. Commun. 11, 2473 (2020), for training with noise in the forward pass.
+/// Differs: a model of the cells in place of one Gaussian for all weights; drift too.
+struct WeightHardware {
+  /// Programs a layer: [outputs, inputs] seen; nothing if the layer does not run on the hardware.
+  /// Equal arguments give equal results; null: no hardware.
+  std::function<std::optional<std::vector<float>>(const ir::Graph& graph, const ir::Node& node,
+                                                  const ir::EncodedTensor& weights,
+                                                  std::uint64_t seed)>
+      seen = nullptr;
+  std::string settings{};  ///< equal for equal hardware; a run resumes with the same only
+};
+
 struct StudentOptions {
   LevelQuantizerOptions weights{};
   LevelQuantizerOptions activations{.clips = true};
@@ -57,7 +83,8 @@ struct StudentOptions {
   /// bias, a reader other than a Softmax, and a number system that can take a factor for each
   /// channel.
   bool normalises = true;
-  PrecisionOptions precision{};                ///< of float values
+  PrecisionOptions precision{};  ///< of float values
+  WeightHardware hardware{};
   ComputeDevice device = ComputeDevice::kCpu;  ///< parameters of levels stay in main memory
 };
 

@@ -157,6 +157,10 @@ TEST_F(Runs, AreRefusedAnothersCheckpoint) {
   other.epochs = 2;
   expect_refusal("epochs was 1, is 2", other);
   expect_refusal("levels of weights was gradient", options, {});
+  StudentOptions noisy = by_gradient();
+  noisy.hardware.settings = "cells";
+  noisy.hardware.seen = [](auto&&...) { return std::nullopt; };
+  expect_refusal("hardware was none, is cells", options, noisy);
   expect_error(ErrorKind::kUsage, "run.ckpt: belongs to another run: student was", [&] {
     (void)train(teacher_, nullptr, {{teacher_}, data_}, by_gradient(), options);
   });

@@ -76,6 +76,8 @@ RunSettings run_settings(const ir::Graph& student, const ir::Graph* original,
                        {"seed", std::to_string(options.seed)},
                        {"validation split", text_of(options.validation_split)},
                        {"patience", std::to_string(options.patience)}};
+  const WeightHardware& hardware = student_options.hardware;
+  settings.push_back({"hardware", hardware.seen ? hardware.settings : "none"});
   for (std::size_t i = 0; i < data.teachers.size(); ++i) {
     settings.push_back({"teacher " + std::to_string(i + 1), content_hash(data.teachers[i])});
   }

@@ -12,6 +12,7 @@
 #include "halftone/base/error.h"
 #include "halftone/ir/ops/traits.h"
 #include "halftone/ir/shape.h"
+#include "halftone/train/graph/torch_gradient.h"
 #include "halftone/train/graph/torch_tensor.h"
 #include "halftone/train/graph/trainable.h"
 #include "halftone/train/student/precision.h"
@@ -96,7 +97,8 @@ at::Device torch_device(ComputeDevice device) {
 Student::Student(ir::Graph graph, const ir::Graph* original, const StudentOptions& options)
     : torch_(std::move(graph), at::kFloat, torch_device(options.device)),
       device_(torch_device(options.device)),
-      precision_(options.precision) {
+      precision_(options.precision),
+      hardware_(options.hardware) {
   add_weights(original, options);
   add_activations(options);
   if (options.normalises) add_norms();
@@ -244,6 +246,35 @@ std::vector<at::Tensor> Student::no_statistics(PassKind kind) const {
   return result;
 }
 
+/// The value of code 0 of the input of a layer.
+float Student::lowest_input(const ir::Node& node) const {
+  const numerics::Code lowest = 0;
+  ir::ValueId value = node.inputs[0];
+  for (auto producer = source().producer(value); producer; producer = source().producer(value)) {
+    const auto found = std::ranges::find(activations_, *producer, &Activations::node);
+    if (found != activations_.end()) return found->quantizer.levels().front().value(lowest);
+    value = source().node(*producer).inputs[0];
+  }
+  return source().value(node.inputs[0]).type.encoding.codes->levels(0).value(lowest);
+}
+
+void Student::program(std::uint64_t seed) {
+  if (!hardware_.seen) return;
+  const at::NoGradGuard no_gradient;
+  for (const ir::NodeId id : source().topological_order()) {
+    const ir::Node& node = source().node(id);
+    const Weights* weights = ir::is_layer(node.op) ? weights_of(node.inputs[1]) : nullptr;
+    if (weights == nullptr) continue;
+    const std::shared_ptr<const ir::Constant> codes = constant_of(*weights, {});
+    const auto seen = hardware_.seen(source(), node, std::get<ir::EncodedTensor>(*codes), seed);
+    if (!seen) continue;
+    const at::Tensor numbers =
+        at::tensor(*seen, at::kFloat).reshape(weights->tensor.sizes()).to(device_);
+    seen_[id] = train::seen_layer(source(), node, to_torch(ir::to_float(*codes)).to(device_),
+                                  numbers, lowest_input(node));
+  }
+}
+
 Student::Pass Student::forward(std::span<const at::Tensor> inputs, PassKind kind,
                                std::uint64_t seed) const {
   Pass pass;
@@ -251,10 +282,17 @@ Student::Pass Student::forward(std::span<const at::Tensor> inputs, PassKind kind
   const bool sums_up = kind == PassKind::kLearn && averages_activations();
   const std::size_t first_norm = sums_up ? activations_.size() : 0;
   ForwardHooks hooks;
+  const auto seen_by = [&](ir::NodeId node) {
+    const auto found = seen_.find(node);
+    return kind == PassKind::kMeasure || found == seen_.end() ? nullptr : &found->second;
+  };
   hooks.input = [&](ir::NodeId node, std::size_t input, const at::Tensor& x) {
     const Weights* weights = weights_of(source().node(node).inputs[input]);
     if (weights == nullptr) return x;
-    return weights->quantizer.forward(x.reshape({weights->rows, -1})).reshape(x.sizes());
+    const at::Tensor levels =
+        weights->quantizer.forward(x.reshape({weights->rows, -1})).reshape(x.sizes());
+    const SeenLayer* layer = seen_by(node);
+    return layer == nullptr ? levels : straight_through(levels, layer->weights);
   };
   hooks.encode = [&](ir::NodeId node, const at::Tensor& x) {
     const auto found = std::ranges::find(activations_, node, &Activations::node);
@@ -267,7 +305,9 @@ Student::Pass Student::forward(std::span<const at::Tensor> inputs, PassKind kind
     }
     return found->quantizer.forward(x);
   };
-  hooks.product = [&](ir::NodeId node, const at::Tensor& x) {
+  hooks.product = [&](ir::NodeId node, const at::Tensor& products) {
+    const SeenLayer* layer = seen_by(node);
+    const at::Tensor x = layer == nullptr ? products : products + layer->correction;
     const auto found = std::ranges::find(norms_, node, &Norm::node);
     if (found == norms_.end()) return x;
     const bool learns = kind == PassKind::kLearn && !is_frozen(node);

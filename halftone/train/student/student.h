@@ -15,6 +15,7 @@
 #include "halftone/train/options/student_options.h"
 #include "halftone/train/student/channel_norm.h"
 #include "halftone/train/student/level_quantizer.h"
+#include "halftone/train/student/seen_layer.h"
 
 namespace halftone::train {
 
@@ -26,7 +27,7 @@ at::Device torch_device(ComputeDevice device);
 enum class PassKind {
   kApply,    ///< inference, as graph() computes
   kLearn,    ///< a training step
-  kMeasure,  ///< without ChannelNorm, to measure its moments
+  kMeasure,  ///< without ChannelNorm and hardware, to measure the moments of the outputs
 };
 
 /// A graph that learns its encoded weights, Encodes and encoded states. Each weight is a float that
@@ -41,6 +42,11 @@ class Student {
   /// @throws Error as TorchGraph; kUnsupported if the last group of weights in a row is incomplete
   explicit Student(ir::Graph graph, const ir::Graph* original = nullptr,
                    const StudentOptions& options = {});
+
+  /// Programs the hardware of the options with the current weights; without hardware, does
+  /// nothing. Passes then see its weights, until it is programmed again.
+  /// @throws Error as WeightHardware::seen
+  void program(std::uint64_t seed);
 
   struct Pass {
     std::vector<at::Tensor> outputs;
@@ -116,6 +122,7 @@ class Student {
   [[nodiscard]] bool is_frozen(ir::NodeId node) const { return places_.at(node) < num_frozen_; }
   [[nodiscard]] bool can_be_normalised(ir::NodeId id) const;
   [[nodiscard]] const Weights* weights_of(ir::ValueId id) const;
+  [[nodiscard]] float lowest_input(const ir::Node& node) const;
   [[nodiscard]] bool averages_activations() const;
   [[nodiscard]] std::vector<at::Tensor> no_statistics(PassKind kind) const;
   struct LearnedNumbers {
@@ -129,6 +136,8 @@ class Student {
   TorchGraph torch_;
   at::Device device_;
   PrecisionOptions precision_;
+  WeightHardware hardware_;
+  std::map<ir::NodeId, SeenLayer> seen_;  ///< layers on programmed hardware
   std::vector<Weights> weights_;
   std::vector<Activations> activations_;
   std::vector<Norm> norms_;
