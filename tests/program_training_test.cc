@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "halftone/base/file.h"
 #include "halftone/data/npy.h"
 #include "tests/program.h"
 
@@ -41,6 +42,37 @@ TEST_F(TrainingProgram, DistillsATeacherToTheSameFileOnAnyDevices) {
                             " -o " + path("t.onnx") + data + " --label-weight 1 --optimizer sgd");
   EXPECT_EQ(again.code, 0) << again.err;
   EXPECT_TRUE(std::filesystem::exists(path("t.onnx")));
+}
+
+TEST_F(TrainingProgram, DistillsWithTheDriftOfACrossbar) {
+  const std::string base = "distill --teacher " + kModel + " --data " + kExample + " --limit 512";
+  const std::string bits = " --weight-bits 2 --activation-bits 2";
+  const auto distill = [&](const std::string& options) {
+    const Outcome outcome =
+        run(base + bits + " -o " + path("s.circle") + " --json --batch 64" + options);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome.code == 0 ? json::parse(outcome.out) : json();
+  };
+  const auto accuracy = [&] {
+    const Outcome outcome = run("crossbar " + path("s.circle") + " --data " + kExample +
+                                " --limit 500 --device pcm --seconds 86400 --seeds 1 --json");
+    return json::parse(outcome.out).at("mean").get<double>();
+  };
+  EXPECT_FALSE(distill("").contains("layers"));
+  const double without = accuracy();
+  const json noisy = distill(" --crossbar pcm --seconds 86400");
+  ASSERT_EQ(noisy.at("layers").size(), 2U);
+  EXPECT_TRUE(noisy.at("layers")[0].at("digital").is_null());
+  EXPECT_GT(accuracy(), without + 0.1);
+
+  const std::string output = " -o " + path("t.circle");
+  expect_failure(base + bits + output + " --crossbar no.toml", 3, "no.toml");
+  expect_failure(base + bits + output + " --seconds 5", 2, "--seconds requires --crossbar");
+  write_file(path("d.toml"), std::string("rows = 5\n"));
+  expect_failure(base + bits + output + " --crossbar " + path("d.toml"), 2, "d.toml: line 1");
+  expect_failure(base + output + " --student " + kModel + " --crossbar pcm", 4,
+                 "student: no layer can be mapped on arrays; 'dense1': the input is not encoded");
+  EXPECT_FALSE(std::filesystem::exists(path("t.circle")));
 }
 
 TEST_F(TrainingProgram, TrainsWithNumbersOfFewBits) {

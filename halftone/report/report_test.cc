@@ -145,6 +145,18 @@ TEST(TrainReport, HasEveryEpoch) {
               testing::AllOf(HasSubstr("0.1250   75.00 %"), HasSubstr("100 B in 1.5 s")));
 }
 
+TEST(TrainReport, NamesTheLayersThatACrossbarDoesNotCompute) {
+  TrainReport summary{2000, 100, 1.5, {{0.25, 0.5}}};
+  EXPECT_FALSE(json::parse(to_json(summary)).contains("layers"));
+  summary.layers = {{"first", "Conv", "the input is not encoded"}, {"dense", "FullyConnected", ""}};
+  const json found = json::parse(to_json(summary));
+  ASSERT_EQ(found["layers"].size(), 2U);
+  EXPECT_EQ(found["layers"][0]["digital"], "the input is not encoded");
+  EXPECT_TRUE(found["layers"][1]["digital"].is_null());
+  EXPECT_THAT(to_text(summary),
+              testing::EndsWith("\ndigital: first (Conv): the input is not encoded\n"));
+}
+
 TEST(TrainReport, SaysWhichEpochWasTheBest) {
   const TrainReport summary{2000, 100, 1.5, {{0.25, 0.5, 0.625, 0.1, 2}, {0.125, 0.75, 0.5}}, 0};
   const json found = json::parse(to_json(summary));

@@ -137,5 +137,18 @@ TEST_F(LoadDeviceFrom, ReadsAFile) {
                [] { load_device("pmc"); });
 }
 
+TEST(Device, HasASettingsTextForWhatItsCellsRepresent) {
+  const Device pcm = load_device("pcm");
+  Device other = pcm;
+  other.name = "renamed";
+  other.costs.cell_joules = 1;
+  EXPECT_EQ(cell_settings(other), cell_settings(pcm));
+  other.seconds = 86400;
+  EXPECT_NE(cell_settings(other), cell_settings(pcm));
+  other = pcm;
+  other.adc.calibrated = true;
+  EXPECT_NE(cell_settings(other), cell_settings(pcm));
+}
+
 }  // namespace
 }  // namespace halftone::crossbar

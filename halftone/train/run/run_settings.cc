@@ -28,6 +28,10 @@ std::string text_of(const LevelQuantizerOptions& options) {
              : "average with momentum " + text_of(options.momentum);
 }
 
+std::string text_of(const WeightHardware& hardware) {
+  return hardware.seen ? hardware.settings : "none";
+}
+
 std::string text_of_gradients(const PrecisionOptions& options) {
   return numerics::to_string(options.gradients) + ", rounded " +
          (options.gradient_rounding == Rounding::kNearest ? "to nearest" : "by chance");
@@ -63,6 +67,7 @@ RunSettings run_settings(const ir::Graph& student, const ir::Graph* original,
                        {"format of activations", to_string(student_options.precision.activations)},
                        {"format of gradients", text_of_gradients(student_options.precision)},
                        {"device", std::string(to_string(student_options.device))},
+                       {"hardware", text_of(student_options.hardware)},
                        {"freezing", text_of(options.freeze_from)},
                        {"loss scale", text_of(options.loss_scale)},
                        {"epochs", std::to_string(options.epochs)},
@@ -76,8 +81,6 @@ RunSettings run_settings(const ir::Graph& student, const ir::Graph* original,
                        {"seed", std::to_string(options.seed)},
                        {"validation split", text_of(options.validation_split)},
                        {"patience", std::to_string(options.patience)}};
-  const WeightHardware& hardware = student_options.hardware;
-  settings.push_back({"hardware", hardware.seen ? hardware.settings : "none"});
   for (std::size_t i = 0; i < data.teachers.size(); ++i) {
     settings.push_back({"teacher " + std::to_string(i + 1), content_hash(data.teachers[i])});
   }

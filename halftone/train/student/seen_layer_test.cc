@@ -91,6 +91,20 @@ TEST(SeenLayer, AddsWhatIsComputedDigitally) {
   EXPECT_TRUE(at::equal(layer.correction, at::tensor({0.0F, -8.25F}).reshape({1, 2})));
 }
 
+TEST(SeenLayer, CorrectsAConvolutionByTheTapsInsideTheImage) {
+  ir::Graph graph;
+  const auto x =
+      graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, {ir::kBatch, 3, 3, 1}));
+  const auto w = graph.add_constant("w", ir::Tensor(ir::ElementType::kFloat32, {1, 3, 3, 1}));
+  const ir::Conv conv{{{1, 1}, {1, 1}, {1, 1}, {1, 1}}, 1, {}};
+  graph.add_output(graph.add_node("layer", conv, {x, w}));
+  const ir::Node& node = graph.node(graph.topological_order().back());
+  const at::Tensor ones = at::ones({1, 3, 3, 1});
+  const SeenLayer layer = seen_layer(graph, node, ones, ones / 2, 2);
+  const at::Tensor taps = at::tensor({4.0F, 6.0F, 4.0F, 6.0F, 9.0F, 6.0F, 4.0F, 6.0F, 4.0F});
+  EXPECT_TRUE(at::equal(layer.correction, taps.reshape({1, 3, 3, 1})));
+}
+
 TEST(Student, SeesTheWeightsOfItsHardware) {
   const Task task;
   const Student plain = task.on({});

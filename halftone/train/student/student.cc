@@ -275,6 +275,21 @@ void Student::program(std::uint64_t seed) {
   }
 }
 
+const SeenLayer* Student::seen_by(ir::NodeId node, PassKind kind) const {
+  const auto found = seen_.find(node);
+  return kind == PassKind::kMeasure || found == seen_.end() ? nullptr : &found->second;
+}
+
+/// The levels of weights, or those that hardware represents; other inputs are as given.
+at::Tensor Student::weights_or(const at::Tensor& x, ir::NodeId node, std::size_t input,
+                               const SeenLayer* seen) const {
+  const Weights* weights = weights_of(source().node(node).inputs[input]);
+  if (weights == nullptr) return x;
+  const at::Tensor levels =
+      weights->quantizer.forward(x.reshape({weights->rows, -1})).reshape(x.sizes());
+  return seen == nullptr ? levels : straight_through(levels, seen->weights);
+}
+
 Student::Pass Student::forward(std::span<const at::Tensor> inputs, PassKind kind,
                                std::uint64_t seed) const {
   Pass pass;
@@ -282,17 +297,8 @@ Student::Pass Student::forward(std::span<const at::Tensor> inputs, PassKind kind
   const bool sums_up = kind == PassKind::kLearn && averages_activations();
   const std::size_t first_norm = sums_up ? activations_.size() : 0;
   ForwardHooks hooks;
-  const auto seen_by = [&](ir::NodeId node) {
-    const auto found = seen_.find(node);
-    return kind == PassKind::kMeasure || found == seen_.end() ? nullptr : &found->second;
-  };
   hooks.input = [&](ir::NodeId node, std::size_t input, const at::Tensor& x) {
-    const Weights* weights = weights_of(source().node(node).inputs[input]);
-    if (weights == nullptr) return x;
-    const at::Tensor levels =
-        weights->quantizer.forward(x.reshape({weights->rows, -1})).reshape(x.sizes());
-    const SeenLayer* layer = seen_by(node);
-    return layer == nullptr ? levels : straight_through(levels, layer->weights);
+    return weights_or(x, node, input, seen_by(node, kind));
   };
   hooks.encode = [&](ir::NodeId node, const at::Tensor& x) {
     const auto found = std::ranges::find(activations_, node, &Activations::node);
@@ -306,7 +312,7 @@ Student::Pass Student::forward(std::span<const at::Tensor> inputs, PassKind kind
     return found->quantizer.forward(x);
   };
   hooks.product = [&](ir::NodeId node, const at::Tensor& products) {
-    const SeenLayer* layer = seen_by(node);
+    const SeenLayer* layer = seen_by(node, kind);
     const at::Tensor x = layer == nullptr ? products : products + layer->correction;
     const auto found = std::ranges::find(norms_, node, &Norm::node);
     if (found == norms_.end()) return x;

@@ -122,6 +122,10 @@ class Student {
   [[nodiscard]] bool is_frozen(ir::NodeId node) const { return places_.at(node) < num_frozen_; }
   [[nodiscard]] bool can_be_normalised(ir::NodeId id) const;
   [[nodiscard]] const Weights* weights_of(ir::ValueId id) const;
+  /// The layer on programmed hardware; null if it is not.
+  [[nodiscard]] const SeenLayer* seen_by(ir::NodeId node, PassKind kind) const;
+  [[nodiscard]] at::Tensor weights_or(const at::Tensor& x, ir::NodeId node, std::size_t input,
+                                      const SeenLayer* seen) const;
   [[nodiscard]] float lowest_input(const ir::Node& node) const;
   [[nodiscard]] bool averages_activations() const;
   [[nodiscard]] std::vector<at::Tensor> no_statistics(PassKind kind) const;
