@@ -81,7 +81,8 @@ struct StudentOptions {
   LevelQuantizerOptions activations{.clips = true};
   /// Whether layers have a ChannelNorm during training: each layer with an unshared matrix and
   /// bias, a reader other than a Softmax, and a number system that can take a factor for each
-  /// channel.
+  /// channel. With hardware no layer has one: the moments of a batch would hide what the cells of
+  /// one device shift.
   bool normalises = true;
   PrecisionOptions precision{};  ///< of float values
   WeightHardware hardware{};

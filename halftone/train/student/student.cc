@@ -101,7 +101,7 @@ Student::Student(ir::Graph graph, const ir::Graph* original, const StudentOption
       hardware_(options.hardware) {
   add_weights(original, options);
   add_activations(options);
-  if (options.normalises) add_norms();
+  if (options.normalises && !hardware_.seen) add_norms();
   find_places();
   add_parameters();
 }
