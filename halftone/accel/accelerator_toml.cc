@@ -194,6 +194,7 @@ OperatorRule read_rule(const toml::table& table) {
        at_least_zero("overhead_s", rule.overhead_s), at_least_zero("passes", rule.passes),
        share("efficiency", rule.efficiency),
        at_least_zero("s_per_input_byte", rule.s_per_input_byte),
+       at_least_zero("s_per_weight_byte", rule.s_per_weight_byte),
        at_least_zero("s_per_output", rule.s_per_output),
        real("s_per_operation", 0, kMax, [&](double value) { rule.s_per_operation = value; })},
       "[[operator]]");
