@@ -4,6 +4,7 @@
 
 #include "halftone/api/crossbar.h"
 #include "halftone/api/data_source.h"
+#include "halftone/api/estimate.h"
 #include "halftone/api/evaluate.h"
 #include "halftone/api/import_texts.h"
 #include "halftone/api/inspection.h"
