@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <optional>
 #include <utility>
 
 #include "halftone/api/elapsed.h"
@@ -38,34 +38,43 @@ std::vector<accel::Workload> uniform_workloads(const Network& network, const Exp
   return list;
 }
 
-/// Chooses the noise of the next design to verify.
-class NoiseSearch {
+/// Chooses which step of a ladder to verify next: the noise at which the drop would be the budget if
+/// it were proportional, then between a design that keeps the budget and one that does not.
+class LadderSearch {
  public:
-  NoiseSearch(double budget, double first) : budget_(budget), next_(first) {}
+  LadderSearch(const std::vector<const Design*>& ladder, double budget)
+      : ladder_(ladder), budget_(budget), within_(ladder.size()) {}
 
-  [[nodiscard]] double next() const { return next_; }
-  /// @return whether another design may be better
-  bool add(double noise, double drop) {
-    constexpr double kMaxStep = 4;
+  /// @param drop  measured for a step
+  /// @return      the next step; nullopt if none can be better
+  std::optional<std::size_t> next(std::size_t step, double drop) {
     if (drop <= budget_) {
-      within_ = noise;
+      within_ = step;
     } else {
-      beyond_ = noise;
+      first_ = step + 1;
     }
-    if (within_ && beyond_) {
-      next_ = std::sqrt(*within_ * *beyond_);
-    } else {
-      const double step = drop > 0 ? budget_ / drop : kMaxStep;
-      next_ = noise * (within_ ? std::clamp(step, 1.1, kMaxStep) : std::max(step, 1 / kMaxStep));
-    }
-    return std::isfinite(next_);
+    if (first_ >= within_) return std::nullopt;
+    const auto wanted = std::ranges::find_if(
+        ladder_, [noise = wanted_noise(step, drop)](const Design* each) {
+          return each->noise <= noise;
+        });
+    const auto found = static_cast<std::size_t>(wanted - ladder_.begin());
+    return std::clamp(found, first_, within_ - 1);
   }
 
  private:
+  [[nodiscard]] double wanted_noise(std::size_t step, double drop) const {
+    constexpr double kMaxFactor = 4;
+    const bool is_between = first_ > 0 && within_ < ladder_.size();
+    if (is_between) return std::sqrt(ladder_[first_ - 1]->noise * ladder_[within_]->noise);
+    const double factor = drop > 0 ? budget_ / drop : kMaxFactor;
+    return ladder_[step]->noise * std::clamp(factor, 1 / kMaxFactor, kMaxFactor);
+  }
+
+  const std::vector<const Design*>& ladder_;
   double budget_;
-  double next_;
-  std::optional<double> within_;
-  std::optional<double> beyond_;
+  std::size_t first_ = 0;  ///< after the last step that does not keep the budget
+  std::size_t within_;     ///< the first step that keeps it
 };
 
 std::string percent(double fraction) {
@@ -99,7 +108,7 @@ class Explorer {
     report.has_labels = evaluation_.has_labels();
     // What makes no hardware is found before the long work.
     static_cast<void>(job_.space.hardware(0));
-    const std::vector<std::string> layers = searched_layers(network_.graph, recipe_);
+    const std::vector<std::string> layers = accel::searched_layers(network_.graph, recipe_);
     const auto workloads = uniform_workloads(network_, job_, recipe_, layers);
     report.sensitivities = measure_sensitivities(on_, job_.space, job_.state);
     report.search = explore(job_.space, report.sensitivities, workloads, job_.options);
@@ -110,32 +119,28 @@ class Explorer {
   }
 
  private:
-  [[nodiscard]] const Design& first_design(const accel::Exploration& search, double noise) const {
-    if (const Design* design = search.best(noise)) return *design;
-    const auto least = std::ranges::min_element(search.front, {}, &Design::noise);
-    fail(ErrorKind::kUnsupported,
-         "no design has a predicted accuracy drop of at most " +
-             percent(job_.options.budget.accuracy_drop) + ": the least is " + percent(least->drop) +
-             "; allow more or add bits to the space");
+  /// The best step by its predicted drop.
+  [[nodiscard]] std::size_t first_step(const std::vector<const Design*>& ladder) const {
+    const double budget = job_.options.budget.accuracy_drop;
+    const auto found = std::ranges::find_if(
+        ladder, [budget](const Design* each) { return each->drop <= budget; });
+    if (found != ladder.end()) return static_cast<std::size_t>(found - ladder.begin());
+    fail(ErrorKind::kUnsupported, "no design has a predicted accuracy drop of at most " +
+                                      percent(budget) + ": the least is " +
+                                      percent(ladder.back()->drop) +
+                                      "; allow more or add bits to the space");
   }
 
   void verify(ExploreReport& report) const {
-    const accel::DropCurve curve(report.search.losses);
-    const double budget = job_.options.budget.accuracy_drop;
-    NoiseSearch noise(budget, curve.noise_for(budget));
-    const Design* design = &first_design(report.search, noise.next());
-    const auto is_known = [&](const Design* found) {
-      return std::ranges::any_of(report.verified, [&](const VerifiedDesign& each) {
-        return each.design.noise == found->noise;
-      });
-    };
-    while (design != nullptr && report.verified.size() < job_.tries && !is_known(design)) {
-      const compress::Recipe recipe =
-          with_bits(recipe_, choices(report.search.layers, design->bits));
+    const std::vector<const Design*> ladder = report.search.ladder();
+    LadderSearch search(ladder, job_.options.budget.accuracy_drop);
+    std::optional<std::size_t> step = first_step(ladder);
+    while (step && report.verified.size() < job_.tries) {
+      const Design& design = *ladder[*step];
+      const compress::Recipe recipe = with_bits(recipe_, choices(report.search.layers, design.bits));
       const accel::Loss measured = measure_loss(on_, recipe, job_.options.progress);
-      report.verified.push_back({*design, measured});
-      if (!noise.add(design->noise, measured.drop)) break;
-      design = report.search.best(noise.next());
+      report.verified.push_back({design, measured});
+      step = search.next(*step, measured.drop);
     }
   }
 

@@ -42,7 +42,7 @@ struct VerifiedDesign {
 
 struct ExploreReport {
   std::string network;
-  std::string comparison;  ///< of the accelerator with real hardware; empty: none
+  std::string comparison{};  ///< of the accelerator with real hardware; empty: none
   accel::ExploreOptions options{};
   bool has_labels = false;
   std::vector<accel::LayerSensitivity> sensitivities{};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "halftone/accel/explore/sensitivity.h"
@@ -44,16 +43,10 @@ double DropCurve::drop(double noise) const {
   const auto above = std::ranges::upper_bound(points_, noise, {}, &Loss::noise);
   if (above == points_.begin()) return 0;
   const Loss& low = *std::prev(above);
-  if (above == points_.end()) return low.drop;
-  return low.drop + (above->drop - low.drop) * (noise - low.noise) / (above->noise - low.noise);
-}
-
-double DropCurve::noise_for(double drop) const {
-  const auto above = std::ranges::upper_bound(points_, drop, {}, &Loss::drop);
-  if (above == points_.begin()) return 0;
-  if (above == points_.end()) return std::numeric_limits<double>::infinity();
-  const Loss& low = *std::prev(above);
-  return low.noise + (above->noise - low.noise) * (drop - low.drop) / (above->drop - low.drop);
+  if (above != points_.end()) {
+    return low.drop + (above->drop - low.drop) * (noise - low.noise) / (above->noise - low.noise);
+  }
+  return low.noise > 0 ? std::min(1.0, low.drop * noise / low.noise) : low.drop;
 }
 
 }  // namespace halftone::accel

@@ -120,22 +120,10 @@ class HardwarePoint {
     return !limit || accelerator_.area_mm2 <= *limit;
   }
 
-  /// Why the network does not run on it; empty if it does.
-  [[nodiscard]] std::string refusal() const {
-    for (std::size_t layer = 0; layer < search_.allowed.size(); ++layer) {
-      std::string reason;
-      for (const std::uint16_t pair : search_.allowed[layer]) {
-        reason = costs_.refusal(layer, pair);
-        if (reason.empty()) break;
-      }
-      if (!reason.empty()) {
-        return accelerator_.name + " cannot compute '" + search_.layers[layer].name + "': " + reason;
-      }
-    }
-    return "";
-  }
+  /// Why it computes no design of the network; empty if it computes one.
+  [[nodiscard]] const std::string& refusal() const { return refusal_; }
 
-  /// Its own front. @pre refusal() is empty
+  /// Its own front.
   std::vector<Design> front() {
     std::vector<Design> designs;
     for (const AllocationProblem& problem : problems()) {
@@ -175,7 +163,11 @@ class HardwarePoint {
         const std::optional<Cost> cost =
             costs_.cost(layer, search_.allowed[layer][i], weight_bytes);
         const double noise = search_.layers[layer].losses[i].noise;
-        options.push_back(criteria_of(search_, cost.value_or(Cost{kImpossible, kImpossible}), noise));
+        options.push_back(
+            criteria_of(search_, cost.value_or(Cost{kImpossible, kImpossible}), noise));
+      }
+      if (std::ranges::all_of(options, [](const Criteria& each) { return each[0] == kImpossible; })) {
+        refusal_ = "'" + search_.layers[layer].name + "': " + costs_.refusal();
       }
       problem.layers.push_back(std::move(options));
     }
@@ -203,6 +195,7 @@ class HardwarePoint {
   std::size_t index_;
   Accelerator accelerator_;
   LayerCosts costs_;
+  std::string refusal_;
 };
 
 /// What a combination of parameters adds.
@@ -217,8 +210,8 @@ PointResult explored(const Search& search, std::size_t index) {
   PointResult result;
   result.is_within_area = point.is_within_area();
   if (!result.is_within_area) return result;
+  result.front = point.front();
   result.refusal = point.refusal();
-  if (result.refusal.empty()) result.front = point.front();
   return result;
 }
 
@@ -229,7 +222,9 @@ PointResult explored(const Search& search, std::size_t index) {
                                       to_string(Setting{"area", *budget.area_mm2}).substr(7) +
                                       " mm2: allow more area");
   }
-  if (!refusal.empty()) fail(ErrorKind::kUnsupported, "no hardware computes the network: " + refusal);
+  if (!refusal.empty()) {
+    fail(ErrorKind::kUnsupported, "no hardware computes all layers with bits of the space: " + refusal);
+  }
   fail(ErrorKind::kUnsupported,
        "no design is within the budget of time and energy and has room for the network: allow more "
        "or widen the space");
@@ -249,17 +244,19 @@ double Design::objective(Objective kind) const {
   return energy_j * seconds;
 }
 
-const Design* Exploration::best(double noise) const {
-  const auto found =
-      std::ranges::find_if(front, [&](const Design& each) { return each.noise <= noise; });
-  return found == front.end() ? nullptr : &*found;
+std::vector<const Design*> Exploration::ladder() const {
+  std::vector<const Design*> steps;
+  for (const Design& each : front) {
+    if (steps.empty() || each.noise < steps.back()->noise) steps.push_back(&each);
+  }
+  return steps;
 }
 
 Exploration explore(const Space& space, std::span<const LayerSensitivity> layers,
                     std::span<const Workload> by_pair, const ExploreOptions& options) {
   constexpr std::size_t kBlock = 64;  // fronts that memory holds beside the common one
   const Search search = search_over(space, layers, by_pair, options);
-  Exploration result{.layers = names_of(layers), .losses = all_losses(layers)};
+  Exploration result{.layers = names_of(layers)};
   result.num_hardware = space.num_hardware();
   std::string refusal;
   bool has_area = false;

@@ -58,7 +58,6 @@ struct ExploreOptions {
 
 struct Exploration {
   std::vector<std::string> layers;
-  std::vector<Loss> losses{};    ///< of all layers at all pairs, for a DropCurve
   std::size_t num_hardware = 0;  ///< all combinations of parameters
   std::size_t num_within = 0;    ///< those within the area that compute the network
   double num_designs = 0;        ///< combinations of hardware and bits that the front stands for
@@ -66,8 +65,9 @@ struct Exploration {
   /// area. Ascending objective.
   std::vector<Design> front{};
 
-  /// The best design of the front whose predicted noise is at most `noise`: the least objective.
-  [[nodiscard]] const Design* best(double noise) const;
+  /// The designs of the front that are best for some limit on the noise: ascending objective, falling
+  /// noise.
+  [[nodiscard]] std::vector<const Design*> ladder() const;
 };
 
 /// The Pareto front of all designs.

@@ -108,26 +108,36 @@ OperationModel LayerCosts::model_with(double weight_bytes) const {
   return {accelerator_, work_.has_one_operation() ? 1 : kPlaces, weight_bytes, model_};
 }
 
-const std::optional<Cost>& LayerCosts::operation_cost(const OperationModel& model,
-                                                      LayerWork::Entry entry) {
+std::optional<Cost> LayerCosts::operation_cost(const OperationModel& model,
+                                               LayerWork::Entry entry) {
   const Operation& operation = work_.kinds()[entry.kind];
   const std::size_t place = place_of(entry);
   const Homes homes = model.homes_of(operation, place);
   const std::array<std::size_t, 4> key = {entry.kind, homes.weights, homes.inputs, homes.outputs};
   const auto [found, is_new] = known_.try_emplace(key);
-  if (is_new && model.refusal(operation).empty()) {
-    std::vector<Bar> timeline;
-    const OperationEstimate estimate = model.estimate(operation, place, 0, &timeline);
-    found->second = Cost{estimate.seconds, estimate.energy_j};
+  Known& known = found->second;
+  if (is_new) {
+    known.refusal = model.refusal(operation);
+    try {
+      std::vector<Bar> timeline;
+      if (known.refusal.empty()) {
+        const OperationEstimate estimate = model.estimate(operation, place, 0, &timeline);
+        known.cost = Cost{estimate.seconds, estimate.energy_j};
+      }
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kUnsupported) throw;
+      known.refusal = error.what();
+    }
   }
-  return found->second;
+  if (!known.cost) refusal_ = known.refusal;
+  return known.cost;
 }
 
 std::optional<Cost> LayerCosts::layer_cost(const OperationModel& model, std::size_t layer,
                                            std::size_t pair) {
   Cost sum;
   for (const LayerWork::Entry& entry : work_.operations(layer, pair)) {
-    const std::optional<Cost>& each = operation_cost(model, entry);
+    const std::optional<Cost> each = operation_cost(model, entry);
     if (!each) return std::nullopt;
     sum.seconds += each->seconds;
     sum.energy_j += each->energy_j;
@@ -138,16 +148,6 @@ std::optional<Cost> LayerCosts::layer_cost(const OperationModel& model, std::siz
 
 std::optional<Cost> LayerCosts::cost(std::size_t layer, std::size_t pair, double weight_bytes) {
   return layer_cost(model_with(weight_bytes), layer, pair);
-}
-
-std::string LayerCosts::refusal(std::size_t layer, std::size_t pair) const {
-  const OperationModel model = model_with(0);
-  for (const LayerWork::Entry& entry : work_.operations(layer, pair)) {
-    const Operation& operation = work_.kinds()[entry.kind];
-    const std::string reason = model.refusal(operation);
-    if (!reason.empty()) return operation.op + ": " + reason;
-  }
-  return "";
 }
 
 double LayerCosts::weight_bytes(std::span<const std::uint16_t> pairs) const {

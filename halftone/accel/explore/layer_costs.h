@@ -82,12 +82,12 @@ class LayerCosts {
 
   /// The cost of a layer and of the operations that belong to it, as estimate() computes them in a
   /// network with `weight_bytes` of weights, which decide what stays in which memory. The energy
-  /// includes what flows at idle. nullopt if no unit computes one of the operations.
-  /// @throws Error as estimate()
+  /// includes what flows at idle. nullopt if no unit computes one of the operations or it fits no
+  /// memory.
   std::optional<Cost> cost(std::size_t layer, std::size_t pair, double weight_bytes);
 
-  /// Why a layer has no cost.
-  [[nodiscard]] std::string refusal(std::size_t layer, std::size_t pair) const;
+  /// Why the last layer without a cost has none.
+  [[nodiscard]] const std::string& refusal() const { return refusal_; }
 
   /// Whether weights and activations of a network fit the outermost memory.
   [[nodiscard]] bool has_room(std::span<const std::uint16_t> pairs) const;
@@ -97,14 +97,19 @@ class LayerCosts {
 
  private:
   std::optional<Cost> layer_cost(const OperationModel& model, std::size_t layer, std::size_t pair);
-  const std::optional<Cost>& operation_cost(const OperationModel& model, LayerWork::Entry place);
+  std::optional<Cost> operation_cost(const OperationModel& model, LayerWork::Entry entry);
   [[nodiscard]] OperationModel model_with(double weight_bytes) const;
 
   const Accelerator& accelerator_;
   const LayerWork& work_;
   Model model_;
+  struct Known {
+    std::optional<Cost> cost;
+    std::string refusal;
+  };
   /// By kind, then the memories of weights, inputs and outputs.
-  std::map<std::array<std::size_t, 4>, std::optional<Cost>> known_;
+  std::map<std::array<std::size_t, 4>, Known> known_;
+  std::string refusal_;
 };
 
 }  // namespace halftone::accel

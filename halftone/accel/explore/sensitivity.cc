@@ -112,8 +112,12 @@ Loss measure_loss(const Measurement& on, const compress::Recipe& recipe,
   const compress::Evaluation result =
       compress::evaluate(quantized.graph, on.evaluation, &on.graph, how);
   const compress::Comparison& reference = *result.reference;
-  return {std::pow(10, -reference.sqnr_db / 10),
-          reference.value ? *reference.value - result.value : 1 - reference.agreement};
+  // Fractions of whole samples, so that 5 of 500 are 0.01 and not a little more.
+  const auto samples = static_cast<double>(result.samples);
+  const double lost = reference.value ? std::round(*reference.value * samples) -
+                                            std::round(result.value * samples)
+                                      : samples - std::round(reference.agreement * samples);
+  return {std::pow(10, -reference.sqnr_db / 10), lost / samples};
 }
 
 std::vector<LayerSensitivity> measure_sensitivities(const Measurement& on, const Space& space,

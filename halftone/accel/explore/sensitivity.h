@@ -80,15 +80,14 @@ std::vector<LayerSensitivity> measure_sensitivities(const Measurement& on, const
                                                     const std::filesystem::path& state);
 
 /// The drop that goes with a noise: the monotone function closest to all measured pairs, linear
-/// between them. It starts at no drop without noise.
+/// between them. It starts at no drop without noise and is proportional to noise beyond what was
+/// measured, up to 1.
 /// Source: pool adjacent violators; Ayer et al., An empirical distribution function for sampling
 /// with incomplete information, Ann. Math. Statist. 26 (1955).
 class DropCurve {
  public:
   explicit DropCurve(std::vector<Loss> measured);
   [[nodiscard]] double drop(double noise) const;
-  /// The largest noise with at most a drop, up to rounding; infinity if all noise has.
-  [[nodiscard]] double noise_for(double drop) const;
 
  private:
   std::vector<Loss> points_;  ///< ascending in both
