@@ -6,7 +6,6 @@
 #include <optional>
 #include <utility>
 
-#include "halftone/api/elapsed.h"
 #include "halftone/api/estimate.h"
 #include "halftone/base/error.h"
 #include "halftone/base/file.h"
@@ -103,7 +102,6 @@ class Explorer {
   Explorer& operator=(const Explorer&) = delete;
 
   ExploreReport run() {
-    const Elapsed elapsed;
     ExploreReport report{.network = name_, .options = job_.options};
     report.has_labels = evaluation_.has_labels();
     // What makes no hardware is found before the long work.
@@ -114,7 +112,6 @@ class Explorer {
     report.search = explore(job_.space, report.sensitivities, workloads, job_.options);
     verify(report);
     choose(report);
-    report.seconds = elapsed.seconds();
     return report;
   }
 

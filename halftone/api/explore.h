@@ -54,7 +54,6 @@ struct ExploreReport {
   accel::Accelerator accelerator{};        ///< of the chosen design
   std::string recipe{};                    ///< of the chosen design, as TOML
   accel::Estimate estimate{};              ///< of the network with the chosen bits
-  double seconds = 0;                      ///< that the search took, measurements included
 };
 
 /// Measures sensitivities, finds the front (accel::explore()) and verifies designs: the best one by

@@ -166,7 +166,9 @@ class HardwarePoint {
         options.push_back(
             criteria_of(search_, cost.value_or(Cost{kImpossible, kImpossible}), noise));
       }
-      if (std::ranges::all_of(options, [](const Criteria& each) { return each[0] == kImpossible; })) {
+      const bool is_refused = std::ranges::all_of(
+          options, [](const Criteria& each) { return each[0] == kImpossible; });
+      if (is_refused && refusal_.empty()) {
         refusal_ = "'" + search_.layers[layer].name + "': " + costs_.refusal();
       }
       problem.layers.push_back(std::move(options));

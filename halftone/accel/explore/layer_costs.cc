@@ -125,7 +125,7 @@ std::optional<Cost> LayerCosts::operation_cost(const OperationModel& model,
         known.cost = Cost{estimate.seconds, estimate.energy_j};
       }
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::kUnsupported) throw;
+      if (error.kind() != ErrorKind::kShape) throw;  // no mapping fits
       known.refusal = error.what();
     }
   }
