@@ -15,22 +15,23 @@ class ProgramExplore : public Program {
  protected:
   void SetUp() override {
     Program::SetUp();
-    std::ofstream(path("s.toml")) << "accelerator = \"edge-2bit\"\nweight_bits = [1, 2]\n"
-                                     "[[parameter]]\nkey = \"unit.bit-serial array.count\"\n"
-                                     "values = [8, 16]\n"
-                                     "[[area]]\nof = [\"unit.bit-serial array.count\"]\nmm2 = 0.1\n";
+    std::ofstream(path("s.toml"))
+        << "accelerator = \"edge-2bit\"\nweight_bits = [1, 2]\n"
+           "[[parameter]]\nkey = \"unit.bit-serial array.count\"\n"
+           "values = [8, 16]\n"
+           "[[area]]\nof = [\"unit.bit-serial array.count\"]\nmm2 = 0.1\n";
   }
 
-  [[nodiscard]] std::string arguments() const {
+  [[nodiscard]] std::string arguments(const std::string& budget = "accuracy-drop=0.02") const {
     return "explore " + kModel + " --space " + path("s.toml") + " --data " + kExample +
-           " --limit 200 --budget accuracy-drop=0.02 --json ";
+           " --limit 200 --budget " + budget + " --json ";
   }
 };
 
 TEST_F(ProgramExplore, ChoosesADesignThatQuantizeAndEstimateConfirm) {
-  const Outcome outcome = run(arguments() + "--objective energy --recipe-out " + path("r.toml") +
-                              " --accelerator-out " + path("a.toml") + " --front " +
-                              path("front.svg"));
+  const Outcome outcome =
+      run(arguments() + "--objective energy --recipe-out " + path("r.toml") +
+          " --accelerator-out " + path("a.toml") + " --front " + path("front.svg"));
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const json found = json::parse(outcome.out);
   EXPECT_EQ(found["hardware"], 2);
@@ -42,11 +43,11 @@ TEST_F(ProgramExplore, ChoosesADesignThatQuantizeAndEstimateConfirm) {
   EXPECT_THAT(text_of(path("front.svg")), testing::HasSubstr("chosen"));
 
   const std::string data = " --data " + kExample + " --limit 200";
-  const Outcome quantized = run("quantize " + kModel + " -o " + path("m.circle") + data +
-                                " --recipe " + path("r.toml"));
+  const Outcome quantized =
+      run("quantize " + kModel + " -o " + path("m.circle") + data + " --recipe " + path("r.toml"));
   ASSERT_EQ(quantized.code, 0) << quantized.err;
-  const Outcome eval = run("eval " + path("m.circle") + data + " --split train --reference " +
-                           kModel + " --json");
+  const Outcome eval =
+      run("eval " + path("m.circle") + data + " --split train --reference " + kModel + " --json");
   ASSERT_EQ(eval.code, 0) << eval.err;
   const json accuracy = json::parse(eval.out);
   // Fractions of 200 samples, subtracted with rounding errors of float64.
@@ -86,9 +87,9 @@ TEST_F(ProgramExplore, TellsTheDesignAsText) {
 TEST_F(ProgramExplore, RejectsBadInputInOneLine) {
   expect_failure("explore " + kModel + " --data " + kExample, 2, "--space is required");
   expect_failure(arguments() + "--objective area", 2, "--objective");
-  expect_failure(arguments() + "--budget size=3", 2, "budget 'size=3': expected area=MM2");
+  expect_failure(arguments("size=3"), 2, "budget 'size=3': expected area=MM2");
   expect_failure(arguments() + "--test-limit 3", 2, "--test-limit needs --test-data");
-  expect_failure(arguments() + "--budget area=0.1", 4, "no hardware of the space has an area");
+  expect_failure(arguments("area=0.1"), 4, "no hardware of the space has an area");
   expect_failure(arguments() + "--state " + path("s.toml"), 3,
                  "s.toml: expected measured sensitivities");
   std::ofstream(path("s.toml"), std::ios::app) << "[[layer]]\nname = \"x\"\nweight_bits = [2]\n";

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "halftone/accel/accelerator_toml.h"
+
 #include <limits>
 #include <string>
 
-#include "halftone/accel/accelerator_toml.h"
 #include "halftone/base/error.h"
 #include "halftone/base/toml/keys.h"
 

@@ -101,8 +101,7 @@ std::size_t OperationModel::find_weights_home() const {
   std::size_t home = 0;
   for (std::size_t i = 1; i < accelerator_.memories.size(); ++i) {
     const Memory& memory = accelerator_.memories[i];
-    const bool has_room =
-        memory.may_hold(Role::kWeights) && weight_bytes_ <= memory.bytes;
+    const bool has_room = memory.may_hold(Role::kWeights) && weight_bytes_ <= memory.bytes;
     if (memory.count == 1 && has_room) home = i;
   }
   return home;

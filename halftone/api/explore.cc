@@ -37,8 +37,8 @@ std::vector<accel::Workload> uniform_workloads(const Network& network, const Exp
   return list;
 }
 
-/// Chooses which step of a ladder to verify next: the noise at which the drop would be the budget if
-/// it were proportional, then between a design that keeps the budget and one that does not.
+/// Chooses which step of a ladder to verify next: the noise at which the drop would be the budget
+/// if it were proportional, then between a design that keeps the budget and one that does not.
 class LadderSearch {
  public:
   LadderSearch(const std::vector<const Design*>& ladder, double budget)
@@ -54,9 +54,8 @@ class LadderSearch {
     }
     if (first_ >= within_) return std::nullopt;
     const auto wanted = std::ranges::find_if(
-        ladder_, [noise = wanted_noise(step, drop)](const Design* each) {
-          return each->noise <= noise;
-        });
+        ladder_,
+        [noise = wanted_noise(step, drop)](const Design* each) { return each->noise <= noise; });
     const auto found = static_cast<std::size_t>(wanted - ladder_.begin());
     return std::clamp(found, first_, within_ - 1);
   }
@@ -91,12 +90,9 @@ class Explorer {
         network_(prepared(std::move(network), Purpose::kFit), name_),
         samples_(job.data.open()),
         evaluation_(job.evaluation.value_or(job.data).open()),
-        on_{network_.graph,
-            samples_,
-            evaluation_,
-            recipe_,
-            job.recipe,
-            {job.seed, job.options.progress, job.devices, job.memory_bytes},
+        on_{network_.graph,      samples_,
+            evaluation_,         recipe_,
+            job.recipe,          {job.seed, job.options.progress, job.devices, job.memory_bytes},
             job.evaluation_batch} {}
   Explorer(const Explorer&) = delete;
   Explorer& operator=(const Explorer&) = delete;
@@ -104,8 +100,7 @@ class Explorer {
   ExploreReport run() {
     ExploreReport report{.network = name_, .options = job_.options};
     report.has_labels = evaluation_.has_labels();
-    // What makes no hardware is found before the long work.
-    static_cast<void>(job_.space.hardware(0));
+    accel::check_hardware(job_.space, job_.options.budget);
     const std::vector<std::string> layers = accel::searched_layers(network_.graph, recipe_);
     const auto workloads = uniform_workloads(network_, job_, recipe_, layers);
     report.sensitivities = measure_sensitivities(on_, job_.space, job_.state);
@@ -119,8 +114,8 @@ class Explorer {
   /// The best step by its predicted drop.
   [[nodiscard]] std::size_t first_step(const std::vector<const Design*>& ladder) const {
     const double budget = job_.options.budget.accuracy_drop;
-    const auto found = std::ranges::find_if(
-        ladder, [budget](const Design* each) { return each->drop <= budget; });
+    const auto found =
+        std::ranges::find_if(ladder, [budget](const Design* each) { return each->drop <= budget; });
     if (found != ladder.end()) return static_cast<std::size_t>(found - ladder.begin());
     fail(ErrorKind::kUnsupported, "no design has a predicted accuracy drop of at most " +
                                       percent(budget) + ": the least is " +
@@ -134,7 +129,8 @@ class Explorer {
     std::optional<std::size_t> step = first_step(ladder);
     while (step && report.verified.size() < job_.tries) {
       const Design& design = *ladder[*step];
-      const compress::Recipe recipe = with_bits(recipe_, choices(report.search.layers, design.bits));
+      const compress::Recipe recipe =
+          with_bits(recipe_, choices(report.search.layers, design.bits));
       const accel::Loss measured = measure_loss(on_, recipe, job_.options.progress);
       report.verified.push_back({design, measured});
       step = search.next(*step, measured.drop);

@@ -49,7 +49,7 @@ struct ExploreReport {
   accel::Exploration search{};
   std::vector<VerifiedDesign> verified{};  ///< in the order in which they were tried
   std::size_t chosen = 0;                  ///< index in `verified`
-  bool is_within = false;        ///< whether the chosen design keeps the budget as measured
+  bool is_within = false;  ///< whether the chosen design keeps the budget as measured
   std::vector<accel::Setting> settings{};  ///< of the chosen design
   accel::Accelerator accelerator{};        ///< of the chosen design
   std::string recipe{};                    ///< of the chosen design, as TOML

@@ -81,20 +81,21 @@ void run(const ExploreOptions& options, const Machine& machine) {
     return explore(load(options.model, options.model_options.parse()), job);
   }();
   write_files(options, report);
-  std::cout << (options.common.json ? report::to_json(report)
-                                    : printable(report::to_text(report)));
+  std::cout << (options.common.json ? report::to_json(report) : printable(report::to_text(report)));
 }
 
 void add_search_options(CLI::App& verb, ExploreOptions& options) {
   verb.add_option("--space", options.space, "What may change: a TOML file")
       ->required()
       ->check(some_path());
-  verb.add_option("--objective", options.objective, "What is least: time, energy or edp, their product")
+  verb.add_option("--objective", options.objective,
+                  "What is least: time, energy or edp, their product")
       ->check(CLI::IsMember({"time", "energy", "edp"}))
       ->capture_default_str();
-  verb.add_option("--budget", options.budget,
-                  "Limits: accuracy-drop=0.01 (the default), area=MM2, time=SECONDS, energy=JOULES, "
-                  "with commas between them")
+  verb.add_option(
+          "--budget", options.budget,
+          "Limits: accuracy-drop=0.01 (the default), area=MM2, time=SECONDS, energy=JOULES, "
+          "with commas between them")
       ->type_name("LIMITS");
   verb.add_option("--method", options.method,
                   "roofline (a lower bound), tiles (closed forms) or events (a simulation)")

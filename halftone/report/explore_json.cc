@@ -26,12 +26,9 @@ std::string bits_text(const std::vector<accel::BitPair>& bits) {
 }
 
 Json design_json(const accel::Design& design) {
-  return {{"hardware", design.hardware},
-          {"bits", bits_text(design.bits)},
-          {"seconds", design.seconds},
-          {"energy_joules", design.energy_j},
-          {"area_mm2", design.area_mm2},
-          {"noise", design.noise},
+  return {{"hardware", design.hardware},  {"bits", bits_text(design.bits)},
+          {"seconds", design.seconds},    {"energy_joules", design.energy_j},
+          {"area_mm2", design.area_mm2},  {"noise", design.noise},
           {"predicted_drop", design.drop}};
 }
 

@@ -47,8 +47,30 @@ std::string front_axes(const LinearAxis& x, const LinearAxis& y, const std::stri
 }
 
 /// The objective in microseconds, microjoules or their product.
-double scaled(double objective, accel::Objective kind) {
-  return objective * (kind == accel::Objective::kEdp ? 1e12 : 1e6);
+double scaled(const accel::Design& design, accel::Objective kind) {
+  return design.objective(kind) * (kind == accel::Objective::kEdp ? 1e12 : 1e6);
+}
+
+/// The largest objective, and the range of drops in percent.
+struct Extents {
+  double objective = 0;
+  double low = 0;
+  double high = 0;
+};
+
+Extents extents_of(const ExploreReport& report, const std::vector<const accel::Design*>& designs) {
+  const accel::Objective kind = report.options.objective;
+  Extents result{0, 0, 100 * report.options.budget.accuracy_drop};
+  for (const accel::Design* each : designs) {
+    result.objective = std::max(result.objective, scaled(*each, kind));
+    result.high = std::max(result.high, 100 * each->drop);
+  }
+  for (const VerifiedDesign& each : report.verified) {
+    result.objective = std::max(result.objective, scaled(each.design, kind));
+    result.low = std::min(result.low, 100 * each.measured.drop);
+    result.high = std::max(result.high, 100 * each.measured.drop);
+  }
+  return result;
 }
 
 std::string objective_label(accel::Objective kind) {
@@ -73,23 +95,9 @@ std::string circle(double x, double y, const char* style, const std::string& tit
 std::string front_svg(const ExploreReport& report) {
   const accel::Objective kind = report.options.objective;
   const std::vector<const accel::Design*> designs = useful_designs(report);
-  const auto place_x = [&](const accel::Design& each) {
-    return scaled(each.objective(kind), kind);
-  };
-  double far = 0;
-  double low = 0;
-  double high = 100 * report.options.budget.accuracy_drop;
-  for (const accel::Design* each : designs) {
-    far = std::max(far, place_x(*each));
-    high = std::max(high, 100 * each->drop);
-  }
-  for (const VerifiedDesign& each : report.verified) {
-    far = std::max(far, place_x(each.design));
-    low = std::min(low, 100 * each.measured.drop);
-    high = std::max(high, 100 * each.measured.drop);
-  }
-  const LinearAxis x{ticks(0, far, 8), kFrontLeft, kFrontRight};
-  const LinearAxis y{ticks(low, high, 8), kFrontBottom, kFrontTop};
+  const Extents extents = extents_of(report, designs);
+  const LinearAxis x{ticks(0, extents.objective, 8), kFrontLeft, kFrontRight};
+  const LinearAxis y{ticks(extents.low, extents.high, 8), kFrontBottom, kFrontTop};
   const double budget = y.place(100 * report.options.budget.accuracy_drop);
   std::string picture = svg::text(kFrontLeft, 20, "start",
                                   fmt::format("{}: dots predicted, rings measured; the red line "
@@ -98,7 +106,7 @@ std::string front_svg(const ExploreReport& report) {
   picture += front_axes(x, y, objective_label(kind)) +
              svg::rule(kFrontLeft, budget, kFrontRight, budget, "#d62728");
   for (const accel::Design* each : designs) {
-    picture += circle(x.place(place_x(*each)), y.place(100 * each->drop),
+    picture += circle(x.place(scaled(*each, kind)), y.place(100 * each->drop),
                       "r=\"2\" fill=\"#1f77b4\"", fmt::format("{:.3g} mm2", each->area_mm2));
   }
   for (std::size_t i = 0; i < report.verified.size(); ++i) {
@@ -106,7 +114,7 @@ std::string front_svg(const ExploreReport& report) {
     const char* style = i == report.chosen
                             ? "r=\"6\" fill=\"none\" stroke=\"#d62728\" stroke-width=\"2\""
                             : "r=\"5\" fill=\"none\" stroke=\"#222222\"";
-    picture += circle(x.place(place_x(each.design)), y.place(100 * each.measured.drop), style,
+    picture += circle(x.place(scaled(each.design, kind)), y.place(100 * each.measured.drop), style,
                       i == report.chosen ? "chosen" : "verified");
   }
   return svg::document(kFrontWidth, kFrontHeight, picture);

@@ -62,8 +62,14 @@ std::string front_table(const ExploreReport& report) {
 }
 
 std::string verified_table(const ExploreReport& report) {
-  Table table({{"time"}, {"energy"}, {"area"}, {"noise"}, {"predicted drop"}, {"measured drop"},
-               {"measured noise"}, {"", Align::kLeft}});
+  Table table({{"time"},
+               {"energy"},
+               {"area"},
+               {"noise"},
+               {"predicted drop"},
+               {"measured drop"},
+               {"measured noise"},
+               {"", Align::kLeft}});
   for (std::size_t i = 0; i < report.verified.size(); ++i) {
     const VerifiedDesign& each = report.verified[i];
     std::vector<std::string> cells = costs_of(each.design);

@@ -26,8 +26,8 @@ struct TiedLayers {
 void check_options(const std::vector<Criteria>& options, std::size_t layer) {
   const std::string where = "layer " + std::to_string(layer);
   if (options.empty() || options.size() > std::numeric_limits<std::uint16_t>::max()) {
-    fail(ErrorKind::kUsage, where + ": expected 1 to 65,535 options, found " +
-                                std::to_string(options.size()));
+    fail(ErrorKind::kUsage,
+         where + ": expected 1 to 65,535 options, found " + std::to_string(options.size()));
   }
   for (const Criteria& each : options) {
     if (std::ranges::any_of(each, [](double value) { return std::isnan(value); })) {
@@ -50,11 +50,10 @@ std::vector<TiedLayers> tied_layers(const AllocationProblem& problem) {
     }
     TiedLayers& group = result[found->second];
     if (group.options.size() != options.size()) {
-      fail(ErrorKind::kUsage, "layers " + std::to_string(group.members.front()) + " and " +
-                                  std::to_string(layer) +
-                                  " are tied: expected equal numbers of options, found " +
-                                  std::to_string(group.options.size()) + " and " +
-                                  std::to_string(options.size()));
+      fail(ErrorKind::kUsage,
+           "layers " + std::to_string(group.members.front()) + " and " + std::to_string(layer) +
+               " are tied: expected equal numbers of options, found " +
+               std::to_string(group.options.size()) + " and " + std::to_string(options.size()));
     }
     group.members.push_back(layer);
     for (std::size_t i = 0; i < options.size(); ++i) {
@@ -176,9 +175,8 @@ std::vector<Allocation> pareto_front(const AllocationProblem& problem) {
 
 std::optional<Allocation> least(const AllocationProblem& problem, std::size_t criterion) {
   const std::vector<Allocation> front = pareto_front(problem);
-  const auto found = std::ranges::min_element(front, {}, [&](const Allocation& each) {
-    return each.sums[criterion];
-  });
+  const auto found = std::ranges::min_element(
+      front, {}, [&](const Allocation& each) { return each.sums[criterion]; });
   if (found == front.end()) return std::nullopt;
   return *found;
 }

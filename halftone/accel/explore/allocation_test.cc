@@ -16,8 +16,7 @@ namespace {
 
 /// Every allocation, the first layer fastest.
 std::vector<Allocation> all_allocations(const AllocationProblem& problem) {
-  std::vector<Allocation> list = {
-      {Criteria{}, std::vector<std::uint16_t>(problem.layers.size())}};
+  std::vector<Allocation> list = {{Criteria{}, std::vector<std::uint16_t>(problem.layers.size())}};
   for (std::size_t layer = 0; layer < problem.layers.size(); ++layer) {
     std::vector<Allocation> longer;
     for (const Allocation& each : list) {

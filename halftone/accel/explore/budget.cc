@@ -30,9 +30,9 @@ void read_limit(const std::string& entry, Budget& budget) {
       budget.accuracy_drop = value;
       return;
     }
-    for (const auto& [known, limit] : {std::pair{"area", &budget.area_mm2},
-                                       std::pair{"time", &budget.seconds},
-                                       std::pair{"energy", &budget.energy_j}}) {
+    for (const auto& [known, limit] :
+         {std::pair{"area", &budget.area_mm2}, std::pair{"time", &budget.seconds},
+          std::pair{"energy", &budget.energy_j}}) {
       if (name == known) {
         *limit = value;
         return;
@@ -62,8 +62,7 @@ Objective objective_named(std::string_view name) {
   for (const Objective each : {Objective::kTime, Objective::kEnergy, Objective::kEdp}) {
     if (to_string(each) == name) return each;
   }
-  fail(ErrorKind::kUsage,
-       "expected one of time, energy, edp, found '" + std::string(name) + "'");
+  fail(ErrorKind::kUsage, "expected one of time, energy, edp, found '" + std::string(name) + "'");
 }
 
 Budget parse_budget(std::string_view text) {

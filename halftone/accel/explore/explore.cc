@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/accel/explore/explore.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <set>
@@ -14,12 +16,14 @@
 namespace halftone::accel {
 namespace {
 
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
 /// What is the same for all hardware.
 struct Search {
   const Space& space;
   std::span<const LayerSensitivity> layers;
   const ExploreOptions& options;
-  std::vector<BitPair> pairs;                     ///< of any layer
+  std::vector<BitPair> pairs;                       ///< of any layer
   std::vector<std::vector<std::uint16_t>> allowed;  ///< for each layer, indices of pairs
   std::vector<std::size_t> ties;
   LayerWork work;
@@ -57,8 +61,14 @@ std::vector<Loss> all_losses(std::span<const LayerSensitivity> layers) {
 Search search_over(const Space& space, std::span<const LayerSensitivity> layers,
                    std::span<const Workload> by_pair, const ExploreOptions& options) {
   const std::vector<std::string> names = names_of(layers);
-  Search search{space, layers, options, space.pairs_of(names), {}, space.ties_of(names),
-                LayerWork(by_pair, names), DropCurve(all_losses(layers))};
+  Search search{space,
+                layers,
+                options,
+                space.pairs_of(names),
+                {},
+                space.ties_of(names),
+                LayerWork(by_pair, names),
+                DropCurve(all_losses(layers))};
   for (const LayerSensitivity& layer : layers) {
     std::vector<std::uint16_t> indices;
     for (const BitPair& pair : layer.pairs) {
@@ -83,7 +93,7 @@ Criteria limits_of(const Search& search) {
   constexpr double kMax = std::numeric_limits<double>::max();
   const Budget& budget = search.options.budget;
   return criteria_of(search, {budget.seconds.value_or(kMax), budget.energy_j.value_or(kMax)},
-                     std::numeric_limits<double>::infinity());
+                     kInfinite);
 }
 
 bool is_within(const Budget& budget, const Cost& cost) {
@@ -156,18 +166,16 @@ class HardwarePoint {
 
   AllocationProblem problem_with(double weight_bytes) {
     AllocationProblem problem{{}, search_.ties, limits_of(search_)};
-    constexpr double kImpossible = std::numeric_limits<double>::infinity();
     for (std::size_t layer = 0; layer < search_.layers.size(); ++layer) {
       std::vector<Criteria> options;
       for (std::size_t i = 0; i < search_.allowed[layer].size(); ++i) {
         const std::optional<Cost> cost =
             costs_.cost(layer, search_.allowed[layer][i], weight_bytes);
         const double noise = search_.layers[layer].losses[i].noise;
-        options.push_back(
-            criteria_of(search_, cost.value_or(Cost{kImpossible, kImpossible}), noise));
+        options.push_back(criteria_of(search_, cost.value_or(Cost{kInfinite, kInfinite}), noise));
       }
-      const bool is_refused = std::ranges::all_of(
-          options, [](const Criteria& each) { return each[0] == kImpossible; });
+      const bool is_refused =
+          std::ranges::all_of(options, [](const Criteria& each) { return each[0] == kInfinite; });
       if (is_refused && refusal_.empty()) {
         refusal_ = "'" + search_.layers[layer].name + "': " + costs_.refusal();
       }
@@ -202,7 +210,6 @@ class HardwarePoint {
 
 /// What a combination of parameters adds.
 struct PointResult {
-  bool is_within_area = false;
   std::string refusal;
   std::vector<Design> front;
 };
@@ -210,22 +217,16 @@ struct PointResult {
 PointResult explored(const Search& search, std::size_t index) {
   HardwarePoint point(search, index);
   PointResult result;
-  result.is_within_area = point.is_within_area();
-  if (!result.is_within_area) return result;
+  if (!point.is_within_area()) return result;
   result.front = point.front();
   result.refusal = point.refusal();
   return result;
 }
 
-[[noreturn]] void fail_empty(const Search& search, const std::string& refusal, bool has_area) {
-  const Budget& budget = search.options.budget;
-  if (!has_area) {
-    fail(ErrorKind::kUnsupported, "no hardware of the space has an area of at most " +
-                                      to_string(Setting{"area", *budget.area_mm2}).substr(7) +
-                                      " mm2: allow more area");
-  }
+[[noreturn]] void fail_empty(const std::string& refusal) {
   if (!refusal.empty()) {
-    fail(ErrorKind::kUnsupported, "no hardware computes all layers with bits of the space: " + refusal);
+    fail(ErrorKind::kUnsupported,
+         "no hardware computes all layers with bits of the space: " + refusal);
   }
   fail(ErrorKind::kUnsupported,
        "no design is within the budget of time and energy and has room for the network: allow more "
@@ -246,6 +247,16 @@ double Design::objective(Objective kind) const {
   return energy_j * seconds;
 }
 
+void check_hardware(const Space& space, const Budget& budget) {
+  std::vector<char> is_within(space.num_hardware());
+  parallel_for(is_within.size(), [&](std::size_t i) {
+    is_within[i] = space.hardware(i).area_mm2 <= budget.area_mm2.value_or(kInfinite) ? 1 : 0;
+  });
+  if (std::ranges::find(is_within, 1) != is_within.end()) return;
+  fail(ErrorKind::kUnsupported, "no hardware of the space has an area of at most " +
+                                    fmt::format("{}", *budget.area_mm2) + " mm2: allow more area");
+}
+
 std::vector<const Design*> Exploration::ladder() const {
   std::vector<const Design*> steps;
   for (const Design& each : front) {
@@ -257,28 +268,27 @@ std::vector<const Design*> Exploration::ladder() const {
 Exploration explore(const Space& space, std::span<const LayerSensitivity> layers,
                     std::span<const Workload> by_pair, const ExploreOptions& options) {
   constexpr std::size_t kBlock = 64;  // fronts that memory holds beside the common one
+  check_hardware(space, options.budget);
   const Search search = search_over(space, layers, by_pair, options);
   Exploration result{.layers = names_of(layers)};
   result.num_hardware = space.num_hardware();
   std::string refusal;
-  bool has_area = false;
   for (std::size_t first = 0; first < result.num_hardware; first += kBlock) {
     std::vector<PointResult> block(std::min(kBlock, result.num_hardware - first));
     parallel_for(block.size(), [&](std::size_t i) { block[i] = explored(search, first + i); });
     for (PointResult& each : block) {
-      has_area |= each.is_within_area;
       if (refusal.empty()) refusal = each.refusal;
       if (!each.front.empty()) ++result.num_within;
       std::ranges::move(each.front, std::back_inserter(result.front));
     }
     result.front = front_of(std::move(result.front), options.objective);
     if (options.progress) {
-      options.progress(static_cast<double>(first + block.size()) /
-                           static_cast<double>(result.num_hardware),
-                       "exploring designs");
+      options.progress(
+          static_cast<double>(first + block.size()) / static_cast<double>(result.num_hardware),
+          "exploring designs");
     }
   }
-  if (result.front.empty()) fail_empty(search, refusal, has_area);
+  if (result.front.empty()) fail_empty(refusal);
   result.num_designs = static_cast<double>(result.num_within);
   for (std::size_t i = 0; i < search.ties.size(); ++i) {
     if (search.ties[i] == i) result.num_designs *= static_cast<double>(search.allowed[i].size());

@@ -65,10 +65,14 @@ struct Exploration {
   /// area. Ascending objective.
   std::vector<Design> front{};
 
-  /// The designs of the front that are best for some limit on the noise: ascending objective, falling
-  /// noise.
+  /// The designs of the front that are best for some limit on the noise: ascending objective,
+  /// falling noise.
   [[nodiscard]] std::vector<const Design*> ladder() const;
 };
+
+/// Reads all hardware of a space, so that mistakes are found before the long work.
+/// @throws Error as Space::hardware(); kUnsupported if none has an area within the budget
+void check_hardware(const Space& space, const Budget& budget);
 
 /// The Pareto front of all designs.
 ///
@@ -81,8 +85,9 @@ struct Exploration {
 /// own, so that their product is least over all designs too.
 /// @param by_pair  the network with each pair of space.pairs_of(layers) in all layers, in this
 ///                 order
-/// @throws Error kUnsupported if no hardware is within the area, computes the network and has room
-///         for it; as estimate() and Space::hardware()
+/// @throws Error kUnsupported if no hardware within the budget computes the network and has room
+/// for
+///         it; as check_hardware()
 Exploration explore(const Space& space, std::span<const LayerSensitivity> layers,
                     std::span<const Workload> by_pair, const ExploreOptions& options);
 

@@ -199,8 +199,7 @@ TEST(Explore, LadderFallsInNoise) {
 }
 
 TEST(Explore, TiedLayersHaveTheSameBits) {
-  const Exploration found =
-      Problem(kSmallSpace + "[[tie]]\nlayers = [\"a\", \"c\"]\n").explore({});
+  const Exploration found = Problem(kSmallSpace + "[[tie]]\nlayers = [\"a\", \"c\"]\n").explore({});
   EXPECT_EQ(found.num_designs, 4 * 9);
   for (const Design& each : found.front) EXPECT_EQ(each.bits[0], each.bits[2]);
 }
@@ -269,8 +268,7 @@ TEST(Budget, ReadsLimits) {
                  [&] { parse_budget(text); });
   }
   for (const char* text : {"area=", "area=x", "area=-1", "area=inf", "area=1mm"}) {
-    expect_error(ErrorKind::kUsage, "expected a number of at least 0",
-                 [&] { parse_budget(text); });
+    expect_error(ErrorKind::kUsage, "expected a number of at least 0", [&] { parse_budget(text); });
   }
   EXPECT_EQ(objective_named("edp"), Objective::kEdp);
   expect_error(ErrorKind::kUsage, "expected one of time, energy, edp, found 'area'",

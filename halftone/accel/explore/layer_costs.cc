@@ -60,8 +60,8 @@ std::optional<std::size_t> layer_named(std::string_view name, std::span<const st
   std::size_t longest = 0;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const std::string& layer = layers[i];
-    const bool is_own = name.starts_with(layer) &&
-                        (name.size() == layer.size() || name[layer.size()] == '/');
+    const bool is_own =
+        name.starts_with(layer) && (name.size() == layer.size() || name[layer.size()] == '/');
     if (!is_own || (found && layer.size() <= longest)) continue;
     found = i;
     longest = layer.size();
@@ -86,9 +86,9 @@ LayerWork::LayerWork(std::span<const Workload> by_pair, std::span<const std::str
     }
     const auto missing = std::ranges::find(has_product, false);
     if (missing == has_product.end()) continue;
-    fail(ErrorKind::kInternal,
-         "layer '" + layers[static_cast<std::size_t>(missing - has_product.begin())] +
-             "' has no operation in the network as it runs");
+    fail(ErrorKind::kInternal, "layer '" +
+                                   layers[static_cast<std::size_t>(missing - has_product.begin())] +
+                                   "' has no operation in the network as it runs");
   }
 }
 

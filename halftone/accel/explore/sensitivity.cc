@@ -114,9 +114,9 @@ Loss measure_loss(const Measurement& on, const compress::Recipe& recipe,
   const compress::Comparison& reference = *result.reference;
   // Fractions of whole samples, so that 5 of 500 are 0.01 and not a little more.
   const auto samples = static_cast<double>(result.samples);
-  const double lost = reference.value ? std::round(*reference.value * samples) -
-                                            std::round(result.value * samples)
-                                      : samples - std::round(reference.agreement * samples);
+  const double lost =
+      reference.value ? std::round(*reference.value * samples) - std::round(result.value * samples)
+                      : samples - std::round(reference.agreement * samples);
   return {std::pow(10, -reference.sqnr_db / 10), lost / samples};
 }
 

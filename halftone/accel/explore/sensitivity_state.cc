@@ -76,9 +76,9 @@ SensitivityState::SensitivityState(std::filesystem::path path, const Measurement
 
 void SensitivityState::read() {
   const std::vector<std::byte> bytes = read_file(path_);
-  const Json json = Json::parse(reinterpret_cast<const char*>(bytes.data()),
-                                reinterpret_cast<const char*>(bytes.data()) + bytes.size(), nullptr,
-                                false);
+  const Json json =
+      Json::parse(reinterpret_cast<const char*>(bytes.data()),
+                  reinterpret_cast<const char*>(bytes.data()) + bytes.size(), nullptr, false);
   try {
     if (json.is_discarded() || json.at("kind") != kKind) {
       fail(ErrorKind::kFormat, "expected measured sensitivities, found something else");

@@ -81,9 +81,8 @@ TEST_F(Sensitivities, DoNotDependOnThreadsOrInterruptions) {
   interrupted.options.progress = [&](double fraction, std::string_view) {
     if (fraction >= 0.5 && ++measured > 0) fail(ErrorKind::kInterrupted, "stopped");
   };
-  expect_error(ErrorKind::kInterrupted, "stopped", [&] {
-    measure_sensitivities(interrupted, network.space, path("state.json"));
-  });
+  expect_error(ErrorKind::kInterrupted, "stopped",
+               [&] { measure_sensitivities(interrupted, network.space, path("state.json")); });
   ASSERT_TRUE(std::filesystem::exists(path("state.json")));
   expect_equal(measure_sensitivities(on, network.space, path("state.json")), expected);
   // All is known now, so nothing is measured.

@@ -115,7 +115,8 @@ std::vector<std::size_t> Space::ties_of(std::span<const std::string> names) cons
     for (const std::size_t member : members) {
       if (pairs_of(names[member]) != pairs_of(names[first])) {
         fail(ErrorKind::kUsage, tie.where + ": tied layers '" + names[first] + "' and '" +
-                                    names[member] + "' may have different bits: give them the same");
+                                    names[member] +
+                                    "' may have different bits: give them the same");
       }
       // Also joins what was tied to the member before.
       const std::size_t old = numbers[member];

@@ -30,7 +30,7 @@ struct Setting {
   SettingValue value;
   bool operator==(const Setting&) const = default;
 };
-std::string to_string(const Setting& setting);  ///< "unit.array.count = 4"
+std::string to_string(const Setting& setting);             ///< "unit.array.count = 4"
 std::string to_string(std::span<const Setting> settings);  ///< joined by ", "
 
 /// Keys that change together: row i has one value for each key.

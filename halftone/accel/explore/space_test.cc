@@ -82,7 +82,8 @@ TEST(Space, NamesTheValuesThatMakeNoHardware) {
       "accelerator = \"edge-2bit\"\nweight_bits = [2]\n[[parameter]]\n"
       "key = \"memory.SRAM.bytes\"\nvalues = [0]\n",
       "s.toml");
-  expect_error(ErrorKind::kUsage, "edge-2bit with memory.SRAM.bytes = 0: 'bytes': expected 1e-30 to 1e+30, found 0",
+  expect_error(ErrorKind::kUsage,
+               "edge-2bit with memory.SRAM.bytes = 0: 'bytes': expected 1e-30 to 1e+30, found 0",
                [&] { static_cast<void>(space.hardware(0)); });
 }
 

@@ -90,11 +90,10 @@ Parameter read_parameter(const toml::table& table, const Description& descriptio
 
 AreaTerm read_area(const toml::table& table) {
   AreaTerm term;
-  keys::read_table(
-      table,
-      {keys::words("of", [&](const std::string& key) { term.of.push_back(key); }),
-       required(keys::real("mm2", 0, 1e30, [&](double value) { term.mm2 = value; }))},
-      "[[area]]");
+  keys::read_table(table,
+                   {keys::words("of", [&](const std::string& key) { term.of.push_back(key); }),
+                    required(keys::real("mm2", 0, 1e30, [&](double value) { term.mm2 = value; }))},
+                   "[[area]]");
   return term;
 }
 
@@ -158,8 +157,8 @@ Space read_space(const toml::table& root, const std::string& name) {
   const Description description(space.accelerator_text, wanted.value_or(""));
   keys::read_table(
       root,
-      {required(keys::word("accelerator",
-                           [&](const std::string& text) { space.accelerator = text; })),
+      {required(
+           keys::word("accelerator", [&](const std::string& text) { space.accelerator = text; })),
        required(bit_list("weight_bits", weights)), bit_list("activation_bits", inputs),
        keys::sections("parameter",
                       [&](const toml::table& table) {
@@ -170,8 +169,8 @@ Space read_space(const toml::table& root, const std::string& name) {
        keys::sections(
            "layer",
            [&](const toml::table& table) { space.layers.push_back(read_layer(table, name)); }),
-       keys::sections("tie",
-                      [&](const toml::table& table) { space.ties.push_back(read_tie(table, name)); })},
+       keys::sections(
+           "tie", [&](const toml::table& table) { space.ties.push_back(read_tie(table, name)); })},
       "the space");
   space.pairs = pairs_from(weights, inputs);
   check_count(root, space);
