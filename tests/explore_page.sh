@@ -8,8 +8,9 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 commands=$(sed -n 's/^    //p' docs/explore.md | sed -e ':a; /\\$/ { N; s/\\\n//; ta }')
 [ "$(grep -c halftone <<< "$commands")" -eq 3 ] || { echo "expected three commands" >&2; exit 1; }
-commands=${commands//build\/release\/halftone/\"$program\"}
+commands=${commands//build\/release\/halftone/PROGRAM}
 commands=${commands//build\//\"$folder\"\/}
+commands=${commands//PROGRAM/\"$program\"}
 bash -euxo pipefail -c "$commands" | tee "$folder/output"
 # The front, the chosen bits and the confirmation by the other verbs.
 grep -q '^Chosen: 2-bit edge design' "$folder/output"
