@@ -37,7 +37,7 @@ TEST_F(ProgramExplore, ChoosesADesignThatQuantizeAndEstimateConfirm) {
   EXPECT_EQ(found["hardware"], 2);
   EXPECT_EQ(found["designs"], 8);
   EXPECT_EQ(found["layers"], json({"dense1", "dense2"}));
-  const json chosen = found["chosen"];
+  const json& chosen = found["chosen"];
   EXPECT_TRUE(chosen["is_within_budget"].get<bool>());
   EXPECT_LE(chosen["measured_drop"].get<double>(), 0.02);
   EXPECT_THAT(text_of(path("front.svg")), testing::HasSubstr("chosen"));

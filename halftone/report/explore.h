@@ -15,7 +15,4 @@ std::string to_json(const ExploreReport& report);
 /// drop is at most four times the budget, a ring for each verified one at the drop measured.
 std::string front_svg(const ExploreReport& report);
 
-/// Designs with a predicted drop of at most four times the budget; all if there is none.
-std::vector<const accel::Design*> useful_designs(const ExploreReport& report);
-
 }  // namespace halftone::report

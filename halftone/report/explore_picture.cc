@@ -90,6 +90,17 @@ std::string circle(double x, double y, const char* style, const std::string& tit
                      style, svg::escaped(title));
 }
 
+/// Designs with a predicted drop of at most four times the budget; all if there is none.
+std::vector<const accel::Design*> useful_designs(const ExploreReport& report) {
+  std::vector<const accel::Design*> list;
+  for (const accel::Design& each : report.search.front) {
+    if (each.drop <= 4 * report.options.budget.accuracy_drop) list.push_back(&each);
+  }
+  if (!list.empty()) return list;
+  for (const accel::Design& each : report.search.front) list.push_back(&each);
+  return list;
+}
+
 }  // namespace
 
 std::string front_svg(const ExploreReport& report) {

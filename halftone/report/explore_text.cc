@@ -46,8 +46,12 @@ std::string mean_bits(const Design& design) {
   return fmt::format("{:.1f} / {:.1f}", weights / count, inputs / count);
 }
 
+/// The best designs for some limits on the drop.
 std::string front_table(const ExploreReport& report) {
-  const std::vector<const Design*> designs = useful_designs(report);
+  std::vector<const Design*> designs = report.search.ladder();
+  const std::size_t num_best = designs.size();
+  const double limit = 4 * report.options.budget.accuracy_drop;
+  std::erase_if(designs, [limit](const Design* each) { return each->drop > limit; });
   Table table({{"time"}, {"energy"}, {"area"}, {"noise"}, {"predicted drop"}, {"mean bits"}});
   const std::size_t rows = std::min(kMaxRows, designs.size());
   for (std::size_t i = 0; i < rows; ++i) {
@@ -56,9 +60,10 @@ std::string front_table(const ExploreReport& report) {
     cells.push_back(mean_bits(design));
     table.add_row(std::move(cells));
   }
-  return fmt::format("The front has {} designs; {} of those that lose at most {} or so:\n\n{}",
-                     report.search.front.size(), rows,
-                     drop_text(4 * report.options.budget.accuracy_drop), table.to_text());
+  return fmt::format(
+      "The front has {} designs; {} of them are the best for some limit on the drop. {} of those "
+      "up to {}:\n\n{}",
+      report.search.front.size(), num_best, rows, drop_text(limit), table.to_text());
 }
 
 std::string verified_table(const ExploreReport& report) {
@@ -108,16 +113,6 @@ std::string chosen_text(const ExploreReport& report) {
 }
 
 }  // namespace
-
-std::vector<const Design*> useful_designs(const ExploreReport& report) {
-  std::vector<const Design*> list;
-  for (const Design& each : report.search.front) {
-    if (each.drop <= 4 * report.options.budget.accuracy_drop) list.push_back(&each);
-  }
-  if (!list.empty()) return list;
-  for (const Design& each : report.search.front) list.push_back(&each);
-  return list;
-}
 
 std::string to_text(const ExploreReport& report) {
   return search_heading(report) + "\n" + front_table(report) + "\n" + verified_table(report) +
