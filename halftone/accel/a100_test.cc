@@ -16,7 +16,7 @@ namespace {
 constexpr Number kHalf{16, true};
 
 /// An operation on m rows of n elements in float16.
-Operation elements(const std::string& op, double count, double operations, double functions) {
+Operation half_elements(const std::string& op, double count, double operations, double functions) {
   Operation result{.name = op, .op = op};
   result.operations = operations * count;
   result.functions = functions * count;
@@ -45,9 +45,9 @@ double estimated(const test::Row& row, const Accelerator& chip) {
   if (op == "allreduce") return all_reduce_seconds(*chip.link, 4, test::number(row, "bytes"));
   const double count = test::number(row, "elements");
   const Operation operation = op == "gemm"        ? product_of_row(row)
-                              : op == "softmax"   ? elements("Softmax", count, 4, 1)
-                              : op == "layernorm" ? elements("Normalize", count, 6, 0)
-                                                  : elements("Gelu", count, 8, 1);
+                              : op == "softmax"   ? half_elements("Softmax", count, 4, 1)
+                              : op == "layernorm" ? half_elements("Normalize", count, 6, 0)
+                                                  : half_elements("Gelu", count, 8, 1);
   return estimate({op, 1, {operation}}, chip).seconds;
 }
 

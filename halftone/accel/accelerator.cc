@@ -12,6 +12,7 @@ namespace {
 
 bool takes(const Rate& rate, const Number& weights, const Number& inputs) {
   const bool needs_float = weights.is_float || inputs.is_float;
+  if (!needs_float && !rate.takes_codes) return false;
   return weights.bits <= rate.weight_bits && inputs.bits <= rate.input_bits &&
          (rate.is_float || !needs_float);
 }

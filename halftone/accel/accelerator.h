@@ -31,8 +31,9 @@ std::string_view to_string(Dataflow dataflow);  ///< "output-stationary", ...
 struct Rate {
   int weight_bits = 32;  ///< weights of at most this many bits
   int input_bits = 32;
-  bool is_float = false;  ///< takes floats; else integers and codes only
-  double per_cycle = 1;   ///< products per cycle: of a cell of a systolic array, else of the unit
+  bool is_float = false;    ///< takes floats; else integers and codes only
+  bool takes_codes = true;  ///< integers and codes too
+  double per_cycle = 1;     ///< products per cycle: of a cell of a systolic array, else of the unit
 };
 
 /// Compute units of one kind.
@@ -113,9 +114,10 @@ struct OperatorRule {
   std::optional<int> input_bits{};
   double overhead_s = 0;  ///< of each operation: launch, set-up
   double passes = 0;  ///< over inputs and outputs in the outermost memory; 0: reads one, writes one
-  double efficiency = 1;        ///< the share of the unit's reachable peak
-  double s_per_input_byte = 0;  ///< work that is no product: packing, unfolding windows
-  double s_per_output = 0;      ///< of an element: activation, scales, rounding
+  double efficiency = 1;         ///< the share of the unit's reachable peak
+  double s_per_input_byte = 0;   ///< work that is no product: packing, unfolding windows
+  double s_per_weight_byte = 0;  ///< of weights that are unpacked, whatever the rows
+  double s_per_output = 0;       ///< of an element: activation, scales, rounding
   /// Of an addition and the like on an element, in place of the rate of the vector units.
   std::optional<double> s_per_operation{};
 };

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "halftone/base/error.h"
+#include "halftone/base/testing.h"
 
 namespace halftone::accel {
 namespace {
@@ -30,13 +30,7 @@ Accelerator parse(std::initializer_list<std::string_view> parts) {
 }
 
 void expect_error(std::initializer_list<std::string_view> parts, const std::string& message) {
-  try {
-    parse(parts);
-    ADD_FAILURE() << "no error; expected " << message;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::kUsage);
-    EXPECT_THAT(error.what(), testing::HasSubstr(message));
-  }
+  halftone::expect_error(ErrorKind::kUsage, message, [&] { parse(parts); });
 }
 
 TEST(Accelerator, ReadsADescription) {
@@ -84,6 +78,10 @@ TEST(Accelerator, RejectsRatesOfZero) {
 
 TEST(Accelerator, RejectsContradictions) {
   expect_error(
+      {kHead, "[[unit]]\nname = \"a\"\nkind = \"vector\"\n",
+       "rates = [{ weight_bits = 8, input_bits = 8, codes = false, per_cycle = 1 }]\n", kMemory},
+      "a rate with codes = false needs float = true");
+  expect_error(
       {kHead, kUnit, kMemory, "[[memory]]\nname = \"L2\"\nbytes = 2e9\n", "bytes_per_second = 1\n"},
       "memory 'L2' is larger than 'DRAM' outside it");
   expect_error({kHead, kUnit, kMemory, "holds = [\"weights\"]\n"}, "must hold all tensors");
@@ -98,12 +96,8 @@ TEST(Accelerator, RejectsContradictions) {
 }
 
 TEST(Accelerator, NamesTheDescriptionsItHas) {
-  try {
-    load_accelerator("abacus");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("no accelerator 'abacus': known are a100"));
-  }
+  halftone::expect_error(ErrorKind::kUsage, "no accelerator 'abacus': known are a100",
+                         [] { load_accelerator("abacus"); });
 }
 
 ComputeUnit unit_of(UnitKind kind) {
@@ -111,7 +105,7 @@ ComputeUnit unit_of(UnitKind kind) {
   unit.kind = kind;
   unit.rows = 4;
   unit.columns = 8;
-  unit.rates = {{8, 8, false, 64}, {2, 8, false, 128}};
+  unit.rates = {{8, 8, false, true, 64}, {2, 8, false, true, 128}};
   return unit;
 }
 
@@ -130,10 +124,13 @@ TEST(ComputeUnit, HasARateByTheBitsOfBothFactors) {
 
 TEST(ComputeUnit, TakesCodesWhereItTakesFloats) {
   ComputeUnit unit;
-  unit.rates = {{16, 16, true, 2}};
+  unit.rates = {{16, 16, true, true, 2}};
   EXPECT_EQ(unit.products_per_cycle({16, true}, {16, true}), 2);
   EXPECT_EQ(unit.products_per_cycle({4, false}, {16, true}), 2);
   EXPECT_EQ(unit.products_per_cycle({32, true}, {16, true}), 0);
+  unit.rates[0].takes_codes = false;
+  EXPECT_EQ(unit.products_per_cycle({4, false}, {8, false}), 0);
+  EXPECT_EQ(unit.products_per_cycle({4, false}, {16, true}), 2);
 }
 
 TEST(Accelerator, WritesTextsThatAreReadBack) {

@@ -62,9 +62,9 @@ std::string unit_text(const ComputeUnit& unit) {
   if (unit.rates.empty()) return text;
   text += "rates = [\n";
   for (const Rate& rate : unit.rates) {
-    text += fmt::format("  {{ weight_bits = {}, input_bits = {}, {}per_cycle = {} }},\n",
+    text += fmt::format("  {{ weight_bits = {}, input_bits = {}, {}{}per_cycle = {} }},\n",
                         rate.weight_bits, rate.input_bits, rate.is_float ? "float = true, " : "",
-                        rate.per_cycle);
+                        rate.takes_codes ? "" : "codes = false, ", rate.per_cycle);
   }
   return text + "]\n";
 }
@@ -93,6 +93,7 @@ std::string rule_text(const OperatorRule& rule) {
   add(text, "passes", rule.passes, 0);
   add(text, "efficiency", rule.efficiency, 1);
   add(text, "s_per_input_byte", rule.s_per_input_byte, 0);
+  add(text, "s_per_weight_byte", rule.s_per_weight_byte, 0);
   add(text, "s_per_output", rule.s_per_output, 0);
   if (rule.s_per_operation) text += fmt::format("s_per_operation = {}\n", *rule.s_per_operation);
   return text;

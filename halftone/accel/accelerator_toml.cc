@@ -54,8 +54,12 @@ Rate read_rate(const toml::table& table) {
                    {required(bits("weight_bits", 64, [&](int value) { rate.weight_bits = value; })),
                     required(bits("input_bits", 64, [&](int value) { rate.input_bits = value; })),
                     keys::flag("float", [&](bool value) { rate.is_float = value; }),
+                    keys::flag("codes", [&](bool value) { rate.takes_codes = value; }),
                     required(positive("per_cycle", rate.per_cycle))},
                    "rates");
+  if (!rate.is_float && !rate.takes_codes) {
+    keys::fail_at(table, "a rate with codes = false needs float = true: it takes nothing");
+  }
   return rate;
 }
 
@@ -191,6 +195,7 @@ OperatorRule read_rule(const toml::table& table) {
        at_least_zero("overhead_s", rule.overhead_s), at_least_zero("passes", rule.passes),
        share("efficiency", rule.efficiency),
        at_least_zero("s_per_input_byte", rule.s_per_input_byte),
+       at_least_zero("s_per_weight_byte", rule.s_per_weight_byte),
        at_least_zero("s_per_output", rule.s_per_output),
        real("s_per_operation", 0, kMax, [&](double value) { rule.s_per_operation = value; })},
       "[[operator]]");

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/accel/estimate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "halftone/accel/operation_model.h"
@@ -42,20 +45,25 @@ double largest(const Workload& workload, std::initializer_list<Role> roles) {
   return most;
 }
 
-std::string gigabytes(double bytes) {
-  const std::string text = std::to_string(bytes / 1e9);
-  return text.substr(0, text.find('.') + 4) + " GB";
+/// Three digits: "1.05 MB".
+std::string text_of_bytes(double bytes) {
+  constexpr std::array kUnits = {std::pair{1e9, " GB"}, std::pair{1e6, " MB"},
+                                 std::pair{1e3, " kB"}};
+  for (const auto& [unit, name] : kUnits) {
+    if (bytes >= unit) return fmt::format("{:.3g}{}", bytes / unit, name);
+  }
+  return fmt::format("{:.3g} B", bytes);
 }
 
 void check_room(const Footprint& need, const Accelerator& accelerator) {
   const Memory& outermost = accelerator.memories.front();
   if (need.total() <= outermost.bytes) return;
   fail(ErrorKind::kUnsupported,
-       "needs " + gigabytes(need.total()) + " (weights " + gigabytes(need.weights) + ", states " +
-           gigabytes(need.states) + ", activations " + gigabytes(need.activations) + ", training " +
-           gigabytes(need.training) + "), but memory '" + outermost.name + "' of " +
-           accelerator.name + " has " + gigabytes(outermost.bytes) +
-           ": use more devices, fewer bits or a smaller batch");
+       "needs " + text_of_bytes(need.total()) + " (weights " + text_of_bytes(need.weights) +
+           ", states " + text_of_bytes(need.states) + ", activations " +
+           text_of_bytes(need.activations) + ", training " + text_of_bytes(need.training) +
+           "), but memory '" + outermost.name + "' of " + accelerator.name + " has " +
+           text_of_bytes(outermost.bytes) + ": use more devices, fewer bits or a smaller batch");
 }
 
 /// Which operations of a tensor split come second in a pair: their inputs are divided already, and
@@ -95,16 +103,26 @@ double host_seconds(const Workload& workload, const Accelerator& accelerator) {
   return 2 * accelerator.host->latency_s + (bytes + results) / accelerator.host->bytes_per_second;
 }
 
-/// Pipelined chips move activations chips - 1 times.
-double pipeline_seconds(const Workload& workload, const Accelerator& accelerator,
-                        const Split& split) {
-  if (split.chips <= 1 || split.kind != SplitKind::kPipeline) return 0;
-  const std::size_t step = workload.operations.size() / split.chips;
-  double sum = 0;
-  for (std::size_t i = 1; i < split.chips; ++i) {
-    sum += send_seconds(*accelerator.link, workload.operations[i * step - 1].bytes_written());
+/// Adds what chips of a pipeline send, and finds the slowest of them.
+void add_pipeline(const Workload& workload, const Accelerator& accelerator, Estimate& result) {
+  result.interval_s = result.seconds;
+  if (result.split.chips <= 1 || result.split.kind != SplitKind::kPipeline) return;
+  std::vector<double> seconds;
+  for (const OperationEstimate& each : result.operations) seconds.push_back(each.seconds);
+  std::vector<std::size_t> first = pipeline_stages(seconds, result.split.chips);
+  first.push_back(seconds.size());
+  result.interval_s = 0;
+  for (std::size_t stage = 0; stage < result.split.chips; ++stage) {
+    double sum = 0;
+    for (std::size_t i = first[stage]; i < first[stage + 1]; ++i) sum += seconds[i];
+    if (stage > 0) {
+      const Operation& before = workload.operations[first[stage] - 1];
+      const double sent = send_seconds(*accelerator.link, before.bytes_written());
+      result.seconds += sent;
+      sum += sent;
+    }
+    result.interval_s = std::max(result.interval_s, sum);
   }
-  return sum;
 }
 
 }  // namespace
@@ -174,7 +192,7 @@ Estimate estimate(const Workload& workload, const Accelerator& accelerator,
     result.energy_j += each.energy_j;
     result.operations.push_back(std::move(each));
   }
-  result.seconds += pipeline_seconds(workload, accelerator, options.split);
+  add_pipeline(workload, accelerator, result);
   result.host_s = host_seconds(workload, accelerator);
   result.energy_j *=
       options.split.kind == SplitKind::kPipeline ? 1 : static_cast<double>(options.split.chips);

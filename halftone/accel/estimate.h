@@ -81,8 +81,9 @@ struct Estimate {
   std::size_t batch = 1;
   Split split{};
   std::vector<OperationEstimate> operations{};
-  double seconds = 0;  ///< of all operations, one after another
-  double host_s = 0;   ///< to bring the first inputs and fetch the last outputs, beside `seconds`
+  double seconds = 0;     ///< of all operations, one after another
+  double interval_s = 0;  ///< between batches: `seconds`, or the slowest stage of a pipeline
+  double host_s = 0;  ///< to bring the first inputs and fetch the last outputs, beside `seconds`
   double energy_j = 0;
   double idle_j = 0;  ///< part of `energy_j`
   Footprint footprint{};

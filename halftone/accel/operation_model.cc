@@ -11,6 +11,14 @@ namespace {
 
 std::size_t divide_up(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
 
+double bytes_read(const Operation& operation, Role role) {
+  double sum = 0;
+  for (const Transfer& each : operation.reads) {
+    if (each.role == role) sum += each.bytes;
+  }
+  return sum;
+}
+
 /// The share of a unit's operations; its functions cost several.
 double element_seconds(const ComputeUnit& unit, const Operation& operation) {
   const double operations =
@@ -177,11 +185,8 @@ double OperationModel::compute_seconds(const Operation& operation, const Compute
     others = *rule.s_per_operation * (operation.operations + operation.functions);
   }
   const double both = unit == elements ? products + others : std::max(products, others);
-  double input_bytes = 0;
-  for (const Transfer& each : operation.reads) {
-    if (each.role == Role::kInputs) input_bytes += each.bytes;
-  }
-  return both / rule.efficiency + rule.s_per_input_byte * input_bytes +
+  return both / rule.efficiency + rule.s_per_input_byte * bytes_read(operation, Role::kInputs) +
+         rule.s_per_weight_byte * bytes_read(operation, Role::kWeights) +
          rule.s_per_output * operation.outputs;
 }
 

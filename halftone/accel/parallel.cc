@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "halftone/base/error.h"
 #include "halftone/spmd/cost.h"
@@ -119,6 +120,30 @@ Operation part_of(const Operation& operation, const Split& split, std::size_t ba
     divide_tensor(part, split.chips, divides_inner);
   }
   return part;
+}
+
+std::vector<std::size_t> pipeline_stages(const std::vector<double>& seconds, std::size_t chips) {
+  // best[c][i]: the least time of the slowest of c stages that hold the first i operations.
+  const std::size_t n = seconds.size();
+  std::vector<double> before(n + 1, 0);
+  for (std::size_t i = 0; i < n; ++i) before[i + 1] = before[i] + seconds[i];
+  const double never = std::numeric_limits<double>::infinity();
+  std::vector<std::vector<double>> best(chips + 1, std::vector<double>(n + 1, never));
+  std::vector<std::vector<std::size_t>> cut(chips + 1, std::vector<std::size_t>(n + 1, 0));
+  best[0][0] = 0;
+  for (std::size_t c = 1; c <= chips; ++c) {
+    for (std::size_t i = c; i <= n; ++i) {
+      for (std::size_t j = c - 1; j < i; ++j) {
+        const double slowest = std::max(best[c - 1][j], before[i] - before[j]);
+        if (slowest >= best[c][i]) continue;
+        best[c][i] = slowest;
+        cut[c][i] = j;
+      }
+    }
+  }
+  std::vector<std::size_t> first(chips);
+  for (std::size_t c = chips, end = n; c > 0; --c) first[c - 1] = end = cut[c][end];
+  return first;
 }
 
 double send_seconds(const ChipLink& link, double bytes) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "halftone/accel/accelerator.h"
 #include "halftone/accel/workload.h"
@@ -40,6 +41,11 @@ void check_split(const Workload& workload, const Accelerator& accelerator, const
 /// @param divides_inner  whether the operation is the second of a pair
 Operation part_of(const Operation& operation, const Split& split, std::size_t batch,
                   bool divides_inner);
+
+/// Where a pipeline is cut: the first operation of each chip, so that the slowest chip is as fast
+/// as possible. Stages of whole operations, in their order.
+/// @param seconds  of each operation, at least as many as chips
+std::vector<std::size_t> pipeline_stages(const std::vector<double>& seconds, std::size_t chips);
 
 /// The time of an all-reduce by the fastest of the algorithms that the topology allows:
 ///

@@ -25,28 +25,6 @@ constexpr double kParts = 16;
 double real_of(std::size_t value) { return static_cast<double>(value); }
 std::size_t ceiling(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
 
-/// What a unit multiplies at once.
-struct UnitTile {
-  std::size_t rows;
-  std::size_t inner;
-  std::size_t cols;
-};
-
-UnitTile unit_tile(const ComputeUnit& unit, const Product& product) {
-  if (unit.kind != UnitKind::kSystolic) {
-    return {unit.tile_rows, unit.tile_inner, unit.tile_columns};
-  }
-  switch (unit.dataflow) {
-    case Dataflow::kOutputStationary:
-      return {unit.rows, std::min(product.inner, unit.rows), unit.columns};
-    case Dataflow::kWeightStationary:
-      return {std::min(product.rows, unit.rows), unit.rows, unit.columns};
-    case Dataflow::kInputStationary:
-      break;
-  }
-  return {unit.columns, unit.rows, std::min(product.cols, unit.rows)};
-}
-
 /// Bits of an element as stored: with scales, without what windows read twice.
 double stored_bits(double bytes, double elements, double otherwise) {
   return bytes > 0 && elements > 0 ? 8 * bytes / elements : otherwise;
@@ -92,11 +70,15 @@ class Mapped {
 
   [[nodiscard]] std::size_t first() const { return first_; }
 
-  /// Bits of a data space that a memory hands over, in bytes.
-  [[nodiscard]] double bytes(std::size_t memory, std::size_t space, std::uint64_t count) const {
-    if (memory < homes_.of(kRoles[space])) return 0;
-    return static_cast<double>(count) * static_cast<double>(words(memory)[space]) / kParts / 8 *
-           real_of(product_.count);
+  /// The bytes of a word of each data space in a memory.
+  [[nodiscard]] std::array<double, 3> word_bytes(std::size_t memory) const {
+    const std::array<std::uint64_t, 3> bits = words(memory);
+    std::array<double, 3> bytes{};
+    for (std::size_t space = 0; space < bytes.size(); ++space) {
+      if (memory < homes_.of(kRoles[space])) continue;
+      bytes[space] = static_cast<double>(bits[space]) / kParts / 8;
+    }
+    return bytes;
   }
 
  private:
@@ -217,28 +199,48 @@ Traffic compulsory_traffic(const Operation& operation, const Accelerator& accele
   return traffic;
 }
 
-mapping::FoundMapping best_mapping(const Operation& operation, const Accelerator& accelerator,
-                                   const ComputeUnit& unit, const Homes& homes) {
+UnitTile unit_tile(const ComputeUnit& unit, const Product& product) {
+  if (unit.kind != UnitKind::kSystolic) {
+    return {unit.tile_rows, unit.tile_inner, unit.tile_columns};
+  }
+  switch (unit.dataflow) {
+    case Dataflow::kOutputStationary:
+      return {unit.rows, std::min(product.inner, unit.rows), unit.columns};
+    case Dataflow::kWeightStationary:
+      return {std::min(product.rows, unit.rows), unit.rows, unit.columns};
+    case Dataflow::kInputStationary:
+      break;
+  }
+  return {unit.columns, unit.rows, std::min(product.cols, unit.rows)};
+}
+
+TiledProduct tile_product(const Operation& operation, const Accelerator& accelerator,
+                          const ComputeUnit& unit, const Homes& homes) {
   const Mapped mapped(operation, accelerator, unit, homes);
-  return mapping::find_mapping(mapped.problem(), mapped.hierarchy());
+  TiledProduct result{
+      mapping::find_mapping(mapped.problem(), mapped.hierarchy()), mapped.first(), {}};
+  for (std::size_t l = 0; l < result.found.mapping.levels.size(); ++l) {
+    result.word_bytes.push_back(mapped.word_bytes(mapped.first() + l));
+  }
+  return result;
 }
 
 Traffic tiled_traffic(const Operation& operation, const Accelerator& accelerator,
                       const ComputeUnit& unit, const Homes& homes) {
   Traffic traffic;
   traffic.memories.resize(accelerator.memories.size());
-  const Mapped mapped(operation, accelerator, unit, homes);
-  const mapping::FoundMapping found = best_mapping(operation, accelerator, unit, homes);
-  for (std::size_t i = mapped.first(); i < traffic.memories.size(); ++i) {
-    const std::size_t l = i - mapped.first();
-    const mapping::LevelAccesses& level = found.evaluation.levels[l];
-    Crossing& crossing = traffic.memories[i];
+  const TiledProduct tiled = tile_product(operation, accelerator, unit, homes);
+  const auto count = static_cast<double>(operation.product.count);
+  for (std::size_t i = tiled.first; i < traffic.memories.size(); ++i) {
+    const std::size_t l = i - tiled.first;
+    const mapping::LevelAccesses& level = tiled.found.evaluation.levels[l];
     for (std::size_t space = 0; space < kRoles.size(); ++space) {
-      crossing.read += mapped.bytes(i, space, level.total_reads(space));
-      crossing.written += mapped.bytes(i, space, level.total_updates(space));
+      const double bytes = count * tiled.word_bytes[l][space];
+      traffic.memories[i].read += bytes * static_cast<double>(level.total_reads(space));
+      traffic.memories[i].written += bytes * static_cast<double>(level.total_updates(space));
     }
   }
-  for (const mapping::TemporalLoop& loop : found.mapping.levels.front().temporal) {
+  for (const mapping::TemporalLoop& loop : tiled.found.mapping.levels.front().temporal) {
     traffic.tiles *= loop.bound;
   }
   traffic.tiles *= operation.product.count;

@@ -2,6 +2,7 @@
 // The bytes that an operation moves through each memory.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <vector>
 
@@ -35,16 +36,30 @@ struct Traffic {
 Traffic compulsory_traffic(const Operation& operation, const Accelerator& accelerator,
                            const Homes& homes, double passes);
 
+/// What a unit multiplies at once.
+struct UnitTile {
+  std::size_t rows = 1;
+  std::size_t inner = 1;
+  std::size_t cols = 1;
+};
+UnitTile unit_tile(const ComputeUnit& unit, const Product& product);
+
 /// The mapping of a product on the memories from its operands' homes inwards that takes the least
 /// time. Its words are the tiles that the unit multiplies at once.
+struct TiledProduct {
+  mapping::FoundMapping found;
+  std::size_t first = 0;  ///< the memory of the mapping's level 0
+  /// By level, the bytes of a word of x, w and y; 0 outside the operand's home.
+  std::vector<std::array<double, 3>> word_bytes;
+};
 /// @throws Error as mapping::find_mapping()
-mapping::FoundMapping best_mapping(const Operation& operation, const Accelerator& accelerator,
-                                   const ComputeUnit& unit, const Homes& homes);
+TiledProduct tile_product(const Operation& operation, const Accelerator& accelerator,
+                          const ComputeUnit& unit, const Homes& homes);
 
 /// The traffic of a product in tiles that fit the memories: of the mapping that takes the least
 /// time. What is read beside the two factors moves once.
 /// @param unit  that multiplies; its tiles are the innermost ones
-/// @throws Error as best_mapping()
+/// @throws Error as tile_product()
 Traffic tiled_traffic(const Operation& operation, const Accelerator& accelerator,
                       const ComputeUnit& unit, const Homes& homes);
 

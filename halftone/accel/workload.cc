@@ -99,6 +99,21 @@ double Workload::weight_bytes() const {
   return sum;
 }
 
+Workload workload_of(const Product& product) {
+  const auto count = [&](std::size_t a, std::size_t b) {
+    return static_cast<double>(product.count) * static_cast<double>(a) * static_cast<double>(b);
+  };
+  Operation operation{.name = "product", .op = "MatMul"};
+  operation.product = product;
+  operation.outputs = count(product.rows, product.cols);
+  operation.reads = {{Role::kInputs, count(product.rows, product.inner) * product.x.bits / 8},
+                     {Role::kWeights, count(product.inner, product.cols) * product.w.bits / 8}};
+  operation.writes = {{Role::kOutputs, operation.outputs * product.y_bits / 8}};
+  const std::string name = std::to_string(product.rows) + " x " + std::to_string(product.inner) +
+                           " x " + std::to_string(product.cols);
+  return {name, 1, {operation}};
+}
+
 Operation operation_of(const ir::Graph& graph, const ir::Node& node, std::size_t batch) {
   const ir::Work work = ir::work_of(graph, node, batch);
   Operation operation{.name = node.name, .op = operator_name(node, work)};

@@ -52,6 +52,7 @@ struct Product {
   double x_reuse = 1;
   std::size_t taps = 1;  ///< of a window: inner = taps x channels
 
+  bool operator==(const Product&) const = default;
   [[nodiscard]] double products() const {
     return static_cast<double>(count) * static_cast<double>(rows) * static_cast<double>(inner) *
            static_cast<double>(cols);
@@ -89,6 +90,10 @@ struct Workload {
   [[nodiscard]] double weight_bytes() const;    ///< of all weights, each counted where it is read
   [[nodiscard]] double bytes(Role role) const;  ///< read or written by all operations
 };
+
+/// One product y[rows, cols] = x[rows, inner] w[inner, cols] with a result of 32 bits.
+/// @param product  its extents and formats
+Workload workload_of(const Product& product);
 
 /// The work of one node.
 Operation operation_of(const ir::Graph& graph, const ir::Node& node, std::size_t batch = 1);

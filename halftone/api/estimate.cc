@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/api/estimate.h"
 
+#include <array>
+#include <charconv>
 #include <cstddef>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "halftone/base/error.h"
 #include "halftone/base/file.h"
 #include "halftone/compress/rule_codes.h"
 
@@ -25,6 +29,43 @@ accel::Workload workload_of(Network network, const EstimateJob& job) {
 accel::Estimate estimate(Network network, const accel::Accelerator& accelerator,
                          const EstimateJob& job) {
   return accel::estimate(workload_of(std::move(network), job), accelerator, job.options);
+}
+
+accel::Product parse_product(std::string_view text) {
+  constexpr std::size_t kMost = std::size_t{1} << 24;
+  std::array<std::size_t, 3> extents{};
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  bool is_right = true;
+  for (std::size_t i = 0; i < extents.size() && is_right; ++i) {
+    if (i > 0) is_right = at != end && *at++ == 'x';
+    const auto [after, error] = std::from_chars(at, end, extents[i]);
+    is_right = is_right && error == std::errc() && extents[i] >= 1 && extents[i] <= kMost;
+    at = after;
+  }
+  if (!is_right || at != end) {
+    fail(ErrorKind::kUsage,
+         "product: expected ROWSxINNERxCOLUMNS of 1 to 2^24, found '" + std::string(text) + "'");
+  }
+  accel::Product product;
+  product.count = 1;
+  product.rows = extents[0];
+  product.inner = extents[1];
+  product.cols = extents[2];
+  return product;
+}
+
+std::vector<accel::Executed> run_tiles(const accel::Workload& workload,
+                                       const accel::Accelerator& accelerator,
+                                       const accel::ExecuteOptions& options) {
+  std::vector<accel::Executed> results = accel::execute(workload, accelerator, options);
+  for (const accel::Executed& each : results) {
+    if (!each.refusal.empty() || (each.counts_agree && each.result_agrees)) continue;
+    fail(ErrorKind::kInternal, "'" + each.name + "' on " + accelerator.name + ": the " +
+                                   (each.result_agrees ? "words moved" : "product in tiles") +
+                                   " differ from what was expected");
+  }
+  return results;
 }
 
 accel::LanguageModel load_language_model(const std::filesystem::path& path) {

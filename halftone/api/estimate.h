@@ -6,9 +6,12 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "halftone/accel/accelerator.h"
 #include "halftone/accel/estimate.h"
+#include "halftone/accel/execute.h"
 #include "halftone/accel/language.h"
 #include "halftone/accel/training.h"
 #include "halftone/api/network.h"
@@ -31,6 +34,16 @@ accel::Workload workload_of(Network network, const EstimateJob& job = {});
 /// @throws Error as workload_of() and accel::estimate()
 accel::Estimate estimate(Network network, const accel::Accelerator& accelerator,
                          const EstimateJob& job = {});
+
+/// "1000x784x10": rows, inner extent, columns of a product.
+/// @throws Error kUsage unless these are three numbers from 1 to 2^24
+accel::Product parse_product(std::string_view text);
+
+/// Runs the products of a workload in their tiles on emulated units.
+/// @throws Error as accel::execute(); kInternal if a result or a count differs
+std::vector<accel::Executed> run_tiles(const accel::Workload& workload,
+                                       const accel::Accelerator& accelerator,
+                                       const accel::ExecuteOptions& options = {});
 
 /// Reads config.json of a language model.
 /// @throws Error kIo, and as accel::parse_language_model()

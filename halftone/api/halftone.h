@@ -2,6 +2,7 @@
 // Everything that programs use of Halftone.
 #pragma once
 
+#include "halftone/api/crossbar.h"
 #include "halftone/api/data_source.h"
 #include "halftone/api/evaluate.h"
 #include "halftone/api/import_texts.h"

@@ -33,6 +33,8 @@ struct EstimateOptions {
   std::size_t devices = 1;
   std::string split = "data";
   bool training = false;
+  bool execute = false;
+  std::string product;         ///< "1000x784x10"
   std::string language_model;  ///< config.json
   accel::LanguageSettings language;
   int cache_bits = 16;
@@ -86,12 +88,32 @@ void run_language(const EstimateOptions& options, const accel::Accelerator& acce
   print_estimate(options, result, accelerator);
 }
 
+accel::Workload workload(const EstimateOptions& options, const EstimateJob& job) {
+  if (options.product.empty()) {
+    return workload_of(load(options.model, options.model_options.parse()), job);
+  }
+  const std::string& bits = options.recipe.activation_bits;
+  accel::Product product = parse_product(options.product);
+  product.w = number_of(options.recipe.weight_bits.value_or(32));
+  product.x = number_of(bits.empty() || bits == "none" ? 32 : std::stoi(bits));
+  return accel::workload_of(product);
+}
+
 void run_network(const EstimateOptions& options, const accel::Accelerator& accelerator) {
   EstimateJob job{.batch = options.batch, .options = estimate_options(options)};
-  if (options.recipe.is_given()) job.recipe = make_recipe(options.recipe);
+  if (options.recipe.is_given() && options.product.empty()) {
+    job.recipe = make_recipe(options.recipe);
+  }
   if (options.training) job.training.emplace();
-  const accel::Estimate result =
-      estimate(load(options.model, options.model_options.parse()), accelerator, job);
+  const accel::Workload work = workload(options, job);
+  if (options.execute) {
+    const auto executed = run_tiles(
+        work, accelerator, {.seed = options.common.seed, .devices = spmd::Devices::for_threads()});
+    std::cout << (options.common.json ? report::to_json(executed)
+                                      : printable(report::to_text(executed)));
+    return;
+  }
+  const accel::Estimate result = accel::estimate(work, accelerator, job.options);
   write_pictures(options, result, accelerator);
   print_estimate(options, result, accelerator);
 }
@@ -123,8 +145,11 @@ void run(const EstimateOptions& options, const Machine& machine) {
     return;
   }
   const accel::Accelerator accelerator = accel::load_accelerator(options.accelerator);
-  if (options.model.empty() == options.language_model.empty()) {
-    fail(ErrorKind::kUsage, "estimate needs a network or --llm config.json, one of both");
+  const int given = static_cast<int>(!options.model.empty()) +
+                    static_cast<int>(!options.language_model.empty()) +
+                    static_cast<int>(!options.product.empty());
+  if (given != 1) {
+    fail(ErrorKind::kUsage, "estimate needs one of: a network, --llm config.json, --product");
   }
   if (options.language_model.empty()) {
     run_network(options, accelerator);
@@ -192,12 +217,17 @@ void add_estimate(CLI::App& app, Action& action) {
   verb->add_option("model", options->model, "ONNX, TFLite or circle file")->check(some_path());
   add_model_options(*verb, options->model_options);
   add_hardware_options(*verb, *options);
+  verb->add_option("--product", options->product,
+                   "A matrix product in place of a network: ROWSxINNERxCOLUMNS")
+      ->check(some_path());
   verb->add_option("--batch", options->batch, "Samples, or sequences of a language model")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
       ->capture_default_str();
   add_recipe_options(*verb, options->recipe);
   verb->add_flag("--training", options->training,
                  "A training step: also the way back and the update of the weights");
+  verb->add_flag("--execute", options->execute,
+                 "Run the products in their tiles on emulated units, and compare");
   add_language_options(*verb, *options);
   verb->add_option("--timeline", options->timeline,
                    "Write what runs when: .svg, or .json for Perfetto and chrome://tracing")

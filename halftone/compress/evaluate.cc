@@ -181,7 +181,8 @@ Evaluation evaluate(const ir::Graph& graph, const data::Dataset& data, const ir:
   const runtime::Stream stream(
       contest.graph,
       {data.size(), options.batch, options.progress, options.int8_activations, options.devices,
-       options.float_order, options.tuning, contest.feed.fixed_batch, contest.feed.batch_axes},
+       options.float_order, options.tuning, contest.feed.fixed_batch, contest.feed.batch_axes,
+       false, options.bit_layers},
       contest.feed.fill);
   return evaluation_of(stream.sum(count), data.has_labels(), reference != nullptr);
 }

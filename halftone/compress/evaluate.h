@@ -11,6 +11,7 @@
 #include "halftone/data/dataset.h"
 #include "halftone/ir/graph.h"
 #include "halftone/runtime/kernel.h"
+#include "halftone/runtime/plan/plan.h"
 #include "halftone/runtime/plan/tuning.h"
 #include "halftone/spmd/devices.h"
 
@@ -26,6 +27,9 @@ struct EvaluateOptions {
   spmd::Devices devices{};       ///< as in runtime::StreamOptions
   runtime::FloatOrder float_order = runtime::FloatOrder::kFastest;
   std::shared_ptr<runtime::Tuning> tuning{};  ///< as in runtime::PlanOptions
+  /// As in runtime::PlanOptions. Values of the network keep their ids; those of the reference are
+  /// above them.
+  runtime::BitLayerFactory bit_layers{};
 };
 
 /// Results of a network and its reference on the same samples.

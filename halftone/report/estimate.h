@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "halftone/api/estimate.h"
 
@@ -13,6 +14,9 @@ std::string to_json(const accel::Estimate& estimate, const accel::Accelerator& a
 
 std::string to_text(const accel::LanguageEstimate& estimate, const accel::Accelerator& accelerator);
 std::string to_json(const accel::LanguageEstimate& estimate, const accel::Accelerator& accelerator);
+
+std::string to_text(const std::vector<accel::Executed>& executed);
+std::string to_json(const std::vector<accel::Executed>& executed);
 
 /// A roofline plot: products per second over products per byte of the outermost memory, both axes
 /// logarithmic, a dot for each operation, a roof for each pair of formats that it multiplies.

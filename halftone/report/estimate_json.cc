@@ -61,6 +61,7 @@ Json estimate_json(const accel::Estimate& estimate, const accel::Accelerator& ac
           {"devices", estimate.split.chips},
           {"split", std::string(to_string(estimate.split.kind))},
           {"seconds", estimate.seconds},
+          {"interval_seconds", estimate.interval_s},
           {"host_seconds", estimate.host_s},
           {"energy_joules", estimate.energy_j},
           {"idle_joules", estimate.idle_j},
@@ -94,6 +95,21 @@ std::string to_json(const accel::LanguageEstimate& estimate,
                {"prompt", estimate_json(estimate.prompt, accelerator)},
                {"token", estimate_json(estimate.token, accelerator)},
                {"batches", batches}});
+}
+
+std::string to_json(const std::vector<accel::Executed>& executed) {
+  Json list = Json::array();
+  for (const accel::Executed& each : executed) {
+    const bool ran = each.refusal.empty();
+    list.push_back({{"name", each.name},
+                    {"equal_operations", each.equal},
+                    {"units", each.units},
+                    {"tiles", each.steps},
+                    {"estimated_bytes", each.estimated_bytes},
+                    {"moved_bytes", ran ? Json(each.moved_bytes) : Json()},
+                    {"refusal", ran ? Json() : Json(each.refusal)}});
+  }
+  return dump({{"executed", list}});
 }
 
 std::string timeline_trace(const accel::Estimate& estimate) {

@@ -73,8 +73,8 @@ std::string totals(const accel::Estimate& estimate) {
   for (const accel::OperationEstimate& each : estimate.operations) products += each.products;
   std::string text = fmt::format(
       "time {}, {:.4g} products/s, {:.4g} samples/s\nenergy {}, of which {} flow at idle\n",
-      time_text(estimate.seconds), products / estimate.seconds,
-      static_cast<double>(estimate.batch) / estimate.seconds, energy_text(estimate.energy_j),
+      time_text(estimate.seconds), products / estimate.interval_s,
+      static_cast<double>(estimate.batch) / estimate.interval_s, energy_text(estimate.energy_j),
       energy_text(estimate.idle_j));
   if (estimate.host_s > 0) {
     text +=
@@ -161,6 +161,24 @@ std::string to_text(const accel::LanguageEstimate& estimate,
                    time_text(each.seconds)});
   }
   return text + table.to_text();
+}
+
+std::string to_text(const std::vector<accel::Executed>& executed) {
+  Table table({{"operation", Align::kLeft},
+               {"equal ones"},
+               {"units"},
+               {"tiles"},
+               {"estimated"},
+               {"moved"},
+               {"product", Align::kLeft}});
+  for (const accel::Executed& each : executed) {
+    const bool ran = each.refusal.empty();
+    table.add_row({clipped(each.name), std::to_string(each.equal), std::to_string(each.units),
+                   std::to_string(each.steps), bytes_text(each.estimated_bytes),
+                   ran ? bytes_text(each.moved_bytes) : "-",
+                   ran ? "equal" : "not run: " + each.refusal});
+  }
+  return table.to_text();
 }
 
 }  // namespace halftone::report

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "halftone/api/crossbar.h"
 #include "halftone/api/inspection.h"
 #include "halftone/api/measure.h"
 #include "halftone/api/number_systems.h"
@@ -38,6 +39,9 @@ std::string to_json(const TrainReport& report);
 
 std::string to_text(const compress::Evaluation& evaluation);
 std::string to_json(const compress::Evaluation& evaluation);
+
+std::string to_text(const CrossbarReport& report);
+std::string to_json(const CrossbarReport& report);
 
 std::string to_text(const std::vector<OutputFile>& outputs);
 std::string to_json(const std::vector<OutputFile>& outputs);

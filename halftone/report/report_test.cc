@@ -96,6 +96,42 @@ TEST(EvaluationReport, ShowsAReferenceOnlyIfThereIsOne) {
   EXPECT_THAT(to_text(evaluation), HasSubstr("same answer as the reference 50.00 %"));
 }
 
+TEST(CrossbarReport, HasTheKeysOfTheContract) {
+  CrossbarReport report;
+  report.device.name = "d.toml";
+  crossbar::NetworkResult& result = report.result;
+  result.metric = "accuracy";
+  result.samples = 100;
+  result.digital = 0.75;
+  result.values = {0.5, 0.75};
+  result.mean = 0.625;
+  result.deviation = 0.125;
+  result.agreement = 0.875;
+  crossbar::LayerUse layer{"dense", "FullyConnected", "", 100, 10, 2, 3};
+  layer.arrays = 4;
+  layer.cells = 1000;
+  layer.conversions = 60;
+  layer.joules = 1.5e-9;
+  layer.seconds = 2e-6;
+  result.layers = {layer, {"first", "Conv", "the input is not encoded"}};
+  const json found = json::parse(to_json(report));
+  EXPECT_THAT(keys(found),
+              testing::UnorderedElementsAre("device", "metric", "samples", "digital", "mean",
+                                            "deviation", "values", "agreement", "equal", "arrays",
+                                            "cells", "conversions", "joules", "seconds", "layers"));
+  EXPECT_EQ(found["values"], (json{0.5, 0.75}));
+  EXPECT_EQ(found["layers"][0]["conversions"], 60);
+  EXPECT_TRUE(found["layers"][0]["digital"].is_null());
+  EXPECT_EQ(found["layers"][1], json::parse(R"({"name": "first", "operator": "Conv",
+                                                "digital": "the input is not encoded"})"));
+  const std::string text = to_text(report);
+  EXPECT_THAT(text, HasSubstr("accuracy 62.50 % of 100 samples, standard deviation 12.50 over 2 "
+                              "devices; digital network 75.00 %\n"));
+  EXPECT_THAT(text, HasSubstr("same answer as the digital network 87.50 %"));
+  EXPECT_THAT(text, HasSubstr("1.5 nJ  2 us"));
+  EXPECT_THAT(text, HasSubstr("digital: first (Conv): the input is not encoded\n"));
+}
+
 TEST(TrainReport, HasEveryEpoch) {
   const TrainReport summary{2000, 100, 1.5, {{0.25, 0.5}, {0.125, 0.75}}};
   EXPECT_EQ(json::parse(to_json(summary)),

@@ -2,6 +2,7 @@
 // Describes the processor at hand as an accelerator, by measuring layers on it.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,10 @@
 namespace halftone::accel {
 
 struct MeasureOptions {
-  int threads = 1;                ///< that a layer may use
-  double seconds_per_run = 0.02;  ///< measure each small network at least this long
+  int threads = 1;                 ///< that a layer may use
+  double seconds_per_run = 0.02;   ///< measure each small network at least this long ...
+  std::size_t min_runs = 30;       ///< ... and so often
+  double max_probe_bytes = 256e6;  ///< of the weights that say how fast the memory is
   ProgressSink progress{};
 };
 
@@ -31,11 +34,12 @@ std::vector<Sample> measure_samples(const MeasureOptions& options);
 /// without negative terms:
 ///
 ///     layers  seconds = overhead + products / rate + s_per_output outputs
+///                       + s_per_weight_byte bytes of the weights
 ///     others  seconds = overhead + s_per_operation operations + s_per_output outputs
 ///
-/// where the channels of each tap of codes are rounded up to 8, the inner extent to 64. The
-/// bandwidth of a cache, and of the memory, is the one at which a layer with one row reads weights
-/// that are there.
+/// Channels of each tap, then the inner extent, are rounded up before: for each width to the
+/// numbers that describe its layers best. The bandwidth of a cache, and of the memory, is the one
+/// at which a layer with one row reads weights that are there.
 /// @param name  of the processor
 /// @return a description; its `comparison` says how well it describes the samples
 Accelerator describe(const std::vector<Sample>& samples, const std::string& name);

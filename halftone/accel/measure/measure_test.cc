@@ -67,6 +67,8 @@ TEST(MeasuredProcessor, FollowsSamplesThatFollowTheModel) {
 TEST(MeasuredProcessor, HasARuleForEachKindOfLayerAndWidth) {
   MeasureOptions options;
   options.seconds_per_run = 0;
+  options.min_runs = 1;
+  options.max_probe_bytes = 1e6;
   std::size_t reports = 0;
   options.progress = [&](double fraction, std::string_view) {
     EXPECT_LT(fraction, 1);

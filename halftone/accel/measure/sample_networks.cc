@@ -25,7 +25,8 @@ ir::ValueType floats(ir::Shape shape) {
 }
 
 struct ConvSize {
-  Dim extent;    ///< of both axes of the image
+  Dim height;
+  Dim width;
   Dim channels;  ///< in
   Dim filters;
   Dim kernel;
@@ -49,10 +50,11 @@ ir::ValueId add_conv(ir::Graph& graph, ir::ValueId x, const ConvSize& size, bool
 
 ir::Graph conv_network(const ConvSize& size, bool is_depthwise) {
   ir::Graph graph;
-  const ir::ValueId x = graph.add_input("x", floats({1, size.extent, size.extent, size.channels}));
+  const ir::ValueId x = graph.add_input("x", floats({1, size.height, size.width, size.channels}));
   const ir::ValueId first = add_conv(graph, x, size, is_depthwise);
-  const Dim extent = (size.extent + size.stride - 1) / size.stride;
-  const ConvSize next{extent, size.filters, size.filters, size.kernel};
+  const auto reduced = [&](Dim extent) { return (extent + size.stride - 1) / size.stride; };
+  const ConvSize next{reduced(size.height), reduced(size.width), size.filters, size.filters,
+                      size.kernel};
   graph.add_output(add_conv(graph, first, next, is_depthwise));
   return graph;
 }
@@ -85,7 +87,7 @@ ir::Graph two_inputs(const ir::Operator& op, const ir::Shape& shape, const ir::S
   return graph;
 }
 
-/// Operators on images.
+/// Operators on square images.
 void add_image_operators(Dim extent, Dim channels, std::vector<ir::Graph>& graphs) {
   const ir::Shape shape{1, extent, extent, channels};
   const auto side = static_cast<std::size_t>(extent);
@@ -116,19 +118,25 @@ void add_image_operators(Dim extent, Dim channels, std::vector<ir::Graph>& graph
 std::vector<ir::Graph> sample_layers() {
   std::vector<ir::Graph> graphs;
   for (const ConvSize& size :
-       {ConvSize{32, 3, 16, 3}, ConvSize{32, 16, 16, 3}, ConvSize{32, 16, 32, 3, 2},
-        ConvSize{16, 32, 32, 3}, ConvSize{16, 32, 64, 3, 2}, ConvSize{8, 64, 64, 3},
-        ConvSize{12, 64, 64, 1}, ConvSize{16, 16, 32, 1}, ConvSize{24, 32, 64, 1},
-        ConvSize{28, 64, 96, 3}, ConvSize{49, 1, 32, 5, 2}}) {
+       {ConvSize{32, 32, 3, 16, 3}, ConvSize{32, 32, 16, 16, 3}, ConvSize{32, 32, 16, 32, 3, 2},
+        ConvSize{16, 16, 32, 32, 3}, ConvSize{16, 16, 32, 64, 3, 2}, ConvSize{8, 8, 64, 64, 3},
+        ConvSize{12, 12, 64, 64, 1}, ConvSize{16, 16, 16, 32, 1}, ConvSize{24, 24, 32, 64, 1},
+        ConvSize{28, 28, 64, 96, 3}, ConvSize{49, 10, 1, 32, 5, 2}, ConvSize{24, 12, 1, 48, 7, 2},
+        ConvSize{28, 28, 1, 16, 3}, ConvSize{32, 32, 3, 24, 5, 2}, ConvSize{20, 6, 48, 64, 1}}) {
     graphs.push_back(conv_network(size, false));
   }
-  for (const ConvSize& size : {ConvSize{11, 64, 64, 3}, ConvSize{24, 32, 32, 3},
-                               ConvSize{48, 16, 16, 3}, ConvSize{12, 128, 128, 3}}) {
+  for (const ConvSize& size :
+       {ConvSize{11, 11, 64, 64, 3}, ConvSize{24, 24, 32, 32, 3}, ConvSize{48, 48, 16, 16, 3},
+        ConvSize{12, 12, 128, 128, 3}, ConvSize{20, 6, 64, 64, 3}}) {
     graphs.push_back(conv_network(size, true));
   }
   for (const Dim rows : {1, 8}) {
-    for (const auto& [inputs, outputs] :
-         {std::pair<Dim, Dim>{64, 10}, {128, 128}, {640, 128}, {784, 320}, {320, 700}}) {
+    for (const auto& [inputs, outputs] : {std::pair<Dim, Dim>{64, 10},
+                                          {128, 128},
+                                          {640, 128},
+                                          {784, 320},
+                                          {320, 700},
+                                          {1024, 512}}) {
       graphs.push_back(dense_network(rows, inputs, outputs));
     }
   }

@@ -222,7 +222,8 @@ class Stream::State {
     return {.batch = batch_,
             .int8_activations = options_.int8_activations,
             .float_order = options_.float_order,
-            .tuning = options_.tuning};
+            .tuning = options_.tuning,
+            .bit_layers = options_.bit_layers};
   }
 
   /// An input as a matrix of the axes before the batch by the batch and the axes after it.

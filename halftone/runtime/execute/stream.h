@@ -12,6 +12,7 @@
 #include "halftone/base/progress.h"
 #include "halftone/ir/graph.h"
 #include "halftone/runtime/kernel.h"
+#include "halftone/runtime/plan/plan.h"
 #include "halftone/runtime/plan/tuning.h"
 #include "halftone/spmd/map.h"
 
@@ -33,6 +34,7 @@ struct StreamOptions {
   /// Whether the last run takes samples from the beginning again instead of zeros, and no output is
   /// cut. For statistics over values whose batch axis is unknown.
   bool whole_runs = false;
+  BitLayerFactory bit_layers{};  ///< as in PlanOptions
 };
 
 /// Writes samples [first, first + count) of a graph input, one after another, each in row-major

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -19,6 +20,13 @@
 
 namespace halftone::runtime {
 
+struct NodeContext;
+
+/// Creates the kernel of a layer of ir::Arithmetic::kBits in place of the implementation that was
+/// chosen, for example a simulation of hardware. The context is that of Implementation::create();
+/// nothing keeps the implementation.
+using BitLayerFactory = std::function<std::optional<Kernel>(const NodeContext&)>;
+
 struct PlanOptions {
   std::size_t batch = 1;  ///< samples per run: the extent of ir::kBatch; ignored if the graph has a
                           ///< fixed batch
@@ -32,6 +40,7 @@ struct PlanOptions {
   /// Measured ways to compute layers, to which a plan adds those it lacks; null: estimates decide.
   /// Changes no result.
   std::shared_ptr<Tuning> tuning{};
+  BitLayerFactory bit_layers{};  ///< may be empty
 };
 
 /// An implementation that was considered but not chosen.

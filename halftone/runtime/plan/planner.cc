@@ -71,7 +71,21 @@ int onednn_threads(const NodeContext& context) {
                                     "; quantize the layer with the arithmetic auto");
 }
 
-Step make_step(const NodeContext& context, ir::NodeId id, Tuning* tuning) {
+/// The kernel of an implementation, or the one that the options create in its place.
+Kernel create_kernel(const Implementation& implementation, const NodeContext& context,
+                     const PlanOptions& options, Step& step) {
+  if (implementation.arithmetic == Arithmetic::kBits && options.bit_layers) {
+    if (auto kernel = options.bit_layers(context)) {
+      step.kernel = kernel->variant;
+      return std::move(*kernel);
+    }
+  }
+  Tuning* tuning = options.tuning.get();
+  if (tuning != nullptr) step.measured = fastest_way(implementation, context, *tuning);
+  return implementation.create(step.measured ? with_way(context, step.measured->way) : context);
+}
+
+Step make_step(const NodeContext& context, ir::NodeId id, const PlanOptions& options) {
   const ir::Node& node = context.node;
   Choice choice = choose(context);
   if (choice.implementation == nullptr) fail_choice(context);
@@ -88,9 +102,7 @@ Step make_step(const NodeContext& context, ir::NodeId id, Tuning* tuning) {
   step.threads = is_onednn ? onednn_threads(context) : context.threads;
   const OneDnnThreads guard(step.threads);
   step.body = with_context(ir::describe(node), [&] {
-    if (tuning != nullptr) step.measured = fastest_way(*choice.implementation, context, *tuning);
-    return choice.implementation->create(step.measured ? with_way(context, step.measured->way)
-                                                       : context);
+    return create_kernel(*choice.implementation, context, options, step);
   });
   return step;
 }
@@ -104,8 +116,7 @@ std::vector<Step> make_steps(const Prepared& prepared, const PlanOptions& option
       const auto done = static_cast<double>(steps.size()) / static_cast<double>(order.size());
       options.tuning->report(done, "measuring " + graph.node(id).name);
     }
-    steps.push_back(
-        make_step(context_of(graph, graph.node(id), options, layouts), id, options.tuning.get()));
+    steps.push_back(make_step(context_of(graph, graph.node(id), options, layouts), id, options));
   }
   return steps;
 }

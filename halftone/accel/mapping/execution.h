@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a mapped nest step by step, with real buffers, and counts what moves. Only tests include
-// this.
+// Runs a mapped nest step by step, with real buffers, and counts what moves.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <vector>
@@ -19,23 +19,39 @@ struct Counters {
   bool operator==(const Counters&) const = default;
 };
 
+/// The numbers of a word: one, or a tile that a unit multiplies at once.
+using Numbers = std::vector<std::int64_t>;
+/// The numbers of a word of an input.
+using Fill = std::function<Numbers(std::size_t space, const Word& word)>;
+
+/// sum += product of the factors, by one unit.
+struct MacStep {
+  std::vector<const Numbers*> factors;  ///< of the inputs, in their order
+  Numbers* sum = nullptr;               ///< empty before the first step: zeros
+};
+/// Computes the steps that all units do at the same time.
+using Multiply = std::function<void(const std::vector<MacStep>& steps)>;
+
 /// A buffer that holds exactly a tile. It takes over words of the last tile only when nothing but
 /// the innermost temporal loop outside moved.
 struct Buffer {
-  std::map<Word, std::int64_t> words;
+  std::map<Word, Numbers> words;
   std::set<Word> visited;  ///< of an output: words that were here before
   Counters counters;
 };
 
-/// The machine. Level `levels.size()` are the MACs, whose buffers hold the words of one MAC.
+/// The machine. Level `levels.size()` are the MACs, whose buffers hold the words of one MAC. What
+/// it counts equals what evaluate() computes.
 class Execution {
  public:
-  Execution(const Problem& problem, const Mapping& mapping);
+  /// Runs the nest. Sums are exact, so that their order does not matter.
+  /// @pre one output; check(problem, hierarchy, mapping) passes for some hierarchy
+  Execution(const Problem& problem, const Mapping& mapping, const Fill& fill, Multiply multiply);
 
   /// Of every instance of a level, in the order of their spatial indices.
   [[nodiscard]] std::vector<Counters> counters(std::size_t level, std::size_t space) const;
   /// The output in the outermost memory.
-  [[nodiscard]] const std::map<Word, std::int64_t>& result() const;
+  [[nodiscard]] const std::map<Word, Numbers>& result() const;
 
  private:
   using Instance = std::vector<std::uint64_t>;  ///< indices of the spatial loops outside
@@ -47,6 +63,7 @@ class Execution {
   };
   enum class Change { kNone, kShift, kReplace };
 
+  void prepare_loops();
   [[nodiscard]] bool keeps(std::size_t level, std::size_t space) const;
   [[nodiscard]] std::size_t outer_of(std::size_t level, std::size_t space) const;
   [[nodiscard]] std::vector<Instance> instances(std::size_t level) const;
@@ -64,14 +81,12 @@ class Execution {
 
   const Problem& problem_;
   const Mapping& mapping_;
+  const Multiply multiply_;
   std::vector<Loop> loops_;
   std::vector<std::size_t> begins_;
   std::vector<std::uint64_t> now_, before_;  ///< indices of all loops; of spatial ones 0
   bool is_first_ = true;
   std::map<std::pair<std::size_t, std::size_t>, std::map<Instance, Buffer>> buffers_;
 };
-
-/// The element of an input.
-std::int64_t element(std::size_t space, const Word& word);
 
 }  // namespace halftone::accel::mapping

@@ -1,21 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/accel/mapping/execution_testing.h"
-
-#include <gtest/gtest.h>
+#include "halftone/accel/mapping/execution.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "halftone/base/error.h"
 
 namespace halftone::accel::mapping {
 
-std::int64_t element(std::size_t space, const Word& word) {
-  std::uint64_t hash = space + 1;
-  for (const std::uint64_t coordinate : word) hash = hash * 31 + coordinate;
-  return static_cast<std::int64_t>(hash % 17) - 8;
+namespace {
+
+/// sum += more; an empty sum is zero.
+void add(Numbers& sum, const Numbers& more) {
+  if (sum.empty()) {
+    sum = more;
+    return;
+  }
+  for (std::size_t i = 0; i < more.size(); ++i) sum[i] += more[i];
 }
 
-Execution::Execution(const Problem& problem, const Mapping& mapping)
-    : problem_(problem), mapping_(mapping) {
-  for (const LevelLoops& level : mapping.levels) {
+}  // namespace
+
+Execution::Execution(const Problem& problem, const Mapping& mapping, const Fill& fill,
+                     Multiply multiply)
+    : problem_(problem), mapping_(mapping), multiply_(std::move(multiply)) {
+  prepare_loops();
+  for (std::size_t x = 0; x < problem.data_spaces.size(); ++x) {
+    for (const Word& word : tile(0, x, {})) {
+      buffers_[{0, x}][{}].words[word] =
+          problem.data_spaces[x].is_output ? Numbers() : fill(x, word);
+    }
+  }
+  do {
+    run_step();
+  } while (advance());
+  for (std::size_t x = 0; x < problem.data_spaces.size(); ++x) {
+    if (!problem.data_spaces[x].is_output) continue;
+    for (std::size_t level = begins_.size() - 1; level > 0; --level) drain(level, x);
+  }
+}
+
+void Execution::prepare_loops() {
+  for (const LevelLoops& level : mapping_.levels) {
     begins_.push_back(loops_.size());
     for (const TemporalLoop& loop : level.temporal) {
       loops_.push_back({loop.dimension, loop.bound, false, 1});
@@ -33,18 +59,6 @@ Execution::Execution(const Problem& problem, const Mapping& mapping)
   }
   now_.assign(loops_.size(), 0);
   before_ = now_;
-  for (std::size_t x = 0; x < problem.data_spaces.size(); ++x) {
-    for (const Word& word : tile(0, x, {})) {
-      buffers_[{0, x}][{}].words[word] = problem.data_spaces[x].is_output ? 0 : element(x, word);
-    }
-  }
-  do {
-    run_step();
-  } while (advance());
-  for (std::size_t x = 0; x < problem.data_spaces.size(); ++x) {
-    if (!problem.data_spaces[x].is_output) continue;
-    for (std::size_t level = begins_.size() - 1; level > 0; --level) drain(level, x);
-  }
 }
 
 std::vector<Counters> Execution::counters(std::size_t level, std::size_t space) const {
@@ -55,7 +69,7 @@ std::vector<Counters> Execution::counters(std::size_t level, std::size_t space) 
   return all;
 }
 
-const std::map<Word, std::int64_t>& Execution::result() const {
+const std::map<Word, Numbers>& Execution::result() const {
   for (std::size_t x = 0;; ++x) {
     if (problem_.data_spaces[x].is_output) return buffers_.at({0, x}).at({}).words;
   }
@@ -168,8 +182,8 @@ void Execution::drain(std::size_t level, std::size_t space) {
     for (const auto& [word, sum] : buffer.words) {
       ++(leads_its_group(level, space, instance) ? parent.counters.updates
                                                  : parent.counters.spatial_reductions);
-      ASSERT_TRUE(parent.words.contains(word));
-      parent.words[word] += sum;
+      HALFTONE_ASSERT(parent.words.contains(word));
+      add(parent.words[word], sum);
     }
     buffer.words.clear();
   }
@@ -182,9 +196,9 @@ void Execution::fetch(std::size_t level, std::size_t space) {
     Buffer& parent = parent_of(level, space, instance);
     Buffer& buffer = buffers_[{level, space}][instance];
     const bool leads = leads_its_group(level, space, instance);
-    std::map<Word, std::int64_t> words;
+    std::map<Word, Numbers> words;
     for (const Word& word : tile(level, space, instance)) {
-      ASSERT_TRUE(parent.words.contains(word));
+      HALFTONE_ASSERT(parent.words.contains(word));
       if (shifts && buffer.words.contains(word)) {
         words[word] = buffer.words[word];
         continue;
@@ -193,8 +207,8 @@ void Execution::fetch(std::size_t level, std::size_t space) {
       if (!is_new) ++buffer.counters.fills;
       if (!is_new && leads) ++parent.counters.reads;
       // A sum moves to the first of the instances that share it.
-      words[word] = is_new || (is_output && !leads) ? 0 : parent.words[word];
-      if (is_output && !is_new && leads) parent.words[word] = 0;
+      words[word] = is_new || (is_output && !leads) ? Numbers() : parent.words[word];
+      if (is_output && !is_new && leads) parent.words[word].clear();
     }
     buffer.words = words;
   }
@@ -202,21 +216,21 @@ void Execution::fetch(std::size_t level, std::size_t space) {
 
 void Execution::multiply() {
   const std::size_t macs = mapping_.levels.size();
+  std::vector<MacStep> steps;
   for (const Instance& instance : instances(macs)) {
-    std::int64_t product = 1;
-    std::int64_t* sum = nullptr;
+    MacStep step;
     for (std::size_t x = 0; x < problem_.data_spaces.size(); ++x) {
       auto& words = buffers_[{macs, x}][instance].words;
-      ASSERT_EQ(words.size(), 1U);
-      std::int64_t& value = words.begin()->second;
+      HALFTONE_ASSERT(words.size() == 1);
       if (problem_.data_spaces[x].is_output) {
-        sum = &value;
+        step.sum = &words.begin()->second;
       } else {
-        product *= value;
+        step.factors.push_back(&words.begin()->second);
       }
     }
-    *sum += product;
+    steps.push_back(std::move(step));
   }
+  multiply_(steps);
 }
 
 void Execution::run_step() {

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a network with its layers of bits on memristive crossbars.
+#pragma once
+
+#include "halftone/accel/crossbar/network.h"
+#include "halftone/api/network.h"
+
+namespace halftone {
+
+struct CrossbarReport {
+  crossbar::Device device;
+  crossbar::NetworkResult result;
+};
+
+/// Accuracy over several programmed devices, and what the arrays cost. Integer inputs and outputs
+/// become float32.
+/// @param options  its names are those of the network
+/// @throws Error as prepared() and crossbar::evaluate()
+CrossbarReport run_on_crossbar(Network network, const data::Dataset& data,
+                               const crossbar::Device& device,
+                               crossbar::NetworkOptions options = {});
+
+}  // namespace halftone
