@@ -226,7 +226,9 @@ TEST(Explore, SaysWhyThereIsNoDesign) {
 }
 
 TEST(Explore, LeavesOutBitsThatFitNoMemory) {
-  const Problem problem("accelerator = \"edge-2bit\"\nweight_bits = [1, 2, 8]\n");
+  const Problem problem(
+      "accelerator = \"edge-2bit\"\nweight_bits = [1, 2, 8]\n[[parameter]]\n"
+      "key = \"memory.cell registers.bytes\"\nvalues = [4096]\n");
   const Exploration found = problem.explore({});
   for (const Design& each : found.front) {
     for (const BitPair& pair : each.bits) EXPECT_LT(pair.weights, 8);
