@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "halftone/accel/accelerator_toml.h"
+
 #include <limits>
 #include <string>
 
-#include "halftone/accel/accelerator.h"
 #include "halftone/base/error.h"
 #include "halftone/base/toml/keys.h"
 
@@ -236,6 +237,8 @@ void check(const toml::table& root, const Accelerator& accelerator) {
   }
 }
 
+}  // namespace
+
 Accelerator read_accelerator(const toml::table& root) {
   Accelerator result;
   const double clock_hz = clock_of(root);
@@ -263,8 +266,6 @@ Accelerator read_accelerator(const toml::table& root) {
   check(root, result);
   return result;
 }
-
-}  // namespace
 
 Accelerator parse_accelerator(std::string_view toml_text, const std::string& name) {
   Accelerator result;

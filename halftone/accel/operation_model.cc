@@ -93,20 +93,23 @@ double product_seconds(const ComputeUnit& unit, const Product& product, bool is_
 
 OperationModel::OperationModel(const Accelerator& accelerator, const Workload& workload,
                                Model model)
+    : OperationModel(accelerator, workload.operations.size(), workload.weight_bytes(), model) {}
+
+OperationModel::OperationModel(const Accelerator& accelerator, std::size_t num_operations,
+                               double weight_bytes, Model model)
     : accelerator_(accelerator),
       model_(model),
-      num_operations_(workload.operations.size()),
-      weights_home_(find_weights_home(workload)),
-      weight_bytes_(workload.weight_bytes()) {}
+      num_operations_(num_operations),
+      weight_bytes_(weight_bytes),
+      weights_home_(find_weights_home()) {}
 
-std::size_t OperationModel::find_weights_home(const Workload& workload) const {
+std::size_t OperationModel::find_weights_home() const {
   // One operation alone is measured with operands from outside.
-  if (workload.operations.size() < 2) return 0;
+  if (num_operations_ < 2) return 0;
   std::size_t home = 0;
   for (std::size_t i = 1; i < accelerator_.memories.size(); ++i) {
     const Memory& memory = accelerator_.memories[i];
-    const bool has_room =
-        memory.may_hold(Role::kWeights) && workload.weight_bytes() <= memory.bytes;
+    const bool has_room = memory.may_hold(Role::kWeights) && weight_bytes_ <= memory.bytes;
     if (memory.count == 1 && has_room) home = i;
   }
   return home;
