@@ -54,8 +54,8 @@ TEST_F(ProgramExplore, ChoosesADesignThatQuantizeAndEstimateConfirm) {
   EXPECT_NEAR(accuracy["reference"]["value"].get<double>() - accuracy["value"].get<double>(),
               chosen["measured_drop"].get<double>(), 1e-12);
 
-  const Outcome estimated =
-      run("estimate " + path("m.circle") + " --accelerator " + path("a.toml") + " --json");
+  const Outcome estimated = run("estimate " + kModel + " --recipe " + path("r.toml") +
+                                " --accelerator " + path("a.toml") + " --json");
   ASSERT_EQ(estimated.code, 0) << estimated.err;
   EXPECT_EQ(json::parse(estimated.out)["seconds"], chosen["network_seconds"]);
   EXPECT_EQ(json::parse(estimated.out)["energy_joules"], chosen["network_energy_joules"]);
