@@ -114,9 +114,10 @@ struct OperatorRule {
   std::optional<int> input_bits{};
   double overhead_s = 0;  ///< of each operation: launch, set-up
   double passes = 0;  ///< over inputs and outputs in the outermost memory; 0: reads one, writes one
-  double efficiency = 1;        ///< the share of the unit's reachable peak
-  double s_per_input_byte = 0;  ///< work that is no product: packing, unfolding windows
-  double s_per_output = 0;      ///< of an element: activation, scales, rounding
+  double efficiency = 1;         ///< the share of the unit's reachable peak
+  double s_per_input_byte = 0;   ///< work that is no product: packing, unfolding windows
+  double s_per_weight_byte = 0;  ///< of weights that are unpacked, whatever the rows
+  double s_per_output = 0;       ///< of an element: activation, scales, rounding
   /// Of an addition and the like on an element, in place of the rate of the vector units.
   std::optional<double> s_per_operation{};
 };

@@ -93,6 +93,7 @@ std::string rule_text(const OperatorRule& rule) {
   add(text, "passes", rule.passes, 0);
   add(text, "efficiency", rule.efficiency, 1);
   add(text, "s_per_input_byte", rule.s_per_input_byte, 0);
+  add(text, "s_per_weight_byte", rule.s_per_weight_byte, 0);
   add(text, "s_per_output", rule.s_per_output, 0);
   if (rule.s_per_operation) text += fmt::format("s_per_operation = {}\n", *rule.s_per_operation);
   return text;

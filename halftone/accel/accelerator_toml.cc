@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "halftone/accel/accelerator_toml.h"
+
 #include <limits>
 #include <string>
 
-#include "halftone/accel/accelerator.h"
 #include "halftone/base/error.h"
 #include "halftone/base/toml/keys.h"
 
@@ -194,6 +195,7 @@ OperatorRule read_rule(const toml::table& table) {
        at_least_zero("overhead_s", rule.overhead_s), at_least_zero("passes", rule.passes),
        share("efficiency", rule.efficiency),
        at_least_zero("s_per_input_byte", rule.s_per_input_byte),
+       at_least_zero("s_per_weight_byte", rule.s_per_weight_byte),
        at_least_zero("s_per_output", rule.s_per_output),
        real("s_per_operation", 0, kMax, [&](double value) { rule.s_per_operation = value; })},
       "[[operator]]");
@@ -235,6 +237,8 @@ void check(const toml::table& root, const Accelerator& accelerator) {
   }
 }
 
+}  // namespace
+
 Accelerator read_accelerator(const toml::table& root) {
   Accelerator result;
   const double clock_hz = clock_of(root);
@@ -262,8 +266,6 @@ Accelerator read_accelerator(const toml::table& root) {
   check(root, result);
   return result;
 }
-
-}  // namespace
 
 Accelerator parse_accelerator(std::string_view toml_text, const std::string& name) {
   Accelerator result;

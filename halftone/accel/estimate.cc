@@ -75,22 +75,11 @@ std::vector<bool> second_of_pairs(const Workload& workload, const Split& split) 
   return second;
 }
 
-/// Bytes that all chips exchange after an operation.
-double exchange_seconds(const Operation& operation, const Accelerator& accelerator,
-                        const Split& split, bool joins) {
-  if (split.chips <= 1) return 0;
-  const double bytes = operation.bytes_written();
-  switch (split.kind) {
-    case SplitKind::kTensor:
-      return joins ? all_reduce_seconds(*accelerator.link, split.chips, bytes) : 0;
-    case SplitKind::kData:
-      return operation.is_gradient_of_weights
-                 ? all_reduce_seconds(*accelerator.link, split.chips, bytes)
-                 : 0;
-    case SplitKind::kPipeline:
-      break;
-  }
-  return 0;
+/// The bytes that chips sum after an operation, of each chip.
+double exchanged_bytes(const Operation& operation, const Split& split, bool joins) {
+  const bool sums = (split.kind == SplitKind::kTensor && joins) ||
+                    (split.kind == SplitKind::kData && operation.is_gradient_of_weights);
+  return split.chips > 1 && sums ? operation.bytes_written() : 0;
 }
 
 double host_seconds(const Workload& workload, const Accelerator& accelerator) {
@@ -185,7 +174,12 @@ Estimate estimate(const Workload& workload, const Accelerator& accelerator,
     const Operation part =
         part_of(workload.operations[i], options.split, workload.batch, second[i]);
     OperationEstimate each = model.estimate(part, i, result.seconds, &result.timeline);
-    each.link_s = exchange_seconds(workload.operations[i], accelerator, options.split, second[i]);
+    const double exchanged = exchanged_bytes(workload.operations[i], options.split, second[i]);
+    if (exchanged > 0) {
+      each.link_s = all_reduce_seconds(*accelerator.link, options.split.chips, exchanged);
+      // Each byte leaves a chip twice: as an operand and as a part of the sum.
+      each.energy_j += 2e-12 * exchanged * accelerator.link->pj_per_byte;
+    }
     if (each.link_s > each.seconds) each.bound = "link";
     each.seconds += each.link_s;
     result.seconds += each.seconds;

@@ -11,6 +11,14 @@ namespace {
 
 std::size_t divide_up(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
 
+double bytes_read(const Operation& operation, Role role) {
+  double sum = 0;
+  for (const Transfer& each : operation.reads) {
+    if (each.role == role) sum += each.bytes;
+  }
+  return sum;
+}
+
 /// The share of a unit's operations; its functions cost several.
 double element_seconds(const ComputeUnit& unit, const Operation& operation) {
   const double operations =
@@ -85,20 +93,23 @@ double product_seconds(const ComputeUnit& unit, const Product& product, bool is_
 
 OperationModel::OperationModel(const Accelerator& accelerator, const Workload& workload,
                                Model model)
+    : OperationModel(accelerator, workload.operations.size(), workload.weight_bytes(), model) {}
+
+OperationModel::OperationModel(const Accelerator& accelerator, std::size_t num_operations,
+                               double weight_bytes, Model model)
     : accelerator_(accelerator),
       model_(model),
-      num_operations_(workload.operations.size()),
-      weights_home_(find_weights_home(workload)),
-      weight_bytes_(workload.weight_bytes()) {}
+      num_operations_(num_operations),
+      weight_bytes_(weight_bytes),
+      weights_home_(find_weights_home()) {}
 
-std::size_t OperationModel::find_weights_home(const Workload& workload) const {
+std::size_t OperationModel::find_weights_home() const {
   // One operation alone is measured with operands from outside.
-  if (workload.operations.size() < 2) return 0;
+  if (num_operations_ < 2) return 0;
   std::size_t home = 0;
   for (std::size_t i = 1; i < accelerator_.memories.size(); ++i) {
     const Memory& memory = accelerator_.memories[i];
-    const bool has_room =
-        memory.may_hold(Role::kWeights) && workload.weight_bytes() <= memory.bytes;
+    const bool has_room = memory.may_hold(Role::kWeights) && weight_bytes_ <= memory.bytes;
     if (memory.count == 1 && has_room) home = i;
   }
   return home;
@@ -174,11 +185,8 @@ double OperationModel::compute_seconds(const Operation& operation, const Compute
     others = *rule.s_per_operation * (operation.operations + operation.functions);
   }
   const double both = unit == elements ? products + others : std::max(products, others);
-  double input_bytes = 0;
-  for (const Transfer& each : operation.reads) {
-    if (each.role == Role::kInputs) input_bytes += each.bytes;
-  }
-  return both / rule.efficiency + rule.s_per_input_byte * input_bytes +
+  return both / rule.efficiency + rule.s_per_input_byte * bytes_read(operation, Role::kInputs) +
+         rule.s_per_weight_byte * bytes_read(operation, Role::kWeights) +
          rule.s_per_output * operation.outputs;
 }
 

@@ -16,10 +16,15 @@ class OperationModel {
  public:
   /// Both must outlive this.
   OperationModel(const Accelerator& accelerator, const Workload& workload, Model model);
+  /// For operations of a workload of which only this is known.
+  OperationModel(const Accelerator& accelerator, std::size_t num_operations, double weight_bytes,
+                 Model model);
 
   [[nodiscard]] const Accelerator& accelerator() const { return accelerator_; }
   /// Why no unit computes an operation; empty if one does.
   [[nodiscard]] std::string refusal(const Operation& operation) const;
+  /// The memories that the operands of an operation are in. @param index  as in estimate()
+  [[nodiscard]] Homes homes_of(const Operation& operation, std::size_t index) const;
   /// @param index     of the operation in the workload
   /// @param start_s   when it starts
   /// @param timeline  gets its bars
@@ -28,8 +33,7 @@ class OperationModel {
                              std::vector<Bar>* timeline) const;
 
  private:
-  [[nodiscard]] std::size_t find_weights_home(const Workload& workload) const;
-  [[nodiscard]] Homes homes_of(const Operation& operation, std::size_t index) const;
+  [[nodiscard]] std::size_t find_weights_home() const;
   [[nodiscard]] Traffic traffic_of(const Operation& operation, const Homes& homes,
                                    const ComputeUnit* unit) const;
   [[nodiscard]] double compute_seconds(const Operation& operation, const ComputeUnit* unit) const;
@@ -46,8 +50,8 @@ class OperationModel {
   const Accelerator& accelerator_;
   Model model_;
   std::size_t num_operations_;
-  std::size_t weights_home_;
   double weight_bytes_;
+  std::size_t weights_home_;
 };
 
 /// The unit that takes least for a product; null if none takes its factors.

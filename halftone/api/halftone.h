@@ -4,7 +4,9 @@
 
 #include "halftone/api/crossbar.h"
 #include "halftone/api/data_source.h"
+#include "halftone/api/estimate.h"
 #include "halftone/api/evaluate.h"
+#include "halftone/api/explore.h"
 #include "halftone/api/import_texts.h"
 #include "halftone/api/inspection.h"
 #include "halftone/api/machine.h"

@@ -161,6 +161,7 @@ class TuningFile {
 void add_inspect(CLI::App& app, Action& action);
 void add_systems(CLI::App& app, Action& action);
 void add_estimate(CLI::App& app, Action& action);
+void add_explore(CLI::App& app, Action& action);
 void add_convert(CLI::App& app, Action& action);
 void add_quantize(CLI::App& app, Action& action);
 void add_eval(CLI::App& app, Action& action);

@@ -30,9 +30,9 @@ void add_training_verbs(CLI::App& app, Action& action) {
   add_train(app, action, [](const auto&, const auto&) { fail_without_trainer("train"); });
 }
 
-constexpr std::array<AddVerb, 10> kVerbs = {
-    add_inspect,  add_convert, add_quantize, add_training_verbs, add_eval,
-    add_crossbar, add_run,     add_bench,    add_systems,        add_estimate};
+constexpr std::array<AddVerb, 11> kVerbs = {
+    add_inspect, add_convert, add_quantize, add_training_verbs, add_eval,   add_crossbar,
+    add_run,     add_bench,   add_systems,  add_estimate,       add_explore};
 
 int main_with(int argc, char** argv) {
   try {

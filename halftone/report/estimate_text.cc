@@ -2,35 +2,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <utility>
 #include <vector>
 
 #include "halftone/report/estimate.h"
 #include "halftone/report/table.h"
+#include "halftone/report/units.h"
 
 namespace halftone::report {
 namespace {
 
 using Align = Table::Align;
-
-/// "12.3 us", with a unit that leaves one to three digits before the point.
-std::string time_text(double seconds) {
-  constexpr std::array kUnits = {std::pair{1.0, "s"}, std::pair{1e-3, "ms"}, std::pair{1e-6, "us"}};
-  for (const auto& [unit, name] : kUnits) {
-    if (seconds >= unit) return fmt::format("{:.4g} {}", seconds / unit, name);
-  }
-  return fmt::format("{:.4g} ns", seconds * 1e9);
-}
-
-std::string energy_text(double joules) {
-  constexpr std::array kUnits = {std::pair{1.0, "J"}, std::pair{1e-3, "mJ"}, std::pair{1e-6, "uJ"}};
-  for (const auto& [unit, name] : kUnits) {
-    if (joules >= unit) return fmt::format("{:.4g} {}", joules / unit, name);
-  }
-  return fmt::format("{:.4g} nJ", joules * 1e9);
-}
 
 std::string bytes_text(double bytes) { return format_bytes(static_cast<std::size_t>(bytes)); }
 

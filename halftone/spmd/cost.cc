@@ -4,20 +4,18 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
-#include <limits>
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "halftone/base/error.h"
+#include "halftone/base/relative_fit.h"
 #include "halftone/spmd/agreement.h"
 #include "halftone/spmd/exchange.h"
 
 namespace halftone::spmd {
 namespace {
 
-constexpr std::size_t kUnknowns = 3;
-using Vector3 = std::array<double, kUnknowns>;
+using Vector3 = std::array<double, 3>;
 
 /// ceil(log2 n).
 double levels(std::size_t n) { return static_cast<double>(std::bit_width(n - 1)); }
@@ -39,54 +37,10 @@ CostPath agreement_path(std::size_t ranks) {
   return {levels(ranks), bytes * others(ranks), 0};
 }
 
-double relative_error(const CostSample& sample, const Link& link) {
-  return link.seconds(sample.path) / sample.seconds - 1;
-}
-
 /// Row i of the equations: the coefficient of each unknown in model / measured.
 Vector3 row_of(const CostSample& sample) {
   return {sample.path.messages / sample.seconds, sample.path.bytes / sample.seconds,
           sample.path.added_bytes / sample.seconds};
-}
-
-/// Solves the least squares problem for the unknowns in `free`, the others zero, through the normal
-/// equations. The unknowns are scaled to similar sizes first.
-std::optional<Vector3> solve(std::span<const CostSample> samples, unsigned free) {
-  Vector3 scale{};
-  for (const CostSample& sample : samples) {
-    const Vector3 row = row_of(sample);
-    for (std::size_t i = 0; i < kUnknowns; ++i) scale[i] = std::max(scale[i], row[i]);
-  }
-  std::array<std::array<double, kUnknowns + 1>, kUnknowns> system{};
-  const auto is_free = [&](std::size_t i) { return (free >> i & 1U) != 0 && scale[i] > 0; };
-  for (std::size_t i = 0; i < kUnknowns; ++i) {
-    if (!is_free(i)) system[i][i] = 1;
-  }
-  for (const CostSample& sample : samples) {
-    const Vector3 row = row_of(sample);
-    for (std::size_t i = 0; i < kUnknowns; ++i) {
-      if (!is_free(i)) continue;
-      for (std::size_t j = 0; j < kUnknowns; ++j) {
-        if (is_free(j)) system[i][j] += row[i] / scale[i] * row[j] / scale[j];
-      }
-      system[i][kUnknowns] += row[i] / scale[i];
-    }
-  }
-  // Elimination without pivoting: the matrix is positive definite, or close to singular.
-  for (std::size_t k = 0; k < kUnknowns; ++k) {
-    if (system[k][k] < 1e-9) return std::nullopt;
-    for (std::size_t i = 0; i < kUnknowns; ++i) {
-      if (i == k) continue;
-      const double factor = system[i][k] / system[k][k];
-      for (std::size_t j = k; j <= kUnknowns; ++j) system[i][j] -= factor * system[k][j];
-    }
-  }
-  Vector3 solution{};
-  for (std::size_t i = 0; i < kUnknowns; ++i) {
-    if (is_free(i)) solution[i] = system[i][kUnknowns] / system[i][i] / scale[i];
-    if (solution[i] < 0) return std::nullopt;
-  }
-  return solution;
 }
 
 }  // namespace
@@ -133,21 +87,10 @@ Link fit_link(std::span<const CostSample> samples) {
                                   std::to_string(sample.seconds));
     }
   }
-  // Tries all subsets of the three unknowns and keeps the best solution that is not negative.
-  Link best;
-  double least = std::numeric_limits<double>::infinity();
-  for (unsigned free = 0; free < 1U << kUnknowns; ++free) {
-    const auto solution = solve(samples, free);
-    if (!solution) continue;
-    const Link link{(*solution)[0], (*solution)[1], (*solution)[2]};
-    double error = 0;
-    for (const CostSample& sample : samples) error += std::pow(relative_error(sample, link), 2);
-    if (error < least) {
-      least = error;
-      best = link;
-    }
-  }
-  return best;
+  std::vector<Vector3> rows;
+  for (const CostSample& sample : samples) rows.push_back(row_of(sample));
+  const auto [latency, per_byte, per_added_byte] = fit_relative<3>(rows).coefficients;
+  return {latency, per_byte, per_added_byte};
 }
 
 }  // namespace halftone::spmd

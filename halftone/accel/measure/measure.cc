@@ -4,26 +4,24 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <map>
-#include <optional>
-#include <tuple>
 #include <utility>
 
 #include "halftone/accel/estimate.h"
 #include "halftone/accel/measure/sample_networks.h"
 #include "halftone/base/processor.h"
+#include "halftone/base/relative_fit.h"
 #include "halftone/compress/rule_codes.h"
 #include "halftone/runtime/execute/profile.h"
-#include "halftone/spmd/cost.h"
 
 namespace halftone::accel {
 namespace {
 
-constexpr std::size_t kCodesChannels = 8;  ///< to which the channels of a tap are rounded up
-constexpr std::size_t kCodesInner = 64;    ///< to which the inner extent of codes is rounded up
-constexpr std::size_t kNumProbes = 3;      ///< the first samples: memory, third and second level
-constexpr double kClock = 1e9;             ///< rates are products per nanosecond
+constexpr std::size_t kNumProbes = 3;  ///< the first samples: memory, third and second level
+constexpr double kClock = 1e9;         ///< rates are products per nanosecond
 
 /// The widths of weights and inputs; 32: float32.
 constexpr int kWidths[] = {32, 8, 4, 3, 2, 1};
@@ -77,85 +75,123 @@ double probe_bytes(const std::vector<Cache>& list, std::size_t i, double most) {
   return std::min(most, bytes);
 }
 
-/// Kinds of samples that share a rule: the operator and, of layers, the width of the factors.
-using Kind = std::pair<std::string, int>;
+/// To what the channels of a tap and the inner extent are rounded up.
+struct Rounding {
+  std::size_t channels = 1;
+  std::size_t inner = 1;
+};
 
-Kind kind_of(const Operation& operation) {
-  return {operation.op, operation.has_product() ? operation.product.w.bits : 0};
-}
-
-/// The unit that multiplies floats, or the one for codes.
-ComputeUnit core(bool takes_floats) {
+/// The unit for factors of a width.
+ComputeUnit core(int bits, const Rounding& rounding) {
   ComputeUnit unit;
-  unit.name = takes_floats ? "core, floats" : "core, codes";
+  unit.name = bits == 32 ? "core, floats" : "core, " + std::to_string(bits) + " bits";
   unit.clock_hz = kClock;
-  if (!takes_floats) {
-    unit.tile_inner = kCodesInner;
-    unit.tile_channels = kCodesChannels;
-  }
+  unit.tile_channels = rounding.channels;
+  unit.tile_inner = rounding.inner;
   return unit;
 }
 
-double rounded_products(const Product& product) {
-  const std::size_t inner = core(product.w.is_float).rounded_inner(product);
+double rounded_products(const Product& product, const Rounding& rounding) {
+  const std::size_t inner = core(product.w.bits, rounding).rounded_inner(product);
   return static_cast<double>(product.count) * static_cast<double>(product.rows) *
          static_cast<double>(inner) * static_cast<double>(product.cols);
 }
 
-/// The terms of the model: once, products or operations, outputs.
-spmd::CostPath terms(const Operation& operation) {
-  const double work = operation.has_product() ? rounded_products(operation.product)
-                                              : operation.operations + operation.functions;
-  return {1, work, operation.outputs};
+/// The terms of the model over the time: once, products or operations, outputs, bytes of weights.
+using Terms = std::array<double, 4>;
+
+Terms terms_of(const Sample& sample, const Rounding& rounding) {
+  const Operation& operation = sample.operation;
+  Terms terms = {1, operation.operations + operation.functions, operation.outputs, 0};
+  if (operation.has_product()) {
+    terms[1] = rounded_products(operation.product, rounding);
+    // Convolutions use each weight for many rows.
+    if (operation.op == "FullyConnected") terms[3] = operation.reads[1].bytes;
+  }
+  for (double& term : terms) term /= sample.seconds;
+  return terms;
 }
 
-spmd::Link fit(const std::vector<const Sample*>& samples) {
-  std::vector<spmd::CostSample> list;
-  for (const Sample* each : samples) list.push_back({terms(each->operation), each->seconds});
-  return spmd::fit_link(list);
+using Samples = std::vector<const Sample*>;
+
+RelativeFit<4> fit(const Samples& samples, const Rounding& rounding) {
+  std::vector<Terms> rows;
+  for (const Sample* each : samples) rows.push_back(terms_of(*each, rounding));
+  RelativeFit<4> found = fit_relative<4>(rows);
+  // A unit has a rate: where products and outputs grow alike, products carry the time.
+  if (found.coefficients[1] == 0) {
+    for (Terms& row : rows) row[2] = 0;
+    found = fit_relative<4>(rows);
+  }
+  return found;
 }
 
-/// Products per nanosecond: of the fastest kind of layer of a width.
-std::map<int, double> rates_of(const std::map<Kind, spmd::Link>& fits) {
-  std::map<int, double> rates;
-  for (const auto& [kind, fitted] : fits) {
-    if (kind.second == 0) continue;
+/// The rules of the kinds of layers of one width, with the rounding that describes them best.
+struct Width {
+  Rounding rounding;
+  std::map<std::string, RelativeFit<4>> fits;  ///< by operator
+  double rate = 1;                             ///< products per nanosecond of the fastest kind
+};
+
+Width fit_width(const std::map<std::string, Samples>& kinds) {
+  Width best;
+  double least = std::numeric_limits<double>::infinity();
+  for (const std::size_t channels : {1U, 2U, 4U, 8U, 16U, 32U}) {
+    for (const std::size_t inner : {1U, 16U, 32U, 64U, 128U}) {
+      Width width{{channels, inner}, {}, 1};
+      double error = 0;
+      for (const auto& [op, samples] : kinds) {
+        const RelativeFit<4>& fitted = width.fits[op] = fit(samples, width.rounding);
+        // Rounding hardly changes layers of other kinds: those with windows of many channels say.
+        if (op == "Conv" || !kinds.contains("Conv")) error += fitted.error;
+      }
+      if (error >= least) continue;
+      least = error;
+      best = std::move(width);
+    }
+  }
+  for (const auto& [op, fitted] : best.fits) {
     // Layers whose time does not grow with their products say nothing of the rate.
     constexpr double kFastest = 1e5;
-    const double rate =
-        fitted.per_byte_s > 0 ? std::min(kFastest, 1 / (kClock * fitted.per_byte_s)) : 1;
-    rates[kind.second] = std::max(rates[kind.second], rate);
+    const double per_product = fitted.coefficients[1];
+    if (per_product > 0) {
+      best.rate = std::max(best.rate, std::min(kFastest, 1 / (kClock * per_product)));
+    }
   }
-  return rates;
+  return best;
 }
 
-OperatorRule rule_of(const Kind& kind, const spmd::Link& fitted,
-                     const std::map<int, double>& rates) {
+OperatorRule rule_of(const std::string& op, const RelativeFit<4>& fitted) {
   OperatorRule rule;
-  rule.operators = {kind.first};
-  rule.overhead_s = fitted.latency_s;
-  rule.s_per_output = fitted.per_added_byte_s;
-  if (kind.second == 0) {
-    rule.s_per_operation = fitted.per_byte_s;
-    return rule;
-  }
-  rule.weight_bits = rule.input_bits = kind.second;
-  rule.s_per_operation = 0;
-  const double fastest = 1 / (kClock * rates.at(kind.second));
-  rule.efficiency = fitted.per_byte_s > 0 ? std::min(1.0, fastest / fitted.per_byte_s) : 1;
+  rule.operators = {op};
+  rule.overhead_s = fitted.coefficients[0];
+  rule.s_per_operation = fitted.coefficients[1];
+  rule.s_per_output = fitted.coefficients[2];
   return rule;
 }
 
-void add_units(Accelerator& result, const std::map<int, double>& rates) {
-  ComputeUnit floats = core(true);
-  ComputeUnit codes = core(false);
-  for (const auto& [bits, rate] : rates) {
-    (bits == 32 ? floats : codes).rates.push_back({bits, bits, bits == 32, bits != 32, rate});
+OperatorRule layer_rule(const std::string& op, int bits, const Width& width) {
+  const RelativeFit<4>& fitted = width.fits.at(op);
+  OperatorRule rule = rule_of(op, fitted);
+  rule.weight_bits = rule.input_bits = bits;
+  rule.s_per_operation = 0;
+  rule.s_per_weight_byte = fitted.coefficients[3];
+  const double fastest = 1 / (kClock * width.rate);
+  const double per_product = fitted.coefficients[1];
+  rule.efficiency = per_product > 0 ? std::min(1.0, fastest / per_product) : 1;
+  return rule;
+}
+
+void add_unit(Accelerator& result, int bits, const Width& width) {
+  ComputeUnit unit = core(bits, width.rounding);
+  const bool is_float = bits == 32;
+  unit.rates = {{bits, bits, is_float, !is_float, width.rate}};
+  if (is_float) {
+    // Operators that were not measured.
+    unit.operations_per_cycle = 4;
+    unit.operations_per_function = 8;
   }
-  // Operators that were not measured.
-  floats.operations_per_cycle = 4;
-  floats.operations_per_function = 8;
-  result.units = {std::move(floats), std::move(codes)};
+  result.units.push_back(std::move(unit));
 }
 
 /// Layers with one row, largest weights first, say how fast each memory is.
@@ -224,17 +260,21 @@ Accelerator describe(const std::vector<Sample>& samples, const std::string& name
   result.source = "measured by halftone estimate --measure";
   result.clock_hz = kClock;
   add_memories(result, samples);
-  std::map<Kind, std::vector<const Sample*>> kinds;
+  std::map<std::string, Samples> others;
+  std::map<int, std::map<std::string, Samples>> layers;
   for (std::size_t i = kNumProbes; i < samples.size(); ++i) {
-    kinds[kind_of(samples[i].operation)].push_back(&samples[i]);
+    const Operation& operation = samples[i].operation;
+    auto& kinds = operation.has_product() ? layers[operation.product.w.bits] : others;
+    kinds[operation.op].push_back(&samples[i]);
   }
-  std::map<Kind, spmd::Link> fits;
-  for (const auto& [kind, list] : kinds) fits[kind] = fit(list);
-  const std::map<int, double> rates = rates_of(fits);
-  add_units(result, rates);
+  for (const auto& [op, list] : others) result.rules.push_back(rule_of(op, fit(list, {})));
   // The rule of the widest factors comes first: the last one that fits counts.
-  for (auto each = fits.rbegin(); each != fits.rend(); ++each) {
-    result.rules.push_back(rule_of(each->first, each->second, rates));
+  for (auto each = layers.rbegin(); each != layers.rend(); ++each) {
+    const Width width = fit_width(each->second);
+    add_unit(result, each->first, width);
+    for (const auto& [op, list] : each->second) {
+      result.rules.push_back(layer_rule(op, each->first, width));
+    }
   }
   result.comparison = comparison_of(result, samples);
   return result;

@@ -34,11 +34,12 @@ std::vector<Sample> measure_samples(const MeasureOptions& options);
 /// without negative terms:
 ///
 ///     layers  seconds = overhead + products / rate + s_per_output outputs
+///                       + s_per_weight_byte bytes of the weights
 ///     others  seconds = overhead + s_per_operation operations + s_per_output outputs
 ///
-/// where the channels of each tap of codes are rounded up to 8, the inner extent to 64. The
-/// bandwidth of a cache, and of the memory, is the one at which a layer with one row reads weights
-/// that are there.
+/// Channels of each tap, then the inner extent, are rounded up before: for each width to the
+/// numbers that describe its layers best. The bandwidth of a cache, and of the memory, is the one
+/// at which a layer with one row reads weights that are there.
 /// @param name  of the processor
 /// @return a description; its `comparison` says how well it describes the samples
 Accelerator describe(const std::vector<Sample>& samples, const std::string& name);

@@ -121,7 +121,8 @@ std::vector<ir::Graph> sample_layers() {
        {ConvSize{32, 32, 3, 16, 3}, ConvSize{32, 32, 16, 16, 3}, ConvSize{32, 32, 16, 32, 3, 2},
         ConvSize{16, 16, 32, 32, 3}, ConvSize{16, 16, 32, 64, 3, 2}, ConvSize{8, 8, 64, 64, 3},
         ConvSize{12, 12, 64, 64, 1}, ConvSize{16, 16, 16, 32, 1}, ConvSize{24, 24, 32, 64, 1},
-        ConvSize{28, 28, 64, 96, 3}, ConvSize{49, 10, 1, 32, 5, 2}, ConvSize{20, 6, 48, 64, 1}}) {
+        ConvSize{28, 28, 64, 96, 3}, ConvSize{49, 10, 1, 32, 5, 2}, ConvSize{24, 12, 1, 48, 7, 2},
+        ConvSize{28, 28, 1, 16, 3}, ConvSize{32, 32, 3, 24, 5, 2}, ConvSize{20, 6, 48, 64, 1}}) {
     graphs.push_back(conv_network(size, false));
   }
   for (const ConvSize& size :

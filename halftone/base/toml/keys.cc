@@ -42,7 +42,9 @@ void check_nesting(std::string_view text) {
 }  // namespace
 
 void fail_at(const toml::node& node, const std::string& message) {
-  fail(ErrorKind::kUsage, "line " + std::to_string(node.source().begin.line) + ": " + message);
+  const auto line = node.source().begin.line;
+  if (line == 0) fail(ErrorKind::kUsage, message);
+  fail(ErrorKind::kUsage, "line " + std::to_string(line) + ": " + message);
 }
 
 void fail_type(const toml::node& node, std::string_view key, const char* expected) {

@@ -16,7 +16,7 @@
 
 namespace halftone::keys {
 
-/// @throws Error kUsage "line 3: " and the message
+/// @throws Error kUsage "line 3: " and the message; nodes that no file has have no line
 [[noreturn]] void fail_at(const toml::node& node, const std::string& message);
 /// @throws Error kUsage "'key': expected a number, found string"
 [[noreturn]] void fail_type(const toml::node& node, std::string_view key, const char* expected);

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/accel/explore/explore.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "halftone/accel/explore/allocation.h"
+#include "halftone/accel/explore/layer_costs.h"
+#include "halftone/base/error.h"
+#include "halftone/base/parallel.h"
+
+namespace halftone::accel {
+namespace {
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+/// What is the same for all hardware.
+struct Search {
+  const Space& space;
+  std::span<const LayerSensitivity> layers;
+  const ExploreOptions& options;
+  std::vector<BitPair> pairs;                       ///< of any layer
+  std::vector<std::vector<std::uint16_t>> allowed;  ///< for each layer, indices of pairs
+  std::vector<std::size_t> ties;
+  LayerWork work;
+  DropCurve curve;
+
+  /// Whether time and energy both decide.
+  [[nodiscard]] bool needs_both() const {
+    const Budget& budget = options.budget;
+    switch (options.objective) {
+      case Objective::kTime:
+        return budget.energy_j.has_value();
+      case Objective::kEnergy:
+        return budget.seconds.has_value();
+      case Objective::kEdp:
+        break;
+    }
+    return true;
+  }
+};
+
+std::vector<std::string> names_of(std::span<const LayerSensitivity> layers) {
+  std::vector<std::string> names;
+  for (const LayerSensitivity& each : layers) names.push_back(each.name);
+  return names;
+}
+
+std::vector<Loss> all_losses(std::span<const LayerSensitivity> layers) {
+  std::vector<Loss> all;
+  for (const LayerSensitivity& each : layers) {
+    all.insert(all.end(), each.losses.begin(), each.losses.end());
+  }
+  return all;
+}
+
+Search search_over(const Space& space, std::span<const LayerSensitivity> layers,
+                   std::span<const Workload> by_pair, const ExploreOptions& options) {
+  const std::vector<std::string> names = names_of(layers);
+  Search search{space,
+                layers,
+                options,
+                space.pairs_of(names),
+                {},
+                space.ties_of(names),
+                LayerWork(by_pair, names),
+                DropCurve(all_losses(layers))};
+  for (const LayerSensitivity& layer : layers) {
+    std::vector<std::uint16_t> indices;
+    for (const BitPair& pair : layer.pairs) {
+      const auto found = std::ranges::find(search.pairs, pair);
+      indices.push_back(static_cast<std::uint16_t>(found - search.pairs.begin()));
+    }
+    search.allowed.push_back(std::move(indices));
+  }
+  return search;
+}
+
+/// Time or energy comes first, then noise, then the other one of the two if it counts.
+Criteria criteria_of(const Search& search, const Cost& cost, double noise) {
+  const bool energy_first = search.options.objective == Objective::kEnergy;
+  const double first = energy_first ? cost.energy_j : cost.seconds;
+  const double other = energy_first ? cost.seconds : cost.energy_j;
+  return {first, noise, search.needs_both() ? other : 0};
+}
+
+/// What no unit computes has infinite cost, which exceeds every limit.
+Criteria limits_of(const Search& search) {
+  constexpr double kMax = std::numeric_limits<double>::max();
+  const Budget& budget = search.options.budget;
+  return criteria_of(search, {budget.seconds.value_or(kMax), budget.energy_j.value_or(kMax)},
+                     kInfinite);
+}
+
+bool is_within(const Budget& budget, const Cost& cost) {
+  return (!budget.seconds || cost.seconds <= *budget.seconds) &&
+         (!budget.energy_j || cost.energy_j <= *budget.energy_j);
+}
+
+/// What a design is compared by.
+Criteria front_criteria(const Design& design, Objective objective) {
+  return {design.objective(objective), design.noise, design.area_mm2};
+}
+
+std::vector<Design> front_of(std::vector<Design> designs, Objective objective) {
+  std::vector<Criteria> points;
+  for (const Design& each : designs) points.push_back(front_criteria(each, objective));
+  std::vector<Design> front;
+  for (const std::size_t i : nondominated(points)) front.push_back(std::move(designs[i]));
+  return front;
+}
+
+/// One combination of parameters.
+class HardwarePoint {
+ public:
+  HardwarePoint(const Search& search, std::size_t index)
+      : search_(search),
+        index_(index),
+        accelerator_(search.space.hardware(index)),
+        costs_(accelerator_, search.work, search.options.model) {}
+  HardwarePoint(const HardwarePoint&) = delete;
+  HardwarePoint& operator=(const HardwarePoint&) = delete;
+
+  [[nodiscard]] bool is_within_area() const {
+    const std::optional<double>& limit = search_.options.budget.area_mm2;
+    return !limit || accelerator_.area_mm2 <= *limit;
+  }
+
+  /// Why it computes no design of the network; empty if it computes one.
+  [[nodiscard]] const std::string& refusal() const { return refusal_; }
+
+  /// Its own front.
+  std::vector<Design> front() {
+    std::vector<Design> designs;
+    for (const AllocationProblem& problem : problems()) {
+      for (const Allocation& each : pareto_front(problem)) add(each, designs);
+    }
+    return front_of(std::move(designs), search_.options.objective);
+  }
+
+ private:
+  /// The distinct problems at the weights of each uniform network.
+  std::vector<AllocationProblem> problems() {
+    std::set<double> weights;
+    for (std::size_t pair = 0; pair < search_.pairs.size(); ++pair) {
+      double sum = 0;
+      for (std::size_t layer = 0; layer < search_.layers.size(); ++layer) {
+        sum += search_.work.weight_bytes(layer, pair);
+      }
+      weights.insert(sum);
+    }
+    std::vector<AllocationProblem> list;
+    for (const double bytes : weights) {
+      AllocationProblem problem = problem_with(bytes);
+      const auto is_equal = [&](const AllocationProblem& other) {
+        return other.layers == problem.layers;
+      };
+      if (std::ranges::none_of(list, is_equal)) list.push_back(std::move(problem));
+    }
+    return list;
+  }
+
+  AllocationProblem problem_with(double weight_bytes) {
+    AllocationProblem problem{{}, search_.ties, limits_of(search_)};
+    for (std::size_t layer = 0; layer < search_.layers.size(); ++layer) {
+      std::vector<Criteria> options;
+      for (std::size_t i = 0; i < search_.allowed[layer].size(); ++i) {
+        const std::optional<Cost> cost =
+            costs_.cost(layer, search_.allowed[layer][i], weight_bytes);
+        const double noise = search_.layers[layer].losses[i].noise;
+        options.push_back(criteria_of(search_, cost.value_or(Cost{kInfinite, kInfinite}), noise));
+      }
+      const bool is_refused =
+          std::ranges::all_of(options, [](const Criteria& each) { return each[0] == kInfinite; });
+      if (is_refused && refusal_.empty()) {
+        refusal_ = "'" + search_.layers[layer].name + "': " + costs_.refusal();
+      }
+      problem.layers.push_back(std::move(options));
+    }
+    return problem;
+  }
+
+  void add(const Allocation& allocation, std::vector<Design>& designs) {
+    std::vector<std::uint16_t> pairs;
+    Design design{.hardware = index_, .area_mm2 = accelerator_.area_mm2};
+    for (std::size_t layer = 0; layer < allocation.options.size(); ++layer) {
+      const std::uint16_t pair = search_.allowed[layer][allocation.options[layer]];
+      pairs.push_back(pair);
+      design.bits.push_back(search_.pairs[pair]);
+    }
+    const std::optional<Cost> cost = costs_.total(pairs);
+    if (!cost || !is_within(search_.options.budget, *cost) || !costs_.has_room(pairs)) return;
+    design.seconds = cost->seconds;
+    design.energy_j = cost->energy_j;
+    design.noise = allocation.sums[1];
+    design.drop = search_.curve.drop(design.noise);
+    designs.push_back(std::move(design));
+  }
+
+  const Search& search_;
+  std::size_t index_;
+  Accelerator accelerator_;
+  LayerCosts costs_;
+  std::string refusal_;
+};
+
+/// What a combination of parameters adds.
+struct PointResult {
+  std::string refusal;
+  std::vector<Design> front;
+};
+
+PointResult explored(const Search& search, std::size_t index) {
+  HardwarePoint point(search, index);
+  PointResult result;
+  if (!point.is_within_area()) return result;
+  result.front = point.front();
+  result.refusal = point.refusal();
+  return result;
+}
+
+[[noreturn]] void fail_empty(const std::string& refusal) {
+  if (!refusal.empty()) {
+    fail(ErrorKind::kUnsupported,
+         "no hardware computes all layers with bits of the space: " + refusal);
+  }
+  fail(ErrorKind::kUnsupported,
+       "no design is within the budget of time and energy and has room for the network: allow more "
+       "or widen the space");
+}
+
+}  // namespace
+
+double Design::objective(Objective kind) const {
+  switch (kind) {
+    case Objective::kTime:
+      return seconds;
+    case Objective::kEnergy:
+      return energy_j;
+    case Objective::kEdp:
+      break;
+  }
+  return energy_j * seconds;
+}
+
+void check_hardware(const Space& space, const Budget& budget) {
+  std::vector<char> is_within(space.num_hardware());
+  parallel_for(is_within.size(), [&](std::size_t i) {
+    is_within[i] = space.hardware(i).area_mm2 <= budget.area_mm2.value_or(kInfinite) ? 1 : 0;
+  });
+  if (std::ranges::find(is_within, 1) != is_within.end()) return;
+  fail(ErrorKind::kUnsupported, "no hardware of the space has an area of at most " +
+                                    fmt::format("{}", *budget.area_mm2) + " mm2: allow more area");
+}
+
+std::vector<const Design*> Exploration::ladder() const {
+  std::vector<const Design*> steps;
+  for (const Design& each : front) {
+    if (steps.empty() || each.noise < steps.back()->noise) steps.push_back(&each);
+  }
+  return steps;
+}
+
+Exploration explore(const Space& space, std::span<const LayerSensitivity> layers,
+                    std::span<const Workload> by_pair, const ExploreOptions& options) {
+  constexpr std::size_t kBlock = 64;  // fronts that memory holds beside the common one
+  check_hardware(space, options.budget);
+  const Search search = search_over(space, layers, by_pair, options);
+  Exploration result{.layers = names_of(layers)};
+  result.num_hardware = space.num_hardware();
+  std::string refusal;
+  for (std::size_t first = 0; first < result.num_hardware; first += kBlock) {
+    std::vector<PointResult> block(std::min(kBlock, result.num_hardware - first));
+    parallel_for(block.size(), [&](std::size_t i) { block[i] = explored(search, first + i); });
+    for (PointResult& each : block) {
+      if (refusal.empty()) refusal = each.refusal;
+      if (!each.front.empty()) ++result.num_within;
+      std::ranges::move(each.front, std::back_inserter(result.front));
+    }
+    result.front = front_of(std::move(result.front), options.objective);
+    if (options.progress) {
+      options.progress(
+          static_cast<double>(first + block.size()) / static_cast<double>(result.num_hardware),
+          "exploring designs");
+    }
+  }
+  if (result.front.empty()) fail_empty(refusal);
+  result.num_designs = static_cast<double>(result.num_within);
+  for (std::size_t i = 0; i < search.ties.size(); ++i) {
+    if (search.ties[i] == i) result.num_designs *= static_cast<double>(search.allowed[i].size());
+  }
+  return result;
+}
+
+}  // namespace halftone::accel

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Searches hardware and bits for each layer together.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "halftone/accel/estimate.h"
+#include "halftone/accel/explore/sensitivity.h"
+#include "halftone/accel/explore/space.h"
+#include "halftone/base/progress.h"
+
+namespace halftone::accel {
+
+enum class Objective : std::uint8_t {
+  kTime,
+  kEnergy,
+  kEdp,  ///< energy times time
+};
+std::string_view to_string(Objective objective);  ///< "time", "energy", "edp"
+/// @throws Error kUsage with the list of names if it is none of them
+Objective objective_named(std::string_view name);
+
+/// Limits of a design, inclusive.
+struct Budget {
+  double accuracy_drop = 0.01;
+  std::optional<double> area_mm2{};
+  std::optional<double> seconds{};
+  std::optional<double> energy_j{};
+};
+/// Reads "area=2.5,accuracy-drop=0.02,time=1e-3,energy=1e-6" in any order.
+/// @throws Error kUsage for other names and values below 0
+Budget parse_budget(std::string_view text);
+
+struct Design {
+  std::size_t hardware = 0;     ///< as in Space::hardware()
+  std::vector<BitPair> bits{};  ///< of each layer
+  double seconds = 0;
+  double energy_j = 0;
+  double area_mm2 = 0;
+  double noise = 0;  ///< predicted: the sum over layers
+  double drop = 0;   ///< predicted: that of the noise, see DropCurve
+
+  [[nodiscard]] double objective(Objective kind) const;
+};
+
+struct ExploreOptions {
+  Objective objective = Objective::kTime;
+  Budget budget{};
+  Model model = Model::kTiles;
+  ProgressSink progress{};
+};
+
+struct Exploration {
+  std::vector<std::string> layers;
+  std::size_t num_hardware = 0;  ///< all combinations of parameters
+  std::size_t num_within = 0;    ///< those within the area that compute the network
+  double num_designs = 0;        ///< combinations of hardware and bits that the front stands for
+  /// Designs within all limits but the accuracy's that no other one beats: in objective, noise and
+  /// area. Ascending objective.
+  std::vector<Design> front{};
+
+  /// The designs of the front that are best for some limit on the noise: ascending objective,
+  /// falling noise.
+  [[nodiscard]] std::vector<const Design*> ladder() const;
+};
+
+/// Reads all hardware of a space, so that mistakes are found before the long work.
+/// @throws Error as Space::hardware(); kUnsupported if none has an area within the budget
+void check_hardware(const Space& space, const Budget& budget);
+
+/// The Pareto front of all designs.
+///
+/// For each combination of parameters every layer is estimated at each pair of bits, in the network
+/// that has this pair everywhere: a layer's outputs have the bits of its own inputs. pareto_front()
+/// then chooses bits, exactly. What the weights take of the memories depends on all layers
+/// together. Where that changes the cost of a layer, the choice is made once for the weights of
+/// each uniform network, and the designs found are estimated again with the weights that they have;
+/// then a better design may exist beside them. With kEdp, time and energy are criteria of their
+/// own, so that their product is least over all designs too.
+/// @param by_pair  the network with each pair of space.pairs_of(layers) in all layers, in this
+///                 order
+/// @throws Error kUnsupported if no hardware within the budget computes the network and has room
+/// for
+///         it; as check_hardware()
+Exploration explore(const Space& space, std::span<const LayerSensitivity> layers,
+                    std::span<const Workload> by_pair, const ExploreOptions& options);
+
+}  // namespace halftone::accel

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/api/explore.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "halftone/api/estimate.h"
+#include "halftone/base/error.h"
+#include "halftone/base/file.h"
+
+namespace halftone {
+namespace {
+
+using accel::BitPair;
+using accel::Design;
+using accel::LayerChoice;
+
+std::vector<LayerChoice> choices(const std::vector<std::string>& layers,
+                                 const std::vector<BitPair>& bits) {
+  std::vector<LayerChoice> list;
+  for (std::size_t i = 0; i < layers.size(); ++i) list.push_back({layers[i], bits[i]});
+  return list;
+}
+
+/// The network with the same pair in all layers, for each pair.
+std::vector<accel::Workload> uniform_workloads(const Network& network, const ExploreJob& job,
+                                               const compress::Recipe& recipe,
+                                               const std::vector<std::string>& layers) {
+  std::vector<accel::Workload> list;
+  for (const BitPair& pair : job.space.pairs_of(layers)) {
+    const std::vector<BitPair> bits(layers.size(), pair);
+    list.push_back(workload_of(
+        network, {.batch = job.batch, .recipe = with_bits(recipe, choices(layers, bits))}));
+  }
+  return list;
+}
+
+/// Chooses which step of a ladder to verify next: the noise at which the drop would be the budget
+/// if it were proportional, then between a design that keeps the budget and one that does not.
+class LadderSearch {
+ public:
+  LadderSearch(const std::vector<const Design*>& ladder, double budget)
+      : ladder_(ladder), budget_(budget), within_(ladder.size()) {}
+
+  /// @param drop  measured for a step
+  /// @return      the next step; nullopt if none can be better
+  std::optional<std::size_t> next(std::size_t step, double drop) {
+    if (drop <= budget_) {
+      within_ = step;
+    } else {
+      first_ = step + 1;
+    }
+    if (first_ >= within_) return std::nullopt;
+    const auto wanted = std::ranges::find_if(
+        ladder_,
+        [noise = wanted_noise(step, drop)](const Design* each) { return each->noise <= noise; });
+    const auto found = static_cast<std::size_t>(wanted - ladder_.begin());
+    return std::clamp(found, first_, within_ - 1);
+  }
+
+ private:
+  [[nodiscard]] double wanted_noise(std::size_t step, double drop) const {
+    constexpr double kMaxFactor = 4;
+    const bool is_between = first_ > 0 && within_ < ladder_.size();
+    if (is_between) return std::sqrt(ladder_[first_ - 1]->noise * ladder_[within_]->noise);
+    const double factor = drop > 0 ? budget_ / drop : kMaxFactor;
+    return ladder_[step]->noise * std::clamp(factor, 1 / kMaxFactor, kMaxFactor);
+  }
+
+  const std::vector<const Design*>& ladder_;
+  double budget_;
+  std::size_t first_ = 0;  ///< after the last step that does not keep the budget
+  std::size_t within_;     ///< the first step that keeps it
+};
+
+std::string percent(double fraction) {
+  std::string text = std::to_string(100 * fraction);
+  text.resize(text.find('.') + 3);
+  return text + " %";
+}
+
+class Explorer {
+ public:
+  Explorer(Network network, const ExploreJob& job)
+      : job_(job),
+        recipe_(compress::parse_recipe(job.recipe, job.recipe_name)),
+        name_(network.name),
+        network_(prepared(std::move(network), Purpose::kFit), name_),
+        samples_(job.data.open()),
+        evaluation_(job.evaluation.value_or(job.data).open()),
+        on_{network_.graph,      samples_,
+            evaluation_,         recipe_,
+            job.recipe,          {job.seed, job.options.progress, job.devices, job.memory_bytes},
+            job.evaluation_batch} {}
+  Explorer(const Explorer&) = delete;
+  Explorer& operator=(const Explorer&) = delete;
+
+  ExploreReport run() {
+    ExploreReport report{.network = name_, .options = job_.options};
+    report.has_labels = evaluation_.has_labels();
+    accel::check_hardware(job_.space, job_.options.budget);
+    const std::vector<std::string> layers = accel::searched_layers(network_.graph, recipe_);
+    const auto workloads = uniform_workloads(network_, job_, recipe_, layers);
+    report.sensitivities = measure_sensitivities(on_, job_.space, job_.state);
+    report.search = explore(job_.space, report.sensitivities, workloads, job_.options);
+    verify(report);
+    choose(report);
+    return report;
+  }
+
+ private:
+  /// The best step by its predicted drop.
+  [[nodiscard]] std::size_t first_step(const std::vector<const Design*>& ladder) const {
+    const double budget = job_.options.budget.accuracy_drop;
+    const auto found =
+        std::ranges::find_if(ladder, [budget](const Design* each) { return each->drop <= budget; });
+    if (found != ladder.end()) return static_cast<std::size_t>(found - ladder.begin());
+    fail(ErrorKind::kUnsupported, "no design has a predicted accuracy drop of at most " +
+                                      percent(budget) + ": the least is " +
+                                      percent(ladder.back()->drop) +
+                                      "; allow more or add bits to the space");
+  }
+
+  void verify(ExploreReport& report) const {
+    const std::vector<const Design*> ladder = report.search.ladder();
+    LadderSearch search(ladder, job_.options.budget.accuracy_drop);
+    std::optional<std::size_t> step = first_step(ladder);
+    while (step && report.verified.size() < job_.tries) {
+      const Design& design = *ladder[*step];
+      const compress::Recipe recipe =
+          with_bits(recipe_, choices(report.search.layers, design.bits));
+      const accel::Loss measured = measure_loss(on_, recipe, job_.options.progress);
+      report.verified.push_back({design, measured});
+      step = search.next(*step, measured.drop);
+    }
+  }
+
+  void choose(ExploreReport& report) const {
+    const double budget = job_.options.budget.accuracy_drop;
+    const auto rank = [&](const VerifiedDesign& each) {
+      const bool is_within = each.measured.drop <= budget;
+      return std::pair(!is_within, is_within ? each.design.objective(job_.options.objective)
+                                             : each.measured.drop);
+    };
+    const auto best = std::ranges::min_element(report.verified, {}, rank);
+    report.chosen = static_cast<std::size_t>(best - report.verified.begin());
+    report.is_within = best->measured.drop <= budget;
+    const std::vector<LayerChoice> bits = choices(report.search.layers, best->design.bits);
+    report.settings = job_.space.settings(best->design.hardware);
+    report.accelerator = job_.space.hardware(best->design.hardware);
+    report.comparison = report.accelerator.comparison;
+    report.recipe = job_.recipe + accel::bits_toml(bits);
+    report.estimate = estimate(network_, report.accelerator,
+                               {.batch = job_.batch,
+                                .recipe = with_bits(recipe_, bits),
+                                .options = {.model = job_.options.model}});
+  }
+
+  const ExploreJob& job_;
+  compress::Recipe recipe_;
+  std::string name_;
+  Network network_;
+  data::Dataset samples_;
+  data::Dataset evaluation_;
+  accel::Measurement on_;
+};
+
+}  // namespace
+
+accel::Space load_space(const std::filesystem::path& path) {
+  const std::vector<std::byte> bytes = read_file(path);
+  return accel::parse_space({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
+                            path.string());
+}
+
+ExploreReport explore(Network network, const ExploreJob& job) {
+  return Explorer(std::move(network), job).run();
+}
+
+}  // namespace halftone

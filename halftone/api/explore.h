@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chooses hardware and bits for each layer of a network together.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "halftone/accel/explore/explore.h"
+#include "halftone/api/data_source.h"
+#include "halftone/api/network.h"
+
+namespace halftone {
+
+/// Reads a TOML file. @throws Error as read_file() and accel::parse_space()
+accel::Space load_space(const std::filesystem::path& path);
+
+struct ExploreJob {
+  accel::Space space;
+  DataSource data;                         ///< samples for fits
+  std::optional<DataSource> evaluation{};  ///< on which losses are measured; else `data`
+  std::string recipe{};                    ///< TOML: how layers are fitted
+  std::string recipe_name = "recipe";      ///< in messages
+  accel::ExploreOptions options{};
+  std::filesystem::path state{};  ///< keeps measured sensitivities, see measure_sensitivities()
+  std::size_t batch = 1;          ///< samples of an estimated run
+  std::size_t tries = 6;          ///< designs that are quantized to verify them, >= 1
+  std::uint64_t seed = 0;
+  spmd::Devices devices{};
+  std::optional<std::uint64_t> memory_bytes{};  ///< as in compress::QuantizeOptions
+  std::size_t evaluation_batch = 64;
+};
+
+/// A design and what it really loses.
+struct VerifiedDesign {
+  accel::Design design;
+  accel::Loss measured;
+};
+
+struct ExploreReport {
+  std::string network;
+  std::string comparison{};  ///< of the accelerator with real hardware; empty: none
+  accel::ExploreOptions options{};
+  bool has_labels = false;
+  std::vector<accel::LayerSensitivity> sensitivities{};
+  accel::Exploration search{};
+  std::vector<VerifiedDesign> verified{};  ///< in the order in which they were tried
+  std::size_t chosen = 0;                  ///< index in `verified`
+  bool is_within = false;  ///< whether the chosen design keeps the budget as measured
+  std::vector<accel::Setting> settings{};  ///< of the chosen design
+  accel::Accelerator accelerator{};        ///< of the chosen design
+  std::string recipe{};                    ///< of the chosen design, as TOML
+  accel::Estimate estimate{};              ///< of the network with the chosen bits
+};
+
+/// Measures sensitivities, finds the front (accel::explore()) and verifies designs: the best one by
+/// its predicted drop is quantized and evaluated. The next try has less noise if the drop measured
+/// is beyond the budget, else more, until no design lies between one that keeps the budget and one
+/// that does not. The best verified design that keeps the budget is chosen, or, if none does, the
+/// one with the least drop.
+/// @throws Error kUnsupported if no design has a predicted drop within the budget; as prepared(),
+///         DataSource::open(), compress::parse_recipe(), accel::measure_sensitivities(),
+///         accel::explore() and accel::estimate()
+ExploreReport explore(Network network, const ExploreJob& job);
+
+}  // namespace halftone

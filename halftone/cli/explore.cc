@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/api/explore.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "halftone/base/error.h"
+#include "halftone/base/file.h"
+#include "halftone/base/printable.h"
+#include "halftone/cli/command.h"
+#include "halftone/report/explore.h"
+
+namespace halftone::cli {
+namespace {
+
+struct ExploreOptions {
+  CommonOptions common;
+  DataOptions data;
+  std::string model;
+  ModelOptions model_options;
+  std::string space;
+  std::string objective = "time";
+  std::string budget;
+  std::string method = "tiles";
+  std::size_t samples_per_run = 1;
+  std::size_t tries = 6;
+  std::vector<std::string> test_data;
+  std::optional<std::size_t> test_limit;
+  std::string recipe;
+  std::optional<std::uint64_t> memory_bytes;
+  std::string state;
+  std::string front;
+  std::string recipe_out;
+  std::string accelerator_out;
+};
+
+ExploreJob make_job(const ExploreOptions& options, const ProgressSink& progress) {
+  ExploreJob job{.space = load_space(options.space), .data = options.data.source};
+  job.options = {accel::objective_named(options.objective), accel::parse_budget(options.budget),
+                 accel::model_named(options.method), progress};
+  if (!options.test_data.empty()) {
+    job.evaluation = options.data.source;
+    job.evaluation->paths = options.test_data;
+    job.evaluation->options.split = "test";
+    job.evaluation->options.limit = options.test_limit;
+  }
+  if (!options.recipe.empty()) {
+    const std::vector<std::byte> bytes = read_file(options.recipe);
+    job.recipe.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    job.recipe_name = options.recipe;
+  }
+  job.state = options.state;
+  job.batch = options.samples_per_run;
+  job.tries = options.tries;
+  job.seed = options.common.seed;
+  job.memory_bytes = options.memory_bytes;
+  job.evaluation_batch = options.data.batch;
+  if (options.data.devices > 0) {
+    job.devices = spmd::Devices::emulate(static_cast<std::size_t>(options.data.devices));
+  }
+  return job;
+}
+
+void write_files(const ExploreOptions& options, const ExploreReport& report) {
+  if (!options.front.empty()) write_file(options.front, report::front_svg(report));
+  if (!options.recipe_out.empty()) write_file(options.recipe_out, report.recipe);
+  if (!options.accelerator_out.empty()) {
+    write_file(options.accelerator_out, accel::to_toml(report.accelerator));
+  }
+}
+
+void run(const ExploreOptions& options, const Machine& machine) {
+  if (!machine.is_first()) return;
+  apply(options.common);
+  if (options.test_limit && options.test_data.empty()) {
+    fail(ErrorKind::kUsage, "--test-limit needs --test-data");
+  }
+  const ExploreReport report = [&] {
+    Progress progress(options.common, machine);
+    const ExploreJob job = make_job(options, progress.sink());
+    return explore(load(options.model, options.model_options.parse()), job);
+  }();
+  write_files(options, report);
+  std::cout << (options.common.json ? report::to_json(report) : printable(report::to_text(report)));
+}
+
+void add_search_options(CLI::App& verb, ExploreOptions& options) {
+  verb.add_option("--space", options.space, "What may change: a TOML file")
+      ->required()
+      ->check(some_path());
+  verb.add_option("--objective", options.objective,
+                  "What is least: time, energy or edp, their product")
+      ->check(CLI::IsMember({"time", "energy", "edp"}))
+      ->capture_default_str();
+  verb.add_option(
+          "--budget", options.budget,
+          "Limits: accuracy-drop=0.01 (the default), area=MM2, time=SECONDS, energy=JOULES, "
+          "with commas between them")
+      ->type_name("LIMITS");
+  verb.add_option("--method", options.method,
+                  "roofline (a lower bound), tiles (closed forms) or events (a simulation)")
+      ->check(CLI::IsMember({"roofline", "tiles", "events"}))
+      ->capture_default_str();
+  verb.add_option("--samples-per-run", options.samples_per_run, "Samples of an estimated run")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->capture_default_str();
+  verb.add_option("--tries", options.tries, "Designs to quantize, to verify what they lose")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  verb.add_option("--recipe", options.recipe, "TOML file that says how layers are fitted")
+      ->check(some_path());
+}
+
+void add_file_options(CLI::App& verb, ExploreOptions& options) {
+  verb.add_option("--test-data", options.test_data,
+                  "Samples on which losses are measured, as --data (default: those of --data)")
+      ->allow_extra_args(false)
+      ->check(some_path());
+  verb.add_option("--test-limit", options.test_limit, "Use only so many of them, from the front")
+      ->check(whole_from(1));
+  verb.add_option("--state", options.state,
+                  "Keep what was measured in this file, and continue from it")
+      ->check(some_path());
+  verb.add_option("--front", options.front, "Write a picture of the front: .svg")
+      ->check(some_path());
+  verb.add_option("--recipe-out", options.recipe_out,
+                  "Write the bits chosen as a recipe for quantize: .toml")
+      ->check(some_path());
+  verb.add_option("--accelerator-out", options.accelerator_out,
+                  "Write the hardware chosen as a description for estimate: .toml")
+      ->check(some_path());
+}
+
+}  // namespace
+
+void add_explore(CLI::App& app, Action& action) {
+  const auto options = std::make_shared<ExploreOptions>();
+  CLI::App* verb = add_verb(app, "explore", "Choose hardware and bits for each layer together",
+                            "halftone explore model.onnx --space space.toml --objective energy "
+                            "--budget area=1,accuracy-drop=0.01 --data examples/mnist --limit 500",
+                            options->common);
+  verb->add_option("model", options->model, "ONNX, TFLite or circle file")
+      ->required()
+      ->check(some_path());
+  add_model_options(*verb, options->model_options);
+  add_search_options(*verb, *options);
+  add_data_options(*verb, options->data, "train");
+  add_memory_option(*verb, options->memory_bytes);
+  add_file_options(*verb, *options);
+  verb->final_callback([options, &action] {
+    action = [options](const Machine& machine) { run(*options, machine); };
+  });
+}
+
+}  // namespace halftone::cli

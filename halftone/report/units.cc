@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "halftone/report/units.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+namespace halftone::report {
+
+std::string time_text(double seconds) {
+  constexpr std::array kUnits = {std::pair{1.0, "s"}, std::pair{1e-3, "ms"}, std::pair{1e-6, "us"}};
+  for (const auto& [unit, name] : kUnits) {
+    if (seconds >= unit) return fmt::format("{:.4g} {}", seconds / unit, name);
+  }
+  return fmt::format("{:.4g} ns", seconds * 1e9);
+}
+
+std::string energy_text(double joules) {
+  constexpr std::array kUnits = {std::pair{1.0, "J"}, std::pair{1e-3, "mJ"}, std::pair{1e-6, "uJ"}};
+  for (const auto& [unit, name] : kUnits) {
+    if (joules >= unit) return fmt::format("{:.4g} {}", joules / unit, name);
+  }
+  return fmt::format("{:.4g} nJ", joules * 1e9);
+}
+
+}  // namespace halftone::report

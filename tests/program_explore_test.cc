@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The search of hardware and bits, as users run it.
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tests/program.h"
+
+namespace halftone {
+namespace {
+
+using nlohmann::json;
+
+class ProgramExplore : public Program {
+ protected:
+  void SetUp() override {
+    Program::SetUp();
+    std::ofstream(path("s.toml"))
+        << "accelerator = \"edge-2bit\"\nweight_bits = [1, 2]\n"
+           "[[parameter]]\nkey = \"unit.bit-serial array.count\"\n"
+           "values = [8, 16]\n"
+           "[[area]]\nof = [\"unit.bit-serial array.count\"]\nmm2 = 0.1\n";
+  }
+
+  [[nodiscard]] std::string arguments(const std::string& budget = "accuracy-drop=0.02") const {
+    return "explore " + kModel + " --space " + path("s.toml") + " --data " + kExample +
+           " --limit 200 --budget " + budget + " --json ";
+  }
+};
+
+TEST_F(ProgramExplore, ChoosesADesignThatQuantizeAndEstimateConfirm) {
+  const Outcome outcome =
+      run(arguments() + "--objective energy --recipe-out " + path("r.toml") +
+          " --accelerator-out " + path("a.toml") + " --front " + path("front.svg"));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json found = json::parse(outcome.out);
+  EXPECT_EQ(found["hardware"], 2);
+  EXPECT_EQ(found["designs"], 8);
+  EXPECT_EQ(found["layers"], json({"dense1", "dense2"}));
+  const json& chosen = found["chosen"];
+  EXPECT_TRUE(chosen["is_within_budget"].get<bool>());
+  EXPECT_LE(chosen["measured_drop"].get<double>(), 0.02);
+  EXPECT_THAT(text_of(path("front.svg")), testing::HasSubstr("chosen"));
+
+  const std::string data = " --data " + kExample + " --limit 200";
+  const Outcome quantized =
+      run("quantize " + kModel + " -o " + path("m.circle") + data + " --recipe " + path("r.toml"));
+  ASSERT_EQ(quantized.code, 0) << quantized.err;
+  const Outcome eval =
+      run("eval " + path("m.circle") + data + " --split train --reference " + kModel + " --json");
+  ASSERT_EQ(eval.code, 0) << eval.err;
+  const json accuracy = json::parse(eval.out);
+  // Fractions of 200 samples, subtracted with rounding errors of float64.
+  EXPECT_NEAR(accuracy["reference"]["value"].get<double>() - accuracy["value"].get<double>(),
+              chosen["measured_drop"].get<double>(), 1e-12);
+
+  const Outcome estimated = run("estimate " + kModel + " --recipe " + path("r.toml") +
+                                " --accelerator " + path("a.toml") + " --json");
+  ASSERT_EQ(estimated.code, 0) << estimated.err;
+  EXPECT_EQ(json::parse(estimated.out)["seconds"], chosen["network_seconds"]);
+  EXPECT_EQ(json::parse(estimated.out)["energy_joules"], chosen["network_energy_joules"]);
+}
+
+TEST_F(ProgramExplore, GivesTheSameBytesForAnyThreadsAndAfterAnInterruption) {
+  const Outcome one = run(arguments() + "--threads 1 --state " + path("state.json"));
+  ASSERT_EQ(one.code, 0) << one.err;
+  json state = json::parse(text_of(path("state.json")));
+  EXPECT_EQ(state["measured"].size(), 4U);
+  // As if the run had ended after the first measurement.
+  state["measured"] = json::array({state["measured"][0]});
+  std::ofstream(path("state.json")) << state;
+  const Outcome two = run(arguments() + "--threads 2 --state " + path("state.json"));
+  ASSERT_EQ(two.code, 0) << two.err;
+  EXPECT_EQ(one.out, two.out);
+  EXPECT_EQ(json::parse(text_of(path("state.json")))["measured"].size(), 4U);
+}
+
+TEST_F(ProgramExplore, TellsTheDesignAsText) {
+  const std::string plain = arguments().substr(0, arguments().size() - 7);
+  const Outcome outcome = run(plain + " --tries 1");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, testing::HasSubstr("estimates by the tiles model, not measurements"));
+  EXPECT_THAT(outcome.out, testing::HasSubstr("Chosen: 2-bit edge design\n  unit.bit-serial "));
+  EXPECT_THAT(outcome.out, testing::HasSubstr("accuracy drop "));
+}
+
+TEST_F(ProgramExplore, RejectsBadInputInOneLine) {
+  expect_failure("explore " + kModel + " --data " + kExample, 2, "--space is required");
+  expect_failure(arguments() + "--objective area", 2, "--objective");
+  expect_failure(arguments("size=3"), 2, "budget 'size=3': expected area=MM2");
+  expect_failure(arguments() + "--test-limit 3", 2, "--test-limit needs --test-data");
+  expect_failure(arguments("area=0.1"), 4, "no hardware of the space has an area");
+  expect_failure(arguments() + "--state " + path("s.toml"), 3,
+                 "s.toml: expected measured sensitivities");
+  std::ofstream(path("s.toml"), std::ios::app) << "[[layer]]\nname = \"x\"\nweight_bits = [2]\n";
+  expect_failure(arguments(), 2, "s.toml: line 9: pattern 'x' matches no layer; the layers are: ");
+  std::ofstream(path("s.toml"), std::ios::app) << "colour = 3\n";
+  expect_failure(arguments(), 2, "unknown key 'colour' in [[layer]]");
+}
+
+}  // namespace
+}  // namespace halftone
