@@ -190,6 +190,7 @@ std::string to_json(const Measurement& measurement) {
                       {"measured", measured_json(step.measured)},
                       {"slow", step.slow.empty() ? Json() : Json(step.slow)},
                       {"median_us", profile.step_median_us[i]},
+                      {"products", products_of(plan, step)},
                       {"reason", step.reason},
                       {"refused", refused}});
   }

@@ -197,7 +197,7 @@ TEST(BenchReport, HasTheKeysOfTheContractAndReasonsOnRequest) {
   EXPECT_EQ(found["memory"]["arena"], plan->arena_bytes());
   EXPECT_EQ(found["memory"]["constants"], plan->constant_bytes());
   for (const char* key :
-       {"name", "operator", "kernel", "arithmetic", "variant", "slow", "median_us"}) {
+       {"name", "operator", "kernel", "arithmetic", "variant", "slow", "median_us", "products"}) {
     EXPECT_TRUE(found["layers"][0].contains(key)) << key;
   }
   EXPECT_THAT(

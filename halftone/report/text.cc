@@ -194,10 +194,14 @@ std::string to_text(const Measurement& measurement, bool explain) {
   Table table({{"layer", Align::kLeft},
                {"operator", Align::kLeft},
                {"kernel", Align::kLeft},
-               {"median us"}});
+               {"median us"},
+               {"products/ns"}});
   for (std::size_t i = 0; i < plan.steps().size(); ++i) {
     const runtime::Step& step = plan.steps()[i];
-    table.add_row({step.name, step.op, step.kernel, format_number(profile.step_median_us[i], 2)});
+    const double us = profile.step_median_us[i];
+    const double products = products_of(plan, step);
+    table.add_row({step.name, step.op, step.kernel, format_number(us, 2),
+                   products > 0 && us > 0 ? format_number(products / us / 1000, 1) : "-"});
   }
   text += table.to_text();
   std::string slow;

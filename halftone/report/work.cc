@@ -10,6 +10,8 @@
 namespace halftone::report {
 namespace {
 
+using Align = Table::Align;
+
 /// "float32", "int8", "2 bits".
 std::string encoding_text(const ir::Encoding& encoding) {
   if (encoding.is_dense()) return std::string(to_string(encoding.element));
@@ -37,7 +39,6 @@ Json traffic_json(const ir::Traffic& traffic) {
 }  // namespace
 
 std::string work_text(const std::vector<NodeWork>& work) {
-  using Align = Table::Align;
   Table table({{"node", Align::kLeft},
                {"operator", Align::kLeft},
                {"rows x inner x columns", Align::kLeft},
@@ -61,6 +62,10 @@ std::string work_text(const std::vector<NodeWork>& work) {
     text += fmt::format("products of {}: {}\n", pair, count_text(count));
   }
   return text;
+}
+
+double products_of(const runtime::Plan& plan, const runtime::Step& step) {
+  return ir::work_of(plan.graph(), plan.graph().node(step.node)).products();
 }
 
 Json work_json(const std::vector<NodeWork>& work) {
