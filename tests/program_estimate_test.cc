@@ -3,6 +3,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "halftone/formats/model.h"
 #include "tests/program.h"
 
 namespace halftone {
@@ -28,6 +29,23 @@ TEST_F(Program, CountsTheWorkOfANetwork) {
               HasSubstr("products of float32 x float32: 555800"));
   EXPECT_FALSE(json::parse(run("inspect " + kModel + " --json").out).contains("work"));
   expect_failure("inspect " + kModel + " --batch 3", 2, "--batch requires --work");
+}
+
+TEST_F(Program, EstimatesTheBatchThatANetworkIsFixedTo) {
+  ir::Graph graph;
+  const ir::ValueId x =
+      graph.add_input("x", ir::dense_type(ir::ElementType::kFloat32, ir::Shape{4, 16}));
+  const ir::ValueId w = graph.add_constant("w", ir::Tensor(ir::ElementType::kFloat32, {10, 16}));
+  graph.add_output(graph.add_node("dense", ir::FullyConnected{}, {x, w}));
+  formats::save_model(graph, path("fixed.onnx"));
+  const std::string command = "estimate " + path("fixed.onnx") + " --accelerator h100 --json";
+  const json found = json::parse(run(command).out);
+  EXPECT_EQ(found["batch"], 4);
+  EXPECT_EQ(found["layers"][0]["matrix"]["rows"], 4);
+  EXPECT_EQ(run(command + " --batch 4").out, run(command).out);
+  expect_failure(command + " --batch 3", 2, "expected 4, which the network is fixed to, found 3");
+  expect_failure("inspect " + path("fixed.onnx") + " --work --batch 3", 2,
+                 "expected 4, which the network is fixed to, found 3");
 }
 
 TEST_F(Program, EstimatesANetworkOnEveryAcceleratorOfTheProgram) {

@@ -26,11 +26,6 @@ bool names(const OperatorRule& rule, const Operation& operation) {
          fits(rule.input_bits, operation.product.x.bits);
 }
 
-const Preset* find_preset(std::string_view name) {
-  const auto found = std::ranges::find(presets(), name, &Preset::name);
-  return found == presets().end() ? nullptr : &*found;
-}
-
 }  // namespace
 
 std::string_view to_string(UnitKind kind) {
@@ -113,20 +108,17 @@ OperatorRule Accelerator::rule(const Operation& operation) const {
 
 std::vector<std::string> shipped_accelerators() {
   std::vector<std::string> list;
-  for (const Preset& preset : presets()) list.emplace_back(preset.name);
+  for (const EmbeddedText& preset : presets()) list.emplace_back(preset.name);
   return list;
 }
 
 std::string accelerator_text(const std::string& name_or_path) {
-  if (const Preset* preset = find_preset(name_or_path)) return std::string(preset->text);
+  if (const EmbeddedText* preset = find_text(presets(), name_or_path))
+    return std::string(preset->text);
   const bool is_path = name_or_path.find_first_of("./") != std::string::npos;
   if (!is_path) {
-    std::string list;
-    for (const Preset& preset : presets()) {
-      list.append(list.empty() ? "" : ", ").append(preset.name);
-    }
-    fail(ErrorKind::kUsage,
-         "no accelerator '" + name_or_path + "': known are " + list + "; or give a TOML file");
+    fail(ErrorKind::kUsage, "no accelerator '" + name_or_path + "': known are " +
+                                names_of(presets()) + "; or give a TOML file");
   }
   const std::vector<std::byte> bytes = read_file(name_or_path);
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};

@@ -3,15 +3,11 @@
 #pragma once
 
 #include <span>
-#include <string_view>
+
+#include "halftone/base/embedded_text.h"
 
 namespace halftone::accel {
 
-struct Preset {
-  std::string_view name;  ///< of the file, without .toml
-  std::string_view text;
-};
-
-std::span<const Preset> presets();
+std::span<const EmbeddedText> presets();
 
 }  // namespace halftone::accel

@@ -20,8 +20,8 @@ accel::Workload workload_of(Network network, const EstimateJob& job) {
     ir::Graph floats = prepared(std::move(network), Purpose::kFit);
     network = Network(compress::with_rule_codes(floats, *job.recipe), name);
   }
-  accel::Workload workload =
-      accel::workload_of(graph_to_run(std::move(network), job.batch), name, job.batch);
+  const RunGraph run = graph_to_run(std::move(network), job.batch);
+  accel::Workload workload = accel::workload_of(run.graph, name, run.batch);
   if (job.training) workload = accel::with_training(workload, *job.training);
   return workload;
 }

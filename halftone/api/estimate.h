@@ -20,7 +20,7 @@
 namespace halftone {
 
 struct EstimateJob {
-  std::size_t batch = 1;
+  std::optional<std::size_t> batch{};  ///< samples; nullopt: 1, or that of the network
   /// Codes for the layers, given without data: their bits count, not their values.
   std::optional<compress::Recipe> recipe{};
   std::optional<accel::TrainingSettings> training{};  ///< also the way back and the update

@@ -26,8 +26,8 @@ struct ExploreJob {
   std::string recipe_name = "recipe";      ///< in messages
   accel::ExploreOptions options{};
   std::filesystem::path state{};  ///< keeps measured sensitivities, see measure_sensitivities()
-  std::size_t batch = 1;          ///< samples of an estimated run
-  std::size_t tries = 6;          ///< designs that are quantized to verify them, >= 1
+  std::optional<std::size_t> batch{};  ///< samples of an estimated run, as in EstimateJob
+  std::size_t tries = 6;               ///< designs that are quantized to verify them, >= 1
   std::uint64_t seed = 0;
   spmd::Devices devices{};
   std::optional<std::uint64_t> memory_bytes{};  ///< as in compress::QuantizeOptions

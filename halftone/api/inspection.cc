@@ -96,12 +96,13 @@ Inspection inspect(const ir::Graph& graph, std::string format, std::uintmax_t fi
   return result;
 }
 
-std::vector<NodeWork> work_of(Network network, std::size_t batch) {
-  const ir::Graph graph = graph_to_run(std::move(network), batch);
+std::vector<NodeWork> work_of(Network network, const std::optional<std::size_t>& batch) {
+  const RunGraph run = graph_to_run(std::move(network), batch);
+  const ir::Graph& graph = run.graph;
   std::vector<NodeWork> work;
   for (const ir::NodeId id : graph.topological_order()) {
     const ir::Node& node = graph.node(id);
-    work.push_back({node.name, std::string(name_of(node.op)), ir::work_of(graph, node, batch)});
+    work.push_back({node.name, std::string(name_of(node.op)), ir::work_of(graph, node, run.batch)});
   }
   return work;
 }
@@ -109,7 +110,7 @@ std::vector<NodeWork> work_of(Network network, std::size_t batch) {
 Inspection inspect_file(const std::filesystem::path& path, const InspectOptions& options) {
   Network network = load(path, options.import);
   std::vector<NodeWork> work;
-  if (options.work_batch) work = work_of(network, *options.work_batch);
+  if (options.work) work = work_of(network, options.batch);
   const std::uintmax_t file_bytes = network.file_bytes;
   if (options.simplified) network.graph = prepared(std::move(network), Purpose::kFit);
   Inspection result = inspect_as(network.graph, path, file_bytes);

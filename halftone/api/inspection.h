@@ -61,14 +61,15 @@ Inspection inspect(const ir::Graph& graph, std::string format, std::uintmax_t fi
 
 struct InspectOptions {
   bool simplified = false;  ///< inspect the network as quantize() and distill_files() see it
-  /// Count the work of this many samples, of the network as it runs.
-  std::optional<std::size_t> work_batch{};
-  formats::ImportOptions import{};  ///< shapes and values for inputs
+  bool work = false;        ///< count the work of the network as it runs
+  std::optional<std::size_t> batch{};  ///< samples of the work; nullopt: 1, or that of the network
+  formats::ImportOptions import{};     ///< shapes and values for inputs
 };
 
 /// The work of every node of a network as it runs: simplified, its layers fused.
-/// @throws Error as prepared()
-std::vector<NodeWork> work_of(Network network, std::size_t batch = 1);
+/// @throws Error as graph_to_run()
+std::vector<NodeWork> work_of(Network network,
+                              const std::optional<std::size_t>& batch = std::nullopt);
 
 /// Inspects a file.
 /// @throws Error as load() and prepared()

@@ -2,11 +2,13 @@
 #include "halftone/api/network.h"
 
 #include <set>
+#include <string>
 #include <system_error>
 #include <utility>
 
 #include "halftone/base/error.h"
 #include "halftone/formats/model.h"
+#include "halftone/ir/symbolic_batch.h"
 #include "halftone/passes/float_ends.h"
 #include "halftone/passes/simplify.h"
 #include "halftone/runtime/plan/prepare.h"
@@ -75,10 +77,23 @@ ir::Graph prepared(Network network, Purpose purpose) {
   return graph;
 }
 
-ir::Graph graph_to_run(Network network, std::size_t batch) {
+std::size_t batch_of(const ir::Graph& graph, const std::optional<std::size_t>& wanted) {
+  const auto fixed = ir::fixed_batch(graph);
+  if (fixed && wanted && *wanted != *fixed) {
+    fail(ErrorKind::kUsage,
+         "batch: expected " + std::to_string(*fixed) + ", which the network is fixed to, found " +
+             std::to_string(*wanted),
+         Hint::kBatch);
+  }
+  return fixed.value_or(wanted.value_or(1));
+}
+
+RunGraph graph_to_run(Network network, const std::optional<std::size_t>& batch) {
+  const std::string name = network.name;
+  ir::Graph graph = prepared(std::move(network), Purpose::kRun);
   runtime::PlanOptions options;
-  options.batch = batch;
-  return runtime::prepare(prepared(std::move(network), Purpose::kRun), options).graph;
+  options.batch = with_context(name, [&] { return batch_of(graph, batch); });
+  return {runtime::prepare(std::move(graph), options).graph, options.batch};
 }
 
 }  // namespace halftone

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -59,9 +60,18 @@ enum class Purpose : std::uint8_t {
 /// @throws Error as passes::simplify()
 ir::Graph prepared(Network network, Purpose purpose);
 
-/// The graph that a plan for `batch` samples computes: prepared, all extents fixed, activations,
-/// residuals and encodings merged into the layers before them.
-/// @throws Error as prepared() and runtime::prepare()
-ir::Graph graph_to_run(Network network, std::size_t batch);
+/// The samples of a run: those asked for, else 1; of a network with a fixed batch, that batch.
+/// @throws Error kUsage if the network is fixed to another batch
+std::size_t batch_of(const ir::Graph& graph, const std::optional<std::size_t>& wanted);
+
+struct RunGraph {
+  ir::Graph graph;
+  std::size_t batch = 1;
+};
+/// The graph that a plan computes: prepared, all extents fixed, activations, residuals and
+/// encodings merged into the layers before them.
+/// @param batch  as in batch_of()
+/// @throws Error as prepared(), batch_of() and runtime::prepare()
+RunGraph graph_to_run(Network network, const std::optional<std::size_t>& batch);
 
 }  // namespace halftone

@@ -28,7 +28,7 @@ struct EstimateOptions {
   bool describe = false;
   bool measure = false;
   std::string output;
-  std::size_t batch = 1;
+  std::optional<std::size_t> batch;
   std::string method = "tiles";
   std::size_t devices = 1;
   std::string split = "data";
@@ -76,7 +76,7 @@ void print_estimate(const EstimateOptions& options, const Result& result,
 
 void run_language(const EstimateOptions& options, const accel::Accelerator& accelerator) {
   accel::LanguageSettings settings = options.language;
-  settings.batch = options.batch;
+  settings.batch = options.batch.value_or(1);
   settings.weights = number_of(options.recipe.weight_bits.value_or(16));
   const std::string& bits = options.recipe.activation_bits;
   settings.activations = number_of(bits.empty() || bits == "none" ? 16 : std::stoi(bits));
@@ -220,9 +220,9 @@ void add_estimate(CLI::App& app, Action& action) {
   verb->add_option("--product", options->product,
                    "A matrix product in place of a network: ROWSxINNERxCOLUMNS")
       ->check(some_path());
-  verb->add_option("--batch", options->batch, "Samples, or sequences of a language model")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
-      ->capture_default_str();
+  verb->add_option("--batch", options->batch,
+                   "Samples, or sequences of a language model (default 1)")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
   add_recipe_options(*verb, options->recipe);
   verb->add_flag("--training", options->training,
                  "A training step: also the way back and the update of the weights");

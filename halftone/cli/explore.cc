@@ -22,7 +22,7 @@ struct ExploreOptions {
   std::string objective = "time";
   std::string budget;
   std::string method = "tiles";
-  std::size_t samples_per_run = 1;
+  std::optional<std::size_t> samples_per_run;
   std::size_t tries = 6;
   std::vector<std::string> test_data;
   std::optional<std::size_t> test_limit;
@@ -101,9 +101,9 @@ void add_search_options(CLI::App& verb, ExploreOptions& options) {
                   "roofline (a lower bound), tiles (closed forms) or events (a simulation)")
       ->check(CLI::IsMember({"roofline", "tiles", "events"}))
       ->capture_default_str();
-  verb.add_option("--samples-per-run", options.samples_per_run, "Samples of an estimated run")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
-      ->capture_default_str();
+  verb.add_option("--samples-per-run", options.samples_per_run,
+                  "Samples of an estimated run (default 1)")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
   verb.add_option("--tries", options.tries, "Designs to quantize, to verify what they lose")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();

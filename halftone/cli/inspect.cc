@@ -18,15 +18,15 @@ struct InspectOptions {
   ModelOptions model_options;
   bool simplified = false;
   bool work = false;
-  std::size_t batch = 1;
+  std::optional<std::size_t> batch;
 };
 
 void run(const InspectOptions& options, const Machine& machine) {
   if (!machine.is_first()) return;
   apply(options.common);
-  const auto batch = options.work ? std::optional(options.batch) : std::nullopt;
-  const Inspection inspection =
-      inspect_file(options.model, {options.simplified, batch, options.model_options.parse()});
+  const Inspection inspection = inspect_file(
+      options.model,
+      {options.simplified, options.work, options.batch, options.model_options.parse()});
   std::cout << (options.common.json ? report::to_json(inspection)
                                     : printable(report::to_text(inspection)));
 }
@@ -45,10 +45,9 @@ void add_inspect(CLI::App& app, Action& action) {
                  "As quantize and distill see it, with the names of values that --feature takes");
   CLI::Option* work = verb->add_flag(
       "--work", options->work, "Count the products, operations and bytes of every node as it runs");
-  verb->add_option("--batch", options->batch, "Samples that --work counts")
+  verb->add_option("--batch", options->batch, "Samples that --work counts (default 1)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
-      ->needs(work)
-      ->capture_default_str();
+      ->needs(work);
   verb->final_callback([options, &action] {
     action = [options](const Machine& machine) { run(*options, machine); };
   });

@@ -31,17 +31,7 @@ struct Line {
   std::vector<std::optional<double>> values;  ///< one for each epoch
 };
 
-/// Maps a range of values to a range of pixels.
-struct Axis {
-  std::vector<double> ticks;
-  double from;
-  double to;
-
-  [[nodiscard]] double place(double value) const {
-    return from + (to - from) * (value - ticks.front()) / (ticks.back() - ticks.front());
-  }
-};
-
+using svg::Axis;
 using svg::rule;
 using svg::text;
 

@@ -20,17 +20,7 @@ constexpr double kFrontRight = 730;
 constexpr double kFrontTop = 50;
 constexpr double kFrontBottom = 420;
 
-struct LinearAxis {
-  std::vector<double> ticks;
-  double from;
-  double to;
-
-  [[nodiscard]] double place(double value) const {
-    return from + (to - from) * (value - ticks.front()) / (ticks.back() - ticks.front());
-  }
-};
-
-std::string front_axes(const LinearAxis& x, const LinearAxis& y, const std::string& objective) {
+std::string front_axes(const svg::Axis& x, const svg::Axis& y, const std::string& objective) {
   std::string picture;
   for (const double tick : x.ticks) {
     const double at = x.place(tick);
@@ -107,8 +97,8 @@ std::string front_svg(const ExploreReport& report) {
   const accel::Objective kind = report.options.objective;
   const std::vector<const accel::Design*> designs = useful_designs(report);
   const Extents extents = extents_of(report, designs);
-  const LinearAxis x{ticks(0, extents.objective, 8), kFrontLeft, kFrontRight};
-  const LinearAxis y{ticks(extents.low, extents.high, 8), kFrontBottom, kFrontTop};
+  const svg::Axis x{ticks(0, extents.objective, 8), kFrontLeft, kFrontRight};
+  const svg::Axis y{ticks(extents.low, extents.high, 8), kFrontBottom, kFrontTop};
   const double budget = y.place(100 * report.options.budget.accuracy_drop);
   std::string picture = svg::text(kFrontLeft, 20, "start",
                                   fmt::format("{}: dots predicted, rings measured; the red line "

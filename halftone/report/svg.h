@@ -3,8 +3,20 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace halftone::report::svg {
+
+/// Maps a range of values to a range of pixels.
+struct Axis {
+  std::vector<double> ticks;
+  double from;
+  double to;
+
+  [[nodiscard]] double place(double value) const {
+    return from + (to - from) * (value - ticks.front()) / (ticks.back() - ticks.front());
+  }
+};
 
 /// A text in which markup characters are escaped and control characters become question marks.
 std::string escaped(const std::string& content);

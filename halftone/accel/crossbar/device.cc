@@ -100,21 +100,18 @@ void Device::check() const {
 
 std::vector<std::string_view> device_names() {
   std::vector<std::string_view> names;
-  for (const DeviceText& device : device_texts()) names.push_back(device.name);
+  for (const EmbeddedText& device : device_texts()) names.push_back(device.name);
   return names;
 }
 
 Device load_device(const std::string& name_or_path) {
-  for (const DeviceText& device : device_texts()) {
-    if (device.name == name_or_path) return parse_device(device.text, name_or_path);
+  if (const EmbeddedText* device = find_text(device_texts(), name_or_path)) {
+    return parse_device(device->text, name_or_path);
   }
   if (!std::filesystem::exists(name_or_path)) {
-    std::string names;
-    for (const std::string_view name : device_names()) {
-      names.append(names.empty() ? "" : ", ").append(name);
-    }
-    fail(ErrorKind::kIo, "device '" + name_or_path + "': there is no such file, and none of the " +
-                             "devices that Halftone knows has this name: " + names);
+    fail(ErrorKind::kIo,
+         "device '" + name_or_path + "': there is no such file, and none of the " +
+             "devices that Halftone knows has this name: " + names_of(device_texts()));
   }
   const std::vector<std::byte> bytes = read_file(name_or_path);
   return parse_device({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, name_or_path);

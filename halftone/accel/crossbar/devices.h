@@ -3,15 +3,11 @@
 #pragma once
 
 #include <span>
-#include <string_view>
+
+#include "halftone/base/embedded_text.h"
 
 namespace halftone::crossbar {
 
-struct DeviceText {
-  std::string_view name;  ///< of the file, without .toml
-  std::string_view text;
-};
-
-std::span<const DeviceText> device_texts();
+std::span<const EmbeddedText> device_texts();
 
 }  // namespace halftone::crossbar

@@ -5,43 +5,29 @@
 #include <gtest/gtest.h>
 
 #include "halftone/accel/estimate.h"
+#include "halftone/accel/testing.h"
 
 namespace halftone::accel {
 namespace {
 
-Operation layer(int bits, std::size_t rows, std::size_t inner, std::size_t cols) {
-  const Number number{bits, bits == 32};
-  Operation result{.name = "layer", .op = "FullyConnected"};
-  result.product = {1, rows, inner, cols, number, number, 32, 1};
-  result.outputs = static_cast<double>(rows * cols);
-  const auto bytes = [&](std::size_t count) { return static_cast<double>(count) * bits / 8; };
-  result.reads = {{Role::kInputs, bytes(rows * inner)}, {Role::kWeights, bytes(inner * cols)}};
-  result.writes = {{Role::kOutputs, 4 * result.outputs}};
-  return result;
-}
+using test::layer;
 
-Operation elements(double count) {
-  Operation result{.name = "add", .op = "Add"};
-  result.operations = result.outputs = count;
-  result.reads = {{Role::kInputs, 8 * count}};
-  result.writes = {{Role::kOutputs, 4 * count}};
-  return result;
-}
+Operation elements(double count) { return test::elements("Add", count); }
 
 /// Samples of a processor that follows the model exactly.
 std::vector<Sample> exact_samples() {
   std::vector<Sample> samples;
   // The probes: fast enough never to limit.
   for (const double rate : {1e11, 5e11, 2e13}) {
-    const Operation probe = layer(32, 1, 1000, 1000);
+    const Operation probe = layer(1, 1000, 1000, 32);
     samples.push_back({probe, probe.bytes_read() / rate});
   }
   for (const std::size_t size : {64U, 128U, 192U, 640U}) {
     for (const std::size_t rows : {1U, 3U, 8U}) {
       const double outputs = static_cast<double>(rows) * 10;
       const double products = static_cast<double>(rows * size) * 10;
-      samples.push_back({layer(2, rows, size, 10), 1e-6 + products * 1e-12 + outputs * 1e-9});
-      samples.push_back({layer(32, rows, size, 10), 2e-6 + products * 1e-11 + outputs * 2e-9});
+      samples.push_back({layer(rows, size, 10, 2), 1e-6 + products * 1e-12 + outputs * 1e-9});
+      samples.push_back({layer(rows, size, 10, 32), 2e-6 + products * 1e-11 + outputs * 2e-9});
     }
     samples.push_back(
         {elements(static_cast<double>(size)), 3e-6 + 1e-9 * static_cast<double>(size)});
@@ -79,7 +65,7 @@ TEST(MeasuredProcessor, HasARuleForEachKindOfLayerAndWidth) {
   const Accelerator chip = describe(samples, "here");
   for (const char* op : {"Conv", "DepthwiseConv", "FullyConnected"}) {
     for (const int bits : {32, 8, 4, 3, 2, 1}) {
-      Operation operation = layer(bits, 1, 64, 10);
+      Operation operation = layer(1, 64, 10, bits);
       operation.op = op;
       const OperatorRule rule = chip.rule(operation);
       EXPECT_EQ(rule.weight_bits, bits) << op;
