@@ -26,17 +26,12 @@ void scale_elements(Operation& operation, double factor) {
   operation.outputs *= factor;
 }
 
-/// Divides samples. The factor is exact for the largest share.
-void divide_data(Operation& part, double factor) {
+/// Divides samples: the part of `samples` of them, rounded up to whole rows.
+void divide_data(Operation& part, std::size_t samples, std::size_t batch) {
   Product& product = part.product;
-  if (product.rows > 1) {
-    product.rows = std::max<std::size_t>(
-        1, static_cast<std::size_t>(static_cast<double>(product.rows) * factor + 0.5));
-  } else {
-    product.count = std::max<std::size_t>(
-        product.count > 0 ? 1 : 0,
-        static_cast<std::size_t>(static_cast<double>(product.count) * factor + 0.5));
-  }
+  std::size_t& divided = product.rows > 1 ? product.rows : product.count;
+  divided = (divided * samples + batch - 1) / batch;
+  const double factor = static_cast<double>(samples) / static_cast<double>(batch);
   for (auto* list : {&part.reads, &part.writes}) {
     scale(*list, factor, {Role::kInputs, Role::kOutputs, Role::kStates});
   }
@@ -114,7 +109,7 @@ Operation part_of(const Operation& operation, const Split& split, std::size_t ba
                   bool divides_inner) {
   Operation part = operation;
   if (split.chips > 1 && split.kind == SplitKind::kData) {
-    divide_data(part, static_cast<double>(share(batch, split.chips)) / static_cast<double>(batch));
+    divide_data(part, share(batch, split.chips), batch);
   }
   if (split.chips > 1 && split.kind == SplitKind::kTensor) {
     divide_tensor(part, split.chips, divides_inner);

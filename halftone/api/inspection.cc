@@ -112,8 +112,9 @@ Inspection inspect_file(const std::filesystem::path& path, const InspectOptions&
   std::vector<NodeWork> work;
   if (options.work) work = work_of(network, options.batch);
   const std::uintmax_t file_bytes = network.file_bytes;
-  if (options.simplified) network.graph = prepared(std::move(network), Purpose::kFit);
-  Inspection result = inspect_as(network.graph, path, file_bytes);
+  ir::Graph graph = network.graph;
+  if (options.simplified) graph = prepared(std::move(network), Purpose::kFit);
+  Inspection result = inspect_as(graph, path, file_bytes);
   result.work = std::move(work);
   return result;
 }
