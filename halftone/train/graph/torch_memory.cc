@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/train/graph/torch_memory.h"
 
+#include <ATen/Parallel.h>
 #include <dlfcn.h>
 
 #include <string>
@@ -23,7 +24,8 @@ Function* blas_function(const char* name) {
 
 }  // namespace
 
-void prepare_blas(std::size_t num_threads) {
+void prepare_torch(std::size_t num_threads) {
+  at::set_num_threads(1);
   auto* const set_num_threads = blas_function<void(int)>("openblas_set_num_threads");
   if (set_num_threads != nullptr) set_num_threads(1);
   auto* const take = blas_function<void*(int)>("blas_memory_alloc");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// BLAS behind libtorch, and libtorch without memory.
+// Threads of libtorch and of the BLAS behind it, and libtorch without memory.
 #pragma once
 
 #include <c10/util/Exception.h>
@@ -10,12 +10,14 @@
 
 namespace halftone::train {
 
-/// Makes BLAS compute each product on the calling thread, in the whole process: with threads of its
-/// own, OpenBLAS splits sums by the number of cores, which changes their bits. Lanes of a map run
-/// in parallel instead. Maps the buffers of that many calling threads, because OpenBLAS tries for
-/// ever if it cannot map one.
+/// Makes libtorch and BLAS compute on the calling thread, in the whole process; lanes of a map run
+/// in parallel instead. With threads of its own, OpenBLAS splits sums by the number of cores, which
+/// changes their bits. libtorch asks OMP_NUM_THREADS at the first operation of each thread, whatever
+/// that thread said to OpenMP before; sums that two lanes split at once were wrong now and then.
+/// Maps the buffers of BLAS for that many calling threads, because OpenBLAS tries for ever if it
+/// cannot map one.
 /// @throws Error kMemory if the address space is too small for the buffers
-void prepare_blas(std::size_t num_threads);
+void prepare_torch(std::size_t num_threads);
 
 /// Whether libtorch lacks memory: its allocators have no exception of their own.
 bool is_lack_of_memory(const c10::Error& error);

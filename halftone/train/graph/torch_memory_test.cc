@@ -2,9 +2,13 @@
 #include "halftone/train/graph/torch_memory.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <thread>
 
 #include "halftone/base/address_space_testing.h"
 #include "halftone/base/testing.h"
@@ -29,11 +33,20 @@ TEST(TorchMemory, LeavesOtherErrorsAsTheyAre) {
   EXPECT_EQ(with_torch_memory([] { return 5; }), 5);
 }
 
+TEST(Torch, ComputesOnTheCallingThreadWhateverTheEnvironmentSays) {
+  ASSERT_EQ(setenv("OMP_NUM_THREADS", "3", 1), 0);
+  prepare_torch(2);
+  int num_threads = 0;
+  std::thread([&] { num_threads = at::get_num_threads(); }).join();
+  EXPECT_EQ(num_threads, 1);
+  EXPECT_EQ(unsetenv("OMP_NUM_THREADS"), 0);
+}
+
 TEST(Blas, ComputesOnTheCallingThread) {
   const auto num_threads =
       reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "openblas_get_num_threads"));
   if (num_threads == nullptr) GTEST_SKIP() << "another BLAS library than OpenBLAS";
-  prepare_blas(2);
+  prepare_torch(2);
   EXPECT_EQ(num_threads(), 1);
 }
 
@@ -43,9 +56,9 @@ TEST(Blas, MapsItsBuffersBeforeTheWorkOrFails) {
     const AddressSpaceLimit limit(std::uint64_t{300} << 20);
     ASSERT_TRUE(limit.holds());
     expect_error(ErrorKind::kMemory,
-                 "training: buffers of OpenBLAS for 20 devices: ", [] { prepare_blas(20); });
+                 "training: buffers of OpenBLAS for 20 devices: ", [] { prepare_torch(20); });
   }
-  prepare_blas(2);
+  prepare_torch(2);
 }
 
 }  // namespace

@@ -237,8 +237,8 @@ class Training {
 
 TrainResult train(const ir::Graph& student, const ir::Graph* original, const TrainingData& data,
                   const StudentOptions& student_options, const TrainOptions& options) {
-  prepare_blas(options.devices.empty() ? static_cast<std::size_t>(num_threads())
-                                       : options.devices.num_local());
+  prepare_torch(options.devices.empty() ? static_cast<std::size_t>(num_threads())
+                                        : options.devices.num_local());
   return with_torch_memory(
       [&] { return Training(student, original, data, student_options, options).run(); });
 }
