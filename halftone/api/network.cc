@@ -26,6 +26,13 @@ Network load(const std::filesystem::path& path, const formats::ImportOptions& op
   return network;
 }
 
+Network load(const SharedBytes& file, const std::string& name,
+             const formats::ImportOptions& options) {
+  Network network(formats::load_model(file, name, options), name);
+  network.file_bytes = file.bytes.size();
+  return network;
+}
+
 std::vector<Network> load_all(std::span<const std::filesystem::path> paths,
                               const formats::ImportOptions& options) {
   std::vector<Network> networks;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "halftone/base/shared_bytes.h"
 #include "halftone/formats/export_options.h"
 #include "halftone/formats/import_options.h"
 #include "halftone/ir/graph.h"
@@ -32,6 +33,13 @@ struct Network {
 /// @throws Error as formats::load_model()
 Network load(const std::filesystem::path& path, const formats::ImportOptions& options = {},
              std::set<std::string>* used = nullptr);
+
+/// Reads an ONNX, TFLite or circle file that is in memory; its content gives the format.
+/// @param file  constants are views of it where it has an owner: own_bytes()
+/// @param name  of the network in messages
+/// @throws Error as formats::load_model()
+Network load(const SharedBytes& file, const std::string& name = "network",
+             const formats::ImportOptions& options = {});
 
 /// Reads networks that are used together. Each takes the options for the inputs that it has.
 /// @throws Error as load(); kUsage if no network has an input that the options name

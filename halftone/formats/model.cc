@@ -51,6 +51,17 @@ ModelFormat model_format(const std::filesystem::path& path) {
                                     extension + "'");
 }
 
+ModelFormat model_format(std::span<const std::byte> bytes) {
+  constexpr std::size_t kIdentifier = 4;
+  if (bytes.size() >= 2 * kIdentifier) {
+    const std::string_view found(reinterpret_cast<const char*>(bytes.data()) + kIdentifier,
+                                 kIdentifier);
+    if (found == "TFL3") return ModelFormat::kTflite;
+    if (found == "CIR0") return ModelFormat::kCircle;
+  }
+  return ModelFormat::kOnnx;
+}
+
 namespace {
 
 /// The folder of a file, for a name without one too.
@@ -152,6 +163,15 @@ ir::Graph load_model(const std::filesystem::path& path, const ImportOptions& opt
   });
   if (file_bytes != nullptr) *file_bytes = file.bytes.size() + external_bytes;
   return graph;
+}
+
+ir::Graph load_model(const SharedBytes& file, const std::string& name, const ImportOptions& options,
+                     std::set<std::string>* used) {
+  return with_context(name, [&] {
+    if (file.bytes.empty()) fail(ErrorKind::kFormat, "expected a network, found no bytes");
+    if (model_format(file.bytes) != ModelFormat::kOnnx) return import_circle(file, options, used);
+    return with_open_batch(import_onnx(file.bytes, {}, options, used));
+  });
 }
 
 void check_model(const ir::Graph& graph, const std::filesystem::path& path,

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "halftone/base/shared_bytes.h"
 #include "halftone/formats/export_options.h"
 #include "halftone/formats/import_options.h"
 #include "halftone/ir/graph.h"
@@ -21,6 +23,9 @@ std::string_view to_string(ModelFormat format);  ///< "onnx", "tflite", "circle"
 /// Format by file extension: .onnx, .tflite, .circle.
 /// @throws Error kUnsupported, listing them, for any other extension
 ModelFormat model_format(const std::filesystem::path& path);
+/// Format by content: "TFL3" or "CIR0" at byte 4, the file identifiers of FlatBuffers; anything
+/// else is taken for ONNX, whose messages bear no mark.
+ModelFormat model_format(std::span<const std::byte> bytes);
 
 /// Reads a network. If all inputs have a leading extent of 1, it becomes the batch where that does
 /// not change the meaning of the network; see ir::try_symbolic_batch().
@@ -33,6 +38,15 @@ ModelFormat model_format(const std::filesystem::path& path);
 ///         inputs; messages start with the path
 ir::Graph load_model(const std::filesystem::path& path, const ImportOptions& options = {},
                      std::set<std::string>* used = nullptr, std::uintmax_t* file_bytes = nullptr);
+
+/// Reads a network from memory, whose content determines the format. Constants are views of the
+/// bytes where these have an owner.
+/// @param name  of the network in messages
+/// @throws Error as load_model() of a path, except kIo; kFormat for weights in external files,
+/// which
+///         memory has none of
+ir::Graph load_model(const SharedBytes& file, const std::string& name,
+                     const ImportOptions& options = {}, std::set<std::string>* used = nullptr);
 
 /// Checks that a network can be written, before time is spent on it.
 /// @throws Error as save_model(), except kIo
