@@ -41,9 +41,8 @@ void create_folder(const std::filesystem::path& folder) {
 }  // namespace
 
 runtime::Session make_session(Network network, std::size_t batch, const RunOptions& options) {
-  return runtime::Session(runtime::make_plan(
-      prepared(std::move(network), Purpose::kRun),
-      {batch, options.threads, options.int8_activations, options.float_order, options.tuning}));
+  return runtime::Session(runtime::make_plan(prepared(std::move(network), Purpose::kRun),
+                                             {batch, options.threads, options.execution}));
 }
 
 std::vector<ir::Tensor> run(Network network, std::span<const ir::Tensor> inputs,
