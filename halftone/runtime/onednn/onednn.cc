@@ -4,6 +4,7 @@
 #include "halftone/base/error.h"
 #include "halftone/base/memory.h"
 #include "halftone/base/parallel.h"
+#include "halftone/runtime/onednn/implementations.h"
 #include "halftone/runtime/onednn/primitive.h"
 
 // The two libgomp functions that set the number of oneDNN's threads. Declared here because not
@@ -14,6 +15,11 @@ int omp_get_max_threads(void);
 }
 
 namespace halftone::runtime {
+
+OneDnnImplementations onednn_implementations() {
+  return {&kOneDnnFullyConnected, &kOneDnnMatMul, &kOneDnnConv, &kOneDnnConvTranspose,
+          &kOneDnnPool};
+}
 
 OneDnnThreads::OneDnnThreads(int count) : before_(omp_get_max_threads()) {
   require_stacks(count);
