@@ -59,8 +59,8 @@ halftone_model* make_model(const halftone_context* context,
     ir::Graph graph = prepared(std::move(network), Purpose::kRun);
     const Ports inputs(graph, graph.inputs());
     const Ports outputs(graph, graph.outputs());
-    return new halftone_model{
-        std::make_shared<const Model>(Model{std::move(state), std::move(graph), inputs, outputs})};
+    return give(halftone_model{
+        std::make_shared<const Model>(Model{std::move(state), std::move(graph), inputs, outputs})});
   });
 }
 
