@@ -28,7 +28,7 @@ mapfile -t libraries < <(find "$build/modules" -name 'lib*.a' \
 breaches=0
 for library in "${libraries[@]}"; do
   symbols=$("${NM:-nm}" -u -C "$library")
-  [[ "$symbols" == *" U "* ]] || die "nm lists no symbols of $library"
+  [[ "$symbols" == *.o:* ]] || die "nm lists no objects of $library"
   while IFS= read -r symbol; do
     pair="$(basename "$library") $symbol"
     if printf '%s\n' "${allowed[@]}" | grep -qxF -- "$pair"; then continue; fi

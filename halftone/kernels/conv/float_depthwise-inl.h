@@ -15,6 +15,7 @@
 #include <cstring>
 #include <span>
 
+#include "halftone/kernels/conv/float_conv.h"
 #include "halftone/kernels/dense/float_tiles-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -61,17 +61,17 @@ struct FloatTile {
 };
 
 /// kRows rows of kPanels panels: the first kUsed vectors of each.
-template <std::size_t kRows, std::size_t kPanels, std::size_t kUsed>
+template <std::size_t kRows, std::size_t kPanels, std::size_t kUsed, class D = FloatTag>
 HWY_NOINLINE void AddTile(const FloatTile& tile) {
   static_assert(kPanels == 1 || kUsed == kPanelVectors);
   constexpr std::size_t kVectors = kPanels * kUsed;
-  const FloatTag d;
+  const D d;
   const std::size_t lanes = hn::Lanes(d);
   const std::size_t input_step = tile.input_step;
   const std::size_t panel_step = tile.panel_step;
   const float* HWY_RESTRICT w = tile.weights;
   const float* HWY_RESTRICT x[kRows];
-  hn::Vec<FloatTag> sums[kRows][kVectors];
+  hn::Vec<D> sums[kRows][kVectors];
   for (std::size_t r = 0; r < kRows; ++r) {
     x[r] = tile.x[r] + tile.first;
     const float* from = tile.start == nullptr ? tile.y + r * tile.stride : tile.start;
@@ -80,7 +80,7 @@ HWY_NOINLINE void AddTile(const FloatTile& tile) {
   for (const FloatRun& run : tile.runs) {
     const std::size_t end = std::size_t{run.offset} + run.length;
     for (std::size_t k = run.offset; k < end; ++k, w += input_step) {
-      hn::Vec<FloatTag> weights[kVectors];
+      hn::Vec<D> weights[kVectors];
       for (std::size_t v = 0; v < kVectors; ++v) {
         const float* from = w + v / kUsed * panel_step + v % kUsed * lanes;
         weights[v] = Keep(hn::LoadU(d, from));
@@ -101,16 +101,16 @@ HWY_NOINLINE void AddTile(const FloatTile& tile) {
 }
 
 /// Up to kRows rows of a panel.
-template <std::size_t kUsed, std::size_t kRows = TileRows(kUsed)>
+template <class D, std::size_t kUsed, std::size_t kRows = TileRows(kUsed)>
 HWY_INLINE void AddRows(const FloatTile& tile, std::size_t rows) {
   if constexpr (kRows > 1) {
-    if (rows < kRows) return AddRows<kUsed, kRows - 1>(tile, rows);
+    if (rows < kRows) return AddRows<D, kUsed, kRows - 1>(tile, rows);
   }
-  AddTile<kRows, 1, kUsed>(tile);
+  AddTile<kRows, 1, kUsed, D>(tile);
 }
 
 /// Up to TileRows(kUsed) rows of a panel whose vectors end beyond the last output.
-template <std::size_t kUsed>
+template <class D, std::size_t kUsed>
 HWY_INLINE void AddPartOfPanel(FloatTile tile, std::size_t rows, std::size_t width) {
   constexpr std::size_t kOutputs = FloatPanels::kOutputs;
   alignas(64) float whole[TileRows(kUsed) * kOutputs] = {};
@@ -121,14 +121,14 @@ HWY_INLINE void AddPartOfPanel(FloatTile tile, std::size_t rows, std::size_t wid
   const std::size_t stride = tile.stride;
   tile.y = whole;
   tile.stride = kOutputs;
-  AddRows<kUsed>(tile, rows);
+  AddRows<D, kUsed>(tile, rows);
   for (std::size_t r = 0; r < rows; ++r) {
     std::memcpy(y + r * stride, whole + r * kOutputs, width * sizeof(float));
   }
 }
 
 /// All rows of a panel with outputs in its first kUsed vectors, in tiles of about the same height.
-template <std::size_t kUsed>
+template <class D, std::size_t kUsed>
 HWY_INLINE void AddVectorsOfPanel(const FloatProduct& product, FloatTile tile, std::size_t width) {
   constexpr std::size_t kRows = TileRows(kUsed);
   const std::size_t rows = product.x.size();
@@ -139,23 +139,27 @@ HWY_INLINE void AddVectorsOfPanel(const FloatProduct& product, FloatTile tile, s
     const std::size_t count = rows * (t + 1) / tiles - begin;
     tile.x = product.x.data() + begin;
     tile.y = y + begin * tile.stride;
-    if (width >= kUsed * hn::Lanes(FloatTag())) {
-      AddRows<kUsed>(tile, count);
+    if (width >= kUsed * hn::Lanes(D())) {
+      AddRows<D, kUsed>(tile, count);
     } else {
-      AddPartOfPanel<kUsed>(tile, count, width);
+      AddPartOfPanel<D, kUsed>(tile, count, width);
     }
   }
 }
 
-/// All rows of a panel of `width` outputs; vectors that hold none are left out.
+/// All rows of a panel of `width` outputs; vectors that hold none are left out. Two vectors of 8
+/// floats may take as long as one of 16.
 template <std::size_t kUsed = kPanelVectors>
 HWY_INLINE void AddPanel(const FloatProduct& product, const FloatTile& tile, std::size_t width) {
   if constexpr (kUsed > 1) {
     if (width <= kUsed / 2 * hn::Lanes(FloatTag())) {
       return AddPanel<kUsed / 2>(product, tile, width);
     }
+  } else if constexpr (hn::MaxLanes(FloatTag()) > 8) {
+    using Half = hn::CappedTag<float, 8>;
+    if (width <= 8) return AddVectorsOfPanel<Half, 1>(product, tile, width);
   }
-  AddVectorsOfPanel<kUsed>(product, tile, width);
+  AddVectorsOfPanel<FloatTag, kUsed>(product, tile, width);
 }
 
 /// The number of runs that fit the first-level cache together with a panel of their weights.

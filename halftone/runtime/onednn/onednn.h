@@ -23,12 +23,12 @@ OneDnnImplementations onednn_implementations();
 class OneDnnThreads {
  public:
   explicit OneDnnThreads(int count);
-  ~OneDnnThreads();
+  ~OneDnnThreads();  // NOLINT(performance-trivially-destructible): only without oneDNN
   OneDnnThreads(const OneDnnThreads&) = delete;
   OneDnnThreads& operator=(const OneDnnThreads&) = delete;
 
  private:
-  int before_;
+  [[maybe_unused]] int before_;
 };
 
 }  // namespace halftone::runtime

@@ -181,8 +181,10 @@ TEST_F(TuningFile, HasNothingForALayerWithoutChoice) {
     EXPECT_LT(fraction, 1);
     reports.emplace_back(activity);
   });
-  const auto plan =
-      make_plan(testing::make_perceptron({}), {.threads = 2, .execution = {.tuning = tuning}});
+  // Our own kernels may run on one thread or more.
+  const int threads = testing::float_kernel() == "onednn_f32" ? 2 : 1;
+  const auto plan = make_plan(testing::make_perceptron({}),
+                              {.threads = threads, .execution = {.tuning = tuning}});
   for (const Step& step : plan->steps()) EXPECT_FALSE(step.measured) << step.name;
   EXPECT_EQ(tuning->size(), 0U);
   EXPECT_THAT(reports, ::testing::Contains("measuring dense1"));
