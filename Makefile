@@ -3,9 +3,10 @@
 
 MAKEFLAGS += --no-print-directory
 RELEASE := build/release
+PREFIX := /usr/local
 
 .DEFAULT_GOAL := build
-.PHONY: build train demo test check lint format bench setup clean help
+.PHONY: build train demo test check lint format bench install setup clean help
 
 build:  ## Build the program: build/release/halftone (the default)
 	@scripts/setup.sh --verify
@@ -40,6 +41,10 @@ format:  ## Rewrite the sources in the house format
 bench:  ## Measure Halftone beside its peers (FILTER=regex, BASELINE=earlier.json, ARGS='--simd AVX2 ...')
 	@scripts/setup.sh
 	@scripts/bench.sh $(if $(FILTER),'$(FILTER)') $(if $(BASELINE),--baseline '$(BASELINE)') $(ARGS)
+
+install: build  ## Install the program and the library (PREFIX=/usr/local, DESTDIR=)
+	@cmake --build --preset release --target libhalftone
+	@cmake --install $(RELEASE) --prefix '$(PREFIX)'
 
 setup:  ## Install the Debian packages that are missing
 	@scripts/setup.sh

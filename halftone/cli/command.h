@@ -21,6 +21,7 @@
 #include "halftone/base/progress.h"
 #include "halftone/formats/export_options.h"
 #include "halftone/runtime/kernel.h"
+#include "halftone/runtime/execution_options.h"
 #include "halftone/runtime/plan/tuning.h"
 
 namespace halftone::cli {
