@@ -17,6 +17,7 @@ run_one() {
   mkdir -p "$corpus" build/asan/artifacts
   local folders=("$corpus")
   if [ -d "fuzz/corpus/${name#fuzz_}" ]; then folders+=("fuzz/corpus/${name#fuzz_}"); fi
+  if [ "$name" = fuzz_api ]; then folders+=(fuzz/corpus/circle fuzz/corpus/onnx); fi
   if ! "$1" -max_total_time="$SECONDS_EACH" -timeout=20 -rss_limit_mb=3072 -seed=1 \
     -artifact_prefix="build/asan/artifacts/$name-" "${folders[@]}" > "$log" 2>&1; then
     printf '%s failed:\n' "$name"
