@@ -119,14 +119,20 @@ Inspection inspect_file(const std::filesystem::path& path, const InspectOptions&
   return result;
 }
 
+Network converted(Network network, bool decoded) {
+  const std::string name = network.name;
+  Network result(prepared(std::move(network), Purpose::kConvert), name);
+  if (decoded) {
+    with_context(result.name, [&] { passes::decode_codes(result.graph); });
+    passes::simplify(result.graph);
+  }
+  return result;
+}
+
 Inspection convert(const ConvertJob& job) {
   formats::model_format(job.output);  // fails before the work if the format is unknown
   check_output(job.output, {&job.input, 1});
-  ir::Graph graph = prepared(load(job.input, job.import), Purpose::kConvert);
-  if (job.decoded) {
-    with_context(job.input.string(), [&] { passes::decode_codes(graph); });
-    passes::simplify(graph);
-  }
+  ir::Graph graph = converted(load(job.input, job.import), job.decoded).graph;
   save(graph, job.output, job.form);
   // What the file holds is another form of the graph.
   if (job.form.is_standard()) graph = prepared(load(job.output), Purpose::kConvert);

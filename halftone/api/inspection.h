@@ -75,6 +75,11 @@ std::vector<NodeWork> work_of(Network network,
 /// @throws Error as load() and prepared()
 Inspection inspect_file(const std::filesystem::path& path, const InspectOptions& options = {});
 
+/// A network as convert() writes it.
+/// @param decoded  as in ConvertJob
+/// @throws Error as prepared() and passes::decode_codes()
+Network converted(Network network, bool decoded = false);
+
 /// A file to convert and the file to write.
 struct ConvertJob {
   std::filesystem::path input;

@@ -22,7 +22,9 @@ Measurement measure(Network network, const MeasureOptions& options) {
                                  options.int8_activations, options.float_order, options.tuning},
                                 devices.size());
   });
-  return {shares.front(), runtime::profile(shares, devices, {.min_seconds = options.min_seconds})};
+  return {shares.front(),
+          runtime::profile(shares, devices,
+                           {.min_seconds = options.min_seconds, .progress = options.progress})};
 }
 
 }  // namespace halftone

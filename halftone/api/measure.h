@@ -19,6 +19,7 @@ struct MeasureOptions {
   bool int8_activations = true;        ///< as in runtime::PlanOptions
   runtime::FloatOrder float_order = runtime::FloatOrder::kFastest;
   std::shared_ptr<runtime::Tuning> tuning{};  ///< as in runtime::PlanOptions
+  ProgressSink progress{};                    ///< may be empty
 };
 
 struct Measurement {

@@ -34,9 +34,10 @@ void run(const BenchOptions& options, const Machine& machine) {
   const Measurement measurement = [&] {
     Progress progress(options.common, machine);
     tuning.show(progress);
-    return measure(load(options.model, options.model_options.parse()),
-                   {options.batch, options.seconds, machine.devices(options.devices),
-                    options.int8_activations, options.float_order, tuning.tuning()});
+    return measure(
+        load(options.model, options.model_options.parse()),
+        {options.batch, options.seconds, machine.devices(options.devices), options.int8_activations,
+         options.float_order, tuning.tuning(), progress.sink()});
   }();
   tuning.save(machine);
   if (!machine.is_first()) return;

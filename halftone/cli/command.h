@@ -53,14 +53,7 @@ struct DataOptions {
 };
 
 /// Options of the verbs that quantize networks.
-struct RecipeOptions {
-  std::optional<int> weight_bits;
-  std::string activation_bits;  ///< a number or "none"
-  std::string scheme;
-  std::string weight_scheme;
-  std::string activation_scheme;
-  std::string arithmetic;
-  std::string calibrator;
+struct RecipeOptions : SettingNames {
   std::string recipe;  ///< a file
 
   [[nodiscard]] bool is_given() const {

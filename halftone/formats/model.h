@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "halftone/base/shared_bytes.h"
 #include "halftone/formats/export_options.h"
 #include "halftone/formats/import_options.h"
 #include "halftone/ir/graph.h"
@@ -18,9 +20,15 @@ enum class ModelFormat { kOnnx, kTflite, kCircle };
 
 std::string_view to_string(ModelFormat format);  ///< "onnx", "tflite", "circle"
 
+/// The format of this name. @throws Error kUsage that lists the names
+ModelFormat format_named(std::string_view name);
+
 /// Format by file extension: .onnx, .tflite, .circle.
 /// @throws Error kUnsupported, listing them, for any other extension
 ModelFormat model_format(const std::filesystem::path& path);
+/// Format by content: "TFL3" or "CIR0" at byte 4, the file identifiers of FlatBuffers; anything
+/// else is taken for ONNX, whose messages bear no mark.
+ModelFormat model_format(std::span<const std::byte> bytes);
 
 /// Reads a network. If all inputs have a leading extent of 1, it becomes the batch where that does
 /// not change the meaning of the network; see ir::try_symbolic_batch().
@@ -33,6 +41,15 @@ ModelFormat model_format(const std::filesystem::path& path);
 ///         inputs; messages start with the path
 ir::Graph load_model(const std::filesystem::path& path, const ImportOptions& options = {},
                      std::set<std::string>* used = nullptr, std::uintmax_t* file_bytes = nullptr);
+
+/// Reads a network from memory, whose content determines the format. Constants are views of the
+/// bytes where these have an owner.
+/// @param name  of the network in messages
+/// @throws Error as load_model() of a path, except kIo; kFormat for weights in external files,
+/// which
+///         memory has none of
+ir::Graph load_model(const SharedBytes& file, const std::string& name,
+                     const ImportOptions& options = {}, std::set<std::string>* used = nullptr);
 
 /// Checks that a network can be written, before time is spent on it.
 /// @throws Error as save_model(), except kIo
@@ -47,5 +64,11 @@ void check_model(const ir::Graph& graph, const std::filesystem::path& path,
 ///         the path; kUsage for a standard form of another format than ONNX
 void save_model(const ir::Graph& graph, const std::filesystem::path& path,
                 const ExportOptions& options = {});
+
+/// The bytes that save_model() writes to a file of this format.
+/// @param name  of the network in messages
+/// @throws Error as save_model(), except kIo
+SharedBytes model_bytes(const ir::Graph& graph, ModelFormat format, const std::string& name,
+                        const ExportOptions& options = {});
 
 }  // namespace halftone::formats
