@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "halftone/base/error.h"
+#include "halftone/base/thread_settings.h"
 
 namespace halftone {
 namespace {
@@ -134,6 +135,12 @@ std::optional<std::uint64_t> available_memory(const std::string& root) {
 }
 
 void require_memory(std::size_t bytes, const std::string& what, const std::string& root) {
+  const std::uint64_t limit = thread_settings().memory_bytes;
+  if (limit != 0 && bytes > limit) {
+    fail(ErrorKind::kMemory, what + ": " + std::to_string(bytes) +
+                                 " bytes of memory are needed, the limit of the context is " +
+                                 std::to_string(limit));
+  }
   if (bytes < kNeverRefused) return;
   const auto available = available_memory(root);
   if (!available || bytes <= *available) return;

@@ -16,8 +16,9 @@ namespace halftone {
 /// @param root  prefix of /proc and /sys, for tests
 [[nodiscard]] std::optional<std::uint64_t> available_memory(const std::string& root = "");
 
-/// Checks that this many bytes can be allocated. Sizes below 16 MiB always pass, which saves the
-/// system calls.
+/// Checks that this many bytes can be allocated, and that they are within the limit of
+/// thread_settings(). Without a limit, sizes below 16 MiB always pass, which saves the system
+/// calls.
 /// @param what  the purpose of the memory; the message begins with it
 /// @throws Error kMemory "WHAT: N bytes of memory are needed, M are available"
 void require_memory(std::size_t bytes, const std::string& what, const std::string& root = "");

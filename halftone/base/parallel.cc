@@ -10,18 +10,8 @@
 #include <thread>
 
 #include "halftone/base/error.h"
-#include "halftone/base/memory.h"
-
-#if __has_include(<pthread.h>) && defined(__GLIBC__)
-#include <pthread.h>
-#define HALFTONE_KNOWS_STACKS
-#endif
-
-#ifdef HALFTONE_OPENMP
-#include <omp.h>
-#else
-#include <vector>
-#endif
+#include "halftone/base/team.h"
+#include "halftone/base/thread_settings.h"
 
 namespace halftone {
 namespace {
@@ -69,25 +59,6 @@ class Loop {
   std::exception_ptr exception_;
 };
 
-/// Makes libraries that use OpenMP on this thread use the same number of threads.
-void tell_openmp() {
-#ifdef HALFTONE_OPENMP
-  omp_set_num_threads(num_threads());
-#endif
-}
-
-void run_on_threads(Loop& loop, int threads) {
-  require_stacks(threads);
-#ifdef HALFTONE_OPENMP
-#pragma omp parallel num_threads(threads)
-  loop.work();
-#else
-  std::vector<std::jthread> others;
-  for (int t = 1; t < threads; ++t) others.emplace_back([&loop] { loop.work(); });
-  loop.work();
-#endif
-}
-
 }  // namespace
 
 void set_num_threads(int count) {
@@ -97,11 +68,11 @@ void set_num_threads(int count) {
          "threads: expected 0 to " + std::to_string(kMax) + ", found " + std::to_string(count));
   }
   configured_threads = count;
-  tell_openmp();
 }
 
 int num_threads() {
-  const int count = configured_threads;
+  const int own = thread_settings().threads;
+  const int count = own > 0 ? own : configured_threads.load();
   // Cached: the query takes longer than a short loop.
   static const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   return std::min(thread_limit, count > 0 ? count : cores);
@@ -109,35 +80,9 @@ int num_threads() {
 
 ThreadLimit::ThreadLimit(int count) : outer_(thread_limit) {
   thread_limit = std::min(thread_limit, std::max(1, count));
-  tell_openmp();
 }
 
-ThreadLimit::~ThreadLimit() {
-  thread_limit = outer_;
-  tell_openmp();
-}
-
-void require_stacks([[maybe_unused]] int threads) {
-#ifdef HALFTONE_KNOWS_STACKS
-  thread_local int largest_team = 1;
-  if (threads <= largest_team) return;
-  pthread_attr_t attributes;
-  std::size_t stack = 0;
-  if (pthread_getattr_default_np(&attributes) == 0) {
-    pthread_attr_getstacksize(&attributes, &stack);
-    pthread_attr_destroy(&attributes);
-  }
-  constexpr std::size_t kBesideStack = std::size_t{1} << 20;
-  const auto added = static_cast<std::size_t>(threads - largest_team);
-  require_address_space((stack + kBesideStack) * added, "stacks of threads");
-#ifdef HALFTONE_OPENMP
-  // Starts them now, before the memory goes elsewhere.
-#pragma omp parallel num_threads(threads)
-  static_cast<void>(omp_get_thread_num());
-#endif
-  largest_team = threads;
-#endif
-}
+ThreadLimit::~ThreadLimit() { thread_limit = outer_; }
 
 void parallel_for(std::size_t count, const std::function<void(std::size_t)>& body) {
   const int threads =
@@ -147,7 +92,11 @@ void parallel_for(std::size_t count, const std::function<void(std::size_t)>& bod
     return;
   }
   Loop loop(count, body);
-  run_on_threads(loop, threads);
+  const ThreadSettings settings = thread_settings();
+  internal::Team::of_this_thread().run(threads - 1, [&] {
+    const UseThreadSettings same(settings);
+    loop.work();
+  });
   loop.rethrow();
 }
 

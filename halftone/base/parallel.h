@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only thread pool: OpenMP (shared with oneDNN), or std::thread if OpenMP is off.
+// Loops on several threads. Each thread that runs loops has helpers of its own.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,8 @@
 
 namespace halftone {
 
-/// Sets the number of threads that parallel_for() may use; 0 means one per available core.
+/// Sets the number of threads that parallel_for() may use in the whole process, where
+/// ThreadSettings say nothing else; 0 means one per available core.
 /// @throws Error kUsage if count is negative or above 1024
 void set_num_threads(int count);
 /// The number of threads that parallel_for() may use when called from this thread; >= 1.
@@ -26,11 +27,6 @@ class ThreadLimit {
  private:
   int outer_;
 };
-
-/// Checks, before a team of the current thread grows to `threads`, that their stacks can be mapped:
-/// OpenMP's library ends the process where it cannot start a thread. parallel_for() does so itself.
-/// @throws Error kMemory "stacks of threads: N bytes of address space are not available"
-void require_stacks(int threads);
 
 /// Calls body(i) once for every i in [0, count), on several threads, in unspecified order.
 /// The result does not depend on the number of threads if body(i) writes only to data of index i.

@@ -5,10 +5,13 @@
 
 #include <limits>
 #include <span>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "halftone/base/file.h"
 #include "halftone/base/testing.h"
+#include "halftone/ir/text.h"
 #include "onnx.pb.h"
 
 namespace halftone::formats {
@@ -42,6 +45,30 @@ TEST_F(Model, ReadsWhatItWroteInEveryFormat) {
     EXPECT_EQ(graph.value(graph.inputs()[0]).type.shape, (ir::Shape{ir::kBatch, 3})) << name;
     EXPECT_EQ(graph.topological_order().size(), 2u) << name;
   }
+}
+
+TEST_F(Model, ReadsEveryFormatFromMemoryByItsContent) {
+  const std::pair<const char*, ModelFormat> cases[] = {{"m.onnx", ModelFormat::kOnnx},
+                                                       {"m.tflite", ModelFormat::kTflite},
+                                                       {"m.circle", ModelFormat::kCircle}};
+  for (const auto& [name, format] : cases) {
+    save_model(scaled_tanh(), path(name));
+    SharedBytes bytes = own_bytes(read_file(path(name)));
+    EXPECT_EQ(model_format(bytes.bytes), format) << name;
+    const ir::Graph graph = load_model(bytes, name);
+    bytes = {};  // views of constants keep what they need
+    EXPECT_EQ(ir::to_text(graph), ir::to_text(load_model(path(name)))) << name;
+  }
+}
+
+TEST(ModelInMemory, IsRefusedInOneLineIfItIsNone) {
+  const auto load = [](std::string_view text) {
+    const auto* first = reinterpret_cast<const std::byte*>(text.data());
+    return load_model(own_bytes({first, first + text.size()}), "net");
+  };
+  expect_error(ErrorKind::kFormat, "net: expected a network, found no bytes", [&] { load(""); });
+  expect_error(ErrorKind::kFormat, "net: ", [&] { load("this is no network"); });
+  expect_error(ErrorKind::kFormat, "net: ", [&] { load("....TFL3"); });
 }
 
 TEST_F(Model, AcceptsAnyBatchAfterATraceOfOneSample) {

@@ -7,6 +7,7 @@
 #include <hwy/highway.h>
 
 #include "halftone/kernels/byte_products-inl.h"
+#include "halftone/kernels/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
@@ -30,9 +31,9 @@ namespace halftone::kernels {
 HWY_EXPORT(CoreOfTarget);
 HWY_EXPORT(SumsShorts);
 
-Core current_core() noexcept { return HWY_DYNAMIC_DISPATCH(CoreOfTarget)(); }
+Core current_core() noexcept { return HALFTONE_DISPATCH(CoreOfTarget)(); }
 
-bool prefers_small_levels() noexcept { return HWY_DYNAMIC_DISPATCH(SumsShorts)(); }
+bool prefers_small_levels() noexcept { return HALFTONE_DISPATCH(SumsShorts)(); }
 
 }  // namespace halftone::kernels
 #endif  // HWY_ONCE

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiles the source that includes this, after its code for a target and before `#if HWY_ONCE`,
-// for NEON_DOT too. HALFTONE_DISPATCH() then calls what HWY_EXPORT() lists.
+// for NEON_DOT too. HALFTONE_DISPATCH_DOT() then calls what HWY_EXPORT() lists.
 //
 // Highway's functions for NEON are compiled once more, in a namespace of another name;
 // HWY_BEFORE_NAMESPACE() then allows the compiler the instructions of Armv8.2.
 #pragma once
 
+#include "halftone/kernels/dispatch.h"
 #include "halftone/kernels/neon_dot.h"
 
 #if HALFTONE_HAS_NEON_DOT
@@ -27,8 +28,8 @@
 #define HWY_ONCE 1
 #undef N_NEON
 
-#define HALFTONE_DISPATCH(function) \
-  (uses_neon_dot() ? N_NEON_DOT::function : HWY_DYNAMIC_DISPATCH(function))
+#define HALFTONE_DISPATCH_DOT(function) \
+  (uses_neon_dot() ? N_NEON_DOT::function : HALFTONE_DISPATCH(function))
 #else
-#define HALFTONE_DISPATCH(function) HWY_DYNAMIC_DISPATCH(function)
+#define HALFTONE_DISPATCH_DOT(function) HALFTONE_DISPATCH(function)
 #endif

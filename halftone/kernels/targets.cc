@@ -3,11 +3,14 @@
 
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
 
 #include "halftone/base/error.h"
+#include "halftone/base/thread_settings.h"
+#include "halftone/kernels/dispatch.h"
 #include "halftone/kernels/neon_dot.h"
 
 #if HALFTONE_HAS_NEON_DOT
@@ -19,23 +22,10 @@ namespace {
 
 /// A target of Highway's, with or without dot products of bytes.
 struct Target {
-  std::int64_t highway;  ///< bit
+  std::string name;
+  std::size_t index;  ///< in the tables of HWY_EXPORT
   bool has_dot;
-
-  [[nodiscard]] std::string name() const {
-    return std::string(hwy::TargetName(highway)) + (has_dot ? "_DOT" : "");
-  }
 };
-
-/// The targets that use_simd_target() has disabled, as Highway's bits, and NEON_DOT.
-std::atomic<std::int64_t> disabled_targets{0};
-std::atomic<bool> disabled_dot{false};
-
-void disable(std::int64_t targets, bool dot) {
-  disabled_targets = targets;
-  disabled_dot = dot;
-  hwy::DisableTargets(targets);
-}
 
 /// Whether this processor has what neon_dot_pass.h lets the compiler use.
 bool has_neon_dot() {
@@ -47,53 +37,68 @@ bool has_neon_dot() {
 #endif
 }
 
-/// All usable targets, including disabled ones, best first (better targets have lower bits).
-std::vector<Target> usable_targets() {
-  hwy::DisableTargets(0);
+std::size_t index_of(std::int64_t highway) {
+  hwy::ChosenTarget chosen;
+  chosen.Update(highway);
+  return chosen.GetIndex();
+}
+
+/// All usable targets, best first (better ones have lower bits). The setting i is the i-th, from 1.
+std::vector<Target> find_targets() {
   std::vector<Target> targets;
   for (const std::int64_t highway : hwy::SupportedAndGeneratedTargets()) {
-    if (highway == HWY_NEON && has_neon_dot()) targets.push_back({highway, true});
-    targets.push_back({highway, false});
+    const std::string name = hwy::TargetName(highway);
+    if (highway == HWY_NEON && has_neon_dot()) {
+      targets.push_back({name + "_DOT", index_of(highway), true});
+    }
+    targets.push_back({name, index_of(highway), false});
   }
-  hwy::DisableTargets(disabled_targets);
   return targets;
 }
 
-std::string choices(const std::vector<Target>& targets) {
-  std::string list = "auto";
-  for (const Target& target : targets) list += ", " + target.name();
-  return list;
+const std::vector<Target>& targets() {
+  static const std::vector<Target> all = find_targets();
+  return all;
+}
+
+/// Of the process: that of use_simd_target().
+std::atomic<int> process_setting{1};
+
+const Target& current_target() noexcept {
+  const int own = thread_settings().simd;
+  const int setting = own != 0 ? own : process_setting.load(std::memory_order_relaxed);
+  return targets()[static_cast<std::size_t>(setting - 1)];
 }
 
 }  // namespace
 
-bool uses_neon_dot() noexcept {
-  static const bool has = has_neon_dot();
-  return has && !disabled_dot;
-}
+std::size_t target_index() noexcept { return current_target().index; }
 
-std::vector<std::string> simd_targets() {
-  std::vector<std::string> names;
-  for (const Target& target : usable_targets()) names.push_back(target.name());
+bool uses_neon_dot() noexcept { return current_target().has_dot; }
+
+const std::vector<std::string>& simd_targets() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const Target& target : targets()) all.push_back(target.name);
+    return all;
+  }();
   return names;
 }
 
-std::string current_simd_target() {
-  const std::int64_t target = hwy::SupportedAndGeneratedTargets().front();
-  // The query makes Highway forget the disabled targets until it chooses again.
-  hwy::DisableTargets(disabled_targets);
-  return Target{target, target == HWY_NEON && uses_neon_dot()}.name();
+std::string current_simd_target() { return current_target().name; }
+
+int simd_setting(std::string_view name) {
+  if (name == "auto") return 0;
+  const std::vector<std::string>& names = simd_targets();
+  const auto found = std::ranges::find(names, name);
+  if (found != names.end()) return static_cast<int>(found - names.begin()) + 1;
+  std::string choices = "auto";
+  for (const std::string& each : names) choices += ", " + each;
+  fail(ErrorKind::kUsage,
+       "SIMD target: expected one of " + choices + ", found '" + std::string(name) + "'");
 }
 
-void use_simd_target(std::string_view name) {
-  if (name == "auto") return disable(0, false);
-  const std::vector<Target> usable = usable_targets();
-  for (const Target& target : usable) {
-    if (name == target.name()) return disable(~target.highway, !target.has_dot);
-  }
-  fail(ErrorKind::kUsage,
-       "SIMD target: expected one of " + choices(usable) + ", found '" + std::string(name) + "'");
-}
+void use_simd_target(std::string_view name) { process_setting = std::max(1, simd_setting(name)); }
 
 void use_simd_target_from_environment() {
   const char* name = std::getenv("HALFTONE_SIMD");

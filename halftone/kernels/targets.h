@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selects the instruction set of the kernels: at the first call, unless `--simd` or the environment
-// variable HALFTONE_SIMD restricts it, for tests and bug reports.
+// Selects the instruction set of the kernels: the best one, unless a context of the library,
+// `--simd` or the environment variable HALFTONE_SIMD names another, for tests and bug reports.
 #pragma once
 
 #include <string>
@@ -10,17 +10,22 @@
 namespace halftone::kernels {
 
 /// Names of the targets that are compiled in and that this processor supports, best first, e.g.
-/// {"AVX2", "SSE4"} or {"NEON_DOT", "NEON"}, regardless of restrictions. Call it while no kernel
-/// runs.
-std::vector<std::string> simd_targets();
+/// {"AVX2", "SSE4"} or {"NEON_DOT", "NEON"}, regardless of restrictions.
+const std::vector<std::string>& simd_targets();
 
-/// The target the kernels run on now. Call it while no kernel runs.
+/// The target that kernels of the current thread run on.
 std::string current_simd_target();
 
-/// Makes every kernel run on the named target from the next call on; "auto" selects the best one.
-/// Call it before the threads start.
+/// The value of ThreadSettings::simd for a target; 0 for "auto", which is then the target of
+/// use_simd_target().
 /// @throws Error kUsage if no such target is compiled in or this processor lacks it; the text
 ///         lists the choices
+int simd_setting(std::string_view name);
+
+/// Makes kernels run on the named target from the next call on, in all threads whose settings name
+/// none; "auto" selects the best one. Plans that were made for another target still give the same
+/// bits, but may be slower.
+/// @throws Error as simd_setting()
 void use_simd_target(std::string_view name);
 
 /// use_simd_target() with the value of HALFTONE_SIMD, if that is set and not empty.

@@ -3,12 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <hwy/highway.h>
 
 #include <cstdlib>
+#include <thread>
 
 #include "halftone/base/error.h"
-#include "halftone/kernels/activation/activation.h"
+#include "halftone/base/thread_settings.h"
 #include "halftone/kernels/neon_dot.h"
 
 namespace halftone::kernels {
@@ -51,17 +51,19 @@ TEST_F(Targets, DotProductsOfArmAreATargetOfTheirOwn) {
   EXPECT_EQ(uses_neon_dot(), simd_targets().front() == "NEON_DOT");
 }
 
-TEST_F(Targets, QueriesChangeNothing) {
-  // The entry of Highway's tables that a kernel uses.
-  const auto entry = [] {
-    float value[1] = {0};
-    tanh(value, value);
-    return hwy::GetChosenTarget().GetIndex();
-  };
-  use_simd_target(simd_targets().back());
-  const std::size_t chosen = entry();
-  EXPECT_EQ(current_simd_target(), simd_targets().back());
-  EXPECT_EQ(entry(), chosen);
+TEST_F(Targets, OfAThreadComeBeforeThatOfTheProcess) {
+  const std::string worst = simd_targets().back();
+  {
+    const UseThreadSettings use({.simd = simd_setting(worst)});
+    EXPECT_EQ(current_simd_target(), worst);
+    std::thread([] { EXPECT_EQ(current_simd_target(), simd_targets().front()); }).join();
+    use_simd_target(simd_targets().front());
+    EXPECT_EQ(current_simd_target(), worst);
+  }
+  EXPECT_EQ(current_simd_target(), simd_targets().front());
+  use_simd_target(worst);
+  const UseThreadSettings use({.simd = simd_setting("auto")});
+  EXPECT_EQ(current_simd_target(), worst);
 }
 
 TEST_F(Targets, RejectsUnknownNamesWithoutChanges) {

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "halftone/base/parallel.h"
+#include "halftone/base/spin.h"
+#include "halftone/base/thread_settings.h"
 #include "halftone/spmd/remote.h"
 #include "halftone/spmd/rounds.h"
 #include "halftone/spmd/workers.h"
@@ -76,7 +78,8 @@ void Program::start_queues(const std::shared_ptr<MapRun>& run) {
   for (LaneQueue& queue : run->queues) {
     if (queue.is_own_device) continue;
     try {
-      Workers::shared().start([run, &queue] {
+      Workers::shared().start([run, &queue, settings = thread_settings()] {
+        const UseThreadSettings same(settings);
         const std::lock_guard baton(*queue.baton);
         run->program->run_queue(*run, queue);
       });

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "halftone/base/error.h"
+#include "halftone/base/spin.h"
 
 namespace halftone::spmd::internal {
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -37,19 +36,5 @@ class Workers {
   std::vector<Worker*> idle_;
   std::deque<std::unique_ptr<Worker>> workers_;
 };
-
-/// Polls done() for some microseconds, less than the system needs to put a thread to sleep and wake
-/// it. @return whether it is done
-template <typename Done>
-bool spin_until(Done&& done) {
-  static const bool is_single_core = std::thread::hardware_concurrency() < 2;
-  const auto end =
-      std::chrono::steady_clock::now() + std::chrono::microseconds(is_single_core ? 0 : 10);
-  while (!done()) {
-    if (std::chrono::steady_clock::now() >= end) return done();
-    std::this_thread::yield();
-  }
-  return true;
-}
 
 }  // namespace halftone::spmd::internal

@@ -8,6 +8,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/kernels/activation/math-inl.h"
+#include "halftone/kernels/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
@@ -194,22 +195,22 @@ HWY_EXPORT(MapSqrt);
 
 void exp(std::span<const float> x, std::span<float> y) noexcept {
   HALFTONE_ASSERT(x.size() == y.size());
-  HWY_DYNAMIC_DISPATCH(MapExp)(x.data(), y.data(), x.size());
+  HALFTONE_DISPATCH(MapExp)(x.data(), y.data(), x.size());
 }
 
 void sigmoid(std::span<const float> x, std::span<float> y) noexcept {
   HALFTONE_ASSERT(x.size() == y.size());
-  HWY_DYNAMIC_DISPATCH(MapSigmoid)(x.data(), y.data(), x.size());
+  HALFTONE_DISPATCH(MapSigmoid)(x.data(), y.data(), x.size());
 }
 
 void tanh(std::span<const float> x, std::span<float> y) noexcept {
   HALFTONE_ASSERT(x.size() == y.size());
-  HWY_DYNAMIC_DISPATCH(MapTanh)(x.data(), y.data(), x.size());
+  HALFTONE_DISPATCH(MapTanh)(x.data(), y.data(), x.size());
 }
 
 void clamp(std::span<const float> x, float low, float high, std::span<float> y) noexcept {
   HALFTONE_ASSERT(x.size() == y.size() && low <= high);
-  HWY_DYNAMIC_DISPATCH(MapClamp)(x.data(), low, high, y.data(), x.size());
+  HALFTONE_DISPATCH(MapClamp)(x.data(), low, high, y.data(), x.size());
 }
 
 void relu(std::span<const float> x, std::span<float> y) noexcept {
@@ -218,52 +219,52 @@ void relu(std::span<const float> x, std::span<float> y) noexcept {
 
 void leaky_relu(std::span<const float> x, float slope, std::span<float> y) noexcept {
   HALFTONE_ASSERT(x.size() == y.size());
-  HWY_DYNAMIC_DISPATCH(MapLeakyRelu)(x.data(), slope, y.data(), x.size());
+  HALFTONE_DISPATCH(MapLeakyRelu)(x.data(), slope, y.data(), x.size());
 }
 
 void hard_sigmoid(std::span<const float> x, float slope, float shift, std::span<float> y) noexcept {
   HALFTONE_ASSERT(x.size() == y.size());
-  HWY_DYNAMIC_DISPATCH(MapHardSigmoid)(x.data(), slope, shift, y.data(), x.size());
+  HALFTONE_DISPATCH(MapHardSigmoid)(x.data(), slope, shift, y.data(), x.size());
 }
 
 void hard_swish(std::span<const float> x, std::span<float> y) noexcept {
   HALFTONE_ASSERT(x.size() == y.size());
-  HWY_DYNAMIC_DISPATCH(MapHardSwish)(x.data(), y.data(), x.size());
+  HALFTONE_DISPATCH(MapHardSwish)(x.data(), y.data(), x.size());
 }
 
 void silu(std::span<const float> x, std::span<float> y) noexcept {
   HALFTONE_ASSERT(x.size() == y.size());
-  HWY_DYNAMIC_DISPATCH(MapSilu)(x.data(), y.data(), x.size());
+  HALFTONE_DISPATCH(MapSilu)(x.data(), y.data(), x.size());
 }
 
 void elu(std::span<const float> x, float alpha, float scale, std::span<float> y) noexcept {
   HALFTONE_ASSERT(x.size() == y.size());
-  HWY_DYNAMIC_DISPATCH(MapElu)(x.data(), alpha, scale, y.data(), x.size());
+  HALFTONE_DISPATCH(MapElu)(x.data(), alpha, scale, y.data(), x.size());
 }
 
 void softplus(std::span<const float> x, std::span<float> y) noexcept {
   HALFTONE_ASSERT(x.size() == y.size());
-  HWY_DYNAMIC_DISPATCH(MapSoftplus)(x.data(), y.data(), x.size());
+  HALFTONE_DISPATCH(MapSoftplus)(x.data(), y.data(), x.size());
 }
 
 void abs(std::span<const float> x, std::span<float> y) noexcept {
   HALFTONE_ASSERT(x.size() == y.size());
-  HWY_DYNAMIC_DISPATCH(MapAbs)(x.data(), y.data(), x.size());
+  HALFTONE_DISPATCH(MapAbs)(x.data(), y.data(), x.size());
 }
 
 void negate(std::span<const float> x, std::span<float> y) noexcept {
   HALFTONE_ASSERT(x.size() == y.size());
-  HWY_DYNAMIC_DISPATCH(MapNegate)(x.data(), y.data(), x.size());
+  HALFTONE_DISPATCH(MapNegate)(x.data(), y.data(), x.size());
 }
 
 void square(std::span<const float> x, std::span<float> y) noexcept {
   HALFTONE_ASSERT(x.size() == y.size());
-  HWY_DYNAMIC_DISPATCH(MapSquare)(x.data(), y.data(), x.size());
+  HALFTONE_DISPATCH(MapSquare)(x.data(), y.data(), x.size());
 }
 
 void sqrt(std::span<const float> x, std::span<float> y) noexcept {
   HALFTONE_ASSERT(x.size() == y.size());
-  HWY_DYNAMIC_DISPATCH(MapSqrt)(x.data(), y.data(), x.size());
+  HALFTONE_DISPATCH(MapSqrt)(x.data(), y.data(), x.size());
 }
 
 }  // namespace halftone::kernels

@@ -8,6 +8,7 @@
 #include "halftone/base/error.h"
 #include "halftone/kernels/activation/activation.h"
 #include "halftone/kernels/activation/math-inl.h"
+#include "halftone/kernels/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
@@ -77,17 +78,17 @@ HWY_EXPORT(MapGeluTanh);
 
 void erf(std::span<const float> x, std::span<float> y) noexcept {
   HALFTONE_ASSERT(x.size() == y.size());
-  HWY_DYNAMIC_DISPATCH(MapErf)(x.data(), y.data(), x.size());
+  HALFTONE_DISPATCH(MapErf)(x.data(), y.data(), x.size());
 }
 
 void gelu(std::span<const float> x, std::span<float> y) noexcept {
   HALFTONE_ASSERT(x.size() == y.size());
-  HWY_DYNAMIC_DISPATCH(MapGelu)(x.data(), y.data(), x.size());
+  HALFTONE_DISPATCH(MapGelu)(x.data(), y.data(), x.size());
 }
 
 void gelu_tanh(std::span<const float> x, std::span<float> y) noexcept {
   HALFTONE_ASSERT(x.size() == y.size());
-  HWY_DYNAMIC_DISPATCH(MapGeluTanh)(x.data(), y.data(), x.size());
+  HALFTONE_DISPATCH(MapGeluTanh)(x.data(), y.data(), x.size());
 }
 
 }  // namespace halftone::kernels

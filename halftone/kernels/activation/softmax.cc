@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "halftone/kernels/activation/math-inl.h"
+#include "halftone/kernels/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
@@ -86,7 +87,7 @@ HWY_EXPORT(SoftmaxRow);
 void softmax(MatrixView<const float> x, MatrixView<float> y) noexcept {
   HALFTONE_ASSERT(x.rows() == y.rows() && x.cols() == y.cols());
   for (std::size_t r = 0; r < x.rows(); ++r) {
-    HWY_DYNAMIC_DISPATCH(SoftmaxRow)(x.row(r).data(), y.row(r).data(), x.cols());
+    HALFTONE_DISPATCH(SoftmaxRow)(x.row(r).data(), y.row(r).data(), x.cols());
   }
 }
 

@@ -13,6 +13,7 @@
 
 #include "halftone/kernels/bit_matmul/epilogue-inl.h"
 #include "halftone/kernels/bit_matmul/layouts.h"
+#include "halftone/kernels/dispatch.h"
 #include "halftone/kernels/keep-inl.h"
 
 #ifndef HALFTONE_KERNELS_BIT_MATMUL_LOOKUP_ONCE_
@@ -272,10 +273,10 @@ HWY_EXPORT(LookupBeatsPopcount);
 void bit_matmul_lookup(const std::uint64_t* x, const numerics::Basis& x_basis,
                        const BitMatmulWeights& weights, BlockRange blocks,
                        MatrixView<float> y) noexcept {
-  HWY_DYNAMIC_DISPATCH(BitMatmulLookup)(x, x_basis, weights, blocks, y);
+  HALFTONE_DISPATCH(BitMatmulLookup)(x, x_basis, weights, blocks, y);
 }
 
-bool lookup_beats_popcount() noexcept { return HWY_DYNAMIC_DISPATCH(LookupBeatsPopcount)(); }
+bool lookup_beats_popcount() noexcept { return HALFTONE_DISPATCH(LookupBeatsPopcount)(); }
 
 }  // namespace halftone::kernels
 #endif  // HWY_ONCE

@@ -11,6 +11,7 @@
 #include "halftone/kernels/bit_matmul/epilogue-inl.h"
 #include "halftone/kernels/bit_matmul/layouts.h"
 #include "halftone/kernels/count_bits-inl.h"
+#include "halftone/kernels/dispatch.h"
 #include "halftone/kernels/prefetch-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -169,7 +170,7 @@ HWY_EXPORT(BitMatmulWords);
 void bit_matmul_words(const std::uint64_t* x, const numerics::Basis& x_basis,
                       const BitMatmulWeights& weights, BlockRange blocks,
                       MatrixView<float> y) noexcept {
-  HWY_DYNAMIC_DISPATCH(BitMatmulWords)(x, x_basis, weights, blocks, y);
+  HALFTONE_DISPATCH(BitMatmulWords)(x, x_basis, weights, blocks, y);
 }
 
 }  // namespace halftone::kernels

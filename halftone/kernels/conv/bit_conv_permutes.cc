@@ -12,6 +12,7 @@
 #include "halftone/kernels/conv/bit_layouts.h"
 #include "halftone/kernels/conv/bit_lines-inl.h"
 #include "halftone/kernels/conv/permute_windows-inl.h"
+#include "halftone/kernels/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
@@ -184,10 +185,10 @@ HWY_EXPORT(PermutesBytes);
 
 void bit_conv_permutes(const std::uint64_t* x, const BitConvWeights& weights,
                        const ConvPart& part) noexcept {
-  HWY_DYNAMIC_DISPATCH(BitConvPermutes)(x, weights, part);
+  HALFTONE_DISPATCH(BitConvPermutes)(x, weights, part);
 }
 
-bool permutes_bytes() noexcept { return HWY_DYNAMIC_DISPATCH(PermutesBytes)(); }
+bool permutes_bytes() noexcept { return HALFTONE_DISPATCH(PermutesBytes)(); }
 
 }  // namespace halftone::kernels
 #endif  // HWY_ONCE

@@ -13,6 +13,7 @@
 #include "halftone/kernels/conv/bit_lines-inl.h"
 #include "halftone/kernels/conv/bit_positions-inl.h"
 #include "halftone/kernels/conv/count_windows-inl.h"
+#include "halftone/kernels/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
@@ -70,7 +71,7 @@ HWY_EXPORT(BitConvTables);
 
 void bit_conv_tables(const std::uint64_t* x, const BitConvWeights& weights,
                      const ConvPart& part) noexcept {
-  HWY_DYNAMIC_DISPATCH(BitConvTables)(x, weights, part);
+  HALFTONE_DISPATCH(BitConvTables)(x, weights, part);
 }
 
 }  // namespace halftone::kernels

@@ -326,13 +326,13 @@ HWY_EXPORT(IntegerConv);
 HWY_EXPORT(MaxByteBits);
 
 ByteLayout preferred_byte_layout(const numerics::MatrixEncoding& encoding) noexcept {
-  if (encoding.bits > HALFTONE_DISPATCH(MaxByteBits)()) return ByteLayout::kShorts;
+  if (encoding.bits > HALFTONE_DISPATCH_DOT(MaxByteBits)()) return ByteLayout::kShorts;
   const bool is_small = prefers_small_levels() && common_factor(encoding) > 1;
   return is_small ? ByteLayout::kSmall : ByteLayout::kBytes;
 }
 
 ByteLayout preferred_integer_layout() noexcept {
-  const bool fits = HALFTONE_DISPATCH(MaxByteBits)() == numerics::kMaxBits;
+  const bool fits = HALFTONE_DISPATCH_DOT(MaxByteBits)() == numerics::kMaxBits;
   return fits ? ByteLayout::kBytes : ByteLayout::kShorts;
 }
 
@@ -340,14 +340,14 @@ void byte_conv(const std::int8_t* q, const ByteConvWeights& weights,
                const ConvPart& part) noexcept {
   HALFTONE_ASSERT(are_outputs(part.y, weights.shape(), part.lines));
   HALFTONE_ASSERT(part.scratch.size() >= weights.scratch_bytes());
-  HALFTONE_DISPATCH(ByteConv)(q, weights, part);
+  HALFTONE_DISPATCH_DOT(ByteConv)(q, weights, part);
 }
 
 void integer_conv(const std::int8_t* q, const IntegerConvWeights& weights,
                   const IntegerConvPart& part) noexcept {
   HALFTONE_ASSERT(are_outputs(part.y, weights.shape(), part.lines));
   HALFTONE_ASSERT(part.scratch.size() >= weights.scratch_bytes());
-  HALFTONE_DISPATCH(IntegerConv)(q, weights, part);
+  HALFTONE_DISPATCH_DOT(IntegerConv)(q, weights, part);
 }
 
 }  // namespace halftone::kernels

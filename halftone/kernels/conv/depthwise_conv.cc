@@ -13,6 +13,7 @@
 #include "halftone/kernels/byte_products-inl.h"
 #include "halftone/kernels/conv/conv_strip.h"
 #include "halftone/kernels/conv/finish-inl.h"
+#include "halftone/kernels/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
@@ -311,14 +312,14 @@ void depthwise_conv(const std::int8_t* q, const DepthwiseWeights& weights,
                     const ConvPart& part) noexcept {
   HALFTONE_ASSERT(are_outputs(part.y, weights.shape(), part.lines));
   HALFTONE_ASSERT(part.scratch.size() >= weights.scratch_bytes());
-  HWY_DYNAMIC_DISPATCH(DepthwiseConv)(q, weights, part);
+  HALFTONE_DISPATCH(DepthwiseConv)(q, weights, part);
 }
 
 void integer_depthwise_conv(const std::int8_t* q, const IntegerDepthwiseWeights& weights,
                             const IntegerConvPart& part) noexcept {
   HALFTONE_ASSERT(are_outputs(part.y, weights.shape(), part.lines));
   HALFTONE_ASSERT(part.scratch.size() >= weights.scratch_bytes());
-  HWY_DYNAMIC_DISPATCH(IntegerDepthwiseConv)(q, weights, part);
+  HALFTONE_DISPATCH(IntegerDepthwiseConv)(q, weights, part);
 }
 
 }  // namespace halftone::kernels

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "halftone/kernels/conv/finish-inl.h"
+#include "halftone/kernels/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
@@ -42,7 +43,7 @@ HWY_EXPORT(FinishPixel);
 
 void finish_pixel(const float* base, const ConvFinish& finish, std::size_t pixel,
                   MatrixView<float> y) noexcept {
-  HWY_DYNAMIC_DISPATCH(FinishPixel)(base, finish, pixel, y);
+  HALFTONE_DISPATCH(FinishPixel)(base, finish, pixel, y);
 }
 
 }  // namespace halftone::kernels

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "halftone/kernels/dense/float_tiles-inl.h"
+#include "halftone/kernels/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
@@ -126,7 +127,7 @@ void float_conv(const float* x, const FloatConvWeights& weights, LineRange lines
   HALFTONE_ASSERT(are_outputs(y, weights.shape(), lines));
   HALFTONE_ASSERT(scratch.size() >= weights.scratch_bytes());
   if (y.rows() == 0) return;
-  HWY_DYNAMIC_DISPATCH(FloatConv)
+  HALFTONE_DISPATCH(FloatConv)
   (x, weights, lines, reinterpret_cast<float*>(scratch.data()), y);
 }
 

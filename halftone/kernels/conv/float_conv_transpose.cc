@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "halftone/kernels/dense/float_tiles-inl.h"
+#include "halftone/kernels/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
@@ -244,7 +245,7 @@ void float_conv_transpose(const float* x, const FloatConvTransposeWeights& weigh
   HALFTONE_ASSERT(y.rows() == pixels.count() && y.cols() == weights.shape().outputs);
   HALFTONE_ASSERT(scratch.size() >= weights.scratch_bytes());
   if (y.rows() == 0) return;
-  HWY_DYNAMIC_DISPATCH(FloatConvTranspose)
+  HALFTONE_DISPATCH(FloatConvTranspose)
   (x, weights, pixels, reinterpret_cast<float*>(scratch.data()), y);
 }
 

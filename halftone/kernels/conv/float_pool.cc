@@ -10,6 +10,8 @@
 #include <array>
 #include <limits>
 
+#include "halftone/kernels/dispatch.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -183,7 +185,7 @@ void float_pool(const float* x, const FloatPool& pool, LineRange lines,
                 MatrixView<float> y) noexcept {
   HALFTONE_ASSERT(pool.shape.channels == pool.shape.outputs);
   HALFTONE_ASSERT(are_outputs(y, pool.shape, lines));
-  HWY_DYNAMIC_DISPATCH(FloatPoolLines)(x, pool, lines, y);
+  HALFTONE_DISPATCH(FloatPoolLines)(x, pool, lines, y);
 }
 
 }  // namespace halftone::kernels

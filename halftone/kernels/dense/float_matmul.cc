@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "halftone/kernels/dense/float_tiles-inl.h"
+#include "halftone/kernels/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
@@ -49,7 +50,7 @@ void float_matmul(MatrixView<const float> x, const FloatPanels& weights, BlockRa
                   MatrixView<float> y) noexcept {
   HALFTONE_ASSERT(x.rows() == y.rows() && x.cols() == weights.inputs &&
                   y.cols() == weights.outputs && panels.end <= weights.count());
-  HWY_DYNAMIC_DISPATCH(FloatMatmul)(x, weights, panels, y);
+  HALFTONE_DISPATCH(FloatMatmul)(x, weights, panels, y);
 }
 
 void float_matmul(MatrixView<const float> x, const FloatMatmulWeights& weights,

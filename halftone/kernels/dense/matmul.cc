@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "halftone/kernels/dispatch.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -262,13 +264,13 @@ HWY_EXPORT(MatmulF32);
 void matmul(const Factor<double>& a, const Factor<double>& b, MatrixView<double> c, Update update,
             Region region) noexcept {
   HALFTONE_ASSERT(a.rows() == c.rows() && a.cols() == b.rows() && b.cols() == c.cols());
-  HWY_DYNAMIC_DISPATCH(MatmulF64)(a, b, c, update, region);
+  HALFTONE_DISPATCH(MatmulF64)(a, b, c, update, region);
 }
 
 void matmul(const Factor<float>& a, const Factor<float>& b, MatrixView<float> c, Update update,
             Region region) noexcept {
   HALFTONE_ASSERT(a.rows() == c.rows() && a.cols() == b.rows() && b.cols() == c.cols());
-  HWY_DYNAMIC_DISPATCH(MatmulF32)(a, b, c, update, region);
+  HALFTONE_DISPATCH(MatmulF32)(a, b, c, update, region);
 }
 
 }  // namespace halftone::kernels

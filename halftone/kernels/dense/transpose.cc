@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+#include "halftone/kernels/dispatch.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -87,7 +89,7 @@ HWY_EXPORT(Transpose);
 
 void transpose(MatrixView<const std::uint32_t> x, MatrixView<std::uint32_t> y) noexcept {
   HALFTONE_ASSERT(x.rows() == y.cols() && x.cols() == y.rows());
-  HWY_DYNAMIC_DISPATCH(Transpose)
+  HALFTONE_DISPATCH(Transpose)
   (x.data_handle(), x.stride(), x.rows(), x.cols(), y.data_handle(), y.stride());
 }
 

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "halftone/base/bits.h"
+#include "halftone/kernels/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
@@ -70,7 +71,7 @@ void decode_run(std::span<const std::uint64_t> planes, const numerics::Levels& l
                 std::size_t first, std::span<float> out) {
   const std::size_t words = planes.size() / static_cast<std::size_t>(levels.bits());
   if (levels.codebook() == nullptr) {
-    HWY_DYNAMIC_DISPATCH(DecodeRun)
+    HALFTONE_DISPATCH(DecodeRun)
     (planes.data(), words, levels.basis(), first, out.size(), out.data());
     return;
   }

@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "halftone/base/bits.h"
+#include "halftone/kernels/dispatch.h"
 #include "halftone/kernels/encode/search_levels-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -269,7 +270,7 @@ HWY_EXPORT(Encode);
 void encode(MatrixView<const float> values, const EncodeTable& table,
             std::span<std::uint64_t> planes) noexcept {
   HALFTONE_ASSERT(planes.size() == values.rows() * table.bits() * words_for_bits(values.cols()));
-  HWY_DYNAMIC_DISPATCH(Encode)(values, table, planes.data());
+  HALFTONE_DISPATCH(Encode)(values, table, planes.data());
 }
 
 }  // namespace halftone::kernels

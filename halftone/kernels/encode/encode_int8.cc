@@ -11,6 +11,7 @@
 #include <span>
 #include <utility>
 
+#include "halftone/kernels/dispatch.h"
 #include "halftone/kernels/encode/search_levels-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -226,7 +227,7 @@ void encode_int8(MatrixView<const float> values, const Int8EncodeTable& table,
     values = {values.data_handle(), 1, size, size};
     q = {q.data_handle(), 1, size, size};
   }
-  HWY_DYNAMIC_DISPATCH(EncodeInt8)(values, table, q);
+  HALFTONE_DISPATCH(EncodeInt8)(values, table, q);
 }
 
 }  // namespace halftone::kernels

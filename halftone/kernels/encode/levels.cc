@@ -10,6 +10,7 @@
 #include <array>
 
 #include "halftone/base/error.h"
+#include "halftone/kernels/dispatch.h"
 #include "halftone/kernels/encode/search_levels-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -137,7 +138,7 @@ void round_to_levels(std::span<const float> x, const numerics::LevelTable& table
     std::ranges::transform(x, y.begin(), [&](float each) { return table.nearest(each); });
     return;
   }
-  HWY_DYNAMIC_DISPATCH(RoundToLevels)
+  HALFTONE_DISPATCH(RoundToLevels)
   (x.data(), x.size(), table.levels().data(), table.thresholds().data(), table.size(), y.data());
 }
 
@@ -147,7 +148,7 @@ void round_to_levels(std::span<const float> x, const EncodeTable& table,
   std::array<float, kMaxSummedLevels> levels{};
   std::ranges::transform(table.codes(), levels.begin(),
                          [&](numerics::Code code) { return table.levels().value(code); });
-  HWY_DYNAMIC_DISPATCH(RoundToTable)(x.data(), x.size(), levels.data(), table, y.data());
+  HALFTONE_DISPATCH(RoundToTable)(x.data(), x.size(), levels.data(), table, y.data());
 }
 
 void sum_by_level(std::span<const float> x, std::span<const float> v,
@@ -155,7 +156,7 @@ void sum_by_level(std::span<const float> x, std::span<const float> v,
   HALFTONE_ASSERT(v.size() == x.size() && sums.size() == table.size());
   if (table.size() > kMaxSummedLevels) return sum_by_level_reference(x, v, table, sums);
   std::ranges::fill(sums, 0.0);
-  HWY_DYNAMIC_DISPATCH(SumByLevel)
+  HALFTONE_DISPATCH(SumByLevel)
   (x.data(), v.data(), x.size(), table.thresholds().data(), table.size(), sums.data());
 }
 
@@ -172,7 +173,7 @@ void count_by_level(std::span<const float> x, const numerics::LevelTable& table,
   std::ranges::fill(ones, 1.0F);
   for (std::size_t begin = 0; begin < x.size(); begin += kOnes) {
     const auto part = x.subspan(begin, std::min(kOnes, x.size() - begin));
-    HWY_DYNAMIC_DISPATCH(SumByLevel)
+    HALFTONE_DISPATCH(SumByLevel)
     (part.data(), ones, part.size(), table.thresholds().data(), table.size(), counts.data());
   }
 }
@@ -180,7 +181,7 @@ void count_by_level(std::span<const float> x, const numerics::LevelTable& table,
 void pass_between(std::span<const float> x, float low, float high, std::span<const float> g,
                   std::span<float> y) noexcept {
   HALFTONE_ASSERT(g.size() == x.size() && y.size() == x.size());
-  HWY_DYNAMIC_DISPATCH(PassBetween)(x.data(), x.size(), low, high, g.data(), y.data());
+  HALFTONE_DISPATCH(PassBetween)(x.data(), x.size(), low, high, g.data(), y.data());
 }
 
 }  // namespace halftone::kernels

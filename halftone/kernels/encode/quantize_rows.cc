@@ -12,6 +12,8 @@
 #include <cstring>
 #include <limits>
 
+#include "halftone/kernels/dispatch.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -95,7 +97,7 @@ void quantize_rows(MatrixView<const float> values, MatrixView<std::int8_t> q,
                    std::span<float> scales) noexcept {
   HALFTONE_ASSERT(q.rows() == values.rows() && q.cols() == values.cols());
   HALFTONE_ASSERT(scales.size() == values.rows());
-  HWY_DYNAMIC_DISPATCH(QuantizeRows)(values, q, scales.data());
+  HALFTONE_DISPATCH(QuantizeRows)(values, q, scales.data());
 }
 
 }  // namespace halftone::kernels

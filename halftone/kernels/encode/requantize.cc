@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "halftone/base/error.h"
+#include "halftone/kernels/dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
@@ -99,13 +100,13 @@ HWY_EXPORT(ToUint8);
 void requantize(std::span<const std::int32_t> x, const Requantization& how,
                 std::span<std::int8_t> q) noexcept {
   HALFTONE_ASSERT(q.size() == x.size());
-  HWY_DYNAMIC_DISPATCH(ToInt8)(x, how, q.data());
+  HALFTONE_DISPATCH(ToInt8)(x, how, q.data());
 }
 
 void requantize(std::span<const std::int32_t> x, const Requantization& how,
                 std::span<std::uint8_t> q) noexcept {
   HALFTONE_ASSERT(q.size() == x.size());
-  HWY_DYNAMIC_DISPATCH(ToUint8)(x, how, q.data());
+  HALFTONE_DISPATCH(ToUint8)(x, how, q.data());
 }
 
 }  // namespace halftone::kernels

@@ -324,7 +324,7 @@ HWY_EXPORT(LevelMatmulBytes);
 
 void level_matmul_bytes(const Int8Rows& x, const LevelMatmulWeights& weights, BlockRange blocks,
                         MatrixView<float> y) noexcept {
-  HALFTONE_DISPATCH(LevelMatmulBytes)(x, weights, blocks, y);
+  HALFTONE_DISPATCH_DOT(LevelMatmulBytes)(x, weights, blocks, y);
 }
 
 }  // namespace halftone::kernels

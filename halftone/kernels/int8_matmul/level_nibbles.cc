@@ -156,7 +156,7 @@ HWY_EXPORT(LevelMatmulNibbles);
 
 void level_matmul_nibbles(const Int8Rows& x, const LevelMatmulWeights& weights, BlockRange blocks,
                           MatrixView<float> y) noexcept {
-  HALFTONE_DISPATCH(LevelMatmulNibbles)(x, weights, blocks, y);
+  HALFTONE_DISPATCH_DOT(LevelMatmulNibbles)(x, weights, blocks, y);
 }
 
 }  // namespace halftone::kernels

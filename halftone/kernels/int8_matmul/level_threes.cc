@@ -195,7 +195,7 @@ HWY_EXPORT(LevelMatmulThrees);
 
 void level_matmul_threes(const Int8Rows& x, const LevelMatmulWeights& weights, BlockRange blocks,
                          MatrixView<float> y) noexcept {
-  HALFTONE_DISPATCH(LevelMatmulThrees)(x, weights, blocks, y);
+  HALFTONE_DISPATCH_DOT(LevelMatmulThrees)(x, weights, blocks, y);
 }
 
 }  // namespace halftone::kernels

@@ -6,6 +6,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "halftone/kernels/dispatch.h"
 #include "halftone/kernels/int8_matmul/plane_layouts.h"
 #include "halftone/kernels/int8_matmul/plane_rows-inl.h"
 #include "halftone/kernels/keep-inl.h"
@@ -173,10 +174,10 @@ HWY_EXPORT(LooksUpFives);
 
 void plane_matmul_fives(const Int8Rows& x, const PlaneMatmulWeights& weights, BlockRange blocks,
                         MatrixView<float> y) noexcept {
-  HWY_DYNAMIC_DISPATCH(PlaneMatmulFives)(x, weights, blocks, y);
+  HALFTONE_DISPATCH(PlaneMatmulFives)(x, weights, blocks, y);
 }
 
-bool looks_up_fives() noexcept { return HWY_DYNAMIC_DISPATCH(LooksUpFives)(); }
+bool looks_up_fives() noexcept { return HALFTONE_DISPATCH(LooksUpFives)(); }
 
 }  // namespace halftone::kernels
 #endif  // HWY_ONCE

@@ -7,6 +7,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "halftone/kernels/dispatch.h"
 #include "halftone/kernels/int8_matmul/plane_layouts.h"
 #include "halftone/kernels/int8_matmul/plane_rows-inl.h"
 #include "halftone/kernels/keep-inl.h"
@@ -212,7 +213,7 @@ HWY_EXPORT(PlaneMatmulFours);
 
 void plane_matmul_fours(const Int8Rows& x, const PlaneMatmulWeights& weights, BlockRange blocks,
                         MatrixView<float> y) noexcept {
-  HWY_DYNAMIC_DISPATCH(PlaneMatmulFours)(x, weights, blocks, y);
+  HALFTONE_DISPATCH(PlaneMatmulFours)(x, weights, blocks, y);
 }
 
 }  // namespace halftone::kernels

@@ -1,22 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/runtime/onednn/onednn.h"
 
+#include <pthread.h>
+
 #include "halftone/base/error.h"
 #include "halftone/base/memory.h"
-#include "halftone/base/parallel.h"
 #include "halftone/runtime/onednn/primitive.h"
 
-// The two libgomp functions that set the number of oneDNN's threads. Declared here because not
-// every compiler provides the <omp.h> of that library.
+// The functions of libgomp that set and start oneDNN's threads. Declared here because not every
+// compiler provides the <omp.h> of that library.
 extern "C" {
 void omp_set_num_threads(int);
 int omp_get_max_threads(void);
+void GOMP_parallel(void (*body)(void*), void* data, unsigned num_threads, unsigned flags);
 }
 
 namespace halftone::runtime {
+namespace {
+
+/// Checks, before the team of the current thread grows, that the stacks can be mapped, and starts
+/// the threads before the memory goes elsewhere: libgomp ends the process where it cannot start
+/// one.
+void grow_team(int threads) {
+  thread_local int largest_team = 1;
+  if (threads <= largest_team) return;
+  std::size_t stack = 0;
+#ifdef __GLIBC__
+  pthread_attr_t attributes;
+  if (pthread_getattr_default_np(&attributes) == 0) {
+    pthread_attr_getstacksize(&attributes, &stack);
+    pthread_attr_destroy(&attributes);
+  }
+#endif
+  constexpr std::size_t kBesideStack = std::size_t{1} << 20;
+  const auto added = static_cast<std::size_t>(threads - largest_team);
+  require_address_space((stack + kBesideStack) * added, "stacks of threads");
+  GOMP_parallel([](void*) {}, nullptr, static_cast<unsigned>(threads), 0);
+  largest_team = threads;
+}
+
+}  // namespace
 
 OneDnnThreads::OneDnnThreads(int count) : before_(omp_get_max_threads()) {
-  require_stacks(count);
+  grow_team(count);
   omp_set_num_threads(count);
 }
 

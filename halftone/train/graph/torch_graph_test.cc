@@ -8,9 +8,9 @@
 #include <cmath>
 #include <thread>
 
-#include "halftone/base/parallel.h"
 #include "halftone/ir/verify.h"
 #include "halftone/train/graph/testing.h"
+#include "halftone/train/graph/torch_memory.h"
 #include "halftone/train/graph/torch_tensor.h"
 
 namespace halftone::train {
@@ -255,15 +255,15 @@ TEST(TorchGraph, NamesTheNodeThatAHookGivesTheWrongShape) {
 }
 
 TEST(TorchGraph, RunsOnSeveralThreadsAtOnce) {
+  constexpr std::size_t kThreads = 4;
+  prepare_torch(kThreads);  // several threads split sums, which changes bits
   const TorchGraph graph(image_network());
   std::vector<at::Tensor> leaves;
   for (const TorchParameter& parameter : graph.parameters()) leaves.push_back(parameter.tensor);
   const auto gradients = [&](std::uint64_t seed) {
-    const ThreadLimit limit(1);  // several threads split sums, which changes bits
     const at::Tensor x = to_torch(random_tensor({2, 6, 5, 2}, seed));
     return torch::autograd::grad({graph.forward(std::vector{x})[0].square().sum()}, leaves);
   };
-  constexpr std::size_t kThreads = 4;
   std::vector<torch::autograd::variable_list> found(kThreads);
   std::vector<std::thread> threads;
   for (std::size_t t = 0; t < kThreads; ++t) {

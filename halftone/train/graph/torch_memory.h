@@ -12,10 +12,10 @@ namespace halftone::train {
 
 /// Makes libtorch and BLAS compute on the calling thread, in the whole process; lanes of a map run
 /// in parallel instead. With threads of its own, OpenBLAS splits sums by the number of cores, which
-/// changes their bits. libtorch asks OMP_NUM_THREADS at the first operation of each thread, whatever
-/// that thread said to OpenMP before; sums that two lanes split at once were wrong now and then.
-/// Maps the buffers of BLAS for that many calling threads, because OpenBLAS tries for ever if it
-/// cannot map one.
+/// changes their bits. libtorch asks OMP_NUM_THREADS at the first operation of each thread,
+/// whatever that thread said to OpenMP before; sums that two lanes split at once were wrong now and
+/// then. Maps the buffers of BLAS for that many calling threads, because OpenBLAS tries for ever if
+/// it cannot map one.
 /// @throws Error kMemory if the address space is too small for the buffers
 void prepare_torch(std::size_t num_threads);
 
