@@ -119,24 +119,25 @@ Inspection inspect_file(const std::filesystem::path& path, const InspectOptions&
   return result;
 }
 
-Network converted(Network network, bool decoded) {
-  const std::string name = network.name;
-  Network result(prepared(std::move(network), Purpose::kConvert), name);
-  if (decoded) {
-    with_context(result.name, [&] { passes::decode_codes(result.graph); });
-    passes::simplify(result.graph);
+Inspection convert(Network network, const std::filesystem::path& output, const ConvertForm& how) {
+  formats::model_format(output);  // fails before the work if the format is unknown
+  const std::filesystem::path input = network.name;
+  check_output(output, {&input, 1});
+  ir::Graph graph = prepared(std::move(network), Purpose::kConvert);
+  if (how.decoded) {
+    with_context(input.string(), [&] { passes::decode_codes(graph); });
+    passes::simplify(graph);
   }
-  return result;
+  save(graph, output, how.form);
+  // What the file holds is another form of the graph.
+  if (how.form.is_standard()) graph = prepared(load(output), Purpose::kConvert);
+  return inspect_as(graph, output, std::filesystem::file_size(output));
 }
 
 Inspection convert(const ConvertJob& job) {
-  formats::model_format(job.output);  // fails before the work if the format is unknown
+  formats::model_format(job.output);  // before a large network is read
   check_output(job.output, {&job.input, 1});
-  ir::Graph graph = converted(load(job.input, job.import), job.decoded).graph;
-  save(graph, job.output, job.form);
-  // What the file holds is another form of the graph.
-  if (job.form.is_standard()) graph = prepared(load(job.output), Purpose::kConvert);
-  return inspect_as(graph, job.output, std::filesystem::file_size(job.output));
+  return convert(load(job.input, job.import), job.output, job.how);
 }
 
 }  // namespace halftone

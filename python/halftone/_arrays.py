@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ._start import native
+from . import _halftone as native
 
 Array: TypeAlias = npt.NDArray[Any]
 #: An array of NumPy's, or an object with `__dlpack__` in the memory of the processor.
@@ -22,7 +22,7 @@ def type_text(dtype: np.dtype[Any], shape: Sequence[int | str]) -> str:
     return f"{dtype.name}[{', '.join(map(str, shape))}]"
 
 
-def as_array(value: object, what: str) -> Array:
+def as_array(value: ArrayLike, what: str) -> Array:
     """The array that an object is or shares its memory with; nothing is converted."""
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{what}: expected an array, found a masked one; fill it: x.filled(0)")
@@ -30,7 +30,7 @@ def as_array(value: object, what: str) -> Array:
         return value
     if hasattr(value, "__dlpack__"):
         try:
-            return np.from_dlpack(value)  # type: ignore[arg-type]
+            return np.from_dlpack(value)
         except Exception as error:
             raise TypeError(
                 f"{what}: {type(value).__name__} shares no memory with NumPy: {error}"

@@ -9,9 +9,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from . import _halftone
+from . import _halftone as native
 from ._arrays import Array, as_array
-from ._start import native
 
 #: See samples_of().
 Data: TypeAlias = Any
@@ -104,7 +103,7 @@ def _is_path(data: object) -> bool:
     return isinstance(data, (str, os.PathLike))
 
 
-def _opened(paths: list[Any], options: DataOptions) -> _halftone.Samples:
+def _opened(paths: list[Any], options: DataOptions) -> native.Samples:
     try:
         return native.Samples.open(
             [os.fsdecode(path) for path in paths], options.split, options.limit, options.scale
@@ -117,7 +116,7 @@ def _opened(paths: list[Any], options: DataOptions) -> _halftone.Samples:
 
 def samples_of(
     data: Data, names: Sequence[str], options: DataOptions, labels: object = None
-) -> _halftone.Samples:
+) -> native.Samples:
     """The samples of a network with inputs of these names:
 
     - a path, or a list of paths, one for each input, as --data of the program takes them;

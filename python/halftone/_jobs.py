@@ -6,13 +6,12 @@ from __future__ import annotations
 import os
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from . import _halftone
+from . import _halftone as native
 from ._data import Data, DataOptions, samples_of
 from ._model import FloatOrder, Model, as_model, check_float_order
 from ._progress import Progress, ProgressCallback
 from ._reports import Evaluation, Inspection, Measurement, QuantizeReport
 from ._sources import Constants, Shapes, Source, read
-from ._start import native
 
 Path: TypeAlias = str | os.PathLike[str]
 Arithmetic: TypeAlias = Literal["auto", "bits", "integers", "float"]
@@ -28,7 +27,7 @@ class Quantized(NamedTuple):
 
 def _settings(
     weight_bits: int | None, activation_bits: int | Literal["none"] | None, names: dict[str, str | None]
-) -> _halftone.Settings:
+) -> native.Settings:
     settings = native.Settings()
     settings.weight_bits = weight_bits
     settings.activation_bits = "" if activation_bits is None else str(activation_bits)
@@ -37,7 +36,7 @@ def _settings(
     return settings
 
 
-def _recipe(recipe: Path | None, settings: _halftone.Settings) -> _halftone.Recipe:
+def _recipe(recipe: Path | None, settings: native.Settings) -> native.Recipe:
     """The recipe of a file, or of TOML text, which has a line feed or an equals sign."""
     if recipe is None:
         return native.Recipe.parse("", settings)
@@ -62,7 +61,7 @@ def _input_names(model: Model) -> list[str]:
     return [port.name for port in model.inputs]
 
 
-def _report(quantized: _halftone.Quantized, output: Path | None) -> QuantizeReport:
+def _report(quantized: native.Quantized, output: Path | None) -> QuantizeReport:
     if output is not None:
         return QuantizeReport(quantized.report(os.path.getsize(output)))
 
@@ -249,8 +248,5 @@ def convert(
         network = model._network
     else:
         network, _ = read(model, example=example, shapes=shapes, constants=constants)
-    native.check_other_file(network.name, os.fsdecode(output))
-    result = Model(network.converted(decoded), "memory")
-    result.save(output, standard=standard, matmul_nbits=matmul_nbits)
-    written, form = read(output)
-    return Model(written, form).inspect()
+    form = native.Form(standard, matmul_nbits)
+    return Inspection(network.convert(os.fsdecode(output), form, decoded))

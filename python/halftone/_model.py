@@ -11,10 +11,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from . import _halftone, _html, _sources
+from . import _halftone as native
+from . import _html, _sources
 from ._arrays import Array, ArrayLike, Shape, Spec, as_array, type_text
 from ._reports import Inspection, Layer, layer_table
-from ._start import native
 
 FloatOrder: TypeAlias = Literal["fastest", "fixed"]
 Format: TypeAlias = Literal["onnx", "tflite", "circle"]
@@ -52,7 +52,7 @@ class RunOptions(NamedTuple):
     float_activations: bool = False  #: no activations are rounded to 8 bits
     float_order: FloatOrder = "fastest"  #: "fixed": the same bits on every processor
 
-    def plan(self, network: _halftone.Network, batch: int) -> _halftone.Plan:
+    def plan(self, network: native.Network, batch: int) -> native.Plan:
         return native.Plan.make(
             network, batch, self.threads, not self.float_activations, self.float_order == "fixed"
         )
@@ -72,7 +72,7 @@ class Session:
     (2, 10)
     """
 
-    def __init__(self, plan: _halftone.Plan, ports: tuple[tuple[Port, ...], tuple[Port, ...]]):
+    def __init__(self, plan: native.Plan, ports: tuple[tuple[Port, ...], tuple[Port, ...]]):
         self._session = native.Session(plan)
         self._inputs = _specs(plan.inputs, ports[0])
         self._outputs = _specs(plan.outputs, ports[1])
@@ -119,12 +119,12 @@ class Model:
     """
 
     def __init__(
-        self, network: _halftone.Network, format: str, options: RunOptions | None = None
+        self, network: native.Network, format: str, options: RunOptions | None = None
     ):
         self._network = network
         self._format = format
         self._options = options or RunOptions()
-        self._plans: dict[int, _halftone.Plan] = {}
+        self._plans: dict[int, native.Plan] = {}
         self._idle: dict[int, list[Session]] = {}
         self._lock = threading.Lock()  # of the plans
         self._batch_axes = [
@@ -265,7 +265,7 @@ class Model:
                 return int(array.shape[axis])
         return 1
 
-    def _plan(self, batch: int) -> _halftone.Plan:
+    def _plan(self, batch: int) -> native.Plan:
         with self._lock:
             plan = self._plans.get(batch)
             if plan is None:

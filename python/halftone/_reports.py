@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import cached_property
+from html import escape
 from typing import Any, NamedTuple
 
 from . import _html
@@ -39,7 +40,7 @@ class Result:
         return facts
 
     def _repr_html_(self) -> str:
-        return f"<pre>{_html.escape(str(self))}</pre>"
+        return f"<pre>{escape(str(self))}</pre>"
 
 
 class Layer(NamedTuple):

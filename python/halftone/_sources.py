@@ -13,9 +13,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from . import _halftone
+from . import _halftone as native
 from ._arrays import Array, as_array
-from ._start import native
 
 #: A path, the bytes of a file, an onnx.ModelProto or a torch.nn.Module.
 Source: TypeAlias = Any
@@ -102,9 +101,9 @@ def _named_bytes(source: object, example: object) -> tuple[bytes, str] | None:
         raise TypeError("example= is for a torch.nn.Module only")
     if isinstance(source, (bytes, bytearray, memoryview)):
         return bytes(source), "model"
-    source = getattr(source, "model_proto", source)  # of torch's ONNXProgram
-    if hasattr(source, "SerializeToString") and hasattr(source, "graph"):
-        return source.SerializeToString(), "ModelProto"
+    proto: Any = getattr(source, "model_proto", source)  # of torch's ONNXProgram
+    if hasattr(proto, "SerializeToString") and hasattr(proto, "graph"):
+        return proto.SerializeToString(), "ModelProto"
     return None
 
 
@@ -115,7 +114,7 @@ def read(
     name: str | None = None,
     shapes: Shapes | None = None,
     constants: Constants | None = None,
-) -> tuple[_halftone.Network, str]:
+) -> tuple[native.Network, str]:
     """The network of a source, and the name of its format."""
     options = _options(shapes, constants)
     found = _named_bytes(source, example)

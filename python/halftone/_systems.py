@@ -9,9 +9,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from . import _halftone
+from . import _halftone as native
 from ._arrays import Array, ArrayLike, as_array
-from ._start import native
 
 Granularity: TypeAlias = Literal["tensor", "channel", "group"]
 
@@ -48,7 +47,7 @@ def levels(name: str, bits: int = 0) -> npt.NDArray[np.float32]:
     bits: 0 for the most that the system has, up to 8.
 
     >>> import halftone as ht
-    >>> ht.levels("fp4")[:4]
+    >>> ht.levels("e2m1")[:4]
     array([0. , 0.5, 1. , 1.5], dtype=float32)
     """
     found = json.loads(native.number_system_levels(name, bits)[1])["levels"]
@@ -74,7 +73,7 @@ def _floats(values: ArrayLike) -> Array:
 class Encoding:
     """What the codes of an array mean: number system, scales and offsets. fit() makes one."""
 
-    def __init__(self, encoding: _halftone.Encoding, shape: tuple[int, ...]):
+    def __init__(self, encoding: native.Encoding, shape: tuple[int, ...]):
         self._encoding = encoding
         self._shape = shape
 

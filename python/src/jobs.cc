@@ -15,7 +15,7 @@
 #include "halftone/api/measure.h"
 #include "halftone/api/quantize.h"
 #include "halftone/api/recipe.h"
-#include "halftone/base/parallel.h"
+#include "halftone/base/thread_settings.h"
 #include "halftone/report/report.h"
 #include "python/src/bind.h"
 #include "python/src/progress.h"
@@ -37,7 +37,9 @@ template <typename Work>
 auto run_job(const How& how, const Work& work) {
   Reporter reporter(how.progress);
   return reporter.run([&] {
-    const ThreadLimit limit(how.threads == 0 ? num_threads() : how.threads);
+    ThreadSettings settings = thread_settings();
+    settings.threads = how.threads;
+    const UseThreadSettings use(settings);
     return work(reporter.sink(), spmd::Devices::for_threads());
   });
 }
@@ -186,12 +188,6 @@ void bind_jobs(nb::module_& module) {
         check_output(output, network);
       },
       nb::arg("network"), nb::arg("output"));
-  module.def(
-      "check_other_file",
-      [](const std::filesystem::path& input, const std::filesystem::path& output) {
-        check_output(output, {&input, 1});
-      },
-      nb::arg("input"), nb::arg("output"));
 }
 
 }  // namespace halftone::python

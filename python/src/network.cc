@@ -97,6 +97,13 @@ void save_network(const Network& network, const std::filesystem::path& path,
   save(network, path, form);
 }
 
+Texts convert_network(const Network& network, const std::filesystem::path& output,
+                      const formats::ExportOptions& form, bool decoded) {
+  const nb::gil_scoped_release no_gil;
+  const Inspection result = convert(network, output, {form, decoded});
+  return {report::to_text(result), report::to_json(result)};
+}
+
 }  // namespace
 
 Port port_of(const std::string& name, const ir::ValueType& type) {
@@ -129,13 +136,7 @@ void bind_network(nb::module_& module) {
       .def_prop_ro("outputs", [](const Network& n) { return ports(n.graph, n.graph.outputs()); })
       .def("save", save_network, nb::arg("path"), nb::arg("form"))
       .def("to_bytes", bytes_of, nb::arg("format"), nb::arg("form"))
-      .def(
-          "converted",
-          [](const Network& network, bool decoded) {
-            const nb::gil_scoped_release no_gil;
-            return converted(network, decoded);
-          },
-          nb::arg("decoded"))
+      .def("convert", convert_network, nb::arg("output"), nb::arg("form"), nb::arg("decoded"))
       .def(
           "inspect",
           [](const Network& network, const std::string& format, bool simplified, bool work,

@@ -9,7 +9,8 @@ void Reporter::report(double fraction, std::string_view activity) {
   // Seldom enough to cost nothing, often enough for a bar and for fingers on Ctrl-C.
   constexpr auto kInterval = std::chrono::milliseconds(50);
   const auto now = Clock::now();
-  if (now < next_ && fraction < 1) return;
+  if (now < next_ && activity == activity_) return;
+  activity_ = activity;
   next_ = now + kInterval;
   const nb::gil_scoped_acquire gil;
   try {

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -47,6 +48,7 @@ class Reporter {
   using Clock = std::chrono::steady_clock;
   nanobind::object callback_;
   Clock::time_point next_ = Clock::now();
+  std::string activity_;
   std::optional<nanobind::python_error> raised_;
 };
 
