@@ -27,7 +27,7 @@ ir::Graph make_network(std::optional<int> bits, bool softmax) {
 
 void expect_same_outputs(const ir::Graph& graph, const std::string& context) {
   PlainNetwork plain(graph);
-  runtime::Session session(runtime::make_plan(graph, {.int8_activations = false}));
+  runtime::Session session(runtime::make_plan(graph, {.execution = {.int8_activations = false}}));
   Random random(5);
   for (int sample = 0; sample < 10; ++sample) {
     const ir::Tensor x = ir::test::uniform_tensor({1, 784}, random, 0, 1);

@@ -17,10 +17,8 @@ Measurement measure(Network network, const MeasureOptions& options) {
       options.devices.empty() ? spmd::Devices::emulate(1) : options.devices;
   const int threads_each = std::max(1, num_threads() / static_cast<int>(devices.num_local()));
   const auto shares = with_context(name, [&] {
-    return runtime::plan_shares(graph,
-                                {batch_of(graph, options.batch), threads_each,
-                                 options.int8_activations, options.float_order, options.tuning},
-                                devices.size());
+    return runtime::plan_shares(
+        graph, {batch_of(graph, options.batch), threads_each, options.execution}, devices.size());
   });
   return {shares.front(),
           runtime::profile(shares, devices,

@@ -16,10 +16,8 @@ struct MeasureOptions {
   std::optional<std::size_t> batch{};  ///< samples per run; nullopt: 1, or that of the network
   double min_seconds = 0.5;            ///< measure at least this long
   spmd::Devices devices{};             ///< that share the samples; empty: one
-  bool int8_activations = true;        ///< as in runtime::PlanOptions
-  runtime::FloatOrder float_order = runtime::FloatOrder::kFastest;
-  std::shared_ptr<runtime::Tuning> tuning{};  ///< as in runtime::PlanOptions
-  ProgressSink progress{};                    ///< may be empty
+  runtime::ExecutionOptions execution{};
+  ProgressSink progress{};  ///< may be empty
 };
 
 struct Measurement {

@@ -42,9 +42,8 @@ void create_folder(const std::filesystem::path& folder) {
 
 std::shared_ptr<const runtime::Plan> make_plan(Network network, std::size_t batch,
                                                const RunOptions& options) {
-  return runtime::make_plan(
-      prepared(std::move(network), Purpose::kRun),
-      {batch, options.threads, options.int8_activations, options.float_order, options.tuning});
+  return runtime::make_plan(prepared(std::move(network), Purpose::kRun),
+                            {batch, options.threads, options.execution});
 }
 
 runtime::Session make_session(Network network, std::size_t batch, const RunOptions& options) {

@@ -15,10 +15,8 @@
 namespace halftone {
 
 struct RunOptions {
-  int threads = 1;               ///< of a run; with one, results do not depend on their number
-  bool int8_activations = true;  ///< as in runtime::PlanOptions
-  runtime::FloatOrder float_order = runtime::FloatOrder::kFastest;
-  std::shared_ptr<runtime::Tuning> tuning{};  ///< as in runtime::PlanOptions
+  int threads = 1;  ///< of a run; with one, results do not depend on their number
+  runtime::ExecutionOptions execution{};
 };
 
 /// How a network is computed. Several sessions may run a plan at the same time.

@@ -23,8 +23,7 @@ struct BenchOptions {
   int devices = 1;
   double seconds = 0.5;
   bool explain = false;
-  bool int8_activations = true;
-  runtime::FloatOrder float_order = runtime::FloatOrder::kFastest;
+  runtime::ExecutionOptions execution;
   TuneOptions tune;
 };
 
@@ -32,12 +31,13 @@ void run(const BenchOptions& options, const Machine& machine) {
   apply(options.common);
   const TuningFile tuning(options.tune);
   const Measurement measurement = [&] {
+    runtime::ExecutionOptions execution = options.execution;
+    execution.tuning = tuning.tuning();
     Progress progress(options.common, machine);
     tuning.show(progress);
-    return measure(
-        load(options.model, options.model_options.parse()),
-        {options.batch, options.seconds, machine.devices(options.devices), options.int8_activations,
-         options.float_order, tuning.tuning(), progress.sink()});
+    return measure(load(options.model, options.model_options.parse()),
+                   {options.batch, options.seconds, machine.devices(options.devices), execution,
+                    progress.sink()});
   }();
   tuning.save(machine);
   if (!machine.is_first()) return;
@@ -66,8 +66,7 @@ void add_bench(CLI::App& app, Action& action) {
       ->check(number_from(0, 3600))
       ->capture_default_str();
   verb->add_flag("--explain", options->explain, "Say why each kernel was chosen");
-  add_activation_option(*verb, options->int8_activations);
-  add_float_order_option(*verb, options->float_order);
+  add_execution_options(*verb, options->execution);
   add_tune_options(*verb, options->tune);
   verb->final_callback([options, &action] {
     action = [options](const Machine& machine) { run(*options, machine); };

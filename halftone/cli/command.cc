@@ -104,13 +104,10 @@ CLI::Validator some_path() {
   return {check, ""};
 }
 
-void add_activation_option(CLI::App& verb, bool& int8_activations) {
-  verb.add_flag("--float-activations{false}", int8_activations,
+void add_execution_options(CLI::App& verb, runtime::ExecutionOptions& execution) {
+  verb.add_flag("--float-activations{false}", execution.int8_activations,
                 "Round no activations to 8 bits: layers of 8-bit integers compute bits or float32");
-}
-
-void add_float_order_option(CLI::App& verb, runtime::FloatOrder& order) {
-  const auto set = [&order](const std::string& name) {
+  const auto set = [&order = execution.float_order](const std::string& name) {
     order = name == "fixed" ? runtime::FloatOrder::kFixed : runtime::FloatOrder::kFastest;
   };
   verb.add_option_function<std::string>(

@@ -86,10 +86,9 @@ CLI::Validator non_negative_number();
 CLI::Validator number_from(double low, double high);
 /// Accepts whole numbers of at least `low` in 64 bits. CLI11 alone parses -1 as the largest one.
 CLI::Validator whole_from(std::uint64_t low);
-/// Adds --float-activations, which clears `int8_activations`.
-void add_activation_option(CLI::App& verb, bool& int8_activations);
-/// Adds --float-order, the order of additions in float32 layers.
-void add_float_order_option(CLI::App& verb, runtime::FloatOrder& order);
+/// Adds --float-activations, which clears `int8_activations`, and --float-order, the order of
+/// additions in float32 layers.
+void add_execution_options(CLI::App& verb, runtime::ExecutionOptions& execution);
 /// Adds --tune and --tuning-file.
 void add_tune_options(CLI::App& verb, TuneOptions& options);
 /// Adds --shape and --constant.

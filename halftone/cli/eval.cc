@@ -18,8 +18,7 @@ struct EvalOptions {
   std::string model;
   ModelOptions model_options;
   std::string reference;
-  bool int8_activations = true;
-  runtime::FloatOrder float_order = runtime::FloatOrder::kFastest;
+  runtime::ExecutionOptions execution;
   TuneOptions tune;
 };
 
@@ -35,10 +34,9 @@ void run(const EvalOptions& options, const Machine& machine) {
     compress::EvaluateOptions how;
     how.batch = options.data.batch;
     how.progress = progress.sink();
-    how.int8_activations = options.int8_activations;
     how.devices = machine.devices(options.data.devices);
-    how.float_order = options.float_order;
-    how.tuning = tuning.tuning();
+    how.execution = options.execution;
+    how.execution.tuning = tuning.tuning();
     tuning.show(progress);
     return evaluate(networks.front(), data, networks.size() > 1 ? &networks.back() : nullptr, how);
   }();
@@ -62,8 +60,7 @@ void add_eval(CLI::App& app, Action& action) {
   add_data_options(*verb, options->data, "test");
   verb->add_option("--reference", options->reference, "Network to compare with")
       ->check(some_path());
-  add_activation_option(*verb, options->int8_activations);
-  add_float_order_option(*verb, options->float_order);
+  add_execution_options(*verb, options->execution);
   add_tune_options(*verb, options->tune);
   verb->final_callback([options, &action] {
     action = [options](const Machine& machine) { run(*options, machine); };

@@ -19,20 +19,18 @@ struct RunOptions {
   ModelOptions model_options;
   std::vector<std::string> inputs;
   std::string output;
-  bool int8_activations = true;
-  runtime::FloatOrder float_order = runtime::FloatOrder::kFastest;
+  runtime::ExecutionOptions execution;
 };
 
 void run(const RunOptions& options, const Machine& machine) {
   if (!machine.is_first()) return;
   apply(options.common);
   // One thread, so that the results do not depend on the number of threads.
-  const std::vector<OutputFile> files =
-      run_files({options.model,
-                 {options.inputs.begin(), options.inputs.end()},
-                 options.output,
-                 {1, options.int8_activations, options.float_order},
-                 options.model_options.parse()});
+  const std::vector<OutputFile> files = run_files({options.model,
+                                                   {options.inputs.begin(), options.inputs.end()},
+                                                   options.output,
+                                                   {.execution = options.execution},
+                                                   options.model_options.parse()});
   std::cout << (options.common.json ? report::to_json(files) : printable(report::to_text(files)));
 }
 
@@ -52,8 +50,7 @@ void add_run(CLI::App& app, Action& action) {
   verb->add_option("-o,--output", options->output, "Folder for out0.npy, out1.npy, ...")
       ->required()
       ->check(some_path());
-  add_activation_option(*verb, options->int8_activations);
-  add_float_order_option(*verb, options->float_order);
+  add_execution_options(*verb, options->execution);
   verb->final_callback([options, &action] {
     action = [options](const Machine& machine) { run(*options, machine); };
   });

@@ -124,9 +124,10 @@ runtime::Stream Calibration::stream(const ir::Graph& graph, std::span<const ir::
   options.num_samples = std::min(data_.size(), samples);
   options.batch = batch_;
   options.progress = progress;
-  options.int8_activations = false;
+  options.execution.int8_activations = false;
   options.devices = devices_;
-  options.float_order = runtime::FloatOrder::kFixed;  // fits must not depend on the processor
+  options.execution.float_order =
+      runtime::FloatOrder::kFixed;  // fits must not depend on the processor
   options.fixed_batch = feed.fixed_batch;
   options.batch_axes = std::move(feed.batch_axes);
   options.whole_runs = !has_open_batch(graph);

@@ -178,12 +178,15 @@ Evaluation evaluate(const ir::Graph& graph, const data::Dataset& data, const ir:
     }
     return score.counts();
   };
-  const runtime::Stream stream(
-      contest.graph,
-      {data.size(), options.batch, options.progress, options.int8_activations, options.devices,
-       options.float_order, options.tuning, contest.feed.fixed_batch, contest.feed.batch_axes,
-       false, options.bit_layers},
-      contest.feed.fill);
+  const runtime::Stream stream(contest.graph,
+                               {.num_samples = data.size(),
+                                .batch = options.batch,
+                                .progress = options.progress,
+                                .devices = options.devices,
+                                .execution = options.execution,
+                                .fixed_batch = contest.feed.fixed_batch,
+                                .batch_axes = contest.feed.batch_axes},
+                               contest.feed.fill);
   return evaluation_of(stream.sum(count), data.has_labels(), reference != nullptr);
 }
 

@@ -3,16 +3,13 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <string>
 
 #include "halftone/base/progress.h"
 #include "halftone/data/dataset.h"
 #include "halftone/ir/graph.h"
-#include "halftone/runtime/kernel.h"
-#include "halftone/runtime/plan/plan.h"
-#include "halftone/runtime/plan/tuning.h"
+#include "halftone/runtime/execution_options.h"
 #include "halftone/spmd/devices.h"
 
 namespace halftone::compress {
@@ -23,13 +20,10 @@ struct EvaluateOptions {
   // Names of the two networks in messages.
   std::string network = "network";
   std::string reference = "reference";
-  bool int8_activations = true;  ///< as in runtime::PlanOptions
-  spmd::Devices devices{};       ///< as in runtime::StreamOptions
-  runtime::FloatOrder float_order = runtime::FloatOrder::kFastest;
-  std::shared_ptr<runtime::Tuning> tuning{};  ///< as in runtime::PlanOptions
-  /// As in runtime::PlanOptions. Values of the network keep their ids; those of the reference are
-  /// above them.
-  runtime::BitLayerFactory bit_layers{};
+  spmd::Devices devices{};  ///< as in runtime::StreamOptions
+  /// For its bit_layers: values of the network keep their ids; those of the reference are above
+  /// them.
+  runtime::ExecutionOptions execution{};
 };
 
 /// Results of a network and its reference on the same samples.

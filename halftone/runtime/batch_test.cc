@@ -32,7 +32,7 @@ TEST_P(SampleInABatch, HasTheSameBitsForEveryPairOfBits) {
       for (const bool int8 : {true, false}) {
         SCOPED_TRACE(std::to_string(w_bits) + "/" + std::to_string(x_bits) + (int8 ? " int8" : ""));
         const ir::Graph graph = graph_of(GetParam(), w_bits, x_bits);
-        PlanOptions options{.batch = kSamples, .int8_activations = int8};
+        PlanOptions options{.batch = kSamples, .execution = {.int8_activations = int8}};
         const auto expected = run_in_batches(graph, options, samples.as<float>());
         for (const std::size_t batch : {1U, 2U, 7U}) {
           options.batch = batch;
@@ -76,7 +76,7 @@ TEST_P(SampleInABatch, IsComputedInTheArithmeticOfTheAttribute) {
         SCOPED_TRACE(std::to_string(w_bits) + "/" + std::to_string(x_bits) + " " +
                      std::string(to_string(arithmetic)));
         for (const bool int8 : {true, false}) {
-          PlanOptions options{.batch = kSamples, .int8_activations = int8};
+          PlanOptions options{.batch = kSamples, .execution = {.int8_activations = int8}};
           const ir::Arithmetic computed = *ir::arithmetic_of(graph, layer_of(graph), int8);
           EXPECT_TRUE(computes(make_plan(graph, options)->steps().back().arithmetic, computed));
           const auto expected = run_in_batches(graph, options, samples.as<float>());
@@ -116,7 +116,7 @@ TEST(ArithmeticOfALayer, IsNotReplacedIfNoKernelHasIt) {
   graph.add_output(graph.add_node("wide", ir::FullyConnected{}, {x, w}));
   EXPECT_NO_THROW(make_plan(graph, {}));
   const ir::Graph integers = with_arithmetic(graph, ir::Arithmetic::kIntegers);
-  EXPECT_NO_THROW(make_plan(integers, {.int8_activations = false}));
+  EXPECT_NO_THROW(make_plan(integers, {.execution = {.int8_activations = false}}));
   expect_error(
       ErrorKind::kUnsupported,
       "node 'wide' (FullyConnected): arithmetic integers: no kernel computes it: more than "

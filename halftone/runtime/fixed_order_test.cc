@@ -49,7 +49,8 @@ TEST_P(FixedOrder, MatchesReferenceOnAnyNumberOfThreads) {
   const ir::Graph graph = fixed_order_graph(test);
   for (const std::size_t batch : {std::size_t{1}, std::size_t{5}}) {
     PlanOptions options{
-        .batch = batch, .int8_activations = false, .float_order = FloatOrder::kFixed};
+        .batch = batch,
+        .execution = {.int8_activations = false, .float_order = FloatOrder::kFixed}};
     // At most 400 terms of about 1, each rounded in as many sums.
     const auto plan = testing::expect_reference_result(graph, options, 400 * 400 * 0x1p-24F, batch);
     EXPECT_EQ(testing::kernel_of(*plan), test.kernel);
@@ -118,8 +119,8 @@ TEST(FixedOrder, OfADenseLayerIsThatOfItsInputs) {
   for (std::size_t i = 0; i < expected.size(); ++i) expected[i] = bias.as<float>()[i % 37];
   kernels::float_matmul_reference({x.as<float>(), 4, 300}, {w.as<float>(), 37, 300},
                                   MatrixView<float>(expected, 4, 37));
-  Session session(
-      make_plan(fixed_order_graph(test), {.batch = 4, .float_order = FloatOrder::kFixed}));
+  Session session(make_plan(fixed_order_graph(test),
+                            {.batch = 4, .execution = {.float_order = FloatOrder::kFixed}}));
   std::ranges::copy(x.as<float>(), session.input_as<float>(0).begin());
   session.run();
   const ir::Tensor y = session.output_tensor(0);

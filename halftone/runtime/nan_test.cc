@@ -28,7 +28,7 @@ ir::Graph graph_of(const ir::Operator& op, const ir::Shape& x, const std::vector
 /// Runs the graph on random values and one NaN.
 void expect_nan_kept(const ir::Graph& graph, const std::string& name) {
   for (const FloatOrder order : {FloatOrder::kFastest, FloatOrder::kFixed}) {
-    const PlanOptions options{.batch = 2, .float_order = order};
+    const PlanOptions options{.batch = 2, .execution = {.float_order = order}};
     const auto plan = make_plan(graph, options);
     Random random(32);
     auto inputs = testing::random_inputs(plan->graph(), random);

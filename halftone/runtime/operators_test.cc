@@ -30,9 +30,12 @@ class Operators : public ::testing::TestWithParam<OperatorCase> {
     for (const bool constants : {false, true}) {
       const CaseGraph graph =
           graph_of(test, {.batch = batch, .symbolic = true, .constants = constants});
-      const auto plan = make_plan(graph.graph, {.batch = batch, .float_order = order});
-      testing::expect_near(Session(plan).run(graph.inputs), expected, tolerance_of(whole),
-                           describe(test));
+      const auto plan =
+          make_plan(graph.graph, {.batch = batch, .execution = {.float_order = order}});
+      Session session(plan);
+      const auto outputs = session.run(graph.inputs);
+      testing::expect_near(outputs, expected, tolerance_of(whole), describe(test));
+      testing::expect_same_on_callers_memory(session, graph.inputs, outputs);
       if (order == FloatOrder::kFastest) continue;
       for (const auto& step : plan->steps()) {
         EXPECT_EQ(step.kernel.find("onednn"), std::string::npos) << describe(test);
@@ -124,7 +127,7 @@ TEST(Encode, WritesEveryNumberOfBits) {
       const ir::Encode encode{testing::activation_encoding(bits, bits % 2 == 0, random)};
       graph.add_output(graph.add_node("node", encode, {x}));
       for (const FloatOrder order : {FloatOrder::kFastest, FloatOrder::kFixed}) {
-        const PlanOptions options{.batch = 3, .float_order = order};
+        const PlanOptions options{.batch = 3, .execution = {.float_order = order}};
         const auto plan = testing::expect_reference_result(graph, options, 0);
         EXPECT_EQ(testing::kernel_of(*plan), "bit_planes");
       }

@@ -2,9 +2,12 @@
 // Test support: checks of the outputs of a plan.
 #pragma once
 
+#include <algorithm>
+#include <deque>
 #include <string>
 #include <vector>
 
+#include "halftone/base/guarded_memory_testing.h"
 #include "halftone/ir/testing.h"
 #include "halftone/runtime/execute/session.h"
 #include "halftone/runtime/plan/prepare.h"
@@ -34,6 +37,35 @@ inline std::vector<ir::Tensor> random_inputs(const ir::Graph& graph, Random& ran
 /// The kernel that computes the last step.
 inline std::string kernel_of(const Plan& plan) { return plan.steps().back().kernel; }
 
+/// Runs a session on memory of ours, twice on other addresses, and expects what it returns of its
+/// own.
+inline void expect_same_on_callers_memory(Session& session, const std::vector<ir::Tensor>& inputs,
+                                          const std::vector<ir::Tensor>& expected) {
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    std::deque<GuardedMemory> memory;
+    std::vector<std::span<const std::byte>> in;
+    std::vector<std::span<std::byte>> out;
+    for (const ir::Tensor& input : inputs) {
+      const auto bytes = memory.emplace_back(input.bytes().size()).bytes();
+      std::ranges::copy(input.bytes(), bytes.begin());
+      in.emplace_back(bytes);
+    }
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      out.push_back(memory.emplace_back(session.output_bytes(i)).bytes());
+    }
+    session.run(in, out);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_TRUE(std::ranges::equal(out[i], expected[i].bytes())) << "output " << i;
+    }
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      EXPECT_TRUE(std::ranges::equal(in[i], inputs[i].bytes())) << "input " << i << " changed";
+    }
+    if (repeat == 0) {
+      EXPECT_TRUE(same_bytes(session.run(inputs), expected));
+    }
+  }
+}
+
 /// Runs a graph on random inputs and compares it with the reference implementation; returns the
 /// plan.
 inline std::shared_ptr<const Plan> expect_reference_result(const ir::Graph& graph,
@@ -45,7 +77,9 @@ inline std::shared_ptr<const Plan> expect_reference_result(const ir::Graph& grap
   Session session(plan);
   const auto inputs = random_inputs(plan->graph(), random);
   const ir::Graph whole = prepare(graph, options).graph;
-  expect_near(session.run(inputs), run_reference(whole, inputs), tolerance);
+  const auto outputs = session.run(inputs);
+  expect_near(outputs, run_reference(whole, inputs), tolerance);
+  expect_same_on_callers_memory(session, inputs, outputs);
   return plan;
 }
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from . import _halftone as native
 from ._data import Data, DataOptions, samples_of
-from ._model import FloatOrder, Model, as_model, check_float_order
+from ._model import FloatOrder, Model, as_model, execution
 from ._progress import Progress, ProgressCallback
 from ._reports import Evaluation, Inspection, Measurement, QuantizeReport
 from ._sources import Constants, Shapes, Source, read
@@ -167,13 +167,13 @@ def evaluate(
     >>> ht.evaluate("examples/mnist/mnist_mlp_700.onnx", "examples/mnist", limit=1000).metric
     'accuracy'
     """
-    check_float_order(float_order)
+    order = execution(float_activations, float_order)
     workers = _check_threads(threads)
     network = as_model(model, example)
     other = None if reference is None else as_model(reference)._network
     samples = samples_of(data, _input_names(network), DataOptions(limit, scale, split), labels)
     with Progress(progress) as callback:
-        how = native.RunHow(workers, callback, not float_activations, float_order == "fixed")
+        how = native.RunHow(workers, callback, order)
         return Evaluation(native.evaluate(network._network, samples, other, batch, how))
 
 
@@ -195,11 +195,11 @@ def bench(
     >>> ht.bench("examples/mnist/mnist_mlp_700.onnx", seconds=0, threads=1).batch
     1
     """
-    check_float_order(float_order)
+    order = execution(float_activations, float_order)
     workers = _check_threads(threads)
     network = as_model(model, example)._network
     with Progress(progress) as callback:
-        how = native.RunHow(workers, callback, not float_activations, float_order == "fixed")
+        how = native.RunHow(workers, callback, order)
         return Measurement(native.bench(network, batch, seconds, explain, how))
 
 

@@ -53,14 +53,14 @@ class RunOptions(NamedTuple):
     float_order: FloatOrder = "fastest"  #: "fixed": the same bits on every processor
 
     def plan(self, network: native.Network, batch: int) -> native.Plan:
-        return native.Plan.make(
-            network, batch, self.threads, not self.float_activations, self.float_order == "fixed"
-        )
+        how = execution(self.float_activations, self.float_order)
+        return native.Plan.make(network, batch, self.threads, how)
 
 
-def check_float_order(order: str) -> None:
-    if order not in ("fastest", "fixed"):
-        raise ValueError(f"float_order: expected 'fastest' or 'fixed', found {order!r}")
+def execution(float_activations: bool, float_order: str) -> native.Execution:
+    if float_order not in ("fastest", "fixed"):
+        raise ValueError(f"float_order: expected 'fastest' or 'fixed', found {float_order!r}")
+    return native.Execution(not float_activations, float_order == "fixed")
 
 
 class Session:
@@ -317,7 +317,7 @@ def load(
     >>> ht.load("examples/mnist/mnist_mlp_700.onnx").format
     'onnx'
     """
-    check_float_order(float_order)
+    execution(float_activations, float_order)  # refuses other words before a large file is read
     network, format = _sources.read(
         source, example=example, name=name, shapes=shapes, constants=constants
     )

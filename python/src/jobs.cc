@@ -81,12 +81,7 @@ Texts report_texts(const Quantized& quantized, std::uint64_t output_bytes) {
 }
 
 struct RunHow : How {
-  bool int8_activations = true;
-  bool fixed_order = false;
-
-  [[nodiscard]] runtime::FloatOrder float_order() const {
-    return fixed_order ? runtime::FloatOrder::kFixed : runtime::FloatOrder::kFastest;
-  }
+  runtime::ExecutionOptions execution{};
 };
 
 Texts evaluate_network(const Network& network, const Samples& samples, const Network* reference,
@@ -96,9 +91,8 @@ Texts evaluate_network(const Network& network, const Samples& samples, const Net
         compress::EvaluateOptions options;
         options.batch = batch;
         options.progress = progress;
-        options.int8_activations = how.int8_activations;
         options.devices = devices;
-        options.float_order = how.float_order();
+        options.execution = how.execution;
         return evaluate(network, samples.dataset, reference, options);
       });
   return {report::to_text(result), report::to_json(result)};
@@ -111,8 +105,7 @@ Texts bench_network(const Network& network, std::optional<std::size_t> batch, do
         MeasureOptions options;
         options.batch = batch;
         options.min_seconds = seconds;
-        options.int8_activations = how.int8_activations;
-        options.float_order = how.float_order();
+        options.execution = how.execution;
         options.progress = progress;
         return measure(network, options);
       });
@@ -134,12 +127,11 @@ void bind_how(nb::module_& module) {
   nb::class_<RunHow, How>(module, "RunHow")
       .def(
           "__init__",
-          [](RunHow* how, int threads, nb::object progress, bool int8_activations,
-             bool fixed_order) {
-            new (how) RunHow{{threads, std::move(progress)}, int8_activations, fixed_order};
+          [](RunHow* how, int threads, nb::object progress,
+             const runtime::ExecutionOptions& execution) {
+            new (how) RunHow{{threads, std::move(progress)}, execution};
           },
-          nb::arg("threads"), nb::arg("progress").none(), nb::arg("int8_activations"),
-          nb::arg("fixed_order"));
+          nb::arg("threads"), nb::arg("progress").none(), nb::arg("execution"));
 }
 
 void bind_recipe(nb::module_& module) {

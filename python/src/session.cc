@@ -36,6 +36,9 @@ std::vector<Port> plan_ports(const runtime::Plan& plan, std::span<const ir::Valu
   return ports;
 }
 
+/// Of inputs and of outputs.
+using Addresses = std::pair<std::vector<std::uintptr_t>, std::vector<std::uintptr_t>>;
+
 /// A session that refuses a second thread while one runs it.
 class PythonSession {
  public:
@@ -52,6 +55,19 @@ class PythonSession {
     run_alone(arrays(inputs, Access::kRead), arrays(outputs, Access::kWrite));
   }
 
+  /// Where the last run has read its inputs and written its outputs.
+  [[nodiscard]] Addresses addresses() {
+    const ir::Graph& graph = session_.plan().graph();
+    Addresses found;
+    for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+      found.first.push_back(reinterpret_cast<std::uintptr_t>(session_.input(i).data()));
+    }
+    for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
+      found.second.push_back(reinterpret_cast<std::uintptr_t>(session_.output(i).bytes.data()));
+    }
+    return found;
+  }
+
  private:
   static std::vector<Array> arrays(const nb::tuple& objects, Access access) {
     std::vector<Array> result;
@@ -61,36 +77,12 @@ class PythonSession {
   }
 
   void run_alone(const std::vector<Array>& inputs, const std::vector<Array>& outputs) {
-    const ir::Graph& graph = session_.plan().graph();
-    check(graph, graph.inputs(), inputs);
-    check(graph, graph.outputs(), outputs);
+    std::vector<std::span<const std::byte>> sources;
+    std::vector<std::span<std::byte>> results;
+    for (const Array& array : inputs) sources.push_back(array.bytes());
+    for (const Array& array : outputs) results.push_back(array.writable_bytes());
     const nb::gil_scoped_release no_gil;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      std::ranges::copy(inputs[i].bytes(), session_.input(i).begin());
-    }
-    session_.run();
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      const ir::Tensor& result = session_.output_tensor(i);
-      std::ranges::copy(result.bytes(), outputs[i].writable_bytes().begin());
-    }
-  }
-
-  /// The last line of defence: what the arrays are, Python has checked with better words.
-  static void check(const ir::Graph& graph, std::span<const ir::ValueId> ids,
-                    const std::vector<Array>& arrays) {
-    if (ids.size() != arrays.size()) {
-      fail(ErrorKind::kShape, "arrays of a run: expected " + std::to_string(ids.size()) +
-                                  ", found " + std::to_string(arrays.size()));
-    }
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-      const ir::Value& value = graph.value(ids[i]);
-      const std::size_t bytes =
-          value.type.shape.element_count() * size_bytes(value.type.encoding.element);
-      if (arrays[i].bytes().size() == bytes) continue;
-      fail(ErrorKind::kShape, "'" + value.name + "': expected " + value.type.to_string() + " of " +
-                                  std::to_string(bytes) + " bytes, found " +
-                                  std::to_string(arrays[i].bytes().size()));
-    }
+    session_.run(sources, results);
   }
 
   runtime::Session session_;
@@ -111,13 +103,10 @@ nb::ndarray<nb::numpy> writable_view(const nb::object& object) {
 }
 
 PlanHolder plan_network(const Network& network, std::size_t batch, int threads,
-                        bool int8_activations, bool fixed_order) {
+                        const runtime::ExecutionOptions& execution) {
   const nb::gil_scoped_release no_gil;
-  RunOptions options;
-  options.threads = threads;
-  options.int8_activations = int8_activations;
-  if (fixed_order) options.float_order = runtime::FloatOrder::kFixed;
-  return {with_context(network.name, [&] { return make_plan(network, batch, options); })};
+  return {with_context(network.name,
+                       [&] { return make_plan(network, batch, {threads, execution}); })};
 }
 
 }  // namespace
@@ -125,9 +114,17 @@ PlanHolder plan_network(const Network& network, std::size_t batch, int threads,
 void bind_session(nb::module_& module) {
   // NumPy's own from_dlpack() calls memory of other libraries read-only.
   module.def("writable_view", writable_view, nb::arg("array"));
+  nb::class_<runtime::ExecutionOptions>(module, "Execution")
+      .def(
+          "__init__",
+          [](runtime::ExecutionOptions* options, bool int8_activations, bool fixed_order) {
+            new (options) runtime::ExecutionOptions();
+            options->int8_activations = int8_activations;
+            if (fixed_order) options->float_order = runtime::FloatOrder::kFixed;
+          },
+          nb::arg("int8_activations"), nb::arg("fixed_order"));
   nb::class_<PlanHolder>(module, "Plan")
-      .def_static("make", plan_network, nb::arg("network"), nb::arg("batch"), nb::arg("threads"),
-                  nb::arg("int8_activations"), nb::arg("fixed_order"))
+      .def_static("make", plan_network, nb::arg("network"), nb::arg("batch"), nb::arg("threads"), nb::arg("execution"))
       .def_prop_ro(
           "inputs",
           [](const PlanHolder& p) { return plan_ports(*p.plan, p.plan->graph().inputs()); })
@@ -136,7 +133,8 @@ void bind_session(nb::module_& module) {
       });
   nb::class_<PythonSession>(module, "Session")
       .def(nb::init<const PlanHolder&>(), nb::arg("plan"))
-      .def("run", &PythonSession::run, nb::arg("inputs"), nb::arg("outputs"));
+      .def("run", &PythonSession::run, nb::arg("inputs"), nb::arg("outputs"))
+      .def("addresses", &PythonSession::addresses);
 }
 
 }  // namespace halftone::python

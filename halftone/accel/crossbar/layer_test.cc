@@ -42,7 +42,7 @@ TEST(LayerKernel, OfAnIdealDeviceHasTheBitsOfTheDigitalOne) {
       runtime::PlanOptions options;
       options.batch = 8;
       const auto digital = runtime::testing::run_in_batches(graph, options, samples);
-      options.bit_layers = on(ideal);
+      options.execution.bit_layers = on(ideal);
       EXPECT_EQ(runtime::make_plan(graph, options)->steps().back().kernel, "crossbar");
       EXPECT_TRUE(same_bits(runtime::testing::run_in_batches(graph, options, samples), digital))
           << layer.name << " " << bits;
@@ -61,7 +61,7 @@ TEST(LayerKernel, OfCellsWithManyLevelsIsCloseToTheDigitalOne) {
     runtime::PlanOptions options;
     options.batch = 8;
     const auto digital = runtime::testing::run_in_batches(graph, options, samples);
-    options.bit_layers = on(device);
+    options.execution.bit_layers = on(device);
     const auto found = runtime::testing::run_in_batches(graph, options, samples);
     // A conversion is off by half a step of 255 x 15 / 65535 levels; a level is at most 2 x 1.1 / 7
     // and the two planes of the input together at most 1.9, counted twice; float32 adds little.
@@ -79,12 +79,12 @@ TEST(LayerKernel, GivesTheSameWhateverTheBatch) {
     const ir::Graph graph = runtime::testing::with_arithmetic(
         runtime::testing::graph_of(layer, 2, 2), ir::Arithmetic::kBits);
     runtime::PlanOptions options;
-    options.bit_layers = on(device);
+    options.execution.bit_layers = on(device);
     const auto one = runtime::testing::run_in_batches(graph, options, samples);
     options.batch = 16;
     EXPECT_TRUE(same_bits(runtime::testing::run_in_batches(graph, options, samples), one))
         << layer.name;
-    options.bit_layers = on(device, 2);
+    options.execution.bit_layers = on(device, 2);
     EXPECT_FALSE(same_bits(runtime::testing::run_in_batches(graph, options, samples), one));
   }
 }
@@ -112,7 +112,7 @@ TEST(LayerKernel, AddsResidualsAndEncodesLikeTheDigitalOne) {
   const std::vector<float> samples = samples_for(shapes);
   runtime::PlanOptions options;
   const auto digital = runtime::testing::run_in_batches(graph, options, samples);
-  options.bit_layers = on(load_device("ideal"));
+  options.execution.bit_layers = on(load_device("ideal"));
   EXPECT_TRUE(same_bits(runtime::testing::run_in_batches(graph, options, samples), digital));
 }
 
@@ -122,7 +122,7 @@ TEST(LayerKernel, LeavesOtherOperatorsToTheirImplementations) {
     const ir::Graph graph = runtime::testing::with_arithmetic(
         runtime::testing::graph_of(layer, 1, 1), ir::Arithmetic::kBits);
     runtime::PlanOptions options;
-    options.bit_layers = on(load_device("ideal"));
+    options.execution.bit_layers = on(load_device("ideal"));
     EXPECT_NE(runtime::make_plan(graph, options)->steps().back().kernel, "crossbar");
   }
 }
@@ -133,7 +133,7 @@ TEST(LayerKernel, NamesTheLayerThatArraysCannotHold) {
   const ir::Graph graph = runtime::testing::with_arithmetic(
       runtime::testing::graph_of(runtime::testing::layer_cases()[0], 1, 1), ir::Arithmetic::kBits);
   runtime::PlanOptions options;
-  options.bit_layers = on(device);
+  options.execution.bit_layers = on(device);
   expect_error(ErrorKind::kUnsupported,
                "node 'layer' (FullyConnected): arrays of 255 x 1 cells: a weight of +-1 needs",
                [&] { runtime::make_plan(graph, options); });

@@ -127,7 +127,7 @@ NetworkResult evaluate(const ir::Graph& graph, const data::Dataset& data, const 
   const std::size_t num_seeds = device.is_random() ? options.num_seeds : 1;
   for (std::size_t s = 0; s < num_seeds; ++s) {
     compress::EvaluateOptions how = options.evaluate;
-    how.bit_layers = on_arrays(digital.num_values(), device, options.seed + s);
+    how.execution.bit_layers = on_arrays(digital.num_values(), device, options.seed + s);
     const compress::Evaluation found = compress::evaluate(digital, data, &digital, how);
     result.metric = found.metric;
     result.samples = found.samples;

@@ -116,7 +116,7 @@ TEST(SeenLayer, GivesTheOutputsOfTheArrays) {
     std::vector<float> samples(runtime::testing::kSamples * each);
     for (float& x : samples) x = static_cast<float>(random.normal());
     runtime::PlanOptions options;
-    options.bit_layers = [&](const runtime::NodeContext& context) {
+    options.execution.bit_layers = [&](const runtime::NodeContext& context) {
       return layer_kernel(context, device, 3);
     };
     const std::vector<float> found = runtime::testing::run_in_batches(graph, options, samples);

@@ -108,7 +108,7 @@ Loss measure_loss(const Measurement& on, const compress::Recipe& recipe,
   compress::EvaluateOptions how;
   how.batch = on.batch;
   how.devices = on.options.devices;
-  how.float_order = runtime::FloatOrder::kFixed;
+  how.execution.float_order = runtime::FloatOrder::kFixed;
   const compress::Evaluation result =
       compress::evaluate(quantized.graph, on.evaluation, &on.graph, how);
   const compress::Comparison& reference = *result.reference;

@@ -47,7 +47,7 @@ TEST_P(CodedConv, MatchesReference) {
   layer.x_offset = x_offset;
   layer.format = {w_bits, w_offset, granularity, granularity == Granularity::kGroup ? 36U : 0U};
   for (const std::size_t batch : {std::size_t{1}, std::size_t{3}}) {
-    const PlanOptions exact{.batch = batch, .int8_activations = false};
+    const PlanOptions exact{.batch = batch, .execution = {.int8_activations = false}};
     const auto plan = testing::expect_reference_result(layer_graph(layer), exact, 1e-4F);
     if (granularity == Granularity::kGroup) {
       EXPECT_EQ(testing::kernel_of(*plan), "fixed_order_f32");
@@ -94,7 +94,7 @@ TEST(CodedConvGeometry, MatchesReference) {
        {{{1, 1, 2}, {1, 1, 1}, {1, 0, 1}, {1, 1, 1}}, 1, {}}},
   };
   for (ConvLayer layer : layers) {
-    const PlanOptions exact{.batch = 2, .int8_activations = false};
+    const PlanOptions exact{.batch = 2, .execution = {.int8_activations = false}};
     const auto bits = testing::expect_reference_result(layer_graph(layer), exact, 1e-4F);
     EXPECT_EQ(testing::kernel_of(*bits), "bit_conv");
     layer.x_bits = 4;
@@ -267,7 +267,7 @@ TEST(DepthwiseConv, OfCodesRunsOnIntegersWhereTheyAreCheaper) {
         const auto plan = testing::expect_reference_result(graph, {.batch = 2}, 0.05F);
         EXPECT_EQ(testing::kernel_of(*plan), "int8_conv");
         EXPECT_THAT(plan->steps().back().reason, ::testing::HasSubstr("lanes are channels"));
-        const PlanOptions exact{.batch = 2, .int8_activations = false};
+        const PlanOptions exact{.batch = 2, .execution = {.int8_activations = false}};
         EXPECT_NE(testing::kernel_of(*testing::expect_reference_result(graph, exact, 1e-4F)),
                   "int8_conv");
       }

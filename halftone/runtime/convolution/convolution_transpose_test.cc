@@ -48,7 +48,7 @@ TEST_P(FixedConvTranspose, MatchesReferenceOnAnyNumberOfThreads) {
   const TransposeCase& test = GetParam();
   const TransposeGraph layer(test);
   for (const std::size_t batch : {std::size_t{1}, std::size_t{5}}) {
-    PlanOptions options{.batch = batch, .float_order = FloatOrder::kFixed};
+    PlanOptions options{.batch = batch, .execution = {.float_order = FloatOrder::kFixed}};
     const auto plan = make_plan(layer.graph, options);
     EXPECT_EQ(testing::kernel_of(*plan), "fixed_order_f32");
     Random random(3);
@@ -96,7 +96,9 @@ TEST(FixedConvTranspose, HasTheBitsOfItsKernel) {
   Random random(4);
   const auto inputs = ir::test::list(testing::random_tensor({2, 9, 30}, random));
   const auto found =
-      Session(make_plan(layer.graph, {.batch = 2, .float_order = FloatOrder::kFixed})).run(inputs);
+      Session(
+          make_plan(layer.graph, {.batch = 2, .execution = {.float_order = FloatOrder::kFixed}}))
+          .run(inputs);
   const kernels::ConvShape shape{2, {{{}, {}, {9, 18, 4, 2, 1, 1}}}, 30, 20, 1};
   std::vector<float> expected(shape.num_pixels() * shape.outputs);
   kernels::float_conv_transpose_reference(
@@ -110,7 +112,8 @@ TEST(FixedConvTranspose, LeavesFourAxesToTheReference) {
                            {ir::plain_window(4), {0, 0, 0, 0}, 1, {}},
                            {ir::kBatch, 2, 2, 2, 2, 3},
                            {4, 2, 1, 1, 1, 3}};
-  const auto plan = make_plan(TransposeGraph(test).graph, {.float_order = FloatOrder::kFixed});
+  const auto plan =
+      make_plan(TransposeGraph(test).graph, {.execution = {.float_order = FloatOrder::kFixed}});
   EXPECT_EQ(testing::kernel_of(*plan), "reference");
 }
 

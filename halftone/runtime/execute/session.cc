@@ -2,6 +2,7 @@
 #include "halftone/runtime/execute/session.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 
 #include "halftone/base/error.h"
@@ -18,10 +19,46 @@ AlignedBuffer make_arena(const Plan& plan) {
   return AlignedBuffer(plan.arena_bytes());
 }
 
+bool is_aligned(const std::byte* data, const ir::ValueType& type) {
+  return reinterpret_cast<std::uintptr_t>(data) % size_bytes(type.encoding.element) == 0;
+}
+
+/// Memory of the caller's.
+struct Piece {
+  std::string what;
+  std::span<const std::byte> bytes;
+};
+
+void check_count(const std::string& what, std::size_t expected, std::size_t found) {
+  if (found == expected) return;
+  fail(ErrorKind::kShape, what + " of the graph: expected " + std::to_string(expected) +
+                              ", found " + std::to_string(found));
+}
+
+void check_size(const Piece& piece, std::size_t expected) {
+  if (piece.bytes.size() == expected) return;
+  fail(ErrorKind::kShape, piece.what + ": expected " + std::to_string(expected) + " bytes, found " +
+                              std::to_string(piece.bytes.size()));
+}
+
+/// Checks that the last piece overlaps none before it.
+void check_apart(std::span<const Piece> pieces) {
+  const std::span<const std::byte> last = pieces.back().bytes;
+  for (const Piece& other : pieces.first(pieces.size() - 1)) {
+    if (last.empty() || other.bytes.empty()) continue;
+    if (last.data() >= other.bytes.data() + other.bytes.size()) continue;
+    if (other.bytes.data() >= last.data() + last.size()) continue;
+    fail(ErrorKind::kUsage, pieces.back().what + ": its memory overlaps that of " + other.what);
+  }
+}
+
 }  // namespace
 
 Session::Session(std::shared_ptr<const Plan> plan)
-    : plan_(std::move(plan)), arena_(make_arena(*plan_)) {
+    : plan_(std::move(plan)),
+      arena_(make_arena(*plan_)),
+      attached_(plan_->graph().num_values()),
+      moved_(plan_->steps().size()) {
   for (const Step& step : plan_->steps()) calls_.push_back(bind(step));
 }
 
@@ -38,8 +75,9 @@ Call Session::bind(const Step& step) {
 
 ValueView Session::view(ir::ValueId id) const {
   const Storage& storage = plan_->storage(id);
-  const std::byte* data =
-      storage.constant != nullptr ? storage.constant : arena_.data() + storage.offset;
+  const std::byte* data = storage.constant;
+  if (data == nullptr) data = attached_[static_cast<std::size_t>(storage.root)];
+  if (data == nullptr) data = arena_.data() + storage.offset;
   return {plan_->graph().value(id).type, {data, storage.bytes}, storage.layout};
 }
 
@@ -52,24 +90,39 @@ Buffers Session::buffers_of(const Step& step) {
   for (const std::size_t i : step.body.packed_inputs) {
     if (i < buffers.inputs.size()) buffers.inputs[i] = nullptr;
   }
-  buffers.output = arena_.data() + plan_->storage(node.output).offset;
+  const Storage& output = plan_->storage(node.output);
+  std::byte* const attached = attached_[static_cast<std::size_t>(output.root)];
+  buffers.output = attached != nullptr ? attached : arena_.data() + output.offset;
   buffers.scratch = arena_.data() + step.scratch_offset;
   return buffers;
 }
 
 void Session::check_inputs(std::span<const ir::Tensor> inputs) const {
   const ir::Graph& graph = plan_->graph();
-  if (inputs.size() != graph.inputs().size()) {
-    fail(ErrorKind::kShape, "inputs of the graph: expected " +
-                                std::to_string(graph.inputs().size()) + ", found " +
-                                std::to_string(inputs.size()));
-  }
+  check_count("inputs", graph.inputs().size(), inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const ir::Value& value = graph.value(graph.inputs()[i]);
     if (inputs[i].type() != value.type) {
       fail(ErrorKind::kShape, "input '" + value.name + "': expected " + value.type.to_string() +
                                   ", found " + inputs[i].type().to_string());
     }
+  }
+}
+
+void Session::check_memory(std::span<const std::span<const std::byte>> inputs,
+                           std::span<const std::span<std::byte>> outputs) const {
+  const ir::Graph& graph = plan_->graph();
+  check_count("inputs", graph.inputs().size(), inputs.size());
+  check_count("outputs", graph.outputs().size(), outputs.size());
+  std::vector<Piece> pieces;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    pieces.push_back({"input '" + graph.value(graph.inputs()[i]).name + "'", inputs[i]});
+    check_size(pieces.back(), plan_->storage(graph.inputs()[i]).bytes);
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    pieces.push_back({"output '" + graph.value(graph.outputs()[i]).name + "'", outputs[i]});
+    check_size(pieces.back(), output_bytes(i));
+    check_apart(pieces);
   }
 }
 
@@ -87,7 +140,69 @@ std::vector<ir::Tensor> Session::run(std::span<const ir::Tensor> inputs) {
 }
 
 void Session::run() {
+  for (std::size_t v = 0; v < attached_.size(); ++v) {
+    attach(ir::ValueId{static_cast<std::uint32_t>(v)}, nullptr);
+  }
+  run_steps();
+}
+
+void Session::run(std::span<const std::span<const std::byte>> inputs,
+                  std::span<const std::span<std::byte>> outputs) {
+  check_memory(inputs, outputs);
+  const ir::Graph& graph = plan_->graph();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const ir::ValueId id = graph.inputs()[i];
+    const bool fits = is_aligned(inputs[i].data(), graph.value(id).type);
+    // A run does not write to its inputs.
+    attach(id, fits ? const_cast<std::byte*>(inputs[i].data()) : nullptr);
+    if (!fits) std::copy(inputs[i].begin(), inputs[i].end(), input(i).begin());
+  }
+  std::vector<std::size_t> copied;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const ir::ValueId id = graph.outputs()[i];
+    const bool may = may_attach_output(i);
+    const bool fits = may && is_aligned(outputs[i].data(), graph.value(id).type);
+    if (may) attach(plan_->storage(id).root, fits ? outputs[i].data() : nullptr);
+    if (!fits) copied.push_back(i);
+  }
+  run_steps();
+  for (const std::size_t i : copied) {
+    const ir::Tensor values = output_tensor(i);
+    std::copy(values.bytes().begin(), values.bytes().end(), outputs[i].begin());
+  }
+}
+
+bool Session::may_attach_output(std::size_t index) const {
+  const ir::Graph& graph = plan_->graph();
+  const ir::ValueId id = graph.outputs()[index];
+  const ir::ValueId root = plan_->storage(id).root;
+  const auto has_root = [&](ir::ValueId other) { return plan_->storage(other).root == root; };
+  return graph.constant(root) == nullptr && graph.value(id).type.encoding.is_dense() &&
+         std::ranges::none_of(graph.inputs(), has_root) &&
+         std::ranges::none_of(graph.outputs().first(index), has_root);
+}
+
+void Session::attach(ir::ValueId root, std::byte* data) {
+  std::byte*& now = attached_[static_cast<std::size_t>(root)];
+  if (now == data) return;
+  now = data;
+  const auto is_there = [&](ir::ValueId id) {
+    return id != ir::kAbsent && plan_->graph().constant(id) == nullptr &&
+           plan_->storage(id).root == root;
+  };
+  for (std::size_t s = 0; s < moved_.size(); ++s) {
+    const ir::Node& node = plan_->graph().node(plan_->steps()[s].node);
+    if (is_there(node.output) || std::ranges::any_of(node.inputs, is_there)) moved_[s] = 1;
+  }
+}
+
+void Session::run_steps() {
   const OneDnnThreads guard(plan_->options().threads);
+  for (std::size_t s = 0; s < moved_.size(); ++s) {
+    if (moved_[s] == 0) continue;
+    calls_[s] = bind(plan_->steps()[s]);
+    moved_[s] = 0;
+  }
   if (!observers_.empty()) return run_observed();
   for (const Call& call : calls_) {
     if (call) call();
@@ -108,6 +223,11 @@ void Session::run_observed() {
 std::span<std::byte> Session::input(std::size_t index) {
   const Storage& storage = plan_->storage(plan_->graph().inputs()[index]);
   return arena_.bytes().subspan(storage.offset, storage.bytes);
+}
+
+std::size_t Session::output_bytes(std::size_t index) const {
+  const ir::ValueType& type = plan_->graph().value(plan_->graph().outputs()[index]).type;
+  return type.shape.element_count() * size_bytes(type.encoding.element);
 }
 
 ValueView Session::output(std::size_t index) const { return view(plan_->graph().outputs()[index]); }

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -45,6 +46,15 @@ class Session {
 
   /// Runs on the contents of input(); the results are in output().
   void run();
+  /// Runs on the caller's memory, row-major. Nothing is copied, except: what is not aligned to its
+  /// element type; an output that is an input, a constant, another output or codes, which become
+  /// float32. Steps are bound to new addresses, so a run on those of the last one starts sooner.
+  /// Afterwards output() is in that memory where nothing was copied.
+  /// @param inputs   one per input of the graph, of the size of input()
+  /// @param outputs  one per output, of output_bytes(); none may overlap another or an input
+  /// @throws Error kShape if a number or a size differs; kUsage if memory overlaps; as Session()
+  void run(std::span<const std::span<const std::byte>> inputs,
+           std::span<const std::span<std::byte>> outputs);
   /// Memory of a graph input, to be written before run(); a run does not change it.
   [[nodiscard]] std::span<std::byte> input(std::size_t index);
   template <typename T>
@@ -52,6 +62,8 @@ class Session {
     const std::span<std::byte> bytes = input(index);
     return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
+  /// Bytes of an output for run() on the caller's memory: codes are decoded to float32.
+  [[nodiscard]] std::size_t output_bytes(std::size_t index) const;
   /// An output of the graph, valid until the next run.
   [[nodiscard]] ValueView output(std::size_t index) const;
   /// A copy of an output; codes are decoded to float32.
@@ -66,11 +78,19 @@ class Session {
   Call bind(const Step& step);
   Buffers buffers_of(const Step& step);
   void check_inputs(std::span<const ir::Tensor> inputs) const;
+  void check_memory(std::span<const std::span<const std::byte>> inputs,
+                    std::span<const std::span<std::byte>> outputs) const;
+  /// Puts a value into the caller's memory, or back into the arena if that is null.
+  void attach(ir::ValueId root, std::byte* data);
+  [[nodiscard]] bool may_attach_output(std::size_t index) const;
+  void run_steps();
   void run_observed();
 
   std::shared_ptr<const Plan> plan_;
   AlignedBuffer arena_;
-  std::vector<Call> calls_;  ///< one per step; empty if there is nothing to do
+  std::vector<Call> calls_;           ///< one per step; empty if there is nothing to do
+  std::vector<std::byte*> attached_;  ///< by value: the caller's memory; null: in the arena
+  std::vector<std::uint8_t> moved_;   ///< by step: whether its memory changed since it was bound
   std::vector<Observer> observers_;
 };
 

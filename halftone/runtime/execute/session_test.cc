@@ -49,6 +49,36 @@ TEST(Session, RunsOnItsOwnBuffers) {
   EXPECT_EQ(session.output(0).type, float_type({2, 10}));
 }
 
+TEST(Session, RunsOnTheCallersMemoryWithoutACopy) {
+  Session session(make_plan(testing::make_perceptron({.inputs = 6, .hidden = 5}), {.batch = 2}));
+  std::vector<float> x(12, 0.5F);
+  std::vector<float> y(20);
+  const std::span<const std::byte> in = std::as_bytes(std::span(x));
+  const std::span<std::byte> out = std::as_writable_bytes(std::span(y));
+  session.run(std::span(&in, 1), std::span(&out, 1));
+  EXPECT_EQ(static_cast<const void*>(session.output(0).bytes.data()), y.data());
+  session.run();
+  EXPECT_NE(static_cast<const void*>(session.output(0).bytes.data()), y.data());
+}
+
+TEST(Session, RefusesMemoryThatDoesNotFit) {
+  Session session(make_plan(testing::make_perceptron({.inputs = 6, .hidden = 5}), {.batch = 2}));
+  std::vector<std::byte> bytes(200);
+  const auto run = [&](std::size_t in_bytes, std::size_t out_first, std::size_t out_bytes) {
+    const std::span<const std::byte> in = std::span(bytes).first(in_bytes);
+    const std::span<std::byte> out = std::span(bytes).subspan(out_first, out_bytes);
+    session.run(std::span(&in, 1), std::span(&out, 1));
+  };
+  run(48, 48, 80);
+  expect_error(ErrorKind::kShape, "input 'pixels': expected 48 bytes, found 47",
+               [&] { run(47, 48, 80); });
+  expect_error(ErrorKind::kShape, "expected 80 bytes, found 81", [&] { run(48, 48, 81); });
+  expect_error(ErrorKind::kUsage, "its memory overlaps that of input 'pixels'",
+               [&] { run(48, 47, 80); });
+  expect_error(ErrorKind::kShape, "inputs of the graph: expected 1, found 0",
+               [&] { session.run({}, {}); });
+}
+
 TEST(Session, DecodesEncodedOutputs) {
   Random random(4);
   ir::Graph graph;

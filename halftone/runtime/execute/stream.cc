@@ -219,11 +219,7 @@ class Stream::State {
   }
 
   [[nodiscard]] PlanOptions plan_options() const {
-    return {.batch = batch_,
-            .int8_activations = options_.int8_activations,
-            .float_order = options_.float_order,
-            .tuning = options_.tuning,
-            .bit_layers = options_.bit_layers};
+    return {.batch = batch_, .execution = options_.execution};
   }
 
   /// An input as a matrix of the axes before the batch by the batch and the axes after it.

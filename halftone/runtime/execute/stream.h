@@ -13,7 +13,6 @@
 #include "halftone/ir/graph.h"
 #include "halftone/runtime/kernel.h"
 #include "halftone/runtime/plan/plan.h"
-#include "halftone/runtime/plan/tuning.h"
 #include "halftone/spmd/map.h"
 
 namespace halftone::runtime {
@@ -22,11 +21,9 @@ struct StreamOptions {
   std::size_t num_samples = 0;
   std::size_t batch = 64;           ///< samples per run; a fixed batch of the graph overrides it
   ProgressSink progress = nullptr;  ///< may be empty
-  bool int8_activations = true;     ///< as in PlanOptions
   /// Devices for batches; if empty, one emulated device per thread of parallel_for().
   spmd::Devices devices{};
-  FloatOrder float_order = FloatOrder::kFastest;  ///< as in PlanOptions
-  std::shared_ptr<Tuning> tuning{};               ///< as in PlanOptions
+  ExecutionOptions execution{};
   /// Samples per run of a graph without symbolic batch; nullopt: as ir::fixed_batch().
   std::optional<std::size_t> fixed_batch{};
   /// By input: the axis along which samples lie. Empty: the symbolic one, or the first.
@@ -34,7 +31,6 @@ struct StreamOptions {
   /// Whether the last run takes samples from the beginning again instead of zeros, and no output is
   /// cut. For statistics over values whose batch axis is unknown.
   bool whole_runs = false;
-  BitLayerFactory bit_layers{};  ///< as in PlanOptions
 };
 
 /// Writes samples [first, first + count) of a graph input, one after another, each in row-major

@@ -60,7 +60,7 @@ TEST_P(QuantizedFullyConnected, MatchesReference) {
       layer.x_offset = x_offset;
       layer.w = WeightFormat{w_bits, w_offset, granularity, group};
       layer.bias = n != 5;
-      const PlanOptions exact{.batch = batch, .int8_activations = false};
+      const PlanOptions exact{.batch = batch, .execution = {.int8_activations = false}};
       const auto plan = testing::expect_reference_result(layer_graph(layer), exact, 3e-5F, n);
       const bool bits =
           granularity != Granularity::kGroup && x_bits * w_bits <= ir::kMaxBitPairsBesideFloat;
@@ -118,7 +118,7 @@ TEST(FullyConnected, EncodedWeightsAreDecodedForFloatActivations) {
   for (int bits = 1; bits <= numerics::kMaxBits; ++bits) {
     DenseLayer layer;
     layer.w = WeightFormat{bits, true, Granularity::kGroup, 32};
-    const PlanOptions options{.batch = 3, .int8_activations = false};
+    const PlanOptions options{.batch = 3, .execution = {.int8_activations = false}};
     const auto plan = testing::expect_reference_result(layer_graph(layer), options, 2e-5F);
     EXPECT_EQ(testing::kernel_of(*plan), "fixed_order_f32");
     EXPECT_THAT(plan->steps().back().reason, ::testing::StartsWith("the weights are decoded"));
@@ -224,7 +224,7 @@ TEST(FullyConnected, MatchesTheGoldenCaseOfLearnedQuantization) {
     const auto b =
         with_bias ? graph.add_constant("b", ir::Tensor::from<float>({4}, bias)) : ir::kAbsent;
     graph.add_output(graph.add_node("lq", ir::FullyConnected{{activation}}, {encoded, w, b}));
-    const auto plan = make_plan(graph, {.int8_activations = false});
+    const auto plan = make_plan(graph, {.execution = {.int8_activations = false}});
     EXPECT_EQ(testing::kernel_of(*plan), "xnor_popcount");
     std::vector<ir::Tensor> inputs;
     inputs.push_back(ir::Tensor::from<float>({1, 5}, pixels));

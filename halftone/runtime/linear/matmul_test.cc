@@ -32,7 +32,8 @@ struct MatMulGraph {
 
   /// The result in the fixed order of sums.
   [[nodiscard]] std::vector<ir::Tensor> run(int threads) const {
-    const auto plan = make_plan(graph, {.threads = threads, .float_order = FloatOrder::kFixed});
+    const auto plan =
+        make_plan(graph, {.threads = threads, .execution = {.float_order = FloatOrder::kFixed}});
     EXPECT_EQ(testing::kernel_of(*plan), "fixed_order_f32");
     return Session(plan).run(std::span(inputs).first(graph.inputs().size()));
   }

@@ -70,7 +70,8 @@ TEST_P(BadInput, LayersOfZeroOneAndPrimeSizesMatchReference) {
       for (const std::size_t batch : {1U, 2U, 13U}) {
         SCOPED_TRACE(family.kernel + " " + std::to_string(batch) + " x " + std::to_string(n) +
                      " x " + std::to_string(o));
-        const PlanOptions options{.batch = batch, .int8_activations = family.int8_activations};
+        const PlanOptions options{.batch = batch,
+                                  .execution = {.int8_activations = family.int8_activations}};
         const auto graph = layer_graph(family, n, o);
         const auto plan = testing::expect_reference_result(graph, options, family.tolerance, n + o);
         if (n > 60 && o > 30 && batch > 2) {
@@ -84,8 +85,9 @@ TEST_P(BadInput, LayersOfZeroOneAndPrimeSizesMatchReference) {
 TEST_P(BadInput, BatchesLargerThanMemoryAreRejectedBeforeAllocating) {
   const Family family = families()[GetParam()];
   constexpr std::size_t kBatch = std::size_t{1} << 31;
-  const auto plan = make_plan(layer_graph(family, 67, 397),
-                              {.batch = kBatch, .int8_activations = family.int8_activations});
+  const auto plan =
+      make_plan(layer_graph(family, 67, 397),
+                {.batch = kBatch, .execution = {.int8_activations = family.int8_activations}});
   EXPECT_GE(plan->arena_bytes(), kBatch * (67 + 397) * sizeof(float));
   expect_error(ErrorKind::kMemory,
                "a session of batch 2147483648, its values: " + std::to_string(plan->arena_bytes()) +

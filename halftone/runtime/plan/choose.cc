@@ -72,13 +72,13 @@ Verdict judged(const Implementation& candidate, const NodeContext& context) {
 std::optional<ir::Arithmetic> arithmetic_of(const ir::Graph& graph, const ir::Node& node,
                                             const PlanOptions& options) {
   if (graph.value(node.output).type.shape.element_count() == 0) return std::nullopt;
-  return ir::arithmetic_of(graph, node, options.int8_activations);
+  return ir::arithmetic_of(graph, node, options.execution.int8_activations);
 }
 
 /// Layers of codes add in one order: a file says what they compute, to the last bit.
 FloatOrder order_of(const ir::Graph& graph, const ir::Node& node, const PlanOptions& options) {
   const bool has_codes = ir::arithmetic(node.op) != nullptr && ir::layer_codes(graph, node).any();
-  return has_codes ? FloatOrder::kFixed : options.float_order;
+  return has_codes ? FloatOrder::kFixed : options.execution.float_order;
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ NodeContext context_of(const ir::Graph& graph, const ir::Node& node, const PlanO
   return {.graph = graph,
           .node = node,
           .threads = options.threads,
-          .int8_activations = options.int8_activations,
+          .int8_activations = options.execution.int8_activations,
           .float_order = order_of(graph, node, options),
           .arithmetic = arithmetic_of(graph, node, options),
           .layouts = layouts};

@@ -72,12 +72,13 @@ void lay_out_memory(std::span<const CodeLayout> layouts, Plan::Parts& plan) {
   plan.storage.resize(num_values);
   for (std::size_t v = 0; v < num_values; ++v) {
     const std::size_t root = lives.root(v);
-    const ir::Constant* constant =
-        plan.graph.constant(ir::ValueId{static_cast<std::uint32_t>(root)});
+    const ir::ValueId id{static_cast<std::uint32_t>(root)};
+    const ir::Constant* constant = plan.graph.constant(id);
     if (constant == nullptr) {
-      plan.storage[v] = {nullptr, arena.offsets[root], lives.pieces()[root].bytes, layouts[root]};
+      plan.storage[v] = {nullptr, arena.offsets[root], lives.pieces()[root].bytes, layouts[root],
+                         id};
     } else if (const auto* dense = std::get_if<ir::Tensor>(constant)) {
-      plan.storage[v] = {dense->bytes().data(), 0, dense->bytes().size(), CodeLayout::kPlanes};
+      plan.storage[v] = {dense->bytes().data(), 0, dense->bytes().size(), CodeLayout::kPlanes, id};
     }
   }
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,33 +13,19 @@
 
 #include "halftone/ir/graph.h"
 #include "halftone/runtime/arithmetic.h"
+#include "halftone/runtime/execution_options.h"
 #include "halftone/runtime/kernel.h"
 #include "halftone/runtime/plan/tuning.h"
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
 
-struct NodeContext;
-
-/// Creates the kernel of a layer of ir::Arithmetic::kBits in place of the implementation that was
-/// chosen, for example a simulation of hardware. The context is that of Implementation::create();
-/// nothing keeps the implementation.
-using BitLayerFactory = std::function<std::optional<Kernel>(const NodeContext&)>;
-
 struct PlanOptions {
   std::size_t batch = 1;  ///< samples per run: the extent of ir::kBatch; ignored if the graph has a
                           ///< fixed batch
   int threads = 1;        ///< threads one run may use; with one, every run of the plan, in any
                           ///< thread or session, gives the same bits
-  /// Whether layers of ir::Arithmetic::kIntegers may round their inputs to 8 bits, see
-  /// kernels::quantize_rows() and kernels::Int8Levels. If not, they compute bits or float as
-  /// ir::arithmetic_by_rule() says, whatever their attribute.
-  bool int8_activations = true;
-  FloatOrder float_order = FloatOrder::kFastest;  ///< kFixed for results that are written to a file
-  /// Measured ways to compute layers, to which a plan adds those it lacks; null: estimates decide.
-  /// Changes no result.
-  std::shared_ptr<Tuning> tuning{};
-  BitLayerFactory bit_layers{};  ///< may be empty
+  ExecutionOptions execution{};
 };
 
 /// An implementation that was considered but not chosen.
@@ -71,6 +56,7 @@ struct Storage {
   std::size_t offset = 0;  ///< in the arena, if `constant` is null
   std::size_t bytes = 0;   ///< 0 for codes that only their kernel reads
   CodeLayout layout = CodeLayout::kPlanes;
+  ir::ValueId root{};  ///< the value whose memory it is: itself, or what it is a Reshape of
 };
 
 /// A graph prepared to run: a kernel for every node, packed weights, the layout of one arena.

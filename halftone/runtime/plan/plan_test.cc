@@ -119,7 +119,8 @@ TEST(Plan, TellsTheArithmeticAndWhatIsSlowerThanFloat) {
   const auto depthwise = make_plan(coded_convolution(64, 64, 64));
   EXPECT_THAT(depthwise->steps().back().slow, HasSubstr("on this processor it takes about "));
   // So does decoding, before a convolution of few outputs.
-  const auto decoded = make_plan(coded_convolution(2, 64, 1), {.int8_activations = false});
+  const auto decoded =
+      make_plan(coded_convolution(2, 64, 1), {.execution = {.int8_activations = false}});
   EXPECT_EQ(decoded->steps().back().kernel, "fixed_order_f32");
   EXPECT_THAT(decoded->steps().back().slow, HasSubstr("on this processor it takes about "));
 }
@@ -235,7 +236,8 @@ TEST(Plan, StoresCodesAsIntegersIfAllReadersMultiplyIntegers) {
   EXPECT_EQ(three->steps()[0].kernel, "int8");
   EXPECT_EQ(layout(*three, 0), CodeLayout::kInt8);
   EXPECT_EQ(three->steps()[0].refused.at(0).reason, "its readers multiply integers");
-  EXPECT_EQ(layout(*make_plan(graph, {.int8_activations = false}), 0), CodeLayout::kPlanes);
+  EXPECT_EQ(layout(*make_plan(graph, {.execution = {.int8_activations = false}}), 0),
+            CodeLayout::kPlanes);
   // A graph output has its declared type and contains levels, not approximations of them.
   graph.add_output(graph.node(graph.topological_order()[0]).output);
   const auto watched = make_plan(graph);

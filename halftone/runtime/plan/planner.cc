@@ -74,13 +74,13 @@ int onednn_threads(const NodeContext& context) {
 /// The kernel of an implementation, or the one that the options create in its place.
 Kernel create_kernel(const Implementation& implementation, const NodeContext& context,
                      const PlanOptions& options, Step& step) {
-  if (implementation.arithmetic == Arithmetic::kBits && options.bit_layers) {
-    if (auto kernel = options.bit_layers(context)) {
+  if (implementation.arithmetic == Arithmetic::kBits && options.execution.bit_layers) {
+    if (auto kernel = options.execution.bit_layers(context)) {
       step.kernel = kernel->variant;
       return std::move(*kernel);
     }
   }
-  Tuning* tuning = options.tuning.get();
+  Tuning* tuning = options.execution.tuning.get();
   if (tuning != nullptr) step.measured = fastest_way(implementation, context, *tuning);
   return implementation.create(step.measured ? with_way(context, step.measured->way) : context);
 }
@@ -112,9 +112,9 @@ std::vector<Step> make_steps(const Prepared& prepared, const PlanOptions& option
   std::vector<Step> steps;
   const std::vector<ir::NodeId> order = graph.topological_order();
   for (const ir::NodeId id : order) {
-    if (options.tuning != nullptr) {
+    if (options.execution.tuning != nullptr) {
       const auto done = static_cast<double>(steps.size()) / static_cast<double>(order.size());
-      options.tuning->report(done, "measuring " + graph.node(id).name);
+      options.execution.tuning->report(done, "measuring " + graph.node(id).name);
     }
     steps.push_back(make_step(context_of(graph, graph.node(id), options, layouts), id, options));
   }

@@ -82,7 +82,7 @@ ir::Graph graph_of(const TunedLayer& layer) {
 
 std::vector<ir::Tensor> run(const TunedLayer& layer, std::shared_ptr<Tuning> tuning,
                             std::optional<MeasuredWay>* measured = nullptr) {
-  const PlanOptions options{.batch = 6, .threads = 2, .tuning = std::move(tuning)};
+  const PlanOptions options{.batch = 6, .threads = 2, .execution = {.tuning = std::move(tuning)}};
   const auto plan = make_plan(graph_of(layer), options);
   EXPECT_EQ(plan->steps().back().arithmetic, layer.arithmetic) << layer.name;
   if (measured != nullptr) *measured = plan->steps().back().measured;
@@ -181,7 +181,8 @@ TEST_F(TuningFile, HasNothingForALayerWithoutChoice) {
     EXPECT_LT(fraction, 1);
     reports.emplace_back(activity);
   });
-  const auto plan = make_plan(testing::make_perceptron({}), {.threads = 2, .tuning = tuning});
+  const auto plan =
+      make_plan(testing::make_perceptron({}), {.threads = 2, .execution = {.tuning = tuning}});
   for (const Step& step : plan->steps()) EXPECT_FALSE(step.measured) << step.name;
   EXPECT_EQ(tuning->size(), 0U);
   EXPECT_THAT(reports, ::testing::Contains("measuring dense1"));

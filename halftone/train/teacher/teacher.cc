@@ -54,8 +54,9 @@ Teacher::Teacher(const ir::Graph& graph, const Batches& student, std::size_t run
   check_inputs(graph);
   ir::Graph answers = answering(graph, features);
   scores_ = answers.value(answers.outputs()[0]).type.shape;
-  plan_ = runtime::make_plan(std::move(answers),
-                             {.batch = run, .float_order = runtime::FloatOrder::kFixed});
+  plan_ =
+      runtime::make_plan(std::move(answers),
+                         {.batch = run, .execution = {.float_order = runtime::FloatOrder::kFixed}});
 }
 
 Answers Teacher::answer(std::span<const std::size_t> samples, std::optional<std::size_t> epoch) {
