@@ -89,6 +89,10 @@ class Session:
         self._session.run(arrays, self._checked_outputs(out, arrays))
         return out
 
+    def addresses(self) -> tuple[list[int], list[int]]:
+        """Where the last run has read its inputs and written its outputs."""
+        return self._session.addresses()
+
     def _checked_outputs(self, out: Any, inputs: tuple[Array, ...]) -> tuple[Array, ...]:
         outs = tuple(out) if isinstance(out, (tuple, list)) else (out,)
         if len(outs) != len(self._outputs):

@@ -2,6 +2,7 @@
 #include "halftone/runtime/execute/session.h"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -56,11 +57,11 @@ class PythonSession {
   }
 
   /// Where the last run has read its inputs and written its outputs.
-  [[nodiscard]] Addresses addresses() {
+  [[nodiscard]] Addresses addresses() const {
     const ir::Graph& graph = session_.plan().graph();
     Addresses found;
     for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
-      found.first.push_back(reinterpret_cast<std::uintptr_t>(session_.input(i).data()));
+      found.first.push_back(reinterpret_cast<std::uintptr_t>(session_.input_view(i).bytes.data()));
     }
     for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
       found.second.push_back(reinterpret_cast<std::uintptr_t>(session_.output(i).bytes.data()));
@@ -105,8 +106,9 @@ nb::ndarray<nb::numpy> writable_view(const nb::object& object) {
 PlanHolder plan_network(const Network& network, std::size_t batch, int threads,
                         const runtime::ExecutionOptions& execution) {
   const nb::gil_scoped_release no_gil;
-  return {with_context(network.name,
-                       [&] { return make_plan(network, batch, {threads, execution}); })};
+  return {with_context(network.name, [&] {
+    return make_plan(network, batch, {threads, execution});
+  })};
 }
 
 }  // namespace
@@ -124,7 +126,8 @@ void bind_session(nb::module_& module) {
           },
           nb::arg("int8_activations"), nb::arg("fixed_order"));
   nb::class_<PlanHolder>(module, "Plan")
-      .def_static("make", plan_network, nb::arg("network"), nb::arg("batch"), nb::arg("threads"), nb::arg("execution"))
+      .def_static("make", plan_network, nb::arg("network"), nb::arg("batch"), nb::arg("threads"),
+                  nb::arg("execution"))
       .def_prop_ro(
           "inputs",
           [](const PlanHolder& p) { return plan_ports(*p.plan, p.plan->graph().inputs()); })

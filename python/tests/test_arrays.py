@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import halftone as ht
+from conftest import NETWORK
 
 
 @pytest.mark.parametrize(
@@ -50,6 +51,22 @@ def test_other_layouts_are_copied(model: ht.Model, x: np.ndarray) -> None:
     readonly.flags.writeable = False
     for same in (np.asfortranarray(x), wide[:, ::2], x[::-1].copy()[::-1], readonly, Exporter(x)):
         np.testing.assert_array_equal(model(same), expected)
+
+
+def address(array: np.ndarray) -> int:
+    return array.__array_interface__["data"][0]
+
+
+def test_arrays_in_c_order_are_not_copied(two_bits: ht.Quantized, x: np.ndarray) -> None:
+    for session in (two_bits.model.session(3), ht.load(NETWORK).session(3)):
+        out = np.empty((3, 10), np.float32)
+        session(x, out=out)
+        assert session.addresses() == ([address(x)], [address(out)])
+        result = session(x)
+        assert session.addresses() == ([address(x)], [address(result)])
+        other = np.asfortranarray(x)
+        np.testing.assert_array_equal(session(other), result)
+        assert session.addresses()[0] != [address(other)]
 
 
 class Exporter:

@@ -38,12 +38,12 @@ def test_the_package_has_its_types() -> None:
 
 def test_the_stub_is_that_of_the_module() -> None:
     pytest.importorskip("nanobind", minversion="3.1")
-    path = ROOT / "python" / "make_stub.py"
-    spec = importlib.util.spec_from_file_location("make_stub", path)
+    path = ROOT / "scripts" / "python_stub.py"
+    spec = importlib.util.spec_from_file_location("python_stub", path)
     assert spec is not None and spec.loader is not None
     maker = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(maker)
-    assert maker.PATH.read_text() == maker.stub(), "run python/make_stub.py"
+    assert maker.PATH.read_text() == maker.stub(), "run scripts/python_stub.py"
 
 
 @pytest.mark.parametrize("checker", [["mypy", "--strict"], ["pyright"]])

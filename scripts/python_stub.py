@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes halftone/_halftone.pyi, the types of the compiled module, from the module itself.
+"""Writes python/halftone/_halftone.pyi, the types of the compiled module, from the module itself.
 
-Run it after a change of src/, in an environment that has halftone and nanobind.
+Run it after a change of python/src, in an environment that has halftone and nanobind.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-PATH = Path(__file__).parent / "halftone" / "_halftone.pyi"
+PATH = Path(__file__).resolve().parent.parent / "python" / "halftone" / "_halftone.pyi"
 
 # nanobind leaves the parameters of generic types out.
 FIXES = (
@@ -32,7 +32,7 @@ def stub() -> str:
     text: str = generator.get()
     for pattern, replacement in FIXES:
         text = re.sub(pattern, replacement, text)
-    return "# SPDX-License-Identifier: Apache-2.0\n# Written by make_stub.py.\n" \
+    return "# SPDX-License-Identifier: Apache-2.0\n# Written by scripts/python_stub.py.\n" \
         "from typing import Any\n" + text
 
 
