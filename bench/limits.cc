@@ -227,13 +227,13 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace halftone::bench {
 
-HWY_EXPORT(Read);
-HWY_EXPORT(ReadFourStreams);
-HWY_EXPORT(MultiplyAddFloats);
-HWY_EXPORT(MultiplyAddInt8);
-HWY_EXPORT(CountBits);
-HWY_EXPORT(LookUp);
-HWY_EXPORT(LookUpsPerProduct);
+HALFTONE_EXPORT(Read);
+HALFTONE_EXPORT(ReadFourStreams);
+HALFTONE_EXPORT(MultiplyAddFloats);
+HALFTONE_EXPORT(MultiplyAddInt8);
+HALFTONE_EXPORT(CountBits);
+HALFTONE_EXPORT(LookUp);
+HALFTONE_EXPORT(LookUpsPerProduct);
 
 namespace {
 
@@ -262,21 +262,21 @@ std::size_t data_bytes(Limit limit) {
 Done run_loop(Limit limit, std::span<const std::uint64_t> data) {
   switch (limit) {
     case Limit::kFloat:
-      return HWY_DYNAMIC_DISPATCH(MultiplyAddFloats)(data);
+      return HALFTONE_DISPATCH(MultiplyAddFloats)(data);
     case Limit::kInt8:
-      return HWY_DYNAMIC_DISPATCH(MultiplyAddInt8)(data);
+      return HALFTONE_DISPATCH(MultiplyAddInt8)(data);
     case Limit::kBinary:
-      return HWY_DYNAMIC_DISPATCH(CountBits)(data);
+      return HALFTONE_DISPATCH(CountBits)(data);
     case Limit::kLookUp:
-      return HWY_DYNAMIC_DISPATCH(LookUp)(data);
+      return HALFTONE_DISPATCH(LookUp)(data);
     case Limit::kL3:
     case Limit::kDram:
-      return HWY_DYNAMIC_DISPATCH(ReadFourStreams)(data);
+      return HALFTONE_DISPATCH(ReadFourStreams)(data);
     case Limit::kL1:
     case Limit::kL2:
       break;
   }
-  return HWY_DYNAMIC_DISPATCH(Read)(data);
+  return HALFTONE_DISPATCH(Read)(data);
 }
 
 }  // namespace
@@ -294,7 +294,7 @@ Prepared prepare_limit(Limit limit) {
   return {[buffer, data, limit] { run_loop(limit, data); }, "", work};
 }
 
-double look_ups_per_product() { return HWY_DYNAMIC_DISPATCH(LookUpsPerProduct)(); }
+double look_ups_per_product() { return HALFTONE_DISPATCH(LookUpsPerProduct)(); }
 
 }  // namespace halftone::bench
 #endif  // HWY_ONCE

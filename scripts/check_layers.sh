@@ -22,6 +22,7 @@ awk '
     may["train"] = may["compress"] " compress"
     may["accel"] = may["train"]
     may["api"] = may["train"] " train accel"
+    may["library"] = "base numerics ir kernels spmd formats runtime api"
     may["report"] = may["compress"] " compress accel api"
     may["cli"] = may["report"] " report"
   }

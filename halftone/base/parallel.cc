@@ -70,12 +70,16 @@ void set_num_threads(int count) {
   configured_threads = count;
 }
 
+int num_cores() {
+  // Cached: the query takes longer than a short loop.
+  static const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return cores;
+}
+
 int num_threads() {
   const int own = thread_settings().threads;
   const int count = own > 0 ? own : configured_threads.load();
-  // Cached: the query takes longer than a short loop.
-  static const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  return std::min(thread_limit, count > 0 ? count : cores);
+  return std::min(thread_limit, count > 0 ? count : num_cores());
 }
 
 ThreadLimit::ThreadLimit(int count) : outer_(thread_limit) {

@@ -28,8 +28,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace halftone::kernels {
 
-HWY_EXPORT(CoreOfTarget);
-HWY_EXPORT(SumsShorts);
+HALFTONE_EXPORT(CoreOfTarget);
+HALFTONE_EXPORT(SumsShorts);
 
 Core current_core() noexcept { return HALFTONE_DISPATCH(CoreOfTarget)(); }
 

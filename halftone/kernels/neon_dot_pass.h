@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiles the source that includes this, after its code for a target and before `#if HWY_ONCE`,
-// for NEON_DOT too. HALFTONE_DISPATCH_DOT() then calls what HWY_EXPORT() lists.
+// for NEON_DOT too. HALFTONE_DISPATCH_DOT() then calls what HALFTONE_EXPORT() lists.
 //
 // Highway's functions for NEON are compiled once more, in a namespace of another name;
 // HWY_BEFORE_NAMESPACE() then allows the compiler the instructions of Armv8.2.

@@ -23,7 +23,7 @@ namespace {
 /// A target of Highway's, with or without dot products of bytes.
 struct Target {
   std::string name;
-  std::size_t index;  ///< in the tables of HWY_EXPORT
+  std::size_t index;  ///< in the tables of HALFTONE_EXPORT
   bool has_dot;
 };
 
@@ -37,6 +37,33 @@ bool has_neon_dot() {
 #endif
 }
 
+/// What this processor and its system support among the targets that are compiled in: the
+/// instructions that <hwy/targets.h> names for each. __builtin_cpu_supports() does not know F16C,
+/// LZCNT and VAES everywhere; they came with AVX2 and VPCLMULQDQ.
+std::int64_t supported_targets() {
+  std::int64_t targets = HWY_STATIC_TARGET | HWY_EMU128 | HWY_SCALAR;
+#if HWY_ARCH_X86
+  __builtin_cpu_init();
+  const auto add = [&](std::int64_t target, bool has) { targets |= has ? target : 0; };
+  const bool sse4 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("ssse3") &&
+                    __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("aes");
+  const bool avx2 = sse4 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                    __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+  const bool avx3 = avx2 && __builtin_cpu_supports("avx512f") &&
+                    __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+                    __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd");
+  const bool avx3_dl =
+      avx3 && __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("vpclmulqdq") &&
+      __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2") &&
+      __builtin_cpu_supports("avx512bitalg") && __builtin_cpu_supports("avx512vpopcntdq");
+  add(HWY_SSE4, sse4);
+  add(HWY_AVX2, avx2);
+  add(HWY_AVX3, avx3);
+  add(HWY_AVX3_DL, avx3_dl);
+#endif
+  return targets & HWY_TARGETS;
+}
+
 std::size_t index_of(std::int64_t highway) {
   hwy::ChosenTarget chosen;
   chosen.Update(highway);
@@ -46,7 +73,9 @@ std::size_t index_of(std::int64_t highway) {
 /// All usable targets, best first (better ones have lower bits). The setting i is the i-th, from 1.
 std::vector<Target> find_targets() {
   std::vector<Target> targets;
-  for (const std::int64_t highway : hwy::SupportedAndGeneratedTargets()) {
+  const std::int64_t supported = supported_targets();
+  for (std::int64_t left = supported; left != 0; left &= left - 1) {
+    const std::int64_t highway = left & -left;
     const std::string name = hwy::TargetName(highway);
     if (highway == HWY_NEON && has_neon_dot()) {
       targets.push_back({name + "_DOT", index_of(highway), true});

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <hwy/targets.h>
 
 #include <cstdlib>
 #include <thread>
@@ -29,6 +30,16 @@ class Targets : public testing::Test {
 TEST_F(Targets, BestIsCurrentUntilRestricted) {
   ASSERT_FALSE(simd_targets().empty());
   EXPECT_EQ(current_simd_target(), simd_targets().front());
+}
+
+TEST_F(Targets, AreThoseThatHighwayFinds) {
+  std::vector<std::string> found;
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    found.emplace_back(hwy::TargetName(target));
+  }
+  std::vector<std::string> ours = simd_targets();
+  std::erase(ours, "NEON_DOT");
+  EXPECT_EQ(ours, found);
 }
 
 TEST_F(Targets, EveryListedTargetCanBeChosen) {

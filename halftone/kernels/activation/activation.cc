@@ -178,20 +178,20 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace halftone::kernels {
 
-HWY_EXPORT(MapExp);
-HWY_EXPORT(MapSigmoid);
-HWY_EXPORT(MapTanh);
-HWY_EXPORT(MapClamp);
-HWY_EXPORT(MapLeakyRelu);
-HWY_EXPORT(MapHardSigmoid);
-HWY_EXPORT(MapHardSwish);
-HWY_EXPORT(MapSilu);
-HWY_EXPORT(MapElu);
-HWY_EXPORT(MapSoftplus);
-HWY_EXPORT(MapAbs);
-HWY_EXPORT(MapNegate);
-HWY_EXPORT(MapSquare);
-HWY_EXPORT(MapSqrt);
+HALFTONE_EXPORT(MapExp);
+HALFTONE_EXPORT(MapSigmoid);
+HALFTONE_EXPORT(MapTanh);
+HALFTONE_EXPORT(MapClamp);
+HALFTONE_EXPORT(MapLeakyRelu);
+HALFTONE_EXPORT(MapHardSigmoid);
+HALFTONE_EXPORT(MapHardSwish);
+HALFTONE_EXPORT(MapSilu);
+HALFTONE_EXPORT(MapElu);
+HALFTONE_EXPORT(MapSoftplus);
+HALFTONE_EXPORT(MapAbs);
+HALFTONE_EXPORT(MapNegate);
+HALFTONE_EXPORT(MapSquare);
+HALFTONE_EXPORT(MapSqrt);
 
 void exp(std::span<const float> x, std::span<float> y) noexcept {
   HALFTONE_ASSERT(x.size() == y.size());

@@ -72,9 +72,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace halftone::kernels {
 
-HWY_EXPORT(MapErf);
-HWY_EXPORT(MapGelu);
-HWY_EXPORT(MapGeluTanh);
+HALFTONE_EXPORT(MapErf);
+HALFTONE_EXPORT(MapGelu);
+HALFTONE_EXPORT(MapGeluTanh);
 
 void erf(std::span<const float> x, std::span<float> y) noexcept {
   HALFTONE_ASSERT(x.size() == y.size());

@@ -82,7 +82,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace halftone::kernels {
 
-HWY_EXPORT(SoftmaxRow);
+HALFTONE_EXPORT(SoftmaxRow);
 
 void softmax(MatrixView<const float> x, MatrixView<float> y) noexcept {
   HALFTONE_ASSERT(x.rows() == y.rows() && x.cols() == y.cols());

@@ -267,8 +267,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace halftone::kernels {
 
-HWY_EXPORT(BitMatmulLookup);
-HWY_EXPORT(LookupBeatsPopcount);
+HALFTONE_EXPORT(BitMatmulLookup);
+HALFTONE_EXPORT(LookupBeatsPopcount);
 
 void bit_matmul_lookup(const std::uint64_t* x, const numerics::Basis& x_basis,
                        const BitMatmulWeights& weights, BlockRange blocks,

@@ -165,7 +165,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace halftone::kernels {
 
-HWY_EXPORT(BitMatmulWords);
+HALFTONE_EXPORT(BitMatmulWords);
 
 void bit_matmul_words(const std::uint64_t* x, const numerics::Basis& x_basis,
                       const BitMatmulWeights& weights, BlockRange blocks,

@@ -180,8 +180,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace halftone::kernels {
 
-HWY_EXPORT(BitConvPermutes);
-HWY_EXPORT(PermutesBytes);
+HALFTONE_EXPORT(BitConvPermutes);
+HALFTONE_EXPORT(PermutesBytes);
 
 void bit_conv_permutes(const std::uint64_t* x, const BitConvWeights& weights,
                        const ConvPart& part) noexcept {

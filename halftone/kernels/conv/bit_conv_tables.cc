@@ -67,7 +67,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace halftone::kernels {
 
-HWY_EXPORT(BitConvTables);
+HALFTONE_EXPORT(BitConvTables);
 
 void bit_conv_tables(const std::uint64_t* x, const BitConvWeights& weights,
                      const ConvPart& part) noexcept {

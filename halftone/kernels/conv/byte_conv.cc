@@ -321,9 +321,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace halftone::kernels {
 
-HWY_EXPORT(ByteConv);
-HWY_EXPORT(IntegerConv);
-HWY_EXPORT(MaxByteBits);
+HALFTONE_EXPORT(ByteConv);
+HALFTONE_EXPORT(IntegerConv);
+HALFTONE_EXPORT(MaxByteBits);
 
 ByteLayout preferred_byte_layout(const numerics::MatrixEncoding& encoding) noexcept {
   if (encoding.bits > HALFTONE_DISPATCH_DOT(MaxByteBits)()) return ByteLayout::kShorts;

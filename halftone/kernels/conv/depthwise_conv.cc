@@ -305,8 +305,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace halftone::kernels {
 
-HWY_EXPORT(DepthwiseConv);
-HWY_EXPORT(IntegerDepthwiseConv);
+HALFTONE_EXPORT(DepthwiseConv);
+HALFTONE_EXPORT(IntegerDepthwiseConv);
 
 void depthwise_conv(const std::int8_t* q, const DepthwiseWeights& weights,
                     const ConvPart& part) noexcept {

@@ -39,7 +39,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace halftone::kernels {
 
-HWY_EXPORT(FinishPixel);
+HALFTONE_EXPORT(FinishPixel);
 
 void finish_pixel(const float* base, const ConvFinish& finish, std::size_t pixel,
                   MatrixView<float> y) noexcept {

@@ -120,7 +120,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace halftone::kernels {
 
-HWY_EXPORT(FloatConv);
+HALFTONE_EXPORT(FloatConv);
 
 void float_conv(const float* x, const FloatConvWeights& weights, LineRange lines,
                 std::span<std::byte> scratch, MatrixView<float> y) noexcept {

@@ -236,7 +236,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace halftone::kernels {
 
-HWY_EXPORT(FloatConvTranspose);
+HALFTONE_EXPORT(FloatConvTranspose);
 
 void float_conv_transpose(const float* x, const FloatConvTransposeWeights& weights,
                           OutputPixels pixels, std::span<std::byte> scratch,

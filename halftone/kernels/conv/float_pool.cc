@@ -179,7 +179,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace halftone::kernels {
 
-HWY_EXPORT(FloatPoolLines);
+HALFTONE_EXPORT(FloatPoolLines);
 
 void float_pool(const float* x, const FloatPool& pool, LineRange lines,
                 MatrixView<float> y) noexcept {

@@ -37,7 +37,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace halftone::kernels {
 
-HWY_EXPORT(FloatMatmul);
+HALFTONE_EXPORT(FloatMatmul);
 
 FloatMatmulWeights::FloatMatmulWeights(MatrixView<const float> weights)
     : outputs_(weights.rows()),

@@ -258,8 +258,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace halftone::kernels {
 
-HWY_EXPORT(MatmulF64);
-HWY_EXPORT(MatmulF32);
+HALFTONE_EXPORT(MatmulF64);
+HALFTONE_EXPORT(MatmulF32);
 
 void matmul(const Factor<double>& a, const Factor<double>& b, MatrixView<double> c, Update update,
             Region region) noexcept {

@@ -85,7 +85,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace halftone::kernels {
 
-HWY_EXPORT(Transpose);
+HALFTONE_EXPORT(Transpose);
 
 void transpose(MatrixView<const std::uint32_t> x, MatrixView<std::uint32_t> y) noexcept {
   HALFTONE_ASSERT(x.rows() == y.cols() && x.cols() == y.rows());

@@ -61,7 +61,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace halftone::kernels {
 
-HWY_EXPORT(DecodeRun);
+HALFTONE_EXPORT(DecodeRun);
 
 namespace {
 

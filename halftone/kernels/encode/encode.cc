@@ -265,7 +265,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace halftone::kernels {
 
-HWY_EXPORT(Encode);
+HALFTONE_EXPORT(Encode);
 
 void encode(MatrixView<const float> values, const EncodeTable& table,
             std::span<std::uint64_t> planes) noexcept {

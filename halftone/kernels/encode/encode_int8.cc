@@ -185,7 +185,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace halftone::kernels {
 
-HWY_EXPORT(EncodeInt8);
+HALFTONE_EXPORT(EncodeInt8);
 
 Int8EncodeTable::Int8EncodeTable(EncodeTable table)
     : table_(std::move(table)), levels_(table_.levels()) {

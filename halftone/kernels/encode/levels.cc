@@ -125,10 +125,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace halftone::kernels {
 
-HWY_EXPORT(RoundToLevels);
-HWY_EXPORT(RoundToTable);
-HWY_EXPORT(SumByLevel);
-HWY_EXPORT(PassBetween);
+HALFTONE_EXPORT(RoundToLevels);
+HALFTONE_EXPORT(RoundToTable);
+HALFTONE_EXPORT(SumByLevel);
+HALFTONE_EXPORT(PassBetween);
 
 void round_to_levels(std::span<const float> x, const numerics::LevelTable& table,
                      std::span<float> y) noexcept {

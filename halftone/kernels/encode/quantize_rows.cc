@@ -91,7 +91,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace halftone::kernels {
 
-HWY_EXPORT(QuantizeRows);
+HALFTONE_EXPORT(QuantizeRows);
 
 void quantize_rows(MatrixView<const float> values, MatrixView<std::int8_t> q,
                    std::span<float> scales) noexcept {

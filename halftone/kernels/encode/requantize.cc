@@ -94,8 +94,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace halftone::kernels {
 
-HWY_EXPORT(ToInt8);
-HWY_EXPORT(ToUint8);
+HALFTONE_EXPORT(ToInt8);
+HALFTONE_EXPORT(ToUint8);
 
 void requantize(std::span<const std::int32_t> x, const Requantization& how,
                 std::span<std::int8_t> q) noexcept {

@@ -320,7 +320,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace halftone::kernels {
 
-HWY_EXPORT(LevelMatmulBytes);
+HALFTONE_EXPORT(LevelMatmulBytes);
 
 void level_matmul_bytes(const Int8Rows& x, const LevelMatmulWeights& weights, BlockRange blocks,
                         MatrixView<float> y) noexcept {

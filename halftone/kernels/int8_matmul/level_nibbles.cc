@@ -152,7 +152,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace halftone::kernels {
 
-HWY_EXPORT(LevelMatmulNibbles);
+HALFTONE_EXPORT(LevelMatmulNibbles);
 
 void level_matmul_nibbles(const Int8Rows& x, const LevelMatmulWeights& weights, BlockRange blocks,
                           MatrixView<float> y) noexcept {

@@ -191,7 +191,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace halftone::kernels {
 
-HWY_EXPORT(LevelMatmulThrees);
+HALFTONE_EXPORT(LevelMatmulThrees);
 
 void level_matmul_threes(const Int8Rows& x, const LevelMatmulWeights& weights, BlockRange blocks,
                          MatrixView<float> y) noexcept {

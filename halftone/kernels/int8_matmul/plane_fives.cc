@@ -169,8 +169,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace halftone::kernels {
 
-HWY_EXPORT(PlaneMatmulFives);
-HWY_EXPORT(LooksUpFives);
+HALFTONE_EXPORT(PlaneMatmulFives);
+HALFTONE_EXPORT(LooksUpFives);
 
 void plane_matmul_fives(const Int8Rows& x, const PlaneMatmulWeights& weights, BlockRange blocks,
                         MatrixView<float> y) noexcept {

@@ -209,7 +209,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace halftone::kernels {
 
-HWY_EXPORT(PlaneMatmulFours);
+HALFTONE_EXPORT(PlaneMatmulFours);
 
 void plane_matmul_fours(const Int8Rows& x, const PlaneMatmulWeights& weights, BlockRange blocks,
                         MatrixView<float> y) noexcept {

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sessions of the C API.
+#include <atomic>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "halftone/library/c_plan.h"
+#include "halftone/library/c_status.h"
+#include "halftone/runtime/execute/session.h"
+
+namespace halftone::library {
+namespace {
+
+/// Marks a session as in use. @throws Error kUsage if it is already
+class Use {
+ public:
+  explicit Use(std::atomic<bool>& used) : used_(used) {
+    if (used_.exchange(true)) {
+      fail(ErrorKind::kUsage,
+           "session: expected one thread at a time, found it running in another; create a session "
+           "for each");
+    }
+  }
+  ~Use() { used_ = false; }
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+
+ private:
+  std::atomic<bool>& used_;
+};
+
+}  // namespace
+
+struct Session {
+  explicit Session(std::shared_ptr<const Plan> the_plan)
+      : plan(std::move(the_plan)),
+        session(plan->plan),
+        in(plan->inputs.size()),
+        out(plan->outputs.size()),
+        step_ns(plan->plan->steps().size()) {}
+
+  /// @throws Error as runtime::Session::run()
+  void run(std::span<const halftone_input> inputs, std::span<const halftone_output> outputs);
+  void profile(bool on);
+
+  std::shared_ptr<const Plan> plan;
+  runtime::Session session;
+  std::vector<std::span<const std::byte>> in;
+  std::vector<std::span<std::byte>> out;
+  std::vector<std::uint64_t> step_ns;
+  bool observed = false;  ///< whether an observer was added
+  bool profiles = false;
+  std::atomic<bool> used{false};
+};
+
+void Session::run(std::span<const halftone_input> inputs,
+                  std::span<const halftone_output> outputs) {
+  in.resize(inputs.size());
+  out.resize(outputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].bytes != 0) required(static_cast<const char*>(inputs[i].data), "inputs.data");
+    in[i] = {static_cast<const std::byte*>(inputs[i].data), inputs[i].bytes};
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].bytes != 0) required(static_cast<char*>(outputs[i].data), "outputs.data");
+    out[i] = {static_cast<std::byte*>(outputs[i].data), outputs[i].bytes};
+  }
+  const UseThreadSettings use(plan->settings);
+  session.run(in, out);
+}
+
+void Session::profile(bool on) {
+  profiles = on;
+  if (!on || observed) return;
+  observed = true;
+  session.add_observer([this](const runtime::StepEvent& event) {
+    if (!profiles) return;
+    const auto time = std::chrono::nanoseconds(event.stop - event.start);
+    step_ns[event.step] = static_cast<std::uint64_t>(time.count());
+  });
+}
+
+}  // namespace halftone::library
+
+using namespace halftone;           // NOLINT(google-build-using-namespace): functions of C
+using namespace halftone::library;  // NOLINT(google-build-using-namespace)
+
+struct halftone_session {
+  library::Session state;
+};
+
+halftone_status halftone_session_create(const halftone_plan* plan,
+                                        halftone_session** session) noexcept {
+  return guarded([&] {
+    halftone_session*& result = required(session, "session");
+    const std::shared_ptr<const library::Plan>& state = required(plan, "plan").state;
+    const UseThreadSettings use(state->settings);
+    result = new halftone_session{library::Session(state)};
+  });
+}
+
+void halftone_session_destroy(halftone_session* session) noexcept { delete session; }
+
+halftone_status halftone_session_run(halftone_session* session, const halftone_input* inputs,
+                                     size_t num_inputs, const halftone_output* outputs,
+                                     size_t num_outputs) noexcept {
+  return guarded([&] {
+    library::Session& state = required(session, "session").state;
+    const Use use(state.used);
+    if (num_inputs != 0) required(inputs, "inputs");
+    if (num_outputs != 0) required(outputs, "outputs");
+    state.run({inputs, num_inputs}, {outputs, num_outputs});
+  });
+}
+
+halftone_status halftone_session_profile(halftone_session* session, int on) noexcept {
+  return guarded([&] {
+    library::Session& state = required(session, "session").state;
+    const Use use(state.used);
+    state.profile(on != 0);
+  });
+}
+
+halftone_status halftone_session_step_time(const halftone_session* session, size_t step,
+                                           uint64_t* nanoseconds) noexcept {
+  return guarded([&] {
+    const library::Session& state = required(session, "session").state;
+    std::uint64_t& result = required(nanoseconds, "nanoseconds");
+    if (step >= state.step_ns.size()) {
+      fail(ErrorKind::kUsage, "step: expected an index below " +
+                                  std::to_string(state.step_ns.size()) + ", found " +
+                                  std::to_string(step));
+    }
+    result = state.step_ns[step];
+  });
+}
