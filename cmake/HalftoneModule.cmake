@@ -8,6 +8,8 @@ target_include_directories(halftone_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(halftone_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
   -Woverloaded-virtual -Wswitch-enum -ffp-contract=off
+  # So that a library or program leaves out what it does not call.
+  -ffunction-sections -fdata-sections
   $<$<BOOL:${HALFTONE_WERROR}>:-Werror>
   # GCC 12 sees overlapping copies in operator+ of std::string (its bug 105651).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>

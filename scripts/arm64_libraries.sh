@@ -9,12 +9,12 @@
 # and libraries of C and C++ are the cross compiler's.
 headers=(
   libhwy-dev libeigen3-dev libgtest-dev libgmock-dev
-  libdnnl-dev ocl-icd-opencl-dev opencl-c-headers libflatbuffers-dev libprotobuf-dev
+  libflatbuffers-dev libprotobuf-dev
   libhdf5-dev zlib1g-dev libcli11-dev libfmt-dev nlohmann-json3-dev libtomlplusplus-dev
 )
 # What runs: these libraries, and every one that they need.
 libraries=(
-  libstdc++6 libgomp1 libhwy1 libdnnl2 ocl-icd-libopencl1 libflatbuffers2 libprotobuf32
+  libstdc++6 libgomp1 libhwy1 libflatbuffers2 libprotobuf32
   libprotobuf-lite32 libhdf5-103-1 zlib1g libfmt9 libtomlplusplus3
 )
 folder=$PWD/build/arm64

@@ -11,7 +11,7 @@
 
 build_packages=(
   g++ make cmake ninja-build pkg-config          # compile
-  libdnnl-dev ocl-icd-opencl-dev                 # float operators; oneDNN's CMake files ask for OpenCL
+  libdnnl-dev ocl-icd-opencl-dev                 # float layers, optional; its CMake files ask for OpenCL
   libhwy-dev libeigen3-dev                       # SIMD, dense algebra
   libflatbuffers-dev flatbuffers-compiler        # TFLite, circle
   libprotobuf-dev protobuf-compiler              # ONNX

@@ -40,11 +40,11 @@ halftone_status halftone_context_create(const halftone_context_options* options,
                                         halftone_context** context) noexcept {
   return guarded([&] {
     halftone_context*& result = required(context, "context");
-    result = new halftone_context{make_context(known(options, "options"))};
+    result = give(halftone_context{make_context(known(options, "options"))});
   });
 }
 
-void halftone_context_destroy(halftone_context* context) noexcept { delete context; }
+void halftone_context_destroy(halftone_context* context) noexcept { take_back(context); }
 
 int halftone_context_threads(const halftone_context* context) noexcept {
   return context == nullptr ? 0 : context->state->settings.threads;

@@ -59,8 +59,8 @@ halftone_model* make_model(const halftone_context* context,
     ir::Graph graph = prepared(std::move(network), Purpose::kRun);
     const Ports inputs(graph, graph.inputs());
     const Ports outputs(graph, graph.outputs());
-    return new halftone_model{
-        std::make_shared<const Model>(Model{std::move(state), std::move(graph), inputs, outputs})};
+    return give(halftone_model{
+        std::make_shared<const Model>(Model{std::move(state), std::move(graph), inputs, outputs})});
   });
 }
 
@@ -137,7 +137,7 @@ halftone_status halftone_model_load_memory(const halftone_context* context, cons
   });
 }
 
-void halftone_model_destroy(halftone_model* model) noexcept { delete model; }
+void halftone_model_destroy(halftone_model* model) noexcept { take_back(model); }
 
 size_t halftone_model_num_inputs(const halftone_model* model) noexcept {
   return model == nullptr ? 0 : model->state->inputs.size();

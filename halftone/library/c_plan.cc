@@ -61,11 +61,11 @@ halftone_status halftone_plan_create(const halftone_model* model,
   return guarded([&] {
     halftone_plan*& result = required(plan, "plan");
     const Model& state = *required(model, "model").state;
-    result = new halftone_plan{library::make_plan(state, known(options, "options"))};
+    result = give(halftone_plan{library::make_plan(state, known(options, "options"))});
   });
 }
 
-void halftone_plan_destroy(halftone_plan* plan) noexcept { delete plan; }
+void halftone_plan_destroy(halftone_plan* plan) noexcept { take_back(plan); }
 
 size_t halftone_plan_num_inputs(const halftone_plan* plan) noexcept {
   return plan == nullptr ? 0 : plan->state->inputs.size();

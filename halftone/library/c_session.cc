@@ -87,7 +87,7 @@ using namespace halftone;           // NOLINT(google-build-using-namespace): fun
 using namespace halftone::library;  // NOLINT(google-build-using-namespace)
 
 struct halftone_session {
-  library::Session state;
+  std::unique_ptr<library::Session> state;
 };
 
 halftone_status halftone_session_create(const halftone_plan* plan,
@@ -96,17 +96,17 @@ halftone_status halftone_session_create(const halftone_plan* plan,
     halftone_session*& result = required(session, "session");
     const std::shared_ptr<const library::Plan>& state = required(plan, "plan").state;
     const UseThreadSettings use(state->settings);
-    result = new halftone_session{library::Session(state)};
+    result = give(halftone_session{std::make_unique<library::Session>(state)});
   });
 }
 
-void halftone_session_destroy(halftone_session* session) noexcept { delete session; }
+void halftone_session_destroy(halftone_session* session) noexcept { take_back(session); }
 
 halftone_status halftone_session_run(halftone_session* session, const halftone_input* inputs,
                                      size_t num_inputs, const halftone_output* outputs,
                                      size_t num_outputs) noexcept {
   return guarded([&] {
-    library::Session& state = required(session, "session").state;
+    library::Session& state = *required(session, "session").state;
     const Use use(state.used);
     if (num_inputs != 0) required(inputs, "inputs");
     if (num_outputs != 0) required(outputs, "outputs");
@@ -116,7 +116,7 @@ halftone_status halftone_session_run(halftone_session* session, const halftone_i
 
 halftone_status halftone_session_profile(halftone_session* session, int on) noexcept {
   return guarded([&] {
-    library::Session& state = required(session, "session").state;
+    library::Session& state = *required(session, "session").state;
     const Use use(state.used);
     state.profile(on != 0);
   });
@@ -125,7 +125,7 @@ halftone_status halftone_session_profile(halftone_session* session, int on) noex
 halftone_status halftone_session_step_time(const halftone_session* session, size_t step,
                                            uint64_t* nanoseconds) noexcept {
   return guarded([&] {
-    const library::Session& state = required(session, "session").state;
+    const library::Session& state = *required(session, "session").state;
     std::uint64_t& result = required(nanoseconds, "nanoseconds");
     if (step >= state.step_ns.size()) {
       fail(ErrorKind::kUsage, "step: expected an index below " +

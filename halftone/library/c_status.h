@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstring>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "halftone/base/error.h"
 #include "halftone/halftone.h"
@@ -22,6 +24,17 @@ halftone_status guarded(Body&& body) noexcept {
   } catch (...) {
     return keep_exception();
   }
+}
+
+/// A handle that its caller owns until take_back().
+template <typename Handle>
+Handle* give(Handle handle) {
+  return std::make_unique<Handle>(std::move(handle)).release();
+}
+/// Ends a handle; nothing for null.
+template <typename Handle>
+void take_back(Handle* handle) noexcept {
+  const std::unique_ptr<Handle> owner(handle);
 }
 
 /// @throws Error kUsage "NAME: expected a pointer, found NULL"

@@ -130,7 +130,7 @@ TEST(FixedOrder, OfADenseLayerIsThatOfItsInputs) {
 TEST(FixedOrder, IsOffByDefault) {
   const FixedOrderCase test{"", ir::FullyConnected{}, {ir::kBatch, 300}, {37, 300}};
   const auto plan = make_plan(fixed_order_graph(test), {.batch = 4});
-  EXPECT_EQ(testing::kernel_of(*plan), "onednn_f32");
+  EXPECT_EQ(testing::kernel_of(*plan), testing::float_kernel());
 }
 
 }  // namespace

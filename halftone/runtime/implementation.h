@@ -72,17 +72,6 @@ inline Verdict accept(std::string reason, std::optional<Speed> speed = {}) {
 }
 inline Verdict refuse(std::string reason) { return {false, std::move(reason)}; }
 
-/// Refuses oneDNN if the order of sums must be fixed; otherwise nothing.
-inline std::optional<Verdict> refuse_onednn(const NodeContext& context) {
-  if (context.float_order == FloatOrder::kFastest) return std::nullopt;
-  return refuse("oneDNN's order of sums depends on the processor");
-}
-/// Refuses slower implementations of fixed order if the order of sums need not be fixed.
-inline std::optional<Verdict> refuse_fixed_order(const NodeContext& context) {
-  if (context.float_order == FloatOrder::kFixed) return std::nullopt;
-  return refuse("the order of sums may depend on the processor");
-}
-
 /// An implementation of an operator. The source that defines it also holds its costs.
 struct Implementation {
   std::string_view name;

@@ -41,7 +41,7 @@ struct Kernel {
 
 /// The order in which float32 layers add terms.
 enum class FloatOrder : std::uint8_t {
-  kFastest,  ///< oneDNN's choice: the last bits depend on the processor
+  kFastest,  ///< oneDNN's choice, where it is linked: the last bits depend on the processor
   kFixed,    ///< the order of our kernels: the same bits on every processor
 };
 

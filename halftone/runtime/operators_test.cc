@@ -86,15 +86,15 @@ TEST(Kernels, AreThoseOfTheirFamily) {
       EXPECT_EQ(kernel_of_case(name + shapes), "rows_f32") << name << shapes;
     }
   }
-  const std::pair<const char*, const char*> expected[] = {
+  const std::pair<const char*, std::string> expected[] = {
       {"AddTanh", "rows_f32"},
       {"AddNumbers", "rows_f32"},
-      {"MatMulPlain", "onednn_f32"},
-      {"MatMulTransposedA", "onednn_f32"},
-      {"MatMulBroadcastBoth", "onednn_f32"},
-      {"MatMulVectors", "onednn_f32"},
+      {"MatMulPlain", testing::float_kernel()},
+      {"MatMulTransposedA", testing::float_kernel()},
+      {"MatMulBroadcastBoth", testing::float_kernel()},
+      {"MatMulVectors", testing::float_kernel()},
       {"MatMulEmpty", "reference"},
-      {"MatMulManyAxes", "reference"},
+      {"MatMulManyAxes", "fixed_order_f32"},
       {"Softmax", "vector_f32"},
       {"SoftmaxDeep", "vector_f32"},
       {"SoftmaxMiddle", "reference"},

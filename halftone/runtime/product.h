@@ -14,7 +14,7 @@ enum class Product {
   kNibbles,  ///< 8-bit integers by looked-up levels of at most 4 bits
   kThrees,   ///< the same of at most 3 bits, which take no more memory than that
   kBytes,    ///< 8-bit integers by levels of the weights
-  kFloat,    ///< oneDNN, float32
+  kFloat,    ///< float32
 };
 
 /// "planes", as in tuning files.

@@ -10,6 +10,7 @@
 #include "halftone/base/guarded_memory_testing.h"
 #include "halftone/ir/testing.h"
 #include "halftone/runtime/execute/session.h"
+#include "halftone/runtime/onednn/onednn.h"
 #include "halftone/runtime/plan/prepare.h"
 #include "halftone/runtime/test_graphs.h"
 
@@ -32,6 +33,11 @@ inline std::vector<ir::Tensor> random_inputs(const ir::Graph& graph, Random& ran
     inputs.push_back(std::move(tensor));
   }
   return inputs;
+}
+
+/// The kernel of float32 layers in the fastest order: oneDNN's where it is linked.
+inline std::string float_kernel() {
+  return onednn_implementations().fully_connected != nullptr ? "onednn_f32" : "fixed_order_f32";
 }
 
 /// The kernel that computes the last step.

@@ -1,43 +1,41 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * Halftone in C: load a network, plan it, run it. Link libhalftone.
- *
- *     halftone_context* context = NULL;
- *     halftone_model* model = NULL;
- *     halftone_plan* plan = NULL;
- *     halftone_session* session = NULL;
- *     if (halftone_context_create(NULL, &context) != HALFTONE_OK ||
- *         halftone_model_load(context, "model.circle", NULL, &model) != HALFTONE_OK ||
- *         halftone_plan_create(model, NULL, &plan) != HALFTONE_OK ||
- *         halftone_session_create(plan, &session) != HALFTONE_OK) {
- *       fprintf(stderr, "%s\n", halftone_error_message());
- *     }
- *     float image[784], scores[10];
- *     const halftone_input in = {image, sizeof image};
- *     const halftone_output out = {scores, sizeof scores};
- *     halftone_session_run(session, &in, 1, &out, 1);
- *
- * Ownership. Every *_create() and *_load() gives the caller a handle, which the *_destroy() of the
- * same name ends. Handles may be destroyed in any order: a session keeps what it needs of its plan,
- * a plan of its model, a model of its context. Destroying NULL does nothing. Strings and arrays that
- * a function returns belong to the handle that it was given, and live as long.
- *
- * Threads. Contexts, models and plans do not change: any threads may use them at once. A session is
- * for one thread at a time; several sessions of a plan may run at once. A handle must not be
- * destroyed while a call uses it.
- *
- * Errors. Functions that can fail return a status; where it is not HALFTONE_OK, results are
- * unchanged and halftone_error_message() says in one line what was expected and what was found. No
- * function prints, ends the process, lets an exception out, or changes signal handlers, the
- * environment or any setting of the process.
- *
- * Structs of options begin with their size, by which later versions know what an older caller has.
- * Zero in every other field, or NULL for the struct, means the default.
- *
- * Stability. Within a major version, what is declared here stays, in source and in binary.
- */
-#ifndef HALFTONE_HALFTONE_H_
-#define HALFTONE_HALFTONE_H_
+// SPDX-License-Identifier: Apache-2.0
+//
+// Halftone in C: load a network, plan it, run it. Link libhalftone.
+//
+//     halftone_context* context = NULL;
+//     halftone_model* model = NULL;
+//     halftone_plan* plan = NULL;
+//     halftone_session* session = NULL;
+//     if (halftone_context_create(NULL, &context) != HALFTONE_OK ||
+//         halftone_model_load(context, "model.circle", NULL, &model) != HALFTONE_OK ||
+//         halftone_plan_create(model, NULL, &plan) != HALFTONE_OK ||
+//         halftone_session_create(plan, &session) != HALFTONE_OK) {
+//       fprintf(stderr, "%s\n", halftone_error_message());
+//     }
+//     float image[784], scores[10];
+//     const halftone_input in = {image, sizeof image};
+//     const halftone_output out = {scores, sizeof scores};
+//     halftone_session_run(session, &in, 1, &out, 1);
+//
+// Ownership. Every *_create() and *_load() gives the caller a handle, which the *_destroy() of the
+// same name ends. Handles may be destroyed in any order: a session keeps what it needs of its plan,
+// a plan of its model, a model of its context. Destroying NULL does nothing. Strings and arrays
+// that a function returns belong to the handle that it was given, and live as long.
+//
+// Threads. Contexts, models and plans do not change: any threads may use them at once. A session is
+// for one thread at a time; several sessions of a plan may run at once. A handle must not be
+// destroyed while a call uses it.
+//
+// Errors. Functions that can fail return a status; where it is not HALFTONE_OK, results are
+// unchanged and halftone_error_message() says in one line what was expected and what was found. No
+// function prints, ends the process, lets an exception out, or changes signal handlers, the
+// environment or any setting of the process.
+//
+// Structs of options begin with their size, by which later versions know what an older caller has.
+// Zero in every other field, or NULL for the struct, means the default.
+//
+// Stability. Within a major version, what is declared here stays, in source and in binary.
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -113,8 +111,8 @@ HALFTONE_API int halftone_context_threads(const halftone_context* context) HALFT
 HALFTONE_API const char* halftone_context_simd(const halftone_context* context) HALFTONE_NOEXCEPT;
 /** Writes what plans have measured to the tuning file.
  *  @return HALFTONE_USAGE without such a file; HALFTONE_IO if it cannot be written */
-HALFTONE_API halftone_status
-halftone_context_save_tuning(const halftone_context* context) HALFTONE_NOEXCEPT;
+HALFTONE_API halftone_status halftone_context_save_tuning(const halftone_context* context)
+    HALFTONE_NOEXCEPT;
 
 /* ---- Tensors ------------------------------------------------------------------------------ */
 
@@ -139,8 +137,8 @@ HALFTONE_API const char* halftone_type_name(halftone_type type) HALFTONE_NOEXCEP
 /** Bytes of an element; 0 for any other number. */
 HALFTONE_API size_t halftone_type_bytes(halftone_type type) HALFTONE_NOEXCEPT;
 
-/** An extent that is the number of samples, which halftone_plan_options::batch chooses; -k is k times
- * that number. */
+/** An extent that is the number of samples, which halftone_plan_options::batch chooses; -k is k
+ * times that number. */
 #define HALFTONE_OPEN ((int64_t)-1)
 
 /** An input or output: row-major elements. */
@@ -199,8 +197,8 @@ HALFTONE_API halftone_status halftone_model_output(const halftone_model* model, 
 
 /* ---- Plans -------------------------------------------------------------------------------- */
 
-/** A model made ready for a number of samples: a kernel for each step, packed weights, the layout of
- * a session's memory. */
+/** A model made ready for a number of samples: a kernel for each step, packed weights, the layout
+ * of a session's memory. */
 typedef struct halftone_plan halftone_plan;
 
 /** The order in which float32 layers add. */
@@ -212,8 +210,8 @@ typedef enum halftone_float_order {
 typedef struct halftone_plan_options {
   size_t struct_bytes; /**< sizeof(halftone_plan_options) */
   size_t batch;        /**< samples of a run; 0: that which the model is fixed to, or 1 */
-  int threads;         /**< that a run may use; 0: those of the context. With 1, a run gives the same
-                            bits in every session and thread */
+  int threads; /**< that a run may use; 0: those of the context. With 1, a run gives the same
+                    bits in every session and thread */
   int float_activations; /**< nonzero: no layer rounds its inputs to 8 bits */
   int float_order;       /**< of layers that compute in float32: a halftone_float_order */
 } halftone_plan_options;
@@ -302,6 +300,4 @@ HALFTONE_API halftone_status halftone_session_step_time(const halftone_session* 
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -4,6 +4,7 @@
 #include "halftone/kernels/conv/bit_conv.h"
 #include "halftone/kernels/conv/conv_testing.h"
 #include "halftone/kernels/conv/depthwise_conv.h"
+#include "halftone/kernels/conv/float_conv.h"
 #include "halftone/numerics/test_data.h"
 
 namespace halftone::kernels {
@@ -95,6 +96,46 @@ BENCHMARK(BM_DepthwiseConv)
     ->Args({14, 14, 128, 5, 1})
     ->Args({6, 6, 256, 3, 1})
     ->Args({112, 112, 32, 3, 1})
+    ->Unit(benchmark::kMicrosecond);
+
+/// Arguments: extent of the image along y and x, channels, outputs, kernel, stride, groups.
+void BM_FloatConv(benchmark::State& state) {
+  Random random(7);
+  const auto arg = [&](std::size_t i) { return static_cast<std::size_t>(state.range(i)); };
+  const std::size_t pad = arg(4) / 2;
+  const ConvShape shape{1,
+                        {ConvAxis{}, make_axis(arg(0), arg(4), arg(5), {pad, pad}),
+                         make_axis(arg(1), arg(4), arg(5), {pad, pad})},
+                        arg(2),
+                        arg(3),
+                        arg(6)};
+  const auto x = numerics::random_floats(random, shape.image_input_pixels() * shape.channels);
+  const FloatConvWeights weights(shape,
+                                 numerics::random_floats(random, shape.outputs * shape.inputs()),
+                                 numerics::random_floats(random, shape.outputs));
+  AlignedBuffer scratch(weights.scratch_bytes());
+  AlignedBuffer outputs(shape.num_pixels() * shape.outputs * sizeof(float));
+  const MatrixView<float> y(outputs.as<float>(), shape.num_pixels(), shape.outputs);
+  for (auto _ : state) {
+    float_conv(x.data(), weights, {0, shape.num_lines()}, scratch.bytes(), y);
+    benchmark::ClobberMemory();
+  }
+  state.counters["GFLOP/s"] = benchmark::Counter(
+      2e-9 * static_cast<double>(shape.num_pixels() * shape.inputs() * shape.outputs),
+      benchmark::Counter::kIsIterationInvariantRate);
+}
+BENCHMARK(BM_FloatConv)
+    ->ArgNames({"y", "x", "c", "o", "kernel", "stride", "groups"})
+    ->Args({8, 8, 64, 64, 3, 1, 1})
+    ->Args({32, 32, 16, 16, 3, 1, 1})
+    ->Args({120, 160, 16, 32, 1, 1, 1})
+    ->Args({30, 40, 64, 64, 1, 1, 1})
+    ->Args({240, 320, 3, 16, 3, 2, 1})
+    ->Args({25, 5, 64, 64, 3, 1, 64})
+    ->Args({48, 48, 8, 8, 3, 1, 8})
+    ->Args({120, 160, 16, 16, 3, 1, 16})
+    ->Args({30, 40, 64, 64, 3, 1, 64})
+    ->Args({14, 14, 128, 128, 3, 2, 128})
     ->Unit(benchmark::kMicrosecond);
 
 }  // namespace

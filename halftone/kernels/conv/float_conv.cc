@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "halftone/kernels/conv/float_depthwise-inl.h"
 #include "halftone/kernels/dense/float_tiles-inl.h"
 #include "halftone/kernels/dispatch.h"
 
@@ -22,26 +23,17 @@ void ConvolveBlock(const FloatConvWeights& weights, std::span<const float* const
   const ConvShape& shape = weights.shape();
   FloatProduct product{x, weights.runs(), weights.panels(0), 0, y, weights.bias(0)};
   const BlockRange panels{0, product.weights.count()};
-  if (weights.is_depthwise()) {  // tile by tile, so that neighbouring channels follow each other
-    constexpr std::size_t kRows = TileRows(kPanelVectors);
-    for (std::size_t r = 0; r < y.rows(); r += kRows) {
-      const std::size_t count = std::min(kRows, y.rows() - r);
-      product.x = x.subspan(r, count);
-      product.y = y.rows_from(r, count);
-      AddProduct<FloatInputs::kByChannel>(product, 0, panels);
-    }
-    return;
-  }
   for (std::size_t g = 0; g < shape.groups; ++g) {
     product.weights = weights.panels(g);
     product.start = weights.bias(g);
     product.y = {y.data_handle() + g * shape.group_outputs(), y.rows(), shape.group_outputs(),
                  y.stride()};
-    AddProduct<FloatInputs::kShared>(product, g * shape.group_channels(), panels);
+    AddProduct(product, g * shape.group_channels(), panels);
   }
 }
 
-/// The outputs of some lines, pixels of several lines together.
+/// The outputs of some lines; unless the convolution is depthwise, pixels of several lines
+/// together.
 /// @param begin_of  begin_of(i): where the window of the first pixel of the i-th of them begins
 /// @param y         [pixels, outputs]
 template <typename BeginOf>
@@ -49,6 +41,13 @@ HWY_INLINE void ConvolveLines(const FloatConvWeights& weights, std::size_t lines
                               const BeginOf& begin_of, MatrixView<float> y) {
   const ConvShape& shape = weights.shape();
   const std::size_t step = shape.axes[2].stride * shape.channels;
+  if (weights.is_depthwise()) {
+    const std::size_t width = shape.line_pixels();
+    for (std::size_t i = 0; i < lines; ++i) {
+      ConvolveDepthwiseLine(weights, begin_of(i), step, y.rows_from(i * width, width));
+    }
+    return;
+  }
   const float* x[kBlockRows];
   std::size_t count = 0;
   std::size_t done = 0;

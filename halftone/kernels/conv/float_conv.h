@@ -16,7 +16,7 @@ namespace halftone::kernels {
 
 /// Weights [outputs, taps, channels / groups] as float_conv() reads them: the panels of each group,
 /// one group after another. Where each channel has one output of its own (depthwise), the channels
-/// share panels.
+/// share panels, and those of a panel that they fill an even part of are repeated in it.
 class FloatConvWeights {
  public:
   /// Number of output pixels worth a call of float_conv(), which reads all weights.
@@ -38,7 +38,8 @@ class FloatConvWeights {
   [[nodiscard]] const float* bias(std::size_t group) const;
   /// The panels of a group; of all channels where the convolution is depthwise.
   [[nodiscard]] FloatPanels panels(std::size_t group) const;
-  /// The inputs of an output, relative to the first pixel and channel of its window.
+  /// The inputs of an output, relative to the first pixel and channel of its window; one for each
+  /// tap where the convolution is depthwise.
   [[nodiscard]] std::span<const FloatRun> runs() const { return runs_; }
 
   /// Whether windows are read from the image without a copy, because no tap lies outside it.

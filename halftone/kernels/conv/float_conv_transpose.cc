@@ -185,7 +185,7 @@ void ComputeTerms(const FloatConvTransposeWeights& weights, MatrixView<const flo
     const FloatPanels panels = weights.panels(g);
     const MatrixView<float> y(terms + g * width, x.rows(), width, weights.pixel_terms());
     const FloatProduct product{{rows, x.rows()}, weights.runs(), panels, 0, y, zeros};
-    AddProduct<FloatInputs::kShared>(product, g * shape.group_channels(), {0, panels.count()});
+    AddProduct(product, g * shape.group_channels(), {0, panels.count()});
   }
 }
 

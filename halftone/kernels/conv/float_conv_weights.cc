@@ -27,10 +27,10 @@ ConvStrip image_strip(const ConvShape& shape) {
 }
 
 /// @param strip  the rows from which windows are read
-std::vector<FloatRun> runs_of(const ConvShape& shape, const ConvStrip& strip) {
+std::vector<FloatRun> runs_of(const ConvShape& shape, bool is_depthwise, const ConvStrip& strip) {
   const auto& [z, y, x] = shape.axes;
   // Neighbouring taps of all channels follow each other.
-  const bool joins_taps = shape.groups == 1 && x.dilation == 1;
+  const bool joins_taps = !is_depthwise && shape.groups == 1 && x.dilation == 1;
   const std::size_t step = joins_taps ? x.kernel : 1;
   std::vector<FloatRun> runs;
   for (std::size_t tap = 0; tap < shape.taps(); tap += step) {
@@ -40,6 +40,15 @@ std::vector<FloatRun> runs_of(const ConvShape& shape, const ConvStrip& strip) {
     append_run(pixel * shape.channels, step * shape.group_channels(), runs);
   }
   return runs;
+}
+
+/// Repeats the floats of few channels in panels of FloatPanels::kOutputs.
+void repeat_channels(std::size_t channels, std::span<float> panels) {
+  constexpr std::size_t kOutputs = FloatPanels::kOutputs;
+  if (channels >= kOutputs || kOutputs % channels != 0) return;
+  for (std::size_t i = 0; i < panels.size(); ++i) {
+    if (i % kOutputs >= channels) panels[i] = panels[i - channels];
+  }
 }
 
 }  // namespace
@@ -53,7 +62,7 @@ FloatConvWeights::FloatConvWeights(const ConvShape& shape, std::span<const float
                    !(is_depthwise_ && shape.channels % FloatPanels::kOutputs)),
       strip_(reads_image_ ? image_strip(shape)
                           : plan_strip(shape, shape.channels * sizeof(float), kFloatStripBytes)),
-      runs_(runs_of(shape, strip_)) {
+      runs_(runs_of(shape, is_depthwise_, strip_)) {
   HALFTONE_ASSERT(weights.size() == shape.outputs * shape.inputs());
   const std::size_t sets = is_depthwise_ ? 1 : shape.groups;
   const std::size_t outputs = shape.outputs / sets;
@@ -68,6 +77,10 @@ FloatConvWeights::FloatConvWeights(const ConvShape& shape, std::span<const float
     const std::size_t count = outputs * shape.inputs();
     pack_float_panels({weights.subspan(s * count, count), outputs, shape.inputs()},
                       panels_.as<float>().subspan(s * floats, floats));
+  }
+  if (is_depthwise_) {
+    repeat_channels(outputs, bias_);
+    repeat_channels(outputs, panels_.as<float>());
   }
 }
 

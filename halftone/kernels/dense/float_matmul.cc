@@ -26,7 +26,7 @@ void FloatMatmul(MatrixView<const float> x, const FloatPanels& weights, BlockRan
       const std::size_t length = std::min(kMaxInputs, weights.inputs - k);
       const FloatRun run{static_cast<std::uint32_t>(k), static_cast<std::uint32_t>(length)};
       const FloatProduct product{{rows, count}, {&run, 1}, weights, k, y.rows_from(r, count)};
-      AddProduct<FloatInputs::kShared>(product, 0, panels);
+      AddProduct(product, 0, panels);
     }
   }
 }

@@ -23,12 +23,6 @@ HWY_BEFORE_NAMESPACE();
 namespace halftone::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The inputs that a weight multiplies.
-enum class FloatInputs {
-  kShared,     ///< one number, for all outputs of a panel
-  kByChannel,  ///< one number for each output, next to each other
-};
-
 /// A product y[r, o] = start[o] + sum_k x[r][k] w[o, k], in the order of k; without a start it is
 /// added to y.
 struct FloatProduct {
@@ -67,7 +61,7 @@ struct FloatTile {
 };
 
 /// kRows rows of kPanels panels: the first kUsed vectors of each.
-template <FloatInputs kInputs, std::size_t kRows, std::size_t kPanels, std::size_t kUsed>
+template <std::size_t kRows, std::size_t kPanels, std::size_t kUsed>
 HWY_NOINLINE void AddTile(const FloatTile& tile) {
   static_assert(kPanels == 1 || kUsed == kPanelVectors);
   constexpr std::size_t kVectors = kPanels * kUsed;
@@ -92,16 +86,9 @@ HWY_NOINLINE void AddTile(const FloatTile& tile) {
         weights[v] = Keep(hn::LoadU(d, from));
       }
       for (std::size_t r = 0; r < kRows; ++r) {
-        if constexpr (kInputs == FloatInputs::kByChannel) {
-          for (std::size_t v = 0; v < kVectors; ++v) {
-            const auto input = hn::LoadU(d, x[r] + k + v * lanes);
-            sums[r][v] = Keep(hn::Add(sums[r][v], hn::Mul(input, weights[v])));
-          }
-        } else {
-          const auto input = hn::Set(d, x[r][k]);
-          for (std::size_t v = 0; v < kVectors; ++v) {
-            sums[r][v] = Keep(hn::Add(sums[r][v], hn::Mul(input, weights[v])));
-          }
+        const auto input = hn::Set(d, x[r][k]);
+        for (std::size_t v = 0; v < kVectors; ++v) {
+          sums[r][v] = Keep(hn::Add(sums[r][v], hn::Mul(input, weights[v])));
         }
       }
     }
@@ -114,16 +101,16 @@ HWY_NOINLINE void AddTile(const FloatTile& tile) {
 }
 
 /// Up to kRows rows of a panel.
-template <FloatInputs kInputs, std::size_t kUsed, std::size_t kRows = TileRows(kUsed)>
+template <std::size_t kUsed, std::size_t kRows = TileRows(kUsed)>
 HWY_INLINE void AddRows(const FloatTile& tile, std::size_t rows) {
   if constexpr (kRows > 1) {
-    if (rows < kRows) return AddRows<kInputs, kUsed, kRows - 1>(tile, rows);
+    if (rows < kRows) return AddRows<kUsed, kRows - 1>(tile, rows);
   }
-  AddTile<kInputs, kRows, 1, kUsed>(tile);
+  AddTile<kRows, 1, kUsed>(tile);
 }
 
 /// Up to TileRows(kUsed) rows of a panel whose vectors end beyond the last output.
-template <FloatInputs kInputs, std::size_t kUsed>
+template <std::size_t kUsed>
 HWY_INLINE void AddPartOfPanel(FloatTile tile, std::size_t rows, std::size_t width) {
   constexpr std::size_t kOutputs = FloatPanels::kOutputs;
   alignas(64) float whole[TileRows(kUsed) * kOutputs] = {};
@@ -134,14 +121,14 @@ HWY_INLINE void AddPartOfPanel(FloatTile tile, std::size_t rows, std::size_t wid
   const std::size_t stride = tile.stride;
   tile.y = whole;
   tile.stride = kOutputs;
-  AddRows<kInputs, kUsed>(tile, rows);
+  AddRows<kUsed>(tile, rows);
   for (std::size_t r = 0; r < rows; ++r) {
     std::memcpy(y + r * stride, whole + r * kOutputs, width * sizeof(float));
   }
 }
 
 /// All rows of a panel with outputs in its first kUsed vectors, in tiles of about the same height.
-template <FloatInputs kInputs, std::size_t kUsed>
+template <std::size_t kUsed>
 HWY_INLINE void AddVectorsOfPanel(const FloatProduct& product, FloatTile tile, std::size_t width) {
   constexpr std::size_t kRows = TileRows(kUsed);
   const std::size_t rows = product.x.size();
@@ -153,22 +140,22 @@ HWY_INLINE void AddVectorsOfPanel(const FloatProduct& product, FloatTile tile, s
     tile.x = product.x.data() + begin;
     tile.y = y + begin * tile.stride;
     if (width >= kUsed * hn::Lanes(FloatTag())) {
-      AddRows<kInputs, kUsed>(tile, count);
+      AddRows<kUsed>(tile, count);
     } else {
-      AddPartOfPanel<kInputs, kUsed>(tile, count, width);
+      AddPartOfPanel<kUsed>(tile, count, width);
     }
   }
 }
 
 /// All rows of a panel of `width` outputs; vectors that hold none are left out.
-template <FloatInputs kInputs, std::size_t kUsed = kPanelVectors>
+template <std::size_t kUsed = kPanelVectors>
 HWY_INLINE void AddPanel(const FloatProduct& product, const FloatTile& tile, std::size_t width) {
   if constexpr (kUsed > 1) {
     if (width <= kUsed / 2 * hn::Lanes(FloatTag())) {
-      return AddPanel<kInputs, kUsed / 2>(product, tile, width);
+      return AddPanel<kUsed / 2>(product, tile, width);
     }
   }
-  AddVectorsOfPanel<kInputs, kUsed>(product, tile, width);
+  AddVectorsOfPanel<kUsed>(product, tile, width);
 }
 
 /// The number of runs that fit the first-level cache together with a panel of their weights.
@@ -183,8 +170,7 @@ HWY_INLINE std::size_t RunsOfBlock(std::span<const FloatRun> runs, std::size_t& 
 }
 
 /// Some panels of a product of at most kBlockRows rows.
-/// @param first  where the inputs of panel 0 begin, beside the offsets of the runs
-template <FloatInputs kInputs>
+/// @param first  where the inputs begin, beside the offsets of the runs
 HWY_INLINE void AddProduct(const FloatProduct& product, std::size_t first, BlockRange panels) {
   constexpr std::size_t kOutputs = FloatPanels::kOutputs;
   const std::size_t outputs = product.weights.outputs;
@@ -194,24 +180,22 @@ HWY_INLINE void AddProduct(const FloatProduct& product, std::size_t first, Block
     std::size_t inputs = 0;
     const std::size_t count = RunsOfBlock(runs, inputs);
     for (std::size_t p = panels.begin; p < panels.end;) {
-      FloatTile tile{product.x.data(),
-                     runs.first(count),
-                     product.weights.panel(p) + done * product.weights.input_step,
-                     product.weights.input_step,
-                     product.weights.panel_step,
-                     first,
-                     product.y.data_handle() + p * kOutputs,
-                     product.y.stride(),
-                     start == nullptr ? nullptr : start + p * kOutputs};
-      if constexpr (kInputs == FloatInputs::kByChannel) {
-        tile.first += p * kOutputs;
-      } else if (product.x.size() == 1 && p + kWidePanels <= panels.end &&
-                 (p + kWidePanels) * kOutputs <= outputs) {
-        AddTile<kInputs, 1, kWidePanels, kPanelVectors>(tile);
+      const FloatTile tile{product.x.data(),
+                           runs.first(count),
+                           product.weights.panel(p) + done * product.weights.input_step,
+                           product.weights.input_step,
+                           product.weights.panel_step,
+                           first,
+                           product.y.data_handle() + p * kOutputs,
+                           product.y.stride(),
+                           start == nullptr ? nullptr : start + p * kOutputs};
+      if (product.x.size() == 1 && p + kWidePanels <= panels.end &&
+          (p + kWidePanels) * kOutputs <= outputs) {
+        AddTile<1, kWidePanels, kPanelVectors>(tile);
         p += kWidePanels;
         continue;
       }
-      AddPanel<kInputs>(product, tile, outputs - p * kOutputs);
+      AddPanel(product, tile, outputs - p * kOutputs);
       ++p;
     }
     done += inputs;

@@ -11,17 +11,13 @@ extern const Implementation kConvBits;
 /// Encoded input in the integer layout, and encoded constant weights of any granularity. Levels of
 /// the weights are rounded to 8 bits unless they are evenly spaced.
 extern const Implementation kConvInt8;
-/// A dense input and dense constant weights, one to three spatial axes, with oneDNN.
-extern const Implementation kConvFloat;
-extern const Implementation kConvTransposeFloat;
 /// A dense or decoded input and constant weights, with kernels::float_conv(), whose order of sums
 /// is fixed.
 extern const Implementation kConvFixed;
 /// The same for ConvTranspose with kernels::float_conv_transpose(), whose order of sums is fixed.
 extern const Implementation kConvTransposeFixed;
-/// One to three spatial axes, with oneDNN.
-extern const Implementation kPoolFloat;
-/// Maximum or mean, summed in float64 like the reference implementation.
+/// Maximum or mean over one to three spatial axes, summed in float64 like the reference
+/// implementation.
 extern const Implementation kPoolFixed;
 
 }  // namespace halftone::runtime

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <utility>
 
 #include "halftone/ir/layer_arithmetic.h"
@@ -10,7 +11,6 @@
 #include "halftone/runtime/convolution/convolution_lines.h"
 #include "halftone/runtime/decoded_input.h"
 #include "halftone/runtime/linear/linear.h"
-#include "halftone/runtime/onednn/float_layer.h"
 
 namespace halftone::runtime {
 namespace {
@@ -29,7 +29,6 @@ void convolve_and_clamp(const std::byte* x, const kernels::FloatConvWeights& wei
 }
 
 Verdict judge_conv_fixed(const NodeContext& context) {
-  if (auto refusal = refuse_fixed_order(context)) return *refusal;
   if (auto refusal = refuse_float_layer(context)) return *refusal;
   if (context.has_input(3)) return refuse("a residual is added");
   if (!context.output().encoding.is_dense()) return refuse("the output is encoded");
@@ -55,6 +54,17 @@ Kernel create_conv_fixed(const NodeContext& context) {
 }
 
 }  // namespace
+
+// Measured as described in convolution_cost.h.
+double float_conv_us(const ConvExtent& conv, Core core) {
+  const double products = conv.output_numbers() * static_cast<double>(conv.inputs);
+  const double decoded =
+      conv.input_bits == 0
+          ? 0
+          : std::max(600 * conv.input_numbers(), 12000 * static_cast<double>(conv.input_pixels));
+  const double product_ps = core == Core::kAvx2 ? 25 : core == Core::kAvx512 ? 12 : 16;
+  return 1e-6 * (product_ps * products + 150 * conv.output_numbers() + decoded);
+}
 
 constinit const Implementation kConvFixed{.name = "fixed_order_f32",
                                           .judge = judge_conv_fixed,

@@ -13,7 +13,6 @@
 #include "halftone/runtime/elementwise/activation.h"
 #include "halftone/runtime/linear/linear.h"
 #include "halftone/runtime/linear/linear_cost.h"
-#include "halftone/runtime/onednn/float_layer.h"
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
@@ -58,7 +57,6 @@ double transpose_us(const NodeContext& context) {
 }
 
 Verdict judge_conv_transpose_fixed(const NodeContext& context) {
-  if (auto refusal = refuse_fixed_order(context)) return *refusal;
   if (auto refusal = refuse_float_layer(context)) return *refusal;
   if (context.input(0).shape.rank() > 5) return refuse("more than three spatial axes");
   return accept(std::string(decoded_text(context)) +

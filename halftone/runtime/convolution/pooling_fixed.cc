@@ -29,9 +29,6 @@ Verdict judge_pool_fixed(const NodeContext& context) {
   if (!context.input(0).is_dense(ir::ElementType::kFloat32))
     return refuse("the input is not float32");
   const bool is_max = op.kind == ir::PoolKind::kMax;
-  if (!is_max) {
-    if (auto refusal = refuse_fixed_order(context)) return *refusal;
-  }
   if (context.input(0).shape.rank() > 5) return refuse("more than three spatial axes");
   if (context.output().shape.element_count() == 0) return refuse("there is nothing to compute");
   const auto extents = ir::spatial_extents(context.input(0).shape);

@@ -8,7 +8,6 @@
 #include "halftone/runtime/linear/linear.h"
 #include "halftone/runtime/linear/linear_cost.h"
 #include "halftone/runtime/linear/output_shares.h"
-#include "halftone/runtime/onednn/float_layer.h"
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
@@ -36,7 +35,6 @@ struct FixedLayer {
 };
 
 Verdict judge_fully_connected_fixed(const NodeContext& context) {
-  if (auto refusal = refuse_fixed_order(context)) return *refusal;
   if (auto refusal = refuse_float_layer(context)) return *refusal;
   return accept(std::string(decoded_text(context)) + "sums in the order of the inputs");
 }
@@ -64,6 +62,12 @@ Kernel create_fully_connected_fixed(const NodeContext& context) {
 }
 
 }  // namespace
+
+Picoseconds float_time(const LayerExtent& /*layer*/, Core core) {
+  if (core == Core::kAvx512) return {40, 14};
+  if (core == Core::kAvx512Amd) return {35, 20};
+  return {50, 27};
+}
 
 constinit const Implementation kFullyConnectedFixed{.name = "fixed_order_f32",
                                                     .judge = judge_fully_connected_fixed,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Helpers that the implementations of FullyConnected share.
+// Helpers that the implementations of float32 layers share.
 #include "halftone/runtime/linear/linear.h"
 
 namespace halftone::runtime {
@@ -8,6 +8,19 @@ std::span<const float> constant_floats(const NodeContext& context, std::size_t i
   const ir::Constant* constant = context.constant(input);
   if (constant == nullptr) return {};
   return std::get<ir::Tensor>(*constant).as<float>();
+}
+
+std::optional<Verdict> refuse_float_layer(const NodeContext& context) {
+  if (ir::are_integers(context.input(0), context.input(1))) return refuse("integers");
+  if (context.constant(1) == nullptr) return refuse("the weights are not constant");
+  if (context.has_input(2) && context.constant(2) == nullptr) {
+    return refuse("the bias is not constant");
+  }
+  if (context.input(0).shape.element_count() == 0 || context.output().shape.element_count() == 0 ||
+      context.input(1).shape.element_count() == 0) {
+    return refuse("there is nothing to compute");
+  }
+  return std::nullopt;
 }
 
 }  // namespace halftone::runtime

@@ -251,7 +251,6 @@ void pack_constant(std::span<const float> right, MatrixProducts& products) {
 
 Verdict judge_matmul_fixed(const NodeContext& context) {
   if (ir::are_integers(context.input(0), context.input(1))) return refuse("integers");
-  if (auto refusal = refuse_fixed_order(context)) return *refusal;
   if (context.input(0).shape.element_count() == 0 || context.input(1).shape.element_count() == 0) {
     return refuse("there is nothing to compute");
   }

@@ -42,19 +42,6 @@ Call bind_layer(const std::shared_ptr<const FloatLayer>& layer, const Buffers& b
 
 }  // namespace
 
-std::optional<Verdict> refuse_float_layer(const NodeContext& context) {
-  if (ir::are_integers(context.input(0), context.input(1))) return refuse("integers");
-  if (context.constant(1) == nullptr) return refuse("the weights are not constant");
-  if (context.has_input(2) && context.constant(2) == nullptr) {
-    return refuse("the bias is not constant");
-  }
-  if (context.input(0).shape.element_count() == 0 || context.output().shape.element_count() == 0 ||
-      context.input(1).shape.element_count() == 0) {
-    return refuse("there is nothing to compute");
-  }
-  return std::nullopt;
-}
-
 FloatLayerDescs describe_float_layer(const NodeContext& context, const ir::Activation& activation) {
   FloatLayerDescs descs;
   const auto fused = onednn::eltwise(activation);

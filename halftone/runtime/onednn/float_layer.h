@@ -2,9 +2,6 @@
 // A float32 layer with weights and bias on oneDNN, for any primitive.
 #pragma once
 
-#include <memory>
-#include <optional>
-
 #include "halftone/runtime/implementation.h"
 #include "halftone/runtime/onednn/primitive.h"
 
@@ -19,9 +16,6 @@ struct FloatLayerDescs {
   dnnl::primitive_attr attributes;
   ir::Activation after;  ///< applied after oneDNN; Identity if oneDNN applies it
 };
-
-/// Refuses integers, weights or biases that are not constant, and empty layers; otherwise nothing.
-std::optional<Verdict> refuse_float_layer(const NodeContext& context);
 
 /// Describes a layer's bias, activation and attributes; the caller describes x, y and weights.
 /// @param activation  of the node

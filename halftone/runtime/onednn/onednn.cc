@@ -5,6 +5,7 @@
 
 #include "halftone/base/error.h"
 #include "halftone/base/memory.h"
+#include "halftone/runtime/onednn/implementations.h"
 #include "halftone/runtime/onednn/primitive.h"
 
 // The functions of libgomp that set and start oneDNN's threads. Declared here because not every
@@ -40,6 +41,11 @@ void grow_team(int threads) {
 }
 
 }  // namespace
+
+OneDnnImplementations onednn_implementations() {
+  return {&kOneDnnFullyConnected, &kOneDnnMatMul, &kOneDnnConv, &kOneDnnConvTranspose,
+          &kOneDnnPool};
+}
 
 OneDnnThreads::OneDnnThreads(int count) : before_(omp_get_max_threads()) {
   grow_team(count);

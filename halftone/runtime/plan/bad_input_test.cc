@@ -29,7 +29,7 @@ struct Family {
 std::vector<Family> families() {
   constexpr auto kGroup = Granularity::kGroup;
   return {
-      {"onednn_f32", {}, {}},
+      {testing::float_kernel(), {}, {}},
       {"xnor_popcount", 2, WeightFormat{2, true}},
       {"xnor_popcount", 3, WeightFormat{1, true}, false},
       {"xnor_popcount", 1, WeightFormat{4, false}, false},

@@ -48,7 +48,8 @@ std::string why_not_codes(ir::Arithmetic wanted, const NodeContext& context) {
   return "the layer computes " + std::string(to_string(*context.arithmetic));
 }
 
-/// Whether a kernel computes the arithmetic of a node, if that has one.
+/// Refuses a kernel that does not compute the arithmetic of a node, if that has one, in its order
+/// of sums.
 std::optional<Verdict> refuse_arithmetic(const Implementation& candidate,
                                          const NodeContext& context) {
   if (const auto codes = arithmetic_of_codes(candidate)) {
@@ -56,10 +57,14 @@ std::optional<Verdict> refuse_arithmetic(const Implementation& candidate,
     if (fits && !ir::why_not(*codes, context.graph, context.node)) return std::nullopt;
     return refuse(why_not_codes(*codes, context));
   }
-  if (!context.arithmetic || computes(candidate.arithmetic, *context.arithmetic)) {
-    return std::nullopt;
+  if (context.arithmetic && !computes(candidate.arithmetic, *context.arithmetic)) {
+    return refuse("the layer computes " + std::string(to_string(*context.arithmetic)));
   }
-  return refuse("the layer computes " + std::string(to_string(*context.arithmetic)));
+  if (candidate.arithmetic == Arithmetic::kFastestFloat &&
+      context.float_order == FloatOrder::kFixed) {
+    return refuse("its order of sums depends on the processor");
+  }
+  return std::nullopt;
 }
 
 /// The verdict for an implementation regardless of code layouts.

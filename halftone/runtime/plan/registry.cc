@@ -2,12 +2,14 @@
 #include "halftone/runtime/plan/registry.h"
 
 #include <array>
+#include <vector>
 
 #include "halftone/runtime/convolution/convolution.h"
 #include "halftone/runtime/elementwise/elementwise.h"
 #include "halftone/runtime/integer/integer.h"
 #include "halftone/runtime/linear/linear.h"
 #include "halftone/runtime/move/layout.h"
+#include "halftone/runtime/onednn/onednn.h"
 #include "halftone/runtime/recurrent/recurrent.h"
 #include "halftone/runtime/reference.h"
 #include "halftone/runtime/statistics/statistics.h"
@@ -17,14 +19,37 @@ namespace {
 
 using List = std::span<const Implementation* const>;
 
-constexpr std::array kFullyConnected = {&kFullyConnectedBits,  &kFullyConnectedLevels,
-                                        &kFullyConnectedFloat, &kFullyConnectedFixed,
-                                        &kIntegerLayer,        &kReference};
-constexpr std::array kMatMul = {&kMatMulFloat, &kMatMulFixed, &kReference};
-constexpr std::array kConv = {&kConvBits,  &kConvInt8,     &kConvFloat,
-                              &kConvFixed, &kIntegerLayer, &kReference};
-constexpr std::array kConvTranspose = {&kConvTransposeFloat, &kConvTransposeFixed, &kReference};
-constexpr std::array kPool = {&kPoolFloat, &kPoolFixed, &kPoolCodes, &kReference};
+/// Lists of layers that oneDNN, where it is linked, also computes.
+struct FloatLists {
+  using Candidates = std::vector<const Implementation*>;
+
+  Candidates fully_connected;
+  Candidates matmul;
+  Candidates conv;
+  Candidates conv_transpose;
+  Candidates pool;
+};
+
+FloatLists make_float_lists() {
+  const OneDnnImplementations onednn = onednn_implementations();
+  FloatLists lists{{&kFullyConnectedBits, &kFullyConnectedLevels, onednn.fully_connected,
+                    &kFullyConnectedFixed, &kIntegerLayer, &kReference},
+                   {onednn.matmul, &kMatMulFixed, &kReference},
+                   {&kConvBits, &kConvInt8, onednn.conv, &kConvFixed, &kIntegerLayer, &kReference},
+                   {onednn.conv_transpose, &kConvTransposeFixed, &kReference},
+                   {onednn.pool, &kPoolFixed, &kPoolCodes, &kReference}};
+  for (FloatLists::Candidates* list :
+       {&lists.fully_connected, &lists.matmul, &lists.conv, &lists.conv_transpose, &lists.pool}) {
+    std::erase(*list, nullptr);
+  }
+  return lists;
+}
+
+const FloatLists& float_lists() {
+  static const FloatLists lists = make_float_lists();
+  return lists;
+}
+
 constexpr std::array kUnary = {&kUnaryVector, &kUnaryPlain, &kReference};
 constexpr std::array kBinary = {&kBinaryFloats, &kBinaryIntegers, &kReference};
 constexpr std::array kWhere = {&kWhereRows, &kReference};
@@ -44,11 +69,11 @@ constexpr std::array kDequantize = {&kDequantizeCodes, &kReference};
 constexpr std::array kOthers = {&kReference};
 
 struct Lists {
-  List operator()(const ir::FullyConnected&) const { return kFullyConnected; }
-  List operator()(const ir::MatMul&) const { return kMatMul; }
-  List operator()(const ir::Conv&) const { return kConv; }
-  List operator()(const ir::ConvTranspose&) const { return kConvTranspose; }
-  List operator()(const ir::Pool&) const { return kPool; }
+  List operator()(const ir::FullyConnected&) const { return float_lists().fully_connected; }
+  List operator()(const ir::MatMul&) const { return float_lists().matmul; }
+  List operator()(const ir::Conv&) const { return float_lists().conv; }
+  List operator()(const ir::ConvTranspose&) const { return float_lists().conv_transpose; }
+  List operator()(const ir::Pool&) const { return float_lists().pool; }
   List operator()(const ir::Unary&) const { return kUnary; }
   List operator()(const ir::Binary&) const { return kBinary; }
   List operator()(const ir::Where&) const { return kWhere; }

@@ -7,8 +7,8 @@
 
 namespace halftone::runtime {
 
-/// The implementations of an operator in order of preference: a plan uses the first that accepts.
-/// The last one accepts every node.
+/// The implementations of an operator that are linked, in order of preference: a plan uses the
+/// first that accepts. The last one accepts every node.
 std::span<const Implementation* const> implementations(const ir::Operator& op);
 
 }  // namespace halftone::runtime

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "halftone/runtime/linear/linear.h"
+#include "halftone/runtime/onednn/implementations.h"
 #include "halftone/runtime/onednn/primitive.h"
 
 namespace halftone::runtime {
@@ -87,7 +87,6 @@ Call bind_product(const MatMulProduct& product, const Buffers& buffers) {
 
 Verdict judge_matmul(const NodeContext& context) {
   if (ir::are_integers(context.input(0), context.input(1))) return refuse("integers");
-  if (auto refusal = refuse_onednn(context)) return *refusal;
   if (context.input(0).shape.element_count() == 0 || context.input(1).shape.element_count() == 0) {
     return refuse("there is nothing to compute");
   }
@@ -114,9 +113,9 @@ Kernel create_matmul(const NodeContext& context) {
 
 }  // namespace
 
-constinit const Implementation kMatMulFloat{.name = "onednn_f32",
-                                            .judge = judge_matmul,
-                                            .create = create_matmul,
-                                            .arithmetic = Arithmetic::kFastestFloat};
+constinit const Implementation kOneDnnMatMul{.name = "onednn_f32",
+                                             .judge = judge_matmul,
+                                             .create = create_matmul,
+                                             .arithmetic = Arithmetic::kFastestFloat};
 
 }  // namespace halftone::runtime

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "halftone/runtime/convolution/convolution.h"
+#include "halftone/runtime/onednn/implementations.h"
 #include "halftone/runtime/onednn/primitive.h"
 
 namespace halftone::runtime {
@@ -15,7 +15,6 @@ Verdict judge_pool(const NodeContext& context) {
   if (!context.input(0).is_dense(ir::ElementType::kFloat32))
     return refuse("the input is not float32");
   if (op.kind == ir::PoolKind::kMax) return refuse("oneDNN's maximum loses NaN");
-  if (auto refusal = refuse_onednn(context)) return *refusal;
   if (context.input(0).shape.rank() > 5) return refuse("oneDNN has up to three spatial axes");
   if (context.output().shape.element_count() == 0) return refuse("there is nothing to compute");
   const auto extents = ir::spatial_extents(context.input(0).shape);
@@ -47,9 +46,9 @@ Kernel create_pool(const NodeContext& context) {
 
 }  // namespace
 
-constinit const Implementation kPoolFloat{.name = "onednn_f32",
-                                          .judge = judge_pool,
-                                          .create = create_pool,
-                                          .arithmetic = Arithmetic::kFastestFloat};
+constinit const Implementation kOneDnnPool{.name = "onednn_f32",
+                                           .judge = judge_pool,
+                                           .create = create_pool,
+                                           .arithmetic = Arithmetic::kFastestFloat};
 
 }  // namespace halftone::runtime

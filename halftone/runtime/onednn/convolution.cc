@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <type_traits>
 
-#include "halftone/runtime/convolution/convolution.h"
-#include "halftone/runtime/convolution/convolution_cost.h"
+#include "halftone/runtime/linear/linear.h"
 #include "halftone/runtime/onednn/float_layer.h"
+#include "halftone/runtime/onednn/implementations.h"
 
 namespace halftone::runtime {
 namespace {
@@ -63,7 +62,6 @@ Kernel create(const NodeContext& context, dnnl::algorithm algorithm) {
 }
 
 Verdict judge_float_conv(const NodeContext& context) {
-  if (auto refusal = refuse_onednn(context)) return *refusal;
   if (const auto refusal = refuse_float_layer(context)) return *refusal;
   if (context.has_input(3)) return refuse("a residual is added");
   if (!context.output().encoding.is_dense()) return refuse("the output is encoded");
@@ -98,24 +96,13 @@ Kernel create_conv_transpose_float(const NodeContext& context) {
 
 }  // namespace
 
-// Measured as described in convolution_cost.h.
-double float_conv_us(const ConvExtent& conv, Core core) {
-  const double products = conv.output_numbers() * static_cast<double>(conv.inputs);
-  const double decoded =
-      conv.input_bits == 0
-          ? 0
-          : std::max(600 * conv.input_numbers(), 12000 * static_cast<double>(conv.input_pixels));
-  const double product_ps = core == Core::kAvx2 ? 25 : core == Core::kAvx512 ? 12 : 16;
-  return 1e-6 * (product_ps * products + 150 * conv.output_numbers() + decoded);
-}
-
-constinit const Implementation kConvFloat{.name = "onednn_f32",
-                                          .judge = judge_float_conv,
-                                          .create = create_conv_float,
-                                          .arithmetic = Arithmetic::kFastestFloat};
-constinit const Implementation kConvTransposeFloat{.name = "onednn_f32",
-                                                   .judge = judge_conv_transpose_float,
-                                                   .create = create_conv_transpose_float,
-                                                   .arithmetic = Arithmetic::kFastestFloat};
+constinit const Implementation kOneDnnConv{.name = "onednn_f32",
+                                           .judge = judge_float_conv,
+                                           .create = create_conv_float,
+                                           .arithmetic = Arithmetic::kFastestFloat};
+constinit const Implementation kOneDnnConvTranspose{.name = "onednn_f32",
+                                                    .judge = judge_conv_transpose_float,
+                                                    .create = create_conv_transpose_float,
+                                                    .arithmetic = Arithmetic::kFastestFloat};
 
 }  // namespace halftone::runtime

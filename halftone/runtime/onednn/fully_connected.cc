@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "halftone/runtime/linear/linear.h"
-#include "halftone/runtime/linear/linear_cost.h"
 #include "halftone/runtime/onednn/float_layer.h"
+#include "halftone/runtime/onednn/implementations.h"
 #include "halftone/runtime/value.h"
 
 namespace halftone::runtime {
 namespace {
 
 Verdict judge_inner_product(const NodeContext& context) {
-  if (auto refusal = refuse_onednn(context)) return *refusal;
   if (const auto refusal = refuse_float_layer(context)) return *refusal;
   return accept("dense input, constant weights");
 }
@@ -36,15 +35,9 @@ Kernel create_inner_product(const NodeContext& context) {
 
 }  // namespace
 
-Picoseconds float_time(const LayerExtent& /*layer*/, Core core) {
-  if (core == Core::kAvx512) return {40, 14};
-  if (core == Core::kAvx512Amd) return {35, 20};
-  return {50, 27};
-}
-
-constinit const Implementation kFullyConnectedFloat{.name = "onednn_f32",
-                                                    .judge = judge_inner_product,
-                                                    .create = create_inner_product,
-                                                    .arithmetic = Arithmetic::kFastestFloat};
+constinit const Implementation kOneDnnFullyConnected{.name = "onednn_f32",
+                                                     .judge = judge_inner_product,
+                                                     .create = create_inner_product,
+                                                     .arithmetic = Arithmetic::kFastestFloat};
 
 }  // namespace halftone::runtime
